@@ -1,0 +1,23 @@
+/* mem.h - counted memory: zeroed, aligned, never NULL, and nothing held at the end. */
+#ifndef HPS_BASE_MEM_H
+#define HPS_BASE_MEM_H
+
+#include <stddef.h>
+
+/* `n` things of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer to free.
+ * Overflow or no memory ends the run with the size in the message. Large blocks (>= 4 MiB) are
+ * 2 MiB aligned and ask for huge pages. Thread safe. Caller frees. Local. */
+void *hps_mem_new(size_t n, size_t size);
+
+/* Grow (never shrink) `*p` so that it holds `n` things; keeps the content; `*cap` is the number held now.
+ * *p may be NULL with *cap = 0. Growth is by halves at least, so appending is linear. New part zeroed. */
+void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size);
+
+void hps_mem_free(void *p);              /* NULL is fine */
+char *hps_mem_text(const char *s);       /* a copy of a string, to free */
+char *hps_mem_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+size_t hps_mem_held_bytes(void);         /* held now: 0 at the end of a clean run */
+size_t hps_mem_peak_bytes(void);         /* most held so far */
+
+#endif

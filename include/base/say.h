@@ -1,0 +1,79 @@
+/* say.h - the only voice and the only exit: messages, shared verdicts, the end of the run. */
+#ifndef HPS_BASE_SAY_H
+#define HPS_BASE_SAY_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+/* What a verb answers, and what the program exits with: one value per exit code of the manual. */
+enum hps_status {
+    HPS_OK = 0,
+    HPS_USAGE = 64,  /* the command line is wrong                                     */
+    HPS_DECK = 65,   /* the deck or the data is wrong; no feasible plan; loss is not finite */
+    HPS_INPUT = 66,  /* an input is missing or cannot be read                         */
+    HPS_FAIL = 70,   /* a bug, a failed library call, a stall                         */
+    HPS_OUTPUT = 73, /* an output cannot be written, or the run directory is in use   */
+    HPS_AGAIN = 75   /* stopped early with a whole checkpoint: submit again           */
+};
+
+enum hps_level { HPS_DEBUG, HPS_INFO, HPS_WARN, HPS_ERROR };
+
+/* Start the program. `parallel`: initialise MPI (threads: SERIALIZED) and set its error handlers to
+ * return, so that HPS_MPI sees failures; otherwise MPI is never touched and the world is one rank.
+ * Returns the communicator of all ranks (MPI_COMM_SELF's stand-in MPI_COMM_NULL when not parallel).
+ * Collective over all ranks. */
+MPI_Comm hps_begin(int *argc, char ***argv, bool parallel);
+
+/* End the program in order and give the exit code for main. Collective over all ranks. */
+int hps_end(enum hps_status status);
+
+int hps_rank(void);      /* mine in the world; 0 when not parallel. Local. */
+int hps_nrank(void);     /* ranks in the world; 1 when not parallel. Local. */
+double hps_now_s(void);  /* seconds of a monotonic clock since hps_begin. Local. */
+
+/* Everything said from now on is also appended to this file (rank 0 only; NULL: stop). Local.
+ * Returns HPS_OUTPUT when the file cannot be opened. */
+enum hps_status hps_say_log(const char *path);
+
+/* Levels under this are not said (default HPS_INFO). Local. */
+void hps_say_least(enum hps_level level);
+
+/* One line "[rank seconds] text" on standard error. HPS_SAY speaks on rank 0 only,
+ * HPS_SAY_ALL on any rank: only for a trouble that is that rank's own. Errors begin "error: ",
+ * warnings "warning: ". Thread safe. */
+#define HPS_SAY(level, ...) hps_say(level, false, __VA_ARGS__)
+#define HPS_SAY_ALL(level, ...) hps_say(level, true, __VA_ARGS__)
+void hps_say(enum hps_level level, bool all, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Results for people, on standard output, rank 0 only; copied to the log. hps_out_flush answers
+ * HPS_OUTPUT when standard output could not take what was written (full disk, closed pipe). */
+void hps_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
+enum hps_status hps_out_flush(void);
+
+/* Print where and why, and end all ranks with HPS_FAIL. Does not return. */
+#define HPS_DIE(...) hps_die(__FILE__, __LINE__, __VA_ARGS__)
+_Noreturn void hps_die(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for a trouble of the user's that only one rank can see when the others cannot be told
+ * in order any more (a peer is waiting in a message): print and end all ranks with `status`. */
+_Noreturn void hps_quit(enum hps_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Every MPI call stands inside this: a failure prints rank, call, MPI's text and place, ends all. */
+#define HPS_MPI(call) hps_mpi_check((call), #call, __FILE__, __LINE__)
+void hps_mpi_check(int rc, const char *call, const char *file, int line);
+
+/* The worst status of all ranks of `comm` (the largest code): the same on every rank after.
+ * Collective over comm; MPI_COMM_NULL: answers `mine`. */
+enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine);
+
+/* Wait for a request without burning the core (tests with growing sleeps, at most 2 ms). For waits that
+ * may last: idle ranks, ranks that wait while another measures. Local. */
+void hps_wait_quiet(MPI_Request *request);
+
+/* A barrier whose waiters sleep. Collective over comm. */
+void hps_barrier_quiet(MPI_Comm comm);
+
+#endif

@@ -1,0 +1,139 @@
+/* mem.c - counted memory. In front of each block stands a head that says what was taken. */
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/say.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+#define LARGE ((size_t)4 << 20)
+
+struct head {
+    _Alignas(64) uint64_t mark;     /* `alive` while the block is ours to free         */
+    size_t bytes;                   /* counted: what was taken from the system         */
+    void *base;                     /* where it begins; mapped when != the head itself */
+};
+
+static const uint64_t alive = 0x686574657270736d;
+static atomic_size_t held, peak;
+
+static void count(size_t bytes)
+{
+    size_t now = atomic_fetch_add(&held, bytes) + bytes;
+    size_t most = atomic_load(&peak);
+
+    while (now > most && !atomic_compare_exchange_weak(&peak, &most, now))
+        continue;
+}
+
+/* Large blocks come as untouched zero pages: whoever writes a page first has it near. */
+static struct head *take_large(size_t bytes)
+{
+    size_t span = bytes + HUGE_PAGE + sizeof(struct head);
+    char *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (base == MAP_FAILED)
+        return NULL;
+    uintptr_t first = (uintptr_t)base + sizeof(struct head);
+    uintptr_t block = (first + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    madvise((void *)block, bytes, MADV_HUGEPAGE);       /* a wish: without it all is only slower */
+    struct head *h = (struct head *)block - 1;
+    *h = (struct head){ alive, span, base };
+    return h;
+}
+
+static struct head *take_small(size_t bytes)
+{
+    size_t span = sizeof(struct head) + bytes;
+    void *base;
+
+    if (posix_memalign(&base, _Alignof(struct head), span) != 0)
+        return NULL;
+    memset(base, 0, span);
+    struct head *h = base;
+    *h = (struct head){ alive, span, base };
+    return h;
+}
+
+void *hps_mem_new(size_t n, size_t size)
+{
+    if (size > 0 && n > (SIZE_MAX / 2) / size)
+        HPS_DIE("%zu things of %zu bytes are more than memory can address", n, size);
+    size_t bytes = n * size;
+    struct head *h = bytes >= LARGE ? take_large(bytes) : take_small(bytes);
+    if (!h)
+        HPS_DIE("no memory for %zu bytes (%zu things of %zu), %zu bytes are held", bytes, n, size,
+                hps_mem_held_bytes());
+    count(h->bytes);
+    return h + 1;
+}
+
+void hps_mem_free(void *p)
+{
+    if (!p)
+        return;
+    struct head *h = (struct head *)p - 1;
+    assert(h->mark == alive);                           /* not ours, or freed before */
+    h->mark = 0;
+    atomic_fetch_sub(&held, h->bytes);
+    if (h->base == h)
+        free(h);
+    else if (munmap(h->base, h->bytes) != 0)
+        HPS_DIE("munmap of %zu bytes failed", h->bytes);
+}
+
+void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size)
+{
+    void *old, *new;
+    size_t want = *cap + *cap / 2;
+
+    if (n <= *cap)
+        return;
+    if (want < n)
+        want = n;
+    memcpy(&old, p, sizeof old);                        /* *p is a pointer to any type */
+    new = hps_mem_new(want, size);
+    if (old)
+        memcpy(new, old, *cap * size);
+    hps_mem_free(old);
+    memcpy(p, &new, sizeof new);
+    *cap = want;
+}
+
+char *hps_mem_text(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(hps_mem_new(n, 1), s, n);
+}
+
+char *hps_mem_print(const char *format, ...)
+{
+    va_list args, again;
+
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(n >= 0);
+    char *text = hps_mem_new((size_t)n + 1, 1);
+    vsnprintf(text, (size_t)n + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+size_t hps_mem_held_bytes(void)
+{
+    return atomic_load(&held);
+}
+
+size_t hps_mem_peak_bytes(void)
+{
+    return atomic_load(&peak);
+}

@@ -1,0 +1,335 @@
+/* say.c - the only voice and the only exit. Everything global about the program is in here. */
+#include "base/say.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE = 8192 };   /* longest line said; what is longer is cut and ends in "..." */
+
+static struct {
+    bool parallel;
+    MPI_Comm world;
+    int rank, nrank;
+    double start_s;
+    int out_errno;      /* the first trouble of standard output; 0: none */
+    bool out_told;
+    FILE *log;
+} me = { .world = MPI_COMM_NULL, .nrank = 1 };
+
+static atomic_int least = HPS_INFO;
+static pthread_mutex_t voice = PTHREAD_MUTEX_INITIALIZER;
+
+static double clock_s(void)
+{
+    struct timespec t;
+    int rc = clock_gettime(CLOCK_MONOTONIC, &t);
+    assert(rc == 0);
+    (void)rc;
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int hps_rank(void)
+{
+    return me.rank;
+}
+
+int hps_nrank(void)
+{
+    return me.nrank;
+}
+
+double hps_now_s(void)
+{
+    return clock_s() - me.start_s;
+}
+
+/* A reader that goes away must come back as EPIPE from the write, not as a signal that kills. */
+static void ignore_broken_pipes(void)
+{
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+    if (sigaction(SIGPIPE, &ignore, NULL) != 0)
+        HPS_DIE("sigaction: %s", strerror(errno));
+}
+
+static void begin_parallel(int *argc, char ***argv)
+{
+    int threads;
+
+    HPS_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &threads));
+    me.parallel = true;
+    HPS_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    HPS_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    HPS_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &me.rank));
+    HPS_MPI(MPI_Comm_size(MPI_COMM_WORLD, &me.nrank));
+    if (threads < MPI_THREAD_SERIALIZED)
+        HPS_DIE("this MPI library provides thread level %d, MPI_THREAD_SERIALIZED (%d) is needed",
+                threads, MPI_THREAD_SERIALIZED);
+    HPS_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &me.world));   /* a dup inherits the error handler */
+}
+
+MPI_Comm hps_begin(int *argc, char ***argv, bool parallel)
+{
+    assert(me.world == MPI_COMM_NULL);
+    me.start_s = clock_s();
+    if (parallel)
+        begin_parallel(argc, argv);
+    ignore_broken_pipes();                              /* after MPI, which has handlers too */
+    return me.world;
+}
+
+int hps_end(enum hps_status status)
+{
+    enum hps_status flushed = hps_out_flush();
+
+    if (!status)
+        status = flushed;
+    hps_say_log(NULL);
+    if (me.parallel) {
+        HPS_MPI(MPI_Comm_free(&me.world));
+        me.parallel = false;                            /* from here on there is no MPI_Abort */
+        HPS_MPI(MPI_Finalize());
+    }
+    return (int)status;
+}
+
+/* Standard error gets a line in one write, so that lines of several ranks do not mix. */
+static void put_line(const char *line, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(STDERR_FILENO, line, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return;                                     /* nobody is left to be told */
+        line += done;
+        n -= (size_t)done;
+    }
+}
+
+/* Whoever must tell why the run ends may not wait for ever behind a thread that is stuck in a
+ * write to a full pipe: after a while the log misses a line. */
+static bool take_voice(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 2;
+    return pthread_mutex_timedlock(&voice, &until) == 0;
+}
+
+/* A log that cannot be written is given up, once and aloud; the run goes on. Voice is held. */
+static void give_up_log(void)
+{
+    char line[LINE];
+    int n = snprintf(line, sizeof line, "[%d %.3f] warning: the log ends here: %s\n", me.rank,
+                     hps_now_s(), strerror(errno));
+
+    fclose(me.log);
+    me.log = NULL;
+    put_line(line, (size_t)n);
+}
+
+static void put_log(const char *text, size_t n)
+{
+    if (me.log && fwrite(text, 1, n, me.log) != n)
+        give_up_log();
+}
+
+static void say(enum hps_level level, const char *format, va_list args)
+{
+    static const char *const mark[] = { "debug: ", "", "warning: ", "error: " };
+    char line[LINE];
+    int head = snprintf(line, sizeof line, "[%d %.3f] %s", me.rank, hps_now_s(), mark[level]);
+    int text = vsnprintf(line + head, sizeof line - (size_t)head - 1, format, args);
+    size_t n = (size_t)head + (size_t)(text > 0 ? text : 0);
+
+    if (n > sizeof line - 2) {
+        n = sizeof line - 2;
+        memcpy(line + n - 3, "...", 3);
+    }
+    line[n++] = '\n';
+    put_line(line, n);
+    if (take_voice()) {
+        put_log(line, n);
+        pthread_mutex_unlock(&voice);
+    }
+}
+
+void hps_say_least(enum hps_level level)
+{
+    atomic_store(&least, (int)level);
+}
+
+void hps_say(enum hps_level level, bool all, const char *format, ...)
+{
+    va_list args;
+
+    if ((int)level < atomic_load(&least) || (me.rank != 0 && !all))
+        return;
+    va_start(args, format);
+    say(level, format, args);
+    va_end(args);
+}
+
+enum hps_status hps_say_log(const char *path)
+{
+    bool whole = true;
+    FILE *log = NULL;
+
+    if (me.rank != 0)
+        return HPS_OK;
+    if (path) {
+        log = fopen(path, "a");
+        if (!log) {
+            HPS_SAY(HPS_ERROR, "%s: the log cannot be opened: %s", path, strerror(errno));
+            return HPS_OUTPUT;
+        }
+        setvbuf(log, NULL, _IOLBF, BUFSIZ);             /* a line that was said is on disk */
+    }
+    pthread_mutex_lock(&voice);
+    if (me.log)
+        whole = fclose(me.log) == 0;
+    me.log = log;
+    pthread_mutex_unlock(&voice);
+    if (!whole)
+        HPS_SAY(HPS_WARN, "the log before is not whole: %s", strerror(errno));
+    return HPS_OK;
+}
+
+void hps_out(const char *format, ...)
+{
+    va_list args, copy;
+
+    if (me.rank != 0)
+        return;
+    va_start(args, format);
+    va_copy(copy, args);
+    pthread_mutex_lock(&voice);
+    if (vprintf(format, args) < 0 && !me.out_errno)
+        me.out_errno = errno;
+    if (me.log && vfprintf(me.log, format, copy) < 0)
+        give_up_log();
+    pthread_mutex_unlock(&voice);
+    va_end(copy);
+    va_end(args);
+}
+
+enum hps_status hps_out_flush(void)
+{
+    bool tell;
+
+    if (me.rank != 0)
+        return HPS_OK;
+    pthread_mutex_lock(&voice);
+    if (fflush(stdout) != 0 && !me.out_errno)
+        me.out_errno = errno;
+    tell = me.out_errno && !me.out_told;
+    me.out_told |= tell;
+    pthread_mutex_unlock(&voice);
+    if (tell)
+        HPS_SAY(HPS_ERROR, "standard output cannot be written: %s", strerror(me.out_errno));
+    return me.out_errno ? HPS_OUTPUT : HPS_OK;
+}
+
+/* The one way out in disorder. A second thread that comes here waits for the first to end the
+ * process; the same thread again (an exit handler that fails) leaves at once. */
+static _Noreturn void leave(enum hps_status status)
+{
+    static atomic_flag leaving = ATOMIC_FLAG_INIT;
+    static _Thread_local bool again;
+
+    if (again)
+        _exit((int)status);
+    again = true;
+    while (atomic_flag_test_and_set(&leaving))
+        pause();
+    if (take_voice()) {
+        fflush(stdout);
+        if (me.log)
+            fflush(me.log);
+        pthread_mutex_unlock(&voice);
+    }
+    if (me.parallel && MPI_Abort(MPI_COMM_WORLD, (int)status) != MPI_SUCCESS)
+        put_line("MPI_Abort failed\n", 17);
+    _exit((int)status);
+}
+
+void hps_die(const char *file, int line, const char *format, ...)
+{
+    char text[LINE / 2];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    HPS_SAY_ALL(HPS_ERROR, "%s (%s:%d)", text, file, line);
+    leave(HPS_FAIL);
+}
+
+void hps_quit(enum hps_status status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(HPS_ERROR, format, args);
+    va_end(args);
+    leave(status);
+}
+
+void hps_mpi_check(int rc, const char *call, const char *file, int line)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int n;
+
+    if (rc == MPI_SUCCESS)
+        return;
+    if (MPI_Error_string(rc, text, &n) != MPI_SUCCESS)
+        snprintf(text, sizeof text, "error %d", rc);
+    hps_die(file, line, "%s: %s", call, text);
+}
+
+enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine)
+{
+    int code = (int)mine, worst;
+
+    if (comm == MPI_COMM_NULL)
+        return mine;
+    HPS_MPI(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, comm));
+    return (enum hps_status)worst;
+}
+
+void hps_wait_quiet(MPI_Request *request)
+{
+    const long most_ns = 2000000;
+    struct timespec nap = { 0, 20000 };
+    int done;
+
+    for (;;) {
+        HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return;
+        nanosleep(&nap, NULL);                          /* woken early by a signal: look again */
+        nap.tv_nsec += nap.tv_nsec / 2;
+        if (nap.tv_nsec > most_ns)
+            nap.tv_nsec = most_ns;
+    }
+}
+
+void hps_barrier_quiet(MPI_Comm comm)
+{
+    MPI_Request all;
+
+    if (comm == MPI_COMM_NULL)
+        return;
+    HPS_MPI(MPI_Ibarrier(comm, &all));
+    hps_wait_quiet(&all);
+}

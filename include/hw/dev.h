@@ -1,0 +1,155 @@
+/* dev.h - the device interface: what a backend must do, and the list of devices of this build.
+ *
+ * A backend is a constant table of functions over one device. Pointers called `device` memory come
+ * from ops->alloc and are touched by ops only; on the CPU backend they are plain memory (dev->host
+ * is true). Operations are queued in order on the device's one stream and may return before they
+ * are done; ops->sync waits. Sizes: B rows (examples), ld = distance of rows in floats (ld >=
+ * width). Matrices are row-major; B = 0 does nothing. Inputs and outputs do not overlap unless said.
+ * Nothing here allocates inside an operation, but for scratch that is kept. All are Local. The same
+ * call on the same inputs with the same number of threads gives the same bits. */
+#ifndef HPS_HW_DEV_H
+#define HPS_HW_DEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/say.h"
+
+struct hps_dev_ops;
+
+struct hps_dev {
+    const struct hps_dev_ops *ops;
+    bool host;                  /* device memory is host memory          */
+    int nthread;                /* CPU: threads of this rank             */
+    double slow;                /* emulation: computation lasts this many times as long (>= 1),
+                                   the rest slept: applied by train/step and plan/measure,
+                                   never in here                         */
+    void *state;                /* the backend's own                     */
+};
+
+/* A matrix view: (B, width) float on the device. */
+struct hps_tensor {
+    float *data;                /* NULL: not there (an unwanted gradient) */
+    size_t ld;
+    int width;
+};
+
+enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_ACT_GELU };
+
+/* One bag of ids per example and slot, already translated to positions in a compact array of rows.
+ *   index  (nid)           row position of each id: by slot, then example, then place in the bag
+ *   offset (nslot*B + 1)   where the bag of (slot, example) starts: offset[slot * B + b]
+ * `single`: every bag holds exactly one id, nid = nslot*B, and offset may be NULL. */
+struct hps_bag {
+    int nslot, B;
+    size_t nid;
+    const int *index;
+    const int *offset;
+    bool single;
+};
+enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
+enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */
+
+/* An update rule with the numbers of one step; the states lie beside the weights.
+ *   sgd      w -= lr g
+ *   adagrad  s += g^2;  w -= lr g / (sqrt(s) + eps)              (Duchi, Hazan, Singer 2011)
+ *   adam     m, v of Kingma and Ba 2015, bias corrected by `step`; lazy on rows: only touched
+ *            rows move
+ * where g = scale * gradient + l2 * w. */
+enum hps_rule_kind { HPS_RULE_SGD, HPS_RULE_ADAGRAD, HPS_RULE_ADAM };
+struct hps_rule {
+    enum hps_rule_kind kind;
+    int nstate;                 /* floats of state a weight: 0, 1, 2   */
+    float lr, beta1, beta2, eps;
+    float l2;                   /* added: l2 * w                       */
+    float scale;                /* of the gradient (clipping); 1: none */
+    long long step;             /* 1-based                             */
+};
+
+struct hps_dev_ops {
+    const char *name;           /* "cpu", "cuda"                       */
+
+    /* Open the `local`-th device this rank may use with `nthread` CPU threads; sets all of *dev
+     * (slow = 1). HPS_FAIL with a message. */
+    enum hps_status (*open)(struct hps_dev *dev, int local, int nthread);
+    void (*close)(struct hps_dev *dev);
+
+    /* alloc gives zeroed memory; no memory ends the run, said with the size. free takes NULL. */
+    void *(*alloc)(struct hps_dev *dev, size_t bytes);
+    void (*free)(struct hps_dev *dev, void *p);
+    void (*put)(struct hps_dev *dev, void *to, const void *from_host, size_t bytes);
+    void (*get)(struct hps_dev *dev, void *to_host, const void *from, size_t bytes);
+    void (*zero)(struct hps_dev *dev, void *p, size_t bytes);
+    void (*sync)(struct hps_dev *dev);
+
+    /* Fully connected: y = act(x w + b);  x (B, in), w (in, out), b (out), y (B, out). gelu (the
+     * exact x * Phi(x)) also keeps `pre` (B, out), contiguous: x w + b; the others ignore it. */
+    void (*fc_forward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                       const float *w, const float *b, struct hps_tensor y, float *pre);
+    /* Its derivative. dy (B, out) is overwritten by dy * act'(y). dw, db are added to. dx: data
+     * NULL = not wanted; `add`: add to dx, else overwrite. act' comes from y for none, relu,
+     * sigmoid, tanh; gelu needs `pre`, which fc_forward kept. y is not looked at for none. */
+    void (*fc_backward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                        const float *w, struct hps_tensor y, const float *pre,
+                        struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
+                        float *db);
+
+    /* y = x or y += x, element by element (concat, add, relay are made of this). */
+    void (*copy)(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
+                 size_t ldy, bool add);
+
+    /* Inverted dropout: y = x * keep/(1-p), 0 <= p < 1; element (b, c) is kept when
+     * unit(key, example[b]*width + c) >= p. Backward is the same call on gradients. `example` (B)
+     * lies on the device. y may be x. */
+    void (*dropout)(struct hps_dev *dev, int B, int width, float p, uint64_t key,
+                    const long long *example, const float *x, size_t ldx, float *y, size_t ldy,
+                    bool add);
+
+    /* Bags of rows: y (B, nslot*dim) or (B, dim) from rows (nrow, dim); an empty bag gives 0. */
+    void (*bag_forward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                        enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
+                        struct hps_tensor y);
+    /* rows_grad (nrow, dim) += ... Every row's sum is made in the order of the ids. */
+    void (*bag_backward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                         enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
+                         float *rows_grad, size_t nrow);
+
+    /* Logistic loss on one logit a row: p = 1/(1+exp(-x)); loss = -(t log p + (1-t) log(1-p)),
+     * computed without overflow. score (B; NULL: not wanted) gets p; *loss_sum (device double) is
+     * added the sum of losses; dx (B,1) = (p - t) * weight. dx.data NULL: forward only. A NaN in
+     * gives NaN out. */
+    void (*logistic)(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                     float weight, float *score, double *loss_sum, struct hps_tensor dx, bool add);
+
+    /* Dense update: param (n), grad (n), state (nstate, n) planes. grad is zeroed in the same
+     * pass. */
+    void (*update)(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
+                   float *grad, float *state);
+    /* Rows of a table: a row is dim weights then nstate*dim states, `stride` floats apart.
+     * gather: out (n, dim) = weights of rows at[i]. apply: the rule on rows at[i] with grad
+     * (n, dim), which stays; at is distinct. */
+    void (*rows_gather)(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
+                        const int *at, float *out);
+    void (*rows_apply)(struct hps_dev *dev, const struct hps_rule *rule, float *table,
+                       size_t stride, int dim, size_t n, const int *at, const float *grad);
+    /* to (.., dim) row at[i] += from (n, dim) row i; at is distinct within the call. */
+    void (*rows_add)(struct hps_dev *dev, int dim, size_t n, const int *at, const float *from,
+                     float *to);
+
+    /* *sum (host) = sum of squares of x (n), in double, deterministic. Waits. */
+    void (*norm2)(struct hps_dev *dev, size_t n, const float *x, double *sum);
+
+    /* Micro-benchmark: seconds of one C(m,n) += A(m,k) B(k,n), the median of `repeat` after one to
+     * warm up, for the roofline. Waits. */
+    double (*gemm_s)(struct hps_dev *dev, int m, int n, int k, int repeat);
+};
+
+extern const struct hps_dev_ops hps_dev_cpu;
+
+/* The backend called `name`, NULL when this build has none. */
+const struct hps_dev_ops *hps_dev_find(const char *name);
+/* How many devices of it this rank may use (cpu: 1). */
+int hps_dev_count(const struct hps_dev_ops *ops);
+
+#endif

@@ -1,0 +1,238 @@
+/* twin.c - the slow truth in double precision; see twin.h. */
+#include "twin.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+
+static const double root_half = 0.70710678118654752440;
+static const double root_two_pi = 2.50662827463100050242;
+
+double twin_act(enum hps_act act, double x)
+{
+    switch (act) {
+    case HPS_ACT_RELU: return x > 0 ? x : 0;
+    case HPS_ACT_SIGMOID: return 1 / (1 + exp(-x));
+    case HPS_ACT_TANH: return tanh(x);
+    case HPS_ACT_GELU: return x * 0.5 * erfc(-x * root_half);
+    default: return x;
+    }
+}
+
+double twin_act_slope(enum hps_act act, double x)
+{
+    double y = twin_act(act, x);
+
+    switch (act) {
+    case HPS_ACT_RELU: return x > 0 ? 1 : 0;
+    case HPS_ACT_SIGMOID: return y * (1 - y);
+    case HPS_ACT_TANH: return 1 - y * y;
+    case HPS_ACT_GELU: return 0.5 * erfc(-x * root_half) + x * exp(-x * x / 2) / root_two_pi;
+    default: return 1;
+    }
+}
+
+void twin_fc(enum hps_act act, int B, int in, int out, const double *x, const double *w,
+             const double *b, double *pre, double *y)
+{
+    for (int r = 0; r < B; r++)
+        for (int o = 0; o < out; o++) {
+            double sum = b ? b[o] : 0;
+            for (int i = 0; i < in; i++)
+                sum += x[(size_t)r * in + i] * w[(size_t)i * out + o];
+            if (pre)
+                pre[(size_t)r * out + o] = sum;
+            if (y)
+                y[(size_t)r * out + o] = twin_act(act, sum);
+        }
+}
+
+void twin_fc_back(enum hps_act act, int B, int in, int out, const double *x, const double *w,
+                  const double *pre, const double *dy, double *dx, double *dw, double *db)
+{
+    for (int r = 0; r < B; r++)
+        for (int o = 0; o < out; o++) {
+            size_t at = (size_t)r * out + o;
+            double d = dy[at] * twin_act_slope(act, pre[at]);
+            if (db)
+                db[o] += d;
+            for (int i = 0; i < in; i++) {
+                if (dw)
+                    dw[(size_t)i * out + o] += x[(size_t)r * in + i] * d;
+                if (dx)
+                    dx[(size_t)r * in + i] += d * w[(size_t)i * out + o];
+            }
+        }
+}
+
+void twin_dropout(int B, int width, double p, uint64_t key, const long long *example,
+                  const double *x, double *y)
+{
+    for (int r = 0; r < B; r++)
+        for (int c = 0; c < width; c++) {
+            uint64_t index = (uint64_t)example[r] * (uint64_t)width + (uint64_t)c;
+            bool keep = hps_rng_unit(key, index) >= p;
+            y[(size_t)r * width + c] = keep ? x[(size_t)r * width + c] / (1 - p) : 0;
+        }
+}
+
+/* How one kind of layer reads its bags. */
+struct walk {
+    const struct hps_bag *bag;
+    int dim;
+    enum hps_pool_kind pool;
+    enum hps_combine combine;
+};
+
+static size_t first_of(const struct hps_bag *bag, size_t s_b)
+{
+    return bag->single ? s_b : (size_t)bag->offset[s_b];
+}
+
+static void walk(const struct walk *k, int s, int b, const double *rows, double *y,
+                 const double *dy, double *rows_grad)
+{
+    size_t at = (size_t)s * k->bag->B + b;
+    size_t first = first_of(k->bag, at), last = first_of(k->bag, at + 1);
+    bool concat = k->combine == HPS_COMBINE_CONCAT;
+    size_t width = concat ? (size_t)k->bag->nslot * k->dim : (size_t)k->dim;
+    size_t to = (size_t)b * width + (concat ? (size_t)s * k->dim : 0);
+
+    for (size_t i = first; i < last; i++) {
+        double share = k->pool == HPS_POOL_MEAN ? 1.0 / (double)(last - first) : 1;
+        for (int d = 0; d < k->dim; d++) {
+            size_t row = (size_t)k->bag->index[i] * k->dim + d;
+            if (y)
+                y[to + d] += share * rows[row];
+            else
+                rows_grad[row] += share * dy[to + d];
+        }
+    }
+}
+
+void twin_bag(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
+              enum hps_combine combine, const double *rows, double *y)
+{
+    struct walk k = { bag, dim, pool, combine };
+    size_t slots = combine == HPS_COMBINE_CONCAT ? (size_t)bag->nslot : 1;
+
+    for (size_t i = 0; i < (size_t)bag->B * slots * dim; i++)
+        y[i] = 0;
+    for (int s = 0; s < bag->nslot; s++)
+        for (int b = 0; b < bag->B; b++)
+            walk(&k, s, b, rows, y, NULL, NULL);
+}
+
+void twin_bag_back(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
+                   enum hps_combine combine, const double *dy, double *rows_grad)
+{
+    struct walk k = { bag, dim, pool, combine };
+
+    for (int s = 0; s < bag->nslot; s++)
+        for (int b = 0; b < bag->B; b++)
+            walk(&k, s, b, NULL, NULL, dy, rows_grad);
+}
+
+double twin_logistic(int B, const double *x, const double *label, double weight, double *score,
+                     double *dx)
+{
+    double sum = 0;
+
+    for (int r = 0; r < B; r++) {
+        double p = twin_act(HPS_ACT_SIGMOID, x[r]);
+        sum += (x[r] > 0 ? x[r] : 0) - label[r] * x[r] + log1p(exp(-fabs(x[r])));
+        if (score)
+            score[r] = p;
+        if (dx)
+            dx[r] = (p - label[r]) * weight;
+    }
+    return sum;
+}
+
+void twin_rule(const struct hps_rule *rule, size_t n, double *w, const double *g, double *s0,
+               double *s1)
+{
+    double b1 = rule->beta1, b2 = rule->beta2;
+
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)rule->scale * g[i] + (double)rule->l2 * w[i];
+        if (rule->kind == HPS_RULE_ADAGRAD) {
+            s0[i] += d * d;
+            d /= sqrt(s0[i]) + rule->eps;
+        } else if (rule->kind == HPS_RULE_ADAM) {
+            s0[i] = b1 * s0[i] + (1 - b1) * d;
+            s1[i] = b2 * s1[i] + (1 - b2) * d * d;
+            double m = s0[i] / (1 - pow(b1, (double)rule->step));
+            double v = s1[i] / (1 - pow(b2, (double)rule->step));
+            d = m / (sqrt(v) + rule->eps);
+        }
+        w[i] -= rule->lr * d;
+    }
+}
+
+double twin_slope(double (*f)(void *arg), void *arg, double *x, double h)
+{
+    double here = *x;
+    *x = here + h;
+    double up = f(arg);
+    *x = here - h;
+    double down = f(arg);
+    *x = here;
+    return (up - down) / (2 * h);
+}
+
+/* One more pair into the running largest error and largest value. */
+static bool worse(double got, double want, double *error, double *most)
+{
+    if (!isfinite(got) || !isfinite(want))
+        return false;
+    *error = fmax(*error, fabs(got - want));
+    *most = fmax(*most, fabs(want));
+    return true;
+}
+
+double twin_error(size_t n, const double *got, const double *want)
+{
+    double error = 0, most = 1e-30;
+
+    for (size_t i = 0; i < n; i++)
+        if (!worse(got[i], want[i], &error, &most))
+            return INFINITY;
+    return error / most;
+}
+
+double twin_error_f(size_t n, const float *got, const double *want)
+{
+    double error = 0, most = 1e-30;
+
+    for (size_t i = 0; i < n; i++)
+        if (!worse((double)got[i], want[i], &error, &most))
+            return INFINITY;
+    return error / most;
+}
+
+void twin_widen(int B, int width, const float *from, size_t ld, double *to)
+{
+    for (int r = 0; r < B; r++)
+        for (int c = 0; c < width; c++)
+            to[(size_t)r * width + c] = (double)from[(size_t)r * ld + c];
+}
+
+void twin_narrow(int B, int width, const double *from, float *to, size_t ld)
+{
+    for (int r = 0; r < B; r++)
+        for (int c = 0; c < width; c++)
+            to[(size_t)r * ld + c] = (float)from[(size_t)r * width + c];
+}
+
+void twin_fill(uint64_t key, size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = 2 * hps_rng_real(key, i) - 1;
+}
+
+void twin_fill_f(uint64_t key, size_t n, float *x)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = 2 * hps_rng_unit(key, i) - 1;
+}

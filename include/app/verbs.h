@@ -1,0 +1,14 @@
+/* verbs.h - the verbs of the command line; src/app/main.c has the table. */
+#ifndef HPS_APP_VERBS_H
+#define HPS_APP_VERBS_H
+
+#include "base/say.h"
+
+/* Each verb: argv[0] is the verb's own name, the rest its options and operands. `world` is what
+ * hps_begin gave (MPI_COMM_NULL where the verb runs alone). Collective over world; the status is
+ * the same on every rank and becomes the exit code. */
+
+/* What was compiled in, for `heterps --version`. Local. */
+enum hps_status hps_app_version(void);
+
+#endif

@@ -1,0 +1,90 @@
+/* main.c - the table of verbs, and nothing else: what the command line asks for, and who answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/verbs.h"
+#include "base/say.h"
+
+/* How a verb meets MPI: `alone` never starts it, `either` only under a launcher, `ranks` always. */
+enum world { ALONE, EITHER, RANKS };
+
+struct verb {
+    const char *name;
+    enum world world;
+    enum hps_status (*run)(int argc, char **argv, MPI_Comm world);
+    const char *usage, *help;
+};
+
+static const struct verb verbs[] = {
+    { NULL, ALONE, NULL, NULL, NULL },
+};
+
+enum { NVERB = sizeof verbs / sizeof *verbs - 1 };
+
+static bool is(const char *word, const char *full, const char *brief)
+{
+    return strcmp(word, full) == 0 || strcmp(word, brief) == 0;
+}
+
+static const struct verb *find(const char *name)
+{
+    for (int i = 0; i < NVERB; i++)
+        if (strcmp(verbs[i].name, name) == 0) return &verbs[i];
+    return NULL;
+}
+
+/* Is this process one of several that a launcher started? Asked before MPI, so of the environment. */
+static bool launched(void)
+{
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK");
+}
+
+static enum hps_status help(void)
+{
+    hps_out("usage: heterps VERB [OPTION]... [OPERAND]...\n"
+            "       heterps VERB --help | --help | --version\n\n"
+            "Trains deep networks of embedding tables and dense layers on CPU and GPU ranks,\n"
+            "by a plan that spends the least money for a promised throughput.\n\n");
+    for (int i = 0; i < NVERB; i++)
+        hps_out("  %-9s %s\n", verbs[i].name, verbs[i].help);
+    hps_out("\nThe manual: man heterps. The deck: heterps deck.\n");
+    return hps_out_flush();
+}
+
+static enum hps_status help_verb(const struct verb *v)
+{
+    hps_out("usage: heterps %s %s\n\n%s\n", v->name, v->usage, v->help);
+    return hps_out_flush();
+}
+
+static enum hps_status unknown(const char *word)
+{
+    HPS_SAY(HPS_ERROR, "unknown verb '%s'; heterps --help lists them", word);
+    return HPS_USAGE;
+}
+
+static enum hps_status run(const struct verb *v, int argc, char **argv, MPI_Comm world)
+{
+    if (argc < 2) {
+        HPS_SAY(HPS_ERROR, "no verb is given; heterps --help lists them");
+        return HPS_USAGE;
+    }
+    if (is(argv[1], "--help", "-h")) return help();
+    if (is(argv[1], "--version", "-V")) return hps_app_version();
+    if (!v) return unknown(argv[1]);
+    if (argc > 2 && is(argv[2], "--help", "-h")) return help_verb(v);
+    if (v->world == ALONE && hps_nrank() > 1) {
+        HPS_SAY(HPS_ERROR, "%s works alone: start it once, without a launcher", v->name);
+        return HPS_USAGE;
+    }
+    return v->run(argc - 1, argv + 1, world);
+}
+
+int main(int argc, char **argv)
+{
+    const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
+    bool parallel = launched() || (v && v->world == RANKS);
+    MPI_Comm world = hps_begin(&argc, &argv, parallel);
+
+    return hps_end(run(v, argc, argv, world));
+}

@@ -1,0 +1,69 @@
+/* version.c - what was compiled in, and which libraries this process really runs with. */
+#include <cblas.h>
+#include <hdf5.h>
+#include <hwloc.h>
+#include <jansson.h>
+#include <mpi.h>
+#include <papi.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+#include <zlib.h>
+
+#include "app/verbs.h"
+#include "base/build.h"
+#include "config.h"
+
+static void print_mpi(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+
+    HPS_MPI(MPI_Get_library_version(text, &length));
+    text[strcspn(text, ",\n")] = '\0';
+    hps_out("MPI       %s\n", text);
+}
+
+static void print_hdf5(void)
+{
+    unsigned major = 0, minor = 0, release = 0;
+
+    if (H5get_libversion(&major, &minor, &release) < 0) HPS_DIE("HDF5 does not tell its version");
+    hps_out("HDF5      %u.%u.%u (parallel)\n", major, minor, release);
+}
+
+static void print_blas(void)
+{
+#if HAVE_OPENBLAS
+    hps_out("BLAS      %s\n", openblas_get_config());
+#else
+    hps_out("BLAS      not OpenBLAS\n");
+#endif
+}
+
+static const char *yes(bool have)
+{
+    return have ? "yes" : "no";
+}
+
+enum hps_status hps_app_version(void)
+{
+    unsigned hwloc = hwloc_get_api_version();
+
+    hps_out("heterps %s (revision %s)\n", hps_build.version, hps_build.revision);
+    hps_out("compiler  %s, %s\n", hps_build.compiler, hps_build.cflags);
+    print_mpi();
+    print_hdf5();
+    hps_out("PAPI      %d.%d.%d\n", (int)PAPI_VERSION_MAJOR(PAPI_VERSION),
+            (int)PAPI_VERSION_MINOR(PAPI_VERSION), (int)PAPI_VERSION_REVISION(PAPI_VERSION));
+    hps_out("hwloc     %u.%u.%u\n", hwloc >> 16, hwloc >> 8 & 0xff, hwloc & 0xff);
+    print_blas();
+    hps_out("libyaml   %s\n", yaml_get_version_string());
+    hps_out("jansson   %s\n", JANSSON_VERSION);
+    hps_out("zlib      %s\n", zlibVersion());
+    hps_out("OpenMP    %s\n", yes(hps_build.openmp));
+    hps_out("CUDA      %s\n", hps_build.cuda);
+    hps_out("NCCL      %s\n", yes(hps_build.nccl));
+    hps_out("NVML      %s\n", yes(hps_build.nvml));
+    return hps_out_flush();
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# A command line is obeyed or refused with 64 and one clear line; help and version need no launcher.
+. "$srcdir/tests/lib.sh"
+
+expect 0 '' heterps --version
+shows '^heterps [0-9.]+ \(revision .+\)$'
+for word in compiler MPI HDF5 PAPI hwloc BLAS CUDA NCCL OpenMP; do
+    shows "^$word +[^ ]"
+done
+expect 0 '' heterps --help
+shows '^usage: heterps VERB'
+expect 64 'error: no verb' heterps
+expect 64 "error: unknown verb 'trian'" heterps trian
+[ "$(wc -l <err)" -eq 1 ] || fail 'more than one line for one error'
+expect 64 "error: unknown verb '--verbose'" heterps --verbose
+expect 64 "unknown verb 'x'" ranks 2 x
+[ "$(grep -c 'unknown verb' err)" -eq 1 ] || fail 'each rank speaks for itself'
+expect 73 '' sh -c '"$0" --help >/dev/full' "$HETERPS"
+verdict

@@ -1,0 +1,43 @@
+#!/bin/sh
+# launch.sh TEST: t_* and scripts once and alone, m_* under the launcher at every size in $HPS_NP.
+# Each in a scratch folder of its own (also $HPS_TMP), each under a time limit: a hang is a failure.
+test=$(cd "$(dirname "$1")" && pwd)/${1##*/}
+srcdir=$(cd "${srcdir:-.}" && pwd)
+HPS_TMP=$(mktemp -d "${TMPDIR:-/tmp}/heterps.XXXXXX") || exit 99
+trap 'cd /; rm -rf "$HPS_TMP"' EXIT
+trap 'exit 130' HUP INT TERM
+
+# more ranks than cores, root in a container, no ptrace: none of them is a reason not to test
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OMPI_MCA_rmaps_base_oversubscribe=1
+OMPI_MCA_btl_vader_single_copy_mechanism=none
+ASAN_OPTIONS=fast_unwind_on_malloc=0
+LSAN_OPTIONS=suppressions=$srcdir/tests/lsan.supp:print_suppressions=0
+UBSAN_OPTIONS=print_stacktrace=1
+export srcdir HPS_TMP OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
+    OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism \
+    ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
+cd "$HPS_TMP" || exit 99
+
+limited() {
+    timeout -k 10 "${HPS_TEST_SECONDS:-120}" "$@"
+    rc=$?
+    [ $rc -ne 124 ] || echo "$test: not done after ${HPS_TEST_SECONDS:-120} s" >&2
+    return $rc
+}
+
+case ${test##*/} in
+*.sh) limited "${SHELL:-/bin/sh}" "$test" ;;
+m_*)
+    if [ -z "$MPIEXEC" ]; then
+        echo "no MPI launcher was found" >&2
+        exit 77
+    fi
+    for n in ${HPS_NP:-1 2 3 4}; do
+        echo "== ${test##*/} on $n ranks"
+        # shellcheck disable=SC2086 # the flags are several words
+        limited "$MPIEXEC" $MPIEXEC_FLAGS -n "$n" "$test" || exit $?
+    done ;;
+*) limited "$test" ;;
+esac

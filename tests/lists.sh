@@ -1,0 +1,27 @@
+#!/bin/sh
+# What lies in the folders is in the lists: no room unbuilt, no test that never runs, no deck unshipped.
+cd "${srcdir:-.}" || exit 99
+bad=0
+
+listed() { # LIST FILE...
+    list=$1
+    shift
+    for f in "$@"; do
+        [ -e "$f" ] || continue
+        # a tree under git may hold files that are not part of it yet
+        [ ! -e .git ] || git ls-files --error-unmatch "$f" >/dev/null 2>&1 || continue
+        name=$f
+        case $list,$f in tests/rooms.am,*.c) name=${f%.c} ;; esac
+        if ! grep -q -E "(^|[[:space:]])$name([[:space:]]|\$)" "$list"; then
+            echo "$f is not in $list"
+            bad=1
+        fi
+    done
+}
+
+# shellcheck disable=SC2046 # names without blanks
+listed src/rooms.am $(find include src -name '*.[ch]' -o -name '*.cu')
+listed tests/rooms.am tests/[tm]_*.c tests/fuzz_*.c tests/e_*.sh
+# shellcheck disable=SC2046
+listed Makefile.am $(find inputs jobs -type f)
+exit $bad

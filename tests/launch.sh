@@ -7,17 +7,8 @@ HPS_TMP=$(mktemp -d "${TMPDIR:-/tmp}/heterps.XXXXXX") || exit 99
 trap 'cd /; rm -rf "$HPS_TMP"' EXIT
 trap 'exit 130' HUP INT TERM
 
-# more ranks than cores, root in a container, no ptrace: none of them is a reason not to test
-OMPI_ALLOW_RUN_AS_ROOT=1
-OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-OMPI_MCA_rmaps_base_oversubscribe=1
-OMPI_MCA_btl_vader_single_copy_mechanism=none
-ASAN_OPTIONS=fast_unwind_on_malloc=0
-LSAN_OPTIONS=suppressions=$srcdir/tests/lsan.supp:print_suppressions=0
-UBSAN_OPTIONS=print_stacktrace=1
-export srcdir HPS_TMP OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
-    OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_btl_vader_single_copy_mechanism \
-    ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
+export srcdir HPS_TMP
+. "$srcdir/tests/env.sh"
 cd "$HPS_TMP" || exit 99
 
 limited() {

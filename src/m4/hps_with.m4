@@ -36,8 +36,10 @@ hps_keep_CPPFLAGS=$CPPFLAGS
 hps_keep_LIBS=$LIBS
 AS_CASE([$with_$1], [no], [hps_ways=],
     [yes|check], [hps_ways="$2"],
-    [hps_ways=; for hps_way in $2; do
-        AS_CASE([$hps_way], [lib:*], [hps_ways="$hps_ways $hps_way"])
+    [hps_ways=
+     for hps_way in $2; do
+        AS_CASE([$hps_way], [lib:*],
+            [AS_IF([test -d "$with_$1/include"], [hps_ways="$hps_ways $hps_way"])])
      done])
 for hps_way in $hps_ways; do
     hps_name=`AS_ECHO(["$hps_way"]) | sed 's/^@<:@a-z@:>@*://'`

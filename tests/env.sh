@@ -1,0 +1,9 @@
+# shellcheck shell=sh
+# env.sh - what every test runs in: root in a container, more ranks than cores, no ptrace between
+# ranks, and sanitizers that leave the MPI library alone. $srcdir is the top of the source.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+export ASAN_OPTIONS=fast_unwind_on_malloc=0
+export LSAN_OPTIONS="suppressions=${srcdir:?}/tests/lsan.supp:print_suppressions=0"
+export UBSAN_OPTIONS=print_stacktrace=1

@@ -1,0 +1,218 @@
+#!/bin/sh
+# run.sh [quick]: installs what is missing, builds out of tree and runs every suite; "quick" only the
+# first. The last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
+#
+#   HPS_TESTS_DIR     where it builds (default build-tests)
+#   HPS_FUZZ_SECONDS  each fuzz target (default 60 with CI=true, else 5)
+#   HPS_FUZZ_JOBS     targets at a time (default 2)
+cd "$(dirname "$0")/.." || exit 1
+. jobs/lib.sh
+srcdir=$(pwd)
+export srcdir
+. tests/env.sh
+
+dir=${HPS_TESTS_DIR:-build-tests}
+fuzz_seconds=${HPS_FUZZ_SECONDS:-$([ "${CI:-}" = true ] && echo 60 || echo 5)}
+passed=0 failed=0 skipped=0
+
+pass() { passed=$((passed + 1)); }
+
+flunk() {
+    failed=$((failed + 1))
+    note "FAILED: $*"
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    note "skipped: $*"
+}
+
+# suite NAME COMMAND...: says its name, and the seconds that it took
+suite() {
+    name=$1
+    shift
+    began=$(date +%s)
+    note "$name"
+    "$@"
+    note "$name: $(($(date +%s) - began)) s; $passed passed, $failed failed, $skipped skipped"
+}
+
+# tally FOLDER: adds the verdicts of the test harness, and shows what failed
+tally() {
+    for trs in "$1"/tests/*.trs; do
+        [ -f "$trs" ] || continue
+        case $(sed -n 's/^:test-result: *//p' "$trs") in
+        PASS*) pass ;;
+        SKIP*) skip "${trs%.trs}: $(tail -n 2 "${trs%.trs}.log" | head -n 1)" ;;
+        *)
+            flunk "${trs%.trs}"
+            tail -n 40 "${trs%.trs}.log" ;;
+        esac
+    done
+}
+
+# checked FOLDER TARGET RANKS CONFIGURE-ARGUMENT...: a build and its tests
+checked() {
+    folder=$dir/$1 target=$2 np=$3
+    shift 3
+    if ! build_in "$folder" "$@"; then
+        flunk "the build in $folder"
+        return
+    fi
+    rm -f "$folder"/tests/*.trs
+    HPS_NP=$np make -C "$folder" -j 2 -k "$target" >"$folder/check.out" 2>&1
+    rc=$?
+    before=$failed
+    tally "$folder"
+    if [ $rc -ne 0 ] && [ "$failed" -eq "$before" ]; then
+        tail -n 40 "$folder/check.out"
+        flunk "make $target in $folder"
+    fi
+}
+
+# What configure must refuse, and what it then says.
+configure_refuses() {
+    mkdir -p "$dir/refused"
+    for try in '--with-bogus=yes|unknown option: --with-bogus' \
+        '--with-papi=/nowhere --with-yaml=/nowhere|apt-get install libpapi-dev libyaml-dev'; do
+        # shellcheck disable=SC2086 # several arguments
+        if (cd "$dir/refused" && rm -f Makefile &&
+            ! "$srcdir/configure" ${try%%|*} >out 2>&1 && [ ! -f Makefile ] &&
+            grep -q -e "${try#*|}" out); then
+            pass
+        else
+            flunk "configure ${try%%|*}"
+        fi
+    done
+}
+
+# The tarball builds, passes its tests and installs, from a source that is read only.
+distcheck() {
+    if HPS_NP=2 make -C "$dir/gcc" distcheck >"$dir/distcheck.out" 2>&1; then
+        passed=$((passed + $(sum '# PASS:' "$dir/distcheck.out")))
+        skipped=$((skipped + $(sum '# SKIP:' "$dir/distcheck.out")))
+        pass
+    else
+        tail -n 60 "$dir/distcheck.out"
+        flunk "make distcheck, see $dir/distcheck.out"
+    fi
+}
+
+sum() { awk -v key="$1" 'index($0, key) == 1 { n += $3 } END { print n + 0 }' "$2"; }
+
+# Everything lies where sites look for it, and the program works from there.
+installed() {
+    root=$srcdir/$dir/root
+    rm -rf "$root"
+    if ! quietly "$dir/install.out" make -C "$dir/gcc" install DESTDIR="$root"; then
+        flunk 'make install'
+        return
+    fi
+    for f in bin/heterps share/man/man1/heterps.1 share/heterps/inputs/census.yaml \
+        share/bash-completion/completions/heterps share/doc/heterps/LICENSE; do
+        if [ -e "$root/usr/local/$f" ]; then pass; else flunk "$f is not installed"; fi
+    done
+    if "$root/usr/local/bin/heterps" --version >/dev/null; then pass; else flunk 'it does not run'; fi
+}
+
+# One run over several ranks without a wrong read, a wrong write or a leak of our own.
+under_valgrind() { # PROGRAM
+    cc -shared -fPIC -o "$dir/nodlclose.so" tests/nodlclose.c || return 1
+    folder=$(mktemp -d) || return 1
+    (cd "$folder" && timeout 300 "${MPIEXEC:-mpirun}" --oversubscribe --bind-to none -n 2 \
+        -x LD_PRELOAD="$srcdir/$dir/nodlclose.so" \
+        valgrind -q --num-callers=40 --suppressions="$srcdir/tests/valgrind.supp" \
+        --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
+        --error-exitcode=9 "$@") >"$dir/valgrind.out" 2>&1
+    rc=$?
+    rm -rf "$folder"
+    [ $rc -eq 0 ] || tail -n 40 "$dir/valgrind.out"
+    return $rc
+}
+
+valgrind_run() {
+    program=$srcdir/$dir/gcc/tests/m_rows
+    if [ ! -x "$program" ]; then
+        skip "valgrind: $program is not there"
+    elif under_valgrind "$program"; then
+        pass
+    else
+        flunk "valgrind, see $dir/valgrind.out"
+    fi
+}
+
+# fuzz_one TARGET: some seconds from the kept corpus on; what it finds stays beside it
+fuzz_one() {
+    name=${1##*/}
+    found=$srcdir/$dir/fuzz/found/$name
+    seeds=$srcdir/tests/corpus/$name
+    mkdir -p "$found"
+    [ -d "$seeds" ] || seeds=
+    # shellcheck disable=SC2086 # empty or one word
+    (cd "$found" && timeout $((fuzz_seconds + 60)) "$srcdir/$1" -max_total_time="$fuzz_seconds" \
+        -timeout=20 -rss_limit_mb=2048 -artifact_prefix="$found/bad-" "$found" $seeds) \
+        >"$found.out" 2>&1
+    echo $? >"$found.rc"
+}
+
+fuzz() {
+    if ! clang_links -fsanitize=fuzzer,address 's/int main.*//'; then
+        skip 'fuzz targets: clang has no libFuzzer here'
+        return
+    fi
+    if ! build_in "$dir/fuzz" CC=clang CFLAGS='-O1 -g' --enable-fuzz --without-cuda ||
+        ! quietly "$dir/fuzz/fuzz.out" make -C "$dir/fuzz" -j "$(cores)" fuzz; then
+        flunk 'the build of the fuzz targets'
+        return
+    fi
+    rm -f "$dir"/fuzz/found/*.rc
+    running=0
+    for target in "$dir"/fuzz/tests/fuzz_*; do
+        [ -x "$target" ] || continue
+        fuzz_one "$target" &
+        running=$((running + 1))
+        [ $((running % ${HPS_FUZZ_JOBS:-2})) -ne 0 ] || wait
+    done
+    wait
+    for rc in "$dir"/fuzz/found/*.rc; do
+        [ -f "$rc" ] || continue
+        if [ "$(cat "$rc")" = 0 ]; then pass; else
+            tail -n 40 "${rc%.rc}.out"
+            flunk "${rc%.rc}"
+        fi
+    done
+}
+
+# Which lines of src the tests run: of the build without CUDA, which so is tested as well.
+coverage() {
+    checked coverage check '1 3' CFLAGS='-O1 -g' --enable-coverage --without-cuda
+    if lcov -q -c -d "$dir/coverage" -o "$dir/coverage.info" >"$dir/lcov.out" 2>&1 &&
+        lcov -q -e "$dir/coverage.info" "$srcdir/src/*" -o "$dir/src.info" >>"$dir/lcov.out" 2>&1
+    then
+        lcov --list "$dir/src.info" 2>/dev/null | sed -n '/\.c/p'
+        lcov --summary "$dir/src.info" 2>&1 | sed -n 's/^ *lines[. ]*: */line coverage of src: /p'
+        pass
+    else
+        flunk "lcov, see $dir/lcov.out"
+    fi
+}
+
+install_packages missing_for_build
+install_packages missing_for_tests
+bootstrap
+mkdir -p "$dir"
+suite 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror
+if [ "${1:-}" != quick ]; then
+    suite 'clang' checked clang check '1 3' CC=clang --enable-werror
+    suite 'sanitizers, t_ tests' checked asan check-alone 1 CC=gcc CFLAGS='-O1 -g' \
+        --enable-sanitizers --without-cuda
+    suite 'without CUDA, with coverage' coverage
+    suite 'configure' configure_refuses
+    suite 'make distcheck' distcheck
+    suite 'make install' installed
+    suite 'valgrind' valgrind_run
+    suite "fuzz targets, $fuzz_seconds s each" fuzz
+fi
+[ $((passed + failed)) -gt 0 ] || failed=1
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,6 +1,7 @@
 # shellcheck shell=sh
-# lib.sh - what the e_ scripts share. A script begins with its law in words, then `. "$srcdir/tests/lib.sh"`,
-# and ends with `verdict`. It runs in a scratch folder, $HPS_TMP, that launch.sh removes.
+# lib.sh - what the e_ scripts share. A script begins with its law in words, then reads this
+# (. "$srcdir/tests/lib.sh"), and ends with `verdict`. It runs in a scratch folder, $HPS_TMP, that
+# launch.sh removes.
 
 hps_failed=0
 HETERPS=${HETERPS:-heterps}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What lies in the folders is in the lists: no room unbuilt, no test that never runs, no deck unshipped.
+# What lies in the folders is in the lists: no room unbuilt, no test never run, no deck unshipped.
 cd "${srcdir:-.}" || exit 99
 bad=0
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh [quick]: installs what is missing, builds out of tree and runs every suite; "quick" only the
-# first. The last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
+# run.sh [quick]: installs what is missing, builds out of tree and runs every suite; "quick" only
+# the first. The last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
 #
 #   HPS_TESTS_DIR     where it builds (default build-tests)
 #   HPS_FUZZ_SECONDS  each fuzz target (default 60 with CI=true, else 5)
@@ -112,7 +112,9 @@ installed() {
         share/bash-completion/completions/heterps share/doc/heterps/LICENSE; do
         if [ -e "$root/usr/local/$f" ]; then pass; else flunk "$f is not installed"; fi
     done
-    if "$root/usr/local/bin/heterps" --version >/dev/null; then pass; else flunk 'it does not run'; fi
+    if "$root/usr/local/bin/heterps" --version >/dev/null; then pass; else
+        flunk 'the installed program does not run'
+    fi
 }
 
 # One run over several ranks without a wrong read, a wrong write or a leak of our own.

@@ -1,4 +1,4 @@
-/* main.c - the table of verbs, and nothing else: what the command line asks for, and who answers. */
+/* main.c - the table of verbs: what the command line asks for, and who answers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* Is this process one of several that a launcher started? Asked before MPI, so of the environment. */
+/* Did a launcher start this process? Asked before MPI is there, so of the environment. */
 static bool launched(void)
 {
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK");

@@ -18,7 +18,8 @@ AS_CASE([$hps_have_cuda,$with_cuda], [yes,*|no,no|no,check], [],
     [AC_MSG_ERROR([--with-cuda: CUDA does not work; see config.log])])
 AS_IF([test $hps_have_cuda = yes],
     [AC_DEFINE([HAVE_CUDA], [1], [Whether CUDA and cuBLAS are used.])],
-    [AC_DEFINE([HAVE_CUDA], [0], [Whether CUDA and cuBLAS are used.]) NVCC= NVCC_ARCH= hps_cuda_version=])
+    [AC_DEFINE([HAVE_CUDA], [0], [Whether CUDA and cuBLAS are used.])
+     NVCC= NVCC_ARCH= hps_cuda_version=])
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
 HPS_CUDA_WITH([nccl], [nccl.h], [-lnccl], [int v; return ncclGetVersion(&v);])

@@ -17,7 +17,8 @@ AS_IF([test -n "$MPICC"], [
 AC_ARG_VAR([MPIEXEC], [the MPI launcher (default: mpiexec, mpirun or srun)])
 AC_ARG_VAR([MPIEXEC_FLAGS], [its options in tests (default: by launcher)])
 AC_PATH_PROGS([MPIEXEC], [mpiexec mpirun srun], [], [$hps_mpi_path$PATH_SEPARATOR$PATH])
-AS_IF([test -z "$MPIEXEC_FLAGS" && $MPIEXEC --version 2>/dev/null | grep -q -e 'Open MPI' -e OpenRTE],
+AS_IF([test -z "$MPIEXEC_FLAGS" &&
+       $MPIEXEC --version 2>/dev/null | grep -q -e 'Open MPI' -e OpenRTE],
     [MPIEXEC_FLAGS='--oversubscribe --bind-to none'])
 ])
 

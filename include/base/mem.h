@@ -9,14 +9,18 @@
  * 2 MiB aligned and ask for huge pages. Thread safe. Caller frees. Local. */
 void *hps_mem_new(size_t n, size_t size);
 
-/* Grow (never shrink) `*p` so that it holds `n` things; keeps the content; `*cap` is the number held now.
- * *p may be NULL with *cap = 0. Growth is by halves at least, so appending is linear. New part zeroed. */
+/* Grow (never shrink) `*p` so that it holds `n` things; keeps the content; `*cap` is the number
+ * held now. *p may be NULL with *cap = 0. By halves at least, so appending is linear. New part
+ * zeroed. `p` is the address of a pointer of any type. Ends the run as hps_mem_new does. Local. */
 void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size);
 
-void hps_mem_free(void *p);              /* NULL is fine */
+void hps_mem_free(void *p);              /* NULL is fine; not ours or freed before: assert */
 char *hps_mem_text(const char *s);       /* a copy of a string, to free */
+
+/* A printed string, to free. */
 char *hps_mem_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* With what stands around the blocks; large ones count as the address space they take. */
 size_t hps_mem_held_bytes(void);         /* held now: 0 at the end of a clean run */
 size_t hps_mem_peak_bytes(void);         /* most held so far */
 

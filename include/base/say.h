@@ -16,7 +16,13 @@ enum hps_status {
     HPS_AGAIN = 75   /* stopped early with a whole checkpoint: submit again           */
 };
 
-enum hps_level { HPS_DEBUG, HPS_INFO, HPS_WARN, HPS_ERROR };
+enum hps_level {
+    HPS_DEBUG,
+    HPS_INFO,
+    HPS_WARN,
+    HPS_ERROR,
+    HPS_SILENT  /* only for hps_say_least */
+};
 
 /* Start the program. `parallel`: initialise MPI (threads: SERIALIZED) and set its error handlers to
  * return, so that HPS_MPI sees failures; otherwise MPI is never touched and the world is one rank.
@@ -35,7 +41,7 @@ double hps_now_s(void);  /* seconds of a monotonic clock since hps_begin. Local.
  * Returns HPS_OUTPUT when the file cannot be opened. */
 enum hps_status hps_say_log(const char *path);
 
-/* Levels under this are not said (default HPS_INFO). Local. */
+/* Levels under this are not said (default HPS_INFO); what ends the run is always said. Local. */
 void hps_say_least(enum hps_level level);
 
 /* One line "[rank seconds] text" on standard error. HPS_SAY speaks on rank 0 only,
@@ -61,7 +67,7 @@ _Noreturn void hps_die(const char *file, int line, const char *format, ...)
 _Noreturn void hps_quit(enum hps_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Every MPI call stands inside this: a failure prints rank, call, MPI's text and place, ends all. */
+/* Every MPI call stands inside this: a failure says rank, call, MPI's text and place, ends all. */
 #define HPS_MPI(call) hps_mpi_check((call), #call, __FILE__, __LINE__)
 void hps_mpi_check(int rc, const char *call, const char *file, int line);
 
@@ -69,11 +75,11 @@ void hps_mpi_check(int rc, const char *call, const char *file, int line);
  * Collective over comm; MPI_COMM_NULL: answers `mine`. */
 enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine);
 
-/* Wait for a request without burning the core (tests with growing sleeps, at most 2 ms). For waits that
- * may last: idle ranks, ranks that wait while another measures. Local. */
+/* Wait for a request without burning the core (tests with growing sleeps, 20 us to 2 ms). For waits
+ * that may last: idle ranks, ranks that wait while another measures. Local. */
 void hps_wait_quiet(MPI_Request *request);
 
-/* A barrier whose waiters sleep. Collective over comm. */
+/* A barrier whose waiters sleep. Collective over comm; MPI_COMM_NULL: nothing to wait for. */
 void hps_barrier_quiet(MPI_Comm comm);
 
 #endif

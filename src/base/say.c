@@ -271,8 +271,7 @@ void hps_die(const char *file, int line, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    HPS_SAY_ALL(HPS_ERROR, "%s (%s:%d)", text, file, line);
-    leave(HPS_FAIL);
+    hps_quit(HPS_FAIL, "%s (%s:%d)", text, file, line);
 }
 
 void hps_quit(enum hps_status status, const char *format, ...)

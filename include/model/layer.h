@@ -1,0 +1,76 @@
+/* layer.h - the list of layer kinds: one file a kind has keys, shape, cost, forward, backward.
+ *
+ * Letters: B examples of a micro-batch on this rank. A layer makes one tensor (B, width). */
+#ifndef HPS_MODEL_LAYER_H
+#define HPS_MODEL_LAYER_H
+
+#include "base/deck.h"
+#include "hw/dev.h"
+
+struct hps_net;
+struct hps_layer;
+
+/* Keys of every layer; the keys of a kind follow in a struct that begins with this one. */
+struct hps_layer_opt {
+    const char *name, *type;
+    struct hps_list inputs;             /* names of earlier layers; not given: the layer before */
+};
+extern const struct hps_field hps_layer_fields[];
+
+/* What a layer sees of one micro-batch. All pointers are device memory unless said; borrowed. */
+struct hps_pass {
+    struct hps_dev *dev;
+    int B;                              /* at least 1                                        */
+    bool training;                      /* dropout only then                                 */
+    uint64_t key;                       /* random numbers of (seed, step): sub-key by layer  */
+    const long long *example;           /* (B) global example numbers                        */
+    const float *label;                 /* (B)   layers with wants_label                     */
+    const float *dense;                 /* (B,D) layers with wants_dense                     */
+    const struct hps_tensor *x;         /* (ninput) inputs                                   */
+    struct hps_tensor y;                /* output                                            */
+    const struct hps_tensor *dx;        /* (ninput) gradients to fill; data NULL: not wanted */
+    const bool *add;                    /* (ninput) add to dx, else overwrite                */
+    struct hps_tensor dy;               /* gradient of the output; may be overwritten        */
+    const float *param;                 /* (nparam) dense weights                            */
+    float *grad;                        /* (nparam) added to                                 */
+    float *keep;                        /* (B * kept floats) from forward to backward        */
+    const struct hps_bag *bag;          /* embedding: its bags, positions in rows            */
+    const float *rows;                  /* embedding: (nrow, dim) the rows that were pulled  */
+    float *rows_grad;                   /* embedding: (nrow, dim) added to                   */
+    size_t nrow;
+    float weight;                       /* of an example in the loss: 1 / examples of a step */
+    float *score;                       /* loss: (B) predictions                             */
+    double *loss;                       /* loss: sum over examples is added                  */
+};
+
+struct hps_layer_kind {
+    const char *name, *help;
+    const struct hps_field *fields;     /* its own keys, NULL: none                          */
+    size_t opt_size;                    /* bytes of the struct that they fill                */
+    int least_inputs, most_inputs;      /* -1: any                                           */
+    bool loss;                          /* the last layer of a net is one                    */
+    /* Check inputs and keys, set width, nparam, kept, table and slots of the layer. HPS_DECK at
+     * the layer's place. */
+    enum hps_status (*shape)(struct hps_layer *l, struct hps_net *net);
+    /* Initial weights from the layer's stream, host memory (nparam). NULL when there are none. */
+    void (*init)(const struct hps_layer *l, uint64_t key, float *param);
+    /* Operations of one example, forward and backward. */
+    double (*flops)(const struct hps_layer *l, const struct hps_net *net);
+    void (*forward)(const struct hps_layer *l, struct hps_pass *p);
+    void (*backward)(const struct hps_layer *l, struct hps_pass *p);
+};
+const struct hps_layer_kind *hps_layer_find(const char *name);     /* NULL: no such kind */
+const char *hps_layer_words(void);      /* "embedding|dense_input|..." */
+
+/* The reference deck's `model` section: a small net that works, and each kind with its keys as
+ * comments. Rank 0, stdout. */
+void hps_layer_print_reference(void);
+
+/* For net and the kinds. */
+bool hps_layer_good_name(const char *name);     /* 1 to 63 letters, digits, _ and -. Pure. */
+/* "unknown layer type" at the item, with the nearest kind. HPS_DECK. */
+enum hps_status hps_layer_unknown(const struct hps_item *item, const char *type);
+/* Set a layer's width; HPS_DECK at its place when it is wider than a layer may be. */
+enum hps_status hps_layer_set_width(struct hps_layer *l, long long width);
+
+#endif

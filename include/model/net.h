@@ -1,0 +1,70 @@
+/* net.h - the model of a deck: layers in pipeline order, each may use any earlier one. */
+#ifndef HPS_MODEL_NET_H
+#define HPS_MODEL_NET_H
+
+#include "model/data.h"
+#include "model/layer.h"
+
+struct hps_layer {
+    const char *name;
+    const struct hps_layer_kind *kind;
+    void *opt;                      /* the kind's keys                                      */
+    const struct hps_item *item;    /* its place in the deck                                */
+    int index, ninput;
+    int *input;                     /* (ninput) earlier layers                              */
+    int width;                      /* of its output                                        */
+    size_t nparam, kept;            /* dense weights; floats kept an example                */
+    bool wants_dense, wants_label;
+    bool grad;                      /* its output depends on weights: a gradient is wanted  */
+    int last_use;                   /* the last layer that reads it (its own index: none)   */
+    int table;                      /* net->table that it reads, -1: none                   */
+    int nslot, dim;                 /* of an embedding                                      */
+    int *slot;                      /* (nslot) dataset slots                                */
+    long long *base;                /* (nslot) first row of a slot's part of the table      */
+    long long *modulo;              /* (nslot) ids are taken modulo this; 0: as they are    */
+};
+
+struct hps_table_shape {            /* one logical table of rows (design: embedding)        */
+    const char *name;               /* the layer's, or the shared name of key `table`       */
+    long long rows;
+    int dim;
+    double init_std;                /* rows start as init_std * normal(seed, table, row)    */
+    bool shared;                    /* named by a key `table`, else by its only layer       */
+};
+
+/* Names and options are borrowed from the deck and the dataset: close both after the net. */
+struct hps_net {
+    int L, ntable;
+    struct hps_layer *layer;
+    struct hps_table_shape *table;
+    int D, nslot;                   /* the dataset's                                        */
+    const char *const *slot_name;   /* (nslot) */
+    const long long *slot_buckets;
+    const bool *slot_multi;
+    const double *slot_ids;         /* (nslot) ids an example, mean                         */
+    void *own;
+};
+
+/* From the deck's `model` list and the dataset's shape. Every contradiction is HPS_DECK with its
+ * place: an unknown input, no or two losses, a name given twice, a slot that the dataset lacks,
+ * hash needed, a layer that nothing uses, widths that do not fit; *net is NULL then. Local, equal
+ * on all ranks. */
+enum hps_status hps_net_new(struct hps_net **net, const struct hps_deck *deck,
+                            const struct hps_data *data);
+void hps_net_free(struct hps_net *net);
+
+/* A table: layer, type, inputs, width, weights (shared rows are counted once). Rank 0, stdout. */
+void hps_net_print(const struct hps_net *net);
+
+/* Tensors that cross the boundary before layer `b` (made before b, used at b or later), by layer
+ * index, in order; none at b = 0 and b = L. list may be NULL. Returns their number; *width: sum of
+ * widths; *grad_width: of those with a gradient. Pure. */
+int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, int *grad_width);
+
+/* Initial dense weights of a layer (nparam), and of table rows first..first+n-1, (n, dim) `stride`
+ * floats apart, in host memory: addressed by (seed, name, row), the same on any layout. Pure. */
+void hps_net_init_param(const struct hps_net *net, int l, uint64_t seed, float *param);
+void hps_net_init_rows(const struct hps_net *net, int table, uint64_t seed, long long first,
+                       long long n, float *rows, size_t stride);
+
+#endif

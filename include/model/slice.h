@@ -1,0 +1,69 @@
+/* slice.h - layers first..last of a net, live on one device: weights, activations, gradients.
+ *
+ * Letters: B examples of a micro-batch on this rank, at most `rows`; B = 0 is fine everywhere.
+ * A flight is a place for one micro-batch between its forward and its backward. */
+#ifndef HPS_MODEL_SLICE_H
+#define HPS_MODEL_SLICE_H
+
+#include "model/net.h"
+#include "model/opt.h"
+
+/* The raw inputs of one micro-batch, device memory, borrowed until its backward is done. */
+struct hps_feed {
+    int B;
+    uint64_t key;                       /* of (seed, step)                                   */
+    float weight;                       /* 1 / examples of the step                          */
+    const long long *example;           /* (B)                                               */
+    const float *label, *dense;         /* (B), (B, D); NULL where no layer here wants them  */
+    const struct hps_bag *bag;          /* (last-first+1) by layer of the slice; others unused */
+    const float *const *rows;           /* (last-first+1) pulled rows of the layer's table   */
+    float *const *rows_grad;            /* (last-first+1) added to; NULL: no backward        */
+    const size_t *nrow;                 /* (last-first+1)                                    */
+};
+
+struct hps_slice {
+    const struct hps_net *net;          /* borrowed */
+    struct hps_dev *dev;                /* borrowed */
+    int first, last;                    /* layers   */
+    int rows, flights;                  /* most rows of a micro-batch here; micro-batches at once */
+    size_t nparam;
+    size_t *offset;                     /* (last-first+2) where a layer's weights begin in param */
+    float *param, *grad, *state;        /* (nparam), (nparam), (nstate, nparam) planes; device */
+    int in_width, out_width;            /* sums of widths that cross the boundaries          */
+    int in_grad_width, out_grad_width;  /* of those with a gradient                          */
+    /* Packed in boundary order, device: (flights) each (rows, in_width), (rows, out_width) and
+     * (rows, *_grad_width). in and out_grad are filled by the caller, out and in_grad here;
+     * out_grad is spoilt by the backward that reads it. */
+    float **in, **out, **in_grad, **out_grad;
+    float *score;                       /* (flights, rows) predictions, when the loss is here */
+    double *loss;                       /* device: sum of losses since hps_slice_loss        */
+    void *own;
+};
+
+/* Everything that a slice will ever need is taken here. Weights are initialised from (seed, layer),
+ * states as `opt` says. training = false: no gradients, no states. Local. */
+enum hps_status hps_slice_new(struct hps_slice **slice, const struct hps_net *net, int first,
+                              int last, struct hps_dev *dev, int rows, int flights,
+                              const struct hps_train_opt *opt, uint64_t seed, bool training);
+void hps_slice_free(struct hps_slice *slice);
+
+/* Forward of a micro-batch in place `flight`: reads in[flight] and the feed, fills out[flight];
+ * scores and adds to the loss if that is here. No backward may follow training = false. */
+void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
+                       bool training);
+/* Backward of it: reads out_grad[flight], fills in_grad[flight], adds to grad and to the feed's
+ * rows_grad. `done(l, arg)` is called for each layer with dense weights or a table, last layer
+ * first, when its gradient is queued for this micro-batch (so that it can travel); may be NULL. */
+void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
+                        void (*done)(int layer, void *arg), void *arg);
+
+/* One layer alone, forward and backward, for the profile: seconds of `repeat` passes in flight 0.
+ * Spoils activations, gradients and loss: for slices that do not train. */
+double hps_slice_time(struct hps_slice *slice, const struct hps_feed *feed, int layer, int repeat);
+
+/* Sum of losses since the last call, back to 0; 0 where the loss is not here. Waits. */
+double hps_slice_loss(struct hps_slice *slice);
+/* The rule on all dense weights; their gradients are 0 after. */
+void hps_slice_update(struct hps_slice *slice, const struct hps_rule *rule);
+
+#endif

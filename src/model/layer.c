@@ -1,0 +1,105 @@
+/* layer.c - the list of layer kinds, and what all of them share. */
+#include "model/layer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "model/net.h"
+
+extern const struct hps_layer_kind hps_layer_embedding, hps_layer_dense_input, hps_layer_concat,
+    hps_layer_add, hps_layer_fc, hps_layer_dropout, hps_layer_logistic;
+
+static const struct hps_layer_kind *const all[] = {
+    &hps_layer_embedding,
+    &hps_layer_dense_input,
+    &hps_layer_concat,
+    &hps_layer_add,
+    &hps_layer_fc,
+    &hps_layer_dropout,
+    &hps_layer_logistic,
+};
+enum { NKIND = sizeof all / sizeof *all, MOST_WIDTH = 1 << 22 };
+
+const struct hps_field hps_layer_fields[] = {
+    HPS_FIELD(hps_layer_opt, name, HPS_TEXT, NULL, 0, 0, "", "letters, digits, _ and -"),
+    HPS_FIELD(hps_layer_opt, type, HPS_TEXT, NULL, 0, 0, "", "the kind of layer"),
+    HPS_FIELD(hps_layer_opt, inputs, HPS_LIST, "[]", 0, 0, "",
+              "names of earlier layers; not given: the layer before"),
+    { 0 }
+};
+
+const struct hps_layer_kind *hps_layer_find(const char *name)
+{
+    for (int i = 0; i < NKIND; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+const char *hps_layer_words(void)
+{
+    static char words[512];
+    size_t n = 0;
+
+    for (int i = 0; i < NKIND; i++) {
+        size_t more = strlen(all[i]->name);
+        assert(n + more + 2 < sizeof words);
+        memcpy(words + n, all[i]->name, more);
+        n += more;
+        words[n++] = '|';
+    }
+    words[n - 1] = '\0';
+    return words;
+}
+
+enum hps_status hps_layer_unknown(const struct hps_item *item, const char *type)
+{
+    const char *names[NKIND];
+
+    for (int i = 0; i < NKIND; i++)
+        names[i] = all[i]->name;
+    const char *near = hps_deck_nearest(type, names, NKIND);
+    if (near)
+        return hps_deck_wrong(item, "type", "unknown layer type '%s', did you mean '%s'?", type,
+                              near);
+    return hps_deck_wrong(item, "type", "unknown layer type '%s' (%s)", type, hps_layer_words());
+}
+
+enum hps_status hps_layer_set_width(struct hps_layer *l, long long width)
+{
+    if (width > MOST_WIDTH)
+        return hps_deck_wrong(l->item, NULL, "layer '%s' is %lld wide, the most is %d", l->name,
+                              width, MOST_WIDTH);
+    l->width = (int)width;
+    return HPS_OK;
+}
+
+/* Names become names of HDF5 groups and of --set paths. */
+bool hps_layer_good_name(const char *name)
+{
+    static const char good[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t n = strlen(name);
+
+    return n > 0 && n < 64 && strspn(name, good) == n;
+}
+
+void hps_layer_print_reference(void)
+{
+    hps_out("model:\n"
+            "  - {name: ids, type: embedding, slots: all, dim: 8}\n"
+            "  - {name: nums, type: dense_input}\n"
+            "  - {name: both, type: concat, inputs: [ids, nums]}\n"
+            "  - {name: h1, type: fc, width: 64, activation: relu}\n"
+            "  - {name: deep, type: fc, width: 1}\n"
+            "  - {name: wide, type: embedding, slots: all, dim: 1, combine: sum}\n"
+            "  - {name: out, type: add, inputs: [deep, wide]}\n"
+            "  - {name: loss, type: logistic}\n"
+            "  # Every layer has:\n");
+    hps_deck_print_table(NULL, hps_layer_fields, "  #     ");
+    for (int i = 0; i < NKIND; i++) {
+        hps_out("  # type: %s  (%s)\n", all[i]->name, all[i]->help);
+        if (all[i]->fields)
+            hps_deck_print_table(NULL, all[i]->fields, "  #     ");
+    }
+}

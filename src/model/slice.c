@@ -1,0 +1,407 @@
+/* slice.c - layers first..last of a net, live on one device.
+ *
+ * Every tensor that the slice sees has a home, found once: a column of the packed boundary before
+ * it (in), of the one behind it (out), or a block of its own. A tensor that crosses both is
+ * relayed: copied from in to out, its gradient from out to in, where readers here add theirs. */
+#include "model/slice.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+enum place { NOWHERE, IN, INNER, OUT };
+
+struct home {
+    enum place place, grad_place;
+    size_t at, grad_at;                 /* floats from the beginning of the place           */
+    size_t ld, grad_ld;
+    bool relay;                         /* in `in` (its home) and also in `out`              */
+    size_t out_at, out_grad_at;         /* then: its columns there                          */
+};
+
+struct own {
+    struct home *home;                  /* (last+1) by layer; made before first: if it crosses */
+    float **inner;                      /* (flights) outputs that stay here                  */
+    float *inner_grad;                  /* their gradients: one flight goes back at a time   */
+    float **keep;                       /* (flights)                                         */
+    size_t *keep_at;                    /* (last-first+1)                                    */
+    bool *written;                      /* (last+1) this backward has begun the gradient     */
+    struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */
+    bool *add;
+};
+
+/* Blocks begin at multiples of 64 bytes. */
+static size_t block(size_t rows, size_t width)
+{
+    return (rows * width + 15) / 16 * 16;
+}
+
+static void home_in(struct hps_slice *s, struct home *home)
+{
+    const struct hps_net *net = s->net;
+    size_t at = 0, grad_at = 0;
+
+    hps_net_boundary(net, s->first, NULL, &s->in_width, &s->in_grad_width);
+    for (int l = 0; l < s->first; l++) {
+        const struct hps_layer *x = &net->layer[l];
+        if (x->last_use < s->first)
+            continue;
+        home[l].place = IN;
+        home[l].at = at;
+        home[l].ld = (size_t)s->in_width;
+        at += (size_t)x->width;
+        if (!x->grad)
+            continue;
+        home[l].grad_place = IN;
+        home[l].grad_at = grad_at;
+        home[l].grad_ld = (size_t)s->in_grad_width;
+        grad_at += (size_t)x->width;
+    }
+}
+
+/* Tensors made here write straight into the boundary; those from before are relayed into it. */
+static void home_out(struct hps_slice *s, struct home *home)
+{
+    const struct hps_net *net = s->net;
+    size_t at = 0, grad_at = 0;
+
+    hps_net_boundary(net, s->last + 1, NULL, &s->out_width, &s->out_grad_width);
+    for (int l = 0; l <= s->last; l++) {
+        const struct hps_layer *x = &net->layer[l];
+        if (x->last_use <= s->last)
+            continue;
+        home[l].relay = l < s->first;
+        home[l].out_at = at;
+        home[l].out_grad_at = grad_at;
+        at += (size_t)x->width;
+        grad_at += x->grad ? (size_t)x->width : 0;
+        if (home[l].relay)
+            continue;
+        home[l].place = OUT;
+        home[l].at = home[l].out_at;
+        home[l].ld = (size_t)s->out_width;
+        home[l].grad_place = x->grad ? OUT : NOWHERE;
+        home[l].grad_at = home[l].out_grad_at;
+        home[l].grad_ld = (size_t)s->out_grad_width;
+    }
+}
+
+/* The rest stays here; the loss has no tensor. Answers floats of all blocks. */
+static void home_inner(const struct hps_slice *s, struct home *home, size_t *inner, size_t *grad)
+{
+    *inner = *grad = 0;
+    for (int l = s->first; l <= s->last; l++) {
+        const struct hps_layer *x = &s->net->layer[l];
+        if (home[l].place != NOWHERE || x->kind->loss)
+            continue;
+        home[l].place = INNER;
+        home[l].at = *inner;
+        home[l].ld = home[l].grad_ld = (size_t)x->width;
+        *inner += block((size_t)s->rows, (size_t)x->width);
+        if (!x->grad)
+            continue;
+        home[l].grad_place = INNER;
+        home[l].grad_at = *grad;
+        *grad += block((size_t)s->rows, (size_t)x->width);
+    }
+}
+
+static float *floats(struct hps_slice *s, size_t n)
+{
+    return s->dev->ops->alloc(s->dev, n * sizeof(float));
+}
+
+static float **flight_floats(struct hps_slice *s, size_t n)
+{
+    float **p = hps_mem_new((size_t)s->flights, sizeof *p);
+
+    for (int f = 0; f < s->flights; f++)
+        p[f] = floats(s, n);
+    return p;
+}
+
+static void take_buffers(struct hps_slice *s, bool training)
+{
+    struct own *own = s->own;
+    size_t rows = (size_t)s->rows, inner, grad, keep = 0;
+
+    home_in(s, own->home);
+    home_out(s, own->home);
+    home_inner(s, own->home, &inner, &grad);
+    for (int l = s->first; l <= s->last; l++) {
+        own->keep_at[l - s->first] = keep;
+        keep += block(rows, s->net->layer[l].kept);
+    }
+    own->inner = flight_floats(s, inner);
+    own->keep = flight_floats(s, keep);
+    s->in = flight_floats(s, rows * (size_t)s->in_width);
+    s->out = flight_floats(s, rows * (size_t)s->out_width);
+    if (training) {
+        own->inner_grad = floats(s, grad);
+        s->in_grad = flight_floats(s, rows * (size_t)s->in_grad_width);
+        s->out_grad = flight_floats(s, rows * (size_t)s->out_grad_width);
+    }
+    if (s->net->layer[s->last].kind->loss) {
+        s->score = floats(s, (size_t)s->flights * rows);
+        s->loss = s->dev->ops->alloc(s->dev, sizeof *s->loss);
+    }
+}
+
+static void put_filled(struct hps_slice *s, float *to, size_t n, float value)
+{
+    float *host = hps_mem_new(n, sizeof *host);
+
+    for (size_t i = 0; i < n; i++)
+        host[i] = value;
+    s->dev->ops->put(s->dev, to, host, n * sizeof *host);
+    s->dev->ops->sync(s->dev);
+    hps_mem_free(host);
+}
+
+static void take_weights(struct hps_slice *s, const struct hps_train_opt *opt, uint64_t seed,
+                         bool training)
+{
+    int n = s->last - s->first + 1;
+
+    for (int i = 0; i < n; i++)
+        s->offset[i + 1] = s->offset[i] + s->net->layer[s->first + i].nparam;
+    s->nparam = s->offset[n];
+    s->param = floats(s, s->nparam);
+    float *host = hps_mem_new(s->nparam, sizeof *host);
+    for (int i = 0; i < n; i++)
+        hps_net_init_param(s->net, s->first + i, seed, host + s->offset[i]);
+    s->dev->ops->put(s->dev, s->param, host, s->nparam * sizeof *host);
+    s->dev->ops->sync(s->dev);
+    hps_mem_free(host);
+    if (!training)
+        return;
+    size_t nstate = (size_t)hps_opt_rule(opt, 0, 1).nstate * s->nparam;
+    s->grad = floats(s, s->nparam);
+    s->state = floats(s, nstate);
+    if (hps_opt_start(opt) != 0.0f)
+        put_filled(s, s->state, nstate, hps_opt_start(opt));
+}
+
+enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net, int first,
+                              int last, struct hps_dev *dev, int rows, int flights,
+                              const struct hps_train_opt *opt, uint64_t seed, bool training)
+{
+    assert(0 <= first && first <= last && last < net->L && rows >= 0 && flights >= 1);
+    struct hps_slice *s = hps_mem_new(1, sizeof *s);
+    struct own *own = hps_mem_new(1, sizeof *own);
+    size_t n = (size_t)(last - first + 1), inputs = 0;
+
+    *s = (struct hps_slice){ .net = net, .dev = dev, .first = first, .last = last,
+                             .rows = rows, .flights = flights, .own = own };
+    for (int l = first; l <= last; l++)
+        if (inputs < (size_t)net->layer[l].ninput)
+            inputs = (size_t)net->layer[l].ninput;
+    own->home = hps_mem_new((size_t)last + 1, sizeof *own->home);
+    own->written = hps_mem_new((size_t)last + 1, sizeof *own->written);
+    own->keep_at = hps_mem_new(n, sizeof *own->keep_at);
+    own->x = hps_mem_new(inputs, sizeof *own->x);
+    own->dx = hps_mem_new(inputs, sizeof *own->dx);
+    own->add = hps_mem_new(inputs, sizeof *own->add);
+    s->offset = hps_mem_new(n + 1, sizeof *s->offset);
+    take_buffers(s, training);
+    take_weights(s, opt, seed, training);
+    *out = s;
+    return HPS_OK;
+}
+
+static void free_flights(struct hps_slice *s, float **p)
+{
+    for (int f = 0; p && f < s->flights; f++)
+        s->dev->ops->free(s->dev, p[f]);
+    hps_mem_free(p);
+}
+
+void hps_slice_free(struct hps_slice *s)
+{
+    if (!s)
+        return;
+    struct own *own = s->own;
+    void *const device[] = { s->param, s->grad, s->state, s->score, s->loss, own->inner_grad };
+    for (size_t i = 0; i < sizeof device / sizeof *device; i++)
+        if (device[i])
+            s->dev->ops->free(s->dev, device[i]);
+    free_flights(s, s->in);
+    free_flights(s, s->out);
+    free_flights(s, s->in_grad);
+    free_flights(s, s->out_grad);
+    free_flights(s, own->inner);
+    free_flights(s, own->keep);
+    hps_mem_free(own->home);
+    hps_mem_free(own->written);
+    hps_mem_free(own->keep_at);
+    hps_mem_free(own->x);
+    hps_mem_free(own->dx);
+    hps_mem_free(own->add);
+    hps_mem_free(own);
+    hps_mem_free(s->offset);
+    hps_mem_free(s);
+}
+
+static struct hps_tensor value_of(const struct hps_slice *s, int flight, int l)
+{
+    const struct own *own = s->own;
+    const struct home *h = &own->home[l];
+    int width = s->net->layer[l].width;
+
+    switch (h->place) {
+    case IN: return (struct hps_tensor){ s->in[flight] + h->at, h->ld, width };
+    case INNER: return (struct hps_tensor){ own->inner[flight] + h->at, h->ld, width };
+    case OUT: return (struct hps_tensor){ s->out[flight] + h->at, h->ld, width };
+    default: return (struct hps_tensor){ NULL, 0, width };
+    }
+}
+
+static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
+{
+    const struct own *own = s->own;
+    const struct home *h = &own->home[l];
+    int width = s->net->layer[l].width;
+
+    switch (h->grad_place) {
+    case IN: return (struct hps_tensor){ s->in_grad[flight] + h->grad_at, h->grad_ld, width };
+    case INNER: return (struct hps_tensor){ own->inner_grad + h->grad_at, h->grad_ld, width };
+    case OUT: return (struct hps_tensor){ s->out_grad[flight] + h->grad_at, h->grad_ld, width };
+    default: return (struct hps_tensor){ NULL, 0, width };
+    }
+}
+
+/* What layer l sees of the micro-batch; the gradients are filled in by backward. */
+static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
+                               bool training)
+{
+    struct own *own = s->own;
+    const struct hps_layer *layer = &s->net->layer[l];
+    int i = l - s->first;
+    struct hps_pass p = {
+        .dev = s->dev, .B = feed->B, .training = training, .key = feed->key,
+        .example = feed->example, .label = feed->label, .dense = feed->dense,
+        .x = own->x, .y = value_of(s, flight, l), .dx = own->dx, .add = own->add,
+        .param = s->param + s->offset[i], .grad = s->grad ? s->grad + s->offset[i] : NULL,
+        .keep = own->keep[flight] + own->keep_at[i], .weight = feed->weight,
+        .score = s->score ? s->score + (size_t)flight * (size_t)s->rows : NULL, .loss = s->loss,
+    };
+
+    for (int k = 0; k < layer->ninput; k++)
+        own->x[k] = value_of(s, flight, layer->input[k]);
+    if (layer->table >= 0) {
+        assert(feed->bag[i].B == feed->B && feed->bag[i].nslot == layer->nslot);
+        p.bag = &feed->bag[i];
+        p.rows = feed->rows[i];
+        p.nrow = feed->nrow[i];
+        p.rows_grad = feed->rows_grad ? feed->rows_grad[i] : NULL;
+    }
+    return p;
+}
+
+static void forward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
+                          bool training)
+{
+    struct hps_pass p = pass_of(s, flight, feed, l, training);
+
+    s->net->layer[l].kind->forward(&s->net->layer[l], &p);
+}
+
+/* The first writer of a gradient overwrites, the others add. */
+static void backward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l)
+{
+    struct own *own = s->own;
+    const struct hps_layer *layer = &s->net->layer[l];
+    struct hps_pass p = pass_of(s, flight, feed, l, true);
+
+    p.dy = grad_of(s, flight, l);
+    for (int k = 0; k < layer->ninput; k++) {
+        own->dx[k] = grad_of(s, flight, layer->input[k]);
+        own->add[k] = own->written[layer->input[k]];
+        own->written[layer->input[k]] = true;
+    }
+    layer->kind->backward(layer, &p);
+}
+
+void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *feed, bool training)
+{
+    const struct own *own = s->own;
+
+    assert(feed->B <= s->rows && flight < s->flights);
+    if (feed->B == 0)
+        return;
+    for (int l = 0; l < s->first; l++)
+        if (own->home[l].relay) {
+            struct hps_tensor x = value_of(s, flight, l);
+            s->dev->ops->copy(s->dev, feed->B, x.width, x.data, x.ld,
+                              s->out[flight] + own->home[l].out_at, (size_t)s->out_width, false);
+        }
+    for (int l = s->first; l <= s->last; l++)
+        forward_layer(s, flight, feed, l, training);
+}
+
+/* Gradients that arrive from behind are there already: relay those of relayed tensors. */
+static void begin_gradients(struct hps_slice *s, int flight, int B)
+{
+    struct own *own = s->own;
+
+    for (int l = 0; l <= s->last; l++) {
+        const struct home *h = &own->home[l];
+        bool relay = h->relay && h->grad_place == IN;
+        own->written[l] = relay || h->grad_place == OUT;
+        if (!relay)
+            continue;
+        struct hps_tensor g = grad_of(s, flight, l);
+        s->dev->ops->copy(s->dev, B, g.width, s->out_grad[flight] + h->out_grad_at,
+                          (size_t)s->out_grad_width, g.data, g.ld, false);
+    }
+}
+
+void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *feed,
+                        void (*done)(int layer, void *arg), void *arg)
+{
+    assert(feed->B <= s->rows && flight < s->flights && s->grad);
+    if (feed->B > 0)
+        begin_gradients(s, flight, feed->B);
+    for (int l = s->last; l >= s->first; l--) {
+        const struct hps_layer *layer = &s->net->layer[l];
+        if (feed->B > 0 && layer->grad)
+            backward_layer(s, flight, feed, l);
+        if (done && (layer->nparam > 0 || layer->table >= 0))
+            done(l, arg);
+    }
+}
+
+double hps_slice_time(struct hps_slice *s, const struct hps_feed *feed, int layer, int repeat)
+{
+    struct own *own = s->own;
+    double start_s = hps_now_s();
+
+    for (int r = 0; r < repeat && feed->B > 0; r++) {
+        forward_layer(s, 0, feed, layer, true);
+        for (int l = 0; l <= s->last; l++)
+            own->written[l] = false;
+        if (s->net->layer[layer].grad)
+            backward_layer(s, 0, feed, layer);
+    }
+    s->dev->ops->sync(s->dev);
+    return hps_now_s() - start_s;
+}
+
+double hps_slice_loss(struct hps_slice *s)
+{
+    double sum = 0;
+
+    if (!s->loss)
+        return 0;
+    s->dev->ops->sync(s->dev);
+    s->dev->ops->get(s->dev, &sum, s->loss, sizeof sum);
+    s->dev->ops->sync(s->dev);
+    s->dev->ops->zero(s->dev, s->loss, sizeof sum);
+    return sum;
+}
+
+void hps_slice_update(struct hps_slice *s, const struct hps_rule *rule)
+{
+    if (s->nparam > 0)
+        s->dev->ops->update(s->dev, rule, s->nparam, s->param, s->grad, s->state);
+}

@@ -1,0 +1,88 @@
+/* cpu.h - what the files of the CPU backend share: work in slices, clones, the operations by name.
+ * For src/hw/dev_cpu.c and src/hw/cpu_*.c only; the meaning of each operation is in dev.h. */
+#ifndef HPS_HW_CPU_H
+#define HPS_HW_CPU_H
+
+#include "hw/dev.h"
+
+/* Hot loops are compiled once for each vector width and chosen when the program is loaded, so that
+ * one binary serves all nodes of a cluster. The clones give the same bits: no contraction. */
+#if defined __x86_64__ && defined __gnu_linux__
+#define HPS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define HPS_CLONES
+#endif
+
+#define HPS_CPU_AHEAD 12        /* rows to prefetch in front of the one in work */
+
+struct hps_cpu {                /* dev->state */
+    void *scratch;              /* one block for an operation's partial sums, kept */
+    size_t scratch_bytes;
+};
+
+/* Do part(job, t, n) for t = 0 .. n-1, n = dev->nthread: on n threads when `work_ns`, a guess of
+ * what one thread would need, is worth waking them, else one after the other. The parts are always
+ * the same, so the bits are too. Returns when all are done. */
+void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
+                    void (*part)(const void *job, int t, int n), const void *job);
+
+/* Where part t of n begins in `count` things, cut at multiples of `grain`; part n begins at
+ * `count`. Pure. */
+static inline size_t hps_cpu_cut(size_t count, size_t grain, int t, int n)
+{
+    size_t grains = (count + grain - 1) / grain;
+    size_t at = grains * (size_t)t / (size_t)n * grain;
+    return at < count ? at : count;
+}
+
+/* So many bytes, not zeroed, good until the next call. */
+void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
+
+static inline void hps_cpu_fetch(const float *row, size_t dim)
+{
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + dim - 1);
+}
+
+/* y (B, n) = act(y + b), keeping y + b in pre (gelu). Rows of pre follow each other. */
+void hps_cpu_act(enum hps_act act, size_t B, size_t n, float *y, size_t ldy, const float *b,
+                 float *pre);
+/* dy (B, n) *= act'; db (n) += its column sums. */
+void hps_cpu_act_back(enum hps_act act, size_t B, size_t n, const float *y, size_t ldy,
+                      const float *pre, float *dy, size_t lddy, float *db);
+
+void hps_cpu_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                        const float *w, const float *b, struct hps_tensor y, float *pre);
+void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         const float *w, struct hps_tensor y, const float *pre,
+                         struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
+                         float *db);
+double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat);
+
+void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
+                  size_t ldy, bool add);
+void hps_cpu_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t key,
+                     const long long *example, const float *x, size_t ldx, float *y, size_t ldy,
+                     bool add);
+void hps_cpu_logistic(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                      float weight, float *score, double *loss_sum, struct hps_tensor dx,
+                      bool add);
+void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum);
+
+void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                         enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
+                         struct hps_tensor y);
+void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                          enum hps_pool_kind pool, enum hps_combine combine,
+                          struct hps_tensor dy, float *rows_grad, size_t nrow);
+
+void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
+                    float *grad, float *state);
+void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
+                        size_t stride, int dim, size_t n, const int *at, const float *grad);
+void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim,
+                         size_t n, const int *at, float *out);
+void hps_cpu_rows_add(struct hps_dev *dev, int dim, size_t n, const int *at, const float *from,
+                      float *to);
+
+#endif

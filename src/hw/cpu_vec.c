@@ -1,0 +1,155 @@
+/* cpu_vec.c - element by element: copy, dropout, the logistic loss, the norm. */
+#include <math.h>
+
+#include "base/rng.h"
+#include "hw/cpu.h"
+
+struct map {
+    size_t B, width, ldx, ldy;
+    const float *x;
+    float *y;
+    bool add;
+    float p;                    /* dropout */
+    uint64_t key;
+    const long long *example;
+};
+
+HPS_CLONES static void copy_rows(size_t rows, size_t n, const float *restrict x, size_t ldx,
+                                 float *restrict y, size_t ldy, bool add)
+{
+    for (size_t r = 0; r < rows; r++, x += ldx, y += ldy)
+        if (add)
+            for (size_t c = 0; c < n; c++)
+                y[c] += x[c];
+        else
+            for (size_t c = 0; c < n; c++)
+                y[c] = x[c];
+}
+
+static void copy_part(const void *job, int t, int n)
+{
+    const struct map *m = job;
+    size_t first = hps_cpu_cut(m->B, 1, t, n), last = hps_cpu_cut(m->B, 1, t + 1, n);
+
+    copy_rows(last - first, m->width, m->x + first * m->ldx, m->ldx, m->y + first * m->ldy,
+              m->ldy, m->add);
+}
+
+void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
+                  size_t ldy, bool add)
+{
+    struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
+                     .y = y, .add = add };
+
+    hps_cpu_spread(dev, 0.4 * (double)B * width, copy_part, &m);
+}
+
+static void dropout_part(const void *job, int t, int n)
+{
+    const struct map *m = job;
+    size_t last = hps_cpu_cut(m->B, 1, t + 1, n);
+    float scale = 1.0f / (1.0f - m->p);
+
+    for (size_t r = hps_cpu_cut(m->B, 1, t, n); r < last; r++) {
+        const float *x = m->x + r * m->ldx;
+        float *y = m->y + r * m->ldy;
+        uint64_t first = (uint64_t)m->example[r] * m->width;
+        for (size_t c = 0; c < m->width; c++) {
+            float v = hps_rng_unit(m->key, first + c) >= m->p ? x[c] * scale : 0.0f;
+            y[c] = m->add ? y[c] + v : v;
+        }
+    }
+}
+
+void hps_cpu_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t key,
+                     const long long *example, const float *x, size_t ldx, float *y, size_t ldy,
+                     bool add)
+{
+    struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
+                     .y = y, .add = add, .p = p, .key = key, .example = example };
+
+    hps_cpu_spread(dev, 2.0 * (double)B * width, dropout_part, &m);
+}
+
+struct loss {
+    size_t B;
+    struct hps_tensor x, dx;
+    const float *label;
+    float weight, *score;
+    bool add;
+    double *sum;                /* one a part */
+};
+
+/* With e = exp(-|x|) in (0, 1] nothing overflows, and no digits are lost. */
+static void logistic_part(const void *job, int t, int n)
+{
+    const struct loss *l = job;
+    size_t last = hps_cpu_cut(l->B, 1, t + 1, n);
+    double sum = 0;
+
+    for (size_t r = hps_cpu_cut(l->B, 1, t, n); r < last; r++) {
+        double x = (double)l->x.data[r * l->x.ld], label = (double)l->label[r];
+        double e = exp(-fabs(x));
+        double p = x < 0 ? e / (1 + e) : 1 / (1 + e);
+        sum += (x < 0 ? 0 : x) - label * x + log1p(e);
+        if (l->score)
+            l->score[r] = (float)p;
+        if (l->dx.data) {
+            float *dx = l->dx.data + r * l->dx.ld;
+            float d = (float)((p - label) * (double)l->weight);
+            *dx = l->add ? *dx + d : d;
+        }
+    }
+    l->sum[t] = sum;
+}
+
+void hps_cpu_logistic(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                      float weight, float *score, double *loss_sum, struct hps_tensor dx, bool add)
+{
+    double *sum = hps_cpu_scratch(dev, (size_t)dev->nthread * sizeof *sum);
+    struct loss l = { (size_t)B, x, dx, label, weight, score, add, sum };
+
+    hps_cpu_spread(dev, 40.0 * B, logistic_part, &l);
+    for (int t = 0; t < dev->nthread; t++)
+        *loss_sum += sum[t];
+}
+
+struct norm {
+    size_t n;
+    const float *x;
+    double *sum;                /* one a part */
+};
+
+HPS_CLONES static double squares(size_t n, const float *x)
+{
+    double lane[8] = { 0 }, sum = 0;
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        for (size_t k = 0; k < 8; k++)
+            lane[k] += (double)x[i + k] * (double)x[i + k];
+    for (; i < n; i++)
+        sum += (double)x[i] * (double)x[i];
+    for (size_t k = 0; k < 8; k++)
+        sum += lane[k];
+    return sum;
+}
+
+static void norm_part(const void *job, int t, int n)
+{
+    const struct norm *m = job;
+    size_t first = hps_cpu_cut(m->n, 8, t, n), last = hps_cpu_cut(m->n, 8, t + 1, n);
+
+    m->sum[t] = squares(last - first, m->x + first);
+}
+
+void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum)
+{
+    double *part = hps_cpu_scratch(dev, (size_t)dev->nthread * sizeof *part);
+    struct norm m = { n, x, part };
+
+    hps_cpu_spread(dev, 0.3 * (double)n, norm_part, &m);
+    *sum = 0;
+    for (int t = 0; t < dev->nthread; t++)
+        *sum += part[t];
+}

@@ -1,0 +1,21 @@
+/* dev.c - the list of devices this build has. */
+#include "hw/dev.h"
+
+#include <string.h>
+
+static const struct hps_dev_ops *const all[] = {
+    &hps_dev_cpu,
+};
+
+const struct hps_dev_ops *hps_dev_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+int hps_dev_count(const struct hps_dev_ops *ops)
+{
+    return ops == &hps_dev_cpu ? 1 : 0;
+}

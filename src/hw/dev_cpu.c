@@ -1,0 +1,119 @@
+/* dev_cpu.c - the CPU backend: its memory, its threads, its table of operations. */
+#include <cblas.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hw/cpu.h"
+
+#define WORTH_NS 15000.0        /* waking threads and meeting again costs some microseconds */
+
+/* Only OpenBLAS has it. Our threads call the BLAS; it must not start its own under each of them. */
+void openblas_set_num_threads(int n) __attribute__((weak));
+
+static enum hps_status open_cpu(struct hps_dev *dev, int local, int nthread)
+{
+    (void)local;                        /* the threads are bound by the launcher's mask */
+    if (openblas_set_num_threads)
+        openblas_set_num_threads(1);
+    *dev = (struct hps_dev){ .ops = &hps_dev_cpu, .host = true, .slow = 1, .nthread = 1 };
+#ifdef _OPENMP
+    dev->nthread = nthread > 1 ? nthread : 1;
+#else
+    (void)nthread;
+#endif
+    dev->state = hps_mem_new(1, sizeof(struct hps_cpu));
+    return HPS_OK;
+}
+
+static void close_cpu(struct hps_dev *dev)
+{
+    struct hps_cpu *cpu = dev->state;
+
+    if (cpu)
+        hps_mem_free(cpu->scratch);
+    hps_mem_free(cpu);
+    dev->state = NULL;
+}
+
+void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
+                    void (*part)(const void *job, int t, int n), const void *job)
+{
+    int n = dev->nthread;
+
+#ifdef _OPENMP
+    if (n > 1 && work_ns > WORTH_NS) {
+#pragma omp parallel for num_threads(n) schedule(static, 1)
+        for (int t = 0; t < n; t++)
+            part(job, t, n);
+        return;
+    }
+#else
+    (void)work_ns;
+#endif
+    for (int t = 0; t < n; t++)
+        part(job, t, n);
+}
+
+void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes)
+{
+    struct hps_cpu *cpu = dev->state;
+
+    hps_mem_grow(&cpu->scratch, &cpu->scratch_bytes, bytes, 1);
+    return cpu->scratch;
+}
+
+static void *alloc(struct hps_dev *dev, size_t bytes)
+{
+    (void)dev;
+    return hps_mem_new(bytes, 1);
+}
+
+static void release(struct hps_dev *dev, void *p)
+{
+    (void)dev;
+    hps_mem_free(p);
+}
+
+static void move(struct hps_dev *dev, void *to, const void *from, size_t bytes)
+{
+    (void)dev;
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+}
+
+static void zero(struct hps_dev *dev, void *p, size_t bytes)
+{
+    (void)dev;
+    if (bytes > 0)
+        memset(p, 0, bytes);
+}
+
+static void sync(struct hps_dev *dev)
+{
+    (void)dev;                          /* an operation is done when it returns */
+}
+
+const struct hps_dev_ops hps_dev_cpu = {
+    .name = "cpu",
+    .open = open_cpu,
+    .close = close_cpu,
+    .alloc = alloc,
+    .free = release,
+    .put = move,
+    .get = move,
+    .zero = zero,
+    .sync = sync,
+    .fc_forward = hps_cpu_fc_forward,
+    .fc_backward = hps_cpu_fc_backward,
+    .copy = hps_cpu_copy,
+    .dropout = hps_cpu_dropout,
+    .bag_forward = hps_cpu_bag_forward,
+    .bag_backward = hps_cpu_bag_backward,
+    .logistic = hps_cpu_logistic,
+    .update = hps_cpu_update,
+    .rows_gather = hps_cpu_rows_gather,
+    .rows_apply = hps_cpu_rows_apply,
+    .rows_add = hps_cpu_rows_add,
+    .norm2 = hps_cpu_norm2,
+    .gemm_s = hps_cpu_gemm_s,
+};

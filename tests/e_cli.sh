@@ -12,7 +12,7 @@ shows '^usage: heterps VERB'
 expect 64 'error: no verb' heterps
 expect 64 "error: unknown verb 'trian'" heterps trian
 [ "$(wc -l <err)" -eq 1 ] || fail 'more than one line for one error'
-expect 64 "error: unknown verb '--verbose'" heterps --verbose
+expect 64 "unknown verb '--versoin'; did you mean '--version'" heterps --versoin
 expect 64 "unknown verb 'x'" ranks 2 x
 [ "$(grep -c 'unknown verb' err)" -eq 1 ] || fail 'each rank speaks for itself'
 expect 73 '' sh -c '"$0" --help >/dev/full' "$HETERPS"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/verbs.h"
+#include "base/deck.h"
 #include "base/say.h"
 
 /* How a verb meets MPI: `alone` never starts it, `either` only under a launcher, `ranks` always. */
@@ -59,7 +60,18 @@ static enum hps_status help_verb(const struct verb *v)
 
 static enum hps_status unknown(const char *word)
 {
-    HPS_SAY(HPS_ERROR, "unknown verb '%s'; heterps --help lists them", word);
+    const char *names[NVERB + 2];
+    int n = 0;
+
+    for (int i = 0; i < NVERB; i++)
+        names[n++] = verbs[i].name;
+    names[n++] = "--help";
+    names[n++] = "--version";
+    const char *near = hps_deck_nearest(word, names, n);
+    if (near)
+        HPS_SAY(HPS_ERROR, "unknown verb '%s'; did you mean '%s'?", word, near);
+    else
+        HPS_SAY(HPS_ERROR, "unknown verb '%s'; heterps --help lists them", word);
     return HPS_USAGE;
 }
 

@@ -1,0 +1,100 @@
+/* h5.h - HDF5 with words: statuses that name file and object; rows and attributes by global index.
+ *
+ * HDF5's own error stack is silenced; hps_h5_why gives its innermost text. One thread of a rank
+ * calls HDF5 at a time (the parallel build is not thread safe): only the main thread. A file that
+ * the user named is never a bug: missing or unreadable HPS_INPUT; not HDF5, truncated or of another
+ * shape HPS_DECK; cannot be written HPS_OUTPUT. Local unless a communicator is given; with one,
+ * every verb that writes is collective over it, its status is the same on every rank, and the
+ * lowest rank in trouble speaks. */
+#ifndef HPS_BASE_H5_H
+#define HPS_BASE_H5_H
+
+#include <hdf5.h>
+#include <stdint.h>
+
+#include "base/say.h"
+
+/* Calls on our own objects (types, spaces, property lists) that only a bug can fail. */
+#define HPS_H5(call) hps_h5_check((long long)(call), #call, __FILE__, __LINE__)
+long long hps_h5_check(long long rc, const char *call, const char *file, int line);
+
+const char *hps_h5_why(void);   /* the library's innermost message of the last failure; static */
+
+struct hps_h5 {
+    hid_t file;
+    const char *path;           /* borrowed: for messages            */
+    MPI_Comm comm;              /* MPI_COMM_NULL: serial             */
+};
+
+/* Say "PATH: text" (no text: nothing is said) where `mine` is not HPS_OK. Collective over h->comm
+ * when parallel: one rank speaks, all get the worst status. The library's reason is not added. */
+enum hps_status hps_h5_verdict(const struct hps_h5 *h, enum hps_status mine, const char *format,
+                               ...) __attribute__((format(printf, 3, 4)));
+
+/* Open for reading (`change`: also for changing), serial driver. */
+enum hps_status hps_h5_open(struct hps_h5 *h, const char *path);
+enum hps_status hps_h5_change(struct hps_h5 *h, const char *path);
+/* Create (truncate) for writing; comm MPI_COMM_NULL: serial; else all ranks of comm, the MPI-IO
+ * driver. Collective over comm. */
+enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm);
+/* Flush what was written to disk and close. Write errors that appear only now (no space) are
+ * HPS_OUTPUT. Closing twice is fine. Collective over comm. */
+enum hps_status hps_h5_close(struct hps_h5 *h);
+
+/* Attributes on an object of the file ("/" or a path); an object that is not there is made as a
+ * group; an attribute that is there is replaced. Text attributes are fixed-length strings; any
+ * length. */
+enum hps_status hps_h5_put_text(struct hps_h5 *h, const char *object, const char *name,
+                                const char *text);
+enum hps_status hps_h5_put_long(struct hps_h5 *h, const char *object, const char *name,
+                                long long value);
+enum hps_status hps_h5_put_real(struct hps_h5 *h, const char *object, const char *name, int n,
+                                const double *value);
+/* Absent, or of another kind or length: HPS_DECK with a message, unless `quiet`. Text to free with
+ * hps_mem_free (NULL on failure). Variable-length strings (h5py's default) are read too. */
+enum hps_status hps_h5_get_text(struct hps_h5 *h, const char *object, const char *name,
+                                char **text, bool quiet);
+enum hps_status hps_h5_get_long(struct hps_h5 *h, const char *object, const char *name,
+                                long long *value, bool quiet);
+enum hps_status hps_h5_get_real(struct hps_h5 *h, const char *object, const char *name, int n,
+                                double *value, bool quiet);
+
+/* A dataset of `nrow` rows of `width` elements (width 0: one-dimensional) of `type`
+ * (H5T_NATIVE_FLOAT, _DOUBLE, _INT, _LLONG, _UCHAR), little-endian, no filters. chunk = 0:
+ * contiguous; else extendible, chunks of that many rows. Groups on the way are made. Rows that
+ * nobody writes have no defined value: nothing is filled in. */
+enum hps_status hps_h5_make(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
+                            int width, long long chunk);
+/* Rows first..first+n-1; writing past the end of an extendible one grows it; reading past the end
+ * is HPS_DECK. Collective over comm when parallel (n = 0 takes part). */
+enum hps_status hps_h5_put(struct hps_h5 *h, const char *name, hid_t type, long long first,
+                           long long n, int width, const void *from);
+enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long long first,
+                           long long n, int width, void *to);
+/* Block-cyclic rows: blocks b = part, part + parts, ... of `block` rows each (the last may be
+ * short), packed in `from`/`to` in that order. The way a sharded table lies in a checkpoint.
+ * Collective over comm when parallel. */
+enum hps_status hps_h5_put_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
+                                  int width, int block, int part, int parts, const void *from);
+enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
+                                  int width, int block, int part, int parts, void *to);
+
+/* Shape of a dataset: rows and width (0: one-dimensional). HPS_DECK when absent, or of another
+ * rank than 1 or 2. */
+enum hps_status hps_h5_shape(struct hps_h5 *h, const char *name, long long *nrow, int *width);
+bool hps_h5_has(struct hps_h5 *h, const char *name);
+
+/* Where the bytes of a dataset lie in the file, so that a reader thread can pread without HDF5:
+ * refused (HPS_DECK) when filtered, when not stored as `size`-byte little-endian numbers of `class`
+ * (H5T_FLOAT, H5T_INTEGER), or when the file ends before the last row. Contiguous: chunk = nrow.
+ * Row r of width elements lies at offset[r / chunk] + (r % chunk) * width * size. */
+struct hps_h5_extent {
+    long long nrow, chunk;
+    int width, size;            /* width >= 1 here */
+    int nchunk;
+    uint64_t *offset;           /* (nchunk), UINT64_MAX: never written (read as 0); caller frees */
+};
+enum hps_status hps_h5_extent(struct hps_h5 *h, const char *name, H5T_class_t class, int size,
+                              struct hps_h5_extent *extent);
+
+#endif

@@ -1,0 +1,45 @@
+/* block.h - blocks of a dataset in memory: read by pread when first asked for, checked, dropped. */
+#ifndef HPS_MODEL_BLOCK_H
+#define HPS_MODEL_BLOCK_H
+
+#include "model/data.h"
+
+/* HPS_BLOCK_ROWS rows (the last block of a dataset: fewer) of the wanted columns. */
+struct hps_block {
+    long long first;            /* number of its first example                            */
+    int rows;
+    long long mark;             /* what the caller said when it asked last                */
+    char *fixed;                /* columns of one value an example, at hps_blocks' places */
+    long long **ids;            /* (nslot) for multi slots that are wanted, else NULL     */
+    long long **offset;         /* (nslot) each (rows + 1), from 0                        */
+    size_t *ids_cap;            /* (nslot) */
+};
+
+struct hps_blocks {
+    const struct hps_data *data;    /* borrowed */
+    size_t label_at, dense_at;      /* places in `fixed`; SIZE_MAX: not wanted        */
+    size_t *slot_at;                /* (nslot) the same, SIZE_MAX for multi slots too */
+    bool *slot;                     /* (nslot) wanted                                  */
+    size_t bytes;                   /* of `fixed`                                      */
+    struct hps_block **live;        /* (nlive) in memory                               */
+    struct hps_block **spare;       /* (nspare) read before, dropped                   */
+    int nlive, nspare;
+    size_t live_cap, spare_cap;
+    int *place, mask;               /* number of a block -> index in live, -1: none    */
+    long long dropped;              /* the mark of the last drop                       */
+    char why[512];                  /* what was wrong, where a verb failed             */
+};
+
+void hps_blocks_new(struct hps_blocks *b, const struct hps_data *data, bool label, bool dense,
+                    const bool *slot);
+void hps_blocks_free(struct hps_blocks *b);
+
+/* Block `number`, read unless it is in memory; valid until dropped. Ids out of range and numbers
+ * that are not finite: HPS_DECK; a read error or a file cut short: HPS_INPUT; b->why says what. No
+ * HDF5, no MPI: fit for a thread. Local. */
+enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long mark,
+                               const struct hps_block **block);
+/* Drop the blocks whose mark is less; their memory is used again. */
+void hps_blocks_drop(struct hps_blocks *b, long long mark);
+
+#endif

@@ -1,0 +1,129 @@
+/* data.h - the dataset format; its rows by global example number, the same on any number of ranks.
+ *
+ * File: /label (N) float32; /dense (N, D) float32, absent where D = 0; per slot /slots/NAME/ids
+ * int64, (N) for exactly one id an example or, with /slots/NAME/offsets int64 (N + 1), any number.
+ * All little-endian, contiguous or chunked by rows, without filters.
+ * Attributes that are needed: on / format "heterps-dataset-1", slots and dense (names in their
+ * order, joined by ','; may be empty); on each /slots/NAME buckets (ids are 0..buckets-1).
+ * Attributes that are used where they are: on / examples, positives (a count: class balance),
+ * source, checksum (model/writer.h says of what), teacher_auc; on slots multi, missing; on /dense
+ * the scaling (model/scale.h). */
+#ifndef HPS_MODEL_DATA_H
+#define HPS_MODEL_DATA_H
+
+#include "base/deck.h"
+#include "base/h5.h"
+
+struct hps_data_opt {
+    const char *train, *test;
+    long long batch;
+    int microbatches, prefetch;
+    bool shuffle;
+};
+extern const struct hps_field hps_data_fields[];
+
+struct hps_slot {
+    const char *name;
+    long long buckets;          /* ids are in [0, buckets)             */
+    bool multi;                 /* any number of ids an example (CSR)   */
+    struct hps_h5_extent ids, offsets;
+};
+
+struct hps_data {
+    char *path;
+    long long N;
+    int D, nslot;
+    const char **dense_name;    /* (D) */
+    struct hps_slot *slot;      /* (nslot) */
+    struct hps_h5_extent label, dense;
+    double positives;           /* share of label > 0.5                  */
+    int fd;                     /* for pread                             */
+    char *slot_text, *dense_text;   /* owners of the names               */
+};
+
+/* Open a dataset and check its shape (all lengths agree, sizes fit the file, no filters, offsets'
+ * ends). Missing HPS_INPUT; foreign, truncated, zero rows HPS_DECK. Collective over world (rank 0
+ * opens first and speaks, then the others; the verdict is shared); MPI_COMM_NULL: alone. */
+enum hps_status hps_data_open(struct hps_data **data, const char *path, MPI_Comm world);
+void hps_data_close(struct hps_data *data);
+int hps_data_slot(const struct hps_data *data, const char *name);   /* index, -1: none */
+
+/* Rows of one micro-batch that this rank works on. Memory of the reader. */
+struct hps_batch {
+    int B;
+    const long long *example;           /* (B) global example numbers         */
+    const float *label;                 /* (B), NULL when not wanted          */
+    const float *dense;                 /* (B, D), NULL when not wanted       */
+    const long long *const *ids;        /* (nslot) each (nid); NULL: slot not wanted */
+    const int *const *offset;           /* (nslot) each (B + 1), NULL for single slots  */
+};
+
+enum {
+    HPS_BLOCK_ROWS = 256,               /* examples that stay together on disk         */
+    HPS_WINDOW_ROWS = 256 * 256         /* examples that are mixed with each other     */
+};
+
+/* Example numbers in training order: pure, O(1) memory, the same on every rank. Shuffled: blocks of
+ * consecutive examples are permuted (a short last block stays last), then examples inside a window
+ * of blocks, so that reading stays local on disk; another order every epoch. */
+struct hps_order {
+    long long N;
+    bool shuffle;
+    uint64_t key;
+};
+struct hps_order hps_order_of(long long N, bool shuffle, uint64_t seed);
+long long hps_order_at(const struct hps_order *order, long long epoch, long long position);
+
+/* The same for n positions in a row. `memo` remembers the blocks of the window last used: begin
+ * with { .window = -1 }, one order a memo. */
+struct hps_order_memo {
+    long long epoch, window;
+    uint64_t key;
+    long long block[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS];
+};
+void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, long long epoch,
+                    long long position, long long n, long long *example);
+
+/* A share: part p of n things in k parts is [hps_share(n,k,p), hps_share(n,k,p+1)): contiguous,
+ * even, some may be empty. */
+static inline long long hps_share(long long n, int k, int p)
+{
+    return n / k * p + n % k * p / k;   /* floor(n p / k) without overflow */
+}
+
+/* The steps of a run, agreed beforehand: ceil(N/batch) an epoch, the last batch of an epoch short;
+ * micro-batch m of a batch of n is hps_share(n, M, m). `epochs` and `steps`: whichever comes first,
+ * 0 is unset. */
+struct hps_steps {
+    long long N, batch, per_epoch, total;
+    int M;
+};
+struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epochs,
+                              long long steps);
+/* Epoch and first position of a step (0-based) and its number of examples. */
+long long hps_steps_batch(const struct hps_steps *s, long long step, long long *epoch, long long *position);
+
+/* What a reader fetches: columns, and which share of each micro-batch (row part `part` of `parts`). */
+struct hps_reader_opt {
+    bool label, dense;
+    const bool *slot;                   /* (nslot), NULL: none                 */
+    int part, parts;
+    int ahead;                          /* batches read ahead by the reader thread, >= 1 */
+};
+
+/* Reads step after step in its own thread by pread, never HDF5 nor MPI; signals stay with the
+ * caller's threads. Rows of a micro-batch are sorted by place in the file (which rows are in it is
+ * the order's business, their order inside is free), then cut into shares. `data` is borrowed. */
+struct hps_reader;
+enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data *data,
+                               const struct hps_order *order, const struct hps_steps *steps,
+                               const struct hps_reader_opt *opt, long long first_step);
+/* The M micro-batches of the next step, in turn from first_step; valid until the call after the
+ * next one (two steps live at once, so that the ids of the next step can be looked at while this
+ * one trains). Blocks until read. An id out of range, NaN in label or dense: HPS_DECK naming file,
+ * slot or column, example; a read error: HPS_INPUT; the message is said when the status is first
+ * returned. After the last step: *batch = NULL. Local. */
+enum hps_status hps_reader_next(struct hps_reader *reader, const struct hps_batch **batch);
+void hps_reader_free(struct hps_reader *reader);
+
+#endif

@@ -1,0 +1,320 @@
+/* block.c - blocks of a dataset in memory: read by pread when first asked for, checked, dropped. */
+#include "model/block.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+static size_t take(size_t *end, bool wanted, size_t bytes)
+{
+    size_t at = *end;
+
+    if (!wanted)
+        return SIZE_MAX;
+    *end += (bytes + 63) / 64 * 64;
+    return at;
+}
+
+void hps_blocks_new(struct hps_blocks *b, const struct hps_data *data, bool label, bool dense,
+                    const bool *slot)
+{
+    size_t rows = HPS_BLOCK_ROWS;
+
+    *b = (struct hps_blocks){ .data = data, .mask = 1023 };
+    b->label_at = take(&b->bytes, label, rows * sizeof(float));
+    b->dense_at = take(&b->bytes, dense, rows * (size_t)data->D * sizeof(float));
+    b->slot_at = hps_mem_new((size_t)data->nslot, sizeof *b->slot_at);
+    b->slot = hps_mem_new((size_t)data->nslot, sizeof *b->slot);
+    for (int j = 0; j < data->nslot; j++) {
+        b->slot[j] = slot && slot[j];
+        b->slot_at[j] = take(&b->bytes, b->slot[j] && !data->slot[j].multi,
+                             rows * sizeof(long long));
+    }
+    b->place = hps_mem_new((size_t)b->mask + 1, sizeof *b->place);
+    memset(b->place, -1, ((size_t)b->mask + 1) * sizeof *b->place);
+}
+
+static struct hps_block *new_block(const struct hps_blocks *b)
+{
+    struct hps_block *k = hps_mem_new(1, sizeof *k);
+    size_t nslot = (size_t)b->data->nslot;
+
+    k->fixed = hps_mem_new(b->bytes, 1);
+    k->ids = hps_mem_new(nslot, sizeof *k->ids);
+    k->offset = hps_mem_new(nslot, sizeof *k->offset);
+    k->ids_cap = hps_mem_new(nslot, sizeof *k->ids_cap);
+    for (size_t j = 0; j < nslot; j++)
+        if (b->slot[j] && b->data->slot[j].multi)
+            k->offset[j] = hps_mem_new(HPS_BLOCK_ROWS + 1, sizeof **k->offset);
+    return k;
+}
+
+static void free_block(const struct hps_blocks *b, struct hps_block *k)
+{
+    for (int j = 0; j < b->data->nslot; j++) {
+        hps_mem_free(k->ids[j]);
+        hps_mem_free(k->offset[j]);
+    }
+    hps_mem_free(k->ids_cap);
+    hps_mem_free(k->offset);
+    hps_mem_free(k->ids);
+    hps_mem_free(k->fixed);
+    hps_mem_free(k);
+}
+
+void hps_blocks_free(struct hps_blocks *b)
+{
+    for (int i = 0; i < b->nlive; i++)
+        free_block(b, b->live[i]);
+    for (int i = 0; i < b->nspare; i++)
+        free_block(b, b->spare[i]);
+    hps_mem_free(b->place);
+    hps_mem_free(b->live);
+    hps_mem_free(b->spare);
+    hps_mem_free(b->slot_at);
+    hps_mem_free(b->slot);
+}
+
+/* Where a block number is in the table of places, or the free place for it. */
+static int probe(const struct hps_blocks *b, long long number)
+{
+    int at = (int)(hps_rng_mix((uint64_t)number) & (uint64_t)b->mask);
+
+    while (b->place[at] >= 0 && b->live[b->place[at]]->first != number * HPS_BLOCK_ROWS)
+        at = (at + 1) & b->mask;
+    return at;
+}
+
+static void place_all(struct hps_blocks *b)
+{
+    if (2 * b->nlive > b->mask) {
+        hps_mem_free(b->place);
+        b->mask = 4 * b->mask + 3;
+        b->place = hps_mem_new((size_t)b->mask + 1, sizeof *b->place);
+    }
+    memset(b->place, -1, ((size_t)b->mask + 1) * sizeof *b->place);
+    for (int i = 0; i < b->nlive; i++)
+        b->place[probe(b, b->live[i]->first / HPS_BLOCK_ROWS)] = i;
+}
+
+static enum hps_status cannot_read(struct hps_blocks *b, uint64_t offset, ssize_t got)
+{
+    snprintf(b->why, sizeof b->why, "%s: at byte %llu: %s", b->data->path,
+             (unsigned long long)offset, got == 0 ? "the file ends here" : strerror(errno));
+    return HPS_INPUT;
+}
+
+static enum hps_status read_bytes(struct hps_blocks *b, uint64_t offset, size_t n, char *to)
+{
+    while (n > 0) {
+        ssize_t got = pread(b->data->fd, to, n, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return cannot_read(b, offset, got);
+        to += got;
+        offset += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return HPS_OK;
+}
+
+/* Rows first..first+n-1 of a column, which may lie in several chunks. */
+static enum hps_status read_rows(struct hps_blocks *b, const struct hps_h5_extent *e,
+                                 long long first, long long n, void *to)
+{
+    size_t row = (size_t)e->width * (size_t)e->size;
+    char *at = to;
+    enum hps_status s = HPS_OK;
+
+    while (n > 0 && !s) {
+        long long inside = first % e->chunk, here = e->chunk - inside < n ? e->chunk - inside : n;
+        uint64_t offset = e->offset[first / e->chunk];
+        size_t bytes = (size_t)here * row;
+        if (offset == UINT64_MAX)
+            memset(at, 0, bytes);
+        else
+            s = read_bytes(b, offset + (uint64_t)inside * row, bytes, at);
+        at += bytes;
+        first += here;
+        n -= here;
+    }
+    return s;
+}
+
+/* Index of the first number that is not finite; n: all are. */
+static long long first_not_finite(const float *x, long long n)
+{
+    uint32_t worst = 0, bits;
+
+    for (long long i = 0; i < n; i++) {
+        memcpy(&bits, x + i, sizeof bits);
+        bits &= 0x7fffffffu;
+        worst = bits > worst ? bits : worst;
+    }
+    for (long long i = 0; worst >= 0x7f800000u && i < n; i++) {
+        memcpy(&bits, x + i, sizeof bits);
+        if ((bits & 0x7f800000u) == 0x7f800000u)
+            return i;
+    }
+    return n;
+}
+
+static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
+{
+    float *x = (float *)(void *)(k->fixed + b->label_at);
+    enum hps_status s = read_rows(b, &b->data->label, k->first, k->rows, x);
+    long long bad = s ? k->rows : first_not_finite(x, k->rows);
+
+    if (bad == k->rows)
+        return s;
+    snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is not a finite number",
+             b->data->path, k->first + bad, (double)x[bad]);
+    return HPS_DECK;
+}
+
+static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
+{
+    float *x = (float *)(void *)(k->fixed + b->dense_at);
+    long long D = b->data->D, n = k->rows * D;
+    enum hps_status s = D ? read_rows(b, &b->data->dense, k->first, k->rows, x) : HPS_OK;
+    long long bad = s ? n : first_not_finite(x, n);
+
+    if (bad == n)
+        return s;
+    snprintf(b->why, sizeof b->why, "%s: dense %s, example %lld: %g is not a finite number",
+             b->data->path, b->data->dense_name[bad % D], k->first + bad / D, (double)x[bad]);
+    return HPS_DECK;
+}
+
+/* Index of the first id outside 0..buckets-1; n: none. */
+static long long first_outside(const long long *id, long long n, long long buckets)
+{
+    uint64_t worst = 0;
+
+    for (long long i = 0; i < n; i++)
+        worst = (uint64_t)id[i] > worst ? (uint64_t)id[i] : worst;
+    for (long long i = 0; worst >= (uint64_t)buckets && i < n; i++)
+        if ((uint64_t)id[i] >= (uint64_t)buckets)
+            return i;
+    return n;
+}
+
+static enum hps_status check_ids(struct hps_blocks *b, const struct hps_block *k, int j,
+                                 const long long *id, long long n)
+{
+    const struct hps_slot *slot = &b->data->slot[j];
+    long long bad = first_outside(id, n, slot->buckets), row = bad;
+
+    if (bad == n)
+        return HPS_OK;
+    if (slot->multi)
+        for (row = 0; k->offset[j][row + 1] <= bad; row++)
+            continue;
+    snprintf(b->why, sizeof b->why, "%s: slot %s, example %lld: id %lld is outside 0..%lld",
+             b->data->path, slot->name, k->first + row, id[bad], slot->buckets - 1);
+    return HPS_DECK;
+}
+
+static enum hps_status read_single(struct hps_blocks *b, struct hps_block *k, int j)
+{
+    long long *id = (long long *)(void *)(k->fixed + b->slot_at[j]);
+    enum hps_status s = read_rows(b, &b->data->slot[j].ids, k->first, k->rows, id);
+
+    return s ? s : check_ids(b, k, j, id, k->rows);
+}
+
+/* Offsets become relative to the block. */
+static enum hps_status read_multi(struct hps_blocks *b, struct hps_block *k, int j)
+{
+    const struct hps_slot *slot = &b->data->slot[j];
+    long long *offset = k->offset[j], before, n;
+    enum hps_status s = read_rows(b, &slot->offsets, k->first, k->rows + 1, offset);
+
+    if (s)
+        return s;
+    before = offset[0];
+    for (int i = 0; i <= k->rows; i++)
+        if (offset[i] < (i ? offset[i - 1] : 0) || offset[i] > slot->ids.nrow) {
+            snprintf(b->why, sizeof b->why, "%s: slot %s, example %lld: the offsets do not rise",
+                     b->data->path, slot->name, k->first + i - (i > 0));
+            return HPS_DECK;
+        }
+    n = offset[k->rows] - before;
+    for (int i = k->rows; i >= 0; i--)
+        offset[i] -= before;
+    hps_mem_grow(&k->ids[j], &k->ids_cap[j], (size_t)n, sizeof **k->ids);
+    s = read_rows(b, &slot->ids, before, n, k->ids[j]);
+    return s ? s : check_ids(b, k, j, k->ids[j], n);
+}
+
+static enum hps_status read_block(struct hps_blocks *b, struct hps_block *k)
+{
+    enum hps_status s = HPS_OK;
+
+    if (b->label_at != SIZE_MAX)
+        s = read_label(b, k);
+    if (!s && b->dense_at != SIZE_MAX)
+        s = read_dense(b, k);
+    for (int j = 0; j < b->data->nslot && !s; j++)
+        if (b->slot[j])
+            s = b->data->slot[j].multi ? read_multi(b, k, j) : read_single(b, k, j);
+    return s;
+}
+
+static void keep_spare(struct hps_blocks *b, struct hps_block *k)
+{
+    hps_mem_grow(&b->spare, &b->spare_cap, (size_t)b->nspare + 1, sizeof *b->spare);
+    b->spare[b->nspare++] = k;
+}
+
+enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long mark,
+                               const struct hps_block **block)
+{
+    int at = probe(b, number);
+    long long first = number * HPS_BLOCK_ROWS, left = b->data->N - first;
+    enum hps_status s;
+
+    if (b->place[at] >= 0) {
+        b->live[b->place[at]]->mark = mark;
+        *block = b->live[b->place[at]];
+        return HPS_OK;
+    }
+    struct hps_block *k = b->nspare ? b->spare[--b->nspare] : new_block(b);
+    k->first = first;
+    k->rows = left < HPS_BLOCK_ROWS ? (int)left : HPS_BLOCK_ROWS;
+    k->mark = mark;
+    s = read_block(b, k);
+    if (s) {
+        keep_spare(b, k);
+        return s;
+    }
+    hps_mem_grow(&b->live, &b->live_cap, (size_t)b->nlive + 1, sizeof *b->live);
+    b->place[at] = b->nlive;
+    b->live[b->nlive++] = k;
+    if (2 * b->nlive > b->mask)
+        place_all(b);
+    *block = k;
+    return HPS_OK;
+}
+
+void hps_blocks_drop(struct hps_blocks *b, long long mark)
+{
+    int kept = 0;
+
+    if (mark == b->dropped)
+        return;
+    b->dropped = mark;
+    for (int i = 0; i < b->nlive; i++) {
+        if (b->live[i]->mark < mark)
+            keep_spare(b, b->live[i]);
+        else
+            b->live[kept++] = b->live[i];
+    }
+    b->nlive = kept;
+    place_all(b);
+}

@@ -28,13 +28,13 @@ double hps_rng_normal(uint64_t key, uint64_t index)
     return sqrt(-2.0 * log(radius)) * cos(turn * angle);
 }
 
-/* Six rounds: fewer show on the smallest n. */
+/* Ten rounds: with fewer, pairs of neighbours are not equally likely in ranges of a few bits. */
 static uint64_t feistel(uint64_t key, uint64_t x, int half)
 {
     uint64_t mask = ((uint64_t)1 << half) - 1;
     uint64_t left = x >> half, right = x & mask;
 
-    for (uint64_t round = 0; round < 6; round++) {
+    for (uint64_t round = 0; round < 10; round++) {
         uint64_t next = left ^ (hps_rng_bits(key, round << 32 | right) & mask);
         left = right;
         right = next;

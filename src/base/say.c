@@ -291,7 +291,7 @@ void hps_mpi_check(int rc, const char *call, const char *file, int line)
 
     if (rc == MPI_SUCCESS)
         return;
-    if (MPI_Error_string(rc, text, &n) != MPI_SUCCESS)
+    if (!me.parallel || MPI_Error_string(rc, text, &n) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", rc);
     hps_die(file, line, "%s: %s", call, text);
 }

@@ -1,0 +1,115 @@
+/* exact.h - the branch and bound behind plan/sched_exact: problem, paths, leaves, tree.
+ *
+ * A plan's stages are a path through the layers' boundaries 0..L; an arc is one stage: first layer i, last layer
+ * j, group g of equal types. Inside an interval t1 <= tau <= t2 an arc has at least k units, the least with
+ * ET(k) <= t2, and so costs at least price * k * max(t1, ET(k)); multipliers on the units of a group bring
+ * in the limits; the cheapest path under both is a lower bound, found by one dynamic program.
+ * Costs here are tau * (sum of price * units): USD of an hour times seconds per example. */
+#ifndef HPS_PLAN_EXACT_H
+#define HPS_PLAN_EXACT_H
+
+#include "plan/provision.h"
+
+struct hps_exact_arc {
+    struct hps_cost_line line;
+    int i, j, g;
+};
+
+/* The problem, types merged that differ at most in name and limit. */
+struct hps_exact_model {
+    int L, G;
+    const struct hps_profile *p;    /* borrowed                                             */
+    bool least_tau;                 /* the question is tau: units cost nothing, servers 1   */
+    bool cuts;                      /* neighbours may be on one type                        */
+    double tau_most, server_price;
+    double *price;                  /* (G) of a unit                                        */
+    long long *most, *sum;          /* (G) units that one stage, and all stages, can have   */
+    bool *again;                    /* (G) may neighbours be of this group?                 */
+    int *begin, *member;            /* (G + 1), (T) real types of a group                   */
+    int narc;
+    struct hps_exact_arc *arc;      /* (narc) by first layer; those that can keep tau_most  */
+};
+
+struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const struct hps_cost *c,
+                                            double tau_most, bool least_tau, bool cuts);
+void hps_exact_model_free(struct hps_exact_model *m);
+/* The arc of these layers on this real type, -1 when it was dropped. Pure. */
+int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int type);
+
+/* The best plan so far, and what prices another one. */
+struct hps_exact_leaf {
+    const struct hps_exact_model *m;
+    double best;                    /* cost of the best plan, INFINITY: none                */
+    int S;
+    int *arc, *type;                /* (S) of the best plan: arcs and real types            */
+    long long *units;               /* (S)                                                  */
+    long long evaluations;
+    bool doubt;                     /* a packing into equal types was given up              */
+    void *desk;
+};
+
+struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m);
+void hps_exact_leaf_free(struct hps_exact_leaf *leaf);
+/* Price a path at its best tau; keep it when it is better. True when it was kept. */
+bool hps_exact_leaf_try(struct hps_exact_leaf *leaf, int S, const int *arc);
+
+/* The arcs that are left in one interval, and the dynamic program over them. */
+struct hps_exact_item {
+    double w, k;                    /* least cost inside the interval; least units          */
+    int id;                         /* arc                                                  */
+    short j, g;
+};
+
+struct hps_exact_best {             /* at a boundary: the best, and the best of another group */
+    double v1, v2;
+    int g1, a1, a2;                 /* items that give them                                 */
+};
+
+struct hps_exact_view {
+    const struct hps_exact_model *m;
+    double t1, t2;
+    int n;
+    int *first;                     /* (L + 1) where the items of a first layer begin       */
+    struct hps_exact_item *item;    /* (narc)                                               */
+    struct hps_exact_best *fwd, *bwd;   /* (L + 1)                                          */
+    double *lambda, *trial;         /* (G) the best multipliers; those of the last path     */
+    double *share;                  /* (L, G) how often the paths had a layer on a group    */
+    double *used;                   /* (G) units of the last path                           */
+    int S;
+    int *path, *last;               /* (L) items of the last path; arcs of the last one tried */
+    int nlast;
+};
+
+struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m);
+void hps_exact_view_free(struct hps_exact_view *v);
+
+/* Only paths with layer `l` on group `g`, or only without; HPS_EXACT_ANY: all. */
+enum hps_exact_rule { HPS_EXACT_ANY, HPS_EXACT_ON, HPS_EXACT_OFF };
+
+/* Fill with those of `n` arcs that can work in t1..t2 under the rule, and draw the interval's ends
+ * in to taus that a stage can have. False when none is left. */
+bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
+                         enum hps_exact_rule rule, int l, int g);
+/* Raise the multipliers from v->lambda for `rounds`; every path is tried as a plan. The lower bound. */
+double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds);
+/* Drop every item that is on no path below `cut`. */
+void hps_exact_view_drop(struct hps_exact_view *v, double cut);
+/* Try every path below the best plan; false when `steps` did not suffice. After a drop only. */
+bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps);
+/* The layer and group that the paths agree on least; false when they agree. */
+bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g);
+
+/* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best <= enough. */
+struct hps_exact_end {
+    double until_s;
+    long long evaluations;
+    double enough;
+};
+/* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when proven. */
+double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,
+                      const struct hps_exact_end *end);
+
+/* Below this a bound meets the best plan: relative, more than rounding can do. */
+#define HPS_EXACT_SAME 1e-10
+
+#endif

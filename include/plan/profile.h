@@ -1,0 +1,62 @@
+/* profile.h - what each layer costs on each type of hardware, and what the types cost: the planner's only input.
+ *
+ * Letters: L layers, T types. Arrays per layer and type are row-major (L, T): entry [l * T + t].
+ * Times are seconds for Bo examples on one unit (design: "From hardware to plan"). */
+#ifndef HPS_PLAN_PROFILE_H
+#define HPS_PLAN_PROFILE_H
+
+#include <stdbool.h>
+
+#include "base/say.h"
+
+#define HPS_NAME 64             /* bytes of a name in a profile, the 0 included */
+
+struct hps_profile_type {
+    char name[HPS_NAME];
+    bool gpu;                   /* "kind": cpu (default) or gpu            */
+    double price_usd_hour;      /* of one unit                             */
+    long long limit;            /* most units, >= 1                        */
+    double memory_bytes;        /* of one unit; 0: unchecked               */
+};
+
+struct hps_profile_layer {
+    char name[HPS_NAME], type[HPS_NAME];
+    double input_bytes, weight_bytes, state_bytes;   /* state: optimiser's; per unit that holds it all */
+};
+
+struct hps_profile {
+    int L, T;
+    double batch;               /* Bo */
+    double examples, epochs;    /* what the run will train on */
+    double throughput_limit;    /* examples/s promised; 0 none; INFINITY: the most this pool can have */
+    struct hps_profile_type *type;      /* (T) */
+    struct hps_profile_layer *layer;    /* (L) */
+    double *oct, *alpha;        /* (L, T) computation and its parallel fraction   */
+    double *sync, *beta;        /* (L, T) parameter communication and its fraction */
+    double *recv, *send;        /* (L, T) what crosses the boundary before / after the layer */
+    int server_type;            /* dedicated servers: paid, counted against the limit */
+    long long server_units;     /* 0: none                                        */
+};
+
+/* An empty profile of this size, all 0. Caller frees. Local. */
+struct hps_profile *hps_profile_new(int L, int T);
+void hps_profile_free(struct hps_profile *p);
+
+/* A checked copy. Local. */
+struct hps_profile *hps_profile_copy(const struct hps_profile *p);
+
+/* Everything the design refuses, with a message that names layer, type and value: negative, NaN, infinite
+ * numbers, oct all 0, alpha or beta outside [0,1], limit < 1. HPS_DECK. `from` names the source. Pure. */
+enum hps_status hps_profile_check(const struct hps_profile *p, const char *from);
+
+/* JSON "heterps-profile-1" from and to a file or memory. Missing file HPS_INPUT; damaged or refused
+ * HPS_DECK with file, line, column; cannot be written HPS_OUTPUT. Local. */
+enum hps_status hps_profile_load(struct hps_profile **p, const char *path);
+enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, const char *text, size_t length);
+enum hps_status hps_profile_save(const struct hps_profile *p, const char *path);
+char *hps_profile_text(const struct hps_profile *p);   /* to free with hps_mem_free */
+
+/* Rank 0's profile to all ranks. *p is NULL on the others before. Collective over world. */
+void hps_profile_bcast(struct hps_profile **p, MPI_Comm world);
+
+#endif

@@ -1,0 +1,205 @@
+#include "plan/cost.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/mem.h"
+
+struct hps_cost {
+    const struct hps_profile *p;
+    struct hps_cost_line *line;     /* stages by first layer, then by last, then by type */
+};
+
+/* Layers summed so far, before what crosses the stage's two ends. */
+static void add_layer(struct hps_cost_line *x, const struct hps_profile *p, int l, int t)
+{
+    size_t a = (size_t)l * (size_t)p->T + (size_t)t;
+    double oct = p->oct[a] / p->batch, sync = p->sync[a] / p->batch;
+
+    x->ct0 += oct * (1 - p->alpha[a]);
+    x->ct1 += oct * p->alpha[a];
+    x->dt0 += sync * (1 - p->beta[a]);
+    x->dt1 += sync * p->beta[a];
+}
+
+static struct hps_cost_line with_ends(struct hps_cost_line x, const struct hps_profile *p, int i,
+                                      int j, int t)
+{
+    double ends = 0;
+
+    if (i > 0)
+        ends += p->recv[(size_t)i * (size_t)p->T + (size_t)t];
+    if (j < p->L - 1)
+        ends += p->send[(size_t)j * (size_t)p->T + (size_t)t];
+    x.dt1 += ends / p->batch;
+    return x;
+}
+
+static size_t stage_index(int L, int i, int j)
+{
+    size_t first = (size_t)i;
+
+    return first * (size_t)L - first * (first + 1) / 2 + (size_t)j;
+}
+
+struct hps_cost *hps_cost_new(const struct hps_profile *p)
+{
+    struct hps_cost *c = hps_mem_new(1, sizeof *c);
+    size_t T = (size_t)p->T, n = (size_t)p->L * ((size_t)p->L + 1) / 2;
+
+    c->p = p;
+    c->line = hps_mem_new(n * T, sizeof *c->line);
+    for (int t = 0; t < p->T; t++)
+        for (int i = 0; i < p->L; i++) {
+            struct hps_cost_line sum = { 0, 0, 0, 0 };
+            for (int j = i; j < p->L; j++) {
+                add_layer(&sum, p, j, t);
+                c->line[stage_index(p->L, i, j) * T + (size_t)t] = with_ends(sum, p, i, j, t);
+            }
+        }
+    return c;
+}
+
+void hps_cost_free(struct hps_cost *c)
+{
+    if (!c)
+        return;
+    hps_mem_free(c->line);
+    hps_mem_free(c);
+}
+
+const struct hps_cost_line *hps_cost_line(const struct hps_cost *c, int i, int j, int t)
+{
+    assert(0 <= i && i <= j && j < c->p->L && 0 <= t && t < c->p->T);
+    return &c->line[stage_index(c->p->L, i, j) * (size_t)c->p->T + (size_t)t];
+}
+
+static struct hps_cost_et at_units(const struct hps_cost_line *x, double k)
+{
+    return (struct hps_cost_et){ x->ct0 + x->ct1 / k, x->dt0 + x->dt1 / k,
+                                 hps_cost_line_et(x, k) };
+}
+
+struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t, double k)
+{
+    return at_units(hps_cost_line(c, i, j, t), k);
+}
+
+/* The least k in (under, most], where `most` is enough: ET never rises with k. */
+static long long halve(const struct hps_cost_line *x, double tau, long long under, long long most)
+{
+    while (most - under > 1) {
+        long long k = under + (most - under) / 2;
+        if (hps_cost_line_et(x, (double)k) <= tau)
+            most = k;
+        else
+            under = k;
+    }
+    return most;
+}
+
+/* k that a part fixed + shared/k of the time wants; rounding may be off by a few. */
+static double wanted(double fixed, double shared, double tau)
+{
+    return tau > fixed ? shared / (tau - fixed) : 1;
+}
+
+long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most)
+{
+    if (most < 1 || hps_cost_line_et(x, (double)most) > tau)
+        return 0;
+    double ct = wanted(x->ct0, x->ct1, tau), dt = wanted(x->dt0, x->dt1, tau);
+    double guess = ceil(ct > dt ? ct : dt);
+    long long k = guess < 1 ? 1 : guess > (double)most ? most : (long long)guess;
+    if (hps_cost_line_et(x, (double)k) > tau)
+        return hps_cost_line_et(x, (double)(k + 1)) <= tau ? k + 1 : halve(x, tau, k + 1, most);
+    if (k == 1 || hps_cost_line_et(x, (double)(k - 1)) > tau)
+        return k;
+    return halve(x, tau, 0, k - 1);
+}
+
+long long hps_cost_room(const struct hps_profile *p, int t)
+{
+    return p->type[t].limit - (p->server_units > 0 && t == p->server_type ? p->server_units : 0);
+}
+
+long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau)
+{
+    return hps_cost_line_units(hps_cost_line(c, i, j, t), tau, hps_cost_room(c->p, t));
+}
+
+double hps_cost_tau_most(double throughput_limit)
+{
+    if (!(throughput_limit > 0))
+        return INFINITY;
+    double tau = (1 + HPS_COST_TIE) / throughput_limit;
+    while (tau * throughput_limit > 1 + HPS_COST_TIE)
+        tau = nextafter(tau, 0);
+    return tau;
+}
+
+static double servers_usd_hour(const struct hps_profile *p)
+{
+    return p->server_units > 0
+               ? p->type[p->server_type].price_usd_hour * (double)p->server_units
+               : 0;
+}
+
+void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
+{
+    double tau = 0, usd_hour = 0;
+
+    for (int s = 0; s < plan->S; s++) {
+        struct hps_plan_stage *g = &plan->stage[s];
+        struct hps_cost_line sum = { 0, 0, 0, 0 };
+        for (int l = g->first; l <= g->last; l++)
+            add_layer(&sum, p, l, g->type);
+        sum = with_ends(sum, p, g->first, g->last, g->type);
+        struct hps_cost_et e = at_units(&sum, (double)g->units);
+        g->ct = e.ct;
+        g->dt = e.dt;
+        g->et = e.et;
+        tau = e.et > tau ? e.et : tau;
+        usd_hour += p->type[g->type].price_usd_hour * (double)g->units;
+    }
+    plan->server_type = p->server_type;
+    plan->server_units = p->server_units;
+    plan->throughput = 1 / tau;
+    plan->seconds = p->epochs * p->examples * tau;
+    plan->cost_usd = plan->seconds / 3600 * (usd_hour + servers_usd_hour(p));
+}
+
+bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
+                       double throughput_limit)
+{
+    for (int s = 0; s < plan->S; s++)
+        if (plan->stage[s].et > hps_cost_tau_most(throughput_limit))
+            return false;
+    for (int t = 0; t < p->T; t++) {
+        long long sum = 0;
+        for (int s = 0; s < plan->S; s++)
+            sum += plan->stage[s].type == t ? plan->stage[s].units : 0;
+        if (sum > hps_cost_room(p, t))
+            return false;
+    }
+    return true;
+}
+
+struct hps_cost_engine_result hps_cost_engine(const struct hps_plan *plan,
+                                              const struct hps_profile *p,
+                                              const struct hps_cost_engine *e)
+{
+    double slowest = 0, sum = 0, usd_hour = servers_usd_hour(p);
+
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *g = &plan->stage[s];
+        int boundaries = (s > 0) + (s < plan->S - 1);
+        double one = g->et * e->batch / e->microbatches + 2 * e->latency_s * boundaries;
+        slowest = one > slowest ? one : slowest;
+        sum += one;
+        usd_hour += p->type[g->type].price_usd_hour * (double)g->units;
+    }
+    double step = (e->microbatches - 1) * slowest + sum;
+    double seconds = p->epochs * p->examples / e->batch * step;
+    return (struct hps_cost_engine_result){ e->batch / step, seconds, seconds / 3600 * usd_hour };
+}

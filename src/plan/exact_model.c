@@ -1,0 +1,122 @@
+/* exact_model.c - the scheduling problem as arcs over layers, equal types merged. */
+#include "plan/exact.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool same_column(const struct hps_profile *p, const double *x, int t, int u)
+{
+    for (int l = 0; l < p->L; l++)
+        if (x[(size_t)l * (size_t)p->T + (size_t)t] != x[(size_t)l * (size_t)p->T + (size_t)u])
+            return false;
+    return true;
+}
+
+/* May types t and u take each other's place but for the limit? */
+static bool equal_types(const struct hps_profile *p, int t, int u)
+{
+    return p->type[t].price_usd_hour == p->type[u].price_usd_hour &&
+           same_column(p, p->oct, t, u) && same_column(p, p->alpha, t, u) &&
+           same_column(p, p->sync, t, u) && same_column(p, p->beta, t, u) &&
+           same_column(p, p->recv, t, u) && same_column(p, p->send, t, u);
+}
+
+/* Types without a unit left are in no group. */
+static void merge(struct hps_exact_model *m)
+{
+    const struct hps_profile *p = m->p;
+    bool *done = hps_mem_new((size_t)p->T, sizeof *done);
+    int n = 0;
+
+    for (int t = 0; t < p->T; t++) {
+        if (done[t] || hps_cost_room(p, t) < 1)
+            continue;
+        int g = m->G++;
+        m->begin[g] = n;
+        m->price[g] = m->least_tau ? 0 : p->type[t].price_usd_hour;
+        for (int u = t; u < p->T; u++) {
+            long long room = hps_cost_room(p, u);
+            if (done[u] || room < 1 || !equal_types(p, t, u))
+                continue;
+            done[u] = true;
+            m->member[n++] = u;
+            m->sum[g] += room;
+            m->most[g] = room > m->most[g] ? room : m->most[g];
+        }
+        m->again[g] = m->cuts || n - m->begin[g] > 1;
+    }
+    m->begin[m->G] = n;
+    hps_mem_free(done);
+}
+
+static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool count_only)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->L; i++)
+        for (int j = i; j < m->L; j++)
+            for (int g = 0; g < m->G; g++) {
+                const struct hps_cost_line *x = hps_cost_line(c, i, j, m->member[m->begin[g]]);
+                if (hps_cost_line_et(x, (double)m->most[g]) > m->tau_most)
+                    continue;
+                if (!count_only)
+                    m->arc[n] = (struct hps_exact_arc){ *x, i, j, g };
+                n++;
+            }
+    return n;
+}
+
+struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const struct hps_cost *c,
+                                            double tau_most, bool least_tau, bool cuts)
+{
+    struct hps_exact_model *m = hps_mem_new(1, sizeof *m);
+    size_t T = (size_t)p->T;
+
+    assert(p->L < 32768 && p->T < 32768);
+    *m = (struct hps_exact_model){ .L = p->L, .p = p, .least_tau = least_tau, .cuts = cuts,
+                                   .tau_most = tau_most };
+    m->price = hps_mem_new(T, sizeof *m->price);
+    m->most = hps_mem_new(T, sizeof *m->most);
+    m->sum = hps_mem_new(T, sizeof *m->sum);
+    m->again = hps_mem_new(T, sizeof *m->again);
+    m->begin = hps_mem_new(T + 1, sizeof *m->begin);
+    m->member = hps_mem_new(T, sizeof *m->member);
+    if (least_tau)
+        m->server_price = 1;
+    else if (p->server_units > 0)
+        m->server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    merge(m);
+    m->narc = list_arcs(m, c, true);
+    m->arc = hps_mem_new((size_t)m->narc, sizeof *m->arc);
+    list_arcs(m, c, false);
+    return m;
+}
+
+void hps_exact_model_free(struct hps_exact_model *m)
+{
+    if (!m)
+        return;
+    hps_mem_free(m->price);
+    hps_mem_free(m->most);
+    hps_mem_free(m->sum);
+    hps_mem_free(m->again);
+    hps_mem_free(m->begin);
+    hps_mem_free(m->member);
+    hps_mem_free(m->arc);
+    hps_mem_free(m);
+}
+
+int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int type)
+{
+    for (int a = 0; a < m->narc; a++) {
+        const struct hps_exact_arc *x = &m->arc[a];
+        if (x->i != i || x->j != j)
+            continue;
+        for (int b = m->begin[x->g]; b < m->begin[x->g + 1]; b++)
+            if (m->member[b] == type)
+                return a;
+    }
+    return -1;
+}

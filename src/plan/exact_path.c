@@ -1,0 +1,372 @@
+/* exact_path.c - the cheapest path through an interval's arcs, its multipliers, and what they rule out. */
+#include "plan/exact.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
+{
+    struct hps_exact_view *v = hps_mem_new(1, sizeof *v);
+    size_t L = (size_t)m->L, G = (size_t)m->G;
+
+    v->m = m;
+    v->first = hps_mem_new(L + 1, sizeof *v->first);
+    v->item = hps_mem_new((size_t)m->narc, sizeof *v->item);
+    v->fwd = hps_mem_new(2 * (L + 1), sizeof *v->fwd);
+    v->bwd = v->fwd + L + 1;
+    v->lambda = hps_mem_new(3 * G + L * G, sizeof *v->lambda);
+    v->trial = v->lambda + G;
+    v->used = v->lambda + 2 * G;
+    v->share = v->lambda + 3 * G;
+    v->path = hps_mem_new(2 * L, sizeof *v->path);
+    v->last = v->path + L;
+    return v;
+}
+
+void hps_exact_view_free(struct hps_exact_view *v)
+{
+    if (!v)
+        return;
+    hps_mem_free(v->first);
+    hps_mem_free(v->item);
+    hps_mem_free(v->fwd);
+    hps_mem_free(v->lambda);
+    hps_mem_free(v->path);
+    hps_mem_free(v);
+}
+
+/* The tau that comes next after a stage has k units too few for t1: INFINITY when it has none. */
+static double next_tau(const struct hps_exact_arc *x, double t1, long long most)
+{
+    long long k = hps_cost_line_units(&x->line, nextafter(t1, 0), most);
+
+    if (k == 1)
+        return INFINITY;
+    return hps_cost_line_et(&x->line, (double)(k == 0 ? most : k - 1));
+}
+
+/* tau is the ET of some stage: draw t1 up and t2 down to such. Only worth it in a narrow interval. */
+static void draw_in(struct hps_exact_view *v)
+{
+    double low = INFINITY, high = 0;
+
+    for (int a = 0; a < v->n; a++) {
+        const struct hps_exact_arc *x = &v->m->arc[v->item[a].id];
+        low = fmin(low, next_tau(x, v->t1, v->m->most[x->g]));
+        high = fmax(high, hps_cost_line_et(&x->line, v->item[a].k));
+    }
+    v->t1 = fmax(low, v->t1);
+    v->t2 = fmin(high, v->t2);
+}
+
+static bool obeys(const struct hps_exact_arc *x, enum hps_exact_rule rule, int l, int g)
+{
+    if (rule == HPS_EXACT_ANY || l < x->i || l > x->j)
+        return true;
+    return (x->g == g) == (rule == HPS_EXACT_ON);
+}
+
+static void weigh(struct hps_exact_view *v)
+{
+    for (int a = 0; a < v->n; a++) {
+        struct hps_exact_item *e = &v->item[a];
+        double et = hps_cost_line_et(&v->m->arc[e->id].line, e->k);
+        e->w = v->m->price[e->g] * e->k * fmax(v->t1, et);
+    }
+}
+
+bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
+                         enum hps_exact_rule rule, int l, int g)
+{
+    int at = 0;
+
+    v->t1 = t1;
+    v->t2 = t2;
+    v->n = v->nlast = 0;
+    for (int a = 0; a < n; a++) {
+        const struct hps_exact_arc *x = &v->m->arc[id[a]];
+        if (!obeys(x, rule, l, g))
+            continue;
+        long long k = hps_cost_line_units(&x->line, t2, v->m->most[x->g]);
+        if (k == 0)
+            continue;
+        while (at <= x->i)
+            v->first[at++] = v->n;
+        v->item[v->n++] = (struct hps_exact_item){ 0, (double)k, id[a], (short)x->j,
+                                                       (short)x->g };
+    }
+    while (at <= v->m->L)
+        v->first[at++] = v->n;
+    if (t2 < t1 * 1.01)
+        draw_in(v);
+    weigh(v);
+    return v->n > 0 && v->t1 <= v->t2;
+}
+
+static void offer(struct hps_exact_best *b, double value, int g, int a)
+{
+    if (g == b->g1 || value < b->v1) {
+        if (value >= b->v1)
+            return;
+        if (g != b->g1) {
+            b->v2 = b->v1;
+            b->a2 = b->a1;
+        }
+        b->v1 = value;
+        b->g1 = g;
+        b->a1 = a;
+    } else if (value < b->v2) {
+        b->v2 = value;
+        b->a2 = a;
+    }
+}
+
+/* What stands before (or behind) a stage of group g at this boundary. */
+static inline double beside(const struct hps_exact_view *v, const struct hps_exact_best *b, int g)
+{
+    return b->g1 != g || v->m->again[g] ? b->v1 : b->v2;
+}
+
+static void clear(struct hps_exact_best *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = (struct hps_exact_best){ INFINITY, INFINITY, -1, -1, -1 };
+}
+
+static void forward(struct hps_exact_view *v, const double *lambda)
+{
+    clear(v->fwd, v->m->L + 1);
+    v->fwd[0].v1 = v->fwd[0].v2 = 0;
+    for (int i = 0; i < v->m->L; i++) {
+        const struct hps_exact_best *b = &v->fwd[i];
+        if (b->v1 == INFINITY)
+            continue;
+        for (int a = v->first[i]; a < v->first[i + 1]; a++) {
+            const struct hps_exact_item *e = &v->item[a];
+            offer(&v->fwd[e->j + 1], beside(v, b, e->g) + e->w + lambda[e->g] * e->k, e->g, a);
+        }
+    }
+}
+
+static void backward(struct hps_exact_view *v, const double *lambda)
+{
+    int L = v->m->L;
+
+    clear(v->bwd, L + 1);
+    v->bwd[L].v1 = v->bwd[L].v2 = 0;
+    for (int i = L - 1; i >= 0; i--)
+        for (int a = v->first[i]; a < v->first[i + 1]; a++) {
+            const struct hps_exact_item *e = &v->item[a];
+            double rest = beside(v, &v->bwd[e->j + 1], e->g);
+            offer(&v->bwd[i], rest + e->w + lambda[e->g] * e->k, e->g, a);
+        }
+}
+
+/* What no path can be below, beside its own arcs: servers, less what the limits give back. */
+static double base(const struct hps_exact_view *v, const double *lambda)
+{
+    double sum = v->m->server_price * v->t1;
+
+    for (int g = 0; g < v->m->G; g++)
+        if (lambda[g] > 0)
+            sum -= lambda[g] * (double)v->m->sum[g];
+    return sum;
+}
+
+/* The best path of the forward program: items, units used. */
+static void trace(struct hps_exact_view *v)
+{
+    const struct hps_exact_model *m = v->m;
+    int b = m->L, S = 0, next = -1;
+
+    memset(v->used, 0, (size_t)m->G * sizeof *v->used);
+    while (b > 0) {
+        const struct hps_exact_best *x = &v->fwd[b];
+        int a = next < 0 || x->g1 != next || m->again[next] ? x->a1 : x->a2;
+        const struct hps_exact_item *e = &v->item[a];
+        v->path[m->L - ++S] = a;
+        v->used[e->g] += e->k;
+        next = e->g;
+        b = m->arc[e->id].i;
+    }
+    v->S = S;
+    memmove(v->path, v->path + m->L - S, (size_t)S * sizeof *v->path);
+}
+
+/* Price the path as a plan unless it is the one that was tried last. */
+static void try_path(struct hps_exact_view *v, struct hps_exact_leaf *leaf)
+{
+    bool same = v->S == v->nlast;
+
+    for (int s = 0; s < v->S; s++) {
+        int id = v->item[v->path[s]].id;
+        same = same && v->last[s] == id;
+        v->last[s] = id;
+    }
+    v->nlast = v->S;
+    if (!same)
+        hps_exact_leaf_try(leaf, v->S, v->last);
+}
+
+static void remember(struct hps_exact_view *v, double weight)
+{
+    for (int s = 0; s < v->S; s++) {
+        const struct hps_exact_item *e = &v->item[v->path[s]];
+        for (int l = v->m->arc[e->id].i; l <= e->j; l++)
+            v->share[l * v->m->G + e->g] += weight;
+    }
+}
+
+/* One step along the subgradient, long enough to meet the best plan if all went straight; 0 when the path
+ * keeps the limits and pays nothing for them: no multipliers give more. */
+static double climb(struct hps_exact_view *v, double missing)
+{
+    const struct hps_exact_model *m = v->m;
+    double norm = 0, slack = 0;
+
+    for (int g = 0; g < m->G; g++) {
+        double over = v->used[g] / (double)m->sum[g] - 1;
+        if (over > 0 || v->trial[g] > 0)
+            norm += over * over;
+        slack += fabs(v->trial[g] * over) + fmax(over, 0);
+    }
+    if (slack == 0 || norm == 0)
+        return 0;
+    for (int g = 0; g < m->G; g++) {
+        double over = v->used[g] / (double)m->sum[g] - 1;
+        v->trial[g] = fmax(0, v->trial[g] + missing / norm * over / (double)m->sum[g]);
+    }
+    return norm;
+}
+
+/* How far the bound is from the best plan, or from a guess when there is none. */
+static double missing(const struct hps_exact_leaf *leaf, double q)
+{
+    return isfinite(leaf->best) ? leaf->best - q : 0.1 * fabs(q) + 1e-300;
+}
+
+double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds)
+{
+    const struct hps_exact_model *m = v->m;
+    size_t G = (size_t)m->G;
+    double best = -INFINITY, pace = 1, weight = 1;
+    int idle = 0;
+
+    memcpy(v->trial, v->lambda, G * sizeof *v->trial);
+    memset(v->share, 0, (size_t)m->L * G * sizeof *v->share);
+    for (int r = 0;; r++) {
+        forward(v, v->trial);
+        if (v->fwd[m->L].v1 == INFINITY)
+            return INFINITY;
+        trace(v);
+        try_path(v, leaf);
+        remember(v, weight);
+        weight *= 1.1;
+        double q = v->fwd[m->L].v1 + base(v, v->trial);
+        if (q > best) {
+            best = q;
+            idle = 0;
+            memcpy(v->lambda, v->trial, G * sizeof *v->lambda);
+        } else if (++idle == 4) {
+            pace /= 2;
+            idle = 0;
+        }
+        if (r == rounds || best >= leaf->best * (1 - HPS_EXACT_SAME) ||
+            climb(v, pace * missing(leaf, q)) == 0)
+            return best;
+    }
+}
+
+void hps_exact_view_drop(struct hps_exact_view *v, double cut)
+{
+    const double *lambda = v->lambda;
+    int n = 0, at = 0;
+
+    forward(v, lambda);
+    backward(v, lambda);
+    double rest = base(v, lambda);
+    for (int i = 0; i < v->m->L; i++)
+        for (int a = v->first[i], end = v->first[i + 1]; a < end; a++) {
+            struct hps_exact_item e = v->item[a];
+            double through = beside(v, &v->fwd[i], e.g) + e.w + lambda[e.g] * e.k +
+                             beside(v, &v->bwd[e.j + 1], e.g) + rest;
+            if (through >= cut)
+                continue;
+            while (at <= i)
+                v->first[at++] = n;
+            v->item[n++] = e;
+        }
+    while (at <= v->m->L)
+        v->first[at++] = n;
+    v->n = n;
+    backward(v, lambda);
+}
+
+/* Where a depth-first walk stands. */
+struct walk {
+    struct hps_exact_view *v;
+    struct hps_exact_leaf *leaf;
+    double base;
+    long long steps;
+    int S;
+};
+
+static bool visit(struct walk *w, int b, int before, double value)
+{
+    struct hps_exact_view *v = w->v;
+    const struct hps_exact_model *m = v->m;
+
+    if (b == m->L) {
+        hps_exact_leaf_try(w->leaf, w->S, v->last);
+        return true;
+    }
+    for (int a = v->first[b]; a < v->first[b + 1]; a++) {
+        const struct hps_exact_item *e = &v->item[a];
+        if (--w->steps < 0)
+            return false;
+        if (e->g == before && !m->again[e->g])
+            continue;
+        double sum = value + e->w + v->lambda[e->g] * e->k;
+        if (sum + beside(v, &v->bwd[e->j + 1], e->g) + w->base >=
+                w->leaf->best * (1 - HPS_EXACT_SAME) ||
+            v->used[e->g] + e->k > (double)m->sum[e->g])
+            continue;
+        v->used[e->g] += e->k;
+        v->last[w->S++] = e->id;
+        bool whole = visit(w, e->j + 1, e->g, sum);
+        w->S--;
+        v->used[e->g] -= e->k;
+        if (!whole)
+            return false;
+    }
+    return true;
+}
+
+bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps)
+{
+    struct walk w = { v, leaf, base(v, v->lambda), steps, 0 };
+
+    v->nlast = 0;
+    memset(v->used, 0, (size_t)v->m->G * sizeof *v->used);
+    return visit(&w, 0, -1, 0);
+}
+
+bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g)
+{
+    const struct hps_exact_model *m = v->m;
+    double total = 0, nearest = 0.5 - 1e-9;
+
+    for (int h = 0; h < m->G; h++)
+        total += v->share[h];
+    for (int a = 0; a < m->L * m->G; a++) {
+        double off = fabs(v->share[a] / total - 0.5);
+        if (off < nearest) {
+            nearest = off;
+            *l = a / m->G;
+            *g = a % m->G;
+        }
+    }
+    return nearest < 0.5 - 1e-9;
+}

@@ -1,0 +1,209 @@
+#include "plan/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum hps_status hps_json_parse(json_t **tree, const char *from, const char *format,
+                               const char *text, size_t length)
+{
+    json_error_t e;
+
+    *tree = json_loadb(text, length, JSON_REJECT_DUPLICATES, &e);
+    if (!*tree) {
+        HPS_SAY(HPS_ERROR, "%s:%d:%d: not JSON: %s", from, e.line, e.column, e.text);
+        return HPS_DECK;
+    }
+    const char *is = json_string_value(json_object_get(*tree, "format"));
+    if (is && strcmp(is, format) == 0)
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: the format is %s, wanted is %s", from, is ? is : "not named", format);
+    json_decref(*tree);
+    *tree = NULL;
+    return HPS_DECK;
+}
+
+static enum hps_status unreadable(const char *path, FILE *f)
+{
+    HPS_SAY(HPS_ERROR, "%s: cannot be read: %s", path, strerror(errno));
+    if (f)
+        fclose(f);
+    return HPS_INPUT;
+}
+
+enum hps_status hps_json_read(char **text, size_t *length, const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    size_t cap = 0, n = 0;
+    char *s = NULL;
+
+    *text = NULL;
+    if (!f)
+        return unreadable(path, NULL);
+    do {
+        hps_mem_grow(&s, &cap, n + 65536, 1);
+        n += fread(s + n, 1, cap - n, f);
+    } while (!feof(f) && !ferror(f));
+    if (ferror(f)) {
+        hps_mem_free(s);
+        return unreadable(path, f);
+    }
+    fclose(f);
+    *text = s;
+    *length = n;
+    return HPS_OK;
+}
+
+static bool put(const char *path, const char *text)
+{
+    size_t n = strlen(text);
+    FILE *f = fopen(path, "wb");
+
+    if (!f)
+        return false;
+    bool good = fwrite(text, 1, n, f) == n;
+    good = fclose(f) == 0 && good;
+    return good;
+}
+
+enum hps_status hps_json_write(const char *path, const char *text)
+{
+    struct stat st;
+    bool device = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    char *part = hps_mem_print("%s%s", path, device ? "" : ".part");
+    bool good = put(part, text) && (device || rename(part, path) == 0);
+
+    if (!good) {
+        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+        if (!device)
+            unlink(part);
+    }
+    hps_mem_free(part);
+    return good ? HPS_OK : HPS_OUTPUT;
+}
+
+char *hps_json_text(json_t *tree)
+{
+    size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(17);
+    size_t n = json_dumpb(tree, NULL, 0, flags);
+    char *text = hps_mem_new(n + 2, 1);
+
+    if (json_dumpb(tree, text, n, flags) != n)
+        HPS_DIE("JSON of %zu bytes cannot be written", n);
+    text[n] = '\n';
+    json_decref(tree);
+    return text;
+}
+
+json_t *hps_json_real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+bool hps_json_wrong(const struct hps_json_at *at, const char *key, const char *what)
+{
+    HPS_SAY(HPS_ERROR, "%s: %s%s%s %s", at->from, at->place, *at->place && *key ? "." : "", key,
+            what);
+    return false;
+}
+
+bool hps_json_has(const struct hps_json_at *at, const char *key)
+{
+    return json_object_get(at->object, key) != NULL;
+}
+
+static const json_t *find(const struct hps_json_at *at, const char *key)
+{
+    const json_t *v = json_object_get(at->object, key);
+
+    if (!v)
+        hps_json_wrong(at, key, "is missing");
+    return v;
+}
+
+bool hps_json_get_real(const struct hps_json_at *at, const char *key, double *x)
+{
+    const json_t *v = find(at, key);
+
+    if (!v)
+        return false;
+    *x = json_number_value(v);
+    return json_is_number(v) || hps_json_wrong(at, key, "must be a number");
+}
+
+bool hps_json_get_int(const struct hps_json_at *at, const char *key, long long *x)
+{
+    double r;
+
+    if (!hps_json_get_real(at, key, &r))
+        return false;
+    const json_t *v = json_object_get(at->object, key);
+    if (json_is_integer(v))
+        *x = json_integer_value(v);
+    else if (fabs(r) < 1e15 && r == floor(r))
+        *x = (long long)r;
+    else
+        return hps_json_wrong(at, key, "must be a whole number");
+    return true;
+}
+
+bool hps_json_get_name(const struct hps_json_at *at, const char *key, char *name, size_t size)
+{
+    const json_t *v = find(at, key);
+
+    if (!v)
+        return false;
+    if (!json_is_string(v))
+        return hps_json_wrong(at, key, "must be text");
+    if (json_string_length(v) >= size)
+        return hps_json_wrong(at, key, "is too long a name");
+    memcpy(name, json_string_value(v), json_string_length(v) + 1);
+    return true;
+}
+
+const json_t *hps_json_get_list(const struct hps_json_at *at, const char *key)
+{
+    const json_t *v = find(at, key);
+
+    if (v && !json_is_array(v)) {
+        hps_json_wrong(at, key, "must be a list");
+        return NULL;
+    }
+    return v;
+}
+
+bool hps_json_get_reals(const struct hps_json_at *at, const char *key, int n, double *x)
+{
+    const json_t *list = hps_json_get_list(at, key);
+    char what[96];
+
+    if (!list)
+        return false;
+    if (json_array_size(list) != (size_t)n) {
+        snprintf(what, sizeof what, "has %zu numbers, wanted are %d", json_array_size(list), n);
+        return hps_json_wrong(at, key, what);
+    }
+    for (int i = 0; i < n; i++) {
+        const json_t *v = json_array_get(list, (size_t)i);
+        if (!json_is_number(v)) {
+            snprintf(what, sizeof what, "%s[%d]", key, i);
+            return hps_json_wrong(at, what, "must be a number");
+        }
+        x[i] = json_number_value(v);
+    }
+    return true;
+}
+
+bool hps_json_get_entry(struct hps_json_at *entry, const struct hps_json_at *at, const char *key,
+                        size_t index, char *place, size_t size)
+{
+    snprintf(place, size, "%s[%zu]", key, index);
+    *entry = (struct hps_json_at){ at->from, place,
+                                   json_array_get(json_object_get(at->object, key), index) };
+    return json_is_object(entry->object) || hps_json_wrong(entry, "", "must be an object");
+}

@@ -1,0 +1,230 @@
+#include "plan/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct hps_plan *hps_plan_new(int L, int S)
+{
+    assert(0 < S && S <= L);
+    struct hps_plan *plan = hps_mem_new(1, sizeof *plan);
+
+    plan->L = L;
+    plan->S = S;
+    plan->stage = hps_mem_new((size_t)S, sizeof *plan->stage);
+    return plan;
+}
+
+void hps_plan_free(struct hps_plan *plan)
+{
+    if (!plan)
+        return;
+    hps_mem_free(plan->layer);
+    hps_mem_free(plan->type);
+    hps_mem_free(plan->stage);
+    hps_mem_free(plan);
+}
+
+/* Room for the names; T = 0: none. */
+static void take_names(struct hps_plan *plan, int T)
+{
+    hps_mem_free(plan->layer);
+    hps_mem_free(plan->type);
+    plan->T = T;
+    plan->layer = T > 0 ? hps_mem_new((size_t)plan->L, sizeof *plan->layer) : NULL;
+    plan->type = T > 0 ? hps_mem_new((size_t)T, sizeof *plan->type) : NULL;
+}
+
+void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p)
+{
+    assert(plan->L == p->L);
+    take_names(plan, p->T);
+    for (int l = 0; l < p->L; l++)
+        memcpy(plan->layer[l], p->layer[l].name, HPS_NAME);
+    for (int t = 0; t < p->T; t++)
+        memcpy(plan->type[t], p->type[t].name, HPS_NAME);
+}
+
+/* All but the arrays. */
+static void copy_head(struct hps_plan *to, const struct hps_plan *from)
+{
+    struct hps_plan head = *from;
+
+    head.stage = to->stage;
+    head.layer = to->layer;
+    head.type = to->type;
+    *to = head;
+}
+
+struct hps_plan *hps_plan_copy(const struct hps_plan *plan)
+{
+    struct hps_plan *q = hps_plan_new(plan->L, plan->S);
+
+    take_names(q, plan->T);
+    copy_head(q, plan);
+    memcpy(q->stage, plan->stage, (size_t)plan->S * sizeof *plan->stage);
+    if (plan->T > 0) {
+        memcpy(q->layer, plan->layer, (size_t)plan->L * sizeof *plan->layer);
+        memcpy(q->type, plan->type, (size_t)plan->T * sizeof *plan->type);
+    }
+    return q;
+}
+
+struct hps_plan *hps_plan_of_assignment(int L, const int *assignment)
+{
+    int S = 1, s = 0;
+
+    for (int l = 1; l < L; l++)
+        S += assignment[l] != assignment[l - 1];
+    struct hps_plan *plan = hps_plan_new(L, S);
+    for (int l = 0; l < L; l++) {
+        s += l > 0 && assignment[l] != assignment[l - 1];
+        struct hps_plan_stage *g = &plan->stage[s];
+        g->type = assignment[l];
+        g->last = l;
+        if (l == 0 || assignment[l] != assignment[l - 1])
+            g->first = l;
+    }
+    return plan;
+}
+
+static enum hps_status check_names(const struct hps_plan *plan, const struct hps_profile *p,
+                                   const char *from)
+{
+    if (plan->T > 0 && plan->T != p->T) {
+        HPS_SAY(HPS_ERROR, "%s: the plan is for a pool of %d types, this pool has %d", from,
+                plan->T, p->T);
+        return HPS_DECK;
+    }
+    for (int l = 0; plan->T > 0 && l < p->L; l++)
+        if (strcmp(plan->layer[l], p->layer[l].name) != 0) {
+            HPS_SAY(HPS_ERROR, "%s: the plan is for another network: its layer %d is %s, here %s",
+                    from, l, plan->layer[l], p->layer[l].name);
+            return HPS_DECK;
+        }
+    for (int t = 0; t < plan->T; t++)
+        if (strcmp(plan->type[t], p->type[t].name) != 0) {
+            HPS_SAY(HPS_ERROR, "%s: the plan is for another pool: its type %d is %s, here %s", from,
+                    t, plan->type[t], p->type[t].name);
+            return HPS_DECK;
+        }
+    return HPS_OK;
+}
+
+static enum hps_status check_stage(const struct hps_plan *plan, int s, const struct hps_profile *p,
+                                   const char *from)
+{
+    const struct hps_plan_stage *g = &plan->stage[s];
+    int next = s > 0 ? plan->stage[s - 1].last + 1 : 0;
+
+    if (g->first != next || g->last < g->first || g->last >= plan->L) {
+        HPS_SAY(HPS_ERROR, "%s: stage %d has layers %d to %d, wanted is from %d to at most %d",
+                from, s, g->first, g->last, next, plan->L - 1);
+        return HPS_DECK;
+    }
+    if (g->type < 0 || g->type >= p->T) {
+        HPS_SAY(HPS_ERROR, "%s: stage %d is on type %d, this pool has types 0 to %d", from, s,
+                g->type, p->T - 1);
+        return HPS_DECK;
+    }
+    if (g->units < 1) {
+        HPS_SAY(HPS_ERROR, "%s: stage %d has %lld units, wanted is at least 1", from, s, g->units);
+        return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
+static enum hps_status check_limits(const struct hps_plan *plan, const struct hps_profile *p,
+                                    const char *from)
+{
+    for (int t = 0; t < p->T; t++) {
+        long long left = p->type[t].limit;
+        if (p->server_units > 0 && p->server_type == t)
+            left -= p->server_units;
+        for (int s = 0; s < plan->S; s++) {
+            if (plan->stage[s].type != t)
+                continue;
+            if (plan->stage[s].units > left) {
+                HPS_SAY(HPS_ERROR, "%s: the plan wants more of type %s than its limit %lld%s", from,
+                        p->type[t].name, p->type[t].limit,
+                        p->server_type == t && p->server_units > 0 ? " less the servers" : "");
+                return HPS_DECK;
+            }
+            left -= plan->stage[s].units;
+        }
+    }
+    return HPS_OK;
+}
+
+enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
+                               const char *from)
+{
+    enum hps_status e = HPS_OK;
+
+    if (plan->L != p->L) {
+        HPS_SAY(HPS_ERROR, "%s: the plan is for a network of %d layers, this one has %d", from,
+                plan->L, p->L);
+        return HPS_DECK;
+    }
+    for (int s = 0; s < plan->S && !e; s++)
+        e = check_stage(plan, s, p, from);
+    if (!e && plan->stage[plan->S - 1].last != plan->L - 1) {
+        HPS_SAY(HPS_ERROR, "%s: the stages end at layer %d, the network at layer %d", from,
+                plan->stage[plan->S - 1].last, plan->L - 1);
+        e = HPS_DECK;
+    }
+    if (!e) e = check_names(plan, p, from);
+    if (!e) e = check_limits(plan, p, from);
+    return e;
+}
+
+static void tell(void *what, size_t bytes, MPI_Comm world)
+{
+    HPS_MPI(MPI_Bcast(what, (int)bytes, MPI_BYTE, 0, world));
+}
+
+void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world)
+{
+    struct hps_plan head = { 0 };
+    int rank;
+
+    if (world == MPI_COMM_NULL)
+        return;
+    HPS_MPI(MPI_Comm_rank(world, &rank));
+    if (rank == 0)
+        head = **plan;
+    tell(&head, sizeof head, world);
+    if (rank != 0) {
+        *plan = hps_plan_new(head.L, head.S);
+        take_names(*plan, head.T);
+        copy_head(*plan, &head);
+    }
+    tell((*plan)->stage, (size_t)head.S * sizeof *head.stage, world);
+    if (head.T > 0) {
+        tell((*plan)->layer, (size_t)head.L * sizeof *head.layer, world);
+        tell((*plan)->type, (size_t)head.T * sizeof *head.type, world);
+    }
+}
+
+enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *type, int *stage_of)
+{
+    for (int r = 0; r < R; r++)
+        stage_of[r] = -1;
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *g = &plan->stage[s];
+        long long missing = g->units;
+        for (int r = 0; r < R && missing > 0; r++)
+            if (stage_of[r] < 0 && type[r] == g->type) {
+                stage_of[r] = s;
+                missing--;
+            }
+        if (missing > 0) {
+            HPS_SAY(HPS_ERROR, "stage %d of the plan wants %lld ranks of type %d%s%s, %lld are there",
+                    s, g->units, g->type, plan->T > 0 ? ", " : "",
+                    plan->T > 0 ? plan->type[g->type] : "", g->units - missing);
+            return HPS_DECK;
+        }
+    }
+    return HPS_OK;
+}

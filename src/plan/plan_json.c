@@ -1,0 +1,198 @@
+#include "plan/plan.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/json.h"
+
+static const char format[] = "heterps-plan-1";
+
+static bool get_index(const struct hps_json_at *at, const char *key, int *x)
+{
+    long long value;
+
+    if (!hps_json_get_int(at, key, &value))
+        return false;
+    if (value < 0 || value > 1 << 20)
+        return hps_json_wrong(at, key, "is out of range");
+    *x = (int)value;
+    return true;
+}
+
+static bool read_stage(struct hps_plan_stage *g, const struct hps_json_at *at)
+{
+    return get_index(at, "first", &g->first) && get_index(at, "last", &g->last) &&
+           get_index(at, "type", &g->type) && hps_json_get_int(at, "units", &g->units);
+}
+
+/* The stages decide; the assignment must say the same. */
+static bool agree(const struct hps_plan *plan, const struct hps_json_at *top)
+{
+    const json_t *list = json_object_get(top->object, "assignment");
+
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *g = &plan->stage[s];
+        for (int l = g->first; l <= g->last && l < plan->L; l++) {
+            const json_t *v = json_array_get(list, (size_t)l);
+            if (!json_is_integer(v))
+                return hps_json_wrong(top, "assignment", "must be a list of whole numbers");
+            if (json_integer_value(v) != g->type) {
+                HPS_SAY(HPS_ERROR, "%s: assignment[%d] is %lld, stages[%d] is on type %d",
+                        top->from, l, (long long)json_integer_value(v), s, g->type);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Names of the network and the pool, where the file has them. */
+static bool read_names(struct hps_plan *plan, const struct hps_json_at *top)
+{
+    if (!hps_json_has(top, "layer_names") || !hps_json_has(top, "type_names"))
+        return true;
+    const json_t *layers = hps_json_get_list(top, "layer_names");
+    const json_t *types = layers ? hps_json_get_list(top, "type_names") : NULL;
+    if (!types)
+        return false;
+    if (json_array_size(layers) != (size_t)plan->L)
+        return hps_json_wrong(top, "layer_names", "must name every layer of the assignment");
+    plan->T = (int)json_array_size(types);
+    if (plan->T < 1)
+        return hps_json_wrong(top, "type_names", "must not be empty");
+    plan->layer = hps_mem_new((size_t)plan->L, sizeof *plan->layer);
+    plan->type = hps_mem_new((size_t)plan->T, sizeof *plan->type);
+    for (int a = 0; a < plan->L + plan->T; a++) {
+        bool layer = a < plan->L;
+        const json_t *v = json_array_get(layer ? layers : types,
+                                         (size_t)(layer ? a : a - plan->L));
+        if (!json_is_string(v) || json_string_length(v) >= HPS_NAME)
+            return hps_json_wrong(top, layer ? "layer_names" : "type_names", "must be names");
+        memcpy(layer ? plan->layer[a] : plan->type[a - plan->L], json_string_value(v),
+               json_string_length(v) + 1);
+    }
+    return true;
+}
+
+static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
+{
+    struct hps_json_at at;
+    char place[32];
+    bool good = hps_json_get_name(top, "method", plan->method, sizeof plan->method);
+
+    for (int s = 0; good && s < plan->S; s++)
+        good = hps_json_get_entry(&at, top, "stages", (size_t)s, place, sizeof place) &&
+               read_stage(&plan->stage[s], &at);
+    if (good && json_array_size(json_object_get(top->object, "share")) > 0)
+        good = hps_json_wrong(top, "share", "is not supported: each stage has units of its own");
+    return good && agree(plan, top) && read_names(plan, top);
+}
+
+enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const char *text,
+                               size_t length)
+{
+    json_t *tree;
+    enum hps_status s = hps_json_parse(&tree, from, format, text, length);
+
+    *plan = NULL;
+    if (s)
+        return s;
+    struct hps_json_at top = { from, "", tree };
+    const json_t *layers = hps_json_get_list(&top, "assignment");
+    const json_t *stages = layers ? hps_json_get_list(&top, "stages") : NULL;
+    s = HPS_DECK;
+    if (stages && (json_array_size(stages) == 0 ||
+                   json_array_size(stages) > json_array_size(layers))) {
+        HPS_SAY(HPS_ERROR, "%s: %zu stages for %zu layers: no stage may be empty", from,
+                json_array_size(stages), json_array_size(layers));
+    } else if (stages) {
+        *plan = hps_plan_new((int)json_array_size(layers), (int)json_array_size(stages));
+        if (read_all(*plan, &top))
+            s = HPS_OK;
+    }
+    if (s) {
+        hps_plan_free(*plan);
+        *plan = NULL;
+    }
+    json_decref(tree);
+    return s;
+}
+
+enum hps_status hps_plan_load(struct hps_plan **plan, const char *path)
+{
+    char *text;
+    size_t length;
+    enum hps_status s = hps_json_read(&text, &length, path);
+
+    *plan = NULL;
+    if (!s) s = hps_plan_parse(plan, path, text, length);
+    hps_mem_free(text);
+    return s;
+}
+
+static json_t *write_stage(const struct hps_plan_stage *g)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "first", json_integer(g->first));
+    json_object_set_new(o, "last", json_integer(g->last));
+    json_object_set_new(o, "type", json_integer(g->type));
+    json_object_set_new(o, "units", json_integer(g->units));
+    json_object_set_new(o, "ct", hps_json_real(g->ct));
+    json_object_set_new(o, "dt", hps_json_real(g->dt));
+    json_object_set_new(o, "et", hps_json_real(g->et));
+    return o;
+}
+
+static json_t *names(int n, char (*name)[HPS_NAME])
+{
+    json_t *list = json_array();
+
+    for (int a = 0; a < n; a++)
+        json_array_append_new(list, json_string(name[a]));
+    return list;
+}
+
+static void write_results(json_t *o, const struct hps_plan *plan)
+{
+    json_object_set_new(o, "throughput", hps_json_real(plan->throughput));
+    json_object_set_new(o, "seconds", hps_json_real(plan->seconds));
+    json_object_set_new(o, "cost_usd", hps_json_real(plan->cost_usd));
+    json_object_set_new(o, "lower_bound_usd", hps_json_real(plan->lower_bound_usd));
+    json_object_set_new(o, "gap", hps_json_real(plan->gap));
+    json_object_set_new(o, "search_seconds", hps_json_real(plan->search_seconds));
+    json_object_set_new(o, "evaluations", json_integer(plan->evaluations));
+}
+
+char *hps_plan_text(const struct hps_plan *plan)
+{
+    json_t *o = json_object(), *assignment = json_array(), *stages = json_array();
+
+    for (int s = 0; s < plan->S; s++) {
+        for (int l = plan->stage[s].first; l <= plan->stage[s].last; l++)
+            json_array_append_new(assignment, json_integer(plan->stage[s].type));
+        json_array_append_new(stages, write_stage(&plan->stage[s]));
+    }
+    json_object_set_new(o, "format", json_string(format));
+    json_object_set_new(o, "method", json_string(plan->method));
+    json_object_set_new(o, "assignment", assignment);
+    json_object_set_new(o, "stages", stages);
+    write_results(o, plan);
+    if (plan->server_units > 0)
+        json_object_set_new(o, "servers", json_pack("{s:i,s:I}", "type", plan->server_type, "units",
+                                                    (json_int_t)plan->server_units));
+    if (plan->T > 0) {
+        json_object_set_new(o, "layer_names", names(plan->L, plan->layer));
+        json_object_set_new(o, "type_names", names(plan->T, plan->type));
+    }
+    return hps_json_text(o);
+}
+
+enum hps_status hps_plan_save(const struct hps_plan *plan, const char *path)
+{
+    char *text = hps_plan_text(plan);
+    enum hps_status s = hps_json_write(path, text);
+
+    hps_mem_free(text);
+    return s;
+}

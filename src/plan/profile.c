@@ -1,0 +1,187 @@
+#include "plan/profile.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static size_t table_size(const struct hps_profile *p)
+{
+    return (size_t)p->L * (size_t)p->T;
+}
+
+/* The six tables lie one after the other, so that they are copied and told as one. */
+static void point(struct hps_profile *p, double *table)
+{
+    size_t n = table_size(p);
+
+    p->oct = table;
+    p->alpha = table + n;
+    p->sync = table + 2 * n;
+    p->beta = table + 3 * n;
+    p->recv = table + 4 * n;
+    p->send = table + 5 * n;
+}
+
+struct hps_profile *hps_profile_new(int L, int T)
+{
+    assert(L > 0 && T > 0);
+    struct hps_profile *p = hps_mem_new(1, sizeof *p);
+
+    p->L = L;
+    p->T = T;
+    p->type = hps_mem_new((size_t)T, sizeof *p->type);
+    p->layer = hps_mem_new((size_t)L, sizeof *p->layer);
+    point(p, hps_mem_new(6 * table_size(p), sizeof(double)));
+    return p;
+}
+
+void hps_profile_free(struct hps_profile *p)
+{
+    if (!p)
+        return;
+    hps_mem_free(p->type);
+    hps_mem_free(p->layer);
+    hps_mem_free(p->oct);
+    hps_mem_free(p);
+}
+
+struct hps_profile *hps_profile_copy(const struct hps_profile *p)
+{
+    struct hps_profile *q = hps_profile_new(p->L, p->T);
+    struct hps_profile head = *p;
+
+    head.type = q->type;
+    head.layer = q->layer;
+    memcpy(q->type, p->type, (size_t)p->T * sizeof *p->type);
+    memcpy(q->layer, p->layer, (size_t)p->L * sizeof *p->layer);
+    memcpy(q->oct, p->oct, 6 * table_size(p) * sizeof *p->oct);
+    head.oct = q->oct;
+    point(&head, q->oct);
+    *q = head;
+    return q;
+}
+
+void hps_profile_bcast(struct hps_profile **p, MPI_Comm world)
+{
+    struct hps_profile head = { 0 };
+    int rank, place = (int)sizeof head;
+
+    if (world == MPI_COMM_NULL)
+        return;
+    HPS_MPI(MPI_Comm_rank(world, &rank));
+    if (rank == 0)
+        head = **p;
+    HPS_MPI(MPI_Bcast(&head, place, MPI_BYTE, 0, world));
+    if (rank != 0) {
+        struct hps_profile *q = *p = hps_profile_new(head.L, head.T);
+        head.type = q->type;
+        head.layer = q->layer;
+        point(&head, q->oct);
+        *q = head;
+    }
+    struct hps_profile *q = *p;
+    HPS_MPI(MPI_Bcast(q->type, q->T * (int)sizeof *q->type, MPI_BYTE, 0, world));
+    HPS_MPI(MPI_Bcast(q->layer, q->L * (int)sizeof *q->layer, MPI_BYTE, 0, world));
+    HPS_MPI(MPI_Bcast(q->oct, 6 * (int)table_size(q), MPI_DOUBLE, 0, world));
+}
+
+static enum hps_status refuse(const char *from, const char *what, double x, const char *wanted)
+{
+    HPS_SAY(HPS_ERROR, "%s: %s is %g, must be %s", from, what, x, wanted);
+    return HPS_DECK;
+}
+
+static bool finite_not_negative(double x)
+{
+    return isfinite(x) && x >= 0;
+}
+
+static enum hps_status check_head(const struct hps_profile *p, const char *from)
+{
+    if (!(isfinite(p->batch) && p->batch > 0))
+        return refuse(from, "batch", p->batch, "finite and above 0");
+    if (!(isfinite(p->examples) && p->examples > 0))
+        return refuse(from, "examples", p->examples, "finite and above 0");
+    if (!(isfinite(p->epochs) && p->epochs > 0))
+        return refuse(from, "epochs", p->epochs, "finite and above 0");
+    if (!(p->throughput_limit >= 0))
+        return refuse(from, "throughput_limit", p->throughput_limit, "0 or above");
+    if (p->server_units < 0)
+        return refuse(from, "servers.units", (double)p->server_units, "0 or above");
+    if (p->server_units > 0 && (p->server_type < 0 || p->server_type >= p->T))
+        return refuse(from, "servers.type", p->server_type, "one of the types");
+    return HPS_OK;
+}
+
+static enum hps_status check_types(const struct hps_profile *p, const char *from)
+{
+    for (int t = 0; t < p->T; t++) {
+        const struct hps_profile_type *y = &p->type[t];
+        const char *wrong = !finite_not_negative(y->price_usd_hour) ? "price_usd_hour"
+                            : !finite_not_negative(y->memory_bytes) ? "memory_bytes"
+                                                                    : NULL;
+        if (wrong || y->limit < 1) {
+            HPS_SAY(HPS_ERROR, "%s: type %d (%s): %s", from, t, y->name,
+                    wrong ? "price_usd_hour and memory_bytes must be finite and not negative"
+                          : "limit must be at least 1");
+            return HPS_DECK;
+        }
+    }
+    if (p->server_units > 0 && p->server_units > p->type[p->server_type].limit) {
+        HPS_SAY(HPS_ERROR, "%s: %lld servers on type %s, whose limit is %lld", from,
+                p->server_units, p->type[p->server_type].name, p->type[p->server_type].limit);
+        return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
+static enum hps_status check_bytes(const struct hps_profile *p, const char *from)
+{
+    for (int l = 0; l < p->L; l++) {
+        const struct hps_profile_layer *y = &p->layer[l];
+        if (!finite_not_negative(y->input_bytes) || !finite_not_negative(y->weight_bytes) ||
+            !finite_not_negative(y->state_bytes)) {
+            HPS_SAY(HPS_ERROR, "%s: layer %d (%s): bytes must be finite and not negative", from, l,
+                    y->name);
+            return HPS_DECK;
+        }
+    }
+    return HPS_OK;
+}
+
+static enum hps_status check_table(const struct hps_profile *p, const char *from, const char *name,
+                                   const double *x, double most)
+{
+    for (size_t a = 0; a < table_size(p); a++)
+        if (!finite_not_negative(x[a]) || x[a] > most) {
+            size_t l = a / (size_t)p->T, t = a % (size_t)p->T;
+            HPS_SAY(HPS_ERROR, "%s: %s of layer %zu (%s) on type %zu (%s) is %g, must be %s", from,
+                    name, l, p->layer[l].name, t, p->type[t].name, x[a],
+                    most == 1 ? "in [0, 1]" : "finite and not negative");
+            return HPS_DECK;
+        }
+    return HPS_OK;
+}
+
+enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
+{
+    enum hps_status s = check_head(p, from);
+
+    if (!s) s = check_types(p, from);
+    if (!s) s = check_bytes(p, from);
+    if (!s) s = check_table(p, from, "oct", p->oct, INFINITY);
+    if (!s) s = check_table(p, from, "alpha", p->alpha, 1);
+    if (!s) s = check_table(p, from, "sync", p->sync, INFINITY);
+    if (!s) s = check_table(p, from, "beta", p->beta, 1);
+    if (!s) s = check_table(p, from, "recv", p->recv, INFINITY);
+    if (!s) s = check_table(p, from, "send", p->send, INFINITY);
+    if (s)
+        return s;
+    for (size_t a = 0; a < table_size(p); a++)
+        if (p->oct[a] > 0)
+            return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: oct is 0 everywhere: nothing was measured", from);
+    return HPS_DECK;
+}

@@ -1,0 +1,206 @@
+#include "plan/profile.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/json.h"
+
+static const char format[] = "heterps-profile-1";
+
+static bool read_type(struct hps_profile_type *y, const struct hps_json_at *at)
+{
+    char kind[8] = "cpu";
+    bool good = hps_json_get_name(at, "name", y->name, sizeof y->name) &&
+                hps_json_get_real(at, "price_usd_hour", &y->price_usd_hour) &&
+                hps_json_get_int(at, "limit", &y->limit);
+
+    if (good && hps_json_has(at, "kind"))
+        good = hps_json_get_name(at, "kind", kind, sizeof kind);
+    if (good && hps_json_has(at, "memory_bytes"))
+        good = hps_json_get_real(at, "memory_bytes", &y->memory_bytes);
+    y->gpu = strcmp(kind, "gpu") == 0;
+    if (good && !y->gpu && strcmp(kind, "cpu") != 0)
+        good = hps_json_wrong(at, "kind", "must be cpu or gpu");
+    return good;
+}
+
+static bool read_layer(struct hps_profile *p, int l, const struct hps_json_at *at)
+{
+    struct hps_profile_layer *y = &p->layer[l];
+    size_t row = (size_t)l * (size_t)p->T;
+    bool good = hps_json_get_name(at, "name", y->name, sizeof y->name) &&
+                hps_json_get_name(at, "type", y->type, sizeof y->type) &&
+                hps_json_get_real(at, "input_bytes", &y->input_bytes) &&
+                hps_json_get_real(at, "weight_bytes", &y->weight_bytes) &&
+                hps_json_get_reals(at, "oct", p->T, p->oct + row) &&
+                hps_json_get_reals(at, "alpha", p->T, p->alpha + row) &&
+                hps_json_get_reals(at, "sync", p->T, p->sync + row) &&
+                hps_json_get_reals(at, "beta", p->T, p->beta + row) &&
+                hps_json_get_reals(at, "recv", p->T, p->recv + row) &&
+                hps_json_get_reals(at, "send", p->T, p->send + row);
+
+    if (good && hps_json_has(at, "state_bytes"))
+        good = hps_json_get_real(at, "state_bytes", &y->state_bytes);
+    return good;
+}
+
+static bool read_limit(struct hps_profile *p, const struct hps_json_at *top)
+{
+    const char *word = json_string_value(json_object_get(top->object, "throughput_limit"));
+
+    if (!word || strcmp(word, "max") != 0)
+        return hps_json_get_real(top, "throughput_limit", &p->throughput_limit);
+    p->throughput_limit = INFINITY;
+    return true;
+}
+
+static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
+{
+    struct hps_json_at at = { top->from, "servers", json_object_get(top->object, "servers") };
+    long long type;
+
+    if (!at.object || json_is_null(at.object))
+        return true;
+    if (!json_is_object(at.object))
+        return hps_json_wrong(&at, "", "must be an object");
+    if (!hps_json_get_int(&at, "type", &type) || !hps_json_get_int(&at, "units", &p->server_units))
+        return false;
+    if (type < 0 || type >= p->T)
+        return hps_json_wrong(&at, "type", "must be the index of a type");
+    p->server_type = (int)type;
+    return true;
+}
+
+static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
+{
+    struct hps_json_at at;
+    char place[32];
+    bool good = hps_json_get_real(top, "batch", &p->batch) &&
+                hps_json_get_real(top, "examples", &p->examples) &&
+                hps_json_get_real(top, "epochs", &p->epochs) && read_limit(p, top);
+
+    for (int t = 0; good && t < p->T; t++)
+        good = hps_json_get_entry(&at, top, "types", (size_t)t, place, sizeof place) &&
+               read_type(&p->type[t], &at);
+    for (int l = 0; good && l < p->L; l++)
+        good = hps_json_get_entry(&at, top, "layers", (size_t)l, place, sizeof place) &&
+               read_layer(p, l, &at);
+    return good && read_servers(p, top);
+}
+
+enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, const char *text,
+                                  size_t length)
+{
+    json_t *tree;
+    enum hps_status s = hps_json_parse(&tree, from, format, text, length);
+
+    *p = NULL;
+    if (s)
+        return s;
+    struct hps_json_at top = { from, "", tree };
+    const json_t *types = hps_json_get_list(&top, "types");
+    const json_t *layers = types ? hps_json_get_list(&top, "layers") : NULL;
+    s = HPS_DECK;
+    if (layers && (json_array_size(types) == 0 || json_array_size(layers) == 0)) {
+        HPS_SAY(HPS_ERROR, "%s: a profile has at least one type and one layer", from);
+    } else if (layers) {
+        *p = hps_profile_new((int)json_array_size(layers), (int)json_array_size(types));
+        if (read_all(*p, &top))
+            s = hps_profile_check(*p, from);
+    }
+    if (s) {
+        hps_profile_free(*p);
+        *p = NULL;
+    }
+    json_decref(tree);
+    return s;
+}
+
+enum hps_status hps_profile_load(struct hps_profile **p, const char *path)
+{
+    char *text;
+    size_t length;
+    enum hps_status s = hps_json_read(&text, &length, path);
+
+    *p = NULL;
+    if (!s) s = hps_profile_parse(p, path, text, length);
+    hps_mem_free(text);
+    return s;
+}
+
+static json_t *write_type(const struct hps_profile_type *y)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "name", json_string(y->name));
+    json_object_set_new(o, "kind", json_string(y->gpu ? "gpu" : "cpu"));
+    json_object_set_new(o, "price_usd_hour", hps_json_real(y->price_usd_hour));
+    json_object_set_new(o, "limit", json_integer(y->limit));
+    if (y->memory_bytes > 0)
+        json_object_set_new(o, "memory_bytes", hps_json_real(y->memory_bytes));
+    return o;
+}
+
+static void write_reals(json_t *o, const char *key, int n, const double *x)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, hps_json_real(x[i]));
+    json_object_set_new(o, key, list);
+}
+
+static json_t *write_layer(const struct hps_profile *p, int l)
+{
+    const struct hps_profile_layer *y = &p->layer[l];
+    size_t row = (size_t)l * (size_t)p->T;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "name", json_string(y->name));
+    json_object_set_new(o, "type", json_string(y->type));
+    json_object_set_new(o, "input_bytes", hps_json_real(y->input_bytes));
+    json_object_set_new(o, "weight_bytes", hps_json_real(y->weight_bytes));
+    if (y->state_bytes > 0)
+        json_object_set_new(o, "state_bytes", hps_json_real(y->state_bytes));
+    write_reals(o, "oct", p->T, p->oct + row);
+    write_reals(o, "alpha", p->T, p->alpha + row);
+    write_reals(o, "sync", p->T, p->sync + row);
+    write_reals(o, "beta", p->T, p->beta + row);
+    write_reals(o, "recv", p->T, p->recv + row);
+    write_reals(o, "send", p->T, p->send + row);
+    return o;
+}
+
+char *hps_profile_text(const struct hps_profile *p)
+{
+    json_t *o = json_object(), *types = json_array(), *layers = json_array();
+
+    json_object_set_new(o, "format", json_string(format));
+    json_object_set_new(o, "batch", hps_json_real(p->batch));
+    json_object_set_new(o, "examples", hps_json_real(p->examples));
+    json_object_set_new(o, "epochs", hps_json_real(p->epochs));
+    json_object_set_new(o, "throughput_limit", isinf(p->throughput_limit)
+                                                   ? json_string("max")
+                                                   : hps_json_real(p->throughput_limit));
+    for (int t = 0; t < p->T; t++)
+        json_array_append_new(types, write_type(&p->type[t]));
+    for (int l = 0; l < p->L; l++)
+        json_array_append_new(layers, write_layer(p, l));
+    json_object_set_new(o, "types", types);
+    json_object_set_new(o, "layers", layers);
+    if (p->server_units > 0)
+        json_object_set_new(o, "servers",
+                            json_pack("{s:i,s:I}", "type", p->server_type, "units",
+                                      (json_int_t)p->server_units));
+    return hps_json_text(o);
+}
+
+enum hps_status hps_profile_save(const struct hps_profile *p, const char *path)
+{
+    char *text = hps_profile_text(p);
+    enum hps_status s = hps_json_write(path, text);
+
+    hps_mem_free(text);
+    return s;
+}

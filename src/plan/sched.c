@@ -1,0 +1,228 @@
+#include "plan/sched.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/cost.h"
+
+#define WORDS "exact|heuristic|single:|file"
+
+static const struct hps_sched *const all[] = {
+    &hps_sched_exact,
+    &hps_sched_heuristic,
+    &hps_sched_single,
+    &hps_sched_file,
+};
+
+const struct hps_field hps_sched_fields[] = {
+    HPS_CHOICE(hps_sched_opt, method, "exact", WORDS, "how to search for the plan"),
+    HPS_CHOICE(hps_sched_opt, objective, "model", "model", "what the plan is best under"),
+    HPS_FIELD(hps_sched_opt, polish, HPS_BOOL, "true", 0, 1, "",
+              "methods that sample plans improve each by moves of stages"),
+    { "throughput_limit", HPS_REAL, offsetof(struct hps_sched_opt, throughput_limit), "max", 0,
+      1e18, "max", "examples/s", "promised; 0: none; max: the most that the pool can have" },
+    HPS_FIELD(hps_sched_opt, profile, HPS_TEXT, "\"\"", 0, 0, "",
+              "a recorded profile (JSON) instead of measuring"),
+    HPS_FIELD(hps_sched_opt, plan, HPS_TEXT, "\"\"", 0, 0, "", "the plan (JSON) of method file"),
+    HPS_FIELD(hps_sched_opt, policy, HPS_TEXT, "\"\"", 0, 0, "",
+              "a policy that learned before; only empty now"),
+    HPS_FIELD(hps_sched_opt, warm, HPS_TEXT, "\"\"", 0, 0, "",
+              "the method whose plan the search begins with; only empty now"),
+    HPS_FIELD(hps_sched_opt, seed, HPS_INT, "1", 0, 1e9, "", "of the search"),
+    HPS_FIELD(hps_sched_opt, seconds, HPS_REAL, "10", 0, 1e6, "s",
+              "of a search at most; 0: until it is proven"),
+    HPS_FIELD(hps_sched_opt, evaluations, HPS_LONG, "0", 0, 1e15, "",
+              "plans priced by a search at most; 0: any number"),
+    HPS_FIELD(hps_sched_opt, replan, HPS_BOOL, "false", 0, 0, "",
+              "a better plan may be adopted during the run; only false now"),
+    HPS_FIELD(hps_sched_opt, replan_margin, HPS_REAL, "0.1", 0, 1e3, "",
+              "how much better it must be, as a share of the cost"),
+    HPS_FIELD(hps_sched_opt, share, HPS_BOOL, "false", 0, 0, "",
+              "two stages of one type on the same units; only false now"),
+    { 0 }
+};
+
+const struct hps_sched *hps_sched_find(const char *method, const char **argument)
+{
+    const char *colon = strchr(method, ':');
+    size_t n = colon ? (size_t)(colon - method) : strlen(method);
+
+    for (size_t a = 0; a < sizeof all / sizeof *all; a++) {
+        const struct hps_sched *x = all[a];
+        if (strlen(x->name) != n || memcmp(x->name, method, n) != 0)
+            continue;
+        if (x->argument != (colon && colon[1]) || (colon && !x->argument))
+            return NULL;
+        if (argument)
+            *argument = colon ? colon + 1 : "";
+        return x;
+    }
+    return NULL;
+}
+
+const char *hps_sched_words(void)
+{
+    return WORDS;
+}
+
+static enum hps_status refuse(const char *key, const char *what)
+{
+    HPS_SAY(HPS_ERROR, "schedule.%s: %s", key, what);
+    return HPS_DECK;
+}
+
+enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
+{
+    const struct hps_sched *method = hps_sched_find(opt->method, NULL);
+
+    if (!method) {
+        HPS_SAY(HPS_ERROR, "schedule.method: '%s' is none of %s", opt->method, WORDS);
+        return HPS_DECK;
+    }
+    if (*opt->policy)
+        return refuse("policy", "no method here works with a policy");
+    if (*opt->warm)
+        return refuse("warm", "no method here begins with the plan of another");
+    if (*opt->plan && method != &hps_sched_file)
+        return refuse("plan", "is for schedule.method: file");
+    if (!*opt->plan && method == &hps_sched_file)
+        return refuse("plan", "must name the plan of schedule.method: file");
+    return HPS_OK;
+}
+
+/* x rounded down to six digits, without an exponent: typed as a limit it can be had. */
+static void round_down(char *text, size_t size, double *x)
+{
+    int digits = 5 - (int)floor(log10(*x));
+    double scale = pow(10, digits), down = floor(*x * scale) / scale;
+
+    *x = down <= *x ? down : (floor(*x * scale) - 1) / scale;
+    snprintf(text, size, "%.*f", digits > 0 ? digits : 0, *x);
+}
+
+/* Proven: what could be had instead, and its price. */
+static enum hps_status say_infeasible(const struct hps_profile *p, double limit, double seconds)
+{
+    struct hps_plan *plan = NULL;
+    bool proven;
+    char most[64] = "0";
+    double throughput = hps_exact_most(p, seconds, NULL, &proven);
+
+    if (!(throughput > 0)) {
+        HPS_SAY(HPS_ERROR, "no plan is feasible: the servers leave no unit to any stage");
+        return HPS_DECK;
+    }
+    round_down(most, sizeof most, &throughput);
+    hps_exact_bound(p, throughput, seconds, 0, &plan, &(bool){ false });
+    HPS_SAY(HPS_ERROR,
+            "no plan reaches %.10g examples/s: the highest throughput %s is %s examples/s, at %.6g USD",
+            limit, proven ? "that can be had" : "found", most, plan ? plan->cost_usd : NAN);
+    hps_plan_free(plan);
+    return HPS_DECK;
+}
+
+static enum hps_status resolve(struct hps_problem *q, const struct hps_sched *method)
+{
+    struct hps_plan *plan;
+    bool proven;
+
+    q->throughput_limit = q->opt->throughput_limit;
+    if (!isinf(q->throughput_limit))
+        return HPS_OK;
+    if (method->most)
+        return method->most(q, &q->throughput_limit);
+    q->throughput_limit = hps_exact_most(q->profile, q->opt->seconds, &plan, &proven);
+    if (!proven)
+        HPS_SAY(HPS_WARN, "throughput_limit max: %.6g examples/s is the most that was found, not proven",
+                q->throughput_limit);
+    if (isinf(q->throughput_limit))
+        q->throughput_limit = 0;
+    hps_plan_free(plan);
+    return HPS_OK;
+}
+
+/* Does the plan cut between layers of one type, as only a plan that is read may? */
+static bool cuts(const struct hps_plan *plan)
+{
+    for (int s = 1; s < plan->S; s++)
+        if (plan->stage[s].type == plan->stage[s - 1].type)
+            return true;
+    return false;
+}
+
+/* The bound beside a plan of a method that has none of its own; *plan NULL: is there any plan at all? */
+static double certify(struct hps_plan *plan, const struct hps_problem *q)
+{
+    bool proven;
+    double bound = plan && cuts(plan)
+                       ? hps_exact_bound_cuts(q->profile, q->throughput_limit, q->opt->seconds,
+                                              &proven)
+                       : hps_exact_bound(q->profile, q->throughput_limit, q->opt->seconds, 0, NULL,
+                                         &proven);
+
+    if (!plan)
+        return bound;
+    bool equal = bound >= plan->cost_usd * (1 - HPS_COST_TIE);
+    plan->lower_bound_usd = equal ? plan->cost_usd : bound;
+    plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
+    return bound;
+}
+
+static enum hps_status none(const struct hps_problem *q, const struct hps_sched *method)
+{
+    if (isinf(certify(NULL, q)))
+        return say_infeasible(q->profile, q->throughput_limit, q->opt->seconds);
+    HPS_SAY(HPS_ERROR, "%s found no feasible plan for %.10g examples/s in its budget", method->name,
+            q->throughput_limit);
+    return HPS_DECK;
+}
+
+enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *p,
+                              const struct hps_sched_opt *opt)
+{
+    struct hps_problem q = { .profile = p, .opt = opt };
+    enum hps_status s = hps_sched_check(opt);
+    const struct hps_sched *method = hps_sched_find(opt->method, &q.argument);
+
+    *plan = NULL;
+    if (!s) s = resolve(&q, method);
+    double began = hps_now_s();
+    if (!s) s = method->run(&q, hps_rng_key((uint64_t)opt->seed, method->name), plan);
+    if (s)
+        return s;
+    if (!*plan)
+        return none(&q, method);
+    (*plan)->search_seconds = hps_now_s() - began;
+    if (!method->certifies)
+        certify(*plan, &q);
+    snprintf((*plan)->method, sizeof (*plan)->method, "%s", opt->method);
+    hps_plan_name(*plan, p);
+    return HPS_OK;
+}
+
+enum hps_status hps_sched_plan(struct hps_plan **plan, const struct hps_profile *p,
+                               const struct hps_sched_opt *opt, MPI_Comm world)
+{
+    int rank = 0;
+    enum hps_status s = HPS_OK;
+
+    *plan = NULL;
+    if (world != MPI_COMM_NULL)
+        HPS_MPI(MPI_Comm_rank(world, &rank));
+    if (rank == 0)
+        s = hps_sched_run(plan, p, opt);
+    if (world != MPI_COMM_NULL)
+        hps_barrier_quiet(world);
+    s = hps_agree(world, s);
+    if (s)
+        return s;
+    hps_plan_bcast(plan, world);
+    s = hps_agree(world, hps_plan_check(*plan, p, "the plan"));
+    if (s) {
+        hps_plan_free(*plan);
+        *plan = NULL;
+    }
+    return s;
+}

@@ -1,0 +1,193 @@
+/* sched_exact.c - the cheapest plan and the fastest one, with proof: the questions put to plan/exact. */
+#include "plan/sched.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/exact.h"
+
+struct question {
+    const struct hps_profile *p;
+    const struct hps_cost *c;
+    double tau_most;
+    bool least_tau, cuts;
+    struct hps_exact_end end;
+    long long evaluations;      /* [out] */
+};
+
+static struct hps_plan *plan_of(const struct hps_exact_leaf *leaf, const struct hps_profile *p)
+{
+    if (!isfinite(leaf->best))
+        return NULL;
+    struct hps_plan *plan = hps_plan_new(p->L, leaf->S);
+    for (int s = 0; s < leaf->S; s++) {
+        const struct hps_exact_arc *x = &leaf->m->arc[leaf->arc[s]];
+        plan->stage[s] = (struct hps_plan_stage){ .first = x->i, .last = x->j,
+                                                  .type = leaf->type[s],
+                                                  .units = leaf->units[s] };
+    }
+    hps_cost_of(plan, p);
+    return plan;
+}
+
+/* A plan that is known already, to begin with. */
+static void seed(struct hps_exact_leaf *leaf, const struct hps_plan *plan)
+{
+    int *arc = hps_mem_new((size_t)plan->S, sizeof *arc);
+    bool all = true;
+
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *g = &plan->stage[s];
+        arc[s] = hps_exact_model_arc(leaf->m, g->first, g->last, g->type);
+        all = all && arc[s] >= 0;
+    }
+    if (all)
+        hps_exact_leaf_try(leaf, plan->S, arc);
+    hps_mem_free(arc);
+}
+
+/* One question: the best plan takes the place of *best (which may be NULL); the bound. */
+static double ask(struct question *q, struct hps_plan **best)
+{
+    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_most, q->least_tau, q->cuts);
+    struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
+
+    if (*best)
+        seed(leaf, *best);
+    double bound = hps_exact_tree(m, leaf, &q->end);
+    hps_plan_free(*best);
+    *best = plan_of(leaf, q->p);
+    q->evaluations += leaf->evaluations;
+    hps_exact_leaf_free(leaf);
+    hps_exact_model_free(m);
+    return bound;
+}
+
+static double until(double seconds)
+{
+    return seconds > 0 ? hps_now_s() + seconds : 0;
+}
+
+/* The cheapest plan. Multipliers only work against a best plan, so a feasible one is looked for first:
+ * by the fastest plan, where those of one type do not keep the limits. */
+static double cheapest(struct question *q, struct hps_plan **best)
+{
+    struct question fast = *q;
+
+    fast.least_tau = true;
+    fast.tau_most = INFINITY;
+    fast.end.enough = q->tau_most;
+    double tau = ask(&fast, best);
+    q->evaluations += fast.evaluations;
+    if (tau > q->tau_most) {
+        hps_plan_free(*best);
+        *best = NULL;
+        return INFINITY;
+    }
+    return ask(q, best);
+}
+
+static double usd(const struct hps_profile *p, double cost)
+{
+    return cost * p->examples * p->epochs / 3600;
+}
+
+static bool one_type_enough(const struct hps_profile *p, const struct hps_cost *c, double tau_most)
+{
+    for (int t = 0; t < p->T; t++)
+        if (hps_cost_units(c, 0, p->L - 1, t, tau_most) > 0)
+            return true;
+    return false;
+}
+
+/* The bound in USD; fills in what the plan says about its proof. */
+static double bound_of(const struct hps_profile *p, double throughput_limit, bool cuts,
+                       const struct hps_exact_end *end, struct hps_plan **best, bool *proven,
+                       long long *evaluations)
+{
+    struct hps_cost *c = hps_cost_new(p);
+    struct question q = { .p = p, .c = c, .tau_most = hps_cost_tau_most(throughput_limit),
+                          .cuts = cuts, .end = *end };
+    double bound;
+
+    *best = NULL;
+    if (one_type_enough(p, c, q.tau_most))
+        bound = ask(&q, best);
+    else
+        bound = cheapest(&q, best);
+    hps_cost_free(c);
+    *evaluations = q.evaluations;
+    bound = usd(p, bound);
+    *proven = *best ? bound >= (*best)->cost_usd * (1 - 2 * HPS_EXACT_SAME) : isinf(bound);
+    if (*best && *proven)
+        bound = (*best)->cost_usd;
+    return bound;
+}
+
+double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
+                       long long evaluations, struct hps_plan **best, bool *proven)
+{
+    struct hps_exact_end end = { until(seconds), evaluations, -1 };
+    struct hps_plan *plan;
+    long long priced;
+    double bound = bound_of(p, throughput_limit, false, &end, &plan, proven, &priced);
+
+    if (plan) {
+        plan->lower_bound_usd = bound;
+        plan->gap = *proven || !(plan->cost_usd > 0) ? 0 : 1 - bound / plan->cost_usd;
+        plan->evaluations = priced;
+    }
+    if (best)
+        *best = plan;
+    else
+        hps_plan_free(plan);
+    return bound;
+}
+
+double hps_exact_bound_cuts(const struct hps_profile *p, double throughput_limit, double seconds,
+                            bool *proven)
+{
+    struct hps_exact_end end = { until(seconds), 0, -1 };
+    struct hps_plan *plan;
+    long long priced;
+    double bound = bound_of(p, throughput_limit, true, &end, &plan, proven, &priced);
+
+    hps_plan_free(plan);
+    return bound;
+}
+
+double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best,
+                      bool *proven)
+{
+    struct hps_cost *c = hps_cost_new(p);
+    struct question q = { .p = p, .c = c, .tau_most = INFINITY, .least_tau = true,
+                          .end = { until(seconds), 0, -1 } };
+    struct hps_plan *plan = NULL;
+    double bound = ask(&q, &plan), most = plan ? plan->throughput : 0;
+
+    hps_cost_free(c);
+    *proven = !plan || bound * most >= 1 - 2 * HPS_EXACT_SAME;
+    if (best)
+        *best = plan;
+    else
+        hps_plan_free(plan);
+    return most;
+}
+
+static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
+{
+    bool proven;
+
+    (void)key;
+    hps_exact_bound(q->profile, q->throughput_limit, q->opt->seconds, q->opt->evaluations, best,
+                    &proven);
+    return HPS_OK;
+}
+
+const struct hps_sched hps_sched_exact = {
+    .name = "exact",
+    .help = "branch and bound: the cheapest plan with proof",
+    .certifies = true,
+    .run = run,
+};

@@ -1,0 +1,48 @@
+/* sched_file.c - a plan that was made before: its stages decide, all that they cost is computed anew. */
+#include "plan/cost.h"
+#include "plan/sched.h"
+
+static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
+{
+    const char *path = q->opt->plan;
+    enum hps_status s = hps_plan_load(best, path);
+
+    (void)key;
+    if (!s) s = hps_plan_check(*best, q->profile, path);
+    if (!s) {
+        hps_cost_of(*best, q->profile);
+        (*best)->evaluations = 1;
+        if (!hps_cost_feasible(*best, q->profile, q->throughput_limit)) {
+            HPS_SAY(HPS_ERROR, "%s: the plan has %.10g examples/s, schedule.throughput_limit is %.10g",
+                    path, (*best)->throughput, q->throughput_limit);
+            s = HPS_DECK;
+        }
+    }
+    if (s) {
+        hps_plan_free(*best);
+        *best = NULL;
+    }
+    return s;
+}
+
+/* A plan that is read is taken as it is: the most is what it has. */
+static enum hps_status most(const struct hps_problem *q, double *throughput)
+{
+    struct hps_plan *plan = NULL;
+    enum hps_status s = hps_plan_load(&plan, q->opt->plan);
+
+    if (!s) s = hps_plan_check(plan, q->profile, q->opt->plan);
+    if (!s) {
+        hps_cost_of(plan, q->profile);
+        *throughput = plan->throughput <= 1e300 ? plan->throughput : 0;
+    }
+    hps_plan_free(plan);
+    return s;
+}
+
+const struct hps_sched hps_sched_file = {
+    .name = "file",
+    .help = "the plan in schedule.plan",
+    .run = run,
+    .most = most,
+};

@@ -1,0 +1,233 @@
+/* Law: branch and bound finds what trying everything finds - the cheapest plan, the fastest plan, or that none
+ * is feasible - and never claims a bound above the truth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "plan/cost.h"
+#include "plan/sched.h"
+#include "plan_make.h"
+
+static int between(uint64_t key, uint64_t index, int least, int most)
+{
+    return least + (int)(hps_rng_real(key, index) * (most - least + 1));
+}
+
+/* Small enough to try everything: more layers, fewer units. */
+static struct hps_profile *small(uint64_t seed, int groups)
+{
+    uint64_t key = hps_rng_key(seed, "size");
+    int L = between(key, 0, 1, 8), T = between(key, 1, 1, 3);
+    struct hps_profile *p = make_profile(seed, L, T, L > 6 ? 3 : L > 4 ? 5 : 9, groups);
+
+    if (hps_rng_real(key, 2) < 0.2) {
+        p->server_type = between(key, 3, 0, T - 1);
+        p->server_units = 1;
+        if (p->type[p->server_type].limit < 2 && T == 1)
+            p->type[p->server_type].limit = 2;
+    }
+    return p;
+}
+
+static void same(double got, double wanted, uint64_t seed)
+{
+    if (isinf(got) && isinf(wanted))
+        return;
+    if (!(fabs(got - wanted) <= 1e-9 * fabs(wanted)))
+        fail_msg("profile %llu: got %.17g, wanted %.17g", (unsigned long long)seed, got, wanted);
+}
+
+/* The plan is what it says: by the design's formulas, within the limits. */
+static void honest(const struct hps_plan *plan, const struct hps_profile *p, double limit)
+{
+    double tau, cost = make_cost(p, plan, &tau);
+
+    assert_int_equal(hps_plan_check(plan, p, "plan"), HPS_OK);
+    assert_true(tau * limit <= 1 + 1.001e-9);
+    assert_true(fabs(plan->cost_usd - cost) <= 1e-12 * cost);
+    for (int s = 1; s < plan->S; s++)
+        assert_int_not_equal(plan->stage[s].type, plan->stage[s - 1].type);
+}
+
+static int check_cheapest(uint64_t seed, const struct hps_profile *p, double limit)
+{
+    struct hps_plan *plan;
+    bool proven;
+    double truth = make_best(p, limit, false);
+    double bound = hps_exact_bound(p, limit, 0, 0, &plan, &proven);
+
+    assert_true(proven);
+    same(bound, truth, seed);
+    assert_int_equal(plan != NULL, isfinite(truth));
+    if (plan) {
+        same(plan->cost_usd, truth, seed);
+        assert_true(plan->gap == 0);
+        honest(plan, p, limit);
+    }
+    hps_plan_free(plan);
+    return isfinite(truth);
+}
+
+static void check_fastest(uint64_t seed, const struct hps_profile *p, double tau)
+{
+    struct hps_plan *plan;
+    bool proven;
+    double most = hps_exact_most(p, 0, &plan, &proven);
+
+    assert_true(proven);
+    assert_non_null(plan);
+    same(1 / most, tau, seed);
+    same(plan->throughput, most, seed);
+    honest(plan, p, most);
+    hps_plan_free(plan);
+}
+
+/* A limit near the edge of feasibility, beyond it, or none. */
+static void check(uint64_t seed, int groups, int *feasible)
+{
+    struct hps_profile *p = small(seed, groups);
+    double tau = make_best(p, 0, true);
+    static const double share[] = { 0, 0.4, 0.8, 0.97, 1, 1.02 };
+    double limit = share[seed % 6] / tau;
+
+    if (isinf(tau)) {
+        hps_profile_free(p);
+        return;
+    }
+    *feasible += check_cheapest(seed, p, limit);
+    if (seed % 3 == 0)
+        check_fastest(seed, p, tau);
+    hps_profile_free(p);
+}
+
+static void finds_what_enumeration_finds(void **state)
+{
+    int feasible = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++)
+        check(seed, 0, &feasible);
+    assert_in_range(feasible, 100, 180);
+}
+
+static void finds_it_among_equal_types(void **state)
+{
+    int feasible = 0;
+
+    (void)state;
+    for (uint64_t seed = 1000; seed < 1080; seed++)
+        check(seed, 1 + (int)(seed % 2), &feasible);
+    assert_in_range(feasible, 40, 79);
+}
+
+static void bounds_what_is_cut_inside_one_type(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 2000; seed < 2030; seed++) {
+        struct hps_profile *p = make_profile(seed, 5, 2, 4, 0);
+        double limit = 0.7 / make_best(p, 0, true);
+        bool proven;
+        same(hps_exact_bound_cuts(p, limit, 0, &proven), make_best_cuts(p, limit), seed);
+        assert_true(proven);
+        hps_profile_free(p);
+    }
+}
+
+static double cost_of(const struct hps_profile *p, double limit)
+{
+    bool proven;
+
+    return hps_exact_bound(p, limit, 0, 0, NULL, &proven);
+}
+
+/* Cheaper, faster, more or less asked for: never dearer. */
+static void never_dearer_for_a_better_pool(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 3000; seed < 3040; seed++) {
+        struct hps_profile *p = make_profile(seed, 12, 5, 20, 0);
+        double most = hps_exact_most(p, 0, NULL, &(bool){ false }), limit = 0.8 * most;
+        double before = cost_of(p, limit), after;
+        uint64_t key = hps_rng_key(seed, "change");
+        int t = between(key, 0, 0, 4), l = between(key, 1, 0, 11);
+
+        assert_true(cost_of(p, 0.9 * limit) <= before * (1 + 1e-9));
+        p->type[t].limit += 3;
+        after = cost_of(p, limit);
+        assert_true(after <= before * (1 + 1e-9));
+        p->oct[l * 5 + t] *= 0.7;
+        before = after;
+        after = cost_of(p, limit);
+        assert_true(after <= before * (1 + 1e-9));
+        p->type[t].price_usd_hour *= 0.8;
+        assert_true(cost_of(p, limit) <= after * (1 + 1e-9));
+        hps_profile_free(p);
+    }
+}
+
+/* Stopped early, the bound is below what the whole search proves, and the gap says so. */
+static void honest_when_it_is_stopped(void **state)
+{
+    int open = 0;
+
+    (void)state;
+    for (uint64_t seed = 4000; seed < 4010; seed++) {
+        struct hps_profile *p = make_profile(seed, 14, 8, 12, 0);
+        double most = hps_exact_most(p, 0, NULL, &(bool){ false }), limit = 0.9 * most;
+        double truth = cost_of(p, limit);
+        for (long long n = 1; n < 200; n *= 3) {
+            struct hps_plan *plan;
+            bool proven;
+            double bound = hps_exact_bound(p, limit, 0, n, &plan, &proven);
+            assert_true(bound <= truth * (1 + 1e-9));
+            if (plan) {
+                assert_true(plan->cost_usd >= truth * (1 - 1e-9));
+                assert_true(proven ? plan->gap == 0 : plan->gap > 0);
+                assert_true(fabs(plan->cost_usd * (1 - plan->gap) - bound) <= 1e-9 * truth);
+            }
+            open += !proven;
+            hps_plan_free(plan);
+        }
+        hps_profile_free(p);
+    }
+    assert_in_range(open, 5, 50);
+}
+
+static void the_same_every_time(void **state)
+{
+    struct hps_profile *p = make_profile(5000, 20, 10, 12, 0);
+    double most = hps_exact_most(p, 0, NULL, &(bool){ false });
+    struct hps_plan *a, *b;
+    bool proven;
+
+    (void)state;
+    hps_exact_bound(p, 0.6 * most, 0, 150, &a, &proven);
+    hps_exact_bound(p, 0.6 * most, 0, 150, &b, &proven);
+    assert_non_null(a);
+    char *x = hps_plan_text(a), *y = hps_plan_text(b);
+    assert_string_equal(x, y);
+    hps_mem_free(x);
+    hps_mem_free(y);
+    hps_plan_free(a);
+    hps_plan_free(b);
+    hps_profile_free(p);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_enumeration_finds),
+        cmocka_unit_test(finds_it_among_equal_types),
+        cmocka_unit_test(bounds_what_is_cut_inside_one_type),
+        cmocka_unit_test(never_dearer_for_a_better_pool),
+        cmocka_unit_test(honest_when_it_is_stopped),
+        cmocka_unit_test(the_same_every_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -147,7 +147,7 @@ valgrind_run() {
 fuzz_one() {
     name=${1##*/}
     found=$srcdir/$dir/fuzz/found/$name
-    seeds=$srcdir/tests/corpus/$name
+    seeds=$srcdir/tests/corpus/${name#fuzz_}
     mkdir -p "$found"
     [ -d "$seeds" ] || seeds=
     # shellcheck disable=SC2086 # empty or one word

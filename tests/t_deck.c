@@ -310,6 +310,8 @@ static void test_set_refused(void **state)
                                      " under it");
     refused(RUN, ".a=x", "--set .a=x: the key has an empty or endless part");
     refused(RUN, "=x", "--set =x: the key has an empty or endless part");
+    refused(RUN, "run.\xff=x", "--set run.\xff=x: a key is made of plain letters");
+    refused(RUN, "run.\xc3.x=x", "--set run.\xc3.x=x: a key is made of plain letters");
     refused(NET, "model.h11.width=1",
             "--set model.h11.width=1: model has no entry 'h11', did you mean 'h1'?");
     refused(NET, "model.zzzz.width=1", "--set model.zzzz.width=1: model has no entry 'zzzz'");
@@ -387,7 +389,7 @@ static void test_reference(void **state)
     close(file);
     unlink(path);
     text[n] = '\0';
-    assert_non_null(strstr(text, "run:\n  steps: 3           # to run (whole number, 0 to 1000000"));
+    assert_non_null(strstr(text, "run:\n  steps: 3           # to run (whole number, 0 to 1000"));
     assert_non_null(strstr(text, "\n  rate: 0.05         # of learning (number, 0 to 10 1/s)\n"));
     assert_non_null(strstr(text, "\n  method: rl         # how to search (rl|exact|single:)\n"));
     assert_non_null(strstr(text, "\n  # name:            # of the run (text, must be given)\n"));

@@ -75,7 +75,8 @@ static void test_grow(void **state)
 
 static void test_text(void **state)
 {
-    char *a = hps_mem_text("abc"), *b = hps_mem_print("%s-%05d", a, 42), *c = hps_mem_print("%s", "");
+    char *a = hps_mem_text("abc"), *b = hps_mem_print("%s-%05d", a, 42);
+    char *c = hps_mem_print("%s", "");
 
     (void)state;
     assert_string_equal(a, "abc");

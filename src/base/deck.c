@@ -103,12 +103,19 @@ static struct hps_item *entry_named(const struct hps_item *list, const char *nam
     return NULL;
 }
 
-static struct hps_item *add_map(const struct change *c, struct hps_item *to, const char *key)
+/* The item under a key of a mapping, which is made if it is not there yet. The command line may
+ * hold any bytes, a deck may not. */
+static enum hps_status find_or_add(const struct change *c, struct hps_item *map, const char *key,
+                                   struct hps_item **item)
 {
-    struct hps_item *map = hps_tree_add(c->tree, to, key, c->source);
-
-    map->kind = HPS_ITEM_MAP;
-    return map;
+    *item = hps_tree_find(map, key);
+    if (*item)
+        return HPS_OK;
+    for (const char *k = key; *k; k++)
+        if (*k < ' ' || *k > '~')
+            return hps_tree_wrong(c->source, 0, 0, "a key is made of plain letters");
+    *item = hps_tree_add(c->tree, map, key, c->source);
+    return HPS_OK;
 }
 
 /* One part of KEY down from *at; a mapping that is not there yet is made. */
@@ -122,9 +129,9 @@ static enum hps_status walk(const struct change *c, struct hps_item **at, const 
         if (!*at)
             return no_entry(c, from, part);
     } else {
-        *at = hps_tree_find(from, part);
-        if (!*at)
-            *at = add_map(c, from, part);
+        enum hps_status s = find_or_add(c, from, part, at);
+        if (s)
+            return s;
     }
     if (hps_tree_null(*at))
         (*at)->kind = HPS_ITEM_MAP;
@@ -145,10 +152,11 @@ static enum hps_status hang(const struct change *c, struct hps_item *at, const c
         hps_tree_path(at, path, sizeof path);
         return hps_tree_wrong(c->source, 0, 0, "%s is a list: KEY ends in %s.NAME.KEY", path, path);
     }
-    struct hps_item *old = hps_tree_find(at, last);
-    if (!old)
-        old = hps_tree_add(c->tree, at, last, c->source);
-    struct hps_item links = *old;
+    struct hps_item *old, links;
+    enum hps_status s = find_or_add(c, at, last, &old);
+    if (s)
+        return s;
+    links = *old;
     *old = *value;
     old->parent = links.parent;
     old->next = links.next;

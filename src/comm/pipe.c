@@ -1,0 +1,261 @@
+/* pipe.c - one message an overlap of shares, each with its header. */
+#include "comm/pipe.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+#include "model/data.h"
+
+struct head {
+    long long step;
+    int m, first, rows, width;
+};
+
+/* A message under way. Its datatype is made again only when it lies elsewhere or has other rows. */
+struct parcel {
+    MPI_Request request;
+    MPI_Datatype type;
+    const float *at;
+    int rows;
+    int peer;                   /* world rank                                  */
+    struct head head;           /* travels                                     */
+    struct head due;            /* what a received one must say                */
+};
+
+struct flight {
+    int n;                      /* parcels under way                           */
+    struct parcel *parcel;      /* (most)                                      */
+    float *copy;                /* (rows, width) on the host; NULL: not needed  */
+    float *to;                  /* device memory that waits for `copy`          */
+    size_t floats;
+};
+
+struct hps_pipe {
+    const struct hps_team *team;
+    struct hps_dev *dev;
+    int side, other;            /* the other side's stage                      */
+    int width[2], flights, rows;
+    int most;                   /* messages of a flight, at most               */
+    MPI_Datatype row[2];
+    struct flight *flight[2];   /* (flights) a way                             */
+    double bytes;
+};
+
+static void open_way(struct hps_pipe *p, enum hps_way way)
+{
+    size_t floats = (size_t)p->rows * (size_t)p->width[way];
+
+    HPS_MPI(MPI_Type_contiguous(p->width[way], MPI_FLOAT, &p->row[way]));
+    p->flight[way] = hps_mem_new((size_t)p->flights, sizeof *p->flight[way]);
+    for (int f = 0; f < p->flights; f++) {
+        struct flight *fl = &p->flight[way][f];
+        fl->parcel = hps_mem_new((size_t)p->most, sizeof *fl->parcel);
+        for (int i = 0; i < p->most; i++) {
+            fl->parcel[i].request = MPI_REQUEST_NULL;
+            fl->parcel[i].type = MPI_DATATYPE_NULL;
+        }
+        if (!p->dev->host)
+            fl->copy = hps_mem_new(floats, sizeof *fl->copy);
+    }
+}
+
+static void close_way(struct hps_pipe *p, enum hps_way way)
+{
+    for (int f = 0; f < p->flights; f++) {
+        struct flight *fl = &p->flight[way][f];
+        for (int i = 0; i < p->most; i++) {
+            assert(fl->parcel[i].request == MPI_REQUEST_NULL);
+            if (fl->parcel[i].type != MPI_DATATYPE_NULL)
+                HPS_MPI(MPI_Type_free(&fl->parcel[i].type));
+        }
+        hps_mem_free(fl->parcel);
+        hps_mem_free(fl->copy);
+    }
+    hps_mem_free(p->flight[way]);
+    HPS_MPI(MPI_Type_free(&p->row[way]));
+}
+
+enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team,
+                             struct hps_dev *dev, int side, int forward_width, int backward_width,
+                             int flights, int rows)
+{
+    struct hps_pipe *p = hps_mem_new(1, sizeof *p);
+
+    assert(side == 1 || side == -1);
+    p->team = team;
+    p->dev = dev;
+    p->side = side;
+    p->other = team->my_stage + side;
+    assert(p->other >= 0 && p->other < team->S);
+    p->width[HPS_WAY_FORWARD] = forward_width;
+    p->width[HPS_WAY_BACKWARD] = backward_width;
+    p->flights = flights;
+    p->rows = rows;
+    p->most = rows < team->count[p->other] ? rows : team->count[p->other];
+    open_way(p, HPS_WAY_FORWARD);
+    open_way(p, HPS_WAY_BACKWARD);
+    *pipe = p;
+    return HPS_OK;
+}
+
+void hps_pipe_free(struct hps_pipe *p)
+{
+    if (!p)
+        return;
+    close_way(p, HPS_WAY_FORWARD);
+    close_way(p, HPS_WAY_BACKWARD);
+    hps_mem_free(p);
+}
+
+/* Sent in place: a block with the header, a block with the rows, both by their address. */
+static void shape(struct parcel *c, MPI_Datatype row, const float *at, int rows)
+{
+    MPI_Aint where[2];
+
+    if (c->type != MPI_DATATYPE_NULL) {
+        if (c->at == at && c->rows == rows)
+            return;
+        HPS_MPI(MPI_Type_free(&c->type));
+    }
+    HPS_MPI(MPI_Get_address(&c->head, &where[0]));
+    HPS_MPI(MPI_Get_address(at, &where[1]));
+    HPS_MPI(MPI_Type_create_struct(2, (int[]){ (int)sizeof c->head, rows }, where,
+                                   (MPI_Datatype[]){ MPI_BYTE, row }, &c->type));
+    HPS_MPI(MPI_Type_commit(&c->type));
+    c->at = at;
+    c->rows = rows;
+}
+
+/* The messages of a micro-batch: my share cut by the shares of the other side. Returns my rows. */
+static int cut(struct hps_pipe *p, enum hps_way way, struct flight *fl, struct head head, int n,
+               const float *buf)
+{
+    const struct hps_team *t = p->team;
+    int k = t->count[p->other];
+    long long first = hps_share(n, t->nparts, t->my_part);
+    long long end = hps_share(n, t->nparts, t->my_part + 1);
+    int q = n > 0 ? (int)(first * k / n) : 0;           /* its share begins at or before mine */
+
+    assert(end - first <= p->rows);
+    fl->n = 0;
+    for (long long at = first; at < end; q++) {
+        long long stop = hps_share(n, k, q + 1) < end ? hps_share(n, k, q + 1) : end;
+        if (stop <= at)
+            continue;
+        struct parcel *c = &fl->parcel[fl->n++];
+        head.first = (int)at;
+        head.rows = (int)(stop - at);
+        c->peer = t->rank[p->other][q];
+        c->due = head;
+        shape(c, p->row[way], buf + (size_t)(at - first) * (size_t)p->width[way], head.rows);
+        at = stop;
+    }
+    return (int)(end - first);
+}
+
+static struct flight *prepare(struct hps_pipe *p, enum hps_way way, int flight)
+{
+    assert(flight >= 0 && flight < p->flights);
+    struct flight *fl = &p->flight[way][flight];
+    assert(fl->n == 0);                                 /* the one before was waited for */
+    return fl;
+}
+
+static int tag_of(int m, enum hps_way way)
+{
+    return HPS_TAG_PIPE + m % HPS_TAG_SPAN * 2 + (int)way;
+}
+
+void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long step, int m, int n,
+                   const float *buf)
+{
+    struct flight *fl = prepare(p, way, flight);
+    struct head head = { step, m, 0, 0, p->width[way] };
+
+    assert(p->side == (way == HPS_WAY_FORWARD ? 1 : -1));
+    if (p->width[way] == 0)
+        return;
+    size_t floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : buf)
+                    * (size_t)p->width[way];
+    if (fl->copy && floats > 0) {
+        p->dev->ops->get(p->dev, fl->copy, buf, floats * sizeof *buf);
+        p->dev->ops->sync(p->dev);
+    }
+    for (int i = 0; i < fl->n; i++) {
+        struct parcel *c = &fl->parcel[i];
+        c->head = c->due;
+        HPS_MPI(MPI_Isend(MPI_BOTTOM, 1, c->type, c->peer, tag_of(m, way), p->team->world,
+                          &c->request));
+    }
+    p->bytes += (double)(floats * sizeof *buf + (size_t)fl->n * sizeof head);
+}
+
+void hps_pipe_sent(struct hps_pipe *p, enum hps_way way, int flight)
+{
+    struct flight *fl = &p->flight[way][flight];
+
+    for (int i = 0; i < fl->n; i++)
+        HPS_MPI(MPI_Wait(&fl->parcel[i].request, MPI_STATUS_IGNORE));
+    fl->n = 0;
+}
+
+void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long step, int m, int n,
+                   float *buf)
+{
+    struct flight *fl = prepare(p, way, flight);
+    struct head head = { step, m, 0, 0, p->width[way] };
+
+    assert(p->side == (way == HPS_WAY_FORWARD ? -1 : 1));
+    if (p->width[way] == 0)
+        return;
+    fl->floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : buf)
+                 * (size_t)p->width[way];
+    fl->to = buf;
+    for (int i = 0; i < fl->n; i++) {
+        struct parcel *c = &fl->parcel[i];
+        c->head = (struct head){ .m = -1 };
+        HPS_MPI(MPI_Irecv(MPI_BOTTOM, 1, c->type, c->peer, tag_of(m, way), p->team->world,
+                          &c->request));
+    }
+}
+
+static void check(const struct parcel *c)
+{
+    const struct head *h = &c->head, *d = &c->due;
+
+    if (h->step == d->step && h->m == d->m && h->first == d->first && h->rows == d->rows &&
+        h->width == d->width)
+        return;
+    HPS_DIE("rank %d got from rank %d: step %lld micro-batch %d rows %d+%d width %d; "
+            "due: step %lld micro-batch %d rows %d+%d width %d", hps_rank(), c->peer, h->step,
+            h->m, h->first, h->rows, h->width, d->step, d->m, d->first, d->rows, d->width);
+}
+
+void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int flight)
+{
+    struct flight *fl = &p->flight[way][flight];
+
+    for (int i = 0; i < fl->n; i++) {
+        HPS_MPI(MPI_Wait(&fl->parcel[i].request, MPI_STATUS_IGNORE));
+        check(&fl->parcel[i]);
+    }
+    if (fl->copy && fl->n > 0)
+        p->dev->ops->put(p->dev, fl->to, fl->copy, fl->floats * sizeof *fl->copy);
+    fl->n = 0;
+}
+
+void hps_pipe_poll(struct hps_pipe *p)
+{
+    int done;
+
+    for (int way = 0; way < 2; way++)
+        for (int f = 0; f < p->flights; f++)
+            for (int i = 0; i < p->flight[way][f].n; i++)
+                HPS_MPI(MPI_Test(&p->flight[way][f].parcel[i].request, &done,
+                                 MPI_STATUS_IGNORE));
+}
+
+double hps_pipe_bytes(const struct hps_pipe *p)
+{
+    return p->bytes;
+}

@@ -1,0 +1,425 @@
+/* ps.c - rows to their readers, gradients to their owners. Own rows and gradients never travel. */
+#include "comm/ps.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+#include "comm/team.h"
+
+/* Device memory and its twin on the host for messages; one memory where the two are one. */
+struct block {
+    float *device, *host;
+    size_t cap, host_cap;
+};
+
+struct hps_ps {
+    MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                        */
+    MPI_Datatype row;           /* dim floats                                            */
+    int me, parts, dim;
+    struct hps_table *table;
+    struct hps_dev *dev;
+    const struct hps_route_step *r;
+    struct block rows, grad;    /* (nplace, dim)                                         */
+    struct block out, in;       /* rows to and gradients from the others, by member       */
+    struct block sum;           /* (nmerge, dim) gradients merged                         */
+    const float *merged;        /* sum, or grad when alone                                */
+    bool fresh;                 /* grad is of this step                                  */
+    int *place;                 /* (M, parts) first place of each owner's rows            */
+    int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
+    size_t *sent_at;            /* (parts) scratch: the next row of `out` to send         */
+    int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
+    int *cut, *cut_at;          /* (M) scratch: a message's pieces                        */
+    size_t place_cap, cut_cap, cut_at_cap;
+    MPI_Request *pull;          /* (npull) receives of rows; micro-batch m's begin at pull_at[m] */
+    int *pull_at;               /* (M + 1)                                               */
+    MPI_Request *send;          /* (nsend) rows, then gradients                          */
+    MPI_Request *push;          /* (parts) receives of gradients                         */
+    size_t pull_cap, pull_at_cap, send_cap;
+    int npull, nsend;
+    double bytes;
+    long long pulled;
+};
+
+/* Room for n floats; what was there is lost. */
+static void make_room(struct hps_ps *p, struct block *b, size_t n)
+{
+    const struct hps_dev_ops *ops = p->dev->ops;
+
+    if (n > b->cap) {
+        if (b->device)
+            ops->free(p->dev, b->device);
+        b->cap = n > b->cap + b->cap / 2 ? n : b->cap + b->cap / 2;
+        b->device = ops->alloc(p->dev, b->cap * sizeof *b->device);
+    }
+    if (p->dev->host)
+        b->host = b->device;
+    else
+        hps_mem_grow(&b->host, &b->host_cap, n, sizeof *b->host);
+}
+
+static void free_block(struct hps_ps *p, struct block *b)
+{
+    if (b->device)
+        p->dev->ops->free(p->dev, b->device);
+    if (!p->dev->host)
+        hps_mem_free(b->host);
+}
+
+/* The first n rows come to the host; n rows from `first` on go back. */
+static void fetch(struct hps_ps *p, struct block *b, size_t n)
+{
+    if (p->dev->host || n == 0)
+        return;
+    p->dev->ops->get(p->dev, b->host, b->device, n * (size_t)p->dim * sizeof *b->host);
+    p->dev->ops->sync(p->dev);
+}
+
+static void bring(struct hps_ps *p, struct block *b, size_t first, size_t n)
+{
+    size_t at = first * (size_t)p->dim;
+
+    if (!p->dev->host && n > 0)
+        p->dev->ops->put(p->dev, b->device + at, b->host + at,
+                         n * (size_t)p->dim * sizeof *b->host);
+}
+
+enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
+                           MPI_Comm comm)
+{
+    struct hps_ps *p = hps_mem_new(1, sizeof *p);
+
+    p->comm = MPI_COMM_NULL;
+    p->parts = 1;
+    if (comm != MPI_COMM_NULL) {
+        HPS_MPI(MPI_Comm_size(comm, &p->parts));
+        HPS_MPI(MPI_Comm_rank(comm, &p->me));
+    }
+    if (p->parts > 1) {
+        HPS_MPI(MPI_Comm_dup(comm, &p->comm));
+        HPS_MPI(MPI_Type_contiguous(table->dim, MPI_FLOAT, &p->row));
+        HPS_MPI(MPI_Type_commit(&p->row));
+    }
+    assert(table->part == p->me && table->parts == p->parts);
+    p->table = table;
+    p->dev = dev;
+    p->dim = table->dim;
+    p->given = hps_mem_new((size_t)p->parts, sizeof *p->given);
+    p->given_at = hps_mem_new((size_t)p->parts, sizeof *p->given_at);
+    p->sent_at = hps_mem_new((size_t)p->parts, sizeof *p->sent_at);
+    p->push = hps_mem_new((size_t)p->parts, sizeof(MPI_Request));
+    for (int q = 0; q < p->parts; q++)
+        p->push[q] = MPI_REQUEST_NULL;
+    *ps = p;
+    return HPS_OK;
+}
+
+static void wait_sent(struct hps_ps *p)
+{
+    if (p->nsend > 0)
+        HPS_MPI(MPI_Waitall(p->nsend, p->send, MPI_STATUSES_IGNORE));
+    p->nsend = 0;
+}
+
+void hps_ps_free(struct hps_ps *p)
+{
+    if (!p)
+        return;
+    wait_sent(p);
+    free_block(p, &p->rows);
+    free_block(p, &p->grad);
+    free_block(p, &p->out);
+    free_block(p, &p->in);
+    free_block(p, &p->sum);
+    hps_mem_free(p->place);
+    hps_mem_free(p->given);
+    hps_mem_free(p->given_at);
+    hps_mem_free(p->sent_at);
+    hps_mem_free(p->cut);
+    hps_mem_free(p->cut_at);
+    hps_mem_free(p->pull);
+    hps_mem_free(p->pull_at);
+    hps_mem_free(p->send);
+    hps_mem_free(p->push);
+    if (p->parts > 1) {
+        HPS_MPI(MPI_Type_free(&p->row));
+        HPS_MPI(MPI_Comm_free(&p->comm));
+    }
+    hps_mem_free(p);
+}
+
+/* Where each owner's and each member's rows lie in this step. */
+static void lay_out(struct hps_ps *p, const struct hps_route_step *r)
+{
+    size_t M = (size_t)r->M, pairs = M * (size_t)p->parts;
+    int at = 0;
+
+    assert(r->parts == p->parts);
+    p->r = r;
+    hps_mem_grow(&p->place, &p->place_cap, pairs, sizeof *p->place);
+    hps_mem_grow(&p->pull, &p->pull_cap, pairs, sizeof *p->pull);
+    hps_mem_grow(&p->send, &p->send_cap, pairs + (size_t)p->parts, sizeof *p->send);
+    hps_mem_grow(&p->pull_at, &p->pull_at_cap, M + 1, sizeof *p->pull_at);
+    hps_mem_grow(&p->cut, &p->cut_cap, M, sizeof *p->cut);
+    hps_mem_grow(&p->cut_at, &p->cut_at_cap, M, sizeof *p->cut_at);
+    for (size_t i = 0; i < pairs; i++) {
+        p->place[i] = at;
+        at += r->ask[i];
+    }
+    at = 0;
+    for (int q = 0; q < p->parts; q++) {
+        p->given_at[q] = at;
+        for (int m = 0; m < r->M; m++)
+            at += r->give[m * p->parts + q];
+        p->given[q] = at - p->given_at[q];
+    }
+}
+
+/* Where `out` and `in` have member q's rows: they leave mine out. */
+static size_t other_at(const struct hps_ps *p, int q)
+{
+    return (size_t)(p->given_at[q] - (q > p->me ? p->given[p->me] : 0));
+}
+
+static void post_rows(struct hps_ps *p)
+{
+    const struct hps_route_step *r = p->r;
+
+    p->npull = 0;
+    for (int m = 0; m < r->M; m++) {
+        p->pull_at[m] = p->npull;
+        for (int q = 0; q < p->parts; q++) {
+            int i = m * p->parts + q;
+            if (q == p->me || r->ask[i] == 0)
+                continue;
+            HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->place[i] * (size_t)p->dim, r->ask[i],
+                              p->row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm,
+                              &p->pull[p->npull++]));
+        }
+    }
+    p->pull_at[r->M] = p->npull;
+}
+
+static void send_rows(struct hps_ps *p)
+{
+    const struct hps_route_step *r = p->r;
+    size_t before = (size_t)p->given_at[p->me], mine = (size_t)p->given[p->me];
+    size_t others = r->ngive - mine, dim = (size_t)p->dim;
+
+    make_room(p, &p->out, others * dim);
+    if (before > 0)
+        hps_table_gather(p->table, before, r->row, p->out.device);
+    if (others > before)
+        hps_table_gather(p->table, others - before, r->row + before + mine,
+                         p->out.device + before * dim);
+    fetch(p, &p->out, others);
+    size_t *at = p->sent_at;
+    for (int q = 0; q < p->parts; q++)
+        at[q] = other_at(p, q);
+    for (int m = 0; m < r->M; m++)
+        for (int q = 0; q < p->parts; q++) {
+            int n = r->give[m * p->parts + q];
+            if (q == p->me || n == 0)
+                continue;
+            HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, n, p->row, q,
+                              HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &p->send[p->nsend++]));
+            at[q] += (size_t)n;
+        }
+    p->bytes += (double)others * (double)dim * (double)sizeof(float);
+}
+
+void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
+{
+    wait_sent(p);
+    lay_out(p, r);
+    p->fresh = false;
+    p->merged = NULL;
+    p->pulled += r->nplace;
+    make_room(p, &p->rows, (size_t)r->nplace * (size_t)p->dim);
+    if (p->parts > 1) {
+        post_rows(p);
+        send_rows(p);
+    }
+    p->mine_at = p->given_at[p->me];
+    p->next = 0;
+}
+
+/* Mine are read when they are needed: nothing changes them before apply. */
+void hps_ps_pull_end(struct hps_ps *p, int m)
+{
+    const struct hps_route_step *r = p->r;
+    int i = m * p->parts + p->me, n = r->ask[i];
+
+    assert(m == p->next);
+    if (n > 0)
+        hps_table_gather(p->table, (size_t)n, r->row + p->mine_at,
+                         p->rows.device + (size_t)p->place[i] * (size_t)p->dim);
+    p->mine_at += n;
+    p->next++;
+    if (p->parts == 1)
+        return;
+    HPS_MPI(MPI_Waitall(p->pull_at[m + 1] - p->pull_at[m], p->pull + p->pull_at[m],
+                        MPI_STATUSES_IGNORE));
+    bring(p, &p->rows, (size_t)r->first[m], (size_t)(p->place[i] - r->first[m]));
+    bring(p, &p->rows, (size_t)(p->place[i] + n), (size_t)(r->first[m + 1] - p->place[i] - n));
+}
+
+const float *hps_ps_rows(const struct hps_ps *p)
+{
+    return p->rows.device;
+}
+
+float *hps_ps_grad(struct hps_ps *p)
+{
+    size_t n = (size_t)p->r->nplace * (size_t)p->dim;
+
+    if (!p->fresh) {
+        make_room(p, &p->grad, n);
+        if (n > 0)
+            p->dev->ops->zero(p->dev, p->grad.device, n * sizeof(float));
+        p->fresh = true;
+    }
+    return p->grad.device;
+}
+
+/* One message to an owner: its rows of all micro-batches, in place. Returns how many. */
+static size_t send_grad(struct hps_ps *p, int q)
+{
+    const struct hps_route_step *r = p->r;
+    MPI_Datatype pieces;
+    size_t rows = 0;
+    int n = 0;
+
+    for (int m = 0; m < r->M; m++) {
+        int i = m * p->parts + q;
+        if (r->ask[i] == 0)
+            continue;
+        p->cut[n] = r->ask[i];
+        p->cut_at[n++] = p->place[i];
+        rows += (size_t)r->ask[i];
+    }
+    if (n == 0)
+        return 0;
+    HPS_MPI(MPI_Type_indexed(n, p->cut, p->cut_at, p->row, &pieces));
+    HPS_MPI(MPI_Type_commit(&pieces));
+    HPS_MPI(MPI_Isend(p->grad.host, 1, pieces, q, HPS_TAG_PUSH, p->comm, &p->send[p->nsend++]));
+    HPS_MPI(MPI_Type_free(&pieces));
+    return rows;
+}
+
+void hps_ps_push_begin(struct hps_ps *p)
+{
+    const struct hps_route_step *r = p->r;
+    size_t dim = (size_t)p->dim, sent = 0;
+
+    hps_ps_grad(p);                                     /* zero where nobody added any */
+    if (p->parts == 1)
+        return;
+    make_room(p, &p->in, (r->ngive - (size_t)p->given[p->me]) * dim);
+    for (int q = 0; q < p->parts; q++)
+        if (q != p->me && p->given[q] > 0)
+            HPS_MPI(MPI_Irecv(p->in.host + other_at(p, q) * dim, p->given[q], p->row, q,
+                              HPS_TAG_PUSH, p->comm, &p->push[q]));
+    fetch(p, &p->grad, (size_t)r->nplace);
+    for (int q = 0; q < p->parts; q++)
+        if (q != p->me)
+            sent += send_grad(p, q);
+    p->bytes += (double)sent * (double)dim * (double)sizeof(float);
+}
+
+/* n gradients of rows that r->row has from `at` on. The first member's rows are the first of the
+ * merged ones, so they are copied, not added. */
+static void merge(struct hps_ps *p, bool first, int at, int n, const float *from)
+{
+    const struct hps_dev_ops *ops = p->dev->ops;
+    size_t dim = (size_t)p->dim;
+
+    if (n == 0)
+        return;
+    if (first)
+        ops->copy(p->dev, n, p->dim, from, dim, p->sum.device + (size_t)at * dim, dim, false);
+    else
+        ops->rows_add(p->dev, p->dim, (size_t)n, p->r->merge + at, from, p->sum.device);
+}
+
+static void merge_mine(struct hps_ps *p, bool first)
+{
+    int at = p->given_at[p->me];
+
+    for (int m = 0; m < p->r->M; m++) {
+        int i = m * p->parts + p->me, n = p->r->give[i];
+        merge(p, first, at, n, p->grad.device + (size_t)p->place[i] * (size_t)p->dim);
+        at += n;
+    }
+}
+
+static void merge_other(struct hps_ps *p, bool first, int q)
+{
+    size_t at = other_at(p, q);
+
+    HPS_MPI(MPI_Wait(&p->push[q], MPI_STATUS_IGNORE));
+    bring(p, &p->in, at, (size_t)p->given[q]);
+    merge(p, first, p->given_at[q], p->given[q], p->in.device + at * (size_t)p->dim);
+}
+
+void hps_ps_push_end(struct hps_ps *p)
+{
+    size_t dim = (size_t)p->dim, nmerge = (size_t)p->r->nmerge;
+    bool first = true;
+
+    p->merged = p->grad.device;
+    if (p->parts == 1)
+        return;
+    make_room(p, &p->sum, nmerge * dim);
+    p->merged = p->sum.device;
+    for (int q = 0; q < p->parts; q++) {
+        size_t n = (size_t)p->given[q];
+        if (n == 0)
+            continue;
+        if (first && nmerge > n)
+            p->dev->ops->zero(p->dev, p->sum.device + n * dim, (nmerge - n) * dim * sizeof(float));
+        if (q == p->me)
+            merge_mine(p, first);
+        else
+            merge_other(p, first, q);
+        first = false;
+    }
+    wait_sent(p);
+}
+
+double hps_ps_norm2(struct hps_ps *p)
+{
+    double sum = 0;
+
+    assert(p->merged || p->r->nmerge == 0);
+    if (p->r->nmerge > 0)
+        p->dev->ops->norm2(p->dev, (size_t)p->r->nmerge * (size_t)p->dim, p->merged, &sum);
+    return sum;
+}
+
+void hps_ps_apply(struct hps_ps *p, const struct hps_rule *rule)
+{
+    assert(p->merged || p->r->nmerge == 0);
+    if (p->r->nmerge > 0)
+        hps_table_apply(p->table, rule, (size_t)p->r->nmerge, p->r->merged, p->merged);
+}
+
+void hps_ps_poll(struct hps_ps *p)
+{
+    int done;
+
+    if (p->parts == 1)
+        return;
+    HPS_MPI(MPI_Testall(p->npull, p->pull, &done, MPI_STATUSES_IGNORE));
+    HPS_MPI(MPI_Testall(p->nsend, p->send, &done, MPI_STATUSES_IGNORE));
+    HPS_MPI(MPI_Testall(p->parts, p->push, &done, MPI_STATUSES_IGNORE));
+}
+
+double hps_ps_bytes(const struct hps_ps *p)
+{
+    return p->bytes;
+}
+
+long long hps_ps_pulled(const struct hps_ps *p)
+{
+    return p->pulled;
+}

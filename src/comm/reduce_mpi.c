@@ -1,0 +1,72 @@
+/* reduce_mpi.c - sums over MPI: one non-blocking all-reduce a bucket, in host memory. */
+#include <assert.h>
+#include <limits.h>
+
+#include "base/mem.h"
+#include "comm/reduce.h"
+
+struct state {
+    MPI_Comm comm;
+    int n, most;
+    MPI_Request *request;       /* (most) */
+};
+
+static bool fits(const struct hps_dev *dev)
+{
+    (void)dev;
+    return true;
+}
+
+static void *open_mpi(struct hps_dev *dev, int nbucket, MPI_Comm comm)
+{
+    struct state *s = hps_mem_new(1, sizeof *s);
+
+    (void)dev;
+    s->comm = comm;
+    s->most = nbucket;
+    s->request = hps_mem_new((size_t)nbucket, sizeof(MPI_Request));
+    return s;
+}
+
+static void close_mpi(void *state)
+{
+    struct state *s = state;
+
+    hps_mem_free(s->request);
+    hps_mem_free(s);
+}
+
+static void start(void *state, float *at, size_t n)
+{
+    struct state *s = state;
+
+    assert(s->n < s->most && n <= INT_MAX);
+    HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, s->comm,
+                           &s->request[s->n++]));
+}
+
+static void poll(void *state)
+{
+    struct state *s = state;
+    int done;
+
+    HPS_MPI(MPI_Testall(s->n, s->request, &done, MPI_STATUSES_IGNORE));
+}
+
+static void wait(void *state)
+{
+    struct state *s = state;
+
+    HPS_MPI(MPI_Waitall(s->n, s->request, MPI_STATUSES_IGNORE));
+    s->n = 0;
+}
+
+const struct hps_reduce_ops hps_reduce_mpi = {
+    .name = "mpi",
+    .fits = fits,
+    .open = open_mpi,
+    .close = close_mpi,
+    .start = start,
+    .poll = poll,
+    .wait = wait
+};

@@ -1,0 +1,74 @@
+/* team.c - who works with whom. */
+#include "comm/team.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+static MPI_Comm split(MPI_Comm world, int me, bool in, int color)
+{
+    MPI_Comm comm;
+
+    HPS_MPI(MPI_Comm_split(world, in ? color : MPI_UNDEFINED, me, &comm));
+    return comm;
+}
+
+/* Parts follow world ranks, as MPI_Comm_split numbers them. */
+static void list_ranks(struct hps_team *t, const int *stage_of, int R)
+{
+    for (int r = 0; r < R; r++)
+        if (stage_of[r] >= 0)
+            t->count[stage_of[r]]++;
+    for (int s = 0; s < t->S; s++) {
+        assert(t->count[s] > 0);
+        t->rank[s] = hps_mem_new((size_t)t->count[s], sizeof *t->rank[s]);
+        t->count[s] = 0;
+    }
+    for (int r = 0; r < R; r++)
+        if (stage_of[r] >= 0)
+            t->rank[stage_of[r]][t->count[stage_of[r]]++] = r;
+}
+
+enum hps_status hps_team_new(struct hps_team **team, int S, const int *stage_of, MPI_Comm world)
+{
+    struct hps_team *t = hps_mem_new(1, sizeof *t);
+    int R, me;
+
+    HPS_MPI(MPI_Comm_size(world, &R));
+    HPS_MPI(MPI_Comm_rank(world, &me));
+    t->world = world;
+    t->S = S;
+    t->count = hps_mem_new((size_t)S, sizeof *t->count);
+    t->rank = hps_mem_new((size_t)S, sizeof *t->rank);
+    list_ranks(t, stage_of, R);
+    t->my_stage = stage_of[me];
+    t->stage = split(world, me, t->my_stage >= 0, t->my_stage);
+    if (t->my_stage >= 0) {
+        HPS_MPI(MPI_Comm_rank(t->stage, &t->my_part));
+        HPS_MPI(MPI_Comm_size(t->stage, &t->nparts));
+        assert(t->rank[t->my_stage][t->my_part] == me);
+    }
+    *team = t;
+    return HPS_OK;
+}
+
+void hps_team_free(struct hps_team *t)
+{
+    if (!t)
+        return;
+    if (t->stage != MPI_COMM_NULL)
+        HPS_MPI(MPI_Comm_free(&t->stage));
+    for (int s = 0; s < t->S; s++)
+        hps_mem_free(t->rank[s]);
+    hps_mem_free(t->rank);
+    hps_mem_free(t->count);
+    hps_mem_free(t);
+}
+
+MPI_Comm hps_team_of(const struct hps_team *team, const bool *member)
+{
+    int me;
+
+    HPS_MPI(MPI_Comm_rank(team->world, &me));
+    return split(team->world, me, member[me], 0);
+}

@@ -1,0 +1,62 @@
+/* ids.c - made-up batches for the tests of routes and stores. */
+#include "ids.h"
+
+#include "base/rng.h"
+
+static int slots[IDS_LAYERS][4] = { { 0, 1 }, { 0, 1, 2, 1 } };
+static long long bases[IDS_LAYERS][4] = {
+    { 0, IDS_BUCKETS }, { 0, IDS_BUCKETS, 2 * IDS_BUCKETS, 3 * IDS_BUCKETS }
+};
+static long long modulos[IDS_LAYERS][4] = { { 0, 0 }, { 0, 0, 0, 40 } };
+
+void ids_layers(struct ids *ids)
+{
+    for (int j = 0; j < IDS_LAYERS; j++) {
+        ids->layer[j] = (struct hps_layer){ .nslot = j == 0 ? 2 : 4, .slot = slots[j],
+                                            .base = bases[j], .modulo = modulos[j] };
+        ids->use[j] = &ids->layer[j];
+    }
+}
+
+static long long draw(uint64_t key, uint64_t i)
+{
+    double u = hps_rng_real(key, i);
+
+    return (long long)(u * u * u * IDS_BUCKETS);
+}
+
+void ids_make(struct ids_batch *own, struct hps_batch *batch, long long step, int r, int m)
+{
+    uint64_t key = hps_rng_sub(hps_rng_sub(hps_rng_key(3, "ids"), (uint64_t)step),
+                               (uint64_t)(r * IDS_MOST_M + m));
+    uint64_t next = 1;
+    int B = (int)(hps_rng_bits(key, 0) % (IDS_MOST_B + 1)), n = 0;
+
+    for (int b = 0; b < B; b++) {
+        own->id[0][b] = draw(key, next++);
+        own->id[1][b] = draw(key, next++);
+        own->offset[b] = n;
+        for (int many = (int)(hps_rng_bits(key, next++) % (IDS_MOST_BAG + 1)); many > 0; many--)
+            own->id[2][n++] = draw(key, next++);
+    }
+    own->offset[B] = n;
+    for (int i = 0; i < IDS_SLOTS; i++) {
+        own->ids[i] = own->id[i];
+        own->offsets[i] = i == 2 ? own->offset : NULL;
+    }
+    *batch = (struct hps_batch){ .B = B, .ids = own->ids, .offset = own->offsets };
+}
+
+long long ids_row(const struct hps_layer *l, const struct hps_batch *batch, int i, int at)
+{
+    long long id = batch->ids[l->slot[i]][at];
+
+    return l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
+}
+
+int ids_count(const struct hps_layer *l, const struct hps_batch *batch, int i)
+{
+    const int *offset = batch->offset[l->slot[i]];
+
+    return offset ? offset[batch->B] : batch->B;
+}

@@ -1,0 +1,214 @@
+/* m_ps: a pull after a push sees the push, repeats included: tables trained through the store equal
+ * a serial twin in double on any number of ranks, rows pulled twice without a push are the same,
+ * and a repetition of the run gives the same bits. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "comm/ps.h"
+#include "ids.h"
+
+enum { DIM = 5, STEPS = 6, M = 3 };
+
+struct twin {
+    double row[IDS_ROWS][DIM], state[IDS_ROWS][DIM], grad[IDS_ROWS][DIM];
+};
+
+struct world {
+    MPI_Comm comm;
+    int R, me;
+    bool silent;                /* odd members read nothing */
+    struct ids ids;
+    struct hps_net net;
+    struct hps_train_opt opt;
+    struct hps_dev dev;
+};
+
+static bool reads(const struct world *w, int r)
+{
+    return !w->silent || r % 2 == 0;
+}
+
+/* The gradient that one occurrence of a row adds. */
+static float push(long long step, int r, int m, int j, int i, int n, int c)
+{
+    uint64_t key = hps_rng_sub(hps_rng_key(11, "push"), (uint64_t)(step * 8 + r));
+    return hps_rng_unit(key, (uint64_t)((((m * 2 + j) * 4 + i) * 64 + n) * 8 + c)) - 0.5f;
+}
+
+/* What all members add in a step, and the rule, in double. Returns the sum of squares. */
+static double learn(const struct world *w, struct twin *t, long long step,
+                    const struct hps_rule *rule)
+{
+    static bool hit[IDS_ROWS];
+    struct ids_batch own;
+    struct hps_batch b;
+    double norm2 = 0;
+
+    memset(t->grad, 0, sizeof t->grad);
+    memset(hit, 0, sizeof hit);
+    for (int r = 0; r < w->R; r++)
+        for (int m = 0; m < M && reads(w, r); m++) {
+            ids_make(&own, &b, step, r, m);
+            for (int j = 0; j < IDS_LAYERS; j++)
+                for (int i = 0; i < w->ids.use[j]->nslot; i++)
+                    for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++) {
+                        long long row = ids_row(w->ids.use[j], &b, i, n);
+                        hit[row] = true;
+                        for (int c = 0; c < DIM; c++)
+                            t->grad[row][c] += (double)push(step, r, m, j, i, n, c);
+                    }
+        }
+    for (int row = 0; row < IDS_ROWS; row++)
+        for (int c = 0; c < DIM && hit[row]; c++) {
+            double g = t->grad[row][c];
+            norm2 += g * g;
+            t->state[row][c] += g * g;
+            t->row[row][c] -= (double)rule->lr * g / (rule->kind == HPS_RULE_SGD ? 1 :
+                              sqrt(t->state[row][c]) + (double)rule->eps);
+        }
+    return norm2;
+}
+
+static void check_rows(const struct world *w, const struct twin *t, const struct hps_route_step *s,
+                       long long step, int m, const float *rows)
+{
+    struct ids_batch own;
+    struct hps_batch b;
+
+    ids_make(&own, &b, step, w->me, m);
+    for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
+        const int *index = s->bag[m * IDS_LAYERS + j].index;
+        for (int i = 0; i < w->ids.use[j]->nslot; i++)
+            for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
+                for (int c = 0; c < DIM; c++) {
+                    double want = t->row[ids_row(w->ids.use[j], &b, i, n)][c];
+                    if (fabs((double)rows[*index * DIM + c] - want) > 1e-5) /* of numbers near 1 */
+                        HPS_DIE("step %lld row %lld: %.9g, not %.9g", step,
+                                ids_row(w->ids.use[j], &b, i, n),
+                                (double)rows[*index * DIM + c], want);
+                }
+    }
+}
+
+static void add_grads(const struct world *w, const struct hps_route_step *s, long long step,
+                      float *grad)
+{
+    struct ids_batch own;
+    struct hps_batch b;
+
+    for (int m = M - 1; m >= 0 && reads(w, w->me); m--) {
+        ids_make(&own, &b, step, w->me, m);
+        for (int j = 0; j < IDS_LAYERS; j++) {
+            const int *index = s->bag[m * IDS_LAYERS + j].index;
+            for (int i = 0; i < w->ids.use[j]->nslot; i++)
+                for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
+                    for (int c = 0; c < DIM; c++)
+                        grad[*index * DIM + c] += push(step, w->me, m, j, i, n, c);
+        }
+    }
+}
+
+static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
+                 const struct hps_route_step *s, long long step)
+{
+    hps_ps_pull_begin(ps, s);
+    for (int m = 0; m < M; m++) {
+        hps_ps_poll(ps);
+        hps_ps_pull_end(ps, m);
+        check_rows(w, t, s, step, m, hps_ps_rows(ps));
+    }
+}
+
+static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
+                    const struct hps_route_step *s, long long step)
+{
+    struct hps_rule rule = hps_opt_rule(&w->opt, step, STEPS);
+
+    pull(w, t, ps, s, step);
+    if (step % 2 == 1)
+        pull(w, t, ps, s, step);                        /* reading alone changes nothing */
+    if (s->nplace > 0 || step % 3 == 0)                 /* who has no gradient need not ask */
+        add_grads(w, s, step, hps_ps_grad(ps));
+    hps_ps_push_begin(ps);
+    hps_ps_poll(ps);
+    hps_ps_push_end(ps);
+    double norm2 = hps_ps_norm2(ps), want = learn(w, t, step, &rule);
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &norm2, 1, MPI_DOUBLE, MPI_SUM, w->comm));
+    if (fabs(norm2 - want) > 1e-5 * want)
+        HPS_DIE("step %lld: squares %.9g, not %.9g", step, norm2, want);
+    hps_ps_apply(ps, &rule);
+}
+
+static void start(const struct world *w, struct twin *t)
+{
+    static float row[IDS_ROWS * DIM];
+
+    hps_net_init_rows(&w->net, 0, 1, 0, IDS_ROWS, row, DIM);
+    for (int i = 0; i < IDS_ROWS; i++)
+        for (int c = 0; c < DIM; c++) {
+            t->row[i][c] = (double)row[i * DIM + c];
+            t->state[i][c] = (double)hps_opt_start(&w->opt);
+        }
+}
+
+/* A run of STEPS steps; returns the shard. Caller frees. */
+static struct hps_table *run(struct world *w)
+{
+    static struct twin twin;
+    static struct ids_batch own[M];
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use };
+    struct hps_batch batch[M];
+    struct hps_table *table;
+    struct hps_route *route;
+    struct hps_ps *ps;
+
+    start(w, &twin);
+    if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1) != HPS_OK ||
+        hps_route_new(&route, &use, IDS_ROWS, M, &w->dev, w->comm) != HPS_OK ||
+        hps_ps_new(&ps, table, &w->dev, w->comm) != HPS_OK)
+        HPS_DIE("no store");
+    for (long long step = 0; step < STEPS; step++) {
+        for (int m = 0; m < M; m++)
+            ids_make(&own[m], &batch[m], step, w->me, m);
+        hps_route_begin(route, reads(w, w->me) ? batch : NULL);
+        step_of(w, &twin, ps, hps_route_take(route), step);
+    }
+    if (w->R > 1 && !w->silent && (hps_ps_bytes(ps) == 0 || hps_ps_pulled(ps) == 0))
+        HPS_DIE("nothing was counted");
+    hps_ps_free(ps);
+    hps_route_free(route);
+    return table;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const rules[] = { "sgd", "adagrad" };
+    static struct hps_table_shape shape = { .name = "ids", .rows = IDS_ROWS, .dim = DIM,
+                                            .init_std = 0.5 };
+    struct world w = { .comm = hps_begin(&argc, &argv, true),
+                       .net = { .ntable = 1, .table = &shape },
+                       .opt = { .learning_rate = 0.1, .epsilon = 1e-8, .decay = "none",
+                                .initial_accumulator = 0.1, .decay_to = 1 } };
+
+    w.R = hps_nrank();
+    w.me = hps_rank();
+    ids_layers(&w.ids);
+    if (hps_dev_cpu.open(&w.dev, 0, 1) != HPS_OK)
+        HPS_DIE("no device");
+    for (int i = 0; i < 8; i++) {
+        w.opt.optimizer = rules[i & 1];
+        w.silent = i & 2;
+        w.dev.host = !(i & 4);                          /* as if device memory were elsewhere */
+        struct hps_table *a = run(&w), *b = run(&w);
+        if (memcmp(a->row, b->row, (size_t)a->nrow * a->stride * sizeof *a->row) != 0)
+            HPS_DIE("the same run gave other bits");
+        hps_table_free(a);
+        hps_table_free(b);
+    }
+    hps_dev_cpu.close(&w.dev);
+    if (hps_mem_held_bytes() != 0)
+        HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
+    return hps_end(HPS_OK);
+}

@@ -1,0 +1,94 @@
+/* m_reduce: sums in buckets equal the serial sum at every size, in place, step after step, whatever
+ * pieces become ready; all ranks hold the same bits, and a repetition gives the same bits. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "comm/reduce.h"
+
+/* Rank r's gradient i of a step: small multiples of 1/8 sum without rounding; odd steps round. */
+static float value(int step, int r, size_t i)
+{
+    float x = hps_rng_unit(hps_rng_sub(hps_rng_key(7, "grad"), (uint64_t)(step * 64 + r)), i);
+    return step % 2 ? x - 0.5f : (float)((int)(x * 64) - 32) / 8;
+}
+
+static void check_sums(int step, const float *got, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0, size = 0;
+        for (int r = 0; r < hps_nrank(); r++) {
+            sum += (double)value(step, r, i);
+            size += value(step, r, i) < 0 ? -(double)value(step, r, i) : (double)value(step, r, i);
+        }
+        double off = (double)got[i] - sum;
+        if (step % 2 == 0 ? off != 0 : off * off > 1e-12 * size * size) /* a few roundings */
+            HPS_DIE("step %d, element %zu of %zu: %.9g, not %.9g", step, i, n, (double)got[i], sum);
+    }
+}
+
+static void check_same(const float *got, size_t n, MPI_Comm world)
+{
+    float *root = hps_mem_new(n, sizeof *root);
+
+    memcpy(root, got, n * sizeof *root);
+    HPS_MPI(MPI_Bcast(root, (int)n, MPI_FLOAT, 0, world));
+    if (memcmp(root, got, n * sizeof *root) != 0)
+        HPS_DIE("the sums of %zu elements differ between ranks", n);
+    hps_mem_free(root);
+}
+
+static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_Comm world)
+{
+    float *grad = hps_mem_new(n, sizeof *grad), *before = hps_mem_new(n, sizeof *before);
+    struct hps_reduce *reduce;
+
+    if (hps_reduce_new(&reduce, dev, grad, n, bucket, world) != HPS_OK)
+        HPS_DIE("no reduce");
+    for (int turn = 0; turn < 4; turn++) {
+        int step = turn < 3 ? turn : 1;                 /* the rounding step comes twice */
+        for (size_t i = 0; i < n; i++)
+            grad[i] = value(step, hps_rank(), i);
+        for (size_t left = n; left > piece; left -= piece) {
+            hps_reduce_ready(reduce, left);
+            hps_reduce_poll(reduce);
+        }
+        hps_reduce_end(reduce);
+        check_sums(step, grad, n);
+        check_same(grad, n, world);
+        if (turn == 3 && memcmp(before, grad, n * sizeof *grad) != 0)
+            HPS_DIE("the same step gave other bits");
+        if (turn == 1)
+            memcpy(before, grad, n * sizeof *grad);
+    }
+    double k = hps_nrank(), sent = 4 * 2 * (k - 1) / k * (double)(n * sizeof *grad);
+    if (hps_reduce_bytes(reduce) > 1.000001 * sent || hps_reduce_bytes(reduce) < 0.999999 * sent)
+        HPS_DIE("%g bytes counted, not %g", hps_reduce_bytes(reduce), sent);
+    hps_reduce_free(reduce);
+    hps_mem_free(grad);
+    hps_mem_free(before);
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t size[] = { 0, 1, 3, 255, 256, 257, 1025, 5003 };
+    MPI_Comm world = hps_begin(&argc, &argv, true);
+    struct hps_dev dev;
+
+    if (hps_dev_cpu.open(&dev, 0, 1) != HPS_OK)
+        HPS_DIE("no device");
+    for (int far = 0; far < 2; far++) {                 /* as if device memory were elsewhere */
+        dev.host = !far;
+        for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+            run(&dev, size[i], 1024, 100, world);
+            run(&dev, size[i], 1024, 10007, world);
+            run(&dev, size[i], 4 << 20, 101, world);
+        }
+        run(&dev, 5, 4, 2, world);
+    }
+    run(&dev, 50001, 64 << 10, 7777, world);
+    hps_dev_cpu.close(&dev);
+    if (hps_mem_held_bytes() != 0)
+        HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
+    return hps_end(HPS_OK);
+}

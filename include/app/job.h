@@ -1,0 +1,43 @@
+/* job.h - what the verbs that work on a deck have in common: deck, data, net, hardware, plan, from
+ * top to bottom. */
+#ifndef HPS_APP_JOB_H
+#define HPS_APP_JOB_H
+
+#include "app/options.h"
+#include "model/net.h"
+#include "train/step.h"
+
+struct hps_job {
+    MPI_Comm world;
+    struct hps_options o;
+    struct hps_rundir dir;         /* path NULL: the verb writes no run            */
+    struct hps_data *train, *test; /* test NULL: the deck names none                */
+    struct hps_net *net;
+    struct hps_steps steps;
+    struct hps_node node;
+    struct hps_dev dev;
+    struct hps_pool *pool;
+    struct hps_profile *profile;
+    struct hps_plan *plan;
+    int *stage_of; /* (R) */
+    struct hps_team *team;
+    struct hps_step *step;
+    char *shape, *planning; /* of checkpoints (train/ckpt.h)                 */
+    double flops_example;
+};
+
+/* All are collective over job->world, their status is shared; each needs what the one before it
+ * made. */
+enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, char *const *set);
+enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
+enum hps_status hps_job_hardware(struct hps_job *job); /* node, device, counters, pool */
+/* Profile (measured, or schedule.profile) and plan. `old`: the planning text of a checkpoint, NULL
+ * none: when nothing that the plan depends on has changed, the run directory's plan is kept.
+ * `present`: types are limited to the ranks present. */
+enum hps_status hps_job_plan(struct hps_job *job, const char *old, bool present);
+/* The plan for working on all ranks without planning: one stage (eval). */
+void hps_job_plan_one_stage(struct hps_job *job);
+enum hps_status hps_job_build(struct hps_job *job, bool training); /* places, team, step */
+void hps_job_close(struct hps_job *job); /* whatever of it was made                  */
+
+#endif

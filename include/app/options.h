@@ -1,0 +1,32 @@
+/* options.h - everything a deck says, bound section by section through the rooms' own tables. */
+#ifndef HPS_APP_OPTIONS_H
+#define HPS_APP_OPTIONS_H
+
+#include "base/deck.h"
+#include "hw/count.h"
+#include "hw/pool.h"
+#include "model/data.h"
+#include "model/opt.h"
+#include "plan/sched.h"
+#include "train/ckpt.h"
+#include "train/rundir.h"
+
+struct hps_options {
+    struct hps_deck *deck; /* owns all text; its `model` is bound by model/net */
+    struct hps_run_opt run;
+    struct hps_data_opt data;
+    struct hps_train_opt train;
+    struct hps_pool_opt pool;
+    struct hps_sched_opt sched;
+    struct hps_ckpt_opt ckpt;
+    struct hps_count_opt perf;
+};
+
+/* Load a deck and bind all of it. Rank 0 speaks. Collective over world; MPI_COMM_NULL: alone. */
+enum hps_status hps_options_load(struct hps_options *o, const char *path, int nset,
+                                 char *const *set, MPI_Comm world);
+void hps_options_done(struct hps_options *o);
+/* The reference deck: every section, every key. Rank 0, stdout. */
+void hps_options_print(void);
+
+#endif

@@ -1,0 +1,64 @@
+/* ckpt.h - the run on disk, keyed by layer name and global row: loadable on any number of ranks and
+ * any plan.
+ *
+ * One HDF5 file a save, step_NNNNNNNNN.h5, written as .part by all ranks without filters,
+ * checksummed, flushed, renamed when whole. /layers/NAME/param (n) float32, /layers/NAME/state
+ * (nstate, n) float32      dense weights and optimiser states /tables/NAME/rows (rows, dim * (1 +
+ * nstate)) float32                        a row: its weights, then its states Each dataset has an
+ * attribute `checksum`; the root has format, step, examples, seconds, usd, train_loss, shape (what
+ * the deck must agree with), planning, deck, plan, pool, revision. */
+#ifndef HPS_TRAIN_CKPT_H
+#define HPS_TRAIN_CKPT_H
+
+#include "train/rundir.h"
+#include "train/step.h"
+
+struct hps_ckpt_opt {
+    const char *directory; /* inside the run's directory, unless absolute             */
+    long long interval_steps;
+    double interval_seconds;
+    int keep;
+};
+extern const struct hps_field hps_ckpt_fields[];
+
+/* Where a run stands; what adds up over restarts. */
+struct hps_cursor {
+    long long step, examples; /* done so far                                             */
+    double seconds, usd, usd_idle, train_loss;
+};
+
+/* Texts that lie in the file beside the state; borrowed. */
+struct hps_ckpt_text {
+    const char *shape;    /* hps_ckpt_shape                                          */
+    const char *planning; /* what the plan depended on: the same text, the same plan  */
+    const char *deck, *plan, *pool;
+};
+
+/* What a checkpoint and a deck must have in common: seed, data, optimiser, layers, tables; a line
+ * each. To free. Pure. */
+char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
+                     const struct hps_train_opt *train, uint64_t seed, bool shuffle);
+
+/* Save after a step; keeps the newest opt->keep, and only those of this start when `only_newer` >=
+ * 0 (files of other steps <= it are removed too: --restart never). HPS_OUTPUT: no space, no
+ * permission; nothing half-written stays. Collective over world, the same verdict. */
+enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                              const struct hps_step *step, const struct hps_cursor *cursor,
+                              const struct hps_ckpt_text *text, bool first_of_never,
+                              MPI_Comm world);
+
+/* The steps that have a file, newest first. n = 0: none. Rank 0 looks, all are told. To free.
+ * Collective over world. */
+int hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long **steps,
+                  MPI_Comm world);
+char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step);
+
+/* Look into a file before anything is built: cursor and planning text (to free). Missing HPS_INPUT;
+ * damaged, or of another shape (the first line that differs is said), HPS_DECK. `damaged` [out]
+ * tells the two apart. Collective over world. */
+enum hps_status hps_ckpt_peek(const char *path, const char *shape, struct hps_cursor *cursor,
+                              char **planning, bool *damaged, MPI_Comm world);
+/* Take the state into a step made for any plan; checksums are verified. Collective over world. */
+enum hps_status hps_ckpt_load(const char *path, struct hps_step *step, MPI_Comm world);
+
+#endif

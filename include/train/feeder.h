@@ -1,0 +1,34 @@
+/* feeder.h - the raw inputs of my stage, step after step: rows of the dataset read ahead, their
+ * table rows routed ahead. */
+#ifndef HPS_TRAIN_FEEDER_H
+#define HPS_TRAIN_FEEDER_H
+
+#include "train/store.h"
+
+struct hps_feeder;
+
+/* Reads `data` for the layers of my stage; a stage that needs no raw column reads nothing.
+ * Collective over team->world (routes are made); idle ranks (my_stage -1) get a feeder that does
+ * nothing. */
+enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_data *data,
+                               const struct hps_order *order, const struct hps_steps *steps,
+                               const struct hps_net *net, const struct hps_plan *plan,
+                               const struct hps_team *team, const struct hps_store *store,
+                               struct hps_dev *dev, int ahead, long long first_step);
+void hps_feeder_free(struct hps_feeder *feeder);
+
+/* Fetch the next step's batch and start its routes; in turn from first_step; after the last step it
+ * does nothing. The status is this rank's own: agree before the step is taken. Does not wait for
+ * other ranks. */
+enum hps_status hps_feeder_fetch(struct hps_feeder *feeder);
+
+/* The oldest step fetched and not yet taken: batch (M; NULL where nothing is read) and the routes
+ * by group. Waits for the exchange. */
+struct hps_feeder_step {
+    const struct hps_batch *batch;
+    const struct hps_route_step *const *route; /* (ngroup) */
+};
+struct hps_feeder_step hps_feeder_take(struct hps_feeder *feeder);
+void hps_feeder_poll(struct hps_feeder *feeder);
+
+#endif

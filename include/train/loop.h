@@ -1,0 +1,30 @@
+/* loop.h - step after step: progress, agreement, checkpoints, evaluation, the end. */
+#ifndef HPS_TRAIN_LOOP_H
+#define HPS_TRAIN_LOOP_H
+
+#include "train/ckpt.h"
+#include "train/metric.h"
+
+/* Everything a loop works with; borrowed. */
+struct hps_loop {
+    const struct hps_run_opt *run;
+    const struct hps_train_opt *train;
+    const struct hps_data_opt *data_opt;
+    const struct hps_ckpt_opt *ckpt;
+    const struct hps_rundir *dir;
+    const struct hps_data *data, *test; /* test NULL: none                              */
+    struct hps_step *step;
+    struct hps_steps steps;
+    struct hps_ckpt_text text;
+    double usd_s, usd_idle_s;   /* what a second of the plan costs, and of the ranks left out */
+    double promised_examples_s; /* shown beside the rate                        */
+    bool never;                 /* --restart never: old checkpoints go          */
+};
+
+/* From cursor->step to the end of the run, or to an agreed stop. HPS_OK: all steps done; HPS_AGAIN:
+ * stopped early; both with a whole last checkpoint. `cursor` in and out; rank 0's is the truth of
+ * seconds. Collective over world. */
+enum hps_status hps_loop_run(const struct hps_loop *loop, struct hps_cursor *cursor,
+                             MPI_Comm world);
+
+#endif

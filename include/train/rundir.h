@@ -1,0 +1,42 @@
+/* rundir.h - the run's directory: locked, with the deck as run, the log, and a status that others
+ * can watch. */
+#ifndef HPS_TRAIN_RUNDIR_H
+#define HPS_TRAIN_RUNDIR_H
+
+#include "base/deck.h"
+
+struct hps_run_opt {
+    const char *name, *directory; /* directory "": runs/NAME                                 */
+    int seed, threads;            /* threads of a rank; 0: its share of the host's cores      */
+    double max_seconds;           /* of this start; 0: no limit                               */
+    double stall_seconds; /* a rank that makes no progress for so long ends the run; 0: never */
+};
+extern const struct hps_field hps_run_fields[];
+
+struct hps_rundir {
+    char *path; /* the directory; equal on all ranks                        */
+    int lock;   /* rank 0's descriptor, -1 elsewhere                        */
+};
+
+/* Make the directory and lock it (held by another run: HPS_OUTPUT), start the log. Rank 0 acts, the
+ * verdict is shared. Collective over world. */
+enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
+                                MPI_Comm world);
+void hps_rundir_close(struct hps_rundir *dir);
+
+/* PATH/name, to free with hps_mem_free. */
+char *hps_rundir_file(const struct hps_rundir *dir, const char *name);
+/* Write a small text file by replacing it whole. Local. HPS_OUTPUT. */
+enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, const char *text);
+
+/* status.json, replaced atomically; rank 0 only, elsewhere nothing. */
+struct hps_rundir_state {
+    const char *state; /* starting, running, finished, stopped, failed             */
+    long long step, steps;
+    double loss, examples_s, left_s;
+    int exit_code; /* -1: not ended                                            */
+};
+enum hps_status hps_rundir_status(const struct hps_rundir *dir,
+                                  const struct hps_rundir_state *state);
+
+#endif

@@ -1,0 +1,51 @@
+/* step.h - one training step of my stage: pull, 1F1B, push, reduce, clip, update. */
+#ifndef HPS_TRAIN_STEP_H
+#define HPS_TRAIN_STEP_H
+
+#include "model/slice.h"
+#include "plan/plan.h"
+#include "train/feeder.h"
+#include "train/metric.h"
+
+struct hps_step {
+    const struct hps_net *net; /* borrowed, as are team, plan, dev                        */
+    const struct hps_plan *plan;
+    const struct hps_team *team;
+    struct hps_dev *dev;
+    struct hps_slice *slice; /* NULL on a rank that the plan leaves out                  */
+    struct hps_store *store;
+    int nstate;    /* floats of optimiser state a weight                       */
+    double busy_s; /* seconds of computation on this rank so far, slept ones of an emulation
+                      included */
+    void *own;
+};
+
+struct hps_step_opt {
+    const struct hps_train_opt *train;
+    struct hps_steps steps;
+    uint64_t seed;
+    bool training; /* false: forward only                                      */
+};
+
+/* Everything a step will ever need. Collective over team->world. */
+enum hps_status hps_step_new(struct hps_step **step, const struct hps_step_opt *opt,
+                             const struct hps_net *net, const struct hps_plan *plan,
+                             const struct hps_team *team, struct hps_dev *dev);
+void hps_step_free(struct hps_step *step);
+
+/* Step `number` (0-based): take the feeder's step, start its pulls, fetch the one after. The status
+ * is that of the fetch, this rank's own. An idle rank does nothing here and in work. */
+enum hps_status hps_step_begin(struct hps_step *step, struct hps_feeder *feeder, long long number);
+/* The rest of it. *loss: this rank's sum of losses over its examples of the step (0 where the loss
+ * is not). */
+void hps_step_work(struct hps_step *step, struct hps_feeder *feeder, long long number,
+                   double *loss);
+
+/* Forward only, of the step that hps_step_begin took: predictions are added to the metric where the
+ * loss is. `steps` of the dataset evaluated. */
+void hps_step_evaluate(struct hps_step *step, struct hps_feeder *feeder,
+                       const struct hps_steps *steps, long long number, struct hps_metric *metric);
+
+double hps_step_bytes(const struct hps_step *step); /* sent by this rank so far */
+
+#endif

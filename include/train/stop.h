@@ -1,0 +1,22 @@
+/* stop.h - who may wish the run to end early: signals, the file `stop`, the time limit of the run
+ * or of the batch system. */
+#ifndef HPS_TRAIN_STOP_H
+#define HPS_TRAIN_STOP_H
+
+#include "train/rundir.h"
+
+/* Catch SIGTERM, SIGINT, SIGUSR1: each only sets a flag; a second one changes nothing. Local. */
+void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir);
+void hps_stop_end(void);
+
+/* Does this rank wish to stop? Signals on any rank; on rank 0 also the file `stop` (looked for at
+ * most twice a second), run.max_seconds, and the batch system's end time (HETERPS_END_TIME, else
+ * SLURM_JOB_END_TIME, epoch seconds) less twice the time a checkpoint took plus 5 s. Gives the
+ * reason, NULL: go on. Local. */
+const char *hps_stop_wish(void);
+/* How long the last checkpoint took, so that the wish comes early enough. */
+void hps_stop_checkpoint_s(double seconds);
+/* The wish was obeyed: the stop file is removed. Rank 0. */
+void hps_stop_obeyed(void);
+
+#endif

@@ -1,0 +1,41 @@
+/* store.h - the tables that this run's stages read: who holds them, which of them share a route. */
+#ifndef HPS_TRAIN_STORE_H
+#define HPS_TRAIN_STORE_H
+
+#include "comm/ps.h"
+#include "comm/team.h"
+
+/* One table at a member: its shard, its store, the group of tables with the same mapping from ids
+ * to rows. */
+struct hps_store_table {
+    int index; /* into net->table              */
+    int group;
+    struct hps_table *table;
+    struct hps_ps *ps;
+};
+
+/* Tables of one mapping: the same members, and in each stage layers that read the same slots in the
+ * same way. */
+struct hps_store_group {
+    MPI_Comm comm; /* the members; owned            */
+    long long rows;
+    int nlayer;                     /* layers of my stage that read a table of this group ... */
+    const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */
+};
+
+struct hps_store {
+    int ntable, ngroup; /* those I am a member of        */
+    struct hps_store_table *table;
+    struct hps_store_group *group;
+    int *layer_table; /* (L) index into table for layers of my stage, -1 otherwise */
+    int *layer_bag;   /* (L) place in the group's layer list: which bag          */
+};
+
+/* Collective over team->world. `train`: optimiser states too. Errors (a shard too large) are
+ * shared. */
+enum hps_status hps_store_new(struct hps_store **store, const struct hps_net *net,
+                              const struct hps_plan *plan, const struct hps_team *team,
+                              struct hps_dev *dev, const struct hps_train_opt *opt, uint64_t seed);
+void hps_store_free(struct hps_store *store);
+
+#endif

@@ -1,0 +1,87 @@
+/* eval.c - the verb `eval`: a checkpoint's quality on the test set, on one rank or many. */
+#include <string.h>
+
+#include "app/args.h"
+#include "app/job.h"
+#include "app/verbs.h"
+#include "base/mem.h"
+#include "train/evaluate.h"
+
+struct wish {
+    const char *checkpoint, *predictions, *json;
+};
+
+static enum hps_status tell(const struct hps_job *j, const struct wish *w,
+                            struct hps_metric *metric)
+{
+    struct hps_metric_result r = hps_metric_read(metric, j->world);
+    enum hps_status st = HPS_OK;
+    if (strcmp(w->json, "-") != 0) hps_metric_print(&r, j->o.data.test);
+    if (w->json[0]) st = hps_args_json(w->json, hps_metric_text(&r));
+    st = hps_agree(j->world, st);
+    if (!st && w->predictions[0])
+        st = hps_metric_write(metric, j->test->N, w->predictions, j->world);
+    return st ? st : hps_agree(j->world, hps_out_flush());
+}
+
+/* All ranks are one stage: no plan is needed to look at a network. */
+static enum hps_status prepare(struct hps_job *j)
+{
+    enum hps_status st = hps_job_data(j);
+    if (!st && !j->test) {
+        HPS_SAY(HPS_ERROR, "the deck names no test set: data.test is empty");
+        st = HPS_DECK;
+    }
+    if (!st) st = hps_agree(j->world, hps_node_probe(&j->node));
+    if (st) return st;
+    hps_node_share(&j->node, j->o.run.threads, j->world);
+    j->dev.ops = hps_dev_find("cpu");
+    j->dev.slow = 1;
+    st = hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
+    if (st) return st;
+    j->dev.slow = 1;
+    hps_job_plan_one_stage(j);
+    return hps_job_build(j, false);
+}
+
+static enum hps_status eval(struct hps_job *j, const struct wish *w)
+{
+    struct hps_cursor cursor;
+    bool damaged;
+    char *planning = NULL;
+    enum hps_status st = prepare(j);
+
+    if (!st) st = hps_ckpt_peek(w->checkpoint, j->shape, &cursor, &planning, &damaged, j->world);
+    hps_mem_free(planning);
+    if (!st) st = hps_ckpt_load(w->checkpoint, j->step, j->world);
+    if (st) return st;
+    struct hps_metric *metric = hps_metric_new();
+    st = hps_evaluate(j->step, j->test, &j->o.data, metric);
+    if (!st) st = tell(j, w, metric);
+    hps_metric_free(metric);
+    return st;
+}
+
+enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world)
+{
+    struct wish w = { "", "", "" };
+    struct hps_arg_list set = { 0 }, deck = { 0 };
+    struct hps_job job = { .world = world, .dir = { .lock = -1 } };
+    const struct hps_arg table[] = { { "set", NULL, NULL, &set },
+                                     { "checkpoint", &w.checkpoint, NULL, NULL },
+                                     { "predictions", &w.predictions, NULL, NULL },
+                                     { "json", &w.json, NULL, NULL },
+                                     { 0 } };
+    enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
+
+    if (!st && !w.checkpoint[0]) {
+        HPS_SAY(HPS_ERROR, "heterps eval: --checkpoint FILE is missing");
+        st = HPS_USAGE;
+    }
+    if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
+    if (!st) st = eval(&job, &w);
+    hps_job_close(&job);
+    hps_args_done(&set);
+    hps_args_done(&deck);
+    return st;
+}

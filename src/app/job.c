@@ -1,0 +1,236 @@
+/* job.c - from a deck to a step that can run. */
+#include "app/job.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/measure.h"
+
+enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char *const *set)
+{
+    return hps_options_load(&j->o, deck, nset, set, j->world);
+}
+
+/* The two sets must be of one shape: the net is made for both. */
+static enum hps_status same_columns(const struct hps_data *a, const struct hps_data *b)
+{
+    bool same = a->D == b->D && a->nslot == b->nslot;
+    for (int i = 0; same && i < a->nslot; i++)
+        same = strcmp(a->slot[i].name, b->slot[i].name) == 0 &&
+               a->slot[i].buckets == b->slot[i].buckets;
+    if (same) return HPS_OK;
+    HPS_SAY(
+        HPS_ERROR,
+        "%s and %s do not have the same dense features and slots: import the test file with the "
+        "constants of the train file",
+        a->path, b->path);
+    return HPS_DECK;
+}
+
+static double flops_of(const struct hps_net *net)
+{
+    double sum = 0;
+    for (int l = 0; l < net->L; l++)
+        sum += net->layer[l].kind->flops(&net->layer[l], net);
+    return sum;
+}
+
+enum hps_status hps_job_data(struct hps_job *j)
+{
+    const struct hps_options *o = &j->o;
+    enum hps_status st = hps_data_open(&j->train, o->data.train, j->world);
+    if (!st && o->data.test[0]) st = hps_data_open(&j->test, o->data.test, j->world);
+    if (!st && j->test) st = same_columns(j->train, j->test);
+    if (!st) st = hps_agree(j->world, hps_net_new(&j->net, o->deck, j->train));
+    if (st) return st;
+    j->steps = hps_steps_of(j->train->N, o->data.batch, o->data.microbatches, o->train.epochs,
+                            o->train.steps);
+    j->shape = hps_ckpt_shape(j->net, &j->steps, &o->train, (uint64_t)o->run.seed, o->data.shuffle);
+    j->flops_example = flops_of(j->net);
+    return HPS_OK;
+}
+
+enum hps_status hps_job_hardware(struct hps_job *j)
+{
+    enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
+    if (st) return st;
+    hps_node_share(&j->node, j->o.run.threads, j->world);
+    j->dev.ops = hps_dev_find("cpu");
+    st = hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
+    if (!st) st = hps_agree(j->world, hps_count_begin(&j->o.perf));
+    if (!st) st = hps_agree(j->world, hps_bench_node(&j->dev, &j->node, j->o.data.train));
+    if (!st) st = hps_pool_gather(&j->pool, &j->node, &j->o.pool, true, j->world);
+    if (!st) j->dev.slow = j->pool->type[j->pool->type_of[hps_rank()]].slow;
+    return st;
+}
+
+/* ---- the plan ---- */
+
+/* Everything that the plan depends on, as text: the same text, the same plan. */
+static char *planning_text(const struct hps_job *j)
+{
+    const struct hps_sched_opt *s = &j->o.sched;
+    char *text = hps_mem_print("%s%d %s %s %.17g %s %s %d %d %.17g %lld\n", j->shape,
+                               j->o.data.microbatches, s->method, s->objective, s->throughput_limit,
+                               s->profile, s->plan, s->polish, s->seed, s->seconds, s->evaluations);
+    for (int t = 0; t < j->pool->T; t++) {
+        const struct hps_type *y = &j->pool->type[t];
+        char *more = hps_mem_print("%s%s %s %s %d %d %.17g %lld %.17g %.17g\n", text, y->name,
+                                   y->node.cpu, y->node.gpu, y->node.threads, y->nrank,
+                                   y->price_usd_hour, y->limit, y->memory_bytes, y->slow);
+        hps_mem_free(text);
+        text = more;
+    }
+    return text;
+}
+
+static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
+{
+    double examples = 0;
+    long long last = j->steps.total % j->steps.per_epoch, epoch, position;
+    examples = (double)(j->steps.total / j->steps.per_epoch) * (double)j->train->N;
+    if (last > 0) {
+        hps_steps_batch(&j->steps, last - 1, &epoch, &position);
+        examples +=
+            (double)position + (double)hps_steps_batch(&j->steps, last - 1, &epoch, &position);
+    }
+    return (struct hps_measure_opt){ .train = &j->o.train,
+                                     .data = j->train,
+                                     .batch = j->o.data.batch,
+                                     .microbatches = j->o.data.microbatches,
+                                     .examples = j->train->N,
+                                     .epochs = examples / (double)j->train->N,
+                                     .throughput_limit = j->o.sched.throughput_limit,
+                                     .present = present };
+}
+
+/* Does a recorded profile speak of this net and this pool? */
+static enum hps_status fits(const struct hps_profile *p, const struct hps_job *j)
+{
+    const char *from = j->o.sched.profile;
+    if (p->L != j->net->L || p->T != j->pool->T) {
+        HPS_SAY(HPS_ERROR,
+                "%s is of %d layers and %d types, the deck has %d layers, the pool %d types", from,
+                p->L, p->T, j->net->L, j->pool->T);
+        return HPS_DECK;
+    }
+    for (int l = 0; l < p->L; l++)
+        if (strcmp(p->layer[l].name, j->net->layer[l].name) != 0) {
+            HPS_SAY(HPS_ERROR, "%s: layer %d is '%s', in the deck it is '%s'", from, l,
+                    p->layer[l].name, j->net->layer[l].name);
+            return HPS_DECK;
+        }
+    for (int t = 0; t < p->T; t++)
+        if (strcmp(p->type[t].name, j->pool->type[t].name) != 0) {
+            HPS_SAY(HPS_ERROR, "%s: type %d is '%s', in the pool it is '%s'", from, t,
+                    p->type[t].name, j->pool->type[t].name);
+            return HPS_DECK;
+        }
+    return HPS_OK;
+}
+
+static enum hps_status recorded(struct hps_job *j, const struct hps_measure_opt *m)
+{
+    enum hps_status st = HPS_OK;
+    if (hps_rank() == 0) {
+        st = hps_profile_load(&j->profile, j->o.sched.profile);
+        if (!st) st = fits(j->profile, j);
+    }
+    st = hps_agree(j->world, st);
+    if (st) return st;
+    hps_profile_bcast(&j->profile, j->world);
+    hps_measure_types(j->profile, j->pool,
+                      m); /* layers were recorded; prices and limits are today's */
+    j->profile->examples = (double)m->examples;
+    j->profile->epochs = m->epochs;
+    j->profile->throughput_limit = m->throughput_limit;
+    return HPS_OK;
+}
+
+/* The run directory's profile and plan, when they are still there and valid. The same verdict on
+ * all ranks. */
+static bool kept(struct hps_job *j)
+{
+    bool ok = false;
+    if (hps_rank() == 0) {
+        char *profile = hps_rundir_file(&j->dir, "profile.json"),
+             *plan = hps_rundir_file(&j->dir, "plan.json");
+        ok = hps_profile_load(&j->profile, profile) == HPS_OK &&
+             hps_plan_load(&j->plan, plan) == HPS_OK &&
+             hps_plan_check(j->plan, j->profile, plan) == HPS_OK;
+        hps_mem_free(profile);
+        hps_mem_free(plan);
+    }
+    int verdict = ok;
+    if (j->world != MPI_COMM_NULL) HPS_MPI(MPI_Bcast(&verdict, 1, MPI_INT, 0, j->world));
+    if (verdict) {
+        hps_profile_bcast(&j->profile, j->world);
+        hps_plan_bcast(&j->plan, j->world);
+        return true;
+    }
+    hps_profile_free(j->profile);
+    hps_plan_free(j->plan);
+    j->profile = NULL;
+    j->plan = NULL;
+    return false;
+}
+
+enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
+{
+    struct hps_measure_opt m = measure_opt(j, present);
+    enum hps_status st;
+
+    j->planning = planning_text(j);
+    if (old && strcmp(old, j->planning) == 0 && kept(j)) {
+        HPS_SAY(HPS_INFO, "the plan is kept: deck and pool are as they were");
+        return HPS_OK;
+    }
+    if (j->o.sched.profile[0])
+        st = recorded(j, &m);
+    else
+        st = hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
+    if (!st) st = hps_sched_plan(&j->plan, j->profile, &j->o.sched, j->world);
+    return st;
+}
+
+void hps_job_plan_one_stage(struct hps_job *j)
+{
+    int *assignment = hps_mem_new((size_t)j->net->L, sizeof *assignment);
+    j->plan = hps_plan_of_assignment(j->net->L, assignment);
+    j->plan->stage[0].units = hps_nrank();
+    j->stage_of = hps_mem_new((size_t)hps_nrank(), sizeof *j->stage_of);
+    hps_mem_free(assignment);
+}
+
+enum hps_status hps_job_build(struct hps_job *j, bool training)
+{
+    struct hps_step_opt opt = { &j->o.train, j->steps, (uint64_t)j->o.run.seed, training };
+    enum hps_status st = HPS_OK;
+
+    if (!j->stage_of) {
+        j->stage_of = hps_mem_new((size_t)j->pool->R, sizeof *j->stage_of);
+        st = hps_plan_place(j->plan, j->pool->R, j->pool->type_of, j->stage_of);
+    }
+    if (!st) st = hps_team_new(&j->team, j->plan->S, j->stage_of, j->world);
+    if (!st) st = hps_step_new(&j->step, &opt, j->net, j->plan, j->team, &j->dev);
+    return st;
+}
+
+void hps_job_close(struct hps_job *j)
+{
+    hps_step_free(j->step);
+    hps_team_free(j->team);
+    hps_mem_free(j->stage_of);
+    hps_plan_free(j->plan);
+    hps_profile_free(j->profile);
+    hps_pool_free(j->pool);
+    hps_count_end();
+    if (j->dev.ops) j->dev.ops->close(&j->dev);
+    hps_net_free(j->net);
+    hps_data_close(j->test);
+    hps_data_close(j->train);
+    hps_rundir_close(&j->dir);
+    hps_mem_free(j->shape);
+    hps_mem_free(j->planning);
+    hps_options_done(&j->o);
+}

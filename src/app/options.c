@@ -1,0 +1,94 @@
+/* options.c - the list of the deck's sections. */
+#include "app/options.h"
+
+#include <string.h>
+
+#include "model/layer.h"
+
+/* Tables larger than memory and dedicated servers: the keys of the design, at the only values that
+ * this version has. */
+struct storage_opt {
+    int servers;
+    double gpu_memory, host_memory;
+    const char *file;
+};
+static const struct hps_field storage_fields[] = {
+    HPS_FIELD(storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",
+              "dedicated parameter servers; this version has none"),
+    HPS_FIELD(storage_opt, gpu_memory, HPS_REAL, "0", 0, 0, "bytes",
+              "tier of hot rows on a GPU; this version has none"),
+    HPS_FIELD(storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",
+              "limit of the tier in host memory; this version keeps all rows there"),
+    { "file", HPS_WORD, offsetof(struct storage_opt, file), "", 0, 0, "", "",
+      "tier in a file; this version has none" },
+    { 0 }
+};
+
+static const char *const sections[] = { "run",      "data",    "model",      "train", "resources",
+                                        "schedule", "storage", "checkpoint", "perf",  NULL };
+
+static enum hps_status bind(const struct hps_deck *deck, const char *section,
+                            const struct hps_field *table, void *into)
+{
+    const struct hps_item *item;
+    enum hps_status st = hps_deck_map(deck, section, &item);
+    return st ? st : hps_deck_bind(deck, item, table, NULL, NULL, into);
+}
+
+static enum hps_status check(const struct hps_options *o)
+{
+    const struct hps_item *data, *train;
+    enum hps_status st = hps_deck_map(o->deck, "data", &data);
+    if (!st) st = hps_deck_map(o->deck, "train", &train);
+    if (st) return st;
+    if (o->data.microbatches > o->data.batch)
+        return hps_deck_wrong(data, "microbatches",
+                              "%d micro-batches are more than the %lld examples of a batch",
+                              o->data.microbatches, o->data.batch);
+    return hps_train_check(&o->train, train);
+}
+
+static enum hps_status bind_all(struct hps_options *o)
+{
+    struct storage_opt storage;
+    enum hps_status st = hps_deck_sections(o->deck, sections);
+    if (!st) st = bind(o->deck, "run", hps_run_fields, &o->run);
+    if (!st) st = bind(o->deck, "data", hps_data_fields, &o->data);
+    if (!st) st = bind(o->deck, "train", hps_train_fields, &o->train);
+    if (!st) st = hps_pool_bind(&o->pool, o->deck);
+    if (!st) st = bind(o->deck, "schedule", hps_sched_fields, &o->sched);
+    if (!st) st = bind(o->deck, "storage", storage_fields, &storage);
+    if (!st) st = bind(o->deck, "checkpoint", hps_ckpt_fields, &o->ckpt);
+    if (!st) st = bind(o->deck, "perf", hps_count_fields, &o->perf);
+    return st ? st : check(o);
+}
+
+enum hps_status hps_options_load(struct hps_options *o, const char *path, int nset,
+                                 char *const *set, MPI_Comm world)
+{
+    memset(o, 0, sizeof *o);
+    enum hps_status st = hps_deck_load(&o->deck, path, nset, set, world);
+    if (!st) st = bind_all(o);
+    return hps_agree(world, st);
+}
+
+void hps_options_done(struct hps_options *o)
+{
+    hps_pool_opt_done(&o->pool);
+    hps_deck_free(o->deck);
+}
+
+void hps_options_print(void)
+{
+    hps_out("# The reference deck: every section and key with its default.\n"
+            "# Printed by `heterps deck`. Keys without a value here must be given.\n\n");
+    hps_deck_print_table("run", hps_run_fields, "");
+    hps_deck_print_table("data", hps_data_fields, "");
+    hps_layer_print_reference();
+    hps_deck_print_table("train", hps_train_fields, "");
+    hps_pool_print_reference();
+    hps_deck_print_table("schedule", hps_sched_fields, "");
+    hps_deck_print_table("storage", storage_fields, "");
+    hps_deck_print_table("checkpoint", hps_ckpt_fields, "");
+    hps_deck_print_table("perf", hps_count_fields, "");
+}

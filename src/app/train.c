@@ -1,0 +1,301 @@
+/* train.c - the verb `train`: the main job, from the deck to the report. */
+#include <math.h>
+#include <string.h>
+
+#include "app/args.h"
+#include "app/job.h"
+#include "app/verbs.h"
+#include "base/mem.h"
+#include "train/evaluate.h"
+#include "train/loop.h"
+#include "train/report.h"
+#include "train/stop.h"
+#include "train/watch.h"
+
+struct wish {
+    const char *deck, *restart; /* auto, never or a file */
+    bool check;
+};
+
+/* Where the run goes on from. */
+struct start {
+    int n; /* checkpoints that may serve, newest first ... */
+    char **path;
+    struct hps_cursor *cursor;
+    char **planning;
+};
+
+static void free_start(struct start *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        hps_mem_free(s->path[i]);
+        hps_mem_free(s->planning[i]);
+    }
+    hps_mem_free(s->path);
+    hps_mem_free(s->planning);
+    hps_mem_free(s->cursor);
+}
+
+/* Look at one file: whole and fitting, it is a candidate; damaged, it is named and left; of another
+ * shape, an error. */
+static enum hps_status consider(struct hps_job *j, struct start *s, char *path)
+{
+    bool damaged;
+    enum hps_status st =
+        hps_ckpt_peek(path, j->shape, &s->cursor[s->n], &s->planning[s->n], &damaged, j->world);
+    if (!st) {
+        s->path[s->n++] = path;
+        return HPS_OK;
+    }
+    hps_mem_free(s->planning[s->n]);
+    s->planning[s->n] = NULL;
+    if (damaged) HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", path);
+    hps_mem_free(path);
+    return damaged ? HPS_OK : st;
+}
+
+static enum hps_status find_start(struct hps_job *j, const struct wish *w, struct start *s)
+{
+    long long *step = NULL;
+    bool file = strcmp(w->restart, "auto") != 0;
+    int n = file ? 1 : hps_ckpt_list(&j->o.ckpt, &j->dir, &step, j->world);
+    enum hps_status st = HPS_OK;
+
+    s->path = hps_mem_new((size_t)n, sizeof *s->path);
+    s->planning = hps_mem_new((size_t)n + 1, sizeof *s->planning);
+    s->cursor = hps_mem_new((size_t)n + 1, sizeof *s->cursor);
+    for (int i = 0; !st && i < n; i++)
+        st = consider(
+            j, s, file ? hps_mem_text(w->restart) : hps_ckpt_path(&j->o.ckpt, &j->dir, step[i]));
+    hps_mem_free(step);
+    if (!st && n > 0 && s->n == 0) {
+        HPS_SAY(HPS_ERROR, "no whole checkpoint is left in %s; --restart never starts anew",
+                j->dir.path);
+        st = HPS_DECK;
+    }
+    return st;
+}
+
+/* Take the newest state that is whole; what is found damaged now gives way to the one before. */
+static enum hps_status load(struct hps_job *j, const struct start *s, struct hps_cursor *cursor)
+{
+    for (int i = 0; i < s->n; i++) {
+        enum hps_status st = hps_ckpt_load(s->path[i], j->step, j->world);
+        if (!st) {
+            *cursor = s->cursor[i];
+            HPS_SAY(HPS_INFO, "going on from %s, step %lld", s->path[i], cursor->step);
+            return HPS_OK;
+        }
+        if (st != HPS_DECK) return st;
+        HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", s->path[i]);
+    }
+    if (s->n == 0) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "all checkpoints in %s are damaged; --restart never starts anew",
+            j->dir.path);
+    return HPS_DECK;
+}
+
+/* Files that say what runs here, for people and for other programs. Rank 0 writes. */
+static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
+{
+    enum hps_status st = HPS_OK;
+    if (hps_rank() == 0) {
+        char *pool = hps_rundir_file(&j->dir, "pool.json"),
+             *prof = hps_rundir_file(&j->dir, "profile.json");
+        char *plan = hps_rundir_file(&j->dir, "plan.json");
+        st = hps_rundir_put(&j->dir, "deck.yaml", deck_text);
+        if (!st) st = hps_pool_save(j->pool, pool);
+        if (!st) st = hps_profile_save(j->profile, prof);
+        if (!st) st = hps_plan_save(j->plan, plan);
+        hps_mem_free(pool);
+        hps_mem_free(prof);
+        hps_mem_free(plan);
+    }
+    return hps_agree(j->world, st);
+}
+
+/* What a second costs: the plan's units, and the ranks that it leaves out. */
+static void price(const struct hps_job *j, double *usd_s, double *idle_s)
+{
+    *usd_s = *idle_s = 0;
+    for (int r = 0; r < j->pool->R; r++)
+        *(j->stage_of[r] < 0 ? idle_s : usd_s) +=
+            j->pool->type[j->pool->type_of[r]].price_usd_hour / 3600;
+}
+
+static struct hps_cost_engine engine_of(const struct hps_job *j)
+{
+    struct hps_cost_engine e = { (double)j->o.data.batch, j->o.data.microbatches, 0 };
+    for (int i = 0; i < j->pool->T * j->pool->T; i++)
+        if (j->pool->link[i].latency_s > e.latency_s) e.latency_s = j->pool->link[i].latency_s;
+    return e;
+}
+
+static enum hps_status evaluate(struct hps_job *j, struct hps_metric_result *result)
+{
+    struct hps_metric *metric = hps_metric_new();
+    enum hps_status st = hps_evaluate(j->step, j->test, &j->o.data, metric);
+    if (!st) *result = hps_metric_read(metric, j->world);
+    hps_metric_free(metric);
+    return st;
+}
+
+/* The share of the working ranks' time in which they did not compute, where there is a pipeline. */
+static double bubble_of(const struct hps_job *j, double seconds)
+{
+    double mine = j->step->busy_s, all;
+    int works = j->team->my_stage >= 0, n;
+    HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
+    HPS_MPI(MPI_Allreduce(&works, &n, 1, MPI_INT, MPI_SUM, j->world));
+    return j->plan->S > 1 && seconds > 0 ? 1 - all / n / seconds : NAN;
+}
+
+static enum hps_status report(struct hps_job *j, const struct hps_cursor *c, double start_s,
+                              double before_s, const char *deck_text, bool finished)
+{
+    double bytes = hps_step_bytes(j->step), all;
+    struct hps_run_facts f = {
+        .name = j->o.run.name,
+        .directory = j->dir.path,
+        .deck = deck_text,
+        .steps = c->step,
+        .steps_total = j->steps.total,
+        .examples = c->examples,
+        .seconds = c->seconds,
+        .seconds_now = c->seconds - before_s,
+        .start_seconds = start_s,
+        .train_loss = c->step > 0 ? c->train_loss : NAN,
+        .has_test = finished && j->test,
+        .flops_example = j->flops_example,
+        .pool = j->pool,
+        .profile = j->profile,
+        .plan = j->plan,
+        .stage_of = j->stage_of,
+        .engine = engine_of(j),
+        .finished = finished,
+    };
+    enum hps_status st = HPS_OK;
+
+    HPS_MPI(MPI_Allreduce(&bytes, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
+    f.net_bytes = all;
+    f.bubble = bubble_of(j, f.seconds_now);
+    if (f.has_test) st = evaluate(j, &f.test);
+    return st ? st : hps_report_write(&f, j->world);
+}
+
+static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
+                          const char *deck_text)
+{
+    struct hps_cursor cursor = { .train_loss = NAN };
+    struct hps_loop loop = { .run = &j->o.run,
+                             .train = &j->o.train,
+                             .data_opt = &j->o.data,
+                             .ckpt = &j->o.ckpt,
+                             .dir = &j->dir,
+                             .data = j->train,
+                             .test = j->test,
+                             .step = j->step,
+                             .steps = j->steps,
+                             .never = never };
+    char *plan = hps_plan_text(j->plan), *pool = hps_pool_text(j->pool);
+    enum hps_status st = load(j, s, &cursor), loop_st;
+    double before_s = cursor.seconds, start_s = hps_now_s();
+
+    loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, plan, pool };
+    loop.promised_examples_s = j->plan->throughput;
+    price(j, &loop.usd_s, &loop.usd_idle_s);
+    if (!st) {
+        HPS_SAY(HPS_INFO,
+                cursor.step < j->steps.total
+                    ? "training: steps %lld to %lld, ready after %.2f s"
+                    : "the run is finished: step %lld of %lld; evaluating (%.2f s)",
+                cursor.step < j->steps.total ? cursor.step + 1 : cursor.step, j->steps.total,
+                start_s);
+        hps_watch_begin(j->o.run.stall_seconds);
+        st = loop_st =
+            cursor.step < j->steps.total ? hps_loop_run(&loop, &cursor, j->world) : HPS_OK;
+        if (!loop_st || loop_st == HPS_AGAIN) {
+            st = report(j, &cursor, start_s, before_s, deck_text, loop_st == HPS_OK);
+            if (!st) st = loop_st;
+        }
+        hps_watch_end();
+    }
+    hps_mem_free(plan);
+    hps_mem_free(pool);
+    return st;
+}
+
+static enum hps_status check(struct hps_job *j)
+{
+    enum hps_status st = hps_job_hardware(j);
+    if (!st) st = hps_job_plan(j, NULL, true);
+    if (!st) {
+        hps_pool_print(j->pool);
+        hps_net_print(j->net);
+        hps_plan_print(j->plan, j->profile);
+        hps_out("the deck, the data and the plan are right; nothing was run\n");
+        st = hps_out_flush();
+    }
+    return st;
+}
+
+static void tell_end(const struct hps_job *j, enum hps_status st)
+{
+    struct hps_rundir_state s = { st == HPS_OK      ? "finished"
+                                  : st == HPS_AGAIN ? "stopped"
+                                                    : "failed",
+                                  0,
+                                  j->steps.total,
+                                  NAN,
+                                  NAN,
+                                  NAN,
+                                  st };
+    if (j->dir.lock >= 0) hps_rundir_status(&j->dir, &s);
+}
+
+static enum hps_status train(struct hps_job *j, const struct wish *w)
+{
+    struct start s = { 0 };
+    bool never = strcmp(w->restart, "never") == 0;
+    enum hps_status st = hps_rundir_open(&j->dir, &j->o.run, j->world);
+    char *text = hps_deck_text(j->o.deck);
+
+    if (!st) {
+        hps_stop_begin(&j->o.run, &j->dir);
+        st = hps_job_data(j);
+        if (!st && !never) st = find_start(j, w, &s);
+        if (!st) st = hps_job_hardware(j);
+        if (!st) st = hps_job_plan(j, s.n > 0 ? s.planning[0] : NULL, true);
+        if (!st) st = keep_papers(j, text);
+        if (!st) hps_pool_print(j->pool);
+        if (!st) hps_plan_print(j->plan, j->profile);
+        if (!st) st = hps_agree(j->world, hps_out_flush());
+        if (!st) st = hps_job_build(j, true);
+        if (!st) st = go(j, &s, never, text);
+        tell_end(j, st);
+        hps_stop_end();
+    }
+    free_start(&s);
+    hps_mem_free(text);
+    return st;
+}
+
+enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
+{
+    struct wish w = { .restart = "auto" };
+    struct hps_arg_list set = { 0 }, deck = { 0 };
+    struct hps_job job = { .world = world, .dir = { .lock = -1 } };
+    const struct hps_arg table[] = { { "set", NULL, NULL, &set },
+                                     { "restart", &w.restart, NULL, NULL },
+                                     { "check", NULL, &w.check, NULL },
+                                     { 0 } };
+    enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
+
+    if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
+    if (!st && w.check) st = hps_job_data(&job);
+    if (!st) st = w.check ? check(&job) : train(&job, &w);
+    hps_job_close(&job);
+    hps_args_done(&set);
+    hps_args_done(&deck);
+    return st;
+}

@@ -1,0 +1,278 @@
+/* ckpt.c - which file, when it is whole, which stay; what lies in it is ckpt_state.c's. */
+#include "train/ckpt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/build.h"
+#include "base/h5.h"
+#include "base/mem.h"
+#include "train/ckpt_state.h"
+
+const struct hps_field hps_ckpt_fields[] = {
+    HPS_FIELD(hps_ckpt_opt, directory, HPS_TEXT, "checkpoint", 0, 0, "",
+              "inside the run's directory, unless absolute"),
+    HPS_FIELD(hps_ckpt_opt, interval_steps, HPS_LONG, "0", 0, 1e15, "steps",
+              "save every so many; 0: never"),
+    HPS_FIELD(hps_ckpt_opt, interval_seconds, HPS_REAL, "600", 0, 1e9, "s",
+              "save so often; 0: never"),
+    HPS_FIELD(hps_ckpt_opt, keep, HPS_INT, "2", 1, 1000000, "files", "the newest stay"),
+    { 0 }
+};
+
+char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
+                     const struct hps_train_opt *train, uint64_t seed, bool shuffle)
+{
+    char *text =
+        hps_mem_print("run.seed %llu\ndata.train %lld examples\ndata.batch %lld\ndata.shuffle %s\n"
+                      "train.optimizer %s\n",
+                      (unsigned long long)seed, steps->N, steps->batch, shuffle ? "true" : "false",
+                      train->optimizer);
+    for (int l = 0; l < net->L; l++) {
+        const struct hps_layer *y = &net->layer[l];
+        char *more = hps_mem_print("%slayer %s: %s, width %d, %zu weights\n", text, y->name,
+                                   y->kind->name, y->width, y->nparam);
+        hps_mem_free(text);
+        text = more;
+    }
+    for (int t = 0; t < net->ntable; t++) {
+        char *more = hps_mem_print("%stable %s: %lld rows of %d\n", text, net->table[t].name,
+                                   net->table[t].rows, net->table[t].dim);
+        hps_mem_free(text);
+        text = more;
+    }
+    return text;
+}
+
+static char *folder_of(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir)
+{
+    return hps_rundir_file(dir, opt->directory);
+}
+
+char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step)
+{
+    char *folder = folder_of(opt, dir);
+    char *path = hps_mem_print("%s/step_%09lld.h5", folder, step);
+    hps_mem_free(folder);
+    return path;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    long long x = *(const long long *)a, y = *(const long long *)b;
+    return (x < y) - (x > y);
+}
+
+/* Steps that have a whole file in the folder. */
+static int look(const char *folder, long long **steps)
+{
+    DIR *d = opendir(folder);
+    size_t cap = 0;
+    int n = 0;
+
+    *steps = NULL;
+    if (!d) return 0;
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        long long step;
+        int end = 0;
+        if (sscanf(e->d_name, "step_%lld.h5%n", &step, &end) != 1 || end == 0 || e->d_name[end])
+            continue;
+        hps_mem_grow(steps, &cap, (size_t)n + 1, sizeof **steps);
+        (*steps)[n++] = step;
+    }
+    closedir(d);
+    if (n) qsort(*steps, (size_t)n, sizeof **steps, newest_first);
+    return n;
+}
+
+int hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long **steps,
+                  MPI_Comm world)
+{
+    int n = 0;
+    *steps = NULL;
+    if (hps_rank() == 0) {
+        char *folder = folder_of(opt, dir);
+        n = look(folder, steps);
+        hps_mem_free(folder);
+    }
+    HPS_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, world));
+    if (hps_rank() != 0) *steps = hps_mem_new((size_t)n, sizeof **steps);
+    if (n) HPS_MPI(MPI_Bcast(*steps, n, MPI_LONG_LONG, 0, world));
+    return n;
+}
+
+/* Remove what is no longer kept. Rank 0. */
+static void sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
+                  bool only_this)
+{
+    char *folder = folder_of(opt, dir);
+    long long *steps;
+    int n = look(folder, &steps), kept = 0;
+    for (int i = 0; i < n; i++) {
+        bool stays = only_this ? steps[i] == step : steps[i] <= step && kept < opt->keep;
+        kept += stays;
+        if (stays) continue;
+        char *path = hps_ckpt_path(opt, dir, steps[i]);
+        unlink(path);
+        hps_mem_free(path);
+    }
+    hps_mem_free(steps);
+    hps_mem_free(folder);
+}
+
+static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
+                                 const struct hps_ckpt_text *t)
+{
+    enum hps_status st = hps_h5_put_text(h, "/", "format", "heterps-checkpoint-1");
+    if (!st) st = hps_h5_put_text(h, "/", "shape", t->shape);
+    if (!st) st = hps_h5_put_text(h, "/", "planning", t->planning);
+    if (!st) st = hps_h5_put_text(h, "/", "deck", t->deck);
+    if (!st) st = hps_h5_put_text(h, "/", "plan", t->plan);
+    if (!st) st = hps_h5_put_text(h, "/", "pool", t->pool);
+    if (!st) st = hps_h5_put_text(h, "/", "revision", hps_build.revision);
+    if (!st) st = hps_h5_put_long(h, "/", "step", c->step);
+    if (!st) st = hps_h5_put_long(h, "/", "examples", c->examples);
+    if (!st) st = hps_h5_put_real(h, "/", "seconds", 1, &c->seconds);
+    if (!st) st = hps_h5_put_real(h, "/", "usd", 1, &c->usd);
+    if (!st) st = hps_h5_put_real(h, "/", "usd_idle", 1, &c->usd_idle);
+    if (!st) st = hps_h5_put_real(h, "/", "train_loss", 1, &c->train_loss);
+    return st;
+}
+
+static enum hps_status write_part(const char *part, const struct hps_step *step,
+                                  const struct hps_cursor *cursor, const struct hps_ckpt_text *text,
+                                  MPI_Comm world)
+{
+    struct hps_h5 h;
+    enum hps_status st = hps_h5_create(&h, part, world), closed;
+    if (st) return st;
+    st = put_texts(&h, cursor, text);
+    if (!st) st = hps_ckpt_state_put(&h, step, world);
+    closed = hps_h5_close(&h);
+    return hps_agree(world, st ? st : closed);
+}
+
+/* The name is the promise: rename, then make the directory's entry durable. Rank 0. */
+static enum hps_status name_it(const char *part, const char *path, const char *folder)
+{
+    if (rename(part, path) != 0) {
+        HPS_SAY(HPS_ERROR, "cannot name the checkpoint %s: %s", path, strerror(errno));
+        return HPS_OUTPUT;
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    return HPS_OK;
+}
+
+static enum hps_status make_folder(const char *folder)
+{
+    if (mkdir(folder, 0777) == 0 || errno == EEXIST) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "cannot make %s: %s", folder, strerror(errno));
+    return HPS_OUTPUT;
+}
+
+enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                              const struct hps_step *step, const struct hps_cursor *cursor,
+                              const struct hps_ckpt_text *text, bool first_of_never, MPI_Comm world)
+{
+    char *folder = folder_of(opt, dir);
+    char *path = hps_ckpt_path(opt, dir, cursor->step);
+    char *part = hps_mem_print("%s.part", path);
+    bool root = hps_rank() == 0;
+
+    enum hps_status st = hps_agree(world, root ? make_folder(folder) : HPS_OK);
+    if (!st) st = write_part(part, step, cursor, text, world);
+    if (!st) st = hps_agree(world, root ? name_it(part, path, folder) : HPS_OK);
+    if (root && st) unlink(part);
+    if (root && !st) sweep(opt, dir, cursor->step, first_of_never);
+    hps_mem_free(folder);
+    hps_mem_free(path);
+    hps_mem_free(part);
+    return st;
+}
+
+/* Say the first line in which two texts differ. */
+static enum hps_status other_shape(const char *path, const char *have, const char *want)
+{
+    while (*have && *want) {
+        size_t a = strcspn(have, "\n"), b = strcspn(want, "\n");
+        if (a != b || memcmp(have, want, a) != 0) break;
+        have += a + (have[a] != 0);
+        want += b + (want[b] != 0);
+    }
+    HPS_SAY(HPS_ERROR, "%s does not fit the deck: it has '%.*s', the deck '%.*s'", path,
+            (int)strcspn(have, "\n"), have, (int)strcspn(want, "\n"), want);
+    return HPS_DECK;
+}
+
+static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shape,
+                            struct hps_cursor *c, char **planning, bool *damaged)
+{
+    char *format = NULL, *have = NULL;
+    enum hps_status st = hps_h5_get_text(h, "/", "format", &format, false);
+    if (!st && strcmp(format, "heterps-checkpoint-1") != 0) {
+        HPS_SAY(HPS_ERROR, "%s is no checkpoint: its format is '%s'", path, format);
+        st = HPS_DECK;
+    }
+    if (!st) st = hps_h5_get_text(h, "/", "shape", &have, false);
+    if (!st) st = hps_h5_get_long(h, "/", "step", &c->step, false);
+    if (!st) st = hps_h5_get_long(h, "/", "examples", &c->examples, false);
+    if (!st) st = hps_h5_get_real(h, "/", "seconds", 1, &c->seconds, false);
+    if (!st) st = hps_h5_get_real(h, "/", "usd", 1, &c->usd, false);
+    if (!st) st = hps_h5_get_real(h, "/", "usd_idle", 1, &c->usd_idle, false);
+    if (!st) st = hps_h5_get_real(h, "/", "train_loss", 1, &c->train_loss, false);
+    if (!st) st = hps_h5_get_text(h, "/", "planning", planning, false);
+    *damaged = st != HPS_OK;
+    if (!st && strcmp(have, shape) != 0) st = other_shape(path, have, shape);
+    hps_mem_free(format);
+    hps_mem_free(have);
+    return st;
+}
+
+enum hps_status hps_ckpt_peek(const char *path, const char *shape, struct hps_cursor *cursor,
+                              char **planning, bool *damaged, MPI_Comm world)
+{
+    enum hps_status st = HPS_OK;
+    int bad = 0, length = 0;
+
+    *planning = NULL;
+    if (hps_rank() == 0) {
+        struct hps_h5 h;
+        *damaged = true;
+        st = hps_h5_open(&h, path);
+        if (!st) {
+            st = peek(&h, path, shape, cursor, planning, damaged);
+            enum hps_status closed = hps_h5_close(&h);
+            if (!st) st = closed;
+        }
+        bad = *damaged;
+        length = *planning ? (int)strlen(*planning) + 1 : 0;
+    }
+    st = hps_agree(world, st);
+    HPS_MPI(MPI_Bcast(&bad, 1, MPI_INT, 0, world));
+    HPS_MPI(MPI_Bcast(cursor, (int)sizeof *cursor, MPI_BYTE, 0, world));
+    HPS_MPI(MPI_Bcast(&length, 1, MPI_INT, 0, world));
+    *damaged = bad;
+    if (length && hps_rank() != 0) *planning = hps_mem_new((size_t)length, 1);
+    if (length) HPS_MPI(MPI_Bcast(*planning, length, MPI_CHAR, 0, world));
+    return st;
+}
+
+enum hps_status hps_ckpt_load(const char *path, struct hps_step *step, MPI_Comm world)
+{
+    struct hps_h5 h;
+    enum hps_status st = hps_agree(world, hps_h5_open(&h, path));
+    if (st) return st;
+    st = hps_ckpt_state_get(&h, step, world);
+    enum hps_status closed = hps_h5_close(&h);
+    return hps_agree(world, st ? st : closed);
+}

@@ -1,0 +1,132 @@
+/* feeder.c - a reader for the columns my stage needs, and a route for each group of tables. */
+#include "train/feeder.h"
+
+#include "base/mem.h"
+#include "hw/count.h"
+
+struct hps_feeder {
+    struct hps_reader *reader; /* NULL: my stage reads nothing                   */
+    int ngroup;
+    struct hps_route **route;          /* (ngroup)                                       */
+    const struct hps_route_step **now; /* (ngroup) of the step taken                     */
+    const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
+    int nbatch;
+    long long next, total; /* next step to fetch                             */
+};
+
+/* The columns that layers of my stage read; false when there are none. */
+static bool needs(const struct hps_net *net, const struct hps_plan *plan, int s,
+                  struct hps_reader_opt *r, bool *slot)
+{
+    bool any = false;
+    for (int l = plan->stage[s].first; l <= plan->stage[s].last; l++) {
+        const struct hps_layer *y = &net->layer[l];
+        r->dense |= y->wants_dense;
+        r->label |= y->wants_label;
+        for (int i = 0; i < y->nslot; i++)
+            slot[y->slot[i]] = true;
+        any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->kind->keyed;
+    }
+    return any;
+}
+
+static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *data,
+                                   const struct hps_order *order, const struct hps_steps *steps,
+                                   const struct hps_net *net, const struct hps_plan *plan,
+                                   const struct hps_team *team, int ahead)
+{
+    struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = ahead };
+    bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
+    enum hps_status st = HPS_OK;
+
+    r.slot = slot;
+    if (needs(net, plan, team->my_stage, &r, slot))
+        st = hps_reader_new(&f->reader, data, order, steps, &r, f->next);
+    hps_mem_free(slot);
+    return st;
+}
+
+static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store *store, int M,
+                                   struct hps_dev *dev)
+{
+    enum hps_status st = HPS_OK;
+    f->ngroup = store->ngroup;
+    f->route = hps_mem_new((size_t)f->ngroup, sizeof *f->route);
+    f->now = hps_mem_new((size_t)f->ngroup, sizeof *f->now);
+    for (int g = 0; !st && g < f->ngroup; g++) {
+        const struct hps_store_group *group = &store->group[g];
+        struct hps_route_use use = { group->nlayer, group->layer };
+        st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->comm);
+    }
+    return st;
+}
+
+enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *data,
+                               const struct hps_order *order, const struct hps_steps *steps,
+                               const struct hps_net *net, const struct hps_plan *plan,
+                               const struct hps_team *team, const struct hps_store *store,
+                               struct hps_dev *dev, int ahead, long long first_step)
+{
+    struct hps_feeder *f = hps_mem_new(1, sizeof *f);
+    enum hps_status st = HPS_OK;
+
+    f->next = first_step;
+    f->total = team->my_stage < 0 ? 0 : steps->total;
+    if (team->my_stage >= 0) {
+        st = make_reader(f, data, order, steps, net, plan, team, ahead);
+        if (!st) st = make_routes(f, store, steps->M, dev);
+    }
+    *out = f;
+    st = hps_agree(team->world, st);
+    if (st) {
+        hps_feeder_free(f);
+        *out = NULL;
+    }
+    return st;
+}
+
+void hps_feeder_free(struct hps_feeder *f)
+{
+    if (!f) return;
+    for (int g = 0; g < f->ngroup; g++)
+        hps_route_free(f->route[g]);
+    hps_reader_free(f->reader);
+    hps_mem_free(f->route);
+    hps_mem_free(f->now);
+    hps_mem_free(f);
+}
+
+enum hps_status hps_feeder_fetch(struct hps_feeder *f)
+{
+    const struct hps_batch *batch = NULL;
+    enum hps_status st = HPS_OK;
+
+    if (f->next >= f->total) return HPS_OK;
+    f->next++;
+    hps_region_enter(HPS_REGION_READ);
+    if (f->reader) st = hps_reader_next(f->reader, &batch);
+    hps_region_leave(HPS_REGION_READ);
+    f->batch[f->nbatch++] = batch;
+    hps_region_enter(HPS_REGION_PULL);
+    for (int g = 0; g < f->ngroup;
+         g++) /* after a failure too: the other members' exchange needs us */
+        hps_route_begin(f->route[g], st ? NULL : batch);
+    hps_region_leave(HPS_REGION_PULL);
+    return st;
+}
+
+struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
+{
+    struct hps_feeder_step step = { f->batch[0], f->now };
+    f->batch[0] = f->batch[1];
+    f->nbatch--;
+    for (int g = 0; g < f->ngroup; g++)
+        f->now[g] = hps_route_take(f->route[g]);
+    return step;
+}
+
+void hps_feeder_poll(struct hps_feeder *f)
+{
+    for (int g = 0; g < f->ngroup; g++)
+        hps_route_poll(f->route[g]);
+}

@@ -1,0 +1,216 @@
+/* loop.c - the frame around the step. A wish (to stop, to save) or a trouble is told with the
+ * step's pulse and acted upon by all ranks at the same boundary; nobody waits for it in the step.
+ */
+#include "train/loop.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "hw/count.h"
+#include "train/evaluate.h"
+#include "train/pulse.h"
+#include "train/stop.h"
+#include "train/watch.h"
+
+struct state {
+    const struct hps_loop *l;
+    struct hps_cursor *c;
+    MPI_Comm world;
+    struct hps_feeder *feeder;
+    struct hps_pulse pulse;
+    double loss;                    /* this rank's sum of the last step                     */
+    long long saved;                /* step of the newest checkpoint of this start, -1 none  */
+    double saved_s, said_s, t0_s;   /* when was the last save, progress line, mark of time   */
+    long long said_examples, began; /* examples at the last line; step at the start          */
+    double began_s;
+    const char *reason; /* of this rank's wish to stop                           */
+};
+
+static void clock_on(struct state *s)
+{
+    s->t0_s = hps_now_s();
+}
+
+/* Seconds since the mark go to the run's account. */
+static void clock_off(struct state *s)
+{
+    double now = hps_now_s(), took = now - s->t0_s;
+    s->c->seconds += took;
+    s->c->usd += took * s->l->usd_s;
+    s->c->usd_idle += took * s->l->usd_idle_s;
+    s->t0_s = now;
+}
+
+static void tell_time(char *to, size_t size, double s)
+{
+    long long t = (long long)(s + 0.5);
+    if (t >= 3600)
+        snprintf(to, size, "%lld h %02lld min", t / 3600, t / 60 % 60);
+    else if (t >= 60)
+        snprintf(to, size, "%lld min %02lld s", t / 60, t % 60);
+    else
+        snprintf(to, size, "%lld s", t);
+}
+
+/* One line an interval on rank 0, and status.json. */
+static void progress(struct state *s, bool last)
+{
+    const struct hps_loop *l = s->l;
+    double now = hps_now_s(), dt = now - s->said_s;
+    char left[32];
+
+    if (hps_rank() != 0 || (!last && dt < l->train->log_interval_seconds)) return;
+    double rate = (double)(s->c->examples - s->said_examples) / dt;
+    double per_step = (now - s->began_s) / (double)(s->c->step - s->began);
+    double left_s = per_step * (double)(l->steps.total - s->c->step);
+    tell_time(left, sizeof left, left_s);
+    HPS_SAY(HPS_INFO,
+            "step %lld/%lld  epoch %lld  loss %.5f  %.0f examples/s  promised %.0f  %s left",
+            s->c->step, l->steps.total, (s->c->step - 1) / l->steps.per_epoch + 1, s->c->train_loss,
+            rate, l->promised_examples_s, left);
+    hps_rundir_status(l->dir, &(struct hps_rundir_state){ "running", s->c->step, l->steps.total,
+                                                          s->c->train_loss, rate, left_s, -1 });
+    s->said_s = now;
+    s->said_examples = s->c->examples;
+}
+
+/* The mean loss of the step just done, over all ranks: what a checkpoint and the report say.
+ * Collective. */
+static enum hps_status settle_loss(struct state *s)
+{
+    double all;
+    long long epoch, position, n = hps_steps_batch(&s->l->steps, s->c->step - 1, &epoch, &position);
+    HPS_MPI(MPI_Allreduce(&s->loss, &all, 1, MPI_DOUBLE, MPI_SUM, s->world));
+    s->c->train_loss = all / (double)n;
+    if (isfinite(all)) return HPS_OK;
+    HPS_SAY(HPS_ERROR,
+            "the loss of step %lld is not finite: lower train.learning_rate, or set train.clip",
+            s->c->step);
+    return HPS_DECK;
+}
+
+static enum hps_status save(struct state *s)
+{
+    const struct hps_loop *l = s->l;
+    if (s->saved == s->c->step) return HPS_OK;
+    enum hps_status st = settle_loss(s);
+    if (st) return st;
+    double t0 = hps_now_s();
+    hps_region_enter(HPS_REGION_CHECKPOINT);
+    clock_off(s);
+    HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
+    st =
+        hps_ckpt_save(l->ckpt, l->dir, l->step, s->c, &l->text, l->never && s->saved < 0, s->world);
+    hps_region_leave(HPS_REGION_CHECKPOINT);
+    s->saved_s = hps_now_s();
+    hps_stop_checkpoint_s(s->saved_s - t0);
+    hps_watch_beat(s->c->step);
+    if (st) return st;
+    s->saved = s->c->step;
+    HPS_SAY(HPS_INFO, "checkpoint at step %lld written in %.2f s", s->c->step, s->saved_s - t0);
+    return HPS_OK;
+}
+
+/* Is it time to save? Rank 0's clock decides, with the pulse. */
+static bool save_due(const struct state *s)
+{
+    double every = s->l->ckpt->interval_seconds;
+    return hps_rank() == 0 && every > 0 && hps_now_s() - s->saved_s >= every;
+}
+
+static enum hps_status evaluate(struct state *s)
+{
+    const struct hps_loop *l = s->l;
+    long long every = l->train->eval_interval_steps;
+    if (!l->test || every == 0 || s->c->step % every != 0 || s->c->step == l->steps.total)
+        return HPS_OK;
+    clock_off(s);
+    struct hps_metric *metric = hps_metric_new();
+    enum hps_status st = hps_evaluate(l->step, l->test, l->data_opt, metric);
+    if (!st) {
+        struct hps_metric_result r = hps_metric_read(metric, s->world);
+        HPS_SAY(HPS_INFO, "step %lld  test auc %.5f  log loss %.5f  calibration %.4f", s->c->step,
+                r.auc, r.logloss, r.calibration);
+    }
+    hps_metric_free(metric);
+    clock_on(s);
+    return st;
+}
+
+/* One step and its pulse. *stop: all have agreed to end after it. */
+static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
+{
+    const struct hps_loop *l = s->l;
+    long long number = s->c->step, epoch, position;
+    const char *wish = hps_stop_wish();
+    struct hps_beat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
+                             .stop = wish != NULL,
+                             .save = save_due(s),
+                             .loss = s->loss };
+    if (wish) s->reason = wish;
+    hps_pulse_begin(&s->pulse, &mine);
+    hps_step_work(l->step, s->feeder, number, &s->loss);
+    hps_region_enter(HPS_REGION_WAIT);
+    struct hps_beat all = hps_pulse_end(&s->pulse, !l->step->slice);
+    hps_region_leave(HPS_REGION_WAIT);
+    hps_watch_beat(number);
+    hps_count_window(number);
+    if (number > s->began)
+        s->c->train_loss =
+            all.loss / (double)hps_steps_batch(&l->steps, number - 1, &epoch, &position);
+    s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
+    s->c->step++;
+    *stop = all.stop > 0;
+    *save_now =
+        all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);
+    if (all.trouble) return all.trouble;
+    if (isfinite(all.loss)) return HPS_OK;
+    HPS_SAY(HPS_ERROR,
+            "the loss of step %lld is not finite: lower train.learning_rate, or set train.clip",
+            number);
+    return HPS_DECK;
+}
+
+static enum hps_status steps(struct state *s)
+{
+    const struct hps_loop *l = s->l;
+    enum hps_status st = hps_agree(s->world, hps_feeder_fetch(s->feeder));
+    bool stop = false, save_now;
+
+    clock_on(s);
+    while (!st && !stop && s->c->step < l->steps.total) {
+        st = one_step(s, &stop, &save_now);
+        if (!st && save_now) st = save(s);
+        if (!st) progress(s, false);
+        if (!st) st = evaluate(s);
+    }
+    if (!st) st = save(s);
+    clock_off(s);
+    if (st) return st;
+    HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
+    progress(s, true);
+    if (!stop || s->c->step == l->steps.total) return HPS_OK;
+    if (s->reason) HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
+    hps_stop_obeyed();
+    return HPS_AGAIN;
+}
+
+enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor, MPI_Comm world)
+{
+    struct state s = { .l = l, .c = cursor, .world = world, .saved = -1, .began = cursor->step };
+    struct hps_order order = hps_order_of(l->data->N, l->data_opt->shuffle, (uint64_t)l->run->seed);
+    const struct hps_step *step = l->step;
+
+    enum hps_status st =
+        hps_feeder_new(&s.feeder, l->data, &order, &l->steps, step->net, step->plan, step->team,
+                       step->store, step->dev, l->data_opt->prefetch, cursor->step);
+    if (st) return st;
+    s.began_s = s.said_s = s.saved_s = hps_now_s();
+    s.said_examples = cursor->examples;
+    hps_pulse_init(&s.pulse, world);
+    st = steps(&s);
+    hps_pulse_done(&s.pulse);
+    hps_feeder_free(s.feeder);
+    return st;
+}

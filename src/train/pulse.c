@@ -1,0 +1,50 @@
+/* pulse.c - one nonblocking sum over the world a step. */
+#include "train/pulse.h"
+
+#include <string.h>
+
+enum { STOP, SAVE, LOSS, EXAMPLES, DECK, INPUT, FAIL, OUTPUT };
+
+/* Troubles are counted by kind, so that one sum carries them: worst last. */
+static const enum hps_status kind[] = {
+    [DECK] = HPS_DECK, [INPUT] = HPS_INPUT, [FAIL] = HPS_FAIL, [OUTPUT] = HPS_OUTPUT
+};
+
+void hps_pulse_init(struct hps_pulse *p, MPI_Comm world)
+{
+    memset(p, 0, sizeof *p);
+    p->request = MPI_REQUEST_NULL;
+    HPS_MPI(MPI_Comm_dup(world, &p->world));
+}
+
+void hps_pulse_done(struct hps_pulse *p)
+{
+    HPS_MPI(MPI_Comm_free(&p->world));
+}
+
+void hps_pulse_begin(struct hps_pulse *p, const struct hps_beat *b)
+{
+    memset(p->mine, 0, sizeof p->mine);
+    p->mine[STOP] = b->stop;
+    p->mine[SAVE] = b->save;
+    p->mine[LOSS] = b->loss;
+    p->mine[EXAMPLES] = b->examples;
+    for (int i = DECK; i <= OUTPUT; i++)
+        if (b->trouble == kind[i]) p->mine[i] = 1;
+    HPS_MPI(MPI_Iallreduce(p->mine, p->sum, 8, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
+}
+
+struct hps_beat hps_pulse_end(struct hps_pulse *p, bool quiet)
+{
+    if (quiet)
+        hps_wait_quiet(&p->request);
+    else
+        HPS_MPI(MPI_Wait(&p->request, MPI_STATUS_IGNORE));
+    struct hps_beat b = { .stop = (int)p->sum[STOP],
+                          .save = (int)p->sum[SAVE],
+                          .loss = p->sum[LOSS],
+                          .examples = p->sum[EXAMPLES] };
+    for (int i = DECK; i <= OUTPUT; i++)
+        if (p->sum[i] > 0) b.trouble = kind[i];
+    return b;
+}

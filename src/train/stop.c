@@ -1,0 +1,85 @@
+/* stop.c - flags from signal handlers, a file, clocks. */
+#include "train/stop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static const int caught[] = { SIGTERM, SIGINT, SIGUSR1 };
+static volatile sig_atomic_t flag; /* the first signal that came            */
+static struct sigaction before[3];
+static char *file; /* the stop file; rank 0                 */
+static double looked_s, began_s, most_s, checkpoint_s;
+static double end_time; /* of the batch job, epoch seconds; 0: unknown */
+
+static void on_signal(int number)
+{
+    if (!flag) flag = number;
+}
+
+void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
+{
+    struct sigaction a = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    const char *end = getenv("HETERPS_END_TIME");
+
+    flag = 0;
+    looked_s = -1;
+    began_s = hps_now_s();
+    most_s = opt->max_seconds;
+    checkpoint_s = 0;
+    if (!end) end = getenv("SLURM_JOB_END_TIME");
+    end_time = end ? strtod(end, NULL) : 0;
+    file = hps_rank() == 0 ? hps_rundir_file(dir, "stop") : NULL;
+    sigemptyset(&a.sa_mask);
+    for (int i = 0; i < 3; i++)
+        sigaction(caught[i], &a, &before[i]);
+}
+
+void hps_stop_end(void)
+{
+    for (int i = 0; i < 3; i++)
+        sigaction(caught[i], &before[i], NULL);
+    hps_mem_free(file);
+    file = NULL;
+}
+
+static const char *signal_name(int number)
+{
+    return number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGUSR1";
+}
+
+static bool stop_file(void)
+{
+    double now = hps_now_s();
+    if (looked_s >= 0 && now - looked_s < 0.5) return false;
+    looked_s = now;
+    return access(file, F_OK) == 0;
+}
+
+static bool near_end(void)
+{
+    return end_time > 0 && (double)time(NULL) >= end_time - (2 * checkpoint_s + 5);
+}
+
+const char *hps_stop_wish(void)
+{
+    if (flag) return signal_name(flag);
+    if (hps_rank() != 0) return NULL;
+    if (most_s > 0 && hps_now_s() - began_s >= most_s) return "run.max_seconds";
+    if (near_end()) return "the batch job's time limit";
+    return stop_file() ? "the file 'stop'" : NULL;
+}
+
+void hps_stop_checkpoint_s(double seconds)
+{
+    checkpoint_s = seconds;
+}
+
+void hps_stop_obeyed(void)
+{
+    if (file) unlink(file);
+}

@@ -1,0 +1,169 @@
+/* store.c - tables of a run, their owners, and which of them can share a route. Who is a member of
+ * what is computed on every rank from the same net and plan; only the members then hold anything.
+ */
+#include "train/store.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static int stage_of_layer(const struct hps_plan *plan, int l)
+{
+    int s = 0;
+    while (plan->stage[s].last < l)
+        s++;
+    return s;
+}
+
+/* The next layer from `l` on that reads table t; L when there is none. */
+static int next_reader(const struct hps_net *net, int t, int l)
+{
+    while (l < net->L && net->layer[l].table != t)
+        l++;
+    return l;
+}
+
+static bool same_mapping(const struct hps_layer *a, const struct hps_layer *b)
+{
+    size_t n = (size_t)a->nslot;
+    return a->nslot == b->nslot && memcmp(a->slot, b->slot, n * sizeof *a->slot) == 0 &&
+           memcmp(a->base, b->base, n * sizeof *a->base) == 0 &&
+           memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
+}
+
+/* Do tables a and b ask for the same rows on every rank of every stage? Then one route serves both.
+ */
+static bool same_route(const struct hps_net *net, const struct hps_plan *plan, int a, int b)
+{
+    if (net->table[a].rows != net->table[b].rows) return false;
+    int la = next_reader(net, a, 0), lb = next_reader(net, b, 0);
+    while (la < net->L && lb < net->L) {
+        if (stage_of_layer(plan, la) != stage_of_layer(plan, lb)) return false;
+        if (!same_mapping(&net->layer[la], &net->layer[lb])) return false;
+        la = next_reader(net, a, la + 1);
+        lb = next_reader(net, b, lb + 1);
+    }
+    return la == net->L && lb == net->L;
+}
+
+/* The communicator of all ranks whose stage reads table t. Collective over world. */
+static MPI_Comm members_of(const struct hps_net *net, const struct hps_plan *plan,
+                           const struct hps_team *team, int t)
+{
+    bool *member = hps_mem_new((size_t)team->R, sizeof *member);
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
+        int s = stage_of_layer(plan, l);
+        for (int p = 0; p < team->count[s]; p++)
+            member[team->rank[s][p]] = true;
+    }
+    MPI_Comm comm = hps_team_of(team, member);
+    hps_mem_free(member);
+    return comm;
+}
+
+/* List the layers of my stage that read table t: they stand for all tables of the group. */
+static void list_layers(struct hps_store_group *g, const struct hps_net *net,
+                        const struct hps_plan *plan, const struct hps_team *team, int t)
+{
+    g->rows = net->table[t].rows;
+    g->layer = hps_mem_new((size_t)net->L, sizeof *g->layer);
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1))
+        if (stage_of_layer(plan, l) == team->my_stage) g->layer[g->nlayer++] = &net->layer[l];
+}
+
+/* Note for each layer of my stage which of my tables it reads and which bag of its group. */
+static void note_layers(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, int mine)
+{
+    int t = s->table[mine].index, bag = 0;
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
+        if (stage_of_layer(plan, l) != team->my_stage) continue;
+        s->layer_table[l] = mine;
+        s->layer_bag[l] = bag++;
+    }
+}
+
+/* Groups of all tables, the same on every rank; `mine` [out] (ntable): my number of a table's
+ * group, -1 when I am no member. */
+static void make_groups(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, int *mine)
+{
+    for (int t = 0; t < net->ntable; t++) {
+        int like = 0;
+        while (like < t && !same_route(net, plan, like, t))
+            like++;
+        if (like < t) {
+            mine[t] = mine[like];
+            continue;
+        }
+        MPI_Comm comm = members_of(net, plan, team, t);
+        mine[t] = comm == MPI_COMM_NULL ? -1 : s->ngroup;
+        if (comm == MPI_COMM_NULL) continue;
+        struct hps_store_group *g = &s->group[s->ngroup++];
+        g->comm = comm;
+        list_layers(g, net, plan, team, t);
+    }
+}
+
+static enum hps_status make_table(struct hps_store_table *st, const struct hps_store *s,
+                                  const struct hps_net *net, struct hps_dev *dev,
+                                  const struct hps_train_opt *opt, uint64_t seed)
+{
+    int part, parts;
+    MPI_Comm comm = s->group[st->group].comm;
+    HPS_MPI(MPI_Comm_rank(comm, &part));
+    HPS_MPI(MPI_Comm_size(comm, &parts));
+    return hps_table_new(&st->table, net, st->index, part, parts, dev, opt, seed);
+}
+
+enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
+                              const struct hps_plan *plan, const struct hps_team *team,
+                              struct hps_dev *dev, const struct hps_train_opt *opt, uint64_t seed)
+{
+    struct hps_store *s = hps_mem_new(1, sizeof *s);
+    int *mine = hps_mem_new((size_t)net->ntable, sizeof *mine);
+    enum hps_status st = HPS_OK;
+
+    s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
+    s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
+    s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
+    s->layer_bag = hps_mem_new((size_t)net->L, sizeof *s->layer_bag);
+    for (int l = 0; l < net->L; l++)
+        s->layer_table[l] = s->layer_bag[l] = -1;
+    make_groups(s, net, plan, team, mine);
+    for (int t = 0; t < net->ntable; t++) {
+        if (mine[t] < 0) continue;
+        s->table[s->ntable] = (struct hps_store_table){ .index = t, .group = mine[t] };
+        note_layers(s, net, plan, team, s->ntable);
+        if (!st) st = make_table(&s->table[s->ntable], s, net, dev, opt, seed);
+        s->ntable++;
+    }
+    hps_mem_free(mine);
+    st = hps_agree(team->world, st);
+    for (int i = 0; !st && i < s->ntable; i++)
+        st = hps_ps_new(&s->table[i].ps, s->table[i].table, dev, s->group[s->table[i].group].comm);
+    if (st) {
+        hps_store_free(s);
+        s = NULL;
+    }
+    *out = s;
+    return st;
+}
+
+void hps_store_free(struct hps_store *s)
+{
+    if (!s) return;
+    for (int i = 0; i < s->ntable; i++) {
+        hps_ps_free(s->table[i].ps);
+        hps_table_free(s->table[i].table);
+    }
+    for (int g = 0; g < s->ngroup; g++) {
+        hps_mem_free(s->group[g].layer);
+        HPS_MPI(MPI_Comm_free(&s->group[g].comm));
+    }
+    hps_mem_free(s->group);
+    hps_mem_free(s->table);
+    hps_mem_free(s->layer_table);
+    hps_mem_free(s->layer_bag);
+    hps_mem_free(s);
+}

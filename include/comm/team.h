@@ -8,7 +8,6 @@
  * travel on a communicator of their own; a message of rows adds its micro-batch, a pipe message
  * its micro-batch (mod 4096) * 2 + way. */
 enum hps_tag {
-    HPS_TAG_BENCH = 1,
     HPS_TAG_ROUTE = 2,
     HPS_TAG_REPORT = 3,
     HPS_TAG_PUSH = 4,

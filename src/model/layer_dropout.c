@@ -58,6 +58,7 @@ const struct hps_layer_kind hps_layer_dropout = {
     .opt_size = sizeof(struct dropout_opt),
     .least_inputs = 1,
     .most_inputs = 1,
+    .keyed = true,
     .shape = shape,
     .flops = flops,
     .forward = forward,

@@ -15,10 +15,10 @@ struct hps_feed {
     float weight;                       /* 1 / examples of the step                          */
     const long long *example;           /* (B)                                               */
     const float *label, *dense;         /* (B), (B, D); NULL where no layer here wants them  */
-    struct hps_bag *bag;          /* (last-first+1) by layer of the slice; others unused */
-    const float **rows;           /* (last-first+1) pulled rows of the layer's table   */
-    float **rows_grad;            /* (last-first+1) added to; NULL: no backward        */
-    size_t *nrow;                 /* (last-first+1)                                    */
+    struct hps_bag *bag;                /* (last-first+1) by layer of the slice; others unused */
+    const float **rows;                 /* (last-first+1) pulled rows of the layer's table   */
+    float **rows_grad;                  /* (last-first+1) added to; NULL: no backward        */
+    size_t *nrow;                       /* (last-first+1)                                    */
 };
 
 struct hps_slice {

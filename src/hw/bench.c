@@ -1,0 +1,183 @@
+/* bench.c - short measurements: medians of few, after one to warm up, at fixed sizes. */
+#include "hw/bench.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#define REPEAT 5
+#define MIB ((size_t)1 << 20)
+#define ROW 16                  /* floats: a row of 64 bytes */
+#define GATHERED 65536          /* rows at a time            */
+#define READ_BYTES (8 * MIB)
+#define PINGS 21
+#define BLOCKS 5
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_size);
+    return v[n / 2];
+}
+
+/* Long enough that every thread has blocks to reuse. */
+static void bench_gemm(struct hps_dev *dev, struct hps_node *node)
+{
+    int n = 384, m = dev->nthread > 4 ? 96 * dev->nthread : n;
+    double s = dev->ops->gemm_s(dev, m, n, n, REPEAT);
+
+    node->sgemm_flops_s = s > 0 ? 2.0 * m * n * n / s : 0;
+}
+
+/* Twice the last cache, 16 to 64 MiB: in whole rows. */
+static size_t beyond_caches(const struct hps_node *node)
+{
+    size_t bytes = (size_t)(2 * node->cache_bytes[2]);
+
+    bytes = bytes < 16 * MIB ? 16 * MIB : bytes > 64 * MIB ? 64 * MIB : bytes;
+    return bytes / MIB * MIB;
+}
+
+/* y += x over the halves of the block: three streams of floats. */
+static void bench_memory(struct hps_dev *dev, struct hps_node *node, float *block, size_t bytes)
+{
+    double took[REPEAT];
+    int width = 1024, rows = (int)(bytes / 2 / sizeof *block / (size_t)width);
+    float *y = block + (size_t)rows * (size_t)width;
+
+    for (int i = -1; i < REPEAT; i++) {
+        double start = hps_now_s();
+        dev->ops->copy(dev, rows, width, block, (size_t)width, y, (size_t)width, true);
+        dev->ops->sync(dev);
+        took[i < 0 ? 0 : i] = hps_now_s() - start;
+    }
+    node->memory_bytes_s = 3.0 * rows * width * (double)sizeof *block / median(took, REPEAT);
+}
+
+static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float *block,
+                         size_t bytes)
+{
+    size_t nrow = bytes / (ROW * sizeof *block), list = GATHERED * sizeof(int);
+    int *host = hps_mem_new(REPEAT + 1, list), *at = dev->ops->alloc(dev, (REPEAT + 1) * list);
+    float *out = dev->ops->alloc(dev, GATHERED * ROW * sizeof *out);
+    double took[REPEAT];
+
+    for (size_t i = 0; i < (REPEAT + 1) * (size_t)GATHERED; i++)
+        host[i] = (int)(hps_rng_bits(1, i) % nrow);
+    dev->ops->put(dev, at, host, (REPEAT + 1) * list);
+    for (int i = -1; i < REPEAT; i++) {         /* every time other rows: nothing is in a cache */
+        double start = hps_now_s();
+        dev->ops->rows_gather(dev, block, ROW, ROW, GATHERED, at + (i + 1) * GATHERED, out);
+        dev->ops->sync(dev);
+        took[i < 0 ? 0 : i] = hps_now_s() - start;
+    }
+    node->gather_rows_s = GATHERED / median(took, REPEAT);
+    dev->ops->free(dev, out);
+    dev->ops->free(dev, at);
+    hps_mem_free(host);
+}
+
+static void bench_disk(struct hps_node *node, const char *file)
+{
+    int fd = file ? open(file, O_RDONLY) : -1;
+    char *buffer = hps_mem_new(MIB, 1);
+    double got = 0, start = hps_now_s();
+    ssize_t n = 1;
+
+    while (fd >= 0 && n > 0 && got < READ_BYTES) {
+        n = pread(fd, buffer, MIB, (off_t)got);
+        got += n > 0 ? (double)n : 0;
+    }
+    double took = hps_now_s() - start;
+    node->disk_bytes_s = got > 0 && took > 0 ? got / took : 0;
+    if (file && got <= 0)
+        HPS_SAY_ALL(HPS_DEBUG, "%s cannot be read: the disk's rate is not known", file);
+    if (fd >= 0)
+        close(fd);
+    hps_mem_free(buffer);
+}
+
+enum hps_status hps_bench_node(struct hps_dev *dev, struct hps_node *node, const char *file)
+{
+    size_t bytes = beyond_caches(node);
+    float *block = dev->ops->alloc(dev, bytes);
+
+    dev->ops->zero(dev, block, bytes);          /* else all its pages are the one page of zeros */
+    bench_gemm(dev, node);
+    bench_memory(dev, node, block, bytes);
+    bench_gather(dev, node, block, bytes);
+    bench_disk(node, file);
+    dev->ops->free(dev, block);
+    return HPS_OK;
+}
+
+/* One round trip, seen by the first. */
+static double round_trip(char *buffer, size_t bytes, int peer, bool first, MPI_Comm comm)
+{
+    double start = hps_now_s();
+
+    for (int half = 0; half < 2; half++)
+        if ((half == 0) == first)
+            HPS_MPI(MPI_Send(buffer, (int)bytes, MPI_BYTE, peer, HPS_TAG_BENCH, comm));
+        else
+            HPS_MPI(MPI_Recv(buffer, (int)bytes, MPI_BYTE, peer, HPS_TAG_BENCH, comm,
+                             MPI_STATUS_IGNORE));
+    return hps_now_s() - start;
+}
+
+/* Neither spins for a partner that is still busy elsewhere. */
+static void meet(int peer, MPI_Comm comm)
+{
+    MPI_Request request[2];
+    char mine = 0, theirs;
+
+    HPS_MPI(MPI_Irecv(&theirs, 1, MPI_BYTE, peer, HPS_TAG_BENCH, comm, &request[0]));
+    HPS_MPI(MPI_Isend(&mine, 1, MPI_BYTE, peer, HPS_TAG_BENCH, comm, &request[1]));
+    hps_wait_quiet(&request[0]);
+    hps_wait_quiet(&request[1]);
+}
+
+struct hps_link hps_bench_pair(int peer, bool first, MPI_Comm comm)
+{
+    char *buffer = hps_mem_new(MIB, 1);
+    double ping[PINGS], block[BLOCKS];
+    struct hps_link link;
+
+    meet(peer, comm);
+    for (int i = -3; i < PINGS; i++)
+        ping[i < 0 ? 0 : i] = round_trip(buffer, 8, peer, first, comm);
+    for (int i = -1; i < BLOCKS; i++)
+        block[i < 0 ? 0 : i] = round_trip(buffer, MIB, peer, first, comm);
+    link.latency_s = median(ping, PINGS) / 2;
+    link.bytes_s = 2 * (double)MIB / median(block, BLOCKS);
+    if (first)
+        HPS_MPI(MPI_Send(&link, sizeof link, MPI_BYTE, peer, HPS_TAG_BENCH, comm));
+    else
+        HPS_MPI(MPI_Recv(&link, sizeof link, MPI_BYTE, peer, HPS_TAG_BENCH, comm,
+                         MPI_STATUS_IGNORE));
+    hps_mem_free(buffer);
+    return link;
+}
+
+struct hps_link hps_bench_link(int a, int b, MPI_Comm world)
+{
+    struct hps_link link = { 0, 0 };
+    MPI_Request request;
+    int me;
+
+    HPS_MPI(MPI_Comm_rank(world, &me));
+    if (me == a || me == b)
+        link = hps_bench_pair(me == a ? b : a, me == a, world);
+    HPS_MPI(MPI_Ibcast(&link, sizeof link, MPI_BYTE, a, world, &request));
+    hps_wait_quiet(&request);
+    return link;
+}

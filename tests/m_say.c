@@ -101,10 +101,27 @@ static void same_deck(MPI_Comm world)
     hps_say_least(HPS_INFO);
 }
 
+/* For e_say.sh: the last rank ends the run while the others wait for it. */
+static void end_badly(const char *how, MPI_Comm world)
+{
+    int any = 0;
+
+    if (hps_rank() == hps_nrank() - 1) {
+        if (strcmp(how, "die") == 0)
+            HPS_DIE("found a bug");
+        if (strcmp(how, "quit") == 0)
+            hps_quit(HPS_INPUT, "lost its input");
+        HPS_MPI(MPI_Send(&any, 1, MPI_INT, hps_nrank(), 0, world));
+    }
+    HPS_MPI(MPI_Barrier(world));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm world = hps_begin(&argc, &argv, true);
 
+    if (argc > 1)
+        end_badly(argv[1], world);
     agreement(world);
     quiet_barrier(world);
     quiet_message(world);

@@ -1,0 +1,13 @@
+#!/bin/sh
+# One rank that ends the run ends all ranks, with its own code and one line that names the rank.
+. "$srcdir/tests/lib.sh"
+
+HETERPS=$(dirname "$HETERPS")/tests/m_say
+[ -x "$HETERPS" ] || skip "$HETERPS is not built"
+expect 70 "^\[2 [0-9.]+\] error: found a bug \(.*m_say\.c:[0-9]+\)$" ranks 3 die
+expect 66 "^\[1 [0-9.]+\] error: lost its input$" ranks 2 quit
+for n in 1 3; do
+    expect 70 "^\[$((n - 1)) [0-9.]+\] error: MPI_Send\(.*\): MPI_ERR_RANK: .*m_say\.c:[0-9]+\)$" \
+        ranks $n call
+done
+verdict

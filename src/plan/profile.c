@@ -115,17 +115,27 @@ static enum hps_status check_head(const struct hps_profile *p, const char *from)
     return HPS_OK;
 }
 
+/* One number of a type or a layer. */
+static bool good_number(const char *from, const char *of, int n, const char *name, const char *key,
+                        double x)
+{
+    if (finite_not_negative(x))
+        return true;
+    HPS_SAY(HPS_ERROR, "%s: %s of %s %d (%s) is %g, must be finite and not negative", from, key, of,
+            n, name, x);
+    return false;
+}
+
 static enum hps_status check_types(const struct hps_profile *p, const char *from)
 {
     for (int t = 0; t < p->T; t++) {
         const struct hps_profile_type *y = &p->type[t];
-        const char *wrong = !finite_not_negative(y->price_usd_hour) ? "price_usd_hour"
-                            : !finite_not_negative(y->memory_bytes) ? "memory_bytes"
-                                                                    : NULL;
-        if (wrong || y->limit < 1) {
-            HPS_SAY(HPS_ERROR, "%s: type %d (%s): %s", from, t, y->name,
-                    wrong ? "price_usd_hour and memory_bytes must be finite and not negative"
-                          : "limit must be at least 1");
+        if (!good_number(from, "type", t, y->name, "price_usd_hour", y->price_usd_hour) ||
+            !good_number(from, "type", t, y->name, "memory_bytes", y->memory_bytes))
+            return HPS_DECK;
+        if (y->limit < 1) {
+            HPS_SAY(HPS_ERROR, "%s: limit of type %d (%s) is %lld, must be at least 1", from, t,
+                    y->name, y->limit);
             return HPS_DECK;
         }
     }
@@ -141,12 +151,10 @@ static enum hps_status check_bytes(const struct hps_profile *p, const char *from
 {
     for (int l = 0; l < p->L; l++) {
         const struct hps_profile_layer *y = &p->layer[l];
-        if (!finite_not_negative(y->input_bytes) || !finite_not_negative(y->weight_bytes) ||
-            !finite_not_negative(y->state_bytes)) {
-            HPS_SAY(HPS_ERROR, "%s: layer %d (%s): bytes must be finite and not negative", from, l,
-                    y->name);
+        if (!good_number(from, "layer", l, y->name, "input_bytes", y->input_bytes) ||
+            !good_number(from, "layer", l, y->name, "weight_bytes", y->weight_bytes) ||
+            !good_number(from, "layer", l, y->name, "state_bytes", y->state_bytes))
             return HPS_DECK;
-        }
     }
     return HPS_OK;
 }
@@ -157,7 +165,7 @@ static enum hps_status check_table(const struct hps_profile *p, const char *from
     for (size_t a = 0; a < table_size(p); a++)
         if (!finite_not_negative(x[a]) || x[a] > most) {
             size_t l = a / (size_t)p->T, t = a % (size_t)p->T;
-            HPS_SAY(HPS_ERROR, "%s: %s of layer %zu (%s) on type %zu (%s) is %g, must be %s", from,
+            HPS_SAY(HPS_ERROR, "%s: %s of layer %zu (%s) on type %zu (%s) is %.17g, must be %s", from,
                     name, l, p->layer[l].name, t, p->type[t].name, x[a],
                     most == 1 ? "in [0, 1]" : "finite and not negative");
             return HPS_DECK;

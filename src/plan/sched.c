@@ -85,6 +85,10 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         return refuse("policy", "no method here works with a policy");
     if (*opt->warm)
         return refuse("warm", "no method here begins with the plan of another");
+    if (opt->replan)
+        return refuse("replan", "a plan cannot be changed during the run; only false now");
+    if (opt->share)
+        return refuse("share", "each stage has units of its own; only false now");
     if (*opt->plan && method != &hps_sched_file)
         return refuse("plan", "is for schedule.method: file");
     if (!*opt->plan && method == &hps_sched_file)
@@ -170,12 +174,16 @@ static double certify(struct hps_plan *plan, const struct hps_problem *q)
     return bound;
 }
 
-static enum hps_status none(const struct hps_problem *q, const struct hps_sched *method)
+static enum hps_status none(const struct hps_problem *q)
 {
     if (isinf(certify(NULL, q)))
         return say_infeasible(q->profile, q->throughput_limit, q->opt->seconds);
-    HPS_SAY(HPS_ERROR, "%s found no feasible plan for %.10g examples/s in its budget", method->name,
-            q->throughput_limit);
+    if (q->throughput_limit > 0)
+        HPS_SAY(HPS_ERROR, "%s found no feasible plan for %.10g examples/s in its budget",
+                q->opt->method, q->throughput_limit);
+    else
+        HPS_SAY(HPS_ERROR, "%s found no plan within the types' limits in its budget",
+                q->opt->method);
     return HPS_DECK;
 }
 
@@ -193,7 +201,7 @@ enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *
     if (s)
         return s;
     if (!*plan)
-        return none(&q, method);
+        return none(&q);
     (*plan)->search_seconds = hps_now_s() - began;
     if (!method->certifies)
         certify(*plan, &q);

@@ -167,7 +167,7 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
     double bound = ask(&q, &plan), most = plan ? plan->throughput : 0;
 
     hps_cost_free(c);
-    *proven = !plan || bound * most >= 1 - 2 * HPS_EXACT_SAME;
+    *proven = !plan || !(bound * most < 1 - 2 * HPS_EXACT_SAME);    /* tau may be 0 */
     if (best)
         *best = plan;
     else

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""plan_oracle.py PROFILE.json PLAN.json: is the plan what its own numbers say?
+
+Computes every field of a plan again from the profile, by the cost model as the design writes it, with
+nothing but Python's standard library. Ends with 0 when all agree, with 1 and the first difference
+otherwise, with 2 when it cannot read its input.
+"""
+import json
+import math
+import sys
+
+SAME = 1e-9
+
+
+def fail(text):
+    print(text)
+    sys.exit(1)
+
+
+def same(what, got, wanted):
+    if wanted is None or math.isinf(wanted):
+        if got is not None:
+            fail(f"{what} is {got!r}, wanted is null")
+    elif got is None or not math.isfinite(got) or abs(got - wanted) > SAME * abs(wanted):
+        fail(f"{what} is {got!r}, computed is {wanted!r}")
+
+
+def is_index(x, n):
+    return isinstance(x, int) and not isinstance(x, bool) and 0 <= x < n
+
+
+def check_shape(profile, plan):
+    n_layers, n_types = len(profile["layers"]), len(profile["types"])
+    if plan.get("format") != "heterps-plan-1":
+        fail(f"format is {plan.get('format')!r}")
+    assignment = plan["assignment"]
+    if len(assignment) != n_layers:
+        fail(f"assignment has {len(assignment)} layers, the profile has {n_layers}")
+    for l, t in enumerate(assignment):
+        if not is_index(t, n_types):
+            fail(f"assignment[{l}] is {t!r}: no type")
+    if not plan["stages"]:
+        fail("there is no stage")
+    nxt = 0
+    for s, g in enumerate(plan["stages"]):
+        if g["first"] != nxt or not is_index(g["last"], n_layers) or g["last"] < g["first"]:
+            fail(f"stages[{s}] has layers {g['first']} to {g['last']}, it should begin at {nxt}")
+        if any(assignment[l] != g["type"] for l in range(g["first"], g["last"] + 1)):
+            fail(f"stages[{s}] is on type {g['type']}, the assignment says otherwise")
+        if not isinstance(g["units"], int) or g["units"] < 1:
+            fail(f"stages[{s}] has {g['units']!r} units")
+        nxt = g["last"] + 1
+    if nxt != n_layers:
+        fail(f"the stages end before layer {nxt}, the network has {n_layers}")
+
+
+def stage_times(profile, g):
+    layers, batch = profile["layers"], profile["batch"]
+    i, j, t, k = g["first"], g["last"], g["type"], g["units"]
+    ct = math.fsum(layers[l]["oct"][t] / batch * (1 - layers[l]["alpha"][t] + layers[l]["alpha"][t] / k)
+                   for l in range(i, j + 1))
+    dt = math.fsum(layers[l]["sync"][t] / batch * (1 - layers[l]["beta"][t] + layers[l]["beta"][t] / k)
+                   for l in range(i, j + 1))
+    ends = layers[i]["recv"][t] if i > 0 else 0
+    ends += layers[j]["send"][t] if j < len(layers) - 1 else 0
+    dt += ends / (batch * k)
+    return ct, dt, max(ct, dt)
+
+
+def check_times(profile, plan):
+    tau = 0
+    for s, g in enumerate(plan["stages"]):
+        ct, dt, et = stage_times(profile, g)
+        same(f"stages[{s}].ct", g["ct"], ct)
+        same(f"stages[{s}].dt", g["dt"], dt)
+        same(f"stages[{s}].et", g["et"], et)
+        tau = max(tau, et)
+    return tau
+
+
+def check_limits(profile, plan):
+    servers = profile.get("servers") or {"type": 0, "units": 0}
+    planned = plan.get("servers") or {"type": servers["type"], "units": 0}
+    if servers["units"] != planned["units"] or servers["type"] != planned["type"]:
+        fail(f"servers are {planned}, the profile has {servers}")
+    rate = 0
+    for t, kind in enumerate(profile["types"]):
+        used = sum(g["units"] for g in plan["stages"] if g["type"] == t)
+        used += servers["units"] if servers["type"] == t else 0
+        if used > kind["limit"]:
+            fail(f"{used} units of type {kind['name']}, its limit is {kind['limit']}")
+        rate += kind["price_usd_hour"] * used
+    return rate
+
+
+def check_bound(plan):
+    cost, bound, gap = plan["cost_usd"], plan["lower_bound_usd"], plan["gap"]
+    if bound is not None:
+        if bound > cost * (1 + SAME):
+            fail(f"lower_bound_usd {bound!r} is above cost_usd {cost!r}")
+        wanted = (cost - bound) / cost if cost > 0 else 0
+        if abs(gap - wanted) > SAME:
+            fail(f"gap is {gap!r}, computed is {wanted!r}")
+    if plan["evaluations"] < 1 or plan["search_seconds"] < 0:
+        fail(f"evaluations {plan['evaluations']!r}, search_seconds {plan['search_seconds']!r}")
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__.splitlines()[0])
+        sys.exit(2)
+    try:
+        profile, plan = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
+    except (OSError, ValueError) as error:
+        print(error)
+        sys.exit(2)
+    check_shape(profile, plan)
+    tau = check_times(profile, plan)
+    rate = check_limits(profile, plan)
+    limit = profile["throughput_limit"]
+    if limit != "max" and tau * limit > 1 + SAME:
+        fail(f"throughput is {1 / tau!r}, throughput_limit is {limit!r}")
+    seconds = profile["epochs"] * profile["examples"] * tau
+    same("throughput", plan["throughput"], 1 / tau if tau > 0 else None)
+    same("seconds", plan["seconds"], seconds)
+    same("cost_usd", plan["cost_usd"], seconds / 3600 * rate)
+    check_bound(plan)
+
+
+main()

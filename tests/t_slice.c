@@ -51,8 +51,8 @@ static void line_new(struct line *p, int n, const int *cut)
     p->n = n;
     for (int i = 0; i < n; i++) {
         int first = i ? cut[i - 1] : 0, last = i < n - 1 ? cut[i] - 1 : p->toy.net->L - 1;
-        assert_int_equal(hps_slice_new(&p->s[i], p->toy.net, first, last, &p->toy.dev, ROWS, FLIGHTS,
-                                       &p->toy.train, 11, true), HPS_OK);
+        assert_int_equal(hps_slice_new(&p->s[i], p->toy.net, first, last, &p->toy.dev, ROWS,
+                                       FLIGHTS, &p->toy.train, 11, true), HPS_OK);
     }
     for (int m = 0, at = 0; m < MB; at += B[m++])
         toy_feed_new(&p->feed[m], &p->toy, at, B[m], 1.0f / 8);

@@ -1,5 +1,5 @@
-/* t_bench: every rate of a node is measured, in a fraction of a second, within what hardware can be;
- * what cannot be measured is 0. */
+/* t_bench: every rate of a node is measured, in a fraction of a second, within what hardware can
+ * be; what cannot be measured is 0. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,7 +4,8 @@
  * from ops->alloc and are touched by ops only; on the CPU backend they are plain memory (dev->host
  * is true). Operations are queued in order on the device's one stream and may return before they
  * are done; ops->sync waits. Sizes: B rows (examples), ld = distance of rows in floats (ld >=
- * width). Matrices are row-major; B = 0 does nothing. Inputs and outputs do not overlap unless said.
+ * width). Matrices are row-major; B = 0 does nothing. What goes in and what comes out do not
+ * overlap unless said.
  * Nothing here allocates inside an operation, but for scratch that is kept. All are Local. The same
  * call on the same inputs with the same number of threads gives the same bits. */
 #ifndef HPS_HW_DEV_H

@@ -11,14 +11,15 @@
 
 #include "base/mem.h"
 
-/* Copy without blanks at the ends and with single ones inside; cut to what a node holds. */
+/* Copy without blanks at the ends and with single ones inside, what is no ASCII as '?'; cut to what
+ * a node holds. */
 static void tidy(char *to, const char *from)
 {
     size_t n = 0;
 
     for (; *from && n + 1 < HPS_NODE_TEXT; from++)
         if (!isspace((unsigned char)*from))
-            to[n++] = *from;
+            to[n++] = *from > ' ' && *from < 127 ? *from : '?';
         else if (n > 0 && to[n - 1] != ' ')
             to[n++] = ' ';
     if (n > 0 && to[n - 1] == ' ')

@@ -1,0 +1,180 @@
+/* pool_text.c - a pool as a table for people, as JSON for programs, compared with such a file. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hw/pool.h"
+
+#define LINKS_SHOWN 8           /* types; beyond, only the slowest link is printed */
+
+static int name_width(const struct hps_pool *pool)
+{
+    size_t width = 4;
+
+    for (int t = 0; t < pool->T; t++)
+        if (strlen(pool->type[t].name) > width)
+            width = strlen(pool->type[t].name);
+    return (int)width;
+}
+
+static void print_link(const struct hps_pool *pool, int t, int u, int width)
+{
+    const struct hps_link *link = &pool->link[t * pool->T + u];
+
+    hps_out("  %-*s - %-*s %10.1f us %8.2f GB/s\n", width, pool->type[t].name, width,
+            pool->type[u].name, 1e6 * link->latency_s, 1e-9 * link->bytes_s);
+}
+
+static void print_links(const struct hps_pool *pool, int width)
+{
+    int slow_t = 0, slow_u = 0;
+    double least = pool->link[0].bytes_s;
+
+    if (least <= 0)
+        return;
+    hps_out("links between ranks of two types%s\n",
+            pool->T > LINKS_SHOWN ? " (the slowest)" : "");
+    for (int t = 0; t < pool->T; t++)
+        for (int u = t; u < pool->T; u++) {
+            if (pool->T <= LINKS_SHOWN && (t != u || pool->type[t].nrank > 1))
+                print_link(pool, t, u, width);
+            if (pool->link[t * pool->T + u].bytes_s < least) {
+                least = pool->link[t * pool->T + u].bytes_s;
+                slow_t = t;
+                slow_u = u;
+            }
+        }
+    if (pool->T > LINKS_SHOWN)
+        print_link(pool, slow_t, slow_u, width);
+}
+
+void hps_pool_print(const struct hps_pool *pool)
+{
+    int width = name_width(pool);
+
+    hps_out("resources: %d rank%s of %d type%s\n", pool->R, pool->R == 1 ? "" : "s", pool->T,
+            pool->T == 1 ? "" : "s");
+    hps_out("  %-*s %5s %-40s %5s %8s %8s %8s %7s %8s %6s\n", width, "type", "ranks", "processor",
+            "cores", "USD/h", "GB", "GFLOP/s", "GB/s", "Mrows/s", "slow");
+    for (int t = 0; t < pool->T; t++) {
+        const struct hps_type *k = &pool->type[t];
+        const struct hps_node *n = &k->node;
+        const char *model = k->gpu ? n->gpu : n->cpu;
+        hps_out("  %-*s %5d %-40.40s %5d %8.4g %8.1f %8.1f %7.1f %8.1f %6.3g\n", width, k->name,
+                k->nrank, model, n->threads, k->price_usd_hour, 1e-9 * k->memory_bytes,
+                1e-9 * n->sgemm_flops_s, 1e-9 * n->memory_bytes_s, 1e-6 * n->gather_rows_s,
+                k->slow);
+    }
+    if (pool->R > 1)
+        print_links(pool, width);
+}
+
+static json_t *whole(double v)
+{
+    return json_integer((json_int_t)v);
+}
+
+static json_t *ranks_of(const struct hps_pool *pool, int t)
+{
+    json_t *list = json_array();
+
+    for (int r = 0; r < pool->R; r++)
+        if (pool->type_of[r] == t)
+            json_array_append_new(list, json_integer(r));
+    return list;
+}
+
+static json_t *type_json(const struct hps_pool *pool, int t)
+{
+    const struct hps_type *k = &pool->type[t];
+    const struct hps_node *n = &k->node;
+
+    return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:o, s:o, s:f, s:o, s:i, s:o, s:o, s:o,"
+                     " s:i, s:o, s:f, s:f, s:f, s:f}",
+                     "name", k->name, "kind", k->gpu ? "gpu" : "cpu", "cpu", n->cpu,
+                     "gpu", k->gpu ? json_string(n->gpu) : json_null(),
+                     "cores", n->cores, "threads", n->threads,
+                     "price_usd_hour", k->price_usd_hour,
+                     "limit", k->limit > 0 ? json_integer(k->limit) : json_null(),
+                     "memory_bytes", whole(k->memory_bytes), "slow", k->slow,
+                     "ranks", ranks_of(pool, t), "numa", n->numa,
+                     "l1_bytes", whole(n->cache_bytes[0]), "l2_bytes", whole(n->cache_bytes[1]),
+                     "l3_bytes", whole(n->cache_bytes[2]), "gpu_sm", n->gpu_sm,
+                     "gpu_memory_bytes", whole(n->gpu_memory_bytes),
+                     "sgemm_flops_s", n->sgemm_flops_s, "memory_bytes_s", n->memory_bytes_s,
+                     "gather_rows_s", n->gather_rows_s, "disk_bytes_s", n->disk_bytes_s);
+}
+
+static json_t *pool_json(const struct hps_pool *pool)
+{
+    json_t *types = json_array(), *hosts = json_array(), *links = json_array();
+
+    for (int t = 0; t < pool->T; t++)
+        json_array_append_new(types, type_json(pool, t));
+    for (int r = 0; r < pool->R; r++)
+        json_array_append_new(hosts, json_string(pool->node[r].host));
+    for (int t = 0; t < pool->T; t++)
+        for (int u = t; u < pool->T; u++) {
+            const struct hps_link *link = &pool->link[t * pool->T + u];
+            if (link->bytes_s > 0)
+                json_array_append_new(links, json_pack("{s:[ii], s:f, s:f}", "types", t, u,
+                                                       "latency_s", link->latency_s, "bytes_s",
+                                                       link->bytes_s));
+        }
+    return json_pack("{s:s, s:i, s:o, s:o, s:o}", "format", "heterps-pool-1", "ranks", pool->R,
+                     "types", types, "links", links, "hosts", hosts);
+}
+
+enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path)
+{
+    enum hps_status s = HPS_OK;
+
+    if (hps_rank() != 0)
+        return HPS_OK;
+    json_t *all = pool_json(pool);
+    char *part = hps_mem_print("%s.part", path);
+    if (!all)
+        HPS_DIE("a fact of the pool is no text or number that JSON can hold");
+    if (json_dump_file(all, part, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0 ||
+        rename(part, path) != 0) {
+        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+        remove(part);
+        s = HPS_OUTPUT;
+    }
+    hps_mem_free(part);
+    json_decref(all);
+    return s;
+}
+
+static bool same_type(const struct hps_type *k, const json_t *saved)
+{
+    const char *name = NULL, *cpu = NULL;
+    json_t *gpu = NULL, *ranks = NULL;
+    int cores = 0, threads = 0;
+    double slow = 0;
+
+    if (json_unpack((json_t *)saved, "{s:s, s:s, s:o, s:i, s:i, s:F, s:o}", "name", &name, "cpu",
+                    &cpu, "gpu", &gpu, "cores", &cores, "threads", &threads, "slow", &slow,
+                    "ranks", &ranks) != 0)
+        return false;
+    const char *model = json_is_string(gpu) ? json_string_value(gpu) : "";
+    return strcmp(k->name, name) == 0 && strcmp(k->node.cpu, cpu) == 0 &&
+           strcmp(k->node.gpu, model) == 0 && k->node.cores == cores &&
+           k->node.threads == threads && k->slow >= slow && k->slow <= slow &&
+           (size_t)k->nrank == json_array_size(ranks);
+}
+
+bool hps_pool_same(const struct hps_pool *pool, const char *path)
+{
+    json_t *saved = json_load_file(path, 0, NULL), *types = json_object_get(saved, "types");
+    const char *format = json_string_value(json_object_get(saved, "format"));
+    bool same = format && strcmp(format, "heterps-pool-1") == 0 &&
+                json_array_size(types) == (size_t)pool->T;
+
+    for (int t = 0; t < pool->T && same; t++)
+        same = same_type(&pool->type[t], json_array_get(types, (size_t)t));
+    json_decref(saved);
+    return same;
+}

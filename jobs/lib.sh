@@ -96,12 +96,17 @@ install_packages() {
         may_install || give_up "these packages are missing, and installing needs root:
 apt-get install $names"
         note "installing $names"
-        [ "$round" -eq 2 ] || as_root apt-get -qq update ||
+        said=$(mktemp) || exit 1
+        [ "$round" -eq 2 ] || as_root apt-get -qq update >"$said" 2>&1 ||
             note 'the package lists could not be renewed'
         # shellcheck disable=SC2086 # one word a package
-        as_root env DEBIAN_FRONTEND=noninteractive \
-            apt-get -qq install -y --no-install-recommends $names >/dev/null ||
+        if ! as_root env DEBIAN_FRONTEND=noninteractive \
+            apt-get -qq install -y --no-install-recommends $names >"$said" 2>&1; then
+            tail -n 20 "$said" >&2
+            rm -f "$said"
             give_up "could not install them; by hand: apt-get install $names"
+        fi
+        rm -f "$said"
     done
     names=$("$1" | xargs)
     [ -z "$names" ] || give_up "still missing after their installation: $names"

@@ -114,95 +114,120 @@ static void select_rows(hid_t space, const struct pick *p, hsize_t first, hsize_
         HPS_H5(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, counts, block));
 }
 
-/* Blocks first..first+count-1 of a pick. */
-static bool move_piece(hid_t set, hid_t type, int width, const struct pick *p, hsize_t first,
-                       hsize_t count, hid_t how, void *data, bool write)
+/* What is moved, and how; `why` says what went wrong. */
+struct job {
+    hid_t set, type, how;
+    int width;
+    const struct pick *pick;
+    char *data;
+    bool write;
+    char why[600];
+};
+
+static bool failed(struct job *j, const char *why)
 {
-    size_t row = (size_t)(width ? width : 1) * (size_t)HPS_H5(H5Tget_size(type));
-    hsize_t rows = count * p->block, dims[2] = { rows, (hsize_t)width };
-    char *at = (char *)data + first * p->block * row;
-    hid_t space = H5Dget_space(set), memory;
+    snprintf(j->why, sizeof j->why, "%s", why);
+    return false;
+}
+
+/* Blocks first..first+count-1 of the pick. */
+static bool move_piece(struct job *j, hsize_t first, hsize_t count)
+{
+    size_t row = (size_t)(j->width ? j->width : 1) * (size_t)HPS_H5(H5Tget_size(j->type));
+    hsize_t rows = count * j->pick->block, dims[2] = { rows, (hsize_t)j->width };
+    char *at = j->data + first * j->pick->block * row;
+    hid_t space = H5Dget_space(j->set), memory;
     bool good;
 
     if (space < 0)
-        return false;
-    memory = HPS_H5(H5Screate_simple(width ? 2 : 1, dims, NULL));
-    select_rows(space, p, first, count, width);
+        return failed(j, hps_h5_why());
+    memory = HPS_H5(H5Screate_simple(j->width ? 2 : 1, dims, NULL));
+    select_rows(space, j->pick, first, count, j->width);
     if (count == 0)
         HPS_H5(H5Sselect_none(memory));
-    good = write ? H5Dwrite(set, type, memory, space, how, at) >= 0
-                 : H5Dread(set, type, memory, space, how, at) >= 0;
+    good = j->write ? H5Dwrite(j->set, j->type, memory, space, j->how, at) >= 0
+                    : H5Dread(j->set, j->type, memory, space, j->how, at) >= 0;
+    if (!good)
+        failed(j, hps_h5_why());
     HPS_H5(H5Sclose(memory));
     HPS_H5(H5Sclose(space));
     return good;
 }
 
 /* All ranks go through the same number of pieces, so that every transfer is collective. */
-static bool move(struct hps_h5 *h, hid_t set, hid_t type, int width, const struct pick *p,
-                 void *data, bool write)
+static bool move(struct hps_h5 *h, struct job *j)
 {
-    hsize_t block_bytes = p->block * (hsize_t)(width ? width : 1) *
-                          (hsize_t)HPS_H5(H5Tget_size(type));
-    hsize_t per = p->count;
+    const struct pick *p = j->pick;
+    hsize_t per = p->count, block_bytes = p->block * (hsize_t)(j->width ? j->width : 1) *
+                                          (hsize_t)HPS_H5(H5Tget_size(j->type));
     long long mine = 1, pieces = 1;
-    hid_t how = HPS_H5(H5Pcreate(H5P_DATASET_XFER));
     bool good = true;
 
+    j->how = HPS_H5(H5Pcreate(H5P_DATASET_XFER));
     if (h->comm != MPI_COMM_NULL) {
         per = block_bytes && block_bytes < piece_bytes ? piece_bytes / block_bytes : 1;
         mine = (long long)((p->count + per - 1) / per);
         HPS_MPI(MPI_Allreduce(&mine, &pieces, 1, MPI_LONG_LONG, MPI_MAX, h->comm));
-        HPS_H5(H5Pset_dxpl_mpio(how, H5FD_MPIO_COLLECTIVE));
+        HPS_H5(H5Pset_dxpl_mpio(j->how, H5FD_MPIO_COLLECTIVE));
     }
     for (long long i = 0; i < pieces; i++) {            /* on, even after a failure: all ranks */
         hsize_t first = (hsize_t)i * per < p->count ? (hsize_t)i * per : p->count;
         hsize_t count = p->count - first < per ? p->count - first : per;
-        good = move_piece(set, type, width, p, first, count, how, data, write) && good;
+        good = move_piece(j, first, count) && good;
     }
-    HPS_H5(H5Pclose(how));
+    HPS_H5(H5Pclose(j->how));
     return good;
 }
 
 /* An extendible dataset grows to the furthest row that any rank writes. */
-static bool grow(struct hps_h5 *h, hid_t set, long long nrow, int width, long long end)
+static bool grow(struct hps_h5 *h, struct job *j, long long nrow, long long end)
 {
-    hsize_t dims[2] = { 0, (hsize_t)width };
+    hsize_t dims[2] = { 0, (hsize_t)j->width };
     long long furthest = end;
 
     if (h->comm != MPI_COMM_NULL)
         HPS_MPI(MPI_Allreduce(&end, &furthest, 1, MPI_LONG_LONG, MPI_MAX, h->comm));
     dims[0] = (hsize_t)furthest;
-    return furthest <= nrow || H5Dset_extent(set, dims) >= 0;
+    if (furthest <= nrow || H5Dset_extent(j->set, dims) >= 0)
+        return true;
+    return failed(j, hps_h5_why());
+}
+
+/* Is the dataset there, and does it have the rows that are wanted? */
+static bool fits(struct job *j, long long *nrow, long long end)
+{
+    int width = 0;
+
+    if (j->set < 0)
+        return failed(j, "there is none such");
+    if (!shape_of(j->set, nrow, &width) || width != j->width)
+        return failed(j, "it has another width");
+    if (j->write || end <= *nrow)
+        return true;
+    snprintf(j->why, sizeof j->why, "it has %lld rows, %lld are wanted", *nrow, end);
+    return false;
 }
 
 /* One pick of rows, there or back. The status of a failure: OUTPUT for a write, DECK for a read. */
 static enum hps_status transfer(struct hps_h5 *h, const char *name, hid_t type, int width,
                                 const struct pick *p, void *data, bool write)
 {
-    long long nrow = 0, end = p->count ? (long long)(p->start + (p->count - 1) * p->stride +
-                                                     p->block) : 0;
-    int wide = 0;
-    hid_t set = hps_h5_has(h, name) ? open_set(h, name) : -1;
-    bool good = set >= 0 && shape_of(set, &nrow, &wide) && wide == width;
-    char why[600] = "";
+    struct job j = { .type = type, .width = width, .pick = p, .data = data, .write = write };
+    enum hps_status s, bad = write ? HPS_OUTPUT : HPS_DECK;
+    long long nrow = 0, end = 0;
+    bool good;
 
-    if (!good)
-        snprintf(why, sizeof why, "%s", set < 0 ? "there is none such" : "it has another width");
-    if (good && !write && end > nrow) {
-        good = false;
-        snprintf(why, sizeof why, "it has %lld rows, %lld are wanted", nrow, end);
-    } else if (good) {
-        good = (!write || grow(h, set, nrow, width, end)) &&
-               move(h, set, type, width, p, data, write);
-        if (!good)
-            snprintf(why, sizeof why, "%s", hps_h5_why());
-    }
-    if (set >= 0 && H5Dclose(set) < 0 && good) {        /* what was buffered is written here */
-        good = false;
-        snprintf(why, sizeof why, "%s", hps_h5_why());
-    }
-    return hps_h5_verdict(h, good ? HPS_OK : write ? HPS_OUTPUT : HPS_DECK,
-                          "dataset %s cannot be %s: %s", name, write ? "written" : "read", why);
+    if (p->count)
+        end = (long long)(p->start + (p->count - 1) * p->stride + p->block);
+    j.set = hps_h5_has(h, name) ? open_set(h, name) : -1;
+    good = fits(&j, &nrow, end);
+    s = hps_agree(h->comm, good ? HPS_OK : bad);        /* or some would wait for the others */
+    if (!s)
+        good = (!write || grow(h, &j, nrow, end)) && move(h, &j);
+    if (j.set >= 0 && H5Dclose(j.set) < 0 && good)      /* what was buffered is written here */
+        good = failed(&j, hps_h5_why());
+    return hps_h5_verdict(h, good ? HPS_OK : bad, "dataset %s cannot be %s: %s", name,
+                          write ? "written" : "read", j.why);
 }
 
 enum hps_status hps_h5_put(struct hps_h5 *h, const char *name, hid_t type, long long first,
@@ -228,15 +253,15 @@ static enum hps_status cyclic(struct hps_h5 *h, const char *name, hid_t type, lo
                               int width, int block, int part, int parts, void *data, bool write)
 {
     long long whole = nrow / block, rest = nrow % block;
-    long long mine = whole > part ? (whole - part - 1) / parts + 1 : 0;
+    long long mine = part >= 0 && whole > part ? (whole - part - 1) / parts + 1 : 0;
     size_t row = (size_t)(width ? width : 1) * (size_t)HPS_H5(H5Tget_size(type));
-    struct pick blocks = { (hsize_t)part * (hsize_t)block, (hsize_t)parts * (hsize_t)block,
+    struct pick blocks = { mine ? (hsize_t)part * (hsize_t)block : 0, (hsize_t)parts * (hsize_t)block,
                            (hsize_t)mine, (hsize_t)block };
     struct pick tail = { (hsize_t)(whole * block), 1,
                          whole % parts == part ? (hsize_t)rest : 0, 1 };
     enum hps_status s;
 
-    assert(block > 0 && part >= 0 && part < parts);
+    assert(block > 0 && part >= -1 && part < parts);
     s = transfer(h, name, type, width, &blocks, data, write);
     if (!s && rest)
         s = transfer(h, name, type, width, &tail,

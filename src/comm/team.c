@@ -37,6 +37,7 @@ enum hps_status hps_team_new(struct hps_team **team, int S, const int *stage_of,
     HPS_MPI(MPI_Comm_size(world, &R));
     HPS_MPI(MPI_Comm_rank(world, &me));
     t->world = world;
+    t->R = R;
     t->S = S;
     t->count = hps_mem_new((size_t)S, sizeof *t->count);
     t->rank = hps_mem_new((size_t)S, sizeof *t->rank);

@@ -121,18 +121,14 @@ static enum hps_status put_table(struct hps_h5 *h, const struct hps_step *s, int
     char *name = hps_mem_print("/tables/%s/rows", shape->name);
 
     st = hps_agree(world, hps_h5_make(h, name, H5T_NATIVE_FLOAT, shape->rows, width, 0));
-    if (mine) {
-        size_t n = (size_t)mine->nrow * mine->stride;
-        float *host = view(s->dev, mine->row, n, true);
-        if (!finite_all(host, n)) finite = HPS_DECK;
-        part = blocks_sum(mine, host);
-        if (!st)
-            st = hps_h5_put_cyclic(h, name, H5T_NATIVE_FLOAT, shape->rows, width, HPS_TABLE_BLOCK,
-                                   mine->part, mine->parts, host);
-        end_view(s->dev, mine->row, n, host, false);
-    } else if (!st) {
-        st = hps_h5_put(h, name, H5T_NATIVE_FLOAT, 0, 0, width, NULL);
-    }
+    size_t n = mine ? (size_t)mine->nrow * mine->stride : 0;
+    float *host = mine ? view(s->dev, mine->row, n, true) : NULL;
+    if (mine && !finite_all(host, n)) finite = HPS_DECK;
+    if (mine) part = blocks_sum(mine, host);
+    if (!st)
+        st = hps_h5_put_cyclic(h, name, H5T_NATIVE_FLOAT, shape->rows, width, HPS_TABLE_BLOCK,
+                               mine ? mine->part : -1, mine ? mine->parts : 1, host);
+    if (mine) end_view(s->dev, mine->row, n, host, false);
     st = hps_agree(world, st); /* attributes are made by all or by none */
     HPS_MPI(MPI_Allreduce(&part, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, world));
     if (!st) st = hps_h5_put_long(h, name, "checksum", (long long)sum);

@@ -1,5 +1,5 @@
-/* m_plan: the profile and the plan that rank 0 has are the same on every rank after, what rank 0 finds
- * infeasible is heard by all, and every rank places the ranks alike. */
+/* m_plan: the profile and the plan that rank 0 has are the same on every rank after, what rank 0
+ * finds infeasible is heard by all, and every rank places the ranks alike. */
 #include <math.h>
 #include <string.h>
 

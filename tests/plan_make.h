@@ -6,9 +6,9 @@
 
 #include "plan/plan.h"
 
-/* A random profile: prices near speed, so that mixing types pays. `limit` most units of a type, drawn
- * from 1..limit; `groups` > 0: only so many unlike types, the others are their twins. Free with
- * hps_profile_free. */
+/* A random profile: prices near speed, so that mixing types pays. `limit` most units of a type,
+ * drawn from 1..limit; `groups` > 0: only so many unlike types, the others are their twins. Free
+ * with hps_profile_free. */
 struct hps_profile *make_profile(uint64_t seed, int L, int T, long long limit, int groups);
 
 /* The design's formulas, each written out on its own. */

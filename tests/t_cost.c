@@ -1,5 +1,5 @@
-/* Law: a stage costs what the design's formula says, to the last digits, whatever stands beside it; the least units
- * for a tau are the least; more units never make a stage slower. */
+/* Law: a stage costs what the design's formula says, to the last digits, whatever stands beside
+ * it; the least units for a tau are the least; more units never make a stage slower. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

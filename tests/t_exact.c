@@ -1,5 +1,5 @@
-/* Law: branch and bound finds what trying everything finds - the cheapest plan, the fastest plan, or that none
- * is feasible - and never claims a bound above the truth. */
+/* Law: branch and bound finds what trying everything finds - the cheapest plan, the fastest plan,
+ * or that none is feasible - and never claims a bound above the truth. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Law: a plan is valid or refused, never repaired; written and read again it is the same; ranks are placed in
- * rank order, or the plan is refused. */
+/* Law: a plan is valid or refused, never repaired; written and read again it is the same; ranks
+ * are placed in rank order, or the plan is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -170,10 +170,12 @@ static void files_are_read_strictly(void **state)
     assert_int_equal(parse(HEAD "\"assignment\": [0, 0.5], \"stages\": "
                            "[{\"first\": 0, \"last\": 1, \"type\": 0, \"units\": 1}]}"), HPS_DECK);
     assert_int_equal(parse(HEAD "\"assignment\": [0], \"stages\": "
-                           "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1.5}]}"), HPS_DECK);
+                           "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1.5}]}"),
+                     HPS_DECK);
     assert_int_equal(parse(HEAD "\"assignment\": [0], \"share\": [[0, 0]], \"stages\": "
                            "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1}]}"), HPS_DECK);
-    assert_int_equal(parse(HEAD "\"assignment\": [0], \"layer_names\": [\"a\"], \"type_names\": [], "
+    assert_int_equal(parse(HEAD "\"assignment\": [0], \"layer_names\": [\"a\"], "
+                           "\"type_names\": [], "
                            "\"stages\": [{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1}]}"),
                      HPS_DECK);
     assert_int_equal(parse(HEAD "\"assignment\": [0], \"stages\": []}"), HPS_DECK);

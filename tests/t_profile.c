@@ -1,5 +1,5 @@
-/* Law: a profile written and read again is the same to the last bit; what the design refuses is refused, with the
- * place in the message's reach; what is optional may be absent. */
+/* Law: a profile written and read again is the same to the last bit; what the design refuses is
+ * refused, with the place in the message's reach; what is optional may be absent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,9 +59,11 @@ static void a_limit_may_be_max(void **state)
     hps_profile_free(q);
 }
 
-static const char head[] = "{\"format\": \"heterps-profile-1\", \"batch\": 512, \"examples\": 1000, "
+static const char head[] = "{\"format\": \"heterps-profile-1\", \"batch\": 512, "
+                           "\"examples\": 1000, "
                            "\"epochs\": 0.5, \"throughput_limit\": 0, \"more\": [1], ";
-static const char types[] = "\"types\": [{\"name\": \"cpu\", \"price_usd_hour\": 0.04, \"limit\": 480}], ";
+static const char types[] =
+    "\"types\": [{\"name\": \"cpu\", \"price_usd_hour\": 0.04, \"limit\": 480}], ";
 static const char layers[] =
     "\"layers\": [{\"name\": \"a\", \"type\": \"fc\", \"input_bytes\": 1, \"weight_bytes\": 2, "
     "\"oct\": [1], \"alpha\": [1], \"sync\": [0], \"beta\": [0], \"recv\": [0], \"send\": [0]}]}";
@@ -114,7 +116,7 @@ static const char *const wrong[][2] = {
     { "\"limit\": 480", "\"limit\": 480, \"memory_bytes\": -1" },
     { "[{\"name\": \"cpu\"", "[4, {\"name\": \"cpu\"" },
     { "\"name\": \"cpu\"", "\"name\": 4" },
-    { "\"cpu\"", "\"a name of more than sixty-three bytes: it would not fit into the plan's rows\"" },
+    { "\"cpu\"", "\"a name of more than sixty-three bytes: it would not fit into the row\"" },
     { "\"oct\": [1]", "\"oct\": [0]" },
     { "\"oct\": [1]", "\"oct\": [1, 1]" },
     { "\"oct\": [1]", "\"oct\": []" },

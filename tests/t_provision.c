@@ -1,4 +1,5 @@
-/* Law: the units of given stages are the best of all units: the cheapest that keep both limits, or the fastest. */
+/* Law: the units of given stages are the best of all units: the cheapest that keep both limits, or
+ * the fastest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +72,8 @@ static void best_of_all_units(void **state)
     assert_in_range(refused, 10, 200);
 }
 
-/* Thousands of units of a type: what is found is feasible, and one unit less anywhere is not, or dearer. */
+/* Thousands of units of a type: what is found is feasible, and one unit less anywhere is not, or
+ * dearer. */
 static void no_neighbour_is_better(void **state)
 {
     (void)state;

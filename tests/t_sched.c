@@ -1,5 +1,5 @@
-/* Law: every method's plan is feasible, priced right and certified, no method beats exact, and a wish that no
- * method can meet is refused. */
+/* Law: every method's plan is feasible, priced right and certified, no method beats exact, and a
+ * wish that no method can meet is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -217,7 +217,8 @@ static void a_file_may_cut_inside_one_type(void **state)
     hps_profile_free(p);
 }
 
-/* Free units, layers that take no time, one layer, servers that leave nothing: no special answers. */
+/* Free units, layers that take no time, one layer, servers that leave nothing: no special answers.
+ */
 static void edges(void **state)
 {
     struct hps_profile *p = make_profile(110, 4, 2, 3, 0);

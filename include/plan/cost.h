@@ -1,6 +1,8 @@
-/* cost.h - a plan's promised rate and price under the paper's model, and under the engine-faithful one; pure.
+/* cost.h - a plan's promised rate and price under the paper's model, and under the engine-faithful
+ * one; pure.
  *
- * Per example, for a stage of layers i..j on type t with k units (HeterPS, arXiv 2111.10635, section 4; design 4):
+ * Per example, for a stage of layers i..j on type t with k units (HeterPS, arXiv 2111.10635,
+ * section 4; design 4):
  *     CT = sum oct/Bo * (1 - alpha + alpha/k)
  *     DT = sum sync/Bo * (1 - beta + beta/k) + (recv[i] + send[j]) / (Bo*k)
  *     ET = max(CT, DT);  tau = max ET;  throughput = 1/tau
@@ -13,7 +15,8 @@
 
 #define HPS_COST_TIE 1e-9       /* relative: ties of cost, slack of feasibility */
 
-/* A stage as a function of its units: CT = ct0 + ct1/k, DT = dt0 + dt1/k, all in seconds per example. */
+/* A stage as a function of its units: CT = ct0 + ct1/k, DT = dt0 + dt1/k, all in seconds per
+ * example. */
 struct hps_cost_line { double ct0, ct1, dt0, dt1; };
 
 static inline double hps_cost_line_et(const struct hps_cost_line *x, double k)
@@ -23,7 +26,8 @@ static inline double hps_cost_line_et(const struct hps_cost_line *x, double k)
     return ct > dt ? ct : dt;
 }
 
-/* The least k in 1..most with ET(k) <= tau, 0 when there is none. Exact to the last bit of ET. Pure. */
+/* The least k in 1..most with ET(k) <= tau, 0 when there is none. Exact to the last bit of ET.
+ * Pure. */
 long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most);
 
 /* The line of every stage, summed directly (no differences of prefix sums: a short stage beside a
@@ -48,22 +52,26 @@ long long hps_cost_room(const struct hps_profile *p, int t);
 double hps_cost_tau_most(double throughput_limit);
 
 /* Fill in ct, dt, et of every stage and throughput, seconds, cost_usd of the plan. Direct sums, the
- * same bits as a struct hps_cost gives. Units >= 1. A tau of 0 gives an infinite throughput. Pure. */
+ * same bits as a struct hps_cost gives. Units >= 1. A tau of 0: an infinite throughput. Pure. */
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p);
 
 /* tau * limit <= 1 + 1e-9 and units within limits. Of a priced plan. */
-bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p, double throughput_limit);
+bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
+                       double throughput_limit);
 
-/* The engine-faithful model: the paper's, plus fill and drain of a 1F1B pipeline with a flush each step, latency per
- * message and memory; it only adds. M micro-batches of a step of `batch` examples:
- *     step = (M - 1) * max_s e_s + sum_s e_s,  e_s = ET_s * batch / M + 2 * latency_s * (boundaries of s) */
+/* The engine-faithful model: the paper's, plus fill and drain of a 1F1B pipeline with a flush each
+ * step, latency per message and memory; it only adds. M micro-batches of a step of `batch`
+ * examples:
+ *     step = (M - 1) * max_s e_s + sum_s e_s
+ *     e_s = ET_s * batch / M + 2 * latency_s * (boundaries of s) */
 struct hps_cost_engine {
     double batch;               /* examples of a step        */
     int microbatches;
     double latency_s;           /* one message               */
 };
 struct hps_cost_engine_result { double examples_s, seconds, cost_usd; };
-struct hps_cost_engine_result hps_cost_engine(const struct hps_plan *plan, const struct hps_profile *p,
+struct hps_cost_engine_result hps_cost_engine(const struct hps_plan *plan,
+                                              const struct hps_profile *p,
                                               const struct hps_cost_engine *e);
 
 #endif

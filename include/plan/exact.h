@@ -1,10 +1,11 @@
 /* exact.h - the branch and bound behind plan/sched_exact: problem, paths, leaves, tree.
  *
- * A plan's stages are a path through the layers' boundaries 0..L; an arc is one stage: first layer i, last layer
- * j, group g of equal types. Inside an interval t1 <= tau <= t2 an arc has at least k units, the least with
- * ET(k) <= t2, and so costs at least price * k * max(t1, ET(k)); multipliers on the units of a group bring
- * in the limits; the cheapest path under both is a lower bound, found by one dynamic program.
- * Costs here are tau * (sum of price * units): USD of an hour times seconds per example. */
+ * A plan's stages are a path through the layers' boundaries 0..L; an arc is one stage: first layer
+ * i, last layer j, group g of equal types. Inside an interval t1 <= tau <= t2 an arc has at least
+ * k units, the least with ET(k) <= t2, and so costs at least price * k * max(t1, ET(k));
+ * multipliers on the units of a group bring in the limits; the cheapest path under both is a lower
+ * bound, found by one dynamic program. Costs here are tau * (sum of price * units): USD of an hour
+ * times seconds per example. */
 #ifndef HPS_PLAN_EXACT_H
 #define HPS_PLAN_EXACT_H
 
@@ -90,7 +91,8 @@ enum hps_exact_rule { HPS_EXACT_ANY, HPS_EXACT_ON, HPS_EXACT_OFF };
  * in to taus that a stage can have. False when none is left. */
 bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
                          enum hps_exact_rule rule, int l, int g);
-/* Raise the multipliers from v->lambda for `rounds`; every path is tried as a plan. The lower bound. */
+/* Raise the multipliers from v->lambda for `rounds`; every path is tried as a plan. The lower
+ * bound. */
 double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds);
 /* Drop every item that is on no path below `cut`. */
 void hps_exact_view_drop(struct hps_exact_view *v, double cut);
@@ -99,13 +101,15 @@ bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf,
 /* The layer and group that the paths agree on least; false when they agree. */
 bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g);
 
-/* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best <= enough. */
+/* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best
+ * <= enough. */
 struct hps_exact_end {
     double until_s;
     long long evaluations;
     double enough;
 };
-/* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when proven. */
+/* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when
+ * proven. */
 double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,
                       const struct hps_exact_end *end);
 

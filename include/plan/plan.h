@@ -33,31 +33,35 @@ void hps_plan_free(struct hps_plan *plan);
 /* A plan of maximal runs from a type per layer (units 0, costs 0). `assignment` (L). Pure. */
 struct hps_plan *hps_plan_of_assignment(int L, const int *assignment);
 
-/* Remember for which network and pool the plan is, so that a file of it is refused elsewhere. Pure. */
+/* Remember for which network and pool the plan is, so that a file of it is refused elsewhere.
+ * Pure. */
 void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p);
 
-/* Valid for this profile: made for its layers and types where that is known, stages cover the layers in order, none is empty, types exist, units >= 1, sums of
- * units (and servers) within limits. HPS_DECK with one message that begins with `from`. A plan is valid or refused,
- * never repaired. Pure. */
-enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p, const char *from);
+/* Valid for this profile: made for its layers and types where that is known, stages cover the
+ * layers in order, none is empty, types exist, units >= 1, sums of units (and servers) within
+ * limits. HPS_DECK with one message that begins with `from`. A plan is valid or refused, never
+ * repaired. Pure. */
+enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
+                               const char *from);
 
-/* JSON "heterps-plan-1". Reading: `assignment` must agree with `stages` (stages decide, may cut inside one
- * type); all costs are recomputed later from the profile. Local. */
+/* JSON "heterps-plan-1". Reading: `assignment` must agree with `stages` (stages decide, may cut
+ * inside one type); all costs are recomputed later from the profile. Local. */
 enum hps_status hps_plan_load(struct hps_plan **plan, const char *path);
-enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const char *text, size_t length);
+enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const char *text,
+                               size_t length);
 enum hps_status hps_plan_save(const struct hps_plan *plan, const char *path);
 char *hps_plan_text(const struct hps_plan *plan);      /* to free with hps_mem_free */
 
 /* Rank 0's plan to all; *plan is NULL on the others before. Collective over world. */
 void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);
 
-/* The table for people: stage, layers, type, units, seconds per example, throughput, share of cost, what bounds
- * it; then throughput, cost, bound, gap. On standard output, rank 0. */
+/* The table for people: stage, layers, type, units, seconds per example, throughput, share of
+ * cost, what bounds it; then throughput, cost, bound, gap. On standard output, rank 0. */
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p);
 
-/* Which rank works in which stage, from each rank's type: stage s takes the first free ranks of its type in rank order.
- * type (R); stage_of (R) [out], -1 for a rank left out. HPS_DECK (with a message on rank 0) when a type has
- * fewer ranks than the plan wants. Pure but for the message. */
+/* Which rank works in which stage, from each rank's type: stage s takes the first free ranks of
+ * its type in rank order. type (R); stage_of (R) [out], -1 for a rank left out. HPS_DECK (with a
+ * message on rank 0) when a type has fewer ranks than the plan wants. Pure but for the message. */
 enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *type, int *stage_of);
 
 #endif

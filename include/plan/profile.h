@@ -1,4 +1,5 @@
-/* profile.h - what each layer costs on each type of hardware, and what the types cost: the planner's only input.
+/* profile.h - what each layer costs on each type of hardware, and what the types cost: the
+ * planner's only input.
  *
  * Letters: L layers, T types. Arrays per layer and type are row-major (L, T): entry [l * T + t].
  * Times are seconds for Bo examples on one unit (design: "From hardware to plan"). */
@@ -21,14 +22,15 @@ struct hps_profile_type {
 
 struct hps_profile_layer {
     char name[HPS_NAME], type[HPS_NAME];
-    double input_bytes, weight_bytes, state_bytes;   /* state: optimiser's; per unit that holds it all */
+    double input_bytes, weight_bytes;
+    double state_bytes;         /* the optimiser's; of a unit that holds all of it */
 };
 
 struct hps_profile {
     int L, T;
     double batch;               /* Bo */
     double examples, epochs;    /* what the run will train on */
-    double throughput_limit;    /* examples/s promised; 0 none; INFINITY: the most this pool can have */
+    double throughput_limit;    /* examples/s promised; 0 none; INFINITY: the most of the pool */
     struct hps_profile_type *type;      /* (T) */
     struct hps_profile_layer *layer;    /* (L) */
     double *oct, *alpha;        /* (L, T) computation and its parallel fraction   */
@@ -45,14 +47,16 @@ void hps_profile_free(struct hps_profile *p);
 /* A checked copy. Local. */
 struct hps_profile *hps_profile_copy(const struct hps_profile *p);
 
-/* Everything the design refuses, with a message that names layer, type and value: negative, NaN, infinite
- * numbers, oct all 0, alpha or beta outside [0,1], limit < 1. HPS_DECK. `from` names the source. Pure. */
+/* Everything the design refuses, with a message that names layer, type and value: negative, NaN,
+ * infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1. HPS_DECK. `from` names the
+ * source. Pure. */
 enum hps_status hps_profile_check(const struct hps_profile *p, const char *from);
 
 /* JSON "heterps-profile-1" from and to a file or memory. Missing file HPS_INPUT; damaged or refused
  * HPS_DECK with file, line, column; cannot be written HPS_OUTPUT. Local. */
 enum hps_status hps_profile_load(struct hps_profile **p, const char *path);
-enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, const char *text, size_t length);
+enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, const char *text,
+                                  size_t length);
 enum hps_status hps_profile_save(const struct hps_profile *p, const char *path);
 char *hps_profile_text(const struct hps_profile *p);   /* to free with hps_mem_free */
 

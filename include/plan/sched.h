@@ -15,7 +15,8 @@ struct hps_sched_opt {
 };
 extern const struct hps_field hps_sched_fields[];
 
-/* What every method sees: const facts. throughput_limit is finite here ("max" was resolved before). */
+/* What every method sees: const facts. throughput_limit is finite here ("max" was resolved
+ * before). */
 struct hps_problem {
     const struct hps_profile *profile;
     const struct hps_sched_opt *opt;
@@ -23,52 +24,61 @@ struct hps_problem {
     const char *argument;       /* what follows the method's colon ("cpu" of "single:cpu"), or "" */
 };
 
-/* A method: one of these in one file. `best` [out] is the cheapest feasible plan it saw, priced, or NULL
- * when it saw none. HPS_OK also then; another status (with a message) when it cannot run at all. */
+/* A method: one of these in one file. `best` [out] is the cheapest feasible plan it saw, priced,
+ * or NULL when it saw none. HPS_OK also then; another status (with a message) when it cannot run
+ * at all. */
 struct hps_sched {
     const char *name, *help;
     bool argument;              /* wants ":WORD" behind its name          */
     bool certifies;             /* sets lower_bound_usd and gap itself    */
     enum hps_status (*run)(const struct hps_problem *q, uint64_t key, struct hps_plan **best);
-    /* The throughput that "max" means to it; NULL: the most of the whole pool, over all plans. For methods
-     * whose stages do not depend on the limit: the most of those stages (0: none). */
+    /* The throughput that "max" means to it; NULL: the most of the whole pool, over all plans. For
+     * methods whose stages do not depend on the limit: the most of those stages (0: none). */
     enum hps_status (*most)(const struct hps_problem *q, double *throughput);
 };
-extern const struct hps_sched hps_sched_single, hps_sched_heuristic, hps_sched_file, hps_sched_exact;
+extern const struct hps_sched hps_sched_exact, hps_sched_heuristic, hps_sched_single;
+extern const struct hps_sched hps_sched_file;
 
-/* For methods whose stages do not depend on the limit: the cheapest units for *plan (freed and NULL when none are
- * feasible), and the most throughput of its stages (frees plan). Always HPS_OK. */
+/* For methods whose stages do not depend on the limit: the cheapest units for *plan (freed and
+ * NULL when none are feasible), and the most throughput of its stages (frees plan). HPS_OK. */
 enum hps_status hps_sched_fixed(const struct hps_problem *q, struct hps_plan **plan);
 enum hps_status hps_sched_fixed_most(const struct hps_problem *q, struct hps_plan *plan,
                                      double *throughput);
 
-const struct hps_sched *hps_sched_find(const char *method, const char **argument);  /* NULL: unknown */
+/* The method of that name, NULL: unknown. `argument` (may be NULL) [out]: what follows its colon,
+ * or "". */
+const struct hps_sched *hps_sched_find(const char *method, const char **argument);
 const char *hps_sched_words(void);          /* "exact|heuristic|..." for fields and messages */
 
-/* Certificate and proof (sched_exact): a lower bound on the cost of any feasible plan, INFINITY when proven that none is feasible
- * (plans of maximal runs of one type, as all methods but `file` make); the search ends on `seconds` (0: no limit on time) or `evaluations` (0: none). *best may be NULL. */
+/* Certificate and proof (sched_exact): a lower bound on the cost of any feasible plan, INFINITY
+ * when proven that none is feasible (plans of maximal runs of one type, as all methods but `file`
+ * make); the search ends on `seconds` (0: no limit on time) or `evaluations` (0: none). *best may
+ * be NULL. */
 double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
                        long long evaluations, struct hps_plan **best, bool *proven);
-/* The same bound where a plan may also cut between layers of one type, as a plan that is read may. */
+/* The same bound where a plan may also cut between layers of one type, as one that is read may. */
 double hps_exact_bound_cuts(const struct hps_profile *p, double throughput_limit, double seconds,
                             bool *proven);
-/* The highest throughput that this pool can have, over all plans (with plan; proven or best found). */
-double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best, bool *proven);
+/* The highest throughput that this pool can have, over all plans (with plan; proven or best
+ * found). */
+double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best,
+                      bool *proven);
 
 /* What the table of fields cannot say: keys that no method here works with yet are refused, so is a
  * contradiction. HPS_DECK with one message. Pure but for the message. */
 enum hps_status hps_sched_check(const struct hps_sched_opt *opt);
 
-/* Resolve the limit (opt's, not the profile's), run the method, certify: the plan is named, priced, bounded. "max"
- * is the most of the pool; of their own stages for methods whose stages are fixed (single, heuristic, file).
- * Local, one rank. HPS_DECK with the design's message when no plan is feasible (proven: names the highest
- * throughput that can be had, rounded down, and its cost). search_seconds is the method's own; the certificate of a method
- * other than exact takes at most opt->seconds more. */
+/* Resolve the limit (opt's, not the profile's), run the method, certify: the plan is named,
+ * priced, bounded. "max" is the most of the pool; of their own stages for methods whose stages are
+ * fixed (single, heuristic, file). Local, one rank. HPS_DECK with the design's message when no
+ * plan is feasible (proven: names the highest throughput that can be had, rounded down, and its
+ * cost). search_seconds is the method's own; the certificate of a method other than exact takes at
+ * most opt->seconds more. */
 enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *p,
                               const struct hps_sched_opt *opt);
 
-/* The same on rank 0, told to all, checked by all. `p` and `opt` are the same on every rank. Waiting ranks sleep.
- * Collective over world (MPI_COMM_NULL: alone). */
+/* The same on rank 0, told to all, checked by all. `p` and `opt` are the same on every rank.
+ * Waiting ranks sleep. Collective over world (MPI_COMM_NULL: alone). */
 enum hps_status hps_sched_plan(struct hps_plan **plan, const struct hps_profile *p,
                                const struct hps_sched_opt *opt, MPI_Comm world);
 

@@ -12,7 +12,8 @@ struct wish {
     struct hps_arg_list set;
 };
 
-/* A method or a seed that the command line names is wrong usage where the deck's would be a wrong deck. */
+/* A method or a seed that the command line names is wrong usage where the deck's would be a wrong
+ * deck. */
 static enum hps_status check_words(const struct wish *w)
 {
     if (w->method && !hps_sched_find(w->method, NULL)) {

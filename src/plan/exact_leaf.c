@@ -1,4 +1,5 @@
-/* exact_leaf.c - what one path costs: units at its best tau, and a place for each stage among equal types. */
+/* exact_leaf.c - what one path costs: units at its best tau, and a place for each stage among
+ * equal types. */
 #include "plan/exact.h"
 
 #include <math.h>
@@ -28,7 +29,8 @@ static bool closed(const struct desk *d, int s, int type)
            (s + 1 < d->job.S && d->group[s + 1] == d->group[s] && d->type[s + 1] == type);
 }
 
-/* Is an earlier type of the group as empty and as large as this one? Then it was tried in its place. */
+/* Is an earlier type of the group as empty and as large as this one? Then it was tried in its
+ * place. */
 static bool tried(const struct desk *d, int g, int b)
 {
     const struct hps_exact_model *m = d->leaf->m;

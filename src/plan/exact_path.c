@@ -1,4 +1,5 @@
-/* exact_path.c - the cheapest path through an interval's arcs, its multipliers, and what they rule out. */
+/* exact_path.c - the cheapest path through an interval's arcs, its multipliers, and what they rule
+ * out. */
 #include "plan/exact.h"
 
 #include <math.h>
@@ -47,7 +48,8 @@ static double next_tau(const struct hps_exact_arc *x, double t1, long long most)
     return hps_cost_line_et(&x->line, (double)(k == 0 ? most : k - 1));
 }
 
-/* tau is the ET of some stage: draw t1 up and t2 down to such. Only worth it in a narrow interval. */
+/* tau is the ET of some stage: draw t1 up and t2 down to such. Only worth it in a narrow interval.
+ */
 static void draw_in(struct hps_exact_view *v)
 {
     double low = INFINITY, high = 0;
@@ -219,8 +221,8 @@ static void remember(struct hps_exact_view *v, double weight)
     }
 }
 
-/* One step along the subgradient, long enough to meet the best plan if all went straight; 0 when the path
- * keeps the limits and pays nothing for them: no multipliers give more. */
+/* One step along the subgradient, long enough to meet the best plan if all went straight; 0 when
+ * the path keeps the limits and pays nothing for them: no multipliers give more. */
 static double climb(struct hps_exact_view *v, double missing)
 {
     const struct hps_exact_model *m = v->m;

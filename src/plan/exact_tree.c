@@ -1,4 +1,5 @@
-/* exact_tree.c - best bound first: intervals of tau, then layers on groups, until no bound is below the best plan. */
+/* exact_tree.c - best bound first: intervals of tau, then layers on groups, until no bound is
+ * below the best plan. */
 #include "plan/exact.h"
 
 #include <math.h>
@@ -139,7 +140,8 @@ static bool branch(struct tree *x, const struct node *node, double bound, bool d
 {
     const struct hps_exact_view *v = x->view;
     struct node a = { .bound = fmax(bound, node->bound), .t1 = v->t1, .t2 = v->t2 };
-    double middle = v->t1 > 0 ? sqrt(v->t1) * sqrt(v->t2) : v->t2 / 1000, gap = x->leaf->best / bound - 1;
+    double middle = v->t1 > 0 ? sqrt(v->t1) * sqrt(v->t2) : v->t2 / 1000;
+    double gap = x->leaf->best / bound - 1;
     bool wide = v->t1 < middle && middle < v->t2;
     bool split = hps_exact_view_split(v, &a.l, &a.g);
 

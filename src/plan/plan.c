@@ -220,8 +220,9 @@ enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *ty
                 missing--;
             }
         if (missing > 0) {
-            HPS_SAY(HPS_ERROR, "stage %d of the plan wants %lld ranks of type %d%s%s, %lld are there",
-                    s, g->units, g->type, plan->T > 0 ? ", " : "",
+            HPS_SAY(HPS_ERROR,
+                    "stage %d of the plan wants %lld ranks of type %d%s%s, there are %lld", s,
+                    g->units, g->type, plan->T > 0 ? ", " : "",
                     plan->T > 0 ? plan->type[g->type] : "", g->units - missing);
             return HPS_DECK;
         }

@@ -165,8 +165,8 @@ static enum hps_status check_table(const struct hps_profile *p, const char *from
     for (size_t a = 0; a < table_size(p); a++)
         if (!finite_not_negative(x[a]) || x[a] > most) {
             size_t l = a / (size_t)p->T, t = a % (size_t)p->T;
-            HPS_SAY(HPS_ERROR, "%s: %s of layer %zu (%s) on type %zu (%s) is %.17g, must be %s", from,
-                    name, l, p->layer[l].name, t, p->type[t].name, x[a],
+            HPS_SAY(HPS_ERROR, "%s: %s of layer %zu (%s) on type %zu (%s) is %.17g, must be %s",
+                    from, name, l, p->layer[l].name, t, p->type[t].name, x[a],
                     most == 1 ? "in [0, 1]" : "finite and not negative");
             return HPS_DECK;
         }

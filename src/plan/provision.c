@@ -28,8 +28,9 @@ static double slowest(const struct hps_provision_job *job, const long long *unit
     return tau;
 }
 
-/* From the largest tau downwards. Units only grow on the way, so does what they cost in an hour, and so
- * does price * k * ET(k) of each stage: the first says how far tau must fall to gain, the second when to stop. */
+/* From the largest tau downwards. Units only grow on the way, so does what they cost in an hour,
+ * and so does price * k * ET(k) of each stage: the first says how far tau must fall to gain, the
+ * second when to stop. */
 double hps_provision_cheapest(const struct hps_provision_job *job, double tau_most, double cutoff,
                               long long *units, long long *work)
 {

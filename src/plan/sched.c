@@ -121,8 +121,9 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
     round_down(most, sizeof most, &throughput);
     hps_exact_bound(p, throughput, seconds, 0, &plan, &(bool){ false });
     HPS_SAY(HPS_ERROR,
-            "no plan reaches %.10g examples/s: the highest throughput %s is %s examples/s, at %.6g USD",
-            limit, proven ? "that can be had" : "found", most, plan ? plan->cost_usd : NAN);
+            "no plan reaches %.10g examples/s: the highest throughput %s is %s examples/s, "
+            "at %.6g USD", limit, proven ? "that can be had" : "found", most,
+            plan ? plan->cost_usd : NAN);
     hps_plan_free(plan);
     return HPS_DECK;
 }
@@ -139,8 +140,8 @@ static enum hps_status resolve(struct hps_problem *q, const struct hps_sched *me
         return method->most(q, &q->throughput_limit);
     q->throughput_limit = hps_exact_most(q->profile, q->opt->seconds, &plan, &proven);
     if (!proven)
-        HPS_SAY(HPS_WARN, "throughput_limit max: %.6g examples/s is the most that was found, not proven",
-                q->throughput_limit);
+        HPS_SAY(HPS_WARN, "throughput_limit max: %.6g examples/s is the most that was found, "
+                "it is not proven", q->throughput_limit);
     if (isinf(q->throughput_limit))
         q->throughput_limit = 0;
     hps_plan_free(plan);
@@ -156,7 +157,8 @@ static bool cuts(const struct hps_plan *plan)
     return false;
 }
 
-/* The bound beside a plan of a method that has none of its own; *plan NULL: is there any plan at all? */
+/* The bound beside a plan of a method that has none of its own; *plan NULL: is there any plan at
+ * all? */
 static double certify(struct hps_plan *plan, const struct hps_problem *q)
 {
     bool proven;

@@ -1,4 +1,5 @@
-/* sched_exact.c - the cheapest plan and the fastest one, with proof: the questions put to plan/exact. */
+/* sched_exact.c - the cheapest plan and the fastest one, with proof: the questions put to
+ * plan/exact. */
 #include "plan/sched.h"
 
 #include <math.h>
@@ -69,8 +70,8 @@ static double until(double seconds)
     return seconds > 0 ? hps_now_s() + seconds : 0;
 }
 
-/* The cheapest plan. Multipliers only work against a best plan, so a feasible one is looked for first:
- * by the fastest plan, where those of one type do not keep the limits. */
+/* The cheapest plan. Multipliers only work against a best plan, so a feasible one is looked for
+ * first: by the fastest plan, where those of one type do not keep the limits. */
 static double cheapest(struct question *q, struct hps_plan **best)
 {
     struct question fast = *q;

@@ -1,4 +1,5 @@
-/* sched_file.c - a plan that was made before: its stages decide, all that they cost is computed anew. */
+/* sched_file.c - a plan that was made before: its stages decide, all that they cost is computed
+ * anew. */
 #include "plan/cost.h"
 #include "plan/sched.h"
 
@@ -13,7 +14,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
         hps_cost_of(*best, q->profile);
         (*best)->evaluations = 1;
         if (!hps_cost_feasible(*best, q->profile, q->throughput_limit)) {
-            HPS_SAY(HPS_ERROR, "%s: the plan has %.10g examples/s, schedule.throughput_limit is %.10g",
+            HPS_SAY(HPS_ERROR, "%s: the plan has %.10g examples/s, the throughput_limit is %.10g",
                     path, (*best)->throughput, q->throughput_limit);
             s = HPS_DECK;
         }

@@ -1,4 +1,5 @@
-/* sched_fixed.c - units for stages that do not depend on the limit: what single and heuristic share. */
+/* sched_fixed.c - units for stages that do not depend on the limit: what single and heuristic
+ * share. */
 #include <math.h>
 
 #include "plan/provision.h"

@@ -1,4 +1,5 @@
-/* sched_heuristic.c - what people do by hand: embedding layers on CPUs, the rest where it computes fastest. */
+/* sched_heuristic.c - what people do by hand: embedding layers on CPUs, the rest where it computes
+ * fastest. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """plan_oracle.py PROFILE.json PLAN.json: is the plan what its own numbers say?
 
-Computes every field of a plan again from the profile, by the cost model as the design writes it, with
+Computes every field of a plan again from the profile, by the formulas of the cost model, with
 nothing but Python's standard library. Ends with 0 when all agree, with 1 and the first difference
 otherwise, with 2 when it cannot read its input.
 """
@@ -57,10 +57,12 @@ def check_shape(profile, plan):
 def stage_times(profile, g):
     layers, batch = profile["layers"], profile["batch"]
     i, j, t, k = g["first"], g["last"], g["type"], g["units"]
-    ct = math.fsum(layers[l]["oct"][t] / batch * (1 - layers[l]["alpha"][t] + layers[l]["alpha"][t] / k)
-                   for l in range(i, j + 1))
-    dt = math.fsum(layers[l]["sync"][t] / batch * (1 - layers[l]["beta"][t] + layers[l]["beta"][t] / k)
-                   for l in range(i, j + 1))
+
+    def total(seconds, share):
+        return math.fsum(x[seconds][t] / batch * (1 - x[share][t] + x[share][t] / k)
+                         for x in layers[i:j + 1])
+
+    ct, dt = total("oct", "alpha"), total("sync", "beta")
     ends = layers[i]["recv"][t] if i > 0 else 0
     ends += layers[j]["send"][t] if j < len(layers) - 1 else 0
     dt += ends / (batch * k)

@@ -1,0 +1,33 @@
+# shellcheck shell=sh
+# data.sh - what the e_ scripts that train share: the census dataset, and plans of any cut.
+
+# census: data/census_train.h5 and data/census_test.h5 in the scratch folder
+census() {
+    mkdir -p data
+    heterps import csv --schema "$srcdir/inputs/census.schema.yaml" --output data/census_train.h5 \
+        --test-output data/census_test.h5 "$srcdir/inputs/census/adult.csv.gz" 2>err || {
+        cat err
+        fail 'census cannot be imported'
+        verdict
+    }
+}
+
+# plan_file LAYERS "CUT..." "UNITS...": a plan of one type: stages begin at layer 0 and at each cut
+plan_file() {
+    awk -v L="$1" -v cuts="$2" -v units="$3" 'BEGIN {
+        n = split(cuts, c, " "); split(units, u, " ")
+        printf "{\"format\": \"heterps-plan-1\", \"method\": \"file\", \"assignment\": ["
+        for (l = 0; l < L; l++) printf "%s0", l ? ", " : ""
+        printf "], \"stages\": ["
+        for (s = 0; s <= n; s++)
+            printf "%s{\"first\": %d, \"last\": %d, \"type\": 0, \"units\": %d}", s ? ", " : "",
+                s ? c[s] : 0, s < n ? c[s + 1] - 1 : L - 1, u[s + 1]
+        print "]}" }'
+}
+
+# train RANKS DECK ARGUMENT...: a run that must succeed; its report is in runs/NAME/report.json
+train() {
+    hps_ranks=$1 hps_deck=$2
+    shift 2
+    expect 0 '' ranks "$hps_ranks" train "$srcdir/inputs/$hps_deck" "$@"
+}

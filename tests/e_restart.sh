@@ -1,0 +1,73 @@
+#!/bin/sh
+# A run that was stopped and goes on ends as if never stopped: the same bits on the same layout, to rounding on another. A damaged
+# checkpoint gives way to the one before; a finished run trains nothing.
+. "$srcdir/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+census
+ckpt=runs/census/checkpoint
+
+# part RANKS "CUTS" "UNITS" STEPS [ARGUMENT...]
+part() {
+    plan_file 8 "$2" "$3" >plan.json
+    hps_n=$1 hps_steps=$4
+    shift 4
+    train "$hps_n" census.yaml --set schedule.method=file --set schedule.plan=plan.json \
+        --set "train.steps=$hps_steps" "$@"
+    loss=$(number runs/census/report.json train_loss)
+}
+quality() {
+    heterps eval "$srcdir/inputs/census.yaml" --checkpoint "$1" --json - 2>err
+}
+
+part 2 '4' '1 1' 200
+whole=$loss
+quality $ckpt/step_000000200.h5 >whole.json
+rm -rf runs
+part 2 '4' '1 1' 100
+cp -r runs half
+part 2 '4' '1 1' 200
+grep -q 'step 100' err || fail 'it did not say that it goes on from step 100'
+[ "$loss" = "$whole" ] || fail "$loss is not bit for bit $whole"
+quality $ckpt/step_000000200.h5 >parts.json
+cmp whole.json parts.json || fail 'the networks differ'
+[ "$(number runs/census/report.json steps)" = 200 ] || fail 'the steps do not add up'
+
+echo '-- a finished run'
+part 2 '4' '1 1' 200
+grep -q 'finished' err || fail 'it did not see that the run is finished'
+[ "$loss" = "$whole" ] || fail 'a finished run reports another loss'
+
+echo '-- on other ranks, on another plan'
+for layout in '1||1' '3||3' '3|5|2 1' '4|1 6|1 2 1'; do
+    rm -rf runs
+    cp -r half runs
+    part "${layout%%|*}" "$(echo "$layout" | cut -d'|' -f2)" "${layout##*|}" 200
+    close "$loss" "$whole" 1e-4
+done
+
+echo '-- a damaged newest file'
+rm -rf runs
+part 2 '' 2 100 --set checkpoint.interval_steps=50
+[ -f $ckpt/step_000000050.h5 ] || fail 'no checkpoint at step 50'
+for how in truncate flip; do
+    cp $ckpt/step_000000100.h5 keep.h5
+    size=$(wc -c <keep.h5)
+    if [ $how = truncate ]; then
+        head -c $((size / 2)) keep.h5 >$ckpt/step_000000100.h5
+    else
+        printf 'XXXXXXXX' | dd of=$ckpt/step_000000100.h5 bs=1 seek=$((size - 64)) conv=notrunc 2>dd.log
+    fi
+    part 2 '' 2 100 --set checkpoint.interval_steps=50
+    grep -q 'step_000000100.h5.*damaged' err || fail "the damaged file ($how) is not named"
+    grep -q 'going on from .*step_000000050' err || fail "the one before was not used ($how)"
+done
+for f in "$ckpt"/*.h5; do echo damaged >"$f"; done
+expect 65 'no whole checkpoint' ranks 2 train "$srcdir/inputs/census.yaml" --set train.steps=100
+
+echo '-- never: from step 0; the old files go once the first new one is whole'
+part 2 '' 2 20 --restart never
+[ "$(ls $ckpt)" = step_000000020.h5 ] || fail "old checkpoints stayed: $(ls $ckpt)"
+
+echo '-- a checkpoint of another network is refused, not overwritten'
+expect 65 'does not fit the deck' ranks 2 train "$srcdir/inputs/census.yaml" --set model.h1.width=32
+verdict

@@ -1,0 +1,83 @@
+#!/bin/sh
+# Whoever wishes the run to stop, it ends with 75 and a whole checkpoint, and the next start goes on; a rank that is killed
+# ends the others; a run directory is one run's.
+. "$srcdir/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+census
+deck=$srcdir/inputs/census.yaml
+long='--set train.epochs=0 --set train.steps=100000000 --set train.log_interval_seconds=0.2'
+OMPI_MCA_odls_base_sigkill_timeout=30
+export OMPI_MCA_odls_base_sigkill_timeout
+
+# wait_for FILE PATTERN: until the file has the line, at most 60 s
+wait_for() {
+    hps_i=0
+    until grep -q "$2" "$1" 2>/dev/null; do
+        sleep 0.1
+        hps_i=$((hps_i + 1))
+        [ $hps_i -lt 600 ] || { fail "no '$2' in $1"; cat "$1"; return 1; }
+    done
+}
+
+# begin: a long run in the background; $job is the launcher
+
+begin() {
+    # shellcheck disable=SC2086
+    "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" train "$deck" $long >out 2>err &
+    job=$!
+    wait_for err 'step [0-9]*/'
+}
+
+# ended CODE: the run ended so, and left a checkpoint that can be read
+ended() {
+    wait $job
+    hps_rc=$?
+    [ $hps_rc -eq "$1" ] || { fail "ended with $hps_rc instead of $1"; tail -n 5 err; }
+    [ "$(number runs/census/status.json exit_code)" = 75 ] || fail 'status.json does not say 75'
+    set -- runs/census/checkpoint/step_*.h5
+    heterps eval "$deck" --checkpoint "$1" --json - >eval.json 2>err2 || { fail 'no whole checkpoint'; cat err2; }
+    [ -z "$(ls runs/census/checkpoint/*.part 2>/dev/null)" ] || fail 'something half-written stayed'
+}
+
+echo '-- SIGUSR1 to the launcher'
+begin
+kill -USR1 $job
+ended 75
+grep -q 'SIGUSR1' err || fail 'the reason is not said'
+
+echo '-- SIGTERM to every rank, twice'
+begin
+pkill -TERM -P $job -f heterps || pkill -TERM -P $job
+pkill -TERM -P $job -f heterps || :
+ended 75
+
+echo '-- SIGINT to one rank alone'
+begin
+kill -INT "$(pgrep -P $job | tail -n 1)"
+ended 75
+
+echo '-- the file stop'
+begin
+touch runs/census/stop
+ended 75
+[ ! -e runs/census/stop ] || fail 'the stop file stayed'
+
+echo '-- run.max_seconds, and the time limit of a batch job'
+# shellcheck disable=SC2086
+expect 75 'run.max_seconds' ranks 2 train "$deck" $long --set run.max_seconds=1
+# shellcheck disable=SC2086
+expect 75 'time limit' env HETERPS_END_TIME=$(($(date +%s) + 7)) "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" \
+    train "$deck" $long
+
+echo '-- two runs in one directory'
+begin
+expect 73 'in use' ranks 1 train "$deck" --set train.steps=1
+kill -USR1 $job
+ended 75
+
+echo '-- a rank is killed: the others end'
+begin
+kill -KILL "$(pgrep -P $job | head -n 1)"
+wait $job
+[ $? -ne 0 ] || fail 'a killed rank was not noticed'
+verdict

@@ -4,28 +4,37 @@
 
 #include "model/data.h"
 
-/* HPS_BLOCK_ROWS rows (the last block of a dataset: fewer) of the wanted columns. */
+/* HPS_BLOCK_ROWS rows (the last block of a dataset: fewer) of the wanted columns. In the file a
+ * column lies together, here a row does: mixed rows are then few cache lines, not one a column. */
 struct hps_block {
     long long first;            /* number of its first example                            */
     int rows;
     long long mark;             /* what the caller said when it asked last                */
-    char *fixed;                /* columns of one value an example, at hps_blocks' places */
+    char *record;               /* (rows) each hps_blocks.record_bytes: the values of a row   */
     long long **ids;            /* (nslot) for multi slots that are wanted, else NULL     */
     long long **offset;         /* (nslot) each (rows + 1), from 0                        */
     size_t *ids_cap;            /* (nslot) */
 };
 
+struct hps_block_place {
+    long long number;
+    int index;                  /* -1: free */
+};
+
 struct hps_blocks {
     const struct hps_data *data;    /* borrowed */
-    size_t label_at, dense_at;      /* places in `fixed`; SIZE_MAX: not wanted        */
-    size_t *slot_at;                /* (nslot) the same, SIZE_MAX for multi slots too */
+    size_t label_at, dense_at;      /* places in a record; SIZE_MAX: not wanted        */
+    size_t *slot_at;                /* (nslot) the same, SIZE_MAX for multi slots too  */
     bool *slot;                     /* (nslot) wanted                                  */
-    size_t bytes;                   /* of `fixed`                                      */
+    size_t record_bytes;            /* multiple of 8                                   */
+    char *column;                   /* columns of a block while it is read             */
+    size_t column_bytes;            /* from one to the next, not a multiple of 4 KiB   */
     struct hps_block **live;        /* (nlive) in memory                               */
     struct hps_block **spare;       /* (nspare) read before, dropped                   */
     int nlive, nspare;
     size_t live_cap, spare_cap;
-    int *place, mask;               /* number of a block -> index in live, -1: none    */
+    struct hps_block_place *place;  /* (mask + 1) hash table: number -> index in live  */
+    int mask;
     long long dropped;              /* the mark of the last drop                       */
     char why[512];                  /* what was wrong, where a verb failed             */
 };

@@ -101,9 +101,10 @@ struct hps_steps {
 struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epochs,
                               long long steps);
 /* Epoch and first position of a step (0-based) and its number of examples. */
-long long hps_steps_batch(const struct hps_steps *s, long long step, long long *epoch, long long *position);
+long long hps_steps_batch(const struct hps_steps *s, long long step, long long *epoch,
+                          long long *position);
 
-/* What a reader fetches: columns, and which share of each micro-batch (row part `part` of `parts`). */
+/* What a reader fetches: columns, and which share of each micro-batch (part `part` of `parts`). */
 struct hps_reader_opt {
     bool label, dense;
     const bool *slot;                   /* (nslot), NULL: none                 */

@@ -6,13 +6,21 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where the system said why, only that: the rest is about file descriptors and buffers. */
 static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text)
 {
-    if (n == 0)
-        snprintf(text, 512, "%s", error->desc ? error->desc : "");
+    const char mark[] = "error message = '", *why = error->desc ? error->desc : "";
+    const char *system = strstr(why, mark);
+
+    if (n == 0 && system)
+        snprintf(text, 512, "%.*s", (int)strcspn(system + strlen(mark), "'"),
+                 system + strlen(mark));
+    else if (n == 0)
+        snprintf(text, 512, "%.*s", (int)strcspn(why, "\n"), why);
     return 0;
 }
 
@@ -63,12 +71,24 @@ enum hps_status hps_h5_verdict(const struct hps_h5 *h, enum hps_status mine, con
     return hps_agree(h->comm, mine);
 }
 
-/* Closing a file closes what was left open in it; the library itself says nothing. */
+/* Before the first call: at the end of the program the library would visit a file that it could not
+ * close, and crash. It says nothing itself. */
+static void prepare(void)
+{
+    static bool done;
+
+    if (!done && H5dont_atexit() < 0)
+        HPS_DIE("HDF5 was used before");
+    done = true;
+    HPS_H5(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
+}
+
+/* Closing a file closes what was left open in it. */
 static hid_t access_list(MPI_Comm comm)
 {
     hid_t list;
 
-    HPS_H5(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
+    prepare();
     list = HPS_H5(H5Pcreate(H5P_FILE_ACCESS));
     HPS_H5(H5Pset_fclose_degree(list, H5F_CLOSE_STRONG));
     /* attributes of more than 64 KiB need the format of 1.8, which every library in use reads */
@@ -154,28 +174,56 @@ static bool sync_serial(const char *path)
     return (fd < 0 || close(fd) == 0) && good;
 }
 
+/* MPI_Finalize makes the library visit a file that it could not close, and it crashes. So what
+ * could not be written goes nowhere: to memory in place of a serial file, and to the space that an
+ * empty file gives back in a parallel one. Collective over h->comm. */
+static void give_up(struct hps_h5 *h)
+{
+    int *fd = NULL, nowhere, rank;
+
+    if (h->comm != MPI_COMM_NULL) {
+        HPS_MPI(MPI_Comm_rank(h->comm, &rank));
+        HPS_MPI(MPI_Barrier(h->comm));
+        if (rank == 0 && truncate(h->path, 0) != 0)
+            HPS_SAY(HPS_WARN, "%s: %s", h->path, strerror(errno));
+        HPS_MPI(MPI_Barrier(h->comm));
+        return;
+    }
+    nowhere = memfd_create("heterps", MFD_CLOEXEC);
+    if (nowhere >= 0 && H5Fget_vfd_handle(h->file, H5P_DEFAULT, (void **)&fd) >= 0)
+        dup2(nowhere, *fd);
+    if (nowhere >= 0)
+        close(nowhere);
+}
+
+static enum hps_status flush(struct hps_h5 *h)
+{
+    bool good = H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
+    enum hps_status s = hps_h5_verdict(h, good ? HPS_OK : HPS_OUTPUT, "cannot be written: %s",
+                                       good ? "" : hps_h5_why());
+
+    if (s)
+        give_up(h);
+    return s;
+}
+
 enum hps_status hps_h5_close(struct hps_h5 *h)
 {
-    char why[512] = "";
+    const char *why = NULL;
+    enum hps_status s = HPS_OK;
     unsigned intent;
-    bool good = true, wrote;
 
     if (h->file < 0)
         return HPS_OK;
     HPS_H5(H5Fget_intent(h->file, &intent));
-    wrote = intent & H5F_ACC_RDWR;
-    if (wrote && H5Fflush(h->file, H5F_SCOPE_GLOBAL) < 0) {
-        good = false;
-        snprintf(why, sizeof why, "%s", hps_h5_why());
-    }
-    if (H5Fclose(h->file) < 0 && good) {
-        good = false;
-        snprintf(why, sizeof why, "%s", hps_h5_why());
-    }
+    if (intent & H5F_ACC_RDWR)
+        s = flush(h);
+    if (H5Fclose(h->file) < 0)
+        why = hps_h5_why();
+    else if ((intent & H5F_ACC_RDWR) && h->comm == MPI_COMM_NULL && !s && !sync_serial(h->path))
+        why = strerror(errno);
     h->file = -1;
-    if (good && wrote && h->comm == MPI_COMM_NULL && !sync_serial(h->path)) {
-        good = false;
-        snprintf(why, sizeof why, "%s", strerror(errno));
-    }
-    return hps_h5_verdict(h, good ? HPS_OK : HPS_OUTPUT, "cannot be written: %s", why);
+    if (s)
+        return s;
+    return hps_h5_verdict(h, why ? HPS_OUTPUT : HPS_OK, "cannot be written: %s", why ? why : "");
 }

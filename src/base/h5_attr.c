@@ -81,7 +81,7 @@ enum hps_status hps_h5_put_real(struct hps_h5 *h, const char *object, const char
                HPS_H5(H5Screate_simple(1, &dims, NULL)), value);
 }
 
-/* An attribute of `n` values of `class`; -1 and a message (unless quiet) when there is none such. */
+/* An attribute of `n` values of `class`; -1 and a message (unless quiet) when there is none. */
 static hid_t find(struct hps_h5 *h, const char *object, const char *name, H5T_class_t class, int n,
                   bool quiet)
 {

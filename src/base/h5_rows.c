@@ -248,15 +248,15 @@ enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long 
     return transfer(h, name, type, width, &rows, to, false);
 }
 
-/* The whole blocks of a part in one pick, then the short last block of all, if it is this part's. */
+/* The whole blocks of a part in one pick, then the short last block of all, if it is its. */
 static enum hps_status cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
                               int width, int block, int part, int parts, void *data, bool write)
 {
     long long whole = nrow / block, rest = nrow % block;
     long long mine = part >= 0 && whole > part ? (whole - part - 1) / parts + 1 : 0;
     size_t row = (size_t)(width ? width : 1) * (size_t)HPS_H5(H5Tget_size(type));
-    struct pick blocks = { mine ? (hsize_t)part * (hsize_t)block : 0, (hsize_t)parts * (hsize_t)block,
-                           (hsize_t)mine, (hsize_t)block };
+    struct pick blocks = { mine ? (hsize_t)part * (hsize_t)block : 0,
+                           (hsize_t)parts * (hsize_t)block, (hsize_t)mine, (hsize_t)block };
     struct pick tail = { (hsize_t)(whole * block), 1,
                          whole % parts == part ? (hsize_t)rest : 0, 1 };
     enum hps_status s;

@@ -11,29 +11,36 @@
 
 static size_t take(size_t *end, bool wanted, size_t bytes)
 {
-    size_t at = *end;
+    size_t at = (*end + bytes - 1) & ~(bytes - 1);      /* a number at a multiple of its size */
 
     if (!wanted)
         return SIZE_MAX;
-    *end += (bytes + 63) / 64 * 64;
+    *end = at + bytes;
     return at;
 }
 
 void hps_blocks_new(struct hps_blocks *b, const struct hps_data *data, bool label, bool dense,
                     const bool *slot)
 {
-    size_t rows = HPS_BLOCK_ROWS;
+    size_t rows = HPS_BLOCK_ROWS, nsingle = 0, D = dense ? (size_t)data->D : 0;
 
-    *b = (struct hps_blocks){ .data = data, .mask = 1023 };
-    b->label_at = take(&b->bytes, label, rows * sizeof(float));
-    b->dense_at = take(&b->bytes, dense, rows * (size_t)data->D * sizeof(float));
+    *b = (struct hps_blocks){ .data = data, .mask = 1023, .dense_at = SIZE_MAX };
     b->slot_at = hps_mem_new((size_t)data->nslot, sizeof *b->slot_at);
     b->slot = hps_mem_new((size_t)data->nslot, sizeof *b->slot);
     for (int j = 0; j < data->nslot; j++) {
         b->slot[j] = slot && slot[j];
-        b->slot_at[j] = take(&b->bytes, b->slot[j] && !data->slot[j].multi,
-                             rows * sizeof(long long));
+        bool single = b->slot[j] && !data->slot[j].multi;
+        b->slot_at[j] = take(&b->record_bytes, single, sizeof(long long));
+        nsingle += single;
     }
+    b->label_at = take(&b->record_bytes, label, sizeof(float));
+    if (D) {
+        b->dense_at = b->record_bytes;
+        b->record_bytes += D * sizeof(float);
+    }
+    b->record_bytes = (b->record_bytes + 7) & ~(size_t)7;
+    b->column_bytes = rows * sizeof(long long) + 64;
+    b->column = hps_mem_new((nsingle + 1) * b->column_bytes + rows * D * sizeof(float), 1);
     b->place = hps_mem_new((size_t)b->mask + 1, sizeof *b->place);
     memset(b->place, -1, ((size_t)b->mask + 1) * sizeof *b->place);
 }
@@ -43,7 +50,7 @@ static struct hps_block *new_block(const struct hps_blocks *b)
     struct hps_block *k = hps_mem_new(1, sizeof *k);
     size_t nslot = (size_t)b->data->nslot;
 
-    k->fixed = hps_mem_new(b->bytes, 1);
+    k->record = hps_mem_new(HPS_BLOCK_ROWS, b->record_bytes);
     k->ids = hps_mem_new(nslot, sizeof *k->ids);
     k->offset = hps_mem_new(nslot, sizeof *k->offset);
     k->ids_cap = hps_mem_new(nslot, sizeof *k->ids_cap);
@@ -62,7 +69,7 @@ static void free_block(const struct hps_blocks *b, struct hps_block *k)
     hps_mem_free(k->ids_cap);
     hps_mem_free(k->offset);
     hps_mem_free(k->ids);
-    hps_mem_free(k->fixed);
+    hps_mem_free(k->record);
     hps_mem_free(k);
 }
 
@@ -72,6 +79,7 @@ void hps_blocks_free(struct hps_blocks *b)
         free_block(b, b->live[i]);
     for (int i = 0; i < b->nspare; i++)
         free_block(b, b->spare[i]);
+    hps_mem_free(b->column);
     hps_mem_free(b->place);
     hps_mem_free(b->live);
     hps_mem_free(b->spare);
@@ -84,9 +92,14 @@ static int probe(const struct hps_blocks *b, long long number)
 {
     int at = (int)(hps_rng_mix((uint64_t)number) & (uint64_t)b->mask);
 
-    while (b->place[at] >= 0 && b->live[b->place[at]]->first != number * HPS_BLOCK_ROWS)
+    while (b->place[at].index >= 0 && b->place[at].number != number)
         at = (at + 1) & b->mask;
     return at;
+}
+
+static void put_place(struct hps_blocks *b, long long number, int index)
+{
+    b->place[probe(b, number)] = (struct hps_block_place){ number, index };
 }
 
 static void place_all(struct hps_blocks *b)
@@ -98,7 +111,7 @@ static void place_all(struct hps_blocks *b)
     }
     memset(b->place, -1, ((size_t)b->mask + 1) * sizeof *b->place);
     for (int i = 0; i < b->nlive; i++)
-        b->place[probe(b, b->live[i]->first / HPS_BLOCK_ROWS)] = i;
+        put_place(b, b->live[i]->first / HPS_BLOCK_ROWS, i);
 }
 
 static enum hps_status cannot_read(struct hps_blocks *b, uint64_t offset, ssize_t got)
@@ -166,10 +179,12 @@ static long long first_not_finite(const float *x, long long n)
 
 static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
 {
-    float *x = (float *)(void *)(k->fixed + b->label_at);
+    float *x = (float *)(void *)b->column;
     enum hps_status s = read_rows(b, &b->data->label, k->first, k->rows, x);
     long long bad = s ? k->rows : first_not_finite(x, k->rows);
 
+    for (int i = 0; i < k->rows && !s; i++)
+        memcpy(k->record + (size_t)i * b->record_bytes + b->label_at, x + i, sizeof *x);
     if (bad == k->rows)
         return s;
     snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is not a finite number",
@@ -179,11 +194,14 @@ static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
 
 static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
 {
-    float *x = (float *)(void *)(k->fixed + b->dense_at);
+    float *x = (float *)(void *)b->column;
     long long D = b->data->D, n = k->rows * D;
-    enum hps_status s = D ? read_rows(b, &b->data->dense, k->first, k->rows, x) : HPS_OK;
+    enum hps_status s = read_rows(b, &b->data->dense, k->first, k->rows, x);
     long long bad = s ? n : first_not_finite(x, n);
 
+    for (int i = 0; i < k->rows && !s; i++)
+        memcpy(k->record + (size_t)i * b->record_bytes + b->dense_at, x + i * D,
+               (size_t)D * sizeof *x);
     if (bad == n)
         return s;
     snprintf(b->why, sizeof b->why, "%s: dense %s, example %lld: %g is not a finite number",
@@ -220,12 +238,26 @@ static enum hps_status check_ids(struct hps_blocks *b, const struct hps_block *k
     return HPS_DECK;
 }
 
-static enum hps_status read_single(struct hps_blocks *b, struct hps_block *k, int j)
+static enum hps_status read_singles(struct hps_blocks *b, struct hps_block *k)
 {
-    long long *id = (long long *)(void *)(k->fixed + b->slot_at[j]);
-    enum hps_status s = read_rows(b, &b->data->slot[j].ids, k->first, k->rows, id);
+    size_t n = 0, stride = b->column_bytes, rows = (size_t)k->rows;
+    enum hps_status s = HPS_OK;
 
-    return s ? s : check_ids(b, k, j, id, k->rows);
+    for (int j = 0; j < b->data->nslot && !s; j++) {
+        if (b->slot_at[j] == SIZE_MAX)
+            continue;
+        long long *id = (long long *)(void *)(b->column + n++ * stride);
+        s = read_rows(b, &b->data->slot[j].ids, k->first, k->rows, id);
+        if (!s)
+            s = check_ids(b, k, j, id, k->rows);
+    }
+    for (size_t i = 0; i < rows && !s; i++) {           /* single slots come first in a record */
+        const char *from = b->column + i * sizeof(long long);
+        char *to = k->record + i * b->record_bytes;
+        for (size_t j = 0; j < n; j++)
+            memcpy(to + j * sizeof(long long), from + j * stride, sizeof(long long));
+    }
+    return s;
 }
 
 /* Offsets become relative to the block. */
@@ -260,9 +292,11 @@ static enum hps_status read_block(struct hps_blocks *b, struct hps_block *k)
         s = read_label(b, k);
     if (!s && b->dense_at != SIZE_MAX)
         s = read_dense(b, k);
+    if (!s)
+        s = read_singles(b, k);
     for (int j = 0; j < b->data->nslot && !s; j++)
-        if (b->slot[j])
-            s = b->data->slot[j].multi ? read_multi(b, k, j) : read_single(b, k, j);
+        if (b->slot[j] && b->data->slot[j].multi)
+            s = read_multi(b, k, j);
     return s;
 }
 
@@ -279,9 +313,9 @@ enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long
     long long first = number * HPS_BLOCK_ROWS, left = b->data->N - first;
     enum hps_status s;
 
-    if (b->place[at] >= 0) {
-        b->live[b->place[at]]->mark = mark;
-        *block = b->live[b->place[at]];
+    if (b->place[at].index >= 0) {
+        *block = b->live[b->place[at].index];
+        b->live[b->place[at].index]->mark = mark;
         return HPS_OK;
     }
     struct hps_block *k = b->nspare ? b->spare[--b->nspare] : new_block(b);
@@ -294,7 +328,7 @@ enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long
         return s;
     }
     hps_mem_grow(&b->live, &b->live_cap, (size_t)b->nlive + 1, sizeof *b->live);
-    b->place[at] = b->nlive;
+    b->place[at] = (struct hps_block_place){ number, b->nlive };
     b->live[b->nlive++] = k;
     if (2 * b->nlive > b->mask)
         place_all(b);

@@ -32,7 +32,10 @@ struct hps_reader {
     struct hps_blocks blocks;
     struct hps_order_memo memo;
     long long *example, *spare;     /* (rows of a micro-batch) for sorting       */
-    const struct hps_block **block; /* (rows of my share) where each row is       */
+    const struct hps_block **block; /* (rows of my share) where each row is,      */
+    const char **record;            /* and its record there                       */
+    int nsingle, *single_slot;      /* slots in a record, in turn                 */
+    long long **single;             /* (nsingle) where the ids of each go         */
     struct tray *tray;              /* (ntray) ring: 2 live, the rest ahead       */
     pthread_t thread;
     pthread_mutex_t lock;           /* of what follows                            */
@@ -94,6 +97,7 @@ static enum hps_status find_blocks(struct hps_reader *r, const long long *exampl
                                    long long mark)
 {
     long long number = -1;
+    size_t record_bytes = r->blocks.record_bytes;
     const struct hps_block *block = NULL;
     enum hps_status s = HPS_OK;
 
@@ -103,38 +107,36 @@ static enum hps_status find_blocks(struct hps_reader *r, const long long *exampl
             s = hps_blocks_get(&r->blocks, number, mark, &block);
         }
         r->block[i] = block;
+        r->record[i] = s ? NULL
+                         : block->record + (size_t)(example[i] % HPS_BLOCK_ROWS) * record_bytes;
     }
     return s;
 }
 
-static void gather_label(const struct hps_reader *r, const long long *example, long long n,
-                         float *to)
+/* All that a record holds, row by row; the records of the next rows are fetched meanwhile. */
+static void gather_records(const struct hps_reader *r, struct tray *t, long long row, long long n)
 {
+    enum { AHEAD = 6 };
+    const size_t D = t->dense ? (size_t)r->data->D : 0, bytes = r->blocks.record_bytes;
+    const size_t label_at = r->blocks.label_at, dense_at = r->blocks.dense_at;
+    const int nsingle = r->nsingle;
+    const char *const *records = r->record;
+    float *label = t->label ? t->label + row : NULL, *dense = D ? t->dense + row * (long long)D : 0;
+    long long **to = r->single;
+
+    for (int j = 0; j < nsingle; j++)
+        to[j] = t->ids[r->single_slot[j]] + row;
     for (long long i = 0; i < n; i++) {
-        const char *column = r->block[i]->fixed + r->blocks.label_at;
-        memcpy(to + i, column + (size_t)(example[i] % HPS_BLOCK_ROWS) * sizeof *to, sizeof *to);
-    }
-}
-
-static void gather_dense(const struct hps_reader *r, const long long *example, long long n,
-                         float *to)
-{
-    size_t D = (size_t)r->data->D, row = D * sizeof *to;
-
-    for (long long i = 0; i < n; i++) {
-        const char *column = r->block[i]->fixed + r->blocks.dense_at;
-        memcpy(to + (size_t)i * D, column + (size_t)(example[i] % HPS_BLOCK_ROWS) * row, row);
-    }
-}
-
-static void gather_single(const struct hps_reader *r, int j, const long long *example, long long n,
-                          long long *to)
-{
-    size_t at = r->blocks.slot_at[j];
-
-    for (long long i = 0; i < n; i++) {
-        const char *column = r->block[i]->fixed + at;
-        memcpy(to + i, column + (size_t)(example[i] % HPS_BLOCK_ROWS) * sizeof *to, sizeof *to);
+        const char *record = records[i], *next = records[i + AHEAD < n ? i + AHEAD : i];
+        const long long *id = (const long long *)(const void *)record;
+        for (size_t line = 0; line < bytes; line += 64)
+            __builtin_prefetch(next + line);
+        for (int j = 0; j < nsingle; j++)
+            to[j][i] = id[j];
+        if (label)
+            memcpy(label + i, record + label_at, sizeof *label);
+        if (dense)
+            memcpy(dense + (size_t)i * D, record + dense_at, D * sizeof *dense);
     }
 }
 
@@ -175,19 +177,16 @@ struct filling {
     size_t *nid;                    /* (nslot) ids filled, multi slots   */
 };
 
-static enum hps_status gather_slots(struct hps_reader *r, const struct filling *f, int m,
+static enum hps_status gather_multis(struct hps_reader *r, const struct filling *f, int m,
                                     const long long *example, long long n)
 {
     struct tray *t = f->tray;
     enum hps_status s = HPS_OK;
 
     for (int j = 0; j < r->data->nslot && !s; j++) {
-        if (!r->blocks.slot[j])
+        if (!r->blocks.slot[j] || !r->data->slot[j].multi)
             continue;
-        if (r->data->slot[j].multi)
-            s = gather_multi(r, t, j, example, n, t->offset[j] + f->row + m, &f->nid[j]);
-        else
-            gather_single(r, j, example, n, t->ids[j] + f->row);
+        s = gather_multi(r, t, j, example, n, t->offset[j] + f->row + m, &f->nid[j]);
     }
     return s;
 }
@@ -211,11 +210,8 @@ static enum hps_status fill_batch(struct hps_reader *r, struct filling *f, int m
     if (s)
         return s;
     memcpy(t->example + f->row, mine, (size_t)n * sizeof *mine);
-    if (t->label)
-        gather_label(r, mine, n, t->label + f->row);
-    if (t->dense)
-        gather_dense(r, mine, n, t->dense + f->row * r->data->D);
-    s = gather_slots(r, f, m, mine, n);
+    gather_records(r, t, f->row, n);
+    s = gather_multis(r, f, m, mine, n);
     t->batch[m].B = (int)n;
     f->row += n;
     return s;
@@ -379,6 +375,12 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->example = hps_mem_new((size_t)micro, sizeof *r->example);
     r->spare = hps_mem_new((size_t)micro, sizeof *r->spare);
     r->block = hps_mem_new(rows, sizeof *r->block);
+    r->record = hps_mem_new(rows, sizeof *r->record);
+    r->single_slot = hps_mem_new((size_t)data->nslot, sizeof *r->single_slot);
+    r->single = hps_mem_new((size_t)data->nslot, sizeof *r->single);
+    for (int j = 0; j < data->nslot; j++)
+        if (r->blocks.slot_at[j] != SIZE_MAX)
+            r->single_slot[r->nsingle++] = j;
     r->tray = hps_mem_new((size_t)r->ntray, sizeof *r->tray);
     for (int i = 0; i < r->ntray; i++)
         new_tray(r, &r->tray[i], rows * (size_t)steps->M);
@@ -424,6 +426,9 @@ void hps_reader_free(struct hps_reader *r)
     for (int i = 0; i < r->ntray; i++)
         free_tray(r, &r->tray[i]);
     hps_mem_free(r->tray);
+    hps_mem_free(r->single);
+    hps_mem_free(r->single_slot);
+    hps_mem_free(r->record);
     hps_mem_free(r->block);
     hps_mem_free(r->spare);
     hps_mem_free(r->example);

@@ -4,6 +4,8 @@
 #include "base/rng.h"
 #include "model/data.h"
 
+enum { WINDOW_BLOCKS = HPS_WINDOW_ROWS / HPS_BLOCK_ROWS };
+
 struct hps_order hps_order_of(long long N, bool shuffle, uint64_t seed)
 {
     return (struct hps_order){ N, shuffle, hps_rng_key(seed, "shuffle") };
@@ -16,51 +18,69 @@ static long long least(long long a, long long b)
 
 /* Whole blocks change places, a short last block stays last; then a window of blocks is mixed row
  * by row. Keys: (epoch, 0) for the blocks, (epoch, w + 1) for window w. */
+static long long block_at(const struct hps_order *order, uint64_t epoch_key, long long place)
+{
+    long long whole = order->N / HPS_BLOCK_ROWS;
+
+    if (place >= whole)
+        return place;
+    return (long long)hps_rng_permute(hps_rng_sub(epoch_key, 0), (uint64_t)place, (uint64_t)whole);
+}
+
+/* The place in the window of the row that comes at `position`. */
+static uint64_t row_at(const struct hps_order *order, uint64_t window_key, long long position)
+{
+    long long inside = position % HPS_WINDOW_ROWS, first = position - inside;
+
+    return hps_rng_permute(window_key, (uint64_t)inside,
+                           (uint64_t)least(order->N - first, HPS_WINDOW_ROWS));
+}
+
+long long hps_order_at(const struct hps_order *order, long long epoch, long long position)
+{
+    uint64_t key = hps_rng_sub(order->key, (uint64_t)epoch);
+    long long window = position / HPS_WINDOW_ROWS, row;
+
+    assert(position >= 0 && position < order->N);
+    if (!order->shuffle)
+        return position;
+    row = (long long)row_at(order, hps_rng_sub(key, (uint64_t)window + 1), position);
+    return block_at(order, key, window * WINDOW_BLOCKS + row / HPS_BLOCK_ROWS) * HPS_BLOCK_ROWS +
+           row % HPS_BLOCK_ROWS;
+}
+
 static void enter_window(const struct hps_order *order, struct hps_order_memo *memo,
                          long long epoch, long long window)
 {
-    enum { MOST = HPS_WINDOW_ROWS / HPS_BLOCK_ROWS };
-    uint64_t key = hps_rng_sub(order->key, (uint64_t)epoch), blocks = hps_rng_sub(key, 0);
-    long long whole = order->N / HPS_BLOCK_ROWS;
+    uint64_t key = hps_rng_sub(order->key, (uint64_t)epoch);
 
+    if (memo->window == window && memo->epoch == epoch)
+        return;
     memo->epoch = epoch;
     memo->window = window;
     memo->key = hps_rng_sub(key, (uint64_t)window + 1);
-    for (int i = 0; i < MOST; i++) {
-        long long block = window * MOST + i;
-        if (block < whole)
-            block = (long long)hps_rng_permute(blocks, (uint64_t)block, (uint64_t)whole);
-        memo->block[i] = block;
-    }
+    for (int i = 0; i < WINDOW_BLOCKS; i++)
+        memo->block[i] = block_at(order, key, window * WINDOW_BLOCKS + i);
 }
 
 void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, long long epoch,
                     long long position, long long n, long long *example)
 {
-    assert(position >= 0 && position + n <= order->N);
-    for (long long i = 0; i < n && !order->shuffle; i++)
-        example[i] = position + i;
-    for (long long end = position + n; order->shuffle && position < end;) {
-        long long window = position / HPS_WINDOW_ROWS, first = window * HPS_WINDOW_ROWS;
-        long long stop = least(end, first + HPS_WINDOW_ROWS);
-        uint64_t rows = (uint64_t)least(order->N - first, HPS_WINDOW_ROWS);
-        if (memo->window != window || memo->epoch != epoch)
-            enter_window(order, memo, epoch, window);
+    long long end = position + n;
+
+    assert(position >= 0 && end <= order->N);
+    while (position < end && !order->shuffle)
+        *example++ = position++;
+    while (position < end) {
+        long long window = position / HPS_WINDOW_ROWS;
+        long long stop = least(end, (window + 1) * HPS_WINDOW_ROWS);
+        enter_window(order, memo, epoch, window);
         for (; position < stop; position++) {
-            uint64_t row = hps_rng_permute(memo->key, (uint64_t)(position - first), rows);
+            uint64_t row = row_at(order, memo->key, position);
             *example++ = memo->block[row / HPS_BLOCK_ROWS] * HPS_BLOCK_ROWS +
                          (long long)(row % HPS_BLOCK_ROWS);
         }
     }
-}
-
-long long hps_order_at(const struct hps_order *order, long long epoch, long long position)
-{
-    struct hps_order_memo memo = { .window = -1 };
-    long long example;
-
-    hps_order_rows(order, &memo, epoch, position, 1, &example);
-    return example;
 }
 
 struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epochs,

@@ -46,15 +46,16 @@ static void turn(struct side *s, int side, long long step, int n)
     enum hps_way out = side == 1 ? HPS_WAY_FORWARD : HPS_WAY_BACKWARD;
     enum hps_way in = side == 1 ? HPS_WAY_BACKWARD : HPS_WAY_FORWARD;
 
-    for (int m = 0; m < FLIGHTS; m++) {
-        fill(s, out, step, m, n + m, s->out[m], false);
-        hps_pipe_recv(s->pipe, in, m, step, m, n + m, s->in[m]);
-        hps_pipe_send(s->pipe, out, m, step, m, n + m, s->out[m]);
+    for (int m = 0; m < FLIGHTS; m++) {                 /* a flight's buffer is not always one */
+        int at = (m + (int)step) % FLIGHTS;
+        fill(s, out, step, m, n + m, s->out[at], false);
+        hps_pipe_recv(s->pipe, in, m, step, m, n + m, s->in[at]);
+        hps_pipe_send(s->pipe, out, m, step, m, n + m, s->out[at]);
         hps_pipe_poll(s->pipe);
     }
     for (int m = FLIGHTS - 1; m >= 0; m--) {            /* waiting goes in any order */
         hps_pipe_wait(s->pipe, in, m);
-        fill(s, in, step, m, n + m, s->in[m], true);
+        fill(s, in, step, m, n + m, s->in[(m + (int)step) % FLIGHTS], true);
         hps_pipe_sent(s->pipe, out, m);
     }
 }

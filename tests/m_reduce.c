@@ -38,6 +38,12 @@ static void check_same(const float *got, size_t n, MPI_Comm world)
     hps_mem_free(root);
 }
 
+static void fill(int step, float *grad, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        grad[i] = value(step, hps_rank(), i);
+}
+
 static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_Comm world)
 {
     float *grad = hps_mem_new(n, sizeof *grad), *before = hps_mem_new(n, sizeof *before);
@@ -47,12 +53,13 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
         HPS_DIE("no reduce");
     for (int turn = 0; turn < 4; turn++) {
         int step = turn < 3 ? turn : 1;                 /* the rounding step comes twice */
-        for (size_t i = 0; i < n; i++)
-            grad[i] = value(step, hps_rank(), i);
-        for (size_t left = n; left > piece; left -= piece) {
-            hps_reduce_ready(reduce, left);
+        size_t left = n;
+        for (; left > piece; left -= piece) {           /* complete from the end, as in a step */
+            fill(step, grad, left - piece, left);
+            hps_reduce_ready(reduce, left - piece);
             hps_reduce_poll(reduce);
         }
+        fill(step, grad, 0, left);
         hps_reduce_end(reduce);
         check_sums(step, grad, n);
         check_same(grad, n, world);

@@ -1,4 +1,4 @@
-/* route.c - a step's rows: found and sorted by owner, counts exchanged, then row numbers.
+/* route.c - a step's rows: counts are exchanged, then row numbers.
  *
  * Counts and row numbers travel on communicators of their own, each in the order of the steps, so
  * that no member's progress decides the order of collectives. */
@@ -9,17 +9,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "comm/ask.h"
 #include "comm/find.h"
 #include "model/table.h"
 
 enum { KEPT = 4 };              /* steps: two valid after a take, two begun and not taken */
 enum { CHUNK = 256 };
-
-/* Numbers made on the host and read on the device; one memory where the two are one. */
-struct ints {
-    int *host, *device;
-    size_t cap, device_cap;
-};
 
 enum state { READY, COUNTS, ROWS };
 
@@ -32,53 +27,23 @@ struct turn {
     int *ngive, *ngive_at;
     int *want;                  /* (nplace) rows asked, by owner, then micro-batch    */
     size_t want_cap;
-    struct ints index, offset;  /* of all bags                                      */
-    struct ints row, merge, merged;
+    struct hps_ints index, offset;  /* of all bags                                      */
+    struct hps_ints row, merge, merged;
 };
 
 struct hps_route {
     MPI_Comm count_comm, row_comm;      /* owned; MPI_COMM_NULL when alone         */
     struct hps_dev *dev;
-    int parts, me, M, nlayer;
-    const struct hps_layer **layer;
-    long long rows;
-    struct hps_find *asked, *given;
-    int *owner, *local, *place;         /* (nplace) scratch, by first sight         */
-    size_t owner_cap, local_cap, place_cap;
+    int parts, me, M;
+    struct hps_ask *ask;
+    struct hps_find *given;
     int *cursor;                        /* (parts) scratch                          */
     struct turn turn[KEPT];
     long long begun, taken;
     double bytes;
 };
 
-static void ints_grow(struct ints *a, size_t n)
-{
-    hps_mem_grow(&a->host, &a->cap, n, sizeof *a->host);
-}
-
-/* Where the device finds the first n. */
-static const int *ints_show(struct ints *a, size_t n, struct hps_dev *dev)
-{
-    if (dev->host)
-        return a->host;
-    if (n > a->device_cap) {
-        dev->ops->free(dev, a->device);
-        a->device_cap = a->cap;
-        a->device = dev->ops->alloc(dev, a->cap * sizeof *a->device);
-    }
-    if (n > 0)
-        dev->ops->put(dev, a->device, a->host, n * sizeof *a->host);
-    return a->device;
-}
-
-static void ints_free(struct ints *a, struct hps_dev *dev)
-{
-    hps_mem_free(a->host);
-    if (a->device)
-        dev->ops->free(dev, a->device);
-}
-
-static void turn_new(struct hps_route *r, struct turn *t)
+static void turn_new(struct hps_route *r, struct turn *t, int nlayer)
 {
     size_t pairs = (size_t)r->M * (size_t)r->parts, parts = (size_t)r->parts;
 
@@ -88,7 +53,7 @@ static void turn_new(struct hps_route *r, struct turn *t)
     t->step.first = hps_mem_new((size_t)r->M + 1, sizeof(int));
     t->step.ask = hps_mem_new(pairs, sizeof(int));
     t->step.give = hps_mem_new(pairs, sizeof(int));
-    t->step.bag = hps_mem_new((size_t)r->M * (size_t)r->nlayer, sizeof *t->step.bag);
+    t->step.bag = hps_mem_new((size_t)r->M * (size_t)nlayer, sizeof *t->step.bag);
     t->ask = hps_mem_new(pairs, sizeof(int));
     t->give = hps_mem_new(pairs, sizeof(int));
     t->nask = hps_mem_new(4 * parts, sizeof(int));
@@ -107,11 +72,11 @@ static void turn_free(struct hps_route *r, struct turn *t)
     hps_mem_free(t->give);
     hps_mem_free(t->nask);
     hps_mem_free(t->want);
-    ints_free(&t->index, r->dev);
-    ints_free(&t->offset, r->dev);
-    ints_free(&t->row, r->dev);
-    ints_free(&t->merge, r->dev);
-    ints_free(&t->merged, r->dev);
+    hps_ints_free(&t->index, r->dev);
+    hps_ints_free(&t->offset, r->dev);
+    hps_ints_free(&t->row, r->dev);
+    hps_ints_free(&t->merge, r->dev);
+    hps_ints_free(&t->merged, r->dev);
 }
 
 enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_use *use,
@@ -135,16 +100,11 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
     r->parts = parts;
     r->me = me;
     r->M = M;
-    r->rows = rows;
-    r->nlayer = use->nlayer;
-    r->layer = hps_mem_new((size_t)use->nlayer, sizeof(struct hps_layer *));
-    for (int j = 0; j < use->nlayer; j++)
-        r->layer[j] = use->layer[j];
-    r->asked = hps_find_new();
+    r->ask = hps_ask_new(use, rows, M, parts, dev);
     r->given = hps_find_new();
     r->cursor = hps_mem_new((size_t)parts, sizeof *r->cursor);
     for (int i = 0; i < KEPT; i++)
-        turn_new(r, &r->turn[i]);
+        turn_new(r, &r->turn[i], use->nlayer);
     return HPS_OK;
 }
 
@@ -156,13 +116,9 @@ void hps_route_free(struct hps_route *r)
         hps_route_take(r);
     for (int i = 0; i < KEPT; i++)
         turn_free(r, &r->turn[i]);
-    hps_find_free(r->asked);
+    hps_ask_free(r->ask);
     hps_find_free(r->given);
     hps_mem_free(r->cursor);
-    hps_mem_free(r->owner);
-    hps_mem_free(r->local);
-    hps_mem_free(r->place);
-    hps_mem_free((void *)r->layer);
     if (r->count_comm != MPI_COMM_NULL)
         HPS_MPI(MPI_Comm_free(&r->count_comm));
     if (r->row_comm != MPI_COMM_NULL)
@@ -170,161 +126,10 @@ void hps_route_free(struct hps_route *r)
     hps_mem_free(r);
 }
 
-/* Ids of a slot in a micro-batch. */
-static size_t ids_of(const struct hps_batch *b, int slot)
-{
-    return b->offset[slot] ? (size_t)b->offset[slot][b->B] : (size_t)b->B;
-}
-
-static bool all_single(const struct hps_layer *l, const struct hps_batch *b)
-{
-    for (int i = 0; i < l->nslot; i++)
-        if (b->offset[l->slot[i]])
-            return false;
-    return true;
-}
-
-/* The bags' sizes, and room for all of them. */
-static void size_bags(struct hps_route *r, struct turn *t, const struct hps_batch *batch)
-{
-    size_t nid = 0, noffset = 0;
-
-    for (int m = 0; m < r->M; m++)
-        for (int j = 0; j < r->nlayer; j++) {
-            const struct hps_layer *l = r->layer[j];
-            struct hps_bag *bag = &t->step.bag[m * r->nlayer + j];
-            *bag = (struct hps_bag){ .nslot = l->nslot, .B = batch[m].B };
-            for (int i = 0; i < l->nslot; i++)
-                bag->nid += ids_of(&batch[m], l->slot[i]);
-            bag->single = all_single(l, &batch[m]);
-            nid += bag->nid;
-            if (!bag->single)
-                noffset += (size_t)l->nslot * (size_t)bag->B + 1;
-        }
-    if (nid > INT_MAX)
-        HPS_DIE("%zu ids on this rank in one step; it can work with %d", nid, INT_MAX);
-    ints_grow(&t->index, nid);
-    ints_grow(&t->offset, noffset);
-}
-
-/* Places, by first sight, of a slot's ids. */
-static void find_slot(struct hps_route *r, const struct hps_layer *l, int i, size_t n,
-                      const long long *id, int *place)
-{
-    long long row[CHUNK], base = l->base[i], modulo = l->modulo[i];
-
-    for (size_t done = 0; done < n; done += CHUNK) {
-        size_t now = n - done < CHUNK ? n - done : CHUNK;
-        if (modulo > 0)
-            for (size_t c = 0; c < now; c++)
-                row[c] = base + id[done + c] % modulo;
-        else
-            for (size_t c = 0; c < now; c++)
-                row[c] = base + id[done + c];
-        for (size_t c = 0; c < now; c++)
-            assert(row[c] >= 0 && row[c] < r->rows);
-        hps_find_put(r->asked, now, row, place + done);
-    }
-}
-
-/* The bags of a layer: index at `index`, offsets at `offset`. */
-static void fill_bag(struct hps_route *r, const struct hps_layer *l, const struct hps_bag *bag,
-                     const struct hps_batch *b, int *index, int *offset)
-{
-    int at = 0;
-
-    for (int i = 0; i < l->nslot; i++) {
-        const int *o = b->offset[l->slot[i]];
-        size_t n = ids_of(b, l->slot[i]);
-        find_slot(r, l, i, n, b->ids[l->slot[i]], index + at);
-        if (!bag->single)
-            for (int e = 0; e < b->B; e++)
-                *offset++ = at + (o ? o[e] : e);
-        at += (int)n;
-    }
-    if (!bag->single)
-        *offset = at;
-}
-
-/* Rows first seen in micro-batch m get their places: sorted by owner, else in the order of sight.
- * r->local then holds the owner's number of each row by place. */
-static void sort_places(struct hps_route *r, struct turn *t, int m)
-{
-    const long long *key = hps_find_keys(r->asked);
-    int first = t->step.first[m], end = t->step.first[m + 1], at = first;
-    int *ask = t->step.ask + (size_t)m * (size_t)r->parts;
-
-    hps_mem_grow(&r->owner, &r->owner_cap, (size_t)end, sizeof *r->owner);
-    hps_mem_grow(&r->local, &r->local_cap, (size_t)end, sizeof *r->local);
-    hps_mem_grow(&r->place, &r->place_cap, (size_t)end, sizeof *r->place);
-    memset(ask, 0, (size_t)r->parts * sizeof *ask);
-    if (r->parts == 1) {
-        for (int i = first; i < end; i++)
-            r->local[i] = (int)key[i];
-        ask[0] = end - first;
-        return;
-    }
-    for (int i = first; i < end; i++)
-        ask[r->owner[i] = hps_table_owner(key[i], r->parts)]++;
-    for (int q = 0; q < r->parts; q++) {
-        r->cursor[q] = at;
-        at += ask[q];
-    }
-    for (int i = first; i < end; i++) {
-        r->place[i] = r->cursor[r->owner[i]]++;
-        r->local[r->place[i]] = (int)hps_table_local(key[i], r->parts);
-    }
-}
-
-static void find_rows(struct hps_route *r, struct turn *t, const struct hps_batch *batch)
-{
-    if (batch)
-        size_bags(r, t, batch);
-    int *index = t->index.host, *offset = t->offset.host;
-    hps_find_begin(r->asked);
-    for (int m = 0; m < r->M; m++) {
-        int *begin = index;
-        for (int j = 0; batch && j < r->nlayer; j++) {
-            struct hps_bag *bag = &t->step.bag[m * r->nlayer + j];
-            fill_bag(r, r->layer[j], bag, &batch[m], index, offset);
-            bag->index = index;
-            bag->offset = bag->single ? NULL : offset;
-            index += bag->nid;
-            offset += bag->single ? 0 : (size_t)bag->nslot * (size_t)bag->B + 1;
-        }
-        t->step.first[m + 1] = hps_find_count(r->asked);
-        sort_places(r, t, m);
-        for (int *i = begin; r->parts > 1 && i < index; i++)
-            *i = r->place[*i];
-    }
-    t->step.nplace = t->step.first[r->M];
-}
-
-/* The bags as the device sees them. */
-static void show_bags(struct hps_route *r, struct turn *t)
-{
-    struct hps_bag *bag = t->step.bag;
-    size_t nid = 0, noffset = 0, nbag = (size_t)r->M * (size_t)r->nlayer;
-
-    if (r->dev->host)
-        return;
-    for (size_t i = 0; i < nbag; i++) {
-        nid += bag[i].nid;
-        noffset += bag[i].single ? 0 : (size_t)bag[i].nslot * (size_t)bag[i].B + 1;
-    }
-    const int *index = ints_show(&t->index, nid, r->dev);
-    const int *offset = ints_show(&t->offset, noffset, r->dev);
-    for (size_t i = 0; i < nbag; i++) {
-        bag[i].index = index + (bag[i].index - t->index.host);
-        if (!bag[i].single)
-            bag[i].offset = offset + (bag[i].offset - t->offset.host);
-    }
-}
-
 /* Row numbers by place become row numbers by owner, then micro-batch; counts turn likewise. */
 static void pack(struct hps_route *r, struct turn *t, int *want)
 {
-    const int *ask = t->step.ask, *from = r->local;
+    const int *ask = t->step.ask, *from = hps_ask_rows(r->ask);
     int at = 0;
 
     memset(t->nask, 0, (size_t)r->parts * sizeof *t->nask);
@@ -353,7 +158,7 @@ static void merge(struct hps_route *r, struct turn *t)
     long long key[CHUNK];
     size_t n = t->step.ngive;
 
-    ints_grow(&t->merge, n);
+    hps_ints_grow(&t->merge, n);
     hps_find_begin(r->given);
     for (size_t done = 0; done < n; done += CHUNK) {
         size_t now = n - done < CHUNK ? n - done : CHUNK;
@@ -362,12 +167,12 @@ static void merge(struct hps_route *r, struct turn *t)
         hps_find_put(r->given, now, key, t->merge.host + done);
     }
     t->step.nmerge = hps_find_count(r->given);
-    ints_grow(&t->merged, (size_t)t->step.nmerge);
+    hps_ints_grow(&t->merged, (size_t)t->step.nmerge);
     for (int i = 0; i < t->step.nmerge; i++)
         t->merged.host[i] = (int)hps_find_keys(r->given)[i];
-    t->step.row = ints_show(&t->row, n, r->dev);
-    t->step.merge = ints_show(&t->merge, n, r->dev);
-    t->step.merged = ints_show(&t->merged, (size_t)t->step.nmerge, r->dev);
+    t->step.row = hps_ints_show(&t->row, n, r->dev);
+    t->step.merge = hps_ints_show(&t->merge, n, r->dev);
+    t->step.merged = hps_ints_show(&t->merged, (size_t)t->step.nmerge, r->dev);
 }
 
 /* Alone, what is asked is what is given, and all of it is distinct. */
@@ -376,16 +181,16 @@ static void keep(struct hps_route *r, struct turn *t)
     size_t n = (size_t)t->step.nplace;
 
     memcpy(t->step.give, t->step.ask, (size_t)r->M * sizeof(int));
-    ints_grow(&t->row, n);
-    ints_grow(&t->merge, n);
+    hps_ints_grow(&t->row, n);
+    hps_ints_grow(&t->merge, n);
     if (n > 0)
-        memcpy(t->row.host, r->local, n * sizeof(int));
+        memcpy(t->row.host, hps_ask_rows(r->ask), n * sizeof(int));
     for (size_t i = 0; i < n; i++)
         t->merge.host[i] = (int)i;
     t->step.ngive = n;
     t->step.nmerge = t->step.nplace;
-    t->step.row = t->step.merged = ints_show(&t->row, n, r->dev);
-    t->step.merge = ints_show(&t->merge, n, r->dev);
+    t->step.row = t->step.merged = hps_ints_show(&t->row, n, r->dev);
+    t->step.merge = hps_ints_show(&t->merge, n, r->dev);
     t->state = READY;
 }
 
@@ -417,7 +222,7 @@ static void send_rows(struct hps_route *r, struct turn *t)
         t->ngive[q] = (int)n - t->ngive_at[q];
     }
     t->step.ngive = n;
-    ints_grow(&t->row, n);
+    hps_ints_grow(&t->row, n);
     HPS_MPI(MPI_Ialltoallv(t->want, t->nask, t->nask_at, MPI_INT, t->row.host, t->ngive,
                            t->ngive_at, MPI_INT, r->row_comm, &t->request));
     t->state = ROWS;
@@ -456,9 +261,7 @@ void hps_route_begin(struct hps_route *r, const struct hps_batch *batch)
     struct turn *t = &r->turn[r->begun % KEPT];
 
     assert(r->begun - r->taken < 2);
-    assert(batch || r->nlayer == 0);
-    find_rows(r, t, batch);
-    show_bags(r, t);
+    hps_ask_step(r->ask, batch, &t->step, &t->index, &t->offset);
     if (r->parts == 1)
         keep(r, t);
     else

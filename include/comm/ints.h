@@ -1,0 +1,18 @@
+/* ints.h - numbers made on the host and read on the device; one memory where the two are one. */
+#ifndef HPS_COMM_INTS_H
+#define HPS_COMM_INTS_H
+
+#include "hw/dev.h"
+
+struct hps_ints {
+    int *host, *device;         /* device: NULL where the host's serves */
+    size_t cap, device_cap;
+};
+
+/* Room for n on the host; keeps what is there. Zeroed memory is a valid start. Local. */
+void hps_ints_grow(struct hps_ints *ints, size_t n);
+/* The first n as the device sees them; valid until the next grow or show. Local. */
+const int *hps_ints_show(struct hps_ints *ints, size_t n, struct hps_dev *dev);
+void hps_ints_free(struct hps_ints *ints, struct hps_dev *dev);
+
+#endif

@@ -1,0 +1,71 @@
+/* count.h - named regions: calls and seconds always, PAPI events where they exist, per step window.
+ *
+ * One counter a process. Before hps_count_begin and after hps_count_end regions are still timed;
+ * rows, events and spans exist between the two. */
+#ifndef HPS_HW_COUNT_H
+#define HPS_HW_COUNT_H
+
+#include <stdbool.h>
+
+#include "base/deck.h"
+
+enum hps_region {
+    HPS_REGION_READ, HPS_REGION_PULL, HPS_REGION_FORWARD, HPS_REGION_BACKWARD, HPS_REGION_PUSH,
+    HPS_REGION_REDUCE, HPS_REGION_SEND, HPS_REGION_RECV, HPS_REGION_WAIT, HPS_REGION_UPDATE,
+    HPS_REGION_CHECKPOINT, HPS_REGIONS
+};
+extern const char *const hps_region_name[HPS_REGIONS];
+
+struct hps_count_opt {
+    struct hps_list events;
+    bool events_per_region, trace;
+};
+extern const struct hps_field hps_count_fields[];
+
+#define HPS_EVENTS 8            /* most events counted at once              */
+#define HPS_COUNT_ROWS 4096     /* most rows; then two windows become a row, then four ... */
+#define HPS_COUNT_SPANS 1000000 /* most spans; what comes after is dropped, said once      */
+
+/* Start counting on this rank, from zero. Events: the deck's, else those of PAPI_EVENTS in the
+ * environment (names with commas between), else instructions, cycles, floating point operations.
+ * An event of the deck that PAPI does not know, or more than HPS_EVENTS: HPS_DECK. Hardware
+ * counters that are denied or give nonsense in a calibration of 1 ms are replaced by software
+ * events, said once; without any counter nothing is counted, and all else works. The events are
+ * those of the main thread. Local. */
+enum hps_status hps_count_begin(const struct hps_count_opt *opt);
+void hps_count_end(void);
+
+/* Enter and leave a region; regions nest (16 deep), time is given to the innermost. Main thread
+ * only. 40 to 70 ns, with events_per_region some microseconds. Local. */
+void hps_region_enter(enum hps_region region);
+void hps_region_leave(enum hps_region region);
+/* What this rank is inside of now, for the watchdog (any thread): NULL when in none. */
+const char *hps_region_now(void);
+
+struct hps_count_sum { long long calls; double seconds; };
+struct hps_count_row {
+    long long step;             /* the last one in it                        */
+    double seconds;             /* between the marks, in regions or not      */
+    struct hps_count_sum region[HPS_REGIONS];
+    double event[HPS_EVENTS];   /* NaN: what was read cannot be true         */
+};
+
+/* Mark the end of a step window: seconds and calls of each region and events since the last mark
+ * become a row (or part of one, see HPS_COUNT_ROWS). Local. */
+void hps_count_window(long long step);
+
+/* What was counted: totals (HPS_REGIONS), rows so far, names and totals of events up to the last
+ * mark (NaN: unreliable; the answer is their number). Borrowed, good until the next call of any of
+ * the above. Local. */
+const struct hps_count_sum *hps_count_total(void);
+int hps_count_rows(const struct hps_count_row **rows);
+int hps_count_events(const char *const **name, const double **total);
+/* With events_per_region: totals of the events inside a region (HPS_EVENTS), else NULL. */
+const double *hps_count_region_events(enum hps_region region);
+
+/* With opt.trace: the spans of this rank, by their ends: begin, end in seconds of hps_now_s; a
+ * region that holds others lasts from its enter to its leave. Borrowed. Local. */
+struct hps_count_span { enum hps_region region; double begin_s, end_s; long long step; };
+long long hps_count_spans(const struct hps_count_span **span);
+
+#endif

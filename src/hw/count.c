@@ -1,0 +1,244 @@
+/* count.c - where the time goes: a stack of regions, a row a step window, spans for a timeline. */
+#include "hw/count.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hw/event.h"
+
+#define DEEP 16
+
+const char *const hps_region_name[HPS_REGIONS] = {
+    "read", "pull", "forward", "backward", "push", "reduce", "send", "recv", "wait", "update",
+    "checkpoint",
+};
+
+const struct hps_field hps_count_fields[] = {
+    HPS_FIELD(hps_count_opt, events, HPS_LIST, "[]", 0, 0, "",
+              "PAPI events; none: PAPI_EVENTS of the environment, else a usual set"),
+    HPS_FIELD(hps_count_opt, events_per_region, HPS_BOOL, "false", 0, 1, "",
+              "count events in each region too (a read costs 2 to 26 us)"),
+    HPS_FIELD(hps_count_opt, trace, HPS_BOOL, "false", 0, 1, "",
+              "keep every span for a timeline"),
+    { 0 }
+};
+
+struct frame {
+    enum hps_region region;
+    double begin_s;
+};
+
+static struct {
+    bool on, trace, per_region;
+    struct frame frame[DEEP];
+    int depth;
+    double seen_s;                              /* up to here time is given to a region */
+    double mark_s;                              /* the last step mark                   */
+    struct hps_count_sum total[HPS_REGIONS];
+    struct hps_count_row window;                /* since the mark                       */
+    double event[HPS_EVENTS];                   /* totals                               */
+    double region_event[HPS_REGIONS][HPS_EVENTS];
+    struct hps_count_row *row;
+    size_t nrow, row_cap;
+    int windows_a_row, windows_in_last;
+    struct hps_count_span *span;
+    size_t nspan, span_cap, unmarked;           /* unmarked: the first without its step */
+    long long dropped;
+    bool doubted;                               /* nonsense was read, and said          */
+} me;
+
+static atomic_int inside;                       /* 1 + the innermost region, 0: none    */
+
+/* Events since the last read belong to the innermost region, and to the window. */
+static void take_events(void)
+{
+    double delta[HPS_EVENTS] = { 0 };
+    const char *const *name;
+    int n = hps_event_names(&name);
+
+    if (n > 0 && !hps_event_read(delta) && !me.doubted) {
+        HPS_SAY_ALL(HPS_WARN, "counters: what was read cannot be true: such windows and totals are NaN");
+        me.doubted = true;
+    }
+    for (int i = 0; i < n; i++) {
+        me.window.event[i] += delta[i];
+        if (me.per_region && me.depth > 0)
+            me.region_event[me.frame[me.depth - 1].region][i] += delta[i];
+    }
+}
+
+/* Time since the last look belongs to the innermost region. */
+static double take_time(void)
+{
+    double now = hps_now_s();
+
+    if (me.depth > 0) {
+        enum hps_region r = me.frame[me.depth - 1].region;
+        me.total[r].seconds += now - me.seen_s;
+        me.window.region[r].seconds += now - me.seen_s;
+    }
+    me.seen_s = now;
+    if (me.on && me.per_region)
+        take_events();
+    return now;
+}
+
+static void show(void)
+{
+    int now = me.depth > 0 ? 1 + (int)me.frame[me.depth - 1].region : 0;
+    atomic_store_explicit(&inside, now, memory_order_relaxed);
+}
+
+void hps_region_enter(enum hps_region region)
+{
+    assert(me.depth < DEEP);
+    double now = take_time();
+    me.frame[me.depth++] = (struct frame){ region, now };
+    me.total[region].calls++;
+    me.window.region[region].calls++;
+    show();
+}
+
+static void keep_span(enum hps_region region, double begin_s, double end_s)
+{
+    if (me.nspan == HPS_COUNT_SPANS) {
+        me.dropped++;
+        return;
+    }
+    hps_mem_grow(&me.span, &me.span_cap, me.nspan + 1, sizeof *me.span);
+    me.span[me.nspan++] = (struct hps_count_span){ region, begin_s, end_s, -1 };
+}
+
+void hps_region_leave(enum hps_region region)
+{
+    assert(me.depth > 0 && me.frame[me.depth - 1].region == region);
+    double now = take_time();
+    struct frame left = me.frame[--me.depth];
+    if (me.trace)
+        keep_span(region, left.begin_s, now);
+    show();
+}
+
+const char *hps_region_now(void)
+{
+    int now = atomic_load_explicit(&inside, memory_order_relaxed);
+    return now > 0 ? hps_region_name[now - 1] : NULL;
+}
+
+static void add_row(struct hps_count_row *to, const struct hps_count_row *from)
+{
+    to->step = from->step;
+    to->seconds += from->seconds;
+    for (int r = 0; r < HPS_REGIONS; r++) {
+        to->region[r].calls += from->region[r].calls;
+        to->region[r].seconds += from->region[r].seconds;
+    }
+    for (int i = 0; i < HPS_EVENTS; i++)
+        to->event[i] += from->event[i];
+}
+
+/* When the rows are full, neighbours join and a row holds twice as many windows from now on. */
+static void halve_rows(void)
+{
+    for (size_t i = 0; i < me.nrow / 2; i++) {
+        struct hps_count_row pair = me.row[2 * i];
+        add_row(&pair, &me.row[2 * i + 1]);
+        me.row[i] = pair;
+    }
+    me.nrow /= 2;
+    me.windows_a_row *= 2;
+    me.windows_in_last = me.windows_a_row;
+}
+
+static void keep_row(void)
+{
+    if (me.nrow == HPS_COUNT_ROWS && me.windows_in_last == me.windows_a_row)
+        halve_rows();
+    if (me.nrow > 0 && me.windows_in_last < me.windows_a_row) {
+        add_row(&me.row[me.nrow - 1], &me.window);
+        me.windows_in_last++;
+        return;
+    }
+    hps_mem_grow(&me.row, &me.row_cap, me.nrow + 1, sizeof *me.row);
+    me.row[me.nrow++] = me.window;
+    me.windows_in_last = 1;
+}
+
+void hps_count_window(long long step)
+{
+    double now = take_time();
+
+    if (!me.on)
+        return;
+    if (!me.per_region)
+        take_events();
+    me.window.step = step;
+    me.window.seconds = now - me.mark_s;
+    me.mark_s = now;
+    for (int i = 0; i < HPS_EVENTS; i++)
+        me.event[i] += me.window.event[i];
+    keep_row();
+    memset(&me.window, 0, sizeof me.window);
+    for (; me.unmarked < me.nspan; me.unmarked++)
+        me.span[me.unmarked].step = step;
+}
+
+enum hps_status hps_count_begin(const struct hps_count_opt *opt)
+{
+    hps_count_end();
+    memset(&me, 0, sizeof me);
+    atomic_store(&inside, 0);
+    enum hps_status s = hps_event_open(&opt->events, HPS_EVENTS);
+    if (s)
+        return s;
+    me.on = true;
+    me.trace = opt->trace;
+    me.per_region = opt->events_per_region;
+    me.windows_a_row = 1;
+    me.seen_s = me.mark_s = hps_now_s();
+    return HPS_OK;
+}
+
+void hps_count_end(void)
+{
+    if (me.dropped > 0)
+        HPS_SAY_ALL(HPS_WARN, "the timeline is full: %lld spans were dropped", me.dropped);
+    hps_event_close();
+    hps_mem_free(me.row);
+    hps_mem_free(me.span);
+    me.row = NULL;
+    me.span = NULL;
+    me.nrow = me.row_cap = me.nspan = me.span_cap = me.unmarked = 0;
+    me.dropped = 0;
+    me.on = me.trace = me.per_region = false;
+}
+
+const struct hps_count_sum *hps_count_total(void)
+{
+    return me.total;
+}
+
+int hps_count_rows(const struct hps_count_row **rows)
+{
+    *rows = me.row;
+    return (int)me.nrow;
+}
+
+int hps_count_events(const char *const **name, const double **total)
+{
+    *total = me.event;
+    return hps_event_names(name);
+}
+
+const double *hps_count_region_events(enum hps_region region)
+{
+    return me.on && me.per_region ? me.region_event[region] : NULL;
+}
+
+long long hps_count_spans(const struct hps_count_span **span)
+{
+    *span = me.span;
+    return (long long)me.nspan;
+}

@@ -350,8 +350,8 @@ static void wishes(void **state)
     assert_true(total[0] >= 16);                /* 256 pages, or fewer and larger ones */
 
     opt.events.n = 0;
-    setenv("PAPI_EVENTS", "PAPI_FUEL,perf::PERF_COUNT_SW_CPU_CLOCK, perf::PERF_COUNT_SW_PAGE_FAULTS",
-           1);
+    setenv("PAPI_EVENTS", "PAPI_FUEL,perf::PERF_COUNT_SW_CPU_CLOCK, "
+                          "perf::PERF_COUNT_SW_PAGE_FAULTS", 1);
     assert_int_equal(hps_count_begin(&opt), HPS_OK);
     assert_int_equal(hps_count_events(&name, &total), 2);
     assert_string_equal(name[1], soft[0]);

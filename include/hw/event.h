@@ -15,8 +15,8 @@ void hps_event_close(void);
 /* The events that run. Borrowed until the next open. */
 int hps_event_names(const char *const **name);
 
-/* What each event counted since the last read (or the open): delta (n). False, with all of them NaN,
- * when that cannot be true. 2 us for software events, 26 us for hardware. */
+/* What each event counted since the last read (or the open): delta (n). False, with all of them
+ * NaN, when that cannot be true. 2 us for software events, 26 us for hardware. */
 bool hps_event_read(double *delta);
 
 #endif

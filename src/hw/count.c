@@ -59,7 +59,8 @@ static void take_events(void)
     int n = hps_event_names(&name);
 
     if (n > 0 && !hps_event_read(delta) && !me.doubted) {
-        HPS_SAY_ALL(HPS_WARN, "counters: what was read cannot be true: such windows and totals are NaN");
+        HPS_SAY_ALL(HPS_WARN, "counters: what was read cannot be true: its windows and the totals "
+                              "are NaN");
         me.doubted = true;
     }
     for (int i = 0; i < n; i++) {

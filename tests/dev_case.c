@@ -1,0 +1,71 @@
+/* dev_case.c - see dev_case.h. */
+#include "dev_case.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+/* Sums of a few hundred products of order 1 lose about sqrt(n) * 6e-8 of the largest; one part in
+ * 1e5 leaves room for the longest here and is what the layers are promised. A sum whose terms
+ * cancel to less than 1 is held against 1. */
+#define CLOSE 1e-5
+#define GUARD 12345.0f
+
+struct matrix matrix(int B, int width, int gap)
+{
+    static uint64_t salt;
+    struct matrix m = { B, width, (size_t)width + (size_t)gap, NULL, NULL };
+    size_t n = (size_t)B * m.ld;
+
+    m.f = hps_mem_new(n + 1, sizeof *m.f);
+    m.d = hps_mem_new((size_t)B * (size_t)width + 1, sizeof *m.d);
+    twin_fill_f(++salt, n, m.f);
+    for (size_t i = 0; i < n; i++)
+        if (i % m.ld >= (size_t)width)
+            m.f[i] = GUARD;
+    twin_widen(B, width, m.f, m.ld, m.d);
+    return m;
+}
+
+void matrix_done(struct matrix *m)
+{
+    hps_mem_free(m->f);
+    hps_mem_free(m->d);
+}
+
+struct hps_tensor tensor(const struct matrix *m)
+{
+    return (struct hps_tensor){ m->f, m->ld, m->width };
+}
+
+/* m's floats are the doubles `want`, and its gaps are whole. */
+void matrix_check(const struct matrix *m, const double *want)
+{
+    size_t n = (size_t)m->B * (size_t)m->width;
+    double *got = hps_mem_new(2 * n + 2, sizeof *got), *ones = got + n + 1;
+
+    twin_widen(m->B, m->width, m->f, m->ld, got);
+    memcpy(ones, want, n * sizeof *want);
+    got[n] = ones[n] = 1;
+    assert_true(twin_error(n + 1, got, ones) < CLOSE);
+    for (size_t i = 0; i < (size_t)m->B * m->ld; i++)
+        if (i % m->ld >= (size_t)m->width)
+            assert_true(m->f[i] == GUARD);
+    hps_mem_free(got);
+}
+
+struct hps_dev open_dev(int nthread)
+{
+    struct hps_dev dev = { 0 };
+    const struct hps_dev_ops *ops = hps_dev_find("cpu");
+
+    assert_non_null(ops);
+    assert_int_equal(hps_dev_count(ops), 1);
+    assert_int_equal(ops->open(&dev, 0, nthread), HPS_OK);
+    assert_true(dev.host && dev.slow >= 1);
+    return dev;
+}

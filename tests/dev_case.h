@@ -1,0 +1,35 @@
+/* dev_case.h - matrices with gaps between their rows, to hold a device's operation against its
+ * twin: what lies between the rows must stay as it was. */
+#ifndef HPS_TESTS_DEV_CASE_H
+#define HPS_TESTS_DEV_CASE_H
+
+#include "twin.h"
+
+/* A float matrix with a gap behind each row, and the same numbers as doubles without gaps. */
+struct matrix {
+    int B, width;
+    size_t ld;
+    float *f;
+    double *d;
+};
+
+/* Filled with numbers in [-1, 1), other ones each time; `gap` floats behind each row. */
+struct matrix matrix(int B, int width, int gap);
+void matrix_done(struct matrix *m);
+struct hps_tensor tensor(const struct matrix *m);
+
+/* m's floats are the doubles `want`, to 1e-5 of the largest (at least of 1), and its gaps are
+ * whole: else the test fails. */
+void matrix_check(const struct matrix *m, const double *want);
+
+struct hps_dev open_dev(int nthread);
+
+/* call(&dev, ...) on devices of 1, 2 and 3 threads. */
+#define EACH_DEV(call, ...)                                                                        \
+    for (int nthread = 1; nthread <= 3; nthread++) {                                               \
+        struct hps_dev dev = open_dev(nthread);                                                    \
+        call(&dev, __VA_ARGS__);                                                                   \
+        dev.ops->close(&dev);                                                                      \
+    }
+
+#endif

@@ -74,4 +74,8 @@ enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path);
  * `path`? false when unreadable. Local. */
 bool hps_pool_same(const struct hps_pool *pool, const char *path);
 
+/* The same as JSON, to free with hps_mem_free; and the reference deck's `resources` (rank 0, stdout). */
+char *hps_pool_text(const struct hps_pool *pool);
+void hps_pool_print_reference(void);
+
 #endif

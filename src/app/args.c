@@ -5,7 +5,7 @@
 
 #include "base/deck.h"
 #include "base/mem.h"
-#include "plan/json.h"
+#include "base/json.h"
 
 static void append(struct hps_arg_list *list, char *word)
 {

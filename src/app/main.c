@@ -20,9 +20,11 @@ static const struct verb verbs[] = {
     { "train", RANKS, hps_app_train,
       "DECK [--set KEY=VALUE]... [--restart auto|never|FILE] [--check]",
       "trains the deck's network on all ranks, by a plan, and reports" },
-    { "eval", EITHER, hps_app_eval,
+    { "eval", RANKS, hps_app_eval,
       "DECK --checkpoint FILE [--predictions FILE.h5] [--json FILE] [--set KEY=VALUE]...",
       "the quality of a checkpoint on the deck's test set" },
+    { "report", ALONE, hps_app_report, "RUN_DIR [--json FILE] [--html FILE] [--trace FILE]",
+      "tables, plots and the timeline of a run, from its files" },
     { "deck", ALONE, hps_app_deck, "", "prints the reference deck: every key, default, meaning" },
     { NULL, ALONE, NULL, NULL, NULL },
 };

@@ -82,13 +82,13 @@ void hps_options_print(void)
 {
     hps_out("# The reference deck: every section and key with its default.\n"
             "# Printed by `heterps deck`. Keys without a value here must be given.\n\n");
-    hps_deck_print_table("run", hps_run_fields, "");
-    hps_deck_print_table("data", hps_data_fields, "");
+    hps_deck_print_table("run", hps_run_fields, "  ");
+    hps_deck_print_table("data", hps_data_fields, "  ");
     hps_layer_print_reference();
-    hps_deck_print_table("train", hps_train_fields, "");
+    hps_deck_print_table("train", hps_train_fields, "  ");
     hps_pool_print_reference();
-    hps_deck_print_table("schedule", hps_sched_fields, "");
-    hps_deck_print_table("storage", storage_fields, "");
-    hps_deck_print_table("checkpoint", hps_ckpt_fields, "");
-    hps_deck_print_table("perf", hps_count_fields, "");
+    hps_deck_print_table("schedule", hps_sched_fields, "  ");
+    hps_deck_print_table("storage", storage_fields, "  ");
+    hps_deck_print_table("checkpoint", hps_ckpt_fields, "  ");
+    hps_deck_print_table("perf", hps_count_fields, "  ");
 }

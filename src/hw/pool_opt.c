@@ -123,3 +123,15 @@ void hps_pool_opt_done(struct hps_pool_opt *opt)
     hps_mem_free(opt->entry);
     *opt = (struct hps_pool_opt){ 0, NULL };
 }
+
+void hps_pool_print_reference(void)
+{
+    hps_out("resources:\n"
+            "  - {name: cpu, match: \"*\", price_usd_hour: 0.04, price_per: core}\n"
+            "  # Every entry has:\n");
+    hps_deck_print_table(NULL, hps_resource_fields, "  #     ");
+    hps_out("  # emulate: {...}  (ranks that stand for other hardware)\n");
+    hps_deck_print_table(NULL, hps_resource_emulate_fields, "  #     ");
+    hps_out("  # slurm: {...}  (how a batch script asks for such units)\n");
+    hps_deck_print_table(NULL, hps_resource_slurm_fields, "  #     ");
+}

@@ -1,9 +1,7 @@
 /* pool_text.c - a pool as a table for people, as JSON for programs, compared with such a file. */
-#include <errno.h>
-#include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "hw/pool.h"
 
@@ -127,24 +125,22 @@ static json_t *pool_json(const struct hps_pool *pool)
                      "types", types, "links", links, "hosts", hosts);
 }
 
-enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path)
+char *hps_pool_text(const struct hps_pool *pool)
 {
-    enum hps_status s = HPS_OK;
-
-    if (hps_rank() != 0)
-        return HPS_OK;
     json_t *all = pool_json(pool);
-    char *part = hps_mem_print("%s.part", path);
+
     if (!all)
         HPS_DIE("a fact of the pool is no text or number that JSON can hold");
-    if (json_dump_file(all, part, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) != 0 ||
-        rename(part, path) != 0) {
-        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
-        remove(part);
-        s = HPS_OUTPUT;
-    }
-    hps_mem_free(part);
-    json_decref(all);
+    return hps_json_text(all);
+}
+
+enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path)
+{
+    if (hps_rank() != 0)
+        return HPS_OK;
+    char *text = hps_json_text(pool_json(pool));
+    enum hps_status s = hps_json_write(path, text);
+    hps_mem_free(text);
     return s;
 }
 

@@ -26,8 +26,9 @@ struct node {
     double bound, t1, t2;
     struct list *list;
     enum hps_exact_rule rule;
-    int l, g;
+    int l, g, depth;
 };
+
 
 struct tree {
     const struct hps_exact_model *m;
@@ -58,13 +59,19 @@ static void list_leave(struct list *list)
     hps_mem_free(list);
 }
 
+/* The least bound first; among equals the deepest, which comes to a plan or an end soonest. */
+static bool before(const struct node *a, const struct node *b)
+{
+    return a->bound < b->bound || (a->bound == b->bound && a->depth > b->depth);
+}
+
 static void push(struct tree *x, struct node node)
 {
     size_t a = x->n++;
 
     hps_mem_grow(&x->heap, &x->cap, x->n, sizeof *x->heap);
     node.list->users++;
-    for (; a > 0 && x->heap[(a - 1) / 2].bound > node.bound; a = (a - 1) / 2)
+    for (; a > 0 && before(&node, &x->heap[(a - 1) / 2]); a = (a - 1) / 2)
         x->heap[a] = x->heap[(a - 1) / 2];
     x->heap[a] = node;
 }
@@ -75,8 +82,8 @@ static struct node pop(struct tree *x)
     size_t a = 0, b;
 
     while ((b = 2 * a + 1) < x->n) {
-        b += b + 1 < x->n && x->heap[b + 1].bound < x->heap[b].bound;
-        if (last.bound <= x->heap[b].bound)
+        b += b + 1 < x->n && before(&x->heap[b + 1], &x->heap[b]);
+        if (!before(&x->heap[b], &last))
             break;
         x->heap[a] = x->heap[b];
         a = b;
@@ -139,7 +146,8 @@ static void plant(struct tree *x)
 static bool branch(struct tree *x, const struct node *node, double bound, bool duality)
 {
     const struct hps_exact_view *v = x->view;
-    struct node a = { .bound = fmax(bound, node->bound), .t1 = v->t1, .t2 = v->t2 };
+    struct node a = { .bound = fmax(bound, node->bound), .t1 = v->t1, .t2 = v->t2,
+                      .depth = node->depth + 1 };
     double middle = v->t1 > 0 ? sqrt(v->t1) * sqrt(v->t2) : v->t2 / 1000;
     double gap = x->leaf->best / bound - 1;
     bool wide = v->t1 < middle && middle < v->t2;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "plan/json.h"
+#include "base/json.h"
 
 static const char format[] = "heterps-plan-1";
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "plan/json.h"
+#include "base/json.h"
 
 static const char format[] = "heterps-profile-1";
 

@@ -1,8 +1,8 @@
 /* json.h - strict reading of JSON files: every complaint names the source and the place in it.
  *
  * A place is text like "layers[3].oct[1]". The getters answer false after one message. */
-#ifndef HPS_PLAN_JSON_H
-#define HPS_PLAN_JSON_H
+#ifndef HPS_BASE_JSON_H
+#define HPS_BASE_JSON_H
 
 #include <jansson.h>
 

@@ -1,8 +1,9 @@
-/* plan.c - the verb `plan`: which plan a profile asks for, and what it promises. */
+/* plan.c - the verb `plan`: which plan a profile or a deck asks for, and what it promises. */
 #include <math.h>
 #include <string.h>
 
 #include "app/args.h"
+#include "app/job.h"
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "plan/sched.h"
@@ -29,22 +30,39 @@ static enum hps_status check_words(const struct wish *w)
 }
 
 /* The sets of the command line, and --method and --seed as two more. */
+struct sets {
+    int n, own;                 /* the last ones, from `own` on, are to free */
+    char **item;
+};
+
+static struct sets sets_of(const struct wish *w)
+{
+    struct sets s = { w->set.n, w->set.n, hps_mem_new((size_t)w->set.n + 2, sizeof(char *)) };
+
+    if (s.n > 0)
+        memcpy(s.item, w->set.item, (size_t)s.n * sizeof *s.item);
+    if (w->method)
+        s.item[s.n++] = hps_mem_print("schedule.method=\"%s\"", w->method);
+    if (w->seed)
+        s.item[s.n++] = hps_mem_print("schedule.seed=%s", w->seed);
+    return s;
+}
+
+static void free_sets(struct sets *s)
+{
+    while (s->n > s->own)
+        hps_mem_free(s->item[--s->n]);
+    hps_mem_free(s->item);
+}
+
+/* --profile stands alone: a deck of nothing but the sets. */
 static enum hps_status parse_sets(struct hps_deck **deck, const struct wish *w)
 {
-    char **set = hps_mem_new((size_t)w->set.n + 2, sizeof *set);
-    int n = w->set.n, own = n;
-
-    if (n > 0)
-        memcpy(set, w->set.item, (size_t)n * sizeof *set);
-    if (w->method)
-        set[n++] = hps_mem_print("schedule.method=\"%s\"", w->method);
-    if (w->seed)
-        set[n++] = hps_mem_print("schedule.seed=%s", w->seed);
     static const char text[] = "schedule: {}\n";
-    enum hps_status st = hps_deck_parse(deck, "--profile", text, sizeof text - 1, n, set);
-    while (n > own)
-        hps_mem_free(set[--n]);
-    hps_mem_free(set);
+    struct sets s = sets_of(w);
+    enum hps_status st = hps_deck_parse(deck, "--profile", text, sizeof text - 1, s.n, s.item);
+
+    free_sets(&s);
     return st;
 }
 
@@ -107,6 +125,23 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
     return st;
 }
 
+/* A deck: this pool is looked at and measured (or the recorded profile taken), but nothing is run. Types may have
+ * as many units as the deck allows, not only the ranks that are here. */
+static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Comm world)
+{
+    struct hps_job job = { .world = world, .dir = { .lock = -1 } };
+    struct sets s = sets_of(w);
+    enum hps_status st = hps_job_deck(&job, path, s.n, s.item);
+
+    if (!st) st = hps_job_data(&job);
+    if (!st) st = hps_job_hardware(&job);
+    if (!st) st = hps_job_plan(&job, NULL, false);
+    if (!st) st = hps_agree(world, show(w, job.plan, job.profile));
+    hps_job_close(&job);
+    free_sets(&s);
+    return st;
+}
+
 enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world)
 {
     struct wish w = { 0 };
@@ -116,14 +151,14 @@ enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world)
         { .name = "seed", .text = &w.seed },       { .name = "json", .text = &w.json },
         { .name = "set", .list = &w.set },         { 0 },
     };
-    enum hps_status st = hps_args_parse(argc, argv, table, 0, 0, &operand);
+    enum hps_status st = hps_args_parse(argc, argv, table, 0, 1, &operand);
 
-    if (!st && !w.profile) {
-        HPS_SAY(HPS_ERROR, "heterps plan: wants --profile FILE");
+    if (!st && !w.profile == !operand.n) {
+        HPS_SAY(HPS_ERROR, "heterps plan: wants a deck, or --profile FILE");
         st = HPS_USAGE;
     }
     if (!st) st = check_words(&w);
-    if (!st) st = from_profile(&w, world);
+    if (!st) st = w.profile ? from_profile(&w, world) : from_deck(&w, operand.item[0], world);
     hps_args_done(&operand);
     hps_args_done(&w.set);
     return st;

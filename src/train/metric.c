@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/h5.h"
+#include "base/json.h"
 #include "base/mem.h"
-#include "plan/json.h"
 #include "train/spread.h"
 
 struct hps_metric {

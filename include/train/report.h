@@ -1,0 +1,60 @@
+/* report.h - what was promised, what was got, on what: end-of-run table, report.json, perf.h5. */
+#ifndef HPS_TRAIN_REPORT_H
+#define HPS_TRAIN_REPORT_H
+
+#include "hw/count.h"
+#include "hw/pool.h"
+#include "model/net.h"
+#include "plan/cost.h"
+#include "train/metric.h"
+
+struct hps_run_loss {
+    long long step;
+    double loss;
+};
+
+/* Facts of a run that rank 0 knows at its end. steps .. seconds add up over restarts. */
+struct hps_run_facts {
+    const char *name, *directory, *deck;      /* deck: text as run                          */
+    long long steps, steps_total, examples;
+    double seconds;                           /* of the training loop alone, no evaluation   */
+    double seconds_now;                       /* of this start's part; 0: it trained nothing */
+    double start_seconds;                     /* program start to first step                 */
+    double train_loss;                        /* NaN: no step was run                        */
+    bool has_test;
+    struct hps_metric_result test;
+    double bubble;                            /* share of time without work; NaN: one stage  */
+    double net_bytes;                         /* sent by all ranks in the loop                */
+    double flops_example;                     /* forward + backward of one example            */
+    const struct hps_pool *pool;
+    const struct hps_profile *profile;
+    const struct hps_plan *plan;
+    const int *stage_of;                      /* (R), -1 left out                             */
+    struct hps_cost_engine engine;
+    bool finished;
+    const struct hps_net *net;                /* each layer's flops, bytes; NULL: no roofline */
+    int nloss;                                /* the loss as the run went, for the plot       */
+    const struct hps_run_loss *loss;          /* (nloss), NULL with 0                         */
+};
+
+/* Regions over the ranks that the plan uses: calls of all, min, avg, max seconds of one.
+ * `share` = avg_s / seconds. */
+struct hps_report_region {
+    long long calls;
+    double min_s, avg_s, max_s, share;
+};
+
+/* Gather counters from all ranks, print the table (rank 0, stdout), write DIR/report.json and
+ * DIR/perf.h5. Counters of earlier starts of the same run are not added: the table says which part
+ * it shows; money is (an earlier report's usd). A start that trained nothing (the run was finished)
+ * keeps the earlier report and perf.h5 of the same steps, and renews only the evaluation.
+ * Collective over world (MPI_COMM_NULL: alone); facts are read on rank 0 only. HPS_OUTPUT. */
+enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world);
+
+/* The verb: tables again from a run directory's files; JSON ("-": standard output, and nothing else
+ * there), HTML with plots (inline SVG), Chrome trace; NULL: not wanted. Missing files: HPS_INPUT;
+ * damaged ones, no spans for a trace: HPS_DECK; HPS_OUTPUT. Alone. */
+enum hps_status hps_report_show(const char *directory, const char *json, const char *html,
+                                const char *trace);
+
+#endif

@@ -1,0 +1,118 @@
+/* report_page.c - text that grows, fields of a table, numbers for people. */
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "train/report_parts.h"
+
+void hps_page_add(struct hps_page *text, const char *format, ...)
+{
+    va_list args, again;
+
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(n >= 0);
+    hps_mem_grow(&text->at, &text->cap, text->n + (size_t)n + 1, 1);
+    vsnprintf(text->at + text->n, (size_t)n + 1, format, again);
+    va_end(again);
+    text->n += (size_t)n;
+}
+
+/* Bytes of the first `most` characters (or fewer), and how many they are. */
+static size_t characters(const char *word, int most, int *n)
+{
+    size_t i = 0;
+
+    for (*n = 0; word[i] && *n < most; ++*n)
+        for (i++; ((unsigned char)word[i] & 0xc0) == 0x80;)
+            i++;
+    return i;
+}
+
+int hps_page_cut(struct hps_page *text, const char *word, int most)
+{
+    int n;
+    size_t bytes = characters(word, most, &n);
+
+    if (!word[bytes]) {
+        hps_page_add(text, "%s", word);
+        return n;
+    }
+    bytes = characters(word, most - 2, &n);
+    hps_page_add(text, "%.*s..", (int)bytes, word);
+    return most;
+}
+
+void hps_page_fit(struct hps_page *text, const char *word, int width)
+{
+    int n;
+
+    if (width < 0) {
+        size_t bytes = characters(word, -width, &n);
+        hps_page_add(text, "%*s%.*s", -width - n, "", (int)bytes, word);
+    } else {
+        n = hps_page_cut(text, word, width);
+        hps_page_add(text, "%*s", width - n, "");
+    }
+}
+
+void hps_page_xml(struct hps_page *text, const char *word)
+{
+    for (; *word; word++)
+        switch (*word) {
+        case '<':
+            hps_page_add(text, "&lt;");
+            break;
+        case '>':
+            hps_page_add(text, "&gt;");
+            break;
+        case '&':
+            hps_page_add(text, "&amp;");
+            break;
+        case '"':
+            hps_page_add(text, "&quot;");
+            break;
+        default:
+            hps_page_add(text, "%c", *word);
+        }
+}
+
+const char *hps_page_real(char *to, size_t size, double x)
+{
+    double size_of = fabs(x);
+
+    if (isnan(x))
+        snprintf(to, size, "none");
+    else if (size_of == 0)
+        snprintf(to, size, "0");
+    else if (size_of >= 1e9 || size_of < 1e-8)
+        snprintf(to, size, "%.3e", x);
+    else if (size_of >= 1000)
+        snprintf(to, size, "%.0f", x);
+    else
+        snprintf(to, size, "%.*f", 3 - (int)floor(log10(size_of)), x);
+    return to;
+}
+
+double hps_report_real(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+long long hps_report_whole(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_integer(v) ? json_integer_value(v) : -1;
+}
+
+const char *hps_report_word(const json_t *object, const char *key)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+    return word ? word : "";
+}

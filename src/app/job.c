@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/cost.h"
 #include "plan/measure.h"
 
 enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char *const *set)
@@ -162,10 +163,11 @@ static bool kept(struct hps_job *j)
         hps_mem_free(plan);
     }
     int verdict = ok;
-    if (j->world != MPI_COMM_NULL) HPS_MPI(MPI_Bcast(&verdict, 1, MPI_INT, 0, j->world));
+    HPS_MPI(MPI_Bcast(&verdict, 1, MPI_INT, 0, j->world));
     if (verdict) {
         hps_profile_bcast(&j->profile, j->world);
         hps_plan_bcast(&j->plan, j->world);
+        hps_cost_of(j->plan, j->profile);
         return true;
     }
     hps_profile_free(j->profile);

@@ -74,6 +74,17 @@ static bool read_names(struct hps_plan *plan, const struct hps_json_at *top)
     return true;
 }
 
+/* What the search knew, where the file says it: a run that goes on with its plan shows it again. */
+static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
+{
+    const json_t *o = top->object;
+
+    plan->lower_bound_usd = json_number_value(json_object_get(o, "lower_bound_usd"));
+    plan->gap = json_number_value(json_object_get(o, "gap"));
+    plan->search_seconds = json_number_value(json_object_get(o, "search_seconds"));
+    plan->evaluations = (long long)json_number_value(json_object_get(o, "evaluations"));
+}
+
 static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
 {
     struct hps_json_at at;
@@ -85,6 +96,7 @@ static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
                read_stage(&plan->stage[s], &at);
     if (good && json_array_size(json_object_get(top->object, "share")) > 0)
         good = hps_json_wrong(top, "share", "is not supported: each stage has units of its own");
+    read_search(plan, top);
     return good && agree(plan, top) && read_names(plan, top);
 }
 

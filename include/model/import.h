@@ -1,0 +1,33 @@
+/* import.h - text to datasets: the list of formats; streaming, memory bounded for any input size. */
+#ifndef HPS_MODEL_IMPORT_H
+#define HPS_MODEL_IMPORT_H
+
+#include "base/deck.h"
+
+struct hps_import_opt {
+    const char *output, *test_output;   /* test_output "": none                        */
+    const char *schema;                 /* csv: YAML file                               */
+    const char *scaling;                /* take scaling constants and indices from this dataset; "": own */
+    const char *source;                 /* text for the attribute; "" = the input names */
+    long long buckets;                  /* criteo: hash buckets a slot                  */
+    const char *dense;                  /* criteo: none|log1p|minmax|zscore             */
+    const char *header;                 /* criteo: auto|yes|no                          */
+    const char *delimiter;              /* criteo: auto|tab|comma                       */
+    double bad_share;                   /* more bad lines than this share is refused    */
+    bool append;
+};
+extern const struct hps_field hps_import_fields[];
+
+struct hps_import_result { long long rows, test_rows, bad, missing; double seconds; };
+
+/* A format: one file, one line in the list. Streams inputs ("-": standard input; gzip is recognised by its magic) into opt->output (written as .part, renamed when whole). */
+struct hps_import {
+    const char *name, *help;
+    enum hps_status (*run)(const struct hps_import_opt *opt, int ninput, char *const *input,
+                           struct hps_import_result *result);
+};
+extern const struct hps_import hps_import_csv, hps_import_criteo;
+const struct hps_import *hps_import_find(const char *name);
+const char *hps_import_words(void);     /* "csv|criteo" */
+
+#endif

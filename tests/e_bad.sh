@@ -1,0 +1,80 @@
+#!/bin/sh
+# Whatever is wrong with what the user gave, the program ends with the design's exit code and one clear line that names the place, on any
+# number of ranks, and leaves nothing half-written.
+. "$srcdir/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+census
+deck=$srcdir/inputs/census.yaml
+
+# refuse CODE PATTERN ARGUMENT...: train on two ranks says one error and leaves no checkpoint
+refuse() {
+    rm -rf runs
+    hps_want=$1 hps_says=$2
+    shift 2
+    expect "$hps_want" "$hps_says" ranks 2 train "$@"
+    [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
+    [ -z "$(find runs -name '*.h5*' 2>/dev/null)" ] || fail 'something was written'
+}
+
+echo '-- the command line'
+refuse 64 'operand is missing'
+refuse 64 'unknown option .--sets.; did you mean .--set' "$deck" --sets a=b
+refuse 64 "without '='|no '='|lacks '='" "$deck" --set train.steps
+refuse 66 'nowhere.yaml' nowhere.yaml
+
+echo '-- the deck'
+cp "$deck" bad.yaml
+sed -i 's/epochs: 6/epoch: 6/' bad.yaml
+refuse 65 'bad.yaml:[0-9]+:[0-9]+:.*epoch.*epochs' bad.yaml
+refuse 65 'train.steps=many' "$deck" --set train.steps=many
+refuse 65 'learning_rate' "$deck" --set train.learning_rate=-1
+refuse 65 'microbatches' "$deck" --set data.batch=4 --set data.microbatches=5
+refuse 65 'epochs' "$deck" --set train.epochs=0 --set train.steps=0
+refuse 65 'optimizer.*sgd' "$deck" --set train.optimizer=lion
+refuse 65 'nothere' "$deck" --set model.h1.inputs=nothere
+refuse 65 'slot.*planet|planet' "$deck" --set 'model.ids.slots=[planet]'
+refuse 65 'method' "$deck" --set schedule.method=magic
+refuse 65 'no_such_type|single' "$deck" --set schedule.method=single:no_such_type
+refuse 65 'servers' "$deck" --set storage.servers=2
+printf 'run: {name: x\n' >broken.yaml
+refuse 65 'broken.yaml:[0-9]+:[0-9]+' broken.yaml
+expect 0 '' ranks 2 train "$deck" --set data.batch=250 --set data.microbatches=7 --set train.steps=2
+
+echo '-- the plan'
+refuse 65 '1e\+?12|1000000000000|examples/s' "$deck" --set schedule.throughput_limit=1e12
+plan_file 7 '' 2 >plan.json
+refuse 65 'plan.json' "$deck" --set schedule.method=file --set schedule.plan=plan.json
+plan_file 8 '' 9 >plan.json
+refuse 65 'plan.json' "$deck" --set schedule.method=file --set schedule.plan=plan.json
+refuse 66 'none.json' "$deck" --set schedule.method=file --set schedule.plan=none.json
+refuse 66 'none.json' "$deck" --set schedule.profile=none.json
+
+echo '-- the data'
+refuse 66 'none.h5' "$deck" --set data.train=none.h5
+head -c 4000 data/census_train.h5 >short.h5
+refuse 65 'short.h5' "$deck" --set data.train=short.h5
+echo 'I am no HDF5 file' >foreign.h5
+refuse 65 'foreign.h5' "$deck" --set data.train=foreign.h5
+: >empty.h5
+refuse 65 'empty.h5' "$deck" --set data.train=empty.h5
+refuse 66 '.' "$deck" --set data.train=.
+
+echo '-- the loss is not finite'
+refuse 65 'not finite' "$deck" --set train.learning_rate=1e30 --set train.optimizer=sgd
+
+echo '-- where the run writes'
+: >file
+refuse 73 'file' "$deck" --set run.directory=file/run
+refuse 73 'proc|cannot' "$deck" --set run.directory=/proc/heterps
+
+echo '-- no space left for the checkpoint'
+mkdir small
+if mount -t tmpfs -o size=64k none small 2>mount.log; then
+    expect 73 'step_|checkpoint|space|small' ranks 2 train "$deck" --set train.steps=5 \
+        --set model.h1.width=4000 --set run.directory=small/run
+    [ -z "$(find small -name '*.part')" ] || fail 'a part of a checkpoint stayed'
+    umount small
+else
+    echo 'not tried: no tmpfs can be mounted here'
+fi
+verdict

@@ -19,7 +19,7 @@ refuse() {
 echo '-- the command line'
 refuse 64 'operand is missing'
 refuse 64 'unknown option .--sets.; did you mean .--set' "$deck" --sets a=b
-refuse 64 "without '='|no '='|lacks '='" "$deck" --set train.steps
+refuse 64 'KEY=VALUE is wanted' "$deck" --set train.steps
 refuse 66 'nowhere.yaml' nowhere.yaml
 
 echo '-- the deck'
@@ -60,7 +60,7 @@ refuse 65 'empty.h5' "$deck" --set data.train=empty.h5
 refuse 66 '.' "$deck" --set data.train=.
 
 echo '-- the loss is not finite'
-refuse 65 'not finite' "$deck" --set train.learning_rate=1e30 --set train.optimizer=sgd
+refuse 65 'not finite' "$deck" --set train.learning_rate=1e6 --set train.optimizer=sgd
 
 echo '-- where the run writes'
 : >file

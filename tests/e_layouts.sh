@@ -54,7 +54,7 @@ odd='--set data.batch=3 --set data.microbatches=2'
 loss 1 '' 1 $odd
 one=$loss
 # shellcheck disable=SC2086
-same 'three rows on four ranks' 4 '' 4 $odd
+same 'three rows in two parts on two ranks' 2 '' 2 $odd
 # shellcheck disable=SC2086
 same 'three rows in two stages of two' 4 '4' '2 2' $odd
 last='--set data.batch=26048 --set data.microbatches=3 --set train.steps=2'

@@ -31,7 +31,7 @@ static enum hps_status check_words(const struct wish *w)
 
 /* The sets of the command line, and --method and --seed as two more. */
 struct sets {
-    int n, own;                 /* the last ones, from `own` on, are to free */
+    int n, own; /* the last ones, from `own` on, are to free */
     char **item;
 };
 
@@ -39,12 +39,9 @@ static struct sets sets_of(const struct wish *w)
 {
     struct sets s = { w->set.n, w->set.n, hps_mem_new((size_t)w->set.n + 2, sizeof(char *)) };
 
-    if (s.n > 0)
-        memcpy(s.item, w->set.item, (size_t)s.n * sizeof *s.item);
-    if (w->method)
-        s.item[s.n++] = hps_mem_print("schedule.method=\"%s\"", w->method);
-    if (w->seed)
-        s.item[s.n++] = hps_mem_print("schedule.seed=%s", w->seed);
+    if (s.n > 0) memcpy(s.item, w->set.item, (size_t)s.n * sizeof *s.item);
+    if (w->method) s.item[s.n++] = hps_mem_print("schedule.method=\"%s\"", w->method);
+    if (w->seed) s.item[s.n++] = hps_mem_print("schedule.seed=%s", w->seed);
     return s;
 }
 
@@ -76,10 +73,8 @@ static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *de
 
     if (!st) st = hps_deck_map(deck, "schedule", &item);
     if (!st) st = hps_deck_bind(deck, item, hps_sched_fields, NULL, NULL, opt);
-    if (!st && *opt->profile)
-        st = hps_deck_wrong(item, "profile", "--profile names the profile");
-    if (!st && !hps_item_has(item, "throughput_limit"))
-        opt->throughput_limit = p->throughput_limit;
+    if (!st && *opt->profile) st = hps_deck_wrong(item, "profile", "--profile names the profile");
+    if (!st && !hps_item_has(item, "throughput_limit")) opt->throughput_limit = p->throughput_limit;
     return st;
 }
 
@@ -89,10 +84,8 @@ static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
     bool alone = w->json && strcmp(w->json, "-") == 0;
     enum hps_status st = HPS_OK;
 
-    if (!alone)
-        hps_plan_print(plan, p);
-    if (w->json)
-        st = hps_args_json(w->json, hps_plan_text(plan));
+    if (!alone) hps_plan_print(plan, p);
+    if (w->json) st = hps_args_json(w->json, hps_plan_text(plan));
     return st ? st : hps_out_flush();
 }
 
@@ -102,8 +95,7 @@ static enum hps_status load(struct hps_profile **p, const char *path, MPI_Comm w
     enum hps_status st = hps_rank() == 0 ? hps_profile_load(p, path) : HPS_OK;
 
     st = hps_agree(world, st);
-    if (!st)
-        hps_profile_bcast(p, world);
+    if (!st) hps_profile_bcast(p, world);
     return st;
 }
 
@@ -125,8 +117,8 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
     return st;
 }
 
-/* A deck: this pool is looked at and measured (or the recorded profile taken), but nothing is run. Types may have
- * as many units as the deck allows, not only the ranks that are here. */
+/* A deck: this pool is looked at and measured (or the recorded profile taken), but nothing is run.
+ * Types may have as many units as the deck allows, not only the ranks that are here. */
 static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Comm world)
 {
     struct hps_job job = { .world = world, .dir = { .lock = -1 } };

@@ -154,6 +154,8 @@ static enum hps_status report(struct hps_job *j, const struct hps_cursor *c, dou
                               double before_s, const char *deck_text, bool finished)
 {
     double bytes = hps_step_bytes(j->step), all;
+    struct hps_count_sum total[HPS_REGIONS]; /* before the evaluation adds to them */
+    memcpy(total, hps_count_total(), sizeof total);
     struct hps_run_facts f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
@@ -173,6 +175,8 @@ static enum hps_status report(struct hps_job *j, const struct hps_cursor *c, dou
         .stage_of = j->stage_of,
         .engine = engine_of(j),
         .finished = finished,
+        .net = j->net,
+        .total = total,
     };
     enum hps_status st = HPS_OK;
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/build.h"
@@ -150,12 +151,14 @@ static enum hps_status write_part(const char *part, const struct hps_step *step,
                                   MPI_Comm world)
 {
     struct hps_h5 h;
-    enum hps_status st = hps_h5_create(&h, part, world), closed;
+    enum hps_status st = hps_h5_create(&h, part, world);
     if (st) return st;
     st = put_texts(&h, cursor, text);
     if (!st) st = hps_ckpt_state_put(&h, step, world);
-    closed = hps_h5_close(&h);
-    return hps_agree(world, st ? st : closed);
+    st = hps_agree(world, st);
+    if (!st) return hps_h5_close(&h);
+    hps_h5_drop(&h);
+    return st;
 }
 
 /* The name is the promise: rename, then make the directory's entry durable. Rank 0. */
@@ -180,6 +183,26 @@ static enum hps_status make_folder(const char *folder)
     return HPS_OUTPUT;
 }
 
+/* Is there room? Asked before, since a disk that is found full by all ranks at once is found late.
+ */
+static enum hps_status have_room(const char *folder, const struct hps_step *s)
+{
+    struct statvfs fs;
+    double need = 65536, have;
+
+    for (int l = 0; l < s->net->L; l++)
+        need += (double)s->net->layer[l].nparam * (1 + s->nstate) * sizeof(float);
+    for (int t = 0; t < s->net->ntable; t++)
+        need +=
+            (double)s->net->table[t].rows * s->net->table[t].dim * (1 + s->nstate) * sizeof(float);
+    if (statvfs(folder, &fs) != 0) return HPS_OK;
+    have = (double)fs.f_bavail * (double)fs.f_frsize;
+    if (have >= need) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "no space left in %s: a checkpoint needs %.3g MB, there are %.3g MB", folder,
+            need * 1e-6, have * 1e-6);
+    return HPS_OUTPUT;
+}
+
 enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                               const struct hps_step *step, const struct hps_cursor *cursor,
                               const struct hps_ckpt_text *text, bool first_of_never, MPI_Comm world)
@@ -189,7 +212,9 @@ enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_r
     char *part = hps_mem_print("%s.part", path);
     bool root = hps_rank() == 0;
 
-    enum hps_status st = hps_agree(world, root ? make_folder(folder) : HPS_OK);
+    enum hps_status st = root ? make_folder(folder) : HPS_OK;
+    if (!st && root) st = have_room(folder, step);
+    st = hps_agree(world, st);
     if (!st) st = write_part(part, step, cursor, text, world);
     if (!st) st = hps_agree(world, root ? name_it(part, path, folder) : HPS_OK);
     if (root && st) unlink(part);

@@ -26,8 +26,9 @@ struct hps_report_counts {
     char (*event)[HPS_REPORT_NAME];     /* (nevent) every name that any rank counted    */
 };
 
-/* The cards of all ranks at rank 0; NULL on the others. Collective over world. Caller frees. */
-struct hps_report_counts *hps_report_gather(MPI_Comm world);
+/* The cards of all ranks at rank 0; NULL on the others. `total` (HPS_REGIONS) this rank's, NULL:
+ * those of now. Collective over world. Caller frees. */
+struct hps_report_counts *hps_report_gather(const struct hps_count_sum *total, MPI_Comm world);
 void hps_report_counts_free(struct hps_report_counts *counts);
 /* Place of an event among a card's, -1: it was not counted there. Pure. */
 int hps_report_event(const struct hps_report_card *card, const char *event);

@@ -8,7 +8,7 @@
 #include "hw/node.h"
 #include "train/report_parts.h"
 
-static struct hps_report_card my_card(void)
+static struct hps_report_card my_card(const struct hps_count_sum *sum)
 {
     struct hps_report_card c = { 0 };
     const char *const *name;
@@ -16,7 +16,7 @@ static struct hps_report_card my_card(void)
     const struct hps_count_row *row;
     const struct hps_count_span *span;
 
-    memcpy(c.total, hps_count_total(), sizeof c.total);
+    memcpy(c.total, sum ? sum : hps_count_total(), sizeof c.total);
     c.nevent = hps_count_events(&name, &total);
     for (int e = 0; e < c.nevent; e++) {
         snprintf(c.event[e], sizeof c.event[e], "%s", name[e]);
@@ -53,9 +53,9 @@ static void name_events(struct hps_report_counts *c)
         }
 }
 
-struct hps_report_counts *hps_report_gather(MPI_Comm world)
+struct hps_report_counts *hps_report_gather(const struct hps_count_sum *total, MPI_Comm world)
 {
-    struct hps_report_card mine = my_card();
+    struct hps_report_card mine = my_card(total);
     struct hps_report_counts *c = NULL;
     int me = 0, R = 1;
 

@@ -81,73 +81,76 @@ static void plot_promises(struct hps_page *t, const json_t *r)
     hps_plot_end(&p);
 }
 
-/* Steps of window i: the first is as long as the second, as far as there are so many. */
-static double steps_of(const struct hps_perf *perf, int i)
+/* Windows i.. up to j as one; window 0 begins with the program, so plots begin behind it. */
+static struct hps_perf_window sum_of(const struct hps_perf *perf, int i, int j)
 {
-    const struct hps_perf_window *w = perf->window;
-    double first = (double)w[0].step;
+    struct hps_perf_window sum = perf->window[j - 1];
 
-    if (i > 0) return (double)(w[i].step - w[i - 1].step);
-    return perf->nwindow > 1 ? fmin(first, (double)(w[1].step - w[0].step)) : first;
+    for (int k = i; k < j - 1; k++) {
+        sum.seconds += perf->window[k].seconds;
+        for (int g = 0; g < HPS_REGIONS; g++)
+            sum.region[g] += perf->window[k].region[g];
+    }
+    return sum;
+}
+
+static int group_of(const struct hps_perf *perf)
+{
+    return 1 + perf->nwindow / MOST_POINTS;
 }
 
 static void plot_rate(struct hps_page *t, const json_t *r, const struct hps_perf *perf)
 {
-    int n = perf->nwindow;
-    double *x = hps_mem_new((size_t)n, sizeof *x), *y = hps_mem_new((size_t)n, sizeof *y);
     double said = hps_report_real(r, "predicted_examples_s"), most = isfinite(said) ? said : 0;
+    double x[MOST_POINTS + 1], y[MOST_POINTS + 1];
+    int n = 0, group = group_of(perf);
 
-    for (int i = 0; i < n; i++) {
-        x[i] = (double)perf->window[i].step;
-        y[i] = steps_of(perf, i) * hps_report_real(r, "batch") / perf->window[i].seconds;
-        most = fmax(most, isfinite(y[i]) ? y[i] : 0);
+    for (int i = 1; i < perf->nwindow; i += group) {
+        int j = i + group < perf->nwindow ? i + group : perf->nwindow;
+        struct hps_perf_window w = sum_of(perf, i, j);
+        double steps = (double)(w.step - perf->window[i - 1].step);
+        x[n] = (double)w.step;
+        y[n] = steps * hps_report_real(r, "batch") / w.seconds;
+        if (isfinite(y[n])) most = fmax(most, y[n]);
+        n++;
     }
-    if (n > 1 && most > 0) {
-        const struct hps_plot p = { t, x[0], x[n - 1], 0, 1.1 * most, false, false };
-        const double ends[] = { x[0], x[n - 1] }, promise[] = { said, said };
-        hps_plot_begin(&p, "Examples per second (dashed: promised)", "step", "");
-        hps_plot_line(&p, 2, ends, promise, "said");
-        hps_plot_line(&p, n, x, y, "got");
-        hps_plot_end(&p);
-    }
-    hps_mem_free(y);
-    hps_mem_free(x);
+    if (n < 2 || !(most > 0)) return;
+    const struct hps_plot p = { t, x[0], x[n - 1], 0, 1.1 * most, false, false };
+    const double ends[] = { x[0], x[n - 1] }, promise[] = { said, said };
+    hps_plot_begin(&p, "Examples per second (dashed: promised)", "step", "");
+    hps_plot_line(&p, 2, ends, promise, "said");
+    hps_plot_line(&p, n, x, y, "got");
+    hps_plot_end(&p);
 }
 
-/* Windows i.. up to j as one bar: what their time went into. */
-static void stack(const struct hps_plot *p, const struct hps_perf *perf, int i, int j)
+/* One bar from step x0 on: what its time went into. */
+static void stack(const struct hps_plot *p, double x0, const struct hps_perf_window *w)
 {
-    double seconds = 0, region[HPS_REGIONS] = { 0 }, below = 0;
-    double from = (double)perf->window[i].step - steps_of(perf, i);
+    double below = 0;
 
-    for (int k = i; k < j; k++) {
-        seconds += perf->window[k].seconds;
-        for (int g = 0; g < HPS_REGIONS; g++)
-            region[g] += perf->window[k].region[g];
-    }
     for (int g = 0; g < HPS_REGIONS; g++) {
         char class[16], tip[96];
-        double share = 100 * region[g] / seconds;
+        double share = 100 * w->region[g] / w->seconds;
         if (!(share > 0)) continue;
         snprintf(class, sizeof class, "r%d", g);
         snprintf(tip, sizeof tip, "%s %.1f %%", hps_region_name[g], share);
-        hps_plot_box(p, from, (double)perf->window[j - 1].step, below, below + share, class, tip);
-        below += share;
+        hps_plot_box(p, x0, (double)w->step, below, fmin(below + share, 100), class, tip);
+        below = fmin(below + share, 100);
     }
 }
 
 static void plot_regions(struct hps_page *t, const struct hps_perf *perf)
 {
-    int n = perf->nwindow, group = 1 + n / MOST_POINTS;
+    int n = perf->nwindow, group = group_of(perf);
 
-    if (n == 0) return;
-    double first = (double)perf->window[0].step - steps_of(perf, 0);
-    const struct hps_plot p = { t, first, (double)perf->window[n - 1].step, 0, 100,
-                                false, false };
-    if (!(p.x1 > p.x0)) return;
+    if (n < 2) return;
+    const struct hps_plot p = { t, (double)perf->window[0].step, (double)perf->window[n - 1].step,
+                                0, 100, false, false };
     hps_plot_begin(&p, "Where the time went, average of the ranks", "step", "% of time");
-    for (int i = 0; i < n; i += group)
-        stack(&p, perf, i, i + group < n ? i + group : n);
+    for (int i = 1; i < n; i += group) {
+        struct hps_perf_window w = sum_of(perf, i, i + group < n ? i + group : n);
+        stack(&p, (double)perf->window[i - 1].step, &w);
+    }
     hps_plot_end(&p);
 }
 

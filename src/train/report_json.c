@@ -148,20 +148,22 @@ static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_
     return list;
 }
 
-/* What the ranks of a stage did with their time: shares of this start's seconds. */
+/* What the ranks of a stage did with their time: shares of this start's seconds, in which no
+ * checkpoint is written. */
 static void put_times(json_t *one, const struct hps_run_facts *f, const struct hps_report_counts *c,
                       const int *in_stage)
 {
     static const char kind[HPS_REGIONS] = {
         [HPS_REGION_FORWARD] = 'c', [HPS_REGION_BACKWARD] = 'c', [HPS_REGION_UPDATE] = 'c',
-        [HPS_REGION_RECV] = 'w', [HPS_REGION_WAIT] = 'w'
+        [HPS_REGION_RECV] = 'w', [HPS_REGION_WAIT] = 'w', [HPS_REGION_CHECKPOINT] = '-'
     };
     struct hps_report_region region[HPS_REGIONS];
     double compute = 0, wait = 0, move = 0;
 
     hps_report_regions(c, in_stage, f->seconds_now, region);
     for (int g = 0; g < HPS_REGIONS; g++)
-        *(kind[g] == 'c' ? &compute : kind[g] == 'w' ? &wait : &move) += region[g].share;
+        if (kind[g] != '-')
+            *(kind[g] == 'c' ? &compute : kind[g] == 'w' ? &wait : &move) += region[g].share;
     hps_report_put_real(one, "compute", compute);
     hps_report_put_real(one, "move", move);
     hps_report_put_real(one, "wait", wait);

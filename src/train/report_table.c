@@ -112,6 +112,7 @@ static void promise(struct hps_page *t, const json_t *r, const char *what, const
 static void promises(struct hps_page *t, const json_t *r)
 {
     double bubble = hps_report_real(r, "bubble"), formula = hps_report_real(r, "bubble_1f1b");
+    char text[32];
 
     hps_page_add(t, "\n%-24s%15s%15s%15s%22s\n", "", "measured", "promised", "paper's model",
                  "measured/promised");
@@ -128,9 +129,8 @@ static void promises(struct hps_page *t, const json_t *r)
     hps_page_add(t, "%-24s", "USD so far");
     real(t, hps_report_real(r, "usd"), 15);
     if (hps_report_real(r, "usd_idle") > 0) {
-        hps_page_add(t, ", and");
-        real(t, hps_report_real(r, "usd_idle"), 10);
-        hps_page_add(t, " for ranks left out");
+        hps_page_add(t, ", and %s for ranks left out",
+                     hps_page_real(text, sizeof text, hps_report_real(r, "usd_idle")));
     }
     hps_page_add(t, "\n");
 }

@@ -22,6 +22,7 @@ wait_for() {
 # begin: a long run in the background; $job is the launcher
 
 begin() {
+    rm -f err                   # a line of the run before would be taken for this one's
     # shellcheck disable=SC2086
     "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" train "$deck" $long >out 2>err &
     job=$!
@@ -47,8 +48,8 @@ grep -q 'SIGUSR1' err || fail 'the reason is not said'
 
 echo '-- SIGTERM to every rank, twice'
 begin
-pkill -TERM -P $job -f heterps || pkill -TERM -P $job
-pkill -TERM -P $job -f heterps || :
+pkill -TERM -P $job
+pkill -TERM -P $job || :
 ended 75
 
 echo '-- SIGINT to one rank alone'

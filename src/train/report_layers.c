@@ -1,7 +1,8 @@
 /* report_layers.c - where each layer stands under the roof of its hardware.
  *
  * The roof is the least time that the measured GEMM and memory rates allow for the operations of
- * the layer and the bytes that it cannot avoid to move; `roofline` is that over `oct`. */
+ * the layer and the bytes that it cannot avoid to move; `roofline` is that over `oct`.
+ * Over 1, the bytes came from a cache. */
 #include <math.h>
 #include <string.h>
 
@@ -74,7 +75,8 @@ static json_t *layer_of(const struct hps_run_facts *f, int l, int stage)
     if (isnan(r.roof_s))
         hps_report_put(one, "bound", json_null());
     else
-        hps_report_put_word(one, "bound", r.by_memory ? "memory" : "compute");
+        hps_report_put_word(one, "bound", !r.by_memory ? "compute" : r.roof_s > oct ? "cache"
+                                                                                  : "memory");
     return one;
 }
 

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "hw/cpu.h"
 
-#define BLOCK_FLOATS 65536      /* a block of rows that is still in the cache after its GEMM */
+#define BLOCK_FLOATS 262144     /* a block of rows: still near after its GEMM, large enough for it */
 #define NS_A_FLOP 0.02
 #define GRAIN 8                 /* rows a thread's part is cut at */
 

@@ -74,8 +74,9 @@ enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path);
  * `path`? false when unreadable. Local. */
 bool hps_pool_same(const struct hps_pool *pool, const char *path);
 
-/* The same as JSON, to free with hps_mem_free; and the reference deck's `resources` (rank 0, stdout). */
+/* The pool as the JSON of pool.json, to free with hps_mem_free. Local. */
 char *hps_pool_text(const struct hps_pool *pool);
+/* The reference deck's `resources` through hps_out. Local. */
 void hps_pool_print_reference(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-#define REPEAT 5
+#define REPEAT 3
 #define MIB ((size_t)1 << 20)
 #define ROW 16                  /* floats: a row of 64 bytes */
 #define GATHERED 65536          /* rows at a time            */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "hw/cpu.h"
 
-#define BLOCK_FLOATS 262144     /* a block of rows: still near after its GEMM, large enough for it */
+#define BLOCK_FLOATS 262144     /* a block of rows: large for its GEMM, near for what follows */
 #define NS_A_FLOP 0.02
 #define GRAIN 8                 /* rows a thread's part is cut at */
 

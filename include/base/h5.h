@@ -40,6 +40,9 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
 /* Flush what was written to disk and close. Write errors that appear only now (no space) are
  * HPS_OUTPUT. Closing twice is fine. Collective over comm. */
 enum hps_status hps_h5_close(struct hps_h5 *h);
+/* Close a file that was being written and is not wanted any more, without a word; what is in it
+ * then is undefined. Collective over comm. */
+void hps_h5_drop(struct hps_h5 *h);
 
 /* Attributes on an object of the file ("/" or a path); an object that is not there is made as a
  * group; an attribute that is there is replaced. Text attributes are fixed-length strings; any

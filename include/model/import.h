@@ -5,22 +5,32 @@
 #include "base/deck.h"
 
 struct hps_import_opt {
-    const char *output, *test_output;   /* test_output "": none                        */
-    const char *schema;                 /* csv: YAML file                               */
-    const char *scaling;                /* take scaling constants and indices from this dataset; "": own */
-    const char *source;                 /* text for the attribute; "" = the input names */
-    long long buckets;                  /* criteo: hash buckets a slot                  */
-    const char *dense;                  /* criteo: none|log1p|minmax|zscore             */
-    const char *header;                 /* criteo: auto|yes|no                          */
-    const char *delimiter;              /* criteo: auto|tab|comma                       */
-    double bad_share;                   /* more bad lines than this share is refused    */
+    const char *output, *test_output;   /* test_output "": none                               */
+    const char *schema;                 /* csv: YAML file, model/schema.h                     */
+    const char *scaling;                /* take constants and categories from this dataset    */
+    const char *source;                 /* text for the attribute; "" = the input names       */
+    double test_share;                  /* criteo: rows at the end that go to test_output     */
+    long long buckets;                  /* criteo: hash buckets a slot                        */
+    const char *dense;                  /* criteo: scaling, the words of model/scale.h        */
+    const char *header;                 /* criteo: auto|yes|no                                */
+    const char *delimiter;              /* criteo: auto|tab|comma                             */
+    double bad_share;                   /* more bad lines than this share is refused          */
     bool append;
+    int nset;                           /* csv: changes of the schema, "KEY=VALUE"            */
+    char *const *set;
 };
+/* All but `set`, in order of the manual. */
 extern const struct hps_field hps_import_fields[];
 
-struct hps_import_result { long long rows, test_rows, bad, missing; double seconds; };
+struct hps_import_result {
+    long long rows, test_rows, bad, missing, unknown;
+    double seconds;
+};
 
-/* A format: one file, one line in the list. Streams inputs ("-": standard input; gzip is recognised by its magic) into opt->output (written as .part, renamed when whole). */
+/* A format: one file, one line in the list. Streams inputs ("-": standard input; gzip is recognised
+ * by its magic) into opt->output (written as .part, renamed when whole); nothing is left otherwise.
+ * Memory stays under 200 MiB for any input: buffers of 65,536 rows or 32 MiB a file, texts of known
+ * categories 8 MiB a slot at most, the rest on disk. Alone, not under a launcher. */
 struct hps_import {
     const char *name, *help;
     enum hps_status (*run)(const struct hps_import_opt *opt, int ninput, char *const *input,

@@ -196,6 +196,16 @@ static void give_up(struct hps_h5 *h)
         close(nowhere);
 }
 
+void hps_h5_drop(struct hps_h5 *h)
+{
+    if (h->file < 0)
+        return;
+    give_up(h);
+    if (H5Fclose(h->file) < 0)
+        HPS_SAY(HPS_DEBUG, "%s: %s", h->path, hps_h5_why());
+    h->file = -1;
+}
+
 static enum hps_status flush(struct hps_h5 *h)
 {
     bool good = H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;

@@ -1,0 +1,67 @@
+/* intake.h - what all importers share: passes over the inputs, bad lines, the split into two files,
+ * the files' end. A format only turns one record into one row. */
+#ifndef HPS_MODEL_INTAKE_H
+#define HPS_MODEL_INTAKE_H
+
+#include <signal.h>
+
+#include "model/import.h"
+#include "model/text.h"
+#include "model/writer.h"
+
+/* Set by a signal handler: the import ends at the next record, leaves nothing, and answers
+ * HPS_AGAIN. */
+extern volatile sig_atomic_t hps_intake_stop;
+
+/* SURVEY counts the good rows where there is a split (and keeps their keys on disk), LEARN shows
+ * the categories of the train rows where test rows come between them, WRITE writes. */
+enum hps_pass { HPS_PASS_SURVEY, HPS_PASS_LEARN, HPS_PASS_WRITE };
+
+/* Where a row goes. */
+struct hps_place {
+    struct hps_writer *writer;      /* NULL: this pass writes nothing                          */
+    bool test;                      /* to the test file                                        */
+    bool learn;                     /* its categories may be new                               */
+};
+
+struct hps_intake {
+    const struct hps_import_opt *opt;
+    struct hps_writer_form form[2]; /* of the train and the test file; set by the format       */
+    bool split, by_key;             /* set by the format: there is a split; by a row's key     */
+    bool relearn;                   /* set by the format: categories need the pass LEARN        */
+    double share;                   /* of the rows for the test file                            */
+    enum hps_pass pass;
+    struct hps_writer *writer[2];
+    long long row, rows, ntest;     /* good rows so far, in all, for the test file               */
+    double threshold;               /* by key: rows above it are for the test file ...           */
+    long long ties;                 /* ... and of those at it all but so many                    */
+    int keys, spool;                /* files without a name: keys; standard input; -1: none      */
+    double *key;                    /* keys on their way to the disk                             */
+    long long nkey;
+    long long bad, lines;
+    bool told;                      /* bad lines were named in an earlier pass                   */
+    enum hps_status status;         /* of the disk, where a row could not be kept                */
+};
+
+/* How a format reads. */
+struct hps_format {
+    void *self;
+    /* At the beginning of every input, for instance its header line. */
+    enum hps_status (*begin)(void *self, struct hps_text *t);
+    /* One record into one row, with hps_intake_place and hps_intake_put. *more false: the input has
+     * ended. *why: what is wrong with the record, a text that lives until the next call; NULL: it
+     * is good. */
+    enum hps_status (*record)(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
+                              const char **why);
+    /* Before the files are finished (the texts of categories go into the forms); may be NULL. */
+    void (*end)(void *self, struct hps_intake *in);
+};
+
+/* The place of a row that is good in all respects; `key` where the split is by key. */
+struct hps_place hps_intake_place(struct hps_intake *in, double key);
+
+/* Read all inputs, write opt->output and opt->test_output. */
+enum hps_status hps_intake_run(struct hps_intake *in, const struct hps_format *format, int ninput,
+                               char *const *input, struct hps_import_result *result);
+
+#endif

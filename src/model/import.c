@@ -1,0 +1,52 @@
+/* import.c - the list of formats, and the options that they share. */
+#include "model/import.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct hps_import *const all[] = { &hps_import_csv, &hps_import_criteo };
+
+enum { NFORMAT = sizeof all / sizeof *all };
+
+const struct hps_field hps_import_fields[] = {
+    HPS_FIELD(hps_import_opt, output, HPS_TEXT, NULL, 0, 0, "", "the dataset to write"),
+    HPS_FIELD(hps_import_opt, test_output, HPS_TEXT, "", 0, 0, "",
+              "a second dataset, for the rows of the split"),
+    HPS_FIELD(hps_import_opt, schema, HPS_TEXT, "", 0, 0, "", "csv: what the columns mean (YAML)"),
+    HPS_FIELD(hps_import_opt, scaling, HPS_TEXT, "", 0, 0, "",
+              "take scaling constants and categories from this dataset"),
+    HPS_FIELD(hps_import_opt, source, HPS_TEXT, "", 0, 0, "",
+              "where the data come from; empty: the inputs' names"),
+    HPS_FIELD(hps_import_opt, test_share, HPS_REAL, "0.2", 0, 1, "",
+              "criteo: share of the rows, at the end, for --test-output"),
+    HPS_FIELD(hps_import_opt, buckets, HPS_LONG, "1000001", 2, 1e12, "",
+              "criteo: ids of a slot; id 0 is for no value"),
+    HPS_CHOICE(hps_import_opt, dense, "log1p",
+               "none|log1p|minmax|zscore|log1p+minmax|log1p+zscore",
+               "criteo: scaling of the numbers; log1p takes negative ones as 0"),
+    HPS_CHOICE(hps_import_opt, header, "auto", "auto|yes|no", "criteo: is there a header line"),
+    HPS_CHOICE(hps_import_opt, delimiter, "auto", "auto|tab|comma", "criteo: between the columns"),
+    HPS_FIELD(hps_import_opt, bad_share, HPS_REAL, "0.01", 0, 1, "",
+              "more bad lines than this share of all are refused"),
+    HPS_FIELD(hps_import_opt, append, HPS_BOOL, "false", 0, 1, "",
+              "add to the datasets, with their constants"),
+    { 0 }
+};
+
+const struct hps_import *hps_import_find(const char *name)
+{
+    for (int i = 0; i < NFORMAT; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+const char *hps_import_words(void)
+{
+    static char words[256];
+    size_t at = 0;
+
+    for (int i = 0; i < NFORMAT; i++)
+        at += (size_t)snprintf(words + at, sizeof words - at, "%s%s", i ? "|" : "", all[i]->name);
+    return words;
+}

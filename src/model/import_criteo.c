@@ -1,0 +1,244 @@
+/* import_criteo.c - the display ads logs of Criteo: a label, 13 counts, 26 hashed categories a line,
+ * tab or comma between them, nothing where a value is missing. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/intake.h"
+#include "model/parse.h"
+
+enum { NDENSE = 13, NSLOT = 26, NCELL = 1 + NDENSE + NSLOT };
+
+struct criteo {
+    const struct hps_import_opt *opt;
+    bool fresh;                     /* the next line is the first of its file */
+    char delimiter;
+    uint64_t delimiters;            /* eight of them                          */
+    uint64_t seed[NSLOT];
+    char name[NDENSE + NSLOT][4];
+    const char *dense_name[NDENSE];
+    struct hps_scale scale[2][NDENSE];
+    struct hps_writer_slot slot[2][NSLOT];
+    float label, dense[NDENSE];     /* the row under way */
+    long long id[NSLOT];
+    char why[160];
+};
+
+/* A number that is not just digits; *p is left at the delimiter behind it. */
+static bool parse_rest(const struct criteo *c, const char *s, const char **p, float *x)
+{
+    double value;
+
+    while (**p != c->delimiter)
+        (*p)++;
+    if (!hps_parse_real(s, (size_t)(*p - s), &value) || fabs(value) > (double)FLT_MAX)
+        return false;
+    *x = (float)value;
+    return true;
+}
+
+/* A number, NaN where there is none. A delimiter stands behind the line too. */
+static bool parse_number(const struct criteo *c, const char **p, float *x)
+{
+    const char *s = *p;
+    unsigned value = 0;
+
+    if (*s == c->delimiter) {
+        *x = NAN;
+        return true;
+    }
+    for (; (unsigned char)(**p - '0') < 10 && *p - s < 9; (*p)++)
+        value = value * 10 + (unsigned)(**p - '0');
+    if (**p != c->delimiter)
+        return parse_rest(c, s, p, x);
+    *x = (float)value;
+    return true;
+}
+
+/* A category to its id; most have eight signs. */
+static long long parse_category(const struct criteo *c, const char **p, uint64_t seed)
+{
+    const char *s = *p;
+    uint64_t word, other, hash;
+
+    if (*s == c->delimiter)
+        return 0;
+    memcpy(&word, s, sizeof word);                      /* may reach behind the line: slack */
+    other = word ^ c->delimiters;
+    if (s[8] == c->delimiter && !((other - 0x0101010101010101u) & ~other & 0x8080808080808080u)) {
+        *p = s + 8;
+        hash = hps_parse_hash8(word, seed);
+    } else {
+        while (**p != c->delimiter)
+            (*p)++;
+        hash = hps_parse_hash(s, (size_t)(*p - s), seed);
+    }
+    return 1 + hps_parse_bucket(hash, c->opt->buckets - 1);
+}
+
+static int count_cells(const struct criteo *c, const char *line, size_t n)
+{
+    int cells = 1;
+
+    for (size_t i = 0; i < n; i++)
+        cells += line[i] == c->delimiter;
+    return cells;
+}
+
+static const char *bad_number(struct criteo *c, int cell, const char *s, const char *end)
+{
+    int n = end - s < 40 ? (int)(end - s) : 40;
+
+    snprintf(c->why, sizeof c->why, "%s '%.*s' is not a number",
+             cell < 0 ? "the label" : c->name[cell], n, s);
+    return c->why;
+}
+
+/* The cells of a line into label, dense and id. The sign behind the line is made a delimiter, so
+ * that nobody has to ask for the line's end. */
+static const char *parse_line(struct criteo *c, char *line, size_t n)
+{
+    const char *p = line, *s, *end = line + n;
+    int cells = 0;
+
+    line[n] = c->delimiter;
+    for (int d = -1; d < NDENSE && p <= end; d++, cells++, p++) {
+        s = p;
+        if (!parse_number(c, &p, d < 0 ? &c->label : &c->dense[d]))
+            return count_cells(c, line, n) == NCELL ? bad_number(c, d, s, p)
+                                                    : "not a label, 13 numbers and 26 categories";
+    }
+    for (int j = 0; j < NSLOT && p <= end; j++, cells++, p++)
+        c->id[j] = parse_category(c, &p, c->seed[j]);
+    if (cells != NCELL || p != end + 1) {
+        snprintf(c->why, sizeof c->why, "%d columns instead of %d", count_cells(c, line, n),
+                 NCELL);
+        return c->why;
+    }
+    return isnan(c->label) ? "there is no label" : NULL;
+}
+
+static enum hps_status begin(void *self, struct hps_text *t)
+{
+    struct criteo *c = self;
+
+    (void)t;
+    c->fresh = true;
+    return HPS_OK;
+}
+
+/* The first line of a file shows how it is written. True: it is a header. */
+static bool look_at_first(struct criteo *c, const char *line, size_t n)
+{
+    const char *delimiter = c->opt->delimiter, *header = c->opt->header;
+    size_t first = 0;
+    double number;
+
+    c->fresh = false;
+    c->delimiter = strcmp(delimiter, "comma") == 0 ? ',' : '\t';
+    if (strcmp(delimiter, "auto") == 0 && !memchr(line, '\t', n))
+        c->delimiter = ',';
+    c->delimiters = 0x0101010101010101u * (unsigned char)c->delimiter;
+    while (first < n && line[first] != c->delimiter)
+        first++;
+    if (strcmp(header, "auto") == 0)
+        return first > 0 && !hps_parse_real(line, first, &number) &&
+               count_cells(c, line, n) == NCELL;
+    return strcmp(header, "yes") == 0;
+}
+
+static void put_row(struct criteo *c, struct hps_writer *w, struct hps_writer_slot *slot)
+{
+    long long row = w->row;
+
+    w->label[row] = c->label;
+    memcpy(w->dense + row * NDENSE, c->dense, sizeof c->dense);
+    for (int j = 0; j < NSLOT; j++) {
+        w->ids[j][row] = c->id[j];
+        slot[j].missing += c->id[j] == 0;
+    }
+}
+
+static enum hps_status record(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
+                              const char **why)
+{
+    struct criteo *c = self;
+    struct hps_place place;
+    char *line;
+    size_t n;
+    enum hps_status s;
+
+    do {
+        s = hps_text_next(t, &line, &n);
+    } while (!s && line && (n == 0 || (c->fresh && look_at_first(c, line, n))));
+    *more = line != NULL;
+    if (s || !line)
+        return s;
+    *why = parse_line(c, line, n);
+    if (*why)
+        return HPS_OK;
+    place = hps_intake_place(in, 0);
+    if (!place.writer)
+        return HPS_OK;
+    put_row(c, place.writer, c->slot[place.test]);
+    return hps_writer_row(place.writer);
+}
+
+static void make_forms(struct criteo *c, struct hps_intake *in)
+{
+    struct hps_scale scale;
+
+    hps_scale_parse(c->opt->dense, &scale);
+    for (int i = 0; i < NDENSE + NSLOT; i++)
+        snprintf(c->name[i], sizeof c->name[i], "%c%d", i < NDENSE ? 'I' : 'C',
+                 (i < NDENSE ? i : i - NDENSE) % NSLOT + 1);
+    for (int d = 0; d < NDENSE; d++) {
+        c->dense_name[d] = c->name[d];
+        c->scale[0][d] = c->scale[1][d] = scale;
+    }
+    for (int j = 0; j < NSLOT; j++) {
+        c->seed[j] = hps_rng_sub(hps_rng_key(0, "criteo"), (uint64_t)j);
+        c->slot[0][j] = (struct hps_writer_slot){ .name = c->name[NDENSE + j],
+                                                  .buckets = c->opt->buckets };
+        c->slot[1][j] = c->slot[0][j];
+    }
+    for (int i = 0; i < 2; i++)
+        in->form[i] = (struct hps_writer_form){ .D = NDENSE, .nslot = NSLOT,
+                                                .dense_name = c->dense_name,
+                                                .scale = c->scale[i], .slot = c->slot[i],
+                                                .source = c->opt->source };
+}
+
+static enum hps_status take_constants(struct criteo *c, struct hps_intake *in)
+{
+    enum hps_status s = HPS_OK;
+
+    for (int i = 0; i < 2 && *c->opt->scaling && !s; i++) {
+        s = hps_writer_constants(c->opt->scaling, NDENSE, c->dense_name, c->scale[i]);
+        in->form[i].settled = true;
+    }
+    return s;
+}
+
+static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *const *input,
+                           struct hps_import_result *result)
+{
+    struct criteo *c = hps_mem_new(1, sizeof *c);
+    struct hps_intake in = { .opt = opt, .split = *opt->test_output, .share = opt->test_share };
+    const struct hps_format format = { c, begin, record, NULL };
+    enum hps_status s;
+
+    c->opt = opt;
+    make_forms(c, &in);
+    s = take_constants(c, &in);
+    if (!s)
+        s = hps_intake_run(&in, &format, ninput, input, result);
+    hps_mem_free(c);
+    return s;
+}
+
+const struct hps_import hps_import_criteo = {
+    "criteo", "label, 13 counts, 26 categories a line; tab or comma", run
+};

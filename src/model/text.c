@@ -1,0 +1,274 @@
+/* text.c - text inputs line by line: plain files, gzip, standard input. */
+#include "model/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/mem.h"
+
+enum { BUFFER = 1 << 20, PACKED = 1 << 18 };
+
+struct hps_gzip {
+    z_stream z;
+    unsigned char in[PACKED];
+    bool more;                      /* the file goes on behind in[]       */
+    bool inside;                    /* a member has begun, not yet ended  */
+};
+
+static enum hps_status read_some(struct hps_text *t, void *to, size_t n, size_t *got)
+{
+    ssize_t r;
+
+    do {
+        r = read(t->fd, to, n);
+    } while (r < 0 && errno == EINTR);
+    *got = r > 0 ? (size_t)r : 0;
+    if (r >= 0)
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: %s", t->path, strerror(errno));
+    return HPS_INPUT;
+}
+
+static enum hps_status wrong(struct hps_text *t, const char *what)
+{
+    HPS_SAY(HPS_ERROR, "%s:%lld: %s", t->path, t->line + 1, what);
+    return HPS_DECK;
+}
+
+/* Between members: another one begins, or only zeros follow and the text ends. */
+static enum hps_status next_member(struct hps_text *t)
+{
+    z_stream *z = &t->gzip->z;
+
+    while (z->avail_in > 0 && *z->next_in == 0) {
+        z->next_in++;
+        z->avail_in--;
+    }
+    if (z->avail_in == 0)
+        return HPS_OK;
+    t->gzip->inside = true;
+    return inflateReset(z) == Z_OK ? HPS_OK : wrong(t, "gzip cannot begin again");
+}
+
+/* Unpack until something came out or the text ends. */
+static enum hps_status unpack(struct hps_text *t, char *to, size_t n, size_t *got)
+{
+    struct hps_gzip *g = t->gzip;
+    enum hps_status s = HPS_OK;
+
+    g->z.next_out = (unsigned char *)to;
+    g->z.avail_out = (unsigned)n;
+    while (g->z.avail_out == n && !s) {
+        if (g->z.avail_in == 0 && g->more) {
+            size_t in;
+            s = read_some(t, g->in, PACKED, &in);
+            g->more = in > 0;
+            g->z.next_in = g->in;
+            g->z.avail_in = (unsigned)in;
+        }
+        if (!s && !g->inside)
+            s = next_member(t);
+        if (s || (!g->inside && !g->more))
+            break;
+        if (!g->inside)
+            continue;
+        if (g->z.avail_in == 0 && !g->more)
+            return wrong(t, "the gzip data end too early");
+        int rc = inflate(&g->z, Z_NO_FLUSH);
+        if (rc == Z_STREAM_END)
+            g->inside = false;
+        else if (rc != Z_OK && rc != Z_BUF_ERROR)
+            s = wrong(t, g->z.msg ? g->z.msg : "damaged gzip data");
+    }
+    *got = n - g->z.avail_out;
+    return s;
+}
+
+/* More text behind buffer[end]; the record and what follows moves to the front. */
+static enum hps_status refill(struct hps_text *t)
+{
+    size_t keep = t->begin, got = 0;
+    enum hps_status s;
+
+    if (keep > 0) {
+        memmove(t->buffer, t->buffer + keep, t->end - keep);
+        t->begin = 0;
+        t->end -= keep;
+        t->next -= keep;
+        t->first_next -= keep;
+    }
+    if (t->end == t->cap) {
+        size_t room = t->cap + HPS_TEXT_SLACK;
+        if (t->cap >= HPS_TEXT_LINE)
+            return wrong(t, "a line of more than 16 MiB");
+        hps_mem_grow(&t->buffer, &room, 2 * t->cap + HPS_TEXT_SLACK, 1);
+        t->cap = room - HPS_TEXT_SLACK;
+    }
+    s = t->gzip ? unpack(t, t->buffer + t->end, t->cap - t->end, &got)
+                : read_some(t, t->buffer + t->end, t->cap - t->end, &got);
+    t->end += got;
+    t->ended = got == 0;
+    t->status = s;
+    return s;
+}
+
+/* The end of the line that begins at `at` of the buffer, which may move: counted from `begin`. */
+static enum hps_status find_end(struct hps_text *t, size_t from, size_t *end, bool *found)
+{
+    enum hps_status s = HPS_OK;
+    size_t looked = from;
+
+    *found = false;
+    while (!s) {
+        const char *line_end = memchr(t->buffer + t->begin + looked, '\n',
+                                      t->end - t->begin - looked);
+        if (line_end) {
+            *end = (size_t)(line_end - t->buffer) - t->begin;
+            *found = true;
+            return HPS_OK;
+        }
+        looked = t->end - t->begin;
+        if (t->ended)
+            break;
+        s = refill(t);
+    }
+    *end = t->end - t->begin;
+    return s;
+}
+
+static void give(struct hps_text *t, size_t end, bool found, char **line, size_t *n)
+{
+    *line = t->buffer + t->begin;
+    *n = end;
+    if (*n > 0 && (*line)[*n - 1] == '\r')
+        --*n;
+    t->next = t->begin + end + found;
+}
+
+enum hps_status hps_text_next(struct hps_text *t, char **line, size_t *n)
+{
+    size_t end;
+    bool found;
+    enum hps_status s;
+
+    *line = NULL;
+    if (t->status)
+        return t->status;
+    t->begin = t->next;
+    s = find_end(t, 0, &end, &found);
+    if (s || (!found && end == 0))
+        return s;
+    give(t, end, found, line, n);
+    t->first_next = t->next;
+    t->first_line = ++t->line;
+    return HPS_OK;
+}
+
+enum hps_status hps_text_more(struct hps_text *t, char **line, size_t *n)
+{
+    size_t end, from = t->next - t->begin;
+    bool found = false;
+    enum hps_status s = HPS_OK;
+
+    *line = NULL;
+    if (from < HPS_TEXT_RECORD)
+        s = find_end(t, from, &end, &found);
+    if (s)
+        return s;
+    if (from >= HPS_TEXT_RECORD || (!found && end == from)) {
+        t->next = t->first_next;                        /* the record was its first line only */
+        t->line = t->first_line;
+        return HPS_OK;
+    }
+    give(t, end, found, line, n);
+    t->line++;
+    return HPS_OK;
+}
+
+/* The first bytes tell; they are few enough to be the first input of the unpacker. */
+static enum hps_status look_for_gzip(struct hps_text *t)
+{
+    static const unsigned char magic[2] = { 0x1f, 0x8b };
+    enum hps_status s = HPS_OK;
+    size_t got = 1;
+
+    while (t->end < 2 && got > 0 && !s) {
+        s = read_some(t, t->buffer + t->end, PACKED - t->end, &got);
+        t->end += got;
+    }
+    if (s || t->end < 2 || memcmp(t->buffer, magic, 2) != 0)
+        return s;
+    t->gzip = hps_mem_new(1, sizeof *t->gzip);
+    if (inflateInit2(&t->gzip->z, 15 + 16) != Z_OK)
+        return wrong(t, "gzip cannot begin");
+    t->gzip->more = t->gzip->inside = true;
+    memcpy(t->gzip->in, t->buffer, t->end);
+    t->gzip->z.next_in = t->gzip->in;
+    t->gzip->z.avail_in = (unsigned)t->end;
+    t->end = 0;
+    return HPS_OK;
+}
+
+static enum hps_status skip_mark(struct hps_text *t)
+{
+    enum hps_status s = HPS_OK;
+
+    while (t->end < 3 && !t->ended && !s)
+        s = refill(t);
+    if (!s && t->end >= 3 && memcmp(t->buffer, "\xef\xbb\xbf", 3) == 0)
+        t->next = 3;                                    /* some programs mark UTF-8 like this */
+    return s;
+}
+
+static enum hps_status begin(struct hps_text *t)
+{
+    enum hps_status s;
+
+    t->cap = BUFFER;
+    t->buffer = hps_mem_new(t->cap + HPS_TEXT_SLACK, 1);
+    s = look_for_gzip(t);
+    if (!s)
+        s = skip_mark(t);
+    if (s)
+        hps_text_close(t);
+    return s;
+}
+
+enum hps_status hps_text_open_fd(struct hps_text *t, int fd, const char *path)
+{
+    *t = (struct hps_text){ .path = path, .fd = dup(fd) };
+    if (t->fd < 0 || (lseek(t->fd, 0, SEEK_SET) != 0 && errno != ESPIPE)) {
+        HPS_SAY(HPS_ERROR, "%s: %s", path, strerror(errno));
+        return HPS_INPUT;
+    }
+    return begin(t);
+}
+
+enum hps_status hps_text_open(struct hps_text *t, const char *path)
+{
+    bool standard = strcmp(path, "-") == 0;
+
+    *t = (struct hps_text){ .path = standard ? "standard input" : path };
+    t->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (t->fd >= 0)
+        return begin(t);
+    HPS_SAY(HPS_ERROR, "%s: %s", t->path, strerror(errno));
+    return HPS_INPUT;
+}
+
+void hps_text_close(struct hps_text *t)
+{
+    if (t->gzip)
+        inflateEnd(&t->gzip->z);
+    hps_mem_free(t->gzip);
+    hps_mem_free(t->buffer);
+    if (t->fd >= 0)
+        close(t->fd);
+    t->gzip = NULL;
+    t->buffer = NULL;
+    t->fd = -1;
+}

@@ -205,7 +205,7 @@ static void plot_calibration(struct hps_page *t, const json_t *r)
 static void plot_roofline(struct hps_page *t, const json_t *r)
 {
     const json_t *layers = json_object_get(r, "layers"), *types = json_object_get(r, "types");
-    const struct hps_plot p = { t, -2, 3, -1, 5, false, false };
+    const struct hps_plot p = { t, -2, 3, -3, 5, false, false };
 
     if (isnan(hps_report_real(json_array_get(layers, 0), "roofline"))) return;
     hps_plot_begin(&p, "Layers under the roof of their hardware", "log10 flop per byte",

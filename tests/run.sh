@@ -132,15 +132,12 @@ under_valgrind() { # PROGRAM
     return $rc
 }
 
-valgrind_run() {
-    program=$srcdir/$dir/gcc/tests/m_rows
-    if [ ! -x "$program" ]; then
-        skip "valgrind: $program is not there"
-    elif under_valgrind "$program"; then
-        pass
-    else
-        flunk "valgrind, see $dir/valgrind.out"
-    fi
+valgrind_runs() {
+    for name in m_ps m_h5; do
+        if under_valgrind "$srcdir/$dir/gcc/tests/$name"; then pass; else
+            flunk "$name under valgrind, see $dir/valgrind.out"
+        fi
+    done
 }
 
 # fuzz_one TARGET: some seconds from the kept corpus on; what it finds stays beside it
@@ -212,7 +209,7 @@ if [ "${1:-}" != quick ]; then
     suite 'configure' configure_refuses
     suite 'make distcheck' distcheck
     suite 'make install' installed
-    suite 'valgrind' valgrind_run
+    suite 'valgrind' valgrind_runs
     suite "fuzz targets, $fuzz_seconds s each" fuzz
 fi
 [ $((passed + failed)) -gt 0 ] || failed=1

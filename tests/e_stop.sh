@@ -6,8 +6,6 @@
 census
 deck=$srcdir/inputs/census.yaml
 long='--set train.epochs=0 --set train.steps=100000000 --set train.log_interval_seconds=0.2'
-OMPI_MCA_odls_base_sigkill_timeout=30
-export OMPI_MCA_odls_base_sigkill_timeout
 
 # wait_for FILE PATTERN: until the file has the line, at most 60 s
 wait_for() {

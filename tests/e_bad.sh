@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whatever is wrong with what the user gave, the program ends with the design's exit code and one clear line that names the place, on any
-# number of ranks, and leaves nothing half-written.
+# Whatever is wrong with what the user gave, the program ends with its own exit code and one clear
+# line that names the place, on any number of ranks, and leaves nothing half-written.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census

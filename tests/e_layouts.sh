@@ -1,6 +1,6 @@
 #!/bin/sh
-# The loss after 100 steps is the same on any number of ranks and any cut into stages, to rounding; two runs on one
-# layout give the same bits. Whatever shape a stage has, it works.
+# The loss after 100 steps is the same on any number of ranks and any cut into stages, to rounding;
+# two runs on one layout give the same bits. Whatever shape a stage has, it works.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A run that was stopped and goes on ends as if never stopped: the same bits on the same layout, to rounding on another. A damaged
-# checkpoint gives way to the one before; a finished run trains nothing.
+# A run that was stopped and goes on ends as if never stopped: the same bits on the same layout, to
+# rounding on another. A damaged checkpoint gives way to the one before; a finished run trains
+# nothing.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census
@@ -55,7 +56,8 @@ for how in truncate flip; do
     if [ $how = truncate ]; then
         head -c $((size / 2)) keep.h5 >$ckpt/step_000000100.h5
     else
-        printf 'XXXXXXXX' | dd of=$ckpt/step_000000100.h5 bs=1 seek=$((size - 64)) conv=notrunc 2>dd.log
+        printf 'XXXXXXXX' |
+            dd of=$ckpt/step_000000100.h5 bs=1 seek=$((size - 64)) conv=notrunc 2>dd.log
     fi
     part 2 '' 2 100 --set checkpoint.interval_steps=50
     grep -q 'step_000000100.h5.*damaged' err || fail "the damaged file ($how) is not named"

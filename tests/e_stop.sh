@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whoever wishes the run to stop, it ends with 75 and a whole checkpoint, and the next start goes on; a rank that is killed
-# ends the others; a run directory is one run's.
+# Whoever wishes the run to stop, it ends with 75 and a whole checkpoint, and the next start goes
+# on; a rank that is killed ends the others; a run directory is one run's.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census
@@ -34,7 +34,10 @@ ended() {
     [ $hps_rc -eq "$1" ] || { fail "ended with $hps_rc instead of $1"; tail -n 5 err; }
     [ "$(number runs/census/status.json exit_code)" = 75 ] || fail 'status.json does not say 75'
     set -- runs/census/checkpoint/step_*.h5
-    heterps eval "$deck" --checkpoint "$1" --json - >eval.json 2>err2 || { fail 'no whole checkpoint'; cat err2; }
+    heterps eval "$deck" --checkpoint "$1" --json - >eval.json 2>err2 || {
+        fail 'no whole checkpoint'
+        cat err2
+    }
     [ -z "$(ls runs/census/checkpoint/*.part 2>/dev/null)" ] || fail 'something half-written stayed'
 }
 
@@ -65,8 +68,8 @@ echo '-- run.max_seconds, and the time limit of a batch job'
 # shellcheck disable=SC2086
 expect 75 'run.max_seconds' ranks 2 train "$deck" $long --set run.max_seconds=1
 # shellcheck disable=SC2086
-expect 75 'time limit' env HETERPS_END_TIME=$(($(date +%s) + 7)) "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" \
-    train "$deck" $long
+expect 75 'time limit' env HETERPS_END_TIME=$(($(date +%s) + 7)) "$MPIEXEC" $MPIEXEC_FLAGS -n 2 \
+    "$HETERPS" train "$deck" $long
 
 echo '-- two runs in one directory'
 begin

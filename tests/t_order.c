@@ -1,5 +1,5 @@
-/* t_order: in 1F1B every micro-batch goes forward before back, each once, never more than the flights are under way, and
- * stages that wait for each other's messages never wait for ever. */
+/* t_order: in 1F1B every micro-batch goes forward before back, each once, never more than the
+ * flights are under way, and stages that wait for each other's messages never wait for ever. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,8 @@ static void each_once_forward_first(void **state)
             }
 }
 
-/* May stage s do this now? A forward needs the stage before to have done it, a backward the stage behind. */
+/* May stage s do this now? A forward needs the stage before to have done it, a backward the stage
+ * behind. */
 static int may(const struct hps_todo *t, int s, int S, int fwd[], int bwd[])
 {
     if (t->backward) return s == S - 1 ? fwd[s] > t->m : bwd[s + 1] > t->m;

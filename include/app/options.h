@@ -2,6 +2,7 @@
 #ifndef HPS_APP_OPTIONS_H
 #define HPS_APP_OPTIONS_H
 
+#include "app/generate.h"
 #include "base/deck.h"
 #include "hw/count.h"
 #include "hw/pool.h"
@@ -20,6 +21,7 @@ struct hps_options {
     struct hps_sched_opt sched;
     struct hps_ckpt_opt ckpt;
     struct hps_count_opt perf;
+    struct hps_shape_opt generate;
 };
 
 /* Load a deck and bind all of it. Rank 0 speaks. Collective over world; MPI_COMM_NULL: alone. */

@@ -12,6 +12,7 @@
 enum hps_status hps_app_version(void);
 
 enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world);
+enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_import(int argc, char **argv, MPI_Comm world);

@@ -20,6 +20,8 @@ static const struct verb verbs[] = {
     { "train", RANKS, hps_app_train,
       "DECK [--set KEY=VALUE]... [--restart auto|never|FILE] [--check]",
       "trains the deck's network on all ranks, by a plan, and reports" },
+    { "generate", ALONE, hps_app_generate, "DECK --rows N --output FILE.h5 [--set KEY=VALUE]...",
+      "made-up data of the deck's shape, whose best possible AUC is known" },
     { "eval", RANKS, hps_app_eval,
       "DECK --checkpoint FILE [--predictions FILE.h5] [--json FILE] [--set KEY=VALUE]...",
       "the quality of a checkpoint on the deck's test set" },

@@ -25,7 +25,7 @@ static const struct hps_field storage_fields[] = {
 };
 
 static const char *const sections[] = { "run",      "data",    "model",      "train", "resources",
-                                        "schedule", "storage", "checkpoint", "perf",  NULL };
+                                        "schedule", "storage", "checkpoint", "perf",  "generate", NULL };
 
 static enum hps_status bind(const struct hps_deck *deck, const char *section,
                             const struct hps_field *table, void *into)
@@ -60,6 +60,7 @@ static enum hps_status bind_all(struct hps_options *o)
     if (!st) st = bind(o->deck, "storage", storage_fields, &storage);
     if (!st) st = bind(o->deck, "checkpoint", hps_ckpt_fields, &o->ckpt);
     if (!st) st = bind(o->deck, "perf", hps_count_fields, &o->perf);
+    if (!st) st = bind(o->deck, "generate", hps_shape_fields, &o->generate);
     return st ? st : check(o);
 }
 
@@ -91,4 +92,5 @@ void hps_options_print(void)
     hps_deck_print_table("storage", storage_fields, "  ");
     hps_deck_print_table("checkpoint", hps_ckpt_fields, "  ");
     hps_deck_print_table("perf", hps_count_fields, "  ");
+    hps_deck_print_table("generate", hps_shape_fields, "  ");
 }

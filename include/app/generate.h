@@ -1,0 +1,14 @@
+/* generate.h - the deck's section `generate`: the shape of made-up data. */
+#ifndef HPS_APP_GENERATE_H
+#define HPS_APP_GENERATE_H
+
+#include "base/deck.h"
+
+struct hps_shape_opt {
+    int dense, slots;
+    struct hps_list buckets, ids;       /* one number for all slots, or one a slot */
+    double zipf, positives, strength;
+};
+extern const struct hps_field hps_shape_fields[];
+
+#endif

@@ -1,0 +1,151 @@
+/* generate.c - the verb `generate`: seeded data of the deck's shape, whose best AUC is known. */
+#include "app/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "app/args.h"
+#include "app/options.h"
+#include "app/verbs.h"
+#include "base/mem.h"
+#include "model/generate.h"
+
+const struct hps_field hps_shape_fields[] = {
+    HPS_FIELD(hps_shape_opt, dense, HPS_INT, "13", 0, 1e6, "", "dense features: I1, I2, ..."),
+    HPS_FIELD(hps_shape_opt, slots, HPS_INT, "26", 0, 1e5, "", "slots: C1, C2, ..."),
+    HPS_FIELD(hps_shape_opt, buckets, HPS_LIST, "[1000001]", 0, 0, "",
+              "ids of a slot; one number for all, or one a slot"),
+    HPS_FIELD(hps_shape_opt, ids, HPS_LIST, "[0]", 0, 0, "",
+              "0: exactly one id an example; else the mean of any number; for all or each slot"),
+    HPS_FIELD(hps_shape_opt, zipf, HPS_REAL, "1.05", 0, 10, "",
+              "the k-th most frequent id has a share k^-zipf"),
+    HPS_FIELD(hps_shape_opt, positives, HPS_REAL, "0.25", 0.001, 0.999, "", "share of label 1"),
+    HPS_FIELD(hps_shape_opt, strength, HPS_REAL, "2", 0, 100, "",
+              "standard deviation of the hidden teacher's log-odds"),
+    { 0 }
+};
+
+/* The i-th number of a list of one or n: whole where `whole`, from `least` on. */
+static enum hps_status number(const struct hps_item *item, const char *key,
+                              const struct hps_list *list, int i, int n, bool whole, double least,
+                              double *value)
+{
+    if (list->n != 1 && list->n != n)
+        return hps_deck_wrong(item, key, "%d numbers for %d slots: wanted is one, or one a slot",
+                              list->n, n);
+    const char *text = list->item[list->n == 1 ? 0 : i];
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text || *end || !(*value >= least && *value <= 1e15) ||
+        (whole && *value != floor(*value)))
+        return hps_deck_wrong(item, key, "'%s' is no %s from %g on", text,
+                              whole ? "whole number" : "number", least);
+    return HPS_OK;
+}
+
+/* Names and numbers of every slot and feature, as the generator wants them. */
+struct shape {
+    char **dense, **slot;
+    long long *buckets;
+    double *bag;
+};
+
+static enum hps_status fill(struct shape *s, const struct hps_options *o)
+{
+    const struct hps_shape_opt *g = &o->generate;
+    const struct hps_item *item;
+    enum hps_status st = hps_deck_map(o->deck, "generate", &item);
+
+    s->dense = hps_mem_new((size_t)g->dense, sizeof *s->dense);
+    s->slot = hps_mem_new((size_t)g->slots, sizeof *s->slot);
+    s->buckets = hps_mem_new((size_t)g->slots, sizeof *s->buckets);
+    s->bag = hps_mem_new((size_t)g->slots, sizeof *s->bag);
+    for (int i = 0; i < g->dense; i++)
+        s->dense[i] = hps_mem_print("I%d", i + 1);
+    for (int i = 0; !st && i < g->slots; i++) {
+        double buckets = 0;
+        s->slot[i] = hps_mem_print("C%d", i + 1);
+        st = number(item, "buckets", &g->buckets, i, g->slots, true, 1, &buckets);
+        if (!st) st = number(item, "ids", &g->ids, i, g->slots, false, 0, &s->bag[i]);
+        s->buckets[i] = (long long)buckets;
+    }
+    return st;
+}
+
+static void done(struct shape *s, const struct hps_shape_opt *g)
+{
+    for (int i = 0; s->dense && i < g->dense; i++)
+        hps_mem_free(s->dense[i]);
+    for (int i = 0; s->slot && i < g->slots; i++)
+        hps_mem_free(s->slot[i]);
+    hps_mem_free(s->dense);
+    hps_mem_free(s->slot);
+    hps_mem_free(s->buckets);
+    hps_mem_free(s->bag);
+}
+
+static enum hps_status generate(const struct hps_options *o, long long rows, const char *output)
+{
+    const struct hps_shape_opt *g = &o->generate;
+    struct shape s = { 0 };
+    double auc = NAN, began = hps_now_s();
+    enum hps_status st = fill(&s, o);
+
+    if (!st) {
+        struct hps_generate_opt opt = { .rows = rows,
+                                        .D = g->dense,
+                                        .nslot = g->slots,
+                                        .dense_name = (const char *const *)s.dense,
+                                        .slot_name = (const char *const *)s.slot,
+                                        .buckets = s.buckets,
+                                        .bag = s.bag,
+                                        .zipf = g->zipf,
+                                        .positives = g->positives,
+                                        .strength = g->strength,
+                                        .seed = (uint64_t)o->run.seed,
+                                        .source = "heterps generate" };
+        st = hps_generate(output, &opt, &auc);
+    }
+    if (!st)
+        hps_out("%s: %lld rows, %d dense features, %d slots; no model can pass AUC %.4f; %.2f s\n",
+                output, rows, g->dense, g->slots, auc, hps_now_s() - began);
+    done(&s, g);
+    return st ? st : hps_out_flush();
+}
+
+static enum hps_status rows_of(const char *text, long long *rows)
+{
+    char *end;
+    double n = text ? strtod(text, &end) : 0;
+    if (text && end != text && *end == 0 && n >= 1 && n <= 1e13 && n == floor(n)) {
+        *rows = (long long)n;
+        return HPS_OK;
+    }
+    HPS_SAY(HPS_ERROR, "heterps generate: wants --rows N, a whole number from 1 on");
+    return HPS_USAGE;
+}
+
+enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world)
+{
+    const char *rows = NULL, *output = NULL;
+    struct hps_arg_list set = { 0 }, deck = { 0 };
+    struct hps_options o = { 0 };
+    const struct hps_arg table[] = { { .name = "rows", .text = &rows },
+                                     { .name = "output", .text = &output },
+                                     { .name = "set", .list = &set },
+                                     { 0 } };
+    long long n = 0;
+    enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
+
+    if (!st) st = rows_of(rows, &n);
+    if (!st && !output) {
+        HPS_SAY(HPS_ERROR, "heterps generate: --output FILE.h5 is missing");
+        st = HPS_USAGE;
+    }
+    if (!st) st = hps_options_load(&o, deck.item[0], set.n, set.item, world);
+    if (!st) st = generate(&o, n, output);
+    hps_options_done(&o);
+    hps_args_done(&set);
+    hps_args_done(&deck);
+    return st;
+}

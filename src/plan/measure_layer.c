@@ -1,7 +1,8 @@
-/* measure_layer.c - run every layer alone on real examples and take the median. */
+/* measure_layer.c - run every layer alone on real examples, several times, and take the best: what
+ * disturbs a measurement only adds to it. */
 #include "plan/measure_layer.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -139,26 +140,20 @@ static double update_s(struct bench *w, int l, const struct hps_rule *rule)
     return hps_now_s() - t0;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double layer_s(struct bench *w, int l, const struct hps_batch *b, int B)
 {
     const struct hps_layer *y = &w->net->layer[l];
     struct hps_rule rule = hps_opt_rule(w->opt->train, 0, 1);
-    double took[REPEATS];
+    double best = INFINITY;
 
     w->feed.B = B;
     for (int i = 0; i < REPEATS; i++) {
-        took[i] = y->table >= 0 ? rows_s(w, l, b, B, &rule) : 0;
-        took[i] += hps_slice_time(w->slice, &w->feed, l, 1);
-        if (y->nparam > 0) took[i] += update_s(w, l, &rule) * B / (double)w->opt->batch;
+        double took = y->table >= 0 ? rows_s(w, l, b, B, &rule) : 0;
+        took += hps_slice_time(w->slice, &w->feed, l, 1);
+        if (y->nparam > 0) took += update_s(w, l, &rule) * B / (double)w->opt->batch;
+        best = fmin(best, took);
     }
-    qsort(took, REPEATS, sizeof *took, by_size);
-    return took[REPEATS / 2];
+    return best;
 }
 
 static void measure_all(struct bench *w, struct hps_measured *m, const struct hps_batch *b, int Bo)

@@ -10,7 +10,7 @@
 #include "model/slice.h"
 #include "model/table.h"
 
-#define REPEATS     5
+#define REPEATS     7
 #define TABLE_BYTES 268435456.0
 
 /* The rows that a layer's ids need, each once, in the stead of a route: ids of real examples on a

@@ -15,6 +15,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world);
+enum hps_status hps_app_info(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_import(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_report(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_deck(int argc, char **argv, MPI_Comm world);

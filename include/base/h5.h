@@ -87,6 +87,16 @@ enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type
 enum hps_status hps_h5_shape(struct hps_h5 *h, const char *name, long long *nrow, int *width);
 bool hps_h5_has(struct hps_h5 *h, const char *name);
 
+/* What is in a file: every dataset with its shape (in the order of names), and every attribute of
+ * an object as text (numbers with 17 digits, of a list the first eight). Texts live during the
+ * call. HPS_DECK when the file is damaged. */
+enum hps_status hps_h5_datasets(struct hps_h5 *h, void *self,
+                                void (*each)(void *self, const char *name, long long nrow,
+                                             int width));
+enum hps_status hps_h5_attributes(struct hps_h5 *h, const char *object, void *self,
+                                  void (*each)(void *self, const char *name, const char *text,
+                                               bool number));
+
 /* Where the bytes of a dataset lie in the file, so that a reader thread can pread without HDF5:
  * refused (HPS_DECK) when filtered, when not stored as `size`-byte little-endian numbers of `class`
  * (H5T_FLOAT, H5T_INTEGER), or when the file ends before the last row. Contiguous: chunk = nrow.

@@ -1,4 +1,4 @@
-/* import.h - text to datasets: the list of formats; streaming, memory bounded for any input size. */
+/* import.h - text to datasets: the list of formats; streams, in bounded memory. */
 #ifndef HPS_MODEL_IMPORT_H
 #define HPS_MODEL_IMPORT_H
 

@@ -1,9 +1,9 @@
 /* scale.h - dense features brought to a common size: y = (f(x) - shift) * scale, f(x) = x or
  * log(1 + max(x, 0)). A missing value (NaN before) becomes 0: the mean where y is a z-score.
  *
- * In a dataset, attributes of /dense, one value a column: scaling (text, joined by ',': none, log1p,
- * minmax, zscore, log1p+minmax, log1p+zscore), shift, scale, and what they come from: min, max,
- * mean, std (of f(x), population), seen, missing (counts). */
+ * In a dataset, attributes of /dense, one value a column: scaling (text, joined by ',': none,
+ * log1p, minmax, zscore, log1p+minmax, log1p+zscore), shift, scale, and what they come from: min,
+ * max, mean, std (of f(x), population), seen, missing (counts). */
 #ifndef HPS_MODEL_SCALE_H
 #define HPS_MODEL_SCALE_H
 

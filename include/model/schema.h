@@ -1,14 +1,14 @@
 /* schema.h - what the columns of a delimited text file mean: a small YAML file.
  *
  *     text:    {delimiter: ",", header: true, names: [...], missing: ["?"]}
- *     label:   {column: Salary, equals: ">50K"}          # or at_least: 4; neither: a number as is
+ *     label:   {column: Salary, equals: ">50K"}       # or at_least: 4; neither: a number as is
  *     columns:
- *       - {column: age, dense: zscore}                   # a dense feature: model/scale.h has the words
- *       - {column: sex, category: {index: 8}}            # one id an example: at most 8 known texts
- *       - {column: user, category: {hash: 100000}}       #   or a hash of the text to buckets
- *       - {column: genres, multi: {separator: "|", index: 32}, name: genre}    # any number of ids
- *     join:    {file: movies.csv.gz, on: movieId, key: movieId}      # columns of a second file
- *     split:   {by: file, share: 0.2}                    # the last fifth, or by: COLUMN, the highest
+ *       - {column: age, dense: zscore}                # a number; the words of model/scale.h
+ *       - {column: sex, category: {index: 8}}         # one id: at most 8 known texts
+ *       - {column: user, category: {hash: 100000}}    #   or a hash of the text to buckets
+ *       - {column: genres, multi: {separator: "|", index: 32}, name: genre}   # many ids
+ *     join:    {file: movies.csv.gz, on: movieId, key: movieId}     # columns of a second file
+ *     split:   {by: file, share: 0.2}                 # the last fifth, or by: COLUMN, the highest
  *
  * inputs/census.schema.yaml says all of it in words. */
 #ifndef HPS_MODEL_SCHEMA_H
@@ -23,7 +23,7 @@ struct hps_schema_column {
     const char *column, *name;      /* in the text, in the dataset                     */
     enum hps_column_kind kind;
     struct hps_scale scale;         /* DENSE                                           */
-    long long hash, index;          /* else: buckets, or the most known texts; one is 0 */
+    long long hash, index;          /* else: buckets, or the most texts; one is 0      */
     const char *separator;          /* MULTI: of one or more signs                     */
 };
 
@@ -43,7 +43,7 @@ struct hps_schema {
     double split_share;
 };
 
-/* Read and check; `set` as in base/deck.h. HPS_INPUT, HPS_DECK, HPS_USAGE with one message. Local. */
+/* Read and check; `set` as in base/deck.h. HPS_INPUT, HPS_DECK, HPS_USAGE with a message. Local. */
 enum hps_status hps_schema_load(struct hps_schema **schema, const char *path, int nset,
                                 char *const *set);
 /* The same from memory. Pure but for messages. */

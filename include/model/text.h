@@ -34,7 +34,7 @@ enum hps_status hps_text_open_fd(struct hps_text *t, int fd, const char *path);
 void hps_text_close(struct hps_text *t);
 
 /* The next line without its end (\n or \r\n), in memory that may be changed until the next call;
- * NULL at the end. A read error: HPS_INPUT; damaged or cut gzip, a line that is too long: HPS_DECK. */
+ * NULL at the end. A read error: HPS_INPUT; damaged or cut gzip, too long a line: HPS_DECK. */
 enum hps_status hps_text_next(struct hps_text *t, char **line, size_t *n);
 
 /* The record given last, and the line after it too (a quoted field may hold line ends). *line is

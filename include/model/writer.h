@@ -59,7 +59,6 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
 
 void hps_writer_id(struct hps_writer *w, int slot, long long id);   /* to a multi slot            */
 enum hps_status hps_writer_row(struct hps_writer *w);               /* the row under way is whole */
-void hps_writer_undo(struct hps_writer *w);                         /* it is not: begin it again   */
 
 /* The last rows, the scaling, the attributes; `constants` (of the train file) instead of one's own,
  * NULL: own. No rows at all: HPS_DECK. The file is still open: notes may follow. */

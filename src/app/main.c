@@ -31,6 +31,8 @@ static const struct verb verbs[] = {
     { "import", ALONE, hps_app_import,
       "FORMAT --output FILE.h5 [--test-output FILE.h5] [--append] [OPTION]... INPUT...",
       "text (csv with a schema, criteo) to a dataset" },
+    { "info", ALONE, hps_app_info, "FILE [--json FILE]",
+      "what a dataset, checkpoint, performance file, profile, plan or pool holds" },
     { "report", ALONE, hps_app_report, "RUN_DIR [--json FILE] [--html FILE] [--trace FILE]",
       "tables, plots and the timeline of a run, from its files" },
     { "deck", ALONE, hps_app_deck, "", "prints the reference deck: every key, default, meaning" },

@@ -121,10 +121,12 @@ enum hps_status hps_record_next(struct hps_record *r, struct hps_text *t, char *
     if (s || !*text)
         return s;
     for (bool again = false; !hps_record_cut(r, *text, n, again); again = true) {
-        s = hps_text_more(t, text, &n);
-        *whole = !s && *text;
+        char *longer;
+        s = hps_text_more(t, &longer, &n);
+        *whole = !s && longer;
         if (!*whole)
             break;
+        *text = longer;
     }
     return s;
 }

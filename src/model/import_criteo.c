@@ -1,5 +1,5 @@
-/* import_criteo.c - the display ads logs of Criteo: a label, 13 counts, 26 hashed categories a line,
- * tab or comma between them, nothing where a value is missing. */
+/* import_criteo.c - the display ads logs of Criteo: a label, 13 counts, 26 hashed categories a
+ * line, tab or comma between them, nothing where a value is missing. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -117,7 +117,7 @@ static const char *parse_key(struct csv *c, double *key)
         return NULL;
     s = cell(c, c->key, &n);
     if (n == 0 || !hps_parse_real(s, n, key))
-        return bad(c, c->schema->split_by, s ? s : "", n, "is not a number, and the split is by it");
+        return bad(c, c->schema->split_by, s ? s : "", n, "is not a number to split by");
     return NULL;
 }
 

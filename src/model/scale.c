@@ -34,12 +34,14 @@ static void logs(int D, long long n, float *x)
     for (long long i = 0; i < n; i++, x += D) {
         float v = *x;
         int whole = v >= 0 && v < TABLE ? (int)v : 0;
+        if (v != v)
+            continue;
         if (v <= 0)
             *x = 0;
         else if ((float)whole == v)
             *x = table[whole];
         else
-            *x = v < 1 ? log1pf(v) : logf(1 + v);       /* NaN stays NaN */
+            *x = v < 1 ? log1pf(v) : logf(1 + v);
     }
 }
 

@@ -17,13 +17,6 @@ void hps_writer_id(struct hps_writer *w, int slot, long long id)
     w->ids[slot][c->nid++] = id;
 }
 
-void hps_writer_undo(struct hps_writer *w)
-{
-    for (int j = 0; j < w->form->nslot; j++)
-        if (w->form->slot[j].multi)
-            w->own->column[j].nid = w->row ? w->own->column[j].offset[w->row - 1] : 0;
-}
-
 enum hps_status hps_writer_row(struct hps_writer *w)
 {
     long long most = 0;

@@ -1,4 +1,4 @@
-/* writer_take.c - what a dataset gives to those that are written after it: constants, categories. */
+/* writer_take.c - what a dataset gives to those written after it: constants, categories. */
 #include <string.h>
 
 #include "base/mem.h"

@@ -1,0 +1,193 @@
+/* info.c - the verb `info`: what a file of ours holds. */
+#include "app/info.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/args.h"
+#include "app/verbs.h"
+#include "base/h5.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+/* Where a listing of an HDF5 file goes. */
+struct listing {
+    bool quiet;
+    json_t *attributes, *datasets;
+};
+
+static void add_attribute(void *self, const char *name, const char *text, bool number)
+{
+    struct listing *l = self;
+    size_t n = strcspn(text, "\n");
+    json_t *value = number ? json_loads(text, JSON_DECODE_ANY, NULL) : json_string(text);
+
+    if (!value)
+        value = json_string(text);                      /* several numbers */
+    json_object_set_new(l->attributes, name, value ? value : json_null());
+    if (!l->quiet)
+        hps_out("  %-20s %.*s%s\n", name, n < 90 ? (int)n : 90, text,
+                n < 90 && !text[n] ? "" : " ...");
+}
+
+static void add_dataset(void *self, const char *name, long long nrow, int width)
+{
+    struct listing *l = self;
+
+    json_object_set_new(l->datasets, name, json_pack("[I, i]", (json_int_t)nrow, width));
+    if (!l->quiet && width)
+        hps_out("  %-40s %lld x %d\n", name, nrow, width);
+    else if (!l->quiet)
+        hps_out("  %-40s %lld\n", name, nrow);
+}
+
+static enum hps_status list_h5(struct hps_h5 *h, const char *format, bool quiet, json_t *into)
+{
+    struct listing l = { quiet, json_object(), json_object() };
+    enum hps_status s;
+
+    if (!quiet)
+        hps_out("%s: %s\nattributes\n", h->path, format);
+    s = hps_h5_attributes(h, "/", &l, add_attribute);
+    if (!quiet)
+        hps_out("datasets\n");
+    if (!s)
+        s = hps_h5_datasets(h, &l, add_dataset);
+    json_object_set_new(into, "kind", json_string(format));
+    json_object_set_new(into, "attributes", l.attributes);
+    json_object_set_new(into, "datasets", l.datasets);
+    return s;
+}
+
+enum hps_status hps_info_h5(const char *path, bool quiet, json_t *into)
+{
+    struct hps_h5 h;
+    char *format = NULL;
+    bool dataset = false;
+    enum hps_status s = hps_h5_open(&h, path);
+
+    if (s)
+        return s;
+    if (hps_h5_get_text(&h, "/", "format", &format, true) ||
+        strncmp(format, "heterps-", 8) != 0) {
+        HPS_SAY(HPS_ERROR, "%s: an HDF5 file, but none of heterps: it has no format", path);
+        s = HPS_DECK;
+    } else {
+        dataset = strcmp(format, "heterps-dataset-1") == 0;
+        if (!dataset)
+            s = list_h5(&h, format, quiet, into);
+    }
+    hps_mem_free(format);
+    hps_h5_close(&h);
+    return dataset ? hps_info_dataset(path, quiet, into) : s;
+}
+
+/* What stands in one line: words and numbers as they are, of lists and objects how many. */
+static void tell_value(const char *key, const json_t *value)
+{
+    char *text = NULL;
+
+    if (json_is_array(value))
+        hps_out("  %-20s %zu entries\n", key, json_array_size(value));
+    else if (json_is_object(value))
+        hps_out("  %-20s %zu keys\n", key, json_object_size(value));
+    else if ((text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6))))
+        hps_out("  %-20s %s\n", key, text);
+    free(text);
+}
+
+/* The entries of the lists that our files have: types, layers, stages. */
+static void tell_entries(const char *key, const json_t *list)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(list, i, entry) {
+        char *text = json_dumps(entry, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        size_t n = text ? strlen(text) : 0;
+        hps_out("  %s[%zu] %.*s%s\n", key, i, n < 160 ? (int)n : 160, text ? text : "",
+                n < 160 ? "" : " ...");
+        free(text);
+    }
+}
+
+enum hps_status hps_info_json(const char *path, bool quiet, json_t *into)
+{
+    char *text;
+    const char *key, *format;
+    size_t length;
+    json_t *tree, *value;
+    json_error_t error;
+    enum hps_status s = hps_json_read(&text, &length, path);
+
+    if (s)
+        return s;
+    tree = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    hps_mem_free(text);
+    format = json_string_value(json_object_get(tree, "format"));
+    if (!format || strncmp(format, "heterps-", 8) != 0) {
+        if (!tree)
+            HPS_SAY(HPS_ERROR, "%s:%d:%d: %s", path, error.line, error.column, error.text);
+        else
+            HPS_SAY(HPS_ERROR, "%s: JSON, but not of heterps: it has no format", path);
+        json_decref(tree);
+        return HPS_DECK;
+    }
+    if (!quiet) {
+        hps_out("%s: %s\n", path, format);
+        json_object_foreach(tree, key, value)
+            if (strcmp(key, "format") != 0) tell_value(key, value);
+        json_object_foreach(tree, key, value)
+            tell_entries(key, value);
+    }
+    json_object_set_new(into, "kind", json_string(format));
+    json_object_set_new(into, "content", tree);
+    return HPS_OK;
+}
+
+static bool is_hdf5(const char *path)
+{
+    static const char magic[8] = "\x89HDF\r\n\x1a\n";
+    char begin[8] = { 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool same = fd >= 0 && read(fd, begin, 8) == 8 && memcmp(begin, magic, 8) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+/* A path that ends in .h5 is meant to be HDF5, whatever it begins with. */
+static bool is_named_h5(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 3 && strcmp(path + n - 3, ".h5") == 0;
+}
+
+enum hps_status hps_app_info(int argc, char **argv, MPI_Comm world)
+{
+    const char *json = NULL, *path;
+    struct hps_arg_list file = { 0 };
+    const struct hps_arg table[] = { { "json", &json, NULL, NULL }, { 0 } };
+    enum hps_status s = hps_args_parse(argc, argv, table, 1, 1, &file);
+    json_t *into;
+
+    (void)world;
+    if (s) {
+        hps_args_done(&file);
+        return s;
+    }
+    path = file.item[0];
+    into = json_pack("{s:s, s:s}", "format", "heterps-info-1", "file", path);
+    bool quiet = json && strcmp(json, "-") == 0;
+    s = is_hdf5(path) || is_named_h5(path) ? hps_info_h5(path, quiet, into)
+                                           : hps_info_json(path, quiet, into);
+    if (!s && json)
+        s = hps_args_json(json, hps_json_text(into));
+    else
+        json_decref(into);
+    hps_args_done(&file);
+    return s ? s : hps_out_flush();
+}

@@ -29,13 +29,16 @@ struct hps_exact_model {
     int *begin, *member;            /* (G + 1), (T) real types of a group                   */
     int narc;
     struct hps_exact_arc *arc;      /* (narc) by first layer; those that can keep tau_most  */
+    int *index;                     /* (stages, G) the arc of a stage, -1 when dropped      */
 };
 
 struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const struct hps_cost *c,
                                             double tau_most, bool least_tau, bool cuts);
 void hps_exact_model_free(struct hps_exact_model *m);
-/* The arc of these layers on this real type, -1 when it was dropped. Pure. */
-int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int type);
+/* The arc of these layers on this group, -1 when it was dropped. Pure. */
+int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int g);
+/* The group of a real type, -1 when it has no unit. Pure. */
+int hps_exact_model_group(const struct hps_exact_model *m, int type);
 
 /* The best plan so far, and what prices another one. */
 struct hps_exact_leaf {
@@ -51,7 +54,10 @@ struct hps_exact_leaf {
 
 struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m);
 void hps_exact_leaf_free(struct hps_exact_leaf *leaf);
-/* Price a path at its best tau; keep it when it is better. True when it was kept. */
+/* A path at its best tau: its cost, INFINITY when it is not below `cutoff`; kept when it is better
+ * than the best plan. */
+double hps_exact_leaf_price(struct hps_exact_leaf *leaf, int S, const int *arc, double cutoff);
+/* The same with the best plan as cutoff. True when it was kept. */
 bool hps_exact_leaf_try(struct hps_exact_leaf *leaf, int S, const int *arc);
 
 /* The arcs that are left in one interval, and the dynamic program over them. */
@@ -74,6 +80,7 @@ struct hps_exact_view {
     struct hps_exact_item *item;    /* (narc)                                               */
     struct hps_exact_best *fwd, *bwd;   /* (L + 1)                                          */
     double *lambda, *trial;         /* (G) the best multipliers; those of the last path     */
+    double *way;                    /* (G) in which they moved                              */
     double *share;                  /* (L, G) how often the paths had a layer on a group    */
     double *used;                   /* (G) units of the last path                           */
     int S;
@@ -100,6 +107,14 @@ void hps_exact_view_drop(struct hps_exact_view *v, double cut);
 bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps);
 /* The layer and group that the paths agree on least; false when they agree. */
 bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g);
+
+/* Restarted local search from the best plan: ranges of layers that begin or end with a stage change
+ * their group. For good plans early; proves nothing. */
+struct hps_exact_climb;
+struct hps_exact_climb *hps_exact_climb_new(struct hps_exact_leaf *leaf);
+void hps_exact_climb_free(struct hps_exact_climb *c);
+/* Go on for about so many steps; each prices a plan at most. */
+void hps_exact_climb_run(struct hps_exact_climb *c, long long steps);
 
 /* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best
  * <= enough. */

@@ -13,6 +13,7 @@ struct hps_provision_job {
     double server_price;                /* paid whatever the stages have               */
     bool (*fits)(void *with, const long long *units);  /* do the limits allow these? If they */
     void *with;                         /* allow some, then they allow fewer            */
+    double *et;                         /* (S) scratch                                  */
 };
 
 /* The cheapest units with tau <= tau_most: tau * (sum of price * units + server_price), INFINITY

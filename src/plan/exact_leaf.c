@@ -131,7 +131,7 @@ struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m)
     leaf->desk = d;
     d->leaf = leaf;
     d->line = hps_mem_new(L, sizeof *d->line);
-    d->price = hps_mem_new(L, sizeof *d->price);
+    d->price = hps_mem_new(2 * L, sizeof *d->price);
     d->most = hps_mem_new(3 * L + 2 * T, sizeof *d->most);
     d->units = d->most + L;
     d->work = d->most + 2 * L;
@@ -142,7 +142,7 @@ struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m)
     d->order = d->group + 2 * L;
     d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
                                          .server_price = m->server_price, .fits = fits,
-                                         .with = d };
+                                         .with = d, .et = d->price + L };
     return leaf;
 }
 
@@ -162,11 +162,9 @@ void hps_exact_leaf_free(struct hps_exact_leaf *leaf)
     hps_mem_free(leaf);
 }
 
-bool hps_exact_leaf_try(struct hps_exact_leaf *leaf, int S, const int *arc)
+static void load(struct desk *d, int S, const int *arc)
 {
-    const struct hps_exact_model *m = leaf->m;
-    struct desk *d = leaf->desk;
-    double cut = leaf->best * (1 - HPS_EXACT_SAME), cost;
+    const struct hps_exact_model *m = d->leaf->m;
 
     d->job.S = S;
     for (int s = 0; s < S; s++) {
@@ -176,18 +174,38 @@ bool hps_exact_leaf_try(struct hps_exact_leaf *leaf, int S, const int *arc)
         d->most[s] = m->most[x->g];
         d->group[s] = x->g;
     }
-    leaf->evaluations++;
-    if (m->least_tau)
-        cost = hps_provision_fastest(&d->job, fmin(cut, m->tau_most), d->units, d->work);
-    else
-        cost = hps_provision_cheapest(&d->job, m->tau_most, cut, d->units, d->work);
-    if (!isfinite(cost))
-        return false;
-    fits(d, d->units);
+}
+
+static void keep(struct hps_exact_leaf *leaf, int S, const int *arc, double cost)
+{
+    struct desk *d = leaf->desk;
+
+    fits(d, d->units);      /* the last units tried were others: the types belong to them */
     leaf->best = cost;
     leaf->S = S;
     memcpy(leaf->arc, arc, (size_t)S * sizeof *arc);
     memcpy(leaf->type, d->type, (size_t)S * sizeof *d->type);
     memcpy(leaf->units, d->units, (size_t)S * sizeof *d->units);
-    return true;
+}
+
+double hps_exact_leaf_price(struct hps_exact_leaf *leaf, int S, const int *arc, double cutoff)
+{
+    const struct hps_exact_model *m = leaf->m;
+    struct desk *d = leaf->desk;
+    double cut = cutoff * (1 - HPS_EXACT_SAME), cost;
+
+    load(d, S, arc);
+    leaf->evaluations++;
+    if (m->least_tau)
+        cost = hps_provision_fastest(&d->job, fmin(cut, m->tau_most), d->units, d->work);
+    else
+        cost = hps_provision_cheapest(&d->job, m->tau_most, cut, d->units, d->work);
+    if (cost < leaf->best * (1 - HPS_EXACT_SAME))
+        keep(leaf, S, arc, cost);
+    return cost;
+}
+
+bool hps_exact_leaf_try(struct hps_exact_leaf *leaf, int S, const int *arc)
+{
+    return isfinite(hps_exact_leaf_price(leaf, S, arc, leaf->best));
 }

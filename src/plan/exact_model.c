@@ -51,6 +51,13 @@ static void merge(struct hps_exact_model *m)
     hps_mem_free(done);
 }
 
+static size_t stage_index(const struct hps_exact_model *m, int i, int j)
+{
+    size_t first = (size_t)i, L = (size_t)m->L;
+
+    return (first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)m->G;
+}
+
 static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool count_only)
 {
     int n = 0;
@@ -61,8 +68,10 @@ static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool c
                 const struct hps_cost_line *x = hps_cost_line(c, i, j, m->member[m->begin[g]]);
                 if (hps_cost_line_et(x, (double)m->most[g]) > m->tau_most)
                     continue;
-                if (!count_only)
+                if (!count_only) {
                     m->arc[n] = (struct hps_exact_arc){ *x, i, j, g };
+                    m->index[stage_index(m, i, j) + (size_t)g] = n;
+                }
                 n++;
             }
     return n;
@@ -90,6 +99,9 @@ struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const s
     merge(m);
     m->narc = list_arcs(m, c, true);
     m->arc = hps_mem_new((size_t)m->narc, sizeof *m->arc);
+    size_t n = (size_t)m->L * ((size_t)m->L + 1) / 2 * (size_t)m->G;
+    m->index = hps_mem_new(n, sizeof *m->index);
+    memset(m->index, -1, n * sizeof *m->index);
     list_arcs(m, c, false);
     return m;
 }
@@ -105,18 +117,20 @@ void hps_exact_model_free(struct hps_exact_model *m)
     hps_mem_free(m->begin);
     hps_mem_free(m->member);
     hps_mem_free(m->arc);
+    hps_mem_free(m->index);
     hps_mem_free(m);
 }
 
-int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int type)
+int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int g)
 {
-    for (int a = 0; a < m->narc; a++) {
-        const struct hps_exact_arc *x = &m->arc[a];
-        if (x->i != i || x->j != j)
-            continue;
-        for (int b = m->begin[x->g]; b < m->begin[x->g + 1]; b++)
-            if (m->member[b] == type)
-                return a;
-    }
+    return m->index[stage_index(m, i, j) + (size_t)g];
+}
+
+int hps_exact_model_group(const struct hps_exact_model *m, int type)
+{
+    for (int g = 0; g < m->G; g++)
+        for (int a = m->begin[g]; a < m->begin[g + 1]; a++)
+            if (m->member[a] == type)
+                return g;
     return -1;
 }

@@ -17,10 +17,11 @@ struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
     v->item = hps_mem_new((size_t)m->narc, sizeof *v->item);
     v->fwd = hps_mem_new(2 * (L + 1), sizeof *v->fwd);
     v->bwd = v->fwd + L + 1;
-    v->lambda = hps_mem_new(3 * G + L * G, sizeof *v->lambda);
+    v->lambda = hps_mem_new(4 * G + L * G, sizeof *v->lambda);
     v->trial = v->lambda + G;
     v->used = v->lambda + 2 * G;
-    v->share = v->lambda + 3 * G;
+    v->way = v->lambda + 3 * G;
+    v->share = v->lambda + 4 * G;
     v->path = hps_mem_new(2 * L, sizeof *v->path);
     v->last = v->path + L;
     return v;
@@ -221,26 +222,26 @@ static void remember(struct hps_exact_view *v, double weight)
     }
 }
 
-/* One step along the subgradient, long enough to meet the best plan if all went straight; 0 when
- * the path keeps the limits and pays nothing for them: no multipliers give more. */
-static double climb(struct hps_exact_view *v, double missing)
+/* One step along the mean of the subgradient and the last way, long enough to meet the best plan if
+ * all went straight; false when the path keeps the limits and pays nothing for them: no multipliers
+ * give more. */
+static bool climb(struct hps_exact_view *v, double missing, bool first)
 {
     const struct hps_exact_model *m = v->m;
     double norm = 0, slack = 0;
 
     for (int g = 0; g < m->G; g++) {
         double over = v->used[g] / (double)m->sum[g] - 1;
-        if (over > 0 || v->trial[g] > 0)
-            norm += over * over;
         slack += fabs(v->trial[g] * over) + fmax(over, 0);
+        v->way[g] = first ? over : (over + v->way[g]) / 2;
+        if (v->way[g] > 0 || v->trial[g] > 0)
+            norm += v->way[g] * v->way[g];
     }
     if (slack == 0 || norm == 0)
-        return 0;
-    for (int g = 0; g < m->G; g++) {
-        double over = v->used[g] / (double)m->sum[g] - 1;
-        v->trial[g] = fmax(0, v->trial[g] + missing / norm * over / (double)m->sum[g]);
-    }
-    return norm;
+        return false;
+    for (int g = 0; g < m->G; g++)
+        v->trial[g] = fmax(0, v->trial[g] + missing / norm * v->way[g] / (double)m->sum[g]);
+    return true;
 }
 
 /* How far the bound is from the best plan, or from a guess when there is none. */
@@ -276,7 +277,7 @@ double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *lea
             idle = 0;
         }
         if (r == rounds || best >= leaf->best * (1 - HPS_EXACT_SAME) ||
-            climb(v, pace * missing(leaf, q)) == 0)
+            !climb(v, pace * missing(leaf, q), r == 0))
             return best;
     }
 }

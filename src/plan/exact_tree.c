@@ -2,18 +2,24 @@
  * below the best plan. */
 #include "plan/exact.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 enum {
-    ROUNDS_ROOT = 200,      /* multiplier steps where nothing is inherited  */
-    ROUNDS = 25,
+    ROUNDS = 25,            /* multiplier steps of a node                           */
+    ROUNDS_WIDE = 4,        /* where the interval is too wide for them to help much */
+    ROUNDS_ROOT = 200,      /* where tau is the question and nothing is inherited   */
+    CLIMB = 3,              /* local search: steps for each arc of a node and layer */
     CLOSE_ARCS = 1000,      /* walk all paths when no more arcs are left    */
     CLOSE_STEPS = 20000,
     CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more */
 };
+
+/* How near the least tau of a node is looked for: relative. */
+#define PRECISION 5e-4
 
 /* What both children of a node share. */
 struct list {
@@ -34,10 +40,12 @@ struct tree {
     const struct hps_exact_model *m;
     struct hps_exact_leaf *leaf;
     struct hps_exact_view *view;
+    struct hps_exact_climb *climb;
     const struct hps_exact_end *end;
     struct node *heap;
     size_t n, cap;
-    double closed;          /* least bound of what was given up */
+    double closed;          /* least bound of what was given up        */
+    double steps;           /* that the local search may do            */
 };
 
 static struct list *list_new(const struct hps_exact_model *m, int n)
@@ -141,60 +149,151 @@ static void plant(struct tree *x)
     push(x, root);
 }
 
-/* Two children from what the view has left of a node: halves of the interval while its width is to
- * blame for the gap, else a layer on a group or not. False when there is nothing to divide. */
-static bool branch(struct tree *x, const struct node *node, double bound, bool duality)
+/* A child of what the view has left of a node, with what both children share. */
+static struct node child_of(struct tree *x, const struct node *node, double bound)
 {
     const struct hps_exact_view *v = x->view;
     struct node a = { .bound = fmax(bound, node->bound), .t1 = v->t1, .t2 = v->t2,
                       .depth = node->depth + 1 };
-    double middle = v->t1 > 0 ? sqrt(v->t1) * sqrt(v->t2) : v->t2 / 1000;
-    double gap = x->leaf->best / bound - 1;
-    bool wide = v->t1 < middle && middle < v->t2;
-    bool split = hps_exact_view_split(v, &a.l, &a.g);
 
-    if (!wide && !split)
-        return false;
     a.list = list_new(x->m, v->n);
     for (int i = 0; i < v->n; i++)
         a.list->id[i] = v->item[i].id;
     memcpy(a.list->lambda, v->lambda, (size_t)x->m->G * sizeof *v->lambda);
-    struct node b = a;
-    if (wide && !(duality && split && v->t2 / v->t1 - 1 < gap / 2)) {
-        a.t2 = b.t1 = middle;
-    } else {
-        a.rule = HPS_EXACT_ON;
-        b.rule = HPS_EXACT_OFF;
-    }
+    return a;
+}
+
+/* The lower and the upper half of its interval. False when it has none. */
+static bool push_halves(struct tree *x, const struct node *node, double bound)
+{
+    double t1 = x->view->t1, t2 = x->view->t2;
+    double middle = t1 > 0 ? sqrt(t1) * sqrt(t2) : t2 / 1000;
+
+    if (!(t1 < middle && middle < t2))
+        return false;
+    struct node a = child_of(x, node, bound), b = a;
+    a.t2 = b.t1 = middle;
     push(x, a);
     push(x, b);
     return true;
 }
 
+/* Layer l on group g, or not. */
+static void push_rules(struct tree *x, const struct node *node, double bound, int l, int g)
+{
+    struct node a = child_of(x, node, bound), b = a;
+
+    a.l = b.l = l;
+    a.g = b.g = g;
+    a.rule = HPS_EXACT_ON;
+    b.rule = HPS_EXACT_OFF;
+    push(x, a);
+    push(x, b);
+}
+
+/* All paths of the view, when `steps` suffice: true when nothing is left of the node. */
+static bool walk(struct tree *x, const struct node *node, double bound, long long steps)
+{
+    x->leaf->doubt = false;
+    if (!hps_exact_view_close(x->view, x->leaf, steps))
+        return false;
+    if (x->leaf->doubt)
+        x->closed = fmin(x->closed, fmax(bound, node->bound));
+    return true;
+}
+
+/* What cannot be divided is walked for long, and then given up. */
+static void finish(struct tree *x, const struct node *node, double bound)
+{
+    if (!walk(x, node, bound, CLOSE_STEPS_LAST))
+        x->closed = fmin(x->closed, fmax(bound, node->bound));
+}
+
+static bool fill(struct tree *x, const struct node *node, double t1, double t2)
+{
+    return hps_exact_view_fill(x->view, t1, t2, node->list->n, node->list->id, node->rule, node->l,
+                               node->g);
+}
+
+/* Divide the interval while its width is to blame for the gap, and else a layer. */
 static void expand(struct tree *x, const struct node *node)
 {
     struct hps_exact_view *v = x->view;
-    double t2 = x->m->least_tau ? fmin(node->t2, cut(x)) : node->t2;
+    int l, g;
 
-    if (!hps_exact_view_fill(v, node->t1, t2, node->list->n, node->list->id, node->rule, node->l,
-                             node->g))
+    if (!fill(x, node, node->t1, node->t2))
         return;
-    memcpy(v->lambda, node->list->lambda, (size_t)x->m->G * sizeof *v->lambda);
     bool narrow = v->t2 < v->t1 * 1.5;
-    double bound = hps_exact_view_bound(v, x->leaf, narrow ? ROUNDS : 4);
+    double bound = hps_exact_view_bound(v, x->leaf, narrow ? ROUNDS : ROUNDS_WIDE);
     if (bound >= cut(x))
         return;
     hps_exact_view_drop(v, cut(x));
-    if (v->n == 0)
+    if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
         return;
-    x->leaf->doubt = false;
-    bool whole = v->n <= CLOSE_ARCS && hps_exact_view_close(v, x->leaf, CLOSE_STEPS);
-    if (!whole && branch(x, node, bound, narrow))
+    bool split = hps_exact_view_split(v, &l, &g);
+    bool wide = !(narrow && split && v->t2 / v->t1 - 1 < (x->leaf->best / bound - 1) / 2);
+    if (wide && push_halves(x, node, bound))
         return;
-    if (!whole)
-        whole = hps_exact_view_close(v, x->leaf, CLOSE_STEPS_LAST);
-    if (!whole || x->leaf->doubt)
-        x->closed = fmin(x->closed, fmax(bound, node->bound));
+    if (split)
+        push_rules(x, node, bound, l, g);
+    else
+        finish(x, node, bound);
+}
+
+/* The least tau of a node that its multipliers cannot rule out: doubled strides up, then halves.
+ * False when they rule out all that is below the best plan. Afterwards the view's paths tell where
+ * to branch. */
+static bool lift(struct tree *x, const struct node *node, double *t1)
+{
+    double low = node->t1, high = 0, stride = PRECISION;
+    int rounds = node->depth == 0 ? ROUNDS_ROOT : 2 * ROUNDS;
+
+    while (high == 0 || (high > low * (1 + 2 * PRECISION) && high > DBL_MIN)) {
+        double top = fmin(node->t2, cut(x)), t2 = low * (1 + stride);
+        if (low >= top)
+            return false;
+        if (low == 0)
+            t2 = (high > 0 ? high : top) / 1000;
+        else if (high > 0)
+            t2 = sqrt(low) * sqrt(high);
+        t2 = fmin(t2, top);
+        if (fill(x, node, low, t2) && hps_exact_view_bound(x->view, x->leaf, rounds) < cut(x)) {
+            high = t2;
+        } else {
+            low = t2;
+            stride *= 2;
+        }
+    }
+    *t1 = low;
+    return true;
+}
+
+/* The same when tau itself is the question: the bound is the tau that multipliers rule out. */
+static void expand_tau(struct tree *x, const struct node *node)
+{
+    struct hps_exact_view *v = x->view;
+    double bound;
+    int l, g;
+
+    if (!lift(x, node, &bound) || !fill(x, node, bound, fmin(node->t2, cut(x))))
+        return;
+    hps_exact_view_drop(v, cut(x));
+    if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
+        return;
+    if (hps_exact_view_split(v, &l, &g))
+        push_rules(x, node, bound, l, g);
+    else if (!push_halves(x, node, bound))
+        finish(x, node, bound);
+}
+
+/* Some steps of the local search beside the tree: a share of the work that a node was. */
+static void climb(struct tree *x)
+{
+    x->steps += CLIMB * x->view->n / x->m->L;
+    if (x->steps < 1000)
+        return;
+    hps_exact_climb_run(x->climb, (long long)x->steps);
+    x->steps = 0;
 }
 
 static bool over(const struct tree *x)
@@ -213,21 +312,29 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     double bound = INFINITY;
 
     x.view = hps_exact_view_new(m);
+    x.climb = hps_exact_climb_new(leaf);
     plant(&x);
+    hps_exact_climb_run(x.climb, 2LL * m->L * (m->L + m->G));
     while (x.n > 0) {
         if (x.heap[0].bound >= cut(&x) || over(&x)) {
             bound = x.heap[0].bound;
             break;
         }
         struct node node = pop(&x);
-        expand(&x, &node);
+        memcpy(x.view->lambda, node.list->lambda, (size_t)m->G * sizeof *x.view->lambda);
+        if (m->least_tau)
+            expand_tau(&x, &node);
+        else
+            expand(&x, &node);
         list_leave(node.list);
+        climb(&x);
     }
     while (x.n > 0)
         list_leave(x.heap[--x.n].list);
     bound = fmin(bound, x.closed);
     if (bound >= cut(&x))
         bound = leaf->best;
+    hps_exact_climb_free(x.climb);
     hps_exact_view_free(x.view);
     hps_mem_free(x.heap);
     return bound;

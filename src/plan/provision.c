@@ -8,23 +8,39 @@
 /* Costs closer than this are one cost: the first one found, at the larger tau, stays. */
 #define SAME 1e-12
 
-/* The least units at this tau; false when a stage has none or the limits refuse them. */
+/* The least units at this tau, and et with them; false when a stage has none or the limits refuse
+ * them. */
 static bool at_tau(const struct hps_provision_job *job, double tau, long long *units)
 {
     for (int s = 0; s < job->S; s++) {
         units[s] = hps_cost_line_units(&job->line[s], tau, job->most[s]);
         if (units[s] == 0)
             return false;
+        job->et[s] = hps_cost_line_et(&job->line[s], (double)units[s]);
     }
     return job->fits(job->with, units);
 }
 
-static double slowest(const struct hps_provision_job *job, const long long *units)
+/* The same at a smaller tau, when units and et are those of a larger one: few stages change. */
+static bool down_to(const struct hps_provision_job *job, double tau, long long *units)
+{
+    for (int s = 0; s < job->S; s++) {
+        if (job->et[s] <= tau)
+            continue;
+        units[s] = hps_cost_line_units(&job->line[s], tau, job->most[s]);
+        if (units[s] == 0)
+            return false;
+        job->et[s] = hps_cost_line_et(&job->line[s], (double)units[s]);
+    }
+    return job->fits(job->with, units);
+}
+
+static double slowest(const struct hps_provision_job *job)
 {
     double tau = 0;
 
     for (int s = 0; s < job->S; s++)
-        tau = fmax(tau, hps_cost_line_et(&job->line[s], (double)units[s]));
+        tau = job->et[s] > tau ? job->et[s] : tau;
     return tau;
 }
 
@@ -37,12 +53,12 @@ double hps_provision_cheapest(const struct hps_provision_job *job, double tau_mo
     double best = cutoff, tau = tau_most;
     bool found = false;
 
-    while (at_tau(job, tau, work)) {
-        double real = slowest(job, work), rate = job->server_price, floor = 0;
+    for (bool can = at_tau(job, tau, work); can; can = down_to(job, tau, work)) {
+        double real = slowest(job), rate = job->server_price, floor = 0;
         for (int s = 0; s < job->S; s++) {
             double pay = job->price[s] * (double)work[s];
             rate += pay;
-            floor += pay * hps_cost_line_et(&job->line[s], (double)work[s]);
+            floor += pay * job->et[s];
         }
         if (!found ? real * rate < best : real * rate < best * (1 - SAME)) {
             best = real * rate;
@@ -65,7 +81,7 @@ double hps_provision_fastest(const struct hps_provision_job *job, double cutoff,
     if (!at_tau(job, cutoff, work))
         return INFINITY;
     memcpy(units, work, (size_t)job->S * sizeof *units);
-    double most = slowest(job, units), under = 0;
+    double most = slowest(job), under = 0;
     for (int s = 0; s < job->S; s++)
         under = fmax(under, hps_cost_line_et(&job->line[s], (double)job->most[s]));
     under = nextafter(under, -1);
@@ -76,7 +92,7 @@ double hps_provision_fastest(const struct hps_provision_job *job, double cutoff,
             return most;
         if (at_tau(job, mid, work)) {
             memcpy(units, work, (size_t)job->S * sizeof *units);
-            most = slowest(job, units);
+            most = slowest(job);
         } else {
             under = mid;
         }
@@ -108,7 +124,7 @@ struct desk {
     struct hps_provision_job job;
     struct sums sums;
     struct hps_cost_line *line;
-    double *price;
+    double *price, *et;
     long long *most, *units, *work;
 };
 
@@ -118,7 +134,8 @@ static void begin(struct desk *d, struct hps_plan *plan, const struct hps_profil
     size_t S = (size_t)plan->S;
 
     d->line = hps_mem_new(S, sizeof *d->line);
-    d->price = hps_mem_new(S, sizeof *d->price);
+    d->price = hps_mem_new(2 * S, sizeof *d->price);
+    d->et = d->price + S;
     d->most = hps_mem_new(3 * S, sizeof *d->most);
     d->units = d->most + S;
     d->work = d->most + 2 * S;
@@ -130,7 +147,8 @@ static void begin(struct desk *d, struct hps_plan *plan, const struct hps_profil
         d->most[s] = hps_cost_room(p, g->type);
     }
     d->job = (struct hps_provision_job){ .S = plan->S, .line = d->line, .price = d->price,
-                                         .most = d->most, .fits = within, .with = &d->sums };
+                                         .most = d->most, .fits = within, .with = &d->sums,
+                                         .et = d->et };
     if (p->server_units > 0)
         d->job.server_price =
             p->type[p->server_type].price_usd_hour * (double)p->server_units;

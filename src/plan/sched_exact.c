@@ -40,7 +40,8 @@ static void seed(struct hps_exact_leaf *leaf, const struct hps_plan *plan)
 
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
-        arc[s] = hps_exact_model_arc(leaf->m, g->first, g->last, g->type);
+        int group = hps_exact_model_group(leaf->m, g->type);
+        arc[s] = group < 0 ? -1 : hps_exact_model_arc(leaf->m, g->first, g->last, group);
         all = all && arc[s] >= 0;
     }
     if (all)

@@ -1,0 +1,111 @@
+#!/bin/sh
+# Text becomes datasets from the command line: census by its schema, Criteo's form from files, gzip
+# and standard input alike; what is wrong ends with its code, one line that names the place, and no
+# file behind it.
+. "${srcdir:?}/tests/lib.sh"
+
+# lines N: made-up lines of Criteo's form
+lines() {
+    awk -v n="$1" 'BEGIN { OFS = "\t"
+        for (i = 0; i < n; i++) {
+            o = i % 4 == 0
+            for (d = 0; d < 13; d++) o = o "\t" ((i + d) % 5 ? (i * 7 + d) % 300 : "")
+            for (c = 0; c < 26; c++)
+                o = o "\t" ((i + c) % 9 ? sprintf("%08x", i * 31 % 97 + c) : "")
+            print o
+        } }'
+}
+
+same() { # FILE FILE: the same content by their checksums
+    a=$(heterps info "$1" --json - | sed -n 's/.*"checksum": "\(.*\)".*/\1/p')
+    b=$(heterps info "$2" --json - | sed -n 's/.*"checksum": "\(.*\)".*/\1/p')
+    if [ -n "$a" ] && [ "$a" = "$b" ]; then ok "$1 holds what $2 holds"; else
+        fail "$1 ($a) differs from $2 ($b)"
+    fi
+}
+
+nothing_left() {
+    for f in o.h5* t.h5*; do
+        [ ! -e "$f" ] || fail "$f is left behind"
+    done
+}
+
+expect 0 '' heterps import csv --schema "$srcdir/inputs/census.schema.yaml" --output train.h5 \
+    --test-output test.h5 "$srcdir/inputs/census/adult.csv.gz"
+shows '^train.h5: 26049 rows'
+shows '^test.h5: 6512 rows'
+expect 0 '' heterps info train.h5
+shows '26049 examples, 23.96 % positive; 6 dense features, 8 slots'
+shows 'whole, as its checksum says'
+shows 'native-country +64 +1 +466'
+expect 0 '' heterps info test.h5 --json info.json
+[ "$(number info.json examples)" = 6512 ] || fail "info.json: $(number info.json examples) examples"
+
+lines 3000 >a.txt
+gzip -c a.txt >a.txt.gz
+expect 0 '' heterps import criteo --output plain.h5 a.txt
+expect 0 '' heterps import criteo --output packed.h5 a.txt.gz
+same plain.h5 packed.h5
+heterps import criteo --output stream.h5 - <a.txt >out 2>err || fail "standard input: $(cat err)"
+same plain.h5 stream.h5
+tr '\t' , <a.txt >a.csv
+expect 0 '' heterps import criteo --output comma.h5 a.csv
+same plain.h5 comma.h5
+head -n 1000 a.txt >1.txt
+tail -n 2000 a.txt >2.txt
+expect 0 '' heterps import criteo --output two.h5 1.txt 2.txt
+same plain.h5 two.h5
+expect 0 '' heterps import criteo --output grown.h5 1.txt
+expect 0 '' heterps import criteo --append --output grown.h5 2.txt
+same plain.h5 grown.h5
+expect 0 '' heterps import criteo --output o.h5 --test-output t.h5 --test-share 0.1 a.txt
+shows '^o.h5: 2700 rows'
+heterps import criteo --output s.h5 --test-output u.h5 --test-share 0.1 - <a.txt >out 2>err ||
+    fail "a split of standard input: $(cat err)"
+same o.h5 s.h5
+same t.h5 u.h5
+rm -f o.h5 t.h5
+
+expect 64 'unknown format' heterps import nothing --output o.h5 a.txt
+expect 64 'output is missing' heterps import criteo a.txt
+expect 64 'unknown option' heterps import criteo --outptu o.h5 a.txt
+expect 64 'buckets 1: ' heterps import criteo --output o.h5 --buckets 1 a.txt
+expect 64 'csv needs --schema' heterps import csv --output o.h5 a.txt
+expect 66 'missing.txt: No such file' heterps import criteo --output o.h5 missing.txt
+: >empty.txt
+expect 65 'no rows' heterps import criteo --output o.h5 empty.txt
+sed '2s/\t.*//' 1.txt >short.txt
+expect 0 'short.txt:2: 1 columns instead of 40' heterps import criteo --output o.h5 short.txt
+rm -f o.h5
+expect 65 'more than the share of 0 ' heterps import criteo --bad-share 0 --output o.h5 short.txt
+head -c 4000 a.txt.gz >cut.gz
+expect 65 'cut.gz:[0-9]*: the gzip data end too early' heterps import criteo --output o.h5 cut.gz
+mkdir folder
+expect 73 'folder' heterps import criteo --output folder/no/o.h5 a.txt
+if [ "$(id -u)" != 0 ]; then
+    chmod a-w folder
+    expect 73 'folder/o.h5.part: Permission denied' heterps import criteo --output folder/o.h5 a.txt
+fi
+nothing_left
+
+# Stopped in the midst: the signal's own end, nothing left.
+mkfifo pipe
+"$HETERPS" import criteo --output o.h5 pipe >out 2>err &
+job=$!
+exec 3>pipe
+cat a.txt >&3
+sleep 0.3
+kill -TERM $job
+cat a.txt >&3 2>/dev/null
+exec 3>&-
+wait $job
+rc=$?
+if [ $rc -eq 143 ]; then ok "SIGTERM ends an import"; else fail "SIGTERM: $rc"; fi
+nothing_left
+
+# Damage that only the checksum sees.
+cp plain.h5 bad.h5
+size=$(wc -c <bad.h5)
+printf '\001' | dd of=bad.h5 bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+cmp -s plain.h5 bad.h5 || expect 65 'bad.h5' heterps info bad.h5
+verdict

@@ -6,8 +6,9 @@
 #include "base/deck.h"
 #include "base/say.h"
 
-/* How a verb meets MPI: `alone` never starts it, `either` only under a launcher, `ranks` always. */
-enum world { ALONE, EITHER, RANKS };
+/* How a verb meets MPI: alone, and then it is an error to start it on several ranks, or as ranks,
+ * one without a launcher. */
+enum world { ALONE, RANKS };
 
 struct verb {
     const char *name;

@@ -25,6 +25,7 @@ struct work {
     double *x, *param, *rows, *y, *dy;
     double *dx, *dparam, *drows;
     size_t nx, nparam, nrows, ny;
+    double slope_error, near_error;     /* the worst: twin to slopes, layer to twin    */
 };
 
 static const struct hps_item *item_of(const struct work *w)
@@ -240,14 +241,19 @@ static double value(void *arg)
     return sum;
 }
 
+static void no_more(double error, double limit, double *worst)
+{
+    assert_true(error <= limit);
+    *worst = fmax(*worst, error);
+}
+
 static void check_slopes(struct work *w, size_t n, double *x, const double *dx)
 {
     double *slope = hps_mem_new(n, sizeof *slope);
 
     for (size_t i = 0; i < n; i++)
         slope[i] = twin_slope(value, w, &x[i], 1e-5);
-    if (n)
-        assert_true(twin_error(n, dx, slope) <= 1e-6);
+    if (n) no_more(twin_error(n, dx, slope), 1e-6, &w->slope_error);
     hps_mem_free(slope);
 }
 
@@ -268,14 +274,14 @@ static double *wanted(const struct work *w, int width)
     return dx;
 }
 
-static void check_near(int rows, int width, const float *got, size_t ld, const double *want)
+static void check_near(struct work *w, int rows, int width, const float *got, size_t ld,
+                       const double *want)
 {
     size_t n = (size_t)rows * width;
     double *wide = hps_mem_new(n, sizeof *wide);
 
     twin_widen(rows, width, got, ld, wide);
-    if (n)
-        assert_true(twin_error(n, wide, want) <= 1e-5);
+    if (n) no_more(twin_error(n, wide, want), 1e-5, &w->near_error);
     hps_mem_free(wide);
 }
 
@@ -295,15 +301,15 @@ static void check_slice(struct work *w)
     twin_narrow(1, (int)w->nrows, w->rows, w->feed.rows[l], 0);
     memset(s->in_grad[0], 0xff, (size_t)w->B * s->in_grad_width * sizeof(float));
     hps_slice_forward(s, 0, &feed, true);
-    check_near(w->B, w->out, s->out[0] + s->out_width - w->out, (size_t)s->out_width, w->y);
+    check_near(w, w->B, w->out, s->out[0] + s->out_width - w->out, (size_t)s->out_width, w->y);
     if (w->l->grad) {
         twin_narrow(w->B, w->out, w->dy, s->out_grad[0] + s->out_grad_width - w->out,
                     (size_t)s->out_grad_width);
         hps_slice_backward(s, 0, &feed, NULL, NULL);
         double *dx = wanted(w, s->in_grad_width);
-        check_near(w->B, s->in_grad_width, s->in_grad[0], (size_t)s->in_grad_width, dx);
-        check_near(1, (int)w->nparam, s->grad, 0, w->dparam);
-        check_near(1, (int)w->nrows, w->feed.rows_grad[l], 0, w->drows);
+        check_near(w, w->B, s->in_grad_width, s->in_grad[0], (size_t)s->in_grad_width, dx);
+        check_near(w, 1, (int)w->nparam, s->grad, 0, w->dparam);
+        check_near(w, 1, (int)w->nrows, w->feed.rows_grad[l], 0, w->drows);
         hps_mem_free(dx);
     }
     hps_slice_free(s);
@@ -342,7 +348,7 @@ static const char *const layers[] = {
     "type: embedding, dim: 5, slots: [d, a], pooling: mean, combine: sum",
 };
 
-static void check_layer(const char *layer, int B)
+static void check_layer(const char *layer, int B, double worst[2])
 {
     char deck[1024];
     struct work w;
@@ -359,7 +365,15 @@ static void check_layer(const char *layer, int B)
     }
     if (B <= 7 && !kind_is(&w, "dense_input"))
         check_slopes(&w, w.nx, w.x, w.dx);
+    worst[0] = fmax(worst[0], w.slope_error);
+    worst[1] = fmax(worst[1], w.near_error);
     work_free(&w);
+}
+
+/* perf/gradients.sh makes a table of these lines. */
+static void tell(const char *layer, const double worst[2])
+{
+    print_message("error %.1e %.1e %s\n", worst[0], worst[1], layer);
 }
 
 static void every_layer_is_its_twin(void **state)
@@ -367,9 +381,12 @@ static void every_layer_is_its_twin(void **state)
     static const int B[] = { 0, 1, 2, 7, 33 };
 
     (void)state;
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        double worst[2] = { 0, 0 };
         for (size_t k = 0; k < sizeof B / sizeof *B; k++)
-            check_layer(layers[i], B[k]);
+            check_layer(layers[i], B[k], worst);
+        tell(layers[i], worst);
+    }
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
@@ -386,7 +403,7 @@ static void the_loss_is_its_twin(void **state)
 {
     struct hps_slice *s;
     struct work w;
-    double label[7], score[7], dx[7], slope[7];
+    double label[7], score[7], dx[7], slope[7], worst[2] = { 0, 0 };
 
     (void)state;
     work_new(&w, "model: [{name: e, type: embedding, dim: 1, slots: a}, "
@@ -398,15 +415,16 @@ static void the_loss_is_its_twin(void **state)
     double sum = twin_logistic(7, w.x, label, 0.25, score, dx);
     for (int b = 0; b < 7; b++)
         slope[b] = twin_slope(loss_of, &w, &w.x[b], 1e-5);
-    assert_true(twin_error(7, dx, slope) <= 1e-6);
+    no_more(twin_error(7, dx, slope), 1e-6, &worst[0]);
 
     assert_int_equal(hps_slice_new(&s, w.toy.net, 1, 1, &w.toy.dev, 9, 2, &w.toy.train, 5, true),
                      HPS_OK);
     twin_narrow(7, 1, w.x, s->in[1], 1);
     hps_slice_forward(s, 1, &feed, true);
     hps_slice_backward(s, 1, &feed, NULL, NULL);
-    assert_true(twin_error_f(7, s->score + s->rows, score) <= 1e-5);
-    assert_true(twin_error_f(7, s->in_grad[1], dx) <= 1e-5);
+    no_more(twin_error_f(7, s->score + s->rows, score), 1e-5, &worst[1]);
+    no_more(twin_error_f(7, s->in_grad[1], dx), 1e-5, &worst[1]);
+    tell("type: logistic", worst);
     assert_true(fabs(hps_slice_loss(s) - sum) <= 1e-5 * sum);
     assert_true(hps_slice_loss(s) == 0);
     hps_slice_free(s);

@@ -131,8 +131,9 @@ static void bounds_what_is_cut_inside_one_type(void **state)
     for (uint64_t seed = 2000; seed < 2030; seed++) {
         struct hps_profile *p = make_profile(seed, 5, 2, 4, 0);
         double limit = 0.7 / make_best(p, 0, true);
+        struct hps_exact_wish wish = { .throughput_limit = limit, .cuts = true };
         bool proven;
-        same(hps_exact_bound_cuts(p, limit, 0, &proven), make_best_cuts(p, limit), seed);
+        same(hps_exact_ask(p, &wish, NULL, &proven), make_best_cuts(p, limit), seed);
         assert_true(proven);
         hps_profile_free(p);
     }

@@ -22,6 +22,7 @@ struct hps_problem {
     const struct hps_sched_opt *opt;
     double throughput_limit;
     const char *argument;       /* what follows the method's colon ("cpu" of "single:cpu"), or "" */
+    const struct hps_plan *fastest;     /* exact's plan for "max", NULL without "max" */
 };
 
 /* A method: one of these in one file. `best` [out] is the cheapest feasible plan it saw, priced,
@@ -56,9 +57,16 @@ const char *hps_sched_words(void);          /* "exact|heuristic|..." for fields 
  * be NULL. */
 double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
                        long long evaluations, struct hps_plan **best, bool *proven);
-/* The same bound where a plan may also cut between layers of one type, as one that is read may. */
-double hps_exact_bound_cuts(const struct hps_profile *p, double throughput_limit, double seconds,
-                            bool *proven);
+/* The same with more to say. `best` and its bound and gap as above. */
+struct hps_exact_wish {
+    double throughput_limit, seconds;
+    long long evaluations;
+    bool cuts;                  /* a plan may cut inside one type, as one that is read may */
+    const struct hps_plan *known;   /* a feasible plan to begin with, NULL: none          */
+};
+double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *wish,
+                     struct hps_plan **best, bool *proven);
+
 /* The highest throughput that this pool can have, over all plans (with plan; proven or best
  * found). */
 double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best,

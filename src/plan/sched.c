@@ -109,28 +109,30 @@ static void round_down(char *text, size_t size, double *x)
 /* Proven: what could be had instead, and its price. */
 static enum hps_status say_infeasible(const struct hps_profile *p, double limit, double seconds)
 {
-    struct hps_plan *plan = NULL;
-    bool proven;
+    struct hps_plan *fastest, *plan;
+    bool proven, priced;
     char most[64] = "0";
-    double throughput = hps_exact_most(p, seconds, NULL, &proven);
+    struct hps_exact_wish wish = { .seconds = seconds };
 
-    if (!(throughput > 0)) {
+    wish.throughput_limit = hps_exact_most(p, seconds, &fastest, &proven);
+    if (!fastest) {
         HPS_SAY(HPS_ERROR, "no plan is feasible: the servers leave no unit to any stage");
         return HPS_DECK;
     }
-    round_down(most, sizeof most, &throughput);
-    hps_exact_bound(p, throughput, seconds, 0, &plan, &(bool){ false });
+    round_down(most, sizeof most, &wish.throughput_limit);
+    wish.known = fastest;
+    hps_exact_ask(p, &wish, &plan, &priced);
     HPS_SAY(HPS_ERROR,
             "no plan reaches %.10g examples/s: the highest throughput %s is %s examples/s, "
-            "at %.6g USD", limit, proven ? "that can be had" : "found", most,
-            plan ? plan->cost_usd : NAN);
+            "at %.6g USD", limit, proven ? "that can be had" : "found", most, plan->cost_usd);
     hps_plan_free(plan);
+    hps_plan_free(fastest);
     return HPS_DECK;
 }
 
-static enum hps_status resolve(struct hps_problem *q, const struct hps_sched *method)
+static enum hps_status resolve(struct hps_problem *q, const struct hps_sched *method,
+                               struct hps_plan **fastest)
 {
-    struct hps_plan *plan;
     bool proven;
 
     q->throughput_limit = q->opt->throughput_limit;
@@ -138,13 +140,14 @@ static enum hps_status resolve(struct hps_problem *q, const struct hps_sched *me
         return HPS_OK;
     if (method->most)
         return method->most(q, &q->throughput_limit);
-    q->throughput_limit = hps_exact_most(q->profile, q->opt->seconds, &plan, &proven);
+    q->throughput_limit = hps_exact_most(q->profile, q->opt->seconds, fastest, &proven);
+    q->fastest = *fastest;
     if (!proven)
-        HPS_SAY(HPS_WARN, "throughput_limit max: %.6g examples/s is the most that was found, "
-                "it is not proven", q->throughput_limit);
+        HPS_SAY(HPS_WARN,
+                "throughput_limit max: %.6g examples/s is the most that was found, not the proven most",
+                q->throughput_limit);
     if (isinf(q->throughput_limit))
         q->throughput_limit = 0;
-    hps_plan_free(plan);
     return HPS_OK;
 }
 
@@ -157,28 +160,24 @@ static bool cuts(const struct hps_plan *plan)
     return false;
 }
 
-/* The bound beside a plan of a method that has none of its own; *plan NULL: is there any plan at
- * all? */
-static double certify(struct hps_plan *plan, const struct hps_problem *q)
+/* The bound beside a plan of a method that has none of its own. */
+static void certify(struct hps_plan *plan, const struct hps_problem *q)
 {
+    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
+                                   .seconds = q->opt->seconds, .cuts = cuts(plan), .known = plan };
     bool proven;
-    double bound = plan && cuts(plan)
-                       ? hps_exact_bound_cuts(q->profile, q->throughput_limit, q->opt->seconds,
-                                              &proven)
-                       : hps_exact_bound(q->profile, q->throughput_limit, q->opt->seconds, 0, NULL,
-                                         &proven);
-
-    if (!plan)
-        return bound;
+    double bound = hps_exact_ask(q->profile, &wish, NULL, &proven);
     bool equal = bound >= plan->cost_usd * (1 - HPS_COST_TIE);
+
     plan->lower_bound_usd = equal ? plan->cost_usd : bound;
     plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
-    return bound;
 }
 
 static enum hps_status none(const struct hps_problem *q)
 {
-    if (isinf(certify(NULL, q)))
+    bool proven;
+
+    if (isinf(hps_exact_bound(q->profile, q->throughput_limit, q->opt->seconds, 0, NULL, &proven)))
         return say_infeasible(q->profile, q->throughput_limit, q->opt->seconds);
     if (q->throughput_limit > 0)
         HPS_SAY(HPS_ERROR, "%s found no feasible plan for %.10g examples/s in its budget",
@@ -193,23 +192,24 @@ enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *
                               const struct hps_sched_opt *opt)
 {
     struct hps_problem q = { .profile = p, .opt = opt };
+    struct hps_plan *fastest = NULL;
     enum hps_status s = hps_sched_check(opt);
     const struct hps_sched *method = hps_sched_find(opt->method, &q.argument);
 
     *plan = NULL;
-    if (!s) s = resolve(&q, method);
+    if (!s) s = resolve(&q, method, &fastest);
     double began = hps_now_s();
     if (!s) s = method->run(&q, hps_rng_key((uint64_t)opt->seed, method->name), plan);
-    if (s)
-        return s;
-    if (!*plan)
-        return none(&q);
-    (*plan)->search_seconds = hps_now_s() - began;
-    if (!method->certifies)
-        certify(*plan, &q);
-    snprintf((*plan)->method, sizeof (*plan)->method, "%s", opt->method);
-    hps_plan_name(*plan, p);
-    return HPS_OK;
+    if (!s && !*plan) s = none(&q);
+    if (!s) {
+        (*plan)->search_seconds = hps_now_s() - began;
+        if (!method->certifies)
+            certify(*plan, &q);
+        snprintf((*plan)->method, sizeof (*plan)->method, "%s", opt->method);
+        hps_plan_name(*plan, p);
+    }
+    hps_plan_free(fastest);
+    return s;
 }
 
 enum hps_status hps_sched_plan(struct hps_plan **plan, const struct hps_profile *p,

@@ -103,42 +103,25 @@ static bool one_type_enough(const struct hps_profile *p, const struct hps_cost *
     return false;
 }
 
-/* The bound in USD; fills in what the plan says about its proof. */
-static double bound_of(const struct hps_profile *p, double throughput_limit, bool cuts,
-                       const struct hps_exact_end *end, struct hps_plan **best, bool *proven,
-                       long long *evaluations)
+double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *wish,
+                     struct hps_plan **best, bool *proven)
 {
     struct hps_cost *c = hps_cost_new(p);
-    struct question q = { .p = p, .c = c, .tau_most = hps_cost_tau_most(throughput_limit),
-                          .cuts = cuts, .end = *end };
-    double bound;
+    struct question q = { .p = p, .c = c, .cuts = wish->cuts,
+                          .tau_most = hps_cost_tau_most(wish->throughput_limit),
+                          .end = { until(wish->seconds), wish->evaluations, -1 } };
+    struct hps_plan *plan = wish->known ? hps_plan_copy(wish->known) : NULL;
+    bool begun = plan || one_type_enough(p, c, q.tau_most);
+    double bound = usd(p, begun ? ask(&q, &plan) : cheapest(&q, &plan));
 
-    *best = NULL;
-    if (one_type_enough(p, c, q.tau_most))
-        bound = ask(&q, best);
-    else
-        bound = cheapest(&q, best);
     hps_cost_free(c);
-    *evaluations = q.evaluations;
-    bound = usd(p, bound);
-    *proven = *best ? bound >= (*best)->cost_usd * (1 - 2 * HPS_EXACT_SAME) : isinf(bound);
-    if (*best && *proven)
-        bound = (*best)->cost_usd;
-    return bound;
-}
-
-double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
-                       long long evaluations, struct hps_plan **best, bool *proven)
-{
-    struct hps_exact_end end = { until(seconds), evaluations, -1 };
-    struct hps_plan *plan;
-    long long priced;
-    double bound = bound_of(p, throughput_limit, false, &end, &plan, proven, &priced);
-
+    *proven = plan ? bound >= plan->cost_usd * (1 - 2 * HPS_EXACT_SAME) : isinf(bound);
+    if (plan && *proven)
+        bound = plan->cost_usd;
     if (plan) {
         plan->lower_bound_usd = bound;
         plan->gap = *proven || !(plan->cost_usd > 0) ? 0 : 1 - bound / plan->cost_usd;
-        plan->evaluations = priced;
+        plan->evaluations = q.evaluations;
     }
     if (best)
         *best = plan;
@@ -147,16 +130,13 @@ double hps_exact_bound(const struct hps_profile *p, double throughput_limit, dou
     return bound;
 }
 
-double hps_exact_bound_cuts(const struct hps_profile *p, double throughput_limit, double seconds,
-                            bool *proven)
+double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
+                       long long evaluations, struct hps_plan **best, bool *proven)
 {
-    struct hps_exact_end end = { until(seconds), 0, -1 };
-    struct hps_plan *plan;
-    long long priced;
-    double bound = bound_of(p, throughput_limit, true, &end, &plan, proven, &priced);
+    struct hps_exact_wish wish = { .throughput_limit = throughput_limit, .seconds = seconds,
+                                   .evaluations = evaluations };
 
-    hps_plan_free(plan);
-    return bound;
+    return hps_exact_ask(p, &wish, best, proven);
 }
 
 double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best,
@@ -169,6 +149,8 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
     double bound = ask(&q, &plan), most = plan ? plan->throughput : 0;
 
     hps_cost_free(c);
+    if (plan)
+        plan->evaluations = q.evaluations;
     *proven = !plan || !(bound * most < 1 - 2 * HPS_EXACT_SAME);    /* tau may be 0 */
     if (best)
         *best = plan;
@@ -179,11 +161,13 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
+    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
+                                   .seconds = q->opt->seconds, .known = q->fastest,
+                                   .evaluations = q->opt->evaluations };
     bool proven;
 
     (void)key;
-    hps_exact_bound(q->profile, q->throughput_limit, q->opt->seconds, q->opt->evaluations, best,
-                    &proven);
+    hps_exact_ask(q->profile, &wish, best, &proven);
     return HPS_OK;
 }
 

@@ -144,7 +144,7 @@ static enum hps_status resolve(struct hps_problem *q, const struct hps_sched *me
     q->fastest = *fastest;
     if (!proven)
         HPS_SAY(HPS_WARN,
-                "throughput_limit max: %.6g examples/s is the most that was found, not the proven most",
+                "throughput_limit max: %.6g examples/s is the most that was found, unproven",
                 q->throughput_limit);
     if (isinf(q->throughput_limit))
         q->throughput_limit = 0;

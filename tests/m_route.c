@@ -179,7 +179,8 @@ static void run(struct world *w, struct hps_dev *dev, int M)
         hps_route_poll(route);
         before = now;
     }
-    begin(w, route, M, STEPS);                          /* a run that stops leaves one begun */
+    begin(w, route, M, STEPS);                          /* a run that stops leaves one begun, */
+    hps_route_begin(route, NULL);                       /* and one for which nothing was read  */
     hps_route_free(route);
 }
 

@@ -13,7 +13,7 @@ struct hps_ask *hps_ask_new(const struct hps_route_use *use, long long rows, int
 void hps_ask_free(struct hps_ask *ask);
 
 /* Fill first, nplace, ask and bag of `step` (its arrays are there) from the step's batches (M;
- * NULL: nothing is read); the bags' numbers lie in index and offset. Local. */
+ * NULL: nothing is asked, no bag is made); the bags' numbers lie in index and offset. Local. */
 void hps_ask_step(struct hps_ask *ask, const struct hps_batch *batch, struct hps_route_step *step,
                   struct hps_ints *index, struct hps_ints *offset);
 /* (nplace) each row's number at its owner, by place; host memory, valid until the next step. */

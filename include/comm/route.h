@@ -46,10 +46,11 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
                               long long rows, int M, struct hps_dev *dev, MPI_Comm comm);
 /* Steps begun and not taken are waited for: all members began as many. Collective over comm. */
 void hps_route_free(struct hps_route *route);
-/* Start routing the next step from its batches (M; NULL when this member reads nothing). Finds
- * distinct rows, posts the exchange; begin of step s+1 may come while step s trains, at most two
- * steps are begun and not taken. The batches are not needed afterwards. Collective over comm in the
- * same order on all members; does not wait for others. */
+/* Start routing the next step from its batches (M; NULL when this member reads nothing, or could
+ * not read: then it asks for nothing, its bags are of no use). Finds distinct rows, posts the
+ * exchange; begin of step s+1 may come while step s trains, at most two steps are begun and not
+ * taken. The batches are not needed afterwards. Collective over comm in the same order on all
+ * members; does not wait for others. */
 void hps_route_begin(struct hps_route *route, const struct hps_batch *batch);
 /* Let exchanges make progress. Never blocks. */
 void hps_route_poll(struct hps_route *route);

@@ -225,7 +225,6 @@ static void show_bags(struct hps_ask *k, struct hps_bag *bag, struct hps_ints *i
 void hps_ask_step(struct hps_ask *k, const struct hps_batch *batch, struct hps_route_step *step,
                   struct hps_ints *index, struct hps_ints *offset)
 {
-    assert(batch || k->nlayer == 0);
     if (batch)
         size_bags(k, batch, step->bag, index, offset);
     find_rows(k, batch, step, index->host, offset->host);

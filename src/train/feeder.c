@@ -74,7 +74,8 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     f->total = team->my_stage < 0 ? 0 : steps->total;
     if (team->my_stage >= 0) {
         st = make_reader(f, data, order, steps, net, plan, team, ahead);
-        if (!st) st = make_routes(f, store, steps->M, dev);
+        enum hps_status routes = make_routes(f, store, steps->M, dev); /* with the other members */
+        if (!st) st = routes;
     }
     *out = f;
     st = hps_agree(team->world, st);
@@ -108,9 +109,9 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     hps_region_leave(HPS_REGION_READ);
     f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL);
-    for (int g = 0; g < f->ngroup;
-         g++) /* after a failure too: the other members' exchange needs us */
-        hps_route_begin(f->route[g], st ? NULL : batch);
+    /* after a failure too: the other members' exchange needs us */
+    for (int g = 0; g < f->ngroup; g++)
+        hps_route_begin(f->route[g], batch);
     hps_region_leave(HPS_REGION_PULL);
     return st;
 }

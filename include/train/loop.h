@@ -4,6 +4,16 @@
 
 #include "train/ckpt.h"
 #include "train/metric.h"
+#include "train/report.h"
+
+/* What a loop leaves behind: the status as it was last told, and the loss as the run went, on every
+ * rank the same: one point a step, then one every two steps, every four ... */
+enum { HPS_LOOP_POINTS = 512 };
+struct hps_loop_past {
+    struct hps_rundir_state status; /* on rank 0, but for step and loss                */
+    int nloss;
+    struct hps_run_loss loss[HPS_LOOP_POINTS];
+};
 
 /* Everything a loop works with; borrowed. */
 struct hps_loop {
@@ -19,6 +29,7 @@ struct hps_loop {
     double usd_s, usd_idle_s;   /* what a second of the plan costs, and of the ranks left out */
     double promised_examples_s; /* shown beside the rate                        */
     bool never;                 /* --restart never: old checkpoints go          */
+    struct hps_loop_past *past; /* [out]                                        */
 };
 
 /* From cursor->step to the end of the run, or to an agreed stop. HPS_OK: all steps done; HPS_AGAIN:

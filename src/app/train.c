@@ -150,8 +150,9 @@ static double bubble_of(const struct hps_job *j, double seconds)
     return j->plan->S > 1 && seconds > 0 ? 1 - all / n / seconds : NAN;
 }
 
-static enum hps_status report(struct hps_job *j, const struct hps_cursor *c, double start_s,
-                              double before_s, const char *deck_text, bool finished)
+static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
+                              const struct hps_cursor *c, double start_s, double before_s,
+                              bool finished)
 {
     double bytes = hps_step_bytes(j->step), all;
     struct hps_count_sum total[HPS_REGIONS]; /* before the evaluation adds to them */
@@ -159,7 +160,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_cursor *c, dou
     struct hps_run_facts f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
-        .deck = deck_text,
+        .deck = l->text.deck,
         .steps = c->step,
         .steps_total = j->steps.total,
         .examples = c->examples,
@@ -177,6 +178,8 @@ static enum hps_status report(struct hps_job *j, const struct hps_cursor *c, dou
         .finished = finished,
         .net = j->net,
         .total = total,
+        .nloss = l->past->nloss,
+        .loss = l->past->loss,
     };
     enum hps_status st = HPS_OK;
 
@@ -188,7 +191,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_cursor *c, dou
 }
 
 static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
-                          const char *deck_text)
+                          const char *deck_text, struct hps_loop_past *past)
 {
     struct hps_cursor cursor = { .train_loss = NAN };
     struct hps_loop loop = { .run = &j->o.run,
@@ -200,13 +203,16 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                              .test = j->test,
                              .step = j->step,
                              .steps = j->steps,
-                             .never = never };
+                             .never = never,
+                             .past = past };
     char *plan = hps_plan_text(j->plan), *pool = hps_pool_text(j->pool);
     enum hps_status st = load(j, s, &cursor), loop_st;
     double before_s = cursor.seconds, start_s = hps_now_s();
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, plan, pool };
     loop.promised_examples_s = j->plan->throughput;
+    past->status.step = cursor.step;
+    past->status.loss = cursor.train_loss;
     price(j, &loop.usd_s, &loop.usd_idle_s);
     if (!st) {
         HPS_SAY(HPS_INFO,
@@ -219,7 +225,7 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
         st = loop_st =
             cursor.step < j->steps.total ? hps_loop_run(&loop, &cursor, j->world) : HPS_OK;
         if (!loop_st || loop_st == HPS_AGAIN) {
-            st = report(j, &cursor, start_s, before_s, deck_text, loop_st == HPS_OK);
+            st = report(j, &loop, &cursor, start_s, before_s, loop_st == HPS_OK);
             if (!st) st = loop_st;
         }
         hps_watch_end();
@@ -243,30 +249,27 @@ static enum hps_status check(struct hps_job *j)
     return st;
 }
 
-static void tell_end(const struct hps_job *j, enum hps_status st)
+/* The last words of status.json: what the loop told last, and how the run ended. */
+static void tell_end(const struct hps_job *j, struct hps_rundir_state *s, enum hps_status st)
 {
-    struct hps_rundir_state s = { st == HPS_OK      ? "finished"
-                                  : st == HPS_AGAIN ? "stopped"
-                                                    : "failed",
-                                  0,
-                                  j->steps.total,
-                                  NAN,
-                                  NAN,
-                                  NAN,
-                                  st };
-    if (j->dir.lock >= 0) hps_rundir_status(&j->dir, &s);
+    s->state = st == HPS_OK ? "finished" : st == HPS_AGAIN ? "stopped" : "failed";
+    s->steps = j->steps.total;
+    s->exit_code = st;
+    hps_rundir_status(&j->dir, s);
 }
 
 static enum hps_status train(struct hps_job *j, const struct wish *w)
 {
     struct start s = { 0 };
+    struct hps_loop_past past = { .status = { "starting", 0, 0, NAN, NAN, NAN, -1 } };
     bool never = strcmp(w->restart, "never") == 0;
     enum hps_status st = hps_rundir_open(&j->dir, &j->o.run, j->world);
     char *text = hps_deck_text(j->o.deck);
 
     if (!st) {
         hps_stop_begin(&j->o.run, &j->dir);
-        st = hps_job_data(j);
+        st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
+        if (!st) st = hps_job_data(j);
         if (!st && !never) st = find_start(j, w, &s);
         if (!st) st = hps_job_hardware(j);
         if (!st) st = hps_job_plan(j, s.n > 0 ? s.planning[0] : NULL, true);
@@ -275,8 +278,8 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         if (!st) hps_plan_print(j->plan, j->profile);
         if (!st) st = hps_agree(j->world, hps_out_flush());
         if (!st) st = hps_job_build(j, true);
-        if (!st) st = go(j, &s, never, text);
-        tell_end(j, st);
+        if (!st) st = go(j, &s, never, text, &past);
+        tell_end(j, &past.status, st);
         hps_stop_end();
     }
     free_start(&s);

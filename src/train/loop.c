@@ -3,6 +3,7 @@
  */
 #include "train/loop.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -20,9 +21,11 @@ struct state {
     struct hps_feeder *feeder;
     struct hps_pulse pulse;
     double loss;                    /* this rank's sum of the last step                     */
+    long long loss_every;           /* steps between two points of the past                 */
     long long saved;                /* step of the newest checkpoint of this start, -1 none  */
     double saved_s, said_s, t0_s;   /* when was the last save, progress line, mark of time   */
-    long long said_examples, began; /* examples at the last line; step at the start          */
+    long long said, said_examples;  /* step and examples at the last line                    */
+    struct hps_cursor began;        /* as it was at the start                                */
     double began_s;
     const char *reason; /* of this rank's wish to stop                           */
 };
@@ -53,26 +56,63 @@ static void tell_time(char *to, size_t size, double s)
         snprintf(to, size, "%lld s", t);
 }
 
-/* One line an interval on rank 0, and status.json. */
+/* One line an interval on rank 0, and status.json; the first when a loss is known. The last one has
+ * the mean rate of this start. */
 static void progress(struct state *s, bool last)
 {
     const struct hps_loop *l = s->l;
     double now = hps_now_s(), dt = now - s->said_s;
     char left[32];
 
-    if (hps_rank() != 0 || (!last && dt < l->train->log_interval_seconds)) return;
+    if (hps_rank() != 0 || s->said == s->c->step) return;
+    if (!last && (dt < l->train->log_interval_seconds || isnan(s->c->train_loss))) return;
     double rate = (double)(s->c->examples - s->said_examples) / dt;
-    double per_step = (now - s->began_s) / (double)(s->c->step - s->began);
+    if (last)
+        rate = (double)(s->c->examples - s->began.examples) / (s->c->seconds - s->began.seconds);
+    double per_step = (now - s->began_s) / (double)(s->c->step - s->began.step);
     double left_s = per_step * (double)(l->steps.total - s->c->step);
     tell_time(left, sizeof left, left_s);
     HPS_SAY(HPS_INFO,
             "step %lld/%lld  epoch %lld  loss %.5f  %.0f examples/s  promised %.0f  %s left",
             s->c->step, l->steps.total, (s->c->step - 1) / l->steps.per_epoch + 1, s->c->train_loss,
             rate, l->promised_examples_s, left);
-    hps_rundir_status(l->dir, &(struct hps_rundir_state){ "running", s->c->step, l->steps.total,
-                                                          s->c->train_loss, rate, left_s, -1 });
+    l->past->status = (struct hps_rundir_state){ "running", s->c->step, l->steps.total,
+                                                 s->c->train_loss, rate, left_s, -1 };
+    hps_rundir_status(l->dir, &l->past->status);
     s->said_s = now;
+    s->said = s->c->step;
     s->said_examples = s->c->examples;
+}
+
+/* The mean loss of step `step` (1 for the first). When there is no room every other point goes. */
+static void keep_loss(struct state *s, long long step)
+{
+    struct hps_loop_past *past = s->l->past;
+    if (step % s->loss_every != 0 || (past->nloss && past->loss[past->nloss - 1].step == step))
+        return;
+    if (past->nloss == HPS_LOOP_POINTS) {
+        past->nloss = 0;
+        s->loss_every *= 2;
+        for (int i = 0; i < HPS_LOOP_POINTS; i++)
+            if (past->loss[i].step % s->loss_every == 0) past->loss[past->nloss++] = past->loss[i];
+        if (step % s->loss_every != 0) return;
+    }
+    past->loss[past->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
+}
+
+/* The losses of all ranks at step `step` (1 for the first) sum up to this. */
+static enum hps_status take_loss(struct state *s, long long step, double sum)
+{
+    long long epoch, position, n = hps_steps_batch(&s->l->steps, step - 1, &epoch, &position);
+    s->c->train_loss = sum / (double)n;
+    if (isfinite(sum)) {
+        keep_loss(s, step);
+        return HPS_OK;
+    }
+    HPS_SAY(HPS_ERROR,
+            "the loss of step %lld is not finite: lower train.learning_rate, or set train.clip",
+            step);
+    return HPS_DECK;
 }
 
 /* The mean loss of the step just done, over all ranks: what a checkpoint and the report say.
@@ -80,14 +120,8 @@ static void progress(struct state *s, bool last)
 static enum hps_status settle_loss(struct state *s)
 {
     double all;
-    long long epoch, position, n = hps_steps_batch(&s->l->steps, s->c->step - 1, &epoch, &position);
     HPS_MPI(MPI_Allreduce(&s->loss, &all, 1, MPI_DOUBLE, MPI_SUM, s->world));
-    s->c->train_loss = all / (double)n;
-    if (isfinite(all)) return HPS_OK;
-    HPS_SAY(HPS_ERROR,
-            "the loss of step %lld is not finite: lower train.learning_rate, or set train.clip",
-            s->c->step);
-    return HPS_DECK;
+    return take_loss(s, s->c->step, all);
 }
 
 static enum hps_status save(struct state *s)
@@ -156,20 +190,22 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
     hps_region_leave(HPS_REGION_WAIT);
     hps_watch_beat(number);
     hps_count_window(number);
-    if (number > s->began)
-        s->c->train_loss =
-            all.loss / (double)hps_steps_batch(&l->steps, number - 1, &epoch, &position);
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
     s->c->step++;
     *stop = all.stop > 0;
     *save_now =
         all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);
     if (all.trouble) return all.trouble;
-    if (isfinite(all.loss)) return HPS_OK;
-    HPS_SAY(HPS_ERROR,
-            "the loss of step %lld is not finite: lower train.learning_rate, or set train.clip",
-            number);
-    return HPS_DECK;
+    return number > s->began.step ? take_loss(s, number, all.loss) : HPS_OK;
+}
+
+/* One rank says why: the lowest that has a reason of its own. Collective. */
+static void say_reason(const struct state *s)
+{
+    int me = s->reason ? hps_rank() : INT_MAX, first;
+    HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, s->world));
+    if (me == first)
+        HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
 }
 
 static enum hps_status steps(struct state *s)
@@ -190,15 +226,16 @@ static enum hps_status steps(struct state *s)
     if (st) return st;
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     progress(s, true);
+    if (stop) hps_stop_obeyed();
     if (!stop || s->c->step == l->steps.total) return HPS_OK;
-    if (s->reason) HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
-    hps_stop_obeyed();
+    say_reason(s);
     return HPS_AGAIN;
 }
 
 enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor, MPI_Comm world)
 {
-    struct state s = { .l = l, .c = cursor, .world = world, .saved = -1, .began = cursor->step };
+    struct state s = { .l = l, .c = cursor, .world = world, .saved = -1, .said = -1,
+                       .began = *cursor, .loss_every = 1 };
     struct hps_order order = hps_order_of(l->data->N, l->data_opt->shuffle, (uint64_t)l->run->seed);
     const struct hps_step *step = l->step;
 
@@ -210,6 +247,8 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     s.said_examples = cursor->examples;
     hps_pulse_init(&s.pulse, world);
     st = steps(&s);
+    l->past->status.step = cursor->step;
+    l->past->status.loss = cursor->train_loss;
     hps_pulse_done(&s.pulse);
     hps_feeder_free(s.feeder);
     return st;

@@ -1,0 +1,25 @@
+#!/bin/sh
+# gradients.sh - how far each layer's backward is from the derivative of its forward: its twin in
+# double against central differences, and the layer in fp32 against the twin (tests/t_layers.c).
+# HETERPS must stand in its build folder: the test is made there if need be.
+cd "$(dirname "$0")/.." || exit 1
+. perf/lib.sh
+
+title 'Gradients: the worst relative errors'
+make -C "$HPS_BUILD" tests/t_layers >out 2>&1 || give_up "make -C $HPS_BUILD tests/t_layers failed"
+ln -s "$HPS_BUILD/tests" build/tests
+said build/tests/t_layers
+header layer 'twin to central differences' 'layer to twin, forward and backward'
+slopes=0 layers=0
+while read -r word slope layer what; do
+    [ "$word" = error ] || continue
+    row "$what" "$slope" "$layer"
+    slopes=$(larger "$slopes" "$slope")
+    layers=$(larger "$layers" "$layer")
+done <out
+row 'the worst' "$slopes" "$layers"
+commands
+echo
+goal 'twin to differences at most 1e-6' at_most "$slopes" 1e-6
+goal 'layer to twin at most 1e-5' at_most "$layers" 1e-5
+the_end

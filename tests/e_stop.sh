@@ -7,16 +7,6 @@ census
 deck=$srcdir/inputs/census.yaml
 long='--set train.epochs=0 --set train.steps=100000000 --set train.log_interval_seconds=0.2'
 
-# wait_for FILE PATTERN: until the file has the line, at most 60 s
-wait_for() {
-    hps_i=0
-    until grep -q "$2" "$1" 2>/dev/null; do
-        sleep 0.1
-        hps_i=$((hps_i + 1))
-        [ $hps_i -lt 600 ] || { fail "no '$2' in $1"; cat "$1"; return 1; }
-    done
-}
-
 # begin: a long run in the background; $job is the launcher
 
 begin() {

@@ -66,6 +66,16 @@ close() {
     then ok "$1 is $2 within $3"; else fail "$1 is not $2 within $3"; fi
 }
 
+# wait_for FILE PATTERN: until the file has the line, at most 60 s
+wait_for() {
+    hps_i=0
+    until grep -q "$2" "$1" 2>/dev/null; do
+        sleep 0.1
+        hps_i=$((hps_i + 1))
+        [ $hps_i -lt 600 ] || { fail "no '$2' in $1"; cat "$1"; return 1; }
+    done
+}
+
 # skip WHY: this script cannot run here
 skip() {
     echo "skipped: $*"

@@ -188,7 +188,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
     hps_region_enter(HPS_REGION_WAIT);
     struct hps_beat all = hps_pulse_end(&s->pulse, !l->step->slice);
     hps_region_leave(HPS_REGION_WAIT);
-    hps_watch_beat(number);
+    hps_watch_beat(number + 1);
     hps_count_window(number);
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
     s->c->step++;

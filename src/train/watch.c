@@ -1,6 +1,7 @@
 /* watch.c - one thread, one counter. */
 #include "train/watch.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,30 +18,33 @@ static atomic_bool over;
 static _Atomic long long beats, at_step;
 static double most_s;
 
+/* A job that the batch system suspended and woke again has not stalled: a longer nap than this was
+ * not the thread's own. */
+static const double LAPSE_S = 1;
+
 static void alarm_of(double waited_s)
 {
     char host[64] = "";
     const char *region = hps_region_now();
     gethostname(host, sizeof host - 1);
-    hps_quit(HPS_FAIL, "stall: rank %d on %s made no progress for %.0f s at step %lld, inside %s",
+    hps_quit(HPS_FAIL, "stall: rank %d on %s made no progress for %.0f s after step %lld, inside %s",
              hps_rank(), host, waited_s, (long long)at_step, region ? region : "no region");
 }
 
 static void *watch(void *arg)
 {
     long long seen = -1;
-    double since = hps_now_s();
+    double before = hps_now_s(), waited = 0;
     const struct timespec nap = { 0, 200000000 };
 
     (void)arg;
     while (!over) {
         nanosleep(&nap, NULL);
         double now = hps_now_s();
-        if (beats != seen) {
-            seen = beats;
-            since = now;
-        }
-        if (now - since > most_s) alarm_of(now - since);
+        waited = beats != seen ? 0 : waited + fmin(now - before, LAPSE_S);
+        seen = beats;
+        before = now;
+        if (waited > most_s) alarm_of(waited);
     }
     return NULL;
 }
@@ -69,6 +73,6 @@ void hps_watch_end(void)
 
 void hps_watch_beat(long long step)
 {
-    at_step = step;
+    if (step >= 0) at_step = step;
     beats++;
 }

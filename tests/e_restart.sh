@@ -66,6 +66,15 @@ done
 for f in "$ckpt"/*.h5; do echo damaged >"$f"; done
 expect 65 'no whole checkpoint' ranks 2 train "$srcdir/inputs/census.yaml" --set train.steps=100
 
+echo '-- one that is named'
+expect 66 'none.h5' ranks 2 train "$srcdir/inputs/census.yaml" --restart none.h5
+expect 65 'step_000000100.h5' ranks 2 train "$srcdir/inputs/census.yaml" \
+    --restart $ckpt/step_000000100.h5
+grep -q 'before it' err && fail 'another than the named one was wanted'
+rm -rf runs
+part 2 '' 2 110 --restart half/census/checkpoint/step_000000100.h5
+grep -q 'going on from half/.*step_000000100.h5' err || fail 'the named one was not used'
+
 echo '-- never: from step 0; the old files go once the first new one is whole'
 part 2 '' 2 20 --restart never
 [ "$(ls $ckpt)" = step_000000020.h5 ] || fail "old checkpoints stayed: $(ls $ckpt)"

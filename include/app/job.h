@@ -30,7 +30,8 @@ struct hps_job {
  * made. */
 enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, char *const *set);
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
-enum hps_status hps_job_hardware(struct hps_job *job); /* node, device, counters, pool */
+enum hps_status hps_job_device(struct hps_job *job);   /* node and device, not measured           */
+enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, counters, pool       */
 /* Profile (measured, or schedule.profile) and plan. `old`: the planning text of a checkpoint, NULL
  * none: when nothing that the plan depends on has changed, the run directory's plan is kept.
  * `present`: types are limited to the ranks present. */

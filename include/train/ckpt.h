@@ -2,11 +2,13 @@
  * any plan.
  *
  * One HDF5 file a save, step_NNNNNNNNN.h5, written as .part by all ranks without filters,
- * checksummed, flushed, renamed when whole. /layers/NAME/param (n) float32, /layers/NAME/state
- * (nstate, n) float32      dense weights and optimiser states /tables/NAME/rows (rows, dim * (1 +
- * nstate)) float32                        a row: its weights, then its states Each dataset has an
- * attribute `checksum`; the root has format, step, examples, seconds, usd, train_loss, shape (what
- * the deck must agree with), planning, deck, plan, pool, revision. */
+ * checksummed, flushed, renamed when whole. All float32:
+ *     /layers/NAME/param (1, n)             dense weights
+ *     /layers/NAME/state (nstate, n)        their optimiser states, where the rule has any
+ *     /tables/NAME/rows (rows, dim * (1 + nstate))   a row: its weights, then its states
+ * Each dataset has an attribute `checksum`; the root has format, step, examples, seconds, usd,
+ * usd_idle, train_loss, shape (what the deck must agree with), planning, deck, plan, pool,
+ * revision. */
 #ifndef HPS_TRAIN_CKPT_H
 #define HPS_TRAIN_CKPT_H
 
@@ -39,9 +41,10 @@ struct hps_ckpt_text {
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, bool shuffle);
 
-/* Save after a step; keeps the newest opt->keep, and only those of this start when `only_newer` >=
- * 0 (files of other steps <= it are removed too: --restart never). HPS_OUTPUT: no space, no
- * permission; nothing half-written stays. Collective over world, the same verdict. */
+/* Save after cursor->step steps; the newest opt->keep files up to that step stay, those of later
+ * steps go. `first_of_never`: this file alone stays (--restart never). HPS_OUTPUT: no space, no
+ * permission; HPS_DECK: a weight is not finite; nothing half-written stays. Collective over world,
+ * the same verdict. */
 enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                               const struct hps_step *step, const struct hps_cursor *cursor,
                               const struct hps_ckpt_text *text, bool first_of_never,
@@ -53,9 +56,9 @@ int hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, 
                   MPI_Comm world);
 char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step);
 
-/* Look into a file before anything is built: cursor and planning text (to free). Missing HPS_INPUT;
- * damaged, or of another shape (the first line that differs is said), HPS_DECK. `damaged` [out]
- * tells the two apart. Collective over world. */
+/* Look into a file before anything is built: cursor and planning text (to free; NULL with a
+ * failure). Missing or unreadable HPS_INPUT; damaged, or of another shape (the first line that
+ * differs is said), HPS_DECK. `damaged` [out] tells these two apart. Collective over world. */
 enum hps_status hps_ckpt_peek(const char *path, const char *shape, struct hps_cursor *cursor,
                               char **planning, bool *damaged, MPI_Comm world);
 /* Take the state into a step made for any plan; checksums are verified. Collective over world. */

@@ -32,21 +32,15 @@ static enum hps_status prepare(struct hps_job *j)
         HPS_SAY(HPS_ERROR, "the deck names no test set: data.test is empty");
         st = HPS_DECK;
     }
-    if (!st) st = hps_agree(j->world, hps_node_probe(&j->node));
+    if (!st) st = hps_job_device(j);
     if (st) return st;
-    hps_node_share(&j->node, j->o.run.threads, j->world);
-    j->dev.ops = hps_dev_find("cpu");
-    j->dev.slow = 1;
-    st = hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
-    if (st) return st;
-    j->dev.slow = 1;
     hps_job_plan_one_stage(j);
     return hps_job_build(j, false);
 }
 
 static enum hps_status eval(struct hps_job *j, const struct wish *w)
 {
-    struct hps_cursor cursor;
+    struct hps_cursor cursor = { 0 };
     bool damaged;
     char *planning = NULL;
     enum hps_status st = prepare(j);

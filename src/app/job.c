@@ -51,13 +51,18 @@ enum hps_status hps_job_data(struct hps_job *j)
     return HPS_OK;
 }
 
-enum hps_status hps_job_hardware(struct hps_job *j)
+enum hps_status hps_job_device(struct hps_job *j)
 {
     enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
     if (st) return st;
     hps_node_share(&j->node, j->o.run.threads, j->world);
     j->dev.ops = hps_dev_find("cpu");
-    st = hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
+    return hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
+}
+
+enum hps_status hps_job_hardware(struct hps_job *j)
+{
+    enum hps_status st = hps_job_device(j);
     if (!st) st = hps_agree(j->world, hps_count_begin(&j->o.perf));
     if (!st) st = hps_agree(j->world, hps_bench_node(&j->dev, &j->node, j->o.data.train));
     if (!st) st = hps_pool_gather(&j->pool, &j->node, &j->o.pool, true, j->world);

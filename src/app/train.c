@@ -36,9 +36,9 @@ static void free_start(struct start *s)
     hps_mem_free(s->cursor);
 }
 
-/* Look at one file: whole and fitting, it is a candidate; damaged, it is named and left; of another
- * shape, an error. */
-static enum hps_status consider(struct hps_job *j, struct start *s, char *path)
+/* Look at one file: whole and fitting, it is a candidate; damaged, it is named and left, unless it
+ * is the one that was asked for; of another shape, an error. Takes `path` over. */
+static enum hps_status consider(struct hps_job *j, struct start *s, char *path, bool asked)
 {
     bool damaged;
     enum hps_status st =
@@ -47,11 +47,19 @@ static enum hps_status consider(struct hps_job *j, struct start *s, char *path)
         s->path[s->n++] = path;
         return HPS_OK;
     }
-    hps_mem_free(s->planning[s->n]);
-    s->planning[s->n] = NULL;
-    if (damaged) HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", path);
+    if (damaged && !asked) {
+        HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", path);
+        st = HPS_OK;
+    }
     hps_mem_free(path);
-    return damaged ? HPS_OK : st;
+    return st;
+}
+
+static enum hps_status none_left(const struct hps_job *j)
+{
+    HPS_SAY(HPS_ERROR, "no whole checkpoint is left in %s; --restart never starts anew",
+            j->dir.path);
+    return HPS_DECK;
 }
 
 static enum hps_status find_start(struct hps_job *j, const struct wish *w, struct start *s)
@@ -66,14 +74,10 @@ static enum hps_status find_start(struct hps_job *j, const struct wish *w, struc
     s->cursor = hps_mem_new((size_t)n + 1, sizeof *s->cursor);
     for (int i = 0; !st && i < n; i++)
         st = consider(
-            j, s, file ? hps_mem_text(w->restart) : hps_ckpt_path(&j->o.ckpt, &j->dir, step[i]));
+            j, s, file ? hps_mem_text(w->restart) : hps_ckpt_path(&j->o.ckpt, &j->dir, step[i]),
+            file);
     hps_mem_free(step);
-    if (!st && n > 0 && s->n == 0) {
-        HPS_SAY(HPS_ERROR, "no whole checkpoint is left in %s; --restart never starts anew",
-                j->dir.path);
-        st = HPS_DECK;
-    }
-    return st;
+    return !st && n > 0 && s->n == 0 ? none_left(j) : st;
 }
 
 /* Take the newest state that is whole; what is found damaged now gives way to the one before. */
@@ -89,10 +93,7 @@ static enum hps_status load(struct hps_job *j, const struct start *s, struct hps
         if (st != HPS_DECK) return st;
         HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", s->path[i]);
     }
-    if (s->n == 0) return HPS_OK;
-    HPS_SAY(HPS_ERROR, "all checkpoints in %s are damaged; --restart never starts anew",
-            j->dir.path);
-    return HPS_DECK;
+    return s->n > 0 ? none_left(j) : HPS_OK;
 }
 
 /* Files that say what runs here, for people and for other programs. Rank 0 writes. */

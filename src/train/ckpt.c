@@ -258,6 +258,10 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     if (!st) st = hps_h5_get_text(h, "/", "planning", planning, false);
     *damaged = st != HPS_OK;
     if (!st && strcmp(have, shape) != 0) st = other_shape(path, have, shape);
+    if (st) {
+        hps_mem_free(*planning);
+        *planning = NULL;
+    }
     hps_mem_free(format);
     hps_mem_free(have);
     return st;
@@ -272,8 +276,8 @@ enum hps_status hps_ckpt_peek(const char *path, const char *shape, struct hps_cu
     *planning = NULL;
     if (hps_rank() == 0) {
         struct hps_h5 h;
-        *damaged = true;
         st = hps_h5_open(&h, path);
+        *damaged = st == HPS_DECK;
         if (!st) {
             st = peek(&h, path, shape, cursor, planning, damaged);
             enum hps_status closed = hps_h5_close(&h);

@@ -2,9 +2,9 @@
 """logistic.py TRAIN.h5 TEST.h5 [L2...]: logistic regression, written apart from heterps.
 
 One weight an id, averaged inside a slot, summed over the slots; no bias (a slot of one id an
-example has it); dense features have a weight each. It minimises sum of log losses + L2/2 * |w|^2, which has
-one minimum, by Newton's method with conjugate gradients, in double. Prints a line for each L2:
-L2, AUC and log loss on the test set, Newton steps.
+example has it); dense features have a weight each. It minimises the sum of log losses plus
+L2/2 * |w|^2, which has one minimum, by Newton's method with conjugate gradients, in double.
+Prints a line for each L2: L2, AUC and log loss on the test set, Newton steps.
 """
 import sys
 

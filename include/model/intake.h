@@ -3,15 +3,9 @@
 #ifndef HPS_MODEL_INTAKE_H
 #define HPS_MODEL_INTAKE_H
 
-#include <signal.h>
-
 #include "model/import.h"
 #include "model/text.h"
 #include "model/writer.h"
-
-/* Set by a signal handler: the import ends at the next record, leaves nothing, and answers
- * HPS_AGAIN. */
-extern volatile sig_atomic_t hps_intake_stop;
 
 /* SURVEY counts the good rows where there is a split (and keeps their keys on disk), LEARN shows
  * the categories of the train rows where test rows come between them, WRITE writes. */

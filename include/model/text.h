@@ -3,9 +3,14 @@
 #ifndef HPS_MODEL_TEXT_H
 #define HPS_MODEL_TEXT_H
 
+#include <signal.h>
 #include <stddef.h>
 
 #include "base/say.h"
+
+/* Set by a signal handler: reading ends with HPS_AGAIN and no word, and so does an import, which
+ * leaves nothing. */
+extern volatile sig_atomic_t hps_text_stop;
 
 enum {
     HPS_TEXT_LINE = 16 << 20,       /* bytes of the longest line                          */

@@ -9,7 +9,7 @@
 #include "app/args.h"
 #include "app/verbs.h"
 #include "base/mem.h"
-#include "model/intake.h"
+#include "model/text.h"
 
 /* The options of model/import's table, as texts from the command line. */
 struct given {
@@ -132,7 +132,7 @@ static enum hps_status check(const struct hps_import_opt *o, const char *format)
 
 static void stop(int signal)
 {
-    hps_intake_stop = signal;
+    hps_text_stop = signal;
 }
 
 static void catch_signals(void (*what)(int))
@@ -183,8 +183,8 @@ static enum hps_status run(const struct hps_import *format, struct hps_import_op
         s = format->run(opt, ninput, input, &result);
         catch_signals(SIG_DFL);
     }
-    if (hps_intake_stop && s)
-        raise(hps_intake_stop);                         /* nothing is left: end as was asked */
+    if (hps_text_stop && s)
+        raise(hps_text_stop);                         /* nothing is left: end as was asked */
     if (!s)
         print(opt, &result);
     hps_mem_free(names);

@@ -135,7 +135,7 @@ static bool move_piece(struct job *j, hsize_t first, hsize_t count)
 {
     size_t row = (size_t)(j->width ? j->width : 1) * (size_t)HPS_H5(H5Tget_size(j->type));
     hsize_t rows = count * j->pick->block, dims[2] = { rows, (hsize_t)j->width };
-    char *at = j->data + first * j->pick->block * row;
+    char *at = j->data ? j->data + first * j->pick->block * row : NULL;     /* NULL: no rows */
     hid_t space = H5Dget_space(j->set), memory;
     bool good;
 

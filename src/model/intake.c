@@ -11,8 +11,6 @@
 
 enum { KEYS = 8192, TOLD = 10, PACKING = 5 };
 
-volatile sig_atomic_t hps_intake_stop;
-
 /* The inputs of a run. */
 struct inputs {
     int n;
@@ -81,7 +79,7 @@ static enum hps_status read_text(struct hps_intake *in, const struct hps_format 
             tell_bad(in, t, why);
         in->lines += more && !s;
         if (!s)
-            s = hps_intake_stop ? HPS_AGAIN : in->status;
+            s = hps_text_stop ? HPS_AGAIN : in->status;
     }
     return s;
 }
@@ -149,7 +147,7 @@ static enum hps_status spool(struct hps_intake *in, const struct inputs *inputs)
     if (in->spool < 0)
         return HPS_OUTPUT;
     buffer = hps_mem_new(PIECE, 1);
-    while (!s && got != 0 && !hps_intake_stop) {
+    while (!s && got != 0 && !hps_text_stop) {
         got = read(STDIN_FILENO, buffer, PIECE);
         if (got > 0)
             s = hps_select_write(in->spool, in->opt->output, buffer, (size_t)got);
@@ -159,7 +157,7 @@ static enum hps_status spool(struct hps_intake *in, const struct inputs *inputs)
         }
     }
     hps_mem_free(buffer);
-    return s;
+    return hps_text_stop ? HPS_AGAIN : s;
 }
 
 static enum hps_status find_threshold(struct hps_intake *in)

@@ -110,6 +110,8 @@ static enum hps_status load_label(struct hps_schema *s)
     struct label_opt o;
     enum hps_status status = hps_deck_map(s->deck, "label", &item);
 
+    if (!status && !item)
+        return hps_deck_wrong(NULL, NULL, "the schema has no section 'label'");
     if (!status)
         status = hps_deck_bind(s->deck, item, label_fields, NULL, NULL, &o);
     if (status)

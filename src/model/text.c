@@ -10,6 +10,8 @@
 
 #include "base/mem.h"
 
+volatile sig_atomic_t hps_text_stop;
+
 enum { BUFFER = 1 << 20, PACKED = 1 << 18 };
 
 struct hps_gzip {
@@ -25,8 +27,10 @@ static enum hps_status read_some(struct hps_text *t, void *to, size_t n, size_t 
 
     do {
         r = read(t->fd, to, n);
-    } while (r < 0 && errno == EINTR);
+    } while (r < 0 && errno == EINTR && !hps_text_stop);
     *got = r > 0 ? (size_t)r : 0;
+    if (hps_text_stop)
+        return HPS_AGAIN;
     if (r >= 0)
         return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: %s", t->path, strerror(errno));

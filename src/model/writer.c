@@ -35,11 +35,11 @@ enum hps_status hps_writer_row(struct hps_writer *w)
     return hps_writer_flush(w, false);
 }
 
-/* All rows at once: one chunk; else as large as the buffers or, for very many rows, larger, so that
- * a column has about a thousand chunks at most. */
+/* All rows at once: one chunk; else 65,536 rows or, for very many rows, more, so that a column has
+ * about a thousand chunks at most. */
 static long long chunk_rows(const struct hps_writer *w, bool last)
 {
-    long long chunk = w->rows;
+    long long chunk = HPS_WRITER_ROWS;
 
     if (last)
         return w->row > CHUNK_LEAST ? w->row : CHUNK_LEAST;

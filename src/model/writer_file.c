@@ -27,7 +27,9 @@ static void new_buffers(struct hps_writer *w)
     char *at;
 
     w->rows = HPS_WRITER_ROWS;
-    while (w->rows > HPS_BLOCK_ROWS && (size_t)w->rows * row > BUFFER_BYTES)
+    while (w->rows > HPS_BLOCK_ROWS &&
+           ((size_t)w->rows * row > BUFFER_BYTES ||     /* or many more than there will be */
+            (f->rows_about > 0 && (double)w->rows > 8 * f->rows_about)))
         w->rows /= 2;
     at = w->own->buffer = hps_mem_new(column_bytes(w, sizeof(float)) +
                                       column_bytes(w, sizeof(float) * (size_t)f->D) +

@@ -16,7 +16,7 @@ enum { STEPS = 40, PULLS = 150 };       /* spans of a rank: more than a piece in
  * rank 1 a window less. */
 static void work(int me)
 {
-    struct hps_count_opt opt = { .trace = true };
+    struct hps_count_opt opt = { .trace = true, .events_per_region = true };
 
     if (hps_count_begin(&opt)) HPS_DIE("no counting");
     for (int step = 1; step <= STEPS; step++) {
@@ -55,6 +55,29 @@ static void check_ranks(struct hps_h5 *h, int R)
     hps_mem_free(stage);
     hps_mem_free(seconds);
     hps_mem_free(calls);
+}
+
+/* What was counted inside of regions is a part of all that was counted. */
+static void check_events(struct hps_h5 *h, int R)
+{
+    long long n;
+    int E;
+
+    if (!hps_h5_has(h, "ranks/events")) return;         /* a machine without any counter */
+    if (hps_h5_shape(h, "ranks/events", &n, &E) || n != R) HPS_DIE("not a row of events a rank");
+    double *all = hps_mem_new((size_t)(R * E), sizeof *all);
+    double *part = hps_mem_new((size_t)(R * E * HPS_REGIONS), sizeof *part);
+    get(h, "ranks/events", H5T_NATIVE_DOUBLE, R, E, all);
+    get(h, "ranks/region_events", H5T_NATIVE_DOUBLE, R, E * HPS_REGIONS, part);
+    for (int i = 0; i < R * E; i++) {
+        double sum = 0;
+        for (int g = 0; g < HPS_REGIONS; g++)
+            sum += part[i / E * E * HPS_REGIONS + g * E + i % E];
+        if (i / E != 1 && sum > all[i] * (1 + 1e-9))    /* rank 1 has an unmarked window */
+            HPS_DIE("event %d of rank %d: %g in regions, %g in all", i % E, i / E, sum, all[i]);
+    }
+    hps_mem_free(part);
+    hps_mem_free(all);
 }
 
 static void check_windows(struct hps_h5 *h, int R)
@@ -144,6 +167,7 @@ int main(int argc, char **argv)
         char *path = hps_mem_print("%s/perf.h5", dir);
         if (hps_h5_open(&h, path)) HPS_DIE("%s cannot be opened", path);
         check_ranks(&h, R);
+        check_events(&h, R);
         check_windows(&h, R);
         hps_h5_close(&h);
         check_json(dir, R);

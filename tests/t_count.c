@@ -270,6 +270,34 @@ static void without_counters(void **state)
     assert_int_equal(hps_count_total()[HPS_REGION_READ].calls, 1);
 }
 
+static void pauses(void **state)
+{
+    const struct hps_count_sum *sum = hps_count_total();
+    const struct hps_count_span *span;
+    const struct hps_count_row *row;
+    const char *const *name;
+    const double *total;
+    (void)state;
+
+    fake = true;
+    step = 1000;
+    begin(false, true);
+    int n = hps_count_events(&name, &total);
+    hps_count_pause();
+    hps_region_enter(HPS_REGION_WAIT);
+    assert_string_equal(hps_region_now(), "wait");
+    usleep(10000);
+    hps_region_leave(HPS_REGION_WAIT);
+    hps_count_resume();
+    hps_region_enter(HPS_REGION_READ);
+    hps_region_leave(HPS_REGION_READ);
+    hps_count_window(1);
+    assert_true(sum[HPS_REGION_WAIT].calls == 0 && !(sum[HPS_REGION_WAIT].seconds > 0));
+    assert_true(sum[HPS_REGION_READ].calls == 1 && hps_count_spans(&span) == 1);
+    assert_true(hps_count_rows(&row) == 1 && row[0].seconds < 0.010);
+    assert_true(n == 3 && total[0] >= 2000 && total[0] <= 2000);    /* the third look is dropped */
+}
+
 static void events_in_regions(void **state)
 {
     const char *const *name;
@@ -363,7 +391,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ALONE(nesting), ALONE(windows), ALONE(long_run), ALONE(spans), ALONE(spans_are_bounded),
-        ALONE(without_hardware), ALONE(without_counters), ALONE(events_in_regions),
+        ALONE(without_hardware), ALONE(without_counters), ALONE(pauses), ALONE(events_in_regions),
         ALONE(nonsense_at_the_start), ALONE(nonsense_on_the_way), ALONE(wishes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,12 @@ struct hps_count_row {
  * become a row (or part of one, see HPS_COUNT_ROWS). Local. */
 void hps_count_window(long long step);
 
+/* Count nothing until resumed (an evaluation amid training): regions go on being entered and left,
+ * so that the watchdog knows, but their calls, time, events and spans are nobody's, and the window
+ * under way is shorter by the pause. Outside of all regions. Local. */
+void hps_count_pause(void);
+void hps_count_resume(void);
+
 /* What was counted: totals (HPS_REGIONS), rows so far, names and totals of events up to the last
  * mark (NaN: unreliable; the answer is their number). Borrowed, good until the next call of any of
  * the above. Local. */

@@ -33,8 +33,6 @@ struct hps_run_facts {
     struct hps_cost_engine engine;
     bool finished;
     const struct hps_net *net;                /* each layer's flops, bytes; NULL: no roofline */
-    const struct hps_count_sum *total;        /* (HPS_REGIONS) each rank's own at the end of the
-                                                 loop, before evaluation; NULL: those of now  */
     int nloss;                                /* the loss as the run went, for the plot       */
     const struct hps_run_loss *loss;          /* (nloss), NULL with 0                         */
 };
@@ -50,7 +48,7 @@ struct hps_report_region {
  * DIR/perf.h5. Counters of earlier starts of the same run are not added: the table says which part
  * it shows; money is (an earlier report's usd). A start that trained nothing (the run was finished)
  * keeps the earlier report and perf.h5 of the same steps, and renews only the evaluation.
- * Collective over world (MPI_COMM_NULL: alone); facts are read on rank 0 only, but for `total`.
+ * Collective over world (MPI_COMM_NULL: alone); facts are read on rank 0 only.
  * HPS_OUTPUT. */
 enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world);
 

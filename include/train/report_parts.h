@@ -15,6 +15,8 @@ struct hps_report_card {
     int nevent;
     char event[HPS_EVENTS][HPS_REPORT_NAME];
     double event_total[HPS_EVENTS];     /* NaN: unreliable                              */
+    bool by_region;                     /* perf.events_per_region: what follows is counted */
+    double region_event[HPS_REGIONS][HPS_EVENTS];
     long long nrow, nspan;              /* windows and spans that it holds              */
     double shift_s;                     /* to add to its clock to get rank 0's          */
     double cpu_s, peak_bytes;
@@ -26,9 +28,8 @@ struct hps_report_counts {
     char (*event)[HPS_REPORT_NAME];     /* (nevent) every name that any rank counted    */
 };
 
-/* The cards of all ranks at rank 0; NULL on the others. `total` (HPS_REGIONS) this rank's, NULL:
- * those of now. Collective over world. Caller frees. */
-struct hps_report_counts *hps_report_gather(const struct hps_count_sum *total, MPI_Comm world);
+/* The cards of all ranks at rank 0; NULL on the others. Collective over world. Caller frees. */
+struct hps_report_counts *hps_report_gather(MPI_Comm world);
 void hps_report_counts_free(struct hps_report_counts *counts);
 /* Place of an event among a card's, -1: it was not counted there. Pure. */
 int hps_report_event(const struct hps_report_card *card, const char *event);

@@ -15,8 +15,9 @@ struct hps_step {
     struct hps_slice *slice; /* NULL on a rank that the plan leaves out                  */
     struct hps_store *store;
     int nstate;    /* floats of optimiser state a weight                       */
-    double busy_s; /* seconds of computation on this rank so far, slept ones of an emulation
-                      included */
+    /* Of training alone: an evaluation gives back what it added. */
+    double busy_s;      /* seconds of computation on this rank, an emulation's slept ones too    */
+    double other_bytes; /* sent beside the step's own: routes, less evaluations                  */
     void *own;
 };
 
@@ -46,6 +47,7 @@ void hps_step_work(struct hps_step *step, struct hps_feeder *feeder, long long n
 void hps_step_evaluate(struct hps_step *step, struct hps_feeder *feeder,
                        const struct hps_steps *steps, long long number, struct hps_metric *metric);
 
-double hps_step_bytes(const struct hps_step *step); /* sent by this rank so far */
+/* Sent by this rank so far, routes once their feeder is done. Local. */
+double hps_step_bytes(const struct hps_step *step);
 
 #endif

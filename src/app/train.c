@@ -156,8 +156,6 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
                               bool finished)
 {
     double bytes = hps_step_bytes(j->step), all;
-    struct hps_count_sum total[HPS_REGIONS]; /* before the evaluation adds to them */
-    memcpy(total, hps_count_total(), sizeof total);
     struct hps_run_facts f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
@@ -178,7 +176,6 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .engine = engine_of(j),
         .finished = finished,
         .net = j->net,
-        .total = total,
         .nloss = l->past->nloss,
         .loss = l->past->loss,
     };

@@ -31,11 +31,12 @@ struct frame {
 };
 
 static struct {
-    bool on, trace, per_region;
+    bool on, trace, per_region, paused;
     struct frame frame[DEEP];
     int depth;
     double seen_s;                              /* up to here time is given to a region */
     double mark_s;                              /* the last step mark                   */
+    double paused_s;                            /* when the pause began                 */
     struct hps_count_sum total[HPS_REGIONS];
     struct hps_count_row window;                /* since the mark                       */
     double event[HPS_EVENTS];                   /* totals                               */
@@ -75,6 +76,8 @@ static double take_time(void)
 {
     double now = hps_now_s();
 
+    if (me.paused)
+        return now;
     if (me.depth > 0) {
         enum hps_region r = me.frame[me.depth - 1].region;
         me.total[r].seconds += now - me.seen_s;
@@ -97,8 +100,8 @@ void hps_region_enter(enum hps_region region)
     assert(me.depth < DEEP);
     double now = take_time();
     me.frame[me.depth++] = (struct frame){ region, now };
-    me.total[region].calls++;
-    me.window.region[region].calls++;
+    me.total[region].calls += !me.paused;
+    me.window.region[region].calls += !me.paused;
     show();
 }
 
@@ -117,7 +120,7 @@ void hps_region_leave(enum hps_region region)
     assert(me.depth > 0 && me.frame[me.depth - 1].region == region);
     double now = take_time();
     struct frame left = me.frame[--me.depth];
-    if (me.trace)
+    if (me.trace && !me.paused)
         keep_span(region, left.begin_s, now);
     show();
 }
@@ -126,6 +129,27 @@ const char *hps_region_now(void)
 {
     int now = atomic_load_explicit(&inside, memory_order_relaxed);
     return now > 0 ? hps_region_name[now - 1] : NULL;
+}
+
+void hps_count_pause(void)
+{
+    assert(me.depth == 0 && !me.paused);
+    me.paused_s = take_time();
+    if (me.on && !me.per_region)
+        take_events();
+    me.paused = true;
+}
+
+void hps_count_resume(void)
+{
+    double dropped[HPS_EVENTS];
+
+    assert(me.depth == 0 && me.paused);
+    me.paused = false;
+    me.seen_s = hps_now_s();
+    me.mark_s += me.seen_s - me.paused_s;
+    if (me.on)
+        hps_event_read(dropped);
 }
 
 static void add_row(struct hps_count_row *to, const struct hps_count_row *from)

@@ -1,6 +1,7 @@
 /* evaluate.c - forward only, with the same steps, shares and messages as training. */
 #include "train/evaluate.h"
 
+#include "hw/count.h"
 #include "train/pulse.h"
 #include "train/watch.h"
 
@@ -27,14 +28,19 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
 {
     struct hps_steps steps = hps_steps_of(data->N, opt->batch, opt->microbatches, 1, 0);
     struct hps_order order = hps_order_of(data->N, false, 0);
+    double busy_s = s->busy_s, bytes = hps_step_bytes(s);
     struct hps_feeder *feeder;
 
     hps_metric_clear(metric);
     enum hps_status st = hps_feeder_new(&feeder, data, &order, &steps, s->net, s->plan, s->team,
                                         s->store, s->dev, opt->prefetch, 0);
     if (!st) {
+        hps_count_pause();
         st = run(s, feeder, &steps, metric);
+        hps_count_resume();
         hps_feeder_free(feeder);
     }
+    s->busy_s = busy_s;
+    s->other_bytes -= hps_step_bytes(s) - bytes;
     return st;
 }

@@ -131,3 +131,11 @@ void hps_feeder_poll(struct hps_feeder *f)
     for (int g = 0; g < f->ngroup; g++)
         hps_route_poll(f->route[g]);
 }
+
+double hps_feeder_bytes(const struct hps_feeder *f)
+{
+    double bytes = 0;
+    for (int g = 0; g < f->ngroup; g++)
+        bytes += hps_route_bytes(f->route[g]);
+    return bytes;
+}

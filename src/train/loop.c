@@ -250,6 +250,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     l->past->status.step = cursor->step;
     l->past->status.loss = cursor->train_loss;
     hps_pulse_done(&s.pulse);
+    l->step->other_bytes += hps_feeder_bytes(s.feeder);
     hps_feeder_free(s.feeder);
     return st;
 }

@@ -43,7 +43,7 @@ static enum hps_status tell(const struct hps_run_facts *f, const struct hps_repo
 
 enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world)
 {
-    struct hps_report_counts *c = hps_report_gather(facts->total, world);
+    struct hps_report_counts *c = hps_report_gather(world);
     char *json_path = NULL, *perf_path = NULL, *text = NULL;
     enum hps_status s = HPS_OK, dumped = HPS_OK;
     bool keep = false;

@@ -116,6 +116,25 @@ static void put_ranks(struct dump *d)
     hps_mem_free(calls);
 }
 
+/* With perf.events_per_region: events inside of each region, (ranks, regions * events). */
+static void put_region_events(struct dump *d)
+{
+    const struct hps_report_counts *c = d->counts;
+    int R = c->R, E = c->nevent, width = HPS_REGIONS * E;
+
+    if (E == 0 || !c->card[0].by_region) return;
+    double *event = hps_mem_new((size_t)R * (size_t)width, sizeof *event);
+    for (int r = 0; r < R; r++)
+        for (int e = 0; e < E; e++) {
+            int k = hps_report_event(&c->card[r], c->event[e]);
+            for (int g = 0; g < HPS_REGIONS; g++)
+                event[r * width + g * E + e] = k < 0 ? NAN : c->card[r].region_event[g][k];
+        }
+    make(d, "ranks/region_events", H5T_NATIVE_DOUBLE, R, width);
+    put(d, "ranks/region_events", H5T_NATIVE_DOUBLE, 0, R, width, event);
+    hps_mem_free(event);
+}
+
 static void fill_rank(struct dump *d, long long n, int r)
 {
     for (long long i = 0; i < n; i++)
@@ -233,6 +252,7 @@ static enum hps_status write_file(struct dump *d, const char *report, const char
     d->real = hps_mem_new(HPS_REPORT_PIECE * wide, sizeof *d->real);
     put_head(d, report);
     put_ranks(d);
+    put_region_events(d);
     put_streams(d);
     hps_mem_free(d->real);
     hps_mem_free(d->whole);

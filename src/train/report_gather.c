@@ -8,7 +8,7 @@
 #include "hw/node.h"
 #include "train/report_parts.h"
 
-static struct hps_report_card my_card(const struct hps_count_sum *sum)
+static struct hps_report_card my_card(void)
 {
     struct hps_report_card c = { 0 };
     const char *const *name;
@@ -16,12 +16,15 @@ static struct hps_report_card my_card(const struct hps_count_sum *sum)
     const struct hps_count_row *row;
     const struct hps_count_span *span;
 
-    memcpy(c.total, sum ? sum : hps_count_total(), sizeof c.total);
+    memcpy(c.total, hps_count_total(), sizeof c.total);
     c.nevent = hps_count_events(&name, &total);
     for (int e = 0; e < c.nevent; e++) {
         snprintf(c.event[e], sizeof c.event[e], "%s", name[e]);
         c.event_total[e] = total[e];
     }
+    c.by_region = hps_count_region_events(HPS_REGION_READ) != NULL;
+    for (int g = 0; c.by_region && g < HPS_REGIONS; g++)
+        memcpy(c.region_event[g], hps_count_region_events(g), sizeof c.region_event[g]);
     c.nrow = hps_count_rows(&row);
     c.nspan = hps_count_spans(&span);
     c.cpu_s = hps_node_cpu_s();
@@ -53,9 +56,9 @@ static void name_events(struct hps_report_counts *c)
         }
 }
 
-struct hps_report_counts *hps_report_gather(const struct hps_count_sum *total, MPI_Comm world)
+struct hps_report_counts *hps_report_gather(MPI_Comm world)
 {
-    struct hps_report_card mine = my_card(total);
+    struct hps_report_card mine = my_card();
     struct hps_report_counts *c = NULL;
     int me = 0, R = 1;
 

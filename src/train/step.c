@@ -184,6 +184,8 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     hps_feeder_poll(feeder);
     for (int i = 0; i < s->store->ntable; i++)
         hps_ps_poll(s->store->table[i].ps);
+    if (o->prev) hps_pipe_poll(o->prev);
+    if (o->next) hps_pipe_poll(o->next);
     if (o->reduce) hps_reduce_poll(o->reduce);
 }
 
@@ -419,7 +421,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
 double hps_step_bytes(const struct hps_step *s)
 {
     struct own *o = own_of(s);
-    double bytes = 0;
+    double bytes = s->other_bytes;
     if (!s->slice) return 0;
     for (int i = 0; i < s->store->ntable; i++)
         bytes += hps_ps_bytes(s->store->table[i].ps);

@@ -17,10 +17,9 @@ static bool running;
 static atomic_bool over;
 static _Atomic long long beats, at_step;
 static double most_s;
-
-/* A job that the batch system suspended and woke again has not stalled: a longer nap than this was
- * not the thread's own. */
-static const double LAPSE_S = 1;
+/* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer than
+ * this was not the thread's own time. */
+static const double lapse_s = 1;
 
 static void alarm_of(double waited_s)
 {
@@ -41,7 +40,7 @@ static void *watch(void *arg)
     while (!over) {
         nanosleep(&nap, NULL);
         double now = hps_now_s();
-        waited = beats != seen ? 0 : waited + fmin(now - before, LAPSE_S);
+        waited = beats != seen ? 0 : waited + fmin(now - before, lapse_s);
         seen = beats;
         before = now;
         if (waited > most_s) alarm_of(waited);

@@ -40,6 +40,7 @@ static struct hps_node node_of(const char *host, const char *cpu, const char *gp
     snprintf(n.host, sizeof n.host, "%s", host);
     snprintf(n.cpu, sizeof n.cpu, "%s", cpu);
     snprintf(n.gpu, sizeof n.gpu, "%s", gpu);
+    n.on_gpu = gpu[0] != '\0';
     return n;
 }
 

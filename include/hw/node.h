@@ -13,6 +13,7 @@ struct hps_node {
     int cores;                  /* this rank may use (its mask)                         */
     int threads;                /* cores / sharing, at least 1; filled by hps_node_share */
     int sharing;                /* ranks of the host whose masks overlap mine, me included */
+    bool on_gpu;                /* it computes on that GPU; else the GPU is only known */
     int numa, gpu_sm;
     double cache_bytes[3];      /* L1d, L2, L3 (of one core; L3 shared)                 */
     double memory_bytes;        /* of the host (/proc/meminfo; a cgroup's limit when smaller) */

@@ -57,7 +57,9 @@ enum hps_status hps_job_device(struct hps_job *j)
     if (st) return st;
     hps_node_share(&j->node, j->o.run.threads, j->world);
     j->dev.ops = hps_dev_find("cpu");
-    return hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
+    st = hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
+    j->node.on_gpu = !j->dev.host;
+    return st;
 }
 
 enum hps_status hps_job_hardware(struct hps_job *j)

@@ -13,7 +13,7 @@
 /* Does an entry's `match` fit the hardware of a node? */
 static bool fits(const struct hps_resource_opt *e, const struct hps_node *node)
 {
-    const char *const what[] = { node->host, node->cpu, node->gpu };
+    const char *const what[] = { node->host, node->cpu, node->on_gpu ? node->gpu : "" };
 
     for (int i = 0; i < 3; i++)
         if (fnmatch(e->match, what[i], 0) == 0)
@@ -83,6 +83,7 @@ static int compare(const struct key *a, const struct key *b)
     if (!d) d = a->node->cores - b->node->cores;
     if (!d) d = a->node->threads - b->node->threads;
     if (!d) d = strcmp(a->node->gpu, b->node->gpu);
+    if (!d) d = a->node->on_gpu - b->node->on_gpu;
     return d;
 }
 
@@ -163,7 +164,7 @@ static void set_type(struct hps_pool *pool, struct hps_type *type, const struct 
 
     type->node = *k->node;
     set_medians(&type->node, k, n);
-    type->gpu = type->node.gpu[0] != '\0';
+    type->gpu = type->node.on_gpu;
     type->entry = k->entry;
     type->nrank = n;
     type->first = k->rank;

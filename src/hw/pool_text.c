@@ -64,6 +64,9 @@ void hps_pool_print(const struct hps_pool *pool)
                 k->nrank, model, n->threads, k->price_usd_hour, 1e-9 * k->memory_bytes,
                 1e-9 * n->sgemm_flops_s, 1e-9 * n->memory_bytes_s, 1e-6 * n->gather_rows_s,
                 k->slow);
+        if (n->gpu[0] && !k->gpu)
+            hps_out("  %-*s       a %s answers, but this program has no backend for it\n", width, "",
+                    n->gpu);
     }
     if (pool->R > 1)
         print_links(pool, width);
@@ -92,7 +95,7 @@ static json_t *type_json(const struct hps_pool *pool, int t)
     return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:o, s:o, s:f, s:o, s:i, s:o, s:o, s:o,"
                      " s:i, s:o, s:f, s:f, s:f, s:f}",
                      "name", k->name, "kind", k->gpu ? "gpu" : "cpu", "cpu", n->cpu,
-                     "gpu", k->gpu ? json_string(n->gpu) : json_null(),
+                     "gpu", n->gpu[0] ? json_string(n->gpu) : json_null(),
                      "cores", n->cores, "threads", n->threads,
                      "price_usd_hour", k->price_usd_hour,
                      "limit", k->limit > 0 ? json_integer(k->limit) : json_null(),

@@ -49,8 +49,6 @@ static void test_opens(void **state)
     assert_string_equal(data->slot[1].name, "m0");
     assert_true(data->slot[1].multi && !data->slot[0].multi);
     assert_int_equal(data->slot[0].buckets, 42);
-    assert_int_equal(hps_data_slot(data, "m0"), 1);
-    assert_int_equal(hps_data_slot(data, "m1"), -1);
     double positives = 0;
     for (int i = 0; i < 500; i++)
         positives += sample_label(i);

@@ -22,6 +22,5 @@ char *hps_mem_print(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* With what stands around the blocks; large ones count as the address space they take. */
 size_t hps_mem_held_bytes(void);         /* held now: 0 at the end of a clean run */
-size_t hps_mem_peak_bytes(void);         /* most held so far */
 
 #endif

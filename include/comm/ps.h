@@ -41,6 +41,5 @@ void hps_ps_apply(struct hps_ps *ps, const struct hps_rule *rule);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_ps_poll(struct hps_ps *ps);
 double hps_ps_bytes(const struct hps_ps *ps);    /* sent by this rank so far */
-long long hps_ps_pulled(const struct hps_ps *ps);/* rows pulled by this rank so far */
 
 #endif

@@ -21,8 +21,4 @@ struct hps_link {
  * Waits quietly until the other is there. Collective over the two. */
 struct hps_link hps_bench_pair(int peer, bool first, MPI_Comm comm);
 
-/* The same between ranks a and b (a != b); the others sleep meanwhile, and get the answer too.
- * Collective over world; every rank passes the same a, b. */
-struct hps_link hps_bench_link(int a, int b, MPI_Comm world);
-
 #endif

@@ -150,7 +150,5 @@ extern const struct hps_dev_ops hps_dev_cpu;
 
 /* The backend called `name`, NULL when this build has none. */
 const struct hps_dev_ops *hps_dev_find(const char *name);
-/* How many devices of it this rank may use (cpu: 1). */
-int hps_dev_count(const struct hps_dev_ops *ops);
 
 #endif

@@ -70,9 +70,6 @@ void hps_pool_free(struct hps_pool *pool);
 void hps_pool_print(const struct hps_pool *pool);
 /* pool.json, "heterps-pool-1"; only rank 0 writes. HPS_OUTPUT with a message. Local. */
 enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path);
-/* Same types (names, models, cores, threads, gpu, slow) and ranks of each as the pool.json at
- * `path`? false when unreadable. Local. */
-bool hps_pool_same(const struct hps_pool *pool, const char *path);
 
 /* The pool as the JSON of pool.json, to free with hps_mem_free. Local. */
 char *hps_pool_text(const struct hps_pool *pool);

@@ -46,7 +46,6 @@ struct hps_data {
  * opens first and speaks, then the others; the verdict is shared); MPI_COMM_NULL: alone. */
 enum hps_status hps_data_open(struct hps_data **data, const char *path, MPI_Comm world);
 void hps_data_close(struct hps_data *data);
-int hps_data_slot(const struct hps_data *data, const char *name);   /* index, -1: none */
 
 /* Rows of one micro-batch that this rank works on. Memory of the reader. */
 struct hps_batch {

@@ -44,9 +44,6 @@ struct hps_profile {
 struct hps_profile *hps_profile_new(int L, int T);
 void hps_profile_free(struct hps_profile *p);
 
-/* A checked copy. Local. */
-struct hps_profile *hps_profile_copy(const struct hps_profile *p);
-
 /* Everything the design refuses, with a message that names layer, type and value: negative, NaN,
  * infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1. HPS_DECK. `from` names the
  * source. Pure. */

@@ -22,16 +22,7 @@ struct head {
 };
 
 static const uint64_t alive = 0x686574657270736d;
-static atomic_size_t held, peak;
-
-static void count(size_t bytes)
-{
-    size_t now = atomic_fetch_add(&held, bytes) + bytes;
-    size_t most = atomic_load(&peak);
-
-    while (now > most && !atomic_compare_exchange_weak(&peak, &most, now))
-        continue;
-}
+static atomic_size_t held;
 
 /* Large blocks come as untouched zero pages: whoever writes a page first has it near. */
 static struct head *take_large(size_t bytes)
@@ -71,7 +62,7 @@ void *hps_mem_new(size_t n, size_t size)
     if (!h)
         HPS_DIE("no memory for %zu bytes (%zu things of %zu), %zu bytes are held", bytes, n, size,
                 hps_mem_held_bytes());
-    count(h->bytes);
+    atomic_fetch_add(&held, h->bytes);
     return h + 1;
 }
 
@@ -131,9 +122,4 @@ char *hps_mem_print(const char *format, ...)
 size_t hps_mem_held_bytes(void)
 {
     return atomic_load(&held);
-}
-
-size_t hps_mem_peak_bytes(void)
-{
-    return atomic_load(&peak);
 }

@@ -37,7 +37,6 @@ struct hps_ps {
     size_t pull_cap, pull_at_cap, send_cap;
     int npull, nsend;
     double bytes;
-    long long pulled;
 };
 
 /* Room for n floats; what was there is lost. */
@@ -233,7 +232,6 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
     lay_out(p, r);
     p->fresh = false;
     p->merged = NULL;
-    p->pulled += r->nplace;
     make_room(p, &p->rows, (size_t)r->nplace * (size_t)p->dim);
     if (p->parts > 1) {
         post_rows(p);
@@ -417,9 +415,4 @@ void hps_ps_poll(struct hps_ps *p)
 double hps_ps_bytes(const struct hps_ps *p)
 {
     return p->bytes;
-}
-
-long long hps_ps_pulled(const struct hps_ps *p)
-{
-    return p->pulled;
 }

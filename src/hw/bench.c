@@ -167,17 +167,3 @@ struct hps_link hps_bench_pair(int peer, bool first, MPI_Comm comm)
     hps_mem_free(buffer);
     return link;
 }
-
-struct hps_link hps_bench_link(int a, int b, MPI_Comm world)
-{
-    struct hps_link link = { 0, 0 };
-    MPI_Request request;
-    int me;
-
-    HPS_MPI(MPI_Comm_rank(world, &me));
-    if (me == a || me == b)
-        link = hps_bench_pair(me == a ? b : a, me == a, world);
-    HPS_MPI(MPI_Ibcast(&link, sizeof link, MPI_BYTE, a, world, &request));
-    hps_wait_quiet(&request);
-    return link;
-}

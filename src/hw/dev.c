@@ -14,8 +14,3 @@ const struct hps_dev_ops *hps_dev_find(const char *name)
             return all[i];
     return NULL;
 }
-
-int hps_dev_count(const struct hps_dev_ops *ops)
-{
-    return ops == &hps_dev_cpu ? 1 : 0;
-}

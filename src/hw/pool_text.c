@@ -146,34 +146,3 @@ enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path)
     hps_mem_free(text);
     return s;
 }
-
-static bool same_type(const struct hps_type *k, const json_t *saved)
-{
-    const char *name = NULL, *cpu = NULL;
-    json_t *gpu = NULL, *ranks = NULL;
-    int cores = 0, threads = 0;
-    double slow = 0;
-
-    if (json_unpack((json_t *)saved, "{s:s, s:s, s:o, s:i, s:i, s:F, s:o}", "name", &name, "cpu",
-                    &cpu, "gpu", &gpu, "cores", &cores, "threads", &threads, "slow", &slow,
-                    "ranks", &ranks) != 0)
-        return false;
-    const char *model = json_is_string(gpu) ? json_string_value(gpu) : "";
-    return strcmp(k->name, name) == 0 && strcmp(k->node.cpu, cpu) == 0 &&
-           strcmp(k->node.gpu, model) == 0 && k->node.cores == cores &&
-           k->node.threads == threads && k->slow >= slow && k->slow <= slow &&
-           (size_t)k->nrank == json_array_size(ranks);
-}
-
-bool hps_pool_same(const struct hps_pool *pool, const char *path)
-{
-    json_t *saved = json_load_file(path, 0, NULL), *types = json_object_get(saved, "types");
-    const char *format = json_string_value(json_object_get(saved, "format"));
-    bool same = format && strcmp(format, "heterps-pool-1") == 0 &&
-                json_array_size(types) == (size_t)pool->T;
-
-    for (int t = 0; t < pool->T && same; t++)
-        same = same_type(&pool->type[t], json_array_get(types, (size_t)t));
-    json_decref(saved);
-    return same;
-}

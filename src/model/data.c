@@ -276,11 +276,3 @@ void hps_data_close(struct hps_data *data)
     hps_mem_free(data->path);
     hps_mem_free(data);
 }
-
-int hps_data_slot(const struct hps_data *data, const char *name)
-{
-    for (int j = 0; j < data->nslot; j++)
-        if (strcmp(data->slot[j].name, name) == 0)
-            return j;
-    return -1;
-}

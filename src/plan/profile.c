@@ -47,22 +47,6 @@ void hps_profile_free(struct hps_profile *p)
     hps_mem_free(p);
 }
 
-struct hps_profile *hps_profile_copy(const struct hps_profile *p)
-{
-    struct hps_profile *q = hps_profile_new(p->L, p->T);
-    struct hps_profile head = *p;
-
-    head.type = q->type;
-    head.layer = q->layer;
-    memcpy(q->type, p->type, (size_t)p->T * sizeof *p->type);
-    memcpy(q->layer, p->layer, (size_t)p->L * sizeof *p->layer);
-    memcpy(q->oct, p->oct, 6 * table_size(p) * sizeof *p->oct);
-    head.oct = q->oct;
-    point(&head, q->oct);
-    *q = head;
-    return q;
-}
-
 void hps_profile_bcast(struct hps_profile **p, MPI_Comm world)
 {
     struct hps_profile head = { 0 };

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "app/args.h"
 #include "app/verbs.h"
@@ -144,13 +145,24 @@ static void catch_signals(void (*what)(int))
     sigaction(SIGHUP, &act, NULL);
 }
 
+static double seconds_of(const struct timeval *t)
+{
+    return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
+}
+
 static void print(const struct hps_import_opt *o, const struct hps_import_result *r)
 {
+    struct rusage usage;
+
     hps_out("%s: %lld rows\n", o->output, r->rows);
     if (*o->test_output)
         hps_out("%s: %lld rows\n", o->test_output, r->test_rows);
-    hps_out("%lld bad lines, %lld missing values, %lld unknown categories, %.2f s\n", r->bad,
-            r->missing, r->unknown, r->seconds);
+    hps_out("%lld bad lines, %lld missing values, %lld unknown categories\n", r->bad, r->missing,
+            r->unknown);
+    getrusage(RUSAGE_SELF, &usage);
+    hps_out("%.3f s (%.3f s of processor), %.0f rows/s, %ld MiB of memory\n", r->seconds,
+            seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime),
+            (double)(r->rows + r->test_rows) / r->seconds, usage.ru_maxrss / 1024);
 }
 
 static char *join_names(int n, char *const *name)

@@ -26,6 +26,7 @@ echo '-- the deck'
 cp "$deck" bad.yaml
 sed -i 's/epochs: 6/epoch: 6/' bad.yaml
 refuse 65 'bad.yaml:[0-9]+:[0-9]+:.*epoch.*epochs' bad.yaml
+refuse 65 'above 512' "$deck" --set run.threads=4096
 refuse 65 'train.steps=many' "$deck" --set train.steps=many
 refuse 65 'learning_rate' "$deck" --set train.learning_rate=-1
 refuse 65 'microbatches' "$deck" --set data.batch=4 --set data.microbatches=5
@@ -66,6 +67,9 @@ echo '-- where the run writes'
 : >file
 refuse 73 'file' "$deck" --set run.directory=file/run
 refuse 73 'proc|cannot' "$deck" --set run.directory=/proc/heterps
+refuse 73 'checkpoints into .*file/deep' "$deck" --set "checkpoint.directory=$HPS_TMP/file/deep"
+grep -q 'training:' err && fail 'it trained before it saw that nothing can be kept'
+expect 0 '' ranks 2 train "$deck" --set train.steps=2 --set 'checkpoint.directory=a b/c'
 
 echo '-- no space left for the checkpoint'
 mkdir small

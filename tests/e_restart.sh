@@ -75,6 +75,11 @@ rm -rf runs
 part 2 '' 2 110 --restart half/census/checkpoint/step_000000100.h5
 grep -q 'going on from half/.*step_000000100.h5' err || fail 'the named one was not used'
 
+echo '-- half a file of a run that was killed'
+echo half >$ckpt/step_000000070.h5.part
+part 2 '' 2 112
+[ -z "$(find $ckpt -name '*.part')" ] || fail 'half a file stayed'
+
 echo '-- never: from step 0; the old files go once the first new one is whole'
 part 2 '' 2 20 --restart never
 [ "$(ls $ckpt)" = step_000000020.h5 ] || fail "old checkpoints stayed: $(ls $ckpt)"

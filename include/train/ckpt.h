@@ -41,6 +41,10 @@ struct hps_ckpt_text {
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, bool shuffle);
 
+/* Make the folder, and look whether one checkpoint may be written there and has room: before the
+ * first step, since a run that learns this at its end has lost all. HPS_OUTPUT. Collective. */
+enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                               const struct hps_step *step, MPI_Comm world);
 /* Save after cursor->step steps; the newest opt->keep files up to that step stay, those of later
  * steps go. `first_of_never`: this file alone stays (--restart never). HPS_OUTPUT: no space, no
  * permission; HPS_DECK: a weight is not finite; nothing half-written stays. Collective over world,

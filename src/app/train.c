@@ -212,6 +212,8 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
     past->status.step = cursor.step;
     past->status.loss = cursor.train_loss;
     price(j, &loop.usd_s, &loop.usd_idle_s);
+    if (!st && cursor.step < j->steps.total)
+        st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, j->world);
     if (!st) {
         HPS_SAY(HPS_INFO,
                 cursor.step < j->steps.total

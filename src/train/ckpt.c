@@ -178,8 +178,8 @@ static enum hps_status name_it(const char *part, const char *path, const char *f
 
 static enum hps_status make_folder(const char *folder)
 {
-    if (mkdir(folder, 0777) == 0 || errno == EEXIST) return HPS_OK;
-    HPS_SAY(HPS_ERROR, "cannot make %s: %s", folder, strerror(errno));
+    if (hps_rundir_make(folder) == 0 && access(folder, W_OK | X_OK) == 0) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "cannot write checkpoints into %s: %s", folder, strerror(errno));
     return HPS_OUTPUT;
 }
 
@@ -203,6 +203,34 @@ static enum hps_status have_room(const char *folder, const struct hps_step *s)
     return HPS_OUTPUT;
 }
 
+/* Halves of files whose run was killed as it wrote them: the lock says that nobody writes now. */
+static void clear_parts(const char *folder)
+{
+    DIR *d = opendir(folder);
+    if (!d) return;
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        long long step;
+        int end = 0;
+        if (sscanf(e->d_name, "step_%lld.h5.part%n", &step, &end) == 1 && end && !e->d_name[end])
+            unlinkat(dirfd(d), e->d_name, 0);
+    }
+    closedir(d);
+}
+
+enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                               const struct hps_step *step, MPI_Comm world)
+{
+    enum hps_status st = HPS_OK;
+    if (hps_rank() == 0) {
+        char *folder = folder_of(opt, dir);
+        st = make_folder(folder);
+        clear_parts(folder);
+        if (!st) st = have_room(folder, step);
+        hps_mem_free(folder);
+    }
+    return hps_agree(world, st);
+}
+
 enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                               const struct hps_step *step, const struct hps_cursor *cursor,
                               const struct hps_ckpt_text *text, bool first_of_never, MPI_Comm world)
@@ -212,9 +240,7 @@ enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_r
     char *part = hps_mem_print("%s.part", path);
     bool root = hps_rank() == 0;
 
-    enum hps_status st = root ? make_folder(folder) : HPS_OK;
-    if (!st && root) st = have_room(folder, step);
-    st = hps_agree(world, st);
+    enum hps_status st = hps_ckpt_ready(opt, dir, step, world);
     if (!st) st = write_part(part, step, cursor, text, world);
     if (!st) st = hps_agree(world, root ? name_it(part, path, folder) : HPS_OK);
     if (root && st) unlink(part);

@@ -17,7 +17,7 @@ const struct hps_field hps_run_fields[] = {
     HPS_FIELD(hps_run_opt, seed, HPS_INT, "1", 0, 2147483647, "", "of weights, order and dropout"),
     HPS_FIELD(hps_run_opt, directory, HPS_TEXT, "", 0, 0, "",
               "where the run writes; empty: runs/NAME"),
-    HPS_FIELD(hps_run_opt, threads, HPS_INT, "0", 0, 4096, "",
+    HPS_FIELD(hps_run_opt, threads, HPS_INT, "0", 0, 512, "",
               "threads of a rank; 0: its share of the host's cores"),
     HPS_FIELD(hps_run_opt, max_seconds, HPS_REAL, "0", 0, 1e9, "s",
               "stop with a checkpoint after this long; 0: no limit"),
@@ -26,8 +26,7 @@ const struct hps_field hps_run_fields[] = {
     { 0 }
 };
 
-/* mkdir -p */
-static int make_path(const char *path)
+int hps_rundir_make(const char *path)
 {
     char *p = hps_mem_text(path);
     int rc = 0;
@@ -44,7 +43,7 @@ static int make_path(const char *path)
 
 static enum hps_status take(struct hps_rundir *dir)
 {
-    if (make_path(dir->path) != 0) {
+    if (hps_rundir_make(dir->path) != 0) {
         HPS_SAY(HPS_ERROR, "cannot make the run directory %s: %s", dir->path, strerror(errno));
         return HPS_OUTPUT;
     }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A network is judged the same by one rank and by many, during training or after it, and looking at it does
-# not change it; predictions are of every example, once.
+# A network is judged the same by one rank and by many, during training or after it, and looking at
+# it does not change it; predictions are of every example, once.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census
@@ -20,7 +20,8 @@ shows 'AUC 0\.9'
 for n in 2 3 4; do
     expect 0 '' ranks $n eval "$deck" --checkpoint $ckpt --json many.json
     for key in examples auc; do
-        [ "$(number one.json $key)" = "$(number many.json $key)" ] || fail "$key differs on $n ranks"
+        [ "$(number one.json $key)" = "$(number many.json $key)" ] ||
+            fail "$key differs on $n ranks"
     done
     for key in logloss calibration; do
         close "$(number one.json $key)" "$(number many.json $key)" 1e-5
@@ -39,5 +40,10 @@ expect 64 'checkpoint' heterps eval "$deck"
 expect 66 'none.h5' heterps eval "$deck" --checkpoint none.h5
 expect 65 'census_test.h5' heterps eval "$deck" --checkpoint data/census_test.h5
 expect 73 'nowhere' heterps eval "$deck" --checkpoint $ckpt --predictions nowhere/p.h5
+for out in "--predictions $ckpt" "--predictions ./data/census_test.h5" "--json $ckpt"; do
+    # shellcheck disable=SC2086 # the option and its value
+    expect 64 'cannot be written too' ranks 2 eval "$deck" --checkpoint $ckpt $out
+done
+expect 0 '' heterps eval "$deck" --checkpoint $ckpt
 expect 65 'no test set' heterps eval "$deck" --checkpoint $ckpt --set data.test=
 verdict

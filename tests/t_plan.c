@@ -165,6 +165,8 @@ static void files_are_read_strictly(void **state)
     assert_int_equal(parse(HEAD "\"assignment\": [0, 0], \"stages\": "
                            "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1},"
                            " {\"first\": 1, \"last\": 1, \"type\": 0, \"units\": 2}]}"), HPS_OK);
+    assert_int_equal(parse("{\"format\": \"heterps-plan-1\", \"assignment\": [0], \"stages\": "
+                           "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1}]}"), HPS_OK);
     assert_int_equal(parse(HEAD "\"assignment\": [0, 1], \"stages\": "
                            "[{\"first\": 0, \"last\": 1, \"type\": 0, \"units\": 1}]}"), HPS_DECK);
     assert_int_equal(parse(HEAD "\"assignment\": [0, 0.5], \"stages\": "

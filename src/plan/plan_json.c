@@ -89,7 +89,8 @@ static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
 {
     struct hps_json_at at;
     char place[32];
-    bool good = hps_json_get_name(top, "method", plan->method, sizeof plan->method);
+    bool good = !hps_json_has(top, "method") ||
+                hps_json_get_name(top, "method", plan->method, sizeof plan->method);
 
     for (int s = 0; good && s < plan->S; s++)
         good = hps_json_get_entry(&at, top, "stages", (size_t)s, place, sizeof place) &&

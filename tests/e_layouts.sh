@@ -56,7 +56,7 @@ one=$loss
 # shellcheck disable=SC2086
 same 'three rows in two parts on two ranks' 2 '' 2 $odd
 # shellcheck disable=SC2086
-same 'three rows in two stages of two' 4 '4' '2 2' $odd
+same 'three rows in two stages' 2 '4' '1 1' $odd
 last='--set data.batch=26048 --set data.microbatches=3 --set train.steps=2'
 # shellcheck disable=SC2086
 loss 1 '' 1 $last

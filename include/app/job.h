@@ -32,9 +32,10 @@ enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, ch
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
 enum hps_status hps_job_device(struct hps_job *job);   /* node and device, not measured           */
 enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, counters, pool       */
-/* Profile (measured, or schedule.profile) and plan. `old`: the planning text of a checkpoint, NULL
- * none: when nothing that the plan depends on has changed, the run directory's plan is kept.
- * `present`: types are limited to the ranks present. */
+/* Profile, measured or schedule.profile. `present`: types are limited to the ranks present. */
+enum hps_status hps_job_profile(struct hps_job *job, bool present);
+/* Profile and plan. `old`: the planning text of a checkpoint, NULL none: when nothing that the plan
+ * depends on has changed, the run directory's plan is kept. */
 enum hps_status hps_job_plan(struct hps_job *job, const char *old, bool present);
 /* The plan for working on all ranks without planning: one stage (eval). */
 void hps_job_plan_one_stage(struct hps_job *job);

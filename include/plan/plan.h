@@ -52,6 +52,10 @@ enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const c
 enum hps_status hps_plan_save(const struct hps_plan *plan, const char *path);
 char *hps_plan_text(const struct hps_plan *plan);      /* to free with hps_mem_free */
 
+/* JSON "heterps-plans-1": {"format", "plans": [...]}, each as in its own file; NULLs are left out.
+ * To free with hps_mem_free. */
+char *hps_plan_list_text(int n, struct hps_plan *const *plan);
+
 /* Rank 0's plan to all; *plan is NULL on the others before. Collective over world. */
 void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);
 

@@ -32,12 +32,14 @@ struct hps_sched {
     const char *name, *help;
     bool argument;              /* wants ":WORD" behind its name          */
     bool certifies;             /* sets lower_bound_usd and gap itself    */
+    bool endless;               /* only the budget ends it: it needs one  */
     enum hps_status (*run)(const struct hps_problem *q, uint64_t key, struct hps_plan **best);
     /* The throughput that "max" means to it; NULL: the most of the whole pool, over all plans. For
      * methods whose stages do not depend on the limit: the most of those stages (0: none). */
     enum hps_status (*most)(const struct hps_problem *q, double *throughput);
 };
-extern const struct hps_sched hps_sched_exact, hps_sched_heuristic, hps_sched_single;
+extern const struct hps_sched hps_sched_exact, hps_sched_brute, hps_sched_greedy, hps_sched_ils;
+extern const struct hps_sched hps_sched_genetic, hps_sched_heuristic, hps_sched_single;
 extern const struct hps_sched hps_sched_file;
 
 /* For methods whose stages do not depend on the limit: the cheapest units for *plan (freed and
@@ -50,6 +52,7 @@ enum hps_status hps_sched_fixed_most(const struct hps_problem *q, struct hps_pla
  * or "". */
 const struct hps_sched *hps_sched_find(const char *method, const char **argument);
 const char *hps_sched_words(void);          /* "exact|heuristic|..." for fields and messages */
+const struct hps_sched *hps_sched_at(int a);        /* the a-th of the list, NULL behind its end */
 
 /* Certificate and proof (sched_exact): a lower bound on the cost of any feasible plan, INFINITY
  * when proven that none is feasible (plans of maximal runs of one type, as all methods but `file`
@@ -75,6 +78,15 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
 /* What the table of fields cannot say: keys that no method here works with yet are refused, so is a
  * contradiction. HPS_DECK with one message. Pure but for the message. */
 enum hps_status hps_sched_check(const struct hps_sched_opt *opt);
+
+/* The limit of q's options, where "max" is what it means to the method: q's throughput_limit and
+ * fastest are set; *fastest [out] is to free when q is done with. */
+enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *method,
+                                struct hps_plan **fastest);
+
+/* The method that q's options name, on this problem with its limit; nothing is certified. *plan is
+ * NULL (and HPS_OK) when it found none. */
+enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q);
 
 /* Resolve the limit (opt's, not the profile's), run the method, certify: the plan is named,
  * priced, bounded. "max" is the most of the pool; of their own stages for methods whose stages are

@@ -184,9 +184,16 @@ static bool kept(struct hps_job *j)
     return false;
 }
 
-enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
+enum hps_status hps_job_profile(struct hps_job *j, bool present)
 {
     struct hps_measure_opt m = measure_opt(j, present);
+
+    if (j->o.sched.profile[0]) return recorded(j, &m);
+    return hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
+}
+
+enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
+{
     enum hps_status st;
 
     j->planning = planning_text(j);
@@ -194,10 +201,7 @@ enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
         HPS_SAY(HPS_INFO, "the plan is kept: deck and pool are as they were");
         return HPS_OK;
     }
-    if (j->o.sched.profile[0])
-        st = recorded(j, &m);
-    else
-        st = hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
+    st = hps_job_profile(j, present);
     if (!st) st = hps_sched_plan(&j->plan, j->profile, &j->o.sched, j->world);
     return st;
 }

@@ -6,19 +6,25 @@
 #include "app/job.h"
 #include "app/verbs.h"
 #include "base/mem.h"
-#include "plan/sched.h"
+#include "plan/compare.h"
 
 struct wish {
     const char *profile, *method, *seed, *json;
     struct hps_arg_list set;
 };
 
+/* No method of a deck: the verb's own word for all of them side by side. */
+static bool wants_all(const struct wish *w)
+{
+    return w->method && strcmp(w->method, "all") == 0;
+}
+
 /* A method or a seed that the command line names is wrong usage where the deck's would be a wrong
  * deck. */
 static enum hps_status check_words(const struct wish *w)
 {
-    if (w->method && !hps_sched_find(w->method, NULL)) {
-        HPS_SAY(HPS_ERROR, "heterps plan: '%s' is none of the methods %s", w->method,
+    if (w->method && !wants_all(w) && !hps_sched_find(w->method, NULL)) {
+        HPS_SAY(HPS_ERROR, "heterps plan: '%s' is none of the methods all|%s", w->method,
                 hps_sched_words());
         return HPS_USAGE;
     }
@@ -40,7 +46,8 @@ static struct sets sets_of(const struct wish *w)
     struct sets s = { w->set.n, w->set.n, hps_mem_new((size_t)w->set.n + 2, sizeof(char *)) };
 
     if (s.n > 0) memcpy(s.item, w->set.item, (size_t)s.n * sizeof *s.item);
-    if (w->method) s.item[s.n++] = hps_mem_print("schedule.method=\"%s\"", w->method);
+    if (w->method && !wants_all(w))
+        s.item[s.n++] = hps_mem_print("schedule.method=\"%s\"", w->method);
     if (w->seed) s.item[s.n++] = hps_mem_print("schedule.seed=%s", w->seed);
     return s;
 }
@@ -89,6 +96,32 @@ static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
     return st ? st : hps_out_flush();
 }
 
+static enum hps_status show_all(const struct wish *w, const struct hps_compare *all)
+{
+    bool alone = w->json && strcmp(w->json, "-") == 0;
+    enum hps_status st = HPS_OK;
+
+    if (!alone) hps_compare_print(all);
+    if (w->json) st = hps_args_json(w->json, hps_plan_list_text(all->n, all->plan));
+    return st ? st : hps_out_flush();
+}
+
+/* Rank 0 searches, the others sleep: no rank acts on these plans. */
+static enum hps_status compare(const struct wish *w, const struct hps_profile *p,
+                               const struct hps_sched_opt *opt, MPI_Comm world)
+{
+    struct hps_compare *all = NULL;
+    enum hps_status st = HPS_OK;
+
+    if (hps_rank() == 0) {
+        st = hps_compare_run(&all, p, opt);
+        if (!st) st = show_all(w, all);
+        hps_compare_free(all);
+    }
+    hps_barrier_quiet(world);
+    return hps_agree(world, st);
+}
+
 /* Rank 0 reads; a profile file names its own pool, so nothing is measured and no rank is asked. */
 static enum hps_status load(struct hps_profile **p, const char *path, MPI_Comm world)
 {
@@ -109,8 +142,12 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
 
     if (!st) st = load(&p, w->profile, world);
     if (!st) st = bind(&opt, deck, p);
-    if (!st) st = hps_sched_plan(&plan, p, &opt, world);
-    if (!st) st = hps_agree(world, show(w, plan, p));
+    if (!st && wants_all(w)) {
+        st = compare(w, p, &opt, world);
+    } else {
+        if (!st) st = hps_sched_plan(&plan, p, &opt, world);
+        if (!st) st = hps_agree(world, show(w, plan, p));
+    }
     hps_plan_free(plan);
     hps_profile_free(p);
     hps_deck_free(deck);
@@ -127,8 +164,13 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
 
     if (!st) st = hps_job_data(&job);
     if (!st) st = hps_job_hardware(&job);
-    if (!st) st = hps_job_plan(&job, NULL, false);
-    if (!st) st = hps_agree(world, show(w, job.plan, job.profile));
+    if (!st && wants_all(w)) {
+        st = hps_job_profile(&job, false);
+        if (!st) st = compare(w, job.profile, &job.o.sched, world);
+    } else {
+        if (!st) st = hps_job_plan(&job, NULL, false);
+        if (!st) st = hps_agree(world, show(w, job.plan, job.profile));
+    }
     hps_job_close(&job);
     free_sets(&s);
     return st;

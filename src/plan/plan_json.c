@@ -177,7 +177,7 @@ static void write_results(json_t *o, const struct hps_plan *plan)
     json_object_set_new(o, "evaluations", json_integer(plan->evaluations));
 }
 
-char *hps_plan_text(const struct hps_plan *plan)
+static json_t *tree_of(const struct hps_plan *plan)
 {
     json_t *o = json_object(), *assignment = json_array(), *stages = json_array();
 
@@ -198,6 +198,23 @@ char *hps_plan_text(const struct hps_plan *plan)
         json_object_set_new(o, "layer_names", names(plan->L, plan->layer));
         json_object_set_new(o, "type_names", names(plan->T, plan->type));
     }
+    return o;
+}
+
+char *hps_plan_text(const struct hps_plan *plan)
+{
+    return hps_json_text(tree_of(plan));
+}
+
+char *hps_plan_list_text(int n, struct hps_plan *const *plan)
+{
+    json_t *o = json_object(), *list = json_array();
+
+    for (int a = 0; a < n; a++)
+        if (plan[a])
+            json_array_append_new(list, tree_of(plan[a]));
+    json_object_set_new(o, "format", json_string("heterps-plans-1"));
+    json_object_set_new(o, "plans", list);
     return hps_json_text(o);
 }
 

@@ -7,10 +7,14 @@
 #include "base/mem.h"
 #include "plan/cost.h"
 
-#define WORDS "exact|heuristic|single:|file"
+#define WORDS "exact|brute|greedy|ils|genetic|heuristic|single:|file"
 
 static const struct hps_sched *const all[] = {
     &hps_sched_exact,
+    &hps_sched_brute,
+    &hps_sched_greedy,
+    &hps_sched_ils,
+    &hps_sched_genetic,
     &hps_sched_heuristic,
     &hps_sched_single,
     &hps_sched_file,
@@ -67,6 +71,11 @@ const char *hps_sched_words(void)
     return WORDS;
 }
 
+const struct hps_sched *hps_sched_at(int a)
+{
+    return (size_t)a < sizeof all / sizeof *all ? all[a] : NULL;
+}
+
 static enum hps_status refuse(const char *key, const char *what)
 {
     HPS_SAY(HPS_ERROR, "schedule.%s: %s", key, what);
@@ -89,6 +98,8 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         return refuse("replan", "a plan cannot be changed during the run; only false now");
     if (opt->share)
         return refuse("share", "each stage has units of its own; only false now");
+    if (method->endless && !(opt->seconds > 0) && opt->evaluations == 0)
+        return refuse("seconds", "this method ends on seconds or evaluations: one must be above 0");
     if (*opt->plan && method != &hps_sched_file)
         return refuse("plan", "is for schedule.method: file");
     if (!*opt->plan && method == &hps_sched_file)
@@ -130,8 +141,8 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
     return HPS_DECK;
 }
 
-static enum hps_status resolve(struct hps_problem *q, const struct hps_sched *method,
-                               struct hps_plan **fastest)
+enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *method,
+                                struct hps_plan **fastest)
 {
     bool proven;
 
@@ -188,6 +199,20 @@ static enum hps_status none(const struct hps_problem *q)
     return HPS_DECK;
 }
 
+enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q)
+{
+    const struct hps_sched *method = hps_sched_find(q->opt->method, &q->argument);
+    double began = hps_now_s();
+    enum hps_status s = method->run(q, hps_rng_key((uint64_t)q->opt->seed, method->name), plan);
+
+    if (s || !*plan)
+        return s;
+    (*plan)->search_seconds = hps_now_s() - began;
+    snprintf((*plan)->method, sizeof (*plan)->method, "%s", q->opt->method);
+    hps_plan_name(*plan, q->profile);
+    return HPS_OK;
+}
+
 enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *p,
                               const struct hps_sched_opt *opt)
 {
@@ -197,17 +222,10 @@ enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *
     const struct hps_sched *method = hps_sched_find(opt->method, &q.argument);
 
     *plan = NULL;
-    if (!s) s = resolve(&q, method, &fastest);
-    double began = hps_now_s();
-    if (!s) s = method->run(&q, hps_rng_key((uint64_t)opt->seed, method->name), plan);
+    if (!s) s = hps_sched_limit(&q, method, &fastest);
+    if (!s) s = hps_sched_search(plan, &q);
     if (!s && !*plan) s = none(&q);
-    if (!s) {
-        (*plan)->search_seconds = hps_now_s() - began;
-        if (!method->certifies)
-            certify(*plan, &q);
-        snprintf((*plan)->method, sizeof (*plan)->method, "%s", opt->method);
-        hps_plan_name(*plan, p);
-    }
+    if (!s && !method->certifies) certify(*plan, &q);
     hps_plan_free(fastest);
     return s;
 }

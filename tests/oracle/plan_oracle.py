@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""plan_oracle.py PROFILE.json PLAN.json: is the plan what its own numbers say?
+"""plan_oracle.py PROFILE.json PLAN.json: is the plan, or each of a list, what its numbers say?
 
 Computes every field of a plan again from the profile, by the formulas of the cost model, with
 nothing but Python's standard library. Ends with 0 when all agree, with 1 and the first difference
@@ -107,15 +107,7 @@ def check_bound(plan):
         fail(f"evaluations {plan['evaluations']!r}, search_seconds {plan['search_seconds']!r}")
 
 
-def main():
-    if len(sys.argv) != 3:
-        print(__doc__.splitlines()[0])
-        sys.exit(2)
-    try:
-        profile, plan = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
-    except (OSError, ValueError) as error:
-        print(error)
-        sys.exit(2)
+def check(profile, plan):
     check_shape(profile, plan)
     tau = check_times(profile, plan)
     rate = check_limits(profile, plan)
@@ -127,6 +119,19 @@ def main():
     same("seconds", plan["seconds"], seconds)
     same("cost_usd", plan["cost_usd"], seconds / 3600 * rate)
     check_bound(plan)
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__.splitlines()[0])
+        sys.exit(2)
+    try:
+        profile, plan = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
+    except (OSError, ValueError) as error:
+        print(error)
+        sys.exit(2)
+    for each in plan["plans"] if plan.get("format") == "heterps-plans-1" else [plan]:
+        check(profile, each)
 
 
 main()

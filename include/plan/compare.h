@@ -1,0 +1,27 @@
+/* compare.h - every method on one problem, side by side. */
+#ifndef HPS_PLAN_COMPARE_H
+#define HPS_PLAN_COMPARE_H
+
+#include "plan/sched.h"
+
+struct hps_compare {
+    double throughput_limit;    /* of all of them; 0: none                                  */
+    double lower_bound_usd;     /* no plan costs less: exact's proof, beside every plan     */
+    int n;
+    char **method;              /* (n) as the deck writes it                                */
+    struct hps_plan **plan;     /* (n) with that bound and the gap to it; NULL: found none  */
+};
+
+/* All methods but `file`, `single` once for each type, with opt's seed and budget for each one;
+ * opt->method does not matter. "max" is the most of the whole pool to all of them. A method that
+ * refuses the problem says why and found none. HPS_DECK where exact finds no feasible plan, with
+ * hps_sched_run's message. Local, one rank; `compare` [out] is to free, also after a failure. */
+enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
+                                const struct hps_sched_opt *opt);
+void hps_compare_free(struct hps_compare *compare);
+
+/* The table for people: cost, gap, examples/s, stages, seconds, plans priced. On standard output,
+ * rank 0. */
+void hps_compare_print(const struct hps_compare *compare);
+
+#endif

@@ -1,0 +1,47 @@
+/* pricer.h - prices assignments of types to layers inside a budget and keeps the cheapest feasible
+ * plan: the ground that every searching method stands on.
+ *
+ * Prices are tau * (USD an hour of all units and servers): the cost but for the number of examples.
+ * A plan that cannot keep the limits has a price too, above that of every feasible plan, so that a
+ * search finds its way in. With `ceiling`, above every feasible price:
+ *     too slow at any units       ceiling * (2 - tau_most / least tau)    in (1, 2) * ceiling
+ *     more stages than units      ceiling * (2 + stages too many)
+ */
+#ifndef HPS_PLAN_PRICER_H
+#define HPS_PLAN_PRICER_H
+
+#include "plan/sched.h"
+
+struct hps_pricer {
+    int L, T;
+    double ceiling, tau_most;
+    double best;                /* price of the cheapest feasible plan seen, INFINITY: none */
+    long long evaluations;      /* plans priced so far, all of them                         */
+    struct hps_pricer_desk *desk;
+};
+
+/* For this problem and the budget of its options, from now on. Borrows q's profile. Caller frees.
+ * Local. */
+struct hps_pricer *hps_pricer_new(const struct hps_problem *q);
+void hps_pricer_free(struct hps_pricer *pr);
+
+/* The price of the plan whose layer l is on type[l] (L), stages being the longest runs; its units
+ * are the cheapest. INFINITY when it is not below `cutoff` (INFINITY: any), which is often seen
+ * without looking for units; and when the budget is used up: then nothing is priced. A feasible
+ * plan below `best` is kept. */
+double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff);
+
+/* The same of the first n layers alone, which is no plan to keep when n < L. */
+double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff);
+
+/* Price all layers on one type, for every type. The least price; type (L) [out] is its plan. */
+double hps_pricer_singles(struct hps_pricer *pr, int *type);
+
+/* Is the budget used up? By evaluations alone, where they end it first, and so the same every
+ * time. */
+bool hps_pricer_over(const struct hps_pricer *pr);
+
+/* The cheapest feasible plan seen, with units and prices; NULL: none. Caller frees. */
+struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr);
+
+#endif

@@ -1,0 +1,108 @@
+#include "plan/compare.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/cost.h"
+
+static void add(struct hps_compare *c, char *method)
+{
+    c->method[c->n++] = method;
+}
+
+/* exact first: its proof stands beside the others. */
+static void list_methods(struct hps_compare *c, const struct hps_profile *p)
+{
+    const struct hps_sched *x;
+    int most = 1;
+
+    for (int a = 0; (x = hps_sched_at(a)); a++)
+        most += x->argument ? p->T : 1;
+    c->method = hps_mem_new((size_t)most, sizeof *c->method);
+    c->plan = hps_mem_new((size_t)most, sizeof *c->plan);
+    add(c, hps_mem_text(hps_sched_exact.name));
+    for (int a = 0; (x = hps_sched_at(a)); a++) {
+        if (x == &hps_sched_exact || x == &hps_sched_file)
+            continue;
+        for (int t = 0; x->argument && t < p->T; t++)
+            add(c, hps_mem_print("%s:%s", x->name, p->type[t].name));
+        if (!x->argument)
+            add(c, hps_mem_text(x->name));
+    }
+}
+
+static void certify(struct hps_plan *plan, double bound)
+{
+    bool equal = bound >= plan->cost_usd * (1 - HPS_COST_TIE);
+
+    plan->lower_bound_usd = equal ? plan->cost_usd : bound;
+    plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
+}
+
+/* A refusal is this method's own: the others go on. */
+static void search(struct hps_compare *c, int a, struct hps_problem *q, struct hps_sched_opt *opt)
+{
+    opt->method = c->method[a];
+    if (hps_sched_check(opt) || hps_sched_search(&c->plan[a], q))
+        HPS_SAY(HPS_INFO, "%s is left out of the comparison", c->method[a]);
+    if (c->plan[a])
+        certify(c->plan[a], c->lower_bound_usd);
+}
+
+enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
+                                const struct hps_sched_opt *opt)
+{
+    struct hps_compare *c = hps_mem_new(1, sizeof *c);
+    struct hps_sched_opt mine = *opt;
+    struct hps_problem q = { .profile = p, .opt = &mine };
+    struct hps_plan *fastest = NULL;
+
+    *compare = c;
+    mine.plan = "";
+    list_methods(c, p);
+    mine.method = c->method[0];
+    enum hps_status s = hps_sched_check(&mine);
+    if (!s) s = hps_sched_limit(&q, &hps_sched_exact, &fastest);
+    if (!s) s = hps_sched_search(&c->plan[0], &q);
+    if (!s && !c->plan[0]) s = hps_sched_run(&c->plan[0], p, &mine);    /* says why */
+    if (!s) {
+        c->throughput_limit = q.throughput_limit;
+        c->lower_bound_usd = c->plan[0]->lower_bound_usd;
+        q.fastest = NULL;
+        for (int a = 1; a < c->n; a++)
+            search(c, a, &q, &mine);
+    }
+    hps_plan_free(fastest);
+    return s;
+}
+
+void hps_compare_free(struct hps_compare *c)
+{
+    if (!c)
+        return;
+    for (int a = 0; a < c->n; a++) {
+        hps_plan_free(c->plan[a]);
+        hps_mem_free(c->method[a]);
+    }
+    hps_mem_free(c->method);
+    hps_mem_free(c->plan);
+    hps_mem_free(c);
+}
+
+void hps_compare_print(const struct hps_compare *c)
+{
+    hps_out("%-20s %14s %10s %14s %7s %10s %12s\n", "method", "USD", "gap", "examples/s", "stages",
+            "seconds", "plans priced");
+    for (int a = 0; a < c->n; a++) {
+        const struct hps_plan *plan = c->plan[a];
+        if (plan)
+            hps_out("%-20.20s %14.8g %8.3g %% %14.6g %7d %10.3g %12lld\n", c->method[a],
+                    plan->cost_usd, 100 * plan->gap, plan->throughput, plan->S,
+                    plan->search_seconds, plan->evaluations);
+        else
+            hps_out("%-20.20s %14s\n", c->method[a], "no plan");
+    }
+    hps_out("\nno plan of at least %.6g examples/s costs less than %.8g USD (%s)\n",
+            c->throughput_limit, c->lower_bound_usd,
+            c->plan[0]->gap > 0 ? "bounded" : "proven");
+}

@@ -1,0 +1,124 @@
+#include "plan/moves.h"
+
+#include <string.h>
+
+static void copy(int *to, const int *from, int L)
+{
+    memcpy(to, from, (size_t)L * sizeof *to);
+}
+
+static uint64_t below(uint64_t key, uint64_t index, uint64_t n)
+{
+    return (uint64_t)(hps_rng_real(key, index) * (double)n);
+}
+
+uint64_t hps_moves_count(int L, int T)
+{
+    return 2 * (uint64_t)L * (uint64_t)T + (uint64_t)L * (uint64_t)(L - 1) / 2;
+}
+
+/* All layers of now's stage around l to type t. */
+static void recolour(int *next, const int *now, int L, int l, int t)
+{
+    for (int a = l; a >= 0 && now[a] == now[l]; a--)
+        next[a] = t;
+    for (int a = l; a < L && now[a] == now[l]; a++)
+        next[a] = t;
+}
+
+/* The n-th pair a < b: by b, then by a. */
+static bool exchange(int *next, const int *now, int L, uint64_t n)
+{
+    int b = 1;
+
+    while (n >= (uint64_t)b)
+        n -= (uint64_t)b++;
+    int a = (int)n;
+    /* one pair of layers speaks for two stages: the first of each */
+    if (now[a] == now[b] || now[b - 1] == now[b] || (a > 0 && now[a - 1] == now[a]))
+        return false;
+    copy(next, now, L);
+    recolour(next, now, L, a, now[b]);
+    recolour(next, now, L, b, now[a]);
+    return true;
+}
+
+bool hps_moves_apply(int *next, const int *now, int L, int T, uint64_t n)
+{
+    uint64_t parts = 2 * (uint64_t)L * (uint64_t)T;
+
+    if (n >= parts)
+        return exchange(next, now, L, n - parts);
+    int l = (int)(n / 2 % (uint64_t)L), t = (int)(n / 2 / (uint64_t)L), step = n % 2 ? 1 : -1;
+    int was = now[l];
+    /* a whole stage is met from both of its ends: once is enough */
+    if (was == t || (step > 0 && (l == 0 || now[l - 1] != was)))
+        return false;
+    copy(next, now, L);
+    for (; l >= 0 && l < L && now[l] == was; l += step)
+        next[l] = t;
+    return true;
+}
+
+void hps_moves_shake(int *type, int *work, int L, int T, int moves, uint64_t key)
+{
+    uint64_t draw = 0;
+
+    for (int m = 0; m < moves; m++) {
+        if (below(key, draw++, 4) > 0) {
+            for (int tries = 0; tries < 20; tries++)
+                if (hps_moves_apply(work, type, L, T, below(key, draw++, hps_moves_count(L, T)))) {
+                    copy(type, work, L);
+                    break;
+                }
+            continue;
+        }
+        int from = (int)below(key, draw, (uint64_t)L), t = (int)below(key, draw + 1, (uint64_t)T);
+        int n = 1 + (int)below(key, draw + 2, (uint64_t)(L - from));
+        for (int l = from; l < from + n; l++)
+            type[l] = t;
+        draw += 3;
+    }
+}
+
+void hps_moves_random(int *type, int L, int T, uint64_t key)
+{
+    uint64_t draw = 0;
+    int runs = 2 + (int)below(key, draw++, 7);
+
+    for (int l = 0, t = 0; l < L; l++) {
+        if (l == 0 || below(key, draw++, (uint64_t)L) < (uint64_t)(runs - 1))
+            t = (int)below(key, draw++, (uint64_t)T);
+        type[l] = t;
+    }
+}
+
+static uint64_t divisor(uint64_t a, uint64_t b)
+{
+    while (b > 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+double hps_moves_climb(struct hps_pricer *pr, int *type, int *work, double price, uint64_t key)
+{
+    int L = pr->L, T = pr->T;
+    uint64_t all = hps_moves_count(L, T), at = below(key, 0, all), step = 1 + below(key, 1, all);
+
+    while (divisor(step, all) != 1)     /* steps of this length meet every move */
+        step++;
+    for (uint64_t idle = 0; idle < all && !hps_pricer_over(pr); idle++, at = (at + step) % all) {
+        if (!hps_moves_apply(work, type, L, T, at))
+            continue;
+        double gain = hps_pricer_price(pr, work, price);
+        if (gain < price) {
+            price = gain;
+            copy(type, work, L);
+            idle = 0;
+        }
+    }
+    return price;
+}

@@ -1,0 +1,282 @@
+#include "plan/pricer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/provision.h"
+
+/* Plans priced between two looks at the clock. */
+#define LOOK 32
+
+/* A stage at the largest tau that keeps the throughput limit: units only grow from there. */
+struct least {
+    long long units;            /* 0: it cannot keep the limit               */
+    double floor;               /* price * units * ET: it never costs less   */
+};
+
+struct hps_pricer_desk {
+    const struct hps_problem *q;
+    struct hps_cost *c;
+    struct least *least;        /* stages by first layer, then by last, then by type */
+    long long *room, *used;     /* (T) */
+    int *keep;                  /* (L) the best assignment */
+    struct hps_provision_job job;
+    struct hps_cost_line *line; /* (L) of the plan at hand, as all below */
+    double *price;
+    long long *most, *units, *work;
+    int *first, *type;          /* (L) */
+    double until_s;             /* 0: no limit on time */
+    bool late;                  /* the clock said so   */
+};
+
+static bool fits(void *with, const long long *units)
+{
+    const struct hps_pricer_desk *d = with;
+
+    for (int s = 0; s < d->job.S; s++)
+        d->used[d->type[s]] = 0;
+    for (int s = 0; s < d->job.S; s++) {
+        int t = d->type[s];
+        d->used[t] += units[s];
+        if (d->used[t] > d->room[t])
+            return false;
+    }
+    return true;
+}
+
+static size_t place(const struct hps_pricer *pr, int i, int j, int t)
+{
+    size_t first = (size_t)i, L = (size_t)pr->L;
+
+    return (first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)pr->T + (size_t)t;
+}
+
+static void fill_least(struct hps_pricer *pr)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    const struct hps_profile *p = d->q->profile;
+
+    for (int i = 0; i < pr->L; i++)
+        for (int j = i; j < pr->L; j++)
+            for (int t = 0; t < pr->T; t++) {
+                const struct hps_cost_line *x = hps_cost_line(d->c, i, j, t);
+                struct least *least = &d->least[place(pr, i, j, t)];
+                least->units = hps_cost_line_units(x, pr->tau_most, d->room[t]);
+                least->floor = p->type[t].price_usd_hour * (double)least->units *
+                               hps_cost_line_et(x, (double)(least->units ? least->units : 1));
+            }
+}
+
+/* More than any feasible plan costs: all units of the pool, at the slowest that is allowed. */
+static double ceiling_of(const struct hps_pricer *pr)
+{
+    const struct hps_pricer_desk *d = pr->desk;
+    const struct hps_profile *p = d->q->profile;
+    double rate = d->job.server_price, tau = pr->tau_most;
+
+    for (int t = 0; t < pr->T; t++)
+        rate += d->room[t] > 0 ? p->type[t].price_usd_hour * (double)d->room[t] : 0;
+    if (isinf(tau)) {
+        tau = 0;
+        for (int l = 0; l < pr->L; l++) {
+            double slowest = 0;
+            for (int t = 0; t < pr->T; t++) {
+                size_t a = (size_t)l * (size_t)pr->T + (size_t)t;
+                slowest = fmax(slowest, p->oct[a] + p->sync[a] + p->recv[a] + p->send[a]);
+            }
+            tau += slowest / p->batch;
+        }
+    }
+    return rate * tau > 0 ? 2 * rate * tau : 1;
+}
+
+struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
+{
+    const struct hps_profile *p = q->profile;
+    struct hps_pricer *pr = hps_mem_new(1, sizeof *pr);
+    struct hps_pricer_desk *d = hps_mem_new(1, sizeof *d);
+    size_t L = (size_t)p->L, T = (size_t)p->T;
+
+    d->q = q;
+    d->until_s = q->opt->seconds > 0 ? hps_now_s() + q->opt->seconds : 0;
+    d->c = hps_cost_new(p);
+    d->least = hps_mem_new(L * (L + 1) / 2 * T, sizeof *d->least);
+    d->room = hps_mem_new(2 * T, sizeof *d->room);
+    d->used = d->room + T;
+    for (int t = 0; t < p->T; t++)
+        d->room[t] = hps_cost_room(p, t);
+    d->keep = hps_mem_new(3 * L, sizeof *d->keep);
+    d->first = d->keep + L;
+    d->type = d->keep + 2 * L;
+    d->line = hps_mem_new(L, sizeof *d->line);
+    d->price = hps_mem_new(2 * L, sizeof *d->price);
+    d->most = hps_mem_new(3 * L, sizeof *d->most);
+    d->units = d->most + L;
+    d->work = d->most + 2 * L;
+    d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
+                                         .fits = fits, .with = d, .et = d->price + L };
+    if (p->server_units > 0)
+        d->job.server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    *pr = (struct hps_pricer){ .L = p->L, .T = p->T, .best = INFINITY, .desk = d,
+                               .tau_most = hps_cost_tau_most(q->throughput_limit) };
+    pr->ceiling = ceiling_of(pr);
+    fill_least(pr);
+    return pr;
+}
+
+void hps_pricer_free(struct hps_pricer *pr)
+{
+    if (!pr)
+        return;
+    struct hps_pricer_desk *d = pr->desk;
+    hps_cost_free(d->c);
+    hps_mem_free(d->least);
+    hps_mem_free(d->room);
+    hps_mem_free(d->keep);
+    hps_mem_free(d->line);
+    hps_mem_free(d->price);
+    hps_mem_free(d->most);
+    hps_mem_free(d);
+    hps_mem_free(pr);
+}
+
+bool hps_pricer_over(const struct hps_pricer *pr)
+{
+    const struct hps_pricer_desk *d = pr->desk;
+    long long most = d->q->opt->evaluations;
+
+    return d->late || (most > 0 && pr->evaluations >= most);
+}
+
+/* One more plan; false when the budget has none left. */
+static bool spend(struct hps_pricer *pr)
+{
+    struct hps_pricer_desk *d = pr->desk;
+
+    if (d->until_s > 0 && pr->evaluations % LOOK == 0 && hps_now_s() >= d->until_s)
+        d->late = true;
+    if (hps_pricer_over(pr))
+        return false;
+    pr->evaluations++;
+    return true;
+}
+
+/* Cut into stages. True when the limits allow the least units; *floor: the plan costs no less. */
+static bool cut_into_stages(struct hps_pricer *pr, int n, const int *type, double *floor)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    bool enough = true;
+    int S = 0;
+
+    *floor = 0;
+    for (int i = 0, j; i < n; i = j) {
+        for (j = i + 1; j < n && type[j] == type[i]; j++)
+            continue;
+        const struct least *x = &d->least[place(pr, i, j - 1, type[i])];
+        *floor += x->floor;
+        enough = enough && x->units > 0;
+        d->work[S] = x->units;
+        d->first[S] = i;
+        d->type[S++] = type[i];
+    }
+    d->job.S = S;
+    return enough && fits(d, d->work);
+}
+
+static void load(struct hps_pricer *pr, int n)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    const struct hps_profile *p = d->q->profile;
+
+    for (int s = 0; s < d->job.S; s++) {
+        int last = (s + 1 < d->job.S ? d->first[s + 1] : n) - 1;
+        d->line[s] = *hps_cost_line(d->c, d->first[s], last, d->type[s]);
+        d->price[s] = p->type[d->type[s]].price_usd_hour;
+        d->most[s] = d->room[d->type[s]];
+    }
+}
+
+/* Stages that find no unit, even when every one has a single unit. */
+static long long stages_too_many(struct hps_pricer_desk *d)
+{
+    long long many = 0;
+
+    for (int s = 0; s < d->job.S; s++)
+        d->used[d->type[s]] = 0;
+    for (int s = 0; s < d->job.S; s++)
+        many += ++d->used[d->type[s]] > d->room[d->type[s]];
+    return many;
+}
+
+static double price_infeasible(struct hps_pricer *pr, int n, double cutoff)
+{
+    struct hps_pricer_desk *d = pr->desk;
+
+    if (cutoff <= pr->ceiling)
+        return INFINITY;
+    long long many = stages_too_many(d);
+    if (many > 0)
+        return pr->ceiling * (2 + (double)many);
+    load(pr, n);
+    double share = 2 - cutoff / pr->ceiling;
+    double tau = hps_provision_fastest(&d->job, share > 0 ? pr->tau_most / share : INFINITY,
+                                       d->units, d->work);
+    return isinf(tau) ? INFINITY : pr->ceiling * (2 - pr->tau_most / tau);
+}
+
+double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    double floor, price;
+
+    if (!spend(pr))
+        return INFINITY;
+    if (!cut_into_stages(pr, n, type, &floor)) {
+        price = price_infeasible(pr, n, cutoff);
+        return price < cutoff ? price : INFINITY;
+    }
+    if (floor >= cutoff)
+        return INFINITY;
+    load(pr, n);
+    price = hps_provision_cheapest(&d->job, pr->tau_most, cutoff, d->units, d->work);
+    if (n == pr->L && price < pr->best) {
+        pr->best = price;
+        memcpy(d->keep, type, (size_t)n * sizeof *type);
+    }
+    return price;
+}
+
+double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff)
+{
+    return hps_pricer_prefix(pr, pr->L, type, cutoff);
+}
+
+double hps_pricer_singles(struct hps_pricer *pr, int *type)
+{
+    double least = INFINITY;
+    int best = 0;
+
+    for (int t = 0; t <= pr->T; t++) {
+        for (int l = 0; l < pr->L; l++)
+            type[l] = t < pr->T ? t : best;
+        double price = t < pr->T ? hps_pricer_price(pr, type, INFINITY) : INFINITY;
+        if (price < least) {
+            least = price;
+            best = t;
+        }
+    }
+    return least;
+}
+
+struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
+{
+    const struct hps_pricer_desk *d = pr->desk;
+
+    if (isinf(pr->best))
+        return NULL;
+    struct hps_plan *plan = hps_plan_of_assignment(pr->L, d->keep);
+    hps_provision(plan, d->q->profile, d->c, d->q->throughput_limit);
+    plan->evaluations = pr->evaluations;
+    return plan;
+}

@@ -1,0 +1,86 @@
+/* sched_greedy.c - a plan in two passes that never look back. First layer by layer: each takes the
+ * type with which the layers so far cost least. Then neighbouring stages are joined, on the type of
+ * either, the pair that gains most first, until none gains. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/pricer.h"
+
+static double grow(struct hps_pricer *pr, int *type)
+{
+    double least = INFINITY;
+
+    for (int l = 0; l < pr->L; l++) {
+        int best = l > 0 ? type[l - 1] : 0;
+        least = INFINITY;
+        for (int t = 0; t < pr->T; t++) {
+            type[l] = t;
+            double price = hps_pricer_prefix(pr, l + 1, type, least);
+            if (price < least) {
+                least = price;
+                best = t;
+            }
+        }
+        type[l] = best;
+    }
+    return least;
+}
+
+/* All of the stage that begins at `first` on type t. */
+static void recolour(int *type, int L, int first, int t)
+{
+    int was = type[first];
+
+    for (int l = first; l < L && type[l] == was; l++)
+        type[l] = t;
+}
+
+/* The best join; false when none is below *price. next (L) and work (L) are scratch. */
+static bool join(struct hps_pricer *pr, int *type, int *next, int *work, double *price)
+{
+    size_t bytes = (size_t)pr->L * sizeof *type;
+    bool gained = false;
+
+    for (int l = 1, first = 0; l < pr->L; l++) {
+        if (type[l] == type[l - 1])
+            continue;
+        for (int onto = 0; onto < 2; onto++) {
+            memcpy(work, type, bytes);
+            recolour(work, pr->L, onto ? first : l, onto ? type[l] : type[l - 1]);
+            double joined = hps_pricer_price(pr, work, *price);
+            if (joined < *price) {
+                *price = joined;
+                memcpy(next, work, bytes);
+                gained = true;
+            }
+        }
+        first = l;
+    }
+    if (gained)
+        memcpy(type, next, bytes);
+    return gained;
+}
+
+static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
+{
+    struct hps_pricer *pr = hps_pricer_new(q);
+    size_t L = (size_t)pr->L;
+    int *type = hps_mem_new(3 * L, sizeof *type);
+
+    (void)key;
+    hps_pricer_singles(pr, type);
+    double price = grow(pr, type);
+    while (join(pr, type, type + L, type + 2 * L, &price))
+        continue;
+    *best = hps_pricer_plan(pr);
+    hps_mem_free(type);
+    hps_pricer_free(pr);
+    return HPS_OK;
+}
+
+const struct hps_sched hps_sched_greedy = {
+    .name = "greedy",
+    .help = "layer by layer, then stages joined while that gains",
+    .run = run,
+};

@@ -1,0 +1,89 @@
+/* sched_ils.c - restarted local search: climb by moves of stages, be thrown off a little, climb
+ * again; where that has not gained for long, begin anew. */
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/moves.h"
+
+#define WORSE 1.002             /* a plan that costs so much more is still a place to go on from */
+#define PATIENCE 60             /* climbs without a gain before a restart, and one a layer more  */
+
+struct search {
+    struct hps_pricer *pr;
+    int *top, *home, *here, *work;      /* (L) best of all; where it is thrown off from; scratch */
+    double top_price, run_price;        /* of top; the best since the restart                    */
+    long long idle, restarts;
+};
+
+static void copy(const struct search *x, int *to, const int *from)
+{
+    memcpy(to, from, (size_t)x->pr->L * sizeof *to);
+}
+
+/* The plan to climb from next, and its price. */
+static double throw_off(struct search *x, uint64_t key)
+{
+    int L = x->pr->L, T = x->pr->T;
+
+    if (x->idle <= PATIENCE + L) {
+        copy(x, x->here, x->home);
+        hps_moves_shake(x->here, x->work, L, T, 1 + (int)(3 * hps_rng_real(key, 0)),
+                        hps_rng_sub(key, 1));
+    } else {
+        x->idle = 0;
+        x->run_price = INFINITY;
+        if (x->restarts++ % 2 == 0) {
+            hps_moves_random(x->here, L, T, hps_rng_sub(key, 2));
+        } else {
+            copy(x, x->here, x->top);
+            hps_moves_shake(x->here, x->work, L, T, 8, hps_rng_sub(key, 3));
+        }
+    }
+    return hps_pricer_price(x->pr, x->here, INFINITY);
+}
+
+static void judge(struct search *x, double price)
+{
+    x->idle++;
+    if (price < x->run_price) {
+        x->run_price = price;
+        x->idle = 0;
+    }
+    if (price < x->top_price) {
+        x->top_price = price;
+        copy(x, x->top, x->here);
+    }
+    if (price <= x->run_price * (price < x->pr->ceiling ? WORSE : 1))
+        copy(x, x->home, x->here);
+}
+
+static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
+{
+    struct hps_pricer *pr = hps_pricer_new(q);
+    size_t L = (size_t)pr->L;
+    struct search x = { .pr = pr, .top = hps_mem_new(4 * L, sizeof(int)), .top_price = INFINITY,
+                        .run_price = INFINITY };
+
+    x.home = x.top + L;
+    x.here = x.top + 2 * L;
+    x.work = x.top + 3 * L;
+    double price = hps_pricer_singles(pr, x.here);
+    for (uint64_t round = 0; !hps_pricer_over(pr); round++) {
+        uint64_t mine = hps_rng_sub(key, round);
+        price = hps_moves_climb(pr, x.here, x.work, price, hps_rng_sub(mine, 0));
+        judge(&x, price);
+        price = throw_off(&x, hps_rng_sub(mine, 1));
+    }
+    *best = hps_pricer_plan(pr);
+    hps_mem_free(x.top);
+    hps_pricer_free(pr);
+    return HPS_OK;
+}
+
+const struct hps_sched hps_sched_ils = {
+    .name = "ils",
+    .help = "restarted local search by moves of stages",
+    .endless = true,
+    .run = run,
+};

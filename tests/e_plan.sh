@@ -1,0 +1,61 @@
+#!/bin/sh
+# A pool on paper is planned by any method, or by all side by side; a second opinion in another
+# language agrees with every plan; what cannot be planned is refused.
+. "${srcdir:?}/tests/lib.sh"
+
+# embedding layers gain little on a GPU, the others much
+awk 'BEGIN {
+    printf "{\"format\": \"heterps-profile-1\", \"batch\": 512, \"examples\": 1000000,"
+    printf " \"epochs\": 1, \"throughput_limit\": 20000, \"types\": ["
+    printf "{\"name\": \"cpu\", \"price_usd_hour\": 0.04, \"limit\": 480},"
+    printf "{\"name\": \"old\", \"kind\": \"gpu\", \"price_usd_hour\": 2.42, \"limit\": 32},"
+    printf "{\"name\": \"new\", \"kind\": \"gpu\", \"price_usd_hour\": 4.1, \"limit\": 16}],"
+    printf " \"layers\": ["
+    for (l = 0; l < 6; l++) {
+        work = 0.2 + 0.1 * (l * 7 % 5)
+        fast = l % 3 ? 40 : 3
+        kind = l % 3 ? "fc" : "embedding"
+        printf "%s{\"name\": \"l%d\", \"type\": \"%s\",", l ? "," : "", l, kind
+        printf " \"input_bytes\": 1, \"weight_bytes\": 1, \"oct\": [%g, %g, %g],", \
+               work, work / fast, work / fast / 2.5
+        printf " \"alpha\": [0.99, 0.99, 0.98], \"sync\": [0.05, 0.01, 0.01],"
+        printf " \"beta\": [0.9, 0.9, 0.9],"
+        printf " \"recv\": [0.02, 0.02, 0.02], \"send\": [0, 0.01, 0.01]}"
+    }
+    print "]}"
+}' >profile.json
+
+budget='--set schedule.seconds=0 --set schedule.evaluations=3000'
+# shellcheck disable=SC2086,SC2317 # the budget is several words; called through expect
+plan() { heterps plan --profile profile.json $budget "$@"; }
+
+expect 0 '' plan
+least=$(sed -n 's/^plan by exact: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
+expect 0 '' plan --method all --json all.json
+cp out table
+for method in exact brute greedy ils genetic heuristic single:cpu single:old single:new; do
+    shows "^$method  *([0-9.]+ .* %|no plan)"
+done
+for method in exact brute ils genetic; do
+    close "$least" "$(awk -v m=$method '$1 == m { print $2 }' table)" 1e-5
+done
+shows '^no plan of at least 20000 examples/s costs less .*proven'
+for method in brute greedy ils genetic; do
+    expect 0 '' plan --method $method --json $method.json
+done
+expect 0 '' plan --method all --json -
+head -n 2 out | grep -q '"format": "heterps-plans-1"' || fail 'JSON is not alone on the output'
+if python3 -c '' 2>/dev/null; then
+    for file in all brute greedy ils genetic; do
+        expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json $file.json
+    done
+fi
+
+expect 65 'brute: 3 types for 6 layers are 729 plans' \
+    plan --method brute --set schedule.evaluations=700
+expect 65 'schedule.seconds: .* one must be above 0' \
+    plan --method ils --set schedule.evaluations=0
+expect 65 'no plan reaches 1000000000 examples/s' \
+    plan --method all --set schedule.throughput_limit=1e9
+expect 64 "'every' is none of the methods all.exact" plan --method every
+verdict

@@ -15,15 +15,16 @@ enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_data
                                const struct hps_net *net, const struct hps_plan *plan,
                                const struct hps_team *team, const struct hps_store *store,
                                struct hps_dev *dev, int ahead, long long first_step);
+/* Steps fetched and not taken are waited for: all ranks fetched as many. Collective. */
 void hps_feeder_free(struct hps_feeder *feeder);
 
 /* Fetch the next step's batch and start its routes; in turn from first_step; after the last step it
- * does nothing. The status is this rank's own: agree before the step is taken. Does not wait for
- * other ranks. */
+ * does nothing. Bad data HPS_DECK, a read error HPS_INPUT, said: this rank's own, agree before the
+ * step is taken. Collective (a rank in trouble takes part), but does not wait for other ranks. */
 enum hps_status hps_feeder_fetch(struct hps_feeder *feeder);
 
 /* The oldest step fetched and not yet taken: batch (M; NULL where nothing is read) and the routes
- * by group. Waits for the exchange. */
+ * by group. Waits for the exchange: collective. */
 struct hps_feeder_step {
     const struct hps_batch *batch;
     const struct hps_route_step *const *route; /* (ngroup) */

@@ -6,7 +6,7 @@
 
 #include "base/say.h"
 
-/* Predictions as they come on this rank. */
+/* Predictions as they come on this rank. All that has no communicator is local. */
 struct hps_metric;
 struct hps_metric_row {
     float score, label;

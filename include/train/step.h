@@ -32,10 +32,13 @@ struct hps_step_opt {
 enum hps_status hps_step_new(struct hps_step **step, const struct hps_step_opt *opt,
                              const struct hps_net *net, const struct hps_plan *plan,
                              const struct hps_team *team, struct hps_dev *dev);
+/* Collective over team->world; NULL is fine. */
 void hps_step_free(struct hps_step *step);
 
 /* Step `number` (0-based): take the feeder's step, start its pulls, fetch the one after. The status
- * is that of the fetch, this rank's own. An idle rank does nothing here and in work. */
+ * is that of the fetch (bad data HPS_DECK, a read error HPS_INPUT), this rank's own: agree before
+ * the next begin. An idle rank does nothing here and in work. Begin, work and evaluate are
+ * collective over the working ranks. */
 enum hps_status hps_step_begin(struct hps_step *step, struct hps_feeder *feeder, long long number);
 /* The rest of it. *loss: this rank's sum of losses over its examples of the step (0 where the loss
  * is not). */

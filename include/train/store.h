@@ -36,6 +36,7 @@ struct hps_store {
 enum hps_status hps_store_new(struct hps_store **store, const struct hps_net *net,
                               const struct hps_plan *plan, const struct hps_team *team,
                               struct hps_dev *dev, const struct hps_train_opt *opt, uint64_t seed);
+/* Collective over team->world; NULL is fine. */
 void hps_store_free(struct hps_store *store);
 
 #endif

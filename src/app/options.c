@@ -24,8 +24,9 @@ static const struct hps_field storage_fields[] = {
     { 0 }
 };
 
-static const char *const sections[] = { "run",      "data",    "model",      "train", "resources",
-                                        "schedule", "storage", "checkpoint", "perf",  "generate", NULL };
+static const char *const sections[] = { "run",       "data",     "model",   "train",
+                                        "resources", "schedule", "storage", "checkpoint",
+                                        "perf",      "generate", NULL };
 
 static enum hps_status bind(const struct hps_deck *deck, const char *section,
                             const struct hps_field *table, void *into)

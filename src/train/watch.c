@@ -17,8 +17,8 @@ static bool running;
 static atomic_bool over;
 static _Atomic long long beats, at_step;
 static double most_s;
-/* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer than
- * this was not the thread's own time. */
+/* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer
+ * than this was not the thread's own time. */
 static const double lapse_s = 1;
 
 static void alarm_of(double waited_s)
@@ -26,7 +26,8 @@ static void alarm_of(double waited_s)
     char host[64] = "";
     const char *region = hps_region_now();
     gethostname(host, sizeof host - 1);
-    hps_quit(HPS_FAIL, "stall: rank %d on %s made no progress for %.0f s after step %lld, inside %s",
+    hps_quit(HPS_FAIL,
+             "stall: rank %d on %s made no progress for %.0f s after step %lld, inside %s",
              hps_rank(), host, waited_s, (long long)at_step, region ? region : "no region");
 }
 

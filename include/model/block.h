@@ -48,6 +48,9 @@ void hps_blocks_free(struct hps_blocks *b);
  * HDF5, no MPI: fit for a thread. Local. */
 enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long mark,
                                const struct hps_block **block);
+/* Block `number` will be asked for soon: the system may begin to read it (of multi slots only the
+ * offsets). Local, does not wait. */
+void hps_blocks_expect(const struct hps_blocks *b, long long number);
 /* Drop the blocks whose mark is less; their memory is used again. */
 void hps_blocks_drop(struct hps_blocks *b, long long mark);
 

@@ -2,6 +2,7 @@
 #include "model/block.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -157,6 +158,34 @@ static enum hps_status read_rows(struct hps_blocks *b, const struct hps_h5_exten
         n -= here;
     }
     return s;
+}
+
+/* Ask the system for rows that will be read soon; a wish, so nobody minds when it fails. */
+static void expect_rows(const struct hps_blocks *b, const struct hps_h5_extent *e, long long first,
+                        long long n)
+{
+    long long row = (long long)e->width * e->size, inside = first % e->chunk;
+    uint64_t offset = e->offset[first / e->chunk];
+
+    if (e->chunk - inside < n)
+        n = e->chunk - inside;
+    if (offset != UINT64_MAX)
+        posix_fadvise(b->data->fd, (off_t)offset + inside * row, n * row, POSIX_FADV_WILLNEED);
+}
+
+void hps_blocks_expect(const struct hps_blocks *b, long long number)
+{
+    long long first = number * HPS_BLOCK_ROWS, left = b->data->N - first;
+    long long n = left < HPS_BLOCK_ROWS ? left : HPS_BLOCK_ROWS;
+
+    if (b->label_at != SIZE_MAX)
+        expect_rows(b, &b->data->label, first, n);
+    if (b->dense_at != SIZE_MAX)
+        expect_rows(b, &b->data->dense, first, n);
+    for (int j = 0; j < b->data->nslot; j++)
+        if (b->slot[j])
+            expect_rows(b, b->slot_at[j] == SIZE_MAX ? &b->data->slot[j].offsets
+                                                     : &b->data->slot[j].ids, first, n);
 }
 
 /* Index of the first number that is not finite; n: all are. */

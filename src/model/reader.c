@@ -30,7 +30,8 @@ struct hps_reader {
     bool label, dense;
     long long first_step;
     struct hps_blocks blocks;
-    struct hps_order_memo memo;
+    struct hps_order_memo memo, next;   /* of the window read, and the one behind it */
+    long long entered;              /* the window that was entered last, over all epochs */
     long long *example, *spare;     /* (rows of a micro-batch) for sorting       */
     const struct hps_block **block; /* (rows of my share) where each row is,      */
     const char **record;            /* and its record there                       */
@@ -191,6 +192,41 @@ static enum hps_status gather_multis(struct hps_reader *r, const struct filling 
     return s;
 }
 
+/* The blocks of a window, by place in the file; *n of them. */
+static void window_blocks(struct hps_reader *r, long long epoch, long long window, long long *block,
+                          long long *n)
+{
+    enum { BLOCKS = HPS_WINDOW_ROWS / HPS_BLOCK_ROWS };
+    long long first = window * HPS_WINDOW_ROWS, left = r->data->N - first, example;
+
+    *n = left < HPS_WINDOW_ROWS ? (left + HPS_BLOCK_ROWS - 1) / HPS_BLOCK_ROWS : BLOCKS;
+    for (long long i = 0; i < *n && !r->order.shuffle; i++)
+        block[i] = first / HPS_BLOCK_ROWS + i;
+    if (!r->order.shuffle)
+        return;
+    hps_order_rows(&r->order, &r->next, epoch, first, 1, &example);
+    memcpy(block, r->next.block, (size_t)*n * sizeof *block);
+    sort_short(block, *n);
+}
+
+/* When a window is entered, the system is told what the next one will want: of each micro-batch my
+ * share is a range of places, so of the window's blocks it is about the same range. */
+static void expect_next(struct hps_reader *r, long long epoch, long long window)
+{
+    enum { MARGIN = 2 };
+    long long windows = (r->data->N + HPS_WINDOW_ROWS - 1) / HPS_WINDOW_ROWS;
+    long long block[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS], n, first, last;
+
+    if (windows == 1 || epoch * windows + window == r->entered)
+        return;
+    r->entered = epoch * windows + window;
+    window_blocks(r, epoch + (window + 1 == windows), (window + 1) % windows, block, &n);
+    first = hps_share(n, r->parts, r->part) - MARGIN;
+    last = hps_share(n, r->parts, r->part + 1) + MARGIN;
+    for (long long i = first < 0 ? 0 : first; i < last && i < n; i++)
+        hps_blocks_expect(&r->blocks, block[i]);
+}
+
 /* Blocks of windows that lie behind are dropped; where one window is all there is, it stays. */
 static enum hps_status fill_batch(struct hps_reader *r, struct filling *f, int m, long long epoch,
                                   long long position, long long n)
@@ -205,6 +241,8 @@ static enum hps_status fill_batch(struct hps_reader *r, struct filling *f, int m
     t->batch[m].B = 0;
     if (n > 0 && windows > 1)
         hps_blocks_drop(&r->blocks, first);
+    if (n > 0)
+        expect_next(r, epoch, position / HPS_WINDOW_ROWS);
     n = share_of_rows(r, epoch, position, n, &mine);
     s = find_blocks(r, mine, n, last);
     if (s)
@@ -370,7 +408,7 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->dense = opt->dense && data->D > 0;
     r->ntray = opt->ahead + 2;
     r->first_step = first_step;
-    r->memo.window = -1;
+    r->memo.window = r->next.window = r->entered = -1;
     hps_blocks_new(&r->blocks, data, r->label, r->dense, opt->slot);
     r->example = hps_mem_new((size_t)micro, sizeof *r->example);
     r->spare = hps_mem_new((size_t)micro, sizeof *r->spare);

@@ -1,7 +1,7 @@
-/* fuzz_dataset: any shape, any attribute, any content and any length of a file: it opens and all its
- * rows can be read, or it is refused. The file is made by the HDF5 library itself from the bytes
- * (lengths, types, chunks, names, values), so that what is tried is our reading of it; the library's
- * own reading of a hostile structure is its own business. */
+/* fuzz_dataset: any shape, any attribute, any content and any length of a file: it opens and all
+ * its rows can be read, or it is refused. The file is made by the HDF5 library itself from the
+ * bytes (lengths, types, chunks, names, values), so that what is tried is our reading of it; the
+ * library's own reading of a hostile structure is its own business. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,7 +46,8 @@ static void put_set(struct hps_h5 *h, struct bytes *b, const char *name, bool re
     for (long long i = 0; i < count; i++) {
         c = next(b);
         x[i] = c == 255 ? 1e38f * 10 : (float)c;
-        id[i] = c < 250 ? (real ? c : i < 3 ? i : 3) + (c & 1) : (long long)((uint64_t)(c - 252) << c % 60);
+        id[i] = c < 250 ? (i < 3 ? i : 3) + (c & 1)
+                        : (long long)((uint64_t)(c - 252) << c % 60);
     }
     hps_h5_put(h, name, real ? H5T_NATIVE_FLOAT : H5T_NATIVE_LLONG, 0, rows, width,
                real ? (void *)x : (void *)id);

@@ -40,6 +40,8 @@ expect 64 'checkpoint' heterps eval "$deck"
 expect 66 'none.h5' heterps eval "$deck" --checkpoint none.h5
 expect 65 'census_test.h5' heterps eval "$deck" --checkpoint data/census_test.h5
 expect 73 'nowhere' heterps eval "$deck" --checkpoint $ckpt --predictions nowhere/p.h5
+ln -s /dev/null device
+expect 73 'not a regular file' heterps eval "$deck" --checkpoint $ckpt --predictions device
 for out in "--predictions $ckpt" "--predictions ./data/census_test.h5" "--json $ckpt"; do
     # shellcheck disable=SC2086 # the option and its value
     expect 64 'cannot be written too' ranks 2 eval "$deck" --checkpoint $ckpt $out

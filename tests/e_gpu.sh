@@ -1,6 +1,6 @@
 #!/bin/sh
-# Where a GPU's driver answers, each rank names its GPU, and the pool tells such ranks apart; a program that cannot
-# compute on it says so and stays a CPU rank.
+# Where a GPU's driver answers, each rank names its GPU, and the pool tells such ranks apart; a
+# program that cannot compute on it says so and stays a CPU rank.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census

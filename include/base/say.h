@@ -79,6 +79,12 @@ enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine);
  * that may last: idle ranks, ranks that wait while another measures. Local. */
 void hps_wait_quiet(MPI_Request *request);
 
+/* Wait for all of n requests (n = 0 and null requests are fine). Where the host is crowded, with more
+ * ranks than cores, the waiter naps for microseconds, so that whoever computes has the core; else it
+ * spins, which hears sooner. Local. */
+void hps_wait_all(int n, MPI_Request *request);
+void hps_wait_crowded(bool crowded);
+
 /* A barrier whose waiters sleep. Collective over comm; MPI_COMM_NULL: nothing to wait for. */
 void hps_barrier_quiet(MPI_Comm comm);
 

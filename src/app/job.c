@@ -56,6 +56,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
     if (st) return st;
     hps_node_share(&j->node, j->o.run.threads, j->world);
+    hps_wait_crowded(j->node.sharing > j->node.cores);
     j->dev.ops = hps_dev_find("cpu");
     st = hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
     j->node.on_gpu = !j->dev.host;

@@ -1,7 +1,10 @@
-/* pipe.c - one message an overlap of shares, each with its header. */
+/* pipe.c - for each overlap of shares a header and the rows behind it, straight from and to where
+ * they lie: rows in one piece can be fetched by the receiver while the sender computes, which a
+ * datatype of two blocks cannot. */
 #include "comm/pipe.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "model/data.h"
@@ -11,12 +14,10 @@ struct head {
     int m, first, rows, width;
 };
 
-/* A message under way. Its datatype is made again only when it lies elsewhere or has other rows. */
+/* A header and its rows under way. */
 struct parcel {
-    MPI_Request request;
-    MPI_Datatype type;
-    const float *at;
-    int rows;
+    MPI_Request request[2];     /* of the header, of the rows                  */
+    float *at;
     int peer;                   /* world rank                                  */
     struct head head;           /* travels                                     */
     struct head due;            /* what a received one must say                */
@@ -46,13 +47,14 @@ static void open_way(struct hps_pipe *p, enum hps_way way)
     size_t floats = (size_t)p->rows * (size_t)p->width[way];
 
     HPS_MPI(MPI_Type_contiguous(p->width[way], MPI_FLOAT, &p->row[way]));
+    HPS_MPI(MPI_Type_commit(&p->row[way]));
     p->flight[way] = hps_mem_new((size_t)p->flights, sizeof *p->flight[way]);
     for (int f = 0; f < p->flights; f++) {
         struct flight *fl = &p->flight[way][f];
         fl->parcel = hps_mem_new((size_t)p->most, sizeof *fl->parcel);
         for (int i = 0; i < p->most; i++) {
-            fl->parcel[i].request = MPI_REQUEST_NULL;
-            fl->parcel[i].type = MPI_DATATYPE_NULL;
+            fl->parcel[i].request[0] = MPI_REQUEST_NULL;
+            fl->parcel[i].request[1] = MPI_REQUEST_NULL;
         }
         if (!p->dev->host)
             fl->copy = hps_mem_new(floats, sizeof *fl->copy);
@@ -63,11 +65,7 @@ static void close_way(struct hps_pipe *p, enum hps_way way)
 {
     for (int f = 0; f < p->flights; f++) {
         struct flight *fl = &p->flight[way][f];
-        for (int i = 0; i < p->most; i++) {
-            assert(fl->parcel[i].request == MPI_REQUEST_NULL);
-            if (fl->parcel[i].type != MPI_DATATYPE_NULL)
-                HPS_MPI(MPI_Type_free(&fl->parcel[i].type));
-        }
+        assert(fl->n == 0);
         hps_mem_free(fl->parcel);
         hps_mem_free(fl->copy);
     }
@@ -107,28 +105,9 @@ void hps_pipe_free(struct hps_pipe *p)
     hps_mem_free(p);
 }
 
-/* Sent in place: a block with the header, a block with the rows, both by their address. */
-static void shape(struct parcel *c, MPI_Datatype row, const float *at, int rows)
-{
-    MPI_Aint where[2];
-
-    if (c->type != MPI_DATATYPE_NULL) {
-        if (c->at == at && c->rows == rows)
-            return;
-        HPS_MPI(MPI_Type_free(&c->type));
-    }
-    HPS_MPI(MPI_Get_address(&c->head, &where[0]));
-    HPS_MPI(MPI_Get_address(at, &where[1]));
-    HPS_MPI(MPI_Type_create_struct(2, (int[]){ (int)sizeof c->head, rows }, where,
-                                   (MPI_Datatype[]){ MPI_BYTE, row }, &c->type));
-    HPS_MPI(MPI_Type_commit(&c->type));
-    c->at = at;
-    c->rows = rows;
-}
-
 /* The messages of a micro-batch: my share cut by the shares of the other side. Returns my rows. */
 static int cut(struct hps_pipe *p, enum hps_way way, struct flight *fl, struct head head, int n,
-               const float *buf)
+               float *buf)
 {
     const struct hps_team *t = p->team;
     int k = t->count[p->other];
@@ -147,7 +126,7 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct flight *fl, struct h
         head.rows = (int)(stop - at);
         c->peer = t->rank[p->other][q];
         c->due = head;
-        shape(c, p->row[way], buf + (size_t)(at - first) * (size_t)p->width[way], head.rows);
+        c->at = buf + (size_t)(at - first) * (size_t)p->width[way];
         at = stop;
     }
     return (int)(end - first);
@@ -175,7 +154,9 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long s
     assert(p->side == (way == HPS_WAY_FORWARD ? 1 : -1));
     if (p->width[way] == 0)
         return;
-    size_t floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : buf)
+    float *from;
+    memcpy(&from, &buf, sizeof from);                   /* what is sent is only read */
+    size_t floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : from)
                     * (size_t)p->width[way];
     if (fl->copy && floats > 0) {
         p->dev->ops->get(p->dev, fl->copy, buf, floats * sizeof *buf);
@@ -184,8 +165,10 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long s
     for (int i = 0; i < fl->n; i++) {
         struct parcel *c = &fl->parcel[i];
         c->head = c->due;
-        HPS_MPI(MPI_Isend(MPI_BOTTOM, 1, c->type, c->peer, tag_of(m, way), p->team->world,
-                          &c->request));
+        HPS_MPI(MPI_Isend(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(m, way),
+                          p->team->world, &c->request[0]));
+        HPS_MPI(MPI_Isend(c->at, c->head.rows, p->row[way], c->peer, tag_of(m, way),
+                          p->team->world, &c->request[1]));
     }
     p->bytes += (double)(floats * sizeof *buf + (size_t)fl->n * sizeof head);
 }
@@ -195,7 +178,7 @@ void hps_pipe_sent(struct hps_pipe *p, enum hps_way way, int flight)
     struct flight *fl = &p->flight[way][flight];
 
     for (int i = 0; i < fl->n; i++)
-        HPS_MPI(MPI_Wait(&fl->parcel[i].request, MPI_STATUS_IGNORE));
+        hps_wait_all(2, fl->parcel[i].request);
     fl->n = 0;
 }
 
@@ -214,8 +197,10 @@ void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long s
     for (int i = 0; i < fl->n; i++) {
         struct parcel *c = &fl->parcel[i];
         c->head = (struct head){ .m = -1 };
-        HPS_MPI(MPI_Irecv(MPI_BOTTOM, 1, c->type, c->peer, tag_of(m, way), p->team->world,
-                          &c->request));
+        HPS_MPI(MPI_Irecv(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(m, way),
+                          p->team->world, &c->request[0]));
+        HPS_MPI(MPI_Irecv(c->at, c->due.rows, p->row[way], c->peer, tag_of(m, way),
+                          p->team->world, &c->request[1]));
     }
 }
 
@@ -236,7 +221,7 @@ void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int flight)
     struct flight *fl = &p->flight[way][flight];
 
     for (int i = 0; i < fl->n; i++) {
-        HPS_MPI(MPI_Wait(&fl->parcel[i].request, MPI_STATUS_IGNORE));
+        hps_wait_all(2, fl->parcel[i].request);
         check(&fl->parcel[i]);
     }
     if (fl->copy && fl->n > 0)
@@ -251,8 +236,8 @@ void hps_pipe_poll(struct hps_pipe *p)
     for (int way = 0; way < 2; way++)
         for (int f = 0; f < p->flights; f++)
             for (int i = 0; i < p->flight[way][f].n; i++)
-                HPS_MPI(MPI_Test(&p->flight[way][f].parcel[i].request, &done,
-                                 MPI_STATUS_IGNORE));
+                HPS_MPI(MPI_Testall(2, p->flight[way][f].parcel[i].request, &done,
+                                    MPI_STATUSES_IGNORE));
 }
 
 double hps_pipe_bytes(const struct hps_pipe *p)

@@ -115,7 +115,7 @@ enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct h
 static void wait_sent(struct hps_ps *p)
 {
     if (p->nsend > 0)
-        HPS_MPI(MPI_Waitall(p->nsend, p->send, MPI_STATUSES_IGNORE));
+        hps_wait_all(p->nsend, p->send);
     p->nsend = 0;
 }
 
@@ -255,8 +255,7 @@ void hps_ps_pull_end(struct hps_ps *p, int m)
     p->next++;
     if (p->parts == 1)
         return;
-    HPS_MPI(MPI_Waitall(p->pull_at[m + 1] - p->pull_at[m], p->pull + p->pull_at[m],
-                        MPI_STATUSES_IGNORE));
+    hps_wait_all(p->pull_at[m + 1] - p->pull_at[m], p->pull + p->pull_at[m]);
     bring(p, &p->rows, (size_t)r->first[m], (size_t)(p->place[i] - r->first[m]));
     bring(p, &p->rows, (size_t)(p->place[i] + n), (size_t)(r->first[m + 1] - p->place[i] - n));
 }
@@ -354,7 +353,7 @@ static void merge_other(struct hps_ps *p, bool first, int q)
 {
     size_t at = other_at(p, q);
 
-    HPS_MPI(MPI_Wait(&p->push[q], MPI_STATUS_IGNORE));
+    hps_wait_all(1, &p->push[q]);
     bring(p, &p->in, at, (size_t)p->given[q]);
     merge(p, first, p->given_at[q], p->given[q], p->in.device + at * (size_t)p->dim);
 }

@@ -57,7 +57,7 @@ static void wait(void *state)
 {
     struct state *s = state;
 
-    HPS_MPI(MPI_Waitall(s->n, s->request, MPI_STATUSES_IGNORE));
+    hps_wait_all(s->n, s->request);
     s->n = 0;
 }
 

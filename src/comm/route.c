@@ -233,7 +233,7 @@ static bool arrived(MPI_Request *request, bool patient)
     int done = 1;
 
     if (patient)
-        HPS_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
+        hps_wait_all(1, request);
     else
         HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
     return done;

@@ -39,7 +39,7 @@ struct hps_beat hps_pulse_end(struct hps_pulse *p, bool quiet)
     if (quiet)
         hps_wait_quiet(&p->request);
     else
-        HPS_MPI(MPI_Wait(&p->request, MPI_STATUS_IGNORE));
+        hps_wait_all(1, &p->request);
     struct hps_beat b = { .stop = (int)p->sum[STOP],
                           .save = (int)p->sum[SAVE],
                           .loss = p->sum[LOSS],

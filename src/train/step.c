@@ -18,6 +18,7 @@
 struct own {
     struct hps_step_opt opt;
     int M, flights, nlayer;
+    bool last;             /* the backward under way is the step's last */
     struct hps_todo *todo; /* (2 M)                                     */
     struct hps_feed *feed; /* (M) of the step under way                 */
     struct hps_feeder_step taken;
@@ -161,18 +162,25 @@ void hps_step_free(struct hps_step *s)
 
 /* ---- computing ---- */
 
-/* An emulated slower rank computes as fast as it can and sleeps the rest; what the sleep overshoots
- * is taken off the next. */
+/* Let messages move on: a large one needs both sides to look at it now and then. */
+static void poll_pipes(struct own *o)
+{
+    if (o->prev) hps_pipe_poll(o->prev);
+    if (o->next) hps_pipe_poll(o->next);
+}
+
+/* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
+ * messages move, as they would during its computation; what a nap overshoots is taken off the next.
+ */
 static void computed(struct hps_step *s, double since_s)
 {
     struct own *o = own_of(s);
-    double took = hps_now_s() - since_s;
-    o->owed_s += took * (s->dev->slow - 1);
-    if (o->owed_s > 50e-6) {
+    o->owed_s += (hps_now_s() - since_s) * (s->dev->slow - 1);
+    while (o->owed_s > 50e-6) {
         double t0 = hps_now_s();
-        struct timespec nap = { (time_t)o->owed_s,
-                                (long)((o->owed_s - (double)(time_t)o->owed_s) * 1e9) };
-        nanosleep(&nap, NULL);
+        long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;
+        nanosleep(&(struct timespec){ 0, ns }, NULL);
+        poll_pipes(o);
         o->owed_s -= hps_now_s() - t0;
     }
     s->busy_s += hps_now_s() - since_s;
@@ -253,11 +261,14 @@ static void forward(struct hps_step *s, int m, bool training)
                       s->slice->out_grad[flight]);
 }
 
-/* A layer's gradient is complete for the whole step: everything behind its offset may travel. */
+/* A layer is done with a micro-batch; with the last one its gradient is complete for the whole
+ * step, and everything behind its offset may travel. */
 static void layer_done(int layer, void *arg)
 {
     struct hps_step *s = arg;
-    hps_reduce_ready(own_of(s)->reduce, s->slice->offset[layer - s->slice->first]);
+    struct own *o = own_of(s);
+    poll_pipes(o);
+    if (o->last) hps_reduce_ready(o->reduce, s->slice->offset[layer - s->slice->first]);
 }
 
 static void backward(struct hps_step *s, int m)
@@ -273,7 +284,8 @@ static void backward(struct hps_step *s, int m)
     hps_region_leave(HPS_REGION_SEND);
     hps_region_enter(HPS_REGION_BACKWARD);
     double t0 = hps_now_s();
-    hps_slice_backward(s->slice, flight, &o->feed[m], m == o->M - 1 ? layer_done : NULL, s);
+    o->last = m == o->M - 1;
+    hps_slice_backward(s->slice, flight, &o->feed[m], layer_done, s);
     computed(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
     hps_region_enter(HPS_REGION_SEND);

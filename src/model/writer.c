@@ -7,7 +7,7 @@
 #include "model/checksum.h"
 #include "model/writer_own.h"
 
-enum { MULTI_BYTES = 16 << 20, CHUNK_LEAST = 1024, CHUNKS = 1024 };
+enum { MULTI_BYTES = 16 << 20, CHUNK_LEAST = 1024, CHUNKS = 256 };
 
 void hps_writer_id(struct hps_writer *w, int slot, long long id)
 {
@@ -36,7 +36,7 @@ enum hps_status hps_writer_row(struct hps_writer *w)
 }
 
 /* All rows at once: one chunk; else 65,536 rows or, for very many rows, more, so that a column has
- * about a thousand chunks at most. */
+ * some 256 chunks at most: to find them all takes time that grows with the square. */
 static long long chunk_rows(const struct hps_writer *w, bool last)
 {
     long long chunk = HPS_WRITER_ROWS;

@@ -18,6 +18,7 @@ struct hps_run_facts {
     const char *name, *directory, *deck;      /* deck: text as run                          */
     long long steps, steps_total, examples;
     double seconds;                           /* of the training loop alone, no evaluation   */
+    double usd, usd_idle;                     /* spent by the plan's ranks; on those left out */
     double seconds_now;                       /* of this start's part; 0: it trained nothing */
     double start_seconds;                     /* program start to first step                 */
     double train_loss;                        /* NaN: no step was run                        */

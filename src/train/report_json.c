@@ -37,49 +37,23 @@ void hps_report_append(json_t *list, json_t *value)
         HPS_DIE("no memory for the report");
 }
 
-/* Dollars an hour of the plan's ranks and dedicated servers, or of the ranks left out. */
-static double usd_hour(const struct hps_run_facts *f, bool idle)
-{
-    const struct hps_plan *plan = f->plan;
-    double sum = 0, servers = 0;
-
-    for (int r = 0; r < f->pool->R; r++)
-        if ((f->stage_of[r] < 0) == idle)
-            sum += f->pool->type[f->pool->type_of[r]].price_usd_hour;
-    if (plan->server_units)
-        servers = (double)plan->server_units * f->profile->type[plan->server_type].price_usd_hour;
-    return idle ? fmax(sum - servers, 0) : sum + servers;
-}
-
-/* Money adds up over restarts: earlier starts may have had another plan and other prices, so their
- * seconds cost what the earlier report says. */
-static double spent(const struct hps_run_facts *f, bool idle, const json_t *old)
-{
-    double hour = usd_hour(f, idle), before = fmax(f->seconds - f->seconds_now, 0);
-    double old_usd = hps_report_real(old, idle ? "usd_idle" : "usd");
-    double old_hour = old_usd / hps_report_real(old, "seconds") * 3600;
-
-    if (!isfinite(old_hour)) old_hour = hour;
-    return before / 3600 * old_hour + (f->seconds - before) / 3600 * hour;
-}
-
-static void put_promises(json_t *j, const struct hps_run_facts *f, const json_t *old)
+static void put_promises(json_t *j, const struct hps_run_facts *f)
 {
     struct hps_cost_engine_result e = hps_cost_engine(f->plan, f->profile, &f->engine);
-    double usd = spent(f, false, old), epochs = f->profile->epochs;
+    double epochs = f->profile->epochs;
     double epoch = f->profile->examples / (double)f->examples;
 
     hps_report_put_real(j, "examples_s", (double)f->examples / f->seconds);
     hps_report_put_real(j, "predicted_examples_s", e.examples_s);
     hps_report_put_real(j, "model_examples_s", f->plan->throughput);
-    hps_report_put_real(j, "usd", usd);
-    hps_report_put_real(j, "usd_idle", spent(f, true, old));
+    hps_report_put_real(j, "usd", f->usd);
+    hps_report_put_real(j, "usd_idle", f->usd_idle);
     hps_report_put_real(j, "predicted_usd", e.cost_usd);
     hps_report_put_real(j, "model_usd", f->plan->cost_usd);
     hps_report_put_real(j, "predicted_seconds", e.seconds);
     hps_report_put_real(j, "model_seconds", f->plan->seconds);
     hps_report_put_real(j, "epoch_examples", f->profile->examples);
-    hps_report_put_real(j, "usd_epoch", usd * epoch);
+    hps_report_put_real(j, "usd_epoch", f->usd * epoch);
     hps_report_put_real(j, "predicted_usd_epoch", e.cost_usd / epochs);
     hps_report_put_real(j, "model_usd_epoch", f->plan->cost_usd / epochs);
     hps_report_put_real(j, "seconds_epoch", f->seconds * epoch);
@@ -317,7 +291,7 @@ json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_c
         return renewed(f, old);
     json_t *j = json_object();
     put_head(j, f);
-    put_promises(j, f, old);
+    put_promises(j, f);
     hps_report_put_real(j, "train_loss", f->train_loss);
     put_test(j, f);
     put_plan(j, f, c);

@@ -88,6 +88,19 @@ if [ "$(id -u)" != 0 ]; then
 fi
 nothing_left
 
+# What is read is not overwritten; a device is not replaced by a file.
+ln -s /dev/null device
+ln a.txt same.txt
+for verb in 'import criteo' "generate $srcdir/inputs/census.yaml --rows 9"; do
+    case $verb in import*) from=a.txt ;; *) from= ;; esac
+    # shellcheck disable=SC2086 # words
+    expect 73 'not a regular file' heterps $verb --output device $from
+done
+expect 64 'cannot be written too' heterps import criteo --output same.txt a.txt
+expect 64 'cannot be written too' heterps import criteo --output o.h5 --test-output a.txt a.txt
+cmp a.txt same.txt || fail 'the input was changed'
+nothing_left
+
 # Stopped in the midst: the signal's own end, nothing left.
 mkfifo pipe
 "$HETERPS" import criteo --output o.h5 pipe >out 2>err &

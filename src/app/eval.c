@@ -1,6 +1,5 @@
 /* eval.c - the verb `eval`: a checkpoint's quality on the test set, on one rank or many. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "app/args.h"
 #include "app/job.h"
@@ -39,23 +38,14 @@ static enum hps_status prepare(struct hps_job *j)
     return hps_job_build(j, false);
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* What is written must not replace what is read. */
-static enum hps_status keep_apart(const struct hps_job *j, const char *output, const char *deck,
-                                  const char *checkpoint)
+static enum hps_status keep_apart(const struct hps_job *j, const struct wish *w, char *deck)
 {
-    const char *const input[] = { deck, checkpoint, j->o.data.train, j->o.data.test };
-    for (size_t i = 0; i < sizeof input / sizeof *input; i++)
-        if (same_file(output, input[i])) {
-            HPS_SAY(HPS_ERROR, "heterps eval: %s is read, it cannot be written too", output);
-            return HPS_USAGE;
-        }
-    return HPS_OK;
+    char *input[] = { deck, (char *)w->checkpoint, (char *)j->o.data.train,
+                      (char *)j->o.data.test };
+    int n = (int)(sizeof input / sizeof *input);
+    enum hps_status st = hps_args_output(w->predictions, n, input);
+    return st ? st : hps_args_apart(w->json, n, input);
 }
 
 static enum hps_status eval(struct hps_job *j, const struct wish *w)
@@ -93,9 +83,7 @@ enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world)
         st = HPS_USAGE;
     }
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
-    if (!st) st = keep_apart(&job, w.predictions, deck.item[0], w.checkpoint);
-    if (!st) st = keep_apart(&job, w.json, deck.item[0], w.checkpoint);
-    st = hps_agree(world, st);
+    if (!st) st = hps_agree(world, hps_rank() == 0 ? keep_apart(&job, &w, deck.item[0]) : HPS_OK);
     if (!st) st = eval(&job, &w);
     hps_job_close(&job);
     hps_args_done(&set);

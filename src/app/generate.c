@@ -142,6 +142,7 @@ enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world)
         HPS_SAY(HPS_ERROR, "heterps generate: --output FILE.h5 is missing");
         st = HPS_USAGE;
     }
+    if (!st) st = hps_args_output(output, 1, deck.item);
     if (!st) st = hps_options_load(&o, deck.item[0], set.n, set.item, world);
     if (!st) st = generate(&o, n, output);
     hps_options_done(&o);

@@ -188,6 +188,10 @@ static enum hps_status run(const struct hps_import *format, struct hps_import_op
     char *names = join_names(ninput, input);
     enum hps_status s = check(opt, format->name);
 
+    if (!s)
+        s = hps_args_output(opt->output, ninput, input);
+    if (!s)
+        s = hps_args_output(opt->test_output, ninput, input);
     if (!*opt->source)
         opt->source = names;
     if (!s) {

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "plan/measure_layer.h"
+#include "plan/measure_sync.h"
 
 /* Types whose first ranks share a host take turns: the turn of each type. Equal on all ranks. */
 static int turns_of(const struct hps_pool *pool, int *turn)
@@ -74,8 +75,8 @@ static void fill_boundaries(struct hps_profile *p, const struct hps_net *net,
     }
 }
 
-/* Seconds of a layer's parameter communication over a link: half of what two units need lies at the
- * other. */
+/* Seconds of a layer's parameter communication where a type has one unit, from its link: half of
+ * what two units need lies at the other. */
 static double sync_s(const struct hps_net *net, int l, const struct hps_measured *m,
                      struct hps_link k, double step_share)
 {
@@ -120,15 +121,18 @@ static double parallel_part(const double *B, const double *s)
     return fmin(fmax(b * B[0] / all, 0), 1);
 }
 
+/* Rows are split over the units of a stage, so their traffic is parallel; a sum over more units of
+ * the same weights takes no less time. */
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
-                      int t, const struct hps_measured *m, double step_share)
+                      int t, const struct hps_measured *m, double step_share, double *rows)
 {
     for (int l = 0; l < p->L; l++) {
         size_t at = (size_t)l * (size_t)p->T + (size_t)t;
         p->oct[at] = m[l].seconds[0] * pool->type[t].slow;
         p->alpha[at] = parallel_part(m[l].batch, m[l].seconds);
         p->sync[at] = sync_s(net, l, &m[l], pool->link[t * pool->T + t], step_share);
-        p->beta[at] = 1;
+        p->beta[at] = net->layer[l].nparam > 0 && net->layer[l].table < 0 ? 0 : 1;
+        rows[at] = m[l].rows;
     }
 }
 
@@ -139,6 +143,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     struct hps_profile *p = hps_profile_new(net->L, pool->T);
     struct hps_measured *m = hps_mem_new((size_t)net->L, sizeof *m);
     struct hps_measured *told = hps_mem_new((size_t)net->L, sizeof *told);
+    double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows), share;
     int *turn = hps_mem_new((size_t)pool->T, sizeof *turn), turns = turns_of(pool, turn);
     enum hps_status st = HPS_OK;
     int me = hps_rank(), mine = pool->type_of[me];
@@ -148,6 +153,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     p->examples = (double)o->examples;
     p->epochs = o->epochs;
     p->throughput_limit = o->throughput_limit;
+    share = p->batch / (double)o->batch;
     for (int i = 0; i < turns; i++) {
         if (measuring && turn[mine] == i) st = hps_measure_layers(m, net, dev, o, (int)p->batch);
         hps_barrier_quiet(world);
@@ -160,8 +166,10 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         size_t bytes = (size_t)net->L * sizeof *m;
         if (me == pool->type[t].first) memcpy(told, m, bytes);
         HPS_MPI(MPI_Bcast(told, (int)bytes, MPI_BYTE, pool->type[t].first, world));
-        fill_type(p, net, pool, t, told, p->batch / (double)o->batch);
+        fill_type(p, net, pool, t, told, share, rows);
     }
+    if (!st) hps_measure_sync(p->sync, rows, net, pool, share, world);
+    hps_mem_free(rows);
     hps_mem_free(turn);
     hps_mem_free(told);
     hps_mem_free(m);

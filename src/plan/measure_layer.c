@@ -172,6 +172,7 @@ static void measure_all(struct bench *w, struct hps_measured *m, const struct hp
             if (i == 0) m[l].rows = w->rows[l].n;
         }
         double scale = (double)Bo / most; /* a dataset smaller than Bo */
+        m[l].rows *= scale;
         for (int i = 0; i < 3; i++) {
             m[l].batch[i] *= scale;
             m[l].seconds[i] *= scale;

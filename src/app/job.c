@@ -2,6 +2,7 @@
 #include "app/job.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "plan/cost.h"
@@ -164,7 +165,8 @@ static bool kept(struct hps_job *j)
     if (hps_rank() == 0) {
         char *profile = hps_rundir_file(&j->dir, "profile.json"),
              *plan = hps_rundir_file(&j->dir, "plan.json");
-        ok = hps_profile_load(&j->profile, profile) == HPS_OK &&
+        ok = access(profile, R_OK) == 0 && access(plan, R_OK) == 0 &&
+             hps_profile_load(&j->profile, profile) == HPS_OK &&
              hps_plan_load(&j->plan, plan) == HPS_OK &&
              hps_plan_check(j->plan, j->profile, plan) == HPS_OK;
         hps_mem_free(profile);

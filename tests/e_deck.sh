@@ -1,9 +1,11 @@
 #!/bin/sh
-# The reference deck that ships is what the program prints, and it can be read: all that it lacks is the data.
+# The reference deck that ships is what the program prints, and it can be read: all that it lacks is
+# the data.
 . "$srcdir/tests/lib.sh"
 
 expect 0 '' heterps deck
-cmp out "$srcdir/inputs/reference.yaml" || fail 'inputs/reference.yaml is not what heterps deck prints'
+cmp out "$srcdir/inputs/reference.yaml" ||
+    fail 'inputs/reference.yaml is not what heterps deck prints'
 expect 65 'data.train' ranks 1 train "$srcdir/inputs/reference.yaml" --check
 for deck in "$srcdir"/inputs/*.yaml; do
     case $deck in

@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh [quick]: installs what is missing, builds out of tree and runs every suite; "quick" only
-# the first. The last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
+# run.sh [SUITE]...: installs what is missing, builds out of tree and runs every suite, or those that
+# are named: gcc clang asan coverage configure distcheck install valgrind fuzz; "quick" is gcc. The
+# last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
 #
 #   HPS_TESTS_DIR     where it builds (default build-tests)
 #   HPS_FUZZ_SECONDS  each fuzz target (default 60 with CI=true, else 5)
@@ -27,10 +28,11 @@ skip() {
     note "skipped: $*"
 }
 
-# suite NAME COMMAND...: says its name, and the seconds that it took
+# suite WORD NAME COMMAND...: if it is wanted, says its name, and the seconds that it took
 suite() {
-    name=$1
-    shift
+    case " $wanted " in *" $1 "* | '  ') ;; *) return ;; esac
+    name=$2
+    shift 2
     began=$(date +%s)
     note "$name"
     "$@"
@@ -88,7 +90,7 @@ configure_refuses() {
 
 # The tarball builds, passes its tests and installs, from a source that is read only.
 distcheck() {
-    if HPS_NP=2 make -C "$dir/gcc" distcheck >"$dir/distcheck.out" 2>&1; then
+    if main_build && HPS_NP=2 make -C "$dir/gcc" distcheck >"$dir/distcheck.out" 2>&1; then
         passed=$((passed + $(sum '# PASS:' "$dir/distcheck.out")))
         skipped=$((skipped + $(sum '# SKIP:' "$dir/distcheck.out")))
         pass
@@ -104,7 +106,8 @@ sum() { awk -v key="$1" 'index($0, key) == 1 { n += $3 } END { print n + 0 }' "$
 installed() {
     root=$srcdir/$dir/root
     rm -rf "$root"
-    if ! quietly "$dir/install.out" make -C "$dir/gcc" install DESTDIR="$root"; then
+    if ! main_build ||
+        ! quietly "$dir/install.out" make -C "$dir/gcc" install DESTDIR="$root"; then
         flunk 'make install'
         return
     fi
@@ -132,14 +135,15 @@ valgrind_run() {
     program=$srcdir/$dir/gcc/heterps
     rm -rf "$dir/valgrind"
     mkdir -p "$dir/valgrind/data"
-    cc -shared -fPIC -o "$dir/nodlclose.so" tests/nodlclose.c || return
-    if (cd "$dir/valgrind" &&
-        "$program" import csv --schema "$srcdir/inputs/census.schema.yaml" \
-            --output data/census_train.h5 --test-output data/census_test.h5 \
-            "$srcdir/inputs/census/adult.csv.gz" >valgrind.out 2>&1 &&
-        under_valgrind "$srcdir/$dir/gcc/tests/m_ps" &&
-        under_valgrind "$program" train "$srcdir/inputs/census.yaml" \
-            --set train.steps=4 --set train.epochs=0); then
+    if main_build && quietly "$dir/valgrind/make.out" make -C "$dir/gcc" tests/m_ps &&
+        cc -shared -fPIC -o "$dir/nodlclose.so" tests/nodlclose.c &&
+        (cd "$dir/valgrind" &&
+            "$program" import csv --schema "$srcdir/inputs/census.schema.yaml" \
+                --output data/census_train.h5 --test-output data/census_test.h5 \
+                "$srcdir/inputs/census/adult.csv.gz" >valgrind.out 2>&1 &&
+            under_valgrind "$srcdir/$dir/gcc/tests/m_ps" &&
+            under_valgrind "$program" train "$srcdir/inputs/census.yaml" \
+                --set train.steps=4 --set train.epochs=0); then
         pass
     else
         tail -n 40 "$dir/valgrind/valgrind.out"
@@ -203,22 +207,31 @@ coverage() {
     fi
 }
 
+# The build that several suites start from.
+main_build() { build_in "$dir/gcc" CC=gcc --enable-werror; }
+
+wanted=$*
+[ "$wanted" != quick ] || wanted=gcc
+for word in $wanted; do
+    case $word in
+    gcc | clang | asan | coverage | configure | distcheck | install | valgrind | fuzz) ;;
+    *) give_up "there is no suite '$word'" ;;
+    esac
+done
 install_packages missing_for_build
 install_packages missing_for_tests
 bootstrap
 mkdir -p "$dir"
-suite 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror
-if [ "${1:-}" != quick ]; then
-    suite 'clang' checked clang check '1 3' CC=clang --enable-werror
-    suite 'sanitizers, t_ tests' checked asan check-alone 1 CC=gcc CFLAGS='-O1 -g' \
-        --enable-sanitizers --without-cuda
-    suite 'without CUDA, with coverage' coverage
-    suite 'configure' configure_refuses
-    suite 'make distcheck' distcheck
-    suite 'make install' installed
-    suite 'valgrind' valgrind_run
-    suite "fuzz targets, $fuzz_seconds s each" fuzz
-fi
+suite gcc 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror
+suite clang 'clang' checked clang check '1 3' CC=clang --enable-werror
+suite asan 'sanitizers, t_ tests' checked asan check-alone 1 CC=gcc CFLAGS='-O1 -g' \
+    --enable-sanitizers --without-cuda
+suite coverage 'without CUDA, with coverage' coverage
+suite configure 'configure' configure_refuses
+suite distcheck 'make distcheck' distcheck
+suite install 'make install' installed
+suite valgrind 'valgrind' valgrind_run
+suite fuzz "fuzz targets, $fuzz_seconds s each" fuzz
 [ $((passed + failed)) -gt 0 ] || failed=1
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -41,6 +41,8 @@ printf 'run: {name: x\n' >broken.yaml
 refuse 65 'broken.yaml:[0-9]+:[0-9]+' broken.yaml
 expect 0 '' ranks 2 train "$deck" --set data.batch=250 --set data.microbatches=7 --set train.steps=2
 
+refuse 65 'run.name' "$deck" --set run.name=..
+
 echo '-- the plan'
 refuse 65 '1e\+?12|1000000000000|examples/s' "$deck" --set schedule.throughput_limit=1e12
 plan_file 7 '' 2 >plan.json

@@ -49,6 +49,7 @@ struct hps_layer_kind {
     size_t opt_size;                    /* bytes of the struct that they fill                */
     int least_inputs, most_inputs;      /* -1: any                                           */
     bool loss;                          /* the last layer of a net is one                    */
+    float label_least, label_most;      /* a loss: labels that it takes; equal: any        */
     bool keyed;                         /* forward reads example numbers (dropout)    */
     /* Check inputs and keys, set width, nparam, kept, table and slots of the layer. HPS_DECK at
      * the layer's place. */

@@ -36,11 +36,24 @@ static enum hps_status bind(const struct hps_deck *deck, const char *section,
     return st ? st : hps_deck_bind(deck, item, table, NULL, NULL, into);
 }
 
+/* The name becomes a directory's. */
+static enum hps_status check_name(const struct hps_options *o)
+{
+    const struct hps_item *run;
+    const char *name = o->run.name;
+    enum hps_status st = hps_deck_map(o->deck, "run", &run);
+
+    if (!st && (!name[0] || name[0] == '.' || strchr(name, '/')))
+        st = hps_deck_wrong(run, "name", "'%s' cannot name a directory in runs/", name);
+    return st;
+}
+
 static enum hps_status check(const struct hps_options *o)
 {
     const struct hps_item *data, *train;
     enum hps_status st = hps_deck_map(o->deck, "data", &data);
     if (!st) st = hps_deck_map(o->deck, "train", &train);
+    if (!st) st = check_name(o);
     if (st) return st;
     if (o->data.microbatches > o->data.batch)
         return hps_deck_wrong(data, "microbatches",

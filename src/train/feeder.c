@@ -23,6 +23,10 @@ static bool needs(const struct hps_net *net, const struct hps_plan *plan, int s,
         const struct hps_layer *y = &net->layer[l];
         r->dense |= y->wants_dense;
         r->label |= y->wants_label;
+        if (y->wants_label) {
+            r->label_least = y->kind->label_least;
+            r->label_most = y->kind->label_most;
+        }
         for (int i = 0; i < y->nslot; i++)
             slot[y->slot[i]] = true;
         any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->kind->keyed;

@@ -210,7 +210,8 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
     double before_s = cursor.seconds, start_s = hps_now_s();
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, plan, pool };
-    loop.promised_examples_s = j->plan->throughput;
+    struct hps_cost_engine engine = engine_of(j);
+    loop.promised_examples_s = hps_cost_engine(j->plan, j->profile, &engine).examples_s;
     past->status.step = cursor.step;
     past->status.loss = cursor.train_loss;
     price(j, &loop.usd_s, &loop.usd_idle_s);

@@ -194,7 +194,7 @@ static void moves_move_stages(void **state)
 {
     const int now[6] = { 0, 0, 1, 1, 1, 2 };
     uint64_t all = hps_moves_count(6, 3);
-    bool whole = false, shifted = false, cut = false, swapped = false;
+    bool whole = false, shifted = false, cut = false, split = false, swapped = false;
     int next[6], moves = 0;
 
     (void)state;
@@ -206,11 +206,13 @@ static void moves_move_stages(void **state)
         whole = whole || memcmp(next, (int[]){ 0, 0, 2, 2, 2, 2 }, sizeof next) == 0;
         shifted = shifted || memcmp(next, (int[]){ 0, 0, 0, 1, 1, 2 }, sizeof next) == 0;
         cut = cut || memcmp(next, (int[]){ 0, 0, 1, 1, 0, 2 }, sizeof next) == 0;
+        split = split || memcmp(next, (int[]){ 0, 0, 1, 2, 1, 2 }, sizeof next) == 0;
         swapped = swapped || memcmp(next, (int[]){ 1, 1, 0, 0, 0, 2 }, sizeof next) == 0;
     }
-    assert_true(whole && shifted && cut && swapped);
-    /* of a stage of n layers 2 n - 1 parts, each on 2 other types; 3 pairs of stages */
-    assert_int_equal(moves, (3 + 5 + 1) * 2 + 3);
+    assert_true(whole && shifted && cut && split && swapped);
+    /* of a stage of n layers 2 n - 1 parts and n - 2 layers inside, each on 2 other types; 3 pairs
+     * of stages */
+    assert_int_equal(moves, (3 + 5 + 1 + 1) * 2 + 3);
 }
 
 static void all_methods_side_by_side(void **state)

@@ -4,6 +4,7 @@
  * An assignment is type (L). Moves have numbers, so that a search can go through all of them:
  *   - the layers from l to its stage's beginning, or to its end, to type t: this recolours a stage,
  *     shifts its boundary to a neighbour, cuts a part off, copies the type of another run;
+ *   - a layer inside a stage to type t, which splits the stage;
  *   - the stages around two layers exchange their types. */
 #ifndef HPS_PLAN_MOVES_H
 #define HPS_PLAN_MOVES_H

@@ -14,6 +14,8 @@ struct hps_provision_job {
     bool (*fits)(void *with, const long long *units);  /* do the limits allow these? If they */
     void *with;                         /* allow some, then they allow fewer            */
     double *et;                         /* (S) scratch                                  */
+    bool begun;                         /* hps_provision_cheapest's `work` holds the least units at
+                                           tau_most already, and fits() allows them */
 };
 
 /* The cheapest units with tau <= tau_most: tau * (sum of price * units + server_price), INFINITY

@@ -14,7 +14,7 @@ static uint64_t below(uint64_t key, uint64_t index, uint64_t n)
 
 uint64_t hps_moves_count(int L, int T)
 {
-    return 2 * (uint64_t)L * (uint64_t)T + (uint64_t)L * (uint64_t)(L - 1) / 2;
+    return 3 * (uint64_t)L * (uint64_t)T + (uint64_t)L * (uint64_t)(L - 1) / 2;
 }
 
 /* All layers of now's stage around l to type t. */
@@ -43,12 +43,26 @@ static bool exchange(int *next, const int *now, int L, uint64_t n)
     return true;
 }
 
+/* One layer inside a stage, at neither of its ends, to another type. */
+static bool split(int *next, const int *now, int L, uint64_t n)
+{
+    int l = (int)(n % (uint64_t)L), t = (int)(n / (uint64_t)L);
+
+    if (l == 0 || l == L - 1 || now[l - 1] != now[l] || now[l + 1] != now[l] || t == now[l])
+        return false;
+    copy(next, now, L);
+    next[l] = t;
+    return true;
+}
+
 bool hps_moves_apply(int *next, const int *now, int L, int T, uint64_t n)
 {
-    uint64_t parts = 2 * (uint64_t)L * (uint64_t)T;
+    uint64_t cells = (uint64_t)L * (uint64_t)T;
 
-    if (n >= parts)
-        return exchange(next, now, L, n - parts);
+    if (n >= 3 * cells)
+        return exchange(next, now, L, n - 3 * cells);
+    if (n >= 2 * cells)
+        return split(next, now, L, n - 2 * cells);
     int l = (int)(n / 2 % (uint64_t)L), t = (int)(n / 2 / (uint64_t)L), step = n % 2 ? 1 : -1;
     int was = now[l];
     /* a whole stage is met from both of its ends: once is enough */

@@ -115,7 +115,8 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
     d->units = d->most + L;
     d->work = d->most + 2 * L;
     d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
-                                         .fits = fits, .with = d, .et = d->price + L };
+                                         .fits = fits, .with = d, .et = d->price + L,
+                                         .begun = true };
     if (p->server_units > 0)
         d->job.server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
     *pr = (struct hps_pricer){ .L = p->L, .T = p->T, .best = INFINITY, .desk = d,

@@ -44,6 +44,15 @@ static double slowest(const struct hps_provision_job *job)
     return tau;
 }
 
+static bool begin_at(const struct hps_provision_job *job, double tau, long long *units)
+{
+    if (!job->begun)
+        return at_tau(job, tau, units);
+    for (int s = 0; s < job->S; s++)
+        job->et[s] = hps_cost_line_et(&job->line[s], (double)units[s]);
+    return true;
+}
+
 /* From the largest tau downwards. Units only grow on the way, so does what they cost in an hour,
  * and so does price * k * ET(k) of each stage: the first says how far tau must fall to gain, the
  * second when to stop. */
@@ -53,7 +62,7 @@ double hps_provision_cheapest(const struct hps_provision_job *job, double tau_mo
     double best = cutoff, tau = tau_most;
     bool found = false;
 
-    for (bool can = at_tau(job, tau, work); can; can = down_to(job, tau, work)) {
+    for (bool can = begin_at(job, tau, work); can; can = down_to(job, tau, work)) {
         double real = slowest(job), rate = job->server_price, floor = 0;
         for (int s = 0; s < job->S; s++) {
             double pay = job->price[s] * (double)work[s];

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "plan/moves.h"
 
-#define WORSE 1.002             /* a plan that costs so much more is still a place to go on from */
+#define WORSE 1.005             /* a plan that costs so much more is still a place to go on from */
 #define PATIENCE 60             /* climbs without a gain before a restart, and one a layer more  */
 
 struct search {

@@ -84,6 +84,9 @@ void hps_wait_quiet(MPI_Request *request);
  * spins, which hears sooner. Local. */
 void hps_wait_all(int n, MPI_Request *request);
 void hps_wait_crowded(bool crowded);
+/* Is it? Then a test of a request that is not done costs a computing rank its turn on the core, since the
+ * MPI library yields in it: better not to look in between. */
+bool hps_wait_is_crowded(void);
 
 /* A barrier whose waiters sleep. Collective over comm; MPI_COMM_NULL: nothing to wait for. */
 void hps_barrier_quiet(MPI_Comm comm);

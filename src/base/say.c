@@ -333,6 +333,11 @@ void hps_wait_crowded(bool crowded)
         prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);    /* a nap of 10 us is not one of 60 */
 }
 
+bool hps_wait_is_crowded(void)
+{
+    return crowded_host;
+}
+
 void hps_wait_all(int n, MPI_Request *request)
 {
     const long most_ns = 100000;

@@ -169,13 +169,30 @@ static void poll_pipes(struct own *o)
     if (o->next) hps_pipe_poll(o->next);
 }
 
+/* When a computation began: by the wall, and by the time this thread was given on a core. */
+struct since {
+    double wall_s, core_s;
+};
+
+static double core_s(const struct hps_step *s)
+{
+    struct timespec t = { 0 };
+    if (s->dev->slow > 1) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static struct since now(const struct hps_step *s)
+{
+    return (struct since){ hps_now_s(), core_s(s) };
+}
+
 /* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
- * messages move, as they would during its computation; what a nap overshoots is taken off the next.
- */
-static void computed(struct hps_step *s, double since_s)
+ * messages move, as they would during its computation. The rest is a multiple of its time on the
+ * core, not of its waiting for one; what a nap overshoots is taken off the next. */
+static void computed(struct hps_step *s, struct since since)
 {
     struct own *o = own_of(s);
-    o->owed_s += (hps_now_s() - since_s) * (s->dev->slow - 1);
+    o->owed_s += (core_s(s) - since.core_s) * (s->dev->slow - 1);
     while (o->owed_s > 50e-6) {
         double t0 = hps_now_s();
         long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;
@@ -183,17 +200,17 @@ static void computed(struct hps_step *s, double since_s)
         poll_pipes(o);
         o->owed_s -= hps_now_s() - t0;
     }
-    s->busy_s += hps_now_s() - since_s;
+    s->busy_s += hps_now_s() - since.wall_s;
 }
 
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
     struct own *o = own_of(s);
+    if (hps_wait_is_crowded()) return;
     hps_feeder_poll(feeder);
     for (int i = 0; i < s->store->ntable; i++)
         hps_ps_poll(s->store->table[i].ps);
-    if (o->prev) hps_pipe_poll(o->prev);
-    if (o->next) hps_pipe_poll(o->next);
+    poll_pipes(o);
     if (o->reduce) hps_reduce_poll(o->reduce);
 }
 
@@ -247,7 +264,7 @@ static void forward(struct hps_step *s, int m, bool training)
     if (o->next) hps_pipe_sent(o->next, HPS_WAY_FORWARD, flight);
     hps_region_leave(HPS_REGION_SEND);
     hps_region_enter(HPS_REGION_FORWARD);
-    double t0 = hps_now_s();
+    struct since t0 = now(s);
     hps_slice_forward(s->slice, flight, &o->feed[m], training);
     computed(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
@@ -267,7 +284,7 @@ static void layer_done(int layer, void *arg)
 {
     struct hps_step *s = arg;
     struct own *o = own_of(s);
-    poll_pipes(o);
+    if (!hps_wait_is_crowded()) poll_pipes(o);
     if (o->last) hps_reduce_ready(o->reduce, s->slice->offset[layer - s->slice->first]);
 }
 
@@ -283,7 +300,7 @@ static void backward(struct hps_step *s, int m)
     if (o->prev) hps_pipe_sent(o->prev, HPS_WAY_BACKWARD, flight);
     hps_region_leave(HPS_REGION_SEND);
     hps_region_enter(HPS_REGION_BACKWARD);
-    double t0 = hps_now_s();
+    struct since t0 = now(s);
     o->last = m == o->M - 1;
     hps_slice_backward(s->slice, flight, &o->feed[m], layer_done, s);
     computed(s, t0);
@@ -337,7 +354,7 @@ static void update(struct hps_step *s)
     struct hps_rule rule = hps_opt_rule(o->opt.train, o->number, o->opt.steps.total);
     rule.scale = clip_scale(s);
     hps_region_enter(HPS_REGION_UPDATE);
-    double t0 = hps_now_s();
+    struct since t0 = now(s);
     hps_slice_update(s->slice, &rule);
     for (int i = 0; i < s->store->ntable; i++)
         hps_ps_apply(s->store->table[i].ps, &rule);

@@ -82,7 +82,8 @@ void fuzz_read(const char *path, int may_refuse)
     memset(slot, true, sizeof slot);
     struct hps_order order = hps_order_of(data->N, true, 1);
     struct hps_steps steps = hps_steps_of(data->N, 100, 3, 1, 0);
-    struct hps_reader_opt opt = { true, true, slot, 0, 1, 1 };
+    struct hps_reader_opt opt = { .label = true, .dense = true, .slot = slot,
+                                  .part = 0, .parts = 1, .ahead = 1 };
     long long rows = 0, N = data->N;
     hps_reader_new(&r, data, &order, &steps, &opt, 0);
     while (!(s = hps_reader_next(r, &batch)) && batch)

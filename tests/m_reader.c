@@ -30,7 +30,8 @@ static uint64_t run(const struct hps_data *data, long long batch, int M, int par
 {
     struct hps_order order = hps_order_of(data->N, true, 5);
     struct hps_steps steps = hps_steps_of(data->N, batch, M, 1, batch == 1 ? 50 : 0);
-    struct hps_reader_opt opt = { true, true, all, part, parts, 2 };
+    struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all,
+                                  .part = part, .parts = parts, .ahead = 2 };
     const struct hps_batch *b;
     struct hps_reader *r;
     uint64_t sum = 0;

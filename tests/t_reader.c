@@ -73,7 +73,8 @@ static void check_run(const struct sample *s, struct hps_data *data, const struc
     char *seen = hps_mem_new((size_t)s->N, 1);
 
     for (int part = 0; part < q->parts; part++) {
-        struct hps_reader_opt opt = { true, true, all_slots, part, q->parts, q->ahead };
+        struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all_slots,
+                                      .part = part, .parts = q->parts, .ahead = q->ahead };
         const struct hps_batch *b, *before = NULL;
         struct hps_reader *r;
         assert_int_equal(hps_reader_new(&r, data, &order, &steps, &opt, 0), HPS_OK);
@@ -148,7 +149,8 @@ static void test_shares_and_restart(void **state)
     (void)state;
     for (int parts = 1; parts <= 7; parts += 6)
         for (int part = 0; part < parts; part++) {
-            struct hps_reader_opt opt = { true, true, all_slots, part, parts, 1 };
+            struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all_slots,
+                                          .part = part, .parts = parts, .ahead = 1 };
             const struct hps_batch *b;
             struct hps_reader *r;
             hps_reader_new(&r, data, &order, &steps, &opt, 5);
@@ -170,7 +172,8 @@ static void test_columns(void **state)
     struct hps_data *data = open_sample(&s);
     struct hps_order order = hps_order_of(s.N, false, 4);
     struct hps_steps steps = hps_steps_of(s.N, 10, 1, 1, 0);
-    struct hps_reader_opt opt = { false, false, some, 0, 1, 1 };
+    struct hps_reader_opt opt = { .label = false, .dense = false, .slot = some,
+                                  .part = 0, .parts = 1, .ahead = 1 };
     const struct hps_batch *b;
     struct hps_reader *r;
 
@@ -197,7 +200,8 @@ static enum hps_status read_all(struct hps_data *data, char *text, size_t size)
 {
     struct hps_order order = hps_order_of(data->N, true, 4);
     struct hps_steps steps = hps_steps_of(data->N, 100, 2, 1, 0);
-    struct hps_reader_opt opt = { true, true, all_slots, 0, 1, 2 };
+    struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all_slots,
+                                  .part = 0, .parts = 1, .ahead = 2 };
     const struct hps_batch *b;
     struct hps_reader *r;
     enum hps_status s;

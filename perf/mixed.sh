@@ -1,12 +1,12 @@
 #!/bin/sh
-# mixed.sh - inputs/census_mixed.yaml on four ranks: the plan for its two kinds of ranks, and what
+# mixed.sh - inputs/census_mixed.yaml on three ranks: the plan for its two kinds of ranks, and what
 # it promised beside what was measured.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 
 title 'Two kinds of ranks: the plan, promised and measured'
 import_census
-said mpirun -n 4 build/heterps train inputs/census_mixed.yaml
+said mpirun -n 3 build/heterps train inputs/census_mixed.yaml
 echo 'The pool and the plan, and how the stages spent their time:'
 echo
 sed -n -e '/^resources:/,/^proven/p' -e '/^stage  *type.*compute/,/^$/p' out | sed '$d; s/^/    /'

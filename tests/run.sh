@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh [SUITE]...: installs what is missing, builds out of tree and runs every suite, or those that
-# are named: gcc clang asan coverage configure distcheck install valgrind fuzz; "quick" is gcc. The
-# last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
+# run.sh [SUITE]...: installs what is missing, builds out of tree and runs every suite, or those
+# that are named: gcc clang asan coverage configure distcheck install valgrind fuzz; "quick" is gcc.
+# The last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
 #
 #   HPS_TESTS_DIR     where it builds (default build-tests)
 #   HPS_FUZZ_SECONDS  each fuzz target (default 60 with CI=true, else 5)

@@ -180,7 +180,8 @@ static void test_nulls(void **state)
     made_run_done(&m);
 }
 
-/* Of three seconds the last one is this start's; money is what the run has counted over all starts. */
+/* Of three seconds the last one is this start's; money is what the run has counted over all its
+ * starts. */
 static void test_restart(void **state)
 {
     struct made_run m;

@@ -25,8 +25,8 @@ enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *tabl
                                int most, struct hps_arg_list *operand);
 void hps_args_done(struct hps_arg_list *list);
 
-/* May a result be written to `path`? One of the inputs must not be overwritten: HPS_USAGE. Nor may a
- * device or a folder that a whole file would replace: HPS_OUTPUT. "" and "-" may. Local. */
+/* May a result be written to `path`? One of the inputs must not be overwritten: HPS_USAGE. Nor may
+ * a device or a folder that a whole file would replace: HPS_OUTPUT. "" and "-" may. Local. */
 enum hps_status hps_args_apart(const char *path, int ninput, char *const *input);
 enum hps_status hps_args_output(const char *path, int ninput, char *const *input);
 

@@ -79,13 +79,13 @@ enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine);
  * that may last: idle ranks, ranks that wait while another measures. Local. */
 void hps_wait_quiet(MPI_Request *request);
 
-/* Wait for all of n requests (n = 0 and null requests are fine). Where the host is crowded, with more
- * ranks than cores, the waiter naps for microseconds, so that whoever computes has the core; else it
- * spins, which hears sooner. Local. */
+/* Wait for all of n requests (n = 0 and null requests are fine). Where the host is crowded, with
+ * more ranks than cores, the waiter naps for microseconds, so that whoever computes has the core;
+ * else it spins, which hears sooner. Local. */
 void hps_wait_all(int n, MPI_Request *request);
 void hps_wait_crowded(bool crowded);
-/* Is it? Then a test of a request that is not done costs a computing rank its turn on the core, since the
- * MPI library yields in it: better not to look in between. */
+/* Is it? Then a test of a request that is not done costs a computing rank its turn on the core,
+ * since the MPI library yields in it: better not to look in between. Local. */
 bool hps_wait_is_crowded(void);
 
 /* A barrier whose waiters sleep. Collective over comm; MPI_COMM_NULL: nothing to wait for. */

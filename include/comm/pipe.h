@@ -2,9 +2,9 @@
  *
  * A micro-batch of n rows is shared by the k ranks of a stage: part p has rows
  * [hps_share(n, k, p), hps_share(n, k, p + 1)). Each overlap of a share here and a share there is
- * one message: a header (step, micro-batch, first row, rows, width) and behind it the rows, sent and
- * received in place. Who shares no row sends nothing. The header is checked on arrival: a wrong one ends the
- * run and names both ranks (rows beyond those due end it as MPI's truncation). */
+ * one message: a header (step, micro-batch, first row, rows, width) and behind it the rows, sent
+ * and received in place. Who shares no row sends nothing. The header is checked on arrival: a wrong
+ * one ends the run and names both ranks (rows beyond those due end it as MPI's truncation). */
 #ifndef HPS_COMM_PIPE_H
 #define HPS_COMM_PIPE_H
 

@@ -65,8 +65,8 @@ void hps_pool_print(const struct hps_pool *pool)
                 1e-9 * n->sgemm_flops_s, 1e-9 * n->memory_bytes_s, 1e-6 * n->gather_rows_s,
                 k->slow);
         if (n->gpu[0] && !k->gpu)
-            hps_out("  %-*s       a %s answers, but this program has no backend for it\n", width, "",
-                    n->gpu);
+            hps_out("  %-*s       a %s answers, but this program has no backend for it\n", width,
+                    "", n->gpu);
     }
     if (pool->R > 1)
         print_links(pool, width);

@@ -67,7 +67,7 @@ checked() {
     before=$failed
     tally "$folder"
     if [ $rc -ne 0 ] && [ "$failed" -eq "$before" ]; then
-        tail -n 40 "$folder/check.out"
+        grep -E -A 3 'error|undefined|\*\*\*' "$folder/check.out" | head -n 40
         flunk "make $target in $folder"
     fi
 }
@@ -195,6 +195,7 @@ fuzz() {
 
 # Which lines of src the tests run: of the build without CUDA, which so is tested as well.
 coverage() {
+    find "$dir/coverage" -name '*.gcda' -exec rm -f {} + 2>/dev/null
     checked coverage check '1 3' CFLAGS='-O1 -g' --enable-coverage --without-cuda
     if lcov -q -c -d "$dir/coverage" -o "$dir/coverage.info" >"$dir/lcov.out" 2>&1 &&
         lcov -q -e "$dir/coverage.info" "$srcdir/src/*" -o "$dir/src.info" >>"$dir/lcov.out" 2>&1

@@ -94,10 +94,19 @@ distcheck() {
         passed=$((passed + $(sum '# PASS:' "$dir/distcheck.out")))
         skipped=$((skipped + $(sum '# SKIP:' "$dir/distcheck.out")))
         pass
+        whole_tarball
     else
         tail -n 60 "$dir/distcheck.out"
         flunk "make distcheck, see $dir/distcheck.out"
     fi
+}
+
+# What git knows is in the tarball.
+whole_tarball() {
+    [ -e .git ] || return
+    tar tzf "$dir/gcc/$(basename "$dir"/gcc/heterps-*.tar.gz)" | sed 's|^[^/]*/||' >"$dir/tarball"
+    left=$(git ls-files | grep -v -x -F -f "$dir/tarball" | xargs)
+    if [ -z "$left" ]; then pass; else flunk "not in the tarball: $left"; fi
 }
 
 sum() { awk -v key="$1" 'index($0, key) == 1 { n += $3 } END { print n + 0 }' "$2"; }

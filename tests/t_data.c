@@ -91,6 +91,8 @@ static void double_label(struct hps_h5 *h) { remake(h, "label", H5T_NATIVE_DOUBL
 static void short_dense(struct hps_h5 *h) { remake(h, "dense", H5T_NATIVE_FLOAT, 499, 2); }
 static void short_ids(struct hps_h5 *h) { remake(h, "slots/s0/ids", H5T_NATIVE_LLONG, 499, 0); }
 static void int_ids(struct hps_h5 *h) { remake(h, "slots/s0/ids", H5T_NATIVE_INT, 500, 0); }
+static void wide_ids(struct hps_h5 *h) { remake(h, "slots/s0/ids", H5T_NATIVE_LLONG, 500, 2); }
+static void wide_multi(struct hps_h5 *h) { remake(h, "slots/m0/ids", H5T_NATIVE_LLONG, 500, 3); }
 static void short_offsets(struct hps_h5 *h)
 {
     remake(h, "slots/m0/offsets", H5T_NATIVE_LLONG, 500, 0);
@@ -120,6 +122,8 @@ static const struct damage damages[] = {
     { "short dense", short_dense, "another number of rows" },
     { "short ids", short_ids, "499 ids for 500 examples" },
     { "ids of 4 bytes", int_ids, "do not have 8 bytes" },
+    { "two ids a row", wide_ids, "more than one column of ids" },
+    { "three ids a row, multi-hot", wide_multi, "more than one column of ids" },
     { "short offsets", short_offsets, "500 offsets instead of 501" },
     { "offsets that end early", zero_offsets, "instead of from 0 to" },
     { "no buckets", no_buckets, "no buckets" },

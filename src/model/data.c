@@ -151,11 +151,13 @@ static enum hps_status look_at_slot(struct look *at, struct hps_slot *slot)
     snprintf(path, sizeof path, "slots/%s/ids", slot->name);
     if (!s)
         s = hps_h5_extent(&at->h5, path, H5T_INTEGER, 8, &slot->ids);
+    if (!s && slot->ids.width != 1)
+        s = wrong(at, "a slot has more than one column of ids");
     snprintf(path, sizeof path, "slots/%s/offsets", slot->name);
     slot->multi = !s && hps_h5_has(&at->h5, path);
     if (!s && slot->multi)
         return look_at_offsets(at, slot, path);
-    if (!s && (slot->ids.nrow != at->data->N || slot->ids.width != 1)) {
+    if (!s && slot->ids.nrow != at->data->N) {
         HPS_SAY_ALL(HPS_ERROR, "%s: slot %s: %lld ids for %lld examples", at->h5.path, slot->name,
                     slot->ids.nrow, at->data->N);
         s = HPS_DECK;

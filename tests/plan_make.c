@@ -74,9 +74,19 @@ double make_cost(const struct hps_profile *p, const struct hps_plan *plan, doubl
 
     *tau = 0;
     for (int s = 0; s < plan->S; s++) {
-        const struct hps_plan_stage *g = &plan->stage[s];
-        *tau = fmax(*tau, make_et(p, g->first, g->last, g->type, g->units));
-        rate += p->type[g->type].price_usd_hour * (double)g->units;
+        const struct hps_plan_stage *g = &plan->stage[s], *a;
+        double et = make_et(p, g->first, g->last, g->type, g->units);
+        bool paid = false;
+        for (int n = 0; n < plan->nshare; n++) {
+            if (plan->share[n][1] != s)
+                continue;
+            a = &plan->stage[plan->share[n][0]];
+            et += make_et(p, a->first, a->last, a->type, a->units);
+            paid = true;
+        }
+        *tau = fmax(*tau, et);
+        if (!paid)
+            rate += p->type[g->type].price_usd_hour * (double)g->units;
     }
     if (p->server_units > 0)
         rate += p->type[p->server_type].price_usd_hour * (double)p->server_units;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -145,6 +146,69 @@ static void invalid_is_refused(void **state)
     hps_profile_free(p);
 }
 
+/* Stages 0 and 2 of type 1 share 3 of its units; 2 of type 0 are left to stage 1. */
+static struct hps_plan *sharing(const struct hps_profile *p)
+{
+    struct hps_plan *plan = example(p);
+
+    plan->stage[0].units = 3;
+    hps_plan_share(plan, 1);
+    plan->share[0][1] = 2;
+    hps_cost_of(plan, p);
+    return plan;
+}
+
+static void shared_units_work_for_two_and_are_paid_once(void **state)
+{
+    struct hps_profile *p = pool();
+    struct hps_plan *plan = sharing(p), *copy = hps_plan_copy(plan), *read;
+    static const int type[] = { 1, 1, 0, 0, 1 }, wanted[] = { 0, 0, 1, 1, 0 };
+    int stage[5];
+    double tau, cost = make_cost(p, plan, &tau);
+
+    (void)state;
+    p->type[1].limit = 3;
+    assert_int_equal(checked(plan, p), HPS_OK);
+    assert_true(hps_cost_feasible(plan, p, 0));
+    assert_true(fabs(plan->cost_usd - cost) <= 1e-14 * cost);
+    assert_true(plan->throughput * (plan->stage[0].et + plan->stage[2].et) <= 1 + 1e-15);
+    assert_true(hps_cost_feasible(plan, p, 1 / tau) && !hps_cost_feasible(plan, p, 1.01 / tau));
+    assert_int_equal(hps_plan_place(plan, 5, type, stage), HPS_OK);
+    assert_memory_equal(stage, wanted, sizeof stage);
+    char *text = hps_plan_text(copy);
+    assert_int_equal(hps_plan_parse(&read, "text", text, strlen(text)), HPS_OK);
+    assert_int_equal(read->nshare, 1);
+    assert_memory_equal(read->share, plan->share, sizeof *plan->share);
+    hps_mem_free(text);
+    hps_plan_free(plan);
+    hps_plan_free(copy);
+    hps_plan_free(read);
+    hps_profile_free(p);
+}
+
+static void pairs_that_cannot_be_are_refused(void **state)
+{
+    struct hps_profile *p = pool();
+    static const int wrong[][2] = { { 0, 1 }, { 2, 0 }, { 0, 0 }, { 0, 3 }, { -1, 2 } };
+
+    (void)state;
+    for (size_t a = 0; a < sizeof wrong / sizeof *wrong; a++) {
+        struct hps_plan *plan = sharing(p);
+        memcpy(plan->share[0], wrong[a], sizeof wrong[a]);
+        assert_int_equal(checked(plan, p), HPS_DECK);
+        hps_plan_free(plan);
+    }
+    struct hps_plan *plan = sharing(p);
+    plan->stage[2].units = 2;
+    assert_int_equal(checked(plan, p), HPS_DECK);
+    plan->stage[2].units = 3;
+    hps_plan_share(plan, 2);
+    plan->share[0][1] = plan->share[1][1] = 2;
+    assert_int_equal(checked(plan, p), HPS_DECK);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
 static enum hps_status parse(const char *text)
 {
     struct hps_plan *plan;
@@ -174,8 +238,16 @@ static void files_are_read_strictly(void **state)
     assert_int_equal(parse(HEAD "\"assignment\": [0], \"stages\": "
                            "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1.5}]}"),
                      HPS_DECK);
-    assert_int_equal(parse(HEAD "\"assignment\": [0], \"share\": [[0, 0]], \"stages\": "
-                           "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1}]}"), HPS_DECK);
+    static const char *const share[] = { "[[0, 1]]", "0", "[0, 1]", "[[0]]", "[[0, 2]]",
+                                         "[[0, -1]]", "[[0, 1, 1]]", "[[0, 0.5]]" };
+    for (size_t a = 0; a < sizeof share / sizeof *share; a++) {
+        char *text = hps_mem_print(HEAD "\"assignment\": [0, 0], \"share\": %s, \"stages\": "
+                                   "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1},"
+                                   " {\"first\": 1, \"last\": 1, \"type\": 0, \"units\": 1}]}",
+                                   share[a]);
+        assert_int_equal(parse(text), a == 0 ? HPS_OK : HPS_DECK);
+        hps_mem_free(text);
+    }
     assert_int_equal(parse(HEAD "\"assignment\": [0], \"layer_names\": [\"a\"], "
                            "\"type_names\": [], "
                            "\"stages\": [{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1}]}"),
@@ -209,6 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_become_stages),  cmocka_unit_test(read_again_is_the_same),
         cmocka_unit_test(another_is_refused),  cmocka_unit_test(invalid_is_refused),
+        cmocka_unit_test(shared_units_work_for_two_and_are_paid_once),
+        cmocka_unit_test(pairs_that_cannot_be_are_refused),
         cmocka_unit_test(files_are_read_strictly), cmocka_unit_test(ranks_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,10 @@
  *     DT = sum sync/Bo * (1 - beta + beta/k) + (recv[i] + send[j]) / (Bo*k)
  *     ET = max(CT, DT);  tau = max ET;  throughput = 1/tau
  *     seconds = epochs * examples * tau;  cost = seconds/3600 * (sum price*k + servers)
- * recv of the first layer and send of the last count as 0. */
+ * recv of the first layer and send of the last count as 0.
+ *
+ * Two stages of one type that share their k units: the units do the work of both, and are paid and
+ * counted once: ET_a + ET_b takes the place of both ET in tau. */
 #ifndef HPS_PLAN_COST_H
 #define HPS_PLAN_COST_H
 
@@ -54,6 +57,10 @@ double hps_cost_tau_most(double throughput_limit);
 /* Fill in ct, dt, et of every stage and throughput, seconds, cost_usd of the plan. Direct sums, the
  * same bits as a struct hps_cost gives. Units >= 1. A tau of 0: an infinite throughput. Pure. */
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p);
+
+/* Seconds per example that the units of stage s are at work, those of its partner included. Of a
+ * priced plan. Pure. */
+double hps_cost_busy(const struct hps_plan *plan, int s);
 
 /* tau * limit <= 1 + 1e-9 and units within limits. Of a priced plan. */
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,

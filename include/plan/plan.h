@@ -21,6 +21,8 @@ struct hps_plan {
     long long evaluations;             /* plans priced */
     int server_type;
     long long server_units;
+    int nshare;                        /* pairs of stages on the same units */
+    int (*share)[2];                   /* (nshare) stages a < b of one type; each in one pair */
     int T;                             /* 0: the names below are unknown */
     char (*layer)[HPS_NAME];           /* (L) of the network that it was made for */
     char (*type)[HPS_NAME];            /* (T) of the pool that it was made for    */
@@ -33,14 +35,23 @@ void hps_plan_free(struct hps_plan *plan);
 /* A plan of maximal runs from a type per layer (units 0, costs 0). `assignment` (L). Pure. */
 struct hps_plan *hps_plan_of_assignment(int L, const int *assignment);
 
+/* Room for n pairs of stages that share their units, all 0, in place of those there were. Pure. */
+void hps_plan_share(struct hps_plan *plan, int n);
+/* The stage that works on the same units as s, -1: none. Of a shared pair's units, the first stage
+ * of the two is the one that pays and is counted. Pure. */
+int hps_plan_partner(const struct hps_plan *plan, int s);
+/* Is s the second stage of a pair: its units are those of an earlier one? Pure. */
+bool hps_plan_rides(const struct hps_plan *plan, int s);
+
 /* Remember for which network and pool the plan is, so that a file of it is refused elsewhere.
  * Pure. */
 void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p);
 
 /* Valid for this profile: made for its layers and types where that is known, stages cover the
- * layers in order, none is empty, types exist, units >= 1, sums of units (and servers) within
- * limits. HPS_DECK with one message that begins with `from`. A plan is valid or refused, never
- * repaired. Pure. */
+ * layers in order, none is empty, types exist, units >= 1, stages that share are two of one type
+ * with equal units and in one pair each, sums of units (and servers) within limits.
+ * HPS_DECK with one message that begins with `from`. A plan is valid or refused, never repaired.
+ * Pure. */
 enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
                                const char *from);
 
@@ -64,7 +75,8 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* Which rank works in which stage, from each rank's type: stage s takes the first free ranks of
- * its type in rank order. type (R); stage_of (R) [out], -1 for a rank left out. HPS_DECK (with a
+ * its type in rank order; a stage that shares works on those of the first of the two, whose number
+ * they have. type (R); stage_of (R) [out], -1 for a rank left out. HPS_DECK (with a
  * message on rank 0) when a type has fewer ranks than the plan wants. Pure but for the message. */
 enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *type, int *stage_of);
 

@@ -6,6 +6,7 @@
  * search finds its way in. With `ceiling`, above every feasible price:
  *     too slow at any units       ceiling * (2 - tau_most / least tau)    in (1, 2) * ceiling
  *     more stages than units      ceiling * (2 + stages too many)
+ *     more units than there are   ceiling * (2 + units too many as a share of what there is)
  */
 #ifndef HPS_PLAN_PRICER_H
 #define HPS_PLAN_PRICER_H
@@ -33,6 +34,11 @@ double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff);
 
 /* The same of the first n layers alone, which is no plan to keep when n < L. */
 double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff);
+
+/* The price of the plan whose layer l is on type[l] (L) and whose stage s, in the pipeline's order,
+ * has units[s], neither more nor fewer; otherwise as hps_pricer_price. */
+double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
+                        double cutoff);
 
 /* Price all layers on one type, for every type. The least price; type (L) [out] is its plan. */
 double hps_pricer_singles(struct hps_pricer *pr, int *type);

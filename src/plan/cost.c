@@ -145,9 +145,27 @@ static double servers_usd_hour(const struct hps_profile *p)
                : 0;
 }
 
+double hps_cost_busy(const struct hps_plan *plan, int s)
+{
+    int with = hps_plan_partner(plan, s);
+
+    return plan->stage[s].et + (with >= 0 ? plan->stage[with].et : 0);
+}
+
+/* Of all units that stages have, each paid once. */
+static double units_usd_hour(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    double usd_hour = 0;
+
+    for (int s = 0; s < plan->S; s++)
+        if (!hps_plan_rides(plan, s))
+            usd_hour += p->type[plan->stage[s].type].price_usd_hour * (double)plan->stage[s].units;
+    return usd_hour;
+}
+
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
 {
-    double tau = 0, usd_hour = 0;
+    double tau = 0;
 
     for (int s = 0; s < plan->S; s++) {
         struct hps_plan_stage *g = &plan->stage[s];
@@ -159,26 +177,27 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
         g->ct = e.ct;
         g->dt = e.dt;
         g->et = e.et;
-        tau = e.et > tau ? e.et : tau;
-        usd_hour += p->type[g->type].price_usd_hour * (double)g->units;
     }
+    for (int s = 0; s < plan->S; s++)
+        tau = fmax(tau, hps_cost_busy(plan, s));
     plan->server_type = p->server_type;
     plan->server_units = p->server_units;
     plan->throughput = 1 / tau;
     plan->seconds = p->epochs * p->examples * tau;
-    plan->cost_usd = plan->seconds / 3600 * (usd_hour + servers_usd_hour(p));
+    plan->cost_usd = plan->seconds / 3600 * (units_usd_hour(plan, p) + servers_usd_hour(p));
 }
 
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit)
 {
     for (int s = 0; s < plan->S; s++)
-        if (plan->stage[s].et > hps_cost_tau_most(throughput_limit))
+        if (hps_cost_busy(plan, s) > hps_cost_tau_most(throughput_limit))
             return false;
     for (int t = 0; t < p->T; t++) {
         long long sum = 0;
         for (int s = 0; s < plan->S; s++)
-            sum += plan->stage[s].type == t ? plan->stage[s].units : 0;
+            if (plan->stage[s].type == t && !hps_plan_rides(plan, s))
+                sum += plan->stage[s].units;
         if (sum > hps_cost_room(p, t))
             return false;
     }

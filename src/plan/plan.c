@@ -22,6 +22,7 @@ void hps_plan_free(struct hps_plan *plan)
         return;
     hps_mem_free(plan->layer);
     hps_mem_free(plan->type);
+    hps_mem_free(plan->share);
     hps_mem_free(plan->stage);
     hps_mem_free(plan);
 }
@@ -34,6 +35,28 @@ static void take_names(struct hps_plan *plan, int T)
     plan->T = T;
     plan->layer = T > 0 ? hps_mem_new((size_t)plan->L, sizeof *plan->layer) : NULL;
     plan->type = T > 0 ? hps_mem_new((size_t)T, sizeof *plan->type) : NULL;
+}
+
+void hps_plan_share(struct hps_plan *plan, int n)
+{
+    hps_mem_free(plan->share);
+    plan->nshare = n;
+    plan->share = n > 0 ? hps_mem_new((size_t)n, sizeof *plan->share) : NULL;
+}
+
+int hps_plan_partner(const struct hps_plan *plan, int s)
+{
+    for (int a = 0; a < plan->nshare; a++)
+        if (plan->share[a][0] == s || plan->share[a][1] == s)
+            return plan->share[a][0] + plan->share[a][1] - s;
+    return -1;
+}
+
+bool hps_plan_rides(const struct hps_plan *plan, int s)
+{
+    int with = hps_plan_partner(plan, s);
+
+    return with >= 0 && with < s;
 }
 
 void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p)
@@ -52,6 +75,7 @@ static void copy_head(struct hps_plan *to, const struct hps_plan *from)
     struct hps_plan head = *from;
 
     head.stage = to->stage;
+    head.share = to->share;
     head.layer = to->layer;
     head.type = to->type;
     *to = head;
@@ -62,8 +86,11 @@ struct hps_plan *hps_plan_copy(const struct hps_plan *plan)
     struct hps_plan *q = hps_plan_new(plan->L, plan->S);
 
     take_names(q, plan->T);
+    hps_plan_share(q, plan->nshare);
     copy_head(q, plan);
     memcpy(q->stage, plan->stage, (size_t)plan->S * sizeof *plan->stage);
+    if (plan->nshare > 0)
+        memcpy(q->share, plan->share, (size_t)plan->nshare * sizeof *plan->share);
     if (plan->T > 0) {
         memcpy(q->layer, plan->layer, (size_t)plan->L * sizeof *plan->layer);
         memcpy(q->type, plan->type, (size_t)plan->T * sizeof *plan->type);
@@ -135,6 +162,27 @@ static enum hps_status check_stage(const struct hps_plan *plan, int s, const str
     return HPS_OK;
 }
 
+static enum hps_status check_share(const struct hps_plan *plan, int n, const char *from)
+{
+    int a = plan->share[n][0], b = plan->share[n][1];
+    const char *wrong = NULL;
+
+    if (a < 0 || a >= b || b >= plan->S)
+        wrong = "must be two stages, the earlier one first";
+    else if (plan->stage[a].type != plan->stage[b].type)
+        wrong = "are on different types";
+    else if (plan->stage[a].units != plan->stage[b].units)
+        wrong = "have different units";
+    for (int m = 0; m < n && !wrong; m++)
+        for (int c = 0; c < 2; c++)
+            if (plan->share[m][c] == a || plan->share[m][c] == b)
+                wrong = "share with another stage already";
+    if (!wrong)
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: stages %d and %d, which share their units, %s", from, a, b, wrong);
+    return HPS_DECK;
+}
+
 static enum hps_status check_limits(const struct hps_plan *plan, const struct hps_profile *p,
                                     const char *from)
 {
@@ -143,7 +191,7 @@ static enum hps_status check_limits(const struct hps_plan *plan, const struct hp
         if (p->server_units > 0 && p->server_type == t)
             left -= p->server_units;
         for (int s = 0; s < plan->S; s++) {
-            if (plan->stage[s].type != t)
+            if (plan->stage[s].type != t || hps_plan_rides(plan, s))
                 continue;
             if (plan->stage[s].units > left) {
                 HPS_SAY(HPS_ERROR, "%s: the plan wants more of type %s than its limit %lld%s", from,
@@ -174,6 +222,8 @@ enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_pro
                 plan->stage[plan->S - 1].last, plan->L - 1);
         e = HPS_DECK;
     }
+    for (int n = 0; n < plan->nshare && !e; n++)
+        e = check_share(plan, n, from);
     if (!e) e = check_names(plan, p, from);
     if (!e) e = check_limits(plan, p, from);
     return e;
@@ -198,9 +248,12 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world)
     if (rank != 0) {
         *plan = hps_plan_new(head.L, head.S);
         take_names(*plan, head.T);
+        hps_plan_share(*plan, head.nshare);
         copy_head(*plan, &head);
     }
     tell((*plan)->stage, (size_t)head.S * sizeof *head.stage, world);
+    if (head.nshare > 0)
+        tell((*plan)->share, (size_t)head.nshare * sizeof *head.share, world);
     if (head.T > 0) {
         tell((*plan)->layer, (size_t)head.L * sizeof *head.layer, world);
         tell((*plan)->type, (size_t)head.T * sizeof *head.type, world);
@@ -213,7 +266,7 @@ enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *ty
         stage_of[r] = -1;
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
-        long long missing = g->units;
+        long long missing = hps_plan_rides(plan, s) ? 0 : g->units;
         for (int r = 0; r < R && missing > 0; r++)
             if (stage_of[r] < 0 && type[r] == g->type) {
                 stage_of[r] = s;

@@ -74,6 +74,28 @@ static bool read_names(struct hps_plan *plan, const struct hps_json_at *top)
     return true;
 }
 
+static bool read_share(struct hps_plan *plan, const struct hps_json_at *top)
+{
+    const json_t *list = json_object_get(top->object, "share");
+
+    if (!list || json_is_null(list))
+        return true;
+    if (!json_is_array(list))
+        return hps_json_wrong(top, "share", "must be a list of pairs of stages");
+    hps_plan_share(plan, (int)json_array_size(list));
+    for (int n = 0; n < plan->nshare; n++) {
+        const json_t *pair = json_array_get(list, (size_t)n);
+        for (size_t a = 0; a < 2; a++) {
+            const json_t *v = json_array_get(pair, a);
+            json_int_t s = json_is_integer(v) ? json_integer_value(v) : -1;
+            if (json_array_size(pair) != 2 || s < 0 || s >= plan->S)
+                return hps_json_wrong(top, "share", "must be a list of pairs of stages");
+            plan->share[n][a] = (int)s;
+        }
+    }
+    return true;
+}
+
 /* What the search knew, where the file says it: a run that goes on with its plan shows it again. */
 static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
 {
@@ -95,10 +117,8 @@ static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
     for (int s = 0; good && s < plan->S; s++)
         good = hps_json_get_entry(&at, top, "stages", (size_t)s, place, sizeof place) &&
                read_stage(&plan->stage[s], &at);
-    if (good && json_array_size(json_object_get(top->object, "share")) > 0)
-        good = hps_json_wrong(top, "share", "is not supported: each stage has units of its own");
     read_search(plan, top);
-    return good && agree(plan, top) && read_names(plan, top);
+    return good && read_share(plan, top) && agree(plan, top) && read_names(plan, top);
 }
 
 enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const char *text,
@@ -177,6 +197,15 @@ static void write_results(json_t *o, const struct hps_plan *plan)
     json_object_set_new(o, "evaluations", json_integer(plan->evaluations));
 }
 
+static json_t *pairs(const struct hps_plan *plan)
+{
+    json_t *list = json_array();
+
+    for (int n = 0; n < plan->nshare; n++)
+        json_array_append_new(list, json_pack("[i,i]", plan->share[n][0], plan->share[n][1]));
+    return list;
+}
+
 static json_t *tree_of(const struct hps_plan *plan)
 {
     json_t *o = json_object(), *assignment = json_array(), *stages = json_array();
@@ -194,6 +223,8 @@ static json_t *tree_of(const struct hps_plan *plan)
     if (plan->server_units > 0)
         json_object_set_new(o, "servers", json_pack("{s:i,s:I}", "type", plan->server_type, "units",
                                                     (json_int_t)plan->server_units));
+    if (plan->nshare > 0)
+        json_object_set_new(o, "share", pairs(plan));
     if (plan->T > 0) {
         json_object_set_new(o, "layer_names", names(plan->L, plan->layer));
         json_object_set_new(o, "type_names", names(plan->T, plan->type));

@@ -21,6 +21,7 @@ struct hps_pricer_desk {
     struct least *least;        /* stages by first layer, then by last, then by type */
     long long *room, *used;     /* (T) */
     int *keep;                  /* (L) the best assignment */
+    long long *keep_units;      /* (L) of its stages       */
     struct hps_provision_job job;
     struct hps_cost_line *line; /* (L) of the plan at hand, as all below */
     double *price;
@@ -111,9 +112,10 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
     d->type = d->keep + 2 * L;
     d->line = hps_mem_new(L, sizeof *d->line);
     d->price = hps_mem_new(2 * L, sizeof *d->price);
-    d->most = hps_mem_new(3 * L, sizeof *d->most);
+    d->most = hps_mem_new(4 * L, sizeof *d->most);
     d->units = d->most + L;
     d->work = d->most + 2 * L;
+    d->keep_units = d->most + 3 * L;
     d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
                                          .fits = fits, .with = d, .et = d->price + L,
                                          .begun = true };
@@ -226,6 +228,18 @@ static double price_infeasible(struct hps_pricer *pr, int n, double cutoff)
     return isinf(tau) ? INFINITY : pr->ceiling * (2 - pr->tau_most / tau);
 }
 
+/* A price to answer, of a plan of all layers with these units; kept where it is the best. */
+static void keep(struct hps_pricer *pr, const int *type, const long long *units, double price)
+{
+    struct hps_pricer_desk *d = pr->desk;
+
+    if (!(price < pr->best))
+        return;
+    pr->best = price;
+    memcpy(d->keep, type, (size_t)pr->L * sizeof *type);
+    memcpy(d->keep_units, units, (size_t)d->job.S * sizeof *units);
+}
+
 double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff)
 {
     struct hps_pricer_desk *d = pr->desk;
@@ -241,16 +255,60 @@ double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double c
         return INFINITY;
     load(pr, n);
     price = hps_provision_cheapest(&d->job, pr->tau_most, cutoff, d->units, d->work);
-    if (n == pr->L && price < pr->best) {
-        pr->best = price;
-        memcpy(d->keep, type, (size_t)n * sizeof *type);
-    }
+    if (n == pr->L)
+        keep(pr, type, d->units, price);
     return price;
 }
 
 double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff)
 {
     return hps_pricer_prefix(pr, pr->L, type, cutoff);
+}
+
+/* Units in use beyond what there is, as a share of it, all types summed. */
+static double units_too_many(const struct hps_pricer_desk *d, int T)
+{
+    double many = 0;
+
+    for (int t = 0; t < T; t++)
+        if (d->used[t] > d->room[t])
+            many += (double)(d->used[t] - d->room[t]) / (double)(d->room[t] > 1 ? d->room[t] : 1);
+    return many;
+}
+
+/* All units that the stages have, by type. */
+static void count_used(struct hps_pricer_desk *d, int T, const long long *units)
+{
+    memset(d->used, 0, (size_t)T * sizeof *d->used);
+    for (int s = 0; s < d->job.S; s++)
+        d->used[d->type[s]] += units[s];
+}
+
+double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
+                        double cutoff)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    double tau = 0, rate = d->job.server_price, price;
+
+    if (!spend(pr))
+        return INFINITY;
+    cut_into_stages(pr, pr->L, type, &price);
+    load(pr, pr->L);
+    count_used(d, pr->T, units);
+    for (int s = 0; s < d->job.S; s++) {
+        tau = fmax(tau, hps_cost_line_et(&d->line[s], (double)units[s]));
+        rate += d->price[s] * (double)units[s];
+    }
+    double many = units_too_many(d, pr->T);
+    if (many > 0) {
+        price = pr->ceiling * (2 + many);
+    } else if (tau > pr->tau_most) {
+        price = pr->ceiling * (2 - pr->tau_most / tau);
+    } else {
+        price = tau * rate;
+        keep(pr, type, units, price);
+    }
+    return price < cutoff ? price : INFINITY;
 }
 
 double hps_pricer_singles(struct hps_pricer *pr, int *type)
@@ -277,7 +335,9 @@ struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
     if (isinf(pr->best))
         return NULL;
     struct hps_plan *plan = hps_plan_of_assignment(pr->L, d->keep);
-    hps_provision(plan, d->q->profile, d->c, d->q->throughput_limit);
+    for (int s = 0; s < plan->S; s++)
+        plan->stage[s].units = d->keep_units[s];
+    hps_cost_of(plan, d->q->profile);
     plan->evaluations = pr->evaluations;
     return plan;
 }

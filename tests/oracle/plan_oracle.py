@@ -70,14 +70,28 @@ def stage_times(profile, g):
 
 
 def check_times(profile, plan):
-    tau = 0
+    busy = []
     for s, g in enumerate(plan["stages"]):
         ct, dt, et = stage_times(profile, g)
         same(f"stages[{s}].ct", g["ct"], ct)
         same(f"stages[{s}].dt", g["dt"], dt)
         same(f"stages[{s}].et", g["et"], et)
-        tau = max(tau, et)
-    return tau
+        busy.append(et)
+    for a, b in plan.get("share") or []:
+        busy[a] += busy[b]
+    return max(busy)
+
+
+def check_share(plan):
+    """Pairs of stages on the same units; the second of each pays for none."""
+    stages, seen = plan["stages"], []
+    for a, b in plan.get("share") or []:
+        if not (0 <= a < b < len(stages)) or a in seen or b in seen:
+            fail(f"share [{a}, {b}] is no pair of two stages of its own")
+        if any(stages[a][key] != stages[b][key] for key in ("type", "units")):
+            fail(f"share [{a}, {b}]: the stages have different units")
+        seen += [a, b]
+    return {b for _, b in plan.get("share") or []}
 
 
 def check_limits(profile, plan):
@@ -85,9 +99,10 @@ def check_limits(profile, plan):
     planned = plan.get("servers") or {"type": servers["type"], "units": 0}
     if servers["units"] != planned["units"] or servers["type"] != planned["type"]:
         fail(f"servers are {planned}, the profile has {servers}")
-    rate = 0
+    rate, riders = 0, check_share(plan)
     for t, kind in enumerate(profile["types"]):
-        used = sum(g["units"] for g in plan["stages"] if g["type"] == t)
+        used = sum(g["units"] for s, g in enumerate(plan["stages"])
+                   if g["type"] == t and s not in riders)
         used += servers["units"] if servers["type"] == t else 0
         if used > kind["limit"]:
             fail(f"{used} units of type {kind['name']}, its limit is {kind['limit']}")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/cost.h"
 
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
@@ -103,6 +104,9 @@ void made_run_init(struct made_run *m, int R, const char *directory)
     make_profile(m);
     make_plan(m);
     make_net(m);
+    m->profile->engine.batch = 256;
+    m->profile->engine.microbatches = 4;
+    m->profile->engine.latency_s = 1e-5;
     for (int i = 0; i < 3; i++)
         m->loss[i] = (struct hps_run_loss){ 20 * (i + 1), 0.7 - 0.1 * i };
     m->facts = (struct hps_run_facts){
@@ -112,7 +116,7 @@ void made_run_init(struct made_run *m, int R, const char *directory)
         .start_seconds = 0.5, .train_loss = 0.4375, .has_test = true,
         .bubble = R > 1 ? 0.25 : NAN, .net_bytes = 1e6, .flops_example = 600000,
         .pool = &m->pool, .profile = m->profile, .plan = m->plan, .stage_of = m->stage_of,
-        .engine = { 256, 4, 1e-5 }, .finished = true, .net = &m->net, .nloss = 3, .loss = m->loss
+        .finished = true, .net = &m->net, .nloss = 3, .loss = m->loss
     };
     m->facts.test = (struct hps_metric_result){ .examples = 1000, .positives = 250, .auc = 0.875,
                                                 .logloss = 0.3125, .calibration = 1.0625 };

@@ -131,34 +131,6 @@ static void the_slack_of_a_limit(void **state)
     }
 }
 
-static void engine_only_adds(void **state)
-{
-    struct hps_profile *p = make_profile(4, 6, 2, 9, 0);
-    struct hps_plan *plan = hps_plan_of_assignment(6, (const int[]){ 0, 0, 1, 1, 1, 0 });
-    struct hps_cost_engine e = { 2048, 4, 0 };
-
-    (void)state;
-    for (int s = 0; s < 3; s++)
-        plan->stage[s].units = s + 1;
-    hps_cost_of(plan, p);
-    double fill = 0;
-    for (int s = 0; s < 3; s++)
-        fill += plan->stage[s].et;
-    double step = 2048.0 / 4 * (3 / plan->throughput + fill);
-    struct hps_cost_engine_result r = hps_cost_engine(plan, p, &e);
-    near(r.examples_s, 2048 / step, 1e-14);
-    near(r.cost_usd / plan->cost_usd, plan->throughput / r.examples_s, 1e-14);
-    e.latency_s = 1e-3;
-    struct hps_cost_engine_result slow = hps_cost_engine(plan, p, &e);
-    assert_true(slow.seconds > r.seconds && r.seconds > plan->seconds);
-    e.microbatches = 1 << 20;
-    e.latency_s = 0;
-    near(hps_cost_engine(plan, p, &e).cost_usd, plan->cost_usd, 1e-4);
-    hps_plan_free(plan);
-    hps_profile_free(p);
-    assert_int_equal(hps_mem_held_bytes(), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,7 +139,6 @@ int main(void)
         cmocka_unit_test(a_plan_by_hand),
         cmocka_unit_test(units_are_the_least),
         cmocka_unit_test(the_slack_of_a_limit),
-        cmocka_unit_test(engine_only_adds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,11 @@ static void read_again_is_the_same(void **state)
     p->type[2].memory_bytes = 1e10 / 3;
     p->layer[1].state_bytes = 12345.5;
     p->throughput_limit = 1e5 / 7;
+    p->engine.batch = 4096;
+    p->engine.microbatches = 3;
+    p->engine.latency_s = 1e-6 / 3;
+    p->engine.micro_s[1] = 1e-5 / 3;
+    p->engine.step_s[2] = 1e-4 / 7;
     char *text = hps_profile_text(p);
     assert_int_equal(hps_profile_parse(&q, "text", text, strlen(text)), HPS_OK);
     assert_int_equal(hps_profile_save(q, "t_profile.json"), HPS_OK);
@@ -35,6 +40,9 @@ static void read_again_is_the_same(void **state)
     assert_memory_equal(p->type, r->type, 3 * sizeof *p->type);
     assert_memory_equal(p->layer, r->layer, 7 * sizeof *p->layer);
     assert_int_equal(r->server_units, 1);
+    assert_true(r->engine.batch == 4096 && r->engine.latency_s == 1e-6 / 3);
+    assert_memory_equal(p->engine.micro_s, r->engine.micro_s, 3 * sizeof(double));
+    assert_memory_equal(p->engine.step_s, r->engine.step_s, 3 * sizeof(double));
     hps_mem_free(text);
     hps_mem_free(again);
     hps_profile_free(p);
@@ -89,9 +97,20 @@ static void optional_keys_may_be_absent(void **state)
     assert_int_equal(parse("\"limit\": 480", "\"limit\": 480, \"kind\": \"gpu\""), HPS_OK);
     assert_int_equal(parse("\"more\": [1]", "\"servers\": {\"type\": 0, \"units\": 480}"), HPS_OK);
     assert_int_equal(parse("480", "480.0"), HPS_OK);
+    assert_int_equal(parse("\"more\": [1]", "\"engine\": null"), HPS_OK);
 }
 
+#define ENGINE(batch, m, latency, micro, step)                                                    \
+    { "\"more\": [1]", "\"engine\": {\"batch\": " batch ", \"microbatches\": " m                   \
+      ", \"latency_s\": " latency ", \"micro_s\": " micro ", \"step_s\": " step "}" }
+
 static const char *const wrong[][2] = {
+    ENGINE("-1", "4", "0", "[0]", "[0]"),
+    ENGINE("64", "0", "0", "[0]", "[0]"),
+    ENGINE("64", "4", "-1", "[0]", "[0]"),
+    ENGINE("64", "4", "0", "[]", "[0]"),
+    ENGINE("64", "4", "0", "[0]", "[-1]"),
+    { "\"more\": [1]", "\"engine\": 4" },
     { "heterps-profile-1", "heterps-plan-1" },
     { "{", "[" },
     { "512", "NaN" },

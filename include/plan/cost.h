@@ -1,5 +1,4 @@
-/* cost.h - a plan's promised rate and price under the paper's model, and under the engine-faithful
- * one; pure.
+/* cost.h - a plan's promised rate and price under the paper's model; pure.
  *
  * Per example, for a stage of layers i..j on type t with k units (HeterPS, arXiv 2111.10635,
  * section 4; design 4):
@@ -62,23 +61,11 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p);
  * priced plan. Pure. */
 double hps_cost_busy(const struct hps_plan *plan, int s);
 
+/* USD an hour of all units, and of the dedicated servers. Pure. */
+double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *p);
+
 /* tau * limit <= 1 + 1e-9 and units within limits. Of a priced plan. */
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit);
-
-/* The engine-faithful model: the paper's, plus fill and drain of a 1F1B pipeline with a flush each
- * step, latency per message and memory; it only adds. M micro-batches of a step of `batch`
- * examples:
- *     step = (M - 1) * max_s e_s + sum_s e_s
- *     e_s = ET_s * batch / M + 2 * latency_s * (boundaries of s) */
-struct hps_cost_engine {
-    double batch;               /* examples of a step        */
-    int microbatches;
-    double latency_s;           /* one message               */
-};
-struct hps_cost_engine_result { double examples_s, seconds, cost_usd; };
-struct hps_cost_engine_result hps_cost_engine(const struct hps_plan *plan,
-                                              const struct hps_profile *p,
-                                              const struct hps_cost_engine *e);
 
 #endif

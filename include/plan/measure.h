@@ -29,8 +29,8 @@ enum hps_status hps_measure_profile(struct hps_profile **profile, const struct h
                                     const struct hps_pool *pool, struct hps_dev *dev,
                                     const struct hps_measure_opt *opt, MPI_Comm world);
 
-/* The types' side of a profile from the pool: names, prices, limits, memory (for a profile that was
- * recorded). Pure. */
+/* The types' side of a profile from the pool: names, prices, limits, memory, and how a step is cut
+ * (for a profile that was recorded). Pure. */
 void hps_measure_types(struct hps_profile *profile, const struct hps_pool *pool,
                        const struct hps_measure_opt *opt);
 

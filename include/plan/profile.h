@@ -26,6 +26,15 @@ struct hps_profile_layer {
     double state_bytes;         /* the optimiser's; of a unit that holds all of it */
 };
 
+/* What a step costs beside its layers, and how it is cut: what plan/engine.h knows more than the
+ * paper's model. All 0 and 4 micro-batches of Bo where nothing is known. */
+struct hps_profile_engine {
+    double batch;               /* examples of a step                                  */
+    long long microbatches;
+    double latency_s;           /* of a message between stages                         */
+    double *micro_s, *step_s;   /* (T) of a stage: each micro-batch; once a step       */
+};
+
 struct hps_profile {
     int L, T;
     double batch;               /* Bo */
@@ -36,6 +45,7 @@ struct hps_profile {
     double *oct, *alpha;        /* (L, T) computation and its parallel fraction   */
     double *sync, *beta;        /* (L, T) parameter communication and its fraction */
     double *recv, *send;        /* (L, T) what crosses the boundary before / after the layer */
+    struct hps_profile_engine engine;
     int server_type;            /* dedicated servers: paid, counted against the limit */
     long long server_units;     /* 0: none                                        */
 };

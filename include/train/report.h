@@ -5,7 +5,7 @@
 #include "hw/count.h"
 #include "hw/pool.h"
 #include "model/net.h"
-#include "plan/cost.h"
+#include "plan/engine.h"
 #include "train/metric.h"
 
 struct hps_run_loss {
@@ -31,7 +31,6 @@ struct hps_run_facts {
     const struct hps_profile *profile;
     const struct hps_plan *plan;
     const int *stage_of;                      /* (R), -1 left out                             */
-    struct hps_cost_engine engine;
     bool finished;
     const struct hps_net *net;                /* each layer's flops, bytes; NULL: no roofline */
     int nloss;                                /* the loss as the run went, for the plot       */

@@ -6,6 +6,7 @@
 #include "app/job.h"
 #include "app/verbs.h"
 #include "base/mem.h"
+#include "plan/engine.h"
 #include "train/evaluate.h"
 #include "train/loop.h"
 #include "train/report.h"
@@ -124,14 +125,6 @@ static void price(const struct hps_job *j, double *usd_s, double *idle_s)
             j->pool->type[j->pool->type_of[r]].price_usd_hour / 3600;
 }
 
-static struct hps_cost_engine engine_of(const struct hps_job *j)
-{
-    struct hps_cost_engine e = { (double)j->o.data.batch, j->o.data.microbatches, 0 };
-    for (int i = 0; i < j->pool->T * j->pool->T; i++)
-        if (j->pool->link[i].latency_s > e.latency_s) e.latency_s = j->pool->link[i].latency_s;
-    return e;
-}
-
 static enum hps_status evaluate(struct hps_job *j, struct hps_metric_result *result)
 {
     struct hps_metric *metric = hps_metric_new();
@@ -175,7 +168,6 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .profile = j->profile,
         .plan = j->plan,
         .stage_of = j->stage_of,
-        .engine = engine_of(j),
         .finished = finished,
         .net = j->net,
         .nloss = l->past->nloss,
@@ -210,8 +202,7 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
     double before_s = cursor.seconds, start_s = hps_now_s();
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, plan, pool };
-    struct hps_cost_engine engine = engine_of(j);
-    loop.promised_examples_s = hps_cost_engine(j->plan, j->profile, &engine).examples_s;
+    loop.promised_examples_s = hps_engine_of(j->plan, j->profile).examples_s;
     past->status.step = cursor.step;
     past->status.loss = cursor.train_loss;
     price(j, &loop.usd_s, &loop.usd_idle_s);

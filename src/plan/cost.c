@@ -138,13 +138,6 @@ double hps_cost_tau_most(double throughput_limit)
     return tau;
 }
 
-static double servers_usd_hour(const struct hps_profile *p)
-{
-    return p->server_units > 0
-               ? p->type[p->server_type].price_usd_hour * (double)p->server_units
-               : 0;
-}
-
 double hps_cost_busy(const struct hps_plan *plan, int s)
 {
     int with = hps_plan_partner(plan, s);
@@ -152,11 +145,13 @@ double hps_cost_busy(const struct hps_plan *plan, int s)
     return plan->stage[s].et + (with >= 0 ? plan->stage[with].et : 0);
 }
 
-/* Of all units that stages have, each paid once. */
-static double units_usd_hour(const struct hps_plan *plan, const struct hps_profile *p)
+/* A unit that two stages share is paid once. */
+double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *p)
 {
     double usd_hour = 0;
 
+    if (p->server_units > 0)
+        usd_hour = p->type[p->server_type].price_usd_hour * (double)p->server_units;
     for (int s = 0; s < plan->S; s++)
         if (!hps_plan_rides(plan, s))
             usd_hour += p->type[plan->stage[s].type].price_usd_hour * (double)plan->stage[s].units;
@@ -184,7 +179,7 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
     plan->server_units = p->server_units;
     plan->throughput = 1 / tau;
     plan->seconds = p->epochs * p->examples * tau;
-    plan->cost_usd = plan->seconds / 3600 * (units_usd_hour(plan, p) + servers_usd_hour(p));
+    plan->cost_usd = plan->seconds / 3600 * hps_cost_usd_hour(plan, p);
 }
 
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
@@ -202,23 +197,4 @@ bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
             return false;
     }
     return true;
-}
-
-struct hps_cost_engine_result hps_cost_engine(const struct hps_plan *plan,
-                                              const struct hps_profile *p,
-                                              const struct hps_cost_engine *e)
-{
-    double slowest = 0, sum = 0, usd_hour = servers_usd_hour(p);
-
-    for (int s = 0; s < plan->S; s++) {
-        const struct hps_plan_stage *g = &plan->stage[s];
-        int boundaries = (s > 0) + (s < plan->S - 1);
-        double one = g->et * e->batch / e->microbatches + 2 * e->latency_s * boundaries;
-        slowest = one > slowest ? one : slowest;
-        sum += one;
-        usd_hour += p->type[g->type].price_usd_hour * (double)g->units;
-    }
-    double step = (e->microbatches - 1) * slowest + sum;
-    double seconds = p->epochs * p->examples / e->batch * step;
-    return (struct hps_cost_engine_result){ e->batch / step, seconds, seconds / 3600 * usd_hour };
 }

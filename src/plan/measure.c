@@ -30,6 +30,12 @@ void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
                        const struct hps_measure_opt *o)
 {
     long long rows = (o->batch + o->microbatches - 1) / o->microbatches;
+    p->engine.batch = (double)o->batch;
+    p->engine.microbatches = o->microbatches;
+    p->engine.latency_s = 0;
+    for (int i = 0; i < pool->T * pool->T; i++)
+        if (pool->link[i].latency_s > p->engine.latency_s)
+            p->engine.latency_s = pool->link[i].latency_s;
     for (int t = 0; t < pool->T; t++) {
         const struct hps_type *from = &pool->type[t];
         struct hps_profile_type *to = &p->type[t];

@@ -11,7 +11,12 @@ static size_t table_size(const struct hps_profile *p)
     return (size_t)p->L * (size_t)p->T;
 }
 
-/* The six tables lie one after the other, so that they are copied and told as one. */
+/* All tables lie one after the other, so that they are copied and told as one. */
+static size_t all_tables(const struct hps_profile *p)
+{
+    return 6 * table_size(p) + 2 * (size_t)p->T;
+}
+
 static void point(struct hps_profile *p, double *table)
 {
     size_t n = table_size(p);
@@ -22,6 +27,8 @@ static void point(struct hps_profile *p, double *table)
     p->beta = table + 3 * n;
     p->recv = table + 4 * n;
     p->send = table + 5 * n;
+    p->engine.micro_s = table + 6 * n;
+    p->engine.step_s = p->engine.micro_s + p->T;
 }
 
 struct hps_profile *hps_profile_new(int L, int T)
@@ -33,7 +40,7 @@ struct hps_profile *hps_profile_new(int L, int T)
     p->T = T;
     p->type = hps_mem_new((size_t)T, sizeof *p->type);
     p->layer = hps_mem_new((size_t)L, sizeof *p->layer);
-    point(p, hps_mem_new(6 * table_size(p), sizeof(double)));
+    point(p, hps_mem_new(all_tables(p), sizeof(double)));
     return p;
 }
 
@@ -68,7 +75,7 @@ void hps_profile_bcast(struct hps_profile **p, MPI_Comm world)
     struct hps_profile *q = *p;
     HPS_MPI(MPI_Bcast(q->type, q->T * (int)sizeof *q->type, MPI_BYTE, 0, world));
     HPS_MPI(MPI_Bcast(q->layer, q->L * (int)sizeof *q->layer, MPI_BYTE, 0, world));
-    HPS_MPI(MPI_Bcast(q->oct, 6 * (int)table_size(q), MPI_DOUBLE, 0, world));
+    HPS_MPI(MPI_Bcast(q->oct, (int)all_tables(q), MPI_DOUBLE, 0, world));
 }
 
 static enum hps_status refuse(const char *from, const char *what, double x, const char *wanted)
@@ -157,6 +164,25 @@ static enum hps_status check_table(const struct hps_profile *p, const char *from
     return HPS_OK;
 }
 
+static enum hps_status check_engine(const struct hps_profile *p, const char *from)
+{
+    const struct hps_profile_engine *e = &p->engine;
+
+    if (!finite_not_negative(e->batch))
+        return refuse(from, "engine.batch", e->batch, "finite and not negative");
+    if (e->batch > 0 && e->microbatches < 1)
+        return refuse(from, "engine.microbatches", (double)e->microbatches, "at least 1");
+    if (!finite_not_negative(e->latency_s))
+        return refuse(from, "engine.latency_s", e->latency_s, "finite and not negative");
+    for (int t = 0; t < p->T; t++) {
+        const char *name = p->type[t].name;
+        if (!good_number(from, "type", t, name, "engine.micro_s", e->micro_s[t]) ||
+            !good_number(from, "type", t, name, "engine.step_s", e->step_s[t]))
+            return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
 enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
 {
     enum hps_status s = check_head(p, from);
@@ -169,6 +195,7 @@ enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
     if (!s) s = check_table(p, from, "beta", p->beta, 1);
     if (!s) s = check_table(p, from, "recv", p->recv, INFINITY);
     if (!s) s = check_table(p, from, "send", p->send, INFINITY);
+    if (!s) s = check_engine(p, from);
     if (s)
         return s;
     for (size_t a = 0; a < table_size(p); a++)

@@ -72,6 +72,22 @@ static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
     return true;
 }
 
+static bool read_engine(struct hps_profile *p, const struct hps_json_at *top)
+{
+    struct hps_json_at at = { top->from, "engine", json_object_get(top->object, "engine") };
+    struct hps_profile_engine *e = &p->engine;
+
+    if (!at.object || json_is_null(at.object))
+        return true;
+    if (!json_is_object(at.object))
+        return hps_json_wrong(&at, "", "must be an object");
+    return hps_json_get_real(&at, "batch", &e->batch) &&
+           hps_json_get_int(&at, "microbatches", &e->microbatches) &&
+           hps_json_get_real(&at, "latency_s", &e->latency_s) &&
+           hps_json_get_reals(&at, "micro_s", p->T, e->micro_s) &&
+           hps_json_get_reals(&at, "step_s", p->T, e->step_s);
+}
+
 static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
 {
     struct hps_json_at at;
@@ -86,7 +102,7 @@ static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
     for (int l = 0; good && l < p->L; l++)
         good = hps_json_get_entry(&at, top, "layers", (size_t)l, place, sizeof place) &&
                read_layer(p, l, &at);
-    return good && read_servers(p, top);
+    return good && read_servers(p, top) && read_engine(p, top);
 }
 
 enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, const char *text,
@@ -172,6 +188,19 @@ static json_t *write_layer(const struct hps_profile *p, int l)
     return o;
 }
 
+static json_t *write_engine(const struct hps_profile *p)
+{
+    const struct hps_profile_engine *e = &p->engine;
+    json_t *o = json_object();
+
+    json_object_set_new(o, "batch", hps_json_real(e->batch));
+    json_object_set_new(o, "microbatches", json_integer(e->microbatches));
+    json_object_set_new(o, "latency_s", hps_json_real(e->latency_s));
+    write_reals(o, "micro_s", p->T, e->micro_s);
+    write_reals(o, "step_s", p->T, e->step_s);
+    return o;
+}
+
 char *hps_profile_text(const struct hps_profile *p)
 {
     json_t *o = json_object(), *types = json_array(), *layers = json_array();
@@ -193,6 +222,8 @@ char *hps_profile_text(const struct hps_profile *p)
         json_object_set_new(o, "servers",
                             json_pack("{s:i,s:I}", "type", p->server_type, "units",
                                       (json_int_t)p->server_units));
+    if (p->engine.batch > 0)
+        json_object_set_new(o, "engine", write_engine(p));
     return hps_json_text(o);
 }
 

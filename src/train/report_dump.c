@@ -50,7 +50,7 @@ static void note(struct dump *d, const char *name, double x)
 static void put_head(struct dump *d, const char *report)
 {
     const struct hps_run_facts *f = d->facts;
-    struct hps_cost_engine_result e = hps_cost_engine(f->plan, f->profile, &f->engine);
+    struct hps_engine_result e = hps_engine_of(f->plan, f->profile);
     struct hps_page region = { 0 }, event = { 0 };
 
     for (int g = 0; g < HPS_REGIONS; g++)

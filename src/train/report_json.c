@@ -39,7 +39,7 @@ void hps_report_append(json_t *list, json_t *value)
 
 static void put_promises(json_t *j, const struct hps_run_facts *f)
 {
-    struct hps_cost_engine_result e = hps_cost_engine(f->plan, f->profile, &f->engine);
+    struct hps_engine_result e = hps_engine_of(f->plan, f->profile);
     double epochs = f->profile->epochs;
     double epoch = f->profile->examples / (double)f->examples;
 
@@ -206,7 +206,8 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
 {
     char *text = hps_plan_text(f->plan);
     json_t *plan = json_loads(text, 0, NULL), *stages = json_array();
-    double S = f->plan->S, M = f->engine.microbatches;
+    struct hps_engine_cut cut = hps_engine_cut(f->profile);
+    double S = f->plan->S;
     long long units = f->plan->server_units;
 
     assert(plan);
@@ -220,10 +221,10 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     hps_report_put(j, "plan", plan);
     hps_report_put(j, "stages", stages);
     hps_report_put_real(j, "bubble", f->bubble);
-    hps_report_put_real(j, "bubble_1f1b", f->plan->S > 1 ? (S - 1) / (M + S - 1) : NAN);
-    hps_report_put_real(j, "batch", f->engine.batch);
-    hps_report_put_whole(j, "microbatches", f->engine.microbatches);
-    hps_report_put_real(j, "latency_s", f->engine.latency_s);
+    hps_report_put_real(j, "bubble_1f1b", f->plan->S > 1 ? (S - 1) / (cut.M + S - 1) : NAN);
+    hps_report_put_real(j, "batch", cut.batch);
+    hps_report_put_whole(j, "microbatches", (long long)cut.M);
+    hps_report_put_real(j, "latency_s", f->profile->engine.latency_s);
 }
 
 static void put_ranks(json_t *j, const struct hps_report_counts *c)

@@ -51,6 +51,17 @@ if python3 -c '' 2>/dev/null; then
     done
 fi
 
+expect 0 '' plan --method best --set schedule.warm=greedy --json best.json
+shows '^plan by best \(ils\), begun with the plan of greedy:'
+shows '^exact found none cheaper'
+close "$least" "$(number best.json cost_usd)" 1e-5
+expect 0 '' plan --method single:old
+shows '^exact proved a plan of .* USD, .* % less: schedule.method: best takes it'
+expect 65 'schedule.warm: names the method itself' plan --method ils --set schedule.warm=ils
+expect 65 'schedule.warm: this method does not begin with a plan' \
+    plan --method heuristic --set schedule.warm=greedy
+expect 65 'schedule.plan: must name the plan' plan --method ils --set schedule.warm=file
+
 expect 65 'brute: 3 types for 6 layers are 729 plans' \
     plan --method brute --set schedule.evaluations=700
 expect 65 'schedule.seconds: .* one must be above 0' \

@@ -75,8 +75,18 @@ static void what_does_not_work_is_refused(void **state)
     assert_int_equal(hps_sched_check(&o), HPS_DECK);
     o = preset, o.policy = "p.h5";
     assert_int_equal(hps_sched_check(&o), HPS_DECK);
-    o = preset, o.warm = "exact";
+    o = preset, o.warm = "greedy";      /* exact begins with nothing */
     assert_int_equal(hps_sched_check(&o), HPS_DECK);
+    o = preset, o.method = "ils", o.warm = "ils";
+    assert_int_equal(hps_sched_check(&o), HPS_DECK);
+    o = preset, o.method = "ils", o.warm = "magic";
+    assert_int_equal(hps_sched_check(&o), HPS_DECK);
+    o = preset, o.method = "ils", o.warm = "file";
+    assert_int_equal(hps_sched_check(&o), HPS_DECK);
+    o = preset, o.method = "ils", o.warm = "file", o.plan = "p.json";
+    assert_int_equal(hps_sched_check(&o), HPS_OK);
+    o = preset, o.method = "ils", o.warm = "greedy";
+    assert_int_equal(hps_sched_check(&o), HPS_OK);
     o = preset, o.replan = true;
     assert_int_equal(hps_sched_check(&o), HPS_DECK);
     o = preset, o.share = true;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -112,6 +113,81 @@ static void genetic_finds_the_optimum(void **state)
 {
     (void)state;
     all_samples("genetic", true);
+}
+
+/* With a budget for the single types and the warm plan alone, the answer is the better of these. */
+static void a_warm_start_is_where_the_search_begins(void **state)
+{
+    int warmer = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        struct sample x = sample_of(seed);
+        struct hps_sched_opt opt = preset;
+        struct hps_problem q = { .profile = x.p, .opt = &opt, .throughput_limit = x.limit };
+        struct hps_plan *cold = search(&x, "ils", 1, x.p->T + 1), *plan;
+        struct hps_plan *greedy = search(&x, "greedy", 1, 0);
+        opt.method = "ils", opt.warm = "file", opt.plan = "t_search.json";
+        if (greedy) {
+            assert_int_equal(hps_plan_save(greedy, opt.plan), HPS_OK);
+            opt.evaluations = x.p->T + 1;
+            assert_int_equal(hps_sched_search(&plan, &q), HPS_OK);
+            assert_string_equal(plan->method, "ils");
+            assert_string_equal(plan->warm, "file");
+            assert_true(plan->cost_usd <= greedy->cost_usd * (1 + 1e-12));
+            warmer += !cold || cold->cost_usd > plan->cost_usd * (1 + 1e-9);
+            hps_plan_free(plan);
+        }
+        hps_plan_free(greedy);
+        hps_plan_free(cold);
+        hps_profile_free(x.p);
+    }
+    unlink("t_search.json");
+    assert_true(warmer > 5);
+}
+
+/* The plan that sched_run makes: with its certificate. */
+static struct hps_plan *certified(const struct sample *x, const char *method,
+                                  long long evaluations)
+{
+    struct hps_sched_opt opt = preset;
+    struct hps_plan *plan;
+
+    opt.method = method;
+    opt.throughput_limit = x->limit;
+    opt.evaluations = evaluations;
+    assert_int_equal(hps_sched_run(&plan, x->p, &opt), HPS_OK);
+    return plan;
+}
+
+/* With too few plans for the learned method exact's is taken; beside other methods it is named. */
+static void best_takes_the_cheaper(void **state)
+{
+    int beaten = 0, held = 0;
+
+    (void)state;
+    for (uint64_t seed = 8; seed < 40; seed += 4) {     /* no limit: every method has a plan */
+        struct sample x = sample_of(seed);
+        struct hps_plan *ils = certified(&x, "ils", x.p->T), *best;
+        bool cheaper = ils->cost_usd > x.least * (1 + 1e-9);
+        assert_string_equal(ils->rival, cheaper ? "exact" : "");
+        assert_true(!cheaper || fabs(ils->rival_usd - x.least) <= 1e-9 * x.least);
+        best = certified(&x, "best", 2000);
+        assert_string_equal(best->method, "best");
+        assert_string_equal(best->by, "ils");
+        assert_string_equal(best->rival, "exact");
+        assert_true(best->gap == 0 && best->rival_usd == 0);
+        hps_plan_free(best);
+        best = certified(&x, "best", x.p->T);
+        beaten += strcmp(best->by, "exact") == 0 && best->rival_usd == ils->cost_usd &&
+                  best->cost_usd < ils->cost_usd;
+        held += strcmp(best->by, "ils") == 0 && best->cost_usd == ils->cost_usd;
+        hps_plan_free(best);
+        hps_plan_free(ils);
+        hps_profile_free(x.p);
+    }
+    assert_true(beaten > 0);
+    assert_int_equal(beaten + held, 8);
 }
 
 /* The prices of assignments against all their units walked through, and infeasible ones above
@@ -257,6 +333,8 @@ int main(void)
         cmocka_unit_test(greedy_is_valid),
         cmocka_unit_test(local_search_finds_the_optimum),
         cmocka_unit_test(genetic_finds_the_optimum),
+        cmocka_unit_test(a_warm_start_is_where_the_search_begins),
+        cmocka_unit_test(best_takes_the_cheaper),
         cmocka_unit_test(prices_are_those_of_the_best_units),
         cmocka_unit_test(a_spent_budget_prices_nothing),
         cmocka_unit_test(brute_refuses_what_it_cannot_reach),

@@ -12,10 +12,11 @@ struct hps_compare {
     struct hps_plan **plan;     /* (n) with that bound and the gap to it; NULL: found none  */
 };
 
-/* All methods but `file`, `single` once for each type, with opt's seed and budget for each one;
- * opt->method does not matter. "max" is the most of the whole pool to all of them. A method that
- * refuses the problem says why and found none. HPS_DECK where exact finds no feasible plan, with
- * hps_sched_run's message. Local, one rank; `compare` [out] is to free, also after a failure. */
+/* All methods but `file` and `best`, `single` once for each type, with opt's seed and budget for
+ * each one; opt->method and the warm start do not matter: each stands alone. "max" is the most of
+ * the whole pool to all of them. A method that refuses the problem says why and found none.
+ * HPS_DECK where exact finds no feasible plan, with hps_sched_run's message. Local, one rank;
+ * `compare` [out] is to free, also after a failure. */
 enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
                                 const struct hps_sched_opt *opt);
 void hps_compare_free(struct hps_compare *compare);

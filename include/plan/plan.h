@@ -13,6 +13,11 @@ struct hps_plan_stage {
 
 struct hps_plan {
     char method[HPS_NAME];
+    char warm[HPS_NAME];        /* the method whose plan the search began with, "": none  */
+    char by[HPS_NAME];          /* of `best`: whose plan it is, "" otherwise              */
+    char rival[HPS_NAME];       /* what else was asked: exact beside others where it has a cheaper
+                                   plan, in `best` the one that lost; "": none            */
+    double rival_usd;           /* what its plan costs; 0: it has none                    */
     int L, S;
     struct hps_plan_stage *stage;      /* (S), in the pipeline's order, covers 0..L-1 */
     double throughput, seconds, cost_usd;

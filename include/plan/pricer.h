@@ -40,7 +40,8 @@ double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double c
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff);
 
-/* Price all layers on one type, for every type. The least price; type (L) [out] is its plan. */
+/* Where a search begins: all layers on one type, for every type, and the problem's warm plan. The
+ * least price; type (L) [out] is its plan. */
 double hps_pricer_singles(struct hps_pricer *pr, int *type);
 
 /* Is the budget used up? By evaluations alone, where they end it first, and so the same every

@@ -23,6 +23,7 @@ struct hps_problem {
     double throughput_limit;
     const char *argument;       /* what follows the method's colon ("cpu" of "single:cpu"), or "" */
     const struct hps_plan *fastest;     /* exact's plan for "max", NULL without "max" */
+    const struct hps_plan *warm;        /* a search begins with it; NULL: from nothing */
 };
 
 /* A method: one of these in one file. `best` [out] is the cheapest feasible plan it saw, priced,
@@ -32,7 +33,8 @@ struct hps_sched {
     const char *name, *help;
     bool argument;              /* wants ":WORD" behind its name          */
     bool certifies;             /* sets lower_bound_usd and gap itself    */
-    bool endless;               /* only the budget ends it: it needs one  */
+    bool endless;               /* only the budget ends it: it needs one, and may begin with
+                                   another method's plan (q->warm)        */
     enum hps_status (*run)(const struct hps_problem *q, uint64_t key, struct hps_plan **best);
     /* The throughput that "max" means to it; NULL: the most of the whole pool, over all plans. For
      * methods whose stages do not depend on the limit: the most of those stages (0: none). */
@@ -40,7 +42,7 @@ struct hps_sched {
 };
 extern const struct hps_sched hps_sched_exact, hps_sched_brute, hps_sched_greedy, hps_sched_ils;
 extern const struct hps_sched hps_sched_genetic, hps_sched_heuristic, hps_sched_single;
-extern const struct hps_sched hps_sched_file;
+extern const struct hps_sched hps_sched_file, hps_sched_best;
 
 /* For methods whose stages do not depend on the limit: the cheapest units for *plan (freed and
  * NULL when none are feasible), and the most throughput of its stages (frees plan). HPS_OK. */
@@ -84,8 +86,9 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt);
 enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *method,
                                 struct hps_plan **fastest);
 
-/* The method that q's options name, on this problem with its limit; nothing is certified. *plan is
- * NULL (and HPS_OK) when it found none. */
+/* The method that q's options name, on this problem with its limit; nothing is certified. Where the
+ * options name a warm start, that method runs first, with a budget as large, and its plan is what
+ * the search begins with. *plan is NULL (and HPS_OK) when none was found. */
 enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q);
 
 /* Resolve the limit (opt's, not the profile's), run the method, certify: the plan is named,

@@ -22,7 +22,7 @@ static void list_methods(struct hps_compare *c, const struct hps_profile *p)
     c->plan = hps_mem_new((size_t)most, sizeof *c->plan);
     add(c, hps_mem_text(hps_sched_exact.name));
     for (int a = 0; (x = hps_sched_at(a)); a++) {
-        if (x == &hps_sched_exact || x == &hps_sched_file)
+        if (x == &hps_sched_exact || x == &hps_sched_file || x == &hps_sched_best)
             continue;
         for (int t = 0; x->argument && t < p->T; t++)
             add(c, hps_mem_print("%s:%s", x->name, p->type[t].name));
@@ -59,6 +59,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
 
     *compare = c;
     mine.plan = "";
+    mine.warm = "";
     list_methods(c, p);
     mine.method = c->method[0];
     enum hps_status s = hps_sched_check(&mine);

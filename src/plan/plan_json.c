@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -96,6 +97,13 @@ static bool read_share(struct hps_plan *plan, const struct hps_json_at *top)
     return true;
 }
 
+static void read_word(char *word, const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    snprintf(word, HPS_NAME, "%s", text ? text : "");
+}
+
 /* What the search knew, where the file says it: a run that goes on with its plan shows it again. */
 static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
 {
@@ -105,6 +113,10 @@ static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
     plan->gap = json_number_value(json_object_get(o, "gap"));
     plan->search_seconds = json_number_value(json_object_get(o, "search_seconds"));
     plan->evaluations = (long long)json_number_value(json_object_get(o, "evaluations"));
+    read_word(plan->warm, o, "warm");
+    read_word(plan->by, o, "by");
+    read_word(plan->rival, o, "rival");
+    plan->rival_usd = json_number_value(json_object_get(o, "rival_usd"));
 }
 
 static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
@@ -195,6 +207,15 @@ static void write_results(json_t *o, const struct hps_plan *plan)
     json_object_set_new(o, "gap", hps_json_real(plan->gap));
     json_object_set_new(o, "search_seconds", hps_json_real(plan->search_seconds));
     json_object_set_new(o, "evaluations", json_integer(plan->evaluations));
+    if (*plan->warm)
+        json_object_set_new(o, "warm", json_string(plan->warm));
+    if (*plan->by)
+        json_object_set_new(o, "by", json_string(plan->by));
+    if (*plan->rival) {
+        json_object_set_new(o, "rival", json_string(plan->rival));
+        json_object_set_new(o, "rival_usd", plan->rival_usd > 0 ? hps_json_real(plan->rival_usd)
+                                                                : json_null());
+    }
 }
 
 static json_t *pairs(const struct hps_plan *plan)

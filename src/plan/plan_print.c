@@ -43,6 +43,34 @@ static void print_servers(const struct hps_plan *plan, const struct hps_profile 
             total > 0 ? 100 * usd_hour(p, plan->server_type, plan->server_units) / total : 0);
 }
 
+static void print_method(const struct hps_plan *plan)
+{
+    hps_out("\nplan by %s", plan->method);
+    if (*plan->by)
+        hps_out(" (%s)", plan->by);
+    if (*plan->warm)
+        hps_out(", begun with the plan of %s", plan->warm);
+}
+
+/* What the other method that was asked has to say. */
+static void print_rival(const struct hps_plan *plan)
+{
+    double more = plan->cost_usd > 0 ? 100 * (plan->rival_usd / plan->cost_usd - 1) : 0;
+
+    if (!*plan->rival)
+        return;
+    if (!*plan->by)
+        hps_out("%s %s a plan of %.6g USD, %.3g %% less: schedule.method: best takes it\n",
+                plan->rival,
+                plan->lower_bound_usd >= plan->rival_usd * (1 - 1e-9) ? "proved" : "found",
+                plan->rival_usd, -more);
+    else if (plan->rival_usd > 0)
+        hps_out("the plan of %s costs %.6g USD, %.3g %% more\n", plan->rival, plan->rival_usd,
+                more);
+    else
+        hps_out("%s found none cheaper\n", plan->rival);
+}
+
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
 {
     double total = 0, tau = 0;
@@ -58,12 +86,14 @@ void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
     for (int s = 0; s < plan->S; s++)
         print_stage(plan, s, p, total, tau);
     print_servers(plan, p, total);
-    hps_out("\nplan by %s: %.6g examples/s, %.6g s, %.6g USD (%.6g USD/h)\n", plan->method,
-            plan->throughput, plan->seconds, plan->cost_usd, total);
+    print_method(plan);
+    hps_out(": %.6g examples/s, %.6g s, %.6g USD (%.6g USD/h)\n", plan->throughput, plan->seconds,
+            plan->cost_usd, total);
     if (plan->gap > 0)
         hps_out("no plan costs less than %.6g USD (gap %.2g %%); ", plan->lower_bound_usd,
                 100 * plan->gap);
     else
         hps_out("proven: no plan costs less; ");
     hps_out("%lld plans priced in %.3g s\n", plan->evaluations, plan->search_seconds);
+    print_rival(plan);
 }

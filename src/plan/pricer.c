@@ -311,20 +311,32 @@ double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long 
     return price < cutoff ? price : INFINITY;
 }
 
+static void paint(int *type, int first, int last, int t)
+{
+    for (int l = first; l <= last; l++)
+        type[l] = t;
+}
+
 double hps_pricer_singles(struct hps_pricer *pr, int *type)
 {
+    const struct hps_plan *warm = pr->desk->q->warm;
     double least = INFINITY;
     int best = 0;
 
-    for (int t = 0; t <= pr->T; t++) {
-        for (int l = 0; l < pr->L; l++)
-            type[l] = t < pr->T ? t : best;
-        double price = t < pr->T ? hps_pricer_price(pr, type, INFINITY) : INFINITY;
+    for (int t = 0; t < pr->T; t++) {
+        paint(type, 0, pr->L - 1, t);
+        double price = hps_pricer_price(pr, type, INFINITY);
         if (price < least) {
             least = price;
             best = t;
         }
     }
+    for (int s = 0; warm && s < warm->S; s++)
+        paint(type, warm->stage[s].first, warm->stage[s].last, warm->stage[s].type);
+    double price = warm ? hps_pricer_price(pr, type, least) : INFINITY;
+    if (price < least)
+        return price;
+    paint(type, 0, pr->L - 1, best);
     return least;
 }
 

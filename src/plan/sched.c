@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "plan/cost.h"
 
-#define WORDS "exact|brute|greedy|ils|genetic|heuristic|single:|file"
+#define WORDS "exact|brute|greedy|ils|genetic|heuristic|single:|file|best"
 
 static const struct hps_sched *const all[] = {
     &hps_sched_exact,
@@ -18,6 +18,7 @@ static const struct hps_sched *const all[] = {
     &hps_sched_heuristic,
     &hps_sched_single,
     &hps_sched_file,
+    &hps_sched_best,
 };
 
 const struct hps_field hps_sched_fields[] = {
@@ -29,11 +30,12 @@ const struct hps_field hps_sched_fields[] = {
       1e18, "max", "examples/s", "promised; 0: none; max: the most that the pool can have" },
     HPS_FIELD(hps_sched_opt, profile, HPS_TEXT, "\"\"", 0, 0, "",
               "a recorded profile (JSON) instead of measuring"),
-    HPS_FIELD(hps_sched_opt, plan, HPS_TEXT, "\"\"", 0, 0, "", "the plan (JSON) of method file"),
+    HPS_FIELD(hps_sched_opt, plan, HPS_TEXT, "\"\"", 0, 0, "",
+              "the plan (JSON) of method (or warm) file"),
     HPS_FIELD(hps_sched_opt, policy, HPS_TEXT, "\"\"", 0, 0, "",
               "a policy that learned before; only empty now"),
     HPS_FIELD(hps_sched_opt, warm, HPS_TEXT, "\"\"", 0, 0, "",
-              "the method whose plan the search begins with; only empty now"),
+              "the method whose plan the search begins with"),
     HPS_FIELD(hps_sched_opt, seed, HPS_INT, "1", 0, 1e9, "", "of the search"),
     HPS_FIELD(hps_sched_opt, seconds, HPS_REAL, "10", 0, 1e6, "s",
               "of a search at most; 0: until it is proven"),
@@ -82,6 +84,23 @@ static enum hps_status refuse(const char *key, const char *what)
     return HPS_DECK;
 }
 
+static enum hps_status check_warm(const struct hps_sched_opt *opt, const struct hps_sched *method)
+{
+    const struct hps_sched *warm = hps_sched_find(opt->warm, NULL);
+
+    if (!warm) {
+        HPS_SAY(HPS_ERROR, "schedule.warm: '%s' is none of %s", opt->warm, WORDS);
+        return HPS_DECK;
+    }
+    if (warm == method)
+        return refuse("warm", "names the method itself");
+    if (!method->endless)
+        return refuse("warm", "this method does not begin with a plan");
+    if (warm->endless && !(opt->seconds > 0) && opt->evaluations == 0)
+        return refuse("seconds", "the warm start ends on it or evaluations: one must be above 0");
+    return HPS_OK;
+}
+
 enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
 {
     const struct hps_sched *method = hps_sched_find(opt->method, NULL);
@@ -92,18 +111,19 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
     }
     if (*opt->policy)
         return refuse("policy", "no method here works with a policy");
-    if (*opt->warm)
-        return refuse("warm", "no method here begins with the plan of another");
+    if (*opt->warm && check_warm(opt, method))
+        return HPS_DECK;
     if (opt->replan)
         return refuse("replan", "a plan cannot be changed during the run; only false now");
     if (opt->share)
         return refuse("share", "each stage has units of its own; only false now");
     if (method->endless && !(opt->seconds > 0) && opt->evaluations == 0)
         return refuse("seconds", "this method ends on seconds or evaluations: one must be above 0");
-    if (*opt->plan && method != &hps_sched_file)
-        return refuse("plan", "is for schedule.method: file");
-    if (!*opt->plan && method == &hps_sched_file)
-        return refuse("plan", "must name the plan of schedule.method: file");
+    bool reads = method == &hps_sched_file || hps_sched_find(opt->warm, NULL) == &hps_sched_file;
+    if (*opt->plan && !reads)
+        return refuse("plan", "is for schedule.method: file, or warm: file");
+    if (!*opt->plan && reads)
+        return refuse("plan", "must name the plan of method (or warm) file");
     return HPS_OK;
 }
 
@@ -176,12 +196,18 @@ static void certify(struct hps_plan *plan, const struct hps_problem *q)
 {
     struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
                                    .seconds = q->opt->seconds, .cuts = cuts(plan), .known = plan };
+    struct hps_plan *best;
     bool proven;
-    double bound = hps_exact_ask(q->profile, &wish, NULL, &proven);
+    double bound = hps_exact_ask(q->profile, &wish, &best, &proven);
     bool equal = bound >= plan->cost_usd * (1 - HPS_COST_TIE);
 
     plan->lower_bound_usd = equal ? plan->cost_usd : bound;
     plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
+    if (best && best->cost_usd < plan->cost_usd * (1 - HPS_COST_TIE)) {
+        snprintf(plan->rival, sizeof plan->rival, "%s", hps_sched_exact.name);
+        plan->rival_usd = best->cost_usd;
+    }
+    hps_plan_free(best);
 }
 
 static enum hps_status none(const struct hps_problem *q)
@@ -199,7 +225,7 @@ static enum hps_status none(const struct hps_problem *q)
     return HPS_DECK;
 }
 
-enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q)
+static enum hps_status search(struct hps_plan **plan, struct hps_problem *q)
 {
     const struct hps_sched *method = hps_sched_find(q->opt->method, &q->argument);
     double began = hps_now_s();
@@ -211,6 +237,34 @@ enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q)
     snprintf((*plan)->method, sizeof (*plan)->method, "%s", q->opt->method);
     hps_plan_name(*plan, q->profile);
     return HPS_OK;
+}
+
+/* The plan of the warm method, which has q's whole budget to itself. */
+static enum hps_status warm_up(struct hps_plan **warm, const struct hps_problem *q)
+{
+    struct hps_sched_opt opt = *q->opt;
+    struct hps_problem mine = *q;
+
+    opt.method = opt.warm;
+    mine.opt = &opt;
+    enum hps_status s = search(warm, &mine);
+    if (!s && !*warm)
+        HPS_SAY(HPS_WARN, "schedule.warm: %s found no feasible plan to begin with", opt.method);
+    return s;
+}
+
+enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q)
+{
+    struct hps_plan *warm = NULL;
+    enum hps_status s = *q->opt->warm ? warm_up(&warm, q) : HPS_OK;
+
+    *plan = NULL;
+    q->warm = warm;
+    if (!s) s = search(plan, q);
+    if (!s && *plan && warm) snprintf((*plan)->warm, sizeof (*plan)->warm, "%s", warm->method);
+    q->warm = NULL;
+    hps_plan_free(warm);
+    return s;
 }
 
 enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *p,

@@ -40,7 +40,7 @@ for method in exact brute ils genetic; do
     close "$least" "$(awk -v m=$method '$1 == m { print $2 }' table)" 1e-5
 done
 shows '^no plan of at least 20000 examples/s costs less .*proven'
-for method in brute greedy ils genetic; do
+for method in exact brute greedy ils genetic; do
     expect 0 '' plan --method $method --json $method.json
 done
 expect 0 '' plan --method all --json -
@@ -68,5 +68,19 @@ expect 65 'schedule.seconds: .* one must be above 0' \
     plan --method ils --set schedule.evaluations=0
 expect 65 'no plan reaches 1000000000 examples/s' \
     plan --method all --set schedule.throughput_limit=1e9
+
+# memory: the cheapest plan does not fit, another does; where none does, who needs what is said
+sed 's/"limit"/"memory_bytes": 1.5, "limit"/g' profile.json >short.json
+expect 0 '' heterps plan --profile short.json $budget --json short_plan.json
+if python3 -c '' 2>/dev/null; then
+    expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" short.json short_plan.json
+    expect 1 '' python3 "$srcdir/tests/oracle/plan_oracle.py" short.json exact.json
+    shows 'needs .* bytes on a unit'
+fi
+expect 65 'exact.json: stage [0-9] needs [0-9.]* bytes on each of [0-9]* units of type' \
+    heterps plan --profile short.json --method file --set schedule.plan=exact.json
+sed 's/"limit"/"memory_bytes": 0.9, "limit"/g' profile.json >none.json
+expect 65 'no plan fits the memory of its units: layer l1 needs 1 bytes on each of' \
+    heterps plan --profile none.json $budget
 expect 64 "'every' is none of the methods all.exact" plan --method every
 verdict

@@ -93,6 +93,42 @@ double make_cost(const struct hps_profile *p, const struct hps_plan *plan, doubl
     return p->epochs * p->examples * *tau / 3600 * rate;
 }
 
+bool make_fits(const struct hps_profile *p, const struct hps_plan *plan)
+{
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *g = &plan->stage[s];
+        double need = 0, has = p->type[g->type].memory_bytes;
+        for (int l = 0; l < p->L; l++) {
+            const struct hps_profile_layer *y = &p->layer[l];
+            bool mine = g->first <= l && l <= g->last;
+            for (int n = 0; n < plan->nshare; n++)
+                for (int a = 0; a < 2; a++) {
+                    const struct hps_plan_stage *h = &plan->stage[plan->share[n][1 - a]];
+                    mine = mine || (plan->share[n][a] == s && h->first <= l && l <= h->last);
+                }
+            if (mine)
+                need += (y->weight_bytes + y->state_bytes) /
+                        (y->type[0] == 'e' ? (double)g->units : 1);
+        }
+        if (has > 0 && need > has * (1 + 1e-9))
+            return false;
+    }
+    return true;
+}
+
+void make_memory(struct hps_profile *p, uint64_t seed)
+{
+    uint64_t key = hps_rng_key(seed, "memory");
+
+    for (int l = 0; l < p->L; l++) {
+        p->layer[l].weight_bytes = 1e6 * exp2(8 * hps_rng_real(key, (uint64_t)l));
+        p->layer[l].state_bytes = p->layer[l].weight_bytes * floor(3 * hps_rng_real(key, 99));
+    }
+    for (int t = 0; t < p->T; t++)
+        if (hps_rng_real(key, 1000 + (uint64_t)t) < 0.8)
+            p->type[t].memory_bytes = 4e7 * exp2(4 * hps_rng_real(key, 2000 + (uint64_t)t));
+}
+
 /* A walk over all units of fixed stages; what it saw at best. */
 struct walk {
     const struct hps_profile *p;
@@ -107,7 +143,7 @@ static void judge(struct walk *w)
 {
     double tau, cost = make_cost(w->p, w->plan, &tau);
 
-    if (tau * w->limit > 1 + 1e-9)
+    if (tau * w->limit > 1 + 1e-9 || !make_fits(w->p, w->plan))
         return;
     if ((w->least_tau ? tau : cost) < w->best) {
         w->best = w->least_tau ? tau : cost;

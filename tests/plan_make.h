@@ -11,9 +11,14 @@
  * with hps_profile_free. */
 struct hps_profile *make_profile(uint64_t seed, int L, int T, long long limit, int groups);
 
+/* Give layers bytes and most types memory: some stages want several units, some have no place. */
+void make_memory(struct hps_profile *p, uint64_t seed);
+
 /* The design's formulas, each written out on its own. */
 double make_et(const struct hps_profile *p, int i, int j, int t, long long k);
 double make_cost(const struct hps_profile *p, const struct hps_plan *plan, double *tau);
+
+bool make_fits(const struct hps_profile *p, const struct hps_plan *plan);
 
 /* The best over all units of these stages (units is set): least cost with tau * limit <= 1 + 1e-9,
  * or least tau. INFINITY: none. */

@@ -106,7 +106,7 @@ static void units_are_the_least(void **state)
         double v[4];
         for (int b = 0; b < 4; b++)
             v[b] = hps_rng_real(key, n++) < 0.2 ? 0 : exp2(40 * hps_rng_real(key, n++) - 30);
-        struct hps_cost_line x = { v[0], v[1], v[2], v[3] };
+        struct hps_cost_line x = { v[0], v[1], v[2], v[3], 1 };
         long long most = (long long)exp2(20 * hps_rng_real(key, n++));
         for (long long k = 1; k <= most; k = 3 * k + a % 5) {
             double tau = hps_cost_line_et(&x, (double)k);
@@ -117,7 +117,7 @@ static void units_are_the_least(void **state)
         one_line(&x, INFINITY, most);
         one_line(&x, 0, most);
     }
-    assert_int_equal(hps_cost_line_units(&(struct hps_cost_line){ 0, 1, 0, 0 }, 1, 0), 0);
+    assert_int_equal(hps_cost_line_units(&(struct hps_cost_line){ 0, 1, 0, 0, 1 }, 1, 0), 0);
 }
 
 static void the_slack_of_a_limit(void **state)

@@ -48,7 +48,7 @@ static void honest(const struct hps_plan *plan, const struct hps_profile *p, dou
     double tau, cost = make_cost(p, plan, &tau);
 
     assert_int_equal(hps_plan_check(plan, p, "plan"), HPS_OK);
-    assert_true(tau * limit <= 1 + 1.001e-9);
+    assert_true(tau * limit <= 1 + 1.001e-9 && make_fits(p, plan));
     assert_true(fabs(plan->cost_usd - cost) <= 1e-12 * cost);
     for (int s = 1; s < plan->S; s++)
         assert_int_not_equal(plan->stage[s].type, plan->stage[s - 1].type);
@@ -123,6 +123,30 @@ static void finds_it_among_equal_types(void **state)
     for (uint64_t seed = 1000; seed < 1080; seed++)
         check(seed, 1 + (int)(seed % 2), &feasible);
     assert_in_range(feasible, 40, 79);
+}
+
+/* A pool where stages want several units for their memory, or have no place. */
+static void finds_it_where_memory_is_short(void **state)
+{
+    int feasible = 0, short_of = 0;
+    double free_cost;
+
+    (void)state;
+    for (uint64_t seed = 6000; seed < 6100; seed++) {
+        struct hps_profile *p = small(seed, seed % 5 == 0 ? 2 : 0);
+        double limit = (double)(seed % 4) / 4 / make_best(p, 0, true);
+        free_cost = isfinite(limit) ? hps_exact_bound(p, limit, 0, 0, NULL, &(bool){ 0 }) : 0;
+        make_memory(p, seed);
+        if (isfinite(limit)) {
+            feasible += check_cheapest(seed, p, limit);
+            short_of += make_best(p, limit, false) > free_cost * (1 + 1e-9);
+        }
+        if (seed % 3 == 0 && isfinite(make_best(p, 0, true)))
+            check_fastest(seed, p, make_best(p, 0, true));
+        hps_profile_free(p);
+    }
+    assert_in_range(feasible, 30, 90);
+    assert_in_range(short_of, 20, 95);
 }
 
 static void bounds_what_is_cut_inside_one_type(void **state)
@@ -225,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_enumeration_finds),
         cmocka_unit_test(finds_it_among_equal_types),
+        cmocka_unit_test(finds_it_where_memory_is_short),
         cmocka_unit_test(bounds_what_is_cut_inside_one_type),
         cmocka_unit_test(never_dearer_for_a_better_pool),
         cmocka_unit_test(honest_when_it_is_stopped),

@@ -146,6 +146,32 @@ static void invalid_is_refused(void **state)
     hps_profile_free(p);
 }
 
+/* 600 bytes on 2 units, 200 whole and 400 in rows that are dealt: 400 on each. */
+static void what_does_not_fit_is_refused(void **state)
+{
+    struct hps_profile *p = pool();
+    struct hps_plan *plan = example(p);
+
+    (void)state;
+    for (int l = 0; l < p->L; l++)
+        p->layer[l].weight_bytes = 1;
+    p->layer[2].weight_bytes = 140;
+    p->layer[2].state_bytes = 58;
+    p->layer[3].weight_bytes = 300;
+    p->layer[3].state_bytes = 100;
+    p->type[0].memory_bytes = 398.9;
+    assert_int_equal(checked(plan, p), HPS_DECK);
+    assert_false(hps_cost_feasible(plan, p, 0));
+    p->type[0].memory_bytes = 399;
+    assert_int_equal(checked(plan, p), HPS_OK);
+    assert_true(hps_cost_feasible(plan, p, 0));
+    assert_true(hps_memory_least(p, 0, hps_plan_holds(plan, p, 1)) == 2);
+    p->type[0].memory_bytes = 198;
+    assert_true(hps_memory_least(p, 0, hps_plan_holds(plan, p, 1)) == HPS_MEMORY_NEVER);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
 /* Stages 0 and 2 of type 1 share 3 of its units; 2 of type 0 are left to stage 1. */
 static struct hps_plan *sharing(const struct hps_profile *p)
 {
@@ -281,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_become_stages),  cmocka_unit_test(read_again_is_the_same),
         cmocka_unit_test(another_is_refused),  cmocka_unit_test(invalid_is_refused),
+        cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(shared_units_work_for_two_and_are_paid_once),
         cmocka_unit_test(pairs_that_cannot_be_are_refused),
         cmocka_unit_test(files_are_read_strictly), cmocka_unit_test(ranks_in_order),

@@ -35,10 +35,12 @@ static void check(uint64_t seed, int *feasible, int *refused)
     int L = 1 + (int)(hps_rng_real(key, 0) * 5), T = 1 + (int)(hps_rng_real(key, 1) * 3);
     struct hps_profile *p = make_profile(seed, L, T, L > 3 ? 9 : 25, 0);
     struct hps_plan *plan = random_plan(key, p);
-    struct hps_cost *c = hps_cost_new(p);
 
     if (seed % 4 == 0 && p->type[0].limit > 1)
         p->server_units = 1;
+    if (seed % 3 == 0)
+        make_memory(p, seed);
+    struct hps_cost *c = hps_cost_new(p);
     double least = make_best_units(p, plan, 0, true);
     near(hps_provision_least_tau(plan, p, c), least);
     if (isfinite(least)) {

@@ -36,7 +36,8 @@ struct hps_type {               /* a resource type: ranks that are alike  */
     bool gpu;
     double price_usd_hour;      /* of a unit                              */
     long long limit;            /* the deck's; 0: none given              */
-    double memory_bytes;        /* of a unit: the deck's, else its host's by the ranks there */
+    double memory_bytes;        /* of a unit: the deck's, else its GPU's or its host's by the
+                                   ranks there */
     double slow;                /* emulated: >= 1                         */
     int nrank, first;           /* ranks of it, the first of them         */
     int entry;                  /* index into the deck's resources        */

@@ -9,17 +9,22 @@
  * recv of the first layer and send of the last count as 0.
  *
  * Two stages of one type that share their k units: the units do the work of both, and are paid and
- * counted once: ET_a + ET_b takes the place of both ET in tau. */
+ * counted once: ET_a + ET_b takes the place of both ET in tau.
+ *
+ * A unit must hold its part of the stage, where its type says what it has (plan/memory.h):
+ *     sum over i..j of (weight_bytes + state_bytes) / (k of an embedding, else 1) <= memory_bytes
+ * which never rises with k: a stage has a least k, whatever tau. Stages that share hold both. */
 #ifndef HPS_PLAN_COST_H
 #define HPS_PLAN_COST_H
 
+#include "plan/memory.h"
 #include "plan/plan.h"
 
 #define HPS_COST_TIE 1e-9       /* relative: ties of cost, slack of feasibility */
 
 /* A stage as a function of its units: CT = ct0 + ct1/k, DT = dt0 + dt1/k, all in seconds per
- * example. */
-struct hps_cost_line { double ct0, ct1, dt0, dt1; };
+ * example; `least` units that its memory wants. */
+struct hps_cost_line { double ct0, ct1, dt0, dt1; long long least; };
 
 static inline double hps_cost_line_et(const struct hps_cost_line *x, double k)
 {
@@ -28,7 +33,7 @@ static inline double hps_cost_line_et(const struct hps_cost_line *x, double k)
     return ct > dt ? ct : dt;
 }
 
-/* The least k in 1..most with ET(k) <= tau, 0 when there is none. Exact to the last bit of ET.
+/* The least k in least..most with ET(k) <= tau, 0 when there is none. Exact to the last bit of ET.
  * Pure. */
 long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most);
 
@@ -44,7 +49,8 @@ const struct hps_cost_line *hps_cost_line(const struct hps_cost *c, int i, int j
 struct hps_cost_et { double ct, dt, et; };
 struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t, double k);
 
-/* The least k in 1..limit with ET <= tau, 0 when there is none. Exact to the last bit of ET(k). */
+/* The least k up to the limit with ET <= tau and memory enough, 0 when there is none. Exact to the
+ * last bit of ET(k). */
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau);
 
 /* Units of type t that stages can have: its limit less the dedicated servers. */
@@ -64,7 +70,8 @@ double hps_cost_busy(const struct hps_plan *plan, int s);
 /* USD an hour of all units, and of the dedicated servers. Pure. */
 double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *p);
 
-/* tau * limit <= 1 + 1e-9 and units within limits. Of a priced plan. */
+/* tau * limit <= 1 + 1e-9, units within limits and enough to hold their stages. Of a priced
+ * plan. */
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit);
 

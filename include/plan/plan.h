@@ -2,7 +2,7 @@
 #ifndef HPS_PLAN_PLAN_H
 #define HPS_PLAN_PLAN_H
 
-#include "plan/profile.h"
+#include "plan/memory.h"
 
 struct hps_plan_stage {
     int first, last;            /* layers, both included                   */
@@ -48,15 +48,18 @@ int hps_plan_partner(const struct hps_plan *plan, int s);
 /* Is s the second stage of a pair: its units are those of an earlier one? Pure. */
 bool hps_plan_rides(const struct hps_plan *plan, int s);
 
+/* What the units of stage s must hold, its partner's part included. Pure. */
+struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s);
+
 /* Remember for which network and pool the plan is, so that a file of it is refused elsewhere.
  * Pure. */
 void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p);
 
 /* Valid for this profile: made for its layers and types where that is known, stages cover the
  * layers in order, none is empty, types exist, units >= 1, stages that share are two of one type
- * with equal units and in one pair each, sums of units (and servers) within limits.
- * HPS_DECK with one message that begins with `from`. A plan is valid or refused, never repaired.
- * Pure. */
+ * with equal units and in one pair each, sums of units (and servers) within limits, every unit has
+ * the memory that its stages need. HPS_DECK with one message that begins with `from`. A plan is
+ * valid or refused, never repaired. Pure. */
 enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
                                const char *from);
 

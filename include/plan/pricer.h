@@ -5,8 +5,9 @@
  * A plan that cannot keep the limits has a price too, above that of every feasible plan, so that a
  * search finds its way in. With `ceiling`, above every feasible price:
  *     too slow at any units       ceiling * (2 - tau_most / least tau)    in (1, 2) * ceiling
- *     more stages than units      ceiling * (2 + stages too many)
- *     more units than there are   ceiling * (2 + units too many as a share of what there is)
+ *     more stages than units (as few as memory allows)    ceiling * (2 + stages too many)
+ *     given units too few for memory, or more than there are: ceiling * (2 + stages of too few +
+ *     units too many as a share of what there is)
  */
 #ifndef HPS_PLAN_PRICER_H
 #define HPS_PLAN_PRICER_H

@@ -23,7 +23,8 @@ struct hps_profile_type {
 struct hps_profile_layer {
     char name[HPS_NAME], type[HPS_NAME];
     double input_bytes, weight_bytes;
-    double state_bytes;         /* the optimiser's; of a unit that holds all of it */
+    double state_bytes;         /* beside the weights: gradients of dense layers, the optimiser's;
+                                   of a unit that holds all of it */
 };
 
 /* What a step costs beside its layers, and how it is cut: what plan/engine.h knows more than the

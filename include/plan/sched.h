@@ -77,6 +77,11 @@ double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *w
 double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best,
                       bool *proven);
 
+/* Would there be a plan if memory had no limits? Then text says who needs what and has what: a
+ * layer that no type can hold, or a stage of that plan. For a limit that no plan keeps. */
+bool hps_exact_lacks(const struct hps_profile *p, double throughput_limit, double seconds,
+                     char *text, size_t size);
+
 /* What the table of fields cannot say: keys that no method here works with yet are refused, so is a
  * contradiction. HPS_DECK with one message. Pure but for the message. */
 enum hps_status hps_sched_check(const struct hps_sched_opt *opt);

@@ -140,7 +140,7 @@ static void set_name(struct hps_pool *pool, struct hps_type *type, const struct 
     }
 }
 
-/* The least share of a host's memory among n ranks, each host divided by its ranks. */
+/* The least memory among n ranks: of the GPU, or a host's divided by its ranks. */
 static double least_memory(const struct key *k, int n, int R, const struct hps_node *node)
 {
     double least = 0;
@@ -150,6 +150,8 @@ static double least_memory(const struct key *k, int n, int R, const struct hps_n
         for (int r = 0; r < R; r++)
             there += strcmp(node[r].host, k[i].node->host) == 0;
         double share = k[i].node->memory_bytes / there;
+        if (k[i].node->on_gpu && k[i].node->gpu_memory_bytes > 0)
+            share = k[i].node->gpu_memory_bytes;
         if (i == 0 || share < least)
             least = share;
     }

@@ -51,9 +51,12 @@ struct hps_cost *hps_cost_new(const struct hps_profile *p)
     c->line = hps_mem_new(n * T, sizeof *c->line);
     for (int t = 0; t < p->T; t++)
         for (int i = 0; i < p->L; i++) {
-            struct hps_cost_line sum = { 0, 0, 0, 0 };
+            struct hps_cost_line sum = { 0 };
+            struct hps_memory held = { 0, 0 };
             for (int j = i; j < p->L; j++) {
                 add_layer(&sum, p, j, t);
+                hps_memory_add(&held, &p->layer[j]);
+                sum.least = hps_memory_least(p, t, held);
                 c->line[stage_index(p->L, i, j) * T + (size_t)t] = with_ends(sum, p, i, j, t);
             }
         }
@@ -85,7 +88,7 @@ struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t,
     return at_units(hps_cost_line(c, i, j, t), k);
 }
 
-/* The least k in (under, most], where `most` is enough: ET never rises with k. */
+/* The least k in (under, most] by time alone, where `most` is enough: ET never rises with k. */
 static long long halve(const struct hps_cost_line *x, double tau, long long under, long long most)
 {
     while (most - under > 1) {
@@ -104,10 +107,9 @@ static double wanted(double fixed, double shared, double tau)
     return tau > fixed ? shared / (tau - fixed) : 1;
 }
 
-long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most)
+/* The least k that is fast enough, where `most` is. */
+static long long fast_enough(const struct hps_cost_line *x, double tau, long long most)
 {
-    if (most < 1 || hps_cost_line_et(x, (double)most) > tau)
-        return 0;
     double ct = wanted(x->ct0, x->ct1, tau), dt = wanted(x->dt0, x->dt1, tau);
     double guess = ceil(ct > dt ? ct : dt);
     long long k = guess < 1 ? 1 : guess > (double)most ? most : (long long)guess;
@@ -116,6 +118,14 @@ long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long lo
     if (k == 1 || hps_cost_line_et(x, (double)(k - 1)) > tau)
         return k;
     return halve(x, tau, 0, k - 1);
+}
+
+long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most)
+{
+    if (most < 1 || most < x->least || hps_cost_line_et(x, (double)most) > tau)
+        return 0;
+    long long k = fast_enough(x, tau, most);
+    return k < x->least ? x->least : k;
 }
 
 long long hps_cost_room(const struct hps_profile *p, int t)
@@ -164,7 +174,7 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
 
     for (int s = 0; s < plan->S; s++) {
         struct hps_plan_stage *g = &plan->stage[s];
-        struct hps_cost_line sum = { 0, 0, 0, 0 };
+        struct hps_cost_line sum = { 0 };
         for (int l = g->first; l <= g->last; l++)
             add_layer(&sum, p, l, g->type);
         sum = with_ends(sum, p, g->first, g->last, g->type);
@@ -186,7 +196,9 @@ bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit)
 {
     for (int s = 0; s < plan->S; s++)
-        if (hps_cost_busy(plan, s) > hps_cost_tau_most(throughput_limit))
+        if (hps_cost_busy(plan, s) > hps_cost_tau_most(throughput_limit) ||
+            plan->stage[s].units <
+                hps_memory_least(p, plan->stage[s].type, hps_plan_holds(plan, p, s)))
             return false;
     for (int t = 0; t < p->T; t++) {
         long long sum = 0;

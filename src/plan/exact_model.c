@@ -18,6 +18,7 @@ static bool same_column(const struct hps_profile *p, const double *x, int t, int
 static bool equal_types(const struct hps_profile *p, int t, int u)
 {
     return p->type[t].price_usd_hour == p->type[u].price_usd_hour &&
+           p->type[t].memory_bytes == p->type[u].memory_bytes &&
            same_column(p, p->oct, t, u) && same_column(p, p->alpha, t, u) &&
            same_column(p, p->sync, t, u) && same_column(p, p->beta, t, u) &&
            same_column(p, p->recv, t, u) && same_column(p, p->send, t, u);
@@ -66,7 +67,7 @@ static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool c
         for (int j = i; j < m->L; j++)
             for (int g = 0; g < m->G; g++) {
                 const struct hps_cost_line *x = hps_cost_line(c, i, j, m->member[m->begin[g]]);
-                if (hps_cost_line_et(x, (double)m->most[g]) > m->tau_most)
+                if (hps_cost_line_units(x, m->tau_most, m->most[g]) == 0)
                     continue;
                 if (!count_only) {
                     m->arc[n] = (struct hps_exact_arc){ *x, i, j, g };

@@ -39,12 +39,12 @@ void hps_exact_view_free(struct hps_exact_view *v)
     hps_mem_free(v);
 }
 
-/* The tau that comes next after a stage has k units too few for t1: INFINITY when it has none. */
+/* The least tau from t1 on that is an ET of the stage, INFINITY when it has none. */
 static double next_tau(const struct hps_exact_arc *x, double t1, long long most)
 {
     long long k = hps_cost_line_units(&x->line, nextafter(t1, 0), most);
 
-    if (k == 1)
+    if (k == 1 || k == x->line.least)
         return INFINITY;
     return hps_cost_line_et(&x->line, (double)(k == 0 ? most : k - 1));
 }

@@ -122,13 +122,13 @@ static double least_tau(const struct hps_exact_model *m)
     return least;
 }
 
-/* Beyond this tau every stage has one unit, and a larger one only costs more. */
+/* Beyond this tau every stage has its fewest units, and a larger one only costs more. */
 static double largest_tau(const struct hps_exact_model *m)
 {
     double tau = 0;
 
     for (int a = 0; a < m->narc; a++)
-        tau = fmax(tau, hps_cost_line_et(&m->arc[a].line, 1));
+        tau = fmax(tau, hps_cost_line_et(&m->arc[a].line, (double)m->arc[a].line.least));
     return fmin(tau, m->tau_most);
 }
 

@@ -109,7 +109,7 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         snprintf(p->layer[l].type, sizeof p->layer[l].type, "%s", y->kind->name);
         p->layer[l].input_bytes = in;
         p->layer[l].weight_bytes = weights * 4;
-        p->layer[l].state_bytes = weights * 4 * nstate;
+        p->layer[l].state_bytes = weights * 4 * (nstate + (y->table < 0 ? 1 : 0)); /* gradients */
     }
 }
 

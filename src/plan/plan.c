@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/memory.h"
 
 struct hps_plan *hps_plan_new(int L, int S)
 {
@@ -57,6 +58,18 @@ bool hps_plan_rides(const struct hps_plan *plan, int s)
     int with = hps_plan_partner(plan, s);
 
     return with >= 0 && with < s;
+}
+
+struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s)
+{
+    const struct hps_plan_stage *g = &plan->stage[s];
+    struct hps_memory m = hps_memory_of(p, g->first, g->last);
+    int with = hps_plan_partner(plan, s);
+
+    for (int l = with < 0 ? 0 : plan->stage[with].first; with >= 0 && l <= plan->stage[with].last;
+         l++)
+        hps_memory_add(&m, &p->layer[l]);
+    return m;
 }
 
 void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p)
@@ -205,6 +218,22 @@ static enum hps_status check_limits(const struct hps_plan *plan, const struct hp
     return HPS_OK;
 }
 
+static enum hps_status check_memory(const struct hps_plan *plan, const struct hps_profile *p,
+                                    const char *from)
+{
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *g = &plan->stage[s];
+        struct hps_memory b = hps_plan_holds(plan, p, s);
+        if (g->units >= hps_memory_least(p, g->type, b))
+            continue;
+        HPS_SAY(HPS_ERROR, "%s: stage %d needs %.10g bytes on each of %lld units of type %s, "
+                "which has %.10g", from, s, hps_memory_need(b, (double)g->units), g->units,
+                p->type[g->type].name, p->type[g->type].memory_bytes);
+        return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
 enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
                                const char *from)
 {
@@ -226,6 +255,7 @@ enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_pro
         e = check_share(plan, n, from);
     if (!e) e = check_names(plan, p, from);
     if (!e) e = check_limits(plan, p, from);
+    if (!e) e = check_memory(plan, p, from);
     return e;
 }
 

@@ -200,15 +200,20 @@ static void load(struct hps_pricer *pr, int n)
     }
 }
 
-/* Stages that find no unit, even when every one has a single unit. */
+/* Stages that find no units, even when every one has as few as its memory allows. */
 static long long stages_too_many(struct hps_pricer_desk *d)
 {
     long long many = 0;
 
     for (int s = 0; s < d->job.S; s++)
         d->used[d->type[s]] = 0;
-    for (int s = 0; s < d->job.S; s++)
-        many += ++d->used[d->type[s]] > d->room[d->type[s]];
+    for (int s = 0; s < d->job.S; s++) {
+        int t = d->type[s];
+        if (d->line[s].least > d->room[t] - d->used[t])
+            many++;
+        else
+            d->used[t] += d->line[s].least;
+    }
     return many;
 }
 
@@ -218,10 +223,10 @@ static double price_infeasible(struct hps_pricer *pr, int n, double cutoff)
 
     if (cutoff <= pr->ceiling)
         return INFINITY;
+    load(pr, n);
     long long many = stages_too_many(d);
     if (many > 0)
         return pr->ceiling * (2 + (double)many);
-    load(pr, n);
     double share = 2 - cutoff / pr->ceiling;
     double tau = hps_provision_fastest(&d->job, share > 0 ? pr->tau_most / share : INFINITY,
                                        d->units, d->work);
@@ -265,11 +270,14 @@ double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff)
     return hps_pricer_prefix(pr, pr->L, type, cutoff);
 }
 
-/* Units in use beyond what there is, as a share of it, all types summed. */
-static double units_too_many(const struct hps_pricer_desk *d, int T)
+/* Stages with too few units for their memory, and units in use beyond what there is as a share of
+ * it, all types summed. */
+static double units_amiss(const struct hps_pricer_desk *d, int T, const long long *units)
 {
     double many = 0;
 
+    for (int s = 0; s < d->job.S; s++)
+        many += units[s] < d->line[s].least;
     for (int t = 0; t < T; t++)
         if (d->used[t] > d->room[t])
             many += (double)(d->used[t] - d->room[t]) / (double)(d->room[t] > 1 ? d->room[t] : 1);
@@ -299,7 +307,7 @@ double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long 
         tau = fmax(tau, hps_cost_line_et(&d->line[s], (double)units[s]));
         rate += d->price[s] * (double)units[s];
     }
-    double many = units_too_many(d, pr->T);
+    double many = units_amiss(d, pr->T, units);
     if (many > 0) {
         price = pr->ceiling * (2 + many);
     } else if (tau > pr->tau_most) {

@@ -142,10 +142,15 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
 {
     struct hps_plan *fastest, *plan;
     bool proven, priced;
-    char most[64] = "0";
+    char most[64] = "0", lack[512];
     struct hps_exact_wish wish = { .seconds = seconds };
 
     wish.throughput_limit = hps_exact_most(p, seconds, &fastest, &proven);
+    bool lacks = hps_exact_lacks(p, limit, seconds, lack, sizeof lack);
+    if (!fastest && lacks) {
+        HPS_SAY(HPS_ERROR, "no plan fits the memory of its units: %s", lack);
+        return HPS_DECK;
+    }
     if (!fastest) {
         HPS_SAY(HPS_ERROR, "no plan is feasible: the servers leave no unit to any stage");
         return HPS_DECK;
@@ -155,7 +160,8 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
     hps_exact_ask(p, &wish, &plan, &priced);
     HPS_SAY(HPS_ERROR,
             "no plan reaches %.10g examples/s: the highest throughput %s is %s examples/s, "
-            "at %.6g USD", limit, proven ? "that can be had" : "found", most, plan->cost_usd);
+            "at %.6g USD%s%s", limit, proven ? "that can be had" : "found", most, plan->cost_usd,
+            lacks ? "; with more memory it could be had: " : "", lacks ? lack : "");
     hps_plan_free(plan);
     hps_plan_free(fastest);
     return HPS_DECK;

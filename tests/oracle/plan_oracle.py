@@ -110,6 +110,20 @@ def check_limits(profile, plan):
     return rate
 
 
+def check_memory(profile, plan):
+    layers, stages = profile["layers"], plan["stages"]
+    held = [list(range(g["first"], g["last"] + 1)) for g in stages]
+    for a, b in plan.get("share") or []:
+        held[a] = held[b] = held[a] + held[b]
+    for s, g in enumerate(stages):
+        has = profile["types"][g["type"]].get("memory_bytes") or math.inf
+        need = math.fsum((x["weight_bytes"] + x.get("state_bytes", 0))
+                         / (g["units"] if x["type"] == "embedding" else 1)
+                         for x in (layers[l] for l in held[s]))
+        if need > has * (1 + SAME):
+            fail(f"stages[{s}] needs {need!r} bytes on a unit, which has {has!r}")
+
+
 def check_bound(plan):
     cost, bound, gap = plan["cost_usd"], plan["lower_bound_usd"], plan["gap"]
     if bound is not None:
@@ -126,6 +140,7 @@ def check(profile, plan):
     check_shape(profile, plan)
     tau = check_times(profile, plan)
     rate = check_limits(profile, plan)
+    check_memory(profile, plan)
     limit = profile["throughput_limit"]
     if limit != "max" and tau * limit > 1 + SAME:
         fail(f"throughput is {1 / tau!r}, throughput_limit is {limit!r}")

@@ -1,0 +1,32 @@
+/* memory.h - what the units of a stage must hold, and how many of them hold it.
+ *
+ * One of k units of layers i..j:
+ *     need = sum over i..j of (weight_bytes + state_bytes) / (k where the layer is an embedding,
+ *                                                             else 1)
+ * since rows are dealt to the units and dense layers are whole on each. Enough is need <=
+ * memory_bytes * (1 + 1e-9); a type that does not say what it has holds everything. The need never
+ * rises with k, so there is a least k. */
+#ifndef HPS_PLAN_MEMORY_H
+#define HPS_PLAN_MEMORY_H
+
+#include <limits.h>
+
+#include "plan/profile.h"
+
+#define HPS_MEMORY_NEVER LLONG_MAX      /* units: no number of them is enough */
+
+struct hps_memory { double whole, rows; };      /* bytes that each unit holds; that all hold */
+
+/* Of layers i..j. Pure. */
+struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j);
+void hps_memory_add(struct hps_memory *m, const struct hps_profile_layer *y);
+
+static inline double hps_memory_need(struct hps_memory m, double k)
+{
+    return m.whole + m.rows / k;
+}
+
+/* The least units of type t that hold m, HPS_MEMORY_NEVER where none do. Pure. */
+long long hps_memory_least(const struct hps_profile *p, int t, struct hps_memory m);
+
+#endif

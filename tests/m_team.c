@@ -1,9 +1,20 @@
-/* m_team: every rank finds itself at its part of its stage, ranks that a plan leaves out have no
- * stage, and all ranks hold the same lists; parts follow world ranks. */
+/* m_team: every rank finds itself at its part of its stages, ranks that a plan leaves out have
+ * none, two stages that share have the same ranks, and all ranks hold the same lists; parts follow
+ * world ranks. */
 #include "base/mem.h"
 #include "comm/team.h"
 
 enum { MOST = 64 };
+
+static struct hps_team *team_of(struct hps_plan *plan, const int *stage_of, MPI_Comm world)
+{
+    struct hps_team *t;
+
+    if (hps_team_new(&t, plan, stage_of, world) != HPS_OK || t->S != plan->S)
+        HPS_DIE("no team of %d stages", plan->S);
+    hps_plan_free(plan);
+    return t;
+}
 
 static void check_lists(const struct hps_team *t, const int *stage_of, int R)
 {
@@ -21,20 +32,45 @@ static void check_lists(const struct hps_team *t, const int *stage_of, int R)
 
 static void check(MPI_Comm world, int S, const int *stage_of, int R)
 {
-    struct hps_team *t;
-    int me = hps_rank(), sum = 1;
+    struct hps_team *t = team_of(hps_plan_new(S, S), stage_of, world);
+    int me = hps_rank(), sum = 1, mine = t->nrole > 0 ? t->role[0] : -1;
 
-    if (hps_team_new(&t, S, stage_of, world) != HPS_OK || t->S != S)
-        HPS_DIE("no team of %d stages", S);
     check_lists(t, stage_of, R);
-    if (t->my_stage != stage_of[me] || (t->stage == MPI_COMM_NULL) != (stage_of[me] < 0))
-        HPS_DIE("stage %d, not %d", t->my_stage, stage_of[me]);
-    if (t->my_stage >= 0) {
+    if (mine != stage_of[me] || t->nrole > 1 || (t->stage == MPI_COMM_NULL) != (mine < 0))
+        HPS_DIE("stage %d, not %d", mine, stage_of[me]);
+    for (int s = 0; s < S; s++)
+        if (hps_team_works(t, s) != (s == mine) || hps_team_turn(t, s) != 0)
+            HPS_DIE("stage %d is not only that of its ranks", s);
+    if (mine >= 0) {
         HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, t->stage));
-        if (sum != t->nparts || t->nparts != t->count[t->my_stage] ||
-            t->rank[t->my_stage][t->my_part] != me)
+        if (sum != t->nparts || t->nparts != t->count[mine] || t->rank[mine][t->my_part] != me)
             HPS_DIE("part %d of %d is not rank %d", t->my_part, t->nparts, me);
     }
+    hps_team_free(t);
+}
+
+/* Stages 0 and 2 on the last ranks, stage 1 on `first` of them. */
+static void check_shared(MPI_Comm world, int first, int R)
+{
+    struct hps_plan *plan = hps_plan_new(3, 3);
+    int stage_of[MOST], me = hps_rank(), other = me < first;
+
+    hps_plan_share(plan, 1);
+    plan->share[0][0] = 0;
+    plan->share[0][1] = 2;
+    for (int r = 0; r < R; r++)
+        stage_of[r] = r < first ? 1 : 0;
+    struct hps_team *t = team_of(plan, stage_of, world);
+    if (t->nrole != 2 - other || t->role[0] != other || (!other && t->role[1] != 2))
+        HPS_DIE("%d roles, the first %d", t->nrole, t->role[0]);
+    if (t->home[2] != 0 || t->count[2] != t->count[0] || t->count[0] != R - first)
+        HPS_DIE("%d ranks do stage 0, %d stage 2", t->count[0], t->count[2]);
+    for (int p = 0; p < t->count[2]; p++)
+        if (t->rank[2][p] != first + p || t->rank[0][p] != first + p)
+            HPS_DIE("part %d is not the same rank", p);
+    if (hps_team_turn(t, 0) != 0 || hps_team_turn(t, 2) != 1 || hps_team_works(t, 2) == other ||
+        hps_team_works(t, 1) != other)
+        HPS_DIE("who works for what");
     hps_team_free(t);
 }
 
@@ -42,10 +78,8 @@ static void check(MPI_Comm world, int S, const int *stage_of, int R)
 static void check_of(MPI_Comm world, int R)
 {
     int stage_of[MOST] = { 0 };
-    struct hps_team *t;
+    struct hps_team *t = team_of(hps_plan_new(1, 1), stage_of, world);
 
-    if (hps_team_new(&t, 1, stage_of, world) != HPS_OK)
-        HPS_DIE("no team");
     for (int step = 1; step <= 2; step++) {
         bool member[MOST] = { 0 };
         int n = 0, size, rank;
@@ -79,6 +113,8 @@ int main(int argc, char **argv)
                 stage_of[r] = r >= R - left ? -1 : S - 1 - r % S;
             check(world, S, stage_of, R);
         }
+    for (int first = 1; first < R; first++)
+        check_shared(world, first, R);
     check_of(world, R);
     if (hps_mem_held_bytes() != 0)
         HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());

@@ -31,8 +31,11 @@ struct times {
 static bool advance(const struct pipe *x, struct times *t, int s)
 {
     struct hps_todo todo[2 * MICRO];
+    int home[STAGES];
 
-    hps_order_1f1b(x->S, s, x->M, todo);
+    for (int a = 0; a < x->S; a++)
+        home[a] = a;
+    hps_order_1f1b(x->S, home, s, x->M, true, todo);
     if (t->next[s] == 2 * x->M)
         return false;
     int m = todo[t->next[s]].m;

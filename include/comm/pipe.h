@@ -2,9 +2,10 @@
  *
  * A micro-batch of n rows is shared by the k ranks of a stage: part p has rows
  * [hps_share(n, k, p), hps_share(n, k, p + 1)). Each overlap of a share here and a share there is
- * one message: a header (step, micro-batch, first row, rows, width) and behind it the rows, sent
- * and received in place. Who shares no row sends nothing. The header is checked on arrival: a wrong
- * one ends the run and names both ranks (rows beyond those due end it as MPI's truncation). */
+ * one message: a header (step, micro-batch, sending stage, first row, rows, width) and behind it
+ * the rows, sent and received in place. Who shares no row sends nothing; a rank that is on both
+ * sides sends to itself. The header is checked on arrival: a wrong one ends the run and names both
+ * ranks (rows beyond those due end it as MPI's truncation). */
 #ifndef HPS_COMM_PIPE_H
 #define HPS_COMM_PIPE_H
 
@@ -14,15 +15,15 @@
 /* Activations go down the pipeline; gradients up. */
 enum hps_way { HPS_WAY_FORWARD, HPS_WAY_BACKWARD };
 
-/* One boundary seen from one side: between my stage and the next (side +1) or the one before it
- * (side -1). */
+/* One boundary seen from one side: between a stage of mine and the next (side +1) or the one
+ * before it (side -1). */
 struct hps_pipe;
 /* forward_width, backward_width: floats a row that cross it; `flights`: messages of different
  * micro-batches under way at once, a way; `rows`: most rows of my share. Team (its world carries
  * the messages) and device are borrowed. Local (from equal facts of both sides). */
 enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team,
-                             struct hps_dev *dev, int side, int forward_width, int backward_width,
-                             int flights, int rows);
+                             struct hps_dev *dev, int stage, int side, int forward_width,
+                             int backward_width, int flights, int rows);
 /* Nothing may be under way. */
 void hps_pipe_free(struct hps_pipe *pipe);
 

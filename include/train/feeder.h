@@ -1,4 +1,4 @@
-/* feeder.h - the raw inputs of my stage, step after step: rows of the dataset read ahead, their
+/* feeder.h - the raw inputs of my stages, step after step: rows of the dataset read ahead, their
  * table rows routed ahead. */
 #ifndef HPS_TRAIN_FEEDER_H
 #define HPS_TRAIN_FEEDER_H
@@ -7,8 +7,8 @@
 
 struct hps_feeder;
 
-/* Reads `data` for the layers of my stage; a stage that needs no raw column reads nothing.
- * Collective over team->world (routes are made); idle ranks (my_stage -1) get a feeder that does
+/* Reads `data` for the layers of my stages; a rank that needs no raw column reads nothing.
+ * Collective over team->world (routes are made); idle ranks (no role) get a feeder that does
  * nothing. */
 enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_data *data,
                                const struct hps_order *order, const struct hps_steps *steps,

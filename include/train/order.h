@@ -1,4 +1,4 @@
-/* order.h - what a stage does next in a step: one forward, one backward (1F1B); pure. */
+/* order.h - what a rank does next in a step: one forward, one backward (1F1B); pure. */
 #ifndef HPS_TRAIN_ORDER_H
 #define HPS_TRAIN_ORDER_H
 
@@ -6,7 +6,7 @@
 
 struct hps_todo {
     bool backward;
-    int m; /* micro-batch */
+    int stage, m; /* stage of the pipeline, micro-batch */
 };
 
 /* Micro-batches in flight in stage s of S: activations to keep. */
@@ -15,9 +15,14 @@ static inline int hps_order_flights(int S, int s, int M)
     return S - s < M ? S - s : M;
 }
 
-/* The 2 M things stage s of S does with M micro-batches, in order, into list (2 M): warm-up
- * forwards, then one forward and one backward in turn, then the backwards that are left
- * (PipeDream-Flush, Narayanan et al. 2021). */
-void hps_order_1f1b(int S, int s, int M, struct hps_todo *list);
+/* What the ranks of stage `me` do with M micro-batches, in order: warm-up forwards, then one
+ * forward and one backward in turn, then the backwards that are left (PipeDream-Flush, Narayanan et
+ * al. 2021); `training` false: the forwards alone. home (S): the first stage on the same ranks, its
+ * own number where there is none. Ranks of several stages take their things in turn, each stage's
+ * in the order it would have alone: as if everything took one tick and began as soon as it can, the
+ * later stage first where two could. Such an order is one in which all stages come to their end, so
+ * nobody who keeps to it waits for ever. list: room for 2 M of each stage of `me`; returns how many
+ * there are. */
+int hps_order_1f1b(int S, const int *home, int me, int M, bool training, struct hps_todo *list);
 
 #endif

@@ -1,20 +1,18 @@
-/* step.h - one training step of my stage: pull, 1F1B, push, reduce, clip, update. */
+/* step.h - one training step of my stages: pull, 1F1B, push, reduce, clip, update. */
 #ifndef HPS_TRAIN_STEP_H
 #define HPS_TRAIN_STEP_H
 
-#include "model/slice.h"
-#include "plan/plan.h"
-#include "train/feeder.h"
 #include "train/metric.h"
+#include "train/role.h"
 
 struct hps_step {
     const struct hps_net *net; /* borrowed, as are team, plan, dev                        */
     const struct hps_plan *plan;
     const struct hps_team *team;
     struct hps_dev *dev;
-    struct hps_slice *slice; /* NULL on a rank that the plan leaves out                  */
+    struct hps_role role[HPS_ROLES]; /* (team->nrole), none on a rank that the plan leaves out  */
     struct hps_store *store;
-    int nstate;    /* floats of optimiser state a weight                       */
+    int nstate; /* floats of optimiser state a weight                          */
     /* Of training alone: an evaluation gives back what it added. */
     double busy_s;      /* seconds of computation on this rank, an emulation's slept ones too    */
     double other_bytes; /* sent beside the step's own: routes, less evaluations                  */
@@ -34,6 +32,9 @@ enum hps_status hps_step_new(struct hps_step **step, const struct hps_step_opt *
                              const struct hps_team *team, struct hps_dev *dev);
 /* Collective over team->world; NULL is fine. */
 void hps_step_free(struct hps_step *step);
+
+/* My slice that has layer l; NULL: another rank's. Pure. */
+struct hps_slice *hps_step_slice(const struct hps_step *step, int l);
 
 /* Step `number` (0-based): take the feeder's step, start its pulls, fetch the one after. The status
  * is that of the fetch (bad data HPS_DECK, a read error HPS_INPUT), this rank's own: agree before

@@ -10,16 +10,17 @@
 struct hps_store_table {
     int index; /* into net->table              */
     int group;
+    int stage; /* the first of mine that reads it: with its forward the rows must have come */
     struct hps_table *table;
     struct hps_ps *ps;
 };
 
-/* Tables of one mapping: the same members, and in each stage layers that read the same slots in the
+/* Tables of one mapping: the same members, and on each rank layers that read the same slots in the
  * same way. */
 struct hps_store_group {
     MPI_Comm comm; /* the members; owned            */
     long long rows;
-    int nlayer;                     /* layers of my stage that read a table of this group ... */
+    int nlayer;                     /* layers of my stages that read a table of this group ... */
     const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */
 };
 
@@ -27,7 +28,7 @@ struct hps_store {
     int ntable, ngroup; /* those I am a member of        */
     struct hps_store_table *table;
     struct hps_store_group *group;
-    int *layer_table; /* (L) index into table for layers of my stage, -1 otherwise */
+    int *layer_table; /* (L) index into table for layers of my stages, -1 otherwise */
     int *layer_bag;   /* (L) place in the group's layer list: which bag          */
 };
 

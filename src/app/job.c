@@ -228,7 +228,7 @@ enum hps_status hps_job_build(struct hps_job *j, bool training)
         j->stage_of = hps_mem_new((size_t)j->pool->R, sizeof *j->stage_of);
         st = hps_plan_place(j->plan, j->pool->R, j->pool->type_of, j->stage_of);
     }
-    if (!st) st = hps_team_new(&j->team, j->plan->S, j->stage_of, j->world);
+    if (!st) st = hps_team_new(&j->team, j->plan, j->stage_of, j->world);
     if (!st) st = hps_step_new(&j->step, &opt, j->net, j->plan, j->team, &j->dev);
     return st;
 }

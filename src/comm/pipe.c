@@ -10,8 +10,8 @@
 #include "model/data.h"
 
 struct head {
-    long long step;
-    int m, first, rows, width;
+    long long step, m;
+    int from, first, rows, width;       /* from: the stage that sends          */
 };
 
 /* A header and its rows under way. */
@@ -35,6 +35,8 @@ struct hps_pipe {
     const struct hps_team *team;
     struct hps_dev *dev;
     int side, other;            /* the other side's stage                      */
+    int from[2];                /* the stage that sends, a way                 */
+    int turn;                   /* of the stage before the boundary            */
     int width[2], flights, rows;
     int most;                   /* messages of a flight, at most               */
     MPI_Datatype row[2];
@@ -74,8 +76,8 @@ static void close_way(struct hps_pipe *p, enum hps_way way)
 }
 
 enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team,
-                             struct hps_dev *dev, int side, int forward_width, int backward_width,
-                             int flights, int rows)
+                             struct hps_dev *dev, int stage, int side, int forward_width,
+                             int backward_width, int flights, int rows)
 {
     struct hps_pipe *p = hps_mem_new(1, sizeof *p);
 
@@ -83,8 +85,11 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->team = team;
     p->dev = dev;
     p->side = side;
-    p->other = team->my_stage + side;
-    assert(p->other >= 0 && p->other < team->S);
+    p->other = stage + side;
+    assert(p->other >= 0 && p->other < team->S && hps_team_works(team, stage));
+    p->from[HPS_WAY_FORWARD] = side == 1 ? stage : p->other;
+    p->from[HPS_WAY_BACKWARD] = side == 1 ? p->other : stage;
+    p->turn = hps_team_turn(team, p->from[HPS_WAY_FORWARD]);
     p->width[HPS_WAY_FORWARD] = forward_width;
     p->width[HPS_WAY_BACKWARD] = backward_width;
     p->flights = flights;
@@ -140,16 +145,16 @@ static struct flight *prepare(struct hps_pipe *p, enum hps_way way, int flight)
     return fl;
 }
 
-static int tag_of(int m, enum hps_way way)
+static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
 {
-    return HPS_TAG_PIPE + m % HPS_TAG_SPAN * 2 + (int)way;
+    return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->turn;
 }
 
 void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long step, int m, int n,
                    const float *buf)
 {
     struct flight *fl = prepare(p, way, flight);
-    struct head head = { step, m, 0, 0, p->width[way] };
+    struct head head = { step, m, p->from[way], 0, 0, p->width[way] };
 
     assert(p->side == (way == HPS_WAY_FORWARD ? 1 : -1));
     if (p->width[way] == 0)
@@ -165,9 +170,9 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long s
     for (int i = 0; i < fl->n; i++) {
         struct parcel *c = &fl->parcel[i];
         c->head = c->due;
-        HPS_MPI(MPI_Isend(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(m, way),
+        HPS_MPI(MPI_Isend(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, m, way),
                           p->team->world, &c->request[0]));
-        HPS_MPI(MPI_Isend(c->at, c->head.rows, p->row[way], c->peer, tag_of(m, way),
+        HPS_MPI(MPI_Isend(c->at, c->head.rows, p->row[way], c->peer, tag_of(p, m, way),
                           p->team->world, &c->request[1]));
     }
     p->bytes += (double)(floats * sizeof *buf + (size_t)fl->n * sizeof head);
@@ -186,7 +191,7 @@ void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long s
                    float *buf)
 {
     struct flight *fl = prepare(p, way, flight);
-    struct head head = { step, m, 0, 0, p->width[way] };
+    struct head head = { step, m, p->from[way], 0, 0, p->width[way] };
 
     assert(p->side == (way == HPS_WAY_FORWARD ? -1 : 1));
     if (p->width[way] == 0)
@@ -197,9 +202,9 @@ void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long s
     for (int i = 0; i < fl->n; i++) {
         struct parcel *c = &fl->parcel[i];
         c->head = (struct head){ .m = -1 };
-        HPS_MPI(MPI_Irecv(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(m, way),
+        HPS_MPI(MPI_Irecv(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, m, way),
                           p->team->world, &c->request[0]));
-        HPS_MPI(MPI_Irecv(c->at, c->due.rows, p->row[way], c->peer, tag_of(m, way),
+        HPS_MPI(MPI_Irecv(c->at, c->due.rows, p->row[way], c->peer, tag_of(p, m, way),
                           p->team->world, &c->request[1]));
     }
 }
@@ -208,12 +213,12 @@ static void check(const struct parcel *c)
 {
     const struct head *h = &c->head, *d = &c->due;
 
-    if (h->step == d->step && h->m == d->m && h->first == d->first && h->rows == d->rows &&
-        h->width == d->width)
+    if (memcmp(h, d, sizeof *h) == 0)
         return;
-    HPS_DIE("rank %d got from rank %d: step %lld micro-batch %d rows %d+%d width %d; "
-            "due: step %lld micro-batch %d rows %d+%d width %d", hps_rank(), c->peer, h->step,
-            h->m, h->first, h->rows, h->width, d->step, d->m, d->first, d->rows, d->width);
+    HPS_DIE("rank %d got from rank %d: step %lld micro-batch %lld stage %d rows %d+%d width %d; "
+            "due: step %lld micro-batch %lld stage %d rows %d+%d width %d", hps_rank(), c->peer,
+            h->step, h->m, h->from, h->first, h->rows, h->width, d->step, d->m, d->from, d->first,
+            d->rows, d->width);
 }
 
 void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int flight)

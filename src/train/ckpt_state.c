@@ -71,9 +71,9 @@ static enum hps_status put_array(struct hps_h5 *h, const char *name, long long r
 static enum hps_status put_layer(struct hps_h5 *h, const struct hps_step *s, int l, int nstate,
                                  MPI_Comm world)
 {
-    const struct hps_slice *sl = s->slice;
+    const struct hps_slice *sl = hps_step_slice(s, l);
     size_t n = s->net->layer[l].nparam;
-    bool mine = sl && s->team->my_part == 0 && l >= sl->first && l <= sl->last;
+    bool mine = sl && s->team->my_part == 0;
     float *param = NULL, *state = NULL, *host = NULL;
     char *name = hps_mem_print("/layers/%s/param", s->net->layer[l].name);
     char *sname = hps_mem_print("/layers/%s/state", s->net->layer[l].name);
@@ -170,7 +170,7 @@ static enum hps_status get_array(struct hps_h5 *h, const char *name, long long r
 
 static enum hps_status get_layer(struct hps_h5 *h, struct hps_step *s, int l, int nstate)
 {
-    struct hps_slice *sl = s->slice;
+    struct hps_slice *sl = hps_step_slice(s, l);
     size_t n = s->net->layer[l].nparam, at = sl->offset[l - sl->first];
     float *host = hps_mem_new(n * (size_t)(nstate > 1 ? nstate : 1), sizeof *host);
     char *name = hps_mem_print("/layers/%s/param", s->net->layer[l].name);
@@ -224,8 +224,8 @@ static enum hps_status get_table(struct hps_h5 *h, struct hps_step *s, int t, MP
 enum hps_status hps_ckpt_state_get(struct hps_h5 *h, struct hps_step *s, MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
-    for (int l = 0; !st && s->slice && l < s->net->L; l++)
-        if (l >= s->slice->first && l <= s->slice->last && s->net->layer[l].nparam > 0)
+    for (int l = 0; !st && l < s->net->L; l++)
+        if (hps_step_slice(s, l) && s->net->layer[l].nparam > 0)
             st = get_layer(h, s, l, s->nstate);
     st = hps_agree(world, st);
     for (int t = 0; !st && t < s->net->ntable; t++)

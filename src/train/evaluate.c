@@ -16,7 +16,7 @@ static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struc
         struct hps_beat mine = { .trouble = hps_step_begin(s, f, i) };
         hps_pulse_begin(&pulse, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
-        st = hps_pulse_end(&pulse, !s->slice).trouble;
+        st = hps_pulse_end(&pulse, s->team->nrole == 0).trouble;
         hps_watch_beat(-1);
     }
     hps_pulse_done(&pulse);

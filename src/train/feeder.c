@@ -1,11 +1,11 @@
-/* feeder.c - a reader for the columns my stage needs, and a route for each group of tables. */
+/* feeder.c - a reader for the columns my stages need, and a route for each group of tables. */
 #include "train/feeder.h"
 
 #include "base/mem.h"
 #include "hw/count.h"
 
 struct hps_feeder {
-    struct hps_reader *reader; /* NULL: my stage reads nothing                   */
+    struct hps_reader *reader; /* NULL: my stages read nothing                   */
     int ngroup;
     struct hps_route **route;          /* (ngroup)                                       */
     const struct hps_route_step **now; /* (ngroup) of the step taken                     */
@@ -14,7 +14,7 @@ struct hps_feeder {
     long long next, total; /* next step to fetch                             */
 };
 
-/* The columns that layers of my stage read; false when there are none. */
+/* Adds the columns that layers of stage s read; false when there are none. */
 static bool needs(const struct hps_net *net, const struct hps_plan *plan, int s,
                   struct hps_reader_opt *r, bool *slot)
 {
@@ -44,7 +44,10 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *
     enum hps_status st = HPS_OK;
 
     r.slot = slot;
-    if (needs(net, plan, team->my_stage, &r, slot))
+    bool any = false;
+    for (int i = 0; i < team->nrole; i++)
+        any |= needs(net, plan, team->role[i], &r, slot);
+    if (any)
         st = hps_reader_new(&f->reader, data, order, steps, &r, f->next);
     hps_mem_free(slot);
     return st;
@@ -75,8 +78,8 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     enum hps_status st = HPS_OK;
 
     f->next = first_step;
-    f->total = team->my_stage < 0 ? 0 : steps->total;
-    if (team->my_stage >= 0) {
+    f->total = team->nrole == 0 ? 0 : steps->total;
+    if (team->nrole > 0) {
         st = make_reader(f, data, order, steps, net, plan, team, ahead);
         enum hps_status routes = make_routes(f, store, steps->M, dev); /* with the other members */
         if (!st) st = routes;

@@ -186,7 +186,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
     hps_pulse_begin(&s->pulse, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);
     hps_region_enter(HPS_REGION_WAIT);
-    struct hps_beat all = hps_pulse_end(&s->pulse, !l->step->slice);
+    struct hps_beat all = hps_pulse_end(&s->pulse, l->step->team->nrole == 0);
     hps_region_leave(HPS_REGION_WAIT);
     hps_watch_beat(number + 1);
     hps_count_window(number);

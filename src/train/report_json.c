@@ -147,11 +147,12 @@ static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_rep
                              int s)
 {
     const struct hps_plan_stage *g = &f->plan->stage[s];
+    int home = hps_plan_rides(f->plan, s) ? hps_plan_partner(f->plan, s) : s;
     int *in_stage = hps_mem_new((size_t)f->pool->R, sizeof *in_stage);
     json_t *one = json_object(), *ranks = json_array();
 
     for (int r = 0; r < f->pool->R; r++) {
-        in_stage[r] = f->stage_of[r] == s ? s : -1;
+        in_stage[r] = f->stage_of[r] == home ? s : -1;
         if (in_stage[r] == s) hps_report_append(ranks, json_integer(r));
     }
     hps_report_put_whole(one, "first", g->first);
@@ -213,7 +214,7 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     assert(plan);
     hps_mem_free(text);
     for (int s = 0; s < f->plan->S; s++) {
-        units += f->plan->stage[s].units;
+        if (!hps_plan_rides(f->plan, s)) units += f->plan->stage[s].units;
         hps_report_append(stages, stage_of_plan(f, c, s));
     }
     hps_report_put_whole(j, "ranks", f->pool->R);

@@ -31,14 +31,15 @@ static bool same_mapping(const struct hps_layer *a, const struct hps_layer *b)
            memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
 }
 
-/* Do tables a and b ask for the same rows on every rank of every stage? Then one route serves both.
- */
-static bool same_route(const struct hps_net *net, const struct hps_plan *plan, int a, int b)
+/* Do tables a and b ask for the same rows on every rank? Then one route serves both. */
+static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
+                       const struct hps_team *team, int a, int b)
 {
     if (net->table[a].rows != net->table[b].rows) return false;
     int la = next_reader(net, a, 0), lb = next_reader(net, b, 0);
     while (la < net->L && lb < net->L) {
-        if (stage_of_layer(plan, la) != stage_of_layer(plan, lb)) return false;
+        const int *home = team->home;
+        if (home[stage_of_layer(plan, la)] != home[stage_of_layer(plan, lb)]) return false;
         if (!same_mapping(&net->layer[la], &net->layer[lb])) return false;
         la = next_reader(net, a, la + 1);
         lb = next_reader(net, b, lb + 1);
@@ -61,23 +62,25 @@ static MPI_Comm members_of(const struct hps_net *net, const struct hps_plan *pla
     return comm;
 }
 
-/* List the layers of my stage that read table t: they stand for all tables of the group. */
+/* List the layers of my stages that read table t: they stand for all tables of the group. */
 static void list_layers(struct hps_store_group *g, const struct hps_net *net,
                         const struct hps_plan *plan, const struct hps_team *team, int t)
 {
     g->rows = net->table[t].rows;
     g->layer = hps_mem_new((size_t)net->L, sizeof *g->layer);
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1))
-        if (stage_of_layer(plan, l) == team->my_stage) g->layer[g->nlayer++] = &net->layer[l];
+        if (hps_team_works(team, stage_of_layer(plan, l))) g->layer[g->nlayer++] = &net->layer[l];
 }
 
-/* Note for each layer of my stage which of my tables it reads and which bag of its group. */
+/* Note for each layer of my stages which of my tables it reads and which bag of its group. */
 static void note_layers(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, int mine)
 {
     int t = s->table[mine].index, bag = 0;
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
-        if (stage_of_layer(plan, l) != team->my_stage) continue;
+        int stage = stage_of_layer(plan, l);
+        if (!hps_team_works(team, stage)) continue;
+        if (bag == 0) s->table[mine].stage = stage;
         s->layer_table[l] = mine;
         s->layer_bag[l] = bag++;
     }
@@ -90,7 +93,7 @@ static void make_groups(struct hps_store *s, const struct hps_net *net, const st
 {
     for (int t = 0; t < net->ntable; t++) {
         int like = 0;
-        while (like < t && !same_route(net, plan, like, t))
+        while (like < t && !same_route(net, plan, team, like, t))
             like++;
         if (like < t) {
             mine[t] = mine[like];

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Two stages on the same units train as if each had its own: the same loss as one rank, to rounding,
+# the same bits twice; from a checkpoint with shared units to one without, and back; units are paid
+# and counted once, and a rank's time counts for the stage that it was spent on.
+. "$srcdir/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+census
+
+# run RANKS "CUTS" "UNITS" SHARE [ARGUMENT...]: 40 steps; the loss is in $loss
+run() {
+    plan=plan_$(echo "$2$3$4" | tr -c '0-9\n' _).json
+    plan_file 8 "$2" "$3" "$4" >"$plan"
+    hps_n=$1
+    shift 4
+    train "$hps_n" census.yaml --set schedule.method=file --set "schedule.plan=$plan" \
+        --set train.steps=40 --set data.test= "$@"
+    loss=$(number runs/census/report.json train_loss)
+}
+
+# same WHAT RANKS CUTS UNITS SHARE [ARGUMENT...]: as one rank, to rounding
+same() {
+    echo "-- $1"
+    shift
+    rm -rf runs
+    run "$@"
+    close "$loss" "$one" 1e-4
+}
+
+run 1 '' 1 '[]'
+one=$loss
+same 'two stages on one rank' 1 4 '1 1' '[[0, 1]]'
+same 'neighbours on two ranks' 2 4 '2 2' '[[0, 1]]'
+same 'the first and the last on one rank' 2 '3 5' '1 1 1' '[[0, 2]]'
+[ "$(number runs/census/report.json units)" = 2 ] || fail 'shared units are counted twice'
+same 'the first and the last on two ranks' 3 '3 5' '2 1 2' '[[0, 2]]'
+same 'two pairs, one inside the other' 2 '1 4 6' '1 1 1 1' '[[0, 3], [1, 2]]'
+clip='--set train.clip=0.5 --set data.microbatches=6'
+rm -rf runs
+# shellcheck disable=SC2086
+run 1 '' 1 '[]' $clip
+straight=$one one=$loss
+# shellcheck disable=SC2086
+same 'two pairs in turn, a rank of its own' 4 '1 3 4 6' '2 1 2 1 1' '[[0, 2], [1, 3]]' $clip
+one=$straight
+
+echo '-- the same layout twice: the same bits'
+rm -rf runs
+run 3 '3 5' '2 1 2' '[[0, 2]]'
+first=$loss
+rm -rf runs
+run 3 '3 5' '2 1 2' '[[0, 2]]'
+[ "$first" = "$loss" ] || fail "$first and $loss are not the same bits"
+
+echo '-- from shared units to units of their own and back'
+rm -rf runs
+run 2 '3 5' '1 1 1' '[[0, 2]]' --set train.steps=20
+run 3 '3 5' '1 1 1' '[]' --set train.steps=30
+run 3 '2 5' '1 2 1' '[[0, 2]]'
+close "$loss" "$one" 1e-4
+
+echo '-- what cannot be shared'
+# wrong PATTERN CUTS UNITS SHARE
+wrong() {
+    plan_file 8 "$2" "$3" "$4" >plan.json
+    expect 65 "$1" ranks 3 train "$srcdir/inputs/census.yaml" --check \
+        --set schedule.method=file --set schedule.plan=plan.json
+}
+wrong 'share' '3 5' '1 1 1' '[[0, 3]]'
+wrong 'share' '3 5' '1 1 1' '[[0, 0]]'
+wrong 'share.*different units' '3 5' '1 1 2' '[[0, 2]]'
+wrong 'share.*already' '3 5' '1 1 1' '[[0, 2], [1, 2]]'
+verdict

@@ -42,6 +42,7 @@ missing_for_build() {
     header papi.h papi || echo libpapi-dev
     header hwloc.h hwloc || echo libhwloc-dev
     header cblas.h openblas || echo libopenblas-dev
+    header lapacke.h lapacke || header lapacke.h openblas || echo liblapacke-dev
     header yaml.h yaml-0.1 || echo libyaml-dev
     header jansson.h jansson || echo libjansson-dev
     header zlib.h zlib || echo zlib1g-dev

@@ -25,7 +25,7 @@ awk 'BEGIN {
     print "]}"
 }' >profile.json
 
-budget='--set schedule.seconds=0 --set schedule.evaluations=3000'
+budget='--set schedule.seconds=0 --set schedule.evaluations=800'
 # shellcheck disable=SC2086,SC2317 # the budget is several words; called through expect
 plan() { heterps plan --profile profile.json $budget "$@"; }
 
@@ -33,20 +33,20 @@ expect 0 '' plan
 least=$(sed -n 's/^plan by exact: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
 expect 0 '' plan --method all --json all.json
 cp out table
-for method in exact brute greedy ils genetic heuristic single:cpu single:old single:new; do
+for method in exact brute greedy ils genetic bayes heuristic single:cpu single:old single:new; do
     shows "^$method  *([0-9.]+ .* %|no plan)"
 done
-for method in exact brute ils genetic; do
+for method in exact brute ils genetic bayes; do
     close "$least" "$(awk -v m=$method '$1 == m { print $2 }' table)" 1e-5
 done
 shows '^no plan of at least 20000 examples/s costs less .*proven'
-for method in exact brute greedy ils genetic; do
+for method in exact brute greedy ils genetic bayes; do
     expect 0 '' plan --method $method --json $method.json
 done
 expect 0 '' plan --method all --json -
 head -n 2 out | grep -q '"format": "heterps-plans-1"' || fail 'JSON is not alone on the output'
 if python3 -c '' 2>/dev/null; then
-    for file in all brute greedy ils genetic; do
+    for file in all brute greedy ils genetic bayes; do
         expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json $file.json
     done
 fi

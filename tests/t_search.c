@@ -57,9 +57,9 @@ static struct hps_plan *search(const struct sample *x, const char *method, int s
     return plan;
 }
 
-static void check(const struct sample *x, const char *method, bool finds)
+static void check(const struct sample *x, const char *method, long long most, bool finds)
 {
-    struct hps_plan *plan = search(x, method, 1, preset.evaluations), *again;
+    struct hps_plan *plan = search(x, method, 1, most), *again;
     double tau, cost;
 
     if (!plan) {
@@ -72,8 +72,8 @@ static void check(const struct sample *x, const char *method, bool finds)
     assert_true(fabs(plan->cost_usd - cost) <= 1e-12 * cost);
     assert_true(cost >= x->least * (1 - 1e-9));
     assert_true(!finds || cost <= x->least * (1 + 1e-9));
-    assert_in_range(plan->evaluations, 1, preset.evaluations);
-    again = search(x, method, 1, preset.evaluations);
+    assert_in_range(plan->evaluations, 1, most);
+    again = search(x, method, 1, most);
     assert_int_equal(again->S, plan->S);
     assert_int_equal(again->evaluations, plan->evaluations);
     for (int s = 0; s < plan->S; s++)
@@ -86,7 +86,7 @@ static void all_samples(const char *method, bool finds)
 {
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct sample x = sample_of(seed);
-        check(&x, method, finds);
+        check(&x, method, preset.evaluations, finds);
         hps_profile_free(x.p);
     }
 }
@@ -113,6 +113,40 @@ static void genetic_finds_the_optimum(void **state)
 {
     (void)state;
     all_samples("genetic", true);
+}
+
+/* Few plans, each thought about for long: of 243 or 1024 it prices 200 and nearly always has the
+ * best. */
+static void bayes_finds_the_optimum(void **state)
+{
+    int found = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct sample x = sample_of(seed);
+        struct hps_plan *plan = search(&x, "bayes", 1, 200);
+        found += plan && plan->cost_usd <= x.least * (1 + 1e-9);
+        hps_plan_free(plan);
+        if (seed < 4) check(&x, "bayes", 60, false);
+        hps_profile_free(x.p);
+    }
+    assert_true(found >= 19);
+}
+
+/* The process is full several times over, and the budget is kept. */
+static void bayes_is_bounded(void **state)
+{
+    struct hps_profile *p = make_profile(7, 12, 8, 9, 0);
+    struct hps_sched_opt opt = preset;
+    struct hps_problem q = { .profile = p, .opt = &opt, .throughput_limit = 0 };
+    struct hps_plan *plan;
+
+    (void)state;
+    opt.method = "bayes", opt.evaluations = 600;
+    assert_int_equal(hps_sched_search(&plan, &q), HPS_OK);
+    assert_int_equal(plan->evaluations, 600);
+    hps_plan_free(plan);
+    hps_profile_free(p);
 }
 
 /* With a budget for the single types and the warm plan alone, the answer is the better of these. */
@@ -300,11 +334,12 @@ static void all_methods_side_by_side(void **state)
 
     (void)state;
     opt.method = "all";
+    opt.evaluations = 1100;
     assert_int_equal(hps_compare_run(&c, p, &opt), HPS_OK);
     assert_true(fabs(c->throughput_limit / hps_exact_most(p, 0, NULL, &proven) - 1) <= 1e-12);
-    assert_int_equal(c->n, 6 + 3);
+    assert_int_equal(c->n, 7 + 3);
     assert_string_equal(c->method[0], "exact");
-    assert_string_equal(c->method[8], "single:t2");
+    assert_string_equal(c->method[9], "single:t2");
     for (int a = 0; a < c->n; a++)
         if (c->plan[a]) {
             assert_string_equal(c->plan[a]->method, c->method[a]);
@@ -333,6 +368,8 @@ int main(void)
         cmocka_unit_test(greedy_is_valid),
         cmocka_unit_test(local_search_finds_the_optimum),
         cmocka_unit_test(genetic_finds_the_optimum),
+        cmocka_unit_test(bayes_finds_the_optimum),
+        cmocka_unit_test(bayes_is_bounded),
         cmocka_unit_test(a_warm_start_is_where_the_search_begins),
         cmocka_unit_test(best_takes_the_cheaper),
         cmocka_unit_test(prices_are_those_of_the_best_units),

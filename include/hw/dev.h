@@ -151,4 +151,8 @@ extern const struct hps_dev_ops hps_dev_cpu;
 /* The backend called `name`, NULL when this build has none. */
 const struct hps_dev_ops *hps_dev_find(const char *name);
 
+/* The BLAS uses no threads of its own from now on: ours call it, and what it computes does not
+ * depend on how many it would have had. Local. */
+void hps_dev_blas_alone(void);
+
 #endif

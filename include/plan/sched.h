@@ -42,7 +42,7 @@ struct hps_sched {
 };
 extern const struct hps_sched hps_sched_exact, hps_sched_brute, hps_sched_greedy, hps_sched_ils;
 extern const struct hps_sched hps_sched_genetic, hps_sched_heuristic, hps_sched_single;
-extern const struct hps_sched hps_sched_file, hps_sched_best;
+extern const struct hps_sched hps_sched_file, hps_sched_best, hps_sched_bayes;
 
 /* For methods whose stages do not depend on the limit: the cheapest units for *plan (freed and
  * NULL when none are feasible), and the most throughput of its stages (frees plan). HPS_OK. */

@@ -10,11 +10,16 @@
 /* Only OpenBLAS has it. Our threads call the BLAS; it must not start its own under each of them. */
 void openblas_set_num_threads(int n) __attribute__((weak));
 
+void hps_dev_blas_alone(void)
+{
+    if (openblas_set_num_threads)
+        openblas_set_num_threads(1);
+}
+
 static enum hps_status open_cpu(struct hps_dev *dev, int local, int nthread)
 {
     (void)local;                        /* the threads are bound by the launcher's mask */
-    if (openblas_set_num_threads)
-        openblas_set_num_threads(1);
+    hps_dev_blas_alone();
     *dev = (struct hps_dev){ .ops = &hps_dev_cpu, .host = true, .slow = 1, .nthread = 1 };
 #ifdef _OPENMP
     dev->nthread = nthread > 1 ? nthread : 1;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "plan/cost.h"
 
-#define WORDS "exact|brute|greedy|ils|genetic|heuristic|single:|file|best"
+#define WORDS "exact|brute|greedy|ils|genetic|bayes|heuristic|single:|file|best"
 
 static const struct hps_sched *const all[] = {
     &hps_sched_exact,
@@ -15,6 +15,7 @@ static const struct hps_sched *const all[] = {
     &hps_sched_greedy,
     &hps_sched_ils,
     &hps_sched_genetic,
+    &hps_sched_bayes,
     &hps_sched_heuristic,
     &hps_sched_single,
     &hps_sched_file,

@@ -43,13 +43,30 @@ straight=$one one=$loss
 same 'two pairs in turn, a rank of its own' 4 '1 3 4 6' '2 1 2 1 1' '[[0, 2], [1, 3]]' $clip
 one=$straight
 
-echo '-- the same layout twice: the same bits'
-rm -rf runs
-run 3 '3 5' '2 1 2' '[[0, 2]]'
-first=$loss
-rm -rf runs
-run 3 '3 5' '2 1 2' '[[0, 2]]'
-[ "$first" = "$loss" ] || fail "$first and $loss are not the same bits"
+echo '-- the same layout twice, evaluated amid training and behind: the same bits; as one rank'
+# tested RANKS CUTS UNITS SHARE: the results on training and test data are in $both
+tested() {
+    rm -rf runs
+    run "$@" --set data.test=data/census_test.h5 --set train.eval_interval_steps=15 \
+        --set perf.trace=true
+    logloss=$(number runs/census/report.json test_logloss)
+    both="$loss $logloss"
+}
+tested 1 '' 1 '[]'
+alone=$logloss
+tested 3 '3 5' '2 1 2' '[[0, 2]]'
+first=$both
+tested 3 '3 5' '2 1 2' '[[0, 2]]'
+[ "$first" = "$both" ] || fail "$first and $both are not the same bits"
+close "$loss" "$one" 1e-4
+close "$logloss" "$alone" 1e-4
+
+echo '-- the time of shared ranks is told apart'
+heterps report runs/census --trace trace.json >out 2>err
+for stage in 0 1 2; do
+    grep -q "\"forward\".*\"pid\":$stage," trace.json || fail "no forward of stage $stage"
+    grep -q "^ *$stage .*[1-9]" out || fail "stage $stage is not in the table"
+done
 
 echo '-- from shared units to units of their own and back'
 rm -rf runs

@@ -208,6 +208,38 @@ static void spans(void **state)
     assert_true(span[1].begin_s <= span[0].begin_s && span[0].end_s <= span[1].end_s);
 }
 
+/* Time goes to the part of the work under way, also where it changes inside of a region. */
+static void parts(void **state)
+{
+    const struct hps_count_sum *sum = hps_count_total();
+    const struct hps_count_span *span;
+    double seconds = 0;
+    (void)state;
+
+    begin(false, true);
+    hps_region_enter(HPS_REGION_FORWARD);
+    usleep(2000);
+    hps_count_part(1);
+    usleep(5000);
+    hps_region_enter(HPS_REGION_SEND);
+    hps_region_leave(HPS_REGION_SEND);
+    hps_region_leave(HPS_REGION_FORWARD);
+    hps_count_part(0);
+    hps_region_enter(HPS_REGION_SEND);
+    hps_region_leave(HPS_REGION_SEND);
+    for (int part = 0; part < HPS_COUNT_PARTS; part++) {
+        const struct hps_count_sum *mine = hps_count_part_total(part);
+        assert_true(mine[HPS_REGION_FORWARD].seconds >= (part ? 0.005 : 0.002));
+        assert_int_equal(mine[HPS_REGION_FORWARD].calls, !part);
+        assert_int_equal(mine[HPS_REGION_SEND].calls, 1);
+        seconds += mine[HPS_REGION_FORWARD].seconds;
+    }
+    assert_true(fabs(sum[HPS_REGION_FORWARD].seconds - seconds) < 1e-9);
+    assert_int_equal(hps_count_spans(&span), 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(span[i].part, i < 2);
+}
+
 static void spans_are_bounded(void **state)
 {
     const struct hps_count_span *span;
@@ -390,7 +422,8 @@ static void wishes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ALONE(nesting), ALONE(windows), ALONE(long_run), ALONE(spans), ALONE(spans_are_bounded),
+        ALONE(nesting), ALONE(windows), ALONE(long_run), ALONE(spans), ALONE(parts),
+        ALONE(spans_are_bounded),
         ALONE(without_hardware), ALONE(without_counters), ALONE(pauses), ALONE(events_in_regions),
         ALONE(nonsense_at_the_start), ALONE(nonsense_on_the_way), ALONE(wishes),
     };

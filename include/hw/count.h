@@ -22,6 +22,7 @@ struct hps_count_opt {
 };
 extern const struct hps_field hps_count_fields[];
 
+#define HPS_COUNT_PARTS 2       /* kinds of work that a rank is told apart by */
 #define HPS_EVENTS 8            /* most events counted at once              */
 #define HPS_COUNT_ROWS 4096     /* most rows; then two windows become a row, then four ... */
 #define HPS_COUNT_SPANS 1000000 /* most spans; what comes after is dropped, said once      */
@@ -39,6 +40,9 @@ void hps_count_end(void);
  * only. 40 to 70 ns, with events_per_region some microseconds. Local. */
 void hps_region_enter(enum hps_region region);
 void hps_region_leave(enum hps_region region);
+/* From now on calls and time are those of this part of the rank's work too (of part 0 at first): a
+ * rank may work for two stages of a pipeline. Local. */
+void hps_count_part(int part);
 /* What this rank is inside of now, for the watchdog (any thread): NULL when in none. */
 const char *hps_region_now(void);
 
@@ -64,6 +68,7 @@ void hps_count_resume(void);
  * mark (NaN: unreliable; the answer is their number). Borrowed, good until the next call of any of
  * the above. Local. */
 const struct hps_count_sum *hps_count_total(void);
+const struct hps_count_sum *hps_count_part_total(int part);     /* the share of a part in it */
 int hps_count_rows(const struct hps_count_row **rows);
 int hps_count_events(const char *const **name, const double **total);
 /* With events_per_region: totals of the events inside a region (HPS_EVENTS), else NULL. */
@@ -71,7 +76,7 @@ const double *hps_count_region_events(enum hps_region region);
 
 /* With opt.trace: the spans of this rank, by their ends: begin, end in seconds of hps_now_s; a
  * region that holds others lasts from its enter to its leave. Borrowed. Local. */
-struct hps_count_span { enum hps_region region; double begin_s, end_s; long long step; };
+struct hps_count_span { enum hps_region region; int part; double begin_s, end_s; long long step; };
 long long hps_count_spans(const struct hps_count_span **span);
 
 #endif

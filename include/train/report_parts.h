@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/h5.h"
+#include "comm/team.h"
 #include "train/report.h"
 
 #define HPS_REPORT_NAME 64      /* bytes of an event's name */
@@ -12,6 +13,7 @@
 /* What one rank counted: plain data that travels as bytes. */
 struct hps_report_card {
     struct hps_count_sum total[HPS_REGIONS];
+    struct hps_count_sum part[HPS_COUNT_PARTS][HPS_REGIONS];    /* for its stages, in order */
     int nevent;
     char event[HPS_EVENTS][HPS_REPORT_NAME];
     double event_total[HPS_EVENTS];     /* NaN: unreliable                              */
@@ -43,8 +45,9 @@ void hps_report_give(enum hps_report_kind kind, MPI_Comm world);
 long long hps_report_take(enum hps_report_kind kind, const struct hps_report_card *card, int r,
                           long long from, void *to, MPI_Comm world);
 
-/* Over the ranks with stage_of[r] >= 0 (NULL: all). Pure. */
-void hps_report_regions(const struct hps_report_counts *counts, const int *stage_of,
+/* Over the ranks with stage_of[r] >= 0 (NULL: all); of all their work (part -1) or of one part of
+ * it. Pure. */
+void hps_report_regions(const struct hps_report_counts *counts, const int *stage_of, int part,
                         double seconds, struct hps_report_region *region);
 
 /* All of it as "heterps-report-1"; `old` (NULL: none) is an earlier report of the run. Pure. */
@@ -133,13 +136,15 @@ void hps_perf_free(struct hps_perf *perf);
 struct hps_perf_spans {
     struct hps_h5 file;
     int R;
-    int *stage;                         /* (R) */
+    int *stage;                         /* (R, HPS_ROLES) that a rank works for, -1: no more */
     long long nspan;
-    int *rank, *region;                 /* of a piece, HPS_REPORT_PIECE of each */
+    int *rank, *part, *region;          /* of a piece, HPS_REPORT_PIECE of each */
     long long *step;
     double *begin_s, *end_s;
 };
 enum hps_status hps_perf_spans_open(struct hps_perf_spans *spans, const char *path);
+/* The stage that span i of the piece was spent on. */
+int hps_perf_spans_stage(const struct hps_perf_spans *spans, int i);
 /* Spans from.. into the columns; *n: how many, 0 at the end. */
 enum hps_status hps_perf_spans_get(struct hps_perf_spans *spans, long long from, int *n);
 void hps_perf_spans_close(struct hps_perf_spans *spans);

@@ -34,10 +34,12 @@ static struct {
     bool on, trace, per_region, paused;
     struct frame frame[DEEP];
     int depth;
+    int part;                                   /* of the work, under way               */
     double seen_s;                              /* up to here time is given to a region */
     double mark_s;                              /* the last step mark                   */
     double paused_s;                            /* when the pause began                 */
     struct hps_count_sum total[HPS_REGIONS];
+    struct hps_count_sum part_total[HPS_COUNT_PARTS][HPS_REGIONS];
     struct hps_count_row window;                /* since the mark                       */
     double event[HPS_EVENTS];                   /* totals                               */
     double region_event[HPS_REGIONS][HPS_EVENTS];
@@ -81,6 +83,7 @@ static double take_time(void)
     if (me.depth > 0) {
         enum hps_region r = me.frame[me.depth - 1].region;
         me.total[r].seconds += now - me.seen_s;
+        me.part_total[me.part][r].seconds += now - me.seen_s;
         me.window.region[r].seconds += now - me.seen_s;
     }
     me.seen_s = now;
@@ -101,6 +104,7 @@ void hps_region_enter(enum hps_region region)
     double now = take_time();
     me.frame[me.depth++] = (struct frame){ region, now };
     me.total[region].calls += !me.paused;
+    me.part_total[me.part][region].calls += !me.paused;
     me.window.region[region].calls += !me.paused;
     show();
 }
@@ -112,7 +116,7 @@ static void keep_span(enum hps_region region, double begin_s, double end_s)
         return;
     }
     hps_mem_grow(&me.span, &me.span_cap, me.nspan + 1, sizeof *me.span);
-    me.span[me.nspan++] = (struct hps_count_span){ region, begin_s, end_s, -1 };
+    me.span[me.nspan++] = (struct hps_count_span){ region, me.part, begin_s, end_s, -1 };
 }
 
 void hps_region_leave(enum hps_region region)
@@ -123,6 +127,15 @@ void hps_region_leave(enum hps_region region)
     if (me.trace && !me.paused)
         keep_span(region, left.begin_s, now);
     show();
+}
+
+void hps_count_part(int part)
+{
+    assert(part >= 0 && part < HPS_COUNT_PARTS);
+    if (part == me.part)
+        return;
+    take_time();
+    me.part = part;
 }
 
 const char *hps_region_now(void)
@@ -243,6 +256,11 @@ void hps_count_end(void)
 const struct hps_count_sum *hps_count_total(void)
 {
     return me.total;
+}
+
+const struct hps_count_sum *hps_count_part_total(int part)
+{
+    return me.part_total[part];
 }
 
 int hps_count_rows(const struct hps_count_row **rows)

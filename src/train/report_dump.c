@@ -80,6 +80,21 @@ static void put_head(struct dump *d, const char *report)
     hps_mem_free(region.at);
 }
 
+/* (R, HPS_ROLES) the stages that each rank works for. */
+static void put_stages(struct dump *d)
+{
+    int R = d->counts->R, *stage = hps_mem_new((size_t)R * HPS_ROLES, sizeof *stage);
+
+    for (int r = 0; r < R; r++) {
+        int first = d->facts->stage_of[r];
+        stage[r * HPS_ROLES] = first;
+        stage[r * HPS_ROLES + 1] = first < 0 ? -1 : hps_plan_partner(d->facts->plan, first);
+    }
+    make(d, "ranks/stage", H5T_NATIVE_INT, R, HPS_ROLES);
+    put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, HPS_ROLES, stage);
+    hps_mem_free(stage);
+}
+
 /* Totals of each rank: calls and seconds of the regions, events, place in the plan. */
 static void put_ranks(struct dump *d)
 {
@@ -99,8 +114,7 @@ static void put_ranks(struct dump *d)
             event[r * E + e] = k < 0 ? NAN : c->card[r].event_total[k];
         }
     }
-    make(d, "ranks/stage", H5T_NATIVE_INT, R, 0);
-    put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, 0, d->facts->stage_of);
+    put_stages(d);
     make(d, "ranks/type", H5T_NATIVE_INT, R, 0);
     put(d, "ranks/type", H5T_NATIVE_INT, 0, R, 0, d->facts->pool->type_of);
     make(d, "ranks/calls", H5T_NATIVE_LLONG, R, HPS_REGIONS);
@@ -185,6 +199,9 @@ static void put_spans(struct dump *d, int r, const struct hps_count_span *span, 
         end_s[i] = span[i].end_s + shift_s;
     }
     put(d, "spans/region", H5T_NATIVE_INT, first, n, 0, d->number);
+    for (long long i = 0; i < n; i++)
+        d->number[i] = span[i].part;
+    put(d, "spans/part", H5T_NATIVE_INT, first, n, 0, d->number);
     put(d, "spans/step", H5T_NATIVE_LLONG, first, n, 0, d->whole);
     put(d, "spans/begin_s", H5T_NATIVE_DOUBLE, first, n, 0, d->real);
     put(d, "spans/end_s", H5T_NATIVE_DOUBLE, first, n, 0, end_s);
@@ -208,6 +225,7 @@ static void make_columns(struct dump *d)
     if (nspan == 0) return;
     make(d, "spans/rank", H5T_NATIVE_INT, nspan, 0);
     make(d, "spans/region", H5T_NATIVE_INT, nspan, 0);
+    make(d, "spans/part", H5T_NATIVE_INT, nspan, 0);
     make(d, "spans/step", H5T_NATIVE_LLONG, nspan, 0);
     make(d, "spans/begin_s", H5T_NATIVE_DOUBLE, nspan, 0);
     make(d, "spans/end_s", H5T_NATIVE_DOUBLE, nspan, 0);

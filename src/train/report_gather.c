@@ -17,6 +17,8 @@ static struct hps_report_card my_card(void)
     const struct hps_count_span *span;
 
     memcpy(c.total, hps_count_total(), sizeof c.total);
+    for (int part = 0; part < HPS_COUNT_PARTS; part++)
+        memcpy(c.part[part], hps_count_part_total(part), sizeof c.part[part]);
     c.nevent = hps_count_events(&name, &total);
     for (int e = 0; e < c.nevent; e++) {
         snprintf(c.event[e], sizeof c.event[e], "%s", name[e]);
@@ -144,7 +146,7 @@ long long hps_report_take(enum hps_report_kind kind, const struct hps_report_car
     return k;
 }
 
-void hps_report_regions(const struct hps_report_counts *counts, const int *stage_of,
+void hps_report_regions(const struct hps_report_counts *counts, const int *stage_of, int part,
                         double seconds, struct hps_report_region *region)
 {
     for (int g = 0; g < HPS_REGIONS; g++) {
@@ -152,7 +154,8 @@ void hps_report_regions(const struct hps_report_counts *counts, const int *stage
         int n = 0;
         for (int r = 0; r < counts->R; r++) {
             if (stage_of && stage_of[r] < 0) continue;
-            struct hps_count_sum one = counts->card[r].total[g];
+            const struct hps_report_card *card = &counts->card[r];
+            struct hps_count_sum one = part < 0 ? card->total[g] : card->part[part][g];
             sum.calls += one.calls;
             sum.min_s = fmin(sum.min_s, one.seconds);
             sum.max_s = fmax(sum.max_s, one.seconds);

@@ -80,7 +80,7 @@ static json_t *regions_of(const struct hps_run_facts *f, const struct hps_report
     struct hps_report_region region[HPS_REGIONS];
     json_t *list = json_array();
 
-    hps_report_regions(c, f->stage_of, f->seconds, region);
+    hps_report_regions(c, f->stage_of, -1, f->seconds, region);
     for (int g = 0; g < HPS_REGIONS; g++) {
         json_t *one = json_object();
         hps_report_put_word(one, "name", hps_region_name[g]);
@@ -122,10 +122,10 @@ static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_
     return list;
 }
 
-/* What the ranks of a stage did with their time: shares of this start's seconds, in which no
+/* What the ranks of a stage did for it with their time: shares of this start's seconds, in which no
  * checkpoint is written. */
 static void put_times(json_t *one, const struct hps_run_facts *f, const struct hps_report_counts *c,
-                      const int *in_stage)
+                      const int *in_stage, int part)
 {
     static const char kind[HPS_REGIONS] = {
         [HPS_REGION_FORWARD] = 'c', [HPS_REGION_BACKWARD] = 'c', [HPS_REGION_UPDATE] = 'c',
@@ -134,7 +134,7 @@ static void put_times(json_t *one, const struct hps_run_facts *f, const struct h
     struct hps_report_region region[HPS_REGIONS];
     double compute = 0, wait = 0, move = 0;
 
-    hps_report_regions(c, in_stage, f->seconds_now, region);
+    hps_report_regions(c, in_stage, part, f->seconds_now, region);
     for (int g = 0; g < HPS_REGIONS; g++)
         if (kind[g] != '-')
             *(kind[g] == 'c' ? &compute : kind[g] == 'w' ? &wait : &move) += region[g].share;
@@ -161,9 +161,10 @@ static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_rep
     hps_report_put_word(one, "last_name", f->profile->layer[g->last].name);
     hps_report_put_word(one, "type", f->profile->type[g->type].name);
     hps_report_put_whole(one, "units", g->units);
+    hps_report_put(one, "shares", home < s ? json_integer(home) : json_null());
     hps_report_put_real(one, "price_usd_hour", f->profile->type[g->type].price_usd_hour);
     hps_report_put_real(one, "predicted_examples_s", 1 / g->et);
-    put_times(one, f, c, in_stage);
+    put_times(one, f, c, in_stage, home < s);
     hps_report_put(one, "ranks", ranks);
     hps_mem_free(in_stage);
     return one;
@@ -209,6 +210,7 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     json_t *plan = json_loads(text, 0, NULL), *stages = json_array();
     struct hps_engine_cut cut = hps_engine_cut(f->profile);
     double S = f->plan->S;
+    bool pipes = f->plan->S > 1 && f->plan->nshare == 0;
     long long units = f->plan->server_units;
 
     assert(plan);
@@ -222,7 +224,7 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     hps_report_put(j, "plan", plan);
     hps_report_put(j, "stages", stages);
     hps_report_put_real(j, "bubble", f->bubble);
-    hps_report_put_real(j, "bubble_1f1b", f->plan->S > 1 ? (S - 1) / (cut.M + S - 1) : NAN);
+    hps_report_put_real(j, "bubble_1f1b", pipes ? (S - 1) / (cut.M + S - 1) : NAN);
     hps_report_put_real(j, "batch", cut.batch);
     hps_report_put_whole(j, "microbatches", (long long)cut.M);
     hps_report_put_real(j, "latency_s", f->profile->engine.latency_s);

@@ -69,7 +69,7 @@ static void add_windows(struct hps_perf *p, size_t *cap, const struct windows *w
                         const int *stage, int R)
 {
     for (long long i = 0; i < n; i++) {
-        if (w->rank[i] < 0 || w->rank[i] >= R || stage[w->rank[i]] < 0) continue;
+        if (w->rank[i] < 0 || w->rank[i] >= R || stage[w->rank[i] * HPS_ROLES] < 0) continue;
         struct hps_perf_window *to = window_of(p, cap, w->step[i]);
         to->n++;
         to->seconds += w->seconds[i];
@@ -119,11 +119,11 @@ static enum hps_status read_stages(struct hps_h5 *h, int **stage, int *R)
     int width;
     enum hps_status s = hps_h5_shape(h, "ranks/stage", &n, &width);
 
-    if (!s && (width || n < 1 || n > 1 << 24)) s = damaged(h, "ranks/stage");
+    if (!s && (width != HPS_ROLES || n < 1 || n > 1 << 24)) s = damaged(h, "ranks/stage");
     if (s) return s;
     *R = (int)n;
-    *stage = hps_mem_new((size_t)n, sizeof **stage);
-    return hps_h5_get(h, "ranks/stage", H5T_NATIVE_INT, 0, n, 0, *stage);
+    *stage = hps_mem_new((size_t)n * HPS_ROLES, sizeof **stage);
+    return hps_h5_get(h, "ranks/stage", H5T_NATIVE_INT, 0, n, HPS_ROLES, *stage);
 }
 
 enum hps_status hps_perf_spans_open(struct hps_perf_spans *spans, const char *path)
@@ -142,6 +142,7 @@ enum hps_status hps_perf_spans_open(struct hps_perf_spans *spans, const char *pa
     if (!s) s = hps_h5_shape(&spans->file, "spans/rank", &spans->nspan, &width);
     if (!s) s = fits(&spans->file, "spans/rank", spans->nspan, 0);
     spans->rank = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->rank);
+    spans->part = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->part);
     spans->region = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->region);
     spans->step = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->step);
     spans->begin_s = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->begin_s);
@@ -159,14 +160,20 @@ enum hps_status hps_perf_spans_get(struct hps_perf_spans *spans, long long from,
     if (k == 0) return HPS_OK;
     enum hps_status s = hps_h5_get(h, "spans/rank", H5T_NATIVE_INT, from, k, 0, spans->rank);
     if (!s) s = hps_h5_get(h, "spans/region", H5T_NATIVE_INT, from, k, 0, spans->region);
+    if (!s) s = hps_h5_get(h, "spans/part", H5T_NATIVE_INT, from, k, 0, spans->part);
     if (!s) s = hps_h5_get(h, "spans/step", H5T_NATIVE_LLONG, from, k, 0, spans->step);
     if (!s) s = hps_h5_get(h, "spans/begin_s", H5T_NATIVE_DOUBLE, from, k, 0, spans->begin_s);
     if (!s) s = hps_h5_get(h, "spans/end_s", H5T_NATIVE_DOUBLE, from, k, 0, spans->end_s);
     for (int i = 0; i < k && !s; i++)
         if (spans->rank[i] < 0 || spans->rank[i] >= spans->R || spans->region[i] < 0 ||
-            spans->region[i] >= HPS_REGIONS)
-            s = damaged(h, "a span of no rank or no region");
+            spans->region[i] >= HPS_REGIONS || spans->part[i] < 0 || spans->part[i] >= HPS_ROLES)
+            s = damaged(h, "a span of no rank, no stage or no region");
     return s;
+}
+
+int hps_perf_spans_stage(const struct hps_perf_spans *spans, int i)
+{
+    return spans->stage[spans->rank[i] * HPS_ROLES + spans->part[i]];
 }
 
 void hps_perf_spans_close(struct hps_perf_spans *spans)
@@ -176,6 +183,7 @@ void hps_perf_spans_close(struct hps_perf_spans *spans)
     hps_mem_free(spans->begin_s);
     hps_mem_free(spans->step);
     hps_mem_free(spans->region);
+    hps_mem_free(spans->part);
     hps_mem_free(spans->rank);
     hps_mem_free(spans->stage);
 }
@@ -200,7 +208,7 @@ static enum hps_status read_spans(const char *path, struct hps_perf *p)
         for (int i = 0; i < n; i++) {
             if (f.step[i] < middle || f.step[i] > middle + 1) continue;
             hps_mem_grow(&p->span, &cap, (size_t)p->nspan + 1, sizeof *p->span);
-            p->span[p->nspan++] = (struct hps_perf_span){ f.rank[i], f.stage[f.rank[i]],
+            p->span[p->nspan++] = (struct hps_perf_span){ f.rank[i], hps_perf_spans_stage(&f, i),
                                                           f.region[i], f.begin_s[i], f.end_s[i] };
         }
     hps_perf_spans_close(&f);

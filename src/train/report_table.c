@@ -94,6 +94,12 @@ static void stages(struct hps_page *t, const json_t *r)
         hps_page_add(t, "\n");
     }
     if (n > MOST_STAGES) hps_page_add(t, "       and %zu more stages\n", n - MOST_STAGES);
+    for (size_t s = 0; s < n; s++) {
+        const json_t *with = json_object_get(json_array_get(list, s), "shares");
+        if (json_is_integer(with))
+            hps_page_add(t, "stage %zu works on the units of stage %lld\n", s,
+                         (long long)json_integer_value(with));
+    }
 }
 
 static void promise(struct hps_page *t, const json_t *r, const char *what, const char *measured,
@@ -120,7 +126,7 @@ static void promises(struct hps_page *t, const json_t *r)
     promise(t, r, "seconds an epoch", "seconds_epoch", "predicted_seconds_epoch",
             "model_seconds_epoch");
     promise(t, r, "USD an epoch", "usd_epoch", "predicted_usd_epoch", "model_usd_epoch");
-    if (!isnan(formula)) {
+    if (!isnan(bubble)) {
         hps_page_add(t, "%-24s", "pipeline bubble");
         share(t, bubble, 15);
         share(t, formula, 15);

@@ -16,10 +16,11 @@ static void name(struct hps_page *t, const char *what, int pid, int tid, const c
 /* Stages and ranks by name; a rank that the plan leaves out has no spans. */
 static void names(struct hps_page *t, const struct hps_perf_spans *f)
 {
-    for (int r = 0; r < f->R; r++) {
-        if (f->stage[r] < 0) continue;
-        name(t, "process_name", f->stage[r], r, "stage", f->stage[r]);
-        name(t, "thread_name", f->stage[r], r, "rank", r);
+    for (int i = 0; i < f->R * HPS_ROLES; i++) {
+        int r = i / HPS_ROLES, s = f->stage[i];
+        if (s < 0) continue;
+        name(t, "process_name", s, r, "stage", s);
+        name(t, "thread_name", s, r, "rank", r);
     }
 }
 
@@ -29,7 +30,7 @@ static void events(struct hps_page *t, const struct hps_perf_spans *f, int n)
         hps_page_add(t, "{\"name\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":%d,"
                         "\"tid\":%d,\"args\":{\"step\":%lld}},\n",
                      hps_region_name[f->region[i]], 1e6 * f->begin_s[i],
-                     1e6 * (f->end_s[i] - f->begin_s[i]), f->stage[f->rank[i]], f->rank[i],
+                     1e6 * (f->end_s[i] - f->begin_s[i]), hps_perf_spans_stage(f, i), f->rank[i],
                      f->step[i]);
 }
 

@@ -11,6 +11,8 @@
 #include "hw/count.h"
 #include "train/order.h"
 
+_Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "each role's time is counted for itself");
+
 struct agenda {
     int n;
     struct hps_todo *todo; /* (n) */
@@ -120,6 +122,14 @@ struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 
 /* ---- computing ---- */
 
+/* What follows is done for this stage. */
+static struct hps_role *work_for(struct hps_step *s, int stage)
+{
+    int i = hps_team_turn(s->team, stage);
+    hps_count_part(i);
+    return &s->role[i];
+}
+
 static void poll_pipes(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nrole; i++)
@@ -208,20 +218,27 @@ static void backward(struct hps_step *s, struct hps_role *r, int m)
     hps_role_backwarded(r, m);
 }
 
+/* Table i of mine, to do for it what is done for the stage that first reads it. */
+static struct hps_ps *table_of(struct hps_step *s, int i)
+{
+    work_for(s, s->store->table[i].stage);
+    return s->store->table[i].ps;
+}
+
 /* All sums: dense gradients of the stages, row gradients at their owners. */
 static void merge(struct hps_step *s)
 {
     hps_region_enter(HPS_REGION_PUSH);
     for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_push_begin(s->store->table[i].ps);
+        hps_ps_push_begin(table_of(s, i));
     hps_region_leave(HPS_REGION_PUSH);
     hps_region_enter(HPS_REGION_REDUCE);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_reduce_end(s->role[i].reduce);
+        hps_reduce_end(work_for(s, s->team->role[i])->reduce);
     hps_region_leave(HPS_REGION_REDUCE);
     hps_region_enter(HPS_REGION_PUSH);
     for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_push_end(s->store->table[i].ps);
+        hps_ps_push_end(table_of(s, i));
     hps_region_leave(HPS_REGION_PUSH);
 }
 
@@ -248,19 +265,24 @@ static float clip_scale(struct hps_step *s)
     return norm > clip ? (float)(clip / norm) : 1.0f;
 }
 
+static void update_role(struct hps_step *s, struct hps_role *r, const struct hps_rule *rule)
+{
+    hps_region_enter(HPS_REGION_UPDATE);
+    struct since t0 = now(s);
+    hps_slice_update(r->slice, rule);
+    for (int i = 0; i < s->store->ntable; i++)
+        if (s->store->table[i].stage == r->stage) hps_ps_apply(s->store->table[i].ps, rule);
+    computed(s, t0);
+    hps_region_leave(HPS_REGION_UPDATE);
+}
+
 static void update(struct hps_step *s)
 {
     struct own *o = own_of(s);
     struct hps_rule rule = hps_opt_rule(o->opt.train, o->number, o->opt.steps.total);
     rule.scale = clip_scale(s);
-    hps_region_enter(HPS_REGION_UPDATE);
-    struct since t0 = now(s);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_slice_update(s->role[i].slice, &rule);
-    for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_apply(s->store->table[i].ps, &rule);
-    computed(s, t0);
-    hps_region_leave(HPS_REGION_UPDATE);
+        update_role(s, work_for(s, s->team->role[i]), &rule);
 }
 
 /* Messages of the last micro-batches must have left before their buffers are written again; then my
@@ -269,9 +291,11 @@ static double drain(struct hps_step *s)
 {
     double loss = 0;
     for (int i = 0; i < s->team->nrole; i++) {
-        hps_role_drain(&s->role[i]);
-        loss += hps_slice_loss(s->role[i].slice);
+        struct hps_role *r = work_for(s, s->team->role[i]);
+        hps_role_drain(r);
+        loss += hps_slice_loss(r->slice);
     }
+    hps_count_part(0);
     return loss;
 }
 
@@ -285,7 +309,8 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
     hps_region_enter(HPS_REGION_PULL);
     o->taken = hps_feeder_take(feeder);
     for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_pull_begin(s->store->table[i].ps, o->taken.route[s->store->table[i].group]);
+        hps_ps_pull_begin(table_of(s, i), o->taken.route[s->store->table[i].group]);
+    hps_count_part(0);
     hps_region_leave(HPS_REGION_PULL);
     return hps_feeder_fetch(feeder);
 }
@@ -301,11 +326,6 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
         hps_role_begin(&s->role[i], s->store, &o->taken, number, n, key);
 }
 
-static struct hps_role *role_of(struct hps_step *s, int stage)
-{
-    return &s->role[stage == s->role[0].stage ? 0 : 1];
-}
-
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
 {
     struct own *o = own_of(s);
@@ -314,9 +334,9 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
         if (t->backward)
-            backward(s, role_of(s, t->stage), t->m);
+            backward(s, work_for(s, t->stage), t->m);
         else
-            forward(s, role_of(s, t->stage), t->m, true);
+            forward(s, work_for(s, t->stage), t->m, true);
         poll(s, feeder);
     }
     merge(s);
@@ -341,7 +361,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     if (s->team->nrole == 0) return;
     start(s, steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->look.todo; t < o->look.todo + o->look.n; t++) {
-        struct hps_role *r = role_of(s, t->stage);
+        struct hps_role *r = work_for(s, t->stage);
         forward(s, r, t->m, false);
         if (s->net->L - 1 == r->slice->last) collect(s, r, t->m, metric);
         hps_role_freed(r, t->m);

@@ -85,8 +85,8 @@ static void a_slow_type_is_slow_everywhere(void **state)
         q = hps_correct_profile(c);
         times(q->oct, p->oct, 0, 2);
         times(q->oct, p->oct, 2, 1);
-        times(q->oct, p->oct, 1, cbrt(2)); /* two types are known */
-        times(q->oct, p->oct, 3, cbrt(2));
+        times(q->oct, p->oct, 1, 1); /* never measured: as the best of the others */
+        times(q->oct, p->oct, 3, 1);
         near(hps_correct_type(c, 0), 2);
         assert_true(isnan(hps_correct_type(c, 1)));
         hps_profile_free(q);
@@ -122,6 +122,25 @@ static void the_plan_costs_what_was_measured(void **state)
         hps_plan_free(plan);
         hps_profile_free(p);
     }
+}
+
+static void what_all_have_in_common_the_unknown_have(void **state)
+{
+    struct hps_profile *p = make_profile(5, L, T, 9, 0), *q;
+    struct hps_plan *plan = a_plan(p);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct hps_correct *c = hps_correct_new(p);
+        double f = (double[]){ 0.5, 1.25, 8 }[i];
+        measured(c, plan, (double[]){ f, 1.125 * f, f }, (double[]){ 1, 1, 1 });
+        q = hps_correct_profile(c);
+        times(q->oct, p->oct, 1, (double[]){ 1, 1.25, 1.5 }[i]);
+        hps_profile_free(q);
+        hps_correct_free(c);
+    }
+    hps_plan_free(plan);
+    hps_profile_free(p);
 }
 
 static void hidden_communication_says_nothing(void **state)
@@ -193,6 +212,7 @@ int main(void)
         cmocka_unit_test(as_promised_changes_nothing),
         cmocka_unit_test(a_slow_type_is_slow_everywhere),
         cmocka_unit_test(the_plan_costs_what_was_measured),
+        cmocka_unit_test(what_all_have_in_common_the_unknown_have),
         cmocka_unit_test(hidden_communication_says_nothing),
         cmocka_unit_test(what_is_past_fades),
         cmocka_unit_test(better_is_by_more_than_the_margin),

@@ -8,19 +8,19 @@
  * so a window counts half as much with each that comes after, and
  *     factor[l][t] = got/said                      a layer that was measured on t
  *     factor[l][t] = sum of got / sum of said      another layer of t: the type's factor
- *     factor[l][t] = product of the N types' factors ^ 1/(N + 1)     t was never measured
- * The last is what all types seem to have in common when a deviation is as likely to be the run's
- * (a busy machine, the pipeline) as the type's: one type twice as slow makes the unknown ones
- * sqrt(2) slower. Corrected: oct * factor. In the same way sync, recv, send with dt, DT; but
- * communication that is no longer than promised or hidden behind the computation (dt <= DT or
- * dt <= ct) is noted as promised, since nobody saw how long it took. Factors are always on the first
- * profile: what is measured twice corrects once. */
+ *     factor[l][t] = the least of the types' factors, within [1, 3/2]      t was never measured
+ * The last is what all types seem to have in common, a busy machine for one; what is beyond 3/2 is
+ * taken for the measured type's own. Corrected: oct * factor. In the same way sync, recv, send with
+ * dt, DT; but communication that is no longer than promised or hidden behind the computation
+ * (dt <= DT or dt <= ct) is noted as promised, since nobody saw how long it took. Factors are
+ * always on the first profile: what is measured twice corrects once. */
 #ifndef HPS_PLAN_CORRECT_H
 #define HPS_PLAN_CORRECT_H
 
 #include "plan/plan.h"
 
-/* Seconds an example of one stage, as measured. */
+/* Seconds an example of one stage, as measured; of two stages on the same units, each has the sum
+ * of both. */
 struct hps_correct_stage {
     double ct, dt;
 };

@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "plan/cost.h"
 
+#define MOST_COMMON 1.5
+
 /* Two sums for each layer and type: what was measured, what was promised for it. */
 struct notes {
     double *got, *said; /* (L, T) */
@@ -76,6 +78,19 @@ static void fade(struct notes *n, size_t count)
     }
 }
 
+/* What is promised for the ranks of stage s, which may have a second stage to do. */
+static struct hps_correct_stage promise(const struct hps_plan *plan, int s)
+{
+    int with = hps_plan_partner(plan, s);
+    struct hps_correct_stage x = { plan->stage[s].ct, plan->stage[s].dt };
+
+    if (with >= 0) {
+        x.ct += plan->stage[with].ct;
+        x.dt += plan->stage[with].dt;
+    }
+    return x;
+}
+
 void hps_correct_note(struct hps_correct *c, const struct hps_plan *plan,
                       const struct hps_correct_stage *stage, double examples)
 {
@@ -87,12 +102,12 @@ void hps_correct_note(struct hps_correct *c, const struct hps_plan *plan,
     fade(&c->move, (size_t)c->first->L * T);
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &promised->stage[s];
-        bool seen = stage[s].dt > g->dt && stage[s].dt > stage[s].ct;
+        struct hps_correct_stage said = promise(promised, s), got = stage[s];
+        if (!(got.dt > said.dt && got.dt > got.ct)) got.dt = said.dt;
         for (int l = g->first; l <= g->last; l++) {
             size_t at = (size_t)l * T + (size_t)g->type;
-            if (g->ct > 0) add(&c->compute, at, examples * stage[s].ct, examples * g->ct);
-            if (g->dt > 0)
-                add(&c->move, at, examples * (seen ? stage[s].dt : g->dt), examples * g->dt);
+            if (said.ct > 0) add(&c->compute, at, examples * got.ct, examples * said.ct);
+            if (said.dt > 0) add(&c->move, at, examples * got.dt, examples * said.dt);
         }
     }
     hps_plan_free(promised);
@@ -119,16 +134,11 @@ double hps_correct_type(const struct hps_correct *c, int t)
 
 static double common_factor(const struct hps_profile *p, const struct notes *n)
 {
-    double sum = 0;
-    int known = 0;
+    double least = INFINITY;
 
-    for (int t = 0; t < p->T; t++) {
-        double f = type_factor(p, n, t);
-        if (isnan(f)) continue;
-        sum += log(f);
-        known++;
-    }
-    return exp(sum / (known + 1));
+    for (int t = 0; t < p->T; t++)
+        least = fmin(least, type_factor(p, n, t)); /* NaN is passed over */
+    return isinf(least) ? 1 : fmin(fmax(least, 1), MOST_COMMON);
 }
 
 static void correct(struct hps_profile *p, const struct notes *n, int narray, double *const *array)

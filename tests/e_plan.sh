@@ -69,6 +69,43 @@ expect 65 'schedule.seconds: .* one must be above 0' \
 expect 65 'no plan reaches 1000000000 examples/s' \
     plan --method all --set schedule.throughput_limit=1e9
 
+# stages that share their units, and plans for the engine: never cheaper than they may be
+for method in exact brute ils; do
+    expect 0 '' plan --method $method --set schedule.share=true --json share.json
+    expect 0 '' plan --method $method --set schedule.objective=engine --json engine.json
+    if python3 -c '' 2>/dev/null; then
+        expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json share.json
+        expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json engine.json
+    fi
+done
+
+# a large and a small dense part between embeddings, few GPUs: one of them does both
+awk 'BEGIN {
+    printf "{\"format\": \"heterps-profile-1\", \"batch\": 512, \"examples\": 1000000,"
+    printf " \"epochs\": 1, \"throughput_limit\": 5000, \"types\": ["
+    printf "{\"name\": \"cpu\", \"price_usd_hour\": 0.04, \"limit\": 64}, "
+    printf "{\"name\": \"gpu\", \"kind\": \"gpu\", \"price_usd_hour\": 4, \"limit\": 2}],"
+    printf " \"layers\": ["
+    for (l = 0; l < 5; l++) {
+        kind = l % 2 ? "fc" : "embedding"
+        gpu = l == 1 ? 0.02 : l == 3 ? 0.005 : 5
+        printf "%s{\"name\": \"l%d\", \"type\": \"%s\",", l ? "," : "", l, kind
+        printf " \"input_bytes\": 1, \"weight_bytes\": 1,"
+        printf " \"oct\": [%g, %g], \"alpha\": [1, 1],", l % 2 ? 20 : 0.05, gpu
+        printf " \"sync\": [0, 0], \"beta\": [1, 1],"
+        printf " \"recv\": [0.001, 0.001], \"send\": [0.001, 0.001]}"
+    }
+    print "]}"
+}' >tower.json
+expect 0 '' heterps plan --profile tower.json $budget --method exact --json plain.json
+expect 0 '' heterps plan --profile tower.json $budget --method ils --set schedule.share=true \
+    --json share.json
+grep -q '"share": *\[' share.json || fail 'no stages share where that is cheaper'
+awk -v a="$(number plain.json cost_usd)" -v b="$(number share.json cost_usd)" \
+    'BEGIN { exit !(b < 0.7 * a) }' || fail 'to share does not pay'
+python3 -c '' 2>/dev/null &&
+    expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" tower.json share.json
+
 # memory: the cheapest plan does not fit, another does; where none does, who needs what is said
 sed 's/"limit"/"memory_bytes": 1.5, "limit"/g' profile.json >short.json
 expect 0 '' heterps plan --profile short.json $budget --json short_plan.json

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/cost.h"
+#include "plan/engine.h"
 #include "plan/pricer.h"
 #include "plan_make.h"
 
@@ -85,9 +86,214 @@ static void given_units_cost_what_they_cost(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
+/* A walk over all ways to pair the stages of a plan, and all their units; what it saw at best. */
+struct walk {
+    const struct hps_profile *p;
+    struct hps_plan *plan;
+    double limit, best;
+    bool engine, share;
+    long long left[T];
+};
+
+static void judge(struct walk *w)
+{
+    double tau, cost = make_cost(w->p, w->plan, &tau);
+
+    if (w->engine) {
+        hps_cost_of(w->plan, w->p);
+        struct hps_engine_result r = hps_engine_of(w->plan, w->p);
+        tau = 1 / r.examples_s;
+        cost = r.cost_usd;
+    }
+    if (tau * w->limit <= 1 + 1e-9 && make_fits(w->p, w->plan))
+        w->best = fmin(w->best, cost * 3600 / w->p->examples);
+}
+
+static void all_units(struct walk *w, int s)
+{
+    if (s == w->plan->S) {
+        judge(w);
+        return;
+    }
+    struct hps_plan_stage *g = &w->plan->stage[s];
+    int with = hps_plan_partner(w->plan, s);
+    if (with >= 0 && with < s) {
+        g->units = w->plan->stage[with].units;
+        all_units(w, s + 1);
+        return;
+    }
+    long long room = w->left[g->type];
+    for (g->units = 1; g->units <= room; g->units++) {
+        w->left[g->type] = room - g->units;
+        all_units(w, s + 1);
+    }
+    w->left[g->type] = room;
+}
+
+static void all_pairs(struct walk *w, int s)
+{
+    struct hps_plan *plan = w->plan;
+
+    if (s == plan->S) {
+        all_units(w, 0);
+        return;
+    }
+    all_pairs(w, s + 1);
+    if (!w->share || hps_plan_partner(plan, s) >= 0)
+        return;
+    for (int b = s + 1; b < plan->S; b++) {
+        if (plan->stage[b].type != plan->stage[s].type || hps_plan_partner(plan, b) >= 0)
+            continue;
+        plan->share[plan->nshare][0] = s;
+        plan->share[plan->nshare++][1] = b;
+        all_pairs(w, s + 1);
+        plan->nshare--;
+    }
+}
+
+static double truth(const struct hps_profile *p, const int *type, double limit, bool engine,
+                    bool share)
+{
+    struct walk w = { p, hps_plan_of_assignment(p->L, type), limit, INFINITY, engine, share,
+                      { 0 } };
+
+    for (int t = 0; t < p->T; t++)
+        w.left[t] = hps_cost_room(p, t);
+    hps_plan_share(w.plan, p->L);
+    w.plan->nshare = 0;
+    all_pairs(&w, 0);
+    hps_plan_free(w.plan);
+    return w.best;
+}
+
+/* Few units, sometimes little memory or a server, and what a step costs beside its layers. */
+static struct hps_profile *small(uint64_t seed)
+{
+    uint64_t key = hps_rng_key(seed, "small");
+    int n = 3 + (int)(3 * hps_rng_real(key, 0));
+    struct hps_profile *p = make_profile(seed, n, 2, n > 4 ? 4 : n > 3 ? 7 : 25, 0);
+
+    p->engine.batch = p->batch * (double)(p->engine.microbatches = 1 + (long long)(seed % 6));
+    p->engine.latency_s = 1e-3 * hps_rng_real(key, 1);
+    for (int t = 0; t < 2; t++) {
+        p->engine.micro_s[t] = 1e-2 * hps_rng_real(key, 2 + (uint64_t)t);
+        p->engine.step_s[t] = 1e-1 * hps_rng_real(key, 4 + (uint64_t)t);
+    }
+    if (seed % 3 == 0)
+        make_memory(p, seed);
+    if (seed % 5 == 0 && p->type[1].limit > 1)
+        p->server_type = p->server_units = 1;
+    return p;
+}
+
+struct tally { int feasible, same, shared; double worst; };
+
+static void compare(uint64_t seed, bool engine, bool share, struct tally *y)
+{
+    struct hps_profile *p = small(seed);
+    struct hps_sched_opt opt = preset;
+    struct hps_problem q = { .profile = p, .opt = &opt };
+    int type[8];
+
+    opt.objective = engine ? "engine" : "model";
+    opt.share = share;
+    for (uint64_t n = 0; n < 6; n++) {
+        for (int l = 0; l < p->L; l++)
+            type[l] = (int)(2 * hps_rng_real(hps_rng_sub(seed, n), (uint64_t)l));
+        q.throughput_limit = 0.25 * (double)(n % 4) * hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        double best = truth(p, type, q.throughput_limit, engine, share);
+        struct hps_pricer *pr = hps_pricer_new(&q);
+        double price = hps_pricer_price(pr, type, INFINITY);
+        struct hps_plan *plan = hps_pricer_plan(pr);
+        assert_int_equal(isfinite(best), price < pr->ceiling);
+        assert_int_equal(isfinite(best), plan != NULL);
+        if (plan) {
+            struct walk w = { p, plan, q.throughput_limit, INFINITY, engine, share, { 0 } };
+            judge(&w);
+            assert_true(fabs(w.best - price) <= 1e-9 * price && price >= best * (1 - 1e-9));
+            assert_int_equal(hps_plan_check(plan, p, "it"), HPS_OK);
+            y->feasible++;
+            y->same += price <= best * (1 + 1e-9);
+            y->shared += plan->nshare > 0;
+            y->worst = fmax(y->worst, price / best - 1);
+        }
+        hps_plan_free(plan);
+        hps_pricer_free(pr);
+    }
+    hps_profile_free(p);
+}
+
+static void shares_as_is_cheapest(void **state)
+{
+    struct tally y = { 0 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 120; seed++)
+        compare(seed, false, true, &y);
+    assert_in_range(y.feasible, 300, 500);
+    assert_in_range(y.shared, 100, 300);
+    assert_int_equal(y.same, y.feasible);
+}
+
+static void units_are_best_for_the_engine(void **state)
+{
+    struct tally y = { 0 }, z = { 0 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 250; seed++) {
+        compare(seed, true, false, &y);
+        compare(seed, true, true, &z);
+    }
+    assert_in_range(y.feasible, 400, 600);
+    assert_int_equal(y.same, y.feasible);
+    assert_in_range(z.shared, 200, 400);
+    assert_int_equal(z.same, z.feasible);
+}
+
+/* Over all assignments: no bound above the best plan, the plan of exact no cheaper than it, and
+ * under the engine model too. */
+static void bounds_hold_whatever_is_asked(void **state)
+{
+    int closed = 0, cheaper = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct hps_profile *p = small(seed);
+        struct hps_sched_opt opt = preset;
+        struct hps_plan *plain, *best, *exact;
+        opt.throughput_limit = 0.2 * (double)(seed % 5) * hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        struct hps_problem q = { .profile = p, .opt = &opt,
+                                 .throughput_limit = opt.throughput_limit };
+        hps_exact_bound(p, opt.throughput_limit, 0, 0, &plain, &(bool){ 0 });
+        opt.share = seed % 2;
+        opt.objective = seed % 3 ? "model" : "engine";
+        opt.method = "brute";
+        opt.evaluations = 1000;
+        if (plain && hps_sched_run(&best, p, &opt) == HPS_OK) {
+            assert_int_equal(hps_sched_exact.run(&q, 1, &exact), HPS_OK);
+            assert_true(best->lower_bound_usd <= best->cost_usd * (1 + 1e-9));
+            if (exact) {
+                assert_true(exact->lower_bound_usd <= best->cost_usd * (1 + 1e-9));
+                assert_true(hps_sched_usd(&q, exact) >= hps_sched_usd(&q, best) * (1 - 1e-9));
+                closed += best->gap == 0;
+                cheaper += best->cost_usd < plain->cost_usd * (1 - 1e-9);
+            }
+            hps_plan_free(exact);
+            hps_plan_free(best);
+        }
+        hps_plan_free(plain);
+        hps_profile_free(p);
+    }
+    assert_in_range(closed, 10, 59);
+    assert_in_range(cheaper, 1, 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_as_is_cheapest),
+        cmocka_unit_test(units_are_best_for_the_engine),
+        cmocka_unit_test(bounds_hold_whatever_is_asked),
         cmocka_unit_test(given_units_cost_what_they_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,14 @@ struct hps_exact_end {
 double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,
                       const struct hps_exact_end *end);
 
+/* The least tau that some path could have if each stage had all units of its group. Pure. */
+double hps_exact_least_tau(const struct hps_exact_model *m);
+
+/* A lower bound on the cost of any plan, also of one whose stages share their units: tau is at
+ * least what shared units work, so each stage costs at least price * k * ET(k), which never falls
+ * with k, at the least k that keeps tau_most. No multipliers: shared units are counted once. */
+double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *leaf);
+
 /* Below this a bound meets the best plan: relative, more than rounding can do. */
 #define HPS_EXACT_SAME 1e-10
 

@@ -4,10 +4,13 @@
 
 #include "plan/cost.h"
 
-/* The same question on bare lines, for searches that price very many plans. */
+/* The same question on bare lines, for searches that price very many plans. Two stages that share
+ * their units are one line here, `more` beside it. */
 struct hps_provision_job {
     int S;
-    const struct hps_cost_line *line;   /* (S)                                         */
+    const struct hps_cost_line *line;   /* (S) `least` is what all that it stands for needs */
+    const struct hps_cost_line *more;   /* (S) a second stage on the same units where its least is
+                                           above 0; NULL: nowhere                      */
     const double *price;                /* (S) of one unit, in any currency            */
     const long long *most;              /* (S) units that a stage alone could have     */
     double server_price;                /* paid whatever the stages have               */
@@ -17,6 +20,15 @@ struct hps_provision_job {
     bool begun;                         /* hps_provision_cheapest's `work` holds the least units at
                                            tau_most already, and fits() allows them */
 };
+
+/* Seconds per example that k units of line s are at work. Never rises with k. Pure. */
+double hps_provision_et(const struct hps_provision_job *job, int s, long long k);
+/* The least units of line s with that <= tau, 0 when there are none. Pure. */
+long long hps_provision_units(const struct hps_provision_job *job, int s, double tau);
+/* The least units of all lines at this tau; et with them. False when a line has none or the limits
+ * refuse them. `units` of the second hold those of a larger tau, and et is theirs. Pure. */
+bool hps_provision_at(const struct hps_provision_job *job, double tau, long long *units);
+bool hps_provision_down(const struct hps_provision_job *job, double tau, long long *units);
 
 /* The cheapest units with tau <= tau_most: tau * (sum of price * units + server_price), INFINITY
  * when there are none below `cutoff` (INFINITY: none feasible). units (S) [out] are set when it is

@@ -50,6 +50,14 @@ enum hps_status hps_sched_fixed(const struct hps_problem *q, struct hps_plan **p
 enum hps_status hps_sched_fixed_most(const struct hps_problem *q, struct hps_plan *plan,
                                      double *throughput);
 
+/* Is the engine-faithful model what a plan is best under? Pure. */
+bool hps_sched_engine(const struct hps_sched_opt *opt);
+/* What the plan, priced by hps_cost_of, costs under the objective of q's options. Pure. */
+double hps_sched_usd(const struct hps_problem *q, const struct hps_plan *plan);
+/* The assignment of *plan, maximal runs, with the units (and pairs that share) that are best for
+ * q's options in place of its own; *plan is freed and NULL where none are feasible. */
+void hps_sched_adapt(const struct hps_problem *q, struct hps_plan **plan);
+
 /* The method of that name, NULL: unknown. `argument` (may be NULL) [out]: what follows its colon,
  * or "". */
 const struct hps_sched *hps_sched_find(const char *method, const char **argument);
@@ -67,6 +75,8 @@ struct hps_exact_wish {
     double throughput_limit, seconds;
     long long evaluations;
     bool cuts;                  /* a plan may cut inside one type, as one that is read may */
+    bool share;                 /* stages may share their units: the bound holds for these plans
+                                   too, the best plan is of those that do not */
     const struct hps_plan *known;   /* a feasible plan to begin with, NULL: none          */
 };
 double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *wish,
@@ -86,7 +96,8 @@ bool hps_exact_lacks(const struct hps_profile *p, double throughput_limit, doubl
  * contradiction. HPS_DECK with one message. Pure but for the message. */
 enum hps_status hps_sched_check(const struct hps_sched_opt *opt);
 
-/* The limit of q's options, where "max" is what it means to the method: q's throughput_limit and
+/* The limit of q's options, where "max" is what it means to the method (under the engine-faithful
+ * model: what the fastest plan of the paper's model has there): q's throughput_limit and
  * fastest are set; *fastest [out] is to free when q is done with. */
 enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *method,
                                 struct hps_plan **fastest);

@@ -282,6 +282,21 @@ double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *lea
     }
 }
 
+double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *leaf)
+{
+    struct hps_exact_view *v = hps_exact_view_new(m);
+    int *all = hps_mem_new((size_t)m->narc, sizeof *all);
+    double bound = INFINITY;
+
+    for (int a = 0; a < m->narc; a++)
+        all[a] = a;
+    if (hps_exact_view_fill(v, 0, m->tau_most, m->narc, all, HPS_EXACT_ANY, 0, 0))
+        bound = hps_exact_view_bound(v, leaf, 0) + m->server_price * hps_exact_least_tau(m);
+    hps_mem_free(all);
+    hps_exact_view_free(v);
+    return bound;
+}
+
 void hps_exact_view_drop(struct hps_exact_view *v, double cut)
 {
     const double *lambda = v->lambda;

@@ -105,8 +105,7 @@ static double cut(const struct tree *x)
     return x->leaf->best * (1 - HPS_EXACT_SAME);
 }
 
-/* The least tau that some path could have if each stage had all units of its group. */
-static double least_tau(const struct hps_exact_model *m)
+double hps_exact_least_tau(const struct hps_exact_model *m)
 {
     double *tau = hps_mem_new((size_t)m->L + 1, sizeof *tau);
 
@@ -135,7 +134,7 @@ static double largest_tau(const struct hps_exact_model *m)
 static void plant(struct tree *x)
 {
     const struct hps_exact_model *m = x->m;
-    struct node root = { .t1 = least_tau(m), .t2 = largest_tau(m) };
+    struct node root = { .t1 = hps_exact_least_tau(m), .t2 = largest_tau(m) };
 
     if (!(root.t1 <= root.t2))
         return;

@@ -1,45 +1,22 @@
-#include "plan/pricer.h"
+#include "plan/pricer_desk.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "plan/provision.h"
 
 /* Plans priced between two looks at the clock. */
 #define LOOK 32
-
-/* A stage at the largest tau that keeps the throughput limit: units only grow from there. */
-struct least {
-    long long units;            /* 0: it cannot keep the limit               */
-    double floor;               /* price * units * ET: it never costs less   */
-};
-
-struct hps_pricer_desk {
-    const struct hps_problem *q;
-    struct hps_cost *c;
-    struct least *least;        /* stages by first layer, then by last, then by type */
-    long long *room, *used;     /* (T) */
-    int *keep;                  /* (L) the best assignment */
-    long long *keep_units;      /* (L) of its stages       */
-    struct hps_provision_job job;
-    struct hps_cost_line *line; /* (L) of the plan at hand, as all below */
-    double *price;
-    long long *most, *units, *work;
-    int *first, *type;          /* (L) */
-    double until_s;             /* 0: no limit on time */
-    bool late;                  /* the clock said so   */
-};
 
 static bool fits(void *with, const long long *units)
 {
     const struct hps_pricer_desk *d = with;
 
-    for (int s = 0; s < d->job.S; s++)
-        d->used[d->type[s]] = 0;
-    for (int s = 0; s < d->job.S; s++) {
-        int t = d->type[s];
-        d->used[t] += units[s];
+    for (int x = 0; x < d->job.S; x++)
+        d->used[d->line_type[x]] = 0;
+    for (int x = 0; x < d->job.S; x++) {
+        int t = d->line_type[x];
+        d->used[t] += units[x];
         if (d->used[t] > d->room[t])
             return false;
     }
@@ -53,6 +30,11 @@ static size_t place(const struct hps_pricer *pr, int i, int j, int t)
     return (first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)pr->T + (size_t)t;
 }
 
+const struct hps_pricer_least *hps_pricer_least(const struct hps_pricer *pr, int i, int j, int t)
+{
+    return &pr->desk->least[place(pr, i, j, t)];
+}
+
 static void fill_least(struct hps_pricer *pr)
 {
     struct hps_pricer_desk *d = pr->desk;
@@ -62,11 +44,36 @@ static void fill_least(struct hps_pricer *pr)
         for (int j = i; j < pr->L; j++)
             for (int t = 0; t < pr->T; t++) {
                 const struct hps_cost_line *x = hps_cost_line(d->c, i, j, t);
-                struct least *least = &d->least[place(pr, i, j, t)];
+                struct hps_pricer_least *least = &d->least[place(pr, i, j, t)];
                 least->units = hps_cost_line_units(x, pr->tau_most, d->room[t]);
                 least->floor = p->type[t].price_usd_hour * (double)least->units *
                                hps_cost_line_et(x, (double)(least->units ? least->units : 1));
             }
+}
+
+/* Seconds per example that no plan exceeds which has no limit to keep: all layers one after the
+ * other, each on its slowest type; under the engine model every micro-batch alone, and all else. */
+static double slowest(const struct hps_pricer *pr)
+{
+    const struct hps_profile *p = pr->desk->q->profile;
+    struct hps_engine_cut cut = hps_engine_cut(p);
+    double tau = 0, micro = 0, step = 0;
+
+    for (int l = 0; l < pr->L; l++) {
+        double most = 0;
+        for (int t = 0; t < pr->T; t++) {
+            size_t a = (size_t)l * (size_t)pr->T + (size_t)t;
+            most = fmax(most, p->oct[a] + p->sync[a] + p->recv[a] + p->send[a]);
+        }
+        tau += most / p->batch;
+    }
+    if (!pr->desk->engine)
+        return tau;
+    for (int t = 0; t < pr->T; t++) {
+        micro = fmax(micro, p->engine.micro_s[t]);
+        step = fmax(step, p->engine.step_s[t]);
+    }
+    return cut.M * tau + (cut.M * pr->L * (micro + 4 * p->engine.latency_s) + step) / cut.batch;
 }
 
 /* More than any feasible plan costs: all units of the pool, at the slowest that is allowed. */
@@ -74,22 +81,45 @@ static double ceiling_of(const struct hps_pricer *pr)
 {
     const struct hps_pricer_desk *d = pr->desk;
     const struct hps_profile *p = d->q->profile;
-    double rate = d->job.server_price, tau = pr->tau_most;
+    double rate = d->job.server_price, tau = isinf(pr->tau_most) ? slowest(pr) : pr->tau_most;
 
     for (int t = 0; t < pr->T; t++)
         rate += d->room[t] > 0 ? p->type[t].price_usd_hour * (double)d->room[t] : 0;
-    if (isinf(tau)) {
-        tau = 0;
-        for (int l = 0; l < pr->L; l++) {
-            double slowest = 0;
-            for (int t = 0; t < pr->T; t++) {
-                size_t a = (size_t)l * (size_t)pr->T + (size_t)t;
-                slowest = fmax(slowest, p->oct[a] + p->sync[a] + p->recv[a] + p->send[a]);
-            }
-            tau += slowest / p->batch;
-        }
-    }
     return rate * tau > 0 ? 2 * rate * tau : 1;
+}
+
+/* Room for a plan of L stages. */
+static void furnish(struct hps_pricer_desk *d, size_t L, size_t T)
+{
+    d->least = hps_mem_new(L * (L + 1) / 2 * T, sizeof *d->least);
+    d->room = hps_mem_new(2 * T, sizeof *d->room);
+    d->used = d->room + T;
+    d->keep = hps_mem_new(9 * L, sizeof *d->keep);
+    d->keep_mate = d->keep + L;
+    d->first = d->keep + 2 * L;
+    d->last = d->keep + 3 * L;
+    d->type = d->keep + 4 * L;
+    d->mate = d->keep + 5 * L;
+    d->line_of = d->keep + 6 * L;
+    d->line_type = d->keep + 7 * L;
+    d->best_mate = d->keep + 8 * L;
+    d->line = hps_mem_new(2 * L, sizeof *d->line);
+    d->more = d->line + L;
+    d->price = hps_mem_new(3 * L, sizeof *d->price);
+    d->wish = d->price + 2 * L;
+    d->most = hps_mem_new(8 * L, sizeof *d->most);
+    d->units = d->most + L;
+    d->work = d->most + 2 * L;
+    d->trial = d->most + 3 * L;
+    d->stage_units = d->most + 4 * L;
+    d->keep_units = d->most + 5 * L;
+    d->best_units = d->most + 6 * L;
+    d->other = d->most + 7 * L;
+    d->plan = hps_plan_new((int)L, (int)L);
+    hps_plan_share(d->plan, (int)L);
+    d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
+                                         .fits = fits, .with = d, .et = d->price + L,
+                                         .begun = true };
 }
 
 struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
@@ -97,28 +127,15 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
     const struct hps_profile *p = q->profile;
     struct hps_pricer *pr = hps_mem_new(1, sizeof *pr);
     struct hps_pricer_desk *d = hps_mem_new(1, sizeof *d);
-    size_t L = (size_t)p->L, T = (size_t)p->T;
 
     d->q = q;
     d->until_s = q->opt->seconds > 0 ? hps_now_s() + q->opt->seconds : 0;
     d->c = hps_cost_new(p);
-    d->least = hps_mem_new(L * (L + 1) / 2 * T, sizeof *d->least);
-    d->room = hps_mem_new(2 * T, sizeof *d->room);
-    d->used = d->room + T;
+    d->engine = strcmp(q->opt->objective, "engine") == 0;
+    d->share = q->opt->share;
+    furnish(d, (size_t)p->L, (size_t)p->T);
     for (int t = 0; t < p->T; t++)
         d->room[t] = hps_cost_room(p, t);
-    d->keep = hps_mem_new(3 * L, sizeof *d->keep);
-    d->first = d->keep + L;
-    d->type = d->keep + 2 * L;
-    d->line = hps_mem_new(L, sizeof *d->line);
-    d->price = hps_mem_new(2 * L, sizeof *d->price);
-    d->most = hps_mem_new(4 * L, sizeof *d->most);
-    d->units = d->most + L;
-    d->work = d->most + 2 * L;
-    d->keep_units = d->most + 3 * L;
-    d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
-                                         .fits = fits, .with = d, .et = d->price + L,
-                                         .begun = true };
     if (p->server_units > 0)
         d->job.server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
     *pr = (struct hps_pricer){ .L = p->L, .T = p->T, .best = INFINITY, .desk = d,
@@ -140,6 +157,7 @@ void hps_pricer_free(struct hps_pricer *pr)
     hps_mem_free(d->line);
     hps_mem_free(d->price);
     hps_mem_free(d->most);
+    hps_plan_free(d->plan);
     hps_mem_free(d);
     hps_mem_free(pr);
 }
@@ -165,103 +183,58 @@ static bool spend(struct hps_pricer *pr)
     return true;
 }
 
-/* Cut into stages. True when the limits allow the least units; *floor: the plan costs no less. */
-static bool cut_into_stages(struct hps_pricer *pr, int n, const int *type, double *floor)
+/* Cut into stages, none of which shares. *floor: the plan costs no less, 0 when a stage cannot keep
+ * the limit. */
+static void cut_into_stages(struct hps_pricer *pr, int n, const int *type, double *floor)
 {
     struct hps_pricer_desk *d = pr->desk;
     bool enough = true;
-    int S = 0;
 
     *floor = 0;
+    d->S = 0;
     for (int i = 0, j; i < n; i = j) {
         for (j = i + 1; j < n && type[j] == type[i]; j++)
             continue;
-        const struct least *x = &d->least[place(pr, i, j - 1, type[i])];
+        const struct hps_pricer_least *x = hps_pricer_least(pr, i, j - 1, type[i]);
         *floor += x->floor;
         enough = enough && x->units > 0;
-        d->work[S] = x->units;
-        d->first[S] = i;
-        d->type[S++] = type[i];
+        d->first[d->S] = i;
+        d->last[d->S] = j - 1;
+        d->mate[d->S] = -1;
+        d->type[d->S++] = type[i];
     }
-    d->job.S = S;
-    return enough && fits(d, d->work);
+    if (!enough)
+        *floor = 0;
 }
 
-static void load(struct hps_pricer *pr, int n)
-{
-    struct hps_pricer_desk *d = pr->desk;
-    const struct hps_profile *p = d->q->profile;
-
-    for (int s = 0; s < d->job.S; s++) {
-        int last = (s + 1 < d->job.S ? d->first[s + 1] : n) - 1;
-        d->line[s] = *hps_cost_line(d->c, d->first[s], last, d->type[s]);
-        d->price[s] = p->type[d->type[s]].price_usd_hour;
-        d->most[s] = d->room[d->type[s]];
-    }
-}
-
-/* Stages that find no units, even when every one has as few as its memory allows. */
-static long long stages_too_many(struct hps_pricer_desk *d)
-{
-    long long many = 0;
-
-    for (int s = 0; s < d->job.S; s++)
-        d->used[d->type[s]] = 0;
-    for (int s = 0; s < d->job.S; s++) {
-        int t = d->type[s];
-        if (d->line[s].least > d->room[t] - d->used[t])
-            many++;
-        else
-            d->used[t] += d->line[s].least;
-    }
-    return many;
-}
-
-static double price_infeasible(struct hps_pricer *pr, int n, double cutoff)
-{
-    struct hps_pricer_desk *d = pr->desk;
-
-    if (cutoff <= pr->ceiling)
-        return INFINITY;
-    load(pr, n);
-    long long many = stages_too_many(d);
-    if (many > 0)
-        return pr->ceiling * (2 + (double)many);
-    double share = 2 - cutoff / pr->ceiling;
-    double tau = hps_provision_fastest(&d->job, share > 0 ? pr->tau_most / share : INFINITY,
-                                       d->units, d->work);
-    return isinf(tau) ? INFINITY : pr->ceiling * (2 - pr->tau_most / tau);
-}
-
-/* A price to answer, of a plan of all layers with these units; kept where it is the best. */
+/* The plan at hand, of all layers, where it is the best. */
 static void keep(struct hps_pricer *pr, const int *type, const long long *units, double price)
 {
     struct hps_pricer_desk *d = pr->desk;
 
-    if (!(price < pr->best))
+    if (!(price < pr->best && price < pr->ceiling))
         return;
     pr->best = price;
     memcpy(d->keep, type, (size_t)pr->L * sizeof *type);
-    memcpy(d->keep_units, units, (size_t)d->job.S * sizeof *units);
+    memcpy(d->keep_mate, d->mate, (size_t)d->S * sizeof *d->mate);
+    memcpy(d->keep_units, units, (size_t)d->S * sizeof *units);
 }
 
 double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff)
 {
     struct hps_pricer_desk *d = pr->desk;
-    double floor, price;
+    double floor;
 
     if (!spend(pr))
         return INFINITY;
-    if (!cut_into_stages(pr, n, type, &floor)) {
-        price = price_infeasible(pr, n, cutoff);
-        return price < cutoff ? price : INFINITY;
-    }
+    cut_into_stages(pr, n, type, &floor);
     if (floor >= cutoff)
         return INFINITY;
-    load(pr, n);
-    price = hps_provision_cheapest(&d->job, pr->tau_most, cutoff, d->units, d->work);
+    double price = hps_pricer_value(pr, hps_pricer_load(pr), cutoff);
+    if (d->share)
+        price = hps_pricer_share(pr, price, cutoff);
     if (n == pr->L)
-        keep(pr, type, d->units, price);
+        keep(pr, type, d->stage_units, price);
     return price;
 }
 
@@ -272,50 +245,34 @@ double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff)
 
 /* Stages with too few units for their memory, and units in use beyond what there is as a share of
  * it, all types summed. */
-static double units_amiss(const struct hps_pricer_desk *d, int T, const long long *units)
+static double units_amiss(const struct hps_pricer *pr, const long long *units)
 {
+    const struct hps_pricer_desk *d = pr->desk;
     double many = 0;
 
-    for (int s = 0; s < d->job.S; s++)
+    memset(d->used, 0, (size_t)pr->T * sizeof *d->used);
+    for (int s = 0; s < d->S; s++) {
         many += units[s] < d->line[s].least;
-    for (int t = 0; t < T; t++)
+        d->used[d->type[s]] += units[s];
+    }
+    for (int t = 0; t < pr->T; t++)
         if (d->used[t] > d->room[t])
             many += (double)(d->used[t] - d->room[t]) / (double)(d->room[t] > 1 ? d->room[t] : 1);
     return many;
 }
 
-/* All units that the stages have, by type. */
-static void count_used(struct hps_pricer_desk *d, int T, const long long *units)
-{
-    memset(d->used, 0, (size_t)T * sizeof *d->used);
-    for (int s = 0; s < d->job.S; s++)
-        d->used[d->type[s]] += units[s];
-}
-
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
-    double tau = 0, rate = d->job.server_price, price;
+    double floor, price;
 
     if (!spend(pr))
         return INFINITY;
-    cut_into_stages(pr, pr->L, type, &price);
-    load(pr, pr->L);
-    count_used(d, pr->T, units);
-    for (int s = 0; s < d->job.S; s++) {
-        tau = fmax(tau, hps_cost_line_et(&d->line[s], (double)units[s]));
-        rate += d->price[s] * (double)units[s];
-    }
-    double many = units_amiss(d, pr->T, units);
-    if (many > 0) {
-        price = pr->ceiling * (2 + many);
-    } else if (tau > pr->tau_most) {
-        price = pr->ceiling * (2 - pr->tau_most / tau);
-    } else {
-        price = tau * rate;
-        keep(pr, type, units, price);
-    }
+    cut_into_stages(pr, pr->L, type, &floor);
+    hps_pricer_load(pr);
+    double amiss = units_amiss(pr, units);
+    price = amiss > 0 ? pr->ceiling * (2 + amiss) : hps_pricer_of_units(pr, units);
+    keep(pr, type, units, price);
     return price < cutoff ? price : INFINITY;
 }
 
@@ -351,12 +308,21 @@ double hps_pricer_singles(struct hps_pricer *pr, int *type)
 struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
 {
     const struct hps_pricer_desk *d = pr->desk;
+    int n = 0;
 
     if (isinf(pr->best))
         return NULL;
     struct hps_plan *plan = hps_plan_of_assignment(pr->L, d->keep);
-    for (int s = 0; s < plan->S; s++)
+    for (int s = 0; s < plan->S; s++) {
         plan->stage[s].units = d->keep_units[s];
+        n += d->keep_mate[s] > s;
+    }
+    hps_plan_share(plan, n);
+    for (int s = 0, a = 0; a < n; s++)
+        if (d->keep_mate[s] > s) {
+            plan->share[a][0] = s;
+            plan->share[a++][1] = d->keep_mate[s];
+        }
     hps_cost_of(plan, d->q->profile);
     plan->evaluations = pr->evaluations;
     return plan;

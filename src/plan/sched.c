@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "plan/cost.h"
+#include "plan/engine.h"
 
 #define WORDS "exact|brute|greedy|ils|genetic|bayes|heuristic|single:|file|best"
 
@@ -24,7 +25,8 @@ static const struct hps_sched *const all[] = {
 
 const struct hps_field hps_sched_fields[] = {
     HPS_CHOICE(hps_sched_opt, method, "exact", WORDS, "how to search for the plan"),
-    HPS_CHOICE(hps_sched_opt, objective, "model", "model", "what the plan is best under"),
+    HPS_CHOICE(hps_sched_opt, objective, "model", "model|engine",
+               "what the plan is best under"),
     HPS_FIELD(hps_sched_opt, polish, HPS_BOOL, "true", 0, 1, "",
               "methods that sample plans improve each by moves of stages"),
     { "throughput_limit", HPS_REAL, offsetof(struct hps_sched_opt, throughput_limit), "max", 0,
@@ -43,11 +45,11 @@ const struct hps_field hps_sched_fields[] = {
     HPS_FIELD(hps_sched_opt, evaluations, HPS_LONG, "0", 0, 1e15, "",
               "plans priced by a search at most; 0: any number"),
     HPS_FIELD(hps_sched_opt, replan, HPS_BOOL, "false", 0, 0, "",
-              "measured stage times correct the profile, a better plan is adopted at a checkpoint"),
+              "a better plan may be adopted during the run; only false now"),
     HPS_FIELD(hps_sched_opt, replan_margin, HPS_REAL, "0.1", 0, 1e3, "",
-              "by what share of the new plan's cost the old must be dearer, or of its rate slower"),
+              "how much better it must be, as a share of the cost"),
     HPS_FIELD(hps_sched_opt, share, HPS_BOOL, "false", 0, 0, "",
-              "two stages of one type on the same units; only false now"),
+              "two stages of one type may work on the same units"),
     { 0 }
 };
 
@@ -114,10 +116,8 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         return refuse("policy", "no method here works with a policy");
     if (*opt->warm && check_warm(opt, method))
         return HPS_DECK;
-    if (opt->replan && method == &hps_sched_file)
-        return refuse("replan", "a plan that is read does not change; name a method that searches");
-    if (opt->share)
-        return refuse("share", "each stage has units of its own; only false now");
+    if (opt->replan)
+        return refuse("replan", "a plan cannot be changed during the run; only false now");
     if (method->endless && !(opt->seconds > 0) && opt->evaluations == 0)
         return refuse("seconds", "this method ends on seconds or evaluations: one must be above 0");
     bool reads = method == &hps_sched_file || hps_sched_find(opt->warm, NULL) == &hps_sched_file;
@@ -184,6 +184,8 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
         HPS_SAY(HPS_WARN,
                 "throughput_limit max: %.6g examples/s is the most that was found, unproven",
                 q->throughput_limit);
+    if (*fastest && hps_sched_engine(q->opt))
+        q->throughput_limit = hps_engine_of(*fastest, q->profile).examples_s;
     if (isinf(q->throughput_limit))
         q->throughput_limit = 0;
     return HPS_OK;
@@ -202,7 +204,8 @@ static bool cuts(const struct hps_plan *plan)
 static void certify(struct hps_plan *plan, const struct hps_problem *q)
 {
     struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .cuts = cuts(plan), .known = plan };
+                                   .seconds = q->opt->seconds, .cuts = cuts(plan), .known = plan,
+                                   .share = q->opt->share || plan->nshare > 0 };
     struct hps_plan *best;
     bool proven;
     double bound = hps_exact_ask(q->profile, &wish, &best, &proven);
@@ -219,9 +222,11 @@ static void certify(struct hps_plan *plan, const struct hps_problem *q)
 
 static enum hps_status none(const struct hps_problem *q)
 {
+    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
+                                   .seconds = q->opt->seconds, .share = q->opt->share };
     bool proven;
 
-    if (isinf(hps_exact_bound(q->profile, q->throughput_limit, q->opt->seconds, 0, NULL, &proven)))
+    if (isinf(hps_exact_ask(q->profile, &wish, NULL, &proven)))
         return say_infeasible(q->profile, q->throughput_limit, q->opt->seconds);
     if (q->throughput_limit > 0)
         HPS_SAY(HPS_ERROR, "%s found no feasible plan for %.10g examples/s in its budget",

@@ -12,7 +12,7 @@ struct question {
     const struct hps_profile *p;
     const struct hps_cost *c;
     double tau_most;
-    bool least_tau, cuts;
+    bool least_tau, cuts, share;
     struct hps_exact_end end;
     long long evaluations;      /* [out] */
 };
@@ -49,6 +49,18 @@ static void seed(struct hps_exact_leaf *leaf, const struct hps_plan *plan)
     hps_mem_free(arc);
 }
 
+/* The bound on plans that share, where the others are known to be infeasible. */
+static double ask_shared(const struct question *q)
+{
+    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_most, false, q->cuts);
+    struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
+    double bound = hps_exact_shared(m, leaf);
+
+    hps_exact_leaf_free(leaf);
+    hps_exact_model_free(m);
+    return bound;
+}
+
 /* One question: the best plan takes the place of *best (which may be NULL); the bound. */
 static double ask(struct question *q, struct hps_plan **best)
 {
@@ -58,6 +70,8 @@ static double ask(struct question *q, struct hps_plan **best)
     if (*best)
         seed(leaf, *best);
     double bound = hps_exact_tree(m, leaf, &q->end);
+    if (q->share)
+        bound = fmin(bound, hps_exact_shared(m, leaf));
     hps_plan_free(*best);
     *best = plan_of(leaf, q->p);
     q->evaluations += leaf->evaluations;
@@ -78,6 +92,7 @@ static double cheapest(struct question *q, struct hps_plan **best)
     struct question fast = *q;
 
     fast.least_tau = true;
+    fast.share = false;
     fast.tau_most = INFINITY;
     fast.end.enough = q->tau_most;
     double tau = ask(&fast, best);
@@ -85,7 +100,7 @@ static double cheapest(struct question *q, struct hps_plan **best)
     if (tau > q->tau_most) {
         hps_plan_free(*best);
         *best = NULL;
-        return INFINITY;
+        return q->share ? ask_shared(q) : INFINITY;
     }
     return ask(q, best);
 }
@@ -107,7 +122,7 @@ double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *w
                      struct hps_plan **best, bool *proven)
 {
     struct hps_cost *c = hps_cost_new(p);
-    struct question q = { .p = p, .c = c, .cuts = wish->cuts,
+    struct question q = { .p = p, .c = c, .cuts = wish->cuts, .share = wish->share,
                           .tau_most = hps_cost_tau_most(wish->throughput_limit),
                           .end = { until(wish->seconds), wish->evaluations, -1 } };
     struct hps_plan *plan = wish->known ? hps_plan_copy(wish->known) : NULL;
@@ -159,15 +174,38 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
     return most;
 }
 
+/* The proof is that of the paper's model without sharing: its plan is where to begin. Where
+ * it keeps no limit under the options, the fastest one may. */
+static void adapt(const struct hps_problem *q, struct hps_plan **plan)
+{
+    struct hps_plan *was = *plan ? hps_plan_copy(*plan) : NULL;
+
+    hps_sched_adapt(q, plan);
+    if (!*plan && q->fastest) {
+        *plan = hps_plan_copy(q->fastest);
+        hps_sched_adapt(q, plan);
+    }
+    if (*plan && was) {
+        double bound = was->lower_bound_usd, cost = (*plan)->cost_usd;
+        (*plan)->evaluations += was->evaluations;
+        (*plan)->lower_bound_usd = fmin(bound, cost);
+        (*plan)->gap = bound < cost * (1 - HPS_COST_TIE) ? 1 - bound / cost : 0;
+    }
+    hps_plan_free(was);
+}
+
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
     struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
                                    .seconds = q->opt->seconds, .known = q->fastest,
-                                   .evaluations = q->opt->evaluations };
+                                   .evaluations = q->opt->evaluations,
+                                   .share = q->opt->share };
     bool proven;
 
     (void)key;
     hps_exact_ask(q->profile, &wish, best, &proven);
+    if (q->opt->share || hps_sched_engine(q->opt))
+        adapt(q, best);
     return HPS_OK;
 }
 

@@ -1,0 +1,151 @@
+/* pricer_value.c - the best units of the stages at hand, and what a plan costs that keeps no limit.
+ */
+#include "plan/pricer_desk.h"
+
+#include <math.h>
+#include <string.h>
+
+static void load_line(struct hps_pricer *pr, int s)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    const struct hps_profile *p = d->q->profile;
+    int t = d->type[s], with = d->mate[s], x = d->job.S++;
+
+    d->line_of[s] = x;
+    d->line_type[x] = t;
+    d->price[x] = p->type[t].price_usd_hour;
+    d->most[x] = d->room[t];
+    d->line[x] = *hps_cost_line(d->c, d->first[s], d->last[s], t);
+    d->work[x] = hps_pricer_least(pr, d->first[s], d->last[s], t)->units;
+    if (!d->job.more)
+        return;
+    d->more[x].least = 0;
+    if (with < 0)
+        return;
+    struct hps_memory m = hps_memory_of(p, d->first[s], d->last[s]);
+    for (int l = d->first[with]; l <= d->last[with]; l++)
+        hps_memory_add(&m, &p->layer[l]);
+    d->more[x] = *hps_cost_line(d->c, d->first[with], d->last[with], t);
+    d->line[x].least = hps_memory_least(p, t, m);
+    d->work[x] = hps_provision_units(&d->job, x, pr->tau_most);
+}
+
+bool hps_pricer_load(struct hps_pricer *pr)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    bool can = true;
+
+    d->job.S = 0;
+    d->job.more = NULL;
+    for (int s = 0; s < d->S; s++)
+        if (d->mate[s] >= 0)
+            d->job.more = d->more;
+    for (int s = 0; s < d->S; s++) {
+        if (d->mate[s] >= 0 && d->mate[s] < s) {
+            d->line_of[s] = d->line_of[d->mate[s]];
+            continue;
+        }
+        load_line(pr, s);
+        can = can && d->work[d->job.S - 1] > 0;
+    }
+    return can && d->job.fits(d, d->work);
+}
+
+/* Stages that find no units, even when every one has as few as its memory allows. */
+static long long stages_too_many(struct hps_pricer_desk *d)
+{
+    long long many = 0;
+
+    for (int x = 0; x < d->job.S; x++)
+        d->used[d->line_type[x]] = 0;
+    for (int x = 0; x < d->job.S; x++) {
+        int t = d->line_type[x];
+        if (d->line[x].least > d->room[t] - d->used[t])
+            many++;
+        else
+            d->used[t] += d->line[x].least;
+    }
+    return many;
+}
+
+static double too_slow(const struct hps_pricer *pr, double tau)
+{
+    return pr->ceiling * (2 - pr->tau_most / tau);
+}
+
+static double price_infeasible(struct hps_pricer *pr, double cutoff)
+{
+    struct hps_pricer_desk *d = pr->desk;
+
+    if (cutoff <= pr->ceiling)
+        return INFINITY;
+    long long many = stages_too_many(d);
+    if (many > 0)
+        return pr->ceiling * (2 + (double)many);
+    double share = 2 - cutoff / pr->ceiling;
+    double tau = hps_provision_fastest(&d->job, share > 0 ? pr->tau_most / share : INFINITY,
+                                       d->units, d->work);
+    return isinf(tau) ? INFINITY : too_slow(pr, tau);
+}
+
+/* The plan at hand with these units of its lines, for the engine model to read. */
+static const struct hps_plan *plan_of(struct hps_pricer_desk *d, const long long *units)
+{
+    struct hps_plan *plan = d->plan;
+
+    plan->S = d->S;
+    plan->nshare = 0;
+    for (int s = 0; s < d->S; s++) {
+        long long k = units[d->line_of[s]];
+        struct hps_cost_et e = hps_cost_stage(d->c, d->first[s], d->last[s], d->type[s], (double)k);
+        plan->stage[s] = (struct hps_plan_stage){ d->first[s], d->last[s], d->type[s], k, e.ct,
+                                                  e.dt, e.et };
+        if (d->mate[s] > s) {
+            plan->share[plan->nshare][0] = s;
+            plan->share[plan->nshare++][1] = d->mate[s];
+        }
+    }
+    return plan;
+}
+
+double hps_pricer_tau(struct hps_pricer *pr, const long long *units)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    double tau = 0;
+
+    if (d->engine)
+        return 1 / hps_engine_of(plan_of(d, units), d->q->profile).examples_s;
+    for (int x = 0; x < d->job.S; x++)
+        tau = fmax(tau, hps_provision_et(&d->job, x, units[x]));
+    return tau;
+}
+
+double hps_pricer_of_units(struct hps_pricer *pr, const long long *units)
+{
+    const struct hps_pricer_desk *d = pr->desk;
+    double tau = hps_pricer_tau(pr, units), rate = d->job.server_price;
+
+    for (int x = 0; x < d->job.S; x++)
+        rate += d->price[x] * (double)units[x];
+    return tau > pr->tau_most ? too_slow(pr, tau) : tau * rate;
+}
+
+double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    double price;
+
+    if (!can)
+        price = price_infeasible(pr, cutoff);
+    else if (d->engine)
+        price = hps_pricer_engine(pr, cutoff);
+    else
+        price = hps_provision_cheapest(&d->job, pr->tau_most, cutoff, d->units, d->work);
+    if (!(price < cutoff))
+        return INFINITY;
+    if (price > pr->ceiling)
+        return price;
+    for (int s = 0; s < d->S; s++)
+        d->stage_units[s] = d->units[d->line_of[s]];
+    return price;
+}

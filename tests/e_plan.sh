@@ -30,11 +30,14 @@ budget='--set schedule.seconds=0 --set schedule.evaluations=800'
 plan() { heterps plan --profile profile.json $budget "$@"; }
 
 expect 0 '' plan
+shows '^with fill, drain and latency: '
+shows '^runner-up: layers .* USD, .* % more '
+shows '^one type alone: '
 least=$(sed -n 's/^plan by exact: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
 expect 0 '' plan --method all --json all.json
 cp out table
 for method in exact brute greedy ils genetic bayes heuristic single:cpu single:old single:new; do
-    shows "^$method  *([0-9.]+ .* %|no plan)"
+    shows "^$method  *([0-9.]+ .* %|no plan)|^no plan: .*$method"
 done
 for method in exact brute ils genetic bayes; do
     close "$least" "$(awk -v m=$method '$1 == m { print $2 }' table)" 1e-5

@@ -7,8 +7,10 @@
 struct hps_compare {
     double throughput_limit;    /* of all of them; 0: none                                  */
     double lower_bound_usd;     /* no plan costs less: exact's proof, beside every plan     */
+    bool proven;                /* some plan costs just that                                */
+    const struct hps_profile *profile;  /* borrowed                                         */
     int n;
-    char **method;              /* (n) as the deck writes it                                */
+    char **method;              /* (n) as the deck writes it; the cheapest plan's first     */
     struct hps_plan **plan;     /* (n) with that bound and the gap to it; NULL: found none  */
 };
 
@@ -21,7 +23,8 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
                                 const struct hps_sched_opt *opt);
 void hps_compare_free(struct hps_compare *compare);
 
-/* The table for people: cost, gap, examples/s, stages, seconds, plans priced. On standard output,
+/* The table for people: cost, gap, examples/s, cost as the engine runs it, stages, seconds, plans
+ * priced. On standard output,
  * rank 0. */
 void hps_compare_print(const struct hps_compare *compare);
 

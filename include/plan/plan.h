@@ -70,6 +70,7 @@ enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const c
                                size_t length);
 enum hps_status hps_plan_save(const struct hps_plan *plan, const char *path);
 char *hps_plan_text(const struct hps_plan *plan);      /* to free with hps_mem_free */
+struct json_t *hps_plan_tree(const struct hps_plan *plan);  /* to free with json_decref */
 
 /* JSON "heterps-plans-1": {"format", "plans": [...]}, each as in its own file; NULLs are left out.
  * To free with hps_mem_free. */
@@ -78,8 +79,9 @@ char *hps_plan_list_text(int n, struct hps_plan *const *plan);
 /* Rank 0's plan to all; *plan is NULL on the others before. Collective over world. */
 void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);
 
-/* The table for people: stage, layers, type, units, seconds per example, throughput, share of
- * cost, what bounds it; then throughput, cost, bound, gap. On standard output, rank 0. */
+/* The table for people, of a priced plan: stage, layers, type, units, seconds per example,
+ * throughput, share of cost, what a unit must hold and has (where its type says), what bounds it;
+ * then throughput and cost under both models, bound, gap. On standard output, rank 0. */
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* Which rank works in which stage, from each rank's type: stage s takes the first free ranks of

@@ -7,6 +7,7 @@
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "plan/compare.h"
+#include "plan/runner.h"
 
 struct wish {
     const char *profile, *method, *seed, *json;
@@ -85,14 +86,21 @@ static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *de
     return st;
 }
 
+/* Rank 0 alone: what lost is of no interest to the others. */
 static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
-                            const struct hps_profile *p)
+                            const struct hps_profile *p, const struct hps_sched_opt *opt)
 {
     bool alone = w->json && strcmp(w->json, "-") == 0;
     enum hps_status st = HPS_OK;
 
-    if (!alone) hps_plan_print(plan, p);
-    if (w->json) st = hps_args_json(w->json, hps_plan_text(plan));
+    if (hps_rank() != 0) return HPS_OK;
+    struct hps_runner *runner = hps_runner_new(plan, p, opt);
+    if (!alone) {
+        hps_plan_print(plan, p);
+        hps_runner_print(runner);
+    }
+    if (w->json) st = hps_args_json(w->json, hps_runner_text(runner));
+    hps_runner_free(runner);
     return st ? st : hps_out_flush();
 }
 
@@ -146,7 +154,7 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
         st = compare(w, p, &opt, world);
     } else {
         if (!st) st = hps_sched_plan(&plan, p, &opt, world);
-        if (!st) st = hps_agree(world, show(w, plan, p));
+        if (!st) st = hps_agree(world, show(w, plan, p, &opt));
     }
     hps_plan_free(plan);
     hps_profile_free(p);
@@ -169,7 +177,7 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
         if (!st) st = compare(w, job.profile, &job.o.sched, world);
     } else {
         if (!st) st = hps_job_plan(&job, NULL, false);
-        if (!st) st = hps_agree(world, show(w, job.plan, job.profile));
+        if (!st) st = hps_agree(world, show(w, job.plan, job.profile, &job.o.sched));
     }
     hps_job_close(&job);
     free_sets(&s);

@@ -1,9 +1,11 @@
 #include "plan/compare.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "plan/cost.h"
+#include "plan/engine.h"
 
 static void add(struct hps_compare *c, char *method)
 {
@@ -49,6 +51,28 @@ static void search(struct hps_compare *c, int a, struct hps_problem *q, struct h
         certify(c->plan[a], c->lower_bound_usd);
 }
 
+static double cost_of(const struct hps_plan *plan)
+{
+    return plan ? plan->cost_usd : INFINITY;
+}
+
+/* The cheapest first; ties (to rounding) as they were, and what has no plan last. */
+static void sort(struct hps_compare *c)
+{
+    for (int a = 1; a < c->n; a++)
+        for (int b = a; b > 0; b--) {
+            double x = cost_of(c->plan[b - 1]), y = cost_of(c->plan[b]);
+            if (!(y < x * (1 - HPS_COST_TIE)) && !(isinf(x) && isfinite(y)))
+                break;
+            struct hps_plan *plan = c->plan[b];
+            char *method = c->method[b];
+            c->plan[b] = c->plan[b - 1];
+            c->method[b] = c->method[b - 1];
+            c->plan[b - 1] = plan;
+            c->method[b - 1] = method;
+        }
+}
+
 enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
                                 const struct hps_sched_opt *opt)
 {
@@ -58,6 +82,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
     struct hps_plan *fastest = NULL;
 
     *compare = c;
+    c->profile = p;
     mine.plan = "";
     mine.warm = "";
     list_methods(c, p);
@@ -70,8 +95,10 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
         c->throughput_limit = q.throughput_limit;
         c->lower_bound_usd = c->plan[0]->lower_bound_usd;
         q.fastest = NULL;
+        c->proven = c->plan[0]->gap == 0;
         for (int a = 1; a < c->n; a++)
             search(c, a, &q, &mine);
+        sort(c);
     }
     hps_plan_free(fastest);
     return s;
@@ -90,20 +117,37 @@ void hps_compare_free(struct hps_compare *c)
     hps_mem_free(c);
 }
 
+/* One line for the types on which alone nothing goes: there may be 64. */
+static void print_without(const struct hps_compare *c)
+{
+    const char *mark = "no plan: ";
+
+    for (int a = 0; a < c->n; a++) {
+        if (c->plan[a] || !strchr(c->method[a], ':'))
+            continue;
+        hps_out("%s%s", mark, c->method[a]);
+        mark = ", ";
+    }
+    if (*mark == ',')
+        hps_out("\n");
+}
+
 void hps_compare_print(const struct hps_compare *c)
 {
-    hps_out("%-20s %14s %10s %14s %7s %10s %12s\n", "method", "USD", "gap", "examples/s", "stages",
-            "seconds", "plans priced");
+    hps_out("%-20s %14s %10s %14s %14s %7s %10s %12s\n", "method", "USD", "gap", "examples/s",
+            "USD engine", "stages", "seconds", "plans priced");
     for (int a = 0; a < c->n; a++) {
         const struct hps_plan *plan = c->plan[a];
         if (plan)
-            hps_out("%-20.20s %14.8g %8.3g %% %14.6g %7d %10.3g %12lld\n", c->method[a],
-                    plan->cost_usd, 100 * plan->gap, plan->throughput, plan->S,
-                    plan->search_seconds, plan->evaluations);
-        else
+            hps_out("%-20.20s %14.8g %8.3g %% %14.6g %14.6g %7d %10.3g %12lld\n", c->method[a],
+                    plan->cost_usd, 100 * plan->gap, plan->throughput,
+                    hps_engine_of(plan, c->profile).cost_usd, plan->S, plan->search_seconds,
+                    plan->evaluations);
+        else if (!strchr(c->method[a], ':'))
             hps_out("%-20.20s %14s\n", c->method[a], "no plan");
     }
+    print_without(c);
     hps_out("\nno plan of at least %.6g examples/s costs less than %.8g USD (%s)\n",
             c->throughput_limit, c->lower_bound_usd,
-            c->plan[0]->gap > 0 ? "bounded" : "proven");
+            c->proven ? "proven" : "bounded");
 }

@@ -227,7 +227,7 @@ static json_t *pairs(const struct hps_plan *plan)
     return list;
 }
 
-static json_t *tree_of(const struct hps_plan *plan)
+json_t *hps_plan_tree(const struct hps_plan *plan)
 {
     json_t *o = json_object(), *assignment = json_array(), *stages = json_array();
 
@@ -255,7 +255,7 @@ static json_t *tree_of(const struct hps_plan *plan)
 
 char *hps_plan_text(const struct hps_plan *plan)
 {
-    return hps_json_text(tree_of(plan));
+    return hps_json_text(hps_plan_tree(plan));
 }
 
 char *hps_plan_list_text(int n, struct hps_plan *const *plan)
@@ -264,7 +264,7 @@ char *hps_plan_list_text(int n, struct hps_plan *const *plan)
 
     for (int a = 0; a < n; a++)
         if (plan[a])
-            json_array_append_new(list, tree_of(plan[a]));
+            json_array_append_new(list, hps_plan_tree(plan[a]));
     json_object_set_new(o, "format", json_string("heterps-plans-1"));
     json_object_set_new(o, "plans", list);
     return hps_json_text(o);

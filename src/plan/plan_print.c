@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "3 h1" or "3..5 h1..deep", cut to the column's width. */
+#include "plan/cost.h"
+#include "plan/engine.h"
+
+/* "3 h1" or "3-5 h1..deep", cut to the column's width. */
 static void layers_of(char *text, size_t size, const struct hps_plan_stage *g,
                       const struct hps_profile *p)
 {
@@ -16,31 +19,73 @@ static void layers_of(char *text, size_t size, const struct hps_plan_stage *g,
         snprintf(text, size, "%d-%d %s..%s", g->first, g->last, first, last);
 }
 
-static double usd_hour(const struct hps_profile *p, int type, long long units)
+/* Gigabytes that a unit must hold and has, "-" where its type does not say. */
+static void memory_of(char *text, size_t size, const struct hps_plan *plan, int s,
+                      const struct hps_profile *p)
 {
-    return p->type[type].price_usd_hour * (double)units;
+    const struct hps_plan_stage *g = &plan->stage[s];
+    int with = hps_plan_partner(plan, s);
+    double k = (double)g->units, need = hps_memory_need(hps_memory_of(p, g->first, g->last), k);
+
+    if (with >= 0)
+        need += hps_memory_need(hps_memory_of(p, plan->stage[with].first, plan->stage[with].last),
+                                k);
+    if (!(p->type[g->type].memory_bytes > 0))
+        snprintf(text, size, "-");
+    else if (need < 1e6)
+        snprintf(text, size, "<0.001/%.3g", p->type[g->type].memory_bytes / 1e9);
+    else
+        snprintf(text, size, "%.3g/%.3g", need / 1e9, p->type[g->type].memory_bytes / 1e9);
+}
+
+/* Stages and servers on a type have all of it. */
+static bool is_used_up(const struct hps_plan *plan, const struct hps_profile *p, int t)
+{
+    long long left = hps_cost_room(p, t);
+
+    for (int s = 0; s < plan->S; s++)
+        if (plan->stage[s].type == t && !hps_plan_rides(plan, s))
+            left -= plan->stage[s].units;
+    return left <= 0;
+}
+
+static bool memory_binds(const struct hps_plan_stage *g, const struct hps_profile *p)
+{
+    return g->units > 1 &&
+           g->units <= hps_memory_least(p, g->type, hps_memory_of(p, g->first, g->last));
 }
 
 static void print_stage(const struct hps_plan *plan, int s, const struct hps_profile *p,
-                        double total, double tau)
+                        double usd_hour, double tau)
 {
     const struct hps_plan_stage *g = &plan->stage[s];
-    char layers[160];
+    int with = hps_plan_partner(plan, s);
+    double mine = p->type[g->type].price_usd_hour * (double)g->units;
+    char layers[160], memory[32];
 
     layers_of(layers, sizeof layers, g, p);
-    hps_out("%5d  %-32.32s %-16.16s %6lld %12.6g %12.6g  %5.1f %%  %s%s\n", s, layers,
+    memory_of(memory, sizeof memory, plan, s, p);
+    hps_out("%5d  %-30.30s %-16.16s %6lld %12.6g %12.6g  %5.1f %% %11s  %s%s%s%s", s, layers,
             p->type[g->type].name, g->units, g->et, 1 / g->et,
-            total > 0 ? 100 * usd_hour(p, g->type, g->units) / total : 0,
-            g->ct >= g->dt ? "computation" : "communication", g->et >= tau ? ", slowest" : "");
+            usd_hour > 0 && !hps_plan_rides(plan, s) ? 100 * mine / usd_hour : 0, memory,
+            g->ct >= g->dt ? "computation" : "communication",
+            hps_cost_busy(plan, s) >= tau ? ", slowest" : "",
+            memory_binds(g, p) ? ", memory" : "",
+            is_used_up(plan, p, g->type) ? ", no unit left" : "");
+    if (with >= 0)
+        hps_out(", units of stage %d", with);
+    hps_out("\n");
 }
 
-static void print_servers(const struct hps_plan *plan, const struct hps_profile *p, double total)
+static void print_servers(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
 {
+    double mine = p->type[plan->server_type].price_usd_hour * (double)plan->server_units;
+
     if (plan->server_units == 0)
         return;
-    hps_out("%5s  %-32s %-16.16s %6lld %12s %12s  %5.1f %%\n", "", "parameter servers",
+    hps_out("%5s  %-30s %-16.16s %6lld %12s %12s  %5.1f %%\n", "", "parameter servers",
             p->type[plan->server_type].name, plan->server_units, "", "",
-            total > 0 ? 100 * usd_hour(p, plan->server_type, plan->server_units) / total : 0);
+            usd_hour > 0 ? 100 * mine / usd_hour : 0);
 }
 
 static void print_method(const struct hps_plan *plan)
@@ -50,6 +95,16 @@ static void print_method(const struct hps_plan *plan)
         hps_out(" (%s)", plan->by);
     if (*plan->warm)
         hps_out(", begun with the plan of %s", plan->warm);
+}
+
+static void print_promise(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
+{
+    struct hps_engine_result e = hps_engine_of(plan, p);
+
+    hps_out(": %.6g examples/s, %.6g s, %.6g USD (%.6g USD/h)\n", plan->throughput, plan->seconds,
+            plan->cost_usd, usd_hour);
+    hps_out("with fill, drain and latency: %.6g examples/s, %.6g s, %.6g USD\n", e.examples_s,
+            e.seconds, e.cost_usd);
 }
 
 /* What the other method that was asked has to say. */
@@ -62,7 +117,7 @@ static void print_rival(const struct hps_plan *plan)
     if (!*plan->by)
         hps_out("%s %s a plan of %.6g USD, %.3g %% less: schedule.method: best takes it\n",
                 plan->rival,
-                plan->lower_bound_usd >= plan->rival_usd * (1 - 1e-9) ? "proved" : "found",
+                plan->lower_bound_usd >= plan->rival_usd * (1 - HPS_COST_TIE) ? "proved" : "found",
                 plan->rival_usd, -more);
     else if (plan->rival_usd > 0)
         hps_out("the plan of %s costs %.6g USD, %.3g %% more\n", plan->rival, plan->rival_usd,
@@ -73,22 +128,17 @@ static void print_rival(const struct hps_plan *plan)
 
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
 {
-    double total = 0, tau = 0;
+    double usd_hour = hps_cost_usd_hour(plan, p), tau = 0;
 
-    for (int s = 0; s < plan->S; s++) {
-        total += usd_hour(p, plan->stage[s].type, plan->stage[s].units);
-        tau = fmax(tau, plan->stage[s].et);
-    }
-    if (plan->server_units > 0)
-        total += usd_hour(p, plan->server_type, plan->server_units);
-    hps_out("%5s  %-32s %-16s %6s %12s %12s  %7s  %s\n", "stage", "layers", "type", "units",
-            "s/example", "examples/s", "cost", "bound by");
     for (int s = 0; s < plan->S; s++)
-        print_stage(plan, s, p, total, tau);
-    print_servers(plan, p, total);
+        tau = fmax(tau, hps_cost_busy(plan, s));
+    hps_out("%5s  %-30s %-16s %6s %12s %12s  %7s %11s  %s\n", "stage", "layers", "type", "units",
+            "s/example", "examples/s", "cost", "GB/unit", "bound by");
+    for (int s = 0; s < plan->S; s++)
+        print_stage(plan, s, p, usd_hour, tau);
+    print_servers(plan, p, usd_hour);
     print_method(plan);
-    hps_out(": %.6g examples/s, %.6g s, %.6g USD (%.6g USD/h)\n", plan->throughput, plan->seconds,
-            plan->cost_usd, total);
+    print_promise(plan, p, usd_hour);
     if (plan->gap > 0)
         hps_out("no plan costs less than %.6g USD (gap %.2g %%); ", plan->lower_bound_usd,
                 100 * plan->gap);

@@ -1,0 +1,32 @@
+/* runner.h - the plans that lost to a plan, and by what: one move of stages away, and on one type
+ * alone. */
+#ifndef HPS_PLAN_RUNNER_H
+#define HPS_PLAN_RUNNER_H
+
+#include "plan/sched.h"
+
+struct hps_runner {
+    const struct hps_plan *plan;        /* borrowed, as the profile: what they lost to          */
+    const struct hps_profile *profile;
+    double throughput_limit;
+    struct hps_plan *next;      /* the best of those one move away (plan/moves.h); NULL: none
+                                   of them keeps the limits                                     */
+    struct hps_plan *single;    /* the best on one type; NULL: none keeps the limits            */
+    int type;                   /* without single: the type that is fastest alone, -1: none can */
+    double most;                /* its throughput                                               */
+};
+
+/* Of a plan that was made with these options; with throughput_limit "max", plans must be as fast
+ * as it is. At most some tenths of a second. Local; caller frees. */
+struct hps_runner *hps_runner_new(const struct hps_plan *plan, const struct hps_profile *p,
+                                  const struct hps_sched_opt *opt);
+void hps_runner_free(struct hps_runner *r);
+
+/* Lines behind the plan's table. On standard output, rank 0. */
+void hps_runner_print(const struct hps_runner *r);
+
+/* The plan as its JSON file has it, and beside it "engine" (what plan/engine.h promises of it) and
+ * "runner_up" and "single", plans or null. To free with hps_mem_free. */
+char *hps_runner_text(const struct hps_runner *r);
+
+#endif

@@ -1,0 +1,222 @@
+#include "plan/runner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "plan/engine.h"
+#include "plan/moves.h"
+#include "plan/provision.h"
+
+#define PLANS 50000             /* priced at most */
+#define SECONDS 0.3
+
+/* A problem of the runner's own: the method's question, a small budget. */
+struct desk {
+    struct hps_sched_opt opt;
+    struct hps_problem q;
+    struct hps_pricer *pr;
+};
+
+static void desk_open(struct desk *d, const struct hps_runner *r, const struct hps_sched_opt *opt)
+{
+    d->opt = *opt;
+    d->opt.seconds = SECONDS;
+    d->opt.evaluations = PLANS;
+    d->q = (struct hps_problem){ .profile = r->profile, .opt = &d->opt, .argument = "",
+                                 .throughput_limit = r->throughput_limit };
+    d->pr = hps_pricer_new(&d->q);
+}
+
+/* The bound of the plan that won is one for every plan. */
+static void name(struct hps_plan *x, const struct hps_runner *r)
+{
+    double bound = fmin(r->plan->lower_bound_usd, x->cost_usd);
+
+    if (x->S == 1)
+        snprintf(x->method, sizeof x->method, "single");
+    else
+        snprintf(x->method, sizeof x->method, "one move of %.40s", r->plan->method);
+    x->lower_bound_usd = bound;
+    x->gap = x->cost_usd > 0 ? 1 - bound / x->cost_usd : 0;
+    hps_plan_name(x, r->profile);
+}
+
+/* The plan of an assignment, or of the best of the types alone where there is none. NULL: it does
+ * not keep the limits. */
+static struct hps_plan *plan_of(const struct hps_runner *r, const struct hps_sched_opt *opt,
+                                const int *type)
+{
+    int *scratch = hps_mem_new((size_t)r->profile->L, sizeof *scratch);
+    struct desk d;
+
+    desk_open(&d, r, opt);
+    if (type)
+        hps_pricer_price(d.pr, type, INFINITY);
+    else
+        hps_pricer_singles(d.pr, scratch);
+    struct hps_plan *plan = hps_pricer_plan(d.pr);
+    hps_pricer_free(d.pr);
+    hps_mem_free(scratch);
+    if (plan)
+        name(plan, r);
+    return plan;
+}
+
+static void find_next(struct hps_runner *r, const struct hps_sched_opt *opt)
+{
+    int L = r->profile->L, T = r->profile->T;
+    int *now = hps_mem_new(3 * (size_t)L, sizeof *now), *work = now + L, *next = now + 2 * L;
+    uint64_t all = hps_moves_count(L, T), step = 1 + all / PLANS;
+    double least = INFINITY;
+    struct desk d;
+
+    for (int s = 0; s < r->plan->S; s++)
+        for (int l = r->plan->stage[s].first; l <= r->plan->stage[s].last; l++)
+            now[l] = r->plan->stage[s].type;
+    desk_open(&d, r, opt);
+    for (uint64_t n = 0; n < all && !hps_pricer_over(d.pr); n += step) {
+        if (!hps_moves_apply(work, now, L, T, n))
+            continue;
+        double price = hps_pricer_price(d.pr, work, fmin(least, d.pr->ceiling));
+        if (price < least) {
+            least = price;
+            memcpy(next, work, (size_t)L * sizeof *next);
+        }
+    }
+    hps_pricer_free(d.pr);
+    if (isfinite(least))
+        r->next = plan_of(r, opt, next);
+    hps_mem_free(now);
+}
+
+/* No type alone keeps the limits: which comes nearest? */
+static void find_fastest(struct hps_runner *r)
+{
+    struct hps_cost *c = hps_cost_new(r->profile);
+
+    for (int t = 0; t < r->profile->T; t++) {
+        struct hps_plan *plan = hps_plan_new(r->profile->L, 1);
+        plan->stage[0] = (struct hps_plan_stage){ .last = r->profile->L - 1, .type = t };
+        double tau = hps_provision_least_tau(plan, r->profile, c);
+        if (tau > 0 && 1 / tau > r->most) {
+            r->most = 1 / tau;
+            r->type = t;
+        }
+        hps_plan_free(plan);
+    }
+    hps_cost_free(c);
+}
+
+struct hps_runner *hps_runner_new(const struct hps_plan *plan, const struct hps_profile *p,
+                                  const struct hps_sched_opt *opt)
+{
+    struct hps_runner *r = hps_mem_new(1, sizeof *r);
+
+    *r = (struct hps_runner){ .plan = plan, .profile = p, .type = -1,
+                              .throughput_limit = opt->throughput_limit };
+    if (isinf(r->throughput_limit))
+        r->throughput_limit = isfinite(plan->throughput) ? plan->throughput : 0;
+    find_next(r, opt);
+    r->single = plan_of(r, opt, NULL);
+    if (!r->single)
+        find_fastest(r);
+    return r;
+}
+
+void hps_runner_free(struct hps_runner *r)
+{
+    if (!r)
+        return;
+    hps_plan_free(r->next);
+    hps_plan_free(r->single);
+    hps_mem_free(r);
+}
+
+/* ---- what is told ---- */
+
+/* "3.1 % less" of x beside y, "the same" within rounding. */
+static const char *beside(char *text, size_t size, double x, double y, const char *less,
+                          const char *more)
+{
+    if (!(fabs(x - y) > HPS_COST_TIE * fabs(y)))
+        snprintf(text, size, "the same");
+    else
+        snprintf(text, size, "%.3g %% %s", 100 * fabs(x / y - 1), x < y ? less : more);
+    return text;
+}
+
+static void print_loss(const struct hps_runner *r, const struct hps_plan *x)
+{
+    double hour = hps_cost_usd_hour(x, r->profile), mine = hps_cost_usd_hour(r->plan, r->profile);
+    char usd[64], rate[64], price[64];
+
+    hps_out(": %.6g examples/s, %.6g USD, %s (speed: %s; an hour: %s)\n", x->throughput,
+            x->cost_usd, beside(usd, sizeof usd, x->cost_usd, r->plan->cost_usd, "less", "more"),
+            beside(rate, sizeof rate, x->throughput, r->plan->throughput, "less", "more"),
+            beside(price, sizeof price, hour, mine, "less", "more"));
+}
+
+static bool has_stage(const struct hps_plan *plan, const struct hps_plan_stage *g)
+{
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *x = &plan->stage[s];
+        if (x->first == g->first && x->last == g->last && x->type == g->type &&
+            x->units == g->units)
+            return true;
+    }
+    return false;
+}
+
+/* Those stages in which x differs. */
+static void print_stages(const struct hps_runner *r, const struct hps_plan *x)
+{
+    const char *mark = "runner-up: layers ";
+
+    for (int s = 0; s < x->S; s++) {
+        const struct hps_plan_stage *g = &x->stage[s];
+        if (has_stage(r->plan, g))
+            continue;
+        hps_out("%s%d", mark, g->first);
+        if (g->last > g->first)
+            hps_out("-%d", g->last);
+        hps_out(" on %lld %s", g->units, r->profile->type[g->type].name);
+        mark = ", ";
+    }
+}
+
+void hps_runner_print(const struct hps_runner *r)
+{
+    if (r->next) {
+        print_stages(r, r->next);
+        print_loss(r, r->next);
+    } else if (r->profile->T > 1) {
+        hps_out("runner-up: none, no plan one move away keeps the limits\n");
+    }
+    if (r->single && r->plan->S > 1) {
+        hps_out("one type alone: %lld %s", r->single->stage[0].units,
+                r->profile->type[r->single->stage[0].type].name);
+        print_loss(r, r->single);
+    } else if (!r->single && r->type >= 0) {
+        hps_out("one type alone: none keeps the limit of %.6g examples/s, all of %s have %.6g\n",
+                r->throughput_limit, r->profile->type[r->type].name, r->most);
+    } else if (!r->single) {
+        hps_out("one type alone: none has the memory for all layers\n");
+    }
+}
+
+char *hps_runner_text(const struct hps_runner *r)
+{
+    struct hps_engine_result e = hps_engine_of(r->plan, r->profile);
+    json_t *o = hps_plan_tree(r->plan), *engine = json_object();
+
+    json_object_set_new(engine, "throughput", hps_json_real(e.examples_s));
+    json_object_set_new(engine, "seconds", hps_json_real(e.seconds));
+    json_object_set_new(engine, "cost_usd", hps_json_real(e.cost_usd));
+    json_object_set_new(o, "engine", engine);
+    json_object_set_new(o, "runner_up", r->next ? hps_plan_tree(r->next) : json_null());
+    json_object_set_new(o, "single", r->single ? hps_plan_tree(r->single) : json_null());
+    return hps_json_text(o);
+}

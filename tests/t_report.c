@@ -208,6 +208,36 @@ static void test_restart(void **state)
     made_run_done(&m);
 }
 
+/* Which plan was used when: this start's, and those of the start before whose steps were not done
+ * again. */
+static void test_plans(void **state)
+{
+    struct made_run m;
+    (void)state;
+
+    made_run_init(&m, 2, dir);
+    struct hps_run_era era[2] = {
+        { 1, 20, 5120, 1.5, 2, 0, 0.5, 4000, m.plan, m.stage_of },
+        { 21, 60, 10240, 1.5, 1, 0, 0, 8000, m.plan, m.stage_of },
+    };
+    m.facts.era = era, m.facts.nera = 2;
+    json_t *old = report_of(&m, NULL);
+    is_real(json_array_get(json_object_get(old, "plans"), 0), "examples_s", 5120);
+    is_real(json_array_get(json_object_get(old, "plans"), 1), "usd", 1);
+    m.facts.era = era + 1, m.facts.nera = 1;
+    era[1].first = 31;
+    json_t *j = report_of(&m, old);
+    assert_int_equal(json_array_size(json_object_get(j, "plans")), 2);
+    assert_int_equal(
+        hps_report_whole(json_array_get(json_object_get(j, "plans"), 0), "last_step"), 20);
+    char *table = hps_report_table(j);
+    assert_non_null(strstr(table, "steps 1-20 at 5120, steps 31-60 at 6827 examples/s\n"));
+    hps_mem_free(table);
+    json_decref(j);
+    json_decref(old);
+    made_run_done(&m);
+}
+
 static void check_size(const char *table)
 {
     int lines = 0;
@@ -299,7 +329,8 @@ static void test_refused(void **state)
     };
     static const char odd[] =
         "{\"format\": \"heterps-report-1\", \"steps\": 1, \"plan\": {}, \"regions\": [1, {}],"
-        " \"stages\": [[], \"a\"], \"types\": [0], \"idle\": [{}, 2], \"layers\": [{}, null]}";
+        " \"stages\": [[], \"a\"], \"types\": [0], \"idle\": [{}, 2], \"layers\": [{}, null],"
+        " \"plans\": [0]}";
     char *out, *html = hps_mem_print("%s/r.html", dir);
     (void)state;
 
@@ -352,6 +383,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_roofline, nothing_held),
         cmocka_unit_test_teardown(test_nulls, nothing_held),
         cmocka_unit_test_teardown(test_restart, nothing_held),
+        cmocka_unit_test_teardown(test_plans, nothing_held),
         cmocka_unit_test_teardown(test_table_fits, nothing_held),
         cmocka_unit_test_teardown(test_files, nothing_held),
         cmocka_unit_test_teardown(test_refused, nothing_held),

@@ -88,6 +88,8 @@ static void what_does_not_work_is_refused(void **state)
     o = preset, o.method = "ils", o.warm = "greedy";
     assert_int_equal(hps_sched_check(&o), HPS_OK);
     o = preset, o.replan = true;
+    assert_int_equal(hps_sched_check(&o), HPS_OK);
+    o.method = "file", o.plan = "p.json";
     assert_int_equal(hps_sched_check(&o), HPS_DECK);
     o = preset, o.plan = "p.json";
     assert_int_equal(hps_sched_check(&o), HPS_DECK);

@@ -24,6 +24,7 @@ struct hps_job {
     struct hps_step *step;
     char *shape, *planning; /* of checkpoints (train/ckpt.h)                 */
     double flops_example;
+    double made_s; /* what making team and step took               */
 };
 
 /* All are collective over job->world, their status is shared; each needs what the one before it
@@ -40,6 +41,12 @@ enum hps_status hps_job_plan(struct hps_job *job, const char *old, bool present)
 /* The plan for working on all ranks without planning: one stage (eval). */
 void hps_job_plan_one_stage(struct hps_job *job);
 enum hps_status hps_job_build(struct hps_job *job, bool training); /* places, team, step */
+/* profile.json and plan.json of the run directory. */
+enum hps_status hps_job_keep_plan(struct hps_job *job);
+/* Another plan, and the profile that it was made from, in place of the present ones (both taken
+ * over): places, team, step for training; the state is that of step 0. */
+enum hps_status hps_job_adopt(struct hps_job *job, struct hps_plan *plan,
+                              struct hps_profile *profile);
 void hps_job_close(struct hps_job *job); /* whatever of it was made                  */
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HPS_TRAIN_LOOP_H
 #define HPS_TRAIN_LOOP_H
 
-#include "train/ckpt.h"
+#include "train/adapt.h"
 #include "train/metric.h"
 #include "train/report.h"
 
@@ -12,6 +12,7 @@ enum { HPS_LOOP_POINTS = 512 };
 struct hps_loop_past {
     struct hps_rundir_state status; /* on rank 0, but for step and loss                */
     int nloss;
+    long long loss_every;          /* steps between two points; 0: none yet            */
     struct hps_run_loss loss[HPS_LOOP_POINTS];
 };
 
@@ -29,13 +30,22 @@ struct hps_loop {
     double usd_s, usd_idle_s;   /* what a second of the plan costs, and of the ranks left out */
     double promised_examples_s; /* shown beside the rate                        */
     bool never;                 /* --restart never: old checkpoints go          */
-    struct hps_loop_past *past; /* [out]                                        */
+    struct hps_adapt *adapt;    /* NULL: the plan stays                         */
+    double made_s;              /* what making and loading this plan took       */
+    struct hps_loop_past *past; /* in and out: it goes on over a change of plan */
 };
 
-/* From cursor->step to the end of the run, or to an agreed stop. HPS_OK: all steps done; HPS_AGAIN:
- * stopped early; both with a whole last checkpoint. `cursor` in and out; rank 0's is the truth of
- * seconds. Collective over world. */
+/* The plan to go on with, and the corrected profile; to free. NULL: none. */
+struct hps_loop_change {
+    struct hps_plan *plan;
+    struct hps_profile *profile;
+};
+
+/* From cursor->step to the end of the run, to an agreed stop, or to a change of plan. HPS_OK: all
+ * steps done, or *change is set: a better plan was found at the checkpoint just written, take the
+ * state from there and go on; HPS_AGAIN: stopped early. All with a whole last checkpoint. `cursor`
+ * in and out; rank 0's is the truth of seconds. Collective over world. */
 enum hps_status hps_loop_run(const struct hps_loop *loop, struct hps_cursor *cursor,
-                             MPI_Comm world);
+                             struct hps_loop_change *change, MPI_Comm world);
 
 #endif

@@ -13,6 +13,21 @@ struct hps_run_loss {
     double loss;
 };
 
+/* One plan's part of this start. */
+struct hps_run_era {
+    long long first, last, examples;          /* steps, 1 for the first of the run           */
+    double seconds, usd, usd_idle;            /* with the change to the next plan            */
+    double change_s;                          /* of which that change took; 0: there is none */
+    double predicted_examples_s;              /* by the engine's model as the plan began     */
+    struct hps_plan *plan;
+    int *stage_of;                            /* (R)                                         */
+};
+
+/* What a rank had counted when the last plan began. */
+struct hps_run_before {
+    struct hps_count_sum part[HPS_COUNT_PARTS][HPS_REGIONS];
+};
+
 /* Facts of a run that rank 0 knows at its end. steps .. seconds add up over restarts. */
 struct hps_run_facts {
     const char *name, *directory, *deck;      /* deck: text as run                          */
@@ -35,6 +50,9 @@ struct hps_run_facts {
     const struct hps_net *net;                /* each layer's flops, bytes; NULL: no roofline */
     int nloss;                                /* the loss as the run went, for the plot       */
     const struct hps_run_loss *loss;          /* (nloss), NULL with 0                         */
+    int nera;
+    const struct hps_run_era *era;            /* (nera) plan after plan, `plan` is the last's  */
+    const struct hps_run_before *before;      /* on every rank; NULL: there was one plan      */
 };
 
 /* Regions over the ranks that the plan uses: calls of all, min, avg, max seconds of one.
@@ -48,7 +66,8 @@ struct hps_report_region {
  * DIR/perf.h5. Counters of earlier starts of the same run are not added: the table says which part
  * it shows; money is (an earlier report's usd). A start that trained nothing (the run was finished)
  * keeps the earlier report and perf.h5 of the same steps, and renews only the evaluation.
- * Collective over world (MPI_COMM_NULL: alone); facts are read on rank 0 only.
+ * Collective over world (MPI_COMM_NULL: alone); of the facts only `before` is read on other ranks
+ * than 0.
  * HPS_OUTPUT. */
 enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world);
 

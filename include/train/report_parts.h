@@ -13,7 +13,8 @@
 /* What one rank counted: plain data that travels as bytes. */
 struct hps_report_card {
     struct hps_count_sum total[HPS_REGIONS];
-    struct hps_count_sum part[HPS_COUNT_PARTS][HPS_REGIONS];    /* for its stages, in order */
+    /* of these, since the last plan began: for its stages, in order */
+    struct hps_count_sum part[HPS_COUNT_PARTS][HPS_REGIONS];
     int nevent;
     char event[HPS_EVENTS][HPS_REPORT_NAME];
     double event_total[HPS_EVENTS];     /* NaN: unreliable                              */
@@ -30,8 +31,9 @@ struct hps_report_counts {
     char (*event)[HPS_REPORT_NAME];     /* (nevent) every name that any rank counted    */
 };
 
-/* The cards of all ranks at rank 0; NULL on the others. Collective over world. Caller frees. */
-struct hps_report_counts *hps_report_gather(MPI_Comm world);
+/* The cards of all ranks at rank 0; NULL on the others. `before` (NULL: nothing) is this rank's.
+ * Collective over world. Caller frees. */
+struct hps_report_counts *hps_report_gather(const struct hps_run_before *before, MPI_Comm world);
 void hps_report_counts_free(struct hps_report_counts *counts);
 /* Place of an event among a card's, -1: it was not counted there. Pure. */
 int hps_report_event(const struct hps_report_card *card, const char *event);
@@ -45,8 +47,8 @@ void hps_report_give(enum hps_report_kind kind, MPI_Comm world);
 long long hps_report_take(enum hps_report_kind kind, const struct hps_report_card *card, int r,
                           long long from, void *to, MPI_Comm world);
 
-/* Over the ranks with stage_of[r] >= 0 (NULL: all); of all their work (part -1) or of one part of
- * it. Pure. */
+/* Over the ranks with stage_of[r] >= 0 (NULL: all); of all their work in this start (part -1), or
+ * of one part of it under its last plan. Pure. */
 void hps_report_regions(const struct hps_report_counts *counts, const int *stage_of, int part,
                         double seconds, struct hps_report_region *region);
 

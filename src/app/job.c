@@ -223,6 +223,7 @@ enum hps_status hps_job_build(struct hps_job *j, bool training)
 {
     struct hps_step_opt opt = { &j->o.train, j->steps, (uint64_t)j->o.run.seed, training };
     enum hps_status st = HPS_OK;
+    double t0 = hps_now_s();
 
     if (!j->stage_of) {
         j->stage_of = hps_mem_new((size_t)j->pool->R, sizeof *j->stage_of);
@@ -230,7 +231,38 @@ enum hps_status hps_job_build(struct hps_job *j, bool training)
     }
     if (!st) st = hps_team_new(&j->team, j->plan, j->stage_of, j->world);
     if (!st) st = hps_step_new(&j->step, &opt, j->net, j->plan, j->team, &j->dev);
+    j->made_s = hps_now_s() - t0;
     return st;
+}
+
+enum hps_status hps_job_keep_plan(struct hps_job *j)
+{
+    enum hps_status st = HPS_OK;
+    if (hps_rank() == 0) {
+        char *profile = hps_rundir_file(&j->dir, "profile.json"),
+             *plan = hps_rundir_file(&j->dir, "plan.json");
+        st = hps_profile_save(j->profile, profile);
+        if (!st) st = hps_plan_save(j->plan, plan);
+        hps_mem_free(profile);
+        hps_mem_free(plan);
+    }
+    return hps_agree(j->world, st);
+}
+
+enum hps_status hps_job_adopt(struct hps_job *j, struct hps_plan *plan,
+                              struct hps_profile *profile)
+{
+    hps_step_free(j->step);
+    hps_team_free(j->team);
+    hps_mem_free(j->stage_of);
+    hps_plan_free(j->plan);
+    hps_profile_free(j->profile);
+    j->step = NULL;
+    j->team = NULL;
+    j->stage_of = NULL;
+    j->plan = plan;
+    j->profile = profile;
+    return hps_job_build(j, true);
 }
 
 void hps_job_close(struct hps_job *j)

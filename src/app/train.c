@@ -3,12 +3,10 @@
 #include <string.h>
 
 #include "app/args.h"
-#include "app/job.h"
+#include "app/course.h"
 #include "app/verbs.h"
 #include "base/mem.h"
-#include "plan/engine.h"
 #include "train/evaluate.h"
-#include "train/loop.h"
 #include "train/report.h"
 #include "train/stop.h"
 #include "train/watch.h"
@@ -102,27 +100,13 @@ static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
 {
     enum hps_status st = HPS_OK;
     if (hps_rank() == 0) {
-        char *pool = hps_rundir_file(&j->dir, "pool.json"),
-             *prof = hps_rundir_file(&j->dir, "profile.json");
-        char *plan = hps_rundir_file(&j->dir, "plan.json");
+        char *pool = hps_rundir_file(&j->dir, "pool.json");
         st = hps_rundir_put(&j->dir, "deck.yaml", deck_text);
         if (!st) st = hps_pool_save(j->pool, pool);
-        if (!st) st = hps_profile_save(j->profile, prof);
-        if (!st) st = hps_plan_save(j->plan, plan);
         hps_mem_free(pool);
-        hps_mem_free(prof);
-        hps_mem_free(plan);
     }
-    return hps_agree(j->world, st);
-}
-
-/* What a second costs: the plan's units, and the ranks that it leaves out. */
-static void price(const struct hps_job *j, double *usd_s, double *idle_s)
-{
-    *usd_s = *idle_s = 0;
-    for (int r = 0; r < j->pool->R; r++)
-        *(j->stage_of[r] < 0 ? idle_s : usd_s) +=
-            j->pool->type[j->pool->type_of[r]].price_usd_hour / 3600;
+    st = hps_agree(j->world, st);
+    return st ? st : hps_job_keep_plan(j);
 }
 
 static enum hps_status evaluate(struct hps_job *j, struct hps_metric_result *result)
@@ -145,10 +129,10 @@ static double bubble_of(const struct hps_job *j, double seconds)
 }
 
 static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
-                              const struct hps_cursor *c, double start_s, double before_s,
-                              bool finished)
+                              const struct hps_course *course, const struct hps_cursor *c,
+                              double start_s, double before_s, bool finished)
 {
-    double bytes = hps_step_bytes(j->step), all;
+    double bytes = course->sent_bytes + hps_step_bytes(j->step), all;
     struct hps_run_facts f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
@@ -172,12 +156,15 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .net = j->net,
         .nloss = l->past->nloss,
         .loss = l->past->loss,
+        .nera = course->nera,
+        .era = course->era,
+        .before = course->nera > 1 ? &course->before : NULL,
     };
     enum hps_status st = HPS_OK;
 
     HPS_MPI(MPI_Allreduce(&bytes, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
     f.net_bytes = all;
-    f.bubble = bubble_of(j, f.seconds_now);
+    f.bubble = bubble_of(j, course->nera > 0 ? course->era[course->nera - 1].seconds : 0);
     if (f.has_test) st = evaluate(j, &f.test);
     return st ? st : hps_report_write(&f, j->world);
 }
@@ -186,6 +173,7 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                           const char *deck_text, struct hps_loop_past *past)
 {
     struct hps_cursor cursor = { .train_loss = NAN };
+    struct hps_course course = { 0 };
     struct hps_loop loop = { .run = &j->o.run,
                              .train = &j->o.train,
                              .data_opt = &j->o.data,
@@ -193,40 +181,46 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                              .dir = &j->dir,
                              .data = j->train,
                              .test = j->test,
-                             .step = j->step,
                              .steps = j->steps,
                              .never = never,
                              .past = past };
-    char *plan = hps_plan_text(j->plan), *pool = hps_pool_text(j->pool);
+    char *pool = hps_pool_text(j->pool);
+    double load_s = hps_now_s();
     enum hps_status st = load(j, s, &cursor), loop_st;
     double before_s = cursor.seconds, start_s = hps_now_s();
+    bool finished = cursor.step >= j->steps.total;
 
-    loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, plan, pool };
-    loop.promised_examples_s = hps_engine_of(j->plan, j->profile).examples_s;
+    loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, NULL, pool };
+    loop.made_s = j->made_s + start_s - load_s;
     past->status.step = cursor.step;
     past->status.loss = cursor.train_loss;
-    price(j, &loop.usd_s, &loop.usd_idle_s);
-    if (!st && cursor.step < j->steps.total)
-        st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, j->world);
+    if (!st && !finished) st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, j->world);
     if (!st) {
         HPS_SAY(HPS_INFO,
-                cursor.step < j->steps.total
-                    ? "training: steps %lld to %lld, ready after %.2f s"
-                    : "the run is finished: step %lld of %lld; evaluating (%.2f s)",
-                cursor.step < j->steps.total ? cursor.step + 1 : cursor.step, j->steps.total,
-                start_s);
+                finished ? "the run is finished: step %lld of %lld; evaluating (%.2f s)"
+                         : "training: steps %lld to %lld, ready after %.2f s",
+                finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
         hps_watch_begin(j->o.run.stall_seconds);
-        st = loop_st =
-            cursor.step < j->steps.total ? hps_loop_run(&loop, &cursor, j->world) : HPS_OK;
+        st = loop_st = finished ? HPS_OK : hps_course_run(&course, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
-            st = report(j, &loop, &cursor, start_s, before_s, loop_st == HPS_OK);
+            st = report(j, &loop, &course, &cursor, start_s, before_s, loop_st == HPS_OK);
             if (!st) st = loop_st;
         }
         hps_watch_end();
     }
-    hps_mem_free(plan);
+    hps_course_done(&course);
     hps_mem_free(pool);
     return st;
+}
+
+/* A plan changes at a checkpoint: there must be some. */
+static enum hps_status check_replan(const struct hps_job *j)
+{
+    const struct hps_ckpt_opt *c = &j->o.ckpt;
+    if (!j->o.sched.replan || c->interval_steps > 0 || c->interval_seconds > 0) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "schedule.replan changes the plan at checkpoints: it needs "
+                       "checkpoint.interval_steps or checkpoint.interval_seconds above 0");
+    return HPS_DECK;
 }
 
 static enum hps_status check(struct hps_job *j)
@@ -293,6 +287,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
 
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
+    if (!st) st = check_replan(&job);
     if (!st && w.check) st = hps_job_data(&job);
     if (!st) st = w.check ? check(&job) : train(&job, &w);
     hps_job_close(&job);

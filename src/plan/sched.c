@@ -45,9 +45,9 @@ const struct hps_field hps_sched_fields[] = {
     HPS_FIELD(hps_sched_opt, evaluations, HPS_LONG, "0", 0, 1e15, "",
               "plans priced by a search at most; 0: any number"),
     HPS_FIELD(hps_sched_opt, replan, HPS_BOOL, "false", 0, 0, "",
-              "a better plan may be adopted during the run; only false now"),
+              "measured stage times correct the profile, a better plan is adopted at a checkpoint"),
     HPS_FIELD(hps_sched_opt, replan_margin, HPS_REAL, "0.1", 0, 1e3, "",
-              "how much better it must be, as a share of the cost"),
+              "by what share of the new plan's cost the old must be dearer, or of its rate slower"),
     HPS_FIELD(hps_sched_opt, share, HPS_BOOL, "false", 0, 0, "",
               "two stages of one type may work on the same units"),
     { 0 }
@@ -116,8 +116,8 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         return refuse("policy", "no method here works with a policy");
     if (*opt->warm && check_warm(opt, method))
         return HPS_DECK;
-    if (opt->replan)
-        return refuse("replan", "a plan cannot be changed during the run; only false now");
+    if (opt->replan && method == &hps_sched_file)
+        return refuse("replan", "a plan that is read does not change; name a method that searches");
     if (method->endless && !(opt->seconds > 0) && opt->evaluations == 0)
         return refuse("seconds", "this method ends on seconds or evaluations: one must be above 0");
     bool reads = method == &hps_sched_file || hps_sched_find(opt->warm, NULL) == &hps_sched_file;

@@ -20,10 +20,11 @@ struct state {
     MPI_Comm world;
     struct hps_feeder *feeder;
     struct hps_pulse pulse;
+    struct hps_loop_change *change;
     double loss;                    /* this rank's sum of the last step                     */
-    long long loss_every;           /* steps between two points of the past                 */
     long long saved;                /* step of the newest checkpoint of this start, -1 none  */
     double saved_s, said_s, t0_s;   /* when was the last save, progress line, mark of time   */
+    double save_took_s;
     long long said, said_examples;  /* step and examples at the last line                    */
     struct hps_cursor began;        /* as it was at the start                                */
     double began_s;
@@ -57,7 +58,7 @@ static void tell_time(char *to, size_t size, double s)
 }
 
 /* One line an interval on rank 0, and status.json; the first when a loss is known. The last one has
- * the mean rate of this start. */
+ * the mean rate of this start, or since the plan changed. */
 static void progress(struct state *s, bool last)
 {
     const struct hps_loop *l = s->l;
@@ -88,14 +89,15 @@ static void progress(struct state *s, bool last)
 static void keep_loss(struct state *s, long long step)
 {
     struct hps_loop_past *past = s->l->past;
-    if (step % s->loss_every != 0 || (past->nloss && past->loss[past->nloss - 1].step == step))
+    if (step % past->loss_every != 0 || (past->nloss && past->loss[past->nloss - 1].step == step))
         return;
     if (past->nloss == HPS_LOOP_POINTS) {
         past->nloss = 0;
-        s->loss_every *= 2;
+        past->loss_every *= 2;
         for (int i = 0; i < HPS_LOOP_POINTS; i++)
-            if (past->loss[i].step % s->loss_every == 0) past->loss[past->nloss++] = past->loss[i];
-        if (step % s->loss_every != 0) return;
+            if (past->loss[i].step % past->loss_every == 0)
+                past->loss[past->nloss++] = past->loss[i];
+        if (step % past->loss_every != 0) return;
     }
     past->loss[past->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
 }
@@ -138,11 +140,12 @@ static enum hps_status save(struct state *s)
         hps_ckpt_save(l->ckpt, l->dir, l->step, s->c, &l->text, l->never && s->saved < 0, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     s->saved_s = hps_now_s();
-    hps_stop_checkpoint_s(s->saved_s - t0);
+    s->save_took_s = s->saved_s - t0;
+    hps_stop_checkpoint_s(s->save_took_s);
     hps_watch_beat(s->c->step);
     if (st) return st;
     s->saved = s->c->step;
-    HPS_SAY(HPS_INFO, "checkpoint at step %lld written in %.2f s", s->c->step, s->saved_s - t0);
+    HPS_SAY(HPS_INFO, "checkpoint at step %lld written in %.2f s", s->c->step, s->save_took_s);
     return HPS_OK;
 }
 
@@ -169,6 +172,33 @@ static enum hps_status evaluate(struct state *s)
     }
     hps_metric_free(metric);
     clock_on(s);
+    return st;
+}
+
+/* Examples from here to the end of the run. */
+static double left_examples(const struct state *s)
+{
+    const struct hps_steps *t = &s->l->steps;
+    return (double)(t->total - s->c->step) * (double)t->N / (double)t->per_epoch;
+}
+
+/* A window of measurement begins. */
+static void mark(struct state *s)
+{
+    clock_off(s);
+    hps_adapt_mark(s->l->adapt, s->l->step, s->c);
+}
+
+/* At a checkpoint: is another plan better? If not, a new window begins. Collective. */
+static enum hps_status reconsider(struct state *s)
+{
+    const struct hps_loop *l = s->l;
+    if (!l->adapt || s->c->step >= l->steps.total || !hps_adapt_ripe(l->adapt, s->c)) return HPS_OK;
+    struct hps_adapt_now now = { s->c, left_examples(s), s->save_took_s + l->made_s };
+    enum hps_status st =
+        hps_adapt_look(l->adapt, l->step, &now, &s->change->plan, &s->change->profile, s->world);
+    hps_watch_beat(s->c->step);
+    mark(s);
     return st;
 }
 
@@ -215,16 +245,19 @@ static enum hps_status steps(struct state *s)
     bool stop = false, save_now;
 
     clock_on(s);
-    while (!st && !stop && s->c->step < l->steps.total) {
+    while (!st && !stop && !s->change->plan && s->c->step < l->steps.total) {
         st = one_step(s, &stop, &save_now);
+        if (l->adapt && s->c->step == s->began.step + 1) mark(s);
         if (!st && save_now) st = save(s);
         if (!st) progress(s, false);
         if (!st) st = evaluate(s);
+        if (!st && save_now && !stop) st = reconsider(s);
     }
     if (!st) st = save(s);
     clock_off(s);
     if (st) return st;
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
+    if (s->change->plan) return HPS_OK;
     progress(s, true);
     if (stop) hps_stop_obeyed();
     if (!stop || s->c->step == l->steps.total) return HPS_OK;
@@ -232,10 +265,11 @@ static enum hps_status steps(struct state *s)
     return HPS_AGAIN;
 }
 
-enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor, MPI_Comm world)
+enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor,
+                             struct hps_loop_change *change, MPI_Comm world)
 {
     struct state s = { .l = l, .c = cursor, .world = world, .saved = -1, .said = -1,
-                       .began = *cursor, .loss_every = 1 };
+                       .began = *cursor, .change = change };
     struct hps_order order = hps_order_of(l->data->N, l->data_opt->shuffle, (uint64_t)l->run->seed);
     const struct hps_step *step = l->step;
 
@@ -243,6 +277,8 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
         hps_feeder_new(&s.feeder, l->data, &order, &l->steps, step->net, step->plan, step->team,
                        step->store, step->dev, l->data_opt->prefetch, cursor->step);
     if (st) return st;
+    *change = (struct hps_loop_change){ NULL, NULL };
+    if (l->past->loss_every == 0) l->past->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
     hps_pulse_init(&s.pulse, world);

@@ -43,7 +43,7 @@ static enum hps_status tell(const struct hps_run_facts *f, const struct hps_repo
 
 enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world)
 {
-    struct hps_report_counts *c = hps_report_gather(world);
+    struct hps_report_counts *c = hps_report_gather(facts->before, world);
     char *json_path = NULL, *perf_path = NULL, *text = NULL;
     enum hps_status s = HPS_OK, dumped = HPS_OK;
     bool keep = false;
@@ -66,7 +66,8 @@ enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm wor
 /* A report.json whose parts are of the kinds that a report has. */
 static enum hps_status load(json_t **report, const char *path)
 {
-    static const char *const lists[] = { "regions", "stages", "types", "idle", "layers" };
+    static const char *const lists[] = { "regions", "stages", "types",
+                                         "idle",    "layers", "plans" };
     char *text;
     size_t length;
     enum hps_status s = hps_json_read(&text, &length, path);

@@ -130,6 +130,30 @@ static void put_ranks(struct dump *d)
     hps_mem_free(calls);
 }
 
+/* Which plan was used when, and by whom. */
+static void put_plans(struct dump *d)
+{
+    const struct hps_run_facts *f = d->facts;
+    int R = f->pool->R;
+    long long first[2];
+
+    if (f->nera == 0) return;
+    struct hps_plan **plan = hps_mem_new((size_t)f->nera, sizeof *plan);
+    make(d, "plans/first_last_step", H5T_NATIVE_LLONG, f->nera, 2);
+    make(d, "plans/stage", H5T_NATIVE_INT, f->nera, R);
+    for (int i = 0; i < f->nera; i++) {
+        plan[i] = f->era[i].plan;
+        first[0] = f->era[i].first;
+        first[1] = f->era[i].last;
+        put(d, "plans/first_last_step", H5T_NATIVE_LLONG, i, 1, 2, first);
+        put(d, "plans/stage", H5T_NATIVE_INT, i, 1, R, f->era[i].stage_of);
+    }
+    char *list = hps_plan_list_text(f->nera, plan);
+    text(d, "plans/text", list);
+    hps_mem_free(list);
+    hps_mem_free(plan);
+}
+
 /* With perf.events_per_region: events inside of each region, (ranks, regions * events). */
 static void put_region_events(struct dump *d)
 {
@@ -270,6 +294,7 @@ static enum hps_status write_file(struct dump *d, const char *report, const char
     d->real = hps_mem_new(HPS_REPORT_PIECE * wide, sizeof *d->real);
     put_head(d, report);
     put_ranks(d);
+    put_plans(d);
     put_region_events(d);
     put_streams(d);
     hps_mem_free(d->real);

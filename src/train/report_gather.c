@@ -8,7 +8,7 @@
 #include "hw/node.h"
 #include "train/report_parts.h"
 
-static struct hps_report_card my_card(void)
+static struct hps_report_card my_card(const struct hps_run_before *before)
 {
     struct hps_report_card c = { 0 };
     const char *const *name;
@@ -18,7 +18,12 @@ static struct hps_report_card my_card(void)
 
     memcpy(c.total, hps_count_total(), sizeof c.total);
     for (int part = 0; part < HPS_COUNT_PARTS; part++)
-        memcpy(c.part[part], hps_count_part_total(part), sizeof c.part[part]);
+        for (int g = 0; g < HPS_REGIONS; g++) {
+            c.part[part][g] = hps_count_part_total(part)[g];
+            if (!before) continue;
+            c.part[part][g].calls -= before->part[part][g].calls;
+            c.part[part][g].seconds -= before->part[part][g].seconds;
+        }
     c.nevent = hps_count_events(&name, &total);
     for (int e = 0; e < c.nevent; e++) {
         snprintf(c.event[e], sizeof c.event[e], "%s", name[e]);
@@ -58,9 +63,9 @@ static void name_events(struct hps_report_counts *c)
         }
 }
 
-struct hps_report_counts *hps_report_gather(MPI_Comm world)
+struct hps_report_counts *hps_report_gather(const struct hps_run_before *before, MPI_Comm world)
 {
-    struct hps_report_card mine = my_card();
+    struct hps_report_card mine = my_card(before);
     struct hps_report_counts *c = NULL;
     int me = 0, R = 1;
 

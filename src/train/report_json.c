@@ -122,8 +122,8 @@ static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_
     return list;
 }
 
-/* What the ranks of a stage did for it with their time: shares of this start's seconds, in which no
- * checkpoint is written. */
+/* What the ranks of a stage did for it with their time: shares of the seconds of this start, of its
+ * last plan where there were several, in which no checkpoint is written. */
 static void put_times(json_t *one, const struct hps_run_facts *f, const struct hps_report_counts *c,
                       const int *in_stage, int part)
 {
@@ -134,7 +134,8 @@ static void put_times(json_t *one, const struct hps_run_facts *f, const struct h
     struct hps_report_region region[HPS_REGIONS];
     double compute = 0, wait = 0, move = 0;
 
-    hps_report_regions(c, in_stage, part, f->seconds_now, region);
+    double seconds = f->nera > 0 ? f->era[f->nera - 1].seconds : f->seconds_now;
+    hps_report_regions(c, in_stage, part, seconds, region);
     for (int g = 0; g < HPS_REGIONS; g++)
         if (kind[g] != '-')
             *(kind[g] == 'c' ? &compute : kind[g] == 'w' ? &wait : &move) += region[g].share;
@@ -230,6 +231,43 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     hps_report_put_real(j, "latency_s", f->profile->engine.latency_s);
 }
 
+static json_t *plan_of(const struct hps_run_era *e)
+{
+    char *text = hps_plan_text(e->plan);
+    json_t *one = json_object(), *plan = json_loads(text, 0, NULL);
+
+    assert(plan);
+    hps_mem_free(text);
+    hps_report_put_whole(one, "first_step", e->first);
+    hps_report_put_whole(one, "last_step", e->last);
+    hps_report_put_whole(one, "examples", e->examples);
+    hps_report_put_real(one, "seconds", e->seconds);
+    hps_report_put_real(one, "change_s", e->change_s);
+    hps_report_put_real(one, "usd", e->usd);
+    hps_report_put_real(one, "usd_idle", e->usd_idle);
+    hps_report_put_real(one, "examples_s", (double)e->examples / (e->seconds - e->change_s));
+    hps_report_put_real(one, "predicted_examples_s", e->predicted_examples_s);
+    hps_report_put_real(one, "model_examples_s", e->plan->throughput);
+    hps_report_put(one, "plan", plan);
+    return one;
+}
+
+/* Which plan was used when: an earlier report's as far as this start did not do its steps again. */
+static json_t *plans_of(const struct hps_run_facts *f, const json_t *old)
+{
+    const json_t *before = json_object_get(old, "plans");
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < json_array_size(before); i++) {
+        json_t *one = json_array_get(before, i);
+        if (f->nera > 0 && hps_report_whole(one, "last_step") < f->era[0].first)
+            hps_report_append(list, json_incref(one));
+    }
+    for (int i = 0; i < f->nera; i++)
+        hps_report_append(list, plan_of(&f->era[i]));
+    return list;
+}
+
 static void put_ranks(json_t *j, const struct hps_report_counts *c)
 {
     double cpu_s = 0, most = 0;
@@ -299,6 +337,7 @@ json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_c
     hps_report_put_real(j, "train_loss", f->train_loss);
     put_test(j, f);
     put_plan(j, f, c);
+    hps_report_put(j, "plans", plans_of(f, old));
     put_pool(j, f);
     hps_report_put(j, "regions", regions_of(f, c));
     hps_report_put(j, "events", events_of(f, c));

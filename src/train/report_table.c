@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "train/report_parts.h"
 
-enum { MOST_STAGES = 6, MOST_LAYERS = 3 };
+enum { MOST_STAGES = 6, MOST_LAYERS = 3, MOST_PLANS = 2 };
 
 static const json_t *list_of(const json_t *report, const char *key, size_t *n)
 {
@@ -44,6 +44,24 @@ static void left_out(struct hps_page *t, const json_t *idle, size_t n, int width
     hps_mem_free(list.at);
 }
 
+/* "plans: 2; steps 1-200: 18234 examples/s, 201-1000: 50123 examples/s": the last of them. */
+static void plans(struct hps_page *t, const json_t *r)
+{
+    size_t n;
+    const json_t *list = list_of(r, "plans", &n);
+    char rate[32];
+
+    if (n < 2) return;
+    hps_page_add(t, "plans: %zu; ", n);
+    for (size_t i = n > MOST_PLANS ? n - MOST_PLANS : 0; i < n; i++) {
+        const json_t *one = json_array_get(list, i);
+        hps_page_add(t, "%ssteps %lld-%lld at %s", i + MOST_PLANS > n && i ? ", " : "",
+                     hps_report_whole(one, "first_step"), hps_report_whole(one, "last_step"),
+                     hps_page_real(rate, sizeof rate, hps_report_real(one, "examples_s")));
+    }
+    hps_page_add(t, " examples/s\n");
+}
+
 static void head(struct hps_page *t, const json_t *r)
 {
     double now = hps_report_real(r, "seconds_now"), seconds = hps_report_real(r, "seconds");
@@ -67,6 +85,7 @@ static void head(struct hps_page *t, const json_t *r)
     hps_page_add(t, "\n");
     if (now < seconds * (1 - 1e-9))
         hps_page_add(t, "times of stages and regions are of the last start: %.2f s\n", now);
+    plans(t, r);
 }
 
 static void stages(struct hps_page *t, const json_t *r)

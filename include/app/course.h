@@ -1,0 +1,26 @@
+/* course.h - a run under one plan after another: the loop, the changes between, what each did. */
+#ifndef HPS_APP_COURSE_H
+#define HPS_APP_COURSE_H
+
+#include "app/job.h"
+#include "train/loop.h"
+
+struct hps_course {
+    int nera;
+    struct hps_run_era *era;                   /* (nera) the plans of this start, in turn  */
+    size_t cap;
+    struct hps_cursor began;                   /* where the last of them began             */
+    double sent_bytes;                         /* by this rank under plans that are gone   */
+    struct hps_run_before before;              /* counted here when the last of them began */
+};
+
+/* hps_loop_run from cursor->step on; with schedule.replan, whenever it finds a better plan at a
+ * checkpoint: the old team and step are freed, those of the new plan made, the state is read from
+ * that checkpoint, profile.json and plan.json are written again, and the loop goes on. `loop` has
+ * all but what depends on the plan. A change is paid at the old plan's rate. Status as
+ * hps_loop_run's, or that of a change that failed. Collective over job->world. */
+enum hps_status hps_course_run(struct hps_course *course, struct hps_job *job,
+                               struct hps_loop *loop, struct hps_cursor *cursor);
+void hps_course_done(struct hps_course *course);
+
+#endif

@@ -1,0 +1,56 @@
+/* adapt.h - feedback: what the stages of the running plan took, and whether another plan is better.
+ *
+ * A window lasts from the first step after the last look (or after the start of a plan, whose first
+ * step is left out) to this one; one of fewer than 4 steps goes on. Of a stage's ranks, in a window
+ * of n examples:
+ *     ct = (longest forward + backward + update + shortest pull + push) / n
+ *     dt = (shortest pull + push + reduce + send) / n
+ * A rank that comes early waits in pull, push and reduce for the others; the one that is awaited
+ * does not, so the shortest is the work itself. Communication that computation hides is in none of
+ * them: dt is what is left of it (plan/correct.h says what follows).
+ *
+ * Planning again is rank 0's, by the deck's method and objective; the others sleep. The search, and
+ * each of at most two questions for the most throughput before it, get 2 % of the window's seconds,
+ * 10 ms at least, schedule.seconds and a tenth of run.stall_seconds at most; evaluations as in the
+ * deck. Where the corrected pool cannot keep throughput_limit any more, the most that it can have
+ * takes its place.
+ *
+ * The plan changes when the new one is better by more than schedule.replan_margin
+ * (hps_correct_better), and what it saves in the rest of the run is more than the change takes: the
+ * time of the last checkpoint and of making and loading the present plan. A plan that ran before is
+ * judged by the throughput that it had then, not by the model, so two plans do not take turns. */
+#ifndef HPS_TRAIN_ADAPT_H
+#define HPS_TRAIN_ADAPT_H
+
+#include "plan/sched.h"
+#include "train/ckpt.h"
+
+struct hps_adapt;
+
+/* `profile` is the one that the run begins with; a copy is kept. `opt` is borrowed. Caller frees.
+ * Local. */
+struct hps_adapt *hps_adapt_new(const struct hps_sched_opt *opt, const struct hps_profile *profile,
+                                double stall_seconds);
+void hps_adapt_free(struct hps_adapt *a);
+
+/* A window begins here: after cursor->step steps, cursor->seconds being up to date on rank 0.
+ * Local. */
+void hps_adapt_mark(struct hps_adapt *a, const struct hps_step *step,
+                    const struct hps_cursor *cursor);
+/* Is the window long enough to look back on? The same answer on all ranks. Local. */
+bool hps_adapt_ripe(const struct hps_adapt *a, const struct hps_cursor *cursor);
+
+struct hps_adapt_now {
+    const struct hps_cursor *cursor; /* as in the checkpoint just written            */
+    double left_examples;            /* of the run                                   */
+    double change_s;                 /* what a change is expected to take            */
+};
+/* Look back on the window, correct, plan, compare; rank 0 says in a line what was measured and what
+ * promised, and why the plan changes or stays. *plan and *profile [out]: the plan to go on with and
+ * the corrected profile, equal and checked on all ranks, to free; NULL: the plan stays. HPS_DECK:
+ * what rank 0 sent is no valid plan. Collective over world. */
+enum hps_status hps_adapt_look(struct hps_adapt *a, const struct hps_step *step,
+                               const struct hps_adapt_now *now, struct hps_plan **plan,
+                               struct hps_profile **profile, MPI_Comm world);
+
+#endif

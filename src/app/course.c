@@ -1,0 +1,130 @@
+/* course.c - the state goes from plan to plan through the checkpoint at the boundary. */
+#include "app/course.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/engine.h"
+#include "train/watch.h"
+
+/* What a second costs: the plan's units, and the ranks that it leaves out. */
+static void price(const struct hps_job *j, double *usd_s, double *idle_s)
+{
+    *usd_s = *idle_s = 0;
+    for (int r = 0; r < j->pool->R; r++)
+        *(j->stage_of[r] < 0 ? idle_s : usd_s) +=
+            j->pool->type[j->pool->type_of[r]].price_usd_hour / 3600;
+}
+
+/* ---- the account of a plan ---- */
+
+static void begin_era(struct hps_course *c, const struct hps_job *j, const struct hps_loop *l,
+                      const struct hps_cursor *at)
+{
+    size_t R = (size_t)j->pool->R;
+    hps_mem_grow(&c->era, &c->cap, (size_t)c->nera + 1, sizeof *c->era);
+    struct hps_run_era *e = &c->era[c->nera++];
+
+    *e = (struct hps_run_era){ .first = at->step + 1,
+                               .predicted_examples_s = l->promised_examples_s,
+                               .plan = hps_plan_copy(j->plan),
+                               .stage_of = hps_mem_new(R, sizeof *e->stage_of) };
+    memcpy(e->stage_of, j->stage_of, R * sizeof *e->stage_of);
+    for (int part = 0; part < HPS_COUNT_PARTS; part++)
+        memcpy(c->before.part[part], hps_count_part_total(part), sizeof c->before.part[part]);
+    c->began = *at;
+}
+
+static void end_era(struct hps_course *c, const struct hps_cursor *at)
+{
+    struct hps_run_era *e = &c->era[c->nera - 1];
+
+    e->last = at->step;
+    e->examples = at->examples - c->began.examples;
+    e->seconds = at->seconds - c->began.seconds;
+    e->usd = at->usd - c->began.usd;
+    e->usd_idle = at->usd_idle - c->began.usd_idle;
+}
+
+void hps_course_done(struct hps_course *c)
+{
+    for (int i = 0; i < c->nera; i++) {
+        hps_plan_free(c->era[i].plan);
+        hps_mem_free(c->era[i].stage_of);
+    }
+    hps_mem_free(c->era);
+}
+
+/* ---- from plan to plan ---- */
+
+static enum hps_status run_plan(struct hps_course *c, struct hps_job *j, struct hps_loop *l,
+                                struct hps_cursor *cursor, struct hps_loop_change *change)
+{
+    char *plan = hps_plan_text(j->plan);
+
+    l->step = j->step;
+    l->text.plan = plan;
+    l->promised_examples_s = hps_engine_of(j->plan, j->profile).examples_s;
+    price(j, &l->usd_s, &l->usd_idle_s);
+    begin_era(c, j, l, cursor);
+    enum hps_status st = hps_loop_run(l, cursor, change, j->world);
+    end_era(c, cursor);
+    hps_mem_free(plan);
+    return st;
+}
+
+static enum hps_status adopt(struct hps_job *j, const struct hps_cursor *at,
+                             struct hps_loop_change *change)
+{
+    char *path = hps_ckpt_path(&j->o.ckpt, &j->dir, at->step);
+    enum hps_status st = hps_job_adopt(j, change->plan, change->profile);
+
+    hps_watch_beat(-1);
+    if (!st) st = hps_ckpt_load(path, j->step, j->world);
+    if (!st) st = hps_job_keep_plan(j);
+    if (!st) hps_plan_print(j->plan, j->profile);
+    if (!st) st = hps_agree(j->world, hps_out_flush());
+    hps_watch_beat(-1);
+    hps_mem_free(path);
+    return st;
+}
+
+/* A change, timed and paid. */
+static enum hps_status change_plan(struct hps_course *c, struct hps_job *j, struct hps_loop *l,
+                                   struct hps_cursor *cursor, struct hps_loop_change *change)
+{
+    double t0 = hps_now_s();
+
+    hps_region_enter(HPS_REGION_CHECKPOINT);
+    c->sent_bytes += hps_step_bytes(j->step);
+    enum hps_status st = adopt(j, cursor, change);
+    hps_region_leave(HPS_REGION_CHECKPOINT);
+    l->never = false; /* the old checkpoints are gone */
+    l->made_s = hps_now_s() - t0;
+    cursor->seconds += l->made_s;
+    cursor->usd += l->made_s * l->usd_s;
+    cursor->usd_idle += l->made_s * l->usd_idle_s;
+    end_era(c, cursor);
+    c->era[c->nera - 1].change_s = l->made_s;
+    if (!st)
+        HPS_SAY(HPS_INFO, "the plan changed after step %lld in %.2f s", cursor->step, l->made_s);
+    return st;
+}
+
+enum hps_status hps_course_run(struct hps_course *c, struct hps_job *j, struct hps_loop *l,
+                               struct hps_cursor *cursor)
+{
+    struct hps_loop_change change;
+    struct hps_adapt *adapt = NULL;
+
+    if (j->o.sched.replan)
+        adapt = hps_adapt_new(&j->o.sched, j->profile, j->o.run.stall_seconds);
+    l->adapt = adapt;
+    enum hps_status st = run_plan(c, j, l, cursor, &change);
+    while (!st && change.plan) {
+        st = change_plan(c, j, l, cursor, &change);
+        if (!st) st = run_plan(c, j, l, cursor, &change);
+    }
+    hps_adapt_free(adapt);
+    return st;
+}

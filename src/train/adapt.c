@@ -1,0 +1,312 @@
+/* adapt.c - rank 0 measures, plans and decides; all hear it. */
+#include "train/adapt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "hw/count.h"
+#include "plan/correct.h"
+#include "plan/cost.h"
+
+enum { LEAST_STEPS = 4 };
+
+/* What a rank did since it began: forward + backward + update; pull + push; these and what else
+ * moves data between ranks. */
+struct sums {
+    double compute_s, rows_s, move_s;
+};
+
+/* A plan that has run, and how fast it was at last. */
+struct tried {
+    struct hps_plan *plan;
+    double examples_s;
+};
+
+struct hps_adapt {
+    const struct hps_sched_opt *opt;
+    double most_s; /* of a search */
+    struct hps_correct *correct;
+    int ntried;
+    struct tried *tried;
+    size_t tried_cap;
+    struct sums at; /* when the window began, on this rank; the cursor then */
+    struct hps_cursor began;
+};
+
+/* What rank 0 makes of a window. */
+struct verdict {
+    double examples, examples_s; /* of the window */
+    struct hps_profile *profile; /* corrected     */
+    struct hps_plan *now, *then; /* priced under it; then NULL: none was found */
+    double limit;
+    bool change;
+    const char *why;
+};
+
+struct hps_adapt *hps_adapt_new(const struct hps_sched_opt *opt, const struct hps_profile *profile,
+                                double stall_seconds)
+{
+    struct hps_adapt *a = hps_mem_new(1, sizeof *a);
+
+    a->opt = opt;
+    a->most_s = opt->seconds > 0 ? opt->seconds : INFINITY;
+    if (stall_seconds > 0) a->most_s = fmin(a->most_s, stall_seconds / 10);
+    a->correct = hps_correct_new(profile);
+    return a;
+}
+
+void hps_adapt_free(struct hps_adapt *a)
+{
+    if (!a) return;
+    for (int i = 0; i < a->ntried; i++)
+        hps_plan_free(a->tried[i].plan);
+    hps_mem_free(a->tried);
+    hps_correct_free(a->correct);
+    hps_mem_free(a);
+}
+
+/* ---- measuring ---- */
+
+static struct sums sums_of(const struct hps_step *step)
+{
+    const struct hps_count_sum *r = hps_count_total();
+    double rows = r[HPS_REGION_PULL].seconds + r[HPS_REGION_PUSH].seconds;
+    double other = r[HPS_REGION_REDUCE].seconds + r[HPS_REGION_SEND].seconds;
+
+    return (struct sums){ step->busy_s, rows, rows + other };
+}
+
+void hps_adapt_mark(struct hps_adapt *a, const struct hps_step *step,
+                    const struct hps_cursor *cursor)
+{
+    a->at = sums_of(step);
+    a->began = *cursor;
+}
+
+bool hps_adapt_ripe(const struct hps_adapt *a, const struct hps_cursor *cursor)
+{
+    return cursor->step - a->began.step >= LEAST_STEPS;
+}
+
+/* One stage from its ranks' sums. */
+static struct hps_correct_stage fold(const struct hps_team *team, int s, const struct sums *of,
+                                     double examples)
+{
+    struct sums x = { 0, INFINITY, INFINITY };
+
+    for (int p = 0; p < team->count[s]; p++) {
+        const struct sums *r = &of[team->rank[s][p]];
+        x.compute_s = fmax(x.compute_s, r->compute_s);
+        x.rows_s = fmin(x.rows_s, r->rows_s);
+        x.move_s = fmin(x.move_s, r->move_s);
+    }
+    return (struct hps_correct_stage){ (x.compute_s + x.rows_s) / examples, x.move_s / examples };
+}
+
+/* The window's sums of all ranks, noted at rank 0. Collective. */
+static void note(struct hps_adapt *a, const struct hps_step *step, double examples, MPI_Comm world)
+{
+    const struct hps_team *team = step->team;
+    struct sums mine = sums_of(step), *all = hps_mem_new((size_t)team->R, sizeof *all);
+    struct hps_correct_stage *stage = hps_mem_new((size_t)team->S, sizeof *stage);
+
+    mine.compute_s -= a->at.compute_s;
+    mine.rows_s -= a->at.rows_s;
+    mine.move_s -= a->at.move_s;
+    HPS_MPI(MPI_Gather(&mine, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, world));
+    for (int s = 0; hps_rank() == 0 && s < team->S; s++)
+        stage[s] = fold(team, s, all, examples);
+    if (hps_rank() == 0) hps_correct_note(a->correct, step->plan, stage, examples);
+    hps_mem_free(stage);
+    hps_mem_free(all);
+}
+
+/* ---- deciding: rank 0 ---- */
+
+/* The deck's method on the corrected profile; NULL: it found nothing, or cannot run. */
+static struct hps_plan *search(const struct hps_adapt *a, struct verdict *v, double seconds)
+{
+    struct hps_sched_opt opt = *a->opt;
+    struct hps_problem q = { .profile = v->profile, .opt = &opt };
+    const struct hps_sched *method = hps_sched_find(opt.method, &q.argument);
+    struct hps_plan *plan = NULL, *fastest = NULL;
+
+    opt.seconds = fmin(a->most_s, fmax(0.01, 0.02 * seconds));
+    for (int i = 0; i < 2 && !plan; i++) {
+        hps_plan_free(fastest);
+        fastest = NULL;
+        if (hps_sched_limit(&q, method, &fastest) || hps_sched_search(&plan, &q)) break;
+        v->limit = q.throughput_limit;
+        if (isinf(opt.throughput_limit) || opt.throughput_limit == 0) break;
+        opt.throughput_limit = INFINITY; /* out of reach now: the most that there is */
+    }
+    hps_plan_free(fastest);
+    return plan;
+}
+
+static bool same_work(const struct hps_plan *a, const struct hps_plan *b)
+{
+    if (a->S != b->S || a->nshare != b->nshare) return false;
+    for (int s = 0; s < a->S; s++)
+        if (a->stage[s].last != b->stage[s].last || a->stage[s].type != b->stage[s].type ||
+            a->stage[s].units != b->stage[s].units ||
+            hps_plan_partner(a, s) != hps_plan_partner(b, s))
+            return false;
+    return true;
+}
+
+static struct tried *find(const struct hps_adapt *a, const struct hps_plan *plan)
+{
+    for (int i = 0; i < a->ntried; i++)
+        if (same_work(a->tried[i].plan, plan)) return &a->tried[i];
+    return NULL;
+}
+
+static void remember(struct hps_adapt *a, const struct hps_plan *plan, double examples_s)
+{
+    struct tried *t = find(a, plan);
+
+    if (!t) {
+        hps_mem_grow(&a->tried, &a->tried_cap, (size_t)a->ntried + 1, sizeof *a->tried);
+        t = &a->tried[a->ntried++];
+        t->plan = hps_plan_copy(plan);
+    }
+    t->examples_s = examples_s;
+}
+
+static struct hps_correct_price price_of(const struct hps_plan *plan)
+{
+    return (struct hps_correct_price){ plan->throughput, plan->cost_usd };
+}
+
+/* What v->then would be like beside v->now, by the model, or as it was when it ran. */
+static struct hps_correct_price expected(const struct hps_adapt *a, const struct verdict *v)
+{
+    const struct tried *t = find(a, v->then);
+    struct hps_correct_price x = price_of(v->then);
+
+    if (t) {
+        double rate = v->now->throughput * t->examples_s / v->examples_s;
+        x.cost_usd *= x.examples_s / rate;
+        x.examples_s = rate;
+    }
+    return x;
+}
+
+/* A plan that was left for this one and was better than it: the model was wrong about the two. */
+static void look_back(const struct hps_adapt *a, struct verdict *v)
+{
+    for (int i = 0; i < a->ntried; i++) {
+        struct verdict w = *v;
+        w.then = hps_plan_copy(a->tried[i].plan);
+        hps_cost_of(w.then, v->profile);
+        if (!same_work(v->now, w.then) && hps_correct_better(price_of(v->now), expected(a, &w),
+                                                             v->limit, a->opt->replan_margin)) {
+            hps_plan_free(v->then);
+            v->then = w.then;
+            return;
+        }
+        hps_plan_free(w.then);
+    }
+}
+
+static void decide(const struct hps_adapt *a, struct verdict *v, const struct hps_adapt_now *at)
+{
+    if (!v->then) {
+        v->why = "no plan was found: it stays";
+        return;
+    }
+    struct hps_correct_price now = price_of(v->now), then = expected(a, v);
+    double gain = fmax(1 - now.examples_s / then.examples_s, 1 - then.cost_usd / now.cost_usd);
+    double left_s = at->left_examples / v->examples_s;
+
+    if (same_work(v->now, v->then))
+        v->why = "the plan is still the best: it stays";
+    else if (!hps_correct_better(now, then, v->limit, a->opt->replan_margin))
+        v->why = "no plan is better by more than schedule.replan_margin: it stays";
+    else if (gain * left_s <= at->change_s)
+        v->why = "too little of the run is left for a change: it stays";
+    else {
+        v->why = "the plan changes";
+        v->change = true;
+    }
+}
+
+/* "slow 4.02, fast 0.98": how many times as long as promised the types compute. */
+static void types_text(const struct hps_adapt *a, const struct hps_profile *p, char *to,
+                       size_t size)
+{
+    size_t n = 0;
+
+    to[0] = 0;
+    for (int t = 0; t < p->T && n < size; t++) {
+        double f = hps_correct_type(a->correct, t);
+        if (isnan(f)) continue;
+        n += (size_t)snprintf(to + n, size - n, "%s%s %.3g", n ? ", " : "", p->type[t].name, f);
+    }
+}
+
+static void say(const struct hps_adapt *a, const struct verdict *v, const struct hps_step *step,
+                const struct hps_cursor *c)
+{
+    char types[160], other[80] = "";
+
+    types_text(a, v->profile, types, sizeof types);
+    if (v->then && !same_work(v->now, v->then))
+        snprintf(other, sizeof other, "; another plan: %.0f at %.4g USD", v->then->throughput,
+                 v->then->cost_usd);
+    HPS_SAY(HPS_INFO,
+            "step %lld: measured %.0f examples/s, the plan promised %.0f; times as long as "
+            "promised: %s; corrected: %.0f at %.4g USD%s; %s",
+            c->step, v->examples_s, step->plan->throughput, types, v->now->throughput,
+            v->now->cost_usd, other, v->why);
+}
+
+static void judge(struct hps_adapt *a, const struct hps_step *step,
+                  const struct hps_adapt_now *now, struct verdict *v)
+{
+    double seconds = now->cursor->seconds - a->began.seconds;
+
+    v->examples_s = v->examples / seconds;
+    v->profile = hps_correct_profile(a->correct);
+    v->now = hps_plan_copy(step->plan);
+    hps_cost_of(v->now, v->profile);
+    v->then = search(a, v, seconds);
+    if (v->then) hps_cost_of(v->then, v->profile);
+    remember(a, v->now, v->examples_s);
+    if (v->then && same_work(v->now, v->then)) look_back(a, v);
+    decide(a, v, now);
+    say(a, v, step, now->cursor);
+}
+
+/* ---- together ---- */
+
+enum hps_status hps_adapt_look(struct hps_adapt *a, const struct hps_step *step,
+                               const struct hps_adapt_now *now, struct hps_plan **plan,
+                               struct hps_profile **profile, MPI_Comm world)
+{
+    struct verdict v = { .examples = (double)(now->cursor->examples - a->began.examples) };
+    enum hps_status st = HPS_OK;
+
+    *plan = NULL;
+    *profile = NULL;
+    note(a, step, v.examples, world);
+    if (hps_rank() == 0) judge(a, step, now, &v);
+    hps_barrier_quiet(world);
+    int change = v.change;
+    HPS_MPI(MPI_Bcast(&change, 1, MPI_INT, 0, world));
+    if (change) {
+        *plan = v.then;
+        *profile = v.profile;
+        hps_profile_bcast(profile, world);
+        hps_plan_bcast(plan, world);
+        st = hps_agree(world, hps_plan_check(*plan, *profile, "the new plan"));
+    } else {
+        hps_plan_free(v.then);
+        hps_profile_free(v.profile);
+    }
+    hps_plan_free(v.now);
+    return st;
+}

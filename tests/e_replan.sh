@@ -1,0 +1,101 @@
+#!/bin/sh
+# A plan made from a profile that was wrong is left for a better one at a checkpoint, in the same
+# process: the losses are those of a run that kept its plan, it is faster, the report says which
+# plan was used when; a right profile keeps its plan; a signal amid the change leaves a checkpoint.
+. "$srcdir/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+census
+report=runs/census_mixed/report.json
+
+# deck SLOW >FILE: census_mixed with these ranks emulated four times slower
+deck() { sed "s/ranks: \"1-2\"/ranks: \"$1\"/" "$srcdir/inputs/census_mixed.yaml"; }
+deck 1 >two.yaml
+deck 1-2 >three.yaml
+deck 1-3 >four.yaml
+sed '/emulate/d' "$srcdir/inputs/census_mixed.yaml" >one.yaml
+
+# of KEY: its values in the report's list of plans, one a line
+of() {
+    awk -v key="\"$1\":" '/^ "plans": \[/ { on = 1 } on && /^ \]/ { on = 0 }
+        on && /^   "/ && $1 == key { sub(/,$/, "", $2); print $2 }' $report
+}
+nth() { of "$2" | sed -n "$1p"; }
+
+echo '-- a profile, and one that says the slow ranks are four times faster than the fast one'
+expect 0 '' ranks 2 train two.yaml --set train.steps=2
+cp runs/census_mixed/profile.json right.json
+awk '/"oct"/ { print; getline; sub(/,/, ""); printf "%.17g,\n", $1 / 16; next } { print }' \
+    right.json >wrong.json
+rm -rf runs
+expect 0 '' ranks 1 train one.yaml --set train.steps=60
+loss=$(number $report train_loss)
+[ "$(of first_step)" = 1 ] || fail 'one plan is not in the list of plans'
+
+replan='--set schedule.replan=true --set schedule.profile=wrong.json
+    --set checkpoint.interval_steps=20'
+
+# changes RANKS DECK ARGUMENT...: it begins badly, changes, and ends as a run that did not
+changes() {
+    hps_ranks=$1 hps_deck=$2
+    shift 2
+    rm -rf runs
+    # shellcheck disable=SC2086
+    expect 0 'the plan changes' ranks "$hps_ranks" train "$hps_deck" $replan "$@" \
+        --set train.steps=60
+    close "$(number $report train_loss)" "$loss" 1e-4
+    [ "$(nth 1 first_step)" = 1 ] && [ "$(nth 1 last_step)" = 20 ] &&
+        [ "$(nth 2 first_step)" = 21 ] || fail 'the report does not say which plan was used when'
+    awk -v a="$(nth 1 examples_s)" -v b="$(nth 2 examples_s)" 'BEGIN { exit !(b > a) }' ||
+        fail "slower after the change: $(nth 1 examples_s), $(nth 2 examples_s) examples/s"
+    close "$(of seconds | awk '{ s += $1 } END { printf "%.17g", s }')" \
+        "$(number $report seconds)" 1e-9
+    close "$(of usd | awk '{ s += $1 } END { printf "%.17g", s }')" "$(number $report usd)" 1e-9
+    close "$(of examples | awk '{ s += $1 } END { printf "%d", s }')" \
+        "$(number $report examples)" 0
+    heterps report runs/census_mixed >table 2>err && grep -q '^plans: ' table ||
+        fail 'the table does not show the plans'
+}
+
+echo '-- on 2, 3, 4 ranks; a rank that was left out comes in'
+changes 2 two.yaml --set schedule.throughput_limit=30000
+changes 3 three.yaml
+changes 4 four.yaml --set train.eval_interval_steps=20
+
+echo '-- the run goes on from a checkpoint of the second plan'
+cp runs/census_mixed/plan.json before.json
+rm runs/census_mixed/checkpoint/step_000000060.h5
+# shellcheck disable=SC2086
+expect 0 'the plan is kept' ranks 4 train four.yaml $replan --set train.steps=60
+close "$(number $report train_loss)" "$loss" 1e-4
+cmp before.json runs/census_mixed/plan.json || fail 'plan.json is another'
+[ "$(of first_step | head -n 1)" = 1 ] || fail 'the plans of the start before are not in the report'
+
+echo '-- a right profile keeps its plan'
+rm -rf runs
+expect 0 'it stays' ranks 3 train three.yaml --set schedule.replan=true \
+    --set schedule.profile=right.json --set checkpoint.interval_steps=10 --set train.steps=30 \
+    --set schedule.replan_margin=1
+[ "$(of first_step)" = 1 ] || fail 'the plan changed'
+
+echo '-- a signal amid the change'
+rm -rf runs
+: >err
+# shellcheck disable=SC2086
+"$MPIEXEC" $MPIEXEC_FLAGS -n 3 "$HETERPS" train three.yaml $replan --set train.epochs=0 \
+    --set train.steps=1000000 >out 2>err &
+job=$!
+timeout 60 tail -n +1 -f err --pid=$job | grep -q -m 1 'the plan changes' || fail 'no change'
+pkill -TERM -P $job
+wait $job
+rc=$?
+[ "$(number runs/census_mixed/status.json exit_code)" = 75 ] || fail "ended with $rc, not with 75"
+# shellcheck disable=SC2086
+expect 0 'going on from' ranks 3 train three.yaml $replan --set train.steps=60
+close "$(number $report train_loss)" "$loss" 1e-4
+
+echo '-- what cannot be'
+expect 65 'checkpoint.interval' heterps train one.yaml --set schedule.replan=true --check \
+    --set checkpoint.interval_seconds=0
+expect 65 'schedule.replan' heterps train one.yaml --set schedule.replan=true \
+    --set schedule.method=file --set schedule.plan=before.json --check
+verdict

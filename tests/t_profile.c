@@ -26,7 +26,10 @@ static void read_again_is_the_same(void **state)
     p->throughput_limit = 1e5 / 7;
     p->engine.batch = 4096;
     p->engine.microbatches = 3;
-    p->engine.latency_s = 1e-6 / 3;
+    p->engine.forward_s[5] = 1e-6 / 3;
+    p->engine.once_s[20] = 1e-6 / 7;
+    p->engine.read_s[0] = 1e-6 / 11;
+    p->layer[3].reads = true;
     p->engine.micro_s[1] = 1e-5 / 3;
     p->engine.step_s[2] = 1e-4 / 7;
     char *text = hps_profile_text(p);
@@ -36,13 +39,11 @@ static void read_again_is_the_same(void **state)
     unlink("t_profile.json");
     char *again = hps_profile_text(r);
     assert_string_equal(text, again);
-    assert_memory_equal(p->oct, r->oct, 6 * 21 * sizeof(double));
+    assert_memory_equal(p->oct, r->oct, (8 * 21 + 3 * 3) * sizeof(double));
     assert_memory_equal(p->type, r->type, 3 * sizeof *p->type);
     assert_memory_equal(p->layer, r->layer, 7 * sizeof *p->layer);
     assert_int_equal(r->server_units, 1);
-    assert_true(r->engine.batch == 4096 && r->engine.latency_s == 1e-6 / 3);
-    assert_memory_equal(p->engine.micro_s, r->engine.micro_s, 3 * sizeof(double));
-    assert_memory_equal(p->engine.step_s, r->engine.step_s, 3 * sizeof(double));
+    assert_true(r->engine.batch == 4096 && r->engine.microbatches == 3);
     hps_mem_free(text);
     hps_mem_free(again);
     hps_profile_free(p);
@@ -100,17 +101,19 @@ static void optional_keys_may_be_absent(void **state)
     assert_int_equal(parse("\"more\": [1]", "\"engine\": null"), HPS_OK);
 }
 
-#define ENGINE(batch, m, latency, micro, step)                                                    \
+#define ENGINE(batch, m, read, micro, step)                                                       \
     { "\"more\": [1]", "\"engine\": {\"batch\": " batch ", \"microbatches\": " m                   \
-      ", \"latency_s\": " latency ", \"micro_s\": " micro ", \"step_s\": " step "}" }
+      ", \"read_s\": " read ", \"micro_s\": " micro ", \"step_s\": " step "}" }
 
 static const char *const wrong[][2] = {
-    ENGINE("-1", "4", "0", "[0]", "[0]"),
-    ENGINE("64", "0", "0", "[0]", "[0]"),
-    ENGINE("64", "4", "-1", "[0]", "[0]"),
-    ENGINE("64", "4", "0", "[]", "[0]"),
-    ENGINE("64", "4", "0", "[0]", "[-1]"),
+    ENGINE("-1", "4", "[0]", "[0]", "[0]"),
+    ENGINE("64", "0", "[0]", "[0]", "[0]"),
+    ENGINE("64", "4", "[-1]", "[0]", "[0]"),
+    ENGINE("64", "4", "[0]", "[]", "[0]"),
+    ENGINE("64", "4", "[0]", "[0]", "[-1]"),
     { "\"more\": [1]", "\"engine\": 4" },
+    { "\"oct\": [1]", "\"oct\": [1], \"forward\": [-1]" },
+    { "\"oct\": [1]", "\"oct\": [1], \"once\": [1, 1]" },
     { "heterps-profile-1", "heterps-plan-1" },
     { "{", "[" },
     { "512", "NaN" },

@@ -90,12 +90,13 @@ static void test_keys(void **state)
     assert_int_equal(hps_report_whole(j, "ranks"), 4);
     assert_int_equal(hps_report_whole(j, "units"), 2);
     /* stage 0: 0.003 s for 64 examples on one unit; stage 1: 0.007 / 4 */
-    double et0 = 0.003 / 64, e0 = et0 * 64 + 2e-5, e1 = 0.007 / 4 / 64 * 64 + 2e-5;
+    /* a step: 4 of these, and stage 0 waits for its first gradient less the second forward */
+    double et0 = 0.003 / 64, step = 4 * 0.003 + 0.007 / 4 - 0.003 / 3;
     is_real(j, "model_examples_s", 1 / et0);
     is_real(j, "model_usd", 15360 * et0 / 3600 * 0.24);
-    is_real(j, "predicted_examples_s", 256 / (3 * e0 + e0 + e1));
-    is_real(j, "predicted_usd", 60 * (4 * e0 + e1) / 3600 * 0.24);
-    is_real(j, "predicted_usd_epoch", 30 * (4 * e0 + e1) / 3600 * 0.24);
+    is_real(j, "predicted_examples_s", 256 / step);
+    is_real(j, "predicted_usd", 60 * step / 3600 * 0.24);
+    is_real(j, "predicted_usd_epoch", 30 * step / 3600 * 0.24);
     is_real(j, "usd_epoch", 1.5 / 3600 * 0.24);
     is_real(j, "bubble_1f1b", 0.2);
     assert_string_equal(hps_report_word(json_object_get(j, "plan"), "format"), "heterps-plan-1");

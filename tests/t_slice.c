@@ -278,18 +278,28 @@ static void evaluation_needs_no_gradients(void **state)
     line_free(&p);
 }
 
-static void a_layer_is_timed_alone(void **state)
+/* Timing computes what training does. */
+static void every_layer_is_timed(void **state)
 {
+    struct hps_slice *s;
     struct line p;
+    double forward_s[32], backward_s[32], sum = 0, began_s = hps_now_s();
 
     (void)state;
-    line_new(&p, 2, (const int[]){ 5 });
-    for (int i = 0; i < 2; i++)
-        for (int l = p.s[i]->first; l <= p.s[i]->last; l++) {
-            struct hps_feed feed = toy_feed_from(&p.feed[0], p.s[i]->first);
-            double s = hps_slice_time(p.s[i], &feed, l, 2);
-            assert_true(s >= 0 && s < 5);
-        }
+    line_new(&p, 1, NULL);
+    forward(&p, 0, 0, true);
+    assert_int_equal(hps_slice_new(&s, p.toy.net, 0, p.toy.net->L - 1, &p.toy.dev, ROWS, 1,
+                                   &p.toy.train, 11, true), HPS_OK);
+    assert_true(p.toy.net->L <= 32);
+    hps_slice_clock(s, &p.feed[0].feed, forward_s, backward_s);
+    for (int l = 0; l < p.toy.net->L; l++) {
+        assert_true(forward_s[l] >= 0 && backward_s[l] >= 0);
+        sum += forward_s[l] + backward_s[l];
+    }
+    assert_true(sum <= hps_now_s() - began_s);
+    assert_memory_equal(s->score, p.score[0], 5 * sizeof(float));
+    assert_true(hps_slice_loss(s) == hps_slice_loss(p.s[0]));
+    hps_slice_free(s);
     line_free(&p);
 }
 
@@ -327,7 +337,7 @@ int main(void)
         cmocka_unit_test(the_gradient_is_the_slope),
         cmocka_unit_test(done_is_told_once_a_layer_with_weights),
         cmocka_unit_test(evaluation_needs_no_gradients),
-        cmocka_unit_test(a_layer_is_timed_alone),
+        cmocka_unit_test(every_layer_is_timed),
         cmocka_unit_test(slices_may_be_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

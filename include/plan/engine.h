@@ -1,19 +1,30 @@
 /* engine.h - a plan's promise as the engine keeps it: the paper's model (plan/cost.h), and what a
  * step of micro-batches spends beside it; pure.
  *
- * A step of `batch` examples goes in M micro-batches through S stages, one forward, one backward
- * (train/order.h), with a flush. For stage s on type t, seconds:
- *     e_s = ET_s * batch / M + 2 * latency_s * (boundaries of s) + micro_s[t]     a micro-batch
- *     o_s = step_s[t]                                                             once a step
- *     step = (M - 1) * max e_s + sum_s e_s + max_s (o_s - sum of e_r over r < s)
- * where the e_s of two stages that share their units add up in the maximum. The first two terms are
- * fill, steady state and drain: from the first forward of stage 0 to its last backward. What is
- * done once a step delays the next step only as far as a stage would not wait anyhow: stage s works
- * in a step for sum_{r<s} e_r less than stage 0. The third term is not negative (s = 0), so a step
- * never takes less than batch * tau of the paper's model: the model only adds.
+ * A step of `batch` examples goes in M micro-batches of b = batch/M through S stages, one forward
+ * and one backward in turn (train/order.h), with a flush. Of stage s, layers i..j on type t with k
+ * units, in seconds, sums over its layers; `forward`, `once` and constants of hps_profile_engine:
+ *     w_s = CT*b * (1 - once/oct)          forward and backward of a micro-batch, without once
+ *     f_s = w_s * forward/(oct - once) + x_s/2                     1/3 where forward is not known
+ *     g_s = w_s - its forward part + x_s/2                                              backward
+ *     x_s = micro_s[t] + read_s[t]*b if it reads the dataset, but is not the first that does
+ *     e_s = f_s + g_s
+ *     o_s = M*b * (CT * once/oct + Y/Bo) + step_s[t]                                 once a step
+ *     Y   = sum sync * (1 - beta + beta/k) * 2(k-1)/k     sync is of two units; alone there is none
+ *     h_s = recv[i][t] * b/Bo             a hop over the boundary before s, there and back; h_0 = 0
+ * A stage is idle for its first and its last gradient, as far as the n = min(M, S-s) - 1 forwards
+ * (backwards) that it has to do meanwhile are shorter than the way A_s of a micro-batch to the end
+ * and back:
+ *     A_s = sum of e_r + h_r over r > s;  first = max(0, A_s - n f_s);  last = max(0, A_s - n g_s)
+ *     I_s = first + last if M > S - s, else max(first, last): then both are one;  I_{S-1} = 0
+ * Between two steps it waits for the slowest way back to an earlier stage, over its once, and here:
+ *     G_0 = o_0;  G_s = max(o_s, G_{s-1} + e_{s-1} + h_s)
+ *     step = max( batch*tau, max_s (G_s + M e_s + I_s) )
+ * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
+ * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less
+ * (tests/t_engine.c), never less than the paper's model, batch*tau: it only adds.
  *     examples_s = batch / step;  seconds = epochs * examples / batch * step
- *     cost_usd = seconds/3600 * (sum price*k + servers)
- * batch, M and the constants are the profile's (struct hps_profile_engine). */
+ *     cost_usd = seconds/3600 * (sum price*k + servers) */
 #ifndef HPS_PLAN_ENGINE_H
 #define HPS_PLAN_ENGINE_H
 
@@ -21,7 +32,8 @@
 
 struct hps_engine_result { double step_s, examples_s, seconds, cost_usd; };
 
-/* Of a priced plan: et of every stage is read (hps_cost_of). Allocates nothing. Pure. */
+/* Of a priced plan: ct and et of every stage are read (hps_cost_of). Allocates nothing; O(L). Pure.
+ */
 struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* How a step is cut: the profile's, or 4 micro-batches of Bo where it does not say. Pure. */

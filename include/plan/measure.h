@@ -17,14 +17,15 @@ struct hps_measure_opt {
     const struct hps_data *data; /* whose first examples are used     */
     long long batch;             /* of a step                         */
     int microbatches;
+    bool shuffle;
     long long examples;              /* of an epoch                       */
     double epochs, throughput_limit; /* of the profile                    */
     bool present;                    /* limit types to the ranks present  */
 };
 
-/* Measured where the types are, told to all. Ranks on one host measure one after the other, so that
- * they do not disturb each other; those that wait sleep. Collective over world; errors are shared.
- */
+/* Measured where the types are, told to all. Unlike hardware on one host takes turns; like ranks on
+ * it measure at once, a core each, as they will train; those that wait sleep. Collective over
+ * world; errors are shared. */
 enum hps_status hps_measure_profile(struct hps_profile **profile, const struct hps_net *net,
                                     const struct hps_pool *pool, struct hps_dev *dev,
                                     const struct hps_measure_opt *opt, MPI_Comm world);

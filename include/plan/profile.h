@@ -25,15 +25,17 @@ struct hps_profile_layer {
     double input_bytes, weight_bytes;
     double state_bytes;         /* beside the weights: gradients of dense layers, the optimiser's;
                                    of a unit that holds all of it */
+    bool reads;                 /* it reads columns of the dataset */
 };
 
-/* What a step costs beside its layers, and how it is cut: what plan/engine.h knows more than the
- * paper's model. All 0 and 4 micro-batches of Bo where nothing is known. */
+/* What the engine-faithful model (plan/engine.h) knows more than the paper's. All 0, and 4
+ * micro-batches of Bo, where nothing is known. */
 struct hps_profile_engine {
-    double batch;               /* examples of a step                                  */
+    double batch;               /* examples of a step                                     */
     long long microbatches;
-    double latency_s;           /* of a message between stages                         */
-    double *micro_s, *step_s;   /* (T) of a stage: each micro-batch; once a step       */
+    double *forward_s, *once_s; /* (L, T) parts of oct: forward; what is done once a step */
+    double *read_s;             /* (T) an example, for a stage that reads beside the first one */
+    double *micro_s, *step_s;   /* (T) of a stage, whatever it does: a micro-batch; a step */
 };
 
 struct hps_profile {

@@ -109,6 +109,7 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .data = j->train,
                                      .batch = j->o.data.batch,
                                      .microbatches = j->o.data.microbatches,
+                                     .shuffle = j->o.data.shuffle,
                                      .examples = j->train->N,
                                      .epochs = examples / (double)j->train->N,
                                      .throughput_limit = j->o.sched.throughput_limit,

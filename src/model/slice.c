@@ -371,20 +371,25 @@ void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *
     }
 }
 
-double hps_slice_time(struct hps_slice *s, const struct hps_feed *feed, int layer, int repeat)
+void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, double *forward_s,
+                     double *backward_s)
 {
-    struct own *own = s->own;
-    double start_s = hps_now_s();
+    double then_s = hps_now_s(), now_s;
 
-    for (int r = 0; r < repeat && feed->B > 0; r++) {
-        forward_layer(s, 0, feed, layer, true);
-        for (int l = 0; l <= s->last; l++)
-            own->written[l] = false;
-        if (s->net->layer[layer].grad)
-            backward_layer(s, 0, feed, layer);
+    for (int l = s->first; l <= s->last; l++, then_s = now_s) {
+        forward_layer(s, 0, feed, l, true);
+        s->dev->ops->sync(s->dev);
+        now_s = hps_now_s();
+        forward_s[l - s->first] = now_s - then_s;
     }
-    s->dev->ops->sync(s->dev);
-    return hps_now_s() - start_s;
+    begin_gradients(s, 0, feed->B);
+    for (int l = s->last; l >= s->first; l--, then_s = now_s) {
+        if (s->net->layer[l].grad)
+            backward_layer(s, 0, feed, l);
+        s->dev->ops->sync(s->dev);
+        now_s = hps_now_s();
+        backward_s[l - s->first] = now_s - then_s;
+    }
 }
 
 double hps_slice_loss(struct hps_slice *s)

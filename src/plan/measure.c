@@ -8,22 +8,64 @@
 
 #include "base/mem.h"
 #include "plan/measure_layer.h"
+#include "plan/measure_read.h"
 #include "plan/measure_sync.h"
 
-/* Types whose first ranks share a host take turns: the turn of each type. Equal on all ranks. */
+/* Types of the same hardware, which an emulation may tell apart, are measured as one: by the first
+ * of them. */
+static int twin_of(const struct hps_pool *pool, int t)
+{
+    const struct hps_node *x = &pool->type[t].node;
+    for (int u = 0; u < t; u++) {
+        const struct hps_node *y = &pool->type[u].node;
+        if (strcmp(x->cpu, y->cpu) == 0 && strcmp(x->gpu, y->gpu) == 0 &&
+            x->on_gpu == y->on_gpu && x->cores == y->cores && x->threads == y->threads)
+            return u;
+    }
+    return t;
+}
+
+static bool same_host(const struct hps_pool *pool, int r, int q)
+{
+    return strcmp(pool->node[r].host, pool->node[q].host) == 0;
+}
+
+/* Types whose measuring ranks share a host take turns: the turn of each type, -1 for one that has a
+ * twin. Equal on all ranks. */
 static int turns_of(const struct hps_pool *pool, int *turn)
 {
     int most = 0;
     for (int t = 0; t < pool->T; t++) {
-        turn[t] = 0;
-        for (int u = 0; u < t; u++) {
-            const char *a = pool->node[pool->type[t].first].host,
-                       *b = pool->node[pool->type[u].first].host;
-            if (strcmp(a, b) == 0 && turn[u] >= turn[t]) turn[t] = turn[u] + 1;
-        }
+        turn[t] = twin_of(pool, t) == t ? 0 : -1;
+        for (int u = 0; u < t && turn[t] >= 0; u++)
+            if (same_host(pool, pool->type[t].first, pool->type[u].first) && turn[u] >= turn[t])
+                turn[t] = turn[u] + 1;
         if (turn[t] > most) most = turn[t];
     }
     return most + 1;
+}
+
+static bool overlap(const struct hps_node *x, const struct hps_node *y)
+{
+    for (int i = 0; i < HPS_NODE_MASK; i++)
+        if (x->mask[i] & y->mask[i]) return true;
+    return false;
+}
+
+/* In training all cores of a host work, and take memory and clock from each other. So they do when
+ * a type is measured: as many ranks of its hardware and host measure at once as have cores of their
+ * own. Does rank r, in the turn of type t? */
+static bool measures(const struct hps_pool *pool, int t, int r)
+{
+    int first = pool->type[t].first, before = 0;
+    const struct hps_node *mine = &pool->node[r];
+
+    if (r == first) return true;
+    if (twin_of(pool, pool->type_of[r]) != t || !same_host(pool, r, first)) return false;
+    for (int q = 0; q < pool->R; q++)
+        if ((q < r || q == first) && same_host(pool, r, q) && overlap(mine, &pool->node[q]))
+            before++;
+    return before < mine->cores / mine->threads;
 }
 
 void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
@@ -32,10 +74,6 @@ void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
     long long rows = (o->batch + o->microbatches - 1) / o->microbatches;
     p->engine.batch = (double)o->batch;
     p->engine.microbatches = o->microbatches;
-    p->engine.latency_s = 0;
-    for (int i = 0; i < pool->T * pool->T; i++)
-        if (pool->link[i].latency_s > p->engine.latency_s)
-            p->engine.latency_s = pool->link[i].latency_s;
     for (int t = 0; t < pool->T; t++) {
         const struct hps_type *from = &pool->type[t];
         struct hps_profile_type *to = &p->type[t];
@@ -127,54 +165,96 @@ static double parallel_part(const double *B, const double *s)
     return fmin(fmax(b * B[0] / all, 0), 1);
 }
 
+/* A reader takes its time from the rank's cores, unless they have some to spare or an emulated rank
+ * sleeps meanwhile. */
+static struct hps_measured_read reading(const struct hps_type *type, struct hps_measured_read read)
+{
+    const struct hps_node *node = &type->node;
+    bool spare = node->cores > node->threads * node->sharing || type->slow > 1;
+
+    return spare ? (struct hps_measured_read){ 0, 0 } : read;
+}
+
+/* One layer on one type. The dense update takes what it takes however few examples a unit has, and
+ * so does ordering the step's rows, which the first layer that reads them pays for. An emulated
+ * rank's finding of rows is as fast as it is. */
+static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, int t,
+                       const struct hps_measured *m, double slow, struct hps_measured_read read)
+{
+    size_t at = (size_t)l * (size_t)p->T + (size_t)t;
+    const struct hps_layer *y = &net->layer[l];
+    double byte_s = read.byte_s * hps_measure_bytes(net, l), all[3];
+    bool first = p->layer[l].reads = y->wants_dense || y->wants_label || y->nslot > 0;
+
+    for (int e = 0; e < l; e++)
+        first &= !p->layer[e].reads;
+    for (int i = 0; i < 3; i++)
+        all[i] = slow * m->work_s[i] + m->rows_s[i] + byte_s * m->batch[i] +
+                 (first ? read.order_s * p->batch : 0);
+    p->oct[at] = all[0];
+    p->alpha[at] = parallel_part(m->batch, all);
+    p->engine.forward_s[at] = slow * m->forward_s;
+    p->engine.once_s[at] = all[0] - slow * (m->work_s[0] - m->once_s);
+}
+
 /* Rows are split over the units of a stage, so their traffic is parallel; a sum over more units of
  * the same weights takes no less time. */
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
-                      int t, const struct hps_measured *m, double step_share, double *rows)
+                      int t, const struct hps_measured *m, struct hps_measured_read read,
+                      double *rows)
 {
+    double step_share = p->batch / p->engine.batch;
+    read = reading(&pool->type[t], read);
+    p->engine.read_s[t] = read.order_s;
     for (int l = 0; l < p->L; l++) {
         size_t at = (size_t)l * (size_t)p->T + (size_t)t;
-        p->oct[at] = m[l].seconds[0] * pool->type[t].slow;
-        p->alpha[at] = parallel_part(m[l].batch, m[l].seconds);
+        fill_layer(p, net, l, t, &m[l], pool->type[t].slow, read);
         p->sync[at] = sync_s(net, l, &m[l], pool->link[t * pool->T + t], step_share);
         p->beta[at] = net->layer[l].nparam > 0 && net->layer[l].table < 0 ? 0 : 1;
         rows[at] = m[l].rows;
     }
 }
 
+/* What a type's ranks measure, and its first tells. */
+struct facts {
+    struct hps_measured_read read;
+    struct hps_measured layer[];
+};
+
 enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_net *net,
                                     const struct hps_pool *pool, struct hps_dev *dev,
                                     const struct hps_measure_opt *o, MPI_Comm world)
 {
     struct hps_profile *p = hps_profile_new(net->L, pool->T);
-    struct hps_measured *m = hps_mem_new((size_t)net->L, sizeof *m);
-    struct hps_measured *told = hps_mem_new((size_t)net->L, sizeof *told);
-    double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows), share;
+    size_t bytes = sizeof(struct facts) + (size_t)net->L * sizeof(struct hps_measured);
+    struct facts *m = hps_mem_new(bytes, 1), *told = hps_mem_new(bytes, 1);
+    double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows);
     int *turn = hps_mem_new((size_t)pool->T, sizeof *turn), turns = turns_of(pool, turn);
     enum hps_status st = HPS_OK;
-    int me = hps_rank(), mine = pool->type_of[me];
-    bool measuring = pool->type[mine].first == me;
+    int me = hps_rank(), mine = twin_of(pool, pool->type_of[me]);
 
     p->batch = (double)((o->batch + o->microbatches - 1) / o->microbatches);
     p->examples = (double)o->examples;
     p->epochs = o->epochs;
     p->throughput_limit = o->throughput_limit;
-    share = p->batch / (double)o->batch;
+    hps_measure_types(p, pool, o);
     for (int i = 0; i < turns; i++) {
-        if (measuring && turn[mine] == i) st = hps_measure_layers(m, net, dev, o, (int)p->batch);
+        if (turn[mine] == i && measures(pool, mine, me)) {
+            st = hps_measure_layers(m->layer, net, dev, o, (int)p->batch);
+            if (!st) st = hps_measure_read(&m->read, net, o);
+        }
         hps_barrier_quiet(world);
     }
     st = hps_agree(world, st);
-    hps_measure_types(p, pool, o);
     fill_layers(p, net, o);
     fill_boundaries(p, net, pool);
     for (int t = 0; !st && t < pool->T; t++) {
-        size_t bytes = (size_t)net->L * sizeof *m;
-        if (me == pool->type[t].first) memcpy(told, m, bytes);
-        HPS_MPI(MPI_Bcast(told, (int)bytes, MPI_BYTE, pool->type[t].first, world));
-        fill_type(p, net, pool, t, told, share, rows);
+        int by = pool->type[twin_of(pool, t)].first;
+        if (me == by) memcpy(told, m, bytes);
+        HPS_MPI(MPI_Bcast(told, (int)bytes, MPI_BYTE, by, world));
+        fill_type(p, net, pool, t, told->layer, told->read, rows);
     }
-    if (!st) hps_measure_sync(p->sync, rows, net, pool, share, world);
+    if (!st) hps_measure_sync(p->sync, rows, net, pool, p->batch / p->engine.batch, world);
     hps_mem_free(rows);
     hps_mem_free(turn);
     hps_mem_free(told);

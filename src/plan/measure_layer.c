@@ -1,27 +1,27 @@
-/* measure_layer.c - run every layer alone on real examples, several times, and take the best: what
- * disturbs a measurement only adds to it. */
+/* measure_layer.c - train a little: micro-batch after micro-batch through all layers, each timed
+ * where it stands. Medians, since others on the host disturb now and then. */
 #include "plan/measure_layer.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "model/slice.h"
 #include "model/table.h"
+#include "plan/measure_rows.h"
 
-#define REPEATS     7
 #define TABLE_BYTES 268435456.0
+#define ENOUGH_S    0.05        /* of a size, if it had LEAST passes                     */
 
-/* The rows that a layer's ids need, each once, in the stead of a route: ids of real examples on a
- * part of the table. */
-struct rows {
-    int n;               /* distinct                        */
-    int *at;             /* (n) local rows of the stand-in  */
-    int *index, *offset; /* the bag's                       */
-    int *map;            /* open addressing: place + 1      */
-    size_t slots;        /* a power of two                  */
-    float *value, *grad; /* (n, dim) device                 */
+enum { LEAST = 4, MOST = 48 };  /* micro-batches of a size, beside the first              */
+enum part { FORWARD, BACKWARD, ROWS, PARTS };
+
+/* Rows of a layer's table and their gradients, device memory for `cap` of them. */
+struct pulled {
+    size_t cap;
+    float *value, *grad;
 };
 
 struct bench {
@@ -29,77 +29,19 @@ struct bench {
     struct hps_dev *dev;
     const struct hps_measure_opt *opt;
     struct hps_slice *slice;
-    struct hps_table **table; /* (ntable) stand-ins              */
-    struct rows *rows;        /* (L)                             */
+    struct hps_table **table;   /* (ntable) stand-ins                                     */
+    struct hps_measure_rows *rows; /* (L)                                                 */
+    int *like;                  /* (L) the layer whose finding of rows serves this one    */
+    struct pulled *pulled;      /* (L)                                                    */
+    struct hps_reader *reader;
+    const struct hps_batch *batch; /* (M) of the step under way                          */
     struct hps_feed feed;
+    double *sample[PARTS];      /* (MOST, L) seconds                                      */
+    double *once;               /* (L) seconds of a micro-batch's share of the update     */
+    int done;                   /* micro-batches of the last step                         */
 };
 
-static int place_of(struct rows *r, int row)
-{
-    size_t i = (size_t)hps_rng_mix((uint64_t)row) & (r->slots - 1);
-    while (r->map[i] && r->at[r->map[i] - 1] != row)
-        i = (i + 1) & (r->slots - 1);
-    if (!r->map[i]) {
-        r->at[r->n++] = row;
-        r->map[i] = r->n;
-    }
-    return r->map[i] - 1;
-}
-
-static size_t ids_of(const struct hps_batch *b, int slot, int B)
-{
-    return b->offset[slot] ? (size_t)b->offset[slot][B] : (size_t)B;
-}
-
-/* Translate the first B examples' ids of a layer to places. */
-static void find_rows(struct bench *w, int l, const struct hps_batch *b, int B)
-{
-    const struct hps_layer *y = &w->net->layer[l];
-    struct rows *r = &w->rows[l];
-    struct hps_bag *bag = &w->feed.bag[l];
-    long long nlocal = w->table[y->table]->nrow;
-    int k = 0;
-
-    memset(r->map, 0, r->slots * sizeof *r->map);
-    r->n = 0;
-    *bag = (struct hps_bag){
-        .nslot = y->nslot, .B = B, .index = r->index, .offset = r->offset, .single = true
-    };
-    for (int i = 0; i < y->nslot; i++) {
-        const long long *id = b->ids[y->slot[i]];
-        const int *off = b->offset[y->slot[i]];
-        for (int e = 0; e < B; e++) {
-            r->offset[i * B + e] = k;
-            for (int j = off ? off[e] : e; j < (off ? off[e + 1] : e + 1); j++) {
-                long long row = y->base[i] + (y->modulo[i] ? id[j] % y->modulo[i] : id[j]);
-                r->index[k++] = place_of(r, (int)(row % nlocal));
-            }
-        }
-        if (off) bag->single = false;
-    }
-    r->offset[y->nslot * B] = k;
-    bag->nid = (size_t)k;
-    w->feed.nrow[l] = (size_t)r->n;
-    w->feed.rows[l] = r->value;
-    w->feed.rows_grad[l] = r->grad;
-}
-
-static void make_rows(struct bench *w, int l, const struct hps_batch *b, int B)
-{
-    const struct hps_layer *y = &w->net->layer[l];
-    struct rows *r = &w->rows[l];
-    size_t n = 0;
-    for (int i = 0; i < y->nslot; i++)
-        n += ids_of(b, y->slot[i], B);
-    for (r->slots = 64; r->slots < 2 * n; r->slots *= 2)
-        ;
-    r->map = hps_mem_new(r->slots, sizeof *r->map);
-    r->at = hps_mem_new(n, sizeof *r->at);
-    r->index = hps_mem_new(n, sizeof *r->index);
-    r->offset = hps_mem_new((size_t)y->nslot * (size_t)B + 1, sizeof *r->offset);
-    r->value = w->dev->ops->alloc(w->dev, (n + 1) * (size_t)y->dim * sizeof(float));
-    r->grad = w->dev->ops->alloc(w->dev, (n + 1) * (size_t)y->dim * sizeof(float));
-}
+/* ---- making ---- */
 
 static enum hps_status make_tables(struct bench *w)
 {
@@ -115,107 +57,263 @@ static enum hps_status make_tables(struct bench *w)
     return st;
 }
 
-/* The work on a layer's rows: find them, get them, apply their gradients. */
-static double rows_s(struct bench *w, int l, const struct hps_batch *b, int B,
-                     const struct hps_rule *rule)
+/* Do two layers ask for the same rows? Then training finds them once. */
+static bool same_rows(const struct hps_net *net, const struct hps_layer *a,
+                      const struct hps_layer *b)
 {
-    struct rows *r = &w->rows[l];
-    struct hps_table *t = w->table[w->net->layer[l].table];
-    double t0 = hps_now_s();
-    find_rows(w, l, b, B);
-    hps_table_gather(t, (size_t)r->n, r->at, r->value);
-    hps_table_apply(t, rule, (size_t)r->n, r->at, r->grad);
-    w->dev->ops->sync(w->dev);
-    return hps_now_s() - t0;
+    size_t n = (size_t)a->nslot;
+    return b->table >= 0 && net->table[a->table].rows == net->table[b->table].rows &&
+           a->nslot == b->nslot && memcmp(a->slot, b->slot, n * sizeof *a->slot) == 0 &&
+           memcmp(a->base, b->base, n * sizeof *a->base) == 0 &&
+           memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
 }
 
-static double update_s(struct bench *w, int l, const struct hps_rule *rule)
+static void make_rows(struct bench *w)
 {
-    struct hps_slice *s = w->slice;
-    size_t at = s->offset[l];
-    double t0 = hps_now_s();
-    w->dev->ops->update(w->dev, rule, w->net->layer[l].nparam, s->param + at, s->grad + at,
-                        s->state ? s->state + at : NULL);
-    w->dev->ops->sync(w->dev);
-    return hps_now_s() - t0;
-}
-
-static double layer_s(struct bench *w, int l, const struct hps_batch *b, int B)
-{
-    const struct hps_layer *y = &w->net->layer[l];
-    struct hps_rule rule = hps_opt_rule(w->opt->train, 0, 1);
-    double best = INFINITY;
-
-    w->feed.B = B;
-    for (int i = 0; i < REPEATS; i++) {
-        double took = y->table >= 0 ? rows_s(w, l, b, B, &rule) : 0;
-        took += hps_slice_time(w->slice, &w->feed, l, 1);
-        if (y->nparam > 0) took += update_s(w, l, &rule) * B / (double)w->opt->batch;
-        best = fmin(best, took);
-    }
-    return best;
-}
-
-static void measure_all(struct bench *w, struct hps_measured *m, const struct hps_batch *b, int Bo)
-{
-    int most = b->B < Bo ? b->B : Bo;
-    w->feed.example = b->example;
-    w->feed.label = b->label;
-    w->feed.dense = b->dense;
-    w->feed.weight = 1.0f / (float)Bo;
     for (int l = 0; l < w->net->L; l++) {
-        if (w->net->layer[l].table >= 0) make_rows(w, l, b, most);
-        for (int i = 0; i < 3; i++) {
-            int B = most >> i > 0 ? most >> i : 1;
-            m[l].batch[i] = B;
-            m[l].seconds[i] = layer_s(w, l, b, B);
-            if (i == 0) m[l].rows = w->rows[l].n;
-        }
-        double scale = (double)Bo / most; /* a dataset smaller than Bo */
-        m[l].rows *= scale;
-        for (int i = 0; i < 3; i++) {
-            m[l].batch[i] *= scale;
-            m[l].seconds[i] *= scale;
-        }
+        const struct hps_layer *y = &w->net->layer[l];
+        w->like[l] = l;
+        if (y->table < 0) continue;
+        w->rows[l].layer = y;
+        w->rows[l].nrow = w->table[y->table]->nrow;
+        for (int i = l - 1; i >= 0; i--)
+            if (same_rows(w->net, y, &w->net->layer[i]) && w->rows[i].nrow == w->rows[l].nrow)
+                w->like[l] = w->like[i];
     }
+}
+
+static enum hps_status make_reader(struct bench *w)
+{
+    const struct hps_data *data = w->opt->data;
+    struct hps_order order = hps_order_of(data->N, w->opt->shuffle, 1);
+    struct hps_steps steps =
+        hps_steps_of(data->N, w->opt->batch, w->opt->microbatches, 0, INT32_MAX);
+    bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
+    for (int l = 0; l < w->net->L; l++)
+        for (int i = 0; i < w->net->layer[l].nslot; i++)
+            slot[w->net->layer[l].slot[i]] = true;
+    struct hps_reader_opt opt = {
+        .label = true, .dense = true, .slot = slot, .part = 0, .parts = 1, .ahead = 1
+    };
+    enum hps_status st = hps_reader_new(&w->reader, data, &order, &steps, &opt, 0);
+    hps_mem_free(slot);
+    return st;
+}
+
+static enum hps_status make(struct bench *w, int Bo)
+{
+    size_t L = (size_t)w->net->L;
+    enum hps_status st;
+
+    w->rows = hps_mem_new(L, sizeof *w->rows);
+    w->like = hps_mem_new(L, sizeof *w->like);
+    w->feed.bag = hps_mem_new(L, sizeof *w->feed.bag);
+    w->feed.rows = hps_mem_new(L, sizeof *w->feed.rows);
+    w->feed.rows_grad = hps_mem_new(L, sizeof *w->feed.rows_grad);
+    w->feed.nrow = hps_mem_new(L, sizeof *w->feed.nrow);
+    w->pulled = hps_mem_new(L, sizeof *w->pulled);
+    w->once = hps_mem_new(L, sizeof *w->once);
+    for (int p = 0; p < PARTS; p++)
+        w->sample[p] = hps_mem_new(L * MOST, sizeof *w->sample[p]);
+    st = make_reader(w);
+    if (!st) st = hps_reader_next(w->reader, &w->batch);
+    if (!st)
+        st = hps_slice_new(&w->slice, w->net, 0, w->net->L - 1, w->dev, Bo, 1, w->opt->train, 1,
+                           true);
+    if (!st) st = make_tables(w);
+    if (!st) make_rows(w);
+    return st;
+}
+
+static void free_pulled(struct bench *w, struct pulled *p)
+{
+    if (p->value) w->dev->ops->free(w->dev, p->value);
+    if (p->grad) w->dev->ops->free(w->dev, p->grad);
 }
 
 static void done(struct bench *w)
 {
     for (int l = 0; l < w->net->L; l++) {
-        struct rows *r = &w->rows[l];
-        hps_mem_free(r->map);
-        hps_mem_free(r->at);
-        hps_mem_free(r->index);
-        hps_mem_free(r->offset);
-        if (r->value) w->dev->ops->free(w->dev, r->value);
-        if (r->grad) w->dev->ops->free(w->dev, r->grad);
+        hps_measure_rows_free(&w->rows[l]);
+        free_pulled(w, &w->pulled[l]);
     }
     for (int t = 0; w->table && t < w->net->ntable; t++)
         hps_table_free(w->table[t]);
     hps_slice_free(w->slice);
+    hps_reader_free(w->reader);
     hps_mem_free(w->table);
     hps_mem_free(w->rows);
+    hps_mem_free(w->like);
     hps_mem_free(w->feed.bag);
     hps_mem_free(w->feed.rows);
     hps_mem_free(w->feed.rows_grad);
     hps_mem_free(w->feed.nrow);
+    hps_mem_free(w->pulled);
+    hps_mem_free(w->once);
+    for (int p = 0; p < PARTS; p++)
+        hps_mem_free(w->sample[p]);
 }
 
-static enum hps_status first_batch(struct hps_reader **reader, const struct hps_batch **batch,
-                                   const struct hps_data *data, int Bo)
+/* ---- measuring ---- */
+
+/* Time that this thread was given on a core; what others took of it is not the layers'. */
+static double core_s(void)
 {
-    struct hps_order order = hps_order_of(data->N, false, 1);
-    struct hps_steps steps = hps_steps_of(data->N, Bo, 1, 0, 1);
-    bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
-    for (int i = 0; i < data->nslot; i++)
-        slot[i] = true;
-    struct hps_reader_opt opt = {
-        .label = true, .dense = true, .slot = slot, .part = 0, .parts = 1, .ahead = 1
-    };
-    enum hps_status st = hps_reader_new(reader, data, &order, &steps, &opt, 0);
-    if (!st) st = hps_reader_next(*reader, batch);
-    hps_mem_free(slot);
+    struct timespec t = { 0 };
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What the last find saw first comes from the table; gradients begin at 0. */
+static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
+{
+    struct hps_table *t = w->table[w->net->layer[l].table];
+    struct pulled *p = &w->pulled[l];
+    size_t dim = (size_t)t->dim, first = (size_t)found->first, n = (size_t)found->n;
+
+    if (n > p->cap) {
+        free_pulled(w, p);
+        p->cap = 2 * n;
+        p->value = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
+        p->grad = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
+        first = 0;
+    }
+    if (n == first) return;
+    hps_table_gather(t, n - first, found->at + first, p->value + first * dim);
+    w->dev->ops->zero(w->dev, p->grad + first * dim, (n - first) * dim * sizeof(float));
+}
+
+/* Seconds of finding and fetching a layer's rows, as a pull does. */
+static double pull_s(struct bench *w, int l, const struct hps_batch *b, int B)
+{
+    struct hps_measure_rows *found = &w->rows[w->like[l]];
+    double t0 = hps_now_s();
+
+    w->feed.bag[l] = w->like[l] == l ? hps_measure_rows_find(found, b, B)
+                                     : w->feed.bag[w->like[l]];
+    gather(w, l, found);
+    w->dev->ops->sync(w->dev);
+    w->feed.nrow[l] = (size_t)found->n;
+    w->feed.rows[l] = w->pulled[l].value;
+    w->feed.rows_grad[l] = w->pulled[l].grad;
+    return hps_now_s() - t0;
+}
+
+/* The first B examples of a micro-batch through all layers; seconds into row `at` of the samples.
+ */
+static void pass(struct bench *w, const struct hps_batch *b, int B, int at)
+{
+    size_t L = (size_t)w->net->L, row = (size_t)at * L;
+    double t0 = hps_now_s(), c0 = core_s();
+
+    w->feed.B = B;
+    w->feed.example = b->example;
+    w->feed.label = b->label;
+    w->feed.dense = b->dense;
+    w->feed.weight = 1.0f / (float)w->opt->batch;
+    for (int l = 0; l < w->net->L; l++)
+        w->sample[ROWS][row + (size_t)l] =
+            w->net->layer[l].table >= 0 ? pull_s(w, l, b, B) : 0;
+    hps_slice_clock(w->slice, &w->feed, w->sample[FORWARD] + row, w->sample[BACKWARD] + row);
+    double share = (core_s() - c0) / (hps_now_s() - t0);
+    for (int p = 0; w->dev->host && share < 1 && p < PARTS; p++)
+        for (size_t l = 0; l < L; l++)
+            w->sample[p][row + l] *= share;
+}
+
+/* The end of a step of n micro-batches of B examples. */
+static void update(struct bench *w, int n, long long step)
+{
+    struct hps_rule rule = hps_opt_rule(w->opt->train, step, INT32_MAX);
+
+    for (int l = 0; l < w->net->L; l++) {
+        const struct hps_layer *y = &w->net->layer[l];
+        const struct hps_measure_rows *found = &w->rows[w->like[l]];
+        size_t at = w->slice->offset[l];
+        double share = y->table >= 0 ? 1.0 / n : 1.0 / w->opt->microbatches, t0 = hps_now_s();
+        if (y->table >= 0 && found->n > 0)
+            hps_table_apply(w->table[y->table], &rule, (size_t)found->n, found->at,
+                            w->pulled[l].grad);
+        if (y->nparam > 0)
+            w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
+                                w->slice->grad + at, w->slice->state ? w->slice->state + at : NULL);
+        w->dev->ops->sync(w->dev);
+        w->once[l] = fmin(w->once[l], (hps_now_s() - t0) * share);
+    }
+}
+
+static void begin_step(struct bench *w)
+{
+    for (int l = 0; l < w->net->L; l++)
+        if (w->like[l] == l && w->rows[l].layer) hps_measure_rows_begin(&w->rows[l]);
+}
+
+/* Steps of micro-batches of B examples until enough is known; answers how many samples there are.
+ */
+static enum hps_status run_size(struct bench *w, int B, int *n)
+{
+    double began_s = hps_now_s();
+    enum hps_status st = HPS_OK;
+    bool warm = false;
+
+    *n = 0;
+    for (int l = 0; l < w->net->L; l++)
+        w->once[l] = INFINITY;
+    for (long long step = 0; !st; step++) {
+        bool enough = false;
+        int m = 0;
+        begin_step(w);
+        for (; m < w->opt->microbatches && w->batch[m].B >= B && !enough; m++) {
+            pass(w, &w->batch[m], B, *n);
+            *n += warm;                         /* the first one makes everything known to memory */
+            if (!warm) began_s = hps_now_s();
+            warm = true;
+            enough = *n == MOST || (*n >= LEAST && hps_now_s() - began_s > ENOUGH_S);
+        }
+        w->done = m;
+        if (m > 0) update(w, m, step);
+        if (enough) break;
+        st = hps_reader_next(w->reader, &w->batch);
+    }
+    return st;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const struct bench *w, enum part p, int l, int n)
+{
+    double x[MOST];
+
+    for (int i = 0; i < n; i++)
+        x[i] = w->sample[p][(size_t)i * (size_t)w->net->L + (size_t)l];
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return (x[n / 2] + x[(n - 1) / 2]) / 2;
+}
+
+static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int Bo)
+{
+    int most = w->batch[0].B < Bo ? w->batch[0].B : Bo, n;
+    double scale = (double)Bo / most; /* a dataset smaller than Bo */
+    enum hps_status st = HPS_OK;
+
+    for (int i = 0; !st && i < 3; i++) {
+        int B = most >> i > 0 ? most >> i : 1;
+        st = run_size(w, B, &n);
+        for (int l = 0; !st && l < w->net->L; l++) {
+            double forward_s = median(w, FORWARD, l, n);
+            m[l].batch[i] = scale * B;
+            m[l].work_s[i] = scale * (forward_s + median(w, BACKWARD, l, n) + w->once[l]);
+            m[l].rows_s[i] = scale * median(w, ROWS, l, n);
+            if (i > 0) continue;
+            m[l].forward_s = scale * forward_s;
+            m[l].once_s = scale * w->once[l];
+            m[l].rows = w->rows[l].layer ? scale * w->rows[w->like[l]].n / w->done : 0;
+        }
+    }
     return st;
 }
 
@@ -223,20 +321,9 @@ enum hps_status hps_measure_layers(struct hps_measured *m, const struct hps_net 
                                    struct hps_dev *dev, const struct hps_measure_opt *opt, int Bo)
 {
     struct bench w = { .net = net, .dev = dev, .opt = opt };
-    struct hps_reader *reader = NULL;
-    const struct hps_batch *batch = NULL;
-    size_t L = (size_t)net->L;
+    enum hps_status st = make(&w, Bo);
 
-    w.rows = hps_mem_new(L, sizeof *w.rows);
-    w.feed.bag = hps_mem_new(L, sizeof *w.feed.bag);
-    w.feed.rows = hps_mem_new(L, sizeof *w.feed.rows);
-    w.feed.rows_grad = hps_mem_new(L, sizeof *w.feed.rows_grad);
-    w.feed.nrow = hps_mem_new(L, sizeof *w.feed.nrow);
-    enum hps_status st = first_batch(&reader, &batch, opt->data, Bo);
-    if (!st) st = hps_slice_new(&w.slice, net, 0, net->L - 1, dev, Bo, 1, opt->train, 1, true);
-    if (!st) st = make_tables(&w);
-    if (!st) measure_all(&w, m, batch, Bo);
-    hps_reader_free(reader);
+    if (!st) st = measure_all(&w, m, Bo);
     done(&w);
     return st;
 }

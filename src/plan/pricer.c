@@ -52,7 +52,8 @@ static void fill_least(struct hps_pricer *pr)
 }
 
 /* Seconds per example that no plan exceeds which has no limit to keep: all layers one after the
- * other, each on its slowest type; under the engine model every micro-batch alone, and all else. */
+ * other, each on its slowest type; under the engine model every micro-batch alone, with sums over
+ * many units, its ways to and fro, and all else. */
 static double slowest(const struct hps_pricer *pr)
 {
     const struct hps_profile *p = pr->desk->q->profile;
@@ -70,10 +71,10 @@ static double slowest(const struct hps_pricer *pr)
     if (!pr->desk->engine)
         return tau;
     for (int t = 0; t < pr->T; t++) {
-        micro = fmax(micro, p->engine.micro_s[t]);
+        micro = fmax(micro, p->engine.micro_s[t] + p->engine.read_s[t] * cut.batch / cut.M);
         step = fmax(step, p->engine.step_s[t]);
     }
-    return cut.M * tau + (cut.M * pr->L * (micro + 4 * p->engine.latency_s) + step) / cut.batch;
+    return 2 * (cut.M + 3) * tau + pr->L * ((cut.M + 3) * micro + step) / cut.batch;
 }
 
 /* More than any feasible plan costs: all units of the pool, at the slowest that is allowed. */

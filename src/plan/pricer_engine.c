@@ -196,15 +196,11 @@ static void try_whole(struct hps_pricer *pr, double *best)
 static double next_tau(const struct relaxed *r, double best)
 {
     const struct hps_pricer_desk *d = r->pr->desk;
-    double all = 0, rate = d->job.server_price, tau = r->tau * (1 - STRIDE);
+    double rate = d->job.server_price, tau = r->tau * (1 - STRIDE);
 
-    for (int x = 0; x < d->job.S; x++) {
-        all += hps_provision_et(&d->job, x, d->most[x]);
+    for (int x = 0; x < d->job.S; x++)
         rate += d->price[x] * (double)d->work[x];
-    }
-    if (r->M <= 1)
-        return 0;
-    tau = fmin(tau, (best / rate * r->M - all) / (r->M - 1));
+    tau = fmin(tau, best / rate);
     return tau > 0 ? fmin(tau, nextafter(r->tau, 0)) : 0;
 }
 

@@ -14,7 +14,7 @@ static size_t table_size(const struct hps_profile *p)
 /* All tables lie one after the other, so that they are copied and told as one. */
 static size_t all_tables(const struct hps_profile *p)
 {
-    return 6 * table_size(p) + 2 * (size_t)p->T;
+    return 8 * table_size(p) + 3 * (size_t)p->T;
 }
 
 static void point(struct hps_profile *p, double *table)
@@ -27,7 +27,10 @@ static void point(struct hps_profile *p, double *table)
     p->beta = table + 3 * n;
     p->recv = table + 4 * n;
     p->send = table + 5 * n;
-    p->engine.micro_s = table + 6 * n;
+    p->engine.forward_s = table + 6 * n;
+    p->engine.once_s = table + 7 * n;
+    p->engine.read_s = table + 8 * n;
+    p->engine.micro_s = p->engine.read_s + p->T;
     p->engine.step_s = p->engine.micro_s + p->T;
 }
 
@@ -172,11 +175,10 @@ static enum hps_status check_engine(const struct hps_profile *p, const char *fro
         return refuse(from, "engine.batch", e->batch, "finite and not negative");
     if (e->batch > 0 && e->microbatches < 1)
         return refuse(from, "engine.microbatches", (double)e->microbatches, "at least 1");
-    if (!finite_not_negative(e->latency_s))
-        return refuse(from, "engine.latency_s", e->latency_s, "finite and not negative");
     for (int t = 0; t < p->T; t++) {
         const char *name = p->type[t].name;
-        if (!good_number(from, "type", t, name, "engine.micro_s", e->micro_s[t]) ||
+        if (!good_number(from, "type", t, name, "engine.read_s", e->read_s[t]) ||
+            !good_number(from, "type", t, name, "engine.micro_s", e->micro_s[t]) ||
             !good_number(from, "type", t, name, "engine.step_s", e->step_s[t]))
             return HPS_DECK;
     }
@@ -195,6 +197,8 @@ enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
     if (!s) s = check_table(p, from, "beta", p->beta, 1);
     if (!s) s = check_table(p, from, "recv", p->recv, INFINITY);
     if (!s) s = check_table(p, from, "send", p->send, INFINITY);
+    if (!s) s = check_table(p, from, "forward", p->engine.forward_s, INFINITY);
+    if (!s) s = check_table(p, from, "once", p->engine.once_s, INFINITY);
     if (!s) s = check_engine(p, from);
     if (s)
         return s;

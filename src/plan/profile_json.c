@@ -42,6 +42,11 @@ static bool read_layer(struct hps_profile *p, int l, const struct hps_json_at *a
 
     if (good && hps_json_has(at, "state_bytes"))
         good = hps_json_get_real(at, "state_bytes", &y->state_bytes);
+    if (good && hps_json_has(at, "forward"))
+        good = hps_json_get_reals(at, "forward", p->T, p->engine.forward_s + row);
+    if (good && hps_json_has(at, "once"))
+        good = hps_json_get_reals(at, "once", p->T, p->engine.once_s + row);
+    y->reads = json_is_true(json_object_get(at->object, "reads"));
     return good;
 }
 
@@ -83,7 +88,7 @@ static bool read_engine(struct hps_profile *p, const struct hps_json_at *top)
         return hps_json_wrong(&at, "", "must be an object");
     return hps_json_get_real(&at, "batch", &e->batch) &&
            hps_json_get_int(&at, "microbatches", &e->microbatches) &&
-           hps_json_get_real(&at, "latency_s", &e->latency_s) &&
+           hps_json_get_reals(&at, "read_s", p->T, e->read_s) &&
            hps_json_get_reals(&at, "micro_s", p->T, e->micro_s) &&
            hps_json_get_reals(&at, "step_s", p->T, e->step_s);
 }
@@ -185,6 +190,12 @@ static json_t *write_layer(const struct hps_profile *p, int l)
     write_reals(o, "beta", p->T, p->beta + row);
     write_reals(o, "recv", p->T, p->recv + row);
     write_reals(o, "send", p->T, p->send + row);
+    if (p->engine.batch > 0) {
+        write_reals(o, "forward", p->T, p->engine.forward_s + row);
+        write_reals(o, "once", p->T, p->engine.once_s + row);
+    }
+    if (y->reads)
+        json_object_set_new(o, "reads", json_true());
     return o;
 }
 
@@ -195,7 +206,7 @@ static json_t *write_engine(const struct hps_profile *p)
 
     json_object_set_new(o, "batch", hps_json_real(e->batch));
     json_object_set_new(o, "microbatches", json_integer(e->microbatches));
-    json_object_set_new(o, "latency_s", hps_json_real(e->latency_s));
+    write_reals(o, "read_s", p->T, e->read_s);
     write_reals(o, "micro_s", p->T, e->micro_s);
     write_reals(o, "step_s", p->T, e->step_s);
     return o;

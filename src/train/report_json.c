@@ -228,7 +228,6 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     hps_report_put_real(j, "bubble_1f1b", pipes ? (S - 1) / (cut.M + S - 1) : NAN);
     hps_report_put_real(j, "batch", cut.batch);
     hps_report_put_whole(j, "microbatches", (long long)cut.M);
-    hps_report_put_real(j, "latency_s", f->profile->engine.latency_s);
 }
 
 static json_t *plan_of(const struct hps_run_era *e)

@@ -53,6 +53,7 @@ enum hps_status hps_role_new(struct hps_role *r, const struct hps_net *net,
     const struct hps_plan_stage *g = &plan->stage[stage];
     int flights = hps_order_flights(team->S, stage, M);
 
+    if (stage > 0 && flights < M) flights++; /* the next one comes in while these are computed */
     *r = (struct hps_role){ .stage = stage, .M = M, .flights = flights, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
     enum hps_status st = hps_slice_new(&r->slice, net, g->first, g->last, dev, rows, flights, opt,

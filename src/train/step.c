@@ -154,12 +154,14 @@ static struct since now(const struct hps_step *s)
 }
 
 /* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
- * messages move, as they would during its computation. The rest is a multiple of its time on the
- * core, not of its waiting for one; what a nap overshoots is taken off the next. */
+ * messages move, as they would during its computation. All of it lasts `slow` times its time on the
+ * core; what it waited for the core is part of that, and what a nap overshoots is taken off the
+ * next. */
 static void computed(struct hps_step *s, struct since since)
 {
     struct own *o = own_of(s);
-    o->owed_s += (core_s(s) - since.core_s) * (s->dev->slow - 1);
+    if (s->dev->slow > 1)
+        o->owed_s += (core_s(s) - since.core_s) * s->dev->slow - (hps_now_s() - since.wall_s);
     while (o->owed_s > 50e-6) {
         double t0 = hps_now_s();
         long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;

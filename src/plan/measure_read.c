@@ -1,0 +1,73 @@
+#include "plan/measure_read.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "model/data.h"
+
+#define ENOUGH_S 0.008
+
+enum { AHEAD = 1, TRAYS = AHEAD + 2, LEAST = 3, MOST = 200 };
+
+double hps_measure_bytes(const struct hps_net *net, int l)
+{
+    const struct hps_layer *y = &net->layer[l];
+    double bytes = y->wants_label ? 4 : 0;
+
+    if (y->wants_dense) bytes += 4.0 * net->D;
+    for (int i = 0; i < y->nslot; i++) {
+        bool before = false;
+        for (int e = 0; e < l; e++)
+            for (int j = 0; j < net->layer[e].nslot; j++)
+                before |= net->layer[e].slot[j] == y->slot[i];
+        bytes += before ? 0 : 8 * net->slot_ids[y->slot[i]];
+    }
+    return bytes;
+}
+
+/* Seconds of an example when steps are asked for as fast as they come. */
+static enum hps_status flat_out(double *s, const struct hps_measure_opt *o,
+                                const struct hps_reader_opt *columns)
+{
+    struct hps_order order = hps_order_of(o->data->N, o->shuffle, 1);
+    struct hps_steps steps = hps_steps_of(o->data->N, o->batch, o->microbatches, 0, INT32_MAX);
+    const struct hps_batch *batch;
+    struct hps_reader *reader;
+    double t0 = 0, rows = 0;
+    enum hps_status st = hps_reader_new(&reader, o->data, &order, &steps, columns, 0);
+
+    if (st) return st;
+    for (int i = 0; !st && i < MOST; i++) {
+        st = hps_reader_next(reader, &batch);
+        if (i <= TRAYS) t0 = hps_now_s();       /* what was there already */
+        for (int m = 0; !st && i > TRAYS && m < o->microbatches; m++)
+            rows += batch[m].B;
+        if (i > TRAYS + LEAST && hps_now_s() - t0 > ENOUGH_S) break;
+    }
+    *s = (hps_now_s() - t0) / fmax(rows, 1);
+    hps_reader_free(reader);
+    return st;
+}
+
+enum hps_status hps_measure_read(struct hps_measured_read *m, const struct hps_net *net,
+                                 const struct hps_measure_opt *o)
+{
+    bool *slot = hps_mem_new((size_t)o->data->nslot, sizeof *slot);
+    double bytes = 0, all;
+    enum hps_status st;
+
+    for (int l = 0; l < net->L; l++) {
+        bytes += hps_measure_bytes(net, l);
+        for (int i = 0; i < net->layer[l].nslot; i++)
+            slot[net->layer[l].slot[i]] = true;
+    }
+    struct hps_reader_opt label = { .label = true, .part = 0, .parts = 1, .ahead = AHEAD };
+    struct hps_reader_opt columns = label;
+    columns.dense = true;
+    columns.slot = slot;
+    st = flat_out(&m->order_s, o, &label);
+    if (!st) st = flat_out(&all, o, &columns);
+    if (!st) m->byte_s = fmax(all - m->order_s, 0) / bytes;
+    hps_mem_free(slot);
+    return st;
+}

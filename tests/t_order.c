@@ -130,31 +130,32 @@ static void every_home(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
-/* Ranks that do the first and the last of three stages take the last one's as soon as it comes. */
-static void the_later_first(void **state)
+/* Ranks that do the first and the last of three stages fill the pipeline, then take a micro-batch
+ * back before they take another one on. */
+static void backward_first(void **state)
 {
     static const struct hps_todo want[] = {
-        { false, 0, 0 }, { false, 0, 1 }, { false, 2, 0 }, { true, 2, 0 }, { false, 2, 1 },
-        { true, 2, 1 }, { true, 0, 0 }, { true, 0, 1 }
+        { false, 0, 0 }, { false, 0, 1 }, { false, 0, 2 }, { false, 2, 0 }, { true, 2, 0 },
+        { false, 2, 1 }, { true, 2, 1 }, { true, 0, 0 }
     };
-    struct hps_todo list[8];
+    struct hps_todo list[16];
     int home[] = { 0, 1, 0 };
 
     (void)state;
-    assert_int_equal(hps_order_1f1b(3, home, 0, 2, true, list), 8);
+    assert_int_equal(hps_order_1f1b(3, home, 0, 4, true, list), 16);
     for (int i = 0; i < 8; i++) {
         assert_int_equal(list[i].backward, want[i].backward);
         assert_int_equal(list[i].stage, want[i].stage);
         assert_int_equal(list[i].m, want[i].m);
     }
-    assert_int_equal(hps_order_1f1b(3, home, 2, 2, true, list), 0);
+    assert_int_equal(hps_order_1f1b(3, home, 2, 4, true, list), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_home),
-        cmocka_unit_test(the_later_first),
+        cmocka_unit_test(backward_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

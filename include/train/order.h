@@ -19,10 +19,11 @@ static inline int hps_order_flights(int S, int s, int M)
  * forward and one backward in turn, then the backwards that are left (PipeDream-Flush, Narayanan et
  * al. 2021); `training` false: the forwards alone. home (S): the first stage on the same ranks, its
  * own number where there is none. Ranks of several stages take their things in turn, each stage's
- * in the order it would have alone: as if everything took one tick and began as soon as it can, the
- * later stage first where two could. Such an order is one in which all stages come to their end, so
- * nobody who keeps to it waits for ever. list: room for 2 M of each stage of `me`; returns how many
- * there are. */
+ * in the order it would have alone: as if all ranks had the same work (a stage that shares takes
+ * half as long as one that does not, a backward twice as long as a forward) and each thing began
+ * when its ranks are free and it can, a backward first, then the later stage. All stages come to
+ * their end in such an order, so nobody who keeps to it waits for ever; and it does not depend on
+ * what was measured. list: room for 2 M of each stage of `me`; returns how many there are. */
 int hps_order_1f1b(int S, const int *home, int me, int M, bool training, struct hps_todo *list);
 
 #endif

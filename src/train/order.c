@@ -3,12 +3,14 @@
 
 #include "base/mem.h"
 
-/* How far every stage is. */
+/* How far every stage is, and what every home is at. */
 struct count {
     int S, M;
     bool training;
-    int *fwd, *bwd; /* (S) done                                              */
-    int *next;      /* (S) by home: the stage that it works for in this tick */
+    const int *home;
+    int *fwd, *bwd;   /* (S) done                                    */
+    int *sharing;     /* (S) by home: stages there                   */
+    int *now, *ticks; /* (S) by home: the stage at work, -1 none; what is left of it */
 };
 
 /* In the flights of stage s: not yet back, or not yet taken by the next stage. */
@@ -33,34 +35,60 @@ static bool ready(const struct count *c, int s)
            under_way(c, s) < hps_order_flights(c->S, s, c->M);
 }
 
-/* Every home does one thing, if it can; returns how many did. */
-static int tick(struct count *c, const int *home, int me, struct hps_todo **list)
+/* What home h does next: a backward before a forward, else the later stage; -1: it has to wait. */
+static int choose(const struct count *c, int h)
 {
-    int moved = 0;
+    int best = -1;
 
-    for (int s = 0; s < c->S; s++)
-        c->next[s] = -1;
-    for (int s = 0; s < c->S; s++)
-        if (ready(c, s)) c->next[home[s]] = s;
-    for (int h = c->S - 1; h >= 0; h--) {
-        int s = c->next[h];
-        if (s < 0) continue;
-        bool backward = is_backward(c, s);
-        int m = backward ? c->bwd[s]++ : c->fwd[s]++;
-        if (h == me) *(*list)++ = (struct hps_todo){ backward, s, m };
-        moved++;
+    for (int s = h; s < c->S; s++)
+        if (c->home[s] == h && ready(c, s) &&
+            (best < 0 || is_backward(c, s) || !is_backward(c, best)))
+            best = s;
+    return best;
+}
+
+/* All that are idle begin something, if they can; returns how many are at work. */
+static int begin(struct count *c, int me, struct hps_todo **list)
+{
+    int busy = 0;
+
+    for (int h = 0; h < c->S; h++) {
+        int s = c->now[h] < 0 ? choose(c, h) : -1;
+        if (s >= 0) {
+            bool backward = is_backward(c, s);
+            c->now[h] = s;
+            c->ticks[h] = (backward ? 2 : 1) * (c->sharing[h] > 1 ? 1 : 2);
+            if (h == me)
+                *(*list)++ = (struct hps_todo){ backward, s, backward ? c->bwd[s] : c->fwd[s] };
+        }
+        busy += c->now[h] >= 0;
     }
-    return moved;
+    return busy;
+}
+
+static void tick(struct count *c)
+{
+    for (int h = 0; h < c->S; h++) {
+        int s = c->now[h];
+        if (s < 0 || --c->ticks[h] > 0) continue;
+        *(is_backward(c, s) ? &c->bwd[s] : &c->fwd[s]) += 1;
+        c->now[h] = -1;
+    }
 }
 
 int hps_order_1f1b(int S, const int *home, int me, int M, bool training, struct hps_todo *list)
 {
-    int *count = hps_mem_new((size_t)S * 3, sizeof *count);
-    struct count c = { S, M, training, count, count + S, count + 2 * S };
+    size_t n = (size_t)S;
+    int *at = hps_mem_new(5 * n, sizeof *at);
+    struct count c = { S, M, training, home, at, at + n, at + 2 * n, at + 3 * n, at + 4 * n };
     struct hps_todo *end = list;
 
-    while (tick(&c, home, me, &end) > 0)
-        ;
-    hps_mem_free(count);
+    for (int s = 0; s < S; s++) {
+        c.now[s] = -1;
+        c.sharing[home[s]]++;
+    }
+    while (begin(&c, me, &end) > 0)
+        tick(&c);
+    hps_mem_free(at);
     return (int)(end - list);
 }

@@ -99,7 +99,7 @@ static void its_json_is_a_plan(void **state)
     opt.throughput_limit = INFINITY;
     assert_int_equal(hps_sched_run(&plan, p, &opt), HPS_OK);
     struct hps_runner *r = hps_runner_new(plan, p, &opt);
-    char *text = hps_runner_text(r);
+    char *text = hps_json_text(hps_runner_tree(r));
     assert_int_equal(hps_plan_parse(&again, "text", text, strlen(text)), HPS_OK);
     assert_int_equal(hps_plan_check(again, p, "text"), HPS_OK);
     assert_int_equal(hps_json_parse(&tree, "text", "heterps-plan-1", text, strlen(text)), HPS_OK);

@@ -26,7 +26,7 @@ void hps_runner_free(struct hps_runner *r);
 void hps_runner_print(const struct hps_runner *r);
 
 /* The plan as its JSON file has it, and beside it "engine" (what plan/engine.h promises of it) and
- * "runner_up" and "single", plans or null. To free with hps_mem_free. */
-char *hps_runner_text(const struct hps_runner *r);
+ * "runner_up" and "single", plans or null. To free with json_decref. */
+struct json_t *hps_runner_tree(const struct hps_runner *r);
 
 #endif

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/h5.h"
+#include "base/plot.h"
 #include "comm/team.h"
 #include "train/report.h"
 
@@ -69,40 +70,6 @@ void hps_report_append(json_t *list, json_t *value);
 double hps_report_real(const json_t *object, const char *key);
 long long hps_report_whole(const json_t *object, const char *key);
 const char *hps_report_word(const json_t *object, const char *key);
-
-/* A text that grows; `at` is NULL or ends in 0, to free with hps_mem_free. */
-struct hps_page {
-    char *at;
-    size_t n, cap;
-};
-void hps_page_add(struct hps_page *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* At most `most` > 2 characters (UTF-8) of a word; what is cut ends in ".."; returns how many. */
-int hps_page_cut(struct hps_page *text, const char *word, int most);
-/* `word` in `width` columns: cut or filled up; width < 0: to the right. */
-void hps_page_fit(struct hps_page *text, const char *word, int width);
-/* The same for the insides of XML. */
-void hps_page_xml(struct hps_page *text, const char *word);
-/* A real with 4 digits, without exponent where it is not too small or large; "none" for NaN. */
-const char *hps_page_real(char *to, size_t size, double x);
-
-/* Plots as inline SVG: data ranges x0..x1 and y0..y1, axes with round numbers or with words. */
-struct hps_plot {
-    struct hps_page *text;
-    double x0, x1, y0, y1;
-    bool words_x, words_y;              /* no numbers on this axis: hps_plot_word */
-};
-void hps_plot_begin(const struct hps_plot *plot, const char *title, const char *x, const char *y);
-/* A line through n points, NaN leaves a gap; `style` is a class of the page: "got", "said", ... */
-void hps_plot_line(const struct hps_plot *plot, int n, const double *x, const double *y,
-                   const char *style);
-/* A dot or a box; `tip` (plain text) shows under the pointer. */
-void hps_plot_dot(const struct hps_plot *plot, double x, double y, double radius, const char *tip);
-void hps_plot_box(const struct hps_plot *plot, double xa, double xb, double ya, double yb,
-                  const char *style, const char *tip);
-/* A word at x under the axis (way 'x'), at y beside it ('y'). */
-void hps_plot_word(const struct hps_plot *plot, char way, double at, const char *word);
-void hps_plot_end(const struct hps_plot *plot);
 
 /* The table, at most 40 lines of at most 100 columns; a page with plots; both to free. Pure. */
 char *hps_report_table(const json_t *report);

@@ -27,7 +27,8 @@ static const struct verb verbs[] = {
       "DECK --checkpoint FILE [--predictions FILE.h5] [--json FILE] [--set KEY=VALUE]...",
       "the quality of a checkpoint on the deck's test set" },
     { "plan", RANKS, hps_app_plan,
-      "(DECK | --profile FILE) [--method NAME] [--seed N] [--set KEY=VALUE]... [--json FILE]",
+      "(DECK | --profile FILE) [--method NAME] [--seed N] [--set KEY=VALUE]... [--json FILE]"
+      " [--sbatch FILE] [--pareto FILE.svg]",
       "the plan for a deck or a profile, without training" },
     { "import", ALONE, hps_app_import,
       "FORMAT --output FILE.h5 [--test-output FILE.h5] [--append] [OPTION]... INPUT...",

@@ -1,16 +1,20 @@
 /* plan.c - the verb `plan`: which plan a profile or a deck asks for, and what it promises. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/args.h"
-#include "app/job.h"
+#include "app/plan_script.h"
 #include "app/verbs.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/page.h"
 #include "plan/compare.h"
+#include "plan/pareto.h"
 #include "plan/runner.h"
 
 struct wish {
-    const char *profile, *method, *seed, *json;
+    const char *profile, *method, *seed, *json, *script, *pareto;
     struct hps_arg_list set;
 };
 
@@ -33,7 +37,24 @@ static enum hps_status check_words(const struct wish *w)
         HPS_SAY(HPS_ERROR, "heterps plan: --seed %s is no whole number", w->seed);
         return HPS_USAGE;
     }
+    if (wants_all(w) && (w->script || w->pareto)) {
+        HPS_SAY(HPS_ERROR, "heterps plan: --%s is for one method, not for all",
+                w->script ? "sbatch" : "pareto");
+        return HPS_USAGE;
+    }
+    if (w->profile && w->script) {
+        HPS_SAY(HPS_ERROR, "heterps plan: --sbatch wants a deck: a profile cannot be trained");
+        return HPS_USAGE;
+    }
     return HPS_OK;
+}
+
+/* Before anything is measured: can what is asked for be written? */
+static enum hps_status check_files(const struct wish *w)
+{
+    enum hps_status st = hps_args_output(w->script ? w->script : "", 0, NULL);
+
+    return st ? st : hps_args_output(w->pareto ? w->pareto : "", 0, NULL);
 }
 
 /* The sets of the command line, and --method and --seed as two more. */
@@ -60,22 +81,63 @@ static void free_sets(struct sets *s)
     hps_mem_free(s->item);
 }
 
-/* --profile stands alone: a deck of nothing but the sets. */
-static enum hps_status parse_sets(struct hps_deck **deck, const struct wish *w)
+/* --profile stands alone: a deck of the names of its types, and the sets. */
+static enum hps_status parse_sets(struct hps_deck **deck, const struct wish *w,
+                                  const struct hps_profile *p)
 {
-    static const char text[] = "schedule: {}\n";
+    struct hps_page text = { 0 };
     struct sets s = sets_of(w);
-    enum hps_status st = hps_deck_parse(deck, "--profile", text, sizeof text - 1, s.n, s.item);
 
+    hps_page_add(&text, "schedule: {}\nresources:\n");
+    for (int t = 0; t < p->T; t++) {
+        json_t *name = json_string(p->type[t].name);
+        char *quoted = json_dumps(name, JSON_ENCODE_ANY);
+        hps_page_add(&text, "  - {name: %s}\n", quoted);
+        free(quoted);
+        json_decref(name);
+    }
+    enum hps_status st = hps_deck_parse(deck, "--profile", text.at, text.n, s.n, s.item);
+    hps_mem_free(text.at);
     free_sets(&s);
     return st;
+}
+
+/* What --set can ask of a type that is only on paper. */
+struct what_if {
+    const char *name;
+    double price_usd_hour, memory;
+    long long limit;
+};
+static const struct hps_field what_if_fields[] = {
+    HPS_FIELD(what_if, name, HPS_TEXT, "\"\"", 0, 0, "", "of the type"),
+    HPS_FIELD(what_if, price_usd_hour, HPS_REAL, "0", 0, 1e6, "USD", "an hour of a unit"),
+    HPS_FIELD(what_if, memory, HPS_REAL, "0", 0, 1e18, "bytes", "of a unit; 0: unchecked"),
+    HPS_FIELD(what_if, limit, HPS_LONG, "1", 1, 1e9, "units", "that there are"),
+    { 0 }
+};
+
+static enum hps_status ask_what_if(struct hps_profile *p, const struct hps_deck *deck)
+{
+    const struct hps_item *const *item;
+    int n = 0;
+    enum hps_status st = hps_deck_entries(deck, "resources", &n, &item);
+
+    for (int t = 0; t < p->T && !st; t++) {
+        struct what_if x;
+        st = hps_deck_bind(deck, item[t], what_if_fields, NULL, NULL, &x);
+        if (st) break;
+        if (hps_item_has(item[t], "price_usd_hour")) p->type[t].price_usd_hour = x.price_usd_hour;
+        if (hps_item_has(item[t], "memory")) p->type[t].memory_bytes = x.memory;
+        if (hps_item_has(item[t], "limit")) p->type[t].limit = x.limit;
+    }
+    return st ? st : hps_profile_check(p, "--profile with its --set");
 }
 
 /* What plans: the schedule section alone. The limit is the profile's unless it is set. */
 static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *deck,
                             const struct hps_profile *p)
 {
-    static const char *const sections[] = { "schedule", NULL };
+    static const char *const sections[] = { "schedule", "resources", NULL };
     const struct hps_item *item;
     enum hps_status st = hps_deck_sections(deck, sections);
 
@@ -87,6 +149,23 @@ static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *de
 }
 
 /* Rank 0 alone: what lost is of no interest to the others. */
+/* Cost against throughput, as a drawing and in `tree`. */
+static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
+                            const struct hps_sched_opt *opt, json_t *tree)
+{
+    struct hps_pareto *pareto;
+    enum hps_status st = hps_pareto_run(&pareto, p, opt);
+
+    if (!st) {
+        char *svg = hps_pareto_svg(pareto);
+        json_object_set_new(tree, "pareto", hps_pareto_tree(pareto));
+        st = hps_json_write(w->pareto, svg);
+        hps_mem_free(svg);
+    }
+    hps_pareto_free(pareto);
+    return st;
+}
+
 static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
                             const struct hps_profile *p, const struct hps_sched_opt *opt)
 {
@@ -99,7 +178,11 @@ static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
         hps_plan_print(plan, p);
         hps_runner_print(runner);
     }
-    if (w->json) st = hps_args_json(w->json, hps_runner_text(runner));
+    json_t *tree = hps_runner_tree(runner);
+    if (w->pareto) st = draw(w, p, opt, tree);
+    char *text = hps_json_text(tree);
+    if (w->json && !st) st = hps_args_json(w->json, hps_mem_text(text));
+    hps_mem_free(text);
     hps_runner_free(runner);
     return st ? st : hps_out_flush();
 }
@@ -146,9 +229,10 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
     struct hps_profile *p = NULL;
     struct hps_plan *plan = NULL;
     struct hps_deck *deck = NULL;
-    enum hps_status st = parse_sets(&deck, w);
+    enum hps_status st = load(&p, w->profile, world);
 
-    if (!st) st = load(&p, w->profile, world);
+    if (!st) st = parse_sets(&deck, w, p);
+    if (!st) st = ask_what_if(p, deck);
     if (!st) st = bind(&opt, deck, p);
     if (!st && wants_all(w)) {
         st = compare(w, p, &opt, world);
@@ -177,7 +261,10 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
         if (!st) st = compare(w, job.profile, &job.o.sched, world);
     } else {
         if (!st) st = hps_job_plan(&job, NULL, false);
-        if (!st) st = hps_agree(world, show(w, job.plan, job.profile, &job.o.sched));
+        if (!st) st = show(w, job.plan, job.profile, &job.o.sched);
+        if (!st && w->script && hps_rank() == 0)
+            st = hps_plan_script(w->script, &job, path, s.n, s.item);
+        st = hps_agree(world, st);
     }
     hps_job_close(&job);
     free_sets(&s);
@@ -191,7 +278,8 @@ enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world)
     const struct hps_arg table[] = {
         { .name = "profile", .text = &w.profile }, { .name = "method", .text = &w.method },
         { .name = "seed", .text = &w.seed },       { .name = "json", .text = &w.json },
-        { .name = "set", .list = &w.set },         { 0 },
+        { .name = "set", .list = &w.set },         { .name = "sbatch", .text = &w.script },
+        { .name = "pareto", .text = &w.pareto },   { 0 },
     };
     enum hps_status st = hps_args_parse(argc, argv, table, 0, 1, &operand);
 
@@ -200,6 +288,7 @@ enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world)
         st = HPS_USAGE;
     }
     if (!st) st = check_words(&w);
+    if (!st) st = check_files(&w);
     if (!st) st = w.profile ? from_profile(&w, world) : from_deck(&w, operand.item[0], world);
     hps_args_done(&operand);
     hps_args_done(&w.set);

@@ -207,7 +207,7 @@ void hps_runner_print(const struct hps_runner *r)
     }
 }
 
-char *hps_runner_text(const struct hps_runner *r)
+struct json_t *hps_runner_tree(const struct hps_runner *r)
 {
     struct hps_engine_result e = hps_engine_of(r->plan, r->profile);
     json_t *o = hps_plan_tree(r->plan), *engine = json_object();
@@ -218,5 +218,5 @@ char *hps_runner_text(const struct hps_runner *r)
     json_object_set_new(o, "engine", engine);
     json_object_set_new(o, "runner_up", r->next ? hps_plan_tree(r->next) : json_null());
     json_object_set_new(o, "single", r->single ? hps_plan_tree(r->single) : json_null());
-    return hps_json_text(o);
+    return o;
 }

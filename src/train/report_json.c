@@ -348,3 +348,21 @@ json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_c
     hps_report_put_real(j, "flops_s", f->flops_example * (double)f->examples / f->seconds);
     return j;
 }
+
+double hps_report_real(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+long long hps_report_whole(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_integer(v) ? json_integer_value(v) : -1;
+}
+
+const char *hps_report_word(const json_t *object, const char *key)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+    return word ? word : "";
+}

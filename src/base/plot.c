@@ -1,11 +1,15 @@
-/* report_plot.c - plots as inline SVG: a frame with round numbers, lines, dots, boxes. */
-#include <math.h>
-#include <stdio.h>
+#include "base/plot.h"
 
-#include "train/report_parts.h"
+#include <math.h>
 
 /* The drawing is 640 x 280; the frame leaves room for the words. */
 static const double left = 66, right = 626, top = 34, bottom = 236;
+
+static const char style[] =
+    "<style>svg{background:#fff;font-family:sans-serif}text{font-size:11px;fill:#5d6b7c}"
+    ".title{font-size:13px;fill:#1c2430}.grid{stroke:#e2e6ec}.frame{stroke:#5d6b7c;fill:none}"
+    ".line{fill:none;stroke-width:2}.got{stroke:#2468c8}.said{stroke:#d97706;stroke-dasharray:5 3}"
+    ".model{stroke:#5d6b7c;stroke-dasharray:2 3}.dot{fill:#b0412e;fill-opacity:.8}</style>\n";
 
 static double px(const struct hps_plot *p, double x)
 {
@@ -48,11 +52,17 @@ void hps_plot_begin(const struct hps_plot *plot, const char *title, const char *
 {
     struct hps_page *t = plot->text;
 
-    hps_page_add(t, "<svg viewBox=\"0 0 640 280\" role=\"img\"><title>%s</title>", title);
+    hps_page_add(t, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 640 280\""
+                    " role=\"img\"><title>%s</title>", title);
     hps_page_add(t, "<text class=\"title\" x=\"%.0f\" y=\"18\">%s</text>", left, title);
     ticks(plot);
     hps_page_add(t, "<text x=\"%.0f\" y=\"272\" text-anchor=\"end\">%s</text>", right, x);
     hps_page_add(t, "<text x=\"%.0f\" y=\"18\" text-anchor=\"end\">%s</text>\n", right, y);
+}
+
+void hps_plot_dress(const struct hps_plot *plot)
+{
+    hps_page_add(plot->text, "%s", style);
 }
 
 void hps_plot_line(const struct hps_plot *plot, int n, const double *x, const double *y,
@@ -99,6 +109,20 @@ void hps_plot_word(const struct hps_plot *plot, char way, double at, const char 
                  way == 'x' ? "middle" : "end");
     hps_page_xml(plot->text, word);
     hps_page_add(plot->text, "</text>");
+}
+
+void hps_plot_legend(const struct hps_plot *plot, int row, const char *style_of, const char *word)
+{
+    double x = left + 10, y = top + 12 + 15 * row;
+
+    if (style_of[0] == 'd')
+        hps_page_add(plot->text, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>", x + 12,
+                     y);
+    else
+        hps_page_add(plot->text, "<path class=\"line %s\" d=\"M%.1f %.1fh24\"/>", style_of, x, y);
+    hps_page_add(plot->text, "<text x=\"%.1f\" y=\"%.1f\">", x + 32, y + 4);
+    hps_page_xml(plot->text, word);
+    hps_page_add(plot->text, "</text>\n");
 }
 
 void hps_plot_end(const struct hps_plot *plot)

@@ -1,4 +1,5 @@
-/* report_page.c - text that grows, fields of a table, numbers for people. */
+#include "base/page.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
@@ -6,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/report_parts.h"
 
 void hps_page_add(struct hps_page *text, const char *format, ...)
 {
@@ -97,22 +97,4 @@ const char *hps_page_real(char *to, size_t size, double x)
     else
         snprintf(to, size, "%.*f", 3 - (int)floor(log10(size_of)), x);
     return to;
-}
-
-double hps_report_real(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-long long hps_report_whole(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_integer(v) ? json_integer_value(v) : -1;
-}
-
-const char *hps_report_word(const json_t *object, const char *key)
-{
-    const char *word = json_string_value(json_object_get(object, key));
-    return word ? word : "";
 }

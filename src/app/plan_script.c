@@ -1,0 +1,191 @@
+#include "app/plan_script.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/page.h"
+#include "plan/engine.h"
+
+/* Units of one kind of request: types that Slurm cannot tell apart are one. */
+struct part {
+    const struct hps_resource_opt *r;
+    long long units;
+    double usd_hour;
+};
+
+static bool same_request(const struct hps_resource_opt *a, const struct hps_resource_opt *b)
+{
+    return strcmp(a->slurm_partition, b->slurm_partition) == 0 &&
+           strcmp(a->slurm_constraint, b->slurm_constraint) == 0 &&
+           strcmp(a->slurm_gres, b->slurm_gres) == 0 && a->slurm_cores == b->slurm_cores;
+}
+
+static void add_units(struct part *part, int *n, const struct hps_job *j, int type, long long units)
+{
+    const struct hps_resource_opt *r = &j->o.pool.entry[j->pool->type[type].entry];
+    int a = 0;
+
+    while (a < *n && !same_request(part[a].r, r))
+        a++;
+    if (a == *n)
+        part[(*n)++] = (struct part){ .r = r };
+    part[a].units += units;
+    part[a].usd_hour += j->profile->type[type].price_usd_hour * (double)units;
+}
+
+/* By type, as the pool has them: their ranks come in this order. */
+static int parts_of(struct part *part, const struct hps_job *j)
+{
+    int n = 0;
+
+    for (int t = 0; t < j->pool->T; t++) {
+        long long units = j->plan->server_units > 0 && j->plan->server_type == t
+                              ? j->plan->server_units
+                              : 0;
+        for (int s = 0; s < j->plan->S; s++)
+            if (j->plan->stage[s].type == t && !hps_plan_rides(j->plan, s))
+                units += j->plan->stage[s].units;
+        if (units > 0)
+            add_units(part, &n, j, t, units);
+    }
+    return n;
+}
+
+/* A word that may stand behind #SBATCH, where no shell reads it. */
+static enum hps_status check_word(const struct hps_resource_opt *r, const char *key,
+                                  const char *word)
+{
+    for (const char *c = word; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '\'' || *c == '\\' || *c == 127) {
+            HPS_SAY(HPS_ERROR, "resources.%s.slurm.%s: '%s' cannot stand in a script: no blanks, "
+                    "quotes or backslashes", r->name, key, word);
+            return HPS_DECK;
+        }
+    return HPS_OK;
+}
+
+/* A name in a comment, or a job's: on one line, in one word. */
+static void plain(struct hps_page *t, const char *word)
+{
+    for (; *word; word++)
+        hps_page_add(t, "%c", (unsigned char)*word > ' ' && *word != 127 ? *word : '_');
+}
+
+static void directive(struct hps_page *t, const char *option, const char *word)
+{
+    if (*word)
+        hps_page_add(t, "#SBATCH --%s=%s\n", option, word);
+}
+
+/* gpu:1 and gpu:v100:1 are of a task; other resources Slurm gives by node. */
+static void gres(struct hps_page *t, const char *word)
+{
+    if (strcmp(word, "gpu") == 0)
+        hps_page_add(t, "#SBATCH --gpus-per-task=1\n");
+    else if (strncmp(word, "gpu:", 4) == 0)
+        hps_page_add(t, "#SBATCH --gpus-per-task=%s\n", word + 4);
+    else
+        directive(t, "gres", word);
+}
+
+static void request(struct hps_page *t, const struct part *x)
+{
+    hps_page_add(t, "#SBATCH --ntasks=%lld\n", x->units);
+    hps_page_add(t, "#SBATCH --cpus-per-task=%d\n", x->r->slurm_cores > 0 ? x->r->slurm_cores : 1);
+    directive(t, "partition", x->r->slurm_partition);
+    directive(t, "constraint", x->r->slurm_constraint);
+    gres(t, x->r->slurm_gres);
+}
+
+/* 'word', whatever is in it. */
+static void quoted(struct hps_page *t, const char *word)
+{
+    hps_page_add(t, "'");
+    for (; *word; word++)
+        hps_page_add(t, *word == '\'' ? "'\\''" : "%c", *word);
+    hps_page_add(t, "'");
+}
+
+static void head(struct hps_page *t, const struct hps_job *j, const struct part *part, int n)
+{
+    struct hps_engine_result e = hps_engine_of(j->plan, j->profile);
+    long long minutes = 10 + (long long)fmin(ceil(1.5 * e.seconds / 60), 1e6);
+
+    hps_page_add(t, "#!/bin/bash\n"
+                    "# Made by heterps plan: asks for the units of one plan and trains on them.\n"
+                    "#\n");
+    for (int s = 0; s < j->plan->S; s++) {
+        const struct hps_plan_stage *g = &j->plan->stage[s];
+        hps_page_add(t, "# Stage %-3d layers %d to %d on %lld of type ", s, g->first, g->last,
+                     g->units);
+        plain(t, j->profile->type[g->type].name);
+        hps_page_add(t, "\n");
+    }
+    hps_page_add(t, "# Promise   %.6g examples/s, %.6g s, %.6g USD\n", e.examples_s, e.seconds,
+                 e.cost_usd);
+    for (int a = 0; a < n; a++)
+        hps_page_add(t, "# Price     %lld units: %.6g USD an hour\n", part[a].units,
+                     part[a].usd_hour);
+    hps_page_add(t, "# Time      the promise, half of it more, and ten minutes; what does not fit "
+                    "goes on after a requeue\n");
+    hps_page_add(t, "#\n# sbatch takes account and anything else of your site. The program: "
+                    "$HETERPS, else heterps of\n# the PATH, else build/heterps.\n");
+    hps_page_add(t, "#SBATCH --job-name=heterps-");
+    plain(t, j->o.run.name);
+    hps_page_add(t, "\n#SBATCH --time=%lld\n#SBATCH --requeue\n#SBATCH --open-mode=append\n",
+                 minutes);
+    for (int a = 0; a < n; a++) {
+        if (a > 0) hps_page_add(t, "#SBATCH hetjob\n");
+        request(t, &part[a]);
+    }
+}
+
+static void body(struct hps_page *t, int parts, const char *deck, int nset, char *const *set)
+{
+    hps_page_add(t, "\ncd \"${SLURM_SUBMIT_DIR:-.}\" || exit 66\n"
+                    "program=${HETERPS:-$(command -v heterps || echo build/heterps)}\n\n"
+                    "# When the job will be ended, for a Slurm that does not tell its jobs.\n"
+                    "end=$(squeue -h -j \"$SLURM_JOB_ID\" -o %%e 2>/dev/null | head -n 1)\n"
+                    "if [ -z \"${HETERPS_END_TIME:-}\" ] && end=$(date -d \"$end\" +%%s "
+                    "2>/dev/null); then\n    export HETERPS_END_TIME=$end\nfi\n\n");
+    hps_page_add(t, "# -K1: a rank that dies ends the others, instead of leaving them waiting.\n"
+                    "srun --mpi=pmix -K1 ");
+    if (parts > 1) hps_page_add(t, "--het-group=0-%d ", parts - 1);
+    hps_page_add(t, "\"$program\" train ");
+    quoted(t, deck);
+    for (int i = 0; i < nset; i++) {
+        hps_page_add(t, " \\\n    --set ");
+        quoted(t, set[i]);
+    }
+    hps_page_add(t, "\nstatus=$?\nif [ $status -eq 75 ]; then\n"
+                    "    echo 'stopped with a whole checkpoint: it goes on from there' >&2\n"
+                    "    scontrol requeue \"$SLURM_JOB_ID\"\nfi\nexit $status\n");
+}
+
+enum hps_status hps_plan_script(const char *path, const struct hps_job *j, const char *deck,
+                                int nset, char *const *set)
+{
+    struct part *part = hps_mem_new((size_t)j->pool->T, sizeof *part);
+    struct hps_page text = { 0 };
+    int n = parts_of(part, j);
+    enum hps_status st = HPS_OK;
+
+    for (int a = 0; a < n && !st; a++) {
+        st = check_word(part[a].r, "partition", part[a].r->slurm_partition);
+        if (!st) st = check_word(part[a].r, "constraint", part[a].r->slurm_constraint);
+        if (!st) st = check_word(part[a].r, "gres", part[a].r->slurm_gres);
+    }
+    if (!st) {
+        head(&text, j, part, n);
+        body(&text, n, deck, nset, set);
+        st = hps_json_write(path, text.at);
+    }
+    if (!st && chmod(path, 0755) != 0)
+        HPS_SAY(HPS_WARN, "%s cannot be made executable: sbatch takes it as it is", path);
+    hps_mem_free(text.at);
+    hps_mem_free(part);
+    return st;
+}

@@ -1,0 +1,70 @@
+#!/bin/sh
+# A plan becomes a job script that asks for exactly its units, in as many parts as there are kinds
+# of requests, and runs the deck as it was planned; cost against throughput becomes a drawing; and
+# what cannot become either is refused before anything is measured.
+. "${srcdir:?}/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+census
+deck=$srcdir/inputs/census_mixed.yaml
+quick='--set schedule.throughput_limit=0'
+
+echo '-- two kinds of requests'
+# shellcheck disable=SC2086
+expect 0 '' ranks 3 plan "$deck" --method exact --sbatch job.sh --json plan.json \
+    --set 'resources.fast.slurm={constraint: "v100|a100", gres: "gpu:1", cores: 4}' \
+    --set 'resources.slow.slurm={partition: cpus}' --set "run.name=it's a try"
+tasks=$(sed -n 's/^#SBATCH --ntasks=//p' job.sh | awk '{ n += $1 } END { print n }')
+units=$(sed -n 's/.*"units": *\([0-9]*\).*/\1/p' plan.json | awk '{ n += $1 } END { print n }')
+# the plan's stages, then those of the runner-up and of the single type
+stages=$(awk '/"throughput"/ { exit } /"units"/ { gsub(/[^0-9]/, ""); n += $0 } END { print n }' \
+    plan.json)
+if [ "$tasks" = "$stages" ] && [ "$units" -ge "$stages" ]; then ok "$tasks tasks"; else
+    fail "$tasks tasks for a plan of $stages units"
+    cat job.sh
+fi
+bash -n job.sh || fail 'job.sh is no shell script'
+[ -x job.sh ] || fail 'job.sh cannot be run'
+if command -v shellcheck >/dev/null; then
+    shellcheck job.sh || fail 'shellcheck objects'
+fi
+cp job.sh out
+shows '^#SBATCH --job-name=heterps-it.s_a_try$'
+shows '^#SBATCH --requeue$'
+shows 'scontrol requeue'
+shows '^ *export HETERPS_END_TIME='
+shows "--set 'run.name=it'.''s a try'"
+if grep -q '^#SBATCH --gpus-per-task=1' out && grep -q '^#SBATCH --partition=cpus' out; then
+    shows '^#SBATCH hetjob$'
+    shows '^srun --mpi=pmix -K1 --het-group=0-1 '
+    shows '^#SBATCH --constraint=v100.a100$'
+fi
+[ "$(grep -c '^srun' out)" -eq 1 ] || fail 'not one srun'
+if command -v sbatch >/dev/null && sinfo >/dev/null 2>&1; then
+    grep -v -e partition -e constraint -e gpus job.sh >plain.sh
+    expect 0 '' sbatch --test-only plain.sh
+fi
+
+echo '-- types that ask for the same are one part'
+# shellcheck disable=SC2086
+expect 0 '' ranks 3 plan "$deck" --method exact --sbatch one.sh
+[ "$(grep -c -- '--ntasks=' one.sh)" -eq 1 ] || fail 'more than one part'
+grep -q 'hetjob\|het-group' one.sh && fail 'a heterogeneous job for one kind'
+
+echo '-- refused'
+expect 65 "slurm.partition: 'a b' cannot stand in a script" ranks 3 plan "$deck" --sbatch no.sh \
+    --set 'resources.slow.slurm={partition: "a b"}' --set 'resources.fast.slurm={partition: "a b"}'
+expect 64 'wants a deck' heterps plan --profile nothing.json --sbatch no.sh
+expect 64 'sbatch is for one method' heterps plan "$deck" --method all --sbatch no.sh
+expect 64 'pareto is for one method' heterps plan "$deck" --method all --pareto no.svg
+expect 73 'not a regular file' heterps plan "$deck" --sbatch /dev/null
+expect 73 'cannot' ranks 1 plan "$srcdir/inputs/census.yaml" --sbatch nowhere/no.sh
+[ ! -e no.sh ] || fail 'a script was left'
+
+echo '-- cost against throughput'
+# shellcheck disable=SC2086
+expect 0 '' ranks 3 plan "$deck" --method ils --set schedule.seconds=0 \
+    --set schedule.evaluations=500 $quick --pareto p.svg --json p.json
+grep -q '^</svg>\|</svg>$' p.svg || fail 'the drawing is not whole'
+grep -q '"lower_bound_usd"' p.json && grep -q '"singles"' p.json || fail 'no points in the JSON'
+if command -v xmllint >/dev/null; then xmllint --noout p.svg || fail 'p.svg is no XML'; fi
+verdict

@@ -46,14 +46,15 @@ one=$straight
 echo '-- a table that both stages of the pair read'
 sed -e 's/name: ids,.*dim: 8/name: ids, type: embedding, slots: all, table: t, dim: 2/' \
     -e 's/name: wide,.*dim: 1/name: wide, type: embedding, slots: all, table: t, dim: 2/' \
-    -e 's/inputs: \[deep, wide\]/inputs: [deep, one]/' -e 's/^\( *\)- {name: out,/\1- {name: one, type: fc, width: 1}\n&/' \
+    -e 's/inputs: \[deep, wide\]/inputs: [deep, one]/' \
+    -e 's/^\( *\)- {name: out,/\1- {name: one, type: fc, width: 1}\n&/' \
     "$srcdir/inputs/census.yaml" >both.yaml
 # read_by_both RANKS CUTS UNITS SHARE
 read_by_both() {
     plan_file 9 "$2" "$3" "$4" >both.json
     rm -rf runs
-    expect 0 '' ranks "$1" train both.yaml --set schedule.method=file --set schedule.plan=both.json \
-        --set train.steps=40 --set data.test=
+    expect 0 '' ranks "$1" train both.yaml --set schedule.method=file \
+        --set schedule.plan=both.json --set train.steps=40 --set data.test=
     loss=$(number runs/census/report.json train_loss)
 }
 read_by_both 1 '' 1 '[]'

@@ -9,6 +9,7 @@
 #include "hw/count.h"
 #include "plan/correct.h"
 #include "plan/cost.h"
+#include "plan/engine.h"
 
 enum { LEAST_STEPS = 4 };
 
@@ -176,8 +177,14 @@ static void remember(struct hps_adapt *a, const struct hps_plan *plan, double ex
     t->examples_s = examples_s;
 }
 
-static struct hps_correct_price price_of(const struct hps_plan *plan)
+/* Under the deck's objective. */
+static struct hps_correct_price price_of(const struct hps_adapt *a, const struct verdict *v,
+                                         const struct hps_plan *plan)
 {
+    struct hps_engine_result e = hps_engine_of(plan, v->profile);
+
+    if (strcmp(a->opt->objective, "engine") == 0)
+        return (struct hps_correct_price){ e.examples_s, e.cost_usd };
     return (struct hps_correct_price){ plan->throughput, plan->cost_usd };
 }
 
@@ -185,25 +192,35 @@ static struct hps_correct_price price_of(const struct hps_plan *plan)
 static struct hps_correct_price expected(const struct hps_adapt *a, const struct verdict *v)
 {
     const struct tried *t = find(a, v->then);
-    struct hps_correct_price x = price_of(v->then);
+    struct hps_correct_price x = price_of(a, v, v->then);
 
     if (t) {
-        double rate = v->now->throughput * t->examples_s / v->examples_s;
+        double rate = price_of(a, v, v->now).examples_s * t->examples_s / v->examples_s;
         x.cost_usd *= x.examples_s / rate;
         x.examples_s = rate;
     }
     return x;
 }
 
-/* A plan that was left for this one and was better than it: the model was wrong about the two. */
+/* Is v->then another plan, and better than v->now by the margin? Where the most is wanted, what a
+ * plan had when it ran may be more than the model's most. */
+static bool is_better(const struct hps_adapt *a, const struct verdict *v)
+{
+    if (!v->then || same_work(v->now, v->then)) return false;
+    struct hps_correct_price then = expected(a, v);
+    double limit = isinf(a->opt->throughput_limit) ? fmax(v->limit, then.examples_s) : v->limit;
+
+    return hps_correct_better(price_of(a, v, v->now), then, limit, a->opt->replan_margin);
+}
+
+/* A plan that was left and was better than this one: the model was wrong about the two. */
 static void look_back(const struct hps_adapt *a, struct verdict *v)
 {
     for (int i = 0; i < a->ntried; i++) {
         struct verdict w = *v;
         w.then = hps_plan_copy(a->tried[i].plan);
         hps_cost_of(w.then, v->profile);
-        if (!same_work(v->now, w.then) && hps_correct_better(price_of(v->now), expected(a, &w),
-                                                             v->limit, a->opt->replan_margin)) {
+        if (is_better(a, &w)) {
             hps_plan_free(v->then);
             v->then = w.then;
             return;
@@ -212,26 +229,26 @@ static void look_back(const struct hps_adapt *a, struct verdict *v)
     }
 }
 
+/* Seconds by which the rest of the run is shorter under v->then, or that its savings would pay. */
+static double gain_s(const struct hps_adapt *a, const struct verdict *v, double left_examples)
+{
+    struct hps_correct_price now = price_of(a, v, v->now), then = expected(a, v);
+    double share = fmax(1 - now.examples_s / then.examples_s, 1 - then.cost_usd / now.cost_usd);
+
+    return share * left_examples / v->examples_s;
+}
+
 static void decide(const struct hps_adapt *a, struct verdict *v, const struct hps_adapt_now *at)
 {
-    if (!v->then) {
-        v->why = "no plan was found: it stays";
-        return;
-    }
-    struct hps_correct_price now = price_of(v->now), then = expected(a, v);
-    double gain = fmax(1 - now.examples_s / then.examples_s, 1 - then.cost_usd / now.cost_usd);
-    double left_s = at->left_examples / v->examples_s;
+    if (!is_better(a, v)) look_back(a, v);
+    bool better = is_better(a, v);
 
-    if (same_work(v->now, v->then))
-        v->why = "the plan is still the best: it stays";
-    else if (!hps_correct_better(now, then, v->limit, a->opt->replan_margin))
-        v->why = "no plan is better by more than schedule.replan_margin: it stays";
-    else if (gain * left_s <= at->change_s)
-        v->why = "too little of the run is left for a change: it stays";
-    else {
-        v->why = "the plan changes";
-        v->change = true;
-    }
+    v->change = better && gain_s(a, v, at->left_examples) > at->change_s;
+    v->why = v->change                    ? "the plan changes"
+             : better                     ? "it stays: too little of the run is left"
+             : !v->then                   ? "it stays: no plan was found"
+             : same_work(v->now, v->then) ? "it stays: it is still the best"
+                                          : "it stays: no plan is better by the margin";
 }
 
 /* "slow 4.02, fast 0.98": how many times as long as promised the types compute. */
@@ -255,11 +272,11 @@ static void say(const struct hps_adapt *a, const struct verdict *v, const struct
 
     types_text(a, v->profile, types, sizeof types);
     if (v->then && !same_work(v->now, v->then))
-        snprintf(other, sizeof other, "; another plan: %.0f at %.4g USD", v->then->throughput,
+        snprintf(other, sizeof other, ", another %.0f at %.4g USD", v->then->throughput,
                  v->then->cost_usd);
     HPS_SAY(HPS_INFO,
             "step %lld: measured %.0f examples/s, the plan promised %.0f; times as long as "
-            "promised: %s; corrected: %.0f at %.4g USD%s; %s",
+            "promised: %s; corrected, it promises %.0f at %.4g USD%s; %s",
             c->step, v->examples_s, step->plan->throughput, types, v->now->throughput,
             v->now->cost_usd, other, v->why);
 }
@@ -276,7 +293,6 @@ static void judge(struct hps_adapt *a, const struct hps_step *step,
     v->then = search(a, v, seconds);
     if (v->then) hps_cost_of(v->then, v->profile);
     remember(a, v->now, v->examples_s);
-    if (v->then && same_work(v->now, v->then)) look_back(a, v);
     decide(a, v, now);
     say(a, v, step, now->cursor);
 }

@@ -32,3 +32,15 @@ train() {
     shift 2
     expect 0 '' ranks "$hps_ranks" train "$srcdir/inputs/$hps_deck" "$@"
 }
+
+# too_fast FACTOR PROFILE: the profile with the computation of its first type so many times shorter
+too_fast() {
+    awk -v by="$1" '/"oct"/ { print; getline; sub(/,/, ""); printf "%.17g,\n", $1 / by; next }
+        { print }' "$2"
+}
+
+# plans_of REPORT KEY: its values in the list of plans that a run used, one a line
+plans_of() {
+    awk -v key="\"$2\":" '/^ "plans": \[/ { on = 1 } on && /^ \]/ { on = 0 }
+        on && /^   "/ && $1 == key { sub(/,$/, "", $2); print $2 }' "$1"
+}

@@ -14,18 +14,13 @@ deck 1-2 >three.yaml
 deck 1-3 >four.yaml
 sed '/emulate/d' "$srcdir/inputs/census_mixed.yaml" >one.yaml
 
-# of KEY: its values in the report's list of plans, one a line
-of() {
-    awk -v key="\"$1\":" '/^ "plans": \[/ { on = 1 } on && /^ \]/ { on = 0 }
-        on && /^   "/ && $1 == key { sub(/,$/, "", $2); print $2 }' $report
-}
+of() { plans_of $report "$1"; }
 nth() { of "$2" | sed -n "$1p"; }
 
 echo '-- a profile, and one that says the slow ranks are four times faster than the fast one'
 expect 0 '' ranks 2 train two.yaml --set train.steps=2
 cp runs/census_mixed/profile.json right.json
-awk '/"oct"/ { print; getline; sub(/,/, ""); printf "%.17g,\n", $1 / 16; next } { print }' \
-    right.json >wrong.json
+too_fast 16 right.json >wrong.json
 rm -rf runs
 expect 0 '' ranks 1 train one.yaml --set train.steps=60
 loss=$(number $report train_loss)

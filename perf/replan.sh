@@ -12,8 +12,8 @@ run_it() {
     shift
     rm -rf runs
     said mpirun -n 3 build/heterps train inputs/census_mixed.yaml --set train.epochs=0 \
-        --set "train.steps=$steps" --set "schedule.profile=$hps_profile" \
-        --set "checkpoint.interval_steps=$interval" "$@"
+        --set "train.steps=$steps" --set train.learning_rate=0.01 \
+        --set "schedule.profile=$hps_profile" --set "checkpoint.interval_steps=$interval" "$@"
     loss=$(awk -v at="$at," '/^ "loss": \[/ { on = 1 }
         on && $1 == at { getline; print $1; exit }' $report)
     seconds=$(number $report seconds)

@@ -18,7 +18,8 @@
  * The plan changes when the new one is better by more than schedule.replan_margin
  * (hps_correct_better), and what it saves in the rest of the run is more than the change takes: the
  * time of the last checkpoint and of making and loading the present plan. A plan that ran before is
- * judged by the throughput that it had then, not by the model, so two plans do not take turns. */
+ * judged by the throughput that it had then, not by the model, so two plans do not take turns; it
+ * is also taken back, when the present one was worse in more than one window. */
 #ifndef HPS_TRAIN_ADAPT_H
 #define HPS_TRAIN_ADAPT_H
 

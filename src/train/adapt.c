@@ -19,10 +19,11 @@ struct sums {
     double compute_s, rows_s, move_s;
 };
 
-/* A plan that has run, and how fast it was at last. */
+/* A plan that has run, and what it did: a window counts half with each that comes after. */
 struct tried {
     struct hps_plan *plan;
-    double examples_s;
+    int windows;
+    double examples, seconds;
 };
 
 struct hps_adapt {
@@ -165,16 +166,19 @@ static struct tried *find(const struct hps_adapt *a, const struct hps_plan *plan
     return NULL;
 }
 
-static void remember(struct hps_adapt *a, const struct hps_plan *plan, double examples_s)
+static void remember(struct hps_adapt *a, const struct hps_plan *plan, double examples,
+                     double seconds)
 {
     struct tried *t = find(a, plan);
 
     if (!t) {
         hps_mem_grow(&a->tried, &a->tried_cap, (size_t)a->ntried + 1, sizeof *a->tried);
         t = &a->tried[a->ntried++];
-        t->plan = hps_plan_copy(plan);
+        *t = (struct tried){ .plan = hps_plan_copy(plan) };
     }
-    t->examples_s = examples_s;
+    t->windows++;
+    t->examples = t->examples / 2 + examples;
+    t->seconds = t->seconds / 2 + seconds;
 }
 
 /* Under the deck's objective. */
@@ -195,7 +199,9 @@ static struct hps_correct_price expected(const struct hps_adapt *a, const struct
     struct hps_correct_price x = price_of(a, v, v->then);
 
     if (t) {
-        double rate = price_of(a, v, v->now).examples_s * t->examples_s / v->examples_s;
+        const struct tried *now = find(a, v->now);
+        double rate = price_of(a, v, v->now).examples_s * (t->examples / t->seconds) /
+                      (now->examples / now->seconds);
         x.cost_usd *= x.examples_s / rate;
         x.examples_s = rate;
     }
@@ -213,10 +219,13 @@ static bool is_better(const struct hps_adapt *a, const struct verdict *v)
     return hps_correct_better(price_of(a, v, v->now), then, limit, a->opt->replan_margin);
 }
 
-/* A plan that was left and was better than this one: the model was wrong about the two. */
+/* A plan that was left and was better than this one in more than one window: the model was wrong
+ * about the two. */
 static void look_back(const struct hps_adapt *a, struct verdict *v)
 {
-    for (int i = 0; i < a->ntried; i++) {
+    bool sure = find(a, v->now)->windows > 1;
+
+    for (int i = 0; sure && i < a->ntried; i++) {
         struct verdict w = *v;
         w.then = hps_plan_copy(a->tried[i].plan);
         hps_cost_of(w.then, v->profile);
@@ -292,7 +301,7 @@ static void judge(struct hps_adapt *a, const struct hps_step *step,
     hps_cost_of(v->now, v->profile);
     v->then = search(a, v, seconds);
     if (v->then) hps_cost_of(v->then, v->profile);
-    remember(a, v->now, v->examples_s);
+    remember(a, v->now, v->examples, seconds);
     decide(a, v, now);
     say(a, v, step, now->cursor);
 }

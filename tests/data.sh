@@ -35,7 +35,7 @@ train() {
 
 # too_fast FACTOR PROFILE: the profile with the computation of its first type so many times shorter
 too_fast() {
-    awk -v by="$1" '/"oct"/ { print; getline; sub(/,/, ""); printf "%.17g,\n", $1 / by; next }
+    awk -v by="$1" '/"(oct|forward|once)"/ { print; getline; sub(/,/, ""); printf "%.17g,\n", $1 / by; next }
         { print }' "$2"
 }
 

@@ -10,10 +10,11 @@
  *     factor[l][t] = sum of got / sum of said      another layer of t: the type's factor
  *     factor[l][t] = the least of the types' factors, within [1, 3/2]      t was never measured
  * The last is what all types seem to have in common, a busy machine for one; what is beyond 3/2 is
- * taken for the measured type's own. Corrected: oct * factor. In the same way sync, recv, send with
- * dt, DT; but communication that is no longer than promised or hidden behind the computation
- * (dt <= DT or dt <= ct) is noted as promised, since nobody saw how long it took. Factors are
- * always on the first profile: what is measured twice corrects once. */
+ * taken for the measured type's own. Corrected: oct * factor, its parts
+ * forward and once too. In the same way sync, recv, send with dt, DT; but communication that is no
+ * longer than promised or hidden behind the computation (dt <= DT or dt <= ct) is noted as
+ * promised, since nobody saw how long it took. Factors are always on the first profile: what is
+ * measured twice corrects once. */
 #ifndef HPS_PLAN_CORRECT_H
 #define HPS_PLAN_CORRECT_H
 

@@ -160,7 +160,8 @@ struct hps_profile *hps_correct_profile(const struct hps_correct *c)
 {
     struct hps_profile *p = copy(c->first);
 
-    correct(p, &c->compute, 1, (double *const[]){ p->oct });
+    correct(p, &c->compute, 3,
+            (double *const[]){ p->oct, p->engine.forward_s, p->engine.once_s });
     correct(p, &c->move, 3, (double *const[]){ p->sync, p->recv, p->send });
     return p;
 }

@@ -35,8 +35,8 @@ train() {
 
 # too_fast FACTOR PROFILE: the profile with the computation of its first type so many times shorter
 too_fast() {
-    awk -v by="$1" '/"(oct|forward|once)"/ { print; getline; sub(/,/, ""); printf "%.17g,\n", $1 / by; next }
-        { print }' "$2"
+    awk -v by="$1" '{ print }
+        /"(oct|forward|once)"/ { getline; sub(/,/, ""); printf "%.17g,\n", $1 / by }' "$2"
 }
 
 # plans_of REPORT KEY: its values in the list of plans that a run used, one a line

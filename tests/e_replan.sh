@@ -24,12 +24,12 @@ expect 0 '' ranks 2 train two.yaml --set train.steps=2
 cp runs/census_mixed/profile.json right.json
 too_fast 16 right.json >wrong.json
 rm -rf runs
-expect 0 '' ranks 1 train one.yaml --set train.steps=60
+expect 0 '' ranks 1 train one.yaml --set train.steps=42
 loss=$(number $report train_loss)
 [ "$(of first_step)" = 1 ] || fail 'one plan is not in the list of plans'
 
 replan='--set schedule.replan=true --set schedule.profile=wrong.json
-    --set checkpoint.interval_steps=20'
+    --set checkpoint.interval_steps=14'
 
 # changes RANKS DECK ARGUMENT...: it begins badly, changes, and ends as a run that did not
 changes() {
@@ -38,10 +38,10 @@ changes() {
     rm -rf runs
     # shellcheck disable=SC2086
     expect 0 'the plan changes' ranks "$hps_ranks" train "$hps_deck" $replan "$@" \
-        --set train.steps=60
+        --set train.steps=42
     close "$(number $report train_loss)" "$loss" 1e-4
-    [ "$(nth 1 first_step)" = 1 ] && [ "$(nth 1 last_step)" = 20 ] &&
-        [ "$(nth 2 first_step)" = 21 ] || fail 'the report does not say which plan was used when'
+    [ "$(nth 1 first_step)" = 1 ] && [ "$(nth 1 last_step)" = 14 ] &&
+        [ "$(nth 2 first_step)" = 15 ] || fail 'the report does not say which plan was used when'
     awk -v a="$(nth 1 examples_s)" -v b="$(nth 2 examples_s)" 'BEGIN { exit !(b > a) }' ||
         fail "slower after the change: $(nth 1 examples_s), $(nth 2 examples_s) examples/s"
     close "$(of seconds | awk '{ s += $1 } END { printf "%.17g", s }')" \
@@ -56,13 +56,13 @@ changes() {
 echo '-- on 2, 3, 4 ranks; a rank that was left out comes in'
 changes 2 two.yaml --set schedule.throughput_limit=30000
 changes 3 three.yaml
-changes 4 four.yaml --set train.eval_interval_steps=20
+changes 4 four.yaml --set train.eval_interval_steps=14
 
 echo '-- the run goes on from a checkpoint of the second plan'
 cp runs/census_mixed/plan.json before.json
-rm runs/census_mixed/checkpoint/step_000000060.h5
+rm runs/census_mixed/checkpoint/step_000000042.h5
 # shellcheck disable=SC2086
-expect 0 'the plan is kept' ranks 4 train four.yaml $replan --set train.steps=60
+expect 0 'the plan is kept' ranks 4 train four.yaml $replan --set train.steps=42
 close "$(number $report train_loss)" "$loss" 1e-4
 cmp before.json runs/census_mixed/plan.json || fail 'plan.json is another'
 [ "$(of first_step | head -n 1)" = 1 ] || fail 'the plans of the start before are not in the report'
@@ -70,7 +70,7 @@ cmp before.json runs/census_mixed/plan.json || fail 'plan.json is another'
 echo '-- a right profile keeps its plan'
 rm -rf runs
 expect 0 'it stays' ranks 3 train three.yaml --set schedule.replan=true \
-    --set schedule.profile=right.json --set checkpoint.interval_steps=10 --set train.steps=30 \
+    --set schedule.profile=right.json --set checkpoint.interval_steps=8 --set train.steps=20 \
     --set schedule.replan_margin=3
 [ "$(of first_step)" = 1 ] || fail 'the plan changed'
 
@@ -87,7 +87,7 @@ wait $job
 rc=$?
 [ "$(number runs/census_mixed/status.json exit_code)" = 75 ] || fail "ended with $rc, not with 75"
 # shellcheck disable=SC2086
-expect 0 'going on from' ranks 3 train three.yaml $replan --set train.steps=60
+expect 0 'going on from' ranks 3 train three.yaml $replan --set train.steps=42
 close "$(number $report train_loss)" "$loss" 1e-4
 
 echo '-- what cannot be'

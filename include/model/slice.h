@@ -57,10 +57,10 @@ void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_fee
 void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
                         void (*done)(int layer, void *arg), void *arg);
 
-/* Forward and backward of a micro-batch of one example and more in flight 0, for the profile: each
- * layer's seconds into forward_s, backward_s (last-first+1). */
-void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, double *forward_s,
-                     double *backward_s);
+/* Forward of a micro-batch of one example and more in flight 0, or its backward then, for the
+ * profile: each layer's seconds (last-first+1) by that clock. */
+void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, bool backward,
+                     double (*clock_s)(void), double *seconds);
 
 /* Sum of losses since the last call, back to 0; 0 where the loss is not here. Waits. */
 double hps_slice_loss(struct hps_slice *slice);

@@ -17,9 +17,11 @@
  * and back:
  *     A_s = sum of e_r + h_r over r > s;  first = max(0, A_s - n f_s);  last = max(0, A_s - n g_s)
  *     I_s = first + last if M > S - s, else max(first, last): then both are one;  I_{S-1} = 0
+ * and no more than S - s micro-batches are under way between s and the end:
+ *     W_s = max( M e_s + I_s, floor(M / min(M, S-s)) (e_s + A_s) )
  * Between two steps it waits for the slowest way back to an earlier stage, over its once, and here:
  *     G_0 = o_0;  G_s = max(o_s, G_{s-1} + e_{s-1} + h_s)
- *     step = max( batch*tau, max_s (G_s + M e_s + I_s) )
+ *     step = max( batch*tau, max_s (G_s + W_s) )
  * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
  * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less
  * (tests/t_engine.c), never less than the paper's model, batch*tau: it only adds.

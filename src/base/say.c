@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/eager.h"
+
 enum { LINE = 8192 };   /* longest line said; what is longer is cut and ends in "..." */
 
 static struct {
@@ -65,6 +67,7 @@ static void begin_parallel(int *argc, char ***argv)
 {
     int threads;
 
+    hps_eager_prefer();
     HPS_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &threads));
     me.parallel = true;
     HPS_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));

@@ -371,24 +371,23 @@ void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *
     }
 }
 
-void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, double *forward_s,
-                     double *backward_s)
+void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool backward,
+                     double (*clock_s)(void), double *seconds)
 {
-    double then_s = hps_now_s(), now_s;
+    int n = s->last - s->first + 1;
+    double then_s = clock_s(), now_s;
 
-    for (int l = s->first; l <= s->last; l++, then_s = now_s) {
-        forward_layer(s, 0, feed, l, true);
-        s->dev->ops->sync(s->dev);
-        now_s = hps_now_s();
-        forward_s[l - s->first] = now_s - then_s;
-    }
-    begin_gradients(s, 0, feed->B);
-    for (int l = s->last; l >= s->first; l--, then_s = now_s) {
-        if (s->net->layer[l].grad)
+    if (backward)
+        begin_gradients(s, 0, feed->B);
+    for (int i = 0; i < n; i++, then_s = now_s) {
+        int l = backward ? s->last - i : s->first + i;
+        if (!backward)
+            forward_layer(s, 0, feed, l, true);
+        else if (s->net->layer[l].grad)
             backward_layer(s, 0, feed, l);
         s->dev->ops->sync(s->dev);
-        now_s = hps_now_s();
-        backward_s[l - s->first] = now_s - then_s;
+        now_s = clock_s();
+        seconds[l - s->first] = now_s - then_s;
     }
 }
 

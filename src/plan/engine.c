@@ -97,6 +97,8 @@ static double step_s(const struct hps_plan *plan, const struct hps_profile *p,
         micro = y.forward + y.backward;
         way -= y.hop + micro;
         double mine = cut.M * micro + idle_s(&y, way, plan->S - 1 - s, cut.M);
+        double flights = fmin(cut.M, plan->S - s);
+        mine = fmax(mine, floor(cut.M / flights) * (micro + way));
         int with = hps_plan_partner(plan, s);
         if (with > s) {
             struct terms z = terms_of(plan, p, cut, with);

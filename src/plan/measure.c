@@ -11,61 +11,46 @@
 #include "plan/measure_read.h"
 #include "plan/measure_sync.h"
 
-/* Types of the same hardware, which an emulation may tell apart, are measured as one: by the first
- * of them. */
-static int twin_of(const struct hps_pool *pool, int t)
+static bool overlap(const struct hps_pool *pool, int r, int q)
 {
-    const struct hps_node *x = &pool->type[t].node;
-    for (int u = 0; u < t; u++) {
-        const struct hps_node *y = &pool->type[u].node;
-        if (strcmp(x->cpu, y->cpu) == 0 && strcmp(x->gpu, y->gpu) == 0 &&
-            x->on_gpu == y->on_gpu && x->cores == y->cores && x->threads == y->threads)
-            return u;
-    }
-    return t;
-}
-
-static bool same_host(const struct hps_pool *pool, int r, int q)
-{
-    return strcmp(pool->node[r].host, pool->node[q].host) == 0;
-}
-
-/* Types whose measuring ranks share a host take turns: the turn of each type, -1 for one that has a
- * twin. Equal on all ranks. */
-static int turns_of(const struct hps_pool *pool, int *turn)
-{
-    int most = 0;
-    for (int t = 0; t < pool->T; t++) {
-        turn[t] = twin_of(pool, t) == t ? 0 : -1;
-        for (int u = 0; u < t && turn[t] >= 0; u++)
-            if (same_host(pool, pool->type[t].first, pool->type[u].first) && turn[u] >= turn[t])
-                turn[t] = turn[u] + 1;
-        if (turn[t] > most) most = turn[t];
-    }
-    return most + 1;
-}
-
-static bool overlap(const struct hps_node *x, const struct hps_node *y)
-{
+    const struct hps_node *x = &pool->node[r], *y = &pool->node[q];
+    if (strcmp(x->host, y->host) != 0) return false;
     for (int i = 0; i < HPS_NODE_MASK; i++)
         if (x->mask[i] & y->mask[i]) return true;
     return false;
 }
 
-/* In training all cores of a host work, and take memory and clock from each other. So they do when
- * a type is measured: as many ranks of its hardware and host measure at once as have cores of their
- * own. Does rank r, in the turn of type t? */
-static bool measures(const struct hps_pool *pool, int t, int r)
+/* Does rank r have cores left to measure on, beside those that measure in the same turn? */
+static bool has_room(const struct hps_pool *pool, const int *turn, int r, int i)
 {
-    int first = pool->type[t].first, before = 0;
-    const struct hps_node *mine = &pool->node[r];
-
-    if (r == first) return true;
-    if (twin_of(pool, pool->type_of[r]) != t || !same_host(pool, r, first)) return false;
+    double load = 0;
     for (int q = 0; q < pool->R; q++)
-        if ((q < r || q == first) && same_host(pool, r, q) && overlap(mine, &pool->node[q]))
-            before++;
-    return before < mine->cores / mine->threads;
+        if (q == r || (turn[q] == i && overlap(pool, r, q)))
+            load += pool->node[q].threads / pool->type[pool->type_of[q]].slow;
+    return load <= pool->node[r].cores * (1 + 1e-9);
+}
+
+/* In training all cores of a host work, and take memory and clock from each other. So they do when
+ * a type is measured: the first rank of every type measures, as many at once as have cores of their
+ * own (an emulated rank needs a part of one), and other ranks do the same where cores are left.
+ * turn (R) [out]: when, -1 never. The number of turns; equal on all ranks. */
+static int turns_of(const struct hps_pool *pool, int *turn)
+{
+    int most = 0;
+    for (int r = 0; r < pool->R; r++)
+        turn[r] = -1;
+    for (int t = 0; t < pool->T; t++) {
+        int r = pool->type[t].first, i = 0;
+        while (i < most && !has_room(pool, turn, r, i))
+            i++;
+        turn[r] = i;
+        if (i == most) most++;
+    }
+    for (int r = 0; r < pool->R; r++) {
+        int i = turn[pool->type[pool->type_of[r]].first];
+        if (turn[r] < 0 && has_room(pool, turn, r, i)) turn[r] = i;
+    }
+    return most;
 }
 
 void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
@@ -229,9 +214,9 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     size_t bytes = sizeof(struct facts) + (size_t)net->L * sizeof(struct hps_measured);
     struct facts *m = hps_mem_new(bytes, 1), *told = hps_mem_new(bytes, 1);
     double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows);
-    int *turn = hps_mem_new((size_t)pool->T, sizeof *turn), turns = turns_of(pool, turn);
+    int *turn = hps_mem_new((size_t)pool->R, sizeof *turn), turns = turns_of(pool, turn);
     enum hps_status st = HPS_OK;
-    int me = hps_rank(), mine = twin_of(pool, pool->type_of[me]);
+    int me = hps_rank();
 
     p->batch = (double)((o->batch + o->microbatches - 1) / o->microbatches);
     p->examples = (double)o->examples;
@@ -239,7 +224,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     p->throughput_limit = o->throughput_limit;
     hps_measure_types(p, pool, o);
     for (int i = 0; i < turns; i++) {
-        if (turn[mine] == i && measures(pool, mine, me)) {
+        if (turn[me] == i) {
             st = hps_measure_layers(m->layer, net, dev, o, (int)p->batch);
             if (!st) st = hps_measure_read(&m->read, net, o);
         }
@@ -249,7 +234,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     fill_layers(p, net, o);
     fill_boundaries(p, net, pool);
     for (int t = 0; !st && t < pool->T; t++) {
-        int by = pool->type[twin_of(pool, t)].first;
+        int by = pool->type[t].first;
         if (me == by) memcpy(told, m, bytes);
         HPS_MPI(MPI_Bcast(told, (int)bytes, MPI_BYTE, by, world));
         fill_type(p, net, pool, t, told->layer, told->read, rows);

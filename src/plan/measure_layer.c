@@ -38,6 +38,8 @@ struct bench {
     struct hps_feed feed;
     double *sample[PARTS];      /* (MOST, L) seconds                                      */
     double *once;               /* (L) seconds of a micro-batch's share of the update     */
+    double (*clock_s)(void);
+    double look_s;              /* what a look at the clock takes                         */
     int done;                   /* micro-batches of the last step                         */
 };
 
@@ -164,6 +166,18 @@ static double core_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* A device that works by itself is timed by the wall. */
+static void set_clock(struct bench *w)
+{
+    enum { LOOKS = 200 };
+
+    w->clock_s = w->dev->host ? core_s : hps_now_s;
+    double t0 = w->clock_s();
+    for (int i = 0; i < LOOKS; i++)
+        w->clock_s();
+    w->look_s = (w->clock_s() - t0) / (LOOKS + 1);
+}
+
 /* What the last find saw first comes from the table; gradients begin at 0. */
 static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
 {
@@ -187,7 +201,7 @@ static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
 static double pull_s(struct bench *w, int l, const struct hps_batch *b, int B)
 {
     struct hps_measure_rows *found = &w->rows[w->like[l]];
-    double t0 = hps_now_s();
+    double t0 = w->clock_s();
 
     w->feed.bag[l] = w->like[l] == l ? hps_measure_rows_find(found, b, B)
                                      : w->feed.bag[w->like[l]];
@@ -196,15 +210,33 @@ static double pull_s(struct bench *w, int l, const struct hps_batch *b, int B)
     w->feed.nrow[l] = (size_t)found->n;
     w->feed.rows[l] = w->pulled[l].value;
     w->feed.rows_grad[l] = w->pulled[l].grad;
-    return hps_now_s() - t0;
+    return w->clock_s() - t0;
+}
+
+/* An emulated rank sleeps after its work, as in training. */
+static void nap(const struct bench *w, double core, double lasted)
+{
+    double s = core * w->dev->slow - lasted;
+
+    if (w->dev->slow > 1 && s > 0)
+        nanosleep(&(struct timespec){ (time_t)s, (long)(1e9 * (s - floor(s))) }, NULL);
+}
+
+static void half_pass(struct bench *w, bool backward, double *seconds)
+{
+    double wall = hps_now_s(), core = core_s();
+
+    hps_slice_clock(w->slice, &w->feed, backward, w->clock_s, seconds);
+    nap(w, core_s() - core, hps_now_s() - wall);
+    for (int l = 0; l < w->net->L; l++)
+        seconds[l] = fmax(seconds[l] - w->look_s, 0);
 }
 
 /* The first B examples of a micro-batch through all layers; seconds into row `at` of the samples.
  */
 static void pass(struct bench *w, const struct hps_batch *b, int B, int at)
 {
-    size_t L = (size_t)w->net->L, row = (size_t)at * L;
-    double t0 = hps_now_s(), c0 = core_s();
+    size_t row = (size_t)at * (size_t)w->net->L;
 
     w->feed.B = B;
     w->feed.example = b->example;
@@ -214,11 +246,8 @@ static void pass(struct bench *w, const struct hps_batch *b, int B, int at)
     for (int l = 0; l < w->net->L; l++)
         w->sample[ROWS][row + (size_t)l] =
             w->net->layer[l].table >= 0 ? pull_s(w, l, b, B) : 0;
-    hps_slice_clock(w->slice, &w->feed, w->sample[FORWARD] + row, w->sample[BACKWARD] + row);
-    double share = (core_s() - c0) / (hps_now_s() - t0);
-    for (int p = 0; w->dev->host && share < 1 && p < PARTS; p++)
-        for (size_t l = 0; l < L; l++)
-            w->sample[p][row + l] *= share;
+    half_pass(w, false, w->sample[FORWARD] + row);
+    half_pass(w, true, w->sample[BACKWARD] + row);
 }
 
 /* The end of a step of n micro-batches of B examples. */
@@ -230,7 +259,7 @@ static void update(struct bench *w, int n, long long step)
         const struct hps_layer *y = &w->net->layer[l];
         const struct hps_measure_rows *found = &w->rows[w->like[l]];
         size_t at = w->slice->offset[l];
-        double share = y->table >= 0 ? 1.0 / n : 1.0 / w->opt->microbatches, t0 = hps_now_s();
+        double share = y->table >= 0 ? 1.0 / n : 1.0 / w->opt->microbatches, t0 = w->clock_s();
         if (y->table >= 0 && found->n > 0)
             hps_table_apply(w->table[y->table], &rule, (size_t)found->n, found->at,
                             w->pulled[l].grad);
@@ -238,7 +267,7 @@ static void update(struct bench *w, int n, long long step)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state ? w->slice->state + at : NULL);
         w->dev->ops->sync(w->dev);
-        w->once[l] = fmin(w->once[l], (hps_now_s() - t0) * share);
+        w->once[l] = fmin(w->once[l], (w->clock_s() - t0) * share);
     }
 }
 
@@ -323,6 +352,7 @@ enum hps_status hps_measure_layers(struct hps_measured *m, const struct hps_net 
     struct bench w = { .net = net, .dev = dev, .opt = opt };
     enum hps_status st = make(&w, Bo);
 
+    set_clock(&w);
     if (!st) st = measure_all(&w, m, Bo);
     done(&w);
     return st;

@@ -65,6 +65,8 @@ echo '-- cost against throughput'
 expect 0 '' ranks 3 plan "$deck" --method ils --set schedule.seconds=0 \
     --set schedule.evaluations=500 $quick --pareto p.svg --json p.json
 grep -q '^</svg>\|</svg>$' p.svg || fail 'the drawing is not whole'
-grep -q '"lower_bound_usd"' p.json && grep -q '"singles"' p.json || fail 'no points in the JSON'
+for key in lower_bound_usd singles points; do
+    grep -q "\"$key\"" p.json || fail "no $key in the JSON"
+done
 if command -v xmllint >/dev/null; then xmllint --noout p.svg || fail 'p.svg is no XML'; fi
 verdict

@@ -167,6 +167,9 @@ static void what_is_wrong_is_refused(void **state)
             fail_msg("accepted: %s instead of %s", wrong[a][1], wrong[a][0]);
     assert_int_equal(parse(types, "\"types\": [], "), HPS_DECK);
     assert_int_equal(parse(types, ""), HPS_DECK);
+    char *twice = hps_mem_print("%.*s, %s", (int)strlen(types) - 3, types, types + 10);
+    assert_int_equal(parse(types, twice), HPS_DECK);    /* two types of one name */
+    hps_mem_free(twice);
     assert_int_equal(parse(layers, "\"layers\": []}"), HPS_DECK);
 }
 

@@ -120,6 +120,19 @@ static bool good_number(const char *from, const char *of, int n, const char *nam
     return false;
 }
 
+/* A type is asked for by its name (single:NAME, resources.NAME). */
+static enum hps_status check_names(const struct hps_profile *p, const char *from)
+{
+    for (int t = 1; t < p->T; t++)
+        for (int u = 0; u < t; u++)
+            if (strcmp(p->type[t].name, p->type[u].name) == 0) {
+                HPS_SAY(HPS_ERROR, "%s: types %d and %d are both called %s", from, u, t,
+                        p->type[t].name);
+                return HPS_DECK;
+            }
+    return HPS_OK;
+}
+
 static enum hps_status check_types(const struct hps_profile *p, const char *from)
 {
     for (int t = 0; t < p->T; t++) {
@@ -190,6 +203,7 @@ enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
     enum hps_status s = check_head(p, from);
 
     if (!s) s = check_types(p, from);
+    if (!s) s = check_names(p, from);
     if (!s) s = check_bytes(p, from);
     if (!s) s = check_table(p, from, "oct", p->oct, INFINITY);
     if (!s) s = check_table(p, from, "alpha", p->alpha, 1);

@@ -128,14 +128,17 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
     return HPS_OK;
 }
 
-/* x rounded down to six digits, without an exponent: typed as a limit it can be had. */
+/* x rounded down to six digits: typed as a limit it can be had. */
 static void round_down(char *text, size_t size, double *x)
 {
     int digits = 5 - (int)floor(log10(*x));
     double scale = pow(10, digits), down = floor(*x * scale) / scale;
 
     *x = down <= *x ? down : (floor(*x * scale) - 1) / scale;
-    snprintf(text, size, "%.*f", digits > 0 ? digits : 0, *x);
+    if (digits < 20)
+        snprintf(text, size, "%.*f", digits > 0 ? digits : 0, *x);
+    else
+        snprintf(text, size, "%.5e", *x);
 }
 
 /* Proven: what could be had instead, and its price. */

@@ -12,24 +12,25 @@ runs=${RUNS:-3}
 
 # DECK|BATCH|MICRO-BATCHES|STEPS|WHICH RANKS ARE SLOW|STAGES: layers:type:units
 plans='
-ctrdnn|4096|16|24||0-7:x1:1
-ctrdnn|4096|16|40||0-7:x1:2
-ctrdnn|4096|16|20|x4=0-3|0-7:x4:4
-ctrdnn|4096|16|30|x2=0|0-3:x2:1 4-7:x1:1
-ctrdnn|4096|16|24|x2=0|0-4:x1:1 5-7:x2:1
-ctrdnn|4096|16|24|x4=0-1|0-4:x1:1 5-7:x4:2
-ctrdnn|4096|16|24|x4=0-1|0-3:x4:2 4-7:x1:1
-ctrdnn|4096|16|20|x2=1 x4=2|0-3:x1:1 4-4:x2:1 5-7:x4:1
-ctrdnn|4096|16|20|x2=1 x4=2|0-3:x2:1 4-6:x1:1 7-7:x4:1
-ctrdnn|4096|16|24|x2=0-1 x4=2-3|0-3:x4:2 4-7:x2:2
+ctrdnn|8192|32|12||0-7:x1:1
+ctrdnn|8192|32|20||0-7:x1:2
+ctrdnn|8192|32|10|x4=0-3|0-7:x4:4
+ctrdnn|8192|32|16|x2=0|0-3:x2:1 4-7:x1:1
+ctrdnn|8192|32|12|x2=0|0-4:x1:1 5-7:x2:1
+ctrdnn|8192|32|12|x4=0-1|0-4:x1:1 5-7:x4:2
+ctrdnn|8192|32|12|x4=0-1|0-3:x4:2 4-7:x1:1
+ctrdnn|8192|32|10|x2=1 x4=2|0-3:x1:1 4-4:x2:1 5-7:x4:1
+ctrdnn|8192|32|10|x2=1 x4=2|0-3:x2:1 4-6:x1:1 7-7:x4:1
+ctrdnn|8192|32|12|x2=0-1 x4=2-3|0-3:x4:2 4-7:x2:2
+ctrdnn|4096|8|24|x2=0|0-3:x2:1 4-7:x1:1
 ctrdnn|1000|4|120|x2=0|0-4:x1:1 5-7:x2:1
 ctrdnn|1000|4|100|x4=0-1|0-4:x1:1 5-7:x4:2
-wide|8192|16|30|x2=0|0-3:x1:1 4-8:x2:1
-wide|8192|16|30|x4=1-2|0-3:x4:2 4-8:x1:1
+wide|8192|32|30|x2=0|0-3:x1:1 4-8:x2:1
+wide|8192|32|30|x4=0-1|0-3:x4:2 4-8:x1:1
 movielens|8192|8|150|x2=0|0-6:x2:1
 movielens|8192|8|150|x4=0-1|0-1:x1:1 2-6:x4:2
-hard|256|4|3000||0-7:x1:1
-hard|256|4|1000|x2=0|0-3:x1:1 4-7:x2:1
+hard|256|4|4000||0-7:x1:1
+hard|256|4|2000|x2=0|0-3:x1:1 4-7:x2:1
 '
 
 # resources "x4=1-2 ...": entries of the deck, slow ones first; the others are x1
@@ -109,7 +110,7 @@ run_plan() {
 	END
     deck_of "$name" "$slow"
     stages "$cut" >plan.json
-    rm -f measured model engine
+    rm -f rates model engine
     for _ in $(seq "$runs"); do
         rm -rf runs
         launch "$cut" "$slow" build/heterps train deck.yaml --set run.name=promise \
@@ -117,11 +118,11 @@ run_plan() {
             --set "data.batch=$batch" --set "data.microbatches=$micro" --set train.epochs=0 \
             --set "train.steps=$steps" --set schedule.method=file --set schedule.plan=plan.json \
             --set schedule.throughput_limit=0
-        measured >>measured
+        measured >>rates
         number runs/promise/report.json model_examples_s >>model
         number runs/promise/report.json predicted_examples_s >>engine
     done
-    m=$(median <measured) p=$(median <model) e=$(median <engine)
+    m=$(median <rates) p=$(median <model) e=$(median <engine)
     off_p=$(off "$p" "$m") off_e=$(off "$e" "$m")
     echo "$(size "$off_p") $(size "$off_e") $name $batch $cut" >>offs
     row "$name" "$batch / $micro" "$cut" "$(digits 4 "$m")" "$(digits 4 "$p")" "$off_p %" \

@@ -330,6 +330,21 @@ static void pauses(void **state)
     assert_true(n == 3 && total[0] >= 2000 && total[0] <= 2000);    /* the third look is dropped */
 }
 
+static void counting_tells_what_it_costs(void **state)
+{
+    const struct hps_count_sum *sum = hps_count_total();
+    const struct hps_count_span *span;
+    (void)state;
+
+    fake = true;
+    step = 1000;
+    begin(false, true);
+    struct hps_count_cost cost = hps_count_cost();
+    assert_true(cost.window_s > 0 && cost.window_s < 0.01);
+    assert_true(cost.region_s > 0 && cost.region_s < 0.001);
+    assert_true(sum[HPS_REGION_WAIT].calls == 0 && hps_count_spans(&span) == 0);
+}
+
 static void events_in_regions(void **state)
 {
     const char *const *name;
@@ -424,7 +439,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ALONE(nesting), ALONE(windows), ALONE(long_run), ALONE(spans), ALONE(parts),
         ALONE(spans_are_bounded),
-        ALONE(without_hardware), ALONE(without_counters), ALONE(pauses), ALONE(events_in_regions),
+        ALONE(without_hardware), ALONE(without_counters), ALONE(pauses),
+        ALONE(counting_tells_what_it_costs), ALONE(events_in_regions),
         ALONE(nonsense_at_the_start), ALONE(nonsense_on_the_way), ALONE(wishes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
-#define EAGER   "524288"
-#define SEGMENT "16777216"
+#define EAGER   "1052672"       /* of 1 MiB with what the library puts before it */
+#define SEGMENT "33554432"
 
 /* Four times what the ranks of this host would take, so that others find room too. */
 static int is_there_room(void)

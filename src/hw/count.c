@@ -165,6 +165,27 @@ void hps_count_resume(void)
         hps_event_read(dropped);
 }
 
+struct hps_count_cost hps_count_cost(void)
+{
+    enum { WINDOWS = 8, REGIONS = 200 };
+    struct hps_count_cost cost;
+    double delta[HPS_EVENTS], t0;
+
+    hps_count_pause();
+    t0 = hps_now_s();
+    for (int i = 0; me.on && i < WINDOWS; i++)
+        hps_event_read(delta);
+    cost.window_s = (hps_now_s() - t0) / WINDOWS;
+    t0 = hps_now_s();
+    for (int i = 0; i < REGIONS; i++) {
+        hps_region_enter(HPS_REGION_WAIT);
+        hps_region_leave(HPS_REGION_WAIT);
+    }
+    cost.region_s = (hps_now_s() - t0) / REGIONS;
+    hps_count_resume();
+    return cost;
+}
+
 static void add_row(struct hps_count_row *to, const struct hps_count_row *from)
 {
     to->step = from->step;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hw/count.h"
 #include "plan/measure_layer.h"
 #include "plan/measure_read.h"
 #include "plan/measure_sync.h"
@@ -200,9 +201,11 @@ static void fill_type(struct hps_profile *p, const struct hps_net *net, const st
     }
 }
 
-/* What a type's ranks measure, and its first tells. */
+/* What a type's ranks measure, and its first tells. A micro-batch enters so many regions. */
+enum { REGIONS = 9 };
 struct facts {
     struct hps_measured_read read;
+    struct hps_count_cost count;
     struct hps_measured layer[];
 };
 
@@ -227,6 +230,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         if (turn[me] == i) {
             st = hps_measure_layers(m->layer, net, dev, o, (int)p->batch);
             if (!st) st = hps_measure_read(&m->read, net, o);
+            m->count = hps_count_cost();
         }
         hps_barrier_quiet(world);
     }
@@ -238,6 +242,8 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         if (me == by) memcpy(told, m, bytes);
         HPS_MPI(MPI_Bcast(told, (int)bytes, MPI_BYTE, by, world));
         fill_type(p, net, pool, t, told->layer, told->read, rows);
+        p->engine.step_s[t] = told->count.window_s;
+        p->engine.micro_s[t] = REGIONS * told->count.region_s;
     }
     if (!st) hps_measure_sync(p->sync, rows, net, pool, p->batch / p->engine.batch, world);
     hps_mem_free(rows);

@@ -4,7 +4,7 @@
 # ROUNDS times (3); the figures are medians.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
-rounds=${ROUNDS:-3} steps=${STEPS:-6}
+rounds=${ROUNDS:-3} steps=${STEPS:-5}
 report=runs/share/report.json
 
 # trained NAME SHARE: a run of the plan that exact finds

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Two stages on the same units train as if each had its own: the same loss as one rank, to rounding,
-# the same bits twice; from a checkpoint with shared units to one without, and back; units are paid
-# and counted once, and a rank's time counts for the stage that it was spent on.
+# the same bits twice and after a restart; from a checkpoint with shared units to one without, and
+# back; units are paid and counted once; the time of a rank counts for the stage it was spent on.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census
@@ -13,7 +13,7 @@ run() {
     hps_n=$1
     shift 4
     train "$hps_n" census.yaml --set schedule.method=file --set "schedule.plan=$plan" \
-        --set train.steps=40 --set data.test= "$@"
+        --set "schedule.profile=$profile" --set train.steps=40 --set data.test= "$@"
     loss=$(number runs/census/report.json train_loss)
 }
 
@@ -26,12 +26,16 @@ same() {
     close "$loss" "$one" 1e-4
 }
 
+profile=
 run 1 '' 1 '[]'
 one=$loss
+cp runs/census/profile.json .
+profile=profile.json
 same 'two stages on one rank' 1 4 '1 1' '[[0, 1]]'
 same 'neighbours on two ranks' 2 4 '2 2' '[[0, 1]]'
 same 'the first and the last on one rank' 2 '3 5' '1 1 1' '[[0, 2]]'
 [ "$(number runs/census/report.json units)" = 2 ] || fail 'shared units are counted twice'
+whole=$loss
 same 'the first and the last on two ranks' 3 '3 5' '2 1 2' '[[0, 2]]'
 same 'two pairs, one inside the other' 2 '1 4 6' '1 1 1 1' '[[0, 3], [1, 2]]'
 clip='--set train.clip=0.5 --set data.microbatches=6'
@@ -94,6 +98,11 @@ done
 echo '-- from shared units to units of their own and back'
 rm -rf runs
 run 2 '3 5' '1 1 1' '[[0, 2]]' --set train.steps=20
+cp -r runs half
+run 2 '3 5' '1 1 1' '[[0, 2]]'
+[ "$loss" = "$whole" ] || fail "20 + 20 steps end at $loss, 40 at $whole"
+rm -rf runs
+mv half runs
 run 3 '3 5' '1 1 1' '[]' --set train.steps=30
 run 3 '2 5' '1 2 1' '[[0, 2]]'
 close "$loss" "$one" 1e-4

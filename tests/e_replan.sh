@@ -1,7 +1,7 @@
 #!/bin/sh
 # A plan made from a profile that was wrong is left for a better one at a checkpoint, in the same
-# process: the losses are those of a run that kept its plan, it is faster, the report says which
-# plan was used when; a signal amid the change leaves a checkpoint.
+# process: the losses are those of a run that kept its plan, the report says which plan was used
+# when; a signal amid the change leaves a checkpoint. (How much faster it is: perf/replan.sh.)
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census
@@ -42,8 +42,6 @@ changes() {
     close "$(number $report train_loss)" "$loss" 1e-4
     [ "$(nth 1 first_step)" = 1 ] && [ "$(nth 1 last_step)" = 14 ] &&
         [ "$(nth 2 first_step)" = 15 ] || fail 'the report does not say which plan was used when'
-    awk -v a="$(nth 1 examples_s)" -v b="$(nth 2 examples_s)" 'BEGIN { exit !(b > a) }' ||
-        fail "slower after the change: $(nth 1 examples_s), $(nth 2 examples_s) examples/s"
     close "$(of seconds | awk '{ s += $1 } END { printf "%.17g", s }')" \
         "$(number $report seconds)" 1e-9
     close "$(of usd | awk '{ s += $1 } END { printf "%.17g", s }')" "$(number $report usd)" 1e-9

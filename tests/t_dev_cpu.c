@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "dev_case.h"
+#include "hw/cpu.h"
 
 static void fc_once(struct hps_dev *dev, enum hps_act act, int B, int in, int out, bool add)
 {
@@ -267,6 +268,29 @@ static void memory(void **state)
     assert_null(hps_dev_find("abacus"));
 }
 
+static void multiply(const void *job, int t, int n)
+{
+    float *product = *(float *const *)job;
+    volatile float tiny = 1e-20f;
+    (void)n;
+    product[t] = tiny * tiny;
+}
+
+/* On every thread: a product of 1e-40 would be such a remainder. */
+static void no_remainders_next_to_zero(void **state)
+{
+    struct hps_dev dev = open_dev(2);
+    float product[2] = { 1, 1 }, *p = product;
+    (void)state;
+
+    hps_cpu_spread(&dev, 1e9, multiply, &p);
+#if defined(__SSE__) || defined(__aarch64__)
+    assert_true(product[0] == 0);
+    assert_true(dev.nthread == 1 || product[1] == 0);
+#endif
+    dev.ops->close(&dev);
+}
+
 static void nothing_held(void **state)
 {
     (void)state;
@@ -279,7 +303,8 @@ int main(void)
         cmocka_unit_test(fc), cmocka_unit_test(activations), cmocka_unit_test(copy),
         cmocka_unit_test(dropout), cmocka_unit_test(logistic),
         cmocka_unit_test(logistic_edges), cmocka_unit_test(norm),
-        cmocka_unit_test(same_bits), cmocka_unit_test(memory), cmocka_unit_test(nothing_held),
+        cmocka_unit_test(same_bits), cmocka_unit_test(memory),
+        cmocka_unit_test(no_remainders_next_to_zero), cmocka_unit_test(nothing_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

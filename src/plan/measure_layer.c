@@ -213,21 +213,22 @@ static double pull_s(struct bench *w, int l, const struct hps_batch *b, int B)
     return w->clock_s() - t0;
 }
 
-/* An emulated rank sleeps after its work, as in training. */
-static void nap(const struct bench *w, double core, double lasted)
+/* An emulated rank sleeps after its work, in naps as in training. */
+static void nap(const struct bench *w, double core, double began)
 {
-    double s = core * w->dev->slow - lasted;
+    const double longest_s = 200e-6, shortest_s = 50e-6;
+    double end = began + core * w->dev->slow, left;
 
-    if (w->dev->slow > 1 && s > 0)
-        nanosleep(&(struct timespec){ (time_t)s, (long)(1e9 * (s - floor(s))) }, NULL);
+    while (w->dev->slow > 1 && (left = end - hps_now_s()) > shortest_s)
+        nanosleep(&(struct timespec){ 0, (long)(1e9 * fmin(left, longest_s)) }, NULL);
 }
 
 static void half_pass(struct bench *w, bool backward, double *seconds)
 {
-    double wall = hps_now_s(), core = core_s();
+    double began = hps_now_s(), core = core_s();
 
     hps_slice_clock(w->slice, &w->feed, backward, w->clock_s, seconds);
-    nap(w, core_s() - core, hps_now_s() - wall);
+    nap(w, core_s() - core, began);
     for (int l = 0; l < w->net->L; l++)
         seconds[l] = fmax(seconds[l] - w->look_s, 0);
 }

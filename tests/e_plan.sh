@@ -59,7 +59,7 @@ shows '^plan by best \(ils\), begun with the plan of greedy:'
 shows '^exact found none cheaper'
 close "$least" "$(number best.json cost_usd)" 1e-5
 expect 0 '' plan --method single:old
-shows '^exact proved a plan of .* USD, .* % less: schedule.method: best takes it'
+shows '^exact proved a plan that costs .* % less: schedule.method: best takes it'
 expect 65 'schedule.warm: names the method itself' plan --method ils --set schedule.warm=ils
 expect 65 'schedule.warm: this method does not begin with a plan' \
     plan --method heuristic --set schedule.warm=greedy

@@ -17,7 +17,8 @@ struct hps_plan {
     char by[HPS_NAME];          /* of `best`: whose plan it is, "" otherwise              */
     char rival[HPS_NAME];       /* what else was asked: exact beside others where it has a cheaper
                                    plan, in `best` the one that lost; "": none            */
-    double rival_usd;           /* what its plan costs; 0: it has none                    */
+    double rival_ratio;         /* its plan's cost under the objective, over this one's; 0: it has
+                                   none                                                   */
     int L, S;
     struct hps_plan_stage *stage;      /* (S), in the pipeline's order, covers 0..L-1 */
     double throughput, seconds, cost_usd;

@@ -116,7 +116,7 @@ static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
     read_word(plan->warm, o, "warm");
     read_word(plan->by, o, "by");
     read_word(plan->rival, o, "rival");
-    plan->rival_usd = json_number_value(json_object_get(o, "rival_usd"));
+    plan->rival_ratio = json_number_value(json_object_get(o, "rival_ratio"));
 }
 
 static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
@@ -213,8 +213,8 @@ static void write_results(json_t *o, const struct hps_plan *plan)
         json_object_set_new(o, "by", json_string(plan->by));
     if (*plan->rival) {
         json_object_set_new(o, "rival", json_string(plan->rival));
-        json_object_set_new(o, "rival_usd", plan->rival_usd > 0 ? hps_json_real(plan->rival_usd)
-                                                                : json_null());
+        json_object_set_new(o, "rival_ratio",
+                            plan->rival_ratio > 0 ? hps_json_real(plan->rival_ratio) : json_null());
     }
 }
 

@@ -110,18 +110,16 @@ static void print_promise(const struct hps_plan *plan, const struct hps_profile 
 /* What the other method that was asked has to say. */
 static void print_rival(const struct hps_plan *plan)
 {
-    double more = plan->cost_usd > 0 ? 100 * (plan->rival_usd / plan->cost_usd - 1) : 0;
+    double more = 100 * (plan->rival_ratio - 1), usd = plan->rival_ratio * plan->cost_usd;
 
     if (!*plan->rival)
         return;
     if (!*plan->by)
-        hps_out("%s %s a plan of %.6g USD, %.3g %% less: schedule.method: best takes it\n",
-                plan->rival,
-                plan->lower_bound_usd >= plan->rival_usd * (1 - HPS_COST_TIE) ? "proved" : "found",
-                plan->rival_usd, -more);
-    else if (plan->rival_usd > 0)
-        hps_out("the plan of %s costs %.6g USD, %.3g %% more\n", plan->rival, plan->rival_usd,
-                more);
+        hps_out("%s %s a plan that costs %.3g %% less: schedule.method: best takes it\n",
+                plan->rival, plan->lower_bound_usd >= usd * (1 - HPS_COST_TIE) ? "proved" : "found",
+                -more);
+    else if (plan->rival_ratio > 0)
+        hps_out("the plan of %s costs %.3g %% more\n", plan->rival, more);
     else
         hps_out("%s found none cheaper\n", plan->rival);
 }

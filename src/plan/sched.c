@@ -216,9 +216,10 @@ static void certify(struct hps_plan *plan, const struct hps_problem *q)
 
     plan->lower_bound_usd = equal ? plan->cost_usd : bound;
     plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
-    if (best && best->cost_usd < plan->cost_usd * (1 - HPS_COST_TIE)) {
+    bool cheaper = best && best->cost_usd < plan->cost_usd * (1 - HPS_COST_TIE);
+    if (cheaper && !hps_sched_engine(q->opt)) {
         snprintf(plan->rival, sizeof plan->rival, "%s", hps_sched_exact.name);
-        plan->rival_usd = best->cost_usd;
+        plan->rival_ratio = best->cost_usd / plan->cost_usd;
     }
     hps_plan_free(best);
 }

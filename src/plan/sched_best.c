@@ -8,35 +8,50 @@
 
 static const struct hps_sched *const learned = &hps_sched_ils;
 
-/* `plan` won, by `by`; the other method's plan costs `usd`, INFINITY: it found none. */
+/* `plan` won, by `by`; the other method's plan costs so many times as much, 0: it has none, or the
+ * same. */
 static void name(struct hps_plan *plan, const struct hps_sched *by, const struct hps_sched *other,
-                 double usd)
+                 double ratio)
 {
     snprintf(plan->by, sizeof plan->by, "%s", by->name);
     snprintf(plan->rival, sizeof plan->rival, "%s", other->name);
-    plan->rival_usd = isfinite(usd) ? usd : 0;
+    plan->rival_ratio = ratio > 1 + HPS_COST_TIE && isfinite(ratio) ? ratio : 0;
+}
+
+/* The learned plan stands: exact's proof beside it. */
+static void keep(struct hps_plan *first, struct hps_plan **proof, double ratio)
+{
+    double bound = fmin((*proof)->lower_bound_usd, first->cost_usd);
+
+    first->lower_bound_usd = bound;
+    first->gap = bound < first->cost_usd * (1 - HPS_COST_TIE) ? 1 - bound / first->cost_usd : 0;
+    first->evaluations += (*proof)->evaluations;
+    name(first, learned, &hps_sched_exact, ratio);
+    hps_plan_free(*proof);
+    *proof = first;
 }
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
+    struct hps_problem mine = *q;
     struct hps_plan *first = NULL;
-    bool proven;
     enum hps_status s = learned->run(q, hps_rng_sub(key, 0), &first);
-    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .evaluations = q->opt->evaluations,
-                                   .known = first ? first : q->fastest };
 
-    if (s)
+    if (first)
+        mine.fastest = first;
+    if (!s) s = hps_sched_exact.run(&mine, key, best);
+    if (s || !*best || !first) {
+        if (!s && *best) name(*best, &hps_sched_exact, learned, 0);
+        hps_plan_free(first);
         return s;
-    hps_exact_ask(q->profile, &wish, best, &proven);
-    if (first && *best) {
-        bool beaten = (*best)->cost_usd < first->cost_usd * (1 - HPS_COST_TIE);
-        name(*best, beaten ? &hps_sched_exact : learned, beaten ? learned : &hps_sched_exact,
-             beaten ? first->cost_usd : INFINITY);
-        (*best)->evaluations += first->evaluations;
-    } else if (*best) {
-        name(*best, &hps_sched_exact, learned, INFINITY);
     }
+    double ratio = hps_sched_usd(q, *best) / hps_sched_usd(q, first);
+    if (!(ratio < 1 - HPS_COST_TIE)) {
+        keep(first, best, ratio);
+        return HPS_OK;
+    }
+    (*best)->evaluations += first->evaluations;
+    name(*best, &hps_sched_exact, learned, 1 / ratio);
     hps_plan_free(first);
     return HPS_OK;
 }

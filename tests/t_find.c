@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "comm/find.h"
+#include "base/find.h"
 
 enum { MOST = 3000 };
 

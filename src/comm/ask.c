@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/mem.h"
-#include "comm/find.h"
 #include "model/table.h"
 
 enum { CHUNK = 256 };

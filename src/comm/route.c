@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "base/mem.h"
 #include "comm/ask.h"
-#include "comm/find.h"
 #include "model/table.h"
 
 enum { KEPT = 4 };              /* steps: two valid after a take, two begun and not taken */

@@ -16,7 +16,7 @@
 #define ENOUGH_S    0.05        /* of a size, if it had LEAST passes                     */
 
 enum { LEAST = 4, MOST = 48 };  /* micro-batches of a size, beside the first              */
-enum part { FORWARD, BACKWARD, ROWS, PARTS };
+enum part { FORWARD, BACKWARD, PARTS };
 
 /* Rows of a layer's table and their gradients, device memory for `cap` of them. */
 struct pulled {
@@ -37,10 +37,10 @@ struct bench {
     const struct hps_batch *batch; /* (M) of the step under way                          */
     struct hps_feed feed;
     double *sample[PARTS];      /* (MOST, L) seconds                                      */
-    double *once;               /* (L) seconds of a micro-batch's share of the update     */
+    double *once, *rows_s;      /* (L) a micro-batch's share of update, of finding rows   */
+    struct hps_bag *bag;        /* (L, M) of the step under way                           */
     double (*clock_s)(void);
     double look_s;              /* what a look at the clock takes                         */
-    int done;                   /* micro-batches of the last step                         */
 };
 
 /* ---- making ---- */
@@ -76,8 +76,7 @@ static void make_rows(struct bench *w)
         const struct hps_layer *y = &w->net->layer[l];
         w->like[l] = l;
         if (y->table < 0) continue;
-        w->rows[l].layer = y;
-        w->rows[l].nrow = w->table[y->table]->nrow;
+        hps_measure_rows_new(&w->rows[l], y, w->table[y->table]->nrow);
         for (int i = l - 1; i >= 0; i--)
             if (same_rows(w->net, y, &w->net->layer[i]) && w->rows[i].nrow == w->rows[l].nrow)
                 w->like[l] = w->like[i];
@@ -115,6 +114,8 @@ static enum hps_status make(struct bench *w, int Bo)
     w->feed.nrow = hps_mem_new(L, sizeof *w->feed.nrow);
     w->pulled = hps_mem_new(L, sizeof *w->pulled);
     w->once = hps_mem_new(L, sizeof *w->once);
+    w->rows_s = hps_mem_new(L, sizeof *w->rows_s);
+    w->bag = hps_mem_new(L * (size_t)w->opt->microbatches, sizeof *w->bag);
     for (int p = 0; p < PARTS; p++)
         w->sample[p] = hps_mem_new(L * MOST, sizeof *w->sample[p]);
     st = make_reader(w);
@@ -152,6 +153,8 @@ static void done(struct bench *w)
     hps_mem_free(w->feed.nrow);
     hps_mem_free(w->pulled);
     hps_mem_free(w->once);
+    hps_mem_free(w->rows_s);
+    hps_mem_free(w->bag);
     for (int p = 0; p < PARTS; p++)
         hps_mem_free(w->sample[p]);
 }
@@ -178,39 +181,42 @@ static void set_clock(struct bench *w)
     w->look_s = (w->clock_s() - t0) / (LOOKS + 1);
 }
 
-/* What the last find saw first comes from the table; gradients begin at 0. */
+/* All rows of the step come from the table; gradients begin at 0. */
 static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
 {
     struct hps_table *t = w->table[w->net->layer[l].table];
     struct pulled *p = &w->pulled[l];
-    size_t dim = (size_t)t->dim, first = (size_t)found->first, n = (size_t)found->n;
+    size_t dim = (size_t)t->dim, n = (size_t)found->n;
 
     if (n > p->cap) {
         free_pulled(w, p);
         p->cap = 2 * n;
         p->value = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
         p->grad = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
-        first = 0;
     }
-    if (n == first) return;
-    hps_table_gather(t, n - first, found->at + first, p->value + first * dim);
-    w->dev->ops->zero(w->dev, p->grad + first * dim, (n - first) * dim * sizeof(float));
+    if (n == 0) return;
+    hps_table_gather(t, n, found->at, p->value);
+    w->dev->ops->zero(w->dev, p->grad, n * dim * sizeof(float));
 }
 
-/* Seconds of finding and fetching a layer's rows, as a pull does. */
-static double pull_s(struct bench *w, int l, const struct hps_batch *b, int B)
+/* A step begins: the rows of its micro-batches, of each B examples, are found and fetched. */
+static void pull(struct bench *w, int B)
 {
-    struct hps_measure_rows *found = &w->rows[w->like[l]];
-    double t0 = w->clock_s();
+    int M = w->opt->microbatches;
 
-    w->feed.bag[l] = w->like[l] == l ? hps_measure_rows_find(found, b, B)
-                                     : w->feed.bag[w->like[l]];
-    gather(w, l, found);
-    w->dev->ops->sync(w->dev);
-    w->feed.nrow[l] = (size_t)found->n;
-    w->feed.rows[l] = w->pulled[l].value;
-    w->feed.rows_grad[l] = w->pulled[l].grad;
-    return w->clock_s() - t0;
+    for (int l = 0; l < w->net->L; l++) {
+        struct hps_measure_rows *found = &w->rows[w->like[l]];
+        if (!found->layer) continue;
+        double t0 = w->clock_s();
+        if (w->like[l] == l)
+            hps_measure_rows_find(found, w->batch, M, B, w->bag + (size_t)l * (size_t)M);
+        gather(w, l, found);
+        w->dev->ops->sync(w->dev);
+        w->rows_s[l] = fmin(w->rows_s[l], (w->clock_s() - t0) / M);
+        w->feed.nrow[l] = (size_t)found->n;
+        w->feed.rows[l] = w->pulled[l].value;
+        w->feed.rows_grad[l] = w->pulled[l].grad;
+    }
 }
 
 /* An emulated rank sleeps after its work, in naps as in training. */
@@ -233,10 +239,11 @@ static void half_pass(struct bench *w, bool backward, double *seconds)
         seconds[l] = fmax(seconds[l] - w->look_s, 0);
 }
 
-/* The first B examples of a micro-batch through all layers; seconds into row `at` of the samples.
+/* The first B examples of micro-batch m through all layers; seconds into row `at` of the samples.
  */
-static void pass(struct bench *w, const struct hps_batch *b, int B, int at)
+static void pass(struct bench *w, int m, int B, int at)
 {
+    const struct hps_batch *b = &w->batch[m];
     size_t row = (size_t)at * (size_t)w->net->L;
 
     w->feed.B = B;
@@ -245,14 +252,13 @@ static void pass(struct bench *w, const struct hps_batch *b, int B, int at)
     w->feed.dense = b->dense;
     w->feed.weight = 1.0f / (float)w->opt->batch;
     for (int l = 0; l < w->net->L; l++)
-        w->sample[ROWS][row + (size_t)l] =
-            w->net->layer[l].table >= 0 ? pull_s(w, l, b, B) : 0;
+        if (w->rows[l].layer) w->feed.bag[l] = w->bag[w->like[l] * w->opt->microbatches + m];
     half_pass(w, false, w->sample[FORWARD] + row);
     half_pass(w, true, w->sample[BACKWARD] + row);
 }
 
-/* The end of a step of n micro-batches of B examples. */
-static void update(struct bench *w, int n, long long step)
+/* The end of a step: a micro-batch's share of it. */
+static void update(struct bench *w, long long step)
 {
     struct hps_rule rule = hps_opt_rule(w->opt->train, step, INT32_MAX);
 
@@ -260,7 +266,7 @@ static void update(struct bench *w, int n, long long step)
         const struct hps_layer *y = &w->net->layer[l];
         const struct hps_measure_rows *found = &w->rows[w->like[l]];
         size_t at = w->slice->offset[l];
-        double share = y->table >= 0 ? 1.0 / n : 1.0 / w->opt->microbatches, t0 = w->clock_s();
+        double t0 = w->clock_s();
         if (y->table >= 0 && found->n > 0)
             hps_table_apply(w->table[y->table], &rule, (size_t)found->n, found->at,
                             w->pulled[l].grad);
@@ -268,42 +274,35 @@ static void update(struct bench *w, int n, long long step)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state ? w->slice->state + at : NULL);
         w->dev->ops->sync(w->dev);
-        w->once[l] = fmin(w->once[l], (w->clock_s() - t0) * share);
+        w->once[l] = fmin(w->once[l], (w->clock_s() - t0) / w->opt->microbatches);
     }
 }
 
-static void begin_step(struct bench *w)
-{
-    for (int l = 0; l < w->net->L; l++)
-        if (w->like[l] == l && w->rows[l].layer) hps_measure_rows_begin(&w->rows[l]);
-}
-
-/* Steps of micro-batches of B examples until enough is known; answers how many samples there are.
- */
+/* Steps of micro-batches of B examples until enough is known; *n samples there are then. */
 static enum hps_status run_size(struct bench *w, int B, int *n)
 {
     double began_s = hps_now_s();
     enum hps_status st = HPS_OK;
-    bool warm = false;
+    bool warm = false, enough = false;
 
     *n = 0;
     for (int l = 0; l < w->net->L; l++)
-        w->once[l] = INFINITY;
-    for (long long step = 0; !st; step++) {
-        bool enough = false;
-        int m = 0;
-        begin_step(w);
-        for (; m < w->opt->microbatches && w->batch[m].B >= B && !enough; m++) {
-            pass(w, &w->batch[m], B, *n);
-            *n += warm;                         /* the first one makes everything known to memory */
+        w->once[l] = w->rows_s[l] = INFINITY;
+    for (long long step = 0; !st && !enough; step++) {
+        if (w->batch[0].B < B) {        /* the last of an epoch */
+            st = hps_reader_next(w->reader, &w->batch);
+            continue;
+        }
+        pull(w, B);
+        for (int m = 0; m < w->opt->microbatches && !enough; m++) {
+            pass(w, m, B, *n);
+            *n += warm;                 /* the first one makes everything known to memory */
             if (!warm) began_s = hps_now_s();
             warm = true;
             enough = *n == MOST || (*n >= LEAST && hps_now_s() - began_s > ENOUGH_S);
         }
-        w->done = m;
-        if (m > 0) update(w, m, step);
-        if (enough) break;
-        st = hps_reader_next(w->reader, &w->batch);
+        update(w, step);
+        if (!enough) st = hps_reader_next(w->reader, &w->batch);
     }
     return st;
 }
@@ -337,11 +336,11 @@ static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int 
             double forward_s = median(w, FORWARD, l, n);
             m[l].batch[i] = scale * B;
             m[l].work_s[i] = scale * (forward_s + median(w, BACKWARD, l, n) + w->once[l]);
-            m[l].rows_s[i] = scale * median(w, ROWS, l, n);
+            m[l].rows_s[i] = w->rows[l].layer ? scale * w->rows_s[l] : 0;
             if (i > 0) continue;
             m[l].forward_s = scale * forward_s;
             m[l].once_s = scale * w->once[l];
-            m[l].rows = w->rows[l].layer ? scale * w->rows[w->like[l]].n / w->done : 0;
+            m[l].rows = scale * w->rows[w->like[l]].n / w->opt->microbatches;
         }
     }
     return st;

@@ -1,6 +1,6 @@
 /* find.c - hash table of the numbers of a step: multiplicative (Fibonacci) hashing, linear probing,
  * entries stamped with the step. Look-ups go in chunks, so that their cache misses overlap. */
-#include "comm/find.h"
+#include "base/find.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
  *
  * An open hash table that is never cleared: what was put before the last hps_find_begin is only
  * out of date. It grows with the most distinct numbers seen and is then silent. */
-#ifndef HPS_COMM_FIND_H
-#define HPS_COMM_FIND_H
+#ifndef HPS_BASE_FIND_H
+#define HPS_BASE_FIND_H
 
 #include <stddef.h>
 

@@ -17,7 +17,7 @@ for method in rl-rnn rl; do
     case " $known " in *" $method "*) methods="$method $methods" ;; esac
 done
 echo "Random problems (\`perf/random_profile.h\`). Mean gap to the proven bound in %, of plans made"
-echo "with $plans plans priced; no plan counts as 100."
+echo "with $plans plans priced; no plan counts as 100. The best is the first of equals."
 echo
 # shellcheck disable=SC2086 # one word a method
 header size $methods best

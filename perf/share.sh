@@ -1,19 +1,18 @@
 #!/bin/sh
-# share.sh - perf/share.yaml on three ranks: the best plan when each stage has units of its own, and the best when two
-# may share theirs (schedule.share): what a million examples cost, promised and measured. The two are run in turn,
-# ROUNDS times (3); the figures are medians.
+# share.sh - perf/share.yaml on three ranks: the plan that exact proves best when each stage has units of its own,
+# and the same stages with the first and the last on the same unit: what a million examples cost, promised and
+# measured. The two plans are run in turn, ROUNDS times (3); the figures are medians.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 rounds=${ROUNDS:-3} steps=${STEPS:-5}
 report=runs/share/report.json
 
-# trained NAME SHARE: a run of the plan that exact finds
+# trained PLAN: a run of the plan
 trained() {
     rm -rf runs
     quiet mpirun -n 3 build/heterps train perf/share.yaml --set "train.steps=$steps" \
-        --set schedule.method=exact --set "schedule.share=$2" --set schedule.profile=profile.json
+        --set schedule.method=file --set "schedule.plan=$1.json" --set schedule.profile=profile.json
     mv out "$1.out"
-    cp $report "$1.report"
     million "$(number $report usd)" "$(number $report examples)" >>"$1.usd"
     number $report examples_s >>"$1.rate"
 }
@@ -32,13 +31,18 @@ line() {
 title 'Two stages on the same units: what a million examples cost'
 mkdir -p data
 said build/heterps generate perf/share.yaml --rows 200000 --output data/share_train.h5
-said mpirun -n 3 build/heterps train perf/share.yaml --set train.steps=1
+said mpirun -n 3 build/heterps train perf/share.yaml --set schedule.method=exact --set train.steps=1
 cp runs/share/profile.json profile.json
+cp runs/share/plan.json own.json
+[ "$(grep -c '"first"' own.json)" = 3 ] || give_up 'exact did not find three stages'
+sed 's/"stages"/"share": [[0, 2]], &/' own.json >shared.json
 round=0
 while [ $round -lt "$rounds" ]; do
     round=$((round + 1))
-    trained own false
-    trained shared true
+    for plan in own shared; do
+        trained $plan
+        cp $report $plan.report
+    done
 done
 echo 'The pool and the shared plan, and how the stages spent their time:'
 echo
@@ -47,14 +51,15 @@ sed -n -e '/^resources:/,/^plan by/p' -e '/^stage  *type.*compute/,/^$/p' shared
 echo
 header plan units 'examples/s promised' measured 'USD a million examples promised' measured loss
 line 'units of their own' own
-line 'two stages may share' shared
+line 'stages 0 and 2 on the same unit' shared
 commands
 cat <<EOT
 
-Then in turn, $rounds times, with SHARE \`false\` and \`true\`:
+Then in turn, $rounds times, with \`own.json\`, the plan of that run, and \`shared.json\`, the same with
+\`"share": [[0, 2]]\`:
 
-    mpirun -n 3 build/heterps train perf/share.yaml --set train.steps=$steps --set schedule.method=exact \\
-        --set schedule.share=SHARE --set schedule.profile=runs/share/profile.json
+    mpirun -n 3 build/heterps train perf/share.yaml --set train.steps=$steps --set schedule.method=file \\
+        --set schedule.plan=PLAN --set schedule.profile=profile.json
 
 EOT
 saved=$(awk -v a="$(median <own.usd)" -v b="$(median <shared.usd)" 'BEGIN { printf "%.4g\n", b / a }')

@@ -9,6 +9,8 @@
 #ifndef HPS_PLAN_EXACT_H
 #define HPS_PLAN_EXACT_H
 
+#include <stdint.h>
+
 #include "plan/provision.h"
 
 struct hps_exact_arc {
@@ -105,8 +107,9 @@ double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *lea
 void hps_exact_view_drop(struct hps_exact_view *v, double cut);
 /* Try every path below the best plan; false when `steps` did not suffice. After a drop only. */
 bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps);
-/* The layer and group that the paths agree on least; false when they agree. */
-bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g);
+/* The layer and group that the paths agree on least, or, shaken (not 0), nearly least; false when
+ * they agree. */
+bool hps_exact_view_split(const struct hps_exact_view *v, uint64_t shake, int *l, int *g);
 
 /* Restarted local search from the best plan: ranges of layers that begin or end with a stage change
  * their group. For good plans early; proves nothing. */
@@ -117,11 +120,13 @@ void hps_exact_climb_free(struct hps_exact_climb *c);
 void hps_exact_climb_run(struct hps_exact_climb *c, long long steps);
 
 /* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best
- * <= enough. */
+ * <= enough. `any`: every plan of the model will do where tau is the question; its tau_most is. */
 struct hps_exact_end {
     double until_s;
     long long evaluations;
     double enough;
+    bool any;
+    int turn;                       /* other branches of equal worth every time            */
 };
 /* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when
  * proven. */

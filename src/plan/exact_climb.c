@@ -163,7 +163,7 @@ static void begin(struct hps_exact_climb *c)
 
 void hps_exact_climb_run(struct hps_exact_climb *c, long long steps)
 {
-    if (!isfinite(c->leaf->best))
+    if (c->leaf->S == 0)
         return;
     c->steps = steps;
     if (!c->begun || c->leaf->best < c->home_value * (1 - HPS_EXACT_SAME))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 
 struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
 {
@@ -371,7 +372,7 @@ bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf,
     return visit(&w, 0, -1, 0);
 }
 
-bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g)
+bool hps_exact_view_split(const struct hps_exact_view *v, uint64_t shake, int *l, int *g)
 {
     const struct hps_exact_model *m = v->m;
     double total = 0, nearest = 0.5 - 1e-9;
@@ -380,6 +381,8 @@ bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g)
         total += v->share[h];
     for (int a = 0; a < m->L * m->G; a++) {
         double off = fabs(v->share[a] / total - 0.5);
+        if (shake && off < nearest)
+            off += (0.5 - 1e-9 - off) * hps_rng_real(shake, (uint64_t)a);
         if (off < nearest) {
             nearest = off;
             *l = a / m->G;

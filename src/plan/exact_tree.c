@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 
 enum {
     ROUNDS = 25,            /* multiplier steps of a node                           */
@@ -17,6 +18,9 @@ enum {
     CLOSE_STEPS = 20000,
     CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more */
 };
+
+/* From where tau is asked for when any plan will do: the multipliers' scale, not a bound. */
+#define ANY 0.9
 
 /* How near the least tau of a node is looked for: relative. */
 #define PRECISION 5e-4
@@ -29,7 +33,7 @@ struct list {
 };
 
 struct node {
-    double bound, t1, t2;
+    double bound, t1, t2, rank;
     struct list *list;
     enum hps_exact_rule rule;
     int l, g, depth;
@@ -45,6 +49,7 @@ struct tree {
     struct node *heap;
     size_t n, cap;
     double closed;          /* least bound of what was given up        */
+    uint64_t draws;
     double steps;           /* that the local search may do            */
 };
 
@@ -67,10 +72,16 @@ static void list_leave(struct list *list)
     hps_mem_free(list);
 }
 
-/* The least bound first; among equals the deepest, which comes to a plan or an end soonest. */
+/* The least rank first; among equals the deepest, which comes to a plan or an end soonest. */
 static bool before(const struct node *a, const struct node *b)
 {
-    return a->bound < b->bound || (a->bound == b->bound && a->depth > b->depth);
+    return a->rank < b->rank || (a->rank == b->rank && a->depth > b->depth);
+}
+
+/* The least bound, or, where any plan will do, the deepest, and what takes a layer to a group. */
+static double rank(const struct tree *x, const struct node *a)
+{
+    return x->end->any ? -2 * a->depth - (a->rule == HPS_EXACT_ON) : a->bound;
 }
 
 static void push(struct tree *x, struct node node)
@@ -78,6 +89,7 @@ static void push(struct tree *x, struct node node)
     size_t a = x->n++;
 
     hps_mem_grow(&x->heap, &x->cap, x->n, sizeof *x->heap);
+    node.rank = rank(x, &node);
     node.list->users++;
     for (; a > 0 && before(&node, &x->heap[(a - 1) / 2]); a = (a - 1) / 2)
         x->heap[a] = x->heap[(a - 1) / 2];
@@ -214,6 +226,13 @@ static bool fill(struct tree *x, const struct node *node, double t1, double t2)
                                node->g);
 }
 
+static uint64_t shake(struct tree *x)
+{
+    uint64_t key = hps_rng_key((uint64_t)x->end->turn, "any");
+
+    return x->end->turn > 2 ? hps_rng_sub(key, x->draws++) | 1 : 0;
+}
+
 /* Divide the interval while its width is to blame for the gap, and else a layer. */
 static void expand(struct tree *x, const struct node *node)
 {
@@ -229,7 +248,7 @@ static void expand(struct tree *x, const struct node *node)
     hps_exact_view_drop(v, cut(x));
     if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
         return;
-    bool split = hps_exact_view_split(v, &l, &g);
+    bool split = hps_exact_view_split(v, shake(x), &l, &g);
     bool wide = !(narrow && split && v->t2 / v->t1 - 1 < (x->leaf->best / bound - 1) / 2);
     if (wide && push_halves(x, node, bound))
         return;
@@ -279,9 +298,29 @@ static void expand_tau(struct tree *x, const struct node *node)
     hps_exact_view_drop(v, cut(x));
     if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
         return;
-    if (hps_exact_view_split(v, &l, &g))
+    if (hps_exact_view_split(v, 0, &l, &g))
         push_rules(x, node, bound, l, g);
     else if (!push_halves(x, node, bound))
+        finish(x, node, bound);
+}
+
+/* Is there a path within the limits when tau is all that it may be? */
+static void expand_any(struct tree *x, const struct node *node)
+{
+    struct hps_exact_view *v = x->view;
+    int l, g;
+
+    if (!fill(x, node, ANY * x->m->tau_most, x->m->tau_most))
+        return;
+    double bound = hps_exact_view_bound(v, x->leaf, 2 * ROUNDS);
+    if (x->leaf->S > 0 || bound >= cut(x))
+        return;
+    hps_exact_view_drop(v, cut(x));
+    if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
+        return;
+    if (hps_exact_view_split(v, shake(x), &l, &g))
+        push_rules(x, node, bound, l, g);
+    else
         finish(x, node, bound);
 }
 
@@ -301,7 +340,20 @@ static bool over(const struct tree *x)
 
     return (end->until_s > 0 && hps_now_s() >= end->until_s) ||
            (end->evaluations > 0 && x->leaf->evaluations >= end->evaluations) ||
-           x->leaf->best <= end->enough;
+           (x->leaf->S > 0 && x->leaf->best <= end->enough);
+}
+
+/* What a plan may cost when any will do: more than the root's bound; where tau is the question, all
+ * that it may be. */
+static double guess(struct tree *x)
+{
+    const struct node *root = &x->heap[0];
+
+    if (x->m->least_tau)
+        return x->m->tau_most * (1 + 2 * HPS_EXACT_SAME);
+    if (x->n == 0 || !fill(x, root, root->t1, root->t2))
+        return INFINITY;
+    return hps_exact_view_bound(x->view, x->leaf, ROUNDS_ROOT) * (1 + 0.05 * x->end->turn);
 }
 
 double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,
@@ -313,15 +365,19 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     x.view = hps_exact_view_new(m);
     x.climb = hps_exact_climb_new(leaf);
     plant(&x);
+    if (end->any && leaf->S == 0)
+        leaf->best = guess(&x);
     hps_exact_climb_run(x.climb, 2LL * m->L * (m->L + m->G));
     while (x.n > 0) {
-        if (x.heap[0].bound >= cut(&x) || over(&x)) {
+        if ((!end->any && x.heap[0].bound >= cut(&x)) || over(&x)) {
             bound = x.heap[0].bound;
             break;
         }
         struct node node = pop(&x);
         memcpy(x.view->lambda, node.list->lambda, (size_t)m->G * sizeof *x.view->lambda);
-        if (m->least_tau)
+        if (m->least_tau && end->any)
+            expand_any(&x, &node);
+        else if (m->least_tau)
             expand_tau(&x, &node);
         else
             expand(&x, &node);
@@ -331,7 +387,9 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     while (x.n > 0)
         list_leave(x.heap[--x.n].list);
     bound = fmin(bound, x.closed);
-    if (bound >= cut(&x))
+    if (end->any)
+        bound = isinf(bound) && leaf->S == 0 && m->least_tau ? INFINITY : 0;
+    else if (bound >= cut(&x))
         bound = leaf->best;
     hps_exact_climb_free(x.climb);
     hps_exact_view_free(x.view);

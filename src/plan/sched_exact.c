@@ -8,6 +8,9 @@
 #include "base/mem.h"
 #include "plan/exact.h"
 
+/* Plans that the search for the fastest prices before any that is fast enough will do. */
+#define FIRST 3000
+
 struct question {
     const struct hps_profile *p;
     const struct hps_cost *c;
@@ -19,7 +22,7 @@ struct question {
 
 static struct hps_plan *plan_of(const struct hps_exact_leaf *leaf, const struct hps_profile *p)
 {
-    if (!isfinite(leaf->best))
+    if (leaf->S == 0)
         return NULL;
     struct hps_plan *plan = hps_plan_new(p->L, leaf->S);
     for (int s = 0; s < leaf->S; s++) {
@@ -85,6 +88,47 @@ static double until(double seconds)
     return seconds > 0 ? hps_now_s() + seconds : 0;
 }
 
+static bool enough(const struct hps_plan *plan, double tau_most)
+{
+    return plan && 1 / plan->throughput <= tau_most;
+}
+
+static bool over(const struct question *q)
+{
+    return (q->end.until_s > 0 && hps_now_s() >= q->end.until_s) ||
+           (q->end.evaluations > 0 && q->evaluations >= q->end.evaluations);
+}
+
+/* A plan that keeps q's tau_most, or a bound above it. Three searches take turns, for twice as long
+ * each time: for the fastest plan, for any that costs little more than the bound, and for any that
+ * keeps the limits; the latter go other ways every time. */
+static double feasible(struct question *q, struct hps_plan **best)
+{
+    double tau_most = q->tau_most, tau = 0;
+    long long all = q->end.evaluations;
+
+    for (q->end.turn = 0; tau <= tau_most && isfinite(tau) && !enough(*best, tau_most) && !over(q);
+         q->end.turn++) {
+        bool any = q->end.turn % 3 > 0;
+        long long turn = (long long)FIRST << (q->end.turn / 3 < 40 ? q->end.turn / 3 : 40);
+        struct question one = *q;
+        one.end.any = any;
+        one.least_tau = q->end.turn % 3 != 1;
+        one.tau_most = any ? tau_most : INFINITY;
+        one.end.enough = one.least_tau ? tau_most : INFINITY;
+        one.evaluations = 0;
+        one.end.evaluations = all > 0 && all - q->evaluations < turn ? all - q->evaluations : turn;
+        struct hps_plan *found = any ? NULL : *best;    /* the fastest goes on from where it was */
+        tau = ask(&one, &found);
+        q->evaluations += one.evaluations;
+        if (any && found)
+            hps_plan_free(*best);
+        if (!any || found)
+            *best = found;
+    }
+    return tau;
+}
+
 /* The cheapest plan. Multipliers only work against a best plan, so a feasible one is looked for
  * first: by the fastest plan, where those of one type do not keep the limits. */
 static double cheapest(struct question *q, struct hps_plan **best)
@@ -93,9 +137,7 @@ static double cheapest(struct question *q, struct hps_plan **best)
 
     fast.least_tau = true;
     fast.share = false;
-    fast.tau_most = INFINITY;
-    fast.end.enough = q->tau_most;
-    double tau = ask(&fast, best);
+    double tau = feasible(&fast, best);
     q->evaluations += fast.evaluations;
     if (tau > q->tau_most) {
         hps_plan_free(*best);
@@ -124,7 +166,8 @@ double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *w
     struct hps_cost *c = hps_cost_new(p);
     struct question q = { .p = p, .c = c, .cuts = wish->cuts, .share = wish->share,
                           .tau_most = hps_cost_tau_most(wish->throughput_limit),
-                          .end = { until(wish->seconds), wish->evaluations, -1 } };
+                          .end = { .until_s = until(wish->seconds), .enough = -1,
+                                   .evaluations = wish->evaluations } };
     struct hps_plan *plan = wish->known ? hps_plan_copy(wish->known) : NULL;
     bool begun = plan || one_type_enough(p, c, q.tau_most);
     double bound = usd(p, begun ? ask(&q, &plan) : cheapest(&q, &plan));
@@ -159,7 +202,7 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
 {
     struct hps_cost *c = hps_cost_new(p);
     struct question q = { .p = p, .c = c, .tau_most = INFINITY, .least_tau = true,
-                          .end = { until(seconds), 0, -1 } };
+                          .end = { .until_s = until(seconds), .enough = -1 } };
     struct hps_plan *plan = NULL;
     double bound = ask(&q, &plan), most = plan ? plan->throughput : 0;
 

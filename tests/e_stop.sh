@@ -43,6 +43,17 @@ pkill -TERM -P $job
 pkill -TERM -P $job || :
 ended 75
 
+echo '-- SIGTERM as soon as a rank can hear it, long before there is a run'
+# shellcheck disable=SC2086
+"$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" train "$deck" $long >out 2>err &
+job=$!
+until pid=$(pgrep -P $job | tail -n 1) && [ -n "$pid" ] &&
+    grep -q heterps "/proc/$pid/comm" 2>/dev/null &&
+    grep -q '^SigCgt:.*[4567c-f]...$' "/proc/$pid/status" 2>/dev/null; do sleep 0.01; done
+grep -q 'training' err && fail 'the run had begun'
+kill -TERM "$pid"
+ended 75
+
 echo '-- SIGINT to one rank alone'
 begin
 kill -INT "$(pgrep -P $job | tail -n 1)"

@@ -45,6 +45,11 @@ char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
  * first step, since a run that learns this at its end has lost all. HPS_OUTPUT. Collective. */
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                                const struct hps_step *step, MPI_Comm world);
+/* Seconds that a save there may take: its bytes at the rate at which rank 0 gets at most 8 MiB of
+ * them on the disk. 0 on the other ranks, and where it cannot be found out. After hps_ckpt_ready.
+ * Local. */
+double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                         const struct hps_step *step);
 /* Save after cursor->step steps; the newest opt->keep files up to that step stay, those of later
  * steps go. `first_of_never`: this file alone stays (--restart never). HPS_OUTPUT: no space, no
  * permission; HPS_DECK: a weight is not finite; nothing half-written stays. Collective over world,

@@ -5,8 +5,12 @@
 
 #include "train/rundir.h"
 
-/* Catch SIGTERM, SIGINT, SIGUSR1: each only sets a flag; a second one changes nothing. Local. */
+/* Catch SIGTERM, SIGINT, SIGUSR1 from now on: each only sets a flag, which the run obeys when there
+ * is one; a second signal changes nothing. Local. */
+void hps_stop_catch(void);
+/* The other wishes, of a run: its options, its directory. Local. */
 void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir);
+/* Signals are what they were before. Also without a begin, or a catch. Local. */
 void hps_stop_end(void);
 
 /* Does this rank wish to stop? Signals on any rank; on rank 0 also the file `stop` (looked for at
@@ -14,7 +18,8 @@ void hps_stop_end(void);
  * SLURM_JOB_END_TIME, epoch seconds) less twice the time a checkpoint took plus 5 s. Gives the
  * reason, NULL: go on. Local. */
 const char *hps_stop_wish(void);
-/* How long the last checkpoint took, so that the wish comes early enough. */
+/* How long the last checkpoint took, or the first is expected to, so that the wish comes early
+ * enough. */
 void hps_stop_checkpoint_s(double seconds);
 /* The wish was obeyed: the stop file is removed. Rank 0. */
 void hps_stop_obeyed(void);

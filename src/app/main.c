@@ -5,6 +5,7 @@
 #include "app/verbs.h"
 #include "base/deck.h"
 #include "base/say.h"
+#include "train/stop.h"
 
 /* How a verb meets MPI: alone, and then it is an error to start it on several ranks, or as ranks,
  * one without a launcher. */
@@ -116,6 +117,7 @@ static enum hps_status run(const struct verb *v, int argc, char **argv, MPI_Comm
 int main(int argc, char **argv)
 {
     const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
+    if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
     bool parallel = launched() || (v && v->world == RANKS);
     MPI_Comm world = hps_begin(&argc, &argv, parallel);
 

@@ -200,6 +200,7 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                 finished ? "the run is finished: step %lld of %lld; evaluating (%.2f s)"
                          : "training: steps %lld to %lld, ready after %.2f s",
                 finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
+        hps_stop_checkpoint_s(finished ? 0 : hps_ckpt_expect_s(&j->o.ckpt, &j->dir, j->step));
         hps_watch_begin(j->o.run.stall_seconds);
         st = loop_st = finished ? HPS_OK : hps_course_run(&course, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
@@ -268,8 +269,8 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         if (!st) st = hps_job_build(j, true);
         if (!st) st = go(j, &s, never, text, &past);
         tell_end(j, &past.status, st);
-        hps_stop_end();
     }
+    hps_stop_end();
     free_start(&s);
     hps_mem_free(text);
     return st;
@@ -286,6 +287,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
                                      { 0 } };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
 
+    if (w.check) hps_stop_end();
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
     if (!st) st = check_replan(&job);
     if (!st && w.check) st = hps_job_data(&job);

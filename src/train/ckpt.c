@@ -183,18 +183,25 @@ static enum hps_status make_folder(const char *folder)
     return HPS_OUTPUT;
 }
 
+/* What a file of the whole state has, about. */
+static double bytes_of(const struct hps_step *s)
+{
+    double sum = 65536, each = (double)(1 + s->nstate) * sizeof(float);
+
+    for (int l = 0; l < s->net->L; l++)
+        sum += (double)s->net->layer[l].nparam * each;
+    for (int t = 0; t < s->net->ntable; t++)
+        sum += (double)s->net->table[t].rows * s->net->table[t].dim * each;
+    return sum;
+}
+
 /* Is there room? Asked before, since a disk that is found full by all ranks at once is found late.
  */
 static enum hps_status have_room(const char *folder, const struct hps_step *s)
 {
     struct statvfs fs;
-    double need = 65536, have;
+    double need = bytes_of(s), have;
 
-    for (int l = 0; l < s->net->L; l++)
-        need += (double)s->net->layer[l].nparam * (1 + s->nstate) * sizeof(float);
-    for (int t = 0; t < s->net->ntable; t++)
-        need +=
-            (double)s->net->table[t].rows * s->net->table[t].dim * (1 + s->nstate) * sizeof(float);
     if (statvfs(folder, &fs) != 0) return HPS_OK;
     have = (double)fs.f_bavail * (double)fs.f_frsize;
     if (have >= need) return HPS_OK;
@@ -229,6 +236,42 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
         hps_mem_free(folder);
     }
     return hps_agree(world, st);
+}
+
+/* Seconds to have n bytes on the disk in the folder; 0: it cannot be done. */
+static double write_s(const char *folder, size_t n)
+{
+    char *path = hps_mem_print("%s/.rate", folder), *data = hps_mem_new(n, 1);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool good = fd >= 0;
+
+    for (size_t i = 0; i < n; i++)
+        data[i] = (char)(i ^ (i >> 8));
+    double t0 = hps_now_s();
+    for (size_t at = 0; good && at < n;) {
+        ssize_t k = write(fd, data + at, n - at);
+        good = k > 0;
+        at += good ? (size_t)k : 0;
+    }
+    good = good && fsync(fd) == 0;
+    double took = hps_now_s() - t0;
+    if (fd >= 0) close(fd);
+    unlink(path);
+    hps_mem_free(data);
+    hps_mem_free(path);
+    return good ? took : 0;
+}
+
+double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                         const struct hps_step *step)
+{
+    double bytes = bytes_of(step), probe = bytes < 8388608 ? bytes : 8388608;
+
+    if (hps_rank() != 0) return 0;
+    char *folder = folder_of(opt, dir);
+    double took = write_s(folder, (size_t)probe);
+    hps_mem_free(folder);
+    return took * bytes / probe;
 }
 
 enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,

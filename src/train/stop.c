@@ -11,6 +11,7 @@
 
 static const int caught[] = { SIGTERM, SIGINT, SIGUSR1 };
 static volatile sig_atomic_t flag; /* the first signal that came            */
+static bool catching;
 static struct sigaction before[3];
 static char *file; /* the stop file; rank 0                 */
 static double looked_s, began_s, most_s, checkpoint_s;
@@ -21,12 +22,20 @@ static void on_signal(int number)
     if (!flag) flag = number;
 }
 
-void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
+void hps_stop_catch(void)
 {
     struct sigaction a = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+    sigemptyset(&a.sa_mask);
+    for (int i = 0; i < 3; i++)
+        sigaction(caught[i], &a, &before[i]);
+    catching = true;
+}
+
+void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
+{
     const char *end = getenv("HETERPS_END_TIME");
 
-    flag = 0;
     looked_s = -1;
     began_s = hps_now_s();
     most_s = opt->max_seconds;
@@ -34,15 +43,13 @@ void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
     if (!end) end = getenv("SLURM_JOB_END_TIME");
     end_time = end ? strtod(end, NULL) : 0;
     file = hps_rank() == 0 ? hps_rundir_file(dir, "stop") : NULL;
-    sigemptyset(&a.sa_mask);
-    for (int i = 0; i < 3; i++)
-        sigaction(caught[i], &a, &before[i]);
 }
 
 void hps_stop_end(void)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; catching && i < 3; i++)
         sigaction(caught[i], &before[i], NULL);
+    catching = false;
     hps_mem_free(file);
     file = NULL;
 }

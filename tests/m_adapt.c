@@ -1,6 +1,6 @@
 /* Law: a plan stays while its promise holds; when its type is slower, all ranks hear of the same
  * better plan; a plan that ran before is judged by how fast it was, so two do not take turns; a
- * change that the rest of the run cannot repay is none. */
+ * change that the rest of the run cannot repay is none; the third has to wait. */
 #include <math.h>
 #include <string.h>
 
@@ -109,7 +109,8 @@ static void test(MPI_Comm world)
     wanted("much slower", window(a, &on0, 20, 100, 1e6, world), 1);
     wanted("the model would go back", window(a, &on1, 12, 150, 1e6, world), -1);
     wanted("it was faster then", window(a, &on1, 12, 50, 1e6, world), 0);
-    wanted("it is so again", window(a, &on0, 20, 100, 1e6, world), -1);
+    wanted("too new to be left", window(a, &on0, 400, 10, 1e6, world), -1);
+    wanted("not any more", window(a, &on0, 400, 10, 1e6, world), 1);
     end(&on1);
     end(&on0);
     hps_adapt_free(a);

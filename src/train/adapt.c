@@ -30,6 +30,7 @@ struct hps_adapt {
     const struct hps_sched_opt *opt;
     double most_s; /* of a search */
     struct hps_correct *correct;
+    int changes, windows; /* of the run; under the present plan */
     int ntried;
     struct tried *tried;
     size_t tried_cap;
@@ -251,9 +252,11 @@ static void decide(const struct hps_adapt *a, struct verdict *v, const struct hp
 {
     if (!is_better(a, v)) look_back(a, v);
     bool better = is_better(a, v);
+    bool early = a->changes > 0 && a->windows < ldexp(1, a->changes - 1);
 
-    v->change = better && gain_s(a, v, at->left_examples) > at->change_s;
+    v->change = better && !early && gain_s(a, v, at->left_examples) > at->change_s;
     v->why = v->change                    ? "the plan changes"
+             : better && early            ? "it stays: it is too new to be left"
              : better                     ? "it stays: too little of the run is left"
              : !v->then                   ? "it stays: no plan was found"
              : same_work(v->now, v->then) ? "it stays: it is still the best"
@@ -302,7 +305,12 @@ static void judge(struct hps_adapt *a, const struct hps_step *step,
     v->then = search(a, v, seconds);
     if (v->then) hps_cost_of(v->then, v->profile);
     remember(a, v->now, v->examples, seconds);
+    a->windows++;
     decide(a, v, now);
+    if (v->change) {
+        a->changes++;
+        a->windows = 0;
+    }
     say(a, v, step, now->cursor);
 }
 

@@ -9,6 +9,7 @@ struct hps_runner {
     const struct hps_plan *plan;        /* borrowed, as the profile: what they lost to          */
     const struct hps_profile *profile;
     double throughput_limit;
+    bool engine;                /* the engine's model is what they are compared under          */
     struct hps_plan *next;      /* the best of those one move away (plan/moves.h); NULL: none
                                    of them keeps the limits                                     */
     struct hps_plan *single;    /* the best on one type; NULL: none keeps the limits            */
@@ -17,7 +18,7 @@ struct hps_runner {
 };
 
 /* Of a plan that was made with these options; with throughput_limit "max", plans must be as fast
- * as it is. At most some tenths of a second. Local; caller frees. */
+ * as it is (under the objective). At most some tenths of a second. Local; caller frees. */
 struct hps_runner *hps_runner_new(const struct hps_plan *plan, const struct hps_profile *p,
                                   const struct hps_sched_opt *opt);
 void hps_runner_free(struct hps_runner *r);

@@ -20,6 +20,17 @@ struct desk {
     struct hps_pricer *pr;
 };
 
+/* What a plan promises under the objective. */
+struct promise { double rate, usd; };
+
+static struct promise promise_of(const struct hps_runner *r, const struct hps_plan *plan)
+{
+    struct hps_engine_result e = hps_engine_of(plan, r->profile);
+
+    return r->engine ? (struct promise){ e.examples_s, e.cost_usd }
+                     : (struct promise){ plan->throughput, plan->cost_usd };
+}
+
 static void desk_open(struct desk *d, const struct hps_runner *r, const struct hps_sched_opt *opt)
 {
     d->opt = *opt;
@@ -116,9 +127,10 @@ struct hps_runner *hps_runner_new(const struct hps_plan *plan, const struct hps_
     struct hps_runner *r = hps_mem_new(1, sizeof *r);
 
     *r = (struct hps_runner){ .plan = plan, .profile = p, .type = -1,
-                              .throughput_limit = opt->throughput_limit };
+                              .throughput_limit = opt->throughput_limit,
+                              .engine = hps_sched_engine(opt) };
     if (isinf(r->throughput_limit))
-        r->throughput_limit = isfinite(plan->throughput) ? plan->throughput : 0;
+        r->throughput_limit = isfinite(promise_of(r, plan).rate) ? promise_of(r, plan).rate : 0;
     find_next(r, opt);
     r->single = plan_of(r, opt, NULL);
     if (!r->single)
@@ -151,11 +163,12 @@ static const char *beside(char *text, size_t size, double x, double y, const cha
 static void print_loss(const struct hps_runner *r, const struct hps_plan *x)
 {
     double hour = hps_cost_usd_hour(x, r->profile), mine = hps_cost_usd_hour(r->plan, r->profile);
+    struct promise its = promise_of(r, x), ours = promise_of(r, r->plan);
     char usd[64], rate[64], price[64];
 
-    hps_out(": %.6g examples/s, %.6g USD, %s (speed: %s; an hour: %s)\n", x->throughput,
-            x->cost_usd, beside(usd, sizeof usd, x->cost_usd, r->plan->cost_usd, "less", "more"),
-            beside(rate, sizeof rate, x->throughput, r->plan->throughput, "less", "more"),
+    hps_out(": %.6g examples/s, %.6g USD, %s (speed: %s; an hour: %s)\n", its.rate, its.usd,
+            beside(usd, sizeof usd, its.usd, ours.usd, "less", "more"),
+            beside(rate, sizeof rate, its.rate, ours.rate, "less", "more"),
             beside(price, sizeof price, hour, mine, "less", "more"));
 }
 

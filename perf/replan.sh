@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 report=runs/census_mixed/report.json
-steps=400 interval=50 at=100 # the loss is compared `at` this step: later, rounding has grown
+steps=200 interval=25 at=100 # the loss is compared `at` this step: later, rounding has grown
 
 # run_it PROFILE ARGUMENT...: census_mixed on three ranks
 run_it() {

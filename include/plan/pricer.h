@@ -12,6 +12,7 @@
 #ifndef HPS_PLAN_PRICER_H
 #define HPS_PLAN_PRICER_H
 
+#include "plan/cost.h"
 #include "plan/sched.h"
 
 struct hps_pricer {
@@ -40,6 +41,14 @@ double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double c
  * has units[s], neither more nor fewer; otherwise as hps_pricer_price. */
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff);
+
+/* The units that stages of type t can have; what all prices stand on. Pure. */
+long long hps_pricer_room(const struct hps_pricer *pr, int t);
+const long long *hps_pricer_rooms(const struct hps_pricer *pr);     /* (T) the same */
+const struct hps_cost *hps_pricer_cost(const struct hps_pricer *pr);
+
+/* tau of the plan that was priced last with a finite price below the ceiling. Pure. */
+double hps_pricer_last_tau(const struct hps_pricer *pr);
 
 /* Where a search begins: all layers on one type, for every type, and the problem's warm plan. The
  * least price; type (L) [out] is its plan. */

@@ -277,6 +277,31 @@ double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long 
     return price < cutoff ? price : INFINITY;
 }
 
+long long hps_pricer_room(const struct hps_pricer *pr, int t)
+{
+    return pr->desk->room[t];
+}
+
+const long long *hps_pricer_rooms(const struct hps_pricer *pr)
+{
+    return pr->desk->room;
+}
+
+const struct hps_cost *hps_pricer_cost(const struct hps_pricer *pr)
+{
+    return pr->desk->c;
+}
+
+double hps_pricer_last_tau(const struct hps_pricer *pr)
+{
+    const struct hps_pricer_desk *d = pr->desk;
+    double tau = 0;
+
+    for (int s = 0; s < d->S; s++)
+        tau = fmax(tau, hps_cost_line_et(&d->line[d->line_of[s]], (double)d->stage_units[s]));
+    return tau;
+}
+
 static void paint(int *type, int first, int last, int t)
 {
     for (int l = first; l <= last; l++)

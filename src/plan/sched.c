@@ -8,9 +8,11 @@
 #include "plan/cost.h"
 #include "plan/engine.h"
 
-#define WORDS "exact|brute|greedy|ils|genetic|bayes|heuristic|single:|file|best"
+#define WORDS "rl|rl-rnn|exact|brute|greedy|ils|genetic|bayes|heuristic|single:|file|best"
 
 static const struct hps_sched *const all[] = {
+    &hps_sched_rl,
+    &hps_sched_rl_rnn,
     &hps_sched_exact,
     &hps_sched_brute,
     &hps_sched_greedy,
@@ -112,8 +114,6 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         HPS_SAY(HPS_ERROR, "schedule.method: '%s' is none of %s", opt->method, WORDS);
         return HPS_DECK;
     }
-    if (*opt->policy)
-        return refuse("policy", "no method here works with a policy");
     if (*opt->warm && check_warm(opt, method))
         return HPS_DECK;
     if (opt->replan && method == &hps_sched_file)

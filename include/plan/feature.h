@@ -1,0 +1,16 @@
+/* feature.h - what the policy sees of a problem: for each layer and type some numbers of order 1
+ * that say how well the layer is placed on the type, compared with the other types, in stages of
+ * any length, and how many layers want the type. None of them names a type or depends on how many
+ * layers or types there are. Local, pure. */
+#ifndef HPS_PLAN_FEATURE_H
+#define HPS_PLAN_FEATURE_H
+
+#include "plan/ladder.h"
+
+#define HPS_FEATURES 22
+
+/* x (L, T, HPS_FEATURES) [out]; `value` is filled on the way. */
+void hps_feature_fill(const struct hps_profile *p, const struct hps_pricer *pr,
+                      const struct hps_ladder *ladder, struct hps_value *value, double *x);
+
+#endif

@@ -1,0 +1,29 @@
+/* ladder.h - at which tau a policy draws its plans: a ladder of taus, each with what a plan without
+ * shared limits costs there at least (plan/value); low ones are drawn more often. Local, pure. */
+#ifndef HPS_PLAN_LADDER_H
+#define HPS_PLAN_LADDER_H
+
+#include "plan/pricer.h"
+#include "plan/value.h"
+
+#define HPS_LADDER 16
+
+struct hps_ladder {
+    double tau[HPS_LADDER];     /* falling: from what the best type does alone, or the limit allows,
+                                   to what the slowest layer allows                               */
+    double bound[HPS_LADDER];   /* tau * USD an hour, INFINITY: none keeps it                      */
+    double weight[HPS_LADDER];  /* how often it is drawn, not yet scaled                           */
+};
+
+/* The ladder of pr's problem; `value` is filled on the way. */
+void hps_ladder_fill(struct hps_ladder *ladder, const struct hps_profile *p,
+                    const struct hps_pricer *pr, struct hps_value *value);
+/* The value at this tau, or at the top of the ladder where no plan keeps it. */
+void hps_ladder_value(const struct hps_ladder *ladder, const struct hps_profile *p,
+                     const struct hps_pricer *pr, struct hps_value *value, double tau);
+/* A tau between two steps, by weight. */
+double hps_ladder_draw(const struct hps_ladder *ladder, uint64_t key);
+/* The step with the least bound. */
+int hps_ladder_best(const struct hps_ladder *ladder);
+
+#endif

@@ -1,0 +1,39 @@
+/* value.h - what the policy compares stages by: the cost of a plan at one tau when types had no
+ * shared limits, for every stage and what comes after it. A dynamic program over the boundaries,
+ * no plan by itself: stages may take more units of a type together than there are. Local, pure.
+ *
+ * At tau, a stage of layers i..j on type t takes w = price * (least units with ET <= tau) USD an
+ * hour, INFINITY where its type alone has not enough. Then
+ *     rest[i]       = min over j, t of w(i, j, t) + rest[j + 1],       rest[L] = 0
+ *     best(i, l, t) = min over j >= l of w(i, j, t) + rest[j + 1]
+ * so best(i, l, t) - rest[i] is what it costs at least to have a stage on t that begins at i and
+ * reaches l. */
+#ifndef HPS_PLAN_VALUE_H
+#define HPS_PLAN_VALUE_H
+
+#include "plan/cost.h"
+
+struct hps_value {
+    int L, T;
+    double tau;
+    double unit;                /* the mean w of the stages on the best path           */
+    double *rest;               /* (L + 1)                                             */
+    double *w, *best;           /* by first layer, then by last (or l), then by type   */
+};
+
+/* All 0. Caller frees. */
+struct hps_value *hps_value_new(int L, int T);
+void hps_value_free(struct hps_value *v);
+
+/* At this tau; room (T) units of each type. rest[0] is INFINITY when no plan can keep it. */
+void hps_value_fill(struct hps_value *v, const struct hps_profile *p, const struct hps_cost *c,
+                    const long long *room, double tau);
+
+static inline size_t hps_value_at(const struct hps_value *v, int i, int j, int t)
+{
+    size_t first = (size_t)i, L = (size_t)v->L;
+
+    return (first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)v->T + (size_t)t;
+}
+
+#endif

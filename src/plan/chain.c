@@ -1,0 +1,277 @@
+#include "plan/chain.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "plan/pricer_desk.h"
+
+#define TRIES 6                 /* types drawn before one without room is taken */
+
+struct hps_chain_desk {
+    double *e;                  /* (L, T) exp(go - sharp ... - most)                              */
+    double *most;               /* (L)                                                            */
+    double *sum;                /* (L, T) running sums of e                                       */
+    double *spread;             /* (L) what every type of the layer gets from plans added         */
+    long long *left;            /* (T) room while drawing                                         */
+};
+
+struct hps_chain *hps_chain_new(int L, int T)
+{
+    struct hps_chain *c = hps_mem_new(1, sizeof *c);
+    struct hps_chain_desk *d = hps_mem_new(1, sizeof *d);
+    size_t n = (size_t)L * (size_t)T;
+
+    *c = (struct hps_chain){ .L = L, .T = T, .desk = d };
+    c->go = hps_mem_new(4 * n, sizeof *c->go);
+    c->stay = c->go + n;
+    c->dgo = c->go + 2 * n;
+    c->dstay = c->go + 3 * n;
+    d->e = hps_mem_new(2 * n + 2 * (size_t)L, sizeof *d->e);
+    d->sum = d->e + n;
+    d->spread = d->e + 2 * n;
+    d->most = d->spread + L;
+    d->left = hps_mem_new((size_t)T, sizeof *d->left);
+    return c;
+}
+
+void hps_chain_free(struct hps_chain *c)
+{
+    if (!c)
+        return;
+    hps_mem_free(c->go);
+    hps_mem_free(c->desk->e);
+    hps_mem_free(c->desk->left);
+    hps_mem_free(c->desk);
+    hps_mem_free(c);
+}
+
+static size_t at(const struct hps_chain *c, int l, int t)
+{
+    return (size_t)l * (size_t)c->T + (size_t)t;
+}
+
+/* exp(x), of a difference to the most: x is never far above 0. */
+static double weight(double x)
+{
+    return x > -700 ? exp(fmin(x, 500)) : 0;
+}
+
+void hps_chain_refresh(struct hps_chain *c)
+{
+    struct hps_chain_desk *d = c->desk;
+    const struct hps_value *v = c->value;
+
+    for (int l = 0; l < c->L; l++) {
+        size_t a = at(c, l, 0);
+        const double *best = v->best + hps_value_at(v, l, l, 0);
+        double sum = 0;
+        d->most[l] = -INFINITY;
+        for (int t = 0; t < c->T; t++) {
+            d->e[a + (size_t)t] = c->go[a + (size_t)t] -
+                                  c->sharp * (best[t] - v->rest[l]) / v->unit;
+            d->most[l] = fmax(d->most[l], d->e[a + (size_t)t]);
+        }
+        if (!isfinite(d->most[l]))      /* no stage can begin here: all the same */
+            d->most[l] = 0;
+        for (int t = 0; t < c->T; t++, a++)
+            d->sum[a] = sum += d->e[a] = weight(d->e[a] - d->most[l]);
+        for (int t = 0; t < c->T && sum == 0; t++)
+            d->sum[at(c, l, t)] = t + 1;
+    }
+}
+
+/* The weight of staying at layer l on type u of a stage that began at layer i. */
+static double hold(const struct hps_chain *c, int i, int l, int u)
+{
+    const struct hps_value *v = c->value;
+    double more = v->best[hps_value_at(v, i, l, u)] - v->w[hps_value_at(v, i, l - 1, u)] -
+                  v->rest[l];
+
+    if (!isfinite(more))
+        return 0;
+    return weight(c->go[at(c, l, u)] + c->stay[at(c, l, u)] - c->sharp * more / v->unit -
+                  c->desk->most[l]);
+}
+
+/* The weights of layer l behind type u (-1: nobody), whose stage began at i: of u, of all types. */
+static double weights(const struct hps_chain *c, int i, int l, int u, double *same)
+{
+    const struct hps_chain_desk *d = c->desk;
+    double all = d->sum[at(c, l, c->T - 1)];
+
+    *same = u < 0 ? 0 : hold(c, i, l, u);
+    return u < 0 ? all : fmax(all - d->e[at(c, l, u)], 0) + *same;
+}
+
+/* The first type whose running sum is above x. */
+static int find(const struct hps_chain *c, int l, double x)
+{
+    const double *sum = c->desk->sum + at(c, l, 0);
+    int low = 0, high = c->T - 1;
+
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (sum[middle] > x)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+int hps_chain_type(const struct hps_chain *c, int l, uint64_t key)
+{
+    return find(c, l, hps_rng_real(key, 0) * c->desk->sum[at(c, l, c->T - 1)]);
+}
+
+/* Another type than u, one that has room for layer l alone if that is soon found. */
+static int draw_other(const struct hps_chain *c, const struct hps_pricer *pr, int l, int u,
+                      uint64_t key)
+{
+    const struct hps_chain_desk *d = c->desk;
+    double all = d->sum[at(c, l, c->T - 1)];
+    int t = u;
+
+    for (uint64_t n = 0; n < 4 * TRIES; n++) {
+        t = find(c, l, hps_rng_real(key, n) * all);
+        long long units = hps_pricer_least(pr, l, l, t)->units;
+        if (t != u && (n >= 3 * TRIES || (units > 0 && units <= d->left[t])))
+            return t;
+    }
+    return t != u ? t : (u + 1) % c->T;
+}
+
+/* What the stages of a plan outside from..to-1 leave. */
+static void count_room(struct hps_chain *c, const struct hps_pricer *pr, int from, int to,
+                       const int *type)
+{
+    struct hps_chain_desk *d = c->desk;
+
+    for (int t = 0; t < c->T; t++)
+        d->left[t] = hps_pricer_room(pr, t);
+    for (int i = 0, j; i < c->L; i = j) {
+        if (i == from)
+            i = to;
+        if (i >= c->L)
+            break;
+        for (j = i + 1; j < c->L && j != from && type[j] == type[i]; j++)
+            continue;
+        d->left[type[i]] -= hps_pricer_least(pr, i, j - 1, type[i])->units;
+    }
+}
+
+void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, int to,
+                    uint64_t key, int *type)
+{
+    struct hps_chain_desk *d = c->desk;
+    int first = from > 0 ? from - 1 : 0;
+    long long used = 0;         /* units of the stage at hand */
+
+    count_room(c, pr, from, to, type);
+    while (first > 0 && type[first - 1] == type[first])
+        first--;
+    if (from > 0)
+        used = hps_pricer_least(pr, first, from - 1, type[first])->units;
+    for (int l = from; l < to; l++) {
+        uint64_t mine = hps_rng_sub(key, (uint64_t)l);
+        int u = l > 0 ? type[l - 1] : -1, t = u;
+        double same, all = weights(c, first, l, u, &same);
+        long long units = u >= 0 ? hps_pricer_least(pr, first, l, u)->units : 0;
+        bool room = u >= 0 && units > 0 && units - used <= d->left[u];
+        if (c->T > 1 && (!room || hps_rng_real(mine, 0) * all >= same)) {
+            t = draw_other(c, pr, l, u, hps_rng_sub(mine, 1));
+            first = l;
+            used = 0;
+            units = hps_pricer_least(pr, l, l, t)->units;
+        }
+        type[l] = t < 0 ? 0 : t;
+        d->left[type[l]] -= units - used;
+        used = units;
+    }
+}
+
+/* Where the stage before layer l began. */
+static int begin_of(const int *type, int l)
+{
+    int i = l > 0 ? l - 1 : 0;
+
+    while (i > 0 && type[i - 1] == type[i])
+        i--;
+    return i;
+}
+
+double hps_chain_log(const struct hps_chain *c, int from, int to, const int *type)
+{
+    double sum = 0;
+
+    for (int l = from, i = begin_of(type, from); l < to; l++) {
+        int u = l > 0 ? type[l - 1] : -1;
+        double same, all = weights(c, i, l, u, &same);
+        i = type[l] == u ? i : l;
+        sum += log((type[l] == u ? same : c->desk->e[at(c, l, type[l])]) / all);
+    }
+    return sum;
+}
+
+void hps_chain_add(struct hps_chain *c, int from, int to, const int *type, double weight)
+{
+    struct hps_chain_desk *d = c->desk;
+
+    for (int l = from, i = begin_of(type, from); l < to; l++) {
+        int u = l > 0 ? type[l - 1] : -1;
+        double same, all = weights(c, i, l, u, &same);
+        i = type[l] == u ? i : l;
+        if (!(all > 0))
+            continue;
+        c->dgo[at(c, l, type[l])] += weight;
+        d->spread[l] += weight / all;
+        if (u < 0)
+            continue;
+        size_t a = at(c, l, u);
+        c->dgo[a] -= weight / all * (same - d->e[a]);
+        c->dstay[a] += weight * ((type[l] == u) - same / all);
+    }
+    for (int l = from; l < to; l++) {
+        for (size_t a = at(c, l, 0); a < at(c, l + 1, 0); a++)
+            c->dgo[a] -= d->spread[l] * d->e[a];
+        d->spread[l] = 0;
+    }
+}
+
+/* The entropy of layer l's own distribution. */
+static double entropy(const struct hps_chain *c, int l)
+{
+    const double *e = c->desk->e + at(c, l, 0);
+    double all = c->desk->sum[at(c, l, c->T - 1)], sum = 0;
+
+    for (int t = 0; t < c->T; t++)
+        sum -= e[t] > 0 ? e[t] / all * log(e[t] / all) : 0;
+    return sum;
+}
+
+void hps_chain_add_entropy(struct hps_chain *c, double weight)
+{
+    for (int l = 0; l < c->L; l++) {
+        const double *e = c->desk->e + at(c, l, 0);
+        double all = c->desk->sum[at(c, l, c->T - 1)], mean = entropy(c, l);
+        for (int t = 0; t < c->T; t++)
+            if (e[t] > 0)
+                c->dgo[at(c, l, t)] -= weight * e[t] / all * (log(e[t] / all) + mean);
+    }
+}
+
+double hps_chain_entropy(const struct hps_chain *c)
+{
+    double sum = 0;
+
+    for (int l = 0; l < c->L; l++)
+        sum += entropy(c, l);
+    return c->T > 1 ? sum / c->L / log(c->T) : 0;
+}
+
+void hps_chain_clear(struct hps_chain *c)
+{
+    memset(c->dgo, 0, 2 * (size_t)c->L * (size_t)c->T * sizeof *c->dgo);
+}

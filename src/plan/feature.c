@@ -1,0 +1,190 @@
+#include "plan/feature.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define FAR 4.0                 /* no feature is further from 0                      */
+#define STEP 1.15               /* between the taus that are looked at               */
+#define SHARP 8.0               /* how sure a layer is of the type that it wants     */
+
+/* Where a layer and a type's numbers lie: at each of three taus two, then the rest. */
+enum { TAUS = 3, EACH = 2, MIDDLE = 1, REST = TAUS * EACH };
+
+/* The cheapest plan without shared limits that has a layer on a type. */
+struct cover {
+    double more;                /* than the cheapest of all, in units of a mean stage */
+    int i, j;                   /* its stage there                                    */
+};
+
+struct look {
+    const struct hps_profile *p;
+    const struct hps_pricer *pr;
+    const struct hps_value *v;
+    double *ahead;              /* (L + 1) the least cost of all before a boundary    */
+    struct cover *cover;        /* (L, T)                                             */
+};
+
+static double within(double x)
+{
+    return x < FAR ? x > -FAR ? x : -FAR : FAR;         /* NaN: FAR */
+}
+
+static size_t at(const struct look *k, int l, int t)
+{
+    return (size_t)l * (size_t)k->p->T + (size_t)t;
+}
+
+static void fill_ahead(struct look *k)
+{
+    const struct hps_value *v = k->v;
+
+    for (int j = 0; j <= v->L; j++)
+        k->ahead[j] = j ? INFINITY : 0;
+    for (int i = 0; i < v->L; i++)
+        for (int j = i; j < v->L; j++) {
+            const double *w = v->w + hps_value_at(v, i, j, 0);
+            for (int t = 0; t < v->T; t++)
+                k->ahead[j + 1] = fmin(k->ahead[j + 1], k->ahead[i] + w[t]);
+        }
+}
+
+/* Each stage speaks for its layers. */
+static void fill_cover(struct look *k)
+{
+    const struct hps_value *v = k->v;
+
+    fill_ahead(k);
+    for (size_t a = 0; a < (size_t)v->L * (size_t)v->T; a++)
+        k->cover[a] = (struct cover){ INFINITY, 0, 0 };
+    for (int i = 0; i < v->L; i++)
+        for (int t = 0; t < v->T; t++) {
+            struct cover best = { INFINITY, i, i };
+            for (int j = v->L - 1; j >= i; j--) {       /* the best that reaches j */
+                double more = (k->ahead[i] + v->w[hps_value_at(v, i, j, t)] + v->rest[j + 1] -
+                               v->rest[0]) / v->unit;
+                if (more < best.more)
+                    best = (struct cover){ more, i, j };
+                if (best.more < k->cover[at(k, j, t)].more)
+                    k->cover[at(k, j, t)] = best;
+            }
+        }
+}
+
+static void fill_tau(const struct look *k, int n, double *x)
+{
+    const struct hps_value *v = k->v;
+
+    for (int l = 0; l < v->L; l++)
+        for (int t = 0; t < v->T; t++) {
+            double *f = x + at(k, l, t) * HPS_FEATURES + n * EACH;
+            double begin = v->best[hps_value_at(v, l, l, t)] - v->rest[l];
+            f[0] = within(log1p(10 * fmax(k->cover[at(k, l, t)].more, 0)));
+            f[1] = within(log1p(10 * fmax(begin / v->unit, 0)));
+        }
+}
+
+/* Units of each type that its layers want, in parts of what there is. */
+static void fill_demand(const struct look *k, double *demand)
+{
+    const struct hps_value *v = k->v;
+
+    for (int t = 0; t < v->T; t++)
+        demand[t] = 0;
+    for (int l = 0; l < v->L; l++) {
+        double all = 0;
+        for (int t = 0; t < v->T; t++)
+            all += exp(-SHARP * k->cover[at(k, l, t)].more);
+        for (int t = 0; t < v->T && all > 0; t++) {
+            const struct cover *c = &k->cover[at(k, l, t)];
+            if (isfinite(c->more))
+                demand[t] += exp(-SHARP * c->more) / all / (c->j - c->i + 1) *
+                             (double)hps_cost_line_units(
+                                 hps_cost_line(hps_pricer_cost(k->pr), c->i, c->j, t), v->tau,
+                                 hps_pricer_room(k->pr, t)) /
+                             (double)hps_pricer_room(k->pr, t);
+        }
+    }
+}
+
+/* How much dearer the best other type is, for the best one; else 0. */
+static double lead(const struct look *k, int l, int t)
+{
+    double own = k->cover[at(k, l, t)].more, second = INFINITY;
+
+    for (int u = 0; u < k->p->T; u++)
+        if (u != t)
+            second = fmin(second, k->cover[at(k, l, u)].more);
+    return isfinite(own) && own <= second ? within(log1p(10 * fmin(second - own, 100))) : 0;
+}
+
+static void fill_stage(const struct look *k, int l, int t, double demand, double *f)
+{
+    const struct cover *c = &k->cover[at(k, l, t)];
+    const struct hps_cost_line *line = hps_cost_line(hps_pricer_cost(k->pr), c->i, c->j, t);
+    double room = (double)hps_pricer_room(k->pr, t);
+    double units = (double)hps_cost_line_units(line, k->v->tau, hps_pricer_room(k->pr, t));
+
+    if (isfinite(c->more) && units > 0) {
+        f[0] = units / room;
+        f[1] = (double)(c->j - c->i + 1) / k->p->L;
+        f[2] = within(hps_cost_line_et(line, units) / k->v->tau);
+        f[3] = (double)(l - c->i) / (c->j - c->i + 1);
+    }
+    f[4] = within(log(fmax(demand, 1e-3)));
+    f[5] = lead(k, l, t);
+}
+
+static void fill_own(const struct look *k, int l, int t, double *f)
+{
+    const struct hps_profile *p = k->p;
+    size_t a = at(k, l, t);
+    double own = p->oct[a] + p->sync[a] + p->recv[a] + p->send[a];
+    double room = (double)hps_pricer_room(k->pr, t);
+
+    f[0] = own > 0 ? p->recv[a] / own : 0;
+    f[1] = own > 0 ? p->send[a] / own : 0;
+    f[2] = own > 0 ? p->sync[a] / own : 0;
+    f[3] = p->alpha[a];
+    f[4] = p->beta[a];
+    f[5] = room > 0 ? log(room) / 4 : -1;
+    f[6] = (double)l / p->L;
+    f[7] = strcmp(p->layer[l].type, "embedding") == 0;
+    f[8] = log1p(p->layer[l].input_bytes) / 20;
+    f[9] = log1p(p->layer[l].weight_bytes) / 20;
+}
+
+static void fill_rest(const struct look *k, double *x)
+{
+    double *demand = hps_mem_new((size_t)k->p->T, sizeof *demand);
+
+    fill_demand(k, demand);
+    for (int l = 0; l < k->p->L; l++)
+        for (int t = 0; t < k->p->T; t++) {
+            double *f = x + at(k, l, t) * HPS_FEATURES + REST;
+            fill_stage(k, l, t, demand[t], f);
+            fill_own(k, l, t, f + 6);
+        }
+    hps_mem_free(demand);
+}
+
+void hps_feature_fill(const struct hps_profile *p, const struct hps_pricer *pr,
+                      const struct hps_ladder *ladder, struct hps_value *value, double *x)
+{
+    size_t n = (size_t)p->L * (size_t)p->T;
+    struct look k = { p, pr, value, hps_mem_new((size_t)p->L + 1, sizeof *k.ahead),
+                      hps_mem_new(n, sizeof *k.cover) };
+    double tau = ladder->tau[hps_ladder_best(ladder)];
+
+    memset(x, 0, n * HPS_FEATURES * sizeof *x);
+    for (int a = 0; a < TAUS; a++) {
+        hps_ladder_value(ladder, p, pr, value, tau * pow(STEP, a - MIDDLE));
+        fill_cover(&k);
+        fill_tau(&k, a, x);
+        if (a == MIDDLE)
+            fill_rest(&k, x);
+    }
+    hps_mem_free(k.ahead);
+    hps_mem_free(k.cover);
+}

@@ -1,0 +1,91 @@
+#include "plan/ladder.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+
+#define SHARP 20.0              /* a bound that is 5 % above the least: weight 1/e */
+#define SLACK (1 + 1e-9)        /* for tau's last bits                             */
+
+/* What the dearest layer needs at least. */
+static double lowest(const struct hps_pricer *pr)
+{
+    const struct hps_cost *c = hps_pricer_cost(pr);
+    double low = 0;
+
+    for (int l = 0; l < pr->L; l++) {
+        double least = INFINITY;
+        for (int t = 0; t < pr->T; t++) {
+            double room = (double)hps_pricer_room(pr, t);
+            if (room > 0)
+                least = fmin(least, hps_cost_line_et(hps_cost_line(c, l, l, t), room));
+        }
+        low = fmax(low, least);
+    }
+    return low;
+}
+
+/* Beyond what the best type does with one unit nothing is gained. */
+static double highest(const struct hps_profile *p, const struct hps_pricer *pr)
+{
+    double least = INFINITY, high = INFINITY;
+
+    for (int t = 0; t < pr->T; t++) {
+        double et = hps_cost_line_et(hps_cost_line(hps_pricer_cost(pr), 0, pr->L - 1, t), 1);
+        double dear = et * p->type[t].price_usd_hour;
+        if (hps_pricer_room(pr, t) > 0 && dear < least) {
+            least = dear;
+            high = et;
+        }
+    }
+    return fmin(high, pr->tau_most);
+}
+
+int hps_ladder_best(const struct hps_ladder *ladder)
+{
+    int best = 0;
+
+    for (int q = 1; q < HPS_LADDER; q++)
+        if (ladder->bound[q] < ladder->bound[best])
+            best = q;
+    return best;
+}
+
+void hps_ladder_fill(struct hps_ladder *ladder, const struct hps_profile *p,
+                    const struct hps_pricer *pr, struct hps_value *value)
+{
+    double high = highest(p, pr), low = fmin(lowest(pr), high);
+
+    for (int q = 0; q < HPS_LADDER; q++) {
+        ladder->tau[q] = low > 0 ? high * pow(low / high, (double)q / (HPS_LADDER - 1)) : high;
+        hps_value_fill(value, p, hps_pricer_cost(pr), hps_pricer_rooms(pr),
+                       ladder->tau[q] * SLACK);
+        ladder->bound[q] = value->rest[0] * ladder->tau[q];
+    }
+    double least = ladder->bound[hps_ladder_best(ladder)];
+    for (int q = 0; q < HPS_LADDER; q++)
+        ladder->weight[q] = isfinite(least) && least > 0
+                                ? exp(-SHARP * (ladder->bound[q] / least - 1)) : q == 0;
+}
+
+void hps_ladder_value(const struct hps_ladder *ladder, const struct hps_profile *p,
+                     const struct hps_pricer *pr, struct hps_value *value, double tau)
+{
+    const struct hps_cost *c = hps_pricer_cost(pr);
+
+    hps_value_fill(value, p, c, hps_pricer_rooms(pr), fmin(tau, ladder->tau[0]) * SLACK);
+    if (!isfinite(value->rest[0]))
+        hps_value_fill(value, p, c, hps_pricer_rooms(pr), ladder->tau[0] * SLACK);
+}
+
+double hps_ladder_draw(const struct hps_ladder *ladder, uint64_t key)
+{
+    double sum = 0, step = log(ladder->tau[0] / ladder->tau[HPS_LADDER - 1]) / (HPS_LADDER - 1);
+    int q = 0;
+
+    for (int a = 0; a < HPS_LADDER; a++)
+        sum += ladder->weight[a];
+    for (double x = hps_rng_real(key, 0) * sum; q < HPS_LADDER - 1 && x >= ladder->weight[q]; q++)
+        x -= ladder->weight[q];
+    return ladder->tau[q] * exp(step * (hps_rng_real(key, 1) - 0.5));
+}

@@ -1,0 +1,300 @@
+#include "plan/learn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "plan/feature.h"
+#include "plan/propose.h"
+
+#define OUTPUTS HPS_LEARN_OUTPUTS
+#define FRESH 100               /* whole plans drawn first, and after a restart                  */
+#define AGAIN 12                /* after a restart                                                */
+#define WINDOW 5                /* a window is L * u^WINDOW layers long, u uniform               */
+#define SHARP_LEAST 1.0         /* log2 of the chain's sharpness: anything between these         */
+#define SHARP_MOST 7.0
+#define TAUGHT_SHARP 6.0        /* the sharpness at which a policy learns across problems        */
+#define AT_HOME 0.8             /* so often plans are drawn near the tau of the plan at hand     */
+#define NEAR_TAU 0.1            /* how near: of log tau                                          */
+#define RATE 0.5                /* of the preferences of this problem                            */
+#define FADE 0.02               /* what is learned for this problem fades by so much a batch     */
+#define NET_RATE 0.003          /* of a network that has not learned before                      */
+#define TOP 0.25                /* the best plan is learned with this weight in every batch      */
+#define ENTROPY 0.005           /* the bonus; ENTROPY_FIRST more in the first batches            */
+#define ENTROPY_FIRST 0.08
+#define CALM 0.95               /* of the moving averages                                        */
+#define WORSE 1.005             /* a plan that costs so much more is still a place to go on from */
+#define PATIENCE 8              /* moves without a gain                                          */
+
+struct learn {
+    const struct hps_problem *q;
+    struct hps_pricer *pr;
+    struct hps_chain *chain;
+    struct hps_value *value;
+    struct hps_ladder ladder;
+    struct hps_policy *policy;
+    struct hps_policy_pass *pass;
+    bool ours, knows;           /* free the policy; it learned before                  */
+    double *x, *out;            /* (L, T, F), (L, T, OUTPUTS)                          */
+    double *own;                /* (2, L, T) what is learned for this problem          */
+    int *top, *home, *here, *work;      /* (L) the best; where windows are drawn; scratch */
+    double top_price, run_price;        /* of top; the best since the restart             */
+    double home_tau;            /* 0: none yet                                         */
+    double mean, spread;        /* moving averages of the reward, and of how it varies */
+    long long batch;            /* plans between two steps of learning                 */
+    long long drawn, fresh;     /* plans so far; whole plans still to be drawn         */
+    long long idle, stale;      /* plans since run_price, top_price became better      */
+};
+
+static void copy(const struct learn *k, int *to, const int *from)
+{
+    memcpy(to, from, (size_t)k->pr->L * sizeof *to);
+}
+
+static size_t cells(const struct learn *k)
+{
+    return (size_t)k->pr->L * (size_t)k->pr->T;
+}
+
+/* The network's preferences, and what was learned since. */
+static void set_chain(struct learn *k)
+{
+    for (size_t a = 0; a < cells(k); a++) {
+        k->chain->go[a] = k->out[OUTPUTS * a] + k->own[a];
+        k->chain->stay[a] = k->out[OUTPUTS * a + 1] + k->own[cells(k) + a];
+    }
+    hps_chain_refresh(k->chain);
+}
+
+/* Another sharpness for every batch; another tau when its value has been used for as long as it
+ * takes to compute. */
+static void set_place(struct learn *k, long long batch, uint64_t key)
+{
+    k->chain->sharp = exp2(SHARP_LEAST + (SHARP_MOST - SHARP_LEAST) * hps_rng_real(key, 0));
+    if (batch % (1 + (long long)cells(k) / 2000) != 0)
+        return;
+    double tau = hps_ladder_draw(&k->ladder, hps_rng_sub(key, 0));
+    if (k->home_tau > 0 && k->fresh <= 0 && hps_rng_real(key, 1) < AT_HOME)
+        tau = k->home_tau * exp(NEAR_TAU * (hps_rng_real(key, 2) - 0.5));
+    hps_ladder_value(&k->ladder, k->q->profile, k->pr, k->value, tau);
+}
+
+static void look(struct learn *k)
+{
+    size_t n = cells(k);
+
+    k->value = hps_value_new(k->pr->L, k->pr->T);
+    k->chain = hps_chain_new(k->pr->L, k->pr->T);
+    k->chain->value = k->value;
+    k->x = hps_mem_new(n * HPS_FEATURES, sizeof *k->x);
+    k->out = hps_mem_new(n * OUTPUTS, sizeof *k->out);
+    k->own = hps_mem_new(2 * n, sizeof *k->own);
+    k->pass = hps_policy_pass_new(k->policy, k->pr->L, k->pr->T);
+    hps_ladder_fill(&k->ladder, k->q->profile, k->pr, k->value);
+    hps_feature_fill(k->q->profile, k->pr, &k->ladder, k->value, k->x);
+    hps_policy_forward(k->pass, k->x, k->out);
+}
+
+static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hps_cell cell,
+                             uint64_t key)
+{
+    size_t L = (size_t)k->pr->L;
+    enum hps_status s = HPS_OK;
+
+    k->policy = policy;
+    k->ours = !policy;
+    k->knows = policy || *k->q->opt->policy;
+    if (!policy && k->knows)
+        s = hps_policy_load(&k->policy, k->q->opt->policy, cell, HPS_FEATURES, OUTPUTS);
+    else if (!policy)
+        k->policy = hps_policy_new(cell, HPS_FEATURES, OUTPUTS, hps_rng_sub(key, 0));
+    if (s)
+        return s;
+    look(k);
+    k->top = hps_mem_new(4 * L, sizeof *k->top);
+    k->home = k->top + L;
+    k->here = k->top + 2 * L;
+    k->work = k->top + 3 * L;
+    k->batch = 16 + (long long)cells(k) / 100;
+    k->run_price = INFINITY;
+    k->fresh = FRESH;
+    k->top_price = hps_pricer_singles(k->pr, k->top);
+    copy(k, k->home, k->top);
+    set_place(k, 0, hps_rng_sub(key, 1));
+    set_chain(k);
+    return HPS_OK;
+}
+
+static void end(struct learn *k)
+{
+    hps_policy_pass_free(k->pass);
+    if (k->ours)
+        hps_policy_free(k->policy);
+    hps_chain_free(k->chain);
+    hps_value_free(k->value);
+    hps_mem_free(k->x);
+    hps_mem_free(k->out);
+    hps_mem_free(k->own);
+    hps_mem_free(k->top);
+    hps_pricer_free(k->pr);
+}
+
+/* A whole plan, or a window of the plan to go on from; its price, after moves where it is near. */
+static double draw(struct learn *k, uint64_t key)
+{
+    int L = k->pr->L, from = 0, n = L;
+
+    if (k->fresh > 0 || !k->q->opt->polish) {
+        k->fresh--;
+    } else {
+        copy(k, k->here, k->home);
+        n = 1 + (int)(pow(hps_rng_real(key, 0), WINDOW) * L);
+        from = (int)(hps_rng_real(key, 1) * (L - n + 1));
+    }
+    hps_chain_draw(k->chain, k->pr, from, from + n, hps_rng_sub(key, 2), k->here);
+    double price = hps_pricer_price(k->pr, k->here, INFINITY);
+    if (k->q->opt->polish && price < k->run_price)
+        price = hps_propose_climb(k->chain, k->pr, k->here, k->work, price, PATIENCE,
+                                  hps_rng_sub(key, 3));
+    return price;
+}
+
+static void go_home(struct learn *k, double price)
+{
+    copy(k, k->home, k->here);
+    if (price < k->pr->ceiling && isfinite(hps_pricer_price(k->pr, k->here, INFINITY)))
+        k->home_tau = hps_pricer_last_tau(k->pr);
+}
+
+/* Keep what is better; from where the next windows are drawn. */
+static void judge(struct learn *k, double price)
+{
+    bool better = price < k->run_price;
+
+    k->idle = better ? 0 : k->idle + 1;
+    k->stale++;
+    if (price < k->top_price) {
+        k->stale = 0;
+        k->top_price = price;
+        copy(k, k->top, k->here);
+    }
+    if (better)
+        k->run_price = price;
+    if (better || (price < k->pr->ceiling && price <= k->run_price * WORSE &&
+                   memcmp(k->home, k->here, (size_t)k->pr->L * sizeof *k->home) != 0))
+        go_home(k, price);
+}
+
+/* REINFORCE: the reward is -log price, in units of how it varies, above its moving average. */
+static void reward(struct learn *k, double price)
+{
+    double value = -log(price), gain;
+
+    if (!isfinite(value))
+        return;
+    if (k->drawn++ == 0)
+        k->mean = value;
+    gain = value - k->mean;
+    k->mean += (1 - CALM) * gain;
+    k->spread += (1 - CALM) * (fabs(gain) - k->spread);
+    gain = k->spread > 0 ? gain / k->spread : 0;
+    hps_chain_add(k->chain, 0, k->pr->L, k->here, fmax(-2, fmin(2, gain)) / (double)k->batch);
+}
+
+static void step_network(struct learn *k)
+{
+    for (size_t a = 0; a < cells(k); a++) {
+        k->out[OUTPUTS * a] = k->chain->dgo[a];
+        k->out[OUTPUTS * a + 1] = k->chain->dstay[a];
+    }
+    hps_policy_backward(k->pass, k->out);
+    hps_policy_climb(k->policy, NET_RATE);
+    hps_policy_forward(k->pass, k->x, k->out);
+}
+
+/* A step of learning after each batch. The network's way over all cells takes as long as many
+ * plans: it steps more seldom. */
+static void step(struct learn *k, long long batch, uint64_t key)
+{
+    size_t n = cells(k);
+
+    hps_chain_add_entropy(k->chain, ENTROPY + ENTROPY_FIRST / (1 + (double)batch / 8));
+    hps_chain_add(k->chain, 0, k->pr->L, k->top, TOP);
+    if (!k->knows && batch % (1 + (long long)n / 2) == 0)
+        step_network(k);
+    for (size_t a = 0; a < n; a++) {
+        k->own[a] += RATE * k->chain->dgo[a] - FADE * k->own[a];
+        k->own[n + a] += RATE * k->chain->dstay[a] - FADE * k->own[n + a];
+    }
+    hps_chain_clear(k->chain);
+    set_place(k, batch, key);
+    set_chain(k);
+}
+
+/* Nothing gained for long: forget this problem; go on from the next plan whatever it is, a window of
+ * the best or a new one. */
+static void restart(struct learn *k, uint64_t key)
+{
+    k->idle = 0;
+    k->run_price = INFINITY;
+    copy(k, k->home, k->top);
+    if (hps_rng_real(key, 0) < 0.5)
+        k->fresh = AGAIN;
+    memset(k->own, 0, 2 * cells(k) * sizeof *k->own);
+    set_chain(k);
+}
+
+static void search(struct learn *k, uint64_t key)
+{
+    long long L = k->pr->L, patience = 60 + L, most = 20000 + 1000 * L;
+
+    for (uint64_t n = 1; !hps_pricer_over(k->pr) && k->stale < most; n++) {
+        uint64_t mine = hps_rng_sub(key, n);
+        double price = draw(k, hps_rng_sub(mine, 0));
+        judge(k, price);
+        reward(k, price);
+        if (n % (uint64_t)k->batch == 0)
+            step(k, (long long)(n / (uint64_t)k->batch), hps_rng_sub(mine, 1));
+        if (k->idle > patience)
+            restart(k, hps_rng_sub(mine, 2));
+    }
+}
+
+enum hps_status hps_learn_run(const struct hps_problem *q, struct hps_policy *policy,
+                              enum hps_cell cell, uint64_t key, struct hps_plan **best)
+{
+    struct learn k = { .q = q, .pr = hps_pricer_new(q) };
+    enum hps_status s = begin(&k, policy, cell, key);
+
+    if (!s && k.pr->T > 1)
+        search(&k, hps_rng_sub(key, 2));
+    *best = s ? NULL : hps_pricer_plan(k.pr);
+    end(&k);
+    return s;
+}
+
+double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
+                       const struct hps_plan *plan)
+{
+    struct learn k = { .q = q, .pr = hps_pricer_new(q), .policy = policy };
+    int L = k.pr->L, *type = hps_mem_new((size_t)L, sizeof *type);
+    double likely;
+
+    for (int s = 0; s < plan->S; s++)
+        for (int l = plan->stage[s].first; l <= plan->stage[s].last; l++)
+            type[l] = plan->stage[s].type;
+    look(&k);
+    hps_ladder_value(&k.ladder, q->profile, k.pr, k.value, 1 / plan->throughput);
+    k.chain->sharp = TAUGHT_SHARP;
+    set_chain(&k);
+    likely = hps_chain_log(k.chain, 0, L, type) / L;
+    hps_chain_add(k.chain, 0, L, type, 1.0 / L);
+    for (size_t a = 0; a < cells(&k); a++) {
+        k.out[OUTPUTS * a] = k.chain->dgo[a];
+        k.out[OUTPUTS * a + 1] = k.chain->dstay[a];
+    }
+    hps_policy_backward(k.pass, k.out);
+    hps_mem_free(type);
+    end(&k);
+    return likely;
+}

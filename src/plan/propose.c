@@ -1,0 +1,120 @@
+#include "plan/propose.h"
+
+#include <string.h>
+
+#include "base/rng.h"
+
+static int below(uint64_t key, uint64_t index, int n)
+{
+    return (int)(hps_rng_real(key, index) * n);
+}
+
+/* 1, 2, 3, ... each half as likely as the one before. */
+static int some(uint64_t key, uint64_t index)
+{
+    int n = 1;
+
+    for (uint64_t bits = hps_rng_bits(key, index); bits & 1; bits >>= 1)
+        n++;
+    return n;
+}
+
+static void paint(int *type, int from, int to, int t)
+{
+    for (int l = from; l < to; l++)
+        type[l] = t;
+}
+
+/* First layer of l's stage; the layer behind its last. */
+static int begin_of(const int *type, int l)
+{
+    while (l > 0 && type[l - 1] == type[l])
+        l--;
+    return l;
+}
+
+static int end_of(const int *type, int l, int L)
+{
+    int t = type[l];
+
+    while (l < L && type[l] == t)
+        l++;
+    return l;
+}
+
+/* The stage on one side of a boundary takes some layers of the other. */
+static void shift(const int *now, int *next, int L, uint64_t key)
+{
+    int l = below(key, 1, L), n = some(key, 3);
+    bool left = below(key, 2, 2);
+    int edge = left ? begin_of(now, l) : end_of(now, l, L);
+
+    if (edge == 0 || edge == L)
+        return;
+    if (below(key, 4, 2))
+        paint(next, edge, edge + n < L ? edge + n : L, now[edge - 1]);
+    else
+        paint(next, edge - n > 0 ? edge - n : 0, edge, now[edge]);
+}
+
+/* A stage, its beginning, its end or a piece in it to another type. */
+static void recolour(const struct hps_chain *c, const int *now, int *next, bool copy, uint64_t key)
+{
+    int l = below(key, 1, c->L), a = begin_of(now, l), b = end_of(now, l, c->L);
+    int n = some(key, 3) * (1 + c->L / 16);
+    int kind = below(key, 2, 8);
+
+    if (kind >= 4 && kind < 6)
+        b = l + 1;
+    else if (kind == 6)
+        a = l;
+    else if (kind == 7) {
+        a = l;
+        b = l + n < c->L ? l + n : c->L;
+    }
+    paint(next, a, b, copy ? now[below(key, 4, c->L)]
+                           : hps_chain_type(c, a + below(key, 5, b - a), hps_rng_sub(key, 6)));
+}
+
+static void exchange(const int *now, int *next, int L, uint64_t key)
+{
+    int l = below(key, 1, L), m = below(key, 2, L);
+
+    paint(next, begin_of(now, l), end_of(now, l, L), now[m]);
+    if (now[l] != now[m])
+        paint(next, begin_of(now, m), end_of(now, m, L), now[l]);
+}
+
+bool hps_propose_move(const struct hps_chain *c, const int *now, int *next, uint64_t key)
+{
+    int kind = below(key, 0, 16);
+
+    memcpy(next, now, (size_t)c->L * sizeof *next);
+    if (kind < 6)
+        shift(now, next, c->L, key);
+    else if (kind < 13)
+        recolour(c, now, next, false, key);
+    else if (kind < 15)
+        recolour(c, now, next, true, key);
+    else
+        exchange(now, next, c->L, key);
+    return memcmp(next, now, (size_t)c->L * sizeof *next) != 0;
+}
+
+double hps_propose_climb(const struct hps_chain *c, struct hps_pricer *pr, int *type, int *work,
+                         double price, int patience, uint64_t key)
+{
+    uint64_t n = 0;
+
+    for (int idle = 0; idle < patience && !hps_pricer_over(pr); idle++) {
+        if (!hps_propose_move(c, type, work, hps_rng_sub(key, n++)))
+            continue;
+        double gain = hps_pricer_price(pr, work, price);
+        if (gain < price) {
+            price = gain;
+            memcpy(type, work, (size_t)c->L * sizeof *type);
+            idle = 0;
+        }
+    }
+    return price;
+}

@@ -36,14 +36,14 @@ shows '^one type alone: '
 least=$(sed -n 's/^plan by exact: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
 expect 0 '' plan --method all --json all.json
 cp out table
-for method in exact brute greedy ils genetic bayes heuristic single:cpu single:old single:new; do
+for method in rl rl-rnn exact brute greedy ils genetic bayes heuristic single:cpu single:old single:new; do
     shows "^$method  *([0-9.]+ .* %|no plan)|^no plan: .*$method"
 done
-for method in exact brute ils genetic bayes; do
+for method in rl rl-rnn exact brute ils genetic bayes; do
     close "$least" "$(awk -v m=$method '$1 == m { print $2 }' table)" 1e-5
 done
 shows '^no plan of at least 20000 examples/s costs less .*proven'
-for method in exact brute greedy ils genetic bayes; do
+for method in rl rl-rnn exact brute greedy ils genetic bayes; do
     expect 0 '' plan --method $method --json $method.json
 done
 expect 0 '' plan --method all --json -
@@ -125,5 +125,5 @@ expect 65 'exact.json: stage [0-9] needs [0-9.]* bytes on each of [0-9]* units o
 sed 's/"limit"/"memory_bytes": 0.9, "limit"/g' profile.json >none.json
 expect 65 'no plan fits the memory of its units: layer l1 needs 1 bytes on each of' \
     heterps plan --profile none.json $budget
-expect 64 "'every' is none of the methods all.exact" plan --method every
+expect 64 "'every' is none of the methods all.rl" plan --method every
 verdict

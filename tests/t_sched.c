@@ -58,7 +58,7 @@ static void the_table_has_the_presets(void **state)
     (void)state;
     assert_int_equal(hps_deck_parse(&deck, "text", "a: 1\n", 5, 0, NULL), HPS_OK);
     assert_int_equal(hps_deck_bind(deck, NULL, hps_sched_fields, NULL, NULL, &opt), HPS_OK);
-    assert_string_equal(opt.method, "exact");
+    assert_string_equal(opt.method, "rl");
     assert_string_equal(opt.plan, "");
     assert_true(isinf(opt.throughput_limit) && opt.seconds == 10 && opt.polish && opt.seed == 1);
     assert_false(opt.replan || opt.share || opt.evaluations);

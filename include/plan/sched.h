@@ -33,6 +33,7 @@ struct hps_sched {
     const char *name, *help;
     bool argument;              /* wants ":WORD" behind its name          */
     bool certifies;             /* sets lower_bound_usd and gap itself    */
+    bool learns;                /* may begin with a policy that learned before */
     bool endless;               /* only the budget ends it: it needs one, and may begin with
                                    another method's plan (q->warm)        */
     enum hps_status (*run)(const struct hps_problem *q, uint64_t key, struct hps_plan **best);

@@ -126,21 +126,36 @@ int hps_chain_type(const struct hps_chain *c, int l, uint64_t key)
     return find(c, l, hps_rng_real(key, 0) * c->desk->sum[at(c, l, c->T - 1)]);
 }
 
-/* Another type than u, one that has room for layer l alone if that is soon found. */
+/* The likeliest type but u. */
+static int likeliest_other(const struct hps_chain *c, int l, int u)
+{
+    const double *e = c->desk->e + at(c, l, 0);
+    int best = u == 0 ? 1 : 0;
+
+    for (int t = 0; t < c->T; t++)
+        if (t != u && e[t] > e[best])
+            best = t;
+    return best;
+}
+
+/* Another type than u (-1: any), one that has room for layer l alone if that is soon found. */
 static int draw_other(const struct hps_chain *c, const struct hps_pricer *pr, int l, int u,
                       uint64_t key)
 {
     const struct hps_chain_desk *d = c->desk;
-    double all = d->sum[at(c, l, c->T - 1)];
+    double own = u < 0 ? 0 : d->e[at(c, l, u)], all = d->sum[at(c, l, c->T - 1)] - own;
     int t = u;
 
-    for (uint64_t n = 0; n < 4 * TRIES; n++) {
-        t = find(c, l, hps_rng_real(key, n) * all);
+    for (uint64_t n = 0; n < TRIES; n++) {
+        double x = hps_rng_real(key, n) * all;
+        t = find(c, l, u < 0 || x < d->sum[at(c, l, u)] - own ? x : x + own);
+        if (t == u)                     /* the others are lost in rounding */
+            t = likeliest_other(c, l, u);
         long long units = hps_pricer_least(pr, l, l, t)->units;
-        if (t != u && (n >= 3 * TRIES || (units > 0 && units <= d->left[t])))
-            return t;
+        if (units > 0 && units <= d->left[t])
+            break;
     }
-    return t != u ? t : (u + 1) % c->T;
+    return t;
 }
 
 /* What the stages of a plan outside from..to-1 leave. */

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 
 #define SHARP 20.0              /* a bound that is 5 % above the least: weight 1/e */
+#define DEARER 2.0              /* by how much a type alone may be dearer than the best */
 #define SLACK (1 + 1e-9)        /* for tau's last bits                             */
 
 /* What the dearest layer needs at least. */
@@ -25,19 +26,21 @@ static double lowest(const struct hps_pricer *pr)
     return low;
 }
 
-/* Beyond what the best type does with one unit nothing is gained. */
+/* What the slowest does alone with one unit of those types that are not much dearer so than the best:
+ * beyond that nothing is gained. */
 static double highest(const struct hps_profile *p, const struct hps_pricer *pr)
 {
-    double least = INFINITY, high = INFINITY;
+    double least = INFINITY, high = 0;
 
-    for (int t = 0; t < pr->T; t++) {
-        double et = hps_cost_line_et(hps_cost_line(hps_pricer_cost(pr), 0, pr->L - 1, t), 1);
-        double dear = et * p->type[t].price_usd_hour;
-        if (hps_pricer_room(pr, t) > 0 && dear < least) {
-            least = dear;
-            high = et;
+    for (int pass = 0; pass < 2; pass++)
+        for (int t = 0; t < pr->T; t++) {
+            double et = hps_cost_line_et(hps_cost_line(hps_pricer_cost(pr), 0, pr->L - 1, t), 1);
+            double dear = et * p->type[t].price_usd_hour;
+            if (hps_pricer_room(pr, t) > 0)
+                least = fmin(least, dear);
+            if (pass && hps_pricer_room(pr, t) > 0 && dear <= DEARER * least)
+                high = fmax(high, et);
         }
-    }
     return fmin(high, pr->tau_most);
 }
 

@@ -26,7 +26,7 @@ static const struct hps_sched *const all[] = {
 };
 
 const struct hps_field hps_sched_fields[] = {
-    HPS_CHOICE(hps_sched_opt, method, "exact", WORDS, "how to search for the plan"),
+    HPS_CHOICE(hps_sched_opt, method, "rl", WORDS, "how to search for the plan"),
     HPS_CHOICE(hps_sched_opt, objective, "model", "model|engine",
                "what the plan is best under"),
     HPS_FIELD(hps_sched_opt, polish, HPS_BOOL, "true", 0, 1, "",
@@ -38,7 +38,7 @@ const struct hps_field hps_sched_fields[] = {
     HPS_FIELD(hps_sched_opt, plan, HPS_TEXT, "\"\"", 0, 0, "",
               "the plan (JSON) of method (or warm) file"),
     HPS_FIELD(hps_sched_opt, policy, HPS_TEXT, "\"\"", 0, 0, "",
-              "a policy that learned before; only empty now"),
+              "a policy (HDF5) that learned before, for rl, rl-rnn, best"),
     HPS_FIELD(hps_sched_opt, warm, HPS_TEXT, "\"\"", 0, 0, "",
               "the method whose plan the search begins with"),
     HPS_FIELD(hps_sched_opt, seed, HPS_INT, "1", 0, 1e9, "", "of the search"),
@@ -114,6 +114,8 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         HPS_SAY(HPS_ERROR, "schedule.method: '%s' is none of %s", opt->method, WORDS);
         return HPS_DECK;
     }
+    if (*opt->policy && !method->learns)
+        return refuse("policy", "is for rl, rl-rnn and best, which learn");
     if (*opt->warm && check_warm(opt, method))
         return HPS_DECK;
     if (opt->replan && method == &hps_sched_file)

@@ -6,7 +6,7 @@
 #include "plan/cost.h"
 #include "plan/sched.h"
 
-static const struct hps_sched *const learned = &hps_sched_ils;
+static const struct hps_sched *const learned = &hps_sched_rl;
 
 /* `plan` won, by `by`; the other method's plan costs so many times as much, 0: it has none, or the
  * same. */
@@ -60,6 +60,7 @@ const struct hps_sched hps_sched_best = {
     .name = "best",
     .help = "the cheaper of the learned method's plan and exact's",
     .certifies = true,
+    .learns = true,
     .endless = true,
     .run = run,
 };

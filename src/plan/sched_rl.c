@@ -10,6 +10,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
 const struct hps_sched hps_sched_rl = {
     .name = "rl",
     .help = "an LSTM policy learns by REINFORCE; its plans are improved by moves of stages",
+    .learns = true,
     .endless = true,
     .run = run,
 };

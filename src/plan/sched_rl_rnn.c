@@ -9,6 +9,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
 const struct hps_sched hps_sched_rl_rnn = {
     .name = "rl-rnn",
     .help = "the same as rl with plain recurrent cells",
+    .learns = true,
     .endless = true,
     .run = run,
 };

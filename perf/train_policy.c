@@ -67,7 +67,7 @@ static void learn(struct school *c, uint64_t key)
                                    (int)(hps_rng_bits(key, 3) % 1000000));
 
     if (best) {
-        double likely = hps_learn_teach(&q, c->policy, best);
+        double likely = hps_learn_teach(&q, c->policy, best, hps_rng_real(key, 4));
         c->likely += 0.01 * (likely - c->likely);
     }
     c->problems++;

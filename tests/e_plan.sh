@@ -33,10 +33,11 @@ expect 0 '' plan
 shows '^with fill, drain and latency: '
 shows '^runner-up: layers .* USD, .* % more '
 shows '^one type alone: '
-least=$(sed -n 's/^plan by exact: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
+least=$(sed -n 's/^plan by rl: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
 expect 0 '' plan --method all --json all.json
 cp out table
-for method in rl rl-rnn exact brute greedy ils genetic bayes heuristic single:cpu single:old single:new; do
+for method in rl rl-rnn exact brute greedy ils genetic bayes heuristic \
+    single:cpu single:old single:new; do
     shows "^$method  *([0-9.]+ .* %|no plan)|^no plan: .*$method"
 done
 for method in rl rl-rnn exact brute ils genetic bayes; do
@@ -49,13 +50,13 @@ done
 expect 0 '' plan --method all --json -
 head -n 2 out | grep -q '"format": "heterps-plans-1"' || fail 'JSON is not alone on the output'
 if python3 -c '' 2>/dev/null; then
-    for file in all brute greedy ils genetic bayes; do
+    for file in all rl rl-rnn brute greedy ils genetic bayes; do
         expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json $file.json
     done
 fi
 
 expect 0 '' plan --method best --set schedule.warm=greedy --json best.json
-shows '^plan by best \(ils\), begun with the plan of greedy:'
+shows '^plan by best \(rl\), begun with the plan of greedy:'
 shows '^exact found none cheaper'
 close "$least" "$(number best.json cost_usd)" 1e-5
 expect 0 '' plan --method single:old

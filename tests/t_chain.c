@@ -203,10 +203,10 @@ static void what_is_taught_is_likelier(void **state)
 
     (void)state;
     hps_exact_most(p, 0, &plan, &proven);
-    first = hps_learn_teach(&q, policy, plan);
+    first = hps_learn_teach(&q, policy, plan, 0.5);
     for (int n = 0; n < 40; n++) {
         hps_policy_climb(policy, 0.01);
-        last = hps_learn_teach(&q, policy, plan);
+        last = hps_learn_teach(&q, policy, plan, 0.5);
     }
     if (!(last > 0.5 * first))
         fail_msg("log P from %g to %g", first, last);

@@ -138,7 +138,10 @@ static void change(void (*make)(struct hps_h5 *h))
 }
 
 static void other_format(struct hps_h5 *h) { hps_h5_put_text(h, "/", "format", "other"); }
-static void right_format(struct hps_h5 *h) { hps_h5_put_text(h, "/", "format", "heterps-policy-1"); }
+static void our_format(struct hps_h5 *h)
+{
+    hps_h5_put_text(h, "/", "format", "heterps-policy-1");
+}
 static void plain_cell(struct hps_h5 *h) { hps_h5_put_text(h, "/", "cell", "rnn"); }
 static void lstm_cell(struct hps_h5 *h) { hps_h5_put_text(h, "/", "cell", "lstm"); }
 static void huge(struct hps_h5 *h) { hps_h5_put_long(h, "/", "hidden", 1LL << 40); }
@@ -158,7 +161,7 @@ static void saved_is_loaded(void **state)
     hps_policy_free(q);
     change(other_format);
     refused("another format", HPS_DECK);
-    change(right_format);
+    change(our_format);
     change(plain_cell);
     refused("another cell", HPS_DECK);
     change(lstm_cell);

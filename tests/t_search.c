@@ -379,8 +379,8 @@ static void all_methods_side_by_side(void **state)
     char *text = hps_plan_list_text(c->n, c->plan);
     json_t *tree;
     assert_int_equal(hps_json_parse(&tree, "text", "heterps-plans-1", text, strlen(text)), HPS_OK);
-    assert_string_equal(json_string_value(json_object_get(
-                            json_array_get(json_object_get(tree, "plans"), 0), "method")), c->method[0]);
+    json_t *first = json_array_get(json_object_get(tree, "plans"), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "method")), c->method[0]);
     json_decref(tree);
     hps_mem_free(text);
     hps_compare_free(c);

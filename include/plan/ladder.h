@@ -9,10 +9,10 @@
 #define HPS_LADDER 16
 
 struct hps_ladder {
-    double tau[HPS_LADDER];     /* falling: from what the best type does alone, or the limit allows,
-                                   to what the slowest layer allows                               */
-    double bound[HPS_LADDER];   /* tau * USD an hour, INFINITY: none keeps it                      */
-    double weight[HPS_LADDER];  /* how often it is drawn, not yet scaled                           */
+    double tau[HPS_LADDER];     /* falling: from what good types do alone, or the limit allows, to
+                                   what the dearest layer allows                                  */
+    double bound[HPS_LADDER];   /* tau * USD an hour, INFINITY: none keeps it                     */
+    double weight[HPS_LADDER];  /* how often it is drawn, not yet scaled                          */
 };
 
 /* The ladder of pr's problem; `value` is filled on the way. */

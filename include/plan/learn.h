@@ -20,9 +20,10 @@
 enum hps_status hps_learn_run(const struct hps_problem *q, struct hps_policy *policy,
                               enum hps_cell cell, uint64_t key, struct hps_plan **best);
 
-/* Add to the policy's gradient what makes this plan likelier on this problem. The mean over layers
- * of the plan's log P before. */
+/* Add to the policy's gradient what makes this plan likelier on this problem, when the chain is as
+ * sharp as a search makes it least (sharp 0) to most (1). The mean over layers of the plan's log P
+ * before. */
 double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
-                       const struct hps_plan *plan);
+                       const struct hps_plan *plan, double sharp);
 
 #endif

@@ -26,7 +26,7 @@ static double lowest(const struct hps_pricer *pr)
     return low;
 }
 
-/* What the slowest does alone with one unit of those types that are not much dearer so than the best:
+/* What types that are not much dearer than the best do alone with one unit, the slowest of them:
  * beyond that nothing is gained. */
 static double highest(const struct hps_profile *p, const struct hps_pricer *pr)
 {

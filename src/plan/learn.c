@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "plan/feature.h"
+#include "plan/moves.h"
 #include "plan/propose.h"
 
 #define OUTPUTS HPS_LEARN_OUTPUTS
@@ -13,7 +14,6 @@
 #define WINDOW 5                /* a window is L * u^WINDOW layers long, u uniform               */
 #define SHARP_LEAST 1.0         /* log2 of the chain's sharpness: anything between these         */
 #define SHARP_MOST 7.0
-#define TAUGHT_SHARP 6.0        /* the sharpness at which a policy learns across problems        */
 #define AT_HOME 0.8             /* so often plans are drawn near the tau of the plan at hand     */
 #define NEAR_TAU 0.1            /* how near: of log tau                                          */
 #define RATE 0.5                /* of the preferences of this problem                            */
@@ -24,6 +24,8 @@
 #define ENTROPY_FIRST 0.08
 #define CALM 0.95               /* of the moving averages                                        */
 #define WORSE 1.005             /* a plan that costs so much more is still a place to go on from */
+#define SEEN 65536              /* plans that are remembered                                     */
+#define SHAKES 3                /* random moves until a plan is one that was not drawn before    */
 #define PATIENCE 8              /* moves without a gain                                          */
 
 struct learn {
@@ -37,6 +39,7 @@ struct learn {
     bool ours, knows;           /* free the policy; it learned before                  */
     double *x, *out;            /* (L, T, F), (L, T, OUTPUTS)                          */
     double *own;                /* (2, L, T) what is learned for this problem          */
+    uint64_t *seen;             /* (SEEN) marks of plans that were drawn before        */
     int *top, *home, *here, *work;      /* (L) the best; where windows are drawn; scratch */
     double top_price, run_price;        /* of top; the best since the restart             */
     double home_tau;            /* 0: none yet                                         */
@@ -66,11 +69,16 @@ static void set_chain(struct learn *k)
     hps_chain_refresh(k->chain);
 }
 
+static double sharpness(double u)
+{
+    return exp2(SHARP_LEAST + (SHARP_MOST - SHARP_LEAST) * u);
+}
+
 /* Another sharpness for every batch; another tau when its value has been used for as long as it
  * takes to compute. */
 static void set_place(struct learn *k, long long batch, uint64_t key)
 {
-    k->chain->sharp = exp2(SHARP_LEAST + (SHARP_MOST - SHARP_LEAST) * hps_rng_real(key, 0));
+    k->chain->sharp = sharpness(hps_rng_real(key, 0));
     if (batch % (1 + (long long)cells(k) / 2000) != 0)
         return;
     double tau = hps_ladder_draw(&k->ladder, hps_rng_sub(key, 0));
@@ -111,6 +119,7 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
     if (s)
         return s;
     look(k);
+    k->seen = hps_mem_new(SEEN, sizeof *k->seen);
     k->top = hps_mem_new(4 * L, sizeof *k->top);
     k->home = k->top + L;
     k->here = k->top + 2 * L;
@@ -135,11 +144,26 @@ static void end(struct learn *k)
     hps_mem_free(k->x);
     hps_mem_free(k->out);
     hps_mem_free(k->own);
+    hps_mem_free(k->seen);
     hps_mem_free(k->top);
     hps_pricer_free(k->pr);
 }
 
-/* A whole plan, or a window of the plan to go on from; its price, after moves where it is near. */
+/* Was the plan at hand drawn before? One that came later in its place made it forgotten. */
+static bool again(struct learn *k)
+{
+    uint64_t mark = 1;
+
+    for (int l = 0; l < k->pr->L; l++)
+        mark = hps_rng_mix(mark * 0x9e3779b97f4a7c15u + (uint64_t)k->here[l]);
+    uint64_t *place = &k->seen[mark % SEEN];
+    bool is = *place == mark;
+    *place = mark;
+    return is;
+}
+
+/* A whole plan, or a window of the plan to go on from; its price, after moves where it is better
+ * than all since the restart. INFINITY: it was drawn before. */
 static double draw(struct learn *k, uint64_t key)
 {
     int L = k->pr->L, from = 0, n = L;
@@ -152,6 +176,13 @@ static double draw(struct learn *k, uint64_t key)
         from = (int)(hps_rng_real(key, 1) * (L - n + 1));
     }
     hps_chain_draw(k->chain, k->pr, from, from + n, hps_rng_sub(key, 2), k->here);
+    bool known = again(k);
+    for (uint64_t n = 0; known && k->q->opt->polish && n < SHAKES; n++) {
+        hps_moves_shake(k->here, k->work, L, k->pr->T, 1, hps_rng_sub(hps_rng_sub(key, 4), n));
+        known = again(k);
+    }
+    if (known)
+        return INFINITY;
     double price = hps_pricer_price(k->pr, k->here, INFINITY);
     if (k->q->opt->polish && price < k->run_price)
         price = hps_propose_climb(k->chain, k->pr, k->here, k->work, price, PATIENCE,
@@ -231,8 +262,8 @@ static void step(struct learn *k, long long batch, uint64_t key)
     set_chain(k);
 }
 
-/* Nothing gained for long: forget this problem; go on from the next plan whatever it is, a window of
- * the best or a new one. */
+/* Nothing gained for long: forget this problem; go on from the next plan whatever it is, a window
+ * of the best or a new one. */
 static void restart(struct learn *k, uint64_t key)
 {
     k->idle = 0;
@@ -274,7 +305,7 @@ enum hps_status hps_learn_run(const struct hps_problem *q, struct hps_policy *po
 }
 
 double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
-                       const struct hps_plan *plan)
+                       const struct hps_plan *plan, double sharp)
 {
     struct learn k = { .q = q, .pr = hps_pricer_new(q), .policy = policy };
     int L = k.pr->L, *type = hps_mem_new((size_t)L, sizeof *type);
@@ -285,7 +316,7 @@ double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
             type[l] = plan->stage[s].type;
     look(&k);
     hps_ladder_value(&k.ladder, q->profile, k.pr, k.value, 1 / plan->throughput);
-    k.chain->sharp = TAUGHT_SHARP;
+    k.chain->sharp = sharpness(sharp);
     set_chain(&k);
     likely = hps_chain_log(k.chain, 0, L, type) / L;
     hps_chain_add(k.chain, 0, L, type, 1.0 / L);

@@ -25,7 +25,7 @@ void hps_value_free(struct hps_value *v)
     hps_mem_free(v);
 }
 
-/* Like hps_cost_line_units, but for the last bits: fast, for values need no more. INFINITY: none. */
+/* Like hps_cost_line_units but for the last bits, which values do not need. INFINITY: none. */
 static double units(const struct hps_cost_line *x, double tau, double room)
 {
     double c = tau - x->ct0, d = tau - x->dt0, k;

@@ -225,7 +225,7 @@ double hps_chain_log(const struct hps_chain *c, int from, int to, const int *typ
         int u = l > 0 ? type[l - 1] : -1;
         double same, all = weights(c, i, l, u, &same);
         i = type[l] == u ? i : l;
-        sum += log((type[l] == u ? same : c->desk->e[at(c, l, type[l])]) / all);
+        sum += all > 0 ? log((type[l] == u ? same : c->desk->e[at(c, l, type[l])]) / all) : 0;
     }
     return sum;
 }

@@ -234,7 +234,8 @@ static void best_takes_the_cheaper(void **state)
         struct hps_plan *learned = certified(&x, "rl", x.p->T), *best;
         bool cheaper = learned->cost_usd > x.least * (1 + 1e-9);
         assert_string_equal(learned->rival, cheaper ? "exact" : "");
-        assert_true(!cheaper || fabs(learned->rival_ratio * learned->cost_usd / x.least - 1) <= 1e-9);
+        assert_true(!cheaper ||
+                    fabs(learned->rival_ratio * learned->cost_usd / x.least - 1) <= 1e-9);
         best = certified(&x, "best", 2000);
         assert_string_equal(best->method, "best");
         assert_string_equal(best->by, "rl");

@@ -25,7 +25,7 @@
 #define CALM 0.95               /* of the moving averages                                        */
 #define WORSE 1.005             /* a plan that costs so much more is still a place to go on from */
 #define SEEN 65536              /* plans that are remembered                                     */
-#define SHAKES 3                /* random moves until a plan is one that was not drawn before    */
+#define SAME 20                 /* known plans in a row, before moves are made at random         */
 #define PATIENCE 8              /* moves without a gain                                          */
 
 struct learn {
@@ -46,6 +46,7 @@ struct learn {
     double mean, spread;        /* moving averages of the reward, and of how it varies */
     long long batch;            /* plans between two steps of learning                 */
     long long drawn, fresh;     /* plans so far; whole plans still to be drawn         */
+    long long same;             /* plans in a row that were drawn before               */
     long long idle, stale;      /* plans since run_price, top_price became better      */
 };
 
@@ -176,12 +177,12 @@ static double draw(struct learn *k, uint64_t key)
         from = (int)(hps_rng_real(key, 1) * (L - n + 1));
     }
     hps_chain_draw(k->chain, k->pr, from, from + n, hps_rng_sub(key, 2), k->here);
-    bool known = again(k);
-    for (uint64_t n = 0; known && k->q->opt->polish && n < SHAKES; n++) {
-        hps_moves_shake(k->here, k->work, L, k->pr->T, 1, hps_rng_sub(hps_rng_sub(key, 4), n));
-        known = again(k);
+    k->same = again(k) ? k->same + 1 : 0;
+    if (k->same > SAME && k->q->opt->polish) {
+        hps_moves_shake(k->here, k->work, L, k->pr->T, 1, hps_rng_sub(key, 4));
+        k->same = again(k) ? k->same : 0;
     }
-    if (known)
+    if (k->same > 0)
         return INFINITY;
     double price = hps_pricer_price(k->pr, k->here, INFINITY);
     if (k->q->opt->polish && price < k->run_price)

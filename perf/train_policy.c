@@ -52,7 +52,7 @@ static struct hps_plan *search(const struct hps_profile *p, struct hps_policy *p
                              .argument = "" };
     struct hps_plan *best;
 
-    if (hps_learn_run(&q, policy, HPS_CELL_LSTM, (uint64_t)seed, &best))
+    if (hps_learn_run(&q, policy, HPS_CELL_LSTM, false, (uint64_t)seed, &best))
         HPS_DIE("the search failed");
     return best;
 }

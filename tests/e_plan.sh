@@ -36,7 +36,7 @@ shows '^one type alone: '
 least=$(sed -n 's/^plan by rl: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
 expect 0 '' plan --method all --json all.json
 cp out table
-for method in rl rl-rnn exact brute greedy ils genetic bayes heuristic \
+for method in rl rl-rnn rl-joint exact brute greedy ils genetic bayes heuristic \
     single:cpu single:old single:new; do
     shows "^$method  *([0-9.]+ .* %|no plan)|^no plan: .*$method"
 done
@@ -44,13 +44,13 @@ for method in rl rl-rnn exact brute ils genetic bayes; do
     close "$least" "$(awk -v m=$method '$1 == m { print $2 }' table)" 1e-5
 done
 shows '^no plan of at least 20000 examples/s costs less .*proven'
-for method in rl rl-rnn exact brute greedy ils genetic bayes; do
+for method in rl rl-rnn rl-joint exact brute greedy ils genetic bayes; do
     expect 0 '' plan --method $method --json $method.json
 done
 expect 0 '' plan --method all --json -
 head -n 2 out | grep -q '"format": "heterps-plans-1"' || fail 'JSON is not alone on the output'
 if python3 -c '' 2>/dev/null; then
-    for file in all rl rl-rnn brute greedy ils genetic bayes; do
+    for file in all rl rl-rnn rl-joint brute greedy ils genetic bayes; do
         expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json $file.json
     done
 fi

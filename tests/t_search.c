@@ -120,6 +120,7 @@ static void learning_finds_the_optimum(void **state)
     (void)state;
     all_samples("rl", true);
     all_samples("rl-rnn", true);
+    all_samples("rl-joint", false);
 }
 
 /* Without moves and windows: what the policy alone draws, on nearly all problems the best. */
@@ -367,7 +368,7 @@ static void all_methods_side_by_side(void **state)
     opt.evaluations = 1100;
     assert_int_equal(hps_compare_run(&c, p, &opt), HPS_OK);
     assert_true(fabs(c->throughput_limit / hps_exact_most(p, 0, NULL, &proven) - 1) <= 1e-12);
-    assert_int_equal(c->n, 9 + 3);
+    assert_int_equal(c->n, 10 + 3);
     assert_true(c->proven && c->plan[0]->cost_usd == c->lower_bound_usd);
     for (int a = 0; a < c->n; a++)
         if (c->plan[a]) {

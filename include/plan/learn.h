@@ -16,9 +16,10 @@
 
 /* The search of sched_rl and its kin, under q's budget: ends early when nothing was gained for
  * long. `policy` borrowed, one that learned before; NULL: the file of q's options, or a new one.
- * Statuses of hps_policy_load. */
+ * `joint`: units are drawn too (plan/joint.h). Statuses of hps_policy_load. */
 enum hps_status hps_learn_run(const struct hps_problem *q, struct hps_policy *policy,
-                              enum hps_cell cell, uint64_t key, struct hps_plan **best);
+                              enum hps_cell cell, bool joint, uint64_t key,
+                              struct hps_plan **best);
 
 /* Add to the policy's gradient what makes this plan likelier on this problem, when the chain is as
  * sharp as a search makes it least (sharp 0) to most (1). The mean over layers of the plan's log P

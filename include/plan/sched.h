@@ -41,8 +41,8 @@ struct hps_sched {
      * methods whose stages do not depend on the limit: the most of those stages (0: none). */
     enum hps_status (*most)(const struct hps_problem *q, double *throughput);
 };
-extern const struct hps_sched hps_sched_rl, hps_sched_rl_rnn, hps_sched_exact, hps_sched_brute;
-extern const struct hps_sched hps_sched_greedy, hps_sched_ils;
+extern const struct hps_sched hps_sched_rl, hps_sched_rl_rnn, hps_sched_rl_joint;
+extern const struct hps_sched hps_sched_exact, hps_sched_brute, hps_sched_greedy, hps_sched_ils;
 extern const struct hps_sched hps_sched_genetic, hps_sched_heuristic, hps_sched_single;
 extern const struct hps_sched hps_sched_file, hps_sched_best, hps_sched_bayes;
 

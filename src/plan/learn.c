@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "plan/feature.h"
+#include "plan/joint.h"
 #include "plan/moves.h"
 #include "plan/propose.h"
 
@@ -34,6 +35,7 @@ struct learn {
     struct hps_chain *chain;
     struct hps_value *value;
     struct hps_ladder ladder;
+    struct hps_joint *joint;    /* NULL: the units are the pricer's to find            */
     struct hps_policy *policy;
     struct hps_policy_pass *pass;
     bool ours, knows;           /* free the policy; it learned before                  */
@@ -142,6 +144,7 @@ static void end(struct learn *k)
         hps_policy_free(k->policy);
     hps_chain_free(k->chain);
     hps_value_free(k->value);
+    hps_joint_free(k->joint);
     hps_mem_free(k->x);
     hps_mem_free(k->out);
     hps_mem_free(k->own);
@@ -163,8 +166,22 @@ static bool again(struct learn *k)
     return is;
 }
 
-/* A whole plan, or a window of the plan to go on from; its price, after moves where it is better
- * than all since the restart. INFINITY: it was drawn before. */
+/* The price of the plan at hand, after moves where it is better than all since the restart. */
+static double price_of(struct learn *k, uint64_t key)
+{
+    bool polish = k->q->opt->polish;
+
+    if (k->joint) {
+        hps_joint_draw(k->joint, k->pr, k->value, k->here, key);
+        return hps_joint_price(k->joint, k->pr, k->here, polish && k->idle % 8 == 0);
+    }
+    double price = hps_pricer_price(k->pr, k->here, INFINITY);
+    if (polish && price < k->run_price)
+        price = hps_propose_climb(k->chain, k->pr, k->here, k->work, price, PATIENCE, key);
+    return price;
+}
+
+/* A whole plan, or a window of the plan to go on from; its price. INFINITY: it was drawn before. */
 static double draw(struct learn *k, uint64_t key)
 {
     int L = k->pr->L, from = 0, n = L;
@@ -177,18 +194,12 @@ static double draw(struct learn *k, uint64_t key)
         from = (int)(hps_rng_real(key, 1) * (L - n + 1));
     }
     hps_chain_draw(k->chain, k->pr, from, from + n, hps_rng_sub(key, 2), k->here);
-    k->same = again(k) ? k->same + 1 : 0;
+    k->same = !k->joint && again(k) ? k->same + 1 : 0;
     if (k->same > SAME && k->q->opt->polish) {
         hps_moves_shake(k->here, k->work, L, k->pr->T, 1, hps_rng_sub(key, 4));
         k->same = again(k) ? k->same : 0;
     }
-    if (k->same > 0)
-        return INFINITY;
-    double price = hps_pricer_price(k->pr, k->here, INFINITY);
-    if (k->q->opt->polish && price < k->run_price)
-        price = hps_propose_climb(k->chain, k->pr, k->here, k->work, price, PATIENCE,
-                                  hps_rng_sub(key, 3));
-    return price;
+    return k->same > 0 ? INFINITY : price_of(k, hps_rng_sub(key, 3));
 }
 
 static void go_home(struct learn *k, double price)
@@ -230,7 +241,10 @@ static void reward(struct learn *k, double price)
     k->mean += (1 - CALM) * gain;
     k->spread += (1 - CALM) * (fabs(gain) - k->spread);
     gain = k->spread > 0 ? gain / k->spread : 0;
-    hps_chain_add(k->chain, 0, k->pr->L, k->here, fmax(-2, fmin(2, gain)) / (double)k->batch);
+    gain = fmax(-2, fmin(2, gain)) / (double)k->batch;
+    hps_chain_add(k->chain, 0, k->pr->L, k->here, gain);
+    if (k->joint)
+        hps_joint_add(k->joint, gain);
 }
 
 static void step_network(struct learn *k)
@@ -258,6 +272,8 @@ static void step(struct learn *k, long long batch, uint64_t key)
         k->own[a] += RATE * k->chain->dgo[a] - FADE * k->own[a];
         k->own[n + a] += RATE * k->chain->dstay[a] - FADE * k->own[n + a];
     }
+    if (k->joint)
+        hps_joint_step(k->joint, RATE, FADE);
     hps_chain_clear(k->chain);
     set_place(k, batch, key);
     set_chain(k);
@@ -273,6 +289,8 @@ static void restart(struct learn *k, uint64_t key)
     if (hps_rng_real(key, 0) < 0.5)
         k->fresh = AGAIN;
     memset(k->own, 0, 2 * cells(k) * sizeof *k->own);
+    if (k->joint)
+        hps_joint_forget(k->joint);
     set_chain(k);
 }
 
@@ -293,9 +311,11 @@ static void search(struct learn *k, uint64_t key)
 }
 
 enum hps_status hps_learn_run(const struct hps_problem *q, struct hps_policy *policy,
-                              enum hps_cell cell, uint64_t key, struct hps_plan **best)
+                              enum hps_cell cell, bool joint, uint64_t key,
+                              struct hps_plan **best)
 {
-    struct learn k = { .q = q, .pr = hps_pricer_new(q) };
+    struct learn k = { .q = q, .pr = hps_pricer_new(q),
+                       .joint = joint ? hps_joint_new(q->profile->L, q->profile->T) : NULL };
     enum hps_status s = begin(&k, policy, cell, key);
 
     if (!s && k.pr->T > 1)

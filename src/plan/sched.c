@@ -8,11 +8,12 @@
 #include "plan/cost.h"
 #include "plan/engine.h"
 
-#define WORDS "rl|rl-rnn|exact|brute|greedy|ils|genetic|bayes|heuristic|single:|file|best"
+#define WORDS "rl|rl-rnn|rl-joint|exact|brute|greedy|ils|genetic|bayes|heuristic|single:|file|best"
 
 static const struct hps_sched *const all[] = {
     &hps_sched_rl,
     &hps_sched_rl_rnn,
+    &hps_sched_rl_joint,
     &hps_sched_exact,
     &hps_sched_brute,
     &hps_sched_greedy,
@@ -115,7 +116,7 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         return HPS_DECK;
     }
     if (*opt->policy && !method->learns)
-        return refuse("policy", "is for rl, rl-rnn and best, which learn");
+        return refuse("policy", "is for rl, rl-rnn, rl-joint and best, which learn");
     if (*opt->warm && check_warm(opt, method))
         return HPS_DECK;
     if (opt->replan && method == &hps_sched_file)

@@ -3,7 +3,7 @@
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
-    return hps_learn_run(q, NULL, HPS_CELL_RNN, key, best);
+    return hps_learn_run(q, NULL, HPS_CELL_RNN, false, key, best);
 }
 
 const struct hps_sched hps_sched_rl_rnn = {

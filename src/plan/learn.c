@@ -266,7 +266,7 @@ static void step(struct learn *k, long long batch, uint64_t key)
 
     hps_chain_add_entropy(k->chain, ENTROPY + ENTROPY_FIRST / (1 + (double)batch / 8));
     hps_chain_add(k->chain, 0, k->pr->L, k->top, TOP);
-    if (!k->knows && batch % (1 + (long long)n / 2) == 0)
+    if (!k->knows && batch % (32 + (long long)n / 2) == 0)
         step_network(k);
     for (size_t a = 0; a < n; a++) {
         k->own[a] += RATE * k->chain->dgo[a] - FADE * k->own[a];

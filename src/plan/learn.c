@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hw/dev.h"
 #include "plan/feature.h"
 #include "plan/moves.h"
 #include "plan/propose.h"
@@ -91,6 +92,7 @@ static void look(struct learn *k)
 {
     size_t n = cells(k);
 
+    hps_dev_blas_alone();
     k->value = hps_value_new(k->pr->L, k->pr->T);
     k->chain = hps_chain_new(k->pr->L, k->pr->T);
     k->chain->value = k->value;
@@ -118,16 +120,16 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
         k->policy = hps_policy_new(cell, HPS_FEATURES, OUTPUTS, hps_rng_sub(key, 0));
     if (s)
         return s;
-    look(k);
     k->seen = hps_mem_new(SEEN, sizeof *k->seen);
     k->top = hps_mem_new(4 * L, sizeof *k->top);
     k->home = k->top + L;
     k->here = k->top + 2 * L;
     k->work = k->top + 3 * L;
+    k->top_price = hps_pricer_singles(k->pr, k->top);   /* a short budget has these at least */
+    look(k);
     k->batch = 16 + (long long)cells(k) / 100;
     k->run_price = INFINITY;
     k->fresh = FRESH;
-    k->top_price = hps_pricer_singles(k->pr, k->top);
     copy(k, k->home, k->top);
     set_place(k, 0, hps_rng_sub(key, 1));
     set_chain(k);

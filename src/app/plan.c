@@ -148,7 +148,6 @@ static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *de
     return st;
 }
 
-/* Rank 0 alone: what lost is of no interest to the others. */
 /* Cost against throughput, as a drawing and in `tree`. */
 static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
                             const struct hps_sched_opt *opt, json_t *tree)
@@ -166,6 +165,7 @@ static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
     return st;
 }
 
+/* Rank 0 alone: what lost is of no interest to the others. */
 static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
                             const struct hps_profile *p, const struct hps_sched_opt *opt)
 {

@@ -45,6 +45,7 @@ struct learn {
     double top_price, run_price;        /* of top; the best since the restart             */
     double home_tau;            /* 0: none yet                                         */
     double mean, spread;        /* moving averages of the reward, and of how it varies */
+    double until_s;             /* 0: no limit on time                                 */
     long long batch;            /* plans between two steps of learning                 */
     long long drawn, fresh;     /* plans so far; whole plans still to be drawn         */
     long long idle, stale;      /* plans since run_price, top_price became better      */
@@ -111,6 +112,7 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
     size_t L = (size_t)k->pr->L;
     enum hps_status s = HPS_OK;
 
+    k->until_s = k->q->opt->seconds > 0 ? hps_now_s() + k->q->opt->seconds : 0;
     k->policy = policy;
     k->ours = !policy;
     k->knows = policy || *k->q->opt->policy;
@@ -277,6 +279,12 @@ static void restart(struct learn *k, uint64_t key)
     set_chain(k);
 }
 
+/* The pricer looks at the clock when it prices; plans that come again are not priced. */
+static bool late(const struct learn *k)
+{
+    return k->until_s > 0 && hps_now_s() >= k->until_s;
+}
+
 static void search(struct learn *k, uint64_t key)
 {
     long long L = k->pr->L, patience = 60 + L, most = 20000 + 1000 * L;
@@ -286,8 +294,11 @@ static void search(struct learn *k, uint64_t key)
         double price = draw(k, hps_rng_sub(mine, 0));
         judge(k, price);
         reward(k, price);
-        if (n % (uint64_t)k->batch == 0)
+        if (n % (uint64_t)k->batch == 0) {
+            if (late(k))
+                break;
             step(k, (long long)(n / (uint64_t)k->batch), hps_rng_sub(mine, 1));
+        }
         if (k->idle > patience)
             restart(k, hps_rng_sub(mine, 2));
     }

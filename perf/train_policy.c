@@ -68,7 +68,8 @@ static void learn(struct school *c, uint64_t key)
 
     if (best) {
         double likely = hps_learn_teach(&q, c->policy, best, hps_rng_real(key, 4));
-        c->likely += 0.01 * (likely - c->likely);
+        if (isfinite(likely))
+            c->likely += 0.01 * (likely - c->likely);
     }
     c->problems++;
     hps_plan_free(best);

@@ -35,7 +35,7 @@ void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, 
 /* A type for layer l, nobody before it. */
 int hps_chain_type(const struct hps_chain *c, int l, uint64_t key);
 
-/* log P of layers from..to-1 of this assignment. */
+/* log P of layers from..to-1 of this assignment; -INFINITY: it is never drawn. */
 double hps_chain_log(const struct hps_chain *c, int from, int to, const int *type);
 /* Add weight * d log P / d(go, stay) of layers from..to-1. */
 void hps_chain_add(struct hps_chain *c, int from, int to, const int *type, double weight);

@@ -24,8 +24,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
 void hps_compare_free(struct hps_compare *compare);
 
 /* The table for people: cost, gap, examples/s, cost as the engine runs it, stages, seconds, plans
- * priced. On standard output,
- * rank 0. */
+ * priced. On standard output, rank 0. */
 void hps_compare_print(const struct hps_compare *compare);
 
 #endif

@@ -9,8 +9,8 @@
  * nothing: then next is now. The same for the same key. */
 bool hps_propose_move(const struct hps_chain *c, const int *now, int *next, uint64_t key);
 
-/* Take moves that lower the price, or leave it, until `patience` of them in a row did not lower it
- * or the budget ends. type (L) [in, out], work (L); `price` is type's. The price reached. */
+/* Take moves that lower the price, until `patience` of them in a row did not or the budget ends.
+ * type (L) [in, out], work (L); `price` is type's. The price reached. */
 double hps_propose_climb(const struct hps_chain *c, struct hps_pricer *pr, int *type, int *work,
                          double price, int patience, uint64_t key);
 

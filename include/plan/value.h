@@ -2,8 +2,8 @@
  * shared limits, for every stage and what comes after it. A dynamic program over the boundaries,
  * no plan by itself: stages may take more units of a type together than there are. Local, pure.
  *
- * At tau, a stage of layers i..j on type t takes w = price * (least units with ET <= tau) USD an
- * hour, INFINITY where its type alone has not enough. Then
+ * At tau, a stage of layers i..j on type t takes w = price * (least units with ET <= tau and memory
+ * enough) USD an hour, INFINITY where its type alone has not enough. Then
  *     rest[i]       = min over j, t of w(i, j, t) + rest[j + 1],       rest[L] = 0
  *     best(i, l, t) = min over j >= l of w(i, j, t) + rest[j + 1]
  * so best(i, l, t) - rest[i] is what it costs at least to have a stage on t that begins at i and

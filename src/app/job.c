@@ -80,10 +80,10 @@ enum hps_status hps_job_hardware(struct hps_job *j)
 static char *planning_text(const struct hps_job *j)
 {
     const struct hps_sched_opt *s = &j->o.sched;
-    char *text = hps_mem_print("%s%d %s %s %.17g %s %s %s %d %d %d %.17g %lld\n", j->shape,
+    char *text = hps_mem_print("%s%d %s %s %.17g %s %s %s %s %d %d %d %.17g %lld\n", j->shape,
                                j->o.data.microbatches, s->method, s->objective, s->throughput_limit,
-                               s->profile, s->plan, s->warm, s->share, s->polish, s->seed,
-                               s->seconds, s->evaluations);
+                               s->profile, s->plan, s->policy, s->warm, s->share, s->polish,
+                               s->seed, s->seconds, s->evaluations);
     for (int t = 0; t < j->pool->T; t++) {
         const struct hps_type *y = &j->pool->type[t];
         char *more = hps_mem_print("%s%s %s %s %d %d %.17g %lld %.17g %.17g\n", text, y->name,

@@ -148,7 +148,6 @@ static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *de
     return st;
 }
 
-/* Rank 0 alone: what lost is of no interest to the others. */
 /* Cost against throughput, as a drawing and in `tree`. */
 static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
                             const struct hps_sched_opt *opt, json_t *tree)
@@ -166,6 +165,7 @@ static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
     return st;
 }
 
+/* Rank 0 alone: what lost is of no interest to the others, who sleep. */
 static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
                             const struct hps_profile *p, const struct hps_sched_opt *opt)
 {
@@ -238,7 +238,9 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
         st = compare(w, p, &opt, world);
     } else {
         if (!st) st = hps_sched_plan(&plan, p, &opt, world);
-        if (!st) st = hps_agree(world, show(w, plan, p, &opt));
+        if (!st) st = show(w, plan, p, &opt);
+        hps_barrier_quiet(world);
+        st = hps_agree(world, st);
     }
     hps_plan_free(plan);
     hps_profile_free(p);
@@ -264,6 +266,7 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
         if (!st) st = show(w, job.plan, job.profile, &job.o.sched);
         if (!st && w->script && hps_rank() == 0)
             st = hps_plan_script(w->script, &job, path, s.n, s.item);
+        hps_barrier_quiet(world);
         st = hps_agree(world, st);
     }
     hps_job_close(&job);

@@ -42,9 +42,13 @@ static void certify(struct hps_plan *plan, double bound)
 }
 
 /* A refusal is this method's own: the others go on. */
-static void search(struct hps_compare *c, int a, struct hps_problem *q, struct hps_sched_opt *opt)
+static void search(struct hps_compare *c, int a, struct hps_problem *q, struct hps_sched_opt *opt,
+                   const char *policy)
 {
+    const struct hps_sched *method = hps_sched_find(c->method[a], NULL);
+
     opt->method = c->method[a];
+    opt->policy = method && method->learns ? policy : "";
     if (hps_sched_check(opt) || hps_sched_search(&c->plan[a], q))
         HPS_SAY(HPS_INFO, "%s is left out of the comparison", c->method[a]);
     if (c->plan[a])
@@ -85,6 +89,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
     c->profile = p;
     mine.plan = "";
     mine.warm = "";
+    mine.policy = "";
     list_methods(c, p);
     mine.method = c->method[0];
     enum hps_status s = hps_sched_check(&mine);
@@ -97,7 +102,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
         q.fastest = NULL;
         c->proven = c->plan[0]->gap == 0;
         for (int a = 1; a < c->n; a++)
-            search(c, a, &q, &mine);
+            search(c, a, &q, &mine, opt->policy);
         sort(c);
     }
     hps_plan_free(fastest);

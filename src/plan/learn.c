@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hw/dev.h"
 #include "plan/feature.h"
 #include "plan/joint.h"
 #include "plan/moves.h"
@@ -46,6 +47,7 @@ struct learn {
     double top_price, run_price;        /* of top; the best since the restart             */
     double home_tau;            /* 0: none yet                                         */
     double mean, spread;        /* moving averages of the reward, and of how it varies */
+    double until_s;             /* 0: no limit on time                                 */
     long long batch;            /* plans between two steps of learning                 */
     long long drawn, fresh;     /* plans so far; whole plans still to be drawn         */
     long long same;             /* plans in a row that were drawn before               */
@@ -94,6 +96,7 @@ static void look(struct learn *k)
 {
     size_t n = cells(k);
 
+    hps_dev_blas_alone();
     k->value = hps_value_new(k->pr->L, k->pr->T);
     k->chain = hps_chain_new(k->pr->L, k->pr->T);
     k->chain->value = k->value;
@@ -112,6 +115,7 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
     size_t L = (size_t)k->pr->L;
     enum hps_status s = HPS_OK;
 
+    k->until_s = k->q->opt->seconds > 0 ? hps_now_s() + k->q->opt->seconds : 0;
     k->policy = policy;
     k->ours = !policy;
     k->knows = policy || *k->q->opt->policy;
@@ -121,16 +125,16 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
         k->policy = hps_policy_new(cell, HPS_FEATURES, OUTPUTS, hps_rng_sub(key, 0));
     if (s)
         return s;
-    look(k);
     k->seen = hps_mem_new(SEEN, sizeof *k->seen);
     k->top = hps_mem_new(4 * L, sizeof *k->top);
     k->home = k->top + L;
     k->here = k->top + 2 * L;
     k->work = k->top + 3 * L;
+    k->top_price = hps_pricer_singles(k->pr, k->top);   /* a short budget has these at least */
+    look(k);
     k->batch = 16 + (long long)cells(k) / 100;
     k->run_price = INFINITY;
     k->fresh = FRESH;
-    k->top_price = hps_pricer_singles(k->pr, k->top);
     copy(k, k->home, k->top);
     set_place(k, 0, hps_rng_sub(key, 1));
     set_chain(k);
@@ -294,6 +298,12 @@ static void restart(struct learn *k, uint64_t key)
     set_chain(k);
 }
 
+/* The pricer looks at the clock when it prices; plans that come again are not priced. */
+static bool late(const struct learn *k)
+{
+    return k->until_s > 0 && hps_now_s() >= k->until_s;
+}
+
 static void search(struct learn *k, uint64_t key)
 {
     long long L = k->pr->L, patience = 60 + L, most = 20000 + 1000 * L;
@@ -303,8 +313,11 @@ static void search(struct learn *k, uint64_t key)
         double price = draw(k, hps_rng_sub(mine, 0));
         judge(k, price);
         reward(k, price);
-        if (n % (uint64_t)k->batch == 0)
+        if (n % (uint64_t)k->batch == 0) {
+            if (late(k))
+                break;
             step(k, (long long)(n / (uint64_t)k->batch), hps_rng_sub(mine, 1));
+        }
         if (k->idle > patience)
             restart(k, hps_rng_sub(mine, 2));
     }

@@ -24,12 +24,8 @@ static void memory_of(char *text, size_t size, const struct hps_plan *plan, int 
                       const struct hps_profile *p)
 {
     const struct hps_plan_stage *g = &plan->stage[s];
-    int with = hps_plan_partner(plan, s);
-    double k = (double)g->units, need = hps_memory_need(hps_memory_of(p, g->first, g->last), k);
+    double need = hps_memory_need(hps_plan_holds(plan, p, s), (double)g->units);
 
-    if (with >= 0)
-        need += hps_memory_need(hps_memory_of(p, plan->stage[with].first, plan->stage[with].last),
-                                k);
     if (!(p->type[g->type].memory_bytes > 0))
         snprintf(text, size, "-");
     else if (need < 1e6)
@@ -49,10 +45,12 @@ static bool is_used_up(const struct hps_plan *plan, const struct hps_profile *p,
     return left <= 0;
 }
 
-static bool memory_binds(const struct hps_plan_stage *g, const struct hps_profile *p)
+static bool memory_binds(const struct hps_plan *plan, int s, const struct hps_profile *p)
 {
+    const struct hps_plan_stage *g = &plan->stage[s];
+
     return g->units > 1 &&
-           g->units <= hps_memory_least(p, g->type, hps_memory_of(p, g->first, g->last));
+           g->units <= hps_memory_least(p, g->type, hps_plan_holds(plan, p, s));
 }
 
 static void print_stage(const struct hps_plan *plan, int s, const struct hps_profile *p,
@@ -70,7 +68,7 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
             usd_hour > 0 && !hps_plan_rides(plan, s) ? 100 * mine / usd_hour : 0, memory,
             g->ct >= g->dt ? "computation" : "communication",
             hps_cost_busy(plan, s) >= tau ? ", slowest" : "",
-            memory_binds(g, p) ? ", memory" : "",
+            memory_binds(plan, s, p) ? ", memory" : "",
             is_used_up(plan, p, g->type) ? ", no unit left" : "");
     if (with >= 0)
         hps_out(", units of stage %d", with);

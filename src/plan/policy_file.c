@@ -1,10 +1,10 @@
+#include "plan/policy.h"
+
 #include <math.h>
+#include <string.h>
 
 #include "base/h5.h"
 #include "base/mem.h"
-#include "plan/policy.h"
-
-#include <string.h>
 
 #define FORMAT "heterps-policy-1"
 #define SIZE_MOST 4096          /* of a cell or head that is still believed */

@@ -297,8 +297,14 @@ double hps_pricer_last_tau(const struct hps_pricer *pr)
     const struct hps_pricer_desk *d = pr->desk;
     double tau = 0;
 
-    for (int s = 0; s < d->S; s++)
-        tau = fmax(tau, hps_cost_line_et(&d->line[d->line_of[s]], (double)d->stage_units[s]));
+    for (int s = 0; s < d->S; s++) {
+        double k = (double)d->stage_units[s];
+        double et = hps_cost_stage(d->c, d->first[s], d->last[s], d->type[s], k).et;
+        int with = d->mate[s];
+        if (with >= 0)
+            et += hps_cost_stage(d->c, d->first[with], d->last[with], d->type[with], k).et;
+        tau = fmax(tau, et);
+    }
     return tau;
 }
 

@@ -25,15 +25,15 @@ void hps_value_free(struct hps_value *v)
     hps_mem_free(v);
 }
 
-/* Like hps_cost_line_units but for the last bits, which values do not need. INFINITY: none. */
+/* Like hps_cost_line_units but for tau's last bits, which values do not need. INFINITY: none. */
 static double units(const struct hps_cost_line *x, double tau, double room)
 {
     double c = tau - x->ct0, d = tau - x->dt0, k;
 
     if (!(c > 0 && d > 0))
         return INFINITY;
-    k = ceil(fmax(x->ct1 / c, x->dt1 / d) - 1e-9);
-    return k > room ? INFINITY : k > 1 ? k : 1;
+    k = fmax(ceil(fmax(x->ct1 / c, x->dt1 / d) - 1e-9), fmax((double)x->least, 1));
+    return k > room ? INFINITY : k;
 }
 
 static void fill_stage(struct hps_value *v, const struct hps_profile *p, const struct hps_cost *c,
@@ -43,8 +43,8 @@ static void fill_stage(struct hps_value *v, const struct hps_profile *p, const s
     double *w = v->w + hps_value_at(v, i, j, 0), *best = v->best + hps_value_at(v, i, j, 0);
 
     for (int t = 0; t < v->T; t++) {
-        w[t] = room[t] > 0 ? p->type[t].price_usd_hour * units(line + t, v->tau, (double)room[t])
-                           : INFINITY;
+        double k = room[t] > 0 ? units(line + t, v->tau, (double)room[t]) : INFINITY;
+        w[t] = isinf(k) ? INFINITY : p->type[t].price_usd_hour * k;     /* it may cost nothing */
         best[t] = w[t] + v->rest[j + 1];
         if (j + 1 < v->L)
             best[t] = fmin(best[t], best[t + v->T]);

@@ -336,6 +336,12 @@ enum hps_status hps_adapt_look(struct hps_adapt *a, const struct hps_step *step,
         hps_profile_bcast(profile, world);
         hps_plan_bcast(plan, world);
         st = hps_agree(world, hps_plan_check(*plan, *profile, "the new plan"));
+        if (st) {
+            hps_plan_free(*plan);
+            hps_profile_free(*profile);
+            *plan = NULL;
+            *profile = NULL;
+        }
     } else {
         hps_plan_free(v.then);
         hps_profile_free(v.profile);

@@ -57,6 +57,8 @@ double hps_pricer_singles(struct hps_pricer *pr, int *type);
 /* Is the budget used up? By evaluations alone, where they end it first, and so the same every
  * time. */
 bool hps_pricer_over(const struct hps_pricer *pr);
+/* The same after a look at the clock, for what takes long or prices nothing. */
+bool hps_pricer_late(struct hps_pricer *pr);
 
 /* The cheapest feasible plan seen, with units and prices; NULL: none. Caller frees. */
 struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr);

@@ -177,16 +177,24 @@ static void count_room(struct hps_chain *c, const struct hps_pricer *pr, int fro
     }
 }
 
+/* Where the stage before layer l began. */
+static int begin_of(const int *type, int l)
+{
+    int i = l > 0 ? l - 1 : 0;
+
+    while (i > 0 && type[i - 1] == type[i])
+        i--;
+    return i;
+}
+
 void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, int to,
                     uint64_t key, int *type)
 {
     struct hps_chain_desk *d = c->desk;
-    int first = from > 0 ? from - 1 : 0;
+    int first = begin_of(type, from);
     long long used = 0;         /* units of the stage at hand */
 
     count_room(c, pr, from, to, type);
-    while (first > 0 && type[first - 1] == type[first])
-        first--;
     if (from > 0)
         used = hps_pricer_least(pr, first, from - 1, type[first])->units;
     for (int l = from; l < to; l++) {
@@ -205,16 +213,6 @@ void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, 
         d->left[type[l]] -= units - used;
         used = units;
     }
-}
-
-/* Where the stage before layer l began. */
-static int begin_of(const int *type, int l)
-{
-    int i = l > 0 ? l - 1 : 0;
-
-    while (i > 0 && type[i - 1] == type[i])
-        i--;
-    return i;
 }
 
 double hps_chain_log(const struct hps_chain *c, int from, int to, const int *type)

@@ -47,7 +47,6 @@ struct learn {
     double top_price, run_price;        /* of top; the best since the restart             */
     double home_tau;            /* 0: none yet                                         */
     double mean, spread;        /* moving averages of the reward, and of how it varies */
-    double until_s;             /* 0: no limit on time                                 */
     long long batch;            /* plans between two steps of learning                 */
     long long drawn, fresh;     /* plans so far; whole plans still to be drawn         */
     long long same;             /* plans in a row that were drawn before               */
@@ -115,7 +114,6 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
     size_t L = (size_t)k->pr->L;
     enum hps_status s = HPS_OK;
 
-    k->until_s = k->q->opt->seconds > 0 ? hps_now_s() + k->q->opt->seconds : 0;
     k->policy = policy;
     k->ours = !policy;
     k->knows = policy || *k->q->opt->policy;
@@ -251,13 +249,19 @@ static void reward(struct learn *k, double price)
         hps_joint_add(k->joint, gain);
 }
 
-static void step_network(struct learn *k)
+/* The chain's gradient to the network's; the outputs are lost. */
+static void pass_back(struct learn *k)
 {
     for (size_t a = 0; a < cells(k); a++) {
         k->out[OUTPUTS * a] = k->chain->dgo[a];
         k->out[OUTPUTS * a + 1] = k->chain->dstay[a];
     }
     hps_policy_backward(k->pass, k->out);
+}
+
+static void step_network(struct learn *k)
+{
+    pass_back(k);
     hps_policy_climb(k->policy, NET_RATE);
     hps_policy_forward(k->pass, k->x, k->out);
 }
@@ -298,12 +302,6 @@ static void restart(struct learn *k, uint64_t key)
     set_chain(k);
 }
 
-/* The pricer looks at the clock when it prices; plans that come again are not priced. */
-static bool late(const struct learn *k)
-{
-    return k->until_s > 0 && hps_now_s() >= k->until_s;
-}
-
 static void search(struct learn *k, uint64_t key)
 {
     long long L = k->pr->L, patience = 60 + L, most = 20000 + 1000 * L;
@@ -314,7 +312,7 @@ static void search(struct learn *k, uint64_t key)
         judge(k, price);
         reward(k, price);
         if (n % (uint64_t)k->batch == 0) {
-            if (late(k))
+            if (hps_pricer_late(k->pr))     /* plans that come again price nothing */
                 break;
             step(k, (long long)(n / (uint64_t)k->batch), hps_rng_sub(mine, 1));
         }
@@ -354,11 +352,7 @@ double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
     set_chain(&k);
     likely = hps_chain_log(k.chain, 0, L, type) / L;
     hps_chain_add(k.chain, 0, L, type, 1.0 / L);
-    for (size_t a = 0; a < cells(&k); a++) {
-        k.out[OUTPUTS * a] = k.chain->dgo[a];
-        k.out[OUTPUTS * a + 1] = k.chain->dstay[a];
-    }
-    hps_policy_backward(k.pass, k.out);
+    pass_back(&k);
     hps_mem_free(type);
     end(&k);
     return likely;

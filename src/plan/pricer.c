@@ -132,7 +132,7 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
     d->q = q;
     d->until_s = q->opt->seconds > 0 ? hps_now_s() + q->opt->seconds : 0;
     d->c = hps_cost_new(p);
-    d->engine = strcmp(q->opt->objective, "engine") == 0;
+    d->engine = hps_sched_engine(q->opt);
     d->share = q->opt->share;
     furnish(d, (size_t)p->L, (size_t)p->T);
     for (int t = 0; t < p->T; t++)
@@ -171,14 +171,19 @@ bool hps_pricer_over(const struct hps_pricer *pr)
     return d->late || (most > 0 && pr->evaluations >= most);
 }
 
-/* One more plan; false when the budget has none left. */
-static bool spend(struct hps_pricer *pr)
+bool hps_pricer_late(struct hps_pricer *pr)
 {
     struct hps_pricer_desk *d = pr->desk;
 
-    if (d->until_s > 0 && pr->evaluations % LOOK == 0 && hps_now_s() >= d->until_s)
+    if (d->until_s > 0 && hps_now_s() >= d->until_s)
         d->late = true;
-    if (hps_pricer_over(pr))
+    return hps_pricer_over(pr);
+}
+
+/* One more plan; false when the budget has none left. */
+static bool spend(struct hps_pricer *pr)
+{
+    if (pr->evaluations % LOOK == 0 ? hps_pricer_late(pr) : hps_pricer_over(pr))
         return false;
     pr->evaluations++;
     return true;

@@ -27,7 +27,6 @@ struct bayes {
     int *type, *work;                   /* (CANDIDATES, L), (L)                       */
     double mean[CANDIDATES], deviation[CANDIDATES];
     int fitted;                         /* plans at the last fit, 0: fit now          */
-    double until_s;                     /* 0: no limit on time                        */
 };
 
 static int draw(uint64_t key, uint64_t index, int n)
@@ -38,11 +37,6 @@ static int draw(uint64_t key, uint64_t index, int n)
 static int *candidate(const struct bayes *b, int c)
 {
     return b->type + (size_t)c * (size_t)b->pr->L;
-}
-
-static bool over(const struct bayes *b)
-{
-    return hps_pricer_over(b->pr) || (b->until_s > 0 && hps_now_s() >= b->until_s);
 }
 
 /* Prices are compared by pointers into one array: qsort has no other way to say which array. */
@@ -178,7 +172,7 @@ static void search_round(struct bayes *b, uint64_t key)
     for (int c = 0; c < CANDIDATES; c++)
         propose(b, candidate(b, c), hps_rng_sub(key, (uint64_t)c));
     hps_gauss_ask(b->gauss, CANDIDATES, b->type, b->mean, b->deviation);
-    for (int n = 0; n < PICKED && !over(b); n++)
+    for (int n = 0; n < PICKED && !hps_pricer_late(b->pr); n++)
         price(b, candidate(b, pick(b)));
 }
 
@@ -203,10 +197,8 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
 {
     struct bayes *b = hps_mem_new(1, sizeof *b);
     size_t L = (size_t)q->profile->L;
-    double seconds = q->opt->seconds;
 
     hps_dev_blas_alone();
-    b->until_s = seconds > 0 ? hps_now_s() + seconds : 0;
     b->pr = hps_pricer_new(q);
     b->gauss = process_of(q->profile);
     b->type = hps_mem_new((CANDIDATES + 1) * L, sizeof *b->type);
@@ -217,7 +209,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
         hps_moves_random(b->type, b->pr->L, b->pr->T, hps_rng_sub(hps_rng_sub(key, 0), n));
         more = price(b, b->type);
     }
-    for (uint64_t n = 1; more && !over(b); n++)
+    for (uint64_t n = 1; more && !hps_pricer_late(b->pr); n++)
         search_round(b, hps_rng_sub(key, n));
     *best = hps_pricer_plan(b->pr);
     hps_mem_free(b->type);

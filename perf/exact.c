@@ -4,14 +4,11 @@
  * priced. SECONDS of the clock at most. EDGE: the throughput limit is that share of the most that
  * a search of as many seconds finds. Built by `make perf/exact`. */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
 #include "plan/sched.h"
 #include "random_profile.h"
-
-static const char *const words[] = { "tight", "loose", "cut", "tight-cut" };
 
 static double cpu_s(void)
 {
@@ -40,18 +37,14 @@ static void measure(const struct random_wish *w, double seconds, double edge)
 static enum hps_status run(int argc, char **argv)
 {
     struct random_wish w = { .feasible = true };
-    int kind = 0;
 
-    while (argc >= 7 && kind < 4 && strcmp(argv[3], words[kind]) != 0)
-        kind++;
-    if (argc < 7 || argc > 8 || kind == 4) {
+    if (argc < 7 || argc > 8 || !random_limits_of(argv[3], &w.limits)) {
         HPS_SAY(HPS_ERROR, "usage: exact LAYERS TYPES tight|loose|cut|tight-cut GROUPS SEEDS "
                            "SECONDS [EDGE]");
         return HPS_USAGE;
     }
     w.L = atoi(argv[1]);
     w.T = atoi(argv[2]);
-    w.limits = (enum random_limits)kind;
     w.groups = atoi(argv[4]);
     for (w.seed = 1; w.seed <= strtoull(argv[5], NULL, 10); w.seed++)
         measure(&w, atof(argv[6]), argc == 8 ? atof(argv[7]) : 0);

@@ -22,8 +22,6 @@
 
 #define EXACT_S 5.0             /* of a proof at most */
 
-static const char *const words[] = { "tight", "loose", "cut", "tight-cut" };
-
 static const struct hps_sched_opt preset = {
     .objective = "model", .profile = "", .plan = "", .policy = "", .warm = "", .polish = true,
     .replan_margin = 0.1, .seed = 1,
@@ -88,7 +86,7 @@ static void methods(int L, int T, enum random_limits limits, int seeds, long lon
             sum[a] += gap_of(p, method[a], bound, evaluations);
         hps_profile_free(p);
     }
-    hps_out("| %d x %d %s |", L, T, words[limits]);
+    hps_out("| %d x %d %s |", L, T, random_words[limits]);
     for (int a = 0; a < n; a++) {
         hps_out(" %.3g |", 100 * sum[a] / seeds);
         if (sum[a] < sum[best]) best = a;
@@ -123,7 +121,7 @@ static void errors(int L, int T, enum random_limits limits, int seeds)
     double *loss = hps_mem_new((size_t)seeds, sizeof *loss);
     bool proven;
 
-    hps_out("| %d x %d %s |", L, T, words[limits]);
+    hps_out("| %d x %d %s |", L, T, random_words[limits]);
     for (int k = 0; k < 3; k++) {
         double slow = 0;
         int n = 0, missed = 0;
@@ -229,23 +227,22 @@ static enum hps_status times(int seeds, bool types, const char *path)
 static enum hps_status run(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    int L = argc > 3 ? atoi(argv[2]) : 0, T = argc > 3 ? atoi(argv[3]) : 0, kind = 0;
+    int L = argc > 3 ? atoi(argv[2]) : 0, T = argc > 3 ? atoi(argv[3]) : 0;
+    enum random_limits limits;
     int seeds = argc > 5 ? atoi(argv[5]) : 0;
 
     if (strcmp(what, "time") == 0 && argc == 5) {
         enum hps_status st = times(atoi(argv[2]), false, argv[3]);
         return st ? st : times(atoi(argv[2]), true, argv[4]);
     }
-    while (argc > 5 && kind < 4 && strcmp(argv[4], words[kind]) != 0)
-        kind++;
-    if (L < 1 || T < 1 || kind == 4 || seeds < 1) {
+    if (L < 1 || T < 1 || seeds < 1 || !random_limits_of(argv[4], &limits)) {
         HPS_SAY(HPS_ERROR, "usage: see the head of perf/plan_grid.c");
         return HPS_USAGE;
     }
     if (strcmp(what, "methods") == 0 && argc > 7)
-        methods(L, T, (enum random_limits)kind, seeds, atoll(argv[6]), argc - 7, argv + 7);
+        methods(L, T, limits, seeds, atoll(argv[6]), argc - 7, argv + 7);
     else if (strcmp(what, "errors") == 0)
-        errors(L, T, (enum random_limits)kind, seeds);
+        errors(L, T, limits, seeds);
     return hps_out_flush();
 }
 

@@ -3,29 +3,22 @@
  * Feasible where a plan was found that is; GROUPS > 0: only so many unlike types. Built by
  * `make perf/profiles`. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "random_profile.h"
 
-static const char *const words[] = { "tight", "loose", "cut", "tight-cut" };
-
 static enum hps_status make(int argc, char **argv)
 {
     struct random_wish w = { .feasible = true };
-    int kind = 0;
 
-    while (argc > 4 && kind < 4 && strcmp(argv[4], words[kind]) != 0)
-        kind++;
     w.seed = argc > 4 ? strtoull(argv[1], NULL, 10) : 0;
     w.L = argc > 4 ? atoi(argv[2]) : 0;
     w.T = argc > 4 ? atoi(argv[3]) : 0;
     w.groups = argc > 5 ? atoi(argv[5]) : 0;
-    if (w.L < 1 || w.T < 1 || kind == 4) {
+    if (w.L < 1 || w.T < 1 || !random_limits_of(argv[4], &w.limits)) {
         HPS_SAY(HPS_ERROR, "usage: profiles SEED LAYERS TYPES tight|loose|cut|tight-cut [GROUPS]");
         return HPS_USAGE;
     }
-    w.limits = (enum random_limits)kind;
     struct hps_profile *p = random_profile(&w);
     char *text = hps_profile_text(p);
     hps_out("%s", text);

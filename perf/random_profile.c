@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -9,6 +10,23 @@
 #include "plan/sched.h"
 
 #define SEARCH_S 2.0            /* of a search for a feasible plan, or for the best */
+
+const char *const random_words[] = {
+    [RANDOM_TIGHT] = "tight",
+    [RANDOM_LOOSE] = "loose",
+    [RANDOM_CUT] = "cut",
+    [RANDOM_TIGHT_CUT] = "tight-cut",
+};
+
+bool random_limits_of(const char *word, enum random_limits *limits)
+{
+    for (size_t a = 0; a < sizeof random_words / sizeof *random_words; a++)
+        if (strcmp(word, random_words[a]) == 0) {
+            *limits = (enum random_limits)a;
+            return true;
+        }
+    return false;
+}
 
 static void fill_layers(struct hps_profile *p)
 {

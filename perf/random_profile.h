@@ -14,6 +14,10 @@ enum random_limits {
     RANDOM_TIGHT_CUT    /* 1 to 16, lowered likewise                                         */
 };
 
+/* Their words: "tight", "loose", "cut", "tight-cut"; and back. False: no such word. Pure. */
+extern const char *const random_words[];
+bool random_limits_of(const char *word, enum random_limits *limits);
+
 struct random_wish {
     int L, T;
     enum random_limits limits;

@@ -20,8 +20,6 @@
 #define FIRST_SEED 100000       /* problems that no policy was trained on      */
 #define SOON 0.01               /* the gap that is waited for                  */
 
-static const char *const words[] = { "tight", "loose", "cut", "tight-cut" };
-
 struct set {
     int n, L, T;
     const char *kind;
@@ -37,17 +35,13 @@ static double cpu_s(void)
 static enum hps_status make_set(struct set *x, char **arg)
 {
     struct random_wish w = { .L = atoi(arg[0]), .T = atoi(arg[1]), .feasible = true };
-    int kind = 0;
     bool proven;
 
-    while (kind < 4 && strcmp(arg[2], words[kind]) != 0)
-        kind++;
     *x = (struct set){ .n = atoi(arg[3]), .L = w.L, .T = w.T, .kind = arg[2] };
-    if (kind == 4 || w.L < 1 || w.T < 1 || x->n < 1) {
+    if (!random_limits_of(arg[2], &w.limits) || w.L < 1 || w.T < 1 || x->n < 1) {
         HPS_SAY(HPS_ERROR, "LAYERS TYPES KIND SEEDS: see the head of search.c");
         return HPS_USAGE;
     }
-    w.limits = (enum random_limits)kind;
     x->p = hps_mem_new((size_t)x->n, sizeof(*x->p));
     x->bound = hps_mem_new((size_t)x->n, sizeof(*x->bound));
     for (int a = 0; a < x->n; a++) {

@@ -5,10 +5,11 @@
 #define HPS_MODEL_LAYER_H
 
 #include "base/deck.h"
-#include "hw/dev.h"
+#include "model/peers.h"
 
 struct hps_net;
 struct hps_layer;
+struct hps_batch;
 
 /* Keys of every layer; the keys of a kind follow in a struct that begins with this one. */
 struct hps_layer_opt {
@@ -20,7 +21,7 @@ extern const struct hps_field hps_layer_fields[];
 /* What a layer sees of one micro-batch. All pointers are device memory unless said; borrowed. */
 struct hps_pass {
     struct hps_dev *dev;
-    int B;                              /* at least 1                                        */
+    int B;                              /* at least 1; a kind with `peers`: may be 0         */
     bool training;                      /* dropout only then                                 */
     uint64_t key;                       /* random numbers of (seed, step): sub-key by layer  */
     const long long *example;           /* (B) global example numbers                        */
@@ -34,6 +35,11 @@ struct hps_pass {
     const float *param;                 /* (nparam) dense weights                            */
     float *grad;                        /* (nparam) added to                                 */
     float *keep;                        /* (B * kept floats) from forward to backward        */
+    float *once;                        /* (kept_once) the same, of the whole micro-batch    */
+    float *running;                     /* (nrunning) state that no optimiser moves: saved   */
+    const struct hps_peers *peers;      /* the whole micro-batch, of at least 1 row          */
+    float *all;                         /* (peers->rows * shared) scratch of this call       */
+    double *scratch;                    /* (nscratch) host memory, scratch of this call      */
     const struct hps_bag *bag;          /* embedding: its bags, positions in rows            */
     const float *rows;                  /* embedding: (nrow, dim) the rows that were pulled  */
     float *rows_grad;                   /* embedding: (nrow, dim) added to                   */
@@ -51,11 +57,19 @@ struct hps_layer_kind {
     bool loss;                          /* the last layer of a net is one                    */
     float label_least, label_most;      /* a loss: labels that it takes; equal: any        */
     bool keyed;                         /* forward reads example numbers (dropout)    */
-    /* Check inputs and keys, set width, nparam, kept, table and slots of the layer. HPS_DECK at
-     * the layer's place. */
+    /* It may use p->peers: every rank of a stage then calls it for each micro-batch of at least one
+     * row, so what it asks of them must not depend on its own rows. Others cost nothing. */
+    bool peers;
+    /* Check inputs and keys, set width, nparam, kept, table and slots of the layer, and what else
+     * of its sizes is not 0. HPS_DECK at the layer's place. */
     enum hps_status (*shape)(struct hps_layer *l, struct hps_net *net);
     /* Initial weights from the layer's stream, host memory (nparam). NULL when there are none. */
     void (*init)(const struct hps_layer *l, uint64_t key, float *param);
+    /* What `running` starts from, host memory (nrunning). NULL: zeros. */
+    void (*settle)(const struct hps_layer *l, float *running);
+    /* Data that the layer cannot take: HPS_DECK and a message with its name. My rows of a
+     * micro-batch, before its step. NULL: it takes all. */
+    enum hps_status (*accept)(const struct hps_layer *l, const struct hps_batch *batch);
     /* Operations of one example, forward and backward. */
     double (*flops)(const struct hps_layer *l, const struct hps_net *net);
     void (*forward)(const struct hps_layer *l, struct hps_pass *p);

@@ -14,6 +14,9 @@ struct hps_layer {
     int *input;                     /* (ninput) earlier layers                              */
     int width;                      /* of its output                                        */
     size_t nparam, kept;            /* dense weights; floats kept an example                */
+    size_t kept_once;               /* floats kept of a micro-batch                         */
+    size_t nrunning;                /* floats of state beside the weights, saved with them  */
+    size_t shared, nscratch;        /* scratch: floats a row of a micro-batch; doubles      */
     bool wants_dense, wants_label;
     bool grad;                      /* its output depends on weights: a gradient is wanted  */
     int last_use;                   /* the last layer that reads it (its own index: none)   */
@@ -64,6 +67,8 @@ int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, in
 /* Initial dense weights of a layer (nparam), and of table rows first..first+n-1, (n, dim) `stride`
  * floats apart, in host memory: addressed by (seed, name, row), the same on any layout. Pure. */
 void hps_net_init_param(const struct hps_net *net, int l, uint64_t seed, float *param);
+/* What a layer's running state (nrunning) starts from, host memory. Pure. */
+void hps_net_init_running(const struct hps_net *net, int l, float *running);
 void hps_net_init_rows(const struct hps_net *net, int table, uint64_t seed, long long first,
                        long long n, float *rows, size_t stride);
 

@@ -19,6 +19,7 @@ struct hps_feed {
     const float **rows;                 /* (last-first+1) pulled rows of the layer's table   */
     float **rows_grad;                  /* (last-first+1) added to; NULL: no backward        */
     size_t *nrow;                       /* (last-first+1)                                    */
+    const struct hps_peers *peers;      /* who shares the micro-batch; NULL: nobody          */
 };
 
 struct hps_slice {
@@ -29,6 +30,8 @@ struct hps_slice {
     size_t nparam;
     size_t *offset;                     /* (last-first+2) where a layer's weights begin in param */
     float *param, *grad, *state;        /* (nparam), (nparam), (nstate, nparam) planes; device */
+    size_t *running_at;                 /* (last-first+2) where a layer's running state begins */
+    float *running;                     /* of layers that have one; device                   */
     int in_width, out_width;            /* sums of widths that cross the boundaries          */
     int in_grad_width, out_grad_width;  /* of those with a gradient                          */
     /* Packed in boundary order, device: (flights) each (rows, in_width), (rows, out_width) and
@@ -47,8 +50,12 @@ enum hps_status hps_slice_new(struct hps_slice **slice, const struct hps_net *ne
                               const struct hps_train_opt *opt, uint64_t seed, bool training);
 void hps_slice_free(struct hps_slice *slice);
 
+/* Does a layer of first..last ask for the other rows of its micro-batch? Pure. */
+bool hps_slice_meets(const struct hps_net *net, int first, int last);
+
 /* Forward of a micro-batch in place `flight`: reads in[flight] and the feed, fills out[flight];
- * scores and adds to the loss if that is here. No backward may follow training = false. */
+ * scores and adds to the loss if that is here. No backward may follow training = false. Collective
+ * over the feed's peers, where a layer asks for them. */
 void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
                        bool training);
 /* Backward of it: reads out_grad[flight], fills in_grad[flight], adds to grad and to the feed's

@@ -5,6 +5,7 @@
 #ifndef HPS_TRAIN_ROLE_H
 #define HPS_TRAIN_ROLE_H
 
+#include "comm/meet.h"
 #include "comm/pipe.h"
 #include "comm/reduce.h"
 #include "model/slice.h"
@@ -17,6 +18,8 @@ struct hps_role {
     struct hps_feed *feed;        /* (M) of the step under way                            */
     struct hps_pipe *prev, *next; /* NULL at the pipeline's ends                          */
     struct hps_reduce *reduce;    /* NULL: no training                                    */
+    struct hps_meet *meet;        /* NULL: no layer asks for peers, or there are none     */
+    struct hps_peers *peers;      /* (M) of the step under way                            */
     long long step, n;            /* under way, and its examples                          */
     bool last;                    /* the backward under way is the step's last            */
 };

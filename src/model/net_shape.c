@@ -41,6 +41,15 @@ void hps_net_init_param(const struct hps_net *net, int l, uint64_t seed, float *
         layer->kind->init(layer, stream(seed, "layer", layer->name), param);
 }
 
+void hps_net_init_running(const struct hps_net *net, int l, float *running)
+{
+    const struct hps_layer *layer = &net->layer[l];
+
+    memset(running, 0, layer->nrunning * sizeof *running);
+    if (layer->kind->settle)
+        layer->kind->settle(layer, running);
+}
+
 /* Two normal numbers from one index (Box-Muller in single precision: a big table has billions). */
 static void normal_pair(uint64_t key, uint64_t index, float scale, float out[2])
 {

@@ -24,7 +24,11 @@ struct own {
     float **inner;                      /* (flights) outputs that stay here                  */
     float *inner_grad;                  /* their gradients: one flight goes back at a time   */
     float **keep;                       /* (flights)                                         */
-    size_t *keep_at;                    /* (last-first+1)                                    */
+    size_t *keep_at, *once_at;          /* (last-first+1)                                    */
+    float *all;                         /* scratch of a layer at work, grown when needed     */
+    size_t all_cap, shared;             /* floats; most of a row                             */
+    double *scratch;                    /* host                                              */
+    struct hps_peers alone;             /* of a feed without peers                           */
     bool *written;                      /* (last+1) this backward has begun the gradient     */
     struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */
     bool *add;
@@ -123,15 +127,21 @@ static float **flight_floats(struct hps_slice *s, size_t n)
 static void take_buffers(struct hps_slice *s, bool training)
 {
     struct own *own = s->own;
-    size_t rows = (size_t)s->rows, inner, grad, keep = 0;
+    size_t rows = (size_t)s->rows, inner, grad, keep = 0, nscratch = 0;
 
     home_in(s, own->home);
     home_out(s, own->home);
     home_inner(s, own->home, &inner, &grad);
     for (int l = s->first; l <= s->last; l++) {
+        const struct hps_layer *x = &s->net->layer[l];
         own->keep_at[l - s->first] = keep;
-        keep += block(rows, s->net->layer[l].kept);
+        keep += block(rows, x->kept);
+        own->once_at[l - s->first] = keep;
+        keep += block(1, x->kept_once);
+        own->shared = x->shared > own->shared ? x->shared : own->shared;
+        nscratch = x->nscratch > nscratch ? x->nscratch : nscratch;
     }
+    own->scratch = hps_mem_new(nscratch, sizeof *own->scratch);
     own->inner = flight_floats(s, inner);
     own->keep = flight_floats(s, keep);
     s->in = flight_floats(s, rows * (size_t)s->in_width);
@@ -154,6 +164,21 @@ static void put_filled(struct hps_slice *s, float *to, size_t n, float value)
     for (size_t i = 0; i < n; i++)
         host[i] = value;
     s->dev->ops->put(s->dev, to, host, n * sizeof *host);
+    s->dev->ops->sync(s->dev);
+    hps_mem_free(host);
+}
+
+static void take_running(struct hps_slice *s)
+{
+    int n = s->last - s->first + 1;
+
+    for (int i = 0; i < n; i++)
+        s->running_at[i + 1] = s->running_at[i] + s->net->layer[s->first + i].nrunning;
+    s->running = floats(s, s->running_at[n]);
+    float *host = hps_mem_new(s->running_at[n], sizeof *host);
+    for (int i = 0; i < n; i++)
+        hps_net_init_running(s->net, s->first + i, host + s->running_at[i]);
+    s->dev->ops->put(s->dev, s->running, host, s->running_at[n] * sizeof *host);
     s->dev->ops->sync(s->dev);
     hps_mem_free(host);
 }
@@ -199,11 +224,14 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     own->home = hps_mem_new((size_t)last + 1, sizeof *own->home);
     own->written = hps_mem_new((size_t)last + 1, sizeof *own->written);
     own->keep_at = hps_mem_new(n, sizeof *own->keep_at);
+    own->once_at = hps_mem_new(n, sizeof *own->once_at);
+    s->running_at = hps_mem_new(n + 1, sizeof *s->running_at);
     own->x = hps_mem_new(inputs, sizeof *own->x);
     own->dx = hps_mem_new(inputs, sizeof *own->dx);
     own->add = hps_mem_new(inputs, sizeof *own->add);
     s->offset = hps_mem_new(n + 1, sizeof *s->offset);
     take_buffers(s, training);
+    take_running(s);
     take_weights(s, opt, seed, training);
     *out = s;
     return HPS_OK;
@@ -221,7 +249,8 @@ void hps_slice_free(struct hps_slice *s)
     if (!s)
         return;
     struct own *own = s->own;
-    void *const device[] = { s->param, s->grad, s->state, s->score, s->loss, own->inner_grad };
+    void *const device[] = { s->param, s->grad, s->state, s->running, s->score, s->loss,
+                             own->inner_grad, own->all };
     for (size_t i = 0; i < sizeof device / sizeof *device; i++)
         if (device[i])
             s->dev->ops->free(s->dev, device[i]);
@@ -234,6 +263,9 @@ void hps_slice_free(struct hps_slice *s)
     hps_mem_free(own->home);
     hps_mem_free(own->written);
     hps_mem_free(own->keep_at);
+    hps_mem_free(own->once_at);
+    hps_mem_free(own->scratch);
+    hps_mem_free(s->running_at);
     hps_mem_free(own->x);
     hps_mem_free(own->dx);
     hps_mem_free(own->add);
@@ -270,6 +302,22 @@ static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
     }
 }
 
+/* Who shares the micro-batch, and scratch for all of its rows: more than before is rare. */
+static const struct hps_peers *peers_of(struct hps_slice *s, const struct hps_feed *feed)
+{
+    struct own *own = s->own;
+
+    own->alone = hps_peers_alone(s->dev, feed->B);
+    const struct hps_peers *peers = feed->peers ? feed->peers : &own->alone;
+    size_t need = (size_t)peers->rows * own->shared;
+    if (need > own->all_cap) {
+        s->dev->ops->free(s->dev, own->all);
+        own->all = floats(s, need);
+        own->all_cap = need;
+    }
+    return peers;
+}
+
 /* What layer l sees of the micro-batch; the gradients are filled in by backward. */
 static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
                                bool training)
@@ -282,10 +330,13 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
         .example = feed->example, .label = feed->label, .dense = feed->dense,
         .x = own->x, .y = value_of(s, flight, l), .dx = own->dx, .add = own->add,
         .param = s->param + s->offset[i], .grad = s->grad ? s->grad + s->offset[i] : NULL,
-        .keep = own->keep[flight] + own->keep_at[i], .weight = feed->weight,
+        .keep = own->keep[flight] + own->keep_at[i], .once = own->keep[flight] + own->once_at[i],
+        .running = s->running + s->running_at[i], .peers = peers_of(s, feed),
+        .scratch = own->scratch, .weight = feed->weight,
         .score = s->score ? s->score + (size_t)flight * (size_t)s->rows : NULL, .loss = s->loss,
     };
 
+    p.all = own->all;
     for (int k = 0; k < layer->ninput; k++)
         own->x[k] = value_of(s, flight, layer->input[k]);
     if (layer->table >= 0) {
@@ -296,6 +347,21 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
         p.rows_grad = feed->rows_grad ? feed->rows_grad[i] : NULL;
     }
     return p;
+}
+
+bool hps_slice_meets(const struct hps_net *net, int first, int last)
+{
+    bool any = false;
+
+    for (int l = first; l <= last; l++)
+        any |= net->layer[l].kind->peers;
+    return any;
+}
+
+/* A rank without rows of a micro-batch still meets those that have some. */
+static bool takes_part(const struct hps_slice *s, const struct hps_feed *feed, int l)
+{
+    return feed->B > 0 || (s->net->layer[l].kind->peers && feed->peers && feed->peers->rows > 0);
 }
 
 static void forward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
@@ -327,16 +393,15 @@ void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *f
     const struct own *own = s->own;
 
     assert(feed->B <= s->rows && flight < s->flights);
-    if (feed->B == 0)
-        return;
-    for (int l = 0; l < s->first; l++)
+    for (int l = 0; l < s->first && feed->B > 0; l++)
         if (own->home[l].relay) {
             struct hps_tensor x = value_of(s, flight, l);
             s->dev->ops->copy(s->dev, feed->B, x.width, x.data, x.ld,
                               s->out[flight] + own->home[l].out_at, (size_t)s->out_width, false);
         }
     for (int l = s->first; l <= s->last; l++)
-        forward_layer(s, flight, feed, l, training);
+        if (takes_part(s, feed, l))
+            forward_layer(s, flight, feed, l, training);
 }
 
 /* Gradients that arrive from behind are there already: relay those of relayed tensors. */
@@ -360,11 +425,10 @@ void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *
                         void (*done)(int layer, void *arg), void *arg)
 {
     assert(feed->B <= s->rows && flight < s->flights && s->grad);
-    if (feed->B > 0)
-        begin_gradients(s, flight, feed->B);
+    begin_gradients(s, flight, feed->B);
     for (int l = s->last; l >= s->first; l--) {
         const struct hps_layer *layer = &s->net->layer[l];
-        if (feed->B > 0 && layer->grad)
+        if (layer->grad && takes_part(s, feed, l))
             backward_layer(s, flight, feed, l);
         if (done && (layer->nparam > 0 || layer->table >= 0))
             done(l, arg);

@@ -103,6 +103,25 @@ static enum hps_status put_layer(struct hps_h5 *h, const struct hps_step *s, int
     return st ? st : finite;
 }
 
+/* The state of a layer that no optimiser moves; the same on all ranks of its stage. */
+static enum hps_status put_running(struct hps_h5 *h, const struct hps_step *s, int l,
+                                   MPI_Comm world)
+{
+    const struct hps_slice *sl = hps_step_slice(s, l);
+    size_t n = s->net->layer[l].nrunning;
+    char *name = hps_mem_print("/layers/%s/running", s->net->layer[l].name);
+    float *running = NULL, *host = NULL;
+
+    if (sl && s->team->my_part == 0) {
+        running = sl->running + sl->running_at[l - sl->first];
+        host = view(s->dev, running, n, true);
+    }
+    enum hps_status st = put_array(h, name, 1, n, host, world);
+    end_view(s->dev, running, n, host, false);
+    hps_mem_free(name);
+    return st;
+}
+
 static const struct hps_table *my_table(const struct hps_step *s, int t)
 {
     for (int i = 0; i < s->store->ntable; i++)
@@ -145,6 +164,8 @@ enum hps_status hps_ckpt_state_put(struct hps_h5 *h, const struct hps_step *s, M
     for (int l = 0; !st && l < s->net->L; l++)
         if (s->net->layer[l].nparam > 0)
             st = hps_agree(world, put_layer(h, s, l, s->nstate, world));
+    for (int l = 0; !st && l < s->net->L; l++)
+        if (s->net->layer[l].nrunning > 0) st = hps_agree(world, put_running(h, s, l, world));
     for (int t = 0; !st && t < s->net->ntable; t++)
         st = hps_agree(world, put_table(h, s, t, s->nstate, world));
     return st;
@@ -190,6 +211,22 @@ static enum hps_status get_layer(struct hps_h5 *h, struct hps_step *s, int l, in
     return st;
 }
 
+static enum hps_status get_running(struct hps_h5 *h, struct hps_step *s, int l)
+{
+    struct hps_slice *sl = hps_step_slice(s, l);
+    size_t n = s->net->layer[l].nrunning;
+    float *host = hps_mem_new(n, sizeof *host);
+    char *name = hps_mem_print("/layers/%s/running", s->net->layer[l].name);
+
+    enum hps_status st = get_array(h, name, 1, n, host);
+    if (!st)
+        s->dev->ops->put(s->dev, sl->running + sl->running_at[l - sl->first], host,
+                         n * sizeof *host);
+    hps_mem_free(host);
+    hps_mem_free(name);
+    return st;
+}
+
 /* My rows, and the sum of their blocks. */
 static enum hps_status get_rows(struct hps_h5 *h, const char *name, const struct hps_table *t,
                                 struct hps_dev *dev, unsigned long long *sum)
@@ -227,6 +264,8 @@ enum hps_status hps_ckpt_state_get(struct hps_h5 *h, struct hps_step *s, MPI_Com
     for (int l = 0; !st && l < s->net->L; l++)
         if (hps_step_slice(s, l) && s->net->layer[l].nparam > 0)
             st = get_layer(h, s, l, s->nstate);
+    for (int l = 0; !st && l < s->net->L; l++)
+        if (hps_step_slice(s, l) && s->net->layer[l].nrunning > 0) st = get_running(h, s, l);
     st = hps_agree(world, st);
     for (int t = 0; !st && t < s->net->ntable; t++)
         st = get_table(h, s, t, world);

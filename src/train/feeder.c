@@ -12,6 +12,8 @@ struct hps_feeder {
     const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
     int nbatch;
     long long next, total; /* next step to fetch                             */
+    int M, nfussy;
+    const struct hps_layer **fussy; /* (nfussy) mine that do not take all data      */
 };
 
 /* Adds the columns that layers of stage s read; false when there are none. */
@@ -53,6 +55,25 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *
     return st;
 }
 
+/* Is there something in the step that a layer of mine cannot take? */
+static enum hps_status accept(const struct hps_feeder *f, const struct hps_batch *batch)
+{
+    enum hps_status st = HPS_OK;
+    for (int i = 0; i < f->nfussy; i++)
+        for (int m = 0; !st && m < f->M; m++)
+            st = f->fussy[i]->kind->accept(f->fussy[i], &batch[m]);
+    return st;
+}
+
+static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const struct hps_plan *plan,
+                       const struct hps_team *team)
+{
+    f->fussy = hps_mem_new((size_t)net->L, sizeof *f->fussy);
+    for (int i = 0; i < team->nrole; i++)
+        for (int l = plan->stage[team->role[i]].first; l <= plan->stage[team->role[i]].last; l++)
+            if (net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
+}
+
 static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store *store, int M,
                                    struct hps_dev *dev)
 {
@@ -79,6 +100,8 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
 
     f->next = first_step;
     f->total = team->nrole == 0 ? 0 : steps->total;
+    f->M = steps->M;
+    list_fussy(f, net, plan, team);
     if (team->nrole > 0) {
         st = make_reader(f, data, order, steps, net, plan, team, ahead);
         enum hps_status routes = make_routes(f, store, steps->M, dev); /* with the other members */
@@ -99,6 +122,7 @@ void hps_feeder_free(struct hps_feeder *f)
     for (int g = 0; g < f->ngroup; g++)
         hps_route_free(f->route[g]);
     hps_reader_free(f->reader);
+    hps_mem_free(f->fussy);
     hps_mem_free(f->route);
     hps_mem_free(f->now);
     hps_mem_free(f);
@@ -113,6 +137,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     f->next++;
     hps_region_enter(HPS_REGION_READ);
     if (f->reader) st = hps_reader_next(f->reader, &batch);
+    if (!st && batch) st = accept(f, batch);
     hps_region_leave(HPS_REGION_READ);
     f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL);

@@ -26,6 +26,7 @@ static int my_rows(const struct hps_role *r, int m)
 static void make_feeds(struct hps_role *r, size_t nlayer)
 {
     r->feed = hps_mem_new((size_t)r->M, sizeof *r->feed);
+    r->peers = hps_mem_new((size_t)r->M, sizeof *r->peers);
     for (int m = 0; m < r->M; m++) {
         r->feed[m].bag = hps_mem_new(nlayer, sizeof *r->feed[m].bag);
         r->feed[m].rows = hps_mem_new(nlayer, sizeof *r->feed[m].rows);
@@ -63,12 +64,15 @@ enum hps_status hps_role_new(struct hps_role *r, const struct hps_net *net,
     if (!st && training)
         st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
                             team->stage);
+    if (!st && team->nparts > 1 && hps_slice_meets(net, g->first, g->last))
+        st = hps_meet_new(&r->meet, dev, team->stage);
     return st;
 }
 
 void hps_role_free(struct hps_role *r)
 {
     hps_reduce_free(r->reduce);
+    hps_meet_free(r->meet);
     hps_pipe_free(r->prev);
     hps_pipe_free(r->next);
     hps_slice_free(r->slice);
@@ -79,6 +83,7 @@ void hps_role_free(struct hps_role *r)
         hps_mem_free(r->feed[m].nrow);
     }
     hps_mem_free(r->feed);
+    hps_mem_free(r->peers);
 }
 
 /* ---- a step ---- */
@@ -121,6 +126,10 @@ void hps_role_begin(struct hps_role *r, const struct hps_store *store,
         r->feed[m].B = my_rows(r, m);
         r->feed[m].key = key;
         r->feed[m].weight = (float)(1.0 / (double)n);
+        if (r->meet) {
+            r->peers[m] = hps_meet_over(r->meet, rows_of(r, m));
+            r->feed[m].peers = &r->peers[m];
+        }
         make_feed(r, store, taken, m);
     }
     for (int m = 0; m < r->flights; m++)
@@ -201,5 +210,6 @@ double hps_role_bytes(const struct hps_role *r)
     if (r->prev) bytes += hps_pipe_bytes(r->prev);
     if (r->next) bytes += hps_pipe_bytes(r->next);
     if (r->reduce) bytes += hps_reduce_bytes(r->reduce);
+    bytes += hps_meet_bytes(r->meet);
     return bytes;
 }

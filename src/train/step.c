@@ -136,7 +136,8 @@ static void poll_pipes(struct hps_step *s)
         hps_role_poll(&s->role[i]);
 }
 
-/* When a computation began: by the wall, and by the time this thread was given on a core. */
+/* When a computation began: by the wall, and by the time this thread was given on a core; less what
+ * its layers met for. */
 struct since {
     double wall_s, core_s;
 };
@@ -150,7 +151,12 @@ static double core_s(const struct hps_step *s)
 
 static struct since now(const struct hps_step *s)
 {
-    return (struct since){ hps_now_s(), core_s(s) };
+    struct since t = { hps_now_s(), core_s(s) };
+    for (int i = 0; i < s->team->nrole; i++) {
+        t.wall_s -= hps_meet_wall_s(s->role[i].meet);
+        t.core_s -= hps_meet_core_s(s->role[i].meet);
+    }
+    return t;
 }
 
 /* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
@@ -160,8 +166,10 @@ static struct since now(const struct hps_step *s)
 static void computed(struct hps_step *s, struct since since)
 {
     struct own *o = own_of(s);
+    struct since then = now(s);
     if (s->dev->slow > 1)
-        o->owed_s += (core_s(s) - since.core_s) * s->dev->slow - (hps_now_s() - since.wall_s);
+        o->owed_s +=
+            (then.core_s - since.core_s) * s->dev->slow - (then.wall_s - since.wall_s);
     while (o->owed_s > 50e-6) {
         double t0 = hps_now_s();
         long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;
@@ -169,7 +177,7 @@ static void computed(struct hps_step *s, struct since since)
         poll_pipes(s);
         o->owed_s -= hps_now_s() - t0;
     }
-    s->busy_s += hps_now_s() - since.wall_s;
+    s->busy_s += now(s).wall_s - since.wall_s;
 }
 
 static void poll(struct hps_step *s, struct hps_feeder *feeder)

@@ -1,0 +1,24 @@
+/* meet.h - the ranks of a stage meet over a micro-batch that they share: what model/peers asks. */
+#ifndef HPS_COMM_MEET_H
+#define HPS_COMM_MEET_H
+
+#include <mpi.h>
+
+#include "base/say.h"
+#include "model/peers.h"
+
+struct hps_meet;
+/* Collective over the stage (a communicator of its own is made). */
+enum hps_status hps_meet_new(struct hps_meet **meet, struct hps_dev *dev, MPI_Comm stage);
+void hps_meet_free(struct hps_meet *meet);      /* NULL is fine. Collective over the stage */
+
+/* The peers of a micro-batch of `rows`, shared as hps_share cuts them. Borrows meet. Pure. */
+struct hps_peers hps_meet_over(struct hps_meet *meet, int rows);
+
+/* Seconds that this rank spent in meetings so far, by the wall and on its core; bytes it sent.
+ * 0 for NULL. Local. */
+double hps_meet_wall_s(const struct hps_meet *meet);
+double hps_meet_core_s(const struct hps_meet *meet);
+double hps_meet_bytes(const struct hps_meet *meet);
+
+#endif

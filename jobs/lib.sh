@@ -46,6 +46,8 @@ missing_for_build() {
     header yaml.h yaml-0.1 || echo libyaml-dev
     header jansson.h jansson || echo libjansson-dev
     header zlib.h zlib || echo zlib1g-dev
+    # unpacks faster, not needed: nobody is asked for a password for it
+    header isa-l.h libisal || [ "$(id -u)" -ne 0 ] || first_package libisal-dev
 }
 
 # first_package NAME...: the first that this release of the system has

@@ -406,11 +406,22 @@ static void test_criteo_forms(void **state)
         gzclose(gz);
     }
     opt.test_output = "t.h5";
+    assert_int_equal(stat("in.txt", &facts), 0);
+    assert_int_equal(truncate("in.txt", facts.st_size + 600), 0);   /* zeros, as on tapes */
     assert_int_equal(import("criteo", &opt, &r), HPS_OK);
     assert_int_equal(r.rows, 7);
     assert_int_equal(r.test_rows, 1);
     unlink("o.h5");
     unlink("t.h5");
+    int fd = open("in.txt", O_RDWR);
+    assert_int_equal(pwrite(fd, "\xff\xff\xff\xff", 4, facts.st_size / 4), 4);
+    close(fd);
+    assert_int_equal(import("criteo", &opt, &r), HPS_DECK);
+    assert_non_null(strstr(said, "damaged gzip data"));
+    expect_nothing_left();
+    gz = gzopen("in.txt", "wb");
+    assert_true(gzwrite(gz, text, (unsigned)strlen(text)) > 0);
+    gzclose(gz);
     assert_int_equal(stat("in.txt", &facts), 0);
     assert_int_equal(truncate("in.txt", facts.st_size - 9), 0);
     assert_int_equal(import("criteo", &opt, &r), HPS_DECK);

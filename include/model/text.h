@@ -25,7 +25,7 @@ struct hps_text {
     int fd;
     bool ended;
     enum hps_status status;         /* of the trouble that was said                      */
-    struct hps_gzip *gzip;          /* NULL: plain                                        */
+    struct hps_unpack *gzip;        /* NULL: plain                                        */
     char *buffer;
     size_t cap, end;                /* read so far: buffer[..end)                         */
     size_t begin, next, first_next; /* the record; behind it; behind its first line       */

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
-#include <zlib.h>
 
 #include "app/verbs.h"
 #include "base/build.h"
 #include "config.h"
+#include "model/unpack.h"
 
 static void print_mpi(void)
 {
@@ -60,7 +60,7 @@ enum hps_status hps_app_version(void)
     print_blas();
     hps_out("libyaml   %s\n", yaml_get_version_string());
     hps_out("jansson   %s\n", JANSSON_VERSION);
-    hps_out("zlib      %s\n", zlibVersion());
+    hps_out("gzip      %s\n", hps_unpack_library());
     hps_out("OpenMP    %s\n", yes(hps_build.openmp));
     hps_out("CUDA      %s\n", hps_build.cuda);
     hps_out("NCCL      %s\n", yes(hps_build.nccl));

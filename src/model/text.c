@@ -3,23 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/mem.h"
+#include "model/unpack.h"
 
 volatile sig_atomic_t hps_text_stop;
 
-enum { BUFFER = 1 << 20, PACKED = 1 << 18 };
-
-struct hps_gzip {
-    z_stream z;
-    unsigned char in[PACKED];
-    bool more;                      /* the file goes on behind in[]       */
-    bool inside;                    /* a member has begun, not yet ended  */
-};
+enum { BUFFER = 1 << 20, LOOK = 1 << 16 };
 
 static enum hps_status read_some(struct hps_text *t, void *to, size_t n, size_t *got)
 {
@@ -43,59 +35,11 @@ static enum hps_status wrong(struct hps_text *t, const char *what)
     return HPS_DECK;
 }
 
-/* Between members: another one begins, or only zeros follow and the text ends. */
-static enum hps_status next_member(struct hps_text *t)
-{
-    z_stream *z = &t->gzip->z;
-
-    while (z->avail_in > 0 && *z->next_in == 0) {
-        z->next_in++;
-        z->avail_in--;
-    }
-    if (z->avail_in == 0)
-        return HPS_OK;
-    t->gzip->inside = true;
-    return inflateReset(z) == Z_OK ? HPS_OK : wrong(t, "gzip cannot begin again");
-}
-
-/* Unpack until something came out or the text ends. */
-static enum hps_status unpack(struct hps_text *t, char *to, size_t n, size_t *got)
-{
-    struct hps_gzip *g = t->gzip;
-    enum hps_status s = HPS_OK;
-
-    g->z.next_out = (unsigned char *)to;
-    g->z.avail_out = (unsigned)n;
-    while (g->z.avail_out == n && !s) {
-        if (g->z.avail_in == 0 && g->more) {
-            size_t in;
-            s = read_some(t, g->in, PACKED, &in);
-            g->more = in > 0;
-            g->z.next_in = g->in;
-            g->z.avail_in = (unsigned)in;
-        }
-        if (!s && !g->inside)
-            s = next_member(t);
-        if (s || (!g->inside && !g->more))
-            break;
-        if (!g->inside)
-            continue;
-        if (g->z.avail_in == 0 && !g->more)
-            return wrong(t, "the gzip data end too early");
-        int rc = inflate(&g->z, Z_NO_FLUSH);
-        if (rc == Z_STREAM_END)
-            g->inside = false;
-        else if (rc != Z_OK && rc != Z_BUF_ERROR)
-            s = wrong(t, g->z.msg ? g->z.msg : "damaged gzip data");
-    }
-    *got = n - g->z.avail_out;
-    return s;
-}
-
 /* More text behind buffer[end]; the record and what follows moves to the front. */
 static enum hps_status refill(struct hps_text *t)
 {
     size_t keep = t->begin, got = 0;
+    const char *why = NULL;
     enum hps_status s;
 
     if (keep > 0) {
@@ -112,8 +56,12 @@ static enum hps_status refill(struct hps_text *t)
         hps_mem_grow(&t->buffer, &room, 2 * t->cap + HPS_TEXT_SLACK, 1);
         t->cap = room - HPS_TEXT_SLACK;
     }
-    s = t->gzip ? unpack(t, t->buffer + t->end, t->cap - t->end, &got)
+    s = t->gzip ? hps_unpack_read(t->gzip, t->buffer + t->end, t->cap - t->end, &got, &why)
                 : read_some(t, t->buffer + t->end, t->cap - t->end, &got);
+    if (s == HPS_DECK)
+        wrong(t, why);
+    else if (s && why)
+        HPS_SAY(HPS_ERROR, "%s: %s", t->path, why);
     t->end += got;
     t->ended = got == 0;
     t->status = s;
@@ -193,7 +141,7 @@ enum hps_status hps_text_more(struct hps_text *t, char **line, size_t *n)
     return HPS_OK;
 }
 
-/* The first bytes tell; they are few enough to be the first input of the unpacker. */
+/* The first bytes tell; they are the unpacker's first input. */
 static enum hps_status look_for_gzip(struct hps_text *t)
 {
     static const unsigned char magic[2] = { 0x1f, 0x8b };
@@ -201,18 +149,12 @@ static enum hps_status look_for_gzip(struct hps_text *t)
     size_t got = 1;
 
     while (t->end < 2 && got > 0 && !s) {
-        s = read_some(t, t->buffer + t->end, PACKED - t->end, &got);
+        s = read_some(t, t->buffer + t->end, LOOK - t->end, &got);
         t->end += got;
     }
     if (s || t->end < 2 || memcmp(t->buffer, magic, 2) != 0)
         return s;
-    t->gzip = hps_mem_new(1, sizeof *t->gzip);
-    if (inflateInit2(&t->gzip->z, 15 + 16) != Z_OK)
-        return wrong(t, "gzip cannot begin");
-    t->gzip->more = t->gzip->inside = true;
-    memcpy(t->gzip->in, t->buffer, t->end);
-    t->gzip->z.next_in = t->gzip->in;
-    t->gzip->z.avail_in = (unsigned)t->end;
+    hps_unpack_new(&t->gzip, t->fd, t->buffer, t->end);
     t->end = 0;
     return HPS_OK;
 }
@@ -266,9 +208,7 @@ enum hps_status hps_text_open(struct hps_text *t, const char *path)
 
 void hps_text_close(struct hps_text *t)
 {
-    if (t->gzip)
-        inflateEnd(&t->gzip->z);
-    hps_mem_free(t->gzip);
+    hps_unpack_free(t->gzip);
     hps_mem_free(t->buffer);
     if (t->fd >= 0)
         close(t->fd);

@@ -124,7 +124,7 @@ static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
 static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
                     const struct hps_route_step *s, long long step)
 {
-    struct hps_rule rule = hps_opt_rule(&w->opt, step, STEPS);
+    struct hps_rule rule = hps_opt_rule(&w->opt, &w->net.table[0].own, step, STEPS);
 
     pull(w, t, ps, s, step);
     if (step % 2 == 1)
@@ -149,7 +149,7 @@ static void start(const struct world *w, struct twin *t)
     for (int i = 0; i < IDS_ROWS; i++)
         for (int c = 0; c < DIM; c++) {
             t->row[i][c] = (double)row[i * DIM + c];
-            t->state[i][c] = (double)hps_opt_start(&w->opt);
+            t->state[i][c] = w->opt.initial_accumulator;
         }
 }
 

@@ -1,6 +1,6 @@
 /* t_dev_rows: bags, tables and update rules of the CPU backend equal their slow double twins, on
  * any dimension, with repeated and with no rows, for any number of threads; sums over bags have the
- * same bits on all of them. */
+ * same bits on all of them, and so have rules. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,8 +97,11 @@ static void same_bits(void **state)
 
 static struct hps_rule rule_of(int kind, long long step)
 {
-    return (struct hps_rule){ .kind = (enum hps_rule_kind)kind, .nstate = kind, .lr = 0.05f,
-                              .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-7f, .l2 = 0.01f,
+    static const int nstate[] = { 0, 1, 1, 1, 0, 1, 2, 2, 2 };
+
+    return (struct hps_rule){ .kind = (enum hps_rule_kind)kind, .nstate = nstate[kind],
+                              .nrow = kind == HPS_RULE_ROW_ADAGRAD, .lr = 0.05f, .beta1 = 0.9f,
+                              .beta2 = 0.999f, .eps = 1e-7f, .l1 = 0.3f, .l2 = 0.01f, .beta = 1,
                               .scale = 0.7f, .step = step };
 }
 
@@ -137,7 +140,7 @@ static int *some_rows(size_t count, size_t nrow)
 static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n)
 {
     struct hps_rule rule = rule_of(kind, 3);
-    int nrow = 500, width = dim * (1 + kind);
+    int nrow = 500, width = (int)hps_rule_stride(&rule, dim);
     size_t D = (size_t)dim, W = (size_t)width;
     struct matrix table = matrix(nrow, width, 2), g = matrix((int)n, dim, 0);
     struct matrix out = matrix((int)n, dim, 0), sum = matrix(nrow, dim, 0);
@@ -174,13 +177,39 @@ static void rules(void **state)
     static const int dims[] = { 1, 3, 8, 10, 16, 33 };
     (void)state;
 
-    for (int kind = HPS_RULE_SGD; kind <= HPS_RULE_ADAM; kind++) {
-        EACH_DEV(update_once, kind, 1);
-        EACH_DEV(update_once, kind, 10007);
+    for (int kind = HPS_RULE_SGD; kind <= HPS_RULE_FTRL; kind++) {
+        if (kind != HPS_RULE_ROW_ADAGRAD) {
+            EACH_DEV(update_once, kind, 1);
+            EACH_DEV(update_once, kind, 10007);
+        }
         for (int d = 0; d < 6; d++) {
             EACH_DEV(rows_once, kind, dims[d], 0);
             EACH_DEV(rows_once, kind, dims[d], 1);
             EACH_DEV(rows_once, kind, dims[d], 333);
+        }
+    }
+}
+
+/* Three steps of each rule on 1 to 3 threads: who works on what does not show. */
+static void rules_same_bits(void **state)
+{
+    enum { MANY = 40001 };
+    static float w[3][MANY], g[MANY], s[3][2 * MANY];
+    (void)state;
+
+    for (int kind = HPS_RULE_SGD; kind <= HPS_RULE_FTRL; kind++) {
+        for (int i = 0; i < 3 && kind != HPS_RULE_ROW_ADAGRAD; i++) {
+            struct hps_dev dev = open_dev(i + 1);
+            twin_fill_f(1, MANY, w[i]);
+            memset(s[i], 0, sizeof s[i]);
+            for (long long step = 1; step <= 3; step++) {
+                struct hps_rule rule = rule_of(kind, step);
+                twin_fill_f((uint64_t)step, MANY, g);
+                dev.ops->update(&dev, &rule, MANY, w[i], g, s[i]);
+            }
+            dev.ops->close(&dev);
+            assert_memory_equal(w[0], w[i], sizeof w[0]);
+            assert_memory_equal(s[0], s[i], sizeof s[0]);
         }
     }
 }
@@ -195,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bags), cmocka_unit_test(same_bits), cmocka_unit_test(rules),
+        cmocka_unit_test(rules_same_bits),
         cmocka_unit_test(nothing_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

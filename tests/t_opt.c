@@ -41,7 +41,7 @@ static int forget(void **state)
 static void rate_is(const char *keys, long long step, long long total, double want)
 {
     struct hps_train_opt opt = train(keys);
-    double got = (double)hps_opt_rule(&opt, step, total).lr;
+    double got = (double)hps_opt_rule(&opt, NULL, step, total).lr;
 
     if (fabs(got - want) > 1e-6 * fabs(want))
         fail_msg("%s: step %lld of %lld: rate %g, wanted %g", keys, step, total, got, want);
@@ -50,7 +50,7 @@ static void rate_is(const char *keys, long long step, long long total, double wa
 static void the_defaults_are_the_designs(void **state)
 {
     struct hps_train_opt opt = train("");
-    struct hps_rule rule = hps_opt_rule(&opt, 41, 100);
+    struct hps_rule rule = hps_opt_rule(&opt, NULL, 41, 100);
 
     (void)state;
     assert_int_equal(rule.kind, HPS_RULE_ADAGRAD);
@@ -98,6 +98,12 @@ static void a_rule_is_the_textbooks(void **state)
         "optimizer: adagrad, learning_rate: 0.1, initial_accumulator: 0.2, l2: 0.01",
         "optimizer: adagrad, learning_rate: 0.1, decay: linear",
         "optimizer: adam, learning_rate: 0.01, beta1: 0.8, beta2: 0.99, epsilon: 1e-4, l2: 0.1",
+        "optimizer: momentum, learning_rate: 0.1, momentum: 0.8, l2: 0.1",
+        "optimizer: momentum, learning_rate: 0.1, nesterov: true",
+        "optimizer: rmsprop, learning_rate: 0.01, beta2: 0.9, l2: 0.1",
+        "optimizer: lamb, learning_rate: 0.1, epsilon: 1e-6, l2: 0.1",
+        "optimizer: ftrl, learning_rate: 0.1, l1: 0.3, l2: 0.1, ftrl_beta: 0.5",
+        "optimizer: ftrl, initial_accumulator: 0.1, warmup_steps: 9",
     };
     enum { W = 37, STEPS = 12 };
     struct hps_dev dev;
@@ -110,10 +116,11 @@ static void a_rule_is_the_textbooks(void **state)
         double tw[W], tg[W], ts[2 * W];
         twin_fill_f(1, W, w);
         twin_widen(1, W, w, 0, tw);
-        for (int i = 0; i < 2 * W; i++)
-            ts[i] = (double)(s[i] = hps_opt_start(&opt));
+        struct hps_rule begin = hps_opt_rule(&opt, NULL, 0, STEPS);
+        hps_opt_start(&begin, W, w, s);
+        twin_widen(1, W * begin.nstate, s, 0, ts);
         for (int step = 0; step < STEPS; step++) {
-            struct hps_rule rule = hps_opt_rule(&opt, step, STEPS);
+            struct hps_rule rule = hps_opt_rule(&opt, NULL, step, STEPS);
             rule.scale = 0.5f;
             twin_fill_f((uint64_t)step, W, g);
             twin_widen(1, W, g, 0, tg);
@@ -127,17 +134,77 @@ static void a_rule_is_the_textbooks(void **state)
     dev.ops->close(&dev);
 }
 
+/* What n weights w begin with under `keys`. */
+static struct hps_rule start(const char *keys, size_t n, const float *w, float *s)
+{
+    struct hps_train_opt opt = train(keys);
+    struct hps_rule rule = hps_opt_rule(&opt, NULL, 0, 1);
+
+    hps_opt_start(&rule, n, w, s);
+    return rule;
+}
+
 static void starts_and_states(void **state)
 {
-    struct hps_train_opt opt = train("optimizer: adagrad, initial_accumulator: 0.3");
+    float w[3] = { 0.5f, 0, -2 }, was[3] = { 0.5f, 0, -2 }, g[3] = { 0 }, s[6];
+    struct hps_dev dev;
 
     (void)state;
-    assert_true(hps_opt_start(&opt) == 0.3f);
-    opt = train("optimizer: adam, initial_accumulator: 0.3");
-    assert_true(hps_opt_start(&opt) == 0);
-    assert_int_equal(hps_opt_rule(&opt, 0, 1).nstate, 2);
-    opt = train("optimizer: sgd");
-    assert_int_equal(hps_opt_rule(&opt, 0, 1).nstate, 0);
+    assert_int_equal(start("optimizer: adagrad, initial_accumulator: 0.3", 3, w, s).nstate, 1);
+    assert_true(s[0] == 0.3f && s[2] == 0.3f);
+    assert_int_equal(start("optimizer: adam, initial_accumulator: 0.3", 3, w, s).nstate, 2);
+    assert_true(s[0] == 0 && s[5] == 0);
+    assert_int_equal(start("optimizer: sgd", 3, w, s).nstate, 0);
+    /* ftrl knows weights only by its states: without a gradient it must find the first ones */
+    struct hps_rule rule = start("optimizer: ftrl, l1: 2, l2: 1, initial_accumulator: 1", 3, w, s);
+    assert_int_equal(hps_dev_cpu.open(&dev, 0, 1), HPS_OK);
+    dev.ops->update(&dev, &rule, 3, w, g, s);
+    dev.ops->close(&dev);
+    for (int i = 0; i < 3; i++)
+        assert_true(fabsf(w[i] - was[i]) <= 1e-6f * fabsf(was[i]));
+}
+
+/* Least |w| where ftrl's l1 is above the sum of gradients: exactly 0, not just small. */
+static void ftrl_forgets_what_is_not_needed(void **state)
+{
+    float w = 0, g = 0.4f, s[2];
+    struct hps_rule rule = start("optimizer: ftrl, l1: 1, learning_rate: 1", 1, &w, s);
+    struct hps_dev dev;
+
+    (void)state;
+    assert_int_equal(hps_dev_cpu.open(&dev, 0, 1), HPS_OK);
+    for (int i = 0; i < 2; i++, g = 0.4f)
+        dev.ops->update(&dev, &rule, 1, &w, &g, s);
+    assert_true(w == 0);
+    dev.ops->update(&dev, &rule, 1, &w, &g, s);
+    assert_true(w < 0);
+    dev.ops->close(&dev);
+}
+
+static void who_learns_how(void **state)
+{
+    struct hps_train_opt opt = train("optimizer: adam, learning_rate: 0.5, decay: linear, "
+                                     "table_optimizer: ftrl, table_learning_rate: 0.2");
+    struct hps_opt_own rows = { .table = true }, layer = { .optimizer = "sgd" };
+    struct hps_opt_own mine = { "momentum", 0.1, true };
+    struct hps_rule r = hps_opt_rule(&opt, &rows, 50, 101);
+
+    (void)state;
+    assert_true(r.kind == HPS_RULE_FTRL && r.lr == 0.2f);       /* alpha stays as it is */
+    r = hps_opt_rule(&opt, NULL, 0, 101);
+    assert_true(r.kind == HPS_RULE_ADAM && r.lr == 0.5f);
+    r = hps_opt_rule(&opt, &layer, 0, 101);
+    assert_true(r.kind == HPS_RULE_SGD && r.lr == 0.5f);
+    r = hps_opt_rule(&opt, &mine, 0, 101);
+    assert_true(r.kind == HPS_RULE_MOMENTUM && r.lr == 0.1f && r.nstate == 1);
+    opt = train("optimizer: adam, learning_rate: 0.5");
+    r = hps_opt_rule(&opt, &rows, 0, 101);
+    assert_true(r.kind == HPS_RULE_ADAM && r.lr == 0.5f);
+    opt = train("table_optimizer: row_adagrad");
+    r = hps_opt_rule(&opt, &rows, 0, 1);
+    assert_int_equal(hps_rule_stride(&r, 10), 11);
+    assert_string_equal(hps_opt_name(&opt, &rows), "row_adagrad");
+    assert_string_equal(hps_opt_name(&opt, NULL), "adagrad");
 }
 
 static void contradictions_are_refused(void **state)
@@ -154,6 +221,10 @@ static void contradictions_are_refused(void **state)
     toy_listen();
     assert_int_equal(hps_train_check(&opt, section), HPS_DECK);
     assert_non_null(strstr(toy_heard(), "train.decay_to: must be above 0"));
+    opt = train("optimizer: row_adagrad");
+    toy_listen();
+    assert_int_equal(hps_train_check(&opt, section), HPS_DECK);
+    assert_non_null(strstr(toy_heard(), "train.optimizer: row_adagrad keeps a state a row"));
 }
 
 int main(void)
@@ -163,6 +234,8 @@ int main(void)
         cmocka_unit_test_teardown(the_rate_warms_up_and_decays, forget),
         cmocka_unit_test_teardown(a_rule_is_the_textbooks, forget),
         cmocka_unit_test_teardown(starts_and_states, forget),
+        cmocka_unit_test_teardown(ftrl_forgets_what_is_not_needed, forget),
+        cmocka_unit_test_teardown(who_learns_how, forget),
         cmocka_unit_test_teardown(contradictions_are_refused, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,10 +154,8 @@ static void same(const struct line *cut, const struct line *whole, bool weights)
 
 static void step(struct line *p, long long n)
 {
-    struct hps_rule rule = hps_opt_rule(&p->toy.train, n, 10);
-
     for (int i = 0; i < p->n; i++)
-        hps_slice_update(p->s[i], &rule);
+        hps_slice_update(p->s[i], n, 10, 1);
 }
 
 static void check_cut(int n, const int *cut)
@@ -310,18 +308,16 @@ static void slices_may_be_empty(void **state)
     struct toy toy;
     struct toy_feed f;
     struct hps_slice *s;
-    struct hps_rule rule;
 
     (void)state;
     toy_open(&toy, deck);
     toy_feed_new(&f, &toy, 0, 0, 1);
-    rule = hps_opt_rule(&toy.train, 0, 1);
     for (int l = 0; l < toy.net->L; l++) {
         struct hps_feed feed = toy_feed_from(&f, l);
         assert_int_equal(hps_slice_new(&s, toy.net, l, l, &toy.dev, 0, 3, &toy.train, 1, true), 0);
         hps_slice_forward(s, 2, &feed, true);
         hps_slice_backward(s, 2, &feed, NULL, NULL);
-        hps_slice_update(s, &rule);
+        hps_slice_update(s, 0, 1, 1);
         assert_true(hps_slice_loss(s) == 0);
         hps_slice_free(s);
     }

@@ -24,6 +24,9 @@ static const char *const rules[] = {
     MODEL "train: {optimizer: sgd, learning_rate: 0.1}",
     MODEL "train: {optimizer: adagrad, learning_rate: 0.1, initial_accumulator: 0.1, l2: 0.01}",
     MODEL "train: {optimizer: adam, learning_rate: 0.1}",
+    MODEL "train: {optimizer: adam, table_optimizer: row_adagrad, table_learning_rate: 0.1}",
+    MODEL "train: {table_optimizer: lamb, table_learning_rate: 0.1, l2: 0.01}",
+    MODEL "train: {table_optimizer: ftrl, learning_rate: 0.1, l1: 0.1, initial_accumulator: 0.1}",
 };
 
 static void rows_are_dealt_without_gap(void **state)
@@ -49,6 +52,11 @@ static void open_shards(struct hps_table **t, struct toy *toy, int k)
     for (int part = 0; part < k; part++)
         assert_int_equal(hps_table_new(&t[part], toy->net, 0, part, k, &toy->dev, &toy->train, 9),
                          HPS_OK);
+}
+
+static struct hps_rule rule_of(const struct toy *toy, long long step, long long total)
+{
+    return hps_opt_rule(&toy->train, &toy->net->table[0].own, step, total);
 }
 
 static void close_shards(struct hps_table **t, int k)
@@ -96,7 +104,7 @@ static void any_number_of_owners_is_one(void **state)
             for (long long step = 0; step < 4; step++) {
                 for (long long r = 0; r < ROWS; r++)
                     assert_memory_equal(row_of(many, k, r), row_of(one, 1, r), bytes);
-                struct hps_rule rule = hps_opt_rule(&toy.train, step, 4);
+                struct hps_rule rule = rule_of(&toy, step, 4);
                 update(one, 1, &rule, (uint64_t)step);
                 update(many, k, &rule, (uint64_t)step);
             }
@@ -137,21 +145,22 @@ static void an_update_is_the_twins(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         float got[N * DIM], grad[N * DIM], before[DIM];
-        double w[N * DIM], g[N * DIM], s[2 * N * DIM];
+        double w[N * DIM], g[N * DIM], s[N][2 * DIM];
         toy_open(&toy, rules[i]);
         open_shards(t, &toy, 1);
         memcpy(before, row_of(t, 1, 500), sizeof before);
         hps_table_gather(t[0], N, at, got);
         twin_widen(1, N * DIM, got, 0, w);
-        for (int j = 0; j < 2 * N * DIM; j++)
-            s[j] = (double)hps_opt_start(&toy.train);
+        for (int j = 0; j < N; j++)
+            twin_widen(1, (int)t[0]->stride - DIM, row_of(t, 1, at[j]) + DIM, 0, s[j]);
         for (int step = 0; step < STEPS; step++) {
-            struct hps_rule rule = hps_opt_rule(&toy.train, step, STEPS);
+            struct hps_rule rule = rule_of(&toy, step, STEPS);
             rule.scale = 0.7f;
             twin_fill_f((uint64_t)step, N * DIM, grad);
             twin_widen(1, N * DIM, grad, 0, g);
             hps_table_apply(t[0], &rule, N, at, grad);
-            twin_rule(&rule, N * DIM, w, g, s, s + N * DIM);
+            for (int j = 0; j < N; j++)
+                twin_rule(&rule, DIM, w + j * DIM, g + j * DIM, s[j], s[j] + DIM);
             hps_table_gather(t[0], N, at, got);
             assert_true(twin_error_f(N * DIM, got, w) <= 1e-5);
         }

@@ -149,25 +149,69 @@ double twin_logistic(int B, const double *x, const double *label, double weight,
     return sum;
 }
 
+/* What a mean with its decay is when it began with 0. */
+static double unbiased(double mean, double decay, const struct hps_rule *rule)
+{
+    return mean / (1 - pow(decay, (double)rule->step));
+}
+
+/* The new weight by the gradient d; *s, *z are its states. lamb: what it is moved by. */
+static double twin_weight(const struct hps_rule *r, double w, double d, double *s, double *z)
+{
+    double b1 = r->beta1, b2 = r->beta2, old = sqrt(s ? *s : 0);
+
+    switch (r->kind) {
+    case HPS_RULE_SGD: return w - r->lr * d;
+    case HPS_RULE_MOMENTUM: *s = b1 * *s + d; return w - r->lr * *s;
+    case HPS_RULE_NESTEROV: *s = b1 * *s + d; return w - r->lr * (d + b1 * *s);
+    case HPS_RULE_ADAGRAD: *s += d * d; return w - r->lr * d / (sqrt(*s) + r->eps);
+    case HPS_RULE_ROW_ADAGRAD: return w - r->lr * d / (old + r->eps);
+    case HPS_RULE_RMSPROP:
+        *s = b2 * *s + (1 - b2) * d * d;
+        return w - r->lr * d / (sqrt(*s) + r->eps);
+    case HPS_RULE_FTRL:
+        *s += d * d;
+        *z += d - (sqrt(*s) - old) / r->lr * w;
+        if (fabs(*z) <= r->l1)
+            return 0;
+        return -(*z - copysign(r->l1, *z)) / ((r->beta + sqrt(*s)) / r->lr + r->l2);
+    default:
+        *s = b1 * *s + (1 - b1) * d;
+        *z = b2 * *z + (1 - b2) * d * d;
+        d = unbiased(*s, b1, r) / (sqrt(unbiased(*z, b2, r)) + r->eps);
+        return r->kind == HPS_RULE_ADAM ? w - r->lr * d : d + r->l2 * w;
+    }
+}
+
+static double squares(size_t n, const double *x)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sum;
+}
+
 void twin_rule(const struct hps_rule *rule, size_t n, double *w, const double *g, double *s0,
                double *s1)
 {
-    double b1 = rule->beta1, b2 = rule->beta2;
+    static double d[1 << 16];
+    bool lamb = rule->kind == HPS_RULE_LAMB, row = rule->kind == HPS_RULE_ROW_ADAGRAD;
+    double l2 = lamb || rule->kind == HPS_RULE_FTRL ? 0 : (double)rule->l2, rate = rule->lr;
 
+    for (size_t i = 0; i < n; i++)
+        d[i] = (double)rule->scale * g[i] + l2 * w[i];
+    if (row)
+        *s0 += squares(n, d) / (double)n;
     for (size_t i = 0; i < n; i++) {
-        double d = (double)rule->scale * g[i] + (double)rule->l2 * w[i];
-        if (rule->kind == HPS_RULE_ADAGRAD) {
-            s0[i] += d * d;
-            d /= sqrt(s0[i]) + rule->eps;
-        } else if (rule->kind == HPS_RULE_ADAM) {
-            s0[i] = b1 * s0[i] + (1 - b1) * d;
-            s1[i] = b2 * s1[i] + (1 - b2) * d * d;
-            double m = s0[i] / (1 - pow(b1, (double)rule->step));
-            double v = s1[i] / (1 - pow(b2, (double)rule->step));
-            d = m / (sqrt(v) + rule->eps);
-        }
-        w[i] -= rule->lr * d;
+        d[i] = twin_weight(rule, w[i], d[i], s0 ? s0 + (row ? 0 : i) : NULL, s1 ? s1 + i : NULL);
+        if (!lamb)
+            w[i] = d[i];
     }
+    if (lamb && squares(n, w) > 0 && squares(n, d) > 0)
+        rate *= sqrt(squares(n, w) / squares(n, d));
+    for (size_t i = 0; i < n && lamb; i++)
+        w[i] -= rate * d[i];
 }
 
 double twin_slope(double (*f)(void *arg), void *arg, double *x, double h)

@@ -36,7 +36,8 @@ void twin_bag_back(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
 double twin_logistic(int B, const double *x, const double *label, double weight, double *score,
                      double *dx);
 
-/* One step of a rule on n weights; s0, s1: its states (NULL where the rule has fewer). */
+/* One step of a rule on n weights (of a row), at most 65536; s0, s1: its states (NULL where the
+ * rule has fewer). */
 void twin_rule(const struct hps_rule *rule, size_t n, double *w, const double *g, double *s0,
                double *s1);
 

@@ -15,6 +15,8 @@ struct hps_batch;
 struct hps_layer_opt {
     const char *name, *type;
     struct hps_list inputs;             /* names of earlier layers; not given: the layer before */
+    const char *optimizer;              /* of its weights or rows; same: the `train` section's  */
+    double learning_rate;               /* 0: the `train` section's                             */
 };
 extern const struct hps_field hps_layer_fields[];
 

@@ -4,6 +4,7 @@
 
 #include "model/data.h"
 #include "model/layer.h"
+#include "model/opt.h"
 
 struct hps_layer {
     const char *name;
@@ -20,6 +21,7 @@ struct hps_layer {
     bool wants_dense, wants_label;
     bool grad;                      /* its output depends on weights: a gradient is wanted  */
     int last_use;                   /* the last layer that reads it (its own index: none)   */
+    struct hps_opt_own own;         /* how its weights learn; rows: as their table says     */
     int table;                      /* net->table that it reads, -1: none                   */
     int nslot, dim;                 /* of an embedding                                      */
     int *slot;                      /* (nslot) dataset slots                                */
@@ -33,6 +35,7 @@ struct hps_table_shape {            /* one logical table of rows (design: embedd
     int dim;
     double init_std;                /* rows start as init_std * normal(seed, table, row)    */
     bool shared;                    /* named by a key `table`, else by its only layer       */
+    struct hps_opt_own own;         /* how its rows learn                                   */
 };
 
 /* Names and options are borrowed from the deck and the dataset: close both after the net. */

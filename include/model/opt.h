@@ -6,9 +6,13 @@
 #include "hw/dev.h"
 
 struct hps_train_opt {
-    const char *optimizer;          /* sgd|adagrad|adam                                          */
-    double learning_rate, beta1, beta2, epsilon, initial_accumulator;
-    double l2;                      /* of dense weights and touched rows, added to the gradient  */
+    const char *optimizer;          /* sgd|momentum|adagrad|...                                  */
+    double learning_rate;
+    const char *table_optimizer;    /* of rows of tables; same: as `optimizer`                   */
+    double table_learning_rate;     /* 0: learning_rate                                          */
+    double momentum, beta1, beta2, epsilon, initial_accumulator, ftrl_beta;
+    bool nesterov;
+    double l1, l2;                  /* see hw/dev.h                                              */
     double clip;                    /* most global norm of the gradient; 0: none                 */
     long long warmup_steps;         /* the rate rises linearly over these                        */
     const char *decay;              /* none|linear|cosine|exponential, after warm-up             */
@@ -24,9 +28,23 @@ extern const struct hps_field hps_train_fields[];
 /* The contradictions that a table cannot say. HPS_DECK at the section `item` (NULL: absent). */
 enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hps_item *item);
 
-/* The rule of 0-based `step` of `total`: kind, rate after warm-up and decay, scale 1. Pure. */
-struct hps_rule hps_opt_rule(const struct hps_train_opt *opt, long long step, long long total);
-/* What state floats start as (Adagrad's accumulator). Pure. */
-float hps_opt_start(const struct hps_train_opt *opt);
+/* Keys of a layer for its weights, or its rows: they go before those of the section. */
+struct hps_opt_own {
+    const char *optimizer;          /* NULL or same: the section's                               */
+    double learning_rate;           /* 0: the section's                                          */
+    bool table;                     /* rows of a table                                           */
+};
+#define HPS_OPT_WORDS "sgd|momentum|adagrad|row_adagrad|rmsprop|adam|lamb|ftrl"
+
+/* The optimizer's name in the end. Pure. */
+const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_own *own);
+/* The rule of 0-based `step` of `total`: kind, rate after warm-up and decay (ftrl: without, its
+ * states are only good for one), scale 1. own NULL: dense weights without keys. Pure. */
+struct hps_rule hps_opt_rule(const struct hps_train_opt *opt, const struct hps_opt_own *own,
+                             long long step, long long total);
+/* The states that n weights (of a row: all of them) begin with; host memory, planes of (n), then
+ * the row's. Sums of squares begin as `start`, ftrl's z so that the weights stay what they are, all
+ * else with 0. Pure. */
+void hps_opt_start(const struct hps_rule *rule, size_t n, const float *w, float *state);
 
 #endif

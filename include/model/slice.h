@@ -29,9 +29,11 @@ struct hps_slice {
     int rows, flights;                  /* most rows of a micro-batch here; micro-batches at once */
     size_t nparam;
     size_t *offset;                     /* (last-first+2) where a layer's weights begin in param */
-    float *param, *grad, *state;        /* (nparam), (nparam), (nstate, nparam) planes; device */
+    size_t *state_at;                   /* (last-first+2) where a layer's states begin in state  */
+    float *param, *grad, *state;        /* (nparam) twice; each layer's planes of states; device */
     size_t *running_at;                 /* (last-first+2) where a layer's running state begins */
     float *running;                     /* of layers that have one; device                   */
+    const struct hps_train_opt *opt;    /* borrowed */
     int in_width, out_width;            /* sums of widths that cross the boundaries          */
     int in_grad_width, out_grad_width;  /* of those with a gradient                          */
     /* Packed in boundary order, device: (flights) each (rows, in_width), (rows, out_width) and
@@ -71,7 +73,8 @@ void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, bool 
 
 /* Sum of losses since the last call, back to 0; 0 where the loss is not here. Waits. */
 double hps_slice_loss(struct hps_slice *slice);
-/* The rule on all dense weights; their gradients are 0 after. */
-void hps_slice_update(struct hps_slice *slice, const struct hps_rule *rule);
+/* 0-based `step` of `total` on all dense weights by each layer's rule, gradients times `scale`;
+ * these are 0 after. */
+void hps_slice_update(struct hps_slice *slice, long long step, long long total, float scale);
 
 #endif

@@ -26,8 +26,8 @@ struct hps_table {
     const struct hps_table_shape *shape;    /* borrowed */
     int part, parts;                        /* I am owner `part` of `parts` */
     long long nrow;                         /* mine     */
-    int dim, nstate;
-    size_t stride;                          /* floats from row to row: dim * (1 + nstate) */
+    int dim;
+    size_t stride;                          /* floats from row to row: hps_rule_stride */
     struct hps_dev *dev;                    /* borrowed */
     float *row;                             /* (nrow, stride) device memory */
 };

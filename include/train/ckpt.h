@@ -6,7 +6,7 @@
  *     /layers/NAME/param (1, n)             dense weights
  *     /layers/NAME/state (nstate, n)        their optimiser states, where the rule has any
  *     /layers/NAME/running (1, n)           what a layer averages as it goes, where it does
- *     /tables/NAME/rows (rows, dim * (1 + nstate))   a row: its weights, then its states
+ *     /tables/NAME/rows (rows, width)         a row: its weights, its states
  * Each dataset has an attribute `checksum`; the root has format, step, examples, seconds, usd,
  * usd_idle, train_loss, shape (what the deck must agree with), planning, deck, plan, pool,
  * revision. */

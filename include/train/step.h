@@ -12,7 +12,7 @@ struct hps_step {
     struct hps_dev *dev;
     struct hps_role role[HPS_ROLES]; /* (team->nrole), none on a rank that the plan leaves out  */
     struct hps_store *store;
-    int nstate; /* floats of optimiser state a weight                          */
+    const struct hps_train_opt *train; /* borrowed                                          */
     /* Of training alone: an evaluation gives back what it added. */
     double busy_s;      /* seconds of computation on this rank, an emulation's slept ones too    */
     double other_bytes; /* sent beside the step's own: routes, less evaluations                  */

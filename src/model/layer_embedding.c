@@ -155,7 +155,8 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net, long
     l->table = (int)(t - net->table);
     if (l->table == net->ntable) {
         net->ntable++;
-        *t = (struct hps_table_shape){ name, rows, o->dim, o->init_std, shared };
+        *t = (struct hps_table_shape){ name, rows, o->dim, o->init_std, shared,
+                                       { o->head.optimizer, o->head.learning_rate, true } };
         return HPS_OK;
     }
     if (!shared || !t->shared)
@@ -168,6 +169,12 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net, long
     if (hps_item_has(l->item, "init_std") && t->init_std != o->init_std)
         return hps_deck_wrong(l->item, "init_std", "table '%s' has init_std %g already", name,
                               t->init_std);
+    if (hps_item_has(l->item, "optimizer") && strcmp(t->own.optimizer, o->head.optimizer) != 0)
+        return hps_deck_wrong(l->item, "optimizer", "table '%s' has optimizer %s already", name,
+                              t->own.optimizer);
+    if (hps_item_has(l->item, "learning_rate") && t->own.learning_rate != o->head.learning_rate)
+        return hps_deck_wrong(l->item, "learning_rate", "table '%s' has learning_rate %g already",
+                              name, t->own.learning_rate);
     if (t->rows < rows)
         t->rows = rows;
     return HPS_OK;

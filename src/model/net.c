@@ -115,6 +115,23 @@ static enum hps_status bind_inputs(struct hps_net *net, struct hps_layer *l)
     return HPS_OK;
 }
 
+/* Keys of learning are of layers that learn. */
+static enum hps_status bind_rule(struct hps_layer *l)
+{
+    const struct hps_layer_opt *o = l->opt;
+    bool row = strcmp(o->optimizer, "row_adagrad") == 0, learns = l->nparam > 0 || l->table >= 0;
+
+    l->own = (struct hps_opt_own){ o->optimizer, o->learning_rate, l->table >= 0 };
+    for (const char **key = (const char *[]){ "optimizer", "learning_rate", NULL }; *key; key++)
+        if (!learns && hps_item_has(l->item, *key))
+            return hps_deck_wrong(l->item, *key, "layer '%s' has no weights to learn", l->name);
+    if (row && l->table < 0)
+        return hps_deck_wrong(l->item, "optimizer",
+                              "row_adagrad keeps a state a row of a table, layer '%s' has none",
+                              l->name);
+    return HPS_OK;
+}
+
 static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *deck,
                                   struct hps_layer *l)
 {
@@ -131,6 +148,7 @@ static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *de
     if (!s) s = bind_name(net, l);
     if (!s) s = bind_inputs(net, l);
     if (!s) s = l->kind->shape(l, net);
+    if (!s) s = bind_rule(l);
     l->grad = l->nparam > 0 || l->table >= 0;
     for (int i = 0; i < l->ninput; i++)
         l->grad |= net->layer[l->input[i]].grad;

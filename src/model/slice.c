@@ -157,13 +157,28 @@ static void take_buffers(struct hps_slice *s, bool training)
     }
 }
 
-static void put_filled(struct hps_slice *s, float *to, size_t n, float value)
+static struct hps_rule rule_of(const struct hps_slice *s, int i, long long step, long long total)
 {
-    float *host = hps_mem_new(n, sizeof *host);
+    return hps_opt_rule(s->opt, &s->net->layer[s->first + i].own, step, total);
+}
 
-    for (size_t i = 0; i < n; i++)
-        host[i] = value;
-    s->dev->ops->put(s->dev, to, host, n * sizeof *host);
+/* What each layer's states begin with, for the weights in `param` (host). */
+static void take_states(struct hps_slice *s, const float *param)
+{
+    int n = s->last - s->first + 1;
+
+    for (int i = 0; i < n; i++)
+        s->state_at[i + 1] = s->state_at[i] + s->net->layer[s->first + i].nparam
+                             * (size_t)rule_of(s, i, 0, 1).nstate;
+    s->state = floats(s, s->state_at[n]);
+    float *host = hps_mem_new(s->state_at[n], sizeof *host);
+    for (int i = 0; i < n; i++) {
+        struct hps_rule rule = rule_of(s, i, 0, 1);
+        size_t nparam = s->net->layer[s->first + i].nparam;
+        if (nparam > 0)
+            hps_opt_start(&rule, nparam, param + s->offset[i], host + s->state_at[i]);
+    }
+    s->dev->ops->put(s->dev, s->state, host, s->state_at[n] * sizeof *host);
     s->dev->ops->sync(s->dev);
     hps_mem_free(host);
 }
@@ -183,8 +198,7 @@ static void take_running(struct hps_slice *s)
     hps_mem_free(host);
 }
 
-static void take_weights(struct hps_slice *s, const struct hps_train_opt *opt, uint64_t seed,
-                         bool training)
+static void take_weights(struct hps_slice *s, uint64_t seed, bool training)
 {
     int n = s->last - s->first + 1;
 
@@ -197,14 +211,11 @@ static void take_weights(struct hps_slice *s, const struct hps_train_opt *opt, u
         hps_net_init_param(s->net, s->first + i, seed, host + s->offset[i]);
     s->dev->ops->put(s->dev, s->param, host, s->nparam * sizeof *host);
     s->dev->ops->sync(s->dev);
+    if (training) {
+        s->grad = floats(s, s->nparam);
+        take_states(s, host);
+    }
     hps_mem_free(host);
-    if (!training)
-        return;
-    size_t nstate = (size_t)hps_opt_rule(opt, 0, 1).nstate * s->nparam;
-    s->grad = floats(s, s->nparam);
-    s->state = floats(s, nstate);
-    if (hps_opt_start(opt) != 0.0f)
-        put_filled(s, s->state, nstate, hps_opt_start(opt));
 }
 
 enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net, int first,
@@ -217,7 +228,7 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     size_t n = (size_t)(last - first + 1), inputs = 0;
 
     *s = (struct hps_slice){ .net = net, .dev = dev, .first = first, .last = last,
-                             .rows = rows, .flights = flights, .own = own };
+                             .rows = rows, .flights = flights, .opt = opt, .own = own };
     for (int l = first; l <= last; l++)
         if (inputs < (size_t)net->layer[l].ninput)
             inputs = (size_t)net->layer[l].ninput;
@@ -230,9 +241,10 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     own->dx = hps_mem_new(inputs, sizeof *own->dx);
     own->add = hps_mem_new(inputs, sizeof *own->add);
     s->offset = hps_mem_new(n + 1, sizeof *s->offset);
+    s->state_at = hps_mem_new(n + 1, sizeof *s->state_at);
     take_buffers(s, training);
     take_running(s);
-    take_weights(s, opt, seed, training);
+    take_weights(s, seed, training);
     *out = s;
     return HPS_OK;
 }
@@ -271,6 +283,7 @@ void hps_slice_free(struct hps_slice *s)
     hps_mem_free(own->add);
     hps_mem_free(own);
     hps_mem_free(s->offset);
+    hps_mem_free(s->state_at);
     hps_mem_free(s);
 }
 
@@ -468,8 +481,15 @@ double hps_slice_loss(struct hps_slice *s)
     return sum;
 }
 
-void hps_slice_update(struct hps_slice *s, const struct hps_rule *rule)
+void hps_slice_update(struct hps_slice *s, long long step, long long total, float scale)
 {
-    if (s->nparam > 0)
-        s->dev->ops->update(s->dev, rule, s->nparam, s->param, s->grad, s->state);
+    for (int i = 0; i <= s->last - s->first; i++) {
+        size_t n = s->offset[i + 1] - s->offset[i];
+        if (n == 0)
+            continue;
+        struct hps_rule rule = rule_of(s, i, step, total);
+        rule.scale = scale;
+        s->dev->ops->update(s->dev, &rule, n, s->param + s->offset[i], s->grad + s->offset[i],
+                            s->state + s->state_at[i]);
+    }
 }

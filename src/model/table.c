@@ -18,22 +18,20 @@ long long hps_table_nlocal(long long rows, int part, int k)
 
 /* One block of local rows, in host memory. */
 static void fill_block(const struct hps_table *t, const struct hps_net *net, int index,
-                       const struct hps_train_opt *opt, uint64_t seed, long long block, float *to)
+                       const struct hps_rule *rule, uint64_t seed, long long block, float *to)
 {
     long long first = (block * t->parts + t->part) * HPS_TABLE_BLOCK;
     long long left = t->shape->rows - first;
     long long n = left < HPS_TABLE_BLOCK ? left : HPS_TABLE_BLOCK;
-    float start = hps_opt_start(opt);
 
     hps_net_init_rows(net, index, seed, first, n, to, t->stride);
-    for (long long r = 0; r < n; r++)
-        for (size_t i = (size_t)t->dim; i < t->stride; i++)
-            to[(size_t)r * t->stride + i] = start;
+    for (long long r = 0; r < n; r++, to += t->stride)
+        hps_opt_start(rule, (size_t)t->dim, to, to + t->dim);
 }
 
 /* Host memory is filled in place by all threads: each page lies near one that works on it. */
 static void fill(struct hps_table *t, const struct hps_net *net, int index,
-                 const struct hps_train_opt *opt, uint64_t seed)
+                 const struct hps_rule *rule, uint64_t seed)
 {
     size_t size = HPS_TABLE_BLOCK * t->stride;
     long long nblock = (t->nrow + HPS_TABLE_BLOCK - 1) / HPS_TABLE_BLOCK;
@@ -47,7 +45,7 @@ static void fill(struct hps_table *t, const struct hps_net *net, int index,
 #pragma omp parallel for schedule(static) num_threads(t->dev->nthread)
 #endif
         for (long long b = 0; b < n; b++)
-            fill_block(t, net, index, opt, seed, first + b, to + (size_t)b * size);
+            fill_block(t, net, index, rule, seed, first + b, to + (size_t)b * size);
         if (!buffer)
             continue;
         size_t at = (size_t)first * size, all = (size_t)t->nrow * t->stride;
@@ -65,6 +63,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
 {
     const struct hps_table_shape *shape = &net->table[index];
     long long nrow = hps_table_nlocal(shape->rows, part, parts);
+    struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
     struct hps_table *t;
 
     assert(0 <= part && part < parts);
@@ -78,11 +77,10 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
     }
     t = hps_mem_new(1, sizeof *t);
     *t = (struct hps_table){ .shape = shape, .part = part, .parts = parts, .nrow = nrow,
-                             .dim = shape->dim, .nstate = hps_opt_rule(opt, 0, 1).nstate,
+                             .dim = shape->dim, .stride = hps_rule_stride(&rule, shape->dim),
                              .dev = dev };
-    t->stride = (size_t)t->dim * (size_t)(1 + t->nstate);
     t->row = dev->ops->alloc(dev, (size_t)nrow * t->stride * sizeof *t->row);
-    fill(t, net, index, opt, seed);
+    fill(t, net, index, &rule, seed);
     *out = t;
     return HPS_OK;
 }

@@ -119,7 +119,6 @@ static double sync_s(const struct hps_net *net, int l, const struct hps_measured
 static void fill_layers(struct hps_profile *p, const struct hps_net *net,
                         const struct hps_measure_opt *o)
 {
-    int nstate = hps_opt_rule(o->train, 0, 1).nstate;
     for (int l = 0; l < p->L; l++) {
         const struct hps_layer *y = &net->layer[l];
         double in = 0, weights = (double)y->nparam;
@@ -128,12 +127,19 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         if (y->wants_dense) in += net->D * 4.0;
         for (int i = 0; i < y->nslot; i++)
             in += net->slot_ids[y->slot[i]] * 8.0;
-        if (y->table >= 0) weights = (double)net->table[y->table].rows * net->table[y->table].dim;
+        struct hps_rule rule = hps_opt_rule(o->train, &y->own, 0, 1);
+        double states = (rule.nstate + 1) * weights; /* and gradients */
+        if (y->table >= 0) {
+            const struct hps_table_shape *t = &net->table[y->table];
+            rule = hps_opt_rule(o->train, &t->own, 0, 1);
+            weights = (double)t->rows * t->dim;
+            states = (double)t->rows * (double)hps_rule_stride(&rule, t->dim) - weights;
+        }
         snprintf(p->layer[l].name, sizeof p->layer[l].name, "%s", y->name);
         snprintf(p->layer[l].type, sizeof p->layer[l].type, "%s", y->kind->name);
         p->layer[l].input_bytes = in;
         p->layer[l].weight_bytes = weights * 4;
-        p->layer[l].state_bytes = weights * 4 * (nstate + (y->table < 0 ? 1 : 0)); /* gradients */
+        p->layer[l].state_bytes = states * 4;
     }
 }
 

@@ -48,11 +48,11 @@ struct bench {
 static enum hps_status make_tables(struct bench *w)
 {
     enum hps_status st = HPS_OK;
-    int nstate = hps_opt_rule(w->opt->train, 0, 1).nstate;
     w->table = hps_mem_new((size_t)w->net->ntable, sizeof *w->table);
     for (int t = 0; !st && t < w->net->ntable; t++) {
         const struct hps_table_shape *shape = &w->net->table[t];
-        double bytes = (double)shape->rows * shape->dim * (1 + nstate) * 4;
+        struct hps_rule rule = hps_opt_rule(w->opt->train, &shape->own, 0, 1);
+        double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, shape->dim) * 4;
         st = hps_table_new(&w->table[t], w->net, t, 0, 1 + (int)(bytes / TABLE_BYTES), w->dev,
                            w->opt->train, 1);
     }
@@ -260,11 +260,11 @@ static void pass(struct bench *w, int m, int B, int at)
 /* The end of a step: a micro-batch's share of it. */
 static void update(struct bench *w, long long step)
 {
-    struct hps_rule rule = hps_opt_rule(w->opt->train, step, INT32_MAX);
-
     for (int l = 0; l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
         const struct hps_measure_rows *found = &w->rows[w->like[l]];
+        const struct hps_opt_own *own = y->table >= 0 ? &w->net->table[y->table].own : &y->own;
+        struct hps_rule rule = hps_opt_rule(w->opt->train, own, step, INT32_MAX);
         size_t at = w->slice->offset[l];
         double t0 = w->clock_s();
         if (y->table >= 0 && found->n > 0)
@@ -272,7 +272,7 @@ static void update(struct bench *w, long long step)
                             w->pulled[l].grad);
         if (y->nparam > 0)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
-                                w->slice->grad + at, w->slice->state ? w->slice->state + at : NULL);
+                                w->slice->grad + at, w->slice->state + w->slice->state_at[l]);
         w->dev->ops->sync(w->dev);
         w->once[l] = fmin(w->once[l], (w->clock_s() - t0) / w->opt->microbatches);
     }

@@ -27,14 +27,35 @@ const struct hps_field hps_ckpt_fields[] = {
     { 0 }
 };
 
+/* The optimizer of a layer that has another than its kind in `train`; NULL: the same, or none. */
+static const char *optimizer_of(const struct hps_net *net, int l, const struct hps_train_opt *train)
+{
+    const struct hps_layer *y = &net->layer[l];
+    const struct hps_opt_own *own = y->table >= 0 ? &net->table[y->table].own : &y->own;
+    struct hps_opt_own usual = { .table = own->table };
+    const char *name = hps_opt_name(train, own);
+
+    if (y->table < 0 && y->nparam == 0) return NULL;
+    return strcmp(name, hps_opt_name(train, &usual)) == 0 ? NULL : name;
+}
+
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, bool shuffle)
 {
+    struct hps_opt_own rows = { .table = true };
     char *text =
         hps_mem_print("run.seed %llu\ndata.train %lld examples\ndata.batch %lld\ndata.shuffle %s\n"
-                      "train.optimizer %s\n",
+                      "train.optimizer %s\ntrain.table_optimizer %s\n",
                       (unsigned long long)seed, steps->N, steps->batch, shuffle ? "true" : "false",
-                      train->optimizer);
+                      train->optimizer, hps_opt_name(train, &rows));
+    for (int l = 0; l < net->L; l++) {
+        const char *mine = optimizer_of(net, l, train);
+        if (mine) {
+            char *more = hps_mem_print("%smodel.%s.optimizer %s\n", text, net->layer[l].name, mine);
+            hps_mem_free(text);
+            text = more;
+        }
+    }
     for (int l = 0; l < net->L; l++) {
         const struct hps_layer *y = &net->layer[l];
         char *more = hps_mem_print("%slayer %s: %s, width %d, %zu weights\n", text, y->name,
@@ -186,12 +207,17 @@ static enum hps_status make_folder(const char *folder)
 /* What a file of the whole state has, about. */
 static double bytes_of(const struct hps_step *s)
 {
-    double sum = 65536, each = (double)(1 + s->nstate) * sizeof(float);
+    double sum = 65536;
 
-    for (int l = 0; l < s->net->L; l++)
-        sum += (double)s->net->layer[l].nparam * each;
-    for (int t = 0; t < s->net->ntable; t++)
-        sum += (double)s->net->table[t].rows * s->net->table[t].dim * each;
+    for (int l = 0; l < s->net->L; l++) {
+        struct hps_rule rule = hps_opt_rule(s->train, &s->net->layer[l].own, 0, 1);
+        sum += (double)s->net->layer[l].nparam * (1 + rule.nstate) * sizeof(float);
+    }
+    for (int t = 0; t < s->net->ntable; t++) {
+        struct hps_rule rule = hps_opt_rule(s->train, &s->net->table[t].own, 0, 1);
+        size_t row = hps_rule_stride(&rule, s->net->table[t].dim) * sizeof(float);
+        sum += (double)s->net->table[t].rows * (double)row;
+    }
     return sum;
 }
 

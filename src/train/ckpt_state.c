@@ -68,13 +68,19 @@ static enum hps_status put_array(struct hps_h5 *h, const char *name, long long r
     return st;
 }
 
-static enum hps_status put_layer(struct hps_h5 *h, const struct hps_step *s, int l, int nstate,
-                                 MPI_Comm world)
+/* Floats of state a weight of layer l. */
+static int nstate_of(const struct hps_step *s, int l)
 {
+    return hps_opt_rule(s->train, &s->net->layer[l].own, 0, 1).nstate;
+}
+
+static enum hps_status put_layer(struct hps_h5 *h, const struct hps_step *s, int l, MPI_Comm world)
+{
+    int nstate = nstate_of(s, l);
     const struct hps_slice *sl = hps_step_slice(s, l);
     size_t n = s->net->layer[l].nparam;
     bool mine = sl && s->team->my_part == 0;
-    float *param = NULL, *state = NULL, *host = NULL;
+    float *param = NULL, *host = NULL;
     char *name = hps_mem_print("/layers/%s/param", s->net->layer[l].name);
     char *sname = hps_mem_print("/layers/%s/state", s->net->layer[l].name);
     enum hps_status st, finite = HPS_OK;
@@ -86,14 +92,11 @@ static enum hps_status put_layer(struct hps_h5 *h, const struct hps_step *s, int
     }
     st = put_array(h, name, 1, n, host, world);
     if (mine) end_view(s->dev, param, n, host, false);
-    if (nstate > 0) { /* planes of the slice's state, packed for this layer */
-        if (mine) state = hps_mem_new(n * (size_t)nstate, sizeof *state);
-        for (int k = 0; mine && k < nstate; k++)
-            s->dev->ops->get(s->dev, state + (size_t)k * n,
-                             sl->state + (size_t)k * sl->nparam + sl->offset[l - sl->first],
-                             n * sizeof *state);
-        if (!st) st = put_array(h, sname, nstate, n, state, world);
-        hps_mem_free(state);
+    if (nstate > 0 && !st) {
+        float *state = mine ? sl->state + sl->state_at[l - sl->first] : NULL;
+        host = view(s->dev, state, n * (size_t)nstate, true);
+        st = put_array(h, sname, nstate, n, host, world);
+        if (mine) end_view(s->dev, state, n * (size_t)nstate, host, false);
     }
     if (finite)
         HPS_SAY_ALL(HPS_ERROR, "layer %s has a weight that is not finite: no checkpoint is kept",
@@ -129,12 +132,12 @@ static const struct hps_table *my_table(const struct hps_step *s, int t)
     return NULL;
 }
 
-static enum hps_status put_table(struct hps_h5 *h, const struct hps_step *s, int t, int nstate,
-                                 MPI_Comm world)
+static enum hps_status put_table(struct hps_h5 *h, const struct hps_step *s, int t, MPI_Comm world)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
     const struct hps_table *mine = my_table(s, t);
-    int width = shape->dim * (1 + nstate);
+    struct hps_rule rule = hps_opt_rule(s->train, &shape->own, 0, 1);
+    int width = (int)hps_rule_stride(&rule, shape->dim);
     unsigned long long part = 0, sum;
     enum hps_status finite = HPS_OK, st;
     char *name = hps_mem_print("/tables/%s/rows", shape->name);
@@ -163,11 +166,11 @@ enum hps_status hps_ckpt_state_put(struct hps_h5 *h, const struct hps_step *s, M
     enum hps_status st = HPS_OK;
     for (int l = 0; !st && l < s->net->L; l++)
         if (s->net->layer[l].nparam > 0)
-            st = hps_agree(world, put_layer(h, s, l, s->nstate, world));
+            st = hps_agree(world, put_layer(h, s, l, world));
     for (int l = 0; !st && l < s->net->L; l++)
         if (s->net->layer[l].nrunning > 0) st = hps_agree(world, put_running(h, s, l, world));
     for (int t = 0; !st && t < s->net->ntable; t++)
-        st = hps_agree(world, put_table(h, s, t, s->nstate, world));
+        st = hps_agree(world, put_table(h, s, t, world));
     return st;
 }
 
@@ -189,8 +192,9 @@ static enum hps_status get_array(struct hps_h5 *h, const char *name, long long r
     return st;
 }
 
-static enum hps_status get_layer(struct hps_h5 *h, struct hps_step *s, int l, int nstate)
+static enum hps_status get_layer(struct hps_h5 *h, struct hps_step *s, int l)
 {
+    int nstate = nstate_of(s, l);
     struct hps_slice *sl = hps_step_slice(s, l);
     size_t n = s->net->layer[l].nparam, at = sl->offset[l - sl->first];
     float *host = hps_mem_new(n * (size_t)(nstate > 1 ? nstate : 1), sizeof *host);
@@ -201,9 +205,9 @@ static enum hps_status get_layer(struct hps_h5 *h, struct hps_step *s, int l, in
     if (!st) s->dev->ops->put(s->dev, sl->param + at, host, n * sizeof *host);
     if (!st && sl->state && nstate > 0) {
         st = get_array(h, sname, nstate, n, host);
-        for (int k = 0; !st && k < nstate; k++)
-            s->dev->ops->put(s->dev, sl->state + (size_t)k * sl->nparam + at, host + (size_t)k * n,
-                             n * sizeof *host);
+        if (!st)
+            s->dev->ops->put(s->dev, sl->state + sl->state_at[l - sl->first], host,
+                             n * (size_t)nstate * sizeof *host);
     }
     hps_mem_free(host);
     hps_mem_free(name);
@@ -263,7 +267,7 @@ enum hps_status hps_ckpt_state_get(struct hps_h5 *h, struct hps_step *s, MPI_Com
     enum hps_status st = HPS_OK;
     for (int l = 0; !st && l < s->net->L; l++)
         if (hps_step_slice(s, l) && s->net->layer[l].nparam > 0)
-            st = get_layer(h, s, l, s->nstate);
+            st = get_layer(h, s, l);
     for (int l = 0; !st && l < s->net->L; l++)
         if (hps_step_slice(s, l) && s->net->layer[l].nrunning > 0) st = get_running(h, s, l);
     st = hps_agree(world, st);

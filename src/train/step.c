@@ -84,7 +84,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .own = o };
     o->opt = *opt;
     o->M = opt->steps.M;
-    s->nstate = hps_opt_rule(opt->train, 0, 1).nstate;
+    s->train = opt->train;
     o->active = make_active(s, o);
     st = hps_store_new(&s->store, net, plan, team, dev, opt->train, opt->seed);
     if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_mine(s, o) : HPS_OK);
@@ -275,24 +275,29 @@ static float clip_scale(struct hps_step *s)
     return norm > clip ? (float)(clip / norm) : 1.0f;
 }
 
-static void update_role(struct hps_step *s, struct hps_role *r, const struct hps_rule *rule)
+static void update_role(struct hps_step *s, struct hps_role *r, float scale)
 {
+    const struct hps_step_opt *opt = &own_of(s)->opt;
+    long long number = own_of(s)->number, total = opt->steps.total;
     hps_region_enter(HPS_REGION_UPDATE);
     struct since t0 = now(s);
-    hps_slice_update(r->slice, rule);
-    for (int i = 0; i < s->store->ntable; i++)
-        if (s->store->table[i].stage == r->stage) hps_ps_apply(s->store->table[i].ps, rule);
+    hps_slice_update(r->slice, number, total, scale);
+    for (int i = 0; i < s->store->ntable; i++) {
+        const struct hps_store_table *t = &s->store->table[i];
+        if (t->stage != r->stage) continue;
+        struct hps_rule rule = hps_opt_rule(opt->train, &t->table->shape->own, number, total);
+        rule.scale = scale;
+        hps_ps_apply(t->ps, &rule);
+    }
     computed(s, t0);
     hps_region_leave(HPS_REGION_UPDATE);
 }
 
 static void update(struct hps_step *s)
 {
-    struct own *o = own_of(s);
-    struct hps_rule rule = hps_opt_rule(o->opt.train, o->number, o->opt.steps.total);
-    rule.scale = clip_scale(s);
+    float scale = clip_scale(s);
     for (int i = 0; i < s->team->nrole; i++)
-        update_role(s, work_for(s, s->team->role[i]), &rule);
+        update_role(s, work_for(s, s->team->role[i]), scale);
 }
 
 /* Messages of the last micro-batches must have left before their buffers are written again; then my

@@ -114,6 +114,31 @@ rc=$?
 exec 3>&-
 if [ $rc -eq 143 ]; then ok "SIGTERM ends an import"; else fail "SIGTERM: $rc"; fi
 nothing_left
+"$HETERPS" import criteo --output o.h5 pipe >out 2>err &
+job=$!
+exec 3>pipe
+head -c 20000 a.txt.gz >&3              # and while the thread that unpacks does
+sleep 0.3
+kill -TERM $job
+wait $job
+rc=$?
+exec 3>&-
+if [ $rc -eq 143 ]; then ok "SIGTERM ends one from gzip"; else fail "SIGTERM, gzip: $rc"; fi
+nothing_left
+
+# Slot text by its names, from standard input too; avazu split by time; the option that is not its.
+printf 'click:%s dense_feature:0.5 1:7 2:%s 2:9\n' 0 3 1 4 1 5 >slot.txt
+expect 0 '' heterps import slot --output slot.h5 slot.txt
+shows '^slot.h5: 3 rows'
+expect 0 '' heterps info slot.h5
+shows '3 examples, 66.67 % positive; 1 dense features, 2 slots'
+heterps import slot --output slot_in.h5 - <slot.txt >out 2>err || fail "slot text: $(cat err)"
+same slot.h5 slot_in.h5
+expect 64 'this format has no column' heterps import slot --split hour --output o.h5 \
+    --test-output t.h5 slot.txt
+expect 64 'for --test-output, which is missing' heterps import avazu --split hour --output o.h5 \
+    slot.txt
+nothing_left
 
 # Damage that only the checksum sees.
 cp plain.h5 bad.h5

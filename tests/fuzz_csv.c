@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hps_import_opt opt = fuzz_options();
-    char schema[4096], test[128];
+    char schema[4096];
     size_t n, joined = 0;
     const uint8_t *zero;
 
@@ -40,12 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         strcat(schema, ", on: y, key: k}\n");
     }
     opt.schema = fuzz_file("schema", (const uint8_t *)schema, strlen(schema));
-    if (n >= 3) {
-        size_t length = strlen(opt.output) - strlen("o.h5");
-        memcpy(test, opt.output, length);
-        strcpy(test + length, "t.h5");
-        opt.test_output = test;
-    }
+    if (n >= 3)
+        opt.test_output = fuzz_test_output();
     strcpy(schema, opt.schema);                         /* the next file's name takes its place */
     opt.schema = schema;
     fuzz_import("csv", &opt, data + joined, size - joined);

@@ -59,10 +59,19 @@ const char *fuzz_file(const char *name, const uint8_t *data, size_t size)
 struct hps_import_opt fuzz_options(void)
 {
     begin();
-    return (struct hps_import_opt){ .output = output, .test_output = "", .schema = "",
-                                    .scaling = "", .source = "fuzz", .test_share = 0.4,
-                                    .buckets = 100, .dense = "log1p+zscore", .header = "auto",
-                                    .delimiter = "auto", .bad_share = 1 };
+    return (struct hps_import_opt){
+        .output = output, .test_output = "", .schema = "", .scaling = "", .source = "fuzz",
+        .split = "", .split_at = "", .test_share = 0.4, .seed = 1, .buckets = 100, .ids = "keep",
+        .labels = "binary", .label_name = "click", .dense_names = "dense_feature",
+        .dense_columns = 3, .dense = "log1p+zscore", .header = "auto", .delimiter = "auto",
+        .bad_share = 1
+    };
+}
+
+const char *fuzz_test_output(void)
+{
+    begin();
+    return test_output;
 }
 
 void fuzz_read(const char *path, int may_refuse)

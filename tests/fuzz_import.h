@@ -11,6 +11,8 @@
 /* Options with which everything is tried; output in a scratch folder of the process. */
 struct hps_import_opt fuzz_options(void);
 
+const char *fuzz_test_output(void);     /* in the same folder */
+
 /* Import the bytes as the one input, then read the datasets back. */
 void fuzz_import(const char *format, const struct hps_import_opt *opt, const uint8_t *data,
                  size_t size);

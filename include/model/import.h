@@ -9,10 +9,16 @@ struct hps_import_opt {
     const char *schema;                 /* csv: YAML file, model/schema.h                     */
     const char *scaling;                /* take constants and categories from this dataset    */
     const char *source;                 /* text for the attribute; "" = the input names       */
-    double test_share;                  /* criteo: rows at the end that go to test_output     */
-    long long buckets;                  /* criteo: hash buckets a slot                        */
-    const char *dense;                  /* criteo: scaling, the words of model/scale.h        */
-    const char *header;                 /* criteo: auto|yes|no                                */
+    const char *split, *split_at;       /* file|random|COLUMN; a threshold of the column      */
+    double test_share;                  /* of the rows for test_output; 0: as usual            */
+    long long seed;                     /* of the random split                                */
+    long long buckets;                  /* ids of a slot; not csv                             */
+    const char *ids;                    /* slot, libsvm: keep|hash                            */
+    const char *labels;                 /* slot, libsvm: binary|keep                          */
+    const char *label_name, *dense_names;   /* slot: of the label; of the numbers              */
+    long long dense_columns;            /* libsvm: indices 1..N are numbers                   */
+    const char *dense;                  /* not csv: scaling, "auto" or words of model/scale.h */
+    const char *header;                 /* criteo, avazu: auto|yes|no                         */
     const char *delimiter;              /* criteo: auto|tab|comma                             */
     double bad_share;                   /* more bad lines than this share is refused          */
     bool append;
@@ -36,8 +42,9 @@ struct hps_import {
     enum hps_status (*run)(const struct hps_import_opt *opt, int ninput, char *const *input,
                            struct hps_import_result *result);
 };
-extern const struct hps_import hps_import_csv, hps_import_criteo;
+extern const struct hps_import hps_import_csv, hps_import_criteo, hps_import_avazu, hps_import_slot,
+    hps_import_libsvm;
 const struct hps_import *hps_import_find(const char *name);
-const char *hps_import_words(void);     /* "csv|criteo" */
+const char *hps_import_words(void);     /* "csv|criteo|..." */
 
 #endif

@@ -39,7 +39,7 @@ struct hps_schema {
     int ncolumn;
     struct hps_schema_column *column;
     const char *join_file, *join_on, *join_key;     /* "": no join                    */
-    const char *split_by;           /* "file" or a column; "": no split               */
+    const char *split_by;           /* "file", "random" or a column; "": no split      */
     double split_share;
 };
 

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct hps_import *const all[] = { &hps_import_csv, &hps_import_criteo };
+static const struct hps_import *const all[] = { &hps_import_csv, &hps_import_criteo,
+                                                &hps_import_avazu, &hps_import_slot,
+                                                &hps_import_libsvm };
 
 enum { NFORMAT = sizeof all / sizeof *all };
 
@@ -17,14 +19,30 @@ const struct hps_field hps_import_fields[] = {
               "take scaling constants and categories from this dataset"),
     HPS_FIELD(hps_import_opt, source, HPS_TEXT, "", 0, 0, "",
               "where the data come from; empty: the inputs' names"),
-    HPS_FIELD(hps_import_opt, test_share, HPS_REAL, "0.2", 0, 1, "",
-              "criteo: share of the rows, at the end, for --test-output"),
+    HPS_FIELD(hps_import_opt, split, HPS_TEXT, "", 0, 0, "",
+              "rows for --test-output: file (the last), random, or of the highest COLUMN"),
+    HPS_FIELD(hps_import_opt, split_at, HPS_TEXT, "", 0, 0, "",
+              "instead of a share: rows whose COLUMN is at least this number"),
+    HPS_FIELD(hps_import_opt, test_share, HPS_REAL, "0", 0, 1, "",
+              "share of the rows for --test-output; 0: as the schema says, or 0.2"),
+    HPS_FIELD(hps_import_opt, seed, HPS_LONG, "1", 0, 1e15, "", "of --split random"),
     HPS_FIELD(hps_import_opt, buckets, HPS_LONG, "1000001", 2, 1e12, "",
-              "criteo: ids of a slot; id 0 is for no value"),
-    HPS_CHOICE(hps_import_opt, dense, "log1p",
-               "none|log1p|minmax|zscore|log1p+minmax|log1p+zscore",
-               "criteo: scaling of the numbers; log1p takes negative ones as 0"),
-    HPS_CHOICE(hps_import_opt, header, "auto", "auto|yes|no", "criteo: is there a header line"),
+              "ids of a slot; id 0 is for no value; csv: see the schema"),
+    HPS_CHOICE(hps_import_opt, ids, "keep", "keep|hash",
+               "slot, libsvm: the numbers as they are, below --buckets, or hashed"),
+    HPS_CHOICE(hps_import_opt, labels, "binary", "binary|keep",
+               "slot, libsvm: 1 for what is above 0, else 0; or the numbers"),
+    HPS_FIELD(hps_import_opt, label_name, HPS_TEXT, "click", 0, 0, "", "slot: name of the label"),
+    HPS_FIELD(hps_import_opt, dense_names, HPS_TEXT, "dense_feature", 0, 0, "",
+              "slot: names of numbers, joined by commas"),
+    HPS_FIELD(hps_import_opt, dense_columns, HPS_LONG, "0", 0, 1e5, "",
+              "libsvm: indices 1 to this are numbers, those behind it ids"),
+    HPS_CHOICE(hps_import_opt, dense, "auto",
+               "auto|none|log1p|minmax|zscore|log1p+minmax|log1p+zscore",
+               "scaling of the numbers (auto: criteo log1p, else none); log1p takes negative "
+               "ones as 0; csv: see the schema"),
+    HPS_CHOICE(hps_import_opt, header, "auto", "auto|yes|no",
+               "criteo, avazu: is there a header line"),
     HPS_CHOICE(hps_import_opt, delimiter, "auto", "auto|tab|comma", "criteo: between the columns"),
     HPS_FIELD(hps_import_opt, bad_share, HPS_REAL, "0.01", 0, 1, "",
               "more bad lines than this share of all are refused"),

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/intake.h"
+#include "model/forms.h"
 #include "model/parse.h"
 
 enum { NDENSE = 13, NSLOT = 26, NCELL = 1 + NDENSE + NSLOT };
@@ -17,10 +17,7 @@ struct criteo {
     char delimiter;
     uint64_t delimiters;            /* eight of them                          */
     uint64_t seed[NSLOT];
-    char name[NDENSE + NSLOT][4];
-    const char *dense_name[NDENSE];
-    struct hps_scale scale[2][NDENSE];
-    struct hps_writer_slot slot[2][NSLOT];
+    struct hps_forms forms;
     float label, dense[NDENSE];     /* the row under way */
     long long id[NSLOT];
     char why[160];
@@ -92,7 +89,7 @@ static const char *bad_number(struct criteo *c, int cell, const char *s, const c
     int n = end - s < 40 ? (int)(end - s) : 40;
 
     snprintf(c->why, sizeof c->why, "%s '%.*s' is not a number",
-             cell < 0 ? "the label" : c->name[cell], n, s);
+             cell < 0 ? "the label" : c->forms.name[cell], n, s);
     return c->why;
 }
 
@@ -182,59 +179,42 @@ static enum hps_status record(void *self, struct hps_text *t, struct hps_intake 
     place = hps_intake_place(in, 0);
     if (!place.writer)
         return HPS_OK;
-    put_row(c, place.writer, c->slot[place.test]);
+    put_row(c, place.writer, c->forms.slot[place.test]);
     return hps_writer_row(place.writer);
 }
 
-static void make_forms(struct criteo *c, struct hps_intake *in)
+static void name_columns(struct criteo *c)
 {
-    struct hps_scale scale;
+    char name[8];
 
-    hps_scale_parse(c->opt->dense, &scale);
-    for (int i = 0; i < NDENSE + NSLOT; i++)
-        snprintf(c->name[i], sizeof c->name[i], "%c%d", i < NDENSE ? 'I' : 'C',
-                 (i < NDENSE ? i : i - NDENSE) % NSLOT + 1);
+    hps_forms_new(&c->forms, NDENSE, NSLOT);
     for (int d = 0; d < NDENSE; d++) {
-        c->dense_name[d] = c->name[d];
-        c->scale[0][d] = c->scale[1][d] = scale;
+        snprintf(name, sizeof name, "I%d", d + 1);
+        hps_forms_dense(&c->forms, d, name);
     }
     for (int j = 0; j < NSLOT; j++) {
+        snprintf(name, sizeof name, "C%d", j + 1);
+        hps_forms_slot(&c->forms, j, name, c->opt->buckets, false);
         c->seed[j] = hps_rng_sub(hps_rng_key(0, "criteo"), (uint64_t)j);
-        c->slot[0][j] = (struct hps_writer_slot){ .name = c->name[NDENSE + j],
-                                                  .buckets = c->opt->buckets };
-        c->slot[1][j] = c->slot[0][j];
     }
-    for (int i = 0; i < 2; i++)
-        in->form[i] = (struct hps_writer_form){ .D = NDENSE, .nslot = NSLOT,
-                                                .dense_name = c->dense_name,
-                                                .scale = c->scale[i], .slot = c->slot[i],
-                                                .source = c->opt->source };
-}
-
-static enum hps_status take_constants(struct criteo *c, struct hps_intake *in)
-{
-    enum hps_status s = HPS_OK;
-
-    for (int i = 0; i < 2 && *c->opt->scaling && !s; i++) {
-        s = hps_writer_constants(c->opt->scaling, NDENSE, c->dense_name, c->scale[i]);
-        in->form[i].settled = true;
-    }
-    return s;
 }
 
 static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *const *input,
                            struct hps_import_result *result)
 {
     struct criteo *c = hps_mem_new(1, sizeof *c);
-    struct hps_intake in = { .opt = opt, .split = *opt->test_output, .share = opt->test_share };
-    const struct hps_format format = { c, begin, record, NULL };
+    struct hps_intake in = { .opt = opt };
+    const struct hps_format format = { c, begin, record, NULL, NULL };
     enum hps_status s;
 
     c->opt = opt;
-    make_forms(c, &in);
-    s = take_constants(c, &in);
+    name_columns(c);
+    s = hps_intake_split_rows(&in);
+    if (!s)
+        s = hps_forms_put(&c->forms, &in, "log1p");
     if (!s)
         s = hps_intake_run(&in, &format, ninput, input, result);
+    hps_forms_free(&c->forms);
     hps_mem_free(c);
     return s;
 }

@@ -39,6 +39,7 @@ struct csv {
     bool joined;
     long long join_row;             /* of the record under way, 0: none   */
     struct source label, key, on;   /* label, split by, join on           */
+    const char *split_by;           /* the column of the key; NULL: none  */
     struct column *column;          /* (schema->ncolumn)                  */
     int D, nslot;
     const char **dense_name;        /* (D)                                */
@@ -113,11 +114,11 @@ static const char *parse_key(struct csv *c, double *key)
     const char *s;
 
     *key = 0;
-    if (c->key.main < 0 && c->key.joined < 0)
+    if (!c->split_by)
         return NULL;
     s = cell(c, c->key, &n);
     if (n == 0 || !hps_parse_real(s, n, key))
-        return bad(c, c->schema->split_by, s ? s : "", n, "is not a number to split by");
+        return bad(c, c->split_by, s ? s : "", n, "is not a number to split by");
     return NULL;
 }
 
@@ -290,11 +291,10 @@ static enum hps_status read_names(struct csv *c, struct hps_text *t)
     c->nname = names->n ? names->n : c->record.n;
     c->name = hps_mem_new((size_t)c->nname, sizeof *c->name);
     for (int i = 0; i < c->nname; i++) {
-        size_t n;
-        const char *s_name = names->n ? names->item[i]
-                                      : hps_record_text(&c->record, c->text, i, &n);
-        c->name[i] = names->n ? hps_mem_text(s_name)
-                              : hps_mem_print("%.*s", (int)n, s_name);
+        size_t n = names->n ? strlen(names->item[i]) : 0;
+        const char *text = names->n ? names->item[i]
+                                    : hps_record_text(&c->record, c->text, i, &n);
+        c->name[i] = hps_mem_print("%.*s", (int)n, text);
     }
     return HPS_OK;
 }
@@ -305,13 +305,12 @@ static enum hps_status begin(void *self, struct hps_text *t)
     const struct hps_schema *schema = c->schema;
     enum hps_status s = read_names(c, t);
 
-    c->key = (struct source){ -1, -1 };
     if (!s && c->joined)
         s = find_source(c, t, schema->join_on, false, &c->on);
     if (!s)
         s = find_source(c, t, schema->label, true, &c->label);
-    if (!s && *c->opt->test_output && strcmp(schema->split_by, "file") != 0)
-        s = find_source(c, t, schema->split_by, true, &c->key);
+    if (!s && c->split_by)
+        s = find_source(c, t, c->split_by, true, &c->key);
     for (int i = 0; i < schema->ncolumn && !s; i++)
         s = find_source(c, t, schema->column[i].column, true, &c->column[i].from);
     return s;
@@ -429,7 +428,7 @@ static enum hps_status make_forms(struct csv *c, struct hps_intake *in)
     for (int i = 0; i < c->schema->ncolumn && !s; i++) {
         if (c->column[i].is->index)
             s = load_dict(c, &c->column[i]);
-        in->relearn |= in->by_key && c->column[i].is->index;
+        in->relearn |= in->split > HPS_SPLIT_FILE && c->column[i].is->index;
     }
     return s;
 }
@@ -438,17 +437,20 @@ static enum hps_status prepare(struct csv *c, struct hps_intake *in, const char 
 {
     const struct hps_schema *schema = c->schema;
 
-    in->split = *c->opt->test_output;
-    in->by_key = in->split && strcmp(schema->split_by, "file") != 0;
-    in->share = schema->split_share;
-    if (in->split && !*schema->split_by) {
+    const char *by = *c->opt->split ? c->opt->split : schema->split_by;
+    enum hps_status s = hps_intake_split(in, by, schema->split_share);
+
+    hps_record_init(&c->record, schema->delimiter);
+    c->split_by = in->split == HPS_SPLIT_KEY ? by : NULL;
+    if (!s && in->split && !*by) {
         HPS_SAY(HPS_ERROR, "%s: a test output is wanted, but there is no section 'split'",
                 c->opt->schema);
         return HPS_DECK;
     }
-    hps_record_init(&c->record, schema->delimiter);
+    if (s)
+        return s;
     make_columns(c);
-    enum hps_status s = make_forms(c, in);
+    s = make_forms(c, in);
     return s ? s : load_join(c, first_input);
 }
 
@@ -475,7 +477,7 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 {
     struct csv *c = hps_mem_new(1, sizeof *c);
     struct hps_intake in = { .opt = opt };
-    const struct hps_format format = { c, begin, record, end };
+    const struct hps_format format = { c, begin, record, NULL, end };
     enum hps_status s = HPS_OK;
 
     c->opt = opt;

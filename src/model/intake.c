@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "model/parse.h"
 #include "model/select.h"
 
 enum { KEYS = 8192, TOLD = 10, PACKING = 5 };
@@ -29,13 +31,19 @@ static void keep_key(struct hps_intake *in, double key)
 
 static bool is_test(struct hps_intake *in, long long row, double key)
 {
-    if (!in->split)
+    switch (in->split) {
+    case HPS_SPLIT_NONE:
         return false;
-    if (!in->by_key)
+    case HPS_SPLIT_FILE:
         return row >= in->rows - in->ntest;
+    case HPS_SPLIT_RANDOM:
+        return hps_rng_real(in->random, (uint64_t)(in->before + row)) < in->share;
+    case HPS_SPLIT_KEY:
+        break;
+    }
     if (key != in->threshold)
         return key > in->threshold;
-    return in->ties-- <= 0;                             /* the first ones train */
+    return in->has_at || in->ties-- <= 0;               /* the first ones train */
 }
 
 struct hps_place hps_intake_place(struct hps_intake *in, double key)
@@ -44,7 +52,7 @@ struct hps_place hps_intake_place(struct hps_intake *in, double key)
     long long row = in->row++;
 
     if (in->pass == HPS_PASS_SURVEY) {
-        if (in->by_key)
+        if (in->keys >= 0)
             keep_key(in, key);
         return place;
     }
@@ -130,6 +138,14 @@ static enum hps_status judge(const struct hps_intake *in)
     return HPS_OK;
 }
 
+static enum hps_status judge_once(struct hps_intake *in)
+{
+    enum hps_status s = in->judged ? HPS_OK : judge(in);
+
+    in->judged = true;
+    return s;
+}
+
 /* Two passes need the input twice: what comes from standard input is kept on disk meanwhile. */
 static enum hps_status spool(struct hps_intake *in, const struct inputs *inputs)
 {
@@ -168,13 +184,30 @@ static enum hps_status find_threshold(struct hps_intake *in)
     return s ? s : hps_select_largest(in->keys, in->rows, in->ntest, &in->threshold, &in->ties);
 }
 
-/* How many rows there are and where the split lies. */
+/* Where the split lies. */
+static enum hps_status find_split(struct hps_intake *in)
+{
+    in->ntest = (long long)((double)in->rows * in->share + 1e-9);
+    if (in->ntest == 0 || in->ntest == in->rows) {
+        HPS_SAY(HPS_ERROR, "a share of %g of %lld rows leaves one of the files empty", in->share,
+                in->rows);
+        return HPS_DECK;
+    }
+    return in->split == HPS_SPLIT_KEY ? find_threshold(in) : HPS_OK;
+}
+
+/* How many rows there are, what they need, where the split lies. */
 static enum hps_status survey(struct hps_intake *in, const struct hps_format *f,
                               const struct inputs *inputs)
 {
-    enum hps_status s = spool(in, inputs);
+    bool share = in->split == HPS_SPLIT_FILE || (in->split == HPS_SPLIT_KEY && !in->has_at);
+    enum hps_status s = HPS_OK;
 
-    if (!s && in->by_key) {
+    if (share || in->survey || in->relearn)
+        s = spool(in, inputs);
+    if (s || (!share && !in->survey))
+        return s;
+    if (share && in->split == HPS_SPLIT_KEY) {
         in->key = hps_mem_new(KEYS, sizeof *in->key);
         in->keys = hps_select_scratch(in->opt->output);
         s = in->keys < 0 ? HPS_OUTPUT : HPS_OK;
@@ -182,21 +215,9 @@ static enum hps_status survey(struct hps_intake *in, const struct hps_format *f,
     if (!s)
         s = read_inputs(in, f, inputs, HPS_PASS_SURVEY);
     if (!s)
-        s = judge(in);
-    if (s)
-        return s;
+        s = judge_once(in);
     in->rows = in->row;
-    in->ntest = (long long)((double)in->rows * in->share + 1e-9);
-    if (in->ntest == 0 || in->ntest == in->rows) {
-        HPS_SAY(HPS_ERROR, "a share of %g of %lld rows leaves one of the files empty", in->share,
-                in->rows);
-        return HPS_DECK;
-    }
-    if (in->by_key)
-        s = find_threshold(in);
-    if (!s && in->relearn)
-        s = read_inputs(in, f, inputs, HPS_PASS_LEARN);
-    return s;
+    return s || !share ? s : find_split(in);
 }
 
 /* A guess at the number of rows from the size of the inputs: numbers take some six signs each. */
@@ -216,15 +237,21 @@ static double rows_about(const struct hps_intake *in, const struct inputs *input
     return bytes / (6.0 * (1 + in->form[0].D + in->form[0].nslot));
 }
 
+static int nfile(const struct hps_intake *in)
+{
+    return in->split == HPS_SPLIT_NONE ? 1 : 2;
+}
+
 static enum hps_status begin_files(struct hps_intake *in, const struct inputs *inputs)
 {
     const char *path[2] = { in->opt->output, in->opt->test_output };
     enum hps_status s = HPS_OK;
 
-    for (int i = 0; i <= in->split && !s; i++) {
+    for (int i = 0; i < nfile(in) && !s; i++) {
         in->form[i].rows_about = rows_about(in, inputs);
         s = in->opt->append ? hps_writer_append(&in->writer[i], path[i], &in->form[i])
                             : hps_writer_new(&in->writer[i], path[i], &in->form[i]);
+        in->before += s ? 0 : in->writer[i]->written;
     }
     return s;
 }
@@ -234,11 +261,11 @@ static enum hps_status end_files(struct hps_intake *in)
 {
     enum hps_status s = HPS_OK;
 
-    for (int i = 0; i <= in->split && !s; i++)
+    for (int i = 0; i < nfile(in) && !s; i++)
         s = hps_writer_finish(in->writer[i], i ? in->form[0].scale : NULL);
-    for (int i = 0; i <= in->split && !s; i++)
+    for (int i = 0; i < nfile(in) && !s; i++)
         s = hps_writer_close(in->writer[i]);
-    for (int i = 0; i <= in->split && !s; i++)
+    for (int i = 0; i < nfile(in) && !s; i++)
         s = hps_writer_commit(in->writer[i]);
     return s;
 }
@@ -246,9 +273,9 @@ static enum hps_status end_files(struct hps_intake *in)
 static void sum_up(const struct hps_intake *in, struct hps_import_result *r)
 {
     r->rows = in->writer[0]->written;
-    r->test_rows = in->split ? in->writer[1]->written : 0;
+    r->test_rows = in->writer[1] ? in->writer[1]->written : 0;
     r->bad = in->bad;
-    for (int i = 0; i <= in->split; i++) {
+    for (int i = 0; i < nfile(in); i++) {
         for (int d = 0; d < in->form[i].D; d++)
             r->missing += (long long)in->form[i].scale[d].missing;
         for (int j = 0; j < in->form[i].nslot; j++) {
@@ -261,14 +288,18 @@ static void sum_up(const struct hps_intake *in, struct hps_import_result *r)
 static enum hps_status run(struct hps_intake *in, const struct hps_format *f,
                            const struct inputs *inputs, struct hps_import_result *result)
 {
-    enum hps_status s = in->split ? survey(in, f, inputs) : HPS_OK;
+    enum hps_status s = survey(in, f, inputs);
 
+    if (!s && f->ready)
+        s = f->ready(f->self, in);
     if (!s)
         s = begin_files(in, inputs);
+    if (!s && in->relearn)
+        s = read_inputs(in, f, inputs, HPS_PASS_LEARN);
     if (!s)
         s = read_inputs(in, f, inputs, HPS_PASS_WRITE);
-    if (!s && !in->split)
-        s = judge(in);
+    if (!s)
+        s = judge_once(in);
     if (!s && f->end)
         f->end(f->self, in);
     if (!s)
@@ -276,6 +307,44 @@ static enum hps_status run(struct hps_intake *in, const struct hps_format *f,
     if (!s)
         sum_up(in, result);
     return s;
+}
+
+enum hps_status hps_intake_split(struct hps_intake *in, const char *by, double share)
+{
+    const struct hps_import_opt *opt = in->opt;
+    const char *at = opt->split_at, *why = NULL;
+
+    in->share = opt->test_share > 0 ? opt->test_share : share;
+    in->random = hps_rng_key((uint64_t)opt->seed, "split");
+    in->has_at = *opt->split_at;
+    by = *opt->split ? opt->split : by;
+    if (!*opt->test_output)
+        in->split = HPS_SPLIT_NONE;
+    else if (strcmp(by, "file") == 0)
+        in->split = HPS_SPLIT_FILE;
+    else
+        in->split = strcmp(by, "random") == 0 ? HPS_SPLIT_RANDOM : HPS_SPLIT_KEY;
+    if (!*opt->test_output && (*opt->split || in->has_at))
+        why = "--split and --split-at are for --test-output, which is missing";
+    else if (in->has_at && in->split != HPS_SPLIT_KEY)
+        why = "--split-at needs a column: --split COLUMN";
+    else if (in->has_at && !hps_parse_real(at, strlen(at), &in->threshold))
+        why = "--split-at wants a number";
+    if (!why)
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s", why);
+    return HPS_USAGE;
+}
+
+enum hps_status hps_intake_split_rows(struct hps_intake *in)
+{
+    enum hps_status s = hps_intake_split(in, "file", HPS_INTAKE_SHARE);
+
+    if (s || in->split != HPS_SPLIT_KEY)
+        return s;
+    HPS_SAY(HPS_ERROR, "--split %s: file or random; this format has no column to split by",
+            in->opt->split);
+    return HPS_USAGE;
 }
 
 enum hps_status hps_intake_run(struct hps_intake *in, const struct hps_format *format, int ninput,

@@ -77,7 +77,7 @@ struct split_opt {
 };
 
 static const struct hps_field split_fields[] = {
-    HPS_FIELD(split_opt, by, HPS_TEXT, "file", 0, 0, "", "file, or a column of numbers"),
+    HPS_FIELD(split_opt, by, HPS_TEXT, "file", 0, 0, "", "file, random, or a column of numbers"),
     HPS_FIELD(split_opt, share, HPS_REAL, "0.2", 0, 1, "", "of the rows, for the test file"),
     { 0 }
 };

@@ -1,0 +1,27 @@
+/* forms.h - what the rows of an import look like where all dense features are scaled alike: the
+ * forms of the train and of the test file, with memory of their own. */
+#ifndef HPS_MODEL_FORMS_H
+#define HPS_MODEL_FORMS_H
+
+#include "model/intake.h"
+
+struct hps_forms {
+    int D, nslot;
+    char **name;                        /* (D + nslot) dense features, then slots              */
+    struct hps_scale *scale[2];         /* (D) of the train and the test file                  */
+    struct hps_writer_slot *slot[2];    /* (nslot)                                             */
+};
+
+/* Room for D dense features and nslot slots, without names. */
+void hps_forms_new(struct hps_forms *f, int D, int nslot);
+void hps_forms_free(struct hps_forms *f);           /* all zeros is fine */
+
+/* The name of dense feature d, of slot j and what the ids of slot j are. */
+void hps_forms_dense(struct hps_forms *f, int d, const char *name);
+void hps_forms_slot(struct hps_forms *f, int j, const char *name, long long buckets, bool multi);
+
+/* Into in->form: the scaling that the options ask for (`preset` where they say auto), its constants
+ * from the dataset opt->scaling where there is one (HPS_DECK where that one is another). */
+enum hps_status hps_forms_put(struct hps_forms *f, struct hps_intake *in, const char *preset);
+
+#endif

@@ -1,0 +1,265 @@
+/* import_avazu.c - the click logs of Avazu: comma separated, with a header line; all columns are
+ * categories. The column hour (YYMMDDHH) becomes two slots, day of the week and hour of the day. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/forms.h"
+#include "model/parse.h"
+
+/* Slots that the column hour makes, then one each for columns 3 and on. */
+enum { NCOLUMN = 24, CLICK = 1, HOUR = 2, FIRST = 3, DAY_SLOT = 0, HOUR_SLOT = 1, NMADE = 2,
+       NSLOT = NMADE + NCOLUMN - FIRST };
+
+static const char *const column_names[NCOLUMN] = {
+    "id", "click", "hour", "C1", "banner_pos", "site_id", "site_domain", "site_category",
+    "app_id", "app_domain", "app_category", "device_id", "device_ip", "device_model",
+    "device_type", "device_conn_type", "C14", "C15", "C16", "C17", "C18", "C19", "C20", "C21"
+};
+
+struct avazu {
+    const struct hps_import_opt *opt;
+    bool fresh;                     /* the next line is the first of its file              */
+    int column[NCOLUMN];            /* where in column_names each column of the file is    */
+    uint64_t seed[NSLOT];
+    struct hps_forms forms;
+    float label;                    /* the row under way */
+    double hour;
+    long long id[NSLOT];
+    char why[160];
+};
+
+static const char *bad(struct avazu *a, int column, const char *s, size_t n, const char *what)
+{
+    snprintf(a->why, sizeof a->why, "%s: '%.*s' %s", column_names[column], (int)(n < 40 ? n : 40),
+             s, what);
+    return a->why;
+}
+
+/* Monday is 1 (Sakamoto's table of months; years are those of 2000 to 2099). */
+static int day_of_week(int year, int month, int day)
+{
+    static const int shift[] = { 0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4 };
+    int y = 2000 + year - (month < 3);
+
+    return (y + y / 4 - y / 100 + y / 400 + shift[month - 1] + day + 6) % 7 + 1;
+}
+
+static const char *parse_hour(struct avazu *a, const char *s, size_t n)
+{
+    int part[4];                    /* year, month, day, hour */
+
+    for (size_t i = 0; i < 8; i++)
+        if (n != 8 || (unsigned char)(s[i] - '0') > 9)
+            return bad(a, HOUR, s, n, "is not YYMMDDHH");
+    for (int i = 0; i < 4; i++)
+        part[i] = (s[2 * i] - '0') * 10 + s[2 * i + 1] - '0';
+    if (part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] > 23)
+        return bad(a, HOUR, s, n, "is no hour of a day");
+    a->hour = ((part[0] * 100.0 + part[1]) * 100 + part[2]) * 100 + part[3];
+    a->id[DAY_SLOT] = day_of_week(part[0], part[1], part[2]);
+    a->id[HOUR_SLOT] = 1 + part[3];
+    return NULL;
+}
+
+static const char *parse_cell(struct avazu *a, int column, const char *s, size_t n)
+{
+    if (column == HOUR)
+        return parse_hour(a, s, n);
+    if (column == CLICK && (n != 1 || (*s != '0' && *s != '1')))
+        return bad(a, CLICK, s, n, "is neither 0 nor 1");
+    if (column == CLICK)
+        a->label = (float)(*s - '0');
+    if (column < FIRST)
+        return NULL;
+    int j = column - FIRST + NMADE;
+    a->id[j] = n ? 1 + hps_parse_bucket(hps_parse_hash(s, n, a->seed[j]), a->opt->buckets - 1) : 0;
+    return NULL;
+}
+
+static const char *next_cell(const char **at, const char *end, size_t *n)
+{
+    const char *s = *at, *stop = memchr(s, ',', (size_t)(end - s));
+
+    if (!stop)
+        stop = end;
+    *n = (size_t)(stop - s);
+    *at = stop + 1;                 /* behind the end when this was the last one */
+    return s;
+}
+
+static const char *parse_line(struct avazu *a, const char *line, size_t n)
+{
+    const char *at = line, *end = line + n, *why = NULL;
+    int cells = 1;
+
+    for (size_t i = 0; i < n; i++)
+        cells += line[i] == ',';
+    if (cells != NCOLUMN) {
+        snprintf(a->why, sizeof a->why, "%d columns instead of %d", cells, NCOLUMN);
+        return a->why;
+    }
+    for (int i = 0; i < NCOLUMN && !why; i++) {
+        size_t length;
+        const char *s = next_cell(&at, end, &length);
+        why = parse_cell(a, a->column[i], s, length);
+    }
+    return why;
+}
+
+static int find_column(const char *s, size_t n)
+{
+    for (int i = 0; i < NCOLUMN; i++)
+        if (strlen(column_names[i]) == n && memcmp(column_names[i], s, n) == 0)
+            return i;
+    return -1;
+}
+
+/* The header line says in which order the columns are; every one must be there, once. */
+static enum hps_status read_header(struct avazu *a, const struct hps_text *t, const char *line,
+                                   size_t n)
+{
+    const char *at = line, *end = line + n;
+    bool seen[NCOLUMN] = { false };
+    int cells = 0;
+
+    for (; at <= end && cells < NCOLUMN; cells++) {
+        size_t length;
+        const char *s = next_cell(&at, end, &length);
+        int column = find_column(s, length);
+        if (column < 0 || seen[column]) {
+            HPS_SAY(HPS_ERROR, "%s: the header has the column '%.*s', which is unknown or there "
+                    "twice", t->path, (int)(length < 60 ? length : 60), s);
+            return HPS_DECK;
+        }
+        a->column[cells] = column;
+        seen[column] = true;
+    }
+    for (int i = 0; i < NCOLUMN; i++)
+        if (!seen[i]) {
+            HPS_SAY(HPS_ERROR, "%s: there is no column '%s'", t->path, column_names[i]);
+            return HPS_DECK;
+        }
+    return HPS_OK;
+}
+
+static enum hps_status begin(void *self, struct hps_text *t)
+{
+    struct avazu *a = self;
+
+    (void)t;
+    a->fresh = true;
+    for (int i = 0; i < NCOLUMN; i++)
+        a->column[i] = i;
+    return HPS_OK;
+}
+
+/* Is the first line of a file a header? In auto, one that names columns where data have numbers. */
+static bool is_header(const struct avazu *a, const char *line, size_t n)
+{
+    const char *at = line;
+    size_t length;
+
+    if (strcmp(a->opt->header, "auto") != 0)
+        return strcmp(a->opt->header, "yes") == 0;
+    for (int i = 0; i < 2 && at <= line + n; i++) {
+        const char *s = next_cell(&at, line + n, &length);
+        if (find_column(s, length) >= 0)
+            return true;
+    }
+    return false;
+}
+
+static enum hps_status put_row(struct avazu *a, struct hps_place place)
+{
+    struct hps_writer *w = place.writer;
+    struct hps_writer_slot *slot = a->forms.slot[place.test];
+
+    w->label[w->row] = a->label;
+    for (int j = 0; j < NSLOT; j++) {
+        w->ids[j][w->row] = a->id[j];
+        slot[j].missing += a->id[j] == 0;
+    }
+    return hps_writer_row(w);
+}
+
+static enum hps_status next_line(struct avazu *a, struct hps_text *t, char **line, size_t *n)
+{
+    enum hps_status s = hps_text_next(t, line, n);
+
+    if (s || !*line || !a->fresh)
+        return s;
+    a->fresh = false;
+    if (!is_header(a, *line, *n))
+        return HPS_OK;
+    s = read_header(a, t, *line, *n);
+    return s ? s : hps_text_next(t, line, n);
+}
+
+static enum hps_status record(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
+                              const char **why)
+{
+    struct avazu *a = self;
+    struct hps_place place;
+    char *line;
+    size_t n;
+    enum hps_status s;
+
+    do {
+        s = next_line(a, t, &line, &n);
+    } while (!s && line && n == 0);
+    *more = line != NULL;
+    if (s || !line)
+        return s;
+    *why = parse_line(a, line, n);
+    if (*why)
+        return HPS_OK;
+    place = hps_intake_place(in, a->hour);
+    return place.writer ? put_row(a, place) : HPS_OK;
+}
+
+static void name_slots(struct avazu *a)
+{
+    hps_forms_new(&a->forms, 0, NSLOT);
+    hps_forms_slot(&a->forms, DAY_SLOT, "day", 8, false);
+    hps_forms_slot(&a->forms, HOUR_SLOT, "hour", 25, false);
+    for (int j = NMADE; j < NSLOT; j++) {
+        const char *name = column_names[j - NMADE + FIRST];
+        hps_forms_slot(&a->forms, j, name, a->opt->buckets, false);
+        a->seed[j] = hps_rng_key(0, name);
+    }
+}
+
+static enum hps_status check_split(const struct hps_intake *in)
+{
+    if (in->split != HPS_SPLIT_KEY || strcmp(in->opt->split, "hour") == 0)
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "--split %s: file, random or hour", in->opt->split);
+    return HPS_USAGE;
+}
+
+static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *const *input,
+                           struct hps_import_result *result)
+{
+    struct avazu *a = hps_mem_new(1, sizeof *a);
+    struct hps_intake in = { .opt = opt };
+    const struct hps_format format = { a, begin, record, NULL, NULL };
+    enum hps_status s;
+
+    a->opt = opt;
+    name_slots(a);
+    s = hps_intake_split(&in, "file", HPS_INTAKE_SHARE);
+    if (!s)
+        s = check_split(&in);
+    if (!s)
+        s = hps_forms_put(&a->forms, &in, "none");
+    if (!s)
+        s = hps_intake_run(&in, &format, ninput, input, result);
+    hps_forms_free(&a->forms);
+    hps_mem_free(a);
+    return s;
+}
+
+const struct hps_import hps_import_avazu = {
+    "avazu", "id, click, hour, 21 categories a line; comma, with a header", run
+};

@@ -16,7 +16,7 @@ train 2 census.yaml --set train.steps=100 --set train.eval_interval_steps=30
 [ "$plain" = "$(number runs/census/report.json train_loss)" ] || fail 'looking changed the training'
 
 expect 0 '' ranks 1 eval "$deck" --checkpoint $ckpt --json one.json
-shows 'AUC 0\.9'
+shows 'auc 0\.9'
 for n in 2 3 4; do
     expect 0 '' ranks $n eval "$deck" --checkpoint $ckpt --json many.json
     for key in examples auc; do

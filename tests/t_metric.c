@@ -166,9 +166,51 @@ static int nothing_held(void **state)
     return hps_mem_held_bytes() != 0;
 }
 
+static struct hps_metric_result read_as(enum hps_score kind, int n, const float *score,
+                                        const float *label)
+{
+    struct hps_metric *m = hps_metric_new();
+
+    hps_metric_of(m, kind);
+    hps_metric_add(m, n, score, label, NULL);
+    hps_metric_add_loss(m, 2.0 * n);
+    struct hps_metric_result r = hps_metric_read(m, MPI_COMM_NULL);
+    hps_metric_clear(m);
+    assert_int_equal(hps_metric_read(m, MPI_COMM_NULL).examples, 0);
+    hps_metric_free(m);
+    return r;
+}
+
+/* What a kind of score does not have is NaN, and null in JSON. */
+static void test_kinds_of_scores(void **state)
+{
+    const float score[4] = { -1, 0, 2, 2 }, truth[4] = { 0, 0, 1, 0 }, class[4] = { 0, 1, 2, 2 };
+    (void)state;
+
+    struct hps_metric_result r = read_as(HPS_SCORE_RANK, 4, score, truth);
+    assert_true(r.auc == 2.5 / 3 && r.loss == 2 && isnan(r.logloss) && isnan(r.accuracy));
+    assert_true(isnan(read_as(HPS_SCORE_RANK, 4, score, class).auc));
+    r = read_as(HPS_SCORE_CLASS, 4, score, class);
+    assert_true(r.accuracy == 0.5 && isnan(r.auc) && isnan(r.rmse) && isnan(r.calibration));
+    r = read_as(HPS_SCORE_VALUE, 4, score, class);
+    assert_true(r.rmse == sqrt(0.5) && isnan(r.auc) && isnan(r.accuracy));
+    assert_true(read_as(HPS_SCORE_VALUE, 4, score, truth).auc == 2.5 / 3);
+    r = read_as(HPS_SCORE_NONE, 4, score, class);
+    assert_true(r.loss == 2 && isnan(r.auc) && isnan(r.rmse) && isnan(r.accuracy));
+    char *line = hps_metric_line(&r), *text = hps_metric_text(&r);
+    assert_string_equal(line, "loss 2.00000");
+    assert_non_null(strstr(text, "\"auc\": null"));
+    assert_non_null(strstr(text, "\"rmse\": null"));
+    hps_mem_free(line);
+    hps_mem_free(text);
+    r = read_as(HPS_SCORE_CHANCE, 4, truth, truth);
+    assert_true(r.accuracy == 1 && r.auc == 1 && r.calibration == 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds_of_scores),
         cmocka_unit_test_teardown(test_definition, nothing_held),
         cmocka_unit_test_teardown(test_any_score, nothing_held),
         cmocka_unit_test_teardown(test_edges, nothing_held),

@@ -50,7 +50,13 @@ static const struct wrong wrongs[] = {
     /* losses and ends */
     { N LOSS, "3:3", "needs an input of width 1, 'n' is 3 wide" },
     { N "- {name: d, type: dropout, rate: 0.5}\n", "3:3", "the last layer must be a loss" },
-    { E LOSS "- {name: l2, type: logistic, inputs: e}\n", "3:3", "must be the one loss" },
+    { N "- {name: l, type: cross_entropy}\n", "3:3", "loss 'l' has no weights to train" },
+    { E "- {name: l, type: cross_entropy}\n", "3:3", "loss 'l' needs two classes or more" },
+    { E "- {name: l, type: squared, weight: -1}\n", "3:36", "weight" },
+    { E "- {name: l, type: hinge, inputs: [e, e]}\n", "3:34", "2 inputs, but no `negatives`" },
+    { E "- {name: l, type: hinge, negatives: 2}\n", "3:3", "needs two inputs, user and item" },
+    { E N "- {name: l, type: hinge, inputs: [e, n], negatives: 2}\n", "4:34",
+      "compares 'e' (1 wide) and 'n' (3 wide)" },
     { E N "- {name: loss, type: logistic, inputs: e}\n", "3:3", "nothing uses layer 'n'" },
     { "- {name: n, type: dense_input}\n- {name: d, type: dropout, rate: 0}\n" LOSS, "4:3",
       "width 1" },
@@ -304,7 +310,8 @@ static void the_list_is_whole(void **state)
 {
     (void)state;
     assert_string_equal(hps_layer_words(),
-                        "embedding|dense_input|concat|add|fc|dropout|logistic");
+                        "embedding|dense_input|concat|add|fc|dropout|logistic|cross_entropy|"
+                        "squared|hinge");
     assert_string_equal(hps_layer_find("fc")->name, "fc");
     assert_null(hps_layer_find("fcc"));
 }

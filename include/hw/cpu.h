@@ -67,6 +67,19 @@ void hps_cpu_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t ke
 void hps_cpu_logistic(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
                       float weight, float *score, double *loss_sum, struct hps_tensor dx,
                       bool add);
+void hps_cpu_cross_entropy(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                           float weight, float *score, double *loss_sum, struct hps_tensor dx);
+void hps_cpu_squared(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                     float weight, float *score, double *loss_sum, struct hps_tensor dx);
+void hps_cpu_hinge(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                   float margin, float weight, float *score, double *loss_sum,
+                   struct hps_tensor dx);
+void hps_cpu_unit(struct hps_dev *dev, int B, struct hps_tensor x, float *y, float *norm);
+void hps_cpu_unit_back(struct hps_dev *dev, int B, int width, float *y, float *norm, float *dy);
+void hps_cpu_pairs(struct hps_dev *dev, const struct hps_pairs *pairs, float weight, float *score,
+                   double *loss_sum, float *du, float *dall);
+void hps_cpu_nce(struct hps_dev *dev, int B, struct hps_tensor x, int K, float *e, float weight,
+                 float *score, double *loss_sum, float *dx);
 void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum);
 
 void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,

@@ -52,6 +52,20 @@ struct hps_bag {
 enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
 enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */
 
+/* Rows of a micro-batch held against the others: row b of mine is row first + b of all. Where label
+ * is above 0.5 it takes `negatives` others, all different, by permutation of (key, example); all of
+ * them where they are no more. */
+struct hps_pairs {
+    int B, rows, first, width;
+    const float *u;             /* (B, width)    */
+    const float *all;           /* (rows, width) */
+    const float *label;         /* (B)           */
+    const long long *example;   /* (B)           */
+    int negatives;
+    uint64_t key;
+    float margin;
+};
+
 /* An update rule with the numbers of one step; the states lie beside the weights.
  *   sgd          w -= lr g
  *   momentum     v = beta1 v + g;  w -= lr v                                (Polyak 1964)
@@ -146,6 +160,36 @@ struct hps_dev_ops {
      * gives NaN out. */
     void (*logistic)(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
                      float weight, float *score, double *loss_sum, struct hps_tensor dx, bool add);
+
+    /* The others have weight, score, loss_sum and dx as logistic, but dx is overwritten.
+     * cross_entropy: -log softmax(x)[label], x (B, C), label a whole number in 0..C-1 (else NaN).
+     * score: the chance of class 1 where C = 2, else the likeliest class (the first of equals).
+     * squared: (x - label)^2, x (B, 1). score: x.
+     * hinge: max(0, margin - t x), t = 1 where label is above 0.5, else -1. score: x. */
+    void (*cross_entropy)(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                          float weight, float *score, double *loss_sum, struct hps_tensor dx);
+    void (*squared)(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                    float weight, float *score, double *loss_sum, struct hps_tensor dx);
+    void (*hinge)(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
+                  float margin, float weight, float *score, double *loss_sum,
+                  struct hps_tensor dx);
+    /* Rows of length 1: y (B, width) = x / norm, norm (B) = |x|, at least 1e-12. Back: dy (B, width)
+     * becomes dx = (dy - (y . dy) y) / norm. */
+    void (*unit)(struct hps_dev *dev, int B, struct hps_tensor x, float *y, float *norm);
+    void (*unit_back)(struct hps_dev *dev, int B, int width, float *y, float *norm, float *dy);
+    /* Hinge between rows: the mean over row b's others o of max(0, margin - u[b].all[b] +
+     * u[b].all[o]). score: u[b].all[b]. du (B, width), dall (rows, width) are overwritten; NULL:
+     * not wanted. */
+    void (*pairs)(struct hps_dev *dev, const struct hps_pairs *pairs, float weight, float *score,
+                  double *loss_sum, float *du, float *dall);
+    /* Noise-contrastive estimation (Gutmann and Hyvarinen 2010; Mnih and Teh 2012) of x (B, D)
+     * over K classes: e (B, K, D + 1) are their weights and biases, the one that was seen, then K -
+     * 1 drawn as noise. With f = x.w + b, the log of how much likelier than noise a class is, and o
+     * = f - log(K - 1): loss = -log s(o) of the seen one - sum of log s(-o) of the others, s the
+     * logistic function. score: f of the seen one. dx (B, D) NULL: forward only; else e becomes its
+     * gradient. */
+    void (*nce)(struct hps_dev *dev, int B, struct hps_tensor x, int K, float *e, float weight,
+                float *score, double *loss_sum, float *dx);
 
     /* Dense update: param (n), grad (n), state (nstate, n) planes. grad is zeroed in the same
      * pass. */

@@ -23,7 +23,6 @@ struct hps_block_place {
 
 struct hps_blocks {
     const struct hps_data *data;    /* borrowed */
-    float label_least, label_most; /* labels lie between them; equal: any finite one   */
     size_t label_at, dense_at;      /* places in a record; SIZE_MAX: not wanted        */
     size_t *slot_at;                /* (nslot) the same, SIZE_MAX for multi slots too  */
     bool *slot;                     /* (nslot) wanted                                  */

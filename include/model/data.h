@@ -106,7 +106,6 @@ long long hps_steps_batch(const struct hps_steps *s, long long step, long long *
 /* What a reader fetches: columns, and which share of each micro-batch (part `part` of `parts`). */
 struct hps_reader_opt {
     bool label, dense;
-    float label_least, label_most;      /* what the loss takes; equal: any finite one  */
     const bool *slot;                   /* (nslot), NULL: none                 */
     int part, parts;
     int ahead;                          /* batches read ahead by the reader thread, >= 1 */

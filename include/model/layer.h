@@ -46,9 +46,18 @@ struct hps_pass {
     const float *rows;                  /* embedding: (nrow, dim) the rows that were pulled  */
     float *rows_grad;                   /* embedding: (nrow, dim) added to                   */
     size_t nrow;
-    float weight;                       /* of an example in the loss: 1 / examples of a step */
-    float *score;                       /* loss: (B) predictions                             */
-    double *loss;                       /* loss: sum over examples is added                  */
+    float weight;                       /* of an example in the gradient of this loss        */
+    float *score;                       /* loss: (B) predictions; NULL: not wanted           */
+    double *loss;                       /* loss: its sum over examples is added, unweighted  */
+};
+
+/* What the scores of a loss are, and so how they are judged. */
+enum hps_score {
+    HPS_SCORE_CHANCE,                   /* of label 1                                        */
+    HPS_SCORE_RANK,                     /* the higher, the likelier is label 1               */
+    HPS_SCORE_CLASS,                    /* the label that is likeliest                       */
+    HPS_SCORE_VALUE,                    /* what the label should be                          */
+    HPS_SCORE_NONE                      /* nothing that a label can be held against          */
 };
 
 struct hps_layer_kind {
@@ -56,8 +65,7 @@ struct hps_layer_kind {
     const struct hps_field *fields;     /* its own keys, NULL: none                          */
     size_t opt_size;                    /* bytes of the struct that they fill                */
     int least_inputs, most_inputs;      /* -1: any                                           */
-    bool loss;                          /* the last layer of a net is one                    */
-    float label_least, label_most;      /* a loss: labels that it takes; equal: any        */
+    bool loss;                          /* no output; its options begin with model/loss.h's */
     bool keyed;                         /* forward reads example numbers (dropout)    */
     /* It may use p->peers: every rank of a stage then calls it for each micro-batch of at least one
      * row, so what it asks of them must not depend on its own rows. Others cost nothing. */
@@ -69,6 +77,8 @@ struct hps_layer_kind {
     void (*init)(const struct hps_layer *l, uint64_t key, float *param);
     /* What `running` starts from, host memory (nrunning). NULL: zeros. */
     void (*settle)(const struct hps_layer *l, float *running);
+    /* Can it work on micro-batches of so many rows? HPS_DECK at its place. NULL: on any. */
+    enum hps_status (*fits)(const struct hps_layer *l, long long rows);
     /* Data that the layer cannot take: HPS_DECK and a message with its name. My rows of a
      * micro-batch, before its step. NULL: it takes all. */
     enum hps_status (*accept)(const struct hps_layer *l, const struct hps_batch *batch);

@@ -19,6 +19,8 @@ struct hps_layer {
     size_t nrunning;                /* floats of state beside the weights, saved with them  */
     size_t shared, nscratch;        /* scratch: floats a row of a micro-batch; doubles      */
     bool wants_dense, wants_label;
+    double weight;                  /* of a loss in the sum of losses                       */
+    enum hps_score score;           /* of a loss                                            */
     bool grad;                      /* its output depends on weights: a gradient is wanted  */
     int last_use;                   /* the last layer that reads it (its own index: none)   */
     struct hps_opt_own own;         /* how its weights learn; rows: as their table says     */
@@ -52,12 +54,16 @@ struct hps_net {
 };
 
 /* From the deck's `model` list and the dataset's shape. Every contradiction is HPS_DECK with its
- * place: an unknown input, no or two losses, a name given twice, a slot that the dataset lacks,
+ * place: an unknown input, no loss at the end, a name given twice, a slot that the dataset lacks,
  * hash needed, a layer that nothing uses, widths that do not fit; *net is NULL then. Local, equal
  * on all ranks. */
 enum hps_status hps_net_new(struct hps_net **net, const struct hps_deck *deck,
                             const struct hps_data *data);
 void hps_net_free(struct hps_net *net);
+
+/* Is there a layer that cannot work on micro-batches of so many rows? HPS_DECK at its place. Pure
+ * but for the message. */
+enum hps_status hps_net_fits(const struct hps_net *net, long long rows);
 
 /* A table: layer, type, inputs, width, weights (shared rows are counted once). Rank 0, stdout. */
 void hps_net_print(const struct hps_net *net);

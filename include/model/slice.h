@@ -40,8 +40,8 @@ struct hps_slice {
      * (rows, *_grad_width). in and out_grad are filled by the caller, out and in_grad here;
      * out_grad is spoilt by the backward that reads it. */
     float **in, **out, **in_grad, **out_grad;
-    float *score;                       /* (flights, rows) predictions, when the loss is here */
-    double *loss;                       /* device: sum of losses since hps_slice_loss        */
+    float *score;                       /* (flights, rows) predictions, where the net ends   */
+    double *loss;                       /* device: (last-first+1) sums of each loss here     */
     void *own;
 };
 
@@ -71,7 +71,7 @@ void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_fe
 void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, bool backward,
                      double (*clock_s)(void), double *seconds);
 
-/* Sum of losses since the last call, back to 0; 0 where the loss is not here. Waits. */
+/* Sum of the losses here, each times its weight, since the last call; back to 0. Waits. */
 double hps_slice_loss(struct hps_slice *slice);
 /* 0-based `step` of `total` on all dense weights by each layer's rule, gradients times `scale`;
  * these are 0 after. */

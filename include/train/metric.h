@@ -1,10 +1,11 @@
-/* metric.h - AUC (exact, over all ranks), log loss, calibration of predictions. */
+/* metric.h - how good predictions are: AUC (exact, over all ranks), log loss, calibration, accuracy,
+ * root of the mean square error; what a kind of score does not have is NaN (null in JSON). */
 #ifndef HPS_TRAIN_METRIC_H
 #define HPS_TRAIN_METRIC_H
 
 #include <stddef.h>
 
-#include "base/say.h"
+#include "model/layer.h"
 
 /* Predictions as they come on this rank. All that has no communicator is local. */
 struct hps_metric;
@@ -15,17 +16,27 @@ struct hps_metric_row {
 struct hps_metric *hps_metric_new(void);
 void hps_metric_free(struct hps_metric *metric);
 void hps_metric_clear(struct hps_metric *metric);
-/* Add n predictions: score in [0, 1], label > 0.5 is positive. `example` (n) global numbers, kept
- * for writing predictions (NULL: none are written). Local. */
+/* What the scores are; HPS_SCORE_CHANCE until this is said. */
+void hps_metric_of(struct hps_metric *metric, enum hps_score score);
+/* Add n predictions: a chance is in [0, 1], label > 0.5 is positive. `example` (n) global numbers,
+ * kept for writing predictions (NULL: none are written). Local. */
 void hps_metric_add(struct hps_metric *metric, int n, const float *score, const float *label,
                     const long long *example);
+
+/* Add to the sum of losses over examples that this rank has found. Local. */
+void hps_metric_add_loss(struct hps_metric *metric, double sum);
 
 #define HPS_METRIC_BINS 10
 struct hps_metric_result {
     long long examples, positives;
-    double auc;           /* ties count half; NaN when one class is missing (null in JSON)   */
-    double logloss;       /* mean, scores clamped to [1e-7, 1 - 1e-7]; NaN without examples  */
-    double calibration;   /* sum of scores / positives; NaN without positives                */
+    enum hps_score score;
+    double loss;          /* mean of what was added as loss; NaN without examples            */
+    double auc;           /* of chances, and of ranks and values where all labels are 0 or 1;
+                             ties count half; NaN when one class is missing                  */
+    double logloss;       /* of chances: mean, clamped to [1e-7, 1 - 1e-7]                   */
+    double calibration;   /* of chances: sum of scores / positives; NaN without positives    */
+    double accuracy;      /* of chances (one half decides) and classes: share that is right  */
+    double rmse;          /* of values: root of the mean square of score - label             */
     struct {
         long long n;
         double score, positives;   /* mean score, share of positives; NaN when n = 0 */
@@ -47,7 +58,10 @@ double hps_metric_auc(size_t n, const struct hps_metric_row *row, MPI_Comm comm)
 enum hps_status hps_metric_write(const struct hps_metric *metric, long long N, const char *path,
                                  MPI_Comm comm);
 
-/* For people: a table with calibration bins on standard output, rank 0. */
+/* For people: what there is of it in one line, to free: "auc 0.91  log loss 0.3 ..."; the loss that
+ * was added only where there is no log loss. */
+char *hps_metric_line(const struct hps_metric_result *r);
+/* The same and a table with calibration bins on standard output, rank 0. */
 void hps_metric_print(const struct hps_metric_result *r, const char *what);
 /* For programs: a "heterps-eval-1" object with a newline behind it, to free with hps_mem_free. */
 char *hps_metric_text(const struct hps_metric_result *r);

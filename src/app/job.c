@@ -44,6 +44,7 @@ enum hps_status hps_job_data(struct hps_job *j)
     if (!st && o->data.test[0]) st = hps_data_open(&j->test, o->data.test, j->world);
     if (!st && j->test) st = same_columns(j->train, j->test);
     if (!st) st = hps_agree(j->world, hps_net_new(&j->net, o->deck, j->train));
+    if (!st) st = hps_agree(j->world, hps_net_fits(j->net, o->data.batch / o->data.microbatches));
     if (st) return st;
     j->steps = hps_steps_of(j->train->N, o->data.batch, o->data.microbatches, o->train.epochs,
                             o->train.steps);

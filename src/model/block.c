@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -207,34 +206,18 @@ static long long first_not_finite(const float *x, long long n)
     return n;
 }
 
-/* The first label that is not finite or that the loss cannot take; n where there is none. */
-static long long first_wrong_label(const struct hps_blocks *b, const float *x, long long n)
-{
-    long long i = first_not_finite(x, n);
-
-    if (b->label_most > b->label_least)
-        for (i = 0; i < n && x[i] >= b->label_least && x[i] <= b->label_most; i++)
-            ;
-    return i;
-}
-
 static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
 {
     float *x = (float *)(void *)b->column;
     enum hps_status s = read_rows(b, &b->data->label, k->first, k->rows, x);
-    long long bad = s ? k->rows : first_wrong_label(b, x, k->rows);
+    long long bad = s ? k->rows : first_not_finite(x, k->rows);
 
     for (int i = 0; i < k->rows && !s; i++)
         memcpy(k->record + (size_t)i * b->record_bytes + b->label_at, x + i, sizeof *x);
     if (bad == k->rows)
         return s;
-    if (isfinite(x[bad]))
-        snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is outside %g..%g, which the "
-                 "loss takes", b->data->path, k->first + bad, (double)x[bad],
-                 (double)b->label_least, (double)b->label_most);
-    else
-        snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is not a finite number",
-                 b->data->path, k->first + bad, (double)x[bad]);
+    snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is not a finite number",
+             b->data->path, k->first + bad, (double)x[bad]);
     return HPS_DECK;
 }
 

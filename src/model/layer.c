@@ -7,7 +7,8 @@
 #include "model/net.h"
 
 extern const struct hps_layer_kind hps_layer_embedding, hps_layer_dense_input, hps_layer_concat,
-    hps_layer_add, hps_layer_fc, hps_layer_dropout, hps_layer_logistic;
+    hps_layer_add, hps_layer_fc, hps_layer_dropout, hps_layer_logistic,
+    hps_layer_cross_entropy, hps_layer_squared, hps_layer_hinge;
 
 static const struct hps_layer_kind *const all[] = {
     &hps_layer_embedding,
@@ -17,6 +18,9 @@ static const struct hps_layer_kind *const all[] = {
     &hps_layer_fc,
     &hps_layer_dropout,
     &hps_layer_logistic,
+    &hps_layer_cross_entropy,
+    &hps_layer_squared,
+    &hps_layer_hinge,
 };
 enum { NKIND = sizeof all / sizeof *all, MOST_WIDTH = 1 << 22 };
 

@@ -1,6 +1,6 @@
 /* net.c - from the deck's list of layers to a net whose shapes are known and whose contradictions
  * have been told. */
-#include "model/net.h"
+#include "model/loss.h"
 
 #include <string.h>
 
@@ -149,32 +149,40 @@ static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *de
     if (!s) s = bind_inputs(net, l);
     if (!s) s = l->kind->shape(l, net);
     if (!s) s = bind_rule(l);
+    if (l->kind->loss) l->weight = ((const struct hps_loss_opt *)l->opt)->weight;
     l->grad = l->nparam > 0 || l->table >= 0;
     for (int i = 0; i < l->ninput; i++)
         l->grad |= net->layer[l->input[i]].grad;
     return s;
 }
 
-/* One loss, at the end, and every other layer used by somebody. */
+/* A loss at the end, every loss with something to learn, every other layer used by somebody. */
 static enum hps_status check_ends(const struct hps_net *net)
 {
     const struct hps_layer *last = &net->layer[net->L - 1];
 
     for (int i = 0; i < net->L; i++) {
         const struct hps_layer *l = &net->layer[i];
-        if (l->kind->loss && l != last)
-            return hps_deck_wrong(l->item, NULL,
-                                  "loss '%s' must be the one loss and the last layer", l->name);
         if (!l->kind->loss && l == last)
             return hps_deck_wrong(l->item, NULL,
                                   "the last layer must be a loss, '%s' is of type %s", l->name,
                                   l->kind->name);
-        if (l != last && l->last_use == i)
+        if (!l->kind->loss && l->last_use == i)
             return hps_deck_wrong(l->item, NULL, "nothing uses layer '%s'", l->name);
+        if (l->kind->loss && !l->grad)
+            return hps_deck_wrong(l->item, NULL, "loss '%s' has no weights to train", l->name);
     }
-    if (!last->grad)
-        return hps_deck_wrong(last->item, NULL, "the model has no weights to train");
     return HPS_OK;
+}
+
+enum hps_status hps_net_fits(const struct hps_net *net, long long rows)
+{
+    enum hps_status s = HPS_OK;
+
+    for (int l = 0; !s && l < net->L; l++)
+        if (net->layer[l].kind->fits)
+            s = net->layer[l].kind->fits(&net->layer[l], rows);
+    return s;
 }
 
 enum hps_status hps_net_new(struct hps_net **out, const struct hps_deck *deck,

@@ -410,8 +410,6 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->first_step = first_step;
     r->memo.window = r->next.window = r->entered = -1;
     hps_blocks_new(&r->blocks, data, r->label, r->dense, opt->slot);
-    r->blocks.label_least = opt->label_least;
-    r->blocks.label_most = opt->label_most;
     r->example = hps_mem_new((size_t)micro, sizeof *r->example);
     r->spare = hps_mem_new((size_t)micro, sizeof *r->spare);
     r->block = hps_mem_new(rows, sizeof *r->block);

@@ -151,10 +151,9 @@ static void take_buffers(struct hps_slice *s, bool training)
         s->in_grad = flight_floats(s, rows * (size_t)s->in_grad_width);
         s->out_grad = flight_floats(s, rows * (size_t)s->out_grad_width);
     }
-    if (s->net->layer[s->last].kind->loss) {
+    if (s->last == s->net->L - 1)
         s->score = floats(s, (size_t)s->flights * rows);
-        s->loss = s->dev->ops->alloc(s->dev, sizeof *s->loss);
-    }
+    s->loss = s->dev->ops->alloc(s->dev, (size_t)(s->last - s->first + 1) * sizeof *s->loss);
 }
 
 static struct hps_rule rule_of(const struct hps_slice *s, int i, long long step, long long total)
@@ -345,8 +344,9 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
         .param = s->param + s->offset[i], .grad = s->grad ? s->grad + s->offset[i] : NULL,
         .keep = own->keep[flight] + own->keep_at[i], .once = own->keep[flight] + own->once_at[i],
         .running = s->running + s->running_at[i], .peers = peers_of(s, feed),
-        .scratch = own->scratch, .weight = feed->weight,
-        .score = s->score ? s->score + (size_t)flight * (size_t)s->rows : NULL, .loss = s->loss,
+        .scratch = own->scratch, .weight = (float)(layer->weight * (double)feed->weight),
+        .score = l == s->net->L - 1 ? s->score + (size_t)flight * (size_t)s->rows : NULL,
+        .loss = s->loss + i,
     };
 
     p.all = own->all;
@@ -470,14 +470,17 @@ void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool back
 
 double hps_slice_loss(struct hps_slice *s)
 {
-    double sum = 0;
+    double sum = 0, one;
 
-    if (!s->loss)
-        return 0;
     s->dev->ops->sync(s->dev);
-    s->dev->ops->get(s->dev, &sum, s->loss, sizeof sum);
-    s->dev->ops->sync(s->dev);
-    s->dev->ops->zero(s->dev, s->loss, sizeof sum);
+    for (int l = s->first; l <= s->last; l++) {
+        if (!s->net->layer[l].kind->loss)
+            continue;
+        s->dev->ops->get(s->dev, &one, s->loss + (l - s->first), sizeof one);
+        s->dev->ops->sync(s->dev);
+        s->dev->ops->zero(s->dev, s->loss + (l - s->first), sizeof one);
+        sum += s->net->layer[l].weight * one;
+    }
     return sum;
 }
 

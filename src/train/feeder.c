@@ -25,10 +25,6 @@ static bool needs(const struct hps_net *net, const struct hps_plan *plan, int s,
         const struct hps_layer *y = &net->layer[l];
         r->dense |= y->wants_dense;
         r->label |= y->wants_label;
-        if (y->wants_label) {
-            r->label_least = y->kind->label_least;
-            r->label_most = y->kind->label_most;
-        }
         for (int i = 0; i < y->nslot; i++)
             slot[y->slot[i]] = true;
         any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->kind->keyed;
@@ -138,6 +134,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     hps_region_enter(HPS_REGION_READ);
     if (f->reader) st = hps_reader_next(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
+    if (st) batch = NULL; /* no row is asked for by what may be no id */
     hps_region_leave(HPS_REGION_READ);
     f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL);

@@ -167,8 +167,9 @@ static enum hps_status evaluate(struct state *s)
     enum hps_status st = hps_evaluate(l->step, l->test, l->data_opt, metric);
     if (!st) {
         struct hps_metric_result r = hps_metric_read(metric, s->world);
-        HPS_SAY(HPS_INFO, "step %lld  test auc %.5f  log loss %.5f  calibration %.4f", s->c->step,
-                r.auc, r.logloss, r.calibration);
+        char *line = hps_metric_line(&r);
+        HPS_SAY(HPS_INFO, "step %lld  test %s", s->c->step, line);
+        hps_mem_free(line);
     }
     hps_metric_free(metric);
     clock_on(s);

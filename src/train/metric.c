@@ -13,16 +13,19 @@
 #include "train/spread.h"
 
 struct hps_metric {
+    enum hps_score score;
+    double loss;                        /* sum over examples */
     size_t n, cap;
     struct hps_metric_row *row;
 };
 
 /* What all ranks add up: reals (order matters in the last bit) and counts. */
 struct sums {
-    double logloss, score, bin_score[HPS_METRIC_BINS];
-    long long examples, positives, bin_n[HPS_METRIC_BINS], bin_positives[HPS_METRIC_BINS];
+    double logloss, score, loss, square, bin_score[HPS_METRIC_BINS];
+    long long examples, positives, right, other; /* labels neither 0 nor 1 */
+    long long bin_n[HPS_METRIC_BINS], bin_positives[HPS_METRIC_BINS];
 };
-enum { REALS = 2 + HPS_METRIC_BINS, COUNTS = 2 + 2 * HPS_METRIC_BINS };
+enum { REALS = 4 + HPS_METRIC_BINS, COUNTS = 4 + 2 * HPS_METRIC_BINS };
 
 struct hps_metric *hps_metric_new(void)
 {
@@ -39,6 +42,17 @@ void hps_metric_free(struct hps_metric *metric)
 void hps_metric_clear(struct hps_metric *metric)
 {
     metric->n = 0;
+    metric->loss = 0;
+}
+
+void hps_metric_of(struct hps_metric *metric, enum hps_score score)
+{
+    metric->score = score;
+}
+
+void hps_metric_add_loss(struct hps_metric *metric, double sum)
+{
+    metric->loss += sum;
 }
 
 void hps_metric_add(struct hps_metric *metric, int n, const float *score, const float *label,
@@ -59,13 +73,17 @@ static double loss_of(double score, bool positive)
 
 static struct sums sum_up(const struct hps_metric *metric)
 {
-    struct sums s = { 0 };
+    struct sums s = { .loss = metric->loss };
 
     for (size_t i = 0; i < metric->n; i++) {
-        double score = metric->row[i].score;
-        bool positive = metric->row[i].label > 0.5f;
+        double score = metric->row[i].score, label = metric->row[i].label;
+        bool positive = label > 0.5;
         s.examples++;
         s.positives += positive;
+        s.other += label != 0 && label != 1;
+        s.right += metric->score == HPS_SCORE_CLASS ? score == label : (score > 0.5) == positive;
+        s.square += (score - label) * (score - label);
+        if (metric->score != HPS_SCORE_CHANCE) continue;
         s.score += score;
         s.logloss += loss_of(score, positive);
         if (isnan(score)) continue;
@@ -94,13 +112,21 @@ struct hps_metric_result hps_metric_read(const struct hps_metric *metric, MPI_Co
     struct hps_metric_result r = { 0 };
 
     add_ranks(&s, comm);
+    bool chance = metric->score == HPS_SCORE_CHANCE, value = metric->score == HPS_SCORE_VALUE;
+    bool class = metric->score == HPS_SCORE_CLASS, rank = metric->score == HPS_SCORE_RANK;
+    double n = s.examples ? (double)s.examples : NAN;
     r.examples = s.examples;
     r.positives = s.positives;
-    r.auc = hps_metric_auc(metric->n, metric->row, comm);
-    r.logloss = s.examples ? s.logloss / (double)s.examples : NAN;
-    r.calibration = s.positives ? s.score / (double)s.positives : NAN;
+    r.score = metric->score;
+    r.loss = s.loss / n;
+    r.auc = chance || ((rank || value) && s.other == 0)
+                ? hps_metric_auc(metric->n, metric->row, comm) : NAN;
+    r.logloss = chance ? s.logloss / n : NAN;
+    r.calibration = chance && s.positives ? s.score / (double)s.positives : NAN;
+    r.accuracy = (chance && s.other == 0) || class ? (double)s.right / n : NAN;
+    r.rmse = value ? sqrt(s.square / n) : NAN;
     for (int b = 0; b < HPS_METRIC_BINS; b++) {
-        double n = (double)s.bin_n[b];
+        n = (double)s.bin_n[b];
         r.bin[b].n = s.bin_n[b];
         r.bin[b].score = n > 0 ? s.bin_score[b] / n : NAN;
         r.bin[b].positives = n > 0 ? (double)s.bin_positives[b] / n : NAN;
@@ -212,20 +238,37 @@ enum hps_status hps_metric_write(const struct hps_metric *metric, long long N, c
     return s;
 }
 
-static const char *show(char *text, size_t size, const char *format, double x)
+char *hps_metric_line(const struct hps_metric_result *r)
 {
-    if (isnan(x)) return "none";
-    snprintf(text, size, format, x);
-    return text;
+    const struct {
+        const char *name;
+        double value;
+        int digits;
+    } part[] = { { "auc", r->auc, 5 },
+                 { "log loss", r->logloss, 5 },
+                 { "calibration", r->calibration, 4 },
+                 { "accuracy", r->accuracy, 5 },
+                 { "rmse", r->rmse, 5 },
+                 { "loss", isnan(r->logloss) ? r->loss : NAN, 5 } };
+    char *line = hps_mem_print("%s", "");
+
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (isnan(part[i].value)) continue;
+        char *more = hps_mem_print("%s%s%s %.*f", line, *line ? "  " : "", part[i].name,
+                                   part[i].digits, part[i].value);
+        hps_mem_free(line);
+        line = more;
+    }
+    return line;
 }
 
 void hps_metric_print(const struct hps_metric_result *r, const char *what)
 {
-    char a[32], b[32], c[32];
+    char *line = hps_metric_line(r);
 
-    hps_out("%s: %lld examples, %lld positive\n", what, r->examples, r->positives);
-    hps_out("AUC %s  log loss %s  calibration %s\n", show(a, sizeof a, "%.5f", r->auc),
-            show(b, sizeof b, "%.5f", r->logloss), show(c, sizeof c, "%.4f", r->calibration));
+    hps_out("%s: %lld examples, %lld positive\n%s\n", what, r->examples, r->positives, line);
+    hps_mem_free(line);
+    if (r->score != HPS_SCORE_CHANCE) return;
     hps_out("score       examples   mean score   positive\n");
     for (int i = 0; i < HPS_METRIC_BINS; i++) {
         if (r->bin[i].n == 0) continue;
@@ -239,16 +282,17 @@ char *hps_metric_text(const struct hps_metric_result *r)
 {
     json_t *bins = json_array();
 
-    for (int b = 0; b < HPS_METRIC_BINS; b++)
+    for (int b = 0; b < HPS_METRIC_BINS && r->score == HPS_SCORE_CHANCE; b++)
         json_array_append_new(
             bins, json_pack("{s:f, s:f, s:I, s:o, s:o}", "from", (double)b / HPS_METRIC_BINS, "to",
                             (double)(b + 1) / HPS_METRIC_BINS, "examples", (json_int_t)r->bin[b].n,
                             "score", hps_json_real(r->bin[b].score), "positives",
                             hps_json_real(r->bin[b].positives)));
-    json_t *all = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "format", "heterps-eval-1",
+    json_t *all = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format", "heterps-eval-1",
                             "examples", (json_int_t)r->examples, "positives",
                             (json_int_t)r->positives, "auc", hps_json_real(r->auc), "logloss",
                             hps_json_real(r->logloss), "calibration", hps_json_real(r->calibration),
-                            "calibration_bins", bins);
+                            "accuracy", hps_json_real(r->accuracy), "rmse", hps_json_real(r->rmse),
+                            "loss", hps_json_real(r->loss), "calibration_bins", bins);
     return hps_json_text(all);
 }

@@ -72,6 +72,9 @@ static void put_test(json_t *j, const struct hps_run_facts *f)
     }
     hps_report_put(j, "test_auc", f->has_test ? hps_json_real(f->test.auc) : json_null());
     hps_report_put(j, "test_logloss", f->has_test ? hps_json_real(f->test.logloss) : json_null());
+    hps_report_put(j, "test_accuracy", f->has_test ? hps_json_real(f->test.accuracy) : json_null());
+    hps_report_put(j, "test_rmse", f->has_test ? hps_json_real(f->test.rmse) : json_null());
+    hps_report_put(j, "test_loss", f->has_test ? hps_json_real(f->test.loss) : json_null());
     hps_report_put(j, "test", test ? test : json_null());
 }
 

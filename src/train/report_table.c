@@ -1,6 +1,7 @@
 /* report_table.c - the report for people: at most 40 lines of at most 100 columns. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "train/report_parts.h"
@@ -224,19 +225,23 @@ static void layers(struct hps_page *t, const json_t *r)
 
 static void quality(struct hps_page *t, const json_t *r)
 {
+    static const char *const known[][2] = {
+        { "auc", "AUC" }, { "logloss", "log loss" }, { "calibration", "calibration" },
+        { "accuracy", "accuracy" }, { "rmse", "rmse" }, { "loss", "loss" }, { NULL, NULL }
+    };
     const json_t *test = json_object_get(r, "test");
     char text[32];
 
     hps_page_add(t, "\ntrain: loss %s\n",
                  hps_page_real(text, sizeof text, hps_report_real(r, "train_loss")));
     if (!json_is_object(test)) return;
-    hps_page_add(t, "test:  AUC %s", hps_page_real(text, sizeof text,
-                                                  hps_report_real(r, "test_auc")));
-    hps_page_add(t, ", log loss %s", hps_page_real(text, sizeof text,
-                                                  hps_report_real(r, "test_logloss")));
-    hps_page_add(t, ", calibration %s, %lld examples\n",
-                 hps_page_real(text, sizeof text, hps_report_real(test, "calibration")),
-                 hps_report_whole(test, "examples"));
+    hps_page_add(t, "test:  ");
+    for (const char *const (*k)[2] = known; (*k)[0]; k++)
+        if (!isnan(hps_report_real(test, (*k)[0])) &&
+            (strcmp((*k)[0], "loss") != 0 || isnan(hps_report_real(test, "logloss"))))
+            hps_page_add(t, "%s %s, ", (*k)[1],
+                         hps_page_real(text, sizeof text, hps_report_real(test, (*k)[0])));
+    hps_page_add(t, "%lld examples\n", hps_report_whole(test, "examples"));
 }
 
 char *hps_report_table(const json_t *report)

@@ -382,7 +382,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
         hps_role_freed(r, t->m);
         poll(s, feeder);
     }
-    drain(s);
+    hps_metric_add_loss(metric, drain(s));
 }
 
 double hps_step_bytes(const struct hps_step *s)

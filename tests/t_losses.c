@@ -1,0 +1,315 @@
+/* t_losses: each loss is what its formula says, and its gradient is the slope of that formula by
+ * central differences; losses add up with their weights; labels that a loss cannot take are told
+ * with its name, and a sampler that wants more than there is. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "toy.h"
+#include "twin.h"
+
+enum { B = 9, MOST = 16 };
+
+/* A loss at work behind the boundary before it: x (B, in) in double, labels, what it does. */
+struct work {
+    struct toy toy;
+    struct toy_feed feed;
+    struct hps_slice *slice;
+    const struct hps_layer *l;
+    int in;
+    double x[B * MOST];
+};
+
+static double number(const struct work *w, const char *key, double preset)
+{
+    const char *text = hps_item_text(w->l->item, key);
+    return text ? strtod(text, NULL) : preset;
+}
+
+static bool kind_is(const struct work *w, const char *kind)
+{
+    return strcmp(w->l->kind->name, kind) == 0;
+}
+
+static double likeness(const struct work *w, const double *u, const double *v, int n)
+{
+    double uv = 0, uu = 0, vv = 0;
+    const char *text = hps_item_text(w->l->item, "likeness");
+
+    for (int i = 0; i < n; i++) {
+        uv += u[i] * v[i];
+        uu += u[i] * u[i];
+        vv += v[i] * v[i];
+    }
+    return text && strcmp(text, "dot") == 0 ? uv : uv / sqrt(uu * vv);
+}
+
+/* A user's item against so many others of the micro-batch. */
+static double pair_loss(const struct work *w, int b)
+{
+    int n = (int)number(w, "negatives", 0), width = w->in / 2;
+    uint64_t key = hps_rng_sub(w->feed.feed.key, hps_rng_key(0, w->l->name));
+    const double *u = w->x + b * w->in;
+    double own = likeness(w, u, u + width, width), sum = 0;
+
+    if (w->feed.label[b] < 0.5f)
+        return 0;
+    for (int j = 0; j < n; j++) {
+        int o = j;
+        if (n < B - 1)
+            o = (int)hps_rng_permute(hps_rng_sub(key, (uint64_t)w->feed.example[b]), (uint64_t)j,
+                                     B - 1);
+        o += o >= b;
+        double other = likeness(w, u, w->x + o * w->in + width, width);
+        sum += fmax(0, number(w, "margin", 1) - own + other);
+    }
+    return sum / n;
+}
+
+static double loss_of(const struct work *w, int b)
+{
+    const double *x = w->x + b * w->in;
+    double label = (double)w->feed.label[b], sum = 0;
+
+    if (kind_is(w, "logistic"))
+        return log(1 + exp(-x[0])) + (1 - label) * x[0];
+    if (kind_is(w, "squared"))
+        return (x[0] - label) * (x[0] - label);
+    if (kind_is(w, "cross_entropy")) {
+        for (int c = 0; c < w->in; c++)
+            sum += exp(x[c]);
+        return log(sum) - x[(int)label];
+    }
+    if (number(w, "negatives", 0) > 0)
+        return pair_loss(w, b);
+    return fmax(0, number(w, "margin", 1) - (2 * label - 1) * x[0]);
+}
+
+static double loss_of_all(void *arg)
+{
+    const struct work *w = arg;
+    double sum = 0;
+
+    for (int b = 0; b < B; b++)
+        sum += loss_of(w, b);
+    return sum;
+}
+
+static void work_new(struct work *w, const char *layers, const char *loss, float weight)
+{
+    char deck[1024];
+
+    snprintf(deck, sizeof deck, "model:\n- {name: n, type: dense_input}\n%s- {name: loss, %s}\n",
+             layers, loss);
+    toy_open(&w->toy, deck);
+    int L = w->toy.net->L;
+    w->l = &w->toy.net->layer[L - 1];
+    toy_feed_new(&w->feed, &w->toy, 40, B, weight);
+    w->feed.feed = toy_feed_from(&w->feed, L - 1);
+    assert_int_equal(hps_slice_new(&w->slice, w->toy.net, L - 1, L - 1, &w->toy.dev, B, 1,
+                                   &w->toy.train, 1, true), HPS_OK);
+    w->in = w->slice->in_width;
+    assert_true(w->in <= MOST);
+    twin_fill(5, (size_t)(B * w->in), w->x);
+    for (int i = 0; i < B * w->in; i++)
+        w->x[i] = (double)(float)(2 * w->x[i]);
+    for (int b = 0; kind_is(w, "cross_entropy") && b < B; b++)
+        w->feed.label[b] = (float)(b % w->in);
+}
+
+static void work_free(struct work *w)
+{
+    hps_slice_free(w->slice);
+    toy_feed_free(&w->feed);
+    toy_close(&w->toy);
+}
+
+#define FC(name, width) "- {name: " #name ", type: fc, inputs: n, width: " #width "}\n"
+
+static const struct {
+    const char *layers, *loss;
+} cases[] = {
+    { FC(a, 1), "type: logistic, weight: 0.5" },
+    { FC(a, 1), "type: squared, weight: 3" },
+    { FC(a, 2), "type: cross_entropy" },
+    { FC(a, 5), "type: cross_entropy, weight: 0.25" },
+    { FC(a, 1), "type: hinge, margin: 0.3" },
+    { FC(a, 3) FC(b, 3), "type: hinge, inputs: [a, b], negatives: 3, margin: 0.8" },
+    { FC(a, 8) FC(b, 8), "type: hinge, inputs: [a, b], negatives: 8, likeness: dot, weight: 2" },
+};
+
+static void each_is_its_formula(void **state)
+{
+    static double slope[B * MOST];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct work w;
+        const float weight = 0.125f;
+        work_new(&w, cases[i].layers, cases[i].loss, weight);
+        double by = w.l->weight, n = (double)(B * w.in);
+        twin_narrow(B, w.in, w.x, w.slice->in[0], (size_t)w.in);
+        hps_slice_forward(w.slice, 0, &w.feed.feed, true);
+        hps_slice_backward(w.slice, 0, &w.feed.feed, NULL, NULL);
+        double want = by * loss_of_all(&w), got = hps_slice_loss(w.slice);
+        if (!(want > 0.1 && fabs(got - want) <= 1e-6 * want))
+            fail_msg("%s: loss %.9g, not %.9g", cases[i].loss, got, want);
+        for (int k = 0; k < (int)n; k++)
+            slope[k] = by * (double)weight * twin_slope(loss_of_all, &w, &w.x[k], 1e-6);
+        double error = twin_error_f((size_t)n, w.slice->in_grad[0], slope);
+        if (error > 1e-5)
+            fail_msg("%s: the gradient is %g off", cases[i].loss, error);
+        hps_slice_forward(w.slice, 0, &w.feed.feed, false);
+        assert_true(fabs(hps_slice_loss(w.slice) - got) <= 1e-12 * got);
+        work_free(&w);
+    }
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
+static void scores_are_what_is_judged(void **state)
+{
+    struct work w;
+
+    (void)state;
+    work_new(&w, FC(a, 2), "type: cross_entropy", 1);
+    assert_int_equal(w.l->score, HPS_SCORE_CHANCE);
+    twin_narrow(B, 2, w.x, w.slice->in[0], 2);
+    hps_slice_forward(w.slice, 0, &w.feed.feed, false);
+    for (int b = 0; b < B; b++) {
+        double p = 1 / (1 + exp(w.x[2 * b] - w.x[2 * b + 1]));
+        assert_true(fabs((double)w.slice->score[b] - p) <= 1e-6);
+    }
+    work_free(&w);
+    work_new(&w, FC(a, 3), "type: cross_entropy", 1);
+    assert_int_equal(w.l->score, HPS_SCORE_CLASS);
+    twin_narrow(B, 3, w.x, w.slice->in[0], 3);
+    hps_slice_forward(w.slice, 0, &w.feed.feed, false);
+    for (int b = 0; b < B; b++)
+        for (int c = 0; c < 3; c++)
+            assert_true(w.x[3 * b + c] <= w.x[3 * b + (int)w.slice->score[b]]);
+    work_free(&w);
+}
+
+/* Nothing that is huge becomes NaN, and a NaN is not lost. */
+static void extremes(void **state)
+{
+    struct work w;
+
+    (void)state;
+    for (size_t i = 2; i < 5; i++) {
+        work_new(&w, cases[i].layers, cases[i].loss, 1);
+        for (int k = 0; k < B * w.in; k++)
+            w.slice->in[0][k] = k % 2 ? 1e30f : -1e30f;
+        hps_slice_forward(w.slice, 0, &w.feed.feed, true);
+        assert_true(isfinite(hps_slice_loss(w.slice)));
+        w.slice->in[0][0] = NAN;
+        hps_slice_forward(w.slice, 0, &w.feed.feed, true);
+        assert_true(isnan(hps_slice_loss(w.slice)));
+        work_free(&w);
+    }
+}
+
+/* The whole net with these layers behind `h`: its loss, and the gradient of all weights of h. */
+static double learn(const char *losses, float *grad, size_t n)
+{
+    struct toy toy;
+    struct toy_feed feed;
+    struct hps_slice *s;
+    char deck[512];
+
+    snprintf(deck, sizeof deck, "model:\n- {name: n, type: dense_input}\n"
+             "- {name: h, type: fc, width: 1}\n%s", losses);
+    toy_open(&toy, deck);
+    toy_feed_new(&feed, &toy, 0, B, 1.0f / B);
+    assert_int_equal(hps_slice_new(&s, toy.net, 0, toy.net->L - 1, &toy.dev, B, 1, &toy.train, 1,
+                                   true), HPS_OK);
+    hps_slice_forward(s, 0, &feed.feed, true);
+    hps_slice_backward(s, 0, &feed.feed, NULL, NULL);
+    assert_int_equal(s->nparam, n);
+    memcpy(grad, s->grad, n * sizeof *grad);
+    double loss = hps_slice_loss(s);
+    assert_true(hps_slice_loss(s) == 0);
+    hps_slice_free(s);
+    toy_feed_free(&feed);
+    toy_close(&toy);
+    return loss;
+}
+
+static void losses_add_up(void **state)
+{
+    float a[4], b[4], both[4];
+    double la, lb;
+
+    (void)state;
+    la = learn("- {name: a, type: squared, weight: 0.25}\n", a, 4);
+    lb = learn("- {name: b, type: logistic, weight: 2}\n", b, 4);
+    double sum = learn("- {name: a, type: squared, weight: 0.25}\n"
+                       "- {name: b, type: logistic, inputs: h, weight: 2}\n", both, 4);
+    assert_true(fabs(sum - la - lb) <= 1e-12 * sum);
+    for (int i = 0; i < 4; i++)
+        assert_true(fabsf(both[i] - a[i] - b[i]) <= 1e-6f);
+}
+
+static void labels_are_looked_at(void **state)
+{
+    static const struct {
+        int i;                          /* of the cases */
+        float label;
+        bool good;
+    } try[] = {
+        { 0, 0.5f, true }, { 0, 1.5f, false }, { 1, -7, true }, { 2, 1, true }, { 2, 2, false },
+        { 3, 4, true }, { 3, 0.5f, false }, { 3, -1, false }, { 4, 0.5f, false },
+        { 5, 2, false }, { 5, 1, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof try / sizeof *try; i++) {
+        struct work w;
+        work_new(&w, cases[try[i].i].layers, cases[try[i].i].loss, 1);
+        struct hps_batch batch = { .B = 3, .example = w.feed.example, .label = w.feed.label };
+        for (int b = 0; b < 3; b++)
+            w.feed.label[b] = b == 1 ? try[i].label : 0;
+        toy_listen();
+        enum hps_status s = w.l->kind->accept ? w.l->kind->accept(w.l, &batch) : HPS_OK;
+        const char *heard = toy_heard();
+        assert_int_equal(s, try[i].good ? HPS_OK : HPS_DECK);
+        if (s && (!strstr(heard, "label of example 41 is") || !strstr(heard, "loss 'loss' takes")))
+            fail_msg("heard: %s", heard);
+        work_free(&w);
+    }
+}
+
+static void more_negatives_than_rows(void **state)
+{
+    struct work w;
+
+    (void)state;
+    work_new(&w, cases[5].layers, cases[5].loss, 1);
+    assert_int_equal(hps_net_fits(w.toy.net, 4), HPS_OK);
+    toy_listen();
+    assert_int_equal(hps_net_fits(w.toy.net, 3), HPS_DECK);
+    assert_non_null(strstr(toy_heard(), "model.loss.negatives: loss 'loss' wants 3 other items, a "
+                                        "micro-batch has 3 examples"));
+    work_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_is_its_formula),
+        cmocka_unit_test(scores_are_what_is_judged),
+        cmocka_unit_test(extremes),
+        cmocka_unit_test(losses_add_up),
+        cmocka_unit_test(labels_are_looked_at),
+        cmocka_unit_test(more_negatives_than_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

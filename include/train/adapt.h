@@ -17,10 +17,13 @@
  *
  * The plan changes when the new one is better by more than schedule.replan_margin
  * (hps_correct_better), and what it saves in the rest of the run is more than the change takes: the
- * time of the last checkpoint and of making and loading the present plan. A plan that ran before is
- * judged by the throughput that it had then, not by the model, so two plans do not take turns; it
- * is taken back too, when the present one was worse in more than one window. After n changes a plan
- * stays for 2^(n-1) windows at least: on a machine whose rates wander the changes get rare. */
+ * time of the last checkpoint and of making and loading the present plan. To the margin comes
+ * 0.5 / sqrt(windows under the present plan) where the new one never ran: rates wander, and of a
+ * plan that never ran a window says what the model makes of it; what many windows say is believed.
+ * A plan that ran before is judged by the throughput that it had then, so two plans do not take
+ * turns; it is taken back too, when the present one was worse in more than one window. After n
+ * changes a plan stays for 2^(n-1) windows at least: on a machine whose rates wander the changes
+ * get rare. */
 #ifndef HPS_TRAIN_ADAPT_H
 #define HPS_TRAIN_ADAPT_H
 

@@ -13,6 +13,10 @@
 
 enum { LEAST_STEPS = 4 };
 
+/* How far off the model may be for a plan that never ran, after one window under the present one:
+ * as much as promises were off on a busy machine. */
+#define DOUBT 0.5
+
 /* What a rank did since it began: forward + backward + update; pull + push; these and what else
  * moves data between ranks. */
 struct sums {
@@ -209,6 +213,14 @@ static struct hps_correct_price expected(const struct hps_adapt *a, const struct
     return x;
 }
 
+/* By which v->then must be better: a promise needs more than what was seen. */
+static double margin_of(const struct hps_adapt *a, const struct verdict *v)
+{
+    double doubt = find(a, v->then) ? 0 : DOUBT / sqrt(a->windows);
+
+    return a->opt->replan_margin + doubt;
+}
+
 /* Is v->then another plan, and better than v->now by the margin? Where the most is wanted, what a
  * plan had when it ran may be more than the model's most. */
 static bool is_better(const struct hps_adapt *a, const struct verdict *v)
@@ -217,7 +229,7 @@ static bool is_better(const struct hps_adapt *a, const struct verdict *v)
     struct hps_correct_price then = expected(a, v);
     double limit = isinf(a->opt->throughput_limit) ? fmax(v->limit, then.examples_s) : v->limit;
 
-    return hps_correct_better(price_of(a, v, v->now), then, limit, a->opt->replan_margin);
+    return hps_correct_better(price_of(a, v, v->now), then, limit, margin_of(a, v));
 }
 
 /* A plan that was left and was better than this one in more than one window: the model was wrong

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "made_run.h"
+#include "train/loop.h"
 
 static char dir[64];
 
@@ -84,6 +85,8 @@ static void test_keys(void **state)
     is_real(j, "examples_s", 5120);
     is_real(j, "usd", 3.0 / 3600 * 0.24);
     is_real(j, "usd_idle", 3.0 / 3600 * 0.4);
+    is_real(j, "step_median_s", 0.048);
+    is_real(j, "step_p95_s", 0.064);
     is_real(j, "train_loss", 0.4375);
     is_real(j, "test_auc", 0.875);
     is_real(j, "test_logloss", 0.3125);
@@ -165,8 +168,9 @@ static void test_nulls(void **state)
     m.facts.has_test = false;
     m.facts.steps = m.facts.examples = 0;
     m.facts.seconds = m.facts.seconds_now = m.facts.usd = 0;
-    m.facts.train_loss = NAN;
+    m.facts.train_loss = m.facts.step_median_s = NAN;
     json_t *j = report_of(&m, NULL);
+    is_null(j, "step_median_s");
     is_null(j, "test_auc");
     is_null(j, "test_logloss");
     is_null(j, "test");
@@ -176,6 +180,7 @@ static void test_nulls(void **state)
     is_real(j, "usd", 0);
     char *table = hps_report_table(j);
     assert_non_null(strstr(table, "none"));
+    assert_null(strstr(table, "median"));
     hps_mem_free(table);
     json_decref(j);
     made_run_done(&m);
@@ -376,6 +381,23 @@ static int drop_dir(void **state)
     return rmdir(dir);
 }
 
+/* The pace is of the last steps, in whatever order they came. */
+static void test_pace(void **state)
+{
+    struct hps_loop_past *past = hps_mem_new(1, sizeof *past);
+
+    (void)state;
+    assert_true(isnan(hps_loop_pace(past, 0.5)));
+    for (int i = 0; i < 3 * HPS_LOOP_PACE; i++) {
+        past->pace_s[past->npace++ % HPS_LOOP_PACE] = i < 1000 ? 1e9 : (i * 7919) % 100;
+        if (i == 2) assert_true(hps_loop_pace(past, 0.5) == 1e9);
+    }
+    assert_in_range((int)hps_loop_pace(past, 0.5), 48, 51);
+    assert_in_range((int)hps_loop_pace(past, 0.95), 93, 96);
+    assert_true(hps_loop_pace(past, 1) == 99);
+    hps_mem_free(past);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +405,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_regions, nothing_held),
         cmocka_unit_test_teardown(test_roofline, nothing_held),
         cmocka_unit_test_teardown(test_nulls, nothing_held),
+        cmocka_unit_test_teardown(test_pace, nothing_held),
         cmocka_unit_test_teardown(test_restart, nothing_held),
         cmocka_unit_test_teardown(test_plans, nothing_held),
         cmocka_unit_test_teardown(test_table_fits, nothing_held),

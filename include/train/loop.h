@@ -8,13 +8,19 @@
 
 /* What a loop leaves behind: the status as it was last told, and the loss as the run went, on every
  * rank the same: one point a step, then one every two steps, every four ... */
-enum { HPS_LOOP_POINTS = 512 };
+enum { HPS_LOOP_POINTS = 512, HPS_LOOP_PACE = 1024 };
 struct hps_loop_past {
     struct hps_rundir_state status; /* on rank 0, but for step and loss                */
     int nloss;
     long long loss_every;          /* steps between two points; 0: none yet            */
     struct hps_run_loss loss[HPS_LOOP_POINTS];
+    long long npace;               /* steps of this start on this rank, the first left out    */
+    double pace_s[HPS_LOOP_PACE];  /* what the last of them took, step n at n % HPS_LOOP_PACE */
 };
+
+/* What `share` of the last steps took at most, 0 < share <= 1, without checkpoints and evaluations;
+ * NaN: there was one step or none. Pure. */
+double hps_loop_pace(const struct hps_loop_past *past, double share);
 
 /* Everything a loop works with; borrowed. */
 struct hps_loop {

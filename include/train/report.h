@@ -36,6 +36,7 @@ struct hps_run_facts {
     double usd, usd_idle;                     /* spent by the plan's ranks; on those left out */
     double seconds_now;                       /* of this start's part; 0: it trained nothing */
     double start_seconds;                     /* program start to first step                 */
+    double step_median_s, step_p95_s;         /* of the last steps; NaN: unknown             */
     double train_loss;                        /* NaN: no step was run                        */
     bool has_test;
     struct hps_metric_result test;

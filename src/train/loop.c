@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "hw/count.h"
@@ -55,6 +57,24 @@ static void tell_time(char *to, size_t size, double s)
         snprintf(to, size, "%lld min %02lld s", t / 60, t % 60);
     else
         snprintf(to, size, "%lld s", t);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double hps_loop_pace(const struct hps_loop_past *past, double share)
+{
+    long long n = past->npace < HPS_LOOP_PACE ? past->npace : HPS_LOOP_PACE;
+    double sorted[HPS_LOOP_PACE];
+
+    if (n == 0) return NAN;
+    memcpy(sorted, past->pace_s, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    long long at = (long long)ceil(share * (double)n) - 1;
+    return sorted[at < 0 ? 0 : at];
 }
 
 /* One line an interval on rank 0, and status.json; the first when a loss is known. The last one has
@@ -209,6 +229,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
     const struct hps_loop *l = s->l;
     long long number = s->c->step, epoch, position;
     const char *wish = hps_stop_wish();
+    double t0 = hps_now_s();
     struct hps_beat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
                              .stop = wish != NULL,
                              .save = save_due(s),
@@ -223,6 +244,8 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
     hps_count_window(number);
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
     s->c->step++;
+    if (number > s->began.step)
+        l->past->pace_s[l->past->npace++ % HPS_LOOP_PACE] = hps_now_s() - t0;
     *stop = all.stop > 0;
     *save_now =
         all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);

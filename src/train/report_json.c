@@ -301,6 +301,8 @@ static void put_head(json_t *j, const struct hps_run_facts *f)
     hps_report_put_real(j, "seconds", f->seconds);
     hps_report_put_real(j, "seconds_now", f->seconds_now);
     hps_report_put_real(j, "start_seconds", f->start_seconds);
+    hps_report_put_real(j, "step_median_s", f->step_median_s);
+    hps_report_put_real(j, "step_p95_s", f->step_p95_s);
 }
 
 static json_t *losses_of(const struct hps_run_facts *f)

@@ -138,9 +138,11 @@ static void promise(struct hps_page *t, const json_t *r, const char *what, const
 static void promises(struct hps_page *t, const json_t *r)
 {
     double bubble = hps_report_real(r, "bubble"), formula = hps_report_real(r, "bubble_1f1b");
-    char text[32];
+    double step_s = hps_report_real(r, "step_median_s");
+    char text[32], step[32] = "";
 
-    hps_page_add(t, "\n%-24s%15s%15s%15s%22s\n", "", "measured", "promised", "paper's model",
+    if (!isnan(step_s)) snprintf(step, sizeof step, "step %.3g ms, median", 1e3 * step_s);
+    hps_page_add(t, "\n%-24s%15s%15s%15s%22s\n", step, "measured", "promised", "paper's model",
                  "measured/promised");
     promise(t, r, "examples/s", "examples_s", "predicted_examples_s", "model_examples_s");
     promise(t, r, "seconds an epoch", "seconds_epoch", "predicted_seconds_epoch",

@@ -1,7 +1,8 @@
 /* search.c - searching methods over random problems (random_profile.h), rows of a Markdown table:
  *   search gap LAYERS TYPES KIND SEEDS EVALUATIONS SECONDS POLICY METHOD...
- *       a row a method: mean and worst gap in % to the proven bound, how often it met the bound, how
- *       often it had no plan, plans priced and seconds of the processor
+ *       a row a method: mean and worst gap in % to the proven bound, how often it met the bound and
+ *       how many bounds are a plan's cost (proven optimal), how often it had no plan, plans priced
+ *       and seconds of the processor
  *   search soon LAYERS TYPES KIND SEEDS POLICY
  *       plans priced and seconds until rl is within 1 % of the bound, medians: without and with the
  *       policy
@@ -25,6 +26,7 @@ struct set {
     const char *kind;
     struct hps_profile **p;     /* (n) */
     double *bound;              /* (n) */
+    int nproven;                /* of them, the cost of a plan */
 };
 
 static double cpu_s(void)
@@ -49,6 +51,7 @@ static enum hps_status make_set(struct set *x, char **arg)
         x->p[a] = random_profile(&w);
         x->bound[a] = hps_exact_bound(x->p[a], x->p[a]->throughput_limit, EXACT_S, 0, NULL,
                                       &proven);
+        x->nproven += proven;
     }
     return HPS_OK;
 }
@@ -100,10 +103,10 @@ static void row(const struct set *x, const struct hps_sched_opt *opt)
         sum += gap == 1 ? 0 : gap;
         worst = gap < 1 ? fmax(worst, gap) : worst;
     }
-    hps_out("| %d x %d | %s | %s%s | %.3g | %.3g | %d of %d | %d | %lld | %.3g |\n", x->L, x->T,
+    hps_out("| %d x %d | %s | %s%s | %.3g | %.3g | %d of %d | %d | %d | %lld | %.3g |\n", x->L, x->T,
             x->kind, opt->method, *opt->policy ? " with policy" : "",
-            none < x->n ? 100 * fmax(sum, 0) / (x->n - none) : 0, 100 * worst, met, x->n, none,
-            all / x->n, (cpu_s() - began_s) / x->n);
+            none < x->n ? 100 * fmax(sum, 0) / (x->n - none) : 0, 100 * worst, met, x->n,
+            x->nproven, none, all / x->n, (cpu_s() - began_s) / x->n);
 }
 
 static enum hps_status gaps(int argc, char **argv)

@@ -4,7 +4,12 @@
 test=$(cd "$(dirname "$1")" && pwd)/${1##*/}
 srcdir=$(cd "${srcdir:-.}" && pwd)
 HPS_TMP=$(mktemp -d "${TMPDIR:-/tmp}/heterps.XXXXXX") || exit 99
-trap 'cd /; rm -rf "$HPS_TMP"' EXIT
+began=$(date +%s)
+leave() {
+    cd / && rm -rf "$HPS_TMP"
+    echo "took $(($(date +%s) - began)) s: $test"
+}
+trap leave EXIT
 trap 'exit 130' HUP INT TERM
 
 export srcdir HPS_TMP

@@ -55,8 +55,9 @@ tally() {
 
 # slowest FOLDER: the tests that took longest, so that it is known what makes the suite slow
 slowest() {
-    note "slowest: $(sed -n 's/^took \([0-9]*\) s: .*\/\([a-z0-9_.]*\)$/\1 \2/p' \
-        "$1"/tests/*.log | sort -rn | head -n 6 | sed 's/ / s /' | xargs | sed 's/ \([0-9]\)/, \1/g')"
+    sed -n 's/^took \([0-9]*\) s: .*\/\([a-z0-9_.]*\)$/\1 s \2/p' "$1"/tests/*.log |
+        sort -rn | head -n 6 >"$1/slowest"
+    note "slowest: $(paste -s -d , "$1/slowest" | sed 's/,/, /g')"
 }
 
 # checked FOLDER TARGET RANKS CONFIGURE-ARGUMENT...: a build and its tests

@@ -58,8 +58,8 @@ struct hps_format {
      * is good. */
     enum hps_status (*record)(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
                               const char **why);
-    /* After the pass SURVEY, where there was one, and before the files begin: the forms are complete
-     * when it returns; may be NULL. */
+    /* After the pass SURVEY, where there was one, and before the files begin: the forms are
+     * complete when it returns; may be NULL. */
     enum hps_status (*ready)(void *self, struct hps_intake *in);
     /* Before the files are finished (the texts of categories go into the forms); may be NULL. */
     void (*end)(void *self, struct hps_intake *in);

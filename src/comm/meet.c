@@ -1,5 +1,5 @@
-/* meet.c - sums and rows of a shared micro-batch over MPI. What every rank needs is sent to all, and
- * each sums in the order of the ranks, so that all have the same bits. */
+/* meet.c - sums and rows of a shared micro-batch over MPI. What every rank needs is sent to all,
+ * and each sums in the order of the ranks, so that all have the same bits. */
 #include "comm/meet.h"
 
 #include <assert.h>

@@ -34,12 +34,25 @@
 
 struct hps_engine_result { double step_s, examples_s, seconds, cost_usd; };
 
-/* Of a priced plan: ct and et of every stage are read (hps_cost_of). Allocates nothing; O(L). Pure.
- */
+/* Of a priced plan: ct and et of every stage are read (hps_cost_of). O(L). Pure. */
 struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct hps_profile *p);
+
+/* The plan as its JSON file has it, and beside it "engine": {"throughput", "seconds", "cost_usd"}.
+ * To free with json_decref. */
+struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* How a step is cut: the profile's, or 4 micro-batches of Bo where it does not say. Pure. */
 struct hps_engine_cut { double batch, M; };
 struct hps_engine_cut hps_engine_cut(const struct hps_profile *p);
+
+/* The same in parts, for searches that price very many plans. A stage of layers i..j on type t as a
+ * function of its units; what it does with k of them, CT given; and the seconds of a step, batch*tau
+ * left out. mate (S): the stage that s shares its units with, -1: none; NULL: none shares. Pure. */
+struct hps_engine_line { double rows, M, share, part, extra, sync0, sync1, step, hop; };
+struct hps_engine_terms { double forward, backward, once, hop; };
+struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_engine_cut cut,
+                                       int i, int j, int t);
+struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k);
+double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M);
 
 #endif

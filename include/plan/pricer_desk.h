@@ -20,11 +20,17 @@ struct hps_pricer_desk {
     long long *stage_units;             /* (S) where a value was found                      */
     int *best_mate;                     /* (S) of the best way to share so far              */
     long long *best_units;              /* (S)                                              */
-    struct hps_plan *plan;              /* what the engine model reads                      */
+
+    struct hps_engine_cut cut;          /* where the objective is engine                    */
+    struct hps_engine_line *engine_line;    /* (S)                                          */
+    struct hps_engine_terms *terms;     /* (S) at the units seen last                       */
 
     struct hps_provision_job job;       /* one line a stage, or two that share              */
     int *line_of;                       /* (S) of a stage                                   */
     int *line_type;                     /* (job.S) as all below                             */
+    int *stage_of;                      /* the first of a line                              */
+    long long *seen;                    /* units that hps_pricer_tau saw last, 0: none yet  */
+    double *seen_et;
     struct hps_cost_line *line, *more;
     double *price, *wish;               /* of a unit; units as real numbers                  */
     long long *most, *units, *work, *trial, *other;

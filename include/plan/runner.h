@@ -26,8 +26,8 @@ void hps_runner_free(struct hps_runner *r);
 /* Lines behind the plan's table. On standard output, rank 0. */
 void hps_runner_print(const struct hps_runner *r);
 
-/* The plan as its JSON file has it, and beside it "engine" (what plan/engine.h promises of it) and
- * "runner_up" and "single", plans or null. To free with json_decref. */
+/* The plan and what the engine makes of it (hps_engine_tree), and beside it "runner_up" and
+ * "single", such plans or null. To free with json_decref. */
 struct json_t *hps_runner_tree(const struct hps_runner *r);
 
 #endif

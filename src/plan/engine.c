@@ -2,11 +2,9 @@
 
 #include <math.h>
 
+#include "base/json.h"
+#include "base/mem.h"
 #include "plan/cost.h"
-
-/* Of a stage: a micro-batch's forward and backward, what it does once a step, and the hop of a
- * micro-batch over the boundary before it, there and back. */
-struct terms { double forward, backward, once, hop; };
 
 struct hps_engine_cut hps_engine_cut(const struct hps_profile *p)
 {
@@ -17,95 +15,115 @@ struct hps_engine_cut hps_engine_cut(const struct hps_profile *p)
 }
 
 /* The first layer that reads the dataset: its oct has the reading of the step's rows already. */
-static bool reads_more(const struct hps_plan_stage *g, const struct hps_profile *p)
+static bool reads_more(const struct hps_profile *p, int i, int j)
 {
     int first = 0;
 
     while (first < p->L && !p->layer[first].reads)
         first++;
-    for (int l = g->first; l <= g->last && g->first > first; l++)
+    for (int l = i; l <= j && i > first; l++)
         if (p->layer[l].reads)
             return true;
     return false;
 }
 
-/* Sums over the layers of a stage, seconds for Bo examples on one unit, `sync` on its k. */
-struct sums { double oct, forward, once, sync; };
-
-static struct sums sums_of(const struct hps_plan_stage *g, const struct hps_profile *p)
+struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_engine_cut cut,
+                                       int i, int j, int t)
 {
-    struct sums x = { 0, 0, 0, 0 };
-    double k = (double)g->units, others = 2 * (k - 1) / k;
+    double oct = 0, forward = 0, once = 0, rows = cut.batch / cut.M;
+    double sum = 2 * cut.M * rows / p->batch;     /* of the syncs, between k of k units */
+    struct hps_engine_line x = { .rows = rows, .M = cut.M, .step = p->engine.step_s[t],
+                                 .extra = p->engine.micro_s[t], .part = 1.0 / 3 };
 
-    for (int l = g->first; l <= g->last; l++) {
-        size_t a = (size_t)l * (size_t)p->T + (size_t)g->type;
-        x.oct += p->oct[a];
-        x.forward += p->engine.forward_s[a];
-        x.once += p->engine.once_s[a];
-        x.sync += p->sync[a] * (1 - p->beta[a] + p->beta[a] / k) * others;
+    for (int l = i; l <= j; l++) {
+        size_t a = (size_t)l * (size_t)p->T + (size_t)t;
+        oct += p->oct[a];
+        forward += p->engine.forward_s[a];
+        once += p->engine.once_s[a];
+        x.sync0 += sum * p->sync[a] * (1 - p->beta[a]);
+        x.sync1 += sum * p->sync[a] * p->beta[a];
     }
+    if (oct > 0)
+        x.share = fmin(once / oct, 1);
+    if (forward > 0 && oct > once)
+        x.part = fmin(forward / (oct - once), 1);
+    if (reads_more(p, i, j))
+        x.extra += p->engine.read_s[t] * rows;
+    if (i > 0)
+        x.hop = p->recv[(size_t)i * (size_t)p->T + (size_t)t] / p->batch * rows;
     return x;
 }
 
-static struct terms terms_of(const struct hps_plan *plan, const struct hps_profile *p,
-                             struct hps_engine_cut cut, int s)
+struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k)
 {
-    const struct hps_plan_stage *g = &plan->stage[s];
-    struct sums x = sums_of(g, p);
-    double rows = cut.batch / cut.M, micro = g->ct * rows;
-    double once = x.oct > 0 ? fmin(x.once / x.oct, 1) * micro : 0, work = micro - once;
-    double part = x.forward > 0 && x.oct > x.once ? fmin(x.forward / (x.oct - x.once), 1) : 1.0 / 3;
-    double extra = p->engine.micro_s[g->type]
-                   + (reads_more(g, p) ? p->engine.read_s[g->type] * rows : 0);
-    struct terms y = { part * work, (1 - part) * work, 0, 0 };
+    double micro = ct * x->rows, once = x->share * micro, work = micro - once;
 
-    y.forward += extra / 2;
-    y.backward += extra / 2;
-    y.once = cut.M * (once + x.sync / p->batch * rows) + p->engine.step_s[g->type];
-    if (s > 0)
-        y.hop = p->recv[(size_t)g->first * (size_t)p->T + (size_t)g->type] / p->batch * rows;
-    return y;
+    return (struct hps_engine_terms){
+        .forward = x->part * work + x->extra / 2,
+        .backward = (1 - x->part) * work + x->extra / 2,
+        .once = x->M * once + (x->sync0 + x->sync1 / k) * ((k - 1) / k) + x->step,
+        .hop = x->hop,
+    };
 }
 
-/* Seconds for which stage s waits inside a step: for its first gradient, and for its last. `ahead`
- * is the way of a micro-batch from here to the end of the pipeline and back. */
-static double idle_s(const struct terms *y, double ahead, int behind, double M)
+/* fmax is a call, and there are very many. */
+static inline double larger(double a, double b)
 {
-    double warm = fmin(M, behind + 1) - 1;
-    double first = fmax(0, ahead - warm * y->forward), last = fmax(0, ahead - warm * y->backward);
+    return a > b ? a : b;
+}
+
+/* Seconds for which a stage waits inside a step: for its first gradient, and for its last. `ahead`
+ * is the way of a micro-batch from here to the end of the pipeline and back. */
+static inline double idle_s(const struct hps_engine_terms *y, double ahead, int behind, double M)
+{
+    double warm = (M < behind + 1 ? M : behind + 1) - 1;
+    double first = larger(0, ahead - warm * y->forward);
+    double last = larger(0, ahead - warm * y->backward);
 
     if (behind == 0)
         return 0;
-    return M > behind + 1 ? first + last : fmax(first, last);
+    return M > behind + 1 ? first + last : larger(first, last);
+}
+
+double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M)
+{
+    double way = 0, begin = 0, step = 0, micro = 0;
+
+    for (int s = 0; s < S; s++)
+        way += x[s].hop + x[s].forward + x[s].backward;
+    for (int s = 0; s < S; s++) {
+        const struct hps_engine_terms *y = &x[s];
+        int with = mate ? mate[s] : -1;
+        begin = s > 0 ? larger(y->once, begin + micro + y->hop) : y->once;
+        micro = y->forward + y->backward;
+        way -= y->hop + micro;
+        double mine = M * micro + idle_s(y, way, S - 1 - s, M);
+        double laps = M > S - s ? (double)((long long)M / (S - s)) : 1;
+        mine = larger(mine, laps * (micro + way));
+        if (with > s)
+            mine = larger(mine, M * (micro + x[with].forward + x[with].backward) + x[with].once);
+        step = larger(step, begin + mine);
+    }
+    return step;
 }
 
 static double step_s(const struct hps_plan *plan, const struct hps_profile *p,
                      struct hps_engine_cut cut)
 {
-    double way = 0, before = 0, step = 0, tau = 0;
-    struct terms y = { 0, 0, 0, 0 };
+    struct hps_engine_terms *x = hps_mem_new((size_t)plan->S, sizeof *x);
+    int *mate = hps_mem_new((size_t)plan->S, sizeof *mate);
+    double tau = 0;
 
     for (int s = 0; s < plan->S; s++) {
-        y = terms_of(plan, p, cut, s);
-        way += y.hop + y.forward + y.backward;
+        const struct hps_plan_stage *g = &plan->stage[s];
+        struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
+        x[s] = hps_engine_terms(&line, g->ct, (double)g->units);
+        mate[s] = hps_plan_partner(plan, s);
         tau = fmax(tau, hps_cost_busy(plan, s));
     }
-    for (int s = 0; s < plan->S; s++) {
-        double micro = y.forward + y.backward;
-        y = terms_of(plan, p, cut, s);
-        before = s > 0 ? fmax(y.once, before + micro + y.hop) : y.once;
-        micro = y.forward + y.backward;
-        way -= y.hop + micro;
-        double mine = cut.M * micro + idle_s(&y, way, plan->S - 1 - s, cut.M);
-        double flights = fmin(cut.M, plan->S - s);
-        mine = fmax(mine, floor(cut.M / flights) * (micro + way));
-        int with = hps_plan_partner(plan, s);
-        if (with > s) {
-            struct terms z = terms_of(plan, p, cut, with);
-            mine = fmax(mine, cut.M * (micro + z.forward + z.backward) + z.once);
-        }
-        step = fmax(step, before + mine);
-    }
+    double step = hps_engine_step(plan->S, x, mate, cut.M);
+    hps_mem_free(x);
+    hps_mem_free(mate);
     return fmax(step, cut.batch * tau);
 }
 
@@ -116,4 +134,16 @@ struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct
 
     return (struct hps_engine_result){ step, cut.batch / step, seconds,
                                        seconds / 3600 * hps_cost_usd_hour(plan, p) };
+}
+
+struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    struct hps_engine_result e = hps_engine_of(plan, p);
+    json_t *o = hps_plan_tree(plan), *engine = json_object();
+
+    json_object_set_new(engine, "throughput", hps_json_real(e.examples_s));
+    json_object_set_new(engine, "seconds", hps_json_real(e.seconds));
+    json_object_set_new(engine, "cost_usd", hps_json_real(e.cost_usd));
+    json_object_set_new(o, "engine", engine);
+    return o;
 }

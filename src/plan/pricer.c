@@ -57,7 +57,7 @@ static void fill_least(struct hps_pricer *pr)
 static double slowest(const struct hps_pricer *pr)
 {
     const struct hps_profile *p = pr->desk->q->profile;
-    struct hps_engine_cut cut = hps_engine_cut(p);
+    struct hps_engine_cut cut = pr->desk->cut;
     double tau = 0, micro = 0, step = 0;
 
     for (int l = 0; l < pr->L; l++) {
@@ -95,7 +95,7 @@ static void furnish(struct hps_pricer_desk *d, size_t L, size_t T)
     d->least = hps_mem_new(L * (L + 1) / 2 * T, sizeof *d->least);
     d->room = hps_mem_new(2 * T, sizeof *d->room);
     d->used = d->room + T;
-    d->keep = hps_mem_new(9 * L, sizeof *d->keep);
+    d->keep = hps_mem_new(10 * L, sizeof *d->keep);
     d->keep_mate = d->keep + L;
     d->first = d->keep + 2 * L;
     d->last = d->keep + 3 * L;
@@ -104,11 +104,13 @@ static void furnish(struct hps_pricer_desk *d, size_t L, size_t T)
     d->line_of = d->keep + 6 * L;
     d->line_type = d->keep + 7 * L;
     d->best_mate = d->keep + 8 * L;
+    d->stage_of = d->keep + 9 * L;
     d->line = hps_mem_new(2 * L, sizeof *d->line);
     d->more = d->line + L;
-    d->price = hps_mem_new(3 * L, sizeof *d->price);
+    d->price = hps_mem_new(4 * L, sizeof *d->price);
     d->wish = d->price + 2 * L;
-    d->most = hps_mem_new(8 * L, sizeof *d->most);
+    d->seen_et = d->price + 3 * L;
+    d->most = hps_mem_new(9 * L, sizeof *d->most);
     d->units = d->most + L;
     d->work = d->most + 2 * L;
     d->trial = d->most + 3 * L;
@@ -116,8 +118,9 @@ static void furnish(struct hps_pricer_desk *d, size_t L, size_t T)
     d->keep_units = d->most + 5 * L;
     d->best_units = d->most + 6 * L;
     d->other = d->most + 7 * L;
-    d->plan = hps_plan_new((int)L, (int)L);
-    hps_plan_share(d->plan, (int)L);
+    d->seen = d->most + 8 * L;
+    d->engine_line = hps_mem_new(L, sizeof *d->engine_line);
+    d->terms = hps_mem_new(L, sizeof *d->terms);
     d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
                                          .fits = fits, .with = d, .et = d->price + L,
                                          .begun = true };
@@ -133,6 +136,7 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
     d->until_s = q->opt->seconds > 0 ? hps_now_s() + q->opt->seconds : 0;
     d->c = hps_cost_new(p);
     d->engine = hps_sched_engine(q->opt);
+    d->cut = hps_engine_cut(p);
     d->share = q->opt->share;
     furnish(d, (size_t)p->L, (size_t)p->T);
     for (int t = 0; t < p->T; t++)
@@ -158,7 +162,8 @@ void hps_pricer_free(struct hps_pricer *pr)
     hps_mem_free(d->line);
     hps_mem_free(d->price);
     hps_mem_free(d->most);
-    hps_plan_free(d->plan);
+    hps_mem_free(d->engine_line);
+    hps_mem_free(d->terms);
     hps_mem_free(d);
     hps_mem_free(pr);
 }

@@ -247,7 +247,7 @@ static double walk(struct relaxed *r, bool whole, double *best)
 double hps_pricer_engine(struct hps_pricer *pr, double cutoff)
 {
     struct hps_pricer_desk *d = pr->desk;
-    struct relaxed r = { pr, hps_engine_cut(d->q->profile).M, 0, 0 };
+    struct relaxed r = { pr, d->cut.M, 0, 0 };
     double best = cutoff;
     double tau = walk(&r, false, &best);
     if (tau > 0) {

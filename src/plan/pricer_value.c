@@ -12,6 +12,8 @@ static void load_line(struct hps_pricer *pr, int s)
     int t = d->type[s], with = d->mate[s], x = d->job.S++;
 
     d->line_of[s] = x;
+    d->stage_of[x] = s;
+    d->seen[x] = 0;
     d->line_type[x] = t;
     d->price[x] = p->type[t].price_usd_hour;
     d->most[x] = d->room[t];
@@ -41,6 +43,9 @@ bool hps_pricer_load(struct hps_pricer *pr)
         if (d->mate[s] >= 0)
             d->job.more = d->more;
     for (int s = 0; s < d->S; s++) {
+        if (d->engine)
+            d->engine_line[s] = hps_engine_line(d->q->profile, d->cut, d->first[s], d->last[s],
+                                                d->type[s]);
         if (d->mate[s] >= 0 && d->mate[s] < s) {
             d->line_of[s] = d->line_of[d->mate[s]];
             continue;
@@ -88,24 +93,18 @@ static double price_infeasible(struct hps_pricer *pr, double cutoff)
     return isinf(tau) ? INFINITY : too_slow(pr, tau);
 }
 
-/* The plan at hand with these units of its lines, for the engine model to read. */
-static const struct hps_plan *plan_of(struct hps_pricer_desk *d, const long long *units)
+/* Seconds per example of line x at units, and what its stages do with them for the engine. */
+static void refresh(struct hps_pricer_desk *d, int x, long long units)
 {
-    struct hps_plan *plan = d->plan;
-
-    plan->S = d->S;
-    plan->nshare = 0;
-    for (int s = 0; s < d->S; s++) {
-        long long k = units[d->line_of[s]];
-        struct hps_cost_et e = hps_cost_stage(d->c, d->first[s], d->last[s], d->type[s], (double)k);
-        plan->stage[s] = (struct hps_plan_stage){ d->first[s], d->last[s], d->type[s], k, e.ct,
-                                                  e.dt, e.et };
-        if (d->mate[s] > s) {
-            plan->share[plan->nshare][0] = s;
-            plan->share[plan->nshare++][1] = d->mate[s];
-        }
+    d->seen[x] = units;
+    d->seen_et[x] = hps_provision_et(&d->job, x, units);
+    if (!d->engine)
+        return;
+    for (int s = d->stage_of[x]; s >= 0; s = d->mate[s] > s ? d->mate[s] : -1) {
+        const struct hps_cost_line *y = s == d->stage_of[x] ? &d->line[x] : &d->more[x];
+        double k = (double)units;
+        d->terms[s] = hps_engine_terms(&d->engine_line[s], y->ct0 + y->ct1 / k, k);
     }
-    return plan;
 }
 
 double hps_pricer_tau(struct hps_pricer *pr, const long long *units)
@@ -113,11 +112,15 @@ double hps_pricer_tau(struct hps_pricer *pr, const long long *units)
     struct hps_pricer_desk *d = pr->desk;
     double tau = 0;
 
-    if (d->engine)
-        return 1 / hps_engine_of(plan_of(d, units), d->q->profile).examples_s;
-    for (int x = 0; x < d->job.S; x++)
-        tau = fmax(tau, hps_provision_et(&d->job, x, units[x]));
-    return tau;
+    for (int x = 0; x < d->job.S; x++) {
+        if (d->seen[x] != units[x])
+            refresh(d, x, units[x]);
+        tau = d->seen_et[x] > tau ? d->seen_et[x] : tau;
+    }
+    if (!d->engine)
+        return tau;
+    double step = hps_engine_step(d->S, d->terms, d->job.more ? d->mate : NULL, d->cut.M);
+    return step > d->cut.batch * tau ? step / d->cut.batch : tau;
 }
 
 double hps_pricer_of_units(struct hps_pricer *pr, const long long *units)

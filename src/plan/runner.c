@@ -222,14 +222,11 @@ void hps_runner_print(const struct hps_runner *r)
 
 struct json_t *hps_runner_tree(const struct hps_runner *r)
 {
-    struct hps_engine_result e = hps_engine_of(r->plan, r->profile);
-    json_t *o = hps_plan_tree(r->plan), *engine = json_object();
+    json_t *o = hps_engine_tree(r->plan, r->profile);
 
-    json_object_set_new(engine, "throughput", hps_json_real(e.examples_s));
-    json_object_set_new(engine, "seconds", hps_json_real(e.seconds));
-    json_object_set_new(engine, "cost_usd", hps_json_real(e.cost_usd));
-    json_object_set_new(o, "engine", engine);
-    json_object_set_new(o, "runner_up", r->next ? hps_plan_tree(r->next) : json_null());
-    json_object_set_new(o, "single", r->single ? hps_plan_tree(r->single) : json_null());
+    json_object_set_new(o, "runner_up",
+                        r->next ? hps_engine_tree(r->next, r->profile) : json_null());
+    json_object_set_new(o, "single",
+                        r->single ? hps_engine_tree(r->single, r->profile) : json_null());
     return o;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""plan_oracle.py PROFILE.json PLAN.json: is the plan, or each of a list, what its numbers say?
+"""plan_oracle.py (PROFILE.json PLAN.json)...: is the plan, or each of a list, what its numbers say?
 
-Computes every field of a plan again from the profile, by the formulas of the cost model, with
-nothing but Python's standard library. Ends with 0 when all agree, with 1 and the first difference
-otherwise, with 2 when it cannot read its input.
+Computes every field of a plan again from the profile, by the formulas of the cost model and of the
+engine-faithful one, with nothing but Python's standard library; so too of the plans that lost to
+it, where the file has them. Ends with 0 when all agree, with 1 and the first difference otherwise,
+with 2 when it cannot read its input.
 """
 import json
 import math
@@ -41,6 +42,9 @@ def check_shape(profile, plan):
             fail(f"assignment[{l}] is {t!r}: no type")
     if not plan["stages"]:
         fail("there is no stage")
+    for key, named in (("layer_names", "layers"), ("type_names", "types")):
+        if key in plan and plan[key] != [x["name"] for x in profile[named]]:
+            fail(f"{key} are not those of the profile")
     nxt = 0
     for s, g in enumerate(plan["stages"]):
         if g["first"] != nxt or not is_index(g["last"], n_layers) or g["last"] < g["first"]:
@@ -136,6 +140,75 @@ def check_bound(plan):
         fail(f"evaluations {plan['evaluations']!r}, search_seconds {plan['search_seconds']!r}")
 
 
+class Stage:
+    """What the engine-faithful model knows of a stage, in seconds."""
+
+    def __init__(self, profile, plan, s, batch, micros):
+        g, layers, about = plan["stages"][s], profile["layers"], profile.get("engine") or {}
+        i, j, t, k = g["first"], g["last"], g["type"], g["units"]
+        mine, rows = layers[i:j + 1], batch / micros
+
+        def total(key):
+            return math.fsum((x.get(key) or [0] * (t + 1))[t] for x in mine)
+
+        def of_type(key):
+            return about[key][t] if about else 0
+
+        oct_s, forward_s, once_s = total("oct"), total("forward"), total("once")
+        ct = stage_times(profile, g)[0] * rows
+        once = ct * min(once_s / oct_s, 1) if oct_s > 0 else 0
+        part = 1 / 3
+        if forward_s > 0 and oct_s > once_s:
+            part = min(forward_s / (oct_s - once_s), 1)
+        extra = of_type("micro_s")
+        reading = [l for l, x in enumerate(layers) if x.get("reads")]
+        if reading and i > reading[0] and any(i <= l <= j for l in reading):
+            extra += of_type("read_s") * rows
+        moved = math.fsum(x["sync"][t] * (1 - x["beta"][t] + x["beta"][t] / k) for x in mine)
+        moved *= 2 * (k - 1) / k
+        self.forward = part * (ct - once) + extra / 2
+        self.backward = (1 - part) * (ct - once) + extra / 2
+        self.both = self.forward + self.backward
+        self.once = micros * (once + moved / profile["batch"] * rows) + of_type("step_s")
+        self.hop = layers[i]["recv"][t] / profile["batch"] * rows if s > 0 else 0
+
+
+def inside(x, s, micros):
+    """Seconds from the first to the last micro-batch of stage s: its work, and where it waits."""
+    ahead = math.fsum(y.both + y.hop for y in x[s + 1:])
+    flights = min(micros, len(x) - s)
+    first = max(0, ahead - (flights - 1) * x[s].forward)
+    last = max(0, ahead - (flights - 1) * x[s].backward)
+    idle = 0
+    if s < len(x) - 1:
+        idle = first + last if micros > len(x) - s else max(first, last)
+    return max(micros * x[s].both + idle, micros // flights * (x[s].both + ahead))
+
+
+def engine_step(profile, plan, tau):
+    about = profile.get("engine") or {"batch": 4 * profile["batch"], "microbatches": 4}
+    batch, micros = about["batch"], about["microbatches"]
+    x = [Stage(profile, plan, s, batch, micros) for s in range(len(plan["stages"]))]
+    begins, ends = [], []
+    for s, y in enumerate(x):
+        begins.append(max(y.once, begins[-1] + x[s - 1].both + y.hop) if s else y.once)
+        ends.append(begins[s] + inside(x, s, micros))
+    for a, b in plan.get("share") or []:
+        ends.append(begins[a] + micros * (x[a].both + x[b].both) + x[b].once)
+    return max(batch * tau, *ends), batch
+
+
+def check_engine(profile, plan, tau, rate):
+    got = plan.get("engine")
+    if got is None:
+        return
+    step, batch = engine_step(profile, plan, tau)
+    seconds = profile["epochs"] * profile["examples"] / batch * step
+    same("engine.throughput", got["throughput"], batch / step if step > 0 else None)
+    same("engine.seconds", got["seconds"], seconds)
+    same("engine.cost_usd", got["cost_usd"], seconds / 3600 * rate)
+
+
 def check(profile, plan):
     check_shape(profile, plan)
     tau = check_times(profile, plan)
@@ -148,20 +221,32 @@ def check(profile, plan):
     same("throughput", plan["throughput"], 1 / tau if tau > 0 else None)
     same("seconds", plan["seconds"], seconds)
     same("cost_usd", plan["cost_usd"], seconds / 3600 * rate)
+    check_engine(profile, plan, tau, rate)
     check_bound(plan)
+    for lost in ("runner_up", "single"):
+        if plan.get(lost):
+            check(profile, plan[lost])
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
 
 
 def main():
-    if len(sys.argv) != 3:
+    paths = sys.argv[1:]
+    if not paths or len(paths) % 2:
         print(__doc__.splitlines()[0])
         sys.exit(2)
-    try:
-        profile, plan = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
-    except (OSError, ValueError) as error:
-        print(error)
-        sys.exit(2)
-    for each in plan["plans"] if plan.get("format") == "heterps-plans-1" else [plan]:
-        check(profile, each)
+    for at in range(0, len(paths), 2):
+        try:
+            profile, plan = read(paths[at]), read(paths[at + 1])
+        except (OSError, ValueError) as error:
+            print(error)
+            sys.exit(2)
+        listed = plan.get("format") == "heterps-plans-1"
+        for each in plan["plans"] if listed else [plan]:
+            check(profile, each)
 
 
 main()

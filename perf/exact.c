@@ -4,19 +4,11 @@
  * priced. SECONDS of the clock at most. EDGE: the throughput limit is that share of the most that
  * a search of as many seconds finds. Built by `make perf/exact`. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "lab.h"
 #include "plan/sched.h"
 #include "random_profile.h"
-
-static double cpu_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void measure(const struct random_wish *w, double seconds, double edge)
 {
@@ -25,10 +17,10 @@ static void measure(const struct random_wish *w, double seconds, double edge)
     bool proven;
     if (edge > 0)
         p->throughput_limit = edge * hps_exact_most(p, seconds, NULL, &proven);
-    double began = cpu_s();
+    double began = lab_cpu_s();
 
     hps_exact_bound(p, p->throughput_limit, seconds, 0, &plan, &proven);
-    hps_out("%llu %.4f %.3g %lld\n", (unsigned long long)w->seed, cpu_s() - began,
+    hps_out("%llu %.4f %.3g %lld\n", (unsigned long long)w->seed, lab_cpu_s() - began,
             plan ? plan->gap : proven ? -1.0 : 1.0, plan ? plan->evaluations : 0LL);
     hps_plan_free(plan);
     hps_profile_free(p);

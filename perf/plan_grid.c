@@ -10,40 +10,17 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/plot.h"
 #include "base/rng.h"
+#include "lab.h"
 #include "plan/cost.h"
 #include "plan/moves.h"
 #include "random_profile.h"
 
 #define EXACT_S 5.0             /* of a proof at most */
-
-static const struct hps_sched_opt preset = {
-    .objective = "model", .profile = "", .plan = "", .policy = "", .warm = "", .polish = true,
-    .replan_margin = 0.1, .seed = 1,
-};
-
-static double cpu_s(void)
-{
-    return (double)clock() / CLOCKS_PER_SEC;
-}
-
-static int rising(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, rising);
-    return 0.5 * (x[(n - 1) / 2] + x[n / 2]);
-}
 
 static struct hps_profile *profile_of(int L, int T, enum random_limits limits, int seed)
 {
@@ -59,13 +36,10 @@ static struct hps_profile *profile_of(int L, int T, enum random_limits limits, i
 static double gap_of(const struct hps_profile *p, const char *method, double bound,
                      long long evaluations)
 {
-    struct hps_sched_opt opt = preset;
-    struct hps_problem q = { .profile = p, .opt = &opt, .throughput_limit = p->throughput_limit };
-    struct hps_plan *plan = NULL;
+    struct hps_sched_opt opt = lab_options(method, evaluations);
+    struct hps_plan *plan = lab_search(p, &opt);
 
-    opt.method = method;
-    opt.evaluations = evaluations;
-    if (hps_sched_check(&opt) || hps_sched_search(&plan, &q) || !plan)
+    if (!plan)
         return 1;
     double gap = 1 - bound / plan->cost_usd;
     hps_plan_free(plan);
@@ -142,7 +116,7 @@ static void errors(int L, int T, enum random_limits limits, int seeds)
             hps_profile_free(q);
             hps_profile_free(p);
         }
-        double middle = n > 0 ? median(loss, n) : NAN;
+        double middle = lab_median(loss, n);
         hps_out(" %.3g / %.3g | %d of %d, %.3g |", middle, n > 0 ? loss[n - 1] : NAN, missed, n,
                 100 * slow);
     }
@@ -155,17 +129,17 @@ static void errors(int L, int T, enum random_limits limits, int seeds)
 /* Seconds of pricing one plan, many times over. */
 static double price_s(const struct hps_profile *p)
 {
-    struct hps_sched_opt opt = preset;
-    struct hps_problem q = { .profile = p, .opt = &opt, .throughput_limit = p->throughput_limit };
+    struct hps_sched_opt opt = lab_options("ils", 0);
+    struct hps_problem q = lab_problem(p, &opt);
     struct hps_pricer *pr = hps_pricer_new(&q);
     int *type = hps_mem_new((size_t)p->L, sizeof *type), n = 20000 / p->L;
-    double began = cpu_s();
+    double began = lab_cpu_s();
 
     for (int a = 0; a < n; a++) {
         hps_moves_random(type, p->L, p->T, (uint64_t)a);
         hps_pricer_price(pr, type, pr->best);
     }
-    double s = (cpu_s() - began) / n;
+    double s = (lab_cpu_s() - began) / n;
     hps_mem_free(type);
     hps_pricer_free(pr);
     return s;
@@ -182,15 +156,15 @@ static void one_time(int L, int T, int seeds, double *exact, double *brute)
         struct hps_plan *plan;
         bool proven;
         one += price_s(p) / seeds;
-        double began = cpu_s();
+        double began = lab_cpu_s();
         hps_exact_bound(p, p->throughput_limit, 4 * EXACT_S, 0, &plan, &proven);
-        s[seed - 1] = cpu_s() - began;
+        s[seed - 1] = lab_cpu_s() - began;
         sure += proven;
         gap = plan ? fmax(gap, plan->gap) : 1;
         hps_plan_free(plan);
         hps_profile_free(p);
     }
-    double middle = median(s, seeds);
+    double middle = lab_median(s, seeds);
     *exact = log10(fmax(middle, 1e-6));
     *brute = L * log10(T) + log10(one);
     hps_out("| %d x %d | %.3g | %.3g | %d of %d, %.2g | 1e%.1f | 1e%.1f |\n", L, T, middle,

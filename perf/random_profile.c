@@ -78,6 +78,55 @@ static void fill_type(struct hps_profile *p, int t, const struct random_wish *w,
     fill_times(p, t, speed, hps_rng_sub(key, 1));
 }
 
+/* What a step costs beside its layers, in parts of their mean time on one unit of a type. */
+static void fill_engine(struct hps_profile *p, uint64_t key)
+{
+    struct hps_profile_engine *e = &p->engine;
+
+    e->microbatches = 1 + (long long)(8 * hps_rng_real(key, 0));
+    e->batch = p->batch * (double)e->microbatches;
+    for (int t = 0; t < p->T; t++) {
+        uint64_t mine = hps_rng_sub(key, (uint64_t)t);
+        double mean = 0;
+        for (int l = 0; l < p->L; l++) {
+            size_t a = (size_t)l * (size_t)p->T + (size_t)t;
+            e->forward_s[a] = p->oct[a] * (0.25 + 0.15 * hps_rng_real(mine, 10 + (uint64_t)l));
+            e->once_s[a] = p->oct[a] * 0.2 * hps_rng_real(mine, 1000 + (uint64_t)l);
+            mean += p->oct[a] / p->L;
+        }
+        e->read_s[t] = 0.1 * mean / p->batch * hps_rng_real(mine, 0);
+        e->micro_s[t] = 0.02 * mean * hps_rng_real(mine, 1);
+        e->step_s[t] = 0.05 * mean * hps_rng_real(mine, 2);
+    }
+    for (int l = 0; l < p->L; l++)
+        p->layer[l].reads = l % 3 == 0;
+}
+
+/* Layers of unlike weight; half of the types hold one to eight times the mean layer. */
+static void fill_memory(struct hps_profile *p, uint64_t key)
+{
+    double mean = 0;
+
+    for (int l = 0; l < p->L; l++) {
+        struct hps_profile_layer *y = &p->layer[l];
+        y->weight_bytes = 1e6 * exp2(8 * hps_rng_real(key, (uint64_t)l));
+        y->state_bytes = y->weight_bytes;
+        mean += 2 * y->weight_bytes / p->L;
+    }
+    for (int t = 0; t < p->T; t++)
+        if (hps_rng_real(hps_rng_sub(key, (uint64_t)t), 0) < 0.5)
+            p->type[t].memory_bytes =
+                mean * exp2(3 * hps_rng_real(hps_rng_sub(key, (uint64_t)t), 1));
+}
+
+static void add_server(struct hps_profile *p, uint64_t key)
+{
+    int t = (int)(hps_rng_real(key, 0) * p->T);
+
+    p->server_type = t;
+    p->server_units = p->type[t].limit > 1 ? 1 : 0;
+}
+
 static double most_of_singles(const struct hps_profile *p)
 {
     struct hps_cost *c = hps_cost_new(p);
@@ -143,5 +192,11 @@ struct hps_profile *random_profile(const struct random_wish *w)
         p->throughput_limit = fmin(p->throughput_limit, 0.98 * most_of(p));
     for (int n = 0; cuts && n < 2; n++)
         cut(p);
+    if (w->engine)
+        fill_engine(p, hps_rng_sub(key, 3));
+    if (w->memory)
+        fill_memory(p, hps_rng_sub(key, 4));
+    if (w->servers)
+        add_server(p, hps_rng_sub(key, 5));
     return p;
 }

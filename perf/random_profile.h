@@ -23,6 +23,9 @@ struct random_wish {
     enum random_limits limits;
     int groups;         /* > 0: only so many unlike types, the others are their twins        */
     bool feasible;      /* lower a throughput limit that no plan (found in seconds) reaches  */
+    bool engine;        /* with what a step costs beside its layers, for the engine's model  */
+    bool memory;        /* some types are short of memory                                    */
+    bool servers;       /* a dedicated server on one type                                    */
     uint64_t seed;
 };
 

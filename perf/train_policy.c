@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "lab.h"
 #include "plan/feature.h"
 #include "plan/learn.h"
 #include "random_profile.h"
@@ -45,13 +46,11 @@ static struct hps_profile *problem(uint64_t key, uint64_t seed)
 static struct hps_plan *search(const struct hps_profile *p, struct hps_policy *policy,
                                long long evaluations, int seed)
 {
-    struct hps_sched_opt opt = { .method = "rl", .objective = "model", .profile = "", .plan = "",
-                                 .policy = "", .warm = "", .polish = true, .seed = seed,
-                                 .evaluations = evaluations };
-    struct hps_problem q = { .profile = p, .opt = &opt, .throughput_limit = p->throughput_limit,
-                             .argument = "" };
+    struct hps_sched_opt opt = lab_options("rl", evaluations);
+    struct hps_problem q = lab_problem(p, &opt);
     struct hps_plan *best;
 
+    opt.seed = seed;
     if (hps_learn_run(&q, policy, HPS_CELL_LSTM, false, (uint64_t)seed, &best))
         HPS_DIE("the search failed");
     return best;
@@ -60,9 +59,8 @@ static struct hps_plan *search(const struct hps_profile *p, struct hps_policy *p
 static void learn(struct school *c, uint64_t key)
 {
     struct hps_profile *p = problem(key, hps_rng_bits(key, 9));
-    struct hps_sched_opt opt = { .objective = "model", .policy = "" };
-    struct hps_problem q = { .profile = p, .opt = &opt, .throughput_limit = p->throughput_limit,
-                             .argument = "" };
+    struct hps_sched_opt opt = lab_options("rl", 0);
+    struct hps_problem q = lab_problem(p, &opt);
     struct hps_plan *best = search(p, c->policy, 1500 + 6LL * p->L * p->T,
                                    (int)(hps_rng_bits(key, 3) % 1000000));
 

@@ -50,10 +50,35 @@ done
 expect 0 '' plan --method all --json -
 head -n 2 out | grep -q '"format": "heterps-plans-1"' || fail 'JSON is not alone on the output'
 if python3 -c '' 2>/dev/null; then
-    for file in all rl rl-rnn rl-joint brute greedy ils genetic bayes; do
+    for file in all rl rl-rnn rl-joint exact brute greedy ils genetic bayes; do
         expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" profile.json $file.json
     done
 fi
+
+# a server, little memory, and what a step costs beside its layers: by all methods, with stages that
+# share and for the engine
+sed -e 's/"limit"/"memory_bytes": 4, "limit"/g; s/"alpha"/"state_bytes": 1, "reads": true, &/g' \
+    -e 's/"alpha"/"forward": [0.05, 0.001, 0.001], "once": [0.01, 0.001, 0.002], &/g' \
+    -e 's/"types"/"servers": {"type": 0, "units": 3}, &/' \
+    -e 's/"types"/"engine": {"batch": 1536, "microbatches": 3, "read_s": [1e-5, 2e-5, 3e-5], &/' \
+    -e 's/"types"/"micro_s": [0.001, 0.002, 0.003], "step_s": [0.002, 0.003, 0.001]}, &/' \
+    -e 's/"throughput_limit": 20000/"throughput_limit": 4000/' profile.json >rich.json
+set --
+for share in false true; do
+    for objective in model engine; do
+        for method in all best file; do
+            [ $method != file ] || file="--set schedule.plan=rich_${share}_${objective}_best.json"
+            [ $method = file ] || file=
+            # shellcheck disable=SC2086 # two words or none
+            expect 0 '' heterps plan --profile rich.json --method $method $file $budget \
+                --set schedule.share=$share --set schedule.objective=$objective \
+                --json rich_${share}_${objective}_$method.json
+            set -- "$@" rich.json rich_${share}_${objective}_$method.json
+        done
+    done
+done
+grep -q '"share": *\[' rich_true_*_all.json || fail 'no stages share'
+python3 -c '' 2>/dev/null && expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" "$@"
 
 expect 0 '' plan --method best --set schedule.warm=greedy --json best.json
 shows '^plan by best \(rl\), begun with the plan of greedy:'

@@ -240,7 +240,8 @@ static void shares_as_is_cheapest(void **state)
     assert_int_equal(y.same, y.feasible);
 }
 
-/* No rule gives the best units there, so a search may miss them now and then, by little. */
+/* No rule gives the best units there, so the search is a local one: of 50000 such plans it missed
+ * one. */
 static void units_are_best_for_the_engine(void **state)
 {
     struct tally y = { 0 }, z = { 0 };
@@ -251,7 +252,7 @@ static void units_are_best_for_the_engine(void **state)
         compare(seed, true, true, &z);
     }
     assert_in_range(y.feasible, 400, 600);
-    if (y.same < 0.99 * y.feasible || z.same < 0.99 * z.feasible || fmax(y.worst, z.worst) > 0.05)
+    if (y.same != y.feasible || z.same != z.feasible)
         fail_msg("%d of %d, %d of %d; at worst %g, %g", y.same, y.feasible, z.same, z.feasible,
                  y.worst, z.worst);
     assert_in_range(z.shared, 200, 400);

@@ -97,6 +97,26 @@ static void brute_is_exact(void **state)
     all_samples("brute", true, 1);
 }
 
+/* As large as enumeration goes in a test: up to a million plans. */
+static void ten_layers_on_four_types(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        int L = 7 + (int)(seed % 4), T = L < 10 || seed == 3 ? 4 : 3;
+        struct sample x = { .p = make_profile(seed, L, T, 8, 0) };
+        bool proven;
+        x.limit = 0.15 * (double)(1 + seed) * hps_exact_most(x.p, 0, NULL, &proven);
+        x.least = hps_exact_bound(x.p, x.limit, 0, 0, NULL, &proven);
+        struct hps_plan *brute = search(&x, "brute", 1, 1 << 21);
+        struct hps_plan *learned = search(&x, "rl", 1, 10000);
+        assert_true(proven && fabs(brute->cost_usd / x.least - 1) <= 1e-9);
+        assert_true(fabs(learned->cost_usd / x.least - 1) <= 1e-9);
+        hps_plan_free(brute);
+        hps_plan_free(learned);
+        hps_profile_free(x.p);
+    }
+}
+
 static void greedy_is_valid(void **state)
 {
     (void)state;
@@ -378,7 +398,7 @@ static void all_methods_side_by_side(void **state)
             assert_true(c->plan[a]->cost_usd >= c->lower_bound_usd);
             assert_true(c->plan[a]->gap >= 0 && c->plan[a]->gap < 1);
         }
-    char *text = hps_plan_list_text(c->n, c->plan);
+    char *text = hps_compare_text(c);
     json_t *tree;
     assert_int_equal(hps_json_parse(&tree, "text", "heterps-plans-1", text, strlen(text)), HPS_OK);
     json_t *first = json_array_get(json_object_get(tree, "plans"), 0);
@@ -397,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brute_is_exact),
+        cmocka_unit_test(ten_layers_on_four_types),
         cmocka_unit_test(greedy_is_valid),
         cmocka_unit_test(local_search_finds_the_optimum),
         cmocka_unit_test(genetic_finds_the_optimum),

@@ -23,6 +23,10 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
                                 const struct hps_sched_opt *opt);
 void hps_compare_free(struct hps_compare *compare);
 
+/* JSON "heterps-plans-1": {"format", "plans": [...]}, each plan with what the engine makes of it
+ * (hps_engine_tree). To free with hps_mem_free. */
+char *hps_compare_text(const struct hps_compare *compare);
+
 /* The table for people: cost, gap, examples/s, cost as the engine runs it, stages, seconds, plans
  * priced. On standard output, rank 0. */
 void hps_compare_print(const struct hps_compare *compare);

@@ -46,13 +46,15 @@ struct hps_engine_cut { double batch, M; };
 struct hps_engine_cut hps_engine_cut(const struct hps_profile *p);
 
 /* The same in parts, for searches that price very many plans. A stage of layers i..j on type t as a
- * function of its units; what it does with k of them, CT given; and the seconds of a step, batch*tau
- * left out. mate (S): the stage that s shares its units with, -1: none; NULL: none shares. Pure. */
+ * function of its units; what it does with k of them, CT given; and the seconds of a step,
+ * batch*tau left out (or anything above `most` where they are more than that). mate (S): the stage
+ * that s shares its units with, -1: none; NULL: none shares. Pure. */
 struct hps_engine_line { double rows, M, share, part, extra, sync0, sync1, step, hop; };
 struct hps_engine_terms { double forward, backward, once, hop; };
 struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_engine_cut cut,
                                        int i, int j, int t);
 struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k);
-double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M);
+double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M,
+                       double most);
 
 #endif

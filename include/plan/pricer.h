@@ -31,7 +31,8 @@ void hps_pricer_free(struct hps_pricer *pr);
 /* The price of the plan whose layer l is on type[l] (L), stages being the longest runs; its units
  * are the cheapest. INFINITY when it is not below `cutoff` (INFINITY: any), which is often seen
  * without looking for units; and when the budget is used up: then nothing is priced. A feasible
- * plan below `best` is kept. */
+ * plan below `best` is kept. Under the engine-faithful model, where no rule gives the cheapest
+ * units, they are looked for less carefully in plans that are far dearer than `best`. */
 double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff);
 
 /* The same of the first n layers alone, which is no plan to keep when n < L. */

@@ -7,6 +7,14 @@
 #include "plan/pricer.h"
 #include "plan/provision.h"
 
+/* What a stage does in a step, fixed + divided / k; weights and values of hps_pricer_bound. */
+struct hps_pricer_part {
+    double e0, e1, o0, o1, d0, d1;      /* e, o of the engine, batch * DT                  */
+    double w, q, z;                     /* weights of P, of Q (of its first), of D         */
+    double p;                           /* P at the units at hand                          */
+    double q_s, d_s;                    /* Q, D                                            */
+};
+
 struct hps_pricer_desk {
     const struct hps_problem *q;
     struct hps_cost *c;
@@ -24,6 +32,7 @@ struct hps_pricer_desk {
     struct hps_engine_cut cut;          /* where the objective is engine                    */
     struct hps_engine_line *engine_line;    /* (S)                                          */
     struct hps_engine_terms *terms;     /* (S) at the units seen last                       */
+    struct hps_pricer_part *part;       /* (S) of hps_pricer_bound                          */
 
     struct hps_provision_job job;       /* one line a stage, or two that share              */
     int *line_of;                       /* (S) of a stage                                   */
@@ -32,7 +41,8 @@ struct hps_pricer_desk {
     long long *seen;                    /* units that hps_pricer_tau saw last, 0: none yet  */
     double *seen_et;
     struct hps_cost_line *line, *more;
-    double *price, *wish;               /* of a unit; units as real numbers                  */
+    double *price, *wish;               /* of a unit; units as real numbers                 */
+    double *gain;                       /* of hps_pricer_bound                              */
     long long *most, *units, *work, *trial, *other;
 
     int *keep, *keep_mate;              /* (L) the best assignment, (its stages)            */
@@ -55,9 +65,15 @@ bool hps_pricer_load(struct hps_pricer *pr);
  * below the cutoff; above the ceiling when they keep no limit. stage_units are set when it is
  * finite and below the ceiling. `can`: what load said. */
 double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff);
-/* Seconds per example and the price of these units of the loaded lines, which the limits allow. */
-double hps_pricer_tau(struct hps_pricer *pr, const long long *units);
+/* Seconds per example (or anything above `most` where they are more than that) and the price of
+ * these units of the loaded lines, which the limits allow. */
+double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double most);
+double hps_pricer_too_slow(const struct hps_pricer *pr, double tau);    /* what it is worth then */
 double hps_pricer_of_units(struct hps_pricer *pr, const long long *units);
+/* No units of the loaded lines, none below those in `work`, cost less under the engine-faithful
+ * model and keep the limit; not looked at further once that is the cutoff. `wish` are real numbers
+ * of units around which to look. */
+double hps_pricer_bound(struct hps_pricer *pr, double cutoff);
 /* The least price of the loaded lines under the engine-faithful model, and its units: the best of a
  * local search. `work` holds the least units of the paper's model. */
 double hps_pricer_engine(struct hps_pricer *pr, double cutoff);

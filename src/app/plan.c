@@ -193,7 +193,7 @@ static enum hps_status show_all(const struct wish *w, const struct hps_compare *
     enum hps_status st = HPS_OK;
 
     if (!alone) hps_compare_print(all);
-    if (w->json) st = hps_args_json(w->json, hps_plan_list_text(all->n, all->plan));
+    if (w->json) st = hps_args_json(w->json, hps_compare_text(all));
     return st ? st : hps_out_flush();
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
@@ -41,7 +42,8 @@ static void certify(struct hps_plan *plan, double bound)
     plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
 }
 
-/* A refusal is this method's own: the others go on. */
+/* A refusal is this method's own: the others go on. The policy that learned before is for those
+ * that can read it. */
 static void search(struct hps_compare *c, int a, struct hps_problem *q, struct hps_sched_opt *opt,
                    const char *policy)
 {
@@ -77,6 +79,36 @@ static void sort(struct hps_compare *c)
         }
 }
 
+/* exact's plan and proof. Where stages share and for the engine it may have no plan where others
+ * have one: then the bound alone. HPS_DECK, and why, where it is proven that there is none. */
+static enum hps_status prove(struct hps_compare *c, struct hps_problem *q)
+{
+    enum hps_status s = hps_sched_search(&c->plan[0], q);
+    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
+                                   .seconds = q->opt->seconds, .share = q->opt->share };
+
+    c->throughput_limit = q->throughput_limit;
+    if (s)
+        return s;
+    c->lower_bound_usd = c->plan[0] ? c->plan[0]->lower_bound_usd
+                                    : hps_exact_ask(c->profile, &wish, NULL, &c->proven);
+    c->proven = c->plan[0] && c->plan[0]->gap == 0;
+    if (!c->plan[0] && isinf(c->lower_bound_usd))
+        return hps_sched_run(&c->plan[0], c->profile, q->opt);
+    return HPS_OK;
+}
+
+/* The message of a method that found none, where none found any. */
+static enum hps_status check_any(struct hps_compare *c, struct hps_sched_opt *opt)
+{
+    for (int a = 0; a < c->n; a++)
+        if (c->plan[a])
+            return HPS_OK;
+    opt->method = hps_sched_exact.name;
+    opt->policy = "";
+    return hps_sched_run(&c->plan[0], c->profile, opt);
+}
+
 enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
                                 const struct hps_sched_opt *opt)
 {
@@ -94,17 +126,12 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
     mine.method = c->method[0];
     enum hps_status s = hps_sched_check(&mine);
     if (!s) s = hps_sched_limit(&q, &hps_sched_exact, &fastest);
-    if (!s) s = hps_sched_search(&c->plan[0], &q);
-    if (!s && !c->plan[0]) s = hps_sched_run(&c->plan[0], p, &mine);    /* says why */
-    if (!s) {
-        c->throughput_limit = q.throughput_limit;
-        c->lower_bound_usd = c->plan[0]->lower_bound_usd;
-        q.fastest = NULL;
-        c->proven = c->plan[0]->gap == 0;
-        for (int a = 1; a < c->n; a++)
-            search(c, a, &q, &mine, opt->policy);
-        sort(c);
-    }
+    if (!s) s = prove(c, &q);
+    q.fastest = NULL;
+    for (int a = 1; a < c->n && !s; a++)
+        search(c, a, &q, &mine, opt->policy);
+    if (!s) s = check_any(c, &mine);
+    if (!s) sort(c);
     hps_plan_free(fastest);
     return s;
 }
@@ -120,6 +147,18 @@ void hps_compare_free(struct hps_compare *c)
     hps_mem_free(c->method);
     hps_mem_free(c->plan);
     hps_mem_free(c);
+}
+
+char *hps_compare_text(const struct hps_compare *c)
+{
+    json_t *o = json_object(), *list = json_array();
+
+    for (int a = 0; a < c->n; a++)
+        if (c->plan[a])
+            json_array_append_new(list, hps_engine_tree(c->plan[a], c->profile));
+    json_object_set_new(o, "format", json_string("heterps-plans-1"));
+    json_object_set_new(o, "plans", list);
+    return hps_json_text(o);
 }
 
 /* One line for the types on which alone nothing goes: there may be 64. */

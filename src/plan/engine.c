@@ -85,13 +85,14 @@ static inline double idle_s(const struct hps_engine_terms *y, double ahead, int 
     return M > behind + 1 ? first + last : larger(first, last);
 }
 
-double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M)
+double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M,
+                       double most)
 {
     double way = 0, begin = 0, step = 0, micro = 0;
 
     for (int s = 0; s < S; s++)
         way += x[s].hop + x[s].forward + x[s].backward;
-    for (int s = 0; s < S; s++) {
+    for (int s = 0; s < S && step <= most; s++) {
         const struct hps_engine_terms *y = &x[s];
         int with = mate ? mate[s] : -1;
         begin = s > 0 ? larger(y->once, begin + micro + y->hop) : y->once;
@@ -121,7 +122,7 @@ static double step_s(const struct hps_plan *plan, const struct hps_profile *p,
         mate[s] = hps_plan_partner(plan, s);
         tau = fmax(tau, hps_cost_busy(plan, s));
     }
-    double step = hps_engine_step(plan->S, x, mate, cut.M);
+    double step = hps_engine_step(plan->S, x, mate, cut.M, INFINITY);
     hps_mem_free(x);
     hps_mem_free(mate);
     return fmax(step, cut.batch * tau);

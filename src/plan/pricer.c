@@ -107,9 +107,10 @@ static void furnish(struct hps_pricer_desk *d, size_t L, size_t T)
     d->stage_of = d->keep + 9 * L;
     d->line = hps_mem_new(2 * L, sizeof *d->line);
     d->more = d->line + L;
-    d->price = hps_mem_new(4 * L, sizeof *d->price);
+    d->price = hps_mem_new(5 * L, sizeof *d->price);
     d->wish = d->price + 2 * L;
     d->seen_et = d->price + 3 * L;
+    d->gain = d->price + 4 * L;
     d->most = hps_mem_new(9 * L, sizeof *d->most);
     d->units = d->most + L;
     d->work = d->most + 2 * L;
@@ -121,6 +122,7 @@ static void furnish(struct hps_pricer_desk *d, size_t L, size_t T)
     d->seen = d->most + 8 * L;
     d->engine_line = hps_mem_new(L, sizeof *d->engine_line);
     d->terms = hps_mem_new(L, sizeof *d->terms);
+    d->part = hps_mem_new(L, sizeof *d->part);
     d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
                                          .fits = fits, .with = d, .et = d->price + L,
                                          .begun = true };
@@ -164,6 +166,7 @@ void hps_pricer_free(struct hps_pricer *pr)
     hps_mem_free(d->most);
     hps_mem_free(d->engine_line);
     hps_mem_free(d->terms);
+    hps_mem_free(d->part);
     hps_mem_free(d);
     hps_mem_free(pr);
 }

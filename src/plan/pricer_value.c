@@ -73,7 +73,7 @@ static long long stages_too_many(struct hps_pricer_desk *d)
     return many;
 }
 
-static double too_slow(const struct hps_pricer *pr, double tau)
+double hps_pricer_too_slow(const struct hps_pricer *pr, double tau)
 {
     return pr->ceiling * (2 - pr->tau_most / tau);
 }
@@ -90,7 +90,7 @@ static double price_infeasible(struct hps_pricer *pr, double cutoff)
     double share = 2 - cutoff / pr->ceiling;
     double tau = hps_provision_fastest(&d->job, share > 0 ? pr->tau_most / share : INFINITY,
                                        d->units, d->work);
-    return isinf(tau) ? INFINITY : too_slow(pr, tau);
+    return isinf(tau) ? INFINITY : hps_pricer_too_slow(pr, tau);
 }
 
 /* Seconds per example of line x at units, and what its stages do with them for the engine. */
@@ -107,7 +107,7 @@ static void refresh(struct hps_pricer_desk *d, int x, long long units)
     }
 }
 
-double hps_pricer_tau(struct hps_pricer *pr, const long long *units)
+double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double most)
 {
     struct hps_pricer_desk *d = pr->desk;
     double tau = 0;
@@ -117,20 +117,21 @@ double hps_pricer_tau(struct hps_pricer *pr, const long long *units)
             refresh(d, x, units[x]);
         tau = d->seen_et[x] > tau ? d->seen_et[x] : tau;
     }
-    if (!d->engine)
+    if (!d->engine || tau > most)
         return tau;
-    double step = hps_engine_step(d->S, d->terms, d->job.more ? d->mate : NULL, d->cut.M);
+    double step = hps_engine_step(d->S, d->terms, d->job.more ? d->mate : NULL, d->cut.M,
+                                  most * d->cut.batch);
     return step > d->cut.batch * tau ? step / d->cut.batch : tau;
 }
 
 double hps_pricer_of_units(struct hps_pricer *pr, const long long *units)
 {
     const struct hps_pricer_desk *d = pr->desk;
-    double tau = hps_pricer_tau(pr, units), rate = d->job.server_price;
+    double tau = hps_pricer_tau(pr, units, INFINITY), rate = d->job.server_price;
 
     for (int x = 0; x < d->job.S; x++)
         rate += d->price[x] * (double)units[x];
-    return tau > pr->tau_most ? too_slow(pr, tau) : tau * rate;
+    return tau > pr->tau_most ? hps_pricer_too_slow(pr, tau) : tau * rate;
 }
 
 double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)

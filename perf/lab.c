@@ -1,0 +1,51 @@
+#include "lab.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+double lab_cpu_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int rising(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+
+    return a < b ? -1 : a > b;
+}
+
+double lab_median(double *x, int n)
+{
+    if (n < 1)
+        return NAN;
+    qsort(x, (size_t)n, sizeof *x, rising);
+    return 0.5 * (x[(n - 1) / 2] + x[n / 2]);
+}
+
+struct hps_sched_opt lab_options(const char *method, long long evaluations)
+{
+    return (struct hps_sched_opt){ .method = method, .objective = "model", .profile = "",
+                                   .plan = "", .policy = "", .warm = "", .polish = true,
+                                   .replan_margin = 0.1, .seed = 1, .evaluations = evaluations };
+}
+
+struct hps_problem lab_problem(const struct hps_profile *p, const struct hps_sched_opt *opt)
+{
+    return (struct hps_problem){ .profile = p, .opt = opt, .argument = "",
+                                 .throughput_limit = p->throughput_limit };
+}
+
+struct hps_plan *lab_search(const struct hps_profile *p, const struct hps_sched_opt *opt)
+{
+    struct hps_problem q = lab_problem(p, opt);
+    struct hps_plan *plan = NULL;
+
+    if (hps_sched_check(opt) || hps_sched_search(&plan, &q))
+        return NULL;
+    return plan;
+}

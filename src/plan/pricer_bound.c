@@ -1,0 +1,184 @@
+/* pricer_bound.c - what the loaded lines cost at least under the engine-faithful model, whatever
+ * their units: most plans of a search are dearer than the one at hand, and this says so early.
+ *
+ * Seconds of a step are at least each of these, whose terms never rise with k (plan/engine.h; of
+ * o_s the least over k), c = 1 where M > S - s and else 1/2, n = min(M, S-s) - 1:
+ *     P_s = o_s + (M - c n) e_s + 2 c A_s              since first + last >= 2 A_s - n e_s
+ *     Q_s = o_a + o_b + M (e_a + e_b)                   of two stages on the same units
+ *     D_x = batch * DT of line x
+ * Any mean of them, weights w, is const + sum of g/k, and rate * seconds is convex in log k: its
+ * tangent at any k is a bound. Weights go to what is largest, k to where the tangent is level. */
+#include "plan/pricer_desk.h"
+
+#include <math.h>
+
+#define ROUNDS 12
+
+struct bound {
+    struct hps_pricer_desk *d;
+    double batch, M;
+    double most;                /* of a step, to keep the limit */
+};
+
+static double sums(const struct hps_engine_line *y, double k)
+{
+    return (y->sync0 + y->sync1 / k) * ((k - 1) / k);
+}
+
+static void load(const struct bound *b, int s)
+{
+    const struct hps_pricer_desk *d = b->d;
+    const struct hps_engine_line *y = &d->engine_line[s];
+    int x = d->line_of[s];
+    const struct hps_cost_line *c = s == d->stage_of[x] ? &d->line[x] : &d->more[x];
+    double work = y->rows * (1 - y->share), once = y->M * y->rows * y->share;
+
+    d->part[s] = (struct hps_pricer_part){
+        .e0 = work * c->ct0 + y->extra, .e1 = work * c->ct1,
+        .o0 = once * c->ct0 + y->step + fmin(sums(y, (double)d->work[x]),
+                                             sums(y, (double)d->most[x])),
+        .o1 = once * c->ct1,
+        .d0 = b->batch * c->dt0, .d1 = b->batch * c->dt1,
+        .w = 1, .q = d->mate[s] > s, .z = 1,
+    };
+}
+
+static double early(const struct bound *b, int s)
+{
+    return s == b->d->S - 1 ? 0 : b->M > b->d->S - s ? 1 : 0.5;
+}
+
+static double own(const struct bound *b, int s)
+{
+    return b->M - early(b, s) * (fmin(b->M, b->d->S - s) - 1);
+}
+
+/* All parts at the units in d->wish; the largest, and the weights' mean. */
+static double look(const struct bound *b, double *mean)
+{
+    struct hps_pricer_desk *d = b->d;
+    double ahead = 0, most = 0;
+
+    *mean = 0;
+    for (int s = d->S - 1; s >= 0; s--) {
+        struct hps_pricer_part *y = &d->part[s];
+        double k = d->wish[d->line_of[s]], e = y->e0 + y->e1 / k, o = y->o0 + y->o1 / k;
+        y->p = o + own(b, s) * e + 2 * early(b, s) * ahead;
+        y->d_s = y->d0 + y->d1 / k;
+        y->q_s = o + b->M * e;
+        ahead += e + d->engine_line[s].hop;
+    }
+    for (int s = 0; s < d->S; s++) {
+        struct hps_pricer_part *y = &d->part[s];
+        int with = d->mate[s];
+        y->q_s = with > s ? y->q_s + d->part[with].q_s : 0;
+        *mean += y->w * y->p + y->q * y->q_s + y->z * y->d_s;
+        most = fmax(most, fmax(y->p, fmax(y->q_s, y->d_s)));
+    }
+    return most;
+}
+
+/* How eagerly weights go to what is large: the sixth power. */
+static double eager(double x)
+{
+    double y = x * x;
+
+    return y * y * y;
+}
+
+/* Weights to what is large; all of them 1. */
+static void weigh(const struct bound *b, double most)
+{
+    struct hps_pricer_desk *d = b->d;
+    double sum = 0;
+
+    for (int s = 0; s < d->S; s++) {
+        struct hps_pricer_part *y = &d->part[s];
+        y->w *= eager(y->p / most);
+        y->q *= eager(y->q_s / most);
+        y->z *= eager(y->d_s / most);
+        sum += y->w + y->q + y->z;
+    }
+    for (int s = 0; s < d->S; s++) {
+        d->part[s].w /= sum;
+        d->part[s].q /= sum;
+        d->part[s].z /= sum;
+    }
+}
+
+/* The mean as a function of units: g of each line to d->gain. */
+static void gains(const struct bound *b)
+{
+    struct hps_pricer_desk *d = b->d;
+    double behind = 0;
+
+    for (int x = 0; x < d->job.S; x++)
+        d->gain[x] = 0;
+    for (int s = 0; s < d->S; s++) {
+        const struct hps_pricer_part *y = &d->part[s];
+        double pair = d->mate[s] < 0 ? 0 : d->mate[s] > s ? y->q : d->part[d->mate[s]].q;
+        d->gain[d->line_of[s]] += y->e1 * (y->w * own(b, s) + behind + b->M * pair) +
+                                  y->o1 * (y->w + pair) + y->d1 * y->z;
+        behind += 2 * early(b, s) * y->w;
+    }
+}
+
+/* log of rate * mean * (mean / most)^more at the units at hand, at least over all units. */
+static double tangent(const struct bound *b, double rate, double mean, double more)
+{
+    const struct hps_pricer_desk *d = b->d;
+    double f = log(rate * mean) + (more > 0 ? more * log(mean / b->most) : 0);
+
+    for (int x = 0; x < d->job.S; x++) {
+        double k = d->wish[x];
+        double slope = d->price[x] * k / rate - (1 + more) * d->gain[x] / (k * mean);
+        double end = (double)(slope > 0 ? d->work[x] : d->most[x]);
+        if (fabs(slope) > 1e-12)
+            f += slope * log(end / k);
+    }
+    return f;
+}
+
+/* Units where a second of the step is worth so much; what they cost an hour. */
+static double move(struct hps_pricer_desk *d, double worth)
+{
+    double rate = d->job.server_price;
+
+    for (int x = 0; x < d->job.S; x++) {
+        double k = d->price[x] > 0 ? sqrt(worth * d->gain[x] / d->price[x]) : (double)d->most[x];
+        k = fmax((double)d->work[x], fmin(k, (double)d->most[x]));
+        d->wish[x] = k;
+        rate += d->price[x] * k;
+    }
+    return rate;
+}
+
+double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
+{
+    struct hps_pricer_desk *d = pr->desk;
+    struct bound b = { d, d->cut.batch, d->cut.M, d->cut.batch * pr->tau_most };
+    double rate = d->job.server_price, mean, best = -INFINITY, enough = log(cutoff * b.batch);
+
+    for (int s = 0; s < d->S; s++)
+        load(&b, s);
+    for (int x = 0; x < d->job.S; x++) {
+        d->wish[x] = (double)d->work[x];
+        rate += d->price[x] * d->wish[x];
+    }
+    if (!(rate > 0))
+        return 0;
+    weigh(&b, look(&b, &mean));
+    look(&b, &mean);
+    double worth = rate / mean;
+    for (int n = 0; n < ROUNDS && best < enough; n++) {
+        gains(&b);
+        rate = move(d, worth);
+        double most = look(&b, &mean), more = fmax(0, worth * mean / rate - 1);
+        best = fmax(best, tangent(&b, rate, mean, isinf(b.most) ? 0 : more));
+        weigh(&b, most);
+        look(&b, &mean);
+        worth = rate / mean;
+        if (mean > b.most) worth *= (mean / b.most) * (mean / b.most);
+    }
+    return exp(best) / b.batch;
+}

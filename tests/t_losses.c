@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/noise.h"
 #include "toy.h"
 #include "twin.h"
 
@@ -26,6 +27,7 @@ struct work {
     const struct hps_layer *l;
     int in;
     double x[B * MOST];
+    double rows[TOY_ROWS * MOST];       /* of a table that it reads */
 };
 
 static double number(const struct work *w, const char *key, double preset)
@@ -74,6 +76,22 @@ static double pair_loss(const struct work *w, int b)
     return sum / n;
 }
 
+static double nce_loss(const struct work *w, int b)
+{
+    int n = (int)number(w, "negatives", 16), dim = w->in + 1;
+    double sum = 0;
+
+    for (int j = 0; j <= n; j++) {
+        const double *row = w->rows + w->feed.feed.bag->index[b * (n + 1) + j] * dim;
+        double f = row[w->in];
+        for (int i = 0; i < w->in; i++)
+            f += row[i] * w->x[b * w->in + i];
+        double odds = exp(f) / n;               /* seen : noise */
+        sum -= log(j == 0 ? odds / (1 + odds) : 1 / (1 + odds));
+    }
+    return sum;
+}
+
 static double loss_of(const struct work *w, int b)
 {
     const double *x = w->x + b * w->in;
@@ -83,6 +101,8 @@ static double loss_of(const struct work *w, int b)
         return log(1 + exp(-x[0])) + (1 - label) * x[0];
     if (kind_is(w, "squared"))
         return (x[0] - label) * (x[0] - label);
+    if (kind_is(w, "nce"))
+        return nce_loss(w, b);
     if (kind_is(w, "cross_entropy")) {
         for (int c = 0; c < w->in; c++)
             sum += exp(x[c]);
@@ -121,6 +141,8 @@ static void work_new(struct work *w, const char *layers, const char *loss, float
     twin_fill(5, (size_t)(B * w->in), w->x);
     for (int i = 0; i < B * w->in; i++)
         w->x[i] = (double)(float)(2 * w->x[i]);
+    if (w->l->table >= 0)
+        twin_widen(TOY_ROWS, w->l->dim, w->feed.feed.rows[0], (size_t)w->l->dim, w->rows);
     for (int b = 0; kind_is(w, "cross_entropy") && b < B; b++)
         w->feed.label[b] = (float)(b % w->in);
 }
@@ -144,27 +166,38 @@ static const struct {
     { FC(a, 1), "type: hinge, margin: 0.3" },
     { FC(a, 3) FC(b, 3), "type: hinge, inputs: [a, b], negatives: 3, margin: 0.8" },
     { FC(a, 8) FC(b, 8), "type: hinge, inputs: [a, b], negatives: 8, likeness: dot, weight: 2" },
+    { FC(a, 4), "type: nce, slot: a, negatives: 3" },
+    { FC(a, 9), "type: nce, slot: 2, negatives: 5, sampler: log_uniform, weight: 0.5" },
 };
 
-static void each_is_its_formula(void **state)
+/* The slopes of the weighted sum of losses by n numbers; how far the gradient is off. */
+static double off(struct work *w, int n, double *x, const float *grad, double by)
 {
     static double slope[B * MOST];
 
+    for (int k = 0; k < n; k++)
+        slope[k] = by * twin_slope(loss_of_all, w, &x[k], 1e-6);
+    return twin_error_f((size_t)n, grad, slope);
+}
+
+static void each_is_its_formula(void **state)
+{
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct work w;
         const float weight = 0.125f;
         work_new(&w, cases[i].layers, cases[i].loss, weight);
-        double by = w.l->weight, n = (double)(B * w.in);
+        double by = w.l->weight;
         twin_narrow(B, w.in, w.x, w.slice->in[0], (size_t)w.in);
         hps_slice_forward(w.slice, 0, &w.feed.feed, true);
         hps_slice_backward(w.slice, 0, &w.feed.feed, NULL, NULL);
         double want = by * loss_of_all(&w), got = hps_slice_loss(w.slice);
         if (!(want > 0.1 && fabs(got - want) <= 1e-6 * want))
             fail_msg("%s: loss %.9g, not %.9g", cases[i].loss, got, want);
-        for (int k = 0; k < (int)n; k++)
-            slope[k] = by * (double)weight * twin_slope(loss_of_all, &w, &w.x[k], 1e-6);
-        double error = twin_error_f((size_t)n, w.slice->in_grad[0], slope);
+        by *= (double)weight;
+        double error = off(&w, B * w.in, w.x, w.slice->in_grad[0], by);
+        if (w.l->table >= 0)
+            error = fmax(error, off(&w, TOY_ROWS * w.l->dim, w.rows, w.feed.feed.rows_grad[0], by));
         if (error > 1e-5)
             fail_msg("%s: the gradient is %g off", cases[i].loss, error);
         hps_slice_forward(w.slice, 0, &w.feed.feed, false);
@@ -301,6 +334,66 @@ static void more_negatives_than_rows(void **state)
     work_free(&w);
 }
 
+/* A batch of the toy's slot a, B examples from `first` on. */
+static struct hps_batch batch_of(long long first, int n, long long *example, long long *id,
+                                 const long long **ids, const int **offset)
+{
+    for (int b = 0; b < n; b++) {
+        example[b] = first + b;
+        id[b] = (first + b) % 10;
+    }
+    ids[0] = id;
+    return (struct hps_batch){ .B = n, .example = example, .ids = ids, .offset = offset };
+}
+
+/* What an example draws does not depend on who else is there, and changes with the step. */
+static void noise_is_the_examples_own(void **state)
+{
+    static const bool mine[3] = { true, true, true };
+    long long example[2][8], id[2][8];
+    const long long *ids[2][4] = { { NULL } };
+    const int *offset[4] = { NULL };
+    struct hps_noise_batch *a, *b;
+    struct work w;
+
+    (void)state;
+    work_new(&w, cases[7].layers, cases[7].loss, 1);
+    struct hps_batch whole = batch_of(30, 8, example[0], id[0], ids[0], offset);
+    struct hps_batch part = batch_of(33, 2, example[1], id[1], ids[1], offset);
+    a = hps_noise_new(w.toy.net, mine, 1);
+    b = hps_noise_new(w.toy.net, mine, 1);
+    const struct hps_batch *x = hps_noise_step(a, &whole, 7), *y = hps_noise_step(b, &part, 7);
+    const struct hps_batch *z = hps_noise_step(a, &whole, 8);
+    int s = w.l->slot[0];
+    assert_int_equal(x->offset[s][8], 8 * 4);
+    assert_int_equal(x->ids[s][3 * 4], 33 % 10);
+    assert_memory_equal(x->ids[s] + 3 * 4, y->ids[s], 2 * 4 * sizeof(long long));
+    assert_true(memcmp(x->ids[s], z->ids[s], 32 * sizeof(long long)) != 0);
+    hps_noise_free(a);
+    hps_noise_free(b);
+    work_free(&w);
+}
+
+static void noise_has_its_law(void **state)
+{
+    enum { C = 10, MANY = 200000 };
+    struct hps_noise noise = { .classes = C };
+
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        int count[C] = { 0 };
+        noise.log_uniform = way;
+        for (int i = 0; i < MANY; i++)
+            count[hps_noise_class(&noise, 3, (uint64_t)i)]++;
+        for (int c = 0; c < C; c++) {
+            double p = way ? log((c + 2.0) / (c + 1)) / log(C + 1.0) : 1.0 / C;
+            assert_true(fabs((double)count[c] / MANY - p) < 5 * sqrt(p / MANY));  /* 5 sigma */
+        }
+    }
+    noise.classes = 1;
+    assert_int_equal(hps_noise_class(&noise, 3, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +403,8 @@ int main(void)
         cmocka_unit_test(losses_add_up),
         cmocka_unit_test(labels_are_looked_at),
         cmocka_unit_test(more_negatives_than_rows),
+        cmocka_unit_test(noise_is_the_examples_own),
+        cmocka_unit_test(noise_has_its_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,12 @@ static const struct wrong wrongs[] = {
     { E "- {name: l, type: squared, weight: -1}\n", "3:36", "weight" },
     { E "- {name: l, type: hinge, inputs: [e, e]}\n", "3:34", "2 inputs, but no `negatives`" },
     { E "- {name: l, type: hinge, negatives: 2}\n", "3:3", "needs two inputs, user and item" },
+    { E "- {name: l, type: nce, slot: zz}\n", "3:30", "the dataset has no slot 'zz'" },
+    { E "- {name: l, type: nce, slot: 5}\n", "3:30", "the dataset has no slot '5'" },
+    { E "- {name: l, type: nce, slot: c}\n", "3:30", "loss 'l' needs exactly one" },
+    { E "- {name: l, type: nce, slot: b, negatives: 8}\n", "3:44", "loss 'l' draws 8 of 7 classes" },
+    { EMB "table: l}\n- {name: l, type: nce, slot: b, negatives: 2}\n", "3:3",
+      "'l' is both a shared table" },
     { E N "- {name: l, type: hinge, inputs: [e, n], negatives: 2}\n", "4:34",
       "compares 'e' (1 wide) and 'n' (3 wide)" },
     { E N "- {name: loss, type: logistic, inputs: e}\n", "3:3", "nothing uses layer 'n'" },
@@ -311,7 +317,7 @@ static void the_list_is_whole(void **state)
     (void)state;
     assert_string_equal(hps_layer_words(),
                         "embedding|dense_input|concat|add|fc|dropout|logistic|cross_entropy|"
-                        "squared|hinge");
+                        "squared|hinge|nce");
     assert_string_equal(hps_layer_find("fc")->name, "fc");
     assert_null(hps_layer_find("fcc"));
 }

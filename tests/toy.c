@@ -57,12 +57,14 @@ static int count_ids(const struct hps_net *net, const struct hps_layer *l, int s
 {
     bool multi = net->slot_multi[l->slot[s]];
 
+    if (l->noise.n > 0)
+        return l->noise.n + 1;
     return multi ? (int)(hps_rng_bits(key, 0) % 4) : 1;
 }
 
 static void make_bag(struct toy_feed *f, const struct hps_net *net, const struct hps_layer *l)
 {
-    int B = f->feed.B, *index = hps_mem_new((size_t)(3 * l->nslot * B), sizeof *index);
+    int B = f->feed.B, *index = hps_mem_new((size_t)((l->noise.n + 3) * l->nslot * B), sizeof *index);
     int *offset = hps_mem_new((size_t)(l->nslot * B + 1), sizeof *offset);
     uint64_t layer = hps_rng_key(7, l->name);
     bool single = true;

@@ -6,6 +6,13 @@
 #include "model/layer.h"
 #include "model/opt.h"
 
+struct hps_noise {                  /* what a layer draws for each example: model/noise.h    */
+    int n;                          /* classes; 0: it draws nothing                         */
+    int slot;                       /* dataset slot of the class that was seen              */
+    long long classes;
+    bool log_uniform;               /* else uniform                                         */
+};
+
 struct hps_layer {
     const char *name;
     const struct hps_layer_kind *kind;
@@ -26,7 +33,8 @@ struct hps_layer {
     struct hps_opt_own own;         /* how its weights learn; rows: as their table says     */
     int table;                      /* net->table that it reads, -1: none                   */
     int nslot, dim;                 /* of an embedding                                      */
-    int *slot;                      /* (nslot) dataset slots                                */
+    int *slot;                      /* (nslot) dataset slots, or the one that it draws      */
+    struct hps_noise noise;
     long long *base;                /* (nslot) first row of a slot's part of the table      */
     long long *modulo;              /* (nslot) ids are taken modulo this; 0: as they are    */
 };
@@ -46,7 +54,8 @@ struct hps_net {
     struct hps_layer *layer;
     struct hps_table_shape *table;
     int D, nslot;                   /* the dataset's                                        */
-    const char *const *slot_name;   /* (nslot) */
+    int ndrawn;                     /* slots behind these that layers draw                  */
+    const char *const *slot_name;   /* (nslot + ndrawn) */
     const long long *slot_buckets;
     const bool *slot_multi;
     const double *slot_ids;         /* (nslot) ids an example, mean                         */
@@ -72,6 +81,11 @@ void hps_net_print(const struct hps_net *net);
  * index, in order; none at b = 0 and b = L. list may be NULL. Returns their number; *width: sum of
  * widths; *grad_width: of those with a gradient. Pure. */
 int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, int *grad_width);
+
+/* Mark the dataset slots (nslot) that layer l reads. Pure. */
+void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot);
+/* For kinds: a slot more, of what the layer draws; answers its number. */
+int hps_net_draw(struct hps_net *net, const struct hps_noise *noise);
 
 /* Initial dense weights of a layer (nparam), and of table rows first..first+n-1, (n, dim) `stride`
  * floats apart, in host memory: addressed by (seed, name, row), the same on any layout. Pure. */

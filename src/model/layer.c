@@ -8,7 +8,7 @@
 
 extern const struct hps_layer_kind hps_layer_embedding, hps_layer_dense_input, hps_layer_concat,
     hps_layer_add, hps_layer_fc, hps_layer_dropout, hps_layer_logistic,
-    hps_layer_cross_entropy, hps_layer_squared, hps_layer_hinge;
+    hps_layer_cross_entropy, hps_layer_squared, hps_layer_hinge, hps_layer_nce;
 
 static const struct hps_layer_kind *const all[] = {
     &hps_layer_embedding,
@@ -21,6 +21,7 @@ static const struct hps_layer_kind *const all[] = {
     &hps_layer_cross_entropy,
     &hps_layer_squared,
     &hps_layer_hinge,
+    &hps_layer_nce,
 };
 enum { NKIND = sizeof all / sizeof *all, MOST_WIDTH = 1 << 22 };
 

@@ -14,15 +14,16 @@ struct own {
     double *slot_ids;
 };
 
-static void take_data(struct hps_net *net, const struct hps_data *data)
+/* With room for a slot more of each layer. */
+static void take_data(struct hps_net *net, const struct hps_data *data, int nlayer)
 {
     struct own *own = net->own;
-    size_t n = (size_t)data->nslot;
+    size_t n = (size_t)data->nslot, all = n + (size_t)nlayer;
 
-    own->slot_name = hps_mem_new(n, sizeof *own->slot_name);
-    own->slot_buckets = hps_mem_new(n, sizeof *own->slot_buckets);
-    own->slot_multi = hps_mem_new(n, sizeof *own->slot_multi);
-    own->slot_ids = hps_mem_new(n, sizeof *own->slot_ids);
+    own->slot_name = hps_mem_new(all, sizeof *own->slot_name);
+    own->slot_buckets = hps_mem_new(all, sizeof *own->slot_buckets);
+    own->slot_multi = hps_mem_new(all, sizeof *own->slot_multi);
+    own->slot_ids = hps_mem_new(all, sizeof *own->slot_ids);
     for (size_t i = 0; i < n; i++) {
         const struct hps_slot *s = &data->slot[i];
         own->slot_name[i] = s->name;
@@ -36,6 +37,18 @@ static void take_data(struct hps_net *net, const struct hps_data *data)
     net->slot_buckets = own->slot_buckets;
     net->slot_multi = own->slot_multi;
     net->slot_ids = own->slot_ids;
+}
+
+int hps_net_draw(struct hps_net *net, const struct hps_noise *noise)
+{
+    struct own *own = net->own;
+    int s = net->nslot + net->ndrawn++;
+
+    own->slot_name[s] = own->slot_name[noise->slot];
+    own->slot_buckets[s] = noise->classes;
+    own->slot_multi[s] = true;
+    own->slot_ids[s] = noise->n + 1;
+    return s;
 }
 
 static int layer_named(const struct hps_net *net, int n, const char *name)
@@ -201,7 +214,7 @@ enum hps_status hps_net_new(struct hps_net **out, const struct hps_deck *deck,
         return s;
     net = hps_mem_new(1, sizeof *net);
     net->own = hps_mem_new(1, sizeof(struct own));
-    take_data(net, data);
+    take_data(net, data, n);
     net->L = n;
     net->layer = hps_mem_new((size_t)n, sizeof *net->layer);
     net->table = hps_mem_new((size_t)n, sizeof *net->table);    /* at most one a layer */

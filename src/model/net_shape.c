@@ -25,6 +25,14 @@ int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, in
     return n;
 }
 
+void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot)
+{
+    const struct hps_layer *y = &net->layer[l];
+
+    for (int i = 0; i < y->nslot; i++)
+        slot[y->slot[i] < net->nslot ? y->slot[i] : y->noise.slot] = true;
+}
+
 static uint64_t stream(uint64_t seed, const char *what, const char *name)
 {
     char text[96];

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "model/noise.h"
 #include "model/slice.h"
 #include "model/table.h"
 #include "plan/measure_rows.h"
@@ -34,6 +35,7 @@ struct bench {
     int *like;                  /* (L) the layer whose finding of rows serves this one    */
     struct pulled *pulled;      /* (L)                                                    */
     struct hps_reader *reader;
+    struct hps_noise_batch *noise;
     const struct hps_batch *batch; /* (M) of the step under way                          */
     struct hps_feed feed;
     double *sample[PARTS];      /* (MOST, L) seconds                                      */
@@ -91,14 +93,29 @@ static enum hps_status make_reader(struct bench *w)
         hps_steps_of(data->N, w->opt->batch, w->opt->microbatches, 0, INT32_MAX);
     bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
     for (int l = 0; l < w->net->L; l++)
-        for (int i = 0; i < w->net->layer[l].nslot; i++)
-            slot[w->net->layer[l].slot[i]] = true;
+        hps_net_mark_slots(w->net, l, slot);
     struct hps_reader_opt opt = {
         .label = true, .dense = true, .slot = slot, .part = 0, .parts = 1, .ahead = 1
     };
     enum hps_status st = hps_reader_new(&w->reader, data, &order, &steps, &opt, 0);
     hps_mem_free(slot);
     return st;
+}
+
+static enum hps_status next_batch(struct bench *w)
+{
+    enum hps_status st = hps_reader_next(w->reader, &w->batch);
+    w->batch = hps_noise_step(w->noise, w->batch, 1);
+    return st;
+}
+
+static void make_noise(struct bench *w)
+{
+    bool *all = hps_mem_new((size_t)w->net->L, sizeof *all);
+    for (int l = 0; l < w->net->L; l++)
+        all[l] = true;
+    w->noise = hps_noise_new(w->net, all, w->opt->microbatches);
+    hps_mem_free(all);
 }
 
 static enum hps_status make(struct bench *w, int Bo)
@@ -119,7 +136,8 @@ static enum hps_status make(struct bench *w, int Bo)
     for (int p = 0; p < PARTS; p++)
         w->sample[p] = hps_mem_new(L * MOST, sizeof *w->sample[p]);
     st = make_reader(w);
-    if (!st) st = hps_reader_next(w->reader, &w->batch);
+    make_noise(w);
+    if (!st) st = next_batch(w);
     if (!st)
         st = hps_slice_new(&w->slice, w->net, 0, w->net->L - 1, w->dev, Bo, 1, w->opt->train, 1,
                            true);
@@ -144,6 +162,7 @@ static void done(struct bench *w)
         hps_table_free(w->table[t]);
     hps_slice_free(w->slice);
     hps_reader_free(w->reader);
+    hps_noise_free(w->noise);
     hps_mem_free(w->table);
     hps_mem_free(w->rows);
     hps_mem_free(w->like);
@@ -290,7 +309,7 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
         w->once[l] = w->rows_s[l] = INFINITY;
     for (long long step = 0; !st && !enough; step++) {
         if (w->batch[0].B < B) {        /* the last of an epoch */
-            st = hps_reader_next(w->reader, &w->batch);
+            st = next_batch(w);
             continue;
         }
         pull(w, B);
@@ -302,7 +321,7 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
             enough = *n == MOST || (*n >= LEAST && hps_now_s() - began_s > ENOUGH_S);
         }
         update(w, step);
-        if (!enough) st = hps_reader_next(w->reader, &w->batch);
+        if (!enough) st = next_batch(w);
     }
     return st;
 }

@@ -20,7 +20,8 @@ double hps_measure_bytes(const struct hps_net *net, int l)
         for (int e = 0; e < l; e++)
             for (int j = 0; j < net->layer[e].nslot; j++)
                 before |= net->layer[e].slot[j] == y->slot[i];
-        bytes += before ? 0 : 8 * net->slot_ids[y->slot[i]];
+        double ids = y->slot[i] < net->nslot ? net->slot_ids[y->slot[i]] : 1; /* noise: drawn */
+        bytes += before ? 0 : 8 * ids;
     }
     return bytes;
 }
@@ -58,8 +59,7 @@ enum hps_status hps_measure_read(struct hps_measured_read *m, const struct hps_n
 
     for (int l = 0; l < net->L; l++) {
         bytes += hps_measure_bytes(net, l);
-        for (int i = 0; i < net->layer[l].nslot; i++)
-            slot[net->layer[l].slot[i]] = true;
+        hps_net_mark_slots(net, l, slot);
     }
     struct hps_reader_opt label = { .label = true, .part = 0, .parts = 1, .ahead = AHEAD };
     struct hps_reader_opt columns = label;

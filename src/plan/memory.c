@@ -7,7 +7,7 @@
 
 void hps_memory_add(struct hps_memory *m, const struct hps_profile_layer *y)
 {
-    if (strcmp(y->type, "embedding") == 0)
+    if (strcmp(y->type, "embedding") == 0 || strcmp(y->type, "nce") == 0)
         m->rows += y->weight_bytes + y->state_bytes;
     else
         m->whole += y->weight_bytes + y->state_bytes;

@@ -2,7 +2,9 @@
 #include "train/feeder.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "hw/count.h"
+#include "model/noise.h"
 
 struct hps_feeder {
     struct hps_reader *reader; /* NULL: my stages read nothing                   */
@@ -12,6 +14,8 @@ struct hps_feeder {
     const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
     int nbatch;
     long long next, total; /* next step to fetch                             */
+    struct hps_noise_batch *noise; /* NULL: my stages draw nothing                   */
+    uint64_t key;                  /* of what is drawn                               */
     int M, nfussy;
     const struct hps_layer **fussy; /* (nfussy) mine that do not take all data      */
 };
@@ -25,8 +29,7 @@ static bool needs(const struct hps_net *net, const struct hps_plan *plan, int s,
         const struct hps_layer *y = &net->layer[l];
         r->dense |= y->wants_dense;
         r->label |= y->wants_label;
-        for (int i = 0; i < y->nslot; i++)
-            slot[y->slot[i]] = true;
+        hps_net_mark_slots(net, l, slot);
         any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->kind->keyed;
     }
     return any;
@@ -70,6 +73,17 @@ static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const st
             if (net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
 }
 
+static void make_noise(struct hps_feeder *f, const struct hps_net *net, const struct hps_plan *plan,
+                       const struct hps_team *team)
+{
+    bool *mine = hps_mem_new((size_t)net->L, sizeof *mine);
+    for (int i = 0; i < team->nrole; i++)
+        for (int l = plan->stage[team->role[i]].first; l <= plan->stage[team->role[i]].last; l++)
+            mine[l] = true;
+    f->noise = hps_noise_new(net, mine, f->M);
+    hps_mem_free(mine);
+}
+
 static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store *store, int M,
                                    struct hps_dev *dev)
 {
@@ -97,7 +111,9 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     f->next = first_step;
     f->total = team->nrole == 0 ? 0 : steps->total;
     f->M = steps->M;
+    f->key = hps_rng_key(order->key, "noise");
     list_fussy(f, net, plan, team);
+    make_noise(f, net, plan, team);
     if (team->nrole > 0) {
         st = make_reader(f, data, order, steps, net, plan, team, ahead);
         enum hps_status routes = make_routes(f, store, steps->M, dev); /* with the other members */
@@ -118,6 +134,7 @@ void hps_feeder_free(struct hps_feeder *f)
     for (int g = 0; g < f->ngroup; g++)
         hps_route_free(f->route[g]);
     hps_reader_free(f->reader);
+    hps_noise_free(f->noise);
     hps_mem_free(f->fussy);
     hps_mem_free(f->route);
     hps_mem_free(f->now);
@@ -135,6 +152,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     if (f->reader) st = hps_reader_next(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
     if (st) batch = NULL; /* no row is asked for by what may be no id */
+    batch = hps_noise_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
     hps_region_leave(HPS_REGION_READ);
     f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL);

@@ -64,7 +64,8 @@ static int count_ids(const struct hps_net *net, const struct hps_layer *l, int s
 
 static void make_bag(struct toy_feed *f, const struct hps_net *net, const struct hps_layer *l)
 {
-    int B = f->feed.B, *index = hps_mem_new((size_t)((l->noise.n + 3) * l->nslot * B), sizeof *index);
+    int B = f->feed.B, most = (l->noise.n + 3) * l->nslot * B;
+    int *index = hps_mem_new((size_t)most, sizeof *index);
     int *offset = hps_mem_new((size_t)(l->nslot * B + 1), sizeof *offset);
     uint64_t layer = hps_rng_key(7, l->name);
     bool single = true;

@@ -1,6 +1,6 @@
 /* noise.h - classes drawn as noise, and batches with them: a slot of its own, behind the dataset's,
- * for each layer that draws. What is drawn is addressed by (seed, step, layer, example): the same on
- * any layout. */
+ * for each layer that draws. What is drawn is addressed by (seed, step, layer, example): the same
+ * on any layout. */
 #ifndef HPS_MODEL_NOISE_H
 #define HPS_MODEL_NOISE_H
 

@@ -7,9 +7,9 @@
 
 struct hps_feeder;
 
-/* Reads `data` for the layers of my stages; what they draw is by the order's key and the step; a rank that needs no raw column reads nothing.
- * Collective over team->world (routes are made); idle ranks (no role) get a feeder that does
- * nothing. */
+/* Reads `data` for the layers of my stages; a rank that needs no raw column reads nothing. What
+ * layers draw is by the order's key and the step. Collective over team->world (routes are made);
+ * idle ranks (no role) get a feeder that does nothing. */
 enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_data *data,
                                const struct hps_order *order, const struct hps_steps *steps,
                                const struct hps_net *net, const struct hps_plan *plan,

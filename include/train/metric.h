@@ -1,5 +1,6 @@
-/* metric.h - how good predictions are: AUC (exact, over all ranks), log loss, calibration, accuracy,
- * root of the mean square error; what a kind of score does not have is NaN (null in JSON). */
+/* metric.h - how good predictions are: AUC (exact, over all ranks), log loss, calibration,
+ * accuracy, root of the mean square error; what a kind of score does not have is NaN (null in
+ * JSON). */
 #ifndef HPS_TRAIN_METRIC_H
 #define HPS_TRAIN_METRIC_H
 

@@ -1,4 +1,4 @@
-/* layer_cross_entropy.c - as many logits an example as there are classes; the label is the class. */
+/* layer_cross_entropy.c - a logit for each class; the label is the number of one. */
 #include "model/loss.h"
 
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)

@@ -288,8 +288,8 @@ char *hps_metric_text(const struct hps_metric_result *r)
                             (double)(b + 1) / HPS_METRIC_BINS, "examples", (json_int_t)r->bin[b].n,
                             "score", hps_json_real(r->bin[b].score), "positives",
                             hps_json_real(r->bin[b].positives)));
-    json_t *all = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format", "heterps-eval-1",
-                            "examples", (json_int_t)r->examples, "positives",
+    json_t *all = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "format",
+                            "heterps-eval-1", "examples", (json_int_t)r->examples, "positives",
                             (json_int_t)r->positives, "auc", hps_json_real(r->auc), "logloss",
                             hps_json_real(r->logloss), "calibration", hps_json_real(r->calibration),
                             "accuracy", hps_json_real(r->accuracy), "rmse", hps_json_real(r->rmse),

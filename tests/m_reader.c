@@ -1,5 +1,6 @@
 /* m_reader: the shares of all ranks together are the rows that one rank reads alone, for any number
- * of micro-batches, a short last batch and batches of one example. */
+ * of micro-batches, a short last batch and batches of one example, from one file or from two; two
+ * files in their order are the one file that they were cut from. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,7 +8,8 @@
 #include "model/data.h"
 #include "sample.h"
 
-static const struct sample shape = { 1003, 100, 2, 1, 1, 42 };
+static const struct sample shape = { 1003, 100, 2, 1, 1, 42, 0 };
+static const struct sample parts[] = { { 290, 100, 2, 1, 1, 42, 0 }, { 713, 0, 2, 1, 1, 42, 290 } };
 static const bool all[2] = { true, true };
 
 /* A number for everything that a row holds, and where it was read. */
@@ -26,9 +28,10 @@ static uint64_t row_mark(const struct hps_batch *b, int m, long long step, int i
     return x;
 }
 
-static uint64_t run(const struct hps_data *data, long long batch, int M, int part, int parts)
+static uint64_t run(const struct hps_data *data, bool shuffle, long long batch, int M, int part,
+                    int parts)
 {
-    struct hps_order order = hps_order_of(data->N, true, 5);
+    struct hps_order order = hps_order_of_data(data, shuffle, M == 3, 5);
     struct hps_steps steps = hps_steps_of(data->N, batch, M, 1, batch == 1 ? 50 : 0);
     struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all,
                                   .part = part, .parts = parts, .ahead = 2 };
@@ -49,24 +52,38 @@ static uint64_t run(const struct hps_data *data, long long batch, int M, int par
     return sum;
 }
 
+static void check(const struct hps_data *data, const struct hps_data *whole, MPI_Comm world)
+{
+    const long long batches[] = { 1, 64, 100, 1003, 5000 };
+
+    for (int k = 0; k < 5; k++)
+        for (int M = 1; M <= 7 && M <= batches[k]; M += 2) {
+            bool shuffle = data == whole || k % 2;
+            unsigned long long mine = run(data, shuffle, batches[k], M, hps_rank(), hps_nrank());
+            unsigned long long sum;
+            HPS_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, world));
+            if (sum != run(shuffle ? data : whole, shuffle, batches[k], M, 0, 1))
+                HPS_DIE("batch %lld, %d micro-batches: other rows than alone", batches[k], M);
+        }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm world = hps_begin(&argc, &argv, true);
-    const long long batches[] = { 1, 64, 100, 1003, 5000 };
-    struct hps_data *data;
+    const struct hps_list pattern = { 1, (const char *[]){ "m_*.h5" } };
+    struct hps_data *data, *two;
 
-    if (hps_rank() == 0)
+    if (hps_rank() == 0) {
         sample_write("m.h5", &shape);
+        sample_write("m_0.h5", &parts[0]);
+        sample_write("m_1.h5", &parts[1]);
+    }
     HPS_MPI(MPI_Barrier(world));
-    if (hps_data_open(&data, "m.h5", world))
+    if (hps_data_open(&data, "m.h5", world) || hps_data_open_all(&two, &pattern, world))
         HPS_DIE("the sample cannot be opened");
-    for (int k = 0; k < 5; k++)
-        for (int M = 1; M <= 7 && (M <= batches[k]); M += 2) {
-            unsigned long long mine = run(data, batches[k], M, hps_rank(), hps_nrank()), sum;
-            HPS_MPI(MPI_Allreduce(&mine, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, world));
-            if (sum != run(data, batches[k], M, 0, 1))
-                HPS_DIE("batch %lld, %d micro-batches: other rows than alone", batches[k], M);
-        }
+    check(data, data, world);
+    check(two, data, world);
+    hps_data_close(two);
     hps_data_close(data);
     if (hps_data_open(&data, hps_rank() == 0 ? "m.h5" : "not on this rank", world) !=
         (hps_nrank() > 1 ? HPS_INPUT : HPS_OK))

@@ -48,11 +48,11 @@ static void put_slot(struct hps_h5 *h, const struct sample *s, int slot)
     snprintf(group, sizeof group, "slots/%s%d", multi ? "m" : "s",
              multi ? slot - s->nsingle : slot);
     for (long long i = 0; i < s->N; i++)
-        offset[i + 1] = offset[i] + sample_nid(s, slot, i);
+        offset[i + 1] = offset[i] + sample_nid(s, slot, s->first + i);
     id = hps_mem_new((size_t)offset[s->N], sizeof *id);
     for (long long i = 0; i < s->N; i++)
         for (int k = 0; k < offset[i + 1] - offset[i]; k++)
-            id[offset[i] + k] = sample_id(s, slot, i, k);
+            id[offset[i] + k] = sample_id(s, slot, s->first + i, k);
     snprintf(path, sizeof path, "%s/ids", group);
     must(hps_h5_make(h, path, H5T_NATIVE_LLONG, offset[s->N], 0, s->chunk));
     must(hps_h5_put(h, path, H5T_NATIVE_LLONG, 0, offset[s->N], 0, id));
@@ -71,12 +71,12 @@ static void put_columns(struct hps_h5 *h, const struct sample *s)
     float *x = hps_mem_new((size_t)s->N * (size_t)(s->D + 1), sizeof *x);
 
     for (long long i = 0; i < s->N; i++)
-        x[i] = sample_label(i);
+        x[i] = sample_label(s->first + i);
     must(hps_h5_make(h, "label", H5T_NATIVE_FLOAT, s->N, 0, s->chunk));
     must(hps_h5_put(h, "label", H5T_NATIVE_FLOAT, 0, s->N, 0, x));
     for (long long i = 0; i < s->N; i++)
         for (int d = 0; d < s->D; d++)
-            x[i * s->D + d] = sample_dense(i, d);
+            x[i * s->D + d] = sample_dense(s->first + i, d);
     if (s->D) {
         must(hps_h5_make(h, "dense", H5T_NATIVE_FLOAT, s->N, s->D, s->chunk));
         must(hps_h5_put(h, "dense", H5T_NATIVE_FLOAT, 0, s->N, s->D, x));

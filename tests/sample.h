@@ -8,6 +8,7 @@ struct sample {
     long long N, chunk;         /* chunk 0: contiguous */
     int D, nsingle, nmulti;
     long long buckets;
+    long long first;            /* number of its first example, where it is one of several files */
 };
 
 void sample_write(const char *path, const struct sample *s);    /* dies on failure */

@@ -16,16 +16,20 @@
 #include "model/data.h"
 #include "sample.h"
 
-static const struct sample plain = { 500, 100, 2, 1, 1, 42 };
+static const struct sample plain = { 500, 100, 2, 1, 1, 42, 0 };
 
+/* Of several files: their names with blanks between them. */
 static void expect(const char *path, enum hps_status want, const char *words)
 {
-    char text[1024];
+    char text[1024], names[256], *save = NULL;
+    struct hps_list list = { 0, (const char *[4]){ NULL } };
     struct hps_data *data;
     int keep = dup(2), to = open("said", O_RDWR | O_CREAT | O_TRUNC, 0600);
 
     assert_true(keep >= 0 && to >= 0 && dup2(to, 2) == 2);
-    enum hps_status s = hps_data_open(&data, path, MPI_COMM_NULL);
+    for (char *n = strtok_r(strcpy(names, path), " ", &save); n; n = strtok_r(NULL, " ", &save))
+        list.item[list.n++] = n;
+    enum hps_status s = hps_data_open_all(&data, &list, MPI_COMM_NULL);
     assert_int_equal(dup2(keep, 2), 2);
     close(keep);
     ssize_t n = pread(to, text, sizeof text - 1, 0);
@@ -156,12 +160,41 @@ static void test_files(void **state)
     expect("x.h5", HPS_DECK, "x.h5: not a whole HDF5 file");
 }
 
+/* Files that are no parts of one dataset; a pattern that nothing matches. */
+static void test_sets(void **state)
+{
+    struct sample other = plain;
+    struct hps_h5 h;
+
+    (void)state;
+    sample_write("a.h5", &plain);
+    sample_write("b.h5", &plain);
+    expect("a.h5 no.h5", HPS_INPUT, "no.h5: No such file");
+    expect("a.h5 z*.h5", HPS_INPUT, "z*.h5: no file has such a name");
+    other.buckets = 43;
+    sample_write("c.h5", &other);
+    expect("[ab].h5 c.h5", HPS_DECK, "a.h5 and c.h5: their slots have other numbers of buckets");
+    other.nsingle = 2;
+    sample_write("c.h5", &other);
+    expect("a.h5 c.h5", HPS_DECK, "a.h5 and c.h5: they have other numbers of slots");
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(hps_h5_change(&h, k ? "b.h5" : "a.h5"), HPS_OK);
+        assert_int_equal(hps_h5_put_text(&h, "dense", "scaling", "zscore,zscore"), HPS_OK);
+        assert_int_equal(hps_h5_put_real(&h, "dense", "shift", 2, (double[]){ 1, k }), HPS_OK);
+        assert_int_equal(hps_h5_close(&h), HPS_OK);
+    }
+    expect("a.h5 b.h5", HPS_DECK, "scaled by other constants");
+    unlink("a.h5");
+    unlink("b.h5");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_opens),
         cmocka_unit_test(test_damages),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_sets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

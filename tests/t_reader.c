@@ -62,13 +62,13 @@ static const bool all_slots[8] = { true, true, true, true, true, true, true, tru
 struct shape {
     long long batch;
     int M, parts, ahead;
-    bool shuffle;
+    bool shuffle, in_turn;
 };
 
 /* All parts of all steps: each example once an epoch, each micro-batch as large as its share. */
 static void check_run(const struct sample *s, struct hps_data *data, const struct shape *q)
 {
-    struct hps_order order = hps_order_of(s->N, q->shuffle, 9);
+    struct hps_order order = hps_order_of_data(data, q->shuffle, q->in_turn, 9);
     struct hps_steps steps = hps_steps_of(s->N, q->batch, q->M, 2, 0);
     char *seen = hps_mem_new((size_t)s->N, 1);
 
@@ -107,12 +107,12 @@ static void check_run(const struct sample *s, struct hps_data *data, const struc
 
 static void test_all_rows(void **state)
 {
-    const struct sample samples[] = { { 1, 0, 0, 1, 1, 1 },      { 700, 100, 3, 2, 2, 42 },
-                                      { 1000, 0, 2, 2, 0, 42 },  { 513, 1, 0, 0, 1, 9 },
-                                      { 900, 900, 1, 1, 1, 1000 } };
-    const struct shape shapes[] = { { 1, 1, 1, 1, true },    { 64, 4, 1, 2, true },
-                                    { 100, 3, 1, 1, false }, { 5000, 7, 1, 3, true },
-                                    { 257, 2, 1, 2, false } };
+    const struct sample samples[] = { { 1, 0, 0, 1, 1, 1, 0 },      { 700, 100, 3, 2, 2, 42, 0 },
+                                      { 1000, 0, 2, 2, 0, 42, 0 },  { 513, 1, 0, 0, 1, 9, 0 },
+                                      { 900, 900, 1, 1, 1, 1000, 0 } };
+    const struct shape shapes[] = { { 1, 1, 1, 1, true, false },    { 64, 4, 1, 2, true, false },
+                                    { 100, 3, 1, 1, false, false }, { 5000, 7, 1, 3, true, false },
+                                    { 257, 2, 1, 2, false, false } };
 
     (void)state;
     for (int i = 0; i < 5; i++) {
@@ -126,72 +126,15 @@ static void test_all_rows(void **state)
 /* More than one window, so that blocks are dropped and read again; steps that lie across. */
 static void test_windows(void **state)
 {
-    const struct sample s = { 150000, 5000, 1, 1, 1, 77 };
-    const struct shape shapes[] = { { 4096, 2, 1, 2, true }, { 100000, 1, 1, 1, true },
-                                    { 30000, 3, 1, 1, false } };
+    const struct sample s = { 150000, 5000, 1, 1, 1, 77, 0 };
+    const struct shape shapes[] = { { 4096, 2, 1, 2, true, false },
+                                    { 100000, 1, 1, 1, true, false },
+                                    { 30000, 3, 1, 1, false, false } };
     struct hps_data *data = open_sample(&s);
 
     (void)state;
     for (int k = 0; k < 3; k++)
         check_run(&s, data, &shapes[k]);
-    hps_data_close(data);
-}
-
-/* The union of shares is the batch; a restart at any step goes on with the same rows. */
-static void test_shares_and_restart(void **state)
-{
-    const struct sample s = { 1000, 0, 1, 1, 1, 50 };
-    struct hps_data *data = open_sample(&s);
-    struct hps_order order = hps_order_of(s.N, true, 4);
-    struct hps_steps steps = hps_steps_of(s.N, 101, 4, 1, 0);
-    long long sum_whole = 0, sum_parts = 0;
-
-    (void)state;
-    for (int parts = 1; parts <= 7; parts += 6)
-        for (int part = 0; part < parts; part++) {
-            struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all_slots,
-                                          .part = part, .parts = parts, .ahead = 1 };
-            const struct hps_batch *b;
-            struct hps_reader *r;
-            hps_reader_new(&r, data, &order, &steps, &opt, 5);
-            while (!hps_reader_next(r, &b) && b)
-                for (int m = 0; m < 4; m++)
-                    for (int i = 0; i < b[m].B; i++)
-                        *(parts == 1 ? &sum_whole : &sum_parts) += b[m].example[i] * (m + 1);
-            hps_reader_free(r);
-        }
-    assert_int_equal(sum_whole, sum_parts);
-    hps_data_close(data);
-}
-
-/* Only what is wanted is there. */
-static void test_columns(void **state)
-{
-    const struct sample s = { 100, 0, 2, 2, 1, 50 };
-    const bool some[] = { false, true, false };
-    struct hps_data *data = open_sample(&s);
-    struct hps_order order = hps_order_of(s.N, false, 4);
-    struct hps_steps steps = hps_steps_of(s.N, 10, 1, 1, 0);
-    struct hps_reader_opt opt = { .label = false, .dense = false, .slot = some,
-                                  .part = 0, .parts = 1, .ahead = 1 };
-    const struct hps_batch *b;
-    struct hps_reader *r;
-
-    (void)state;
-    hps_reader_new(&r, data, &order, &steps, &opt, 0);
-    assert_int_equal(hps_reader_next(r, &b), HPS_OK);
-    assert_null(b->label);
-    assert_null(b->dense);
-    assert_null(b->ids[0]);
-    assert_null(b->ids[2]);
-    for (int i = 0; i < 10; i++)
-        assert_int_equal(b->ids[1][i], sample_id(&s, 1, i, 0));
-    hps_reader_free(r);                                 /* in the midst: no hang, nothing held */
-    opt.slot = NULL;
-    hps_reader_new(&r, data, &order, &steps, &opt, 0);
-    assert_int_equal(hps_reader_next(r, &b), HPS_OK);
-    assert_null(b->ids[1]);
-    hps_reader_free(r);
     hps_data_close(data);
 }
 
@@ -222,6 +165,95 @@ static enum hps_status read_all(struct hps_data *data, char *text, size_t size)
     return s;
 }
 
+/* Several files are one: their rows numbered through, in any order of them, also where blocks are
+ * short, files have windows of their own and steps lie across; what is wrong is told by its file. */
+static void test_several_files(void **state)
+{
+    const long long length[] = { 300, 256, 1, 70000, 700 };
+    const struct shape shapes[] = { { 4096, 2, 1, 2, true, false }, { 100000, 1, 1, 1, true, true },
+                                    { 5000, 3, 1, 1, false, false }, { 999, 4, 1, 2, true, true } };
+    struct sample s = { 0, 5000, 1, 1, 1, 77, 0 };
+    const char *name[] = { "f_[0-2].h5", "f_3.h5", "f_[4-9].h5" };
+    struct hps_data *data;
+    char path[16], said[512];
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        s.N = length[i];
+        snprintf(path, sizeof path, "f_%d.h5", i);
+        sample_write(path, &s);
+        s.first += s.N;
+    }
+    s.N = s.first;
+    assert_int_equal(hps_data_open_all(&data, &(struct hps_list){ 3, name }, MPI_COMM_NULL), 0);
+    assert_int_equal(data->files.n, 5);
+    assert_int_equal(data->N, s.N);
+    for (int k = 0; k < 4; k++)
+        check_run(&s, data, &shapes[k]);
+    sample_put_id("f_3.h5", "slots/s0/ids", 69999, 77);
+    assert_int_equal(read_all(data, said, sizeof said), HPS_DECK);
+    assert_non_null(strstr(said, "f_3.h5: slot s0, example 69999: id 77 is outside 0..76"));
+    hps_data_close(data);
+}
+
+/* The union of shares is the batch; a restart at any step goes on with the same rows. */
+static void test_shares_and_restart(void **state)
+{
+    const struct sample s = { 1000, 0, 1, 1, 1, 50, 0 };
+    struct hps_data *data = open_sample(&s);
+    struct hps_order order = hps_order_of(s.N, true, 4);
+    struct hps_steps steps = hps_steps_of(s.N, 101, 4, 1, 0);
+    long long sum_whole = 0, sum_parts = 0;
+
+    (void)state;
+    for (int parts = 1; parts <= 7; parts += 6)
+        for (int part = 0; part < parts; part++) {
+            struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all_slots,
+                                          .part = part, .parts = parts, .ahead = 1 };
+            const struct hps_batch *b;
+            struct hps_reader *r;
+            hps_reader_new(&r, data, &order, &steps, &opt, 5);
+            while (!hps_reader_next(r, &b) && b)
+                for (int m = 0; m < 4; m++)
+                    for (int i = 0; i < b[m].B; i++)
+                        *(parts == 1 ? &sum_whole : &sum_parts) += b[m].example[i] * (m + 1);
+            hps_reader_free(r);
+        }
+    assert_int_equal(sum_whole, sum_parts);
+    hps_data_close(data);
+}
+
+/* Only what is wanted is there. */
+static void test_columns(void **state)
+{
+    const struct sample s = { 100, 0, 2, 2, 1, 50, 0 };
+    const bool some[] = { false, true, false };
+    struct hps_data *data = open_sample(&s);
+    struct hps_order order = hps_order_of(s.N, false, 4);
+    struct hps_steps steps = hps_steps_of(s.N, 10, 1, 1, 0);
+    struct hps_reader_opt opt = { .label = false, .dense = false, .slot = some,
+                                  .part = 0, .parts = 1, .ahead = 1 };
+    const struct hps_batch *b;
+    struct hps_reader *r;
+
+    (void)state;
+    hps_reader_new(&r, data, &order, &steps, &opt, 0);
+    assert_int_equal(hps_reader_next(r, &b), HPS_OK);
+    assert_null(b->label);
+    assert_null(b->dense);
+    assert_null(b->ids[0]);
+    assert_null(b->ids[2]);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(b->ids[1][i], sample_id(&s, 1, i, 0));
+    hps_reader_free(r);                                 /* in the midst: no hang, nothing held */
+    opt.slot = NULL;
+    hps_reader_new(&r, data, &order, &steps, &opt, 0);
+    assert_int_equal(hps_reader_next(r, &b), HPS_OK);
+    assert_null(b->ids[1]);
+    hps_reader_free(r);
+    hps_data_close(data);
+}
+
 static void expect_trouble(struct hps_data *data, enum hps_status want, const char *words)
 {
     char text[1024];
@@ -233,7 +265,7 @@ static void expect_trouble(struct hps_data *data, enum hps_status want, const ch
 
 static void test_bad_values(void **state)
 {
-    const struct sample s = { 1000, 300, 2, 1, 1, 42 };
+    const struct sample s = { 1000, 300, 2, 1, 1, 42, 0 };
     struct hps_data *data = open_sample(&s);
     float nan_value = 0.0f / (float)(state == NULL), inf = 1e38f * 10;
 
@@ -267,7 +299,7 @@ static void test_bad_values(void **state)
 /* A file that is cut short while it is open. */
 static void test_cut_short(void **state)
 {
-    const struct sample s = { 100000, 0, 4, 3, 1, 42 };
+    const struct sample s = { 100000, 0, 4, 3, 1, 42, 0 };
     struct hps_data *data = open_sample(&s);
 
     (void)state;
@@ -286,7 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_rows),           cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_shares_and_restart), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_several_files), cmocka_unit_test(test_shares_and_restart), cmocka_unit_test(test_columns),
         cmocka_unit_test(test_bad_values),         cmocka_unit_test(test_cut_short),
     };
     return cmocka_run_group_tests(tests, NULL, nothing_held);

@@ -85,6 +85,41 @@ static void test_blocks_stay(void **state)
     hps_mem_free(window);
 }
 
+/* Several files: in turn, each example stays where its file is; mixed, it may come anywhere; every
+ * example comes once, and one by one as in rows. */
+static void test_several_files(void **state)
+{
+    long long first[] = { 0, 100, 70100, 70356, 140000 }, block[] = { 0, 1, 275, 276, 549 };
+    long long whole[] = { 0, 0, 273, 274, 546 }, windows[] = { 0, 1, 3, 4, 6 };
+    const struct hps_files files = { 4, first, block, whole, windows };
+    struct hps_order order = hps_order_of(140000, true, 5);
+    char *seen = hps_mem_new(140000, 1);
+    int crossed = 0;
+
+    (void)state;
+    order.files = &files;
+    for (int turn = 0; turn < 2; turn++) {
+        struct hps_order_memo memo = { .window = -1 };
+        long long rows[140000 / 8];
+        order.in_turn = turn == 1;
+        assert_int_equal(hps_order_windows(&order), turn ? 6 : 3);
+        for (long long p = 0; p < 140000; p++) {
+            long long e = hps_order_at(&order, 3, p);
+            int f = hps_files_find(first, 4, e);
+            assert_int_equal(seen[e]++, turn);
+            if (p % (140000 / 8) == 0)
+                hps_order_rows(&order, &memo, 3, p, 140000 / 8, rows);
+            assert_int_equal(rows[p % (140000 / 8)], e);
+            if (turn)
+                assert_int_equal(f, hps_files_find(first, 4, p));
+            else
+                crossed += f != hps_files_find(first, 4, p);
+        }
+    }
+    assert_true(crossed > 30000);
+    hps_mem_free(seen);
+}
+
 /* Each example is about as likely in each place: a chi-square over 16 x 16 cells, 255 or so degrees
  * of freedom; 400 is beyond 1 in 10^7. */
 static void test_even(void **state)
@@ -146,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bijection), cmocka_unit_test(test_any_split),
         cmocka_unit_test(test_mixes),     cmocka_unit_test(test_blocks_stay),
+        cmocka_unit_test(test_several_files),
         cmocka_unit_test(test_even),      cmocka_unit_test(test_shares),
         cmocka_unit_test(test_steps),
     };

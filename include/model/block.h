@@ -7,7 +7,9 @@
 /* HPS_BLOCK_ROWS rows (the last block of a dataset: fewer) of the wanted columns. In the file a
  * column lies together, here a row does: mixed rows are then few cache lines, not one a column. */
 struct hps_block {
-    long long first;            /* number of its first example                            */
+    const struct hps_data *file;    /* where it lies                                      */
+    long long number;           /* among the blocks of all files                          */
+    long long first, inside;    /* its first example, among all and in its file           */
     int rows;
     long long mark;             /* what the caller said when it asked last                */
     char *record;               /* (rows) each hps_blocks.record_bytes: the values of a row   */
@@ -42,6 +44,9 @@ struct hps_blocks {
 void hps_blocks_new(struct hps_blocks *b, const struct hps_data *data, bool label, bool dense,
                     const bool *slot);
 void hps_blocks_free(struct hps_blocks *b);
+
+/* The block in which an example lies. Pure. */
+long long hps_blocks_of(const struct hps_data *data, long long example);
 
 /* Block `number`, read unless it is in memory; valid until dropped. Ids out of range and numbers
  * that are not finite: HPS_DECK; a read error or a file cut short: HPS_INPUT; b->why says what. No

@@ -15,10 +15,11 @@
 #include "base/h5.h"
 
 struct hps_data_opt {
-    const char *train, *test;
+    struct hps_list train, test;    /* paths or patterns; test without a name: none    */
     long long batch;
     int microbatches, prefetch;
     bool shuffle;
+    const char *files;              /* mixed|in_turn                                   */
 };
 extern const struct hps_field hps_data_fields[];
 
@@ -29,14 +30,31 @@ struct hps_slot {
     struct hps_h5_extent ids, offsets;
 };
 
+/* Files one after the other: what comes before file f, and behind the last one, of each thing. A
+ * block is HPS_BLOCK_ROWS examples of one file, its last one shorter. */
+struct hps_files {
+    int n;
+    long long *first;           /* (n + 1) examples                      */
+    long long *block, *whole;   /* (n + 1) blocks, and those that are not shorter */
+    long long *window;          /* (n + 1) windows where each file has its own    */
+};
+
+/* The last f with begin[f] <= x < begin[f + 1], 0 <= x < begin[n]. Pure. */
+int hps_files_find(const long long *begin, int n, long long x);
+
+/* A dataset, of one file or of several. Of several, label, dense, the slots' extents and fd are not
+ * set: those of each file are. */
 struct hps_data {
-    char *path;
-    long long N;
+    char *path;                 /* for messages where there are several  */
+    struct hps_files files;
+    struct hps_data **file;     /* (files.n) itself where it is one      */
+    long long N;                /* of all files                          */
     int D, nslot;
     const char **dense_name;    /* (D) */
     struct hps_slot *slot;      /* (nslot) */
     struct hps_h5_extent label, dense;
     double positives;           /* share of label > 0.5                  */
+    uint64_t constants;         /* what dense was scaled by, hashed; 0: the file does not tell */
     int fd;                     /* for pread                             */
     char *slot_text, *dense_text;   /* owners of the names               */
 };
@@ -45,6 +63,15 @@ struct hps_data {
  * ends). Missing HPS_INPUT; foreign, truncated, zero rows HPS_DECK. Collective over world (rank 0
  * opens first and speaks, then the others; the verdict is shared); MPI_COMM_NULL: alone. */
 enum hps_status hps_data_open(struct hps_data **data, const char *path, MPI_Comm world);
+/* Several files as one: their examples are numbered through. Names with *, ? or [ that are no files
+ * are patterns, which stand for what they match in the order of its names; nothing matches:
+ * HPS_INPUT. All must have the same columns, slots and scaling constants: HPS_DECK. */
+enum hps_status hps_data_open_all(struct hps_data **data, const struct hps_list *names,
+                                  MPI_Comm world);
+/* In which order examples come, as a word for what must be equal on a restart: data.shuffle, and of
+ * several files that are shuffled how, and their lengths. To free. Pure. */
+char *hps_data_order_text(const struct hps_data *data, const struct hps_data_opt *opt);
+bool hps_data_in_turn(const struct hps_data_opt *opt);
 void hps_data_close(struct hps_data *data);
 
 /* Rows of one micro-batch that this rank works on. Memory of the reader. */
@@ -67,10 +94,15 @@ enum {
  * of blocks, so that reading stays local on disk; another order every epoch. */
 struct hps_order {
     long long N;
-    bool shuffle;
+    bool shuffle, in_turn;          /* in_turn: files in their order, each mixed in itself */
     uint64_t key;
+    const struct hps_files *files;  /* borrowed; NULL: one                             */
 };
 struct hps_order hps_order_of(long long N, bool shuffle, uint64_t seed);
+/* Of all files of a dataset; of one file it is the same as above. Blocks of several files are
+ * permuted as if they were one file's, their short last blocks come after all others. */
+struct hps_order hps_order_of_data(const struct hps_data *data, bool shuffle, bool in_turn,
+                                   uint64_t seed);
 long long hps_order_at(const struct hps_order *order, long long epoch, long long position);
 
 /* The same for n positions in a row. `memo` remembers the blocks of the window last used: begin
@@ -78,10 +110,15 @@ long long hps_order_at(const struct hps_order *order, long long epoch, long long
 struct hps_order_memo {
     long long epoch, window;
     uint64_t key;
-    long long block[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS];
+    long long start[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS];  /* its blocks' first examples; < 0: none */
 };
 void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, long long epoch,
                     long long position, long long n, long long *example);
+
+/* The windows of an epoch, that of a position, and the positions of one: *first, how many. Pure. */
+long long hps_order_windows(const struct hps_order *order);
+long long hps_order_window(const struct hps_order *order, long long position);
+long long hps_order_span(const struct hps_order *order, long long window, long long *first);
 
 /* A share: part p of n things in k parts is [hps_share(n,k,p), hps_share(n,k,p+1)): contiguous,
  * even, some may be empty. */

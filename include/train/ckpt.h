@@ -38,9 +38,9 @@ struct hps_ckpt_text {
 };
 
 /* What a checkpoint and a deck must have in common: seed, data, optimiser, layers, tables; a line
- * each. To free. Pure. */
+ * each. `order`: hps_data_order_text. To free. Pure. */
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
-                     const struct hps_train_opt *train, uint64_t seed, bool shuffle);
+                     const struct hps_train_opt *train, uint64_t seed, const char *order);
 
 /* Make the folder, and look whether one checkpoint may be written there and has room: before the
  * first step, since a run that learns this at its end has lost all. HPS_OUTPUT. Collective. */

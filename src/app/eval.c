@@ -16,7 +16,7 @@ static enum hps_status tell(const struct hps_job *j, const struct wish *w,
 {
     struct hps_metric_result r = hps_metric_read(metric, j->world);
     enum hps_status st = HPS_OK;
-    if (strcmp(w->json, "-") != 0) hps_metric_print(&r, j->o.data.test);
+    if (strcmp(w->json, "-") != 0) hps_metric_print(&r, j->test->path);
     if (w->json[0]) st = hps_args_json(w->json, hps_metric_text(&r));
     st = hps_agree(j->world, st);
     if (!st && w->predictions[0])
@@ -27,8 +27,8 @@ static enum hps_status tell(const struct hps_job *j, const struct wish *w,
 /* All ranks are one stage: no plan is needed to look at a network. */
 static enum hps_status prepare(struct hps_job *j)
 {
-    enum hps_status st = hps_job_data(j);
-    if (!st && !j->test) {
+    enum hps_status st = HPS_OK;
+    if (!j->test) {
         HPS_SAY(HPS_ERROR, "the deck names no test set: data.test is empty");
         st = HPS_DECK;
     }
@@ -41,20 +41,27 @@ static enum hps_status prepare(struct hps_job *j)
 /* What is written must not replace what is read. */
 static enum hps_status keep_apart(const struct hps_job *j, const struct wish *w, char *deck)
 {
-    char *input[] = { deck, (char *)w->checkpoint, (char *)j->o.data.train,
-                      (char *)j->o.data.test };
-    int n = (int)(sizeof input / sizeof *input);
-    enum hps_status st = hps_args_output(w->predictions, n, input);
-    return st ? st : hps_args_apart(w->json, n, input);
+    const struct hps_data *data[] = { j->train, j->test };
+    char *own[] = { deck, (char *)w->checkpoint };
+    enum hps_status st = hps_args_output(w->predictions, 2, own);
+    if (!st) st = hps_args_apart(w->json, 2, own);
+    for (int i = 0; i < 2; i++)
+        for (int f = 0; data[i] && f < data[i]->files.n && !st; f++) {
+            st = hps_args_apart(w->predictions, 1, &data[i]->file[f]->path);
+            if (!st) st = hps_args_apart(w->json, 1, &data[i]->file[f]->path);
+        }
+    return st;
 }
 
-static enum hps_status eval(struct hps_job *j, const struct wish *w)
+static enum hps_status eval(struct hps_job *j, const struct wish *w, char *deck)
 {
     struct hps_cursor cursor = { 0 };
     bool damaged;
     char *planning = NULL;
-    enum hps_status st = prepare(j);
+    enum hps_status st = hps_job_data(j);
 
+    if (!st) st = hps_agree(j->world, hps_rank() == 0 ? keep_apart(j, w, deck) : HPS_OK);
+    if (!st) st = prepare(j);
     if (!st) st = hps_ckpt_peek(w->checkpoint, j->shape, &cursor, &planning, &damaged, j->world);
     hps_mem_free(planning);
     if (!st) st = hps_ckpt_load(w->checkpoint, j->step, j->world);
@@ -83,8 +90,7 @@ enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world)
         st = HPS_USAGE;
     }
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
-    if (!st) st = hps_agree(world, hps_rank() == 0 ? keep_apart(&job, &w, deck.item[0]) : HPS_OK);
-    if (!st) st = eval(&job, &w);
+    if (!st) st = eval(&job, &w, deck.item[0]);
     hps_job_close(&job);
     hps_args_done(&set);
     hps_args_done(&deck);

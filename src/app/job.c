@@ -40,15 +40,18 @@ static double flops_of(const struct hps_net *net)
 enum hps_status hps_job_data(struct hps_job *j)
 {
     const struct hps_options *o = &j->o;
-    enum hps_status st = hps_data_open(&j->train, o->data.train, j->world);
-    if (!st && o->data.test[0]) st = hps_data_open(&j->test, o->data.test, j->world);
+    const struct hps_list *test = &o->data.test;
+    enum hps_status st = hps_data_open_all(&j->train, &o->data.train, j->world);
+    if (!st && test->n > 0 && *test->item[0]) st = hps_data_open_all(&j->test, test, j->world);
     if (!st && j->test) st = same_columns(j->train, j->test);
     if (!st) st = hps_agree(j->world, hps_net_new(&j->net, o->deck, j->train));
     if (!st) st = hps_agree(j->world, hps_net_fits(j->net, o->data.batch / o->data.microbatches));
     if (st) return st;
     j->steps = hps_steps_of(j->train->N, o->data.batch, o->data.microbatches, o->train.epochs,
                             o->train.steps);
-    j->shape = hps_ckpt_shape(j->net, &j->steps, &o->train, (uint64_t)o->run.seed, o->data.shuffle);
+    char *order = hps_data_order_text(j->train, &o->data);
+    j->shape = hps_ckpt_shape(j->net, &j->steps, &o->train, (uint64_t)o->run.seed, order);
+    hps_mem_free(order);
     j->flops_example = flops_of(j->net);
     return HPS_OK;
 }
@@ -69,7 +72,7 @@ enum hps_status hps_job_hardware(struct hps_job *j)
 {
     enum hps_status st = hps_job_device(j);
     if (!st) st = hps_agree(j->world, hps_count_begin(&j->o.perf));
-    if (!st) st = hps_agree(j->world, hps_bench_node(&j->dev, &j->node, j->o.data.train));
+    if (!st) st = hps_agree(j->world, hps_bench_node(&j->dev, &j->node, j->train->file[0]->path));
     if (!st) st = hps_pool_gather(&j->pool, &j->node, &j->o.pool, true, j->world);
     if (!st) j->dev.slow = j->pool->type[j->pool->type_of[hps_rank()]].slow;
     return st;

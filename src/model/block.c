@@ -88,6 +88,28 @@ void hps_blocks_free(struct hps_blocks *b)
     hps_mem_free(b->slot);
 }
 
+long long hps_blocks_of(const struct hps_data *data, long long example)
+{
+    int f = hps_files_find(data->files.first, data->files.n, example);
+
+    return data->files.block[f] + (example - data->files.first[f]) / HPS_BLOCK_ROWS;
+}
+
+/* Where a block lies. */
+static void find_block(const struct hps_blocks *b, long long number, struct hps_block *k)
+{
+    const struct hps_files *files = &b->data->files;
+    int f = hps_files_find(files->block, files->n, number);
+    long long left;
+
+    k->file = b->data->file[f];
+    k->number = number;
+    k->inside = (number - files->block[f]) * HPS_BLOCK_ROWS;
+    k->first = files->first[f] + k->inside;
+    left = k->file->N - k->inside;
+    k->rows = left < HPS_BLOCK_ROWS ? (int)left : HPS_BLOCK_ROWS;
+}
+
 /* Where a block number is in the table of places, or the free place for it. */
 static int probe(const struct hps_blocks *b, long long number)
 {
@@ -112,24 +134,26 @@ static void place_all(struct hps_blocks *b)
     }
     memset(b->place, -1, ((size_t)b->mask + 1) * sizeof *b->place);
     for (int i = 0; i < b->nlive; i++)
-        put_place(b, b->live[i]->first / HPS_BLOCK_ROWS, i);
+        put_place(b, b->live[i]->number, i);
 }
 
-static enum hps_status cannot_read(struct hps_blocks *b, uint64_t offset, ssize_t got)
+static enum hps_status cannot_read(struct hps_blocks *b, const struct hps_data *file,
+                                   uint64_t offset, ssize_t got)
 {
-    snprintf(b->why, sizeof b->why, "%s: at byte %llu: %s", b->data->path,
+    snprintf(b->why, sizeof b->why, "%s: at byte %llu: %s", file->path,
              (unsigned long long)offset, got == 0 ? "the file ends here" : strerror(errno));
     return HPS_INPUT;
 }
 
-static enum hps_status read_bytes(struct hps_blocks *b, uint64_t offset, size_t n, char *to)
+static enum hps_status read_bytes(struct hps_blocks *b, const struct hps_data *file,
+                                  uint64_t offset, size_t n, char *to)
 {
     while (n > 0) {
-        ssize_t got = pread(b->data->fd, to, n, (off_t)offset);
+        ssize_t got = pread(file->fd, to, n, (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return cannot_read(b, offset, got);
+            return cannot_read(b, file, offset, got);
         to += got;
         offset += (uint64_t)got;
         n -= (size_t)got;
@@ -137,9 +161,10 @@ static enum hps_status read_bytes(struct hps_blocks *b, uint64_t offset, size_t 
     return HPS_OK;
 }
 
-/* Rows first..first+n-1 of a column, which may lie in several chunks. */
-static enum hps_status read_rows(struct hps_blocks *b, const struct hps_h5_extent *e,
-                                 long long first, long long n, void *to)
+/* Rows first..first+n-1 of a column of a file, which may lie in several chunks. */
+static enum hps_status read_rows(struct hps_blocks *b, const struct hps_data *file,
+                                 const struct hps_h5_extent *e, long long first, long long n,
+                                 void *to)
 {
     size_t row = (size_t)e->width * (size_t)e->size;
     char *at = to;
@@ -152,7 +177,7 @@ static enum hps_status read_rows(struct hps_blocks *b, const struct hps_h5_exten
         if (offset == UINT64_MAX)
             memset(at, 0, bytes);
         else
-            s = read_bytes(b, offset + (uint64_t)inside * row, bytes, at);
+            s = read_bytes(b, file, offset + (uint64_t)inside * row, bytes, at);
         at += bytes;
         first += here;
         n -= here;
@@ -161,7 +186,7 @@ static enum hps_status read_rows(struct hps_blocks *b, const struct hps_h5_exten
 }
 
 /* Ask the system for rows that will be read soon; a wish, so nobody minds when it fails. */
-static void expect_rows(const struct hps_blocks *b, const struct hps_h5_extent *e, long long first,
+static void expect_rows(const struct hps_data *file, const struct hps_h5_extent *e, long long first,
                         long long n)
 {
     long long row = (long long)e->width * e->size, inside = first % e->chunk;
@@ -170,22 +195,23 @@ static void expect_rows(const struct hps_blocks *b, const struct hps_h5_extent *
     if (e->chunk - inside < n)
         n = e->chunk - inside;
     if (offset != UINT64_MAX)
-        posix_fadvise(b->data->fd, (off_t)offset + inside * row, n * row, POSIX_FADV_WILLNEED);
+        posix_fadvise(file->fd, (off_t)offset + inside * row, n * row, POSIX_FADV_WILLNEED);
 }
 
 void hps_blocks_expect(const struct hps_blocks *b, long long number)
 {
-    long long first = number * HPS_BLOCK_ROWS, left = b->data->N - first;
-    long long n = left < HPS_BLOCK_ROWS ? left : HPS_BLOCK_ROWS;
+    struct hps_block k;
 
+    find_block(b, number, &k);
     if (b->label_at != SIZE_MAX)
-        expect_rows(b, &b->data->label, first, n);
+        expect_rows(k.file, &k.file->label, k.inside, k.rows);
     if (b->dense_at != SIZE_MAX)
-        expect_rows(b, &b->data->dense, first, n);
+        expect_rows(k.file, &k.file->dense, k.inside, k.rows);
     for (int j = 0; j < b->data->nslot; j++)
         if (b->slot[j])
-            expect_rows(b, b->slot_at[j] == SIZE_MAX ? &b->data->slot[j].offsets
-                                                     : &b->data->slot[j].ids, first, n);
+            expect_rows(k.file, b->slot_at[j] == SIZE_MAX ? &k.file->slot[j].offsets
+                                                          : &k.file->slot[j].ids,
+                        k.inside, k.rows);
 }
 
 /* Index of the first number that is not finite; n: all are. */
@@ -209,7 +235,7 @@ static long long first_not_finite(const float *x, long long n)
 static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
 {
     float *x = (float *)(void *)b->column;
-    enum hps_status s = read_rows(b, &b->data->label, k->first, k->rows, x);
+    enum hps_status s = read_rows(b, k->file, &k->file->label, k->inside, k->rows, x);
     long long bad = s ? k->rows : first_not_finite(x, k->rows);
 
     for (int i = 0; i < k->rows && !s; i++)
@@ -217,7 +243,7 @@ static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
     if (bad == k->rows)
         return s;
     snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is not a finite number",
-             b->data->path, k->first + bad, (double)x[bad]);
+             k->file->path, k->inside + bad, (double)x[bad]);
     return HPS_DECK;
 }
 
@@ -225,7 +251,7 @@ static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
 {
     float *x = (float *)(void *)b->column;
     long long D = b->data->D, n = k->rows * D;
-    enum hps_status s = read_rows(b, &b->data->dense, k->first, k->rows, x);
+    enum hps_status s = read_rows(b, k->file, &k->file->dense, k->inside, k->rows, x);
     long long bad = s ? n : first_not_finite(x, n);
 
     for (int i = 0; i < k->rows && !s; i++)
@@ -234,7 +260,7 @@ static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
     if (bad == n)
         return s;
     snprintf(b->why, sizeof b->why, "%s: dense %s, example %lld: %g is not a finite number",
-             b->data->path, b->data->dense_name[bad % D], k->first + bad / D, (double)x[bad]);
+             k->file->path, b->data->dense_name[bad % D], k->inside + bad / D, (double)x[bad]);
     return HPS_DECK;
 }
 
@@ -263,7 +289,7 @@ static enum hps_status check_ids(struct hps_blocks *b, const struct hps_block *k
         for (row = 0; k->offset[j][row + 1] <= bad; row++)
             continue;
     snprintf(b->why, sizeof b->why, "%s: slot %s, example %lld: id %lld is outside 0..%lld",
-             b->data->path, slot->name, k->first + row, id[bad], slot->buckets - 1);
+             k->file->path, slot->name, k->inside + row, id[bad], slot->buckets - 1);
     return HPS_DECK;
 }
 
@@ -276,7 +302,7 @@ static enum hps_status read_singles(struct hps_blocks *b, struct hps_block *k)
         if (b->slot_at[j] == SIZE_MAX)
             continue;
         long long *id = (long long *)(void *)(b->column + n++ * stride);
-        s = read_rows(b, &b->data->slot[j].ids, k->first, k->rows, id);
+        s = read_rows(b, k->file, &k->file->slot[j].ids, k->inside, k->rows, id);
         if (!s)
             s = check_ids(b, k, j, id, k->rows);
     }
@@ -292,9 +318,9 @@ static enum hps_status read_singles(struct hps_blocks *b, struct hps_block *k)
 /* Offsets become relative to the block. */
 static enum hps_status read_multi(struct hps_blocks *b, struct hps_block *k, int j)
 {
-    const struct hps_slot *slot = &b->data->slot[j];
+    const struct hps_slot *slot = &k->file->slot[j];
     long long *offset = k->offset[j], before, n;
-    enum hps_status s = read_rows(b, &slot->offsets, k->first, k->rows + 1, offset);
+    enum hps_status s = read_rows(b, k->file, &slot->offsets, k->inside, k->rows + 1, offset);
 
     if (s)
         return s;
@@ -302,14 +328,14 @@ static enum hps_status read_multi(struct hps_blocks *b, struct hps_block *k, int
     for (int i = 0; i <= k->rows; i++)
         if (offset[i] < (i ? offset[i - 1] : 0) || offset[i] > slot->ids.nrow) {
             snprintf(b->why, sizeof b->why, "%s: slot %s, example %lld: the offsets do not rise",
-                     b->data->path, slot->name, k->first + i - (i > 0));
+                     k->file->path, slot->name, k->inside + i - (i > 0));
             return HPS_DECK;
         }
     n = offset[k->rows] - before;
     for (int i = k->rows; i >= 0; i--)
         offset[i] -= before;
     hps_mem_grow(&k->ids[j], &k->ids_cap[j], (size_t)n, sizeof **k->ids);
-    s = read_rows(b, &slot->ids, before, n, k->ids[j]);
+    s = read_rows(b, k->file, &slot->ids, before, n, k->ids[j]);
     return s ? s : check_ids(b, k, j, k->ids[j], n);
 }
 
@@ -339,7 +365,6 @@ enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long
                                const struct hps_block **block)
 {
     int at = probe(b, number);
-    long long first = number * HPS_BLOCK_ROWS, left = b->data->N - first;
     enum hps_status s;
 
     if (b->place[at].index >= 0) {
@@ -348,8 +373,7 @@ enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long
         return HPS_OK;
     }
     struct hps_block *k = b->nspare ? b->spare[--b->nspare] : new_block(b);
-    k->first = first;
-    k->rows = left < HPS_BLOCK_ROWS ? (int)left : HPS_BLOCK_ROWS;
+    find_block(b, number, k);
     k->mark = mark;
     s = read_block(b, k);
     if (s) {

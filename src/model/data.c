@@ -1,5 +1,5 @@
 /* data.c - a dataset is opened and its shape checked; its rows are the reader's business. */
-#include "model/data.h"
+#include "model/data_own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,15 +8,19 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 
 enum { NAME_MOST = 255 };
 
 const struct hps_field hps_data_fields[] = {
-    HPS_FIELD(hps_data_opt, train, HPS_TEXT, NULL, 0, 0, "", "dataset to train on"),
-    HPS_FIELD(hps_data_opt, test, HPS_TEXT, "", 0, 0, "", "dataset to evaluate on; empty: none"),
+    HPS_FIELD(hps_data_opt, train, HPS_LIST, NULL, 0, 0, "",
+              "datasets to train on; names may be patterns"),
+    HPS_FIELD(hps_data_opt, test, HPS_LIST, "[]", 0, 0, "", "datasets to evaluate on; empty: none"),
     HPS_FIELD(hps_data_opt, batch, HPS_LONG, "256", 1, 1e9, "examples", "examples of one step"),
     HPS_FIELD(hps_data_opt, microbatches, HPS_INT, "4", 1, 65536, "", "parts of a batch"),
     HPS_FIELD(hps_data_opt, shuffle, HPS_BOOL, "true", 0, 1, "", "another order every epoch"),
+    HPS_CHOICE(hps_data_opt, files, "mixed", "mixed|in_turn",
+               "several files: shuffled as one, or one after the other, each in itself"),
     HPS_FIELD(hps_data_opt, prefetch, HPS_INT, "2", 1, 64, "batches", "batches read ahead"),
     { 0 }
 };
@@ -207,10 +211,36 @@ static enum hps_status look_at_balance(struct look *at)
     return s;
 }
 
-static enum hps_status open_alone(struct hps_data *d)
+/* What the dense features were scaled by, where the file tells, as one number. */
+static void look_at_constants(struct look *at)
 {
+    static const char *const names[] = { "shift", "scale" };
+    struct hps_data *d = at->data;
+    double *x = hps_mem_new((size_t)d->D, sizeof *x);
+    char *words = NULL;
+
+    if (d->D && !hps_h5_get_text(&at->h5, "dense", "scaling", &words, true))
+        d->constants = hps_rng_key(0, words);
+    for (int i = 0; i < 2 && words; i++) {
+        if (hps_h5_get_real(&at->h5, "dense", names[i], d->D, x, true))
+            continue;
+        for (int k = 0; k < d->D; k++) {
+            uint64_t bits;
+            memcpy(&bits, x + k, sizeof bits);
+            d->constants = hps_rng_sub(d->constants, bits);
+        }
+    }
+    hps_mem_free(words);
+    hps_mem_free(x);
+}
+
+enum hps_status hps_data_look(struct hps_data **data, const char *path)
+{
+    struct hps_data *d = hps_data_new(path, 1);
     struct look at = { .data = d };
-    enum hps_status s = hps_h5_open(&at.h5, d->path);
+    enum hps_status s = hps_h5_open(&at.h5, path);
+
+    *data = d->file[0] = d;
 
     if (s)
         return s;
@@ -223,40 +253,17 @@ static enum hps_status open_alone(struct hps_data *d)
         s = look_at_slots(&at);
     if (!s)
         s = look_at_balance(&at);
+    if (!s)
+        look_at_constants(&at);
     hps_h5_close(&at.h5);
     if (s)
         return s;
+    hps_data_count(d);
     d->fd = open(d->path, O_RDONLY | O_CLOEXEC);
     if (d->fd >= 0)
         return HPS_OK;
     HPS_SAY_ALL(HPS_ERROR, "%s: %s", d->path, strerror(errno));
     return HPS_INPUT;
-}
-
-/* Rank 0 first: what is wrong with the file is said once. What is wrong with another rank's view of
- * it (a folder that is not shared) is said by that rank. */
-enum hps_status hps_data_open(struct hps_data **data, const char *path, MPI_Comm world)
-{
-    struct hps_data *d = hps_mem_new(1, sizeof *d);
-    int rank = 0;
-    enum hps_status s = HPS_OK;
-
-    d->path = hps_mem_text(path);
-    d->fd = -1;
-    *data = NULL;
-    if (world != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_rank(world, &rank));
-    if (rank == 0)
-        s = open_alone(d);
-    s = hps_agree(world, s);
-    if (!s && rank != 0)
-        s = open_alone(d);
-    s = hps_agree(world, s);
-    if (s)
-        hps_data_close(d);
-    else
-        *data = d;
-    return s;
 }
 
 void hps_data_close(struct hps_data *data)
@@ -265,6 +272,11 @@ void hps_data_close(struct hps_data *data)
         return;
     if (data->fd >= 0)
         close(data->fd);
+    for (int f = 0; f < data->files.n; f++)
+        if (data->file[f] != data)
+            hps_data_close(data->file[f]);
+    hps_mem_free(data->files.first);
+    hps_mem_free(data->file);
     for (int j = 0; j < data->nslot; j++) {
         hps_mem_free(data->slot[j].ids.offset);
         hps_mem_free(data->slot[j].offsets.offset);

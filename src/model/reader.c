@@ -97,19 +97,19 @@ static long long share_of_rows(struct hps_reader *r, long long epoch, long long 
 static enum hps_status find_blocks(struct hps_reader *r, const long long *example, long long n,
                                    long long mark)
 {
-    long long number = -1;
+    long long end = 0;              /* of the block under way */
     size_t record_bytes = r->blocks.record_bytes;
     const struct hps_block *block = NULL;
     enum hps_status s = HPS_OK;
 
     for (long long i = 0; i < n && !s; i++) {
-        if (example[i] / HPS_BLOCK_ROWS != number) {
-            number = example[i] / HPS_BLOCK_ROWS;
-            s = hps_blocks_get(&r->blocks, number, mark, &block);
+        if (example[i] >= end) {
+            s = hps_blocks_get(&r->blocks, hps_blocks_of(r->data, example[i]), mark, &block);
+            end = s ? 0 : block->first + block->rows;
         }
         r->block[i] = block;
         r->record[i] = s ? NULL
-                         : block->record + (size_t)(example[i] % HPS_BLOCK_ROWS) * record_bytes;
+                         : block->record + (size_t)(example[i] - block->first) * record_bytes;
     }
     return s;
 }
@@ -150,7 +150,7 @@ static enum hps_status gather_multi(struct hps_reader *r, struct tray *t, int j,
 
     offset[0] = 0;
     for (long long i = 0; i < n; i++) {
-        const long long *o = r->block[i]->offset[j] + example[i] % HPS_BLOCK_ROWS;
+        const long long *o = r->block[i]->offset[j] + example[i] - r->block[i]->first;
         total += (size_t)(o[1] - o[0]);
         if (total > INT_MAX) {
             snprintf(r->blocks.why, sizeof r->blocks.why,
@@ -162,7 +162,7 @@ static enum hps_status gather_multi(struct hps_reader *r, struct tray *t, int j,
     }
     hps_mem_grow(&t->ids[j], &t->ids_cap[j], *filled + total, sizeof **t->ids);
     for (long long i = 0; i < n; i++) {
-        const long long *o = r->block[i]->offset[j] + example[i] % HPS_BLOCK_ROWS;
+        const long long *o = r->block[i]->offset[j] + example[i] - r->block[i]->first;
         if (o[1] > o[0])
             memcpy(t->ids[j] + *filled + offset[i], r->block[i]->ids[j] + o[0],
                    (size_t)(o[1] - o[0]) * sizeof **t->ids);
@@ -192,20 +192,22 @@ static enum hps_status gather_multis(struct hps_reader *r, const struct filling 
     return s;
 }
 
-/* The blocks of a window, by place in the file; *n of them. */
+/* The blocks of a window, by place in the files; *n of them. */
 static void window_blocks(struct hps_reader *r, long long epoch, long long window, long long *block,
                           long long *n)
 {
-    enum { BLOCKS = HPS_WINDOW_ROWS / HPS_BLOCK_ROWS };
-    long long first = window * HPS_WINDOW_ROWS, left = r->data->N - first, example;
+    long long first, rows = hps_order_span(&r->order, window, &first), example;
+    long long most = (rows + HPS_BLOCK_ROWS - 1) / HPS_BLOCK_ROWS;
 
-    *n = left < HPS_WINDOW_ROWS ? (left + HPS_BLOCK_ROWS - 1) / HPS_BLOCK_ROWS : BLOCKS;
-    for (long long i = 0; i < *n && !r->order.shuffle; i++)
-        block[i] = first / HPS_BLOCK_ROWS + i;
+    *n = 0;
+    for (long long i = 0; i < most && !r->order.shuffle; i++)
+        block[(*n)++] = hps_blocks_of(r->data, first + i * HPS_BLOCK_ROWS);
     if (!r->order.shuffle)
         return;
     hps_order_rows(&r->order, &r->next, epoch, first, 1, &example);
-    memcpy(block, r->next.block, (size_t)*n * sizeof *block);
+    for (long long i = 0; i < most; i++)
+        if (r->next.start[i] >= 0)
+            block[(*n)++] = hps_blocks_of(r->data, r->next.start[i]);
     sort_short(block, *n);
 }
 
@@ -214,7 +216,7 @@ static void window_blocks(struct hps_reader *r, long long epoch, long long windo
 static void expect_next(struct hps_reader *r, long long epoch, long long window)
 {
     enum { MARGIN = 2 };
-    long long windows = (r->data->N + HPS_WINDOW_ROWS - 1) / HPS_WINDOW_ROWS;
+    long long windows = hps_order_windows(&r->order);
     long long block[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS], n, first, last;
 
     if (windows == 1 || epoch * windows + window == r->entered)
@@ -233,16 +235,17 @@ static enum hps_status fill_batch(struct hps_reader *r, struct filling *f, int m
 {
     struct tray *t = f->tray;
     const long long *mine;
-    long long windows = (r->data->N + HPS_WINDOW_ROWS - 1) / HPS_WINDOW_ROWS;
-    long long first = epoch * windows + position / HPS_WINDOW_ROWS;
-    long long last = epoch * windows + (position + n - 1) / HPS_WINDOW_ROWS;
+    long long windows = hps_order_windows(&r->order), before = epoch * windows, last = before;
     enum hps_status s;
 
     t->batch[m].B = 0;
-    if (n > 0 && windows > 1)
-        hps_blocks_drop(&r->blocks, first);
-    if (n > 0)
-        expect_next(r, epoch, position / HPS_WINDOW_ROWS);
+    if (n > 0) {
+        long long first = hps_order_window(&r->order, position);
+        last = before + hps_order_window(&r->order, position + n - 1);
+        if (windows > 1)
+            hps_blocks_drop(&r->blocks, before + first);
+        expect_next(r, epoch, first);
+    }
     n = share_of_rows(r, epoch, position, n, &mine);
     s = find_blocks(r, mine, n, last);
     if (s)

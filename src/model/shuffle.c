@@ -8,12 +8,102 @@ enum { WINDOW_BLOCKS = HPS_WINDOW_ROWS / HPS_BLOCK_ROWS };
 
 struct hps_order hps_order_of(long long N, bool shuffle, uint64_t seed)
 {
-    return (struct hps_order){ N, shuffle, hps_rng_key(seed, "shuffle") };
+    return (struct hps_order){ .N = N, .shuffle = shuffle, .key = hps_rng_key(seed, "shuffle") };
+}
+
+struct hps_order hps_order_of_data(const struct hps_data *data, bool shuffle, bool in_turn,
+                                   uint64_t seed)
+{
+    struct hps_order order = hps_order_of(data->N, shuffle, seed);
+
+    if (data->files.n > 1 && shuffle) {
+        order.files = &data->files;
+        order.in_turn = in_turn;
+    }
+    return order;
 }
 
 static long long least(long long a, long long b)
 {
     return a < b ? a : b;
+}
+
+static long long windows_of(long long n)
+{
+    return (n + HPS_WINDOW_ROWS - 1) / HPS_WINDOW_ROWS;
+}
+
+/* What is mixed together: all files, or the one in which a position lies. */
+struct part {
+    struct hps_order order;
+    long long first, window;        /* position, and example, of its first row; windows before it */
+};
+
+static struct part part_at(const struct hps_order *order, long long position)
+{
+    struct part p = { *order, 0, 0 };
+    const struct hps_files *files = order->files;
+
+    if (order->in_turn) {
+        int f = hps_files_find(files->first, files->n, position);
+        p.order = (struct hps_order){ .N = files->first[f + 1] - files->first[f], .shuffle = true,
+                                      .key = hps_rng_sub(order->key, (uint64_t)f) };
+        p.first = files->first[f];
+        p.window = files->window[f];
+    }
+    return p;
+}
+
+long long hps_order_windows(const struct hps_order *order)
+{
+    return order->in_turn ? order->files->window[order->files->n] : windows_of(order->N);
+}
+
+long long hps_order_window(const struct hps_order *order, long long position)
+{
+    struct part p = part_at(order, position);
+
+    return p.window + (position - p.first) / HPS_WINDOW_ROWS;
+}
+
+long long hps_order_span(const struct hps_order *order, long long window, long long *first)
+{
+    long long begin = 0, end = order->N;
+
+    if (order->in_turn) {
+        const struct hps_files *files = order->files;
+        int f = hps_files_find(files->window, files->n, window);
+        begin = files->first[f];
+        end = files->first[f + 1];
+        window -= files->window[f];
+    }
+    *first = begin + window * HPS_WINDOW_ROWS;
+    return least(end - *first, HPS_WINDOW_ROWS);
+}
+
+/* Several files are mixed as one that has all their whole blocks, then all their short ones; here
+ * is the example at a place of it. */
+static long long example_at(const struct hps_files *files, long long place)
+{
+    long long whole, rest;
+    int low = 0, high;
+
+    if (!files)
+        return place;
+    whole = files->whole[files->n];
+    if (place < whole * HPS_BLOCK_ROWS) {
+        low = hps_files_find(files->whole, files->n, place / HPS_BLOCK_ROWS);
+        return files->first[low] + place - files->whole[low] * HPS_BLOCK_ROWS;
+    }
+    rest = place - whole * HPS_BLOCK_ROWS;
+    for (high = files->n; high - low > 1;) {            /* rows of short blocks before a file */
+        int f = (low + high) / 2;
+        if (files->first[f] - files->whole[f] * HPS_BLOCK_ROWS <= rest)
+            low = f;
+        else
+            high = f;
+    }
+    return rest + files->whole[low + 1] * HPS_BLOCK_ROWS;
 }
 
 /* Whole blocks change places, a short last block stays last; then a window of blocks is mixed row
@@ -38,29 +128,38 @@ static uint64_t row_at(const struct hps_order *order, uint64_t window_key, long 
 
 long long hps_order_at(const struct hps_order *order, long long epoch, long long position)
 {
-    uint64_t key = hps_rng_sub(order->key, (uint64_t)epoch);
-    long long window = position / HPS_WINDOW_ROWS, row;
+    struct part p = part_at(order, position);
+    uint64_t key = hps_rng_sub(p.order.key, (uint64_t)epoch);
+    long long inside = position - p.first, window = inside / HPS_WINDOW_ROWS, row, block;
 
     assert(position >= 0 && position < order->N);
     if (!order->shuffle)
         return position;
-    row = (long long)row_at(order, hps_rng_sub(key, (uint64_t)window + 1), position);
-    return block_at(order, key, window * WINDOW_BLOCKS + row / HPS_BLOCK_ROWS) * HPS_BLOCK_ROWS +
-           row % HPS_BLOCK_ROWS;
+    row = (long long)row_at(&p.order, hps_rng_sub(key, (uint64_t)window + 1), inside);
+    block = block_at(&p.order, key, window * WINDOW_BLOCKS + row / HPS_BLOCK_ROWS);
+    return p.first + example_at(p.order.files, block * HPS_BLOCK_ROWS + row % HPS_BLOCK_ROWS);
 }
 
-static void enter_window(const struct hps_order *order, struct hps_order_memo *memo,
-                         long long epoch, long long window)
+/* Where the blocks of a window begin; a block that may be put together from several files is
+ * remembered by its place: -1 - place. */
+static void enter_window(const struct part *p, struct hps_order_memo *memo, long long epoch,
+                         long long window)
 {
-    uint64_t key = hps_rng_sub(order->key, (uint64_t)epoch);
+    const struct hps_files *files = p->order.files;
+    uint64_t key = hps_rng_sub(p->order.key, (uint64_t)epoch);
+    long long whole = files ? files->whole[files->n] : (p->order.N + HPS_BLOCK_ROWS - 1) /
+                                                       HPS_BLOCK_ROWS;
 
-    if (memo->window == window && memo->epoch == epoch)
+    if (memo->window == p->window + window && memo->epoch == epoch)
         return;
     memo->epoch = epoch;
-    memo->window = window;
+    memo->window = p->window + window;
     memo->key = hps_rng_sub(key, (uint64_t)window + 1);
-    for (int i = 0; i < WINDOW_BLOCKS; i++)
-        memo->block[i] = block_at(order, key, window * WINDOW_BLOCKS + i);
+    for (int i = 0; i < WINDOW_BLOCKS; i++) {
+        long long block = block_at(&p->order, key, window * WINDOW_BLOCKS + i);
+        memo->start[i] = block < whole ? p->first + example_at(files, block * HPS_BLOCK_ROWS)
+                                       : -1 - block * HPS_BLOCK_ROWS;
+    }
 }
 
 void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, long long epoch,
@@ -72,13 +171,15 @@ void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, 
     while (position < end && !order->shuffle)
         *example++ = position++;
     while (position < end) {
-        long long window = position / HPS_WINDOW_ROWS;
-        long long stop = least(end, (window + 1) * HPS_WINDOW_ROWS);
-        enter_window(order, memo, epoch, window);
+        struct part p = part_at(order, position);
+        long long inside = position - p.first, window = inside / HPS_WINDOW_ROWS;
+        long long stop = least(p.first + least(p.order.N, (window + 1) * HPS_WINDOW_ROWS), end);
+        enter_window(&p, memo, epoch, window);
         for (; position < stop; position++) {
-            uint64_t row = row_at(order, memo->key, position);
-            *example++ = memo->block[row / HPS_BLOCK_ROWS] * HPS_BLOCK_ROWS +
-                         (long long)(row % HPS_BLOCK_ROWS);
+            uint64_t row = row_at(&p.order, memo->key, position - p.first);
+            long long start = memo->start[row / HPS_BLOCK_ROWS];
+            long long at = (long long)(row % HPS_BLOCK_ROWS);
+            *example++ = start >= 0 ? start + at : example_at(p.order.files, at - 1 - start);
         }
     }
 }

@@ -88,7 +88,7 @@ static void make_rows(struct bench *w)
 static enum hps_status make_reader(struct bench *w)
 {
     const struct hps_data *data = w->opt->data;
-    struct hps_order order = hps_order_of(data->N, w->opt->shuffle, 1);
+    struct hps_order order = hps_order_of_data(data, w->opt->shuffle, false, 1);
     struct hps_steps steps =
         hps_steps_of(data->N, w->opt->batch, w->opt->microbatches, 0, INT32_MAX);
     bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);

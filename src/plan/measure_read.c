@@ -30,7 +30,7 @@ double hps_measure_bytes(const struct hps_net *net, int l)
 static enum hps_status flat_out(double *s, const struct hps_measure_opt *o,
                                 const struct hps_reader_opt *columns)
 {
-    struct hps_order order = hps_order_of(o->data->N, o->shuffle, 1);
+    struct hps_order order = hps_order_of_data(o->data, o->shuffle, false, 1);
     struct hps_steps steps = hps_steps_of(o->data->N, o->batch, o->microbatches, 0, INT32_MAX);
     const struct hps_batch *batch;
     struct hps_reader *reader;

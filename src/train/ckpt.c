@@ -40,13 +40,13 @@ static const char *optimizer_of(const struct hps_net *net, int l, const struct h
 }
 
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
-                     const struct hps_train_opt *train, uint64_t seed, bool shuffle)
+                     const struct hps_train_opt *train, uint64_t seed, const char *order)
 {
     struct hps_opt_own rows = { .table = true };
     char *text =
         hps_mem_print("run.seed %llu\ndata.train %lld examples\ndata.batch %lld\ndata.shuffle %s\n"
                       "train.optimizer %s\ntrain.table_optimizer %s\n",
-                      (unsigned long long)seed, steps->N, steps->batch, shuffle ? "true" : "false",
+                      (unsigned long long)seed, steps->N, steps->batch, order,
                       train->optimizer, hps_opt_name(train, &rows));
     for (int l = 0; l < net->L; l++) {
         const char *mine = optimizer_of(net, l, train);

@@ -294,7 +294,8 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
 {
     struct state s = { .l = l, .c = cursor, .world = world, .saved = -1, .said = -1,
                        .began = *cursor, .change = change };
-    struct hps_order order = hps_order_of(l->data->N, l->data_opt->shuffle, (uint64_t)l->run->seed);
+    struct hps_order order = hps_order_of_data(
+        l->data, l->data_opt->shuffle, hps_data_in_turn(l->data_opt), (uint64_t)l->run->seed);
     const struct hps_step *step = l->step;
 
     enum hps_status st =

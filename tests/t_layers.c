@@ -12,104 +12,29 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "toy.h"
-#include "twin.h"
-
-/* One layer at work, in double: its inputs side by side as they cross the boundary before it. */
-struct work {
-    struct toy toy;
-    struct toy_feed feed;
-    const struct hps_layer *l;
-    int B, in, out;                     /* widths of the pack before, of the output    */
-    int list[8], n;                     /* layers in the pack                          */
-    double *x, *param, *rows, *y, *dy;
-    double *dx, *dparam, *drows;
-    size_t nx, nparam, nrows, ny;
-    double slope_error, near_error;     /* the worst: twin to slopes, layer to twin    */
-};
-
-static const struct hps_item *item_of(const struct work *w)
-{
-    return w->l->item;
-}
-
-static bool key_is(const struct work *w, const char *key, const char *word)
-{
-    const char *text = hps_item_text(item_of(w), key);
-    return text && strcmp(text, word) == 0;
-}
-
-static bool kind_is(const struct work *w, const char *kind)
-{
-    return strcmp(w->l->kind->name, kind) == 0;
-}
-
-static enum hps_act act_of(const struct work *w)
-{
-    static const char *const word[] = { "none", "relu", "sigmoid", "tanh", "gelu" };
-
-    for (int a = 1; a < 5; a++)
-        if (key_is(w, "activation", word[a]))
-            return (enum hps_act)a;
-    return HPS_ACT_NONE;
-}
+#include "layer_case.h"
 
 static enum hps_pool_kind pool_of(const struct work *w)
 {
-    return key_is(w, "pooling", "mean") ? HPS_POOL_MEAN : HPS_POOL_SUM;
+    return work_key_is(w, "pooling", "mean") ? HPS_POOL_MEAN : HPS_POOL_SUM;
 }
 
 static enum hps_combine combine_of(const struct work *w)
 {
-    return key_is(w, "combine", "sum") ? HPS_COMBINE_SUM : HPS_COMBINE_CONCAT;
+    return work_key_is(w, "combine", "sum") ? HPS_COMBINE_SUM : HPS_COMBINE_CONCAT;
 }
 
 static double rate_of(const struct work *w)
 {
-    return strtod(hps_item_text(item_of(w), "rate"), NULL);
-}
-
-/* First column of the k-th input in the pack. */
-static int column(const struct work *w, int k)
-{
-    int at = 0;
-
-    for (int i = 0; w->list[i] != w->l->input[k]; i++)
-        at += w->toy.net->layer[w->list[i]].width;
-    return at;
-}
-
-static int width_of(const struct work *w, int k)
-{
-    return w->toy.net->layer[w->l->input[k]].width;
-}
-
-/* Columns of the k-th input to a matrix of their own; and a gradient back, added. */
-static double *take(const struct work *w, int k)
-{
-    size_t width = (size_t)width_of(w, k), in = (size_t)w->in;
-    double *x = hps_mem_new((size_t)w->B * width, sizeof *x);
-
-    for (size_t b = 0; b < (size_t)w->B; b++)
-        memcpy(x + b * width, w->x + b * in + column(w, k), width * sizeof *x);
-    return x;
-}
-
-static void give(struct work *w, int k, const double *dx)
-{
-    int width = width_of(w, k);
-
-    for (int b = 0; b < w->B; b++)
-        for (int c = 0; c < width; c++)
-            w->dx[(size_t)b * w->in + column(w, k) + c] += dx[(size_t)b * width + c];
+    return work_number(w, "rate", 0);
 }
 
 /* concat and add: copies of columns; `y` NULL is backward. */
 static void columns(struct work *w, bool add, double *y, const double *dy)
 {
     for (int k = 0, to = 0; k < w->l->ninput; k++) {
-        int width = width_of(w, k);
-        double *x = take(w, k);
+        int width = work_width(w, k);
+        double *x = work_take(w, k);
         for (int b = 0; b < w->B; b++)
             for (int c = 0; c < width; c++) {
                 size_t i = (size_t)b * width + c, o = (size_t)b * w->out + to + c;
@@ -119,7 +44,7 @@ static void columns(struct work *w, bool add, double *y, const double *dy)
                     x[i] = dy[o];
             }
         if (!y)
-            give(w, k, x);
+            work_give(w, k, x);
         hps_mem_free(x);
         to += add ? 0 : width;
     }
@@ -133,18 +58,18 @@ static uint64_t drop_key(const struct work *w)
 static void twin_forward(struct work *w)
 {
     const struct hps_bag *bag = &w->feed.bag[w->l->index];
-    int in = w->l->ninput ? width_of(w, 0) : 0;
-    double *x = in ? take(w, 0) : NULL;
+    int in = w->l->ninput ? work_width(w, 0) : 0;
+    double *x = in ? work_take(w, 0) : NULL;
 
     memset(w->y, 0, w->ny * sizeof *w->y);
-    if (kind_is(w, "fc"))
-        twin_fc(act_of(w), w->B, in, w->out, x, w->param, w->param + in * w->out, NULL, w->y);
-    else if (kind_is(w, "embedding"))
+    if (work_kind_is(w, "fc"))
+        twin_fc(work_act(w), w->B, in, w->out, x, w->param, w->param + in * w->out, NULL, w->y);
+    else if (work_kind_is(w, "embedding"))
         twin_bag(bag, w->l->dim, pool_of(w), combine_of(w), w->rows, w->y);
-    else if (kind_is(w, "dropout"))
+    else if (work_kind_is(w, "dropout"))
         twin_dropout(w->B, in, rate_of(w), drop_key(w), w->feed.example, x, w->y);
-    else if (kind_is(w, "concat") || kind_is(w, "add"))
-        columns(w, kind_is(w, "add"), w->y, NULL);
+    else if (work_kind_is(w, "concat") || work_kind_is(w, "add"))
+        columns(w, work_kind_is(w, "add"), w->y, NULL);
     else
         twin_widen(w->B, w->out, w->feed.dense, (size_t)w->out, w->y);
     hps_mem_free(x);
@@ -152,18 +77,18 @@ static void twin_forward(struct work *w)
 
 static void twin_backward_one_input(struct work *w)
 {
-    int in = width_of(w, 0);
-    double *x = take(w, 0), *dx = hps_mem_new((size_t)w->B * in, sizeof *dx);
+    int in = work_width(w, 0);
+    double *x = work_take(w, 0), *dx = hps_mem_new((size_t)w->B * in, sizeof *dx);
     double *pre = hps_mem_new(w->ny, sizeof *pre);
 
-    if (kind_is(w, "fc")) {
-        twin_fc(act_of(w), w->B, in, w->out, x, w->param, w->param + in * w->out, pre, NULL);
-        twin_fc_back(act_of(w), w->B, in, w->out, x, w->param, pre, w->dy, dx, w->dparam,
+    if (work_kind_is(w, "fc")) {
+        twin_fc(work_act(w), w->B, in, w->out, x, w->param, w->param + in * w->out, pre, NULL);
+        twin_fc_back(work_act(w), w->B, in, w->out, x, w->param, pre, w->dy, dx, w->dparam,
                      w->dparam + in * w->out);
     } else {
         twin_dropout(w->B, in, rate_of(w), drop_key(w), w->feed.example, w->dy, dx);
     }
-    give(w, 0, dx);
+    work_give(w, 0, dx);
     hps_mem_free(x);
     hps_mem_free(dx);
     hps_mem_free(pre);
@@ -173,60 +98,12 @@ static void twin_backward(struct work *w)
 {
     const struct hps_bag *bag = &w->feed.bag[w->l->index];
 
-    if (kind_is(w, "embedding"))
+    if (work_kind_is(w, "embedding"))
         twin_bag_back(bag, w->l->dim, pool_of(w), combine_of(w), w->dy, w->drows);
-    else if (kind_is(w, "concat") || kind_is(w, "add"))
-        columns(w, kind_is(w, "add"), NULL, w->dy);
+    else if (work_kind_is(w, "concat") || work_kind_is(w, "add"))
+        columns(w, work_kind_is(w, "add"), NULL, w->dy);
     else if (w->l->ninput)
         twin_backward_one_input(w);
-}
-
-static double *filled(size_t n, uint64_t stream)
-{
-    double *x = hps_mem_new(n, sizeof *x);
-
-    twin_fill(hps_rng_sub(hps_rng_key(1, "t_layers"), stream), n, x);
-    for (size_t i = 0; i < n; i++)
-        x[i] = (double)(float)x[i];     /* so that the layer gets exactly what the twin gets */
-    return x;
-}
-
-static void work_new(struct work *w, const char *deck, const char *layer, int B)
-{
-    int grad;
-
-    memset(w, 0, sizeof *w);
-    toy_open(&w->toy, deck);
-    for (int l = 0; l < w->toy.net->L; l++)
-        if (strcmp(w->toy.net->layer[l].name, layer) == 0)
-            w->l = &w->toy.net->layer[l];
-    assert_non_null(w->l);
-    toy_feed_new(&w->feed, &w->toy, 40, B, 0.25f);
-    w->B = B;
-    w->out = w->l->width;
-    w->n = hps_net_boundary(w->toy.net, w->l->index, w->list, &w->in, &grad);
-    w->nx = (size_t)B * w->in;
-    w->ny = (size_t)B * w->out;
-    w->nparam = w->l->nparam;
-    w->nrows = w->l->table >= 0 ? (size_t)TOY_ROWS * w->l->dim : 0;
-    w->x = filled(w->nx, 1);
-    w->param = filled(w->nparam, 2);
-    w->rows = filled(w->nrows, 3);
-    w->dy = filled(w->ny, 4);
-    w->y = hps_mem_new(w->ny, sizeof(double));
-    w->dx = hps_mem_new(w->nx, sizeof(double));
-    w->dparam = hps_mem_new(w->nparam, sizeof(double));
-    w->drows = hps_mem_new(w->nrows, sizeof(double));
-}
-
-static void work_free(struct work *w)
-{
-    double *const all[] = { w->x, w->param, w->rows, w->dy, w->y, w->dx, w->dparam, w->drows };
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        hps_mem_free(all[i]);
-    toy_feed_free(&w->feed);
-    toy_close(&w->toy);
 }
 
 /* The number whose gradient the twin gives. */
@@ -241,78 +118,14 @@ static double value(void *arg)
     return sum;
 }
 
-static void no_more(double error, double limit, double *worst)
-{
-    assert_true(error <= limit);
-    *worst = fmax(*worst, error);
-}
-
 static void check_slopes(struct work *w, size_t n, double *x, const double *dx)
 {
     double *slope = hps_mem_new(n, sizeof *slope);
 
     for (size_t i = 0; i < n; i++)
         slope[i] = twin_slope(value, w, &x[i], 1e-5);
-    if (n) no_more(twin_error(n, dx, slope), 1e-6, &w->slope_error);
+    if (n) work_no_more(twin_error(n, dx, slope), 1e-6, &w->slope_error);
     hps_mem_free(slope);
-}
-
-/* Gradients of the pack as the twin has them, without columns of tensors that want none. */
-static double *wanted(const struct work *w, int width)
-{
-    double *dx = hps_mem_new((size_t)w->B * width, sizeof *dx);
-    int from = 0, to = 0;
-
-    for (int i = 0; i < w->n; i++) {
-        const struct hps_layer *x = &w->toy.net->layer[w->list[i]];
-        for (int b = 0; x->grad && b < w->B; b++)
-            memcpy(dx + (size_t)b * width + to, w->dx + (size_t)b * w->in + from,
-                   (size_t)x->width * sizeof *dx);
-        from += x->width;
-        to += x->grad ? x->width : 0;
-    }
-    return dx;
-}
-
-static void check_near(struct work *w, int rows, int width, const float *got, size_t ld,
-                       const double *want)
-{
-    size_t n = (size_t)rows * width;
-    double *wide = hps_mem_new(n, sizeof *wide);
-
-    twin_widen(rows, width, got, ld, wide);
-    if (n) no_more(twin_error(n, wide, want), 1e-5, &w->near_error);
-    hps_mem_free(wide);
-}
-
-/* The layer alone in a slice; its output is the last of the pack behind it. */
-static void check_slice(struct work *w)
-{
-    int l = w->l->index, rows = w->B + 3;
-    struct hps_slice *s;
-    struct hps_feed feed = toy_feed_from(&w->feed, l);
-
-    assert_int_equal(hps_slice_new(&s, w->toy.net, l, l, &w->toy.dev, rows, 1, &w->toy.train, 5,
-                                   true), HPS_OK);
-    assert_int_equal(s->in_width, w->in);
-    assert_int_equal(s->nparam, w->nparam);
-    twin_narrow(w->B, w->in, w->x, s->in[0], (size_t)w->in);
-    twin_narrow(1, (int)w->nparam, w->param, s->param, 0);
-    twin_narrow(1, (int)w->nrows, w->rows, w->feed.rows[l], 0);
-    memset(s->in_grad[0], 0xff, (size_t)w->B * s->in_grad_width * sizeof(float));
-    hps_slice_forward(s, 0, &feed, true);
-    check_near(w, w->B, w->out, s->out[0] + s->out_width - w->out, (size_t)s->out_width, w->y);
-    if (w->l->grad) {
-        twin_narrow(w->B, w->out, w->dy, s->out_grad[0] + s->out_grad_width - w->out,
-                    (size_t)s->out_grad_width);
-        hps_slice_backward(s, 0, &feed, NULL, NULL);
-        double *dx = wanted(w, s->in_grad_width);
-        check_near(w, w->B, s->in_grad_width, s->in_grad[0], (size_t)s->in_grad_width, dx);
-        check_near(w, 1, (int)w->nparam, s->grad, 0, w->dparam);
-        check_near(w, 1, (int)w->nrows, w->feed.rows_grad[l], 0, w->drows);
-        hps_mem_free(dx);
-    }
-    hps_slice_free(s);
 }
 
 /* Layers x (5 wide) and y (5), z (dense, 3), then the layer t, then down to a loss. */
@@ -358,12 +171,12 @@ static void check_layer(const char *layer, int B, double worst[2])
     work_new(&w, deck, "t", B);
     twin_forward(&w);
     twin_backward(&w);
-    check_slice(&w);
+    work_check_slice(&w);
     if (B <= 7 && w.l->grad) {
         check_slopes(&w, w.nparam, w.param, w.dparam);
         check_slopes(&w, w.nrows, w.rows, w.drows);
     }
-    if (B <= 7 && !kind_is(&w, "dense_input"))
+    if (B <= 7 && !work_kind_is(&w, "dense_input"))
         check_slopes(&w, w.nx, w.x, w.dx);
     worst[0] = fmax(worst[0], w.slope_error);
     worst[1] = fmax(worst[1], w.near_error);
@@ -415,15 +228,15 @@ static void the_loss_is_its_twin(void **state)
     double sum = twin_logistic(7, w.x, label, 0.25, score, dx);
     for (int b = 0; b < 7; b++)
         slope[b] = twin_slope(loss_of, &w, &w.x[b], 1e-5);
-    no_more(twin_error(7, dx, slope), 1e-6, &worst[0]);
+    work_no_more(twin_error(7, dx, slope), 1e-6, &worst[0]);
 
     assert_int_equal(hps_slice_new(&s, w.toy.net, 1, 1, &w.toy.dev, 9, 2, &w.toy.train, 5, true),
                      HPS_OK);
     twin_narrow(7, 1, w.x, s->in[1], 1);
     hps_slice_forward(s, 1, &feed, true);
     hps_slice_backward(s, 1, &feed, NULL, NULL);
-    no_more(twin_error_f(7, s->score + s->rows, score), 1e-5, &worst[1]);
-    no_more(twin_error_f(7, s->in_grad[1], dx), 1e-5, &worst[1]);
+    work_no_more(twin_error_f(7, s->score + s->rows, score), 1e-5, &worst[1]);
+    work_no_more(twin_error_f(7, s->in_grad[1], dx), 1e-5, &worst[1]);
     tell("type: logistic", worst);
     assert_true(fabs(hps_slice_loss(s) - sum) <= 1e-5 * sum);
     assert_true(hps_slice_loss(s) == 0);

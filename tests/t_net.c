@@ -14,6 +14,7 @@
 
 #define E "- {name: e, type: embedding, dim: 1, slots: a}\n"
 #define EMB "- {name: e, type: embedding, dim: 1, "
+#define ATT "- {name: t, type: attention, dim: 1, "
 #define N "- {name: n, type: dense_input}\n"
 #define LOSS "- {name: loss, type: logistic}\n"
 
@@ -23,7 +24,7 @@ struct wrong {
 
 static const struct wrong wrongs[] = {
     { "", "toy.yaml", "the deck lists no layers" },
-    { "- {name: x}\n", "2:3", "a layer needs a `type`: embedding|dense_input|" },
+    { "- {name: x}\n", "2:3", "a layer needs a `type`: embedding|attention|" },
     { "- {name: x, type: fcc, width: 1}\n", "2:19",
       "unknown layer type 'fcc', did you mean 'fc'?" },
     { "- {name: x, type: quantum}\n", "2:19", "unknown layer type 'quantum' (embedding|" },
@@ -67,6 +68,24 @@ static const struct wrong wrongs[] = {
     { E N "- {name: loss, type: logistic, inputs: e}\n", "3:3", "nothing uses layer 'n'" },
     { "- {name: n, type: dense_input}\n- {name: d, type: dropout, rate: 0}\n" LOSS, "4:3",
       "width 1" },
+    /* layers that mix */
+    { E N "- {name: d, type: dot_interaction, dim: 2, inputs: [n]}\n", "4:41",
+      "input 'n' of layer 'd' is 3 wide, no multiple of 2" },
+    { N "- {name: d, type: dot_interaction}\n", "3:3", "layer 'd' has one vector of 3: no pair" },
+    { N "- {name: d, type: fm}\n", "3:3", "layer 'd' has one vector of 3: no pair" },
+    { E N "- {name: d, type: fm, inputs: [n, e]}\n", "4:3", "'e' of layer 'd' is 1 wide" },
+    { E N "- {name: c, type: cross, inputs: [e, n]}\n", "4:34",
+      "crosses 'e' (1 wide) and 'n' (3)" },
+    { N "- {name: c, type: cross, rank: 3}\n", "3:32", "a rank of 3 is not below the width, 3" },
+    { N "- {name: c, type: cosine}\n", "3:3", "layer 'c' needs two inputs" },
+    { E N "- {name: c, type: cosine, inputs: [e, n]}\n", "4:35", "'e' (1 wide) and 'n' (3 wide)" },
+    { E "- {name: s, type: softmax}\n", "3:3", "the softmax of 'e', one number, is always 1" },
+    { E "- {name: s, type: layer_norm}\n", "3:3", "'e' is one number: its variance is always 0" },
+    { E ATT "slot: 1-2}\n", "3:44", "layer 't' is over one slot, '1-2' are 2" },
+    { E ATT "slot: zz}\n", "3:44", "the dataset has no slot 'zz'" },
+    { N ATT "slot: c}\n", "3:35", "the candidate 'n' is 3 wide, rows of 't' have 1" },
+    { E ATT "slot: c, hidden: [3, 0]}\n", "3:55", "'0' is no width from 1 to 65536" },
+    { E ATT "slot: c, hidden: [9, 8, 7, 6, 5, 4, 3, 2, 1]}\n", "3:55", "9 hidden levels" },
     /* slots and tables */
     { EMB "slots: [a, zz]}\n", "2:45", "the dataset has no slot 'zz'" },
     { EMB "slots: [3-5]}\n", "2:45", "'3-5' is no range of the dataset's slots 1-4" },
@@ -317,8 +336,9 @@ static void the_list_is_whole(void **state)
 {
     (void)state;
     assert_string_equal(hps_layer_words(),
-                        "embedding|dense_input|concat|add|fc|dropout|logistic|cross_entropy|"
-                        "squared|hinge|nce");
+                        "embedding|attention|dense_input|concat|add|fc|activation|"
+                        "dot_interaction|fm|cross|cosine|softmax|dropout|batch_norm|layer_norm|"
+                        "logistic|cross_entropy|squared|hinge|nce");
     assert_string_equal(hps_layer_find("fc")->name, "fc");
     assert_null(hps_layer_find("fcc"));
 }

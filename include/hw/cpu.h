@@ -18,6 +18,8 @@
 struct hps_cpu {                /* dev->state */
     void *scratch;              /* one block for an operation's partial sums, kept */
     size_t scratch_bytes;
+    float *attend;              /* a block of attention at work, kept              */
+    size_t attend_floats;
 };
 
 /* Do part(job, t, n) for t = 0 .. n-1, n = dev->nthread: on n threads when `work_ns`, a guess of
@@ -81,6 +83,51 @@ void hps_cpu_pairs(struct hps_dev *dev, const struct hps_pairs *pairs, float wei
 void hps_cpu_nce(struct hps_dev *dev, int B, struct hps_tensor x, int K, float *e, float weight,
                  float *score, double *loss_sum, float *dx);
 void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum);
+
+void hps_cpu_act_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         struct hps_tensor y);
+void hps_cpu_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                          struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx,
+                          bool add);
+void hps_cpu_gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                          struct hps_tensor x, struct hps_tensor y);
+void hps_cpu_gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                           struct hps_tensor dy, struct hps_tensor da, bool add);
+void hps_cpu_cosine_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                            struct hps_tensor y, float *keep);
+void hps_cpu_cosine_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                             struct hps_tensor y, float *keep, struct hps_tensor dy,
+                             struct hps_tensor da, bool add_a, struct hps_tensor db, bool add_b);
+void hps_cpu_softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y);
+void hps_cpu_softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y, struct hps_tensor dy,
+                              struct hps_tensor dx, bool add);
+void hps_cpu_row_norm_forward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
+                              const float *shift, float eps, struct hps_tensor y, float *keep);
+void hps_cpu_row_norm_backward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
+                               float *keep, struct hps_tensor dy, struct hps_tensor dx, bool add,
+                               float *dgain, float *dshift);
+void hps_cpu_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
+                     double *sums);
+void hps_cpu_blend(struct hps_dev *dev, int B, const float *p, struct hps_tensor x, const float *m,
+                   const float *r, const float *q, struct hps_tensor z, struct hps_tensor y,
+                   bool add);
+void hps_cpu_dots_forward(struct hps_dev *dev, int B, int dim, bool self, int nx,
+                          const struct hps_tensor *x, struct hps_tensor y);
+void hps_cpu_dots_backward(struct hps_dev *dev, int B, int dim, bool self, int nx,
+                           const struct hps_tensor *x, struct hps_tensor dy,
+                           const struct hps_tensor *dx, const bool *add);
+void hps_cpu_fm_forward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
+                           struct hps_tensor y, float *sums);
+void hps_cpu_fm_backward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
+                            float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
+                            const bool *add);
+void hps_cpu_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
+                            const struct hps_bag *bag, const float *param, const float *rows,
+                            struct hps_tensor c, struct hps_tensor y);
+void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
+                             const struct hps_bag *bag, const float *param, const float *rows,
+                             struct hps_tensor c, struct hps_tensor dy, float *grad,
+                             struct hps_tensor dc, bool add, float *rows_grad, size_t nrow);
 
 void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
                          enum hps_pool_kind pool, enum hps_combine combine, const float *rows,

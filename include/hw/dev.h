@@ -66,6 +66,17 @@ struct hps_pairs {
     float margin;
 };
 
+/* The net that weighs the rows of a bag against a candidate: from 4*dim features to hidden widths
+ * to one score; `act` (none, relu, sigmoid, tanh) behind every hidden one. Its weights: for each
+ * level w (in, out), then b (out). */
+#define HPS_ATTEND_HIDDEN 8     /* most hidden levels */
+struct hps_attend {
+    int dim, nhidden;
+    const int *hidden;          /* (nhidden) */
+    enum hps_act act;
+    bool softmax;
+};
+
 /* An update rule with the numbers of one step; the states lie beside the weights.
  *   sgd          w -= lr g
  *   momentum     v = beta1 v + g;  w -= lr v                                (Polyak 1964)
@@ -123,7 +134,8 @@ struct hps_dev_ops {
     void (*sync)(struct hps_dev *dev);
 
     /* Fully connected: y = act(x w + b);  x (B, in), w (in, out), b (out), y (B, out). gelu (the
-     * exact x * Phi(x)) also keeps `pre` (B, out), contiguous: x w + b; the others ignore it. */
+     * exact x * Phi(x)) also keeps `pre` (B, out), contiguous: x w + b; the others ignore it. With
+     * none, b and db may be NULL: there is none. */
     void (*fc_forward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
                        const float *w, const float *b, struct hps_tensor y, float *pre);
     /* Its derivative. dy (B, out) is overwritten by dy * act'(y). dw, db are added to. dx: data
@@ -145,6 +157,61 @@ struct hps_dev_ops {
                     const long long *example, const float *x, size_t ldx, float *y, size_t ldy,
                     bool add);
 
+    /* y = act(x), element by element; dx (+)= dy * act'(x), from x and y. */
+    void (*act_forward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                        struct hps_tensor y);
+    void (*act_backward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx,
+                         bool add);
+    /* y = a * b + x, element by element. Backward: da (+)= dy * b, then b is overwritten by its own
+     * gradient dy * a. da may be the memory of neither. */
+    void (*gate_forward)(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                         struct hps_tensor x, struct hps_tensor y);
+    void (*gate_backward)(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                          struct hps_tensor dy, struct hps_tensor da, bool add);
+    /* y (B, 1) = a . b / (|a| |b|), |a|^2 = a . a + 1e-12; keep (B, 2) gets 1/|a|, 1/|b|. Unwanted
+     * gradients have data NULL. */
+    void (*cosine_forward)(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                           struct hps_tensor y, float *keep);
+    void (*cosine_backward)(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                            struct hps_tensor y, float *keep, struct hps_tensor dy,
+                            struct hps_tensor da, bool add_a, struct hps_tensor db, bool add_b);
+    /* Of each row: y = exp(x) / sum exp(x), without overflow; dx (+)= y * (dy - y . dy). */
+    void (*softmax_forward)(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y);
+    void (*softmax_backward)(struct hps_dev *dev, int B, struct hps_tensor y,
+                             struct hps_tensor dy, struct hps_tensor dx, bool add);
+    /* Of each row: y = gain * (x - mean) / sqrt(variance + eps) + shift (Ba, Kiros, Hinton 2016);
+     * gain, shift (width); keep (B, 2). dgain, dshift are added to. */
+    void (*row_norm_forward)(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
+                             const float *shift, float eps, struct hps_tensor y, float *keep);
+    void (*row_norm_backward)(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
+                              float *keep, struct hps_tensor dy, struct hps_tensor dx, bool add,
+                              float *dgain, float *dshift);
+    /* Of each column: sums (2, width), host = sum of x, sum of x * z. Waits. */
+    void (*moments)(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
+                    double *sums);
+    /* Of each column: y (+)= p * (x - m) + r + q * z; p, m, r, q (width) host memory, read before
+     * this returns; z.data NULL: without. */
+    void (*blend)(struct hps_dev *dev, int B, const float *p, struct hps_tensor x, const float *m,
+                  const float *r, const float *q, struct hps_tensor z, struct hps_tensor y,
+                  bool add);
+
+    /* The n vectors v of dim that the tensors x (nx), each (B, some * dim), make side by side.
+     * dots: y (B, n(n-1)/2) = v_i . v_j, j < i, row after row of the triangle; `self`: j <= i,
+     * n(n+1)/2 of them. Gradients (nx) as for a layer. */
+    void (*dots_forward)(struct hps_dev *dev, int B, int dim, bool self, int nx,
+                         const struct hps_tensor *x, struct hps_tensor y);
+    void (*dots_backward)(struct hps_dev *dev, int B, int dim, bool self, int nx,
+                          const struct hps_tensor *x, struct hps_tensor dy,
+                          const struct hps_tensor *dx, const bool *add);
+    /* fm: y (B, dim) = sum over j < i of v_i * v_j, number by number, or (B, 1): the sum of
+     * those (Rendle 2010); sums (B, dim) from forward to backward. */
+    void (*fm_forward)(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
+                          struct hps_tensor y, float *sums);
+    void (*fm_backward)(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
+                           float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
+                           const bool *add);
+
     /* Bags of rows: y (B, nslot*dim) or (B, dim) from rows (nrow, dim); an empty bag gives 0. */
     void (*bag_forward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
                         enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
@@ -153,6 +220,18 @@ struct hps_dev_ops {
     void (*bag_backward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
                          float *rows_grad, size_t nrow);
+
+    /* Attention over the bags of one slot: y (B, dim) = sum of weight * row, the weights from a net
+     * on (c, row, c - row, c * row) with the candidate c (B, dim); softmax: exp(score / sqrt(dim))
+     * / sum of them in the bag, else the score itself (Zhou et al. 2018). An empty bag gives 0.
+     * grad (as the weights) and rows_grad are added to; rows in the order of the ids. */
+    void (*attend_forward)(struct hps_dev *dev, const struct hps_attend *net,
+                           const struct hps_bag *bag, const float *param, const float *rows,
+                           struct hps_tensor c, struct hps_tensor y);
+    void (*attend_backward)(struct hps_dev *dev, const struct hps_attend *net,
+                            const struct hps_bag *bag, const float *param, const float *rows,
+                            struct hps_tensor c, struct hps_tensor dy, float *grad,
+                            struct hps_tensor dc, bool add, float *rows_grad, size_t nrow);
 
     /* Logistic loss on one logit a row: p = 1/(1+exp(-x)); loss = -(t log p + (1-t) log(1-p)),
      * computed without overflow. score (B; NULL: not wanted) gets p; *loss_sum (device double) is

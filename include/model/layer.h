@@ -98,6 +98,12 @@ void hps_layer_print_reference(void);
 bool hps_layer_good_name(const char *name);     /* 1 to 63 letters, digits, _ and -. Pure. */
 /* "unknown layer type" at the item, with the nearest kind. HPS_DECK. */
 enum hps_status hps_layer_unknown(const struct hps_item *item, const char *type);
+/* The device's word for a deck's: none, relu, sigmoid, tanh, gelu. Pure. */
+enum hps_act hps_layer_act(const char *word);
+/* Cut the layer's inputs into *n vectors of *dim (0: the first input's width). HPS_DECK where the
+ * width of one is no multiple. */
+enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int *dim,
+                                  int *n);
 /* Set a layer's width; HPS_DECK at its place when it is wider than a layer may be. */
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width);
 

@@ -1,69 +1,6 @@
-/* cpu_act.c - activations and their derivatives on rows, in loops that the compiler vectorises.
- *
- * The exponential is 2^k times a Taylor polynomial of degree 7 on |r| <= ln(2)/2, relative error
- * about 1e-7; the normal distribution is Abramowitz and Stegun 7.1.26, absolute error 1.5e-7. A
+/* cpu_act.c - activations and their derivatives on rows, in loops that the compiler vectorises. A
  * NaN that goes in comes out. */
-#include <math.h>
-#include <string.h>
-
-#include "hw/cpu.h"
-
-static inline float fast_exp(float x)
-{
-    const float shift = 12582912.0f;            /* 1.5 * 2^23: adding it rounds to an integer */
-    x = x < -87.0f ? -87.0f : x > 88.0f ? 88.0f : x;
-    float sum = x * 1.44269504089f + shift;     /* whose low bits are k */
-    float k = sum - shift;
-    float r = x - k * 0.693359375f + k * 2.12194440e-4f;
-    float p = 1.0f / 5040;
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    uint32_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    bits = (bits + 127) << 23;
-    float power;
-    memcpy(&power, &bits, sizeof power);
-    return p * power;
-}
-
-static inline float sigmoid_of(float x)
-{
-    return 1.0f / (1.0f + fast_exp(-x));
-}
-
-/* (1 - e) / (1 + e) loses its digits near zero: there it is the Taylor polynomial. */
-static inline float tanh_of(float x)
-{
-    float a = fabsf(x), s = x * x;
-    float e = fast_exp(-2.0f * a);
-    float far = copysignf((1.0f - e) / (1.0f + e), x);
-    float p = 62.0f / 2835;
-    p = p * s - 17.0f / 315;
-    p = p * s + 2.0f / 15;
-    p = p * s - 1.0f / 3;
-    float near = x + x * s * p;
-    return a < 0.3f ? near : far;
-}
-
-/* Phi(x), and *bell = exp(-x^2 / 2). */
-static inline float normal_of(float x, float *bell)
-{
-    float t = 1.0f / (1.0f + 0.3275911f * 0.70710678f * fabsf(x));
-    float e = fast_exp(-0.5f * x * x);
-    float p = 1.061405429f;
-    p = p * t - 1.453152027f;
-    p = p * t + 1.421413741f;
-    p = p * t - 0.284496736f;
-    p = p * t + 0.254829592f;
-    float tail = 0.5f * p * t * e;
-    *bell = e;
-    return x < 0.0f ? tail : 1.0f - tail;
-}
+#include "hw/cpu_math.h"
 
 HPS_CLONES static void none(size_t B, size_t n, float *restrict y, size_t ld,
                             const float *restrict b)
@@ -88,7 +25,7 @@ HPS_CLONES static void sigmoid(size_t B, size_t n, float *restrict y, size_t ld,
 {
     for (size_t r = 0; r < B; r++, y += ld)
         for (size_t c = 0; c < n; c++)
-            y[c] = sigmoid_of(y[c] + b[c]);
+            y[c] = hps_cpu_sigmoid(y[c] + b[c]);
 }
 
 HPS_CLONES static void tanh_(size_t B, size_t n, float *restrict y, size_t ld,
@@ -96,7 +33,7 @@ HPS_CLONES static void tanh_(size_t B, size_t n, float *restrict y, size_t ld,
 {
     for (size_t r = 0; r < B; r++, y += ld)
         for (size_t c = 0; c < n; c++)
-            y[c] = tanh_of(y[c] + b[c]);
+            y[c] = hps_cpu_tanh(y[c] + b[c]);
 }
 
 HPS_CLONES static void gelu(size_t B, size_t n, float *restrict y, size_t ld,
@@ -106,7 +43,7 @@ HPS_CLONES static void gelu(size_t B, size_t n, float *restrict y, size_t ld,
         for (size_t c = 0; c < n; c++) {
             float bell, x = y[c] + b[c];
             pre[c] = x;
-            y[c] = x * normal_of(x, &bell);
+            y[c] = x * hps_cpu_normal(x, &bell);
         }
 }
 
@@ -118,7 +55,8 @@ void hps_cpu_act(enum hps_act act, size_t B, size_t n, float *y, size_t ldy, con
     case HPS_ACT_SIGMOID: sigmoid(B, n, y, ldy, b); break;
     case HPS_ACT_TANH: tanh_(B, n, y, ldy, b); break;
     case HPS_ACT_GELU: gelu(B, n, y, ldy, b, pre); break;
-    default: none(B, n, y, ldy, b);
+    default:
+        if (b) none(B, n, y, ldy, b);
     }
 }
 
@@ -168,7 +106,7 @@ HPS_CLONES static void gelu_back(size_t B, size_t n, const float *restrict pre,
 {
     for (size_t r = 0; r < B; r++, pre += n, dy += lddy)
         for (size_t c = 0; c < n; c++) {
-            float bell, p = normal_of(pre[c], &bell);
+            float bell, p = hps_cpu_normal(pre[c], &bell);
             float d = dy[c] * (p + pre[c] * bell * 0.39894228f);
             dy[c] = d;
             db[c] += d;
@@ -183,6 +121,7 @@ void hps_cpu_act_back(enum hps_act act, size_t B, size_t n, const float *y, size
     case HPS_ACT_SIGMOID: sigmoid_back(B, n, y, ldy, dy, lddy, db); break;
     case HPS_ACT_TANH: tanh_back(B, n, y, ldy, dy, lddy, db); break;
     case HPS_ACT_GELU: gelu_back(B, n, pre, dy, lddy, db); break;
-    default: none_back(B, n, dy, lddy, db);
+    default:
+        if (db) none_back(B, n, dy, lddy, db);
     }
 }

@@ -145,7 +145,7 @@ static void weight_part(const void *job, int t, int n)
     else if (ni > 0 && no > 0)
         gemm(true, false, ni, no, f->B, f->x.data + i, f->x.ld, f->dy.data + o, f->dy.ld, 1, dw,
              f->out);
-    if (t > 0)
+    if (t > 0 || !f->db)
         return;
     for (int p = 0; p < n; p++)
         for (size_t c = 0; c < f->out; c++)

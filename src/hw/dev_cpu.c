@@ -55,8 +55,10 @@ static void close_cpu(struct hps_dev *dev)
 {
     struct hps_cpu *cpu = dev->state;
 
-    if (cpu)
+    if (cpu) {
         hps_mem_free(cpu->scratch);
+        hps_mem_free(cpu->attend);
+    }
     hps_mem_free(cpu);
     dev->state = NULL;
 }
@@ -133,6 +135,24 @@ const struct hps_dev_ops hps_dev_cpu = {
     .fc_backward = hps_cpu_fc_backward,
     .copy = hps_cpu_copy,
     .dropout = hps_cpu_dropout,
+    .act_forward = hps_cpu_act_forward,
+    .act_backward = hps_cpu_act_backward,
+    .gate_forward = hps_cpu_gate_forward,
+    .gate_backward = hps_cpu_gate_backward,
+    .cosine_forward = hps_cpu_cosine_forward,
+    .cosine_backward = hps_cpu_cosine_backward,
+    .softmax_forward = hps_cpu_softmax_forward,
+    .softmax_backward = hps_cpu_softmax_backward,
+    .row_norm_forward = hps_cpu_row_norm_forward,
+    .row_norm_backward = hps_cpu_row_norm_backward,
+    .moments = hps_cpu_moments,
+    .blend = hps_cpu_blend,
+    .dots_forward = hps_cpu_dots_forward,
+    .dots_backward = hps_cpu_dots_backward,
+    .fm_forward = hps_cpu_fm_forward,
+    .fm_backward = hps_cpu_fm_backward,
+    .attend_forward = hps_cpu_attend_forward,
+    .attend_backward = hps_cpu_attend_backward,
     .bag_forward = hps_cpu_bag_forward,
     .bag_backward = hps_cpu_bag_backward,
     .logistic = hps_cpu_logistic,

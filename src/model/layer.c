@@ -6,17 +6,28 @@
 
 #include "model/net.h"
 
-extern const struct hps_layer_kind hps_layer_embedding, hps_layer_dense_input, hps_layer_concat,
-    hps_layer_add, hps_layer_fc, hps_layer_dropout, hps_layer_logistic,
+extern const struct hps_layer_kind hps_layer_embedding, hps_layer_attention, hps_layer_dense_input,
+    hps_layer_concat, hps_layer_add, hps_layer_fc, hps_layer_activation, hps_layer_dot_interaction,
+    hps_layer_fm, hps_layer_cross, hps_layer_cosine, hps_layer_softmax, hps_layer_dropout,
+    hps_layer_batch_norm, hps_layer_layer_norm, hps_layer_logistic,
     hps_layer_cross_entropy, hps_layer_squared, hps_layer_hinge, hps_layer_nce;
 
 static const struct hps_layer_kind *const all[] = {
     &hps_layer_embedding,
+    &hps_layer_attention,
     &hps_layer_dense_input,
     &hps_layer_concat,
     &hps_layer_add,
     &hps_layer_fc,
+    &hps_layer_activation,
+    &hps_layer_dot_interaction,
+    &hps_layer_fm,
+    &hps_layer_cross,
+    &hps_layer_cosine,
+    &hps_layer_softmax,
     &hps_layer_dropout,
+    &hps_layer_batch_norm,
+    &hps_layer_layer_norm,
     &hps_layer_logistic,
     &hps_layer_cross_entropy,
     &hps_layer_squared,
@@ -72,6 +83,33 @@ enum hps_status hps_layer_unknown(const struct hps_item *item, const char *type)
         return hps_deck_wrong(item, "type", "unknown layer type '%s', did you mean '%s'?", type,
                               near);
     return hps_deck_wrong(item, "type", "unknown layer type '%s' (%s)", type, hps_layer_words());
+}
+
+enum hps_act hps_layer_act(const char *word)
+{
+    static const char *const words[] = { "none", "relu", "sigmoid", "tanh", "gelu" };
+    int act = 0;
+
+    while (strcmp(words[act], word) != 0)
+        act++;
+    return (enum hps_act)act;
+}
+
+enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int *dim,
+                                  int *n)
+{
+    if (*dim == 0)
+        *dim = net->layer[l->input[0]].width;
+    *n = 0;
+    for (int i = 0; i < l->ninput; i++) {
+        const struct hps_layer *x = &net->layer[l->input[i]];
+        if (x->width % *dim != 0)
+            return hps_deck_wrong(l->item, "dim",
+                                  "input '%s' of layer '%s' is %d wide, no multiple of %d",
+                                  x->name, l->name, x->width, *dim);
+        *n += x->width / *dim;
+    }
+    return HPS_OK;
 }
 
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width)

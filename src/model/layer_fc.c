@@ -20,13 +20,9 @@ static const struct hps_field fields[] = {
 
 static enum hps_act act_of(const struct hps_layer *l)
 {
-    static const char *const word[] = { "none", "relu", "sigmoid", "tanh", "gelu" };
     const struct fc_opt *o = l->opt;
-    int act = 0;
 
-    while (strcmp(word[act], o->activation) != 0)
-        act++;
-    return (enum hps_act)act;
+    return hps_layer_act(o->activation);
 }
 
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)

@@ -128,13 +128,14 @@ static enum hps_status bind_inputs(struct hps_net *net, struct hps_layer *l)
     return HPS_OK;
 }
 
-/* Keys of learning are of layers that learn. */
+/* Keys of learning are of layers that learn; weights beside a table's rows have no state a row. */
 static enum hps_status bind_rule(struct hps_layer *l)
 {
     const struct hps_layer_opt *o = l->opt;
     bool row = strcmp(o->optimizer, "row_adagrad") == 0, learns = l->nparam > 0 || l->table >= 0;
 
-    l->own = (struct hps_opt_own){ o->optimizer, o->learning_rate, l->table >= 0 };
+    l->own = (struct hps_opt_own){ row ? "same" : o->optimizer, o->learning_rate,
+                                   l->table >= 0 && l->nparam == 0 };
     for (const char **key = (const char *[]){ "optimizer", "learning_rate", NULL }; *key; key++)
         if (!learns && hps_item_has(l->item, *key))
             return hps_deck_wrong(l->item, *key, "layer '%s' has no weights to learn", l->name);

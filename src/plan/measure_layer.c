@@ -282,12 +282,13 @@ static void update(struct bench *w, long long step)
     for (int l = 0; l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
         const struct hps_measure_rows *found = &w->rows[w->like[l]];
-        const struct hps_opt_own *own = y->table >= 0 ? &w->net->table[y->table].own : &y->own;
-        struct hps_rule rule = hps_opt_rule(w->opt->train, own, step, INT32_MAX);
+        struct hps_rule rule = hps_opt_rule(w->opt->train, &y->own, step, INT32_MAX), rows = rule;
         size_t at = w->slice->offset[l];
+        if (y->table >= 0)
+            rows = hps_opt_rule(w->opt->train, &w->net->table[y->table].own, step, INT32_MAX);
         double t0 = w->clock_s();
         if (y->table >= 0 && found->n > 0)
-            hps_table_apply(w->table[y->table], &rule, (size_t)found->n, found->at,
+            hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at,
                             w->pulled[l].grad);
         if (y->nparam > 0)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,

@@ -7,7 +7,12 @@
 
 void hps_memory_add(struct hps_memory *m, const struct hps_profile_layer *y)
 {
-    if (strcmp(y->type, "embedding") == 0 || strcmp(y->type, "nce") == 0)
+    static const char *const sharded[] = { "embedding", "attention", "nce" };
+    bool rows = false;
+
+    for (size_t i = 0; i < sizeof sharded / sizeof *sharded; i++)
+        rows |= strcmp(y->type, sharded[i]) == 0;
+    if (rows)
         m->rows += y->weight_bytes + y->state_bytes;
     else
         m->whole += y->weight_bytes + y->state_bytes;

@@ -1,0 +1,40 @@
+/* slice_own.h - what the files of a slice share: where its tensors live. For src/model/slice*.c.
+ *
+ * Every tensor that the slice sees has a home, found once: a column of the packed boundary before
+ * it (in), of the one behind it (out), or a block of its own. A tensor that crosses both is
+ * relayed: copied from in to out, its gradient from out to in, where readers here add theirs. */
+#ifndef HPS_MODEL_SLICE_OWN_H
+#define HPS_MODEL_SLICE_OWN_H
+
+#include "model/slice.h"
+
+enum hps_place { HPS_PLACE_NONE, HPS_PLACE_IN, HPS_PLACE_INNER, HPS_PLACE_OUT };
+
+struct hps_slice_home {
+    enum hps_place place, grad_place;
+    size_t at, grad_at;                 /* floats from the beginning of the place           */
+    size_t ld, grad_ld;
+    bool relay;                         /* in `in` (its home) and also in `out`              */
+    size_t out_at, out_grad_at;         /* then: its columns there                          */
+};
+
+struct hps_slice_own {
+    struct hps_slice_home *home;        /* (last+1) by layer; before first: what crosses  */
+    float **inner;                      /* (flights) outputs that stay here                  */
+    float *inner_grad;                  /* their gradients: one flight goes back at a time   */
+    float **keep;                       /* (flights)                                         */
+    size_t *keep_at, *once_at;          /* (last-first+1)                                    */
+    float *all;                         /* scratch of a layer at work, grown when needed     */
+    size_t all_cap, shared;             /* floats; most of a row                             */
+    double *scratch;                    /* host                                              */
+    struct hps_peers alone;             /* of a feed without peers                           */
+    bool *written;                      /* (last+1) this backward has begun the gradient     */
+    struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */
+    bool *add;
+};
+
+/* The rule of the i-th layer of the slice at a step of so many. Pure. */
+struct hps_rule hps_slice_rule(const struct hps_slice *slice, int i, long long step,
+                               long long total);
+
+#endif

@@ -208,6 +208,20 @@ static void put_pool(json_t *j, const struct hps_run_facts *f)
     hps_report_put(j, "idle", idle);
 }
 
+/* What the engine's model leaves of the units' time without work; NaN: no pipeline. */
+static double promised_bubble(const struct hps_run_facts *f)
+{
+    struct hps_engine_cut cut = hps_engine_cut(f->profile);
+    double step_s = hps_engine_of(f->plan, f->profile).step_s, busy_s = 0, units = 0;
+
+    for (int s = 0; s < f->plan->S; s++) {
+        const struct hps_plan_stage *g = &f->plan->stage[s];
+        busy_s += (double)g->units * g->ct * cut.batch;
+        units += (double)g->units;
+    }
+    return fmax(1 - busy_s / (units * step_s), 0);
+}
+
 static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_report_counts *c)
 {
     char *text = hps_plan_text(f->plan);
@@ -228,6 +242,7 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     hps_report_put(j, "plan", plan);
     hps_report_put(j, "stages", stages);
     hps_report_put_real(j, "bubble", f->bubble);
+    hps_report_put_real(j, "predicted_bubble", pipes ? promised_bubble(f) : NAN);
     hps_report_put_real(j, "bubble_1f1b", pipes ? (S - 1) / (cut.M + S - 1) : NAN);
     hps_report_put_real(j, "batch", cut.batch);
     hps_report_put_whole(j, "microbatches", (long long)cut.M);

@@ -137,7 +137,7 @@ static void promise(struct hps_page *t, const json_t *r, const char *what, const
 
 static void promises(struct hps_page *t, const json_t *r)
 {
-    double bubble = hps_report_real(r, "bubble"), formula = hps_report_real(r, "bubble_1f1b");
+    double bubble = hps_report_real(r, "bubble");
     double step_s = hps_report_real(r, "step_median_s");
     char text[32], step[32] = "";
 
@@ -151,8 +151,9 @@ static void promises(struct hps_page *t, const json_t *r)
     if (!isnan(bubble)) {
         hps_page_add(t, "%-24s", "pipeline bubble");
         share(t, bubble, 15);
-        share(t, formula, 15);
-        hps_page_add(t, "%15s%22s\n", "-", "promised by 1F1B");
+        share(t, hps_report_real(r, "predicted_bubble"), 15);
+        share(t, hps_report_real(r, "bubble_1f1b"), 15);
+        hps_page_add(t, "%22s\n", "last: 1F1B's, equal");
     }
     hps_page_add(t, "%-24s", "USD so far");
     real(t, hps_report_real(r, "usd"), 15);

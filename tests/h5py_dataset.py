@@ -1,24 +1,41 @@
-"""Writes a dataset that heterps trains on, with h5py: python3 h5py_dataset.py FILE.h5
+"""Writes datasets that heterps trains on, with h5py: python3 h5py_dataset.py FILE.h5 [ROWS [SEED]]
 
-/label (N) float32, /dense (N, D) float32, and for each slot /slots/NAME/ids int64: one id an
-example, or with /slots/NAME/offsets any number. No filters. Names are joined by commas."""
+`table` is a pandas DataFrame, or anything that gives a column by its name. A slot's column holds
+one id an example, or a list of ids: any number of them."""
 import sys
 
 import h5py
 import numpy as np
 
-N, rng = 1000, np.random.default_rng(1)
-with h5py.File(sys.argv[1], "w") as f:
-    f.attrs["format"] = "heterps-dataset-1"
-    f.attrs["slots"] = "user,tags"
-    f.attrs["dense"] = "age,price"
-    f["label"] = (rng.random(N) < 0.3).astype("float32")
-    f["dense"] = rng.normal(size=(N, 2)).astype("float32")
 
-    f["slots/user/ids"] = rng.integers(0, 500, N, dtype="int64")    # one id an example
-    f["slots/user"].attrs["buckets"] = 500                          # ids are 0..499
+def write(path, table, label, dense, slots):
+    """dense: names of columns; slots: {name of a column: its ids are below this}"""
+    with h5py.File(path, "w") as f:
+        f.attrs["format"] = "heterps-dataset-1"
+        f.attrs["slots"] = ",".join(slots)
+        f.attrs["dense"] = ",".join(dense)
+        f["label"] = np.asarray(table[label], "float32")
+        if dense:
+            f["dense"] = np.stack([np.asarray(table[d], "float32") for d in dense], axis=1)
+        for name, buckets in slots.items():
+            ids = list(table[name])
+            if np.ndim(ids[0]) > 0:                     # lists: where each begins, and the end
+                count = [len(some) for some in ids]
+                f[f"slots/{name}/offsets"] = np.cumsum([0] + count, dtype="int64")
+                ids = np.concatenate([np.asarray(some, "int64") for some in ids])
+            f[f"slots/{name}/ids"] = np.asarray(ids, "int64")
+            f[f"slots/{name}"].attrs["buckets"] = buckets
 
-    count = rng.integers(0, 4, N)                                   # 0 to 3 ids an example
-    f["slots/tags/offsets"] = np.concatenate([[0], np.cumsum(count)]).astype("int64")
-    f["slots/tags/ids"] = rng.integers(0, 20, count.sum(), dtype="int64")
-    f["slots/tags"].attrs["buckets"] = 20
+
+if __name__ == "__main__":
+    rows = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
+    rng = np.random.default_rng(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
+    clicks = {
+        "click": rng.random(rows) < 0.3,
+        "age": rng.normal(size=rows),
+        "price": rng.normal(size=rows),
+        "user": rng.integers(0, 500, rows),
+        "tags": [rng.integers(0, 20, n) for n in rng.integers(0, 4, rows)],     # 0 to 3 of them
+    }
+    write(sys.argv[1], clicks, label="click", dense=["age", "price"],
+          slots={"user": 500, "tags": 20})

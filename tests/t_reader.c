@@ -175,7 +175,7 @@ static void test_several_files(void **state)
     struct sample s = { 0, 5000, 1, 1, 1, 77, 0 };
     const char *name[] = { "f_[0-2].h5", "f_3.h5", "f_[4-9].h5" };
     struct hps_data *data;
-    char path[16], said[512];
+    char path[24], said[512];
 
     (void)state;
     for (int i = 0; i < 5; i++) {

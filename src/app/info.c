@@ -128,7 +128,8 @@ enum hps_status hps_info_json(const char *path, bool quiet, json_t *into)
     format = json_string_value(json_object_get(tree, "format"));
     if (!format || strncmp(format, "heterps-", 8) != 0) {
         if (!tree)
-            HPS_SAY(HPS_ERROR, "%s:%d:%d: %s", path, error.line, error.column, error.text);
+            HPS_SAY(HPS_ERROR, "%s: neither HDF5 nor JSON: %d:%d: %s", path, error.line,
+                    error.column, error.text);
         else
             HPS_SAY(HPS_ERROR, "%s: JSON, but not of heterps: it has no format", path);
         json_decref(tree);

@@ -37,6 +37,15 @@ static double flops_of(const struct hps_net *net)
     return sum;
 }
 
+/* A batch of more examples than there are is all of them: nothing is made any larger. */
+static void fit_batch(struct hps_job *j)
+{
+    if (j->o.data.batch <= j->train->N) return;
+    HPS_SAY(HPS_INFO, "data.batch is %lld, there are %lld examples: one batch has them all",
+            j->o.data.batch, j->train->N);
+    j->o.data.batch = j->train->N;
+}
+
 enum hps_status hps_job_data(struct hps_job *j)
 {
     const struct hps_options *o = &j->o;
@@ -44,6 +53,7 @@ enum hps_status hps_job_data(struct hps_job *j)
     enum hps_status st = hps_data_open_all(&j->train, &o->data.train, j->world);
     if (!st && test->n > 0 && *test->item[0]) st = hps_data_open_all(&j->test, test, j->world);
     if (!st && j->test) st = same_columns(j->train, j->test);
+    if (!st) fit_batch(j);
     if (!st) st = hps_agree(j->world, hps_net_new(&j->net, o->deck, j->train));
     if (!st) st = hps_agree(j->world, hps_net_fits(j->net, o->data.batch / o->data.microbatches));
     if (st) return st;

@@ -9,6 +9,8 @@
 
 #include "base/mem.h"
 
+enum { MOST_BYTES = 256 << 20 };        /* some devices never end */
+
 enum hps_status hps_json_parse(json_t **tree, const char *from, const char *format,
                                const char *text, size_t length)
 {
@@ -48,12 +50,17 @@ enum hps_status hps_json_read(char **text, size_t *length, const char *path)
     do {
         hps_mem_grow(&s, &cap, n + 65536, 1);
         n += fread(s + n, 1, cap - n, f);
-    } while (!feof(f) && !ferror(f));
+    } while (!feof(f) && !ferror(f) && n <= MOST_BYTES);
     if (ferror(f)) {
         hps_mem_free(s);
         return unreadable(path, f);
     }
     fclose(f);
+    if (n > MOST_BYTES) {
+        HPS_SAY(HPS_ERROR, "%s: more than %d MiB: that is no JSON of ours", path, MOST_BYTES >> 20);
+        hps_mem_free(s);
+        return HPS_DECK;
+    }
     *text = s;
     *length = n;
     return HPS_OK;

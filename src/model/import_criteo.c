@@ -185,7 +185,7 @@ static enum hps_status record(void *self, struct hps_text *t, struct hps_intake 
 
 static void name_columns(struct criteo *c)
 {
-    char name[8];
+    char name[16];
 
     hps_forms_new(&c->forms, NDENSE, NSLOT);
     for (int d = 0; d < NDENSE; d++) {

@@ -44,6 +44,11 @@ if command -v sbatch >/dev/null && sinfo >/dev/null 2>&1; then
     expect 0 '' sbatch --test-only plain.sh
 fi
 
+echo '-- a unit of two threads asks for two cores'
+# shellcheck disable=SC2086
+expect 0 '' ranks 3 plan "$deck" --method exact --sbatch wide.sh $quick --set run.threads=2
+grep -q '^#SBATCH --cpus-per-task=2$' wide.sh || fail 'not the cores that were measured'
+
 echo '-- types that ask for the same are one part'
 # shellcheck disable=SC2086
 expect 0 '' ranks 3 plan "$deck" --method exact --sbatch one.sh

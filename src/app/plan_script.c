@@ -12,6 +12,7 @@
 /* Units of one kind of request: types that Slurm cannot tell apart are one. */
 struct part {
     const struct hps_resource_opt *r;
+    int cores; /* of a unit */
     long long units;
     double usd_hour;
 };
@@ -20,18 +21,19 @@ static bool same_request(const struct hps_resource_opt *a, const struct hps_reso
 {
     return strcmp(a->slurm_partition, b->slurm_partition) == 0 &&
            strcmp(a->slurm_constraint, b->slurm_constraint) == 0 &&
-           strcmp(a->slurm_gres, b->slurm_gres) == 0 && a->slurm_cores == b->slurm_cores;
+           strcmp(a->slurm_gres, b->slurm_gres) == 0;
 }
 
 static void add_units(struct part *part, int *n, const struct hps_job *j, int type, long long units)
 {
-    const struct hps_resource_opt *r = &j->o.pool.entry[j->pool->type[type].entry];
-    int a = 0;
+    const struct hps_type *from = &j->pool->type[type];
+    const struct hps_resource_opt *r = &j->o.pool.entry[from->entry];
+    int cores = r->slurm_cores > 0 ? r->slurm_cores : from->node.threads, a = 0;
 
-    while (a < *n && !same_request(part[a].r, r))
+    while (a < *n && !(same_request(part[a].r, r) && part[a].cores == cores))
         a++;
     if (a == *n)
-        part[(*n)++] = (struct part){ .r = r };
+        part[(*n)++] = (struct part){ .r = r, .cores = cores };
     part[a].units += units;
     part[a].usd_hour += j->profile->type[type].price_usd_hour * (double)units;
 }
@@ -94,7 +96,7 @@ static void gres(struct hps_page *t, const char *word)
 static void request(struct hps_page *t, const struct part *x)
 {
     hps_page_add(t, "#SBATCH --ntasks=%lld\n", x->units);
-    hps_page_add(t, "#SBATCH --cpus-per-task=%d\n", x->r->slurm_cores > 0 ? x->r->slurm_cores : 1);
+    hps_page_add(t, "#SBATCH --cpus-per-task=%d\n", x->cores);
     directive(t, "partition", x->r->slurm_partition);
     directive(t, "constraint", x->r->slurm_constraint);
     gres(t, x->r->slurm_gres);

@@ -35,7 +35,7 @@ const struct hps_field hps_resource_slurm_fields[] = {
     { "gres", HPS_TEXT, offsetof(struct hps_resource_opt, slurm_gres), "\"\"", 0, 0, NULL, "",
       "of a unit, as gpu:1" },
     { "cores", HPS_INT, offsetof(struct hps_resource_opt, slurm_cores), "0", 0, 1e6, NULL, "",
-      "of a unit; 0: one" },
+      "of a unit; 0: the threads that it was measured with" },
     { 0 }
 };
 

@@ -5,14 +5,13 @@
 . "$srcdir/tests/data.sh"
 census
 
-# learn RANKS "CUTS" "UNITS" STEPS: all rules in one network
+# learn RANKS "CUTS" "UNITS" STEPS: a rule for each of its layers and tables
 learn() {
     plan_file 8 "$2" "$3" >plan.json
     train "$1" census.yaml --set schedule.method=file --set schedule.plan=plan.json \
         --set "train.steps=$4" --set train.optimizer=momentum --set train.nesterov=true \
         --set train.table_optimizer=row_adagrad --set train.table_learning_rate=0.1 \
-        --set model.h1.optimizer=lamb --set model.deep.optimizer=rmsprop \
-        --set model.deep.learning_rate=0.001 --set model.wide.optimizer=ftrl --set train.l1=1e-6
+        --set model.h1.optimizer=lamb --set model.wide.optimizer=ftrl --set train.l1=1e-6
     loss=$(number runs/census/report.json train_loss)
 }
 
@@ -36,11 +35,14 @@ refuse() {
     shift
     expect 65 "does not fit the deck: .*$what" ranks 1 train "$srcdir/inputs/census.yaml" \
         --set train.optimizer=momentum --set train.table_optimizer=row_adagrad \
-        --set model.h1.optimizer=lamb --set model.deep.optimizer=rmsprop \
-        --set model.wide.optimizer=ftrl "$@"
+        --set model.h1.optimizer=lamb --set model.wide.optimizer=ftrl "$@"
 }
 refuse 'train.optimizer adam' --set train.optimizer=adam
 refuse 'train.table_optimizer sgd' --set train.table_optimizer=sgd
 refuse 'model.h1.optimizer lamb' --set model.h1.optimizer=same
 refuse 'model.wide.optimizer sgd' --set model.wide.optimizer=sgd
+for what in l1=0.1 ftrl_beta=2 nesterov=true; do
+    expect 65 "train.${what%=*}: is of the optimizer" ranks 1 train "$srcdir/inputs/census.yaml" \
+        --set "train.$what"
+done
 verdict

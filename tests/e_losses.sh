@@ -53,6 +53,46 @@ run nce 4 2 2 '1 1' --set train.steps=5
 run nce 4 2 2 '1 1'
 [ "$loss" = "$want" ] || fail "$loss is not bit for bit $want"
 
+echo '-- a loss in an earlier stage, and classes'
+awk 'BEGIN { for (i = 0; i < 300; i++) { c = i * 7 % 4; printf "%d", c
+    for (j = 0; j < 3; j++) printf " %d:1", 1 + c * 7 + i * (j + 5) % 7 + j * 30
+    print "" } }' >few.txt
+expect 0 '' heterps import libsvm --labels keep --output few.h5 few.txt
+cat >few.yaml <<EOF
+run:   {name: few, seed: 1}
+data:  {train: few.h5, test: few.h5, batch: 50, microbatches: 3}
+model:
+  - {name: ids,   type: embedding, slots: all, buckets: 200, hash: mod, dim: 4}
+  - {name: h,     type: fc, width: 8, activation: tanh}
+  - {name: guess, type: fc, width: 1}
+  - {name: near,  type: squared, weight: 0.5}
+  - {name: class, type: fc, width: 4, inputs: h}
+  - {name: loss,  type: cross_entropy}
+train: {optimizer: adam, learning_rate: 0.02, epochs: 20}
+EOF
+few() {
+    plan_file 6 "$2" "$3" >plan.json
+    rm -rf runs
+    hps_n=$1
+    shift 3
+    expect 0 '' ranks "$hps_n" train few.yaml --set schedule.method=file \
+        --set schedule.plan=plan.json "$@"
+    loss=$(number runs/few/report.json train_loss)
+}
+few 1 '' 1
+want=$loss
+for layout in '2|4|1 1' '4|3|2 2'; do
+    few "${layout%%|*}" "$(echo "$layout" | cut -d'|' -f2)" "${layout##*|}"
+    close "$loss" "$want" 1e-4
+done
+close "$(number runs/few/report.json test_accuracy)" 1 0.02
+for key in test_auc test_logloss test_rmse; do
+    grep -q "\"$key\": null" runs/few/report.json || fail "$key is not null"
+done
+few 2 4 '1 1' --set model.loss.weight=0 --set model.near.weight=1 # the last one is judged
+close "$(number runs/few/report.json test_loss)" "$loss" 0.5
+awk -v l="$loss" 'BEGIN { exit !(l < 0.3) }' || fail "the squared loss alone is $loss"
+
 echo '-- what cannot be'
 refuse() {
     deck=$1 words=$2
@@ -64,5 +104,9 @@ refuse matchnet "loss 'loss' wants 250 other items" --set model.loss.negatives=2
 refuse nce "loss 'loss' draws 501 of 500 classes" --set model.loss.negatives=501
 refuse nce "class of example [0-9]+ is [0-9]+: loss 'loss' has 50 classes" \
     --set model.loss.classes=50
+expect 65 "label of example [0-9]+ is 3: loss 'loss' takes whole numbers from 0 to 2" \
+    ranks 2 train few.yaml --restart never --set model.class.width=3
+expect 65 "label of example [0-9]+ is [23]: loss 'near' takes numbers from 0 to 1" \
+    ranks 2 train few.yaml --restart never --set model.near.type=logistic
 refuse 2emb "loss 'loss' needs an input of width 1" --set model.loss.type=logistic
 verdict

@@ -56,6 +56,7 @@ static const struct wrong wrongs[] = {
     { E "- {name: l, type: squared, weight: -1}\n", "3:36", "weight" },
     { E "- {name: l, type: hinge, inputs: [e, e]}\n", "3:34", "2 inputs, but no `negatives`" },
     { E "- {name: l, type: hinge, negatives: 2}\n", "3:3", "needs two inputs, user and item" },
+    { E "- {name: l, type: hinge, likeness: dot}\n", "3:36", "it has no `negatives`" },
     { E "- {name: l, type: nce, slot: zz}\n", "3:30", "the dataset has no slot 'zz'" },
     { E "- {name: l, type: nce, slot: 5}\n", "3:30", "the dataset has no slot '5'" },
     { E "- {name: l, type: nce, slot: c}\n", "3:30", "loss 'l' needs exactly one" },

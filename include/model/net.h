@@ -74,6 +74,11 @@ void hps_net_free(struct hps_net *net);
  * but for the message. */
 enum hps_status hps_net_fits(const struct hps_net *net, long long rows);
 
+/* Does the section `train` (an item, or NULL) give a key of an optimizer that nothing learns by?
+ * HPS_DECK at its place. Pure but for the message. */
+enum hps_status hps_net_rules(const struct hps_net *net, const struct hps_train_opt *opt,
+                              const struct hps_item *train);
+
 /* A table: layer, type, inputs, width, weights (shared rows are counted once). Rank 0, stdout. */
 void hps_net_print(const struct hps_net *net);
 

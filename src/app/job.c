@@ -46,6 +46,16 @@ static void fit_batch(struct hps_job *j)
     j->o.data.batch = j->train->N;
 }
 
+/* What the sections of the deck ask of each other. */
+static enum hps_status suits(const struct hps_job *j)
+{
+    const struct hps_options *o = &j->o;
+    const struct hps_item *train;
+    enum hps_status st = hps_deck_map(o->deck, "train", &train);
+    if (!st) st = hps_net_rules(j->net, &o->train, train);
+    return st ? st : hps_net_fits(j->net, o->data.batch / o->data.microbatches);
+}
+
 enum hps_status hps_job_data(struct hps_job *j)
 {
     const struct hps_options *o = &j->o;
@@ -55,7 +65,7 @@ enum hps_status hps_job_data(struct hps_job *j)
     if (!st && j->test) st = same_columns(j->train, j->test);
     if (!st) fit_batch(j);
     if (!st) st = hps_agree(j->world, hps_net_new(&j->net, o->deck, j->train));
-    if (!st) st = hps_agree(j->world, hps_net_fits(j->net, o->data.batch / o->data.microbatches));
+    if (!st) st = hps_agree(j->world, suits(j));
     if (st) return st;
     j->steps = hps_steps_of(j->train->N, o->data.batch, o->data.microbatches, o->train.epochs,
                             o->train.steps);

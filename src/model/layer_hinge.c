@@ -62,6 +62,9 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     l->score = HPS_SCORE_RANK;
     if (paired(l))
         return shape_pairs(l, net);
+    if (hps_item_has(l->item, "likeness"))
+        return hps_deck_wrong(l->item, "likeness", "loss '%s' compares nothing: it has no "
+                              "`negatives`", l->name);
     if (l->ninput != 1)
         return hps_deck_wrong(l->item, "inputs", "loss '%s' has %d inputs, but no `negatives`",
                               l->name, l->ninput);

@@ -33,6 +33,32 @@ void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot)
         slot[y->slot[i] < net->nslot ? y->slot[i] : y->noise.slot] = true;
 }
 
+static bool learns_by(const struct hps_net *net, const struct hps_train_opt *opt, const char *name)
+{
+    bool any = false;
+
+    for (int l = 0; l < net->L; l++)
+        any |= net->layer[l].nparam > 0 && strcmp(hps_opt_name(opt, &net->layer[l].own), name) == 0;
+    for (int t = 0; t < net->ntable; t++)
+        any |= strcmp(hps_opt_name(opt, &net->table[t].own), name) == 0;
+    return any;
+}
+
+enum hps_status hps_net_rules(const struct hps_net *net, const struct hps_train_opt *opt,
+                              const struct hps_item *train)
+{
+    static const char *const key[][2] = {
+        { "l1", "ftrl" }, { "ftrl_beta", "ftrl" }, { "momentum", "momentum" },
+        { "nesterov", "momentum" },
+    };
+
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        if (hps_item_has(train, key[i][0]) && !learns_by(net, opt, key[i][1]))
+            return hps_deck_wrong(train, key[i][0], "is of the optimizer %s, by which no layer and "
+                                  "no table learns", key[i][1]);
+    return HPS_OK;
+}
+
 static uint64_t stream(uint64_t seed, const char *what, const char *name)
 {
     char text[96];

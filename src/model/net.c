@@ -163,11 +163,13 @@ static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *de
     if (!s) s = bind_inputs(net, l);
     if (!s) s = l->kind->shape(l, net);
     if (!s) s = bind_rule(l);
+    if (s)
+        return s;
     if (l->kind->loss) l->weight = ((const struct hps_loss_opt *)l->opt)->weight;
     l->grad = l->nparam > 0 || l->table >= 0;
     for (int i = 0; i < l->ninput; i++)
         l->grad |= net->layer[l->input[i]].grad;
-    return s;
+    return HPS_OK;
 }
 
 /* A loss at the end, every loss with something to learn, every other layer used by somebody. */

@@ -39,7 +39,7 @@ static size_t vectors(size_t dim, int nx, const struct hps_tensor *x)
 }
 
 /* Numbers d of all vectors side by side: to (dim, lines * LINE). */
-static void lay_across(const struct dots *j, size_t b, float *to)
+INLINE void lay_across(const struct dots *j, size_t b, float *to)
 {
     size_t ld = j->lines * LINE, v = 0;
 
@@ -63,6 +63,42 @@ INLINE void sum_lines(float *to, size_t n, const float *v, size_t ldv, const flo
     memcpy(to, &sum, sizeof sum);
 }
 
+/* Four of them over the same lines of v: numbers of s that stand `next` apart. A line needs several
+ * sums under way, since each waits for the one before. */
+INLINE void sum_lines_4(float *const to[4], size_t n, const float *v, size_t ldv, const float *s,
+                        size_t lds, size_t next)
+{
+    line a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 }, at;
+
+    for (size_t k = 0; k < n; k++) {
+        memcpy(&at, v + k * ldv, sizeof at);
+        a += at * s[k * lds];
+        b += at * s[k * lds + next];
+        c += at * s[k * lds + 2 * next];
+        d += at * s[k * lds + 3 * next];
+    }
+    memcpy(to[0], &a, sizeof a);
+    memcpy(to[1], &b, sizeof b);
+    memcpy(to[2], &c, sizeof c);
+    memcpy(to[3], &d, sizeof d);
+}
+
+/* Products of vectors i .. i+3 with those before each, row after row of the triangle. Whole lines
+ * are written, the last ones of all rows first: what is too much is overwritten by the next row's
+ * beginning. Answers where the next row begins. */
+INLINE float *four_rows(const struct dots *j, const float *z, size_t ld, size_t i, float *to)
+{
+    size_t m = i + (j->self ? 1 : 0);
+    float *row[4] = { to, to + m, to + 2 * m + 1, to + 3 * m + 3 };
+
+    for (size_t l = (m + 2) / LINE * LINE + LINE; l > 0; l -= LINE) {
+        float *at[4] = { row[0] + l - LINE, row[1] + l - LINE, row[2] + l - LINE,
+                         row[3] + l - LINE };
+        sum_lines_4(at, j->dim, z + l - LINE, ld, z + i, ld, 1);
+    }
+    return row[3] + m + 3;
+}
+
 /* Whole lines are written one behind the other: what is too much is overwritten by the next. */
 HPS_CLONES static void dot_rows(const struct dots *j, size_t b0, size_t b1, float *scratch)
 {
@@ -73,7 +109,10 @@ HPS_CLONES static void dot_rows(const struct dots *j, size_t b0, size_t b1, floa
     for (size_t b = b0; b < b1; b++) {
         float *to = out;
         lay_across(j, b, z);
-        for (size_t i = 1 - last; i < j->n; i++) {
+        size_t i = 1 - last;
+        for (; i + 4 <= j->n; i += 4)
+            to = four_rows(j, z, ld, i, to);
+        for (; i < j->n; i++) {
             size_t m = i + last;
             for (size_t l = 0; l < m; l += LINE)
                 sum_lines(to + l, j->dim, z + l, ld, z + i, ld);
@@ -92,7 +131,7 @@ static void dot_part(const void *job, int t, int n)
 }
 
 /* to (n, lines of dim): vector after vector, filled up with zeros. */
-static void lay_along(const struct dots *j, size_t b, float *to)
+INLINE void lay_along(const struct dots *j, size_t b, float *to)
 {
     size_t ld = lines_of(j->dim) * LINE;
 
@@ -104,7 +143,7 @@ static void lay_along(const struct dots *j, size_t b, float *to)
 }
 
 /* What each pair's gradient does to both: to (n, n), symmetric. */
-static void mirror(const struct dots *j, const float *dy, float *to)
+INLINE void mirror(const struct dots *j, const float *dy, float *to)
 {
     for (size_t i = 0; i < j->n; i++) {
         for (size_t k = 0; k < i; k++)
@@ -113,15 +152,23 @@ static void mirror(const struct dots *j, const float *dy, float *to)
     }
 }
 
-static void give(const struct dots *j, size_t b, const float *from)
+INLINE void put_row(size_t n, const float *restrict from, float *restrict to, bool add)
+{
+    if (add)
+        for (size_t d = 0; d < n; d++)
+            to[d] += from[d];
+    else
+        memcpy(to, from, n * sizeof *to);
+}
+
+INLINE void give(const struct dots *j, size_t b, const float *from)
 {
     size_t ld = lines_of(j->dim) * LINE;
 
     for (int k = 0; k < j->nx; k++) {
         float *dx = j->dx[k].data ? j->dx[k].data + b * j->dx[k].ld : NULL;
         for (size_t w = 0; w < (size_t)j->x[k].width; w += j->dim, from += ld)
-            for (size_t d = 0; dx && d < j->dim; d++)
-                dx[w + d] = j->add[k] ? dx[w + d] + from[d] : from[d];
+            if (dx) put_row(j->dim, from, dx + w, j->add[k]);
     }
 }
 
@@ -134,7 +181,13 @@ HPS_CLONES static void dot_rows_back(const struct dots *j, size_t b0, size_t b1,
     for (size_t b = b0; b < b1; b++) {
         lay_along(j, b, z);
         mirror(j, j->y.data + b * j->y.ld, pair);
-        for (size_t i = 0; i < j->n; i++)
+        size_t i = 0;
+        for (; i + 4 <= j->n; i += 4)
+            for (size_t l = 0; l < ld; l += LINE) {
+                float *to = dz + i * ld + l, *at[4] = { to, to + ld, to + 2 * ld, to + 3 * ld };
+                sum_lines_4(at, j->n, z + l, ld, pair + i * j->n, 1, j->n);
+            }
+        for (; i < j->n; i++)
             for (size_t l = 0; l < ld; l += LINE)
                 sum_lines(dz + i * ld + l, j->n, z + l, ld, pair + i * j->n, 1);
         give(j, b, dz);
@@ -165,7 +218,7 @@ void hps_cpu_dots_forward(struct hps_dev *dev, int B, int dim, bool self, int nx
     struct dots j = dots_of(B, dim, self, nx, x);
 
     j.y = y;
-    j.each = j.dim * j.lines * LINE + j.width + LINE;
+    j.each = j.dim * j.lines * LINE + j.width + 4 * LINE;
     j.scratch = hps_cpu_scratch(dev, (size_t)dev->nthread * j.each * sizeof(float));
     hps_cpu_spread(dev, 0.1 * B * (double)j.width * dim, dot_part, &j);
 }

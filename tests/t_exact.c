@@ -149,6 +149,66 @@ static void finds_it_where_memory_is_short(void **state)
     assert_in_range(short_of, 20, 95);
 }
 
+/* The type with most units in use gets one fewer than that; false when none has two. */
+static bool cut(struct hps_profile *p, const struct hps_plan *plan)
+{
+    long long used[3] = { 0 };
+    int most = 0;
+
+    if (p->server_units > 0)
+        used[p->server_type] = p->server_units;
+    for (int s = 0; s < plan->S; s++)
+        used[plan->stage[s].type] += plan->stage[s].units;
+    for (int t = 0; t < p->T; t++)
+        most = used[t] > used[most] ? t : most;
+    p->type[most].limit = used[most] - 1;
+    return used[most] > 1;
+}
+
+/* A limit below what the best plan uses, again and again: few plans are left, then none. */
+static void finds_the_last_plan_that_the_limits_leave(void **state)
+{
+    int feasible = 0, none = 0;
+
+    (void)state;
+    for (uint64_t seed = 7000; seed < 7040; seed++) {
+        struct hps_profile *p = small(seed, seed % 4 == 3 ? 2 : 0);
+        double limit = 0.3 / make_best(p, 0, true);
+        struct hps_plan *plan = NULL;
+        if (isfinite(limit) && limit > 0)
+            hps_exact_bound(p, limit, 0, 0, &plan, &(bool){ 0 });
+        for (int n = 0; plan && n < 12 && cut(p, plan); n++) {
+            int more = check_cheapest(seed, p, limit);
+            hps_plan_free(plan);
+            hps_exact_bound(p, limit, 0, 0, &plan, &(bool){ 0 });
+            feasible += more;
+            none += !more;
+        }
+        hps_plan_free(plan);
+        hps_profile_free(p);
+    }
+    assert_in_range(feasible, 20, 100);
+    assert_in_range(none, 15, 40);
+}
+
+/* Where only plans nearly as fast as the fastest will do, a small budget has one. */
+static void finds_a_plan_at_the_edge(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 8000; seed < 8012; seed++) {
+        struct hps_profile *p = make_profile(seed, 16, 5, 8, seed % 3 == 2 ? 3 : 0);
+        struct hps_plan *plan;
+        bool proven;
+        double most = hps_exact_most(p, 0, NULL, &proven);
+        assert_true(proven);
+        hps_exact_bound(p, 0.999 * most, 0, 20000, &plan, &proven);
+        assert_non_null(plan);
+        honest(plan, p, 0.999 * most);
+        hps_plan_free(plan);
+        hps_profile_free(p);
+    }
+}
+
 static void bounds_what_is_cut_inside_one_type(void **state)
 {
     (void)state;
@@ -250,6 +310,8 @@ int main(void)
         cmocka_unit_test(finds_what_enumeration_finds),
         cmocka_unit_test(finds_it_among_equal_types),
         cmocka_unit_test(finds_it_where_memory_is_short),
+        cmocka_unit_test(finds_the_last_plan_that_the_limits_leave),
+        cmocka_unit_test(finds_a_plan_at_the_edge),
         cmocka_unit_test(bounds_what_is_cut_inside_one_type),
         cmocka_unit_test(never_dearer_for_a_better_pool),
         cmocka_unit_test(honest_when_it_is_stopped),

@@ -3,7 +3,7 @@
  * A plan's stages are a path through the layers' boundaries 0..L; an arc is one stage: first layer
  * i, last layer j, group g of equal types. Inside an interval t1 <= tau <= t2 an arc has at least
  * k units, the least with ET(k) <= t2, and so costs at least price * k * max(t1, ET(k));
- * multipliers on the units of a group bring in the limits; the cheapest path under both is a lower
+ * prices on the units of a group bring in the limits; the cheapest path under both is a lower
  * bound, found by one dynamic program. Costs here are tau * (sum of price * units): USD of an hour
  * times seconds per example. */
 #ifndef HPS_PLAN_EXACT_H
@@ -29,6 +29,7 @@ struct hps_exact_model {
     long long *most, *sum;          /* (G) units that one stage, and all stages, can have   */
     bool *again;                    /* (G) may neighbours be of this group?                 */
     int *begin, *member;            /* (G + 1), (T) real types of a group                   */
+    int *dual;                      /* (G + 1) where the prices of a group begin            */
     int narc;
     struct hps_exact_arc *arc;      /* (narc) by first layer; those that can keep tau_most  */
     int *index;                     /* (stages, G) the arc of a stage, -1 when dropped      */
@@ -64,7 +65,8 @@ bool hps_exact_leaf_try(struct hps_exact_leaf *leaf, int S, const int *arc);
 
 /* The arcs that are left in one interval, and the dynamic program over them. */
 struct hps_exact_item {
-    double w, k;                    /* least cost inside the interval; least units          */
+    double w, k, c;                 /* least cost inside the interval; least units; charged
+                                       with the prices of its units                         */
     int id;                         /* arc                                                  */
     short j, g;
 };
@@ -81,10 +83,11 @@ struct hps_exact_view {
     int *first;                     /* (L + 1) where the items of a first layer begin       */
     struct hps_exact_item *item;    /* (narc)                                               */
     struct hps_exact_best *fwd, *bwd;   /* (L + 1)                                          */
-    double *lambda, *trial;         /* (G) the best multipliers; those of the last path     */
-    double *way;                    /* (G) in which they moved                              */
+    double *lambda, *trial;         /* (dual[G]) the best prices; those of the last path    */
+    double *use, *way;              /* the last path's units beyond the limits, their mean  */
     double *share;                  /* (L, G) how often the paths had a layer on a group    */
-    double *used;                   /* (G) units of the last path                           */
+    double *used;                   /* (G) units of a walk                                  */
+    bool *busy;                     /* (G) did paths break its limit, or are units priced?  */
     int S;
     int *path, *last;               /* (L) items of the last path; arcs of the last one tried */
     int nlast;
@@ -93,6 +96,34 @@ struct hps_exact_view {
 struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m);
 void hps_exact_view_free(struct hps_exact_view *v);
 
+/* What stands before (or behind) a stage of group g at this boundary. */
+static inline double hps_exact_beside(const struct hps_exact_view *v,
+                                      const struct hps_exact_best *b, int g)
+{
+    return b->g1 != g || v->m->again[g] ? b->v1 : b->v2;
+}
+
+/* Prices of units on top of their own, so that a path minds the limits: v->lambda, and those under
+ * trial. A group whose stages can have few units has a price for every number of them, such that
+ * no packing of stages into one type is charged more than price[limit]; another group has one price
+ * a unit. */
+#define HPS_EXACT_TABLE 32      /* units that are few */
+static inline bool hps_exact_dual_table(const struct hps_exact_model *m, int g)
+{
+    return m->dual[g + 1] - m->dual[g] > 1;
+}
+/* What all packings together are charged at most: a path's charge less this is no more than its
+ * cost. Pure. */
+double hps_exact_dual_base(const struct hps_exact_model *m, const double *price);
+/* Set `c` of the view's items. */
+void hps_exact_dual_charge(struct hps_exact_view *v, const double *price);
+/* Take the view's path into the mean of what paths use beyond the limits. False when it is the
+ * `first` and keeps them, and pays nothing for them: no prices give more. */
+bool hps_exact_dual_look(struct hps_exact_view *v, bool first);
+/* The next prices to try: from the best ones along that mean, so far that the bound rises by
+ * `rise` if all goes straight. False when there is no way. */
+bool hps_exact_dual_step(struct hps_exact_view *v, double rise);
+
 /* Only paths with layer `l` on group `g`, or only without; HPS_EXACT_ANY: all. */
 enum hps_exact_rule { HPS_EXACT_ANY, HPS_EXACT_ON, HPS_EXACT_OFF };
 
@@ -100,16 +131,42 @@ enum hps_exact_rule { HPS_EXACT_ANY, HPS_EXACT_ON, HPS_EXACT_OFF };
  * in to taus that a stage can have. False when none is left. */
 bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
                          enum hps_exact_rule rule, int l, int g);
-/* Raise the multipliers from v->lambda for `rounds`; every path is tried as a plan. The lower
+/* Raise the prices from v->lambda for `rounds`; every path is tried as a plan. The lower
  * bound. */
 double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds);
 /* Drop every item that is on no path below `cut`. */
 void hps_exact_view_drop(struct hps_exact_view *v, double cut);
+/* The backward program alone, by the charges that the items have. */
+void hps_exact_view_back(struct hps_exact_view *v);
 /* Try every path below the best plan; false when `steps` did not suffice. After a drop only. */
 bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps);
 /* The layer and group that the paths agree on least, or, shaken (not 0), nearly least; false when
  * they agree. */
 bool hps_exact_view_split(const struct hps_exact_view *v, uint64_t shake, int *l, int *g);
+
+/* Paths boundary by boundary, only the best `width` of those that use unlike units: each whole one
+ * below the best plan is tried. After a drop only. True when that was every one that there is. */
+struct hps_exact_beam;
+struct hps_exact_beam *hps_exact_beam_new(const struct hps_exact_model *m);
+void hps_exact_beam_free(struct hps_exact_beam *b);
+bool hps_exact_beam_run(struct hps_exact_beam *b, const struct hps_exact_view *v,
+                        struct hps_exact_leaf *leaf, int width);
+/* The least path that is found, where a unit beyond its group's limit costs `over` and `given` (G)
+ * units are used before: number of arcs, 0 when none is below *value, which becomes its charge
+ * [in, out]; arc (L) [out]. Needs hps_exact_view_back. */
+int hps_exact_beam_least(struct hps_exact_beam *b, const struct hps_exact_view *v,
+                         const long long *given, double over, int width, double *value, int *arc);
+
+/* Replaces parts of a path by what the rest leaves room for: a path that breaks the limits at
+ * tau_most until it is a plan, and then the best plan until it is a better one. For where the
+ * limits bind; proves nothing. Other ways for another `turn`. */
+struct hps_exact_mend;
+struct hps_exact_mend *hps_exact_mend_new(struct hps_exact_leaf *leaf, int turn);
+void hps_exact_mend_free(struct hps_exact_mend *x);
+struct hps_exact_end;
+/* Go on for so many tries, or until it is too late, or, without a plan, until there is one. */
+void hps_exact_mend_run(struct hps_exact_mend *x, long long tries,
+                        const struct hps_exact_end *end);
 
 /* Restarted local search from the best plan: ranges of layers that begin or end with a stage change
  * their group. For good plans early; proves nothing. */
@@ -138,7 +195,7 @@ double hps_exact_least_tau(const struct hps_exact_model *m);
 
 /* A lower bound on the cost of any plan, also of one whose stages share their units: tau is at
  * least what shared units work, so each stage costs at least price * k * ET(k), which never falls
- * with k, at the least k that keeps tau_most. No multipliers: shared units are counted once. */
+ * with k, at the least k that keeps tau_most. No prices: shared units are counted once. */
 double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *leaf);
 
 /* Below this a bound meets the best plan: relative, more than rounding can do. */

@@ -2,6 +2,7 @@
 #include "plan/exact.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -97,7 +98,10 @@ struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const s
         m->server_price = 1;
     else if (p->server_units > 0)
         m->server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    m->dual = hps_mem_new(T + 1, sizeof *m->dual);
     merge(m);
+    for (int g = 0; g < m->G; g++)
+        m->dual[g + 1] = m->dual[g] + (m->most[g] <= HPS_EXACT_TABLE ? (int)m->most[g] : 1);
     m->narc = list_arcs(m, c, true);
     m->arc = hps_mem_new((size_t)m->narc, sizeof *m->arc);
     size_t n = (size_t)m->L * ((size_t)m->L + 1) / 2 * (size_t)m->G;
@@ -116,6 +120,7 @@ void hps_exact_model_free(struct hps_exact_model *m)
     hps_mem_free(m->sum);
     hps_mem_free(m->again);
     hps_mem_free(m->begin);
+    hps_mem_free(m->dual);
     hps_mem_free(m->member);
     hps_mem_free(m->arc);
     hps_mem_free(m->index);
@@ -134,4 +139,20 @@ int hps_exact_model_group(const struct hps_exact_model *m, int type)
             if (m->member[a] == type)
                 return g;
     return -1;
+}
+
+double hps_exact_least_tau(const struct hps_exact_model *m)
+{
+    double *tau = hps_mem_new((size_t)m->L + 1, sizeof *tau);
+
+    for (int b = 1; b <= m->L; b++)
+        tau[b] = INFINITY;
+    for (int a = 0; a < m->narc; a++) {
+        const struct hps_exact_arc *x = &m->arc[a];
+        double et = fmax(tau[x->i], hps_cost_line_et(&x->line, (double)m->most[x->g]));
+        tau[x->j + 1] = fmin(tau[x->j + 1], et);
+    }
+    double least = tau[m->L];
+    hps_mem_free(tau);
+    return least;
 }

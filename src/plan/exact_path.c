@@ -1,5 +1,5 @@
-/* exact_path.c - the cheapest path through an interval's arcs, its multipliers, and what they rule
- * out. */
+/* exact_path.c - the cheapest path through an interval's arcs, the prices of units, and what both
+ * rule out. */
 #include "plan/exact.h"
 
 #include <math.h>
@@ -8,21 +8,30 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
+/* The steps of the prices: the share of what is missing that they are for, and how it changes when
+ * the bound rises, or did not so often. */
+#define PACE 0.1
+#define FASTER 1.1
+#define SLOWER 0.66
+#define IDLE 4
+
 struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
 {
     struct hps_exact_view *v = hps_mem_new(1, sizeof *v);
-    size_t L = (size_t)m->L, G = (size_t)m->G;
+    size_t L = (size_t)m->L, G = (size_t)m->G, n = (size_t)m->dual[G];
 
     v->m = m;
     v->first = hps_mem_new(L + 1, sizeof *v->first);
     v->item = hps_mem_new((size_t)m->narc, sizeof *v->item);
     v->fwd = hps_mem_new(2 * (L + 1), sizeof *v->fwd);
     v->bwd = v->fwd + L + 1;
-    v->lambda = hps_mem_new(4 * G + L * G, sizeof *v->lambda);
-    v->trial = v->lambda + G;
-    v->used = v->lambda + 2 * G;
-    v->way = v->lambda + 3 * G;
-    v->share = v->lambda + 4 * G;
+    v->lambda = hps_mem_new(4 * n + G + L * G, sizeof *v->lambda);
+    v->trial = v->lambda + n;
+    v->way = v->lambda + 2 * n;
+    v->use = v->lambda + 3 * n;
+    v->used = v->lambda + 4 * n;
+    v->share = v->used + G;
+    v->busy = hps_mem_new(G, sizeof *v->busy);
     v->path = hps_mem_new(2 * L, sizeof *v->path);
     v->last = v->path + L;
     return v;
@@ -36,6 +45,7 @@ void hps_exact_view_free(struct hps_exact_view *v)
     hps_mem_free(v->item);
     hps_mem_free(v->fwd);
     hps_mem_free(v->lambda);
+    hps_mem_free(v->busy);
     hps_mem_free(v->path);
     hps_mem_free(v);
 }
@@ -98,7 +108,7 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
             continue;
         while (at <= x->i)
             v->first[at++] = v->n;
-        v->item[v->n++] = (struct hps_exact_item){ 0, (double)k, id[a], (short)x->j,
+        v->item[v->n++] = (struct hps_exact_item){ 0, (double)k, 0, id[a], (short)x->j,
                                                        (short)x->g };
     }
     while (at <= v->m->L)
@@ -127,19 +137,13 @@ static void offer(struct hps_exact_best *b, double value, int g, int a)
     }
 }
 
-/* What stands before (or behind) a stage of group g at this boundary. */
-static inline double beside(const struct hps_exact_view *v, const struct hps_exact_best *b, int g)
-{
-    return b->g1 != g || v->m->again[g] ? b->v1 : b->v2;
-}
-
 static void clear(struct hps_exact_best *b, int n)
 {
     for (int i = 0; i < n; i++)
         b[i] = (struct hps_exact_best){ INFINITY, INFINITY, -1, -1, -1 };
 }
 
-static void forward(struct hps_exact_view *v, const double *lambda)
+static void forward(struct hps_exact_view *v)
 {
     clear(v->fwd, v->m->L + 1);
     v->fwd[0].v1 = v->fwd[0].v2 = 0;
@@ -149,12 +153,12 @@ static void forward(struct hps_exact_view *v, const double *lambda)
             continue;
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            offer(&v->fwd[e->j + 1], beside(v, b, e->g) + e->w + lambda[e->g] * e->k, e->g, a);
+            offer(&v->fwd[e->j + 1], hps_exact_beside(v, b, e->g) + e->c, e->g, a);
         }
     }
 }
 
-static void backward(struct hps_exact_view *v, const double *lambda)
+static void backward(struct hps_exact_view *v)
 {
     int L = v->m->L;
 
@@ -163,35 +167,32 @@ static void backward(struct hps_exact_view *v, const double *lambda)
     for (int i = L - 1; i >= 0; i--)
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            double rest = beside(v, &v->bwd[e->j + 1], e->g);
-            offer(&v->bwd[i], rest + e->w + lambda[e->g] * e->k, e->g, a);
+            double rest = hps_exact_beside(v, &v->bwd[e->j + 1], e->g);
+            offer(&v->bwd[i], rest + e->c, e->g, a);
         }
 }
 
-/* What no path can be below, beside its own arcs: servers, less what the limits give back. */
-static double base(const struct hps_exact_view *v, const double *lambda)
+void hps_exact_view_back(struct hps_exact_view *v)
 {
-    double sum = v->m->server_price * v->t1;
-
-    for (int g = 0; g < v->m->G; g++)
-        if (lambda[g] > 0)
-            sum -= lambda[g] * (double)v->m->sum[g];
-    return sum;
+    backward(v);
 }
 
-/* The best path of the forward program: items, units used. */
+static double base(const struct hps_exact_view *v, const double *lambda)
+{
+    return v->m->server_price * v->t1 - hps_exact_dual_base(v->m, lambda);
+}
+
+/* The best path of the forward program. */
 static void trace(struct hps_exact_view *v)
 {
     const struct hps_exact_model *m = v->m;
     int b = m->L, S = 0, next = -1;
 
-    memset(v->used, 0, (size_t)m->G * sizeof *v->used);
     while (b > 0) {
         const struct hps_exact_best *x = &v->fwd[b];
         int a = next < 0 || x->g1 != next || m->again[next] ? x->a1 : x->a2;
         const struct hps_exact_item *e = &v->item[a];
         v->path[m->L - ++S] = a;
-        v->used[e->g] += e->k;
         next = e->g;
         b = m->arc[e->id].i;
     }
@@ -223,28 +224,6 @@ static void remember(struct hps_exact_view *v, double weight)
     }
 }
 
-/* One step along the mean of the subgradient and the last way, long enough to meet the best plan if
- * all went straight; false when the path keeps the limits and pays nothing for them: no multipliers
- * give more. */
-static bool climb(struct hps_exact_view *v, double missing, bool first)
-{
-    const struct hps_exact_model *m = v->m;
-    double norm = 0, slack = 0;
-
-    for (int g = 0; g < m->G; g++) {
-        double over = v->used[g] / (double)m->sum[g] - 1;
-        slack += fabs(v->trial[g] * over) + fmax(over, 0);
-        v->way[g] = first ? over : (over + v->way[g]) / 2;
-        if (v->way[g] > 0 || v->trial[g] > 0)
-            norm += v->way[g] * v->way[g];
-    }
-    if (slack == 0 || norm == 0)
-        return false;
-    for (int g = 0; g < m->G; g++)
-        v->trial[g] = fmax(0, v->trial[g] + missing / norm * v->way[g] / (double)m->sum[g]);
-    return true;
-}
-
 /* How far the bound is from the best plan, or from a guess when there is none. */
 static double missing(const struct hps_exact_leaf *leaf, double q)
 {
@@ -254,14 +233,15 @@ static double missing(const struct hps_exact_leaf *leaf, double q)
 double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds)
 {
     const struct hps_exact_model *m = v->m;
-    size_t G = (size_t)m->G;
-    double best = -INFINITY, pace = 1, weight = 1;
+    size_t G = (size_t)m->G, n = (size_t)m->dual[G];
+    double best = -INFINITY, pace = PACE, weight = 1;
     int idle = 0;
 
-    memcpy(v->trial, v->lambda, G * sizeof *v->trial);
+    memcpy(v->trial, v->lambda, n * sizeof *v->trial);
     memset(v->share, 0, (size_t)m->L * G * sizeof *v->share);
     for (int r = 0;; r++) {
-        forward(v, v->trial);
+        hps_exact_dual_charge(v, v->trial);
+        forward(v);
         if (v->fwd[m->L].v1 == INFINITY)
             return INFINITY;
         trace(v);
@@ -269,16 +249,18 @@ double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *lea
         remember(v, weight);
         weight *= 1.1;
         double q = v->fwd[m->L].v1 + base(v, v->trial);
+        bool more = hps_exact_dual_look(v, r == 0);
         if (q > best) {
             best = q;
             idle = 0;
-            memcpy(v->lambda, v->trial, G * sizeof *v->lambda);
-        } else if (++idle == 4) {
-            pace /= 2;
+            pace *= FASTER;
+            memcpy(v->lambda, v->trial, n * sizeof *v->lambda);
+        } else if (++idle == IDLE) {
+            pace *= SLOWER;
             idle = 0;
         }
-        if (r == rounds || best >= leaf->best * (1 - HPS_EXACT_SAME) ||
-            !climb(v, pace * missing(leaf, q), r == 0))
+        if (r == rounds || !more || best >= leaf->best * (1 - HPS_EXACT_SAME) ||
+            !hps_exact_dual_step(v, pace * missing(leaf, best)))
             return best;
     }
 }
@@ -303,14 +285,15 @@ void hps_exact_view_drop(struct hps_exact_view *v, double cut)
     const double *lambda = v->lambda;
     int n = 0, at = 0;
 
-    forward(v, lambda);
-    backward(v, lambda);
+    hps_exact_dual_charge(v, lambda);
+    forward(v);
+    backward(v);
     double rest = base(v, lambda);
     for (int i = 0; i < v->m->L; i++)
         for (int a = v->first[i], end = v->first[i + 1]; a < end; a++) {
             struct hps_exact_item e = v->item[a];
-            double through = beside(v, &v->fwd[i], e.g) + e.w + lambda[e.g] * e.k +
-                             beside(v, &v->bwd[e.j + 1], e.g) + rest;
+            double through = hps_exact_beside(v, &v->fwd[i], e.g) + e.c +
+                             hps_exact_beside(v, &v->bwd[e.j + 1], e.g) + rest;
             if (through >= cut)
                 continue;
             while (at <= i)
@@ -320,7 +303,7 @@ void hps_exact_view_drop(struct hps_exact_view *v, double cut)
     while (at <= v->m->L)
         v->first[at++] = n;
     v->n = n;
-    backward(v, lambda);
+    backward(v);
 }
 
 /* Where a depth-first walk stands. */
@@ -347,8 +330,8 @@ static bool visit(struct walk *w, int b, int before, double value)
             return false;
         if (e->g == before && !m->again[e->g])
             continue;
-        double sum = value + e->w + v->lambda[e->g] * e->k;
-        if (sum + beside(v, &v->bwd[e->j + 1], e->g) + w->base >=
+        double sum = value + e->c;
+        if (sum + hps_exact_beside(v, &v->bwd[e->j + 1], e->g) + w->base >=
                 w->leaf->best * (1 - HPS_EXACT_SAME) ||
             v->used[e->g] + e->k > (double)m->sum[e->g])
             continue;

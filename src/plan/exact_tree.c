@@ -10,7 +10,7 @@
 #include "base/rng.h"
 
 enum {
-    ROUNDS = 25,            /* multiplier steps of a node                           */
+    ROUNDS = 25,            /* steps of the prices at a node                        */
     ROUNDS_WIDE = 4,        /* where the interval is too wide for them to help much */
     ROUNDS_ROOT = 200,      /* where tau is the question and nothing is inherited   */
     CLIMB = 3,              /* local search: steps for each arc of a node and layer */
@@ -19,8 +19,11 @@ enum {
     CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more */
 };
 
-/* From where tau is asked for when any plan will do: the multipliers' scale, not a bound. */
+/* From where tau is asked for when any plan will do: the prices' scale, not a bound. */
 #define ANY 0.9
+
+/* Tries at mending the best plan for each node. */
+#define MEND 0.1
 
 /* How near the least tau of a node is looked for: relative. */
 #define PRECISION 5e-4
@@ -39,18 +42,18 @@ struct node {
     int l, g, depth;
 };
 
-
 struct tree {
     const struct hps_exact_model *m;
     struct hps_exact_leaf *leaf;
     struct hps_exact_view *view;
     struct hps_exact_climb *climb;
+    struct hps_exact_mend *mend;
     const struct hps_exact_end *end;
     struct node *heap;
     size_t n, cap;
     double closed;          /* least bound of what was given up        */
     uint64_t draws;
-    double steps;           /* that the local search may do            */
+    double steps, tries;    /* that the local searches may do          */
 };
 
 static struct list *list_new(const struct hps_exact_model *m, int n)
@@ -59,7 +62,7 @@ static struct list *list_new(const struct hps_exact_model *m, int n)
 
     list->n = n;
     list->id = hps_mem_new((size_t)n, sizeof *list->id);
-    list->lambda = hps_mem_new((size_t)m->G, sizeof *list->lambda);
+    list->lambda = hps_mem_new((size_t)m->dual[m->G], sizeof *list->lambda);
     return list;
 }
 
@@ -117,22 +120,6 @@ static double cut(const struct tree *x)
     return x->leaf->best * (1 - HPS_EXACT_SAME);
 }
 
-double hps_exact_least_tau(const struct hps_exact_model *m)
-{
-    double *tau = hps_mem_new((size_t)m->L + 1, sizeof *tau);
-
-    for (int b = 1; b <= m->L; b++)
-        tau[b] = INFINITY;
-    for (int a = 0; a < m->narc; a++) {
-        const struct hps_exact_arc *x = &m->arc[a];
-        double et = fmax(tau[x->i], hps_cost_line_et(&x->line, (double)m->most[x->g]));
-        tau[x->j + 1] = fmin(tau[x->j + 1], et);
-    }
-    double least = tau[m->L];
-    hps_mem_free(tau);
-    return least;
-}
-
 /* Beyond this tau every stage has its fewest units, and a larger one only costs more. */
 static double largest_tau(const struct hps_exact_model *m)
 {
@@ -170,7 +157,7 @@ static struct node child_of(struct tree *x, const struct node *node, double boun
     a.list = list_new(x->m, v->n);
     for (int i = 0; i < v->n; i++)
         a.list->id[i] = v->item[i].id;
-    memcpy(a.list->lambda, v->lambda, (size_t)x->m->G * sizeof *v->lambda);
+    memcpy(a.list->lambda, v->lambda, (size_t)x->m->dual[x->m->G] * sizeof *v->lambda);
     return a;
 }
 
@@ -258,7 +245,7 @@ static void expand(struct tree *x, const struct node *node)
         finish(x, node, bound);
 }
 
-/* The least tau of a node that its multipliers cannot rule out: doubled strides up, then halves.
+/* The least tau of a node that its prices cannot rule out: doubled strides up, then halves.
  * False when they rule out all that is below the best plan. Afterwards the view's paths tell where
  * to branch. */
 static bool lift(struct tree *x, const struct node *node, double *t1)
@@ -286,7 +273,7 @@ static bool lift(struct tree *x, const struct node *node, double *t1)
     return true;
 }
 
-/* The same when tau itself is the question: the bound is the tau that multipliers rule out. */
+/* The same when tau itself is the question: the bound is the tau that prices rule out. */
 static void expand_tau(struct tree *x, const struct node *node)
 {
     struct hps_exact_view *v = x->view;
@@ -324,14 +311,19 @@ static void expand_any(struct tree *x, const struct node *node)
         finish(x, node, bound);
 }
 
-/* Some steps of the local search beside the tree: a share of the work that a node was. */
+/* Some steps of the local searches beside the tree: a share of the work that a node was. */
 static void climb(struct tree *x)
 {
     x->steps += CLIMB * x->view->n / x->m->L;
-    if (x->steps < 1000)
-        return;
-    hps_exact_climb_run(x->climb, (long long)x->steps);
-    x->steps = 0;
+    x->tries += MEND;
+    if (x->steps >= 1000) {
+        hps_exact_climb_run(x->climb, (long long)x->steps);
+        x->steps = 0;
+    }
+    if (x->tries >= 10) {
+        hps_exact_mend_run(x->mend, (long long)x->tries, x->end);
+        x->tries = 0;
+    }
 }
 
 static bool over(const struct tree *x)
@@ -364,6 +356,7 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
 
     x.view = hps_exact_view_new(m);
     x.climb = hps_exact_climb_new(leaf);
+    x.mend = hps_exact_mend_new(leaf, end->turn);
     plant(&x);
     if (end->any && leaf->S == 0)
         leaf->best = guess(&x);
@@ -374,7 +367,7 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
             break;
         }
         struct node node = pop(&x);
-        memcpy(x.view->lambda, node.list->lambda, (size_t)m->G * sizeof *x.view->lambda);
+        memcpy(x.view->lambda, node.list->lambda, (size_t)m->dual[m->G] * sizeof *x.view->lambda);
         if (m->least_tau && end->any)
             expand_any(&x, &node);
         else if (m->least_tau)
@@ -392,6 +385,7 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     else if (bound >= cut(&x))
         bound = leaf->best;
     hps_exact_climb_free(x.climb);
+    hps_exact_mend_free(x.mend);
     hps_exact_view_free(x.view);
     hps_mem_free(x.heap);
     return bound;

@@ -8,8 +8,9 @@
 #include "base/mem.h"
 #include "plan/exact.h"
 
-/* Plans that the search for the fastest prices before any that is fast enough will do. */
+/* Plans that a search prices in its first turn, and tries at mending a path. */
 #define FIRST 3000
+#define MEND 400LL
 
 struct question {
     const struct hps_profile *p;
@@ -99,9 +100,50 @@ static bool over(const struct question *q)
            (q->end.evaluations > 0 && q->evaluations >= q->end.evaluations);
 }
 
-/* A plan that keeps q's tau_most, or a bound above it. Three searches take turns, for twice as long
- * each time: for the fastest plan, for any that costs little more than the bound, and for any that
- * keeps the limits; the latter go other ways every time. */
+/* A plan by mending paths alone, or none. */
+static void mend(struct question *q, long long tries, struct hps_plan **best)
+{
+    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_most, false, q->cuts);
+    struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
+    struct hps_exact_mend *x = hps_exact_mend_new(leaf, q->end.turn);
+
+    hps_exact_mend_run(x, tries, &q->end);
+    q->evaluations += leaf->evaluations;
+    if (leaf->S > 0) {
+        hps_plan_free(*best);
+        *best = plan_of(leaf, q->p);
+    }
+    hps_exact_mend_free(x);
+    hps_exact_leaf_free(leaf);
+    hps_exact_model_free(m);
+}
+
+/* One of three searches by the tree: for the fastest plan, which goes on from the best, for any
+ * that costs little more than the bound, and for any that keeps the limits. The least tau that is
+ * not ruled out. */
+static double look(struct question *q, int kind, long long evaluations, struct hps_plan **best)
+{
+    struct question one = *q;
+    bool any = kind > 0;
+
+    one.end.any = any;
+    one.least_tau = kind != 1;
+    one.tau_most = any ? q->tau_most : INFINITY;
+    one.end.enough = one.least_tau ? q->tau_most : INFINITY;
+    one.evaluations = 0;
+    one.end.evaluations = evaluations;
+    struct hps_plan *found = any ? NULL : *best;
+    double tau = ask(&one, &found);
+    q->evaluations += one.evaluations;
+    if (any && found)
+        hps_plan_free(*best);
+    if (!any || found)
+        *best = found;
+    return tau;
+}
+
+/* A plan that keeps q's tau_most, or a bound above it. Four searches take turns, for twice as long
+ * each time, and all but that for the fastest plan go other ways every time. */
 static double feasible(struct question *q, struct hps_plan **best)
 {
     double tau_most = q->tau_most, tau = 0;
@@ -109,27 +151,17 @@ static double feasible(struct question *q, struct hps_plan **best)
 
     for (q->end.turn = 0; tau <= tau_most && isfinite(tau) && !enough(*best, tau_most) && !over(q);
          q->end.turn++) {
-        bool any = q->end.turn % 3 > 0;
-        long long turn = (long long)FIRST << (q->end.turn / 3 < 40 ? q->end.turn / 3 : 40);
-        struct question one = *q;
-        one.end.any = any;
-        one.least_tau = q->end.turn % 3 != 1;
-        one.tau_most = any ? tau_most : INFINITY;
-        one.end.enough = one.least_tau ? tau_most : INFINITY;
-        one.evaluations = 0;
-        one.end.evaluations = all > 0 && all - q->evaluations < turn ? all - q->evaluations : turn;
-        struct hps_plan *found = any ? NULL : *best;    /* the fastest goes on from where it was */
-        tau = ask(&one, &found);
-        q->evaluations += one.evaluations;
-        if (any && found)
-            hps_plan_free(*best);
-        if (!any || found)
-            *best = found;
+        int round = q->end.turn / 4 < 40 ? q->end.turn / 4 : 40;
+        long long turn = (long long)FIRST << round, rest = all > 0 ? all - q->evaluations : turn;
+        if (q->end.turn % 4 == 1)
+            mend(q, rest < (MEND << round) ? rest : MEND << round, best);
+        else
+            tau = look(q, q->end.turn % 4 == 0 ? 0 : q->end.turn % 4 - 1, rest < turn ? rest : turn, best);
     }
     return tau;
 }
 
-/* The cheapest plan. Multipliers only work against a best plan, so a feasible one is looked for
+/* The cheapest plan. Prices of units only work against a best plan, so a feasible one is looked for
  * first: by the fastest plan, where those of one type do not keep the limits. */
 static double cheapest(struct question *q, struct hps_plan **best)
 {

@@ -1,0 +1,213 @@
+/* exact_dual.c - what units cost on top of their price, so that the cheapest path minds the limits.
+ *
+ * Prices of a group with few units are those of its packings: the bound is the one over all convex
+ * mixtures of packings, not of all units at a price each. Three stages of two units have no place
+ * in a type of five, whatever two fifths of a stage have. The bound is raised by the volume
+ * algorithm (Barahona, Anbil 2000): steps from the best prices along a mean of subgradients. */
+#include "plan/exact.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How much of a step is for the prices of each number of units, beside that for all units alike. */
+#define SPREAD 0.3
+
+static bool alone(const struct hps_exact_model *m, int g)
+{
+    return m->begin[g + 1] - m->begin[g] == 1;
+}
+
+/* Raise prices as far as no packing is charged more than before: price[c - 1] becomes the most
+ * that stages in c units are charged. Of two stages one has at most half of the units: the other
+ * may be charged all that this one leaves. */
+static void raise_all(const struct hps_exact_model *m, int g, double *price)
+{
+    int most = (int)m->most[g];
+
+    for (int c = 2; c <= most; c++) {
+        double x = fmax(price[c - 1], price[c - 2]);
+        for (int a = 1; a <= c / 2; a++)
+            x = fmax(x, price[a - 1] + price[c - a - 1]);
+        price[c - 1] = x;
+    }
+    for (int c = most / 2 + 1; alone(m, g) && c < most; c++)
+        price[c - 1] = fmax(price[c - 1], price[most - 1] - price[most - c - 1]);
+}
+
+double hps_exact_dual_base(const struct hps_exact_model *m, const double *price)
+{
+    double sum = 0;
+
+    for (int g = 0; g < m->G; g++) {
+        const double *x = price + m->dual[g];
+        if (!hps_exact_dual_table(m, g))
+            sum += x[0] * (double)m->sum[g];
+        else
+            for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
+                sum += x[hps_cost_room(m->p, m->member[b]) - 1];
+    }
+    return sum;
+}
+
+void hps_exact_dual_charge(struct hps_exact_view *v, const double *price)
+{
+    const struct hps_exact_model *m = v->m;
+
+    for (int a = 0; a < v->n; a++) {
+        struct hps_exact_item *e = &v->item[a];
+        const double *x = price + m->dual[e->g];
+        e->c = e->w + (hps_exact_dual_table(m, e->g) ? x[(int)e->k - 1] : x[0] * e->k);
+    }
+}
+
+/* Take away the packing that is charged most; of equal ones that with stages as the path has. */
+static void take_packing(const struct hps_exact_model *m, int g, const double *price, double *use)
+{
+    int most = (int)m->most[g], pick[HPS_EXACT_TABLE + 1];
+    double best[HPS_EXACT_TABLE + 1], bonus[HPS_EXACT_TABLE + 1];
+
+    best[0] = 0;
+    for (int k = 1; k <= most; k++)
+        bonus[k] = use[k - 1] > 0 ? 1e-7 * k * price[most - 1] + 1e-300 * k : 0;
+    for (int c = 1; c <= most; c++) {
+        best[c] = best[c - 1];
+        pick[c] = 0;
+        for (int k = 1; k <= c; k++)
+            if (best[c - k] + price[k - 1] + bonus[k] > best[c]) {
+                best[c] = best[c - k] + price[k - 1] + bonus[k];
+                pick[c] = k;
+            }
+    }
+    for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
+        for (int c = (int)hps_cost_room(m->p, m->member[b]); c > 0; c -= pick[c] ? pick[c] : 1)
+            if (pick[c])
+                use[pick[c] - 1]--;
+}
+
+/* Does the path keep the limit of a group alone, and is it charged as much as any packing? */
+static bool packed(const struct hps_exact_model *m, int g, const double *price, const double *use)
+{
+    double paid = 0, units = 0;
+
+    for (int k = 1; k <= (int)m->most[g]; k++) {
+        paid += use[k - 1] * price[k - 1];
+        units += use[k - 1] * k;
+    }
+    return alone(m, g) && units <= (double)m->sum[g] && paid >= price[m->most[g] - 1] * (1 - 1e-12);
+}
+
+/* The path's stages by units, less those of the packings. False when none are left. */
+static bool excess(struct hps_exact_view *v)
+{
+    const struct hps_exact_model *m = v->m;
+    size_t n = (size_t)m->dual[m->G];
+    bool any = false;
+
+    memset(v->use, 0, n * sizeof *v->use);
+    for (int s = 0; s < v->S; s++) {
+        const struct hps_exact_item *e = &v->item[v->path[s]];
+        double *use = v->use + m->dual[e->g];
+        if (hps_exact_dual_table(m, e->g))
+            use[(int)e->k - 1]++;
+        else
+            *use += e->k;
+    }
+    for (int g = 0; g < m->G; g++) {
+        double *use = v->use + m->dual[g], *price = v->trial + m->dual[g];
+        int few = m->dual[g + 1] - m->dual[g];
+        if (few == 1)
+            use[0] = price[0] > 0 || use[0] > (double)m->sum[g] ? use[0] - (double)m->sum[g] : 0;
+        else if (packed(m, g, price, use))
+            memset(use, 0, (size_t)few * sizeof *use);
+        else
+            take_packing(m, g, price, use);
+        for (int a = 0; a < few && !(any && v->busy[g]); a++) {
+            v->busy[g] = v->busy[g] || use[a] != 0;
+            any = any || use[a] != 0;
+        }
+    }
+    return any;
+}
+
+/* What of a group's use x counts: nothing less where there is no price to lower. All units alike,
+ * and every number of units, as shares of the limit. */
+static double alike(const struct hps_exact_view *v, int g, const double *x)
+{
+    const struct hps_exact_model *m = v->m;
+    int first = m->dual[g], n = m->dual[g + 1] - first;
+    double sum = 0;
+
+    for (int k = 1; k <= n; k++)
+        sum += k * x[first + k - 1];
+    return sum > 0 || v->lambda[first + n - 1] > 0 ? sum / (double)m->sum[g] : 0;
+}
+
+static double single(const struct hps_exact_view *v, int g, int k, const double *x)
+{
+    int a = v->m->dual[g] + k - 1;
+
+    return x[a] > 0 || v->lambda[a] > 0 ? k * x[a] / (double)v->m->sum[g] : 0;
+}
+
+static double product(const struct hps_exact_view *v, const double *x, const double *y)
+{
+    const struct hps_exact_model *m = v->m;
+    double sum = 0;
+
+    for (int g = 0; g < m->G; g++) {
+        if (!v->busy[g])
+            continue;
+        sum += alike(v, g, x) * alike(v, g, y);
+        for (int k = 1; hps_exact_dual_table(m, g) && k <= (int)m->most[g]; k++)
+            sum += SPREAD * single(v, g, k, x) * single(v, g, k, y);
+    }
+    return sum;
+}
+
+bool hps_exact_dual_look(struct hps_exact_view *v, bool first)
+{
+    const struct hps_exact_model *m = v->m;
+    size_t n = (size_t)m->dual[m->G];
+
+    for (int g = 0; first && g < m->G; g++)
+        v->busy[g] = v->lambda[m->dual[g + 1] - 1] > 0;
+    bool any = excess(v);
+    if (first) {
+        memcpy(v->way, v->use, n * sizeof *v->way);
+        return any;
+    }
+    double ww = product(v, v->way, v->way), uu = product(v, v->use, v->use);
+    double wu = product(v, v->way, v->use), share = 1;
+    if (ww - 2 * wu + uu > 0)           /* the shortest mean of both */
+        share = fmin(fmax((ww - wu) / (ww - 2 * wu + uu), 0.1), 1);
+    for (int g = 0; g < m->G; g++)
+        for (int a = m->dual[g]; v->busy[g] && a < m->dual[g + 1]; a++)
+            v->way[a] += share * (v->use[a] - v->way[a]);
+    return true;
+}
+
+bool hps_exact_dual_step(struct hps_exact_view *v, double rise)
+{
+    const struct hps_exact_model *m = v->m;
+    double norm = product(v, v->way, v->way);
+
+    if (!(norm > 0))
+        return false;
+    for (int g = 0; g < m->G; g++) {
+        const double *from = v->lambda + m->dual[g];
+        double *price = v->trial + m->dual[g];
+        if (!v->busy[g])
+            continue;
+        double all = alike(v, g, v->way);
+        double step = rise / norm / (double)m->sum[g];
+        if (!hps_exact_dual_table(m, g)) {
+            price[0] = fmax(0, from[0] + step * all);
+            continue;
+        }
+        for (int k = 1; k <= (int)m->most[g]; k++)
+            price[k - 1] =
+                fmax(0, from[k - 1] + step * k * (all + SPREAD * single(v, g, k, v->way)));
+        raise_all(m, g, price);
+    }
+    return true;
+}

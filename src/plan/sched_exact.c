@@ -151,12 +151,12 @@ static double feasible(struct question *q, struct hps_plan **best)
 
     for (q->end.turn = 0; tau <= tau_most && isfinite(tau) && !enough(*best, tau_most) && !over(q);
          q->end.turn++) {
-        int round = q->end.turn / 4 < 40 ? q->end.turn / 4 : 40;
+        int kind = q->end.turn % 4, round = q->end.turn / 4 < 40 ? q->end.turn / 4 : 40;
         long long turn = (long long)FIRST << round, rest = all > 0 ? all - q->evaluations : turn;
-        if (q->end.turn % 4 == 1)
+        if (kind == 1)
             mend(q, rest < (MEND << round) ? rest : MEND << round, best);
         else
-            tau = look(q, q->end.turn % 4 == 0 ? 0 : q->end.turn % 4 - 1, rest < turn ? rest : turn, best);
+            tau = look(q, kind > 0 ? kind - 1 : 0, rest < turn ? rest : turn, best);
     }
     return tau;
 }

@@ -158,7 +158,8 @@ static double unbiased(double mean, double decay, const struct hps_rule *rule)
 /* The new weight by the gradient d; *s, *z are its states. lamb: what it is moved by. */
 static double twin_weight(const struct hps_rule *r, double w, double d, double *s, double *z)
 {
-    double b1 = r->beta1, b2 = r->beta2, old = sqrt(s ? *s : 0);
+    bool sum = r->kind == HPS_RULE_ROW_ADAGRAD || r->kind == HPS_RULE_FTRL;
+    double b1 = r->beta1, b2 = r->beta2, old = sum ? sqrt(*s) : 0;
 
     switch (r->kind) {
     case HPS_RULE_SGD: return w - r->lr * d;

@@ -51,11 +51,11 @@ test='--set train.steps=8 --set data.test=data/din_train.h5'
 same din 12 4 $test
 logloss=$(number runs/din/report.json test_logloss)
 # shellcheck disable=SC2086
-loss din 3 12 '' 3 $test --set train.steps=4
+loss din 3 12 '' 3 $test --set train.steps=4 --set schedule.profile=profile.json
 plan_file 12 6 '1 1' >plan.json
 # shellcheck disable=SC2086
 train 2 din.yaml --set schedule.method=file --set schedule.plan=plan.json --set data.batch=96 \
-    --set data.microbatches=3 --set train.epochs=0 $test
+    --set data.microbatches=3 --set train.epochs=0 --set schedule.profile=profile.json $test
 grep -q 'step 4' err || fail 'it did not go on from step 4'
 close "$(number runs/din/report.json train_loss)" "$one" 1e-5
 close "$(number runs/din/report.json test_logloss)" "$logloss" 1e-5

@@ -44,21 +44,33 @@ void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t 
     hps_cpu_spread(dev, 0.4 * (double)B * width, copy_part, &m);
 }
 
+/* unit(key, i) >= p without a branch, which no processor would guess: the 24 bits of unit as a whole
+ * number are at least p * 2^24. */
+HPS_CLONES static void drop_row(const struct map *m, uint64_t first, const float *x, float *y)
+{
+    enum { BLOCK = 64 };
+    const float scale = 1.0f / (1.0f - m->p);
+    const uint64_t least = (uint64_t)ceilf(m->p * 0x1p24f);
+    float keep[BLOCK];
+
+    for (size_t at = 0; at < m->width; at += BLOCK, x += BLOCK, y += BLOCK) {
+        size_t n = m->width - at < BLOCK ? m->width - at : BLOCK;
+        for (size_t c = 0; c < BLOCK; c++)
+            keep[c] = hps_rng_bits(m->key, first + at + c) >> 40 >= least ? scale : 0.0f;
+        for (size_t c = 0; c < n; c++) {
+            float v = keep[c] > 0.0f ? x[c] * keep[c] : 0.0f;
+            y[c] = m->add ? y[c] + v : v;
+        }
+    }
+}
+
 static void dropout_part(const void *job, int t, int n)
 {
     const struct map *m = job;
     size_t last = hps_cpu_cut(m->B, 1, t + 1, n);
-    float scale = 1.0f / (1.0f - m->p);
 
-    for (size_t r = hps_cpu_cut(m->B, 1, t, n); r < last; r++) {
-        const float *x = m->x + r * m->ldx;
-        float *y = m->y + r * m->ldy;
-        uint64_t first = (uint64_t)m->example[r] * m->width;
-        for (size_t c = 0; c < m->width; c++) {
-            float v = hps_rng_unit(m->key, first + c) >= m->p ? x[c] * scale : 0.0f;
-            y[c] = m->add ? y[c] + v : v;
-        }
-    }
+    for (size_t r = hps_cpu_cut(m->B, 1, t, n); r < last; r++)
+        drop_row(m, (uint64_t)m->example[r] * m->width, m->x + r * m->ldx, m->y + r * m->ldy);
 }
 
 void hps_cpu_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t key,

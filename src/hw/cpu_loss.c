@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "hw/cpu.h"
+#include "hw/cpu_math.h"
 
 #define LANES 8
+#define CHUNK 256               /* classes in work at once where nothing is learnt */
 
 struct loss {
     size_t B;
@@ -24,44 +25,90 @@ static void spread_loss(struct hps_dev *dev, double row_ns, struct loss *l, doub
         *loss_sum += l->sum[t];
 }
 
-static size_t likeliest(const float *x, size_t n)
+/* The largest, NaN aside. */
+static inline float most(size_t n, const float *x)
+{
+    float lane[LANES], top = x[0];
+    size_t c = 0;
+
+    for (size_t j = 0; j < LANES; j++)
+        lane[j] = x[0];
+    for (; c + LANES <= n; c += LANES)
+        for (size_t j = 0; j < LANES; j++)
+            lane[j] = x[c + j] > lane[j] ? x[c + j] : lane[j];
+    for (; c < n; c++)
+        top = x[c] > top ? x[c] : top;
+    for (size_t j = 0; j < LANES; j++)
+        top = lane[j] > top ? lane[j] : top;
+    return top;
+}
+
+/* e = exp(x - top); their sum. */
+static inline double exps(size_t n, const float *restrict x, float top, float *restrict e)
+{
+    double lane[LANES] = { 0 }, sum = 0;
+    size_t c = 0;
+
+    for (size_t i = 0; i < n; i++)
+        e[i] = hps_cpu_exp(x[i] - top);
+    for (; c + LANES <= n; c += LANES)
+        for (size_t j = 0; j < LANES; j++)
+            lane[j] += (double)e[c + j];
+    for (; c < n; c++)
+        sum += (double)e[c];
+    for (size_t j = 0; j < LANES; j++)
+        sum += lane[j];
+    return sum;
+}
+
+/* The chance of the second of two classes, else the first of the likeliest. */
+static float class_score(size_t C, const float *x, float top, double sum)
 {
     size_t best = 0;
 
-    for (size_t c = 1; c < n; c++)
-        best = x[c] > x[best] ? c : best;
-    return best;
+    if (C == 2)
+        return (float)(exp((double)x[1] - (double)top) / sum);
+    while (best + 1 < C && !(x[best] == top))
+        best++;
+    return (float)best;
 }
 
 /* The largest logit is taken off: no exponential overflows. */
-static double class_row(const struct loss *l, size_t r)
+static inline double class_row(const struct loss *l, size_t r)
 {
     const float *x = l->x.data + r * l->x.ld;
-    float *dx = l->dx.data ? l->dx.data + r * l->dx.ld : NULL;
-    size_t C = (size_t)l->x.width, best = likeliest(x, C);
+    float *dx = l->dx.data ? l->dx.data + r * l->dx.ld : NULL, part[CHUNK];
+    size_t C = (size_t)l->x.width;
+    float top = most(C, x);
     bool known = l->label[r] >= 0 && l->label[r] < (float)C;
-    double top = (double)x[best], sum = 0, label = known ? (double)x[(size_t)l->label[r]] : NAN;
+    double sum = 0, label = known ? (double)x[(size_t)l->label[r]] : NAN;
 
-    for (size_t c = 0; c < C; c++)
-        sum += exp((double)x[c] - top);
+    if (dx)
+        sum = exps(C, x, top, dx);
+    for (size_t c = 0; !dx && c < C; c += CHUNK)
+        sum += exps(C - c < CHUNK ? C - c : CHUNK, x + c, top, part);
     if (l->score)
-        l->score[r] = C == 2 ? (float)(exp((double)x[1] - top) / sum) : (float)best;
+        l->score[r] = class_score(C, x, top, sum);
+    float share = (float)((double)l->weight / sum);
     for (size_t c = 0; dx && c < C; c++)
-        dx[c] = (float)(exp((double)x[c] - top) / sum * (double)l->weight);
+        dx[c] *= share;
     if (dx && known)
         dx[(size_t)l->label[r]] -= l->weight;
-    return log(sum) + top - label;
+    return log(sum) + (double)top - label;
+}
+
+HPS_CLONES static void class_rows(const struct loss *l, size_t first, size_t last, double *sum)
+{
+    for (size_t r = first; r < last; r++)
+        *sum += class_row(l, r);
 }
 
 static void class_part(const void *job, int t, int n)
 {
     const struct loss *l = job;
-    size_t last = hps_cpu_cut(l->B, 1, t + 1, n);
-    double sum = 0;
 
-    for (size_t r = hps_cpu_cut(l->B, 1, t, n); r < last; r++)
-        sum += class_row(l, r);
-    l->sum[t] = sum;
+    l->sum[t] = 0;
+    class_rows(l, hps_cpu_cut(l->B, 1, t, n), hps_cpu_cut(l->B, 1, t + 1, n), &l->sum[t]);
 }
 
 void hps_cpu_cross_entropy(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
@@ -70,7 +117,7 @@ void hps_cpu_cross_entropy(struct hps_dev *dev, int B, struct hps_tensor x, cons
     struct loss l = { .B = (size_t)B, .x = x, .dx = dx, .label = label, .weight = weight,
                       .score = score };
 
-    spread_loss(dev, 20.0 * x.width, &l, loss_sum, class_part);
+    spread_loss(dev, 20 + 2.0 * x.width, &l, loss_sum, class_part);
 }
 
 static void squared_part(const void *job, int t, int n)
@@ -207,6 +254,7 @@ struct pairs {
     const struct hps_pairs *p;
     float weight, *score, *du, *dall, *force;   /* force (B, n) of each pair, the first: its own */
     int n;                      /* the pairs of a row with its own one */
+    int *at;                    /* (B, n) whose item each is           */
     double *sum;
 };
 
@@ -226,13 +274,16 @@ static double pair_row(const struct pairs *k, size_t b)
     size_t D = (size_t)p->width, n = (size_t)k->n;
     const float *u = p->u + b * D, *mine = p->all + ((size_t)p->first + b) * D;
     float *force = k->force + b * n, own = dot(D, u, mine), share = 1.0f / (float)(n - 1);
+    int *at = k->at + b * n;
     double sum = 0;
 
+    at[0] = p->first + (int)b;
     if (k->score)
         k->score[b] = own;
     memset(force, 0, n * sizeof *force);
     for (size_t j = 1; j < n && p->label[b] > 0.5f; j++) {
-        float lack = p->margin - own + dot(D, u, p->all + other(p, b, j - 1) * D);
+        at[j] = (int)other(p, b, j - 1);
+        float lack = p->margin - own + dot(D, u, p->all + (size_t)at[j] * D);
         sum += lack <= 0 ? 0 : (double)lack;
         force[j] = lack > 0 ? share * k->weight : 0;
         force[0] -= force[j];
@@ -253,8 +304,7 @@ HPS_CLONES static void pair_rows(const struct pairs *k, size_t first, size_t las
         memset(k->du + b * D, 0, D * sizeof *k->du);
         for (size_t j = 0; j < n; j++)
             if (force[j] != 0)
-                add(D, force[j],
-                    p->all + (j ? other(p, b, j - 1) : (size_t)p->first + b) * D, k->du + b * D);
+                add(D, force[j], p->all + (size_t)k->at[b * n + j] * D, k->du + b * D);
     }
 }
 
@@ -278,9 +328,9 @@ HPS_CLONES static void pull_columns(const struct pairs *k, size_t first, size_t 
     for (size_t b = 0; b < (size_t)p->B; b++)
         for (size_t j = 0; j < n; j++) {
             float force = k->force[b * n + j];
-            size_t to = j ? other(p, b, j - 1) : (size_t)p->first + b;
             if (force != 0)
-                add(last - first, force, p->u + b * D + first, k->dall + to * D + first);
+                add(last - first, force, p->u + b * D + first,
+                    k->dall + (size_t)k->at[b * n + j] * D + first);
         }
 }
 
@@ -297,10 +347,12 @@ void hps_cpu_pairs(struct hps_dev *dev, const struct hps_pairs *p, float weight,
 {
     int others = p->negatives < p->rows - 1 ? p->negatives : p->rows - 1;
     size_t parts = (size_t)dev->nthread * sizeof(double), n = (size_t)others + 1;
-    double *sum = hps_cpu_scratch(dev, parts + (size_t)p->B * n * sizeof(float));
+    size_t pairs = (size_t)p->B * n;
+    double *sum = hps_cpu_scratch(dev, parts + pairs * (sizeof(float) + sizeof(int)));
     struct pairs k = { .p = p, .weight = weight, .score = score, .du = du, .dall = dall,
                        .force = (float *)(void *)(sum + dev->nthread), .n = others + 1,
                        .sum = sum };
+    k.at = (int *)(void *)(k.force + pairs);
     double work_ns = (double)p->B * (double)n * (20 + 0.3 * p->width);
 
     hps_cpu_spread(dev, work_ns, pair_part, &k);

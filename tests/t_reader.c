@@ -166,7 +166,7 @@ static enum hps_status read_all(struct hps_data *data, char *text, size_t size)
 }
 
 /* Several files are one: their rows numbered through, in any order of them, also where blocks are
- * short, files have windows of their own and steps lie across; what is wrong is told by its file. */
+ * short, files have windows of their own and steps lie across; what is wrong is told by file. */
 static void test_several_files(void **state)
 {
     const long long length[] = { 300, 256, 1, 70000, 700 };
@@ -318,7 +318,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_rows),           cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_several_files), cmocka_unit_test(test_shares_and_restart), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_several_files),      cmocka_unit_test(test_shares_and_restart),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_bad_values),         cmocka_unit_test(test_cut_short),
     };
     return cmocka_run_group_tests(tests, NULL, nothing_held);

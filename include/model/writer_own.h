@@ -19,7 +19,7 @@ struct hps_writer_own {
     bool made;                      /* its datasets                                        */
     bool settled;                   /* rows are scaled when they are buffered              */
     bool sums;                      /* there is a checksum to keep up                      */
-    bool committed;
+    bool committed, multi;          /* multi: there is a slot with any number of ids     */
     uint64_t sum;
     char *buffer;                   /* label, dense, ids of slots with one id              */
     struct hps_writer_column *column;   /* (nslot) */

@@ -36,21 +36,35 @@ static bool parse_rest(const struct criteo *c, const char *s, const char **p, fl
     return true;
 }
 
-/* A number, NaN where there is none. A delimiter stands behind the line too. */
+/* The highest bit of each byte of a word that is the delimiter; right up to the first one. */
+static uint64_t find_delimiters(const struct criteo *c, uint64_t word)
+{
+    uint64_t other = word ^ c->delimiters;
+
+    return (other - 0x0101010101010101u) & ~other & 0x8080808080808080u;
+}
+
+/* A number, NaN where there is none. A delimiter stands behind the line too. Up to seven digits are
+ * taken at once, with zeros put before them: no branch depends on how many there are. */
 static bool parse_number(const struct criteo *c, const char **p, float *x)
 {
     const char *s = *p;
-    unsigned value = 0;
+    uint64_t word, found;
+    unsigned bits;
 
-    if (*s == c->delimiter) {
-        *x = NAN;
-        return true;
-    }
-    for (; (unsigned char)(**p - '0') < 10 && *p - s < 9; (*p)++)
-        value = value * 10 + (unsigned)(**p - '0');
-    if (**p != c->delimiter)
+    memcpy(&word, s, sizeof word);                      /* may reach behind the line: slack */
+    found = find_delimiters(c, word);
+    if (!found)
         return parse_rest(c, s, p, x);
-    *x = (float)value;
+    bits = (unsigned)__builtin_ctzll(found) & ~7u;
+    word = word << (56 - bits) << 8 | 0x3030303030303030u >> bits;
+    if (((word + 0x4646464646464646u) | (word - 0x3030303030303030u)) & 0x8080808080808080u)
+        return parse_rest(c, s, p, x);
+    word = (word & 0x0f0f0f0f0f0f0f0fu) * (10 << 8 | 1) >> 8;
+    word = (word & 0x00ff00ff00ff00ffu) * (100 << 16 | 1) >> 16;
+    word = (word & 0x0000ffff0000ffffu) * ((uint64_t)10000 << 32 | 1) >> 32;
+    *x = bits ? (float)word : NAN;
+    *p = s + bits / 8;
     return true;
 }
 
@@ -58,13 +72,12 @@ static bool parse_number(const struct criteo *c, const char **p, float *x)
 static long long parse_category(const struct criteo *c, const char **p, uint64_t seed)
 {
     const char *s = *p;
-    uint64_t word, other, hash;
+    uint64_t word, hash;
 
     if (*s == c->delimiter)
         return 0;
-    memcpy(&word, s, sizeof word);                      /* may reach behind the line: slack */
-    other = word ^ c->delimiters;
-    if (s[8] == c->delimiter && !((other - 0x0101010101010101u) & ~other & 0x8080808080808080u)) {
+    memcpy(&word, s, sizeof word);
+    if (s[8] == c->delimiter && !find_delimiters(c, word)) {
         *p = s + 8;
         hash = hps_parse_hash8(word, seed);
     } else {

@@ -45,34 +45,70 @@ static void logs(int D, long long n, float *x)
     }
 }
 
-/* Statistics of a block, merged into those so far without loss (Chan, Golub, LeVeque 1979). */
-static void learn(struct hps_scale *s, int D, long long n, const float *x)
-{
-    double seen = 0, sum = 0, m2 = 0, mean, min = INFINITY, max = -INFINITY;
+/* What is learned of a block's columns, side by side so that they are one vector's work. */
+enum { WIDE = 32 };
+struct learned {
+    double seen[WIDE], sum[WIDE], min[WIDE], max[WIDE], m2[WIDE];
+};
 
-    for (long long i = 0; i < n; i++) {
-        double v = (double)x[i * D];
-        if (v != v)
-            continue;
-        seen++;
-        sum += v;
-        min = v < min ? v : min;
-        max = v > max ? v : max;
+static void add_rows(struct learned *l, int n, int D, long long rows, const float *x)
+{
+    for (int d = 0; d < n; d++) {
+        l->seen[d] = l->sum[d] = l->m2[d] = 0;
+        l->min[d] = INFINITY;
+        l->max[d] = -INFINITY;
     }
-    s->missing += (double)n - seen;
+    for (long long i = 0; i < rows; i++, x += D)
+        for (int d = 0; d < n; d++) {
+            double v = (double)x[d];
+            l->seen[d] += v == v ? 1 : 0;
+            l->sum[d] += v == v ? v : 0;
+            l->min[d] = v < l->min[d] ? v : l->min[d];
+            l->max[d] = v > l->max[d] ? v : l->max[d];
+        }
+}
+
+static void add_squares(struct learned *l, int n, int D, long long rows, const float *x)
+{
+    double mean[WIDE];
+
+    for (int d = 0; d < n; d++)
+        mean[d] = l->seen[d] > 0 ? l->sum[d] / l->seen[d] : 0;
+    for (long long i = 0; i < rows; i++, x += D)
+        for (int d = 0; d < n; d++) {
+            double v = (double)x[d] - mean[d];
+            l->m2[d] += v == v ? v * v : 0;
+        }
+}
+
+/* Merged into what was seen so far without loss (Chan, Golub, LeVeque 1979). */
+static void merge(struct hps_scale *s, const struct learned *l, int d, long long rows)
+{
+    double seen = l->seen[d], mean = l->sum[d] / seen, step = mean - s->mean;
+    double total = s->seen + seen;
+
+    s->missing += (double)rows - seen;
     if (seen == 0)
         return;
-    mean = sum / seen;
-    for (long long i = 0; i < n; i++) {
-        double v = (double)x[i * D] - mean;
-        m2 += v == v ? v * v : 0;
-    }
-    double total = s->seen + seen, step = mean - s->mean;
-    s->m2 += m2 + step * step * s->seen * seen / total;
+    s->m2 += l->m2[d] + step * step * s->seen * seen / total;
     s->mean += step * seen / total;
-    s->min = s->seen == 0 || min < s->min ? min : s->min;
-    s->max = s->seen == 0 || max > s->max ? max : s->max;
+    s->min = s->seen == 0 || l->min[d] < s->min ? l->min[d] : s->min;
+    s->max = s->seen == 0 || l->max[d] > s->max ? l->max[d] : s->max;
     s->seen = total;
+}
+
+/* Statistics of a block, column by column. */
+static void learn(struct hps_scale *scale, int D, long long rows, const float *x)
+{
+    struct learned l;
+
+    for (int first = 0; first < D; first += WIDE) {
+        int n = D - first < WIDE ? D - first : WIDE;
+        add_rows(&l, n, D, rows, x + first);
+        add_squares(&l, n, D, rows, x + first);
+        for (int d = 0; d < n; d++)
+            merge(&scale[first + d], &l, d, rows);
+    }
 }
 
 void hps_scale_first(struct hps_scale *scale, int D, long long n, float *x)
@@ -81,11 +117,10 @@ void hps_scale_first(struct hps_scale *scale, int D, long long n, float *x)
 
     for (long long first = 0; first < n; first += TILE, x += (long long)TILE * D) {
         long long rows = n - first < TILE ? n - first : TILE;
-        for (int d = 0; d < D; d++) {
+        for (int d = 0; d < D; d++)
             if (scale[d].log1p)
                 logs(D, rows, x + d);
-            learn(&scale[d], D, rows, x + d);
-        }
+        learn(scale, D, rows, x);
     }
 }
 

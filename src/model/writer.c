@@ -22,7 +22,7 @@ enum hps_status hps_writer_row(struct hps_writer *w)
     long long most = 0;
 
     w->positives += w->label[w->row] > 0.5f;
-    for (int j = 0; j < w->form->nslot; j++) {
+    for (int j = 0; j < w->form->nslot && w->own->multi; j++) {
         struct hps_writer_column *c = &w->own->column[j];
         if (!w->form->slot[j].multi)
             continue;

@@ -41,6 +41,7 @@ static void new_buffers(struct hps_writer *w)
     for (int j = 0; j < f->nslot; j++) {
         struct hps_writer_column *c = &w->own->column[j];
         if (f->slot[j].multi) {
+            w->own->multi = true;
             c->offset = hps_mem_new((size_t)w->rows, sizeof *c->offset);
             continue;
         }

@@ -36,6 +36,15 @@ if command -v h5dump >/dev/null; then
     seq 0 6511 | cmp - examples || fail 'the predictions are not of each example in order'
 fi
 
+# A disk that is full: told to all ranks, nothing left. The small disk is this process's alone.
+mkdir small
+if unshare -m mount -t tmpfs -o size=64k none small 2>/dev/null; then
+    # shellcheck disable=SC2016,SC2086 # the inner shell's words; the flags are several
+    expect 73 'No space left|write failed' unshare -m sh -c 'mount -t tmpfs -o size=64k none small
+        "$@"; rc=$?; [ -z "$(ls small)" ] || rc=1; exit $rc' sh "$MPIEXEC" $MPIEXEC_FLAGS -n 3 \
+        "$HETERPS" eval "$deck" --checkpoint $ckpt --predictions small/p.h5
+fi
+
 expect 64 'checkpoint' heterps eval "$deck"
 expect 66 'none.h5' heterps eval "$deck" --checkpoint none.h5
 expect 65 'census_test.h5' heterps eval "$deck" --checkpoint data/census_test.h5

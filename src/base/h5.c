@@ -206,12 +206,41 @@ void hps_h5_drop(struct hps_h5 *h)
     h->file = -1;
 }
 
+/* One rank writes what describes the data, and where it fails it does not come to the meeting with
+ * which a flush ends: the others would wait for ever. Collective writes may fail without a word. So
+ * there is room for all, and a little more, before a flush begins. NULL: there is, or the file
+ * system does not tell. */
+static const char *reserve(const struct hps_h5 *h)
+{
+    enum { MORE = 64 << 10 };
+    const char *why = NULL;
+    struct stat facts;
+    int rank, fd;
+
+    HPS_MPI(MPI_Comm_rank(h->comm, &rank));
+    if (rank != 0)
+        return NULL;
+    fd = open(h->path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &facts) == 0 &&
+        fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, facts.st_size + MORE) != 0 &&
+        (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        why = strerror(errno);
+    close(fd);
+    return why;
+}
+
 static enum hps_status flush(struct hps_h5 *h)
 {
-    bool good = H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
-    enum hps_status s = hps_h5_verdict(h, good ? HPS_OK : HPS_OUTPUT, "cannot be written: %s",
-                                       good ? "" : hps_h5_why());
+    const char *why = h->comm == MPI_COMM_NULL ? NULL : reserve(h);
+    enum hps_status s = hps_h5_verdict(h, why ? HPS_OUTPUT : HPS_OK, "cannot be written: %s",
+                                       why ? why : "");
+    bool good = s || H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
 
+    if (!s)
+        s = hps_h5_verdict(h, good ? HPS_OK : HPS_OUTPUT, "cannot be written: %s",
+                           good ? "" : hps_h5_why());
     if (s)
         give_up(h);
     return s;

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-enum { CHUNKS_MOST = 1 << 20 };     /* looking one up takes time that grows with their number */
+enum { CHUNKS_MOST = 1 << 14 };     /* looking one up takes time that grows with their number */
 
 /* Why the stored numbers are not what is wanted; NULL: they are. */
 static const char *type_trouble(hid_t set, H5T_class_t class, int size)
@@ -38,7 +38,7 @@ static const char *chunk_trouble(hid_t make, struct hps_h5_extent *e, int rank)
         return "its rows are cut into several chunks";
     e->chunk = (long long)chunks[0];
     if (e->nrow / e->chunk >= CHUNKS_MOST)
-        return "it has too many chunks: write larger ones";
+        return "it has too many chunks to be read: some 65,536 rows are good for one";
     return NULL;
 }
 

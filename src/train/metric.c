@@ -190,12 +190,13 @@ static enum hps_status write_part(const char *part, long long N, long long first
                                   const struct hps_metric_row *row, MPI_Comm comm)
 {
     struct hps_h5 h;
-    enum hps_status s = hps_agree(comm, hps_h5_create(&h, part, comm)), closed;
+    enum hps_status s = hps_agree(comm, hps_h5_create(&h, part, comm));
 
     if (s) return s;
-    s = put_range(&h, N, first, n, row);
-    closed = hps_h5_close(&h);
-    return hps_agree(comm, s ? s : closed);
+    s = hps_agree(comm, put_range(&h, N, first, n, row));
+    if (!s) return hps_h5_close(&h);
+    hps_h5_drop(&h);
+    return s;
 }
 
 /* The name is the promise: given when the file is whole. */

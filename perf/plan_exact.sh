@@ -1,6 +1,7 @@
 #!/bin/sh
 # plan_exact.sh - the exact planner on random problems: seconds of one core, gap, proofs.
-# HPS_SEEDS problems a row (60), a sixth of it where the problems are large.
+# HPS_SEEDS problems a row (60), a sixth of it where the problems are large; HPS_EDGE problems (20) a
+# row at the edge of feasibility.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
@@ -31,10 +32,18 @@ for kind in tight loose cut; do problems "$seeds" 16 64 $kind 0 10; at16="$at16 
 for kind in tight loose; do problems "$seeds" 16 64 $kind 8 10; at8="$at8 $worst"; done
 for kind in tight loose cut; do problems "$few" 50 16 $kind 0 5; at50="$at50 $worst"; done
 for kind in tight loose; do problems "$few" 100 64 $kind 0 3; at100="$at100 $gap"; done
-problems "$few" 50 16 tight-cut 0 5 0.99
-edge=$gap lost=$none
-problems "$few" 50 16 tight 0 5 0.99
+lost=0
+at_edge=${HPS_EDGE:-20}
+for share in 0.97 0.99 0.999; do
+    problems "$at_edge" 50 16 tight 0 5 $share
+    edge="$edge $gap" lost=$((lost + none))
+done
+problems "$at_edge" 50 16 loose 0 5 0.99
 edge="$edge $gap" lost=$((lost + none))
+problems "$few" 50 16 tight-cut 0 5 0.99
+edge="$edge $gap" lost=$((lost + none))
+problems "$few" 100 64 tight 0 5 0.99
+lost=$((lost + none))
 printf '\nCommand:\n\n    perf/exact LAYERS TYPES LIMITS UNLIKE PROBLEMS SECONDS [SHARE]\n\n'
 # shellcheck disable=SC2317,SC2048 # called by goal; several numbers
 at_most_all() {

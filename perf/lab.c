@@ -40,6 +40,15 @@ struct hps_problem lab_problem(const struct hps_profile *p, const struct hps_sch
                                  .throughput_limit = p->throughput_limit };
 }
 
+void lab_budget(struct hps_sched_opt *opt, const char *budget)
+{
+    char *end;
+    double most = strtod(budget, &end);
+
+    opt->evaluations = *end ? 0 : (long long)most;
+    opt->seconds = *end ? most : 0;
+}
+
 struct hps_plan *lab_search(const struct hps_profile *p, const struct hps_sched_opt *opt)
 {
     struct hps_problem q = lab_problem(p, opt);

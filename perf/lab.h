@@ -15,6 +15,9 @@ double lab_median(double *x, int n);
 struct hps_sched_opt lab_options(const char *method, long long evaluations);
 struct hps_problem lab_problem(const struct hps_profile *p, const struct hps_sched_opt *opt);
 
+/* The options' budget: a number of plans, or of seconds with an s behind it. */
+void lab_budget(struct hps_sched_opt *opt, const char *budget);
+
 /* The plan of the method that opt names; NULL: it found none, or refused. Caller frees. */
 struct hps_plan *lab_search(const struct hps_profile *p, const struct hps_sched_opt *opt);
 

@@ -1,6 +1,7 @@
 /* plan_grid.c - the planner over random problems (random_profile.h), one row of a Markdown table:
- *   plan_grid methods LAYERS TYPES KIND SEEDS EVALUATIONS METHOD...
- *       mean gap in % of each method's plans to the proven bound, and the best method
+ *   plan_grid methods LAYERS TYPES KIND SEEDS BUDGET METHOD...
+ *       mean gap in % of each method's plans to the proven bound, and the best method; BUDGET is a
+ *       number of plans, or of seconds with an s behind it
  *   plan_grid errors LAYERS TYPES KIND SEEDS
  *       plans made on profiles that are off by 10, 20 and 50 %, priced on the true ones
  *   plan_grid time SEEDS LAYERS.SVG TYPES.SVG
@@ -34,9 +35,11 @@ static struct hps_profile *profile_of(int L, int T, enum random_limits limits, i
 
 /* A plan's gap to a proven bound; 1 for none. */
 static double gap_of(const struct hps_profile *p, const char *method, double bound,
-                     long long evaluations)
+                     const char *budget)
 {
-    struct hps_sched_opt opt = lab_options(method, evaluations);
+    struct hps_sched_opt opt = lab_options(method, 0);
+
+    lab_budget(&opt, budget);
     struct hps_plan *plan = lab_search(p, &opt);
 
     if (!plan)
@@ -46,8 +49,8 @@ static double gap_of(const struct hps_profile *p, const char *method, double bou
     return gap > 0 ? gap : 0;
 }
 
-static void methods(int L, int T, enum random_limits limits, int seeds, long long evaluations,
-                    int n, char **method)
+static void methods(int L, int T, enum random_limits limits, int seeds, const char *budget, int n,
+                    char **method)
 {
     double *sum = hps_mem_new((size_t)n, sizeof *sum);
     int best = 0;
@@ -57,7 +60,7 @@ static void methods(int L, int T, enum random_limits limits, int seeds, long lon
         bool proven;
         double bound = hps_exact_bound(p, p->throughput_limit, EXACT_S, 0, NULL, &proven);
         for (int a = 0; a < n; a++)
-            sum[a] += gap_of(p, method[a], bound, evaluations);
+            sum[a] += gap_of(p, method[a], bound, budget);
         hps_profile_free(p);
     }
     hps_out("| %d x %d %s |", L, T, random_words[limits]);
@@ -214,7 +217,7 @@ static enum hps_status run(int argc, char **argv)
         return HPS_USAGE;
     }
     if (strcmp(what, "methods") == 0 && argc > 7)
-        methods(L, T, limits, seeds, atoll(argv[6]), argc - 7, argv + 7);
+        methods(L, T, limits, seeds, argv[6], argc - 7, argv + 7);
     else if (strcmp(what, "errors") == 0)
         errors(L, T, limits, seeds);
     return hps_out_flush();

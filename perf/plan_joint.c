@@ -1,14 +1,15 @@
 /* plan_joint.c - what it brings that the policy chooses units too (rl-joint), and that two stages of
  * a type may share theirs (schedule.share), on the same random problems (random_profile.h), rows of
  * two Markdown tables:
- *   plan_joint joint LAYERS TYPES KIND SEEDS EVALUATIONS
+ *   plan_joint joint LAYERS TYPES KIND SEEDS BUDGET
  *       rl-joint's cost over plain rl's: mean, least and most; how often lower, the same, higher;
  *       problems without a plan of either; seconds of the processor of both
- *   plan_joint share LAYERS TYPES KIND SEEDS EVALUATIONS
+ *   plan_joint share LAYERS TYPES KIND SEEDS BUDGET
  *       rl's cost with sharing over the cost without: mean, least and most; how often lower, the
  *       same, higher; plans that share and pairs in them; seconds of the processor of both
  * Under the paper's model and under the engine's, whose throughput limit is as large a part of what
- * the fastest plan has there. KIND is tight, loose, cut or tight-cut. Built by `make perf/plan_joint`. */
+ * the fastest plan has there. KIND is tight, loose, cut or tight-cut; BUDGET a number of plans, or of
+ * seconds with an s behind it. Built by `make perf/plan_joint`. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,12 @@ static double limit_of(const struct hps_profile *p, bool engine)
 
 /* The cost under the objective, INFINITY: no plan. */
 static double cost_of(const struct hps_profile *p, const struct side *x, bool engine,
-                      long long evaluations, double *seconds, struct hps_plan **plan)
+                      const char *budget, double *seconds, struct hps_plan **plan)
 {
-    struct hps_sched_opt opt = lab_options(x->method, evaluations);
+    struct hps_sched_opt opt = lab_options(x->method, 0);
     double began = lab_cpu_s(), cost = INFINITY;
 
+    lab_budget(&opt, budget);
     opt.objective = engine ? "engine" : "model";
     opt.share = x->share;
     *plan = lab_search(p, &opt);
@@ -77,7 +79,7 @@ static void compare(struct tally *y, double a, double b)
 }
 
 static void one(struct tally *y, const struct random_wish *w, const struct side *side, bool engine,
-                long long evaluations)
+                const char *budget)
 {
     struct hps_profile *p = random_profile(w);
     struct hps_plan *plan[2];
@@ -85,7 +87,7 @@ static void one(struct tally *y, const struct random_wish *w, const struct side 
 
     p->throughput_limit = limit_of(p, engine);
     for (int a = 0; a < 2; a++)
-        cost[a] = cost_of(p, &side[a], engine, evaluations, &y->seconds[a], &plan[a]);
+        cost[a] = cost_of(p, &side[a], engine, budget, &y->seconds[a], &plan[a]);
     compare(y, cost[0], cost[1]);
     if (plan[1]) {
         y->shared += plan[1]->nshare > 0;
@@ -106,14 +108,14 @@ static void print(const struct tally *y, const struct random_wish *w, const char
     hps_out(" %.3g, %.3g |\n", y->seconds[0] / seeds, y->seconds[1] / seeds);
 }
 
-static void rows(struct random_wish *w, bool joint, int seeds, long long evaluations)
+static void rows(struct random_wish *w, bool joint, int seeds, const char *budget)
 {
     for (int engine = 0; engine < 2; engine++)
         for (int share = 0; share < (joint ? 2 : 1); share++) {
             struct side side[2] = { { "rl", share }, { joint ? "rl-joint" : "rl", share || !joint } };
             struct tally y = { 0 };
             for (w->seed = 700001; w->seed < 700001 + (uint64_t)seeds; w->seed++)
-                one(&y, w, side, engine, evaluations);
+                one(&y, w, side, engine, budget);
             print(&y, w, engine ? "engine" : "model",
                   joint ? (share ? "on" : "off") : "on over off", !joint, seeds);
         }
@@ -127,7 +129,7 @@ static enum hps_status run(int argc, char **argv)
 
     if (seeds < 1 || (!joint && strcmp(argv[1], "share") != 0) ||
         !random_limits_of(argv[4], &w.limits)) {
-        HPS_SAY(HPS_ERROR, "usage: plan_joint joint|share LAYERS TYPES KIND SEEDS EVALUATIONS");
+        HPS_SAY(HPS_ERROR, "usage: plan_joint joint|share LAYERS TYPES KIND SEEDS BUDGET");
         return HPS_USAGE;
     }
     w.L = atoi(argv[2]);
@@ -136,7 +138,7 @@ static enum hps_status run(int argc, char **argv)
         HPS_SAY(HPS_ERROR, "plan_joint: LAYERS and TYPES are at least 1");
         return HPS_USAGE;
     }
-    rows(&w, joint, seeds, atoll(argv[6]));
+    rows(&w, joint, seeds, argv[6]);
     return hps_out_flush();
 }
 

@@ -92,6 +92,7 @@ struct walk {
     struct hps_plan *plan;
     double limit, best;
     bool engine, share;
+    const long long *given;     /* (S) units, the larger of two that share; NULL: all */
     long long left[T];
 };
 
@@ -130,12 +131,32 @@ static void all_units(struct walk *w, int s)
     w->left[g->type] = room;
 }
 
+/* The units that are given, where there are as many. */
+static void given_units(struct walk *w)
+{
+    struct hps_plan *plan = w->plan;
+    long long used[T] = { 0 };
+    bool enough = true;
+
+    for (int s = 0; s < plan->S; s++) {
+        int with = hps_plan_partner(plan, s), t = plan->stage[s].type;
+        plan->stage[s].units = w->given[s];
+        if (with >= 0 && w->given[with] > w->given[s])
+            plan->stage[s].units = w->given[with];
+        if (with < 0 || with > s)
+            used[t] += plan->stage[s].units;
+        enough = enough && used[t] <= w->left[t];
+    }
+    if (enough)
+        judge(w);
+}
+
 static void all_pairs(struct walk *w, int s)
 {
     struct hps_plan *plan = w->plan;
 
     if (s == plan->S) {
-        all_units(w, 0);
+        w->given ? given_units(w) : all_units(w, 0);
         return;
     }
     all_pairs(w, s + 1);
@@ -152,10 +173,10 @@ static void all_pairs(struct walk *w, int s)
 }
 
 static double truth(const struct hps_profile *p, const int *type, double limit, bool engine,
-                    bool share)
+                    bool share, const long long *given)
 {
     struct walk w = { p, hps_plan_of_assignment(p->L, type), limit, INFINITY, engine, share,
-                      { 0 } };
+                      given, { 0 } };
 
     for (int t = 0; t < p->T; t++)
         w.left[t] = hps_cost_room(p, t);
@@ -206,14 +227,15 @@ static void compare(uint64_t seed, bool engine, bool share, struct tally *y)
         for (int l = 0; l < p->L; l++)
             type[l] = (int)(2 * hps_rng_real(hps_rng_sub(seed, n), (uint64_t)l));
         q.throughput_limit = 0.25 * (double)(n % 4) * hps_exact_most(p, 0, NULL, &(bool){ 0 });
-        double best = truth(p, type, q.throughput_limit, engine, share);
+        double best = truth(p, type, q.throughput_limit, engine, share, NULL);
         struct hps_pricer *pr = hps_pricer_new(&q);
         double price = hps_pricer_price(pr, type, INFINITY);
         struct hps_plan *plan = hps_pricer_plan(pr);
         assert_int_equal(isfinite(best), price < pr->ceiling);
         assert_int_equal(isfinite(best), plan != NULL);
         if (plan) {
-            struct walk w = { p, plan, q.throughput_limit, INFINITY, engine, share, { 0 } };
+            struct walk w = { p, plan, q.throughput_limit, INFINITY, engine, share, NULL,
+                              { 0 } };
             judge(&w);
             assert_true(fabs(w.best - price) <= 1e-9 * price && price >= best * (1 - 1e-9));
             assert_int_equal(hps_plan_check(plan, p, "it"), HPS_OK);
@@ -238,6 +260,38 @@ static void shares_as_is_cheapest(void **state)
     assert_in_range(y.feasible, 300, 500);
     assert_in_range(y.shared, 100, 300);
     assert_int_equal(y.same, y.feasible);
+}
+
+static void given_units_are_shared_as_is_cheapest(void **state)
+{
+    int shared = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct hps_profile *p = small(seed);
+        struct hps_sched_opt opt = preset;
+        struct hps_problem q = { .profile = p, .opt = &opt };
+        long long units[8];
+        int type[8];
+        opt.share = true;
+        opt.objective = seed % 2 ? "model" : "engine";
+        q.throughput_limit = 0.3 * (double)(seed % 3) * hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        for (int l = 0; l < p->L; l++) {
+            type[l] = l % 2;
+            units[l] = 1 + (int)(3 * hps_rng_real(seed, 100 + (uint64_t)l));
+        }
+        double best = truth(p, type, q.throughput_limit, seed % 2 == 0, true, units);
+        struct hps_pricer *pr = hps_pricer_new(&q);
+        double price = hps_pricer_given(pr, type, units, INFINITY);
+        assert_true(isfinite(best) ? fabs(price / best - 1) <= 1e-9 : price > pr->ceiling);
+        struct hps_plan *plan = hps_pricer_plan(pr);
+        assert_int_equal(plan != NULL, isfinite(best));
+        shared += plan && plan->nshare > 0;
+        hps_plan_free(plan);
+        hps_pricer_free(pr);
+        hps_profile_free(p);
+    }
+    assert_in_range(shared, 10, 150);
 }
 
 /* No rule gives the best units there, so the search is a local one: of 50000 such plans it missed
@@ -300,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_as_is_cheapest),
+        cmocka_unit_test(given_units_are_shared_as_is_cheapest),
         cmocka_unit_test(units_are_best_for_the_engine),
         cmocka_unit_test(bounds_hold_whatever_is_asked),
         cmocka_unit_test(given_units_cost_what_they_cost),

@@ -221,6 +221,9 @@ static void a_warm_start_is_where_the_search_begins(void **state)
             assert_true(plan->cost_usd <= greedy->cost_usd * (1 + 1e-12));
             warmer += !cold || cold->cost_usd > plan->cost_usd * (1 + 1e-9);
             hps_plan_free(plan);
+            q.throughput_limit = 1.01 * greedy->throughput;     /* which that plan does not keep */
+            assert_int_equal(hps_sched_search(&plan, &q), HPS_OK);
+            hps_plan_free(plan);
         }
         hps_plan_free(greedy);
         hps_plan_free(cold);
@@ -228,6 +231,21 @@ static void a_warm_start_is_where_the_search_begins(void **state)
     }
     unlink("t_search.json");
     assert_true(warmer > 5);
+}
+
+/* A policy is for whoever learns: the method, or the one that it begins with. */
+static void a_policy_wants_one_that_learns(void **state)
+{
+    struct hps_sched_opt opt = preset;
+
+    (void)state;
+    opt.policy = "policy.h5";
+    opt.method = "ils";
+    assert_int_equal(hps_sched_check(&opt), HPS_DECK);
+    opt.warm = "greedy";
+    assert_int_equal(hps_sched_check(&opt), HPS_DECK);
+    opt.warm = "rl";
+    assert_int_equal(hps_sched_check(&opt), HPS_OK);
 }
 
 /* The plan that sched_run makes: with its certificate. */
@@ -426,6 +444,7 @@ int main(void)
         cmocka_unit_test(bayes_finds_the_optimum),
         cmocka_unit_test(bayes_is_bounded),
         cmocka_unit_test(a_warm_start_is_where_the_search_begins),
+        cmocka_unit_test(a_policy_wants_one_that_learns),
         cmocka_unit_test(best_takes_the_cheaper),
         cmocka_unit_test(prices_are_those_of_the_best_units),
         cmocka_unit_test(a_spent_budget_prices_nothing),

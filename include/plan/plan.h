@@ -41,6 +41,9 @@ void hps_plan_free(struct hps_plan *plan);
 /* A plan of maximal runs from a type per layer (units 0, costs 0). `assignment` (L). Pure. */
 struct hps_plan *hps_plan_of_assignment(int L, const int *assignment);
 
+/* Does it cut between layers of one type, as only a plan that is read may? Pure. */
+bool hps_plan_cuts(const struct hps_plan *plan);
+
 /* Room for n pairs of stages that share their units, all 0, in place of those there were. Pure. */
 void hps_plan_share(struct hps_plan *plan, int n);
 /* The stage that works on the same units as s, -1: none. Of a shared pair's units, the first stage

@@ -35,6 +35,7 @@ struct hps_pricer_desk {
     struct hps_pricer_part *part;       /* (S) of hps_pricer_bound                          */
 
     struct hps_provision_job job;       /* one line a stage, or two that share              */
+    const long long *given;             /* (S) units that stages have; NULL: the best       */
     int *line_of;                       /* (S) of a stage                                   */
     int *line_type;                     /* (job.S) as all below                             */
     int *stage_of;                      /* the first of a line                              */

@@ -42,8 +42,8 @@ static void certify(struct hps_plan *plan, double bound)
     plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
 }
 
-/* A refusal is this method's own: the others go on. The policy that learned before is for those
- * that can read it. */
+/* A refusal is this method's own: the others go on. A policy of other cells than the method's is
+ * not for it. */
 static void search(struct hps_compare *c, int a, struct hps_problem *q, struct hps_sched_opt *opt,
                    const char *policy)
 {
@@ -51,7 +51,14 @@ static void search(struct hps_compare *c, int a, struct hps_problem *q, struct h
 
     opt->method = c->method[a];
     opt->policy = method && method->learns ? policy : "";
-    if (hps_sched_check(opt) || hps_sched_search(&c->plan[a], q))
+    enum hps_status s = hps_sched_check(opt);
+    if (!s) s = hps_sched_search(&c->plan[a], q);
+    if (s && *opt->policy) {
+        HPS_SAY(HPS_INFO, "%s searches without the policy", c->method[a]);
+        opt->policy = "";
+        s = hps_sched_search(&c->plan[a], q);
+    }
+    if (s)
         HPS_SAY(HPS_INFO, "%s is left out of the comparison", c->method[a]);
     if (c->plan[a])
         certify(c->plan[a], c->lower_bound_usd);

@@ -116,6 +116,17 @@ static double sync_s(const struct hps_net *net, int l, const struct hps_measured
     return step_share * carry_s(k, 2.0 * (double)y->nparam * 4.0); /* reduce and spread */
 }
 
+/* Layers that read a table: each stands for a part of its rows, which lie on the units of all their
+ * stages. */
+static int readers(const struct hps_net *net, int table)
+{
+    int n = 0;
+
+    for (int l = 0; l < net->L; l++)
+        n += net->layer[l].table == table;
+    return n;
+}
+
 static void fill_layers(struct hps_profile *p, const struct hps_net *net,
                         const struct hps_measure_opt *o)
 {
@@ -132,8 +143,9 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         if (y->table >= 0) {
             const struct hps_table_shape *t = &net->table[y->table];
             rule = hps_opt_rule(o->train, &t->own, 0, 1);
-            weights = (double)t->rows * t->dim;
-            states = (double)t->rows * (double)hps_rule_stride(&rule, t->dim) - weights;
+            double part = (double)t->rows / readers(net, y->table);
+            weights = part * t->dim;
+            states = part * (double)hps_rule_stride(&rule, t->dim) - weights;
         }
         snprintf(p->layer[l].name, sizeof p->layer[l].name, "%s", y->name);
         snprintf(p->layer[l].type, sizeof p->layer[l].type, "%s", y->kind->name);

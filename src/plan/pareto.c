@@ -28,7 +28,7 @@ static enum hps_status find(struct hps_pareto *f, int i, struct hps_problem *q)
     if (s)
         return s;
     struct hps_exact_wish wish = { .throughput_limit = x->limit, .seconds = q->opt->seconds,
-                                   .known = plan,
+                                   .known = plan, .cuts = plan && hps_plan_cuts(plan),
                                    .share = q->opt->share || (plan && plan->nshare > 0) };
     x->lower_bound_usd = hps_exact_ask(f->profile, &wish, NULL, &proven);
     if (plan) {

@@ -38,6 +38,14 @@ static void take_names(struct hps_plan *plan, int T)
     plan->type = T > 0 ? hps_mem_new((size_t)T, sizeof *plan->type) : NULL;
 }
 
+bool hps_plan_cuts(const struct hps_plan *plan)
+{
+    for (int s = 1; s < plan->S; s++)
+        if (plan->stage[s].type == plan->stage[s - 1].type)
+            return true;
+    return false;
+}
+
 void hps_plan_share(struct hps_plan *plan, int n)
 {
     hps_mem_free(plan->share);

@@ -257,36 +257,21 @@ double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff)
     return hps_pricer_prefix(pr, pr->L, type, cutoff);
 }
 
-/* Stages with too few units for their memory, and units in use beyond what there is as a share of
- * it, all types summed. */
-static double units_amiss(const struct hps_pricer *pr, const long long *units)
-{
-    const struct hps_pricer_desk *d = pr->desk;
-    double many = 0;
-
-    memset(d->used, 0, (size_t)pr->T * sizeof *d->used);
-    for (int s = 0; s < d->S; s++) {
-        many += units[s] < d->line[s].least;
-        d->used[d->type[s]] += units[s];
-    }
-    for (int t = 0; t < pr->T; t++)
-        if (d->used[t] > d->room[t])
-            many += (double)(d->used[t] - d->room[t]) / (double)(d->room[t] > 1 ? d->room[t] : 1);
-    return many;
-}
-
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff)
 {
-    double floor, price;
+    struct hps_pricer_desk *d = pr->desk;
+    double floor;
 
     if (!spend(pr))
         return INFINITY;
     cut_into_stages(pr, pr->L, type, &floor);
-    hps_pricer_load(pr);
-    double amiss = units_amiss(pr, units);
-    price = amiss > 0 ? pr->ceiling * (2 + amiss) : hps_pricer_of_units(pr, units);
-    keep(pr, type, units, price);
+    d->given = units;
+    double price = hps_pricer_value(pr, hps_pricer_load(pr), INFINITY);
+    if (d->share)
+        price = hps_pricer_share(pr, price, INFINITY);
+    d->given = NULL;
+    keep(pr, type, d->stage_units, price);
     return price < cutoff ? price : INFINITY;
 }
 

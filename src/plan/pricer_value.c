@@ -134,12 +134,46 @@ double hps_pricer_of_units(struct hps_pricer *pr, const long long *units)
     return tau > pr->tau_most ? hps_pricer_too_slow(pr, tau) : tau * rate;
 }
 
+/* Stages with too few units for their memory, and units in use beyond what there is as a share of
+ * it, all types summed. */
+static double units_amiss(const struct hps_pricer *pr)
+{
+    const struct hps_pricer_desk *d = pr->desk;
+    double many = 0;
+
+    memset(d->used, 0, (size_t)pr->T * sizeof *d->used);
+    for (int x = 0; x < d->job.S; x++) {
+        many += d->units[x] < d->line[x].least;
+        d->used[d->line_type[x]] += d->units[x];
+    }
+    for (int t = 0; t < pr->T; t++)
+        if (d->used[t] > d->room[t])
+            many += (double)(d->used[t] - d->room[t]) / (double)(d->room[t] > 1 ? d->room[t] : 1);
+    return many;
+}
+
+/* The price with the units that the stages are given; of two that share the larger. */
+static double price_given(struct hps_pricer *pr)
+{
+    struct hps_pricer_desk *d = pr->desk;
+
+    for (int s = 0; s < d->S; s++) {
+        int x = d->line_of[s];
+        if (s == d->stage_of[x] || d->given[s] > d->units[x])
+            d->units[x] = d->given[s];
+    }
+    double amiss = units_amiss(pr);
+    return amiss > 0 ? pr->ceiling * (2 + amiss) : hps_pricer_of_units(pr, d->units);
+}
+
 double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)
 {
     struct hps_pricer_desk *d = pr->desk;
     double price;
 
-    if (!can)
+    if (d->given)
+        price = price_given(pr);
+    else if (!can)
         price = price_infeasible(pr, cutoff);
     else if (d->engine)
         price = hps_pricer_engine(pr, cutoff);

@@ -115,7 +115,8 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         HPS_SAY(HPS_ERROR, "schedule.method: '%s' is none of %s", opt->method, WORDS);
         return HPS_DECK;
     }
-    if (*opt->policy && !method->learns)
+    const struct hps_sched *warm = hps_sched_find(opt->warm, NULL);
+    if (*opt->policy && !method->learns && !(warm && warm->learns))
         return refuse("policy", "is for rl, rl-rnn, rl-joint and best, which learn");
     if (*opt->warm && check_warm(opt, method))
         return HPS_DECK;
@@ -123,7 +124,7 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
         return refuse("replan", "a plan that is read does not change; name a method that searches");
     if (method->endless && !(opt->seconds > 0) && opt->evaluations == 0)
         return refuse("seconds", "this method ends on seconds or evaluations: one must be above 0");
-    bool reads = method == &hps_sched_file || hps_sched_find(opt->warm, NULL) == &hps_sched_file;
+    bool reads = method == &hps_sched_file || warm == &hps_sched_file;
     if (*opt->plan && !reads)
         return refuse("plan", "is for schedule.method: file, or warm: file");
     if (!*opt->plan && reads)
@@ -197,20 +198,11 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
     return HPS_OK;
 }
 
-/* Does the plan cut between layers of one type, as only a plan that is read may? */
-static bool cuts(const struct hps_plan *plan)
-{
-    for (int s = 1; s < plan->S; s++)
-        if (plan->stage[s].type == plan->stage[s - 1].type)
-            return true;
-    return false;
-}
-
 /* The bound beside a plan of a method that has none of its own. */
 static void certify(struct hps_plan *plan, const struct hps_problem *q)
 {
     struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .cuts = cuts(plan), .known = plan,
+                                   .seconds = q->opt->seconds, .cuts = hps_plan_cuts(plan), .known = plan,
                                    .share = q->opt->share || plan->nshare > 0 };
     struct hps_plan *best;
     bool proven;
@@ -258,7 +250,8 @@ static enum hps_status search(struct hps_plan **plan, struct hps_problem *q)
     return HPS_OK;
 }
 
-/* The plan of the warm method, which has q's whole budget to itself. */
+/* The plan of the warm method, which has q's whole budget to itself. A plan that is read need not
+ * keep the limit: it is where to begin, no more. */
 static enum hps_status warm_up(struct hps_plan **warm, const struct hps_problem *q)
 {
     struct hps_sched_opt opt = *q->opt;
@@ -266,6 +259,8 @@ static enum hps_status warm_up(struct hps_plan **warm, const struct hps_problem 
 
     opt.method = opt.warm;
     mine.opt = &opt;
+    if (hps_sched_find(opt.warm, NULL) == &hps_sched_file)
+        mine.throughput_limit = 0;
     enum hps_status s = search(warm, &mine);
     if (!s && !*warm)
         HPS_SAY(HPS_WARN, "schedule.warm: %s found no feasible plan to begin with", opt.method);

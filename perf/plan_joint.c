@@ -1,6 +1,6 @@
-/* plan_joint.c - what it brings that the policy chooses units too (rl-joint), and that two stages of
- * a type may share theirs (schedule.share), on the same random problems (random_profile.h), rows of
- * two Markdown tables:
+/* plan_joint.c - what it brings that the policy chooses units too (rl-joint), and that two stages
+ * of a type may share theirs (schedule.share), on the same random problems (random_profile.h), rows
+ * of two Markdown tables:
  *   plan_joint joint LAYERS TYPES KIND SEEDS BUDGET
  *       rl-joint's cost over plain rl's: mean, least and most; how often lower, the same, higher;
  *       problems without a plan of either; seconds of the processor of both
@@ -8,8 +8,8 @@
  *       rl's cost with sharing over the cost without: mean, least and most; how often lower, the
  *       same, higher; plans that share and pairs in them; seconds of the processor of both
  * Under the paper's model and under the engine's, whose throughput limit is as large a part of what
- * the fastest plan has there. KIND is tight, loose, cut or tight-cut; BUDGET a number of plans, or of
- * seconds with an s behind it. Built by `make perf/plan_joint`. */
+ * the fastest plan has there. KIND is tight, loose, cut or tight-cut; BUDGET a number of plans, or
+ * of seconds with an s behind it. Built by `make perf/plan_joint`. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,8 @@ static void rows(struct random_wish *w, bool joint, int seeds, const char *budge
 {
     for (int engine = 0; engine < 2; engine++)
         for (int share = 0; share < (joint ? 2 : 1); share++) {
-            struct side side[2] = { { "rl", share }, { joint ? "rl-joint" : "rl", share || !joint } };
+            struct side side[2] = { { "rl", share },
+                                    { joint ? "rl-joint" : "rl", share || !joint } };
             struct tally y = { 0 };
             for (w->seed = 700001; w->seed < 700001 + (uint64_t)seeds; w->seed++)
                 one(&y, w, side, engine, budget);

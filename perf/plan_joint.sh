@@ -4,7 +4,7 @@
 # and the engine's. HPS_SEEDS=N problems a size (20), HPS_PLANS=N plans, HPS_SECONDS=N seconds.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
-seeds=${HPS_SEEDS:-20} plans=${HPS_PLANS:-1000} seconds=${HPS_SECONDS:-0.2}
+seeds=${HPS_SEEDS:-20} plans=${HPS_PLANS:-500} seconds=${HPS_SECONDS:-0.1}
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 make -C "$HPS_BUILD" perf/plan_joint >&2 || give_up 'perf/plan_joint is not built'
 mkdir build/perf
@@ -39,11 +39,11 @@ echo
 joint "$plans" '10 4' '16 16'
 echo "The same, $seconds seconds each:"
 echo
-joint "${seconds}s" '10 4' '16 16' '50 16'
+joint "${seconds}s" '10 4' '16 16' '16 64'
 echo "rl with sharing beside rl without, $plans plans each:"
 echo
 header problem limits objective sharing 'cost, mean' least most 'cheaper, same, dearer' \
     'no plan: off, on' 'plans that share, pairs' 'CPU s: off, on'
-rows share "$plans" '10 4' '16 16' '50 16'
+rows share "$plans" '10 4' '16 16' '16 64'
 commands
 the_end

@@ -1,5 +1,5 @@
-/* plan_small.c - every method against enumeration on small random problems (random_profile.h), tight
- * limits, some infeasible, some with little memory or a dedicated server:
+/* plan_small.c - every method against enumeration on small random problems (random_profile.h),
+ * tight limits, some infeasible, some with little memory or a dedicated server:
  *   plan_small SEEDS [FOLDER]
  * Half of them have 10 layers and 4 types, the others fewer. A row a method: plans priced at most,
  * how often its answer is enumeration's (the cost within 1e-9, or that there is no plan), how far

@@ -39,8 +39,8 @@ double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff);
 double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff);
 
 /* The price of the plan whose layer l is on type[l] (L) and whose stage s, in the pipeline's order,
- * has units[s], neither more nor fewer; otherwise as hps_pricer_price. Where stages may share, two of
- * one type work on the larger of both units where that is cheaper. */
+ * has units[s], neither more nor fewer; otherwise as hps_pricer_price. Where stages may share, two
+ * of one type work on the larger of both units where that is cheaper. */
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff);
 

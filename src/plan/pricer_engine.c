@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define STRIDE (1 / 32.0)       /* taus looked at are so far apart, relative, at least       */
+#define FEW 24                  /* units of a line up to which one of them matters much   */
 #define NEAR 1.1                /* of the best plan's price: two lines at once are looked at */
 
 static double rate_of(struct hps_pricer_desk *d, const long long *units)
@@ -23,22 +24,22 @@ static double rate_of(struct hps_pricer_desk *d, const long long *units)
 
 /* May line x have so many units more (or fewer)? Of units counted by rate_of, but for what was
  * changed since in the same line. */
-static bool may(const struct hps_pricer_desk *d, const long long *units, int x, int more)
+static bool may(const struct hps_pricer_desk *d, const long long *units, int x, long long more)
 {
     int t = d->line_type[x];
 
-    return more > 0 ? units[x] < d->most[x] && d->used[t] < d->room[t]
-                    : units[x] > 1 && units[x] > d->line[x].least;
+    return more > 0 ? units[x] + more <= d->most[x] && d->used[t] + more <= d->room[t]
+                    : units[x] + more >= 1 && units[x] + more >= d->line[x].least;
 }
 
-static void change(struct hps_pricer_desk *d, long long *units, int x, int more)
+static void change(struct hps_pricer_desk *d, long long *units, int x, long long more)
 {
     units[x] += more;
     d->used[d->line_type[x]] += more;
 }
 
 /* Units added where they save most time for their price, but none to line `but`, until the limit is
- * kept. False when more units save no time. */
+ * kept; several at once where there are many. False when more units save no time. */
 static bool hasten(struct hps_pricer *pr, long long *units, int but)
 {
     struct hps_pricer_desk *d = pr->desk;
@@ -47,21 +48,27 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
     rate_of(d, units);
     while ((tau = hps_pricer_tau(pr, units, INFINITY)) > pr->tau_most) {
         double most = 0;
+        long long more = 0;
         int line = -1;
         for (int x = 0; x < d->job.S; x++) {
-            if (x == but || !may(d, units, x, 1))
+            long long step = 1 + units[x] / FEW;
+            if (x != but && !may(d, units, x, step))
+                step = 1;
+            if (x == but || !may(d, units, x, step))
                 continue;
-            units[x]++;
-            double saved = (tau - hps_pricer_tau(pr, units, tau)) / (d->price[x] + 1e-300);
-            units[x]--;
+            units[x] += step;
+            double saved = (tau - hps_pricer_tau(pr, units, tau)) /
+                           (d->price[x] * (double)step + 1e-300);
+            units[x] -= step;
             if (saved > most) {
                 most = saved;
+                more = step;
                 line = x;
             }
         }
         if (line < 0)
             return false;
-        change(d, units, line, 1);
+        change(d, units, line, more);
     }
     return true;
 }
@@ -76,21 +83,25 @@ static double price_below(struct hps_pricer *pr, const long long *units, double 
     return tau <= most && price < best ? price : INFINITY;
 }
 
-/* The one unit more or fewer that gains most, again and again. The price. */
-static double settle(struct hps_pricer *pr, long long *units)
+/* The step of a line that gains most, 1/2^part of its units (one at least), again and again. The
+ * price. */
+static double settle_by(struct hps_pricer *pr, long long *units, int part)
 {
     struct hps_pricer_desk *d = pr->desk;
     double rate = rate_of(d, units), price = price_below(pr, units, rate, INFINITY);
 
     for (;;) {
         double best = price * (1 - HPS_COST_TIE);
-        int line = -1, gains = 0;
+        long long gains = 0;
+        int line = -1;
         for (int n = 0; n < 2 * d->job.S; n++) {
-            int x = n / 2, more = n % 2 ? -1 : 1;
+            int x = n / 2;
+            long long step = units[x] >> part > 1 ? units[x] >> part : 1;
+            long long more = n % 2 ? -step : step;
             if (!may(d, units, x, more))
                 continue;
             units[x] += more;
-            double gain = price_below(pr, units, rate + more * d->price[x], best);
+            double gain = price_below(pr, units, rate + (double)more * d->price[x], best);
             units[x] -= more;
             if (gain < best) {
                 best = gain;
@@ -101,12 +112,25 @@ static double settle(struct hps_pricer *pr, long long *units)
         if (line < 0)
             return price;
         change(d, units, line, gains);
-        rate += gains * d->price[line];
+        rate += (double)gains * d->price[line];
         price = best;
     }
 }
 
-/* A unit more or fewer in two lines at once: the first way that gains. */
+/* Ever smaller steps where there are many units, by one in the end. */
+static double settle(struct hps_pricer *pr, long long *units)
+{
+    long long most = 0;
+    int part = 4;
+
+    for (int x = 0; x < pr->desk->job.S; x++)
+        most = units[x] > most ? units[x] : most;
+    for (; most >> part > 0; part++)
+        settle_by(pr, units, part);
+    return settle_by(pr, units, part);
+}
+
+/* A unit more or fewer in two lines of few at once: the first way that gains. */
 static bool exchange(struct hps_pricer *pr, long long *units, double price)
 {
     static const int more[3][2] = { { 1, 1 }, { 1, -1 }, { -1, 1 } };
@@ -115,7 +139,7 @@ static bool exchange(struct hps_pricer *pr, long long *units, double price)
 
     for (int x = 0; x < d->job.S; x++)
         for (int y = x + 1; y < d->job.S; y++)
-            for (int n = 0; n < 3; n++) {
+            for (int n = 0; n < 3 && units[x] <= FEW && units[y] <= FEW; n++) {
                 int a = more[n][0], b = more[n][1];
                 bool first = b > 0;     /* what takes a unit goes last: it may be the same type */
                 if (!may(d, units, first ? x : y, first ? a : b))
@@ -144,7 +168,7 @@ static double descend(struct hps_pricer *pr, long long *units, double price)
     for (int x = 0, idle = 0; idle < d->job.S; x = (x + 1) % d->job.S, idle++) {
         while (exchange(pr, units, price))
             price = settle(pr, units);
-        if (!may(d, units, x, -1))
+        if (units[x] > FEW || !may(d, units, x, -1))
             continue;
         memcpy(next, units, bytes);
         next[x]--;

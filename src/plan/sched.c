@@ -202,7 +202,8 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
 static void certify(struct hps_plan *plan, const struct hps_problem *q)
 {
     struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .cuts = hps_plan_cuts(plan), .known = plan,
+                                   .seconds = q->opt->seconds, .cuts = hps_plan_cuts(plan),
+                                   .known = plan,
                                    .share = q->opt->share || plan->nshare > 0 };
     struct hps_plan *best;
     bool proven;

@@ -1,22 +1,27 @@
 #!/bin/sh
 # gradients.sh - how far each layer's backward is from the derivative of its forward: its twin in
-# double against central differences, and the layer in fp32 against the twin (tests/t_layers.c).
+# double against central differences, and the layer in fp32 against the twin (tests/t_layers.c), or
+# against the differences themselves (tests/t_mix.c).
 # HETERPS must stand in its build folder: the test is made there if need be.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 
 title 'Gradients: the worst relative errors'
-make -C "$HPS_BUILD" tests/t_layers >out 2>&1 || give_up "make -C $HPS_BUILD tests/t_layers failed"
+make -C "$HPS_BUILD" tests/t_layers tests/t_mix >out 2>&1 ||
+    give_up "make -C $HPS_BUILD tests/t_layers tests/t_mix failed"
 ln -s "$HPS_BUILD/tests" build/tests
 said build/tests/t_layers
+mv out layers
+said build/tests/t_mix
+cat layers out >all
 header layer 'twin to central differences' 'layer to twin, forward and backward'
 slopes=0 layers=0
 while read -r word slope layer what; do
     [ "$word" = error ] || continue
     row "$what" "$slope" "$layer"
-    slopes=$(larger "$slopes" "$slope")
+    [ "$slope" = - ] || slopes=$(larger "$slopes" "$slope")
     layers=$(larger "$layers" "$layer")
-done <out
+done <all
 row 'the worst' "$slopes" "$layers"
 commands
 echo

@@ -306,7 +306,7 @@ static void every_layer_is_its_twin(void **state)
         bool few = strstr(layers[i], "batch_norm") != NULL;
         for (size_t k = 0; k < sizeof B / sizeof *B; k++)
             check_layer(layers[i], few && B[k] ? B[k] + 2 : B[k], nthread[k], &worst);
-        print_message("error %.1e %s\n", worst, layers[i]);
+        print_message("error - %.1e %s\n", worst, layers[i]);      /* for perf/gradients.sh */
     }
     assert_int_equal(hps_mem_held_bytes(), 0);
 }

@@ -311,10 +311,75 @@ static void every_layer_is_its_twin(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
+enum { MANY = 700, PARTS = 7 };         /* over a thousand ids: several blocks */
+
+/* Forward and backward of rows first .. first+B-1 of `in` and `dout` through layer l. */
+static void run_rows(struct hps_slice *s, const struct toy *toy, int l, int first, int B,
+                     const float *in, const float *dout, float *out, float *din, float *drows)
+{
+    struct toy_feed f;
+    size_t at = (size_t)first;
+
+    toy_feed_new(&f, toy, first, B, 0.25f);
+    struct hps_feed feed = toy_feed_from(&f, l);
+    memcpy(s->in[0], in + at * s->in_width, (size_t)B * s->in_width * sizeof *in);
+    memcpy(s->out_grad[0], dout + at * s->out_grad_width,
+           (size_t)B * s->out_grad_width * sizeof *in);
+    hps_slice_forward(s, 0, &feed, true);
+    hps_slice_backward(s, 0, &feed, NULL, NULL);
+    memcpy(out + at * s->out_width, s->out[0], (size_t)B * s->out_width * sizeof *out);
+    memcpy(din + at * s->in_grad_width, s->in_grad[0], (size_t)B * s->in_grad_width * sizeof *din);
+    for (int i = 0; i < TOY_ROWS * 6; i++)
+        drows[i] += f.rows_grad[l][i];
+    toy_feed_free(&f);
+}
+
+static void near(size_t n, const float *got, const float *want)
+{
+    double *wide = hps_mem_new(n, sizeof *wide);
+
+    twin_widen(1, (int)n, want, 0, wide);
+    assert_true(twin_error_f(n, got, wide) <= 1e-5);
+    hps_mem_free(wide);
+}
+
+/* A micro-batch of many ids is that of its parts: attention works in blocks. */
+static void many_rows_are_their_parts(void **state)
+{
+    static const char deck[] =
+        BEFORE "- {name: t, type: attention, slot: c, dim: 6, inputs: x}\n" AFTER;
+    static float in[MANY * 40], dout[MANY * 40], out[2][MANY * 40], din[2][MANY * 40];
+    float drows[2][TOY_ROWS * 6] = { { 0 } };
+    struct hps_slice *s[2];
+    struct toy toy;
+
+    (void)state;
+    toy_open(&toy, deck);
+    twin_fill_f(1, MANY * 40, in);
+    twin_fill_f(2, MANY * 40, dout);
+    for (int k = 0; k < 2; k++) {
+        int B = k ? MANY / PARTS : MANY;
+        assert_int_equal(hps_slice_new(&s[k], toy.net, 4, 4, &toy.dev, B, 1, &toy.train, 5, true),
+                         HPS_OK);
+        assert_true(s[k]->out_width <= 40 && toy.net->layer[4].dim == 6);
+        for (int first = 0; first < MANY; first += B)
+            run_rows(s[k], &toy, 4, first, B, in, dout, out[k], din[k], drows[k]);
+    }
+    near((size_t)MANY * s[0]->out_width, out[0], out[1]);
+    near((size_t)MANY * s[0]->in_grad_width, din[0], din[1]);
+    near(s[0]->nparam, s[0]->grad, s[1]->grad);
+    near(TOY_ROWS * 6, drows[0], drows[1]);
+    hps_slice_free(s[0]);
+    hps_slice_free(s[1]);
+    toy_close(&toy);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_is_its_twin),
+        cmocka_unit_test(many_rows_are_their_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

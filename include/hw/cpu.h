@@ -20,6 +20,8 @@ struct hps_cpu {                /* dev->state */
     size_t scratch_bytes;
     float *attend;              /* a block of attention at work, kept              */
     size_t attend_floats;
+    float *folded;              /* its first level's weights                       */
+    size_t folded_floats;
 };
 
 /* Do part(job, t, n) for t = 0 .. n-1, n = dev->nthread: on n threads when `work_ns`, a guess of

@@ -2,14 +2,17 @@
  * example's candidate.
  *
  * Examples go through in blocks of some hundred ids, whose features and hidden values stay in the
- * cache; the backward makes them again, so that nothing is kept that grows with the bags. */
+ * cache; the backward makes them again, so that nothing is kept that grows with the bags.
+ *
+ * The first level's product with (c, r, c - r, c * r) is c (Wc + Wd) + r (Wr - Wd) + (c * r) Wp:
+ * a quarter of it once an example, half of it for each id. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "hw/cpu_math.h"
 
 #define BLOCK 512               /* ids that make a block full: for the GEMMs */
-#define FEATURES 4              /* c, r, c - r, c * r */
+#define FEATURES 2              /* of an id: r, c * r */
 
 struct attend {
     const struct hps_attend *net;
@@ -22,6 +25,10 @@ struct attend {
     float *value, *grad;        /* n of every level: features, hidden values, the score */
     size_t at[HPS_ATTEND_HIDDEN + 3];   /* where a level of one id begins               */
     float *weight, *drow;       /* (n), (n, dim)                                        */
+    size_t h;                   /* width of the first level                             */
+    float *base, *dbase;        /* (b1-b0, h) the candidates' part of it                */
+    float *wc, *wr;             /* (dim, h) Wc + Wd; (2 dim, h) Wr - Wd, Wp             */
+    float *dwc, *dwr;
 };
 
 static size_t start_of(const struct attend *j, size_t b)
@@ -54,6 +61,38 @@ static void lay_levels(struct attend *j)
     for (int i = 0; i < k; i++)
         j->at[i + 2] = j->at[i + 1] + (size_t)j->net->hidden[i];
     j->at[k + 2] = j->at[k + 1] + 1;
+    j->h = (size_t)width_of(j, 1);
+}
+
+/* The first level's weights as they are used, behind room for their gradients. */
+static void fold(struct attend *j, struct hps_dev *dev, const float *param)
+{
+    struct hps_cpu *cpu = dev->state;
+    size_t n = j->dim * j->h;
+
+    hps_mem_grow(&cpu->folded, &cpu->folded_floats, 6 * n, sizeof *cpu->folded);
+    j->dwc = cpu->folded;
+    j->dwr = j->dwc + n;
+    j->wc = j->dwr + 2 * n;
+    j->wr = j->wc + n;
+    memset(j->dwc, 0, 3 * n * sizeof *j->dwc);
+    for (size_t i = 0; i < n; i++) {
+        j->wc[i] = param[i] + param[2 * n + i];
+        j->wr[i] = param[n + i] - param[2 * n + i];
+        j->wr[n + i] = param[3 * n + i];
+    }
+}
+
+static void unfold(const struct attend *j, float *grad)
+{
+    size_t n = j->dim * j->h;
+
+    for (size_t i = 0; i < n; i++) {
+        grad[i] += j->dwc[i];
+        grad[n + i] += j->dwr[i];
+        grad[2 * n + i] += j->dwc[i] - j->dwr[i];
+        grad[3 * n + i] += j->dwr[n + i];
+    }
 }
 
 /* The examples from b0 on that make a block, and room for it. */
@@ -67,12 +106,15 @@ static void next_block(struct attend *j, struct hps_dev *dev, size_t b0, bool ba
     while (j->b1 < B && (j->b1 == b0 || start_of(j, j->b1 + 1) - j->first <= BLOCK))
         j->b1++;
     j->n = start_of(j, j->b1) - j->first;
-    size_t need = 1 + j->n * (each + 1 + (back ? each + j->dim : 0));
+    size_t rows = (j->b1 - j->b0) * j->h;
+    size_t need = 1 + j->n * (each + 1 + (back ? each + j->dim : 0)) + 2 * rows;
     hps_mem_grow(&cpu->attend, &cpu->attend_floats, need, sizeof *cpu->attend);
     j->value = cpu->attend;
     j->weight = j->value + j->n * each;
     j->grad = j->weight + j->n;
     j->drow = j->grad + j->n * each;
+    j->base = back ? j->drow + j->n * j->dim : j->grad;
+    j->dbase = j->base + rows;
 }
 
 static void each_example(const struct attend *j, int t, int n,
@@ -93,10 +135,8 @@ HPS_CLONES static void features(const struct attend *j, size_t b)
         const float *restrict r = row_of(j, i);
         float *restrict f = j->value + (i - j->first) * FEATURES * dim;
         for (size_t d = 0; d < dim; d++) {
-            f[d] = c[d];
-            f[dim + d] = r[d];
-            f[2 * dim + d] = c[d] - r[d];
-            f[3 * dim + d] = c[d] * r[d];
+            f[d] = r[d];
+            f[dim + d] = c[d] * r[d];
         }
     }
 }
@@ -148,17 +188,54 @@ static void pool_part(const void *job, int t, int n)
     each_example(job, t, n, pool);
 }
 
+static enum hps_act act_of(const struct attend *j, int level)
+{
+    return level < j->net->nhidden ? j->net->act : HPS_ACT_NONE;
+}
+
+/* The candidates' rows of the block, and what they are multiplied to. */
+static struct hps_tensor candidates(const struct attend *j, struct hps_tensor of)
+{
+    of.data = of.data ? of.data + j->b0 * of.ld : NULL;
+    return of;
+}
+
+static struct hps_tensor bases(const struct attend *j, float *of)
+{
+    return (struct hps_tensor){ of, j->h, (int)j->h };
+}
+
+/* Values of the first level: of the ids, with their candidate's as a bias. */
+static void begin_act(const struct attend *j, size_t b)
+{
+    size_t first = start_of(j, b) - j->first, n = start_of(j, b + 1) - j->first - first;
+
+    hps_cpu_act(act_of(j, 0), n, j->h, j->value + j->n * j->at[1] + first * j->h, j->h,
+                j->base + (b - j->b0) * j->h, NULL);
+}
+
+static void begin_act_part(const void *job, int t, int n)
+{
+    each_example(job, t, n, begin_act);
+}
+
 /* Features and the net's values of the block. */
 static void run_net(struct attend *j, struct hps_dev *dev, const float *param)
 {
-    int k = j->net->nhidden;
+    int k = j->net->nhidden, B = (int)(j->b1 - j->b0);
+    const float *bias = param + 4 * j->dim * j->h;
 
     hps_cpu_spread(dev, 1.0 * (double)(j->n * j->dim), features_part, j);
-    for (int l = 0; l <= k; l++) {
+    hps_cpu_fc_forward(dev, HPS_ACT_NONE, B, candidates(j, j->c), j->wc, bias, bases(j, j->base),
+                       NULL);
+    hps_cpu_fc_forward(dev, HPS_ACT_NONE, (int)j->n, level_of(j, j->value, 0), j->wr, NULL,
+                       level_of(j, j->value, 1), NULL);
+    hps_cpu_spread(dev, 1.0 * (double)(j->n * j->h), begin_act_part, j);
+    param = bias + j->h;
+    for (int l = 1; l <= k; l++) {
         struct hps_tensor x = level_of(j, j->value, l), y = level_of(j, j->value, l + 1);
-        const float *bias = param + (size_t)x.width * (size_t)y.width;
-        hps_cpu_fc_forward(dev, l < k ? j->net->act : HPS_ACT_NONE, (int)j->n, x, param, bias, y,
-                           NULL);
+        bias = param + (size_t)x.width * (size_t)y.width;
+        hps_cpu_fc_forward(dev, act_of(j, l), (int)j->n, x, param, bias, y, NULL);
         param = bias + y.width;
     }
 }
@@ -171,6 +248,7 @@ void hps_cpu_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
                         .y = y };
 
     lay_levels(&j);
+    fold(&j, dev, param);
     for (size_t b = 0; b < (size_t)bag->B; b = j.b1) {
         next_block(&j, dev, b, false);
         run_net(&j, dev, param);
@@ -205,22 +283,20 @@ static void unpool_part(const void *job, int t, int n)
     each_example(job, t, n, unpool);
 }
 
-/* Of the features to rows and candidate. */
+/* Of the features to rows and candidate, which has its part from the first level already. */
 HPS_CLONES static void unfeature(const struct attend *j, size_t b)
 {
     const float *c = j->c.data + b * j->c.ld;
     float *dc = j->dc.data ? j->dc.data + b * j->dc.ld : NULL;
     size_t dim = j->dim;
 
-    if (dc && !j->add)
-        memset(dc, 0, dim * sizeof *dc);
     for (size_t i = start_of(j, b); i < start_of(j, b + 1); i++) {
         const float *r = row_of(j, i), *f = j->grad + (i - j->first) * FEATURES * dim;
         float *dr = j->drow + (i - j->first) * dim;
         for (size_t d = 0; d < dim; d++)
-            dr[d] += f[dim + d] - f[2 * dim + d] + f[3 * dim + d] * c[d];
+            dr[d] += f[d] + f[dim + d] * c[d];
         for (size_t d = 0; dc && d < dim; d++)
-            dc[d] += f[d] + f[2 * dim + d] + f[3 * dim + d] * r[d];
+            dc[d] += f[dim + d] * r[d];
     }
 }
 
@@ -229,21 +305,50 @@ static void unfeature_part(const void *job, int t, int n)
     each_example(job, t, n, unfeature);
 }
 
-/* The net's backward of the block, last level first; at [out]: where a level's weights begin. */
+static void end_act(const struct attend *j, size_t b)
+{
+    size_t first = start_of(j, b) - j->first, n = start_of(j, b + 1) - j->first - first;
+    size_t at = j->n * j->at[1] + first * j->h;
+    float *dbase = j->dbase + (b - j->b0) * j->h;
+
+    memset(dbase, 0, j->h * sizeof *dbase);
+    hps_cpu_act_back(act_of(j, 0), n, j->h, j->value + at, j->h, NULL, j->grad + at, j->h, dbase);
+}
+
+static void end_act_part(const void *job, int t, int n)
+{
+    each_example(job, t, n, end_act);
+}
+
+/* Of the first level's values to its weights, the features and the candidates. */
+static void back_first(struct attend *j, struct hps_dev *dev, float *grad)
+{
+    int B = (int)(j->b1 - j->b0);
+    struct hps_tensor d = level_of(j, j->grad, 1), dbase = bases(j, j->dbase);
+
+    hps_cpu_spread(dev, 1.0 * (double)(j->n * j->h), end_act_part, j);
+    hps_cpu_fc_backward(dev, HPS_ACT_NONE, (int)j->n, level_of(j, j->value, 0), j->wr, d, NULL, d,
+                        level_of(j, j->grad, 0), false, j->dwr, NULL);
+    hps_cpu_fc_backward(dev, HPS_ACT_NONE, B, candidates(j, j->c), j->wc, dbase, NULL, dbase,
+                        candidates(j, j->dc), j->add, j->dwc, grad + 4 * j->dim * j->h);
+}
+
+/* The net's backward of the block, last level first; at: where a level's weights begin. */
 static void back_net(struct attend *j, struct hps_dev *dev, const float *param, float *grad)
 {
-    size_t at[HPS_ATTEND_HIDDEN + 1] = { 0 };
+    size_t at[HPS_ATTEND_HIDDEN + 2] = { 0 };
     int k = j->net->nhidden;
 
-    for (int l = 0; l < k; l++)
+    at[1] = (4 * j->dim + 1) * j->h;
+    for (int l = 1; l < k; l++)
         at[l + 1] = at[l] + (size_t)(width_of(j, l) + 1) * (size_t)width_of(j, l + 1);
-    for (int l = k; l >= 0; l--) {
+    for (int l = k; l > 0; l--) {
         struct hps_tensor x = level_of(j, j->value, l), y = level_of(j, j->value, l + 1);
-        hps_cpu_fc_backward(dev, l < k ? j->net->act : HPS_ACT_NONE, (int)j->n, x, param + at[l],
-                            y, NULL, level_of(j, j->grad, l + 1), level_of(j, j->grad, l), false,
-                            grad + at[l],
-                            grad + at[l] + (size_t)x.width * (size_t)y.width);
+        hps_cpu_fc_backward(dev, act_of(j, l), (int)j->n, x, param + at[l], y, NULL,
+                            level_of(j, j->grad, l + 1), level_of(j, j->grad, l), false,
+                            grad + at[l], grad + at[l] + (size_t)x.width * (size_t)y.width);
     }
+    back_first(j, dev, grad);
 }
 
 void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
@@ -255,6 +360,7 @@ void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
                         .y = dy, .dc = dc, .add = add };
 
     lay_levels(&j);
+    fold(&j, dev, param);
     for (size_t b = 0; b < (size_t)bag->B; b = j.b1) {
         next_block(&j, dev, b, true);
         run_net(&j, dev, param);
@@ -266,4 +372,5 @@ void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
         hps_cpu_bag_backward(dev, &each, net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow,
                              rows_grad, nrow);
     }
+    unfold(&j, grad);
 }

@@ -58,6 +58,7 @@ static void close_cpu(struct hps_dev *dev)
     if (cpu) {
         hps_mem_free(cpu->scratch);
         hps_mem_free(cpu->attend);
+        hps_mem_free(cpu->folded);
     }
     hps_mem_free(cpu);
     dev->state = NULL;

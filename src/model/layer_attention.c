@@ -111,12 +111,14 @@ static void init(const struct hps_layer *l, uint64_t key, float *param)
     }
 }
 
-/* The backward makes the forward's values again. */
+/* The backward makes the forward's values again; half of the first level is not done for each id. */
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
     const struct attention_opt *o = l->opt;
 
-    return net->slot_ids[l->slot[0]] * (8.0 * (double)l->nparam + 20.0 * o->dim);
+    double quarter = (double)o->dim * level_out(&o->net, 0);
+    double each = (double)l->nparam - 2 * quarter;
+    return 8 * quarter + net->slot_ids[l->slot[0]] * (8 * each + 20.0 * o->dim);
 }
 
 static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)

@@ -111,7 +111,7 @@ static void init(const struct hps_layer *l, uint64_t key, float *param)
     }
 }
 
-/* The backward makes the forward's values again; half of the first level is not done for each id. */
+/* The backward makes the forward's values again; half the first level is not done for each id. */
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
     const struct attention_opt *o = l->opt;

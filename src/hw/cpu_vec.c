@@ -44,8 +44,8 @@ void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t 
     hps_cpu_spread(dev, 0.4 * (double)B * width, copy_part, &m);
 }
 
-/* unit(key, i) >= p without a branch, which no processor would guess: the 24 bits of unit as a whole
- * number are at least p * 2^24. */
+/* unit(key, i) >= p without a branch, which no processor would guess: the 24 bits of unit as a
+ * whole number are at least p * 2^24. */
 HPS_CLONES static void drop_row(const struct map *m, uint64_t first, const float *x, float *y)
 {
     enum { BLOCK = 64 };

@@ -39,14 +39,15 @@ layouts() {
     done
 }
 
-layouts matchnet 11 '3|4|1 2' '4||4'
-layouts 2emb 11 '3|6|2 1' '3|6 9|1 1 1'
-layouts nce 4 '4|1|1 3' '2||2'
+layouts matchnet 11 '3|4|1 2'
+layouts 2emb 11 '3|6 9|1 1 1'
+layouts nce 4 '4|1|1 3'
 [ "$(number runs/nce/report.json examples)" = 1100 ] || fail 'not 12 steps, two of them of 50'
 
 echo '-- a restart'
 rm -rf runs
 run nce 4 2 2 '1 1'
+close "$loss" "$want" 1e-4
 want=$loss
 rm -rf runs
 run nce 4 2 2 '1 1' --set train.steps=5
@@ -73,25 +74,18 @@ EOF
 few() {
     plan_file 6 "$2" "$3" >plan.json
     rm -rf runs
-    hps_n=$1
-    shift 3
-    expect 0 '' ranks "$hps_n" train few.yaml --set schedule.method=file \
-        --set schedule.plan=plan.json "$@"
+    expect 0 '' ranks "$1" train few.yaml --set schedule.method=file \
+        --set schedule.plan=plan.json
     loss=$(number runs/few/report.json train_loss)
 }
 few 1 '' 1
 want=$loss
-for layout in '2|4|1 1' '4|3|2 2'; do
-    few "${layout%%|*}" "$(echo "$layout" | cut -d'|' -f2)" "${layout##*|}"
-    close "$loss" "$want" 1e-4
-done
+few 3 4 '2 1'
+close "$loss" "$want" 1e-4
 close "$(number runs/few/report.json test_accuracy)" 1 0.02
 for key in test_auc test_logloss test_rmse; do
     grep -q "\"$key\": null" runs/few/report.json || fail "$key is not null"
 done
-few 2 4 '1 1' --set model.loss.weight=0 --set model.near.weight=1 # the last one is judged
-close "$(number runs/few/report.json test_loss)" "$loss" 0.5
-awk -v l="$loss" 'BEGIN { exit !(l < 0.3) }' || fail "the squared loss alone is $loss"
 
 echo '-- what cannot be'
 refuse() {

@@ -136,10 +136,10 @@ void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
     print_method(plan);
     print_promise(plan, p, usd_hour);
     if (plan->gap > 0)
-        hps_out("no plan costs less than %.6g USD (gap %.2g %%); ", plan->lower_bound_usd,
-                100 * plan->gap);
+        hps_out("by the paper's model no plan costs less than %.6g USD (gap %.2g %%); ",
+                plan->lower_bound_usd, 100 * plan->gap);
     else
-        hps_out("proven: no plan costs less; ");
+        hps_out("proven: by the paper's model no plan costs less; ");
     hps_out("%lld plans priced in %.3g s\n", plan->evaluations, plan->search_seconds);
     print_rival(plan);
 }

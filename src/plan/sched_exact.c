@@ -249,16 +249,59 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
     return most;
 }
 
+/* The fastest plan that is found with what is left of the budget. */
+static struct hps_plan *fastest(const struct hps_problem *q, double until_s, long long evaluations)
+{
+    struct hps_cost *c = hps_cost_new(q->profile);
+    struct question fast = { .p = q->profile, .c = c, .tau_most = INFINITY, .least_tau = true,
+                             .end = { .until_s = until_s, .enough = -1,
+                                      .evaluations = evaluations } };
+    struct hps_plan *plan = NULL;
+
+    if (!over(&fast)) ask(&fast, &plan);
+    if (plan) plan->evaluations = fast.evaluations;
+    hps_cost_free(c);
+    return plan;
+}
+
+/* The cheapest plan of ever higher throughput under the paper's model, until one keeps the limit
+ * under the options; NULL: none did. */
+static struct hps_plan *faster(const struct hps_problem *q, double until_s, long long evaluations)
+{
+    struct hps_plan *plan = NULL;
+    long long used = 0;
+
+    for (double more = 1.05; !plan && more < 4; more *= 1.05) {
+        double left_s = until_s > 0 ? until_s - hps_now_s() : 0;
+        bool proven;
+        if ((until_s > 0 && left_s <= 0) || (evaluations > 0 && used >= evaluations)) break;
+        hps_exact_bound(q->profile, q->throughput_limit * more, left_s / 2,
+                        evaluations > 0 ? evaluations - used : 0, &plan, &proven);
+        if (!plan) break;
+        used += plan->evaluations;
+        plan->evaluations = used;
+        hps_sched_adapt(q, &plan);
+    }
+    return plan;
+}
+
 /* The proof is that of the paper's model without sharing: its plan is where to begin. Where
- * it keeps no limit under the options, the fastest one may. */
-static void adapt(const struct hps_problem *q, struct hps_plan **plan)
+ * it keeps no limit under the options, a faster one may. */
+static void adapt(const struct hps_problem *q, double until_s, struct hps_plan **plan)
 {
     struct hps_plan *was = *plan ? hps_plan_copy(*plan) : NULL;
 
     hps_sched_adapt(q, plan);
-    if (!*plan && q->fastest) {
-        *plan = hps_plan_copy(q->fastest);
-        hps_sched_adapt(q, plan);
+    if (!*plan && was) {
+        long long most = q->opt->evaluations, left = most > 0 ? most - was->evaluations : 0;
+        bool spent = most > 0 && left <= 0;
+        if (!spent) *plan = faster(q, until_s, left);
+        if (!*plan) {
+            *plan = q->fastest ? hps_plan_copy(q->fastest)
+                    : spent    ? NULL
+                               : fastest(q, until_s, left);
+            if (*plan) hps_sched_adapt(q, plan);
+        }
     }
     if (*plan && was) {
         double bound = was->lower_bound_usd, cost = (*plan)->cost_usd;
@@ -275,12 +318,13 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
                                    .seconds = q->opt->seconds, .known = q->fastest,
                                    .evaluations = q->opt->evaluations,
                                    .share = q->opt->share };
+    double until_s = until(q->opt->seconds);
     bool proven;
 
     (void)key;
     hps_exact_ask(q->profile, &wish, best, &proven);
     if (q->opt->share || hps_sched_engine(q->opt))
-        adapt(q, best);
+        adapt(q, until_s, best);
     return HPS_OK;
 }
 

@@ -27,10 +27,18 @@ ctrdnn|8192|32|12|x4=0-1|0-3:x4:2 4-7:x1:1
 ctrdnn|8192|32|8|x2=1 x4=2|0-3:x1:1 4-4:x2:1 5-7:x4:1
 ctrdnn|8192|32|10|x2=1 x4=2|0-3:x2:1 4-6:x1:1 7-7:x4:1
 ctrdnn|8192|32|10|x2=0-1 x4=2-3|0-3:x4:2 4-7:x2:2
+ctrdnn|8192|32|4|x4=0|0-7:x4:1
+ctrdnn|1000|4|90||0-7:x1:1
 ctrdnn|1000|4|90|x2=0|0-4:x1:1 5-7:x2:1
 ctrdnn|1000|4|80|x4=0-1|0-4:x1:1 5-7:x4:2
+dlrm|8192|16|8||0-9:x1:1
+dlrm|8192|16|12||0-9:x1:2
+dlrm|8192|16|6|x2=0|0-9:x2:1
+dlrm|8192|16|10|x2=0|0-5:x2:1 6-9:x1:1
+wide|8192|32|30||0-8:x1:1
 wide|8192|32|30|x2=0|0-3:x1:1 4-8:x2:1
 wide|8192|32|30|x4=0-1|0-3:x4:2 4-8:x1:1
+movielens|8192|8|200||0-6:x1:1
 movielens|8192|8|120|x2=0|0-6:x2:1
 movielens|8192|8|150|x4=0-1|0-1:x1:1 2-6:x4:2
 hard|256|4|4000||0-7:x1:1
@@ -145,6 +153,7 @@ before=$(load)
 title 'Emulated heterogeneity: promised and measured'
 import_census
 said build/heterps generate inputs/ctrdnn.yaml --rows 120000 --output data/ctrdnn_train.h5
+said build/heterps generate inputs/dlrm.yaml --rows 100000 --output data/dlrm_train.h5
 if [ -n "$movielens" ]; then
     said build/heterps import csv --schema inputs/movielens.schema.yaml \
         --output data/movielens_train.h5 --test-output data/movielens_test.h5 \

@@ -75,6 +75,6 @@ close "$loss" "$one" 1e-5
 
 echo '-- an empty bag that the deck refuses'
 rm -rf runs
-expect 65 'layer items: example [0-9]+ has no id in slot .C3.' ranks 2 train \
+expect 65 "example [0-9]+ has no id in slot .C3.: layer items" ranks 2 train \
     "$srcdir/inputs/din.yaml" --set model.items.empty=refuse --set train.steps=2
 verdict

@@ -29,5 +29,5 @@ spoilt "f['slots/sex/ids'][5000] = 1000" 'bad.h5.*sex.*5000'
 echo '-- a number that is none'
 spoilt "f['label'][7000] = float('nan')" 'bad.h5.*label.*7000'
 echo '-- a label that the loss cannot take'
-spoilt "f['label'][9000] = 3" 'bad.h5.*label.*9000.*0..1'
+spoilt "f['label'][9000] = 3" 'bad.h5.*label.*9000.*from 0 to 1'
 verdict

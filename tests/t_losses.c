@@ -304,18 +304,26 @@ static void labels_are_looked_at(void **state)
         { 5, 2, false }, { 5, 1, true },
     };
 
+    struct hps_data *file[2], first = { .path = "a.h5" }, second = { .path = "b.h5" };
+    struct hps_data both = { .files = { .n = 2, .first = (long long[]){ 0, 30, 60 } },
+                             .file = file };
+
     (void)state;
+    file[0] = &first;
+    file[1] = &second;
     for (size_t i = 0; i < sizeof try / sizeof *try; i++) {
         struct work w;
         work_new(&w, cases[try[i].i].layers, cases[try[i].i].loss, 1);
-        struct hps_batch batch = { .B = 3, .example = w.feed.example, .label = w.feed.label };
+        struct hps_batch batch = { .B = 3, .data = &both, .example = w.feed.example,
+                                   .label = w.feed.label };
         for (int b = 0; b < 3; b++)
             w.feed.label[b] = b == 1 ? try[i].label : 0;
         toy_listen();
         enum hps_status s = w.l->kind->accept ? w.l->kind->accept(w.l, &batch) : HPS_OK;
         const char *heard = toy_heard();
         assert_int_equal(s, try[i].good ? HPS_OK : HPS_DECK);
-        if (s && (!strstr(heard, "label of example 41 is") || !strstr(heard, "loss 'loss' takes")))
+        if (s && (!strstr(heard, "b.h5: the label of example 11 is") ||
+                  !strstr(heard, "loss 'loss' takes")))
             fail_msg("heard: %s", heard);
         work_free(&w);
     }

@@ -74,9 +74,13 @@ char *hps_data_order_text(const struct hps_data *data, const struct hps_data_opt
 bool hps_data_in_turn(const struct hps_data_opt *opt);
 void hps_data_close(struct hps_data *data);
 
+/* Where global example e lies, for messages: the file's path, *row in it. Pure. */
+const char *hps_data_place(const struct hps_data *data, long long e, long long *row);
+
 /* Rows of one micro-batch that this rank works on. Memory of the reader. */
 struct hps_batch {
     int B;
+    const struct hps_data *data;        /* where they are from                */
     const long long *example;           /* (B) global example numbers         */
     const float *label;                 /* (B), NULL when not wanted          */
     const float *dense;                 /* (B, D), NULL when not wanted       */

@@ -22,6 +22,14 @@ int hps_files_find(const long long *begin, int n, long long x)
     return low;
 }
 
+const char *hps_data_place(const struct hps_data *d, long long e, long long *row)
+{
+    int f = hps_files_find(d->files.first, d->files.n, e);
+
+    *row = e - d->files.first[f];
+    return d->file[f]->path;
+}
+
 struct hps_data *hps_data_new(const char *path, int nfile)
 {
     struct hps_data *d = hps_mem_new(1, sizeof *d);

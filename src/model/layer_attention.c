@@ -130,8 +130,10 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
         return HPS_OK;
     for (int b = 0; b < batch->B; b++)
         if (offset[b] == offset[b + 1]) {
-            HPS_SAY_ALL(HPS_ERROR, "layer %s: example %lld has no id in slot '%s' (empty: refuse)",
-                        l->name, batch->example[b], o->slot);
+            long long row;
+            const char *path = hps_data_place(batch->data, batch->example[b], &row);
+            HPS_SAY_ALL(HPS_ERROR, "%s: example %lld has no id in slot '%s': layer %s refuses it "
+                        "(empty: refuse)", path, row, o->slot, l->name);
             return HPS_DECK;
         }
     return HPS_OK;

@@ -109,8 +109,10 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
     for (int b = 0; b < batch->B; b++) {
         if (id[b] < l->noise.classes)
             continue;
-        HPS_SAY_ALL(HPS_ERROR, "the class of example %lld is %lld: loss '%s' has %lld classes, "
-                    "from 0 on", batch->example[b], id[b], l->name, l->noise.classes);
+        long long row;
+        const char *path = hps_data_place(batch->data, batch->example[b], &row);
+        HPS_SAY_ALL(HPS_ERROR, "%s: the class of example %lld is %lld: loss '%s' has %lld classes, "
+                    "from 0 on", path, row, id[b], l->name, l->noise.classes);
         return HPS_DECK;
     }
     return HPS_OK;

@@ -28,8 +28,10 @@ enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batc
         double x = (double)batch->label[b];
         if (x >= least && x <= most && (!whole || x == floor(x)))
             continue;
-        HPS_SAY_ALL(HPS_ERROR, "the label of example %lld is %g: loss '%s' takes %s from %g to %g",
-                    batch->example[b], x, l->name, whole ? "whole numbers" : "numbers", least,
+        long long row;
+        const char *path = hps_data_place(batch->data, batch->example[b], &row);
+        HPS_SAY_ALL(HPS_ERROR, "%s: the label of example %lld is %g: loss '%s' takes %s from %g "
+                    "to %g", path, row, x, l->name, whole ? "whole numbers" : "numbers", least,
                     most);
         return HPS_DECK;
     }

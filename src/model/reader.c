@@ -239,6 +239,7 @@ static enum hps_status fill_batch(struct hps_reader *r, struct filling *f, int m
     enum hps_status s;
 
     t->batch[m].B = 0;
+    t->batch[m].data = r->data;
     if (n > 0) {
         long long first = hps_order_window(&r->order, position);
         last = before + hps_order_window(&r->order, position + n - 1);

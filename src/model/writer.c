@@ -1,6 +1,7 @@
 /* writer.c - the rows of a dataset on their way to the file: buffers, scaling, checksum. */
 #include "model/writer.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -54,8 +55,10 @@ static enum hps_status make_slot(struct hps_writer *w, int j, long long chunk)
     long long zero = 0, ids = chunk;
     enum hps_status s;
 
-    if (c->offsets) {                                   /* as many ids an example as so far */
-        ids = (long long)((double)chunk * ((double)c->nid + 1) / (double)(w->row + 1));
+    if (c->offsets) { /* as many ids an example as so far; no room for more than there are */
+        double about = w->form->rows_about, rows = (double)chunk;
+        if (about >= 1) rows = fmin(rows, 1.01 * about);
+        ids = (long long)(rows * ((double)c->nid + 1) / (double)(w->row + 1));
         ids = ids > CHUNK_LEAST ? ids : CHUNK_LEAST;
     }
     s = hps_h5_make(&w->own->h5, c->ids, H5T_NATIVE_LLONG, 0, 0, ids);

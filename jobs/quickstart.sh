@@ -54,6 +54,7 @@ train() {
 }
 
 install_packages missing_for_build
+try_optional
 build
 import
 train

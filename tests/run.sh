@@ -4,7 +4,7 @@
 # The last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
 #
 #   HPS_TESTS_DIR     where it builds (default build-tests)
-#   HPS_FUZZ_SECONDS  each fuzz target (default 60 with CI=true, else 5)
+#   HPS_FUZZ_SECONDS  each fuzz target (default 30 with CI=true, else 5)
 #   HPS_FUZZ_JOBS     targets at a time (default 2)
 cd "$(dirname "$0")/.." || exit 1
 . jobs/lib.sh
@@ -13,7 +13,7 @@ export srcdir
 . tests/env.sh
 
 dir=${HPS_TESTS_DIR:-build-tests}
-fuzz_seconds=${HPS_FUZZ_SECONDS:-$([ "${CI:-}" = true ] && echo 60 || echo 5)}
+fuzz_seconds=${HPS_FUZZ_SECONDS:-$([ "${CI:-}" = true ] && echo 30 || echo 5)}
 passed=0 failed=0 skipped=0
 
 pass() { passed=$((passed + 1)); }
@@ -216,7 +216,7 @@ fuzz() {
 # Which lines of src the tests run: of the build without CUDA, which so is tested as well.
 coverage() {
     find "$dir/coverage" -name '*.gcda' -exec rm -f {} + 2>/dev/null
-    checked coverage check '1 3' CFLAGS='-O1 -g' --enable-coverage --without-cuda
+    checked coverage check-rooms 3 CFLAGS='-O1 -g' --enable-coverage --without-cuda
     if lcov -q -c -d "$dir/coverage" -o "$dir/coverage.info" >"$dir/lcov.out" 2>&1 &&
         lcov -q -e "$dir/coverage.info" "$srcdir/src/*" -o "$dir/src.info" >>"$dir/lcov.out" 2>&1
     then
@@ -240,14 +240,15 @@ for word in $wanted; do
     esac
 done
 install_packages missing_for_build
+try_optional
 install_packages missing_for_tests
 bootstrap
 mkdir -p "$dir"
 suite gcc 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror
-suite clang 'clang, t_ and m_ tests' checked clang check-rooms '1 3' CC=clang --enable-werror
+suite clang 'clang, the rooms' checked clang check-rooms '1 3' CC=clang --enable-werror
 suite asan 'sanitizers, t_ tests' checked asan check-alone 1 CC=gcc CFLAGS='-O1 -g' \
     --enable-sanitizers --without-cuda
-suite coverage 'without CUDA, with coverage' coverage
+suite coverage 'without CUDA, with coverage, the rooms' coverage
 suite configure 'configure' configure_refuses
 suite distcheck 'make distcheck' distcheck
 suite install 'make install' installed

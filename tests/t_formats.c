@@ -135,6 +135,11 @@ static void test_slot(void **state)
     assert_non_null(strstr(said, "in.txt:6: 'click:x' is no number"));
     assert_non_null(strstr(said, "in.txt:7: a word without a colon"));
     expect_nothing_left();
+    opt.dense_names = "dense_feature,price,gone";
+    put("in.txt", "click:1 dense_feature:1 dense_feature:2 gone:5\n");
+    assert_int_equal(import("slot", &opt, NULL), HPS_DECK);
+    assert_non_null(strstr(said, "in.txt:1: 1 values of gone instead of 0"));
+    opt.dense_names = "dense_feature,price";
     opt.scaling = "";
     opt.ids = "hash";
     put("in.txt", "click:0 a:18446744073709551615\nclick:0 a:18446744073709551615\n");
@@ -150,7 +155,7 @@ static void test_libsvm(void **state)
     struct hps_import_opt opt = defaults();
 
     (void)state;
-    put("in.txt", "+1 3:1 7:1.0 999:1 # of one kind\n-1 qid:4 0:1 5:0\n0.5\n");
+    put("in.txt", "# of two kinds\n \t\n+1 3:1 7:1.0 999:1 # of one\n-1 qid:4 0:1 5:0\n0.5\n");
     assert_int_equal(import("libsvm", &opt, NULL), HPS_OK);
     expect_whole("o.h5", 3);
     expect_reals("o.h5", "label", 0, 3, (double[]){ 1, 0, 1 });

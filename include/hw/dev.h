@@ -252,8 +252,8 @@ struct hps_dev_ops {
     void (*hinge)(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
                   float margin, float weight, float *score, double *loss_sum,
                   struct hps_tensor dx);
-    /* Rows of length 1: y (B, width) = x / norm, norm (B) = |x|, at least 1e-12. Back: dy (B,
-     * width) becomes dx = (dy - (y . dy) y) / norm. */
+    /* Rows of length 1: y (B, width) = x / norm, norm (B) = sqrt(x.x + 1e-12). Back: dy
+     * (B, width) becomes dx = (dy - (y . dy) y) / norm. */
     void (*unit)(struct hps_dev *dev, int B, struct hps_tensor x, float *y, float *norm);
     void (*unit_back)(struct hps_dev *dev, int B, int width, float *y, float *norm, float *dy);
     /* Hinge between rows: the mean over row b's others o of max(0, margin - u[b].all[b] +

@@ -24,7 +24,7 @@ extern const struct hps_field hps_layer_fields[];
 struct hps_pass {
     struct hps_dev *dev;
     int B;                              /* at least 1; a kind with `peers`: may be 0         */
-    bool training;                      /* dropout only then                                 */
+    bool training;                      /* dropout, statistics, what a backward needs       */
     uint64_t key;                       /* random numbers of (seed, step): sub-key by layer  */
     const long long *example;           /* (B) global example numbers                        */
     const float *label;                 /* (B)   layers with wants_label                     */
@@ -42,9 +42,9 @@ struct hps_pass {
     const struct hps_peers *peers;      /* the whole micro-batch, of at least 1 row          */
     float *all;                         /* (peers->rows * shared) scratch of this call       */
     double *scratch;                    /* (nscratch) host memory, scratch of this call      */
-    const struct hps_bag *bag;          /* embedding: its bags, positions in rows            */
-    const float *rows;                  /* embedding: (nrow, dim) the rows that were pulled  */
-    float *rows_grad;                   /* embedding: (nrow, dim) added to                   */
+    const struct hps_bag *bag;          /* of a table: its bags, positions in rows           */
+    const float *rows;                  /* of a table: (nrow, dim) the rows that were pulled */
+    float *rows_grad;                   /* of a table: (nrow, dim) added to                  */
     size_t nrow;
     float weight;                       /* of an example in the gradient of this loss        */
     float *score;                       /* loss: (B) predictions; NULL: not wanted           */
@@ -66,7 +66,7 @@ struct hps_layer_kind {
     size_t opt_size;                    /* bytes of the struct that they fill                */
     int least_inputs, most_inputs;      /* -1: any                                           */
     bool loss;                          /* no output; its options begin with model/loss.h's */
-    bool keyed;                         /* forward reads example numbers (dropout)    */
+    bool keyed;                         /* forward reads example numbers              */
     /* It may use p->peers: every rank of a stage then calls it for each micro-batch of at least one
      * row, so what it asks of them must not depend on its own rows. Others cost nothing. */
     bool peers;

@@ -7,7 +7,7 @@
 struct hps_compare {
     double throughput_limit;    /* of all of them; 0: none                                  */
     double lower_bound_usd;     /* no plan costs less: exact's proof, beside every plan     */
-    bool proven;                /* some plan costs just that                                */
+    bool proven;                /* exact's plan costs just that                             */
     const struct hps_profile *profile;  /* borrowed                                         */
     int n;
     char **method;              /* (n) as the deck writes it; the cheapest plan's first     */
@@ -16,9 +16,10 @@ struct hps_compare {
 
 /* All methods but `file` and `best`, `single` once for each type, with opt's seed and budget for
  * each one; opt->method and the warm start do not matter: each stands alone. "max" is the most of
- * the whole pool to all of them. A method that refuses the problem says why and found none.
- * HPS_DECK where exact finds no feasible plan, with hps_sched_run's message. Local, one rank;
- * `compare` [out] is to free, also after a failure. */
+ * the whole pool to all of them. A policy is for the methods of its cells, the others search without
+ * one. A method that refuses the problem says why and found none. HPS_DECK where it is proven that
+ * no plan is feasible and where no method found one, with hps_sched_run's message; statuses of
+ * hps_policy_look. Local, one rank; `compare` [out] is to free, also after a failure. */
 enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
                                 const struct hps_sched_opt *opt);
 void hps_compare_free(struct hps_compare *compare);

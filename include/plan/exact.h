@@ -144,18 +144,14 @@ bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf,
  * they agree. */
 bool hps_exact_view_split(const struct hps_exact_view *v, uint64_t shake, int *l, int *g);
 
-/* Paths boundary by boundary, only the best `width` of those that use unlike units: each whole one
- * below the best plan is tried. After a drop only. True when that was every one that there is. */
+/* Paths boundary by boundary, only the best `width` of those that use unlike units. */
 struct hps_exact_beam;
 struct hps_exact_beam *hps_exact_beam_new(const struct hps_exact_model *m);
 void hps_exact_beam_free(struct hps_exact_beam *b);
-bool hps_exact_beam_run(struct hps_exact_beam *b, const struct hps_exact_view *v,
-                        struct hps_exact_leaf *leaf, int width);
 /* The least path that is found, where a unit beyond its group's limit costs `over` and `given` (G)
- * units are used before: number of arcs, 0 when none is below *value, which becomes its charge
- * [in, out]; arc (L) [out]. Needs hps_exact_view_back. */
+ * units are used before: number of arcs, 0: none; arc (L) [out]. Needs hps_exact_view_back. */
 int hps_exact_beam_least(struct hps_exact_beam *b, const struct hps_exact_view *v,
-                         const long long *given, double over, int width, double *value, int *arc);
+                         const long long *given, double over, int width, int *arc);
 
 /* Replaces parts of a path by what the rest leaves room for: a path that breaks the limits at
  * tau_most until it is a plan, and then the best plan until it is a better one. For where the

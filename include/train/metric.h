@@ -36,7 +36,8 @@ struct hps_metric_result {
                              ties count half; NaN when one class is missing                  */
     double logloss;       /* of chances: mean, clamped to [1e-7, 1 - 1e-7]                   */
     double calibration;   /* of chances: sum of scores / positives; NaN without positives    */
-    double accuracy;      /* of chances (one half decides) and classes: share that is right  */
+    double accuracy;      /* of chances (one half decides) and classes: share that is right;
+                             of chances NaN as soon as a label is neither 0 nor 1            */
     double rmse;          /* of values: root of the mean square of score - label             */
     struct {
         long long n;

@@ -44,6 +44,7 @@ static void fit_batch(struct hps_job *j)
     HPS_SAY(HPS_INFO, "data.batch is %lld, there are %lld examples: one batch has them all",
             j->o.data.batch, j->train->N);
     j->o.data.batch = j->train->N;
+    if (j->o.data.microbatches > j->train->N) j->o.data.microbatches = (int)j->train->N;
 }
 
 /* What the sections of the deck ask of each other. */

@@ -55,6 +55,7 @@ static enum hps_status check(const struct hps_options *o)
     if (!st) st = hps_deck_map(o->deck, "train", &train);
     if (!st) st = check_name(o);
     if (st) return st;
+    if (o->data.train.n == 0) return hps_deck_wrong(data, "train", "names no dataset");
     if (o->data.microbatches > o->data.batch)
         return hps_deck_wrong(data, "microbatches",
                               "%d micro-batches are more than the %lld examples of a batch",

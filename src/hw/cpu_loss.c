@@ -206,8 +206,8 @@ HPS_CLONES static void unit_rows(const struct unit *u, size_t first, size_t last
 {
     for (size_t r = first; r < last; r++) {
         const float *x = u->x + r * u->ldx;
-        float *y = u->y + r * u->width, norm = sqrtf(dot(u->width, x, x));
-        u->norm[r] = norm > 1e-12f ? norm : norm >= 0 ? 1e-12f : norm;
+        float *y = u->y + r * u->width, norm = sqrtf(dot(u->width, x, x) + 1e-12f);
+        u->norm[r] = norm;
         for (size_t c = 0; c < u->width; c++)
             y[c] = x[c] / u->norm[r];
     }

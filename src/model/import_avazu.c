@@ -135,6 +135,10 @@ static enum hps_status read_header(struct avazu *a, const struct hps_text *t, co
         a->column[cells] = column;
         seen[column] = true;
     }
+    if (at <= line + n) {
+        HPS_SAY(HPS_ERROR, "%s: more than %d columns", t->path, NCOLUMN);
+        return HPS_DECK;
+    }
     for (int i = 0; i < NCOLUMN; i++)
         if (!seen[i]) {
             HPS_SAY(HPS_ERROR, "%s: there is no column '%s'", t->path, column_names[i]);
@@ -187,7 +191,7 @@ static enum hps_status next_line(struct avazu *a, struct hps_text *t, char **lin
 {
     enum hps_status s = hps_text_next(t, line, n);
 
-    if (s || !*line || !a->fresh)
+    if (s || !*line || *n == 0 || !a->fresh)
         return s;
     a->fresh = false;
     if (!is_header(a, *line, *n))

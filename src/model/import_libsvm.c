@@ -96,6 +96,16 @@ static enum hps_status put_row(struct libsvm *l, struct hps_place place)
     return hps_writer_row(w);
 }
 
+/* Nothing, or a comment alone, as the files of SVMlight begin. */
+static bool is_empty(const char *line, size_t n)
+{
+    size_t at = 0;
+
+    while (at < n && (line[at] == ' ' || line[at] == '\t' || line[at] == '\r'))
+        at++;
+    return at == n || line[at] == '#';
+}
+
 static enum hps_status record(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
                               const char **why)
 {
@@ -107,7 +117,7 @@ static enum hps_status record(void *self, struct hps_text *t, struct hps_intake 
 
     do {
         s = hps_text_next(t, &line, &n);
-    } while (!s && line && n == 0);
+    } while (!s && line && is_empty(line, n));
     *more = line != NULL;
     if (s || !line)
         return s;

@@ -96,7 +96,8 @@ static const char *check_counts(struct slots *c)
     for (int i = 2; i <= c->dict.n; i++) {
         const struct name *n = &c->name[i];
         int most = n->dense ? n->width : c->known && !n->multi ? 1 : 0;
-        if (n->count == 0 || most == 0 || (n->dense ? n->count == most : n->count <= most))
+        bool open = most == 0 && !(n->dense && c->known);
+        if (n->count == 0 || open || (n->dense ? n->count == most : n->count <= most))
             continue;
         snprintf(c->why, sizeof c->why, "%d values of %.60s instead of %d", n->count,
                  text + c->dict.start[i - 1], most);

@@ -324,8 +324,8 @@ enum hps_status hps_intake_split(struct hps_intake *in, const char *by, double s
         in->split = HPS_SPLIT_FILE;
     else
         in->split = strcmp(by, "random") == 0 ? HPS_SPLIT_RANDOM : HPS_SPLIT_KEY;
-    if (!*opt->test_output && (*opt->split || in->has_at))
-        why = "--split and --split-at are for --test-output, which is missing";
+    if (!*opt->test_output && (*opt->split || in->has_at || opt->test_share > 0))
+        why = "--split, --split-at and --test-share are for --test-output, which is missing";
     else if (in->has_at && in->split != HPS_SPLIT_KEY)
         why = "--split-at needs a column: --split COLUMN";
     else if (in->has_at && !hps_parse_real(at, strlen(at), &in->threshold))

@@ -206,9 +206,9 @@ enum hps_status hps_unpack_read(struct hps_unpack *u, void *to, size_t n, size_t
         wait_a_little(u);
     is_there = u->made > u->used;
     s = hps_text_stop ? HPS_AGAIN : is_there ? HPS_OK : u->status;
+    *why = u->ended && !hps_text_stop ? u->why : NULL;
     pthread_mutex_unlock(&u->lock);
     *got = 0;
-    *why = u->why;
     if (s || !is_there)
         return s;
     at = (int)(u->used % BLOCKS);

@@ -59,6 +59,7 @@ static enum hps_status make_slot(struct hps_writer *w, int j, long long chunk)
         double about = w->form->rows_about, rows = (double)chunk;
         if (about >= 1) rows = fmin(rows, 1.01 * about);
         ids = (long long)(rows * ((double)c->nid + 1) / (double)(w->row + 1));
+        ids = ids > (long long)rows ? ids : (long long)rows;
         ids = ids > CHUNK_LEAST ? ids : CHUNK_LEAST;
     }
     s = hps_h5_make(&w->own->h5, c->ids, H5T_NATIVE_LLONG, 0, 0, ids);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
+#include "plan/policy.h"
 
 static void add(struct hps_compare *c, char *method)
 {
@@ -42,22 +43,26 @@ static void certify(struct hps_plan *plan, double bound)
     plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
 }
 
-/* A refusal is this method's own: the others go on. A policy of other cells than the method's is
- * not for it. */
+/* A policy that learned before ("": none), and its cells. */
+struct known {
+    const char *policy;
+    enum hps_cell cell;
+};
+
+/* A refusal is this method's own: the others go on. */
 static void search(struct hps_compare *c, int a, struct hps_problem *q, struct hps_sched_opt *opt,
-                   const char *policy)
+                   const struct known *known)
 {
     const struct hps_sched *method = hps_sched_find(c->method[a], NULL);
+    bool learns = *known->policy && method && method->learns;
+    bool fits = learns && (method == &hps_sched_rl_rnn) == (known->cell == HPS_CELL_RNN);
 
     opt->method = c->method[a];
-    opt->policy = method && method->learns ? policy : "";
+    opt->policy = fits ? known->policy : "";
+    if (learns && !fits)
+        HPS_SAY(HPS_INFO, "%s searches without the policy, which has other cells", c->method[a]);
     enum hps_status s = hps_sched_check(opt);
     if (!s) s = hps_sched_search(&c->plan[a], q);
-    if (s && *opt->policy) {
-        HPS_SAY(HPS_INFO, "%s searches without the policy", c->method[a]);
-        opt->policy = "";
-        s = hps_sched_search(&c->plan[a], q);
-    }
     if (s)
         HPS_SAY(HPS_INFO, "%s is left out of the comparison", c->method[a]);
     if (c->plan[a])
@@ -92,7 +97,8 @@ static enum hps_status prove(struct hps_compare *c, struct hps_problem *q)
 {
     enum hps_status s = hps_sched_search(&c->plan[0], q);
     struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .share = q->opt->share };
+                                   .seconds = q->opt->seconds, .share = q->opt->share,
+                                   .evaluations = q->opt->evaluations };
 
     c->throughput_limit = q->throughput_limit;
     if (s)
@@ -122,6 +128,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
     struct hps_compare *c = hps_mem_new(1, sizeof *c);
     struct hps_sched_opt mine = *opt;
     struct hps_problem q = { .profile = p, .opt = &mine };
+    struct known known = { .policy = opt->policy };
     struct hps_plan *fastest = NULL;
 
     *compare = c;
@@ -132,11 +139,12 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
     list_methods(c, p);
     mine.method = c->method[0];
     enum hps_status s = hps_sched_check(&mine);
+    if (!s && *known.policy) s = hps_policy_look(known.policy, &known.cell);
     if (!s) s = hps_sched_limit(&q, &hps_sched_exact, &fastest);
     if (!s) s = prove(c, &q);
     q.fastest = NULL;
     for (int a = 1; a < c->n && !s; a++)
-        search(c, a, &q, &mine, opt->policy);
+        search(c, a, &q, &mine, &known);
     if (!s) s = check_any(c, &mine);
     if (!s) sort(c);
     hps_plan_free(fastest);

@@ -10,10 +10,9 @@
 
 /* A path to a boundary. */
 struct label {
-    double value, pay;      /* charged, with the least that is to come; price of its units    */
+    double value;           /* charged, with the least that is to come                        */
     uint64_t hash;          /* of its units, and of its last group where that matters         */
     int parent, item;       /* the label before; the item that ends here                      */
-    bool rigid;             /* its units are the same in the whole interval                   */
 };
 
 /* Those that came to a boundary so far. */
@@ -33,9 +32,8 @@ struct hps_exact_beam {
     int *path;              /* (L) arcs                             */
     int *slot;              /* (nslot) label + 1 by hash            */
     size_t nslot;
-    bool whole;             /* nothing was lost so far              */
-    double over;            /* what a unit beyond the limit costs, INFINITY: there is none */
-    const long long *given; /* (G) units that are used before, NULL: none                  */
+    double over;            /* what a unit beyond the limit costs   */
+    const long long *given; /* (G) units that are used before       */
 };
 
 struct hps_exact_beam *hps_exact_beam_new(const struct hps_exact_model *m)
@@ -123,8 +121,7 @@ static void clear_slots(struct hps_exact_beam *b, size_t n)
     memset(b->slot, 0, b->nslot * sizeof *b->slot);
 }
 
-/* Keep the best that differ. One that is dropped for a twin is lost unless the twin can do in the
- * whole interval what it can. */
+/* Keep the best that differ. */
 static void thin_out(struct hps_exact_beam *b, struct heap *h)
 {
     size_t n = 0;
@@ -134,16 +131,10 @@ static void thin_out(struct hps_exact_beam *b, struct heap *h)
     for (size_t a = 0; a < h->n; a++) {
         struct label *x = &h->label[a];
         int *slot = find(b, h, x->hash);
-        if (*slot) {
-            const struct label *twin = &h->label[*slot - 1];
-            b->whole = b->whole && twin->rigid && twin->pay <= x->pay;
-        } else if (n == b->width) {
-            b->whole = false;
-            break;
-        } else {
-            h->label[n] = *x;
-            *slot = (int)++n;
-        }
+        if (*slot) continue;
+        if (n == b->width) break;
+        h->label[n] = *x;
+        *slot = (int)++n;
     }
     h->n = n;
     if (n == b->width)
@@ -177,10 +168,7 @@ static double charge(const struct hps_exact_beam *b, const struct hps_exact_view
 
 static void count_used(struct hps_exact_beam *b, const struct hps_exact_view *v, size_t a)
 {
-    if (b->given)
-        memcpy(b->used, b->given, (size_t)b->m->G * sizeof *b->used);
-    else
-        memset(b->used, 0, (size_t)b->m->G * sizeof *b->used);
+    memcpy(b->used, b->given, (size_t)b->m->G * sizeof *b->used);
     for (; b->done[a].item >= 0; a = (size_t)b->done[a].parent) {
         const struct hps_exact_item *e = &v->item[b->done[a].item];
         b->used[e->g] += (long long)e->k;
@@ -189,10 +177,7 @@ static void count_used(struct hps_exact_beam *b, const struct hps_exact_view *v,
 
 static void arrive(struct hps_exact_beam *b, struct heap *h, struct label x)
 {
-    if (x.value >= h->most) {
-        b->whole = false;
-        return;
-    }
+    if (x.value >= h->most) return;
     if (h->n == 4 * b->width)
         thin_out(b, h);
     hps_mem_grow(&h->label, &h->cap, h->n + 1, sizeof *h->label);
@@ -200,8 +185,7 @@ static void arrive(struct hps_exact_beam *b, struct heap *h, struct label x)
 }
 
 /* All that goes on from the a-th label, at boundary l. */
-static void extend(struct hps_exact_beam *b, const struct hps_exact_view *v, size_t a, int l,
-                   double cut)
+static void extend(struct hps_exact_beam *b, const struct hps_exact_view *v, size_t a, int l)
 {
     const struct hps_exact_model *m = b->m;
     struct label from = b->done[a];
@@ -213,19 +197,13 @@ static void extend(struct hps_exact_beam *b, const struct hps_exact_view *v, siz
         from.hash -= b->key[m->G + last];
     for (int c = v->first[l]; c < v->first[l + 1]; c++) {
         const struct hps_exact_item *e = &v->item[c];
-        if ((e->g == last && !m->again[last]) ||
-            (isinf(b->over) && b->used[e->g] + (long long)e->k > m->sum[e->g]))
-            continue;
+        if (e->g == last && !m->again[last]) continue;
         double value = from.value + charge(b, v, e, b->used[e->g]) +
                        hps_exact_beside(v, &v->bwd[e->j + 1], e->g);
-        if (value >= cut)
-            continue;
+        if (isinf(value)) continue;
         uint64_t hash = from.hash + (uint64_t)e->k * b->key[e->g];
-        bool rigid = from.rigid && hps_cost_line_et(&m->arc[e->id].line, e->k) <= v->t1;
-        arrive(b, &b->heap[e->j + 1],
-               (struct label){ value, from.pay + m->price[e->g] * e->k,
-                               m->again[e->g] ? hash : hash + b->key[m->G + e->g],
-                               (int)a, c, rigid });
+        if (!m->again[e->g]) hash += b->key[m->G + e->g];
+        arrive(b, &b->heap[e->j + 1], (struct label){ value, hash, (int)a, c });
     }
 }
 
@@ -242,20 +220,18 @@ static int trace(struct hps_exact_beam *b, const struct hps_exact_view *v, size_
     return S;
 }
 
-/* Every label below `cut`, to the last boundary. Where that one's labels begin. */
-static size_t sweep(struct hps_exact_beam *b, const struct hps_exact_view *v, double base,
-                    double cut)
+/* Every label, to the last boundary. Where that one's labels begin. */
+static size_t sweep(struct hps_exact_beam *b, const struct hps_exact_view *v)
 {
     const struct hps_exact_model *m = b->m;
     size_t first = 0;
 
-    b->whole = true;
     b->ndone = 0;
     for (int l = 0; l <= m->L; l++) {
         b->heap[l].n = 0;
         b->heap[l].most = INFINITY;
     }
-    arrive(b, &b->heap[0], (struct label){ base + v->bwd[0].v1, 0, 0, -1, -1, true });
+    arrive(b, &b->heap[0], (struct label){ v->bwd[0].v1, 0, -1, -1 });
     for (int l = 0; l <= m->L; l++) {
         struct heap *h = &b->heap[l];
         thin_out(b, h);
@@ -265,40 +241,21 @@ static size_t sweep(struct hps_exact_beam *b, const struct hps_exact_view *v, do
             memcpy(b->done + first, h->label, h->n * sizeof *b->done);
         b->ndone += h->n;
         for (size_t a = first; a < b->ndone && l < m->L; a++)
-            extend(b, v, a, l, cut);
+            extend(b, v, a, l);
     }
     return first;
 }
 
-bool hps_exact_beam_run(struct hps_exact_beam *b, const struct hps_exact_view *v,
-                        struct hps_exact_leaf *leaf, int width)
-{
-    double base = b->m->server_price * v->t1 - hps_exact_dual_base(b->m, v->lambda);
-
-    b->width = (size_t)width;
-    b->over = INFINITY;
-    b->given = NULL;
-    size_t a = sweep(b, v, base, leaf->best * (1 - HPS_EXACT_SAME));
-    for (; a < b->ndone && b->done[a].value < leaf->best * (1 - HPS_EXACT_SAME); a++)
-        hps_exact_leaf_try(leaf, trace(b, v, a), b->path);
-    return b->whole;
-}
-
 int hps_exact_beam_least(struct hps_exact_beam *b, const struct hps_exact_view *v,
-                         const long long *given, double over, int width, double *value, int *arc)
+                         const long long *given, double over, int width, int *arc)
 {
-    double base = 0;
-
     b->width = (size_t)width;
     b->over = over;
     b->given = given;
-    for (int g = 0; g < b->m->G; g++)
-        base += charged(b, v, g, given[g]);
-    size_t a = sweep(b, v, base, *value);
+    size_t a = sweep(b, v);
     if (a == b->ndone)
         return 0;
     int S = trace(b, v, a);
-    *value = b->done[a].value;
     memcpy(arc, b->path, (size_t)S * sizeof *arc);
     return S;
 }

@@ -210,14 +210,13 @@ static double end_of(const struct hps_exact_mend *x)
 static void make_path(struct hps_exact_mend *x)
 {
     const struct hps_exact_model *m = x->m;
-    double value = INFINITY;
 
     x->part->n = 0;
     add_all(x, 0, m->L - 1);
     x->part->first[m->L] = x->part->n;
     hps_exact_view_back(x->part);
     memset(x->given, 0, (size_t)m->G * sizeof *x->given);
-    int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, WIDE, &value, x->next);
+    int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, WIDE, x->next);
     if (S > 0)
         adopt(x, S);
 }
@@ -271,11 +270,9 @@ static bool begin(struct hps_exact_mend *x, bool anew)
 
 static void one(struct hps_exact_mend *x)
 {
-    double value = INFINITY;
-
     choose_parts(x);
     fill_part(x);
-    int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, NARROW, &value, x->next);
+    int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, NARROW, x->next);
     x->idle++;
     if (S > 0)
         adopt(x, S);

@@ -217,7 +217,7 @@ static uint64_t shake(struct tree *x)
 {
     uint64_t key = hps_rng_key((uint64_t)x->end->turn, "any");
 
-    return x->end->turn > 2 ? hps_rng_sub(key, x->draws++) | 1 : 0;
+    return x->end->turn > 3 ? hps_rng_sub(key, x->draws++) | 1 : 0;
 }
 
 /* Divide the interval while its width is to blame for the gap, and else a layer. */

@@ -85,6 +85,23 @@ static enum hps_status read_weights(struct hps_h5 *h, struct hps_policy *p)
     return s;
 }
 
+enum hps_status hps_policy_look(const char *path, enum hps_cell *cell)
+{
+    struct hps_h5 h;
+    long long size;
+    int is;
+    enum hps_status s = hps_h5_open(&h, path), closed;
+
+    if (s)
+        return s;
+    s = read_sizes(&h, &is, &size, &size, &size, &size);
+    if (!s && is < 0)
+        s = refuse(&h, "the policy's cells are of no kind known here");
+    *cell = s ? HPS_CELL_LSTM : (enum hps_cell)is;
+    closed = hps_h5_close(&h);
+    return s ? s : closed;
+}
+
 enum hps_status hps_policy_load(struct hps_policy **policy, const char *path, enum hps_cell cell,
                                 int features, int outputs)
 {

@@ -249,37 +249,50 @@ double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_pl
     return most;
 }
 
-/* The fastest plan that is found with what is left of the budget. */
-static struct hps_plan *fastest(const struct hps_problem *q, double until_s, long long evaluations)
-{
-    struct hps_cost *c = hps_cost_new(q->profile);
-    struct question fast = { .p = q->profile, .c = c, .tau_most = INFINITY, .least_tau = true,
-                             .end = { .until_s = until_s, .enough = -1,
-                                      .evaluations = evaluations } };
-    struct hps_plan *plan = NULL;
+/* What is left of q's budget for further questions. */
+struct rest {
+    double until_s;         /* 0: no end */
+    long long evaluations;  /* 0: no end */
+    long long used;
+};
 
-    if (!over(&fast)) ask(&fast, &plan);
-    if (plan) plan->evaluations = fast.evaluations;
-    hps_cost_free(c);
+static bool spent(const struct rest *r)
+{
+    return (r->until_s > 0 && hps_now_s() >= r->until_s) ||
+           (r->evaluations > 0 && r->used >= r->evaluations);
+}
+
+/* The fastest plan under the paper's model, with units for the options. */
+static struct hps_plan *fastest(const struct hps_problem *q, struct rest *r)
+{
+    struct hps_plan *plan = q->fastest ? hps_plan_copy(q->fastest) : NULL;
+
+    if (!plan && !spent(r)) {
+        struct hps_cost *c = hps_cost_new(q->profile);
+        struct question fast = { .p = q->profile, .c = c, .tau_most = INFINITY, .least_tau = true,
+                                 .end = { .until_s = r->until_s, .enough = -1 } };
+        if (r->evaluations > 0) fast.end.evaluations = r->evaluations - r->used;
+        ask(&fast, &plan);
+        r->used += fast.evaluations;
+        hps_cost_free(c);
+    }
+    if (plan) hps_sched_adapt(q, &plan);
     return plan;
 }
 
 /* The cheapest plan of ever higher throughput under the paper's model, until one keeps the limit
  * under the options; NULL: none did. */
-static struct hps_plan *faster(const struct hps_problem *q, double until_s, long long evaluations)
+static struct hps_plan *faster(const struct hps_problem *q, struct rest *r)
 {
     struct hps_plan *plan = NULL;
-    long long used = 0;
 
-    for (double more = 1.05; !plan && more < 4; more *= 1.05) {
-        double left_s = until_s > 0 ? until_s - hps_now_s() : 0;
+    for (double more = 1.05; !plan && more < 4 && !spent(r); more *= 1.05) {
         bool proven;
-        if ((until_s > 0 && left_s <= 0) || (evaluations > 0 && used >= evaluations)) break;
-        hps_exact_bound(q->profile, q->throughput_limit * more, left_s / 2,
-                        evaluations > 0 ? evaluations - used : 0, &plan, &proven);
+        hps_exact_bound(q->profile, q->throughput_limit * more,
+                        r->until_s > 0 ? (r->until_s - hps_now_s()) / 2 : 0,
+                        r->evaluations > 0 ? r->evaluations - r->used : 0, &plan, &proven);
         if (!plan) break;
-        used += plan->evaluations;
-        plan->evaluations = used;
+        r->used += plan->evaluations;
         hps_sched_adapt(q, &plan);
     }
     return plan;
@@ -289,27 +302,18 @@ static struct hps_plan *faster(const struct hps_problem *q, double until_s, long
  * it keeps no limit under the options, a faster one may. */
 static void adapt(const struct hps_problem *q, double until_s, struct hps_plan **plan)
 {
-    struct hps_plan *was = *plan ? hps_plan_copy(*plan) : NULL;
+    bool found = *plan;
+    double bound = found ? (*plan)->lower_bound_usd : 0;
+    struct rest r = { until_s, q->opt->evaluations, found ? (*plan)->evaluations : 0 };
 
-    hps_sched_adapt(q, plan);
-    if (!*plan && was) {
-        long long most = q->opt->evaluations, left = most > 0 ? most - was->evaluations : 0;
-        bool spent = most > 0 && left <= 0;
-        if (!spent) *plan = faster(q, until_s, left);
-        if (!*plan) {
-            *plan = q->fastest ? hps_plan_copy(q->fastest)
-                    : spent    ? NULL
-                               : fastest(q, until_s, left);
-            if (*plan) hps_sched_adapt(q, plan);
-        }
-    }
-    if (*plan && was) {
-        double bound = was->lower_bound_usd, cost = (*plan)->cost_usd;
-        (*plan)->evaluations += was->evaluations;
-        (*plan)->lower_bound_usd = fmin(bound, cost);
-        (*plan)->gap = bound < cost * (1 - HPS_COST_TIE) ? 1 - bound / cost : 0;
-    }
-    hps_plan_free(was);
+    if (found) hps_sched_adapt(q, plan);
+    if (found && !*plan) *plan = faster(q, &r);
+    if (!*plan && (found || q->fastest)) *plan = fastest(q, &r);
+    if (!*plan || !found) return;
+    double cost = (*plan)->cost_usd;
+    (*plan)->evaluations += r.used;
+    (*plan)->lower_bound_usd = fmin(bound, cost);
+    (*plan)->gap = bound < cost * (1 - HPS_COST_TIE) ? 1 - bound / cost : 0;
 }
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)

@@ -154,7 +154,8 @@ static void check_near(struct work *w, int rows, int width, const float *got, si
     twin_widen(rows, width, got, ld, wide);
     for (size_t i = 0; i < n; i++)
         most = fmax(most, fabs(want[i]));
-    if (n) work_no_more(twin_error(n, wide, want) * fmin(1, 100 * fmax(most, 1e-30)), 1e-5, &w->near_error);
+    double size = fmin(1, 100 * fmax(most, 1e-30));
+    if (n) work_no_more(twin_error(n, wide, want) * size, 1e-5, &w->near_error);
     hps_mem_free(wide);
 }
 

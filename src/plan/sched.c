@@ -39,7 +39,7 @@ const struct hps_field hps_sched_fields[] = {
     HPS_FIELD(hps_sched_opt, plan, HPS_TEXT, "\"\"", 0, 0, "",
               "the plan (JSON) of method (or warm) file"),
     HPS_FIELD(hps_sched_opt, policy, HPS_TEXT, "\"\"", 0, 0, "",
-              "a policy (HDF5) that learned before, for rl, rl-rnn, rl-joint, best, or such a warm"),
+              "a policy (HDF5) that learned before, for rl, rl-rnn, rl-joint, best, or for warm"),
     HPS_FIELD(hps_sched_opt, warm, HPS_TEXT, "\"\"", 0, 0, "",
               "the method whose plan the search begins with"),
     HPS_FIELD(hps_sched_opt, seed, HPS_INT, "1", 0, 1e9, "", "of the search"),
@@ -117,7 +117,8 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
     }
     const struct hps_sched *warm = hps_sched_find(opt->warm, NULL);
     if (*opt->policy && !method->learns && !(warm && warm->learns))
-        return refuse("policy", "is for rl, rl-rnn, rl-joint and best, which learn, as method or as warm");
+        return refuse("policy", "is for rl, rl-rnn, rl-joint and best, which learn, or for one "
+                                "of them as warm");
     if (*opt->warm && check_warm(opt, method))
         return HPS_DECK;
     if (opt->replan && method == &hps_sched_file)

@@ -17,9 +17,10 @@ struct hps_compare {
 /* All methods but `file` and `best`, `single` once for each type, with opt's seed and budget for
  * each one; opt->method and the warm start do not matter: each stands alone. "max" is the most of
  * the whole pool to all of them. A policy is for the methods of its cells, the others search
- * without one. A method that refuses the problem says why and found none. HPS_DECK where it is proven that
- * no plan is feasible and where no method found one, with hps_sched_run's message; statuses of
- * hps_policy_look. Local, one rank; `compare` [out] is to free, also after a failure. */
+ * without one. A method that refuses the problem says why and found none. HPS_DECK where it is
+ * proven that no plan is feasible and where no method found one, with hps_sched_run's message;
+ * statuses of hps_policy_look. Local, one rank; `compare` [out] is to free, also after a failure.
+ */
 enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
                                 const struct hps_sched_opt *opt);
 void hps_compare_free(struct hps_compare *compare);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # promise.sh [MOVIELENS_DIR] - emulated heterogeneity on one machine: types of 1x, 2x and 4x the
-# time; what the paper's model and the engine-faithful one promise of a plan beside what a run of
-# some seconds measured. Medians over RUNS (3) runs of each plan; PLANS=REGEX takes some of them.
+# time; what the paper's model and the engine-faithful one promise of a plan beside the median step
+# of a run of some seconds. Medians over RUNS (3) runs of each plan; PLANS=REGEX takes some of them.
 # MOVIELENS_DIR has ratings.csv and movies.csv; without it its plans are left out.
 # Ranks have one thread each and are tied to two cores by what they need of them: a rank of x1 has
 # one alone, two of x2 share one.
@@ -100,15 +100,10 @@ launch() {
     quiet mpirun --bind-to none "$@" </dev/null
 }
 
-# measured: examples/s of the steps alone, without the checkpoint at the end
+# measured BATCH: examples/s of the run's median step, without what a checkpoint or a pause takes
 measured() {
-    tr -d '\n' <runs/promise/report.json | awk '{
-        saved = 0
-        if (match($0, /"name": "checkpoint"[^}]*"max_s": [0-9.e+-]+/)) {
-            saved = substr($0, RSTART, RLENGTH); sub(/.*: /, "", saved) }
-        match($0, /"examples": [0-9]+/); n = substr($0, RSTART + 12, RLENGTH - 12)
-        match($0, /"seconds": [0-9.e+-]+/); s = substr($0, RSTART + 11, RLENGTH - 11)
-        printf "%.6g\n", n / (s - saved) }'
+    awk -v n="$1" -v s="$(number runs/promise/report.json step_median_s)" \
+        'BEGIN { printf "%.6g\n", n / s }'
 }
 
 # off PROMISED MEASURED: in per cent, with its sign
@@ -122,7 +117,7 @@ run_plan() {
 	END
     deck_of "$name" "$slow"
     stages "$cut" >plan.json
-    rm -f rates model engine
+    rm -f rates model engine off_p off_e
     for _ in $(seq "$runs"); do
         rm -rf runs
         launch "$cut" "$slow" build/heterps train deck.yaml --set run.name=promise \
@@ -130,12 +125,17 @@ run_plan() {
             --set "data.batch=$batch" --set "data.microbatches=$micro" --set train.epochs=0 \
             --set "train.steps=$steps" --set schedule.method=file --set schedule.plan=plan.json \
             --set schedule.throughput_limit=0
-        measured >>rates
-        number runs/promise/report.json model_examples_s >>model
-        number runs/promise/report.json predicted_examples_s >>engine
+        m=$(measured "$batch")
+        p=$(number runs/promise/report.json model_examples_s)
+        e=$(number runs/promise/report.json predicted_examples_s)
+        echo "$m" >>rates
+        echo "$p" >>model
+        echo "$e" >>engine
+        off "$p" "$m" >>off_p
+        off "$e" "$m" >>off_e
     done
     m=$(median <rates) p=$(median <model) e=$(median <engine)
-    off_p=$(off "$p" "$m") off_e=$(off "$e" "$m")
+    off_p=$(printf '%+.1f' "$(median <off_p)") off_e=$(printf '%+.1f' "$(median <off_e)")
     echo "$(size "$off_p") $(size "$off_e") $name $batch $cut" >>offs
     row "$name" "$batch / $micro" "$cut" "$(digits 4 "$m")" "$(digits 4 "$p")" "$off_p %" \
         "$(digits 4 "$e")" "$off_e %"
@@ -162,7 +162,8 @@ else
     plans=$(echo "$plans" | grep -v '^movielens')
 fi
 echo "Types x1, x2, x4 compute 1, 2 and 4 times as long as this machine does; medians of $runs runs"
-echo 'of some seconds each, steps alone, without the checkpoint at the end. Stages are'
+echo 'of some seconds each; measured is the median step of a run, and off is beside what that run'
+echo 'promised from the profile that it measured itself, moments before. Stages are'
 echo "layers:type:units; \`wide\` is census_mixed's network, \`hard\` is census itself, whose step is"
 echo 'shorter than a millisecond.'
 echo

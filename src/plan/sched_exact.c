@@ -11,6 +11,7 @@
 /* Plans that a search prices in its first turn, and tries at mending a path. */
 #define FIRST 3000
 #define MEND 400LL
+#define TURNS 0.15 /* of the budget; then the fastest plan is searched to the end */
 
 struct question {
     const struct hps_profile *p;
@@ -142,18 +143,32 @@ static double look(struct question *q, int kind, long long evaluations, struct h
     return tau;
 }
 
+/* Is so much of the budget gone that the search for the fastest plan has the rest? */
+static bool late(const struct question *q, double began_s)
+{
+    double all_s = q->end.until_s - began_s;
+
+    return (q->end.until_s > 0 && hps_now_s() - began_s > TURNS * all_s) ||
+           (q->end.evaluations > 0 &&
+            (double)q->evaluations > TURNS * (double)q->end.evaluations);
+}
+
 /* A plan that keeps q's tau_most, or a bound above it. Four searches take turns, for twice as long
- * each time, and all but that for the fastest plan go other ways every time. */
+ * each time, and all but that for the fastest plan go other ways every time; that one ends it, since
+ * at the edge of feasibility only it finds what is left. */
 static double feasible(struct question *q, struct hps_plan **best)
 {
-    double tau_most = q->tau_most, tau = 0;
+    double tau_most = q->tau_most, tau = 0, began_s = hps_now_s();
     long long all = q->end.evaluations;
 
     for (q->end.turn = 0; tau <= tau_most && isfinite(tau) && !enough(*best, tau_most) && !over(q);
          q->end.turn++) {
         int kind = q->end.turn % 4, round = q->end.turn / 4 < 40 ? q->end.turn / 4 : 40;
         long long turn = (long long)FIRST << round, rest = all > 0 ? all - q->evaluations : turn;
-        if (kind == 1)
+        if (late(q, began_s)) {
+            q->end.turn = 0;
+            tau = look(q, 0, all > 0 ? rest : 0, best);
+        } else if (kind == 1)
             mend(q, rest < (MEND << round) ? rest : MEND << round, best);
         else
             tau = look(q, kind > 0 ? kind - 1 : 0, rest < turn ? rest : turn, best);

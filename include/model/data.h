@@ -43,7 +43,7 @@ struct hps_files {
 int hps_files_find(const long long *begin, int n, long long x);
 
 /* A dataset, of one file or of several. Of several, label, dense, the slots' extents and fd are not
- * set: those of each file are. */
+ * set, but for how many ids a slot has: those of each file are. */
 struct hps_data {
     char *path;                 /* for messages where there are several  */
     struct hps_files files;

@@ -93,10 +93,13 @@ static void take_columns(struct hps_data *d)
     d->slot = hps_mem_new((size_t)d->nslot, sizeof *d->slot);
     for (int i = 0; i < d->D; i++)
         d->dense_name[i] = first->dense_name[i];
-    for (int j = 0; j < d->nslot; j++)
+    for (int j = 0; j < d->nslot; j++) {
         d->slot[j] = (struct hps_slot){ .name = first->slot[j].name,
                                         .buckets = first->slot[j].buckets,
                                         .multi = first->slot[j].multi };
+        for (int f = 0; f < d->files.n; f++)
+            d->slot[j].ids.nrow += d->file[f]->slot[j].ids.nrow;
+    }
     for (int f = 0; f < d->files.n; f++)
         positives += d->file[f]->positives * (double)d->file[f]->N;
     d->positives = positives / (double)d->N;

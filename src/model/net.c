@@ -29,10 +29,7 @@ static void take_data(struct hps_net *net, const struct hps_data *data, int nlay
         own->slot_name[i] = s->name;
         own->slot_buckets[i] = s->buckets;
         own->slot_multi[i] = s->multi;
-        double ids = 0;
-        for (int f = 0; f < data->files.n; f++)
-            ids += (double)data->file[f]->slot[i].ids.nrow;
-        own->slot_ids[i] = s->multi ? ids / (double)data->N : 1;
+        own->slot_ids[i] = s->multi ? (double)s->ids.nrow / (double)data->N : 1;
     }
     net->D = data->D;
     net->nslot = data->nslot;

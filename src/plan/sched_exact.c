@@ -154,8 +154,8 @@ static bool late(const struct question *q, double began_s)
 }
 
 /* A plan that keeps q's tau_most, or a bound above it. Four searches take turns, for twice as long
- * each time, and all but that for the fastest plan go other ways every time; that one ends it, since
- * at the edge of feasibility only it finds what is left. */
+ * each time, and all but that for the fastest plan go other ways every time; that one ends it,
+ * since at the edge of feasibility only it finds what is left. */
 static double feasible(struct question *q, struct hps_plan **best)
 {
     double tau_most = q->tau_most, tau = 0, began_s = hps_now_s();

@@ -1,5 +1,6 @@
 /* t_generate: the same seed gives the same rows, however many are wanted; frequent ids are as
- * frequent as Zipf says and lie anywhere; the share of positives and the teacher's AUC are what
+ * frequent as Zipf says and lie anywhere, in slots that are alike the same ones; bags are as long as
+ * wanted; the share of positives and the teacher's AUC are what
  * the file says. */
 #include <math.h>
 #include <setjmp.h>
@@ -131,6 +132,41 @@ static void test_told(void **state)
     hps_mem_free(x);
 }
 
+/* Of two slots the most frequent id: the same where they are alike, else hardly. */
+static long long favourite(const char *name, int n)
+{
+    long long id[2000], times[BUCKETS] = { 0 }, best = 0;
+
+    read_ids("few.h5", name, n, id);
+    for (int i = 0; i < n; i++)
+        if (++times[id[i]] > times[best])
+            best = id[i];
+    return best;
+}
+
+static void test_even_and_alike(void **state)
+{
+    static const long long buckets[] = { BUCKETS, BUCKETS };
+    static const double bag[] = { 0, 4 };
+    struct hps_generate_opt o = shape();
+    long long offset[501];
+    double auc;
+
+    (void)state;
+    o.rows = 500;
+    o.buckets = buckets;
+    o.bag = bag;
+    o.even = true;
+    for (int alike = 0; alike < 2; alike++) {
+        o.alike = alike == 1;
+        assert_int_equal(hps_generate("few.h5", &o, &auc), HPS_OK);
+        read_ids("few.h5", "slots/b/offsets", 501, offset);
+        for (int i = 0; i <= 500; i++)
+            assert_int_equal(offset[i], 4 * i);
+        assert_int_equal(favourite("slots/a/ids", 500) == favourite("slots/b/ids", 2000), alike);
+    }
+}
+
 static void test_no_folder(void **state)
 {
     struct hps_generate_opt o = shape();
@@ -147,6 +183,7 @@ int main(void)
         cmocka_unit_test(test_same_rows),
         cmocka_unit_test(test_zipf),
         cmocka_unit_test(test_told),
+        cmocka_unit_test(test_even_and_alike),
         cmocka_unit_test(test_no_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

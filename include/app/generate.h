@@ -7,6 +7,8 @@
 struct hps_shape_opt {
     int dense, slots;
     struct hps_list buckets, ids;       /* one number for all slots, or one a slot */
+    const char *lengths;                /* varied|even */
+    bool alike;
     double zipf, positives, strength;
 };
 extern const struct hps_field hps_shape_fields[];

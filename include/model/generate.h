@@ -16,6 +16,9 @@ struct hps_generate_opt {
     const long long *buckets;       /* (nslot) ids are 0..buckets-1, scattered by a permutation */
     const double *bag;              /* (nslot) ids an example: 0 exactly one; else the mean of 0
                                        to twice as many                                         */
+    bool even;                      /* not that, but always the mean, rounded                   */
+    bool alike;                     /* slots have the same frequent ids, and an id the same weight
+                                       in all, as suits slots that read one table               */
     double zipf;                    /* the k-th most frequent id of a slot has a share k^-zipf */
     double positives;               /* share of labels 1                                       */
     double strength;                /* standard deviation of the teacher's log-odds            */

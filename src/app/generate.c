@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/args.h"
 #include "app/options.h"
@@ -17,6 +18,10 @@ const struct hps_field hps_shape_fields[] = {
               "ids of a slot; one number for all, or one a slot"),
     HPS_FIELD(hps_shape_opt, ids, HPS_LIST, "[0]", 0, 0, "",
               "0: exactly one id an example; else the mean of any number; for all or each slot"),
+    HPS_CHOICE(hps_shape_opt, lengths, "varied", "varied|even",
+               "any number: from 0 to twice the mean, or always the mean"),
+    HPS_FIELD(hps_shape_opt, alike, HPS_BOOL, "false", 0, 0, "",
+              "the same ids are frequent in all slots, as in slots that read one table"),
     HPS_FIELD(hps_shape_opt, zipf, HPS_REAL, "1.05", 0, 10, "",
               "the k-th most frequent id has a share k^-zipf"),
     HPS_FIELD(hps_shape_opt, positives, HPS_REAL, "0.25", 0.001, 0.999, "", "share of label 1"),
@@ -99,6 +104,8 @@ static enum hps_status generate(const struct hps_options *o, long long rows, con
                                         .slot_name = (const char *const *)s.slot,
                                         .buckets = s.buckets,
                                         .bag = s.bag,
+                                        .even = strcmp(g->lengths, "even") == 0,
+                                        .alike = g->alike,
                                         .zipf = g->zipf,
                                         .positives = g->positives,
                                         .strength = g->strength,

@@ -35,11 +35,12 @@ struct row {
 
 static void begin_slot(struct slot *s, const struct hps_generate_opt *o, int j)
 {
-    uint64_t key = hps_rng_sub(hps_rng_key(o->seed, "generate slot"), (uint64_t)j);
+    uint64_t all = hps_rng_key(o->seed, "generate slot"), key = hps_rng_sub(all, (uint64_t)j);
+    uint64_t meaning = hps_rng_sub(all, o->alike ? 0 : (uint64_t)j);
 
     s->id = hps_rng_sub(key, 0);
-    s->weight = hps_rng_sub(key, 1);
-    s->place = hps_rng_sub(key, 2);
+    s->weight = hps_rng_sub(meaning, 1);
+    s->place = hps_rng_sub(meaning, 2);
     s->length = hps_rng_sub(key, 3);
     s->power = 1 - o->zipf;
     if (fabs(s->power) < 1e-6)
@@ -63,6 +64,8 @@ static int bag_length(const struct teacher *t, int j, long long e)
 
     if (mean == 0)
         return 1;
+    if (t->opt->even)
+        return (int)(mean + 0.5);
     return (int)((2 * mean + 1) * hps_rng_real(t->slot[j].length, (uint64_t)e));
 }
 

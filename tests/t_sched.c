@@ -176,10 +176,11 @@ static void max_is_the_most_of_fixed_stages(void **state)
 static void heuristic_by_hand(void **state)
 {
     struct hps_profile *p = make_profile(90, 6, 4, 9, 0);
-    static const int wanted[] = { 2, 1, 2, 1 };     /* layers 0 and 3 are embeddings */
+    static const int wanted[] = { 2, 1, 2, 1 };     /* layers 0 and 3 have tables */
     struct hps_plan *plan;
 
     (void)state;
+    strcpy(p->layer[3].type, "attention");          /* layer 0 is an embedding */
     for (int t = 0; t < 4; t++) {
         p->type[t].limit = 9;
         p->type[t].price_usd_hour = 4 - t;      /* 3 is the cheapest, but a GPU */

@@ -12,7 +12,7 @@
  * counted once: ET_a + ET_b takes the place of both ET in tau.
  *
  * A unit must hold its part of the stage, where its type says what it has (plan/memory.h):
- *     sum over i..j of (weight_bytes + state_bytes) / (k of an embedding, else 1) <= memory_bytes
+ *     sum over i..j of (weight_bytes + state_bytes) / (k of a table's, else 1) <= memory_bytes
  * which never rises with k: a stage has a least k, whatever tau. Stages that share hold both. */
 #ifndef HPS_PLAN_COST_H
 #define HPS_PLAN_COST_H

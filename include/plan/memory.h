@@ -2,7 +2,7 @@
  *
  * One of k units of layers i..j:
  *     need = sum over i..j of (weight_bytes + state_bytes) / (k where it has a table, else 1)
- * since rows (of embedding, attention, nce) are dealt to the units and dense layers are whole on
+ * since rows of tables (hps_profile_has_table) are dealt to the units and dense layers are whole on
  * each. Enough is need <= memory_bytes * (1 + 1e-9); a type that does not say what it has holds
  * everything. The need never rises with k, so there is a least k. */
 #ifndef HPS_PLAN_MEMORY_H

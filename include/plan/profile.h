@@ -53,6 +53,9 @@ struct hps_profile {
     long long server_units;     /* 0: none                                        */
 };
 
+/* Does a layer of this type read rows of a table? False for a type that is not the program's. */
+bool hps_profile_has_table(const struct hps_profile_layer *layer);
+
 /* An empty profile of this size, all 0. Caller frees. Local. */
 struct hps_profile *hps_profile_new(int L, int T);
 void hps_profile_free(struct hps_profile *p);

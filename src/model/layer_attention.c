@@ -162,6 +162,7 @@ const struct hps_layer_kind hps_layer_attention = {
     .opt_size = sizeof(struct attention_opt),
     .least_inputs = 1,
     .most_inputs = 1,
+    .table = true,
     .shape = shape,
     .init = init,
     .accept = accept,

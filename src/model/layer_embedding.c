@@ -77,6 +77,7 @@ const struct hps_layer_kind hps_layer_embedding = {
     .help = "rows of tables by id; (B, slots * dim), or (B, dim) with combine: sum",
     .fields = fields,
     .opt_size = sizeof(struct embedding_opt),
+    .table = true,
     .shape = shape,
     .flops = flops,
     .forward = forward,

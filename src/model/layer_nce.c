@@ -173,6 +173,7 @@ const struct hps_layer_kind hps_layer_nce = {
     .least_inputs = 1,
     .most_inputs = 1,
     .loss = true,
+    .table = true,
     .shape = shape,
     .accept = accept,
     .flops = flops,

@@ -2,6 +2,7 @@
  * have been told. */
 #include "model/loss.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -165,6 +166,7 @@ static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *de
     if (!s) s = bind_rule(l);
     if (s)
         return s;
+    assert(l->kind->table == (l->table >= 0));
     if (l->kind->loss) l->weight = ((const struct hps_loss_opt *)l->opt)->weight;
     l->grad = l->nparam > 0 || l->table >= 0;
     for (int i = 0; i < l->ninput; i++)

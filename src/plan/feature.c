@@ -150,7 +150,7 @@ static void fill_own(const struct look *k, int l, int t, double *f)
     f[4] = p->beta[a];
     f[5] = room > 0 ? log(room) / 4 : -1;
     f[6] = (double)l / p->L;
-    f[7] = strcmp(p->layer[l].type, "embedding") == 0;
+    f[7] = hps_profile_has_table(&p->layer[l]);
     f[8] = log1p(p->layer[l].input_bytes) / 20;
     f[9] = log1p(p->layer[l].weight_bytes) / 20;
 }

@@ -1,18 +1,12 @@
 #include "plan/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 #define SLACK 1e-9              /* relative, as of every limit */
 
 void hps_memory_add(struct hps_memory *m, const struct hps_profile_layer *y)
 {
-    static const char *const sharded[] = { "embedding", "attention", "nce" };
-    bool rows = false;
-
-    for (size_t i = 0; i < sizeof sharded / sizeof *sharded; i++)
-        rows |= strcmp(y->type, sharded[i]) == 0;
-    if (rows)
+    if (hps_profile_has_table(y))
         m->rows += y->weight_bytes + y->state_bytes;
     else
         m->whole += y->weight_bytes + y->state_bytes;

@@ -5,6 +5,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/layer.h"
+
+bool hps_profile_has_table(const struct hps_profile_layer *layer)
+{
+    const struct hps_layer_kind *kind = hps_layer_find(layer->type);
+
+    return kind && kind->table;
+}
 
 static size_t table_size(const struct hps_profile *p)
 {

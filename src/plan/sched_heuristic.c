@@ -1,16 +1,10 @@
-/* sched_heuristic.c - what people do by hand: embedding layers on CPUs, the rest where it computes
- * fastest. */
+/* sched_heuristic.c - what people do by hand: layers with tables on CPUs, the rest where it
+ * computes fastest. */
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "plan/provision.h"
 #include "plan/sched.h"
-
-static bool is_embedding(const struct hps_profile *p, int l)
-{
-    return strcmp(p->layer[l].type, "embedding") == 0;
-}
 
 /* Does the type have a unit for a stage beside the servers? */
 static bool usable(const struct hps_profile *p, int t)
@@ -38,7 +32,8 @@ static int fastest(const struct hps_profile *p)
     for (int t = 0; t < p->T; t++) {
         double sum = 0;
         for (int l = 0; l < p->L; l++)
-            sum += is_embedding(p, l) ? 0 : p->oct[(size_t)l * (size_t)p->T + (size_t)t];
+            if (!hps_profile_has_table(&p->layer[l]))
+                sum += p->oct[(size_t)l * (size_t)p->T + (size_t)t];
         if (usable(p, t) && sum < least) {
             least = sum;
             best = t;
@@ -55,7 +50,7 @@ static enum hps_status stages(struct hps_plan **plan, const struct hps_profile *
 
     *plan = NULL;
     for (int l = 0; l < p->L; l++) {
-        type[l] = is_embedding(p, l) ? cpu : fast;
+        type[l] = hps_profile_has_table(&p->layer[l]) ? cpu : fast;
         good = good && type[l] >= 0;
     }
     if (good)
@@ -85,7 +80,7 @@ static enum hps_status most(const struct hps_problem *q, double *throughput)
 
 const struct hps_sched hps_sched_heuristic = {
     .name = "heuristic",
-    .help = "embedding layers on the cheapest CPU type, the rest on the fastest type",
+    .help = "layers with tables on the cheapest CPU type, the rest on the fastest type",
     .run = run,
     .most = most,
 };

@@ -20,7 +20,7 @@
 enum { B = 9, MOST = 300 };
 
 /* A loss at work behind the boundary before it: x (B, in) in double, labels, what it does. */
-struct work {
+struct loss_case {
     struct toy toy;
     struct toy_feed feed;
     struct hps_slice *slice;
@@ -30,18 +30,18 @@ struct work {
     double rows[TOY_ROWS * MOST];       /* of a table that it reads */
 };
 
-static double number(const struct work *w, const char *key, double preset)
+static double number(const struct loss_case *w, const char *key, double preset)
 {
     const char *text = hps_item_text(w->l->item, key);
     return text ? strtod(text, NULL) : preset;
 }
 
-static bool kind_is(const struct work *w, const char *kind)
+static bool kind_is(const struct loss_case *w, const char *kind)
 {
     return strcmp(w->l->kind->name, kind) == 0;
 }
 
-static double likeness(const struct work *w, const double *u, const double *v, int n)
+static double likeness(const struct loss_case *w, const double *u, const double *v, int n)
 {
     double uv = 0, uu = 0, vv = 0;
     const char *text = hps_item_text(w->l->item, "likeness");
@@ -55,7 +55,7 @@ static double likeness(const struct work *w, const double *u, const double *v, i
 }
 
 /* A user's item against so many others of the micro-batch. */
-static double pair_loss(const struct work *w, int b)
+static double pair_loss(const struct loss_case *w, int b)
 {
     int n = (int)number(w, "negatives", 0), width = w->in / 2;
     uint64_t key = hps_rng_sub(w->feed.feed.key, hps_rng_key(0, w->l->name));
@@ -76,7 +76,7 @@ static double pair_loss(const struct work *w, int b)
     return sum / n;
 }
 
-static double nce_loss(const struct work *w, int b)
+static double nce_loss(const struct loss_case *w, int b)
 {
     int n = (int)number(w, "negatives", 16), dim = w->in + 1;
     double sum = 0;
@@ -92,7 +92,7 @@ static double nce_loss(const struct work *w, int b)
     return sum;
 }
 
-static double loss_of(const struct work *w, int b)
+static double loss_of(const struct loss_case *w, int b)
 {
     const double *x = w->x + b * w->in;
     double label = (double)w->feed.label[b], sum = 0;
@@ -115,7 +115,7 @@ static double loss_of(const struct work *w, int b)
 
 static double loss_of_all(void *arg)
 {
-    const struct work *w = arg;
+    const struct loss_case *w = arg;
     double sum = 0;
 
     for (int b = 0; b < B; b++)
@@ -123,7 +123,7 @@ static double loss_of_all(void *arg)
     return sum;
 }
 
-static void work_new(struct work *w, const char *layers, const char *loss, float weight)
+static void case_new(struct loss_case *w, const char *layers, const char *loss, float weight)
 {
     char deck[1024];
 
@@ -147,7 +147,7 @@ static void work_new(struct work *w, const char *layers, const char *loss, float
         w->feed.label[b] = (float)(b % w->in);
 }
 
-static void work_free(struct work *w)
+static void case_free(struct loss_case *w)
 {
     hps_slice_free(w->slice);
     toy_feed_free(&w->feed);
@@ -172,7 +172,7 @@ static const struct {
 };
 
 /* The slopes of the weighted sum of losses by n numbers; how far the gradient is off. */
-static double off(struct work *w, int n, double *x, const float *grad, double by)
+static double off(struct loss_case *w, int n, double *x, const float *grad, double by)
 {
     static double slope[B * MOST];
 
@@ -185,9 +185,9 @@ static void each_is_its_formula(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct work w;
+        struct loss_case w;
         const float weight = 0.125f;
-        work_new(&w, cases[i].layers, cases[i].loss, weight);
+        case_new(&w, cases[i].layers, cases[i].loss, weight);
         double by = w.l->weight;
         twin_narrow(B, w.in, w.x, w.slice->in[0], (size_t)w.in);
         hps_slice_forward(w.slice, 0, &w.feed.feed, true);
@@ -203,17 +203,17 @@ static void each_is_its_formula(void **state)
             fail_msg("%s: the gradient is %g off", cases[i].loss, error);
         hps_slice_forward(w.slice, 0, &w.feed.feed, false);
         assert_true(fabs(hps_slice_loss(w.slice) - got) <= 1e-9 * got);
-        work_free(&w);
+        case_free(&w);
     }
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
 static void scores_are_what_is_judged(void **state)
 {
-    struct work w;
+    struct loss_case w;
 
     (void)state;
-    work_new(&w, FC(a, 2), "type: cross_entropy", 1);
+    case_new(&w, FC(a, 2), "type: cross_entropy", 1);
     assert_int_equal(w.l->score, HPS_SCORE_CHANCE);
     twin_narrow(B, 2, w.x, w.slice->in[0], 2);
     hps_slice_forward(w.slice, 0, &w.feed.feed, false);
@@ -221,25 +221,25 @@ static void scores_are_what_is_judged(void **state)
         double p = 1 / (1 + exp(w.x[2 * b] - w.x[2 * b + 1]));
         assert_true(fabs((double)w.slice->score[b] - p) <= 1e-6);
     }
-    work_free(&w);
-    work_new(&w, FC(a, 3), "type: cross_entropy", 1);
+    case_free(&w);
+    case_new(&w, FC(a, 3), "type: cross_entropy", 1);
     assert_int_equal(w.l->score, HPS_SCORE_CLASS);
     twin_narrow(B, 3, w.x, w.slice->in[0], 3);
     hps_slice_forward(w.slice, 0, &w.feed.feed, false);
     for (int b = 0; b < B; b++)
         for (int c = 0; c < 3; c++)
             assert_true(w.x[3 * b + c] <= w.x[3 * b + (int)w.slice->score[b]]);
-    work_free(&w);
+    case_free(&w);
 }
 
 /* Nothing that is huge becomes NaN, and a NaN is not lost. */
 static void extremes(void **state)
 {
-    struct work w;
+    struct loss_case w;
 
     (void)state;
     for (size_t i = 2; i < 5; i++) {
-        work_new(&w, cases[i].layers, cases[i].loss, 1);
+        case_new(&w, cases[i].layers, cases[i].loss, 1);
         for (int k = 0; k < B * w.in; k++)
             w.slice->in[0][k] = k % 2 ? 1e30f : -1e30f;
         hps_slice_forward(w.slice, 0, &w.feed.feed, true);
@@ -247,7 +247,7 @@ static void extremes(void **state)
         w.slice->in[0][0] = NAN;
         hps_slice_forward(w.slice, 0, &w.feed.feed, true);
         assert_true(isnan(hps_slice_loss(w.slice)));
-        work_free(&w);
+        case_free(&w);
     }
 }
 
@@ -312,8 +312,8 @@ static void labels_are_looked_at(void **state)
     file[0] = &first;
     file[1] = &second;
     for (size_t i = 0; i < sizeof try / sizeof *try; i++) {
-        struct work w;
-        work_new(&w, cases[try[i].i].layers, cases[try[i].i].loss, 1);
+        struct loss_case w;
+        case_new(&w, cases[try[i].i].layers, cases[try[i].i].loss, 1);
         struct hps_batch batch = { .B = 3, .data = &both, .example = w.feed.example,
                                    .label = w.feed.label };
         for (int b = 0; b < 3; b++)
@@ -325,22 +325,22 @@ static void labels_are_looked_at(void **state)
         if (s && (!strstr(heard, "b.h5: the label of example 11 is") ||
                   !strstr(heard, "loss 'loss' takes")))
             fail_msg("heard: %s", heard);
-        work_free(&w);
+        case_free(&w);
     }
 }
 
 static void more_negatives_than_rows(void **state)
 {
-    struct work w;
+    struct loss_case w;
 
     (void)state;
-    work_new(&w, cases[5].layers, cases[5].loss, 1);
+    case_new(&w, cases[5].layers, cases[5].loss, 1);
     assert_int_equal(hps_net_fits(w.toy.net, 4), HPS_OK);
     toy_listen();
     assert_int_equal(hps_net_fits(w.toy.net, 3), HPS_DECK);
     assert_non_null(strstr(toy_heard(), "model.loss.negatives: loss 'loss' wants 3 other items, a "
                                         "micro-batch has 3 examples"));
-    work_free(&w);
+    case_free(&w);
 }
 
 /* A batch of the toy's slot a, B examples from `first` on. */
@@ -363,10 +363,10 @@ static void noise_is_the_examples_own(void **state)
     const long long *ids[2][4] = { { NULL } };
     const int *offset[4] = { NULL };
     struct hps_noise_batch *a, *b;
-    struct work w;
+    struct loss_case w;
 
     (void)state;
-    work_new(&w, cases[7].layers, cases[7].loss, 1);
+    case_new(&w, cases[7].layers, cases[7].loss, 1);
     struct hps_batch whole = batch_of(30, 8, example[0], id[0], ids[0], offset);
     struct hps_batch part = batch_of(33, 2, example[1], id[1], ids[1], offset);
     a = hps_noise_new(w.toy.net, mine, 1);
@@ -380,7 +380,7 @@ static void noise_is_the_examples_own(void **state)
     assert_true(memcmp(x->ids[s], z->ids[s], 32 * sizeof(long long)) != 0);
     hps_noise_free(a);
     hps_noise_free(b);
-    work_free(&w);
+    case_free(&w);
 }
 
 static void noise_has_its_law(void **state)

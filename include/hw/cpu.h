@@ -119,10 +119,10 @@ void hps_cpu_dots_backward(struct hps_dev *dev, int B, int dim, bool self, int n
                            const struct hps_tensor *x, struct hps_tensor dy,
                            const struct hps_tensor *dx, const bool *add);
 void hps_cpu_fm_forward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                           struct hps_tensor y, float *sums);
+                        struct hps_tensor y, float *sums);
 void hps_cpu_fm_backward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                            float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
-                            const bool *add);
+                         float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
+                         const bool *add);
 void hps_cpu_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
                             const struct hps_bag *bag, const float *param, const float *rows,
                             struct hps_tensor c, struct hps_tensor y);

@@ -207,10 +207,10 @@ struct hps_dev_ops {
     /* fm: y (B, dim) = sum over j < i of v_i * v_j, number by number, or (B, 1): the sum of
      * those (Rendle 2010); sums (B, dim) from forward to backward. */
     void (*fm_forward)(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                          struct hps_tensor y, float *sums);
+                       struct hps_tensor y, float *sums);
     void (*fm_backward)(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                           float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
-                           const bool *add);
+                        float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
+                        const bool *add);
 
     /* Bags of rows: y (B, nslot*dim) or (B, dim) from rows (nrow, dim); an empty bag gives 0. */
     void (*bag_forward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,

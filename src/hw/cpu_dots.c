@@ -282,7 +282,7 @@ static void pair_part(const void *job, int t, int n)
 }
 
 void hps_cpu_fm_forward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                           struct hps_tensor y, float *sums)
+                        struct hps_tensor y, float *sums)
 {
     struct pairs j = { .B = (size_t)B, .dim = (size_t)dim, .nx = nx, .x = x, .y = y, .sum = sums };
 
@@ -315,9 +315,9 @@ static void pair_part_back(const void *job, int t, int n)
         pair_row_back(j, b);
 }
 
-void hps_cpu_fm_backward(struct hps_dev *dev, int B, int dim, int nx,
-                            const struct hps_tensor *x, float *sums, struct hps_tensor dy,
-                            const struct hps_tensor *dx, const bool *add)
+void hps_cpu_fm_backward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
+                         float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
+                         const bool *add)
 {
     struct pairs j = { .B = (size_t)B, .dim = (size_t)dim, .nx = nx, .x = x, .dx = dx, .add = add,
                        .y = dy, .sum = sums };

@@ -3,7 +3,6 @@
  * to or whose constants are used; then one pass is enough. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -52,7 +52,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     const struct fm_opt *o = l->opt;
 
     p->dev->ops->fm_backward(p->dev, p->B, o->dim, l->ninput, p->x, p->keep, p->dy, p->dx,
-                                p->add);
+                             p->add);
 }
 
 extern const struct hps_layer_kind hps_layer_fm;

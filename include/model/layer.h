@@ -102,9 +102,9 @@ enum hps_status hps_layer_unknown(const struct hps_item *item, const char *type)
 /* The device's word for a deck's: none, relu, sigmoid, tanh, gelu. Pure. */
 enum hps_act hps_layer_act(const char *word);
 /* Cut the layer's inputs into *n vectors of *dim (0: the first input's width). HPS_DECK where the
- * width of one is no multiple. */
-enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int *dim,
-                                  int *n);
+ * width of one is no multiple, or there are fewer than `least`, 1 or 2. */
+enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int least,
+                                  int *dim, int *n);
 /* Set a layer's width; HPS_DECK at its place when it is wider than a layer may be. */
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width);
 

@@ -95,8 +95,8 @@ enum hps_act hps_layer_act(const char *word)
     return (enum hps_act)act;
 }
 
-enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int *dim,
-                                  int *n)
+enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int least,
+                                  int *dim, int *n)
 {
     if (*dim == 0)
         *dim = net->layer[l->input[0]].width;
@@ -109,6 +109,9 @@ enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_ne
                                   x->name, l->name, x->width, *dim);
         *n += x->width / *dim;
     }
+    if (*n < least)
+        return hps_deck_wrong(l->item, NULL, "layer '%s' has one vector of %d: no pair", l->name,
+                              *dim);
     return HPS_OK;
 }
 

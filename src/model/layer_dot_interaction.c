@@ -31,14 +31,11 @@ static int passed(const struct hps_layer *l, const struct hps_net *net)
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 {
     struct dot_opt *o = l->opt;
-    enum hps_status s = hps_layer_vectors(l, net, &o->dim, &o->n);
+    enum hps_status s = hps_layer_vectors(l, net, o->self ? 1 : 2, &o->dim, &o->n);
 
     if (s)
         return s;
     long long n = o->n, pairs = o->self ? n * (n + 1) / 2 : n * (n - 1) / 2;
-    if (pairs == 0)
-        return hps_deck_wrong(l->item, NULL, "layer '%s' has one vector of %d: no pair", l->name,
-                              o->dim);
     return hps_layer_set_width(l, pairs + passed(l, net));
 }
 

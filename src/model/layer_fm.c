@@ -21,13 +21,10 @@ static const struct hps_field fields[] = {
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 {
     struct fm_opt *o = l->opt;
-    enum hps_status s = hps_layer_vectors(l, net, &o->dim, &o->n);
+    enum hps_status s = hps_layer_vectors(l, net, 2, &o->dim, &o->n);
 
     if (s)
         return s;
-    if (o->n == 1)
-        return hps_deck_wrong(l->item, NULL, "layer '%s' has one vector of %d: no pair", l->name,
-                              o->dim);
     l->kept = (size_t)o->dim;
     return hps_layer_set_width(l, strcmp(o->output, "sum") == 0 ? 1 : o->dim);
 }

@@ -29,7 +29,13 @@ static inline long long hps_parse_bucket(uint64_t hash, long long buckets)
     return (long long)((wide)hash * (wide)buckets >> 64);
 }
 
-/* s[0..n) without blanks (space, tab, carriage return) at its ends. Pure. */
+/* A space, a tab or a carriage return. Pure. */
+static inline bool hps_parse_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* s[0..n) without blanks at its ends. Pure. */
 void hps_parse_trim(const char **s, size_t *n);
 
 #endif

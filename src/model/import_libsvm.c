@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/forms.h"
+#include "model/parse.h"
 #include "model/token.h"
 
 struct libsvm {
@@ -101,7 +102,7 @@ static bool is_empty(const char *line, size_t n)
 {
     size_t at = 0;
 
-    while (at < n && (line[at] == ' ' || line[at] == '\t' || line[at] == '\r'))
+    while (at < n && hps_parse_blank(line[at]))
         at++;
     return at == n || line[at] == '#';
 }

@@ -73,17 +73,12 @@ uint64_t hps_parse_hash(const char *s, size_t n, uint64_t seed)
     return hps_rng_mix(h ^ word);
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 void hps_parse_trim(const char **s, size_t *n)
 {
-    while (*n > 0 && is_blank(**s)) {
+    while (*n > 0 && hps_parse_blank(**s)) {
         (*s)++;
         (*n)--;
     }
-    while (*n > 0 && is_blank((*s)[*n - 1]))
+    while (*n > 0 && hps_parse_blank((*s)[*n - 1]))
         (*n)--;
 }

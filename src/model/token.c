@@ -7,19 +7,14 @@
 
 #include "model/parse.h"
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 bool hps_token_next(const char **at, const char *end, struct hps_token *token)
 {
     const char *s = *at, *colon = NULL;
 
-    while (s < end && is_blank(*s))
+    while (s < end && hps_parse_blank(*s))
         s++;
     *token = (struct hps_token){ .value = s };
-    for (*at = s; *at < end && !is_blank(**at); (*at)++)
+    for (*at = s; *at < end && !hps_parse_blank(**at); (*at)++)
         if (**at == ':' && !colon)
             colon = *at;
     if (colon) {

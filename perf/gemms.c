@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "base/sort.h"
 
 struct shape {
     int in, out;
@@ -32,12 +33,6 @@ static void multiply(const struct shape *s, int rows)
                 s->w, s->out, 0, s->dx, s->in);
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, s->in, s->out, rows, 1, s->x, s->in,
                 s->y, s->out, 1, s->dw, s->out);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static enum hps_status run(MPI_Comm world, int argc, char **argv)
@@ -68,8 +63,8 @@ static enum hps_status run(MPI_Comm world, int argc, char **argv)
         HPS_MPI(MPI_Barrier(world));
         if (k >= 0) took[k] = hps_now_s() - t0;
     }
-    qsort(took, (size_t)steps, sizeof *took, by_size);
-    if (hps_rank() == 0) hps_out("%.6g\n", rows * hps_nrank() / took[steps / 2]);
+    double step_s = hps_sort_median(took, (size_t)steps);
+    if (hps_rank() == 0) hps_out("%.6g\n", rows * hps_nrank() / step_s);
     for (int i = 0; i < n; i++) {
         hps_mem_free(s[i].x);
         hps_mem_free(s[i].w);

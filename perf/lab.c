@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/sort.h"
+
 double lab_cpu_s(void)
 {
     struct timespec t;
@@ -12,19 +14,9 @@ double lab_cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int rising(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return a < b ? -1 : a > b;
-}
-
 double lab_median(double *x, int n)
 {
-    if (n < 1)
-        return NAN;
-    qsort(x, (size_t)n, sizeof *x, rising);
-    return 0.5 * (x[(n - 1) / 2] + x[n / 2]);
+    return n < 1 ? NAN : hps_sort_median(x, (size_t)n);
 }
 
 struct hps_sched_opt lab_options(const char *method, long long evaluations)

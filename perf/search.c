@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "plan/sched.h"
 #include "random_profile.h"
 
@@ -125,13 +126,6 @@ static enum hps_status gaps(int argc, char **argv)
     return s;
 }
 
-static int rising(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return a < b ? -1 : a > b;
-}
-
 /* Ever larger budgets, by a quarter each, until the plan is near: each search begins anew, so the
  * last one is what it takes. */
 static void soon(const struct set *x, const char *policy, double *plans, double *seconds)
@@ -148,8 +142,8 @@ static void soon(const struct set *x, const char *policy, double *plans, double 
         }
         seconds[a] = cpu_s() - began_s;
     }
-    qsort(plans, (size_t)x->n, sizeof *plans, rising);
-    qsort(seconds, (size_t)x->n, sizeof *seconds, rising);
+    hps_sort_rising(plans, (size_t)x->n);
+    hps_sort_rising(seconds, (size_t)x->n);
 }
 
 static enum hps_status soons(char **argv)

@@ -2,7 +2,6 @@
 #include "hw/bench.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <sys/types.h>
@@ -10,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sort.h"
 
 #define REPEAT 3
 #define MIB ((size_t)1 << 20)
@@ -18,18 +18,6 @@
 #define READ_BYTES (8 * MIB)
 #define PINGS 21
 #define BLOCKS 5
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_size);
-    return v[n / 2];
-}
 
 /* Long enough that every thread has blocks to reuse. */
 static void bench_gemm(struct hps_dev *dev, struct hps_node *node)
@@ -62,7 +50,8 @@ static void bench_memory(struct hps_dev *dev, struct hps_node *node, float *bloc
         dev->ops->sync(dev);
         took[i < 0 ? 0 : i] = hps_now_s() - start;
     }
-    node->memory_bytes_s = 3.0 * rows * width * (double)sizeof *block / median(took, REPEAT);
+    node->memory_bytes_s = 3.0 * rows * width * (double)sizeof *block /
+                           hps_sort_median(took, REPEAT);
 }
 
 static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float *block,
@@ -82,7 +71,7 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
         dev->ops->sync(dev);
         took[i < 0 ? 0 : i] = hps_now_s() - start;
     }
-    node->gather_rows_s = GATHERED / median(took, REPEAT);
+    node->gather_rows_s = GATHERED / hps_sort_median(took, REPEAT);
     dev->ops->free(dev, out);
     dev->ops->free(dev, at);
     hps_mem_free(host);
@@ -187,8 +176,8 @@ struct hps_link hps_bench_pair(int peer, bool first, MPI_Comm comm)
         ping[i < 0 ? 0 : i] = round_trip(buffer, 8, peer, first, true, comm);
     for (int i = -1; i < BLOCKS; i++)
         block[i < 0 ? 0 : i] = round_trip(buffer, MIB, peer, first, false, comm);
-    link.latency_s = median(ping, PINGS) / 2;
-    link.bytes_s = 2 * (double)MIB / median(block, BLOCKS);
+    link.latency_s = hps_sort_median(ping, PINGS) / 2;
+    link.bytes_s = 2 * (double)MIB / hps_sort_median(block, BLOCKS);
     if (first)
         HPS_MPI(MPI_Send(&link, sizeof link, MPI_BYTE, peer, HPS_TAG_BENCH, comm));
     else

@@ -1,9 +1,9 @@
 /* cpu_dense.c - fully connected layers: one BLAS call for each thread's part, the rest fused. */
 #include <cblas.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "hw/cpu.h"
 
 #define BLOCK_FLOATS 262144     /* a block of rows: large for its GEMM, near for what follows */
@@ -168,12 +168,6 @@ void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hp
     hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, weight_part, &f);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void product_part(const void *job, int t, int n)
 {
     const struct fc *f = job;
@@ -200,8 +194,7 @@ double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
         hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, product_part, &f);
         took[i] = hps_now_s() - start;
     }
-    qsort(took, nr, sizeof *took, by_size);
-    double median = took[nr / 2];
+    double median = hps_sort_median(took, nr);
     hps_mem_free(took);
     hps_mem_free(all);
     return median;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 
 #define NOBODY (-1)
 
@@ -94,12 +95,6 @@ static int by_key(const void *a, const void *b)
     return d ? d : x->rank - y->rank;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median over n ranks of the rate at `offset` in a node. */
 static double median_rate(const struct key *k, int n, size_t offset)
 {
@@ -107,8 +102,7 @@ static double median_rate(const struct key *k, int n, size_t offset)
 
     for (int i = 0; i < n; i++)
         memcpy(&v[i], (const char *)k[i].node + offset, sizeof *v);
-    qsort(v, (size_t)n, sizeof *v, by_size);
-    double m = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+    double m = hps_sort_median(v, (size_t)n);
     hps_mem_free(v);
     return m;
 }

@@ -3,11 +3,11 @@
 #include "plan/measure_layer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "model/noise.h"
 #include "model/slice.h"
 #include "model/table.h"
@@ -327,20 +327,13 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
     return st;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const struct bench *w, enum part p, int l, int n)
 {
     double x[MOST];
 
     for (int i = 0; i < n; i++)
         x[i] = w->sample[p][(size_t)i * (size_t)w->net->L + (size_t)l];
-    qsort(x, (size_t)n, sizeof *x, by_size);
-    return (x[n / 2] + x[(n - 1) / 2]) / 2;
+    return hps_sort_median(x, (size_t)n);
 }
 
 static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int Bo)

@@ -6,10 +6,10 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "hw/count.h"
 #include "train/evaluate.h"
 #include "train/pulse.h"
@@ -59,12 +59,6 @@ static void tell_time(char *to, size_t size, double s)
         snprintf(to, size, "%lld s", t);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double hps_loop_pace(const struct hps_loop_past *past, double share)
 {
     long long n = past->npace < HPS_LOOP_PACE ? past->npace : HPS_LOOP_PACE;
@@ -72,7 +66,7 @@ double hps_loop_pace(const struct hps_loop_past *past, double share)
 
     if (n == 0) return NAN;
     memcpy(sorted, past->pace_s, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    hps_sort_rising(sorted, (size_t)n);
     long long at = (long long)ceil(share * (double)n) - 1;
     return sorted[at < 0 ? 0 : at];
 }

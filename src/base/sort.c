@@ -1,0 +1,23 @@
+#include "base/sort.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+void hps_sort_rising(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, by_size);
+}
+
+double hps_sort_median(double *x, size_t n)
+{
+    assert(n > 0);
+    hps_sort_rising(x, n);
+    return (x[n / 2] + x[(n - 1) / 2]) / 2;
+}

@@ -29,6 +29,9 @@ void hps_chain_free(struct hps_chain *c);
 /* To be called after go, stay, sharp or the value were changed, and before all that follows. */
 void hps_chain_refresh(struct hps_chain *c);
 
+/* First layer of the stage that layer l - 1 is in; 0 where l is 0. Pure. */
+int hps_chain_begin(const int *type, int l);
+
 /* Draw layers from..to-1 anew, the others of type (L) stay [in, out]. The same for the same key. */
 void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, int to,
                     uint64_t key, int *type);

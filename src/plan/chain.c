@@ -177,8 +177,7 @@ static void count_room(struct hps_chain *c, const struct hps_pricer *pr, int fro
     }
 }
 
-/* Where the stage before layer l began. */
-static int begin_of(const int *type, int l)
+int hps_chain_begin(const int *type, int l)
 {
     int i = l > 0 ? l - 1 : 0;
 
@@ -191,7 +190,7 @@ void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, 
                     uint64_t key, int *type)
 {
     struct hps_chain_desk *d = c->desk;
-    int first = begin_of(type, from);
+    int first = hps_chain_begin(type, from);
     long long used = 0;         /* units of the stage at hand */
 
     count_room(c, pr, from, to, type);
@@ -219,7 +218,7 @@ double hps_chain_log(const struct hps_chain *c, int from, int to, const int *typ
 {
     double sum = 0;
 
-    for (int l = from, i = begin_of(type, from); l < to; l++) {
+    for (int l = from, i = hps_chain_begin(type, from); l < to; l++) {
         int u = l > 0 ? type[l - 1] : -1;
         double same, all = weights(c, i, l, u, &same);
         i = type[l] == u ? i : l;
@@ -232,7 +231,7 @@ void hps_chain_add(struct hps_chain *c, int from, int to, const int *type, doubl
 {
     struct hps_chain_desk *d = c->desk;
 
-    for (int l = from, i = begin_of(type, from); l < to; l++) {
+    for (int l = from, i = hps_chain_begin(type, from); l < to; l++) {
         int u = l > 0 ? type[l - 1] : -1;
         double same, all = weights(c, i, l, u, &same);
         i = type[l] == u ? i : l;

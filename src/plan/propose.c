@@ -25,14 +25,7 @@ static void paint(int *type, int from, int to, int t)
         type[l] = t;
 }
 
-/* First layer of l's stage; the layer behind its last. */
-static int begin_of(const int *type, int l)
-{
-    while (l > 0 && type[l - 1] == type[l])
-        l--;
-    return l;
-}
-
+/* The layer behind the last of l's stage. */
 static int end_of(const int *type, int l, int L)
 {
     int t = type[l];
@@ -47,7 +40,7 @@ static void shift(const int *now, int *next, int L, uint64_t key)
 {
     int l = below(key, 1, L), n = some(key, 3);
     bool left = below(key, 2, 2);
-    int edge = left ? begin_of(now, l) : end_of(now, l, L);
+    int edge = left ? hps_chain_begin(now, l + 1) : end_of(now, l, L);
 
     if (edge == 0 || edge == L)
         return;
@@ -60,7 +53,7 @@ static void shift(const int *now, int *next, int L, uint64_t key)
 /* A stage, its beginning, its end or a piece in it to another type. */
 static void recolour(const struct hps_chain *c, const int *now, int *next, bool copy, uint64_t key)
 {
-    int l = below(key, 1, c->L), a = begin_of(now, l), b = end_of(now, l, c->L);
+    int l = below(key, 1, c->L), a = hps_chain_begin(now, l + 1), b = end_of(now, l, c->L);
     int n = some(key, 3) * (1 + c->L / 16);
     int kind = below(key, 2, 8);
 
@@ -80,9 +73,9 @@ static void exchange(const int *now, int *next, int L, uint64_t key)
 {
     int l = below(key, 1, L), m = below(key, 2, L);
 
-    paint(next, begin_of(now, l), end_of(now, l, L), now[m]);
+    paint(next, hps_chain_begin(now, l + 1), end_of(now, l, L), now[m]);
     if (now[l] != now[m])
-        paint(next, begin_of(now, m), end_of(now, m, L), now[l]);
+        paint(next, hps_chain_begin(now, m + 1), end_of(now, m, L), now[l]);
 }
 
 bool hps_propose_move(const struct hps_chain *c, const int *now, int *next, uint64_t key)

@@ -37,6 +37,16 @@ void hps_report_append(json_t *list, json_t *value)
         HPS_DIE("no memory for the report");
 }
 
+/* A text of our own as an object; the text is freed. */
+static json_t *read_back(char *text)
+{
+    json_t *j = json_loads(text, 0, NULL);
+
+    assert(j);
+    hps_mem_free(text);
+    return j;
+}
+
 static void put_promises(json_t *j, const struct hps_run_facts *f)
 {
     struct hps_engine_result e = hps_engine_of(f->plan, f->profile);
@@ -63,19 +73,12 @@ static void put_promises(json_t *j, const struct hps_run_facts *f)
 
 static void put_test(json_t *j, const struct hps_run_facts *f)
 {
-    json_t *test = NULL;
-
-    if (f->has_test) {
-        char *text = hps_metric_text(&f->test);
-        test = json_loads(text, 0, NULL);
-        hps_mem_free(text);
-    }
     hps_report_put(j, "test_auc", f->has_test ? hps_json_real(f->test.auc) : json_null());
     hps_report_put(j, "test_logloss", f->has_test ? hps_json_real(f->test.logloss) : json_null());
     hps_report_put(j, "test_accuracy", f->has_test ? hps_json_real(f->test.accuracy) : json_null());
     hps_report_put(j, "test_rmse", f->has_test ? hps_json_real(f->test.rmse) : json_null());
     hps_report_put(j, "test_loss", f->has_test ? hps_json_real(f->test.loss) : json_null());
-    hps_report_put(j, "test", test ? test : json_null());
+    hps_report_put(j, "test", f->has_test ? read_back(hps_metric_text(&f->test)) : json_null());
 }
 
 static json_t *regions_of(const struct hps_run_facts *f, const struct hps_report_counts *c)
@@ -224,22 +227,19 @@ static double promised_bubble(const struct hps_run_facts *f)
 
 static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_report_counts *c)
 {
-    char *text = hps_plan_text(f->plan);
-    json_t *plan = json_loads(text, 0, NULL), *stages = json_array();
+    json_t *stages = json_array();
     struct hps_engine_cut cut = hps_engine_cut(f->profile);
     double S = f->plan->S;
     bool pipes = f->plan->S > 1 && f->plan->nshare == 0;
     long long units = f->plan->server_units;
 
-    assert(plan);
-    hps_mem_free(text);
     for (int s = 0; s < f->plan->S; s++) {
         if (!hps_plan_rides(f->plan, s)) units += f->plan->stage[s].units;
         hps_report_append(stages, stage_of_plan(f, c, s));
     }
     hps_report_put_whole(j, "ranks", f->pool->R);
     hps_report_put_whole(j, "units", units);
-    hps_report_put(j, "plan", plan);
+    hps_report_put(j, "plan", read_back(hps_plan_text(f->plan)));
     hps_report_put(j, "stages", stages);
     hps_report_put_real(j, "bubble", f->bubble);
     hps_report_put_real(j, "predicted_bubble", pipes ? promised_bubble(f) : NAN);
@@ -250,11 +250,8 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
 
 static json_t *plan_of(const struct hps_run_era *e)
 {
-    char *text = hps_plan_text(e->plan);
-    json_t *one = json_object(), *plan = json_loads(text, 0, NULL);
+    json_t *one = json_object();
 
-    assert(plan);
-    hps_mem_free(text);
     hps_report_put_whole(one, "first_step", e->first);
     hps_report_put_whole(one, "last_step", e->last);
     hps_report_put_whole(one, "examples", e->examples);
@@ -265,7 +262,7 @@ static json_t *plan_of(const struct hps_run_era *e)
     hps_report_put_real(one, "examples_s", (double)e->examples / (e->seconds - e->change_s));
     hps_report_put_real(one, "predicted_examples_s", e->predicted_examples_s);
     hps_report_put_real(one, "model_examples_s", e->plan->throughput);
-    hps_report_put(one, "plan", plan);
+    hps_report_put(one, "plan", read_back(hps_plan_text(e->plan)));
     return one;
 }
 

@@ -2,23 +2,15 @@
  * its lines, and nothing else.  lines read|zlib|lines FILE */
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "lab.h"
 #include "model/text.h"
 #include "model/unpack.h"
 
 enum { PIECE = 1 << 20 };
-
-static double processor_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double read_bytes(const char *path, char *buffer)
 {
@@ -73,12 +65,12 @@ int main(int argc, char **argv)
     if (argc != 3)
         HPS_DIE("lines read|zlib|lines FILE");
     buffer = hps_mem_new(PIECE, 1);
-    begin_s = processor_s();
+    begin_s = lab_cpu_s();
     if (strcmp(argv[1], "read") == 0)
         bytes = read_bytes(argv[2], buffer);
     else
         bytes = strcmp(argv[1], "zlib") == 0 ? unpack_bytes(argv[2], buffer) : find_lines(argv[2]);
-    s = processor_s() - begin_s;
+    s = lab_cpu_s() - begin_s;
     hps_out("%.3f s, %.0f MB/s\n", s, bytes / s / 1e6);
     hps_mem_free(buffer);
     return hps_end(hps_out_flush());

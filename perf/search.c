@@ -11,11 +11,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
-#include "plan/sched.h"
+#include "lab.h"
 #include "random_profile.h"
 
 #define EXACT_S 10.0            /* of a proof at most                          */
@@ -29,11 +28,6 @@ struct set {
     double *bound;              /* (n) */
     int nproven;                /* of them, the cost of a plan */
 };
-
-static double cpu_s(void)
-{
-    return (double)clock() / CLOCKS_PER_SEC;
-}
 
 static enum hps_status make_set(struct set *x, char **arg)
 {
@@ -69,8 +63,7 @@ static void free_set(struct set *x)
 static double gap_of(const struct set *x, int a, const struct hps_sched_opt *opt,
                      long long *evaluations)
 {
-    struct hps_problem q = { .profile = x->p[a], .opt = opt, .argument = "",
-                             .throughput_limit = x->p[a]->throughput_limit };
+    struct hps_problem q = lab_problem(x->p[a], opt);
     struct hps_plan *plan;
     double gap = 1;
 
@@ -85,14 +78,15 @@ static double gap_of(const struct set *x, int a, const struct hps_sched_opt *opt
 
 static struct hps_sched_opt options(const char *method, const char *policy)
 {
-    return (struct hps_sched_opt){ .method = method, .objective = "model", .profile = "",
-                                   .plan = "", .policy = policy, .warm = "", .polish = true,
-                                   .seed = 1 };
+    struct hps_sched_opt opt = lab_options(method, 0);
+
+    opt.policy = policy;
+    return opt;
 }
 
 static void row(const struct set *x, const struct hps_sched_opt *opt)
 {
-    double sum = 0, worst = 0, began_s = cpu_s();
+    double sum = 0, worst = 0, began_s = lab_cpu_s();
     long long all = 0, evaluations;
     int none = 0, met = 0;
 
@@ -107,7 +101,7 @@ static void row(const struct set *x, const struct hps_sched_opt *opt)
     hps_out("| %d x %d | %s | %s%s | %.3g | %.3g | %d of %d | %d | %d | %lld | %.3g |\n", x->L, x->T,
             x->kind, opt->method, *opt->policy ? " with policy" : "",
             none < x->n ? 100 * fmax(sum, 0) / (x->n - none) : 0, 100 * worst, met, x->n,
-            x->nproven, none, all / x->n, (cpu_s() - began_s) / x->n);
+            x->nproven, none, all / x->n, (lab_cpu_s() - began_s) / x->n);
 }
 
 static enum hps_status gaps(int argc, char **argv)
@@ -136,11 +130,11 @@ static void soon(const struct set *x, const char *policy, double *plans, double 
         long long evaluations;
         for (opt.evaluations = 100; gap > SOON && opt.evaluations < 1000000;
              opt.evaluations += opt.evaluations / 4) {
-            began_s = cpu_s();
+            began_s = lab_cpu_s();
             gap = gap_of(x, a, &opt, &evaluations);
             plans[a] = gap > SOON ? INFINITY : (double)opt.evaluations;
         }
-        seconds[a] = cpu_s() - began_s;
+        seconds[a] = lab_cpu_s() - began_s;
     }
     hps_sort_rising(plans, (size_t)x->n);
     hps_sort_rising(seconds, (size_t)x->n);

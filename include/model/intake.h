@@ -48,14 +48,22 @@ struct hps_intake {
     enum hps_status status;         /* of the disk, where a row could not be kept                */
 };
 
-/* How a format reads. */
+/* How a format reads: one record a line with `parse` and `put`, or as it likes with `record`. */
 struct hps_format {
     void *self;
-    /* At the beginning of every input, for instance its header line. */
+    /* At the beginning of every input, for instance its header line; may be NULL. */
     enum hps_status (*begin)(void *self, struct hps_text *t);
-    /* One record into one row, with hps_intake_place and hps_intake_put. *more false: the input has
-     * ended. *why: what is wrong with the record, a text that lives until the next call; NULL: it
-     * is good. */
+    /* *skip: the line, which is not empty, is no record; may be NULL. */
+    enum hps_status (*skip)(void *self, const struct hps_text *t, const char *line, size_t n,
+                            bool *skip);
+    /* A line, whose end (line[n] too) may be written to. What is wrong with it, a text that lives
+     * until the next call; NULL: it is good. *key where the split is by key. */
+    const char *(*parse)(void *self, const struct hps_intake *in, char *line, size_t n,
+                         double *key);
+    /* The line that was parsed last into the row under way of place.writer. */
+    void (*put)(void *self, struct hps_place place);
+    /* One record into one row, with hps_intake_place and hps_writer_row. *more false: the input
+     * has ended. *why: as from `parse`. NULL: by lines. */
     enum hps_status (*record)(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
                               const char **why);
     /* After the pass SURVEY, where there was one, and before the files begin: the forms are

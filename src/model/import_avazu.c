@@ -88,11 +88,13 @@ static const char *next_cell(const char **at, const char *end, size_t *n)
     return s;
 }
 
-static const char *parse_line(struct avazu *a, const char *line, size_t n)
+static const char *parse(void *self, const struct hps_intake *in, char *line, size_t n, double *key)
 {
+    struct avazu *a = self;
     const char *at = line, *end = line + n, *why = NULL;
     int cells = 1;
 
+    (void)in;
     for (size_t i = 0; i < n; i++)
         cells += line[i] == ',';
     if (cells != NCOLUMN) {
@@ -104,6 +106,7 @@ static const char *parse_line(struct avazu *a, const char *line, size_t n)
         const char *s = next_cell(&at, end, &length);
         why = parse_cell(a, a->column[i], s, length);
     }
+    *key = a->hour;
     return why;
 }
 
@@ -174,8 +177,9 @@ static bool is_header(const struct avazu *a, const char *line, size_t n)
     return false;
 }
 
-static enum hps_status put_row(struct avazu *a, struct hps_place place)
+static void put(void *self, struct hps_place place)
 {
+    struct avazu *a = self;
     struct hps_writer *w = place.writer;
     struct hps_writer_slot *slot = a->forms.slot[place.test];
 
@@ -184,42 +188,16 @@ static enum hps_status put_row(struct avazu *a, struct hps_place place)
         w->ids[j][w->row] = a->id[j];
         slot[j].missing += a->id[j] == 0;
     }
-    return hps_writer_row(w);
 }
 
-static enum hps_status next_line(struct avazu *a, struct hps_text *t, char **line, size_t *n)
-{
-    enum hps_status s = hps_text_next(t, line, n);
-
-    if (s || !*line || *n == 0 || !a->fresh)
-        return s;
-    a->fresh = false;
-    if (!is_header(a, *line, *n))
-        return HPS_OK;
-    s = read_header(a, t, *line, *n);
-    return s ? s : hps_text_next(t, line, n);
-}
-
-static enum hps_status record(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
-                              const char **why)
+static enum hps_status skip_header(void *self, const struct hps_text *t, const char *line,
+                                   size_t n, bool *skip)
 {
     struct avazu *a = self;
-    struct hps_place place;
-    char *line;
-    size_t n;
-    enum hps_status s;
 
-    do {
-        s = next_line(a, t, &line, &n);
-    } while (!s && line && n == 0);
-    *more = line != NULL;
-    if (s || !line)
-        return s;
-    *why = parse_line(a, line, n);
-    if (*why)
-        return HPS_OK;
-    place = hps_intake_place(in, a->hour);
-    return place.writer ? put_row(a, place) : HPS_OK;
+    *skip = a->fresh && is_header(a, line, n);
+    a->fresh = false;
+    return *skip ? read_header(a, t, line, n) : HPS_OK;
 }
 
 static void name_slots(struct avazu *a)
@@ -247,7 +225,8 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 {
     struct avazu *a = hps_mem_new(1, sizeof *a);
     struct hps_intake in = { .opt = opt };
-    const struct hps_format format = { a, begin, record, NULL, NULL };
+    const struct hps_format format = { .self = a, .begin = begin, .skip = skip_header,
+                                       .parse = parse, .put = put };
     enum hps_status s;
 
     a->opt = opt;

@@ -108,11 +108,14 @@ static const char *bad_number(struct criteo *c, int cell, const char *s, const c
 
 /* The cells of a line into label, dense and id. The sign behind the line is made a delimiter, so
  * that nobody has to ask for the line's end. */
-static const char *parse_line(struct criteo *c, char *line, size_t n)
+static const char *parse(void *self, const struct hps_intake *in, char *line, size_t n, double *key)
 {
+    struct criteo *c = self;
     const char *p = line, *s, *end = line + n;
     int cells = 0;
 
+    (void)in;
+    (void)key;
     line[n] = c->delimiter;
     for (int d = -1; d < NDENSE && p <= end; d++, cells++, p++) {
         s = p;
@@ -159,8 +162,21 @@ static bool look_at_first(struct criteo *c, const char *line, size_t n)
     return strcmp(header, "yes") == 0;
 }
 
-static void put_row(struct criteo *c, struct hps_writer *w, struct hps_writer_slot *slot)
+static enum hps_status skip_header(void *self, const struct hps_text *t, const char *line,
+                                   size_t n, bool *skip)
 {
+    struct criteo *c = self;
+
+    (void)t;
+    *skip = c->fresh && look_at_first(c, line, n);
+    return HPS_OK;
+}
+
+static void put(void *self, struct hps_place place)
+{
+    struct criteo *c = self;
+    struct hps_writer *w = place.writer;
+    struct hps_writer_slot *slot = c->forms.slot[place.test];
     long long row = w->row;
 
     w->label[row] = c->label;
@@ -169,31 +185,6 @@ static void put_row(struct criteo *c, struct hps_writer *w, struct hps_writer_sl
         w->ids[j][row] = c->id[j];
         slot[j].missing += c->id[j] == 0;
     }
-}
-
-static enum hps_status record(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
-                              const char **why)
-{
-    struct criteo *c = self;
-    struct hps_place place;
-    char *line;
-    size_t n;
-    enum hps_status s;
-
-    do {
-        s = hps_text_next(t, &line, &n);
-    } while (!s && line && (n == 0 || (c->fresh && look_at_first(c, line, n))));
-    *more = line != NULL;
-    if (s || !line)
-        return s;
-    *why = parse_line(c, line, n);
-    if (*why)
-        return HPS_OK;
-    place = hps_intake_place(in, 0);
-    if (!place.writer)
-        return HPS_OK;
-    put_row(c, place.writer, c->forms.slot[place.test]);
-    return hps_writer_row(place.writer);
 }
 
 static void name_columns(struct criteo *c)
@@ -217,7 +208,8 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 {
     struct criteo *c = hps_mem_new(1, sizeof *c);
     struct hps_intake in = { .opt = opt };
-    const struct hps_format format = { c, begin, record, NULL, NULL };
+    const struct hps_format format = { .self = c, .begin = begin, .skip = skip_header,
+                                       .parse = parse, .put = put };
     enum hps_status s;
 
     c->opt = opt;

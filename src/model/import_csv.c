@@ -477,7 +477,7 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 {
     struct csv *c = hps_mem_new(1, sizeof *c);
     struct hps_intake in = { .opt = opt };
-    const struct hps_format format = { c, begin, record, NULL, end };
+    const struct hps_format format = { .self = c, .begin = begin, .record = record, .end = end };
     enum hps_status s = HPS_OK;
 
     c->opt = opt;

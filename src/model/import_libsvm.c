@@ -60,12 +60,15 @@ static const char *parse_word(struct libsvm *l, const struct hps_token *w)
     return NULL;
 }
 
-static const char *parse_line(struct libsvm *l, const char *line, size_t n)
+static const char *parse(void *self, const struct hps_intake *in, char *line, size_t n, double *key)
 {
+    struct libsvm *l = self;
     const char *at = line, *comment = memchr(line, '#', n), *end = comment ? comment : line + n;
     const char *why = NULL;
     struct hps_token w;
 
+    (void)in;
+    (void)key;
     l->nid = 0;
     memset(l->dense, 0, (size_t)l->D * sizeof *l->dense);
     if (!hps_token_next(&at, end, &w) || w.name)
@@ -77,15 +80,9 @@ static const char *parse_line(struct libsvm *l, const char *line, size_t n)
     return why;
 }
 
-static enum hps_status begin(void *self, struct hps_text *t)
+static void put(void *self, struct hps_place place)
 {
-    (void)self;
-    (void)t;
-    return HPS_OK;
-}
-
-static enum hps_status put_row(struct libsvm *l, struct hps_place place)
-{
+    struct libsvm *l = self;
     struct hps_writer *w = place.writer;
 
     w->label[w->row] = l->label;
@@ -94,39 +91,20 @@ static enum hps_status put_row(struct libsvm *l, struct hps_place place)
     for (long long i = 0; i < l->nid; i++)
         hps_writer_id(w, 0, l->id[i]);
     l->forms.slot[place.test]->missing += l->nid == 0;
-    return hps_writer_row(w);
 }
 
-/* Nothing, or a comment alone, as the files of SVMlight begin. */
-static bool is_empty(const char *line, size_t n)
+/* Blanks, or a comment alone, as the files of SVMlight begin. */
+static enum hps_status skip_comment(void *self, const struct hps_text *t, const char *line,
+                                    size_t n, bool *skip)
 {
     size_t at = 0;
 
+    (void)self;
+    (void)t;
     while (at < n && hps_parse_blank(line[at]))
         at++;
-    return at == n || line[at] == '#';
-}
-
-static enum hps_status record(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
-                              const char **why)
-{
-    struct libsvm *l = self;
-    struct hps_place place;
-    char *line;
-    size_t n;
-    enum hps_status s;
-
-    do {
-        s = hps_text_next(t, &line, &n);
-    } while (!s && line && is_empty(line, n));
-    *more = line != NULL;
-    if (s || !line)
-        return s;
-    *why = parse_line(l, line, n);
-    if (*why)
-        return HPS_OK;
-    place = hps_intake_place(in, 0);
-    return place.writer ? put_row(l, place) : HPS_OK;
+    *skip = at == n || line[at] == '#';
+    return HPS_OK;
 }
 
 static void name_columns(struct libsvm *l)
@@ -146,7 +124,8 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 {
     struct libsvm *l = hps_mem_new(1, sizeof *l);
     struct hps_intake in = { .opt = opt };
-    const struct hps_format format = { l, begin, record, NULL, NULL };
+    const struct hps_format format = { .self = l, .skip = skip_comment, .parse = parse,
+                                       .put = put };
     enum hps_status s;
 
     l->opt = opt;

@@ -105,19 +105,6 @@ static const char *check_counts(struct slots *c)
     return NULL;
 }
 
-static const char *parse_line(struct slots *c, const char *line, size_t n, bool learn)
-{
-    const char *at = line, *why = NULL;
-    struct hps_token w;
-
-    c->nword = 0;
-    for (int i = 1; i <= c->dict.n; i++)
-        c->name[i].count = 0;
-    while (!why && hps_token_next(&at, line + n, &w))
-        why = parse_word(c, &w, learn);
-    return why ? why : check_counts(c);
-}
-
 static void survey_row(struct slots *c)
 {
     for (int i = 2; i <= c->dict.n; i++) {
@@ -129,8 +116,29 @@ static void survey_row(struct slots *c)
     }
 }
 
-static enum hps_status put_row(struct slots *c, struct hps_place place)
+static const char *parse(void *self, const struct hps_intake *in, char *line, size_t n, double *key)
 {
+    struct slots *c = self;
+    bool survey = in->pass == HPS_PASS_SURVEY;
+    const char *at = line, *why = NULL;
+    struct hps_token w;
+
+    (void)key;
+    c->nword = 0;
+    for (int i = 1; i <= c->dict.n; i++)
+        c->name[i].count = 0;
+    while (!why && hps_token_next(&at, line + n, &w))
+        why = parse_word(c, &w, survey && !c->known);
+    if (!why)
+        why = check_counts(c);
+    if (!why && survey)
+        survey_row(c);
+    return why;
+}
+
+static void put(void *self, struct hps_place place)
+{
+    struct slots *c = self;
     struct hps_writer *w = place.writer;
     const struct hps_forms *f = &c->forms;
     float *dense = w->dense + w->row * f->D;
@@ -155,39 +163,6 @@ static enum hps_status put_row(struct slots *c, struct hps_place place)
         else if (n->at >= 0)
             w->ids[n->at][w->row] = c->word[i].id;
     }
-    return hps_writer_row(w);
-}
-
-static enum hps_status begin(void *self, struct hps_text *t)
-{
-    (void)self;
-    (void)t;
-    return HPS_OK;
-}
-
-static enum hps_status record(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
-                              const char **why)
-{
-    struct slots *c = self;
-    bool survey = in->pass == HPS_PASS_SURVEY;
-    struct hps_place place;
-    char *line;
-    size_t n;
-    enum hps_status s;
-
-    do {
-        s = hps_text_next(t, &line, &n);
-    } while (!s && line && n == 0);
-    *more = line != NULL;
-    if (s || !line)
-        return s;
-    *why = parse_line(c, line, n, survey && !c->known);
-    if (*why)
-        return HPS_OK;
-    if (survey)
-        survey_row(c);
-    place = hps_intake_place(in, 0);
-    return place.writer ? put_row(c, place) : HPS_OK;
 }
 
 static const char *name_text(const struct slots *c, int i)
@@ -329,7 +304,7 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 {
     struct slots *c = hps_mem_new(1, sizeof *c);
     struct hps_intake in = { .opt = opt };
-    const struct hps_format format = { c, begin, record, ready, NULL };
+    const struct hps_format format = { .self = c, .parse = parse, .put = put, .ready = ready };
     enum hps_status s;
 
     c->opt = opt;

@@ -74,15 +74,53 @@ static void tell_bad(struct hps_intake *in, const struct hps_text *t, const char
         HPS_SAY(HPS_WARN, "more bad lines are only counted");
 }
 
+/* The next line that is a record; NULL at the end. */
+static enum hps_status next_line(const struct hps_format *f, struct hps_text *t, char **line,
+                                 size_t *n)
+{
+    enum hps_status s;
+    bool skip;
+
+    do {
+        s = hps_text_next(t, line, n);
+        skip = !s && *line && *n == 0;
+        if (!s && *line && !skip && f->skip)
+            s = f->skip(f->self, t, *line, *n, &skip);
+    } while (!s && skip);
+    return s;
+}
+
+static enum hps_status read_line(struct hps_intake *in, const struct hps_format *f,
+                                 struct hps_text *t, bool *more, const char **why)
+{
+    struct hps_place place;
+    double key = 0;
+    char *line;
+    size_t n;
+    enum hps_status s = next_line(f, t, &line, &n);
+
+    *more = line != NULL;
+    if (s || !line)
+        return s;
+    *why = f->parse(f->self, in, line, n, &key);
+    if (*why)
+        return HPS_OK;
+    place = hps_intake_place(in, key);
+    if (!place.writer)
+        return HPS_OK;
+    f->put(f->self, place);
+    return hps_writer_row(place.writer);
+}
+
 static enum hps_status read_text(struct hps_intake *in, const struct hps_format *f,
                                  struct hps_text *t)
 {
     bool more = true;
-    enum hps_status s = f->begin(f->self, t);
+    enum hps_status s = f->begin ? f->begin(f->self, t) : HPS_OK;
 
     while (!s && more) {
         const char *why = NULL;
-        s = f->record(f->self, t, in, &more, &why);
+        s = f->record ? f->record(f->self, t, in, &more, &why) : read_line(in, f, t, &more, &why);
         if (!s && why)
             tell_bad(in, t, why);
         in->lines += more && !s;

@@ -50,9 +50,14 @@ missing_for_build() {
 
 # What makes it faster and is not needed: nobody is asked for a password for it, and it may fail.
 try_optional() {
-    header isa-l.h libisal || [ "$(id -u)" -ne 0 ] ||
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libisal-dev \
-            </dev/null >/dev/null 2>&1 || :
+    [ "$(id -u)" -eq 0 ] || return 0
+    header isa-l.h libisal || install_quietly libisal-dev
+    header dnnl.h || install_quietly libdnnl-dev
+}
+
+install_quietly() {
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$1" \
+        </dev/null >/dev/null 2>&1 || :
 }
 
 # first_package NAME...: the first that this release of the system has

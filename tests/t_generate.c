@@ -1,7 +1,6 @@
 /* t_generate: the same seed gives the same rows, however many are wanted; frequent ids are as
- * frequent as Zipf says and lie anywhere, in slots that are alike the same ones; bags are as long as
- * wanted; the share of positives and the teacher's AUC are what
- * the file says. */
+ * frequent as Zipf says and lie anywhere, in slots that are alike the same ones; bags are as long
+ * as wanted; the share of positives and the teacher's AUC are what the file says. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

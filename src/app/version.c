@@ -12,6 +12,7 @@
 #include "app/verbs.h"
 #include "base/build.h"
 #include "config.h"
+#include "hw/gemm.h"
 #include "model/unpack.h"
 
 static void print_mpi(void)
@@ -39,6 +40,7 @@ static void print_blas(void)
 #else
     hps_out("BLAS      not OpenBLAS\n");
 #endif
+    hps_out("GEMM      %s\n", hps_gemm_lib()->name);
 }
 
 static const char *yes(bool have)

@@ -5,6 +5,9 @@
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "base/mem.h"
 #include "hw/cpu.h"
@@ -18,6 +21,9 @@ void hps_dev_blas_alone(void)
 {
     if (openblas_set_num_threads)
         openblas_set_num_threads(1);
+#ifdef _OPENMP
+    omp_set_num_threads(1);             /* oneDNN's; our own loops name their number */
+#endif
 }
 
 /* Numbers next to zero become zero: gradients of examples that are learnt vanish, and a processor

@@ -2,30 +2,18 @@
 # run.sh NAME [PEERS_FOLDER] - one of the networks ctrdnn, dlrm, bags: examples/s beside what its
 # GEMMs alone allow, and beside other programs (peers/README.md says what the folder holds; without
 # it they are left out). ROUNDS (3) of all in turn, STEPS (40) each; BATCH=N: another batch.
-# Every figure is the median over the rounds of the median step of a round.
+# Every figure is the median over the rounds of the median step of a round. Behind it the table of
+# regions.sh; REGIONS=0: without.
 name=${1:-ctrdnn} peers=${2:+$(cd "$2" && pwd)}
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
+. perf/networks.sh
 rounds=${ROUNDS:-3} steps=${STEPS:-40}
-case $name in
-ctrdnn) batch=4096 gemms='273:400 400:400 400:400' least=0.90 ahead=1.35 ;;
-dlrm) batch=4096 gemms='13:512 512:256 256:16 367:512 512:256' least=0.75 ahead=1.35 ;;
-bags) batch=1024 gemms='416:256' least=0 ahead=3 ;;
-*) give_up "no network '$name': ctrdnn, dlrm or bags" ;;
-esac
-batch=${BATCH:-$batch}
+network "$name"
 
 # ours RANKS THREADS: examples/s of the median step
 ours() {
-    rm -rf runs
-    bind=
-    [ "$2" -eq 1 ] || bind='--bind-to none'
-    # shellcheck disable=SC2086 # none or two words
-    quiet mpirun -n "$1" $bind build/heterps train "inputs/$name.yaml" --set data.test= \
-        --set "data.train=data/${name}_train.h5" --set "data.batch=$batch" \
-        --set data.microbatches="${MICROBATCHES:-1}" --set train.epochs=0 \
-        --set "train.steps=$steps" --set "run.threads=$2" --set schedule.method=single:cpu \
-        --set run.directory=runs/it --set checkpoint.interval_seconds=0
+    train_network "$1" "$2" "$steps"
     awk -v b="$batch" -v s="$(number runs/it/report.json step_median_s)" \
         'BEGIN { printf "%.6g\n", b / s }'
 }
@@ -33,7 +21,7 @@ ours() {
 gemms() {
     # shellcheck disable=SC2086 # several words
     quiet env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" "$steps" $gemms
-    cat out
+    awk '{ print $1 }' out
 }
 
 # peer FOLDER SCRIPT ARGUMENT...: examples/s, or nothing where it cannot
@@ -69,9 +57,7 @@ over() { awk -v x="$1" -v y="$2" 'BEGIN { if (y > 0) printf "%.3f\n", x / y; els
 make -C "$HPS_BUILD" perf/gemms >&2 || give_up 'perf/gemms is not built'
 ln -s "$HPS_BUILD/perf/gemms" build/gemms
 title "$name, batch $batch: examples/s on two cores"
-mkdir -p data
-said build/heterps generate "inputs/$name.yaml" --rows $((batch * 8)) \
-    --output "data/${name}_train.h5"
+data_network
 for _ in $(seq "$rounds"); do
     one_round
 done
@@ -99,4 +85,8 @@ echo
 goal "at least $least of the GEMMs alone" at_most "$least" "$(over "$two" "$all")"
 [ "$best" = 0 ] || goal "at least $ahead times the best peer" at_most "$ahead" "$(over "$two" "$best")"
 commands
+if [ "${REGIONS:-1}" = 1 ]; then
+    echo
+    HETERPS=$(readlink -f build/heterps) BATCH=$batch "$srcdir/perf/regions.sh" "$name" || the_end
+fi
 the_end

@@ -175,8 +175,10 @@ struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 
 void hps_feeder_poll(struct hps_feeder *f)
 {
+    hps_region_enter(HPS_REGION_PULL);          /* the next step's ids may be put in order here */
     for (int g = 0; g < f->ngroup; g++)
         hps_route_poll(f->route[g]);
+    hps_region_leave(HPS_REGION_PULL);
 }
 
 double hps_feeder_bytes(const struct hps_feeder *f)

@@ -1,0 +1,50 @@
+# shellcheck shell=sh
+# networks.sh - the three networks that are measured; read behind lib.sh.
+
+# network NAME: its sizes. gemms: IN:OUT of its dense layers but those of one output; least, ahead:
+# goals beside the GEMMs alone and the best peer; dots: operations of the dot products of one
+# example, forward; rows, own, dim, row: of its table, `own` 1 where each slot has its own rows,
+# floats of a row without and with the optimizer's states; weights of dense layers, arrays that
+# their update reads or writes; widths of all layers' outputs but the bags', together.
+# shellcheck disable=SC2034 # used by the scripts
+network() {
+    case $1 in
+    ctrdnn)
+        batch=4096 gemms='273:400 400:400 400:400' least=0.90 ahead=1.35 dots=0
+        rows=1000001 own=0 dim=10 row=30 weights=430801 streams=7 widths=1213
+        ;;
+    dlrm)
+        batch=4096 gemms='13:512 512:256 256:16 367:512 512:256' least=0.75 ahead=1.35 dots=11232
+        rows=2600000 own=1 dim=16 row=32 weights=462609 streams=5 widths=1932
+        ;;
+    bags)
+        batch=1024 gemms='416:256' least=0 ahead=3 dots=0
+        rows=10000000 own=0 dim=16 row=32 weights=107009 streams=5 widths=256
+        ;;
+    *) give_up "no network '$1': ctrdnn, dlrm or bags" ;;
+    esac
+    network=$1
+    batch=${BATCH:-$batch}
+}
+
+# data_network: eight batches of it
+data_network() {
+    mkdir -p data
+    said build/heterps generate "inputs/$network.yaml" --rows $((batch * 8)) \
+        --output "data/${network}_train.h5"
+}
+
+# train_network RANKS THREADS STEPS [ARGUMENT...]: trains it; the run is in runs/it
+train_network() {
+    rm -rf runs
+    bind=
+    [ "$2" -eq 1 ] || bind='--bind-to none'
+    n=$1 threads=$2 steps_now=$3
+    shift 3
+    # shellcheck disable=SC2086 # none or two words
+    quiet mpirun -n "$n" $bind build/heterps train "inputs/$network.yaml" --set data.test= \
+        --set "data.train=data/${network}_train.h5" --set "data.batch=$batch" \
+        --set data.microbatches="${MICROBATCHES:-1}" --set train.epochs=0 \
+        --set "train.steps=$steps_now" --set "run.threads=$threads" --set schedule.method=single:cpu \
+        --set run.directory=runs/it --set checkpoint.interval_seconds=0 "$@"
+}

@@ -1,8 +1,8 @@
 /* gemms.c - the GEMMs of a training step alone: for every shape IN:OUT y = x w, dx = dy w^T and
  * dw = x^T dy, on this rank's share of the rows, one thread a rank.
  *   mpirun -n RANKS gemms BATCH STEPS IN:OUT...
- *       prints examples/s, BATCH over the median step, ranks beginning each together; and the median
- *       seconds of the y of a step, and of its dx and dw
+ *       prints examples/s, BATCH over the median step, ranks beginning each together; and medians
+ *       of the seconds of a step's y, and of its dx and dw
  * What a program that multiplies by this library can reach at most. Built by `make perf/gemms`. */
 #include <cblas.h>
 #include <stdio.h>
@@ -92,7 +92,8 @@ static enum hps_status run(MPI_Comm world, int argc, char **argv)
         make(&s[i], argv[3 + i], rows);
     for (int k = -2; k < steps; k++)            /* the first ones warm up */
         step(s, n, rows, world, &y[k < 0 ? 0 : k], &all[k < 0 ? 0 : k]);
-    double all_s = hps_sort_median(all, (size_t)steps), y_s = hps_sort_median(y, (size_t)steps);
+    double all_s = hps_sort_median(all, (size_t)steps);
+    double y_s = hps_sort_median(y, (size_t)steps);
     if (hps_rank() == 0)
         hps_out("%.6g %.6g %.6g\n", rows * hps_nrank() / all_s, y_s, all_s - y_s);
     for (int i = 0; i < n; i++)

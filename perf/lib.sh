@@ -117,6 +117,13 @@ layout() {
             printf "%s%d-%d on %d", (s > 1 ? ", " : ""), $s, (s < NF ? $(s + 1) - 1 : 7), u[s] }')
 }
 
+# spans_of TRACE: "step rank name begin duration" of a timeline, microseconds, in the order of the
+# steps, of a rank's spans the outer ones first
+spans_of() {
+    sed -n 's/.*"name":"\([a-z]*\)","ph":"X","ts":\([0-9.]*\),"dur":\([0-9.]*\),.*"tid":\([0-9]*\),"args":{"step":\([0-9]*\)}.*/\5 \4 \1 \2 \3/p' \
+        "$1" | sort -k 1,1n -k 2,2n -k 4,4n -k 5,5nr
+}
+
 # digits N NUMBER: rounded to N digits
 digits() { awk -v n="$1" -v x="$2" 'BEGIN { printf "%." n "g\n", x }'; }
 

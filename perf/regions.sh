@@ -14,8 +14,7 @@ steps=${STEPS:-40}
 trained() {
     train_network "$1" "$2" "$steps" --set perf.trace=true
     quiet build/heterps report runs/it --trace trace.json
-    sed -n 's/.*"name":"\([a-z]*\)","ph":"X","ts":\([0-9.]*\),"dur":\([0-9.]*\),.*"tid":\([0-9]*\),"args":{"step":\([0-9]*\)}.*/\5 \4 \1 \2 \3/p' \
-        trace.json | sort -k 1,1n -k 2,2n -k 4,4n | awk -v steps="$steps" -v ranks="$1" '
+    spans_of trace.json | awk -v steps="$steps" -v ranks="$1" '
         # a span inside another one is not the outer one'\''s time
         { key = $1 " " $2
           if (key != was) { was = key; deep = 0 }

@@ -68,6 +68,7 @@ struct hps_layer_kind {
     bool loss;                          /* no output; its options begin with model/loss.h's */
     bool table;                         /* reads rows of a table, dealt to the ranks of its stage */
     bool keyed;                         /* forward reads example numbers              */
+    bool beside;                        /* y is the inputs side by side: x may lie in y       */
     /* It may use p->peers: every rank of a stage then calls it for each micro-batch of at least one
      * row, so what it asks of them must not depend on its own rows. Others cost nothing. */
     bool peers;

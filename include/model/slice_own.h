@@ -1,8 +1,9 @@
 /* slice_own.h - what the files of a slice share: where its tensors live. For src/model/slice*.c.
  *
  * Every tensor that the slice sees has a home, found once: a column of the packed boundary before
- * it (in), of the one behind it (out), or a block of its own. A tensor that crosses both is
- * relayed: copied from in to out, its gradient from out to in, where readers here add theirs. */
+ * it (in), of the one behind it (out), or a block of its own, which what is concatenated shares
+ * with the concatenation. A tensor that crosses both boundaries is relayed: copied from in to out,
+ * its gradient from out to in, where readers here add theirs. */
 #ifndef HPS_MODEL_SLICE_OWN_H
 #define HPS_MODEL_SLICE_OWN_H
 

@@ -17,12 +17,15 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 0;
 }
 
+/* An input that lies in y already (model/slice_own.h) is there; so is its gradient in dy. */
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     float *y = p->y.data;
 
     for (int i = 0; i < l->ninput; y += p->x[i++].width)
-        p->dev->ops->copy(p->dev, p->B, p->x[i].width, p->x[i].data, p->x[i].ld, y, p->y.ld, false);
+        if (p->x[i].data != y)
+            p->dev->ops->copy(p->dev, p->B, p->x[i].width, p->x[i].data, p->x[i].ld, y, p->y.ld,
+                              false);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
@@ -30,7 +33,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     const float *dy = p->dy.data;
 
     for (int i = 0; i < l->ninput; dy += p->x[i++].width)
-        if (p->dx[i].data)
+        if (p->dx[i].data && p->dx[i].data != dy)
             p->dev->ops->copy(p->dev, p->B, p->x[i].width, dy, p->dy.ld, p->dx[i].data, p->dx[i].ld,
                               p->add[i]);
 }
@@ -40,6 +43,7 @@ const struct hps_layer_kind hps_layer_concat = {
     .name = "concat",
     .help = "the inputs side by side; (B, sum of widths)",
     .opt_size = sizeof(struct hps_layer_opt),
+    .beside = true,
     .least_inputs = 1,
     .most_inputs = -1,
     .shape = shape,

@@ -60,24 +60,63 @@ static void home_out(struct hps_slice *s, struct hps_slice_home *home)
     }
 }
 
+static int readers(const struct hps_net *net, int l)
+{
+    int n = 0;
+
+    for (int k = l + 1; k <= net->layer[l].last_use; k++)
+        for (int i = 0; i < net->layer[k].ninput; i++)
+            n += net->layer[k].input[i] == l;
+    return n;
+}
+
+/* The inputs of layer c that are made and stay here live in its columns: nothing is left to copy.
+ * So do the gradients of those that nobody else reads. */
+static void home_beside(const struct hps_slice *s, struct hps_slice_home *home, int c)
+{
+    const struct hps_net *net = s->net;
+    size_t at = 0;
+
+    for (int i = 0; i < net->layer[c].ninput; i++) {
+        int l = net->layer[c].input[i];
+        struct hps_slice_home *h = &home[l];
+        if (l >= s->first && h->place == HPS_PLACE_NONE) {
+            h->place = home[c].place;
+            h->at = home[c].at + at;
+            h->ld = home[c].ld;
+            if (net->layer[l].grad && readers(net, l) == 1) {
+                h->grad_place = home[c].grad_place;
+                h->grad_at = home[c].grad_at + at;
+                h->grad_ld = home[c].grad_ld;
+            }
+        }
+        at += (size_t)net->layer[l].width;
+    }
+}
+
 /* The rest stays here; the loss has no tensor. Answers floats of all blocks. */
 static void home_inner(const struct hps_slice *s, struct hps_slice_home *home, size_t *inner,
                        size_t *grad)
 {
     *inner = *grad = 0;
-    for (int l = s->first; l <= s->last; l++) {
+    for (int l = s->last; l >= s->first; l--) {
         const struct hps_layer *x = &s->net->layer[l];
-        if (home[l].place != HPS_PLACE_NONE || x->kind->loss)
+        if (x->kind->loss)
             continue;
-        home[l].place = HPS_PLACE_INNER;
-        home[l].at = *inner;
-        home[l].ld = home[l].grad_ld = (size_t)x->width;
-        *inner += block((size_t)s->rows, (size_t)x->width);
-        if (!x->grad)
-            continue;
-        home[l].grad_place = HPS_PLACE_INNER;
-        home[l].grad_at = *grad;
-        *grad += block((size_t)s->rows, (size_t)x->width);
+        if (home[l].place == HPS_PLACE_NONE) {
+            home[l].place = HPS_PLACE_INNER;
+            home[l].at = *inner;
+            home[l].ld = (size_t)x->width;
+            *inner += block((size_t)s->rows, (size_t)x->width);
+        }
+        if (x->grad && home[l].grad_place == HPS_PLACE_NONE) {
+            home[l].grad_place = HPS_PLACE_INNER;
+            home[l].grad_at = *grad;
+            home[l].grad_ld = (size_t)x->width;
+            *grad += block((size_t)s->rows, (size_t)x->width);
+        }
+        if (x->kind->beside)
+            home_beside(s, home, l);
     }
 }
 

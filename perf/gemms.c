@@ -1,19 +1,22 @@
 /* gemms.c - the GEMMs of a training step alone: for every shape IN:OUT y = x w, dx = dy w^T and
  * dw = x^T dy, on this rank's share of the rows, one thread a rank.
  *   mpirun -n RANKS gemms BATCH STEPS IN:OUT...
- *       prints examples/s, BATCH over the median step, ranks beginning each together; and medians
- *       of the seconds of a step's y, and of its dx and dw
- * What a program that multiplies by this library can reach at most. Built by `make perf/gemms`. */
-#include <cblas.h>
+ *       a line for each library, heterps' own choice first, all in turn step by step: its name;
+ *       examples/s, BATCH over the median step, ranks beginning each together; and medians of the
+ *       seconds of a step's y, and of its dx and dw
+ * What a program can reach that hands its whole share to this library. Built by `make perf/gemms`. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/say.h"
 #include "base/sort.h"
+#include "hw/gemm.h"
+
+#define MOST_LIBS 4
 
 struct shape {
-    int in, out;
+    size_t rows, in, out;
     float *x, *w, *y, *dx, *dw; /* (rows, in), (in, out), (rows, out), as x, as w */
 };
 
@@ -26,45 +29,51 @@ static float *filled(size_t n)
     return x;
 }
 
-static void forward(const struct shape *s, int rows)
+static void forward(const struct hps_gemm_lib *lib, const struct shape *s)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, s->out, s->in, 1, s->x, s->in,
-                s->w, s->out, 0, s->y, s->out);
+    lib->run(false, false, s->rows, s->out, s->in, s->x, s->in, s->w, s->out, 0, s->y, s->out);
 }
 
-static void backward(const struct shape *s, int rows)
+static void backward(const struct hps_gemm_lib *lib, const struct shape *s)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, s->in, s->out, 1, s->y, s->out,
-                s->w, s->out, 0, s->dx, s->in);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, s->in, s->out, rows, 1, s->x, s->in,
-                s->y, s->out, 1, s->dw, s->out);
+    lib->run(false, true, s->rows, s->in, s->out, s->y, s->out, s->w, s->out, 0, s->dx, s->in);
+    lib->run(true, false, s->in, s->out, s->rows, s->x, s->in, s->y, s->out, 1, s->dw, s->out);
 }
 
-/* Seconds of one step, and of its y in it. */
-static void step(const struct shape *s, int n, int rows, MPI_Comm world, double *y_s, double *all_s)
+/* Of every step of a library, and of its y. */
+struct timing {
+    const struct hps_gemm_lib *lib;
+    double *all_s, *y_s;        /* (steps) */
+};
+
+/* One step, timed as the k-th. */
+static void step(const struct timing *t, int k, const struct shape *s, int n, MPI_Comm world)
 {
-    *y_s = 0;
+    double y_s = 0;
+
     HPS_MPI(MPI_Barrier(world));
     double t0 = hps_now_s();
     for (int i = 0; i < n; i++) {
         double begin_s = hps_now_s();
-        forward(&s[i], rows);
-        *y_s += hps_now_s() - begin_s;
-        backward(&s[i], rows);
+        forward(t->lib, &s[i]);
+        y_s += hps_now_s() - begin_s;
+        backward(t->lib, &s[i]);
     }
     HPS_MPI(MPI_Barrier(world));
-    *all_s = hps_now_s() - t0;
+    t->all_s[k] = hps_now_s() - t0;
+    t->y_s[k] = y_s;
 }
 
-static void make(struct shape *s, const char *text, int rows)
+static void make(struct shape *s, const char *text, size_t rows)
 {
-    if (sscanf(text, "%d:%d", &s->in, &s->out) != 2 || s->in < 1 || s->out < 1)
+    if (sscanf(text, "%zu:%zu", &s->in, &s->out) != 2 || s->in < 1 || s->out < 1)
         HPS_DIE("'%s' is no IN:OUT", text);
-    s->x = filled((size_t)rows * (size_t)s->in);
-    s->w = filled((size_t)s->in * (size_t)s->out);
-    s->y = filled((size_t)rows * (size_t)s->out);
-    s->dx = filled((size_t)rows * (size_t)s->in);
-    s->dw = filled((size_t)s->in * (size_t)s->out);
+    s->rows = rows;
+    s->x = filled(rows * s->in);
+    s->w = filled(s->in * s->out);
+    s->y = filled(rows * s->out);
+    s->dx = filled(rows * s->in);
+    s->dw = filled(s->in * s->out);
 }
 
 static void drop(struct shape *s)
@@ -76,6 +85,17 @@ static void drop(struct shape *s)
     hps_mem_free(s->dw);
 }
 
+static void print(struct timing *t, int batch, int steps)
+{
+    double all_s = hps_sort_median(t->all_s, (size_t)steps);
+    double y_s = hps_sort_median(t->y_s, (size_t)steps);
+
+    if (hps_rank() == 0)
+        hps_out("%s %.6g %.6g %.6g\n", t->lib->name, batch / all_s, y_s, all_s - y_s);
+    hps_mem_free(t->all_s);
+    hps_mem_free(t->y_s);
+}
+
 static enum hps_status run(MPI_Comm world, int argc, char **argv)
 {
     int batch = argc > 3 ? atoi(argv[1]) : 0, steps = argc > 3 ? atoi(argv[2]) : 0, n = argc - 3;
@@ -83,23 +103,24 @@ static enum hps_status run(MPI_Comm world, int argc, char **argv)
         HPS_SAY(HPS_ERROR, "usage: gemms BATCH STEPS IN:OUT...");
         return HPS_USAGE;
     }
-    int rows = batch / hps_nrank();
     struct shape *s = hps_mem_new((size_t)n, sizeof *s);
-    double *all = hps_mem_new((size_t)steps, sizeof *all);
-    double *y = hps_mem_new((size_t)steps, sizeof *y);
+    struct timing t[MOST_LIBS];
+    int nlib = 0;
 
     for (int i = 0; i < n; i++)
-        make(&s[i], argv[3 + i], rows);
+        make(&s[i], argv[3 + i], (size_t)(batch / hps_nrank()));
+    for (int i = 0; hps_gemm_libs[i] && nlib < MOST_LIBS; i++)
+        if (hps_gemm_libs[i]->usable())
+            t[nlib++] = (struct timing){ hps_gemm_libs[i],
+                                         hps_mem_new((size_t)steps, sizeof(double)),
+                                         hps_mem_new((size_t)steps, sizeof(double)) };
     for (int k = -2; k < steps; k++)            /* the first ones warm up */
-        step(s, n, rows, world, &y[k < 0 ? 0 : k], &all[k < 0 ? 0 : k]);
-    double all_s = hps_sort_median(all, (size_t)steps);
-    double y_s = hps_sort_median(y, (size_t)steps);
-    if (hps_rank() == 0)
-        hps_out("%.6g %.6g %.6g\n", rows * hps_nrank() / all_s, y_s, all_s - y_s);
+        for (int i = 0; i < nlib; i++)
+            step(&t[i], k < 0 ? 0 : k, s, n, world);
+    for (int i = 0; i < nlib; i++)
+        print(&t[i], batch / hps_nrank() * hps_nrank(), steps);
     for (int i = 0; i < n; i++)
         drop(&s[i]);
-    hps_mem_free(all);
-    hps_mem_free(y);
     hps_mem_free(s);
     return hps_out_flush();
 }

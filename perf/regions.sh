@@ -36,7 +36,7 @@ trained() {
 limits() {
     # shellcheck disable=SC2086 # several words
     quiet env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" "$steps" $gemms
-    awk '{ print "gemm_y", $2, 0; print "gemm_dx_dw", $3, 0 }' out >limits
+    awk 'NR == 1 { print "gemm_y", $3, 0; print "gemm_dx_dw", $4, 0 }' out >limits
     quiet mpirun -n 2 build/limits "data/${name}_train.h5" "$batch" "$steps" "$rows" "$own" "$dim" \
         "$row" "$weights" "$streams" "$widths"
     cat out >>limits

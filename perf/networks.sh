@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# networks.sh - the three networks that are measured; read behind lib.sh.
+# networks.sh - the three networks that are measured, here and by peers; read behind lib.sh. $steps
+# of each measurement; $peers: the folder of the peers.
 
 # network NAME: its sizes. gemms: IN:OUT of its dense layers but those of one output; least, ahead:
 # goals beside the GEMMs alone and the best peer; dots: operations of the dot products of one
@@ -27,6 +28,14 @@ network() {
     batch=${BATCH:-$batch}
 }
 
+# build_tool NAME...: makes perf/NAME, which runs as build/NAME
+build_tool() {
+    for tool; do
+        make -C "$HPS_BUILD" "perf/$tool" >&2 || give_up "perf/$tool is not built"
+        ln -s "$HPS_BUILD/perf/$tool" build
+    done
+}
+
 # data_network: eight batches of it
 data_network() {
     mkdir -p data
@@ -47,4 +56,20 @@ train_network() {
         --set data.microbatches="${MICROBATCHES:-1}" --set train.epochs=0 \
         --set "train.steps=$steps_now" --set "run.threads=$threads" --set schedule.method=single:cpu \
         --set run.directory=runs/it --set checkpoint.interval_seconds=0 "$@"
+}
+
+# ours RANKS THREADS: examples/s of the median step
+ours() {
+    train_network "$1" "$2" "$steps"
+    awk -v b="$batch" -v s="$(number runs/it/report.json step_median_s)" \
+        'BEGIN { printf "%.6g\n", b / s }'
+}
+
+# peer FOLDER SCRIPT ARGUMENT...: examples/s, or nothing where it cannot
+peer() {
+    python=$peers/$1/bin/python script=$2
+    shift 2
+    note "$script $network $*"
+    OMP_NUM_THREADS=2 "$python" "perf/peers/$script" "$network" --batch "$batch" --threads 2 \
+        --steps "$steps" "$@" 2>err | sed -n 's/.* examples_s=\([0-9.]*\) .*/\1/p'
 }

@@ -66,8 +66,7 @@ line() {
         "$(awk -v x="$cold" -v y="$(median <rate.dd.cold)" 'BEGIN { printf "%.2f\n", x / y }')"
 }
 
-make -C "$HPS_BUILD" perf/reads >&2 || give_up 'perf/reads is not built'
-ln -s "$HPS_BUILD/perf/reads" build
+build_tool reads
 title "Reading: ctrdnn, batch $batch"
 mkdir -p data
 said build/heterps generate inputs/ctrdnn.yaml --rows "$rows" --output $file

@@ -114,8 +114,7 @@ rate() {
     }' limits "region.$2"
 }
 
-make -C "$HPS_BUILD" perf/gemms perf/limits >&2 || give_up 'perf/gemms, perf/limits are not built'
-ln -s "$HPS_BUILD/perf/gemms" "$HPS_BUILD/perf/limits" build
+build_tool gemms limits
 title "$name, batch $batch: the regions of a step"
 data_network
 limits

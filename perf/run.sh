@@ -13,13 +13,6 @@ cd "$(dirname "$0")/.." || exit 1
 rounds=${ROUNDS:-5} steps=${STEPS:-25}
 network "$name"
 
-# ours RANKS THREADS: examples/s of the median step
-ours() {
-    train_network "$1" "$2" "$steps"
-    awk -v b="$batch" -v s="$(number runs/it/report.json step_median_s)" \
-        'BEGIN { printf "%.6g\n", b / s }'
-}
-
 # The GEMMs by each library: the first is the one that heterps takes, the last the BLAS.
 gemms() {
     # shellcheck disable=SC2086 # several words
@@ -37,15 +30,6 @@ beside() {
     echo "$x" >>"r.$1"
     gemms
     awk -v x="$x" -v a="$before" -v b="$alone" 'BEGIN { print 2 * x / (a + b) }' >>"q.$1"
-}
-
-# peer FOLDER SCRIPT ARGUMENT...: examples/s, or nothing where it cannot
-peer() {
-    python=$peers/$1/bin/python script=$2
-    shift 2
-    note "$script $name $*"
-    OMP_NUM_THREADS=2 "$python" "perf/peers/$script" "$name" --batch "$batch" --threads 2 \
-        --steps "$steps" "$@" 2>err | sed -n 's/.* examples_s=\([0-9.]*\) .*/\1/p'
 }
 
 one_round() {
@@ -77,8 +61,7 @@ of_gemms() {
 }
 over() { awk -v x="$1" -v y="$2" 'BEGIN { if (y > 0) printf "%.3f\n", x / y; else print "-" }'; }
 
-make -C "$HPS_BUILD" perf/gemms >&2 || give_up 'perf/gemms is not built'
-ln -s "$HPS_BUILD/perf/gemms" build/gemms
+build_tool gemms
 title "$name, batch $batch: examples/s on two cores"
 data_network
 for _ in $(seq "$rounds"); do

@@ -63,6 +63,10 @@ double hps_cost_tau_most(double throughput_limit);
  * same bits as a struct hps_cost gives. Units >= 1. A tau of 0: an infinite throughput. Pure. */
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p);
 
+/* Fill in lower_bound_usd and gap of a plan with its cost, from a bound on all plans' costs: the
+ * cost itself and 0 where the bound is not below it by more than HPS_COST_TIE. Pure. */
+void hps_cost_certify(struct hps_plan *plan, double bound_usd);
+
 /* Seconds per example that the units of stage s are at work, those of its partner included. Of a
  * priced plan. Pure. */
 double hps_cost_busy(const struct hps_plan *plan, int s);

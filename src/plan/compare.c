@@ -35,14 +35,6 @@ static void list_methods(struct hps_compare *c, const struct hps_profile *p)
     }
 }
 
-static void certify(struct hps_plan *plan, double bound)
-{
-    bool equal = bound >= plan->cost_usd * (1 - HPS_COST_TIE);
-
-    plan->lower_bound_usd = equal ? plan->cost_usd : bound;
-    plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
-}
-
 /* A policy that learned before ("": none), and its cells. */
 struct known {
     const char *policy;
@@ -66,7 +58,7 @@ static void search(struct hps_compare *c, int a, struct hps_problem *q, struct h
     if (s)
         HPS_SAY(HPS_INFO, "%s is left out of the comparison", c->method[a]);
     if (c->plan[a])
-        certify(c->plan[a], c->lower_bound_usd);
+        hps_cost_certify(c->plan[a], c->lower_bound_usd);
 }
 
 static double cost_of(const struct hps_plan *plan)

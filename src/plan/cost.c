@@ -192,6 +192,14 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
     plan->cost_usd = plan->seconds / 3600 * hps_cost_usd_hour(plan, p);
 }
 
+void hps_cost_certify(struct hps_plan *plan, double bound_usd)
+{
+    bool equal = bound_usd >= plan->cost_usd * (1 - HPS_COST_TIE);
+
+    plan->lower_bound_usd = equal ? plan->cost_usd : bound_usd;
+    plan->gap = equal ? 0 : 1 - bound_usd / plan->cost_usd;
+}
+
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit)
 {

@@ -209,10 +209,8 @@ static void certify(struct hps_plan *plan, const struct hps_problem *q)
     struct hps_plan *best;
     bool proven;
     double bound = hps_exact_ask(q->profile, &wish, &best, &proven);
-    bool equal = bound >= plan->cost_usd * (1 - HPS_COST_TIE);
 
-    plan->lower_bound_usd = equal ? plan->cost_usd : bound;
-    plan->gap = equal ? 0 : 1 - bound / plan->cost_usd;
+    hps_cost_certify(plan, bound);
     bool cheaper = best && best->cost_usd < plan->cost_usd * (1 - HPS_COST_TIE);
     if (cheaper && !hps_sched_engine(q->opt)) {
         snprintf(plan->rival, sizeof plan->rival, "%s", hps_sched_exact.name);

@@ -21,10 +21,7 @@ static void name(struct hps_plan *plan, const struct hps_sched *by, const struct
 /* The learned plan stands: exact's proof beside it. */
 static void keep(struct hps_plan *first, struct hps_plan **proof, double ratio)
 {
-    double bound = fmin((*proof)->lower_bound_usd, first->cost_usd);
-
-    first->lower_bound_usd = bound;
-    first->gap = bound < first->cost_usd * (1 - HPS_COST_TIE) ? 1 - bound / first->cost_usd : 0;
+    hps_cost_certify(first, (*proof)->lower_bound_usd);
     first->evaluations += (*proof)->evaluations;
     name(first, learned, &hps_sched_exact, ratio);
     hps_plan_free(*proof);

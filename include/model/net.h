@@ -87,6 +87,8 @@ void hps_net_print(const struct hps_net *net);
  * widths; *grad_width: of those with a gradient. Pure. */
 int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, int *grad_width);
 
+/* Do two layers with tables take the same slots' ids to the same row numbers? Pure. */
+bool hps_net_same_ids(const struct hps_layer *a, const struct hps_layer *b);
 /* Mark the dataset slots (nslot) that layer l reads. Pure. */
 void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot);
 /* For kinds: a slot more, of what the layer draws; answers its number. */

@@ -25,6 +25,15 @@ int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, in
     return n;
 }
 
+bool hps_net_same_ids(const struct hps_layer *a, const struct hps_layer *b)
+{
+    size_t n = (size_t)a->nslot;
+
+    return a->nslot == b->nslot && memcmp(a->slot, b->slot, n * sizeof *a->slot) == 0 &&
+           memcmp(a->base, b->base, n * sizeof *a->base) == 0 &&
+           memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
+}
+
 void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot)
 {
     const struct hps_layer *y = &net->layer[l];

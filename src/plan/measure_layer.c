@@ -3,7 +3,6 @@
 #include "plan/measure_layer.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -65,11 +64,8 @@ static enum hps_status make_tables(struct bench *w)
 static bool same_rows(const struct hps_net *net, const struct hps_layer *a,
                       const struct hps_layer *b)
 {
-    size_t n = (size_t)a->nslot;
     return b->table >= 0 && net->table[a->table].rows == net->table[b->table].rows &&
-           a->nslot == b->nslot && memcmp(a->slot, b->slot, n * sizeof *a->slot) == 0 &&
-           memcmp(a->base, b->base, n * sizeof *a->base) == 0 &&
-           memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
+           hps_net_same_ids(a, b);
 }
 
 static void make_rows(struct bench *w)

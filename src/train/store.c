@@ -3,8 +3,6 @@
  */
 #include "train/store.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 static int stage_of_layer(const struct hps_plan *plan, int l)
@@ -23,14 +21,6 @@ static int next_reader(const struct hps_net *net, int t, int l)
     return l;
 }
 
-static bool same_mapping(const struct hps_layer *a, const struct hps_layer *b)
-{
-    size_t n = (size_t)a->nslot;
-    return a->nslot == b->nslot && memcmp(a->slot, b->slot, n * sizeof *a->slot) == 0 &&
-           memcmp(a->base, b->base, n * sizeof *a->base) == 0 &&
-           memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
-}
-
 /* Do tables a and b ask for the same rows on every rank? Then one route serves both. */
 static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
                        const struct hps_team *team, int a, int b)
@@ -40,7 +30,7 @@ static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
     while (la < net->L && lb < net->L) {
         const int *home = team->home;
         if (home[stage_of_layer(plan, la)] != home[stage_of_layer(plan, lb)]) return false;
-        if (!same_mapping(&net->layer[la], &net->layer[lb])) return false;
+        if (!hps_net_same_ids(&net->layer[la], &net->layer[lb])) return false;
         la = next_reader(net, a, la + 1);
         lb = next_reader(net, b, lb + 1);
     }

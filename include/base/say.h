@@ -36,6 +36,7 @@ int hps_end(enum hps_status status);
 int hps_rank(void);      /* mine in the world; 0 when not parallel. Local. */
 int hps_nrank(void);     /* ranks in the world; 1 when not parallel. Local. */
 double hps_now_s(void);  /* seconds of a monotonic clock since hps_begin. Local. */
+double hps_core_s(void); /* seconds that this thread was given on a core. Local. */
 
 /* Everything said from now on is also appended to this file (rank 0 only; NULL: stop). Local.
  * Returns HPS_OUTPUT when the file cannot be opened. */

@@ -55,6 +55,14 @@ double hps_now_s(void)
     return clock_s() - me.start_s;
 }
 
+double hps_core_s(void)
+{
+    struct timespec t = { 0 };
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* A reader that goes away must come back as EPIPE from the write, not as a signal that kills. */
 static void ignore_broken_pipes(void)
 {

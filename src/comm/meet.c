@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <limits.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "hw/count.h"
@@ -21,14 +20,6 @@ struct hps_meet {
     size_t sums_cap, from_cap, to_cap, parts_cap;
     double wall_s, core_s, bytes;
 };
-
-static double core_s(void)
-{
-    struct timespec t = { 0 };
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 enum hps_status hps_meet_new(struct hps_meet **out, struct hps_dev *dev, MPI_Comm stage)
 {
@@ -67,13 +58,13 @@ static int rows_of(const struct hps_meet *m, int rows, int r)
 /* Wait for the meeting that `request` is. */
 static void wait(struct hps_meet *m, MPI_Request *request)
 {
-    double wall = hps_now_s(), core = core_s();
+    double wall = hps_now_s(), core = hps_core_s();
 
     hps_region_enter(HPS_REGION_REDUCE);
     hps_wait_all(1, request);
     hps_region_leave(HPS_REGION_REDUCE);
     m->wall_s += hps_now_s() - wall;
-    m->core_s += core_s() - core;
+    m->core_s += hps_core_s() - core;
 }
 
 static void sum(const struct hps_peers *peers, size_t n, double *x)

@@ -5,7 +5,6 @@
 #include <papi.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 
@@ -32,15 +31,6 @@ static bool papi(int rc, const char *call)
     if (rc != PAPI_OK)
         HPS_SAY(HPS_DEBUG, "%s: %s", call, PAPI_strerror(rc));
     return rc == PAPI_OK;
-}
-
-static double cpu_s(void)
-{
-    struct timespec t;
-
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
-        return 0;
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static bool is_software(const char *name)
@@ -102,7 +92,7 @@ static bool start(int n, const char *const *name, int domain)
     if (me.n > 0)
         me.running = HPS_PAPI(PAPI_start(me.set));
     if (me.running && HPS_PAPI(PAPI_read(me.set, me.seen))) {
-        me.seen_s = cpu_s();
+        me.seen_s = hps_core_s();
         return true;
     }
     stop();
@@ -126,7 +116,7 @@ static bool is_plausible(const long long *delta, double took_s)
 bool hps_event_read(double *delta)
 {
     long long now[EVENTS], step[EVENTS];
-    double at = cpu_s();
+    double at = hps_core_s();
     bool good = me.running && HPS_PAPI(PAPI_read(me.set, now));
 
     for (int i = 0; i < me.n && good; i++) {
@@ -143,10 +133,10 @@ bool hps_event_read(double *delta)
 /* Do the counters make sense over 1 ms of work that surely executes? */
 static bool calibrate(void)
 {
-    double delta[EVENTS], begin = cpu_s();
+    double delta[EVENTS], begin = hps_core_s();
     volatile double x = 1;
 
-    while (cpu_s() - begin < CALIBRATE_S)
+    while (hps_core_s() - begin < CALIBRATE_S)
         for (int i = 0; i < 1000; i++)
             x = x * 0.999 + 1;
     return hps_event_read(delta);

@@ -177,19 +177,12 @@ static void done(struct bench *w)
 /* ---- measuring ---- */
 
 /* Time that this thread was given on a core; what others took of it is not the layers'. */
-static double core_s(void)
-{
-    struct timespec t = { 0 };
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* A device that works by itself is timed by the wall. */
 static void set_clock(struct bench *w)
 {
     enum { LOOKS = 200 };
 
-    w->clock_s = w->dev->host ? core_s : hps_now_s;
+    w->clock_s = w->dev->host ? hps_core_s : hps_now_s;
     double t0 = w->clock_s();
     for (int i = 0; i < LOOKS; i++)
         w->clock_s();
@@ -246,10 +239,10 @@ static void nap(const struct bench *w, double core, double began)
 
 static void half_pass(struct bench *w, bool backward, double *seconds)
 {
-    double began = hps_now_s(), core = core_s();
+    double began = hps_now_s(), core = hps_core_s();
 
     hps_slice_clock(w->slice, &w->feed, backward, w->clock_s, seconds);
-    nap(w, core_s() - core, began);
+    nap(w, hps_core_s() - core, began);
     for (int l = 0; l < w->net->L; l++)
         seconds[l] = fmax(seconds[l] - w->look_s, 0);
 }

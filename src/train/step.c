@@ -142,16 +142,9 @@ struct since {
     double wall_s, core_s;
 };
 
-static double core_s(const struct hps_step *s)
-{
-    struct timespec t = { 0 };
-    if (s->dev->slow > 1) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static struct since now(const struct hps_step *s)
 {
-    struct since t = { hps_now_s(), core_s(s) };
+    struct since t = { hps_now_s(), s->dev->slow > 1 ? hps_core_s() : 0 };
     for (int i = 0; i < s->team->nrole; i++) {
         t.wall_s -= hps_meet_wall_s(s->role[i].meet);
         t.core_s -= hps_meet_core_s(s->role[i].meet);

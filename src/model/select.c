@@ -19,7 +19,7 @@ int hps_select_scratch(const char *beside)
     int fd = mkstemp(path);
 
     if (fd < 0)
-        HPS_SAY(HPS_ERROR, "%s: %s", path, strerror(errno));
+        HPS_SAY(HPS_ERROR, "%s: no scratch space beside it: %s", beside, strerror(errno));
     else
         unlink(path);
     hps_mem_free(path);

@@ -16,7 +16,7 @@ fail() {
 }
 
 # heterps ARGUMENT...: the program once, without a launcher
-heterps() { "$HETERPS" "$@"; }
+heterps() { command "$HETERPS" "$@"; }
 
 # ranks N ARGUMENT...: the program on N ranks
 ranks() {

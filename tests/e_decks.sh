@@ -73,8 +73,10 @@ one=$loss
 loss din 3 12 '' 3 $few
 close "$loss" "$one" 1e-5
 
-echo '-- an empty bag that the deck refuses'
+echo '-- what attention and batch norm cannot take'
 rm -rf runs
+expect 65 "layer 'norm' needs micro-batches of at least 2 examples" ranks 2 train \
+    "$srcdir/inputs/din.yaml" --set data.batch=5 --set data.microbatches=3
 expect 65 "example [0-9]+ has no id in slot .C3.: layer items" ranks 2 train \
     "$srcdir/inputs/din.yaml" --set model.items.empty=refuse --set train.steps=2
 verdict

@@ -1,6 +1,7 @@
 /* t_losses: each loss is what its formula says, and its gradient is the slope of that formula by
  * central differences; losses add up with their weights; labels that a loss cannot take are told
  * with its name, and a sampler that wants more than there is. */
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -329,18 +330,36 @@ static void labels_are_looked_at(void **state)
     }
 }
 
-static void more_negatives_than_rows(void **state)
+/* More negatives than rows, and more numbers or classes than an int counts. */
+static void sizes_are_looked_at(void **state)
 {
-    struct loss_case w;
+    static const struct {
+        int i;                          /* of the cases */
+        long long least, most;
+        const char *says;
+    } tries[] = {
+        { 5, 4, 4, NULL },
+        { 5, 3, 4, "model.loss.negatives: loss 'loss' wants 3 other items, a micro-batch has 3 "
+                   "examples" },
+        { 5, 4, INT_MAX / 3, NULL },
+        { 5, 4, INT_MAX / 3 + 1, "model.loss.inputs: loss 'loss' compares 715827883 items of 3 " },
+        { 7, 1, INT_MAX / 4, NULL },
+        { 7, 1, INT_MAX / 4 + 1, "model.loss.negatives: loss 'loss' draws 3 classes for each of "
+                                 "536870912 examples" },
+    };
 
     (void)state;
-    case_new(&w, cases[5].layers, cases[5].loss, 1);
-    assert_int_equal(hps_net_fits(w.toy.net, 4), HPS_OK);
-    toy_listen();
-    assert_int_equal(hps_net_fits(w.toy.net, 3), HPS_DECK);
-    assert_non_null(strstr(toy_heard(), "model.loss.negatives: loss 'loss' wants 3 other items, a "
-                                        "micro-batch has 3 examples"));
-    case_free(&w);
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        struct loss_case w;
+        const char *says = tries[i].says;
+        case_new(&w, cases[tries[i].i].layers, cases[tries[i].i].loss, 1);
+        toy_listen();
+        enum hps_status st = hps_net_fits(w.toy.net, tries[i].least, tries[i].most);
+        const char *heard = toy_heard();
+        if (st != (says ? HPS_DECK : HPS_OK) || (says && !strstr(heard, says)))
+            fail_msg("heard: %s", heard);
+        case_free(&w);
+    }
 }
 
 /* A batch of the toy's slot a, B examples from `first` on. */
@@ -411,7 +430,7 @@ int main(void)
         cmocka_unit_test(extremes),
         cmocka_unit_test(losses_add_up),
         cmocka_unit_test(labels_are_looked_at),
-        cmocka_unit_test(more_negatives_than_rows),
+        cmocka_unit_test(sizes_are_looked_at),
         cmocka_unit_test(noise_is_the_examples_own),
         cmocka_unit_test(noise_has_its_law),
     };

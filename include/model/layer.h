@@ -79,8 +79,9 @@ struct hps_layer_kind {
     void (*init)(const struct hps_layer *l, uint64_t key, float *param);
     /* What `running` starts from, host memory (nrunning). NULL: zeros. */
     void (*settle)(const struct hps_layer *l, float *running);
-    /* Can it work on micro-batches of so many rows? HPS_DECK at its place. NULL: on any. */
-    enum hps_status (*fits)(const struct hps_layer *l, long long rows);
+    /* Can it work on micro-batches of `least` to `most` rows? HPS_DECK at its place. NULL: on any.
+     * The last ones of an epoch may be shorter. */
+    enum hps_status (*fits)(const struct hps_layer *l, long long least, long long most);
     /* Data that the layer cannot take: HPS_DECK and a message with its name. My rows of a
      * micro-batch, before its step. NULL: it takes all. */
     enum hps_status (*accept)(const struct hps_layer *l, const struct hps_batch *batch);

@@ -70,9 +70,9 @@ enum hps_status hps_net_new(struct hps_net **net, const struct hps_deck *deck,
                             const struct hps_data *data);
 void hps_net_free(struct hps_net *net);
 
-/* Is there a layer that cannot work on micro-batches of so many rows? HPS_DECK at its place. Pure
- * but for the message. */
-enum hps_status hps_net_fits(const struct hps_net *net, long long rows);
+/* Is there a layer that cannot work on micro-batches of `least` to `most` rows? HPS_DECK at its
+ * place. Pure but for the message. */
+enum hps_status hps_net_fits(const struct hps_net *net, long long least, long long most);
 
 /* Does the section `train` (an item, or NULL) give a key of an optimizer that nothing learns by?
  * HPS_DECK at its place. Pure but for the message. */

@@ -54,7 +54,8 @@ static enum hps_status suits(const struct hps_job *j)
     const struct hps_item *train;
     enum hps_status st = hps_deck_map(o->deck, "train", &train);
     if (!st) st = hps_net_rules(j->net, &o->train, train);
-    return st ? st : hps_net_fits(j->net, o->data.batch / o->data.microbatches);
+    long long n = o->data.batch, M = o->data.microbatches;
+    return st ? st : hps_net_fits(j->net, n / M, (n + M - 1) / M);
 }
 
 enum hps_status hps_job_data(struct hps_job *j)

@@ -55,6 +55,16 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     return hps_layer_set_width(l, (long long)w);
 }
 
+/* Of one row every column is its own mean: what comes out does not depend on what goes in. */
+static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
+{
+    (void)most;
+    if (least > 1)
+        return HPS_OK;
+    return hps_deck_wrong(l->item, NULL, "layer '%s' needs micro-batches of at least 2 examples: "
+                          "raise data.batch or lower data.microbatches", l->name);
+}
+
 static void init(const struct hps_layer *l, uint64_t key, float *param)
 {
     (void)key;
@@ -176,6 +186,7 @@ const struct hps_layer_kind hps_layer_batch_norm = {
     .most_inputs = 1,
     .peers = true,
     .shape = shape,
+    .fits = fits,
     .init = init,
     .settle = settle,
     .flops = flops,

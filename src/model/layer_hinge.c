@@ -5,6 +5,7 @@
  * item has to pass that of the user and each of `negatives` other items by the margin; examples of
  * label 0 are nobody's pair, but their items are among the others. Which others is drawn by (seed,
  * step, layer, example) from the rows of the whole micro-batch, on whatever ranks these are. */
+#include <limits.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -71,14 +72,19 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     return hps_loss_of_one(l, net);
 }
 
-static enum hps_status fits(const struct hps_layer *l, long long rows)
+/* A message of MPI counts in int. */
+static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
 {
     const struct hinge_opt *o = l->opt;
 
-    if (o->negatives < rows)
-        return HPS_OK;
-    return hps_deck_wrong(l->item, "negatives", "loss '%s' wants %d other items, a micro-batch has "
-                          "%lld examples", l->name, o->negatives, rows);
+    if (o->negatives >= least)
+        return hps_deck_wrong(l->item, "negatives", "loss '%s' wants %d other items, a micro-batch "
+                              "has %lld examples", l->name, o->negatives, least);
+    if (paired(l) && most > INT_MAX / (long long)width_of(l))
+        return hps_deck_wrong(l->item, "inputs", "loss '%s' compares %lld items of %zu numbers in "
+                              "a micro-batch, %d numbers are the most: raise data.microbatches",
+                              l->name, most, width_of(l), INT_MAX);
+    return HPS_OK;
 }
 
 static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)

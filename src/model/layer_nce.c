@@ -5,6 +5,7 @@
  * rows of the class that was seen and of `negatives` drawn ones are pulled. What is learned is
  * x.w + b, the log of how much likelier than under the noise a class is, so that a net that knows
  * nothing says what the noise says, and its chances add up to 1 from the start. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,16 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     return hps_layer_set_width(l, 1);
 }
 
+static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
+{
+    (void)least;
+    if (most <= INT_MAX / ((long long)l->noise.n + 1))
+        return HPS_OK;
+    return hps_deck_wrong(l->item, "negatives", "loss '%s' draws %d classes for each of %lld "
+                          "examples of a micro-batch, %d classes are the most: raise "
+                          "data.microbatches", l->name, l->noise.n, most, INT_MAX);
+}
+
 static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
 {
     const long long *id = batch->ids[l->noise.slot];
@@ -175,6 +186,7 @@ const struct hps_layer_kind hps_layer_nce = {
     .loss = true,
     .table = true,
     .shape = shape,
+    .fits = fits,
     .accept = accept,
     .flops = flops,
     .forward = forward,

@@ -193,13 +193,13 @@ static enum hps_status check_ends(const struct hps_net *net)
     return HPS_OK;
 }
 
-enum hps_status hps_net_fits(const struct hps_net *net, long long rows)
+enum hps_status hps_net_fits(const struct hps_net *net, long long least, long long most)
 {
     enum hps_status s = HPS_OK;
 
     for (int l = 0; !s && l < net->L; l++)
         if (net->layer[l].kind->fits)
-            s = net->layer[l].kind->fits(&net->layer[l], rows);
+            s = net->layer[l].kind->fits(&net->layer[l], least, most);
     return s;
 }
 

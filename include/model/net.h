@@ -25,6 +25,8 @@ struct hps_layer {
     size_t kept_once;               /* floats kept of a micro-batch                         */
     size_t nrunning;                /* floats of state beside the weights, saved with them  */
     size_t shared, nscratch;        /* scratch: floats a row of a micro-batch; doubles      */
+    size_t told, told_row;          /* floats that each of the ranks tells its peers forward,
+                                       and again backward: of a micro-batch, and a row      */
     bool wants_dense, wants_label;
     double weight;                  /* of a loss in the sum of losses                       */
     enum hps_score score;           /* of a loss                                            */

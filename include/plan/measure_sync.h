@@ -1,14 +1,25 @@
-/* measure_sync.h - seconds of a layer's parameter communication between two units of a type. */
+/* measure_sync.h - seconds of a layer's communication between two units of a type: of rows, which
+ * more units share; of dense gradients and of what peers tell each other, which more units do not
+ * lessen. */
 #ifndef HPS_PLAN_MEASURE_SYNC_H
 #define HPS_PLAN_MEASURE_SYNC_H
 
 #include "plan/measure_layer.h"
 
+/* Seconds of so many bytes over a link, half of them there and half back. Pure. */
+double hps_measure_carry_s(struct hps_link link, double bytes);
+
+/* Of a layer with so many distinct rows, on two units with half the Bo examples each, computed for
+ * a link: the profile's sync and beta of layer l, type t. What is done once a step is scaled to
+ * Bo. Pure. */
+void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
+                           struct hps_link link, double rows);
+
 /* The first two ranks of each type do what training does: a sum of dense gradients, an exchange of
- * half the rows there and their gradients back. sync (L, T) [out] for types of two ranks and more,
- * others stay as they are; dense sums are scaled by `step_share`. rows (L, T): distinct rows that a
+ * half the rows there and their gradients back, and of what peers tell. The profile's sync and beta
+ * for types of two ranks and more [out], others stay as they are. rows (L, T): distinct rows that a
  * type's unit reads. Collective over world. */
-void hps_measure_sync(double *sync, const double *rows, const struct hps_net *net,
-                      const struct hps_pool *pool, double step_share, MPI_Comm world);
+void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
+                      const struct hps_pool *pool, MPI_Comm world);
 
 #endif

@@ -52,6 +52,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 
     l->nparam = l->nrunning = l->kept_once = 2 * w;
     l->nscratch = 6 * w;
+    l->told = 4 * w;                /* two doubles a column */
     return hps_layer_set_width(l, (long long)w);
 }
 

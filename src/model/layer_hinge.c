@@ -55,6 +55,7 @@ static enum hps_status shape_pairs(struct hps_layer *l, struct hps_net *net)
     l->wants_label = true;
     l->kept = 4 * (size_t)user->width + 2;      /* units and gradients of both, their lengths */
     l->shared = 2 * (size_t)user->width;        /* everybody's items, and gradients of these */
+    l->told_row = (size_t)user->width;
     return hps_layer_set_width(l, 1);
 }
 

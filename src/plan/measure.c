@@ -85,11 +85,6 @@ static struct hps_link slowest(const struct hps_pool *pool, int t)
     return worst;
 }
 
-static double carry_s(struct hps_link k, double bytes)
-{
-    return bytes > 0 ? 2 * k.latency_s + bytes / k.bytes_s : 0; /* there, and gradients back */
-}
-
 static void fill_boundaries(struct hps_profile *p, const struct hps_net *net,
                             const struct hps_pool *pool)
 {
@@ -99,21 +94,10 @@ static void fill_boundaries(struct hps_profile *p, const struct hps_net *net,
         hps_net_boundary(net, l + 1, NULL, &after, &after_grad);
         for (int t = 0; t < p->T; t++) {
             struct hps_link k = slowest(pool, t);
-            p->recv[l * p->T + t] = carry_s(k, p->batch * 4.0 * (before + before_grad));
-            p->send[l * p->T + t] = carry_s(k, p->batch * 4.0 * (after + after_grad));
+            p->recv[l * p->T + t] = hps_measure_carry_s(k, p->batch * 4.0 * (before + before_grad));
+            p->send[l * p->T + t] = hps_measure_carry_s(k, p->batch * 4.0 * (after + after_grad));
         }
     }
-}
-
-/* Seconds of a layer's parameter communication where a type has one unit, from its link: half of
- * what two units need lies at the other. */
-static double sync_s(const struct hps_net *net, int l, const struct hps_measured *m,
-                     struct hps_link k, double step_share)
-{
-    const struct hps_layer *y = &net->layer[l];
-    if (y->table >= 0) return carry_s(k, m->rows * y->dim * 4.0); /* half the rows, pull and push */
-    if (y->nparam == 0) return 0;
-    return step_share * carry_s(k, 2.0 * (double)y->nparam * 4.0); /* reduce and spread */
 }
 
 /* Layers that read a table: each stands for a part of its rows, which lie on the units of all their
@@ -201,20 +185,16 @@ static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, 
     p->engine.once_s[at] = all[0] - slow * (m->work_s[0] - m->once_s);
 }
 
-/* Rows are split over the units of a stage, so their traffic is parallel; a sum over more units of
- * the same weights takes no less time. */
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
                       int t, const struct hps_measured *m, struct hps_measured_read read,
                       double *rows)
 {
-    double step_share = p->batch / p->engine.batch;
     read = reading(&pool->type[t], read);
     p->engine.read_s[t] = read.order_s;
     for (int l = 0; l < p->L; l++) {
         size_t at = (size_t)l * (size_t)p->T + (size_t)t;
         fill_layer(p, net, l, t, &m[l], pool->type[t].slow, read);
-        p->sync[at] = sync_s(net, l, &m[l], pool->link[t * pool->T + t], step_share);
-        p->beta[at] = net->layer[l].nparam > 0 && net->layer[l].table < 0 ? 0 : 1;
+        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows);
         rows[at] = m[l].rows;
     }
 }
@@ -263,7 +243,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         p->engine.step_s[t] = told->count.window_s;
         p->engine.micro_s[t] = REGIONS * told->count.region_s;
     }
-    if (!st) hps_measure_sync(p->sync, rows, net, pool, p->batch / p->engine.batch, world);
+    if (!st) hps_measure_sync(p, rows, net, pool, world);
     hps_mem_free(rows);
     hps_mem_free(turn);
     hps_mem_free(told);

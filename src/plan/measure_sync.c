@@ -2,6 +2,7 @@
 #include "plan/measure_sync.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -49,47 +50,79 @@ static double exchange_s(float *out, float *in, size_t n, int other, MPI_Comm pa
     return best;
 }
 
-static size_t floats_of(const struct hps_layer *y, double rows)
+/* Floats that go one way, of each kind: rows, gradients, what peers tell. */
+enum { ROWS, DENSE, TOLD, KINDS };
+
+static void floats_of(double n[KINDS], const struct hps_layer *y, double rows, double batch)
 {
-    size_t n = y->table >= 0 ? (size_t)(rows / 2) * (size_t)y->dim : y->nparam;
-    return n < 1u << 28 ? n : 1u << 28; /* a message of MPI counts in int */
+    n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
+    n[DENSE] = (double)y->nparam;
+    n[TOLD] = (double)y->told + floor(batch / 2) * (double)y->told_row;
 }
 
-static void measure(double *mine, const double *rows, const struct hps_net *net, int T, int t,
-                    int other, double step_share, MPI_Comm pair)
+/* From the seconds of each kind. Rows are split over the units of a stage, so their traffic is
+ * parallel; a sum over more units of the same weights takes no less time. */
+static void put(struct hps_profile *p, int l, int t, const double s[KINDS])
 {
-    for (int l = 0; l < net->L; l++) {
-        const struct hps_layer *y = &net->layer[l];
-        size_t n = floats_of(y, rows[l * T + t]);
-        if (n == 0) continue;
-        float *a = hps_mem_new(n, sizeof *a), *b = hps_mem_new(n, sizeof *b);
-        mine[l] = y->table >= 0 ? exchange_s(a, b, n, other, pair) : sum_s(a, n, pair) * step_share;
+    size_t at = (size_t)l * (size_t)p->T + (size_t)t;
+    double all = s[ROWS] + s[DENSE] + s[TOLD];
+
+    p->sync[at] = all;
+    p->beta[at] = all > 0 ? s[ROWS] / all : 1;
+}
+
+double hps_measure_carry_s(struct hps_link k, double bytes)
+{
+    return bytes > 0 ? 2 * k.latency_s + bytes / k.bytes_s : 0;
+}
+
+void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
+                           struct hps_link link, double rows)
+{
+    double n[KINDS], s[KINDS];
+
+    floats_of(n, &net->layer[l], rows, p->batch);
+    for (int i = 0; i < KINDS; i++)
+        s[i] = hps_measure_carry_s(link, 8 * n[i]);
+    s[DENSE] *= p->batch / p->engine.batch;
+    put(p, l, t, s);
+}
+
+static void measure_one(double s[KINDS], const double n[KINDS], int other, double step_share,
+                        MPI_Comm pair)
+{
+    for (int i = 0; i < KINDS; i++) {
+        size_t m = (size_t)fmin(n[i], 1 << 28); /* a message of MPI counts in int */
+        s[i] = 0;
+        if (m == 0) continue;
+        float *a = hps_mem_new(m, sizeof *a), *b = hps_mem_new(m, sizeof *b);
+        s[i] = i == DENSE ? sum_s(a, m, pair) * step_share : exchange_s(a, b, m, other, pair);
         hps_mem_free(a);
         hps_mem_free(b);
     }
 }
 
-void hps_measure_sync(double *sync, const double *rows, const struct hps_net *net,
-                      const struct hps_pool *pool, double step_share, MPI_Comm world)
+void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
+                      const struct hps_pool *pool, MPI_Comm world)
 {
     int me = hps_rank(), t = pool->type_of[me], place = place_of(pool, me);
-    double *told = hps_mem_new((size_t)net->L, sizeof *told);
-    double *mine = hps_mem_new((size_t)net->L, sizeof *mine);
+    double n[KINDS], (*told)[KINDS] = hps_mem_new((size_t)net->L, sizeof *told);
+    double (*mine)[KINDS] = hps_mem_new((size_t)net->L, sizeof *mine);
     MPI_Comm pair;
 
     HPS_MPI(MPI_Comm_split(world, place < 0 ? MPI_UNDEFINED : t, me, &pair));
-    if (pair != MPI_COMM_NULL) {
-        measure(mine, rows, net, pool->T, t, 1 - place, step_share, pair);
-        HPS_MPI(MPI_Comm_free(&pair));
+    for (int l = 0; l < net->L && pair != MPI_COMM_NULL; l++) {
+        floats_of(n, &net->layer[l], rows[l * pool->T + t], p->batch);
+        measure_one(mine[l], n, 1 - place, p->batch / p->engine.batch, pair);
     }
+    if (pair != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&pair));
     hps_barrier_quiet(world);
     for (int u = 0; u < pool->T; u++) {
         if (pool->type[u].nrank < 2) continue;
+        memcpy(told, mine, (size_t)net->L * sizeof *told);
+        HPS_MPI(MPI_Bcast(told, net->L * KINDS, MPI_DOUBLE, pool->type[u].first, world));
         for (int l = 0; l < net->L; l++)
-            told[l] = mine[l];
-        HPS_MPI(MPI_Bcast(told, net->L, MPI_DOUBLE, pool->type[u].first, world));
-        for (int l = 0; l < net->L; l++)
-            sync[l * pool->T + u] = told[l];
+            put(p, l, u, told[l]);
     }
     hps_mem_free(told);
     hps_mem_free(mine);

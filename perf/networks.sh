@@ -45,6 +45,7 @@ data_network() {
 
 # train_network RANKS THREADS STEPS [ARGUMENT...]: trains it; the run is in runs/it
 train_network() {
+    grep -q RANKS commands || train_command >>commands
     rm -rf runs
     bind=
     [ "$2" -eq 1 ] || bind='--bind-to none'
@@ -56,6 +57,17 @@ train_network() {
         --set data.microbatches="${MICROBATCHES:-1}" --set train.epochs=0 \
         --set "train.steps=$steps_now" --set "run.threads=$threads" --set schedule.method=single:cpu \
         --set run.directory=runs/it --set checkpoint.interval_seconds=0 "$@"
+}
+
+# train_command: how all its runs are started; 1 rank x 2 threads also with --bind-to none
+train_command() {
+    cat <<EOT
+    mpirun -n RANKS build/heterps train inputs/$network.yaml --set data.test= \\
+        --set data.train=data/${network}_train.h5 --set data.batch=BATCH \\
+        --set data.microbatches=${MICROBATCHES:-1} --set train.epochs=0 --set train.steps=STEPS \\
+        --set run.threads=THREADS --set schedule.method=single:cpu --set run.directory=runs/it \\
+        --set checkpoint.interval_seconds=0
+EOT
 }
 
 # ours RANKS THREADS: examples/s of the median step

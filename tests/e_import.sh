@@ -40,6 +40,14 @@ shows 'whole, as its checksum says'
 shows 'native-country +64 +1 +466'
 expect 0 '' heterps info test.h5 --json info.json
 [ "$(number info.json examples)" = 6512 ] || fail "info.json: $(number info.json examples) examples"
+expect 0 '' heterps info train.h5 info.json test.h5
+shows '^info.json: heterps-info-1'
+shows '^test.h5: a dataset of 6512 examples'
+expect 0 '' heterps info train.h5 test.h5 --json -
+shows '"format": "heterps-infos-1"'
+[ "$(grep -c '"format": "heterps-info-1"' out)" -eq 2 ] || fail 'not a section a file'
+expect 66 'none.h5' heterps info none.h5 test.h5
+shows '^test.h5: a dataset'
 
 lines 3000 >a.txt
 gzip -c a.txt >a.txt.gz

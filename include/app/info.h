@@ -1,4 +1,5 @@
-/* info.h - what a file holds, said for people and gathered for programs ("heterps-info-1"). */
+/* info.h - what a file holds, said for people and gathered for programs ("heterps-info-1"; of
+ * several files "heterps-infos-1": {"format", "files": [...]}). */
 #ifndef HPS_APP_INFO_H
 #define HPS_APP_INFO_H
 

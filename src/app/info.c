@@ -167,28 +167,46 @@ static bool is_named_h5(const char *path)
     return n > 3 && strcmp(path + n - 3, ".h5") == 0;
 }
 
+/* Says what a file holds, and gives it to *into, a new object. */
+static enum hps_status tell_file(const char *path, bool quiet, json_t **into)
+{
+    *into = json_pack("{s:s, s:s}", "format", "heterps-info-1", "file", path);
+    return is_hdf5(path) || is_named_h5(path) ? hps_info_h5(path, quiet, *into)
+                                              : hps_info_json(path, quiet, *into);
+}
+
+/* One file's object is the whole; several make a list. All are looked at; the first failure
+ * stands. */
+static enum hps_status tell_files(const struct hps_arg_list *file, bool quiet, json_t **all)
+{
+    json_t *list = json_array(), *one = NULL;
+    enum hps_status s = HPS_OK;
+
+    for (int i = 0; i < file->n; i++) {
+        if (i > 0 && !quiet)
+            hps_out("\n");
+        enum hps_status st = tell_file(file->item[i], quiet, &one);
+        s = s ? s : st;
+        json_array_append_new(list, one);
+    }
+    *all = file->n == 1 ? json_incref(one)
+                        : json_pack("{s:s, s:O}", "format", "heterps-infos-1", "files", list);
+    json_decref(list);
+    return s;
+}
+
 enum hps_status hps_app_info(int argc, char **argv, MPI_Comm world)
 {
-    const char *json = NULL, *path;
+    const char *json = NULL;
     struct hps_arg_list file = { 0 };
     const struct hps_arg table[] = { { "json", &json, NULL, NULL }, { 0 } };
-    enum hps_status s = hps_args_parse(argc, argv, table, 1, 1, &file);
-    json_t *into;
+    enum hps_status s = hps_args_parse(argc, argv, table, 1, -1, &file);
+    json_t *all = NULL;
 
     (void)world;
-    if (s) {
-        hps_args_done(&file);
-        return s;
-    }
-    path = file.item[0];
-    into = json_pack("{s:s, s:s}", "format", "heterps-info-1", "file", path);
-    bool quiet = json && strcmp(json, "-") == 0;
-    s = is_hdf5(path) || is_named_h5(path) ? hps_info_h5(path, quiet, into)
-                                           : hps_info_json(path, quiet, into);
-    if (!s && json)
-        s = hps_args_json(json, hps_json_text(into));
-    else
-        json_decref(into);
+    if (!s) s = tell_files(&file, json && strcmp(json, "-") == 0, &all);
+    if (!s && json) s = hps_args_json(json, hps_json_text(all));
+    else json_decref(all);
     hps_args_done(&file);
     return s ? s : hps_out_flush();
 }

@@ -34,7 +34,7 @@ static const struct verb verbs[] = {
     { "import", ALONE, hps_app_import,
       "FORMAT --output FILE.h5 [--test-output FILE.h5] [--append] [OPTION]... INPUT...",
       "text (csv, criteo, avazu, slot, libsvm) to a dataset" },
-    { "info", ALONE, hps_app_info, "FILE [--json FILE]",
+    { "info", ALONE, hps_app_info, "FILE... [--json FILE]",
       "what a dataset, checkpoint, performance file, profile, plan or pool holds" },
     { "report", ALONE, hps_app_report, "RUN_DIR [--json FILE] [--html FILE] [--trace FILE]",
       "tables, plots and the timeline of a run, from its files" },

@@ -87,7 +87,7 @@ facts() {
             n["find"], n["find"] / s["find"] / 1e6
         printf "- gather: %d rows that differ, %d bytes of each read at random: %.0f million rows/s\n",
             n["gather"], 4 * dim, n["gather"] / s["gather"] / 1e6
-        printf "- modify: the same rows with their states, %d bytes, read and written at random: %.0f million rows/s\n",
+        printf "- modify: the same rows with their states, %d bytes, read and written at random, out of no cache: %.0f million rows/s\n",
             4 * row, n["modify"] / s["modify"] / 1e6
         printf "- bags, spread: a row of the pulled ones added for each id, a gradient for each id: %.0f and %.0f million ids/s\n",
             n["bags"] / s["bags"] / 1e6, n["spread"] / s["spread"] / 1e6

@@ -37,7 +37,7 @@ function dense_bytes(R) { return 2 * 4 * weights * (R - 1) / R }
 # messages that a rank sends: counts to all; row numbers, rows, gradients to those that have any
 function messages(B, R,    others) {
     if (R == 1) return 0
-    others = (R - 1) * (1 - exp(rows_of(B) / R * -1))
+    others = (R - 1) * (1 - exp(-rows_of(B) / R))
     return R - 1 + 3 * others
 }
 function bytes_table() {
@@ -46,8 +46,8 @@ function bytes_table() {
         2 * (row_bytes($2, 2) + dense_bytes(2)) / 1e6, $4 / 1e6
 }
 # a step of R ranks of `threads` cores on nodes of `cores`; levels 2: a node's ranks speak as one
-function step(text, R, threads, levels,    B, nodes, per, U, rows_s, net, msg, dense, agree, extra, all,
-              best, name, bound) {
+function step(text, R, threads, levels,    B, nodes, per, U, net, msg, dense, agree, extra, all, best,
+              name, bound) {
     nodes = R * threads / cores; if (nodes < 1) nodes = 1
     per = R / nodes
     B = $2 * threads
@@ -66,7 +66,7 @@ function step(text, R, threads, levels,    B, nodes, per, U, rows_s, net, msg, d
     net /= link
     agree = R > 1 ? 2 * log2(R) * latency : 0
     all = $3 + extra + msg + net + dense + agree
-    best = at_least($3 + extra + msg, net + dense) + agree
+    best = at_least($3 + extra + msg, net + dense)
     bound = $3 + extra; name = "compute"
     if (msg > bound) { bound = msg; name = "messages" }
     if (net > bound) { bound = net; name = "rows on the link" }

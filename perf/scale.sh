@@ -60,7 +60,7 @@ law as \`heterps generate\` draws it), dim floats of a row, W dense weights.
 - dense: a ring over all ranks: 8 W (R-1)/R bytes and 2 (R-1) latencies.
 - compute: the measured step of one core, and what a lone rank has not: rows given, gradients laid down and
   merged, 3 U(B) at the measured rate.
-- agreement of a step: 2 log2(R) latencies.
+- agreement of a step: 2 log2(R) latencies; it is begun with the step and can be hidden.
 - by nodes (not built): a node's ranks bring their rows together in shared memory and speak to other nodes
   as one; dense sums inside the node at its memory's rate, then a ring over nodes.
 
@@ -73,7 +73,8 @@ cat <<'EOT'
 
 Steps. `rows`, `messages`, `dense` in ms; data: what all ranks read from files; efficiency: the lone core's
 step over this one, with nothing hidden (examples/s are those), and with all transfers hidden behind
-computation and the handling of messages; bound: the largest part.
+computation and the handling of messages (more than can be had: a step begins with the rows of its first
+micro-batch and ends with the gradients of its last one); bound: the largest part.
 
 EOT
 header 'network, examples of a core' 'ranks x threads' 'compute ms' rows messages dense \

@@ -129,8 +129,13 @@ static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
     pull(w, t, ps, s, step);
     if (step % 2 == 1)
         pull(w, t, ps, s, step);                        /* reading alone changes nothing */
-    if (s->nplace > 0 || step % 3 == 0)                 /* who has no gradient need not ask */
-        add_grads(w, s, step, hps_ps_grad(ps));
+    if (s->nplace > 0 || step % 3 == 0) {               /* who has no gradient need not ask */
+        float *grad = hps_ps_grad(ps);
+        if (s->nplace > 0)
+            memset(grad, 0, (size_t)s->nplace * DIM * sizeof *grad);
+        add_grads(w, s, step, grad);
+        *hps_ps_written(ps) = true;
+    }
     hps_ps_push_begin(ps);
     hps_ps_poll(ps);
     hps_ps_push_end(ps);
@@ -158,7 +163,7 @@ static struct hps_table *run(struct world *w)
 {
     static struct twin twin;
     static struct ids_batch own[M];
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use };
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_route *route;

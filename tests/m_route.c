@@ -116,26 +116,47 @@ static void check_places(const struct world *w, const struct hps_route_step *s, 
         HPS_DIE("who reads nothing asks for nothing");
 }
 
-static void check_merge(const struct hps_route_step *s, int R)
+/* Where member q's i-th row for me has its gradient. */
+static int lies(const struct world *w, const struct hps_route_step *s, int q, int m, int i)
 {
-    static bool seen[IDS_ROWS];
-    int given = 0, next = 0;
+    int at = q == w->me ? s->first[m] : s->nplace;
 
-    memset(seen, 0, sizeof seen);
+    for (int k = 0; k < (q == w->me ? w->me : q); k++)
+        for (int n = 0; n < s->M; n++)
+            at += q == w->me ? (n == m ? s->ask[n * w->R + k] : 0)
+                             : (k == w->me ? 0 : s->give[n * w->R + k]);
+    for (int n = 0; n < m && q != w->me; n++)
+        at += s->give[n * w->R + q];
+    return at + i;
+}
+
+/* The i-th merged row gets the gradients of all members that asked for it, in their order. */
+static void check_merge(const struct world *w, const struct hps_route_step *s)
+{
+    static int next[IDS_ROWS], merged[IDS_ROWS];
+    const int *row = s->row;
+
+    for (int i = 0; i < IDS_ROWS; i++)
+        merged[i] = -1;
     for (int i = 0; i < s->nmerge; i++) {
-        if (seen[s->merged[i]])
+        if (merged[s->merged[i]] >= 0)
             HPS_DIE("row %d is merged twice", s->merged[i]);
-        seen[s->merged[i]] = true;
+        merged[s->merged[i]] = i;
+        next[i] = s->merge_start ? s->merge_start[i] : 0;
     }
-    for (size_t i = 0; i < s->ngive; i++)
-        if (s->merge[i] < 0 || s->merge[i] >= s->nmerge || s->merged[s->merge[i]] != s->row[i])
-            HPS_DIE("row %d is merged into another", s->row[i]);
-    for (int q = 0; q < R && given == 0; q++)
+    for (int q = 0; q < w->R && s->merge_start; q++)
         for (int m = 0; m < s->M; m++)
-            given += s->give[m * R + q];
-    for (; next < given; next++)
-        if (s->merge[next] != next)
-            HPS_DIE("the first member's row %d is merged at %d", next, s->merge[next]);
+            for (int i = 0; i < s->give[m * w->R + q]; i++, row++) {
+                int at = merged[*row];
+                if (at < 0 || next[at] >= s->merge_start[at + 1] ||
+                    s->merge_from[next[at]++] != lies(w, s, q, m, i))
+                    HPS_DIE("the gradient of row %d goes elsewhere", *row);
+            }
+    for (int i = 0; i < s->nmerge && s->merge_start; i++)
+        if (next[i] != s->merge_start[i + 1])
+            HPS_DIE("row %d gets too much", s->merged[i]);
+    if (!s->merge_start && (w->R > 1 || s->merged != s->row || s->nmerge != s->nplace))
+        HPS_DIE("alone, what is asked is what is merged");
 }
 
 static void check_step(const struct world *w, const struct hps_route_step *s, long long step)
@@ -144,7 +165,7 @@ static void check_step(const struct world *w, const struct hps_route_step *s, lo
 
     give(w, s, place);
     check_places(w, s, step, place);
-    check_merge(s, w->R);
+    check_merge(w, s);
     hps_mem_free(place);
 }
 
@@ -161,7 +182,7 @@ static void begin(const struct world *w, struct hps_route *route, int M, long lo
 /* Two steps on the way at times; a step is looked at again after the next one was taken. */
 static void run(struct world *w, struct hps_dev *dev, int M)
 {
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use };
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true };
     const struct hps_route_step *before = NULL;
     struct hps_route *route;
 

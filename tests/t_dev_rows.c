@@ -15,8 +15,44 @@
 /* Bags of 0 to 4 ids (or exactly one) over nrow rows. */
 struct bags {
     struct hps_bag bag;
-    int *index, *offset;
+    int *index, *offset, *place, *start, *from;
 };
+
+/* The bag by row, from its index; with or without that. */
+static void turn_bags(struct bags *k, size_t nrow, bool both)
+{
+    struct hps_bag *bag = &k->bag;
+    int n = 0, nslot = bag->nslot, B = bag->B;
+
+    k->place = hps_mem_new(nrow, sizeof(int));
+    k->start = hps_mem_new(nrow + 1, sizeof(int));
+    k->from = hps_mem_new(bag->nid + 1, sizeof(int));
+    for (size_t row = 0; row < nrow; row++) {
+        int before = n;
+        for (int sack = 0, i = 0; sack < nslot * B; sack++)
+            for (; i < (bag->single ? sack + 1 : bag->offset[sack + 1]); i++)
+                if (bag->index[i] == (int)row)
+                    k->from[n++] = sack % B * nslot + sack / B;
+        k->start[bag->nplace] = before;
+        k->place[bag->nplace] = (int)row;
+        bag->nplace += n > before;
+    }
+    k->start[bag->nplace] = n;
+    bag->place = k->place;
+    bag->start = k->start;
+    bag->from = k->from;
+    if (!both)
+        bag->index = NULL;
+}
+
+static void free_bags(struct bags *k)
+{
+    hps_mem_free(k->index);
+    hps_mem_free(k->offset);
+    hps_mem_free(k->place);
+    hps_mem_free(k->start);
+    hps_mem_free(k->from);
+}
 
 static struct bags make_bags(int nslot, int B, size_t nrow, bool single)
 {
@@ -28,27 +64,39 @@ static struct bags make_bags(int nslot, int B, size_t nrow, bool single)
         k.offset[i + 1] = k.offset[i] + (single ? 1 : (int)(hps_rng_bits(7, i) % 5));
     for (int i = 0; i < k.offset[n]; i++)
         k.index[i] = (int)(hps_rng_bits(9, (uint64_t)i) % nrow);
-    k.bag = (struct hps_bag){ nslot, B, (size_t)k.offset[n], k.index, single ? NULL : k.offset,
-                              single };
+    k.bag = (struct hps_bag){ .nslot = nslot, .B = B, .nid = (size_t)k.offset[n],
+                              .index = k.index, .offset = single ? NULL : k.offset,
+                              .single = single };
     return k;
 }
 
+/* by: its index, its rows, both. */
 static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_pool_kind pool,
-                     enum hps_combine combine)
+                     enum hps_combine combine, int by)
 {
     int nslot = 3, nrow = 101, slots = combine == HPS_COMBINE_CONCAT ? nslot : 1;
     struct bags k = make_bags(nslot, B, (size_t)nrow, single);
     struct matrix rows = matrix(nrow, dim, 0), grad = matrix(nrow, dim, 0);
     struct matrix y = matrix(B, slots * dim, 3), dy = matrix(B, slots * dim, 2);
 
-    dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, rows.f, tensor(&y));
     twin_bag(&k.bag, dim, pool, combine, rows.d, y.d);
-    matrix_check(&y, y.d);
-    dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow);
     twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
+    if (by > 0)
+        turn_bags(&k, (size_t)nrow, by == 2);
+    dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, rows.f, tensor(&y));
+    matrix_check(&y, y.d);
+    dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
+                           true);
     matrix_check(&grad, grad.d);
-    hps_mem_free(k.index);
-    hps_mem_free(k.offset);
+    for (size_t i = 0; i < (size_t)nrow * grad.ld; i++)     /* what was there does not matter */
+        grad.d[i] = 0;
+    if (by > 0)
+        k.bag.index = k.index;
+    twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
+    dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
+                           false);
+    matrix_check(&grad, grad.d);
+    free_bags(&k);
     matrix_done(&rows);
     matrix_done(&grad);
     matrix_done(&y);
@@ -65,34 +113,35 @@ static void bags(void **state)
             for (int way = 0; way < 8; way++)
                 EACH_DEV(bag_once, rows[b], dims[d], way & 1,
                          way & 2 ? HPS_POOL_MEAN : HPS_POOL_SUM,
-                         way & 4 ? HPS_COMBINE_SUM : HPS_COMBINE_CONCAT);
+                         way & 4 ? HPS_COMBINE_SUM : HPS_COMBINE_CONCAT, (way + b + d) % 3);
 }
 
-/* Bags that share rows between threads: the sums do not depend on who adds. */
+/* Bags that share rows between threads: the sums do not depend on who adds, nor on how the bags are
+ * told. */
 static void same_bits(void **state)
 {
     int B = 512, dim = 8;
-    struct matrix dy = matrix(B, 3 * dim, 0), rows[3];
+    struct matrix dy = matrix(B, 3 * dim, 0), rows[6];
     struct bags k = make_bags(3, B, 50, true);
     (void)state;
 
-    for (int i = 0; i < 3; i++) {
-        struct hps_dev dev = open_dev(i + 1);
+    for (int i = 0; i < 6; i++) {
+        struct hps_dev dev = open_dev(i % 3 + 1);
+        if (i == 3)
+            turn_bags(&k, 50, true);
         rows[i] = matrix(50, dim, 0);
         twin_fill_f(1, 50 * (size_t)dim, rows[i].f);
         dev.ops->bag_backward(&dev, &k.bag, dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, tensor(&dy),
-                              rows[i].f, 50);
+                              rows[i].f, 50, true);
         dev.ops->close(&dev);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 1; i < 6; i++) {
         assert_memory_equal(rows[0].f, rows[i].f, 50 * (size_t)dim * sizeof(float));
-        if (i > 0)
-            matrix_done(&rows[i]);
+        matrix_done(&rows[i]);
     }
     matrix_done(&rows[0]);
     matrix_done(&dy);
-    hps_mem_free(k.index);
-    hps_mem_free(k.offset);
+    free_bags(&k);
 }
 
 static struct hps_rule rule_of(int kind, long long step)
@@ -137,13 +186,39 @@ static int *some_rows(size_t count, size_t nrow)
     return at;
 }
 
-static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n)
+/* n sums of one to three of the vectors of g, in double too. */
+struct some_sums {
+    int *start, *from;
+    double *want;
+};
+
+static struct some_sums some_sums(size_t n, size_t dim, const struct matrix *g)
+{
+    struct some_sums s = { hps_mem_new(n + 1, sizeof(int)), hps_mem_new(3 * n, sizeof(int)),
+                           hps_mem_new(n * dim, sizeof(double)) };
+
+    for (size_t i = 0; i < n; i++) {
+        s.start[i + 1] = s.start[i] + 1 + (int)(i % 3);
+        for (int k = s.start[i]; k < s.start[i + 1]; k++) {
+            s.from[k] = (int)(hps_rng_bits(6, (uint64_t)k) % n);
+            for (size_t d = 0; d < dim; d++)
+                s.want[i * dim + d] += g->d[(size_t)s.from[k] * dim + d];
+        }
+    }
+    return s;
+}
+
+/* The gradients of rows as they lie, or as sums. */
+static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n, bool summed)
 {
     struct hps_rule rule = rule_of(kind, 3);
     int nrow = 500, width = (int)hps_rule_stride(&rule, dim);
     size_t D = (size_t)dim, W = (size_t)width;
     struct matrix table = matrix(nrow, width, 2), g = matrix((int)n, dim, 0);
-    struct matrix out = matrix((int)n, dim, 0), sum = matrix(nrow, dim, 0);
+    struct matrix out = matrix((int)n, dim, 0), sum = matrix((int)n, dim, 0);
+    struct some_sums s = some_sums(n, D, &g);
+    struct hps_row_sums grad = { g.f, summed ? s.start : NULL, summed ? s.from : NULL };
+    const double *want = summed ? s.want : g.d;
     int *at = some_rows(n, (size_t)nrow);
 
     for (size_t i = 0; i < (size_t)nrow * table.ld; i++)        /* states are not negative */
@@ -152,19 +227,19 @@ static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n)
     twin_widen(nrow, width, table.f, table.ld, table.d);
     for (size_t i = 0; i < n; i++) {
         double *row = table.d + (size_t)at[i] * W;
-        for (size_t d = 0; d < D; d++) {
-            out.d[i * D + d] = row[d];
-            sum.d[(size_t)at[i] * D + d] += g.d[i * D + d];
-        }
-        twin_rule(&rule, D, row, g.d + i * D, row + D, row + 2 * D);
+        memcpy(out.d + i * D, row, D * sizeof *row);
+        twin_rule(&rule, D, row, want + i * D, row + D, row + 2 * D);
     }
     dev->ops->rows_gather(dev, table.f, table.ld, dim, n, at, out.f);
     matrix_check(&out, out.d);
-    dev->ops->rows_add(dev, dim, n, at, g.f, sum.f);
-    matrix_check(&sum, sum.d);
-    dev->ops->rows_apply(dev, &rule, table.f, table.ld, dim, n, at, g.f);
+    dev->ops->rows_sum(dev, dim, n, &grad, sum.f);
+    matrix_check(&sum, want);
+    dev->ops->rows_apply(dev, &rule, table.f, table.ld, dim, n, at, &grad);
     matrix_check(&table, table.d);
     matrix_check(&g, g.d);
+    hps_mem_free(s.start);
+    hps_mem_free(s.from);
+    hps_mem_free(s.want);
     hps_mem_free(at);
     matrix_done(&table);
     matrix_done(&g);
@@ -183,9 +258,10 @@ static void rules(void **state)
             EACH_DEV(update_once, kind, 10007);
         }
         for (int d = 0; d < 6; d++) {
-            EACH_DEV(rows_once, kind, dims[d], 0);
-            EACH_DEV(rows_once, kind, dims[d], 1);
-            EACH_DEV(rows_once, kind, dims[d], 333);
+            EACH_DEV(rows_once, kind, dims[d], 0, true);
+            EACH_DEV(rows_once, kind, dims[d], 1, false);
+            EACH_DEV(rows_once, kind, dims[d], 333, d % 2 == 0);
+            EACH_DEV(rows_once, kind, dims[d], 334, d % 2 == 1);
         }
     }
 }

@@ -85,7 +85,7 @@ static void update(struct hps_table **t, int k, const struct hps_rule *rule, uin
                 twin_fill_f(hps_rng_sub(key, (uint64_t)r), DIM, grad + n * DIM);
                 at[n++] = (int)hps_table_local(r, k);
             }
-        hps_table_apply(t[part], rule, n, at, grad);
+        hps_table_apply(t[part], rule, n, at, &(struct hps_row_sums){ .row = grad });
     }
 }
 
@@ -158,7 +158,7 @@ static void an_update_is_the_twins(void **state)
             rule.scale = 0.7f;
             twin_fill_f((uint64_t)step, N * DIM, grad);
             twin_widen(1, N * DIM, grad, 0, g);
-            hps_table_apply(t[0], &rule, N, at, grad);
+            hps_table_apply(t[0], &rule, N, at, &(struct hps_row_sums){ .row = grad });
             for (int j = 0; j < N; j++)
                 twin_rule(&rule, DIM, w + j * DIM, g + j * DIM, s[j], s[j] + DIM);
             hps_table_gather(t[0], N, at, got);

@@ -80,7 +80,8 @@ static void make_bag(struct toy_feed *f, const struct hps_net *net, const struct
                 index[n++] = (int)(hps_rng_bits(key, 1 + (uint64_t)i / 2) % TOY_ROWS);
             offset[s * B + b + 1] = n;
         }
-    f->bag[l->index] = (struct hps_bag){ l->nslot, B, (size_t)n, index, offset, single };
+    f->bag[l->index] = (struct hps_bag){ .nslot = l->nslot, .B = B, .nid = (size_t)n,
+                                         .index = index, .offset = offset, .single = single };
 }
 
 static void make_rows(struct toy_feed *f, const struct hps_layer *l)

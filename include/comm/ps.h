@@ -25,10 +25,12 @@ void hps_ps_free(struct hps_ps *ps);
 void hps_ps_pull_begin(struct hps_ps *ps, const struct hps_route_step *r);
 /* Rows first needed by micro-batch m have arrived. Call for m = 0..M-1 in order, before apply. */
 void hps_ps_pull_end(struct hps_ps *ps, int m);
-/* Rows by place (nplace, dim) and their gradients (zero when first asked for in a step), device
- * memory; valid until the next pull_begin. Who only reads never asks for gradients. */
+/* Rows by place (nplace, dim) and their gradients, device memory; valid until the next pull_begin.
+ * Gradients are not set while *written is false: the first writer in a step overwrites them all and
+ * sets it, the others add. Who only reads never asks for gradients. */
 const float *hps_ps_rows(const struct hps_ps *ps);
 float *hps_ps_grad(struct hps_ps *ps);
+bool *hps_ps_written(struct hps_ps *ps);
 
 /* After the last backward: gradients travel to the owners and are summed there in member order (so
  * bits do not depend on arrival). Begin does not wait for others; end does. */

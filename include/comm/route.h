@@ -17,6 +17,7 @@
 struct hps_route_use {
     int nlayer;
     const struct hps_layer *const *layer;
+    bool index;                 /* bags must have one: somebody does not read them by row */
 };
 
 /* The rows of one step at this rank. Positions ("place") number the distinct rows 0..nplace-1:
@@ -30,10 +31,12 @@ struct hps_route_step {
     int *give;                  /* (M, parts) rows each member asked of me                        */
     const int *row;             /* (ngive) my local rows, by member, then micro-batch, as asked   */
     size_t ngive;
-    const int *merge;           /* (ngive) where each of them lies among the distinct ones; the
-                                   first member that gives any fills the first of them in order  */
-    const int *merged;          /* (nmerge) the distinct local rows                              */
+    const int *merged;          /* (nmerge) the distinct ones among them                         */
     int nmerge;
+    const int *merge_start;     /* (nmerge + 1) the gradients that merged row i gets are          */
+    const int *merge_from;      /* (ngive) merge_from[merge_start[i]] and so on, by member: mine
+                                   by place, those of others behind all places, in the order of
+                                   `row` without mine. Both NULL when alone: merged is row        */
     struct hps_bag *bag;        /* (M, nlayer) bags of each layer, positions = places             */
 };
 

@@ -48,6 +48,36 @@ static inline void hps_cpu_fetch(const float *row, size_t dim)
     __builtin_prefetch(row + dim - 1);
 }
 
+/* call(args, dim), with the constant where dim is a usual one. */
+#define HPS_CPU_WITH_DIM(dim, call, ...)                                                           \
+    switch (dim) {                                                                                 \
+    case 1: call(__VA_ARGS__, 1); break;                                                           \
+    case 8: call(__VA_ARGS__, 8); break;                                                           \
+    case 10: call(__VA_ARGS__, 10); break;                                                         \
+    case 16: call(__VA_ARGS__, 16); break;                                                         \
+    default: call(__VA_ARGS__, dim);                                                               \
+    }
+
+/* The i-th sum: in `room` (dim), or where it lies already. */
+static inline const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t i, size_t dim,
+                                           float *room)
+{
+    if (!s->start)
+        return s->row + i * dim;
+    int k = s->start[i], end = s->start[i + 1];
+    const float *row = s->row + (size_t)s->from[k] * dim;
+    if (++k == end)
+        return row;
+    for (size_t d = 0; d < dim; d++)
+        room[d] = row[d];
+    for (; k < end; k++) {
+        row = s->row + (size_t)s->from[k] * dim;
+        for (size_t d = 0; d < dim; d++)
+            room[d] += row[d];
+    }
+    return room;
+}
+
 /* y (B, n) = act(y + b), keeping y + b in pre (gelu). Rows of pre follow each other. */
 void hps_cpu_act(enum hps_act act, size_t B, size_t n, float *y, size_t ldy, const float *b,
                  float *pre);
@@ -136,15 +166,16 @@ void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim
                          struct hps_tensor y);
 void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
                           enum hps_pool_kind pool, enum hps_combine combine,
-                          struct hps_tensor dy, float *rows_grad, size_t nrow);
+                          struct hps_tensor dy, float *rows_grad, size_t nrow, bool add);
 
 void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
                     float *grad, float *state);
 void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                        size_t stride, int dim, size_t n, const int *at, const float *grad);
+                        size_t stride, int dim, size_t n, const int *at,
+                        const struct hps_row_sums *grad);
 void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim,
                          size_t n, const int *at, float *out);
-void hps_cpu_rows_add(struct hps_dev *dev, int dim, size_t n, const int *at, const float *from,
+void hps_cpu_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
                       float *to);
 
 #endif

@@ -41,13 +41,20 @@ enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_AC
 /* One bag of ids per example and slot, already translated to positions in a compact array of rows.
  *   index  (nid)           row position of each id: by slot, then example, then place in the bag
  *   offset (nslot*B + 1)   where the bag of (slot, example) starts: offset[slot * B + b]
- * `single`: every bag holds exactly one id, nid = nslot*B, and offset may be NULL. */
+ * `single`: every bag holds exactly one id, nid = nslot*B, and offset may be NULL.
+ * The same by row, host memory, NULL where nobody made it: row position place[i], all different, is
+ * in the bags (b * nslot + slot) from[start[i] .. start[i+1]-1], in the order of the ids. One of
+ * the two, place or index, may be NULL. */
 struct hps_bag {
     int nslot, B;
     size_t nid;
     const int *index;
     const int *offset;
     bool single;
+    size_t nplace;
+    const int *place;           /* (nplace)     */
+    const int *start;           /* (nplace + 1) */
+    const int *from;
 };
 enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
 enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */
@@ -116,6 +123,13 @@ static inline size_t hps_rule_stride(const struct hps_rule *rule, int dim)
 {
     return (size_t)dim * (size_t)(1 + rule->nstate) + (size_t)rule->nrow;
 }
+
+/* n vectors of dim, each a sum: the i-th of vectors from[start[i]] .. from[start[i+1]-1] of `row`,
+ * at least one; start and from NULL: vector i itself. Device memory. */
+struct hps_row_sums {
+    const float *row;           /* (.., dim) */
+    const int *start, *from;
+};
 
 struct hps_dev_ops {
     const char *name;           /* "cpu", "cuda"                       */
@@ -216,10 +230,11 @@ struct hps_dev_ops {
     void (*bag_forward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
                         enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
                         struct hps_tensor y);
-    /* rows_grad (nrow, dim) += ... Every row's sum is made in the order of the ids. */
+    /* rows_grad (nrow, dim): `add`, or else all of it is overwritten. Every row's sum is made in
+     * the order of the ids. */
     void (*bag_backward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
-                         float *rows_grad, size_t nrow);
+                         float *rows_grad, size_t nrow, bool add);
 
     /* Attention over the bags of one slot: y (B, dim) = sum of weight * row, the weights from a net
      * on (c, row, c - row, c * row) with the candidate c (B, dim); softmax: exp(score / sqrt(dim))
@@ -275,14 +290,15 @@ struct hps_dev_ops {
     void (*update)(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
                    float *grad, float *state);
     /* Rows of a table, `stride` floats apart: hps_rule_stride floats each.
-     * gather: out (n, dim) = weights of rows at[i]. apply: the rule on rows at[i] with grad
-     * (n, dim), which stays; at is distinct. */
+     * gather: out (n, dim) = weights of rows at[i]. apply: the rule on rows at[i] with the i-th
+     * gradient; at is distinct. */
     void (*rows_gather)(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
                         const int *at, float *out);
     void (*rows_apply)(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                       size_t stride, int dim, size_t n, const int *at, const float *grad);
-    /* to (.., dim) row at[i] += from (n, dim) row i; at is distinct within the call. */
-    void (*rows_add)(struct hps_dev *dev, int dim, size_t n, const int *at, const float *from,
+                       size_t stride, int dim, size_t n, const int *at,
+                       const struct hps_row_sums *grad);
+    /* to (n, dim) = the sums, each in its order. */
+    void (*rows_sum)(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
                      float *to);
 
     /* *sum (host) = sum of squares of x (n), in double, deterministic. Waits. */

@@ -44,8 +44,9 @@ struct hps_pass {
     double *scratch;                    /* (nscratch) host memory, scratch of this call      */
     const struct hps_bag *bag;          /* of a table: its bags, positions in rows           */
     const float *rows;                  /* of a table: (nrow, dim) the rows that were pulled */
-    float *rows_grad;                   /* of a table: (nrow, dim) added to                  */
+    float *rows_grad;                   /* of a table: (nrow, dim)                           */
     size_t nrow;
+    bool rows_add;                      /* add to rows_grad, else overwrite all of it        */
     float weight;                       /* of an example in the gradient of this loss        */
     float *score;                       /* loss: (B) predictions; NULL: not wanted           */
     double *loss;                       /* loss: its sum over examples is added, unweighted  */
@@ -69,6 +70,7 @@ struct hps_layer_kind {
     bool table;                         /* reads rows of a table, dealt to the ranks of its stage */
     bool keyed;                         /* forward reads example numbers              */
     bool beside;                        /* y is the inputs side by side: x may lie in y       */
+    bool by_row;                        /* its bags need no index on a host           */
     /* It may use p->peers: every rank of a stage then calls it for each micro-batch of at least one
      * row, so what it asks of them must not depend on its own rows. Others cost nothing. */
     bool peers;

@@ -17,7 +17,9 @@ struct hps_feed {
     const float *label, *dense;         /* (B), (B, D); NULL where no layer here wants them  */
     struct hps_bag *bag;                /* (last-first+1) by layer of the slice; others unused */
     const float **rows;                 /* (last-first+1) pulled rows of the layer's table   */
-    float **rows_grad;                  /* (last-first+1) added to; NULL: no backward        */
+    float **rows_grad;                  /* (last-first+1) NULL: no backward                  */
+    bool **rows_written;                /* (last-first+1) false: the next backward overwrites
+                                           rows_grad and sets it; else, and without: it adds */
     size_t *nrow;                       /* (last-first+1)                                    */
     const struct hps_peers *peers;      /* who shares the micro-batch; NULL: nobody          */
 };

@@ -39,10 +39,10 @@ enum hps_status hps_table_new(struct hps_table **table, const struct hps_net *ne
                               const struct hps_train_opt *opt, uint64_t seed);
 void hps_table_free(struct hps_table *table);
 
-/* Weights of local rows at[i], out (n, dim). `at`, `out` and `grad` are device memory. */
+/* Weights of local rows at[i], out (n, dim). `at`, `out` and gradients are device memory. */
 void hps_table_gather(struct hps_table *table, size_t n, const int *at, float *out);
-/* The rule on distinct local rows at[i] with gradients (n, dim). */
+/* The rule on distinct local rows at[i] with the gradient of each. */
 void hps_table_apply(struct hps_table *table, const struct hps_rule *rule, size_t n, const int *at,
-                     const float *grad);
+                     const struct hps_row_sums *grad);
 
 #endif

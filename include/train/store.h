@@ -22,6 +22,7 @@ struct hps_store_group {
     long long rows;
     int nlayer;                     /* layers of my stages that read a table of this group ... */
     const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */
+    bool index;                     /* one of mine does not read its bags by row */
 };
 
 struct hps_store {

@@ -19,11 +19,11 @@ struct hps_ps {
     struct hps_table *table;
     struct hps_dev *dev;
     const struct hps_route_step *r;
-    struct block rows, grad;    /* (nplace, dim)                                         */
-    struct block out, in;       /* rows to and gradients from the others, by member       */
-    struct block sum;           /* (nmerge, dim) gradients merged                         */
-    const float *merged;        /* sum, or grad when alone                                */
-    bool fresh;                 /* grad is of this step                                  */
+    struct block rows;          /* (nplace, dim)                                         */
+    struct block grad;          /* (nplace + those of the others, dim): theirs by member  */
+    struct block out;           /* rows to the others, by member                          */
+    struct block sum;           /* (nmerge, dim) gradients merged, where their norm is asked */
+    bool written, pushed, summed;       /* grad, of this step; all there; sum             */
     int *place;                 /* (M, parts) first place of each owner's rows            */
     int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
     size_t *sent_at;            /* (parts) scratch: the next row of `out` to send         */
@@ -127,7 +127,6 @@ void hps_ps_free(struct hps_ps *p)
     free_block(p, &p->rows);
     free_block(p, &p->grad);
     free_block(p, &p->out);
-    free_block(p, &p->in);
     free_block(p, &p->sum);
     hps_mem_free(p->place);
     hps_mem_free(p->given);
@@ -173,10 +172,16 @@ static void lay_out(struct hps_ps *p, const struct hps_route_step *r)
     }
 }
 
-/* Where `out` and `in` have member q's rows: they leave mine out. */
+/* Where `out` and the others' part of `grad` have member q's rows: they leave mine out. */
 static size_t other_at(const struct hps_ps *p, int q)
 {
     return (size_t)(p->given_at[q] - (q > p->me ? p->given[p->me] : 0));
+}
+
+/* Rows that the others asked of me. */
+static size_t others(const struct hps_ps *p)
+{
+    return p->r->ngive - (size_t)p->given[p->me];
 }
 
 static void post_rows(struct hps_ps *p)
@@ -202,36 +207,35 @@ static void send_rows(struct hps_ps *p)
 {
     const struct hps_route_step *r = p->r;
     size_t before = (size_t)p->given_at[p->me], mine = (size_t)p->given[p->me];
-    size_t others = r->ngive - mine, dim = (size_t)p->dim;
+    size_t n = others(p), dim = (size_t)p->dim;
 
-    make_room(p, &p->out, others * dim);
+    make_room(p, &p->out, n * dim);
     if (before > 0)
         hps_table_gather(p->table, before, r->row, p->out.device);
-    if (others > before)
-        hps_table_gather(p->table, others - before, r->row + before + mine,
+    if (n > before)
+        hps_table_gather(p->table, n - before, r->row + before + mine,
                          p->out.device + before * dim);
-    fetch(p, &p->out, others);
+    fetch(p, &p->out, n);
     size_t *at = p->sent_at;
     for (int q = 0; q < p->parts; q++)
         at[q] = other_at(p, q);
     for (int m = 0; m < r->M; m++)
         for (int q = 0; q < p->parts; q++) {
-            int n = r->give[m * p->parts + q];
-            if (q == p->me || n == 0)
+            int k = r->give[m * p->parts + q];
+            if (q == p->me || k == 0)
                 continue;
-            HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, n, p->row, q,
+            HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, k, p->row, q,
                               HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &p->send[p->nsend++]));
-            at[q] += (size_t)n;
+            at[q] += (size_t)k;
         }
-    p->bytes += (double)others * (double)dim * (double)sizeof(float);
+    p->bytes += (double)n * (double)dim * (double)sizeof(float);
 }
 
 void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
 {
     wait_sent(p);
     lay_out(p, r);
-    p->fresh = false;
-    p->merged = NULL;
+    p->written = p->pushed = p->summed = false;
     make_room(p, &p->rows, (size_t)r->nplace * (size_t)p->dim);
     if (p->parts > 1) {
         post_rows(p);
@@ -267,15 +271,13 @@ const float *hps_ps_rows(const struct hps_ps *p)
 
 float *hps_ps_grad(struct hps_ps *p)
 {
-    size_t n = (size_t)p->r->nplace * (size_t)p->dim;
-
-    if (!p->fresh) {
-        make_room(p, &p->grad, n);
-        if (n > 0)
-            p->dev->ops->zero(p->dev, p->grad.device, n * sizeof(float));
-        p->fresh = true;
-    }
+    make_room(p, &p->grad, ((size_t)p->r->nplace + others(p)) * (size_t)p->dim);
     return p->grad.device;
+}
+
+bool *hps_ps_written(struct hps_ps *p)
+{
+    return &p->written;
 }
 
 /* One message to an owner: its rows of all micro-batches, in place. Returns how many. */
@@ -306,15 +308,16 @@ static size_t send_grad(struct hps_ps *p, int q)
 void hps_ps_push_begin(struct hps_ps *p)
 {
     const struct hps_route_step *r = p->r;
-    size_t dim = (size_t)p->dim, sent = 0;
+    size_t dim = (size_t)p->dim, mine = (size_t)r->nplace, sent = 0;
 
-    hps_ps_grad(p);                                     /* zero where nobody added any */
+    hps_ps_grad(p);
+    if (!p->written && mine > 0)                        /* nobody had anything to add */
+        p->dev->ops->zero(p->dev, p->grad.device, mine * dim * sizeof(float));
     if (p->parts == 1)
         return;
-    make_room(p, &p->in, (r->ngive - (size_t)p->given[p->me]) * dim);
     for (int q = 0; q < p->parts; q++)
         if (q != p->me && p->given[q] > 0)
-            HPS_MPI(MPI_Irecv(p->in.host + other_at(p, q) * dim, p->given[q], p->row, q,
+            HPS_MPI(MPI_Irecv(p->grad.host + (mine + other_at(p, q)) * dim, p->given[q], p->row, q,
                               HPS_TAG_PUSH, p->comm, &p->push[q]));
     fetch(p, &p->grad, (size_t)r->nplace);
     for (int q = 0; q < p->parts; q++)
@@ -323,81 +326,45 @@ void hps_ps_push_begin(struct hps_ps *p)
     p->bytes += (double)sent * (double)dim * (double)sizeof(float);
 }
 
-/* n gradients of rows that r->row has from `at` on. The first member's rows are the first of the
- * merged ones, so they are copied, not added. */
-static void merge(struct hps_ps *p, bool first, int at, int n, const float *from)
-{
-    const struct hps_dev_ops *ops = p->dev->ops;
-    size_t dim = (size_t)p->dim;
-
-    if (n == 0)
-        return;
-    if (first)
-        ops->copy(p->dev, n, p->dim, from, dim, p->sum.device + (size_t)at * dim, dim, false);
-    else
-        ops->rows_add(p->dev, p->dim, (size_t)n, p->r->merge + at, from, p->sum.device);
-}
-
-static void merge_mine(struct hps_ps *p, bool first)
-{
-    int at = p->given_at[p->me];
-
-    for (int m = 0; m < p->r->M; m++) {
-        int i = m * p->parts + p->me, n = p->r->give[i];
-        merge(p, first, at, n, p->grad.device + (size_t)p->place[i] * (size_t)p->dim);
-        at += n;
-    }
-}
-
-static void merge_other(struct hps_ps *p, bool first, int q)
-{
-    size_t at = other_at(p, q);
-
-    hps_wait_all(1, &p->push[q]);
-    bring(p, &p->in, at, (size_t)p->given[q]);
-    merge(p, first, p->given_at[q], p->given[q], p->in.device + at * (size_t)p->dim);
-}
-
 void hps_ps_push_end(struct hps_ps *p)
 {
-    size_t dim = (size_t)p->dim, nmerge = (size_t)p->r->nmerge;
-    bool first = true;
-
-    p->merged = p->grad.device;
-    if (p->parts == 1)
-        return;
-    make_room(p, &p->sum, nmerge * dim);
-    p->merged = p->sum.device;
-    for (int q = 0; q < p->parts; q++) {
-        size_t n = (size_t)p->given[q];
-        if (n == 0)
-            continue;
-        if (first && nmerge > n)
-            p->dev->ops->zero(p->dev, p->sum.device + n * dim, (nmerge - n) * dim * sizeof(float));
-        if (q == p->me)
-            merge_mine(p, first);
-        else
-            merge_other(p, first, q);
-        first = false;
+    if (p->parts > 1) {
+        hps_wait_all(p->parts, p->push);
+        bring(p, &p->grad, (size_t)p->r->nplace, others(p));
+        wait_sent(p);
     }
-    wait_sent(p);
+    p->pushed = true;
 }
 
 double hps_ps_norm2(struct hps_ps *p)
 {
+    size_t n = (size_t)p->r->nmerge * (size_t)p->dim;
     double sum = 0;
 
-    assert(p->merged || p->r->nmerge == 0);
-    if (p->r->nmerge > 0)
-        p->dev->ops->norm2(p->dev, (size_t)p->r->nmerge * (size_t)p->dim, p->merged, &sum);
+    assert(p->pushed || n == 0);
+    if (n == 0)
+        return 0;
+    if (p->parts > 1) {
+        make_room(p, &p->sum, n);
+        p->dev->ops->rows_sum(p->dev, p->dim, (size_t)p->r->nmerge,
+                              &(struct hps_row_sums){ p->grad.device, p->r->merge_start,
+                                                      p->r->merge_from }, p->sum.device);
+        p->summed = true;
+    }
+    p->dev->ops->norm2(p->dev, n, p->summed ? p->sum.device : p->grad.device, &sum);
     return sum;
 }
 
 void hps_ps_apply(struct hps_ps *p, const struct hps_rule *rule)
 {
-    assert(p->merged || p->r->nmerge == 0);
-    if (p->r->nmerge > 0)
-        hps_table_apply(p->table, rule, (size_t)p->r->nmerge, p->r->merged, p->merged);
+    const struct hps_route_step *r = p->r;
+    struct hps_row_sums g = { p->summed ? p->sum.device : p->grad.device,
+                              p->summed ? NULL : r->merge_start,
+                              p->summed ? NULL : r->merge_from };
+
+    assert(p->pushed || r->nmerge == 0);
+    if (r->nmerge > 0)
+        hps_table_apply(p->table, rule, (size_t)r->nmerge, r->merged, &g);
 }
 
 void hps_ps_poll(struct hps_ps *p)

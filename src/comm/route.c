@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/find.h"
 #include "base/mem.h"
-#include "comm/ask.h"
+#include "base/radix.h"
+#include "model/places.h"
 #include "model/table.h"
 
 enum { KEPT = 4 };              /* steps: two valid after a take, two begun and not taken */
@@ -27,16 +27,17 @@ struct turn {
     int *ngive, *ngive_at;
     int *want;                  /* (nplace) rows asked, by owner, then micro-batch    */
     size_t want_cap;
-    struct hps_ints index, offset;  /* of all bags                                      */
-    struct hps_ints row, merge, merged;
+    struct hps_places_room room;
+    struct hps_ints row, merged, merge_start, merge_from;
 };
 
 struct hps_route {
     MPI_Comm count_comm, row_comm;      /* owned; MPI_COMM_NULL when alone         */
     struct hps_dev *dev;
     int parts, me, M;
-    struct hps_ask *ask;
-    struct hps_find *given;
+    long long rows;                     /* mine                                     */
+    struct hps_places *places;
+    struct hps_radix *given;
     int *cursor;                        /* (parts) scratch                          */
     struct turn turn[KEPT];
     long long begun, taken;
@@ -72,11 +73,11 @@ static void turn_free(struct hps_route *r, struct turn *t)
     hps_mem_free(t->give);
     hps_mem_free(t->nask);
     hps_mem_free(t->want);
-    hps_ints_free(&t->index, r->dev);
-    hps_ints_free(&t->offset, r->dev);
+    hps_places_room_free(&t->room, r->dev);
     hps_ints_free(&t->row, r->dev);
-    hps_ints_free(&t->merge, r->dev);
     hps_ints_free(&t->merged, r->dev);
+    hps_ints_free(&t->merge_start, r->dev);
+    hps_ints_free(&t->merge_from, r->dev);
 }
 
 enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_use *use,
@@ -100,8 +101,10 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
     r->parts = parts;
     r->me = me;
     r->M = M;
-    r->ask = hps_ask_new(use, rows, M, parts, dev);
-    r->given = hps_find_new();
+    r->rows = hps_table_nlocal(rows, me, parts);
+    r->places = hps_places_new(use->nlayer, use->layer, rows, M, parts, use->index,
+                               dev);
+    r->given = hps_radix_new();
     r->cursor = hps_mem_new((size_t)parts, sizeof *r->cursor);
     for (int i = 0; i < KEPT; i++)
         turn_new(r, &r->turn[i], use->nlayer);
@@ -116,8 +119,8 @@ void hps_route_free(struct hps_route *r)
         hps_route_take(r);
     for (int i = 0; i < KEPT; i++)
         turn_free(r, &r->turn[i]);
-    hps_ask_free(r->ask);
-    hps_find_free(r->given);
+    hps_places_free(r->places);
+    hps_radix_free(r->given);
     hps_mem_free(r->cursor);
     if (r->count_comm != MPI_COMM_NULL)
         HPS_MPI(MPI_Comm_free(&r->count_comm));
@@ -129,7 +132,7 @@ void hps_route_free(struct hps_route *r)
 /* Row numbers by place become row numbers by owner, then micro-batch; counts turn likewise. */
 static void pack(struct hps_route *r, struct turn *t, int *want)
 {
-    const int *ask = t->step.ask, *from = hps_ask_rows(r->ask);
+    const int *ask = t->step.ask, *from = t->room.row.host;
     int at = 0;
 
     memset(t->nask, 0, (size_t)r->parts * sizeof *t->nask);
@@ -152,27 +155,81 @@ static void pack(struct hps_route *r, struct turn *t, int *want)
         }
 }
 
+/* n rows, whose gradients will lie at `at` and behind it. */
+static void tell_rows(struct hps_route *r, bool put, const int *row, size_t n, uint64_t at)
+{
+    uint64_t key[CHUNK], from[CHUNK];
+
+    for (size_t now; n > 0; n -= now, row += now) {
+        now = n < CHUNK ? n : CHUNK;
+        for (size_t i = 0; i < now; i++) {
+            key[i] = (uint64_t)row[i];
+            from[i] = at++;
+        }
+        if (put)
+            hps_radix_put(r->given, 0, now, key, from);
+        else
+            hps_radix_count(r->given, 0, now, key);
+    }
+}
+
+/* All rows asked of me, by member: first they are counted, then they are put. */
+static void tell_given(struct hps_route *r, const struct turn *t, bool put)
+{
+    const int *row = t->row.host, *ask = t->step.ask, *give = t->step.give;
+    uint64_t other = (uint64_t)t->step.nplace;
+
+    for (int q = 0; q < r->parts; q++)
+        for (int m = 0; m < r->M; m++) {
+            size_t n = (size_t)give[m * r->parts + q];
+            uint64_t mine = (uint64_t)t->step.first[m];
+            for (int k = 0; k < r->me; k++)
+                mine += (uint64_t)ask[m * r->parts + k];
+            tell_rows(r, put, row, n, q == r->me ? mine : other);
+            row += n;
+            other += q == r->me ? 0 : n;
+        }
+}
+
+/* The rows of a sorted bucket, and the gradients of each, go on the lists. */
+static void list_bucket(struct turn *t, const struct hps_bucket *b, int tail_bits, int *at)
+{
+    uint64_t tail = ((uint64_t)1 << tail_bits) - 1;
+
+    for (size_t i = 0; i < b->n; i++) {
+        if (i == 0 || b->word[i] >> tail_bits != b->word[i - 1] >> tail_bits) {
+            t->merged.host[t->step.nmerge] = (int)(b->key | b->word[i] >> tail_bits);
+            t->merge_start.host[t->step.nmerge++] = *at;
+        }
+        t->merge_from.host[(*at)++] = (int)(b->word[i] & tail);
+    }
+}
+
 /* Which of the rows that members asked of me are the same row. */
 static void merge(struct hps_route *r, struct turn *t)
 {
-    long long key[CHUNK];
     size_t n = t->step.ngive;
+    int row_bits = hps_radix_bits((uint64_t)r->rows), at = 0;
+    int tail_bits = hps_radix_bits((uint64_t)t->step.nplace + n);
 
-    hps_ints_grow(&t->merge, n);
-    hps_find_begin(r->given);
-    for (size_t done = 0; done < n; done += CHUNK) {
-        size_t now = n - done < CHUNK ? n - done : CHUNK;
-        for (size_t i = 0; i < now; i++)
-            key[i] = t->row.host[done + i];
-        hps_find_put(r->given, now, key, t->merge.host + done);
+    hps_ints_grow(&t->merged, n);
+    hps_ints_grow(&t->merge_start, n + 1);
+    hps_ints_grow(&t->merge_from, n);
+    hps_radix_begin(r->given, n, row_bits, tail_bits, 1);
+    tell_given(r, t, false);
+    hps_radix_deal(r->given);
+    tell_given(r, t, true);
+    t->step.nmerge = 0;
+    for (int b = 0, end = hps_radix_cut(r->given, 1, 1); b < end; b++) {
+        hps_radix_sort(r->given, 0, b);
+        struct hps_bucket bucket = hps_radix_bucket(r->given, b);
+        list_bucket(t, &bucket, tail_bits, &at);
     }
-    t->step.nmerge = hps_find_count(r->given);
-    hps_ints_grow(&t->merged, (size_t)t->step.nmerge);
-    for (int i = 0; i < t->step.nmerge; i++)
-        t->merged.host[i] = (int)hps_find_keys(r->given)[i];
+    t->merge_start.host[t->step.nmerge] = at;
     t->step.row = hps_ints_show(&t->row, n, r->dev);
-    t->step.merge = hps_ints_show(&t->merge, n, r->dev);
     t->step.merged = hps_ints_show(&t->merged, (size_t)t->step.nmerge, r->dev);
+    t->step.merge_start = hps_ints_show(&t->merge_start, (size_t)t->step.nmerge + 1, r->dev);
+    t->step.merge_from = hps_ints_show(&t->merge_from, n, r->dev);
 }
 
 /* Alone, what is asked is what is given, and all of it is distinct. */
@@ -181,16 +238,9 @@ static void keep(struct hps_route *r, struct turn *t)
     size_t n = (size_t)t->step.nplace;
 
     memcpy(t->step.give, t->step.ask, (size_t)r->M * sizeof(int));
-    hps_ints_grow(&t->row, n);
-    hps_ints_grow(&t->merge, n);
-    if (n > 0)
-        memcpy(t->row.host, hps_ask_rows(r->ask), n * sizeof(int));
-    for (size_t i = 0; i < n; i++)
-        t->merge.host[i] = (int)i;
     t->step.ngive = n;
     t->step.nmerge = t->step.nplace;
-    t->step.row = t->step.merged = hps_ints_show(&t->row, n, r->dev);
-    t->step.merge = hps_ints_show(&t->merge, n, r->dev);
+    t->step.row = t->step.merged = hps_ints_show(&t->room.row, n, r->dev);
     t->state = READY;
 }
 
@@ -261,7 +311,10 @@ void hps_route_begin(struct hps_route *r, const struct hps_batch *batch)
     struct turn *t = &r->turn[r->begun % KEPT];
 
     assert(r->begun - r->taken < 2);
-    hps_ask_step(r->ask, batch, &t->step, &t->index, &t->offset);
+    hps_places_find(r->places, batch, &t->room, t->step.first, t->step.ask, t->step.bag);
+    t->step.nplace = t->step.first[r->M];
+    if (batch)
+        hps_places_show(r->places, &t->room, t->step.bag);
     if (r->parts == 1)
         keep(r, t);
     else

@@ -367,10 +367,11 @@ void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
         hps_cpu_spread(dev, 1.0 * (double)(j.n * j.dim), unpool_part, &j);
         back_net(&j, dev, param, grad);
         hps_cpu_spread(dev, 1.5 * (double)(j.n * j.dim), unfeature_part, &j);
-        struct hps_bag each = { 1, (int)j.n, j.n, bag->index + j.first, NULL, true };
+        struct hps_bag each = { .nslot = 1, .B = (int)j.n, .nid = j.n,
+                                .index = bag->index + j.first, .single = true };
         struct hps_tensor drow = { j.drow, j.dim, net->dim };
         hps_cpu_bag_backward(dev, &each, net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow,
-                             rows_grad, nrow);
+                             rows_grad, nrow, true);
     }
     unfold(&j, grad);
 }

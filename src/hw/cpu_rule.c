@@ -300,7 +300,8 @@ struct rows {
     size_t n, dim, stride, ahead;
     float *table;
     const int *at;
-    const float *grad;
+    const struct hps_row_sums *grad;
+    float *room;                /* (parts, dim) for a sum */
 };
 
 INLINE void fetch_row(const struct rows *j, size_t i)
@@ -312,38 +313,41 @@ INLINE void fetch_row(const struct rows *j, size_t i)
     __builtin_prefetch(row + j->ahead - 1, 1);
 }
 
-INLINE void apply_rows(const struct rows *j, size_t i, size_t last, size_t dim)
+INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)
 {
     for (; i < last; i++) {
         float *row = j->table + (size_t)j->at[i] * j->stride;
         if (i + HPS_CPU_AHEAD < j->n)
             fetch_row(j, i + HPS_CPU_AHEAD);
-        apply(&j->rule, dim, row, j->grad + i * dim, row + dim, dim);
+        apply(&j->rule, dim, row, hps_cpu_row_sum(j->grad, i, dim, room), row + dim, dim);
     }
 }
 
-HPS_CLONES static void apply_span(const struct rows *j, size_t first, size_t last)
+HPS_CLONES static void apply_span(const struct rows *j, size_t first, size_t last, float *room)
 {
     switch (j->dim) {
-    case 1: apply_rows(j, first, last, 1); break;
-    case 8: apply_rows(j, first, last, 8); break;
-    case 10: apply_rows(j, first, last, 10); break;
-    case 16: apply_rows(j, first, last, 16); break;
-    default: apply_rows(j, first, last, j->dim);
+    case 1: apply_rows(j, first, last, room, 1); break;
+    case 8: apply_rows(j, first, last, room, 8); break;
+    case 10: apply_rows(j, first, last, room, 10); break;
+    case 16: apply_rows(j, first, last, room, 16); break;
+    default: apply_rows(j, first, last, room, j->dim);
     }
 }
 
 static void apply_part(const void *job, int t, int n)
 {
     const struct rows *j = job;
-    apply_span(j, hps_cpu_cut(j->n, 16, t, n), hps_cpu_cut(j->n, 16, t + 1, n));
+    apply_span(j, hps_cpu_cut(j->n, 16, t, n), hps_cpu_cut(j->n, 16, t + 1, n),
+               j->room + (size_t)t * j->dim);
 }
 
 void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                        size_t stride, int dim, size_t n, const int *at, const float *grad)
+                        size_t stride, int dim, size_t n, const int *at,
+                        const struct hps_row_sums *grad)
 {
     size_t width = hps_rule_stride(rule, dim);
-    struct rows j = { prepare(rule), n, (size_t)dim, stride, width, table, at, grad };
+    float *room = hps_cpu_scratch(dev, (size_t)dev->nthread * (size_t)dim * sizeof *room);
+    struct rows j = { prepare(rule), n, (size_t)dim, stride, width, table, at, grad, room };
 
     hps_cpu_spread(dev, (double)n * (10 + 1.0 * (double)width), apply_part, &j);
 }

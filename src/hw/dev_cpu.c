@@ -173,7 +173,7 @@ const struct hps_dev_ops hps_dev_cpu = {
     .update = hps_cpu_update,
     .rows_gather = hps_cpu_rows_gather,
     .rows_apply = hps_cpu_rows_apply,
-    .rows_add = hps_cpu_rows_add,
+    .rows_sum = hps_cpu_rows_sum,
     .norm2 = hps_cpu_norm2,
     .gemm_s = hps_cpu_gemm_s,
 };

@@ -150,6 +150,8 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct attention_opt *o = l->opt;
 
+    if (!p->rows_add)
+        p->dev->ops->zero(p->dev, p->rows_grad, p->nrow * (size_t)l->dim * sizeof(float));
     p->dev->ops->attend_backward(p->dev, &o->net, p->bag, p->param, p->rows, p->x[0], p->dy,
                                  p->grad, p->dx[0], p->add[0], p->rows_grad, p->nrow);
 }

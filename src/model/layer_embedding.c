@@ -68,7 +68,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     const struct embedding_opt *o = l->opt;
 
     p->dev->ops->bag_backward(p->dev, p->bag, l->dim, pool_of(o), combine_of(o), p->dy,
-                              p->rows_grad, p->nrow);
+                              p->rows_grad, p->nrow, p->rows_add);
 }
 
 extern const struct hps_layer_kind hps_layer_embedding;
@@ -78,6 +78,7 @@ const struct hps_layer_kind hps_layer_embedding = {
     .fields = fields,
     .opt_size = sizeof(struct embedding_opt),
     .table = true,
+    .by_row = true,
     .shape = shape,
     .flops = flops,
     .forward = forward,

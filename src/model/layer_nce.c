@@ -169,7 +169,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     int width = l->dim - 1;
 
     p->dev->ops->bag_backward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                              rows_of(l, p), p->rows_grad, p->nrow);
+                              rows_of(l, p), p->rows_grad, p->nrow, p->rows_add);
     if (p->dx[0].data)
         p->dev->ops->copy(p->dev, p->B, width, dx_of(l, p), (size_t)width, p->dx[0].data,
                           p->dx[0].ld, p->add[0]);

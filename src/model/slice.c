@@ -124,6 +124,12 @@ static void backward_layer(struct hps_slice *s, int flight, const struct hps_fee
         own->add[k] = own->written[layer->input[k]];
         own->written[layer->input[k]] = true;
     }
+    if (layer->table >= 0) {
+        bool *written = feed->rows_written ? feed->rows_written[l - s->first] : NULL;
+        p.rows_add = !written || *written;
+        if (written)
+            *written = true;
+    }
     layer->kind->backward(layer, &p);
 }
 

@@ -100,7 +100,7 @@ void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 }
 
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
-                     const float *grad)
+                     const struct hps_row_sums *grad)
 {
     if (n > 0)
         t->dev->ops->rows_apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);

@@ -22,6 +22,7 @@ enum part { FORWARD, BACKWARD, PARTS };
 struct pulled {
     size_t cap;
     float *value, *grad;
+    bool written;
 };
 
 struct bench {
@@ -65,7 +66,7 @@ static bool same_rows(const struct hps_net *net, const struct hps_layer *a,
                       const struct hps_layer *b)
 {
     return b->table >= 0 && net->table[a->table].rows == net->table[b->table].rows &&
-           hps_net_same_ids(a, b);
+           a->kind->by_row == b->kind->by_row && hps_net_same_ids(a, b);
 }
 
 static void make_rows(struct bench *w)
@@ -74,9 +75,10 @@ static void make_rows(struct bench *w)
         const struct hps_layer *y = &w->net->layer[l];
         w->like[l] = l;
         if (y->table < 0) continue;
-        hps_measure_rows_new(&w->rows[l], y, w->table[y->table]->nrow);
+        hps_measure_rows_new(&w->rows[l], y, w->net->table[y->table].rows,
+                             w->table[y->table]->parts, w->opt->microbatches, w->dev);
         for (int i = l - 1; i >= 0; i--)
-            if (same_rows(w->net, y, &w->net->layer[i]) && w->rows[i].nrow == w->rows[l].nrow)
+            if (same_rows(w->net, y, &w->net->layer[i]) && w->rows[i].parts == w->rows[l].parts)
                 w->like[l] = w->like[i];
     }
 }
@@ -124,6 +126,7 @@ static enum hps_status make(struct bench *w, int Bo)
     w->feed.bag = hps_mem_new(L, sizeof *w->feed.bag);
     w->feed.rows = hps_mem_new(L, sizeof *w->feed.rows);
     w->feed.rows_grad = hps_mem_new(L, sizeof *w->feed.rows_grad);
+    w->feed.rows_written = hps_mem_new(L, sizeof *w->feed.rows_written);
     w->feed.nrow = hps_mem_new(L, sizeof *w->feed.nrow);
     w->pulled = hps_mem_new(L, sizeof *w->pulled);
     w->once = hps_mem_new(L, sizeof *w->once);
@@ -165,6 +168,7 @@ static void done(struct bench *w)
     hps_mem_free(w->feed.bag);
     hps_mem_free(w->feed.rows);
     hps_mem_free(w->feed.rows_grad);
+    hps_mem_free(w->feed.rows_written);
     hps_mem_free(w->feed.nrow);
     hps_mem_free(w->pulled);
     hps_mem_free(w->once);
@@ -189,7 +193,7 @@ static void set_clock(struct bench *w)
     w->look_s = (w->clock_s() - t0) / (LOOKS + 1);
 }
 
-/* All rows of the step come from the table; gradients begin at 0. */
+/* All rows of the step come from the table. */
 static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
 {
     struct hps_table *t = w->table[w->net->layer[l].table];
@@ -202,9 +206,8 @@ static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
         p->value = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
         p->grad = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
     }
-    if (n == 0) return;
+    p->written = false;
     hps_table_gather(t, n, found->at, p->value);
-    w->dev->ops->zero(w->dev, p->grad, n * dim * sizeof(float));
 }
 
 /* A step begins: the rows of its micro-batches, of each B examples, are found and fetched. */
@@ -217,13 +220,14 @@ static void pull(struct bench *w, int B)
         if (!found->layer) continue;
         double t0 = w->clock_s();
         if (w->like[l] == l)
-            hps_measure_rows_find(found, w->batch, M, B, w->bag + (size_t)l * (size_t)M);
+            hps_measure_rows_find(found, w->batch, B, w->bag + (size_t)l * (size_t)M);
         gather(w, l, found);
         w->dev->ops->sync(w->dev);
         w->rows_s[l] = fmin(w->rows_s[l], (w->clock_s() - t0) / M);
         w->feed.nrow[l] = (size_t)found->n;
         w->feed.rows[l] = w->pulled[l].value;
         w->feed.rows_grad[l] = w->pulled[l].grad;
+        w->feed.rows_written[l] = &w->pulled[l].written;
     }
 }
 
@@ -278,7 +282,7 @@ static void update(struct bench *w, long long step)
         double t0 = w->clock_s();
         if (y->table >= 0 && found->n > 0)
             hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at,
-                            w->pulled[l].grad);
+                            &(struct hps_row_sums){ .row = w->pulled[l].grad });
         if (y->nparam > 0)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state + w->slice->state_at[l]);

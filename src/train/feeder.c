@@ -93,7 +93,7 @@ static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store 
     f->now = hps_mem_new((size_t)f->ngroup, sizeof *f->now);
     for (int g = 0; !st && g < f->ngroup; g++) {
         const struct hps_store_group *group = &store->group[g];
-        struct hps_route_use use = { group->nlayer, group->layer };
+        struct hps_route_use use = { group->nlayer, group->layer, group->index };
         st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->comm);
     }
     return st;

@@ -31,6 +31,7 @@ static void make_feeds(struct hps_role *r, size_t nlayer)
         r->feed[m].bag = hps_mem_new(nlayer, sizeof *r->feed[m].bag);
         r->feed[m].rows = hps_mem_new(nlayer, sizeof *r->feed[m].rows);
         r->feed[m].rows_grad = hps_mem_new(nlayer, sizeof *r->feed[m].rows_grad);
+        r->feed[m].rows_written = hps_mem_new(nlayer, sizeof *r->feed[m].rows_written);
         r->feed[m].nrow = hps_mem_new(nlayer, sizeof *r->feed[m].nrow);
     }
 }
@@ -80,6 +81,7 @@ void hps_role_free(struct hps_role *r)
         hps_mem_free(r->feed[m].bag);
         hps_mem_free(r->feed[m].rows);
         hps_mem_free(r->feed[m].rows_grad);
+        hps_mem_free(r->feed[m].rows_written);
         hps_mem_free(r->feed[m].nrow);
     }
     hps_mem_free(r->feed);
@@ -106,6 +108,7 @@ static void make_feed(struct hps_role *r, const struct hps_store *store,
         f->bag[i] = route->bag[m * store->group[st->group].nlayer + store->layer_bag[l]];
         f->rows[i] = hps_ps_rows(st->ps);
         f->rows_grad[i] = hps_ps_grad(st->ps);
+        f->rows_written[i] = hps_ps_written(st->ps);
         f->nrow[i] = (size_t)route->nplace;
     }
 }

@@ -73,6 +73,7 @@ static void note_layers(struct hps_store *s, const struct hps_net *net, const st
         if (bag == 0) s->table[mine].stage = stage;
         s->layer_table[l] = mine;
         s->layer_bag[l] = bag++;
+        s->group[s->table[mine].group].index |= !net->layer[l].kind->by_row;
     }
 }
 

@@ -1,6 +1,6 @@
 /* ints.h - numbers made on the host and read on the device; one memory where the two are one. */
-#ifndef HPS_COMM_INTS_H
-#define HPS_COMM_INTS_H
+#ifndef HPS_MODEL_INTS_H
+#define HPS_MODEL_INTS_H
 
 #include "hw/dev.h"
 

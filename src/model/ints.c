@@ -1,5 +1,5 @@
 /* ints.c - numbers made on the host and read on the device. */
-#include "comm/ints.h"
+#include "model/ints.h"
 
 #include "base/mem.h"
 

@@ -1,0 +1,43 @@
+/* radix.h - many numbers brought into order, each with something behind it: a stable radix sort by
+ * several threads. The highest bits deal the numbers to buckets that fit a cache, each bucket is
+ * then sorted by itself.
+ *
+ * Keys are told twice, part by part in the same order: hps_radix_count of all parts, deal,
+ * hps_radix_put of all parts; then buckets are sorted, in any order. What comes out does not depend
+ * on how many parts there were. Different parts and different buckets may be worked on at once. */
+#ifndef HPS_BASE_RADIX_H
+#define HPS_BASE_RADIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of each word the key's lower bits, then the tail. */
+struct hps_bucket {
+    size_t n;
+    uint64_t key;               /* the higher bits, the same of all, where they belong */
+    const uint64_t *word;       /* (n) */
+};
+
+/* Bits that tell n different numbers apart. Pure. */
+int hps_radix_bits(uint64_t n);
+
+struct hps_radix;
+struct hps_radix *hps_radix_new(void);
+void hps_radix_free(struct hps_radix *radix);
+
+/* Start anew: at most n keys below 2^key_bits, tails below 2^tail_bits, from `parts` parts.
+ * Keys and tails that no word can hold together end the run. */
+void hps_radix_begin(struct hps_radix *radix, size_t n, int key_bits, int tail_bits, int parts);
+/* Of part t, in order: (n) keys; later the same with their tails. */
+void hps_radix_count(struct hps_radix *radix, int t, size_t n, const uint64_t *key);
+void hps_radix_deal(struct hps_radix *radix);
+void hps_radix_put(struct hps_radix *radix, int t, size_t n, const uint64_t *key,
+                   const uint64_t *tail);
+/* Where share t of n begins in the buckets, shares about equally large; after deal. Pure. */
+int hps_radix_cut(const struct hps_radix *radix, int t, int n);
+/* After all have put: sort a bucket, by the thread of part `part`; then it is good until the next
+ * begin. */
+void hps_radix_sort(struct hps_radix *radix, int part, int bucket);
+struct hps_bucket hps_radix_bucket(const struct hps_radix *radix, int bucket);
+
+#endif

@@ -1,0 +1,360 @@
+/* cpu_bags.c - bags of rows: short vectors at random places.
+ *
+ * Such loops wait for memory, so the rows ahead are fetched early; the usual lengths of a row are
+ * compiled as constants. */
+#include <string.h>
+
+#include "hw/cpu.h"
+
+#define BLOCK 16                /* examples in work at once: what they write stays in the cache */
+#define NEAR 16                 /* bags to prefetch in front of the one in work             */
+#define PENDING 256             /* occurrences that a thread collects before it adds them       */
+#define USUAL 16                /* the longest row whose sum is kept in registers               */
+#define INLINE __attribute__((always_inline)) static inline
+
+struct bags {
+    const struct hps_bag *bag;
+    size_t dim;
+    bool mean, concat;
+    const float *rows;          /* forward  */
+    float *grad;                /* backward */
+    bool add, dense, once;      /* bags lie side by side in y; each has a place and one id   */
+    double per_slot;
+    int nid;                    /* numbers in `from`, up to the bag's last                  */
+    float *apart;               /* by row on n threads: (n - 1) y of their own              */
+    struct hps_tensor y;        /* or dy    */
+};
+
+static inline size_t bag_start(const struct hps_bag *bag, size_t at)
+{
+    return bag->single ? at : (size_t)bag->offset[at];
+}
+
+static inline float share_of(const struct bags *j, size_t first, size_t last)
+{
+    return j->mean && last > first ? 1.0f / (float)(last - first) : 1.0f;
+}
+
+INLINE void set_row(float *restrict to, const float *restrict from, size_t dim)
+{
+    for (size_t d = 0; d < dim; d++)
+        to[d] = from[d];
+}
+
+INLINE void add_row(float *restrict to, const float *restrict from, float share, size_t dim)
+{
+    for (size_t d = 0; d < dim; d++)
+        to[d] += share * from[d];
+}
+
+INLINE void fetch_ahead(const struct bags *j, size_t i, size_t dim)
+{
+    if (i + HPS_CPU_AHEAD < j->bag->nid)
+        hps_cpu_fetch(j->rows + (size_t)j->bag->index[i + HPS_CPU_AHEAD] * dim, dim);
+}
+
+/* to (+)= the rows first..last-1 of the bag, of a dim that is at most USUAL: in registers. */
+INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin, float *to,
+                       size_t dim)
+{
+    float share = share_of(j, first, last), sum[USUAL] = { 0 };
+
+    for (size_t d = 0; d < dim && !begin; d++)
+        sum[d] = to[d];
+    for (size_t i = first; i < last; i++) {
+        fetch_ahead(j, i, dim);
+        add_row(sum, j->rows + (size_t)j->bag->index[i] * dim, share, dim);
+    }
+    for (size_t d = 0; d < dim; d++)
+        to[d] = sum[d];
+}
+
+INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begin, float *to,
+                      size_t dim)
+{
+    float share = share_of(j, first, last);
+
+    for (size_t d = 0; d < dim && begin; d++)
+        to[d] = 0;
+    for (size_t i = first; i < last; i++) {
+        fetch_ahead(j, i, dim);
+        add_row(to, j->rows + (size_t)j->bag->index[i] * dim, share, dim);
+    }
+}
+
+/* Bags of slot s for the examples b0 .. b1-1. The first bag into a place of y overwrites it. */
+INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, size_t dim)
+{
+    const struct hps_bag *bag = j->bag;
+    bool begin = j->concat || s == 0;
+    float *y = j->y.data + (j->concat ? s * dim : 0);
+
+    for (size_t b = b0; b < b1; b++) {
+        size_t at = s * (size_t)bag->B + b;
+        size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
+        if (dim <= USUAL)
+            pool_short(j, first, last, begin, y + b * j->y.ld, dim);
+        else
+            pool_long(j, first, last, begin, y + b * j->y.ld, dim);
+    }
+}
+
+HPS_CLONES static void pool_block(const struct bags *j, size_t b0, size_t b1)
+{
+    for (size_t s = 0; s < (size_t)j->bag->nslot; s++)
+        HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1);
+}
+
+static void pool_part(const void *job, int t, int n)
+{
+    const struct bags *j = job;
+    size_t last = hps_cpu_cut((size_t)j->bag->B, BLOCK, t + 1, n);
+
+    for (size_t b = hps_cpu_cut((size_t)j->bag->B, BLOCK, t, n); b < last; b += BLOCK)
+        pool_block(j, b, b + BLOCK < last ? b + BLOCK : last);
+}
+
+/* ---- by row: each row is read once and added to all of its bags ---- */
+
+/* Where bag number `from` begins in y: side by side, or after a division that is exact for numbers
+ * below 2^31. */
+INLINE size_t spot_of(const struct bags *j, int from, size_t dim)
+{
+    if (j->dense)
+        return (size_t)from * dim;
+    int b = (int)(((double)from + 0.5) * j->per_slot), s = from - b * j->bag->nslot;
+    return (size_t)b * j->y.ld + (j->concat ? (size_t)s * dim : 0);
+}
+
+INLINE float share_of_bag(const struct bags *j, int from)
+{
+    int b = from / j->bag->nslot, s = from - b * j->bag->nslot;
+    size_t at = (size_t)s * (size_t)j->bag->B + (size_t)b;
+
+    return share_of(j, bag_start(j->bag, at), bag_start(j->bag, at + 1));
+}
+
+/* The first of the bag's rows whose ids, and those of all before it, are at least t n-ths. */
+static size_t row_cut(const struct hps_bag *bag, int t, int n)
+{
+    size_t low = 0, high = bag->nplace;
+    int want = (int)(bag->nid / (size_t)n * (size_t)t);
+
+    if (t == n)
+        return high;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (bag->start[middle] - bag->start[0] < want)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+INLINE void strew_row(const struct bags *j, size_t i, float *y, size_t dim)
+{
+    const struct hps_bag *bag = j->bag;
+    const float *row = j->rows + (size_t)bag->place[i] * dim;
+
+    for (int k = bag->start[i]; k < bag->start[i + 1]; k++) {
+        float *to = y + spot_of(j, bag->from[k], dim);
+        hps_cpu_fetch(y + spot_of(j, bag->from[k + NEAR < j->nid ? k + NEAR : k], dim), dim);
+        if (j->once)
+            set_row(to, row, dim);
+        else
+            add_row(to, row, j->mean ? share_of_bag(j, bag->from[k]) : 1, dim);
+    }
+}
+
+INLINE void strew_rows(const struct bags *j, size_t first, size_t last, float *y, size_t dim)
+{
+    size_t ahead = HPS_CPU_AHEAD;
+
+    for (size_t i = first; i < last; i++) {
+        size_t next = i + ahead < last ? i + ahead : i;
+        hps_cpu_fetch(j->rows + (size_t)j->bag->place[next] * dim, dim);
+        strew_row(j, i, y, dim);
+    }
+}
+
+HPS_CLONES static void strew_span(const struct bags *j, size_t first, size_t last, float *y)
+{
+    HPS_CPU_WITH_DIM(j->dim, strew_rows, j, first, last, y);
+}
+
+/* Thread t's rows, into y or, behind the first, into a y of its own. */
+static void strew_part(const void *job, int t, int n)
+{
+    const struct bags *j = job;
+    float *y = j->y.data;
+    size_t width = (size_t)j->y.width, B = (size_t)j->bag->B;
+
+    if (t > 0 && j->apart)
+        y = j->apart + (size_t)(t - 1) * j->y.ld * B;
+    for (size_t b = 0; b < B && !j->once; b++)
+        memset(y + b * j->y.ld, 0, width * sizeof *y);
+    strew_span(j, row_cut(j->bag, t, n), row_cut(j->bag, t + 1, n), y);
+}
+
+/* y of some examples and what the threads behind the first have for them. */
+static void join_part(const void *job, int t, int n)
+{
+    const struct bags *j = job;
+    size_t ld = j->y.ld, B = (size_t)j->bag->B, last = hps_cpu_cut(B, 1, t + 1, n);
+
+    for (size_t b = hps_cpu_cut(B, 1, t, n); b < last; b++)
+        for (int k = 0; k < n - 1; k++)
+            add_row(j->y.data + b * ld, j->apart + ((size_t)k * B + b) * ld, 1,
+                    (size_t)j->y.width);
+}
+
+static void strew(struct hps_dev *dev, struct bags *j, double work_ns)
+{
+    size_t all = (size_t)j->bag->B * j->y.ld;
+
+    if (dev->nthread > 1 && !j->once)
+        j->apart = hps_cpu_scratch(dev, (size_t)(dev->nthread - 1) * all * sizeof *j->apart);
+    hps_cpu_spread(dev, work_ns, strew_part, j);
+    if (j->apart)
+        hps_cpu_spread(dev, (double)all * dev->nthread, join_part, j);
+}
+
+/* ---- the verbs ---- */
+
+static struct bags bags_of(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
+                           enum hps_combine combine, struct hps_tensor y)
+{
+    bool concat = combine == HPS_COMBINE_CONCAT;
+
+    return (struct bags){ .bag = bag, .dim = (size_t)dim, .mean = pool == HPS_POOL_MEAN,
+                          .concat = concat, .y = y, .per_slot = 1.0 / bag->nslot,
+                          .dense = (concat || bag->nslot == 1) &&
+                                   y.ld == (size_t)bag->nslot * (size_t)dim,
+                          .once = bag->single && (concat || bag->nslot == 1),
+                          .nid = bag->place ? bag->start[bag->nplace] : 0 };
+}
+
+void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                         enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
+                         struct hps_tensor y)
+{
+    struct bags j = bags_of(bag, dim, pool, combine, y);
+    double work_ns = (double)bag->nid * (4 + 0.3 * dim);
+
+    j.rows = rows;
+    if (bag->index)
+        hps_cpu_spread(dev, work_ns, pool_part, &j);
+    else
+        strew(dev, &j, work_ns);
+}
+
+/* Occurrences that wait to be added: the row, and where its gradient is in dy. */
+struct pending {
+    size_t n;
+    size_t row[PENDING], from[PENDING];
+    float share[PENDING];
+};
+
+INLINE void add_pending(const struct bags *j, struct pending *p, size_t dim)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        if (i + HPS_CPU_AHEAD < p->n)
+            hps_cpu_fetch(j->grad + p->row[i + HPS_CPU_AHEAD] * dim, dim);
+        add_row(j->grad + p->row[i] * dim, j->y.data + p->from[i], p->share[i], dim);
+    }
+    p->n = 0;
+}
+
+HPS_CLONES static void flush(const struct bags *j, struct pending *p)
+{
+    HPS_CPU_WITH_DIM(j->dim, add_pending, j, p);
+}
+
+/* Rows have one owner among n, blocks of 16 strewn by a multiplicative hash (Knuth): popular rows
+ * are neighbours. */
+static inline bool is_mine(size_t row, size_t t, size_t n)
+{
+    uint32_t h = (uint32_t)(row >> 4) * 2654435761u;
+    return ((uint64_t)h * n) >> 32 == t;
+}
+
+/* Each thread looks at all ids and adds to its own rows only, in the order of the ids: the sums are
+ * the same for any number of threads. */
+static void spill_part(const void *job, int t, int n)
+{
+    const struct bags *j = job;
+    const struct hps_bag *bag = j->bag;
+    struct pending p = { .n = 0 };
+
+    for (size_t s = 0, at = 0; s < (size_t)bag->nslot; s++)
+        for (size_t b = 0; b < (size_t)bag->B; b++, at++) {
+            size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
+            float share = share_of(j, first, last);
+            for (size_t i = first; i < last; i++) {
+                p.row[p.n] = (size_t)bag->index[i];
+                p.from[p.n] = b * j->y.ld + (j->concat ? s * j->dim : 0);
+                p.share[p.n] = share;
+                p.n += is_mine(p.row[p.n], (size_t)t, (size_t)n);
+                if (p.n == PENDING)
+                    flush(j, &p);
+            }
+        }
+    flush(j, &p);
+}
+
+INLINE void sum_row(const struct bags *j, size_t i, float *sum, size_t dim)
+{
+    const struct hps_bag *bag = j->bag;
+    const float *dy = j->y.data;
+
+    for (int k = bag->start[i]; k < bag->start[i + 1]; k++) {
+        __builtin_prefetch(dy + spot_of(j, bag->from[k + NEAR < j->nid ? k + NEAR : k], dim));
+        add_row(sum, dy + spot_of(j, bag->from[k], dim),
+                j->mean ? share_of_bag(j, bag->from[k]) : 1, dim);
+    }
+}
+
+/* Each row once, with all that the bags add to it. */
+INLINE void sum_rows(const struct bags *j, size_t first, size_t last, size_t dim)
+{
+    for (size_t i = first; i < last; i++) {
+        float *to = j->grad + (size_t)j->bag->place[i] * dim, sum[USUAL] = { 0 };
+        if (dim <= USUAL) {
+            for (size_t d = 0; d < dim && j->add; d++)
+                sum[d] = to[d];
+            sum_row(j, i, sum, dim);
+            for (size_t d = 0; d < dim; d++)
+                to[d] = sum[d];
+        } else {
+            for (size_t d = 0; d < dim && !j->add; d++)
+                to[d] = 0;
+            sum_row(j, i, to, dim);
+        }
+    }
+}
+
+HPS_CLONES static void sum_span(const struct bags *j, size_t first, size_t last)
+{
+    HPS_CPU_WITH_DIM(j->dim, sum_rows, j, first, last);
+}
+
+static void sum_part(const void *job, int t, int n)
+{
+    const struct bags *j = job;
+    sum_span(j, row_cut(j->bag, t, n), row_cut(j->bag, t + 1, n));
+}
+
+void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
+                          float *rows_grad, size_t nrow, bool add)
+{
+    struct bags j = bags_of(bag, dim, pool, combine, dy);
+
+    j.grad = rows_grad;
+    j.add = add;
+    if (!add && nrow > (bag->place ? bag->nplace : 0))
+        memset(rows_grad, 0, nrow * (size_t)dim * sizeof *rows_grad);
+    hps_cpu_spread(dev, (double)bag->nid * (5 + 0.3 * dim), bag->place ? sum_part : spill_part,
+                   &j);
+}

@@ -1,0 +1,251 @@
+/* places.c - ids and the sacks that they are in become words, words are sorted by row, and rows are
+ * numbered in that order. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/places_own.h"
+#include "model/table.h"
+
+/* Ids worth a thread of their own; ids of a sack, by thread, that make sums by row cheaper than an
+ * index. */
+enum { WORTH = 8192, FULL = 2 };
+
+struct hps_places_counts hps_places_counts(const struct hps_places *p, int t)
+{
+    size_t *at = p->count + (size_t)t * (hps_places_pairs(p) + 2 * hps_places_bags(p));
+    return (struct hps_places_counts){ at, at + hps_places_pairs(p),
+                                       at + hps_places_pairs(p) + hps_places_bags(p) };
+}
+
+struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *layer, long long rows,
+                                  int M, int parts, bool index, struct hps_dev *dev)
+{
+    struct hps_places *p = hps_mem_new(1, sizeof *p);
+    size_t nslot = 0;
+
+    *p = (struct hps_places){ .dev = dev, .parts = parts, .M = M, .nlayer = nlayer, .rows = rows,
+                              .wanted = index || !dev->host };
+    p->layer = hps_mem_new((size_t)nlayer, sizeof(struct hps_layer *));
+    for (int j = 0; j < nlayer; j++) {
+        p->layer[j] = layer[j];
+        nslot += (size_t)layer[j]->nslot;
+    }
+    p->local_bits = hps_radix_bits((uint64_t)hps_table_nlocal(rows, 0, parts));
+    p->key_bits = p->local_bits + hps_radix_bits((uint64_t)parts);
+    p->radix = hps_radix_new();
+    p->slot = hps_mem_new((size_t)M * nslot, sizeof *p->slot);
+    p->end = hps_mem_new(hps_places_bags(p), sizeof *p->end);
+    return p;
+}
+
+void hps_places_free(struct hps_places *p)
+{
+    if (!p)
+        return;
+    hps_radix_free(p->radix);
+    hps_mem_free(p->layer);
+    hps_mem_free(p->slot);
+    hps_mem_free(p->end);
+    hps_mem_free(p->sack);
+    hps_mem_free(p->count);
+    hps_mem_free(p);
+}
+
+void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev)
+{
+    hps_ints_free(&room->row, dev);
+    hps_ints_free(&room->index, dev);
+    hps_ints_free(&room->offset, dev);
+    hps_ints_free(&room->place, dev);
+    hps_ints_free(&room->start, dev);
+    hps_ints_free(&room->from, dev);
+}
+
+/* ---- the shape of a step ---- */
+
+static void add_slots(struct hps_places *p, const struct hps_layer *l, const struct hps_batch *b,
+                      struct hps_bag *bag)
+{
+    *bag = (struct hps_bag){ .nslot = l->nslot, .B = b->B, .single = true };
+    for (int i = 0; i < l->nslot; i++) {
+        const int *offset = b->offset[l->slot[i]];
+        p->slot[p->nslot++] = (struct hps_places_slot){ l, i, b->ids[l->slot[i]], offset, b->B,
+                                             p->nsack + (size_t)i, p->nid + bag->nid };
+        bag->nid += (size_t)(offset ? offset[b->B] : b->B);
+        bag->single &= !offset;
+    }
+    p->nid += bag->nid;
+    p->nsack += (size_t)l->nslot * (size_t)b->B;
+}
+
+static void list_slots(struct hps_places *p, const struct hps_batch *batch)
+{
+    p->nslot = 0;
+    p->nid = p->nsack = 0;
+    for (int m = 0, q = 0; batch && m < p->M; m++)
+        for (int j = 0; j < p->nlayer; j++, q++) {
+            add_slots(p, p->layer[j], &batch[m], &p->bag[q]);
+            p->end[q] = p->nsack;
+        }
+    if (p->nid > INT_MAX)
+        HPS_DIE("%zu ids on this rank in one step; it can work with %d", p->nid, INT_MAX);
+}
+
+/* Where each sack begins, and how many ids the largest has. */
+static int fill_sacks(struct hps_places *p)
+{
+    int most = 1;
+
+    hps_mem_grow(&p->sack, &p->sack_cap, p->nsack, sizeof *p->sack);
+    for (struct hps_places_slot *s = p->slot; s < p->slot + p->nslot; s++)
+        for (int b = 0; b < s->B; b++) {
+            p->sack[s->first + (size_t)b * (size_t)s->layer->nslot] =
+                (int)s->at + (s->offset ? s->offset[b] : b);
+            if (s->offset && s->offset[b + 1] - s->offset[b] > most)
+                most = s->offset[b + 1] - s->offset[b];
+        }
+    return most;
+}
+
+/* The bags' own offsets, and room for what they point at. */
+static void lay_bags(struct hps_places *p)
+{
+    size_t noffset = 0, sack = 0;
+    int at = 0, *offset;
+
+    for (size_t q = 0; q < hps_places_bags(p); q++)
+        noffset += p->bag[q].single ? 0 : (size_t)p->bag[q].nslot * (size_t)p->bag[q].B + 1;
+    if (p->index)
+        hps_ints_grow(&p->room->index, p->nid + 1); /* there is always somewhere to point at */
+    hps_ints_grow(&p->room->offset, noffset + 1);
+    offset = p->room->offset.host;
+    for (size_t q = 0; q < hps_places_bags(p); q++) {
+        struct hps_bag *bag = &p->bag[q];
+        bag->index = p->index ? p->room->index.host + at : NULL;
+        bag->offset = bag->single ? NULL : offset;
+        for (int i = 0; i < bag->nslot && !bag->single; i++)
+            for (int b = 0; b < bag->B; b++)
+                *offset++ = p->sack[sack + (size_t)b * (size_t)bag->nslot + (size_t)i] - at;
+        sack = p->end[q];
+        at += (int)bag->nid;
+        if (!bag->single)
+            *offset++ = (int)bag->nid;
+    }
+}
+
+/* ---- a step ---- */
+
+static void on_threads(struct hps_places *p, void (*part)(struct hps_places *p, int t))
+{
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static, 1) num_threads(p->nwork)
+#endif
+    for (int t = 0; t < p->nwork; t++)
+        part(p, t);
+}
+
+/* `next` numbers what the threads counted `here`, thread by thread; answers where it ends. */
+static size_t number(struct hps_places *p, size_t *here, size_t next)
+{
+    size_t each = hps_places_pairs(p) + 2 * hps_places_bags(p);
+
+    for (int t = 0; t < p->nwork; t++, here += each) {
+        size_t n = *here;
+        *here = next;
+        next += n;
+    }
+    return next;
+}
+
+/* Counts become numbers: of places, by micro-batch and owner ... */
+static size_t number_places(struct hps_places *p, int *first, int *ask)
+{
+    struct hps_places_counts c = hps_places_counts(p, 0);
+    size_t at = 0;
+
+    for (int m = 0, k = 0; m < p->M; m++) {
+        first[m] = (int)at;
+        for (int o = 0; o < p->parts; o++, k++) {
+            size_t before = at;
+            at = number(p, &c.rows[k], at);
+            ask[k] = (int)(at - before);
+        }
+    }
+    first[p->M] = (int)at;
+    return at;
+}
+
+/* ... and of rows and ids, by bag. */
+static void number_bags(struct hps_places *p)
+{
+    struct hps_places_counts c = hps_places_counts(p, 0);
+    size_t row = 0, id = 0, n = hps_places_bags(p);
+
+    hps_ints_grow(&p->room->place, p->nid);
+    hps_ints_grow(&p->room->start, p->nid + n);
+    hps_ints_grow(&p->room->from, p->nid);
+    for (size_t q = 0; q < n; q++) {
+        struct hps_bag *bag = &p->bag[q];
+        size_t before = row;
+        row = number(p, &c.bag_rows[q], row);
+        id = number(p, &c.bag_ids[q], id);
+        bag->nplace = row - before;
+        bag->place = p->room->place.host + before;
+        bag->start = p->room->start.host + before + q;
+        bag->from = p->room->from.host;
+        p->room->start.host[row + q] = (int)id;
+    }
+}
+
+void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
+                     struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag)
+{
+    size_t ncount;
+
+    p->room = room;
+    p->bag = bag;
+    list_slots(p, batch);
+    p->nwork = p->nid / WORTH < (size_t)p->dev->nthread ? (int)(p->nid / WORTH) : p->dev->nthread;
+    p->nwork += p->nwork == 0;
+    ncount = (size_t)p->nwork * (hps_places_pairs(p) + 2 * hps_places_bags(p));
+    hps_mem_grow(&p->count, &p->count_cap, ncount, sizeof *p->count);
+    memset(p->count, 0, ncount * sizeof *p->count);
+    if (batch) {
+        p->place_bits = hps_radix_bits((uint64_t)fill_sacks(p));
+        p->sack_bits = hps_radix_bits(p->nsack);
+        p->index = p->wanted || (p->dev->nthread > 1 && p->nid > p->nsack &&
+                                 p->nid < FULL * (size_t)p->dev->nthread * p->nsack);
+        lay_bags(p);
+        hps_radix_begin(p->radix, p->nid, p->key_bits, p->sack_bits + p->place_bits, p->nwork);
+        on_threads(p, hps_places_count_part);
+        hps_radix_deal(p->radix);
+        on_threads(p, hps_places_put_part);
+        on_threads(p, hps_places_sort_part);
+        number_bags(p);
+    }
+    hps_ints_grow(&room->row, number_places(p, first, ask) + 1);
+    if (batch)
+        on_threads(p, hps_places_place_part);
+}
+
+void hps_places_show(const struct hps_places *p, struct hps_places_room *room,
+                     struct hps_bag *bag)
+{
+    size_t nid = 0, noffset = 0;
+
+    if (p->dev->host)
+        return;
+    for (size_t q = 0; q < hps_places_bags(p); q++) {
+        nid += bag[q].nid;
+        noffset += bag[q].single ? 0 : (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+    }
+    const int *index = hps_ints_show(&room->index, nid, p->dev);
+    const int *offset = hps_ints_show(&room->offset, noffset, p->dev);
+    for (size_t q = 0; q < hps_places_bags(p); q++) {
+        bag[q].index = index + (bag[q].index - room->index.host);
+        if (!bag[q].single)
+            bag[q].offset = offset + (bag[q].offset - room->offset.host);
+        bag[q].place = bag[q].start = bag[q].from = NULL;
+        bag[q].nplace = 0;
+    }
+}

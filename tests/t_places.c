@@ -1,0 +1,247 @@
+/* t_places: every id's place gives back its row, micro-batches and owners have their places
+ * together and in the order of rows, and each row knows its bags in the order of the ids; the same
+ * on any number of threads. Words that are dealt, sorted and read again are all there, in order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/radix.h"
+#include "base/rng.h"
+#include "model/places.h"
+#include "model/table.h"
+
+enum { M = 2, B = 900, ROWS = 20000, MOST = 12, BAGS = 2 * M };
+
+/* Layer 0 reads slots 0 (one id) and 1 (0 to 12 ids), layer 1 slot 1 alone, folded, behind them. */
+struct world {
+    struct hps_layer layer[2];
+    const struct hps_layer *use[2];
+    struct hps_batch batch[M];
+    const long long *ids[M][2];
+    const int *offsets[M][2];
+    long long single[M][B], multi[M][B * MOST];
+    int offset[M][B + 1];
+};
+
+static struct world *make_world(int nlayer)
+{
+    static int slots[] = { 0, 1 };
+    static long long base[] = { 0, 5000 }, modulo[] = { 0, 0 };
+    static long long base1[] = { 100 }, modulo1[] = { 300 };
+    struct world *w = hps_mem_new(1, sizeof *w);
+
+    w->layer[0] = (struct hps_layer){ .nslot = 2, .slot = slots, .base = base, .modulo = modulo };
+    w->layer[1] = (struct hps_layer){ .nslot = 1, .slot = slots + 1, .base = base1,
+                                      .modulo = modulo1 };
+    for (int m = 0; m < M; m++) {
+        uint64_t key = hps_rng_key((uint64_t)m, "ids");
+        for (int b = 0; b < B; b++) {
+            double x = hps_rng_real(key, (uint64_t)b);
+            w->single[m][b] = (long long)(5000 * x * x * x);
+            w->offset[m][b + 1] =
+                w->offset[m][b] + (int)(hps_rng_bits(key, (uint64_t)b) % (MOST + 1));
+        }
+        for (int i = 0; i < w->offset[m][B]; i++) {
+            double x = hps_rng_real(key, (uint64_t)(B + i));
+            w->multi[m][i] = (long long)((ROWS - 5000) * x * x * x * x);
+        }
+        w->ids[m][0] = w->single[m];
+        w->ids[m][1] = w->multi[m];
+        w->offsets[m][1] = w->offset[m];
+        w->batch[m] = (struct hps_batch){ .B = B - m, .ids = w->ids[m], .offset = w->offsets[m] };
+    }
+    for (int j = 0; j < nlayer; j++)
+        w->use[j] = &w->layer[j];
+    return w;
+}
+
+struct found {
+    struct hps_places_room room;
+    int first[M + 1], *ask;
+    struct hps_bag bag[BAGS];
+    struct hps_dev dev;
+};
+
+static void find(struct found *f, const struct world *w, int nlayer, int parts, int nthread)
+{
+    *f = (struct found){ .ask = hps_mem_new((size_t)(M * parts), sizeof(int)) };
+    assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
+    struct hps_places *p = hps_places_new(nlayer, w->use, ROWS, M, parts, true, &f->dev);
+    for (int again = 0; again < 2; again++)
+        hps_places_find(p, w->batch, &f->room, f->first, f->ask, f->bag);
+    hps_places_free(p);
+}
+
+static void done(struct found *f)
+{
+    hps_places_room_free(&f->room, &f->dev);
+    hps_mem_free(f->ask);
+    f->dev.ops->close(&f->dev);
+}
+
+/* Places of a micro-batch and an owner are together, upwards; *row by place, all different. */
+static void check_places(const struct found *f, int parts, long long *row)
+{
+    static bool seen[ROWS];
+    int at = 0;
+
+    memset(seen, 0, sizeof seen);
+    for (int m = 0, k = 0; m < M; m++) {
+        assert_int_equal(f->first[m], at);
+        for (int o = 0; o < parts; o++, k++)
+            for (int i = 0; i < f->ask[k]; i++, at++) {
+                int local = f->room.row.host[at];
+                assert_true(i == 0 || local > f->room.row.host[at - 1]);
+                row[at] = ((long long)(local / HPS_TABLE_BLOCK) * parts + o) * HPS_TABLE_BLOCK +
+                          local % HPS_TABLE_BLOCK;
+                assert_in_range(row[at], 0, ROWS - 1);
+                assert_false(seen[row[at]]);
+                seen[row[at]] = true;
+            }
+    }
+    assert_int_equal(f->first[M], at);
+}
+
+/* The bag's index against its ids, then its rows against its index. */
+static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
+                      const struct hps_bag *bag, const long long *row, int *sack)
+{
+    size_t nid = 0, seen = 0;
+
+    assert_int_equal(bag->B, b->B);
+    for (int i = 0; i < l->nslot; i++)
+        for (int e = 0; e < b->B; e++) {
+            const int *offset = b->offset[l->slot[i]];
+            int first = offset ? offset[e] : e, last = offset ? offset[e + 1] : e + 1;
+            assert_int_equal(bag->offset ? bag->offset[i * b->B + e] : i * b->B + e, (int)nid);
+            for (int k = first; k < last; k++, nid++) {
+                long long id = b->ids[l->slot[i]][k];
+                long long want = l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
+                assert_int_equal(row[bag->index[nid]], want);
+                sack[nid] = e * l->nslot + i;
+            }
+        }
+    assert_int_equal(bag->nid, nid);
+    for (size_t i = 0; i < bag->nplace; i++)
+        for (int k = bag->start[i], at = -1; k < bag->start[i + 1]; k++, seen++) {
+            do
+                at++;
+            while (at < (int)nid && (bag->index[at] != bag->place[i] || sack[at] != bag->from[k]));
+            assert_true(at < (int)nid);
+        }
+    assert_int_equal(seen, nid);
+}
+
+static void same(const struct found *a, const struct found *b, int nlayer, int parts)
+{
+    size_t nid = 0, nplace = 0, n = (size_t)(nlayer * M);
+
+    for (size_t q = 0; q < n; q++) {
+        nid += a->bag[q].nid;
+        nplace += a->bag[q].nplace;
+        assert_int_equal(a->bag[q].nplace, b->bag[q].nplace);
+    }
+    assert_memory_equal(a->first, b->first, sizeof a->first);
+    assert_memory_equal(a->ask, b->ask, (size_t)(M * parts) * sizeof(int));
+    assert_memory_equal(a->room.row.host, b->room.row.host, (size_t)a->first[M] * sizeof(int));
+    assert_memory_equal(a->room.index.host, b->room.index.host, nid * sizeof(int));
+    assert_memory_equal(a->room.from.host, b->room.from.host, nid * sizeof(int));
+    assert_memory_equal(a->room.start.host, b->room.start.host, (nplace + n) * sizeof(int));
+}
+
+static void places(void **state)
+{
+    static long long row[ROWS];
+    static int sack[2 * B * MOST];
+
+    (void)state;
+    for (int nlayer = 1; nlayer <= 2; nlayer++)
+        for (int parts = 1; parts <= 3; parts++) {
+            struct world *w = make_world(nlayer);
+            struct found one, many;
+            find(&one, w, nlayer, parts, 1);
+            find(&many, w, nlayer, parts, 3);
+            check_places(&one, parts, row);
+            for (int q = 0; q < nlayer * M; q++)
+                check_bag(w->use[q % nlayer], &w->batch[q / nlayer], &one.bag[q], row, sack);
+            same(&one, &many, nlayer, parts);
+            done(&one);
+            done(&many);
+            hps_mem_free(w);
+        }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    if (*x != *y) return *x < *y ? -1 : 1;
+    return x[1] < y[1] ? -1 : 1;            /* the order in which they came */
+}
+
+static void words(size_t n, int key_bits, int parts)
+{
+    struct hps_radix *r = hps_radix_new();
+    uint64_t(*want)[2] = hps_mem_new(n, sizeof *want), key = 0;
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        want[i][0] = hps_rng_bits(4, i) >> (64 - key_bits);
+        if (i % 3)
+            want[i][0] &= 0x1f;
+        want[i][1] = i;
+    }
+    hps_radix_begin(r, n, key_bits, 20, parts);
+    for (int put = 0; put < 2; put++) {
+        for (int t = 0; t < parts; t++)
+            for (size_t i = n / (size_t)parts * (size_t)t;
+                 i < (t + 1 == parts ? n : n / (size_t)parts * (size_t)(t + 1)); i++)
+                if (put)
+                    hps_radix_put(r, t, 1, &want[i][0], &want[i][1]);
+                else
+                    hps_radix_count(r, t, 1, &want[i][0]);
+        if (!put)
+            hps_radix_deal(r);
+    }
+    qsort(want, n, sizeof *want, by_key);
+    for (int b = 0; b < hps_radix_cut(r, parts, parts); b++) {
+        hps_radix_sort(r, b % parts, b);
+        struct hps_bucket bucket = hps_radix_bucket(r, b);
+        for (size_t i = 0; i < bucket.n; i++, at++) {
+            key = bucket.key | bucket.word[i] >> 20;
+            assert_true(key == want[at][0] && (bucket.word[i] & 0xfffff) == want[at][1]);
+        }
+    }
+    assert_int_equal(at, n);
+    hps_mem_free(want);
+    hps_radix_free(r);
+}
+
+static void sorted(void **state)
+{
+    static const int bits[] = { 1, 7, 24, 40, 44 };
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        for (int parts = 1; parts <= 3; parts++) {
+            words(0, bits[i], parts);
+            words(5, bits[i], parts);
+            words(900, bits[i], parts);
+            words(30000, bits[i], parts);
+        }
+    assert_int_equal(hps_radix_bits(1), 0);
+    assert_int_equal(hps_radix_bits(64), 6);
+    assert_int_equal(hps_radix_bits(65), 7);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(places), cmocka_unit_test(sorted) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,7 +2,7 @@
 # regions.sh NAME - the regions of a step of ctrdnn, dlrm or bags: what bounds each, measured on the
 # same rows and ids in the same minute (perf/limits.c, perf/gemms.c), what it takes, and the ratio.
 # For 2 ranks of one thread and 1 rank of two. STEPS (40), BATCH=N: another batch, MICROBATCHES (1).
-# About a minute.
+# A minute or two.
 name=${1:-ctrdnn}
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
@@ -19,11 +19,25 @@ trained() {
         { key = $1 " " $2
           if (key != was) { was = key; deep = 0 }
           while (deep > 0 && end[deep] <= $4) deep--
-          if (deep > 0) d[$1, of[deep]] -= $5 / ranks
-          d[$1, $3] += $5 / ranks
+          if (deep > 0) d[$1, of[deep], $2] -= $5
+          d[$1, $3, $2] += $5
           of[++deep] = $3; end[deep] = $4 + $5 }
+        # where ranks meet, the one that came last did not wait
         END { n = split("read pull forward backward push reduce send recv wait update", r, " ")
-              for (i = 1; i <= n; i++) for (s = 4; s < steps; s++) print r[i], d[s, r[i]] + 0 }' |
+              for (s = 4; s < steps; s++) {
+                  late = 0
+                  for (i = 1; i <= n; i++) {
+                      mean = 0; least = d[s, r[i], 0] + 0
+                      for (k = 0; k < ranks; k++) {
+                          mean += d[s, r[i], k] / ranks
+                          if (d[s, r[i], k] + 0 < least) least = d[s, r[i], k] + 0
+                      }
+                      meets = r[i] ~ /^(pull|push|reduce|wait)$/
+                      print r[i], meets ? least : mean
+                      if (meets) late += mean - least
+                  }
+                  print "late", late
+              } }' |
         sort -k 1,1 -k 2,2g | awk '
         function put() { if (n) print name, (x[int((n + 1) / 2)] + x[int(n / 2) + 1]) / 2e6 }
         $1 != name { put(); name = $1; n = 0 }
@@ -35,7 +49,7 @@ trained() {
 # limits HOW: "NAME SECONDS AMOUNT" of all that bounds a step; of two times the shorter one
 limits() {
     # shellcheck disable=SC2086 # several words
-    $1 env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" "$steps" $gemms
+    $1 env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" $(((steps + 1) / 2)) $gemms
     awk 'NR == 1 { print "gemm_y", $3, 0; print "gemm_dx_dw", $4, 0 }' out >>every
     $1 mpirun -n 2 build/limits "data/${name}_train.h5" "$batch" "$steps" "$rows" "$own" "$dim" \
         "$row" "$weights" "$streams" "$widths"
@@ -71,6 +85,7 @@ table() {
         line("reduce", l["reduce"], 0)
         line("update", l["modify"] + l["update"], l["modify"] + l["update"] / 2)
         line("wait", 0, 0)
+        line("late", 0, 0)
         a = two["step"] - sum_two; b = one["step"] - sum_one
         printf "| between them | 0 | %s | - | 0 | %s | - |\n", ms(a > 0 ? a : 0), ms(b > 0 ? b : 0)
         two["the step"] = two["step"]; one["the step"] = one["step"]
@@ -124,7 +139,8 @@ trained 2 1
 trained 1 2
 limits quiet
 cat <<'EOT'
-Milliseconds of a step, medians; of two ranks the mean. `ratio`: limit over time, 1 is at the limit.
+Milliseconds of a step, medians; of two ranks the mean, where they meet (pull, push, reduce, wait) the
+shorter one; what the other waited there is `late`. `ratio`: limit over time, 1 is at the limit.
 
 EOT
 header region 'limit, 2 ranks' 'ms, 2 ranks x 1 thread' ratio 'limit, 1 rank' \

@@ -140,9 +140,8 @@ void hps_exact_view_drop(struct hps_exact_view *v, double cut);
 void hps_exact_view_back(struct hps_exact_view *v);
 /* Try every path below the best plan; false when `steps` did not suffice. After a drop only. */
 bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps);
-/* The layer and group that the paths agree on least, or, shaken (not 0), nearly least; false when
- * they agree. */
-bool hps_exact_view_split(const struct hps_exact_view *v, uint64_t shake, int *l, int *g);
+/* The layer and group that the paths agree on least; false when they agree. */
+bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g);
 
 /* Paths boundary by boundary, only the best `width` of those that use unlike units. */
 struct hps_exact_beam;
@@ -153,13 +152,23 @@ void hps_exact_beam_free(struct hps_exact_beam *b);
 int hps_exact_beam_least(struct hps_exact_beam *b, const struct hps_exact_view *v,
                          const long long *given, double over, int width, int *arc);
 
+/* Simulated annealing over the types of layers, for a plan at a tau where the limits leave few:
+ * at tau_most without a plan, and, where tau is the question, just below that of the best plan.
+ * Proves nothing. */
+struct hps_exact_anneal;
+struct hps_exact_end;
+struct hps_exact_anneal *hps_exact_anneal_new(struct hps_exact_leaf *leaf);
+void hps_exact_anneal_free(struct hps_exact_anneal *x);
+/* Go on for so many cycles, or until it is too late or the plan is good enough, or, without a plan,
+ * until there is one. */
+void hps_exact_anneal_run(struct hps_exact_anneal *x, int cycles, const struct hps_exact_end *end);
+
 /* Replaces parts of a path by what the rest leaves room for: a path that breaks the limits at
  * tau_most until it is a plan, and then the best plan until it is a better one. For where the
- * limits bind; proves nothing. Other ways for another `turn`. */
+ * limits bind; proves nothing. */
 struct hps_exact_mend;
-struct hps_exact_mend *hps_exact_mend_new(struct hps_exact_leaf *leaf, int turn);
+struct hps_exact_mend *hps_exact_mend_new(struct hps_exact_leaf *leaf);
 void hps_exact_mend_free(struct hps_exact_mend *x);
-struct hps_exact_end;
 /* Go on for so many tries, or until it is too late, or, without a plan, until there is one. */
 void hps_exact_mend_run(struct hps_exact_mend *x, long long tries,
                         const struct hps_exact_end *end);
@@ -173,13 +182,11 @@ void hps_exact_climb_free(struct hps_exact_climb *c);
 void hps_exact_climb_run(struct hps_exact_climb *c, long long steps);
 
 /* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best
- * <= enough. `any`: every plan of the model will do where tau is the question; its tau_most is. */
+ * <= enough. */
 struct hps_exact_end {
     double until_s;
     long long evaluations;
     double enough;
-    bool any;
-    int turn;                       /* other branches of equal worth every time            */
 };
 /* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when
  * proven. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 
 /* The steps of the prices: the share of what is missing that they are for, and how it changes when
  * the bound rises, or did not so often. */
@@ -355,7 +354,7 @@ bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf,
     return visit(&w, 0, -1, 0);
 }
 
-bool hps_exact_view_split(const struct hps_exact_view *v, uint64_t shake, int *l, int *g)
+bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g)
 {
     const struct hps_exact_model *m = v->m;
     double total = 0, nearest = 0.5 - 1e-9;
@@ -364,8 +363,6 @@ bool hps_exact_view_split(const struct hps_exact_view *v, uint64_t shake, int *l
         total += v->share[h];
     for (int a = 0; a < m->L * m->G; a++) {
         double off = fabs(v->share[a] / total - 0.5);
-        if (shake && off < nearest)
-            off += (0.5 - 1e-9 - off) * hps_rng_real(shake, (uint64_t)a);
         if (off < nearest) {
             nearest = off;
             *l = a / m->G;

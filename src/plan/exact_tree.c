@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 
 enum {
     ROUNDS = 25,            /* steps of the prices at a node                        */
@@ -19,11 +18,11 @@ enum {
     CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more */
 };
 
-/* From where tau is asked for when any plan will do: the prices' scale, not a bound. */
-#define ANY 0.9
-
-/* Tries at mending the best plan for each node. */
+/* Tries at mending the best plan for each node; where tau is the question, cycles of annealing for
+ * each, and for the root. */
 #define MEND 0.1
+#define ANNEAL 0.05
+#define ANNEAL_ROOT 2
 
 /* How near the least tau of a node is looked for: relative. */
 #define PRECISION 5e-4
@@ -36,7 +35,7 @@ struct list {
 };
 
 struct node {
-    double bound, t1, t2, rank;
+    double bound, t1, t2;
     struct list *list;
     enum hps_exact_rule rule;
     int l, g, depth;
@@ -48,12 +47,12 @@ struct tree {
     struct hps_exact_view *view;
     struct hps_exact_climb *climb;
     struct hps_exact_mend *mend;
+    struct hps_exact_anneal *anneal;
     const struct hps_exact_end *end;
     struct node *heap;
     size_t n, cap;
     double closed;          /* least bound of what was given up        */
-    uint64_t draws;
-    double steps, tries;    /* that the local searches may do          */
+    double steps, tries, cycles;    /* that the local searches may do  */
 };
 
 static struct list *list_new(const struct hps_exact_model *m, int n)
@@ -75,16 +74,10 @@ static void list_leave(struct list *list)
     hps_mem_free(list);
 }
 
-/* The least rank first; among equals the deepest, which comes to a plan or an end soonest. */
+/* The least bound first; among equals the deepest, which comes to a plan or an end soonest. */
 static bool before(const struct node *a, const struct node *b)
 {
-    return a->rank < b->rank || (a->rank == b->rank && a->depth > b->depth);
-}
-
-/* The least bound, or, where any plan will do, the deepest, and what takes a layer to a group. */
-static double rank(const struct tree *x, const struct node *a)
-{
-    return x->end->any ? -2 * a->depth - (a->rule == HPS_EXACT_ON) : a->bound;
+    return a->bound < b->bound || (a->bound == b->bound && a->depth > b->depth);
 }
 
 static void push(struct tree *x, struct node node)
@@ -92,7 +85,6 @@ static void push(struct tree *x, struct node node)
     size_t a = x->n++;
 
     hps_mem_grow(&x->heap, &x->cap, x->n, sizeof *x->heap);
-    node.rank = rank(x, &node);
     node.list->users++;
     for (; a > 0 && before(&node, &x->heap[(a - 1) / 2]); a = (a - 1) / 2)
         x->heap[a] = x->heap[(a - 1) / 2];
@@ -213,13 +205,6 @@ static bool fill(struct tree *x, const struct node *node, double t1, double t2)
                                node->g);
 }
 
-static uint64_t shake(struct tree *x)
-{
-    uint64_t key = hps_rng_key((uint64_t)x->end->turn, "any");
-
-    return x->end->turn > 3 ? hps_rng_sub(key, x->draws++) | 1 : 0;
-}
-
 /* Divide the interval while its width is to blame for the gap, and else a layer. */
 static void expand(struct tree *x, const struct node *node)
 {
@@ -235,7 +220,7 @@ static void expand(struct tree *x, const struct node *node)
     hps_exact_view_drop(v, cut(x));
     if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
         return;
-    bool split = hps_exact_view_split(v, shake(x), &l, &g);
+    bool split = hps_exact_view_split(v, &l, &g);
     bool wide = !(narrow && split && v->t2 / v->t1 - 1 < (x->leaf->best / bound - 1) / 2);
     if (wide && push_halves(x, node, bound))
         return;
@@ -285,29 +270,9 @@ static void expand_tau(struct tree *x, const struct node *node)
     hps_exact_view_drop(v, cut(x));
     if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
         return;
-    if (hps_exact_view_split(v, 0, &l, &g))
+    if (hps_exact_view_split(v, &l, &g))
         push_rules(x, node, bound, l, g);
     else if (!push_halves(x, node, bound))
-        finish(x, node, bound);
-}
-
-/* Is there a path within the limits when tau is all that it may be? */
-static void expand_any(struct tree *x, const struct node *node)
-{
-    struct hps_exact_view *v = x->view;
-    int l, g;
-
-    if (!fill(x, node, ANY * x->m->tau_most, x->m->tau_most))
-        return;
-    double bound = hps_exact_view_bound(v, x->leaf, 2 * ROUNDS);
-    if (x->leaf->S > 0 || bound >= cut(x))
-        return;
-    hps_exact_view_drop(v, cut(x));
-    if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
-        return;
-    if (hps_exact_view_split(v, shake(x), &l, &g))
-        push_rules(x, node, bound, l, g);
-    else
         finish(x, node, bound);
 }
 
@@ -315,11 +280,17 @@ static void expand_any(struct tree *x, const struct node *node)
 static void climb(struct tree *x)
 {
     x->steps += CLIMB * x->view->n / x->m->L;
-    x->tries += MEND;
     if (x->steps >= 1000) {
         hps_exact_climb_run(x->climb, (long long)x->steps);
         x->steps = 0;
     }
+    if (x->m->least_tau) {
+        x->cycles += ANNEAL;
+        hps_exact_anneal_run(x->anneal, (int)x->cycles, x->end);
+        x->cycles -= floor(x->cycles);
+        return;
+    }
+    x->tries += MEND;
     if (x->tries >= 10) {
         hps_exact_mend_run(x->mend, (long long)x->tries, x->end);
         x->tries = 0;
@@ -335,57 +306,43 @@ static bool over(const struct tree *x)
            (x->leaf->S > 0 && x->leaf->best <= end->enough);
 }
 
-/* What a plan may cost when any will do: more than the root's bound; where tau is the question, all
- * that it may be. */
-static double guess(struct tree *x)
-{
-    const struct node *root = &x->heap[0];
-
-    if (x->m->least_tau)
-        return x->m->tau_most * (1 + 2 * HPS_EXACT_SAME);
-    if (x->n == 0 || !fill(x, root, root->t1, root->t2))
-        return INFINITY;
-    return hps_exact_view_bound(x->view, x->leaf, ROUNDS_ROOT) * (1 + 0.05 * x->end->turn);
-}
-
 double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,
                       const struct hps_exact_end *end)
 {
-    struct tree x = { .m = m, .leaf = leaf, .end = end, .closed = INFINITY };
+    struct tree x = { .m = m, .leaf = leaf, .end = end, .closed = INFINITY,
+                      .cycles = ANNEAL_ROOT };
     double bound = INFINITY;
 
     x.view = hps_exact_view_new(m);
     x.climb = hps_exact_climb_new(leaf);
-    x.mend = hps_exact_mend_new(leaf, end->turn);
+    if (m->least_tau)
+        x.anneal = hps_exact_anneal_new(leaf);
+    else
+        x.mend = hps_exact_mend_new(leaf);
     plant(&x);
-    if (end->any && leaf->S == 0)
-        leaf->best = guess(&x);
     hps_exact_climb_run(x.climb, 2LL * m->L * (m->L + m->G));
     while (x.n > 0) {
-        if ((!end->any && x.heap[0].bound >= cut(&x)) || over(&x)) {
+        if (x.heap[0].bound >= cut(&x) || over(&x)) {
             bound = x.heap[0].bound;
             break;
         }
         struct node node = pop(&x);
         memcpy(x.view->lambda, node.list->lambda, (size_t)m->dual[m->G] * sizeof *x.view->lambda);
-        if (m->least_tau && end->any)
-            expand_any(&x, &node);
-        else if (m->least_tau)
+        if (m->least_tau)
             expand_tau(&x, &node);
         else
             expand(&x, &node);
         list_leave(node.list);
-        climb(&x);
+        if (x.n > 0) climb(&x);
     }
     while (x.n > 0)
         list_leave(x.heap[--x.n].list);
     bound = fmin(bound, x.closed);
-    if (end->any)
-        bound = isinf(bound) && leaf->S == 0 && m->least_tau ? INFINITY : 0;
-    else if (bound >= cut(&x))
+    if (bound >= cut(&x))
         bound = leaf->best;
     hps_exact_climb_free(x.climb);
     hps_exact_mend_free(x.mend);
+    hps_exact_anneal_free(x.anneal);
     hps_exact_view_free(x.view);
     hps_mem_free(x.heap);
     return bound;

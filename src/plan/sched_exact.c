@@ -8,10 +8,9 @@
 #include "base/mem.h"
 #include "plan/exact.h"
 
-/* Plans that a search prices in its first turn, and tries at mending a path. */
+/* Plans that a search prices in its first turn, and cycles of annealing. */
 #define FIRST 3000
-#define MEND 400LL
-#define TURNS 0.15 /* of the budget; then the fastest plan is searched to the end */
+#define CYCLES 4
 
 struct question {
     const struct hps_profile *p;
@@ -101,78 +100,56 @@ static bool over(const struct question *q)
            (q->end.evaluations > 0 && q->evaluations >= q->end.evaluations);
 }
 
-/* A plan by mending paths alone, or none. */
-static void mend(struct question *q, long long tries, struct hps_plan **best)
+/* A plan by annealing alone, or none: what `x` learned in earlier turns stays. */
+static void anneal(struct question *q, struct hps_exact_anneal *x,
+                   const struct hps_exact_leaf *leaf, int cycles, struct hps_plan **best)
 {
-    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_most, false, q->cuts);
-    struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
-    struct hps_exact_mend *x = hps_exact_mend_new(leaf, q->end.turn);
+    long long before = leaf->evaluations;
 
-    hps_exact_mend_run(x, tries, &q->end);
-    q->evaluations += leaf->evaluations;
+    hps_exact_anneal_run(x, cycles, &q->end);
+    q->evaluations += leaf->evaluations - before;
     if (leaf->S > 0) {
         hps_plan_free(*best);
         *best = plan_of(leaf, q->p);
     }
-    hps_exact_mend_free(x);
-    hps_exact_leaf_free(leaf);
-    hps_exact_model_free(m);
 }
 
-/* One of three searches by the tree: for the fastest plan, which goes on from the best, for any
- * that costs little more than the bound, and for any that keeps the limits. The least tau that is
- * not ruled out. */
-static double look(struct question *q, int kind, long long evaluations, struct hps_plan **best)
+/* Go on from the best plan to the fastest one, until it is fast enough. The least tau that is not
+ * ruled out. */
+static double hasten(struct question *q, long long evaluations, struct hps_plan **best)
 {
     struct question one = *q;
-    bool any = kind > 0;
 
-    one.end.any = any;
-    one.least_tau = kind != 1;
-    one.tau_most = any ? q->tau_most : INFINITY;
-    one.end.enough = one.least_tau ? q->tau_most : INFINITY;
-    one.evaluations = 0;
+    one.tau_most = INFINITY;
+    one.end.enough = q->tau_most;
     one.end.evaluations = evaluations;
-    struct hps_plan *found = any ? NULL : *best;
-    double tau = ask(&one, &found);
+    one.evaluations = 0;
+    double tau = ask(&one, best);
     q->evaluations += one.evaluations;
-    if (any && found)
-        hps_plan_free(*best);
-    if (!any || found)
-        *best = found;
     return tau;
 }
 
-/* Is so much of the budget gone that the search for the fastest plan has the rest? */
-static bool late(const struct question *q, double began_s)
-{
-    double all_s = q->end.until_s - began_s;
-
-    return (q->end.until_s > 0 && hps_now_s() - began_s > TURNS * all_s) ||
-           (q->end.evaluations > 0 &&
-            (double)q->evaluations > TURNS * (double)q->end.evaluations);
-}
-
-/* A plan that keeps q's tau_most, or a bound above it. Four searches take turns, for twice as long
- * each time, and all but that for the fastest plan go other ways every time; that one ends it,
- * since at the edge of feasibility only it finds what is left. */
+/* A plan that keeps q's tau_most, or a bound above it. The search for the fastest plan, which can
+ * prove that there is none, and annealing take turns, for twice as long each time. */
 static double feasible(struct question *q, struct hps_plan **best)
 {
-    double tau_most = q->tau_most, tau = 0, began_s = hps_now_s();
+    double tau_most = q->tau_most, tau = 0;
     long long all = q->end.evaluations;
+    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, tau_most, false, q->cuts);
+    struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
+    struct hps_exact_anneal *x = hps_exact_anneal_new(leaf);
 
-    for (q->end.turn = 0; tau <= tau_most && isfinite(tau) && !enough(*best, tau_most) && !over(q);
-         q->end.turn++) {
-        int kind = q->end.turn % 4, round = q->end.turn / 4 < 40 ? q->end.turn / 4 : 40;
+    for (int n = 0; tau <= tau_most && isfinite(tau) && !enough(*best, tau_most) && !over(q); n++) {
+        int round = n / 2 < 20 ? n / 2 : 20;
         long long turn = (long long)FIRST << round, rest = all > 0 ? all - q->evaluations : turn;
-        if (late(q, began_s)) {
-            q->end.turn = 0;
-            tau = look(q, 0, all > 0 ? rest : 0, best);
-        } else if (kind == 1)
-            mend(q, rest < (MEND << round) ? rest : MEND << round, best);
+        if (n % 2 == 0)
+            tau = hasten(q, rest < turn ? rest : turn, best);
         else
-            tau = look(q, kind > 0 ? kind - 1 : 0, rest < turn ? rest : turn, best);
+            anneal(q, x, leaf, CYCLES << round, best);
     }
+    hps_exact_anneal_free(x);
+    hps_exact_leaf_free(leaf);
+    hps_exact_model_free(m);
     return tau;
 }
 

@@ -334,6 +334,7 @@ static void bounds_hold_whatever_is_asked(void **state)
         if (plain && hps_sched_run(&best, p, &opt) == HPS_OK) {
             assert_int_equal(hps_sched_exact.run(&q, 1, &exact), HPS_OK);
             assert_true(best->lower_bound_usd <= best->cost_usd * (1 + 1e-9));
+            assert_non_null(exact);
             if (exact) {
                 assert_true(exact->lower_bound_usd <= best->cost_usd * (1 + 1e-9));
                 assert_true(hps_sched_usd(&q, exact) >= hps_sched_usd(&q, best) * (1 - 1e-9));
@@ -350,6 +351,39 @@ static void bounds_hold_whatever_is_asked(void **state)
     assert_in_range(cheaper, 1, 30);
 }
 
+static struct hps_plan *plan_at(const struct hps_sched *method, const struct hps_profile *p,
+                                bool share, double limit)
+{
+    struct hps_sched_opt opt = preset;
+    struct hps_problem q = { .profile = p, .opt = &opt, .throughput_limit = limit };
+    struct hps_plan *plan;
+
+    opt.share = share;
+    opt.objective = "engine";
+    opt.evaluations = 20000;
+    assert_int_equal(method->run(&q, 1, &plan), HPS_OK);
+    return plan;
+}
+
+/* Where hardly any plan is fast enough for the engine, exact has one when brute has. */
+static void exact_finds_what_the_engine_can_keep(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        struct hps_profile *p = small(seed);
+        double least = 0, most = hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        for (int n = 0; n < 8; n++) {
+            struct hps_plan *plan = plan_at(&hps_sched_brute, p, seed % 2, (least + most) / 2);
+            *(plan ? &least : &most) = (least + most) / 2;
+            hps_plan_free(plan);
+        }
+        struct hps_plan *plan = least > 0 ? plan_at(&hps_sched_exact, p, seed % 2, least) : NULL;
+        assert_int_equal(plan != NULL, least > 0);
+        hps_plan_free(plan);
+        hps_profile_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +391,7 @@ int main(void)
         cmocka_unit_test(given_units_are_shared_as_is_cheapest),
         cmocka_unit_test(units_are_best_for_the_engine),
         cmocka_unit_test(bounds_hold_whatever_is_asked),
+        cmocka_unit_test(exact_finds_what_the_engine_can_keep),
         cmocka_unit_test(given_units_cost_what_they_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

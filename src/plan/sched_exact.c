@@ -6,11 +6,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "plan/exact.h"
+#include "plan/moves.h"
 
 /* Plans that a search prices in its first turn, and cycles of annealing. */
 #define FIRST 3000
 #define CYCLES 4
+
+/* Plans that are priced for one that keeps the limit under the options. */
+#define CLIMB 100000
 
 struct question {
     const struct hps_profile *p;
@@ -290,6 +295,39 @@ static struct hps_plan *faster(const struct hps_problem *q, struct rest *r)
     return plan;
 }
 
+/* The first plan that keeps the limit under the options which a local search comes to, thrown off
+ * again and again; NULL: none. Without a budget it prices CLIMB plans. */
+static struct hps_plan *any(const struct hps_problem *q, struct rest *r)
+{
+    struct hps_sched_opt opt = *q->opt;
+    struct hps_problem mine = *q;
+    int L = q->profile->L, T = q->profile->T;
+
+    if (spent(r)) return NULL;
+    mine.opt = &opt;
+    if (r->until_s > 0) opt.seconds = r->until_s - hps_now_s();
+    if (r->evaluations > 0)
+        opt.evaluations = r->evaluations - r->used;
+    else if (!(r->until_s > 0))
+        opt.evaluations = CLIMB;
+    struct hps_pricer *pr = hps_pricer_new(&mine);
+    int *type = hps_mem_new(2 * (size_t)L, sizeof *type);
+    double price = hps_pricer_singles(pr, type);
+    for (uint64_t n = 0; isinf(pr->best) && !hps_pricer_over(pr); n++) {
+        hps_moves_climb(pr, type, type + L, price, hps_rng_key(n, "climb"));
+        if (n % 4 == 3)
+            hps_moves_random(type, L, T, hps_rng_key(n, "random"));
+        else
+            hps_moves_shake(type, type + L, L, T, 4, hps_rng_key(n, "shake"));
+        price = hps_pricer_price(pr, type, INFINITY);
+    }
+    struct hps_plan *plan = hps_pricer_plan(pr);
+    r->used += pr->evaluations;
+    hps_mem_free(type);
+    hps_pricer_free(pr);
+    return plan;
+}
+
 /* The proof is that of the paper's model without sharing: its plan is where to begin. Where
  * it keeps no limit under the options, a faster one may. */
 static void adapt(const struct hps_problem *q, double until_s, struct hps_plan **plan)
@@ -301,6 +339,7 @@ static void adapt(const struct hps_problem *q, double until_s, struct hps_plan *
     if (found) hps_sched_adapt(q, plan);
     if (found && !*plan) *plan = faster(q, &r);
     if (!*plan && (found || q->fastest)) *plan = fastest(q, &r);
+    if (!*plan && (found || q->fastest)) *plan = any(q, &r);
     if (!*plan || !found) return;
     double cost = (*plan)->cost_usd;
     (*plan)->evaluations += r.used;

@@ -128,8 +128,8 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
             const struct hps_table_shape *t = &net->table[y->table];
             rule = hps_opt_rule(o->train, &t->own, 0, 1);
             double part = (double)t->rows / readers(net, y->table);
-            weights = part * t->dim;
-            states = part * (double)hps_rule_stride(&rule, t->dim) - weights;
+            weights += part * t->dim;
+            states += part * ((double)hps_rule_stride(&rule, t->dim) - t->dim);
         }
         snprintf(p->layer[l].name, sizeof p->layer[l].name, "%s", y->name);
         snprintf(p->layer[l].type, sizeof p->layer[l].type, "%s", y->kind->name);

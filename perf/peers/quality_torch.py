@@ -1,0 +1,269 @@
+"""quality_torch.py RUN_DIRECTORY INITIAL.h5 - a finished run once more in PyTorch: the network of
+the run's deck.yaml with PyTorch's own operations, gradients and optimizers, from the weights of the
+checkpoint INITIAL.h5, on the same batches (files in order: data.shuffle is false, dropout 0).
+SparseAdam adds its epsilon before the bias is corrected, Adam and the run behind: it is told one
+that comes to the same.
+
+One line: steps, mean loss of the first and of the last step, how far the run's is from it
+(relative), the farthest of all steps, and of those of PyTorch in double precision from PyTorch in
+single (what rounding alone does); loss on the test set, how far the run's is, how far double is.
+The losses of the run are those of its report.json.
+"""
+import copy
+import json
+import sys
+
+import h5py
+import torch
+import torch.nn.functional as F
+import yaml
+
+ACT = {"none": lambda x: x, "relu": torch.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh}
+
+
+class Data:
+    def __init__(self, path, real):
+        f = h5py.File(path)
+        self.label = torch.tensor(f["label"][:], dtype=real)
+        self.dense = torch.tensor(f["dense"][:], dtype=real) if "dense" in f else None
+        names = f.attrs["slots"]
+        names = (names.decode() if isinstance(names, bytes) else names).split(",")
+        slots = [f["slots/" + n] for n in names]
+        self.buckets = [int(s.attrs["buckets"]) for s in slots]
+        self.ids = [s["ids"][:] for s in slots]
+        self.offsets = [s["offsets"][:] if "offsets" in s else None for s in slots]
+
+    def bag(self, s, first, last):
+        """ids of a slot and where each example's begin"""
+        o = self.offsets[s]
+        if o is None:
+            return torch.from_numpy(self.ids[s][first:last]), torch.arange(last - first)
+        return (torch.from_numpy(self.ids[s][o[first]:o[last]]),
+                torch.from_numpy(o[first:last] - o[first]))
+
+
+def slots_of(layer, n):
+    """0-based slots of a layer, from names that are positions: all, 3, 1-12, C4"""
+    text = layer.get("slots", layer.get("slot", "all"))
+    if text == "all":
+        return list(range(n))
+    found = []
+    for t in text if isinstance(text, list) else [text]:
+        ends = [int(x) for x in str(t).removeprefix("C").split("-")]
+        found += range(ends[0] - 1, ends[-1])
+    return found
+
+
+class Net:
+    def __init__(self, deck, checkpoint, data, real):
+        self.layers = copy.deepcopy(deck["model"])
+        self.param, self.table, self.running, self.own = {}, {}, {}, {}
+        f, nslot = h5py.File(checkpoint), len(data.buckets)
+        for i, l in enumerate(self.layers):
+            name = l["name"]
+            l.setdefault("inputs", [self.layers[i - 1]["name"]] if i else [])
+            if not isinstance(l["inputs"], list):
+                l["inputs"] = [l["inputs"]]
+            if "layers/" + name in f and "param" in f["layers/" + name]:
+                w = torch.tensor(f[f"layers/{name}/param"][0], dtype=real)
+                self.param[name] = w.requires_grad_()
+                self.own[w] = l
+            if l["type"] == "batch_norm":
+                n = self.param[name].numel() // 2
+                self.running[name] = torch.zeros(n, dtype=real), torch.ones(n, dtype=real)
+            if l["type"] in ("embedding", "attention"):
+                l["at"] = slots_of(l, nslot)
+                self.lay(l, data)
+                t = l["tab"] = l.get("table", name)
+                if t not in self.table:
+                    w = torch.tensor(f[f"tables/{t}/rows"][:, :l["dim"]], dtype=real)
+                    self.table[t] = w.requires_grad_()
+                    self.own[w] = l
+
+    @staticmethod
+    def lay(l, data):
+        """where the rows of each slot begin, and by what ids are folded"""
+        l["base"], l["mod"], at = [], [], 0
+        for s in l["at"]:
+            n = l.get("buckets", 0) or data.buckets[s]
+            l["mod"].append(n)
+            l["base"].append(0 if "table" in l else at)
+            at += n
+
+    def rows(self, l, i, data, first, last):
+        ids, begin = data.bag(l["at"][i], first, last)
+        return ids % l["mod"][i] + l["base"][i], begin
+
+    def embedding(self, l, x, data, first, last):
+        out = []
+        for i in range(len(l["at"])):
+            ids, begin = self.rows(l, i, data, first, last)
+            out.append(F.embedding_bag(ids, self.table[l["tab"]], begin, sparse=True,
+                                       mode=l.get("pooling", "sum")))
+        return sum(out) if l.get("combine") == "sum" else torch.cat(out, 1)
+
+    def attention(self, l, x, data, first, last):
+        ids, begin = self.rows(l, 0, data, first, last)
+        n = torch.diff(begin, append=torch.tensor([len(ids)]))
+        of = torch.repeat_interleave(torch.arange(last - first), n)
+        r = F.embedding(ids, self.table[l["tab"]], sparse=True)
+        c, h, w, at = x[0][of], None, self.param[l["name"]], 0
+        h = torch.cat([c, r, c - r, c * r], 1)
+        widths = l.get("hidden", [80, 40]) + [1]
+        for k, out in enumerate(widths):
+            n = h.shape[1] * out
+            h = h @ w[at:at + n].view(-1, out) + w[at + n:at + n + out]
+            at += n + out
+            if k < len(widths) - 1:
+                h = ACT[l.get("activation", "sigmoid")](h)
+        return r.new_zeros(last - first, r.shape[1]).index_add(0, of, h * r)
+
+    def fc(self, l, x, *_):
+        w, out = self.param[l["name"]], l["width"]
+        n = x[0].shape[1] * out
+        return ACT[l.get("activation", "none")](torch.addmm(w[n:], x[0], w[:n].view(-1, out)))
+
+    def cross(self, l, x, *_):
+        w, d, rank = self.param[l["name"]], x[0].shape[1], l.get("rank", 0)
+        u = x[-1]
+        if rank:
+            u = u @ w[:d * rank].view(d, rank) @ w[d * rank:2 * d * rank].view(rank, d)
+        else:
+            u = u @ w[:d * d].view(d, d)
+        return x[0] * (u + w[-d:]) + x[-1]
+
+    def batch_norm(self, l, x, *_):
+        mean, var = self.running[l["name"]]
+        gain, shift = self.param[l["name"]].view(2, -1)
+        return F.batch_norm(x[0], mean, var, gain, shift, self.training, l.get("momentum", 0.1),
+                            l.get("epsilon", 1e-5))
+
+    def dense_input(self, l, x, data, first, last):
+        return data.dense[first:last]
+
+    def vectors(self, l, x):
+        dim = l.get("dim", 0) or x[0].shape[1]
+        return torch.cat([t.view(t.shape[0], -1, dim) for t in x], 1)
+
+    def dot_interaction(self, l, x, *_):
+        z = self.vectors(l, x)
+        i, j = torch.tril_indices(z.shape[1], z.shape[1], -1)
+        d = torch.bmm(z, z.transpose(1, 2))[:, i, j]
+        return torch.cat([x[0], d], 1) if l.get("pass") == "first" else d
+
+    def fm(self, l, x, *_):
+        z = self.vectors(l, x)
+        return (0.5 * (z.sum(1) ** 2 - (z ** 2).sum(1))).sum(1, keepdim=True)
+
+    def concat(self, l, x, *_):
+        return torch.cat(x, 1)
+
+    def add(self, l, x, *_):
+        return sum(x)
+
+    def dropout(self, l, x, *_):
+        assert l["rate"] == 0, "dropout draws other numbers here"
+        return x[0]
+
+    def loss(self, data, first, last, training):
+        """summed over the examples"""
+        self.training, y = training, {}
+        label = data.label[first:last]
+        for l in self.layers:
+            x = [y[n] for n in l["inputs"]]
+            if l["type"] == "logistic":
+                return F.binary_cross_entropy_with_logits(x[0][:, 0], label, reduction="sum")
+            if l["type"] == "cross_entropy":
+                return F.cross_entropy(x[0], label.long(), reduction="sum")
+            if l["type"] == "squared":
+                return F.mse_loss(x[0][:, 0], label, reduction="sum")
+            y[l["name"]] = getattr(self, l["type"])(l, x, data, first, last)
+
+
+def optimizer(w, own, t, table):
+    """PyTorch's for one tensor of weights, by the keys of its layer and of the `train` section"""
+    name = own.get("optimizer", "same")
+    if name == "same" and table:
+        name = t.get("table_optimizer", "same")
+    if name == "same":
+        name = t.get("optimizer", "adagrad")
+    number = lambda key, preset: float(t.get(key, preset))    # YAML's 1e-8 is a word to PyYAML
+    lr = float(own.get("learning_rate", 0)) or (table and number("table_learning_rate", 0))
+    lr, eps = lr or number("learning_rate", 0.05), number("epsilon", 1e-8)
+    beta = number("beta1", 0.9), number("beta2", 0.999)
+    if name == "adam":
+        return (torch.optim.SparseAdam if table else torch.optim.Adam)([w], lr, beta, eps)
+    if name == "adagrad":
+        return torch.optim.Adagrad([w], lr, eps=eps,
+                                   initial_accumulator_value=number("initial_accumulator", 0))
+    if name == "momentum" and not table:
+        return torch.optim.SGD([w], lr, number("momentum", 0.9), nesterov=t.get("nesterov", False))
+    assert name == "sgd", f"PyTorch has no {name} for {'rows' if table else 'weights'}"
+    return torch.optim.SGD([w], lr)
+
+
+def train(net, deck, data, steps):
+    t, d = deck["train"], deck["data"]
+    both = [(w, False) for w in net.param.values()] + [(w, True) for w in net.table.values()]
+    opts = [optimizer(w, net.own[w], t, table) for w, table in both]
+    batch, micro, N = d["batch"], d.get("microbatches", 1), len(data.label)
+    losses, per_epoch = [], -(-N // batch)
+    eps, beta2 = float(t.get("epsilon", 1e-8)), float(t.get("beta2", 0.999))
+    for step in range(steps):
+        first = step % per_epoch * batch
+        n = min(batch, N - first)
+        for o in opts:
+            o.zero_grad()
+        total = 0.0
+        for m in range(micro):
+            a, b = first + n * m // micro, first + n * (m + 1) // micro
+            if a < b:
+                loss = net.loss(data, a, b, True)
+                (loss / n).backward()
+                total += float(loss.detach().double())
+        losses.append(total / n)
+        for o in opts:
+            if isinstance(o, torch.optim.SparseAdam):
+                o.param_groups[0]["eps"] = eps * (1 - beta2 ** (step + 1)) ** 0.5
+            o.step()
+    return losses
+
+
+def test(net, data, batch=4096):
+    N = len(data.label)
+    with torch.no_grad():
+        return sum(float(net.loss(data, i, min(i + batch, N), False))
+                   for i in range(0, N, batch)) / N
+
+
+def apart(a, b):
+    return abs(a - b) / max(abs(a), abs(b))
+
+
+def once(deck, report, initial, real):
+    """losses of all steps, and on the test set"""
+    data = Data(deck["data"]["train"], real)
+    net = Net(deck, initial, data, real)
+    losses = train(net, deck, data, report["steps"])
+    return losses, test(net, Data(deck["data"]["test"], real))
+
+
+def main():
+    run, initial = sys.argv[1:]
+    torch.set_num_threads(1)
+    with open(run + "/deck.yaml") as f:
+        deck = yaml.safe_load(f)
+    with open(run + "/report.json") as f:
+        report = json.load(f)
+    assert deck["data"]["shuffle"] is False, "batches are in the order of the file"
+    theirs, tested = once(deck, report, initial, torch.float32)
+    exact, exact_tested = once(deck, report, initial, torch.float64)
+    worst = max(apart(x, theirs[step - 1]) for step, x in report["loss"])
+    for x in (report["steps"], theirs[0], theirs[-1], apart(report["train_loss"], theirs[-1]),
+              worst, max(map(apart, theirs, exact)), tested, apart(report["test_loss"], tested),
+              apart(tested, exact_tested)):
+        print(f"{x:.6g}", end=" ")
+    print()
+
+
+main()

@@ -14,7 +14,7 @@ enum {
     ROUNDS_ROOT = 200,      /* where tau is the question and nothing is inherited   */
     CLIMB = 3,              /* local search: steps for each arc of a node and layer */
     CLOSE_ARCS = 1000,      /* walk all paths when no more arcs are left    */
-    CLOSE_STEPS = 20000,
+    CLOSE_STEPS = 5000,
     CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more */
 };
 

@@ -213,10 +213,12 @@ fuzz() {
     done
 }
 
-# Which lines of src the tests run: of the build without CUDA, which so is tested as well.
+# Which lines of src the tests run: of the build without what is optional,
+# which so is tested as well.
 coverage() {
     find "$dir/coverage" -name '*.gcda' -exec rm -f {} + 2>/dev/null
-    checked coverage check-rooms 3 CFLAGS='-O1 -g' --enable-coverage --without-cuda
+    checked coverage check-rooms 3 CFLAGS='-O1 -g' --enable-coverage --without-cuda --without-dnnl \
+        --without-isal
     if lcov -q -c -d "$dir/coverage" -o "$dir/coverage.info" >"$dir/lcov.out" 2>&1 &&
         lcov -q -e "$dir/coverage.info" "$srcdir/src/*" -o "$dir/src.info" >>"$dir/lcov.out" 2>&1
     then

@@ -7,7 +7,7 @@
 #include "hw/cpu.h"
 
 #define BLOCK 16                /* examples in work at once: what they write stays in the cache */
-#define NEAR 16                 /* bags to prefetch in front of the one in work             */
+#define NEAR 16
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
 #define USUAL 16                /* the longest row whose sum is kept in registers               */
 #define INLINE __attribute__((always_inline)) static inline
@@ -309,7 +309,7 @@ INLINE void sum_row(const struct bags *j, size_t i, float *sum, size_t dim)
     const float *dy = j->y.data;
 
     for (int k = bag->start[i]; k < bag->start[i + 1]; k++) {
-        __builtin_prefetch(dy + spot_of(j, bag->from[k + NEAR < j->nid ? k + NEAR : k], dim));
+        hps_cpu_fetch(dy + spot_of(j, bag->from[k + NEAR < j->nid ? k + NEAR : k], dim), dim);
         add_row(sum, dy + spot_of(j, bag->from[k], dim),
                 j->mean ? share_of_bag(j, bag->from[k]) : 1, dim);
     }

@@ -7,7 +7,7 @@
 #include "hw/cpu.h"
 
 #define BLOCK 16                /* examples in work at once: what they write stays in the cache */
-#define NEAR 16
+#define NEAR 16                 /* bags to prefetch in front of the one in work             */
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
 #define USUAL 16                /* the longest row whose sum is kept in registers               */
 #define INLINE __attribute__((always_inline)) static inline

@@ -19,6 +19,7 @@ struct world {
     MPI_Comm comm;
     int R, me;
     bool silent;                /* odd members read nothing */
+    bool stay;                  /* rows are read in the table, where one can */
     struct ids ids;
     struct hps_net net;
     struct hps_train_opt opt;
@@ -72,22 +73,27 @@ static double learn(const struct world *w, struct twin *t, long long step,
 }
 
 static void check_rows(const struct world *w, const struct twin *t, const struct hps_route_step *s,
-                       long long step, int m, const float *rows)
+                       long long step, int m, const struct hps_ps *ps)
 {
+    const float *rows = hps_ps_rows(ps);
     struct ids_batch own;
     struct hps_batch b;
 
     ids_make(&own, &b, step, w->me, m);
     for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
-        const int *index = s->bag[m * IDS_LAYERS + j].index;
+        struct hps_bag bag = s->bag[m * IDS_LAYERS + j];
+        const int *index = bag.index;
+        hps_ps_place(ps, &bag);
         for (int i = 0; i < w->ids.use[j]->nslot; i++)
             for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
                 for (int c = 0; c < DIM; c++) {
+                    const float *row = bag.at ? rows + (size_t)bag.at[*index] * bag.stride
+                                              : rows + *index * DIM;
                     double want = t->row[ids_row(w->ids.use[j], &b, i, n)][c];
-                    if (fabs((double)rows[*index * DIM + c] - want) > 1e-5) /* of numbers near 1 */
+                    if (fabs((double)row[c] - want) > 1e-5)     /* of numbers near 1 */
                         HPS_DIE("step %lld row %lld: %.9g, not %.9g", step,
                                 ids_row(w->ids.use[j], &b, i, n),
-                                (double)rows[*index * DIM + c], want);
+                                (double)row[c], want);
                 }
     }
 }
@@ -117,7 +123,7 @@ static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
     for (int m = 0; m < M; m++) {
         hps_ps_poll(ps);
         hps_ps_pull_end(ps, m);
-        check_rows(w, t, s, step, m, hps_ps_rows(ps));
+        check_rows(w, t, s, step, m, ps);
     }
 }
 
@@ -174,6 +180,8 @@ static struct hps_table *run(struct world *w)
         hps_route_new(&route, &use, IDS_ROWS, M, &w->dev, w->comm) != HPS_OK ||
         hps_ps_new(&ps, table, &w->dev, w->comm) != HPS_OK)
         HPS_DIE("no store");
+    if (w->stay)
+        hps_ps_stay(ps);
     for (long long step = 0; step < STEPS; step++) {
         for (int m = 0; m < M; m++)
             ids_make(&own[m], &batch[m], step, w->me, m);
@@ -205,6 +213,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 8; i++) {
         w.opt.optimizer = rules[i & 1];
         w.silent = i & 2;
+        w.stay = i % 3 == 0;
         w.dev.host = !(i & 4);                          /* as if device memory were elsewhere */
         struct hps_table *a = run(&w), *b = run(&w);
         if (memcmp(a->row, b->row, (size_t)a->nrow * a->stride * sizeof *a->row) != 0)

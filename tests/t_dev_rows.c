@@ -15,8 +15,21 @@
 /* Bags of 0 to 4 ids (or exactly one) over nrow rows. */
 struct bags {
     struct hps_bag bag;
-    int *index, *offset, *place, *start, *from;
+    int *index, *offset, *place, *start, *from, *at;
+    float *table;
 };
+
+/* The rows where they lie: backwards, in a table with something behind each. */
+static void stay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows)
+{
+    k->bag.stride = dim + 3;
+    k->bag.at = k->at = hps_mem_new(nrow, sizeof(int));
+    k->table = hps_mem_new(nrow * k->bag.stride, sizeof(float));
+    for (size_t i = 0; i < nrow; i++) {
+        k->at[i] = (int)(nrow - 1 - i);
+        memcpy(k->table + (nrow - 1 - i) * k->bag.stride, rows + i * dim, dim * sizeof(float));
+    }
+}
 
 /* The bag by row, from its index; with or without that. */
 static void turn_bags(struct bags *k, size_t nrow, bool both)
@@ -52,6 +65,8 @@ static void free_bags(struct bags *k)
     hps_mem_free(k->place);
     hps_mem_free(k->start);
     hps_mem_free(k->from);
+    hps_mem_free(k->at);
+    hps_mem_free(k->table);
 }
 
 static struct bags make_bags(int nslot, int B, size_t nrow, bool single)
@@ -84,6 +99,9 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     if (by > 0)
         turn_bags(&k, (size_t)nrow, by == 2);
     dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, rows.f, tensor(&y));
+    matrix_check(&y, y.d);
+    stay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
+    dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, k.table, tensor(&y));
     matrix_check(&y, y.d);
     dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
                            true);

@@ -23,6 +23,7 @@ struct hps_ps {
     struct block grad;          /* (nplace + those of the others, dim): theirs by member  */
     struct block out;           /* rows to the others, by member                          */
     struct block sum;           /* (nmerge, dim) gradients merged, where their norm is asked */
+    bool stay;                  /* rows are read in the table                            */
     bool written, pushed, summed;       /* grad, of this step; all there; sum             */
     int *place;                 /* (M, parts) first place of each owner's rows            */
     int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
@@ -236,7 +237,8 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
     wait_sent(p);
     lay_out(p, r);
     p->written = p->pushed = p->summed = false;
-    make_room(p, &p->rows, (size_t)r->nplace * (size_t)p->dim);
+    if (!p->stay)
+        make_room(p, &p->rows, (size_t)r->nplace * (size_t)p->dim);
     if (p->parts > 1) {
         post_rows(p);
         send_rows(p);
@@ -252,7 +254,7 @@ void hps_ps_pull_end(struct hps_ps *p, int m)
     int i = m * p->parts + p->me, n = r->ask[i];
 
     assert(m == p->next);
-    if (n > 0)
+    if (n > 0 && !p->stay)
         hps_table_gather(p->table, (size_t)n, r->row + p->mine_at,
                          p->rows.device + (size_t)p->place[i] * (size_t)p->dim);
     p->mine_at += n;
@@ -266,7 +268,20 @@ void hps_ps_pull_end(struct hps_ps *p, int m)
 
 const float *hps_ps_rows(const struct hps_ps *p)
 {
-    return p->rows.device;
+    return p->stay ? p->table->row : p->rows.device;
+}
+
+void hps_ps_stay(struct hps_ps *p)
+{
+    p->stay = p->parts == 1 && p->dev->host;
+}
+
+void hps_ps_place(const struct hps_ps *p, struct hps_bag *bag)
+{
+    if (!p->stay)
+        return;
+    bag->at = p->r->row;
+    bag->stride = p->table->stride;
 }
 
 float *hps_ps_grad(struct hps_ps *p)

@@ -47,10 +47,18 @@ INLINE void add_row(float *restrict to, const float *restrict from, float share,
         to[d] += share * from[d];
 }
 
+/* The row of a position. */
+INLINE const float *row_of(const struct bags *j, int p, size_t dim)
+{
+    const struct hps_bag *bag = j->bag;
+
+    return bag->at ? j->rows + (size_t)bag->at[p] * bag->stride : j->rows + (size_t)p * dim;
+}
+
 INLINE void fetch_ahead(const struct bags *j, size_t i, size_t dim)
 {
     if (i + HPS_CPU_AHEAD < j->bag->nid)
-        hps_cpu_fetch(j->rows + (size_t)j->bag->index[i + HPS_CPU_AHEAD] * dim, dim);
+        hps_cpu_fetch(row_of(j, j->bag->index[i + HPS_CPU_AHEAD], dim), dim);
 }
 
 /* to (+)= the rows first..last-1 of the bag, of a dim that is at most USUAL: in registers. */
@@ -63,7 +71,7 @@ INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool beg
         sum[d] = to[d];
     for (size_t i = first; i < last; i++) {
         fetch_ahead(j, i, dim);
-        add_row(sum, j->rows + (size_t)j->bag->index[i] * dim, share, dim);
+        add_row(sum, row_of(j, j->bag->index[i], dim), share, dim);
     }
     for (size_t d = 0; d < dim; d++)
         to[d] = sum[d];
@@ -78,7 +86,7 @@ INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begi
         to[d] = 0;
     for (size_t i = first; i < last; i++) {
         fetch_ahead(j, i, dim);
-        add_row(to, j->rows + (size_t)j->bag->index[i] * dim, share, dim);
+        add_row(to, row_of(j, j->bag->index[i], dim), share, dim);
     }
 }
 
@@ -155,7 +163,7 @@ static size_t row_cut(const struct hps_bag *bag, int t, int n)
 INLINE void strew_row(const struct bags *j, size_t i, float *y, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
-    const float *row = j->rows + (size_t)bag->place[i] * dim;
+    const float *row = row_of(j, bag->place[i], dim);
 
     for (int k = bag->start[i]; k < bag->start[i + 1]; k++) {
         float *to = y + spot_of(j, bag->from[k], dim);
@@ -173,7 +181,7 @@ INLINE void strew_rows(const struct bags *j, size_t first, size_t last, float *y
 
     for (size_t i = first; i < last; i++) {
         size_t next = i + ahead < last ? i + ahead : i;
-        hps_cpu_fetch(j->rows + (size_t)j->bag->place[next] * dim, dim);
+        hps_cpu_fetch(row_of(j, j->bag->place[next], dim), dim);
         strew_row(j, i, y, dim);
     }
 }

@@ -103,6 +103,12 @@ static enum hps_status make_reader(struct bench *w)
 static enum hps_status next_batch(struct bench *w)
 {
     enum hps_status st = hps_reader_next(w->reader, &w->batch);
+    for (int l = 0; l < w->net->L; l++) {
+        const struct hps_layer *y = &w->net->layer[l];
+        for (int m = 0; !st && y->kind->accept && m < w->opt->microbatches; m++)
+            st = y->kind->accept(y, &w->batch[m]);
+    }
+    if (st) w->batch = NULL;
     w->batch = hps_noise_step(w->noise, w->batch, 1);
     return st;
 }

@@ -107,6 +107,7 @@ static void make_feed(struct hps_role *r, const struct hps_store *store,
         const struct hps_route_step *route = taken->route[st->group];
         f->bag[i] = route->bag[m * store->group[st->group].nlayer + store->layer_bag[l]];
         f->rows[i] = hps_ps_rows(st->ps);
+        hps_ps_place(st->ps, &f->bag[i]);
         f->rows_grad[i] = hps_ps_grad(st->ps);
         f->rows_written[i] = hps_ps_written(st->ps);
         f->nrow[i] = (size_t)route->nplace;

@@ -134,8 +134,11 @@ enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
     }
     hps_mem_free(mine);
     st = hps_agree(team->world, st);
-    for (int i = 0; !st && i < s->ntable; i++)
-        st = hps_ps_new(&s->table[i].ps, s->table[i].table, dev, s->group[s->table[i].group].comm);
+    for (int i = 0; !st && i < s->ntable; i++) {
+        const struct hps_store_group *g = &s->group[s->table[i].group];
+        st = hps_ps_new(&s->table[i].ps, s->table[i].table, dev, g->comm);
+        if (!st && !g->index) hps_ps_stay(s->table[i].ps);
+    }
     if (st) {
         hps_store_free(s);
         s = NULL;

@@ -59,6 +59,7 @@ of_gemms() {
         over "$2" "$all"
     fi
 }
+named() { case $1 in torch) echo PyTorch ;; tf) echo TensorFlow ;; esac; }
 over() { awk -v x="$1" -v y="$2" 'BEGIN { if (y > 0) printf "%.3f\n", x / y; else print "-" }'; }
 
 build_tool gemms
@@ -92,6 +93,12 @@ echo "Parallel efficiency of two ranks: $(over "$(median <r.ranks)" "$(median <r
 echo
 goal "at least $least of the GEMMs alone" at_most "$least" "$close"
 [ "$best" = 0 ] || goal "at least $ahead times the best peer" at_most "$ahead" "$(over "$two" "$best")"
+# shellcheck disable=SC2154 # set by network
+for pair in $also; do
+    who=${pair%:*} times=${pair#*:}
+    [ ! -s "r.$who" ] || goal "at least $times times $(named "$who")" at_most "$times" \
+        "$(over "$two" "$(median <"r.$who")")"
+done
 commands
 if [ "${REGIONS:-1}" = 1 ]; then
     echo

@@ -3,10 +3,11 @@
 # of each measurement; $peers: the folder of the peers.
 
 # network NAME: its sizes. gemms: IN:OUT of its dense layers but those of one output; least, ahead:
-# goals beside the GEMMs alone and the best peer, also: beside others (who:times); dots: operations of the dot products of one
-# example, forward; rows, own, dim, row: of its table, `own` 1 where each slot has its own rows,
-# floats of a row without and with the optimizer's states; weights of dense layers, arrays that
-# their update reads or writes; widths of all layers' outputs but the bags', together.
+# goals beside the GEMMs alone and the best peer, also: beside single peers (who:times); dots:
+# operations of the dot products of one example, forward; rows, own, dim, row: of its table, `own` 1
+# where each slot has its own rows, floats of a row without and with the optimizer's states; weights
+# of dense layers, arrays that their update reads or writes; widths of all layers' outputs but the
+# bags', together.
 # shellcheck disable=SC2034 # used by the scripts
 network() {
     also=

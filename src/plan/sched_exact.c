@@ -297,7 +297,7 @@ static struct hps_plan *faster(const struct hps_problem *q, struct rest *r)
 
 /* The first plan that keeps the limit under the options which a local search comes to, thrown off
  * again and again; NULL: none. Without a budget it prices CLIMB plans. */
-static struct hps_plan *any(const struct hps_problem *q, struct rest *r)
+static struct hps_plan *any(const struct hps_problem *q, const struct rest *r)
 {
     struct hps_sched_opt opt = *q->opt;
     struct hps_problem mine = *q;
@@ -321,8 +321,7 @@ static struct hps_plan *any(const struct hps_problem *q, struct rest *r)
             hps_moves_shake(type, type + L, L, T, 4, hps_rng_key(n, "shake"));
         price = hps_pricer_price(pr, type, INFINITY);
     }
-    struct hps_plan *plan = hps_pricer_plan(pr);
-    r->used += pr->evaluations;
+    struct hps_plan *plan = hps_pricer_plan(pr);        /* with their number */
     hps_mem_free(type);
     hps_pricer_free(pr);
     return plan;
@@ -341,10 +340,8 @@ static void adapt(const struct hps_problem *q, double until_s, struct hps_plan *
     if (!*plan && (found || q->fastest)) *plan = fastest(q, &r);
     if (!*plan && (found || q->fastest)) *plan = any(q, &r);
     if (!*plan || !found) return;
-    double cost = (*plan)->cost_usd;
     (*plan)->evaluations += r.used;
-    (*plan)->lower_bound_usd = fmin(bound, cost);
-    (*plan)->gap = bound < cost * (1 - HPS_COST_TIE) ? 1 - bound / cost : 0;
+    hps_cost_certify(*plan, bound);
 }
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)

@@ -53,6 +53,11 @@ static inline size_t hps_places_bags(const struct hps_places *p)
 struct hps_places_counts {
     size_t *rows, *bag_rows, *bag_ids;
 };
+/* How many numbers that are. */
+static inline size_t hps_places_counters(const struct hps_places *p)
+{
+    return hps_places_pairs(p) + 2 * hps_places_bags(p);
+}
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t);
 
 /* Of thread t: count and put its ids; sort and count its rows; place them. */

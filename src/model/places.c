@@ -12,7 +12,7 @@ enum { WORTH = 8192, FULL = 2 };
 
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t)
 {
-    size_t *at = p->count + (size_t)t * (hps_places_pairs(p) + 2 * hps_places_bags(p));
+    size_t *at = p->count + (size_t)t * hps_places_counters(p);
     return (struct hps_places_counts){ at, at + hps_places_pairs(p),
                                        at + hps_places_pairs(p) + hps_places_bags(p) };
 }
@@ -147,7 +147,7 @@ static void on_threads(struct hps_places *p, void (*part)(struct hps_places *p, 
 /* `next` numbers what the threads counted `here`, thread by thread; answers where it ends. */
 static size_t number(struct hps_places *p, size_t *here, size_t next)
 {
-    size_t each = hps_places_pairs(p) + 2 * hps_places_bags(p);
+    size_t each = hps_places_counters(p);
 
     for (int t = 0; t < p->nwork; t++, here += each) {
         size_t n = *here;
@@ -207,7 +207,7 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
     list_slots(p, batch);
     p->nwork = p->nid / WORTH < (size_t)p->dev->nthread ? (int)(p->nid / WORTH) : p->dev->nthread;
     p->nwork += p->nwork == 0;
-    ncount = (size_t)p->nwork * (hps_places_pairs(p) + 2 * hps_places_bags(p));
+    ncount = (size_t)p->nwork * hps_places_counters(p);
     hps_mem_grow(&p->count, &p->count_cap, ncount, sizeof *p->count);
     memset(p->count, 0, ncount * sizeof *p->count);
     if (batch) {

@@ -99,8 +99,16 @@ refuse nce "loss 'loss' draws 501 of 500 classes" --set model.loss.negatives=501
 refuse nce "class of example [0-9]+ is [0-9]+: loss 'loss' has 50 classes" \
     --set model.loss.classes=50
 expect 65 "label of example [0-9]+ is 3: loss 'loss' takes whole numbers from 0 to 2" \
-    ranks 2 train few.yaml --restart never --set model.class.width=3
+    ranks 2 train few.yaml --restart never --set data.test= --set model.class.width=3
 expect 65 "label of example [0-9]+ is [23]: loss 'near' takes numbers from 0 to 1" \
-    ranks 2 train few.yaml --restart never --set model.near.type=logistic
+    ranks 2 train few.yaml --restart never --set data.test= --set model.near.type=logistic
+(cat few.txt && echo '4 1:1 31:1 61:1') >more.txt
+expect 0 '' heterps import libsvm --labels keep --output more.h5 more.txt
+for how in --check '--restart never'; do
+    # shellcheck disable=SC2086 # two words
+    expect 65 "more.h5: the label of example 300 is 4: loss 'loss' takes .* from 0 to 3" \
+        ranks 2 train few.yaml --set data.test=more.h5 $how
+    grep -q 'training:' err && fail 'it trained before it saw the test set'
+done
 refuse 2emb "loss 'loss' needs an input of width 1" --set model.loss.type=logistic
 verdict

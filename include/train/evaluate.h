@@ -11,4 +11,11 @@
 enum hps_status hps_evaluate(struct hps_step *step, const struct hps_data *data,
                              const struct hps_data_opt *opt, struct hps_metric *metric);
 
+/* Are there labels in `data` that a loss of the net cannot take? HPS_DECK with its name, the file
+ * and the example; a read error HPS_INPUT. Only the columns that losses look at are read, each rank
+ * its share: so that a long training does not end in a test set that cannot be evaluated.
+ * Collective. */
+enum hps_status hps_evaluate_labels(const struct hps_net *net, const struct hps_data *data,
+                                    MPI_Comm world);
+
 #endif

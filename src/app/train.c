@@ -226,6 +226,13 @@ static enum hps_status check_replan(const struct hps_job *j)
     return HPS_DECK;
 }
 
+/* The data, and what would be found in the test set only after all training. */
+static enum hps_status open_data(struct hps_job *j)
+{
+    enum hps_status st = hps_job_data(j);
+    return st || !j->test ? st : hps_evaluate_labels(j->net, j->test, j->world);
+}
+
 static enum hps_status check(struct hps_job *j)
 {
     enum hps_status st = hps_job_hardware(j);
@@ -260,7 +267,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
     if (!st) {
         hps_stop_begin(&j->o.run, &j->dir);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
-        if (!st) st = hps_job_data(j);
+        if (!st) st = open_data(j);
         if (!st && !never) st = find_start(j, w, &s);
         if (!st) st = hps_job_hardware(j);
         if (!st) st = hps_job_plan(j, s.n > 0 ? s.planning[0] : NULL, true);
@@ -292,7 +299,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
     if (w.check) hps_stop_end();
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
     if (!st) st = check_replan(&job);
-    if (!st && w.check) st = hps_job_data(&job);
+    if (!st && w.check) st = open_data(&job);
     if (!st) st = w.check ? check(&job) : train(&job, &w);
     hps_job_close(&job);
     hps_args_done(&set);

@@ -1,6 +1,7 @@
 /* evaluate.c - forward only, with the same steps, shares and messages as training. */
 #include "train/evaluate.h"
 
+#include "base/mem.h"
 #include "hw/count.h"
 #include "train/pulse.h"
 #include "train/watch.h"
@@ -44,4 +45,55 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     s->busy_s = busy_s;
     s->other_bytes -= hps_step_bytes(s) - bytes;
     return st;
+}
+
+/* The losses that do not take all labels; r: the columns that they look at. */
+static int fussy_losses(const struct hps_net *net, const struct hps_layer **loss,
+                        struct hps_reader_opt *r, bool *slot)
+{
+    int n = 0;
+    for (int l = 0; l < net->L; l++) {
+        const struct hps_layer *y = &net->layer[l];
+        if (!y->kind->loss || !y->kind->accept) continue;
+        r->label |= y->wants_label;
+        hps_net_mark_slots(net, l, slot);
+        loss[n++] = y;
+    }
+    return n;
+}
+
+static enum hps_status look(const struct hps_data *data, const struct hps_reader_opt *r, int n,
+                            const struct hps_layer **loss)
+{
+    enum { PIECE = 1 << 20 };         /* examples, of all ranks */
+    struct hps_steps steps = hps_steps_of(data->N, PIECE, 1, 1, 0);
+    struct hps_order order = hps_order_of(data->N, false, 0);
+    struct hps_reader *reader;
+    const struct hps_batch *batch;
+    enum hps_status st = hps_reader_new(&reader, data, &order, &steps, r, 0);
+
+    for (long long i = 0; !st && i < steps.total; i++) {
+        st = hps_reader_next(reader, &batch);
+        for (int k = 0; !st && k < n; k++)
+            st = loss[k]->kind->accept(loss[k], batch);
+    }
+    hps_reader_free(reader);
+    return st;
+}
+
+enum hps_status hps_evaluate_labels(const struct hps_net *net, const struct hps_data *data,
+                                    MPI_Comm world)
+{
+    bool *slot = hps_mem_new((size_t)net->nslot, sizeof *slot);
+    const struct hps_layer **loss = hps_mem_new((size_t)net->L, sizeof *loss);
+    struct hps_reader_opt r = { .slot = slot, .ahead = 1 };
+    int n = fussy_losses(net, loss, &r, slot);
+    enum hps_status st = HPS_OK;
+
+    HPS_MPI(MPI_Comm_rank(world, &r.part));
+    HPS_MPI(MPI_Comm_size(world, &r.parts));
+    if (n > 0) st = look(data, &r, n, loss);
+    hps_mem_free(loss);
+    hps_mem_free(slot);
+    return hps_agree(world, st);
 }

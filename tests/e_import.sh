@@ -88,8 +88,10 @@ rm -f o.h5
 expect 65 'more than the share of 0 ' heterps import criteo --bad-share 0 --output o.h5 short.txt
 head -c 4000 a.txt.gz >cut.gz
 expect 65 'cut.gz:[0-9]*: the gzip data end too early' heterps import criteo --output o.h5 cut.gz
-mkdir folder
-expect 73 'folder' heterps import criteo --output folder/no/o.h5 a.txt
+expect 73 'cannot make the folder a.txt/no: ' heterps import criteo --output a.txt/no/o.h5 a.txt
+expect 0 '' heterps import criteo --output folder/new/o.h5 a.txt
+[ -s folder/new/o.h5 ] || fail 'nothing is in the new folder'
+rm -r folder/new
 if [ "$(id -u)" != 0 ]; then
     chmod a-w folder
     expect 73 'folder/o.h5.part: Permission denied' heterps import criteo --output folder/o.h5 a.txt

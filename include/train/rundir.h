@@ -24,8 +24,6 @@ enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt
                                 MPI_Comm world);
 void hps_rundir_close(struct hps_rundir *dir);
 
-/* mkdir -p: 0, or -1 with errno. Local. */
-int hps_rundir_make(const char *path);
 /* PATH/name, to free with hps_mem_free. */
 char *hps_rundir_file(const struct hps_rundir *dir, const char *name);
 /* Write a small text file by replacing it whole. Local. HPS_OUTPUT. */

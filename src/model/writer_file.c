@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "model/checksum.h"
 #include "model/writer.h"
@@ -80,8 +81,10 @@ enum hps_status hps_writer_new(struct hps_writer **writer, const char *path,
                                const struct hps_writer_form *form)
 {
     struct hps_writer *w = new_writer(path, form);
-    enum hps_status s = hps_h5_create(&w->own->h5, w->own->part, MPI_COMM_NULL);
+    enum hps_status s = hps_folder_for(path);
 
+    if (!s)
+        s = hps_h5_create(&w->own->h5, w->own->part, MPI_COMM_NULL);
     w->own->exists = !s;
     *writer = w;
     if (!s)

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/build.h"
+#include "base/folder.h"
 #include "base/h5.h"
 #include "base/mem.h"
 #include "train/ckpt_state.h"
@@ -199,7 +199,7 @@ static enum hps_status name_it(const char *part, const char *path, const char *f
 
 static enum hps_status make_folder(const char *folder)
 {
-    if (hps_rundir_make(folder) == 0 && access(folder, W_OK | X_OK) == 0) return HPS_OK;
+    if (hps_folder_make(folder) == 0 && access(folder, W_OK | X_OK) == 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "cannot write checkpoints into %s: %s", folder, strerror(errno));
     return HPS_OUTPUT;
 }

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 
 const struct hps_field hps_run_fields[] = {
@@ -26,24 +26,9 @@ const struct hps_field hps_run_fields[] = {
     { 0 }
 };
 
-int hps_rundir_make(const char *path)
-{
-    char *p = hps_mem_text(path);
-    int rc = 0;
-    for (char *s = p + 1; *s && rc == 0; s++) {
-        if (*s != '/') continue;
-        *s = 0;
-        if (mkdir(p, 0777) != 0 && errno != EEXIST) rc = -1;
-        *s = '/';
-    }
-    if (rc == 0 && mkdir(p, 0777) != 0 && errno != EEXIST) rc = -1;
-    hps_mem_free(p);
-    return rc;
-}
-
 static enum hps_status take(struct hps_rundir *dir)
 {
-    if (hps_rundir_make(dir->path) != 0) {
+    if (hps_folder_make(dir->path) != 0) {
         HPS_SAY(HPS_ERROR, "cannot make the run directory %s: %s", dir->path, strerror(errno));
         return HPS_OUTPUT;
     }

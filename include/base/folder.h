@@ -1,0 +1,12 @@
+/* folder.h - folders for what is written. */
+#ifndef HPS_BASE_FOLDER_H
+#define HPS_BASE_FOLDER_H
+
+#include "base/say.h"
+
+/* mkdir -p: 0, or -1 with errno. Local. */
+int hps_folder_make(const char *path);
+/* The folder of a file that will be written; HPS_OUTPUT, said, where it cannot be made. Local. */
+enum hps_status hps_folder_for(const char *file);
+
+#endif

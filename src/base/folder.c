@@ -1,0 +1,39 @@
+/* folder.c - folders for what is written. */
+#include "base/folder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+int hps_folder_make(const char *path)
+{
+    char *p = hps_mem_text(path);
+    int rc = 0;
+    for (char *s = p + 1; *s && rc == 0; s++) {
+        if (*s != '/') continue;
+        *s = 0;
+        if (mkdir(p, 0777) != 0 && errno != EEXIST) rc = -1;
+        *s = '/';
+    }
+    if (rc == 0 && mkdir(p, 0777) != 0 && errno != EEXIST) rc = -1;
+    hps_mem_free(p);
+    return rc;
+}
+
+enum hps_status hps_folder_for(const char *file)
+{
+    char *folder = hps_mem_text(file), *slash = strrchr(folder, '/');
+    enum hps_status s = HPS_OK;
+
+    if (slash && slash > folder) {
+        *slash = 0;
+        if (hps_folder_make(folder) != 0) {
+            HPS_SAY(HPS_ERROR, "cannot make the folder %s: %s", folder, strerror(errno));
+            s = HPS_OUTPUT;
+        }
+    }
+    hps_mem_free(folder);
+    return s;
+}

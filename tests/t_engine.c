@@ -24,22 +24,17 @@ struct pipe {
 /* When each thing of a step was done; free: when a stage may begin the step. */
 struct times {
     double forward[STAGES][MICRO], backward[STAGES][MICRO], free[STAGES];
+    struct hps_todo todo[STAGES][2 * MICRO];
     int next[STAGES];
 };
 
 /* Stage s does what is next on its list, once what that needs has come. False: it has to wait. */
 static bool advance(const struct pipe *x, struct times *t, int s)
 {
-    struct hps_todo todo[2 * MICRO];
-    int home[STAGES];
-
-    for (int a = 0; a < x->S; a++)
-        home[a] = a;
-    hps_order_1f1b(x->S, home, s, x->M, true, todo);
     if (t->next[s] == 2 * x->M)
         return false;
-    int m = todo[t->next[s]].m;
-    bool back = todo[t->next[s]].backward, end = s == (back ? x->S - 1 : 0);
+    int m = t->todo[s][t->next[s]].m;
+    bool back = t->todo[s][t->next[s]].backward, end = s == (back ? x->S - 1 : 0);
     double come = end ? 0 : (back ? t->backward[s + 1][m] : t->forward[s - 1][m]) + x->latency;
     if (isnan(come))
         return false;
@@ -50,12 +45,24 @@ static bool advance(const struct pipe *x, struct times *t, int s)
     return true;
 }
 
+/* What each stage does, in its order. */
+static void lists(const struct pipe *x, struct times *t)
+{
+    int home[STAGES];
+
+    for (int s = 0; s < x->S; s++)
+        home[s] = s;
+    for (int s = 0; s < x->S; s++)
+        hps_order_1f1b(x->S, home, s, x->M, true, t->todo[s]);
+}
+
 /* Seconds of a step when many follow each other. */
 static double simulate(const struct pipe *x)
 {
     struct times t = { 0 };
     double first = 0;
 
+    lists(x, &t);
     for (int step = 0; step < STEPS; step++) {
         for (int s = 0; s < x->S; s++) {
             t.next[s] = 0;

@@ -1,6 +1,7 @@
 /* t_places: every id's place gives back its row, micro-batches and owners have their places
  * together and in the order of rows, and each row knows its bags in the order of the ids; the same
- * on any number of threads. Words that are dealt, sorted and read again are all there, in order. */
+ * on any number of threads, with an index and without. Words that are dealt, sorted and read again
+ * are all there, in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,16 +64,18 @@ static struct world *make_world(int nlayer)
 
 struct found {
     struct hps_places_room room;
-    int first[M + 1], *ask;
+    int nmicro, first[M + 1], *ask;
     struct hps_bag bag[BAGS];
     struct hps_dev dev;
 };
 
-static void find(struct found *f, const struct world *w, int nlayer, int parts, int nthread)
+static void find(struct found *f, const struct world *w, int nlayer, int nmicro, int parts,
+                 bool index, int nthread)
 {
-    *f = (struct found){ .ask = hps_mem_new((size_t)(M * parts), sizeof(int)) };
+    *f = (struct found){ .nmicro = nmicro,
+                         .ask = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
-    struct hps_places *p = hps_places_new(nlayer, w->use, ROWS, M, parts, true, &f->dev);
+    struct hps_places *p = hps_places_new(nlayer, w->use, ROWS, nmicro, parts, index, &f->dev);
     for (int again = 0; again < 2; again++)
         hps_places_find(p, w->batch, &f->room, f->first, f->ask, f->bag);
     hps_places_free(p);
@@ -92,7 +95,7 @@ static void check_places(const struct found *f, int parts, long long *row)
     int at = 0;
 
     memset(seen, 0, sizeof seen);
-    for (int m = 0, k = 0; m < M; m++) {
+    for (int m = 0, k = 0; m < f->nmicro; m++) {
         assert_int_equal(f->first[m], at);
         for (int o = 0; o < parts; o++, k++)
             for (int i = 0; i < f->ask[k]; i++, at++) {
@@ -105,7 +108,7 @@ static void check_places(const struct found *f, int parts, long long *row)
                 seen[row[at]] = true;
             }
     }
-    assert_int_equal(f->first[M], at);
+    assert_int_equal(f->first[f->nmicro], at);
 }
 
 /* The bag's index against its ids, then its rows against its index. */
@@ -140,7 +143,7 @@ static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
 
 static void same(const struct found *a, const struct found *b, int nlayer, int parts)
 {
-    size_t nid = 0, nplace = 0, n = (size_t)(nlayer * M);
+    size_t nid = 0, nplace = 0, n = (size_t)(nlayer * a->nmicro);
 
     for (size_t q = 0; q < n; q++) {
         nid += a->bag[q].nid;
@@ -148,33 +151,44 @@ static void same(const struct found *a, const struct found *b, int nlayer, int p
         assert_int_equal(a->bag[q].nplace, b->bag[q].nplace);
     }
     assert_memory_equal(a->first, b->first, sizeof a->first);
-    assert_memory_equal(a->ask, b->ask, (size_t)(M * parts) * sizeof(int));
-    assert_memory_equal(a->room.row.host, b->room.row.host, (size_t)a->first[M] * sizeof(int));
-    assert_memory_equal(a->room.index.host, b->room.index.host, nid * sizeof(int));
+    assert_memory_equal(a->ask, b->ask, (size_t)(a->nmicro * parts) * sizeof(int));
+    assert_memory_equal(a->room.row.host, b->room.row.host,
+                        (size_t)a->first[a->nmicro] * sizeof(int));
+    if (b->bag[0].index)
+        assert_memory_equal(a->room.index.host, b->room.index.host, nid * sizeof(int));
     assert_memory_equal(a->room.from.host, b->room.from.host, nid * sizeof(int));
     assert_memory_equal(a->room.start.host, b->room.start.host, (nplace + n) * sizeof(int));
 }
 
-static void places(void **state)
+static void layout(int nlayer, int nmicro, int parts)
 {
     static long long row[ROWS];
     static int sack[2 * B * MOST];
+    struct world *w = make_world(nlayer);
+    struct found one, many, bare;
 
+    find(&one, w, nlayer, nmicro, parts, true, 1);
+    find(&many, w, nlayer, nmicro, parts, true, 3);
+    find(&bare, w, nlayer, nmicro, parts, false, 1);
+    check_places(&one, parts, row);
+    for (int q = 0; q < nlayer * nmicro; q++)
+        check_bag(w->use[q % nlayer], &w->batch[q / nlayer], &one.bag[q], row, sack);
+    assert_null(bare.bag[0].index);
+    same(&one, &many, nlayer, parts);
+    same(&one, &bare, nlayer, parts);
+    done(&one);
+    done(&many);
+    done(&bare);
+    hps_mem_free(w);
+}
+
+static void places(void **state)
+{
     (void)state;
     for (int nlayer = 1; nlayer <= 2; nlayer++)
-        for (int parts = 1; parts <= 3; parts++) {
-            struct world *w = make_world(nlayer);
-            struct found one, many;
-            find(&one, w, nlayer, parts, 1);
-            find(&many, w, nlayer, parts, 3);
-            check_places(&one, parts, row);
-            for (int q = 0; q < nlayer * M; q++)
-                check_bag(w->use[q % nlayer], &w->batch[q / nlayer], &one.bag[q], row, sack);
-            same(&one, &many, nlayer, parts);
-            done(&one);
-            done(&many);
-            hps_mem_free(w);
-        }
+        for (int nmicro = 1; nmicro <= M; nmicro++)
+            for (int parts = 1; parts <= 3; parts++)
+                layout(nlayer, nmicro, parts);
 }
 
 static int by_key(const void *a, const void *b)
@@ -213,8 +227,9 @@ static void words(size_t n, int key_bits, int parts)
         hps_radix_sort(r, b % parts, b);
         struct hps_bucket bucket = hps_radix_bucket(r, b);
         for (size_t i = 0; i < bucket.n; i++, at++) {
-            key = bucket.key | bucket.word[i] >> 20;
-            assert_true(key == want[at][0] && (bucket.word[i] & 0xfffff) == want[at][1]);
+            uint64_t word = hps_bucket_word(bucket.word, bucket.wide, i);
+            key = bucket.key | word >> 20;
+            assert_true(key == want[at][0] && (word & 0xfffff) == want[at][1]);
         }
     }
     assert_int_equal(at, n);
@@ -224,10 +239,10 @@ static void words(size_t n, int key_bits, int parts)
 
 static void sorted(void **state)
 {
-    static const int bits[] = { 1, 7, 24, 40, 44 };
+    static const int bits[] = { 1, 7, 14, 24, 40, 44 };
 
     (void)state;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         for (int parts = 1; parts <= 3; parts++) {
             words(0, bits[i], parts);
             words(5, bits[i], parts);

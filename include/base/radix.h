@@ -8,15 +8,22 @@
 #ifndef HPS_BASE_RADIX_H
 #define HPS_BASE_RADIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of each word the key's lower bits, then the tail. */
+/* Of each word the key's lower bits, then the tail; in 32 bits where they fit, else in 64. */
 struct hps_bucket {
     size_t n;
     uint64_t key;               /* the higher bits, the same of all, where they belong */
-    const uint64_t *word;       /* (n) */
+    bool wide;
+    const void *word;           /* (n) uint32_t, or wide: uint64_t */
 };
+/* Word i of those at `word`. Pure. */
+static inline uint64_t hps_bucket_word(const void *word, bool wide, size_t i)
+{
+    return wide ? ((const uint64_t *)word)[i] : ((const uint32_t *)word)[i];
+}
 
 /* Bits that tell n different numbers apart. Pure. */
 int hps_radix_bits(uint64_t n);

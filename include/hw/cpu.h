@@ -3,15 +3,8 @@
 #ifndef HPS_HW_CPU_H
 #define HPS_HW_CPU_H
 
+#include "base/clones.h"
 #include "hw/dev.h"
-
-/* Hot loops are compiled once for each vector width and chosen when the program is loaded, so that
- * one binary serves all nodes of a cluster. The clones give the same bits: no contraction. */
-#if defined __x86_64__ && defined __gnu_linux__
-#define HPS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define HPS_CLONES
-#endif
 
 #define HPS_CPU_AHEAD 12        /* rows to prefetch in front of the one in work */
 

@@ -26,11 +26,13 @@ struct hps_places {
     const struct hps_layer **layer;
     long long rows;
     int local_bits, key_bits;           /* a key: owner, then the row's number there        */
+    uint32_t part_inverse;              /* block / parts = block * inverse >> shift for each of */
+    int part_shift;                     /* the blocks of rows; 0: they are too many for that    */
     struct hps_radix *radix;
     struct hps_places_slot *slot;             /* (nslot)                                          */
     int nwork;                          /* threads at work                                  */
     size_t nid, nsack, sack_cap, count_cap;
-    int sack_bits, place_bits;          /* of a tail: the sack, the place in it             */
+    int sack_bits, place_bits;          /* of a tail: the sack, and for an index the place in it */
     int *sack;                          /* (nsack) its first id                             */
     size_t *end;                        /* (M * nlayer) sacks up to the end of a bag        */
     struct hps_bag *bag;                /* of the step under way                            */

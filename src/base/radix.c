@@ -7,13 +7,18 @@
 #include "base/mem.h"
 #include "base/say.h"
 
-enum { BUCKET = 1024, MOST_BITS = 10, DIGIT = 7, DIGITS = 1 << DIGIT, FEW = 16 };
+/* Words of a bucket that fit a first-level cache twice, and so few that passes cost more than they
+ * are worth; of a digit, whose counters fit there too; and that are put in order one by one. */
+enum { BUCKET = 2048, LEAST = 96, MOST_BITS = 10, DIGIT = 8, DIGITS = 1 << DIGIT, FEW = 16 };
+
+#define INLINE __attribute__((always_inline)) static inline
 
 struct hps_radix {
     int parts, bits, rest, tail_bits;   /* a bucket's number has `bits`, then come `rest`   */
+    bool wide;                          /* words of 64 bits, else of 32                     */
     size_t n, largest, cap, spare_cap, count_cap;
-    uint64_t *word;                     /* (n) by bucket                                     */
-    uint64_t *spare;                    /* (parts, largest) what a bucket's odd passes make  */
+    char *word;                         /* (n) by bucket                                     */
+    char *spare;                        /* (parts, largest) what a bucket's odd passes make  */
     size_t *count;                      /* (parts + 1, buckets) words, then where the next goes;
                                            the last: where buckets begin                    */
 };
@@ -53,19 +58,34 @@ static size_t *begins(const struct hps_radix *r)
     return r->count + (size_t)r->parts * buckets(r);
 }
 
+static size_t size_of(const struct hps_radix *r)
+{
+    return r->wide ? sizeof(uint64_t) : sizeof(uint32_t);
+}
+
+/* Buckets for a cache, and more of them where that spares passes or makes words short. */
+static int bits_of(size_t n, int key_bits, int tail_bits)
+{
+    int bits = 0;
+
+    while (bits < MOST_BITS && bits < key_bits && n >> bits > LEAST &&
+           (n >> bits > BUCKET || key_bits - bits > 2 * DIGIT || key_bits - bits + tail_bits > 32))
+        bits++;
+    return bits;
+}
+
 void hps_radix_begin(struct hps_radix *r, size_t n, int key_bits, int tail_bits, int parts)
 {
-    r->bits = 0;
-    while (r->bits < MOST_BITS && r->bits < key_bits && n >> r->bits > BUCKET)
-        r->bits++;
+    r->bits = bits_of(n, key_bits, tail_bits);
     r->rest = key_bits - r->bits;
+    r->wide = r->rest + tail_bits > 32;
     if (r->rest + tail_bits > 64)
         HPS_DIE("%d bits of a row's number and %d of its bag's are more than a word has", r->rest,
                 tail_bits);
     r->tail_bits = tail_bits;
     r->parts = parts;
     r->n = n;
-    hps_mem_grow(&r->word, &r->cap, n, sizeof *r->word);
+    hps_mem_grow(&r->word, &r->cap, n * size_of(r), 1);
     size_t ncount = (size_t)(parts + 1) * buckets(r) + 1;
     hps_mem_grow(&r->count, &r->count_cap, ncount, sizeof *r->count);
     memset(r->count, 0, ncount * sizeof *r->count);
@@ -96,16 +116,35 @@ void hps_radix_deal(struct hps_radix *r)
     }
     begin[n] = at;
     assert(at <= r->n);
-    hps_mem_grow(&r->spare, &r->spare_cap, (size_t)r->parts * r->largest, sizeof *r->spare);
+    hps_mem_grow(&r->spare, &r->spare_cap, (size_t)r->parts * r->largest * size_of(r), 1);
+}
+
+INLINE void set_word(void *word, bool wide, size_t i, uint64_t value)
+{
+    if (wide)
+        ((uint64_t *)word)[i] = value;
+    else
+        ((uint32_t *)word)[i] = (uint32_t)value;
+}
+
+INLINE void put_words(struct hps_radix *r, int t, size_t n, const uint64_t *key,
+                      const uint64_t *tail, bool wide)
+{
+    size_t *restrict next = r->count + (size_t)t * buckets(r);
+    uint64_t below = ((uint64_t)1 << r->rest) - 1;
+    const int rest = r->rest, tail_bits = r->tail_bits;
+    char *word = r->word;
+
+    for (size_t i = 0; i < n; i++)
+        set_word(word, wide, next[key[i] >> rest]++, (key[i] & below) << tail_bits | tail[i]);
 }
 
 void hps_radix_put(struct hps_radix *r, int t, size_t n, const uint64_t *key, const uint64_t *tail)
 {
-    size_t *next = r->count + (size_t)t * buckets(r);
-    uint64_t below = ((uint64_t)1 << r->rest) - 1;
-
-    for (size_t i = 0; i < n; i++)
-        r->word[next[key[i] >> r->rest]++] = (key[i] & below) << r->tail_bits | tail[i];
+    if (r->wide)
+        put_words(r, t, n, key, tail, true);
+    else
+        put_words(r, t, n, key, tail, false);
 }
 
 int hps_radix_cut(const struct hps_radix *r, int t, int n)
@@ -125,55 +164,89 @@ int hps_radix_cut(const struct hps_radix *r, int t, int n)
     return (int)low;
 }
 
-/* One digit: from one place to another, in order. */
-static void pass(const uint64_t *from, uint64_t *to, size_t n, int shift, int bits)
+/* Counters become places. */
+static void add_up(uint32_t at[DIGITS], int bits)
 {
-    uint32_t at[DIGITS] = { 0 }, sum = 0;
-    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    uint32_t sum = 0;
 
-    for (size_t i = 0; i < n; i++)
-        at[from[i] >> shift & mask]++;
-    for (size_t d = 0; d <= mask; d++) {
+    for (int d = 0; d < 1 << bits; d++) {
         uint32_t here = at[d];
         at[d] = sum;
         sum += here;
     }
-    for (size_t i = 0; i < n; i++)
-        to[at[from[i] >> shift & mask]++] = from[i];
+}
+
+/* One digit: from one place to another, in order. */
+INLINE void deal(const void *from, void *to, size_t n, int shift, int bits, uint32_t at[DIGITS],
+                 bool wide)
+{
+    const uint64_t mask = ((uint64_t)1 << bits) - 1;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t w = hps_bucket_word(from, wide, i);
+        set_word(to, wide, at[w >> shift & mask]++, w);
+    }
+}
+
+/* Two digits, the lower one first: there and back. */
+INLINE void two_passes(void *word, void *spare, size_t n, int shift, int low, int high, bool wide)
+{
+    uint32_t first[DIGITS] = { 0 }, second[DIGITS] = { 0 };
+    const uint64_t low_mask = ((uint64_t)1 << low) - 1, high_mask = ((uint64_t)1 << high) - 1;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t w = hps_bucket_word(word, wide, i) >> shift;
+        first[w & low_mask]++;
+        second[w >> low & high_mask]++;
+    }
+    add_up(first, low);
+    add_up(second, high);
+    deal(word, spare, n, shift, low, first, wide);
+    deal(spare, word, n, shift + low, high, second, wide);
 }
 
 /* Few words are put into their places one by one. */
-static void insert(uint64_t *word, size_t n, int shift)
+INLINE void insert(void *word, size_t n, int shift, bool wide)
 {
     for (size_t i = 1; i < n; i++) {
-        uint64_t w = word[i];
+        uint64_t w = hps_bucket_word(word, wide, i), before;
         size_t at = i;
-        for (; at > 0 && word[at - 1] >> shift > w >> shift; at--)
-            word[at] = word[at - 1];
-        word[at] = w;
+        for (; at > 0 && (before = hps_bucket_word(word, wide, at - 1)) >> shift > w >> shift; at--)
+            set_word(word, wide, at, before);
+        set_word(word, wide, at, w);
     }
+}
+
+INLINE void sort_words(const struct hps_radix *r, void *word, void *spare, size_t n, bool wide)
+{
+    int pairs = (r->rest + 2 * DIGIT - 1) / (2 * DIGIT);
+
+    if (n <= FEW) {
+        insert(word, n, r->tail_bits, wide);
+        return;
+    }
+    for (int p = 0; p < pairs; p++) {
+        int first = r->rest * p / pairs, last = r->rest * (p + 1) / pairs, low = (last - first) / 2;
+        two_passes(word, spare, n, r->tail_bits + first, low, last - first - low, wide);
+    }
+}
+
+void hps_radix_sort(struct hps_radix *r, int part, int b)
+{
+    const size_t *begin = begins(r);
+    size_t n = begin[b + 1] - begin[b], size = size_of(r);
+    char *word = r->word + begin[b] * size, *spare = r->spare + (size_t)part * r->largest * size;
+
+    if (r->wide)
+        sort_words(r, word, spare, n, true);
+    else
+        sort_words(r, word, spare, n, false);
 }
 
 struct hps_bucket hps_radix_bucket(const struct hps_radix *r, int b)
 {
     const size_t *begin = begins(r);
 
-    return (struct hps_bucket){ begin[b + 1] - begin[b], (uint64_t)b << r->rest,
-                                r->word + begin[b] };
-}
-
-/* There and back: an even number of passes. */
-void hps_radix_sort(struct hps_radix *r, int part, int b)
-{
-    const size_t *begin = begins(r);
-    size_t n = begin[b + 1] - begin[b];
-    uint64_t *word = r->word + begin[b], *spare = r->spare + (size_t)part * r->largest;
-    int passes = (r->rest + 2 * DIGIT - 1) / (2 * DIGIT) * 2;
-
-    if (n <= FEW)
-        insert(word, n, r->tail_bits);
-    for (int p = 0; p < passes && n > FEW; p++) {
-        int first = r->rest * p / passes, last = r->rest * (p + 1) / passes;
-        pass(p % 2 ? spare : word, p % 2 ? word : spare, n, r->tail_bits + first, last - first);
-    }
+    return (struct hps_bucket){ begin[b + 1] - begin[b], (uint64_t)b << r->rest, r->wide,
+                                r->word + begin[b] * size_of(r) };
 }

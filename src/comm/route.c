@@ -197,11 +197,12 @@ static void list_bucket(struct turn *t, const struct hps_bucket *b, int tail_bit
     uint64_t tail = ((uint64_t)1 << tail_bits) - 1;
 
     for (size_t i = 0; i < b->n; i++) {
-        if (i == 0 || b->word[i] >> tail_bits != b->word[i - 1] >> tail_bits) {
-            t->merged.host[t->step.nmerge] = (int)(b->key | b->word[i] >> tail_bits);
+        uint64_t w = hps_bucket_word(b->word, b->wide, i);
+        if (i == 0 || w >> tail_bits != hps_bucket_word(b->word, b->wide, i - 1) >> tail_bits) {
+            t->merged.host[t->step.nmerge] = (int)(b->key | w >> tail_bits);
             t->merge_start.host[t->step.nmerge++] = *at;
         }
-        t->merge_from.host[(*at)++] = (int)(b->word[i] & tail);
+        t->merge_from.host[(*at)++] = (int)(w & tail);
     }
 }
 

@@ -17,6 +17,16 @@ struct hps_places_counts hps_places_counts(const struct hps_places *p, int t)
                                        at + hps_places_pairs(p) + hps_places_bags(p) };
 }
 
+/* The quotient of a number below 2^30 by parts <= 2^30: inverse = (2^shift + e) / parts with
+ * 0 < e <= parts, and number * e < 2^shift, since 2^shift > 2^30 parts. */
+static void find_inverse(struct hps_places *p)
+{
+    if (p->rows / HPS_TABLE_BLOCK >> 30 > 0)
+        return;
+    p->part_shift = 30 + hps_radix_bits((uint64_t)p->parts + 1);
+    p->part_inverse = (uint32_t)(((uint64_t)1 << p->part_shift) / (uint64_t)p->parts + 1);
+}
+
 struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *layer, long long rows,
                                   int M, int parts, bool index, struct hps_dev *dev)
 {
@@ -32,6 +42,7 @@ struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *lay
     }
     p->local_bits = hps_radix_bits((uint64_t)hps_table_nlocal(rows, 0, parts));
     p->key_bits = p->local_bits + hps_radix_bits((uint64_t)parts);
+    find_inverse(p);
     p->radix = hps_radix_new();
     p->slot = hps_mem_new((size_t)M * nslot, sizeof *p->slot);
     p->end = hps_mem_new(hps_places_bags(p), sizeof *p->end);
@@ -211,10 +222,11 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
     hps_mem_grow(&p->count, &p->count_cap, ncount, sizeof *p->count);
     memset(p->count, 0, ncount * sizeof *p->count);
     if (batch) {
-        p->place_bits = hps_radix_bits((uint64_t)fill_sacks(p));
+        int most = fill_sacks(p);
         p->sack_bits = hps_radix_bits(p->nsack);
         p->index = p->wanted || (p->dev->nthread > 1 && p->nid > p->nsack &&
                                  p->nid < FULL * (size_t)p->dev->nthread * p->nsack);
+        p->place_bits = p->index ? hps_radix_bits((uint64_t)most) : 0;
         lay_bags(p);
         hps_radix_begin(p->radix, p->nid, p->key_bits, p->sack_bits + p->place_bits, p->nwork);
         on_threads(p, hps_places_count_part);

@@ -1,27 +1,36 @@
 /* places_words.c - the ids of a step as keys, with the sack and the place in it behind each. */
 #include <assert.h>
 
+#include "base/clones.h"
 #include "model/places_own.h"
 #include "model/table.h"
 
+#define INLINE __attribute__((always_inline)) static inline
+
 enum { CHUNK = 256 };
 
-/* The owner of a row and its number there in one word, by one short division. */
-static uint64_t key_of(const struct hps_places *p, long long row)
+/* The owner of a row and its number there in one word, of n rows. */
+INLINE void part_keys(const struct hps_places *p, size_t n, uint64_t *key)
 {
-    long long block = row / HPS_TABLE_BLOCK;
+    const int local_bits = p->local_bits, shift = p->part_shift;
+    const uint32_t parts = (uint32_t)p->parts, inverse = p->part_inverse;
 
-    if (block > UINT32_MAX)
-        return (uint64_t)hps_table_owner(row, p->parts) << p->local_bits |
-               (uint64_t)hps_table_local(row, p->parts);
-    uint32_t turn = (uint32_t)block / (uint32_t)p->parts;
-    uint32_t owner = (uint32_t)block - turn * (uint32_t)p->parts;
-    return (uint64_t)owner << p->local_bits | (uint64_t)turn * HPS_TABLE_BLOCK |
-           (uint64_t)(row % HPS_TABLE_BLOCK);
+    if (inverse == 0) {
+        for (size_t c = 0; c < n; c++)
+            key[c] = (uint64_t)hps_table_owner((long long)key[c], p->parts) << local_bits |
+                     (uint64_t)hps_table_local((long long)key[c], p->parts);
+        return;
+    }
+    for (size_t c = 0; c < n; c++) {
+        uint32_t block = (uint32_t)(key[c] / HPS_TABLE_BLOCK);
+        uint32_t turn = (uint32_t)((uint64_t)block * inverse >> shift);
+        key[c] = (uint64_t)(block - turn * parts) << local_bits | (uint64_t)turn * HPS_TABLE_BLOCK |
+                 key[c] % HPS_TABLE_BLOCK;
+    }
 }
 
 /* Keys of n ids of a slot. */
-static void make_keys(const struct hps_places *p, const struct hps_places_slot *s,
+HPS_CLONES static void make_keys(const struct hps_places *p, const struct hps_places_slot *s,
                       const long long *id, size_t n, uint64_t *key)
 {
     long long base = s->layer->base[s->i], modulo = s->layer->modulo[s->i];
@@ -37,8 +46,7 @@ static void make_keys(const struct hps_places *p, const struct hps_places_slot *
         outside |= (uint64_t)p->rows - 1 - key[c];
     assert(outside >> 63 == 0);         /* row < 0 or >= rows */
     if (p->parts > 1)
-        for (size_t c = 0; c < n; c++)
-            key[c] = key_of(p, (long long)key[c]);
+        part_keys(p, n, key);
 }
 
 /* Of the sacks b0..b1-1 of a slot, which hold the ids from..to-1 of it. */
@@ -85,12 +93,14 @@ void hps_places_count_part(struct hps_places *p, int t)
     }
 }
 
-/* Tails of n ids of a slot from `at` on: sack and place in it; *b: the example under way. */
+/* Tails of n ids of a slot from `at` on: sack, and place in it where an index wants to know; *b:
+ * the example under way. */
 static void make_tails(const struct hps_places *p, const struct hps_places_slot *s, size_t at,
                        size_t n, int *b, uint64_t *tail)
 {
     const int *offset = s->offset;
     const uint64_t step = (uint64_t)s->layer->nslot << p->place_bits;
+    const uint64_t one = p->index;
     uint64_t sack = ((uint64_t)s->first << p->place_bits) + (uint64_t)*b * step;
 
     if (!offset) {
@@ -102,9 +112,10 @@ static void make_tails(const struct hps_places *p, const struct hps_places_slot 
     for (size_t c = 0; c < n;) {
         for (; (size_t)offset[*b + 1] <= at + c; ++*b)
             sack += step;
-        size_t end = (size_t)offset[*b + 1] - at, place = at + c - (size_t)offset[*b];
-        for (end = end < n ? end : n; c < end; c++)
-            tail[c] = sack | place++;
+        size_t end = (size_t)offset[*b + 1] - at;
+        uint64_t place = one * (at + c - (size_t)offset[*b]);
+        for (end = end < n ? end : n; c < end; c++, place += one)
+            tail[c] = sack | place;
     }
 }
 

@@ -1,0 +1,12 @@
+/* clones.h - loops compiled once for each vector width and chosen when the program is loaded, so
+ * that one binary serves all nodes of a cluster. The clones give the same bits: no contraction. */
+#ifndef HPS_BASE_CLONES_H
+#define HPS_BASE_CLONES_H
+
+#if defined __x86_64__ && defined __gnu_linux__
+#define HPS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define HPS_CLONES
+#endif
+
+#endif

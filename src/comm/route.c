@@ -10,11 +10,11 @@
 
 #include "base/mem.h"
 #include "base/radix.h"
+#include "base/runs.h"
 #include "model/places.h"
 #include "model/table.h"
 
 enum { KEPT = 4 };              /* steps: two valid after a take, two begun and not taken */
-enum { CHUNK = 256 };
 
 enum state { READY, COUNTS, ROWS };
 
@@ -35,9 +35,10 @@ struct hps_route {
     MPI_Comm count_comm, row_comm;      /* owned; MPI_COMM_NULL when alone         */
     struct hps_dev *dev;
     int parts, me, M;
-    long long rows;                     /* mine                                     */
     struct hps_places *places;
-    struct hps_radix *given;
+    uint64_t *given, *spare;            /* scratch: rows asked of me                */
+    size_t *run;                        /* (M * parts + 1) scratch: runs among them */
+    size_t given_cap, spare_cap;
     int *cursor;                        /* (parts) scratch                          */
     struct turn turn[KEPT];
     long long begun, taken;
@@ -101,10 +102,9 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
     r->parts = parts;
     r->me = me;
     r->M = M;
-    r->rows = hps_table_nlocal(rows, me, parts);
     r->places = hps_places_new(use->nlayer, use->layer, rows, M, parts, use->index,
                                dev);
-    r->given = hps_radix_new();
+    r->run = hps_mem_new((size_t)M * (size_t)parts + 1, sizeof *r->run);
     r->cursor = hps_mem_new((size_t)parts, sizeof *r->cursor);
     for (int i = 0; i < KEPT; i++)
         turn_new(r, &r->turn[i], use->nlayer);
@@ -120,7 +120,9 @@ void hps_route_free(struct hps_route *r)
     for (int i = 0; i < KEPT; i++)
         turn_free(r, &r->turn[i]);
     hps_places_free(r->places);
-    hps_radix_free(r->given);
+    hps_mem_free(r->given);
+    hps_mem_free(r->spare);
+    hps_mem_free(r->run);
     hps_mem_free(r->cursor);
     if (r->count_comm != MPI_COMM_NULL)
         HPS_MPI(MPI_Comm_free(&r->count_comm));
@@ -156,28 +158,19 @@ static void pack(struct hps_route *r, struct turn *t, int *want)
 }
 
 /* n rows, whose gradients will lie at `at` and behind it. */
-static void tell_rows(struct hps_route *r, bool put, const int *row, size_t n, uint64_t at)
+static void tell_rows(const int *row, size_t n, uint64_t at, int tail_bits, uint64_t *word)
 {
-    uint64_t key[CHUNK], from[CHUNK];
-
-    for (size_t now; n > 0; n -= now, row += now) {
-        now = n < CHUNK ? n : CHUNK;
-        for (size_t i = 0; i < now; i++) {
-            key[i] = (uint64_t)row[i];
-            from[i] = at++;
-        }
-        if (put)
-            hps_radix_put(r->given, 0, now, key, from);
-        else
-            hps_radix_count(r->given, 0, now, key);
-    }
+    for (size_t i = 0; i < n; i++)
+        word[i] = (uint64_t)(uint32_t)row[i] << tail_bits | (at + i);
 }
 
-/* All rows asked of me, by member: first they are counted, then they are put. */
-static void tell_given(struct hps_route *r, const struct turn *t, bool put)
+/* All rows asked of me with where their gradients will lie: a sorted run for each member and
+ * micro-batch. */
+static void tell_given(struct hps_route *r, const struct turn *t, int tail_bits)
 {
     const int *row = t->row.host, *ask = t->step.ask, *give = t->step.give;
     uint64_t other = (uint64_t)t->step.nplace;
+    size_t at = 0, *run = r->run;
 
     for (int q = 0; q < r->parts; q++)
         for (int m = 0; m < r->M; m++) {
@@ -185,48 +178,47 @@ static void tell_given(struct hps_route *r, const struct turn *t, bool put)
             uint64_t mine = (uint64_t)t->step.first[m];
             for (int k = 0; k < r->me; k++)
                 mine += (uint64_t)ask[m * r->parts + k];
-            tell_rows(r, put, row, n, q == r->me ? mine : other);
-            row += n;
+            tell_rows(row + at, n, q == r->me ? mine : other, tail_bits, r->given + at);
             other += q == r->me ? 0 : n;
+            *run++ = at;
+            at += n;
         }
+    *run = at;
 }
 
-/* The rows of a sorted bucket, and the gradients of each, go on the lists. */
-static void list_bucket(struct turn *t, const struct hps_bucket *b, int tail_bits, int *at)
+/* The sorted rows, and the gradients of each, as lists. */
+static void list_rows(struct turn *t, const uint64_t *word, size_t n, int tail_bits)
 {
-    uint64_t tail = ((uint64_t)1 << tail_bits) - 1;
+    const uint64_t tail = ((uint64_t)1 << tail_bits) - 1;
+    int *restrict start = t->merge_start.host, *restrict from = t->merge_from.host;
+    size_t k = 0;
 
-    for (size_t i = 0; i < b->n; i++) {
-        uint64_t w = hps_bucket_word(b->word, b->wide, i);
-        if (i == 0 || w >> tail_bits != hps_bucket_word(b->word, b->wide, i - 1) >> tail_bits) {
-            t->merged.host[t->step.nmerge] = (int)(b->key | w >> tail_bits);
-            t->merge_start.host[t->step.nmerge++] = *at;
-        }
-        t->merge_from.host[(*at)++] = (int)(w & tail);
+    for (size_t i = 0; i < n; i++)
+        from[i] = (int)(word[i] & tail);
+    for (size_t i = 0; i < n; i++) {            /* one that is no new row's is written over */
+        start[k] = (int)i;
+        k += i == 0 || (word[i] ^ word[i - 1]) > tail;
     }
+    start[k] = (int)n;
+    for (size_t i = 0; i < k; i++)
+        t->merged.host[i] = (int)(word[start[i]] >> tail_bits);
+    t->step.nmerge = (int)k;
 }
 
 /* Which of the rows that members asked of me are the same row. */
 static void merge(struct hps_route *r, struct turn *t)
 {
     size_t n = t->step.ngive;
-    int row_bits = hps_radix_bits((uint64_t)r->rows), at = 0;
     int tail_bits = hps_radix_bits((uint64_t)t->step.nplace + n);
 
     hps_ints_grow(&t->merged, n);
     hps_ints_grow(&t->merge_start, n + 1);
     hps_ints_grow(&t->merge_from, n);
-    hps_radix_begin(r->given, n, row_bits, tail_bits, 1);
-    tell_given(r, t, false);
-    hps_radix_deal(r->given);
-    tell_given(r, t, true);
-    t->step.nmerge = 0;
-    for (int b = 0, end = hps_radix_cut(r->given, 1, 1); b < end; b++) {
-        hps_radix_sort(r->given, 0, b);
-        struct hps_bucket bucket = hps_radix_bucket(r->given, b);
-        list_bucket(t, &bucket, tail_bits, &at);
-    }
-    t->merge_start.host[t->step.nmerge] = at;
+    hps_mem_grow(&r->given, &r->given_cap, n, sizeof *r->given);
+    hps_mem_grow(&r->spare, &r->spare_cap, n, sizeof *r->spare);
+    tell_given(r, t, tail_bits);
+    list_rows(t, hps_runs_merge(r->given, r->spare, r->parts * r->M, r->run, tail_bits), n,
+              tail_bits);
     t->step.row = hps_ints_show(&t->row, n, r->dev);
     t->step.merged = hps_ints_show(&t->merged, (size_t)t->step.nmerge, r->dev);
     t->step.merge_start = hps_ints_show(&t->merge_start, (size_t)t->step.nmerge + 1, r->dev);

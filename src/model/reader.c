@@ -10,6 +10,8 @@
 #include "model/block.h"
 #include "model/data.h"
 
+enum { AHEAD = 6 };                 /* examples that are fetched before they are copied */
+
 /* One step: its micro-batches one after the other in each column. */
 struct tray {
     struct hps_batch *batch;        /* (M) */
@@ -117,7 +119,6 @@ static enum hps_status find_blocks(struct hps_reader *r, const long long *exampl
 /* All that a record holds, row by row; the records of the next rows are fetched meanwhile. */
 static void gather_records(const struct hps_reader *r, struct tray *t, long long row, long long n)
 {
-    enum { AHEAD = 6 };
     const size_t D = t->dense ? (size_t)r->data->D : 0, bytes = r->blocks.record_bytes;
     const size_t label_at = r->blocks.label_at, dense_at = r->blocks.dense_at;
     const int nsingle = r->nsingle;
@@ -139,6 +140,18 @@ static void gather_records(const struct hps_reader *r, struct tray *t, long long
         if (dense)
             memcpy(dense + (size_t)i * D, record + dense_at, D * sizeof *dense);
     }
+}
+
+/* The i-th example's ids will soon be read: they lie anywhere in a window. */
+static void fetch_ids(const struct hps_reader *r, int j, long long i, const long long *example)
+{
+    enum { LINE = 64 / sizeof(long long), MOST = 8 * LINE };
+    const struct hps_block *b = r->block[i];
+    const long long *o = b->offset[j] + example[i] - b->first, *id = b->ids[j] + o[0];
+    long long n = o[1] - o[0] < MOST ? o[1] - o[0] : MOST;
+
+    for (long long k = 0; k < n; k += LINE)
+        __builtin_prefetch(id + k);
 }
 
 /* Appends at *filled of the tray's column; offsets begin at 0 for each micro-batch. */
@@ -163,6 +176,7 @@ static enum hps_status gather_multi(struct hps_reader *r, struct tray *t, int j,
     hps_mem_grow(&t->ids[j], &t->ids_cap[j], *filled + total, sizeof **t->ids);
     for (long long i = 0; i < n; i++) {
         const long long *o = r->block[i]->offset[j] + example[i] - r->block[i]->first;
+        fetch_ids(r, j, i + AHEAD < n ? i + AHEAD : i, example);
         if (o[1] > o[0])
             memcpy(t->ids[j] + *filled + offset[i], r->block[i]->ids[j] + o[0],
                    (size_t)(o[1] - o[0]) * sizeof **t->ids);

@@ -87,8 +87,9 @@ static void check_rows(const struct world *w, const struct twin *t, const struct
         for (int i = 0; i < w->ids.use[j]->nslot; i++)
             for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
                 for (int c = 0; c < DIM; c++) {
-                    const float *row = bag.at ? rows + (size_t)bag.at[*index] * bag.stride
-                                              : rows + *index * DIM;
+                    const float *row = !bag.at ? rows + *index * DIM
+                                       : bag.at[*index] < 0 ? bag.far + *index * DIM
+                                       : rows + (size_t)bag.at[*index] * bag.stride;
                     double want = t->row[ids_row(w->ids.use[j], &b, i, n)][c];
                     if (fabs((double)row[c] - want) > 1e-5)     /* of numbers near 1 */
                         HPS_DIE("step %lld row %lld: %.9g, not %.9g", step,

@@ -29,7 +29,7 @@ void hps_ps_pull_end(struct hps_ps *ps, int m);
  * Gradients are not set while *written is false: the first writer in a step overwrites them all and
  * sets it, the others add. Who only reads never asks for gradients. */
 const float *hps_ps_rows(const struct hps_ps *ps);
-/* From now on, alone on a host: rows are not pulled but read where they lie, which only bags that
+/* From now on, on a host: own rows are not gathered but read where they lie, which only bags that
  * say so can do. hps_ps_place sets that in a bag of the step; elsewhere both do nothing. */
 void hps_ps_stay(struct hps_ps *ps);
 void hps_ps_place(const struct hps_ps *ps, struct hps_bag *bag);

@@ -46,7 +46,8 @@ enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_AC
  * in the bags (b * nslot + slot) from[start[i] .. start[i+1]-1], in the order of the ids. One of
  * the two, place or index, may be NULL.
  * Rows that are read where they lie: that of position p is number at[p] of rows `stride` floats
- * apart; at NULL: number p of rows dim floats apart. */
+ * apart, or where at[p] < 0 number p of those at `far`, dim floats apart; at NULL: number p of rows
+ * dim floats apart. */
 struct hps_bag {
     int nslot, B;
     size_t nid;
@@ -59,6 +60,7 @@ struct hps_bag {
     const int *from;
     const int *at;
     size_t stride;
+    const float *far;
 };
 enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
 enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */

@@ -2,15 +2,11 @@
 #include "comm/ps.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "comm/team.h"
-
-/* Device memory and its twin on the host for messages; one memory where the two are one. */
-struct block {
-    float *device, *host;
-    size_t cap, host_cap;
-};
+#include "comm/twin.h"
 
 struct hps_ps {
     MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                        */
@@ -19,18 +15,19 @@ struct hps_ps {
     struct hps_table *table;
     struct hps_dev *dev;
     const struct hps_route_step *r;
-    struct block rows;          /* (nplace, dim)                                         */
-    struct block grad;          /* (nplace + those of the others, dim): theirs by member  */
-    struct block out;           /* rows to the others, by member                          */
-    struct block sum;           /* (nmerge, dim) gradients merged, where their norm is asked */
-    bool stay;                  /* rows are read in the table                            */
+    struct hps_twin rows;          /* (nplace, dim)                                         */
+    struct hps_twin grad;          /* (nplace + those of the others, dim): theirs by member  */
+    struct hps_twin out;           /* rows to the others, by member                          */
+    struct hps_twin sum;           /* (nmerge, dim) gradients merged, where their norm is asked */
+    bool stay;                  /* my rows are read in the table                         */
+    int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
     bool written, pushed, summed;       /* grad, of this step; all there; sum             */
     int *place;                 /* (M, parts) first place of each owner's rows            */
     int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
     size_t *sent_at;            /* (parts) scratch: the next row of `out` to send         */
     int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
     int *cut, *cut_at;          /* (M) scratch: a message's pieces                        */
-    size_t place_cap, cut_cap, cut_at_cap;
+    size_t place_cap, at_cap, cut_cap, cut_at_cap;
     MPI_Request *pull;          /* (npull) receives of rows; micro-batch m's begin at pull_at[m] */
     int *pull_at;               /* (M + 1)                                               */
     MPI_Request *send;          /* (nsend) rows, then gradients                          */
@@ -39,49 +36,6 @@ struct hps_ps {
     int npull, nsend;
     double bytes;
 };
-
-/* Room for n floats; what was there is lost. */
-static void make_room(struct hps_ps *p, struct block *b, size_t n)
-{
-    const struct hps_dev_ops *ops = p->dev->ops;
-
-    if (n > b->cap) {
-        if (b->device)
-            ops->free(p->dev, b->device);
-        b->cap = n > b->cap + b->cap / 2 ? n : b->cap + b->cap / 2;
-        b->device = ops->alloc(p->dev, b->cap * sizeof *b->device);
-    }
-    if (p->dev->host)
-        b->host = b->device;
-    else
-        hps_mem_grow(&b->host, &b->host_cap, n, sizeof *b->host);
-}
-
-static void free_block(struct hps_ps *p, struct block *b)
-{
-    if (b->device)
-        p->dev->ops->free(p->dev, b->device);
-    if (!p->dev->host)
-        hps_mem_free(b->host);
-}
-
-/* The first n rows come to the host; n rows from `first` on go back. */
-static void fetch(struct hps_ps *p, struct block *b, size_t n)
-{
-    if (p->dev->host || n == 0)
-        return;
-    p->dev->ops->get(p->dev, b->host, b->device, n * (size_t)p->dim * sizeof *b->host);
-    p->dev->ops->sync(p->dev);
-}
-
-static void bring(struct hps_ps *p, struct block *b, size_t first, size_t n)
-{
-    size_t at = first * (size_t)p->dim;
-
-    if (!p->dev->host && n > 0)
-        p->dev->ops->put(p->dev, b->device + at, b->host + at,
-                         n * (size_t)p->dim * sizeof *b->host);
-}
 
 enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
                            MPI_Comm comm)
@@ -125,11 +79,12 @@ void hps_ps_free(struct hps_ps *p)
     if (!p)
         return;
     wait_sent(p);
-    free_block(p, &p->rows);
-    free_block(p, &p->grad);
-    free_block(p, &p->out);
-    free_block(p, &p->sum);
+    hps_twin_free(&p->rows, p->dev);
+    hps_twin_free(&p->grad, p->dev);
+    hps_twin_free(&p->out, p->dev);
+    hps_twin_free(&p->sum, p->dev);
     hps_mem_free(p->place);
+    hps_mem_free(p->at);
     hps_mem_free(p->given);
     hps_mem_free(p->given_at);
     hps_mem_free(p->sent_at);
@@ -173,6 +128,25 @@ static void lay_out(struct hps_ps *p, const struct hps_route_step *r)
     }
 }
 
+/* Which places' rows are mine, and where. */
+static void find_mine(struct hps_ps *p)
+{
+    const struct hps_route_step *r = p->r;
+    const int *row = r->row + p->given_at[p->me];
+
+    hps_mem_grow(&p->at, &p->at_cap, (size_t)r->nplace, sizeof *p->at);
+    for (int m = 0, at = 0; m < r->M; m++) {
+        int i = m * p->parts + p->me, first = p->place[i], n = r->ask[i];
+        for (; at < first; at++)
+            p->at[at] = -1;
+        if (n > 0)
+            memcpy(p->at + first, row, (size_t)n * sizeof *row);
+        row += n;
+        for (at = first + n; at < r->first[m + 1]; at++)
+            p->at[at] = -1;
+    }
+}
+
 /* Where `out` and the others' part of `grad` have member q's rows: they leave mine out. */
 static size_t other_at(const struct hps_ps *p, int q)
 {
@@ -210,13 +184,13 @@ static void send_rows(struct hps_ps *p)
     size_t before = (size_t)p->given_at[p->me], mine = (size_t)p->given[p->me];
     size_t n = others(p), dim = (size_t)p->dim;
 
-    make_room(p, &p->out, n * dim);
+    hps_twin_grow(&p->out, p->dev, n * dim);
     if (before > 0)
         hps_table_gather(p->table, before, r->row, p->out.device);
     if (n > before)
         hps_table_gather(p->table, n - before, r->row + before + mine,
                          p->out.device + before * dim);
-    fetch(p, &p->out, n);
+    hps_twin_fetch(&p->out, p->dev, n * dim);
     size_t *at = p->sent_at;
     for (int q = 0; q < p->parts; q++)
         at[q] = other_at(p, q);
@@ -237,14 +211,22 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
     wait_sent(p);
     lay_out(p, r);
     p->written = p->pushed = p->summed = false;
-    if (!p->stay)
-        make_room(p, &p->rows, (size_t)r->nplace * (size_t)p->dim);
+    if (!p->stay || p->parts > 1)
+        hps_twin_grow(&p->rows, p->dev, (size_t)r->nplace * (size_t)p->dim);
     if (p->parts > 1) {
+        if (p->stay)
+            find_mine(p);
         post_rows(p);
         send_rows(p);
     }
     p->mine_at = p->given_at[p->me];
     p->next = 0;
+}
+
+static void bring_rows(struct hps_ps *p, int first, int end)
+{
+    size_t dim = (size_t)p->dim;
+    hps_twin_bring(&p->rows, p->dev, (size_t)first * dim, (size_t)(end - first) * dim);
 }
 
 /* Mine are read when they are needed: nothing changes them before apply. */
@@ -262,8 +244,8 @@ void hps_ps_pull_end(struct hps_ps *p, int m)
     if (p->parts == 1)
         return;
     hps_wait_all(p->pull_at[m + 1] - p->pull_at[m], p->pull + p->pull_at[m]);
-    bring(p, &p->rows, (size_t)r->first[m], (size_t)(p->place[i] - r->first[m]));
-    bring(p, &p->rows, (size_t)(p->place[i] + n), (size_t)(r->first[m + 1] - p->place[i] - n));
+    bring_rows(p, r->first[m], p->place[i]);
+    bring_rows(p, p->place[i] + n, r->first[m + 1]);
 }
 
 const float *hps_ps_rows(const struct hps_ps *p)
@@ -273,20 +255,21 @@ const float *hps_ps_rows(const struct hps_ps *p)
 
 void hps_ps_stay(struct hps_ps *p)
 {
-    p->stay = p->parts == 1 && p->dev->host;
+    p->stay = p->dev->host;
 }
 
 void hps_ps_place(const struct hps_ps *p, struct hps_bag *bag)
 {
     if (!p->stay)
         return;
-    bag->at = p->r->row;
+    bag->at = p->parts > 1 ? p->at : p->r->row;
     bag->stride = p->table->stride;
+    bag->far = p->rows.device;
 }
 
 float *hps_ps_grad(struct hps_ps *p)
 {
-    make_room(p, &p->grad, ((size_t)p->r->nplace + others(p)) * (size_t)p->dim);
+    hps_twin_grow(&p->grad, p->dev, ((size_t)p->r->nplace + others(p)) * (size_t)p->dim);
     return p->grad.device;
 }
 
@@ -334,7 +317,7 @@ void hps_ps_push_begin(struct hps_ps *p)
         if (q != p->me && p->given[q] > 0)
             HPS_MPI(MPI_Irecv(p->grad.host + (mine + other_at(p, q)) * dim, p->given[q], p->row, q,
                               HPS_TAG_PUSH, p->comm, &p->push[q]));
-    fetch(p, &p->grad, (size_t)r->nplace);
+    hps_twin_fetch(&p->grad, p->dev, mine * dim);
     for (int q = 0; q < p->parts; q++)
         if (q != p->me)
             sent += send_grad(p, q);
@@ -343,9 +326,11 @@ void hps_ps_push_begin(struct hps_ps *p)
 
 void hps_ps_push_end(struct hps_ps *p)
 {
+    size_t dim = (size_t)p->dim;
+
     if (p->parts > 1) {
         hps_wait_all(p->parts, p->push);
-        bring(p, &p->grad, (size_t)p->r->nplace, others(p));
+        hps_twin_bring(&p->grad, p->dev, (size_t)p->r->nplace * dim, others(p) * dim);
         wait_sent(p);
     }
     p->pushed = true;
@@ -360,7 +345,7 @@ double hps_ps_norm2(struct hps_ps *p)
     if (n == 0)
         return 0;
     if (p->parts > 1) {
-        make_room(p, &p->sum, n);
+        hps_twin_grow(&p->sum, p->dev, n);
         p->dev->ops->rows_sum(p->dev, p->dim, (size_t)p->r->nmerge,
                               &(struct hps_row_sums){ p->grad.device, p->r->merge_start,
                                                       p->r->merge_from }, p->sum.device);

@@ -51,8 +51,11 @@ INLINE void add_row(float *restrict to, const float *restrict from, float share,
 INLINE const float *row_of(const struct bags *j, int p, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
+    int at = bag->at ? bag->at[p] : -1;
 
-    return bag->at ? j->rows + (size_t)bag->at[p] * bag->stride : j->rows + (size_t)p * dim;
+    if (at >= 0)
+        return j->rows + (size_t)at * bag->stride;
+    return (bag->at ? bag->far : j->rows) + (size_t)p * dim;
 }
 
 INLINE void fetch_ahead(const struct bags *j, size_t i, size_t dim)

@@ -1,0 +1,21 @@
+/* twin.h - device memory and its twin on the host, for messages; one memory where the two are one.
+ * For src/comm/ps*.c only. */
+#ifndef HPS_COMM_TWIN_H
+#define HPS_COMM_TWIN_H
+
+#include "hw/dev.h"
+
+struct hps_twin {               /* zeroed memory is a valid start */
+    float *device, *host;
+    size_t cap, host_cap;
+};
+void hps_twin_free(struct hps_twin *twin, struct hps_dev *dev);
+
+/* Room for n floats; what was there is lost. */
+void hps_twin_grow(struct hps_twin *twin, struct hps_dev *dev, size_t n);
+/* The first n floats come to the host, before it returns. */
+void hps_twin_fetch(struct hps_twin *twin, struct hps_dev *dev, size_t n);
+/* n floats from `at` on go to the device, before what it does next. */
+void hps_twin_bring(struct hps_twin *twin, struct hps_dev *dev, size_t at, size_t n);
+
+#endif

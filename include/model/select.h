@@ -4,7 +4,8 @@
 
 #include "base/say.h"
 
-/* A file without a name in the folder of `beside`; -1 and a message when it cannot be. */
+/* A file without a name in the folder of `beside`, which is made; -1 and a message when it cannot
+ * be. */
 int hps_select_scratch(const char *beside);
 /* All of data[0..n) to the end of a file; HPS_OUTPUT with a message about `beside`. */
 enum hps_status hps_select_write(int fd, const char *beside, const void *data, size_t n);

@@ -9,12 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 
 enum { PIECE = 65536, DIGITS = 65536 };
 
 int hps_select_scratch(const char *beside)
 {
+    if (hps_folder_for(beside) != HPS_OK)
+        return -1;
     char *path = hps_mem_print("%s.scratch.XXXXXX", beside);
     int fd = mkstemp(path);
 

@@ -56,6 +56,7 @@ static void the_defaults_are_the_designs(void **state)
     assert_int_equal(rule.kind, HPS_RULE_ADAGRAD);
     assert_int_equal(rule.nstate, 1);
     assert_true(rule.lr == 0.05f && rule.l2 == 0 && rule.scale == 1);
+    assert_true(rule.beta2 == 0.999);   /* to the last digit: rmsprop moves by 1 - beta2 */
     assert_int_equal(rule.step, 42);
     assert_int_equal(opt.epochs, 6);
     assert_int_equal(opt.steps, 0);

@@ -117,7 +117,8 @@ struct hps_rule {
     enum hps_rule_kind kind;
     int nstate;                 /* floats of state a weight: 0, 1, 2              */
     int nrow;                   /* and of a row, behind those of its weights      */
-    float lr, beta1, beta2, eps, beta;
+    double beta1, beta2;        /* double: 1 - beta has digits to lose            */
+    float lr, eps, beta;
     float l1, l2;
     float start;                /* of a sum of squares                            */
     float scale;                /* of the gradient (clipping); 1: none            */

@@ -18,8 +18,9 @@ struct rule {                   /* struct hps_rule with what one step has in com
 static struct rule prepare(const struct hps_rule *r)
 {
     struct rule k = { .kind = r->kind, .lr = r->lr, .eps = r->eps, .l1 = r->l1, .l2 = r->l2,
-                      .scale = r->scale, .beta = r->beta, .keep1 = r->beta1, .keep2 = r->beta2 };
-    double b1 = (double)r->beta1, b2 = (double)r->beta2, step = (double)r->step;
+                      .scale = r->scale, .beta = r->beta, .keep1 = (float)r->beta1,
+                      .keep2 = (float)r->beta2 };
+    double b1 = r->beta1, b2 = r->beta2, step = (double)r->step;
 
     k.take1 = (float)(1 - b1);
     k.take2 = (float)(1 - b2);

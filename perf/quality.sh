@@ -72,6 +72,12 @@ if [ -n "$ratings" ]; then
     beside 'movielens, momentum and sgd (rows)' movielens movielens 1 "$@" \
         --set train.optimizer=momentum --set train.table_optimizer=sgd \
         --set train.learning_rate=0.01
+    beside 'movielens, rmsprop' movielens movielens 1 "$@" --set train.optimizer=rmsprop \
+        --set train.learning_rate=0.001
+    beside 'movielens, lamb' movielens movielens 1 "$@" --set train.optimizer=lamb \
+        --set train.learning_rate=0.01 --set train.l2=0.01
+    beside 'movielens, ftrl with l1 and l2' movielens movielens 1 "$@" --set train.optimizer=ftrl \
+        --set train.learning_rate=0.1 --set train.l1=0.0001 --set train.l2=0.001
 fi
 if [ -n "$lines" ]; then
     ln -s "$lines" lines.txt
@@ -99,6 +105,9 @@ made dcn 1 'adagrad from 0.1, vectors of 16, rank 64' $acc --set model.b3.width=
 # shellcheck disable=SC2086
 made wide_deep 1 'adagrad from 0.1, wide too' $acc --set model.wide.optimizer=same
 made 2emb 1 'adam, cross entropy'
+made matchnet 1 'adam, hinge of pairs' --set model.loss.negatives=127
+# shellcheck disable=SC2086
+made nce 1 'adagrad from 0.1, noise' $acc
 buckets='[6300, 801, 6300, 801]'
 # shellcheck disable=SC2086
 made din 2 'adagrad from 0.1, attention and batch norm' $acc
@@ -108,7 +117,10 @@ Weights of the start are written by one and read by the other (a checkpoint); fi
 order; dropout is 0. A difference is relative to the larger loss. Double from single: the same
 PyTorch program in double precision beside itself in single, which is what rounding alone does to a
 run: a row's first gradient under Adagrad from 0 moves it by the whole rate whichever sign it has.
-Adam on rows is lazy in both (SparseAdam, with an epsilon that comes to the same as Adam's).
+Adam on rows is lazy in both (SparseAdam, with an epsilon that comes to the same as Adam's). PyTorch
+has no lamb and ftrl, and no rmsprop on rows: these are written beside it from their papers, and so
+are nce, with the same draws of noise, and hinge of pairs, against all others of a micro-batch; that
+one has a corner at each of its pairs, so that rounding now and then decides whether one pulls.
 The test set of generated data is the whole file; its last $((steps * 19)) rows are not trained on.
 
 TEXT

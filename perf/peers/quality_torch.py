@@ -2,7 +2,9 @@
 the run's deck.yaml with PyTorch's own operations, gradients and optimizers, from the weights of the
 checkpoint INITIAL.h5, on the same batches (files in order: data.shuffle is false, dropout 0).
 SparseAdam adds its epsilon before the bias is corrected, Adam and the run behind: it is told one
-that comes to the same.
+that comes to the same. Rules that PyTorch does not have, or not on rows, are written here from
+their papers, and so are the losses `nce` and `hinge`; which classes nce takes for noise is drawn by
+the run's generator, which is written here too; hinge is held against all others.
 
 One line: steps, mean loss of the first and of the last step, how far the run's is from it
 (relative), the farthest of all steps, and of those of PyTorch in double precision from PyTorch in
@@ -14,11 +16,37 @@ import json
 import sys
 
 import h5py
+import numpy as np
 import torch
 import torch.nn.functional as F
 import yaml
 
 ACT = {"none": lambda x: x, "relu": torch.relu, "sigmoid": torch.sigmoid, "tanh": torch.tanh}
+
+
+U = np.uint64
+
+
+def mix(x):
+    x = (x ^ x >> U(30)) * U(0xbf58476d1ce4e5b9)
+    x = (x ^ x >> U(27)) * U(0x94d049bb133111eb)
+    return x ^ x >> U(31)
+
+
+def bits(key, index):
+    """the index-th random numbers of a stream, or of many"""
+    return mix(key + (np.uint64(index) + U(1)) * U(0x9e3779b97f4a7c15))
+
+
+def stream(seed, name):
+    key = bits(U(seed), 0)
+    for c in name.encode():
+        key = bits(key, c)
+    return mix(key ^ U(0xd6e8feb86659fd93))
+
+
+def within(key, index):
+    return mix(bits(key, index) ^ U(0xa0761d6478bd642f))
 
 
 class Data:
@@ -76,9 +104,16 @@ class Net:
                 self.lay(l, data)
                 t = l["tab"] = l.get("table", name)
                 if t not in self.table:
-                    w = torch.tensor(f[f"tables/{t}/rows"][:, :l["dim"]], dtype=real)
-                    self.table[t] = w.requires_grad_()
-                    self.own[w] = l
+                    self.rows_from(f, t, l["dim"], real)
+                    self.own[self.table[t]] = l
+            if l["type"] == "nce":
+                l["at"] = slots_of(l, nslot)
+                x = next(x for x in self.layers if x["name"] == l["inputs"][0])
+                self.rows_from(f, name, x["width"] + 1, real)
+                self.own[self.table[name]] = l
+
+    def rows_from(self, f, t, dim, real):
+        self.table[t] = torch.tensor(f[f"tables/{t}/rows"][:, :dim], dtype=real).requires_grad_()
 
     @staticmethod
     def lay(l, data):
@@ -165,8 +200,37 @@ class Net:
         assert l["rate"] == 0, "dropout draws other numbers here"
         return x[0]
 
-    def loss(self, data, first, last, training):
-        """summed over the examples"""
+    def nce(self, l, x, data, first, last, draw):
+        """Gutmann and Hyvarinen 2010; Mnih and Teh 2012: the class of an example told from drawn
+        ones, by the log of how much likelier than under the noise it is"""
+        rows, n = self.table[l["name"]], l.get("negatives", 16)
+        seed, step = draw
+        key = within(within(stream(stream(seed, "shuffle"), "noise"), step + 1),
+                     stream(0, l["name"]))
+        mine = within(key, np.arange(first, last, dtype=U))[:, None]
+        drawn = (bits(mine, np.arange(1, n + 1)) >> U(11)).astype(float) * 2.0 ** -53 * len(rows)
+        seen = np.asarray(data.ids[l["at"][0]][first:last])[:, None]
+        e = F.embedding(torch.from_numpy(np.hstack([seen, drawn.astype(np.int64)])), rows,
+                        sparse=True)
+        odds = (e[:, :, :-1] * x[0][:, None]).sum(2) + e[:, :, -1] - np.log(n)
+        return F.softplus(-odds[:, 0]).sum() + F.softplus(odds[:, 1:]).sum()
+
+    @staticmethod
+    def hinge(l, x, label):
+        """of one number against a label; of users and items, against the items of all others"""
+        margin = l.get("margin", 1)
+        if not l.get("negatives", 0):
+            return F.relu(margin - torch.where(label > 0.5, 1, -1) * x[0][:, 0]).sum()
+        assert l["negatives"] >= len(label) - 1, "here all others are the negatives"
+        if l.get("likeness", "cosine") == "cosine":
+            x = [F.normalize(t) for t in x]
+        like = x[0] @ x[1].T
+        lack = F.relu(margin - like.diagonal()[:, None] + like)
+        lack = lack * (1 - torch.eye(len(label), dtype=lack.dtype))
+        return (lack.sum(1) * (label > 0.5)).sum() / max(len(label) - 1, 1)
+
+    def loss(self, data, first, last, training, draw):
+        """summed over the examples; draw: seed and step of what is drawn"""
         self.training, y = training, {}
         label = data.label[first:last]
         for l in self.layers:
@@ -177,11 +241,74 @@ class Net:
                 return F.cross_entropy(x[0], label.long(), reduction="sum")
             if l["type"] == "squared":
                 return F.mse_loss(x[0][:, 0], label, reduction="sum")
+            if l["type"] == "hinge":
+                return self.hinge(l, x, label)
+            if l["type"] == "nce":
+                return self.nce(l, x, data, first, last, draw)
             y[l["name"]] = getattr(self, l["type"])(l, x, data, first, last)
 
 
+class Written(torch.optim.Optimizer):
+    """a rule from its paper, of one tensor of weights; of a table, on the rows that were touched"""
+
+    def __init__(self, w, rule, nstate, **keys):
+        super().__init__([w], keys)
+        self.w, self.rule, self.turn = w, rule, 0
+        self.kept = [torch.zeros_like(w) for _ in range(nstate)]
+
+    @torch.no_grad()
+    def step(self):
+        self.turn += 1
+        g, at, keys = self.w.grad, slice(None), self.param_groups[0]
+        if g.is_sparse:
+            g = g.coalesce()
+            at, g = g.indices()[0], g.values()
+        w, kept = self.w[at], [k[at] for k in self.kept]
+        w, kept = self.rule(keys, self.turn, w, g, *kept)
+        self.w[at] = w
+        for k, new in zip(self.kept, kept):
+            k[at] = new
+
+
+def rmsprop(k, turn, w, g, s):
+    """Tieleman and Hinton 2012"""
+    s = k["beta"] * s + (1 - k["beta"]) * g ** 2
+    return w - k["lr"] * g / (s.sqrt() + k["eps"]), [s]
+
+
+def lamb(k, turn, w, g, m, v):
+    """You et al. 2020, algorithm 2; the norms are a layer's, and of a table each row's"""
+    m = k["beta1"] * m + (1 - k["beta1"]) * g
+    v = k["beta2"] * v + (1 - k["beta2"]) * g ** 2
+    r = (m / (1 - k["beta1"] ** turn)) / ((v / (1 - k["beta2"] ** turn)).sqrt() + k["eps"])
+    r = r + k["decay"] * w
+    trust = w.norm(dim=-1, keepdim=True) / r.norm(dim=-1, keepdim=True)
+    trust = torch.where(trust.isfinite() & (trust > 0), trust, torch.ones_like(trust))
+    return w - k["lr"] * trust * r, [m, v]
+
+
+def ftrl(k, turn, w, g, n, z):
+    """McMahan et al. 2013, algorithm 1"""
+    sigma = ((n + g ** 2).sqrt() - n.sqrt()) / k["alpha"]
+    z = z + g - sigma * w
+    n = n + g ** 2
+    moved = -(z - z.sign() * k["l1"]) / ((k["beta"] + n.sqrt()) / k["alpha"] + k["l2"])
+    return torch.where(z.abs() <= k["l1"], torch.zeros_like(w), moved), [n, z]
+
+
+def ftrl_from(w, start, **k):
+    """of weights that begin elsewhere than at 0: with the z that they are the answer to. The step
+    at rate 0 before had one of 1e-30, and moved by that what begins at 0."""
+    o = Written(w, ftrl, 2, **k)
+    w = w.detach()
+    w[w.abs() < 1e-25] = 0
+    o.kept = [torch.full_like(w, start),
+              -(w * ((k["beta"] + start ** 0.5) / k["alpha"] + k["l2"]) + w.sign() * k["l1"])]
+    return o
+
+
 def optimizer(w, own, t, table):
-    """PyTorch's for one tensor of weights, by the keys of its layer and of the `train` section"""
+    """PyTorch's, where it has one, for one tensor of weights, by the keys of its layer and of the `train` section"""
     name = own.get("optimizer", "same")
     if name == "same" and table:
         name = t.get("table_optimizer", "same")
@@ -198,29 +325,45 @@ def optimizer(w, own, t, table):
                                    initial_accumulator_value=number("initial_accumulator", 0))
     if name == "momentum" and not table:
         return torch.optim.SGD([w], lr, number("momentum", 0.9), nesterov=t.get("nesterov", False))
+    if name == "rmsprop" and not table:
+        return torch.optim.RMSprop([w], lr, beta[1], eps)
+    if name == "rmsprop":
+        return Written(w, rmsprop, 1, lr=lr, beta=beta[1], eps=eps)
+    if name == "lamb":
+        return Written(w, lamb, 2, lr=lr, beta1=beta[0], beta2=beta[1], eps=eps,
+                       decay=number("l2", 0))
+    if name == "ftrl":
+        return ftrl_from(w, number("initial_accumulator", 0), alpha=lr, beta=number("ftrl_beta", 1),
+                         l1=number("l1", 0), l2=number("l2", 0))
     assert name == "sgd", f"PyTorch has no {name} for {'rows' if table else 'weights'}"
     return torch.optim.SGD([w], lr)
 
 
-def train(net, deck, data, steps):
-    t, d = deck["train"], deck["data"]
-    both = [(w, False) for w in net.param.values()] + [(w, True) for w in net.table.values()]
-    opts = [optimizer(w, net.own[w], t, table) for w, table in both]
-    batch, micro, N = d["batch"], d.get("microbatches", 1), len(data.label)
-    losses, per_epoch = [], -(-N // batch)
-    eps, beta2 = float(t.get("epsilon", 1e-8)), float(t.get("beta2", 0.999))
-    for step in range(steps):
+def steps_of(d, N, steps=0):
+    """(step, examples, [(first, last) of its micro-batches]); 0: one epoch"""
+    batch, micro = d["batch"], d.get("microbatches", 1)
+    per_epoch = -(-N // batch)
+    for step in range(steps or per_epoch):
         first = step % per_epoch * batch
         n = min(batch, N - first)
+        cuts = [first + n * m // micro for m in range(micro + 1)]
+        yield step, n, [(a, b) for a, b in zip(cuts, cuts[1:]) if a < b]
+
+
+def train(net, deck, data, steps):
+    t = deck["train"]
+    both = [(w, False) for w in net.param.values()] + [(w, True) for w in net.table.values()]
+    opts = [optimizer(w, net.own[w], t, table) for w, table in both]
+    losses, seed = [], deck["run"].get("seed", 1)
+    eps, beta2 = float(t.get("epsilon", 1e-8)), float(t.get("beta2", 0.999))
+    for step, n, parts in steps_of(deck["data"], len(data.label), steps):
         for o in opts:
             o.zero_grad()
         total = 0.0
-        for m in range(micro):
-            a, b = first + n * m // micro, first + n * (m + 1) // micro
-            if a < b:
-                loss = net.loss(data, a, b, True)
-                (loss / n).backward()
-                total += float(loss.detach().double())
+        for a, b in parts:
+            loss = net.loss(data, a, b, True, (seed, step))
+            (loss / n).backward()
+            total += float(loss.detach().double())
         losses.append(total / n)
         for o in opts:
             if isinstance(o, torch.optim.SparseAdam):
@@ -229,11 +372,11 @@ def train(net, deck, data, steps):
     return losses
 
 
-def test(net, data, batch=4096):
-    N = len(data.label)
+def test(net, data, d):
     with torch.no_grad():
-        return sum(float(net.loss(data, i, min(i + batch, N), False))
-                   for i in range(0, N, batch)) / N
+        return sum(float(net.loss(data, a, b, False, (0, step)))
+                   for step, _, parts in steps_of(d, len(data.label))
+                   for a, b in parts) / len(data.label)
 
 
 def apart(a, b):
@@ -245,7 +388,7 @@ def once(deck, report, initial, real):
     data = Data(deck["data"]["train"], real)
     net = Net(deck, initial, data, real)
     losses = train(net, deck, data, report["steps"])
-    return losses, test(net, Data(deck["data"]["test"], real))
+    return losses, test(net, Data(deck["data"]["test"], real), deck["data"])
 
 
 def main():

@@ -249,7 +249,7 @@ static void test_select(void **state)
         assert_true(ties >= 0 && ties < equal);
     }
     close(fd);
-    assert_true(hps_select_scratch("no/such/folder") < 0);
+    assert_true(hps_select_scratch("/dev/null/file") < 0);
 }
 
 static int nothing_held(void **state)

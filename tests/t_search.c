@@ -138,9 +138,9 @@ static void genetic_finds_the_optimum(void **state)
 static void learning_finds_the_optimum(void **state)
 {
     (void)state;
-    all_samples("rl", true, 1);
-    all_samples("rl-rnn", true, 4);
-    all_samples("rl-joint", false, 4);
+    all_samples("rl", true, 3);             /* one step after another, all kinds of samples */
+    all_samples("rl-rnn", true, 7);
+    all_samples("rl-joint", false, 7);
 }
 
 /* Without moves and windows: what the policy alone draws, on nearly all problems the best. */

@@ -61,13 +61,16 @@ static inline const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t 
     const float *row = s->row + (size_t)s->from[k] * dim;
     if (++k == end)
         return row;
+    float sum[16], *to = dim <= 16 ? sum : room;        /* short ones in registers */
     for (size_t d = 0; d < dim; d++)
-        room[d] = row[d];
+        to[d] = row[d];
     for (; k < end; k++) {
         row = s->row + (size_t)s->from[k] * dim;
         for (size_t d = 0; d < dim; d++)
-            room[d] += row[d];
+            to[d] += row[d];
     }
+    for (size_t d = 0; d < dim && dim <= 16; d++)
+        room[d] = sum[d];
     return room;
 }
 

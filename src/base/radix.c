@@ -7,9 +7,10 @@
 #include "base/mem.h"
 #include "base/say.h"
 
-/* Words of a bucket that fit a first-level cache twice, and so few that passes cost more than they
- * are worth; of a digit, whose counters fit there too; and that are put in order one by one. */
-enum { BUCKET = 2048, LEAST = 96, MOST_BITS = 10, DIGIT = 8, DIGITS = 1 << DIGIT, FEW = 16 };
+/* Words that a bucket has at most, where buckets are not too many: as many lines as there are
+ * buckets are written at once, and had better fit a first-level cache. Words so few that passes
+ * over them cost more than they are worth, and so few that they are put in order one by one. */
+enum { BUCKET = 8192, LEAST = 96, MOST_BITS = 10, DIGIT = 8, DIGITS = 1 << DIGIT, FEW = 16 };
 
 #define INLINE __attribute__((always_inline)) static inline
 

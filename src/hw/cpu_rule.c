@@ -312,6 +312,8 @@ INLINE void fetch_row(const struct rows *j, size_t i)
     for (size_t f = 0; f < j->ahead; f += 16)
         __builtin_prefetch(row + f, 1);
     __builtin_prefetch(row + j->ahead - 1, 1);
+    if (j->grad->start)
+        hps_cpu_fetch(j->grad->row + (size_t)j->grad->from[j->grad->start[i]] * j->dim, j->dim);
 }
 
 INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)

@@ -16,18 +16,20 @@
 struct bags {
     struct hps_bag bag;
     int *index, *offset, *place, *start, *from, *at;
-    float *table;
+    float *table, *far;
 };
 
-/* The rows where they lie: backwards, in a table with something behind each. */
+/* The rows where they lie: backwards, in a table with something behind each, a third elsewhere. */
 static void stay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows)
 {
     k->bag.stride = dim + 3;
     k->bag.at = k->at = hps_mem_new(nrow, sizeof(int));
     k->table = hps_mem_new(nrow * k->bag.stride, sizeof(float));
+    k->bag.far = k->far = hps_mem_new(nrow * dim, sizeof(float));
     for (size_t i = 0; i < nrow; i++) {
-        k->at[i] = (int)(nrow - 1 - i);
-        memcpy(k->table + (nrow - 1 - i) * k->bag.stride, rows + i * dim, dim * sizeof(float));
+        k->at[i] = i % 3 == 1 ? -1 : (int)(nrow - 1 - i);
+        memcpy(k->at[i] < 0 ? k->far + i * dim : k->table + (nrow - 1 - i) * k->bag.stride,
+               rows + i * dim, dim * sizeof(float));
     }
 }
 
@@ -67,6 +69,7 @@ static void free_bags(struct bags *k)
     hps_mem_free(k->from);
     hps_mem_free(k->at);
     hps_mem_free(k->table);
+    hps_mem_free(k->far);
 }
 
 static struct bags make_bags(int nslot, int B, size_t nrow, bool single)

@@ -16,6 +16,7 @@ trap 'exit 130' HUP INT TERM
 
 export srcdir HPS_TMP
 . "$srcdir/tests/env.sh"
+export OMPI_MCA_mpi_yield_when_idle=1   # many at a time: who waits gives his core to who works
 cd "$HPS_TMP" || exit 99
 
 # seconds, for machines that do much else; a script runs the program dozens of times

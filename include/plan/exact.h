@@ -188,6 +188,14 @@ struct hps_exact_end {
     long long evaluations;
     double enough;
 };
+/* The local searches that go on beside the tree; `run` after each node, of which n arcs were
+ * left. */
+struct hps_exact_beside;
+struct hps_exact_beside *hps_exact_beside_new(struct hps_exact_leaf *leaf);
+void hps_exact_beside_free(struct hps_exact_beside *x);
+void hps_exact_beside_begin(struct hps_exact_beside *x);
+void hps_exact_beside_run(struct hps_exact_beside *x, int n, const struct hps_exact_end *end);
+
 /* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when
  * proven. */
 double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,

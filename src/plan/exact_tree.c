@@ -1,6 +1,7 @@
 /* exact_tree.c - best bound first: intervals of tau, then layers on groups, until no bound is
  * below the best plan. */
-#include "plan/exact.h"
+#include "plan/exact_cover.h"
+#include "plan/exact_open.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,101 +12,43 @@
 enum {
     ROUNDS = 25,            /* steps of the prices at a node                        */
     ROUNDS_WIDE = 4,        /* where the interval is too wide for them to help much */
+    ROUNDS_COVER = 100,     /* of the prices of layers, where nothing is inherited  */
     ROUNDS_ROOT = 200,      /* where tau is the question and nothing is inherited   */
-    CLIMB = 3,              /* local search: steps for each arc of a node and layer */
-    CLOSE_ARCS = 1000,      /* walk all paths when no more arcs are left    */
+    CLOSE_ARCS = 1000,      /* walk all paths when no more arcs are left            */
     CLOSE_STEPS = 5000,
-    CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more */
+    CLOSE_STEPS_COVER = 1000,       /* where prices of layers tell what is to come  */
+    CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more        */
 };
 
-/* Tries at mending the best plan for each node; where tau is the question, cycles of annealing for
- * each, and for the root. */
-#define MEND 0.1
-#define ANNEAL 0.05
-#define ANNEAL_ROOT 2
+/* An interval is divided while it is wider than this part of the gap. */
+#define WIDE 0.5
+#define WIDE_COVER 0.125
+
+/* How eagerly the prices of layers move again: as a node's last steps by so much, at most. */
+#define AGAIN 4
+#define AGAIN_MOST 1.0
+
+/* Prices of layers stay when they close this part of the gap; else so many nodes at most do without
+ * before they are tried again. */
+#define GAIN 0.4
+#define WAIT 1000
 
 /* How near the least tau of a node is looked for: relative. */
 #define PRECISION 5e-4
-
-/* What both children of a node share. */
-struct list {
-    int users, n;
-    int *id;
-    double *lambda;
-};
-
-struct node {
-    double bound, t1, t2;
-    struct list *list;
-    enum hps_exact_rule rule;
-    int l, g, depth;
-};
 
 struct tree {
     const struct hps_exact_model *m;
     struct hps_exact_leaf *leaf;
     struct hps_exact_view *view;
-    struct hps_exact_climb *climb;
-    struct hps_exact_mend *mend;
-    struct hps_exact_anneal *anneal;
+    struct hps_exact_cover *cover;
+    bool covered;           /* has the view's node prices of layers?   */
+    double here;            /* its bound by them                       */
+    int wait, pause;        /* nodes that do without: next time, left  */
+    struct hps_exact_beside *beside;
     const struct hps_exact_end *end;
-    struct node *heap;
-    size_t n, cap;
+    struct hps_exact_open open;
     double closed;          /* least bound of what was given up        */
-    double steps, tries, cycles;    /* that the local searches may do  */
 };
-
-static struct list *list_new(const struct hps_exact_model *m, int n)
-{
-    struct list *list = hps_mem_new(1, sizeof *list);
-
-    list->n = n;
-    list->id = hps_mem_new((size_t)n, sizeof *list->id);
-    list->lambda = hps_mem_new((size_t)m->dual[m->G], sizeof *list->lambda);
-    return list;
-}
-
-static void list_leave(struct list *list)
-{
-    if (--list->users > 0)
-        return;
-    hps_mem_free(list->id);
-    hps_mem_free(list->lambda);
-    hps_mem_free(list);
-}
-
-/* The least bound first; among equals the deepest, which comes to a plan or an end soonest. */
-static bool before(const struct node *a, const struct node *b)
-{
-    return a->bound < b->bound || (a->bound == b->bound && a->depth > b->depth);
-}
-
-static void push(struct tree *x, struct node node)
-{
-    size_t a = x->n++;
-
-    hps_mem_grow(&x->heap, &x->cap, x->n, sizeof *x->heap);
-    node.list->users++;
-    for (; a > 0 && before(&node, &x->heap[(a - 1) / 2]); a = (a - 1) / 2)
-        x->heap[a] = x->heap[(a - 1) / 2];
-    x->heap[a] = node;
-}
-
-static struct node pop(struct tree *x)
-{
-    struct node top = x->heap[0], last = x->heap[--x->n];
-    size_t a = 0, b;
-
-    while ((b = 2 * a + 1) < x->n) {
-        b += b + 1 < x->n && before(&x->heap[b + 1], &x->heap[b]);
-        if (!before(&x->heap[b], &last))
-            break;
-        x->heap[a] = x->heap[b];
-        a = b;
-    }
-    x->heap[a] = last;
-    return top;
-}
 
 static double cut(const struct tree *x)
 {
@@ -125,106 +68,203 @@ static double largest_tau(const struct hps_exact_model *m)
 static void plant(struct tree *x)
 {
     const struct hps_exact_model *m = x->m;
-    struct node root = { .t1 = hps_exact_least_tau(m), .t2 = largest_tau(m) };
+    struct hps_exact_node root = { .t1 = hps_exact_least_tau(m), .t2 = largest_tau(m) };
 
     if (!(root.t1 <= root.t2))
         return;
-    root.list = list_new(m, m->narc);
+    root.list = hps_exact_list_new(m, m->narc);
     for (int a = 0; a < m->narc; a++) {
         root.list->id[a] = a;
         if (m->arc[a].i == 0 && m->arc[a].j == m->L - 1)
             hps_exact_leaf_try(x->leaf, 1, &a);
     }
     root.bound = m->server_price * root.t1;
-    push(x, root);
+    hps_exact_open_push(&x->open, root);
 }
 
 /* A child of what the view has left of a node, with what both children share. */
-static struct node child_of(struct tree *x, const struct node *node, double bound)
+static struct hps_exact_node child_of(struct tree *x, const struct hps_exact_node *node,
+                                      double bound)
 {
     const struct hps_exact_view *v = x->view;
-    struct node a = { .bound = fmax(bound, node->bound), .t1 = v->t1, .t2 = v->t2,
-                      .depth = node->depth + 1 };
+    struct hps_exact_node a = { .bound = fmax(bound, node->bound), .t1 = v->t1, .t2 = v->t2,
+                                .depth = node->depth + 1 };
 
-    a.list = list_new(x->m, v->n);
+    a.list = hps_exact_list_new(x->m, v->n);
     for (int i = 0; i < v->n; i++)
         a.list->id[i] = v->item[i].id;
     memcpy(a.list->lambda, v->lambda, (size_t)x->m->dual[x->m->G] * sizeof *v->lambda);
+    a.list->covered = x->covered;
+    a.list->pace = x->cover->pace;
+    memcpy(a.list->price, x->cover->price, (size_t)x->m->L * sizeof *x->cover->price);
     return a;
 }
 
 /* The lower and the upper half of its interval. False when it has none. */
-static bool push_halves(struct tree *x, const struct node *node, double bound)
+static bool push_halves(struct tree *x, const struct hps_exact_node *node, double bound)
 {
     double t1 = x->view->t1, t2 = x->view->t2;
     double middle = t1 > 0 ? sqrt(t1) * sqrt(t2) : t2 / 1000;
 
     if (!(t1 < middle && middle < t2))
         return false;
-    struct node a = child_of(x, node, bound), b = a;
+    struct hps_exact_node a = child_of(x, node, bound), b = a;
     a.t2 = b.t1 = middle;
-    push(x, a);
-    push(x, b);
+    hps_exact_open_push(&x->open, a);
+    hps_exact_open_push(&x->open, b);
     return true;
 }
 
 /* Layer l on group g, or not. */
-static void push_rules(struct tree *x, const struct node *node, double bound, int l, int g)
+static void push_rules(struct tree *x, const struct hps_exact_node *node, double bound, int l,
+                       int g)
 {
-    struct node a = child_of(x, node, bound), b = a;
+    struct hps_exact_node a = child_of(x, node, bound), b = a;
 
     a.l = b.l = l;
     a.g = b.g = g;
+    a.share = b.share = hps_exact_cover_share(x->cover, l, g);
+    a.above = b.above = x->covered ? x->here : INFINITY;
     a.rule = HPS_EXACT_ON;
     b.rule = HPS_EXACT_OFF;
-    push(x, a);
-    push(x, b);
+    hps_exact_open_push(&x->open, a);
+    hps_exact_open_push(&x->open, b);
 }
 
 /* All paths of the view, when `steps` suffice: true when nothing is left of the node. */
-static bool walk(struct tree *x, const struct node *node, double bound, long long steps)
+static bool walk(struct tree *x, const struct hps_exact_node *node, double bound, long long steps)
 {
     x->leaf->doubt = false;
-    if (!hps_exact_view_close(x->view, x->leaf, steps))
+    if (x->covered ? !hps_exact_cover_close(x->cover, x->view, x->leaf, steps)
+                   : !hps_exact_view_close(x->view, x->leaf, steps))
         return false;
     if (x->leaf->doubt)
         x->closed = fmin(x->closed, fmax(bound, node->bound));
     return true;
 }
 
+static bool walk_few(struct tree *x, const struct hps_exact_node *node, double bound)
+{
+    return x->view->n <= CLOSE_ARCS &&
+           walk(x, node, bound, x->covered ? CLOSE_STEPS_COVER : CLOSE_STEPS);
+}
+
 /* What cannot be divided is walked for long, and then given up. */
-static void finish(struct tree *x, const struct node *node, double bound)
+static void finish(struct tree *x, const struct hps_exact_node *node, double bound)
 {
     if (!walk(x, node, bound, CLOSE_STEPS_LAST))
         x->closed = fmin(x->closed, fmax(bound, node->bound));
 }
 
-static bool fill(struct tree *x, const struct node *node, double t1, double t2)
+static bool fill(struct tree *x, const struct hps_exact_node *node, double t1, double t2)
 {
     return hps_exact_view_fill(x->view, t1, t2, node->list->n, node->list->id, node->rule, node->l,
                                node->g);
 }
 
-/* Divide the interval while its width is to blame for the gap, and else a layer. */
-static void expand(struct tree *x, const struct node *node)
+static bool narrow(const struct hps_exact_view *v)
+{
+    return v->t2 < v->t1 * 1.5;
+}
+
+/* The bound by the prices of layers, which go on from those of the node. */
+static double cover(struct tree *x, const struct hps_exact_node *node)
+{
+    const struct hps_exact_list *list = node->list;
+    int rounds = !list->covered ? ROUNDS_COVER : node->rule == HPS_EXACT_ANY ? 3 * ROUNDS : ROUNDS;
+
+    if (list->covered) {
+        memcpy(x->cover->price, list->price, (size_t)x->m->L * sizeof *list->price);
+        x->cover->pace = fmin(AGAIN * list->pace, AGAIN_MOST);
+    } else {
+        hps_exact_cover_begin(x->cover, x->view);
+    }
+    return hps_exact_cover_bound(x->cover, x->view, cut(x), rounds);
+}
+
+/* By the prices of units: bound a node, drop what is above the best plan, and walk what is left
+ * when it is little. False when that was all. */
+static bool by_units(struct tree *x, const struct hps_exact_node *node, double *bound)
 {
     struct hps_exact_view *v = x->view;
+
+    *bound = fmax(*bound, hps_exact_view_bound(v, x->leaf, narrow(v) ? ROUNDS : ROUNDS_WIDE));
+    if (*bound >= cut(x))
+        return false;
+    hps_exact_view_drop(v, cut(x));
+    return v->n > 0 && !walk_few(x, node, *bound);
+}
+
+/* The same by the prices of layers. Where those gain little, the next nodes do without. */
+static bool by_layers(struct tree *x, const struct hps_exact_node *node, double *bound)
+{
+    double here = x->here = cover(x, node);
+
+    if (node->rule != HPS_EXACT_ANY && isfinite(node->above))
+        hps_exact_cover_learn(x->cover, node->l, node->g, node->rule == HPS_EXACT_ON, node->share,
+                              fmin(here, cut(x)) - node->above);
+    x->covered = true;
+    if (!node->list->covered) {
+        x->covered = here > *bound + GAIN * (cut(x) - *bound);
+        x->wait = x->covered ? 0 : x->wait < WAIT ? 2 * x->wait + 1 : WAIT;
+        x->pause = x->wait;
+    }
+    *bound = fmax(*bound, here);
+    if (*bound >= cut(x))
+        return false;
+    hps_exact_cover_drop(x->cover, x->view, cut(x));
+    if (!x->covered) {
+        hps_exact_dual_charge(x->view, x->view->lambda);
+        hps_exact_view_back(x->view);
+    }
+    return x->view->n > 0 && !walk_few(x, node, *bound);
+}
+
+/* The layer to divide by: by the paths where the sets agree. */
+static bool split(struct tree *x, int *l, int *g)
+{
+    struct hps_exact_view *v = x->view;
+
+    if (hps_exact_cover_split(x->cover, l, g))
+        return true;
+    hps_exact_view_bound(v, x->leaf, ROUNDS);
+    return hps_exact_view_split(v, l, g);
+}
+
+/* Is the interval's width to blame for the gap? */
+static bool wide(const struct tree *x, double bound, double part)
+{
+    const struct hps_exact_view *v = x->view;
+
+    return !narrow(v) || v->t2 / v->t1 - 1 >= (x->leaf->best / bound - 1) * part;
+}
+
+/* Divide the interval while its width is to blame for the gap, and else a layer. */
+static void expand(struct tree *x, const struct hps_exact_node *node)
+{
+    struct hps_exact_view *v = x->view;
+    bool layer = true, covered = node->list->covered;
+    double bound = node->bound;
     int l, g;
 
     if (!fill(x, node, node->t1, node->t2))
         return;
-    bool narrow = v->t2 < v->t1 * 1.5;
-    double bound = hps_exact_view_bound(v, x->leaf, narrow ? ROUNDS : ROUNDS_WIDE);
-    if (bound >= cut(x))
+    if (!covered) {
+        if (!by_units(x, node, &bound))
+            return;
+        layer = hps_exact_view_split(v, &l, &g);
+        if ((!layer || wide(x, bound, WIDE)) && push_halves(x, node, bound))
+            return;
+        covered = hps_exact_cover_useful(v) && x->pause-- <= 0;
+    }
+    if (covered && !by_layers(x, node, &bound))
         return;
-    hps_exact_view_drop(v, cut(x));
-    if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
-        return;
-    bool split = hps_exact_view_split(v, &l, &g);
-    bool wide = !(narrow && split && v->t2 / v->t1 - 1 < (x->leaf->best / bound - 1) / 2);
-    if (wide && push_halves(x, node, bound))
-        return;
-    if (split)
+    if (x->covered) {
+        layer = split(x, &l, &g);
+        if ((!layer || wide(x, bound, WIDE_COVER)) && push_halves(x, node, bound))
+            return;
+    }
+    if (layer)
         push_rules(x, node, bound, l, g);
     else
         finish(x, node, bound);
@@ -233,7 +273,7 @@ static void expand(struct tree *x, const struct node *node)
 /* The least tau of a node that its prices cannot rule out: doubled strides up, then halves.
  * False when they rule out all that is below the best plan. Afterwards the view's paths tell where
  * to branch. */
-static bool lift(struct tree *x, const struct node *node, double *t1)
+static bool lift(struct tree *x, const struct hps_exact_node *node, double *t1)
 {
     double low = node->t1, high = 0, stride = PRECISION;
     int rounds = node->depth == 0 ? ROUNDS_ROOT : 2 * ROUNDS;
@@ -259,7 +299,7 @@ static bool lift(struct tree *x, const struct node *node, double *t1)
 }
 
 /* The same when tau itself is the question: the bound is the tau that prices rule out. */
-static void expand_tau(struct tree *x, const struct node *node)
+static void expand_tau(struct tree *x, const struct hps_exact_node *node)
 {
     struct hps_exact_view *v = x->view;
     double bound;
@@ -276,27 +316,6 @@ static void expand_tau(struct tree *x, const struct node *node)
         finish(x, node, bound);
 }
 
-/* Some steps of the local searches beside the tree: a share of the work that a node was. */
-static void climb(struct tree *x)
-{
-    x->steps += CLIMB * x->view->n / x->m->L;
-    if (x->steps >= 1000) {
-        hps_exact_climb_run(x->climb, (long long)x->steps);
-        x->steps = 0;
-    }
-    if (x->m->least_tau) {
-        x->cycles += ANNEAL;
-        hps_exact_anneal_run(x->anneal, (int)x->cycles, x->end);
-        x->cycles -= floor(x->cycles);
-        return;
-    }
-    x->tries += MEND;
-    if (x->tries >= 10) {
-        hps_exact_mend_run(x->mend, (long long)x->tries, x->end);
-        x->tries = 0;
-    }
-}
-
 static bool over(const struct tree *x)
 {
     const struct hps_exact_end *end = x->end;
@@ -309,41 +328,37 @@ static bool over(const struct tree *x)
 double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,
                       const struct hps_exact_end *end)
 {
-    struct tree x = { .m = m, .leaf = leaf, .end = end, .closed = INFINITY,
-                      .cycles = ANNEAL_ROOT };
+    struct tree x = { .m = m, .leaf = leaf, .end = end, .closed = INFINITY };
     double bound = INFINITY;
 
     x.view = hps_exact_view_new(m);
-    x.climb = hps_exact_climb_new(leaf);
-    if (m->least_tau)
-        x.anneal = hps_exact_anneal_new(leaf);
-    else
-        x.mend = hps_exact_mend_new(leaf);
+    x.cover = hps_exact_cover_new(m);
+    x.beside = hps_exact_beside_new(leaf);
     plant(&x);
-    hps_exact_climb_run(x.climb, 2LL * m->L * (m->L + m->G));
-    while (x.n > 0) {
-        if (x.heap[0].bound >= cut(&x) || over(&x)) {
-            bound = x.heap[0].bound;
+    hps_exact_beside_begin(x.beside);
+    while (x.open.n > 0) {
+        if (x.open.heap[0].bound >= cut(&x) || over(&x)) {
+            bound = x.open.heap[0].bound;
             break;
         }
-        struct node node = pop(&x);
+        struct hps_exact_node node = hps_exact_open_pop(&x.open);
+        x.covered = false;
         memcpy(x.view->lambda, node.list->lambda, (size_t)m->dual[m->G] * sizeof *x.view->lambda);
         if (m->least_tau)
             expand_tau(&x, &node);
         else
             expand(&x, &node);
-        list_leave(node.list);
-        if (x.n > 0) climb(&x);
+        hps_exact_list_leave(node.list);
+        if (x.open.n > 0) hps_exact_beside_run(x.beside, x.view->n, end);
     }
-    while (x.n > 0)
-        list_leave(x.heap[--x.n].list);
+    while (x.open.n > 0)
+        hps_exact_list_leave(x.open.heap[--x.open.n].list);
     bound = fmin(bound, x.closed);
     if (bound >= cut(&x))
         bound = leaf->best;
-    hps_exact_climb_free(x.climb);
-    hps_exact_mend_free(x.mend);
-    hps_exact_anneal_free(x.anneal);
+    hps_exact_beside_free(x.beside);
     hps_exact_view_free(x.view);
-    hps_mem_free(x.heap);
+    hps_exact_cover_free(x.cover);
+    hps_mem_free(x.open.heap);
     return bound;
 }

@@ -1,0 +1,88 @@
+/* exact_cover.h - a second lower bound, for where limits bind: prices of layers instead of units.
+ *
+ * Every type takes the set of stages that is worth most beyond its cost and that its units hold.
+ * A layer may be taken by none or by several types; prices p that make it one give the bound
+ *     sum of p + sum over types of min over sets of (cost of the stages - p of their layers)
+ * which is valid at any p. Limits are kept to the unit, so it is above that of the paths where
+ * limits are few units and break stages up (as in the generalised assignment problem). Types of
+ * many units have no limit here. */
+#ifndef HPS_PLAN_EXACT_COVER_H
+#define HPS_PLAN_EXACT_COVER_H
+
+#include "plan/exact.h"
+
+struct hps_exact_cover {
+    const struct hps_exact_model *m;
+    int *row, *left;            /* (G + 1) columns of a group; (G) units that a walk has left */
+    size_t n;                   /* columns: units 0 to the limit of all groups              */
+    double *behind, *ahead;     /* (L + 2, n) the best sets from a layer on; before it      */
+    double *price, *trial;      /* (L) the best prices, those of the last sets              */
+    double *way, *sum;          /* (L) where prices go; (L + 1) prices before a layer       */
+    double *now, *mean;         /* (L, G) how often a layer is on a group: last, mean       */
+    double *times, *rises;      /* (L * G + 1, 2) what dividing there gave: without, with   */
+    double pace;                /* of the prices                                            */
+};
+
+struct hps_exact_cover *hps_exact_cover_new(const struct hps_exact_model *m);
+void hps_exact_cover_free(struct hps_exact_cover *x);
+
+/* Does it know more of the limits that the view's paths broke, and as much of all? Pure. */
+bool hps_exact_cover_useful(const struct hps_exact_view *v);
+/* First prices, by the view's backward program. */
+void hps_exact_cover_begin(struct hps_exact_cover *x, const struct hps_exact_view *v);
+/* The bound at these prices, and the sets; what items are charged is changed. */
+double hps_exact_cover_at(struct hps_exact_cover *x, struct hps_exact_view *v,
+                          const double *price);
+/* Raise x->price for `rounds`, or until the bound is `cut`. The lower bound. */
+double hps_exact_cover_bound(struct hps_exact_cover *x, struct hps_exact_view *v, double cut,
+                             int rounds);
+/* Drop every item that is in no sets below `cut`. */
+void hps_exact_cover_drop(struct hps_exact_cover *x, struct hps_exact_view *v, double cut);
+/* Try every path below the best plan; false when `steps` did not suffice. */
+bool hps_exact_cover_close(struct hps_exact_cover *x, struct hps_exact_view *v,
+                           struct hps_exact_leaf *leaf, long long steps);
+
+/* The share of a layer that the mean of the sets has on a group. Pure. */
+double hps_exact_cover_share(const struct hps_exact_cover *x, int l, int g);
+/* The layer and group to divide by: on that group or not, the bound rises most if it does as it
+ * did before. False when the sets agree. */
+bool hps_exact_cover_split(const struct hps_exact_cover *x, int *l, int *g);
+/* It rose so much where layer l, of which that share was on group g, is on it or is not. */
+void hps_exact_cover_learn(struct hps_exact_cover *x, int l, int g, bool on, double share,
+                           double rise);
+
+/* Units of an item in the tables: none where they have no limit. */
+static inline int hps_exact_cover_units(const struct hps_exact_cover *x,
+                                        const struct hps_exact_item *e)
+{
+    return hps_exact_dual_table(x->m, e->g) ? (int)e->k : 0;
+}
+
+/* The same of a real type: the b-th of all, of group g. */
+static inline int hps_exact_cover_room(const struct hps_exact_cover *x, int g, int b)
+{
+    return hps_exact_dual_table(x->m, g) ? (int)hps_cost_room(x->m->p, x->m->member[b]) : 0;
+}
+
+/* Behind the last real type of a group that has a set of its own; without limits one is for all. */
+static inline int hps_exact_cover_end(const struct hps_exact_cover *x, int g)
+{
+    return hps_exact_dual_table(x->m, g) ? x->m->begin[g + 1] : x->m->begin[g] + 1;
+}
+
+/* Boundaries that a stage in a set keeps from the next one. */
+static inline int hps_exact_cover_apart(const struct hps_exact_cover *x, int g)
+{
+    return x->m->cuts || (!hps_exact_dual_table(x->m, g) && x->m->again[g]) ? 0 : 1;
+}
+
+/* By units, the best sets that can come behind an item. */
+static inline const double *hps_exact_cover_behind(const struct hps_exact_cover *x,
+                                                   const struct hps_exact_item *e)
+{
+    int b = e->j + 1 + hps_exact_cover_apart(x, e->g);
+
+    return x->behind + (size_t)(b < x->m->L ? b : x->m->L) * x->n + x->row[e->g];
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* exact_open.h - the open nodes of plan/exact_tree, best bound first. */
+#ifndef HPS_PLAN_EXACT_OPEN_H
+#define HPS_PLAN_EXACT_OPEN_H
+
+#include "plan/exact.h"
+
+/* What both children of a node share. */
+struct hps_exact_list {
+    int users, n;
+    int *id;                    /* (n) arcs that are left                                   */
+    double *lambda;             /* (dual[G]) prices of units                                */
+    bool covered;               /* are those of layers known?                               */
+    double *price, pace;        /* (L) they, and how fast they moved (plan/exact_cover.h)   */
+};
+
+struct hps_exact_list *hps_exact_list_new(const struct hps_exact_model *m, int n);
+/* One user less; without any it is freed. */
+void hps_exact_list_leave(struct hps_exact_list *list);
+
+struct hps_exact_node {
+    double bound, t1, t2;
+    struct hps_exact_list *list;
+    enum hps_exact_rule rule;   /* of layer l on group g                                    */
+    int l, g, depth;
+    double share, above;        /* of the layer on the group, and the bound by the prices of layers,
+                                   when it was divided; INFINITY: these were not known      */
+};
+
+struct hps_exact_open {
+    struct hps_exact_node *heap;
+    size_t n, cap;
+};
+
+/* Takes one use of the node's list. */
+void hps_exact_open_push(struct hps_exact_open *x, struct hps_exact_node node);
+/* The node of the least bound; among equals the deepest, which comes to a plan or an end soonest.
+ * n > 0. */
+struct hps_exact_node hps_exact_open_pop(struct hps_exact_open *x);
+
+#endif

@@ -1,0 +1,70 @@
+/* exact_beside.c - the local searches beside the tree: a share of the work that its nodes are. */
+#include "plan/exact.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+/* Steps of the climb for each arc of a node and layer; tries at mending the best plan for each
+ * node; where tau is the question, cycles of annealing for each, and for the root. */
+#define CLIMB 3
+#define MEND 0.1
+#define ANNEAL 0.05
+#define ANNEAL_ROOT 2
+
+struct hps_exact_beside {
+    const struct hps_exact_model *m;
+    struct hps_exact_climb *climb;
+    struct hps_exact_mend *mend;
+    struct hps_exact_anneal *anneal;
+    double steps, tries, cycles;    /* that they may do */
+};
+
+struct hps_exact_beside *hps_exact_beside_new(struct hps_exact_leaf *leaf)
+{
+    struct hps_exact_beside *x = hps_mem_new(1, sizeof *x);
+
+    x->m = leaf->m;
+    x->cycles = ANNEAL_ROOT;
+    x->climb = hps_exact_climb_new(leaf);
+    if (x->m->least_tau)
+        x->anneal = hps_exact_anneal_new(leaf);
+    else
+        x->mend = hps_exact_mend_new(leaf);
+    return x;
+}
+
+void hps_exact_beside_free(struct hps_exact_beside *x)
+{
+    if (!x)
+        return;
+    hps_exact_climb_free(x->climb);
+    hps_exact_mend_free(x->mend);
+    hps_exact_anneal_free(x->anneal);
+    hps_mem_free(x);
+}
+
+void hps_exact_beside_begin(struct hps_exact_beside *x)
+{
+    hps_exact_climb_run(x->climb, 2LL * x->m->L * (x->m->L + x->m->G));
+}
+
+void hps_exact_beside_run(struct hps_exact_beside *x, int n, const struct hps_exact_end *end)
+{
+    x->steps += CLIMB * n / x->m->L;
+    if (x->steps >= 1000) {
+        hps_exact_climb_run(x->climb, (long long)x->steps);
+        x->steps = 0;
+    }
+    if (x->m->least_tau) {
+        x->cycles += ANNEAL;
+        hps_exact_anneal_run(x->anneal, (int)x->cycles, end);
+        x->cycles -= floor(x->cycles);
+        return;
+    }
+    x->tries += MEND;
+    if (x->tries >= 10) {
+        hps_exact_mend_run(x->mend, (long long)x->tries, end);
+        x->tries = 0;
+    }
+}

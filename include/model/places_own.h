@@ -35,6 +35,9 @@ struct hps_places {
     int sack_bits, place_bits;          /* of a tail: the sack, and for an index the place in it */
     int *sack;                          /* (nsack) its first id                             */
     size_t *end;                        /* (M * nlayer) sacks up to the end of a bag        */
+    int *bag_of;                        /* (nsack) the other way round                      */
+    size_t bag_of_cap;
+    size_t *pair_at;                    /* (M * nlayer) pairs before those of its micro-batch */
     struct hps_bag *bag;                /* of the step under way                            */
     struct hps_places_room *room;
     size_t *count;                      /* (nwork, counters) how many, then which is next   */

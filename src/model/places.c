@@ -46,6 +46,9 @@ struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *lay
     p->radix = hps_radix_new();
     p->slot = hps_mem_new((size_t)M * nslot, sizeof *p->slot);
     p->end = hps_mem_new(hps_places_bags(p), sizeof *p->end);
+    p->pair_at = hps_mem_new(hps_places_bags(p), sizeof *p->pair_at);
+    for (size_t q = 0; q < hps_places_bags(p); q++)
+        p->pair_at[q] = q / (size_t)nlayer * (size_t)parts;
     return p;
 }
 
@@ -57,6 +60,8 @@ void hps_places_free(struct hps_places *p)
     hps_mem_free(p->layer);
     hps_mem_free(p->slot);
     hps_mem_free(p->end);
+    hps_mem_free(p->bag_of);
+    hps_mem_free(p->pair_at);
     hps_mem_free(p->sack);
     hps_mem_free(p->count);
     hps_mem_free(p);
@@ -116,6 +121,15 @@ static int fill_sacks(struct hps_places *p)
                 most = s->offset[b + 1] - s->offset[b];
         }
     return most;
+}
+
+/* Which bag a sack is of. */
+static void fill_bags(struct hps_places *p)
+{
+    hps_mem_grow(&p->bag_of, &p->bag_of_cap, p->nsack, sizeof *p->bag_of);
+    for (size_t q = 0, sack = 0; q < hps_places_bags(p); q++)
+        for (; sack < p->end[q]; sack++)
+            p->bag_of[sack] = (int)q;
 }
 
 /* The bags' own offsets, and room for what they point at. */
@@ -223,6 +237,7 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
     memset(p->count, 0, ncount * sizeof *p->count);
     if (batch) {
         int most = fill_sacks(p);
+        fill_bags(p);
         p->sack_bits = hps_radix_bits(p->nsack);
         p->index = p->wanted || (p->dev->nthread > 1 && p->nid > p->nsack &&
                                  p->nid < FULL * (size_t)p->dev->nthread * p->nsack);

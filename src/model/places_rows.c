@@ -1,16 +1,9 @@
-/* places_rows.c - sorted words to places: a run of words with the same row at a time. */
+/* places_rows.c - sorted words to places: those of a row follow each other. */
 #include "model/places_own.h"
 
 #define INLINE __attribute__((always_inline)) static inline
 
 enum { SPAN = 256 };            /* words in work at once */
-
-/* A run of words with the same row. */
-struct run {
-    const struct hps_bucket *bucket;
-    size_t at, n;                       /* words at .. at + n - 1 of it */
-    uint64_t key;
-};
 
 struct walk {
     const struct hps_places *p;
@@ -27,64 +20,48 @@ static struct walk walk_of(const struct hps_places *p)
                           ((uint64_t)1 << p->local_bits) - 1 };
 }
 
-static inline uint64_t word_of(const struct hps_bucket *b, size_t i)
+/* A word: its row and owner, its sack, the bag of that, and whether it is the row's first one, and
+ * the row's first one in the bag. */
+struct item {
+    uint64_t word, key;
+    size_t sack, q;
+    bool row, in_bag;
+};
+
+/* Word i of a bucket, after the item before it. */
+INLINE struct item item_at(const struct walk *w, const struct hps_bucket *b, bool wide, size_t i,
+                           const struct item *before)
 {
-    return hps_bucket_word(b->word, b->wide, i);
+    uint64_t word = hps_bucket_word(b->word, wide, i);
+    size_t sack = (word & w->tail) >> w->p->place_bits, q = (size_t)w->p->bag_of[sack];
+    bool row = (word ^ before->word) > w->tail;
+
+    return (struct item){ word, b->key | word >> w->tail_bits, sack, q, row,
+                          row || q != before->q };
 }
 
-static inline struct run run_at(const struct walk *w, const struct hps_bucket *b, size_t i)
+/* What the first word of a bucket comes after: another row. */
+INLINE struct item nothing(const struct hps_bucket *b, bool wide)
 {
-    uint64_t key = word_of(b, i) >> w->tail_bits;
-    size_t end = i + 1;
-
-    while (end < b->n && word_of(b, end) >> w->tail_bits == key)
-        end++;
-    return (struct run){ b, i, end - i, b->key | key };
+    return (struct item){ .word = b->n > 0 ? ~hps_bucket_word(b->word, wide, 0) : 0 };
 }
 
-/* Of the i-th word of a run: the sack. */
-static inline size_t sack_of(const struct walk *w, const struct run *run, size_t i)
+/* Where an item's row is counted: by the micro-batch that has it first, and its owner. */
+INLINE size_t pair_of(const struct hps_places *p, const struct item *k)
 {
-    return (word_of(run->bucket, run->at + i) & w->tail) >> w->p->place_bits;
+    return p->pair_at[k->q] + (p->parts > 1 ? k->key >> p->local_bits : 0);
 }
 
-/* The bag that a sack belongs to, from bag q on. */
-static inline size_t bag_of(const struct hps_places *p, size_t sack, size_t q)
+INLINE void count_items(const struct walk *w, struct hps_places_counts *c,
+                        const struct hps_bucket *b, bool wide)
 {
-    while (sack >= p->end[q])
-        q++;
-    return q;
-}
+    struct item k = nothing(b, wide);
 
-/* Where the rows of a run are counted: by the micro-batch that has it first, and its owner. */
-static inline size_t pair_of(const struct hps_places *p, const struct run *run, size_t q)
-{
-    size_t m = p->M > 1 ? q / (size_t)p->nlayer : 0;
-    return m * (size_t)p->parts + (p->parts > 1 ? run->key >> p->local_bits : 0);
-}
-
-/* How many of a run's words, from word i on, are in bag q. */
-static inline size_t words_of(const struct walk *w, const struct run *run, size_t i, size_t q)
-{
-    size_t n = i;
-
-    if (q + 1 == hps_places_bags(w->p))
-        return run->n - i;
-    while (n < run->n && sack_of(w, run, n) < w->p->end[q])
-        n++;
-    return n - i;
-}
-
-static void count_run(const struct walk *w, struct hps_places_counts *c, const struct run *run)
-{
-    size_t q = bag_of(w->p, sack_of(w, run, 0), 0);
-
-    c->rows[pair_of(w->p, run, q)]++;
-    for (size_t i = 0, n; i < run->n; i += n) {
-        q = bag_of(w->p, sack_of(w, run, i), q);
-        n = words_of(w, run, i, q);
-        c->bag_rows[q]++;
-        c->bag_ids[q] += n;
+    for (size_t i = 0; i < b->n; i++) {
+        k = item_at(w, b, wide, i, &k);
+        c->rows[pair_of(w->p, &k)] += k.row;
+        c->bag_rows[k.q] += k.in_bag;
+        c->bag_ids[k.q]++;
     }
 }
 
@@ -114,26 +91,18 @@ static bool is_simple(const struct walk *w, const struct hps_bucket *b)
 {
     if (b->n == 0 || hps_places_bags(w->p) > 1)
         return false;
-    uint64_t first = b->key | word_of(b, 0) >> w->tail_bits;
-    uint64_t last = b->key | word_of(b, b->n - 1) >> w->tail_bits;
+    uint64_t first = b->key | hps_bucket_word(b->word, b->wide, 0) >> w->tail_bits;
+    uint64_t last = b->key | hps_bucket_word(b->word, b->wide, b->n - 1) >> w->tail_bits;
     return first >> w->p->local_bits == last >> w->p->local_bits;
 }
 
-static void count_bucket(const struct walk *w, struct hps_places_counts *c,
-                         const struct hps_bucket *b)
+INLINE void count_bucket(const struct walk *w, struct hps_places_counts *c,
+                         const struct hps_bucket *b, bool wide)
 {
-    if (is_simple(w, b)) {
-        if (b->wide)
-            count_simple(w, c, b, true);
-        else
-            count_simple(w, c, b, false);
-        return;
-    }
-    for (size_t k = 0; k < b->n;) {
-        struct run run = run_at(w, b, k);
-        count_run(w, c, &run);
-        k += run.n;
-    }
+    if (is_simple(w, b))
+        count_simple(w, c, b, wide);
+    else
+        count_items(w, c, b, wide);
 }
 
 void hps_places_sort_part(struct hps_places *p, int t)
@@ -145,35 +114,37 @@ void hps_places_sort_part(struct hps_places *p, int t)
     for (int i = hps_radix_cut(p->radix, t, p->nwork); i < last; i++) {
         hps_radix_sort(p->radix, t, i);
         struct hps_bucket b = hps_radix_bucket(p->radix, i);
-        count_bucket(&w, &c, &b);
+        if (b.wide)
+            count_bucket(&w, &c, &b, true);
+        else
+            count_bucket(&w, &c, &b, false);
     }
 }
 
-/* A run's row gets its place; its bags learn of it, in both directions. */
-static inline void place_run(const struct walk *w, struct hps_places_counts *c,
-                             const struct run *run)
+/* Rows get their places; their bags learn of them, in both directions. No branches: what stays is
+ * written again. */
+INLINE void place_items(const struct walk *w, struct hps_places_counts *c,
+                        const struct hps_bucket *b, bool wide)
 {
     const struct hps_places *p = w->p;
-    uint64_t inside = ((uint64_t)1 << p->place_bits) - 1;
-    int *index = p->room->index.host, *from = p->room->from.host;
-    size_t q = bag_of(p, sack_of(w, run, 0), 0);
-    size_t place = c->rows[pair_of(p, run, q)]++;
+    const uint64_t inside = ((uint64_t)1 << p->place_bits) - 1;
+    int *row = p->room->row.host, *from = p->room->from.host, *index = p->room->index.host;
+    int *places = p->room->place.host, *start = p->room->start.host;
+    struct item k = nothing(b, wide);
+    size_t place = 0;
 
-    p->room->row.host[place] = (int)(run->key & w->local);
-    for (size_t i = 0; i < run->n;) {
-        q = bag_of(p, sack_of(w, run, i), q);
-        size_t n = words_of(w, run, i, q), row = c->bag_rows[q]++, at = c->bag_ids[q];
-        size_t before = q > 0 ? p->end[q - 1] : 0;
-        p->room->place.host[row] = (int)place;
-        p->room->start.host[row + q] = (int)at;
-        c->bag_ids[q] += n;
-        for (; n > 0; n--, i++, at++) {
-            size_t sack = sack_of(w, run, i);
-            uint64_t in_sack = word_of(run->bucket, run->at + i) & inside;
-            if (p->index)
-                index[(size_t)p->sack[sack] + in_sack] = (int)place;
-            from[at] = (int)(sack - before);
-        }
+    for (size_t n = 0; n < b->n; n++) {
+        k = item_at(w, b, wide, n, &k);
+        size_t *next = &c->rows[pair_of(p, &k)], at = c->bag_ids[k.q]++;
+        size_t i = (c->bag_rows[k.q] += k.in_bag) - 1;
+        place = k.row ? *next : place;
+        *next += k.row;
+        row[place] = (int)(k.key & w->local);
+        places[i] = (int)place;
+        start[i + k.q] = k.in_bag ? (int)at : start[i + k.q];
+        from[at] = (int)(k.sack - (k.q > 0 ? p->end[k.q - 1] : 0));
+        if (p->index)
+            index[(size_t)p->sack[k.sack] + (k.word & inside)] = (int)place;
     }
 }
 
@@ -236,28 +207,21 @@ static void index_simple(const struct walk *w, const struct hps_places_counts *c
         i--;
     for (size_t k = 0; k < b->n; k++, to++) {
         i += i < c->bag_rows[0] && start[i] <= (int)to;
-        p->room->index.host[(size_t)p->sack[from[to]] + (word_of(b, k) & inside)] =
-            p->room->place.host[i - 1];
+        uint64_t in_sack = hps_bucket_word(b->word, b->wide, k) & inside;
+        p->room->index.host[(size_t)p->sack[from[to]] + in_sack] = p->room->place.host[i - 1];
     }
 }
 
-static void place_bucket(const struct walk *w, struct hps_places_counts *c,
-                         const struct hps_bucket *b)
+INLINE void place_bucket(const struct walk *w, struct hps_places_counts *c,
+                         const struct hps_bucket *b, bool wide)
 {
-    if (is_simple(w, b)) {
-        if (b->wide)
-            place_simple(w, c, b, true);
-        else
-            place_simple(w, c, b, false);
-        if (w->p->index)
-            index_simple(w, c, b);
+    if (!is_simple(w, b)) {
+        place_items(w, c, b, wide);
         return;
     }
-    for (size_t k = 0; k < b->n;) {
-        struct run run = run_at(w, b, k);
-        place_run(w, c, &run);
-        k += run.n;
-    }
+    place_simple(w, c, b, wide);
+    if (w->p->index)
+        index_simple(w, c, b);
 }
 
 void hps_places_place_part(struct hps_places *p, int t)
@@ -268,6 +232,9 @@ void hps_places_place_part(struct hps_places *p, int t)
 
     for (int i = hps_radix_cut(p->radix, t, p->nwork); i < last; i++) {
         struct hps_bucket b = hps_radix_bucket(p->radix, i);
-        place_bucket(&w, &c, &b);
+        if (b.wide)
+            place_bucket(&w, &c, &b, true);
+        else
+            place_bucket(&w, &c, &b, false);
     }
 }

@@ -175,11 +175,13 @@ void work_check_slice(struct work *w)
     twin_narrow(1, (int)w->nrows, w->rows, w->feed.rows[l], 0);
     memset(s->in_grad[0], 0xff, (size_t)w->B * s->in_grad_width * sizeof(float));
     hps_slice_forward(s, 0, &feed, true);
+    s->dev->ops->sync(s->dev);
     check_near(w, w->B, w->out, s->out[0] + s->out_width - w->out, (size_t)s->out_width, w->y);
     if (w->l->grad) {
         twin_narrow(w->B, w->out, w->dy, s->out_grad[0] + s->out_grad_width - w->out,
                     (size_t)s->out_grad_width);
         hps_slice_backward(s, 0, &feed, NULL, NULL);
+        s->dev->ops->sync(s->dev);
         double *dx = wanted(w, s->in_grad_width);
         check_near(w, w->B, s->in_grad_width, s->in_grad[0], (size_t)s->in_grad_width, dx);
         check_near(w, 1, (int)w->nparam, s->grad, 0, w->dparam);

@@ -23,6 +23,7 @@ static void fc_once(struct hps_dev *dev, enum hps_act act, int B, int in, int ou
         w.d[i] = (double)(w.f[i] /= sqrtf((float)in));
     dev->ops->fc_forward(dev, act, B, tensor(&x), w.f, b.f, tensor(&y),
                          act == HPS_ACT_GELU ? pre.f : NULL);
+    dev->ops->sync(dev);
     twin_fc(act, B, in, out, x.d, w.d, b.d, pre.d, y.d);
     matrix_check(&y, y.d);
     if (act == HPS_ACT_GELU)
@@ -34,6 +35,7 @@ static void fc_once(struct hps_dev *dev, enum hps_act act, int B, int in, int ou
     dev->ops->fc_backward(dev, act, B, tensor(&x), w.f, tensor(&y),
                           act == HPS_ACT_GELU ? pre.f : NULL, tensor(&dy),
                           B == 7 && !add ? none : tensor(&dx), add, dw.f, db.f);
+    dev->ops->sync(dev);
     if (B != 7 || add)
         matrix_check(&dx, dx.d);
     matrix_check(&dw, dw.d);
@@ -58,6 +60,8 @@ static void fc(void **state)
             for (int i = 0; i < 4; i++)
                 EACH_DEV(fc_once, (enum hps_act)act, rows[b], ins[i], outs[(b + i + act) % 4],
                          i % 2 == 1);
+    EACH_DEV(fc_once, HPS_ACT_RELU, 600, 37, 21, false);        /* enough to turn w for */
+    EACH_DEV(fc_once, HPS_ACT_TANH, 603, 16, 40, true);
 }
 
 /* One row of B logits through an activation with weight 1, over all magnitudes. */
@@ -92,6 +96,7 @@ static void copy_once(struct hps_dev *dev, int B, int width, bool add)
     struct matrix x = matrix(B, width, 3), y = matrix(B, width, 1);
 
     dev->ops->copy(dev, B, width, x.f, x.ld, y.f, y.ld, add);
+    dev->ops->sync(dev);
     for (int i = 0; i < B * width; i++)
         y.d[i] = x.d[i] + (add ? y.d[i] : 0);
     matrix_check(&y, y.d);
@@ -116,8 +121,10 @@ static void dropout_once(struct hps_dev *dev, int B, int width, float p)
         example[b] = 1000000007LL * b % 977;
     twin_dropout(B, width, (double)p, 42, example, x.d, want);
     dev->ops->dropout(dev, B, width, p, 42, example, x.f, x.ld, y.f, y.ld, false);
+    dev->ops->sync(dev);
     matrix_check(&y, want);
     dev->ops->dropout(dev, B, width, p, 42, example, x.f, x.ld, y.f, y.ld, true);
+    dev->ops->sync(dev);
     int kept = 0;
     for (int i = 0; i < B * width; i++) {
         kept += want[i] != 0;
@@ -157,6 +164,7 @@ static void logistic_once(struct hps_dev *dev, int B, bool add)
     for (int b = 0; b < B; b++)
         dx.d[b] = slope[b] + (add ? dx.d[b] : 0);
     dev->ops->logistic(dev, B, tensor(&x), label.f, 0.5f, score.f, &sum, tensor(&dx), add);
+    dev->ops->sync(dev);
     assert_true(fabs(sum - want) <= 1e-12 * fabs(want));
     matrix_check(&score, score.d);
     matrix_check(&dx, dx.d);
@@ -236,6 +244,7 @@ static void same_bits(void **state)
         dev.ops->fc_forward(&dev, HPS_ACT_TANH, B, tensor(&x), w.f, b.f, tensor(&y[i]), NULL);
         dev.ops->fc_backward(&dev, HPS_ACT_TANH, B, tensor(&x), w.f, tensor(&y[i]), NULL,
                              tensor(&dy), tensor(&dx[i]), false, dw[i].f, dw[i].f + in * out);
+        dev.ops->sync(&dev);
         matrix_done(&dy);
     }
     assert_memory_equal(y[0].f, y[1].f, (size_t)B * (size_t)out * sizeof(float));

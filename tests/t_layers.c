@@ -235,6 +235,7 @@ static void the_loss_is_its_twin(void **state)
     twin_narrow(7, 1, w.x, s->in[1], 1);
     hps_slice_forward(s, 1, &feed, true);
     hps_slice_backward(s, 1, &feed, NULL, NULL);
+    s->dev->ops->sync(s->dev);
     work_no_more(twin_error_f(7, s->score + s->rows, score), 1e-5, &worst[1]);
     work_no_more(twin_error_f(7, s->in_grad[1], dx), 1e-5, &worst[1]);
     tell("type: logistic", worst);
@@ -261,6 +262,7 @@ static void the_loss_does_not_overflow(void **state)
     memcpy(s->in[0], far, sizeof far);
     hps_slice_forward(s, 0, &feed, true);
     hps_slice_backward(s, 0, &feed, NULL, NULL);
+    s->dev->ops->sync(s->dev);
     assert_true(isfinite(hps_slice_loss(s)));
     for (int b = 0; b < 4; b++)
         assert_true(fabsf(s->in_grad[0][b]) <= 0.25f);
@@ -280,6 +282,7 @@ static void evaluation_drops_nothing(void **state)
                                    &w.toy.train, 5, false), HPS_OK);
     twin_fill_f(1, (size_t)6 * s->in_width, s->in[0]);
     hps_slice_forward(s, 0, &feed, false);
+    s->dev->ops->sync(s->dev);
     for (int b = 0; b < 6; b++)         /* x is first before, t is last behind */
         assert_memory_equal(s->out[0] + (b + 1) * s->out_width - 5, s->in[0] + b * s->in_width,
                             5 * sizeof(float));

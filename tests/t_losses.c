@@ -193,6 +193,7 @@ static void each_is_its_formula(void **state)
         twin_narrow(B, w.in, w.x, w.slice->in[0], (size_t)w.in);
         hps_slice_forward(w.slice, 0, &w.feed.feed, true);
         hps_slice_backward(w.slice, 0, &w.feed.feed, NULL, NULL);
+        w.slice->dev->ops->sync(w.slice->dev);
         double want = by * loss_of_all(&w), got = hps_slice_loss(w.slice);
         if (!(want > 0.1 && fabs(got - want) <= 1e-6 * want))
             fail_msg("%s: loss %.9g, not %.9g", cases[i].loss, got, want);
@@ -203,6 +204,7 @@ static void each_is_its_formula(void **state)
         if (error > 1e-5)
             fail_msg("%s: the gradient is %g off", cases[i].loss, error);
         hps_slice_forward(w.slice, 0, &w.feed.feed, false);
+        w.slice->dev->ops->sync(w.slice->dev);
         assert_true(fabs(hps_slice_loss(w.slice) - got) <= 1e-9 * got);
         case_free(&w);
     }
@@ -218,6 +220,7 @@ static void scores_are_what_is_judged(void **state)
     assert_int_equal(w.l->score, HPS_SCORE_CHANCE);
     twin_narrow(B, 2, w.x, w.slice->in[0], 2);
     hps_slice_forward(w.slice, 0, &w.feed.feed, false);
+    w.slice->dev->ops->sync(w.slice->dev);
     for (int b = 0; b < B; b++) {
         double p = 1 / (1 + exp(w.x[2 * b] - w.x[2 * b + 1]));
         assert_true(fabs((double)w.slice->score[b] - p) <= 1e-6);
@@ -227,6 +230,7 @@ static void scores_are_what_is_judged(void **state)
     assert_int_equal(w.l->score, HPS_SCORE_CLASS);
     twin_narrow(B, 3, w.x, w.slice->in[0], 3);
     hps_slice_forward(w.slice, 0, &w.feed.feed, false);
+    w.slice->dev->ops->sync(w.slice->dev);
     for (int b = 0; b < B; b++)
         for (int c = 0; c < 3; c++)
             assert_true(w.x[3 * b + c] <= w.x[3 * b + (int)w.slice->score[b]]);
@@ -244,9 +248,11 @@ static void extremes(void **state)
         for (int k = 0; k < B * w.in; k++)
             w.slice->in[0][k] = k % 2 ? 1e30f : -1e30f;
         hps_slice_forward(w.slice, 0, &w.feed.feed, true);
+        w.slice->dev->ops->sync(w.slice->dev);
         assert_true(isfinite(hps_slice_loss(w.slice)));
         w.slice->in[0][0] = NAN;
         hps_slice_forward(w.slice, 0, &w.feed.feed, true);
+        w.slice->dev->ops->sync(w.slice->dev);
         assert_true(isnan(hps_slice_loss(w.slice)));
         case_free(&w);
     }
@@ -268,6 +274,7 @@ static double learn(const char *losses, float *grad, size_t n)
                                    true), HPS_OK);
     hps_slice_forward(s, 0, &feed.feed, true);
     hps_slice_backward(s, 0, &feed.feed, NULL, NULL);
+    s->dev->ops->sync(s->dev);
     assert_int_equal(s->nparam, n);
     memcpy(grad, s->grad, n * sizeof *grad);
     double loss = hps_slice_loss(s);

@@ -327,6 +327,7 @@ static void run_rows(struct hps_slice *s, const struct toy *toy, int l, int firs
            (size_t)B * s->out_grad_width * sizeof *in);
     hps_slice_forward(s, 0, &feed, true);
     hps_slice_backward(s, 0, &feed, NULL, NULL);
+    s->dev->ops->sync(s->dev);
     memcpy(out + at * s->out_width, s->out[0], (size_t)B * s->out_width * sizeof *out);
     memcpy(din + at * s->in_grad_width, s->in_grad[0], (size_t)B * s->in_grad_width * sizeof *din);
     for (int i = 0; i < TOY_ROWS * 6; i++)

@@ -98,6 +98,7 @@ static void forward(struct line *p, int m, int flight, bool training)
     for (int i = 0; i < p->n; i++) {
         struct hps_feed feed = toy_feed_from(&p->feed[m], p->s[i]->first);
         hps_slice_forward(p->s[i], flight, &feed, training);
+        p->s[i]->dev->ops->sync(p->s[i]->dev);
         if (p->s[i] == last)
             continue;
         assert_int_equal(p->s[i]->out_width, p->s[i + 1]->in_width);
@@ -114,6 +115,7 @@ static void backward(struct line *p, int m, int flight)
     for (int i = p->n - 1; i >= 0; i--) {
         struct hps_feed feed = toy_feed_from(&p->feed[m], p->s[i]->first);
         hps_slice_backward(p->s[i], flight, &feed, NULL, NULL);
+        p->s[i]->dev->ops->sync(p->s[i]->dev);
         if (i == 0)
             continue;
         assert_int_equal(p->s[i]->in_grad_width, p->s[i - 1]->out_grad_width);
@@ -280,6 +282,7 @@ static void done_is_told_once_a_layer_with_weights(void **state)
         struct hps_feed feed = toy_feed_from(&p.feed[m], 0);
         forward(&p, m, 0, true);
         hps_slice_backward(p.s[0], 0, &feed, note, told);
+        p.s[0]->dev->ops->sync(p.s[0]->dev);
         assert_string_equal(told, "jgeca");             /* o, g, h, w, e */
     }
     line_free(&p);
@@ -297,6 +300,7 @@ static void evaluation_needs_no_gradients(void **state)
                                    &p.toy.train, 11, false), HPS_OK);
     assert_null(s->grad);
     hps_slice_forward(s, 0, &p.feed[0].feed, false);
+    s->dev->ops->sync(s->dev);
     assert_memory_equal(s->score, p.score[0], 5 * sizeof(float));
     assert_true(hps_slice_loss(s) == hps_slice_loss(p.s[0]));
     hps_slice_free(s);
@@ -344,6 +348,7 @@ static void slices_may_be_empty(void **state)
         assert_int_equal(hps_slice_new(&s, toy.net, l, l, &toy.dev, 0, 3, &toy.train, 1, true), 0);
         hps_slice_forward(s, 2, &feed, true);
         hps_slice_backward(s, 2, &feed, NULL, NULL);
+        s->dev->ops->sync(s->dev);
         hps_slice_update(s, 0, 1, 1);
         assert_true(hps_slice_loss(s) == 0);
         hps_slice_free(s);

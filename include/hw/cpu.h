@@ -6,20 +6,23 @@
 #include "base/clones.h"
 #include "hw/dev.h"
 
+#define HPS_CPU_WORTH_NS 15000.0 /* waking threads and meeting again costs some microseconds */
+#define HPS_CPU_GRAIN 8         /* rows that parts are cut at */
 #define HPS_CPU_AHEAD 12        /* rows to prefetch in front of the one in work */
 
 struct hps_cpu {                /* dev->state */
     void *scratch;              /* one block for an operation's partial sums, kept */
     size_t scratch_bytes;
+    struct hps_cpu_queue *queue;
     float *attend;              /* a block of attention at work, kept              */
     size_t attend_floats;
     float *folded;              /* its first level's weights                       */
     size_t folded_floats;
 };
 
-/* Do part(job, t, n) for t = 0 .. n-1, n = dev->nthread: on n threads when `work_ns`, a guess of
- * what one thread would need, is worth waking them, else one after the other. The parts are always
- * the same, so the bits are too. Returns when all are done. */
+/* Do what is queued, then part(job, t, n) for t = 0 .. n-1, n = dev->nthread: on n threads when
+ * `work_ns`, a guess of what one thread would need, is worth waking them, else one after the other.
+ * The parts are always the same, so the bits are too. Returns when all are done. */
 void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
                     void (*part)(const void *job, int t, int n), const void *job);
 
@@ -34,6 +37,38 @@ static inline size_t hps_cpu_cut(size_t count, size_t grain, int t, int n)
 
 /* So many bytes, not zeroed, good until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
+
+/* ---- the queue: operations of which a thread takes the next part when it has done one ---- */
+
+/* Queue part(job, t, n) for t = 0 .. n-1. Part t is of the rows from hps_cpu_cut(rows,
+ * HPS_CPU_GRAIN, t, n) to where part t + 1 begins; of what is queued before, it reads and writes
+ * what was made on these rows alone, and waits for no more. Who does a part is left to the moment:
+ * what it writes must not depend on it. `job` (bytes, few) is copied. With one thread it is done at
+ * once. */
+void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
+                  void (*part)(const void *job, int t, int n), const void *job, size_t bytes);
+
+/* The same, but each part waits for all that is queued before; operations on rows behind it neither
+ * wait for it nor touch what it reads or writes. */
+void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n,
+                   void (*part)(const void *job, int t, int n), const void *job, size_t bytes);
+
+/* The same on no rows: it waits for nothing, and whatever is queued behind waits for it. Short. */
+void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n,
+                   void (*part)(const void *job, int t, int n), const void *job, size_t bytes);
+
+/* Parts of about `step` rows, or less, as many for each thread. */
+int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step);
+
+/* So many bytes, not zeroed, for the one operation, or the row of them, that is queued next: good
+ * until it is done. Asked for once, before. */
+void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes);
+
+/* Do what is queued. */
+void hps_cpu_wait(const struct hps_dev *dev);
+
+struct hps_cpu_queue *hps_cpu_queue_new(void);
+void hps_cpu_queue_free(struct hps_cpu_queue *q);
 
 static inline void hps_cpu_fetch(const float *row, size_t dim)
 {

@@ -18,6 +18,7 @@ struct hps_gemm_lib {
     hps_gemm_run *run;
     size_t near_floats;         /* rows x width from which on it is at its full rate: what comes
                                    before and after such a block finds it in the near cache */
+    bool plain;                 /* b stored transposed slows it by a tenth */
 };
 
 /* All that this build has, the preferred ones first, ended by NULL. The last one, the BLAS, is

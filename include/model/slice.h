@@ -58,8 +58,9 @@ void hps_slice_free(struct hps_slice *slice);
 bool hps_slice_meets(const struct hps_net *net, int first, int last);
 
 /* Forward of a micro-batch in place `flight`: reads in[flight] and the feed, fills out[flight];
- * scores and adds to the loss if that is here. No backward may follow training = false. Collective
- * over the feed's peers, where a layer asks for them. */
+ * scores and adds to the loss if that is here. No backward may follow training = false. Queued: it
+ * is done when the device is in sync, and what it reads stays until then. Collective over the
+ * feed's peers, where a layer asks for them. */
 void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
                        bool training);
 /* Backward of it: reads out_grad[flight], fills in_grad[flight], adds to grad and to the feed's

@@ -96,12 +96,13 @@ static void lay_out(struct hps_meet *m, int rows, int width)
 
 static const float *to_host(struct hps_meet *m, const float *x, size_t n)
 {
-    if (m->dev->host)
-        return x;
-    hps_mem_grow(&m->from, &m->from_cap, n, sizeof *m->from);
-    m->dev->ops->get(m->dev, m->from, x, n * sizeof *x);
+    if (!m->dev->host) {
+        hps_mem_grow(&m->from, &m->from_cap, n, sizeof *m->from);
+        m->dev->ops->get(m->dev, m->from, x, n * sizeof *x);
+        x = m->from;
+    }
     m->dev->ops->sync(m->dev);
-    return m->from;
+    return x;
 }
 
 static float *host_for(struct hps_meet *m, float *x, size_t n)

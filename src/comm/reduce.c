@@ -75,8 +75,9 @@ static void start(struct hps_reduce *r, size_t first, size_t n)
     if (r->copy) {
         at = r->copy + first;
         r->dev->ops->get(r->dev, at, r->grad + first, n * sizeof *at);
-        r->dev->ops->sync(r->dev);
     }
+    if (r->copy || r->dev->host)
+        r->dev->ops->sync(r->dev);
     r->ops->start(r->state, at, n);
     r->bytes += 2.0 * (r->nrank - 1) / r->nrank * (double)n * sizeof *at;
 }

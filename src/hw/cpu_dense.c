@@ -8,7 +8,8 @@
 #include "hw/gemm.h"
 
 #define NS_A_FLOP 0.02
-#define GRAIN 8                 /* rows a thread's part is cut at */
+#define TURN 16                 /* edge of what is transposed at once       */
+#define WORTH_ROWS 512          /* of products that a transposed w pays for */
 
 struct fc {
     const struct hps_gemm_lib *lib;
@@ -16,16 +17,19 @@ struct fc {
     size_t B, in, out;
     struct hps_tensor x, y, dy, dx;
     const float *w, *b, *pre;
-    float *keep;                /* forward: pre */
-    bool add, fused;            /* fused: one thread, dw block by block with dx        */
-    float *dw, *db, *partial;   /* partial (nthread, out): column sums of each part */
+    float *keep;                /* forward: pre                                    */
+    float *turned;              /* backward: w transposed (out, in), or NULL       */
+    bool add, fused;            /* fused: one thread, dw block by block with dx    */
+    float *dw, *db, *partial;   /* partial (parts, out): column sums of each part  */
+    int parts;                  /* of the rows                                     */
 };
 
 /* Rows of a block: many for its GEMM, few enough that what follows finds them near. */
 static size_t block_rows(const struct fc *f)
 {
-    size_t rows = f->lib->near_floats / (f->in > f->out ? f->in : f->out) / GRAIN * GRAIN;
-    return rows > 8 * GRAIN ? rows : 8 * GRAIN;
+    const size_t grain = HPS_CPU_GRAIN;
+    size_t rows = f->lib->near_floats / (f->in > f->out ? f->in : f->out) / grain * grain;
+    return rows > 8 * grain ? rows : 8 * grain;
 }
 
 static double flops(const struct fc *f)
@@ -49,9 +53,9 @@ static void forward_rows(const struct fc *f, size_t first, size_t rows)
 static void forward_part(const void *job, int t, int n)
 {
     const struct fc *f = job;
-    size_t last = hps_cpu_cut(f->B, GRAIN, t + 1, n), step = block_rows(f);
+    size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = block_rows(f);
 
-    for (size_t r = hps_cpu_cut(f->B, GRAIN, t, n); r < last; r += step)
+    for (size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n); r < last; r += step)
         forward_rows(f, r, last - r < step ? last - r : step);
 }
 
@@ -62,7 +66,8 @@ void hps_cpu_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps
                     .out = (size_t)y.width, .x = x, .y = y, .w = w, .b = b,
                     .keep = act == HPS_ACT_GELU ? pre : NULL };
 
-    hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, forward_part, &f);
+    hps_cpu_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_parts(dev, f.B, block_rows(&f)),
+                 forward_part, &f, sizeof f);
 }
 
 HPS_CLONES static void outer(size_t rows, size_t n, const float *d, size_t ldd,
@@ -108,20 +113,44 @@ static void back_rows(const struct fc *f, size_t first, size_t rows, float *db)
     if (dx && f->out == 1)
         outer(rows, f->in, dy, f->dy.ld, f->w, dx, f->dx.ld, f->add);
     else if (dx)
-        f->lib->run(false, true, rows, f->in, f->out, dy, f->dy.ld, f->w, f->out, f->add ? 1 : 0,
-                    dx, f->dx.ld);
+        f->lib->run(false, !f->turned, rows, f->in, f->out, dy, f->dy.ld,
+                    f->turned ? f->turned : f->w, f->turned ? f->in : f->out, f->add ? 1 : 0, dx,
+                    f->dx.ld);
     if (f->fused)
         weight_rows(f, (struct part){ 0, f->in, 0, f->out }, first, rows);
+}
+
+/* Columns of w from o on become rows; 16 rows of w at a time fill lines of them. */
+HPS_CLONES static void turn(const struct fc *f, size_t o, size_t last)
+{
+    const float *restrict w = f->w;
+    float *restrict to = f->turned;
+    size_t in = f->in, out = f->out;
+
+    for (size_t i = 0; i + TURN <= in; i += TURN)
+        for (size_t c = o; c < last; c++)
+            for (size_t k = 0; k < TURN; k++)
+                to[c * in + i + k] = w[(i + k) * out + c];
+    for (size_t c = o; c < last; c++)
+        for (size_t i = in / TURN * TURN; i < in; i++)
+            to[c * in + i] = w[i * out + c];
+}
+
+static void turn_part(const void *job, int t, int n)
+{
+    const struct fc *f = job;
+
+    turn(f, hps_cpu_cut(f->out, TURN, t, n), hps_cpu_cut(f->out, TURN, t + 1, n));
 }
 
 static void back_part(const void *job, int t, int n)
 {
     const struct fc *f = job;
-    size_t last = hps_cpu_cut(f->B, GRAIN, t + 1, n), step = block_rows(f);
+    size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = block_rows(f);
     float *db = f->partial + (size_t)t * f->out;
 
     memset(db, 0, f->out * sizeof *db);
-    for (size_t r = hps_cpu_cut(f->B, GRAIN, t, n); r < last; r += step)
+    for (size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n); r < last; r += step)
         back_rows(f, r, last - r < step ? last - r : step, db);
 }
 
@@ -155,11 +184,19 @@ static void weight_part(const void *job, int t, int n)
         weight_rows(f, p, r, f->B - r < step ? f->B - r : step);
 }
 
-static void add_bias(const struct fc *f, int nthread)
+static void bias_part(const void *job, int t, int n)
 {
-    for (int p = 0; f->db && p < nthread; p++)
-        for (size_t c = 0; c < f->out; c++)
-            f->db[c] += f->partial[(size_t)p * f->out + c];
+    const struct fc *f = job;
+    size_t last = hps_cpu_cut(f->out, 16, t + 1, n);
+
+    for (size_t p = 0; f->db && p < (size_t)f->parts; p++)
+        for (size_t c = hps_cpu_cut(f->out, 16, t, n); c < last; c++)
+            f->db[c] += f->partial[p * f->out + c];
+}
+
+static bool wants_turned(const struct fc *f)
+{
+    return f->lib->plain && f->dx.data && f->out > 1 && f->B >= WORTH_ROWS;
 }
 
 void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
@@ -173,16 +210,25 @@ void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hp
 
     if (B == 0)
         return;
-    f.partial = hps_cpu_scratch(dev, (size_t)dev->nthread * f.out * sizeof(float));
-    hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, back_part, &f);
-    if (!f.fused) hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, weight_part, &f);
-    add_bias(&f, dev->nthread);
+    size_t nw = f.in * f.out, nturned = wants_turned(&f) ? nw : 0;
+    double work_ns = flops(&f) * NS_A_FLOP;
+    f.parts = hps_cpu_parts(dev, f.B, block_rows(&f));
+    f.partial = hps_cpu_keep(dev, ((size_t)f.parts * f.out + nturned) * sizeof(float));
+    if (nturned > 0) {
+        f.turned = f.partial + (size_t)f.parts * f.out;
+        hps_cpu_first(dev, (double)nw, dev->nthread, turn_part, &f, sizeof f);
+    }
+    hps_cpu_rows(dev, f.B, work_ns, f.parts, back_part, &f, sizeof f);
+    hps_cpu_after(dev, 0, 1, bias_part, &f, sizeof f);
+    if (!f.fused)
+        hps_cpu_after(dev, work_ns, dev->nthread, weight_part, &f, sizeof f);
 }
 
 static void product_part(const void *job, int t, int n)
 {
     const struct fc *f = job;
-    size_t r = hps_cpu_cut(f->B, GRAIN, t, n), rows = hps_cpu_cut(f->B, GRAIN, t + 1, n) - r;
+    size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n);
+    size_t rows = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n) - r;
 
     if (rows > 0)
         f->lib->run(false, false, rows, f->out, f->in, f->x.data + r * f->in, f->in, f->w, f->out,

@@ -4,6 +4,8 @@
 #include "base/rng.h"
 #include "hw/cpu.h"
 
+#define ROWS 256                /* of a part, about */
+
 struct map {
     size_t B, width, ldx, ldy;
     const float *x;
@@ -29,7 +31,8 @@ HPS_CLONES static void copy_rows(size_t rows, size_t n, const float *restrict x,
 static void copy_part(const void *job, int t, int n)
 {
     const struct map *m = job;
-    size_t first = hps_cpu_cut(m->B, 1, t, n), last = hps_cpu_cut(m->B, 1, t + 1, n);
+    size_t first = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t, n);
+    size_t last = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t + 1, n);
 
     copy_rows(last - first, m->width, m->x + first * m->ldx, m->ldx, m->y + first * m->ldy,
               m->ldy, m->add);
@@ -41,7 +44,8 @@ void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t 
     struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
                      .y = y, .add = add };
 
-    hps_cpu_spread(dev, 0.4 * (double)B * width, copy_part, &m);
+    hps_cpu_rows(dev, m.B, 0.4 * (double)B * width, hps_cpu_parts(dev, m.B, ROWS), copy_part, &m,
+                 sizeof m);
 }
 
 /* unit(key, i) >= p without a branch, which no processor would guess: the 24 bits of unit as a
@@ -67,9 +71,9 @@ HPS_CLONES static void drop_row(const struct map *m, uint64_t first, const float
 static void dropout_part(const void *job, int t, int n)
 {
     const struct map *m = job;
-    size_t last = hps_cpu_cut(m->B, 1, t + 1, n);
+    size_t last = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t + 1, n);
 
-    for (size_t r = hps_cpu_cut(m->B, 1, t, n); r < last; r++)
+    for (size_t r = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t, n); r < last; r++)
         drop_row(m, (uint64_t)m->example[r] * m->width, m->x + r * m->ldx, m->y + r * m->ldy);
 }
 
@@ -80,7 +84,8 @@ void hps_cpu_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t ke
     struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
                      .y = y, .add = add, .p = p, .key = key, .example = example };
 
-    hps_cpu_spread(dev, 2.0 * (double)B * width, dropout_part, &m);
+    hps_cpu_rows(dev, m.B, 2.0 * (double)B * width, hps_cpu_parts(dev, m.B, ROWS), dropout_part, &m,
+                 sizeof m);
 }
 
 struct loss {
@@ -89,17 +94,18 @@ struct loss {
     const float *label;
     float weight, *score;
     bool add;
-    double *sum;                /* one a part */
+    double *sum, *all;          /* one a part; where they go */
+    int parts;
 };
 
 /* With e = exp(-|x|) in (0, 1] nothing overflows, and no digits are lost. */
 static void logistic_part(const void *job, int t, int n)
 {
     const struct loss *l = job;
-    size_t last = hps_cpu_cut(l->B, 1, t + 1, n);
+    size_t last = hps_cpu_cut(l->B, HPS_CPU_GRAIN, t + 1, n);
     double sum = 0;
 
-    for (size_t r = hps_cpu_cut(l->B, 1, t, n); r < last; r++) {
+    for (size_t r = hps_cpu_cut(l->B, HPS_CPU_GRAIN, t, n); r < last; r++) {
         double x = (double)l->x.data[r * l->x.ld], label = (double)l->label[r];
         double e = exp(-fabs(x));
         double p = x < 0 ? e / (1 + e) : 1 / (1 + e);
@@ -115,15 +121,24 @@ static void logistic_part(const void *job, int t, int n)
     l->sum[t] = sum;
 }
 
+static void sum_part(const void *job, int t, int n)
+{
+    const struct loss *l = job;
+    (void)t, (void)n;
+
+    for (int p = 0; p < l->parts; p++)
+        *l->all += l->sum[p];
+}
+
 void hps_cpu_logistic(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
                       float weight, float *score, double *loss_sum, struct hps_tensor dx, bool add)
 {
-    double *sum = hps_cpu_scratch(dev, (size_t)dev->nthread * sizeof *sum);
-    struct loss l = { (size_t)B, x, dx, label, weight, score, add, sum };
+    struct loss l = { (size_t)B, x, dx, label, weight, score, add, NULL, loss_sum, 0 };
 
-    hps_cpu_spread(dev, 40.0 * B, logistic_part, &l);
-    for (int t = 0; t < dev->nthread; t++)
-        *loss_sum += sum[t];
+    l.parts = hps_cpu_parts(dev, l.B, ROWS);
+    l.sum = hps_cpu_keep(dev, (size_t)l.parts * sizeof *l.sum);
+    hps_cpu_rows(dev, l.B, 40.0 * B, l.parts, logistic_part, &l, sizeof l);
+    hps_cpu_after(dev, 0, 1, sum_part, &l, sizeof l);
 }
 
 struct norm {

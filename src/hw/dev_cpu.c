@@ -12,8 +12,6 @@
 #include "base/mem.h"
 #include "hw/cpu.h"
 
-#define WORTH_NS 15000.0        /* waking threads and meeting again costs some microseconds */
-
 /* Only OpenBLAS has it. Our threads call the BLAS; it must not start its own under each of them. */
 void openblas_set_num_threads(int n) __attribute__((weak));
 
@@ -53,7 +51,9 @@ static enum hps_status open_cpu(struct hps_dev *dev, int local, int nthread)
 #else
     (void)nthread;
 #endif
-    dev->state = hps_mem_new(1, sizeof(struct hps_cpu));
+    struct hps_cpu *cpu = hps_mem_new(1, sizeof *cpu);
+    cpu->queue = hps_cpu_queue_new();
+    dev->state = cpu;
     return HPS_OK;
 }
 
@@ -62,6 +62,7 @@ static void close_cpu(struct hps_dev *dev)
     struct hps_cpu *cpu = dev->state;
 
     if (cpu) {
+        hps_cpu_queue_free(cpu->queue);
         hps_mem_free(cpu->scratch);
         hps_mem_free(cpu->attend);
         hps_mem_free(cpu->folded);
@@ -75,8 +76,9 @@ void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
 {
     int n = dev->nthread;
 
+    hps_cpu_wait(dev);
 #ifdef _OPENMP
-    if (n > 1 && work_ns > WORTH_NS) {
+    if (n > 1 && work_ns > HPS_CPU_WORTH_NS) {
 #pragma omp parallel for num_threads(n) schedule(static, 1)
         for (int t = 0; t < n; t++)
             part(job, t, n);
@@ -105,27 +107,27 @@ static void *alloc(struct hps_dev *dev, size_t bytes)
 
 static void release(struct hps_dev *dev, void *p)
 {
-    (void)dev;
+    hps_cpu_wait(dev);
     hps_mem_free(p);
 }
 
 static void move(struct hps_dev *dev, void *to, const void *from, size_t bytes)
 {
-    (void)dev;
+    hps_cpu_wait(dev);
     if (bytes > 0)
         memcpy(to, from, bytes);
 }
 
 static void zero(struct hps_dev *dev, void *p, size_t bytes)
 {
-    (void)dev;
+    hps_cpu_wait(dev);
     if (bytes > 0)
         memset(p, 0, bytes);
 }
 
 static void sync(struct hps_dev *dev)
 {
-    (void)dev;                          /* an operation is done when it returns */
+    hps_cpu_wait(dev);
 }
 
 const struct hps_dev_ops hps_dev_cpu = {

@@ -31,4 +31,5 @@ const struct hps_gemm_lib hps_gemm_onednn = {
     .usable = usable,
     .run = run,
     .near_floats = 65536,
+    .plain = true,
 };

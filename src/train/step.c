@@ -159,6 +159,7 @@ static struct since now(const struct hps_step *s)
 static void computed(struct hps_step *s, struct since since)
 {
     struct own *o = own_of(s);
+    s->dev->ops->sync(s->dev);
     struct since then = now(s);
     if (s->dev->slow > 1)
         o->owed_s +=

@@ -1,0 +1,129 @@
+/* t_queue: what is queued on the CPU backend's threads gives what one thread gives that does all in
+ * order, bit for bit, whatever was mixed: operations on rows, before all, behind all; few rows and
+ * none, other numbers of rows, more operations than the queue holds, what is kept between them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "dev_case.h"
+#include "hw/cpu.h"
+
+#define WIDE 3000               /* rows at most */
+#define CHAIN 150               /* operations   */
+#define LARGE_NS 1e6            /* worth waking the threads for */
+
+/* What the operations write on. */
+struct sheet {
+    uint64_t row[WIDE], all, sum[CHAIN], before[CHAIN];
+};
+
+struct job {
+    struct sheet *sheet;
+    size_t rows;
+    uint64_t *part;             /* (parts) one each                        */
+    int parts, number;
+    int first;                  /* the operation before all that it looks at; -1: none */
+};
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+    return hps_rng_sub(a + 1, b);
+}
+
+/* A row becomes what it was, mixed with the operation's number and what was done before all. */
+static void on_rows(const void *job, int t, int n)
+{
+    const struct job *j = job;
+    size_t last = hps_cpu_cut(j->rows, HPS_CPU_GRAIN, t + 1, n);
+    uint64_t sum = 0, seen = j->first < 0 ? 0 : j->sheet->before[j->first];
+
+    for (size_t r = hps_cpu_cut(j->rows, HPS_CPU_GRAIN, t, n); r < last; r++) {
+        for (size_t i = 0; i < (t % 3 == 0 ? 10000 / j->rows : 1); i++) /* unlike lengths */
+            j->sheet->row[r] = mixed(j->sheet->row[r], (uint64_t)j->number + seen);
+        sum += j->sheet->row[r];
+    }
+    j->part[t] = sum;
+}
+
+static void behind_all(const void *job, int t, int n)
+{
+    const struct job *j = job;
+    (void)t;
+    (void)n;
+
+    for (int p = 0; p < j->parts; p++)
+        j->sheet->sum[j->number] = mixed(j->sheet->sum[j->number], j->part[p]);
+    j->sheet->all = mixed(j->sheet->all, j->sheet->sum[j->number]);
+}
+
+static void before_all(const void *job, int t, int n)
+{
+    const struct job *j = job;
+    (void)n;
+
+    if (t == 0)
+        j->sheet->before[j->number] = mixed(7, (uint64_t)j->number);
+}
+
+static void chain(struct hps_dev *dev, struct sheet *s, size_t rows, int parts)
+{
+    memset(s, 0, sizeof *s);
+    for (int i = 0, first = -1; i < CHAIN; i++) {
+        size_t now = i % 50 == 49 ? rows / 2 : rows;
+        struct job j = { s, now, NULL, parts, i, first };
+        j.part = hps_cpu_keep(dev, (size_t)parts * sizeof *j.part);
+        if (i % 7 == 3) {
+            hps_cpu_first(dev, LARGE_NS, 2, before_all, &j, sizeof j);
+            first = j.first = i;
+        }
+        hps_cpu_rows(dev, now, LARGE_NS, parts, on_rows, &j, sizeof j);
+        if (i % 3 == 1)
+            hps_cpu_after(dev, LARGE_NS, 1, behind_all, &j, sizeof j);
+    }
+    dev->ops->sync(dev);
+}
+
+static void order_is_kept(void **state)
+{
+    static const size_t rows[] = { 0, 1, 5, 100, WIDE };
+    static const int parts[] = { 1, 1, 1, 12, 30 };
+    struct sheet *one = hps_mem_new(2, sizeof *one), *many = one + 1;
+    (void)state;
+
+    for (int c = 0; c < 5; c++)
+        for (int nthread = 2; nthread <= 4; nthread++) {
+            struct hps_dev alone = open_dev(1), dev = open_dev(nthread);
+            chain(&alone, one, rows[c], parts[c]);
+            chain(&dev, many, rows[c], parts[c]);
+            assert_memory_equal(one, many, sizeof *one);
+            alone.ops->close(&alone);
+            dev.ops->close(&dev);
+        }
+    hps_mem_free(one);
+}
+
+/* Each thread's share is as large as the others', of about `step` rows, and never without rows. */
+static void parts(void **state)
+{
+    struct hps_dev dev = open_dev(3);
+    int n = dev.nthread;
+    (void)state;
+
+    assert_int_equal(hps_cpu_parts(&dev, 0, 64), 1);
+    assert_int_equal(hps_cpu_parts(&dev, 5, 64), 1);
+    assert_int_equal(hps_cpu_parts(&dev, 16, 64), n < 2 ? n : 2);
+    assert_int_equal(hps_cpu_parts(&dev, 600, 1000), n);
+    assert_int_equal(hps_cpu_parts(&dev, 6000, 1000), 6);
+    assert_int_equal(hps_cpu_parts(&dev, 6001, 1000), n < 2 ? 7 : 9);
+    dev.ops->close(&dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(order_is_kept), cmocka_unit_test(parts) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/cost.h"
+#include "plan/exact_cover.h"
 #include "plan/sched.h"
 #include "plan_make.h"
 
@@ -304,9 +305,61 @@ static void the_same_every_time(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
+/* Whatever the prices of layers, they bound the best plan, and what they leave of it finds it. */
+static int check_cover(uint64_t seed, const struct hps_profile *p, double limit)
+{
+    struct hps_cost *c = hps_cost_new(p);
+    struct hps_exact_model *m = hps_exact_model_new(p, c, hps_cost_tau_most(limit), false, false);
+    struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
+    struct hps_exact_view *v = hps_exact_view_new(m);
+    struct hps_exact_cover *x = hps_exact_cover_new(m);
+    double truth = make_best(p, limit, false) * 3600 / p->examples / p->epochs;
+    int *id = hps_mem_new((size_t)m->narc, sizeof *id), bounds = 0;
+
+    for (int a = 0; a < m->narc; a++)
+        id[a] = a;
+    if (isfinite(truth) && hps_exact_view_fill(v, hps_exact_least_tau(m), m->tau_most, m->narc, id,
+                                               HPS_EXACT_ANY, 0, 0)) {
+        hps_exact_view_drop(v, INFINITY);
+        hps_exact_cover_begin(x, v);
+        for (int n = 0; n < 5; n++) {
+            double bound = hps_exact_cover_bound(x, v, truth * 1.1, 7 * n);
+            assert_true(bound <= truth * (1 + 1e-9));
+            bounds += bound > 0.9 * truth;
+        }
+        hps_exact_cover_drop(x, v, truth * (1 + 1e-9));
+        assert_true(hps_exact_cover_close(x, v, leaf, 1000000));
+        same(leaf->best, truth, seed);
+    }
+    hps_mem_free(id);
+    hps_exact_cover_free(x);
+    hps_exact_view_free(v);
+    hps_exact_leaf_free(leaf);
+    hps_exact_model_free(m);
+    hps_cost_free(c);
+    return bounds;
+}
+
+static void layers_bound_the_best_plan(void **state)
+{
+    int bounds = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct hps_profile *p = small(seed, seed % 3 == 0 ? 1 : 0);
+        double tau = make_best(p, 0, true);
+        if (isfinite(tau))
+            bounds += check_cover(seed, p, (seed % 2 ? 0.97 : 0.999) / tau);
+        hps_profile_free(p);
+    }
+    assert_in_range(bounds, 100, 1000);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_bound_the_best_plan),
         cmocka_unit_test(finds_what_enumeration_finds),
         cmocka_unit_test(finds_it_among_equal_types),
         cmocka_unit_test(finds_it_where_memory_is_short),

@@ -147,11 +147,11 @@ static void fetch_ids(const struct hps_reader *r, int j, long long i, const long
 {
     enum { LINE = 64 / sizeof(long long), MOST = 8 * LINE };
     const struct hps_block *b = r->block[i];
-    const long long *o = b->offset[j] + example[i] - b->first, *id = b->ids[j] + o[0];
+    const long long *o = b->offset[j] + example[i] - b->first;
     long long n = o[1] - o[0] < MOST ? o[1] - o[0] : MOST;
 
-    for (long long k = 0; k < n; k += LINE)
-        __builtin_prefetch(id + k);
+    for (long long k = 0; k < n; k += LINE)     /* a block without ids has no array of them */
+        __builtin_prefetch(b->ids[j] + o[0] + k);
 }
 
 /* Appends at *filled of the tray's column; offsets begin at 0 for each micro-batch. */

@@ -9,4 +9,7 @@
 #define HPS_CLONES
 #endif
 
+/* What clones call is compiled within each. */
+#define HPS_INLINE __attribute__((always_inline)) static inline
+
 #endif

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "base/mem.h"
 #include "base/say.h"
 
@@ -11,8 +12,6 @@
  * buckets are written at once, and had better fit a first-level cache. Words so few that passes
  * over them cost more than they are worth, and so few that they are put in order one by one. */
 enum { BUCKET = 8192, LEAST = 96, MOST_BITS = 10, DIGIT = 8, DIGITS = 1 << DIGIT, FEW = 16 };
-
-#define INLINE __attribute__((always_inline)) static inline
 
 struct hps_radix {
     int parts, bits, rest, tail_bits;   /* a bucket's number has `bits`, then come `rest`   */
@@ -120,7 +119,7 @@ void hps_radix_deal(struct hps_radix *r)
     hps_mem_grow(&r->spare, &r->spare_cap, (size_t)r->parts * r->largest * size_of(r), 1);
 }
 
-INLINE void set_word(void *word, bool wide, size_t i, uint64_t value)
+HPS_INLINE void set_word(void *word, bool wide, size_t i, uint64_t value)
 {
     if (wide)
         ((uint64_t *)word)[i] = value;
@@ -128,8 +127,8 @@ INLINE void set_word(void *word, bool wide, size_t i, uint64_t value)
         ((uint32_t *)word)[i] = (uint32_t)value;
 }
 
-INLINE void put_words(struct hps_radix *r, int t, size_t n, const uint64_t *key,
-                      const uint64_t *tail, bool wide)
+HPS_INLINE void put_words(struct hps_radix *r, int t, size_t n, const uint64_t *key,
+                          const uint64_t *tail, bool wide)
 {
     size_t *restrict next = r->count + (size_t)t * buckets(r);
     uint64_t below = ((uint64_t)1 << r->rest) - 1;
@@ -178,8 +177,8 @@ static void add_up(uint32_t at[DIGITS], int bits)
 }
 
 /* One digit: from one place to another, in order. */
-INLINE void deal(const void *from, void *to, size_t n, int shift, int bits, uint32_t at[DIGITS],
-                 bool wide)
+HPS_INLINE void deal(const void *from, void *to, size_t n, int shift, int bits, uint32_t at[DIGITS],
+                     bool wide)
 {
     const uint64_t mask = ((uint64_t)1 << bits) - 1;
 
@@ -190,7 +189,8 @@ INLINE void deal(const void *from, void *to, size_t n, int shift, int bits, uint
 }
 
 /* Two digits, the lower one first: there and back. */
-INLINE void two_passes(void *word, void *spare, size_t n, int shift, int low, int high, bool wide)
+HPS_INLINE void two_passes(void *word, void *spare, size_t n, int shift, int low, int high,
+                           bool wide)
 {
     uint32_t first[DIGITS] = { 0 }, second[DIGITS] = { 0 };
     const uint64_t low_mask = ((uint64_t)1 << low) - 1, high_mask = ((uint64_t)1 << high) - 1;
@@ -207,7 +207,7 @@ INLINE void two_passes(void *word, void *spare, size_t n, int shift, int low, in
 }
 
 /* Few words are put into their places one by one. */
-INLINE void insert(void *word, size_t n, int shift, bool wide)
+HPS_INLINE void insert(void *word, size_t n, int shift, bool wide)
 {
     for (size_t i = 1; i < n; i++) {
         uint64_t w = hps_bucket_word(word, wide, i), before;
@@ -218,7 +218,7 @@ INLINE void insert(void *word, size_t n, int shift, bool wide)
     }
 }
 
-INLINE void sort_words(const struct hps_radix *r, void *word, void *spare, size_t n, bool wide)
+HPS_INLINE void sort_words(const struct hps_radix *r, void *word, void *spare, size_t n, bool wide)
 {
     int pairs = (r->rest + 2 * DIGIT - 1) / (2 * DIGIT);
 

@@ -8,7 +8,6 @@
 #include "hw/cpu.h"
 
 #define LINE 16
-#define INLINE __attribute__((always_inline)) static inline
 
 typedef float line __attribute__((vector_size(LINE * sizeof(float))));
 
@@ -39,7 +38,7 @@ static size_t vectors(size_t dim, int nx, const struct hps_tensor *x)
 }
 
 /* Numbers d of all vectors side by side: to (dim, lines * LINE). */
-INLINE void lay_across(const struct dots *j, size_t b, float *to)
+HPS_INLINE void lay_across(const struct dots *j, size_t b, float *to)
 {
     size_t ld = j->lines * LINE, v = 0;
 
@@ -52,7 +51,8 @@ INLINE void lay_across(const struct dots *j, size_t b, float *to)
 }
 
 /* A line of sums: of n lines of v, each times its number of s. */
-INLINE void sum_lines(float *to, size_t n, const float *v, size_t ldv, const float *s, size_t lds)
+HPS_INLINE void sum_lines(float *to, size_t n, const float *v, size_t ldv, const float *s,
+                          size_t lds)
 {
     line sum = { 0 }, at;
 
@@ -65,8 +65,8 @@ INLINE void sum_lines(float *to, size_t n, const float *v, size_t ldv, const flo
 
 /* Four of them over the same lines of v: numbers of s that stand `next` apart. A line needs several
  * sums under way, since each waits for the one before. */
-INLINE void sum_lines_4(float *const to[4], size_t n, const float *v, size_t ldv, const float *s,
-                        size_t lds, size_t next)
+HPS_INLINE void sum_lines_4(float *const to[4], size_t n, const float *v, size_t ldv,
+                            const float *s, size_t lds, size_t next)
 {
     line a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 }, at;
 
@@ -86,7 +86,7 @@ INLINE void sum_lines_4(float *const to[4], size_t n, const float *v, size_t ldv
 /* Products of vectors i .. i+3 with those before each, row after row of the triangle. Whole lines
  * are written, the last ones of all rows first: what is too much is overwritten by the next row's
  * beginning. Answers where the next row begins. */
-INLINE float *four_rows(const struct dots *j, const float *z, size_t ld, size_t i, float *to)
+HPS_INLINE float *four_rows(const struct dots *j, const float *z, size_t ld, size_t i, float *to)
 {
     size_t m = i + (j->self ? 1 : 0);
     float *row[4] = { to, to + m, to + 2 * m + 1, to + 3 * m + 3 };
@@ -131,7 +131,7 @@ static void dot_part(const void *job, int t, int n)
 }
 
 /* to (n, lines of dim): vector after vector, filled up with zeros. */
-INLINE void lay_along(const struct dots *j, size_t b, float *to)
+HPS_INLINE void lay_along(const struct dots *j, size_t b, float *to)
 {
     size_t ld = lines_of(j->dim) * LINE;
 
@@ -143,7 +143,7 @@ INLINE void lay_along(const struct dots *j, size_t b, float *to)
 }
 
 /* What each pair's gradient does to both: to (n, n), symmetric. */
-INLINE void mirror(const struct dots *j, const float *dy, float *to)
+HPS_INLINE void mirror(const struct dots *j, const float *dy, float *to)
 {
     for (size_t i = 0; i < j->n; i++) {
         for (size_t k = 0; k < i; k++)
@@ -152,7 +152,7 @@ INLINE void mirror(const struct dots *j, const float *dy, float *to)
     }
 }
 
-INLINE void put_row(size_t n, const float *restrict from, float *restrict to, bool add)
+HPS_INLINE void put_row(size_t n, const float *restrict from, float *restrict to, bool add)
 {
     if (add)
         for (size_t d = 0; d < n; d++)
@@ -161,7 +161,7 @@ INLINE void put_row(size_t n, const float *restrict from, float *restrict to, bo
         memcpy(to, from, n * sizeof *to);
 }
 
-INLINE void give(const struct dots *j, size_t b, const float *from)
+HPS_INLINE void give(const struct dots *j, size_t b, const float *from)
 {
     size_t ld = lines_of(j->dim) * LINE;
 

@@ -1,7 +1,6 @@
 /* cpu_mix.c - element by element: an activation alone, a gate, the cosine of two rows. */
 #include "hw/cpu_math.h"
 
-#define INLINE __attribute__((always_inline)) static inline
 #define TINY 1e-12f             /* added to a square: rows of zeros have a cosine and a gradient */
 
 struct mix {
@@ -24,7 +23,7 @@ static void part(const void *job, int t, int n)
 
 /* ---- activations ---- */
 
-INLINE float act_of(enum hps_act act, float x)
+HPS_INLINE float act_of(enum hps_act act, float x)
 {
     float bell;
 
@@ -37,7 +36,7 @@ INLINE float act_of(enum hps_act act, float x)
     }
 }
 
-INLINE float slope_of(enum hps_act act, float x, float y)
+HPS_INLINE float slope_of(enum hps_act act, float x, float y)
 {
     float bell, p;
 
@@ -50,7 +49,7 @@ INLINE float slope_of(enum hps_act act, float x, float y)
     }
 }
 
-INLINE void act_with(const struct mix *j, size_t r, enum hps_act act)
+HPS_INLINE void act_with(const struct mix *j, size_t r, enum hps_act act)
 {
     const float *restrict x = j->x.data + r * j->x.ld;
     float *restrict y = j->y.data + r * j->y.ld;
@@ -59,7 +58,7 @@ INLINE void act_with(const struct mix *j, size_t r, enum hps_act act)
         y[c] = act_of(act, x[c]);
 }
 
-INLINE void slope_with(const struct mix *j, size_t r, enum hps_act act)
+HPS_INLINE void slope_with(const struct mix *j, size_t r, enum hps_act act)
 {
     const float *x = j->x.data + r * j->x.ld, *y = j->y.data + r * j->y.ld;
     const float *dy = j->dy.data + r * j->dy.ld;
@@ -194,8 +193,8 @@ void hps_cpu_cosine_forward(struct hps_dev *dev, int B, struct hps_tensor a, str
 }
 
 /* With u = a / |a|, v = b / |b|: d cos / da = (v - cos u) / |a|. */
-INLINE void lean(size_t n, const float *restrict a, float by_a, const float *restrict b, float by_b,
-                 float cosine, float d, float *restrict da, bool add)
+HPS_INLINE void lean(size_t n, const float *restrict a, float by_a, const float *restrict b,
+                     float by_b, float cosine, float d, float *restrict da, bool add)
 {
     for (size_t c = 0; c < n; c++) {
         float g = d * by_a * (by_b * b[c] - cosine * by_a * a[c]);

@@ -5,8 +5,6 @@
 
 #include "hw/cpu.h"
 
-#define INLINE __attribute__((always_inline)) static inline
-
 struct rows {
     size_t n, dim, stride;
     const int *at;
@@ -14,7 +12,7 @@ struct rows {
     float *to;
 };
 
-INLINE void gather_rows(const struct rows *j, size_t i, size_t last, size_t dim)
+HPS_INLINE void gather_rows(const struct rows *j, size_t i, size_t last, size_t dim)
 {
     for (; i < last; i++) {
         if (i + HPS_CPU_AHEAD < j->n)

@@ -7,7 +7,6 @@
 
 #define BLOCK 4096              /* weights of a plane in work at once */
 #define LANES 8                 /* partial sums of a norm             */
-#define INLINE __attribute__((always_inline)) static inline
 
 struct rule {                   /* struct hps_rule with what one step has in common worked out */
     enum hps_rule_kind kind;
@@ -35,14 +34,14 @@ static struct rule prepare(const struct hps_rule *r)
     return k;
 }
 
-INLINE void sgd(const struct rule *k, size_t n, float *restrict w, const float *restrict g)
+HPS_INLINE void sgd(const struct rule *k, size_t n, float *restrict w, const float *restrict g)
 {
     for (size_t i = 0; i < n; i++)
         w[i] -= k->lr * (k->scale * g[i] + k->l2 * w[i]);
 }
 
-INLINE void momentum(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                     float *restrict v)
+HPS_INLINE void momentum(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                         float *restrict v)
 {
     for (size_t i = 0; i < n; i++) {
         float d = k->scale * g[i] + k->l2 * w[i];
@@ -52,8 +51,8 @@ INLINE void momentum(const struct rule *k, size_t n, float *restrict w, const fl
     }
 }
 
-INLINE void nesterov(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                     float *restrict v)
+HPS_INLINE void nesterov(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                         float *restrict v)
 {
     for (size_t i = 0; i < n; i++) {
         float d = k->scale * g[i] + k->l2 * w[i];
@@ -63,8 +62,8 @@ INLINE void nesterov(const struct rule *k, size_t n, float *restrict w, const fl
     }
 }
 
-INLINE void adagrad(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                    float *restrict s)
+HPS_INLINE void adagrad(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                        float *restrict s)
 {
     for (size_t i = 0; i < n; i++) {
         float d = k->scale * g[i] + k->l2 * w[i];
@@ -74,8 +73,8 @@ INLINE void adagrad(const struct rule *k, size_t n, float *restrict w, const flo
     }
 }
 
-INLINE void row_adagrad(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                        float *restrict s)
+HPS_INLINE void row_adagrad(const struct rule *k, size_t n, float *restrict w,
+                            const float *restrict g, float *restrict s)
 {
     float lane[LANES] = { 0 }, sum = 0;
     size_t i = 0;
@@ -97,8 +96,8 @@ INLINE void row_adagrad(const struct rule *k, size_t n, float *restrict w, const
         w[i] -= rate * (k->scale * g[i] + k->l2 * w[i]);
 }
 
-INLINE void rmsprop(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                    float *restrict s)
+HPS_INLINE void rmsprop(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                        float *restrict s)
 {
     for (size_t i = 0; i < n; i++) {
         float d = k->scale * g[i] + k->l2 * w[i];
@@ -108,8 +107,8 @@ INLINE void rmsprop(const struct rule *k, size_t n, float *restrict w, const flo
     }
 }
 
-INLINE void adam(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                 float *restrict m, float *restrict v)
+HPS_INLINE void adam(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                     float *restrict m, float *restrict v)
 {
     for (size_t i = 0; i < n; i++) {
         float d = k->scale * g[i] + k->l2 * w[i];
@@ -121,8 +120,8 @@ INLINE void adam(const struct rule *k, size_t n, float *restrict w, const float 
     }
 }
 
-INLINE void ftrl(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                 float *restrict s, float *restrict z)
+HPS_INLINE void ftrl(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                     float *restrict s, float *restrict z)
 {
     for (size_t i = 0; i < n; i++) {
         float d = k->scale * g[i], sum = s[i] + d * d, root = sqrtf(sum);
@@ -135,13 +134,13 @@ INLINE void ftrl(const struct rule *k, size_t n, float *restrict w, const float 
 }
 
 /* What lamb moves a weight by, but for rate and ratio. */
-INLINE float lamb_move(const struct rule *k, float w, float mean, float square)
+HPS_INLINE float lamb_move(const struct rule *k, float w, float mean, float square)
 {
     return k->rise1 * mean / (sqrtf(square * k->rise2) + k->eps) + k->l2 * w;
 }
 
 /* A weight's means go on; answers its move. */
-INLINE float lamb_mean(const struct rule *k, float w, float g, float *m, float *v)
+HPS_INLINE float lamb_mean(const struct rule *k, float w, float g, float *m, float *v)
 {
     float d = k->scale * g;
 
@@ -151,9 +150,9 @@ INLINE float lamb_mean(const struct rule *k, float w, float g, float *m, float *
 }
 
 /* The means, and sums of squares of weights and moves, in double as in a norm. */
-INLINE void lamb_means(const struct rule *k, size_t n, const float *restrict w,
-                       const float *restrict g, float *restrict m, float *restrict v,
-                       double norm2[2])
+HPS_INLINE void lamb_means(const struct rule *k, size_t n, const float *restrict w,
+                           const float *restrict g, float *restrict m, float *restrict v,
+                           double norm2[2])
 {
     double ww[LANES] = { 0 }, uu[LANES] = { 0 };
     size_t i = 0;
@@ -182,15 +181,15 @@ static float lamb_rate(const struct rule *k, const double norm2[2])
     return trusted ? (float)((double)k->lr * sqrt(norm2[0] / norm2[1])) : k->lr;
 }
 
-INLINE void lamb_apply(const struct rule *k, float rate, size_t n, float *restrict w,
-                       const float *restrict m, const float *restrict v)
+HPS_INLINE void lamb_apply(const struct rule *k, float rate, size_t n, float *restrict w,
+                           const float *restrict m, const float *restrict v)
 {
     for (size_t i = 0; i < n; i++)
         w[i] -= rate * lamb_move(k, w[i], m[i], v[i]);
 }
 
 /* A row by itself. */
-INLINE void lamb(const struct rule *k, size_t n, float *w, const float *g, float *m, float *v)
+HPS_INLINE void lamb(const struct rule *k, size_t n, float *w, const float *g, float *m, float *v)
 {
     double norm2[2] = { 0 };
 
@@ -198,7 +197,8 @@ INLINE void lamb(const struct rule *k, size_t n, float *w, const float *g, float
     lamb_apply(k, lamb_rate(k, norm2), n, w, m, v);
 }
 
-INLINE void apply(const struct rule *k, size_t n, float *w, const float *g, float *s, size_t plane)
+HPS_INLINE void apply(const struct rule *k, size_t n, float *w, const float *g, float *s,
+                      size_t plane)
 {
     switch (k->kind) {
     case HPS_RULE_SGD: sgd(k, n, w, g); break;
@@ -305,7 +305,7 @@ struct rows {
     float *room;                /* (parts, dim) for a sum */
 };
 
-INLINE void fetch_row(const struct rows *j, size_t i)
+HPS_INLINE void fetch_row(const struct rows *j, size_t i)
 {
     const float *row = j->table + (size_t)j->at[i] * j->stride;
 
@@ -316,7 +316,7 @@ INLINE void fetch_row(const struct rows *j, size_t i)
         hps_cpu_fetch(j->grad->row + (size_t)j->grad->from[j->grad->start[i]] * j->dim, j->dim);
 }
 
-INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)
+HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)
 {
     for (; i < last; i++) {
         float *row = j->table + (size_t)j->at[i] * j->stride;

@@ -1,7 +1,6 @@
 /* places_rows.c - sorted words to places: those of a row follow each other. */
+#include "base/clones.h"
 #include "model/places_own.h"
-
-#define INLINE __attribute__((always_inline)) static inline
 
 enum { SPAN = 256 };            /* words in work at once */
 
@@ -29,8 +28,8 @@ struct item {
 };
 
 /* Word i of a bucket, after the item before it. */
-INLINE struct item item_at(const struct walk *w, const struct hps_bucket *b, bool wide, size_t i,
-                           const struct item *before)
+HPS_INLINE struct item item_at(const struct walk *w, const struct hps_bucket *b, bool wide,
+                               size_t i, const struct item *before)
 {
     uint64_t word = hps_bucket_word(b->word, wide, i);
     size_t sack = (word & w->tail) >> w->p->place_bits, q = (size_t)w->p->bag_of[sack];
@@ -41,19 +40,19 @@ INLINE struct item item_at(const struct walk *w, const struct hps_bucket *b, boo
 }
 
 /* What the first word of a bucket comes after: another row. */
-INLINE struct item nothing(const struct hps_bucket *b, bool wide)
+HPS_INLINE struct item nothing(const struct hps_bucket *b, bool wide)
 {
     return (struct item){ .word = b->n > 0 ? ~hps_bucket_word(b->word, wide, 0) : 0 };
 }
 
 /* Where an item's row is counted: by the micro-batch that has it first, and its owner. */
-INLINE size_t pair_of(const struct hps_places *p, const struct item *k)
+HPS_INLINE size_t pair_of(const struct hps_places *p, const struct item *k)
 {
     return p->pair_at[k->q] + (p->parts > 1 ? k->key >> p->local_bits : 0);
 }
 
-INLINE void count_items(const struct walk *w, struct hps_places_counts *c,
-                        const struct hps_bucket *b, bool wide)
+HPS_INLINE void count_items(const struct walk *w, struct hps_places_counts *c,
+                            const struct hps_bucket *b, bool wide)
 {
     struct item k = nothing(b, wide);
 
@@ -66,14 +65,14 @@ INLINE void count_items(const struct walk *w, struct hps_places_counts *c,
 }
 
 /* Two words of different rows differ in more than their tails. */
-INLINE bool parted(const void *word, bool wide, size_t i, uint64_t tail)
+HPS_INLINE bool parted(const void *word, bool wide, size_t i, uint64_t tail)
 {
     return (hps_bucket_word(word, wide, i) ^ hps_bucket_word(word, wide, i - 1)) > tail;
 }
 
 /* One bag, one owner: what is left to count is where rows begin. */
-INLINE void count_simple(const struct walk *w, struct hps_places_counts *c,
-                         const struct hps_bucket *b, bool wide)
+HPS_INLINE void count_simple(const struct walk *w, struct hps_places_counts *c,
+                             const struct hps_bucket *b, bool wide)
 {
     const void *word = b->word;
     const uint64_t tail = w->tail;
@@ -96,8 +95,8 @@ static bool is_simple(const struct walk *w, const struct hps_bucket *b)
     return first >> w->p->local_bits == last >> w->p->local_bits;
 }
 
-INLINE void count_bucket(const struct walk *w, struct hps_places_counts *c,
-                         const struct hps_bucket *b, bool wide)
+HPS_INLINE void count_bucket(const struct walk *w, struct hps_places_counts *c,
+                             const struct hps_bucket *b, bool wide)
 {
     if (is_simple(w, b))
         count_simple(w, c, b, wide);
@@ -123,8 +122,8 @@ void hps_places_sort_part(struct hps_places *p, int t)
 
 /* Rows get their places; their bags learn of them, in both directions. No branches: what stays is
  * written again. */
-INLINE void place_items(const struct walk *w, struct hps_places_counts *c,
-                        const struct hps_bucket *b, bool wide)
+HPS_INLINE void place_items(const struct walk *w, struct hps_places_counts *c,
+                            const struct hps_bucket *b, bool wide)
 {
     const struct hps_places *p = w->p;
     const uint64_t inside = ((uint64_t)1 << p->place_bits) - 1;
@@ -149,8 +148,8 @@ INLINE void place_items(const struct walk *w, struct hps_places_counts *c,
 }
 
 /* Where rows begin among the words k0 .. k1-1 of a bucket, without branches. Returns how many. */
-INLINE size_t begins_of(const void *word, bool wide, size_t k0, size_t k1, uint64_t tail,
-                        uint32_t *begin)
+HPS_INLINE size_t begins_of(const void *word, bool wide, size_t k0, size_t k1, uint64_t tail,
+                            uint32_t *begin)
 {
     size_t n = k0 == 0;
 
@@ -163,8 +162,8 @@ INLINE size_t begins_of(const void *word, bool wide, size_t k0, size_t k1, uint6
 }
 
 /* The same for a bucket of one bag and one owner. */
-INLINE void place_simple(const struct walk *w, struct hps_places_counts *c,
-                         const struct hps_bucket *b, bool wide)
+HPS_INLINE void place_simple(const struct walk *w, struct hps_places_counts *c,
+                             const struct hps_bucket *b, bool wide)
 {
     const struct hps_places *p = w->p;
     const void *word = b->word;
@@ -212,8 +211,8 @@ static void index_simple(const struct walk *w, const struct hps_places_counts *c
     }
 }
 
-INLINE void place_bucket(const struct walk *w, struct hps_places_counts *c,
-                         const struct hps_bucket *b, bool wide)
+HPS_INLINE void place_bucket(const struct walk *w, struct hps_places_counts *c,
+                             const struct hps_bucket *b, bool wide)
 {
     if (!is_simple(w, b)) {
         place_items(w, c, b, wide);

@@ -5,12 +5,10 @@
 #include "model/places_own.h"
 #include "model/table.h"
 
-#define INLINE __attribute__((always_inline)) static inline
-
 enum { CHUNK = 256 };
 
 /* The owner of a row and its number there in one word, of n rows. */
-INLINE void part_keys(const struct hps_places *p, size_t n, uint64_t *key)
+HPS_INLINE void part_keys(const struct hps_places *p, size_t n, uint64_t *key)
 {
     const int local_bits = p->local_bits, shift = p->part_shift;
     const uint32_t parts = (uint32_t)p->parts, inverse = p->part_inverse;

@@ -193,6 +193,7 @@ struct hps_exact_end {
 struct hps_exact_beside;
 struct hps_exact_beside *hps_exact_beside_new(struct hps_exact_leaf *leaf);
 void hps_exact_beside_free(struct hps_exact_beside *x);
+/* Before the tree: from what is the best plan so far. */
 void hps_exact_beside_begin(struct hps_exact_beside *x);
 void hps_exact_beside_run(struct hps_exact_beside *x, int n, const struct hps_exact_end *end);
 

@@ -36,7 +36,7 @@ double hps_exact_cover_at(struct hps_exact_cover *x, struct hps_exact_view *v,
 /* Raise x->price for `rounds`, or until the bound is `cut`. The lower bound. */
 double hps_exact_cover_bound(struct hps_exact_cover *x, struct hps_exact_view *v, double cut,
                              int rounds);
-/* Drop every item that is in no sets below `cut`. */
+/* Drop every item that is in no sets below `cut`. Changes what items are charged, as close does. */
 void hps_exact_cover_drop(struct hps_exact_cover *x, struct hps_exact_view *v, double cut);
 /* Try every path below the best plan; false when `steps` did not suffice. */
 bool hps_exact_cover_close(struct hps_exact_cover *x, struct hps_exact_view *v,

@@ -13,6 +13,7 @@ struct hps_exact_list {
     double *price, pace;        /* (L) they, and how fast they moved (plan/exact_cover.h)   */
 };
 
+/* Without users, n arcs not set; the first push of a node with it makes one. */
 struct hps_exact_list *hps_exact_list_new(const struct hps_exact_model *m, int n);
 /* One user less; without any it is freed. */
 void hps_exact_list_leave(struct hps_exact_list *list);

@@ -17,7 +17,8 @@ enum {
     CLOSE_ARCS = 1000,      /* walk all paths when no more arcs are left            */
     CLOSE_STEPS = 5000,
     CLOSE_STEPS_COVER = 1000,       /* where prices of layers tell what is to come  */
-    CLOSE_STEPS_LAST = 50000000     /* where nothing can be divided any more        */
+    CLOSE_STEPS_LAST = 50000000,    /* where nothing can be divided any more        */
+    CLOSE_STEPS_COVER_LAST = 2000000
 };
 
 /* An interval is divided while it is wider than this part of the gap. */
@@ -152,7 +153,7 @@ static bool walk_few(struct tree *x, const struct hps_exact_node *node, double b
 /* What cannot be divided is walked for long, and then given up. */
 static void finish(struct tree *x, const struct hps_exact_node *node, double bound)
 {
-    if (!walk(x, node, bound, CLOSE_STEPS_LAST))
+    if (!walk(x, node, bound, x->covered ? CLOSE_STEPS_COVER_LAST : CLOSE_STEPS_LAST))
         x->closed = fmin(x->closed, fmax(bound, node->bound));
 }
 
@@ -220,15 +221,15 @@ static bool by_layers(struct tree *x, const struct hps_exact_node *node, double 
     return x->view->n > 0 && !walk_few(x, node, *bound);
 }
 
-/* The layer to divide by: by the paths where the sets agree. */
-static bool split(struct tree *x, int *l, int *g)
+/* The layer to divide by: by the paths where the sets agree, unless these rule out the rest. */
+static bool split(struct tree *x, double *bound, int *l, int *g)
 {
     struct hps_exact_view *v = x->view;
 
     if (hps_exact_cover_split(x->cover, l, g))
         return true;
-    hps_exact_view_bound(v, x->leaf, ROUNDS);
-    return hps_exact_view_split(v, l, g);
+    *bound = fmax(*bound, hps_exact_view_bound(v, x->leaf, ROUNDS));
+    return *bound < cut(x) && hps_exact_view_split(v, l, g);
 }
 
 /* Is the interval's width to blame for the gap? */
@@ -260,7 +261,9 @@ static void expand(struct tree *x, const struct hps_exact_node *node)
     if (covered && !by_layers(x, node, &bound))
         return;
     if (x->covered) {
-        layer = split(x, &l, &g);
+        layer = split(x, &bound, &l, &g);
+        if (bound >= cut(x))
+            return;
         if ((!layer || wide(x, bound, WIDE_COVER)) && push_halves(x, node, bound))
             return;
     }

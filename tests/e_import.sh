@@ -91,6 +91,7 @@ head -c 4000 a.txt.gz >cut.gz
 expect 65 'cut.gz:[0-9]*: the gzip data end too early' heterps import criteo --output o.h5 cut.gz
 expect 73 'cannot make the folder a.txt/no: ' heterps import criteo --output a.txt/no/o.h5 a.txt
 if [ "$(id -u)" != 0 ]; then
+    mkdir -p folder
     chmod a-w folder
     expect 73 'folder/o.h5.part: Permission denied' heterps import criteo --output folder/o.h5 a.txt
 fi

@@ -1,6 +1,7 @@
 /* t_queue: what is queued on the CPU backend's threads gives what one thread gives that does all in
  * order, bit for bit, whatever was mixed: operations on rows, before all, behind all; few rows and
- * none, other numbers of rows, more operations than the queue holds, what is kept between them. */
+ * none, other numbers of rows, more operations than the queue holds, what is kept between them,
+ * rows that are written while a sum of them is due. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -87,6 +88,56 @@ static void chain(struct hps_dev *dev, struct sheet *s, size_t rows, int parts)
     dev->ops->sync(dev);
 }
 
+/* Part t of n adds up its share of the rows. */
+static void in_shares(const void *job, int t, int n)
+{
+    const struct job *j = job;
+
+    for (size_t r = hps_cpu_cut(j->rows, 1, t, n); r < hps_cpu_cut(j->rows, 1, t + 1, n); r++)
+        j->part[t] += j->sheet->row[r];
+}
+
+/* More than the queue holds, and nothing kept that would empty it before; then a sum in shares of
+ * rows that are written again right behind it. */
+static void crowd(struct hps_dev *dev, struct sheet *s, size_t rows, int parts, uint64_t *share)
+{
+    uint64_t spare[WIDE];
+    struct hps_tensor x = { (float *)(void *)s->row, 2, 2 };
+    struct job j = { s, rows, spare, parts, 0, -1 };
+
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < CHAIN; i++) {
+        j.number = i;
+        hps_cpu_writes(dev, rows, x);
+        hps_cpu_rows(dev, rows, LARGE_NS, parts, on_rows, &j, sizeof j);
+        if (i % 40 == 39) {
+            j.part = share + i / 40 * 4;
+            hps_cpu_after(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
+            hps_cpu_reads(dev, rows, x);
+            j.part = spare;
+        }
+    }
+    dev->ops->sync(dev);
+}
+
+static void a_crowd(void **state)
+{
+    struct sheet *one = hps_mem_new(2, sizeof *one), *many = one + 1;
+    (void)state;
+
+    for (int nthread = 2; nthread <= 4; nthread++) {
+        struct hps_dev alone = open_dev(1), dev = open_dev(nthread);
+        uint64_t share[2][4 * (CHAIN / 40)] = { { 0 } };
+        crowd(&alone, one, 700, 12, share[0]);
+        crowd(&dev, many, 700, 12, share[1]);
+        assert_memory_equal(one, many, sizeof *one);
+        assert_memory_equal(share[0], share[1], sizeof share[0]);
+        alone.ops->close(&alone);
+        dev.ops->close(&dev);
+    }
+    hps_mem_free(one);
+}
+
 static void order_is_kept(void **state)
 {
     static const size_t rows[] = { 0, 1, 5, 100, WIDE };
@@ -124,6 +175,7 @@ static void parts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(order_is_kept), cmocka_unit_test(parts) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(order_is_kept),
+                                        cmocka_unit_test(a_crowd), cmocka_unit_test(parts) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,9 @@ void hps_ps_pull_end(struct hps_ps *ps, int m);
  * sets it, the others add. Who only reads never asks for gradients. */
 const float *hps_ps_rows(const struct hps_ps *ps);
 /* From now on, on a host: own rows are not gathered but read where they lie, which only bags that
- * say so can do. hps_ps_place sets that in a bag of the step; elsewhere both do nothing. */
+ * say so can do; hps_ps_rows is then the table. hps_ps_place sets that in a bag of the step, whose
+ * rows are those of its places in their order: after pull_begin, good until the next one. Elsewhere
+ * both do nothing. */
 void hps_ps_stay(struct hps_ps *ps);
 void hps_ps_place(const struct hps_ps *ps, struct hps_bag *bag);
 float *hps_ps_grad(struct hps_ps *ps);

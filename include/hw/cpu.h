@@ -1,13 +1,11 @@
-/* cpu.h - what the files of the CPU backend share: work in slices, clones, the operations by name.
+/* cpu.h - what the files of the CPU backend share: work in slices, the operations by name.
  * For src/hw/dev_cpu.c and src/hw/cpu_*.c only; the meaning of each operation is in dev.h. */
 #ifndef HPS_HW_CPU_H
 #define HPS_HW_CPU_H
 
 #include "base/clones.h"
-#include "hw/dev.h"
+#include "hw/cpu_queue.h"
 
-#define HPS_CPU_WORTH_NS 15000.0 /* waking threads and meeting again costs some microseconds */
-#define HPS_CPU_GRAIN 8         /* rows that parts are cut at */
 #define HPS_CPU_AHEAD 12        /* rows to prefetch in front of the one in work */
 
 struct hps_cpu {                /* dev->state */
@@ -26,49 +24,8 @@ struct hps_cpu {                /* dev->state */
 void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
                     void (*part)(const void *job, int t, int n), const void *job);
 
-/* Where part t of n begins in `count` things, cut at multiples of `grain`; part n begins at
- * `count`. Pure. */
-static inline size_t hps_cpu_cut(size_t count, size_t grain, int t, int n)
-{
-    size_t grains = (count + grain - 1) / grain;
-    size_t at = grains * (size_t)t / (size_t)n * grain;
-    return at < count ? at : count;
-}
-
 /* So many bytes, not zeroed, good until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
-
-/* ---- the queue: operations of which a thread takes the next part when it has done one ---- */
-
-/* Queue part(job, t, n) for t = 0 .. n-1. Part t is of the rows from hps_cpu_cut(rows,
- * HPS_CPU_GRAIN, t, n) to where part t + 1 begins; of what is queued before, it reads and writes
- * what was made on these rows alone, and waits for no more. Who does a part is left to the moment:
- * what it writes must not depend on it. `job` (bytes, few) is copied. With one thread it is done at
- * once. */
-void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
-                  void (*part)(const void *job, int t, int n), const void *job, size_t bytes);
-
-/* The same, but each part waits for all that is queued before; operations on rows behind it neither
- * wait for it nor touch what it reads or writes. */
-void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n,
-                   void (*part)(const void *job, int t, int n), const void *job, size_t bytes);
-
-/* The same on no rows: it waits for nothing, and whatever is queued behind waits for it. Short. */
-void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n,
-                   void (*part)(const void *job, int t, int n), const void *job, size_t bytes);
-
-/* Parts of about `step` rows, or less, as many for each thread. */
-int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step);
-
-/* So many bytes, not zeroed, for the one operation, or the row of them, that is queued next: good
- * until it is done. Asked for once, before. */
-void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes);
-
-/* Do what is queued. */
-void hps_cpu_wait(const struct hps_dev *dev);
-
-struct hps_cpu_queue *hps_cpu_queue_new(void);
-void hps_cpu_queue_free(struct hps_cpu_queue *q);
 
 static inline void hps_cpu_fetch(const float *row, size_t dim)
 {

@@ -63,9 +63,10 @@ bool hps_slice_meets(const struct hps_net *net, int first, int last);
  * feed's peers, where a layer asks for them. */
 void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
                        bool training);
-/* Backward of it: reads out_grad[flight], fills in_grad[flight], adds to grad and to the feed's
- * rows_grad. `done(l, arg)` is called for each layer with dense weights or a table, last layer
- * first, when its gradient is queued for this micro-batch (so that it can travel); may be NULL. */
+/* Backward of it, queued: reads out_grad[flight], fills in_grad[flight], adds to grad and to the
+ * feed's rows_grad. `done(l, arg)` is called for each layer with dense weights or a table, last
+ * layer first, when its gradient is queued for this micro-batch (so that it can travel); may be
+ * NULL. */
 void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
                         void (*done)(int layer, void *arg), void *arg);
 

@@ -18,7 +18,9 @@ int hps_folder_make(const char *path)
         *s = '/';
     }
     if (rc == 0 && mkdir(p, 0777) != 0 && errno != EEXIST) rc = -1;
+    int why = errno;
     hps_mem_free(p);
+    errno = why;
     return rc;
 }
 

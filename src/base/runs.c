@@ -21,7 +21,7 @@ static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *end,
 
 const uint64_t *hps_runs_merge(uint64_t *word, uint64_t *spare, int nrun, size_t *at, int shift)
 {
-    while (nrun > 1) {
+    while (nrun > 1 && at[nrun] > 0) {
         int n = 0;
         for (int i = 0; i < nrun; i += 2, n++) {
             size_t first = at[i], middle = at[i + 1], last = at[i + 2 < nrun ? i + 2 : nrun];

@@ -157,11 +157,13 @@ static void pack(struct hps_route *r, struct turn *t, int *want)
         }
 }
 
-/* n rows, whose gradients will lie at `at` and behind it. */
+/* n rows, each behind the one before, whose gradients will lie at `at` and behind it. */
 static void tell_rows(const int *row, size_t n, uint64_t at, int tail_bits, uint64_t *word)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        assert(i == 0 || row[i - 1] < row[i]);
         word[i] = (uint64_t)(uint32_t)row[i] << tail_bits | (at + i);
+    }
 }
 
 /* All rows asked of me with where their gradients will lie: a sorted run for each member and
@@ -260,7 +262,7 @@ static void send_rows(struct hps_route *r, struct turn *t)
             t->step.give[m * r->parts + q] = t->give[q * r->M + m];
             n += (size_t)t->give[q * r->M + m];
         }
-        if (n > INT_MAX)
+        if (n + (size_t)t->step.nplace > INT_MAX)
             HPS_DIE("%d ranks ask this one for more than %d rows in one step", r->parts, INT_MAX);
         t->ngive[q] = (int)n - t->ngive_at[q];
     }

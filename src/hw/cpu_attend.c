@@ -247,6 +247,7 @@ void hps_cpu_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
     struct attend j = { .net = net, .bag = bag, .dim = (size_t)net->dim, .rows = rows, .c = c,
                         .y = y };
 
+    hps_cpu_wait(dev);
     lay_levels(&j);
     fold(&j, dev, param);
     for (size_t b = 0; b < (size_t)bag->B; b = j.b1) {
@@ -359,6 +360,7 @@ void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
     struct attend j = { .net = net, .bag = bag, .dim = (size_t)net->dim, .rows = rows, .c = c,
                         .y = dy, .dc = dc, .add = add };
 
+    hps_cpu_wait(dev);
     lay_levels(&j);
     fold(&j, dev, param);
     for (size_t b = 0; b < (size_t)bag->B; b = j.b1) {

@@ -10,7 +10,6 @@
 #define NEAR 16                 /* bags to prefetch in front of the one in work             */
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
 #define USUAL 16                /* the longest row whose sum is kept in registers               */
-#define INLINE __attribute__((always_inline)) static inline
 
 struct bags {
     const struct hps_bag *bag;
@@ -35,20 +34,20 @@ static inline float share_of(const struct bags *j, size_t first, size_t last)
     return j->mean && last > first ? 1.0f / (float)(last - first) : 1.0f;
 }
 
-INLINE void set_row(float *restrict to, const float *restrict from, size_t dim)
+HPS_INLINE void set_row(float *restrict to, const float *restrict from, size_t dim)
 {
     for (size_t d = 0; d < dim; d++)
         to[d] = from[d];
 }
 
-INLINE void add_row(float *restrict to, const float *restrict from, float share, size_t dim)
+HPS_INLINE void add_row(float *restrict to, const float *restrict from, float share, size_t dim)
 {
     for (size_t d = 0; d < dim; d++)
         to[d] += share * from[d];
 }
 
 /* The row of a position. */
-INLINE const float *row_of(const struct bags *j, int p, size_t dim)
+HPS_INLINE const float *row_of(const struct bags *j, int p, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
     int at = bag->at ? bag->at[p] : -1;
@@ -58,15 +57,15 @@ INLINE const float *row_of(const struct bags *j, int p, size_t dim)
     return (bag->at ? bag->far : j->rows) + (size_t)p * dim;
 }
 
-INLINE void fetch_ahead(const struct bags *j, size_t i, size_t dim)
+HPS_INLINE void fetch_ahead(const struct bags *j, size_t i, size_t dim)
 {
     if (i + HPS_CPU_AHEAD < j->bag->nid)
         hps_cpu_fetch(row_of(j, j->bag->index[i + HPS_CPU_AHEAD], dim), dim);
 }
 
 /* to (+)= the rows first..last-1 of the bag, of a dim that is at most USUAL: in registers. */
-INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin, float *to,
-                       size_t dim)
+HPS_INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin, float *to,
+                           size_t dim)
 {
     float share = share_of(j, first, last), sum[USUAL] = { 0 };
 
@@ -80,8 +79,8 @@ INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool beg
         to[d] = sum[d];
 }
 
-INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begin, float *to,
-                      size_t dim)
+HPS_INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begin, float *to,
+                          size_t dim)
 {
     float share = share_of(j, first, last);
 
@@ -94,7 +93,7 @@ INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begi
 }
 
 /* Bags of slot s for the examples b0 .. b1-1. The first bag into a place of y overwrites it. */
-INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, size_t dim)
+HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
     bool begin = j->concat || s == 0;
@@ -129,7 +128,7 @@ static void pool_part(const void *job, int t, int n)
 
 /* Where bag number `from` begins in y: side by side, or after a division that is exact for numbers
  * below 2^31. */
-INLINE size_t spot_of(const struct bags *j, int from, size_t dim)
+HPS_INLINE size_t spot_of(const struct bags *j, int from, size_t dim)
 {
     if (j->dense)
         return (size_t)from * dim;
@@ -137,7 +136,7 @@ INLINE size_t spot_of(const struct bags *j, int from, size_t dim)
     return (size_t)b * j->y.ld + (j->concat ? (size_t)s * dim : 0);
 }
 
-INLINE float share_of_bag(const struct bags *j, int from)
+HPS_INLINE float share_of_bag(const struct bags *j, int from)
 {
     int b = from / j->bag->nslot, s = from - b * j->bag->nslot;
     size_t at = (size_t)s * (size_t)j->bag->B + (size_t)b;
@@ -163,7 +162,7 @@ static size_t row_cut(const struct hps_bag *bag, int t, int n)
     return low;
 }
 
-INLINE void strew_row(const struct bags *j, size_t i, float *y, size_t dim)
+HPS_INLINE void strew_row(const struct bags *j, size_t i, float *y, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
     const float *row = row_of(j, bag->place[i], dim);
@@ -178,7 +177,7 @@ INLINE void strew_row(const struct bags *j, size_t i, float *y, size_t dim)
     }
 }
 
-INLINE void strew_rows(const struct bags *j, size_t first, size_t last, float *y, size_t dim)
+HPS_INLINE void strew_rows(const struct bags *j, size_t first, size_t last, float *y, size_t dim)
 {
     size_t ahead = HPS_CPU_AHEAD;
 
@@ -267,7 +266,7 @@ struct pending {
     float share[PENDING];
 };
 
-INLINE void add_pending(const struct bags *j, struct pending *p, size_t dim)
+HPS_INLINE void add_pending(const struct bags *j, struct pending *p, size_t dim)
 {
     for (size_t i = 0; i < p->n; i++) {
         if (i + HPS_CPU_AHEAD < p->n)
@@ -314,7 +313,7 @@ static void spill_part(const void *job, int t, int n)
     flush(j, &p);
 }
 
-INLINE void sum_row(const struct bags *j, size_t i, float *sum, size_t dim)
+HPS_INLINE void sum_row(const struct bags *j, size_t i, float *sum, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
     const float *dy = j->y.data;
@@ -327,7 +326,7 @@ INLINE void sum_row(const struct bags *j, size_t i, float *sum, size_t dim)
 }
 
 /* Each row once, with all that the bags add to it. */
-INLINE void sum_rows(const struct bags *j, size_t first, size_t last, size_t dim)
+HPS_INLINE void sum_rows(const struct bags *j, size_t first, size_t last, size_t dim)
 {
     for (size_t i = first; i < last; i++) {
         float *to = j->grad + (size_t)j->bag->place[i] * dim, sum[USUAL] = { 0 };
@@ -364,6 +363,7 @@ void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int di
 
     j.grad = rows_grad;
     j.add = add;
+    hps_cpu_wait(dev);
     if (!add && nrow > (bag->place ? bag->nplace : 0))
         memset(rows_grad, 0, nrow * (size_t)dim * sizeof *rows_grad);
     hps_cpu_spread(dev, (double)bag->nid * (5 + 0.3 * dim), bag->place ? sum_part : spill_part,

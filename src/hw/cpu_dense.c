@@ -66,6 +66,8 @@ void hps_cpu_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps
                     .out = (size_t)y.width, .x = x, .y = y, .w = w, .b = b,
                     .keep = act == HPS_ACT_GELU ? pre : NULL };
 
+    hps_cpu_writes(dev, f.B, y);
+    hps_cpu_writes(dev, f.B, (struct hps_tensor){ f.keep, f.out, y.width });
     hps_cpu_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_parts(dev, f.B, block_rows(&f)),
                  forward_part, &f, sizeof f);
 }
@@ -212,6 +214,8 @@ void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hp
         return;
     size_t nw = f.in * f.out, nturned = wants_turned(&f) ? nw : 0;
     double work_ns = flops(&f) * NS_A_FLOP;
+    hps_cpu_writes(dev, f.B, dy);
+    hps_cpu_writes(dev, f.B, dx);
     f.parts = hps_cpu_parts(dev, f.B, block_rows(&f));
     f.partial = hps_cpu_keep(dev, ((size_t)f.parts * f.out + nturned) * sizeof(float));
     if (nturned > 0) {
@@ -220,8 +224,11 @@ void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hp
     }
     hps_cpu_rows(dev, f.B, work_ns, f.parts, back_part, &f, sizeof f);
     hps_cpu_after(dev, 0, 1, bias_part, &f, sizeof f);
-    if (!f.fused)
-        hps_cpu_after(dev, work_ns, dev->nthread, weight_part, &f, sizeof f);
+    if (f.fused)
+        return;
+    hps_cpu_after(dev, work_ns, dev->nthread, weight_part, &f, sizeof f);
+    hps_cpu_reads(dev, f.B, x);
+    hps_cpu_reads(dev, f.B, dy);
 }
 
 static void product_part(const void *job, int t, int n)

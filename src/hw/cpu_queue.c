@@ -16,12 +16,16 @@ enum kind { FIRST, ROWS, AFTER };
 
 struct op {
     enum kind kind;
-    void (*part)(const void *job, int t, int n);
+    hps_cpu_part *part;
     int n;                      /* parts                                               */
     int row_op;                 /* operations on rows before it                        */
     long long first;            /* parts of the operations before it                   */
     atomic_int done;            /* of them                                             */
     _Alignas(max_align_t) unsigned char job[JOB_BYTES];
+};
+
+struct span {
+    uintptr_t from, end;
 };
 
 struct hps_cpu_queue {
@@ -32,6 +36,8 @@ struct hps_cpu_queue {
     atomic_llong next;          /* the next part to take                               */
     atomic_int *done;           /* a grain of rows: operations done on it              */
     size_t done_cap;
+    struct span read[2 * MOST]; /* by what is behind all                               */
+    int nread;
     char *kept;                 /* what parts leave for later ones                     */
     size_t kept_cap, kept_at;
 };
@@ -115,11 +121,38 @@ void hps_cpu_wait(const struct hps_dev *dev)
 #pragma omp parallel num_threads(dev->nthread) if (q->work_ns > HPS_CPU_WORTH_NS)
 #endif
     drain(q);
-    q->nop = q->nrow_op = 0;
+    q->nop = q->nrow_op = q->nread = 0;
     q->work_ns = 0;
 }
 
 /* ---- in line ---- */
+
+static struct span span_of(size_t rows, struct hps_tensor x)
+{
+    size_t n = x.data && rows > 0 ? (rows - 1) * x.ld + (size_t)x.width : 0;
+
+    return (struct span){ (uintptr_t)x.data, (uintptr_t)x.data + n * sizeof *x.data };
+}
+
+void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    if (dev->nthread == 1)
+        return;
+    assert(q->nop > 0 && q->nread < 2 * q->nop);
+    q->read[q->nread++] = span_of(rows, x);
+}
+
+void hps_cpu_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
+{
+    const struct hps_cpu_queue *q = queue_of(dev);
+    struct span w = span_of(rows, x);
+
+    for (int i = 0; i < q->nread; i++)
+        if (q->read[i].from < w.end && w.from < q->read[i].end)
+            hps_cpu_wait(dev);
+}
 
 void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes)
 {
@@ -138,7 +171,7 @@ void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes)
 }
 
 static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, int n,
-                    void (*part)(const void *job, int t, int n), const void *job, size_t bytes)
+                    hps_cpu_part *part, const void *job, size_t bytes)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
@@ -163,13 +196,13 @@ static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, i
 }
 
 void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n,
-                   void (*part)(const void *job, int t, int n), const void *job, size_t bytes)
+                   hps_cpu_part *part, const void *job, size_t bytes)
 {
     line_up(dev, FIRST, work_ns, n, part, job, bytes);
 }
 
 void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
-                  void (*part)(const void *job, int t, int n), const void *job, size_t bytes)
+                  hps_cpu_part *part, const void *job, size_t bytes)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
@@ -183,7 +216,7 @@ void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
 }
 
 void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n,
-                   void (*part)(const void *job, int t, int n), const void *job, size_t bytes)
+                   hps_cpu_part *part, const void *job, size_t bytes)
 {
     line_up(dev, AFTER, work_ns, n, part, job, bytes);
 }

@@ -44,6 +44,7 @@ void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t 
     struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
                      .y = y, .add = add };
 
+    hps_cpu_writes(dev, m.B, (struct hps_tensor){ y, ldy, width });
     hps_cpu_rows(dev, m.B, 0.4 * (double)B * width, hps_cpu_parts(dev, m.B, ROWS), copy_part, &m,
                  sizeof m);
 }
@@ -84,6 +85,7 @@ void hps_cpu_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t ke
     struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
                      .y = y, .add = add, .p = p, .key = key, .example = example };
 
+    hps_cpu_writes(dev, m.B, (struct hps_tensor){ y, ldy, width });
     hps_cpu_rows(dev, m.B, 2.0 * (double)B * width, hps_cpu_parts(dev, m.B, ROWS), dropout_part, &m,
                  sizeof m);
 }
@@ -135,6 +137,8 @@ void hps_cpu_logistic(struct hps_dev *dev, int B, struct hps_tensor x, const flo
 {
     struct loss l = { (size_t)B, x, dx, label, weight, score, add, NULL, loss_sum, 0 };
 
+    hps_cpu_writes(dev, l.B, dx);
+    hps_cpu_writes(dev, l.B, (struct hps_tensor){ score, 1, 1 });
     l.parts = hps_cpu_parts(dev, l.B, ROWS);
     l.sum = hps_cpu_keep(dev, (size_t)l.parts * sizeof *l.sum);
     hps_cpu_rows(dev, l.B, 40.0 * B, l.parts, logistic_part, &l, sizeof l);

@@ -71,8 +71,12 @@ int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step)
 
 static void wait_for(atomic_int *done, int least)
 {
-    for (int looks = 0; atomic_load_explicit(done, memory_order_acquire) < least; looks++)
-        if (looks > PATIENCE)
+    int looks = 0;
+
+    while (atomic_load_explicit(done, memory_order_acquire) < least)
+        if (looks < PATIENCE)
+            looks++;
+        else
             sched_yield();
 }
 

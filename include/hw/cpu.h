@@ -6,7 +6,8 @@
 #include "base/clones.h"
 #include "hw/cpu_queue.h"
 
-#define HPS_CPU_AHEAD 12        /* rows to prefetch in front of the one in work */
+#define HPS_CPU_AHEAD 12        /* rows to prefetch in front of the one in work      */
+#define HPS_CPU_SHORT 16        /* the longest row whose sum is kept in registers    */
 
 struct hps_cpu {                /* dev->state */
     void *scratch;              /* one block for an operation's partial sums, kept */
@@ -22,7 +23,7 @@ struct hps_cpu {                /* dev->state */
  * `work_ns`, a guess of what one thread would need, is worth waking them, else one after the other.
  * The parts are always the same, so the bits are too. Returns when all are done. */
 void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
-                    void (*part)(const void *job, int t, int n), const void *job);
+                    hps_cpu_part *part, const void *job);
 
 /* So many bytes, not zeroed, good until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
@@ -53,7 +54,7 @@ static inline const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t 
     const float *row = s->row + (size_t)s->from[k] * dim;
     if (++k == end)
         return row;
-    float sum[16], *to = dim <= 16 ? sum : room;        /* short ones in registers */
+    float sum[HPS_CPU_SHORT], *to = dim <= HPS_CPU_SHORT ? sum : room;
     for (size_t d = 0; d < dim; d++)
         to[d] = row[d];
     for (; k < end; k++) {
@@ -61,7 +62,7 @@ static inline const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t 
         for (size_t d = 0; d < dim; d++)
             to[d] += row[d];
     }
-    for (size_t d = 0; d < dim && dim <= 16; d++)
+    for (size_t d = 0; d < dim && dim <= HPS_CPU_SHORT; d++)
         room[d] = sum[d];
     return room;
 }

@@ -15,10 +15,10 @@ struct hps_ps {
     struct hps_table *table;
     struct hps_dev *dev;
     const struct hps_route_step *r;
-    struct hps_twin rows;          /* (nplace, dim)                                         */
-    struct hps_twin grad;          /* (nplace + those of the others, dim): theirs by member  */
-    struct hps_twin out;           /* rows to the others, by member                          */
-    struct hps_twin sum;           /* (nmerge, dim) gradients merged, where their norm is asked */
+    struct hps_twin rows;       /* (nplace, dim)                                         */
+    struct hps_twin grad;       /* (nplace + those of the others, dim): theirs by member */
+    struct hps_twin out;        /* rows to the others, by member                         */
+    struct hps_twin sum;        /* (nmerge, dim) gradients merged, where their norm is asked */
     bool stay;                  /* my rows are read in the table                         */
     int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
     bool written, pushed, summed;       /* grad, of this step; all there; sum             */

@@ -375,6 +375,5 @@ void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
         hps_cpu_bag_backward(dev, &each, net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow,
                              rows_grad, nrow, true);
     }
-    hps_cpu_wait(dev);
     unfold(&j, grad);
 }

@@ -9,7 +9,6 @@
 #define BLOCK 16                /* examples in work at once: what they write stays in the cache */
 #define NEAR 16                 /* bags to prefetch in front of the one in work             */
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
-#define USUAL 16                /* the longest row whose sum is kept in registers               */
 
 struct bags {
     const struct hps_bag *bag;
@@ -63,11 +62,11 @@ HPS_INLINE void fetch_ahead(const struct bags *j, size_t i, size_t dim)
         hps_cpu_fetch(row_of(j, j->bag->index[i + HPS_CPU_AHEAD], dim), dim);
 }
 
-/* to (+)= the rows first..last-1 of the bag, of a dim that is at most USUAL: in registers. */
+/* to (+)= the rows first..last-1 of the bag, of a dim that is short: in registers. */
 HPS_INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin, float *to,
                            size_t dim)
 {
-    float share = share_of(j, first, last), sum[USUAL] = { 0 };
+    float share = share_of(j, first, last), sum[HPS_CPU_SHORT] = { 0 };
 
     for (size_t d = 0; d < dim && !begin; d++)
         sum[d] = to[d];
@@ -102,7 +101,7 @@ HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, 
     for (size_t b = b0; b < b1; b++) {
         size_t at = s * (size_t)bag->B + b;
         size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
-        if (dim <= USUAL)
+        if (dim <= HPS_CPU_SHORT)
             pool_short(j, first, last, begin, y + b * j->y.ld, dim);
         else
             pool_long(j, first, last, begin, y + b * j->y.ld, dim);
@@ -329,8 +328,8 @@ HPS_INLINE void sum_row(const struct bags *j, size_t i, float *sum, size_t dim)
 HPS_INLINE void sum_rows(const struct bags *j, size_t first, size_t last, size_t dim)
 {
     for (size_t i = first; i < last; i++) {
-        float *to = j->grad + (size_t)j->bag->place[i] * dim, sum[USUAL] = { 0 };
-        if (dim <= USUAL) {
+        float *to = j->grad + (size_t)j->bag->place[i] * dim, sum[HPS_CPU_SHORT] = { 0 };
+        if (dim <= HPS_CPU_SHORT) {
             for (size_t d = 0; d < dim && j->add; d++)
                 sum[d] = to[d];
             sum_row(j, i, sum, dim);

@@ -17,7 +17,7 @@ struct loss {
 };
 
 static void spread_loss(struct hps_dev *dev, double row_ns, struct loss *l, double *loss_sum,
-                        void (*part)(const void *job, int t, int n))
+                        hps_cpu_part *part)
 {
     l->sum = hps_cpu_scratch(dev, (size_t)dev->nthread * sizeof *l->sum);
     hps_cpu_spread(dev, row_ns * (double)l->B, part, l);

@@ -72,7 +72,7 @@ static void close_cpu(struct hps_dev *dev)
 }
 
 void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
-                    void (*part)(const void *job, int t, int n), const void *job)
+                    hps_cpu_part *part, const void *job)
 {
     int n = dev->nthread;
 

@@ -29,7 +29,7 @@ HPS_INLINE void part_keys(const struct hps_places *p, size_t n, uint64_t *key)
 
 /* Keys of n ids of a slot. */
 HPS_CLONES static void make_keys(const struct hps_places *p, const struct hps_places_slot *s,
-                      const long long *id, size_t n, uint64_t *key)
+                                 const long long *id, size_t n, uint64_t *key)
 {
     long long base = s->layer->base[s->i], modulo = s->layer->modulo[s->i];
     uint64_t outside = 0;

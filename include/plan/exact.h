@@ -134,6 +134,10 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
 /* Raise the prices from v->lambda for `rounds`; every path is tried as a plan. The lower
  * bound. */
 double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds);
+/* Drop every item of which least(with, item, its first layer) is not below `cut`. */
+void hps_exact_view_keep(struct hps_exact_view *v, double cut,
+                         double (*least)(const void *with, const struct hps_exact_item *e, int i),
+                         const void *with);
 /* Drop every item that is on no path below `cut`. */
 void hps_exact_view_drop(struct hps_exact_view *v, double cut);
 /* The backward program alone, by the charges that the items have. */

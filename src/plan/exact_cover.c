@@ -266,38 +266,31 @@ double hps_exact_cover_bound(struct hps_exact_cover *x, struct hps_exact_view *v
     }
 }
 
-/* The least that the sets cost more when this item, of first layer i, is in one. */
-static double extra(const struct hps_exact_cover *x, const struct hps_exact_item *e, int i)
+struct sets {
+    const struct hps_exact_cover *x;
+    double all;                 /* what the best ones cost */
+};
+
+/* The least that the sets cost when this item, of first layer i, is in one. */
+static double with_item(const void *with, const struct hps_exact_item *e, int i)
 {
+    const struct hps_exact_cover *x = ((const struct sets *)with)->x;
     const double *before = ahead(x, e, i), *after = hps_exact_cover_behind(x, e);
     int k = hps_exact_cover_units(x, e);
-    double least = INFINITY;
+    double more = INFINITY;
 
     for (int b = x->m->begin[e->g]; b < hps_exact_cover_end(x, e->g); b++) {
         int most = hps_exact_cover_room(x, e->g, b);
         for (int u = 0; u <= most - k; u++)
-            least = fmin(least, before[u] + after[most - k - u] -
-                                    x->behind[x->row[e->g] + most]);
+            more = fmin(more, before[u] + after[most - k - u] - x->behind[x->row[e->g] + most]);
     }
-    return least + e->c;
+    return ((const struct sets *)with)->all + (more + e->c);
 }
 
 void hps_exact_cover_drop(struct hps_exact_cover *x, struct hps_exact_view *v, double cut)
 {
-    double all = hps_exact_cover_at(x, v, x->price);
-    int n = 0, at = 0;
+    struct sets s = { x, hps_exact_cover_at(x, v, x->price) };
 
     look_ahead(x, v);
-    for (int i = 0; i < x->m->L; i++)
-        for (int a = v->first[i], end = v->first[i + 1]; a < end; a++) {
-            struct hps_exact_item e = v->item[a];
-            if (all + extra(x, &e, i) >= cut)
-                continue;
-            while (at <= i)
-                v->first[at++] = n;
-            v->item[n++] = e;
-        }
-    while (at <= x->m->L)
-        v->first[at++] = n;
-    v->n = n;
+    hps_exact_view_keep(v, cut, with_item, &s);
 }

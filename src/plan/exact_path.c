@@ -279,21 +279,16 @@ double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *
     return bound;
 }
 
-void hps_exact_view_drop(struct hps_exact_view *v, double cut)
+void hps_exact_view_keep(struct hps_exact_view *v, double cut,
+                         double (*least)(const void *with, const struct hps_exact_item *e, int i),
+                         const void *with)
 {
-    const double *lambda = v->lambda;
     int n = 0, at = 0;
 
-    hps_exact_dual_charge(v, lambda);
-    forward(v);
-    backward(v);
-    double rest = base(v, lambda);
     for (int i = 0; i < v->m->L; i++)
         for (int a = v->first[i], end = v->first[i + 1]; a < end; a++) {
             struct hps_exact_item e = v->item[a];
-            double through = hps_exact_beside(v, &v->fwd[i], e.g) + e.c +
-                             hps_exact_beside(v, &v->bwd[e.j + 1], e.g) + rest;
-            if (through >= cut)
+            if (least(with, &e, i) >= cut)
                 continue;
             while (at <= i)
                 v->first[at++] = n;
@@ -302,6 +297,27 @@ void hps_exact_view_drop(struct hps_exact_view *v, double cut)
     while (at <= v->m->L)
         v->first[at++] = n;
     v->n = n;
+}
+
+struct through {
+    const struct hps_exact_view *v;
+    double rest;                /* what is not on paths */
+};
+
+static double through(const void *with, const struct hps_exact_item *e, int i)
+{
+    const struct through *t = with;
+
+    return hps_exact_beside(t->v, &t->v->fwd[i], e->g) + e->c +
+           hps_exact_beside(t->v, &t->v->bwd[e->j + 1], e->g) + t->rest;
+}
+
+void hps_exact_view_drop(struct hps_exact_view *v, double cut)
+{
+    hps_exact_dual_charge(v, v->lambda);
+    forward(v);
+    backward(v);
+    hps_exact_view_keep(v, cut, through, &(struct through){ v, base(v, v->lambda) });
     backward(v);
 }
 

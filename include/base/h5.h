@@ -40,6 +40,9 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
 /* Flush what was written to disk and close. Write errors that appear only now (no space) are
  * HPS_OUTPUT. Closing twice is fine. Collective over comm. */
 enum hps_status hps_h5_close(struct hps_h5 *h);
+/* The same, alone, of a file that others write on: what they sync, and this with it, need not be on
+ * the disk when it returns. */
+enum hps_status hps_h5_leave(struct hps_h5 *h);
 /* Close a file that was being written and is not wanted any more, without a word; what is in it
  * then is undefined. Collective over comm. */
 void hps_h5_drop(struct hps_h5 *h);
@@ -64,8 +67,9 @@ enum hps_status hps_h5_get_real(struct hps_h5 *h, const char *object, const char
 
 /* A dataset of `nrow` rows of `width` elements (width 0: one-dimensional) of `type`
  * (H5T_NATIVE_FLOAT, _DOUBLE, _INT, _LLONG, _UCHAR), little-endian, no filters. chunk = 0:
- * contiguous; else extendible, chunks of that many rows. Groups on the way are made. Rows that
- * nobody writes have no defined value: nothing is filled in. */
+ * contiguous, its place in the file is taken at once; else extendible, chunks of that many rows.
+ * Groups on the way are made. Rows that nobody writes have no defined value: nothing is filled in.
+ */
 enum hps_status hps_h5_make(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
                             int width, long long chunk);
 /* Rows first..first+n-1; writing past the end of an extendible one grows it; reading past the end
@@ -96,6 +100,9 @@ enum hps_status hps_h5_datasets(struct hps_h5 *h, void *self,
 enum hps_status hps_h5_attributes(struct hps_h5 *h, const char *object, void *self,
                                   void (*each)(void *self, const char *name, const char *text,
                                                bool number));
+
+/* Where a contiguous dataset begins in the file, so that others can write it without HDF5. */
+enum hps_status hps_h5_offset(struct hps_h5 *h, const char *name, uint64_t *offset);
 
 /* Where the bytes of a dataset lie in the file, so that a reader thread can pread without HDF5:
  * refused (HPS_DECK) when filtered, when not stored as `size`-byte little-endian numbers of `class`

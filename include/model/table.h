@@ -11,6 +11,8 @@
 
 #define HPS_TABLE_BLOCK 64
 
+struct hps_snap;
+
 /* Who has a global row, and its place there. Pure. */
 static inline int hps_table_owner(long long row, int k)
 {
@@ -30,6 +32,7 @@ struct hps_table {
     size_t stride;                          /* floats from row to row: hps_rule_stride */
     struct hps_dev *dev;                    /* borrowed */
     float *row;                             /* (nrow, stride) device memory */
+    struct hps_snap *snap;                  /* who still reads rows as they were; or NULL */
 };
 
 /* Rows initialised from (seed, table, global row), states as `opt` says. HPS_DECK with a message

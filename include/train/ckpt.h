@@ -1,7 +1,7 @@
 /* ckpt.h - the run on disk, keyed by layer name and global row: loadable on any number of ranks and
  * any plan.
  *
- * One HDF5 file a save, step_NNNNNNNNN.h5, written as .part by all ranks without filters,
+ * One HDF5 file a save (save.h), step_NNNNNNNNN.h5, written as .part by all ranks without filters,
  * checksummed, flushed, renamed when whole. All float32:
  *     /layers/NAME/param (1, n)             dense weights
  *     /layers/NAME/state (nstate, n)        their optimiser states, where the rule has any
@@ -51,14 +51,10 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
  * Local. */
 double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                          const struct hps_step *step);
-/* Save after cursor->step steps; the newest opt->keep files up to that step stay, those of later
- * steps go. `first_of_never`: this file alone stays (--restart never). HPS_OUTPUT: no space, no
- * permission; HPS_DECK: a weight is not finite; nothing half-written stays. Collective over world,
- * the same verdict. */
-enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                              const struct hps_step *step, const struct hps_cursor *cursor,
-                              const struct hps_ckpt_text *text, bool first_of_never,
-                              MPI_Comm world);
+/* The newest opt->keep files up to that step stay, those of later steps go; `only_this`: its file
+ * alone stays. Local, by rank 0. */
+void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
+                    bool only_this);
 
 /* The steps that have a file, newest first. n = 0: none. Rank 0 looks, all are told. To free.
  * Collective over world. */

@@ -8,13 +8,14 @@
 struct hps_pulse {
     MPI_Comm world; /* a dup, owned                                         */
     MPI_Request request;
-    double mine[8], sum[8];
+    double mine[9], sum[9];
 };
 
 /* What a rank says, and what all have said. */
 struct hps_beat {
     enum hps_status trouble; /* in: this rank's; out: the worst of all                */
     int stop, save;          /* in: this rank's wish; out: how many wish               */
+    int ready;               /* of a checkpoint under way: this rank's part; out: how many  */
     double loss, examples;   /* sums over the ranks                                    */
 };
 

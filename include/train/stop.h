@@ -15,12 +15,13 @@ void hps_stop_end(void);
 
 /* Does this rank wish to stop? Signals on any rank; on rank 0 also the file `stop` (looked for at
  * most twice a second), run.max_seconds, and the batch system's end time (HETERPS_END_TIME, else
- * SLURM_JOB_END_TIME, epoch seconds) less twice the time a checkpoint took plus 5 s. Gives the
- * reason, NULL: go on. Local. */
+ * SLURM_JOB_END_TIME, epoch seconds) less twice the time a checkpoint took (three times while one
+ * is under way) and 5 s. Gives the reason, NULL: go on. Local. */
 const char *hps_stop_wish(void);
-/* How long the last checkpoint took, or the first is expected to, so that the wish comes early
- * enough. */
+/* How long the last checkpoint took, or the first is expected to, and whether one is under way: so
+ * that the wish comes early enough. */
 void hps_stop_checkpoint_s(double seconds);
+void hps_stop_saving(bool under_way);
 /* The wish was obeyed: the stop file is removed. Rank 0. */
 void hps_stop_obeyed(void);
 

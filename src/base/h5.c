@@ -266,3 +266,20 @@ enum hps_status hps_h5_close(struct hps_h5 *h)
         return s;
     return hps_h5_verdict(h, why ? HPS_OUTPUT : HPS_OK, "cannot be written: %s", why ? why : "");
 }
+
+enum hps_status hps_h5_leave(struct hps_h5 *h)
+{
+    bool good;
+
+    if (h->file < 0)
+        return HPS_OK;
+    good = H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
+    if (!good) {
+        HPS_SAY_ALL(HPS_ERROR, "%s: cannot be written: %s", h->path, hps_h5_why());
+        give_up(h);
+    }
+    if (H5Fclose(h->file) < 0 && good)
+        good = hps_h5_verdict(h, HPS_OUTPUT, "cannot be written: %s", hps_h5_why()) == HPS_OK;
+    h->file = -1;
+    return good ? HPS_OK : HPS_OUTPUT;
+}

@@ -138,6 +138,18 @@ static const char *trouble(struct hps_h5 *h, hid_t set, H5T_class_t class, int s
     return why;
 }
 
+enum hps_status hps_h5_offset(struct hps_h5 *h, const char *name, uint64_t *offset)
+{
+    hid_t set = H5Dopen2(h->file, name, H5P_DEFAULT);
+    haddr_t address = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
+
+    if (set >= 0)
+        HPS_H5(H5Dclose(set));
+    *offset = address;
+    return hps_h5_verdict(h, address == HADDR_UNDEF ? HPS_OUTPUT : HPS_OK,
+                          "dataset %s has no place in the file", name);
+}
+
 enum hps_status hps_h5_extent(struct hps_h5 *h, const char *name, H5T_class_t class, int size,
                               struct hps_h5_extent *extent)
 {

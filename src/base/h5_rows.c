@@ -31,6 +31,8 @@ enum hps_status hps_h5_make(struct hps_h5 *h, const char *name, hid_t type, long
     HPS_H5(H5Pset_create_intermediate_group(links, 1));
     if (chunk)
         HPS_H5(H5Pset_chunk(make, rank, chunks));
+    else
+        HPS_H5(H5Pset_alloc_time(make, H5D_ALLOC_TIME_EARLY));
     set = H5Dcreate2(h->file, name, stored, space, links, make, H5P_DEFAULT);
     enum hps_status s = hps_h5_verdict(h, set < 0 ? HPS_OUTPUT : HPS_OK, "%s cannot be made: %s",
                                        name, set < 0 ? hps_h5_why() : "");

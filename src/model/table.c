@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "base/mem.h"
+#include "model/snap.h"
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 
@@ -102,6 +103,13 @@ void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
                      const struct hps_row_sums *grad)
 {
-    if (n > 0)
-        t->dev->ops->rows_apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
+    if (n == 0)
+        return;
+    if (t->snap)
+        hps_snap_change(t->snap, n, at);
+    t->dev->ops->rows_apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
+    if (!t->snap)
+        return;
+    t->dev->ops->sync(t->dev);
+    hps_snap_changed(t->snap);
 }

@@ -1,4 +1,4 @@
-/* ckpt.c - which file, when it is whole, which stay; what lies in it is ckpt_state.c's. */
+/* ckpt.c - which files there are, which stay, which serve; what lies in one is ckpt_state.c's. */
 #include "train/ckpt.h"
 
 #include <dirent.h>
@@ -10,7 +10,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/build.h"
 #include "base/folder.h"
 #include "base/h5.h"
 #include "base/mem.h"
@@ -129,9 +128,8 @@ int hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, 
     return n;
 }
 
-/* Remove what is no longer kept. Rank 0. */
-static void sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
-                  bool only_this)
+void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
+                    bool only_this)
 {
     char *folder = folder_of(opt, dir);
     long long *steps;
@@ -146,55 +144,6 @@ static void sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, 
     }
     hps_mem_free(steps);
     hps_mem_free(folder);
-}
-
-static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
-                                 const struct hps_ckpt_text *t)
-{
-    enum hps_status st = hps_h5_put_text(h, "/", "format", "heterps-checkpoint-1");
-    if (!st) st = hps_h5_put_text(h, "/", "shape", t->shape);
-    if (!st) st = hps_h5_put_text(h, "/", "planning", t->planning);
-    if (!st) st = hps_h5_put_text(h, "/", "deck", t->deck);
-    if (!st) st = hps_h5_put_text(h, "/", "plan", t->plan);
-    if (!st) st = hps_h5_put_text(h, "/", "pool", t->pool);
-    if (!st) st = hps_h5_put_text(h, "/", "revision", hps_build.revision);
-    if (!st) st = hps_h5_put_long(h, "/", "step", c->step);
-    if (!st) st = hps_h5_put_long(h, "/", "examples", c->examples);
-    if (!st) st = hps_h5_put_real(h, "/", "seconds", 1, &c->seconds);
-    if (!st) st = hps_h5_put_real(h, "/", "usd", 1, &c->usd);
-    if (!st) st = hps_h5_put_real(h, "/", "usd_idle", 1, &c->usd_idle);
-    if (!st) st = hps_h5_put_real(h, "/", "train_loss", 1, &c->train_loss);
-    return st;
-}
-
-static enum hps_status write_part(const char *part, const struct hps_step *step,
-                                  const struct hps_cursor *cursor, const struct hps_ckpt_text *text,
-                                  MPI_Comm world)
-{
-    struct hps_h5 h;
-    enum hps_status st = hps_h5_create(&h, part, world);
-    if (st) return st;
-    st = put_texts(&h, cursor, text);
-    if (!st) st = hps_ckpt_state_put(&h, step, world);
-    st = hps_agree(world, st);
-    if (!st) return hps_h5_close(&h);
-    hps_h5_drop(&h);
-    return st;
-}
-
-/* The name is the promise: rename, then make the directory's entry durable. Rank 0. */
-static enum hps_status name_it(const char *part, const char *path, const char *folder)
-{
-    if (rename(part, path) != 0) {
-        HPS_SAY(HPS_ERROR, "cannot name the checkpoint %s: %s", path, strerror(errno));
-        return HPS_OUTPUT;
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY);
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-    return HPS_OK;
 }
 
 static enum hps_status make_folder(const char *folder)
@@ -298,26 +247,6 @@ double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir
     double took = write_s(folder, (size_t)probe);
     hps_mem_free(folder);
     return took * bytes / probe;
-}
-
-enum hps_status hps_ckpt_save(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                              const struct hps_step *step, const struct hps_cursor *cursor,
-                              const struct hps_ckpt_text *text, bool first_of_never, MPI_Comm world)
-{
-    char *folder = folder_of(opt, dir);
-    char *path = hps_ckpt_path(opt, dir, cursor->step);
-    char *part = hps_mem_print("%s.part", path);
-    bool root = hps_rank() == 0;
-
-    enum hps_status st = hps_ckpt_ready(opt, dir, step, world);
-    if (!st) st = write_part(part, step, cursor, text, world);
-    if (!st) st = hps_agree(world, root ? name_it(part, path, folder) : HPS_OK);
-    if (root && st) unlink(part);
-    if (root && !st) sweep(opt, dir, cursor->step, first_of_never);
-    hps_mem_free(folder);
-    hps_mem_free(path);
-    hps_mem_free(part);
-    return st;
 }
 
 /* Say the first line in which two texts differ. */

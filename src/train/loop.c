@@ -13,6 +13,7 @@
 #include "hw/count.h"
 #include "train/evaluate.h"
 #include "train/pulse.h"
+#include "train/save.h"
 #include "train/stop.h"
 #include "train/watch.h"
 
@@ -24,7 +25,8 @@ struct state {
     struct hps_pulse pulse;
     struct hps_loop_change *change;
     double loss;                    /* this rank's sum of the last step                     */
-    long long saved;                /* step of the newest checkpoint of this start, -1 none  */
+    long long begun, saved;         /* step of the newest checkpoint of this start, -1 none  */
+    struct hps_save *save;          /* under way; or NULL                                    */
     double saved_s, said_s, t0_s;   /* when was the last save, progress line, mark of time   */
     double save_took_s;
     long long said, said_examples;  /* step and examples at the last line                    */
@@ -140,34 +142,72 @@ static enum hps_status settle_loss(struct state *s)
     return take_loss(s, s->c->step, all);
 }
 
+/* The checkpoint under way is whole, or came to nothing. */
+static enum hps_status saved(struct state *s, enum hps_status st)
+{
+    struct hps_save_cost cost = hps_save_cost(s->save);
+
+    hps_save_free(s->save);
+    s->save = NULL;
+    hps_stop_saving(false);
+    if (st) return st;
+    s->saved = s->begun;
+    s->save_took_s = cost.took_s;
+    hps_stop_checkpoint_s(cost.took_s);
+    HPS_SAY(HPS_INFO, "checkpoint at step %lld written in %.2f s, training waited %.3f s", s->saved,
+            cost.took_s, cost.waited_s);
+    return HPS_OK;
+}
+
+/* All ranks are ready for the next part of the checkpoint under way. Collective. */
+static enum hps_status go_on_saving(struct state *s)
+{
+    bool whole;
+
+    hps_region_enter(HPS_REGION_CHECKPOINT);
+    enum hps_status st = hps_save_next(s->save, &whole, s->world);
+    hps_region_leave(HPS_REGION_CHECKPOINT);
+    return st || whole ? saved(s, st) : HPS_OK;
+}
+
+/* Wait for the checkpoint under way, where there is one. Collective. */
+static enum hps_status finish_saving(struct state *s)
+{
+    if (!s->save) return HPS_OK;
+    hps_region_enter(HPS_REGION_CHECKPOINT);
+    enum hps_status st = hps_save_wait(s->save, s->world);
+    hps_region_leave(HPS_REGION_CHECKPOINT);
+    hps_watch_beat(s->c->step);
+    return saved(s, st);
+}
+
+/* Begin a checkpoint of the step just done, behind the one under way. Collective. */
 static enum hps_status save(struct state *s)
 {
     const struct hps_loop *l = s->l;
-    if (s->saved == s->c->step) return HPS_OK;
-    enum hps_status st = settle_loss(s);
+    if (s->begun == s->c->step) return HPS_OK;
+    enum hps_status st = finish_saving(s);
+    if (!st) st = settle_loss(s);
     if (st) return st;
-    double t0 = hps_now_s();
     hps_region_enter(HPS_REGION_CHECKPOINT);
     clock_off(s);
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
-    st =
-        hps_ckpt_save(l->ckpt, l->dir, l->step, s->c, &l->text, l->never && s->saved < 0, s->world);
+    struct hps_save_order order = { l->ckpt, l->dir, l->step, s->c, &l->text,
+                                    l->never && s->saved < 0 };
+    st = hps_save_begin(&s->save, &order, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     s->saved_s = hps_now_s();
-    s->save_took_s = s->saved_s - t0;
-    hps_stop_checkpoint_s(s->save_took_s);
+    s->begun = s->c->step;
+    hps_stop_saving(s->save != NULL);
     hps_watch_beat(s->c->step);
-    if (st) return st;
-    s->saved = s->c->step;
-    HPS_SAY(HPS_INFO, "checkpoint at step %lld written in %.2f s", s->c->step, s->save_took_s);
-    return HPS_OK;
+    return st;
 }
 
 /* Is it time to save? Rank 0's clock decides, with the pulse. */
 static bool save_due(const struct state *s)
 {
     double every = s->l->ckpt->interval_seconds;
-    return hps_rank() == 0 && every > 0 && hps_now_s() - s->saved_s >= every;
+    return hps_rank() == 0 && !s->save && every > 0 && hps_now_s() - s->saved_s >= every;
 }
 
 static enum hps_status evaluate(struct state *s)
@@ -218,16 +258,19 @@ static enum hps_status reconsider(struct state *s)
 }
 
 /* One step and its pulse. *stop: all have agreed to end after it. */
-static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
+static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, bool *ready)
 {
     const struct hps_loop *l = s->l;
     long long number = s->c->step, epoch, position;
     const char *wish = hps_stop_wish();
     double t0 = hps_now_s();
+    struct hps_save_look look = hps_save_look(s->save);
     struct hps_beat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
                              .stop = wish != NULL,
                              .save = save_due(s),
+                             .ready = look.ready,
                              .loss = s->loss };
+    if (!mine.trouble) mine.trouble = look.trouble;
     if (wish) s->reason = wish;
     hps_pulse_begin(&s->pulse, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);
@@ -241,6 +284,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now)
     if (number > s->began.step)
         l->past->pace_s[l->past->npace++ % HPS_LOOP_PACE] = hps_now_s() - t0;
     *stop = all.stop > 0;
+    *ready = all.ready == hps_nrank();
     *save_now =
         all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);
     if (all.trouble) return all.trouble;
@@ -256,29 +300,40 @@ static void say_reason(const struct state *s)
         HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
 }
 
-static enum hps_status steps(struct state *s)
+/* Up to the end, a wish to stop, a trouble, or a change of plan: then the last checkpoint is begun.
+ */
+static enum hps_status steps(struct state *s, bool *stop)
 {
     const struct hps_loop *l = s->l;
     enum hps_status st = hps_agree(s->world, hps_feeder_fetch(s->feeder));
-    bool stop = false, save_now;
+    bool save_now, ready;
 
     clock_on(s);
-    while (!st && !stop && !s->change->plan && s->c->step < l->steps.total) {
-        st = one_step(s, &stop, &save_now);
+    while (!st && !*stop && !s->change->plan && s->c->step < l->steps.total) {
+        st = one_step(s, stop, &save_now, &ready);
         if (l->adapt && s->c->step == s->began.step + 1) mark(s);
+        if (!st && ready) st = go_on_saving(s);
         if (!st && save_now) st = save(s);
         if (!st) progress(s, false);
         if (!st) st = evaluate(s);
-        if (!st && save_now && !stop) st = reconsider(s);
+        if (!st && save_now && !*stop) st = reconsider(s);
     }
-    if (!st) st = save(s);
+    return st ? st : save(s);
+}
+
+static enum hps_status all_steps(struct state *s)
+{
+    bool stop = false;
+    enum hps_status st = steps(s, &stop), last = finish_saving(s);
+
     clock_off(s);
+    if (!st) st = last;
     if (st) return st;
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     if (s->change->plan) return HPS_OK;
     progress(s, true);
     if (stop) hps_stop_obeyed();
-    if (!stop || s->c->step == l->steps.total) return HPS_OK;
+    if (!stop || s->c->step == s->l->steps.total) return HPS_OK;
     say_reason(s);
     return HPS_AGAIN;
 }
@@ -286,7 +341,7 @@ static enum hps_status steps(struct state *s)
 enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor,
                              struct hps_loop_change *change, MPI_Comm world)
 {
-    struct state s = { .l = l, .c = cursor, .world = world, .saved = -1, .said = -1,
+    struct state s = { .l = l, .c = cursor, .world = world, .begun = -1, .saved = -1, .said = -1,
                        .began = *cursor, .change = change };
     struct hps_order order = hps_order_of_data(
         l->data, l->data_opt->shuffle, hps_data_in_turn(l->data_opt), (uint64_t)l->run->seed);
@@ -301,7 +356,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
     hps_pulse_init(&s.pulse, world);
-    st = steps(&s);
+    st = all_steps(&s);
     l->past->status.step = cursor->step;
     l->past->status.loss = cursor->train_loss;
     hps_pulse_done(&s.pulse);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { STOP, SAVE, LOSS, EXAMPLES, DECK, INPUT, FAIL, OUTPUT };
+enum { STOP, SAVE, READY, LOSS, EXAMPLES, DECK, INPUT, FAIL, OUTPUT, NWORD };
 
 /* Troubles are counted by kind, so that one sum carries them: worst last. */
 static const enum hps_status kind[] = {
@@ -27,11 +27,12 @@ void hps_pulse_begin(struct hps_pulse *p, const struct hps_beat *b)
     memset(p->mine, 0, sizeof p->mine);
     p->mine[STOP] = b->stop;
     p->mine[SAVE] = b->save;
+    p->mine[READY] = b->ready;
     p->mine[LOSS] = b->loss;
     p->mine[EXAMPLES] = b->examples;
     for (int i = DECK; i <= OUTPUT; i++)
         if (b->trouble == kind[i]) p->mine[i] = 1;
-    HPS_MPI(MPI_Iallreduce(p->mine, p->sum, 8, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
+    HPS_MPI(MPI_Iallreduce(p->mine, p->sum, NWORD, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
 }
 
 struct hps_beat hps_pulse_end(struct hps_pulse *p, bool quiet)
@@ -42,6 +43,7 @@ struct hps_beat hps_pulse_end(struct hps_pulse *p, bool quiet)
         hps_wait_all(1, &p->request);
     struct hps_beat b = { .stop = (int)p->sum[STOP],
                           .save = (int)p->sum[SAVE],
+                          .ready = (int)p->sum[READY],
                           .loss = p->sum[LOSS],
                           .examples = p->sum[EXAMPLES] };
     for (int i = DECK; i <= OUTPUT; i++)

@@ -15,6 +15,7 @@ static bool catching;
 static struct sigaction before[3];
 static char *file; /* the stop file; rank 0                 */
 static double looked_s, began_s, most_s, checkpoint_s;
+static bool saving;
 static double end_time; /* of the batch job, epoch seconds; 0: unknown */
 
 static void on_signal(int number)
@@ -69,7 +70,7 @@ static bool stop_file(void)
 
 static bool near_end(void)
 {
-    return end_time > 0 && (double)time(NULL) >= end_time - (2 * checkpoint_s + 5);
+    return end_time > 0 && (double)time(NULL) >= end_time - ((saving ? 3 : 2) * checkpoint_s + 5);
 }
 
 const char *hps_stop_wish(void)
@@ -84,6 +85,11 @@ const char *hps_stop_wish(void)
 void hps_stop_checkpoint_s(double seconds)
 {
     checkpoint_s = seconds;
+}
+
+void hps_stop_saving(bool under_way)
+{
+    saving = under_way;
 }
 
 void hps_stop_obeyed(void)

@@ -1,0 +1,268 @@
+/* save.c - rank 0 makes the file and its empty datasets with HDF5; all ranks write their bytes in
+ * threads; rank 0 adds the checksums with HDF5, and a thread names the file. The threads know
+ * neither MPI nor HDF5: that they are through is told with the steps' own agreement. */
+#include "train/save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "train/ckpt_write.h"
+#include "train/watch.h"
+
+struct hps_save {
+    const struct hps_ckpt_opt *opt;
+    const struct hps_rundir *dir;
+    long long step;
+    bool only_this, sealed;
+    char *path, *part;
+    struct hps_ckpt_write write; /* what this rank writes                     */
+    struct hps_errand *errand;   /* writing, then naming; NULL: nothing to do */
+    double began_s, waited_s, kept_s;
+};
+
+static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
+                                 const struct hps_ckpt_text *t)
+{
+    enum hps_status st = hps_h5_put_text(h, "/", "format", "heterps-checkpoint-1");
+    if (!st) st = hps_h5_put_text(h, "/", "shape", t->shape);
+    if (!st) st = hps_h5_put_text(h, "/", "planning", t->planning);
+    if (!st) st = hps_h5_put_text(h, "/", "deck", t->deck);
+    if (!st) st = hps_h5_put_text(h, "/", "plan", t->plan);
+    if (!st) st = hps_h5_put_text(h, "/", "pool", t->pool);
+    if (!st) st = hps_h5_put_text(h, "/", "revision", hps_build.revision);
+    if (!st) st = hps_h5_put_long(h, "/", "step", c->step);
+    if (!st) st = hps_h5_put_long(h, "/", "examples", c->examples);
+    if (!st) st = hps_h5_put_real(h, "/", "seconds", 1, &c->seconds);
+    if (!st) st = hps_h5_put_real(h, "/", "usd", 1, &c->usd);
+    if (!st) st = hps_h5_put_real(h, "/", "usd_idle", 1, &c->usd_idle);
+    if (!st) st = hps_h5_put_real(h, "/", "train_loss", 1, &c->train_loss);
+    return st;
+}
+
+/* The file without what the ranks write. Rank 0. */
+static enum hps_status make_file(struct hps_save *s, const struct hps_save_order *o)
+{
+    struct hps_h5 h;
+    enum hps_status st = hps_h5_create(&h, s->part, MPI_COMM_NULL);
+
+    if (st) return st;
+    st = put_texts(&h, o->cursor, o->text);
+    if (!st) st = hps_ckpt_state_make(&h, s->write.n, s->write.item);
+    if (!st) return hps_h5_leave(&h);
+    hps_h5_drop(&h);
+    return st;
+}
+
+/* All ranks learn where their bytes go. */
+static void tell_places(struct hps_save *s, MPI_Comm world)
+{
+    uint64_t *at = hps_mem_new((size_t)s->write.n, sizeof *at);
+
+    for (int i = 0; i < s->write.n; i++)
+        at[i] = s->write.item[i].offset;
+    HPS_MPI(MPI_Bcast(at, s->write.n, MPI_UINT64_T, 0, world));
+    for (int i = 0; i < s->write.n; i++)
+        s->write.item[i].offset = at[i];
+    hps_mem_free(at);
+}
+
+static bool have_part(const struct hps_save *s)
+{
+    for (int i = 0; i < s->write.n; i++)
+        if (s->write.item[i].copy || s->write.item[i].snap) return true;
+    return false;
+}
+
+enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_order *o,
+                               MPI_Comm world)
+{
+    double t0 = hps_now_s();
+    enum hps_status st = hps_ckpt_ready(o->opt, o->dir, o->step, world);
+
+    *save = NULL;
+    if (st) return st;
+    struct hps_save *s = hps_mem_new(1, sizeof *s);
+    s->opt = o->opt;
+    s->dir = o->dir;
+    s->step = o->cursor->step;
+    s->only_this = o->only_this;
+    s->began_s = t0;
+    s->path = hps_ckpt_path(o->opt, o->dir, s->step);
+    s->part = hps_mem_print("%s.part", s->path);
+    s->write.path = s->part;
+    s->write.n = hps_ckpt_state_new(&s->write.item, o->step);
+    st = hps_agree(world, hps_rank() == 0 ? make_file(s, o) : HPS_OK);
+    if (st) {
+        hps_save_free(s);
+        return st;
+    }
+    tell_places(s, world);
+    if (have_part(s)) s->errand = hps_errand_new(hps_ckpt_write, &s->write);
+    s->waited_s = hps_now_s() - t0;
+    *save = s;
+    return HPS_OK;
+}
+
+struct hps_save_look hps_save_look(const struct hps_save *s)
+{
+    struct hps_save_look look = { false, HPS_OK };
+
+    if (!s) return look;
+    look.ready = !s->errand || hps_errand_done(s->errand, 0);
+    if (s->errand && look.ready) look.trouble = hps_errand_end(s->errand)->status;
+    return look;
+}
+
+/* ---- sealed and named ---- */
+
+static double kept_s(const struct hps_save *s)
+{
+    double sum = 0;
+    for (int i = 0; i < s->write.n; i++)
+        if (s->write.item[i].snap) sum += hps_snap_cost_s(s->write.item[i].snap);
+    return sum;
+}
+
+/* The checksums of all ranks, into the file. Rank 0 has the sums. */
+static enum hps_status put_sums(const struct hps_save *s, const unsigned long long *sum)
+{
+    struct hps_h5 h;
+    enum hps_status st = hps_h5_change(&h, s->part);
+
+    for (int i = 0; !st && i < s->write.n; i++)
+        st = hps_h5_put_long(&h, s->write.item[i].name, "checksum", (long long)sum[i]);
+    enum hps_status left = hps_h5_leave(&h);
+    return st ? st : left;
+}
+
+static bool sync_path(const char *path, int flags)
+{
+    int fd = open(path, flags | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+
+    return (fd < 0 || close(fd) == 0) && good;
+}
+
+/* The name is the promise: what it names is on the disk, and so is the name. */
+static void name_it(void *save, struct hps_errand_end *end)
+{
+    struct hps_save *s = save;
+    char *folder = hps_rundir_file(s->dir, s->opt->directory);
+
+    if (!sync_path(s->part, O_WRONLY) || rename(s->part, s->path) != 0) {
+        end->status = HPS_OUTPUT;
+        snprintf(end->why, sizeof end->why, "cannot name the checkpoint %s: %s", s->path,
+                 strerror(errno));
+    } else {
+        sync_path(folder, O_RDONLY | O_DIRECTORY);
+        hps_ckpt_sweep(s->opt, s->dir, s->step, s->only_this);
+    }
+    hps_mem_free(folder);
+}
+
+static enum hps_status seal(struct hps_save *s, MPI_Comm world)
+{
+    int n = s->write.n;
+    unsigned long long *mine = hps_mem_new((size_t)n, sizeof *mine);
+    unsigned long long *sum = hps_mem_new((size_t)n, sizeof *sum);
+    bool root = hps_rank() == 0;
+
+    hps_errand_free(s->errand);
+    s->errand = NULL;
+    for (int i = 0; i < n; i++)
+        mine[i] = s->write.item[i].sum;
+    HPS_MPI(MPI_Reduce(mine, sum, n, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, world));
+    enum hps_status st = hps_agree(world, root ? put_sums(s, sum) : HPS_OK);
+    s->kept_s = kept_s(s);
+    hps_ckpt_state_free(n, s->write.item);
+    s->write.n = 0;
+    s->write.item = NULL;
+    s->sealed = true;
+    if (root && !st) s->errand = hps_errand_new(name_it, s);
+    hps_mem_free(mine);
+    hps_mem_free(sum);
+    return st;
+}
+
+enum hps_status hps_save_next(struct hps_save *s, bool *whole, MPI_Comm world)
+{
+    double t0 = hps_now_s();
+    enum hps_status st = HPS_OK;
+
+    *whole = s->sealed;
+    if (!s->sealed) st = seal(s, world);
+    s->waited_s += hps_now_s() - t0;
+    return st;
+}
+
+/* ---- waited for ---- */
+
+/* What ranks tell each other while they wait. */
+enum { READY, TROUBLE, BYTES, NWORD };
+
+/* One round: who is ready, the worst trouble, all bytes that were written. Sleeps. Collective. */
+static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm world)
+{
+    if (s->errand) hps_errand_done(s->errand, 0.2);
+    struct hps_save_look look = hps_save_look(s);
+    long long mine[NWORD] = { look.ready, 0, s->write.bytes }, worst = look.trouble;
+    MPI_Request request[2];
+
+    HPS_MPI(MPI_Iallreduce(mine, all, NWORD, MPI_LONG_LONG, MPI_SUM, world, &request[0]));
+    hps_wait_quiet(&request[0]);
+    HPS_MPI(MPI_Iallreduce(&worst, &all[TROUBLE], 1, MPI_LONG_LONG, MPI_MAX, world, &request[1]));
+    hps_wait_quiet(&request[1]);
+}
+
+/* The lowest rank that is in trouble says why. Collective. */
+static void tell_trouble(const struct hps_save *s, MPI_Comm world)
+{
+    int me = hps_save_look(s).trouble ? hps_rank() : INT_MAX, first;
+
+    HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, world));
+    if (me == first && me < INT_MAX)
+        HPS_SAY_ALL(HPS_ERROR, "%s", hps_errand_end(s->errand)->why);
+}
+
+enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
+{
+    enum hps_status st = HPS_OK;
+    double t0 = hps_now_s(), next_s = s->waited_s;
+    long long bytes = -1, all[NWORD];
+    bool whole = false;
+
+    while (!st && !whole) {
+        round_of(s, all, world);
+        if (all[BYTES] != bytes) hps_watch_beat(-1);
+        bytes = all[BYTES];
+        st = (enum hps_status)all[TROUBLE];
+        if (!st && all[READY] == hps_nrank()) st = hps_save_next(s, &whole, world);
+    }
+    s->waited_s = next_s + hps_now_s() - t0;
+    if (st) tell_trouble(s, world);
+    return st;
+}
+
+struct hps_save_cost hps_save_cost(const struct hps_save *s)
+{
+    return (struct hps_save_cost){ hps_now_s() - s->began_s,
+                                   s->waited_s + (s->sealed ? s->kept_s : kept_s(s)) };
+}
+
+void hps_save_free(struct hps_save *s)
+{
+    if (!s) return;
+    s->write.quit = true;
+    hps_errand_free(s->errand);
+    hps_ckpt_state_free(s->write.n, s->write.item);
+    if (hps_rank() == 0) unlink(s->part); /* where it was not named */
+    hps_mem_free(s->path);
+    hps_mem_free(s->part);
+    hps_mem_free(s);
+}

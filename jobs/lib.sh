@@ -55,6 +55,16 @@ try_optional() {
     header dnnl.h || install_quietly libdnnl-dev
 }
 
+# The batch system of the tests, which are skipped without it.
+try_slurm() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    # shellcheck disable=SC2015 # either is missing
+    has slurmctld && has slurmd && has sbatch || install_quietly slurm-wlm
+    has munged || install_quietly munge
+    # Slurm's PMIx plugin loads the library by the name that only this package has
+    header pmix.h pmix || install_quietly libpmix-dev
+}
+
 install_quietly() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$1" \
         </dev/null >/dev/null 2>&1 || :

@@ -10,6 +10,12 @@
 
 /* What was compiled in, for `heterps --version`. Local. */
 enum hps_status hps_app_version(void);
+/* Where decks (inputs/) and job scripts (jobs/) lie, for `heterps --datadir`: $HETERPS_DATADIR,
+ * else beside the program as installed or as built, else where it was configured to be. Nowhere:
+ * HPS_INPUT. Local. */
+enum hps_status hps_app_datadir(void);
+/* The folder itself, to free with hps_mem_free; NULL: nowhere. Local. */
+char *hps_datadir(void);
 
 enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world);

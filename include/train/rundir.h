@@ -18,6 +18,8 @@ struct hps_rundir {
     int lock;   /* rank 0's descriptor, -1 elsewhere                        */
 };
 
+/* The directory's name, to free with hps_mem_free. Pure. */
+char *hps_rundir_path(const struct hps_run_opt *opt);
 /* Make the directory and lock it (held by another run: HPS_OUTPUT), start the log. Rank 0 acts, the
  * verdict is shared. Collective over world. */
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,

@@ -38,7 +38,8 @@ static const struct verb verbs[] = {
       "what a dataset, checkpoint, performance file, profile, plan or pool holds" },
     { "report", ALONE, hps_app_report, "RUN_DIR [--json FILE] [--html FILE] [--trace FILE]",
       "tables, plots and the timeline of a run, from its files" },
-    { "deck", ALONE, hps_app_deck, "", "prints the reference deck: every key, default, meaning" },
+    { "deck", ALONE, hps_app_deck, "[DECK [--set KEY=VALUE]... [--folders]]",
+      "the reference deck: every key, default, meaning; or a deck as it would run, or where" },
     { NULL, ALONE, NULL, NULL, NULL },
 };
 
@@ -65,7 +66,7 @@ static bool launched(void)
 static enum hps_status help(void)
 {
     hps_out("usage: heterps VERB [OPTION]... [OPERAND]...\n"
-            "       heterps VERB --help | --help | --version\n\n"
+            "       heterps VERB --help | --help | --version | --datadir\n\n"
             "Trains deep networks of embedding tables and dense layers on CPU and GPU ranks,\n"
             "by a plan that spends the least money for a promised throughput.\n\n");
     for (int i = 0; i < NVERB; i++)
@@ -82,13 +83,14 @@ static enum hps_status help_verb(const struct verb *v)
 
 static enum hps_status unknown(const char *word)
 {
-    const char *names[NVERB + 2];
+    const char *names[NVERB + 3];
     int n = 0;
 
     for (int i = 0; i < NVERB; i++)
         names[n++] = verbs[i].name;
     names[n++] = "--help";
     names[n++] = "--version";
+    names[n++] = "--datadir";
     const char *near = hps_deck_nearest(word, names, n);
     if (near)
         HPS_SAY(HPS_ERROR, "unknown verb '%s'; did you mean '%s'?", word, near);
@@ -105,6 +107,7 @@ static enum hps_status run(const struct verb *v, int argc, char **argv, MPI_Comm
     }
     if (is(argv[1], "--help", "-h")) return help();
     if (is(argv[1], "--version", "-V")) return hps_app_version();
+    if (strcmp(argv[1], "--datadir") == 0) return hps_app_datadir();
     if (!v) return unknown(argv[1]);
     if (argc > 2 && is(argv[2], "--help", "-h")) return help_verb(v);
     if (v->world == ALONE && hps_nrank() > 1) {

@@ -50,11 +50,15 @@ static enum hps_status take(struct hps_rundir *dir)
     return st;
 }
 
+char *hps_rundir_path(const struct hps_run_opt *opt)
+{
+    return opt->directory[0] ? hps_mem_text(opt->directory) : hps_mem_print("runs/%s", opt->name);
+}
+
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
                                 MPI_Comm world)
 {
-    dir->path =
-        opt->directory[0] ? hps_mem_text(opt->directory) : hps_mem_print("runs/%s", opt->name);
+    dir->path = hps_rundir_path(opt);
     dir->lock = -1;
     return hps_agree(world, hps_rank() == 0 ? take(dir) : HPS_OK);
 }

@@ -1,0 +1,57 @@
+# shellcheck shell=sh disable=SC2034
+# slurm/lib.sh - what the e_slurm scripts share: one cluster a script, jobs side by side in it, no
+# wait without an end. Read after tests/lib.sh and tests/data.sh.
+
+export HETERPS HETERPS_PROGRESS=1
+hps_jobs=$srcdir/jobs
+
+# cluster [NODE]...: started here, stopped whatever becomes of this script
+cluster() {
+    hps_cluster=$(mktemp -d /tmp/hps.XXXXXX) || exit 99
+    trap 'hps_stop' EXIT
+    trap 'exit 130' HUP INT TERM
+    bash "$srcdir/tests/slurm/cluster.sh" start "$hps_cluster" "$@" >"$hps_cluster/env" 2>err
+    hps_rc=$?
+    [ $hps_rc -ne 77 ] || skip "$(tail -n 1 err)"
+    [ $hps_rc -eq 0 ] || { cat err; fail 'no cluster'; verdict; }
+    # shellcheck source=/dev/null
+    . "$hps_cluster/env"
+    timeout 30 srun --mpi=pmix -n1 true 2>err || skip "srun has no PMIx: $(tail -n 1 err)"
+}
+
+hps_stop() {
+    bash "$srcdir/tests/slurm/cluster.sh" stop "$hps_cluster"
+    cd / && rm -rf "$hps_cluster"
+}
+
+# submit NAME ARGUMENT-OF-SBATCH...: a job whose output goes to NAME.out; $id is its number
+submit() {
+    hps_name=$1
+    shift
+    id=$(sbatch --parsable -J "$hps_name" -o "$hps_name.out" "$@" 2>err) || {
+        fail "sbatch $*: $(cat err)"
+        id=0
+    }
+}
+
+# until_true SECONDS WHAT COMMAND...: at most so long
+until_true() {
+    hps_i=$(($1 * 10)) hps_what=$2
+    shift 2
+    until "$@"; do
+        sleep 0.1
+        hps_i=$((hps_i - 1))
+        [ $hps_i -gt 0 ] || { fail "not in time: $hps_what"; return 1; }
+    done
+}
+
+absent() { [ -z "$(squeue -h "$@" 2>/dev/null)" ]; }
+gone() { until_true 90 "the end of job $1" absent -j "$1"; }
+# said FILE PATTERN [TIMES]
+said() { [ -f "$1" ] && [ "$(grep -c -E -e "$2" "$1")" -ge "${3:-1}" ]; }
+# hears FILE PATTERN [TIMES]: waits for so many such lines
+hears() { until_true 60 "'$2' in $1" said "$@" || tail -n 20 "$1"; }
+# code_of JOB: how its script ended
+code_of() {
+    sed -n "s/^JobId=$1 .* ExitCode=\([0-9]*\):.*/\1/p" "$hps_cluster/log/jobcomp.txt" | tail -n 1
+}

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "plan/cost.h"
 #include "plan/exact_cover.h"
+#include "plan/exact_label.h"
 #include "plan/sched.h"
 #include "plan_make.h"
 
@@ -356,10 +357,68 @@ static void layers_bound_the_best_plan(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
+/* The least of the intervals' bounds, at whatever prices. */
+static double by_labels(const struct hps_exact_model *m, double ratio, double cut)
+{
+    struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
+    struct hps_exact_view *v = hps_exact_view_new(m);
+    struct hps_exact_label *x = hps_exact_label_new(m);
+    int *id = hps_mem_new((size_t)m->narc, sizeof *id), rounds = 0;
+    double least = cut;
+
+    for (int a = 0; a < m->narc; a++)
+        id[a] = a;
+    for (double t = hps_exact_least_tau(m); t <= m->tau_most; t *= ratio) {
+        if (!hps_exact_view_fill(v, t, fmin(t * ratio, m->tau_most), m->narc, id, HPS_EXACT_ANY, 0,
+                                 0))
+            continue;
+        leaf->best = cut;
+        hps_exact_view_bound(v, leaf, rounds++ % 20);
+        for (int g = 0; g < m->G; g++)
+            v->busy[g] = true;
+        least = fmin(least, hps_exact_label_bound(x, v, leaf, cut, 1000000));
+    }
+    hps_mem_free(id);
+    hps_exact_label_free(x);
+    hps_exact_view_free(v);
+    hps_exact_leaf_free(leaf);
+    return least;
+}
+
+/* Inside an interval a stage has the units that it needs at its end and is paid for its beginning:
+ * the bound is below the truth by no more than that. Among equal types it knows the sum alone. */
+static void labels_keep_every_limit(void **state)
+{
+    const double ratio = 1.05;
+    int checked = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct hps_profile *p = small(seed, seed % 4 == 0 ? 1 : 0);
+        double tau = make_best(p, 0, true), limit = (seed % 2 ? 0.97 : 0.7) / tau;
+        struct hps_cost *c = hps_cost_new(p);
+        struct hps_exact_model *m =
+            hps_exact_model_new(p, c, hps_cost_tau_most(limit), false, false);
+        double truth = make_best(p, limit, false) * 3600 / p->examples / p->epochs;
+        if (isfinite(truth)) {
+            double bound = by_labels(m, ratio, 1.1 * truth);
+            assert_true(bound <= truth * (1 + 1e-9));
+            assert_true(bound >= truth / ratio * (1 - 1e-9) || seed % 4 == 0);
+            checked++;
+        }
+        hps_exact_model_free(m);
+        hps_cost_free(c);
+        hps_profile_free(p);
+    }
+    assert_in_range(checked, 50, 100);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_bound_the_best_plan),
+        cmocka_unit_test(labels_keep_every_limit),
         cmocka_unit_test(finds_what_enumeration_finds),
         cmocka_unit_test(finds_it_among_equal_types),
         cmocka_unit_test(finds_it_where_memory_is_short),

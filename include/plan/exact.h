@@ -112,8 +112,9 @@ static inline bool hps_exact_dual_table(const struct hps_exact_model *m, int g)
 {
     return m->dual[g + 1] - m->dual[g] > 1;
 }
-/* What all packings together are charged at most: a path's charge less this is no more than its
- * cost. Pure. */
+/* What all stages of a group are charged at most, together. Pure. */
+double hps_exact_dual_most(const struct hps_exact_model *m, const double *price, int g);
+/* The same of all groups: a path's charge less this is no more than its cost. Pure. */
 double hps_exact_dual_base(const struct hps_exact_model *m, const double *price);
 /* Set `c` of the view's items. */
 void hps_exact_dual_charge(struct hps_exact_view *v, const double *price);

@@ -1,4 +1,4 @@
-/* exact_open.h - the open nodes of plan/exact_tree, best bound first. */
+/* exact_open.h - the open nodes of plan/exact_tree, best bound first; what was worth its time. */
 #ifndef HPS_PLAN_EXACT_OPEN_H
 #define HPS_PLAN_EXACT_OPEN_H
 
@@ -37,5 +37,21 @@ void hps_exact_open_push(struct hps_exact_open *x, struct hps_exact_node node);
 /* The node of the least bound; among equals the deepest, which comes to a plan or an end soonest.
  * n > 0. */
 struct hps_exact_node hps_exact_open_pop(struct hps_exact_open *x);
+
+/* In a bound that may not be worth its time: nodes that do without, next time and left. */
+struct hps_exact_trust {
+    int wait, pause;
+};
+
+static inline bool hps_exact_trusted(struct hps_exact_trust *x)
+{
+    return x->pause-- <= 0;
+}
+
+static inline void hps_exact_trust(struct hps_exact_trust *x, bool good)
+{
+    x->wait = good ? 0 : x->wait < 1000 ? 2 * x->wait + 1 : 1000;
+    x->pause = x->wait;
+}
 
 #endif

@@ -34,18 +34,24 @@ static void raise_all(const struct hps_exact_model *m, int g, double *price)
         price[c - 1] = fmax(price[c - 1], price[most - 1] - price[most - c - 1]);
 }
 
+double hps_exact_dual_most(const struct hps_exact_model *m, const double *price, int g)
+{
+    const double *x = price + m->dual[g];
+    double sum = 0;
+
+    if (!hps_exact_dual_table(m, g))
+        return x[0] * (double)m->sum[g];
+    for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
+        sum += x[hps_cost_room(m->p, m->member[b]) - 1];
+    return sum;
+}
+
 double hps_exact_dual_base(const struct hps_exact_model *m, const double *price)
 {
     double sum = 0;
 
-    for (int g = 0; g < m->G; g++) {
-        const double *x = price + m->dual[g];
-        if (!hps_exact_dual_table(m, g))
-            sum += x[0] * (double)m->sum[g];
-        else
-            for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
-                sum += x[hps_cost_room(m->p, m->member[b]) - 1];
-    }
+    for (int g = 0; g < m->G; g++)
+        sum += hps_exact_dual_most(m, price, g);
     return sum;
 }
 

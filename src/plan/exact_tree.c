@@ -1,6 +1,7 @@
 /* exact_tree.c - best bound first: intervals of tau, then layers on groups, until no bound is
  * below the best plan. */
 #include "plan/exact_cover.h"
+#include "plan/exact_label.h"
 #include "plan/exact_open.h"
 
 #include <float.h>
@@ -18,21 +19,21 @@ enum {
     CLOSE_STEPS = 5000,
     CLOSE_STEPS_COVER = 1000,       /* where prices of layers tell what is to come  */
     CLOSE_STEPS_LAST = 50000000,    /* where nothing can be divided any more        */
-    CLOSE_STEPS_COVER_LAST = 2000000
+    CLOSE_STEPS_COVER_LAST = 2000000,
+    LABEL_STEPS = 2000000
 };
 
 /* An interval is divided while it is wider than this part of the gap. */
 #define WIDE 0.5
 #define WIDE_COVER 0.125
+#define WIDE_LABEL 0.15
 
 /* How eagerly the prices of layers move again: as a node's last steps by so much, at most. */
 #define AGAIN 4
 #define AGAIN_MOST 1.0
 
-/* Prices of layers stay when they close this part of the gap; else so many nodes at most do without
- * before they are tried again. */
+/* Prices of layers stay when they close this part of the gap. */
 #define GAIN 0.4
-#define WAIT 1000
 
 /* How near the least tau of a node is looked for: relative. */
 #define PRECISION 5e-4
@@ -42,9 +43,10 @@ struct tree {
     struct hps_exact_leaf *leaf;
     struct hps_exact_view *view;
     struct hps_exact_cover *cover;
+    struct hps_exact_label *label;
     bool covered;           /* has the view's node prices of layers?   */
     double here;            /* its bound by them                       */
-    int wait, pause;        /* nodes that do without: next time, left  */
+    struct hps_exact_trust cover_trust, label_trust;
     struct hps_exact_beside *beside;
     const struct hps_exact_end *end;
     struct hps_exact_open open;
@@ -196,6 +198,16 @@ static bool by_units(struct tree *x, const struct hps_exact_node *node, double *
     return v->n > 0 && !walk_few(x, node, *bound);
 }
 
+/* The same by labels, unless there are too many. */
+static bool by_labels(struct tree *x, double *bound)
+{
+    double here = hps_exact_label_bound(x->label, x->view, x->leaf, cut(x), LABEL_STEPS);
+
+    hps_exact_trust(&x->label_trust, isfinite(here));
+    *bound = fmax(*bound, here);
+    return *bound < cut(x);
+}
+
 /* The same by the prices of layers. Where those gain little, the next nodes do without. */
 static bool by_layers(struct tree *x, const struct hps_exact_node *node, double *bound)
 {
@@ -207,8 +219,7 @@ static bool by_layers(struct tree *x, const struct hps_exact_node *node, double 
     x->covered = true;
     if (!node->list->covered) {
         x->covered = here > *bound + GAIN * (cut(x) - *bound);
-        x->wait = x->covered ? 0 : x->wait < WAIT ? 2 * x->wait + 1 : WAIT;
-        x->pause = x->wait;
+        hps_exact_trust(&x->cover_trust, x->covered);
     }
     *bound = fmax(*bound, here);
     if (*bound >= cut(x))
@@ -256,7 +267,15 @@ static void expand(struct tree *x, const struct hps_exact_node *node)
         layer = hps_exact_view_split(v, &l, &g);
         if ((!layer || wide(x, bound, WIDE)) && push_halves(x, node, bound))
             return;
-        covered = hps_exact_cover_useful(v) && x->pause-- <= 0;
+        if (hps_exact_trusted(&x->label_trust)) {
+            if (wide(x, bound, WIDE_LABEL) && push_halves(x, node, bound))
+                return;
+            if (!by_labels(x, &bound))
+                return;
+            if (wide(x, bound, WIDE_LABEL) && push_halves(x, node, bound))
+                return;
+        }
+        covered = hps_exact_cover_useful(v) && hps_exact_trusted(&x->cover_trust);
     }
     if (covered && !by_layers(x, node, &bound))
         return;
@@ -336,6 +355,7 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
 
     x.view = hps_exact_view_new(m);
     x.cover = hps_exact_cover_new(m);
+    x.label = hps_exact_label_new(m);
     x.beside = hps_exact_beside_new(leaf);
     plant(&x);
     hps_exact_beside_begin(x.beside);
@@ -362,6 +382,7 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     hps_exact_beside_free(x.beside);
     hps_exact_view_free(x.view);
     hps_exact_cover_free(x.cover);
+    hps_exact_label_free(x.label);
     hps_mem_free(x.open.heap);
     return bound;
 }

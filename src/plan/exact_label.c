@@ -1,0 +1,231 @@
+/* exact_label.c - the least path of an interval that keeps the limits: labels with units used, of
+ * which one drops another (shortest paths with resources: Desrochers, Soumis 1988). */
+#include "plan/exact_label.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Steps of a label, beside one for each other that it is compared with. */
+#define STEPS 30
+
+/* The best paths that are tried as plans. */
+#define TRY 10
+
+struct label {
+    double w, c;            /* cost inside the interval; charged with the prices of the rest */
+    uint64_t used;          /* units, a field for each group that is counted                 */
+    int left;               /* state of the rest                                             */
+    int item, from, next;   /* last stage; the label before it; another of the boundary      */
+};
+
+/* Of a label at a boundary, side by side for comparisons. */
+struct row {
+    double w;
+    uint64_t used;
+    int label, g;
+};
+
+struct hps_exact_label {
+    const struct hps_exact_model *m;
+    struct hps_exact_rest *rest;
+    int *shift, *bits;      /* (G) of a group's field, -1: not counted; without the guard    */
+    uint64_t guards, limits;
+    int *head;              /* (L + 1) first label of a boundary, -1: none                   */
+    struct label *label;
+    struct row *row;
+    size_t cap, row_cap;
+    int n, nrow;
+    int *arc;               /* (L) */
+    long long steps;        /* left */
+};
+
+struct hps_exact_label *hps_exact_label_new(const struct hps_exact_model *m)
+{
+    struct hps_exact_label *x = hps_mem_new(1, sizeof *x);
+    size_t L = (size_t)m->L, G = (size_t)m->G;
+
+    x->m = m;
+    x->rest = hps_exact_rest_new(m);
+    x->shift = hps_mem_new(2 * G, sizeof *x->shift);
+    x->bits = x->shift + G;
+    x->head = hps_mem_new(2 * L + 1, sizeof *x->head);
+    x->arc = x->head + L + 1;
+    return x;
+}
+
+void hps_exact_label_free(struct hps_exact_label *x)
+{
+    if (!x)
+        return;
+    hps_exact_rest_free(x->rest);
+    hps_mem_free(x->shift);
+    hps_mem_free(x->head);
+    hps_mem_free(x->label);
+    hps_mem_free(x->row);
+    hps_mem_free(x);
+}
+
+/* Count a group's units if there is room for a field, with a bit above it that is never lent. */
+static int count(struct hps_exact_label *x, int g, int at)
+{
+    int bits = 1;
+
+    while (bits < 63 && x->m->sum[g] >> bits > 0)
+        bits++;
+    if (at + bits + 1 > 64)
+        return at;
+    x->shift[g] = at;
+    x->bits[g] = bits;
+    x->limits |= (uint64_t)x->m->sum[g] << at;
+    x->guards |= (uint64_t)1 << (at + bits);
+    return at + bits + 1;
+}
+
+/* Those of the rest, and others that paths break the limit of. */
+static void count_all(struct hps_exact_label *x, const struct hps_exact_view *v)
+{
+    int at = 0;
+
+    memset(x->shift, -1, (size_t)x->m->G * sizeof *x->shift);
+    x->guards = x->limits = 0;
+    for (int n = 0; n < x->rest->ngroup; n++)
+        at = count(x, x->rest->group[n], at);
+    for (int g = 0; g < x->m->G; g++)
+        if (v->busy[g] && x->shift[g] < 0)
+            at = count(x, g, at);
+}
+
+/* Is a no more than b in every field? */
+static bool within(const struct hps_exact_label *x, uint64_t a, uint64_t b)
+{
+    return (((b | x->guards) - a) & x->guards) == x->guards;
+}
+
+static struct label *another(struct hps_exact_label *x)
+{
+    hps_mem_grow(&x->label, &x->cap, (size_t)x->n + 1, sizeof *x->label);
+    hps_mem_grow(&x->row, &x->row_cap, (size_t)x->n + 1, sizeof *x->row);
+    return &x->label[x->n++];
+}
+
+/* All ways on from a label. */
+static void extend(struct hps_exact_label *x, const struct hps_exact_view *v, int id, int i, int g,
+                   double cut)
+{
+    const struct hps_exact_rest *rest = x->rest;
+
+    for (int a = v->first[i]; a < v->first[i + 1]; a++) {
+        const struct hps_exact_item *e = &v->item[a];
+        struct label next = x->label[id];
+        if (e->g == g && !x->m->again[g])
+            continue;
+        if (x->shift[e->g] >= 0) {
+            next.used += (uint64_t)e->k << x->shift[e->g];
+            if (!within(x, next.used, x->limits))
+                continue;
+        }
+        if (rest->at[e->g] >= 0)
+            next.left -= rest->stride[rest->at[e->g]] * (int)e->k;
+        next.c += e->c;
+        if (next.c + rest->least[(size_t)(e->j + 1) * (size_t)rest->n + (size_t)next.left] >= cut)
+            continue;
+        next.w += e->w;
+        next.item = a;
+        next.from = id;
+        next.next = x->head[e->j + 1];
+        x->head[e->j + 1] = x->n;
+        *another(x) = next;
+        x->steps -= STEPS;
+    }
+}
+
+static int by_cost(const void *a, const void *b)
+{
+    double x = ((const struct row *)a)->w, y = ((const struct row *)b)->w;
+
+    return (x > y) - (x < y);
+}
+
+/* May the first have the stages that the second can have next? */
+static bool follows(const struct hps_exact_label *x, const struct row *a, const struct row *b)
+{
+    int g = a->g;
+
+    if (g == b->g || g < 0 || x->m->again[g])
+        return true;
+    return x->shift[g] >= 0 &&
+           ((b->used >> x->shift[g]) & (((uint64_t)1 << x->bits[g]) - 1)) ==
+               (uint64_t)x->m->sum[g];
+}
+
+/* The labels of a boundary that no other drops, by cost. */
+static void gather(struct hps_exact_label *x, const struct hps_exact_view *v, int b)
+{
+    int n = 0;
+
+    for (int id = x->head[b]; id >= 0; id = x->label[id].next)
+        x->row[n++] = (struct row){ x->label[id].w, x->label[id].used, id,
+                                    x->label[id].item < 0 ? -1 : v->item[x->label[id].item].g };
+    qsort(x->row, (size_t)n, sizeof *x->row, by_cost);
+    x->nrow = 0;
+    for (int i = 0; i < n && x->steps > 0; i++) {
+        const struct row *here = &x->row[i];
+        int j = 0;
+        while (j < x->nrow && !(within(x, x->row[j].used, here->used) &&
+                                (b == x->m->L || follows(x, &x->row[j], here))))
+            j++;
+        x->steps -= j;
+        if (j == x->nrow)
+            x->row[x->nrow++] = *here;
+    }
+}
+
+static void try_path(struct hps_exact_label *x, const struct hps_exact_view *v,
+                     struct hps_exact_leaf *leaf, int id)
+{
+    int S = 0;
+
+    for (int a = id; x->label[a].item >= 0; a = x->label[a].from)
+        S++;
+    for (int a = id, s = S; x->label[a].item >= 0; a = x->label[a].from)
+        x->arc[--s] = v->item[x->label[a].item].id;
+    hps_exact_leaf_try(leaf, S, x->arc);
+}
+
+static double least(struct hps_exact_label *x, const struct hps_exact_view *v,
+                    struct hps_exact_leaf *leaf, double cut, long long steps)
+{
+    int L = x->m->L;
+
+    count_all(x, v);
+    x->n = x->nrow = 0;
+    x->steps = steps;
+    memset(x->head, -1, (size_t)(L + 1) * sizeof *x->head);
+    x->head[0] = 0;
+    *another(x) = (struct label){ 0, 0, 0, x->rest->n - 1, -1, -1, -1 };
+    for (int b = 0; b < L && x->steps > 0; b++) {
+        gather(x, v, b);
+        for (int i = 0; i < x->nrow && x->steps > 0; i++)
+            extend(x, v, x->row[i].label, b, x->row[i].g, cut - x->rest->base);
+    }
+    gather(x, v, L);
+    if (x->steps <= 0)
+        return -INFINITY;
+    for (int i = 0; i < x->nrow && i < TRY; i++)
+        try_path(x, v, leaf, x->row[i].label);
+    return x->nrow > 0 ? fmin(x->m->server_price * v->t1 + x->row[0].w, cut) : cut;
+}
+
+double hps_exact_label_bound(struct hps_exact_label *x, struct hps_exact_view *v,
+                             struct hps_exact_leaf *leaf, double cut, long long steps)
+{
+    double bound = hps_exact_rest_fill(x->rest, v) < cut ? least(x, v, leaf, cut, steps) : cut;
+
+    hps_exact_dual_charge(v, v->lambda);
+    hps_exact_view_back(v);
+    return bound;
+}

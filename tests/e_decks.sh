@@ -45,6 +45,13 @@ same dcn 15 7 --set model.ids.dim=8 --set model.b3.width=8 --set model.x1.rank=5
 same deepfm 15 6
 same wide_deep 10 4
 same bags 4 1
+# one reader of the table, one micro-batch: gradients are made where they are applied
+for clip in 0 0.05; do
+    loss bags 1 4 '' 1 --set train.steps=6 --set train.clip=$clip
+    one=$loss
+    loss bags 1 4 '' 1 --set train.steps=6 --set train.clip=$clip --set data.microbatches=1
+    close "$loss" "$one" 1e-5
+done
 # its statistics are those of the micro-batch, their averages are tested and saved
 test='--set train.steps=8 --set data.test=data/din_train.h5'
 # shellcheck disable=SC2086 # several words

@@ -59,6 +59,8 @@ static inline const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t 
         to[d] = row[d];
     for (; k < end; k++) {
         row = s->row + (size_t)s->from[k] * dim;
+        if (k + HPS_CPU_AHEAD < end)
+            hps_cpu_fetch(s->row + (size_t)s->from[k + HPS_CPU_AHEAD] * dim, dim);
         for (size_t d = 0; d < dim; d++)
             to[d] += row[d];
     }

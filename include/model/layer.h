@@ -47,6 +47,8 @@ struct hps_pass {
     float *rows_grad;                   /* of a table: (nrow, dim)                           */
     size_t nrow;
     bool rows_add;                      /* add to rows_grad, else overwrite all of it        */
+    struct hps_row_sums *owed;          /* set, instead of rows_grad, to rows of dy that each
+                                           row's gradient is the sum of; NULL: not wanted    */
     float weight;                       /* of an example in the gradient of this loss        */
     float *score;                       /* loss: (B) predictions; NULL: not wanted           */
     double *loss;                       /* loss: its sum over examples is added, unweighted  */

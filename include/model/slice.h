@@ -20,6 +20,9 @@ struct hps_feed {
     float **rows_grad;                  /* (last-first+1) NULL: no backward                  */
     bool **rows_written;                /* (last-first+1) false: the next backward overwrites
                                            rows_grad and sets it; else, and without: it adds */
+    struct hps_row_sums **owed;         /* (last-first+1) by layer: where it may say of what the
+                                           gradients are sums, instead of making them; what it
+                                           names stays until the slice's next step; NULL: no */
     size_t *nrow;                       /* (last-first+1)                                    */
     const struct hps_peers *peers;      /* who shares the micro-batch; NULL: nobody          */
 };

@@ -22,6 +22,7 @@ struct hps_ps {
     bool stay;                  /* my rows are read in the table                         */
     int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
     bool written, pushed, summed;       /* grad, of this step; all there; sum             */
+    struct hps_row_sums owed;   /* in place of grad, where row is not NULL                */
     int *place;                 /* (M, parts) first place of each owner's rows            */
     int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
     size_t *sent_at;            /* (parts) scratch: the next row of `out` to send         */
@@ -211,6 +212,7 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
     wait_sent(p);
     lay_out(p, r);
     p->written = p->pushed = p->summed = false;
+    p->owed = (struct hps_row_sums){ NULL };
     if (!p->stay || p->parts > 1)
         hps_twin_grow(&p->rows, p->dev, (size_t)r->nplace * (size_t)p->dim);
     if (p->parts > 1) {
@@ -278,6 +280,11 @@ bool *hps_ps_written(struct hps_ps *p)
     return &p->written;
 }
 
+struct hps_row_sums *hps_ps_owed(struct hps_ps *p)
+{
+    return p->parts == 1 && p->dev->host ? &p->owed : NULL;
+}
+
 /* One message to an owner: its rows of all micro-batches, in place. Returns how many. */
 static size_t send_grad(struct hps_ps *p, int q)
 {
@@ -309,7 +316,8 @@ void hps_ps_push_begin(struct hps_ps *p)
     size_t dim = (size_t)p->dim, mine = (size_t)r->nplace, sent = 0;
 
     hps_ps_grad(p);
-    if (!p->written && mine > 0)                        /* nobody had anything to add */
+    assert(!p->owed.row || r->nmerge == r->nplace);
+    if (!p->owed.row && !p->written && mine > 0)        /* nobody had anything to add */
         p->dev->ops->zero(p->dev, p->grad.device, mine * dim * sizeof(float));
     if (p->parts == 1)
         return;
@@ -336,6 +344,18 @@ void hps_ps_push_end(struct hps_ps *p)
     p->pushed = true;
 }
 
+/* What the gradients of my rows, in the order of r->merged, are sums of. */
+static struct hps_row_sums sums_of(const struct hps_ps *p)
+{
+    const struct hps_route_step *r = p->r;
+
+    if (p->summed)
+        return (struct hps_row_sums){ p->sum.device, NULL, NULL };
+    if (p->owed.row)
+        return p->owed;
+    return (struct hps_row_sums){ p->grad.device, r->merge_start, r->merge_from };
+}
+
 double hps_ps_norm2(struct hps_ps *p)
 {
     size_t n = (size_t)p->r->nmerge * (size_t)p->dim;
@@ -344,23 +364,20 @@ double hps_ps_norm2(struct hps_ps *p)
     assert(p->pushed || n == 0);
     if (n == 0)
         return 0;
-    if (p->parts > 1) {
+    struct hps_row_sums g = sums_of(p);
+    if (g.start) {
         hps_twin_grow(&p->sum, p->dev, n);
-        p->dev->ops->rows_sum(p->dev, p->dim, (size_t)p->r->nmerge,
-                              &(struct hps_row_sums){ p->grad.device, p->r->merge_start,
-                                                      p->r->merge_from }, p->sum.device);
+        p->dev->ops->rows_sum(p->dev, p->dim, (size_t)p->r->nmerge, &g, p->sum.device);
         p->summed = true;
     }
-    p->dev->ops->norm2(p->dev, n, p->summed ? p->sum.device : p->grad.device, &sum);
+    p->dev->ops->norm2(p->dev, n, sums_of(p).row, &sum);
     return sum;
 }
 
 void hps_ps_apply(struct hps_ps *p, const struct hps_rule *rule)
 {
     const struct hps_route_step *r = p->r;
-    struct hps_row_sums g = { p->summed ? p->sum.device : p->grad.device,
-                              p->summed ? NULL : r->merge_start,
-                              p->summed ? NULL : r->merge_from };
+    struct hps_row_sums g = sums_of(p);
 
     assert(p->pushed || r->nmerge == 0);
     if (r->nmerge > 0)

@@ -7,6 +7,7 @@
 
 #define BLOCK 4096              /* weights of a plane in work at once */
 #define LANES 8                 /* partial sums of a norm             */
+#define PART 4096               /* rows that a thread takes at once   */
 
 struct rule {                   /* struct hps_rule with what one step has in common worked out */
     enum hps_rule_kind kind;
@@ -301,7 +302,7 @@ struct rows {
     size_t n, dim, stride, ahead;
     float *table;
     const int *at;
-    const struct hps_row_sums *grad;
+    struct hps_row_sums grad;
     float *room;                /* (parts, dim) for a sum */
 };
 
@@ -312,8 +313,8 @@ HPS_INLINE void fetch_row(const struct rows *j, size_t i)
     for (size_t f = 0; f < j->ahead; f += 16)
         __builtin_prefetch(row + f, 1);
     __builtin_prefetch(row + j->ahead - 1, 1);
-    if (j->grad->start)
-        hps_cpu_fetch(j->grad->row + (size_t)j->grad->from[j->grad->start[i]] * j->dim, j->dim);
+    if (j->grad.start)
+        hps_cpu_fetch(j->grad.row + (size_t)j->grad.from[j->grad.start[i]] * j->dim, j->dim);
 }
 
 HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)
@@ -322,7 +323,7 @@ HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *r
         float *row = j->table + (size_t)j->at[i] * j->stride;
         if (i + HPS_CPU_AHEAD < j->n)
             fetch_row(j, i + HPS_CPU_AHEAD);
-        apply(&j->rule, dim, row, hps_cpu_row_sum(j->grad, i, dim, room), row + dim, dim);
+        apply(&j->rule, dim, row, hps_cpu_row_sum(&j->grad, i, dim, room), row + dim, dim);
     }
 }
 
@@ -349,8 +350,10 @@ void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float 
                         const struct hps_row_sums *grad)
 {
     size_t width = hps_rule_stride(rule, dim);
-    float *room = hps_cpu_scratch(dev, (size_t)dev->nthread * (size_t)dim * sizeof *room);
-    struct rows j = { prepare(rule), n, (size_t)dim, stride, width, table, at, grad, room };
+    int parts = hps_cpu_parts(dev, n, PART);
+    float *room = hps_cpu_keep(dev, (size_t)parts * (size_t)dim * sizeof *room);
+    struct rows j = { prepare(rule), n, (size_t)dim, stride, width, table, at, *grad, room };
 
-    hps_cpu_spread(dev, (double)n * (10 + 1.0 * (double)width), apply_part, &j);
+    hps_cpu_after(dev, (double)n * (10 + 1.0 * (double)width), parts, apply_part, &j, sizeof j);
+    hps_cpu_wait(dev);
 }

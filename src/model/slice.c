@@ -84,6 +84,7 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
         p.rows = feed->rows[i];
         p.nrow = feed->nrow[i];
         p.rows_grad = feed->rows_grad ? feed->rows_grad[i] : NULL;
+        p.owed = feed->owed ? feed->owed[i] : NULL;
     }
     return p;
 }

@@ -32,6 +32,7 @@ static void make_feeds(struct hps_role *r, size_t nlayer)
         r->feed[m].rows = hps_mem_new(nlayer, sizeof *r->feed[m].rows);
         r->feed[m].rows_grad = hps_mem_new(nlayer, sizeof *r->feed[m].rows_grad);
         r->feed[m].rows_written = hps_mem_new(nlayer, sizeof *r->feed[m].rows_written);
+        r->feed[m].owed = hps_mem_new(nlayer, sizeof *r->feed[m].owed);
         r->feed[m].nrow = hps_mem_new(nlayer, sizeof *r->feed[m].nrow);
     }
 }
@@ -82,6 +83,7 @@ void hps_role_free(struct hps_role *r)
         hps_mem_free(r->feed[m].rows);
         hps_mem_free(r->feed[m].rows_grad);
         hps_mem_free(r->feed[m].rows_written);
+        hps_mem_free(r->feed[m].owed);
         hps_mem_free(r->feed[m].nrow);
     }
     hps_mem_free(r->feed);
@@ -105,11 +107,13 @@ static void make_feed(struct hps_role *r, const struct hps_store *store,
         if (t < 0) continue;
         const struct hps_store_table *st = &store->table[t];
         const struct hps_route_step *route = taken->route[st->group];
-        f->bag[i] = route->bag[m * store->group[st->group].nlayer + store->layer_bag[l]];
+        int readers = store->group[st->group].nlayer;
+        f->bag[i] = route->bag[m * readers + store->layer_bag[l]];
         f->rows[i] = hps_ps_rows(st->ps);
         hps_ps_place(st->ps, &f->bag[i]);
         f->rows_grad[i] = hps_ps_grad(st->ps);
         f->rows_written[i] = hps_ps_written(st->ps);
+        f->owed[i] = r->M == 1 && readers == 1 ? hps_ps_owed(st->ps) : NULL;
         f->nrow[i] = (size_t)route->nplace;
     }
 }

@@ -173,7 +173,7 @@ static void take(struct share *s, const struct hps_data *data, long long batch, 
         size_t n = (size_t)(b->offset[j] ? b->offset[j][b->B] : b->B);
         hps_mem_grow(&s->id, &cap, s->nid + n, sizeof *s->id);
         for (size_t i = 0; i < n; i++)
-            s->id[s->nid++] = (size_t)b->ids[j][i] + base;
+            s->id[s->nid++] = (size_t)hps_ids_get(b->ids[j], i) + base;
         base += own_rows ? (size_t)data->slot[j].buckets : 0;
     }
     s->bag[s->nbag] = s->nid;

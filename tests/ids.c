@@ -41,7 +41,7 @@ void ids_make(struct ids_batch *own, struct hps_batch *batch, long long step, in
     }
     own->offset[B] = n;
     for (int i = 0; i < IDS_SLOTS; i++) {
-        own->ids[i] = own->id[i];
+        own->ids[i] = (struct hps_ids){ own->id[i], true };
         own->offsets[i] = i == 2 ? own->offset : NULL;
     }
     *batch = (struct hps_batch){ .B = B, .ids = own->ids, .offset = own->offsets };
@@ -49,7 +49,7 @@ void ids_make(struct ids_batch *own, struct hps_batch *batch, long long step, in
 
 long long ids_row(const struct hps_layer *l, const struct hps_batch *batch, int i, int at)
 {
-    long long id = batch->ids[l->slot[i]][at];
+    long long id = hps_ids_get(batch->ids[l->slot[i]], (size_t)at);
 
     return l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
 }

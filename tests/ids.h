@@ -20,7 +20,7 @@ void ids_layers(struct ids *ids);
 struct ids_batch {
     long long id[IDS_SLOTS][IDS_MOST_B * IDS_MOST_BAG];
     int offset[IDS_MOST_B + 1];
-    const long long *ids[IDS_SLOTS];
+    struct hps_ids ids[IDS_SLOTS];
     const int *offsets[IDS_SLOTS];
 };
 /* Micro-batch m of `step` at member r: 0 to IDS_MOST_B examples, few ids often, many seldom. */

@@ -22,9 +22,9 @@ static uint64_t row_mark(const struct hps_batch *b, int m, long long step, int i
     memcpy(bits, values, sizeof bits);
     for (int k = 0; k < 3; k++)
         x = hps_rng_bits(x, bits[k]);
-    x = hps_rng_bits(x, (uint64_t)b->ids[0][i]);
+    x = hps_rng_bits(x, (uint64_t)hps_ids_get(b->ids[0], (size_t)i));
     for (int k = b->offset[1][i]; k < b->offset[1][i + 1]; k++)
-        x = hps_rng_bits(x, (uint64_t)b->ids[1][k]);
+        x = hps_rng_bits(x, (uint64_t)hps_ids_get(b->ids[1], (size_t)k));
     return x;
 }
 

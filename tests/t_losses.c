@@ -371,13 +371,13 @@ static void sizes_are_looked_at(void **state)
 
 /* A batch of the toy's slot a, B examples from `first` on. */
 static struct hps_batch batch_of(long long first, int n, long long *example, long long *id,
-                                 const long long **ids, const int **offset)
+                                 struct hps_ids *ids, const int **offset)
 {
     for (int b = 0; b < n; b++) {
         example[b] = first + b;
         id[b] = (first + b) % 10;
     }
-    ids[0] = id;
+    ids[0] = (struct hps_ids){ id, true };
     return (struct hps_batch){ .B = n, .example = example, .ids = ids, .offset = offset };
 }
 
@@ -386,7 +386,7 @@ static void noise_is_the_examples_own(void **state)
 {
     static const bool mine[3] = { true, true, true };
     long long example[2][8], id[2][8];
-    const long long *ids[2][4] = { { NULL } };
+    struct hps_ids ids[2][4] = { { { NULL, false } } };
     const int *offset[4] = { NULL };
     struct hps_noise_batch *a, *b;
     struct loss_case w;
@@ -401,9 +401,11 @@ static void noise_is_the_examples_own(void **state)
     const struct hps_batch *z = hps_noise_step(a, &whole, 8);
     int s = w.l->slot[0];
     assert_int_equal(x->offset[s][8], 8 * 4);
-    assert_int_equal(x->ids[s][3 * 4], 33 % 10);
-    assert_memory_equal(x->ids[s] + 3 * 4, y->ids[s], 2 * 4 * sizeof(long long));
-    assert_true(memcmp(x->ids[s], z->ids[s], 32 * sizeof(long long)) != 0);
+    const long long *of_x = x->ids[s].at;
+    assert_true(x->ids[s].wide);
+    assert_int_equal(of_x[3 * 4], 33 % 10);
+    assert_memory_equal(of_x + 3 * 4, y->ids[s].at, 2 * 4 * sizeof(long long));
+    assert_true(memcmp(of_x, z->ids[s].at, 32 * sizeof(long long)) != 0);
     hps_noise_free(a);
     hps_noise_free(b);
     case_free(&w);

@@ -24,9 +24,10 @@ struct world {
     struct hps_layer layer[2];
     const struct hps_layer *use[2];
     struct hps_batch batch[M];
-    const long long *ids[M][2];
+    struct hps_ids ids[M][2];
     const int *offsets[M][2];
-    long long single[M][B], multi[M][B * MOST];
+    uint32_t single[M][B];
+    long long multi[M][B * MOST];
     int offset[M][B + 1];
 };
 
@@ -44,7 +45,7 @@ static struct world *make_world(int nlayer)
         uint64_t key = hps_rng_key((uint64_t)m, "ids");
         for (int b = 0; b < B; b++) {
             double x = hps_rng_real(key, (uint64_t)b);
-            w->single[m][b] = (long long)(5000 * x * x * x);
+            w->single[m][b] = (uint32_t)(5000 * x * x * x);
             w->offset[m][b + 1] =
                 w->offset[m][b] + (int)(hps_rng_bits(key, (uint64_t)b) % (MOST + 1));
         }
@@ -52,8 +53,8 @@ static struct world *make_world(int nlayer)
             double x = hps_rng_real(key, (uint64_t)(B + i));
             w->multi[m][i] = (long long)((ROWS - 5000) * x * x * x * x);
         }
-        w->ids[m][0] = w->single[m];
-        w->ids[m][1] = w->multi[m];
+        w->ids[m][0] = (struct hps_ids){ w->single[m], false };
+        w->ids[m][1] = (struct hps_ids){ w->multi[m], true };
         w->offsets[m][1] = w->offset[m];
         w->batch[m] = (struct hps_batch){ .B = B - m, .ids = w->ids[m], .offset = w->offsets[m] };
     }
@@ -124,7 +125,7 @@ static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
             int first = offset ? offset[e] : e, last = offset ? offset[e + 1] : e + 1;
             assert_int_equal(bag->offset ? bag->offset[i * b->B + e] : i * b->B + e, (int)nid);
             for (int k = first; k < last; k++, nid++) {
-                long long id = b->ids[l->slot[i]][k];
+                long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
                 long long want = l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
                 assert_int_equal(row[bag->index[nid]], want);
                 sack[nid] = e * l->nslot + i;

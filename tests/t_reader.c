@@ -38,7 +38,7 @@ static void check_slot(const struct sample *s, const struct hps_batch *b, int j,
     else
         assert_null(b->offset[j]);
     for (int k = 0; k < sample_nid(s, j, e); k++)
-        assert_int_equal(b->ids[j][first + k], sample_id(s, j, e, k));
+        assert_int_equal(hps_ids_get(b->ids[j], (size_t)(first + k)), sample_id(s, j, e, k));
 }
 
 /* Every value of a micro-batch is what the rule says of its example; rows rise in the file. */
@@ -109,13 +109,14 @@ static void test_all_rows(void **state)
 {
     const struct sample samples[] = { { 1, 0, 0, 1, 1, 1, 0 },      { 700, 100, 3, 2, 2, 42, 0 },
                                       { 1000, 0, 2, 2, 0, 42, 0 },  { 513, 1, 0, 0, 1, 9, 0 },
-                                      { 900, 900, 1, 1, 1, 1000, 0 } };
+                                      { 900, 900, 1, 1, 1, 1LL << 32, 0 },
+                                      { 400, 100, 3, 2, 2, (1LL << 32) + 1, 0 } };
     const struct shape shapes[] = { { 1, 1, 1, 1, true, false },    { 64, 4, 1, 2, true, false },
                                     { 100, 3, 1, 1, false, false }, { 5000, 7, 1, 3, true, false },
                                     { 257, 2, 1, 2, false, false } };
 
     (void)state;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         struct hps_data *data = open_sample(&samples[i]);
         for (int k = samples[i].N < 10 ? 0 : 1; k < 5; k++)
             check_run(&samples[i], data, &shapes[k]);
@@ -241,15 +242,15 @@ static void test_columns(void **state)
     assert_int_equal(hps_reader_next(r, &b), HPS_OK);
     assert_null(b->label);
     assert_null(b->dense);
-    assert_null(b->ids[0]);
-    assert_null(b->ids[2]);
+    assert_null(b->ids[0].at);
+    assert_null(b->ids[2].at);
     for (int i = 0; i < 10; i++)
-        assert_int_equal(b->ids[1][i], sample_id(&s, 1, i, 0));
+        assert_int_equal(hps_ids_get(b->ids[1], (size_t)i), sample_id(&s, 1, i, 0));
     hps_reader_free(r);                                 /* in the midst: no hang, nothing held */
     opt.slot = NULL;
     hps_reader_new(&r, data, &order, &steps, &opt, 0);
     assert_int_equal(hps_reader_next(r, &b), HPS_OK);
-    assert_null(b->ids[1]);
+    assert_null(b->ids[1].at);
     hps_reader_free(r);
     hps_data_close(data);
 }

@@ -13,7 +13,7 @@ struct hps_block {
     int rows;
     long long mark;             /* what the caller said when it asked last                */
     char *record;               /* (rows) each hps_blocks.record_bytes: the values of a row   */
-    long long **ids;            /* (nslot) for multi slots that are wanted, else NULL     */
+    void **ids;                 /* (nslot) for multi slots that are wanted, else NULL     */
     long long **offset;         /* (nslot) each (rows + 1), from 0                        */
     size_t *ids_cap;            /* (nslot) */
 };
@@ -29,6 +29,9 @@ struct hps_blocks {
     size_t *slot_at;                /* (nslot) the same, SIZE_MAX for multi slots too  */
     bool *slot;                     /* (nslot) wanted                                  */
     size_t record_bytes;            /* multiple of 8                                   */
+    bool wide;                      /* ids in records and in `ids`, as in struct hps_ids */
+    long long *id;                  /* ids of a slot while they are made narrow        */
+    size_t id_cap;
     char *column;                   /* columns of a block while it is read             */
     size_t column_bytes;            /* from one to the next, not a multiple of 4 KiB   */
     struct hps_block **live;        /* (nlive) in memory                               */

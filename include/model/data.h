@@ -77,6 +77,22 @@ void hps_data_close(struct hps_data *data);
 /* Where global example e lies, for messages: the file's path, *row in it. Pure. */
 const char *hps_data_place(const struct hps_data *data, long long e, long long *row);
 
+/* Ids in a row: 8 bytes each (wide), or 4 where all are below 2^32. */
+struct hps_ids {
+    const void *at;                     /* long long or uint32_t; NULL: none */
+    bool wide;
+};
+
+static inline size_t hps_ids_size(bool wide)
+{
+    return wide ? sizeof(long long) : sizeof(uint32_t);
+}
+
+static inline long long hps_ids_get(struct hps_ids ids, size_t i)
+{
+    return ids.wide ? ((const long long *)ids.at)[i] : ((const uint32_t *)ids.at)[i];
+}
+
 /* Rows of one micro-batch that this rank works on. Memory of the reader. */
 struct hps_batch {
     int B;
@@ -84,7 +100,7 @@ struct hps_batch {
     const long long *example;           /* (B) global example numbers         */
     const float *label;                 /* (B), NULL when not wanted          */
     const float *dense;                 /* (B, D), NULL when not wanted       */
-    const long long *const *ids;        /* (nslot) each (nid); NULL: slot not wanted */
+    const struct hps_ids *ids;          /* (nslot) each (nid); none: slot not wanted */
     const int *const *offset;           /* (nslot) each (B + 1), NULL for single slots  */
 };
 

@@ -13,7 +13,7 @@
 struct hps_places_slot {
     const struct hps_layer *layer;
     int i;                              /* of the layer's slots */
-    const long long *id;
+    struct hps_ids id;
     const int *offset;                  /* (B + 1), NULL: one id each */
     int B;
     size_t first, at;

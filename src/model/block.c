@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clones.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -26,12 +27,14 @@ void hps_blocks_new(struct hps_blocks *b, const struct hps_data *data, bool labe
     size_t rows = HPS_BLOCK_ROWS, nsingle = 0, D = dense ? (size_t)data->D : 0;
 
     *b = (struct hps_blocks){ .data = data, .mask = 1023, .dense_at = SIZE_MAX };
+    for (int j = 0; j < data->nslot; j++)
+        b->wide |= data->slot[j].buckets - 1 > (long long)UINT32_MAX;
     b->slot_at = hps_mem_new((size_t)data->nslot, sizeof *b->slot_at);
     b->slot = hps_mem_new((size_t)data->nslot, sizeof *b->slot);
     for (int j = 0; j < data->nslot; j++) {
         b->slot[j] = slot && slot[j];
         bool single = b->slot[j] && !data->slot[j].multi;
-        b->slot_at[j] = take(&b->record_bytes, single, sizeof(long long));
+        b->slot_at[j] = take(&b->record_bytes, single, hps_ids_size(b->wide));
         nsingle += single;
     }
     b->label_at = take(&b->record_bytes, label, sizeof(float));
@@ -81,6 +84,7 @@ void hps_blocks_free(struct hps_blocks *b)
     for (int i = 0; i < b->nspare; i++)
         free_block(b, b->spare[i]);
     hps_mem_free(b->column);
+    hps_mem_free(b->id);
     hps_mem_free(b->place);
     hps_mem_free(b->live);
     hps_mem_free(b->spare);
@@ -293,24 +297,53 @@ static enum hps_status check_ids(struct hps_blocks *b, const struct hps_block *k
     return HPS_DECK;
 }
 
+/* n ids of slot j into b->id, checked. */
+static enum hps_status read_ids(struct hps_blocks *b, const struct hps_block *k, int j,
+                                long long first, long long n)
+{
+    enum hps_status s;
+
+    hps_mem_grow(&b->id, &b->id_cap, (size_t)n, sizeof *b->id);
+    s = read_rows(b, k->file, &k->file->slot[j].ids, first, n, b->id);
+    return s ? s : check_ids(b, k, j, b->id, n);
+}
+
+/* n of them as they are kept. */
+static void keep_ids(const struct hps_blocks *b, size_t n, void *to)
+{
+    uint32_t *narrow = to;
+
+    if (n > 0 && b->wide)
+        memcpy(to, b->id, n * sizeof *b->id);
+    for (size_t i = 0; i < n && !b->wide; i++)
+        narrow[i] = (uint32_t)b->id[i];
+}
+
+/* The n ids of a row, from their columns into its record. */
+HPS_INLINE void record_ids(const char *from, size_t stride, size_t n, char *to, size_t size)
+{
+    for (size_t j = 0; j < n; j++)
+        memcpy(to + j * size, from + j * stride, size);
+}
+
 static enum hps_status read_singles(struct hps_blocks *b, struct hps_block *k)
 {
-    size_t n = 0, stride = b->column_bytes, rows = (size_t)k->rows;
+    size_t n = 0, stride = b->column_bytes, rows = (size_t)k->rows, size = hps_ids_size(b->wide);
     enum hps_status s = HPS_OK;
 
     for (int j = 0; j < b->data->nslot && !s; j++) {
         if (b->slot_at[j] == SIZE_MAX)
             continue;
-        long long *id = (long long *)(void *)(b->column + n++ * stride);
-        s = read_rows(b, k->file, &k->file->slot[j].ids, k->inside, k->rows, id);
+        s = read_ids(b, k, j, k->inside, k->rows);
         if (!s)
-            s = check_ids(b, k, j, id, k->rows);
+            keep_ids(b, rows, b->column + n++ * stride);
     }
     for (size_t i = 0; i < rows && !s; i++) {           /* single slots come first in a record */
-        const char *from = b->column + i * sizeof(long long);
         char *to = k->record + i * b->record_bytes;
-        for (size_t j = 0; j < n; j++)
-            memcpy(to + j * sizeof(long long), from + j * stride, sizeof(long long));
+        if (b->wide)
+            record_ids(b->column + i * size, stride, n, to, sizeof(long long));
+        else
+            record_ids(b->column + i * size, stride, n, to, sizeof(uint32_t));
     }
     return s;
 }
@@ -334,9 +367,12 @@ static enum hps_status read_multi(struct hps_blocks *b, struct hps_block *k, int
     n = offset[k->rows] - before;
     for (int i = k->rows; i >= 0; i--)
         offset[i] -= before;
-    hps_mem_grow(&k->ids[j], &k->ids_cap[j], (size_t)n, sizeof **k->ids);
-    s = read_rows(b, k->file, &slot->ids, before, n, k->ids[j]);
-    return s ? s : check_ids(b, k, j, k->ids[j], n);
+    s = read_ids(b, k, j, before, n);
+    if (s)
+        return s;
+    hps_mem_grow(&k->ids[j], &k->ids_cap[j], (size_t)n, hps_ids_size(b->wide));
+    keep_ids(b, (size_t)n, k->ids[j]);
+    return HPS_OK;
 }
 
 static enum hps_status read_block(struct hps_blocks *b, struct hps_block *k)

@@ -115,15 +115,14 @@ static enum hps_status fits(const struct hps_layer *l, long long least, long lon
 
 static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
 {
-    const long long *id = batch->ids[l->noise.slot];
-
     for (int b = 0; b < batch->B; b++) {
-        if (id[b] < l->noise.classes)
+        long long id = hps_ids_get(batch->ids[l->noise.slot], (size_t)b);
+        if (id < l->noise.classes)
             continue;
         long long row;
         const char *path = hps_data_place(batch->data, batch->example[b], &row);
         HPS_SAY_ALL(HPS_ERROR, "%s: the class of example %lld is %lld: loss '%s' has %lld classes, "
-                    "from 0 on", path, row, id[b], l->name, l->noise.classes);
+                    "from 0 on", path, row, id, l->name, l->noise.classes);
         return HPS_DECK;
     }
     return HPS_OK;

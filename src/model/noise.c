@@ -18,7 +18,7 @@ struct drawn {
 
 struct turn {
     struct hps_batch *batch;            /* (M)             */
-    const long long **ids;              /* (M, all slots)  */
+    struct hps_ids *ids;                /* (M, all slots)  */
     const int **offset;                 /* (M, all slots)  */
     struct drawn *drawn;                /* (M, nlayer)     */
 };
@@ -92,7 +92,7 @@ static void draw(struct drawn *d, const struct hps_layer *l, const struct hps_ba
         uint64_t mine = hps_rng_sub(key, (uint64_t)b->example[e]);
         long long *id = d->id + e * n;
         d->offset[e] = (int)(e * n);
-        id[0] = b->ids[l->noise.slot][e];
+        id[0] = hps_ids_get(b->ids[l->noise.slot], e);
         for (size_t j = 1; j < n; j++)
             id[j] = hps_noise_class(&l->noise, mine, j);
     }
@@ -107,7 +107,7 @@ const struct hps_batch *hps_noise_step(struct hps_noise_batch *k, const struct h
     struct turn *t = &k->turn[k->taken++ % TURNS];
     size_t all = (size_t)(k->net->nslot + k->net->ndrawn), n = (size_t)k->net->nslot;
     for (int m = 0; m < k->M; m++) {
-        const long long **ids = t->ids + (size_t)m * all;
+        struct hps_ids *ids = t->ids + (size_t)m * all;
         const int **offset = t->offset + (size_t)m * all;
         t->batch[m] = batch[m];
         t->batch[m].ids = ids;
@@ -118,7 +118,7 @@ const struct hps_batch *hps_noise_step(struct hps_noise_batch *k, const struct h
             const struct hps_layer *l = k->layer[i];
             struct drawn *d = &t->drawn[m * k->nlayer + i];
             draw(d, l, &batch[m], hps_rng_sub(key, hps_rng_key(0, l->name)));
-            ids[l->slot[0]] = d->id;
+            ids[l->slot[0]] = (struct hps_ids){ d->id, true };
             offset[l->slot[0]] = d->offset;
         }
     }

@@ -27,19 +27,29 @@ HPS_INLINE void part_keys(const struct hps_places *p, size_t n, uint64_t *key)
     }
 }
 
-/* Keys of n ids of a slot. */
+/* Rows of n ids. */
+HPS_INLINE void make_rows(struct hps_ids ids, size_t at, long long base, long long modulo, size_t n,
+                          uint64_t *row)
+{
+    if (modulo > 0)
+        for (size_t c = 0; c < n; c++)
+            row[c] = (uint64_t)(base + hps_ids_get(ids, at + c) % modulo);
+    else
+        for (size_t c = 0; c < n; c++)
+            row[c] = (uint64_t)(base + hps_ids_get(ids, at + c));
+}
+
+/* Keys of n ids of a slot from `at` on. */
 HPS_CLONES static void make_keys(const struct hps_places *p, const struct hps_places_slot *s,
-                                 const long long *id, size_t n, uint64_t *key)
+                                 size_t at, size_t n, uint64_t *key)
 {
     long long base = s->layer->base[s->i], modulo = s->layer->modulo[s->i];
     uint64_t outside = 0;
 
-    if (modulo > 0)
-        for (size_t c = 0; c < n; c++)
-            key[c] = (uint64_t)(base + id[c] % modulo);
+    if (s->id.wide)
+        make_rows((struct hps_ids){ s->id.at, true }, at, base, modulo, n, key);
     else
-        for (size_t c = 0; c < n; c++)
-            key[c] = (uint64_t)(base + id[c]);
+        make_rows((struct hps_ids){ s->id.at, false }, at, base, modulo, n, key);
     for (size_t c = 0; c < n; c++)
         outside |= (uint64_t)p->rows - 1 - key[c];
     assert(outside >> 63 == 0);         /* row < 0 or >= rows */
@@ -85,7 +95,7 @@ void hps_places_count_part(struct hps_places *p, int t)
         struct span span = span_of(p, s, t);
         for (size_t at = span.from; at < span.to; at += CHUNK) {
             size_t n = span.to - at < CHUNK ? span.to - at : CHUNK;
-            make_keys(p, s, s->id + at, n, key);
+            make_keys(p, s, at, n, key);
             hps_radix_count(p->radix, t, n, key);
         }
     }
@@ -126,7 +136,7 @@ void hps_places_put_part(struct hps_places *p, int t)
         int b = span.b0;
         for (size_t at = span.from; at < span.to; at += CHUNK) {
             size_t n = span.to - at < CHUNK ? span.to - at : CHUNK;
-            make_keys(p, s, s->id + at, n, key);
+            make_keys(p, s, at, n, key);
             make_tails(p, s, at, n, &b, tail);
             hps_radix_put(p->radix, t, n, key, tail);
         }

@@ -2,26 +2,26 @@
 # networks.sh - the three networks that are measured, here and by peers; read behind lib.sh. $steps
 # of each measurement; $peers: the folder of the peers.
 
-# network NAME: its sizes. gemms: IN:OUT of its dense layers but those of one output; least, ahead:
-# goals beside the GEMMs alone and the best peer, also: beside single peers (who:times); dots:
-# operations of the dot products of one example, forward; rows, own, dim, row: of its table, `own` 1
-# where each slot has its own rows, floats of a row without and with the optimizer's states; weights
-# of dense layers, arrays that their update reads or writes; widths of all layers' outputs but the
-# bags', together.
+# network NAME: its sizes. gemms: IN:OUT of its dense layers but those of one output; least, both,
+# ahead: goals beside the GEMMs alone, of two cores over twice one, and beside the best peer, also:
+# beside single peers (who:times); dots: operations of the dot products of one example, forward;
+# rows, own, dim, row: of its table, `own` 1 where each slot has its own rows, floats of a row
+# without and with the optimizer's states; weights of dense layers, arrays that their update reads
+# or writes; widths of all layers' outputs but the bags', together.
 # shellcheck disable=SC2034 # used by the scripts
 network() {
     also=
     case $1 in
     ctrdnn)
-        batch=4096 gemms='273:400 400:400 400:400' least=0.90 ahead=1.35 dots=0
+        batch=4096 gemms='273:400 400:400 400:400' least=0.90 both=0.95 ahead=1.35 dots=0
         rows=1000001 own=0 dim=10 row=30 weights=430801 streams=7 widths=1213
         ;;
     dlrm)
-        batch=4096 gemms='13:512 512:256 256:16 367:512 512:256' least=0.75 ahead=1.35 dots=11232
+        batch=4096 gemms='13:512 512:256 256:16 367:512 512:256' least=0.75 both=0 ahead=1.35 dots=11232
         rows=2600000 own=1 dim=16 row=32 weights=462609 streams=5 widths=1932
         ;;
     bags)
-        batch=1024 gemms='416:256' least=0 ahead=3 dots=0 also='torch:8 tf:25'
+        batch=1024 gemms='416:256' least=0 both=0.85 ahead=3 dots=0 also='torch:8 tf:25'
         rows=10000000 own=0 dim=16 row=32 weights=107009 streams=5 widths=256
         ;;
     *) give_up "no network '$1': ctrdnn, dlrm or bags" ;;

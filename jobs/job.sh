@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # job.sh - what the job scripts share: how to launch, what to do with signals, and with each way in
-# which a start can end. A script reads it and calls job_train or job_plan.
+# which a start can end. A script reads it and calls job_train, job_array or
+# job_plan.
 #
 #   HETERPS            the program: else heterps of the PATH, else build/heterps
 #   HETERPS_LAUNCHER   srun or mpirun: else srun where its PMIx works, else mpirun
@@ -37,13 +38,13 @@ job_check() { # DECK...
     fi
 }
 
-# job_folders ARGUMENT-OF-TRAIN...: job_dir, the run directory, and job_saves, its checkpoints'
+# job_folders ARGUMENT-OF-TRAIN-OR-PLAN...: job_dir, the run directory, job_saves, its checkpoints'
 job_folders() {
     local ask=() said
     while [ $# -gt 0 ]; do
         case $1 in
         --set) ask+=(--set "${2-}") && shift ;;
-        --restart) shift ;;
+        --restart | --method | --seed | --json | --pareto) shift ;;
         --set=*) ask+=("$1") ;;
         --*) ;;
         *) ask+=("$1") ;;
@@ -107,12 +108,8 @@ job_command() {
 # Beside one start: the job's comment tells how far it is; a launcher that is still there half a
 # minute after all ranks have ended is ended. Looks away from a status that was there `before`.
 job_beside() { # BEFORE
-    local every=${HETERPS_PROGRESS:-60} ended=0 second=0 nap told='' now
-    trap 'kill "$nap" 2>/dev/null; exit' TERM
-    while :; do
-        sleep 1 &
-        nap=$!
-        wait "$nap"
+    local every=${HETERPS_PROGRESS:-60} ended=0 second=0 told='' now
+    while sleep 1; do
         second=$((second + 1))
         [ $((second % 5)) -eq 0 ] || [ "$every" -lt 5 ] || continue
         [ "$(cat "$job_dir/status.json" 2>/dev/null)" != "$1" ] || continue
@@ -152,6 +149,7 @@ job_start() {
     beside=$!
     while job_woken=; wait "$job_step"; job_code=$?; [ -n "$job_woken" ]; do :; done
     job_step=
+    rm -f "$job_dir/stop"
     kill "$beside" 2>/dev/null
     wait "$beside" 2>/dev/null
     case $job_code in
@@ -272,6 +270,22 @@ job_train() {
         *) job_died ;;
         esac
     done
+}
+
+# job_array DECK... [-- OPTION-OF-TRAIN...]: the deck of this task of the array
+job_array() {
+    local task=${SLURM_ARRAY_TASK_ID:-} deck=()
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        deck+=("$1")
+        shift
+    done
+    [ $# -eq 0 ] || shift
+    job_check "${deck[@]}"
+    if [ -z "$task" ] || [ "$task" -lt 1 ] || [ "$task" -gt ${#deck[@]} ]; then
+        job_say "task '$task' of ${#deck[@]} decks: sbatch --array=1-${#deck[@]}"
+        exit 64
+    fi
+    job_train "${deck[task - 1]}" "$@"
 }
 
 # job_plan DECK [OPTION-OF-PLAN]...: measures, plans, and submits the job of the plan.

@@ -25,20 +25,17 @@ fi
 bash -n job.sh || fail 'job.sh is no shell script'
 [ -x job.sh ] || fail 'job.sh cannot be run'
 if command -v shellcheck >/dev/null; then
-    shellcheck job.sh || fail 'shellcheck objects'
+    shellcheck -e SC1091 job.sh || fail 'shellcheck objects'
 fi
 cp job.sh out
 shows '^#SBATCH --job-name=heterps-it.s_a_try$'
 shows '^#SBATCH --requeue$'
-shows 'scontrol requeue'
-shows '^ *export HETERPS_END_TIME='
+shows '^job_train '
 shows "--set 'run.name=it'.''s a try'"
 if grep -q '^#SBATCH --gpus-per-task=1' out && grep -q '^#SBATCH --partition=cpus' out; then
     shows '^#SBATCH hetjob$'
-    shows '^srun --mpi=pmix -K1 --het-group=0-1 '
     shows '^#SBATCH --constraint=v100.a100$'
 fi
-[ "$(grep -c '^srun' out)" -eq 1 ] || fail 'not one srun'
 if command -v sbatch >/dev/null && sinfo >/dev/null 2>&1; then
     grep -v -e partition -e constraint -e gpus job.sh >plain.sh
     expect 0 '' sbatch --test-only plain.sh
@@ -53,7 +50,7 @@ echo '-- types that ask for the same are one part'
 # shellcheck disable=SC2086
 expect 0 '' ranks 3 plan "$deck" --method exact --sbatch one.sh
 [ "$(grep -c -- '--ntasks=' one.sh)" -eq 1 ] || fail 'more than one part'
-grep -q 'hetjob\|het-group' one.sh && fail 'a heterogeneous job for one kind'
+grep -q hetjob one.sh && fail 'a heterogeneous job for one kind'
 
 echo '-- refused'
 expect 65 "slurm.partition: 'a b' cannot stand in a script" ranks 3 plan "$deck" --sbatch no.sh \

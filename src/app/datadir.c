@@ -18,23 +18,32 @@ static char *folder(char *path)
     return found;
 }
 
-char *hps_datadir(void)
+char *hps_program(void)
 {
-    const char *given = getenv("HETERPS_DATADIR");
-    char self[PATH_MAX], *found;
+    char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    if (given) return folder(hps_mem_text(given));
     self[n > 0 ? n : 0] = '\0';
-    if (strrchr(self, '/')) *strrchr(self, '/') = '\0';
-    found = folder(hps_mem_print("%s/../share/heterps", self));
-    if (!found) found = folder(hps_mem_print("%s/..", self));
-    return found ? found : folder(hps_mem_text(HPS_DATADIR));
+    return hps_mem_text(n > 0 ? self : "heterps");
+}
+
+static char *find(void)
+{
+    const char *given = getenv("HETERPS_DATADIR");
+    char *self = hps_program(), *slash = strrchr(self, '/'), *found;
+
+    if (slash) *slash = '\0';
+    found = given ? folder(hps_mem_text(given))
+                  : folder(hps_mem_print("%s/../share/heterps", self));
+    if (!given && !found) found = folder(hps_mem_print("%s/..", self));
+    if (!given && !found) found = folder(hps_mem_text(HPS_DATADIR));
+    hps_mem_free(self);
+    return found;
 }
 
 enum hps_status hps_app_datadir(void)
 {
-    char *found = hps_datadir();
+    char *found = find();
 
     if (!found) {
         HPS_SAY(HPS_ERROR, "job scripts and decks are neither in $HETERPS_DATADIR nor beside the "

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/verbs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/page.h"
@@ -134,7 +135,7 @@ static void head(struct hps_page *t, const struct hps_job *j, const struct part 
     hps_page_add(t, "# Time      the promise, half of it more, and ten minutes; what does not fit "
                     "goes on after a requeue\n");
     hps_page_add(t, "#\n# sbatch takes account and anything else of your site. The program: "
-                    "$HETERPS, else heterps of\n# the PATH, else build/heterps.\n");
+                    "$HETERPS, else the one that\n# planned.\n");
     hps_page_add(t, "#SBATCH --job-name=heterps-");
     plain(t, j->o.run.name);
     hps_page_add(t, "\n#SBATCH --time=%lld\n#SBATCH --requeue\n#SBATCH --open-mode=append\n",
@@ -145,26 +146,21 @@ static void head(struct hps_page *t, const struct hps_job *j, const struct part 
     }
 }
 
-static void body(struct hps_page *t, int parts, const char *deck, int nset, char *const *set)
+/* The library of jobs/ does all that a job does. The program is by default the one that planned. */
+static void body(struct hps_page *t, const char *deck, int nset, char *const *set)
 {
-    hps_page_add(t, "\ncd \"${SLURM_SUBMIT_DIR:-.}\" || exit 66\n"
-                    "program=${HETERPS:-$(command -v heterps || echo build/heterps)}\n\n"
-                    "# When the job will be ended, for a Slurm that does not tell its jobs.\n"
-                    "end=$(squeue -h -j \"$SLURM_JOB_ID\" -o %%e 2>/dev/null | head -n 1)\n"
-                    "if [ -z \"${HETERPS_END_TIME:-}\" ] && end=$(date -d \"$end\" +%%s "
-                    "2>/dev/null); then\n    export HETERPS_END_TIME=$end\nfi\n\n");
-    hps_page_add(t, "# -K1: a rank that dies ends the others, instead of leaving them waiting.\n"
-                    "srun --mpi=pmix -K1 ");
-    if (parts > 1) hps_page_add(t, "--het-group=0-%d ", parts - 1);
-    hps_page_add(t, "\"$program\" train ");
+    char *self = hps_program();
+
+    hps_page_add(t, "\nprogram=$HETERPS\n[ -n \"$program\" ] || program=");
+    quoted(t, self);
+    hps_page_add(t, "\n. \"$(\"$program\" --datadir)/jobs/job.sh\" || exit 66\njob_train ");
     quoted(t, deck);
     for (int i = 0; i < nset; i++) {
         hps_page_add(t, " \\\n    --set ");
         quoted(t, set[i]);
     }
-    hps_page_add(t, "\nstatus=$?\nif [ $status -eq 75 ]; then\n"
-                    "    echo 'stopped with a whole checkpoint: it goes on from there' >&2\n"
-                    "    scontrol requeue \"$SLURM_JOB_ID\"\nfi\nexit $status\n");
+    hps_page_add(t, "\n");
+    hps_mem_free(self);
 }
 
 enum hps_status hps_plan_script(const char *path, const struct hps_job *j, const char *deck,
@@ -182,7 +178,7 @@ enum hps_status hps_plan_script(const char *path, const struct hps_job *j, const
     }
     if (!st) {
         head(&text, j, part, n);
-        body(&text, n, deck, nset, set);
+        body(&text, deck, nset, set);
         st = hps_json_write(path, text.at);
     }
     if (!st && chmod(path, 0755) != 0)

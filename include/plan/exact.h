@@ -86,6 +86,7 @@ struct hps_exact_view {
     double *lambda, *trial;         /* (dual[G]) the best prices; those of the last path    */
     double *use, *way;              /* the last path's units beyond the limits, their mean  */
     double *share;                  /* (L, G) how often the paths had a layer on a group    */
+    double *scaled;             /* (2, dual[G] + G) way and use as the steps count them     */
     double *used;                   /* (G) units of a walk                                  */
     bool *busy;                     /* (G) did paths break its limit, or are units priced?  */
     int S;

@@ -155,19 +155,21 @@ static double single(const struct hps_exact_view *v, int g, int k, const double 
     return x[a] > 0 || v->lambda[a] > 0 ? k * x[a] / (double)v->m->sum[g] : 0;
 }
 
-static double product(const struct hps_exact_view *v, const double *x, const double *y)
+/* Both of every busy group, scaled so that a product of two such vectors is that of the steps. */
+static size_t scale(const struct hps_exact_view *v, const double *x, double *to)
 {
     const struct hps_exact_model *m = v->m;
-    double sum = 0;
+    const double spread = sqrt(SPREAD);
+    size_t n = 0;
 
     for (int g = 0; g < m->G; g++) {
         if (!v->busy[g])
             continue;
-        sum += alike(v, g, x) * alike(v, g, y);
+        to[n++] = alike(v, g, x);
         for (int k = 1; hps_exact_dual_table(m, g) && k <= (int)m->most[g]; k++)
-            sum += SPREAD * single(v, g, k, x) * single(v, g, k, y);
+            to[n++] = spread * single(v, g, k, x);
     }
-    return sum;
+    return n;
 }
 
 bool hps_exact_dual_look(struct hps_exact_view *v, bool first)
@@ -182,10 +184,16 @@ bool hps_exact_dual_look(struct hps_exact_view *v, bool first)
         memcpy(v->way, v->use, n * sizeof *v->way);
         return any;
     }
-    double ww = product(v, v->way, v->way), uu = product(v, v->use, v->use);
-    double wu = product(v, v->way, v->use), share = 1;
-    if (ww - 2 * wu + uu > 0)           /* the shortest mean of both */
-        share = fmin(fmax((ww - wu) / (ww - 2 * wu + uu), 0.1), 1);
+    const double *w = v->scaled, *u = v->scaled + n + m->G;
+    double cross = 0, apart = 0, share = 1;
+    n = scale(v, v->way, v->scaled);
+    scale(v, v->use, v->scaled + (u - w));
+    for (size_t a = 0; a < n; a++) {
+        cross += w[a] * (w[a] - u[a]);
+        apart += (w[a] - u[a]) * (w[a] - u[a]);
+    }
+    if (apart > 0)                      /* the shortest mean of both */
+        share = fmin(fmax(cross / apart, 0.1), 1);
     for (int g = 0; g < m->G; g++)
         for (int a = m->dual[g]; v->busy[g] && a < m->dual[g + 1]; a++)
             v->way[a] += share * (v->use[a] - v->way[a]);
@@ -195,8 +203,11 @@ bool hps_exact_dual_look(struct hps_exact_view *v, bool first)
 bool hps_exact_dual_step(struct hps_exact_view *v, double rise)
 {
     const struct hps_exact_model *m = v->m;
-    double norm = product(v, v->way, v->way);
+    size_t n = scale(v, v->way, v->scaled);
+    double norm = 0;
 
+    for (size_t a = 0; a < n; a++)
+        norm += v->scaled[a] * v->scaled[a];
     if (!(norm > 0))
         return false;
     for (int g = 0; g < m->G; g++) {

@@ -24,12 +24,13 @@ struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
     v->item = hps_mem_new((size_t)m->narc, sizeof *v->item);
     v->fwd = hps_mem_new(2 * (L + 1), sizeof *v->fwd);
     v->bwd = v->fwd + L + 1;
-    v->lambda = hps_mem_new(4 * n + G + L * G, sizeof *v->lambda);
+    v->lambda = hps_mem_new(6 * n + 3 * G + L * G, sizeof *v->lambda);
     v->trial = v->lambda + n;
     v->way = v->lambda + 2 * n;
     v->use = v->lambda + 3 * n;
     v->used = v->lambda + 4 * n;
-    v->share = v->used + G;
+    v->scaled = v->used + G;
+    v->share = v->scaled + 2 * (n + G);
     v->busy = hps_mem_new(G, sizeof *v->busy);
     v->path = hps_mem_new(2 * L, sizeof *v->path);
     v->last = v->path + L;

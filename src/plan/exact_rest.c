@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clones.h"
 #include "base/mem.h"
 
 /* Numbers of units left, at most. */
-#define STATES 1024
+#define STATES 2048
 
 struct hps_exact_rest *hps_exact_rest_new(const struct hps_exact_model *m)
 {
@@ -53,6 +54,18 @@ static int next_group(const struct hps_exact_rest *x, const double *lambda)
     return best;
 }
 
+/* Where limits are large, neighbouring states are those of a group: long loops. */
+static void arrange(struct hps_exact_rest *x)
+{
+    const struct hps_exact_model *m = x->m;
+
+    for (int a = 0, stride = 1; a < x->ngroup; a++) {
+        x->at[x->group[a]] = a;
+        x->stride[a] = stride;
+        stride *= (int)m->sum[x->group[a]] + 1;
+    }
+}
+
 static void choose(struct hps_exact_rest *x, const double *lambda)
 {
     const struct hps_exact_model *m = x->m;
@@ -62,45 +75,51 @@ static void choose(struct hps_exact_rest *x, const double *lambda)
     memset(x->at, -1, (size_t)m->G * sizeof *x->at);
     memcpy(x->price, lambda, (size_t)m->dual[m->G] * sizeof *lambda);
     for (int g; (g = next_group(x, lambda)) >= 0;) {
-        x->stride[x->ngroup] = x->n;
+        int a = x->ngroup++;
+        for (; a > 0 && m->sum[x->group[a - 1]] < m->sum[g]; a--)
+            x->group[a] = x->group[a - 1];
+        x->group[a] = g;
+        x->at[g] = 0;
         x->n *= (int)m->sum[g] + 1;
-        x->at[g] = x->ngroup;
-        x->group[x->ngroup++] = g;
-        for (int a = m->dual[g]; a < m->dual[g + 1]; a++)
-            x->price[a] = 0;
+        for (int d = m->dual[g]; d < m->dual[g + 1]; d++)
+            x->price[d] = 0;
     }
+    arrange(x);
 }
 
-/* An item before the least rests: for all units left that suffice for it. */
-static void offer(const struct hps_exact_rest *x, double *restrict to,
-                  const double *restrict from, const struct hps_exact_item *e)
+/* A stage before the rests, for all units left that suffice: in each block of `n` states those from
+ * `first` on, less `first`. */
+HPS_CLONES static void offer(double *restrict to, const double *restrict from, int states, int n,
+                             int first, double c)
 {
-    int at = x->at[e->g], stride = at < 0 ? 0 : x->stride[at];
-    int block = at < 0 ? x->n : stride * ((int)x->m->sum[e->g] + 1), off = stride * (int)e->k;
-
-    for (int b = 0; b < x->n; b += block)
-        for (int s = b + off; s < b + block; s++) {
-            double value = from[s - off] + e->c;
+    for (int b = 0; b < states; b += n)
+        for (int s = b + first; s < b + n; s++) {
+            double value = from[s - first] + c;
             to[s] = value < to[s] ? value : to[s];
         }
 }
 
 double hps_exact_rest_fill(struct hps_exact_rest *x, struct hps_exact_view *v)
 {
-    int L = x->m->L;
+    const struct hps_exact_model *m = x->m;
+    int L = m->L;
 
     choose(x, v->lambda);
     hps_exact_dual_charge(v, x->price);
-    x->base = x->m->server_price * v->t1 - hps_exact_dual_base(x->m, x->price);
+    x->base = m->server_price * v->t1 - hps_exact_dual_base(m, x->price);
     for (int s = 0; s < x->n; s++)
         x->least[(size_t)L * (size_t)x->n + (size_t)s] = 0;
     for (int i = L - 1; i >= 0; i--) {
         double *to = x->least + (size_t)i * (size_t)x->n;
         for (int s = 0; s < x->n; s++)
             to[s] = INFINITY;
-        for (int a = v->first[i]; a < v->first[i + 1]; a++)
-            offer(x, to, x->least + (size_t)(v->item[a].j + 1) * (size_t)x->n,
-                  &v->item[a]);
+        for (int a = v->first[i]; a < v->first[i + 1]; a++) {
+            const struct hps_exact_item *e = &v->item[a];
+            const double *from = x->least + (size_t)(e->j + 1) * (size_t)x->n;
+            int stride = x->at[e->g] < 0 ? 0 : x->stride[x->at[e->g]];
+            int block = stride > 0 ? stride * ((int)m->sum[e->g] + 1) : x->n;
+            offer(to, from, x->n, block, stride * (int)e->k, e->c);
+        }
     }
     return x->least[x->n - 1] + x->base;
 }

@@ -35,6 +35,7 @@ int hps_end(enum hps_status status);
 
 int hps_rank(void);      /* mine in the world; 0 when not parallel. Local. */
 int hps_nrank(void);     /* ranks in the world; 1 when not parallel. Local. */
+const char *hps_host(void); /* of this process, as the batch system calls it. Local. */
 double hps_now_s(void);  /* seconds of a monotonic clock since hps_begin. Local. */
 double hps_core_s(void); /* seconds that this thread was given on a core. Local. */
 

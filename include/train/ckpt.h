@@ -42,6 +42,8 @@ struct hps_ckpt_text {
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, const char *order);
 
+/* What a file has, about. Pure. */
+double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
 /* Make the folder, and look whether one checkpoint may be written there and has room: before the
  * first step, since a run that learns this at its end has lost all. HPS_OUTPUT. Collective. */
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,

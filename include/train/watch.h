@@ -1,14 +1,25 @@
-/* watch.h - a thread that turns a hang into a diagnosis: which rank waits in which region. */
+/* watch.h - a thread that turns a hang into a diagnosis: which rank waits in which region for whom.
+ */
 #ifndef HPS_TRAIN_WATCH_H
 #define HPS_TRAIN_WATCH_H
 
-/* End the run (HPS_FAIL) when hps_watch_beat was not called for `stall_seconds` (0: never), naming
- * rank, host, step and region. Time in which the whole process was suspended does not count. Local.
- */
-void hps_watch_begin(double stall_seconds);
-void hps_watch_end(void);
+#include "hw/count.h"
+#include "train/rundir.h"
+
+/* End the run (HPS_FAIL) when hps_watch_beat was not called for `stall_seconds` (0: never), within
+ * some seconds more: all ranks that can leave a word in the run's directory, and the lowest of them
+ * says who waits where for whom, with hosts; ranks that left none do not answer. Time in which the
+ * whole process was suspended does not count. Collective over world. */
+void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world);
+void hps_watch_end(void); /* local */
+
 /* This rank makes progress: `step` steps are done (-1: as many as before). Long work that is no
- * stall (a checkpoint, an evaluation) beats too. Local. */
+ * stall (an evaluation) beats too. Local. */
 void hps_watch_beat(long long step);
+/* From now on this rank does that (a static text; NULL: what its region says), which may take so
+ * much longer than stall_seconds. It beats. Local. */
+void hps_watch_phase(const char *doing, double allow_s);
+/* In that region this rank waits for these others (rising; none: it works by itself). Local. */
+void hps_watch_whom(enum hps_region region, int n, const int *rank);
 
 #endif

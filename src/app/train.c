@@ -171,6 +171,10 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     return st ? st : hps_report_write(&f, j->world);
 }
 
+/* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
+ * measure, to move so many bytes a second. */
+enum { LOOK_S = 60, MEASURE_S = 600, BYTES_S = 20000000 };
+
 static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                           const char *deck_text, struct hps_loop_past *past)
 {
@@ -188,10 +192,12 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                              .past = past };
     char *pool = hps_pool_text(j->pool);
     double load_s = hps_now_s();
+    hps_watch_phase("loading the checkpoint", hps_ckpt_bytes(j->net, &j->o.train) / BYTES_S);
     enum hps_status st = load(j, s, &cursor), loop_st;
     double before_s = cursor.seconds, start_s = hps_now_s();
     bool finished = cursor.step >= j->steps.total;
 
+    hps_watch_phase(NULL, 0);
     loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + start_s - load_s;
     past->status.step = cursor.step;
@@ -203,13 +209,11 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                          : "training: steps %lld to %lld, ready after %.2f s",
                 finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
         hps_stop_checkpoint_s(finished ? 0 : hps_ckpt_expect_s(&j->o.ckpt, &j->dir, j->step));
-        hps_watch_begin(j->o.run.stall_seconds);
         st = loop_st = finished ? HPS_OK : hps_course_run(&course, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
             st = report(j, &loop, &course, &cursor, start_s, before_s, loop_st == HPS_OK);
             if (!st) st = loop_st;
         }
-        hps_watch_end();
     }
     hps_course_done(&course);
     hps_mem_free(pool);
@@ -256,6 +260,29 @@ static void tell_end(const struct hps_job *j, struct hps_rundir_state *s, enum h
     hps_rundir_status(&j->dir, s);
 }
 
+/* From the deck to a step that can run, phase by phase. */
+static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct start *s,
+                               const char *deck_text)
+{
+    bool never = strcmp(w->restart, "never") == 0;
+
+    hps_watch_phase("opening the data", 0);
+    enum hps_status st = open_data(j);
+    if (!st && !never) st = find_start(j, w, s);
+    hps_watch_phase("looking at the hardware", LOOK_S);
+    if (!st) st = hps_job_hardware(j);
+    double search_s = j->o.sched.seconds > 0 ? 3 * j->o.sched.seconds : INFINITY;
+    hps_watch_phase("measuring and planning", MEASURE_S + search_s);
+    if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
+    if (!st) st = keep_papers(j, deck_text);
+    if (!st) hps_pool_print(j->pool);
+    if (!st) hps_plan_print(j->plan, j->profile);
+    if (!st) st = hps_agree(j->world, hps_out_flush());
+    if (st) return st;
+    hps_watch_phase("making the tables", hps_ckpt_bytes(j->net, &j->o.train) / BYTES_S);
+    return hps_job_build(j, true);
+}
+
 static enum hps_status train(struct hps_job *j, const struct wish *w)
 {
     struct start s = { 0 };
@@ -265,19 +292,13 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
     char *text = hps_deck_text(j->o.deck);
 
     if (!st) {
+        hps_watch_begin(j->o.run.stall_seconds, &j->dir, j->world);
         hps_stop_begin(&j->o.run, &j->dir);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
-        if (!st) st = open_data(j);
-        if (!st && !never) st = find_start(j, w, &s);
-        if (!st) st = hps_job_hardware(j);
-        if (!st) st = hps_job_plan(j, s.n > 0 ? s.planning[0] : NULL, true);
-        if (!st) st = keep_papers(j, text);
-        if (!st) hps_pool_print(j->pool);
-        if (!st) hps_plan_print(j->plan, j->profile);
-        if (!st) st = hps_agree(j->world, hps_out_flush());
-        if (!st) st = hps_job_build(j, true);
+        if (!st) st = prepare(j, w, &s, text);
         if (!st) st = go(j, &s, never, text, &past);
         tell_end(j, &past.status, st);
+        hps_watch_end();
     }
     hps_stop_end();
     free_start(&s);

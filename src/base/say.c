@@ -50,6 +50,18 @@ int hps_nrank(void)
     return me.nrank;
 }
 
+const char *hps_host(void)
+{
+    static _Thread_local char name[256];
+    const char *node = getenv("SLURMD_NODENAME");
+
+    if (node && *node)
+        return node;
+    if (gethostname(name, sizeof name - 1) != 0)
+        return "an unknown host";
+    return name;
+}
+
 double hps_now_s(void)
 {
     return clock_s() - me.start_s;
@@ -283,7 +295,7 @@ void hps_die(const char *file, int line, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    hps_quit(HPS_FAIL, "%s (%s:%d)", text, file, line);
+    hps_quit(HPS_FAIL, "%s (%s:%d) on %s", text, file, line, hps_host());
 }
 
 void hps_quit(enum hps_status status, const char *format, ...)

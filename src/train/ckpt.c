@@ -153,19 +153,18 @@ static enum hps_status make_folder(const char *folder)
     return HPS_OUTPUT;
 }
 
-/* What a file of the whole state has, about. */
-static double bytes_of(const struct hps_step *s)
+double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train)
 {
     double sum = 65536;
 
-    for (int l = 0; l < s->net->L; l++) {
-        struct hps_rule rule = hps_opt_rule(s->train, &s->net->layer[l].own, 0, 1);
-        sum += (double)s->net->layer[l].nparam * (1 + rule.nstate) * sizeof(float);
+    for (int l = 0; l < net->L; l++) {
+        struct hps_rule rule = hps_opt_rule(train, &net->layer[l].own, 0, 1);
+        sum += (double)net->layer[l].nparam * (1 + rule.nstate) * sizeof(float);
     }
-    for (int t = 0; t < s->net->ntable; t++) {
-        struct hps_rule rule = hps_opt_rule(s->train, &s->net->table[t].own, 0, 1);
-        size_t row = hps_rule_stride(&rule, s->net->table[t].dim) * sizeof(float);
-        sum += (double)s->net->table[t].rows * (double)row;
+    for (int t = 0; t < net->ntable; t++) {
+        struct hps_rule rule = hps_opt_rule(train, &net->table[t].own, 0, 1);
+        size_t row = hps_rule_stride(&rule, net->table[t].dim) * sizeof(float);
+        sum += (double)net->table[t].rows * (double)row;
     }
     return sum;
 }
@@ -175,7 +174,7 @@ static double bytes_of(const struct hps_step *s)
 static enum hps_status have_room(const char *folder, const struct hps_step *s)
 {
     struct statvfs fs;
-    double need = bytes_of(s), have;
+    double need = hps_ckpt_bytes(s->net, s->train), have;
 
     if (statvfs(folder, &fs) != 0) return HPS_OK;
     have = (double)fs.f_bavail * (double)fs.f_frsize;
@@ -240,7 +239,7 @@ static double write_s(const char *folder, size_t n)
 double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                          const struct hps_step *step)
 {
-    double bytes = bytes_of(step), probe = bytes < 8388608 ? bytes : 8388608;
+    double bytes = hps_ckpt_bytes(step->net, step->train), probe = bytes < 8388608 ? bytes : 8388608;
 
     if (hps_rank() != 0) return 0;
     char *folder = folder_of(opt, dir);

@@ -16,6 +16,7 @@
 #include "train/save.h"
 #include "train/stop.h"
 #include "train/watch.h"
+#include "train/whom.h"
 
 struct state {
     const struct hps_loop *l;
@@ -356,6 +357,8 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
     hps_pulse_init(&s.pulse, world);
+    hps_whom_tell(step);
+    hps_watch_phase(NULL, 0);
     st = all_steps(&s);
     l->past->status.step = cursor->step;
     l->past->status.loss = cursor->train_loss;

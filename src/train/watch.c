@@ -1,78 +1,158 @@
-/* watch.c - one thread, one counter. */
+/* watch.c - one thread, one counter; and what it says when the counter stands still. */
 #include "train/watch.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/say.h"
-#include "hw/count.h"
+#include "base/mem.h"
+#include "train/stall.h"
 
-static pthread_t thread;
-static bool running;
-static atomic_bool over;
-static _Atomic long long beats, at_step;
-static double most_s;
 /* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer
  * than this was not the thread's own time. */
-static const double lapse_s = 1;
+static const double nap_s = 0.2, lapse_s = 1;
+/* How long words are waited for, and how long the one who says them. */
+static const double grace_s = 1.5, patience_s = 5;
 
-static void alarm_of(double waited_s)
+static struct {
+    pthread_t thread;
+    bool running;
+    double most_s;
+    char *folder;                 /* where the words are                         */
+    char (*host)[HPS_STALL_HOST]; /* (R)                                         */
+    char whom[HPS_REGIONS][sizeof ((struct hps_stall_word *)NULL)->whom];
+} me;
+static atomic_bool over;
+static _Atomic long long beats, at_step;
+static const char *_Atomic doing;
+static _Atomic double allowed_s;
+
+static void sleep_s(double s)
 {
-    char host[64] = "";
-    const char *region = hps_region_now();
-    gethostname(host, sizeof host - 1);
-    hps_quit(HPS_FAIL,
-             "stall: rank %d on %s made no progress for %.0f s after step %lld, inside %s",
-             hps_rank(), host, waited_s, (long long)at_step, region ? region : "no region");
+    const struct timespec nap = { (time_t)s, (long)((s - floor(s)) * 1e9) };
+    nanosleep(&nap, NULL);
+}
+
+static struct hps_stall_word my_word(void)
+{
+    struct hps_stall_word w = { .spoke = true, .step = at_step };
+    const char *phase = doing, *region = hps_region_now();
+
+    snprintf(w.inside, sizeof w.inside, "%s", phase ? phase : region ? region : "no region");
+    for (int i = 0; i < HPS_REGIONS && !phase && region; i++)
+        if (strcmp(hps_region_name[i], region) == 0)
+            snprintf(w.whom, sizeof w.whom, "%s", me.whom[i]);
+    return w;
+}
+
+/* The rank that says what all have told: nobody else is left that could. */
+static void conclude(double waited_s)
+{
+    struct hps_stall_word *word = hps_mem_new((size_t)hps_nrank(), sizeof *word);
+    int first = hps_stall_hear(me.folder, hps_nrank(), word);
+
+    if (first >= 0 && first != hps_rank()) sleep_s(patience_s);
+    if (first < 0) word[hps_rank()] = my_word(); /* the folder cannot be written */
+    char *text = hps_stall_text(hps_nrank(), word, (const char(*)[HPS_STALL_HOST])me.host);
+    hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);
+}
+
+/* Has the main thread come on since `seen`? */
+static bool came_on(long long seen)
+{
+    return over || beats != seen;
+}
+
+/* Leave a word, wait for those of the others, say it; or take it back. */
+static void alarm_of(long long seen, double waited_s)
+{
+    struct hps_stall_word w = my_word();
+
+    hps_stall_tell(me.folder, hps_rank(), &w);
+    for (double s = 0; s < grace_s && !came_on(seen); s += nap_s)
+        sleep_s(nap_s);
+    if (came_on(seen))
+        hps_stall_untell(me.folder, hps_rank());
+    else
+        conclude(waited_s);
 }
 
 static void *watch(void *arg)
 {
     long long seen = -1;
     double before = hps_now_s(), waited = 0;
-    const struct timespec nap = { 0, 200000000 };
 
     (void)arg;
     while (!over) {
-        nanosleep(&nap, NULL);
-        double now = hps_now_s();
+        sleep_s(nap_s);
+        double now = hps_now_s(), most = me.most_s + allowed_s;
         waited = beats != seen ? 0 : waited + fmin(now - before, lapse_s);
         seen = beats;
         before = now;
-        if (waited > most_s) alarm_of(waited);
+        if (waited > most || (waited > most / 2 && hps_stall_any(me.folder)))
+            alarm_of(seen, waited);
     }
     return NULL;
 }
 
-void hps_watch_begin(double stall_seconds)
+static void start(void)
 {
     sigset_t all, before;
-    if (stall_seconds <= 0) return;
-    most_s = stall_seconds;
+
     over = false;
     sigfillset(&all); /* signals are the main thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    running = pthread_create(&thread, NULL, watch, NULL) == 0;
+    me.running = pthread_create(&me.thread, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!running)
+    if (!me.running)
         HPS_SAY_ALL(HPS_WARN, "no thread for the watchdog: run.stall_seconds has no effect");
+}
+
+void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world)
+{
+    char mine[HPS_STALL_HOST];
+
+    if (stall_seconds <= 0) return;
+    me.most_s = stall_seconds;
+    me.folder = hps_rundir_file(dir, ".stall");
+    me.host = hps_mem_new((size_t)hps_nrank(), sizeof *me.host);
+    if (hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
+    snprintf(mine, sizeof mine, "%s", hps_host());
+    HPS_MPI(MPI_Allgather(mine, sizeof mine, MPI_CHAR, me.host, sizeof mine, MPI_CHAR, world));
+    start();
 }
 
 void hps_watch_end(void)
 {
-    if (!running) return;
-    over = true;
-    pthread_join(thread, NULL);
-    running = false;
+    if (me.running) {
+        over = true;
+        pthread_join(me.thread, NULL);
+    }
+    hps_mem_free(me.folder);
+    hps_mem_free(me.host);
+    memset(&me, 0, sizeof me);
+    doing = NULL;
+    allowed_s = 0;
 }
 
 void hps_watch_beat(long long step)
 {
     if (step >= 0) at_step = step;
     beats++;
+}
+
+void hps_watch_phase(const char *text, double allow_s)
+{
+    doing = text;
+    allowed_s = allow_s;
+    beats++;
+}
+
+void hps_watch_whom(enum hps_region region, int n, const int *rank)
+{
+    hps_stall_ranks(me.whom[region], sizeof me.whom[region], n, rank);
 }

@@ -1,0 +1,10 @@
+/* whom.h - for whom a rank may be waiting, region by region: told to the watchdog. */
+#ifndef HPS_TRAIN_WHOM_H
+#define HPS_TRAIN_WHOM_H
+
+#include "train/step.h"
+
+/* Of a step's team and tables. Local. */
+void hps_whom_tell(const struct hps_step *step);
+
+#endif

@@ -1,0 +1,196 @@
+/* stall.c - a file a rank; and one line of all of them. */
+#include "train/stall.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* ---- the words ---- */
+
+static char *file_of(const char *folder, int rank)
+{
+    return hps_mem_print("%s/%d", folder, rank);
+}
+
+void hps_stall_tell(const char *folder, int rank, const struct hps_stall_word *w)
+{
+    char *path = file_of(folder, rank), *part = hps_mem_print("%s.part", path);
+    char *text = hps_mem_print("%lld\n%s\n%s\n", w->step, w->inside, w->whom);
+
+    mkdir(folder, 0777);
+    FILE *f = fopen(part, "w");
+    bool good = f && fputs(text, f) >= 0;
+    if (f && fclose(f) != 0) good = false;
+    if (!good || rename(part, path) != 0) unlink(part);
+    hps_mem_free(text);
+    hps_mem_free(part);
+    hps_mem_free(path);
+}
+
+void hps_stall_untell(const char *folder, int rank)
+{
+    char *path = file_of(folder, rank);
+
+    unlink(path);
+    rmdir(folder); /* while others have a word there, it stays */
+    hps_mem_free(path);
+}
+
+bool hps_stall_any(const char *folder)
+{
+    return access(folder, F_OK) == 0;
+}
+
+/* A line without its end. */
+static bool line(FILE *f, char *to, size_t size)
+{
+    if (!fgets(to, (int)size, f)) return false;
+    to[strcspn(to, "\n")] = 0;
+    return true;
+}
+
+static void read_word(const char *folder, int rank, struct hps_stall_word *w)
+{
+    char *path = file_of(folder, rank), number[32];
+    FILE *f = fopen(path, "r");
+
+    *w = (struct hps_stall_word){ false };
+    if (f && line(f, number, sizeof number) && line(f, w->inside, sizeof w->inside) &&
+        line(f, w->whom, sizeof w->whom)) {
+        w->step = strtoll(number, NULL, 10);
+        w->spoke = true;
+    }
+    if (f) fclose(f);
+    hps_mem_free(path);
+}
+
+int hps_stall_hear(const char *folder, int R, struct hps_stall_word *word)
+{
+    int first = -1;
+
+    for (int r = R - 1; r >= 0; r--) {
+        read_word(folder, r, &word[r]);
+        if (word[r].spoke) first = r;
+    }
+    return first;
+}
+
+void hps_stall_clear(const char *folder)
+{
+    DIR *d = opendir(folder);
+
+    if (!d) return;
+    for (struct dirent *e = readdir(d); e; e = readdir(d))
+        unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+    rmdir(folder);
+}
+
+/* ---- the line ---- */
+
+void hps_stall_ranks(char *to, size_t size, int n, const int *rank)
+{
+    size_t at = 0;
+
+    *to = 0;
+    for (int i = 0, j; i < n; i = j) {
+        for (j = i + 1; j < n && rank[j] == rank[j - 1] + 1; j++)
+            ;
+        char one[32];
+        int k = j - i > 1 ? snprintf(one, sizeof one, "%d-%d", rank[i], rank[j - 1])
+                          : snprintf(one, sizeof one, "%d", rank[i]);
+        if (at + (size_t)k + 5 >= size) {
+            snprintf(to + at, size - at, "...");
+            return;
+        }
+        at += (size_t)snprintf(to + at, size - at, "%s%s", i ? "," : "", one);
+    }
+}
+
+enum kind { SILENT, ALONE, WAITS, KINDS };
+
+static enum kind kind_of(const struct hps_stall_word *w)
+{
+    return !w->spoke ? SILENT : *w->whom ? WAITS : ALONE;
+}
+
+/* Does the list of ranks have this one? */
+static bool lists(const char *list, int rank)
+{
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        long a = strtol(list, &end, 10), b = a;
+        if (*end == '-') b = strtol(end + 1, &end, 10);
+        if (a <= rank && rank <= b) return true;
+        list = *end ? end + 1 : end;
+    }
+    return false;
+}
+
+/* Those that a rank waits for: where some of them do not answer or wait for nobody, only these. */
+static void whom_of(int R, const struct hps_stall_word *word, int r, char *to, size_t size)
+{
+    int *who = hps_mem_new((size_t)R, sizeof *who), n = 0;
+
+    for (int i = 0; i < R; i++)
+        if (kind_of(&word[i]) != WAITS && lists(word[r].whom, i)) who[n++] = i;
+    if (n > 0)
+        hps_stall_ranks(to, size, n, who);
+    else
+        snprintf(to, size, "%s", word[r].whom);
+    hps_mem_free(who);
+}
+
+/* "; rank 1 on node ..." behind the text, which is freed. */
+static char *add(char *text, int R, const struct hps_stall_word *word, int r, const char *host)
+{
+    char whom[sizeof word->whom] = "", *more;
+    enum kind kind = kind_of(&word[r]);
+
+    if (kind == WAITS) whom_of(R, word, r, whom, sizeof whom);
+    if (kind == SILENT)
+        more = hps_mem_print("%s; rank %d on %s does not answer", text, r, host);
+    else if (kind == ALONE)
+        more = hps_mem_print("%s; rank %d on %s is inside %s", text, r, host, word[r].inside);
+    else
+        more = hps_mem_print("%s; rank %d on %s waits in %s for rank%s %s", text, r, host,
+                             word[r].inside, strpbrk(whom, "-,.") ? "s" : "", whom);
+    hps_mem_free(text);
+    return more;
+}
+
+static char *add_kind(char *text, int R, const struct hps_stall_word *word,
+                      const char (*host)[HPS_STALL_HOST], enum kind kind)
+{
+    static const char *const what[] = { "do not answer", "wait for nobody", "wait" };
+    int n = 0;
+
+    for (int r = 0; r < R; r++)
+        if (kind_of(&word[r]) == kind && n++ < HPS_STALL_NAMED)
+            text = add(text, R, word, r, host[r]);
+    if (n <= HPS_STALL_NAMED) return text;
+    char *more = hps_mem_print("%s; %d more %s", text, n - HPS_STALL_NAMED, what[kind]);
+    hps_mem_free(text);
+    return more;
+}
+
+char *hps_stall_text(int R, const struct hps_stall_word *word, const char (*host)[HPS_STALL_HOST])
+{
+    long long least = -1;
+    bool all_wait = R > 1;
+
+    for (int r = 0; r < R; r++) {
+        if (word[r].spoke && (least < 0 || word[r].step < least)) least = word[r].step;
+        all_wait = all_wait && kind_of(&word[r]) == WAITS;
+    }
+    char *text = hps_mem_print("after step %lld%s", least,
+                               all_wait ? "; all wait: a message does not arrive" : "");
+    for (int kind = SILENT; kind < KINDS; kind++)
+        text = add_kind(text, R, word, host, (enum kind)kind);
+    return text;
+}

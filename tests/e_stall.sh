@@ -20,7 +20,8 @@ begin() {
 # pid_of RANK
 pid_of() {
     for hps_pid in $(pgrep -P $job); do
-        tr '\0' '\n' <"/proc/$hps_pid/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$1\$" && echo "$hps_pid"
+        tr '\0' '\n' <"/proc/$hps_pid/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$1\$" &&
+            echo "$hps_pid"
     done
 }
 

@@ -7,7 +7,8 @@ HETERPS=$(dirname "$HETERPS")/tests/m_say
 expect 70 "^\[2 [0-9.]+\] error: found a bug \(.*m_say\.c:[0-9]+\) on [^ ]+$" ranks 3 die
 expect 66 "^\[1 [0-9.]+\] error: lost its input$" ranks 2 quit
 for n in 1 3; do
-    expect 70 "^\[$((n - 1)) [0-9.]+\] error: MPI_Send\(.*\): MPI_ERR_RANK: .*m_say\.c:[0-9]+\) on [^ ]+$" \
+    where='m_say\.c:[0-9]+\) on [^ ]+$'
+    expect 70 "^\[$((n - 1)) [0-9.]+\] error: MPI_Send\(.*\): MPI_ERR_RANK: .*$where" \
         ranks $n call
 done
 verdict

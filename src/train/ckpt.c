@@ -239,7 +239,8 @@ static double write_s(const char *folder, size_t n)
 double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                          const struct hps_step *step)
 {
-    double bytes = hps_ckpt_bytes(step->net, step->train), probe = bytes < 8388608 ? bytes : 8388608;
+    double bytes = hps_ckpt_bytes(step->net, step->train);
+    double probe = bytes < 8388608 ? bytes : 8388608;
 
     if (hps_rank() != 0) return 0;
     char *folder = folder_of(opt, dir);

@@ -17,6 +17,7 @@ struct hps_places_slot {
     const int *offset;                  /* (B + 1), NULL: one id each */
     int B;
     size_t first, at;
+    int q;                              /* the bag that its sacks are of */
 };
 
 struct hps_places {
@@ -32,11 +33,10 @@ struct hps_places {
     struct hps_places_slot *slot;             /* (nslot)                                          */
     int nwork;                          /* threads at work                                  */
     size_t nid, nsack, sack_cap, count_cap;
-    int sack_bits, place_bits;          /* of a tail: the sack, and for an index the place in it */
+    int bag_bits, sack_bits, place_bits;    /* of a tail: the bag, its sack, and for an index the
+                                               place in that */
     int *sack;                          /* (nsack) its first id                             */
     size_t *end;                        /* (M * nlayer) sacks up to the end of a bag        */
-    int *bag_of;                        /* (nsack) the other way round                      */
-    size_t bag_of_cap;
     size_t *pair_at;                    /* (M * nlayer) pairs before those of its micro-batch */
     struct hps_bag *bag;                /* of the step under way                            */
     struct hps_places_room *room;
@@ -58,10 +58,12 @@ static inline size_t hps_places_bags(const struct hps_places *p)
 struct hps_places_counts {
     size_t *rows, *bag_rows, *bag_ids;
 };
-/* How many numbers that are. */
+/* How many numbers that are, and to the next part's: no cache line is of two. */
 static inline size_t hps_places_counters(const struct hps_places *p)
 {
-    return hps_places_pairs(p) + 2 * hps_places_bags(p);
+    const size_t lines = 128 / sizeof(size_t);  /* a pair of lines is fetched at once */
+
+    return (hps_places_pairs(p) + 2 * hps_places_bags(p) + lines - 1) / lines * lines;
 }
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t);
 

@@ -44,6 +44,7 @@ struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *lay
     p->key_bits = p->local_bits + hps_radix_bits((uint64_t)parts);
     find_inverse(p);
     p->radix = hps_radix_new();
+    p->bag_bits = hps_radix_bits(hps_places_bags(p));
     p->slot = hps_mem_new((size_t)M * nslot, sizeof *p->slot);
     p->end = hps_mem_new(hps_places_bags(p), sizeof *p->end);
     p->pair_at = hps_mem_new(hps_places_bags(p), sizeof *p->pair_at);
@@ -60,7 +61,6 @@ void hps_places_free(struct hps_places *p)
     hps_mem_free(p->layer);
     hps_mem_free(p->slot);
     hps_mem_free(p->end);
-    hps_mem_free(p->bag_of);
     hps_mem_free(p->pair_at);
     hps_mem_free(p->sack);
     hps_mem_free(p->count);
@@ -85,8 +85,10 @@ static void add_slots(struct hps_places *p, const struct hps_layer *l, const str
     *bag = (struct hps_bag){ .nslot = l->nslot, .B = b->B, .single = true };
     for (int i = 0; i < l->nslot; i++) {
         const int *offset = b->offset[l->slot[i]];
-        p->slot[p->nslot++] = (struct hps_places_slot){ l, i, b->ids[l->slot[i]], offset, b->B,
-                                             p->nsack + (size_t)i, p->nid + bag->nid };
+        p->slot[p->nslot++] = (struct hps_places_slot){
+            l, i, b->ids[l->slot[i]], offset, b->B, p->nsack + (size_t)i, p->nid + bag->nid,
+            (int)(bag - p->bag)
+        };
         bag->nid += (size_t)(offset ? offset[b->B] : b->B);
         bag->single &= !offset;
     }
@@ -123,13 +125,15 @@ static int fill_sacks(struct hps_places *p)
     return most;
 }
 
-/* Which bag a sack is of. */
-static void fill_bags(struct hps_places *p)
+/* Bits that number the sacks of any bag. */
+static int sack_bits(const struct hps_places *p)
 {
-    hps_mem_grow(&p->bag_of, &p->bag_of_cap, p->nsack, sizeof *p->bag_of);
-    for (size_t q = 0, sack = 0; q < hps_places_bags(p); q++)
-        for (; sack < p->end[q]; sack++)
-            p->bag_of[sack] = (int)q;
+    size_t most = 1;
+
+    for (size_t q = 0, before = 0; q < hps_places_bags(p); before = p->end[q++])
+        if (p->end[q] - before > most)
+            most = p->end[q] - before;
+    return hps_radix_bits(most);
 }
 
 /* The bags' own offsets, and room for what they point at. */
@@ -237,13 +241,13 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
     memset(p->count, 0, ncount * sizeof *p->count);
     if (batch) {
         int most = fill_sacks(p);
-        fill_bags(p);
-        p->sack_bits = hps_radix_bits(p->nsack);
+        p->sack_bits = sack_bits(p);
         p->index = p->wanted || (p->dev->nthread > 1 && p->nid > p->nsack &&
                                  p->nid < FULL * (size_t)p->dev->nthread * p->nsack);
         p->place_bits = p->index ? hps_radix_bits((uint64_t)most) : 0;
         lay_bags(p);
-        hps_radix_begin(p->radix, p->nid, p->key_bits, p->sack_bits + p->place_bits, p->nwork);
+        hps_radix_begin(p->radix, p->nid, p->key_bits,
+                        p->bag_bits + p->sack_bits + p->place_bits, p->nwork);
         on_threads(p, hps_places_count_part);
         hps_radix_deal(p->radix);
         on_threads(p, hps_places_put_part);

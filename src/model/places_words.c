@@ -101,15 +101,16 @@ void hps_places_count_part(struct hps_places *p, int t)
     }
 }
 
-/* Tails of n ids of a slot from `at` on: sack, and place in it where an index wants to know; *b:
- * the example under way. */
+/* Tails of n ids of a slot from `at` on: bag, sack of it, and place in that where an index wants to
+ * know; *b: the example under way. */
 static void make_tails(const struct hps_places *p, const struct hps_places_slot *s, size_t at,
                        size_t n, int *b, uint64_t *tail)
 {
     const int *offset = s->offset;
     const uint64_t step = (uint64_t)s->layer->nslot << p->place_bits;
     const uint64_t one = p->index;
-    uint64_t sack = ((uint64_t)s->first << p->place_bits) + (uint64_t)*b * step;
+    const uint64_t first = (uint64_t)s->q << p->sack_bits | (uint64_t)s->i;
+    uint64_t sack = (first << p->place_bits) + (uint64_t)*b * step;
 
     if (!offset) {
         for (size_t c = 0; c < n; c++, sack += step)

@@ -110,7 +110,8 @@ void hps_places_sort_part(struct hps_places *p, int t)
     }
 }
 
-/* The words k0 .. k1-1, of one run: their sacks, and in these, where an index is wanted, the place. */
+/* The words k0 .. k1-1, of one run: their sacks, and in these, where an index is wanted, the place.
+ */
 HPS_INLINE void put_ids(const struct walk *w, struct hps_places_counts *c,
                         const struct hps_bucket *b, bool wide, size_t k0, size_t k1, size_t q,
                         int place)

@@ -198,16 +198,6 @@ static bool by_units(struct tree *x, const struct hps_exact_node *node, double *
     return v->n > 0 && !walk_few(x, node, *bound);
 }
 
-/* The same by labels, unless there are too many. */
-static bool by_labels(struct tree *x, double *bound)
-{
-    double here = hps_exact_label_bound(x->label, x->view, x->leaf, cut(x), LABEL_STEPS);
-
-    hps_exact_trust(&x->label_trust, isfinite(here));
-    *bound = fmax(*bound, here);
-    return *bound < cut(x);
-}
-
 /* The same by the prices of layers. Where those gain little, the next nodes do without. */
 static bool by_layers(struct tree *x, const struct hps_exact_node *node, double *bound)
 {
@@ -251,6 +241,20 @@ static bool wide(const struct tree *x, double bound, double part)
     return !narrow(v) || v->t2 / v->t1 - 1 >= (x->leaf->best / bound - 1) * part;
 }
 
+/* By labels, where the interval's width leaves them a chance; they may be too many. False when
+ * nothing is left of the node, or it was divided. */
+static bool by_labels(struct tree *x, const struct hps_exact_node *node, double *bound)
+{
+    if (!hps_exact_trusted(&x->label_trust))
+        return true;
+    if (wide(x, *bound, WIDE_LABEL) && push_halves(x, node, *bound))
+        return false;
+    double here = hps_exact_label_bound(x->label, x->view, x->leaf, cut(x), LABEL_STEPS);
+    hps_exact_trust(&x->label_trust, isfinite(here));
+    *bound = fmax(*bound, here);
+    return *bound < cut(x) && !(wide(x, *bound, WIDE_LABEL) && push_halves(x, node, *bound));
+}
+
 /* Divide the interval while its width is to blame for the gap, and else a layer. */
 static void expand(struct tree *x, const struct hps_exact_node *node)
 {
@@ -267,14 +271,8 @@ static void expand(struct tree *x, const struct hps_exact_node *node)
         layer = hps_exact_view_split(v, &l, &g);
         if ((!layer || wide(x, bound, WIDE)) && push_halves(x, node, bound))
             return;
-        if (hps_exact_trusted(&x->label_trust)) {
-            if (wide(x, bound, WIDE_LABEL) && push_halves(x, node, bound))
-                return;
-            if (!by_labels(x, &bound))
-                return;
-            if (wide(x, bound, WIDE_LABEL) && push_halves(x, node, bound))
-                return;
-        }
+        if (!by_labels(x, node, &bound))
+            return;
         covered = hps_exact_cover_useful(v) && hps_exact_trusted(&x->cover_trust);
     }
     if (covered && !by_layers(x, node, &bound))

@@ -85,7 +85,7 @@ void hps_radix_begin(struct hps_radix *r, size_t n, int key_bits, int tail_bits,
     r->tail_bits = tail_bits;
     r->parts = parts;
     r->n = n;
-    hps_mem_grow(&r->word, &r->cap, n * size_of(r), 1);
+    hps_mem_grow(&r->word, &r->cap, (n + 1) * size_of(r), 1);   /* never NULL */
     size_t ncount = (size_t)(parts + 1) * buckets(r) + 1;
     hps_mem_grow(&r->count, &r->count_cap, ncount, sizeof *r->count);
     memset(r->count, 0, ncount * sizeof *r->count);
@@ -116,7 +116,7 @@ void hps_radix_deal(struct hps_radix *r)
     }
     begin[n] = at;
     assert(at <= r->n);
-    hps_mem_grow(&r->spare, &r->spare_cap, (size_t)r->parts * r->largest * size_of(r), 1);
+    hps_mem_grow(&r->spare, &r->spare_cap, (size_t)r->parts * (r->largest + 1) * size_of(r), 1);
 }
 
 HPS_INLINE void set_word(void *word, bool wide, size_t i, uint64_t value)

@@ -212,7 +212,7 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
     wait_sent(p);
     lay_out(p, r);
     p->written = p->pushed = p->summed = false;
-    p->owed = (struct hps_row_sums){ NULL };
+    p->owed = (struct hps_row_sums){ 0 };
     if (!p->stay || p->parts > 1)
         hps_twin_grow(&p->rows, p->dev, (size_t)r->nplace * (size_t)p->dim);
     if (p->parts > 1) {

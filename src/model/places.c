@@ -210,9 +210,9 @@ static void number_bags(struct hps_places *p)
     struct hps_places_counts c = hps_places_counts(p, 0);
     size_t row = 0, id = 0, n = hps_places_bags(p);
 
-    hps_ints_grow(&p->room->place, p->nid);
+    hps_ints_grow(&p->room->place, p->nid + 1);         /* as with an index */
     hps_ints_grow(&p->room->start, p->nid + n);
-    hps_ints_grow(&p->room->from, p->nid);
+    hps_ints_grow(&p->room->from, p->nid + 1);
     for (size_t q = 0; q < n; q++) {
         struct hps_bag *bag = &p->bag[q];
         size_t before = row;
@@ -270,7 +270,7 @@ void hps_places_show(const struct hps_places *p, struct hps_places_room *room,
         nid += bag[q].nid;
         noffset += bag[q].single ? 0 : (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
     }
-    const int *index = hps_ints_show(&room->index, nid, p->dev);
+    const int *index = hps_ints_show(&room->index, nid + 1, p->dev);
     const int *offset = hps_ints_show(&room->offset, noffset, p->dev);
     for (size_t q = 0; q < hps_places_bags(p); q++) {
         bag[q].index = index + (bag[q].index - room->index.host);

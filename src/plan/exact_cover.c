@@ -116,8 +116,9 @@ static void look_ahead(struct hps_exact_cover *x, const struct hps_exact_view *v
     memset(x->ahead, 0, (size_t)(L + 1) * x->n * sizeof *x->ahead);
     for (int i = 0; i < L; i++) {
         double *here = x->ahead + (size_t)i * x->n;
-        for (size_t u = 0; i > 0 && u < x->n; u++)
-            here[u] = fmin(here[u], here[u - x->n]);
+        const double *before = i > 0 ? here - x->n : here;
+        for (size_t u = 0; u < x->n; u++)
+            here[u] = fmin(here[u], before[u]);
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
             if (e->c < 0)

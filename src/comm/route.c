@@ -213,11 +213,11 @@ static void merge(struct hps_route *r, struct turn *t)
     size_t n = t->step.ngive;
     int tail_bits = hps_radix_bits((uint64_t)t->step.nplace + n);
 
-    hps_ints_grow(&t->merged, n);
+    hps_ints_grow(&t->merged, n + 1);    /* never NULL */
     hps_ints_grow(&t->merge_start, n + 1);
-    hps_ints_grow(&t->merge_from, n);
-    hps_mem_grow(&r->given, &r->given_cap, n, sizeof *r->given);
-    hps_mem_grow(&r->spare, &r->spare_cap, n, sizeof *r->spare);
+    hps_ints_grow(&t->merge_from, n + 1);
+    hps_mem_grow(&r->given, &r->given_cap, n + 1, sizeof *r->given);
+    hps_mem_grow(&r->spare, &r->spare_cap, n + 1, sizeof *r->spare);
     tell_given(r, t, tail_bits);
     list_rows(t, hps_runs_merge(r->given, r->spare, r->parts * r->M, r->run, tail_bits), n,
               tail_bits);
@@ -267,7 +267,7 @@ static void send_rows(struct hps_route *r, struct turn *t)
         t->ngive[q] = (int)n - t->ngive_at[q];
     }
     t->step.ngive = n;
-    hps_ints_grow(&t->row, n);
+    hps_ints_grow(&t->row, n + 1);
     HPS_MPI(MPI_Ialltoallv(t->want, t->nask, t->nask_at, MPI_INT, t->row.host, t->ngive,
                            t->ngive_at, MPI_INT, r->row_comm, &t->request));
     t->state = ROWS;

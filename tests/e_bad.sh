@@ -22,6 +22,16 @@ refuse 64 'unknown option .--sets.; did you mean .--set' "$deck" --sets a=b
 refuse 64 'KEY=VALUE is wanted' "$deck" --set train.steps
 refuse 66 'nowhere.yaml' nowhere.yaml
 
+echo '-- a launcher of another MPI, which starts as many runs of one rank'
+expect 64 'MPICH.* started 4 processes .PMI_SIZE.*Open MPI' env PMI_SIZE=4 PMI_RANK=0 \
+    "$HETERPS" train "$deck"
+expect 64 'srun started 3 processes' env SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0 "$HETERPS" eval "$deck"
+expect 64 '' env SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=2 "$HETERPS" train "$deck"
+[ ! -s err ] || fail 'more than one of them speaks'
+expect 0 '' env SLURM_NTASKS=4 SLURM_PROCID=0 "$HETERPS" train "$deck" --check
+expect 0 '' env SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" \
+    train "$deck" --check
+
 echo '-- the deck'
 cp "$deck" bad.yaml
 sed -i 's/epochs: 6/epoch: 6/' bad.yaml

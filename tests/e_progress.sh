@@ -18,13 +18,18 @@ echo '-- the end'
 grep -q '"state": "finished"' $status || fail 'the run is not finished'
 [ "$(number $status step)" = 306 ] || fail "status.json is at step $(number $status step)"
 [ "$(number $status exit_code)" = 0 ] || fail 'status.json does not say 0'
+[ "$(number $status checkpoint_step)" = 306 ] || fail 'status.json does not know the checkpoint'
+[ "$(number $status checkpoint_time_s)" -gt 1000000000 ] || fail 'nor when it was written'
+grep -q '"host": "[^"]*", "job": null' $status || fail 'status.json has no host'
 [ "$(number $status loss)" = "$(number runs/census/report.json train_loss)" ] || fail 'another loss'
 grep -q '"loss": *\[' runs/census/report.json || fail 'the report has no course of the loss'
 grep -A 3 '"loss": *\[' runs/census/report.json | grep -q '[0-9]\.[0-9]' ||
     fail 'the course of the loss is empty'
 
 echo '-- a finished run, started again'
-train 2 census.yaml --set train.epochs=3
+SLURM_JOB_ID=17 train 2 census.yaml --set train.epochs=3 --set run.rank_logs=true
+grep -q '"job": "17"' $status || fail 'status.json has no job'
+grep -q '^\[1 .*finished' runs/census/log.1 || fail 'rank 1 keeps no log'
 [ "$(number $status step)" = 306 ] || fail "status.json is at step $(number $status step)"
 
 echo '-- a run that fails'

@@ -38,6 +38,23 @@ part 2 '4' '1 1' 200
 grep -q 'finished' err || fail 'it did not see that the run is finished'
 [ "$loss" = "$whole" ] || fail 'a finished run reports another loss'
 
+echo '-- a changed deck'
+deck=$srcdir/inputs/census.yaml
+changed() {
+    hps_says=$1
+    shift
+    expect 65 "the deck was changed: the run began with $hps_says" heterps train "$deck" "$@"
+}
+changed 'train.learning_rate 0.05, now it is 0.7;' --set train.learning_rate=0.7
+changed 'model.h1.activation relu, now it is tanh' --set model.h1.activation=tanh
+changed 'model.ids.init_std nothing, now it is 0.5' --set model.ids.init_std=0.5
+changed 'data.microbatches 4, now it is 2' --set data.microbatches=2
+expect 0 '' heterps train "$deck" --restart $ckpt/step_000000200.h5 --set train.learning_rate=0.7 \
+    --set train.steps=201
+expect 0 'going on' heterps train "$deck" --set train.steps=202 \
+    --set train.learning_rate=7e-1 --set train.l2=0.0 \
+    --set data.prefetch=3 --set checkpoint.keep=3 --set schedule.seed=7 --set train.epochs=9
+
 echo '-- on other ranks, on another plan'
 for layout in '1||1' '3||3' '3|5|2 1' '4|1 6|1 2 1'; do
     rm -rf runs

@@ -74,9 +74,18 @@ expect 75 'time limit' env HETERPS_END_TIME=$(($(date +%s) + 7)) "$MPIEXEC" $MPI
 
 echo '-- two runs in one directory'
 begin
-expect 73 'in use' ranks 1 train "$deck" --set train.steps=1
+expect 73 'in use by another run: host [^ ]*, process [0-9]*, since' ranks 1 train "$deck" \
+    --set train.steps=1
+env SLURMD_NODENAME=elsewhere "$HETERPS" train "$deck" --set train.steps=1 2>err2 >out2
+[ $? -eq 73 ] && grep -q 'in use' err2 || { fail 'two hosts'; cat err2; }
 kill -USR1 $job
 ended 75
+
+echo '-- a directory whose host is gone'
+printf 'gone\nhost gone, process 1, since then\n' >runs/census/.lock
+expect 0 'left by a run .host gone.*looking' ranks 1 train "$deck" --set train.steps=1 \
+    --restart never
+[ ! -s runs/census/.lock ] || fail 'the lock still has a holder'
 
 echo '-- a rank is killed: the others end'
 begin

@@ -22,7 +22,7 @@ struct hps_job {
     int *stage_of; /* (R) */
     struct hps_team *team;
     struct hps_step *step;
-    char *shape, *planning; /* of checkpoints (train/ckpt.h)                 */
+    char *shape, *course, *planning; /* of checkpoints (train/ckpt.h)        */
     double flops_example;
     double made_s; /* what making team and step took               */
 };

@@ -39,8 +39,9 @@ const char *hps_host(void); /* of this process, as the batch system calls it. Lo
 double hps_now_s(void);  /* seconds of a monotonic clock since hps_begin. Local. */
 double hps_core_s(void); /* seconds that this thread was given on a core. Local. */
 
-/* Everything said from now on is also appended to this file (rank 0 only; NULL: stop). Local.
- * Returns HPS_OUTPUT when the file cannot be opened. */
+/* Everything said from now on is also appended to this file (NULL: stop); on another rank than 0,
+ * what it would have said if it were 0, too. Local. Returns HPS_OUTPUT when the file cannot be
+ * opened. */
 enum hps_status hps_say_log(const char *path);
 
 /* Levels under this are not said (default HPS_INFO); what ends the run is always said. Local. */
@@ -68,6 +69,9 @@ _Noreturn void hps_die(const char *file, int line, const char *format, ...)
  * in order any more (a peer is waiting in a message): print and end all ranks with `status`. */
 _Noreturn void hps_quit(enum hps_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* To be called on the rank that ends all of them in disorder, before it does; NULL: nothing. */
+void hps_on_quit(void (*tell)(enum hps_status status));
 
 /* Every MPI call stands inside this: a failure says rank, call, MPI's text and place, ends all. */
 #define HPS_MPI(call) hps_mpi_check((call), #call, __FILE__, __LINE__)

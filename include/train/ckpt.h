@@ -8,7 +8,7 @@
  *     /layers/NAME/running (1, n)           what a layer averages as it goes, where it does
  *     /tables/NAME/rows (rows, width)         a row: its weights, its states
  * Each dataset has an attribute `checksum`; the root has format, step, examples, seconds, usd,
- * usd_idle, train_loss, shape (what the deck must agree with), planning, deck, plan, pool,
+ * usd_idle, train_loss, shape and course (what the deck must agree with), planning, deck, plan, pool,
  * revision. */
 #ifndef HPS_TRAIN_CKPT_H
 #define HPS_TRAIN_CKPT_H
@@ -33,6 +33,7 @@ struct hps_cursor {
 /* Texts that lie in the file beside the state; borrowed. */
 struct hps_ckpt_text {
     const char *shape;    /* hps_ckpt_shape                                          */
+    const char *course;   /* hps_ckpt_course                                         */
     const char *planning; /* what the plan depended on: the same text, the same plan  */
     const char *deck, *plan, *pool;
 };
@@ -41,6 +42,12 @@ struct hps_ckpt_text {
  * each. `order`: hps_data_order_text. To free. Pure. */
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, const char *order);
+
+/* What a run that goes on by itself must not have changed since it began: what the deck says of
+ * data, training and model, but for keys whose change is harmless: where the data lie, how far and
+ * how often, what is shown. Lines of base/deck_lines.h. To free. Pure. */
+char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *train,
+                      const struct hps_steps *steps);
 
 /* What a file has, about. Pure. */
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
@@ -65,9 +72,11 @@ int hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, 
 char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step);
 
 /* Look into a file before anything is built: cursor and planning text (to free; NULL with a
- * failure). Missing or unreadable HPS_INPUT; damaged, or of another shape (the first line that
- * differs is said), HPS_DECK. `damaged` [out] tells these two apart. Collective over world. */
-enum hps_status hps_ckpt_peek(const char *path, const char *shape, struct hps_cursor *cursor,
+ * failure). Missing or unreadable HPS_INPUT; damaged, of another shape, or of another course (NULL:
+ * any; the first line that differs is said), HPS_DECK. `damaged` [out] tells the first from the
+ * others. Collective over world. */
+enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *course,
+                              struct hps_cursor *cursor,
                               char **planning, bool *damaged, MPI_Comm world);
 /* Take the state into a step made for any plan; checksums are verified. Collective over world. */
 enum hps_status hps_ckpt_load(const char *path, struct hps_step *step, MPI_Comm world);

@@ -4,24 +4,27 @@
 #define HPS_TRAIN_RUNDIR_H
 
 #include "base/deck.h"
+#include "train/lock.h"
 
 struct hps_run_opt {
     const char *name, *directory; /* directory "": runs/NAME                                 */
     int seed, threads;            /* threads of a rank; 0: its share of the host's cores      */
     double max_seconds;           /* of this start; 0: no limit                               */
     double stall_seconds; /* a rank that makes no progress for so long ends the run; 0: never */
+    bool rank_logs;       /* a log of each rank                                               */
 };
 extern const struct hps_field hps_run_fields[];
 
 struct hps_rundir {
     char *path; /* the directory; equal on all ranks                        */
-    int lock;   /* rank 0's descriptor, -1 elsewhere                        */
+    struct hps_lock *lock; /* rank 0's                                       */
 };
 
 /* The directory's name, to free with hps_mem_free. Pure. */
 char *hps_rundir_path(const struct hps_run_opt *opt);
-/* Make the directory and lock it (held by another run: HPS_OUTPUT), start the log. Rank 0 acts, the
- * verdict is shared. Collective over world. */
+/* Make the directory and lock it (held by another run: HPS_OUTPUT), start the logs. Rank 0 acts, the
+ * verdict is shared. A run that ends in disorder from now on says so in status.json, whichever rank
+ * ends it. Collective over world. */
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
                                 MPI_Comm world);
 void hps_rundir_close(struct hps_rundir *dir);
@@ -36,6 +39,7 @@ struct hps_rundir_state {
     const char *state; /* starting, running, finished, stopped, failed             */
     long long step, steps;
     double loss, examples_s, left_s;
+    long long checkpoint, checkpoint_time_s; /* step of the newest, epoch seconds; -1: none known */
     int exit_code; /* -1: not ended                                            */
 };
 enum hps_status hps_rundir_status(const struct hps_rundir *dir,

@@ -62,7 +62,8 @@ static enum hps_status eval(struct hps_job *j, const struct wish *w, char *deck)
 
     if (!st) st = hps_agree(j->world, hps_rank() == 0 ? keep_apart(j, w, deck) : HPS_OK);
     if (!st) st = prepare(j);
-    if (!st) st = hps_ckpt_peek(w->checkpoint, j->shape, &cursor, &planning, &damaged, j->world);
+    if (!st)
+        st = hps_ckpt_peek(w->checkpoint, j->shape, NULL, &cursor, &planning, &damaged, j->world);
     hps_mem_free(planning);
     if (!st) st = hps_ckpt_load(w->checkpoint, j->step, j->world);
     if (st) return st;
@@ -77,7 +78,7 @@ enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world)
 {
     struct wish w = { "", "", "" };
     struct hps_arg_list set = { 0 }, deck = { 0 };
-    struct hps_job job = { .world = world, .dir = { .lock = -1 } };
+    struct hps_job job = { .world = world };
     const struct hps_arg table[] = { { "set", NULL, NULL, &set },
                                      { "checkpoint", &w.checkpoint, NULL, NULL },
                                      { "predictions", &w.predictions, NULL, NULL },

@@ -74,6 +74,7 @@ enum hps_status hps_job_data(struct hps_job *j)
     char *order = hps_data_order_text(j->train, &o->data);
     j->shape = hps_ckpt_shape(j->net, &j->steps, &o->train, (uint64_t)o->run.seed, order);
     hps_mem_free(order);
+    j->course = hps_ckpt_course(o->deck, &o->train, &j->steps);
     j->flops_example = flops_of(j->net);
     return HPS_OK;
 }
@@ -307,6 +308,7 @@ void hps_job_close(struct hps_job *j)
     hps_data_close(j->train);
     hps_rundir_close(&j->dir);
     hps_mem_free(j->shape);
+    hps_mem_free(j->course);
     hps_mem_free(j->planning);
     hps_options_done(&j->o);
 }

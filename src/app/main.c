@@ -4,6 +4,7 @@
 
 #include "app/verbs.h"
 #include "base/deck.h"
+#include "base/launch.h"
 #include "base/say.h"
 #include "train/stop.h"
 
@@ -114,7 +115,8 @@ static enum hps_status run(const struct verb *v, int argc, char **argv, MPI_Comm
         HPS_SAY(HPS_ERROR, "%s works alone: start it once, without a launcher", v->name);
         return HPS_USAGE;
     }
-    return v->run(argc - 1, argv + 1, world);
+    enum hps_status st = v->world == RANKS ? hps_launch_check() : HPS_OK;
+    return st ? st : v->run(argc - 1, argv + 1, world);
 }
 
 int main(int argc, char **argv)

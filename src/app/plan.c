@@ -252,7 +252,7 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
  * Types may have as many units as the deck allows, not only the ranks that are here. */
 static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Comm world)
 {
-    struct hps_job job = { .world = world, .dir = { .lock = -1 } };
+    struct hps_job job = { .world = world };
     struct sets s = sets_of(w);
     enum hps_status st = hps_job_deck(&job, path, s.n, s.item);
 

@@ -36,12 +36,14 @@ static void free_start(struct start *s)
 }
 
 /* Look at one file: whole and fitting, it is a candidate; damaged, it is named and left, unless it
- * is the one that was asked for; of another shape, an error. Takes `path` over. */
+ * is the one that was asked for; of another shape, or the newest of another course, an error. Takes
+ * `path` over. */
 static enum hps_status consider(struct hps_job *j, struct start *s, char *path, bool asked)
 {
     bool damaged;
     enum hps_status st =
-        hps_ckpt_peek(path, j->shape, &s->cursor[s->n], &s->planning[s->n], &damaged, j->world);
+        hps_ckpt_peek(path, j->shape, asked || s->n > 0 ? NULL : j->course, &s->cursor[s->n],
+                      &s->planning[s->n], &damaged, j->world);
     if (!st) {
         s->path[s->n++] = path;
         return HPS_OK;
@@ -198,9 +200,11 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
     bool finished = cursor.step >= j->steps.total;
 
     hps_watch_phase(NULL, 0);
-    loop.text = (struct hps_ckpt_text){ j->shape, j->planning, deck_text, NULL, pool };
+    loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + start_s - load_s;
     past->status.step = cursor.step;
+    past->status.steps = j->steps.total;
+    if (cursor.step > 0) past->status.checkpoint = cursor.step;
     past->status.loss = cursor.train_loss;
     if (!st && !finished) st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, j->world);
     if (!st) {
@@ -286,7 +290,7 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct s
 static enum hps_status train(struct hps_job *j, const struct wish *w)
 {
     struct start s = { 0 };
-    struct hps_loop_past past = { .status = { "starting", 0, 0, NAN, NAN, NAN, -1 } };
+    struct hps_loop_past past = { .status = { "starting", 0, 0, NAN, NAN, NAN, -1, -1, -1 } };
     bool never = strcmp(w->restart, "never") == 0;
     enum hps_status st = hps_rundir_open(&j->dir, &j->o.run, j->world);
     char *text = hps_deck_text(j->o.deck);
@@ -310,7 +314,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
 {
     struct wish w = { .restart = "auto" };
     struct hps_arg_list set = { 0 }, deck = { 0 };
-    struct hps_job job = { .world = world, .dir = { .lock = -1 } };
+    struct hps_job job = { .world = world };
     const struct hps_arg table[] = { { "set", NULL, NULL, &set },
                                      { "restart", &w.restart, NULL, NULL },
                                      { "check", NULL, &w.check, NULL },

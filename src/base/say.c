@@ -168,7 +168,7 @@ static void put_log(const char *text, size_t n)
         give_up_log();
 }
 
-static void say(enum hps_level level, const char *format, va_list args)
+static void say(enum hps_level level, bool aloud, const char *format, va_list args)
 {
     static const char *const mark[] = { "debug: ", "", "warning: ", "error: " };
     char line[LINE];
@@ -181,7 +181,8 @@ static void say(enum hps_level level, const char *format, va_list args)
         memcpy(line + n - 3, "...", 3);
     }
     line[n++] = '\n';
-    put_line(line, n);
+    if (aloud)
+        put_line(line, n);
     if (take_voice()) {
         put_log(line, n);
         pthread_mutex_unlock(&voice);
@@ -197,10 +198,10 @@ void hps_say(enum hps_level level, bool all, const char *format, ...)
 {
     va_list args;
 
-    if ((int)level < atomic_load(&least) || (me.rank != 0 && !all))
+    if ((int)level < atomic_load(&least) || (me.rank != 0 && !all && !me.log))
         return;
     va_start(args, format);
-    say(level, format, args);
+    say(level, me.rank == 0 || all, format, args);
     va_end(args);
 }
 
@@ -209,12 +210,10 @@ enum hps_status hps_say_log(const char *path)
     bool whole = true;
     FILE *log = NULL;
 
-    if (me.rank != 0)
-        return HPS_OK;
     if (path) {
         log = fopen(path, "a");
         if (!log) {
-            HPS_SAY(HPS_ERROR, "%s: the log cannot be opened: %s", path, strerror(errno));
+            HPS_SAY_ALL(HPS_ERROR, "%s: the log cannot be opened: %s", path, strerror(errno));
             return HPS_OUTPUT;
         }
         setvbuf(log, NULL, _IOLBF, BUFSIZ);             /* a line that was said is on disk */
@@ -264,6 +263,13 @@ enum hps_status hps_out_flush(void)
     return me.out_errno ? HPS_OUTPUT : HPS_OK;
 }
 
+static void (*on_quit)(enum hps_status status);
+
+void hps_on_quit(void (*tell)(enum hps_status status))
+{
+    on_quit = tell;
+}
+
 /* The one way out in disorder. A second thread that comes here waits for the first to end the
  * process; the same thread again (an exit handler that fails) leaves at once. */
 static _Noreturn void leave(enum hps_status status)
@@ -276,6 +282,8 @@ static _Noreturn void leave(enum hps_status status)
     again = true;
     while (atomic_flag_test_and_set(&leaving))
         pause();
+    if (on_quit)
+        on_quit(status);
     if (take_voice()) {
         fflush(stdout);
         if (me.log)
@@ -303,7 +311,7 @@ void hps_quit(enum hps_status status, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(HPS_ERROR, format, args);
+    say(HPS_ERROR, true, format, args);
     va_end(args);
     leave(status);
 }

@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/deck_lines.h"
 #include "base/folder.h"
 #include "base/h5.h"
 #include "base/mem.h"
@@ -68,6 +69,28 @@ char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
         hps_mem_free(text);
         text = more;
     }
+    return text;
+}
+
+char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *train,
+                      const struct hps_steps *steps)
+{
+    static const char *const harmless[] = { "data.train", "data.test", "data.prefetch",
+                                            "train.epochs", "train.steps",
+                                            "train.eval_interval_steps",
+                                            "train.log_interval_seconds", NULL };
+    char *data = hps_deck_lines(deck, "data", hps_data_fields, harmless);
+    char *how = hps_deck_lines(deck, "train", hps_train_fields, harmless);
+    char *model = hps_deck_lines(deck, "model", NULL, NULL);
+    bool to_the_end = strcmp(train->decay, "none") != 0 && train->decay_steps == 0;
+    char *end = to_the_end ? hps_mem_print("train.steps %lld in all\n", steps->total)
+                           : hps_mem_text("");
+    char *text = hps_mem_print("%s%s%s%s", data, how, end, model);
+
+    hps_mem_free(data);
+    hps_mem_free(how);
+    hps_mem_free(model);
+    hps_mem_free(end);
     return text;
 }
 
@@ -263,16 +286,30 @@ static enum hps_status other_shape(const char *path, const char *have, const cha
     return HPS_DECK;
 }
 
-static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shape,
-                            struct hps_cursor *c, char **planning, bool *damaged)
+static enum hps_status other_course(const char *path, const char *began, const char *now)
 {
-    char *format = NULL, *have = NULL;
+    struct hps_deck_change c;
+
+    if (!hps_deck_differ(began, now, &c)) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "the deck was changed: the run began with %s %s, now it is %s; put it back, "
+                       "or begin with --restart never, or go on with --restart %s",
+            c.key, c.before, c.now, path);
+    hps_deck_change_free(&c);
+    return HPS_DECK;
+}
+
+static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shape,
+                            const char *course, struct hps_cursor *c, char **planning,
+                            bool *damaged)
+{
+    char *format = NULL, *have = NULL, *began = NULL;
     enum hps_status st = hps_h5_get_text(h, "/", "format", &format, false);
     if (!st && strcmp(format, "heterps-checkpoint-1") != 0) {
         HPS_SAY(HPS_ERROR, "%s is no checkpoint: its format is '%s'", path, format);
         st = HPS_DECK;
     }
     if (!st) st = hps_h5_get_text(h, "/", "shape", &have, false);
+    if (!st) st = hps_h5_get_text(h, "/", "course", &began, false);
     if (!st) st = hps_h5_get_long(h, "/", "step", &c->step, false);
     if (!st) st = hps_h5_get_long(h, "/", "examples", &c->examples, false);
     if (!st) st = hps_h5_get_real(h, "/", "seconds", 1, &c->seconds, false);
@@ -282,17 +319,20 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     if (!st) st = hps_h5_get_text(h, "/", "planning", planning, false);
     *damaged = st != HPS_OK;
     if (!st && strcmp(have, shape) != 0) st = other_shape(path, have, shape);
+    if (!st && course) st = other_course(path, began, course);
     if (st) {
         hps_mem_free(*planning);
         *planning = NULL;
     }
     hps_mem_free(format);
     hps_mem_free(have);
+    hps_mem_free(began);
     return st;
 }
 
-enum hps_status hps_ckpt_peek(const char *path, const char *shape, struct hps_cursor *cursor,
-                              char **planning, bool *damaged, MPI_Comm world)
+enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *course,
+                              struct hps_cursor *cursor, char **planning, bool *damaged,
+                              MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
     int bad = 0, length = 0;
@@ -303,7 +343,7 @@ enum hps_status hps_ckpt_peek(const char *path, const char *shape, struct hps_cu
         st = hps_h5_open(&h, path);
         *damaged = st == HPS_DECK;
         if (!st) {
-            st = peek(&h, path, shape, cursor, planning, damaged);
+            st = peek(&h, path, shape, course, cursor, planning, damaged);
             enum hps_status closed = hps_h5_close(&h);
             if (!st) st = closed;
         }

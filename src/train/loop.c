@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
@@ -94,9 +95,14 @@ static void progress(struct state *s, bool last)
             "step %lld/%lld  epoch %lld  loss %.5f  %.0f examples/s  promised %.0f  %s left",
             s->c->step, l->steps.total, (s->c->step - 1) / l->steps.per_epoch + 1, s->c->train_loss,
             rate, l->promised_examples_s, left);
-    l->past->status = (struct hps_rundir_state){ "running", s->c->step, l->steps.total,
-                                                 s->c->train_loss, rate, left_s, -1 };
-    hps_rundir_status(l->dir, &l->past->status);
+    struct hps_rundir_state *now_is = &l->past->status;
+    now_is->state = "running";
+    now_is->step = s->c->step;
+    now_is->steps = l->steps.total;
+    now_is->loss = s->c->train_loss;
+    now_is->examples_s = rate;
+    now_is->left_s = left_s;
+    hps_rundir_status(l->dir, now_is);
     s->said_s = now;
     s->said = s->c->step;
     s->said_examples = s->c->examples;
@@ -157,6 +163,9 @@ static enum hps_status saved(struct state *s, enum hps_status st)
     hps_stop_checkpoint_s(cost.took_s);
     HPS_SAY(HPS_INFO, "checkpoint at step %lld written in %.2f s, training waited %.3f s", s->saved,
             cost.took_s, cost.waited_s);
+    s->l->past->status.checkpoint = s->saved;
+    s->l->past->status.checkpoint_time_s = (long long)time(NULL);
+    hps_rundir_status(s->l->dir, &s->l->past->status);
     return HPS_OK;
 }
 

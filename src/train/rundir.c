@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <jansson.h>
 
 #include "base/folder.h"
 #include "base/mem.h"
@@ -23,6 +25,8 @@ const struct hps_field hps_run_fields[] = {
               "stop with a checkpoint after this long; 0: no limit"),
     HPS_FIELD(hps_run_opt, stall_seconds, HPS_REAL, "300", 0, 1e6, "s",
               "end the run when a rank makes no progress for so long; 0: never"),
+    HPS_FIELD(hps_run_opt, rank_logs, HPS_BOOL, "false", 0, 1, "",
+              "every rank keeps a log of its own, log.RANK, beside rank 0's"),
     { 0 }
 };
 
@@ -32,20 +36,10 @@ static enum hps_status take(struct hps_rundir *dir)
         HPS_SAY(HPS_ERROR, "cannot make the run directory %s: %s", dir->path, strerror(errno));
         return HPS_OUTPUT;
     }
-    char *lock = hps_rundir_file(dir, ".lock");
-    dir->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    hps_mem_free(lock);
-    if (dir->lock < 0) {
-        HPS_SAY(HPS_ERROR, "cannot write into the run directory %s: %s", dir->path,
-                strerror(errno));
-        return HPS_OUTPUT;
-    }
-    if (flock(dir->lock, LOCK_EX | LOCK_NB) != 0) {
-        HPS_SAY(HPS_ERROR, "the run directory %s is in use by another run", dir->path);
-        return HPS_OUTPUT;
-    }
+    enum hps_status st = hps_lock_take(&dir->lock, dir->path);
+    if (st) return st;
     char *log = hps_rundir_file(dir, "log");
-    enum hps_status st = hps_say_log(log);
+    st = hps_say_log(log);
     hps_mem_free(log);
     return st;
 }
@@ -55,21 +49,53 @@ char *hps_rundir_path(const struct hps_run_opt *opt)
     return opt->directory[0] ? hps_mem_text(opt->directory) : hps_mem_print("runs/%s", opt->name);
 }
 
+static enum hps_status start_log(const struct hps_rundir *dir)
+{
+    char *name = hps_mem_print("log.%d", hps_rank()), *path = hps_rundir_file(dir, name);
+    enum hps_status st = hps_say_log(path);
+
+    hps_mem_free(path);
+    hps_mem_free(name);
+    return st;
+}
+
+/* The status of a run that some rank ends in disorder: the last one, but failed. */
+static char *status_path;
+
+static void tell_quit(enum hps_status status)
+{
+    json_t *tree = json_load_file(status_path, 0, NULL);
+    char *part = hps_mem_print("%s.%d", status_path, hps_rank());
+
+    json_object_set_new(tree, "state", json_string("failed"));
+    json_object_set_new(tree, "exit_code", json_integer(status));
+    json_object_set_new(tree, "time_s", json_integer((json_int_t)time(NULL)));
+    if (tree && json_dump_file(tree, part, JSON_PRESERVE_ORDER) == 0) rename(part, status_path);
+}
+
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
                                 MPI_Comm world)
 {
     dir->path = hps_rundir_path(opt);
-    dir->lock = -1;
-    return hps_agree(world, hps_rank() == 0 ? take(dir) : HPS_OK);
+    dir->lock = NULL;
+    enum hps_status st = hps_agree(world, hps_rank() == 0 ? take(dir) : HPS_OK);
+    if (!st && opt->rank_logs) st = hps_agree(world, hps_rank() ? start_log(dir) : HPS_OK);
+    if (st) return st;
+    status_path = hps_rundir_file(dir, "status.json");
+    hps_on_quit(tell_quit);
+    return HPS_OK;
 }
 
 void hps_rundir_close(struct hps_rundir *dir)
 {
     if (!dir->path) return;
-    if (hps_rank() == 0) hps_say_log(NULL);
-    if (dir->lock >= 0) close(dir->lock);
+    hps_on_quit(NULL);
+    hps_mem_free(status_path);
+    status_path = NULL;
+    hps_say_log(NULL);
+    hps_lock_free(dir->lock);
     hps_mem_free(dir->path);
-    *dir = (struct hps_rundir){ .lock = -1 };
+    *dir = (struct hps_rundir){ NULL, NULL };
 }
 
 char *hps_rundir_file(const struct hps_rundir *dir, const char *name)
@@ -94,28 +120,33 @@ enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, c
 }
 
 /* JSON has no NaN: null. */
-static void real(char *to, size_t size, double x)
+static json_t *real(double x)
 {
-    if (x - x == 0)
-        snprintf(to, size, "%.17g", x);
-    else
-        snprintf(to, size, "null");
+    return x - x == 0 ? json_real(x) : json_null();
+}
+
+static json_t *count(long long n)
+{
+    return n < 0 ? json_null() : json_integer((json_int_t)n);
 }
 
 enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps_rundir_state *s)
 {
-    char loss[40], rate[40], left[40], code[40];
+    const char *job = getenv("SLURM_JOB_ID");
+
     if (hps_rank() != 0) return HPS_OK;
-    real(loss, sizeof loss, s->loss);
-    real(rate, sizeof rate, s->examples_s);
-    real(left, sizeof left, s->left_s);
-    snprintf(code, sizeof code, s->exit_code < 0 ? "null" : "%d", s->exit_code);
-    char *text = hps_mem_print(
-        "{\"format\": \"heterps-status-1\", \"state\": \"%s\", \"step\": %lld, "
-        "\"steps\": %lld, \"loss\": %s, \"examples_s\": %s, \"left_s\": %s, "
-        "\"exit_code\": %s, \"time_s\": %lld, \"ranks\": %d}\n",
-        s->state, s->step, s->steps, loss, rate, left, code, (long long)time(NULL), hps_nrank());
-    enum hps_status st = hps_rundir_put(dir, "status.json", text);
-    hps_mem_free(text);
+    json_t *tree = json_pack(
+        "{ss ss sI sI so so so so so so sI si ss so}", "format", "heterps-status-1", "state",
+        s->state, "step", (json_int_t)s->step, "steps", (json_int_t)s->steps, "loss",
+        real(s->loss), "examples_s", real(s->examples_s), "left_s", real(s->left_s),
+        "checkpoint_step", count(s->checkpoint), "checkpoint_time_s", count(s->checkpoint_time_s),
+        "exit_code", count(s->exit_code), "time_s", (json_int_t)time(NULL), "ranks", hps_nrank(),
+        "host", hps_host(), "job", job ? json_string(job) : json_null());
+    char *text = json_dumps(tree, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    char *line = hps_mem_print("%s\n", text ? text : "{}");
+    enum hps_status st = hps_rundir_put(dir, "status.json", line);
+    hps_mem_free(line);
+    free(text);
+    json_decref(tree);
     return st;
 }

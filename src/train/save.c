@@ -31,6 +31,7 @@ static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
 {
     enum hps_status st = hps_h5_put_text(h, "/", "format", "heterps-checkpoint-1");
     if (!st) st = hps_h5_put_text(h, "/", "shape", t->shape);
+    if (!st) st = hps_h5_put_text(h, "/", "course", t->course);
     if (!st) st = hps_h5_put_text(h, "/", "planning", t->planning);
     if (!st) st = hps_h5_put_text(h, "/", "deck", t->deck);
     if (!st) st = hps_h5_put_text(h, "/", "plan", t->plan);

@@ -1,0 +1,21 @@
+/* deck_lines.h - a section of a deck as lines "KEY VALUE" that two decks can be compared by. */
+#ifndef HPS_BASE_DECK_LINES_H
+#define HPS_BASE_DECK_LINES_H
+
+#include "base/deck.h"
+
+/* A section with a table: every key but those of `skip` ("section.key", NULL-terminated), given or
+ * by default, numbers in one form. table NULL: a list of mappings with names, "section.NAME.key",
+ * what is given. To free. Pure. */
+char *hps_deck_lines(const struct hps_deck *deck, const char *section,
+                     const struct hps_field *table, const char *const *skip);
+
+/* Do two such texts differ? Then *change is the first line of one that the other does not have:
+ * the key, and its values ("nothing" where it has none). Pure. */
+struct hps_deck_change {
+    char *key, *before, *now;
+};
+bool hps_deck_differ(const char *before, const char *now, struct hps_deck_change *change);
+void hps_deck_change_free(struct hps_deck_change *change);
+
+#endif

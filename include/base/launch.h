@@ -1,0 +1,23 @@
+/* launch.h - did one launcher start one run, or as many runs of one rank as there should be ranks?
+ */
+#ifndef HPS_BASE_LAUNCH_H
+#define HPS_BASE_LAUNCH_H
+
+#include "base/say.h"
+
+/* A launcher that says in the environment how many it started, and which of them this is. */
+struct hps_launcher {
+    const char *name, *size_key;
+    int size, number;
+};
+
+/* The launcher that started more than one process where the MPI library sees a world of one: it is
+ * of another MPI, or none. False: they agree, or nobody started several. An allocation alone (the
+ * shell of a batch job) does not count, nor does a single process in it. `get` is getenv. Pure. */
+bool hps_launch_split(int world, char *(*get)(const char *key), struct hps_launcher *launcher);
+
+/* HPS_USAGE where that is so, said once, by the first of them, with launcher and library. Of a
+ * parallel program. Local. */
+enum hps_status hps_launch_check(void);
+
+#endif

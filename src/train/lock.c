@@ -1,0 +1,233 @@
+/* lock.c - a lock of the system's, a record of the holder, and a pulse. */
+#include "train/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static const double beat_s = 2, look_s = 5; /* touched so often; looked at for so long */
+
+struct hps_lock {
+    char *folder, *path;
+    char *record;                     /* what I wrote */
+    int fd;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t end;
+    bool over;
+};
+
+/* Who holds it, as its file says: "" not known. */
+struct holder {
+    char host[256], text[512];
+};
+
+static void nap(double s)
+{
+    nanosleep(&(struct timespec){ (time_t)s, (long)((s - (double)(time_t)s) * 1e9) }, NULL);
+}
+
+/* ---- the record ---- */
+
+static void read_holder(int fd, struct holder *h)
+{
+    char text[512] = "";
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+
+    *h = (struct holder){ "", "" };
+    if (n <= 0) return;
+    text[n] = 0;
+    char *line = strchr(text, '\n');
+    if (!line) return;
+    *line++ = 0;
+    line[strcspn(line, "\n")] = 0;
+    snprintf(h->host, sizeof h->host, "%s", text);
+    snprintf(h->text, sizeof h->text, "%s", line);
+}
+
+/* The host alone in the first line, all that people want to know in the second. */
+static bool write_holder(struct hps_lock *l)
+{
+    const char *job = getenv("SLURM_JOB_ID");
+    char since[32];
+    time_t now = time(NULL);
+    struct tm local;
+
+    strftime(since, sizeof since, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &local));
+    l->record = hps_mem_print("%s\n%s%s%shost %s, process %ld, since %s\n",
+                              hps_host(), job ? "job " : "", job ? job : "", job ? ", " : "",
+                              hps_host(), (long)getpid(), since);
+    size_t n = strlen(l->record);
+    return ftruncate(l->fd, 0) == 0 && pwrite(l->fd, l->record, n, 0) == (ssize_t)n;
+}
+
+/* ---- taking it ---- */
+
+static enum hps_status refuse(const char *folder, const struct holder *h)
+{
+    HPS_SAY(HPS_ERROR, "the run directory %s is in use by another run%s%s", folder,
+            *h->text ? ": " : "", h->text);
+    return HPS_OUTPUT;
+}
+
+/* Does the path still name the open file? */
+static bool is_still(const char *path, int fd)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
+}
+
+/* Is it mine alone: the same file, with what I wrote? */
+static bool is_mine(const struct hps_lock *l)
+{
+    char text[512];
+    size_t n = strlen(l->record);
+
+    return is_still(l->path, l->fd) && pread(l->fd, text, sizeof text, 0) == (ssize_t)n &&
+           memcmp(text, l->record, n) == 0;
+}
+
+/* When the file was last touched, as a fresh open sees it. */
+static struct timespec touched(const char *path)
+{
+    struct stat s = { 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) return s.st_mtim;
+    fstat(fd, &s);
+    close(fd);
+    return s.st_mtim;
+}
+
+/* Is it touched while we look? */
+static bool beats(const char *path)
+{
+    struct timespec before = touched(path);
+
+    for (double s = 0; s < look_s; s += 0.25) {
+        nap(0.25);
+        struct timespec now = touched(path);
+        if (now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec) return true;
+    }
+    return false;
+}
+
+/* Nobody else may hold it: *again is set where the file was replaced and must be opened anew. */
+static enum hps_status claim(const struct hps_lock *l, bool *again)
+{
+    struct holder h;
+    bool held = flock(l->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    *again = !is_still(l->path, l->fd);
+    if (*again) return HPS_OK;
+    read_holder(l->fd, &h);
+    if (!*h.host || strcmp(h.host, hps_host()) == 0)
+        return held ? refuse(l->folder, &h) : HPS_OK;
+    HPS_SAY(HPS_INFO, "the run directory %s was left by a run (%s): looking whether it lives",
+            l->folder, h.text);
+    if (beats(l->path)) return refuse(l->folder, &h);
+    if (held) {
+        unlink(l->path);
+        *again = true;
+    }
+    return HPS_OK;
+}
+
+static enum hps_status unwritable(const char *folder)
+{
+    HPS_SAY(HPS_ERROR, "cannot write into the run directory %s: %s", folder, strerror(errno));
+    return HPS_OUTPUT;
+}
+
+/* ---- the pulse ---- */
+
+static void *beat(void *arg)
+{
+    struct hps_lock *l = arg;
+    struct timespec until;
+
+    pthread_mutex_lock(&l->mutex);
+    while (!l->over) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (time_t)beat_s;
+        pthread_cond_timedwait(&l->end, &l->mutex, &until);
+        if (l->over) break;
+        if (!is_mine(l))
+            hps_quit(HPS_OUTPUT, "the run directory %s was taken over by another run: this one was "
+                                 "taken for dead", l->folder);
+        futimens(l->fd, NULL);
+    }
+    pthread_mutex_unlock(&l->mutex);
+    return NULL;
+}
+
+static void start(struct hps_lock *l)
+{
+    sigset_t all, before;
+
+    pthread_mutex_init(&l->mutex, NULL);
+    pthread_cond_init(&l->end, NULL);
+    sigfillset(&all); /* signals are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&l->thread, NULL, beat, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc) HPS_DIE("pthread_create: %s", strerror(rc));
+}
+
+enum hps_status hps_lock_take(struct hps_lock **out, const char *folder)
+{
+    struct hps_lock *l = hps_mem_new(1, sizeof *l);
+    enum hps_status st = HPS_OK;
+    bool again = true;
+
+    l->fd = -1;
+    l->folder = hps_mem_text(folder);
+    l->path = hps_mem_print("%s/.lock", folder);
+    while (!st && again) {
+        if (l->fd >= 0) close(l->fd);
+        l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        st = l->fd < 0 ? unwritable(folder) : claim(l, &again);
+    }
+    if (!st && !write_holder(l)) st = unwritable(folder);
+    *out = st ? NULL : l;
+    if (!st) {
+        start(l);
+        return HPS_OK;
+    }
+    if (l->fd >= 0) close(l->fd);
+    hps_mem_free(l->folder);
+    hps_mem_free(l->path);
+    hps_mem_free(l->record);
+    hps_mem_free(l);
+    return st;
+}
+
+void hps_lock_free(struct hps_lock *l)
+{
+    if (!l) return;
+    pthread_mutex_lock(&l->mutex);
+    l->over = true;
+    pthread_cond_signal(&l->end);
+    pthread_mutex_unlock(&l->mutex);
+    pthread_join(l->thread, NULL);
+    pthread_mutex_destroy(&l->mutex);
+    pthread_cond_destroy(&l->end);
+    if (ftruncate(l->fd, 0) != 0)
+        HPS_SAY(HPS_DEBUG, "%s: %s", l->path, strerror(errno));
+    close(l->fd);
+    hps_mem_free(l->folder);
+    hps_mem_free(l->path);
+    hps_mem_free(l->record);
+    hps_mem_free(l);
+}

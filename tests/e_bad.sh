@@ -25,7 +25,8 @@ refuse 66 'nowhere.yaml' nowhere.yaml
 echo '-- a launcher of another MPI, which starts as many runs of one rank'
 expect 64 'MPICH.* started 4 processes .PMI_SIZE.*Open MPI' env PMI_SIZE=4 PMI_RANK=0 \
     "$HETERPS" train "$deck"
-expect 64 'srun started 3 processes' env SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0 "$HETERPS" eval "$deck"
+expect 64 'srun started 3 processes' env SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0 \
+    "$HETERPS" eval "$deck"
 expect 64 '' env SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=2 "$HETERPS" train "$deck"
 [ ! -s err ] || fail 'more than one of them speaks'
 expect 0 '' env SLURM_NTASKS=4 SLURM_PROCID=0 "$HETERPS" train "$deck" --check

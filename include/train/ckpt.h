@@ -8,8 +8,8 @@
  *     /layers/NAME/running (1, n)           what a layer averages as it goes, where it does
  *     /tables/NAME/rows (rows, width)         a row: its weights, its states
  * Each dataset has an attribute `checksum`; the root has format, step, examples, seconds, usd,
- * usd_idle, train_loss, shape and course (what the deck must agree with), planning, deck, plan, pool,
- * revision. */
+ * usd_idle, train_loss, shape and course (what the deck must agree with), planning, deck, plan,
+ * pool, revision. */
 #ifndef HPS_TRAIN_CKPT_H
 #define HPS_TRAIN_CKPT_H
 

@@ -25,5 +25,6 @@
 #SBATCH --constraint=gpu
 
 program=${HETERPS:-$(command -v heterps || echo build/heterps)}
-. "$("$program" --datadir)/jobs/job.sh" || exit 66
+data=$("$program" --datadir) || exit 66
+. "$data/jobs/job.sh"
 job_train "$@"

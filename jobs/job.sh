@@ -79,6 +79,16 @@ job_launcher() {
     fi
 }
 
+# job_ranks: words for srun where the job has whole nodes and says no number of tasks, as it must to
+# be requeued on fewer nodes: one rank a GPU, else one for each --cpus-per-task cores.
+job_ranks() {
+    local cores=${SLURM_CPUS_ON_NODE:-1} ranks=${SLURM_GPUS_ON_NODE:-0}
+    job_each=()
+    [ -z "${SLURM_NTASKS:-}${SLURM_NTASKS_PER_NODE:-}" ] || return 0
+    [ "$ranks" -gt 0 ] || ranks=$((cores / ${SLURM_CPUS_PER_TASK:-1}))
+    job_each=(--ntasks-per-node="$ranks" --cpus-per-task=$((cores / ranks)))
+}
+
 # job_command ARGUMENT-OF-HETERPS...: job_line, the words that start it on all ranks
 job_command() {
     local end left=infinity group words
@@ -92,7 +102,8 @@ job_command() {
         job_line+=("$program" "$@")
     elif [ -z "${SLURM_HET_SIZE:-}" ]; then
         # -K1: a rank that dies ends the others, instead of leaving them waiting
-        job_line+=(srun --mpi=pmix -K1 "$program" "$@")
+        job_ranks
+        job_line+=(srun --mpi=pmix -K1 "${job_each[@]}" "$program" "$@")
     else
         # srun may hang at the end of a step over several groups, or crash
         [ -z "$end" ] || left=$((end - $(date +%s) + 60))
@@ -181,12 +192,7 @@ job_look() {
 
 # Counts this start as one that dies, until it is known better: a batch host that dies cannot count.
 job_count() {
-    local killed=
-    [ ! -e "$job_dir/.deaths" ] || killed=1
     job_look
-    [ -z "$killed" ] ||
-        job_say "on ${SLURM_JOB_NODELIST:-}: the start before was killed;" \
-            "last checkpoint: ${job_last:-none}"
     job_bounded
     echo "$((job_row + 1)) ${job_last:--}" >"$job_dir/.deaths.part" &&
         mv "$job_dir/.deaths.part" "$job_dir/.deaths"
@@ -249,6 +255,9 @@ job_train() {
     job_folders "$@"
     job_launcher
     trap job_forward USR1 TERM
+    [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] || [ ! -e "$job_dir/.deaths" ] ||
+        job_say "on ${SLURM_JOB_NODELIST:-}: the start before was killed;" \
+            "last checkpoint: $(job_newest)"
     mkdir -p "$job_dir" 2>/dev/null
     ! job_first || { touch "$job_dir/.job"; rm -f "$job_dir/.deaths"; } 2>/dev/null
     while :; do

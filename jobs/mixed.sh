@@ -20,5 +20,6 @@
 #SBATCH --open-mode=append
 
 program=${HETERPS:-$(command -v heterps || echo build/heterps)}
-. "$("$program" --datadir)/jobs/job.sh" || exit 66
+data=$("$program" --datadir) || exit 66
+. "$data/jobs/job.sh"
 job_train "$@"

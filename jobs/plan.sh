@@ -17,5 +17,6 @@
 #SBATCH --time=00:20:00
 
 program=${HETERPS:-$(command -v heterps || echo build/heterps)}
-. "$("$program" --datadir)/jobs/job.sh" || exit 66
+data=$("$program" --datadir) || exit 66
+. "$data/jobs/job.sh"
 job_plan "$@"

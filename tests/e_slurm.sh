@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 . "$srcdir/tests/slurm/lib.sh"
-cluster c1:cpu:4:0 c2:cpu:4:0 c3:cpu:4:0
+cluster c1:cpu:2:0 c2:cpu:2:0 c3:cpu:2:0 c4:cpu:2:0 c5:cpu:2:0
 census
 plan_file 8 4 '1 1' >plan.json
 
@@ -19,7 +19,7 @@ job() {
     done
     shift
     # shellcheck disable=SC2086 # options without blanks
-    submit "$hps_run" -N1 --ntasks-per-node=2 $hps_sbatch "$hps_jobs/cpu.sh" \
+    submit "$hps_run" -N1 $hps_sbatch "$hps_jobs/cpu.sh" \
         "$srcdir/inputs/census.yaml" --set "run.directory=runs/$hps_run" --set train.epochs=0 \
         --set train.steps=3000 --set checkpoint.interval_steps=300 \
         --set schedule.method=file --set schedule.plan=plan.json "$@"
@@ -28,7 +28,7 @@ job() {
 # done_as_if NAME JOB STARTS: finished, after so many starts, with the loss of the undisturbed run
 done_as_if() {
     gone "$2"
-    said "$1.out" 'training: steps' "$3" || fail "$1: not $3 starts"
+    has_line "$1.out" 'training: steps' "$3" || fail "$1: not $3 starts"
     [ "$(code_of "$2")" = 0 ] || fail "$1: ended with $(code_of "$2")"
     [ "$(number "runs/$1/status.json" exit_code)" = 0 ] || fail "$1 is not finished"
     [ "$(number "runs/$1/report.json" train_loss)" = "$loss" ] || fail "$1: another loss"
@@ -73,15 +73,15 @@ loss=$(number runs/plain/report.json train_loss)
 [ -n "$loss" ] || fail 'the undisturbed run did not end'
 echo '-- a signal to the batch shell, twice; to the step'
 done_as_if batch "$batch" 2
-said batch.out "the file 'stop'" || fail 'the wish of the batch shell was not obeyed'
+has_line batch.out "the file 'stop'" || fail 'the wish of the batch shell was not obeyed'
 done_as_if step "$step" 2
-said step.out 'SIGUSR1' || fail 'the signal to the step was not obeyed'
+has_line step.out 'SIGUSR1' || fail 'the signal to the step was not obeyed'
 echo '-- a rank is killed'
 done_as_if rank "$rank" 2
-said rank.out "job $rank: on c[1-3]: killed .137.; last checkpoint: runs/rank/.*step_0" ||
+has_line rank.out "job $rank: on c[1-3]: killed .137.; last checkpoint: runs/rank/.*step_0" ||
     fail "no line about the job that was killed: $(grep '^job' rank.out)"
 echo '-- the time limit'
 gone "$limit"
-said limit.out "time limit" || fail 'the limit was not seen'
-said limit.out 'training: steps' 2 || fail 'it did not go on after its time limit'
+has_line limit.out "time limit" || fail 'the limit was not seen'
+has_line limit.out 'training: steps' 2 || fail 'it did not go on after its time limit'
 verdict

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Every kind of job script runs: on GPU nodes, on both kinds in one world, as a heterogeneous job,
-# as a chain that submits itself, as an array of decks, and as plan that becomes a job of exactly the
-# planned units. The losses are those of a run on one node.
+# as a chain that submits itself, as an array of decks, and as a plan that becomes a job of exactly
+# its units. The losses are those of a run on one node.
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 . "$srcdir/tests/slurm/lib.sh"
-cluster c1:cpu:4:0 c2:cpu:4:0 c3:cpu:4:0 g1:gpu:4:2 g2:gpu:4:2
+cluster c1:cpu:2:0 c2:cpu:2:0 c3:cpu:4:0 c4:cpu:2:0 g1:gpu:4:2 g2:gpu:4:2
 census
 deck=$srcdir/inputs/census.yaml
 short='--set train.epochs=0 --set train.steps=200 --set schedule.method=exact'
@@ -37,7 +37,7 @@ chmod +x once
 
 # shellcheck disable=SC2086 # options without blanks
 {
-    submit one -N1 --ntasks-per-node=1 "$hps_jobs/cpu.sh" "$deck" $short \
+    submit one -N1 -n1 "$hps_jobs/cpu.sh" "$deck" $short \
         --set run.directory=runs/one
     one=$id
     LD_LIBRARY_PATH=$PWD submit gpu "$hps_jobs/gpu.sh" "$deck" $short --set run.directory=runs/gpu
@@ -48,13 +48,14 @@ chmod +x once
     hears het.out 'step [0-9]+/'
     scancel --signal=USR1 --batch "$het"
     sed 's|runs/census|runs/a2|' "$deck" >two.yaml
-    submit array --array=1-2 --ntasks-per-node=2 "$hps_jobs/array.sh" "$deck" two.yaml -- $short
+    submit array --array=1-2 -p cpu -w c2 "$hps_jobs/array.sh" "$deck" two.yaml -- $short
     array=$id
     HETERPS=$PWD/once "$hps_jobs/chain.sh" -J chain -o chain.out --open-mode=append --no-requeue \
-        -N1 --ntasks-per-node=2 "$hps_jobs/cpu.sh" "$deck" $short --set run.directory=runs/chain \
+        -N1 -n2 "$hps_jobs/cpu.sh" "$deck" $short --set run.directory=runs/chain \
         --set "run.name=a 'name'" >out || fail 'the chain was not submitted'
-    submit plan --ntasks-per-node=3 "$hps_jobs/plan.sh" "$srcdir/inputs/census_mixed.yaml" --method exact \
-        --set train.epochs=0 --set train.steps=200 --set resources.slow.limit=2 --set resources.fast.limit=1 \
+    submit plan --ntasks-per-node=3 "$hps_jobs/plan.sh" "$srcdir/inputs/census_mixed.yaml" \
+        --method exact --set train.epochs=0 --set train.steps=200 \
+        --set resources.slow.limit=2 --set resources.fast.limit=1 \
         --set 'resources.slow.slurm={partition: cpu}' \
         --set 'resources.fast.slurm={partition: gpu, cores: 2}'
 }
@@ -71,11 +72,11 @@ finished a2 "$array" 2
 echo '-- a heterogeneous job, stopped and requeued'
 gone "$het"
 [ "$(number runs/het/report.json steps)" = 4000 ] || fail 'the heterogeneous job is not done'
-said het.out 'training: steps' 2 || fail 'the heterogeneous job was not requeued'
+has_line het.out 'training: steps' 2 || fail 'the heterogeneous job was not requeued'
 echo '-- a chain'
 until_true 60 'the end of the chain' absent -n chain
 finished chain 0 2
-said chain.out 'training: steps' 2 || fail 'the chain has not two links'
+has_line chain.out 'training: steps' 2 || fail 'the chain has not two links'
 [ "$(grep -c ' Name=chain ' "$hps_cluster/log/jobcomp.txt")" -eq 2 ] || fail 'not two jobs'
 echo '-- plan, then the job of the plan'
 gone "$plan"

@@ -153,7 +153,8 @@ static void body(struct hps_page *t, const char *deck, int nset, char *const *se
 
     hps_page_add(t, "\nprogram=$HETERPS\n[ -n \"$program\" ] || program=");
     quoted(t, self);
-    hps_page_add(t, "\n. \"$(\"$program\" --datadir)/jobs/job.sh\" || exit 66\njob_train ");
+    hps_page_add(t, "\ndata=$(\"$program\" --datadir) || exit 66\n"
+                    ". \"$data/jobs/job.sh\"\njob_train ");
     quoted(t, deck);
     for (int i = 0; i < nset; i++) {
         hps_page_add(t, " \\\n    --set ");

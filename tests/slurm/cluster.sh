@@ -7,6 +7,7 @@
 #   cluster.sh revive FOLDER NODE    and is back
 #   cluster.sh stop FOLDER           every daemon and job, at once
 #
+# CLUSTER_KILL_WAIT: seconds between SIGTERM and SIGKILL (default 3).
 # A partition for each feature, and "all". GPUs are only counted. Each node has its own host name
 # and /dev/shm where the kernel lets us make namespaces; where not, ranks talk by TCP only. A status
 # of 77: it cannot run here, and says why.
@@ -87,6 +88,7 @@ configure() { # PORT
     local -A part=()
     user=$(id -un) host=$(hostname -s)
     sed -e "s|@DIR@|$folder|g" -e "s|@USER@|$user|g" -e "s|@HOST@|$host|g" -e "s|@PORT@|$port|g" \
+        -e "s|@WAIT@|${CLUSTER_KILL_WAIT:-3}|g" \
         "$(dirname "$0")/slurm.conf" >"$SLURM_CONF"
     echo 'AutoDetect=off' >"$folder/gres.conf"
     echo 'CgroupPlugin=cgroup/v1' >"$folder/cgroup.conf"    # finding out fails without /sys

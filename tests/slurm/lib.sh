@@ -47,10 +47,14 @@ until_true() {
 
 absent() { [ -z "$(squeue -h "$@" 2>/dev/null)" ]; }
 gone() { until_true 90 "the end of job $1" absent -j "$1"; }
-# said FILE PATTERN [TIMES]
-said() { [ -f "$1" ] && [ "$(grep -c -E -e "$2" "$1")" -ge "${3:-1}" ]; }
+# has_line FILE PATTERN [TIMES]
+has_line() { [ -f "$1" ] && [ "$(grep -c -E -e "$2" "$1")" -ge "${3:-1}" ]; }
 # hears FILE PATTERN [TIMES]: waits for so many such lines
-hears() { until_true 60 "'$2' in $1" said "$@" || tail -n 20 "$1"; }
+hears() {
+    until_true 60 "'$2' in $1" has_line "$@" && return
+    tail -n 20 "$1"
+    return 1
+}
 # code_of JOB: how its script ended
 code_of() {
     sed -n "s/^JobId=$1 .* ExitCode=\([0-9]*\):.*/\1/p" "$hps_cluster/log/jobcomp.txt" | tail -n 1

@@ -1,0 +1,121 @@
+#!/bin/sh
+# What is killed goes on by itself and ends with the loss of a run that nobody disturbed, on fewer
+# nodes where one is lost; what cannot be helped by going on ends with its code, and a line says
+# why: a wrong deck, a stall, deaths without progress, scancel, no launcher.
+. "${srcdir:?}/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+. "$srcdir/tests/slurm/lib.sh"
+cluster p1:pair:2:0 p2:pair:2:0 c1:cpu:2:0 c2:cpu:2:0 c3:cpu:2:0 c4:cpu:2:0 c5:cpu:2:0 c6:cpu:2:0
+census
+plan_file 8 4 '1 1' >plan.json
+
+# job NAME "OPTION-OF-SBATCH..." ARGUMENT-OF-TRAIN...: cpu.sh in runs/NAME, 2 ranks a node
+job() {
+    hps_run=$1 hps_sbatch=$2
+    shift 2
+    # shellcheck disable=SC2086 # options without blanks
+    submit "$hps_run" $hps_sbatch "$hps_jobs/cpu.sh" \
+        "$srcdir/inputs/census.yaml" --set "run.directory=runs/$hps_run" --set train.epochs=0 \
+        --set train.steps=6000 --set checkpoint.interval_steps=300 \
+        --set schedule.method=file --set schedule.plan=plan.json "$@"
+}
+
+# ended NAME JOB CODE STARTS PATTERN: so, after so many starts, and said so
+ended() {
+    gone "$2"
+    [ "$(code_of "$2")" = "$3" ] || fail "$1: ended with $(code_of "$2") instead of $3"
+    hps_starts=$(grep -c 'began' "$1.starts")
+    [ "$hps_starts" -eq "$4" ] || fail "$1: $hps_starts starts instead of $4"
+    has_line "$1.out" "$5" || { fail "$1 did not say '$5'"; tail -n 8 "$1.out"; }
+    [ ! -e "runs/$1/.deaths" ] || fail "$1 leaves a count of deaths"
+}
+
+# a program that counts its starts, by job; for jobs of the name `deaths` it dies at once
+cat >counted <<EOF
+#!/bin/sh
+if [ "\$1" = train ] && [ "\${OMPI_COMM_WORLD_RANK:-\$SLURM_PROCID}" = 0 ]; then
+    echo began >>"$HPS_TMP/\$SLURM_JOB_NAME.starts"
+    [ "\$SLURM_JOB_NAME" != deaths ] || kill -KILL \$\$
+fi
+exec "$HETERPS" "\$@"
+EOF
+chmod +x counted
+HETERPS=$PWD/counted
+
+# hit SIGNAL NAME: a rank of this run; nothing while it has none
+hit() {
+    hps_pids=$(pgrep -f "heterps train.*runs/$2 " | tail -n 1)
+    [ -z "$hps_pids" ] || kill "-$1" "$hps_pids"
+}
+
+job fewer '-p pair -N1-2' --set train.steps=3000 --set schedule.plan= --set schedule.method=exact
+fewer=$id
+job deaths '-N1 -p cpu'
+deaths=$id
+job wrong '-N1 -p cpu' --set data.train=none.h5
+wrong=$id
+job unread '-N1 -p cpu' --set train.stepz=1
+unread=$id
+hears fewer.out 'checkpoint at step 300 '
+node=$(squeue -h -j "$fewer" -o %B)
+bash "$srcdir/tests/slurm/cluster.sh" kill "$hps_cluster" "$node"
+scontrol update node="$node" state=down reason=test
+job stall '-N1 -p cpu' --set train.steps=100000000 --set run.stall_seconds=3
+stall=$id
+job cancel '-N1 -p cpu' --set train.steps=100000000
+cancel=$id
+HETERPS_LAUNCHER=mpirun job mpirun '-N2 -n2 -p cpu' --set train.steps=600
+mpirun=$id
+
+hears stall.out 'checkpoint at step 300 '
+hit STOP stall
+hears cancel.out 'checkpoint at step 300 '
+scancel "$cancel"
+hears mpirun.out 'checkpoint at step 300 '
+scancel --signal=USR1 --batch "$mpirun"
+job plain '-N1 -p cpu' --set train.steps=12000
+plain=$id
+job kills '-N1 -p cpu' --set train.steps=12000
+kills=$id
+for i in 1 2 3 4 5; do
+    hears kills.out 'training: steps' $i || break
+    hears kills.out 'checkpoint at' $(($(grep -c 'checkpoint at' kills.out) + 1)) || break
+    sleep "0.$((i * 37 % 3))"
+    hit KILL kills
+done
+gone "$plain"
+loss=$(number runs/plain/report.json train_loss)
+
+echo '-- a rank is killed, five times'
+ended kills "$kills" 0 6 'killed .137.; last checkpoint: runs/kills/checkpoint/step_'
+[ "$(number runs/kills/report.json train_loss)" = "$loss" ] || fail 'another loss after five kills'
+echo '-- the batch host crashes, the rest of the nodes go on'
+ended fewer "$fewer" 0 2 'the start before was killed; last checkpoint: runs/fewer/'
+has_line fewer.out 'ranks started: 2,' || fail 'it did not go on with what was left'
+close "$(number runs/fewer/report.json test_auc)" 0.91 1e-2     # of 3000 steps, on any layout
+echo '-- no progress'
+ended deaths "$deaths" 137 4 '4 starts in a row died without a newer checkpoint: not again'
+echo '-- a wrong deck, a stall'
+ended wrong "$wrong" 66 1 'ended with 66: not submitted again'
+gone "$unread"
+[ "$(code_of "$unread")" = 65 ] || fail 'a deck that cannot be read is not 65'
+ended stall "$stall" 70 1 'ended with 70: not submitted again'
+echo '-- scancel'
+gone "$cancel"
+[ "$(number runs/cancel/status.json exit_code)" = 75 ] || fail 'scancel left no whole checkpoint'
+has_line cancel.starts began 2 && fail 'a cancelled job was started again'
+echo '-- mpirun'
+ended mpirun "$mpirun" 0 2 "the file 'stop'"
+
+echo '-- by hand, and where there is no launcher'
+expect 64 'is a job script: sbatch' env -u SLURM_JOB_ID "$hps_jobs/cpu.sh" census.yaml
+expect 64 'no deck: sbatch' env SLURM_JOB_ID=1 "$hps_jobs/cpu.sh"
+expect 66 '' env HETERPS=nowhere/heterps SLURM_JOB_ID=1 "$hps_jobs/cpu.sh" census.yaml
+mkdir -p poor
+printf '#!/bin/sh\necho "srun: error: no PMIx here" >&2\nexit 1\n' >poor/srun
+chmod +x poor/srun
+for tool in sed sort tail find timeout env sh; do ln -s "$(command -v $tool)" poor/$tool; done
+expect 70 'no launcher: srun --mpi=pmix does not work here .srun: error: no PMIx here' \
+    env SLURM_JOB_ID=1 PATH="$PWD/poor" "$(command -v bash)" "$hps_jobs/cpu.sh" \
+    "$srcdir/inputs/census.yaml"
+verdict

@@ -75,11 +75,12 @@ double hps_core_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A reader that goes away must come back as EPIPE from the write, not as a signal that kills. */
-static void ignore_broken_pipes(void)
+/* A reader that goes away and a file that may not grow must come back as EPIPE and EFBIG from the
+ * write, not as signals that kill. */
+static void ignore_failed_writes(void)
 {
     struct sigaction ignore = { .sa_handler = SIG_IGN };
-    if (sigaction(SIGPIPE, &ignore, NULL) != 0)
+    if (sigaction(SIGPIPE, &ignore, NULL) != 0 || sigaction(SIGXFSZ, &ignore, NULL) != 0)
         HPS_DIE("sigaction: %s", strerror(errno));
 }
 
@@ -106,7 +107,7 @@ MPI_Comm hps_begin(int *argc, char ***argv, bool parallel)
     me.start_s = clock_s();
     if (parallel)
         begin_parallel(argc, argv);
-    ignore_broken_pipes();                              /* after MPI, which has handlers too */
+    ignore_failed_writes();                             /* after MPI, which has handlers too */
     return me.world;
 }
 

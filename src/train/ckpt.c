@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -197,8 +198,16 @@ double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *tra
 static enum hps_status have_room(const char *folder, const struct hps_step *s)
 {
     struct statvfs fs;
+    struct rlimit most;
     double need = hps_ckpt_bytes(s->net, s->train), have;
 
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+        (double)most.rlim_cur < need) {
+        HPS_SAY(HPS_ERROR, "no space for %s: a checkpoint needs %.3g MB, a file may have %.3g MB "
+                           "(ulimit -f)",
+                folder, need * 1e-6, (double)most.rlim_cur * 1e-6);
+        return HPS_OUTPUT;
+    }
     if (statvfs(folder, &fs) != 0) return HPS_OK;
     have = (double)fs.f_bavail * (double)fs.f_frsize;
     if (have >= need) return HPS_OK;

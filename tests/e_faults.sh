@@ -85,8 +85,8 @@ else
     echo 'not tried: no tmpfs can be mounted here'
 fi
 rm -rf runs
-expect 73 'checkpoint needs .* a file may have' sh -c 'ulimit -f 40000; exec "$0" "$@"' "$HETERPS" train \
-    "$deck" --set model.h1.width=40000 --set train.steps=1 --set schedule.method=single:cpu
+expect 73 'checkpoint needs .* a file may have' sh -c 'ulimit -f 40000; exec "$0" "$@"' "$HETERPS" \
+    train "$deck" --set model.h1.width=40000 --set train.steps=1 --set schedule.method=single:cpu
 
 echo '-- the data are cut off as they are read'
 cp data/census_train.h5 data/cut.h5

@@ -31,7 +31,7 @@ struct hps_places {
     int part_shift;                     /* the blocks of rows; 0: they are too many for that    */
     struct hps_radix *radix;
     struct hps_places_slot *slot;             /* (nslot)                                          */
-    int nwork;                          /* threads at work                                  */
+    int nwork;                          /* parts of the work                                */
     size_t nid, nsack, sack_cap, count_cap;
     int bag_bits, sack_bits, place_bits;    /* of a tail: the bag, its sack, and for an index the
                                                place in that */
@@ -53,7 +53,7 @@ static inline size_t hps_places_bags(const struct hps_places *p)
     return (size_t)p->M * (size_t)p->nlayer;
 }
 
-/* What a thread counts: rows by micro-batch and owner; rows and ids by bag. Later the next of
+/* What a part counts: rows by micro-batch and owner; rows and ids by bag. Later the next of
  * each. */
 struct hps_places_counts {
     size_t *rows, *bag_rows, *bag_ids;
@@ -67,7 +67,7 @@ static inline size_t hps_places_counters(const struct hps_places *p)
 }
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t);
 
-/* Of thread t: count and put its ids; sort and count its rows; place them. */
+/* Of part t: count and put its ids; sort and count its rows; place them. */
 void hps_places_count_part(struct hps_places *p, int t);
 void hps_places_put_part(struct hps_places *p, int t);
 void hps_places_sort_part(struct hps_places *p, int t);

@@ -6,9 +6,10 @@
 #include "model/places_own.h"
 #include "model/table.h"
 
-/* Ids worth a thread of their own; ids of a sack, by thread, that make sums by row cheaper than an
+/* Ids worth a part of their own; parts for each thread, which takes the next when it did one, for
+ * the reader wants a core meanwhile; ids of a sack, by thread, that make sums by row cheaper than an
  * index. */
-enum { WORTH = 8192, FULL = 2 };
+enum { WORTH = 8192, SHARES = 4, FULL = 2 };
 
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t)
 {
@@ -164,16 +165,23 @@ static void lay_bags(struct hps_places *p)
 
 /* ---- a step ---- */
 
+static int parts_of(size_t nid, int nthread)
+{
+    size_t worth = nid / WORTH, most = nthread > 1 ? (size_t)nthread * SHARES : 1;
+
+    return worth == 0 ? 1 : worth < most ? (int)worth : (int)most;
+}
+
 static void on_threads(struct hps_places *p, void (*part)(struct hps_places *p, int t))
 {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static, 1) num_threads(p->nwork)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(p->dev->nthread) if (p->nwork > 1)
 #endif
     for (int t = 0; t < p->nwork; t++)
         part(p, t);
 }
 
-/* `next` numbers what the threads counted `here`, thread by thread; answers where it ends. */
+/* `next` numbers what the parts counted `here`, one by one; answers where it ends. */
 static size_t number(struct hps_places *p, size_t *here, size_t next)
 {
     size_t each = hps_places_counters(p);
@@ -234,8 +242,7 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
     p->room = room;
     p->bag = bag;
     list_slots(p, batch);
-    p->nwork = p->nid / WORTH < (size_t)p->dev->nthread ? (int)(p->nid / WORTH) : p->dev->nthread;
-    p->nwork += p->nwork == 0;
+    p->nwork = parts_of(p->nid, p->dev->nthread);
     ncount = (size_t)p->nwork * hps_places_counters(p);
     hps_mem_grow(&p->count, &p->count_cap, ncount, sizeof *p->count);
     memset(p->count, 0, ncount * sizeof *p->count);

@@ -6,9 +6,9 @@
 #include "model/places_own.h"
 #include "model/table.h"
 
-/* Ids worth a part of their own; parts for each thread, which takes the next when it did one, for
- * the reader wants a core meanwhile; ids of a sack, by thread, that make sums by row cheaper than an
- * index. */
+/* Ids worth a part of their own; parts for each thread, which takes the next when it did one, since
+ * the reader wants a core meanwhile; ids of a sack, by thread, that make sums by row cheaper than
+ * an index. */
 enum { WORTH = 8192, SHARES = 4, FULL = 2 };
 
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t)

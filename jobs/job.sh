@@ -89,12 +89,15 @@ job_ranks() {
     job_each=(--ntasks-per-node="$ranks" --cpus-per-task=$((cores / ranks)))
 }
 
-# job_command ARGUMENT-OF-HETERPS...: job_line, the words that start it on all ranks
+# job_command ARGUMENT-OF-HETERPS...: job_line, the words that start it on all ranks, and job_end,
+# when the job will be ended
 job_command() {
-    local end left=infinity group words
-    end=$(squeue -h -j "$job_id" -o %e 2>/dev/null | head -n 1)
+    local left=infinity group words
+    job_end=$(squeue -h -j "$job_id" -o %e 2>/dev/null | head -n 1)
     job_line=(env)
-    if end=$(date -d "$end" +%s 2>/dev/null); then job_line+=(HETERPS_END_TIME="$end"); fi
+    if job_end=$(date -d "$job_end" +%s 2>/dev/null); then
+        job_line+=(HETERPS_END_TIME="$job_end")
+    fi
     if [ "$job_launch" = mpirun ]; then
         job_line+=(OMPI_MCA_odls_base_sigkill_timeout=30 mpirun)
         # a rank's threads are not to share the one core that mpirun binds it to
@@ -106,7 +109,7 @@ job_command() {
         job_line+=(srun --mpi=pmix -K1 "${job_each[@]}" "$program" "$@")
     else
         # srun may hang at the end of a step over several groups, or crash
-        [ -z "$end" ] || left=$((end - $(date +%s) + 60))
+        [ -z "$job_end" ] || left=$((job_end - $(date +%s) + 60))
         job_line+=(timeout -k 10 "$left" srun --mpi=pmix -K1)
         for ((group = 0; group < SLURM_HET_SIZE; group++)); do
             words=SLURM_CPUS_PER_TASK_HET_GROUP_$group
@@ -171,6 +174,17 @@ job_start() {
     [ "${said:-null}" = null ] || job_code=$said
 }
 
+# Ends what is left of a start whose launcher is gone: its steps, for at most a minute.
+job_sweep() {
+    local i left
+    for ((i = 0; i < 60; i++)); do
+        left=$(squeue -h -s -j "$job_id" -o %i 2>/dev/null | grep -E '\.[0-9]+$') || return 0
+        # shellcheck disable=SC2086 # one word a step
+        scancel $left 2>/dev/null
+        sleep 1
+    done
+}
+
 # Does every node of the job start a process?
 job_nodes_answer() {
     local where=(--nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES")
@@ -219,7 +233,8 @@ job_submit() {
 job_again() {
     local state said
     state=$(squeue -h -j "$job_id" -o %T 2>/dev/null | head -n 1)
-    if [ "$state" != RUNNING ]; then
+    # a job that is cancelled, or that Slurm itself will requeue, is as COMPLETING as one out of time
+    if [ "$state" != RUNNING ] && [ "${job_end:-9999999999}" -gt "$(date +%s)" ]; then
         job_say "is being ended (${state:-unknown to squeue}): not submitted again from here"
     elif [ -n "${HETERPS_CHAIN:-}" ]; then
         export HETERPS_LINK=$((${HETERPS_LINK:-0} + 1))
@@ -238,6 +253,7 @@ job_died() {
         "last checkpoint: ${job_last:-none}"
     job_bounded
     if [ -n "$job_wish" ]; then job_again; fi
+    job_sweep
     if ! job_nodes_answer; then
         job_say 'not all of its nodes answer: waiting for Slurm to see it'
         for ((i = 0; i < 120; i++)); do

@@ -36,9 +36,6 @@ done_as_if() {
     [ ! -e "runs/$1/.deaths" ] || fail "$1 leaves a count of deaths"
 }
 
-# killed_rank PATTERN-OF-RUN: a rank of this run is killed
-killed_rank() { kill -KILL "$(pgrep -f "heterps train.*runs/$1 " | tail -n 1)"; }
-
 job batch --
 batch=$id
 job step --
@@ -66,7 +63,7 @@ limit=$id
 job rank --
 rank=$id
 hears rank.out 'checkpoint at step 300 '
-killed_rank rank
+kill -KILL "$(pids_in rank | tail -n 1)"
 
 gone "$plain"
 loss=$(number runs/plain/report.json train_loss)
@@ -78,7 +75,7 @@ done_as_if step "$step" 2
 has_line step.out 'SIGUSR1' || fail 'the signal to the step was not obeyed'
 echo '-- a rank is killed'
 done_as_if rank "$rank" 2
-has_line rank.out "job $rank: on c[1-3]: killed .137.; last checkpoint: runs/rank/.*step_0" ||
+has_line rank.out "job $rank: on c[1-5]: killed .137.; last checkpoint: runs/rank/.*step_0" ||
     fail "no line about the job that was killed: $(grep '^job' rank.out)"
 echo '-- the time limit'
 gone "$limit"

@@ -44,8 +44,8 @@ HETERPS=$PWD/counted
 
 # hit SIGNAL NAME: a rank of this run; nothing while it has none
 hit() {
-    hps_pids=$(pgrep -f "heterps train.*runs/$2 " | tail -n 1)
-    [ -z "$hps_pids" ] || kill "-$1" "$hps_pids"
+    hps_rank=$(pids_in "$2" | tail -n 1)
+    [ -z "$hps_rank" ] || kill "-$1" "$hps_rank"
 }
 
 job fewer '-p pair -N1-2' --set train.steps=3000 --set schedule.plan= --set schedule.method=exact

@@ -45,6 +45,13 @@ until_true() {
     done
 }
 
+# pids_in NAME: the ranks that run in runs/NAME, the launcher not among them
+pids_in() {
+    for hps_pid in $(pgrep -x heterps); do
+        tr '\0' ' ' <"/proc/$hps_pid/cmdline" 2>/dev/null | grep -q "runs/$1 " && echo "$hps_pid"
+    done
+}
+
 absent() { [ -z "$(squeue -h "$@" 2>/dev/null)" ]; }
 gone() { until_true 90 "the end of job $1" absent -j "$1"; }
 # has_line FILE PATTERN [TIMES]

@@ -233,7 +233,7 @@ job_submit() {
 job_again() {
     local state said
     state=$(squeue -h -j "$job_id" -o %T 2>/dev/null | head -n 1)
-    # a job that is cancelled, or that Slurm itself will requeue, is as COMPLETING as one out of time
+    # cancelled, or requeued by Slurm itself, it is as COMPLETING as one whose time is over
     if [ "$state" != RUNNING ] && [ "${job_end:-9999999999}" -gt "$(date +%s)" ]; then
         job_say "is being ended (${state:-unknown to squeue}): not submitted again from here"
     elif [ -n "${HETERPS_CHAIN:-}" ]; then

@@ -1,16 +1,15 @@
 /* ckpt_state.c - dense layers by name, tables by global row. */
 #include "train/ckpt_state.h"
 
-#include <math.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "base/crc.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
 uint64_t hps_ckpt_piece(uint64_t place, const float *x, size_t n)
 {
-    return hps_rng_mix(crc32_z(0, (const unsigned char *)x, n * sizeof *x) + (place << 32) + 1);
+    return hps_rng_mix(hps_crc(x, n * sizeof *x) + (place << 32) + 1);
 }
 
 static uint64_t blocks_sum(const struct hps_table *t, const float *row)

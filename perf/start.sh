@@ -1,5 +1,5 @@
 #!/bin/sh
-# start.sh - from the command to the first step, on 1, 2 and 4 ranks, with and without a recorded
+# start.sh - from the command to the first step, on 1, 2, 4 and 8 ranks, with and without a recorded
 # profile: medians of five starts. The program's own part is what it says ("ready after"), from its
 # first line; the launcher's is the rest.
 cd "$(dirname "$0")/.." || exit 1
@@ -40,13 +40,14 @@ starts_of() {
 title 'Start-up: seconds to the first step, medians of five'
 import_census
 header ranks profile 'program, s' 'each of them' 'from the command, s' "launcher's part, s"
-for ranks in 1 2 4; do
+for ranks in 1 2 4 8; do
     starts_of $ranks measured
     cp runs/census/profile.json "profile_$ranks.json"
     starts_of $ranks recorded --set "schedule.profile=profile_$ranks.json"
+    [ $ranks -ne 4 ] || on_four=$seconds
 done
 commands
-for ranks in 1 2 4; do
+for ranks in 1 2 4 8; do
     line="    mpirun -n $ranks build/heterps train inputs/census.yaml --set train.steps=1"
     echo "$line"
     echo "$line --set schedule.profile=profile_$ranks.json"
@@ -56,6 +57,6 @@ cat <<'EOT'
 `profile_N.json` is `runs/census/profile.json` of a run on N ranks; `runs` is removed each time.
 
 EOT
-goal "$goal_seconds s on 4 ranks with a recorded profile ($seconds s)" \
-    at_most "$seconds" $goal_seconds
+goal "$goal_seconds s on 4 ranks with a recorded profile ($on_four s)" \
+    at_most "$on_four" $goal_seconds
 the_end

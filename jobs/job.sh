@@ -119,20 +119,27 @@ job_command() {
     fi
 }
 
+# The job's steps, but for its shell; false: there are none.
+job_steps() { squeue -h -s -j "$job_id" -o %i 2>/dev/null | grep -E '\.[0-9]+$'; }
+
 # Beside one start: the job's comment tells how far it is; a launcher that is still there half a
-# minute after all ranks have ended is ended. Looks away from a status that was there `before`.
+# minute after all ranks have ended is ended (that of several parts hangs now and then, also when
+# they were killed). Looks away from a status that was there `before`.
 job_beside() { # BEFORE
     local every=${HETERPS_PROGRESS:-60} ended=0 second=0 told='' now
     while sleep 1; do
         second=$((second + 1))
         [ $((second % 5)) -eq 0 ] || [ "$every" -lt 5 ] || continue
+        if [ -n "${SLURM_HET_SIZE:-}" ] && [ $((second % 5)) -eq 0 ] && ! job_steps >/dev/null; then
+            ended=$((ended + 5))
+        fi
+        [ $ended -lt 30 ] || kill -TERM "$job_step" 2>/dev/null
+        [ $ended -lt 50 ] || kill -KILL "$job_step" 2>/dev/null
         [ "$(cat "$job_dir/status.json" 2>/dev/null)" != "$1" ] || continue
-        case $(job_field exit_code) in
-        null | '') ;;
+        case $(job_field exit_code):$((second % 5)) in
+        null:* | *:[1-4] | :*) ;;
         *) ended=$((ended + 5)) ;;
         esac
-        [ $ended -lt 30 ] || kill -TERM "$job_step" 2>/dev/null
-        [ $ended -lt 40 ] || kill -KILL "$job_step" 2>/dev/null
         [ $((second % every)) -eq 0 ] || continue
         now="step $(job_field step)/$(job_field steps) loss $(job_field loss)"
         [ "$now" != "$told" ] || continue
@@ -178,7 +185,7 @@ job_start() {
 job_sweep() {
     local i left
     for ((i = 0; i < 60; i++)); do
-        left=$(squeue -h -s -j "$job_id" -o %i 2>/dev/null | grep -E '\.[0-9]+$') || return 0
+        left=$(job_steps) || return 0
         # shellcheck disable=SC2086 # one word a step
         scancel $left 2>/dev/null
         sleep 1

@@ -5,7 +5,8 @@
 #
 # Ranks     --ntasks-per-node on every node, of either kind; best as many as a GPU node has GPUs.
 #           --constraint counts the nodes of each kind by the features that your site gives them,
-#           --nodes is their sum. Whole nodes, so that a GPU node comes with its GPUs
+#           --nodes is their sum. Whole nodes, so that a GPU node comes with its GPUs; where Slurm
+#           hides the GPUs that a step has not asked for (ConstrainDevices), it is het.sh that asks
 # Time      --time; the run saves and stops in time by itself, is requeued, and goes on
 # Price     resources.*.price_usd_hour of the deck, by kind; the report has the bill, and what the
 #           plan left idle

@@ -48,7 +48,7 @@ until_true() {
 # pids_in NAME: the ranks that run in runs/NAME, the launcher not among them
 pids_in() {
     for hps_pid in $(pgrep -x heterps); do
-        tr '\0' ' ' <"/proc/$hps_pid/cmdline" 2>/dev/null | grep -q "runs/$1 " && echo "$hps_pid"
+        tr '\0' ' ' 2>/dev/null <"/proc/$hps_pid/cmdline" | grep -q "runs/$1 " && echo "$hps_pid"
     done
 }
 

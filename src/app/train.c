@@ -175,7 +175,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
  * measure, to move so many bytes a second. */
-enum { LOOK_S = 60, MEASURE_S = 600, BYTES_S = 20000000 };
+enum { LOOK_S = 60, MEASURE_S = 120, BYTES_S = 20000000 };
 
 static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                           const char *deck_text, struct hps_loop_past *past)

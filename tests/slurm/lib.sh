@@ -52,7 +52,13 @@ pids_in() {
     done
 }
 
-absent() { [ -z "$(squeue -h "$@" 2>/dev/null)" ]; }
+# absent ARGUMENT-OF-SQUEUE...: there is no such job; a controller that does not answer is no answer
+absent() {
+    case $(squeue -h "$@" 2>&1) in
+    '' | *'Invalid job id'*) ;;
+    *) return 1 ;;
+    esac
+}
 gone() { until_true 90 "the end of job $1" absent -j "$1"; }
 # has_line FILE PATTERN [TIMES]
 has_line() { [ -f "$1" ] && [ "$(grep -c -E -e "$2" "$1")" -ge "${3:-1}" ]; }

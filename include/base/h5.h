@@ -79,10 +79,8 @@ enum hps_status hps_h5_put(struct hps_h5 *h, const char *name, hid_t type, long 
 enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long long first,
                            long long n, int width, void *to);
 /* Block-cyclic rows: blocks b = part, part + parts, ... of `block` rows each (the last may be
- * short), packed in `from`/`to` in that order. The way a sharded table lies in a checkpoint.
- * part -1: none, but takes part in the collective. Collective over comm when parallel. */
-enum hps_status hps_h5_put_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
-                                  int width, int block, int part, int parts, const void *from);
+ * short), packed in `to` in that order. The way a sharded table lies in a checkpoint. Collective
+ * over comm when parallel. */
 enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
                                   int width, int block, int part, int parts, void *to);
 

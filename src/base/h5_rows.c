@@ -251,11 +251,11 @@ enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long 
 }
 
 /* The whole blocks of a part in one pick, then the short last block of all, if it is its. */
-static enum hps_status cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
-                              int width, int block, int part, int parts, void *data, bool write)
+enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
+                                  int width, int block, int part, int parts, void *to)
 {
     long long whole = nrow / block, rest = nrow % block;
-    long long mine = part >= 0 && whole > part ? (whole - part - 1) / parts + 1 : 0;
+    long long mine = whole > part ? (whole - part - 1) / parts + 1 : 0;
     size_t row = (size_t)(width ? width : 1) * (size_t)HPS_H5(H5Tget_size(type));
     struct pick blocks = { mine ? (hsize_t)part * (hsize_t)block : 0,
                            (hsize_t)parts * (hsize_t)block, (hsize_t)mine, (hsize_t)block };
@@ -263,25 +263,10 @@ static enum hps_status cyclic(struct hps_h5 *h, const char *name, hid_t type, lo
                          whole % parts == part ? (hsize_t)rest : 0, 1 };
     enum hps_status s;
 
-    assert(block > 0 && part >= -1 && part < parts);
-    s = transfer(h, name, type, width, &blocks, data, write);
+    assert(block > 0 && part >= 0 && part < parts);
+    s = transfer(h, name, type, width, &blocks, to, false);
     if (!s && rest)
         s = transfer(h, name, type, width, &tail,
-                     (char *)data + (size_t)mine * (size_t)block * row, write);
+                     (char *)to + (size_t)mine * (size_t)block * row, false);
     return s;
-}
-
-enum hps_status hps_h5_put_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
-                                  int width, int block, int part, int parts, const void *from)
-{
-    void *data;
-
-    memcpy(&data, &from, sizeof data);
-    return cyclic(h, name, type, nrow, width, block, part, parts, data, true);
-}
-
-enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
-                                  int width, int block, int part, int parts, void *to)
-{
-    return cyclic(h, name, type, nrow, width, block, part, parts, to, false);
 }

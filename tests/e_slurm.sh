@@ -9,7 +9,8 @@ cluster c1:cpu:2:0 c2:cpu:2:0 c3:cpu:2:0 c4:cpu:2:0 c5:cpu:2:0
 census
 plan_file 8 4 '1 1' >plan.json
 
-# job NAME ARGUMENT-OF-SBATCH... -- ARGUMENT-OF-TRAIN...: cpu.sh on the deck in runs/NAME
+# job NAME ARGUMENT-OF-SBATCH... -- ARGUMENT-OF-TRAIN...: cpu.sh on the deck in runs/NAME, so slow
+# that it is caught in the act on any machine
 job() {
     hps_run=$1 hps_sbatch=
     shift
@@ -21,6 +22,7 @@ job() {
     # shellcheck disable=SC2086 # options without blanks
     submit "$hps_run" -N1 $hps_sbatch "$hps_jobs/cpu.sh" \
         "$srcdir/inputs/census.yaml" --set "run.directory=runs/$hps_run" --set train.epochs=0 \
+        --set 'resources.cpu.emulate={ranks: "0-1", slow: 8}' \
         --set train.steps=3000 --set checkpoint.interval_steps=300 \
         --set schedule.method=file --set schedule.plan=plan.json "$@"
 }

@@ -9,23 +9,26 @@ cluster p1:pair:2:0 p2:pair:2:0 c1:cpu:2:0 c2:cpu:2:0 c3:cpu:2:0 c4:cpu:2:0 c5:c
 census
 plan_file 8 4 '1 1' >plan.json
 
-# job NAME "OPTION-OF-SBATCH..." ARGUMENT-OF-TRAIN...: cpu.sh in runs/NAME, 2 ranks a node
+# job NAME "OPTION-OF-SBATCH..." ARGUMENT-OF-TRAIN...: cpu.sh in runs/NAME, 2 ranks a node; $slow: so
+# that it is caught in the act on any machine
+slow='--set resources.cpu.emulate={"ranks":"0-1","slow":8}'
 job() {
     hps_run=$1 hps_sbatch=$2
     shift 2
     # shellcheck disable=SC2086 # options without blanks
     submit "$hps_run" $hps_sbatch "$hps_jobs/cpu.sh" \
         "$srcdir/inputs/census.yaml" --set "run.directory=runs/$hps_run" --set train.epochs=0 \
-        --set train.steps=6000 --set checkpoint.interval_steps=300 \
+        $slow --set train.steps=6000 --set checkpoint.interval_steps=300 \
         --set schedule.method=file --set schedule.plan=plan.json "$@"
 }
 
 # ended NAME JOB CODE STARTS PATTERN: so, after so many starts, and said so
 ended() {
     gone "$2"
-    [ "$(code_of "$2")" = "$3" ] || fail "$1: ended with $(code_of "$2") instead of $3"
+    code_of "$2" | grep -Eqx "$3" || fail "$1: ended with $(code_of "$2") instead of $3"
     hps_starts=$(grep -c 'began' "$1.starts")
-    [ "$hps_starts" -eq "$4" ] || fail "$1: $hps_starts starts instead of $4"
+    [ "$hps_starts" -ge "${4%-*}" ] && [ "$hps_starts" -le "${4#*-}" ] ||
+        fail "$1: $hps_starts starts instead of $4"
     has_line "$1.out" "$5" || { fail "$1 did not say '$5'"; tail -n 8 "$1.out"; }
     [ ! -e "runs/$1/.deaths" ] || fail "$1 leaves a count of deaths"
 }
@@ -48,7 +51,8 @@ hit() {
     [ -z "$hps_rank" ] || kill "-$1" "$hps_rank"
 }
 
-job fewer '-p pair -N1-2' --set train.steps=3000 --set schedule.plan= --set schedule.method=exact
+slow='' job fewer '-p pair -N1-2' --set train.steps=24000 --set schedule.plan= \
+    --set schedule.method=exact
 fewer=$id
 job deaths '-N1 -p cpu'
 deaths=$id
@@ -64,7 +68,7 @@ job stall '-N1 -p cpu' --set train.steps=100000000 --set run.stall_seconds=3
 stall=$id
 job cancel '-N1 -p cpu' --set train.steps=100000000
 cancel=$id
-HETERPS_LAUNCHER=mpirun job mpirun '-N2 -n2 -p cpu' --set train.steps=600
+HETERPS_LAUNCHER=mpirun job mpirun '-N2 -n2 -p cpu' --set train.steps=2000
 mpirun=$id
 
 hears stall.out 'checkpoint at step 300 '
@@ -73,9 +77,9 @@ hears cancel.out 'checkpoint at step 300 '
 scancel "$cancel"
 hears mpirun.out 'checkpoint at step 300 '
 scancel --signal=USR1 --batch "$mpirun"
-job plain '-N1 -p cpu' --set train.steps=12000
+job plain '-N1 -p cpu'
 plain=$id
-job kills '-N1 -p cpu' --set train.steps=12000
+job kills '-N1 -p cpu'
 kills=$id
 for i in 1 2 3 4 5; do
     hears kills.out 'training: steps' $i || break
@@ -87,14 +91,15 @@ gone "$plain"
 loss=$(number runs/plain/report.json train_loss)
 
 echo '-- a rank is killed, five times'
-ended kills "$kills" 0 6 'killed .137.; last checkpoint: runs/kills/checkpoint/step_'
+# a busy machine may need a start more
+ended kills "$kills" 0 6-9 'killed .137.; last checkpoint: runs/kills/checkpoint/step_'
 [ "$(number runs/kills/report.json train_loss)" = "$loss" ] || fail 'another loss after five kills'
 echo '-- the batch host crashes, the rest of the nodes go on'
 ended fewer "$fewer" 0 2 'the start before was killed; last checkpoint: runs/fewer/'
 has_line fewer.out 'ranks started: 2,' || fail 'it did not go on with what was left'
-close "$(number runs/fewer/report.json test_auc)" 0.91 1e-2     # of 3000 steps, on any layout
+close "$(number runs/fewer/report.json test_auc)" 0.91 2e-2     # of 24000 steps, on any layout
 echo '-- no progress'
-ended deaths "$deaths" 137 4 '4 starts in a row died without a newer checkpoint: not again'
+ended deaths "$deaths" '137|143' 4 '4 starts in a row died without a newer checkpoint: not again'
 echo '-- a wrong deck, a stall'
 ended wrong "$wrong" 66 1 'ended with 66: not submitted again'
 gone "$unread"

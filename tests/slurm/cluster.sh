@@ -139,7 +139,9 @@ start() {
     nodes=${*:-c1:cpu:4:0 c2:cpu:4:0 g1:gpu:4:2} apart=1
     namespaces sh -c 'hostname probe && mount -t tmpfs shm /dev/shm' 2>/dev/null || apart=
     printf 'nodes="%s" apart=%s\n' "$nodes" "$apart" >"$folder/made"
-    configure "$(free_ports $((20000 + $$ % 30000)) 8)"
+    # two that start at once would find the same ports free
+    exec 9>"${TMPDIR:-/tmp}/.heterps-slurm.$(id -u)" && flock -w 60 9
+    configure "$(free_ports $((20000 + $$ % 30000)) $(($(wc -w <<<"$nodes") + 1)))"
     (umask 077 && head -c 128 /dev/urandom >"$folder/munge.key")
     munged --force --key-file="$folder/munge.key" --socket="$folder/run/munge.sock" \
         --pid-file="$folder/run/munged.pid" --log-file="$folder/log/munged.log" \

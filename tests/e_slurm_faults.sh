@@ -9,8 +9,8 @@ cluster p1:pair:2:0 p2:pair:2:0 c1:cpu:2:0 c2:cpu:2:0 c3:cpu:2:0 c4:cpu:2:0 c5:c
 census
 plan_file 8 4 '1 1' >plan.json
 
-# job NAME "OPTION-OF-SBATCH..." ARGUMENT-OF-TRAIN...: cpu.sh in runs/NAME, 2 ranks a node; $slow: so
-# that it is caught in the act on any machine
+# job NAME "OPTION-OF-SBATCH..." ARGUMENT-OF-TRAIN...: cpu.sh in runs/NAME, 2 ranks a node; $slow:
+# so that it is caught in the act on any machine
 slow='--set resources.cpu.emulate={"ranks":"0-1","slow":8}'
 job() {
     hps_run=$1 hps_sbatch=$2

@@ -1,9 +1,9 @@
 /* reader.c - a thread that puts whole steps together ahead of time, in a ring of trays. */
 #include <assert.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "model/reader_own.h"
 
 /* Waits for a free tray; false: the reader is being freed. */
@@ -80,18 +80,11 @@ static void free_tray(const struct hps_reader *r, struct hps_tray *t)
     hps_mem_free(t->batch);
 }
 
-/* Signals are for the thread that talks to MPI. */
 static void start(struct hps_reader *r)
 {
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->moved, NULL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&r->thread, NULL, read_ahead, r);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = hps_thread_start(&r->thread, read_ahead, r);
     if (rc != 0)
         HPS_DIE("no thread for reading: %s", strerror(rc));
 }

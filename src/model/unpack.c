@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "model/inflate.h"
 #include "model/text.h"
 
@@ -149,18 +148,11 @@ static void *unpack_all(void *unpack)
     return NULL;
 }
 
-/* Signals are for the thread that called. */
 static void start(struct hps_unpack *u)
 {
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
     pthread_mutex_init(&u->lock, NULL);
     pthread_cond_init(&u->moved, NULL);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&u->thread, NULL, unpack_all, u);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = hps_thread_start(&u->thread, unpack_all, u);
     if (rc != 0)
         HPS_DIE("no thread for unpacking: %s", strerror(rc));
 }

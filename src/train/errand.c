@@ -1,12 +1,11 @@
 /* errand.c - a thread, and whether it is through. */
 #include "train/errand.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 struct hps_errand {
     void (*run)(void *arg, struct hps_errand_end *end);
@@ -34,7 +33,6 @@ struct hps_errand *hps_errand_new(void (*run)(void *arg, struct hps_errand_end *
 {
     struct hps_errand *e = hps_mem_new(1, sizeof *e);
     pthread_condattr_t steady;
-    sigset_t all, before;
 
     e->run = run;
     e->arg = arg;
@@ -43,10 +41,7 @@ struct hps_errand *hps_errand_new(void (*run)(void *arg, struct hps_errand_end *
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_cond_init(&e->through, &steady);
     pthread_condattr_destroy(&steady);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&e->thread, NULL, start, e);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = hps_thread_start(&e->thread, start, e);
     if (rc) HPS_DIE("pthread_create: %s", strerror(rc));
     return e;
 }

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 static const double beat_s = 2, look_s = 5; /* touched so often; looked at for so long */
 
@@ -31,11 +30,6 @@ struct hps_lock {
 struct holder {
     char host[256], text[512];
 };
-
-static void nap(double s)
-{
-    nanosleep(&(struct timespec){ (time_t)s, (long)((s - (double)(time_t)s) * 1e9) }, NULL);
-}
 
 /* ---- the record ---- */
 
@@ -116,7 +110,7 @@ static bool beats(const char *path)
     struct timespec before = touched(path);
 
     for (double s = 0; s < look_s; s += 0.25) {
-        nap(0.25);
+        hps_sleep_s(0.25);
         struct timespec now = touched(path);
         if (now.tv_sec != before.tv_sec || now.tv_nsec != before.tv_nsec) return true;
     }
@@ -174,15 +168,19 @@ static void *beat(void *arg)
 
 static void start(struct hps_lock *l)
 {
-    sigset_t all, before;
-
     pthread_mutex_init(&l->mutex, NULL);
     pthread_cond_init(&l->end, NULL);
-    sigfillset(&all); /* signals are the main thread's */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&l->thread, NULL, beat, l);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = hps_thread_start(&l->thread, beat, l);
     if (rc) HPS_DIE("pthread_create: %s", strerror(rc));
+}
+
+static void drop(struct hps_lock *l)
+{
+    if (l->fd >= 0) close(l->fd);
+    hps_mem_free(l->folder);
+    hps_mem_free(l->path);
+    hps_mem_free(l->record);
+    hps_mem_free(l);
 }
 
 enum hps_status hps_lock_take(struct hps_lock **out, const char *folder)
@@ -201,15 +199,10 @@ enum hps_status hps_lock_take(struct hps_lock **out, const char *folder)
     }
     if (!st && !write_holder(l)) st = unwritable(folder);
     *out = st ? NULL : l;
-    if (!st) {
+    if (st)
+        drop(l);
+    else
         start(l);
-        return HPS_OK;
-    }
-    if (l->fd >= 0) close(l->fd);
-    hps_mem_free(l->folder);
-    hps_mem_free(l->path);
-    hps_mem_free(l->record);
-    hps_mem_free(l);
     return st;
 }
 
@@ -225,9 +218,5 @@ void hps_lock_free(struct hps_lock *l)
     pthread_cond_destroy(&l->end);
     if (ftruncate(l->fd, 0) != 0)
         HPS_SAY(HPS_DEBUG, "%s: %s", l->path, strerror(errno));
-    close(l->fd);
-    hps_mem_free(l->folder);
-    hps_mem_free(l->path);
-    hps_mem_free(l->record);
-    hps_mem_free(l);
+    drop(l);
 }

@@ -2,14 +2,12 @@
 #include "train/watch.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "train/stall.h"
 
 /* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer
@@ -31,12 +29,6 @@ static _Atomic long long beats, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
 
-static void sleep_s(double s)
-{
-    const struct timespec nap = { (time_t)s, (long)((s - floor(s)) * 1e9) };
-    nanosleep(&nap, NULL);
-}
-
 static struct hps_stall_word my_word(void)
 {
     struct hps_stall_word w = { .spoke = true, .step = at_step };
@@ -55,7 +47,7 @@ static void conclude(double waited_s)
     struct hps_stall_word *word = hps_mem_new((size_t)hps_nrank(), sizeof *word);
     int first = hps_stall_hear(me.folder, hps_nrank(), word);
 
-    if (first >= 0 && first != hps_rank()) sleep_s(patience_s);
+    if (first >= 0 && first != hps_rank()) hps_sleep_s(patience_s);
     if (first < 0) word[hps_rank()] = my_word(); /* the folder cannot be written */
     char *text = hps_stall_text(hps_nrank(), word, (const char(*)[HPS_STALL_HOST])me.host);
     hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);
@@ -74,7 +66,7 @@ static void alarm_of(long long seen, double waited_s)
 
     hps_stall_tell(me.folder, hps_rank(), &w);
     for (double s = 0; s < grace_s && !came_on(seen); s += nap_s)
-        sleep_s(nap_s);
+        hps_sleep_s(nap_s);
     if (came_on(seen))
         hps_stall_untell(me.folder, hps_rank());
     else
@@ -88,7 +80,7 @@ static void *watch(void *arg)
 
     (void)arg;
     while (!over) {
-        sleep_s(nap_s);
+        hps_sleep_s(nap_s);
         double now = hps_now_s(), most = me.most_s + allowed_s;
         waited = beats != seen ? 0 : waited + fmin(now - before, lapse_s);
         seen = beats;
@@ -101,13 +93,8 @@ static void *watch(void *arg)
 
 static void start(void)
 {
-    sigset_t all, before;
-
     over = false;
-    sigfillset(&all); /* signals are the main thread's */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    me.running = pthread_create(&me.thread, NULL, watch, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    me.running = hps_thread_start(&me.thread, watch, NULL) == 0;
     if (!me.running)
         HPS_SAY_ALL(HPS_WARN, "no thread for the watchdog: run.stall_seconds has no effect");
 }

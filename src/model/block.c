@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clones.h"
+#include "base/finite.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -218,29 +219,11 @@ void hps_blocks_expect(const struct hps_blocks *b, long long number)
                         k.inside, k.rows);
 }
 
-/* Index of the first number that is not finite; n: all are. */
-static long long first_not_finite(const float *x, long long n)
-{
-    uint32_t worst = 0, bits;
-
-    for (long long i = 0; i < n; i++) {
-        memcpy(&bits, x + i, sizeof bits);
-        bits &= 0x7fffffffu;
-        worst = bits > worst ? bits : worst;
-    }
-    for (long long i = 0; worst >= 0x7f800000u && i < n; i++) {
-        memcpy(&bits, x + i, sizeof bits);
-        if ((bits & 0x7f800000u) == 0x7f800000u)
-            return i;
-    }
-    return n;
-}
-
 static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
 {
     float *x = (float *)(void *)b->column;
     enum hps_status s = read_rows(b, k->file, &k->file->label, k->inside, k->rows, x);
-    long long bad = s ? k->rows : first_not_finite(x, k->rows);
+    long long bad = s ? k->rows : (long long)hps_first_not_finite(x, (size_t)k->rows);
 
     for (int i = 0; i < k->rows && !s; i++)
         memcpy(k->record + (size_t)i * b->record_bytes + b->label_at, x + i, sizeof *x);
@@ -256,7 +239,7 @@ static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
     float *x = (float *)(void *)b->column;
     long long D = b->data->D, n = k->rows * D;
     enum hps_status s = read_rows(b, k->file, &k->file->dense, k->inside, k->rows, x);
-    long long bad = s ? n : first_not_finite(x, n);
+    long long bad = s ? n : (long long)hps_first_not_finite(x, (size_t)n);
 
     for (int i = 0; i < k->rows && !s; i++)
         memcpy(k->record + (size_t)i * b->record_bytes + b->dense_at, x + i * D,

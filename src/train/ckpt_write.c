@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/finite.h"
 #include "base/mem.h"
 
 enum { PIECE_BYTES = 4 << 20 };
@@ -18,20 +19,6 @@ struct out {
     struct hps_errand_end *end;
 };
 
-/* Are all finite? An exponent of ones has no other meaning. */
-static bool finite_all(const float *x, size_t n)
-{
-    const uint32_t exponent = 0x7f800000;
-    uint32_t bad = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, x + i, sizeof bits);
-        bad |= (uint32_t)((bits & exponent) == exponent);
-    }
-    return bad == 0;
-}
-
 static bool fail(struct out *o, const char *what)
 {
     o->end->status = HPS_OUTPUT;
@@ -41,7 +28,7 @@ static bool fail(struct out *o, const char *what)
 
 static bool judge(struct out *o, const struct hps_ckpt_item *it, const float *x, size_t n)
 {
-    if (finite_all(x, n)) return true;
+    if (hps_first_not_finite(x, n) == n) return true;
     o->end->status = HPS_DECK;
     snprintf(o->end->why, sizeof o->end->why,
              "%s %s has a weight that is not finite: no checkpoint is kept", it->kind, it->of);

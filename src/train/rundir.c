@@ -9,9 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "base/folder.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 const struct hps_field hps_run_fields[] = {
@@ -119,12 +118,6 @@ enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, c
     return ok ? HPS_OK : HPS_OUTPUT;
 }
 
-/* JSON has no NaN: null. */
-static json_t *real(double x)
-{
-    return x - x == 0 ? json_real(x) : json_null();
-}
-
 static json_t *count(long long n)
 {
     return n < 0 ? json_null() : json_integer((json_int_t)n);
@@ -138,10 +131,10 @@ enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps
     json_t *tree = json_pack(
         "{ss ss sI sI so so so so so so sI si ss so}", "format", "heterps-status-1", "state",
         s->state, "step", (json_int_t)s->step, "steps", (json_int_t)s->steps, "loss",
-        real(s->loss), "examples_s", real(s->examples_s), "left_s", real(s->left_s),
-        "checkpoint_step", count(s->checkpoint), "checkpoint_time_s", count(s->checkpoint_time_s),
-        "exit_code", count(s->exit_code), "time_s", (json_int_t)time(NULL), "ranks", hps_nrank(),
-        "host", hps_host(), "job", job ? json_string(job) : json_null());
+        hps_json_real(s->loss), "examples_s", hps_json_real(s->examples_s), "left_s",
+        hps_json_real(s->left_s), "checkpoint_step", count(s->checkpoint), "checkpoint_time_s",
+        count(s->checkpoint_time_s), "exit_code", count(s->exit_code), "time_s",
+        (json_int_t)time(NULL), "ranks", hps_nrank(), "host", hps_host(), "job", job ? json_string(job) : json_null());
     char *text = json_dumps(tree, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *line = hps_mem_print("%s\n", text ? text : "{}");
     enum hps_status st = hps_rundir_put(dir, "status.json", line);

@@ -134,7 +134,8 @@ enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps
         hps_json_real(s->loss), "examples_s", hps_json_real(s->examples_s), "left_s",
         hps_json_real(s->left_s), "checkpoint_step", count(s->checkpoint), "checkpoint_time_s",
         count(s->checkpoint_time_s), "exit_code", count(s->exit_code), "time_s",
-        (json_int_t)time(NULL), "ranks", hps_nrank(), "host", hps_host(), "job", job ? json_string(job) : json_null());
+        (json_int_t)time(NULL), "ranks", hps_nrank(), "host", hps_host(), "job",
+        job ? json_string(job) : json_null());
     char *text = json_dumps(tree, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *line = hps_mem_print("%s\n", text ? text : "{}");
     enum hps_status st = hps_rundir_put(dir, "status.json", line);

@@ -23,6 +23,13 @@ gemms() {
     echo "$alone" >>r.gemms
 }
 
+# The same on one core: what the second one can bring to them.
+gemms_on_one() {
+    # shellcheck disable=SC2086 # several words
+    quiet env OPENBLAS_NUM_THREADS=1 mpirun -n 1 build/gemms "$batch" "$steps" $gemms
+    awk 'NR == 1 { print $2 }' out >>r.gemms1
+}
+
 # beside WHO RANKS THREADS: ours, and its ratio to the GEMMs before and after
 beside() {
     before=$alone
@@ -37,6 +44,7 @@ one_round() {
     beside ranks 2 1
     beside threads 1 2
     beside one 1 1
+    gemms_on_one
     [ -n "$peers" ] || return 0
     peer fbgemm run_torch.py >>r.torch
     peer fbgemm run_torch.py --mode compiled >>r.compiled
@@ -81,6 +89,7 @@ echo
 header program examples/s 'of the GEMMs alone' 'of the best peer'
 figure gemms "the GEMMs alone, two ranks of half a batch, $library"
 [ "$library" = "$blas" ] || figure blas "the same, $blas"
+figure gemms1 "the GEMMs alone on one core, $library"
 figure ranks 'heterps, 2 ranks x 1 thread'
 figure threads 'heterps, 1 rank x 2 threads'
 figure one 'heterps, 1 rank x 1 thread'
@@ -92,7 +101,8 @@ figure paddle 'PaddlePaddle'
 two=$(larger "$(median <r.ranks)" "$(median <r.threads)")
 echo
 echo "Two cores over twice one, median over the rounds: $(second_core ranks) as ranks," \
-    "$(second_core threads) as threads."
+    "$(second_core threads) as threads; of the GEMMs alone" \
+    "$(over "$all" "$(median <r.gemms1 | awk '{ print 2 * $1 }')")."
 echo
 for layout in ranks threads; do
     case $layout in ranks) text='2 ranks x 1 thread' ;; *) text='1 rank x 2 threads' ;; esac

@@ -4,7 +4,7 @@
 #
 #   cluster.sh start FOLDER [NODE:FEATURE:CPUS:GPUS]...    prints what a client's shell must export
 #   cluster.sh kill FOLDER NODE      the node crashes: its daemon and all that it runs are killed
-#   cluster.sh revive FOLDER NODE    and is back
+#   cluster.sh revive FOLDER NODE    and is back, booted
 #   cluster.sh stop FOLDER           every daemon and job, at once
 #
 # CLUSTER_KILL_WAIT: seconds between SIGTERM and SIGKILL (default 3).
@@ -174,7 +174,10 @@ start) start "$@" ;;
 kill)
     hit_steps "$1"
     hit slurmd "$folder/run/slurmd.$1.pid" ;;
-revive) start_node "$1" ;;
+revive)
+    # as after a boot: a step of the same number would find the sockets of the one that was killed
+    rm -rf "$folder/spool/$1"/*pmix* "$folder/tmp/${1:?}"/*
+    start_node "$1" ;;
 stop) stop ;;
 *) die "no verb '$verb'" 64 ;;
 esac

@@ -139,17 +139,18 @@ start() {
     nodes=${*:-c1:cpu:4:0 c2:cpu:4:0 g1:gpu:4:2} apart=1
     namespaces sh -c 'hostname probe && mount -t tmpfs shm /dev/shm' 2>/dev/null || apart=
     printf 'nodes="%s" apart=%s\n' "$nodes" "$apart" >"$folder/made"
-    # two that start at once would find the same ports free
+    # two that start at once would find the same ports free; no daemon is to keep the lock
     exec 9>"${TMPDIR:-/tmp}/.heterps-slurm.$(id -u)" && flock -w 60 9
     configure "$(free_ports $((20000 + $$ % 30000)) $(($(wc -w <<<"$nodes") + 1)))"
     (umask 077 && head -c 128 /dev/urandom >"$folder/munge.key")
     munged --force --key-file="$folder/munge.key" --socket="$folder/run/munge.sock" \
         --pid-file="$folder/run/munged.pid" --log-file="$folder/log/munged.log" \
-        --seed-file="$folder/run/munged.seed" --num-threads=2 2>"$folder/log/munged.err" ||
+        --seed-file="$folder/run/munged.seed" --num-threads=2 2>"$folder/log/munged.err" 9>&- ||
         die "munged did not start: $(tail -n 3 "$folder/log/munged.err")"
-    slurmctld -f "$SLURM_CONF" -c 2>"$folder/log/slurmctld.err" ||
+    slurmctld -f "$SLURM_CONF" -c 2>"$folder/log/slurmctld.err" 9>&- ||
         die "slurmctld did not start: $(tail -n 3 "$folder/log/slurmctld.err")"
-    for x in $nodes; do start_node "${x%%:*}"; done
+    for x in $nodes; do start_node "${x%%:*}" 9>&-; done
+    exec 9>&-
     for ((x = 0; x < 400; x++)); do
         [ "$(sinfo -h -N -o %t 2>/dev/null | sort -u)" != idle ] || break
         sleep 0.05

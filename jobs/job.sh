@@ -166,6 +166,7 @@ job_start() {
     job_command "$@"
     "${job_line[@]}" &
     job_step=$!
+    [ -z "$job_wish" ] || job_forward       # it came before there was a launcher
     job_beside "$before" &
     beside=$!
     while job_woken=; wait "$job_step"; job_code=$?; [ -n "$job_woken" ]; do :; done
@@ -239,6 +240,7 @@ job_submit() {
 # The same job once more, in the queue.
 job_again() {
     local state said
+    trap '' TERM USR1       # who requeues the job is ended with it, before it has its answer
     state=$(squeue -h -j "$job_id" -o %T 2>/dev/null | head -n 1)
     # cancelled, or requeued by Slurm itself, it is as COMPLETING as one whose time is over
     if [ "$state" != RUNNING ] && [ "${job_end:-9999999999}" -gt "$(date +%s)" ]; then
@@ -274,10 +276,10 @@ job_died() {
 
 # job_train DECK [OPTION-OF-TRAIN]...: until it is done, or must wait in the queue once more.
 job_train() {
+    trap job_forward USR1 TERM
     job_check "$@"
     job_folders "$@"
     job_launcher
-    trap job_forward USR1 TERM
     [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] || [ ! -e "$job_dir/.deaths" ] ||
         job_say "on ${SLURM_JOB_NODELIST:-}: the start before was killed;" \
             "last checkpoint: $(job_newest)"

@@ -1,86 +1,113 @@
 #!/bin/sh
 # A job on CPU nodes ends with the loss of a run that nobody disturbed, whatever ended its starts on
-# the way: a signal to the batch shell or to the step, a time limit, a rank that was killed. It goes
-# on by itself, and never where going on cannot help. By srun and by mpirun.
+# the way: a signal to the batch shell or to the step, by hand or from Slurm itself, a time limit, a
+# rank that was killed, a job that took its node. It goes on by itself, in the queue.
+# shellcheck disable=SC2317 # what is called by its name
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 . "$srcdir/tests/slurm/lib.sh"
-cluster c1:cpu:2:0 c2:cpu:2:0 c3:cpu:2:0 c4:cpu:2:0 c5:cpu:2:0
+cluster c1:cpu:2:0 c2:cpu:2:0 c3:cpu:2:0 c4:cpu:2:0 c5:cpu:2:0 c6:cpu:2:0 c7:cpu:2:0 c8:cpu:2:0
 census
-plan_file 8 4 '1 1' >plan.json
+plan_file 8 '' 2 >plan.json
+paced
 
-# job NAME ARGUMENT-OF-SBATCH... -- ARGUMENT-OF-TRAIN...: cpu.sh on the deck in runs/NAME, so slow
+# job NAME SLOW ARGUMENT-OF-SBATCH...: cpu.sh on the deck in runs/NAME, so slow in its first start
 # that it is caught in the act on any machine
 job() {
-    hps_run=$1 hps_sbatch=
-    shift
-    while [ "$1" != -- ]; do
-        hps_sbatch="$hps_sbatch $1"
-        shift
-    done
-    shift
-    # shellcheck disable=SC2086 # options without blanks
-    submit "$hps_run" -N1 $hps_sbatch "$hps_jobs/cpu.sh" \
-        "$srcdir/inputs/census.yaml" --set "run.directory=runs/$hps_run" --set train.epochs=0 \
-        --set 'resources.cpu.emulate={ranks: "0-1", slow: 8}' \
-        --set train.steps=3000 --set checkpoint.interval_steps=300 \
-        --set schedule.method=file --set schedule.plan=plan.json "$@"
+    hps_run=$1
+    echo "$2" >"$1.slow"
+    shift 2
+    submit "$hps_run" -N1 "$@" "$hps_jobs/cpu.sh" "$srcdir/inputs/census.yaml" \
+        --set "run.directory=runs/$hps_run" --set train.epochs=0 --set train.steps=600 \
+        --set checkpoint.interval_steps=50 --set schedule.method=file \
+        --set schedule.plan=plan.json
 }
 
-# done_as_if NAME JOB STARTS: finished, after so many starts, with the loss of the undisturbed run
+# stops NAME COMMAND...: the command is repeated until the job says that it stops; then it is fast
+stops() {
+    hps_run=$1
+    shift
+    until_true 60 "the stop of $hps_run" stopped "$hps_run" "$@"
+    rm "$hps_run.slow"
+}
+stopped() {
+    hps_stopped=$1
+    shift
+    has_line "$hps_stopped.out" 'stopping after|killed .137' || { "$@"; false; }
+}
+
+# done_as_if NAME JOB PATTERN: finished, after more than one start, with the loss of the
+# undisturbed run; and said so
 done_as_if() {
     gone "$2"
-    has_line "$1.out" 'training: steps' "$3" || fail "$1: not $3 starts"
+    [ "$(grep -c '' "$1.starts")" -ge 2 ] || fail "$1: one start only"
     [ "$(code_of "$2")" = 0 ] || fail "$1: ended with $(code_of "$2")"
     [ "$(number "runs/$1/status.json" exit_code)" = 0 ] || fail "$1 is not finished"
     [ "$(number "runs/$1/report.json" train_loss)" = "$loss" ] || fail "$1: another loss"
     [ ! -e "runs/$1/stop" ] || fail "$1 leaves the file stop"
     [ ! -e "runs/$1/.deaths" ] || fail "$1 leaves a count of deaths"
+    has_line "$1.out" "$3" || fail "$1 did not say '$3': $(grep -E '^job|stopping' "$1.out")"
 }
 
-job batch --
+# Slurm sends its own signals every half a minute
+job warned 200 --time=1 --signal=USR1@25
+warned=$id
+job woken 200 --time=1 --signal=B:USR1@25
+woken=$id
+job taken 40
+taken=$id
+job batch 40
 batch=$id
-job step --
+job step 40
 step=$id
-hears batch.out 'checkpoint at step 300 '
-scancel --signal=USR1 --batch "$batch"
-scancel --signal=TERM --batch "$batch"
-hears step.out 'checkpoint at step 300 '
-scancel --signal=USR1 "$step"
-job plain --
-plain=$id
-
+job rank 40
+rank=$id
 # Slurm's limits are whole minutes: a squeue that tells an earlier one to the first start
 mkdir -p early
-cat >early/squeue <<'EOF'
+cat >early/squeue <<'EOT'
 #!/bin/sh
 case "$*:${SLURM_RESTART_COUNT:-0}" in
 *%e:0) date -d '12 seconds' +%FT%T ;;
 *) PATH=${PATH#*:} exec squeue "$@" ;;
 esac
-EOF
+EOT
 chmod +x early/squeue
-PATH=$PWD/early:$PATH job limit -- --set train.steps=9000
+PATH=$PWD/early:$PATH job limit 200
 limit=$id
-job rank --
-rank=$id
-hears rank.out 'checkpoint at step 300 '
-kill -KILL "$(pids_in rank | tail -n 1)"
+job plain 1
+plain=$id
+
+twice() {
+    scancel --signal=USR1 --batch "$1"
+    scancel --signal=TERM --batch "$1"
+}
+urgent() {
+    sbatch -p urgent -w "$(squeue -h -j "$taken" -o %N)" -o urgent.out --exclusive --wrap 'sleep 1'
+}
+kill_a_rank() { pids_in rank | tail -n 1 | xargs -r kill -KILL; }
+hears taken.out 'checkpoint at step 50 ' && urgent
+hears batch.out 'checkpoint at step 50 '
+stops batch twice "$batch"
+hears step.out 'checkpoint at step 50 '
+stops step scancel --signal=USR1 "$step"
+hears rank.out 'checkpoint at step 50 '
+stops rank kill_a_rank
+for name in limit taken warned woken; do stops $name :; done
 
 gone "$plain"
 loss=$(number runs/plain/report.json train_loss)
 [ -n "$loss" ] || fail 'the undisturbed run did not end'
 echo '-- a signal to the batch shell, twice; to the step'
-done_as_if batch "$batch" 2
-has_line batch.out "the file 'stop'" || fail 'the wish of the batch shell was not obeyed'
-done_as_if step "$step" 2
-has_line step.out 'SIGUSR1' || fail 'the signal to the step was not obeyed'
+done_as_if batch "$batch" "stopping after .*the file 'stop'"
+done_as_if step "$step" 'stopping after .*SIGUSR1'
 echo '-- a rank is killed'
-done_as_if rank "$rank" 2
-has_line rank.out "job $rank: on c[1-5]: killed .137.; last checkpoint: runs/rank/.*step_0" ||
-    fail "no line about the job that was killed: $(grep '^job' rank.out)"
+done_as_if rank "$rank" \
+    "job $rank: on c[1-8]: killed .137.; last checkpoint: runs/rank/.*step_0"
 echo '-- the time limit'
-gone "$limit"
-has_line limit.out "time limit" || fail 'the limit was not seen'
-has_line limit.out 'training: steps' 2 || fail 'it did not go on after its time limit'
+done_as_if limit "$limit" 'stopping after .*time limit'
+echo '-- a job that comes first takes the node'
+done_as_if taken "$taken" 'stopping after .*SIGTERM'
+echo '-- before the time limit Slurm itself sends a signal, to the step or to the batch shell'
+done_as_if warned "$warned" 'stopping after .*SIGUSR1'
+done_as_if woken "$woken" "stopping after .*the file 'stop'"
 verdict

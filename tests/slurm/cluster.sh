@@ -8,9 +8,9 @@
 #   cluster.sh stop FOLDER           every daemon and job, at once
 #
 # CLUSTER_KILL_WAIT: seconds between SIGTERM and SIGKILL (default 3).
-# A partition for each feature, and "all". GPUs are only counted. Each node has its own host name
-# and /dev/shm where the kernel lets us make namespaces; where not, ranks talk by TCP only. A status
-# of 77: it cannot run here, and says why.
+# A partition for each feature, "all", and "urgent", which takes nodes from the others. GPUs are
+# only counted. Each node has its own host name and /dev/shm where the kernel lets us make
+# namespaces; where not, ranks talk by TCP only. A status of 77: it cannot run here, and says why.
 set -u
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -104,9 +104,9 @@ configure() { # PORT
         part[$feature]=${part[$feature]:+${part[$feature]},}$name all=${all:+$all,}$name
     done
     for feature in "${!part[@]}"; do
-        echo "PartitionName=$feature Nodes=${part[$feature]} MaxTime=60 DefaultTime=5"
+        echo "PartitionName=$feature Nodes=${part[$feature]}"
     done >>"$SLURM_CONF"
-    echo "PartitionName=all Nodes=$all Default=YES MaxTime=60 DefaultTime=5" >>"$SLURM_CONF"
+    echo "PartitionName=all Nodes=$all Default=YES" >>"$SLURM_CONF"
 }
 
 start_node() { # NODE

@@ -24,6 +24,24 @@ hps_stop() {
     cd / && rm -rf "$hps_cluster"
 }
 
+# paced: from here on jobs run a program that counts the starts of the job NAME in NAME.starts and
+# is slowed down while there is a file NAME.slow, which says how many times
+paced() {
+    cat >paced <<EOF
+#!/bin/sh
+if [ "\$1" = train ]; then
+    [ "\${OMPI_COMM_WORLD_RANK:-\$SLURM_PROCID}" != 0 ] ||
+        echo began >>"$HPS_TMP/\$SLURM_JOB_NAME.starts"
+    last=\$((\${OMPI_COMM_WORLD_SIZE:-\$SLURM_STEP_NUM_TASKS} - 1))
+    ! read -r slow 2>/dev/null <"$HPS_TMP/\$SLURM_JOB_NAME.slow" ||
+        set -- "\$@" --set "resources.cpu.emulate={ranks: \"0-\$last\", slow: \$slow}"
+fi
+exec "$HETERPS" "\$@"
+EOF
+    chmod +x paced
+    HETERPS=$PWD/paced
+}
+
 # submit NAME ARGUMENT-OF-SBATCH...: a job whose output goes to NAME.out; $id is its number
 submit() {
     hps_name=$1

@@ -9,11 +9,19 @@ for word in compiler MPI HDF5 PAPI hwloc BLAS CUDA NCCL OpenMP; do
 done
 expect 0 '' heterps --help
 shows '^usage: heterps VERB'
+expect 0 '' heterps train --help
+shows '^  --check +validate'
+expect 0 '' heterps import csv --help
+shows '^  --test-share +share of the rows .*\(0\)$'
+shows '^  --ids +.*keep\|hash \(keep\)$'
 expect 64 'error: no verb' heterps
 expect 64 "error: unknown verb 'trian'" heterps trian
 [ "$(wc -l <err)" -eq 1 ] || fail 'more than one line for one error'
 expect 64 "unknown verb '--versoin'; did you mean '--version'" heterps --versoin
 expect 64 "unknown verb 'x'" ranks 2 x
 [ "$(grep -c 'unknown verb' err)" -eq 1 ] || fail 'each rank speaks for itself'
+mkdir going
+echo '{"state": "running", "step": 3, "steps": 9}' >going/status.json
+expect 66 "going has no report yet: the run is 'running', step 3 of 9" heterps report going
 expect 73 '' sh -c '"$0" --help >/dev/full' "$HETERPS"
 verdict

@@ -16,8 +16,12 @@ struct hps_launcher {
  * shell of a batch job) does not count, nor does a single process in it. `get` is getenv. Pure. */
 bool hps_launch_split(int world, char *(*get)(const char *key), struct hps_launcher *launcher);
 
-/* HPS_USAGE where that is so, said once, by the first of them, with launcher and library. Of a
- * parallel program. Local. */
+/* Is this one of several processes that srun started and tells nothing of each other (no PMIx)? MPI
+ * must not even begin then: Open MPI ends such a process with a page of its own. Pure. */
+bool hps_launch_bare(char *(*get)(const char *key));
+
+/* HPS_USAGE where a launcher has split the run, said once, by the first of them, with launcher and
+ * library. Of a parallel program, also before MPI has begun. Local. */
 enum hps_status hps_launch_check(void);
 
 #endif

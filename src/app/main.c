@@ -5,7 +5,9 @@
 #include "app/verbs.h"
 #include "base/deck.h"
 #include "base/launch.h"
+#include "base/mem.h"
 #include "base/say.h"
+#include "model/import.h"
 #include "train/stop.h"
 
 /* How a verb meets MPI: alone, and then it is an error to start it on several ranks, or as ranks,
@@ -17,31 +19,58 @@ struct verb {
     enum world world;
     enum hps_status (*run)(int argc, char **argv, MPI_Comm world);
     const char *usage, *help;
+    const char *options;            /* a line each; NULL: none                        */
+    const struct hps_field *fields; /* or a table of them                             */
 };
+
+#define SET "  --set KEY=VALUE     another value for a key of the deck: train.steps=100\n"
+#define JSON "  --json FILE         the same for programs; -: on standard output, alone\n"
 
 static const struct verb verbs[] = {
     { "train", RANKS, hps_app_train,
       "DECK [--set KEY=VALUE]... [--restart auto|never|FILE] [--check]",
-      "trains the deck's network on all ranks, by a plan, and reports" },
+      "trains the deck's network on all ranks, by a plan, and reports",
+      SET "  --restart auto      from the newest whole checkpoint of the run directory (default)\n"
+          "  --restart never     from step 0; old checkpoints go when the first new one is whole\n"
+          "  --restart FILE      from this checkpoint\n"
+          "  --check             validate deck, data and plan, print the plan, run nothing\n",
+      NULL },
     { "generate", ALONE, hps_app_generate, "DECK --rows N --output FILE.h5 [--set KEY=VALUE]...",
-      "made-up data of the deck's shape, whose best possible AUC is known" },
+      "made-up data of the deck's shape, whose best possible AUC is known",
+      "  --rows N            examples to make\n"
+      "  --output FILE       the dataset to write\n" SET,
+      NULL },
     { "eval", RANKS, hps_app_eval,
       "DECK --checkpoint FILE [--predictions FILE.h5] [--json FILE] [--set KEY=VALUE]...",
-      "the quality of a checkpoint on the deck's test set" },
+      "the quality of a checkpoint on the deck's test set",
+      "  --checkpoint FILE   RUN_DIRECTORY/checkpoint/step_NNNNNNNNN.h5\n"
+      "  --predictions FILE  what it says of each example, as HDF5\n" JSON SET,
+      NULL },
     { "plan", RANKS, hps_app_plan,
       "(DECK | --profile FILE) [--method NAME] [--seed N] [--set KEY=VALUE]... [--json FILE]"
       " [--sbatch FILE] [--pareto FILE.svg]",
-      "the plan for a deck or a profile, without training" },
+      "the plan for a deck or a profile, without training",
+      "  --profile FILE      plan for this profile alone, of any pool\n"
+      "  --method NAME       instead of the deck's schedule.method; all: side by side\n"
+      "  --seed N            of the search\n"
+      "  --sbatch FILE       write a job script that asks for the planned units\n"
+      "  --pareto FILE.svg   draw cost against throughput\n" JSON SET,
+      NULL },
     { "import", ALONE, hps_app_import,
       "FORMAT --output FILE.h5 [--test-output FILE.h5] [--append] [OPTION]... INPUT...",
-      "text (csv, criteo, avazu, slot, libsvm) to a dataset" },
+      "text (csv, criteo, avazu, slot, libsvm) to a dataset", NULL, hps_import_fields },
     { "info", ALONE, hps_app_info, "FILE... [--json FILE]",
-      "what a dataset, checkpoint, performance file, profile, plan or pool holds" },
+      "what a dataset, checkpoint, performance file, profile, plan or pool holds", JSON, NULL },
     { "report", ALONE, hps_app_report, "RUN_DIR [--json FILE] [--html FILE] [--trace FILE]",
-      "tables, plots and the timeline of a run, from its files" },
+      "tables, plots and the timeline of a run, from its files",
+      JSON "  --html FILE         a page with plots\n"
+           "  --trace FILE        the timeline, for chrome://tracing or ui.perfetto.dev\n",
+      NULL },
     { "deck", ALONE, hps_app_deck, "[DECK [--set KEY=VALUE]... [--folders]]",
-      "the reference deck: every key, default, meaning; or a deck as it would run, or where" },
-    { NULL, ALONE, NULL, NULL, NULL },
+      "the reference deck: every key, default, meaning; or a deck as it would run, or where",
+      SET "  --folders           the run directory and that of its checkpoints, a line each\n",
+      NULL },
+    { NULL, ALONE, NULL, NULL, NULL, NULL, NULL },
 };
 
 enum { NVERB = sizeof verbs / sizeof *verbs - 1 };
@@ -76,10 +105,36 @@ static enum hps_status help(void)
     return hps_out_flush();
 }
 
+static void help_field(const struct hps_field *f)
+{
+    char *name = hps_mem_text(f->name);
+
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    hps_out("  --%-17s %s", name, f->help);
+    if (f->words) hps_out("; %s", f->words);
+    if (f->preset && *f->preset) hps_out(" (%s)", f->preset);
+    hps_out("\n");
+    hps_mem_free(name);
+}
+
 static enum hps_status help_verb(const struct verb *v)
 {
     hps_out("usage: heterps %s %s\n\n%s\n", v->name, v->usage, v->help);
+    if (v->options) hps_out("\n%s", v->options);
+    if (v->fields) hps_out("\n");
+    for (const struct hps_field *f = v->fields; f && f->name; f++)
+        help_field(f);
     return hps_out_flush();
+}
+
+/* Is help asked for, behind whatever else is already there? */
+static bool wants_help(int argc, char **argv)
+{
+    if (argc > 2 && is(argv[2], "--help", "-h")) return true;
+    for (int i = 3; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0) return true;
+    return false;
 }
 
 static enum hps_status unknown(const char *word)
@@ -110,7 +165,7 @@ static enum hps_status run(const struct verb *v, int argc, char **argv, MPI_Comm
     if (is(argv[1], "--version", "-V")) return hps_app_version();
     if (strcmp(argv[1], "--datadir") == 0) return hps_app_datadir();
     if (!v) return unknown(argv[1]);
-    if (argc > 2 && is(argv[2], "--help", "-h")) return help_verb(v);
+    if (wants_help(argc, argv)) return help_verb(v);
     if (v->world == ALONE && hps_nrank() > 1) {
         HPS_SAY(HPS_ERROR, "%s works alone: start it once, without a launcher", v->name);
         return HPS_USAGE;
@@ -123,7 +178,7 @@ int main(int argc, char **argv)
 {
     const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
     if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
-    bool parallel = launched() || (v && v->world == RANKS);
+    bool parallel = (launched() || (v && v->world == RANKS)) && !hps_launch_bare(getenv);
     MPI_Comm world = hps_begin(&argc, &argv, parallel);
 
     return hps_end(run(v, argc, argv, world));

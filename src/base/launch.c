@@ -22,16 +22,32 @@ static int number_of(const char *text)
     return text ? atoi(text) : 0;
 }
 
+enum { NLAUNCHER = sizeof launchers / sizeof *launchers, SRUN = NLAUNCHER - 1 };
+
+/* The launcher that speaks, NLAUNCHER: none. */
+static int find(char *(*get)(const char *key))
+{
+    int i = 0;
+
+    while (i < NLAUNCHER && !get(launchers[i].size_key))
+        i++;
+    return i;
+}
+
 bool hps_launch_split(int world, char *(*get)(const char *key), struct hps_launcher *l)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *size = get(launchers[i].size_key);
-        if (!size) continue;
-        *l = (struct hps_launcher){ launchers[i].name, launchers[i].size_key, number_of(size),
-                                    number_of(get(launchers[i].number_key)) };
-        return world == 1 && l->size > 1;
-    }
-    return false;
+    int i = find(get);
+
+    if (i == NLAUNCHER) return false;
+    *l = (struct hps_launcher){ launchers[i].name, launchers[i].size_key,
+                                number_of(get(launchers[i].size_key)),
+                                number_of(get(launchers[i].number_key)) };
+    return world == 1 && l->size > 1;
+}
+
+bool hps_launch_bare(char *(*get)(const char *key))
+{
+    return find(get) == SRUN && number_of(get(launchers[SRUN].size_key)) > 1 && !get("PMIX_RANK");
 }
 
 enum hps_status hps_launch_check(void)

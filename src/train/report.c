@@ -115,6 +115,24 @@ static enum hps_status show_html(const json_t *report, const char *perf_path, co
     return s;
 }
 
+/* A run that goes on, or was killed before its first end, has a status and no report. */
+static bool unfinished(const char *directory, const char *report)
+{
+    char *path = hps_mem_print("%s/status.json", directory);
+    json_t *status = access(report, F_OK) == 0 ? NULL : json_load_file(path, 0, NULL);
+    const char *state = json_string_value(json_object_get(status, "state"));
+    long long step = json_integer_value(json_object_get(status, "step"));
+    long long steps = json_integer_value(json_object_get(status, "steps"));
+
+    if (state)
+        HPS_SAY(HPS_ERROR, "%s has no report yet: the run is '%s', step %lld of %lld; the report "
+                           "is written when it stops or ends",
+                directory, state, step, steps);
+    json_decref(status);
+    hps_mem_free(path);
+    return state;
+}
+
 enum hps_status hps_report_show(const char *directory, const char *json, const char *html,
                                 const char *trace)
 {
@@ -127,7 +145,7 @@ enum hps_status hps_report_show(const char *directory, const char *json, const c
     }
     char *json_path = hps_mem_print("%s/report.json", directory);
     char *perf_path = hps_mem_print("%s/perf.h5", directory);
-    enum hps_status s = load(&report, json_path);
+    enum hps_status s = unfinished(directory, json_path) ? HPS_INPUT : load(&report, json_path);
     if (!s) {
         if (!json || strcmp(json, "-") != 0) {
             char *table = hps_report_table(report);

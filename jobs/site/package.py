@@ -5,10 +5,17 @@
 #   spack dev-build -d . heterps@0.1           # of this folder
 from spack.package import *
 
+try:  # Spack 1.0 and later have it here
+    from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
+except ImportError:
+    pass
+
 
 class Heterps(AutotoolsPackage):
     """Trains deep networks that mix huge embedding tables with dense layers, on CPU and GPU nodes
     of a batch cluster at once: a scheduler decides which layer runs on which kind of node."""
+
+    homepage = "https://arxiv.org/abs/2111.10635"
 
     license("Apache-2.0")
 

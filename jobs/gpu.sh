@@ -19,6 +19,6 @@
 #SBATCH --open-mode=append
 
 program=${HETERPS:-$(command -v heterps || echo build/heterps)}
-data=$("$program" --datadir) || exit 66
+data=$("$program" --datadir) || { echo "cannot use $program: set PATH or HETERPS" >&2; exit 66; }
 . "$data/jobs/job.sh"
 job_train "$@"

@@ -33,7 +33,7 @@ job_check() { # DECK...
         exit 64
     fi
     if [ $# -eq 0 ]; then
-        job_say "no deck: sbatch ${SLURM_JOB_NAME:-SCRIPT} DECK [OPTION]..."
+        job_say 'no deck: sbatch [SBATCH-OPTION]... SCRIPT DECK [OPTION]...'
         exit 64
     fi
 }
@@ -63,7 +63,7 @@ job_newest() {
 
 # What starts the program on all ranks of the job. srun can name PMIx and not have it: tried.
 job_launcher() {
-    local said try=${HETERPS_LAUNCHER:-srun}
+    local said='' try=${HETERPS_LAUNCHER:-srun}
     [ -z "${SLURM_TMPDIR:-}" ] || export TMPDIR=$SLURM_TMPDIR
     # a step does not inherit it from the job since Slurm 22.05
     [ -z "${SLURM_CPUS_PER_TASK:-}" ] || export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
@@ -73,8 +73,9 @@ job_launcher() {
     fi
     job_launch=mpirun
     if [ "$try" != mpirun ] || ! command -v mpirun >/dev/null; then
-        job_say "no launcher: srun --mpi=pmix does not work here (${said##*$'\n'}), and" \
-            "mpirun is not on the PATH, or cannot serve a heterogeneous job"
+        [ -z "$said" ] || said="srun --mpi=pmix does not work here (${said##*$'\n'}), and "
+        [ "$try" = mpirun ] || [ "$try" = srun ] || said="HETERPS_LAUNCHER is '$try', and "
+        job_say "no launcher: ${said}mpirun is not on the PATH, or cannot serve a heterogeneous job"
         exit 70
     fi
 }
@@ -95,7 +96,8 @@ job_command() {
     local left=infinity group words
     job_end=$(squeue -h -j "$job_id" -o %e 2>/dev/null | head -n 1)
     job_line=(env)
-    if job_end=$(date -d "$job_end" +%s 2>/dev/null); then
+    # nothing, where squeue has no answer, is midnight to date
+    if job_end=$(date -d "${job_end:-unknown}" +%s 2>/dev/null); then
         job_line+=(HETERPS_END_TIME="$job_end")
     fi
     if [ "$job_launch" = mpirun ]; then
@@ -126,7 +128,7 @@ job_steps() { squeue -h -s -j "$job_id" -o %i 2>/dev/null | grep -E '\.[0-9]+$';
 # minute after all ranks have ended is ended (that of several parts hangs now and then, also when
 # they were killed). Looks away from a status that was there `before`.
 job_beside() { # BEFORE
-    local every=${HETERPS_PROGRESS:-60} ended=0 second=0 told='' now
+    local every=${HETERPS_PROGRESS:-60} ended=0 second=0 told='' now loss
     while sleep 1; do
         second=$((second + 1))
         [ $((second % 5)) -eq 0 ] || [ "$every" -lt 5 ] || continue
@@ -141,7 +143,9 @@ job_beside() { # BEFORE
         *) ended=$((ended + 5)) ;;
         esac
         [ $((second % every)) -eq 0 ] || continue
-        now="step $(job_field step)/$(job_field steps) loss $(job_field loss)"
+        loss=$(job_field loss)
+        [ "${loss:-null}" = null ] || loss=$(LC_ALL=C printf %.5g "$loss")
+        now="step $(job_field step)/$(job_field steps) loss $loss"
         [ "$now" != "$told" ] || continue
         told=$now
         scontrol update JobId="$job_id" Comment="$now" 2>/dev/null
@@ -202,6 +206,25 @@ job_nodes_answer() {
 
 # Is this the first start of what was submitted, not one that goes on?
 job_first() { [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ] && [ -z "${HETERPS_LINK:-}" ]; }
+
+# The first start: the books of jobs before are closed, but for one that still has the directory and
+# needs them, as this job is then told (73).
+job_open() {
+    local book
+    for book in .job .deaths; do
+        rm -f "$job_dir/$book.before"
+        [ ! -e "$job_dir/$book" ] || mv "$job_dir/$book" "$job_dir/$book.before"
+    done
+    touch "$job_dir/.job"
+}
+
+# Its books are where they were.
+job_give_back() {
+    local book
+    for book in .job .deaths; do
+        [ ! -e "$job_dir/$book.before" ] || mv "$job_dir/$book.before" "$job_dir/$book"
+    done
+}
 
 # job_row: how many starts in a row died since there was a newer checkpoint, by what is written.
 job_look() {
@@ -284,7 +307,7 @@ job_train() {
         job_say "on ${SLURM_JOB_NODELIST:-}: the start before was killed;" \
             "last checkpoint: $(job_newest)"
     mkdir -p "$job_dir" 2>/dev/null
-    ! job_first || { touch "$job_dir/.job"; rm -f "$job_dir/.deaths"; } 2>/dev/null
+    ! job_first || job_open 2>/dev/null
     while :; do
         job_count
         # its own checkpoints go before what `--restart` said of the first start
@@ -295,6 +318,8 @@ job_train() {
         case $job_code in
         0 | 64 | 65 | 66 | 70 | 73 | 75) rm -f "$job_dir/.deaths" ;;
         esac
+        [ "$job_code" -ne 73 ] || job_give_back
+        rm -f "$job_dir"/.{job,deaths}.before
         case $job_code in
         0) exit 0 ;;
         64 | 65 | 66 | 70 | 73)

@@ -63,10 +63,12 @@ until_true() {
     done
 }
 
-# pids_in NAME: the ranks that run in runs/NAME, the launcher not among them
+# pids_in NAME: the ranks of this cluster that run in runs/NAME, the launcher not among them
 pids_in() {
     for hps_pid in $(pgrep -x heterps); do
-        tr '\0' ' ' 2>/dev/null <"/proc/$hps_pid/cmdline" | grep -q "runs/$1 " && echo "$hps_pid"
+        tr '\0' ' ' 2>/dev/null <"/proc/$hps_pid/cmdline" | grep -q "runs/$1 " &&
+            tr '\0' '\n' 2>/dev/null <"/proc/$hps_pid/environ" |
+            grep -q -x -F "SLURM_CONF=$SLURM_CONF" && echo "$hps_pid"
     done
 }
 

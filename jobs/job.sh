@@ -12,6 +12,10 @@
 
 job_deaths=3        # so often a job that dies goes on without a newer checkpoint
 job_launch=srun
+# Under mpirun a rank that stops for the time being ends with 0: any other code would make mpirun
+# wait before it ends, as long as for one that does not end, and the job's time is almost over.
+# shellcheck disable=SC2016 # for the shell of the rank
+job_stopped='trap "" TERM INT USR1; "$@"; code=$?; [ $code -ne 75 ] || code=0; exit $code'
 job_step=           # the launcher's process, while there is one
 job_wish=           # a signal asked for the end
 job_id=${SLURM_JOB_ID:-}
@@ -101,10 +105,11 @@ job_command() {
         job_line+=(HETERPS_END_TIME="$job_end")
     fi
     if [ "$job_launch" = mpirun ]; then
-        job_line+=(OMPI_MCA_odls_base_sigkill_timeout=30 mpirun)
+        # it waits twice so long before it kills; together as Slurm does where nothing else is set
+        job_line+=(OMPI_MCA_odls_base_sigkill_timeout=15 mpirun)
         # a rank's threads are not to share the one core that mpirun binds it to
         [ "${SLURM_CPUS_PER_TASK:-1}" -eq 1 ] || job_line+=(--bind-to none)
-        job_line+=("$program" "$@")
+        job_line+=(sh -c "$job_stopped" sh "$program" "$@")
     elif [ -z "${SLURM_HET_SIZE:-}" ]; then
         # -K1: a rank that dies ends the others, instead of leaving them waiting
         job_ranks

@@ -19,21 +19,8 @@ job() {
     shift 2
     submit "$hps_run" -N1 "$@" "$hps_jobs/cpu.sh" "$srcdir/inputs/census.yaml" \
         --set "run.directory=runs/$hps_run" --set train.epochs=0 --set train.steps=600 \
-        --set checkpoint.interval_steps=50 --set schedule.method=file \
+        --set checkpoint.interval_steps=20 --set schedule.method=file \
         --set schedule.plan=plan.json
-}
-
-# stops NAME COMMAND...: the command is repeated until the job says that it stops; then it is fast
-stops() {
-    hps_run=$1
-    shift
-    until_true 60 "the stop of $hps_run" stopped "$hps_run" "$@"
-    rm "$hps_run.slow"
-}
-stopped() {
-    hps_stopped=$1
-    shift
-    has_line "$hps_stopped.out" 'stopping after|killed .137' || { "$@"; false; }
 }
 
 # done_as_if NAME JOB PATTERN: finished, after more than one start, with the loss of the
@@ -54,13 +41,13 @@ job warned 200 --time=1 --signal=USR1@25
 warned=$id
 job woken 200 --time=1 --signal=B:USR1@25
 woken=$id
-job taken 40
+job taken 100
 taken=$id
-job batch 40
+job batch 100
 batch=$id
-job step 40
+job step 100
 step=$id
-job rank 40
+job rank 100
 rank=$id
 # Slurm's limits are whole minutes: a squeue that tells an earlier one to the first start
 mkdir -p early
@@ -85,12 +72,9 @@ urgent() {
     sbatch -p urgent -w "$(squeue -h -j "$taken" -o %N)" -o urgent.out --exclusive --wrap 'sleep 1'
 }
 kill_a_rank() { pids_in rank | tail -n 1 | xargs -r kill -KILL; }
-hears taken.out 'checkpoint at step 50 ' && urgent
-hears batch.out 'checkpoint at step 50 '
+hears taken.out 'checkpoint at step 20 ' && urgent
 stops batch twice "$batch"
-hears step.out 'checkpoint at step 50 '
 stops step scancel --signal=USR1 "$step"
-hears rank.out 'checkpoint at step 50 '
 stops rank kill_a_rank
 for name in limit taken warned woken; do stops $name :; done
 

@@ -88,6 +88,20 @@ hears() {
     tail -n 20 "$1"
     return 1
 }
+# stops NAME COMMAND...: from its first checkpoint on the command is repeated until the job says
+# that it stops, or was killed; then it is fast
+stops() {
+    hps_run=$1
+    shift
+    hears "$hps_run.out" 'checkpoint at step'
+    until_true 60 "the stop of $hps_run" stopped "$hps_run" "$@"
+    rm "$hps_run.slow"
+}
+stopped() {
+    hps_stopped=$1
+    shift
+    has_line "$hps_stopped.out" 'stopping after|killed .137' || { "$@"; false; }
+}
 # code_of JOB: how its script ended
 code_of() {
     sed -n "s/^JobId=$1 .* ExitCode=\([0-9]*\):.*/\1/p" "$hps_cluster/log/jobcomp.txt" | tail -n 1

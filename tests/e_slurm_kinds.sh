@@ -5,7 +5,8 @@
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 . "$srcdir/tests/slurm/lib.sh"
-cluster c1:cpu:2:0 c2:cpu:2:0 c3:cpu:4:0 c4:cpu:2:0 g1:gpu:4:2 g2:gpu:4:2
+cluster c1:cpu:2:0 c2:cpu:2:0 c3:cpu:4:0 c4:cpu:2:0 c5:cpu:2:0 c6:cpu:2:0 \
+    g1:gpu:4:2 g2:gpu:4:2 g3:gpu:4:2
 census
 deck=$srcdir/inputs/census.yaml
 short='--set train.epochs=0 --set train.steps=200 --set schedule.method=exact'
@@ -42,24 +43,27 @@ chmod +x once
     one=$id
     LD_LIBRARY_PATH=$PWD submit gpu "$hps_jobs/gpu.sh" "$deck" $short --set run.directory=runs/gpu
     gpu=$id
-    submit het "$hps_jobs/het.sh" "$deck" $short --set run.directory=runs/het \
-        --set train.steps=4000 --set train.log_interval_seconds=0.1
-    het=$id
-    hears het.out 'step [0-9]+/'
-    scancel --signal=USR1 --batch "$het"
     sed 's|runs/census|runs/a2|' "$deck" >two.yaml
     submit array --array=1-2 -p cpu -w c2 "$hps_jobs/array.sh" "$deck" two.yaml -- $short
     array=$id
     HETERPS=$PWD/once "$hps_jobs/chain.sh" -J chain -o chain.out --open-mode=append --no-requeue \
         -N1 -n2 "$hps_jobs/cpu.sh" "$deck" $short --set run.directory=runs/chain \
         --set "run.name=a 'name'" >out || fail 'the chain was not submitted'
+    submit mixed "$hps_jobs/mixed.sh" "$deck" $short --set run.directory=runs/mixed
+    mixed=$id
     submit plan --ntasks-per-node=3 "$hps_jobs/plan.sh" "$srcdir/inputs/census_mixed.yaml" \
-        --method exact --set train.epochs=0 --set train.steps=200 \
+        --method exact --set train.epochs=0 --set train.steps=50 \
         --set resources.slow.limit=2 --set resources.fast.limit=1 \
         --set 'resources.slow.slurm={partition: cpu}' \
         --set 'resources.fast.slurm={partition: gpu, cores: 2}'
+    plan=$id
+    echo 100 >het.slow
+    paced
+    submit het "$hps_jobs/het.sh" "$deck" $short --set run.directory=runs/het \
+        --set checkpoint.interval_steps=10
+    het=$id
 }
-plan=$id
+stops het scancel --signal=USR1 --batch "$het"
 
 echo '-- GPU nodes'
 finished one "$one" 1
@@ -69,10 +73,6 @@ echo '-- an array'
 gone "$array"
 finished census "$array" 2
 finished a2 "$array" 2
-echo '-- a heterogeneous job, stopped and requeued'
-gone "$het"
-[ "$(number runs/het/report.json steps)" = 4000 ] || fail 'the heterogeneous job is not done'
-has_line het.out 'training: steps' 2 || fail 'the heterogeneous job was not requeued'
 echo '-- a chain'
 until_true 60 'the end of the chain' absent -n chain
 finished chain 0 2
@@ -86,7 +86,8 @@ until_true 60 'the end of the planned job' absent -n heterps-census_mixed
 units=$(sed -n 's/^#SBATCH --ntasks=//p' runs/census_mixed/job | awk '{ n += $1 } END { print n }')
 [ "$(number runs/census_mixed/report.json ranks)" = "$units" ] || fail 'not the planned units'
 echo '-- both kinds in one job'
-# shellcheck disable=SC2086
-submit mixed "$hps_jobs/mixed.sh" "$deck" $short --set run.directory=runs/mixed
-finished mixed "$id" 6
+finished mixed "$mixed" 6
+echo '-- a heterogeneous job, stopped and requeued'
+finished het "$het" 6
+has_line het.out 'training: steps' 2 || fail 'the heterogeneous job was not requeued'
 verdict

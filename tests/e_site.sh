@@ -1,7 +1,9 @@
 #!/bin/sh
 # What a site installs: `make install` puts the job scripts where the installed program finds them,
-# and the module file and the recipes can be read and name this version.
+# an ordinary user trains with it and leaves nothing in his home, and the module file and the
+# recipes can be read and name this version.
 . "${srcdir:?}/tests/lib.sh"
+. "$srcdir/tests/data.sh"
 site=$srcdir/jobs/site
 version=$(sed -n 's/^AC_INIT(\[heterps\], \[\(.*\)\])/\1/p' "$srcdir/configure.ac")
 [ -n "$version" ] || fail 'configure.ac names no version'
@@ -16,6 +18,29 @@ for f in "$srcdir"/jobs/*.sh; do
     bash -n "$f" || fail "$f is no shell script"
     grep -q "jobs/${f##*/}" "$srcdir/Makefile.am" || fail "$f is not installed"
 done
+
+echo '-- an ordinary user, whose home cannot be written'
+mkdir home user
+census
+cp "$srcdir/inputs/census.yaml" user
+mv data user
+chmod 555 home
+as_user=
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    as_user='setpriv --reuid 65534 --regid 65534 --clear-groups'
+    chmod 711 .
+    chown -R 65534 user
+    # where the folder of the tests is root's alone, root it is
+    $as_user test -w "$PWD/user" || as_user=
+fi
+cd user || exit 99
+# shellcheck disable=SC2086 # the flags are several words
+expect 0 '' $as_user env -u HETERPS_DATADIR HOME="$HPS_TMP/home" TMPDIR="$PWD" \
+    "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HPS_TMP/root/bin/heterps" train census.yaml \
+    --set train.epochs=0 --set train.steps=20
+cd ..
+[ "$(number user/runs/census/status.json exit_code)" = 0 ] || fail 'the run of a user is not done'
+[ -z "$(ls -A home)" ] || fail "left in the home: $(ls -A home)"
 
 echo '-- the module file'
 grep -q "^set version $version\$" "$site/heterps.tcl" || fail 'the module file: another version'

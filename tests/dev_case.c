@@ -61,10 +61,8 @@ void matrix_check(const struct matrix *m, const double *want)
 struct hps_dev open_dev(int nthread)
 {
     struct hps_dev dev = { 0 };
-    const struct hps_dev_ops *ops = hps_dev_find("cpu");
 
-    assert_non_null(ops);
-    assert_int_equal(ops->open(&dev, 0, nthread), HPS_OK);
-    assert_true(dev.host && dev.slow >= 1);
+    assert_int_equal(HPS_TEST_DEV.open(&dev, 0, nthread), HPS_OK);
+    assert_true(dev.slow >= 1);
     return dev;
 }

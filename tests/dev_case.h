@@ -3,6 +3,7 @@
 #ifndef HPS_TESTS_DEV_CASE_H
 #define HPS_TESTS_DEV_CASE_H
 
+#include "device.h"
 #include "twin.h"
 
 /* A float matrix with a gap behind each row, and the same numbers as doubles without gaps. */

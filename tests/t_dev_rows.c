@@ -100,7 +100,7 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     twin_bag(&k.bag, dim, pool, combine, rows.d, y.d);
     twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
     if (by > 0)
-        turn_bags(&k, (size_t)nrow, by == 2);
+        turn_bags(&k, (size_t)nrow, by == 2 || !dev->host);
     dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, rows.f, tensor(&y));
     matrix_check(&y, y.d);
     stay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "device.h"
 
 static void must(bool good, const char *what)
 {
@@ -38,7 +39,7 @@ void toy_open(struct toy *toy, const char *text)
     must(!toy_try(toy, text), "the net is refused");
     must(!hps_deck_map(toy->deck, "train", &train), "`train` is no section");
     must(!hps_deck_bind(toy->deck, train, hps_train_fields, NULL, NULL, &toy->train), "`train`");
-    must(!hps_dev_cpu.open(&toy->dev, 0, 2), "no CPU device");
+    must(!HPS_TEST_DEV.open(&toy->dev, 0, 2), "no device");
 }
 
 void toy_close(struct toy *toy)

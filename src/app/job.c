@@ -79,15 +79,38 @@ enum hps_status hps_job_data(struct hps_job *j)
     return HPS_OK;
 }
 
+/* The GPU that is this rank's, if its backend can be had; else the CPU. */
+static enum hps_status open_device(struct hps_job *j)
+{
+    const struct hps_node *node = &j->node;
+
+    if (node->gpu[0] &&
+        hps_dev_find("cuda")->open(&j->dev, node->gpu_index, node->threads) == HPS_OK)
+        return HPS_OK;
+    return hps_dev_find("cpu")->open(&j->dev, 0, node->threads);
+}
+
+/* Ranks that see a GPU and do not compute on it are told of, once. */
+static void say_gpus(const struct hps_job *j)
+{
+    int n[2] = { j->node.gpu[0] != 0, j->node.on_gpu };
+
+    if (j->world != MPI_COMM_NULL)
+        HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, n, 2, MPI_INT, MPI_SUM, j->world));
+    if (n[0] > n[1])
+        HPS_SAY(HPS_WARN, "no GPU for %d of the %d ranks that see one: CUDA or heterps-cuda.so is "
+                "missing there; they compute on their cores", n[0] - n[1], n[0]);
+}
+
 enum hps_status hps_job_device(struct hps_job *j)
 {
     enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
     if (st) return st;
     hps_node_share(&j->node, j->o.run.threads, j->world);
     hps_wait_crowded(j->node.sharing > j->node.cores);
-    j->dev.ops = hps_dev_find("cpu");
-    st = hps_agree(j->world, j->dev.ops->open(&j->dev, 0, j->node.threads));
+    st = hps_agree(j->world, open_device(j));
     j->node.on_gpu = !j->dev.host;
+    if (!st) say_gpus(j);
     return st;
 }
 

@@ -5,6 +5,7 @@
 
 static const struct hps_dev_ops *const all[] = {
     &hps_dev_cpu,
+    &hps_dev_loaded,
 };
 
 const struct hps_dev_ops *hps_dev_find(const char *name)

@@ -53,6 +53,7 @@ static void ask(const struct driver *d, struct hps_node *node)
     if (d->get(&device, local_rank() % n) || d->name(name, sizeof name, device)) return;
     if (d->memory(&bytes, device) || d->attribute(&processors, MULTIPROCESSORS, device)) return;
     snprintf(node->gpu, sizeof node->gpu, "%s", name);
+    node->gpu_index = local_rank() % n;
     node->gpu_sm = processors;
     node->gpu_memory_bytes = (double)bytes;
 }

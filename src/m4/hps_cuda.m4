@@ -65,7 +65,7 @@ hps_cuda_version=`$NVCC --version | sed -n 's/.*release \(@<:@0-9.@:>@*\).*/\1/p
 AS_IF([test -z "$NVCC_ARCH"], [
     hps_last=
     for hps_arch in `$NVCC --list-gpu-arch 2>/dev/null | sed -n 's/^compute_//p'`; do
-        AS_CASE([$hps_arch], [70|75|80|86|89|90|100|120],
+        AS_CASE([$hps_arch], [75|80|86|90],
             [NVCC_ARCH="$NVCC_ARCH -gencode arch=compute_$hps_arch,code=sm_$hps_arch"
              hps_last=$hps_arch])
     done

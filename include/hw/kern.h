@@ -1,0 +1,155 @@
+/* kern.h - the launchers of the CUDA kernels: C functions that queue kernels on a stream (a
+ * cudaStream_t) and answer a cudaError_t as a number. All pointers are device memory unless said;
+ * tensors and what else comes by value. What each computes is said in dev.h, under the name of the
+ * operation; what has more than one step is put together in cuda_*.c. `room` is the caller's. Local. */
+#ifndef HPS_HW_KERN_H
+#define HPS_HW_KERN_H
+
+#include "hw/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Doubles that a sum over n numbers needs, and rows of `width` that a sum of columns over B rows
+ * needs. Pure. */
+static inline size_t hps_kern_spans(size_t n) { return n / 2048 + 1; }
+static inline size_t hps_kern_chunks(size_t B) { return B / 512 + 1; }
+
+/* ---- kern_map.cu: element by element ---- */
+
+int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hps_tensor y, bool add);
+int hps_kern_dropout(void *stream, int B, float p, uint64_t key, const long long *example,
+                     struct hps_tensor x, struct hps_tensor y, bool add);
+int hps_kern_act(void *stream, enum hps_act act, int B, struct hps_tensor x, struct hps_tensor y);
+int hps_kern_act_back(void *stream, enum hps_act act, int B, struct hps_tensor x,
+                      struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx, bool add);
+/* y = act(y + b), b (width) or NULL; pre (B, width): y + b for gelu, else NULL. */
+int hps_kern_bias_act(void *stream, enum hps_act act, int B, struct hps_tensor y, const float *b,
+                      float *pre);
+int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
+                  struct hps_tensor x, struct hps_tensor y);
+int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
+                       struct hps_tensor dy, struct hps_tensor da, bool add);
+/* p, m, r, q: four rows of `width` in one piece. */
+int hps_kern_blend(void *stream, int B, const float *pmrq, struct hps_tensor x,
+                   struct hps_tensor z, struct hps_tensor y, bool add);
+
+/* ---- kern_row.cu: row by row ---- */
+
+int hps_kern_cosine(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
+                    struct hps_tensor y, float *keep);
+/* da only; db is the same with a and b exchanged. by_a, by_b: keep, keep + 1, or exchanged. */
+int hps_kern_cosine_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
+                         struct hps_tensor y, const float *by_a, const float *by_b,
+                         struct hps_tensor dy, struct hps_tensor da, bool add);
+int hps_kern_softmax(void *stream, int B, struct hps_tensor x, struct hps_tensor y);
+int hps_kern_softmax_back(void *stream, int B, struct hps_tensor y, struct hps_tensor dy,
+                          struct hps_tensor dx, bool add);
+int hps_kern_row_norm(void *stream, int B, struct hps_tensor x, const float *gain,
+                      const float *shift, float eps, struct hps_tensor y, float *keep);
+int hps_kern_row_norm_back(void *stream, int B, struct hps_tensor x, const float *gain,
+                           const float *keep, struct hps_tensor dy, struct hps_tensor dx,
+                           bool add);
+int hps_kern_unit(void *stream, int B, struct hps_tensor x, float *y, float *norm);
+int hps_kern_unit_back(void *stream, int B, int width, const float *y, const float *norm,
+                       float *dy);
+
+/* ---- kern_sum.cu ---- */
+
+/* to (width) += column sums of x; room: hps_kern_chunks(B) * width floats. */
+int hps_kern_column_sums(void *stream, int B, struct hps_tensor x, float *room, float *to);
+/* dgain, dshift += those of a layer norm; room as above, one for both. */
+int hps_kern_row_norm_sums(void *stream, int B, struct hps_tensor x, const float *keep,
+                           struct hps_tensor dy, float *room, float *dgain, float *dshift);
+/* sums (2, width); room: hps_kern_chunks(B) * width doubles. */
+int hps_kern_moments(void *stream, int B, struct hps_tensor x, struct hps_tensor z, double *room,
+                     double *sums);
+/* *sum = of squares; *sum += of doubles; room: hps_kern_spans(n) doubles. */
+int hps_kern_squares(void *stream, size_t n, const float *x, double *room, double *sum);
+int hps_kern_total(void *stream, size_t n, const double *x, double *room, double *sum);
+
+/* ---- kern_dots.cu: the n vectors of an example side by side, v (B, n * dim) ---- */
+
+int hps_kern_dots(void *stream, int B, int n, int dim, bool self, const float *v,
+                  struct hps_tensor y);
+int hps_kern_dots_back(void *stream, int B, int n, int dim, bool self, const float *v,
+                       struct hps_tensor dy, float *dv);
+int hps_kern_fm(void *stream, int B, int n, int dim, const float *v, struct hps_tensor y,
+                float *sums);
+int hps_kern_fm_back(void *stream, int B, int dim, struct hps_tensor x, const float *sums,
+                     struct hps_tensor dy, struct hps_tensor dx, bool add);
+
+/* ---- kern_bag.cu ---- */
+
+/* The bag's arrays of ids lie on the device, `place` and what belongs to it is not looked at. */
+int hps_kern_bag(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
+                 const float *rows, struct hps_tensor y);
+/* of (nid) = the number of its bag (slot * B + example), for each id; nth (nid) = 0, 1, ... */
+int hps_kern_bag_numbers(void *stream, struct hps_bag bag, int *of, int *nth);
+/* Pairs by key, those of one key in their order. temp NULL: *bytes of it that are needed. */
+int hps_kern_sort(void *stream, size_t n, const int *key, int *key_out, const int *value,
+                  int *value_out, int bits, void *temp, size_t *bytes);
+/* rows_grad of sorted ids: key (nid), nth (nid), the number of the id before it was sorted. */
+int hps_kern_bag_back(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
+                      const int *key, const int *nth, const int *of, struct hps_tensor dy,
+                      float *rows_grad);
+
+/* ---- kern_rule.cu: tables and rules ---- */
+
+int hps_kern_gather(void *stream, const float *table, size_t stride, int dim, size_t n,
+                    const int *at, float *out);
+int hps_kern_rows_sum(void *stream, int dim, size_t n, struct hps_row_sums sums, float *to);
+int hps_kern_rows_apply(void *stream, struct hps_rule rule, float *table, size_t stride, int dim,
+                        size_t n, const int *at, struct hps_row_sums grad);
+/* room: 2 * hps_kern_spans(n) + 2 doubles (lamb). */
+int hps_kern_update(void *stream, struct hps_rule rule, size_t n, float *param, float *grad,
+                    float *state, double *room);
+
+/* ---- kern_loss.cu: losses (B) gets each row's, to be summed ---- */
+
+int hps_kern_logistic(void *stream, int B, struct hps_tensor x, const float *label, float weight,
+                      float *score, double *losses, struct hps_tensor dx, bool add);
+int hps_kern_cross_entropy(void *stream, int B, struct hps_tensor x, const float *label,
+                           float weight, float *score, double *losses, struct hps_tensor dx);
+int hps_kern_squared(void *stream, int B, struct hps_tensor x, const float *label, float weight,
+                     float *score, double *losses, struct hps_tensor dx);
+int hps_kern_hinge(void *stream, int B, struct hps_tensor x, const float *label, float margin,
+                   float weight, float *score, double *losses, struct hps_tensor dx);
+int hps_kern_nce(void *stream, int B, struct hps_tensor x, int K, float *e, float weight,
+                 float *score, double *losses, float *dx);
+/* n: a row's pairs with its own one; at, force (B, n): whose each is, and what pulls at it. */
+int hps_kern_pairs(void *stream, struct hps_pairs pairs, int n, float weight, float *score,
+                   double *losses, int *at, float *force);
+int hps_kern_pairs_du(void *stream, struct hps_pairs pairs, int n, const int *at,
+                      const float *force, float *du);
+/* key, nth (B * n): at, sorted, and the number that each had before. dall is zero before. */
+int hps_kern_pairs_dall(void *stream, struct hps_pairs pairs, int n, const int *key,
+                        const int *nth, const float *force, float *dall);
+int hps_kern_count_up(void *stream, size_t n, int *to);        /* to[i] = i */
+
+/* ---- kern_attend.cu: attention over the ids first .. first + n - 1 of the bags ---- */
+
+/* f (n, 4 dim): candidate, row, their difference, their product. */
+int hps_kern_features(void *stream, struct hps_bag bag, int dim, const int *of, size_t first,
+                      size_t n, const float *rows, struct hps_tensor c, float *f);
+/* weight (nid) of all bags from score (nid). */
+int hps_kern_weigh(void *stream, struct hps_bag bag, int dim, bool softmax, const float *score,
+                   float *weight);
+int hps_kern_attend_pool(void *stream, struct hps_bag bag, int dim, const float *weight,
+                         const float *rows, struct hps_tensor y);
+/* dscore (nid), drow (nid, dim) from dy. */
+int hps_kern_unpool(void *stream, struct hps_bag bag, int dim, bool softmax, const float *weight,
+                    const float *rows, struct hps_tensor dy, float *dscore, float *drow);
+/* drow += and dcand (nid, dim) = what df (n, 4 dim) does to them. */
+int hps_kern_unfeature(void *stream, struct hps_bag bag, int dim, const int *of, size_t first,
+                       size_t n, const float *rows, struct hps_tensor c, const float *df,
+                       float *drow, float *dcand);
+/* dc (+)= dcand, over each bag. */
+int hps_kern_candidates(void *stream, struct hps_bag bag, int dim, const float *dcand,
+                        struct hps_tensor dc, bool add);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

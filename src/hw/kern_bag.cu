@@ -1,0 +1,98 @@
+/* kern_bag.cu - bags of rows: pooled, and the gradients of rows summed in the order of the ids. */
+#include "hw/kern_own.h"
+
+static __device__ __forceinline__ size_t start_of(struct hps_bag bag, size_t at)
+{
+    return bag.single ? at : (size_t)bag.offset[at];
+}
+
+struct pool {
+    struct hps_bag bag;
+    int dim;
+    bool mean, concat;
+    const float *rows;
+    struct hps_tensor y;
+
+    __device__ float of_row(int p, int d) const
+    {
+        int at = bag.at ? bag.at[p] : -1;
+        if (at >= 0) return rows[(size_t)at * bag.stride + (size_t)d];
+        return (bag.at ? bag.far : rows)[(size_t)p * (size_t)dim + (size_t)d];
+    }
+    __device__ float sum_of(size_t at, int d) const
+    {
+        size_t first = start_of(bag, at), last = start_of(bag, at + 1);
+        float sum = 0, share = mean && last > first ? 1.0f / (float)(last - first) : 1.0f;
+        for (size_t i = first; i < last; i++)
+            sum += share * of_row(bag.index[i], d);
+        return sum;
+    }
+    __device__ void operator()(size_t b, int c) const
+    {
+        size_t B = (size_t)bag.B;
+        float sum = 0;
+        for (int s = 0; s < bag.nslot && !concat; s++)
+            sum += sum_of((size_t)s * B + b, c);
+        row_of(y, b)[c] = concat ? sum_of((size_t)(c / dim) * B + b, c % dim) : sum;
+    }
+};
+
+extern "C" int hps_kern_bag(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
+                            const float *rows, struct hps_tensor y)
+{
+    pool f = { bag, dim, mean, concat, rows, y };
+    return run_each(stream, (size_t)bag.B, y.width, f);
+}
+
+struct numbers {
+    struct hps_bag bag;
+    int *of, *nth;
+
+    __device__ void operator()(size_t at, int) const
+    {
+        for (size_t i = start_of(bag, at); i < start_of(bag, at + 1); i++) {
+            of[i] = (int)at;
+            nth[i] = (int)i;
+        }
+    }
+};
+
+extern "C" int hps_kern_bag_numbers(void *stream, struct hps_bag bag, int *of, int *nth)
+{
+    numbers f = { bag, of, nth };
+    return run_each(stream, (size_t)bag.nslot * (size_t)bag.B, 1, f);
+}
+
+/* The first of equal keys sums for all of them. */
+struct spill {
+    struct hps_bag bag;
+    int dim;
+    bool mean, concat;
+    const int *key, *nth, *of;
+    struct hps_tensor dy;
+    float *grad;
+
+    __device__ float share_of(size_t at) const
+    {
+        return mean ? 1.0f / (float)(start_of(bag, at + 1) - start_of(bag, at)) : 1.0f;
+    }
+    __device__ void operator()(size_t k, int d) const
+    {
+        int row = key[k];
+        if (k > 0 && key[k - 1] == row) return;
+        float *to = grad + (size_t)row * (size_t)dim + (size_t)d, sum = *to;
+        for (; k < bag.nid && key[k] == row; k++) {
+            size_t at = (size_t)of[nth[k]], b = at % (size_t)bag.B, s = at / (size_t)bag.B;
+            sum += share_of(at) * row_of(dy, b)[(concat ? s * (size_t)dim : 0) + (size_t)d];
+        }
+        *to = sum;
+    }
+};
+
+extern "C" int hps_kern_bag_back(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
+                                 const int *key, const int *nth, const int *of,
+                                 struct hps_tensor dy, float *rows_grad)
+{
+    spill f = { bag, dim, mean, concat, key, nth, of, dy, rows_grad };
+    return run_each(stream, bag.nid, dim, f);
+}

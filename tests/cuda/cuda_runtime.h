@@ -1,0 +1,108 @@
+/* cuda_runtime.h - stands in for CUDA's own where no GPU is: the same .cu files, compiled as C++,
+ * run block by block on the CPU, and "device" memory is memory that the host may be forbidden to
+ * touch (HPS_SHIM_GUARD=1: it is, but in a copy). What the sources use is here, and no more.
+ *
+ * Threads of a block run one after the other; those of a kernel that meets (launched as a team) are
+ * coroutines, so that barriers and shuffles do what they do on a card. A meeting that not all
+ * threads of a warp or block come to ends the run. */
+#ifndef HPS_TESTS_CUDA_RUNTIME_H
+#define HPS_TESTS_CUDA_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int cudaError_t;
+typedef struct hps_shim_stream *cudaStream_t;
+typedef struct hps_shim_event *cudaEvent_t;
+enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInsufficientDriver = 35 };
+enum { cudaStreamNonBlocking = 1 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+
+cudaError_t cudaGetDeviceCount(int *n);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaMemGetInfo(size_t *unused, size_t *all);
+cudaError_t cudaMalloc(void **p, size_t bytes);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
+cudaError_t cudaGetLastError(void);
+const char *cudaGetErrorString(cudaError_t error);
+
+/* ---- how kernels run ---- */
+
+struct hps_shim_dim {
+    unsigned x, y, z;
+};
+struct hps_shim_place {
+    struct hps_shim_dim thread, block, threads, blocks;
+    void *slot;                 /* 16 bytes of this thread's, seen by its warp through hps_shim_of */
+};
+extern struct hps_shim_place hps_shim_now;
+
+/* The kernel on every thread of every block; `team`: its threads meet. */
+void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim threads,
+                  void (*kernel)(void *arguments), void *arguments);
+/* All threads of the warp (or of the block) come here before any goes on. */
+void hps_shim_meet(bool block);
+/* The slot of the thread that is `lane` of this one's warp. */
+void *hps_shim_of(unsigned lane);
+/* Device memory may be touched from here to the next call with false. */
+void hps_shim_open(bool open);
+
+#ifdef __cplusplus
+}
+
+#include <cmath>
+#include <cstring>
+
+struct dim3 : hps_shim_dim {
+    dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) { x = x_, y = y_, z = z_; }
+};
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static
+#define threadIdx (hps_shim_now.thread)
+#define blockIdx (hps_shim_now.block)
+#define blockDim (hps_shim_now.threads)
+#define gridDim (hps_shim_now.blocks)
+
+static inline void __syncthreads() { hps_shim_meet(true); }
+static inline void __syncwarp() { hps_shim_meet(false); }
+
+template <class T> T __shfl_xor_sync(unsigned, T mine, int mask)
+{
+    T other;
+    unsigned lane = (hps_shim_now.thread.x +
+                     hps_shim_now.threads.x * hps_shim_now.thread.y) % 32;
+
+    std::memcpy(hps_shim_now.slot, &mine, sizeof mine);
+    hps_shim_meet(false);
+    std::memcpy(&other, hps_shim_of(lane ^ (unsigned)mask), sizeof other);
+    hps_shim_meet(false);
+    return other;
+}
+
+template <class F> int hps_shim_launch(bool team, dim3 blocks, dim3 threads, F kernel)
+{
+    hps_shim_run(team, blocks, threads, [](void *f) { (*static_cast<F *>(f))(); }, &kernel);
+    return cudaSuccess;
+}
+#endif
+#endif

@@ -1,0 +1,332 @@
+/* shim.c - see cuda_runtime.h beside it: memory, copies, the run of a kernel, products. */
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "cublas_v2.h"
+
+#define STACK ((size_t)256 << 10)
+#define MOST_THREADS 1024
+
+static void die(const char *why)
+{
+    fprintf(stderr, "CUDA's stand-in: %s\n", why);
+    abort();
+}
+
+/* ---- memory: each piece ends at a page that nobody may touch ---- */
+
+struct piece {
+    struct piece *next;
+    char *base, *at;
+    size_t pages;               /* bytes of them, but for the last one */
+};
+
+static struct piece *pieces;
+static int opened;              /* calls of hps_shim_open(true) under way */
+
+static bool guarded(void)
+{
+    const char *word = getenv("HPS_SHIM_GUARD");
+    return word && *word == '1';
+}
+
+void hps_shim_open(bool open)
+{
+    opened += open ? 1 : -1;
+    if (!guarded() || opened != (open ? 1 : 0)) return;
+    for (struct piece *p = pieces; p; p = p->next)
+        if (mprotect(p->base, p->pages, open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
+            die("mprotect");
+}
+
+cudaError_t cudaMalloc(void **p, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), need = (bytes + 15) / 16 * 16;
+    struct piece *x = calloc(1, sizeof *x);
+
+    if (!x) return cudaErrorMemoryAllocation;
+    x->pages = (need + page - 1) / page * page;
+    x->base = mmap(NULL, x->pages + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (x->base == MAP_FAILED ||
+        (!guarded() && mprotect(x->base, x->pages, PROT_READ | PROT_WRITE) != 0)) {
+        free(x);
+        return cudaErrorMemoryAllocation;
+    }
+    x->at = x->base + x->pages - need;
+    x->next = pieces;
+    pieces = x;
+    *p = x->at;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+    struct piece **at = &pieces, *x;
+
+    if (!p) return cudaSuccess;
+    while (*at && (*at)->at != p)
+        at = &(*at)->next;
+    if (!(x = *at)) die("memory is freed that never was");
+    *at = x->next;
+    munmap(x->base, x->pages + (size_t)sysconf(_SC_PAGESIZE));
+    free(x);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    (void)kind, (void)stream;
+    hps_shim_open(true);
+    memcpy(to, from, bytes);
+    hps_shim_open(false);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+{
+    (void)stream;
+    hps_shim_open(true);
+    memset(to, value, bytes);
+    hps_shim_open(false);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
+{
+    *unused = (size_t)1 << 30;
+    *all = (size_t)2 << 30;
+    return cudaSuccess;
+}
+
+/* ---- devices, streams, events ---- */
+
+struct hps_shim_event {
+    double ms;
+};
+
+cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : 101; }
+cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { (void)stream; return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { (void)stream; return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { (void)event; return cudaSuccess; }
+const char *cudaGetErrorString(cudaError_t error) { (void)error; return "an error of the stand-in"; }
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = NULL;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    *event = calloc(1, sizeof **event);
+    return *event ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    free(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    struct timespec t;
+
+    (void)stream;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    event->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    *ms = (float)(to->ms - from->ms);
+    return cudaSuccess;
+}
+
+/* ---- kernels ---- */
+
+enum waiting { RUNS, WARP, BLOCK, DONE };
+
+struct thread {
+    ucontext_t context;
+    enum waiting waiting;
+    char slot[16];
+};
+
+struct hps_shim_place hps_shim_now;
+
+static struct thread *threads;  /* (MOST_THREADS), with a stack each */
+static char *stacks;
+static ucontext_t scheduler;
+static unsigned mine, nthread;
+static bool is_team;
+static void (*the_kernel)(void *);
+static void *the_arguments;
+
+static void place(unsigned i)
+{
+    struct hps_shim_place *p = &hps_shim_now;
+
+    mine = i;
+    p->thread.x = i % p->threads.x;
+    p->thread.y = i / p->threads.x % p->threads.y;
+    p->thread.z = i / p->threads.x / p->threads.y;
+    p->slot = is_team ? threads[i].slot : NULL;
+}
+
+void hps_shim_meet(bool block)
+{
+    if (!is_team) die("a kernel meets that was not launched as a team");
+    threads[mine].waiting = block ? BLOCK : WARP;
+    swapcontext(&threads[mine].context, &scheduler);
+}
+
+void *hps_shim_of(unsigned lane)
+{
+    unsigned i = mine / 32 * 32 + lane;
+
+    if (lane > 31 || i >= nthread || threads[i].waiting == DONE)
+        die("a shuffle with a lane that is not there");
+    return threads[i].slot;
+}
+
+static void begin(void)
+{
+    the_kernel(the_arguments);
+    threads[mine].waiting = DONE;
+    setcontext(&scheduler);
+}
+
+/* Do those of first .. last-1 that are not done all wait so? Then they go on. */
+static bool release(unsigned first, unsigned last, enum waiting how)
+{
+    bool any = false;
+
+    for (unsigned i = first; i < last; i++) {
+        if (threads[i].waiting != how && threads[i].waiting != DONE) return false;
+        any = any || threads[i].waiting == how;
+    }
+    for (unsigned i = first; any && i < last; i++)
+        if (threads[i].waiting == how) threads[i].waiting = RUNS;
+    return any;
+}
+
+static bool release_any(void)
+{
+    bool any = release(0, nthread, BLOCK);
+
+    for (unsigned w = 0; w < nthread; w += 32)
+        any = release(w, w + 32 < nthread ? w + 32 : nthread, WARP) || any;
+    return any;
+}
+
+static bool all_done(void)
+{
+    for (unsigned i = 0; i < nthread; i++)
+        if (threads[i].waiting != DONE) return false;
+    return true;
+}
+
+static void run_team(void)
+{
+    for (unsigned i = 0; i < nthread; i++) {
+        struct thread *t = &threads[i];
+        t->waiting = RUNS;
+        getcontext(&t->context);
+        t->context.uc_stack.ss_sp = stacks + (size_t)i * STACK;
+        t->context.uc_stack.ss_size = STACK;
+        t->context.uc_link = NULL;
+        makecontext(&t->context, begin, 0);
+    }
+    do {
+        for (unsigned i = 0; i < nthread; i++)
+            if (threads[i].waiting == RUNS) {
+                place(i);
+                swapcontext(&scheduler, &threads[i].context);
+            }
+    } while (release_any());
+    if (!all_done()) die("not all threads of a warp or block come to a meeting");
+}
+
+static void make_team(void)
+{
+    if (threads) return;
+    threads = calloc(MOST_THREADS, sizeof *threads);
+    stacks = mmap(NULL, MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!threads || stacks == MAP_FAILED) die("no memory for threads");
+}
+
+static void run_block(void)
+{
+    if (is_team) {
+        run_team();
+        return;
+    }
+    for (unsigned i = 0; i < nthread; i++) {
+        place(i);
+        the_kernel(the_arguments);
+    }
+}
+
+void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim each,
+                  void (*kernel)(void *), void *arguments)
+{
+    struct hps_shim_place *p = &hps_shim_now;
+
+    nthread = each.x * each.y * each.z;
+    if (nthread == 0 || nthread > MOST_THREADS || blocks.y > 65535 || blocks.z > 65535)
+        die("a launch that no card takes");
+    make_team();
+    is_team = team, the_kernel = kernel, the_arguments = arguments;
+    p->threads = each, p->blocks = blocks;
+    hps_shim_open(true);
+    for (p->block.z = 0; p->block.z < blocks.z; p->block.z++)
+        for (p->block.y = 0; p->block.y < blocks.y; p->block.y++)
+            for (p->block.x = 0; p->block.x < blocks.x; p->block.x++)
+                run_block();
+    hps_shim_open(false);
+}
+
+/* ---- cuBLAS ---- */
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle) { *handle = NULL; return 0; }
+cublasStatus_t cublasDestroy(cublasHandle_t handle) { (void)handle; return 0; }
+const char *cublasGetStatusString(cublasStatus_t status) { (void)status; return "an error"; }
+
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
+{
+    (void)handle, (void)stream;
+    return 0;
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+    (void)handle, (void)mode;
+    return 0;
+}
+
+cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t a_as, cublasOperation_t b_as,
+                           int m, int n, int k, const float *alpha, const float *a, int lda,
+                           const float *b, int ldb, const float *beta, float *c, int ldc)
+{
+    (void)handle;
+    hps_shim_open(true);
+    cblas_sgemm(CblasColMajor, a_as == CUBLAS_OP_T ? CblasTrans : CblasNoTrans,
+                b_as == CUBLAS_OP_T ? CblasTrans : CblasNoTrans, m, n, k, *alpha, a, lda, b, ldb,
+                *beta, c, ldc);
+    hps_shim_open(false);
+    return 0;
+}

@@ -25,9 +25,9 @@ void matrix_check(const struct matrix *m, const double *want);
 
 struct hps_dev open_dev(int nthread);
 
-/* call(&dev, ...) on devices of 1, 2 and 3 threads. */
+/* call(&dev, ...) on devices of 1, 2 and 3 threads; on a card, whose kernels use none, once. */
 #define EACH_DEV(call, ...)                                                                        \
-    for (int nthread = 1; nthread <= 3; nthread++) {                                               \
+    for (int nthread = 1; nthread <= HPS_TEST_THREADS; nthread++) {                                \
         struct hps_dev dev = open_dev(nthread);                                                    \
         call(&dev, __VA_ARGS__);                                                                   \
         dev.ops->close(&dev);                                                                      \

@@ -9,8 +9,10 @@
 #ifdef HPS_TEST_CUDA
 extern const struct hps_dev_ops hps_dev_cuda;
 #define HPS_TEST_DEV hps_dev_cuda
+#define HPS_TEST_THREADS 1
 #else
 #define HPS_TEST_DEV hps_dev_cpu
+#define HPS_TEST_THREADS 3
 #endif
 
 #endif

@@ -101,7 +101,7 @@ configure_refuses() {
 # tests those that read what lies in it. What the compiler makes of it is shown elsewhere.
 distcheck() {
     if main_build && HPS_NP=2 make -C "$dir/gcc" -j "$(cores)" distcheck \
-        DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0 >"$dir/distcheck.out" 2>&1 \
+        DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0 --without-cuda' >"$dir/distcheck.out" 2>&1 \
         TESTS='tests/t_import tests/t_search tests/m_reader tests/e_cli.sh tests/e_plan.sh
             tests/e_gpu.sh tests/e_h5py.sh tests/floors.sh tests/style.sh tests/lists.sh'; then
         passed=$((passed + $(sum '# PASS:' "$dir/distcheck.out")))
@@ -252,7 +252,8 @@ try_slurm
 bootstrap
 mkdir -p "$dir"
 suite gcc 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror
-suite clang 'clang, the rooms' checked clang check-rooms '1 3' CC=clang --enable-werror
+suite clang 'clang, the rooms' checked clang check-rooms '1 3' CC=clang --enable-werror \
+    --without-cuda
 suite asan 'sanitizers, t_ tests' checked asan check-alone 1 CC=gcc CFLAGS='-O1 -g' \
     --enable-sanitizers --without-cuda
 suite coverage 'without CUDA, with coverage, the rooms' coverage

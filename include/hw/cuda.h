@@ -40,7 +40,7 @@ static inline void *hps_cuda_stream(struct hps_dev *dev) { return hps_cuda_of(de
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes);
 void *hps_cuda_scratch(struct hps_dev *dev, size_t bytes);
 
-/* C (m, n) = alpha A B + beta C, row-major; A (m, k) or turned (k, m), B (k, n) or turned (n, k). */
+/* C (m, n) = A B + beta C, row-major; A (m, k) or turned (k, m), B (k, n) or turned (n, k). */
 void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size_t n, size_t k,
                    const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
                    size_t ldc);
@@ -91,8 +91,8 @@ void hps_cuda_cosine_backward(struct hps_dev *dev, int B, struct hps_tensor a, s
                              struct hps_tensor y, float *keep, struct hps_tensor dy,
                              struct hps_tensor da, bool add_a, struct hps_tensor db, bool add_b);
 void hps_cuda_softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y);
-void hps_cuda_softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y, struct hps_tensor dy,
-                              struct hps_tensor dx, bool add);
+void hps_cuda_softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y,
+                               struct hps_tensor dy, struct hps_tensor dx, bool add);
 void hps_cuda_row_norm_forward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
                               const float *shift, float eps, struct hps_tensor y, float *keep);
 void hps_cuda_row_norm_backward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,

@@ -5,9 +5,9 @@
 
 #include "hw/node.h"
 
-/* Fill in gpu, gpu_index, gpu_sm, gpu_memory_bytes of the GPU that is this rank's by its place on the host; no
- * driver or no device leaves them empty. Which device computes is another question (node->on_gpu).
- * Local. */
+/* Fill in gpu, gpu_index, gpu_sm, gpu_memory_bytes of the GPU that is this rank's by its place on
+ * the host; no driver or no device leaves them empty. Which device computes is another question
+ * (node->on_gpu). Local. */
 void hps_gpu_probe(struct hps_node *node);
 
 #endif

@@ -1,7 +1,8 @@
 /* kern.h - the launchers of the CUDA kernels: C functions that queue kernels on a stream (a
  * cudaStream_t) and answer a cudaError_t as a number. All pointers are device memory unless said;
  * tensors and what else comes by value. What each computes is said in dev.h, under the name of the
- * operation; what has more than one step is put together in cuda_*.c. `room` is the caller's. Local. */
+ * operation; what has more than one step is put together in cuda_*.c. `room` is the caller's.
+ * Local. */
 #ifndef HPS_HW_KERN_H
 #define HPS_HW_KERN_H
 

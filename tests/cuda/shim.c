@@ -10,7 +10,7 @@
 
 #include "cublas_v2.h"
 
-#define STACK ((size_t)256 << 10)
+#define STACK ((size_t)32 << 10)
 #define MOST_THREADS 1024
 
 static void die(const char *why)

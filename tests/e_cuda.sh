@@ -1,0 +1,75 @@
+#!/bin/sh
+# On GPU ranks a deck trains as on CPU ranks: the same loss, alone, in data parallel, as a pipeline,
+# with tables on CPU ranks and dense layers on a GPU; it goes on from there on CPU ranks. The card
+# is a stand-in that runs the same kernels and lets the host touch no device memory.
+. "${srcdir:?}/tests/lib.sh"
+. "$srcdir/tests/data.sh"
+object=$(dirname "$HETERPS")/tests/cuda/heterps-cuda.so
+[ -f "$object" ] || skip 'no C++ compiler: no stand-in for CUDA'
+cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/fake_gpu.c" || skip 'no compiler at hand'
+census
+set -- census.yaml --set train.epochs=0 --set train.steps=16
+
+# a rank sees a GPU where its number is in $HPS_ON_GPU
+cat >ranks <<EOF
+#!/bin/sh
+case " \$HPS_ON_GPU " in
+*" \${OMPI_COMM_WORLD_RANK:-0} "*)
+    LD_LIBRARY_PATH=$HPS_TMP\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} HPS_FAKE_GPUS=1
+    HETERPS_LIBDIR=$(dirname "$object") HPS_SHIM_GUARD=1
+    export LD_LIBRARY_PATH HPS_FAKE_GPUS HETERPS_LIBDIR HPS_SHIM_GUARD ;;
+esac
+exec "$HETERPS" "\$@"
+EOF
+chmod +x ranks
+cpu=$HETERPS HETERPS=$HPS_TMP/ranks
+
+on() { # RANKS-WITH-A-GPU N NAME ARGUMENT...: trains on N ranks in runs/NAME
+    export HPS_ON_GPU="$1"
+    n=$2 name=$3
+    shift 3
+    train "$n" "$@" --set "run.directory=runs/$name"
+}
+same() { close "$(number "runs/$1/report.json" train_loss)" "$loss" 1e-5; }
+
+HETERPS=$cpu train 1 "$@" --set run.directory=runs/cpu
+loss=$(number runs/cpu/report.json train_loss)
+echo '-- one GPU; two and three that share the work'
+on 0 1 one "$@"
+same one
+grep -q '"kind": *"gpu"' runs/one/pool.json || fail 'the rank is no GPU rank'
+on '0 1' 2 two "$@" --set schedule.method=single:cpu
+same two
+plan_file 8 4 '1 2' >plan.json
+on '0 1 2' 3 three "$@" --set schedule.method=file --set schedule.plan=plan.json
+same three
+echo '-- tables on CPU ranks, dense layers on a GPU; it goes on from there on CPU ranks alone'
+cat >kinds <<'EOF'
+resources:
+  - {name: gpu, match: "*Fake GPU*", price_usd_hour: 1}
+  - {name: cpu, match: "*", price_usd_hour: 0.04}
+EOF
+sed '/^resources:/,/price_per/d' "$srcdir/inputs/census.yaml" | cat - kinds >kinds.yaml
+shift
+cat >mixed.json <<'EOF'
+{"format": "heterps-plan-1", "method": "file", "assignment": [1, 1, 1, 0, 0, 0, 0, 0],
+ "stages": [{"first": 0, "last": 2, "type": 1, "units": 2},
+            {"first": 3, "last": 7, "type": 0, "units": 1}], "share": []}
+EOF
+export HPS_ON_GPU=1
+expect 0 '' ranks 3 train kinds.yaml "$@" \
+    --set run.directory=runs/mixed --set schedule.method=file --set schedule.plan=mixed.json
+same mixed
+grep -q 'resources: 3 ranks of 2 types' out || fail 'not one type for each kind'
+grep -A 9 '^stage .*type' out | grep -q ' gpu ' || fail 'no stage on the GPU'
+HETERPS=$cpu train 2 census.yaml "$@" --set run.directory=runs/mixed --set train.steps=24 \
+    --restart auto
+HETERPS=$cpu train 1 census.yaml "$@" --set run.directory=runs/cpu --set train.steps=24 \
+    --restart auto
+loss=$(number runs/cpu/report.json train_loss)
+same mixed
+echo '-- a GPU, but no backend'
+HETERPS=$cpu LD_LIBRARY_PATH=$HPS_TMP HETERPS_LIBDIR=/nowhere train 1 census.yaml "$@" \
+    --set run.directory=runs/none
+grep -q 'no GPU for 1 of the 1 ranks that see one' err || fail 'it is not said'
+verdict

@@ -83,6 +83,7 @@ first_package() {
 missing_for_tests() {
     header cmocka.h cmocka || echo libcmocka-dev
     has git || echo git
+    has g++ || echo g++
     has clang || echo clang
     has valgrind || echo valgrind
     has lcov || echo lcov

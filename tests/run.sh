@@ -133,7 +133,8 @@ installed() {
         flunk 'make install'
         return
     fi
-    for f in bin/heterps share/man/man1/heterps.1 share/heterps/inputs/census.yaml \
+    cuda=$([ ! -e "$dir/gcc/heterps-cuda.so" ] || echo lib/heterps/heterps-cuda.so)
+    for f in $cuda bin/heterps share/man/man1/heterps.1 share/heterps/inputs/census.yaml \
         share/bash-completion/completions/heterps share/doc/heterps/LICENSE; do
         if [ -e "$root/usr/local/$f" ]; then pass; else flunk "$f is not installed"; fi
     done

@@ -77,6 +77,9 @@ stops batch twice "$batch"
 stops step scancel --signal=USR1 "$step"
 stops rank kill_a_rank
 for name in limit taken warned woken; do stops $name :; done
+# on a busy machine the next start would not come far in its minute either
+scontrol update jobid="$warned" timelimit=10
+scontrol update jobid="$woken" timelimit=10
 
 gone "$plain"
 loss=$(number runs/plain/report.json train_loss)

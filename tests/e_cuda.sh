@@ -8,7 +8,7 @@ object=$(dirname "$HETERPS")/tests/cuda/heterps-cuda.so
 [ -f "$object" ] || skip 'no C++ compiler: no stand-in for CUDA'
 cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/fake_gpu.c" || skip 'no compiler at hand'
 census
-set -- census.yaml --set train.epochs=0 --set train.steps=16
+set -- census.yaml --set train.epochs=0 --set train.steps=16 --set run.ranks_per_gpu=3
 
 # a rank sees a GPU where its number is in $HPS_ON_GPU
 cat >ranks <<EOF
@@ -40,6 +40,7 @@ same one
 grep -q '"kind": *"gpu"' runs/one/pool.json || fail 'the rank is no GPU rank'
 on '0 1' 2 two "$@" --set schedule.method=single:cpu
 same two
+grep -q '2 ranks share their GPUs' err || fail 'it is not said that they share'
 plan_file 8 4 '1 2' >plan.json
 on '0 1 2' 3 three "$@" --set schedule.method=file --set schedule.plan=plan.json
 same three

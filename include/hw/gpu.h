@@ -1,13 +1,18 @@
-/* gpu.h - which GPU answers here, asked of the driver alone: a program built without CUDA knows it
+/* gpu.h - which GPU is a rank's, asked of the driver alone: a program built without CUDA knows it
  * too. */
 #ifndef HPS_HW_GPU_H
 #define HPS_HW_GPU_H
 
 #include "hw/node.h"
 
-/* Fill in gpu, gpu_index, gpu_sm, gpu_memory_bytes of the GPU that is this rank's by its place on
- * the host; no driver or no device leaves them empty. Which device computes is another question
- * (node->on_gpu). Local. */
-void hps_gpu_probe(struct hps_node *node);
+#define HPS_GPU_MOST 16         /* that a rank sees of its host's */
+
+/* The host's ranks choose in their order: each takes, of the GPUs that it sees, the one that the
+ * fewest have, the first of equals, as long as it has fewer than `each`; who finds none is a CPU
+ * rank. GPUs are told apart by their UUIDs: it makes no difference whether the batch system shows a
+ * rank its own GPU only or all of them. Fills in gpu, gpu_index, gpu_sm, gpu_ranks and
+ * gpu_memory_bytes, its share; no driver or no device leaves them empty. Which device computes is
+ * another question (node->on_gpu). Collective over world (MPI_COMM_NULL: alone). */
+void hps_gpu_share(struct hps_node *node, int each, MPI_Comm world);
 
 #endif

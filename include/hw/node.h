@@ -14,10 +14,11 @@ struct hps_node {
     int threads;                /* cores / sharing, at least 1; filled by hps_node_share */
     int sharing;                /* ranks of the host whose masks overlap mine, me included */
     bool on_gpu;                /* it computes on that GPU; else the GPU is only known */
-    int numa, gpu_sm, gpu_index; /* of the GPU: which of those that are visible */
+    int numa, gpu_sm;
+    int gpu_index, gpu_ranks;   /* of the GPU: which of those that are visible, its ranks */
     double cache_bytes[3];      /* L1d, L2, L3 (of one core; L3 shared)                 */
     double memory_bytes;        /* of the host (/proc/meminfo; a cgroup's limit when smaller) */
-    double gpu_memory_bytes;
+    double gpu_memory_bytes;    /* this rank's share of it */
     unsigned char mask[HPS_NODE_MASK];  /* processors of the host, bit by bit, in whole cores */
     /* measured (hw/bench.h); 0: not yet */
     double sgemm_flops_s;       /* fp32, this rank's threads                            */

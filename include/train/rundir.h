@@ -8,7 +8,8 @@
 
 struct hps_run_opt {
     const char *name, *directory; /* directory "": runs/NAME                                 */
-    int seed, threads;            /* threads of a rank; 0: its share of the host's cores      */
+    int seed, ranks_per_gpu;
+    int threads;                  /* threads of a rank; 0: its share of the host's cores      */
     double max_seconds;           /* of this start; 0: no limit                               */
     double stall_seconds; /* a rank that makes no progress for so long ends the run; 0: never */
     bool rank_logs;       /* a log of each rank                                               */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "hw/gpu.h"
 #include "plan/cost.h"
 #include "plan/measure.h"
 
@@ -90,16 +91,18 @@ static enum hps_status open_device(struct hps_job *j)
     return hps_dev_find("cpu")->open(&j->dev, 0, node->threads);
 }
 
-/* Ranks that see a GPU and do not compute on it are told of, once. */
+/* Ranks that have a GPU and do not compute on it, or not alone, are told of, once. */
 static void say_gpus(const struct hps_job *j)
 {
-    int n[2] = { j->node.gpu[0] != 0, j->node.on_gpu };
+    bool on = j->node.on_gpu;
+    int n[3] = { j->node.gpu[0] != 0, on, on && j->node.gpu_ranks > 1 };
 
     if (j->world != MPI_COMM_NULL)
-        HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, n, 2, MPI_INT, MPI_SUM, j->world));
+        HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, n, 3, MPI_INT, MPI_SUM, j->world));
     if (n[0] > n[1])
         HPS_SAY(HPS_WARN, "no GPU for %d of the %d ranks that see one: CUDA or heterps-cuda.so is "
                 "missing there; they compute on their cores", n[0] - n[1], n[0]);
+    if (n[2] > 0) HPS_SAY(HPS_INFO, "%d ranks share their GPUs", n[2]);
 }
 
 enum hps_status hps_job_device(struct hps_job *j)
@@ -107,6 +110,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
     if (st) return st;
     hps_node_share(&j->node, j->o.run.threads, j->world);
+    hps_gpu_share(&j->node, j->o.run.ranks_per_gpu, j->world);
     hps_wait_crowded(j->node.sharing > j->node.cores);
     st = hps_agree(j->world, open_device(j));
     j->node.on_gpu = !j->dev.host;

@@ -3,8 +3,9 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 enum { MULTIPROCESSORS = 16 };          /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 
@@ -16,6 +17,13 @@ struct driver {
     int (*name)(char *text, int size, int device);
     int (*memory)(size_t *bytes, int device);
     int (*attribute)(int *value, int which, int device);
+    int (*uuid)(unsigned char id[16], int device);
+};
+
+/* What a rank sees, as it tells the others of its host. */
+struct seen {
+    int n;
+    unsigned char id[HPS_GPU_MOST][16];
 };
 
 /* A function's address is an object pointer to dlsym: copied, since C does not convert it. */
@@ -32,36 +40,114 @@ static bool open_driver(struct driver *d)
     return d->library && bind(d, &d->init, "cuInit") && bind(d, &d->count, "cuDeviceGetCount") &&
            bind(d, &d->get, "cuDeviceGet") && bind(d, &d->name, "cuDeviceGetName") &&
            bind(d, &d->memory, "cuDeviceTotalMem_v2") &&
-           bind(d, &d->attribute, "cuDeviceGetAttribute");
+           bind(d, &d->attribute, "cuDeviceGetAttribute") &&
+           (bind(d, &d->uuid, "cuDeviceGetUuid_v2") || bind(d, &d->uuid, "cuDeviceGetUuid"));
 }
 
-/* The launcher's word for which rank of the host this is. */
-static int local_rank(void)
+static void look(const struct driver *d, struct seen *seen)
 {
-    const char *word = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
-    if (!word) word = getenv("SLURM_LOCALID");
-    return word ? atoi(word) : 0;
+    int n = 0, device;
+
+    if (d->init(0) || d->count(&n)) return;
+    for (int i = 0; i < n && i < HPS_GPU_MOST; i++) {
+        if (d->get(&device, i) || d->uuid(seen->id[i], device)) return;
+        seen->n = i + 1;
+    }
 }
 
-static void ask(const struct driver *d, struct hps_node *node)
+/* ---- who takes which ---- */
+
+struct use {                    /* a GPU of the host and its ranks so far */
+    const unsigned char *id;
+    int ranks;
+};
+
+/* The use of a GPU; a new one behind the n that are known. */
+static struct use *use_of(struct use *use, int *n, const unsigned char *id)
+{
+    int i = 0;
+
+    while (i < *n && memcmp(use[i].id, id, 16) != 0)
+        i++;
+    if (i == *n) use[(*n)++] = (struct use){ id, 0 };
+    return &use[i];
+}
+
+/* What a rank takes of what it sees; NULL: nothing. */
+static struct use *take(struct use *use, int *n, const struct seen *seen, int each, int *index)
+{
+    struct use *best = NULL;
+
+    for (int i = 0; i < seen->n; i++) {
+        struct use *u = use_of(use, n, seen->id[i]);
+        if (u->ranks < each && (!best || u->ranks < best->ranks)) {
+            best = u;
+            *index = i;
+        }
+    }
+    if (best) best->ranks++;
+    return best;
+}
+
+/* All of the host's R ranks in their order: the index of mine, -1: none; how many ranks it has. */
+static int choose(int R, const struct seen *seen, int each, int me, int *ranks)
+{
+    struct use *use = hps_mem_new((size_t)R * HPS_GPU_MOST, sizeof *use), *mine = NULL;
+    int n = 0, index = 0, chosen = -1;
+
+    for (int r = 0; r < R; r++) {
+        struct use *u = take(use, &n, &seen[r], each, &index);
+        if (r == me && u) {
+            mine = u;
+            chosen = index;
+        }
+    }
+    *ranks = mine ? mine->ranks : 0;
+    hps_mem_free(use);
+    return chosen;
+}
+
+static int choose_among(const struct seen *mine, int each, MPI_Comm world, int *ranks)
+{
+    MPI_Comm host;
+    int R, me;
+
+    if (world == MPI_COMM_NULL) return choose(1, mine, each, 0, ranks);
+    HPS_MPI(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    HPS_MPI(MPI_Comm_size(host, &R));
+    HPS_MPI(MPI_Comm_rank(host, &me));
+    struct seen *all = hps_mem_new((size_t)R, sizeof *all);
+    HPS_MPI(MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, all, (int)sizeof *mine, MPI_BYTE,
+                          host));
+    int index = choose(R, all, each, me, ranks);
+    hps_mem_free(all);
+    HPS_MPI(MPI_Comm_free(&host));
+    return index;
+}
+
+static void describe(const struct driver *d, int index, int ranks, struct hps_node *node)
 {
     char name[HPS_NODE_TEXT] = "";
     size_t bytes = 0;
-    int n = 0, device, processors = 0;
+    int device, processors = 0;
 
-    if (d->init(0) || d->count(&n) || n < 1) return;
-    if (d->get(&device, local_rank() % n) || d->name(name, sizeof name, device)) return;
+    if (d->get(&device, index) || d->name(name, sizeof name, device)) return;
     if (d->memory(&bytes, device) || d->attribute(&processors, MULTIPROCESSORS, device)) return;
     snprintf(node->gpu, sizeof node->gpu, "%s", name);
-    node->gpu_index = local_rank() % n;
+    node->gpu_index = index;
     node->gpu_sm = processors;
-    node->gpu_memory_bytes = (double)bytes;
+    node->gpu_ranks = ranks;
+    node->gpu_memory_bytes = (double)bytes / ranks;
 }
 
-void hps_gpu_probe(struct hps_node *node)
+void hps_gpu_share(struct hps_node *node, int each, MPI_Comm world)
 {
     struct driver d = { 0 };
+    struct seen seen = { 0 };
+    int ranks;
 
-    if (open_driver(&d)) ask(&d, node);
+    if (open_driver(&d)) look(&d, &seen);
+    int index = choose_among(&seen, each, world, &ranks);
+    if (index >= 0) describe(&d, index, ranks, node);
     if (d.library) dlclose(d.library);
 }

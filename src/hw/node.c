@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "hw/gpu.h"
 
 /* Copy without blanks at the ends and with single ones inside, what is no ASCII as '?'; cut to what
  * a node holds. */
@@ -190,7 +189,6 @@ enum hps_status hps_node_probe(struct hps_node *node)
     find_host(node);
     find_topology(node);
     find_memory(node);
-    hps_gpu_probe(node);
     if (node->cores < 1)
         node->cores = 1;
     node->threads = node->cores;

@@ -20,6 +20,8 @@ const struct hps_field hps_run_fields[] = {
               "where the run writes; empty: runs/NAME"),
     HPS_FIELD(hps_run_opt, threads, HPS_INT, "0", 0, 512, "",
               "threads of a rank; 0: its share of the host's cores"),
+    HPS_FIELD(hps_run_opt, ranks_per_gpu, HPS_INT, "1", 0, 64, "",
+              "ranks of a host that compute on one GPU; the rest on their cores. 0: all do that"),
     HPS_FIELD(hps_run_opt, max_seconds, HPS_REAL, "0", 0, 1e9, "s",
               "stop with a checkpoint after this long; 0: no limit"),
     HPS_FIELD(hps_run_opt, stall_seconds, HPS_REAL, "300", 0, 1e6, "s",

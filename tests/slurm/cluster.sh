@@ -168,6 +168,7 @@ stop() {
     [ ! -e "$folder/address" ] || ip addr del 192.0.2.9/32 dev lo
 }
 
+[ "$verb" != stop ] || [ -e "$folder/made" ] || exit 0     # it never started
 # shellcheck source=/dev/null
 [ "$verb" = start ] || . "$folder/made" || exit 1
 case $verb in

@@ -20,6 +20,11 @@
 
 struct hps_dev_ops;
 
+/* What a product's operands are rounded to before they are multiplied; a CPU's are not. */
+enum hps_precision { HPS_FP32, HPS_TF32, HPS_BF16 };
+#define HPS_PRECISION_WORDS "fp32|tf32|bf16"
+enum hps_precision hps_dev_precision(const char *word);         /* one of them. Pure. */
+
 struct hps_dev {
     const struct hps_dev_ops *ops;
     bool host;                  /* device memory is host memory          */
@@ -27,6 +32,7 @@ struct hps_dev {
     double slow;                /* emulation: computation lasts this many times as long (>= 1),
                                    the rest slept: applied by train/step and plan/measure,
                                    never in here                         */
+    enum hps_precision precision;       /* HPS_FP32 when opened            */
     void *state;                /* the backend's own                     */
 };
 

@@ -19,7 +19,7 @@ struct hps_train_opt {
     double decay_to;                /* share of learning_rate that is left after decay_steps     */
     long long decay_steps;          /* 0: to the end of the run                                  */
     long long epochs, steps;        /* whichever comes first; 0: unset; both 0 is refused        */
-    const char *synchronization, *precision;   /* bsp; fp32                                      */
+    const char *synchronization, *precision;   /* bsp; of HPS_PRECISION_WORDS                     */
     long long eval_interval_steps;  /* evaluate the test set every so many steps; 0: at the end  */
     double log_interval_seconds;    /* a progress line on rank 0                                 */
 };

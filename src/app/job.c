@@ -113,6 +113,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     hps_gpu_share(&j->node, j->o.run.ranks_per_gpu, j->world);
     hps_wait_crowded(j->node.sharing > j->node.cores);
     st = hps_agree(j->world, open_device(j));
+    j->dev.precision = hps_dev_precision(j->o.train.precision);
     j->node.on_gpu = !j->dev.host;
     if (!st) say_gpus(j);
     return st;

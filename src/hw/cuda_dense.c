@@ -3,6 +3,15 @@
 #include "base/sort.h"
 #include "hw/cuda.h"
 
+static cublasComputeType_t compute_type(const struct hps_dev *dev)
+{
+    switch (dev->precision) {
+    case HPS_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case HPS_BF16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default: return CUBLAS_COMPUTE_32F;
+    }
+}
+
 /* cuBLAS counts columns first: C' = B' A' in its eyes. */
 void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size_t n, size_t k,
                    const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
@@ -11,9 +20,10 @@ void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size
     const float one = 1;
 
     if (m > 0 && n > 0)
-        HPS_CUBLAS(cublasSgemm(hps_cuda_of(dev)->blas, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                               turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one,
-                               b, (int)ldb, a, (int)lda, &beta, c, (int)ldc));
+        HPS_CUBLAS(cublasGemmEx(hps_cuda_of(dev)->blas, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one,
+                                b, CUDA_R_32F, (int)ldb, a, CUDA_R_32F, (int)lda, &beta, c,
+                                CUDA_R_32F, (int)ldc, compute_type(dev), CUBLAS_GEMM_DEFAULT));
 }
 
 void hps_cuda_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,

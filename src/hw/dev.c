@@ -15,3 +15,9 @@ const struct hps_dev_ops *hps_dev_find(const char *name)
             return all[i];
     return NULL;
 }
+
+enum hps_precision hps_dev_precision(const char *word)
+{
+    if (strcmp(word, "tf32") == 0) return HPS_TF32;
+    return strcmp(word, "bf16") == 0 ? HPS_BF16 : HPS_FP32;
+}

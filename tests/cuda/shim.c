@@ -312,21 +312,44 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
     return 0;
 }
 
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+/* A column-major matrix with the low bits of its numbers rounded away: halves to even. */
+static float *rounded(const float *from, int rows, int columns, int ld, cublasComputeType_t type)
 {
-    (void)handle, (void)mode;
-    return 0;
+    int lost = type == CUBLAS_COMPUTE_32F_FAST_TF32 ? 13 : 16;
+    float *to = calloc((size_t)ld * (size_t)columns + 1, sizeof *to);
+    uint32_t bits;
+
+    if (!to) die("no memory for a product");
+    for (int c = 0; c < columns; c++)
+        for (int r = 0; r < rows; r++) {
+            size_t i = (size_t)c * (size_t)ld + (size_t)r;
+            memcpy(&bits, from + i, sizeof bits);
+            if (type != CUBLAS_COMPUTE_32F) {
+                bits += (1u << (lost - 1)) - 1 + (bits >> lost & 1);
+                bits &= ~((1u << lost) - 1);
+            }
+            memcpy(to + i, &bits, sizeof bits);
+        }
+    return to;
 }
 
-cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t a_as, cublasOperation_t b_as,
-                           int m, int n, int k, const float *alpha, const float *a, int lda,
-                           const float *b, int ldb, const float *beta, float *c, int ldc)
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t a_as, cublasOperation_t b_as,
+                            int m, int n, int k, const void *alpha, const void *a,
+                            cudaDataType_t a_is, int lda, const void *b, cudaDataType_t b_is,
+                            int ldb, const void *beta, void *c, cudaDataType_t c_is, int ldc,
+                            cublasComputeType_t type, cublasGemmAlgo_t how)
 {
-    (void)handle;
+    bool turn_a = a_as == CUBLAS_OP_T, turn_b = b_as == CUBLAS_OP_T;
+
+    (void)handle, (void)a_is, (void)b_is, (void)c_is, (void)how;
     hps_shim_open(true);
-    cblas_sgemm(CblasColMajor, a_as == CUBLAS_OP_T ? CblasTrans : CblasNoTrans,
-                b_as == CUBLAS_OP_T ? CblasTrans : CblasNoTrans, m, n, k, *alpha, a, lda, b, ldb,
-                *beta, c, ldc);
+    float *x = rounded(a, turn_a ? k : m, turn_a ? m : k, lda, type);
+    float *y = rounded(b, turn_b ? n : k, turn_b ? k : n, ldb, type);
+    cblas_sgemm(CblasColMajor, turn_a ? CblasTrans : CblasNoTrans,
+                turn_b ? CblasTrans : CblasNoTrans, m, n, k, *(const float *)alpha, x, lda, y,
+                ldb, *(const float *)beta, c, ldc);
     hps_shim_open(false);
+    free(x);
+    free(y);
     return 0;
 }

@@ -46,7 +46,7 @@ on '0 1 2' 3 three "$@" --set schedule.method=file --set schedule.plan=plan.json
 same three
 echo '-- products of rounded operands'
 on 0 1 tf32 "$@" --set train.precision=tf32
-close "$(number runs/tf32/report.json train_loss)" "$loss" 1e-3
+close "$(number runs/tf32/report.json train_loss)" "$loss" 1e-2
 [ "$(number runs/tf32/report.json train_loss)" != "$(number runs/one/report.json train_loss)" ] ||
     fail 'nothing is rounded'
 echo '-- tables on CPU ranks, dense layers on a GPU; it goes on from there on CPU ranks alone'

@@ -2,7 +2,8 @@
  *
  * The file .lock says who holds it, and is touched every two seconds. On one host the system's own
  * lock decides. Between hosts, where a file system may not share locks, or not free those of a host
- * that is gone, it is looked whether the file is still touched: some seconds. */
+ * that is gone, and where it has no locks at all, it is looked whether the file is still touched:
+ * some seconds. */
 #ifndef HPS_TRAIN_LOCK_H
 #define HPS_TRAIN_LOCK_H
 
@@ -11,7 +12,8 @@
 struct hps_lock;
 
 /* Take it; HPS_OUTPUT, said with job, host and process, where another run has it. A run that loses
- * it to another host (it was taken for dead) ends with HPS_OUTPUT. Local, by one rank. */
+ * it (another one took it for dead, or the folder is gone) ends with HPS_OUTPUT; one whose file
+ * system does not answer for a while does not. Local, by one rank. */
 enum hps_status hps_lock_take(struct hps_lock **lock, const char *folder);
 void hps_lock_free(struct hps_lock *lock); /* NULL is fine. Local. */
 

@@ -82,14 +82,18 @@ static bool is_still(const char *path, int fd)
            a.st_dev == b.st_dev;
 }
 
-/* Is it mine alone: the same file, with what I wrote? */
-static bool is_mine(const struct hps_lock *l)
+/* Is it another's now, or no more? A file system that does not answer says nothing. */
+static bool is_lost(const struct hps_lock *l)
 {
+    struct stat named, mine;
     char text[512];
     size_t n = strlen(l->record);
 
-    return is_still(l->path, l->fd) && pread(l->fd, text, sizeof text, 0) == (ssize_t)n &&
-           memcmp(text, l->record, n) == 0;
+    if (stat(l->path, &named) != 0) return errno == ENOENT;
+    if (fstat(l->fd, &mine) != 0) return errno == ESTALE;
+    if (named.st_ino != mine.st_ino || named.st_dev != mine.st_dev) return true;
+    ssize_t have = pread(l->fd, text, sizeof text, 0);
+    return have >= 0 && (have != (ssize_t)n || memcmp(text, l->record, n) != 0);
 }
 
 /* When the file was last touched, as a fresh open sees it. */
@@ -117,16 +121,17 @@ static bool beats(const char *path)
     return false;
 }
 
-/* Nobody else may hold it: *again is set where the file was replaced and must be opened anew. */
+/* Nobody else may hold it: *again is set where the file was replaced and must be opened anew. What
+ * the system says of a lock counts on one host, unless its file system has none. */
 static enum hps_status claim(const struct hps_lock *l, bool *again)
 {
     struct holder h;
-    bool held = flock(l->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool free = flock(l->fd, LOCK_EX | LOCK_NB) == 0, held = !free && errno == EWOULDBLOCK;
 
     *again = !is_still(l->path, l->fd);
     if (*again) return HPS_OK;
     read_holder(l->fd, &h);
-    if (!*h.host || strcmp(h.host, hps_host()) == 0)
+    if (!*h.host || (strcmp(h.host, hps_host()) == 0 && (free || held)))
         return held ? refuse(l->folder, &h) : HPS_OK;
     HPS_SAY(HPS_INFO, "the run directory %s was left by a run (%s): looking whether it lives",
             l->folder, h.text);
@@ -157,9 +162,9 @@ static void *beat(void *arg)
         until.tv_sec += (time_t)beat_s;
         pthread_cond_timedwait(&l->end, &l->mutex, &until);
         if (l->over) break;
-        if (!is_mine(l))
-            hps_quit(HPS_OUTPUT, "the run directory %s was taken over by another run: this one was "
-                                 "taken for dead", l->folder);
+        if (is_lost(l))
+            hps_quit(HPS_OUTPUT, "the run directory %s was taken over by another run, which took "
+                                 "this one for dead, or it was removed", l->folder);
         futimens(l->fd, NULL);
     }
     pthread_mutex_unlock(&l->mutex);
@@ -216,7 +221,7 @@ void hps_lock_free(struct hps_lock *l)
     pthread_join(l->thread, NULL);
     pthread_mutex_destroy(&l->mutex);
     pthread_cond_destroy(&l->end);
-    if (ftruncate(l->fd, 0) != 0)
+    if (!is_lost(l) && ftruncate(l->fd, 0) != 0)
         HPS_SAY(HPS_DEBUG, "%s: %s", l->path, strerror(errno));
     drop(l);
 }

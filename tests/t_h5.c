@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -288,13 +289,28 @@ static int nothing_held(void **state)
     return hps_mem_held_bytes() != 0;
 }
 
+/* A lock, as file systems refuse them, too. */
+static void test_locked(void **state)
+{
+    struct hps_h5 h;
+
+    (void)state;
+    assert_int_equal(hps_h5_create(&h, "locked.h5", MPI_COMM_NULL), HPS_OK);
+    assert_int_equal(hps_h5_close(&h), HPS_OK);
+    int fd = open("locked.h5", O_RDONLY);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(hps_h5_open(&h, "locked.h5"), HPS_OK);
+    assert_int_equal(hps_h5_close(&h), HPS_OK);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attributes),  cmocka_unit_test(test_rows),
         cmocka_unit_test(test_cyclic),      cmocka_unit_test(test_extent),
         cmocka_unit_test(test_odd_extents), cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_no_space),
+        cmocka_unit_test(test_no_space),    cmocka_unit_test(test_locked),
     };
     return cmocka_run_group_tests(tests, NULL, nothing_held);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -72,11 +73,14 @@ enum hps_status hps_h5_verdict(const struct hps_h5 *h, enum hps_status mine, con
 }
 
 /* Before the first call: at the end of the program the library would visit a file that it could not
- * close, and crash. It says nothing itself. */
+ * close, and crash. It says nothing itself. It locks no files, which on parallel file systems often
+ * fails: a file is named when it is whole, and nobody changes it then; who will have it otherwise
+ * says so in the environment. */
 static void prepare(void)
 {
     static bool done;
 
+    if (!done) setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
     if (!done && H5dont_atexit() < 0)
         HPS_SAY(HPS_DEBUG, "HDF5 was used before, it ends in its own way");
     done = true;

@@ -49,7 +49,9 @@ char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
 char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *train,
                       const struct hps_steps *steps);
 
-/* What a file has, about. Pure. */
+/* What a file has, about; and how many of them a second must be read or written, or the watchdog
+ * may think that nothing comes on. Pure. */
+enum { HPS_CKPT_BYTES_S = 20000000 };
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
 /* Make the folder, and look whether one checkpoint may be written there and has room: before the
  * first step, since a run that learns this at its end has lost all. HPS_OUTPUT. Collective. */

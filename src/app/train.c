@@ -174,8 +174,8 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
 }
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
- * measure, to move so many bytes a second. */
-enum { LOOK_S = 60, MEASURE_S = 120, BYTES_S = 20000000 };
+ * measure. */
+enum { LOOK_S = 60, MEASURE_S = 120 };
 
 static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                           const char *deck_text, struct hps_loop_past *past)
@@ -194,7 +194,8 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
                              .past = past };
     char *pool = hps_pool_text(j->pool);
     double load_s = hps_now_s();
-    hps_watch_phase("loading the checkpoint", hps_ckpt_bytes(j->net, &j->o.train) / BYTES_S);
+    hps_watch_phase("loading the checkpoint",
+                    hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     enum hps_status st = load(j, s, &cursor), loop_st;
     double before_s = cursor.seconds, start_s = hps_now_s();
     bool finished = cursor.step >= j->steps.total;
@@ -283,7 +284,7 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct s
     if (!st) hps_plan_print(j->plan, j->profile);
     if (!st) st = hps_agree(j->world, hps_out_flush());
     if (st) return st;
-    hps_watch_phase("making the tables", hps_ckpt_bytes(j->net, &j->o.train) / BYTES_S);
+    hps_watch_phase("making the tables", hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     return hps_job_build(j, true);
 }
 

@@ -185,8 +185,11 @@ static enum hps_status finish_saving(struct state *s)
 {
     if (!s->save) return HPS_OK;
     hps_region_enter(HPS_REGION_CHECKPOINT);
+    /* what the disk has not taken yet is waited for without a sign of progress */
+    hps_watch_phase(NULL, hps_ckpt_bytes(s->l->step->net, s->l->train) / HPS_CKPT_BYTES_S);
     enum hps_status st = hps_save_wait(s->save, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
+    hps_watch_phase(NULL, 0);
     hps_watch_beat(s->c->step);
     return saved(s, st);
 }

@@ -146,8 +146,11 @@ static bool sync_path(const char *path, int flags)
 {
     int fd = open(path, flags | O_CLOEXEC);
     bool good = fd >= 0 && fsync(fd) == 0;
+    int why = errno;
 
-    return (fd < 0 || close(fd) == 0) && good;
+    if (fd >= 0 && close(fd) != 0 && good) return false;
+    errno = why;
+    return good;
 }
 
 /* The name is the promise: what it names is on the disk, and so is the name. */
@@ -160,9 +163,8 @@ static void name_it(void *save, struct hps_errand_end *end)
         end->status = HPS_OUTPUT;
         snprintf(end->why, sizeof end->why, "cannot name the checkpoint %s: %s", s->path,
                  strerror(errno));
-    } else {
-        sync_path(folder, O_RDONLY | O_DIRECTORY);
-        hps_ckpt_sweep(s->opt, s->dir, s->step, s->only_this);
+    } else if (sync_path(folder, O_RDONLY | O_DIRECTORY) || errno == EINVAL) {
+        hps_ckpt_sweep(s->opt, s->dir, s->step, s->only_this); /* not before the name is there */
     }
     hps_mem_free(folder);
 }

@@ -345,6 +345,10 @@ job_array() {
     done
     [ $# -eq 0 ] || shift
     job_check "${deck[@]}"
+    if [ -n "${HETERPS_CHAIN:-}" ]; then
+        job_say 'a chain is of one deck: each task would submit the whole array again'
+        exit 64
+    fi
     if [ -z "$task" ] || [ "$task" -lt 1 ] || [ "$task" -gt ${#deck[@]} ]; then
         job_say "task '$task' of ${#deck[@]} decks: sbatch --array=1-${#deck[@]}"
         exit 64

@@ -32,4 +32,6 @@ expect 0 '' "$cpu" "$deck" --set run.directory=runs/mine --set train.steps=3
 echo '-- what is lacking'
 expect 66 'cannot use none: set PATH' env HETERPS=none "$cpu" "$deck"
 expect 70 "HETERPS_LAUNCHER is 'mpirum'" env HETERPS_LAUNCHER=mpirum "$cpu" "$deck"
+expect 64 'chain is of one deck' env HETERPS_CHAIN=x SLURM_ARRAY_TASK_ID=1 \
+    "$srcdir/jobs/array.sh" "$deck"
 verdict

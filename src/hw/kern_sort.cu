@@ -1,5 +1,5 @@
 /* kern_sort.cu - CUB's radix sort behind a C launcher. */
-#include <cub/cub.cuh>
+#include <cub/device/device_radix_sort.cuh>
 
 #include "hw/kern_own.h"
 

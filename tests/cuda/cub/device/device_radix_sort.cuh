@@ -1,4 +1,4 @@
-/* cub.cuh - stands in for CUB where no GPU is: a stable sort of pairs. */
+/* device_radix_sort.cuh - stands in for CUB where no GPU is: a stable sort of pairs. */
 #ifndef HPS_TESTS_CUB_H
 #define HPS_TESTS_CUB_H
 

@@ -17,6 +17,13 @@ extern "C" {
 static inline size_t hps_kern_spans(size_t n) { return n / 2048 + 1; }
 static inline size_t hps_kern_chunks(size_t B) { return B / 512 + 1; }
 
+/* And sums over equal keys, of n sorted pairs: floats. Pure. */
+#define HPS_KERN_SPAN ((size_t)64)
+static inline size_t hps_kern_pieces(size_t n, int dim)
+{
+    return 2 * (n / HPS_KERN_SPAN + 1) * (size_t)dim;
+}
+
 /* ---- kern_map.cu: element by element ---- */
 
 int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hps_tensor y, bool add);
@@ -91,10 +98,11 @@ int hps_kern_bag_numbers(void *stream, struct hps_bag bag, int *of, int *nth);
 /* Pairs by key, those of one key in their order. temp NULL: *bytes of it that are needed. */
 int hps_kern_sort(void *stream, size_t n, const int *key, int *key_out, const int *value,
                   int *value_out, int bits, void *temp, size_t *bytes);
-/* rows_grad of sorted ids: key (nid), nth (nid), the number of the id before it was sorted. */
+/* rows_grad += of sorted ids: key (nid), nth (nid), the number of the id before it was sorted;
+ * piece: hps_kern_pieces(nid, dim) floats. */
 int hps_kern_bag_back(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
                       const int *key, const int *nth, const int *of, struct hps_tensor dy,
-                      float *rows_grad);
+                      float *piece, float *rows_grad);
 
 /* ---- kern_rule.cu: tables and rules ---- */
 
@@ -124,9 +132,10 @@ int hps_kern_pairs(void *stream, struct hps_pairs pairs, int n, float weight, fl
                    double *losses, int *at, float *force);
 int hps_kern_pairs_du(void *stream, struct hps_pairs pairs, int n, const int *at,
                       const float *force, float *du);
-/* key, nth (B * n): at, sorted, and the number that each had before. dall is zero before. */
+/* dall +=; key, nth (B * n): at, sorted, and the number that each had before; piece:
+ * hps_kern_pieces(B * n, width) floats. */
 int hps_kern_pairs_dall(void *stream, struct hps_pairs pairs, int n, const int *key,
-                        const int *nth, const float *force, float *dall);
+                        const int *nth, const float *force, float *piece, float *dall);
 int hps_kern_count_up(void *stream, size_t n, int *to);        /* to[i] = i */
 
 /* ---- kern_attend.cu: attention over the ids first .. first + n - 1 of the bags ---- */

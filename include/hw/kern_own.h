@@ -216,6 +216,71 @@ static int run_columns(void *stream, size_t B, int width, G g, T *part, T *to, b
     return run_each(stream, 1, width, f);
 }
 
+/* ---- sums over equal keys: by spans of the sorted pairs, then over what crosses them ---- */
+
+/* Popular keys have thousands of pairs: one thread for all of them would be the last one at work.
+ * Pieces that lie in more than one span, two a span at most: the one that began before it, and the
+ * one that goes on behind it. */
+template <class G> struct sum_pieces {
+    size_t n;
+    int dim;
+    const int *key;
+    G g;                        /* what the pair at k adds to number d */
+    float *piece;               /* (spans, 2, dim) */
+    float *to;                  /* (.., dim) by key, added to */
+
+    __device__ void operator()(size_t k, int d) const
+    {
+        int row = key[k];
+        size_t span = k / HPS_KERN_SPAN, first = span * HPS_KERN_SPAN, i = k;
+        size_t last = first + HPS_KERN_SPAN < n ? first + HPS_KERN_SPAN : n;
+        bool begins = k == 0 || key[k - 1] != row;
+        float sum = 0;
+        if (!begins && k != first) return;
+        for (; i < last && key[i] == row; i++)
+            sum += g(i, d);
+        bool ends = i < last || i == n || key[i] != row;
+        if (begins && ends) to[(size_t)row * (size_t)dim + (size_t)d] += sum;
+        else piece[(2 * span + (begins ? 1 : 0)) * (size_t)dim + (size_t)d] = sum;
+    }
+};
+
+struct join_pieces {
+    size_t n;
+    int dim;
+    const int *key;
+    const float *piece;
+    float *to;
+
+    /* Does the key of the span's last pair go on behind it, and had it not before the span? */
+    __device__ bool leaves(size_t span) const
+    {
+        size_t first = span * HPS_KERN_SPAN, last = first + HPS_KERN_SPAN;
+        return last < n && key[last - 1] == key[last] &&
+               (first == 0 || key[first - 1] != key[last - 1]);
+    }
+    __device__ void operator()(size_t span, int d) const
+    {
+        size_t next = span + 1;
+        if (!leaves(span)) return;
+        int row = key[next * HPS_KERN_SPAN];
+        float sum = piece[(2 * span + 1) * (size_t)dim + (size_t)d];
+        for (; next * HPS_KERN_SPAN < n && key[next * HPS_KERN_SPAN] == row; next++)
+            sum += piece[2 * next * (size_t)dim + (size_t)d];
+        to[(size_t)row * (size_t)dim + (size_t)d] += sum;
+    }
+};
+
+/* to[key[k]] += g(k, ..) over the n sorted pairs; piece: hps_kern_pieces(n, dim) floats. */
+template <class G>
+static int run_keys(void *stream, size_t n, int dim, const int *key, G g, float *piece, float *to)
+{
+    sum_pieces<G> sum = { n, dim, key, g, piece, to };
+    join_pieces join = { n, dim, key, piece, to };
+    int error = run_each(stream, n, dim, sum);
+    return error ? error : run_each(stream, (n + HPS_KERN_SPAN - 1) / HPS_KERN_SPAN, dim, join);
+}
+
 /* The row of a matrix view. */
 static __device__ __forceinline__ float *row_of(struct hps_tensor x, size_t r)
 {

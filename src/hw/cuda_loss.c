@@ -82,12 +82,13 @@ static void pull(struct hps_dev *dev, const struct hps_pairs *p, int n, int *roo
     void *stream = hps_cuda_stream(dev);
     size_t all = (size_t)p->B * (size_t)n;
     int *at = room, *nth = at + all, *key = nth + all, *was = key + all;
-    const float *force = (const float *)(const void *)(was + all);
+    float *force = (float *)(void *)(was + all), *piece = force + all;
 
     dev->ops->zero(dev, dall, (size_t)p->rows * (size_t)p->width * sizeof *dall);
     HPS_CUDA(hps_kern_count_up(stream, all, was));
-    HPS_CUDA(hps_kern_sort(stream, all, at, key, was, nth, 32, was + 2 * all, &temp));
-    HPS_CUDA(hps_kern_pairs_dall(stream, *p, n, key, nth, force, dall));
+    HPS_CUDA(hps_kern_sort(stream, all, at, key, was, nth, 32,
+                           piece + hps_kern_pieces(all, p->width), &temp));
+    HPS_CUDA(hps_kern_pairs_dall(stream, *p, n, key, nth, force, piece, dall));
 }
 
 void hps_cuda_pairs(struct hps_dev *dev, const struct hps_pairs *p, float weight, float *score,
@@ -98,7 +99,8 @@ void hps_cuda_pairs(struct hps_dev *dev, const struct hps_pairs *p, float weight
     size_t all = (size_t)p->B * (size_t)n, temp = 0;
 
     HPS_CUDA(hps_kern_sort(stream, all, NULL, NULL, NULL, NULL, 32, NULL, &temp));
-    double *losses = losses_of(dev, p->B, 5 * all * sizeof(int) + temp);
+    size_t pieces = hps_kern_pieces(all, p->width) * sizeof(float);
+    double *losses = losses_of(dev, p->B, 5 * all * sizeof(int) + pieces + temp);
     int *at = behind(p->B, losses);
     float *force = (float *)(void *)(at + 4 * all);
     HPS_CUDA(hps_kern_pairs(stream, *p, n, weight, score, losses, at, force));

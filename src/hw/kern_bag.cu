@@ -63,36 +63,26 @@ extern "C" int hps_kern_bag_numbers(void *stream, struct hps_bag bag, int *of, i
     return run_each(stream, (size_t)bag.nslot * (size_t)bag.B, 1, f);
 }
 
-/* The first of equal keys sums for all of them. */
+/* What an id adds to its row. */
 struct spill {
     struct hps_bag bag;
     int dim;
     bool mean, concat;
-    const int *key, *nth, *of;
+    const int *nth, *of;
     struct hps_tensor dy;
-    float *grad;
 
-    __device__ float share_of(size_t at) const
+    __device__ float operator()(size_t k, int d) const
     {
-        return mean ? 1.0f / (float)(start_of(bag, at + 1) - start_of(bag, at)) : 1.0f;
-    }
-    __device__ void operator()(size_t k, int d) const
-    {
-        int row = key[k];
-        if (k > 0 && key[k - 1] == row) return;
-        float *to = grad + (size_t)row * (size_t)dim + (size_t)d, sum = *to;
-        for (; k < bag.nid && key[k] == row; k++) {
-            size_t at = (size_t)of[nth[k]], b = at % (size_t)bag.B, s = at / (size_t)bag.B;
-            sum += share_of(at) * row_of(dy, b)[(concat ? s * (size_t)dim : 0) + (size_t)d];
-        }
-        *to = sum;
+        size_t at = (size_t)of[nth[k]], b = at % (size_t)bag.B, s = at / (size_t)bag.B;
+        float v = row_of(dy, b)[(concat ? s * (size_t)dim : 0) + (size_t)d];
+        return mean ? v / (float)(start_of(bag, at + 1) - start_of(bag, at)) : v;
     }
 };
 
 extern "C" int hps_kern_bag_back(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
                                  const int *key, const int *nth, const int *of,
-                                 struct hps_tensor dy, float *rows_grad)
+                                 struct hps_tensor dy, float *piece, float *rows_grad)
 {
-    spill f = { bag, dim, mean, concat, key, nth, of, dy, rows_grad };
-    return run_each(stream, bag.nid, dim, f);
+    spill g = { bag, dim, mean, concat, nth, of, dy };
+    return run_keys(stream, bag.nid, dim, key, g, piece, rows_grad);
 }

@@ -251,29 +251,23 @@ extern "C" int hps_kern_pairs_du(void *stream, struct hps_pairs pairs, int n, co
     return run_each(stream, (size_t)pairs.B, pairs.width, f);
 }
 
-/* The first of equal keys sums for all of them. */
-struct pairs_dall {
+/* What a pair pulls at the other by. */
+struct pulled {
     struct hps_pairs p;
     int n;
-    const int *key, *nth;
+    const int *nth;
     const float *force;
-    float *dall;
 
-    __device__ void operator()(size_t k, int d) const
+    __device__ float operator()(size_t k, int d) const
     {
-        int row = key[k];
-        size_t all = (size_t)p.B * (size_t)n;
-        float sum = 0;
-        if (k > 0 && key[k - 1] == row) return;
-        for (; k < all && key[k] == row; k++)
-            sum += force[nth[k]] * p.u[(size_t)(nth[k] / n) * (size_t)p.width + (size_t)d];
-        dall[(size_t)row * (size_t)p.width + (size_t)d] = sum;
+        size_t b = (size_t)(nth[k] / n);
+        return force[nth[k]] * p.u[b * (size_t)p.width + (size_t)d];
     }
 };
 
 extern "C" int hps_kern_pairs_dall(void *stream, struct hps_pairs pairs, int n, const int *key,
-                                   const int *nth, const float *force, float *dall)
+                                   const int *nth, const float *force, float *piece, float *dall)
 {
-    pairs_dall f = { pairs, n, key, nth, force, dall };
-    return run_each(stream, (size_t)pairs.B * (size_t)n, pairs.width, f);
+    pulled g = { pairs, n, nth, force };
+    return run_keys(stream, (size_t)pairs.B * (size_t)n, pairs.width, key, g, piece, dall);
 }

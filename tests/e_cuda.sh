@@ -17,7 +17,8 @@ case " \$HPS_ON_GPU " in
 *" \${OMPI_COMM_WORLD_RANK:-0} "*)
     LD_LIBRARY_PATH=$HPS_TMP\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} HPS_FAKE_GPUS=1
     HETERPS_LIBDIR=$(dirname "$object") HPS_SHIM_GUARD=1
-    export LD_LIBRARY_PATH HPS_FAKE_GPUS HETERPS_LIBDIR HPS_SHIM_GUARD ;;
+    export LD_LIBRARY_PATH HPS_FAKE_GPUS HETERPS_LIBDIR HPS_SHIM_GUARD
+    [ -z "\$HPS_FAIL" ] || export HPS_SHIM_FAIL="\$HPS_FAIL" ;;
 esac
 exec "$HETERPS" "\$@"
 EOF
@@ -74,6 +75,19 @@ HETERPS=$cpu train 1 census.yaml "$@" --set run.directory=runs/cpu --set train.s
     --restart auto
 loss=$(number runs/cpu/report.json train_loss)
 same mixed
+echo '-- a kernel that does something illegal'
+export HPS_FAIL=300 HPS_ON_GPU=0
+expect 70 'error: .*CUDA error 700' ranks 1 train "$srcdir/inputs/census.yaml" "$@" \
+    --set run.directory=runs/illegal
+export HETERPS_CUDA_SYNC=1
+expect 70 'error: hps_kern_.*CUDA error 700' ranks 1 train "$srcdir/inputs/census.yaml" "$@" \
+    --set run.directory=runs/illegal
+unset HETERPS_CUDA_SYNC HPS_FAIL
+echo '-- too little memory'
+export HPS_SHIM_MEMORY=300000
+expect 70 'error: no GPU memory for .*: [0-9]* bytes wanted, [0-9]* of 300000 are free' \
+    ranks 1 train "$srcdir/inputs/census.yaml" "$@" --set run.directory=runs/small
+unset HPS_SHIM_MEMORY
 echo '-- a GPU, but no backend'
 HETERPS=$cpu LD_LIBRARY_PATH=$HPS_TMP HETERPS_LIBDIR=/nowhere train 1 census.yaml "$@" \
     --set run.directory=runs/none

@@ -2,6 +2,9 @@
  * run block by block on the CPU, and "device" memory is memory that the host may be forbidden to
  * touch (HPS_SHIM_GUARD=1: it is, but in a copy). What the sources use is here, and no more.
  *
+ * HPS_SHIM_MEMORY=BYTES: the card has so much. HPS_SHIM_FAIL=N: the N-th kernel does something
+ * illegal, which is heard of as late as on a card.
+ *
  * Threads of a block run one after the other; those of a kernel that meets (launched as a team) are
  * coroutines, so that barriers and shuffles do what they do on a card. A meeting that not all
  * threads of a warp or block come to ends the run. */
@@ -40,6 +43,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaGetLastError(void);
+cudaError_t cudaDeviceSynchronize(void);
 const char *cudaGetErrorString(cudaError_t error);
 
 /* ---- how kernels run ---- */

@@ -24,10 +24,11 @@ static void die(const char *why)
 struct piece {
     struct piece *next;
     char *base, *at;
-    size_t pages;               /* bytes of them, but for the last one */
+    size_t pages, bytes;        /* bytes of the pages but for the last one; as asked for */
 };
 
 static struct piece *pieces;
+static size_t taken;            /* bytes of all */
 static int opened;              /* calls of hps_shim_open(true) under way */
 
 static bool guarded(void)
@@ -45,12 +46,21 @@ void hps_shim_open(bool open)
             die("mprotect");
 }
 
+static size_t memory(void)
+{
+    const char *word = getenv("HPS_SHIM_MEMORY");
+    return word && *word ? (size_t)atoll(word) : (size_t)2 << 30;
+}
+
 cudaError_t cudaMalloc(void **p, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), need = (bytes + 15) / 16 * 16;
     struct piece *x = calloc(1, sizeof *x);
 
-    if (!x) return cudaErrorMemoryAllocation;
+    if (!x || taken + bytes > memory()) {
+        free(x);
+        return cudaErrorMemoryAllocation;
+    }
     x->pages = (need + page - 1) / page * page;
     x->base = mmap(NULL, x->pages + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
@@ -60,6 +70,8 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
         return cudaErrorMemoryAllocation;
     }
     x->at = x->base + x->pages - need;
+    x->bytes = bytes;
+    taken += bytes;
     x->next = pieces;
     pieces = x;
     *p = x->at;
@@ -75,19 +87,22 @@ cudaError_t cudaFree(void *p)
         at = &(*at)->next;
     if (!(x = *at)) die("memory is freed that never was");
     *at = x->next;
+    taken -= x->bytes;
     munmap(x->base, x->pages + (size_t)sysconf(_SC_PAGESIZE));
     free(x);
     return cudaSuccess;
 }
 
+static cudaError_t heard = cudaSuccess; /* of a kernel, by who waits for it */
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    (void)kind, (void)stream;
+    (void)stream;
     hps_shim_open(true);
     memcpy(to, from, bytes);
     hps_shim_open(false);
-    return cudaSuccess;
+    return kind == cudaMemcpyDeviceToHost ? heard : cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
@@ -101,8 +116,8 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stre
 
 cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
 {
-    *unused = (size_t)1 << 30;
-    *all = (size_t)2 << 30;
+    *all = memory();
+    *unused = *all - taken;
     return cudaSuccess;
 }
 
@@ -116,7 +131,8 @@ cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : 101; }
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { (void)stream; return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { (void)stream; return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { (void)stream; return heard; }
+cudaError_t cudaDeviceSynchronize(void) { return heard; }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { (void)event; return cudaSuccess; }
 const char *cudaGetErrorString(cudaError_t error) { (void)error; return "an error of the stand-in"; }
 
@@ -286,6 +302,10 @@ void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim eac
 {
     struct hps_shim_place *p = &hps_shim_now;
 
+    static long launched;
+    const char *fails = getenv("HPS_SHIM_FAIL");
+
+    if (fails && ++launched == atol(fails)) heard = 700;
     nthread = each.x * each.y * each.z;
     if (nthread == 0 || nthread > MOST_THREADS || blocks.y > 65535 || blocks.z > 65535)
         die("a launch that no card takes");

@@ -151,6 +151,7 @@ job_beside() { # BEFORE
         loss=$(job_field loss)
         [ "${loss:-null}" = null ] || loss=$(LC_ALL=C printf %.5g "$loss")
         now="step $(job_field step)/$(job_field steps) loss $loss"
+        [ "${loss:-null}" != null ] || now=$(job_field state)
         [ "$now" != "$told" ] || continue
         told=$now
         scontrol update JobId="$job_id" Comment="$now" 2>/dev/null
@@ -364,6 +365,6 @@ job_plan() {
     mkdir -p "$job_dir" || exit 73
     job_command plan "$@" --sbatch "$job_dir/job"
     "${job_line[@]}" || exit
-    job_say "submits $job_dir/job"
+    job_say "submits $job_dir/job: $(sed -n 's/^# Price *//p' "$job_dir/job")"
     job_submit "$job_dir/job"
 }

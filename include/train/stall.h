@@ -21,8 +21,10 @@ void hps_stall_tell(const char *folder, int rank, const struct hps_stall_word *w
 void hps_stall_untell(const char *folder, int rank);
 /* Did any rank leave a word? Local. */
 bool hps_stall_any(const char *folder);
-/* All words (R), the answer is the lowest rank that spoke, -1: none. Local. */
-int hps_stall_hear(const char *folder, int R, struct hps_stall_word *word);
+/* The lowest rank that left a word, -1: none; it opens no file. Local. */
+int hps_stall_first(const char *folder, int R);
+/* All words (R). Local: R files, which one rank reads and not each of R. */
+void hps_stall_hear(const char *folder, int R, struct hps_stall_word *word);
 /* The folder and all in it go. Local. */
 void hps_stall_clear(const char *folder);
 

@@ -69,15 +69,21 @@ static void read_word(const char *folder, int rank, struct hps_stall_word *w)
     hps_mem_free(path);
 }
 
-int hps_stall_hear(const char *folder, int R, struct hps_stall_word *word)
+int hps_stall_first(const char *folder, int R)
 {
-    int first = -1;
-
-    for (int r = R - 1; r >= 0; r--) {
-        read_word(folder, r, &word[r]);
-        if (word[r].spoke) first = r;
+    for (int r = 0; r < R; r++) {
+        char *path = file_of(folder, r);
+        bool there = access(path, F_OK) == 0;
+        hps_mem_free(path);
+        if (there) return r;
     }
-    return first;
+    return -1;
+}
+
+void hps_stall_hear(const char *folder, int R, struct hps_stall_word *word)
+{
+    for (int r = 0; r < R; r++)
+        read_word(folder, r, &word[r]);
 }
 
 void hps_stall_clear(const char *folder)

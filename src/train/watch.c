@@ -13,8 +13,8 @@
 /* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer
  * than this was not the thread's own time. */
 static const double nap_s = 0.2, lapse_s = 1;
-/* How long words are waited for, and how long the one who says them. */
-static const double grace_s = 1.5, patience_s = 5;
+/* How long words are waited for, and how long the one who says them, who opens a file for each. */
+static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
 
 static struct {
     pthread_t thread;
@@ -45,9 +45,10 @@ static struct hps_stall_word my_word(void)
 static void conclude(double waited_s)
 {
     struct hps_stall_word *word = hps_mem_new((size_t)hps_nrank(), sizeof *word);
-    int first = hps_stall_hear(me.folder, hps_nrank(), word);
+    int first = hps_stall_first(me.folder, hps_nrank());
 
-    if (first >= 0 && first != hps_rank()) hps_sleep_s(patience_s);
+    if (first >= 0 && first != hps_rank()) hps_sleep_s(patience_s + file_s * hps_nrank());
+    hps_stall_hear(me.folder, hps_nrank(), word);
     if (first < 0) word[hps_rank()] = my_word(); /* the folder cannot be written */
     char *text = hps_stall_text(hps_nrank(), word, (const char(*)[HPS_STALL_HOST])me.host);
     hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);

@@ -84,6 +84,8 @@ job_launcher() {
     fi
 }
 
+job_state() { squeue -h -j "$job_id" -o %T 2>/dev/null | head -n 1; }
+
 # job_ranks: words for srun where the job has whole nodes and says no number of tasks, as it must to
 # be requeued on fewer nodes: one rank a GPU, else one for each --cpus-per-task cores.
 job_ranks() {
@@ -99,6 +101,8 @@ job_ranks() {
 job_command() {
     local left=infinity group words
     job_end=$(squeue -h -j "$job_id" -o %e 2>/dev/null | head -n 1)
+    # the end of one that is being cancelled is now, not that of its time
+    case $(job_state) in RUNNING | '') ;; *) job_end= ;; esac
     job_line=(env)
     # nothing, where squeue has no answer, is midnight to date
     if job_end=$(date -d "${job_end:-unknown}" +%s 2>/dev/null); then
@@ -270,7 +274,7 @@ job_submit() {
 job_again() {
     local state said
     trap '' TERM USR1       # who requeues the job is ended with it, before it has its answer
-    state=$(squeue -h -j "$job_id" -o %T 2>/dev/null | head -n 1)
+    state=$(job_state)
     # cancelled, or requeued by Slurm itself, it is as COMPLETING as one whose time is over
     if [ "$state" != RUNNING ] && [ "${job_end:-9999999999}" -gt "$(date +%s)" ]; then
         job_say "is being ended (${state:-unknown to squeue}): not submitted again from here"
@@ -295,7 +299,7 @@ job_died() {
     if ! job_nodes_answer; then
         job_say 'not all of its nodes answer: waiting for Slurm to see it'
         for ((i = 0; i < 120; i++)); do
-            [ "$(squeue -h -j "$job_id" -o %T 2>/dev/null | head -n 1)" = RUNNING ] || break
+            [ "$(job_state)" = RUNNING ] || break
             sleep 5
         done
         job_again

@@ -29,6 +29,16 @@ expect 0 '' "$cpu" "$deck" --set run.directory=runs/mine --set train.steps=3
 [ ! -e runs/mine/.deaths ] || fail 'it counts deaths of a job before'
 [ -n "$(find runs/mine/.job -newermt 2020-01-02)" ] || fail 'it goes on with the job before'
 [ -z "$(find runs/mine -name '.*.before')" ] || fail 'it leaves old books'
+echo '-- cancelled before it starts the program'
+cat >bin/squeue <<'EOT'
+#!/bin/sh
+case "$*" in *%T) echo COMPLETING ;; *%e) date +%FT%T ;; esac
+EOT
+printf '#!/bin/sh\necho "$*" >>scontrol.log\n' >bin/scontrol
+chmod +x bin/squeue bin/scontrol
+expect 0 '' "$cpu" "$deck" --set run.directory=runs/mine --set train.steps=6
+grep -q requeue scontrol.log 2>/dev/null && fail 'it is requeued'
+rm bin/squeue
 echo '-- what is lacking'
 expect 66 'cannot use none: set PATH' env HETERPS=none "$cpu" "$deck"
 expect 70 "HETERPS_LAUNCHER is 'mpirum'" env HETERPS_LAUNCHER=mpirum "$cpu" "$deck"

@@ -19,7 +19,7 @@ job() {
     shift 2
     submit "$hps_run" -N1 "$@" "$hps_jobs/cpu.sh" "$srcdir/inputs/census.yaml" \
         --set "run.directory=runs/$hps_run" --set train.epochs=0 --set train.steps=600 \
-        --set checkpoint.interval_steps=20 --set schedule.method=file \
+        --set checkpoint.interval_steps=10 --set schedule.method=file \
         --set schedule.plan=plan.json
 }
 
@@ -37,17 +37,17 @@ done_as_if() {
 }
 
 # Slurm sends its own signals every half a minute
-job warned 200 --time=1 --signal=USR1@25
+job warned 400 --time=1 --signal=USR1@25
 warned=$id
-job woken 200 --time=1 --signal=B:USR1@25
+job woken 400 --time=1 --signal=B:USR1@25
 woken=$id
-job taken 100
+job taken 300
 taken=$id
-job batch 100
+job batch 300
 batch=$id
-job step 100
+job step 300
 step=$id
-job rank 100
+job rank 300
 rank=$id
 # Slurm's limits are whole minutes: a squeue that tells an earlier one to the first start
 mkdir -p early
@@ -72,7 +72,7 @@ urgent() {
     sbatch -p urgent -w "$(squeue -h -j "$taken" -o %N)" -o urgent.out --exclusive --wrap 'sleep 1'
 }
 kill_a_rank() { pids_in rank | tail -n 1 | xargs -r kill -KILL; }
-hears taken.out 'checkpoint at step 20 ' && urgent
+hears taken.out 'checkpoint at step 10 ' && urgent
 stops batch twice "$batch"
 stops step scancel --signal=USR1 "$step"
 stops rank kill_a_rank

@@ -19,7 +19,7 @@ job() {
     # shellcheck disable=SC2086 # options without blanks
     submit "$hps_run" $hps_sbatch "$hps_jobs/cpu.sh" \
         "$srcdir/inputs/census.yaml" --set "run.directory=runs/$hps_run" --set train.epochs=0 \
-        --set train.steps=600 --set checkpoint.interval_steps=20 \
+        --set train.steps=600 --set checkpoint.interval_steps=10 \
         --set schedule.method=file --set schedule.plan=plan.json "$@"
 }
 
@@ -51,15 +51,15 @@ hit() {
     [ -z "$hps_rank" ] || kill "-$1" "$hps_rank"
 }
 
-job fewer 100 '-p pair -N1-2' --set schedule.plan= --set schedule.method=exact
+job fewer 300 '-p pair -N1-2' --set schedule.plan= --set schedule.method=exact
 fewer=$id
-job kills 500 '-N1 -p cpu'
+job kills 1000 '-N1 -p cpu'
 kills=$id
-job stall 100 '-N1 -p cpu' --set run.stall_seconds=3
+job stall 100 '-N1 -p cpu' --set train.steps=100000000 --set run.stall_seconds=3
 stall=$id
-job cancel 100 '-N1 -p cpu'
+job cancel 100 '-N1 -p cpu' --set train.steps=100000000
 cancel=$id
-HETERPS_LAUNCHER=mpirun job mpirun 100 '-N2 -n2 -p cpu' --set train.steps=200
+HETERPS_LAUNCHER=mpirun job mpirun 1000 '-N2 -n2 -p cpu' --set train.steps=200
 mpirun=$id
 job plain 1 '-N1 -p cpu'
 plain=$id
@@ -68,14 +68,14 @@ wrong=$id
 job unread 1 '-N1 -p cpu' --set train.stepz=1
 unread=$id
 
-hears fewer.out 'checkpoint at step 20 '
+hears fewer.out 'checkpoint at step 10 '
 node=$(squeue -h -j "$fewer" -o %B)
 bash "$srcdir/tests/slurm/cluster.sh" kill "$hps_cluster" "$node"
 scontrol update node="$node" state=down reason=test
 rm fewer.slow
-hears stall.out 'checkpoint at step 20 '
+hears stall.out 'checkpoint at step 10 '
 hit STOP stall
-hears cancel.out 'checkpoint at step 20 '
+hears cancel.out 'checkpoint at step 10 '
 scancel "$cancel"
 stops mpirun scancel --signal=USR1 --batch "$mpirun"
 for i in 1 2 3; do
@@ -109,6 +109,8 @@ gone "$cancel"
 has_line cancel.starts began 2 && fail 'a cancelled job was started again'
 echo '-- mpirun'
 ended mpirun "$mpirun" 0 2 "the file 'stop'"
+# it waits half a minute then, and the job's time is over
+has_line mpirun.out 'exited with non-zero status' && fail 'mpirun takes a stop for a failure'
 
 echo '-- by hand, and where there is no launcher'
 expect 64 'is a job script: sbatch' env -u SLURM_JOB_ID "$hps_jobs/cpu.sh" census.yaml

@@ -151,11 +151,11 @@ start() {
         die "slurmctld did not start: $(tail -n 3 "$folder/log/slurmctld.err")"
     for x in $nodes; do start_node "${x%%:*}" 9>&-; done
     exec 9>&-
-    for ((x = 0; x < 400; x++)); do
+    for ((x = 0; x < 1200; x++)); do
         [ "$(sinfo -h -N -o %t 2>/dev/null | sort -u)" != idle ] || break
         sleep 0.05
     done
-    [ $x -lt 400 ] || die "the nodes did not come up: $(sinfo -N)"
+    [ $x -lt 1200 ] || die "the nodes did not come up: $(sinfo -N)"
     settings
 }
 

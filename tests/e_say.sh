@@ -1,5 +1,6 @@
 #!/bin/sh
-# One rank that ends the run ends all ranks, with its own code and one line that names the rank.
+# One rank that ends the run ends all ranks, with its own code and one line that names the rank; the
+# code of a rank that was killed comes before that of one whose MPI call failed for it.
 . "$srcdir/tests/lib.sh"
 
 HETERPS=$(dirname "$HETERPS")/tests/m_say
@@ -11,4 +12,5 @@ for n in 1 3; do
     expect 70 "^\[$((n - 1)) [0-9.]+\] error: MPI_Send\(.*\): MPI_ERR_RANK: .*$where" \
         ranks $n call
 done
+expect 137 '^\[0 [0-9.]+\] error: MPI_ERR_OTHER: MPI_ERR_OTHER: ' ranks 2 killed
 verdict

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A rank that hangs ends the run soon after run.stall_seconds, with 70 and one line that names it,
 # its host, and who waits where for it, though it cannot speak; a job that was suspended whole and
-# woken again has not hung.
+# woken again has not hung; nor is a rank that was killed a failure of those that wait for it.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census
@@ -63,4 +63,17 @@ kill -USR1 $job
 wait $job
 rc=$?
 [ $rc -eq 75 ] || { fail "ended with $rc instead of 75"; cat err; }
+
+echo '-- a rank is killed, and the launcher takes longer to end the others than they wait'
+export OMPI_MCA_odls_base_sigkill_timeout=5
+begin 2
+kill -KILL "$(pid_of 1)"
+wait $job
+rc=$?
+[ $rc -eq 137 ] || fail "ended with $rc instead of 137"
+grep -q 'error: no progress.*; rank 1 on [^ ]* was killed; rank 0' err || {
+    fail 'no diagnosis'
+    cat err
+}
+grep -q '"exit_code": null' runs/census/status.json || fail 'status.json has a code of its own'
 verdict

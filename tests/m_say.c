@@ -1,5 +1,6 @@
 /* m_say: a failure on any one rank is heard by all, the quiet waits wait and sleep, and a deck that
  * rank 0 reads is the same on every rank. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -105,7 +106,14 @@ static void same_deck(MPI_Comm world)
 static void end_badly(const char *how, MPI_Comm world)
 {
     int any = 0;
+    struct timespec late = { 0, 500000000 };
 
+    if (strcmp(how, "killed") == 0) {           /* the others hear of it before the launcher acts */
+        if (hps_rank() < hps_nrank() - 1)
+            HPS_MPI(MPI_ERR_OTHER);
+        nanosleep(&late, NULL);
+        raise(SIGKILL);
+    }
     if (hps_rank() == hps_nrank() - 1) {
         if (strcmp(how, "die") == 0)
             HPS_DIE("found a bug");

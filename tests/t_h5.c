@@ -261,7 +261,7 @@ static void test_bad_files(void **state)
 /* A disk that is full: a file size limit answers as one. */
 static void test_no_space(void **state)
 {
-    const struct rlimit small = { 100000, RLIM_INFINITY };
+    const struct rlimit small = { 100000, RLIM_INFINITY }, none = { 0, RLIM_INFINITY };
     struct rlimit before;
     struct hps_h5 h;
     float *x = hps_mem_new(1 << 20, sizeof *x);
@@ -278,8 +278,11 @@ static void test_no_space(void **state)
         s = hps_h5_close(&h);
     else
         hps_h5_close(&h);
-    setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(s, HPS_OUTPUT);
+    setrlimit(RLIMIT_FSIZE, &none);
+    assert_int_equal(hps_h5_create(&h, "none.h5", MPI_COMM_NULL), HPS_OUTPUT);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_not_equal(access("none.h5", F_OK), 0);
     hps_mem_free(x);
 }
 

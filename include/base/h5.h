@@ -35,7 +35,7 @@ enum hps_status hps_h5_verdict(const struct hps_h5 *h, enum hps_status mine, con
 enum hps_status hps_h5_open(struct hps_h5 *h, const char *path);
 enum hps_status hps_h5_change(struct hps_h5 *h, const char *path);
 /* Create (truncate) for writing; comm MPI_COMM_NULL: serial; else all ranks of comm, the MPI-IO
- * driver. Collective over comm. */
+ * driver. Where the disk has no room for even that, no file is left. Collective over comm. */
 enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm);
 /* Flush what was written to disk and close. Write errors that appear only now (no space) are
  * HPS_OUTPUT. Closing twice is fine. Collective over comm. */

@@ -70,10 +70,16 @@ _Noreturn void hps_die(const char *file, int line, const char *format, ...)
 _Noreturn void hps_quit(enum hps_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A rank was killed, and the launcher is slow to end the others: print, and end as that one did, so
+ * that the launcher's code is that of its death. hps_on_quit's does not hear of it. */
+_Noreturn void hps_follow(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* To be called on the rank that ends all of them in disorder, before it does; NULL: nothing. */
 void hps_on_quit(void (*tell)(enum hps_status status));
 
-/* Every MPI call stands inside this: a failure says rank, call, MPI's text and place, ends all. */
+/* Every MPI call stands inside this: a failure says rank, call, MPI's text and place, ends all; on
+ * several ranks two seconds later, so that where a peer was killed the launcher's code of that
+ * death is the run's. */
 #define HPS_MPI(call) hps_mpi_check((call), #call, __FILE__, __LINE__)
 void hps_mpi_check(int rc, const char *call, const char *file, int line);
 

@@ -25,7 +25,7 @@ struct hps_rundir {
 char *hps_rundir_path(const struct hps_run_opt *opt);
 /* Make the directory and lock it (held by another run: HPS_OUTPUT), start the logs. Rank 0 acts,
  * the verdict is shared. A run that ends in disorder from now on says so in status.json, whichever
- * rank ends it. Collective over world. */
+ * rank ends it (train/stop: but after SIGTERM). Collective over world. */
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
                                 MPI_Comm world);
 void hps_rundir_close(struct hps_rundir *dir);

@@ -14,6 +14,7 @@ struct hps_stall_word {
     char inside[64];      /* what it is inside of                                        */
     char whom[200];       /* "0-3,5": the ranks that it may be waiting for there; "": none,
                              it works by itself                                          */
+    char killed[200];     /* the same of the ranks on its host that are no more          */
 };
 
 /* Leave mine; take it back. Local; a folder that cannot be written is as good as not speaking. */
@@ -28,10 +29,13 @@ void hps_stall_hear(const char *folder, int R, struct hps_stall_word *word);
 /* The folder and all in it go. Local. */
 void hps_stall_clear(const char *folder);
 
+/* Does a word tell of this rank that it was killed? Pure. */
+bool hps_stall_killed(int R, const struct hps_stall_word *word, int rank);
 /* Ranks as text, "0-3,5"; cut in "..." where there is no room. Pure. */
 void hps_stall_ranks(char *to, size_t size, int n, const int *rank);
-/* Who waits where for whom, in one line: ranks that do not answer first, then those that wait for
- * nobody, then the rest; at most HPS_STALL_NAMED of a kind by name. host (R). To free. Pure. */
+/* Who waits where for whom, in one line: ranks that were killed or do not answer first, then those
+ * that wait for nobody, then the rest; at most HPS_STALL_NAMED of a kind by name. host (R). To
+ * free. Pure. */
 enum { HPS_STALL_NAMED = 8 };
 char *hps_stall_text(int R, const struct hps_stall_word *word,
                      const char (*host)[HPS_STALL_HOST]);

@@ -165,6 +165,8 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
     h->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
     s = hps_h5_verdict(h, h->file < 0 ? HPS_OUTPUT : HPS_OK, "cannot be created: %s",
                        h->file < 0 ? hps_h5_why() : "");
+    if (s && rank == 0)
+        unlink(path);
     HPS_H5(H5Pclose(list));
     return s;
 }

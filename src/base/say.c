@@ -264,7 +264,7 @@ enum hps_status hps_out_flush(void)
     return me.out_errno ? HPS_OUTPUT : HPS_OK;
 }
 
-static void (*on_quit)(enum hps_status status);
+static void (*_Atomic on_quit)(enum hps_status status);
 
 void hps_on_quit(void (*tell)(enum hps_status status))
 {
@@ -283,8 +283,9 @@ static _Noreturn void leave(enum hps_status status)
     again = true;
     while (atomic_flag_test_and_set(&leaving))
         pause();
-    if (on_quit)
-        on_quit(status);
+    void (*tell)(enum hps_status) = on_quit;
+    if (tell)
+        tell(status);
     if (take_voice()) {
         fflush(stdout);
         if (me.log)
@@ -317,16 +318,41 @@ void hps_quit(enum hps_status status, const char *format, ...)
     leave(status);
 }
 
+void hps_follow(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(HPS_ERROR, true, format, args);
+    va_end(args);
+    raise(SIGKILL);
+    _exit((int)HPS_FAIL);
+}
+
+/* Where a peer was killed its launcher ends us too, with the code of that death, which is not ours
+ * to hide: it is given the time. */
+static _Noreturn void die_behind(const char *text, const char *file, int line)
+{
+    const double most_s = 2;
+    struct timespec nap = { 0, 50000000 };
+
+    hps_say(HPS_ERROR, true, "%s (%s:%d) on %s", text, file, line, hps_host());
+    for (double began = clock_s(); me.nrank > 1 && clock_s() - began < most_s;)
+        nanosleep(&nap, NULL);
+    leave(HPS_FAIL);
+}
+
 void hps_mpi_check(int rc, const char *call, const char *file, int line)
 {
-    char text[MPI_MAX_ERROR_STRING];
+    char text[MPI_MAX_ERROR_STRING], whole[LINE / 2];
     int n;
 
     if (rc == MPI_SUCCESS)
         return;
     if (!me.parallel || MPI_Error_string(rc, text, &n) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", rc);
-    hps_die(file, line, "%s: %s", call, text);
+    snprintf(whole, sizeof whole, "%s: %s", call, text);
+    die_behind(whole, file, line);
 }
 
 enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine)

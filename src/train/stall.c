@@ -20,7 +20,7 @@ static char *file_of(const char *folder, int rank)
 void hps_stall_tell(const char *folder, int rank, const struct hps_stall_word *w)
 {
     char *path = file_of(folder, rank), *part = hps_mem_print("%s.part", path);
-    char *text = hps_mem_print("%lld\n%s\n%s\n", w->step, w->inside, w->whom);
+    char *text = hps_mem_print("%lld\n%s\n%s\n%s\n", w->step, w->inside, w->whom, w->killed);
 
     mkdir(folder, 0777);
     FILE *f = fopen(part, "w");
@@ -61,7 +61,7 @@ static void read_word(const char *folder, int rank, struct hps_stall_word *w)
 
     *w = (struct hps_stall_word){ false };
     if (f && line(f, number, sizeof number) && line(f, w->inside, sizeof w->inside) &&
-        line(f, w->whom, sizeof w->whom)) {
+        line(f, w->whom, sizeof w->whom) && line(f, w->killed, sizeof w->killed)) {
         w->step = strtoll(number, NULL, 10);
         w->spoke = true;
     }
@@ -138,6 +138,13 @@ static bool lists(const char *list, int rank)
     return false;
 }
 
+bool hps_stall_killed(int R, const struct hps_stall_word *word, int rank)
+{
+    for (int r = 0; r < R; r++)
+        if (lists(word[r].killed, rank)) return true;
+    return false;
+}
+
 /* Those that a rank waits for: where some of them do not answer or wait for nobody, only these. */
 static void whom_of(int R, const struct hps_stall_word *word, int r, char *to, size_t size)
 {
@@ -160,7 +167,8 @@ static char *add(char *text, int R, const struct hps_stall_word *word, int r, co
 
     if (kind == WAITS) whom_of(R, word, r, whom, sizeof whom);
     if (kind == SILENT)
-        more = hps_mem_print("%s; rank %d on %s does not answer", text, r, host);
+        more = hps_mem_print("%s; rank %d on %s %s", text, r, host,
+                             hps_stall_killed(R, word, r) ? "was killed" : "does not answer");
     else if (kind == ALONE)
         more = hps_mem_print("%s; rank %d on %s is inside %s", text, r, host, word[r].inside);
     else

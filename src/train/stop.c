@@ -18,8 +18,11 @@ static double looked_s, began_s, most_s, checkpoint_s;
 static bool saving;
 static double end_time; /* of the batch job, epoch seconds; 0: unknown */
 
+/* SIGTERM is also how a launcher ends the ranks that are left when one was killed: from then on its
+ * code counts, not what becomes of them. */
 static void on_signal(int number)
 {
+    if (number == SIGTERM) hps_on_quit(NULL);
     if (!flag) flag = number;
 }
 
@@ -37,6 +40,7 @@ void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
 {
     const char *end = getenv("HETERPS_END_TIME");
 
+    if (flag == SIGTERM) hps_on_quit(NULL);
     looked_s = -1;
     began_s = hps_now_s();
     most_s = opt->max_seconds;

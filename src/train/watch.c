@@ -1,10 +1,13 @@
 /* watch.c - one thread, one counter; and what it says when the counter stands still. */
 #include "train/watch.h"
 
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/thread.h"
@@ -16,18 +19,35 @@ static const double nap_s = 0.2, lapse_s = 1;
 /* How long words are waited for, and how long the one who says them, who opens a file for each. */
 static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
 
+/* A rank: where it is, and its process there; -1: none that this rank can see. */
+struct peer {
+    char host[HPS_STALL_HOST];
+    int pid;
+};
+
 static struct {
     pthread_t thread;
     bool running;
     double most_s;
     char *folder;                 /* where the words are                         */
-    char (*host)[HPS_STALL_HOST]; /* (R)                                         */
+    struct peer *peer;            /* (R)                                         */
     char whom[HPS_REGIONS][sizeof ((struct hps_stall_word *)NULL)->whom];
 } me;
 static atomic_bool over;
 static _Atomic long long beats, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
+
+/* Ranks on my host whose process was there and is no more. */
+static void tell_killed(char *to, size_t size)
+{
+    int *gone = hps_mem_new((size_t)hps_nrank(), sizeof *gone), n = 0;
+
+    for (int r = 0; r < hps_nrank(); r++)
+        if (me.peer[r].pid > 0 && kill(me.peer[r].pid, 0) != 0 && errno == ESRCH) gone[n++] = r;
+    hps_stall_ranks(to, size, n, gone);
+    hps_mem_free(gone);
+}
 
 static struct hps_stall_word my_word(void)
 {
@@ -38,7 +58,20 @@ static struct hps_stall_word my_word(void)
     for (int i = 0; i < HPS_REGIONS && !phase && region; i++)
         if (strcmp(hps_region_name[i], region) == 0)
             snprintf(w.whom, sizeof w.whom, "%s", me.whom[i]);
+    tell_killed(w.killed, sizeof w.killed);
     return w;
+}
+
+static char *text_of(const struct hps_stall_word *word)
+{
+    size_t R = (size_t)hps_nrank();
+    char(*host)[HPS_STALL_HOST] = hps_mem_new(R, sizeof *host);
+
+    for (size_t r = 0; r < R; r++)
+        memcpy(host[r], me.peer[r].host, sizeof host[r]);
+    char *text = hps_stall_text((int)R, word, (const char(*)[HPS_STALL_HOST])host);
+    hps_mem_free(host);
+    return text;
 }
 
 /* The rank that says what all have told: nobody else is left that could. */
@@ -50,7 +83,10 @@ static void conclude(double waited_s)
     if (first >= 0 && first != hps_rank()) hps_sleep_s(patience_s + file_s * hps_nrank());
     hps_stall_hear(me.folder, hps_nrank(), word);
     if (first < 0) word[hps_rank()] = my_word(); /* the folder cannot be written */
-    char *text = hps_stall_text(hps_nrank(), word, (const char(*)[HPS_STALL_HOST])me.host);
+    char *text = text_of(word);
+    for (int r = 0; r < hps_nrank(); r++)
+        if (hps_stall_killed(hps_nrank(), word, r))
+            hps_follow("no progress for %.0f s %s", waited_s, text);
     hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);
 }
 
@@ -100,17 +136,28 @@ static void start(void)
         HPS_SAY_ALL(HPS_WARN, "no thread for the watchdog: run.stall_seconds has no effect");
 }
 
+/* All ranks learn of each other; a process counts where it can be seen. Collective. */
+static void meet(MPI_Comm world)
+{
+    struct peer mine = { .pid = (int)getpid() };
+
+    snprintf(mine.host, sizeof mine.host, "%s", hps_host());
+    me.peer = hps_mem_new((size_t)hps_nrank(), sizeof *me.peer);
+    HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, me.peer, sizeof mine, MPI_BYTE, world));
+    for (int r = 0; r < hps_nrank(); r++)
+        if (strcmp(me.peer[r].host, mine.host) != 0 || kill(me.peer[r].pid, 0) != 0)
+            me.peer[r].pid = -1;
+    hps_barrier_quiet(world); /* nobody ends before he was seen */
+}
+
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world)
 {
-    char mine[HPS_STALL_HOST];
 
     if (stall_seconds <= 0) return;
     me.most_s = stall_seconds;
     me.folder = hps_rundir_file(dir, ".stall");
-    me.host = hps_mem_new((size_t)hps_nrank(), sizeof *me.host);
     if (hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
-    snprintf(mine, sizeof mine, "%s", hps_host());
-    HPS_MPI(MPI_Allgather(mine, sizeof mine, MPI_CHAR, me.host, sizeof mine, MPI_CHAR, world));
+    meet(world);
     start();
 }
 
@@ -121,7 +168,7 @@ void hps_watch_end(void)
         pthread_join(me.thread, NULL);
     }
     hps_mem_free(me.folder);
-    hps_mem_free(me.host);
+    hps_mem_free(me.peer);
     memset(&me, 0, sizeof me);
     doing = NULL;
     allowed_s = 0;

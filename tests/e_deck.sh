@@ -28,6 +28,22 @@ expect 0 '' heterps deck "$srcdir/inputs/census.yaml" --folders --set run.direct
 [ "$(xargs <out)" = 'runs/other /scratch/c' ] || fail "not the folders: $(cat out)"
 expect 65 'directori' heterps deck "$srcdir/inputs/census.yaml" --folders --set run.directori=x
 
+echo '-- keys that a run that goes on may change'
+# Of data, train and model it may change none but those that hps_ckpt_course names, so a new key
+# there is safe; of the other sections it may change all but run.seed. A new key of these must be
+# added here, or, where it changes what is learned, to hps_ckpt_shape or _course.
+may='run.name run.seed run.directory run.threads run.ranks_per_gpu run.max_seconds run.stall_seconds
+run.rank_logs schedule.method schedule.objective schedule.polish schedule.throughput_limit
+schedule.profile schedule.plan schedule.policy schedule.warm schedule.seed schedule.seconds
+schedule.evaluations schedule.replan schedule.replan_margin schedule.share storage.servers
+storage.gpu_memory storage.host_memory storage.file checkpoint.directory
+checkpoint.interval_steps checkpoint.interval_seconds checkpoint.keep perf.events
+perf.events_per_region perf.trace'
+awk '/^[a-z]+:/ { section = $1; sub(/:/, ".", section) }
+    /^  [a-z_]+:/ && section !~ /^(data|train|model|resources|generate)[.]/ {
+        sub(/:/, "", $1); print section $1 }' "$srcdir/inputs/reference.yaml" >keys
+[ "$(xargs <keys)" = "$(echo "$may" | xargs)" ] || { fail 'other keys than these:'; cat keys; }
+
 echo '-- where decks and job scripts lie'
 expect 0 '' env HETERPS_DATADIR="$srcdir" "$HETERPS" --datadir
 [ "$(cat out)" = "$(cd "$srcdir" && pwd -P)" ] || fail "not $srcdir: $(cat out)"

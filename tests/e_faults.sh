@@ -88,6 +88,17 @@ rm -rf runs
 expect 73 'checkpoint needs .* a file may have' sh -c 'ulimit -f 40000; exec "$0" "$@"' "$HETERPS" \
     train "$deck" --set model.h1.width=40000 --set train.steps=1 --set schedule.method=single:cpu
 
+echo '-- the run directory goes away'
+rm -rf runs
+begin --set train.steps=100000000 --set train.epochs=0 --set checkpoint.interval_steps=0 \
+    --set train.log_interval_seconds=0.1
+wait_for err 'step [0-9]*/'
+mv runs gone
+wait $job
+rc=$?
+[ $rc -eq 73 ] || fail "ended with $rc instead of 73"
+grep -q 'error: .*the run directory runs/census was removed' err || { fail 'not said'; cat err; }
+
 echo '-- the data are cut off as they are read'
 cp data/census_train.h5 data/cut.h5
 begin --set data.train=data/cut.h5 --set train.steps=100000000 --set train.epochs=0 \

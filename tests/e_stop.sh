@@ -72,6 +72,21 @@ expect 75 'run.max_seconds' ranks 2 train "$deck" $long --set run.max_seconds=1
 expect 75 'time limit' env HETERPS_END_TIME=$(($(date +%s) + 7)) "$MPIEXEC" $MPIEXEC_FLAGS -n 2 \
     "$HETERPS" train "$deck" $long
 
+echo '-- while it plans: the search ends early, and the next start looks anew'
+slow='--set schedule.method=genetic --set schedule.seconds=100'
+# shellcheck disable=SC2086
+expect 75 'the search for a plan was cut short' ranks 2 train "$deck" $long $slow \
+    --set run.max_seconds=1 --restart never
+[ "$(number runs/census/status.json step)" -eq 1 ] || fail 'not one step'
+rm err
+# shellcheck disable=SC2086
+"$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" train "$deck" $long $slow >out 2>err &
+job=$!
+wait_for runs/census/status.json starting
+kill -USR1 $job
+ended 75
+grep -q 'was cut short: SIGUSR1' err || { fail 'the search was not cut short'; cat err; }
+
 echo '-- two runs in one directory'
 begin
 expect 73 'in use by another run: host [^ ]*, process [0-9]*, since' ranks 1 train "$deck" \

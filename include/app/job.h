@@ -36,7 +36,8 @@ enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, cou
 /* Profile, measured or schedule.profile. `present`: types are limited to the ranks present. */
 enum hps_status hps_job_profile(struct hps_job *job, bool present);
 /* Profile and plan. `old`: the planning text of a checkpoint, NULL none: when nothing that the plan
- * depends on has changed, the run directory's plan is kept. */
+ * depends on has changed, the run directory's plan is kept. A search that a wish to stop cuts short
+ * (plan/budget) gives what it has, HPS_AGAIN where that is nothing. */
 enum hps_status hps_job_plan(struct hps_job *job, const char *old, bool present);
 /* The plan for working on all ranks without planning: one stage (eval). */
 void hps_job_plan_one_stage(struct hps_job *job);

@@ -114,7 +114,8 @@ enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q);
  * fixed (single, heuristic, file). Local, one rank. HPS_DECK with the design's message when no
  * plan is feasible (proven: names the highest throughput that can be had, rounded down, and its
  * cost). search_seconds is the method's own; the certificate of a method other than exact takes at
- * most opt->seconds more. */
+ * most opt->seconds more. Where the wish of plan/budget was heard before any plan was found, one is
+ * made up that promises nothing. */
 enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *p,
                               const struct hps_sched_opt *opt);
 

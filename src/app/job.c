@@ -6,8 +6,10 @@
 
 #include "base/mem.h"
 #include "hw/gpu.h"
+#include "plan/budget.h"
 #include "plan/cost.h"
 #include "plan/measure.h"
+#include "train/stop.h"
 
 enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char *const *set)
 {
@@ -252,6 +254,22 @@ enum hps_status hps_job_profile(struct hps_job *j, bool present)
     return hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
 }
 
+/* A search that was cut short by a wish to stop may be far from the best plan: the next start is to
+ * look anew, so what the plan depends on is not told. Where none was found there is nothing to
+ * begin with, and it is no fault of the deck's. Collective. */
+static enum hps_status cut_short(struct hps_job *j, enum hps_status st)
+{
+    int cut = hps_budget_cut();
+
+    HPS_MPI(MPI_Bcast(&cut, 1, MPI_INT, 0, j->world));
+    if (!cut) return st;
+    hps_mem_free(j->planning);
+    j->planning = hps_mem_text("cut short\n");
+    const char *why = hps_stop_wish();
+    HPS_SAY(HPS_INFO, "the search for a plan was cut short: %s", why ? why : "a wish to stop");
+    return st == HPS_DECK ? HPS_AGAIN : st;
+}
+
 enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
 {
     enum hps_status st;
@@ -262,8 +280,7 @@ enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
         return HPS_OK;
     }
     st = hps_job_profile(j, present);
-    if (!st) st = hps_sched_plan(&j->plan, j->profile, &j->o.sched, j->world);
-    return st;
+    return st ? st : cut_short(j, hps_sched_plan(&j->plan, j->profile, &j->o.sched, j->world));
 }
 
 void hps_job_plan_one_stage(struct hps_job *j)

@@ -6,6 +6,7 @@
 #include "app/course.h"
 #include "app/verbs.h"
 #include "base/mem.h"
+#include "plan/budget.h"
 #include "train/evaluate.h"
 #include "train/report.h"
 #include "train/stop.h"
@@ -288,6 +289,11 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct s
     return hps_job_build(j, true);
 }
 
+static bool stop_wished(void)
+{
+    return hps_stop_wish() != NULL;
+}
+
 static enum hps_status train(struct hps_job *j, const struct wish *w)
 {
     struct start s = { 0 };
@@ -299,12 +305,15 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
     if (!st) {
         hps_watch_begin(j->o.run.stall_seconds, &j->dir, j->world);
         hps_stop_begin(&j->o.run, &j->dir);
+        hps_budget_ask(stop_wished);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
         if (!st) st = prepare(j, w, &s, text);
+        if (st == HPS_AGAIN) hps_stop_obeyed();
         if (!st) st = go(j, &s, never, text, &past);
         tell_end(j, &past.status, st);
         hps_watch_end();
     }
+    hps_budget_ask(NULL);
     hps_stop_end();
     free_start(&s);
     hps_mem_free(text);

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "plan/budget.h"
 
 enum {
     CYCLE = 300,                /* moves of a cycle, for each layer and type        */
@@ -263,7 +264,7 @@ static bool within(const struct hps_exact_anneal *x)
 
 static bool late(const struct hps_exact_end *end)
 {
-    return end->until_s > 0 && hps_now_s() >= end->until_s;
+    return hps_budget_over(end->until_s);
 }
 
 /* From hot to cold. True when the limits are kept. */

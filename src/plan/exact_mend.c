@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "plan/budget.h"
 
 enum {
     ROUNDS = 200,           /* of the prices, where nothing is known of them */
@@ -284,7 +285,7 @@ void hps_exact_mend_run(struct hps_exact_mend *x, long long tries, const struct 
     const struct hps_exact_leaf *leaf = x->leaf;
     bool mend = leaf->S == 0;
 
-    for (; tries > 0 && !(end->until_s > 0 && hps_now_s() >= end->until_s); tries--) {
+    for (; tries > 0 && !hps_budget_over(end->until_s); tries--) {
         bool better = leaf->S > 0 && leaf->best < x->known, idle = x->idle > IDLE;
         if (mend && leaf->S > 0)
             return;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/budget.h"
 
 enum {
     ROUNDS = 25,            /* steps of the prices at a node                        */
@@ -340,7 +341,7 @@ static bool over(const struct tree *x)
 {
     const struct hps_exact_end *end = x->end;
 
-    return (end->until_s > 0 && hps_now_s() >= end->until_s) ||
+    return hps_budget_over(end->until_s) ||
            (end->evaluations > 0 && x->leaf->evaluations >= end->evaluations) ||
            (x->leaf->S > 0 && x->leaf->best <= end->enough);
 }

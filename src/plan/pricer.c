@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/budget.h"
 
 /* Plans priced between two looks at the clock. */
 #define LOOK 32
@@ -183,7 +184,7 @@ bool hps_pricer_late(struct hps_pricer *pr)
 {
     struct hps_pricer_desk *d = pr->desk;
 
-    if (d->until_s > 0 && hps_now_s() >= d->until_s)
+    if (hps_budget_over(d->until_s))
         d->late = true;
     return hps_pricer_over(pr);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/budget.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
 
@@ -281,6 +282,19 @@ enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q)
     return s;
 }
 
+/* For a run that is to stop: a plan without any search and without a promise, to have a first step
+ * and a checkpoint with. */
+static enum hps_status makeshift(struct hps_plan **plan, const struct hps_problem *q)
+{
+    struct hps_sched_opt opt = *q->opt;
+    struct hps_problem mine = *q;
+
+    opt.method = hps_sched_heuristic.name;
+    mine.opt = &opt;
+    mine.throughput_limit = 0;
+    return search(plan, &mine);
+}
+
 enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *p,
                               const struct hps_sched_opt *opt)
 {
@@ -292,6 +306,7 @@ enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *
     *plan = NULL;
     if (!s) s = hps_sched_limit(&q, method, &fastest);
     if (!s) s = hps_sched_search(plan, &q);
+    if (!s && !*plan && hps_budget_cut()) s = makeshift(plan, &q);
     if (!s && !*plan) s = none(&q);
     if (!s && !method->certifies) certify(*plan, &q);
     hps_plan_free(fastest);

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "plan/budget.h"
 #include "plan/exact.h"
 #include "plan/moves.h"
 
@@ -101,7 +102,7 @@ static bool enough(const struct hps_plan *plan, double tau_most)
 
 static bool over(const struct question *q)
 {
-    return (q->end.until_s > 0 && hps_now_s() >= q->end.until_s) ||
+    return hps_budget_over(q->end.until_s) ||
            (q->end.evaluations > 0 && q->evaluations >= q->end.evaluations);
 }
 
@@ -255,7 +256,7 @@ struct rest {
 
 static bool spent(const struct rest *r)
 {
-    return (r->until_s > 0 && hps_now_s() >= r->until_s) ||
+    return hps_budget_over(r->until_s) ||
            (r->evaluations > 0 && r->used >= r->evaluations);
 }
 

@@ -151,6 +151,15 @@ static enum hps_status unwritable(const char *folder)
 
 /* ---- the pulse ---- */
 
+static _Noreturn void lost(const struct hps_lock *l)
+{
+    if (access(l->path, F_OK) != 0)
+        hps_quit(HPS_OUTPUT, "the run directory %s was removed, or the file .lock in it",
+                 l->folder);
+    hps_quit(HPS_OUTPUT, "the run directory %s was taken over by another run: this one was taken "
+                         "for dead", l->folder);
+}
+
 static void *beat(void *arg)
 {
     struct hps_lock *l = arg;
@@ -158,13 +167,11 @@ static void *beat(void *arg)
 
     pthread_mutex_lock(&l->mutex);
     while (!l->over) {
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += (time_t)beat_s;
         pthread_cond_timedwait(&l->end, &l->mutex, &until);
         if (l->over) break;
-        if (is_lost(l))
-            hps_quit(HPS_OUTPUT, "the run directory %s was taken over by another run, which took "
-                                 "this one for dead, or it was removed", l->folder);
+        if (is_lost(l)) lost(l);
         futimens(l->fd, NULL);
     }
     pthread_mutex_unlock(&l->mutex);
@@ -173,8 +180,13 @@ static void *beat(void *arg)
 
 static void start(struct hps_lock *l)
 {
+    pthread_condattr_t steady;
+
     pthread_mutex_init(&l->mutex, NULL);
-    pthread_cond_init(&l->end, NULL);
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC); /* the other one may be set back */
+    pthread_cond_init(&l->end, &steady);
+    pthread_condattr_destroy(&steady);
     int rc = hps_thread_start(&l->thread, beat, l);
     if (rc) HPS_DIE("pthread_create: %s", strerror(rc));
 }

@@ -86,8 +86,8 @@ bounded() {
 # told: one line, and the status
 told() {
     grep -E 'error: stall: no progress for [0-9]* s after step [0-9]*; ' err |
-        grep -E 'rank 0 on nodea waits in [a-z]* for rank 1' |
-        grep -q -E 'rank 1 on nodeb waits in [a-z]* for rank 0' || { fail 'no diagnosis'; cat err; }
+        grep -E 'rank 0 on nodea (waits in|is inside) ' |
+        grep -q -E 'rank 1 on nodeb (waits in|is inside) ' || { fail 'no diagnosis'; cat err; }
     [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
     [ "$(number runs/census/status.json exit_code)" = 70 ] || fail 'status.json does not say 70'
 }

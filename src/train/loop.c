@@ -145,7 +145,9 @@ static enum hps_status take_loss(struct state *s, long long step, double sum)
 static enum hps_status settle_loss(struct state *s)
 {
     double all;
+    hps_region_enter(HPS_REGION_WAIT);
     HPS_MPI(MPI_Allreduce(&s->loss, &all, 1, MPI_DOUBLE, MPI_SUM, s->world));
+    hps_region_leave(HPS_REGION_WAIT);
     return take_loss(s, s->c->step, all);
 }
 

@@ -19,7 +19,7 @@ export HOME="$PWD/home"
 options() {
     [ -z "${2-}" ] || echo "$2" >"$1.slow"
     echo "--set run.directory=runs/$1 --set train.epochs=0 --set train.steps=300" \
-        "--set checkpoint.interval_steps=5 --set schedule.method=exact"
+        "--set checkpoint.interval_steps=10 --set schedule.method=exact"
 }
 
 # stopped_so_often NAME TIMES: asks for it until then
@@ -40,11 +40,11 @@ stop_all() {
 
 # shellcheck disable=SC2046 # options without blanks
 {
-    submit alpha -p alpha -N1-2 "$hps_jobs/cpu.sh" "$deck" $(options alpha 400)
-    submit beta -p beta -N1-2 --gpus-per-node=1 "$hps_jobs/gpu.sh" "$deck" $(options beta 400)
-    submit gamma -p gamma -N1-2 --array=1 "$hps_jobs/array.sh" "$deck" -- $(options gamma 400)
+    submit alpha -p alpha -N1-2 "$hps_jobs/cpu.sh" "$deck" $(options alpha 100)
+    submit beta -p beta -N1-2 --gpus-per-node=1 "$hps_jobs/gpu.sh" "$deck" $(options beta 100)
+    submit gamma -p gamma -N1-2 --array=1 "$hps_jobs/array.sh" "$deck" -- $(options gamma 100)
     "$hps_jobs/chain.sh" -J delta -o delta.out --open-mode=append --no-requeue -p delta -N1-2 \
-        "$hps_jobs/cpu.sh" "$deck" $(options delta 400) >out || fail 'the chain was not submitted'
+        "$hps_jobs/cpu.sh" "$deck" $(options delta 100) >out || fail 'the chain was not submitted'
     submit plain -p plain -N1 "$hps_jobs/cpu.sh" "$deck" $(options plain)
 }
 for name in $names; do hears "$name.out" 'checkpoint at'; done

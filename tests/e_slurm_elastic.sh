@@ -30,11 +30,12 @@ stopped_so_often() {
     }
 }
 
-# stop_all TIMES: each as soon as it trains
+# stop_all TIMES: each as soon as it trains; the second time the last, so that it ends soon
 stop_all() {
     for name in $names; do
         hears "$name.out" 'training: steps' "$1"
         until_true 60 "stop $1 of $name" stopped_so_often "$name" "$1"
+        [ "$1" -eq 1 ] || rm -f "$name.slow"
     done
 }
 
@@ -53,7 +54,6 @@ stop_all 1
 for name in $names; do hears "$name.out" 'training: steps' 2; done
 scontrol update node=a2,b2,c2,d2 state=resume
 stop_all 2
-rm ./*.slow
 
 gone "$id"
 for name in $names; do

@@ -14,7 +14,8 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-static const double beat_s = 2, look_s = 5; /* touched so often; looked at for so long */
+/* Touched so often; looked at for so long: a parallel file system may not answer for some beats. */
+static const double beat_s = 2, look_s = 12;
 
 struct hps_lock {
     char *folder, *path;

@@ -141,7 +141,7 @@ start() {
     printf 'nodes="%s" apart=%s\n' "$nodes" "$apart" >"$folder/made"
     # two that start at once would find the same ports free; no daemon is to keep the lock
     exec 9>"${TMPDIR:-/tmp}/.heterps-slurm.$(id -u)" && flock -w 60 9
-    configure "$(free_ports $((20000 + $$ % 30000)) $(($(wc -w <<<"$nodes") + 1)))"
+    configure "$(free_ports $((20000 + $$ % 12000)) $(($(wc -w <<<"$nodes") + 1)))"
     (umask 077 && head -c 128 /dev/urandom >"$folder/munge.key")
     munged --force --key-file="$folder/munge.key" --socket="$folder/run/munge.sock" \
         --pid-file="$folder/run/munged.pid" --log-file="$folder/log/munged.log" \
@@ -150,12 +150,12 @@ start() {
     slurmctld -f "$SLURM_CONF" -c 2>"$folder/log/slurmctld.err" 9>&- ||
         die "slurmctld did not start: $(tail -n 3 "$folder/log/slurmctld.err")"
     for x in $nodes; do start_node "${x%%:*}" 9>&-; done
-    exec 9>&-
     for ((x = 0; x < 1200; x++)); do
         [ "$(sinfo -h -N -o %t 2>/dev/null | sort -u)" != idle ] || break
         sleep 0.05
     done
     [ $x -lt 1200 ] || die "the nodes did not come up: $(sinfo -N)"
+    exec 9>&-       # not before they listen
     settings
 }
 

@@ -12,10 +12,12 @@
 extern "C" {
 #endif
 
-/* Doubles that a sum over n numbers needs, and rows of `width` that a sum of columns over B rows
- * needs. Pure. */
-static inline size_t hps_kern_spans(size_t n) { return n / 2048 + 1; }
-static inline size_t hps_kern_chunks(size_t B) { return B / 512 + 1; }
+/* Sums are made by blocks of so many numbers, or rows, then over the blocks: doubles that a sum
+ * over n numbers needs, and rows of `width` that a sum of columns over B rows needs. Pure. */
+#define HPS_KERN_SUM ((size_t)2048)
+#define HPS_KERN_CHUNK ((size_t)512)
+static inline size_t hps_kern_spans(size_t n) { return n / HPS_KERN_SUM + 1; }
+static inline size_t hps_kern_chunks(size_t B) { return B / HPS_KERN_CHUNK + 1; }
 
 /* And sums over equal keys, of n sorted pairs: floats. Pure. */
 #define HPS_KERN_SPAN ((size_t)64)
@@ -97,7 +99,7 @@ int hps_kern_bag(void *stream, struct hps_bag bag, int dim, bool mean, bool conc
 int hps_kern_bag_numbers(void *stream, struct hps_bag bag, int *of, int *nth);
 /* Pairs by key, those of one key in their order. temp NULL: *bytes of it that are needed. */
 int hps_kern_sort(void *stream, size_t n, const int *key, int *key_out, const int *value,
-                  int *value_out, int bits, void *temp, size_t *bytes);
+                  int *value_out, void *temp, size_t *bytes);
 /* rows_grad += of sorted ids: key (nid), nth (nid), the number of the id before it was sorted;
  * piece: hps_kern_pieces(nid, dim) floats. */
 int hps_kern_bag_back(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,

@@ -107,8 +107,6 @@ template <class F> static int run_rows(void *stream, size_t B, F f)
 
 /* ---- sums of everything: by blocks, then over them ---- */
 
-#define SPAN 2048               /* numbers of a block */
-
 /* The sum of v over the block, in thread 0. */
 static __device__ __forceinline__ double block_sum(double v)
 {
@@ -127,8 +125,9 @@ static __device__ __forceinline__ double block_sum(double v)
 template <class G> static __global__ void sum_spans(size_t n, G g, double *part)
 {
     double sum = 0;
-    size_t first = (size_t)blockIdx.x * SPAN, last = first + SPAN < n ? first + SPAN : n;
+    size_t first = (size_t)blockIdx.x * HPS_KERN_SUM, last = first + HPS_KERN_SUM;
 
+    if (last > n) last = n;
     for (size_t i = first + threadIdx.x; i < last; i += THREADS)
         sum += g(i);
     sum = block_sum(sum);
@@ -162,16 +161,15 @@ static int run_sum(void *stream, size_t n, G g, double *part, double *sum, bool 
 
 /* ---- sums of columns: by chunks of rows, then over them ---- */
 
-#define CHUNK 512               /* rows of a block */
-
 template <class T, class G>
 static __global__ void sum_columns(size_t B, int width, G g, T *part)
 {
     __shared__ T lane[THREADS / WARP][WARP];
     int c = (int)(blockIdx.y * WARP + threadIdx.x);
-    size_t first = (size_t)blockIdx.x * CHUNK, last = first + CHUNK < B ? first + CHUNK : B;
+    size_t first = (size_t)blockIdx.x * HPS_KERN_CHUNK, last = first + HPS_KERN_CHUNK;
     T sum = 0;
 
+    if (last > B) last = B;
     for (size_t r = first + threadIdx.y; c < width && r < last; r += THREADS / WARP)
         sum += g(r, c);
     lane[threadIdx.y][threadIdx.x] = sum;
@@ -279,6 +277,12 @@ static int run_keys(void *stream, size_t n, int dim, const int *key, G g, float 
     join_pieces join = { n, dim, key, piece, to };
     int error = run_each(stream, n, dim, sum);
     return error ? error : run_each(stream, (n + HPS_KERN_SPAN - 1) / HPS_KERN_SPAN, dim, join);
+}
+
+/* Where a bag begins. */
+static __device__ __forceinline__ size_t bag_start(struct hps_bag bag, size_t at)
+{
+    return bag.single ? at : (size_t)bag.offset[at];
 }
 
 /* The row of a matrix view. */

@@ -86,7 +86,7 @@ static void pull(struct hps_dev *dev, const struct hps_pairs *p, int n, int *roo
 
     dev->ops->zero(dev, dall, (size_t)p->rows * (size_t)p->width * sizeof *dall);
     HPS_CUDA(hps_kern_count_up(stream, all, was));
-    HPS_CUDA(hps_kern_sort(stream, all, at, key, was, nth, 32,
+    HPS_CUDA(hps_kern_sort(stream, all, at, key, was, nth,
                            piece + hps_kern_pieces(all, p->width), &temp));
     HPS_CUDA(hps_kern_pairs_dall(stream, *p, n, key, nth, force, piece, dall));
 }
@@ -98,7 +98,7 @@ void hps_cuda_pairs(struct hps_dev *dev, const struct hps_pairs *p, float weight
     void *stream = hps_cuda_stream(dev);
     size_t all = (size_t)p->B * (size_t)n, temp = 0;
 
-    HPS_CUDA(hps_kern_sort(stream, all, NULL, NULL, NULL, NULL, 32, NULL, &temp));
+    HPS_CUDA(hps_kern_sort(stream, all, NULL, NULL, NULL, NULL, NULL, &temp));
     size_t pieces = hps_kern_pieces(all, p->width) * sizeof(float);
     double *losses = losses_of(dev, p->B, 5 * all * sizeof(int) + pieces + temp);
     int *at = behind(p->B, losses);

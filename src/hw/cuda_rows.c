@@ -23,13 +23,13 @@ void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int d
     assert(bag->index);
     if (!add) dev->ops->zero(dev, rows_grad, nrow * (size_t)dim * sizeof *rows_grad);
     if (n == 0) return;
-    HPS_CUDA(hps_kern_sort(stream, n, NULL, NULL, NULL, NULL, 32, NULL, &temp));
+    HPS_CUDA(hps_kern_sort(stream, n, NULL, NULL, NULL, NULL, NULL, &temp));
     size_t pieces = hps_kern_pieces(n, dim) * sizeof(float);
     int *of = hps_cuda_scratch(dev, 4 * n * sizeof *of + pieces + temp), *was = of + n;
     int *key = was + n, *nth = key + n;
     float *piece = (float *)(void *)(nth + n);
     HPS_CUDA(hps_kern_bag_numbers(stream, *bag, of, was));
-    HPS_CUDA(hps_kern_sort(stream, n, bag->index, key, was, nth, 32,
+    HPS_CUDA(hps_kern_sort(stream, n, bag->index, key, was, nth,
                            (char *)piece + pieces, &temp));
     HPS_CUDA(hps_kern_bag_back(stream, *bag, dim, pool == HPS_POOL_MEAN,
                                combine == HPS_COMBINE_CONCAT, key, nth, of, dy, piece,

@@ -1,31 +1,36 @@
 /* kern_attend.cu - attention over the bags of one slot, but for the net that weighs. */
 #include "hw/kern_own.h"
 
-static __device__ __forceinline__ size_t start_of(struct hps_bag bag, size_t at)
-{
-    return bag.single ? at : (size_t)bag.offset[at];
-}
-
 static __device__ __forceinline__ const float *row_at(struct hps_bag bag, int dim,
                                                       const float *rows, size_t i)
 {
     return rows + (size_t)bag.index[i] * (size_t)dim;
 }
 
-struct features {
+/* The ids from `first` on, with what they are weighed by. */
+struct ids {
     struct hps_bag bag;
     int dim;
     const int *of;
     size_t first;
     const float *rows;
     struct hps_tensor c;
+
+    __device__ float row(size_t k, int d) const { return row_at(bag, dim, rows, first + k)[d]; }
+    __device__ float candidate(size_t k, int d) const
+    {
+        return row_of(c, (size_t)of[first + k])[d];
+    }
+};
+
+struct features {
+    ids i;
     float *f;
 
     __device__ void operator()(size_t k, int d) const
     {
-        size_t i = first + k, n = (size_t)dim;
-        float u = row_of(c, (size_t)of[i])[d], r = row_at(bag, dim, rows, i)[d];
-        float *to = f + k * 4 * n + (size_t)d;
+        size_t n = (size_t)i.dim;
+        float u = i.candidate(k, d), r = i.row(k, d), *to = f + k * 4 * n + (size_t)d;
         to[0] = u;
         to[n] = r;
         to[2 * n] = u - r;
@@ -37,7 +42,7 @@ extern "C" int hps_kern_features(void *stream, struct hps_bag bag, int dim, cons
                                  size_t first, size_t n, const float *rows, struct hps_tensor c,
                                  float *f)
 {
-    features k = { bag, dim, of, first, rows, c, f };
+    features k = { { bag, dim, of, first, rows, c }, f };
     return run_each(stream, n, dim, k);
 }
 
@@ -50,7 +55,7 @@ struct weigh {
 
     __device__ void operator()(size_t b, int lane) const
     {
-        size_t first = start_of(bag, b), last = start_of(bag, b + 1);
+        size_t first = bag_start(bag, b), last = bag_start(bag, b + 1);
         float most = first < last ? score[first] : 0.0f, sum = 0;
         for (size_t i = first + (size_t)lane; i < last; i += WARP)
             most = score[i] > most ? score[i] : most;
@@ -81,7 +86,7 @@ struct attend_pool {
     __device__ void operator()(size_t b, int d) const
     {
         float sum = 0;
-        for (size_t i = start_of(bag, b); i < start_of(bag, b + 1); i++)
+        for (size_t i = bag_start(bag, b); i < bag_start(bag, b + 1); i++)
             sum += weight[i] * row_at(bag, dim, rows, i)[d];
         row_of(y, b)[d] = sum;
     }
@@ -116,7 +121,7 @@ struct unpool {
     }
     __device__ void operator()(size_t b, int lane) const
     {
-        size_t first = start_of(bag, b), last = start_of(bag, b + 1);
+        size_t first = bag_start(bag, b), last = bag_start(bag, b + 1);
         float level = 0;
         for (size_t i = first; i < last; i++) {
             float d = pull(b, i, lane);
@@ -137,21 +142,16 @@ extern "C" int hps_kern_unpool(void *stream, struct hps_bag bag, int dim, bool s
 }
 
 struct unfeature {
-    struct hps_bag bag;
-    int dim;
-    const int *of;
-    size_t first;
-    const float *rows;
-    struct hps_tensor c;
+    ids i;
     const float *df;
     float *drow, *dcand;
 
     __device__ void operator()(size_t k, int d) const
     {
-        size_t i = first + k, n = (size_t)dim, at = i * n + (size_t)d;
+        size_t n = (size_t)i.dim, at = (i.first + k) * n + (size_t)d;
         const float *from = df + k * 4 * n + (size_t)d;
-        drow[at] += from[n] - from[2 * n] + from[3 * n] * row_of(c, (size_t)of[i])[d];
-        dcand[at] = from[0] + from[2 * n] + from[3 * n] * row_at(bag, dim, rows, i)[d];
+        drow[at] += from[n] - from[2 * n] + from[3 * n] * i.candidate(k, d);
+        dcand[at] = from[0] + from[2 * n] + from[3 * n] * i.row(k, d);
     }
 };
 
@@ -159,7 +159,7 @@ extern "C" int hps_kern_unfeature(void *stream, struct hps_bag bag, int dim, con
                                   size_t first, size_t n, const float *rows, struct hps_tensor c,
                                   const float *df, float *drow, float *dcand)
 {
-    unfeature f = { bag, dim, of, first, rows, c, df, drow, dcand };
+    unfeature f = { { bag, dim, of, first, rows, c }, df, drow, dcand };
     return run_each(stream, n, dim, f);
 }
 
@@ -173,7 +173,7 @@ struct candidates {
     __device__ void operator()(size_t b, int d) const
     {
         float sum = 0;
-        for (size_t i = start_of(bag, b); i < start_of(bag, b + 1); i++)
+        for (size_t i = bag_start(bag, b); i < bag_start(bag, b + 1); i++)
             sum += dcand[i * (size_t)dim + (size_t)d];
         put_to(row_of(dc, b) + d, sum, add);
     }

@@ -1,11 +1,6 @@
 /* kern_bag.cu - bags of rows: pooled, and the gradients of rows summed in the order of the ids. */
 #include "hw/kern_own.h"
 
-static __device__ __forceinline__ size_t start_of(struct hps_bag bag, size_t at)
-{
-    return bag.single ? at : (size_t)bag.offset[at];
-}
-
 struct pool {
     struct hps_bag bag;
     int dim;
@@ -21,7 +16,7 @@ struct pool {
     }
     __device__ float sum_of(size_t at, int d) const
     {
-        size_t first = start_of(bag, at), last = start_of(bag, at + 1);
+        size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
         float sum = 0, share = mean && last > first ? 1.0f / (float)(last - first) : 1.0f;
         for (size_t i = first; i < last; i++)
             sum += share * of_row(bag.index[i], d);
@@ -50,7 +45,7 @@ struct numbers {
 
     __device__ void operator()(size_t at, int) const
     {
-        for (size_t i = start_of(bag, at); i < start_of(bag, at + 1); i++) {
+        for (size_t i = bag_start(bag, at); i < bag_start(bag, at + 1); i++) {
             of[i] = (int)at;
             nth[i] = (int)i;
         }
@@ -75,7 +70,7 @@ struct spill {
     {
         size_t at = (size_t)of[nth[k]], b = at % (size_t)bag.B, s = at / (size_t)bag.B;
         float v = row_of(dy, b)[(concat ? s * (size_t)dim : 0) + (size_t)d];
-        return mean ? v / (float)(start_of(bag, at + 1) - start_of(bag, at)) : v;
+        return mean ? v / (float)(bag_start(bag, at + 1) - bag_start(bag, at)) : v;
     }
 };
 

@@ -4,11 +4,10 @@
 #include "hw/kern_own.h"
 
 extern "C" int hps_kern_sort(void *stream, size_t n, const int *key, int *key_out,
-                             const int *value, int *value_out, int bits, void *temp,
-                             size_t *bytes)
+                             const int *value, int *value_out, void *temp, size_t *bytes)
 {
     return (int)cub::DeviceRadixSort::SortPairs(temp, *bytes, key, key_out, value, value_out,
-                                                (int)n, 0, bits, (cudaStream_t)stream);
+                                                (int)n, 0, 32, (cudaStream_t)stream);
 }
 
 struct count_up {

@@ -14,8 +14,6 @@ enum hps_status hps_app_version(void);
  * else beside the program as installed or as built, else where it was configured to be. Nowhere:
  * HPS_INPUT. Local. */
 enum hps_status hps_app_datadir(void);
-/* The path of this program, to free with hps_mem_free. Local. */
-char *hps_program(void);
 
 enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world);
 enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world);

@@ -1,4 +1,4 @@
-/* folder.h - folders for what is written. */
+/* folder.h - folders for what is written, and where this program lies. */
 #ifndef HPS_BASE_FOLDER_H
 #define HPS_BASE_FOLDER_H
 
@@ -8,5 +8,9 @@
 int hps_folder_make(const char *path);
 /* The folder of a file that will be written; HPS_OUTPUT, said, where it cannot be made. Local. */
 enum hps_status hps_folder_for(const char *file);
+/* The path of this program and its folder, to free; "heterps" and "." where the system does not
+ * say. Local. */
+char *hps_program(void);
+char *hps_folder_program(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* datadir.c - where the files lie that come with the program. */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "app/verbs.h"
+#include "base/folder.h"
 #include "base/mem.h"
 
 /* The folder, in full, if the job scripts are in there; takes `path` over. */
@@ -18,26 +18,16 @@ static char *folder(char *path)
     return found;
 }
 
-char *hps_program(void)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    self[n > 0 ? n : 0] = '\0';
-    return hps_mem_text(n > 0 ? self : "heterps");
-}
-
 static char *find(void)
 {
     const char *given = getenv("HETERPS_DATADIR");
-    char *self = hps_program(), *slash = strrchr(self, '/'), *found;
+    char *beside = hps_folder_program(), *found;
 
-    if (slash) *slash = '\0';
     found = given ? folder(hps_mem_text(given))
-                  : folder(hps_mem_print("%s/../share/heterps", self));
-    if (!given && !found) found = folder(hps_mem_print("%s/..", self));
+                  : folder(hps_mem_print("%s/../share/heterps", beside));
+    if (!given && !found) found = folder(hps_mem_print("%s/..", beside));
     if (!given && !found) found = folder(hps_mem_text(HPS_DATADIR));
-    hps_mem_free(self);
+    hps_mem_free(beside);
     return found;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "app/verbs.h"
+#include "base/folder.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/page.h"

@@ -1,9 +1,11 @@
-/* folder.c - folders for what is written. */
+/* folder.c - folders for what is written, and where this program lies. */
 #include "base/folder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -38,4 +40,25 @@ enum hps_status hps_folder_for(const char *file)
     }
     hps_mem_free(folder);
     return s;
+}
+
+char *hps_program(void)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    self[n > 0 ? n : 0] = 0;
+    return hps_mem_text(n > 0 ? self : "heterps");
+}
+
+char *hps_folder_program(void)
+{
+    char *self = hps_program(), *slash = strrchr(self, '/');
+
+    if (slash) {
+        *slash = 0;
+        return self;
+    }
+    hps_mem_free(self);
+    return hps_mem_text(".");
 }

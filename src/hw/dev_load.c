@@ -2,35 +2,25 @@
  * whose driver answers, so that a CPU rank pays neither for cuBLAS nor for NCCL. */
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "hw/dev.h"
 
 #define OBJECT "heterps-cuda.so"
 #define TABLE "hps_dev_cuda"
 
-/* Beside the program: where it was built. To free; NULL: unknown. */
-static char *beside(void)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (n <= 0) return NULL;
-    self[n] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = 0;
-    return hps_mem_print("%s/" OBJECT, self);
-}
-
-/* The first of the places that has it: HETERPS_LIBDIR alone where that is set. To free. */
+/* HETERPS_LIBDIR alone where that is set; else beside the program, as built, or where it was
+ * configured to be. To free. */
 static char *path_of(void)
 {
     const char *asked = getenv("HETERPS_LIBDIR");
-    char *path = asked && *asked ? hps_mem_print("%s/" OBJECT, asked) : beside();
 
-    if ((asked && *asked) || (path && access(path, R_OK) == 0)) return path;
+    if (asked && *asked) return hps_mem_print("%s/" OBJECT, asked);
+    char *folder = hps_folder_program(), *path = hps_mem_print("%s/" OBJECT, folder);
+    hps_mem_free(folder);
+    if (access(path, R_OK) == 0) return path;
     hps_mem_free(path);
     return hps_mem_print("%s/" OBJECT, HPS_LIBDIR);
 }

@@ -12,7 +12,8 @@
  * rank. GPUs are told apart by their UUIDs: it makes no difference whether the batch system shows a
  * rank its own GPU only or all of them. Fills in gpu, gpu_index, gpu_sm, gpu_ranks and
  * gpu_memory_bytes, its share; no driver or no device leaves them empty. Which device computes is
- * another question (node->on_gpu). Collective over world (MPI_COMM_NULL: alone). */
-void hps_gpu_share(struct hps_node *node, int each, MPI_Comm world);
+ * another question (node->on_gpu). Collective over host, hps_node_host's (MPI_COMM_NULL:
+ * alone). */
+void hps_gpu_share(struct hps_node *node, int each, MPI_Comm host);
 
 #endif

@@ -31,9 +31,13 @@ struct hps_node {
  * Zeroes *node first; threads and sharing are as if the rank were alone. */
 enum hps_status hps_node_probe(struct hps_node *node);
 
+/* The ranks of world that are on this host, to free with MPI_Comm_free; MPI_COMM_NULL where world
+ * is. Collective over world. */
+MPI_Comm hps_node_host(MPI_Comm world);
+
 /* Threads: compares masks of the ranks on the same host. `wanted` > 0 overrides (run.threads).
- * Collective over world (MPI_COMM_NULL: alone). */
-void hps_node_share(struct hps_node *node, int wanted, MPI_Comm world);
+ * Collective over host, hps_node_host's (MPI_COMM_NULL: alone). */
+void hps_node_share(struct hps_node *node, int wanted, MPI_Comm host);
 
 /* CPU seconds this process has used (for tests of quiet waiting), peak resident bytes. Local. */
 double hps_node_cpu_s(void);

@@ -107,12 +107,21 @@ static void say_gpus(const struct hps_job *j)
     if (n[2] > 0) HPS_SAY(HPS_INFO, "%d ranks share their GPUs", n[2]);
 }
 
+/* The cores and GPUs of a host are its ranks'. */
+static void share_host(struct hps_job *j)
+{
+    MPI_Comm host = hps_node_host(j->world);
+
+    hps_node_share(&j->node, j->o.run.threads, host);
+    hps_gpu_share(&j->node, j->o.run.ranks_per_gpu, host);
+    if (host != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&host));
+}
+
 enum hps_status hps_job_device(struct hps_job *j)
 {
     enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
     if (st) return st;
-    hps_node_share(&j->node, j->o.run.threads, j->world);
-    hps_gpu_share(&j->node, j->o.run.ranks_per_gpu, j->world);
+    share_host(j);
     hps_wait_crowded(j->node.sharing > j->node.cores);
     st = hps_agree(j->world, open_device(j));
     j->dev.precision = hps_dev_precision(j->o.train.precision);

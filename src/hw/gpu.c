@@ -107,13 +107,11 @@ static int choose(int R, const struct seen *seen, int each, int me, int *ranks)
     return chosen;
 }
 
-static int choose_among(const struct seen *mine, int each, MPI_Comm world, int *ranks)
+static int choose_among(const struct seen *mine, int each, MPI_Comm host, int *ranks)
 {
-    MPI_Comm host;
     int R, me;
 
-    if (world == MPI_COMM_NULL) return choose(1, mine, each, 0, ranks);
-    HPS_MPI(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    if (host == MPI_COMM_NULL) return choose(1, mine, each, 0, ranks);
     HPS_MPI(MPI_Comm_size(host, &R));
     HPS_MPI(MPI_Comm_rank(host, &me));
     struct seen *all = hps_mem_new((size_t)R, sizeof *all);
@@ -121,7 +119,6 @@ static int choose_among(const struct seen *mine, int each, MPI_Comm world, int *
                           host));
     int index = choose(R, all, each, me, ranks);
     hps_mem_free(all);
-    HPS_MPI(MPI_Comm_free(&host));
     return index;
 }
 
@@ -140,14 +137,14 @@ static void describe(const struct driver *d, int index, int ranks, struct hps_no
     node->gpu_memory_bytes = (double)bytes / ranks;
 }
 
-void hps_gpu_share(struct hps_node *node, int each, MPI_Comm world)
+void hps_gpu_share(struct hps_node *node, int each, MPI_Comm host)
 {
     struct driver d = { 0 };
     struct seen seen = { 0 };
     int ranks;
 
     if (open_driver(&d)) look(&d, &seen);
-    int index = choose_among(&seen, each, world, &ranks);
+    int index = choose_among(&seen, each, host, &ranks);
     if (index >= 0) describe(&d, index, ranks, node);
     if (d.library) dlclose(d.library);
 }

@@ -205,12 +205,10 @@ static bool overlap(const unsigned char *a, const unsigned char *b)
 }
 
 /* How many ranks of this host may run on a core of mine, me included. */
-static int count_sharing(const struct hps_node *node, MPI_Comm world)
+static int count_sharing(const struct hps_node *node, MPI_Comm host)
 {
-    MPI_Comm host;
     int n, me, sharing = 1;
 
-    HPS_MPI(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
     HPS_MPI(MPI_Comm_size(host, &n));
     HPS_MPI(MPI_Comm_rank(host, &me));
     unsigned char *all = hps_mem_new((size_t)n, HPS_NODE_MASK);
@@ -219,13 +217,21 @@ static int count_sharing(const struct hps_node *node, MPI_Comm world)
     for (int r = 0; r < n; r++)
         sharing += r != me && overlap(node->mask, all + (size_t)r * HPS_NODE_MASK);
     hps_mem_free(all);
-    HPS_MPI(MPI_Comm_free(&host));
     return sharing;
 }
 
-void hps_node_share(struct hps_node *node, int wanted, MPI_Comm world)
+MPI_Comm hps_node_host(MPI_Comm world)
 {
-    node->sharing = world == MPI_COMM_NULL ? 1 : count_sharing(node, world);
+    MPI_Comm host = MPI_COMM_NULL;
+
+    if (world != MPI_COMM_NULL)
+        HPS_MPI(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
+    return host;
+}
+
+void hps_node_share(struct hps_node *node, int wanted, MPI_Comm host)
+{
+    node->sharing = host == MPI_COMM_NULL ? 1 : count_sharing(node, host);
     node->threads = wanted > 0 ? wanted : node->cores / node->sharing;
     if (node->threads < 1)
         node->threads = 1;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/eager.h"
+#include "base/thread.h"
 
 enum { LINE = 8192 };   /* longest line said; what is longer is cut and ends in "..." */
 
@@ -333,12 +334,11 @@ void hps_follow(const char *format, ...)
  * to hide: it is given the time. */
 static _Noreturn void die_behind(const char *text, const char *file, int line)
 {
-    const double most_s = 2;
-    struct timespec nap = { 0, 50000000 };
+    const double most_s = 2, nap_s = 0.05;
 
     hps_say(HPS_ERROR, true, "%s (%s:%d) on %s", text, file, line, hps_host());
     for (double began = clock_s(); me.nrank > 1 && clock_s() - began < most_s;)
-        nanosleep(&nap, NULL);
+        hps_sleep_s(nap_s);
     leave(HPS_FAIL);
 }
 

@@ -75,24 +75,24 @@ static enum hps_status refuse(const char *folder, const struct holder *h)
     return HPS_OUTPUT;
 }
 
-/* Does the path still name the open file? */
-static bool is_still(const char *path, int fd)
-{
-    struct stat a, b;
-    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
-           a.st_dev == b.st_dev;
-}
-
-/* Is it another's now, or no more? A file system that does not answer says nothing. */
-static bool is_lost(const struct hps_lock *l)
+/* Does the path name another file than the open one, or none? A file system that does not answer
+ * says nothing. */
+static bool is_renamed(const char *path, int fd)
 {
     struct stat named, mine;
+
+    if (stat(path, &named) != 0) return errno == ENOENT;
+    if (fstat(fd, &mine) != 0) return errno == ESTALE;
+    return named.st_ino != mine.st_ino || named.st_dev != mine.st_dev;
+}
+
+/* Is it another's now, or no more? */
+static bool is_lost(const struct hps_lock *l)
+{
     char text[512];
     size_t n = strlen(l->record);
 
-    if (stat(l->path, &named) != 0) return errno == ENOENT;
-    if (fstat(l->fd, &mine) != 0) return errno == ESTALE;
-    if (named.st_ino != mine.st_ino || named.st_dev != mine.st_dev) return true;
+    if (is_renamed(l->path, l->fd)) return true;
     ssize_t have = pread(l->fd, text, sizeof text, 0);
     return have >= 0 && (have != (ssize_t)n || memcmp(text, l->record, n) != 0);
 }
@@ -129,7 +129,7 @@ static enum hps_status claim(const struct hps_lock *l, bool *again)
     struct holder h;
     bool free = flock(l->fd, LOCK_EX | LOCK_NB) == 0, held = !free && errno == EWOULDBLOCK;
 
-    *again = !is_still(l->path, l->fd);
+    *again = is_renamed(l->path, l->fd);
     if (*again) return HPS_OK;
     read_holder(l->fd, &h);
     if (!*h.host || (strcmp(h.host, hps_host()) == 0 && (free || held)))

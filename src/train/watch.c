@@ -19,18 +19,13 @@ static const double nap_s = 0.2, lapse_s = 1;
 /* How long words are waited for, and how long the one who says them, who opens a file for each. */
 static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
 
-/* A rank: where it is, and its process there; -1: none that this rank can see. */
-struct peer {
-    char host[HPS_STALL_HOST];
-    int pid;
-};
-
 static struct {
     pthread_t thread;
     bool running;
     double most_s;
     char *folder;                 /* where the words are                         */
-    struct peer *peer;            /* (R)                                         */
+    char (*host)[HPS_STALL_HOST]; /* (R)                                         */
+    int *pid;                     /* (R) there; -1: none that this rank can see  */
     char whom[HPS_REGIONS][sizeof ((struct hps_stall_word *)NULL)->whom];
 } me;
 static atomic_bool over;
@@ -44,7 +39,7 @@ static void tell_killed(char *to, size_t size)
     int *gone = hps_mem_new((size_t)hps_nrank(), sizeof *gone), n = 0;
 
     for (int r = 0; r < hps_nrank(); r++)
-        if (me.peer[r].pid > 0 && kill(me.peer[r].pid, 0) != 0 && errno == ESRCH) gone[n++] = r;
+        if (me.pid[r] > 0 && kill(me.pid[r], 0) != 0 && errno == ESRCH) gone[n++] = r;
     hps_stall_ranks(to, size, n, gone);
     hps_mem_free(gone);
 }
@@ -62,18 +57,6 @@ static struct hps_stall_word my_word(void)
     return w;
 }
 
-static char *text_of(const struct hps_stall_word *word)
-{
-    size_t R = (size_t)hps_nrank();
-    char(*host)[HPS_STALL_HOST] = hps_mem_new(R, sizeof *host);
-
-    for (size_t r = 0; r < R; r++)
-        memcpy(host[r], me.peer[r].host, sizeof host[r]);
-    char *text = hps_stall_text((int)R, word, (const char(*)[HPS_STALL_HOST])host);
-    hps_mem_free(host);
-    return text;
-}
-
 /* The rank that says what all have told: nobody else is left that could. */
 static void conclude(double waited_s)
 {
@@ -83,7 +66,7 @@ static void conclude(double waited_s)
     if (first >= 0 && first != hps_rank()) hps_sleep_s(patience_s + file_s * hps_nrank());
     hps_stall_hear(me.folder, hps_nrank(), word);
     if (first < 0) word[hps_rank()] = my_word(); /* the folder cannot be written */
-    char *text = text_of(word);
+    char *text = hps_stall_text(hps_nrank(), word, (const char(*)[HPS_STALL_HOST])me.host);
     for (int r = 0; r < hps_nrank(); r++)
         if (hps_stall_killed(hps_nrank(), word, r))
             hps_follow("no progress for %.0f s %s", waited_s, text);
@@ -139,14 +122,17 @@ static void start(void)
 /* All ranks learn of each other; a process counts where it can be seen. Collective. */
 static void meet(MPI_Comm world)
 {
-    struct peer mine = { .pid = (int)getpid() };
+    size_t R = (size_t)hps_nrank();
+    char mine[HPS_STALL_HOST] = "";
+    int pid = (int)getpid();
 
-    snprintf(mine.host, sizeof mine.host, "%s", hps_host());
-    me.peer = hps_mem_new((size_t)hps_nrank(), sizeof *me.peer);
-    HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, me.peer, sizeof mine, MPI_BYTE, world));
-    for (int r = 0; r < hps_nrank(); r++)
-        if (strcmp(me.peer[r].host, mine.host) != 0 || kill(me.peer[r].pid, 0) != 0)
-            me.peer[r].pid = -1;
+    snprintf(mine, sizeof mine, "%s", hps_host());
+    me.host = hps_mem_new(R, sizeof *me.host);
+    me.pid = hps_mem_new(R, sizeof *me.pid);
+    HPS_MPI(MPI_Allgather(mine, sizeof mine, MPI_CHAR, me.host, sizeof mine, MPI_CHAR, world));
+    HPS_MPI(MPI_Allgather(&pid, 1, MPI_INT, me.pid, 1, MPI_INT, world));
+    for (size_t r = 0; r < R; r++)
+        if (strcmp(me.host[r], mine) != 0 || kill(me.pid[r], 0) != 0) me.pid[r] = -1;
     hps_barrier_quiet(world); /* nobody ends before he was seen */
 }
 
@@ -168,7 +154,8 @@ void hps_watch_end(void)
         pthread_join(me.thread, NULL);
     }
     hps_mem_free(me.folder);
-    hps_mem_free(me.peer);
+    hps_mem_free(me.host);
+    hps_mem_free(me.pid);
     memset(&me, 0, sizeof me);
     doing = NULL;
     allowed_s = 0;

@@ -76,6 +76,7 @@ static void activations(void **state)
     for (int act = HPS_ACT_NONE; act <= HPS_ACT_GELU; act++) {
         dev.ops->fc_forward(&dev, (enum hps_act)act, 4000, (struct hps_tensor){ x, 1, 1 }, &one,
                             &zero, (struct hps_tensor){ y, 1, 1 }, pre);
+        dev.ops->sync(&dev);
         for (int i = 0; i < 4000; i++) {
             double want = twin_act((enum hps_act)act, (double)x[i]);
             double scale = act == HPS_ACT_GELU ? fabs((double)x[i]) : fabs(want) + 1e-30;
@@ -86,6 +87,7 @@ static void activations(void **state)
     for (int act = HPS_ACT_NONE; act <= HPS_ACT_GELU; act++) {
         dev.ops->fc_forward(&dev, (enum hps_act)act, 20, (struct hps_tensor){ x, 1, 1 }, &one,
                             &zero, (struct hps_tensor){ y, 1, 1 }, pre);
+        dev.ops->sync(&dev);
         assert_true(isnan(y[0]) && !isnan(y[1]));
     }
     dev.ops->close(&dev);
@@ -217,12 +219,14 @@ static void logistic_edges(void **state)
         double sum = 0;
         dev.ops->logistic(&dev, 1, (struct hps_tensor){ &xs[i], 1, 1 }, &labels[i], 1, NULL, &sum,
                           no, false);
+        dev.ops->sync(&dev);
         assert_true(fabs(sum - wants[i]) <= 1e-6 * wants[i]);
     }
     double sum = 0;
     float nan = NAN, score;
     dev.ops->logistic(&dev, 1, (struct hps_tensor){ &nan, 1, 1 }, labels, 1, &score, &sum, no,
                       false);
+    dev.ops->sync(&dev);
     assert_true(isnan(sum) && isnan(score));
     dev.ops->close(&dev);
 }
@@ -290,12 +294,56 @@ static void memory(void **state)
     dev.ops->get(&dev, to, p, sizeof to);
     assert_memory_equal(from, to, sizeof to);
     dev.ops->zero(&dev, p, sizeof from);
+    dev.ops->sync(&dev);
     assert_int_equal(p[0] | p[1] | p[2], 0);
     dev.ops->free(&dev, p);
     dev.ops->free(&dev, NULL);
     assert_true(dev.ops->gemm_s(&dev, 64, 48, 32, 3) > 0);
     dev.ops->close(&dev);
     assert_null(hps_dev_find("abacus"));
+}
+
+/* What one lane made another one reads behind it, the host behind a mark; in any order else. */
+static void lanes_once(struct hps_dev *dev, int round)
+{
+    enum { N = 100 };
+    const struct hps_dev_ops *ops = dev->ops;
+    float *from = ops->pin(dev, N * sizeof *from), *to = ops->pin(dev, N * sizeof *to);
+    float *x = ops->alloc(dev, N * sizeof *x), *y = ops->alloc(dev, N * sizeof *y);
+    struct hps_mark *start = ops->mark_new(dev), *end = ops->mark_new(dev);
+
+    assert_true(ops->reached(dev, end));
+    for (int i = 0; i < N; i++) {
+        assert_true(from[i] == 0 && to[i] == 0);
+        from[i] = (float)(i + round);
+    }
+    ops->mark(dev, start, HPS_LANE_FEED);
+    ops->bring(dev, HPS_LANE_FEED, x, from, N * sizeof *x);
+    ops->follow(dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    ops->copy(dev, 1, N, x, N, y, N, true);
+    ops->mark(dev, end, HPS_LANE_WORK);
+    ops->after(dev, HPS_LANE_OUT, end);
+    ops->fetch(dev, HPS_LANE_OUT, to, y, N * sizeof *to);
+    ops->mark(dev, end, HPS_LANE_OUT);
+    ops->wait(dev, end);
+    assert_memory_equal(from, to, N * sizeof *to);
+    assert_true(ops->reached(dev, start) && ops->reached(dev, end));
+    assert_true(ops->between_s(dev, start, end) >= 0);
+    ops->mark_free(dev, start);
+    ops->mark_free(dev, end);
+    ops->mark_free(dev, NULL);
+    ops->free(dev, x);
+    ops->free(dev, y);
+    ops->unpin(dev, from);
+    ops->unpin(dev, to);
+    ops->unpin(dev, NULL);
+}
+
+static void lanes(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 40; round++)
+        EACH_DEV(lanes_once, round);
 }
 
 static void multiply(const void *job, int t, int n)
@@ -338,7 +386,7 @@ int main(void)
         cmocka_unit_test(copy),
         cmocka_unit_test(dropout), cmocka_unit_test(logistic),
         cmocka_unit_test(logistic_edges), cmocka_unit_test(norm),
-        cmocka_unit_test(same_bits), cmocka_unit_test(memory),
+        cmocka_unit_test(same_bits), cmocka_unit_test(memory), cmocka_unit_test(lanes),
         cmocka_unit_test(no_remainders_next_to_zero), cmocka_unit_test(nothing_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

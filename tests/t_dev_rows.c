@@ -102,12 +102,15 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     if (by > 0)
         turn_bags(&k, (size_t)nrow, by == 2 || !dev->host);
     dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, rows.f, tensor(&y));
+    dev->ops->sync(dev);
     matrix_check(&y, y.d);
     stay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
     dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, k.table, tensor(&y));
+    dev->ops->sync(dev);
     matrix_check(&y, y.d);
     dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
                            true);
+    dev->ops->sync(dev);
     matrix_check(&grad, grad.d);
     for (size_t i = 0; i < (size_t)nrow * grad.ld; i++)     /* what was there does not matter */
         grad.d[i] = 0;
@@ -116,6 +119,7 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
     dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
                            false);
+    dev->ops->sync(dev);
     matrix_check(&grad, grad.d);
     free_bags(&k);
     matrix_done(&rows);
@@ -187,6 +191,7 @@ static void update_once(struct hps_dev *dev, int kind, int n)
         twin_widen(1, n, g.f, (size_t)n, g.d);
         twin_rule(&rule, (size_t)n, w.d, g.d, s.d, s.d + n);
         dev->ops->update(dev, &rule, (size_t)n, w.f, g.f, s.f);
+        dev->ops->sync(dev);
         for (int i = 0; i < n; i++)
             assert_true(g.f[i] == 0);
     }
@@ -252,10 +257,13 @@ static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n, bool sum
         twin_rule(&rule, D, row, want + i * D, row + D, row + 2 * D);
     }
     dev->ops->rows_gather(dev, table.f, table.ld, dim, n, at, out.f);
+    dev->ops->sync(dev);
     matrix_check(&out, out.d);
     dev->ops->rows_sum(dev, dim, n, &grad, sum.f);
+    dev->ops->sync(dev);
     matrix_check(&sum, want);
     dev->ops->rows_apply(dev, &rule, table.f, table.ld, dim, n, at, &grad);
+    dev->ops->sync(dev);
     matrix_check(&table, table.d);
     matrix_check(&g, g.d);
     hps_mem_free(s.start);
@@ -303,6 +311,7 @@ static void rules_same_bits(void **state)
                 struct hps_rule rule = rule_of(kind, step);
                 twin_fill_f((uint64_t)step, MANY, g);
                 dev.ops->update(&dev, &rule, MANY, w[i], g, s[i]);
+                dev.ops->sync(&dev);
             }
             dev.ops->close(&dev);
             assert_memory_equal(w[0], w[i], sizeof w[0]);

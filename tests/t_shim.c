@@ -111,12 +111,89 @@ static void meet_alone(void)
     run(false, 64, meet, &most);
 }
 
+static void give_host(void)
+{
+    void *at = malloc(N);
+
+    setenv("HPS_SHIM_STRICT", "1", 1);
+    hps_shim_look(&at, sizeof at);
+}
+
+static void give_pinned(void)
+{
+    void *at = NULL;
+
+    setenv("HPS_SHIM_STRICT", "1", 1);
+    cudaMallocHost(&at, N);
+    hps_shim_look(&at, sizeof at);
+}
+
+static void give_own(void)
+{
+    void *at = device_memory();
+
+    setenv("HPS_SHIM_STRICT", "1", 1);
+    hps_shim_look(&at, sizeof at);
+}
+
+static void clear_host(void)
+{
+    setenv("HPS_SHIM_STRICT", "1", 1);
+    cudaMemsetAsync(malloc(N), 0, N, NULL);
+}
+
+/* A number goes to the card on one stream and back on another one. Which wait is left out? */
+enum left_out { NONE, BEFORE_CHANGE, BEFORE_SECOND, BEFORE_READ };
+
+static int trip(enum left_out what, int number)
+{
+    static char *device;
+    static int *in, *out;
+    static cudaStream_t there, back;
+    static cudaEvent_t event, event_back;
+
+    if (!device) {
+        device = device_memory();
+        if (cudaMallocHost((void **)&in, N) || cudaMallocHost((void **)&out, N) ||
+            cudaStreamCreateWithFlags(&there, cudaStreamNonBlocking) ||
+            cudaStreamCreateWithFlags(&back, cudaStreamNonBlocking) || cudaEventCreate(&event) ||
+            cudaEventCreate(&event_back))
+            exit(1);
+    }
+    *in = number;
+    cudaMemcpyAsync(device, in, sizeof *in, cudaMemcpyHostToDevice, there);
+    cudaEventRecord(event, there);
+    if (what == BEFORE_CHANGE) *in = -1;
+    if (what != BEFORE_SECOND) cudaStreamWaitEvent(back, event, 0);
+    cudaMemcpyAsync(out, device, sizeof *out, cudaMemcpyDeviceToHost, back);
+    cudaEventRecord(event_back, back);
+    if (what == BEFORE_READ) return *out;
+    if (cudaEventQuery(event_back) != cudaErrorNotReady && cudaEventQuery(event_back)) exit(1);
+    cudaEventSynchronize(event_back);
+    if (cudaEventQuery(event_back) != cudaSuccess) exit(1);
+    return *out;
+}
+
+static void what_is_late(void **state)
+{
+    (void)state;
+    for (int what = NONE; what <= BEFORE_READ; what++) {
+        int wrong = 0;
+        for (int i = 1; i <= 100; i++) {
+            wrong += trip((enum left_out)what, i) != i;
+            cudaDeviceSynchronize();
+        }
+        assert_true(what == NONE ? wrong == 0 : wrong > 10);
+    }
+}
+
 static void what_a_card_forgives(void **state)
 {
     (void)state;
     assert_int_equal(end_of(copy), 0);
     assert_int_equal(end_of(write_within), 0);
     assert_int_equal(end_of(all_meet), 0);
+    assert_int_equal(end_of(give_own), 0);
 }
 
 static void what_it_does_not(void **state)
@@ -127,6 +204,9 @@ static void what_it_does_not(void **state)
     assert_int_equal(end_of(free_twice), SIGABRT);
     assert_int_equal(end_of(some_meet), SIGABRT);
     assert_int_equal(end_of(meet_alone), SIGABRT);
+    assert_int_equal(end_of(give_host), SIGABRT);
+    assert_int_equal(end_of(give_pinned), SIGABRT);
+    assert_int_equal(end_of(clear_host), SIGABRT);
 }
 
 int main(void)
@@ -134,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_card_forgives),
         cmocka_unit_test(what_it_does_not),
+        cmocka_unit_test(what_is_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

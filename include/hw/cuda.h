@@ -18,7 +18,8 @@ struct hps_cuda_room {          /* one block of device memory, kept between oper
 };
 
 struct hps_cuda {               /* dev->state */
-    cudaStream_t stream;
+    cudaStream_t lane[HPS_LANES];
+    cudaEvent_t turn[HPS_LANES];        /* of each lane: what another one follows   */
     cublasHandle_t blas;
     struct hps_cuda_room scratch;       /* of one operation                         */
     struct hps_cuda_room attend;        /* of an attention, which calls operations  */
@@ -33,7 +34,10 @@ void hps_cuda_check(int error, const char *call, const char *file, int line);
 void hps_cublas_check(int status, const char *call, const char *file, int line);
 
 static inline struct hps_cuda *hps_cuda_of(struct hps_dev *dev) { return dev->state; }
-static inline void *hps_cuda_stream(struct hps_dev *dev) { return hps_cuda_of(dev)->stream; }
+static inline void *hps_cuda_stream(struct hps_dev *dev)
+{
+    return hps_cuda_of(dev)->lane[HPS_LANE_WORK];
+}
 
 /* So many bytes, not zeroed, good until the next call for the same room. What is queued and uses
  * the smaller block before is waited for when it must grow. */

@@ -2,10 +2,10 @@
  *
  * A backend is a constant table of functions over one device. Pointers called `device` memory come
  * from ops->alloc and are touched by ops only; on the CPU backend they are plain memory (dev->host
- * is true). Operations are queued in order on the device's one stream and may return before they
- * are done; ops->sync waits. Sizes: B rows (examples), ld = distance of rows in floats (ld >=
- * width). Matrices are row-major; B = 0 does nothing. What goes in and what comes out do not
- * overlap unless said.
+ * is true). Operations are queued in order on the device's lane WORK and may return before they are
+ * done; ops->sync waits. Sizes: B rows (examples), ld = distance of rows in floats (ld >= width).
+ * Matrices are row-major; B = 0 does nothing. What goes in and what comes out do not overlap unless
+ * said.
  * Nothing here allocates inside an operation, but for scratch that is kept. All are Local. The same
  * call on the same inputs with the same number of threads gives the same bits. */
 #ifndef HPS_HW_DEV_H
@@ -24,6 +24,14 @@ struct hps_dev_ops;
 enum hps_precision { HPS_FP32, HPS_TF32, HPS_BF16 };
 #define HPS_PRECISION_WORDS "fp32|tf32|bf16"
 enum hps_precision hps_dev_precision(const char *word);         /* one of them. Pure. */
+
+/* What a device does in order: computations, and beside them what the host made for a later step,
+ * what comes from and what goes to other stages, and what is exchanged with the peers of a stage.
+ * One lane waits for another by `follow` alone. On a host all lanes are one. */
+enum hps_lane {
+    HPS_LANE_WORK, HPS_LANE_FEED, HPS_LANE_IN, HPS_LANE_OUT, HPS_LANE_PEERS, HPS_LANES
+};
+struct hps_mark;                /* a place in a lane: reached when all before it is done */
 
 struct hps_dev {
     const struct hps_dev_ops *ops;
@@ -44,13 +52,40 @@ struct hps_dev_ops {
     enum hps_status (*open)(struct hps_dev *dev, int local, int nthread);
     void (*close)(struct hps_dev *dev);
 
-    /* alloc gives zeroed memory; no memory ends the run, said with the size. free takes NULL. */
+    /* alloc gives zeroed memory; no memory ends the run, said with the size. free takes NULL, and
+     * may wait for all lanes, as alloc may: neither belongs into a step. */
     void *(*alloc)(struct hps_dev *dev, size_t bytes);
     void (*free)(struct hps_dev *dev, void *p);
+    /* Copies of any host memory, on WORK: what is put has been read when this returns; what is got
+     * is there when this returns. */
     void (*put)(struct hps_dev *dev, void *to, const void *from_host, size_t bytes);
     void (*get)(struct hps_dev *dev, void *to_host, const void *from, size_t bytes);
     void (*zero)(struct hps_dev *dev, void *p, size_t bytes);
-    void (*sync)(struct hps_dev *dev);
+    void (*sync)(struct hps_dev *dev);                          /* waits for WORK */
+
+    /* Host memory that copies go to and from while the host does something else; zeroed. unpin
+     * takes NULL; no copy may be under way. As alloc and free, not in a step. */
+    void *(*pin)(struct hps_dev *dev, size_t bytes);
+    void (*unpin)(struct hps_dev *dev, void *p);
+    /* Queue a copy on a lane, from pinned memory to the device or back. Never waits; both sides
+     * belong to it until a mark behind it is reached. */
+    void (*bring)(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from_pinned,
+                  size_t bytes);
+    void (*fetch)(struct hps_dev *dev, enum hps_lane lane, void *to_pinned, const void *from,
+                  size_t bytes);
+    /* What is queued on `lane` from now on begins when what is queued on `before` now is done. */
+    void (*follow)(struct hps_dev *dev, enum hps_lane lane, enum hps_lane before);
+    /* A mark is set behind what a lane has queued, as often as wanted; one never set is reached.
+     * `reached` never waits, `wait` does, for no more than the mark. */
+    struct hps_mark *(*mark_new)(struct hps_dev *dev);
+    void (*mark_free)(struct hps_dev *dev, struct hps_mark *mark);      /* NULL is fine */
+    void (*mark)(struct hps_dev *dev, struct hps_mark *mark, enum hps_lane lane);
+    bool (*reached)(struct hps_dev *dev, struct hps_mark *mark);
+    void (*wait)(struct hps_dev *dev, struct hps_mark *mark);
+    /* What is queued on `lane` from now on begins when the mark, as it is set now, is reached. */
+    void (*after)(struct hps_dev *dev, enum hps_lane lane, struct hps_mark *mark);
+    /* Seconds of the device from one mark to a later one, both reached. */
+    double (*between_s)(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to);
 
     /* Fully connected: y = act(x w + b);  x (B, in), w (in, out), b (out), y (B, out). gelu (the
      * exact x * Phi(x)) also keeps `pre` (B, out), contiguous: x w + b; the others ignore it. With
@@ -223,6 +258,9 @@ extern const struct hps_dev_ops hps_dev_loaded;
 
 /* The backend called `name`, NULL when this build has none. */
 const struct hps_dev_ops *hps_dev_find(const char *name);
+
+/* ops->wait, in looks between which what must leave this rank leaves (base/meanwhile.h). */
+void hps_dev_wait(struct hps_dev *dev, struct hps_mark *mark);
 
 /* The BLAS uses no threads of its own from now on: ours call it, and what it computes does not
  * depend on how many it would have had. Local. */

@@ -16,12 +16,12 @@
     (kernel<<<blocks, threads, 0, (cudaStream_t)(stream)>>>(__VA_ARGS__), (int)cudaGetLastError())
 #define HPS_LAUNCH_TEAM HPS_LAUNCH
 #else
-#define HPS_LAUNCH_AS(team, kernel, blocks, threads, ...)                                          \
-    hps_shim_launch(team, blocks, threads, [=]() mutable { kernel(__VA_ARGS__); })
+#define HPS_LAUNCH_AS(team, kernel, blocks, threads, stream, ...)                                  \
+    hps_shim_launch(stream, team, blocks, threads, [=]() mutable { kernel(__VA_ARGS__); })
 #define HPS_LAUNCH(kernel, blocks, threads, stream, ...)                                           \
-    ((void)(stream), HPS_LAUNCH_AS(false, kernel, blocks, threads, __VA_ARGS__))
+    HPS_LAUNCH_AS(false, kernel, blocks, threads, stream, __VA_ARGS__)
 #define HPS_LAUNCH_TEAM(kernel, blocks, threads, stream, ...)                                      \
-    ((void)(stream), HPS_LAUNCH_AS(true, kernel, blocks, threads, __VA_ARGS__))
+    HPS_LAUNCH_AS(true, kernel, blocks, threads, stream, __VA_ARGS__)
 #endif
 
 #define THREADS 256

@@ -7,11 +7,15 @@
 struct hps_ints {
     int *host, *device;         /* device: NULL where the host's serves */
     size_t cap, device_cap;
+    struct hps_dev *dev;        /* since it was shown to one that is no host: host is pinned */
+    struct hps_mark *shown;
 };
 
-/* Room for n on the host; keeps what is there. Zeroed memory is a valid start. Local. */
+/* Room for n on the host; keeps what is there. Zeroed memory is a valid start. To be asked for
+ * before the numbers are written: it waits until those that were shown have been copied. Local. */
 void hps_ints_grow(struct hps_ints *ints, size_t n);
-/* The first n as the device sees them; valid until the next grow or show. Local. */
+/* The first n as the device sees them behind its lane FEED, which copies them; valid until the next
+ * grow or show. `host` may move. Nobody on the device reads what was shown before. Local. */
 const int *hps_ints_show(struct hps_ints *ints, size_t n, struct hps_dev *dev);
 void hps_ints_free(struct hps_ints *ints, struct hps_dev *dev);
 

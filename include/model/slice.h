@@ -74,12 +74,18 @@ void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_fe
                         void (*done)(int layer, void *arg), void *arg);
 
 /* Forward of a micro-batch of one example and more in flight 0, or its backward then, for the
- * profile: each layer's seconds (last-first+1) by that clock. */
+ * profile: each layer's seconds (last-first+1) by that clock; a device that is no host has its
+ * own. Waits. */
 void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, bool backward,
                      double (*clock_s)(void), double *seconds);
 
-/* Sum of the losses here, each times its weight, since the last call; back to 0. Waits. */
+/* Sum of the losses here, each times its weight, since the last call; back to 0. `tell` asks for it
+ * in one of two places, `told` answers, and waits for the device where it must; `loss` is both. */
+void hps_slice_tell_loss(struct hps_slice *slice, int place);
+double hps_slice_told_loss(struct hps_slice *slice, int place);
 double hps_slice_loss(struct hps_slice *slice);
+/* Is there a loss among layers first..last? Pure. */
+bool hps_slice_judges(const struct hps_net *net, int first, int last);
 /* 0-based `step` of `total` on all dense weights by each layer's rule, gradients times `scale`;
  * these are 0 after. */
 void hps_slice_update(struct hps_slice *slice, long long step, long long total, float scale);

@@ -29,6 +29,9 @@ struct hps_slice_own {
     size_t all_cap, shared;             /* floats; most of a row                             */
     double *scratch;                    /* host                                              */
     struct hps_peers alone;             /* of a feed without peers                           */
+    double *told;                       /* (2, last-first+1) losses on the host, pinned      */
+    struct hps_mark *told_at[2];
+    struct hps_mark **clock;            /* (last-first+2) NULL until it is looked at         */
     bool *written;                      /* (last+1) this backward has begun the gradient     */
     struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */
     bool *add;

@@ -3,6 +3,7 @@
 #ifndef HPS_TRAIN_FEEDER_H
 #define HPS_TRAIN_FEEDER_H
 
+#include "model/load.h"
 #include "train/store.h"
 
 struct hps_feeder;
@@ -24,9 +25,11 @@ void hps_feeder_free(struct hps_feeder *feeder);
 enum hps_status hps_feeder_fetch(struct hps_feeder *feeder);
 
 /* The oldest step fetched and not yet taken: batch (M; NULL where nothing is read) and the routes
- * by group. Waits for the exchange: collective. */
+ * by group. Waits for the exchange: collective. On a device that is no host its lane WORK waits for
+ * the step's inputs; those of the step before stay until then, and no longer. */
 struct hps_feeder_step {
     const struct hps_batch *batch;
+    const struct hps_load_raw *raw; /* (M) where batch is not NULL */
     const struct hps_route_step *const *route; /* (ngroup) */
 };
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *feeder);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/eager.h"
+#include "base/meanwhile.h"
 #include "base/thread.h"
 
 enum { LINE = 8192 };   /* longest line said; what is longer is cut and ends in "..." */
@@ -402,7 +403,7 @@ void hps_wait_all(int n, MPI_Request *request)
     struct timespec nap = { 0, 5000 };
     int done = 0;
 
-    if (!crowded_host) {
+    if (!crowded_host && !hps_meanwhile()) {
         HPS_MPI(MPI_Waitall(n, request, MPI_STATUSES_IGNORE));
         return;
     }
@@ -410,7 +411,8 @@ void hps_wait_all(int n, MPI_Request *request)
         HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
         if (done)
             return;
-        if (tries < 20)
+        hps_meanwhile();
+        if (tries < 20 || !crowded_host)
             continue;
         nanosleep(&nap, NULL);
         nap.tv_nsec = nap.tv_nsec * 3 / 2 < most_ns ? nap.tv_nsec * 3 / 2 : most_ns;

@@ -1,12 +1,18 @@
 /* pipe.c - for each overlap of shares a header and the rows behind it, straight from and to where
  * they lie: rows in one piece can be fetched by the receiver while the sender computes, which a
- * datatype of two blocks cannot. */
+ * datatype of two blocks cannot.
+ *
+ * On a device that is no host, what is sent is held back until the device has made it, and copied
+ * it to the host where MPI cannot read it there; what is received, until the device has read what
+ * was there before. Held messages go on their way in every look (base/meanwhile.h). */
 #include "comm/pipe.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/meanwhile.h"
+#include "comm/aware.h"
 #include "model/data.h"
 
 struct head {
@@ -23,12 +29,20 @@ struct parcel {
     struct head due;            /* what a received one must say                */
 };
 
+/* Messages that are not under way, or are held back, or travel, or have come and not been waited
+ * for. */
+enum state { IDLE, HELD, TRAVELS, HERE };
+
 struct flight {
-    int n;                      /* parcels under way                           */
+    enum state state;
+    bool in;                    /* is received                                 */
+    int m, n;                   /* the micro-batch; its parcels                */
     struct parcel *parcel;      /* (most)                                      */
-    float *copy;                /* (rows, width) on the host; NULL: not needed  */
+    float *copy;                /* (rows, width) pinned; NULL: not needed      */
     float *to;                  /* device memory that waits for `copy`          */
     size_t floats;
+    struct hps_mark *free;      /* the device has done with what is overwritten */
+    struct hps_mark *ready;     /* what is sent has been made; copied in        */
 };
 
 struct hps_pipe {
@@ -37,12 +51,119 @@ struct hps_pipe {
     int side, other;            /* the other side's stage                      */
     int from[2];                /* the stage that sends, a way                 */
     int turn;                   /* of the stage before the boundary            */
+    bool direct;                /* MPI reads and writes the device's memory    */
     int width[2], flights, rows;
     int most;                   /* messages of a flight, at most               */
     MPI_Datatype row[2];
     struct flight *flight[2];   /* (flights) a way                             */
     double bytes;
 };
+
+static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
+{
+    return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->turn;
+}
+
+/* ---- a flight goes on its way ---- */
+
+static void send_parcels(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+{
+    for (int i = 0; i < fl->n; i++) {
+        struct parcel *c = &fl->parcel[i];
+        c->head = c->due;
+        HPS_MPI(MPI_Isend(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, fl->m, way),
+                          p->team->world, &c->request[0]));
+        HPS_MPI(MPI_Isend(c->at, c->head.rows, p->row[way], c->peer, tag_of(p, fl->m, way),
+                          p->team->world, &c->request[1]));
+    }
+}
+
+static void receive_parcels(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+{
+    for (int i = 0; i < fl->n; i++) {
+        struct parcel *c = &fl->parcel[i];
+        c->head = (struct head){ .m = -1 };
+        HPS_MPI(MPI_Irecv(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, fl->m, way),
+                          p->team->world, &c->request[0]));
+        HPS_MPI(MPI_Irecv(c->at, c->due.rows, p->row[way], c->peer, tag_of(p, fl->m, way),
+                          p->team->world, &c->request[1]));
+    }
+}
+
+/* What must be reached before MPI may have its memory. */
+static struct hps_mark *awaited(const struct hps_pipe *p, const struct flight *fl)
+{
+    return fl->in && p->direct ? fl->free : fl->ready;
+}
+
+static void go(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+{
+    assert(fl->state == HELD);
+    if (fl->in)
+        receive_parcels(p, way, fl);
+    else
+        send_parcels(p, way, fl);
+    fl->state = TRAVELS;
+}
+
+/* On a host nothing is waited for. */
+static void hold(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+{
+    fl->state = HELD;
+    if (p->dev->host || p->dev->ops->reached(p->dev, awaited(p, fl)))
+        go(p, way, fl);
+}
+
+static void look(void *pipe)
+{
+    struct hps_pipe *p = pipe;
+
+    for (int way = 0; way < 2; way++)
+        for (int f = 0; f < p->flights; f++) {
+            struct flight *fl = &p->flight[way][f];
+            if (fl->state == HELD && p->dev->ops->reached(p->dev, awaited(p, fl)))
+                go(p, (enum hps_way)way, fl);
+        }
+}
+
+static void check(const struct parcel *c)
+{
+    const struct head *h = &c->head, *d = &c->due;
+
+    if (memcmp(h, d, sizeof *h) == 0)
+        return;
+    HPS_DIE("rank %d got from rank %d: step %lld micro-batch %lld stage %d rows %d+%d width %d; "
+            "due: step %lld micro-batch %lld stage %d rows %d+%d width %d", hps_rank(), c->peer,
+            h->step, h->m, h->from, h->first, h->rows, h->width, d->step, d->m, d->from, d->first,
+            d->rows, d->width);
+}
+
+/* All parcels have come: on to the device, behind what reads there what was before. */
+static void take_in(struct hps_pipe *p, struct flight *fl)
+{
+    for (int i = 0; i < fl->n; i++)
+        check(&fl->parcel[i]);
+    if (fl->copy) {
+        p->dev->ops->after(p->dev, HPS_LANE_IN, fl->free);
+        p->dev->ops->bring(p->dev, HPS_LANE_IN, fl->to, fl->copy, fl->floats * sizeof *fl->copy);
+        p->dev->ops->mark(p->dev, fl->ready, HPS_LANE_IN);
+    }
+    fl->state = HERE;
+}
+
+/* Wait until the flight's messages are through. */
+static void finish(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+{
+    if (fl->state == HELD) {
+        hps_dev_wait(p->dev, awaited(p, fl));
+        if (fl->state == HELD)                          /* else it left while we waited */
+            go(p, way, fl);
+    }
+    for (int i = 0; i < fl->n && fl->state == TRAVELS; i++)
+        hps_wait_all(2, fl->parcel[i].request);
+}
+
+/* ---- making ---- */
 
 static void open_way(struct hps_pipe *p, enum hps_way way)
 {
@@ -58,8 +179,10 @@ static void open_way(struct hps_pipe *p, enum hps_way way)
             fl->parcel[i].request[0] = MPI_REQUEST_NULL;
             fl->parcel[i].request[1] = MPI_REQUEST_NULL;
         }
-        if (!p->dev->host)
-            fl->copy = hps_mem_new(floats, sizeof *fl->copy);
+        fl->free = p->dev->ops->mark_new(p->dev);
+        fl->ready = p->dev->ops->mark_new(p->dev);
+        if (!p->dev->host && !p->direct)
+            fl->copy = p->dev->ops->pin(p->dev, floats * sizeof *fl->copy);
     }
 }
 
@@ -68,8 +191,11 @@ static void close_way(struct hps_pipe *p, enum hps_way way)
     for (int f = 0; f < p->flights; f++) {
         struct flight *fl = &p->flight[way][f];
         assert(fl->n == 0);
+        hps_dev_wait(p->dev, fl->ready);
+        p->dev->ops->mark_free(p->dev, fl->free);
+        p->dev->ops->mark_free(p->dev, fl->ready);
+        p->dev->ops->unpin(p->dev, fl->copy);
         hps_mem_free(fl->parcel);
-        hps_mem_free(fl->copy);
     }
     hps_mem_free(p->flight[way]);
     HPS_MPI(MPI_Type_free(&p->row[way]));
@@ -94,9 +220,12 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->width[HPS_WAY_BACKWARD] = backward_width;
     p->flights = flights;
     p->rows = rows;
+    p->direct = !dev->host && hps_aware();
     p->most = rows < team->count[p->other] ? rows : team->count[p->other];
     open_way(p, HPS_WAY_FORWARD);
     open_way(p, HPS_WAY_BACKWARD);
+    if (!dev->host)
+        hps_meanwhile_add(look, p);
     *pipe = p;
     return HPS_OK;
 }
@@ -105,6 +234,8 @@ void hps_pipe_free(struct hps_pipe *p)
 {
     if (!p)
         return;
+    if (!p->dev->host)
+        hps_meanwhile_drop(look, p);
     close_way(p, HPS_WAY_FORWARD);
     close_way(p, HPS_WAY_BACKWARD);
     hps_mem_free(p);
@@ -145,11 +276,6 @@ static struct flight *prepare(struct hps_pipe *p, enum hps_way way, int flight)
     return fl;
 }
 
-static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
-{
-    return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->turn;
-}
-
 void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long step, int m, int n,
                    const float *buf)
 {
@@ -163,18 +289,17 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long s
     memcpy(&from, &buf, sizeof from);                   /* what is sent is only read */
     size_t floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : from)
                     * (size_t)p->width[way];
-    if (fl->copy && floats > 0) {
-        p->dev->ops->get(p->dev, fl->copy, buf, floats * sizeof *buf);
-        p->dev->ops->sync(p->dev);
+    if (fl->n == 0)
+        return;
+    fl->m = m;
+    fl->in = false;
+    if (fl->copy) {
+        p->dev->ops->follow(p->dev, HPS_LANE_OUT, HPS_LANE_WORK);
+        p->dev->ops->fetch(p->dev, HPS_LANE_OUT, fl->copy, buf, floats * sizeof *buf);
     }
-    for (int i = 0; i < fl->n; i++) {
-        struct parcel *c = &fl->parcel[i];
-        c->head = c->due;
-        HPS_MPI(MPI_Isend(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, m, way),
-                          p->team->world, &c->request[0]));
-        HPS_MPI(MPI_Isend(c->at, c->head.rows, p->row[way], c->peer, tag_of(p, m, way),
-                          p->team->world, &c->request[1]));
-    }
+    if (!p->dev->host)
+        p->dev->ops->mark(p->dev, fl->ready, fl->copy ? HPS_LANE_OUT : HPS_LANE_WORK);
+    hold(p, way, fl);
     p->bytes += (double)(floats * sizeof *buf + (size_t)fl->n * sizeof head);
 }
 
@@ -182,8 +307,8 @@ void hps_pipe_sent(struct hps_pipe *p, enum hps_way way, int flight)
 {
     struct flight *fl = &p->flight[way][flight];
 
-    for (int i = 0; i < fl->n; i++)
-        hps_wait_all(2, fl->parcel[i].request);
+    finish(p, way, fl);
+    fl->state = IDLE;
     fl->n = 0;
 }
 
@@ -198,51 +323,49 @@ void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long s
         return;
     fl->floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : buf)
                  * (size_t)p->width[way];
-    fl->to = buf;
-    for (int i = 0; i < fl->n; i++) {
-        struct parcel *c = &fl->parcel[i];
-        c->head = (struct head){ .m = -1 };
-        HPS_MPI(MPI_Irecv(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, m, way),
-                          p->team->world, &c->request[0]));
-        HPS_MPI(MPI_Irecv(c->at, c->due.rows, p->row[way], c->peer, tag_of(p, m, way),
-                          p->team->world, &c->request[1]));
-    }
-}
-
-static void check(const struct parcel *c)
-{
-    const struct head *h = &c->head, *d = &c->due;
-
-    if (memcmp(h, d, sizeof *h) == 0)
+    if (fl->n == 0)
         return;
-    HPS_DIE("rank %d got from rank %d: step %lld micro-batch %lld stage %d rows %d+%d width %d; "
-            "due: step %lld micro-batch %lld stage %d rows %d+%d width %d", hps_rank(), c->peer,
-            h->step, h->m, h->from, h->first, h->rows, h->width, d->step, d->m, d->from, d->first,
-            d->rows, d->width);
+    fl->to = buf;
+    fl->m = m;
+    fl->in = true;
+    if (!p->dev->host)
+        p->dev->ops->mark(p->dev, fl->free, HPS_LANE_WORK);
+    hold(p, way, fl);
 }
 
 void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int flight)
 {
     struct flight *fl = &p->flight[way][flight];
 
-    for (int i = 0; i < fl->n; i++) {
-        hps_wait_all(2, fl->parcel[i].request);
-        check(&fl->parcel[i]);
-    }
-    if (fl->copy && fl->n > 0)
-        p->dev->ops->put(p->dev, fl->to, fl->copy, fl->floats * sizeof *fl->copy);
+    finish(p, way, fl);
+    if (fl->state == TRAVELS)
+        take_in(p, fl);
+    if (fl->state == HERE && fl->copy)
+        p->dev->ops->after(p->dev, HPS_LANE_WORK, fl->ready);
+    fl->state = IDLE;
     fl->n = 0;
+}
+
+static void poll_flight(struct hps_pipe *p, struct flight *fl)
+{
+    int done, all = 1;
+
+    for (int i = 0; i < fl->n; i++) {
+        HPS_MPI(MPI_Testall(2, fl->parcel[i].request, &done, MPI_STATUSES_IGNORE));
+        all &= done;
+    }
+    if (all && fl->in && fl->copy)
+        take_in(p, fl);
 }
 
 void hps_pipe_poll(struct hps_pipe *p)
 {
-    int done;
-
+    if (!p->dev->host)
+        look(p);
     for (int way = 0; way < 2; way++)
         for (int f = 0; f < p->flights; f++)
-            for (int i = 0; i < p->flight[way][f].n; i++)
-                HPS_MPI(MPI_Testall(2, p->flight[way][f].parcel[i].request, &done,
-                                    MPI_STATUSES_IGNORE));
+            if (p->flight[way][f].state == TRAVELS)
+                poll_flight(p, &p->flight[way][f]);
 }
 
 double hps_pipe_bytes(const struct hps_pipe *p)

@@ -62,7 +62,7 @@ void hps_cuda_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct h
 double hps_cuda_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
 {
     size_t M = (size_t)m, N = (size_t)n, K = (size_t)k, nr = repeat > 0 ? (size_t)repeat : 1;
-    cudaStream_t stream = hps_cuda_of(dev)->stream;
+    cudaStream_t stream = hps_cuda_stream(dev);
     float *all = dev->ops->alloc(dev, (M * K + K * N + M * N) * sizeof *all), ms;
     double *took = hps_mem_new(nr, sizeof *took);
     cudaEvent_t from, to;

@@ -114,6 +114,6 @@ void hps_cuda_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum)
     struct hps_cuda *cuda = hps_cuda_of(dev);
     double *room = hps_cuda_scratch(dev, hps_kern_spans(n) * sizeof *room);
 
-    HPS_CUDA(hps_kern_squares(cuda->stream, n, x, room, cuda->number));
+    HPS_CUDA(hps_kern_squares(hps_cuda_stream(dev), n, x, room, cuda->number));
     dev->ops->get(dev, sum, cuda->number, sizeof *sum);
 }

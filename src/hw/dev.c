@@ -2,6 +2,9 @@
 #include "hw/dev.h"
 
 #include <string.h>
+#include <time.h>
+
+#include "base/meanwhile.h"
 
 static const struct hps_dev_ops *const all[] = {
     &hps_dev_cpu,
@@ -20,4 +23,13 @@ enum hps_precision hps_dev_precision(const char *word)
 {
     if (strcmp(word, "tf32") == 0) return HPS_TF32;
     return strcmp(word, "bf16") == 0 ? HPS_BF16 : HPS_FP32;
+}
+
+void hps_dev_wait(struct hps_dev *dev, struct hps_mark *mark)
+{
+    const struct timespec nap = { 0, 20000 };
+
+    while (!dev->ops->reached(dev, mark) && hps_meanwhile())
+        if (hps_wait_is_crowded()) nanosleep(&nap, NULL);
+    dev->ops->wait(dev, mark);
 }

@@ -130,6 +130,65 @@ static void sync(struct hps_dev *dev)
     hps_cpu_wait(dev);
 }
 
+/* ---- one lane: what is queued is done when it is asked for ---- */
+
+struct hps_mark {
+    double at_s;
+};
+
+static void move_on(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from,
+                    size_t bytes)
+{
+    (void)lane;
+    move(dev, to, from, bytes);
+}
+
+static void follow(struct hps_dev *dev, enum hps_lane lane, enum hps_lane before)
+{
+    (void)dev, (void)lane, (void)before;
+}
+
+static struct hps_mark *mark_new(struct hps_dev *dev)
+{
+    (void)dev;
+    return hps_mem_new(1, sizeof(struct hps_mark));
+}
+
+static void mark_free(struct hps_dev *dev, struct hps_mark *mark)
+{
+    (void)dev;
+    hps_mem_free(mark);
+}
+
+static void mark(struct hps_dev *dev, struct hps_mark *mark, enum hps_lane lane)
+{
+    (void)lane;
+    hps_cpu_wait(dev);
+    mark->at_s = hps_now_s();
+}
+
+static bool reached(struct hps_dev *dev, struct hps_mark *mark)
+{
+    (void)dev, (void)mark;
+    return true;
+}
+
+static void wait(struct hps_dev *dev, struct hps_mark *mark)
+{
+    (void)dev, (void)mark;
+}
+
+static void after(struct hps_dev *dev, enum hps_lane lane, struct hps_mark *mark)
+{
+    (void)dev, (void)lane, (void)mark;
+}
+
+static double between_s(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to)
+{
+    (void)dev;
+    return to->at_s - from->at_s;
+}
+
 const struct hps_dev_ops hps_dev_cpu = {
     .name = "cpu",
     .open = open_cpu,
@@ -140,5 +199,17 @@ const struct hps_dev_ops hps_dev_cpu = {
     .get = move,
     .zero = zero,
     .sync = sync,
+    .pin = alloc,
+    .unpin = release,
+    .bring = move_on,
+    .fetch = move_on,
+    .follow = follow,
+    .mark_new = mark_new,
+    .mark_free = mark_free,
+    .mark = mark,
+    .reached = reached,
+    .wait = wait,
+    .after = after,
+    .between_s = between_s,
 #include "hw/dev_table.h"
 };

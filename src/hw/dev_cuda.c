@@ -54,9 +54,12 @@ static enum hps_status open_cuda(struct hps_dev *dev, int local, int nthread)
     }
     HPS_CUDA(cudaSetDevice(local % n));
     struct hps_cuda *cuda = hps_mem_new(1, sizeof *cuda);
-    HPS_CUDA(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    for (int i = 0; i < HPS_LANES; i++) {
+        HPS_CUDA(cudaStreamCreateWithFlags(&cuda->lane[i], cudaStreamNonBlocking));
+        HPS_CUDA(cudaEventCreateWithFlags(&cuda->turn[i], cudaEventDisableTiming));
+    }
     HPS_CUBLAS(cublasCreate(&cuda->blas));
-    HPS_CUBLAS(cublasSetStream(cuda->blas, cuda->stream));
+    HPS_CUBLAS(cublasSetStream(cuda->blas, cuda->lane[HPS_LANE_WORK]));
     cuda->number = new_block(sizeof *cuda->number, "a sum");
     *dev = (struct hps_dev){ .ops = &hps_dev_cuda, .slow = 1, .nthread = nthread, .state = cuda };
     return HPS_OK;
@@ -67,12 +70,15 @@ static void close_cuda(struct hps_dev *dev)
     struct hps_cuda *cuda = dev->state;
 
     if (!cuda) return;
-    HPS_CUDA(cudaStreamSynchronize(cuda->stream));
+    HPS_CUDA(cudaDeviceSynchronize());
     HPS_CUDA(cudaFree(cuda->scratch.at));
     HPS_CUDA(cudaFree(cuda->attend.at));
     HPS_CUDA(cudaFree(cuda->number));
     HPS_CUBLAS(cublasDestroy(cuda->blas));
-    HPS_CUDA(cudaStreamDestroy(cuda->stream));
+    for (int i = 0; i < HPS_LANES; i++) {
+        HPS_CUDA(cudaEventDestroy(cuda->turn[i]));
+        HPS_CUDA(cudaStreamDestroy(cuda->lane[i]));
+    }
     hps_mem_free(cuda);
     dev->state = NULL;
 }
@@ -80,7 +86,7 @@ static void close_cuda(struct hps_dev *dev)
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes)
 {
     if (room->bytes >= bytes) return room->at;
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_of(dev)->stream));
+    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));
     HPS_CUDA(cudaFree(room->at));
     room->bytes = bytes + bytes / 2;
     room->at = new_block(room->bytes, "an operation's scratch");
@@ -96,13 +102,14 @@ static void *alloc(struct hps_dev *dev, size_t bytes)
 {
     void *p = new_block(bytes, "the layers of this stage");
 
-    HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_of(dev)->stream));
+    HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_stream(dev)));
+    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));      /* any lane may write to it now */
     return p;
 }
 
 static void release(struct hps_dev *dev, void *p)
 {
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_of(dev)->stream));
+    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));
     HPS_CUDA(cudaFree(p));
 }
 
@@ -110,25 +117,123 @@ static void put(struct hps_dev *dev, void *to, const void *from_host, size_t byt
 {
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice,
-                                 hps_cuda_of(dev)->stream));
+                                 hps_cuda_stream(dev)));
 }
 
 static void sync(struct hps_dev *dev)
 {
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_of(dev)->stream));
+    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));
 }
 
 static void get(struct hps_dev *dev, void *to_host, const void *from, size_t bytes)
 {
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost,
-                                 hps_cuda_of(dev)->stream));
+                                 hps_cuda_stream(dev)));
     sync(dev);
 }
 
 static void zero(struct hps_dev *dev, void *p, size_t bytes)
 {
-    if (bytes > 0) HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_of(dev)->stream));
+    if (bytes > 0) HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_stream(dev)));
+}
+
+/* ---- lanes and marks ---- */
+
+static void *pin(struct hps_dev *dev, size_t bytes)
+{
+    void *p = NULL;
+
+    (void)dev;
+    if (cudaMallocHost(&p, bytes > 0 ? bytes : 1) != cudaSuccess)
+        HPS_DIE("no pinned memory for messages and inputs: %zu bytes wanted", bytes);
+    return memset(p, 0, bytes);
+}
+
+static void unpin(struct hps_dev *dev, void *p)
+{
+    (void)dev;
+    HPS_CUDA(cudaFreeHost(p));
+}
+
+static void bring(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from,
+                  size_t bytes)
+{
+    if (bytes > 0)
+        HPS_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice,
+                                 hps_cuda_of(dev)->lane[lane]));
+}
+
+static void fetch(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from,
+                  size_t bytes)
+{
+    if (bytes > 0)
+        HPS_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
+                                 hps_cuda_of(dev)->lane[lane]));
+}
+
+static void follow(struct hps_dev *dev, enum hps_lane lane, enum hps_lane before)
+{
+    struct hps_cuda *cuda = hps_cuda_of(dev);
+
+    HPS_CUDA(cudaEventRecord(cuda->turn[before], cuda->lane[before]));
+    HPS_CUDA(cudaStreamWaitEvent(cuda->lane[lane], cuda->turn[before], 0));
+}
+
+struct hps_mark {
+    cudaEvent_t event;
+};
+
+static struct hps_mark *mark_new(struct hps_dev *dev)
+{
+    struct hps_mark *mark = hps_mem_new(1, sizeof *mark);
+
+    (void)dev;
+    HPS_CUDA(cudaEventCreate(&mark->event));
+    return mark;
+}
+
+static void mark_free(struct hps_dev *dev, struct hps_mark *mark)
+{
+    (void)dev;
+    if (!mark) return;
+    HPS_CUDA(cudaEventDestroy(mark->event));
+    hps_mem_free(mark);
+}
+
+static void mark(struct hps_dev *dev, struct hps_mark *mark, enum hps_lane lane)
+{
+    HPS_CUDA(cudaEventRecord(mark->event, hps_cuda_of(dev)->lane[lane]));
+}
+
+static bool reached(struct hps_dev *dev, struct hps_mark *mark)
+{
+    cudaError_t error = cudaEventQuery(mark->event);
+
+    (void)dev;
+    if (error == cudaErrorNotReady) return false;
+    hps_cuda_check((int)error, "cudaEventQuery", __FILE__, __LINE__);
+    return true;
+}
+
+static void wait(struct hps_dev *dev, struct hps_mark *mark)
+{
+    (void)dev;
+    HPS_CUDA(cudaEventSynchronize(mark->event));
+}
+
+static void after(struct hps_dev *dev, enum hps_lane lane, struct hps_mark *mark)
+{
+    HPS_CUDA(cudaStreamWaitEvent(hps_cuda_of(dev)->lane[lane], mark->event, 0));
+}
+
+static double between_s(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to)
+{
+    float ms = 0;
+
+    (void)dev;
+    HPS_CUDA(cudaEventElapsedTime(&ms, from->event, to->event));
+    return (double)ms * 1e-3;
 }
 
 const struct hps_dev_ops hps_dev_cuda = {
@@ -141,5 +246,17 @@ const struct hps_dev_ops hps_dev_cuda = {
     .get = get,
     .zero = zero,
     .sync = sync,
+    .pin = pin,
+    .unpin = unpin,
+    .bring = bring,
+    .fetch = fetch,
+    .follow = follow,
+    .mark_new = mark_new,
+    .mark_free = mark_free,
+    .mark = mark,
+    .reached = reached,
+    .wait = wait,
+    .after = after,
+    .between_s = between_s,
 #include "hw/dev_table.h"
 };

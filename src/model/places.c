@@ -280,9 +280,12 @@ void hps_places_show(const struct hps_places *p, struct hps_places_room *room,
     const int *index = hps_ints_show(&room->index, nid + 1, p->dev);
     const int *offset = hps_ints_show(&room->offset, noffset, p->dev);
     for (size_t q = 0; q < hps_places_bags(p); q++) {
-        bag[q].index = index + (bag[q].index - room->index.host);
-        if (!bag[q].single)
-            bag[q].offset = offset + (bag[q].offset - room->offset.host);
+        bag[q].index = index;
+        index += bag[q].nid;
+        if (!bag[q].single) {
+            bag[q].offset = offset;
+            offset += (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+        }
         bag[q].place = bag[q].start = bag[q].from = NULL;
         bag[q].nplace = 0;
     }

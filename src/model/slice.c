@@ -181,40 +181,104 @@ void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *
     }
 }
 
+static void clock_layer(struct hps_slice *s, const struct hps_feed *feed, bool backward, int l)
+{
+    if (!backward)
+        forward_layer(s, 0, feed, l, true);
+    else if (s->net->layer[l].grad)
+        backward_layer(s, 0, feed, l);
+}
+
+/* A device that works by itself says how long it did. */
+static void clock_device(struct hps_slice *s, const struct hps_feed *feed, bool backward,
+                         double *seconds)
+{
+    struct hps_slice_own *own = s->own;
+    const struct hps_dev_ops *ops = s->dev->ops;
+    int n = s->last - s->first + 1;
+
+    if (!own->clock)
+        own->clock = hps_mem_new((size_t)n + 1, sizeof *own->clock);
+    for (int i = 0; i <= n && !own->clock[n]; i++)
+        own->clock[i] = ops->mark_new(s->dev);
+    ops->mark(s->dev, own->clock[0], HPS_LANE_WORK);
+    if (backward)
+        begin_gradients(s, 0, feed->B);
+    for (int i = 0; i < n; i++) {
+        clock_layer(s, feed, backward, backward ? s->last - i : s->first + i);
+        ops->mark(s->dev, own->clock[i + 1], HPS_LANE_WORK);
+    }
+    ops->sync(s->dev);
+    for (int i = 0; i < n; i++)
+        seconds[backward ? n - 1 - i : i] =
+            ops->between_s(s->dev, own->clock[i], own->clock[i + 1]);
+}
+
 void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool backward,
                      double (*clock_s)(void), double *seconds)
 {
     int n = s->last - s->first + 1;
-    double then_s = clock_s(), now_s;
 
+    if (!s->dev->host) {
+        clock_device(s, feed, backward, seconds);
+        return;
+    }
+    double then_s = clock_s(), now_s;
     if (backward)
         begin_gradients(s, 0, feed->B);
     for (int i = 0; i < n; i++, then_s = now_s) {
         int l = backward ? s->last - i : s->first + i;
-        if (!backward)
-            forward_layer(s, 0, feed, l, true);
-        else if (s->net->layer[l].grad)
-            backward_layer(s, 0, feed, l);
+        clock_layer(s, feed, backward, l);
         s->dev->ops->sync(s->dev);
         now_s = clock_s();
         seconds[l - s->first] = now_s - then_s;
     }
 }
 
+bool hps_slice_judges(const struct hps_net *net, int first, int last)
+{
+    bool any = false;
+
+    for (int l = first; l <= last; l++)
+        any |= net->layer[l].kind->loss;
+    return any;
+}
+
+static size_t layers(const struct hps_slice *s)
+{
+    return (size_t)(s->last - s->first + 1);
+}
+
+void hps_slice_tell_loss(struct hps_slice *s, int place)
+{
+    const struct hps_slice_own *own = s->own;
+    const struct hps_dev_ops *ops = s->dev->ops;
+    size_t bytes = layers(s) * sizeof *s->loss;
+
+    if (!hps_slice_judges(s->net, s->first, s->last))
+        return;
+    ops->fetch(s->dev, HPS_LANE_WORK, own->told + (size_t)place * layers(s), s->loss, bytes);
+    ops->zero(s->dev, s->loss, bytes);
+    ops->mark(s->dev, own->told_at[place], HPS_LANE_WORK);
+}
+
+double hps_slice_told_loss(struct hps_slice *s, int place)
+{
+    const struct hps_slice_own *own = s->own;
+    double sum = 0;
+
+    hps_dev_wait(s->dev, own->told_at[place]);
+    for (int l = s->first; l <= s->last; l++)
+        if (s->net->layer[l].kind->loss)
+            sum += s->net->layer[l].weight * own->told[(size_t)place * layers(s) +
+                                                       (size_t)(l - s->first)];
+    return sum;
+}
+
 double hps_slice_loss(struct hps_slice *s)
 {
-    double sum = 0, one;
-
-    s->dev->ops->sync(s->dev);
-    for (int l = s->first; l <= s->last; l++) {
-        if (!s->net->layer[l].kind->loss)
-            continue;
-        s->dev->ops->get(s->dev, &one, s->loss + (l - s->first), sizeof one);
-        s->dev->ops->sync(s->dev);
-        s->dev->ops->zero(s->dev, s->loss + (l - s->first), sizeof one);
-        sum += s->net->layer[l].weight * one;
-    }
-    return sum;
+    hps_slice_tell_loss(s, 0);
+    return hps_slice_told_loss(s, 0);
 }
 
 void hps_slice_update(struct hps_slice *s, long long step, long long total, float scale)

@@ -163,7 +163,11 @@ static void take_buffers(struct hps_slice *s, bool training)
     }
     if (s->last == s->net->L - 1)
         s->score = floats(s, (size_t)s->flights * rows);
-    s->loss = s->dev->ops->alloc(s->dev, (size_t)(s->last - s->first + 1) * sizeof *s->loss);
+    size_t losses = (size_t)(s->last - s->first + 1) * sizeof *s->loss;
+    s->loss = s->dev->ops->alloc(s->dev, losses);
+    own->told = s->dev->ops->pin(s->dev, 2 * losses);
+    for (int i = 0; i < 2; i++)
+        own->told_at[i] = s->dev->ops->mark_new(s->dev);
 }
 
 struct hps_rule hps_slice_rule(const struct hps_slice *s, int i, long long step, long long total)
@@ -275,6 +279,12 @@ void hps_slice_free(struct hps_slice *s)
     for (size_t i = 0; i < sizeof device / sizeof *device; i++)
         if (device[i])
             s->dev->ops->free(s->dev, device[i]);
+    s->dev->ops->unpin(s->dev, own->told);
+    for (int i = 0; i < 2; i++)
+        s->dev->ops->mark_free(s->dev, own->told_at[i]);
+    for (int i = 0; own->clock && i <= s->last - s->first + 1; i++)
+        s->dev->ops->mark_free(s->dev, own->clock[i]);
+    hps_mem_free(own->clock);
     free_flights(s, s->in);
     free_flights(s, s->out);
     free_flights(s, s->in_grad);

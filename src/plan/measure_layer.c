@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "model/load.h"
 #include "model/noise.h"
 #include "model/slice.h"
 #include "model/table.h"
@@ -37,12 +38,15 @@ struct bench {
     struct hps_reader *reader;
     struct hps_noise_batch *noise;
     const struct hps_batch *batch; /* (M) of the step under way                          */
+    struct hps_load load;       /* of its columns: raw (M) as the device has them         */
+    struct hps_load_raw *raw;
     struct hps_feed feed;
     double *sample[PARTS];      /* (MOST, L) seconds                                      */
     double *once, *rows_s;      /* (L) a micro-batch's share of update, of finding rows   */
     struct hps_bag *bag;        /* (L, M) of the step under way                           */
     double (*clock_s)(void);
     double look_s;              /* what a look at the clock takes                         */
+    struct hps_mark *from, *to; /* of a device that works by itself                       */
 };
 
 /* ---- making ---- */
@@ -110,6 +114,9 @@ static enum hps_status next_batch(struct bench *w)
     }
     if (st) w->batch = NULL;
     w->batch = hps_noise_step(w->noise, w->batch, 1);
+    w->dev->ops->follow(w->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+    if (w->batch) hps_load_batch(&w->load, w->dev, w->opt->microbatches, w->batch, w->raw);
+    w->dev->ops->follow(w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
     return st;
 }
 
@@ -137,6 +144,9 @@ static enum hps_status make(struct bench *w, int Bo)
     w->pulled = hps_mem_new(L, sizeof *w->pulled);
     w->once = hps_mem_new(L, sizeof *w->once);
     w->rows_s = hps_mem_new(L, sizeof *w->rows_s);
+    w->from = w->dev->ops->mark_new(w->dev);
+    w->to = w->dev->ops->mark_new(w->dev);
+    w->raw = hps_mem_new((size_t)w->opt->microbatches, sizeof *w->raw);
     w->bag = hps_mem_new(L * (size_t)w->opt->microbatches, sizeof *w->bag);
     for (int p = 0; p < PARTS; p++)
         w->sample[p] = hps_mem_new(L * MOST, sizeof *w->sample[p]);
@@ -179,6 +189,10 @@ static void done(struct bench *w)
     hps_mem_free(w->pulled);
     hps_mem_free(w->once);
     hps_mem_free(w->rows_s);
+    hps_load_free(&w->load, w->dev);
+    w->dev->ops->mark_free(w->dev, w->from);
+    w->dev->ops->mark_free(w->dev, w->to);
+    hps_mem_free(w->raw);
     hps_mem_free(w->bag);
     for (int p = 0; p < PARTS; p++)
         hps_mem_free(w->sample[p]);
@@ -186,8 +200,8 @@ static void done(struct bench *w)
 
 /* ---- measuring ---- */
 
-/* Time that this thread was given on a core; what others took of it is not the layers'. */
-/* A device that works by itself is timed by the wall. */
+/* Time that this thread was given on a core; what others took of it is not the layers'. A device
+ * that works by itself is timed by marks, and by the wall where the host has a part in it. */
 static void set_clock(struct bench *w)
 {
     enum { LOOKS = 200 };
@@ -249,11 +263,13 @@ static void nap(const struct bench *w, double core, double began)
 
 static void half_pass(struct bench *w, bool backward, double *seconds)
 {
-    double began = hps_now_s(), core = hps_core_s();
+    double began = hps_now_s(), core = hps_core_s(), device = 0;
 
     hps_slice_clock(w->slice, &w->feed, backward, w->clock_s, seconds);
-    nap(w, hps_core_s() - core, began);
     for (int l = 0; l < w->net->L; l++)
+        device += seconds[l];
+    nap(w, w->dev->host ? hps_core_s() - core : device, began);
+    for (int l = 0; l < w->net->L && w->dev->host; l++)
         seconds[l] = fmax(seconds[l] - w->look_s, 0);
 }
 
@@ -261,18 +277,33 @@ static void half_pass(struct bench *w, bool backward, double *seconds)
  */
 static void pass(struct bench *w, int m, int B, int at)
 {
-    const struct hps_batch *b = &w->batch[m];
+    const struct hps_load_raw *raw = &w->raw[m];
     size_t row = (size_t)at * (size_t)w->net->L;
 
     w->feed.B = B;
-    w->feed.example = b->example;
-    w->feed.label = b->label;
-    w->feed.dense = b->dense;
+    w->feed.example = raw->example;
+    w->feed.label = raw->label;
+    w->feed.dense = raw->dense;
     w->feed.weight = 1.0f / (float)w->opt->batch;
     for (int l = 0; l < w->net->L; l++)
         if (w->rows[l].layer) w->feed.bag[l] = w->bag[w->like[l] * w->opt->microbatches + m];
     half_pass(w, false, w->sample[FORWARD] + row);
     half_pass(w, true, w->sample[BACKWARD] + row);
+}
+
+/* The device begins something; when it is over: how long that was. */
+static double start(const struct bench *w)
+{
+    if (w->dev->host) return w->clock_s();
+    w->dev->ops->mark(w->dev, w->from, HPS_LANE_WORK);
+    return 0;
+}
+
+static double stop(const struct bench *w, double since_s)
+{
+    if (!w->dev->host) w->dev->ops->mark(w->dev, w->to, HPS_LANE_WORK);
+    w->dev->ops->sync(w->dev);
+    return w->dev->host ? w->clock_s() - since_s : w->dev->ops->between_s(w->dev, w->from, w->to);
 }
 
 /* The end of a step: a micro-batch's share of it. */
@@ -285,15 +316,14 @@ static void update(struct bench *w, long long step)
         size_t at = w->slice->offset[l];
         if (y->table >= 0)
             rows = hps_opt_rule(w->opt->train, &w->net->table[y->table].own, step, INT32_MAX);
-        double t0 = w->clock_s();
+        double t0 = start(w);
         if (y->table >= 0 && found->n > 0)
             hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at,
                             &(struct hps_row_sums){ .row = w->pulled[l].grad });
         if (y->nparam > 0)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state + w->slice->state_at[l]);
-        w->dev->ops->sync(w->dev);
-        w->once[l] = fmin(w->once[l], (w->clock_s() - t0) / w->opt->microbatches);
+        w->once[l] = fmin(w->once[l], stop(w, t0) / w->opt->microbatches);
     }
 }
 

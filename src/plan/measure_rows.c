@@ -30,7 +30,9 @@ void hps_measure_rows_find(struct hps_measure_rows *r, const struct hps_batch *b
         r->batch[m].B = batch[m].B < most ? batch[m].B : most;
     }
     hps_places_find(r->places, r->batch, &r->room, r->first, r->ask, bag);
+    r->dev->ops->follow(r->dev, HPS_LANE_FEED, HPS_LANE_WORK);
     hps_places_show(r->places, &r->room, bag);
     r->n = r->first[r->M];
     r->at = hps_ints_show(&r->room.row, (size_t)r->n, r->dev);
+    r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_FEED);
 }

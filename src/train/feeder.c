@@ -6,7 +6,17 @@
 #include "hw/count.h"
 #include "model/noise.h"
 
+enum { TURNS = 2 }; /* steps whose inputs live on the device at once */
+
+struct turn {
+    struct hps_load load;
+    struct hps_load_raw *raw; /* (M) */
+};
+
 struct hps_feeder {
+    struct hps_dev *dev;
+    struct turn turn[TURNS]; /* step n's: n % TURNS              */
+    long long fetched, taken;
     struct hps_reader *reader; /* NULL: my stages read nothing                   */
     int ngroup;
     struct hps_route **route;          /* (ngroup)                                       */
@@ -109,6 +119,9 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     enum hps_status st = HPS_OK;
 
     f->next = first_step;
+    f->dev = dev;
+    for (int i = 0; i < TURNS; i++)
+        f->turn[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->turn[i].raw);
     f->total = team->nrole == 0 ? 0 : steps->total;
     f->M = steps->M;
     f->key = hps_rng_key(order->key, "noise");
@@ -133,6 +146,10 @@ void hps_feeder_free(struct hps_feeder *f)
     if (!f) return;
     for (int g = 0; g < f->ngroup; g++)
         hps_route_free(f->route[g]);
+    for (int i = 0; i < TURNS; i++) {
+        hps_load_free(&f->turn[i].load, f->dev);
+        hps_mem_free(f->turn[i].raw);
+    }
     hps_reader_free(f->reader);
     hps_noise_free(f->noise);
     hps_mem_free(f->fussy);
@@ -153,6 +170,10 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     if (!st && batch) st = accept(f, batch);
     if (st) batch = NULL; /* no row is asked for by what may be no id */
     batch = hps_noise_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
+    /* all steps but the one taken last are queued: what they read is free behind them */
+    f->dev->ops->follow(f->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+    struct turn *t = &f->turn[f->fetched++ % TURNS];
+    if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
     hps_region_leave(HPS_REGION_READ);
     f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL);
@@ -165,11 +186,12 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
 
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 {
-    struct hps_feeder_step step = { f->batch[0], f->now };
+    struct hps_feeder_step step = { f->batch[0], f->turn[f->taken++ % TURNS].raw, f->now };
     f->batch[0] = f->batch[1];
     f->nbatch--;
     for (int g = 0; g < f->ngroup; g++)
         f->now[g] = hps_route_take(f->route[g]);
+    f->dev->ops->follow(f->dev, HPS_LANE_WORK, HPS_LANE_FEED);
     return step;
 }
 

@@ -97,11 +97,11 @@ static void make_feed(struct hps_role *r, const struct hps_store *store,
                       const struct hps_feeder_step *taken, int m)
 {
     struct hps_feed *f = &r->feed[m];
-    const struct hps_batch *b = taken->batch ? &taken->batch[m] : NULL;
+    const struct hps_load_raw none = { 0 }, *raw = taken->batch ? &taken->raw[m] : &none;
 
-    f->example = b ? b->example : NULL;
-    f->label = b ? b->label : NULL;
-    f->dense = b ? b->dense : NULL;
+    f->example = raw->example;
+    f->label = raw->label;
+    f->dense = raw->dense;
     for (int l = r->slice->first; l <= r->slice->last; l++) {
         int t = store->layer_table[l], i = l - r->slice->first;
         if (t < 0) continue;

@@ -3,7 +3,10 @@
  * touch (HPS_SHIM_GUARD=1: it is, but in a copy). What the sources use is here, and no more.
  *
  * HPS_SHIM_MEMORY=BYTES: the card has so much. HPS_SHIM_FAIL=N: the N-th kernel does something
- * illegal, which is heard of as late as on a card.
+ * illegal, which is heard of as late as on a card. HPS_SHIM_STRICT=1: host memory given to a kernel,
+ * and a card's to the host, ends the run.
+ *
+ * Streams are queues: see shim_stream.c.
  *
  * Threads of a block run one after the other; those of a kernel that meets (launched as a team) are
  * coroutines, so that barriers and shuffles do what they do on a card. A meeting that not all
@@ -22,8 +25,11 @@ extern "C" {
 typedef int cudaError_t;
 typedef struct hps_shim_stream *cudaStream_t;
 typedef struct hps_shim_event *cudaEvent_t;
-enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInsufficientDriver = 35 };
-enum { cudaStreamNonBlocking = 1 };
+enum {
+    cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorInsufficientDriver = 35,
+    cudaErrorNotReady = 600
+};
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 
 cudaError_t cudaGetDeviceCount(int *n);
@@ -31,15 +37,20 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMemGetInfo(size_t *unused, size_t *all);
 cudaError_t cudaMalloc(void **p, size_t bytes);
 cudaError_t cudaFree(void *p);
+cudaError_t cudaMallocHost(void **p, size_t bytes);
+cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaGetLastError(void);
@@ -60,6 +71,11 @@ extern struct hps_shim_place hps_shim_now;
 /* The kernel on every thread of every block; `team`: its threads meet. */
 void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim threads,
                   void (*kernel)(void *arguments), void *arguments);
+/* Queue run(with), then done(with), on a stream; NULL: at once. Device memory is open to it. */
+void hps_shim_queue(cudaStream_t stream, void (*run)(void *with), void *with,
+                    void (*done)(void *with));
+/* A kernel's arguments: no host memory is among them. */
+void hps_shim_look(const void *arguments, size_t bytes);
 /* All threads of the warp (or of the block) come here before any goes on. */
 void hps_shim_meet(bool block);
 /* The slot of the thread that is `lane` of this one's warp. */
@@ -103,9 +119,29 @@ template <class T> T __shfl_xor_sync(unsigned, T mine, int mask)
     return other;
 }
 
-template <class F> int hps_shim_launch(bool team, dim3 blocks, dim3 threads, F kernel)
+template <class F> struct hps_shim_launched {
+    bool team;
+    dim3 blocks, threads;
+    F kernel;
+
+    static void run(void *with)
+    {
+        hps_shim_launched *l = static_cast<hps_shim_launched *>(with);
+        hps_shim_run(l->team, l->blocks, l->threads, [](void *f) { (*static_cast<F *>(f))(); },
+                     &l->kernel);
+    }
+    static void done(void *with) { delete static_cast<hps_shim_launched *>(with); }
+};
+
+template <class F> int hps_shim_launch(void *stream, bool team, dim3 blocks, dim3 threads, F kernel)
 {
-    hps_shim_run(team, blocks, threads, [](void *f) { (*static_cast<F *>(f))(); }, &kernel);
+    typedef hps_shim_launched<F> launched;
+
+#ifdef HPS_SHIM_LOOK
+    hps_shim_look(&kernel, sizeof kernel);
+#endif
+    hps_shim_queue((cudaStream_t)stream, launched::run,
+                   new launched{ team, blocks, threads, kernel }, launched::done);
     return cudaSuccess;
 }
 #endif

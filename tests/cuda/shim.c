@@ -4,20 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "cublas_v2.h"
+#include "shim.h"
 
 #define STACK ((size_t)32 << 10)
 #define MOST_THREADS 1024
 
-static void die(const char *why)
+void hps_shim_die(const char *why)
 {
     fprintf(stderr, "CUDA's stand-in: %s\n", why);
     abort();
 }
+
+#define die hps_shim_die
 
 /* ---- memory: each piece ends at a page that nobody may touch ---- */
 
@@ -57,6 +59,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
     size_t page = (size_t)sysconf(_SC_PAGESIZE), need = (bytes + 15) / 16 * 16;
     struct piece *x = calloc(1, sizeof *x);
 
+    hps_shim_count.taken++;
     if (!x || taken + bytes > memory()) {
         free(x);
         return cudaErrorMemoryAllocation;
@@ -83,6 +86,7 @@ cudaError_t cudaFree(void *p)
     struct piece **at = &pieces, *x;
 
     if (!p) return cudaSuccess;
+    hps_shim_drain();
     while (*at && (*at)->at != p)
         at = &(*at)->next;
     if (!(x = *at)) die("memory is freed that never was");
@@ -93,25 +97,93 @@ cudaError_t cudaFree(void *p)
     return cudaSuccess;
 }
 
-static cudaError_t heard = cudaSuccess; /* of a kernel, by who waits for it */
+/* ---- pinned memory ---- */
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t stream)
+static struct piece *pinned;
+
+cudaError_t cudaMallocHost(void **p, size_t bytes)
 {
-    (void)stream;
-    hps_shim_open(true);
-    memcpy(to, from, bytes);
-    hps_shim_open(false);
-    return kind == cudaMemcpyDeviceToHost ? heard : cudaSuccess;
+    struct piece *x = calloc(1, sizeof *x);
+
+    if (!x || !(x->at = malloc(bytes ? bytes : 1))) die("no memory");
+    x->bytes = bytes;
+    x->next = pinned;
+    pinned = x;
+    *p = x->at;
+    hps_shim_count.pinned++;
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+cudaError_t cudaFreeHost(void *p)
 {
-    (void)stream;
-    hps_shim_open(true);
-    memset(to, value, bytes);
-    hps_shim_open(false);
+    struct piece **at = &pinned, *x;
+
+    if (!p) return cudaSuccess;
+    hps_shim_drain();
+    while (*at && (*at)->at != p)
+        at = &(*at)->next;
+    if (!(x = *at)) die("pinned memory is freed that never was");
+    *at = x->next;
+    free(x->at);
+    free(x);
     return cudaSuccess;
+}
+
+static bool lies_in(const struct piece *p, const void *at)
+{
+    for (; p; p = p->next)
+        if ((const char *)at >= p->at && (const char *)at <= p->at + p->bytes) return true;
+    return false;
+}
+
+enum hps_shim_kind hps_shim_kind(const void *at)
+{
+    return lies_in(pieces, at) ? HPS_SHIM_DEVICE : lies_in(pinned, at) ? HPS_SHIM_PINNED
+                                                                       : HPS_SHIM_HOST;
+}
+
+static bool strict(void)
+{
+    const char *word = getenv("HPS_SHIM_STRICT");
+    return word && *word == '1';
+}
+
+void hps_shim_expect(const void *at, enum hps_shim_kind kind)
+{
+    enum hps_shim_kind is = hps_shim_kind(at);
+
+    if (strict() && is != kind && (kind == HPS_SHIM_DEVICE || is == HPS_SHIM_DEVICE))
+        die(kind == HPS_SHIM_DEVICE ? "host memory where a card expects its own"
+                                    : "a card's memory where the host's is expected");
+}
+
+/* Where the heap begins: no mapping of the program lies behind it. */
+static char *hps_shim_heap(void)
+{
+    FILE *f = fopen("/proc/self/maps", "r");
+    char line[512];
+    void *from = NULL;
+
+    while (f && fgets(line, sizeof line, f))
+        if (strstr(line, "[heap]")) sscanf(line, "%p", &from);
+    if (f) fclose(f);
+    return from ? from : sbrk(0);
+}
+
+/* Is there, among the arguments of a kernel, an address of host memory? Of the heap alone: what
+ * looks like another one may be numbers. */
+void hps_shim_look(const void *arguments, size_t bytes)
+{
+    static char *heap;
+    char *p;
+
+    if (!strict()) return;
+    if (!heap) heap = hps_shim_heap();
+    for (size_t i = 0; i + sizeof p <= bytes; i += sizeof p) {
+        memcpy(&p, (const char *)arguments + i, sizeof p);
+        if ((p >= heap && p < (char *)sbrk(0)) || hps_shim_kind(p) == HPS_SHIM_PINNED)
+            die("a kernel is given host memory");
+    }
 }
 
 cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
@@ -121,55 +193,12 @@ cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
     return cudaSuccess;
 }
 
-/* ---- devices, streams, events ---- */
-
-struct hps_shim_event {
-    double ms;
-};
+/* ---- devices ---- */
 
 cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
 cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : 101; }
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) { (void)stream; return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { (void)stream; return heard; }
-cudaError_t cudaDeviceSynchronize(void) { return heard; }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { (void)event; return cudaSuccess; }
 const char *cudaGetErrorString(cudaError_t error) { (void)error; return "an error of the stand-in"; }
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
-{
-    (void)flags;
-    *stream = NULL;
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-    *event = calloc(1, sizeof **event);
-    return *event ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    free(event);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    struct timespec t;
-
-    (void)stream;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    event->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
-{
-    *ms = (float)(to->ms - from->ms);
-    return cudaSuccess;
-}
 
 /* ---- kernels ---- */
 
@@ -305,7 +334,7 @@ void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim eac
     static long launched;
     const char *fails = getenv("HPS_SHIM_FAIL");
 
-    if (fails && ++launched == atol(fails)) heard = 700;
+    if (fails && ++launched == atol(fails)) hps_shim_heard = 700;
     nthread = each.x * each.y * each.z;
     if (nthread == 0 || nthread > MOST_THREADS || blocks.y > 65535 || blocks.z > 65535)
         die("a launch that no card takes");
@@ -322,14 +351,29 @@ void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim eac
 
 /* ---- cuBLAS ---- */
 
-cublasStatus_t cublasCreate(cublasHandle_t *handle) { *handle = NULL; return 0; }
-cublasStatus_t cublasDestroy(cublasHandle_t handle) { (void)handle; return 0; }
+struct hps_shim_blas {
+    cudaStream_t stream;
+};
+
 const char *cublasGetStatusString(cublasStatus_t status) { (void)status; return "an error"; }
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle)
+{
+    *handle = calloc(1, sizeof **handle);
+    return *handle ? CUBLAS_STATUS_SUCCESS : 3;
+}
+
+cublasStatus_t cublasDestroy(cublasHandle_t handle)
+{
+    hps_shim_drain();
+    free(handle);
+    return CUBLAS_STATUS_SUCCESS;
+}
 
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
 {
-    (void)handle, (void)stream;
-    return 0;
+    handle->stream = stream;
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 /* A column-major matrix with the low bits of its numbers rounded away: halves to even. */
@@ -353,23 +397,43 @@ static float *rounded(const float *from, int rows, int columns, int ld, cublasCo
     return to;
 }
 
+struct product {
+    bool turn_a, turn_b;
+    int m, n, k, lda, ldb, ldc;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+    cublasComputeType_t type;
+};
+
+static void multiply(void *product)
+{
+    const struct product *p = product;
+    float *x = rounded(p->a, p->turn_a ? p->k : p->m, p->turn_a ? p->m : p->k, p->lda, p->type);
+    float *y = rounded(p->b, p->turn_b ? p->n : p->k, p->turn_b ? p->k : p->n, p->ldb, p->type);
+
+    cblas_sgemm(CblasColMajor, p->turn_a ? CblasTrans : CblasNoTrans,
+                p->turn_b ? CblasTrans : CblasNoTrans, p->m, p->n, p->k, p->alpha, x, p->lda, y,
+                p->ldb, p->beta, p->c, p->ldc);
+    free(x);
+    free(y);
+}
+
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t a_as, cublasOperation_t b_as,
                             int m, int n, int k, const void *alpha, const void *a,
                             cudaDataType_t a_is, int lda, const void *b, cudaDataType_t b_is,
                             int ldb, const void *beta, void *c, cudaDataType_t c_is, int ldc,
                             cublasComputeType_t type, cublasGemmAlgo_t how)
 {
-    bool turn_a = a_as == CUBLAS_OP_T, turn_b = b_as == CUBLAS_OP_T;
+    struct product *p = malloc(sizeof *p);
 
-    (void)handle, (void)a_is, (void)b_is, (void)c_is, (void)how;
-    hps_shim_open(true);
-    float *x = rounded(a, turn_a ? k : m, turn_a ? m : k, lda, type);
-    float *y = rounded(b, turn_b ? n : k, turn_b ? k : n, ldb, type);
-    cblas_sgemm(CblasColMajor, turn_a ? CblasTrans : CblasNoTrans,
-                turn_b ? CblasTrans : CblasNoTrans, m, n, k, *(const float *)alpha, x, lda, y,
-                ldb, *(const float *)beta, c, ldc);
-    hps_shim_open(false);
-    free(x);
-    free(y);
-    return 0;
+    (void)a_is, (void)b_is, (void)c_is, (void)how;
+    if (!p) die("no memory for a product");
+    *p = (struct product){ a_as == CUBLAS_OP_T, b_as == CUBLAS_OP_T, m, n, k, lda, ldb, ldc,
+                           *(const float *)alpha, *(const float *)beta, a, b, c, type };
+    hps_shim_expect(a, HPS_SHIM_DEVICE);
+    hps_shim_expect(b, HPS_SHIM_DEVICE);
+    hps_shim_expect(c, HPS_SHIM_DEVICE);
+    hps_shim_queue(handle->stream, multiply, p, free);
+    return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,0 +1,18 @@
+/* meanwhile.h - what a rank sees to while it waits for others: messages of its own that leave as
+ * soon as a device has made them. Whoever holds such a message back says so here; else two ranks
+ * could wait for each other. */
+#ifndef HPS_BASE_MEANWHILE_H
+#define HPS_BASE_MEANWHILE_H
+
+#include <stdbool.h>
+
+#define HPS_MEANWHILE 256       /* most at once */
+
+/* look(with) is called again and again in every hps_wait_all, until it is dropped; it never waits,
+ * and queues nothing that others would have to wait for in turn. Main thread only. Local. */
+void hps_meanwhile_add(void (*look)(void *with), void *with);
+void hps_meanwhile_drop(void (*look)(void *with), void *with);  /* one that was added */
+/* Look at all now; false: there is nothing to look at. */
+bool hps_meanwhile(void);
+
+#endif

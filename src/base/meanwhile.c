@@ -1,0 +1,34 @@
+/* meanwhile.c - a short list. */
+#include "base/meanwhile.h"
+
+#include <assert.h>
+
+static struct {
+    void (*look)(void *with);
+    void *with;
+} list[HPS_MEANWHILE];
+static int n;
+
+void hps_meanwhile_add(void (*look)(void *with), void *with)
+{
+    assert(n < HPS_MEANWHILE);
+    list[n].look = look;
+    list[n++].with = with;
+}
+
+void hps_meanwhile_drop(void (*look)(void *with), void *with)
+{
+    int i = 0;
+
+    while (i < n && (list[i].look != look || list[i].with != with))
+        i++;
+    assert(i < n);
+    list[i] = list[--n];
+}
+
+bool hps_meanwhile(void)
+{
+    for (int i = 0; i < n; i++)
+        list[i].look(list[i].with);
+    return n > 0;
+}

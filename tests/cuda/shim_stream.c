@@ -1,0 +1,323 @@
+/* shim_stream.c - streams and events of the stand-in. What is queued is done as late as a card may do
+ * it, or earlier: at moments and in an order among the streams that HPS_SHIM_SEED decides. So who
+ * forgets to wait reads what was there before. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+enum { STREAMS = 64 };
+
+struct op {
+    struct op *next;
+    void (*run)(void *with);    /* NULL: an event is recorded, or waited for */
+    void *with;
+    void (*done)(void *with);
+    struct hps_shim_event *record, *wait;
+    long long time;             /* which of the event's records               */
+};
+
+struct hps_shim_stream {
+    struct op *first, *last;
+};
+
+struct hps_shim_event {
+    long long recorded, reached;        /* records that were queued, that were come to */
+    int users;                          /* operations that name it, and its owner      */
+    double ms;
+};
+
+cudaError_t hps_shim_heard = cudaSuccess;
+struct hps_shim_count hps_shim_count;
+
+static struct hps_shim_stream *stream[STREAMS];
+static uint64_t dice;
+
+static unsigned throw(unsigned faces)
+{
+    const char *seed = getenv("HPS_SHIM_SEED");
+
+    if (dice == 0) dice = 0x9e3779b97f4a7c15u + (seed ? strtoull(seed, NULL, 10) * 2 : 0);
+    dice ^= dice << 13;
+    dice ^= dice >> 7;
+    dice ^= dice << 17;
+    return (unsigned)(dice >> 33) % faces;
+}
+
+static void let_go(struct hps_shim_event *e)
+{
+    if (e && --e->users == 0) free(e);
+}
+
+static bool may_run(const struct hps_shim_stream *s)
+{
+    const struct op *op = s ? s->first : NULL;
+    return op && (!op->wait || op->wait->reached >= op->time);
+}
+
+/* The stream's first operation. Device memory is open. */
+static void run_first(struct hps_shim_stream *s)
+{
+    struct op *op = s->first;
+    struct timespec t;
+
+    s->first = op->next;
+    if (!s->first) s->last = NULL;
+    if (op->run) op->run(op->with);
+    if (op->done) op->done(op->with);
+    if (op->record) {
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        op->record->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+        op->record->reached = op->time;
+    }
+    let_go(op->record);
+    let_go(op->wait);
+    free(op);
+}
+
+/* One operation of any stream; false: none may run. */
+static bool run_any(void)
+{
+    struct hps_shim_stream *may[STREAMS];
+    unsigned n = 0;
+
+    for (int i = 0; i < STREAMS; i++)
+        if (may_run(stream[i])) may[n++] = stream[i];
+    if (n > 0) run_first(may[throw(n)]);
+    return n > 0;
+}
+
+/* Now and then the card does some of what it has to do. */
+static void pass_time(void)
+{
+    if (throw(4) != 0) return;
+    hps_shim_open(true);
+    for (unsigned n = throw(32); n > 0 && run_any(); n--)
+        ;
+    hps_shim_open(false);
+}
+
+static void run_until(const struct hps_shim_stream *s, const struct hps_shim_event *e,
+                      long long time)
+{
+    bool late = s ? s->first != NULL : e->reached < time;
+
+    if (!late) return;
+    hps_shim_count.waits++;
+    hps_shim_open(true);
+    while (s ? s->first != NULL : e->reached < time)
+        if (!run_any()) hps_shim_die("streams wait for each other, or for nothing");
+    hps_shim_open(false);
+}
+
+void hps_shim_drain(void)
+{
+    for (int i = 0; i < STREAMS; i++)
+        if (stream[i]) run_until(stream[i], NULL, 0);
+}
+
+static struct op *append(struct hps_shim_stream *s)
+{
+    struct op *op = calloc(1, sizeof *op);
+
+    if (!op) hps_shim_die("no memory for an operation");
+    if (s->last)
+        s->last->next = op;
+    else
+        s->first = op;
+    s->last = op;
+    return op;
+}
+
+void hps_shim_queue(cudaStream_t s, void (*run)(void *with), void *with, void (*done)(void *with))
+{
+    if (!s) {                   /* the stream of who names none: after all, and waited for */
+        hps_shim_drain();
+        hps_shim_open(true);
+        run(with);
+        hps_shim_open(false);
+        if (done) done(with);
+        return;
+    }
+    struct op *op = append(s);
+    op->run = run;
+    op->with = with;
+    op->done = done;
+    pass_time();
+}
+
+/* ---- copies ---- */
+
+struct copy {
+    char *to;
+    const char *from;
+    size_t bytes;
+    char staged[];
+};
+
+static void copy(void *with)
+{
+    const struct copy *c = with;
+    memcpy(c->to, c->from, c->bytes);
+}
+
+static void set(void *with)
+{
+    const struct copy *c = with;
+    memset(c->to, *c->staged, c->bytes);
+}
+
+static struct copy *copy_of(void *to, const void *from, size_t bytes, size_t staged)
+{
+    struct copy *c = malloc(sizeof *c + staged);
+
+    if (!c) hps_shim_die("no memory for a copy");
+    *c = (struct copy){ to, from, bytes };
+    return c;
+}
+
+/* Memory that is not pinned is staged: read at once on its way in, waited for on its way out. */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t s)
+{
+    bool in = kind == cudaMemcpyHostToDevice;
+    bool pageable = hps_shim_kind(in ? from : to) != HPS_SHIM_PINNED;
+    struct copy *c = copy_of(to, from, bytes, in && pageable ? bytes : 0);
+
+    hps_shim_expect(to, in ? HPS_SHIM_DEVICE : HPS_SHIM_HOST);
+    hps_shim_expect(from, in ? HPS_SHIM_HOST : HPS_SHIM_DEVICE);
+    hps_shim_count.pageable += pageable;
+    if (in && pageable) c->from = memcpy(c->staged, from, bytes);
+    hps_shim_queue(s, copy, c, free);
+    if (in || !pageable || !s) return cudaSuccess;
+    run_until(s, NULL, 0);
+    return hps_shim_heard;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t s)
+{
+    struct copy *c = copy_of(to, NULL, bytes, 1);
+
+    hps_shim_expect(to, HPS_SHIM_DEVICE);
+    *c->staged = (char)value;
+    hps_shim_queue(s, set, c, free);
+    return cudaSuccess;
+}
+
+/* ---- streams ---- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
+{
+    int i = 0;
+
+    (void)flags;
+    while (i < STREAMS && stream[i])
+        i++;
+    if (i == STREAMS) hps_shim_die("too many streams");
+    *s = stream[i] = calloc(1, sizeof **s);
+    return *s ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+    run_until(s, NULL, 0);
+    for (int i = 0; i < STREAMS; i++)
+        if (stream[i] == s) stream[i] = NULL;
+    free(s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    if (s)
+        run_until(s, NULL, 0);
+    else
+        hps_shim_drain();
+    return hps_shim_heard;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    hps_shim_drain();
+    return hps_shim_heard;
+}
+
+/* ---- events ---- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = calloc(1, sizeof **event);
+    if (!*event) return cudaErrorMemoryAllocation;
+    (*event)->users = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlags(event, 0); }
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    let_go(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
+{
+    struct op *op = append(s);
+
+    op->record = event;
+    op->time = ++event->recorded;
+    event->users++;
+    pass_time();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flags)
+{
+    struct op *op = append(s);
+
+    (void)flags;
+    op->wait = event;
+    op->time = event->recorded;
+    event->users++;
+    pass_time();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    pass_time();
+    return event->reached >= event->recorded ? hps_shim_heard : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    run_until(NULL, event, event->recorded);
+    return hps_shim_heard;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    if (from->recorded == 0 || to->recorded == 0 || from->reached < from->recorded ||
+        to->reached < to->recorded)
+        return cudaErrorNotReady;
+    *ms = (float)(to->ms - from->ms);
+    return cudaSuccess;
+}
+
+/* ---- at the end ---- */
+
+static void __attribute__((destructor)) tell(void)
+{
+    const struct hps_shim_count *n = &hps_shim_count;
+    const char *name = getenv("HPS_SHIM_COUNT");
+    FILE *f = name && *name ? fopen(name, "a") : NULL;
+
+    if (!f) return;
+    fprintf(f, "taken %ld pinned %ld pageable %ld waits %ld launches %ld\n", n->taken, n->pinned,
+            n->pageable, n->waits, n->launches);
+    fclose(f);
+}

@@ -23,5 +23,11 @@ expect 64 "unknown verb 'x'" ranks 2 x
 mkdir going
 echo '{"state": "running", "step": 3, "steps": 9}' >going/status.json
 expect 66 "going has no report yet: the run is 'running', step 3 of 9" heterps report going
+# a launcher whose processes do not all come: the first of them is not left waiting
+late='[ "$OMPI_COMM_WORLD_RANK" = 0 ] || exec sleep 60; exec "$0" train deck.yaml'
+# shellcheck disable=SC2086 # the flags are several words
+expect 70 'MPI has not started on [^ ]* for 1 s: process 0 of 2 that mpirun' env \
+    OMPI_MCA_odls_base_sigkill_timeout=1 HETERPS_START_SECONDS=1 \
+    "$MPIEXEC" $MPIEXEC_FLAGS -n 2 sh -c "$late" "$HETERPS"
 expect 73 '' sh -c '"$0" --help >/dev/full' "$HETERPS"
 verdict

@@ -53,7 +53,8 @@ expect 0 '' heterps train "$deck" --restart $ckpt/step_000000200.h5 --set train.
     --set train.steps=201
 expect 0 'going on' heterps train "$deck" --set train.steps=202 \
     --set train.learning_rate=7e-1 --set train.l2=0.0 \
-    --set data.prefetch=3 --set checkpoint.keep=3 --set schedule.seed=7 --set train.epochs=9
+    --set data.prefetch=3 --set checkpoint.keep=3 --set schedule.seed=7 --set train.epochs=9 \
+    --set model.h1.width=+064 --set model.wide.dim=01
 
 echo '-- on other ranks, on another plan'
 for layout in '1||1' '3||3' '3|5|2 1' '4|1 6|1 2 1'; do

@@ -1,10 +1,30 @@
 #!/bin/sh
 # A rank that hangs ends the run soon after run.stall_seconds, with 70 and one line that names it,
-# its host, and who waits where for it, though it cannot speak; a job that was suspended whole and
-# woken again has not hung; nor is a rank that was killed a failure of those that wait for it.
+# its host, and who waits where for it, though it cannot speak, and though the file system hangs; a
+# job that was suspended whole and woken again has not hung; nor is a rank that was killed a failure
+# of those that wait for it. What was said of a run before is gone with the next start.
 . "$srcdir/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 census
+
+hang=
+# A file system that hangs for all ranks, beside the rest: the end takes some 15 s.
+if cc -shared -fPIC -w -o hang_fs.so "$srcdir/tests/hang_fs.c" 2>/dev/null; then
+    mkdir hang
+    ln -s "$PWD/data" hang/data
+    (
+        cd hang || exit
+        # shellcheck disable=SC2086
+        LD_PRELOAD=$HPS_TMP/hang_fs.so HANG_PATH=runs/census HANG_WHEN=now \
+            "$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" train "$srcdir/inputs/census.yaml" \
+            --set train.epochs=0 --set train.steps=100000000 --set train.log_interval_seconds=0.2 \
+            --set schedule.method=single:cpu --set run.stall_seconds=2 >out 2>err
+        echo $? >code
+    ) &
+    hang=$!
+    wait_for hang/err 'step [0-9]*/'
+    touch hang/now
+fi
 
 # begin RANKS: a long run in the background; $job is the launcher
 begin() {
@@ -51,10 +71,12 @@ for layout in 3:2 4:0; do
     waits=$(grep "$says" err | grep -o "rank [0-9] on $host waits in [a-z]* for rank $bad" | wc -l)
     [ "$waits" -eq $((n - 1)) ] || { fail 'no diagnosis'; cat err; }
     [ "$(grep -c 'error: stall' err)" -eq 1 ] || fail 'said more than once'
+    [ -d runs/census/.stall ] || fail 'what the ranks said is not kept'
 done
 
 echo '-- the whole job is suspended for longer'
 begin 2
+[ ! -e runs/census/.stall ] || fail 'what ranks of a run before said is still there'
 pkill -STOP -P $job
 sleep 4
 pkill -CONT -P $job
@@ -76,4 +98,12 @@ grep -q 'error: no progress.*; rank 1 on [^ ]* was killed; rank 0' err || {
     cat err
 }
 grep -q '"exit_code": null' runs/census/status.json || fail 'status.json has a code of its own'
+
+if [ -n "$hang" ]; then
+    echo '-- the file system hangs'
+    wait "$hang"
+    [ "$(cat hang/code)" = 70 ] || fail "ended with $(cat hang/code) instead of 70"
+    says="error: stall: no progress for .* s after step [0-9]*; rank 0 on $host .*; runs/census/"
+    grep -q "$says.stall does not answer" hang/err || { fail 'no diagnosis'; cat hang/err; }
+fi
 verdict

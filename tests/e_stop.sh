@@ -59,6 +59,30 @@ begin
 kill -INT "$(pgrep -P $job | tail -n 1)"
 ended 75
 
+echo '-- Ctrl-C: mpirun makes SIGTERM of it, and ends with a code of its own'
+(
+    export OMPI_MCA_odls_base_sigkill_timeout=20
+    begin
+    kill -INT $job
+    ended 1
+    exit $hps_failed
+) || fail 'Ctrl-C'
+
+echo '-- while it evaluates: that is cut short'
+long_test=data/census_test.h5
+for _ in 1 2 3 4 5 6 7; do long_test=$long_test,$long_test; done
+rm -f err
+# shellcheck disable=SC2086
+"$MPIEXEC" $MPIEXEC_FLAGS -n 2 "$HETERPS" train "$deck" $long "--set=data.test=[$long_test]" \
+    --set train.eval_interval_steps=2 --restart never >out 2>err &
+job=$!
+wait_for err 'step [0-9]*/'
+kill -USR1 $job
+began=$(date +%s)
+ended 75
+[ $(($(date +%s) - began)) -le 5 ] || fail 'the evaluation was waited for'
+rm -rf runs
+
 echo '-- the file stop'
 begin
 touch runs/census/stop

@@ -24,7 +24,7 @@ struct one {
     long long taken;
 };
 
-static void open_one(struct one *o)
+static void open_one(struct one *o, double share)
 {
     *o = (struct one){ 0 };
     toy_open(&o->toy, "model: [{name: e, type: embedding, slots: a, buckets: 150001, dim: 3}, "
@@ -36,7 +36,7 @@ static void open_one(struct one *o)
     o->then = hps_mem_new(n, sizeof *o->then);
     o->got = hps_mem_new(n, sizeof *o->got);
     memcpy(o->then, o->table->row, n * sizeof *o->then);
-    o->snap = hps_snap_new(o->table);
+    o->snap = hps_snap_new(o->table, share);
 }
 
 /* All rows were taken, as they were. */
@@ -84,7 +84,7 @@ static void every_row_is_as_it_was(void **state)
     struct one o;
 
     (void)state;
-    open_one(&o);
+    open_one(&o, 0.5);
     assert_true(hps_snap_chunk(o.snap) * 3 < ROWS);
     for (uint64_t i = 0; i < 3; i++)
         change(&o, i, 30);
@@ -102,21 +102,29 @@ static void *take_all(void *arg)
     return NULL;
 }
 
-/* More is changed than may be kept: who changes waits for the reader. */
-static void a_reader_behind_the_training(void **state)
+/* More is changed than may be kept: who changes waits for the reader, and no more is kept. */
+static void behind(double share)
 {
     pthread_t reader;
     struct one o;
 
-    (void)state;
-    open_one(&o);
-    change(&o, 1, 3);
+    open_one(&o, share);
+    size_t before = hps_mem_held_bytes(), row = o.table->stride * sizeof(float) + 16;
+    if (share > 0) change(&o, 1, 3);
     assert_int_equal(pthread_create(&reader, NULL, take_all, &o), 0);
     for (uint64_t i = 2; i < 8; i++)
         change(&o, i, 1 + i % 2);
     pthread_join(reader, NULL);
     assert_true(hps_snap_cost_s(o.snap) > 0);
+    assert_in_range(hps_mem_held_bytes() - before, 0, (size_t)(share * ROWS + 8192) * row);
     close_one(&o);
+}
+
+static void a_reader_behind_the_training(void **state)
+{
+    (void)state;
+    behind(0.5);
+    behind(0);
 }
 
 /* A reader that gives up holds nobody. */
@@ -125,7 +133,7 @@ static void a_reader_that_quits(void **state)
     struct one o;
 
     (void)state;
-    open_one(&o);
+    open_one(&o, 0.5);
     hps_snap_quit(o.snap);
     change(&o, 1, 1);
     assert_false(take(&o));

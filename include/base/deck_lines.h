@@ -5,8 +5,8 @@
 #include "base/deck.h"
 
 /* A section with a table: every key but those of `skip` ("section.key", NULL-terminated), given or
- * by default, numbers in one form. table NULL: a list of mappings with names, "section.NAME.key",
- * what is given. To free. Pure. */
+ * by default. table NULL: a list of mappings with names, "section.NAME.key", what is given. Numbers
+ * are in one form however they were written, unless in quotes. To free. Pure. */
 char *hps_deck_lines(const struct hps_deck *deck, const char *section,
                      const struct hps_field *table, const char *const *skip);
 

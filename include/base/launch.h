@@ -1,5 +1,5 @@
-/* launch.h - did one launcher start one run, or as many runs of one rank as there should be ranks?
- */
+/* launch.h - did one launcher start one run, or as many runs of one rank as there should be ranks;
+ * or does a start never end? */
 #ifndef HPS_BASE_LAUNCH_H
 #define HPS_BASE_LAUNCH_H
 
@@ -23,5 +23,12 @@ bool hps_launch_bare(char *(*get)(const char *key));
 /* HPS_USAGE where a launcher has split the run, said once, by the first of them, with launcher and
  * library. Of a parallel program, also before MPI has begun. Local. */
 enum hps_status hps_launch_check(void);
+
+/* From here to hps_launch_end no more than HETERPS_START_SECONDS (default 600, 0: no limit) may
+ * pass, in which the process was not suspended; else it ends with HPS_FAIL and one line that says
+ * host, launcher and which of its processes this is; the first of them some seconds before the
+ * others. For MPI's own start, in which all wait for all. Local. */
+void hps_launch_begin(void);
+void hps_launch_end(void); /* also without a begin */
 
 #endif

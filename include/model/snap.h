@@ -8,14 +8,15 @@
 
 #include "model/table.h"
 
-/* The moment is now. Until it is freed, table->snap is the snapshot; one at a time. On a device
- * that is not the host's all rows are copied at once. Local. */
-struct hps_snap *hps_snap_new(struct hps_table *table);
+/* The moment is now. Until it is freed, table->snap is the snapshot; one at a time. At most that
+ * share of the rows (and a few thousand) is kept at a time; on a device that is not the host's all
+ * are copied at once. Local. */
+struct hps_snap *hps_snap_new(struct hps_table *table, double share);
 void hps_snap_free(struct hps_snap *snap); /* NULL is fine; the reader must have ended. Local. */
 
 /* Around a change of distinct local rows at[i] (host memory): their old values are kept, and the
- * reader stays away until hps_snap_changed. Waits for the reader where more than half of the rows
- * were kept. Local, by the main thread. */
+ * reader stays away until hps_snap_changed. Waits for the reader where no more may be kept. Local,
+ * by the main thread. */
 void hps_snap_change(struct hps_snap *snap, size_t n, const int *at);
 void hps_snap_changed(struct hps_snap *snap);
 /* Seconds that hps_snap_change took so far. Local, by the main thread. */

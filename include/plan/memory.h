@@ -28,4 +28,9 @@ static inline double hps_memory_need(struct hps_memory m, double k)
 /* The least units of type t that hold m, HPS_MEMORY_NEVER where none do. Pure. */
 long long hps_memory_least(const struct hps_profile *p, int t, struct hps_memory m);
 
+/* Bytes that each of k units of type t may have of old rows while a checkpoint is written behind
+ * the training: half of its rows, but no more than half of what m leaves of its memory; on a GPU
+ * all its rows, in the host's memory. Pure. */
+double hps_memory_keep(const struct hps_profile *p, int t, struct hps_memory m, double k);
+
 #endif

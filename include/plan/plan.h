@@ -87,6 +87,8 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);
  * throughput, share of cost, what a unit must hold and has (where its type says), what bounds it;
  * then throughput and cost under both models, bound, gap. On standard output, rank 0. */
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p);
+/* What its stages keep of old rows while a checkpoint is written (hps_memory_keep). */
+void hps_plan_print_keep(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* Which rank works in which stage, from each rank's type: stage s takes the first free ranks of
  * its type in rank order; a stage that shares works on those of the first of the two, whose number

@@ -20,8 +20,9 @@ struct hps_ckpt_item {
     uint64_t sum;          /* checksum of what is mine                                        */
 };
 
-/* All that the run has of weights and states, as it is now. To free. Local. */
-int hps_ckpt_state_new(struct hps_ckpt_item **item, struct hps_step *step);
+/* All that the run has of weights and states, as it is now; of a table at most keep_share of its
+ * rows are kept (model/snap). To free. Local. */
+int hps_ckpt_state_new(struct hps_ckpt_item **item, struct hps_step *step, double keep_share);
 void hps_ckpt_state_free(int n, struct hps_ckpt_item *item);
 /* Make the datasets, empty; offsets are set. The file is open alone. Local. HPS_OUTPUT. */
 enum hps_status hps_ckpt_state_make(struct hps_h5 *h, int n, struct hps_ckpt_item *item);

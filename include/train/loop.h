@@ -36,6 +36,7 @@ struct hps_loop {
     double usd_s, usd_idle_s;   /* what a second of the plan costs, and of the ranks left out */
     double promised_examples_s; /* shown beside the rate                        */
     bool never;                 /* --restart never: old checkpoints go          */
+    double keep_share;          /* of this rank's rows, that a checkpoint may keep in memory */
     struct hps_adapt *adapt;    /* NULL: the plan stays                         */
     double made_s;              /* what making and loading this plan took       */
     struct hps_loop_past *past; /* in and out: it goes on over a change of plan */

@@ -1,5 +1,6 @@
 /* stall.h - what ranks tell each other when none comes on, without messages: each leaves a word in
- * a folder that all see; who leaves none cannot speak. */
+ * a folder that all see; who leaves none cannot speak. All words stay there until the next start,
+ * for those whose line of many ranks names too few. */
 #ifndef HPS_TRAIN_STALL_H
 #define HPS_TRAIN_STALL_H
 
@@ -39,5 +40,7 @@ void hps_stall_ranks(char *to, size_t size, int n, const int *rank);
 enum { HPS_STALL_NAMED = 8 };
 char *hps_stall_text(int R, const struct hps_stall_word *word,
                      const char (*host)[HPS_STALL_HOST]);
+/* The same of one rank that could not ask the others. To free. Pure. */
+char *hps_stall_own(int rank, const char *host, const struct hps_stall_word *word);
 
 #endif

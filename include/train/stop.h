@@ -20,6 +20,10 @@ void hps_stop_end(void);
  * SLURM_JOB_END_TIME, epoch seconds) less twice the time a checkpoint took (three times while one
  * is under way) and 5 s. Gives the reason, NULL: go on. Local. */
 const char *hps_stop_wish(void);
+/* Is it SIGTERM or SIGINT, after which whoever sent it will not wait for long? Local. */
+bool hps_stop_hurries(void);
+/* Does it, and since more than so long as this was first asked? Local. */
+bool hps_stop_urges(double patience_s);
 /* How long the last checkpoint took, or the first is expected to, and whether one is under way: so
  * that the wish comes early enough. */
 void hps_stop_checkpoint_s(double seconds);

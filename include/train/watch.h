@@ -9,8 +9,9 @@
 /* End the run (HPS_FAIL) when hps_watch_beat was not called for `stall_seconds` (0: never), within
  * some seconds more: all ranks that can leave a word in the run's directory, and the lowest of them
  * says who waits where for whom, with hosts; ranks that left none do not answer, or were killed:
- * then the run ends as they did (hps_follow). Time in which the whole process was suspended does
- * not count. Collective over world. */
+ * then the run ends as they did (hps_follow). Where the directory's file system does not answer
+ * either, each ends the run with what it knows by itself, some 10 s later. Time in which the whole
+ * process was suspended does not count. Collective over world. */
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world);
 void hps_watch_end(void); /* local */
 

@@ -57,6 +57,18 @@ void hps_course_done(struct hps_course *c)
 
 /* ---- from plan to plan ---- */
 
+/* What the plan leaves of this rank's memory for rows as they were when a checkpoint began. */
+static double keep_share(const struct hps_job *j)
+{
+    int s = j->stage_of[hps_rank()];
+
+    if (s < 0) return 0;
+    double units = (double)j->plan->stage[s].units;
+    struct hps_memory m = hps_plan_holds(j->plan, j->profile, s);
+    return m.rows > 0 ? hps_memory_keep(j->profile, j->plan->stage[s].type, m, units) /
+                            (m.rows / units) : 0;
+}
+
 static enum hps_status run_plan(struct hps_course *c, struct hps_job *j, struct hps_loop *l,
                                 struct hps_cursor *cursor, struct hps_loop_change *change)
 {
@@ -66,6 +78,7 @@ static enum hps_status run_plan(struct hps_course *c, struct hps_job *j, struct 
     l->text.plan = plan;
     l->promised_examples_s = hps_engine_of(j->plan, j->profile).examples_s;
     price(j, &l->usd_s, &l->usd_idle_s);
+    l->keep_share = keep_share(j);
     begin_era(c, j, l, cursor);
     enum hps_status st = hps_loop_run(l, cursor, change, j->world);
     end_era(c, cursor);

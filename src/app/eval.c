@@ -1,4 +1,5 @@
 /* eval.c - the verb `eval`: a checkpoint's quality on the test set, on one rank or many. */
+#include <math.h>
 #include <string.h>
 
 #include "app/args.h"
@@ -68,7 +69,7 @@ static enum hps_status eval(struct hps_job *j, const struct wish *w, char *deck)
     if (!st) st = hps_ckpt_load(w->checkpoint, j->step, j->world);
     if (st) return st;
     struct hps_metric *metric = hps_metric_new();
-    st = hps_evaluate(j->step, j->test, &j->o.data, metric);
+    st = hps_evaluate(j->step, j->test, &j->o.data, INFINITY, metric);
     if (!st) st = tell(j, w, metric);
     hps_metric_free(metric);
     return st;

@@ -179,7 +179,8 @@ int main(int argc, char **argv)
     const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
     if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
     bool parallel = (launched() || (v && v->world == RANKS)) && !hps_launch_bare(getenv);
+    if (parallel) hps_launch_begin();
     MPI_Comm world = hps_begin(&argc, &argv, parallel);
-
+    hps_launch_end();
     return hps_end(run(v, argc, argv, world));
 }

@@ -112,11 +112,20 @@ static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
     return st ? st : hps_job_keep_plan(j);
 }
 
-static enum hps_status evaluate(struct hps_job *j, struct hps_metric_result *result)
+/* The run has its last checkpoint: what is short is still done, what is not is the next start's. */
+static const double evaluate_s = 5;
+
+/* Of a finished run; HPS_AGAIN where there was a wish to stop instead. */
+static enum hps_status evaluate(struct hps_job *j, struct hps_run_facts *f)
 {
     struct hps_metric *metric = hps_metric_new();
-    enum hps_status st = hps_evaluate(j->step, j->test, &j->o.data, metric);
-    if (!st) *result = hps_metric_read(metric, j->world);
+    enum hps_status st = hps_evaluate(j->step, j->test, &j->o.data, evaluate_s, metric);
+    if (!st) f->test = hps_metric_read(metric, j->world);
+    if (st == HPS_AGAIN) {
+        f->has_test = false;
+        HPS_SAY(HPS_INFO, "the evaluation was cut short: %s",
+                hps_stop_wish() ? hps_stop_wish() : "a wish to stop");
+    }
     hps_metric_free(metric);
     return st;
 }
@@ -165,13 +174,15 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .era = course->era,
         .before = course->nera > 1 ? &course->before : NULL,
     };
-    enum hps_status st = HPS_OK;
+    enum hps_status st = HPS_OK, written;
 
     HPS_MPI(MPI_Allreduce(&bytes, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
     f.net_bytes = all;
     f.bubble = bubble_of(j, course->nera > 0 ? course->era[course->nera - 1].seconds : 0);
-    if (f.has_test) st = evaluate(j, &f.test);
-    return st ? st : hps_report_write(&f, j->world);
+    if (f.has_test) st = evaluate(j, &f);
+    if (st && st != HPS_AGAIN) return st;
+    written = hps_report_write(&f, j->world);
+    return written ? written : st;
 }
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
@@ -251,6 +262,7 @@ static enum hps_status check(struct hps_job *j)
         hps_pool_print(j->pool);
         hps_net_print(j->net);
         hps_plan_print(j->plan, j->profile);
+        hps_plan_print_keep(j->plan, j->profile);
         hps_out("the deck, the data and the plan are right; nothing was run\n");
         st = hps_out_flush();
     }
@@ -266,6 +278,20 @@ static void tell_end(const struct hps_job *j, struct hps_rundir_state *s, enum h
     hps_rundir_status(&j->dir, s);
 }
 
+/* Where there is a checkpoint to go on from, a signal that somebody wants the ranks now is obeyed
+ * before the training: HPS_AGAIN. Else, and where there is none, the first step comes first, so
+ * that a chain of short jobs comes on. Collective. */
+static enum hps_status heed(const struct hps_job *j, const struct start *s)
+{
+    enum hps_status st =
+        hps_agree(j->world, s->n > 0 && hps_stop_hurries() ? HPS_AGAIN : HPS_OK);
+
+    if (st)
+        HPS_SAY(HPS_INFO, "stopping before the training goes on from step %lld: %s",
+                s->cursor[0].step, hps_stop_wish() ? hps_stop_wish() : "a signal to another rank");
+    return st;
+}
+
 /* From the deck to a step that can run, phase by phase. */
 static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct start *s,
                                const char *deck_text)
@@ -276,10 +302,13 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct s
     enum hps_status st = open_data(j);
     if (!st && !never) st = find_start(j, w, s);
     hps_watch_phase("looking at the hardware", LOOK_S);
+    if (!st) st = heed(j, s);
     if (!st) st = hps_job_hardware(j);
     double search_s = j->o.sched.seconds > 0 ? 3 * j->o.sched.seconds : INFINITY;
     hps_watch_phase("measuring and planning", MEASURE_S + search_s);
+    if (!st) st = heed(j, s);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
+    if (!st) st = heed(j, s);
     if (!st) st = keep_papers(j, deck_text);
     if (!st) hps_pool_print(j->pool);
     if (!st) hps_plan_print(j->plan, j->profile);
@@ -287,6 +316,13 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct s
     if (st) return st;
     hps_watch_phase("making the tables", hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     return hps_job_build(j, true);
+}
+
+/* It did not come to the training: it stands where it stood. */
+static void tell_start(struct hps_rundir_state *status, const struct hps_cursor *c)
+{
+    status->step = status->checkpoint = c->step;
+    status->loss = c->train_loss;
 }
 
 static bool stop_wished(void)
@@ -308,8 +344,9 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         hps_budget_ask(stop_wished);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
         if (!st) st = prepare(j, w, &s, text);
-        if (st == HPS_AGAIN) hps_stop_obeyed();
+        if (st == HPS_AGAIN && s.n > 0) tell_start(&past.status, &s.cursor[0]);
         if (!st) st = go(j, &s, never, text, &past);
+        if (st == HPS_AGAIN) hps_stop_obeyed();
         tell_end(j, &past.status, st);
         hps_watch_end();
     }

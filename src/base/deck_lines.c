@@ -7,6 +7,23 @@
 #include "base/mem.h"
 #include "base/tree.h"
 
+/* 0.05 and 5e-2 are one number, and so are 64 and 64.0: the shortest text that reads back as it.
+ * What is no number stays; it is freed or given back. */
+static char *one_form(char *value)
+{
+    char *end;
+    double x = strtod(value, &end);
+
+    if (!*value || *end || strspn(value, "+-.0123456789eE") != strlen(value)) return value;
+    char *text = hps_mem_print("%.15g", x);
+    if (strtod(text, NULL) != x) {
+        hps_mem_free(text);
+        text = hps_mem_print("%.17g", x);
+    }
+    hps_mem_free(value);
+    return text;
+}
+
 /* What an item says, in one line; to free. */
 static char *flat(const struct hps_item *item)
 {
@@ -14,7 +31,9 @@ static char *flat(const struct hps_item *item)
 
     if (item->kind == HPS_ITEM_SCALAR) {
         hps_mem_free(text);
-        return hps_mem_text(hps_tree_null(item) ? "null" : item->text);
+        if (hps_tree_null(item)) return hps_mem_text("null");
+        text = hps_mem_text(item->text);
+        return item->quoted ? text : one_form(text);
     }
     for (const struct hps_item *i = item->first; i; i = i->next) {
         char *one = flat(i);
@@ -27,18 +46,6 @@ static char *flat(const struct hps_item *item)
     more = hps_mem_print(item->kind == HPS_ITEM_MAP ? "{%s}" : "[%s]", text);
     hps_mem_free(text);
     return more;
-}
-
-/* 0.05 and 5e-2 are one number, whole or not. */
-static char *one_form(char *value, enum hps_field_kind kind)
-{
-    char *end;
-    double x = strtod(value, &end);
-
-    if ((kind != HPS_INT && kind != HPS_LONG && kind != HPS_REAL) || *end || end == value)
-        return value;
-    hps_mem_free(value);
-    return hps_mem_print("%.12g", x);
 }
 
 /* A line behind the text, which is freed; the value too. Line breaks inside become blanks. */
@@ -64,8 +71,7 @@ static char *value_of(const struct hps_item *section, const struct hps_field *f)
 {
     const struct hps_item *item = section ? hps_tree_find(section, f->name) : NULL;
 
-    if (item) return flat(item);
-    return hps_mem_text(f->preset ? f->preset : "");
+    return item ? flat(item) : one_form(hps_mem_text(f->preset ? f->preset : ""));
 }
 
 static char *entries(char *text, const struct hps_item *list, const char *section)
@@ -90,7 +96,7 @@ char *hps_deck_lines(const struct hps_deck *deck, const char *section,
     if (!table) return entries(text, item, section);
     for (const struct hps_field *f = table; f->name; f++) {
         char *key = hps_mem_print("%s.%s", section, f->name);
-        if (!is_in(skip, key)) text = add(text, key, one_form(value_of(item, f), f->kind));
+        if (!is_in(skip, key)) text = add(text, key, value_of(item, f));
         hps_mem_free(key);
     }
     return text;

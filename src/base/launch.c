@@ -1,9 +1,14 @@
 /* launch.c - what launchers leave in the environment. */
 #include "base/launch.h"
 
+#include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "base/thread.h"
 
 /* Of a step of srun's, not of an allocation: SLURM_NTASKS is in the shell of a batch job, too. The
  * first that speaks is the one that started this process itself: mpirun inside srun or sbatch comes
@@ -65,4 +70,77 @@ enum hps_status hps_launch_check(void)
                 "of this program, %s: start it with that library's mpirun, or with srun --mpi=pmix",
                 l.name, l.size, l.size_key, library);
     return HPS_USAGE;
+}
+
+/* ---- a start that does not end ---- */
+
+/* Longer than the launchers' own patience (srun's PMIx: 300 s), whose words say more. */
+static const double start_s = 600, nap_s = 0.1, lapse_s = 1, turn_s = 5;
+
+static struct {
+    pthread_t thread;
+    bool running;
+    double most_s;
+    struct hps_launcher by; /* looked up before: MPI's start changes the environment */
+    char host[256];
+    atomic_bool over;
+} start;
+
+static _Noreturn void give_up(void)
+{
+    const struct hps_launcher *l = &start.by;
+    char who[128] = "it was started without a launcher";
+
+    if (l->size > 0)
+        snprintf(who, sizeof who, "process %d of %d that %s started", l->number, l->size, l->name);
+    hps_quit(HPS_FAIL, "MPI has not started on %s for %.0f s: %s; the others are not there, or the "
+                       "launcher does not answer (HETERPS_START_SECONDS)",
+             start.host, start.most_s, who);
+}
+
+/* hps_now_s has no beginning yet. */
+static double clock_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A nap that lasted longer was not all the process's own time. */
+static void *wait_for_start(void *arg)
+{
+    double before = clock_s(), waited = 0;
+
+    (void)arg;
+    double most = start.most_s + (start.by.number > 0 ? turn_s : 0);
+    while (!start.over && waited <= most) {
+        hps_sleep_s(nap_s);
+        double now = clock_s();
+        waited += fmin(now - before, lapse_s);
+        before = now;
+    }
+    if (!start.over)
+        give_up();
+    return NULL;
+}
+
+void hps_launch_begin(void)
+{
+    const char *text = getenv("HETERPS_START_SECONDS");
+    char *end = NULL;
+    double most = text ? strtod(text, &end) : start_s;
+
+    start.most_s = text && (end == text || *end || !(most >= 0)) ? start_s : most;
+    snprintf(start.host, sizeof start.host, "%s", hps_host());
+    hps_launch_split(0, getenv, &start.by);
+    start.running = start.most_s > 0 && hps_thread_start(&start.thread, wait_for_start, NULL) == 0;
+}
+
+void hps_launch_end(void)
+{
+    start.over = true;
+    if (start.running)
+        pthread_join(start.thread, NULL);
+    start.running = false;
 }

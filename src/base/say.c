@@ -10,12 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/eager.h"
-#include "base/meanwhile.h"
 #include "base/thread.h"
 
 enum { LINE = 8192 };   /* longest line said; what is longer is cut and ends in "..." */
@@ -171,19 +169,27 @@ static void put_log(const char *text, size_t n)
         give_up_log();
 }
 
-static void say(enum hps_level level, bool aloud, const char *format, va_list args)
+/* "[rank seconds] text" and a line's end, in LINE bytes; the answer is their number. */
+static size_t line_of(char *line, enum hps_level level, const char *format, va_list args)
 {
     static const char *const mark[] = { "debug: ", "", "warning: ", "error: " };
-    char line[LINE];
-    int head = snprintf(line, sizeof line, "[%d %.3f] %s", me.rank, hps_now_s(), mark[level]);
-    int text = vsnprintf(line + head, sizeof line - (size_t)head - 1, format, args);
+    int head = snprintf(line, LINE, "[%d %.3f] %s", me.rank, hps_now_s(), mark[level]);
+    int text = vsnprintf(line + head, LINE - (size_t)head - 1, format, args);
     size_t n = (size_t)head + (size_t)(text > 0 ? text : 0);
 
-    if (n > sizeof line - 2) {
-        n = sizeof line - 2;
+    if (n > LINE - 2) {
+        n = LINE - 2;
         memcpy(line + n - 3, "...", 3);
     }
     line[n++] = '\n';
+    return n;
+}
+
+static void say(enum hps_level level, bool aloud, const char *format, va_list args)
+{
+    char line[LINE];
+    size_t n = line_of(line, level, format, args);
+
     if (aloud)
         put_line(line, n);
     if (take_voice()) {
@@ -273,27 +279,72 @@ void hps_on_quit(void (*tell)(enum hps_status status))
     on_quit = tell;
 }
 
-/* The one way out in disorder. A second thread that comes here waits for the first to end the
- * process; the same thread again (an exit handler that fails) leaves at once. */
-static _Noreturn void leave(enum hps_status status)
-{
-    static atomic_flag leaving = ATOMIC_FLAG_INIT;
-    static _Thread_local bool again;
+/* The last line, and what goes with it into files: by a thread of its own, since the file system
+ * may not answer, and the end is not to wait for it. */
+static struct {
+    char line[LINE];
+    size_t n;
+    enum hps_status status;
+    bool follows;       /* another's death: not ours to tell */
+    atomic_bool said;
+} last;
+static const double say_most_s = 5, abort_most_s = 10;
 
-    if (again)
-        _exit((int)status);
-    again = true;
-    while (atomic_flag_test_and_set(&leaving))
-        pause();
+static void *last_words(void *arg)
+{
     void (*tell)(enum hps_status) = on_quit;
-    if (tell)
-        tell(status);
+
+    (void)arg;
+    put_line(last.line, last.n);
     if (take_voice()) {
+        put_log(last.line, last.n);
         fflush(stdout);
         if (me.log)
             fflush(me.log);
         pthread_mutex_unlock(&voice);
     }
+    if (tell && !last.follows)
+        tell(last.status);
+    last.said = true;
+    return NULL;
+}
+
+/* A launcher that does not answer MPI_Abort sees the process go. */
+static void *reap(void *arg)
+{
+    (void)arg;
+    hps_sleep_s(abort_most_s);
+    _exit((int)last.status);
+    return NULL;
+}
+
+/* The one way out in disorder. A second thread that comes here waits for the first to end the
+ * process; the same thread again (an exit handler that fails) leaves at once. */
+static _Noreturn void leave(enum hps_status status, bool follows, const char *line, size_t n)
+{
+    static atomic_flag leaving = ATOMIC_FLAG_INIT;
+    static _Thread_local bool again;
+    pthread_t thread;
+
+    if (again)
+        _exit((int)status);
+    again = true;
+    if (atomic_flag_test_and_set(&leaving)) {
+        put_line(line, n);
+        for (;;)
+            pause();
+    }
+    memcpy(last.line, line, n);
+    last.n = n;
+    last.status = status;
+    last.follows = follows;
+    if (hps_thread_start(&thread, last_words, NULL) != 0)
+        last_words(NULL);
+    for (double began = clock_s(); !last.said && clock_s() - began < say_most_s;)
+        hps_sleep_s(0.002);
+    if (follows)
+        raise(SIGKILL);
+    hps_thread_start(&thread, reap, NULL);
     if (me.parallel && MPI_Abort(MPI_COMM_WORLD, (int)status) != MPI_SUCCESS)
         put_line("MPI_Abort failed\n", 17);
     _exit((int)status);
@@ -312,23 +363,24 @@ void hps_die(const char *file, int line, const char *format, ...)
 
 void hps_quit(enum hps_status status, const char *format, ...)
 {
+    char line[LINE];
     va_list args;
 
     va_start(args, format);
-    say(HPS_ERROR, true, format, args);
+    size_t n = line_of(line, HPS_ERROR, format, args);
     va_end(args);
-    leave(status);
+    leave(status, false, line, n);
 }
 
 void hps_follow(const char *format, ...)
 {
+    char line[LINE];
     va_list args;
 
     va_start(args, format);
-    say(HPS_ERROR, true, format, args);
+    size_t n = line_of(line, HPS_ERROR, format, args);
     va_end(args);
-    raise(SIGKILL);
-    _exit((int)HPS_FAIL);
+    leave(HPS_FAIL, true, line, n);
 }
 
 /* Where a peer was killed its launcher ends us too, with the code of that death, which is not ours
@@ -340,7 +392,7 @@ static _Noreturn void die_behind(const char *text, const char *file, int line)
     hps_say(HPS_ERROR, true, "%s (%s:%d) on %s", text, file, line, hps_host());
     for (double began = clock_s(); me.nrank > 1 && clock_s() - began < most_s;)
         hps_sleep_s(nap_s);
-    leave(HPS_FAIL);
+    leave(HPS_FAIL, false, "", 0);
 }
 
 void hps_mpi_check(int rc, const char *call, const char *file, int line)
@@ -364,67 +416,4 @@ enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine)
         return mine;
     HPS_MPI(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, comm));
     return (enum hps_status)worst;
-}
-
-void hps_wait_quiet(MPI_Request *request)
-{
-    const long most_ns = 2000000;
-    struct timespec nap = { 0, 20000 };
-    int done;
-
-    for (;;) {
-        HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
-        if (done)
-            return;
-        nanosleep(&nap, NULL);                          /* woken early by a signal: look again */
-        nap.tv_nsec += nap.tv_nsec / 2;
-        if (nap.tv_nsec > most_ns)
-            nap.tv_nsec = most_ns;
-    }
-}
-
-static bool crowded_host;
-
-void hps_wait_crowded(bool crowded)
-{
-    crowded_host = crowded;
-    if (crowded)
-        prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);    /* a nap of 10 us is not one of 60 */
-}
-
-bool hps_wait_is_crowded(void)
-{
-    return crowded_host;
-}
-
-void hps_wait_all(int n, MPI_Request *request)
-{
-    const long most_ns = 100000;
-    struct timespec nap = { 0, 5000 };
-    int done = 0;
-
-    if (!crowded_host && !hps_meanwhile()) {
-        HPS_MPI(MPI_Waitall(n, request, MPI_STATUSES_IGNORE));
-        return;
-    }
-    for (int tries = 0;; tries++) {
-        HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
-        if (done)
-            return;
-        hps_meanwhile();
-        if (tries < 20 || !crowded_host)
-            continue;
-        nanosleep(&nap, NULL);
-        nap.tv_nsec = nap.tv_nsec * 3 / 2 < most_ns ? nap.tv_nsec * 3 / 2 : most_ns;
-    }
-}
-
-void hps_barrier_quiet(MPI_Comm comm)
-{
-    MPI_Request all;
-
-    if (comm == MPI_COMM_NULL)
-        return;
-    HPS_MPI(MPI_Ibarrier(comm, &all));
-    hps_wait_quiet(&all);
 }

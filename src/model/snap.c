@@ -1,5 +1,5 @@
-/* snap.c - kept rows lie in slabs in the order in which they were kept; each chunk of rows has the
- * list of those that are its own. */
+/* snap.c - kept rows lie in slabs; each chunk of rows has the list of those that are its own, whose
+ * places serve again once the reader has the chunk. */
 #include "model/snap.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 enum { CHUNK_BYTES = 1 << 20, SLAB = 4096 };
 
-/* A row that was kept: its place in its chunk, and the one that was kept before it there. */
+/* A place of a kept row: which of its chunk it is, and the one that was kept before it there. */
 struct kept {
     int row, before; /* before -1: none */
 };
@@ -24,7 +24,8 @@ struct hps_snap {
     long long chunk, next;   /* rows of a chunk; the first row not yet taken                 */
     int *last;               /* (chunks) the row kept last, -1: none                         */
     unsigned char *is_kept;  /* (nrow / 8)                                                   */
-    int n, most;             /* rows that were kept, and may be                              */
+    int n, most;             /* places taken so far, and that may be                         */
+    int spare;               /* one that serves again, and through `before` the others; -1   */
     struct kept **kept;      /* slabs of SLAB rows                                           */
     float **row;
     double cost_s;
@@ -47,11 +48,12 @@ static float *copy_of(struct hps_table *t)
     return copy;
 }
 
-static void make_books(struct hps_snap *s)
+static void make_books(struct hps_snap *s, double share)
 {
     size_t chunks = (size_t)(s->table->nrow / s->chunk + 1), slabs;
 
-    s->most = (int)(s->table->nrow / 2) + SLAB;
+    s->spare = -1;
+    s->most = (int)(share * (double)s->table->nrow) + SLAB;
     slabs = (size_t)s->most / SLAB + 1;
     s->last = hps_mem_new(chunks, sizeof *s->last);
     memset(s->last, -1, chunks * sizeof *s->last);
@@ -60,7 +62,7 @@ static void make_books(struct hps_snap *s)
     s->row = hps_mem_new(slabs, sizeof *s->row);
 }
 
-struct hps_snap *hps_snap_new(struct hps_table *t)
+struct hps_snap *hps_snap_new(struct hps_table *t, double share)
 {
     struct hps_snap *s = hps_mem_new(1, sizeof *s);
 
@@ -71,7 +73,7 @@ struct hps_snap *hps_snap_new(struct hps_table *t)
     if (!t->dev->host)
         s->copy = copy_of(t);
     else {
-        make_books(s);
+        make_books(s, share);
         t->snap = s;
     }
     return s;
@@ -98,21 +100,48 @@ void hps_snap_free(struct hps_snap *s)
 
 /* ---- who changes rows ---- */
 
+static struct kept *kept_at(const struct hps_snap *s, int k)
+{
+    return &s->kept[k / SLAB][k % SLAB];
+}
+
+static float *row_at(const struct hps_snap *s, int k)
+{
+    return s->row[k / SLAB] + (size_t)(k % SLAB) * s->table->stride;
+}
+
+/* A place for a row; there is one. */
+static int take_place(struct hps_snap *s)
+{
+    int k = s->spare;
+
+    if (k >= 0) {
+        s->spare = kept_at(s, k)->before;
+        return k;
+    }
+    if (s->n % SLAB == 0) {
+        s->kept[s->n / SLAB] = hps_mem_new(SLAB, sizeof **s->kept);
+        s->row[s->n / SLAB] = hps_mem_new(SLAB * s->table->stride, sizeof **s->row);
+    }
+    return s->n++;
+}
+
 static void keep(struct hps_snap *s, long long row)
 {
     size_t stride = s->table->stride;
     long long c = row / s->chunk;
-    int slab = s->n / SLAB, i = s->n % SLAB;
+    int k = take_place(s);
 
-    if (i == 0) {
-        s->kept[slab] = hps_mem_new(SLAB, sizeof **s->kept);
-        s->row[slab] = hps_mem_new(SLAB * stride, sizeof **s->row);
-    }
-    s->kept[slab][i] = (struct kept){ (int)(row - c * s->chunk), s->last[c] };
-    memcpy(s->row[slab] + (size_t)i * stride, s->table->row + (size_t)row * stride,
-           stride * sizeof **s->row);
-    s->last[c] = s->n++;
+    *kept_at(s, k) = (struct kept){ (int)(row - c * s->chunk), s->last[c] };
+    memcpy(row_at(s, k), s->table->row + (size_t)row * stride, stride * sizeof **s->row);
+    s->last[c] = k;
     s->is_kept[row / 8] |= (unsigned char)(1 << row % 8);
+}
+
+/* Is the row still to be taken, and not kept? */
+static bool wanted(const struct hps_snap *s, long long row)
+{
+    return row >= s->next && !(s->is_kept[row / 8] >> row % 8 & 1);
 }
 
 void hps_snap_change(struct hps_snap *s, size_t n, const int *at)
@@ -121,9 +150,9 @@ void hps_snap_change(struct hps_snap *s, size_t n, const int *at)
 
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < n; i++) {
-        while (s->n == s->most && s->next < s->table->nrow)
+        while (wanted(s, at[i]) && s->spare < 0 && s->n == s->most)
             pthread_cond_wait(&s->passed, &s->lock);
-        if (at[i] >= s->next && !(s->is_kept[at[i] / 8] >> at[i] % 8 & 1))
+        if (wanted(s, at[i]))
             keep(s, at[i]);
     }
     s->cost_s += hps_now_s() - t0;
@@ -151,17 +180,19 @@ const struct hps_table *hps_snap_table(const struct hps_snap *s)
     return s->table;
 }
 
-/* Rows of chunk c are as they were, again. */
-static void put_back(const struct hps_snap *s, long long c, float *to)
+/* Rows of chunk c are as they were, again; their places are free. */
+static void put_back(struct hps_snap *s, long long c, float *to)
 {
     size_t stride = s->table->stride;
 
-    for (int k = s->last[c]; k >= 0;) {
-        const struct kept *one = &s->kept[k / SLAB][k % SLAB];
-        memcpy(to + (size_t)one->row * stride,
-               s->row[k / SLAB] + (size_t)(k % SLAB) * stride, stride * sizeof *to);
-        k = one->before;
+    for (int k = s->last[c], before; k >= 0; k = before) {
+        struct kept *one = kept_at(s, k);
+        memcpy(to + (size_t)one->row * stride, row_at(s, k), stride * sizeof *to);
+        before = one->before;
+        one->before = s->spare;
+        s->spare = k;
     }
+    s->last[c] = -1;
 }
 
 long long hps_snap_take(struct hps_snap *s, long long *first, float *to)

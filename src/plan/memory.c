@@ -34,3 +34,12 @@ long long hps_memory_least(const struct hps_profile *p, int t, struct hps_memory
         k++;
     return (long long)k;
 }
+
+double hps_memory_keep(const struct hps_profile *p, int t, struct hps_memory m, double k)
+{
+    double rows = m.rows / k, left = p->type[t].memory_bytes - hps_memory_need(m, k);
+
+    if (p->type[t].gpu) return rows;
+    if (!(p->type[t].memory_bytes > 0)) return rows / 2;
+    return fmin(rows, fmax(left, 0)) / 2;
+}

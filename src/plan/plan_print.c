@@ -122,6 +122,19 @@ static void print_rival(const struct hps_plan *plan)
         hps_out("%s found none cheaper\n", plan->rival);
 }
 
+void hps_plan_print_keep(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    for (int s = 0; s < plan->S; s++) {
+        const struct hps_plan_stage *g = &plan->stage[s];
+        struct hps_memory m = hps_plan_holds(plan, p, s);
+        double keep = hps_memory_keep(p, g->type, m, (double)g->units);
+        if (m.rows > 0 && !hps_plan_rides(plan, s))
+            hps_out("while a checkpoint is written, a unit of stage %d keeps at most %.3g GB of "
+                    "old rows%s\n",
+                    s, keep / 1e9, p->type[g->type].gpu ? " in its host's memory" : "");
+    }
+}
+
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
 {
     double usd_hour = hps_cost_usd_hour(plan, p), tau = 0;

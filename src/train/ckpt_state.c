@@ -74,7 +74,7 @@ static struct hps_table *my_table(const struct hps_step *s, int t)
     return NULL;
 }
 
-static struct hps_ckpt_item take_table(const struct hps_step *s, int t)
+static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double keep_share)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
     struct hps_rule rule = hps_opt_rule(s->train, &shape->own, 0, 1);
@@ -83,10 +83,10 @@ static struct hps_ckpt_item take_table(const struct hps_step *s, int t)
     return (struct hps_ckpt_item){ .name = hps_mem_print("/tables/%s/rows", shape->name),
                                    .kind = "table", .of = shape->name, .rows = shape->rows,
                                    .width = (int)hps_rule_stride(&rule, shape->dim),
-                                   .snap = mine ? hps_snap_new(mine) : NULL };
+                                   .snap = mine ? hps_snap_new(mine, keep_share) : NULL };
 }
 
-int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s)
+int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s, double keep_share)
 {
     struct hps_ckpt_item *item = hps_mem_new((size_t)(3 * s->net->L + s->net->ntable),
                                              sizeof *item);
@@ -96,7 +96,7 @@ int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s)
     for (int l = 0; l < s->net->L; l++)
         n += take_layer(item + n, s, l);
     for (int t = 0; t < s->net->ntable; t++)
-        item[n++] = take_table(s, t);
+        item[n++] = take_table(s, t, keep_share);
     *out = item;
     return n;
 }

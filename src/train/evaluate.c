@@ -4,20 +4,23 @@
 #include "base/mem.h"
 #include "hw/count.h"
 #include "train/pulse.h"
+#include "train/stop.h"
 #include "train/watch.h"
 
 static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struct hps_steps *steps,
-                           struct hps_metric *metric)
+                           double patience_s, struct hps_metric *metric)
 {
     struct hps_pulse pulse;
     enum hps_status st = hps_agree(s->team->world, hps_feeder_fetch(f));
 
     hps_pulse_init(&pulse, s->team->world);
     for (long long i = 0; !st && i < steps->total; i++) {
-        struct hps_beat mine = { .trouble = hps_step_begin(s, f, i) };
+        struct hps_beat mine = { .trouble = hps_step_begin(s, f, i),
+                                 .stop = hps_stop_urges(patience_s) };
         hps_pulse_begin(&pulse, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
-        st = hps_pulse_end(&pulse, s->team->nrole == 0).trouble;
+        struct hps_beat all = hps_pulse_end(&pulse, s->team->nrole == 0);
+        st = all.trouble ? all.trouble : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_beat(-1);
     }
     hps_pulse_done(&pulse);
@@ -25,7 +28,8 @@ static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struc
 }
 
 enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
-                             const struct hps_data_opt *opt, struct hps_metric *metric)
+                             const struct hps_data_opt *opt, double patience_s,
+                             struct hps_metric *metric)
 {
     struct hps_steps steps = hps_steps_of(data->N, opt->batch, opt->microbatches, 1, 0);
     struct hps_order order = hps_order_of(data->N, false, 0);
@@ -38,7 +42,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
                                         s->store, s->dev, opt->prefetch, 0);
     if (!st) {
         hps_count_pause();
-        st = run(s, feeder, &steps, metric);
+        st = run(s, feeder, &steps, patience_s, metric);
         hps_count_resume();
         hps_feeder_free(feeder);
     }

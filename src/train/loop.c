@@ -208,7 +208,7 @@ static enum hps_status save(struct state *s)
     clock_off(s);
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     struct hps_save_order order = { l->ckpt, l->dir, l->step, s->c, &l->text,
-                                    l->never && s->saved < 0 };
+                                    l->never && s->saved < 0, l->keep_share };
     st = hps_save_begin(&s->save, &order, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     s->saved_s = hps_now_s();
@@ -233,7 +233,7 @@ static enum hps_status evaluate(struct state *s)
         return HPS_OK;
     clock_off(s);
     struct hps_metric *metric = hps_metric_new();
-    enum hps_status st = hps_evaluate(l->step, l->test, l->data_opt, metric);
+    enum hps_status st = hps_evaluate(l->step, l->test, l->data_opt, 0, metric);
     if (!st) {
         struct hps_metric_result r = hps_metric_read(metric, s->world);
         char *line = hps_metric_line(&r);
@@ -242,7 +242,7 @@ static enum hps_status evaluate(struct state *s)
     }
     hps_metric_free(metric);
     clock_on(s);
-    return st;
+    return st == HPS_AGAIN ? HPS_OK : st; /* the next step hears the wish, too */
 }
 
 /* Examples from here to the end of the run. */

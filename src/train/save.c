@@ -97,7 +97,7 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_ord
     s->path = hps_ckpt_path(o->opt, o->dir, s->step);
     s->part = hps_mem_print("%s.part", s->path);
     s->write.path = s->part;
-    s->write.n = hps_ckpt_state_new(&s->write.item, o->step);
+    s->write.n = hps_ckpt_state_new(&s->write.item, o->step, o->keep_share);
     st = hps_agree(world, hps_rank() == 0 ? make_file(s, o) : HPS_OK);
     if (st) {
         hps_save_free(s);

@@ -159,21 +159,39 @@ static void whom_of(int R, const struct hps_stall_word *word, int r, char *to, s
     hps_mem_free(who);
 }
 
-/* "; rank 1 on node ..." behind the text, which is freed. */
+/* "TEXT; rank 1 on node ..."; the text is freed. `whom`: that it waits for. */
+static char *add_who(char *text, int r, const char *host, const struct hps_stall_word *w,
+                     const char *whom)
+{
+    char *more =
+        kind_of(w) == ALONE
+            ? hps_mem_print("%s; rank %d on %s is inside %s", text, r, host, w->inside)
+            : hps_mem_print("%s; rank %d on %s waits in %s for rank%s %s", text, r, host,
+                            w->inside, strpbrk(whom, "-,.") ? "s" : "", whom);
+    hps_mem_free(text);
+    return more;
+}
+
 static char *add(char *text, int R, const struct hps_stall_word *word, int r, const char *host)
 {
-    char whom[sizeof word->whom] = "", *more;
-    enum kind kind = kind_of(&word[r]);
+    char whom[sizeof word->whom] = "";
 
-    if (kind == WAITS) whom_of(R, word, r, whom, sizeof whom);
-    if (kind == SILENT)
-        more = hps_mem_print("%s; rank %d on %s %s", text, r, host,
-                             hps_stall_killed(R, word, r) ? "was killed" : "does not answer");
-    else if (kind == ALONE)
-        more = hps_mem_print("%s; rank %d on %s is inside %s", text, r, host, word[r].inside);
-    else
-        more = hps_mem_print("%s; rank %d on %s waits in %s for rank%s %s", text, r, host,
-                             word[r].inside, strpbrk(whom, "-,.") ? "s" : "", whom);
+    if (word[r].spoke) {
+        if (kind_of(&word[r]) == WAITS) whom_of(R, word, r, whom, sizeof whom);
+        return add_who(text, r, host, &word[r], whom);
+    }
+    char *more = hps_mem_print("%s; rank %d on %s %s", text, r, host,
+                               hps_stall_killed(R, word, r) ? "was killed" : "does not answer");
+    hps_mem_free(text);
+    return more;
+}
+
+char *hps_stall_own(int rank, const char *host, const struct hps_stall_word *w)
+{
+    char *text = add_who(hps_mem_print("after step %lld", w->step), rank, host, w, w->whom);
+
+    if (!*w->killed) return text;
+    char *more = hps_mem_print("%s; killed were %s", text, w->killed);
     hps_mem_free(text);
     return more;
 }

@@ -17,6 +17,7 @@ static char *file; /* the stop file; rank 0                 */
 static double looked_s, began_s, most_s, checkpoint_s;
 static bool saving;
 static double end_time; /* of the batch job, epoch seconds; 0: unknown */
+static double wished_s; /* since when there is a wish; -1: there was none  */
 
 /* SIGTERM is also how a launcher ends the ranks that are left when one was killed: from then on its
  * code counts, not what becomes of them. */
@@ -41,7 +42,7 @@ void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
     const char *end = getenv("HETERPS_END_TIME");
 
     if (flag == SIGTERM) hps_on_quit(NULL);
-    looked_s = -1;
+    looked_s = wished_s = -1;
     began_s = hps_now_s();
     most_s = opt->max_seconds;
     checkpoint_s = 0;
@@ -80,10 +81,22 @@ static bool near_end(void)
 const char *hps_stop_wish(void)
 {
     if (flag) return signal_name(flag);
-    if (hps_rank() != 0) return NULL;
+    if (hps_rank() != 0 || !file) return NULL;
     if (most_s > 0 && hps_now_s() - began_s >= most_s) return "run.max_seconds";
     if (near_end()) return "the batch job's time limit";
     return stop_file() ? "the file 'stop'" : NULL;
+}
+
+bool hps_stop_hurries(void)
+{
+    return flag == SIGTERM || flag == SIGINT;
+}
+
+bool hps_stop_urges(double patience_s)
+{
+    if (!hps_stop_wish()) return false;
+    if (wished_s < 0) wished_s = hps_now_s();
+    return hps_now_s() - wished_s >= patience_s;
 }
 
 void hps_stop_checkpoint_s(double seconds)

@@ -1,4 +1,5 @@
-/* watch.c - one thread, one counter; and what it says when the counter stands still. */
+/* watch.c - a counter; a thread that asks and says why it stands still; and one that opens no file
+ * and ends the run where that does not come on either. */
 #include "train/watch.h"
 
 #include <errno.h>
@@ -18,17 +19,20 @@
 static const double nap_s = 0.2, lapse_s = 1;
 /* How long words are waited for, and how long the one who says them, who opens a file for each. */
 static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
+/* What else it may last before the file system is taken for dead: on rank 0, and on the others, who
+ * have not much to add. */
+static const double spare_s = 4, turn_s = 5;
 
 static struct {
-    pthread_t thread;
-    bool running;
+    pthread_t thread, guard;
+    bool running, guarded;
     double most_s;
     char *folder;                 /* where the words are                         */
     char (*host)[HPS_STALL_HOST]; /* (R)                                         */
     int *pid;                     /* (R) there; -1: none that this rank can see  */
     char whom[HPS_REGIONS][sizeof ((struct hps_stall_word *)NULL)->whom];
 } me;
-static atomic_bool over;
+static atomic_bool over, unguarded;
 static _Atomic long long beats, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
@@ -93,29 +97,68 @@ static void alarm_of(long long seen, double waited_s)
         conclude(waited_s);
 }
 
+/* For how long has nobody beaten? */
+struct standstill {
+    long long seen;
+    double before, waited;
+};
+
+/* A nap, and on with the count. */
+static void count_on(struct standstill *c)
+{
+    hps_sleep_s(nap_s);
+    double now = hps_now_s();
+    c->waited = beats != c->seen ? 0 : c->waited + fmin(now - c->before, lapse_s);
+    c->seen = beats;
+    c->before = now;
+}
+
 static void *watch(void *arg)
 {
-    long long seen = -1;
-    double before = hps_now_s(), waited = 0;
+    struct standstill c = { -1, hps_now_s(), 0 };
 
     (void)arg;
     while (!over) {
-        hps_sleep_s(nap_s);
-        double now = hps_now_s(), most = me.most_s + allowed_s;
-        waited = beats != seen ? 0 : waited + fmin(now - before, lapse_s);
-        seen = beats;
-        before = now;
-        if (waited > most || (waited > most / 2 && hps_stall_any(me.folder)))
-            alarm_of(seen, waited);
+        count_on(&c);
+        double most = me.most_s + allowed_s;
+        if (c.waited > most || (c.waited > most / 2 && hps_stall_any(me.folder)))
+            alarm_of(c.seen, c.waited);
+    }
+    return NULL;
+}
+
+/* What this rank knows by itself. */
+static _Noreturn void end_unheard(double waited_s)
+{
+    struct hps_stall_word w = my_word();
+    char *text = hps_stall_own(hps_rank(), hps_host(), &w);
+    const char *why = "does not answer, so no other rank was asked";
+
+    if (*w.killed)
+        hps_follow("no progress for %.0f s %s; %s %s", waited_s, text, me.folder, why);
+    hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s; %s %s", waited_s, text, me.folder, why);
+}
+
+static void *guard(void *arg)
+{
+    struct standstill c = { -1, hps_now_s(), 0 };
+    double spare = grace_s + patience_s + 2 * file_s * hps_nrank() + spare_s;
+
+    (void)arg;
+    if (hps_rank() > 0) spare += turn_s;
+    while (!unguarded) {
+        count_on(&c);
+        if (c.waited > me.most_s + allowed_s + spare) end_unheard(c.waited);
     }
     return NULL;
 }
 
 static void start(void)
 {
-    over = false;
+    over = unguarded = false;
     me.running = hps_thread_start(&me.thread, watch, NULL) == 0;
-    if (!me.running)
+    me.guarded = hps_thread_start(&me.guard, guard, NULL) == 0;
+    if (!me.running || !me.guarded)
         HPS_SAY_ALL(HPS_WARN, "no thread for the watchdog: run.stall_seconds has no effect");
 }
 
@@ -138,11 +181,10 @@ static void meet(MPI_Comm world)
 
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world)
 {
-
-    if (stall_seconds <= 0) return;
-    me.most_s = stall_seconds;
     me.folder = hps_rundir_file(dir, ".stall");
     if (hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
+    if (stall_seconds <= 0) return;
+    me.most_s = stall_seconds;
     meet(world);
     start();
 }
@@ -151,7 +193,11 @@ void hps_watch_end(void)
 {
     if (me.running) {
         over = true;
-        pthread_join(me.thread, NULL);
+        pthread_join(me.thread, NULL); /* it may be at a file */
+    }
+    if (me.guarded) {
+        unguarded = true;
+        pthread_join(me.guard, NULL);
     }
     hps_mem_free(me.folder);
     hps_mem_free(me.host);

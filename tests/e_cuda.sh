@@ -18,6 +18,7 @@ case " \$HPS_ON_GPU " in
     LD_LIBRARY_PATH=$HPS_TMP\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} HPS_FAKE_GPUS=1
     HETERPS_LIBDIR=$(dirname "$object") HPS_SHIM_GUARD=\$HPS_GUARD HPS_SHIM_STRICT=1
     export LD_LIBRARY_PATH HPS_FAKE_GPUS HETERPS_LIBDIR HPS_SHIM_GUARD HPS_SHIM_STRICT
+    [ -z "\$HPS_COUNT" ] || export HPS_SHIM_COUNT="\$HPS_COUNT"
     [ -z "\$HPS_FAIL" ] || export HPS_SHIM_FAIL="\$HPS_FAIL" ;;
 esac
 exec "$HETERPS" "\$@"
@@ -41,12 +42,29 @@ on 0 1 one "$@"
 same one
 HPS_GUARD=0                     # it takes its time: not again for the same operations
 grep -q '"kind": *"gpu"' runs/one/pool.json || fail 'the rank is no GPU rank'
+export HPS_SHIM_SEED=3          # in another order among the streams, and not as late as can be
 on '0 1' 2 two "$@" --set schedule.method=single:cpu
+unset HPS_SHIM_SEED
 same two
 grep -q '2 ranks share their GPUs' err || fail 'it is not said that they share'
 plan_file 8 4 '1 2' >plan.json
 on '0 1 2' 3 three "$@" --set schedule.method=file --set schedule.plan=plan.json
 same three
+echo '-- a step takes no memory, copies none that is not pinned, waits for the one before alone'
+counted() { # STEPS WHAT: how often, in a run of so many steps
+    awk -v what="$2" '{ for (i = 1; i < NF; i += 2) if ($i == what) print $(i + 1) }' "count.$1"
+}
+for steps in 4 12; do
+    export HPS_COUNT="$HPS_TMP/count.$steps"
+    on 0 1 "steps_$steps" "$@" --set schedule.profile=runs/one/profile.json \
+        --set "train.steps=$steps"
+done
+unset HPS_COUNT
+for what in taken pinned pageable; do
+    [ "$(counted 4 $what)" -gt 0 ] || fail "nothing is $what"
+    [ "$(counted 4 $what)" -eq "$(counted 12 $what)" ] || fail "a step has something $what"
+done
+[ "$(($(counted 12 waits) - $(counted 4 waits)))" -le 8 ] || fail 'a step waits more than once'
 echo '-- products of rounded operands'
 on 0 1 tf32 "$@" --set train.precision=tf32
 close "$(number runs/tf32/report.json train_loss)" "$loss" 1e-2

@@ -146,7 +146,7 @@ struct hps_report_counts *made_counts(int R)
     for (int r = 0; r < R; r++) {
         struct hps_report_card *card = &c->card[r];
         for (int g = 0; g < HPS_REGIONS; g++)
-            card->total[g] = (struct hps_count_sum){ r + g + 1, (r + 1) * (g + 1) / 100.0 };
+            card->total[g] = (struct hps_count_sum){ r + g + 1, (r + 1) * (g + 1) / 100.0, 0 };
         memcpy(card->part[0], card->total, sizeof card->part[0]);
         card->nevent = 1;
         strcpy(card->event[0], r > 0 && r == R - 1 ? "cycles" : "instructions");

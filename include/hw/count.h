@@ -46,7 +46,11 @@ void hps_count_part(int part);
 /* What this rank is inside of now, for the watchdog (any thread): NULL when in none. */
 const char *hps_region_now(void);
 
-struct hps_count_sum { long long calls; double seconds; };
+/* A GPU was for so long at the work of a region, which the host may have left meanwhile. Counts
+ * while paused too: of what was queued before. Local. */
+void hps_count_gpu(enum hps_region region, int part, double seconds);
+
+struct hps_count_sum { long long calls; double seconds, gpu_s; };
 struct hps_count_row {
     long long step;             /* the last one in it                        */
     double seconds;             /* between the marks, in regions or not      */
@@ -69,9 +73,9 @@ void hps_count_resume(void);
 struct hps_count_cost { double window_s, region_s; };
 struct hps_count_cost hps_count_cost(void);
 
-/* What was counted: totals (HPS_REGIONS), rows so far, names and totals of events up to the last
- * mark (NaN: unreliable; the answer is their number). Borrowed, good until the next call of any of
- * the above. Local. */
+/* What was counted: totals (HPS_REGIONS; gpu_s is 0 where no GPU was), rows so far, names and
+ * totals of events up to the last mark (NaN: unreliable; the answer is their number). Borrowed,
+ * good until the next call of any of the above. Local. */
 const struct hps_count_sum *hps_count_total(void);
 const struct hps_count_sum *hps_count_part_total(int part);     /* the share of a part in it */
 int hps_count_rows(const struct hps_count_row **rows);

@@ -79,8 +79,9 @@ void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_fe
 void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, bool backward,
                      double (*clock_s)(void), double *seconds);
 
-/* Sum of the losses here, each times its weight, since the last call; back to 0. `tell` asks for it
- * in one of two places, `told` answers, and waits for the device where it must; `loss` is both. */
+/* Sum of the losses here, each times its weight, since the last call; back to 0. `tell` asks for
+ * it, in place 0 or 1, `told` answers, and waits for the device where it must; `loss` is both, in
+ * a place of its own. */
 void hps_slice_tell_loss(struct hps_slice *slice, int place);
 double hps_slice_told_loss(struct hps_slice *slice, int place);
 double hps_slice_loss(struct hps_slice *slice);

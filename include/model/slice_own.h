@@ -19,6 +19,8 @@ struct hps_slice_home {
     size_t out_at, out_grad_at;         /* then: its columns there                          */
 };
 
+enum { HPS_TOLD = 3 };                  /* places for sums of losses */
+
 struct hps_slice_own {
     struct hps_slice_home *home;        /* (last+1) by layer; before first: what crosses  */
     float **inner;                      /* (flights) outputs that stay here                  */
@@ -29,8 +31,8 @@ struct hps_slice_own {
     size_t all_cap, shared;             /* floats; most of a row                             */
     double *scratch;                    /* host                                              */
     struct hps_peers alone;             /* of a feed without peers                           */
-    double *told;                       /* (2, last-first+1) losses on the host, pinned      */
-    struct hps_mark *told_at[2];
+    double *told;                       /* (HPS_TOLD, last-first+1) on the host, pinned      */
+    struct hps_mark *told_at[HPS_TOLD];
     struct hps_mark **clock;            /* (last-first+2) NULL until it is looked at         */
     bool *written;                      /* (last+1) this backward has begun the gradient     */
     struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */

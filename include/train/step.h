@@ -14,8 +14,10 @@ struct hps_step {
     struct hps_store *store;
     const struct hps_train_opt *train; /* borrowed                                          */
     /* Of training alone: an evaluation gives back what it added. */
-    double busy_s;      /* seconds of computation on this rank, an emulation's slept ones too    */
+    double busy_s;      /* seconds of computation on this rank, an emulation's slept ones too; of
+                           a GPU its own seconds, of steps that are over: the host is ahead      */
     double other_bytes; /* sent beside the step's own: routes, less evaluations                  */
+    int lag;            /* of the loss that hps_step_work tells, the same on all ranks           */
     void *own;
 };
 
@@ -41,10 +43,14 @@ struct hps_slice *hps_step_slice(const struct hps_step *step, int l);
  * the next begin. An idle rank does nothing here and in work. Begin, work and evaluate are
  * collective over the working ranks. */
 enum hps_status hps_step_begin(struct hps_step *step, struct hps_feeder *feeder, long long number);
-/* The rest of it. *loss: this rank's sum of losses over its examples of the step (0 where the loss
- * is not). */
+/* The rest of it. *loss: this rank's sum of losses over its examples (0 where the loss is not) of
+ * the step when lag is 1, of the one before when it is 2: where a GPU has a loss, nobody waits for
+ * that of the step just queued. */
 void hps_step_work(struct hps_step *step, struct hps_feeder *feeder, long long number,
                    double *loss);
+
+/* That sum of the step worked last. Waits for the device. Local. */
+double hps_step_loss(const struct hps_step *step);
 
 /* Forward only, of the step that hps_step_begin took: predictions are added to the metric where the
  * loss is. `steps` of the dataset evaluated. */

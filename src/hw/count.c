@@ -138,6 +138,12 @@ void hps_count_part(int part)
     me.part = part;
 }
 
+void hps_count_gpu(enum hps_region region, int part, double seconds)
+{
+    me.total[region].gpu_s += seconds;
+    me.part_total[part][region].gpu_s += seconds;
+}
+
 const char *hps_region_now(void)
 {
     int now = atomic_load_explicit(&inside, memory_order_relaxed);

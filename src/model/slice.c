@@ -277,8 +277,8 @@ double hps_slice_told_loss(struct hps_slice *s, int place)
 
 double hps_slice_loss(struct hps_slice *s)
 {
-    hps_slice_tell_loss(s, 0);
-    return hps_slice_told_loss(s, 0);
+    hps_slice_tell_loss(s, HPS_TOLD - 1);
+    return hps_slice_told_loss(s, HPS_TOLD - 1);
 }
 
 void hps_slice_update(struct hps_slice *s, long long step, long long total, float scale)

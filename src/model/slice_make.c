@@ -165,8 +165,8 @@ static void take_buffers(struct hps_slice *s, bool training)
         s->score = floats(s, (size_t)s->flights * rows);
     size_t losses = (size_t)(s->last - s->first + 1) * sizeof *s->loss;
     s->loss = s->dev->ops->alloc(s->dev, losses);
-    own->told = s->dev->ops->pin(s->dev, 2 * losses);
-    for (int i = 0; i < 2; i++)
+    own->told = s->dev->ops->pin(s->dev, HPS_TOLD * losses);
+    for (int i = 0; i < HPS_TOLD; i++)
         own->told_at[i] = s->dev->ops->mark_new(s->dev);
 }
 
@@ -280,7 +280,7 @@ void hps_slice_free(struct hps_slice *s)
         if (device[i])
             s->dev->ops->free(s->dev, device[i]);
     s->dev->ops->unpin(s->dev, own->told);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < HPS_TOLD; i++)
         s->dev->ops->mark_free(s->dev, own->told_at[i]);
     for (int i = 0; own->clock && i <= s->last - s->first + 1; i++)
         s->dev->ops->mark_free(s->dev, own->clock[i]);

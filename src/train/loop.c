@@ -26,7 +26,8 @@ struct state {
     struct hps_feeder *feeder;
     struct hps_pulse pulse;
     struct hps_loop_change *change;
-    double loss;                    /* this rank's sum of the last step                     */
+    double loss;                    /* this rank's sum, as the last step told it            */
+    long long known;                /* step whose loss is the cursor's                      */
     long long begun, saved;         /* step of the newest checkpoint of this start, -1 none  */
     struct hps_save *save;          /* under way; or NULL                                    */
     double saved_s, said_s, t0_s;   /* when was the last save, progress line, mark of time   */
@@ -129,6 +130,8 @@ static void keep_loss(struct state *s, long long step)
 static enum hps_status take_loss(struct state *s, long long step, double sum)
 {
     long long epoch, position, n = hps_steps_batch(&s->l->steps, step - 1, &epoch, &position);
+    if (isfinite(sum) && step < s->known) return HPS_OK; /* a checkpoint asked for a later one */
+    s->known = step;
     s->c->train_loss = sum / (double)n;
     if (isfinite(sum)) {
         keep_loss(s, step);
@@ -144,9 +147,9 @@ static enum hps_status take_loss(struct state *s, long long step, double sum)
  * Collective. */
 static enum hps_status settle_loss(struct state *s)
 {
-    double all;
+    double mine = hps_step_loss(s->l->step), all;
     hps_region_enter(HPS_REGION_WAIT);
-    HPS_MPI(MPI_Allreduce(&s->loss, &all, 1, MPI_DOUBLE, MPI_SUM, s->world));
+    HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, s->world));
     hps_region_leave(HPS_REGION_WAIT);
     return take_loss(s, s->c->step, all);
 }
@@ -303,7 +306,8 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     *save_now =
         all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);
     if (all.trouble) return all.trouble;
-    return number > s->began.step ? take_loss(s, number, all.loss) : HPS_OK;
+    long long told = number + 1 - l->step->lag;
+    return told > s->began.step ? take_loss(s, told, all.loss) : HPS_OK;
 }
 
 /* One rank says why: the lowest that has a reason of its own. Collective. */

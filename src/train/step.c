@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "hw/count.h"
+#include "hw/span.h"
 #include "train/order.h"
 
 _Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "each role's time is counted for itself");
@@ -28,6 +29,17 @@ struct own {
     long long number;     /* the step                                  */
     float *score;         /* (rows) host copy of predictions           */
     double owed_s;        /* emulation: sleep not yet slept            */
+    struct hps_spans *spans; /* of a GPU; NULL on a host               */
+    int part;             /* whose work is done: a role                */
+    bool looks;           /* an evaluation: nothing counts              */
+    int place;            /* of the loss of the step worked last       */
+};
+
+/* What a span is: a region, the part, whether it counts as computation, whether anything counts. */
+struct doing {
+    enum hps_region region;
+    int part;
+    bool busy, counts;
 };
 
 static struct own *own_of(const struct hps_step *s)
@@ -52,6 +64,7 @@ static enum hps_status make_mine(struct hps_step *s, struct own *o)
     enum hps_status st = HPS_OK;
 
     o->score = hps_mem_new((size_t)rows, sizeof *o->score);
+    o->spans = hps_spans_new(s->dev);
     make_agenda(&o->train, t, o->M, true);
     make_agenda(&o->look, t, o->M, false);
     for (int i = 0; !st && i < t->nrole; i++)
@@ -73,6 +86,18 @@ static MPI_Comm make_active(const struct hps_step *s, const struct own *o)
     return comm;
 }
 
+/* Does a GPU have a loss? Then it is told a step later, by all. Collective over world. */
+static int make_lag(const struct hps_step *s)
+{
+    int mine = 1, all;
+    for (int i = 0; i < s->team->nrole; i++) {
+        const struct hps_plan_stage *g = &s->plan->stage[s->team->role[i]];
+        if (!s->dev->host && hps_slice_judges(s->net, g->first, g->last)) mine = 2;
+    }
+    HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, s->team->world));
+    return all;
+}
+
 enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *opt,
                              const struct hps_net *net, const struct hps_plan *plan,
                              const struct hps_team *team, struct hps_dev *dev)
@@ -86,6 +111,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     o->M = opt->steps.M;
     s->train = opt->train;
     o->active = make_active(s, o);
+    s->lag = make_lag(s);
     st = hps_store_new(&s->store, net, plan, team, dev, opt->train, opt->seed);
     if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_mine(s, o) : HPS_OK);
     *out = s;
@@ -104,6 +130,7 @@ void hps_step_free(struct hps_step *s)
         hps_role_free(&s->role[i]);
     hps_store_free(s->store);
     if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
+    hps_spans_free(o->spans);
     hps_mem_free(o->train.todo);
     hps_mem_free(o->look.todo);
     hps_mem_free(o->score);
@@ -127,6 +154,7 @@ static struct hps_role *work_for(struct hps_step *s, int stage)
 {
     int i = hps_team_turn(s->team, stage);
     hps_count_part(i);
+    own_of(s)->part = i;
     return &s->role[i];
 }
 
@@ -139,12 +167,13 @@ static void poll_pipes(struct hps_step *s)
 /* When a computation began: by the wall, and by the time this thread was given on a core; less what
  * its layers met for. */
 struct since {
-    double wall_s, core_s;
+    double wall_s, core_s, clock_s; /* clock_s: the wall's, with the meetings */
 };
 
 static struct since now(const struct hps_step *s)
 {
-    struct since t = { hps_now_s(), s->dev->slow > 1 ? hps_core_s() : 0 };
+    double clock_s = hps_now_s();
+    struct since t = { clock_s, s->dev->slow > 1 ? hps_core_s() : 0, clock_s };
     for (int i = 0; i < s->team->nrole; i++) {
         t.wall_s -= hps_meet_wall_s(s->role[i].meet);
         t.core_s -= hps_meet_core_s(s->role[i].meet);
@@ -152,18 +181,34 @@ static struct since now(const struct hps_step *s)
     return t;
 }
 
+/* What the GPU is through with is counted; `patient`: once it is. Answers the computation. */
+static double read_spans(struct hps_step *s, bool patient)
+{
+    double seconds, busy_s = 0;
+    int what;
+    while (hps_spans_take(own_of(s)->spans, patient, &what, &seconds)) {
+        struct doing d = { what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
+        if (!d.counts) continue;
+        hps_count_gpu(d.region, d.part, seconds);
+        if (d.busy) busy_s += seconds;
+    }
+    s->busy_s += busy_s;
+    return busy_s;
+}
+
+static void span(struct hps_step *s, enum hps_region region, bool busy)
+{
+    struct own *o = own_of(s);
+    hps_spans_begin(o->spans, (int)region << 8 | o->part << 2 | busy << 1 | !o->looks);
+}
+
 /* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
  * messages move, as they would during its computation. All of it lasts `slow` times its time on the
  * core; what it waited for the core is part of that, and what a nap overshoots is taken off the
  * next. */
-static void computed(struct hps_step *s, struct since since)
+static void nap(struct hps_step *s)
 {
     struct own *o = own_of(s);
-    s->dev->ops->sync(s->dev);
-    struct since then = now(s);
-    if (s->dev->slow > 1)
-        o->owed_s +=
-            (then.core_s - since.core_s) * s->dev->slow - (then.wall_s - since.wall_s);
     while (o->owed_s > 50e-6) {
         double t0 = hps_now_s();
         long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;
@@ -171,11 +216,48 @@ static void computed(struct hps_step *s, struct since since)
         poll_pipes(s);
         o->owed_s -= hps_now_s() - t0;
     }
+}
+
+/* A GPU goes on by itself, but where it is emulated; then its own time is what is stretched. */
+static void computed_gpu(struct hps_step *s, struct since since)
+{
+    struct own *o = own_of(s);
+    double slow = s->dev->slow, gone_s = hps_now_s() - since.clock_s;
+    hps_spans_end(o->spans, gone_s - (now(s).wall_s - since.wall_s));
+    if (slow == 1) return;
+    double mine_s = read_spans(s, true);
+    o->owed_s += mine_s * (slow - 1);
+    nap(s);
+    s->busy_s += mine_s * (slow - 1);
+}
+
+static void computed(struct hps_step *s, struct since since)
+{
+    struct own *o = own_of(s);
+    if (o->spans) {
+        computed_gpu(s, since);
+        return;
+    }
+    s->dev->ops->sync(s->dev);
+    struct since then = now(s);
+    if (s->dev->slow > 1)
+        o->owed_s +=
+            (then.core_s - since.core_s) * s->dev->slow - (then.wall_s - since.wall_s);
+    nap(s);
     s->busy_s += now(s).wall_s - since.wall_s;
+}
+
+/* A computation of this region begins. */
+static struct since compute(struct hps_step *s, enum hps_region region)
+{
+    hps_region_enter(region);
+    span(s, region, true);
+    return now(s);
 }
 
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
+    read_spans(s, false);
     if (hps_wait_is_crowded()) return;
     hps_feeder_poll(feeder);
     for (int i = 0; i < s->store->ntable; i++)
@@ -189,11 +271,12 @@ static void forward(struct hps_step *s, struct hps_role *r, int m, bool training
 {
     hps_role_receive(r, m);
     hps_region_enter(HPS_REGION_PULL);
+    span(s, HPS_REGION_PULL, false);
     for (int i = 0; i < s->store->ntable; i++)
         if (s->store->table[i].stage == r->stage) hps_ps_pull_end(s->store->table[i].ps, m);
+    hps_spans_end(own_of(s)->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
-    hps_region_enter(HPS_REGION_FORWARD);
-    struct since t0 = now(s);
+    struct since t0 = compute(s, HPS_REGION_FORWARD);
     hps_slice_forward(r->slice, m % r->flights, &r->feed[m], training);
     computed(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
@@ -214,8 +297,7 @@ static void backward(struct hps_step *s, struct hps_role *r, int m)
 {
     hps_role_receive_back(r, m);
     own_of(s)->now = r;
-    hps_region_enter(HPS_REGION_BACKWARD);
-    struct since t0 = now(s);
+    struct since t0 = compute(s, HPS_REGION_BACKWARD);
     hps_slice_backward(r->slice, m % r->flights, &r->feed[m], layer_done, s);
     computed(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
@@ -273,8 +355,7 @@ static void update_role(struct hps_step *s, struct hps_role *r, float scale)
 {
     const struct hps_step_opt *opt = &own_of(s)->opt;
     long long number = own_of(s)->number, total = opt->steps.total;
-    hps_region_enter(HPS_REGION_UPDATE);
-    struct since t0 = now(s);
+    struct since t0 = compute(s, HPS_REGION_UPDATE);
     hps_slice_update(r->slice, number, total, scale);
     for (int i = 0; i < s->store->ntable; i++) {
         const struct hps_store_table *t = &s->store->table[i];
@@ -294,18 +375,26 @@ static void update(struct hps_step *s)
         update_role(s, work_for(s, s->team->role[i]), scale);
 }
 
-/* Messages of the last micro-batches must have left before their buffers are written again; then my
- * sum of losses since it was last asked for. */
-static double drain(struct hps_step *s)
+/* Messages of the last micro-batches must have left before their buffers are written again. */
+static void drain(struct hps_step *s)
+{
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_role_drain(work_for(s, s->team->role[i]));
+    hps_count_part(0);
+}
+
+/* My sum of losses since it was last asked for in that place. */
+static double told(const struct hps_step *s, int place)
 {
     double loss = 0;
-    for (int i = 0; i < s->team->nrole; i++) {
-        struct hps_role *r = work_for(s, s->team->role[i]);
-        hps_role_drain(r);
-        loss += hps_slice_loss(r->slice);
-    }
-    hps_count_part(0);
+    for (int i = 0; i < s->team->nrole; i++)
+        loss += hps_slice_told_loss(s->role[i].slice, place);
     return loss;
+}
+
+double hps_step_loss(const struct hps_step *s)
+{
+    return told(s, own_of(s)->place);
 }
 
 /* ---- the verbs ---- */
@@ -349,8 +438,12 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
         poll(s, feeder);
     }
     merge(s);
+    o->place = !o->place;
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_slice_tell_loss(s->role[i].slice, o->place);
     update(s);
-    *loss = drain(s);
+    drain(s);
+    *loss = told(s, s->lag == 2 ? !o->place : o->place);
 }
 
 static void collect(struct hps_step *s, const struct hps_role *r, int m, struct hps_metric *metric)
@@ -369,6 +462,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     struct own *o = own_of(s);
     if (s->team->nrole == 0) return;
     start(s, steps, number, o->opt.seed);
+    o->looks = true;
     for (const struct hps_todo *t = o->look.todo; t < o->look.todo + o->look.n; t++) {
         struct hps_role *r = work_for(s, t->stage);
         forward(s, r, t->m, false);
@@ -376,7 +470,10 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
         hps_role_freed(r, t->m);
         poll(s, feeder);
     }
-    hps_metric_add_loss(metric, drain(s));
+    o->looks = false;
+    drain(s);
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_metric_add_loss(metric, hps_slice_loss(s->role[i].slice));
 }
 
 double hps_step_bytes(const struct hps_step *s)

@@ -334,6 +334,7 @@ void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim eac
     static long launched;
     const char *fails = getenv("HPS_SHIM_FAIL");
 
+    hps_shim_count.launches++;
     if (fails && ++launched == atol(fails)) hps_shim_heard = 700;
     nthread = each.x * each.y * each.z;
     if (nthread == 0 || nthread > MOST_THREADS || blocks.y > 65535 || blocks.z > 65535)

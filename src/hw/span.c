@@ -1,0 +1,76 @@
+/* span.c - a ring of pairs. */
+#include "hw/span.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+enum { MOST = 256 };            /* not taken at once; then the oldest is dropped */
+
+struct span {
+    struct hps_mark *from, *to;
+    int what;
+    double less_s;
+};
+
+struct hps_spans {
+    struct hps_dev *dev;
+    struct span span[MOST];
+    long long begun, ended, taken;
+};
+
+struct hps_spans *hps_spans_new(struct hps_dev *dev)
+{
+    if (dev->host) return NULL;
+    struct hps_spans *s = hps_mem_new(1, sizeof *s);
+    s->dev = dev;
+    for (int i = 0; i < MOST; i++) {
+        s->span[i].from = dev->ops->mark_new(dev);
+        s->span[i].to = dev->ops->mark_new(dev);
+    }
+    return s;
+}
+
+void hps_spans_free(struct hps_spans *s)
+{
+    if (!s) return;
+    for (int i = 0; i < MOST; i++) {
+        s->dev->ops->mark_free(s->dev, s->span[i].from);
+        s->dev->ops->mark_free(s->dev, s->span[i].to);
+    }
+    hps_mem_free(s);
+}
+
+void hps_spans_begin(struct hps_spans *s, int what)
+{
+    if (!s) return;
+    assert(s->begun == s->ended);
+    if (s->begun - s->taken == MOST) s->taken++;
+    struct span *x = &s->span[s->begun++ % MOST];
+    x->what = what;
+    s->dev->ops->mark(s->dev, x->from, HPS_LANE_WORK);
+}
+
+void hps_spans_end(struct hps_spans *s, double less_s)
+{
+    if (!s) return;
+    struct span *x = &s->span[s->ended++ % MOST];
+    assert(s->begun == s->ended);
+    x->less_s = less_s;
+    s->dev->ops->mark(s->dev, x->to, HPS_LANE_WORK);
+}
+
+bool hps_spans_take(struct hps_spans *s, bool patient, int *what, double *seconds)
+{
+    if (!s || s->taken == s->ended) return false;
+    struct span *x = &s->span[s->taken % MOST];
+    if (patient)
+        hps_dev_wait(s->dev, x->to);
+    else if (!s->dev->ops->reached(s->dev, x->to))
+        return false;
+    double took = s->dev->ops->between_s(s->dev, x->from, x->to) - x->less_s;
+    s->taken++;
+    *what = x->what;
+    *seconds = took > 0 ? took : 0;
+    return true;
+}

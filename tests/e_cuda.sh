@@ -1,6 +1,7 @@
 #!/bin/sh
 # On GPU ranks a deck trains as on CPU ranks: the same loss, alone, in data parallel, as a pipeline,
-# with tables on CPU ranks and dense layers on a GPU; it goes on from there on CPU ranks. The card
+# with tables on CPU ranks and dense layers on a GPU, with room for some of the rows; it goes on from
+# there on CPU ranks. In a step no memory is taken and nobody waits but for the one before. The card
 # is a stand-in that runs the same kernels and lets the host touch no device memory.
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
@@ -65,6 +66,18 @@ for what in taken pinned pageable; do
     [ "$(counted 4 $what)" -eq "$(counted 12 $what)" ] || fail "a step has something $what"
 done
 [ "$(($(counted 12 waits) - $(counted 4 waits)))" -le 8 ] || fail 'a step waits more than once'
+echo '-- room for some of the rows: the same bits; it goes on with room for all'
+on 0 1 warm "$@" --set storage.gpu_memory=4000
+[ "$(number runs/warm/report.json train_loss)" = "$(number runs/one/report.json train_loss)" ] ||
+    fail 'other bits'
+[ "$(number runs/warm/report.json test_auc)" = "$(number runs/one/report.json test_auc)" ] ||
+    fail 'another network'
+grep -q 'rows in GPU memory .* GB moved' out || fail 'no word of what moved'
+on '0 1' 2 warm "$@" --set storage.gpu_memory=10 --set train.steps=12 --restart auto
+grep -q 'storage.gpu_memory: a step needs [0-9]* rows of table' err || fail 'no word of more room'
+on 0 1 one "$@" --set train.steps=12 --restart auto
+close "$(number runs/warm/report.json train_loss)" \
+    "$(number runs/one/report.json train_loss)" 1e-5
 echo '-- products of rounded operands'
 on 0 1 tf32 "$@" --set train.precision=tf32
 close "$(number runs/tf32/report.json train_loss)" "$loss" 1e-2
@@ -111,6 +124,7 @@ expect 70 'error: no GPU memory for .*: [0-9]* bytes wanted, [0-9]* of 300000 ar
 unset HPS_SHIM_MEMORY
 echo '-- a GPU, but no backend'
 HETERPS=$cpu LD_LIBRARY_PATH=$HPS_TMP HETERPS_LIBDIR=/nowhere train 1 census.yaml "$@" \
-    --set run.directory=runs/none
+    --set run.directory=runs/none --set storage.gpu_memory=1000
+grep -q 'storage.gpu_memory: no rank computes on a GPU' err || fail 'a wish is passed over'
 grep -q 'no GPU for 1 of the 1 ranks that see one' err || fail 'it is not said'
 verdict

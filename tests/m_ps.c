@@ -199,7 +199,7 @@ static struct hps_table *run(struct world *w)
     struct hps_ps *ps;
 
     start(w, &twin);
-    if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1) != HPS_OK ||
+    if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
         hps_route_new(&route, &use, IDS_ROWS, M, &w->dev, w->comm) != HPS_OK ||
         hps_ps_new(&ps, table, &w->dev, w->comm) != HPS_OK)
         HPS_DIE("no store");

@@ -276,6 +276,29 @@ static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n, bool sum
     matrix_done(&sum);
 }
 
+/* Rows come to where they are sent, the others stay. */
+static void moves(void **state)
+{
+    const size_t stride = 12, nfrom = 300, nto = 200, n = 150;
+    struct matrix from = matrix((int)nfrom, (int)stride, 0), to = matrix((int)nto, (int)stride, 0);
+    int *from_at = some_rows(n, nfrom), *to_at = some_rows(n, nto);
+    struct hps_dev dev = open_dev(2);
+    (void)state;
+
+    for (size_t i = 0; i < n; i++)
+        memcpy(to.d + (size_t)to_at[i] * stride, from.d + (size_t)from_at[i] * stride,
+               stride * sizeof *to.d);
+    dev.ops->rows_move(&dev, stride, n, from_at, from.f, to_at, to.f);
+    dev.ops->sync(&dev);
+    dev.ops->close(&dev);
+    matrix_check(&to, to.d);
+    matrix_check(&from, from.d);
+    hps_mem_free(from_at);
+    hps_mem_free(to_at);
+    matrix_done(&from);
+    matrix_done(&to);
+}
+
 static void rules(void **state)
 {
     static const int dims[] = { 1, 3, 8, 10, 16, 33 };
@@ -329,8 +352,8 @@ static void nothing_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bags), cmocka_unit_test(same_bits), cmocka_unit_test(rules),
-        cmocka_unit_test(rules_same_bits),
+        cmocka_unit_test(bags), cmocka_unit_test(same_bits), cmocka_unit_test(moves),
+        cmocka_unit_test(rules), cmocka_unit_test(rules_same_bits),
         cmocka_unit_test(nothing_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

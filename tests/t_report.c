@@ -102,6 +102,8 @@ static void test_keys(void **state)
     is_real(j, "predicted_usd_epoch", 30 * step / 3600 * 0.24);
     is_real(j, "usd_epoch", 1.5 / 3600 * 0.24);
     is_real(j, "bubble_1f1b", 0.2);
+    is_real(j, "tier_hits", 0.75);
+    is_real(j, "tier_bytes", 2.5e9);
     is_real(j, "predicted_bubble", 1 - 4 * (0.003 + 0.007 / 4) / (2 * step));
     assert_string_equal(hps_report_word(json_object_get(j, "plan"), "format"), "heterps-plan-1");
     assert_int_equal(json_array_size(json_object_get(j, "idle")), 2);

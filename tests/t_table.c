@@ -50,7 +50,8 @@ static void rows_are_dealt_without_gap(void **state)
 static void open_shards(struct hps_table **t, struct toy *toy, int k)
 {
     for (int part = 0; part < k; part++)
-        assert_int_equal(hps_table_new(&t[part], toy->net, 0, part, k, &toy->dev, &toy->train, 9),
+        assert_int_equal(hps_table_new(&t[part], toy->net, 0, part, k, &toy->dev, &toy->train, 9,
+                                       NULL),
                          HPS_OK);
 }
 
@@ -197,7 +198,7 @@ static void too_many_rows_for_one_owner_is_told(void **state)
     toy_open(&toy, "model: [{name: e, type: embedding, slots: a, buckets: 8000000000, dim: 1}, "
                    "{name: l, type: logistic}]");
     toy_listen();
-    assert_int_equal(hps_table_new(&t, toy.net, 0, 1, 3, &toy.dev, &toy.train, 1), HPS_DECK);
+    assert_int_equal(hps_table_new(&t, toy.net, 0, 1, 3, &toy.dev, &toy.train, 1, NULL), HPS_DECK);
     assert_non_null(strstr(toy_heard(), "table 'e': 2666666688 of its 8000000000 rows"));
     assert_null(t);
     toy_close(&toy);

@@ -11,6 +11,7 @@
 #include "plan/sched.h"
 #include "train/ckpt.h"
 #include "train/rundir.h"
+#include "train/store.h"
 
 struct hps_options {
     struct hps_deck *deck; /* owns all text; its `model` is bound by model/net */
@@ -19,6 +20,7 @@ struct hps_options {
     struct hps_train_opt train;
     struct hps_pool_opt pool;
     struct hps_sched_opt sched;
+    struct hps_storage_opt storage;
     struct hps_ckpt_opt ckpt;
     struct hps_count_opt perf;
     struct hps_shape_opt generate;

@@ -33,6 +33,7 @@ struct hps_route_step {
     size_t ngive;
     const int *merged;          /* (nmerge) the distinct ones among them                         */
     int nmerge;
+    const int *row_host, *merged_host;  /* row and merged in host memory                         */
     const int *merge_start;     /* (nmerge + 1) the gradients that merged row i gets are          */
     const int *merge_from;      /* (ngive) merge_from[merge_start[i]] and so on, by member: mine
                                    by place, those of others behind all places, in the order of

@@ -67,6 +67,9 @@ struct hps_dev_ops {
      * takes NULL; no copy may be under way. As alloc and free, not in a step. */
     void *(*pin)(struct hps_dev *dev, size_t bytes);
     void (*unpin)(struct hps_dev *dev, void *p);
+    /* The same for operations too, which reach it over the bus: for what is larger than the device.
+     * To unpin. */
+    void *(*pin_far)(struct hps_dev *dev, size_t bytes);
     /* Queue a copy on a lane, from pinned memory to the device or back. Never waits; both sides
      * belong to it until a mark behind it is reached. */
     void (*bring)(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from_pinned,
@@ -237,6 +240,10 @@ struct hps_dev_ops {
     void (*rows_apply)(struct hps_dev *dev, const struct hps_rule *rule, float *table,
                        size_t stride, int dim, size_t n, const int *at,
                        const struct hps_row_sums *grad);
+    /* to[to_at[i]] = from[from_at[i]], rows of `stride` floats; to_at is distinct. One of the two
+     * may be far memory. */
+    void (*rows_move)(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
+                      const float *from, const int *to_at, float *to);
     /* to (n, dim) = the sums, each in its order. */
     void (*rows_sum)(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
                      float *to);

@@ -37,4 +37,5 @@
 .update = HPS_DEV_VERB(update),
 .rows_apply = HPS_DEV_VERB(rows_apply),
 .rows_gather = HPS_DEV_VERB(rows_gather),
+.rows_move = HPS_DEV_VERB(rows_move),
 .rows_sum = HPS_DEV_VERB(rows_sum),

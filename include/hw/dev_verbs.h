@@ -98,5 +98,7 @@ void HPS_DEV_VERB(rows_apply)(struct hps_dev *dev, const struct hps_rule *rule, 
                               const struct hps_row_sums *grad);
 void HPS_DEV_VERB(rows_gather)(struct hps_dev *dev, const float *table, size_t stride, int dim,
                                size_t n, const int *at, float *out);
+void HPS_DEV_VERB(rows_move)(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
+                             const float *from, const int *to_at, float *to);
 void HPS_DEV_VERB(rows_sum)(struct hps_dev *dev, int dim, size_t n,
                             const struct hps_row_sums *sums, float *to);

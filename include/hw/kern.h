@@ -110,6 +110,8 @@ int hps_kern_bag_back(void *stream, struct hps_bag bag, int dim, bool mean, bool
 
 int hps_kern_gather(void *stream, const float *table, size_t stride, int dim, size_t n,
                     const int *at, float *out);
+int hps_kern_rows_move(void *stream, size_t stride, size_t n, const int *from_at,
+                       const float *from, const int *to_at, float *to);
 int hps_kern_rows_sum(void *stream, int dim, size_t n, struct hps_row_sums sums, float *to);
 int hps_kern_rows_apply(void *stream, struct hps_rule rule, float *table, size_t stride, int dim,
                         size_t n, const int *at, struct hps_row_sums grad);

@@ -19,6 +19,7 @@ struct hps_node {
     double cache_bytes[3];      /* L1d, L2, L3 (of one core; L3 shared)                 */
     double memory_bytes;        /* of the host (/proc/meminfo; a cgroup's limit when smaller) */
     double gpu_memory_bytes;    /* this rank's share of it */
+    bool rows_at_home;          /* it has some rows of its tables there, the host has all */
     unsigned char mask[HPS_NODE_MASK];  /* processors of the host, bit by bit, in whole cores */
     /* measured (hw/bench.h); 0: not yet */
     double sgemm_flops_s;       /* fp32, this rank's threads                            */

@@ -42,6 +42,8 @@ struct hps_run_facts {
     struct hps_metric_result test;
     double bubble;                            /* share of time without work; NaN: one stage  */
     double net_bytes;                         /* sent by all ranks in the loop                */
+    double tier_hits, tier_bytes;             /* share of rows needed that were in GPU memory, NaN:
+                                                 all are; bytes moved between it and the host's */
     double flops_example;                     /* forward + backward of one example            */
     const struct hps_pool *pool;
     const struct hps_profile *profile;

@@ -23,6 +23,7 @@ struct hps_step {
 
 struct hps_step_opt {
     const struct hps_train_opt *train;
+    const struct hps_storage_opt *storage;
     struct hps_steps steps;
     uint64_t seed;
     bool training; /* false: forward only                                      */

@@ -2,8 +2,18 @@
 #ifndef HPS_TRAIN_STORE_H
 #define HPS_TRAIN_STORE_H
 
+#include "base/deck.h"
 #include "comm/ps.h"
 #include "comm/team.h"
+#include "comm/warm.h"
+
+/* deck: storage */
+struct hps_storage_opt {
+    int servers;
+    double gpu_memory, host_memory;
+    const char *file;
+};
+extern const struct hps_field hps_storage_fields[];
 
 /* One table at a member: its shard, its store, the group of tables with the same mapping from ids
  * to rows. */
@@ -23,6 +33,9 @@ struct hps_store_group {
     int nlayer;                     /* layers of my stages that read a table of this group ... */
     const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */
     bool index;                     /* one of mine does not read its bags by row */
+    struct hps_tier *tier;          /* of a device without room for all rows, with ... */
+    struct hps_warm *warm;          /* ... who brings those of a step; else both NULL  */
+    const struct hps_route_step *step; /* taken last                                   */
 };
 
 struct hps_store {
@@ -37,7 +50,16 @@ struct hps_store {
  * shared. */
 enum hps_status hps_store_new(struct hps_store **store, const struct hps_net *net,
                               const struct hps_plan *plan, const struct hps_team *team,
-                              struct hps_dev *dev, const struct hps_train_opt *opt, uint64_t seed);
+                              struct hps_dev *dev, const struct hps_train_opt *opt,
+                              const struct hps_storage_opt *storage, uint64_t seed);
+/* A step's routes (ngroup) are at hand: each group's `step` is as its tables have it. Local. */
+void hps_store_take(struct hps_store *store, const struct hps_route_step *const *route);
+/* On a device with room for some of its rows: those that steps needed so far, those of them that
+ * were there, bytes moved. Local. */
+struct hps_store_moves {
+    double asked, hits, bytes;
+};
+struct hps_store_moves hps_store_moved(const struct hps_store *store);
 /* Collective over team->world; NULL is fine. */
 void hps_store_free(struct hps_store *store);
 

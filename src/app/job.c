@@ -105,6 +105,8 @@ static void say_gpus(const struct hps_job *j)
         HPS_SAY(HPS_WARN, "no GPU for %d of the %d ranks that see one: CUDA or heterps-cuda.so is "
                 "missing there; they compute on their cores", n[0] - n[1], n[0]);
     if (n[2] > 0) HPS_SAY(HPS_INFO, "%d ranks share their GPUs", n[2]);
+    if (n[1] == 0 && j->o.storage.gpu_memory > 0)
+        HPS_SAY(HPS_WARN, "storage.gpu_memory: no rank computes on a GPU");
 }
 
 /* The cores and GPUs of a host are its ranks'. */
@@ -126,6 +128,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     st = hps_agree(j->world, open_device(j));
     j->dev.precision = hps_dev_precision(j->o.train.precision);
     j->node.on_gpu = !j->dev.host;
+    j->node.rows_at_home = j->node.on_gpu && j->o.storage.gpu_memory > 0;
     if (!st) say_gpus(j);
     return st;
 }
@@ -303,7 +306,8 @@ void hps_job_plan_one_stage(struct hps_job *j)
 
 enum hps_status hps_job_build(struct hps_job *j, bool training)
 {
-    struct hps_step_opt opt = { &j->o.train, j->steps, (uint64_t)j->o.run.seed, training };
+    struct hps_step_opt opt = { &j->o.train, &j->o.storage, j->steps, (uint64_t)j->o.run.seed,
+                                training };
     enum hps_status st = HPS_OK;
     double t0 = hps_now_s();
 

@@ -5,25 +5,6 @@
 
 #include "model/layer.h"
 
-/* Tables larger than memory and dedicated servers: the keys of the design, at the only values that
- * this version has. */
-struct storage_opt {
-    int servers;
-    double gpu_memory, host_memory;
-    const char *file;
-};
-static const struct hps_field storage_fields[] = {
-    HPS_FIELD(storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",
-              "dedicated parameter servers; this version has none"),
-    HPS_FIELD(storage_opt, gpu_memory, HPS_REAL, "0", 0, 0, "bytes",
-              "tier of hot rows on a GPU; this version has none"),
-    HPS_FIELD(storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",
-              "limit of the tier in host memory; this version keeps all rows there"),
-    { "file", HPS_WORD, offsetof(struct storage_opt, file), "", 0, 0, "", "",
-      "tier in a file; this version has none" },
-    { 0 }
-};
-
 static const char *const sections[] = { "run",       "data",     "model",   "train",
                                         "resources", "schedule", "storage", "checkpoint",
                                         "perf",      "generate", NULL };
@@ -75,14 +56,13 @@ static enum hps_status check(const struct hps_options *o)
 
 static enum hps_status bind_all(struct hps_options *o)
 {
-    struct storage_opt storage;
     enum hps_status st = hps_deck_sections(o->deck, sections);
     if (!st) st = bind(o->deck, "run", hps_run_fields, &o->run);
     if (!st) st = bind(o->deck, "data", hps_data_fields, &o->data);
     if (!st) st = bind(o->deck, "train", hps_train_fields, &o->train);
     if (!st) st = hps_pool_bind(&o->pool, o->deck);
     if (!st) st = bind(o->deck, "schedule", hps_sched_fields, &o->sched);
-    if (!st) st = bind(o->deck, "storage", storage_fields, &storage);
+    if (!st) st = bind(o->deck, "storage", hps_storage_fields, &o->storage);
     if (!st) st = bind(o->deck, "checkpoint", hps_ckpt_fields, &o->ckpt);
     if (!st) st = bind(o->deck, "perf", hps_count_fields, &o->perf);
     if (!st) st = bind(o->deck, "generate", hps_shape_fields, &o->generate);
@@ -114,7 +94,7 @@ void hps_options_print(void)
     hps_deck_print_table("train", hps_train_fields, "  ");
     hps_pool_print_reference();
     hps_deck_print_table("schedule", hps_sched_fields, "  ");
-    hps_deck_print_table("storage", storage_fields, "  ");
+    hps_deck_print_table("storage", hps_storage_fields, "  ");
     hps_deck_print_table("checkpoint", hps_ckpt_fields, "  ");
     hps_deck_print_table("perf", hps_count_fields, "  ");
     hps_deck_print_table("generate", hps_shape_fields, "  ");

@@ -140,6 +140,17 @@ static double bubble_of(const struct hps_job *j, double seconds)
     return j->plan->S > 1 && seconds > 0 ? 1 - all / n / seconds : NAN;
 }
 
+/* What tables with room for some of their rows on GPUs had to move; under the last plan. */
+static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
+{
+    struct hps_store_moves m = hps_store_moved(j->step->store);
+    double all[3] = { m.asked, m.hits, m.bytes };
+
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_DOUBLE, MPI_SUM, j->world));
+    f->tier_hits = all[0] > 0 ? all[1] / all[0] : NAN;
+    f->tier_bytes = all[2];
+}
+
 static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
                               const struct hps_course *course, const struct hps_cursor *c,
                               double start_s, double before_s, bool finished)
@@ -178,6 +189,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
 
     HPS_MPI(MPI_Allreduce(&bytes, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
     f.net_bytes = all;
+    add_tiers(j, &f);
     f.bubble = bubble_of(j, course->nera > 0 ? course->era[course->nera - 1].seconds : 0);
     if (f.has_test) st = evaluate(j, &f);
     if (st && st != HPS_AGAIN) return st;

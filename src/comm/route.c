@@ -225,6 +225,8 @@ static void merge(struct hps_route *r, struct turn *t)
     t->step.merged = hps_ints_show(&t->merged, (size_t)t->step.nmerge, r->dev);
     t->step.merge_start = hps_ints_show(&t->merge_start, (size_t)t->step.nmerge + 1, r->dev);
     t->step.merge_from = hps_ints_show(&t->merge_from, n, r->dev);
+    t->step.row_host = t->row.host;
+    t->step.merged_host = t->merged.host;
 }
 
 /* Alone, what is asked is what is given, and all of it is distinct. */
@@ -236,6 +238,7 @@ static void keep(struct hps_route *r, struct turn *t)
     t->step.ngive = n;
     t->step.nmerge = t->step.nplace;
     t->step.row = t->step.merged = hps_ints_show(&t->room.row, n, r->dev);
+    t->step.row_host = t->step.merged_host = t->room.row.host;
     t->state = READY;
 }
 

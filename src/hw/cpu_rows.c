@@ -1,4 +1,4 @@
-/* cpu_rows.c - rows of tables: gathered, and sums of rows.
+/* cpu_rows.c - rows of tables: gathered, moved, and sums of rows.
  *
  * Such loops wait for memory, so the rows ahead are fetched early. */
 #include <string.h>
@@ -38,6 +38,30 @@ void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, size_t stride,
 {
     struct rows j = { n, (size_t)dim, stride, at, table, out };
     hps_cpu_spread(dev, (double)n * (8 + 0.5 * dim), gather_part, &j);
+}
+
+struct moves {
+    size_t n, stride;
+    const int *from_at, *to_at;
+    const float *from;
+    float *to;
+};
+
+static void move_part(const void *job, int t, int n)
+{
+    const struct moves *j = job;
+    size_t last = hps_cpu_cut(j->n, 16, t + 1, n);
+
+    for (size_t i = hps_cpu_cut(j->n, 16, t, n); i < last; i++)
+        memcpy(j->to + (size_t)j->to_at[i] * j->stride,
+               j->from + (size_t)j->from_at[i] * j->stride, j->stride * sizeof *j->to);
+}
+
+void hps_cpu_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
+                       const float *from, const int *to_at, float *to)
+{
+    struct moves j = { n, stride, from_at, to_at, from, to };
+    hps_cpu_spread(dev, (double)n * (8 + 0.5 * (double)stride), move_part, &j);
 }
 
 struct sums {

@@ -49,6 +49,12 @@ void hps_cuda_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float
     HPS_CUDA(hps_kern_rows_apply(hps_cuda_stream(dev), *rule, table, stride, dim, n, at, *grad));
 }
 
+void hps_cuda_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
+                        const float *from, const int *to_at, float *to)
+{
+    HPS_CUDA(hps_kern_rows_move(hps_cuda_stream(dev), stride, n, from_at, from, to_at, to));
+}
+
 void hps_cuda_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
                        float *to)
 {

@@ -201,6 +201,7 @@ const struct hps_dev_ops hps_dev_cpu = {
     .sync = sync,
     .pin = alloc,
     .unpin = release,
+    .pin_far = alloc,
     .bring = move_on,
     .fetch = move_on,
     .follow = follow,

@@ -156,6 +156,16 @@ static void unpin(struct hps_dev *dev, void *p)
     HPS_CUDA(cudaFreeHost(p));
 }
 
+static void *pin_far(struct hps_dev *dev, size_t bytes)
+{
+    void *p = NULL;
+
+    (void)dev;
+    if (cudaHostAlloc(&p, bytes > 0 ? bytes : 1, cudaHostAllocMapped) != cudaSuccess)
+        HPS_DIE("no pinned memory for rows of tables: %zu bytes wanted", bytes);
+    return memset(p, 0, bytes);
+}
+
 static void bring(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from,
                   size_t bytes)
 {
@@ -248,6 +258,7 @@ const struct hps_dev_ops hps_dev_cuda = {
     .sync = sync,
     .pin = pin,
     .unpin = unpin,
+    .pin_far = pin_far,
     .bring = bring,
     .fetch = fetch,
     .follow = follow,

@@ -23,6 +23,25 @@ extern "C" int hps_kern_gather(void *stream, const float *table, size_t stride, 
     return run_each(stream, n, dim, f);
 }
 
+struct move {
+    size_t stride;
+    const int *from_at, *to_at;
+    const float *from;
+    float *to;
+
+    __device__ void operator()(size_t i, int d) const
+    {
+        to[(size_t)to_at[i] * stride + (size_t)d] = from[(size_t)from_at[i] * stride + (size_t)d];
+    }
+};
+
+extern "C" int hps_kern_rows_move(void *stream, size_t stride, size_t n, const int *from_at,
+                                  const float *from, const int *to_at, float *to)
+{
+    move f = { stride, from_at, to_at, from, to };
+    return run_each(stream, n, (int)stride, f);
+}
+
 static __device__ __forceinline__ float sum_of(struct hps_row_sums s, size_t i, int dim, int d)
 {
     if (!s.start) return s.row[i * (size_t)dim + (size_t)d];

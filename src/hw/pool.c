@@ -134,7 +134,7 @@ static void set_name(struct hps_pool *pool, struct hps_type *type, const struct 
     }
 }
 
-/* The least memory among n ranks: of the GPU, or a host's divided by its ranks. */
+/* The least memory among n ranks: of the GPU, or a host's divided by its ranks; or of both. */
 static double least_memory(const struct key *k, int n, int R, const struct hps_node *node)
 {
     double least = 0;
@@ -145,7 +145,7 @@ static double least_memory(const struct key *k, int n, int R, const struct hps_n
             there += strcmp(node[r].host, k[i].node->host) == 0;
         double share = k[i].node->memory_bytes / there;
         if (k[i].node->on_gpu && k[i].node->gpu_memory_bytes > 0)
-            share = k[i].node->gpu_memory_bytes;
+            share = k[i].node->gpu_memory_bytes + (k[i].node->rows_at_home ? share : 0);
         if (i == 0 || share < least)
             least = share;
     }

@@ -41,10 +41,9 @@ static long long chunk_of(const struct hps_table *t)
 /* Rows of a device that is not the host's. */
 static float *copy_of(struct hps_table *t)
 {
-    size_t n = (size_t)t->nrow * t->stride;
-    float *copy = hps_mem_new(n, sizeof *copy);
+    float *copy = hps_mem_new((size_t)t->nrow * t->stride, sizeof *copy);
 
-    t->dev->ops->get(t->dev, copy, t->row, n * sizeof *copy);
+    hps_table_copy(t, copy);
     return copy;
 }
 

@@ -60,7 +60,7 @@ static enum hps_status make_tables(struct bench *w)
         struct hps_rule rule = hps_opt_rule(w->opt->train, &shape->own, 0, 1);
         double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, shape->dim) * 4;
         st = hps_table_new(&w->table[t], w->net, t, 0, 1 + (int)(bytes / TABLE_BYTES), w->dev,
-                           w->opt->train, 1);
+                           w->opt->train, 1, NULL);
     }
     return st;
 }

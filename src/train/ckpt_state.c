@@ -179,31 +179,29 @@ static enum hps_status get_running(struct hps_h5 *h, struct hps_step *s, int l)
 }
 
 /* My rows, and the sum of their blocks. */
-static enum hps_status get_rows(struct hps_h5 *h, const char *name, const struct hps_table *t,
-                                struct hps_dev *dev, unsigned long long *sum)
+static enum hps_status get_rows(struct hps_h5 *h, const char *name, struct hps_table *t,
+                                unsigned long long *sum)
 {
-    size_t n = (size_t)t->nrow * t->stride;
-    float *host = dev->host ? t->row : hps_mem_new(n, sizeof *host);
+    float *there = hps_table_host(t);
+    float *host = there ? there : hps_mem_new((size_t)t->nrow * t->stride, sizeof *host);
     enum hps_status st =
         hps_h5_get_cyclic(h, name, H5T_NATIVE_FLOAT, t->shape->rows, (int)t->stride,
                           HPS_TABLE_BLOCK, t->part, t->parts, host);
     if (!st) *sum = blocks_sum(t, host);
-    if (host != t->row) {
-        dev->ops->put(dev, t->row, host, n * sizeof *host);
-        hps_mem_free(host);
-    }
+    hps_table_set(t, host);
+    if (host != there) hps_mem_free(host);
     return st;
 }
 
 static enum hps_status get_table(struct hps_h5 *h, struct hps_step *s, int t, MPI_Comm world)
 {
-    const struct hps_table *mine = my_table(s, t);
+    struct hps_table *mine = my_table(s, t);
     char *name = hps_mem_print("/tables/%s/rows", s->net->table[t].name);
     unsigned long long part = 0, sum;
     long long want = 0;
     enum hps_status st = HPS_OK;
 
-    if (mine) st = get_rows(h, name, mine, s->dev, &part);
+    if (mine) st = get_rows(h, name, mine, &part);
     HPS_MPI(MPI_Allreduce(&part, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, world));
     if (!st) st = hps_h5_get_long(h, name, "checksum", &want, false);
     st = hps_agree(world, st);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "train/report_parts.h"
 
-enum { MOST_STAGES = 6, MOST_LAYERS = 3, MOST_PLANS = 2 };
+enum { MOST_STAGES = 5, MOST_LAYERS = 3, MOST_PLANS = 2 };
 
 static const json_t *list_of(const json_t *report, const char *key, size_t *n)
 {
@@ -137,7 +137,7 @@ static void promise(struct hps_page *t, const json_t *r, const char *what, const
 
 static void promises(struct hps_page *t, const json_t *r)
 {
-    double bubble = hps_report_real(r, "bubble");
+    double bubble = hps_report_real(r, "bubble"), hits = hps_report_real(r, "tier_hits");
     double step_s = hps_report_real(r, "step_median_s");
     char text[32], step[32] = "";
 
@@ -154,6 +154,11 @@ static void promises(struct hps_page *t, const json_t *r)
         share(t, hps_report_real(r, "predicted_bubble"), 15);
         share(t, hps_report_real(r, "bubble_1f1b"), 15);
         hps_page_add(t, "%22s\n", "last: 1F1B's, equal");
+    }
+    if (!isnan(hits)) {
+        hps_page_add(t, "%-24s", "rows in GPU memory");
+        share(t, hits, 15);
+        hps_page_add(t, ", and %.3g GB moved\n", 1e-9 * hps_report_real(r, "tier_bytes"));
     }
     hps_page_add(t, "%-24s", "USD so far");
     real(t, hps_report_real(r, "usd"), 15);

@@ -112,7 +112,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     s->train = opt->train;
     o->active = make_active(s, o);
     s->lag = make_lag(s);
-    st = hps_store_new(&s->store, net, plan, team, dev, opt->train, opt->seed);
+    st = hps_store_new(&s->store, net, plan, team, dev, opt->train, opt->storage, opt->seed);
     if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_mine(s, o) : HPS_OK);
     *out = s;
     if (st) {
@@ -406,8 +406,9 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
     o->number = number;
     hps_region_enter(HPS_REGION_PULL);
     o->taken = hps_feeder_take(feeder);
+    hps_store_take(s->store, o->taken.route);
     for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_pull_begin(table_of(s, i), o->taken.route[s->store->table[i].group]);
+        hps_ps_pull_begin(table_of(s, i), s->store->group[s->store->table[i].group].step);
     hps_count_part(0);
     hps_region_leave(HPS_REGION_PULL);
     return hps_feeder_fetch(feeder);

@@ -3,7 +3,22 @@
  */
 #include "train/store.h"
 
+#include <limits.h>
+#include <math.h>
+
 #include "base/mem.h"
+
+const struct hps_field hps_storage_fields[] = {
+    HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",
+              "dedicated parameter servers; this version has none"),
+    HPS_FIELD(hps_storage_opt, gpu_memory, HPS_REAL, "0", 0, 1e15, "bytes",
+              "of each GPU for hot rows of tables, all are in host memory; 0: all on the GPU"),
+    HPS_FIELD(hps_storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",
+              "limit of the tier in host memory; this version keeps all rows there"),
+    { "file", HPS_WORD, offsetof(struct hps_storage_opt, file), "", 0, 0, "", "",
+      "tier in a file; this version has none" },
+    { 0 }
+};
 
 static int stage_of_layer(const struct hps_plan *plan, int l)
 {
@@ -99,24 +114,87 @@ static void make_groups(struct hps_store *s, const struct hps_net *net, const st
     }
 }
 
-static enum hps_status make_table(struct hps_store_table *st, const struct hps_store *s,
-                                  const struct hps_net *net, struct hps_dev *dev,
-                                  const struct hps_train_opt *opt, uint64_t seed)
-{
+/* Which part of a group's rows is mine. */
+struct owner {
     int part, parts;
+};
+
+static struct owner owner_of(const struct hps_store *s, const struct hps_store_table *st)
+{
+    struct owner o;
     MPI_Comm comm = s->group[st->group].comm;
-    HPS_MPI(MPI_Comm_rank(comm, &part));
-    HPS_MPI(MPI_Comm_size(comm, &parts));
-    return hps_table_new(&st->table, net, st->index, part, parts, dev, opt, seed);
+
+    HPS_MPI(MPI_Comm_rank(comm, &o.part));
+    HPS_MPI(MPI_Comm_size(comm, &o.parts));
+    return o;
+}
+
+/* Bytes of my rows of a table. */
+static double bytes_of(const struct hps_store *s, const struct hps_store_table *st,
+                       const struct hps_net *net, const struct hps_train_opt *opt)
+{
+    const struct hps_table_shape *shape = &net->table[st->index];
+    struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
+    struct owner o = owner_of(s, st);
+
+    return (double)hps_table_nlocal(shape->rows, o.part, o.parts) *
+           (double)hps_rule_stride(&rule, shape->dim) * sizeof(float);
+}
+
+/* A device with memory for some of its rows has as large a share of each table there. */
+static void make_tiers(struct hps_store *s, const struct hps_net *net, struct hps_dev *dev,
+                       const struct hps_train_opt *opt, const struct hps_storage_opt *storage)
+{
+    double all = 0;
+
+    if (dev->host || storage->gpu_memory <= 0) return;
+    for (int i = 0; i < s->ntable; i++)
+        all += bytes_of(s, &s->table[i], net, opt);
+    for (int i = 0; i < s->ntable && all > storage->gpu_memory; i++) {
+        struct hps_store_group *g = &s->group[s->table[i].group];
+        struct owner o = owner_of(s, &s->table[i]);
+        long long nrow = hps_table_nlocal(g->rows, o.part, o.parts);
+        double slots = floor(storage->gpu_memory / all * (double)nrow);
+        if (!g->tier && nrow > 0 && nrow <= INT_MAX)
+            g->tier = hps_tier_new((int)nrow, slots < 1 ? 1 : (int)slots);
+    }
+}
+
+static void make_warm(struct hps_store *s, struct hps_dev *dev)
+{
+    struct hps_table **table = hps_mem_new((size_t)s->ntable, sizeof(struct hps_table *));
+
+    for (int g = 0; g < s->ngroup; g++) {
+        int n = 0;
+        for (int i = 0; i < s->ntable; i++)
+            if (s->table[i].group == g) table[n++] = s->table[i].table;
+        if (s->group[g].tier) s->group[g].warm = hps_warm_new(s->group[g].tier, n, table, dev);
+    }
+    hps_mem_free(table);
+}
+
+static enum hps_status make_tables(struct hps_store *s, const struct hps_net *net,
+                                   struct hps_dev *dev, const struct hps_train_opt *opt,
+                                   uint64_t seed)
+{
+    enum hps_status st = HPS_OK;
+
+    for (int i = 0; !st && i < s->ntable; i++) {
+        struct hps_store_table *t = &s->table[i];
+        struct owner o = owner_of(s, t);
+        st = hps_table_new(&t->table, net, t->index, o.part, o.parts, dev, opt, seed,
+                           s->group[t->group].tier);
+    }
+    return st;
 }
 
 enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
                               const struct hps_plan *plan, const struct hps_team *team,
-                              struct hps_dev *dev, const struct hps_train_opt *opt, uint64_t seed)
+                              struct hps_dev *dev, const struct hps_train_opt *opt,
+                              const struct hps_storage_opt *storage, uint64_t seed)
 {
     struct hps_store *s = hps_mem_new(1, sizeof *s);
     int *mine = hps_mem_new((size_t)net->ntable, sizeof *mine);
-    enum hps_status st = HPS_OK;
 
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
@@ -129,11 +207,12 @@ enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
         if (mine[t] < 0) continue;
         s->table[s->ntable] = (struct hps_store_table){ .index = t, .group = mine[t] };
         note_layers(s, net, plan, team, s->ntable);
-        if (!st) st = make_table(&s->table[s->ntable], s, net, dev, opt, seed);
         s->ntable++;
     }
     hps_mem_free(mine);
-    st = hps_agree(team->world, st);
+    make_tiers(s, net, dev, opt, storage);
+    enum hps_status st = hps_agree(team->world, make_tables(s, net, dev, opt, seed));
+    if (!st) make_warm(s, dev);
     for (int i = 0; !st && i < s->ntable; i++) {
         const struct hps_store_group *g = &s->group[s->table[i].group];
         st = hps_ps_new(&s->table[i].ps, s->table[i].table, dev, g->comm);
@@ -147,6 +226,26 @@ enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
     return st;
 }
 
+void hps_store_take(struct hps_store *s, const struct hps_route_step *const *route)
+{
+    for (int g = 0; g < s->ngroup; g++)
+        s->group[g].step =
+            s->group[g].warm ? hps_warm_step(s->group[g].warm, route[g]) : route[g];
+}
+
+struct hps_store_moves hps_store_moved(const struct hps_store *s)
+{
+    struct hps_store_moves m = { 0, 0, 0 };
+
+    for (const struct hps_store_group *g = s->group; g < s->group + s->ngroup; g++) {
+        if (!g->warm) continue;
+        m.asked += hps_tier_asked(g->tier);
+        m.hits += hps_tier_hits(g->tier);
+        m.bytes += hps_warm_bytes(g->warm);
+    }
+    return m;
+}
+
 void hps_store_free(struct hps_store *s)
 {
     if (!s) return;
@@ -155,6 +254,8 @@ void hps_store_free(struct hps_store *s)
         hps_table_free(s->table[i].table);
     }
     for (int g = 0; g < s->ngroup; g++) {
+        hps_warm_free(s->group[g].warm);
+        hps_tier_free(s->group[g].tier);
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));
     }

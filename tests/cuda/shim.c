@@ -27,6 +27,7 @@ struct piece {
     struct piece *next;
     char *base, *at;
     size_t pages, bytes;        /* bytes of the pages but for the last one; as asked for */
+    bool mapped;                /* pinned: kernels may be given it, too                          */
 };
 
 static struct piece *pieces;
@@ -101,17 +102,23 @@ cudaError_t cudaFree(void *p)
 
 static struct piece *pinned;
 
-cudaError_t cudaMallocHost(void **p, size_t bytes)
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
 {
     struct piece *x = calloc(1, sizeof *x);
 
     if (!x || !(x->at = malloc(bytes ? bytes : 1))) die("no memory");
     x->bytes = bytes;
+    x->mapped = flags & cudaHostAllocMapped;
     x->next = pinned;
     pinned = x;
     *p = x->at;
     hps_shim_count.pinned++;
     return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **p, size_t bytes)
+{
+    return cudaHostAlloc(p, bytes, 0);
 }
 
 cudaError_t cudaFreeHost(void *p)
@@ -129,11 +136,12 @@ cudaError_t cudaFreeHost(void *p)
     return cudaSuccess;
 }
 
-static bool lies_in(const struct piece *p, const void *at)
+/* The piece that an address lies in; NULL: none of these. */
+static const struct piece *lies_in(const struct piece *p, const void *at)
 {
-    for (; p; p = p->next)
-        if ((const char *)at >= p->at && (const char *)at <= p->at + p->bytes) return true;
-    return false;
+    while (p && ((const char *)at < p->at || (const char *)at > p->at + p->bytes))
+        p = p->next;
+    return p;
 }
 
 enum hps_shim_kind hps_shim_kind(const void *at)
@@ -181,7 +189,8 @@ void hps_shim_look(const void *arguments, size_t bytes)
     if (!heap) heap = hps_shim_heap();
     for (size_t i = 0; i + sizeof p <= bytes; i += sizeof p) {
         memcpy(&p, (const char *)arguments + i, sizeof p);
-        if ((p >= heap && p < (char *)sbrk(0)) || hps_shim_kind(p) == HPS_SHIM_PINNED)
+        const struct piece *mine = lies_in(pinned, p);
+        if (mine ? !mine->mapped : p >= heap && p < (char *)sbrk(0))
             die("a kernel is given host memory");
     }
 }

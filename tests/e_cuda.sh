@@ -1,8 +1,8 @@
 #!/bin/sh
 # On GPU ranks a deck trains as on CPU ranks: the same loss, alone, in data parallel, as a pipeline,
-# with tables on CPU ranks and dense layers on a GPU, with room for some of the rows; it goes on from
-# there on CPU ranks. In a step no memory is taken and nobody waits but for the one before. The card
-# is a stand-in that runs the same kernels and lets the host touch no device memory.
+# with tables on CPU ranks and dense layers on a GPU, with room for some of the rows; it goes on
+# from there on CPU ranks. In a step no memory is taken and nobody waits but for the one before. The
+# card is a stand-in that runs the same kernels and lets the host touch no device memory.
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 object=$(dirname "$HETERPS")/tests/cuda/heterps-cuda.so

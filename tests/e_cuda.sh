@@ -66,6 +66,12 @@ for what in taken pinned pageable; do
     [ "$(counted 4 $what)" -eq "$(counted 12 $what)" ] || fail "a step has something $what"
 done
 [ "$(($(counted 12 waits) - $(counted 4 waits)))" -le 8 ] || fail 'a step waits more than once'
+[ "$(counted 12 ranges)" -gt "$(counted 4 ranges)" ] || fail 'a profiler is not told of a step'
+[ "$(counted 12 open)" -eq 0 ] || fail 'ranges are left open'
+grep -q 'region .* GPU s' out || fail 'the table has no seconds of the GPU'
+awk '/"gpu_s"/ { n++; sum += $2 } END { exit !(n == 11 && sum > 0) }' runs/steps_12/report.json ||
+    fail 'the report has no seconds of the GPU'
+! grep -q gpu_s runs/cpu/report.json || fail 'there was no GPU'
 echo '-- room for some of the rows: the same bits; it goes on with room for all'
 on 0 1 warm "$@" --set storage.gpu_memory=4000
 [ "$(number runs/warm/report.json train_loss)" = "$(number runs/one/report.json train_loss)" ] ||

@@ -43,6 +43,9 @@ void hps_region_leave(enum hps_region region);
 /* From now on calls and time are those of this part of the rank's work too (of part 0 at first): a
  * rank may work for two stages of a pipeline. Local. */
 void hps_count_part(int part);
+/* From now on `range` (ops->range of a device; NULL: none) hears of each region: its name, and NULL
+ * when it is left. Outside of all regions. Local. */
+void hps_count_range(void (*range)(const char *name));
 /* What this rank is inside of now, for the watchdog (any thread): NULL when in none. */
 const char *hps_region_now(void);
 

@@ -39,6 +39,8 @@ static inline void *hps_cuda_stream(struct hps_dev *dev)
     return hps_cuda_of(dev)->lane[HPS_LANE_WORK];
 }
 
+void hps_cuda_range(const char *name);          /* cuda_range.c: ops->range */
+
 /* So many bytes, not zeroed, good until the next call for the same room. What is queued and uses
  * the smaller block before is waited for when it must grow. */
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes);

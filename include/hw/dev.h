@@ -90,6 +90,10 @@ struct hps_dev_ops {
     /* Seconds of the device from one mark to a later one, both reached. */
     double (*between_s)(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to);
 
+    /* What the rank is at from now on, for a profiler's timeline; NULL: that is over, and it goes
+     * on with what it was at before. The operation NULL: nobody would look. */
+    void (*range)(const char *name);
+
     /* Fully connected: y = act(x w + b);  x (B, in), w (in, out), b (out), y (B, out). gelu (the
      * exact x * Phi(x)) also keeps `pre` (B, out), contiguous: x w + b; the others ignore it. With
      * none, b and db may be NULL: there is none. */

@@ -59,10 +59,11 @@ struct hps_run_facts {
 };
 
 /* Regions over the ranks that the plan uses: calls of all, min, avg, max seconds of one.
- * `share` = avg_s / seconds. */
+ * `share` = avg_s / seconds. gpu_s: seconds that GPUs were at its work, on average over the ranks
+ * that have one and used it; NaN: none did. */
 struct hps_report_region {
     long long calls;
-    double min_s, avg_s, max_s, share;
+    double min_s, avg_s, max_s, share, gpu_s;
 };
 
 /* Gather counters from all ranks, print the table (rank 0, stdout), write DIR/report.json and

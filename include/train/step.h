@@ -51,7 +51,7 @@ void hps_step_work(struct hps_step *step, struct hps_feeder *feeder, long long n
                    double *loss);
 
 /* That sum of the step worked last. Waits for the device. Local. */
-double hps_step_loss(const struct hps_step *step);
+double hps_step_loss(struct hps_step *step);
 
 /* Forward only, of the step that hps_step_begin took: predictions are added to the metric where the
  * loss is. `steps` of the dataset evaluated. */

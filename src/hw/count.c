@@ -52,6 +52,7 @@ static struct {
     bool doubted;                               /* nonsense was read, and said          */
 } me;
 
+static void (*the_range)(const char *name);
 static atomic_int inside;                       /* 1 + the innermost region, 0: none    */
 
 /* Events since the last read belong to the innermost region, and to the window. */
@@ -106,6 +107,8 @@ void hps_region_enter(enum hps_region region)
     me.total[region].calls += !me.paused;
     me.part_total[me.part][region].calls += !me.paused;
     me.window.region[region].calls += !me.paused;
+    if (the_range)
+        the_range(hps_region_name[region]);
     show();
 }
 
@@ -126,6 +129,8 @@ void hps_region_leave(enum hps_region region)
     struct frame left = me.frame[--me.depth];
     if (me.trace && !me.paused)
         keep_span(region, left.begin_s, now);
+    if (the_range)
+        the_range(NULL);
     show();
 }
 
@@ -142,6 +147,12 @@ void hps_count_gpu(enum hps_region region, int part, double seconds)
 {
     me.total[region].gpu_s += seconds;
     me.part_total[part][region].gpu_s += seconds;
+}
+
+void hps_count_range(void (*range)(const char *name))
+{
+    assert(me.depth == 0);
+    the_range = range;
 }
 
 const char *hps_region_now(void)

@@ -269,5 +269,6 @@ const struct hps_dev_ops hps_dev_cuda = {
     .wait = wait,
     .after = after,
     .between_s = between_s,
+    .range = hps_cuda_range,
 #include "hw/dev_table.h"
 };

@@ -103,9 +103,11 @@ static void put_ranks(struct dump *d)
     long long *calls = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *calls);
     double *seconds = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *seconds);
     double *event = hps_mem_new((size_t)R * (size_t)E, sizeof *event);
+    double *gpu = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *gpu), gpus = 0;
 
     for (int r = 0; r < R; r++) {
         for (int g = 0; g < HPS_REGIONS; g++) {
+            gpus += gpu[r * HPS_REGIONS + g] = c->card[r].total[g].gpu_s;
             calls[r * HPS_REGIONS + g] = c->card[r].total[g].calls;
             seconds[r * HPS_REGIONS + g] = c->card[r].total[g].seconds;
         }
@@ -121,10 +123,15 @@ static void put_ranks(struct dump *d)
     put(d, "ranks/calls", H5T_NATIVE_LLONG, 0, R, HPS_REGIONS, calls);
     make(d, "ranks/seconds", H5T_NATIVE_DOUBLE, R, HPS_REGIONS);
     put(d, "ranks/seconds", H5T_NATIVE_DOUBLE, 0, R, HPS_REGIONS, seconds);
+    if (gpus > 0) {
+        make(d, "ranks/gpu_seconds", H5T_NATIVE_DOUBLE, R, HPS_REGIONS);
+        put(d, "ranks/gpu_seconds", H5T_NATIVE_DOUBLE, 0, R, HPS_REGIONS, gpu);
+    }
     if (E > 0) {
         make(d, "ranks/events", H5T_NATIVE_DOUBLE, R, E);
         put(d, "ranks/events", H5T_NATIVE_DOUBLE, 0, R, E, event);
     }
+    hps_mem_free(gpu);
     hps_mem_free(event);
     hps_mem_free(seconds);
     hps_mem_free(calls);

@@ -23,6 +23,7 @@ static struct hps_report_card my_card(const struct hps_run_before *before)
             if (!before) continue;
             c.part[part][g].calls -= before->part[part][g].calls;
             c.part[part][g].seconds -= before->part[part][g].seconds;
+            c.part[part][g].gpu_s -= before->part[part][g].gpu_s;
         }
     c.nevent = hps_count_events(&name, &total);
     for (int e = 0; e < c.nevent; e++) {
@@ -151,12 +152,20 @@ long long hps_report_take(enum hps_report_kind kind, const struct hps_report_car
     return k;
 }
 
+/* Has this rank a GPU that did anything? */
+static bool used_gpu(const struct hps_report_card *card)
+{
+    for (int g = 0; g < HPS_REGIONS; g++)
+        if (card->total[g].gpu_s > 0) return true;
+    return false;
+}
+
 void hps_report_regions(const struct hps_report_counts *counts, const int *stage_of, int part,
                         double seconds, struct hps_report_region *region)
 {
     for (int g = 0; g < HPS_REGIONS; g++) {
-        struct hps_report_region sum = { 0, INFINITY, 0, 0, NAN };
-        int n = 0;
+        struct hps_report_region sum = { 0, INFINITY, 0, 0, NAN, 0 };
+        int n = 0, gpus = 0;
         for (int r = 0; r < counts->R; r++) {
             if (stage_of && stage_of[r] < 0) continue;
             const struct hps_report_card *card = &counts->card[r];
@@ -165,10 +174,13 @@ void hps_report_regions(const struct hps_report_counts *counts, const int *stage
             sum.min_s = fmin(sum.min_s, one.seconds);
             sum.max_s = fmax(sum.max_s, one.seconds);
             sum.avg_s += one.seconds;
+            sum.gpu_s += one.gpu_s;
+            gpus += used_gpu(card);
             n++;
         }
         sum.min_s = n ? sum.min_s : 0;
         sum.avg_s = n ? sum.avg_s / n : 0;
+        sum.gpu_s = gpus ? sum.gpu_s / gpus : NAN;
         sum.share = seconds > 0 ? sum.avg_s / seconds : NAN;
         region[g] = sum;
     }

@@ -96,6 +96,7 @@ static json_t *regions_of(const struct hps_run_facts *f, const struct hps_report
         hps_report_put_real(one, "max_s", region[g].max_s);
         hps_report_put_real(one, "share", region[g].share);
         hps_report_put_real(one, "share_now", region[g].avg_s / f->seconds_now);
+        if (!isnan(region[g].gpu_s)) hps_report_put_real(one, "gpu_s", region[g].gpu_s);
         hps_report_append(list, one);
     }
     return list;
@@ -143,7 +144,9 @@ static void put_times(json_t *one, const struct hps_run_facts *f, const struct h
     double seconds = f->nera > 0 ? f->era[f->nera - 1].seconds : f->seconds_now;
     hps_report_regions(c, in_stage, part, seconds, region);
     for (int g = 0; g < HPS_REGIONS; g++)
-        if (kind[g] != '-')
+        if (kind[g] == 'c' && !isnan(region[g].gpu_s))
+            compute += region[g].gpu_s / seconds; /* the host only queues it */
+        else if (kind[g] != '-')
             *(kind[g] == 'c' ? &compute : kind[g] == 'w' ? &wait : &move) += region[g].share;
     hps_report_put_real(one, "compute", compute);
     hps_report_put_real(one, "move", move);

@@ -173,9 +173,10 @@ static void regions(struct hps_page *t, const json_t *r)
 {
     size_t n;
     const json_t *list = list_of(r, "regions", &n);
+    bool gpu = n > 0 && json_object_get(json_array_get(list, 0), "gpu_s");
 
-    hps_page_add(t, "\n%-15s%15s%12s%12s%12s%10s\n", "region", "calls", "min s", "avg s", "max s",
-                 "share");
+    hps_page_add(t, "\n%-15s%15s%12s%12s%12s%10s%s\n", "region", "calls", "min s", "avg s",
+                 "max s", "share", gpu ? "       GPU s" : "");
     for (size_t g = 0; g < n && g < HPS_REGIONS; g++) {
         const json_t *one = json_array_get(list, g);
         if (hps_report_whole(one, "calls") <= 0) continue;
@@ -184,6 +185,7 @@ static void regions(struct hps_page *t, const json_t *r)
                      hps_report_real(one, "min_s"), hps_report_real(one, "avg_s"),
                      hps_report_real(one, "max_s"));
         share(t, hps_report_real(one, "share_now"), 10);
+        if (gpu) hps_page_add(t, "%12.3f", hps_report_real(one, "gpu_s"));
         hps_page_add(t, "\n");
     }
 }

@@ -109,6 +109,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .own = o };
     o->opt = *opt;
     o->M = opt->steps.M;
+    hps_count_range(dev->ops->range);
     s->train = opt->train;
     o->active = make_active(s, o);
     s->lag = make_lag(s);
@@ -392,8 +393,9 @@ static double told(const struct hps_step *s, int place)
     return loss;
 }
 
-double hps_step_loss(const struct hps_step *s)
+double hps_step_loss(struct hps_step *s)
 {
+    if (s->team->nrole > 0) read_spans(s, true);
     return told(s, own_of(s)->place);
 }
 

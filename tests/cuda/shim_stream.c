@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nvtx3/nvToolsExt.h"
 #include "shim.h"
 
 enum { STREAMS = 64 };
@@ -313,6 +314,23 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
     return cudaSuccess;
 }
 
+/* ---- ranges ---- */
+
+static int deep;
+
+int nvtxRangePushA(const char *name)
+{
+    if (!name || !*name) hps_shim_die("a range without a name");
+    hps_shim_count.ranges++;
+    return deep++;
+}
+
+int nvtxRangePop(void)
+{
+    if (deep == 0) hps_shim_die("a range is left that was not entered");
+    return --deep;
+}
+
 /* ---- at the end ---- */
 
 static void __attribute__((destructor)) tell(void)
@@ -322,7 +340,7 @@ static void __attribute__((destructor)) tell(void)
     FILE *f = name && *name ? fopen(name, "a") : NULL;
 
     if (!f) return;
-    fprintf(f, "taken %ld pinned %ld pageable %ld waits %ld launches %ld\n", n->taken, n->pinned,
-            n->pageable, n->waits, n->launches);
+    fprintf(f, "taken %ld pinned %ld pageable %ld waits %ld launches %ld ranges %ld open %d\n",
+            n->taken, n->pinned, n->pageable, n->waits, n->launches, n->ranges, deep);
     fclose(f);
 }

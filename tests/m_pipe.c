@@ -1,11 +1,14 @@
 /* m_pipe: a micro-batch sent between stages of any two sizes arrives whole, both ways, with several
  * flights under way, also when ranks have no row of it, and when two ranks, or one with itself,
- * have several boundaries between them. With the argument `wrong` the receiver expects another
+ * have several boundaries between them; on a card through the host, and as if MPI took its memory.
+ * With the argument `wrong` the receiver expects another
  * step: then the run must end and name both ranks. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "comm/pipe.h"
+#include "device.h"
 #include "model/data.h"
 
 enum { MOST = 64, FLIGHTS = 3, STEPS = 2 };
@@ -13,9 +16,11 @@ enum { MOST = 64, FLIGHTS = 3, STEPS = 2 };
 /* A boundary as a rank sees it from one of its stages. */
 struct side {
     const struct hps_team *team;
+    struct hps_dev *dev;
     struct hps_pipe *pipe;
     int stage, side;                    /* +1: the next stage is behind it */
     int width[2];
+    size_t rows;
     float *out[FLIGHTS], *in[FLIGHTS];
 };
 
@@ -56,7 +61,9 @@ static void begin(struct side *s, long long step, int m, int n)
     enum hps_way out = out_of(s), in = 1 - out;
     int at = (m + (int)step) % FLIGHTS;                 /* a flight's buffer is not always one */
 
-    fill(s, out, step, m, n + m, s->out[at], false);
+    float made[MOST * 16] = { 0 };
+    fill(s, out, step, m, n + m, made, false);
+    s->dev->ops->put(s->dev, s->out[at], made, s->rows * 16 * sizeof *made);
     hps_pipe_recv(s->pipe, in, m, step, m, n + m, s->in[at]);
     hps_pipe_send(s->pipe, out, m, step, m, n + m, s->out[at]);
     hps_pipe_poll(s->pipe);
@@ -65,6 +72,7 @@ static void begin(struct side *s, long long step, int m, int n)
 static void end(struct side *s, long long step, int m, int n)
 {
     hps_pipe_wait(s->pipe, 1 - out_of(s), m);
+    s->dev->ops->sync(s->dev);
     fill(s, 1 - out_of(s), step, m, n + m, s->in[(m + (int)step) % FLIGHTS], true);
     hps_pipe_sent(s->pipe, out_of(s), m);
 }
@@ -84,6 +92,7 @@ static void open_side(struct side *s, struct hps_dev *dev, int rows)
     if (hps_pipe_new(&s->pipe, s->team, dev, s->stage, s->side, s->width[0], s->width[1], FLIGHTS,
                      rows) != HPS_OK)
         HPS_DIE("no pipe");
+    s->rows = (size_t)rows;
     for (int m = 0; m < FLIGHTS; m++) {
         s->out[m] = hps_mem_new((size_t)rows * 16, sizeof(float));
         s->in[m] = hps_mem_new((size_t)rows * 16, sizeof(float));
@@ -116,8 +125,8 @@ static void run(const struct hps_team *team, struct hps_dev *dev, int n, int for
         for (int side = -1; side <= 1; side += 2) {
             int other = team->role[i] + side;
             if (other < 0 || other == team->S) continue;
-            s[nside] = (struct side){ .team = team, .stage = team->role[i], .side = side,
-                                      .width = { forward, backward } };
+            s[nside] = (struct side){ .team = team, .dev = dev, .stage = team->role[i],
+                                      .side = side, .width = { forward, backward } };
             open_side(&s[nside++], dev, rows);
         }
     for (long long step = 0; step < STEPS; step++)
@@ -198,12 +207,14 @@ int main(int argc, char **argv)
     MPI_Comm world = hps_begin(&argc, &argv, true);
     struct hps_dev dev;
 
-    if (hps_dev_cpu.open(&dev, 0, 1) != HPS_OK)
+    if (HPS_TEST_DEV.open(&dev, 0, 1) != HPS_OK)
         HPS_DIE("no device");
     if (argc > 1 && strcmp(argv[1], "wrong") == 0)
         expect_wrong(world, &dev);
+    bool host = dev.host;
     for (int far = 0; far < 2; far++) {                 /* as if device memory were elsewhere */
-        dev.host = !far;
+        dev.host = host && !far;
+        setenv("HETERPS_CUDA_AWARE", !host && far ? "1" : "0", 1);
         for (int front = 1; front < hps_nrank(); front++)
             for (int back = 1; front + back <= hps_nrank(); back++)
                 between(world, &dev, front, back);
@@ -214,7 +225,7 @@ int main(int argc, char **argv)
             shared(world, &dev, front, 4, (const int[][2]){ { 0, 2 }, { 1, 3 } }, 2);
         }
     }
-    hps_dev_cpu.close(&dev);
+    HPS_TEST_DEV.close(&dev);
     if (hps_mem_held_bytes() != 0)
         HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
     return hps_end(HPS_OK);

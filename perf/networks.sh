@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# networks.sh - the three networks that are measured, here and by peers; read behind lib.sh. $steps
-# of each measurement; $peers: the folder of the peers.
+# networks.sh - the networks that are measured, here and by peers; read behind lib.sh. $steps of each
+# measurement; $peers: the folder of the peers; DEVICE=cuda: peers on a card.
 
 # network NAME: its sizes. gemms: IN:OUT of its dense layers but those of one output; least, both,
 # ahead: goals beside the GEMMs alone, of two cores over twice one, and beside the best peer, also:
@@ -24,7 +24,11 @@ network() {
         batch=1024 gemms='416:256' least=0 both=0.85 ahead=3 dots=0 also='torch:8 tf:25'
         rows=10000000 own=0 dim=16 row=32 weights=107009 streams=5 widths=256
         ;;
-    *) give_up "no network '$1': ctrdnn, dlrm or bags" ;;
+    wide_deep)
+        batch=4096 gemms='845:1024 1024:512 512:256' least=0 both=0 ahead=1.35 dots=0
+        rows=2600000 own=1 dim=32 row=64 weights=1522433 streams=5 widths=2639
+        ;;
+    *) give_up "no network '$1': ctrdnn, dlrm, bags or wide_deep" ;;
     esac
     network=$1
     batch=${BATCH:-$batch}
@@ -85,5 +89,5 @@ peer() {
     shift 2
     note "$script $network $*"
     OMP_NUM_THREADS=2 "$python" "perf/peers/$script" "$network" --batch "$batch" --threads 2 \
-        --steps "$steps" "$@" 2>err | sed -n 's/.* examples_s=\([0-9.]*\) .*/\1/p'
+        --steps "$steps" --device "${DEVICE:-cpu}" "$@" 2>err | sed -n 's/.* examples_s=\([0-9.]*\) .*/\1/p'
 }

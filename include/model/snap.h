@@ -22,6 +22,9 @@ void hps_snap_changed(struct hps_snap *snap);
 /* Seconds that hps_snap_change took so far. Local, by the main thread. */
 double hps_snap_cost_s(const struct hps_snap *snap);
 
+/* Does the main thread wait in hps_snap_change? Local, by any thread. */
+bool hps_snap_pressed(struct hps_snap *snap);
+
 /* The reader takes rows from the first to the last, hps_snap_chunk at a time (the last time what is
  * left): the local rows *first ... as they were, `to` (chunk, stride). The answer is their number,
  * 0: that was all. Local, by one thread. */

@@ -16,7 +16,8 @@ struct hps_ckpt_item {
     int width;
     uint64_t offset;       /* of its first byte in the file                                   */
     float *copy;           /* (rows, width) where it is this rank's to write; else NULL       */
-    struct hps_snap *snap; /* or the rows of my shard of a table                              */
+    struct hps_snap *snap; /* or the rows of my shard of a table ...                          */
+    MPI_Comm comm;         /* ... of which these ranks have the others. Borrowed              */
     uint64_t sum;          /* checksum of what is mine                                        */
 };
 

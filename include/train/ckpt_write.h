@@ -5,13 +5,14 @@
 
 #include <stdatomic.h>
 
-#include "train/ckpt_state.h"
+#include "train/ckpt_gather.h"
 #include "train/errand.h"
 
 struct hps_ckpt_write {
     const char *path;  /* borrowed, as are the items; their sums are set               */
     int n;
     struct hps_ckpt_item *item;
+    struct hps_gather *gather; /* of tables that others share; or NULL. Borrowed            */
     atomic_llong bytes; /* written so far: whether it goes on                          */
     atomic_bool quit;   /* set from outside: end as soon as may be                     */
 };

@@ -45,7 +45,7 @@ struct hps_save_cost {
     double took_s, waited_s;
 };
 struct hps_save_cost hps_save_cost(const struct hps_save *save);
-/* NULL is fine; nothing may be under way but after a failure. Local. */
+/* NULL is fine; nothing may be under way but after a failure: then collective over world. */
 void hps_save_free(struct hps_save *save);
 
 #endif

@@ -9,7 +9,8 @@
 
 #include "base/mem.h"
 
-enum { CHUNK_BYTES = 1 << 20, SLAB = 4096 };
+/* Of a shard's chunk, and of what the shards of a table have of the same size. */
+enum { CHUNK_BYTES = 2 << 20, ALL_BYTES = 8 << 20, SLAB = 4096 };
 
 /* A place of a kept row: which of its chunk it is, and the one that was kept before it there. */
 struct kept {
@@ -28,13 +29,15 @@ struct hps_snap {
     int spare;               /* one that serves again, and through `before` the others; -1   */
     struct kept **kept;      /* slabs of SLAB rows                                           */
     float **row;
+    bool pressed;            /* who changes rows waits                                       */
     double cost_s;
 };
 
 static long long chunk_of(const struct hps_table *t)
 {
-    long long block = HPS_TABLE_BLOCK;
-    long long n = CHUNK_BYTES / (long long)(t->stride * sizeof(float)) / block * block;
+    long long block = HPS_TABLE_BLOCK, share = ALL_BYTES / t->parts;
+    long long bytes = t->parts == 1 ? CHUNK_BYTES / 2 : share < CHUNK_BYTES ? share : CHUNK_BYTES;
+    long long n = bytes / (long long)(t->stride * sizeof(float)) / block * block;
     return n > block ? n : block;
 }
 
@@ -143,6 +146,13 @@ static bool wanted(const struct hps_snap *s, long long row)
     return row >= s->next && !(s->is_kept[row / 8] >> row % 8 & 1);
 }
 
+static void wait_for_reader(struct hps_snap *s)
+{
+    s->pressed = true;
+    pthread_cond_wait(&s->passed, &s->lock);
+    s->pressed = false;
+}
+
 void hps_snap_change(struct hps_snap *s, size_t n, const int *at)
 {
     double t0 = hps_now_s();
@@ -150,7 +160,7 @@ void hps_snap_change(struct hps_snap *s, size_t n, const int *at)
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < n; i++) {
         while (wanted(s, at[i]) && s->spare < 0 && s->n == s->most)
-            pthread_cond_wait(&s->passed, &s->lock);
+            wait_for_reader(s);
         if (wanted(s, at[i]))
             keep(s, at[i]);
     }
@@ -165,6 +175,14 @@ void hps_snap_changed(struct hps_snap *s)
 double hps_snap_cost_s(const struct hps_snap *s)
 {
     return s->cost_s;
+}
+
+bool hps_snap_pressed(struct hps_snap *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool pressed = s->pressed;
+    pthread_mutex_unlock(&s->lock);
+    return pressed;
 }
 
 /* ---- the reader ---- */

@@ -67,23 +67,34 @@ static int take_layer(struct hps_ckpt_item *item, const struct hps_step *s, int 
     return k;
 }
 
-static struct hps_table *my_table(const struct hps_step *s, int t)
+/* Of table t; NULL: it is with others. */
+static const struct hps_store_table *my_part(const struct hps_step *s, int t)
 {
     for (int i = 0; i < s->store->ntable; i++)
-        if (s->store->table[i].index == t) return s->store->table[i].table;
+        if (s->store->table[i].index == t) return &s->store->table[i];
     return NULL;
+}
+
+static struct hps_table *my_table(const struct hps_step *s, int t)
+{
+    const struct hps_store_table *mine = my_part(s, t);
+    return mine ? mine->table : NULL;
 }
 
 static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double keep_share)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
     struct hps_rule rule = hps_opt_rule(s->train, &shape->own, 0, 1);
-    struct hps_table *mine = my_table(s, t);
+    const struct hps_store_table *mine = my_part(s, t);
+    struct hps_ckpt_item it = { .name = hps_mem_print("/tables/%s/rows", shape->name),
+                                .kind = "table", .of = shape->name, .rows = shape->rows,
+                                .width = (int)hps_rule_stride(&rule, shape->dim),
+                                .comm = MPI_COMM_NULL };
 
-    return (struct hps_ckpt_item){ .name = hps_mem_print("/tables/%s/rows", shape->name),
-                                   .kind = "table", .of = shape->name, .rows = shape->rows,
-                                   .width = (int)hps_rule_stride(&rule, shape->dim),
-                                   .snap = mine ? hps_snap_new(mine, keep_share) : NULL };
+    if (!mine) return it;
+    it.snap = hps_snap_new(mine->table, keep_share);
+    it.comm = s->store->group[mine->group].comm;
+    return it;
 }
 
 int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s, double keep_share)

@@ -70,28 +70,31 @@ static bool put_array(struct out *o, struct hps_ckpt_item *it)
     return true;
 }
 
-/* Local rows first .. first + n - 1, whole blocks but for the last. Blocks of a shard lie apart in
- * the file, unless it is the whole table. */
-static bool put_rows(struct out *o, struct hps_ckpt_item *it, long long first, long long n,
-                     const float *x)
+/* Where a block of a table begins. */
+static uint64_t place_of(const struct hps_ckpt_item *it, long long block)
+{
+    return it->offset + (uint64_t)(block * HPS_TABLE_BLOCK) * (uint64_t)it->width * sizeof(float);
+}
+
+/* My rows first .. first + n - 1, whole blocks but for the last: their part of the checksum; and
+ * `alone`: each of these blocks, which lie apart in the file, is written. */
+static bool put_blocks(struct out *o, struct hps_ckpt_item *it, long long first, long long n,
+                       const float *x, bool alone)
 {
     const struct hps_table *t = hps_snap_table(it->snap);
-    uint64_t row = t->stride * sizeof *x, at = it->offset, begin = 0;
 
     for (long long r = 0; r < n; r += HPS_TABLE_BLOCK) {
         long long rows = n - r < HPS_TABLE_BLOCK ? n - r : HPS_TABLE_BLOCK;
         long long block = (first + r) / HPS_TABLE_BLOCK * t->parts + t->part;
         const float *from = x + (size_t)r * t->stride;
-        at = it->offset + (uint64_t)block * HPS_TABLE_BLOCK * row;
-        if (r == 0) begin = at;
-        it->sum += hps_ckpt_piece((uint64_t)block, from, (size_t)rows * t->stride);
-        if (t->parts > 1 && !put(o, from, (size_t)rows * row, at)) return false;
+        size_t floats = (size_t)rows * t->stride;
+        it->sum += hps_ckpt_piece((uint64_t)block, from, floats);
+        if (alone && !put(o, from, floats * sizeof *x, place_of(it, block))) return false;
     }
-    if (t->parts == 1 && !put(o, x, (size_t)n * row, begin)) return false;
-    send_off(o, begin, at - begin + HPS_TABLE_BLOCK * row);
     return true;
 }
 
+/* A table that is mine alone. */
 static bool put_table(struct out *o, struct hps_ckpt_item *it)
 {
     size_t stride = hps_snap_table(it->snap)->stride;
@@ -99,9 +102,54 @@ static bool put_table(struct out *o, struct hps_ckpt_item *it)
     long long first, n;
     bool good = true;
 
-    while (good && (n = hps_snap_take(it->snap, &first, x)) > 0)
-        good = judge(o, it, x, (size_t)n * stride) && put_rows(o, it, first, n, x);
+    while (good && (n = hps_snap_take(it->snap, &first, x)) > 0) {
+        size_t bytes = (size_t)n * stride * sizeof *x;
+        uint64_t at = place_of(it, first / HPS_TABLE_BLOCK);
+        good = judge(o, it, x, (size_t)n * stride) && put_blocks(o, it, first, n, x, false) &&
+               put(o, x, bytes, at);
+        send_off(o, at, bytes);
+    }
     hps_mem_free(x);
+    return good;
+}
+
+/* My next rows of a table that others share. */
+static bool take_chunk(struct out *o, const struct hps_gather_job *job)
+{
+    struct hps_ckpt_item *it = job->item;
+    long long first, n = hps_snap_take(it->snap, &first, job->x);
+
+    return n == job->rows && judge(o, it, job->x, (size_t)(n * it->width)) &&
+           put_blocks(o, it, first, n, job->x, job->alone);
+}
+
+/* Rows of all. Where some wrote theirs alone, those of the others. */
+static bool put_band(struct out *o, const struct hps_gather_job *job)
+{
+    const struct hps_ckpt_item *it = job->item;
+    size_t row = (size_t)it->width * sizeof(float), bytes = (size_t)job->rows * row;
+    long long parts = hps_snap_table(it->snap)->parts, block = job->first / HPS_TABLE_BLOCK;
+    uint64_t begin = place_of(it, block);
+    bool good = job->lacks || put(o, job->x, bytes, begin);
+
+    for (long long r = 0; good && job->lacks && r < job->rows; r += HPS_TABLE_BLOCK, block++) {
+        long long n = job->rows - r < HPS_TABLE_BLOCK ? job->rows - r : HPS_TABLE_BLOCK;
+        if (job->lacks[block % parts]) continue;
+        good = put(o, job->x + (size_t)(r * it->width), (size_t)n * row, place_of(it, block));
+    }
+    send_off(o, begin, bytes);
+    return good;
+}
+
+static bool put_shared(struct out *o)
+{
+    struct hps_gather_job job;
+    bool good = true;
+
+    while (good && hps_gather_next(o->w->gather, &job, &o->w->quit)) {
+        good = job.write ? put_band(o, &job) : take_chunk(o, &job);
+        if (good) hps_gather_done(o->w->gather, &job);
+    }
     return good;
 }
 
@@ -112,9 +160,9 @@ static bool put_all(struct out *o)
     for (int i = 0; good && i < o->w->n; i++) {
         struct hps_ckpt_item *it = &o->w->item[i];
         if (it->copy) good = put_array(o, it);
-        if (good && it->snap) good = put_table(o, it);
+        if (good && it->snap && hps_snap_table(it->snap)->parts == 1) good = put_table(o, it);
     }
-    return good;
+    return good && (!o->w->gather || put_shared(o));
 }
 
 void hps_ckpt_write(void *write, struct hps_errand_end *end)

@@ -12,6 +12,7 @@
 
 #include "base/build.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "train/ckpt_write.h"
 #include "train/watch.h"
 
@@ -104,6 +105,7 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_ord
         return st;
     }
     tell_places(s, world);
+    s->write.gather = hps_gather_new(s->write.n, s->write.item);
     if (have_part(s)) s->errand = hps_errand_new(hps_ckpt_write, &s->write);
     s->waited_s = hps_now_s() - t0;
     *save = s;
@@ -117,6 +119,7 @@ struct hps_save_look hps_save_look(const struct hps_save *s)
     if (!s) return look;
     look.ready = !s->errand || hps_errand_done(s->errand, 0);
     if (s->errand && look.ready) look.trouble = hps_errand_end(s->errand)->status;
+    if (!look.trouble && s->write.gather) look.ready &= hps_gather_sent(s->write.gather);
     return look;
 }
 
@@ -178,6 +181,8 @@ static enum hps_status seal(struct hps_save *s, MPI_Comm world)
 
     hps_errand_free(s->errand);
     s->errand = NULL;
+    hps_gather_free(s->write.gather);
+    s->write.gather = NULL;
     for (int i = 0; i < n; i++)
         mine[i] = s->write.item[i].sum;
     HPS_MPI(MPI_Reduce(mine, sum, n, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, world));
@@ -209,11 +214,26 @@ enum hps_status hps_save_next(struct hps_save *s, bool *whole, MPI_Comm world)
 /* What ranks tell each other while they wait. */
 enum { READY, TROUBLE, BYTES, NWORD };
 
+/* Until this rank is ready or in trouble, but not for long. */
+static struct hps_save_look wait_a_while(const struct hps_save *s)
+{
+    const double most_s = 0.2, nap_s = 0.0005;
+    double began = hps_now_s();
+    struct hps_save_look look = hps_save_look(s);
+
+    while (!look.ready && hps_now_s() - began < most_s) {
+        double left_s = s->write.gather ? nap_s : most_s;
+        if (s->write.gather) hps_gather_look(s->write.gather);
+        if (hps_errand_done(s->errand, left_s)) hps_sleep_s(nap_s);
+        look = hps_save_look(s);
+    }
+    return look;
+}
+
 /* One round: who is ready, the worst trouble, all bytes that were written. Sleeps. Collective. */
 static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm world)
 {
-    if (s->errand) hps_errand_done(s->errand, 0.2);
-    struct hps_save_look look = hps_save_look(s);
+    struct hps_save_look look = wait_a_while(s);
     long long mine[NWORD] = { look.ready, 0, s->write.bytes }, worst = look.trouble;
     MPI_Request request[2];
 
@@ -263,6 +283,8 @@ void hps_save_free(struct hps_save *s)
     if (!s) return;
     s->write.quit = true;
     hps_errand_free(s->errand);
+    if (s->write.gather) hps_gather_stop(s->write.gather);
+    hps_gather_free(s->write.gather);
     hps_ckpt_state_free(s->write.n, s->write.item);
     if (hps_rank() == 0) unlink(s->part); /* where it was not named */
     hps_mem_free(s->path);

@@ -41,9 +41,13 @@ int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
                   struct hps_tensor x, struct hps_tensor y);
 int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
                        struct hps_tensor dy, struct hps_tensor da, bool add);
-/* p, m, r, q: four rows of `width` in one piece. */
-int hps_kern_blend(void *stream, int B, const float *pmrq, struct hps_tensor x,
-                   struct hps_tensor z, struct hps_tensor y, bool add);
+/* p, m, r, q: four rows of `width` in one piece; NULL: those in `few`, of at most so many. */
+#define HPS_KERN_FEW 8
+struct hps_kern_few {
+    float pmrq[4 * HPS_KERN_FEW];
+};
+int hps_kern_blend(void *stream, int B, const float *pmrq, struct hps_kern_few few,
+                   struct hps_tensor x, struct hps_tensor z, struct hps_tensor y, bool add);
 
 /* ---- kern_row.cu: row by row ---- */
 

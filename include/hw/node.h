@@ -25,6 +25,7 @@ struct hps_node {
     double sgemm_flops_s;       /* fp32, this rank's threads                            */
     double memory_bytes_s;      /* y += x over arrays beyond the caches                 */
     double gather_rows_s;       /* random 64-byte rows of a table beyond the caches     */
+    double bring_bytes_s, fetch_bytes_s;        /* pinned memory to its GPU, and back; 0: none */
     double disk_bytes_s;        /* reading a file given by the caller                   */
 };
 

@@ -15,6 +15,7 @@
 #define MIB ((size_t)1 << 20)
 #define ROW 16                  /* floats: a row of 64 bytes */
 #define GATHERED 65536          /* rows at a time            */
+#define COPIED (8 * MIB)
 #define READ_BYTES (8 * MIB)
 #define PINGS 21
 #define BLOCKS 5
@@ -37,19 +38,52 @@ static size_t beyond_caches(const struct hps_node *node)
     return bytes / MIB * MIB;
 }
 
+/* A host by its clock; a device that works by itself says how long it did. */
+struct watch {
+    struct hps_dev *dev;
+    struct hps_mark *from, *to;
+    double start_s;
+};
+
+static struct watch watch_of(struct hps_dev *dev)
+{
+    return (struct watch){ dev, dev->ops->mark_new(dev), dev->ops->mark_new(dev), 0 };
+}
+
+static void watch_done(struct watch *w)
+{
+    w->dev->ops->mark_free(w->dev, w->from);
+    w->dev->ops->mark_free(w->dev, w->to);
+}
+
+static void start(struct watch *w)
+{
+    w->dev->ops->mark(w->dev, w->from, HPS_LANE_WORK);
+    w->start_s = hps_now_s();
+}
+
+static double stop(struct watch *w)
+{
+    w->dev->ops->mark(w->dev, w->to, HPS_LANE_WORK);
+    w->dev->ops->sync(w->dev);
+    return w->dev->host ? hps_now_s() - w->start_s
+                        : w->dev->ops->between_s(w->dev, w->from, w->to);
+}
+
 /* y += x over the halves of the block: three streams of floats. */
 static void bench_memory(struct hps_dev *dev, struct hps_node *node, float *block, size_t bytes)
 {
     double took[REPEAT];
+    struct watch watch = watch_of(dev);
     int width = 1024, rows = (int)(bytes / 2 / sizeof *block / (size_t)width);
     float *y = block + (size_t)rows * (size_t)width;
 
     for (int i = -1; i < REPEAT; i++) {
-        double start = hps_now_s();
+        start(&watch);
         dev->ops->copy(dev, rows, width, block, (size_t)width, y, (size_t)width, true);
-        dev->ops->sync(dev);
-        took[i < 0 ? 0 : i] = hps_now_s() - start;
+        took[i < 0 ? 0 : i] = stop(&watch);
     }
+    watch_done(&watch);
     node->memory_bytes_s = 3.0 * rows * width * (double)sizeof *block /
                            hps_sort_median(took, REPEAT);
 }
@@ -61,20 +95,42 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
     int *host = hps_mem_new(REPEAT + 1, list), *at = dev->ops->alloc(dev, (REPEAT + 1) * list);
     float *out = dev->ops->alloc(dev, GATHERED * ROW * sizeof *out);
     double took[REPEAT];
+    struct watch watch = watch_of(dev);
 
     for (size_t i = 0; i < (REPEAT + 1) * (size_t)GATHERED; i++)
         host[i] = (int)(hps_rng_bits(1, i) % nrow);
     dev->ops->put(dev, at, host, (REPEAT + 1) * list);
     for (int i = -1; i < REPEAT; i++) {         /* every time other rows: nothing is in a cache */
-        double start = hps_now_s();
+        start(&watch);
         dev->ops->rows_gather(dev, block, ROW, ROW, GATHERED, at + (i + 1) * GATHERED, out);
-        dev->ops->sync(dev);
-        took[i < 0 ? 0 : i] = hps_now_s() - start;
+        took[i < 0 ? 0 : i] = stop(&watch);
     }
+    watch_done(&watch);
     node->gather_rows_s = GATHERED / hps_sort_median(took, REPEAT);
     dev->ops->free(dev, out);
     dev->ops->free(dev, at);
     hps_mem_free(host);
+}
+
+/* Between the device and pinned memory of the host. */
+static void bench_copies(struct hps_dev *dev, struct hps_node *node, float *block)
+{
+    double in[REPEAT], out[REPEAT];
+    struct watch watch = watch_of(dev);
+    void *host = dev->ops->pin(dev, COPIED);
+
+    for (int i = -1; i < REPEAT; i++) {
+        start(&watch);
+        dev->ops->bring(dev, HPS_LANE_WORK, block, host, COPIED);
+        in[i < 0 ? 0 : i] = stop(&watch);
+        start(&watch);
+        dev->ops->fetch(dev, HPS_LANE_WORK, host, block, COPIED);
+        out[i < 0 ? 0 : i] = stop(&watch);
+    }
+    node->bring_bytes_s = (double)COPIED / hps_sort_median(in, REPEAT);
+    node->fetch_bytes_s = (double)COPIED / hps_sort_median(out, REPEAT);
+    dev->ops->unpin(dev, host);
+    watch_done(&watch);
 }
 
 static void bench_disk(struct hps_node *node, const char *file)
@@ -106,6 +162,8 @@ enum hps_status hps_bench_node(struct hps_dev *dev, struct hps_node *node, const
     bench_gemm(dev, node);
     bench_memory(dev, node, block, bytes);
     bench_gather(dev, node, block, bytes);
+    if (!dev->host)
+        bench_copies(dev, node, block);
     bench_disk(node, file);
     dev->ops->free(dev, block);
     return HPS_OK;

@@ -1,4 +1,6 @@
 /* cuda_map.c - operations that are one kernel, or one and a sum. */
+#include <string.h>
+
 #include "base/mem.h"
 #include "hw/cuda.h"
 
@@ -105,13 +107,16 @@ void hps_cuda_blend(struct hps_dev *dev, int B, const float *p, struct hps_tenso
                     const float *m, const float *r, const float *q, struct hps_tensor z,
                     struct hps_tensor y, bool add)
 {
-    size_t bytes = (size_t)x.width * sizeof(float);
+    size_t width = (size_t)x.width, bytes = width * sizeof(float);
     const float *row[] = { p, m, r, q };
-    char *pmrq = hps_cuda_scratch(dev, 4 * bytes);
+    struct hps_kern_few few = { { 0 } };
+    float *pmrq = width > HPS_KERN_FEW ? hps_cuda_scratch(dev, 4 * bytes) : NULL;
 
-    for (size_t i = 0; i < 4; i++)
-        if (row[i]) dev->ops->put(dev, pmrq + i * bytes, row[i], bytes);
-    HPS_CUDA(hps_kern_blend(hps_cuda_stream(dev), B, (float *)(void *)pmrq, x, z, y, add));
+    for (size_t i = 0; i < 4; i++) {
+        if (row[i] && pmrq) dev->ops->put(dev, pmrq + i * width, row[i], bytes);
+        if (row[i] && !pmrq) memcpy(few.pmrq + i * width, row[i], bytes);
+    }
+    HPS_CUDA(hps_kern_blend(hps_cuda_stream(dev), B, pmrq, few, x, z, y, add));
 }
 
 /* ---- the vectors of an example, side by side in the scratch ---- */

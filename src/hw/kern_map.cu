@@ -173,22 +173,25 @@ extern "C" int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, stru
 }
 
 struct mixed {
-    const float *p;             /* p, m, r, q behind each other */
+    const float *pmrq;          /* p, m, r, q behind each other */
+    struct hps_kern_few few;
     struct hps_tensor x, z, y;
     bool add;
 
     __device__ void operator()(size_t r, int c) const
     {
         int n = x.width;
+        const float *p = pmrq ? pmrq : few.pmrq;
         float v = p[c] * (row_of(x, r)[c] - p[n + c]) + p[2 * n + c];
         if (z.data) v += p[3 * n + c] * row_of(z, r)[c];
         put_to(row_of(y, r) + c, v, add);
     }
 };
 
-extern "C" int hps_kern_blend(void *stream, int B, const float *pmrq, struct hps_tensor x,
-                              struct hps_tensor z, struct hps_tensor y, bool add)
+extern "C" int hps_kern_blend(void *stream, int B, const float *pmrq, struct hps_kern_few few,
+                              struct hps_tensor x, struct hps_tensor z, struct hps_tensor y,
+                              bool add)
 {
-    mixed f = { pmrq, x, z, y, add };
+    mixed f = { pmrq, few, x, z, y, add };
     return run_each(stream, (size_t)B, x.width, f);
 }

@@ -112,6 +112,8 @@ static void set_medians(struct hps_node *node, const struct key *k, int n)
     node->sgemm_flops_s = median_rate(k, n, offsetof(struct hps_node, sgemm_flops_s));
     node->memory_bytes_s = median_rate(k, n, offsetof(struct hps_node, memory_bytes_s));
     node->gather_rows_s = median_rate(k, n, offsetof(struct hps_node, gather_rows_s));
+    node->bring_bytes_s = median_rate(k, n, offsetof(struct hps_node, bring_bytes_s));
+    node->fetch_bytes_s = median_rate(k, n, offsetof(struct hps_node, fetch_bytes_s));
     node->disk_bytes_s = median_rate(k, n, offsetof(struct hps_node, disk_bytes_s));
 }
 

@@ -64,6 +64,9 @@ void hps_pool_print(const struct hps_pool *pool)
                 k->nrank, model, n->threads, k->price_usd_hour, 1e-9 * k->memory_bytes,
                 1e-9 * n->sgemm_flops_s, 1e-9 * n->memory_bytes_s, 1e-6 * n->gather_rows_s,
                 k->slow);
+        if (n->bring_bytes_s > 0)
+            hps_out("  %-*s       from its host %.1f GB/s, back %.1f GB/s\n", width, "",
+                    1e-9 * n->bring_bytes_s, 1e-9 * n->fetch_bytes_s);
         if (n->gpu[0] && !k->gpu)
             hps_out("  %-*s       a %s answers, but this program has no backend for it\n", width,
                     "", n->gpu);
@@ -75,6 +78,11 @@ void hps_pool_print(const struct hps_pool *pool)
 static json_t *whole(double v)
 {
     return json_integer((json_int_t)v);
+}
+
+static json_t *rate(double v)
+{
+    return v > 0 ? json_real(v) : json_null();
 }
 
 static json_t *ranks_of(const struct hps_pool *pool, int t)
@@ -93,7 +101,7 @@ static json_t *type_json(const struct hps_pool *pool, int t)
     const struct hps_node *n = &k->node;
 
     return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:o, s:o, s:f, s:o, s:i, s:o, s:o, s:o,"
-                     " s:i, s:o, s:f, s:f, s:f, s:f}",
+                     " s:i, s:o, s:f, s:f, s:f, s:o, s:o, s:f}",
                      "name", k->name, "kind", k->gpu ? "gpu" : "cpu", "cpu", n->cpu,
                      "gpu", n->gpu[0] ? json_string(n->gpu) : json_null(),
                      "cores", n->cores, "threads", n->threads,
@@ -105,7 +113,9 @@ static json_t *type_json(const struct hps_pool *pool, int t)
                      "l3_bytes", whole(n->cache_bytes[2]), "gpu_sm", n->gpu_sm,
                      "gpu_memory_bytes", whole(n->gpu_memory_bytes),
                      "sgemm_flops_s", n->sgemm_flops_s, "memory_bytes_s", n->memory_bytes_s,
-                     "gather_rows_s", n->gather_rows_s, "disk_bytes_s", n->disk_bytes_s);
+                     "gather_rows_s", n->gather_rows_s,
+                     "bring_bytes_s", rate(n->bring_bytes_s),
+                     "fetch_bytes_s", rate(n->fetch_bytes_s), "disk_bytes_s", n->disk_bytes_s);
 }
 
 static json_t *pool_json(const struct hps_pool *pool)

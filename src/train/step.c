@@ -1,62 +1,29 @@
 /* step.c - one step of my stages. Rows were routed a step ahead, so owners send without being
  * asked; activations and gradients travel while the next micro-batch computes; the update waits for
  * all sums. */
-#include "train/step.h"
-
 #include <math.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "hw/count.h"
-#include "hw/span.h"
-#include "train/order.h"
+#include "train/step_own.h"
 
 _Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "each role's time is counted for itself");
 
-struct agenda {
-    int n;
-    struct hps_todo *todo; /* (n) */
-};
-
-struct own {
-    struct hps_step_opt opt;
-    int M;
-    struct agenda train, look; /* of a step of training, of an evaluation   */
-    struct hps_feeder_step taken;
-    struct hps_role *now; /* whose backward is under way               */
-    MPI_Comm active;      /* all ranks that work, for the global norm; or NULL */
-    long long number;     /* the step                                  */
-    float *score;         /* (rows) host copy of predictions           */
-    double owed_s;        /* emulation: sleep not yet slept            */
-    struct hps_spans *spans; /* of a GPU; NULL on a host               */
-    int part;             /* whose work is done: a role                */
-    bool looks;           /* an evaluation: nothing counts              */
-    int place;            /* of the loss of the step worked last       */
-};
-
-/* What a span is: a region, the part, whether it counts as computation, whether anything counts. */
-struct doing {
-    enum hps_region region;
-    int part;
-    bool busy, counts;
-};
-
-static struct own *own_of(const struct hps_step *s)
+static struct hps_step_own *own_of(const struct hps_step *s)
 {
     return s->own;
 }
 
 /* ---- making ---- */
 
-static void make_agenda(struct agenda *a, const struct hps_team *t, int M, bool training)
+static void make_agenda(struct hps_agenda *a, const struct hps_team *t, int M, bool training)
 {
     a->todo = hps_mem_new((size_t)t->nrole * (size_t)M * 2, sizeof *a->todo);
     a->n = hps_order_1f1b(t->S, t->home, t->role[0], M, training, a->todo);
 }
 
 /* What a working rank needs beside the store. Collective over team->stage. */
-static enum hps_status make_mine(struct hps_step *s, struct own *o)
+static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
 {
     const struct hps_team *t = s->team;
     int most = (int)((o->opt.steps.batch + o->M - 1) / o->M);
@@ -74,7 +41,7 @@ static enum hps_status make_mine(struct hps_step *s, struct own *o)
 }
 
 /* The ranks that work, where a global norm must be agreed on. Collective over world. */
-static MPI_Comm make_active(const struct hps_step *s, const struct own *o)
+static MPI_Comm make_active(const struct hps_step *s, const struct hps_step_own *o)
 {
     if (o->opt.train->clip <= 0 || !o->opt.training) return MPI_COMM_NULL;
     bool *member = hps_mem_new((size_t)s->team->R, sizeof *member);
@@ -103,7 +70,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
                              const struct hps_team *team, struct hps_dev *dev)
 {
     struct hps_step *s = hps_mem_new(1, sizeof *s);
-    struct own *o = hps_mem_new(1, sizeof *o);
+    struct hps_step_own *o = hps_mem_new(1, sizeof *o);
     enum hps_status st = HPS_OK;
 
     *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .own = o };
@@ -126,7 +93,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
 void hps_step_free(struct hps_step *s)
 {
     if (!s) return;
-    struct own *o = s->own;
+    struct hps_step_own *o = s->own;
     for (int i = 0; i < s->team->nrole; i++)
         hps_role_free(&s->role[i]);
     hps_store_free(s->store);
@@ -159,111 +126,14 @@ static struct hps_role *work_for(struct hps_step *s, int stage)
     return &s->role[i];
 }
 
-static void poll_pipes(struct hps_step *s)
-{
-    for (int i = 0; i < s->team->nrole; i++)
-        hps_role_poll(&s->role[i]);
-}
-
-/* When a computation began: by the wall, and by the time this thread was given on a core; less what
- * its layers met for. */
-struct since {
-    double wall_s, core_s, clock_s; /* clock_s: the wall's, with the meetings */
-};
-
-static struct since now(const struct hps_step *s)
-{
-    double clock_s = hps_now_s();
-    struct since t = { clock_s, s->dev->slow > 1 ? hps_core_s() : 0, clock_s };
-    for (int i = 0; i < s->team->nrole; i++) {
-        t.wall_s -= hps_meet_wall_s(s->role[i].meet);
-        t.core_s -= hps_meet_core_s(s->role[i].meet);
-    }
-    return t;
-}
-
-/* What the GPU is through with is counted; `patient`: once it is. Answers the computation. */
-static double read_spans(struct hps_step *s, bool patient)
-{
-    double seconds, busy_s = 0;
-    int what;
-    while (hps_spans_take(own_of(s)->spans, patient, &what, &seconds)) {
-        struct doing d = { what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
-        if (!d.counts) continue;
-        hps_count_gpu(d.region, d.part, seconds);
-        if (d.busy) busy_s += seconds;
-    }
-    s->busy_s += busy_s;
-    return busy_s;
-}
-
-static void span(struct hps_step *s, enum hps_region region, bool busy)
-{
-    struct own *o = own_of(s);
-    hps_spans_begin(o->spans, (int)region << 8 | o->part << 2 | busy << 1 | !o->looks);
-}
-
-/* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
- * messages move, as they would during its computation. All of it lasts `slow` times its time on the
- * core; what it waited for the core is part of that, and what a nap overshoots is taken off the
- * next. */
-static void nap(struct hps_step *s)
-{
-    struct own *o = own_of(s);
-    while (o->owed_s > 50e-6) {
-        double t0 = hps_now_s();
-        long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;
-        nanosleep(&(struct timespec){ 0, ns }, NULL);
-        poll_pipes(s);
-        o->owed_s -= hps_now_s() - t0;
-    }
-}
-
-/* A GPU goes on by itself, but where it is emulated; then its own time is what is stretched. */
-static void computed_gpu(struct hps_step *s, struct since since)
-{
-    struct own *o = own_of(s);
-    double slow = s->dev->slow, gone_s = hps_now_s() - since.clock_s;
-    hps_spans_end(o->spans, gone_s - (now(s).wall_s - since.wall_s));
-    if (slow == 1) return;
-    double mine_s = read_spans(s, true);
-    o->owed_s += mine_s * (slow - 1);
-    nap(s);
-    s->busy_s += mine_s * (slow - 1);
-}
-
-static void computed(struct hps_step *s, struct since since)
-{
-    struct own *o = own_of(s);
-    if (o->spans) {
-        computed_gpu(s, since);
-        return;
-    }
-    s->dev->ops->sync(s->dev);
-    struct since then = now(s);
-    if (s->dev->slow > 1)
-        o->owed_s +=
-            (then.core_s - since.core_s) * s->dev->slow - (then.wall_s - since.wall_s);
-    nap(s);
-    s->busy_s += now(s).wall_s - since.wall_s;
-}
-
-/* A computation of this region begins. */
-static struct since compute(struct hps_step *s, enum hps_region region)
-{
-    hps_region_enter(region);
-    span(s, region, true);
-    return now(s);
-}
-
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
-    read_spans(s, false);
+    hps_step_read(s, false);
     if (hps_wait_is_crowded()) return;
     hps_feeder_poll(feeder);
     for (int i = 0; i < s->store->ntable; i++)
         hps_ps_poll(s->store->table[i].ps);
-    poll_pipes(s);
+    hps_step_poll(s);
     for (int i = 0; i < s->team->nrole; i++)
         if (s->role[i].reduce) hps_reduce_poll(s->role[i].reduce);
 }
@@ -272,14 +142,14 @@ static void forward(struct hps_step *s, struct hps_role *r, int m, bool training
 {
     hps_role_receive(r, m);
     hps_region_enter(HPS_REGION_PULL);
-    span(s, HPS_REGION_PULL, false);
+    hps_step_span(s, HPS_REGION_PULL, false);
     for (int i = 0; i < s->store->ntable; i++)
         if (s->store->table[i].stage == r->stage) hps_ps_pull_end(s->store->table[i].ps, m);
     hps_spans_end(own_of(s)->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
-    struct since t0 = compute(s, HPS_REGION_FORWARD);
+    struct hps_since t0 = hps_step_compute(s, HPS_REGION_FORWARD);
     hps_slice_forward(r->slice, m % r->flights, &r->feed[m], training);
-    computed(s, t0);
+    hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
     hps_role_forwarded(r, m, training);
 }
@@ -290,7 +160,7 @@ static void layer_done(int layer, void *arg)
 {
     struct hps_step *s = arg;
     struct hps_role *r = own_of(s)->now;
-    if (!hps_wait_is_crowded()) poll_pipes(s);
+    if (!hps_wait_is_crowded()) hps_step_poll(s);
     if (r->last) hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
 }
 
@@ -298,9 +168,9 @@ static void backward(struct hps_step *s, struct hps_role *r, int m)
 {
     hps_role_receive_back(r, m);
     own_of(s)->now = r;
-    struct since t0 = compute(s, HPS_REGION_BACKWARD);
+    struct hps_since t0 = hps_step_compute(s, HPS_REGION_BACKWARD);
     hps_slice_backward(r->slice, m % r->flights, &r->feed[m], layer_done, s);
-    computed(s, t0);
+    hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
     hps_role_backwarded(r, m);
 }
@@ -333,7 +203,7 @@ static void merge(struct hps_step *s)
  * `clip`. */
 static float clip_scale(struct hps_step *s)
 {
-    struct own *o = own_of(s);
+    struct hps_step_own *o = own_of(s);
     double mine = 0, all;
     if (o->active == MPI_COMM_NULL) return 1.0f;
     /* dense gradients are the same on every rank of a stage */
@@ -356,7 +226,7 @@ static void update_role(struct hps_step *s, struct hps_role *r, float scale)
 {
     const struct hps_step_opt *opt = &own_of(s)->opt;
     long long number = own_of(s)->number, total = opt->steps.total;
-    struct since t0 = compute(s, HPS_REGION_UPDATE);
+    struct hps_since t0 = hps_step_compute(s, HPS_REGION_UPDATE);
     hps_slice_update(r->slice, number, total, scale);
     for (int i = 0; i < s->store->ntable; i++) {
         const struct hps_store_table *t = &s->store->table[i];
@@ -365,7 +235,7 @@ static void update_role(struct hps_step *s, struct hps_role *r, float scale)
         rule.scale = scale;
         hps_ps_apply(t->ps, &rule);
     }
-    computed(s, t0);
+    hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_UPDATE);
 }
 
@@ -395,7 +265,7 @@ static double told(const struct hps_step *s, int place)
 
 double hps_step_loss(struct hps_step *s)
 {
-    if (s->team->nrole > 0) read_spans(s, true);
+    if (s->team->nrole > 0) hps_step_read(s, true);
     return told(s, own_of(s)->place);
 }
 
@@ -403,7 +273,7 @@ double hps_step_loss(struct hps_step *s)
 
 enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, long long number)
 {
-    struct own *o = own_of(s);
+    struct hps_step_own *o = own_of(s);
     if (s->team->nrole == 0) return HPS_OK;
     o->number = number;
     hps_region_enter(HPS_REGION_PULL);
@@ -419,7 +289,7 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
 static void start(struct hps_step *s, const struct hps_steps *steps, long long number,
                   uint64_t seed)
 {
-    struct own *o = own_of(s);
+    struct hps_step_own *o = own_of(s);
     long long epoch, position;
     uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
     long long n = hps_steps_batch(steps, number, &epoch, &position);
@@ -429,7 +299,7 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
 
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
 {
-    struct own *o = own_of(s);
+    struct hps_step_own *o = own_of(s);
     *loss = 0;
     if (s->team->nrole == 0) return;
     start(s, &o->opt.steps, number, o->opt.seed);
@@ -451,7 +321,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
 
 static void collect(struct hps_step *s, const struct hps_role *r, int m, struct hps_metric *metric)
 {
-    struct own *o = own_of(s);
+    struct hps_step_own *o = own_of(s);
     const struct hps_batch *b = &o->taken.batch[m];
     const float *score = r->slice->score + (size_t)(m % r->flights) * (size_t)r->slice->rows;
     float *host = o->score;
@@ -462,7 +332,7 @@ static void collect(struct hps_step *s, const struct hps_role *r, int m, struct 
 void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const struct hps_steps *steps,
                        long long number, struct hps_metric *metric)
 {
-    struct own *o = own_of(s);
+    struct hps_step_own *o = own_of(s);
     if (s->team->nrole == 0) return;
     start(s, steps, number, o->opt.seed);
     o->looks = true;

@@ -1,0 +1,101 @@
+/* step_time.c - how long a rank computes: by the clock on a host, by marks on a GPU; and how an
+ * emulated one takes longer. */
+#include <time.h>
+
+#include "train/step_own.h"
+
+void hps_step_poll(struct hps_step *s)
+{
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_role_poll(&s->role[i]);
+}
+
+/* What a span is: a region, the part, whether it counts as computation, whether anything counts. */
+struct doing {
+    enum hps_region region;
+    int part;
+    bool busy, counts;
+};
+
+static struct hps_since now(const struct hps_step *s)
+{
+    double clock_s = hps_now_s();
+    struct hps_since t = { clock_s, s->dev->slow > 1 ? hps_core_s() : 0, clock_s };
+    for (int i = 0; i < s->team->nrole; i++) {
+        t.wall_s -= hps_meet_wall_s(s->role[i].meet);
+        t.core_s -= hps_meet_core_s(s->role[i].meet);
+    }
+    return t;
+}
+
+double hps_step_read(struct hps_step *s, bool patient)
+{
+    double seconds, busy_s = 0;
+    int what;
+    while (hps_spans_take(((struct hps_step_own *)s->own)->spans, patient, &what, &seconds)) {
+        struct doing d = { what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
+        if (!d.counts) continue;
+        hps_count_gpu(d.region, d.part, seconds);
+        if (d.busy) busy_s += seconds;
+    }
+    s->busy_s += busy_s;
+    return busy_s;
+}
+
+void hps_step_span(struct hps_step *s, enum hps_region region, bool busy)
+{
+    struct hps_step_own *o = s->own;
+    hps_spans_begin(o->spans, (int)region << 8 | o->part << 2 | busy << 1 | !o->looks);
+}
+
+/* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
+ * messages move, as they would during its computation. All of it lasts `slow` times its time on the
+ * core; what it waited for the core is part of that, and what a nap overshoots is taken off the
+ * next. */
+static void nap(struct hps_step *s)
+{
+    struct hps_step_own *o = s->own;
+    while (o->owed_s > 50e-6) {
+        double t0 = hps_now_s();
+        long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;
+        nanosleep(&(struct timespec){ 0, ns }, NULL);
+        hps_step_poll(s);
+        o->owed_s -= hps_now_s() - t0;
+    }
+}
+
+/* A GPU goes on by itself, but where it is emulated; then its own time is what is stretched. */
+static void computed_gpu(struct hps_step *s, struct hps_since since)
+{
+    struct hps_step_own *o = s->own;
+    double slow = s->dev->slow, gone_s = hps_now_s() - since.clock_s;
+    hps_spans_end(o->spans, gone_s - (now(s).wall_s - since.wall_s));
+    if (slow == 1) return;
+    double mine_s = hps_step_read(s, true);
+    o->owed_s += mine_s * (slow - 1);
+    nap(s);
+    s->busy_s += mine_s * (slow - 1);
+}
+
+void hps_step_computed(struct hps_step *s, struct hps_since since)
+{
+    struct hps_step_own *o = s->own;
+    if (o->spans) {
+        computed_gpu(s, since);
+        return;
+    }
+    s->dev->ops->sync(s->dev);
+    struct hps_since then = now(s);
+    if (s->dev->slow > 1)
+        o->owed_s +=
+            (then.core_s - since.core_s) * s->dev->slow - (then.wall_s - since.wall_s);
+    nap(s);
+    s->busy_s += now(s).wall_s - since.wall_s;
+}
+
+struct hps_since hps_step_compute(struct hps_step *s, enum hps_region region)
+{
+    hps_region_enter(region);
+    hps_step_span(s, region, true);
+    return now(s);
+}

@@ -21,7 +21,7 @@ struct world {
     struct hps_tier *tier;
     int slots;
     uint64_t key, next;         /* random numbers      */
-    long long host[ROWS], truth[ROWS], slab[ROWS];
+    uint64_t host[ROWS], truth[ROWS], slab[ROWS];
     int holds[ROWS];            /* (slots) -1: nothing */
 };
 
@@ -75,7 +75,7 @@ static void step(struct world *w, int most)
     for (int i = 0; i < n; i++) {
         assert_int_equal(w->holds[slot[i]], row[i]);
         assert_int_equal(w->slab[slot[i]], w->truth[row[i]]);
-        w->truth[row[i]] = w->slab[slot[i]] = w->slab[slot[i]] * 3 + i;
+        w->truth[row[i]] = w->slab[slot[i]] = w->slab[slot[i]] * 3 + (uint64_t)i;
     }
 }
 
@@ -99,7 +99,7 @@ static void any_slots(void **state)
                            .key = hps_rng_key(7, "tier") };
         for (int s = 0; s < ROWS; s++) {
             w.holds[s] = -1;
-            w.host[s] = w.truth[s] = s;
+            w.host[s] = w.truth[s] = (uint64_t)s;
         }
         for (int s = 0; s < STEPS; s++) {
             step(&w, slots[k]);

@@ -85,7 +85,8 @@ for f in "$ckpt"/*.h5; do echo damaged >"$f"; done
 expect 65 'no whole checkpoint' ranks 2 train "$srcdir/inputs/census.yaml" --set train.steps=100
 
 echo '-- one that is named'
-expect 66 'none.h5' ranks 2 train "$srcdir/inputs/census.yaml" --restart none.h5
+expect 66 'none.h5: it is neither auto nor never' ranks 2 train "$srcdir/inputs/census.yaml" \
+    --restart none.h5
 expect 65 'step_000000100.h5' ranks 2 train "$srcdir/inputs/census.yaml" \
     --restart $ckpt/step_000000100.h5
 grep -q 'before it' err && fail 'another than the named one was wanted'

@@ -4,6 +4,7 @@
 
 #include "app/args.h"
 #include "app/course.h"
+#include "app/start.h"
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "plan/budget.h"
@@ -16,87 +17,6 @@ struct wish {
     const char *deck, *restart; /* auto, never or a file */
     bool check;
 };
-
-/* Where the run goes on from. */
-struct start {
-    int n; /* checkpoints that may serve, newest first ... */
-    char **path;
-    struct hps_cursor *cursor;
-    char **planning;
-};
-
-static void free_start(struct start *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        hps_mem_free(s->path[i]);
-        hps_mem_free(s->planning[i]);
-    }
-    hps_mem_free(s->path);
-    hps_mem_free(s->planning);
-    hps_mem_free(s->cursor);
-}
-
-/* Look at one file: whole and fitting, it is a candidate; damaged, it is named and left, unless it
- * is the one that was asked for; of another shape, or the newest of another course, an error. Takes
- * `path` over. */
-static enum hps_status consider(struct hps_job *j, struct start *s, char *path, bool asked)
-{
-    bool damaged;
-    enum hps_status st =
-        hps_ckpt_peek(path, j->shape, asked || s->n > 0 ? NULL : j->course, &s->cursor[s->n],
-                      &s->planning[s->n], &damaged, j->world);
-    if (!st) {
-        s->path[s->n++] = path;
-        return HPS_OK;
-    }
-    if (damaged && !asked) {
-        HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", path);
-        st = HPS_OK;
-    }
-    hps_mem_free(path);
-    return st;
-}
-
-static enum hps_status none_left(const struct hps_job *j)
-{
-    HPS_SAY(HPS_ERROR, "no whole checkpoint is left in %s; --restart never starts anew",
-            j->dir.path);
-    return HPS_DECK;
-}
-
-static enum hps_status find_start(struct hps_job *j, const struct wish *w, struct start *s)
-{
-    long long *step = NULL;
-    bool file = strcmp(w->restart, "auto") != 0;
-    int n = file ? 1 : hps_ckpt_list(&j->o.ckpt, &j->dir, &step, j->world);
-    enum hps_status st = HPS_OK;
-
-    s->path = hps_mem_new((size_t)n, sizeof *s->path);
-    s->planning = hps_mem_new((size_t)n + 1, sizeof *s->planning);
-    s->cursor = hps_mem_new((size_t)n + 1, sizeof *s->cursor);
-    for (int i = 0; !st && i < n; i++)
-        st = consider(
-            j, s, file ? hps_mem_text(w->restart) : hps_ckpt_path(&j->o.ckpt, &j->dir, step[i]),
-            file);
-    hps_mem_free(step);
-    return !st && n > 0 && s->n == 0 ? none_left(j) : st;
-}
-
-/* Take the newest state that is whole; what is found damaged now gives way to the one before. */
-static enum hps_status load(struct hps_job *j, const struct start *s, struct hps_cursor *cursor)
-{
-    for (int i = 0; i < s->n; i++) {
-        enum hps_status st = hps_ckpt_load(s->path[i], j->step, j->world);
-        if (!st) {
-            *cursor = s->cursor[i];
-            HPS_SAY(HPS_INFO, "going on from %s, step %lld", s->path[i], cursor->step);
-            return HPS_OK;
-        }
-        if (st != HPS_DECK) return st;
-        HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", s->path[i]);
-    }
-    return s->n > 0 ? none_left(j) : HPS_OK;
-}
 
 /* Files that say what runs here, for people and for other programs. Rank 0 writes. */
 static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
@@ -201,7 +121,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
  * measure. */
 enum { LOOK_S = 60, MEASURE_S = 120 };
 
-static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
+static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool never,
                           const char *deck_text, struct hps_loop_past *past)
 {
     struct hps_cursor cursor = { .train_loss = NAN };
@@ -220,7 +140,7 @@ static enum hps_status go(struct hps_job *j, const struct start *s, bool never,
     double load_s = hps_now_s();
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
-    enum hps_status st = load(j, s, &cursor), loop_st;
+    enum hps_status st = hps_start_load(s, j, &cursor), loop_st;
     double before_s = cursor.seconds, start_s = hps_now_s();
     bool finished = cursor.step >= j->steps.total;
 
@@ -290,37 +210,23 @@ static void tell_end(const struct hps_job *j, struct hps_rundir_state *s, enum h
     hps_rundir_status(&j->dir, s);
 }
 
-/* Where there is a checkpoint to go on from, a signal that somebody wants the ranks now is obeyed
- * before the training: HPS_AGAIN. Else, and where there is none, the first step comes first, so
- * that a chain of short jobs comes on. Collective. */
-static enum hps_status heed(const struct hps_job *j, const struct start *s)
-{
-    enum hps_status st =
-        hps_agree(j->world, s->n > 0 && hps_stop_hurries() ? HPS_AGAIN : HPS_OK);
-
-    if (st)
-        HPS_SAY(HPS_INFO, "stopping before the training goes on from step %lld: %s",
-                s->cursor[0].step, hps_stop_wish() ? hps_stop_wish() : "a signal to another rank");
-    return st;
-}
-
 /* From the deck to a step that can run, phase by phase. */
-static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct start *s,
+static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct hps_start *s,
                                const char *deck_text)
 {
     bool never = strcmp(w->restart, "never") == 0;
 
     hps_watch_phase("opening the data", 0);
     enum hps_status st = open_data(j);
-    if (!st && !never) st = find_start(j, w, s);
+    if (!st && !never) st = hps_start_find(s, j, w->restart);
     hps_watch_phase("looking at the hardware", LOOK_S);
-    if (!st) st = heed(j, s);
+    if (!st) st = hps_start_heed(s, j);
     if (!st) st = hps_job_hardware(j);
     double search_s = j->o.sched.seconds > 0 ? 3 * j->o.sched.seconds : INFINITY;
     hps_watch_phase("measuring and planning", MEASURE_S + search_s);
-    if (!st) st = heed(j, s);
+    if (!st) st = hps_start_heed(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
-    if (!st) st = heed(j, s);
+    if (!st) st = hps_start_heed(s, j);
     if (!st) st = keep_papers(j, deck_text);
     if (!st) hps_pool_print(j->pool);
     if (!st) hps_plan_print(j->plan, j->profile);
@@ -344,7 +250,7 @@ static bool stop_wished(void)
 
 static enum hps_status train(struct hps_job *j, const struct wish *w)
 {
-    struct start s = { 0 };
+    struct hps_start s = { 0 };
     struct hps_loop_past past = { .status = { "starting", 0, 0, NAN, NAN, NAN, -1, -1, -1 } };
     bool never = strcmp(w->restart, "never") == 0;
     enum hps_status st = hps_rundir_open(&j->dir, &j->o.run, j->world);
@@ -364,7 +270,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
     }
     hps_budget_ask(NULL);
     hps_stop_end();
-    free_start(&s);
+    hps_start_free(&s);
     hps_mem_free(text);
     return st;
 }

@@ -289,6 +289,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
                              .ready = look.ready,
                              .loss = s->loss };
     if (!mine.trouble) mine.trouble = look.trouble;
+    if (wish && !s->reason) HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", wish);
     if (wish) s->reason = wish;
     hps_pulse_begin(&s->pulse, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);

@@ -1,0 +1,103 @@
+/* start.c - of the checkpoints that there are, the newest that is whole and fits. */
+#include "app/start.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "train/stop.h"
+
+void hps_start_free(struct hps_start *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        hps_mem_free(s->path[i]);
+        hps_mem_free(s->planning[i]);
+    }
+    hps_mem_free(s->path);
+    hps_mem_free(s->planning);
+    hps_mem_free(s->cursor);
+}
+
+/* Look at one file: whole and fitting, it is a candidate; damaged, it is named and left, unless it
+ * is the one that was asked for; of another shape, or the newest of another course, an error. Takes
+ * `path` over. */
+static enum hps_status consider(struct hps_job *j, struct hps_start *s, char *path, bool asked)
+{
+    bool damaged;
+    enum hps_status st =
+        hps_ckpt_peek(path, j->shape, asked || s->n > 0 ? NULL : j->course, &s->cursor[s->n],
+                      &s->planning[s->n], &damaged, j->world);
+    if (!st) {
+        s->path[s->n++] = path;
+        return HPS_OK;
+    }
+    if (damaged && !asked) {
+        HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", path);
+        st = HPS_OK;
+    }
+    hps_mem_free(path);
+    return st;
+}
+
+static enum hps_status none_left(const struct hps_job *j)
+{
+    HPS_SAY(HPS_ERROR, "no whole checkpoint is left in %s; --restart never starts anew",
+            j->dir.path);
+    return HPS_DECK;
+}
+
+/* A word that is none of --restart's is a file's name: it may be misspelt. Rank 0 looks. */
+static enum hps_status check_restart(const char *path, MPI_Comm world)
+{
+    bool there = hps_rank() != 0 || access(path, F_OK) == 0;
+
+    if (!there)
+        HPS_SAY(HPS_ERROR, "--restart %s: it is neither auto nor never, and there is no such file",
+                path);
+    return hps_agree(world, there ? HPS_OK : HPS_INPUT);
+}
+
+enum hps_status hps_start_find(struct hps_start *s, struct hps_job *j, const char *restart)
+{
+    long long *step = NULL;
+    bool file = strcmp(restart, "auto") != 0;
+    int n = file ? 1 : hps_ckpt_list(&j->o.ckpt, &j->dir, &step, j->world);
+    enum hps_status st = file ? check_restart(restart, j->world) : HPS_OK;
+
+    s->path = hps_mem_new((size_t)n, sizeof *s->path);
+    s->planning = hps_mem_new((size_t)n + 1, sizeof *s->planning);
+    s->cursor = hps_mem_new((size_t)n + 1, sizeof *s->cursor);
+    for (int i = 0; !st && i < n; i++)
+        st = consider(
+            j, s, file ? hps_mem_text(restart) : hps_ckpt_path(&j->o.ckpt, &j->dir, step[i]),
+            file);
+    hps_mem_free(step);
+    return !st && n > 0 && s->n == 0 ? none_left(j) : st;
+}
+
+enum hps_status hps_start_load(const struct hps_start *s, struct hps_job *j,
+                               struct hps_cursor *cursor)
+{
+    for (int i = 0; i < s->n; i++) {
+        enum hps_status st = hps_ckpt_load(s->path[i], j->step, j->world);
+        if (!st) {
+            *cursor = s->cursor[i];
+            HPS_SAY(HPS_INFO, "going on from %s, step %lld", s->path[i], cursor->step);
+            return HPS_OK;
+        }
+        if (st != HPS_DECK) return st;
+        HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", s->path[i]);
+    }
+    return s->n > 0 ? none_left(j) : HPS_OK;
+}
+
+enum hps_status hps_start_heed(const struct hps_start *s, const struct hps_job *j)
+{
+    enum hps_status st =
+        hps_agree(j->world, s->n > 0 && hps_stop_hurries() ? HPS_AGAIN : HPS_OK);
+
+    if (st)
+        HPS_SAY(HPS_INFO, "stopping before the training goes on from step %lld: %s",
+                s->cursor[0].step, hps_stop_wish() ? hps_stop_wish() : "a signal to another rank");
+    return st;
+}

@@ -27,8 +27,10 @@ enum hps_status hps_launch_check(void);
 /* From here to hps_launch_end no more than HETERPS_START_SECONDS (default 600, 0: no limit) may
  * pass, in which the process was not suspended; else it ends with HPS_FAIL and one line that says
  * host, launcher and which of its processes this is; the first of them some seconds before the
- * others. For MPI's own start, in which all wait for all. Local. */
+ * others. For MPI's own start, in which all wait for all, and what comes before the run's own
+ * watchdog knows its time. Local. */
 void hps_launch_begin(void);
-void hps_launch_end(void); /* also without a begin */
+void hps_launch_met(void); /* MPI has started: what is waited for now is the run's begin */
+void hps_launch_end(void); /* also without a begin, and again */
 
 #endif

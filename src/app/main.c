@@ -181,6 +181,9 @@ int main(int argc, char **argv)
     bool parallel = (launched() || (v && v->world == RANKS)) && !hps_launch_bare(getenv);
     if (parallel) hps_launch_begin();
     MPI_Comm world = hps_begin(&argc, &argv, parallel);
+    hps_launch_met();
+    if (!v || v->run != hps_app_train) hps_launch_end();
+    enum hps_status st = run(v, argc, argv, world);
     hps_launch_end();
-    return hps_end(run(v, argc, argv, world));
+    return hps_end(st);
 }

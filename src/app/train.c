@@ -6,6 +6,7 @@
 #include "app/course.h"
 #include "app/start.h"
 #include "app/verbs.h"
+#include "base/launch.h"
 #include "base/mem.h"
 #include "plan/budget.h"
 #include "train/evaluate.h"
@@ -258,6 +259,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
 
     if (!st) {
         hps_watch_begin(j->o.run.stall_seconds, &j->dir, j->world);
+        hps_launch_end();
         hps_stop_begin(&j->o.run, &j->dir);
         hps_budget_ask(stop_wished);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
@@ -287,6 +289,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
 
     if (w.check) hps_stop_end();
+    if (w.check) hps_launch_end();
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
     if (!st) st = check_replan(&job);
     if (!st && w.check) st = open_data(&job);

@@ -75,7 +75,8 @@ enum hps_status hps_launch_check(void)
 /* ---- a start that does not end ---- */
 
 /* Longer than the launchers' own patience (srun's PMIx: 300 s), whose words say more. */
-static const double start_s = 600, nap_s = 0.1, lapse_s = 1, turn_s = 5;
+static const double start_s = 600, lapse_s = 1, turn_s = 5;
+static const long nap_ns = 200000000;
 
 static struct {
     pthread_t thread;
@@ -83,8 +84,11 @@ static struct {
     double most_s;
     struct hps_launcher by; /* looked up before: MPI's start changes the environment */
     char host[256];
-    atomic_bool over;
-} start;
+    atomic_bool met;
+    pthread_mutex_t lock;   /* of over */
+    pthread_cond_t end;
+    bool over;
+} start = { .lock = PTHREAD_MUTEX_INITIALIZER, .end = PTHREAD_COND_INITIALIZER };
 
 static _Noreturn void give_up(void)
 {
@@ -93,6 +97,10 @@ static _Noreturn void give_up(void)
 
     if (l->size > 0)
         snprintf(who, sizeof who, "process %d of %d that %s started", l->number, l->size, l->name);
+    if (start.met)
+        hps_quit(HPS_FAIL, "the run has not begun on %s for %.0f s: %s; the deck or the run "
+                           "directory cannot be reached by a rank (HETERPS_START_SECONDS)",
+                 start.host, start.most_s, who);
     hps_quit(HPS_FAIL, "MPI has not started on %s for %.0f s: %s; the others are not there, or the "
                        "launcher does not answer (HETERPS_START_SECONDS)",
              start.host, start.most_s, who);
@@ -107,6 +115,18 @@ static double clock_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Until the end, or a moment. */
+static void nap(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += nap_ns;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&start.end, &start.lock, &until);
+}
+
 /* A nap that lasted longer was not all the process's own time. */
 static void *wait_for_start(void *arg)
 {
@@ -114,13 +134,16 @@ static void *wait_for_start(void *arg)
 
     (void)arg;
     double most = start.most_s + (start.by.number > 0 ? turn_s : 0);
+    pthread_mutex_lock(&start.lock);
     while (!start.over && waited <= most) {
-        hps_sleep_s(nap_s);
+        nap();
         double now = clock_s();
         waited += fmin(now - before, lapse_s);
         before = now;
     }
-    if (!start.over)
+    bool over = start.over;
+    pthread_mutex_unlock(&start.lock);
+    if (!over)
         give_up();
     return NULL;
 }
@@ -137,9 +160,17 @@ void hps_launch_begin(void)
     start.running = start.most_s > 0 && hps_thread_start(&start.thread, wait_for_start, NULL) == 0;
 }
 
+void hps_launch_met(void)
+{
+    start.met = true;
+}
+
 void hps_launch_end(void)
 {
+    pthread_mutex_lock(&start.lock);
     start.over = true;
+    pthread_cond_signal(&start.end);
+    pthread_mutex_unlock(&start.lock);
     if (start.running)
         pthread_join(start.thread, NULL);
     start.running = false;

@@ -32,7 +32,7 @@ static struct {
     int *pid;                     /* (R) there; -1: none that this rank can see  */
     char whom[HPS_REGIONS][sizeof ((struct hps_stall_word *)NULL)->whom];
 } me;
-static atomic_bool over, unguarded;
+static atomic_bool over;
 static _Atomic long long beats, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
@@ -146,16 +146,18 @@ static void *guard(void *arg)
 
     (void)arg;
     if (hps_rank() > 0) spare += turn_s;
-    while (!unguarded) {
+    for (;;) { /* cancelled in its nap */
         count_on(&c);
-        if (c.waited > me.most_s + allowed_s + spare) end_unheard(c.waited);
+        if (c.waited <= me.most_s + allowed_s + spare) continue;
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+        end_unheard(c.waited);
     }
     return NULL;
 }
 
 static void start(void)
 {
-    over = unguarded = false;
+    over = false;
     me.running = hps_thread_start(&me.thread, watch, NULL) == 0;
     me.guarded = hps_thread_start(&me.guard, guard, NULL) == 0;
     if (!me.running || !me.guarded)
@@ -196,7 +198,7 @@ void hps_watch_end(void)
         pthread_join(me.thread, NULL); /* it may be at a file */
     }
     if (me.guarded) {
-        unguarded = true;
+        pthread_cancel(me.guard);
         pthread_join(me.guard, NULL);
     }
     hps_mem_free(me.folder);

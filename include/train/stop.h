@@ -12,8 +12,11 @@
 void hps_stop_catch(void);
 /* The other wishes, of a run: its options, its directory. Local. */
 void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir);
-/* Signals are what they were before. Also without a begin, or a catch. Local. */
+/* The run is over; signals stay caught, since one more as the program ends is to change nothing.
+ * Also without a begin. Local. */
 void hps_stop_end(void);
+/* It was none: signals are what they were before. Also without a catch. Local. */
+void hps_stop_uncatch(void);
 
 /* Does this rank wish to stop? Signals on any rank; on rank 0 also the file `stop` (looked for at
  * most twice a second), run.max_seconds, and the batch system's end time (HETERPS_END_TIME, else

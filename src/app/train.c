@@ -288,7 +288,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
                                      { 0 } };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
 
-    if (w.check) hps_stop_end();
+    if (w.check) hps_stop_uncatch();
     if (w.check) hps_launch_end();
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
     if (!st) st = check_replan(&job);

@@ -53,11 +53,15 @@ void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
 
 void hps_stop_end(void)
 {
+    hps_mem_free(file);
+    file = NULL;
+}
+
+void hps_stop_uncatch(void)
+{
     for (int i = 0; catching && i < 3; i++)
         sigaction(caught[i], &before[i], NULL);
     catching = false;
-    hps_mem_free(file);
-    file = NULL;
 }
 
 static const char *signal_name(int number)

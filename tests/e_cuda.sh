@@ -84,6 +84,13 @@ grep -q 'storage.gpu_memory: a step needs [0-9]* rows of table' err || fail 'no 
 on 0 1 one "$@" --set train.steps=12 --restart auto
 close "$(number runs/warm/report.json train_loss)" \
     "$(number runs/one/report.json train_loss)" 1e-5
+echo '-- micro-batches as graphs'
+export HPS_COUNT="$HPS_TMP/count.graphs" HETERPS_CUDA_GRAPHS=1
+on 0 1 graphs "$@" --set schedule.profile=runs/one/profile.json --set train.steps=12
+unset HPS_COUNT HETERPS_CUDA_GRAPHS
+[ "$(counted graphs graphs)" -gt 50 ] || fail 'there are no graphs'
+[ "$(number runs/graphs/report.json train_loss)" = \
+    "$(number runs/steps_12/report.json train_loss)" ] || fail 'other bits'
 echo '-- products of rounded operands'
 on 0 1 tf32 "$@" --set train.precision=tf32
 close "$(number runs/tf32/report.json train_loss)" "$loss" 1e-2

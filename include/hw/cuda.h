@@ -21,6 +21,8 @@ struct hps_cuda {               /* dev->state */
     cudaStream_t lane[HPS_LANES];
     cudaEvent_t turn[HPS_LANES];        /* of each lane: what another one follows   */
     cublasHandle_t blas;
+    struct hps_cuda_graphs *graphs;     /* NULL: each kernel by itself              */
+    void *products;                     /* of cuBLAS, where there are graphs        */
     struct hps_cuda_room scratch;       /* of one operation                         */
     struct hps_cuda_room attend;        /* of an attention, which calls operations  */
     double *number;             /* a double on the device: what is read by the host */
@@ -38,6 +40,15 @@ static inline void *hps_cuda_stream(struct hps_dev *dev)
 {
     return hps_cuda_of(dev)->lane[HPS_LANE_WORK];
 }
+
+/* cuda_graph.c: ops->piece_begin, _end; is a piece under way? Then nobody may wait for WORK, and
+ * a block that kernels of it use is given here to be freed behind it. */
+struct hps_cuda_graphs *hps_cuda_graphs_new(void);      /* NULL: not wished for */
+void hps_cuda_graphs_free(struct hps_cuda_graphs *graphs);
+void hps_cuda_piece_begin(struct hps_dev *dev, int piece);
+void hps_cuda_piece_end(struct hps_dev *dev, int piece);
+bool hps_cuda_in_piece(const struct hps_cuda *cuda);
+void hps_cuda_free_later(struct hps_cuda *cuda, void *block);
 
 void hps_cuda_range(const char *name);          /* cuda_range.c: ops->range */
 

@@ -31,6 +31,7 @@ enum hps_precision hps_dev_precision(const char *word);         /* one of them. 
 enum hps_lane {
     HPS_LANE_WORK, HPS_LANE_FEED, HPS_LANE_IN, HPS_LANE_OUT, HPS_LANE_PEERS, HPS_LANES
 };
+#define HPS_PIECES 64
 struct hps_mark;                /* a place in a lane: reached when all before it is done */
 
 struct hps_dev {
@@ -90,6 +91,11 @@ struct hps_dev_ops {
     /* Seconds of the device from one mark to a later one, both reached. */
     double (*between_s)(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to);
 
+    /* What is queued on WORK between the two may be launched as one piece. Nothing there waits,
+     * takes memory or looks at another lane. piece < HPS_PIECES: much the same is queued under the
+     * same number, which may then cost less. NULL: there is no such thing. */
+    void (*piece_begin)(struct hps_dev *dev, int piece);
+    void (*piece_end)(struct hps_dev *dev, int piece);
     /* What the rank is at from now on, for a profiler's timeline; NULL: that is over, and it goes
      * on with what it was at before. The operation NULL: nobody would look. */
     void (*range)(const char *name);

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "hw/cuda.h"
 
+#define PRODUCTS ((size_t)32 << 20)     /* what cuBLAS wants on the largest cards */
+
 /* Kernels run later: what one of them did wrong is heard of in another call, but where each is
  * waited for. */
 static bool waits_for_each(void)
@@ -60,6 +62,11 @@ static enum hps_status open_cuda(struct hps_dev *dev, int local, int nthread)
     }
     HPS_CUBLAS(cublasCreate(&cuda->blas));
     HPS_CUBLAS(cublasSetStream(cuda->blas, cuda->lane[HPS_LANE_WORK]));
+    cuda->graphs = hps_cuda_graphs_new();
+    if (cuda->graphs) {                         /* else cuBLAS takes memory inside of a graph */
+        cuda->products = new_block(PRODUCTS, "products in graphs");
+        HPS_CUBLAS(cublasSetWorkspace(cuda->blas, cuda->products, PRODUCTS));
+    }
     cuda->number = new_block(sizeof *cuda->number, "a sum");
     *dev = (struct hps_dev){ .ops = &hps_dev_cuda, .slow = 1, .nthread = nthread, .state = cuda };
     return HPS_OK;
@@ -74,6 +81,8 @@ static void close_cuda(struct hps_dev *dev)
     HPS_CUDA(cudaFree(cuda->scratch.at));
     HPS_CUDA(cudaFree(cuda->attend.at));
     HPS_CUDA(cudaFree(cuda->number));
+    HPS_CUDA(cudaFree(cuda->products));
+    hps_cuda_graphs_free(cuda->graphs);
     HPS_CUBLAS(cublasDestroy(cuda->blas));
     for (int i = 0; i < HPS_LANES; i++) {
         HPS_CUDA(cudaEventDestroy(cuda->turn[i]));
@@ -86,6 +95,11 @@ static void close_cuda(struct hps_dev *dev)
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes)
 {
     if (room->bytes >= bytes) return room->at;
+    if (hps_cuda_in_piece(hps_cuda_of(dev))) {
+        if (room->at) hps_cuda_free_later(hps_cuda_of(dev), room->at);
+        room->bytes = bytes + bytes / 2;
+        return room->at = new_block(room->bytes, "an operation's scratch");
+    }
     HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));
     HPS_CUDA(cudaFree(room->at));
     room->bytes = bytes + bytes / 2;
@@ -269,6 +283,8 @@ const struct hps_dev_ops hps_dev_cuda = {
     .wait = wait,
     .after = after,
     .between_s = between_s,
+    .piece_begin = hps_cuda_piece_begin,
+    .piece_end = hps_cuda_piece_end,
     .range = hps_cuda_range,
 #include "hw/dev_table.h"
 };

@@ -138,6 +138,15 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
         if (s->role[i].reduce) hps_reduce_poll(s->role[i].reduce);
 }
 
+/* What is queued of a micro-batch may be launched as one piece where no other rank is met in it. */
+static int piece_of(const struct hps_step *s, const struct hps_role *r, int m, bool backward)
+{
+    int piece = (int)(r - s->role) + HPS_ROLES * (m % r->flights * 2 + backward);
+    bool reduces = backward && r->last && s->team->nparts > 1;
+    bool meets = hps_slice_meets(s->net, r->slice->first, r->slice->last);
+    return s->dev->ops->piece_begin && !reduces && !meets && piece < HPS_PIECES ? piece : -1;
+}
+
 static void forward(struct hps_step *s, struct hps_role *r, int m, bool training)
 {
     hps_role_receive(r, m);
@@ -148,7 +157,10 @@ static void forward(struct hps_step *s, struct hps_role *r, int m, bool training
     hps_spans_end(own_of(s)->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_FORWARD);
+    int piece = training ? piece_of(s, r, m, false) : -1;
+    if (piece >= 0) s->dev->ops->piece_begin(s->dev, piece);
     hps_slice_forward(r->slice, m % r->flights, &r->feed[m], training);
+    if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
     hps_role_forwarded(r, m, training);
@@ -169,7 +181,10 @@ static void backward(struct hps_step *s, struct hps_role *r, int m)
     hps_role_receive_back(r, m);
     own_of(s)->now = r;
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_BACKWARD);
+    int piece = piece_of(s, r, m, true);
+    if (piece >= 0) s->dev->ops->piece_begin(s->dev, piece);
     hps_slice_backward(r->slice, m % r->flights, &r->feed[m], layer_done, s);
+    if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
     hps_role_backwarded(r, m);

@@ -386,6 +386,13 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
     return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes)
+{
+    (void)handle, (void)bytes;
+    hps_shim_expect(workspace, HPS_SHIM_DEVICE);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 /* A column-major matrix with the low bits of its numbers rounded away: halves to even. */
 static float *rounded(const float *from, int rows, int columns, int ld, cublasComputeType_t type)
 {

@@ -23,6 +23,7 @@ struct hps_shim_count {
     long taken, pinned;         /* blocks of device memory, of pinned memory            */
     long pageable;              /* copies from or to memory that is not pinned           */
     long waits;                 /* of the host, for what was not done                    */
+    long graphs;                /* launched                                              */
     long ranges;                /* entered                                               */
     long launches;              /* kernels                                               */
 };

@@ -22,8 +22,19 @@ struct op {
     long long time;             /* which of the event's records               */
 };
 
+/* What was queued while a stream was captured: done again at each launch. */
+struct hps_shim_graph {
+    struct op *first, *last;
+    int n, users;               /* operations; the program, executables, launches */
+};
+
+struct hps_shim_exec {
+    struct hps_shim_graph *graph;
+};
+
 struct hps_shim_stream {
     struct op *first, *last;
+    struct hps_shim_graph *captured;    /* NULL: it is not */
 };
 
 struct hps_shim_event {
@@ -111,6 +122,7 @@ static void run_until(const struct hps_shim_stream *s, const struct hps_shim_eve
 {
     bool late = s ? s->first != NULL : e->reached < time;
 
+    if (s && s->captured) hps_shim_die("a stream is waited for while it is captured");
     if (!late) return;
     hps_shim_count.waits++;
     hps_shim_open(true);
@@ -130,6 +142,13 @@ static struct op *append(struct hps_shim_stream *s)
     struct op *op = calloc(1, sizeof *op);
 
     if (!op) hps_shim_die("no memory for an operation");
+    if (s->captured) {
+        struct hps_shim_graph *g = s->captured;
+        *(g->last ? &g->last->next : &g->first) = op;
+        g->last = op;
+        g->n++;
+        return op;
+    }
     if (s->last)
         s->last->next = op;
     else
@@ -191,6 +210,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 {
     bool in = kind == cudaMemcpyHostToDevice;
     bool pageable = hps_shim_kind(in ? from : to) != HPS_SHIM_PINNED;
+
+    if (s && s->captured && pageable) hps_shim_die("a graph would copy what is no longer there");
     struct copy *c = copy_of(to, from, bytes, in && pageable ? bytes : 0);
 
     hps_shim_expect(to, in ? HPS_SHIM_DEVICE : HPS_SHIM_HOST);
@@ -272,8 +293,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
+    if (s->captured) hps_shim_die("an event is recorded in a stream that is captured");
     struct op *op = append(s);
-
     op->record = event;
     op->time = ++event->recorded;
     event->users++;
@@ -283,9 +304,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flags)
 {
-    struct op *op = append(s);
-
     (void)flags;
+    if (s->captured) hps_shim_die("a stream that is captured waits for an event");
+    struct op *op = append(s);
     op->wait = event;
     op->time = event->recorded;
     event->users++;
@@ -311,6 +332,92 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
         to->reached < to->recorded)
         return cudaErrorNotReady;
     *ms = (float)(to->ms - from->ms);
+    return cudaSuccess;
+}
+
+/* ---- graphs ---- */
+
+static void leave_graph(void *graph)
+{
+    struct hps_shim_graph *g = graph;
+
+    if (--g->users > 0) return;
+    for (struct op *op = g->first, *next; op; op = next) {
+        next = op->next;
+        if (op->done) op->done(op->with);
+        free(op);
+    }
+    free(g);
+}
+
+static void run_graph(void *graph)
+{
+    const struct hps_shim_graph *g = graph;
+
+    for (struct op *op = g->first; op; op = op->next)
+        op->run(op->with);
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mode)
+{
+    (void)mode;
+    if (!s || s->captured) hps_shim_die("a stream that cannot be captured");
+    s->captured = calloc(1, sizeof *s->captured);
+    if (!s->captured) return cudaErrorMemoryAllocation;
+    s->captured->users = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
+{
+    if (!s->captured) hps_shim_die("a stream is not captured");
+    *graph = s->captured;
+    s->captured = NULL;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                 unsigned long long flags)
+{
+    (void)flags;
+    *exec = calloc(1, sizeof **exec);
+    if (!*exec) return cudaErrorMemoryAllocation;
+    (*exec)->graph = graph;
+    graph->users++;
+    return cudaSuccess;
+}
+
+/* As on a card: only where as many operations come. */
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo *info)
+{
+    info->result = exec->graph->n != graph->n;
+    if (info->result) return 910;
+    leave_graph(exec->graph);
+    exec->graph = graph;
+    graph->users++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
+{
+    if (s->captured) hps_shim_die("a graph is launched into a stream that is captured");
+    exec->graph->users++;
+    hps_shim_count.graphs++;
+    hps_shim_queue(s, run_graph, exec->graph, leave_graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    leave_graph(graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    leave_graph(exec->graph);
+    free(exec);
     return cudaSuccess;
 }
 
@@ -340,7 +447,9 @@ static void __attribute__((destructor)) tell(void)
     FILE *f = name && *name ? fopen(name, "a") : NULL;
 
     if (!f) return;
-    fprintf(f, "taken %ld pinned %ld pageable %ld waits %ld launches %ld ranges %ld open %d\n",
-            n->taken, n->pinned, n->pageable, n->waits, n->launches, n->ranges, deep);
+    fprintf(f, "taken %ld pinned %ld pageable %ld waits %ld launches %ld ranges %ld open %d "
+            "graphs %ld\n",
+            n->taken, n->pinned, n->pageable, n->waits, n->launches, n->ranges, deep,
+            n->graphs);
     fclose(f);
 }

@@ -55,6 +55,7 @@ expect 64 'cannot be written too' heterps eval "$deck" --checkpoint $ckpt --json
     --set 'data.train=data/day_*.h5' --set 'data.test=data/day_1.h5' --set data.batch=2048 \
     --set data.files=in_turn
 expect 0 '' heterps train "$deck" --check --set 'data.train=data/day_*.h5' --set data.test=
+shows 'while a checkpoint is written, a unit of stage 0 keeps at most [0-9.e-]* GB of old rows'
 expect 65 'train.*names no dataset' heterps train "$deck" --check --set 'data.train=[]'
 expect 66 'data/day_7.h5' heterps train "$deck" --check --set 'data.train=[data/day_0.h5,
     data/day_7.h5]'

@@ -172,6 +172,23 @@ static void what_does_not_fit_is_refused(void **state)
     hps_profile_free(p);
 }
 
+/* A checkpoint keeps half of a unit's rows, or half of the memory that is left. */
+static void old_rows_have_what_is_left(void **state)
+{
+    static const double has[] = { 0, 1000, 170, 140 }, keeps[] = { 20, 20, 15, 0 };
+    struct hps_profile *p = pool();
+    struct hps_memory m = { .whole = 100, .rows = 80 };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        p->type[0].memory_bytes = has[i];
+        assert_true(hps_memory_keep(p, 0, m, 2) == keeps[i]);
+    }
+    p->type[0].gpu = true;
+    assert_true(hps_memory_keep(p, 0, m, 2) == 40);
+    hps_profile_free(p);
+}
+
 /* Stages 0 and 2 of type 1 share 3 of its units; 2 of type 0 are left to stage 1. */
 static struct hps_plan *sharing(const struct hps_profile *p)
 {
@@ -308,6 +325,7 @@ int main(void)
         cmocka_unit_test(runs_become_stages),  cmocka_unit_test(read_again_is_the_same),
         cmocka_unit_test(another_is_refused),  cmocka_unit_test(invalid_is_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(old_rows_have_what_is_left),
         cmocka_unit_test(shared_units_work_for_two_and_are_paid_once),
         cmocka_unit_test(pairs_that_cannot_be_are_refused),
         cmocka_unit_test(files_are_read_strictly), cmocka_unit_test(ranks_in_order),

@@ -77,9 +77,13 @@ _Noreturn void hps_follow(const char *format, ...) __attribute__((format(printf,
 /* To be called on the rank that ends all of them in disorder, before it does; NULL: nothing. */
 void hps_on_quit(void (*tell)(enum hps_status status));
 
-/* Every MPI call stands inside this: a failure says rank, call, MPI's text and place, ends all; on
- * several ranks two seconds later, so that where a peer was killed the launcher's code of that
- * death is the run's. */
+/* HPS_DIE for a call that fails where a peer is gone: on several ranks it ends them two seconds
+ * later, so that where that peer was killed the launcher's code of its death is the run's. */
+_Noreturn void hps_die_late(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Every MPI call stands inside this: a failure says rank, call, MPI's text and place, ends all as
+ * hps_die_late does. */
 #define HPS_MPI(call) hps_mpi_check((call), #call, __FILE__, __LINE__)
 void hps_mpi_check(int rc, const char *call, const char *file, int line);
 
@@ -99,6 +103,9 @@ void hps_wait_crowded(bool crowded);
 /* Is it? Then a test of a request that is not done costs a computing rank its turn on the core,
  * since the MPI library yields in it: better not to look in between. Local. */
 bool hps_wait_is_crowded(void);
+
+/* Let what is under way in MPI go on, for who waits for something else. Never blocks. Local. */
+void hps_progress(void);
 
 /* A barrier whose waiters sleep. Collective over comm; MPI_COMM_NULL: nothing to wait for. */
 void hps_barrier_quiet(MPI_Comm comm);

@@ -2,10 +2,13 @@
 #ifndef HPS_COMM_REDUCE_H
 #define HPS_COMM_REDUCE_H
 
+#include "comm/cards.h"
 #include "comm/team.h"
-#include "hw/dev.h"
 
-/* Layers' gradients lie one behind the other in `grad` (n), device memory, borrowed; the backward
+/* GPUs that may work as a group (comm/cards.h) sum by NCCL, beside the backward pass; all others on
+ * the host, over MPI.
+ *
+ * Layers' gradients lie one behind the other in `grad` (n), device memory, borrowed; the backward
  * pass completes them from the end to the front, and so the buckets are cut from the end. On a
  * stage of one rank (or MPI_COMM_NULL) nothing is done. All calls come in the same order, with the
  * same arguments, on all ranks of the stage. */
@@ -20,8 +23,10 @@ void hps_reduce_free(struct hps_reduce *reduce);
 void hps_reduce_ready(struct hps_reduce *reduce, size_t offset);
 /* Let started buckets make progress. Never blocks. */
 void hps_reduce_poll(struct hps_reduce *reduce);
-/* Start the rest, wait for all: grad holds the sums. Resets for the next step. Collective over the
- * stage. Deterministic for the same layout, and the same bits on all ranks of the stage. */
+/* Start the rest; what the device does next finds the sums in grad (the host waits for them only
+ * where it makes them). Resets for the next step. Collective over the stage. Deterministic for the
+ * same layout (hw/nccl.h says what of NCCL that relies on), and the same bits on all ranks of the
+ * stage. */
 void hps_reduce_end(struct hps_reduce *reduce);
 /* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);
@@ -29,16 +34,17 @@ double hps_reduce_bytes(const struct hps_reduce *reduce);
 /* A way to sum: reduce.c has the list. A state serves one hps_reduce. */
 struct hps_reduce_ops {
     const char *name;
-    /* Can it sum what lies on this device? The first of the list that can is taken. */
-    bool (*fits)(const struct hps_dev *dev);
-    bool device;                /* takes device memory; else reduce.c hands it a copy on the host */
-    /* Up to nbucket sums under way at once. Collective over comm, borrowed. */
-    void *(*open)(struct hps_dev *dev, int nbucket, MPI_Comm comm);
+    bool device;                /* takes device memory, on the lane PEERS; else a host's */
+    /* Up to nbucket sums under way at once. NULL: it cannot sum for these ranks, and the next of
+     * the list is asked: alike on all. `cards`: what was found out of them. Borrows both.
+     * Collective over comm. */
+    void *(*open)(const struct hps_cards *cards, int nbucket, MPI_Comm comm);
     void (*close)(void *state);
     void (*start)(void *state, float *at, size_t n);    /* in place; does not wait for others */
     void (*poll)(void *state);
-    void (*wait)(void *state);                          /* for all started since the last wait */
+    /* For all started since the last wait; what takes device memory leaves that to its lane. */
+    void (*wait)(void *state);
 };
-extern const struct hps_reduce_ops hps_reduce_mpi;
+extern const struct hps_reduce_ops hps_reduce_nccl, hps_reduce_mpi;
 
 #endif

@@ -6,7 +6,8 @@
 #include "hw/dev.h"
 
 struct hps_twin {               /* zeroed memory is a valid start */
-    float *device, *host;
+    float *device, *host;       /* host NULL where it is lone */
+    bool lone;                  /* nothing of it goes through the host */
     size_t cap, host_cap;
 };
 void hps_twin_free(struct hps_twin *twin, struct hps_dev *dev);

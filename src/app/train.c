@@ -233,7 +233,10 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct h
     if (!st) hps_plan_print(j->plan, j->profile);
     if (!st) st = hps_agree(j->world, hps_out_flush());
     if (st) return st;
-    hps_watch_phase("making the tables", hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
+    double make_s = hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S;
+    for (int t = 0; t < j->pool->T; t++)
+        if (j->pool->type[t].gpu) make_s += HPS_NCCL_OPEN_S;
+    hps_watch_phase("making the tables", make_s);
     return hps_job_build(j, true);
 }
 

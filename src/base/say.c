@@ -385,10 +385,15 @@ void hps_follow(const char *format, ...)
 
 /* Where a peer was killed its launcher ends us too, with the code of that death, which is not ours
  * to hide: it is given the time. */
-static _Noreturn void die_behind(const char *text, const char *file, int line)
+void hps_die_late(const char *file, int line, const char *format, ...)
 {
     const double most_s = 2, nap_s = 0.05;
+    char text[LINE / 2];
+    va_list args;
 
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     hps_say(HPS_ERROR, true, "%s (%s:%d) on %s", text, file, line, hps_host());
     for (double began = clock_s(); me.nrank > 1 && clock_s() - began < most_s;)
         hps_sleep_s(nap_s);
@@ -397,15 +402,14 @@ static _Noreturn void die_behind(const char *text, const char *file, int line)
 
 void hps_mpi_check(int rc, const char *call, const char *file, int line)
 {
-    char text[MPI_MAX_ERROR_STRING], whole[LINE / 2];
+    char text[MPI_MAX_ERROR_STRING];
     int n;
 
     if (rc == MPI_SUCCESS)
         return;
     if (!me.parallel || MPI_Error_string(rc, text, &n) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", rc);
-    snprintf(whole, sizeof whole, "%s: %s", call, text);
-    die_behind(whole, file, line);
+    hps_die_late(file, line, "%s: %s", call, text);
 }
 
 enum hps_status hps_agree(MPI_Comm comm, enum hps_status mine)

@@ -58,6 +58,15 @@ void hps_wait_all(int n, MPI_Request *request)
     }
 }
 
+/* Where nothing is to be found, MPI goes round once. */
+void hps_progress(void)
+{
+    int any;
+
+    if (hps_nrank() > 1)
+        HPS_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
+}
+
 void hps_barrier_quiet(MPI_Comm comm)
 {
     MPI_Request all;

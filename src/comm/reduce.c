@@ -6,29 +6,43 @@
 #include "base/mem.h"
 
 static const struct hps_reduce_ops *const all[] = {
+    &hps_reduce_nccl,
     &hps_reduce_mpi
 };
 
 struct hps_reduce {
     struct hps_dev *dev;
-    const struct hps_reduce_ops *ops;   /* NULL: nobody to sum with         */
+    const struct hps_reduce_ops *ops;   /* NULL: nobody to sum with                   */
     void *state;
-    MPI_Comm comm;                      /* owned                            */
+    const struct hps_cards *cards;
+    MPI_Comm comm;                      /* owned                                      */
     float *grad;
-    float *copy;                        /* (n) on the host; NULL: not needed */
-    size_t n, bucket;                   /* floats                           */
-    size_t left;                        /* [0, left) has not started         */
+    size_t n, bucket;                   /* floats                                     */
+    size_t left;                        /* [0, left) is not complete yet              */
+    /* where sums are made on the host and grad is not there: buckets come, are summed, go back */
+    float *copy;                        /* (n) pinned; NULL: not needed               */
+    struct hps_mark **came;             /* (nbucket)                                  */
+    int nbucket, nasked, nstarted;      /* of a step: told to come, being summed      */
     int nrank;
     double bytes;
 };
 
-static const struct hps_reduce_ops *pick(const struct hps_dev *dev)
-{
-    size_t i = 0;
+/* ---- making ---- */
 
-    while (!all[i]->fits(dev))
-        i++;
-    return all[i];
+static void pick(struct hps_reduce *r)
+{
+    for (size_t i = 0; !r->state; i++) {
+        r->ops = all[i];
+        r->state = r->ops->open(r->cards, r->nbucket, r->comm);
+    }
+}
+
+static void make_copy(struct hps_reduce *r)
+{
+    r->copy = r->dev->ops->pin(r->dev, r->n * sizeof *r->copy);
+    r->came = hps_mem_new((size_t)r->nbucket, sizeof(struct hps_mark *));
+    for (int b = 0; b < r->nbucket; b++)
+        r->came[b] = r->dev->ops->mark_new(r->dev);
 }
 
 enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, float *grad,
@@ -47,39 +61,83 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
         HPS_MPI(MPI_Comm_size(stage, &r->nrank));
     if (r->nrank > 1 && n > 0) {
         HPS_MPI(MPI_Comm_dup(stage, &r->comm));
-        r->ops = pick(dev);
-        r->state = r->ops->open(dev, (int)((n - 1) / r->bucket + 1), r->comm);
+        r->nbucket = (int)((n - 1) / r->bucket + 1);
+        r->cards = hps_cards_new(dev, stage);
+        pick(r);
         if (!dev->host && !r->ops->device)
-            r->copy = hps_mem_new(n, sizeof *r->copy);
+            make_copy(r);
     }
     *reduce = r;
     return HPS_OK;
+}
+
+static void free_copy(struct hps_reduce *r)
+{
+    if (!r->copy)
+        return;
+    r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    r->dev->ops->sync(r->dev);
+    for (int b = 0; b < r->nbucket; b++)
+        r->dev->ops->mark_free(r->dev, r->came[b]);
+    hps_mem_free(r->came);
+    r->dev->ops->unpin(r->dev, r->copy);
 }
 
 void hps_reduce_free(struct hps_reduce *r)
 {
     if (!r)
         return;
+    free_copy(r);
     if (r->ops) {
         r->ops->close(r->state);
         HPS_MPI(MPI_Comm_free(&r->comm));
     }
-    hps_mem_free(r->copy);
+    hps_cards_free(r->cards);
     hps_mem_free(r);
 }
 
-static void start(struct hps_reduce *r, size_t first, size_t n)
-{
-    float *at = r->grad + first;
+/* ---- a step ---- */
 
-    if (r->copy) {
-        at = r->copy + first;
-        r->dev->ops->get(r->dev, at, r->grad + first, n * sizeof *at);
-    }
-    if (r->copy || r->dev->host)
+/* Bucket b of this step: the b-th from the end. */
+static size_t first_of(const struct hps_reduce *r, int b)
+{
+    size_t end = r->n - (size_t)b * r->bucket;
+    return end > r->bucket ? end - r->bucket : 0;
+}
+
+static size_t size_of(const struct hps_reduce *r, int b)
+{
+    return r->n - (size_t)b * r->bucket - first_of(r, b);
+}
+
+/* A bucket that the device has made, or will have by then, is told to come where it is summed. */
+static void ask(struct hps_reduce *r, int b)
+{
+    size_t first = first_of(r, b), bytes = size_of(r, b) * sizeof *r->grad;
+
+    if (r->dev->host) {
         r->dev->ops->sync(r->dev);
-    r->ops->start(r->state, at, n);
-    r->bytes += 2.0 * (r->nrank - 1) / r->nrank * (double)n * sizeof *at;
+        return;
+    }
+    r->dev->ops->follow(r->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    if (!r->copy)
+        return;
+    r->dev->ops->fetch(r->dev, HPS_LANE_PEERS, r->copy + first, r->grad + first, bytes);
+    r->dev->ops->mark(r->dev, r->came[b], HPS_LANE_PEERS);
+}
+
+/* Those that have come are summed, in their order: `all_of_them`: each is waited for. */
+static void start(struct hps_reduce *r, bool all_of_them)
+{
+    for (; r->nstarted < r->nasked; r->nstarted++) {
+        int b = r->nstarted;
+        if (r->copy && all_of_them)
+            hps_dev_wait(r->dev, r->came[b]);
+        else if (r->copy && !r->dev->ops->reached(r->dev, r->came[b]))
+            return;
+        r->ops->start(r->state, (r->copy ? r->copy : r->grad) + first_of(r, b), size_of(r, b));
+        r->bytes += 2.0 * (r->nrank - 1) / r->nrank * (double)size_of(r, b) * sizeof *r->grad;
+    }
 }
 
 void hps_reduce_ready(struct hps_reduce *r, size_t offset)
@@ -88,16 +146,18 @@ void hps_reduce_ready(struct hps_reduce *r, size_t offset)
     if (!r->ops)
         return;
     while (r->left > 0 && (offset == 0 || r->left >= offset + r->bucket)) {
-        size_t n = r->left < r->bucket ? r->left : r->bucket;
-        r->left -= n;
-        start(r, r->left, n);
+        ask(r, r->nasked);
+        r->left = first_of(r, r->nasked++);
+        start(r, false);
     }
 }
 
 void hps_reduce_poll(struct hps_reduce *r)
 {
-    if (r->ops)
-        r->ops->poll(r->state);
+    if (!r->ops)
+        return;
+    start(r, false);
+    r->ops->poll(r->state);
 }
 
 void hps_reduce_end(struct hps_reduce *r)
@@ -105,10 +165,14 @@ void hps_reduce_end(struct hps_reduce *r)
     if (!r->ops)
         return;
     hps_reduce_ready(r, 0);
+    start(r, true);
     r->ops->wait(r->state);
     if (r->copy)
-        r->dev->ops->put(r->dev, r->grad, r->copy, r->n * sizeof *r->grad);
+        r->dev->ops->bring(r->dev, HPS_LANE_PEERS, r->grad, r->copy, r->n * sizeof *r->grad);
+    if (!r->dev->host)
+        r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
     r->left = r->n;
+    r->nasked = r->nstarted = 0;
 }
 
 double hps_reduce_bytes(const struct hps_reduce *r)

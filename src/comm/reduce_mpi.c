@@ -11,17 +11,11 @@ struct state {
     MPI_Request *request;       /* (most) */
 };
 
-static bool fits(const struct hps_dev *dev)
-{
-    (void)dev;
-    return true;
-}
-
-static void *open_mpi(struct hps_dev *dev, int nbucket, MPI_Comm comm)
+static void *open_mpi(const struct hps_cards *cards, int nbucket, MPI_Comm comm)
 {
     struct state *s = hps_mem_new(1, sizeof *s);
 
-    (void)dev;
+    (void)cards;
     s->comm = comm;
     s->most = nbucket;
     s->request = hps_mem_new((size_t)nbucket, sizeof(MPI_Request));
@@ -63,7 +57,6 @@ static void wait(void *state)
 
 const struct hps_reduce_ops hps_reduce_mpi = {
     .name = "mpi",
-    .fits = fits,
     .open = open_mpi,
     .close = close_mpi,
     .start = start,

@@ -21,7 +21,7 @@ void hps_twin_grow(struct hps_twin *b, struct hps_dev *dev, size_t n)
     }
     if (dev->host)
         b->host = b->device;
-    else
+    else if (!b->lone)
         hps_mem_grow(&b->host, &b->host_cap, n, sizeof *b->host);
 }
 

@@ -1,7 +1,9 @@
 /* dev_cuda.c - the CUDA backend: its memory, its stream, errors, its table of operations. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/meanwhile.h"
 #include "base/mem.h"
 #include "hw/cuda.h"
 
@@ -92,6 +94,32 @@ static void close_cuda(struct hps_dev *dev)
     dev->state = NULL;
 }
 
+/* A lane may wait for other ranks, and they for messages of this one: who waits for it sees to
+ * those. What is not ready yet is no error, but the runtime keeps it as its last one. */
+static void see_to_others(cudaStream_t lane)
+{
+    const struct timespec nap = { 0, 20000 };
+    cudaError_t now;
+
+    while ((now = cudaStreamQuery(lane)) == cudaErrorNotReady && hps_meanwhile())
+        if (hps_wait_is_crowded()) nanosleep(&nap, NULL);
+    if (now != cudaErrorNotReady) hps_cuda_check((int)now, "cudaStreamQuery", __FILE__, __LINE__);
+    (void)cudaGetLastError();
+}
+
+static void wait_for(cudaStream_t lane)
+{
+    see_to_others(lane);
+    HPS_CUDA(cudaStreamSynchronize(lane));
+}
+
+/* Freed memory is waited for on all of them. */
+static void wait_for_all(struct hps_cuda *cuda)
+{
+    for (int i = 0; i < HPS_LANES; i++)
+        wait_for(cuda->lane[i]);
+}
+
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes)
 {
     if (room->bytes >= bytes) return room->at;
@@ -100,7 +128,7 @@ void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t byte
         room->bytes = bytes + bytes / 2;
         return room->at = new_block(room->bytes, "an operation's scratch");
     }
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));
+    wait_for_all(hps_cuda_of(dev));
     HPS_CUDA(cudaFree(room->at));
     room->bytes = bytes + bytes / 2;
     room->at = new_block(room->bytes, "an operation's scratch");
@@ -123,7 +151,7 @@ static void *alloc(struct hps_dev *dev, size_t bytes)
 
 static void release(struct hps_dev *dev, void *p)
 {
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));
+    wait_for_all(hps_cuda_of(dev));
     HPS_CUDA(cudaFree(p));
 }
 
@@ -136,11 +164,12 @@ static void put(struct hps_dev *dev, void *to, const void *from_host, size_t byt
 
 static void sync(struct hps_dev *dev)
 {
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));
+    wait_for(hps_cuda_stream(dev));
 }
 
 static void get(struct hps_dev *dev, void *to_host, const void *from, size_t bytes)
 {
+    see_to_others(hps_cuda_stream(dev));        /* a copy to memory not pinned waits in CUDA */
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost,
                                  hps_cuda_stream(dev)));
@@ -235,6 +264,7 @@ static bool reached(struct hps_dev *dev, struct hps_mark *mark)
     cudaError_t error = cudaEventQuery(mark->event);
 
     (void)dev;
+    (void)cudaGetLastError();   /* "not ready" would be the next launch's */
     if (error == cudaErrorNotReady) return false;
     hps_cuda_check((int)error, "cudaEventQuery", __FILE__, __LINE__);
     return true;

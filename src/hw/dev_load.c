@@ -6,10 +6,13 @@
 
 #include "base/folder.h"
 #include "base/mem.h"
-#include "hw/dev.h"
+#include "hw/nccl.h"
 
 #define OBJECT "heterps-cuda.so"
 #define TABLE "hps_dev_cuda"
+#define TABLE_NCCL "hps_cuda_nccl"
+
+static void *object;            /* stays loaded: CUDA cannot be unloaded */
 
 /* HETERPS_LIBDIR alone where that is set; else beside the program, as built, or where it was
  * configured to be. To free. */
@@ -25,18 +28,23 @@ static char *path_of(void)
     return hps_mem_print("%s/" OBJECT, HPS_LIBDIR);
 }
 
-/* The table of the object, which stays loaded: CUDA cannot be unloaded. NULL: *why, to free. */
+/* The table of the object. NULL: *why, to free. */
 static const struct hps_dev_ops *load(char **why)
 {
     static const struct hps_dev_ops *loaded;
 
     if (loaded) return loaded;
     char *path = path_of();
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (object) loaded = dlsym(object, TABLE);
     *why = loaded ? NULL : hps_mem_text(dlerror());
     hps_mem_free(path);
     return loaded;
+}
+
+const struct hps_nccl_ops *hps_nccl_loaded(void)
+{
+    return object ? dlsym(object, TABLE_NCCL) : NULL;
 }
 
 static enum hps_status open_loaded(struct hps_dev *dev, int local, int nthread)

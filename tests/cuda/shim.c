@@ -57,6 +57,7 @@ static size_t memory(void)
 
 cudaError_t cudaMalloc(void **p, size_t bytes)
 {
+    HPS_SHIM_ALONE;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), need = (bytes + 15) / 16 * 16;
     struct piece *x = calloc(1, sizeof *x);
 
@@ -84,6 +85,7 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
 
 cudaError_t cudaFree(void *p)
 {
+    HPS_SHIM_ALONE;
     struct piece **at = &pieces, *x;
 
     if (!p) return cudaSuccess;
@@ -104,6 +106,7 @@ static struct piece *pinned;
 
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
 {
+    HPS_SHIM_ALONE;
     struct piece *x = calloc(1, sizeof *x);
 
     if (!x || !(x->at = malloc(bytes ? bytes : 1))) die("no memory");
@@ -123,6 +126,7 @@ cudaError_t cudaMallocHost(void **p, size_t bytes)
 
 cudaError_t cudaFreeHost(void *p)
 {
+    HPS_SHIM_ALONE;
     struct piece **at = &pinned, *x;
 
     if (!p) return cudaSuccess;
@@ -189,6 +193,7 @@ void hps_shim_look(const void *arguments, size_t bytes)
     if (!heap) heap = hps_shim_heap();
     for (size_t i = 0; i + sizeof p <= bytes; i += sizeof p) {
         memcpy(&p, (const char *)arguments + i, sizeof p);
+        if (((uintptr_t)p & 255) < 2) continue; /* a bool, and what was on the stack behind it */
         const struct piece *mine = lies_in(pinned, p);
         if (mine ? !mine->mapped : p >= heap && p < (char *)sbrk(0))
             die("a kernel is given host memory");
@@ -204,9 +209,37 @@ cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
 
 /* ---- devices ---- */
 
-cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : 101; }
-cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+static _Thread_local int current;
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+    const char *word = getenv("HPS_FAKE_GPUS");
+
+    *n = word ? atoi(word) : 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    int n;
+
+    if (cudaGetDeviceCount(&n) || device < 0 || device >= n) return 101;
+    current = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = current;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int device)
+{
+    snprintf(text, (size_t)size, "0000:%02x:00.0", device + 1);
+    return cudaSuccess;
+}
+
 const char *cudaGetErrorString(cudaError_t error) { (void)error; return "an error of the stand-in"; }
 
 /* ---- kernels ---- */

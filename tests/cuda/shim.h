@@ -12,6 +12,19 @@ enum hps_shim_kind hps_shim_kind(const void *at);
 /* HPS_SHIM_STRICT=1: it is no such memory, of a card or of the host, and that ends the run. */
 void hps_shim_expect(const void *at, enum hps_shim_kind kind);
 
+/* What runs as soon as ready(with), which is asked when all before it in the stream is done: others
+ * outside of this process decide. Else as hps_shim_queue. */
+void hps_shim_queue_when(cudaStream_t stream, bool (*ready)(void *with), void (*run)(void *with),
+                         void *with, void (*done)(void *with));
+
+/* A card works on while its host waits for something else: from the first call with true to the last
+ * with false a thread does what is queued, whenever the host has called nothing for a while. */
+void hps_shim_serve(bool on);
+/* Each call of the stand-in's begins so: one at a time. */
+#define HPS_SHIM_ALONE __attribute__((cleanup(hps_shim_unlock), unused)) int alone = hps_shim_lock()
+int hps_shim_lock(void);
+void hps_shim_unlock(int *alone);
+
 /* Everything that is queued anywhere is done. */
 void hps_shim_drain(void);
 

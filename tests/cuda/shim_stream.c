@@ -2,6 +2,8 @@
  * it: when somebody waits or asks for it, in an order among the streams that HPS_SHIM_SEED decides;
  * where that is more than 0, now and then earlier too. So who forgets to wait reads what was there
  * before. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@ enum { STREAMS = 64 };
 struct op {
     struct op *next;
     void (*run)(void *with);    /* NULL: an event is recorded, or waited for */
+    bool (*ready)(void *with);  /* NULL: always */
     void *with;
     void (*done)(void *with);
     struct hps_shim_event *record, *wait;
@@ -68,7 +71,8 @@ static void let_go(struct hps_shim_event *e)
 static bool may_run(const struct hps_shim_stream *s)
 {
     const struct op *op = s ? s->first : NULL;
-    return op && (!op->wait || op->wait->reached >= op->time);
+    return op && (!op->wait || op->wait->reached >= op->time) &&
+           (!op->ready || op->ready(op->with));
 }
 
 /* The stream's first operation. Device memory is open. */
@@ -117,6 +121,14 @@ static void pass_time(bool asked)
     hps_shim_open(false);
 }
 
+/* Does a stream wait for what another process decides? */
+static bool others_decide(void)
+{
+    for (int i = 0; i < STREAMS; i++)
+        if (stream[i] && stream[i]->first && stream[i]->first->ready) return true;
+    return false;
+}
+
 static void run_until(const struct hps_shim_stream *s, const struct hps_shim_event *e,
                       long long time)
 {
@@ -127,12 +139,62 @@ static void run_until(const struct hps_shim_stream *s, const struct hps_shim_eve
     hps_shim_count.waits++;
     hps_shim_open(true);
     while (s ? s->first != NULL : e->reached < time)
-        if (!run_any()) hps_shim_die("streams wait for each other, or for nothing");
+        if (!run_any()) {
+            if (!others_decide()) hps_shim_die("streams wait for each other, or for nothing");
+            nanosleep(&(struct timespec){ 0, 50000 }, NULL);
+        }
     hps_shim_open(false);
+}
+
+/* ---- the thread ---- */
+
+static pthread_mutex_t one = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static _Atomic long calls;
+static _Thread_local bool serving;
+static pthread_t server;
+static atomic_int served;
+
+int hps_shim_lock(void)
+{
+    pthread_mutex_lock(&one);
+    if (!serving) calls++;
+    return 0;
+}
+
+void hps_shim_unlock(int *alone)
+{
+    (void)alone;
+    pthread_mutex_unlock(&one);
+}
+
+static void *serve(void *unused)
+{
+    const struct timespec nap = { 0, 5000000 };
+
+    serving = true;
+    while (served > 0) {
+        long before = calls;
+        nanosleep(&nap, NULL);
+        if (calls != before || pthread_mutex_trylock(&one) != 0) continue;
+        hps_shim_open(true);
+        for (int n = 0; n < 1000 && run_any(); n++)
+            ;
+        hps_shim_open(false);
+        pthread_mutex_unlock(&one);
+    }
+    return unused;
+}
+
+void hps_shim_serve(bool on)
+{
+    if (on && served++ == 0 && pthread_create(&server, NULL, serve, NULL) != 0)
+        hps_shim_die("no thread");
+    if (!on && --served == 0) pthread_join(server, NULL);
 }
 
 void hps_shim_drain(void)
 {
+    HPS_SHIM_ALONE;
     for (int i = 0; i < STREAMS; i++)
         if (stream[i]) run_until(stream[i], NULL, 0);
 }
@@ -159,6 +221,7 @@ static struct op *append(struct hps_shim_stream *s)
 
 void hps_shim_queue(cudaStream_t s, void (*run)(void *with), void *with, void (*done)(void *with))
 {
+    HPS_SHIM_ALONE;
     if (!s) {                   /* the stream of who names none: after all, and waited for */
         hps_shim_drain();
         hps_shim_open(true);
@@ -167,7 +230,16 @@ void hps_shim_queue(cudaStream_t s, void (*run)(void *with), void *with, void (*
         if (done) done(with);
         return;
     }
+    hps_shim_queue_when(s, NULL, run, with, done);
+}
+
+void hps_shim_queue_when(cudaStream_t s, bool (*ready)(void *with), void (*run)(void *with),
+                         void *with, void (*done)(void *with))
+{
+    HPS_SHIM_ALONE;
     struct op *op = append(s);
+
+    op->ready = ready;
     op->run = run;
     op->with = with;
     op->done = done;
@@ -208,6 +280,7 @@ static struct copy *copy_of(void *to, const void *from, size_t bytes, size_t sta
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t s)
 {
+    HPS_SHIM_ALONE;
     bool in = kind == cudaMemcpyHostToDevice;
     bool pageable = hps_shim_kind(in ? from : to) != HPS_SHIM_PINNED;
 
@@ -226,6 +299,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t s)
 {
+    HPS_SHIM_ALONE;
     struct copy *c = copy_of(to, NULL, bytes, 1);
 
     hps_shim_expect(to, HPS_SHIM_DEVICE);
@@ -238,6 +312,7 @@ cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t s)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
+    HPS_SHIM_ALONE;
     int i = 0;
 
     (void)flags;
@@ -250,6 +325,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
+    HPS_SHIM_ALONE;
     run_until(s, NULL, 0);
     for (int i = 0; i < STREAMS; i++)
         if (stream[i] == s) stream[i] = NULL;
@@ -257,8 +333,26 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
     return cudaSuccess;
 }
 
+/* What is not ready is the last error of who asks, until he asks for that too. */
+static _Thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t e = last_error;
+    last_error = cudaSuccess;
+    return e;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t s)
+{
+    HPS_SHIM_ALONE;
+    pass_time(true);
+    return last_error = s->first ? cudaErrorNotReady : hps_shim_heard;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
+    HPS_SHIM_ALONE;
     if (s)
         run_until(s, NULL, 0);
     else
@@ -268,6 +362,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    HPS_SHIM_ALONE;
     hps_shim_drain();
     return hps_shim_heard;
 }
@@ -287,12 +382,14 @@ cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlag
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    HPS_SHIM_ALONE;
     let_go(event);
     return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
+    HPS_SHIM_ALONE;
     if (s->captured) hps_shim_die("an event is recorded in a stream that is captured");
     struct op *op = append(s);
     op->record = event;
@@ -304,6 +401,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flags)
 {
+    HPS_SHIM_ALONE;
     (void)flags;
     if (s->captured) hps_shim_die("a stream that is captured waits for an event");
     struct op *op = append(s);
@@ -316,12 +414,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flag
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
+    HPS_SHIM_ALONE;
     pass_time(true);
-    return event->reached >= event->recorded ? hps_shim_heard : cudaErrorNotReady;
+    return last_error = event->reached >= event->recorded ? hps_shim_heard : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    HPS_SHIM_ALONE;
     run_until(NULL, event, event->recorded);
     return hps_shim_heard;
 }
@@ -360,6 +460,7 @@ static void run_graph(void *graph)
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mode)
 {
+    HPS_SHIM_ALONE;
     (void)mode;
     if (!s || s->captured) hps_shim_die("a stream that cannot be captured");
     s->captured = calloc(1, sizeof *s->captured);
@@ -370,6 +471,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mo
 
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 {
+    HPS_SHIM_ALONE;
     if (!s->captured) hps_shim_die("a stream is not captured");
     *graph = s->captured;
     s->captured = NULL;
@@ -401,6 +503,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
+    HPS_SHIM_ALONE;
     if (s->captured) hps_shim_die("a graph is launched into a stream that is captured");
     exec->graph->users++;
     hps_shim_count.graphs++;

@@ -1,0 +1,35 @@
+/* cards.h - may the GPUs of some ranks work as one group (NCCL)? Found out once, told to all. */
+#ifndef HPS_COMM_CARDS_H
+#define HPS_COMM_CARDS_H
+
+#include "hw/nccl.h"
+
+/* They may where there are two ranks or more, each computes on a GPU, no two on the same one (NCCL
+ * refuses that), each has libnccl.so.2, all the same release, and nobody forbids it: HETERPS_NCCL=0
+ * in a rank's environment does, and HETERPS_CUDA_SYNC=1, which waits for each kernel. Else sums and
+ * rows go through the host, as between CPUs. */
+struct hps_cards {
+    const struct hps_nccl_ops *ops;
+    struct hps_nccl_group *group;       /* NULL: they may not */
+};
+
+/* The ranks of comm (not MPI_COMM_NULL). Where all compute on GPUs the first of them says what was
+ * found. Who asks again for the same ranks while the answer is still held gets the same one: a
+ * stage's gradients and its tables share a group. Making one may take HPS_NCCL_OPEN_S. Collective
+ * over comm, as is the free; NULL is fine. */
+const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm);
+void hps_cards_free(const struct hps_cards *cards);
+
+/* ---- the decision ---- */
+
+struct hps_cards_fact {         /* what a rank tells the others; plain data */
+    int rank;                   /* in the world                             */
+    int version;                /* of NCCL; 0: none, or forbidden: why      */
+    char host[HPS_NCCL_CARD], card[HPS_NCCL_CARD];
+    char why[HPS_NCCL_WHY];
+};
+
+/* May these n? No: `why` [out] says it, with the ranks that are in the way. Pure. */
+bool hps_cards_may(int n, const struct hps_cards_fact *fact, char *why, size_t size);
+
+#endif

@@ -1,0 +1,64 @@
+/* ps_own.h - what the files of comm/ps share: its state, and the ways that rows travel. For
+ * src/comm/ps*.c only. */
+#ifndef HPS_COMM_PS_OWN_H
+#define HPS_COMM_PS_OWN_H
+
+#include "comm/cards.h"
+#include "comm/ps.h"
+#include "comm/twin.h"
+
+/* How rows and gradients go from member to member; none is needed by one alone. */
+struct hps_ps_way {
+    void *(*open)(struct hps_ps *ps);
+    void (*close)(struct hps_ps *ps);
+    /* What was sent has left: its memory may be written. */
+    void (*settle)(struct hps_ps *ps);
+    /* pull: rows of mine, in `out`, leave for the others, theirs come to `rows`; pulled: those of
+     * micro-batch m are there for the device's next work. */
+    void (*pull)(struct hps_ps *ps);
+    void (*pulled)(struct hps_ps *ps, int m);
+    /* push: gradients of the first nplace rows leave, those of the others come behind them. */
+    void (*push)(struct hps_ps *ps);
+    void (*pushed)(struct hps_ps *ps);
+    void (*poll)(struct hps_ps *ps);
+};
+extern const struct hps_ps_way hps_ps_by_host;  /* messages of MPI, in host memory       */
+extern const struct hps_ps_way hps_ps_by_cards; /* NCCL, from GPU to GPU                 */
+
+struct hps_ps {
+    const struct hps_ps_way *way;       /* NULL when alone; its own state is `with`      */
+    void *with;
+    const struct hps_cards *cards;
+    MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                       */
+    int me, parts, dim;
+    struct hps_table *table;
+    struct hps_dev *dev;
+    const struct hps_route_step *r;
+    struct hps_twin rows;       /* (nplace, dim)                                         */
+    struct hps_twin grad;       /* (nplace + those of the others, dim): theirs by member */
+    struct hps_twin out;        /* rows to the others, by member, then micro-batch       */
+    struct hps_twin sum;        /* (nmerge, dim) gradients merged, where their norm is asked */
+    bool stay;                  /* my rows are read in the table                         */
+    int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
+    bool written, pushed, summed;       /* grad, of this step; all there; sum             */
+    struct hps_row_sums owed;   /* in place of grad, where row is not NULL                */
+    int *place;                 /* (M, parts) first place of each owner's rows            */
+    int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
+    int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
+    size_t place_cap, at_cap;
+    double bytes;
+};
+
+/* Rows that the others asked of me. */
+static inline size_t hps_ps_others(const struct hps_ps *p)
+{
+    return p->r->ngive - (size_t)p->given[p->me];
+}
+
+/* Where `out` and the others' part of `grad` have member q's rows: they leave mine out. */
+static inline size_t hps_ps_other_at(const struct hps_ps *p, int q)
+{
+    return (size_t)(p->given_at[q] - (q > p->me ? p->given[p->me] : 0));
+}
+
+#endif

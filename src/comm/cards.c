@@ -1,0 +1,160 @@
+/* cards.c - the facts that decide whether NCCL is used, and the groups that are open. */
+#include "comm/cards.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct held {
+    struct hps_cards cards;             /* first: what callers have */
+    MPI_Comm comm;                      /* owned                    */
+    int users;
+    struct held *next;
+};
+
+static struct held *all;
+
+/* ---- the decision ---- */
+
+static bool same_card(const struct hps_cards_fact *a, const struct hps_cards_fact *b)
+{
+    return strcmp(a->host, b->host) == 0 && strcmp(a->card, b->card) == 0;
+}
+
+bool hps_cards_may(int n, const struct hps_cards_fact *fact, char *why, size_t size)
+{
+    for (int r = 0; r < n; r++)
+        if (fact[r].version == 0) {
+            snprintf(why, size, "rank %d on %s: %s", fact[r].rank, fact[r].host, fact[r].why);
+            return false;
+        }
+    for (int r = 1; r < n; r++)
+        if (fact[r].version != fact[0].version) {
+            snprintf(why, size, "ranks %d and %d have unlike releases of it, %d and %d",
+                     fact[0].rank, fact[r].rank, fact[0].version, fact[r].version);
+            return false;
+        }
+    for (int r = 1; r < n; r++)
+        for (int q = 0; q < r; q++)
+            if (same_card(&fact[q], &fact[r])) {
+                snprintf(why, size, "ranks %d and %d are on one GPU, %s of %s", fact[q].rank,
+                         fact[r].rank, fact[r].card, fact[r].host);
+                return false;
+            }
+    return true;
+}
+
+/* ---- the facts ---- */
+
+static bool is_set(const char *name, const char *value)
+{
+    const char *word = getenv(name);
+    return word && strcmp(word, value) == 0;
+}
+
+static struct hps_cards_fact my_fact(const struct hps_nccl_ops *ops, struct hps_dev *dev)
+{
+    struct hps_cards_fact f = { .rank = hps_rank() };
+
+    snprintf(f.host, sizeof f.host, "%s", hps_host());
+    if (!ops)
+        snprintf(f.why, sizeof f.why, "heterps-cuda.so was built without it");
+    else if (is_set("HETERPS_NCCL", "0"))
+        snprintf(f.why, sizeof f.why, "HETERPS_NCCL=0");
+    else if (is_set("HETERPS_CUDA_SYNC", "1"))
+        snprintf(f.why, sizeof f.why, "HETERPS_CUDA_SYNC=1");
+    else
+        f.version = ops->version(f.why);
+    if (ops) ops->card(dev, f.card);
+    return f;
+}
+
+static bool decide(const struct hps_cards *c, struct hps_dev *dev, int n, MPI_Comm comm)
+{
+    struct hps_cards_fact *fact = hps_mem_new((size_t)n, sizeof *fact), mine;
+    char why[2 * HPS_NCCL_WHY];
+
+    mine = my_fact(c->ops, dev);
+    HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, fact, sizeof mine, MPI_BYTE, comm));
+    bool may = hps_cards_may(n, fact, why, sizeof why);
+    if (!may && fact[0].rank == hps_rank())
+        HPS_SAY_ALL(HPS_INFO, "%d GPUs do without NCCL, their sums and rows go through the hosts: "
+                    "%s", n, why);
+    hps_mem_free(fact);
+    return may;
+}
+
+/* ---- groups ---- */
+
+static void open_group(struct hps_cards *c, struct hps_dev *dev, int n, int me, MPI_Comm comm)
+{
+    char name[HPS_NCCL_NAME] = "", why[HPS_NCCL_WHY];
+    double began = hps_now_s();
+    int v = c->ops->version(why);
+
+    if (me == 0) c->ops->name(name);
+    HPS_MPI(MPI_Bcast(name, sizeof name, MPI_BYTE, 0, comm));
+    c->group = c->ops->open(dev, name, n, me);
+    if (me == 0)
+        HPS_SAY_ALL(HPS_INFO, "%d GPUs sum and exchange rows by NCCL %d.%d.%d (ready in %.1f s)",
+                    n, v / 10000, v / 100 % 100, v % 100, hps_now_s() - began);
+}
+
+/* Of ranks that do not all have a GPU there is nothing to say: they never could. */
+static void make(struct hps_cards *c, struct hps_dev *dev, MPI_Comm comm)
+{
+    int n, me, can = !dev->host;
+
+    c->ops = can ? hps_nccl_loaded() : NULL;
+    HPS_MPI(MPI_Comm_size(comm, &n));
+    HPS_MPI(MPI_Comm_rank(comm, &me));
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, comm));
+    if (can && n > 1 && decide(c, dev, n, comm)) open_group(c, dev, n, me, comm);
+}
+
+/* The answer for these ranks in their order, if it is held: on all of them alike. */
+static struct held *find(MPI_Comm comm)
+{
+    int same;
+
+    for (struct held *h = all; h; h = h->next) {
+        HPS_MPI(MPI_Comm_compare(comm, h->comm, &same));
+        if (same == MPI_IDENT || same == MPI_CONGRUENT) return h;
+    }
+    return NULL;
+}
+
+const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm)
+{
+    struct held *h = find(comm);
+
+    if (!h) {
+        h = hps_mem_new(1, sizeof *h);
+        HPS_MPI(MPI_Comm_dup(comm, &h->comm));
+        make(&h->cards, dev, h->comm);
+        h->next = all;
+        all = h;
+    }
+    h->users++;
+    return &h->cards;
+}
+
+void hps_cards_free(const struct hps_cards *cards)
+{
+    struct held **at = &all, *h;
+
+    if (!cards) return;
+    while (&(*at)->cards != cards)
+        at = &(*at)->next;
+    h = *at;
+    if (--h->users > 0) return;
+    *at = h->next;
+    if (h->cards.group) {
+        hps_barrier_quiet(h->comm);     /* they take leave of each other together */
+        h->cards.ops->close(h->cards.group);
+    }
+    HPS_MPI(MPI_Comm_free(&h->comm));
+    hps_mem_free(h);
+}

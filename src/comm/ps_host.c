@@ -1,0 +1,201 @@
+/* ps_host.c - rows and gradients as messages of MPI, through host memory. */
+#include "base/mem.h"
+#include "comm/ps_own.h"
+#include "comm/team.h"
+
+struct post {
+    MPI_Datatype row;           /* dim floats                                                    */
+    size_t *sent_at;            /* (parts) scratch: the next row of `out` to send                 */
+    int *cut, *cut_at;          /* (M) scratch: a message's pieces                                */
+    MPI_Request *pull;          /* (npull) receives of rows; micro-batch m's begin at pull_at[m]  */
+    int *pull_at;               /* (M + 1)                                                       */
+    MPI_Request *send;          /* (nsend) rows, then gradients                                  */
+    MPI_Request *push;          /* (parts) receives of gradients                                 */
+    size_t cut_cap, cut_at_cap, pull_cap, pull_at_cap, send_cap;
+    int npull, nsend;
+};
+
+static void *open_host(struct hps_ps *p)
+{
+    struct post *h = hps_mem_new(1, sizeof *h);
+
+    HPS_MPI(MPI_Type_contiguous(p->dim, MPI_FLOAT, &h->row));
+    HPS_MPI(MPI_Type_commit(&h->row));
+    h->sent_at = hps_mem_new((size_t)p->parts, sizeof *h->sent_at);
+    h->push = hps_mem_new((size_t)p->parts, sizeof(MPI_Request));
+    for (int q = 0; q < p->parts; q++)
+        h->push[q] = MPI_REQUEST_NULL;
+    return h;
+}
+
+static void wait_sent(struct post *h)
+{
+    if (h->nsend > 0)
+        hps_wait_all(h->nsend, h->send);
+    h->nsend = 0;
+}
+
+static void settle(struct hps_ps *p)
+{
+    wait_sent(p->with);
+}
+
+static void close_host(struct hps_ps *p)
+{
+    struct post *h = p->with;
+
+    wait_sent(h);
+    hps_mem_free(h->sent_at);
+    hps_mem_free(h->cut);
+    hps_mem_free(h->cut_at);
+    hps_mem_free(h->pull);
+    hps_mem_free(h->pull_at);
+    hps_mem_free(h->send);
+    hps_mem_free(h->push);
+    HPS_MPI(MPI_Type_free(&h->row));
+    hps_mem_free(h);
+}
+
+static void make_room(struct post *h, const struct hps_ps *p)
+{
+    size_t M = (size_t)p->r->M, pairs = M * (size_t)p->parts;
+
+    hps_mem_grow(&h->pull, &h->pull_cap, pairs, sizeof *h->pull);
+    hps_mem_grow(&h->send, &h->send_cap, pairs + (size_t)p->parts, sizeof *h->send);
+    hps_mem_grow(&h->pull_at, &h->pull_at_cap, M + 1, sizeof *h->pull_at);
+    hps_mem_grow(&h->cut, &h->cut_cap, M, sizeof *h->cut);
+    hps_mem_grow(&h->cut_at, &h->cut_at_cap, M, sizeof *h->cut_at);
+}
+
+static void post_rows(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+
+    h->npull = 0;
+    for (int m = 0; m < r->M; m++) {
+        h->pull_at[m] = h->npull;
+        for (int q = 0; q < p->parts; q++) {
+            int i = m * p->parts + q;
+            if (q == p->me || r->ask[i] == 0)
+                continue;
+            HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->place[i] * (size_t)p->dim, r->ask[i],
+                              h->row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm,
+                              &h->pull[h->npull++]));
+        }
+    }
+    h->pull_at[r->M] = h->npull;
+}
+
+static void send_rows(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+    size_t dim = (size_t)p->dim, *at = h->sent_at;
+
+    hps_twin_fetch(&p->out, p->dev, hps_ps_others(p) * dim);
+    for (int q = 0; q < p->parts; q++)
+        at[q] = hps_ps_other_at(p, q);
+    for (int m = 0; m < r->M; m++)
+        for (int q = 0; q < p->parts; q++) {
+            int k = r->give[m * p->parts + q];
+            if (q == p->me || k == 0)
+                continue;
+            HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, k, h->row, q,
+                              HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &h->send[h->nsend++]));
+            at[q] += (size_t)k;
+        }
+}
+
+static void pull(struct hps_ps *p)
+{
+    make_room(p->with, p);
+    post_rows(p);
+    send_rows(p);
+}
+
+static void bring_rows(struct hps_ps *p, int first, int end)
+{
+    size_t dim = (size_t)p->dim;
+    hps_twin_bring(&p->rows, p->dev, (size_t)first * dim, (size_t)(end - first) * dim);
+}
+
+static void pulled(struct hps_ps *p, int m)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+    int i = m * p->parts + p->me;
+
+    hps_wait_all(h->pull_at[m + 1] - h->pull_at[m], h->pull + h->pull_at[m]);
+    bring_rows(p, r->first[m], p->place[i]);
+    bring_rows(p, p->place[i] + r->ask[i], r->first[m + 1]);
+}
+
+/* One message to an owner: its rows of all micro-batches, in place. */
+static void send_grad(struct hps_ps *p, int q)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+    MPI_Datatype pieces;
+    int n = 0;
+
+    for (int m = 0; m < r->M; m++) {
+        int i = m * p->parts + q;
+        if (r->ask[i] == 0)
+            continue;
+        h->cut[n] = r->ask[i];
+        h->cut_at[n++] = p->place[i];
+    }
+    if (n == 0)
+        return;
+    HPS_MPI(MPI_Type_indexed(n, h->cut, h->cut_at, h->row, &pieces));
+    HPS_MPI(MPI_Type_commit(&pieces));
+    HPS_MPI(MPI_Isend(p->grad.host, 1, pieces, q, HPS_TAG_PUSH, p->comm, &h->send[h->nsend++]));
+    HPS_MPI(MPI_Type_free(&pieces));
+}
+
+static void push(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    size_t dim = (size_t)p->dim, mine = (size_t)p->r->nplace;
+
+    for (int q = 0; q < p->parts; q++)
+        if (q != p->me && p->given[q] > 0)
+            HPS_MPI(MPI_Irecv(p->grad.host + (mine + hps_ps_other_at(p, q)) * dim, p->given[q],
+                              h->row, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
+    hps_twin_fetch(&p->grad, p->dev, mine * dim);
+    for (int q = 0; q < p->parts; q++)
+        if (q != p->me)
+            send_grad(p, q);
+}
+
+static void pushed(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    size_t dim = (size_t)p->dim;
+
+    hps_wait_all(p->parts, h->push);
+    hps_twin_bring(&p->grad, p->dev, (size_t)p->r->nplace * dim, hps_ps_others(p) * dim);
+    wait_sent(h);
+}
+
+static void poll(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    int done;
+
+    HPS_MPI(MPI_Testall(h->npull, h->pull, &done, MPI_STATUSES_IGNORE));
+    HPS_MPI(MPI_Testall(h->nsend, h->send, &done, MPI_STATUSES_IGNORE));
+    HPS_MPI(MPI_Testall(p->parts, h->push, &done, MPI_STATUSES_IGNORE));
+}
+
+const struct hps_ps_way hps_ps_by_host = {
+    .open = open_host,
+    .close = close_host,
+    .settle = settle,
+    .pull = pull,
+    .pulled = pulled,
+    .push = push,
+    .pushed = pushed,
+    .poll = poll
+};

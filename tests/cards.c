@@ -1,0 +1,34 @@
+/* cards.c - see cards.h. */
+#include "cards.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/folder.h"
+#include "base/mem.h"
+
+/* Where the test's program lies, tests/, has the stand-in in cuda/. */
+static void find_object(void)
+{
+    char *tests = hps_folder_program(), *folder = hps_mem_print("%s/cuda", tests);
+
+    setenv("HETERPS_LIBDIR", folder, 1);
+    hps_mem_free(folder);
+    hps_mem_free(tests);
+}
+
+void cards_open(struct hps_dev *dev, enum cards how)
+{
+    const char *kind = how >= CARDS_APART ? "cuda" : "cpu";
+    char count[16];
+
+    snprintf(count, sizeof count, "%d", hps_nrank());
+    setenv("HPS_FAKE_GPUS", count, 1);
+    setenv("HETERPS_NCCL", how == CARDS_FORBIDDEN ? "0" : "1", 1);
+    setenv("HPS_SHIM_STRICT", "1", 1);
+    if (how >= CARDS_APART) find_object();
+    hps_say_least(HPS_WARN);            /* what was found out of them is said each time */
+    if (hps_dev_find(kind)->open(dev, how == CARDS_SHARED ? 0 : hps_rank(), 1) != HPS_OK)
+        HPS_DIE("no device");
+    if (how == CARDS_FAR) dev->host = false;
+}

@@ -113,7 +113,7 @@ static void meet_alone(void)
 
 static void give_host(void)
 {
-    void *at = sbrk(N);         /* of the heap, as malloc's is where no sanitizer has its own */
+    char *at = (char *)sbrk(N) + 16;    /* of the heap, which a sanitizer's malloc is not */
 
     setenv("HPS_SHIM_STRICT", "1", 1);
     hps_shim_look(&at, sizeof at);

@@ -129,8 +129,10 @@ enum hps_status hps_job_device(struct hps_job *j)
     j->dev.precision = hps_dev_precision(j->o.train.precision);
     j->node.on_gpu = !j->dev.host;
     j->node.rows_at_home = j->node.on_gpu && j->o.storage.gpu_memory > 0;
-    if (!st) say_gpus(j);
-    return st;
+    if (st) return st;
+    hps_count_range(j->dev.ops->range);
+    say_gpus(j);
+    return HPS_OK;
 }
 
 enum hps_status hps_job_hardware(struct hps_job *j)

@@ -76,7 +76,6 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .own = o };
     o->opt = *opt;
     o->M = opt->steps.M;
-    hps_count_range(dev->ops->range);
     s->train = opt->train;
     o->active = make_active(s, o);
     s->lag = make_lag(s);

@@ -61,7 +61,8 @@ slowest() {
 }
 
 # checked FOLDER TARGET RANKS CONFIGURE-ARGUMENT...: a build and its tests, some at a time more than
-# there are cores: those of the program wait two thirds of their time, for launchers and Slurm
+# there are cores: those of the program wait half of their time for its launcher. With more than two
+# of them beside the cores' own, a private Slurm no longer keeps its times.
 checked() {
     folder=$dir/$1 target=$2 np=$3
     shift 3
@@ -70,7 +71,7 @@ checked() {
         return
     fi
     rm -f "$folder"/tests/*.trs
-    HPS_NP=$np make -C "$folder" -j $(($(cores) + 4)) -k "$target" >"$folder/check.out" 2>&1
+    HPS_NP=$np make -C "$folder" -j $(($(cores) + 2)) -k "$target" >"$folder/check.out" 2>&1
     rc=$?
     before=$failed
     tally "$folder"

@@ -22,6 +22,17 @@ header() {
     echo "#include <$1>" | cc -E -x c $(pkg-config --cflags "${2:-x}" 2>/dev/null) - >/dev/null 2>&1
 }
 
+# library NAME [MODULE]: programs link with it, with what pkg-config says of MODULE
+library() {
+    # shellcheck disable=SC2046 # the flags are several words
+    echo 'int main(void) { return 0; }' |
+        cc -x c - $(pkg-config --libs "${2:-x}" 2>/dev/null) "-l$1" -o /dev/null >/dev/null 2>&1
+}
+
+# A BLAS: OpenBLAS, since the reference one, which has the same header, is twenty times slower; but
+# who may not install takes what is here.
+blas() { library openblas openblas || { header cblas.h && ! may_install; }; }
+
 # clang_links FLAG: clang makes a program with it
 clang_links() {
     echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' \
@@ -41,7 +52,7 @@ missing_for_build() {
     has h5pcc || header hdf5.h hdf5-openmpi || echo libhdf5-openmpi-dev
     header papi.h papi || echo libpapi-dev
     header hwloc.h hwloc || echo libhwloc-dev
-    header cblas.h openblas || echo libopenblas-dev
+    blas || echo libopenblas-dev
     header lapacke.h lapacke || header lapacke.h openblas || echo liblapacke-dev
     header yaml.h yaml-0.1 || echo libyaml-dev
     header jansson.h jansson || echo libjansson-dev

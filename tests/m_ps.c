@@ -1,8 +1,9 @@
 /* m_ps: a pull after a push sees the push, repeats included: tables trained through the store equal
  * a serial twin in double on any number of ranks, rows pulled twice without a push are the same,
- * and a repetition of the run gives the same bits. Whether rows travel through hosts or, where each
- * rank has a card of its own (m_cards_ps), between those. */
+ * and a repetition of the run gives the same bits. Whether rows travel as messages, through memory
+ * that ranks share, or, where each rank has a card of its own (m_cards_ps), between those. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -223,11 +224,13 @@ static float *run(struct world *w, size_t *bytes)
     struct hps_table *table;
     struct hps_route *route;
     struct hps_ps *ps;
+    const int dim[HPS_PS_BUFFERS] = { DIM, DIM, DIM };
 
     start(w, &twin);
+    struct hps_near *near = hps_near_new(w->dev.host, HPS_PS_BUFFERS, dim, w->comm);
     if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
-        hps_route_new(&route, &use, IDS_ROWS, M, &w->dev, w->comm) != HPS_OK ||
-        hps_ps_new(&ps, table, &w->dev, w->comm) != HPS_OK)
+        hps_route_new(&route, &use, IDS_ROWS, M, &w->dev, near, w->comm) != HPS_OK ||
+        hps_ps_new(&ps, table, &w->dev, near, 0, w->comm) != HPS_OK)
         HPS_DIE("no store");
     if (w->stay)
         hps_ps_stay(ps);
@@ -246,6 +249,7 @@ static float *run(struct world *w, size_t *bytes)
     float *shard = copy_of(w, table->row, *bytes);
     hps_ps_free(ps);
     hps_route_free(route);
+    hps_near_free(near);
     hps_table_free(table);
     return shard;
 }
@@ -259,6 +263,13 @@ static void run_twice(struct world *w)
         HPS_DIE("the same run gave other bits");
     hps_mem_free(a);
     hps_mem_free(b);
+}
+
+/* Do members see each other's memory: 0 none, 1 all, 2 those of even number. */
+static void let_near(const struct world *w, int near)
+{
+    bool may = near == 1 || (near == 2 && w->me % 2 == 0);
+    setenv("HETERPS_SHARED_MEMORY", may ? "1" : "0", 1);
 }
 
 int main(int argc, char **argv)
@@ -283,7 +294,10 @@ int main(int argc, char **argv)
             w.silent = i & 2;
             w.stay = w.dev.host && i % 3 == 0;
             w.owe = i % 3 == 0;
-            run_twice(&w);
+            for (int near = 0; near < (w.dev.host ? 3 : 1); near++) {
+                let_near(&w, near);
+                run_twice(&w);
+            }
         }
         w.dev.ops->close(&w.dev);
     }

@@ -116,6 +116,24 @@ static void check_places(const struct world *w, const struct hps_route_step *s, 
         HPS_DIE("who reads nothing asks for nothing");
 }
 
+/* Owners know where in a member's places the rows lie that it asked of them. */
+static void check_told(const struct world *w, const struct hps_route_step *s)
+{
+    int mine[MOST], told[MOST];
+
+    for (int m = 0; m < s->M; m++) {
+        for (int q = 0, at = s->first[m]; q < w->R; q++) {
+            mine[q] = at;
+            at += s->ask[m * w->R + q];
+        }
+        HPS_MPI(MPI_Alltoall(mine, 1, MPI_INT, told, 1, MPI_INT, w->comm));
+        for (int q = 0; q < w->R; q++)
+            if (told[q] != s->give_place[m * w->R + q])
+                HPS_DIE("member %d has its rows of micro-batch %d at %d, not at %d", q, m, told[q],
+                        s->give_place[m * w->R + q]);
+    }
+}
+
 /* Where member q's i-th row for me has its gradient. */
 static int lies(const struct world *w, const struct hps_route_step *s, int q, int m, int i)
 {
@@ -165,6 +183,7 @@ static void check_step(const struct world *w, const struct hps_route_step *s, lo
 
     give(w, s, place);
     check_places(w, s, step, place);
+    check_told(w, s);
     check_merge(w, s);
     hps_mem_free(place);
 }
@@ -186,7 +205,7 @@ static void run(struct world *w, struct hps_dev *dev, int M)
     const struct hps_route_step *before = NULL;
     struct hps_route *route;
 
-    if (hps_route_new(&route, &use, IDS_ROWS, M, dev, w->comm) != HPS_OK)
+    if (hps_route_new(&route, &use, IDS_ROWS, M, dev, NULL, w->comm) != HPS_OK)
         HPS_DIE("no route");
     begin(w, route, M, 0);
     for (long long step = 0; step < STEPS; step++) {

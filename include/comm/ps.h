@@ -10,11 +10,14 @@
 #include "comm/route.h"
 #include "model/table.h"
 
+enum { HPS_PS_BUFFERS = 3 };    /* of rows, which one table has in `near` */
+
 struct hps_ps;
 /* One table, sharded over the members of comm (the route's; MPI_COMM_NULL: alone), owner `part` of
- * the table is member `part`. Borrows the table and the device. Collective over comm. */
+ * the table is member `part`. near: the route's, whose buffers from index * HPS_PS_BUFFERS on are
+ * this table's; or NULL. Borrows it, the table and the device. Collective over comm. */
 enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
-                           MPI_Comm comm);
+                           struct hps_near *near, int index, MPI_Comm comm);
 /* Nothing may be pushed and not ended. Waits until the rows last sent have left. */
 void hps_ps_free(struct hps_ps *ps);
 

@@ -29,14 +29,17 @@ struct hps_ps {
     const struct hps_ps_way *way;       /* NULL when alone; its own state is `with`      */
     void *with;
     const struct hps_cards *cards;
+    struct hps_near *near;      /* who sees my rows and gradients; borrowed, NULL: nobody */
+    int buffer;                 /* the first of mine there                               */
+    int turn;                   /* which one has the rows of this pull                   */
     MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                       */
     int me, parts, dim;
     struct hps_table *table;
     struct hps_dev *dev;
     const struct hps_route_step *r;
     struct hps_twin rows;       /* (nplace, dim)                                         */
-    struct hps_twin grad;       /* (nplace + those of the others, dim): theirs by member */
-    struct hps_twin out;        /* rows to the others, by member, then micro-batch       */
+    struct hps_twin grad;       /* (nplace + nfar, dim): theirs by member, then micro-batch */
+    struct hps_twin out;        /* (nfar, dim) rows to those who are not near, likewise  */
     struct hps_twin sum;        /* (nmerge, dim) gradients merged, where their norm is asked */
     bool stay;                  /* my rows are read in the table                         */
     int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
@@ -44,21 +47,35 @@ struct hps_ps {
     struct hps_row_sums owed;   /* in place of grad, where row is not NULL                */
     int *place;                 /* (M, parts) first place of each owner's rows            */
     int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
+    size_t *far_at, nfar;       /* (parts) where `out` and the end of grad have a member's */
     int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
     size_t place_cap, at_cap;
     double bytes;
 };
 
+/* Do member q and I send messages with what is meant? */
+static inline bool hps_ps_is_far(const struct hps_ps *p, int q)
+{
+    return q != p->me && !hps_near_is(p->near, q);
+}
+
+/* A table's buffers that members who are near see: rows of a pull, which the next one leaves alone,
+ * since a member may still read them then, and gradients. */
+enum { HPS_PS_ROWS, HPS_PS_ROWS_TOO, HPS_PS_GRAD };
+
+/* The piece of member q's buffer, who is near, with his rows of mine for micro-batch m. */
+static inline float *hps_ps_piece(struct hps_ps *p, int q, int m, int buffer)
+{
+    int i = m * p->parts + q;
+    size_t first = (size_t)p->r->give_place[i], end = first + (size_t)p->r->give[i];
+
+    return hps_near_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
+}
+
 /* Rows that the others asked of me. */
 static inline size_t hps_ps_others(const struct hps_ps *p)
 {
     return p->r->ngive - (size_t)p->given[p->me];
-}
-
-/* Where `out` and the others' part of `grad` have member q's rows: they leave mine out. */
-static inline size_t hps_ps_other_at(const struct hps_ps *p, int q)
-{
-    return (size_t)(p->given_at[q] - (q > p->me ? p->given[p->me] : 0));
 }
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef HPS_COMM_ROUTE_H
 #define HPS_COMM_ROUTE_H
 
+#include "comm/near.h"
 #include "model/data.h"
 #include "model/net.h"
 
@@ -28,7 +29,8 @@ struct hps_route_step {
     int *first;                 /* (M + 1)                                                       */
     int nplace;
     int *ask;                   /* (M, parts) rows asked of each owner for micro-batch m          */
-    int *give;                  /* (M, parts) rows each member asked of me                        */
+    int *give;                  /* (M, parts) rows each member asked of me ...                    */
+    int *give_place;            /* (M, parts) ... and the first of their places there             */
     const int *row;             /* (ngive) my local rows, by member, then micro-batch, as asked   */
     size_t ngive;
     const int *merged;          /* (nmerge) the distinct ones among them                         */
@@ -36,8 +38,9 @@ struct hps_route_step {
     const int *row_host, *merged_host;  /* row and merged in host memory                         */
     const int *merge_start;     /* (nmerge + 1) the gradients that merged row i gets are          */
     const int *merge_from;      /* (ngive) merge_from[merge_start[i]] and so on, by member: mine
-                                   by place, those of others behind all places, in the order of
-                                   `row` without mine. Both NULL when alone: merged is row        */
+                                   by place, those of members who are near by the places that they
+                                   have there, those of the rest behind all places of mine, in the
+                                   order of `row`. Both NULL when alone: merged is row            */
     struct hps_bag *bag;        /* (M, nlayer) bags of each layer, positions = places             */
 };
 
@@ -45,9 +48,11 @@ struct hps_route;
 /* comm: all members (owners and readers of the tables), dup'ed inside; MPI_COMM_NULL: alone. Owner
  * of a row: hps_table_owner(row, parts), parts = size of comm. A member that reads nothing passes
  * nlayer 0. rows: of the tables (hps_table_new refuses more than an int can number at an owner),
- * the same on all members, as is M. Collective over comm. */
+ * the same on all members, as is M. near: who of comm is near, borrowed; NULL: nobody. Collective
+ * over comm. */
 enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_use *use,
-                              long long rows, int M, struct hps_dev *dev, MPI_Comm comm);
+                              long long rows, int M, struct hps_dev *dev,
+                              const struct hps_near *near, MPI_Comm comm);
 /* Steps begun and not taken are waited for: all members began as many. Collective over comm. */
 void hps_route_free(struct hps_route *route);
 /* Start routing the next step from its batches (M; NULL when this member reads nothing, or could

@@ -8,9 +8,12 @@
 struct hps_twin {               /* zeroed memory is a valid start */
     float *device, *host;       /* host NULL where it is lone */
     bool lone;                  /* nothing of it goes through the host */
+    bool lent;                  /* memory of somebody else's           */
     size_t cap, host_cap;
 };
 void hps_twin_free(struct hps_twin *twin, struct hps_dev *dev);
+/* It is that memory now, which stays its owner's; on a host. */
+void hps_twin_lend(struct hps_twin *twin, void *memory);
 
 /* Room for n floats; what was there is lost. */
 void hps_twin_grow(struct hps_twin *twin, struct hps_dev *dev, size_t n);

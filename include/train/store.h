@@ -29,6 +29,7 @@ struct hps_store_table {
  * same way. */
 struct hps_store_group {
     MPI_Comm comm; /* the members; owned            */
+    struct hps_near *near;          /* who of them shares memory with me; or NULL */
     long long rows;
     int nlayer;                     /* layers of my stages that read a table of this group ... */
     const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */

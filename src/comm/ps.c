@@ -20,7 +20,7 @@ static void join(struct hps_ps *p, MPI_Comm comm)
 }
 
 enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
-                           MPI_Comm comm)
+                           struct hps_near *near, int index, MPI_Comm comm)
 {
     struct hps_ps *p = hps_mem_new(1, sizeof *p);
 
@@ -30,10 +30,13 @@ enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct h
     p->dev = dev;
     p->dim = table->dim;
     p->sum.lone = true;
+    p->near = near;
+    p->buffer = index * HPS_PS_BUFFERS;
     if (comm != MPI_COMM_NULL) join(p, comm);
     assert(table->part == p->me && table->parts == p->parts);
     p->given = hps_mem_new((size_t)p->parts, sizeof *p->given);
     p->given_at = hps_mem_new((size_t)p->parts, sizeof *p->given_at);
+    p->far_at = hps_mem_new((size_t)p->parts, sizeof *p->far_at);
     if (p->way) p->with = p->way->open(p);
     *ps = p;
     return HPS_OK;
@@ -56,6 +59,7 @@ void hps_ps_free(struct hps_ps *p)
     hps_mem_free(p->at);
     hps_mem_free(p->given);
     hps_mem_free(p->given_at);
+    hps_mem_free(p->far_at);
     hps_mem_free(p);
 }
 
@@ -73,11 +77,14 @@ static void lay_out(struct hps_ps *p, const struct hps_route_step *r)
         at += r->ask[i];
     }
     at = 0;
+    p->nfar = 0;
     for (int q = 0; q < p->parts; q++) {
         p->given_at[q] = at;
         for (int m = 0; m < r->M; m++)
             at += r->give[m * p->parts + q];
         p->given[q] = at - p->given_at[q];
+        p->far_at[q] = p->nfar;
+        if (hps_ps_is_far(p, q)) p->nfar += (size_t)p->given[q];
     }
 }
 
@@ -100,20 +107,52 @@ static void find_mine(struct hps_ps *p)
     }
 }
 
-/* My rows that the others asked for, by member. */
+/* To where a member who is near has them. */
+static void gather_near(struct hps_ps *p, int q)
+{
+    const struct hps_route_step *r = p->r;
+    const int *row = r->row + p->given_at[q];
+
+    for (int m = 0; m < r->M; m++) {
+        int n = r->give[m * p->parts + q];
+        if (n > 0)
+            hps_table_gather(p->table, (size_t)n, row, hps_ps_piece(p, q, m, p->turn));
+        row += n;
+    }
+}
+
+/* My rows that the others asked for, by member; of those who are not near as many as possible at
+ * once. */
 static void gather(struct hps_ps *p)
 {
     const struct hps_route_step *r = p->r;
-    size_t before = (size_t)p->given_at[p->me], mine = (size_t)p->given[p->me];
-    size_t n = hps_ps_others(p), dim = (size_t)p->dim;
+    size_t dim = (size_t)p->dim;
 
-    hps_twin_grow(&p->out, p->dev, n * dim);
-    if (before > 0)
-        hps_table_gather(p->table, before, r->row, p->out.device);
-    if (n > before)
-        hps_table_gather(p->table, n - before, r->row + before + mine,
-                         p->out.device + before * dim);
-    p->bytes += (double)n * (double)dim * (double)sizeof(float);
+    hps_twin_grow(&p->out, p->dev, p->nfar * dim);
+    for (int q = 0, end; q < p->parts; q = end) {
+        end = q + 1;
+        if (q == p->me)
+            continue;
+        if (!hps_ps_is_far(p, q)) {
+            gather_near(p, q);
+            continue;
+        }
+        while (end < p->parts && hps_ps_is_far(p, end))
+            end++;
+        int n = p->given_at[end - 1] + p->given[end - 1] - p->given_at[q];
+        hps_table_gather(p->table, (size_t)n, r->row + p->given_at[q],
+                         p->out.device + p->far_at[q] * dim);
+    }
+    p->bytes += (double)hps_ps_others(p) * (double)dim * (double)sizeof(float);
+}
+
+/* Room for n rows where members who are near see them, or for myself. */
+static void grow(struct hps_ps *p, struct hps_twin *twin, int buffer, size_t n)
+{
+    if (p->near)
+        hps_twin_lend(twin, hps_near_at(p->near, p->me, p->buffer + buffer, n));
+    else
+        hps_twin_grow(twin, p->dev, n * (size_t)p->dim);
 }
 
 void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
@@ -123,8 +162,9 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
     lay_out(p, r);
     p->written = p->pushed = p->summed = false;
     p->owed = (struct hps_row_sums){ 0 };
+    p->turn = p->turn == HPS_PS_ROWS ? HPS_PS_ROWS_TOO : HPS_PS_ROWS;
     if (!p->stay || p->parts > 1)
-        hps_twin_grow(&p->rows, p->dev, (size_t)r->nplace * (size_t)p->dim);
+        grow(p, &p->rows, p->turn, (size_t)r->nplace);
     if (p->parts > 1) {
         if (p->stay)
             find_mine(p);
@@ -172,7 +212,7 @@ void hps_ps_place(const struct hps_ps *p, struct hps_bag *bag)
 
 float *hps_ps_grad(struct hps_ps *p)
 {
-    hps_twin_grow(&p->grad, p->dev, ((size_t)p->r->nplace + hps_ps_others(p)) * (size_t)p->dim);
+    grow(p, &p->grad, HPS_PS_GRAD, (size_t)p->r->nplace + p->nfar);
     return p->grad.device;
 }
 

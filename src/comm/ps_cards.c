@@ -78,7 +78,7 @@ static void pull(struct hps_ps *p)
 
     make_room(c, p);
     for (int q = 0; q < p->parts; q++)
-        at[q] = hps_ps_other_at(p, q);
+        at[q] = p->far_at[q];
     p->dev->ops->follow(p->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
     for (int m = 0; m < r->M; m++) {
         for (int q = 0; q < p->parts; q++) {
@@ -106,7 +106,7 @@ static void push(struct hps_ps *p)
     const struct hps_route_step *r = p->r;
 
     for (int q = 0; q < p->parts; q++) {
-        size_t at = (size_t)r->nplace + hps_ps_other_at(p, q);
+        size_t at = (size_t)r->nplace + p->far_at[q];
         for (int m = 0; m < r->M && q != p->me; m++) {
             int i = m * p->parts + q;
             add(c->out, &c->nout, p, q, p->grad.device, (size_t)p->place[i], r->ask[i]);

@@ -1,4 +1,10 @@
-/* ps_host.c - rows and gradients as messages of MPI, through host memory. */
+/* ps_host.c - rows and gradients as messages of MPI, through host memory. Who is near gets them in
+ * memory that we share, and an empty message when they are there.
+ *
+ * That is enough for such memory to be free when it is written anew. An owner writes rows where its
+ * reader had those of the pull before the last: it got the reader's message of the last pull, which
+ * was sent behind the reading. A reader writes gradients when the owner's rows for that step have
+ * come, and they left behind the owner's reading of the gradients before. */
 #include "base/mem.h"
 #include "comm/ps_own.h"
 #include "comm/team.h"
@@ -58,13 +64,29 @@ static void close_host(struct hps_ps *p)
 
 static void make_room(struct post *h, const struct hps_ps *p)
 {
-    size_t M = (size_t)p->r->M, pairs = M * (size_t)p->parts;
+    size_t M = (size_t)p->r->M, pairs = (M + 1) * (size_t)p->parts;
 
     hps_mem_grow(&h->pull, &h->pull_cap, pairs, sizeof *h->pull);
     hps_mem_grow(&h->send, &h->send_cap, pairs + (size_t)p->parts, sizeof *h->send);
     hps_mem_grow(&h->pull_at, &h->pull_at_cap, M + 1, sizeof *h->pull_at);
     hps_mem_grow(&h->cut, &h->cut_cap, M, sizeof *h->cut);
     hps_mem_grow(&h->cut_at, &h->cut_at_cap, M, sizeof *h->cut_at);
+}
+
+static bool is_near(const struct hps_ps *p, int q)
+{
+    return q != p->me && hps_near_is(p->near, q);
+}
+
+/* What I wrote for those who are near is there, for this tag; what they wrote will be. */
+static void tell_near(struct hps_ps *p, int tag)
+{
+    struct post *h = p->with;
+
+    hps_near_show();
+    for (int q = 0; q < p->parts; q++)
+        if (is_near(p, q))
+            HPS_MPI(MPI_Isend(NULL, 0, MPI_BYTE, q, tag, p->comm, &h->send[h->nsend++]));
 }
 
 static void post_rows(struct hps_ps *p)
@@ -77,7 +99,10 @@ static void post_rows(struct hps_ps *p)
         h->pull_at[m] = h->npull;
         for (int q = 0; q < p->parts; q++) {
             int i = m * p->parts + q;
-            if (q == p->me || r->ask[i] == 0)
+            if (m == 0 && is_near(p, q))
+                HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_ROWS, p->comm,
+                                  &h->pull[h->npull++]));
+            if (!hps_ps_is_far(p, q) || r->ask[i] == 0)
                 continue;
             HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->place[i] * (size_t)p->dim, r->ask[i],
                               h->row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm,
@@ -93,13 +118,13 @@ static void send_rows(struct hps_ps *p)
     const struct hps_route_step *r = p->r;
     size_t dim = (size_t)p->dim, *at = h->sent_at;
 
-    hps_twin_fetch(&p->out, p->dev, hps_ps_others(p) * dim);
+    hps_twin_fetch(&p->out, p->dev, p->nfar * dim);
     for (int q = 0; q < p->parts; q++)
-        at[q] = hps_ps_other_at(p, q);
+        at[q] = p->far_at[q];
     for (int m = 0; m < r->M; m++)
         for (int q = 0; q < p->parts; q++) {
             int k = r->give[m * p->parts + q];
-            if (q == p->me || k == 0)
+            if (!hps_ps_is_far(p, q) || k == 0)
                 continue;
             HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, k, h->row, q,
                               HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &h->send[h->nsend++]));
@@ -111,6 +136,7 @@ static void pull(struct hps_ps *p)
 {
     make_room(p->with, p);
     post_rows(p);
+    tell_near(p, HPS_TAG_ROWS);
     send_rows(p);
 }
 
@@ -127,6 +153,7 @@ static void pulled(struct hps_ps *p, int m)
     int i = m * p->parts + p->me;
 
     hps_wait_all(h->pull_at[m + 1] - h->pull_at[m], h->pull + h->pull_at[m]);
+    hps_near_see();
     bring_rows(p, r->first[m], p->place[i]);
     bring_rows(p, p->place[i] + r->ask[i], r->first[m + 1]);
 }
@@ -160,13 +187,24 @@ static void push(struct hps_ps *p)
     size_t dim = (size_t)p->dim, mine = (size_t)p->r->nplace;
 
     for (int q = 0; q < p->parts; q++)
-        if (q != p->me && p->given[q] > 0)
-            HPS_MPI(MPI_Irecv(p->grad.host + (mine + hps_ps_other_at(p, q)) * dim, p->given[q],
+        if (is_near(p, q))
+            HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
+        else if (q != p->me && p->given[q] > 0)
+            HPS_MPI(MPI_Irecv(p->grad.host + (mine + p->far_at[q]) * dim, p->given[q],
                               h->row, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
+    tell_near(p, HPS_TAG_PUSH);
     hps_twin_fetch(&p->grad, p->dev, mine * dim);
     for (int q = 0; q < p->parts; q++)
-        if (q != p->me)
+        if (hps_ps_is_far(p, q))
             send_grad(p, q);
+}
+
+/* The gradients that a member who is near has for rows of mine are read where he wrote them. */
+static void see_grad(struct hps_ps *p, int q)
+{
+    for (int m = 0; m < p->r->M; m++)
+        if (p->r->give[m * p->parts + q] > 0)
+            hps_ps_piece(p, q, m, HPS_PS_GRAD);
 }
 
 static void pushed(struct hps_ps *p)
@@ -175,7 +213,11 @@ static void pushed(struct hps_ps *p)
     size_t dim = (size_t)p->dim;
 
     hps_wait_all(p->parts, h->push);
-    hps_twin_bring(&p->grad, p->dev, (size_t)p->r->nplace * dim, hps_ps_others(p) * dim);
+    hps_near_see();
+    for (int q = 0; q < p->parts; q++)
+        if (is_near(p, q))
+            see_grad(p, q);
+    hps_twin_bring(&p->grad, p->dev, (size_t)p->r->nplace * dim, p->nfar * dim);
     wait_sent(h);
 }
 

@@ -22,7 +22,7 @@ struct turn {
     struct hps_route_step step;
     enum state state;
     MPI_Request request;
-    int *ask, *give;            /* (parts, M) as they travel                        */
+    int *ask, *give;            /* (parts, M, 2) as they travel: rows, the first's place */
     int *nask, *nask_at;        /* (parts) rows to each owner, and where they begin   */
     int *ngive, *ngive_at;
     int *want;                  /* (nplace) rows asked, by owner, then micro-batch    */
@@ -34,6 +34,7 @@ struct turn {
 struct hps_route {
     MPI_Comm count_comm, row_comm;      /* owned; MPI_COMM_NULL when alone         */
     struct hps_dev *dev;
+    const struct hps_near *near;        /* borrowed, or NULL                       */
     int parts, me, M;
     struct hps_places *places;
     uint64_t *given, *spare;            /* scratch: rows asked of me                */
@@ -54,10 +55,11 @@ static void turn_new(struct hps_route *r, struct turn *t, int nlayer)
     t->step.parts = r->parts;
     t->step.first = hps_mem_new((size_t)r->M + 1, sizeof(int));
     t->step.ask = hps_mem_new(pairs, sizeof(int));
-    t->step.give = hps_mem_new(pairs, sizeof(int));
+    t->step.give = hps_mem_new(2 * pairs, sizeof(int));
+    t->step.give_place = t->step.give + pairs;
     t->step.bag = hps_mem_new((size_t)r->M * (size_t)nlayer, sizeof *t->step.bag);
-    t->ask = hps_mem_new(pairs, sizeof(int));
-    t->give = hps_mem_new(pairs, sizeof(int));
+    t->ask = hps_mem_new(2 * pairs, sizeof(int));
+    t->give = hps_mem_new(2 * pairs, sizeof(int));
     t->nask = hps_mem_new(4 * parts, sizeof(int));
     t->nask_at = t->nask + parts;
     t->ngive = t->nask_at + parts;
@@ -82,7 +84,8 @@ static void turn_free(struct hps_route *r, struct turn *t)
 }
 
 enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_use *use,
-                              long long rows, int M, struct hps_dev *dev, MPI_Comm comm)
+                              long long rows, int M, struct hps_dev *dev,
+                              const struct hps_near *near, MPI_Comm comm)
 {
     int parts = 1, me = 0;
 
@@ -99,6 +102,7 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
         HPS_MPI(MPI_Comm_dup(comm, &r->row_comm));
     }
     r->dev = dev;
+    r->near = near;
     r->parts = parts;
     r->me = me;
     r->M = M;
@@ -135,13 +139,16 @@ void hps_route_free(struct hps_route *r)
 static void pack(struct hps_route *r, struct turn *t, int *want)
 {
     const int *ask = t->step.ask, *from = t->room.row.host;
-    int at = 0;
+    int at = 0, place = 0;
 
     memset(t->nask, 0, (size_t)r->parts * sizeof *t->nask);
     for (int m = 0; m < r->M; m++)
         for (int q = 0; q < r->parts; q++) {
-            t->ask[q * r->M + m] = ask[m * r->parts + q];
-            t->nask[q] += ask[m * r->parts + q];
+            int n = ask[m * r->parts + q], *tell = t->ask + 2 * (q * r->M + m);
+            tell[0] = n;
+            tell[1] = place;
+            place += n;
+            t->nask[q] += n;
         }
     for (int q = 0; q < r->parts; q++) {
         r->cursor[q] = t->nask_at[q] = at;
@@ -166,22 +173,33 @@ static void tell_rows(const int *row, size_t n, uint64_t at, int tail_bits, uint
     }
 }
 
+/* Where the gradients of the rows that member q asked of me for micro-batch m will lie; *other is
+ * the first number that is free behind those of mine. */
+static uint64_t gradients_at(const struct hps_route *r, const struct turn *t, int q, int m,
+                             uint64_t *other)
+{
+    int i = m * r->parts + q;
+    uint64_t at = *other;
+
+    if (q == r->me) return (uint64_t)t->step.give_place[i];
+    if (hps_near_is(r->near, q))
+        return (uint64_t)hps_near_first(r->near, q) + (uint64_t)t->step.give_place[i];
+    *other += (uint64_t)t->step.give[i];
+    return at;
+}
+
 /* All rows asked of me with where their gradients will lie: a sorted run for each member and
  * micro-batch. */
 static void tell_given(struct hps_route *r, const struct turn *t, int tail_bits)
 {
-    const int *row = t->row.host, *ask = t->step.ask, *give = t->step.give;
     uint64_t other = (uint64_t)t->step.nplace;
     size_t at = 0, *run = r->run;
 
     for (int q = 0; q < r->parts; q++)
         for (int m = 0; m < r->M; m++) {
-            size_t n = (size_t)give[m * r->parts + q];
-            uint64_t mine = (uint64_t)t->step.first[m];
-            for (int k = 0; k < r->me; k++)
-                mine += (uint64_t)ask[m * r->parts + k];
-            tell_rows(row + at, n, q == r->me ? mine : other, tail_bits, r->given + at);
-            other += q == r->me ? 0 : n;
+            size_t n = (size_t)t->step.give[m * r->parts + q];
+            tell_rows(t->row.host + at, n, gradients_at(r, t, q, m, &other), tail_bits,
+                      r->given + at);
             *run++ = at;
             at += n;
         }
@@ -211,7 +229,7 @@ static void list_rows(struct turn *t, const uint64_t *word, size_t n, int tail_b
 static void merge(struct hps_route *r, struct turn *t)
 {
     size_t n = t->step.ngive;
-    int tail_bits = hps_radix_bits((uint64_t)t->step.nplace + n);
+    int tail_bits = hps_radix_bits(r->near ? HPS_NEAR_MOST : (uint64_t)t->step.nplace + n);
 
     hps_ints_grow(&t->merged, n + 1);    /* never NULL */
     hps_ints_grow(&t->merge_start, n + 1);
@@ -235,6 +253,7 @@ static void keep(struct hps_route *r, struct turn *t)
     size_t n = (size_t)t->step.nplace;
 
     memcpy(t->step.give, t->step.ask, (size_t)r->M * sizeof(int));
+    memcpy(t->step.give_place, t->step.first, (size_t)r->M * sizeof(int));
     t->step.ngive = n;
     t->step.nmerge = t->step.nplace;
     t->step.row = t->step.merged = hps_ints_show(&t->room.row, n, r->dev);
@@ -246,9 +265,9 @@ static void send_counts(struct hps_route *r, struct turn *t)
 {
     hps_mem_grow(&t->want, &t->want_cap, (size_t)t->step.nplace, sizeof *t->want);
     pack(r, t, t->want);
-    HPS_MPI(MPI_Ialltoall(t->ask, r->M, MPI_INT, t->give, r->M, MPI_INT, r->count_comm,
+    HPS_MPI(MPI_Ialltoall(t->ask, 2 * r->M, MPI_INT, t->give, 2 * r->M, MPI_INT, r->count_comm,
                           &t->request));
-    r->bytes += (double)(r->parts - 1) * r->M * (double)sizeof(int)
+    r->bytes += (double)(r->parts - 1) * 2 * r->M * (double)sizeof(int)
                 + (double)(t->step.nplace - t->nask[r->me]) * (double)sizeof(int);
     t->state = COUNTS;
 }
@@ -262,8 +281,10 @@ static void send_rows(struct hps_route *r, struct turn *t)
         t->ngive[q] = 0;
         t->ngive_at[q] = (int)n;
         for (int m = 0; m < r->M; m++) {
-            t->step.give[m * r->parts + q] = t->give[q * r->M + m];
-            n += (size_t)t->give[q * r->M + m];
+            const int *told = t->give + 2 * (q * r->M + m);
+            t->step.give[m * r->parts + q] = told[0];
+            t->step.give_place[m * r->parts + q] = told[1];
+            n += (size_t)told[0];
         }
         if (n + (size_t)t->step.nplace > INT_MAX)
             HPS_DIE("%d ranks ask this one for more than %d rows in one step", r->parts, INT_MAX);

@@ -5,10 +5,16 @@
 
 void hps_twin_free(struct hps_twin *b, struct hps_dev *dev)
 {
-    if (b->device)
+    if (b->device && !b->lent)
         dev->ops->free(dev, b->device);
     if (!dev->host)
         hps_mem_free(b->host);
+}
+
+void hps_twin_lend(struct hps_twin *b, void *memory)
+{
+    b->device = b->host = memory;
+    b->lent = true;
 }
 
 void hps_twin_grow(struct hps_twin *b, struct hps_dev *dev, size_t n)

@@ -7,12 +7,29 @@
 
 enum { CHUNK = 256 };
 
+/* Owners as many as a power of two. */
+HPS_INLINE void part_keys_evenly(const struct hps_places *p, size_t n, uint64_t *key)
+{
+    const int local_bits = p->local_bits, bits = hps_radix_bits((uint64_t)p->parts);
+    const uint64_t last = (uint64_t)p->parts - 1;
+
+    for (size_t c = 0; c < n; c++) {
+        uint64_t block = key[c] / HPS_TABLE_BLOCK;
+        key[c] = (block & last) << local_bits | (block >> bits) * HPS_TABLE_BLOCK |
+                 key[c] % HPS_TABLE_BLOCK;
+    }
+}
+
 /* The owner of a row and its number there in one word, of n rows. */
 HPS_INLINE void part_keys(const struct hps_places *p, size_t n, uint64_t *key)
 {
     const int local_bits = p->local_bits, shift = p->part_shift;
     const uint32_t parts = (uint32_t)p->parts, inverse = p->part_inverse;
 
+    if ((parts & (parts - 1)) == 0) {
+        part_keys_evenly(p, n, key);
+        return;
+    }
     if (inverse == 0) {
         for (size_t c = 0; c < n; c++)
             key[c] = (uint64_t)hps_table_owner((long long)key[c], p->parts) << local_bits |

@@ -104,7 +104,7 @@ static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store 
     for (int g = 0; !st && g < f->ngroup; g++) {
         const struct hps_store_group *group = &store->group[g];
         struct hps_route_use use = { group->nlayer, group->layer, group->index };
-        st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->comm);
+        st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->near, group->comm);
     }
     return st;
 }

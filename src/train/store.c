@@ -173,6 +173,37 @@ static void make_warm(struct hps_store *s, struct hps_dev *dev)
     hps_mem_free(table);
 }
 
+/* Who of a group's members is near, with buffers for each of its tables. Collective over them. */
+static void make_near(struct hps_store *s, struct hps_dev *dev)
+{
+    int *dim = hps_mem_new((size_t)s->ntable * HPS_PS_BUFFERS, sizeof *dim);
+
+    for (int g = 0; g < s->ngroup; g++) {
+        int n = 0;
+        for (int i = 0; i < s->ntable; i++)
+            for (int b = 0; s->table[i].group == g && b < HPS_PS_BUFFERS; b++)
+                dim[n++] = s->table[i].table->dim;
+        s->group[g].near = hps_near_new(dev->host, n, dim, s->group[g].comm);
+    }
+    hps_mem_free(dim);
+}
+
+/* The tables' stores; of a group they follow each other. Collective over the groups' members. */
+static enum hps_status make_stores(struct hps_store *s, struct hps_dev *dev)
+{
+    int *next = hps_mem_new((size_t)s->ngroup, sizeof *next);
+    enum hps_status st = HPS_OK;
+
+    for (int i = 0; !st && i < s->ntable; i++) {
+        struct hps_store_table *t = &s->table[i];
+        const struct hps_store_group *g = &s->group[t->group];
+        st = hps_ps_new(&t->ps, t->table, dev, g->near, next[t->group]++, g->comm);
+        if (!st && !g->index) hps_ps_stay(t->ps);
+    }
+    hps_mem_free(next);
+    return st;
+}
+
 static enum hps_status make_tables(struct hps_store *s, const struct hps_net *net,
                                    struct hps_dev *dev, const struct hps_train_opt *opt,
                                    uint64_t seed)
@@ -213,11 +244,8 @@ enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
     make_tiers(s, net, dev, opt, storage);
     enum hps_status st = hps_agree(team->world, make_tables(s, net, dev, opt, seed));
     if (!st) make_warm(s, dev);
-    for (int i = 0; !st && i < s->ntable; i++) {
-        const struct hps_store_group *g = &s->group[s->table[i].group];
-        st = hps_ps_new(&s->table[i].ps, s->table[i].table, dev, g->comm);
-        if (!st && !g->index) hps_ps_stay(s->table[i].ps);
-    }
+    if (!st) make_near(s, dev);
+    if (!st) st = make_stores(s, dev);
     if (st) {
         hps_store_free(s);
         s = NULL;
@@ -254,6 +282,7 @@ void hps_store_free(struct hps_store *s)
         hps_table_free(s->table[i].table);
     }
     for (int g = 0; g < s->ngroup; g++) {
+        hps_near_free(s->group[g].near);
         hps_warm_free(s->group[g].warm);
         hps_tier_free(s->group[g].tier);
         hps_mem_free(s->group[g].layer);

@@ -1,0 +1,40 @@
+/* near.h - rows that ranks of one host have in common: what one writes there the others read, and
+ * no message copies it. When that may be done, messages say.
+ *
+ * Each member who is near has buffers of his own, all with room for as many rows. A buffer of all
+ * of them is one piece of address space, with mine in front, so that one number says whose row it
+ * is; only what is used takes memory. */
+#ifndef HPS_COMM_NEAR_H
+#define HPS_COMM_NEAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/say.h"
+
+enum { HPS_NEAR_MOST = 1 << 30 };       /* rows of all who are near, in a buffer */
+
+struct hps_near;
+/* Which members of comm are on my host, and see memory of mine as I see theirs: n buffers with rows
+ * of so many floats, the same for all members. Who passes `may` false, has HETERPS_SHARED_MEMORY=0
+ * in its environment or a limit on the size of files or of address space (ulimit) has none. NULL
+ * where nobody is near, and for MPI_COMM_NULL. Collective over comm. */
+struct hps_near *hps_near_new(bool may, int n, const int *dim, MPI_Comm comm);
+/* Local: the memory is there for as long as one of those who see it. NULL is fine. */
+void hps_near_free(struct hps_near *near);
+
+/* Is member q near? The same answer on both sides; I am, where anybody is. Of NULL: nobody. */
+bool hps_near_is(const struct hps_near *near, int q);
+/* The number of the first row of member q, who is near; mine is 0. The same for all buffers. */
+int hps_near_first(const struct hps_near *near, int q);
+int hps_near_rows(const struct hps_near *near);         /* that a member can have */
+/* Member q's buffer b, with `rows` of its rows at least: who needs them first makes it so long. It
+ * never moves. No memory, or more rows than a member can have, ends the run. Local. */
+float *hps_near_at(struct hps_near *near, int q, int b, size_t rows);
+
+/* Around the messages: what I wrote before is seen by who gets a message that I send behind it, and
+ * what others wrote before a message that I got is seen behind it. */
+void hps_near_show(void);
+void hps_near_see(void);
+
+#endif

@@ -116,18 +116,23 @@ static void test_bijection(void **state)
     static const uint64_t size[] = { 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 63, 64, 65, 100, 255, 256,
                                      257, 1000, 1023, 1024, 1025, 4097, 65537 };
     char *seen = hps_mem_new(65537, 1);
+    uint64_t *span = hps_mem_new(65537, sizeof *span);
 
     (void)state;
     for (size_t s = 0; s < sizeof size / sizeof *size; s++)
         for (uint64_t key = 0; key < 5; key++) {
+            uint64_t first = size[s] * key / 7, n = size[s] - first;    /* several at once, too */
             memset(seen, 0, 65537);
+            hps_rng_permute_span(hps_rng_key(key, "p"), first, n, size[s], span);
             for (uint64_t i = 0; i < size[s]; i++) {
                 uint64_t at = hps_rng_permute(hps_rng_key(key, "p"), i, size[s]);
                 assert_true(at < size[s]);
+                assert_true(i < first || span[i - first] == at);
                 assert_false(seen[at]);
                 seen[at] = 1;
             }
         }
+    hps_mem_free(span);
     hps_mem_free(seen);
     for (uint64_t i = 0; i < 1000; i++)             /* the largest range stays in range */
         assert_true(hps_rng_permute(5, i << 51, ((uint64_t)1 << 62) - 1) < ((uint64_t)1 << 62) - 1);

@@ -4,6 +4,7 @@
 #define HPS_BASE_RNG_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/both.h"
@@ -46,13 +47,15 @@ static inline HPS_BOTH double hps_rng_real(uint64_t key, uint64_t index)
 /* Standard normal (Box-Muller over the two halves of one index). Pure. */
 double hps_rng_normal(uint64_t key, uint64_t index);
 
-/* Ten rounds: with fewer, pairs of neighbours are not equally likely in ranges of a few bits. */
+/* With fewer rounds pairs of neighbours are not equally likely in ranges of a few bits. */
+#define HPS_RNG_ROUNDS 10
+
 static inline HPS_BOTH uint64_t hps_rng_feistel(uint64_t key, uint64_t x, int half)
 {
     uint64_t mask = ((uint64_t)1 << half) - 1;
     uint64_t left = x >> half, right = x & mask;
 
-    for (uint64_t round = 0; round < 10; round++) {
+    for (uint64_t round = 0; round < HPS_RNG_ROUNDS; round++) {
         uint64_t next = left ^ (hps_rng_bits(key, round << 32 | right) & mask);
         left = right;
         right = next;
@@ -60,19 +63,29 @@ static inline HPS_BOTH uint64_t hps_rng_feistel(uint64_t key, uint64_t x, int ha
     return left << half | right;
 }
 
+/* Bits of one half of the numbers below n, at least one. Pure. */
+static inline HPS_BOTH int hps_rng_half(uint64_t n)
+{
+    int half = 1;
+
+    while ((uint64_t)1 << 2 * half < n)
+        half++;
+    return half;
+}
+
 /* The image of `index` under a random permutation of 0..n-1 (balanced Feistel network with cycle
  * walking: no memory, any n < 2^62). 0 <= index < n. Pure. */
 static inline HPS_BOTH uint64_t hps_rng_permute(uint64_t key, uint64_t index, uint64_t n)
 {
-    int half = 1;
+    const int half = hps_rng_half(n);
 
     assert(index < n && n < (uint64_t)1 << 62);
-    while ((uint64_t)1 << 2 * half < n)
-        half++;
     do {
         index = hps_rng_feistel(key, index, half);      /* out of range: walk on along the cycle */
     } while (index >= n);
     return index;
 }
+/* The images of first .. first + count - 1, the same, several at once. Pure. */
+void hps_rng_permute_span(uint64_t key, uint64_t first, size_t count, uint64_t n, uint64_t *image);
 
 #endif

@@ -117,13 +117,14 @@ static long long block_at(const struct hps_order *order, uint64_t epoch_key, lon
     return (long long)hps_rng_permute(hps_rng_sub(epoch_key, 0), (uint64_t)place, (uint64_t)whole);
 }
 
-/* The place in the window of the row that comes at `position`. */
-static uint64_t row_at(const struct hps_order *order, uint64_t window_key, long long position)
+/* The places in the window of the n rows that come from `position` on; all are of one window. */
+static void rows_at(const struct hps_order *order, uint64_t window_key, long long position,
+                    long long n, long long *row)
 {
     long long inside = position % HPS_WINDOW_ROWS, first = position - inside;
 
-    return hps_rng_permute(window_key, (uint64_t)inside,
-                           (uint64_t)least(order->N - first, HPS_WINDOW_ROWS));
+    hps_rng_permute_span(window_key, (uint64_t)inside, (size_t)n,
+                         (uint64_t)least(order->N - first, HPS_WINDOW_ROWS), (uint64_t *)row);
 }
 
 long long hps_order_at(const struct hps_order *order, long long epoch, long long position)
@@ -135,7 +136,7 @@ long long hps_order_at(const struct hps_order *order, long long epoch, long long
     assert(position >= 0 && position < order->N);
     if (!order->shuffle)
         return position;
-    row = (long long)row_at(&p.order, hps_rng_sub(key, (uint64_t)window + 1), inside);
+    rows_at(&p.order, hps_rng_sub(key, (uint64_t)window + 1), inside, 1, &row);
     block = block_at(&p.order, key, window * WINDOW_BLOCKS + row / HPS_BLOCK_ROWS);
     return p.first + example_at(p.order.files, block * HPS_BLOCK_ROWS + row % HPS_BLOCK_ROWS);
 }
@@ -175,11 +176,11 @@ void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, 
         long long inside = position - p.first, window = inside / HPS_WINDOW_ROWS;
         long long stop = least(p.first + least(p.order.N, (window + 1) * HPS_WINDOW_ROWS), end);
         enter_window(&p, memo, epoch, window);
-        for (; position < stop; position++) {
-            uint64_t row = row_at(&p.order, memo->key, position - p.first);
-            long long start = memo->start[row / HPS_BLOCK_ROWS];
-            long long at = (long long)(row % HPS_BLOCK_ROWS);
-            *example++ = start >= 0 ? start + at : example_at(p.order.files, at - 1 - start);
+        rows_at(&p.order, memo->key, inside, stop - position, example);
+        for (; position < stop; position++, example++) {
+            long long start = memo->start[*example / HPS_BLOCK_ROWS];
+            long long at = *example % HPS_BLOCK_ROWS;
+            *example = start >= 0 ? start + at : example_at(p.order.files, at - 1 - start);
         }
     }
 }

@@ -10,7 +10,7 @@ struct hps_build {
     const char *compiler;  /* its own first line                                            */
     const char *cflags;
     const char *cuda;      /* release of the toolkit, or "no"                               */
-    bool nccl, nvml, openmp, openblas;
+    bool nccl, openmp, openblas;
 };
 
 extern const struct hps_build hps_build;

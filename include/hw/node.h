@@ -4,6 +4,7 @@
 #define HPS_HW_NODE_H
 
 #include "hw/dev.h"
+#include "hw/nvml.h"
 
 #define HPS_NODE_TEXT 64
 #define HPS_NODE_MASK 512       /* bytes: 4096 processors of one host */
@@ -18,7 +19,9 @@ struct hps_node {
     int gpu_index, gpu_ranks;   /* of the GPU: which of those that are visible, its ranks */
     double cache_bytes[3];      /* L1d, L2, L3 (of one core; L3 shared)                 */
     double memory_bytes;        /* of the host (/proc/meminfo; a cgroup's limit when smaller) */
+    unsigned char gpu_uuid[16];
     double gpu_memory_bytes;    /* this rank's share of it */
+    struct hps_nvml_facts nvml; /* more of that GPU */
     bool rows_at_home;          /* it has some rows of its tables there, the host has all */
     unsigned char mask[HPS_NODE_MASK];  /* processors of the host, bit by bit, in whole cores */
     /* measured (hw/bench.h); 0: not yet */

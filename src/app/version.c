@@ -66,6 +66,5 @@ enum hps_status hps_app_version(void)
     hps_out("OpenMP    %s\n", yes(hps_build.openmp));
     hps_out("CUDA      %s\n", hps_build.cuda);
     hps_out("NCCL      %s\n", yes(hps_build.nccl));
-    hps_out("NVML      %s\n", yes(hps_build.nvml));
     return hps_out_flush();
 }

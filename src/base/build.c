@@ -11,7 +11,6 @@ const struct hps_build hps_build = {
     .cflags = HPS_BUILD_CFLAGS,
     .cuda = HPS_BUILD_CUDA,
     .nccl = HAVE_NCCL,
-    .nvml = HAVE_NVML,
     .openmp = HAVE_OPENMP,
     .openblas = HAVE_OPENBLAS,
 };

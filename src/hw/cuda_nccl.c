@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bind.h"
 #include "base/meanwhile.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -33,14 +34,12 @@ static struct {
     CALLS(POINTER)
 } nccl;
 
-/* A function's address is an object pointer to dlsym: copied, since C does not convert it. */
 static bool bind(void *library, void *function, const char *name, char why[HPS_NCCL_WHY])
 {
-    void *at = dlsym(library, name);
+    bool has = hps_bind(library, function, name);
 
-    memcpy(function, &at, sizeof at);
-    if (!at) snprintf(why, HPS_NCCL_WHY, "libnccl.so.2 has no %s", name);
-    return at != NULL;
+    if (!has) snprintf(why, HPS_NCCL_WHY, "libnccl.so.2 has no %s", name);
+    return has;
 }
 
 /* It stays loaded: its threads cannot be unloaded. Its own environment has the last word. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bind.h"
 #include "base/mem.h"
 
 enum { MULTIPROCESSORS = 16 };          /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
@@ -26,22 +27,16 @@ struct seen {
     unsigned char id[HPS_GPU_MOST][16];
 };
 
-/* A function's address is an object pointer to dlsym: copied, since C does not convert it. */
-static bool bind(struct driver *d, void *function, const char *name)
-{
-    void *at = dlsym(d->library, name);
-    memcpy(function, &at, sizeof at);
-    return at != NULL;
-}
-
 static bool open_driver(struct driver *d)
 {
-    d->library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    return d->library && bind(d, &d->init, "cuInit") && bind(d, &d->count, "cuDeviceGetCount") &&
-           bind(d, &d->get, "cuDeviceGet") && bind(d, &d->name, "cuDeviceGetName") &&
-           bind(d, &d->memory, "cuDeviceTotalMem_v2") &&
-           bind(d, &d->attribute, "cuDeviceGetAttribute") &&
-           (bind(d, &d->uuid, "cuDeviceGetUuid_v2") || bind(d, &d->uuid, "cuDeviceGetUuid"));
+    void *l = d->library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+    return l && hps_bind(l, &d->init, "cuInit") && hps_bind(l, &d->count, "cuDeviceGetCount") &&
+           hps_bind(l, &d->get, "cuDeviceGet") && hps_bind(l, &d->name, "cuDeviceGetName") &&
+           hps_bind(l, &d->memory, "cuDeviceTotalMem_v2") &&
+           hps_bind(l, &d->attribute, "cuDeviceGetAttribute") &&
+           (hps_bind(l, &d->uuid, "cuDeviceGetUuid_v2") ||
+            hps_bind(l, &d->uuid, "cuDeviceGetUuid"));
 }
 
 static void look(const struct driver *d, struct seen *seen)
@@ -130,11 +125,15 @@ static void describe(const struct driver *d, int index, int ranks, struct hps_no
 
     if (d->get(&device, index) || d->name(name, sizeof name, device)) return;
     if (d->memory(&bytes, device) || d->attribute(&processors, MULTIPROCESSORS, device)) return;
+    if (d->uuid(node->gpu_uuid, device)) return;
     snprintf(node->gpu, sizeof node->gpu, "%s", name);
     node->gpu_index = index;
     node->gpu_sm = processors;
     node->gpu_ranks = ranks;
     node->gpu_memory_bytes = (double)bytes / ranks;
+    struct hps_nvml *nvml = hps_nvml_open(node->gpu_uuid);
+    hps_nvml_facts(nvml, &node->nvml);
+    hps_nvml_close(nvml);
 }
 
 void hps_gpu_share(struct hps_node *node, int each, MPI_Comm host)

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "hw/nvml_text.h"
 #include "hw/pool.h"
 
 #define LINKS_SHOWN 8           /* types; beyond, only the slowest link is printed */
@@ -48,6 +49,22 @@ static void print_links(const struct hps_pool *pool, int width)
         print_link(pool, slow_t, slow_u, width);
 }
 
+/* What there is to say of the type's GPU. */
+static void print_gpu(const struct hps_type *k, int width)
+{
+    const struct hps_node *n = &k->node;
+    char *more = hps_nvml_text(&n->nvml);
+
+    if (n->bring_bytes_s > 0)
+        hps_out("  %-*s       from its host %.1f GB/s, back %.1f GB/s\n", width, "",
+                1e-9 * n->bring_bytes_s, 1e-9 * n->fetch_bytes_s);
+    if (n->gpu[0] && !k->gpu)
+        hps_out("  %-*s       a %s answers, but this program has no backend for it\n", width, "",
+                n->gpu);
+    if (more) hps_out("  %-*s       %s\n", width, "", more);
+    hps_mem_free(more);
+}
+
 void hps_pool_print(const struct hps_pool *pool)
 {
     int width = name_width(pool);
@@ -64,12 +81,7 @@ void hps_pool_print(const struct hps_pool *pool)
                 k->nrank, model, n->threads, k->price_usd_hour, 1e-9 * k->memory_bytes,
                 1e-9 * n->sgemm_flops_s, 1e-9 * n->memory_bytes_s, 1e-6 * n->gather_rows_s,
                 k->slow);
-        if (n->bring_bytes_s > 0)
-            hps_out("  %-*s       from its host %.1f GB/s, back %.1f GB/s\n", width, "",
-                    1e-9 * n->bring_bytes_s, 1e-9 * n->fetch_bytes_s);
-        if (n->gpu[0] && !k->gpu)
-            hps_out("  %-*s       a %s answers, but this program has no backend for it\n", width,
-                    "", n->gpu);
+        print_gpu(k, width);
     }
     if (pool->R > 1)
         print_links(pool, width);
@@ -122,8 +134,11 @@ static json_t *pool_json(const struct hps_pool *pool)
 {
     json_t *types = json_array(), *hosts = json_array(), *links = json_array();
 
-    for (int t = 0; t < pool->T; t++)
-        json_array_append_new(types, type_json(pool, t));
+    for (int t = 0; t < pool->T; t++) {
+        json_t *one = type_json(pool, t);
+        if (one) hps_nvml_put(one, &pool->type[t].node.nvml);
+        json_array_append_new(types, one);
+    }
     for (int r = 0; r < pool->R; r++)
         json_array_append_new(hosts, json_string(pool->node[r].host));
     for (int t = 0; t < pool->T; t++)

@@ -1,8 +1,7 @@
 # HPS_CUDA
 # --------
-# nvcc, the CUDA runtime and cuBLAS; NCCL's header, NVML where CUDA is. An nvcc on the PATH does not
-# mean that the runtime links: a kernel is compiled and the libraries are linked, from beside that
-# nvcc.
+# nvcc, the CUDA runtime and cuBLAS; NCCL's header where CUDA is. An nvcc on the PATH does not mean
+# that the runtime links: a kernel is compiled and the libraries are linked, from beside that nvcc.
 # Sets hps_have_cuda, NVCC, NVCC_ARCH, CUDA_CPPFLAGS, CUDA_LIBS.
 AC_DEFUN([HPS_CUDA], [
 AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@],
@@ -25,7 +24,6 @@ AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
 dnl NCCL itself is opened at run time, where it is needed
 HPS_CUDA_WITH([nccl], [nccl.h], [], [ncclUniqueId id; return (int)sizeof id - 128;])
-HPS_CUDA_WITH([nvml], [nvml.h], [-lnvidia-ml], [return nvmlInit_v2();])
 AM_CONDITIONAL([HAVE_CUDA], [test $hps_have_cuda = yes])
 AM_CONDITIONAL([HAVE_NCCL], [test $hps_have_nccl = yes])
 ])

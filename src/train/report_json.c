@@ -7,6 +7,7 @@
 #include "base/build.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "hw/nvml_text.h"
 #include "train/report_parts.h"
 
 void hps_report_put(json_t *object, const char *key, json_t *value)
@@ -191,6 +192,7 @@ static void put_pool(json_t *j, const struct hps_run_facts *f)
         hps_report_put_word(one, "name", type->name);
         hps_report_put_word(one, "cpu", type->node.cpu);
         hps_report_put_word(one, "gpu", type->node.gpu);
+        hps_nvml_put(one, &type->node.nvml);
         hps_report_put_whole(one, "cores", type->node.cores);
         hps_report_put_whole(one, "threads", type->node.threads);
         hps_report_put_whole(one, "ranks", type->nrank);

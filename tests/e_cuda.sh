@@ -2,7 +2,8 @@
 # On GPU ranks a deck trains as on CPU ranks: the same loss, alone, in data parallel, as a pipeline,
 # with tables on CPU ranks and dense layers on a GPU, with room for some of the rows; it goes on
 # from there on CPU ranks. In a step no memory is taken and nobody waits but for the one before. The
-# card is a stand-in that runs the same kernels and lets the host touch no device memory.
+# energy of a card that several ranks have counts once. The card is a stand-in that runs the same
+# kernels and lets the host touch no device memory.
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 object=$(dirname "$HETERPS")/tests/cuda/heterps-cuda.so
@@ -43,6 +44,8 @@ on 0 1 one "$@"
 same one
 HPS_GUARD=0                     # it takes its time: not again for the same operations
 grep -q '"kind": *"gpu"' runs/one/pool.json || fail 'the rank is no GPU rank'
+grep -q '"gpu_joules": null' runs/one/report.json || fail 'nobody told the energy'
+cc -shared -fPIC -o libnvidia-ml.so.1 "$srcdir/tests/fake_nvml.c"
 export HPS_SHIM_SEED=3          # in another order among the streams, and not as late as can be
 on '0 1' 2 two "$@" --set schedule.method=single:cpu
 unset HPS_SHIM_SEED
@@ -51,6 +54,8 @@ grep -q '2 ranks share their GPUs' err || fail 'it is not said that they share'
 plan_file 8 4 '1 2' >plan.json
 on '0 1 2' 3 three "$@" --set schedule.method=file --set schedule.plan=plan.json
 same three
+close "$(number runs/three/report.json gpu_joules)" 5 1e-12
+grep -q '^USD so far.*; GPUs used 5.000 J$' out || fail 'the table has no energy'
 echo '-- a step takes no memory, copies none that is not pinned, waits for the one before alone'
 counted() { # STEPS WHAT: how often, in a run of so many steps
     awk -v what="$2" '{ for (i = 1; i < NF; i += 2) if ($i == what) print $(i + 1) }' "count.$1"

@@ -54,6 +54,7 @@ has gpu_power_limit_w 700.5 700.5
 has gpu_ecc true false
 shows 'driver 580.65.06, SMs to 1980 MHz, memory to 3201 MHz, PCIe 5 x16, at most 700.5 W, ECC on$'
 has gpu_ecc true false report.json
+grep -q '"gpu_joules": null' "$run/report.json" || fail 'energy of a GPU that no rank computes on'
 HPS_FAKE_NVML=deaf told deaf
 has gpu_driver 580.65.06 580.65.06
 nothing

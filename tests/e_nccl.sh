@@ -8,6 +8,7 @@
 folder=$(dirname "$HETERPS")/tests/cuda
 [ -f "$folder/libnccl.so.2" ] || skip 'no C++ compiler: no stand-in for CUDA'
 cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/fake_gpu.c" || skip 'no compiler at hand'
+cc -shared -fPIC -o libnvidia-ml.so.1 "$srcdir/tests/fake_nvml.c"
 census
 set -- census.yaml --set train.epochs=0 --set train.steps=5 --set schedule.method=single:cpu
 
@@ -36,6 +37,7 @@ set -- "$@" --set schedule.profile=runs/two/profile.json   # the same for all: i
 export HPS_SHIM_SEED=7
 on 3 three "$@" --set data.microbatches=3
 says '3 GPUs sum and exchange rows by NCCL'
+close "$(number runs/three/report.json gpu_joules)" 21 1e-12   # 5, 7 and 9: a card each
 shift
 echo '-- two stages read one table'
 line() {

@@ -115,7 +115,7 @@ void made_run_init(struct made_run *m, int R, const char *directory)
         .start_seconds = 0.5, .step_median_s = 0.048, .step_p95_s = 0.064,
         .train_loss = 0.4375, .has_test = true,
         .bubble = R > 1 ? 0.25 : NAN, .net_bytes = 1e6, .tier_hits = 0.75,
-        .tier_bytes = 2.5e9, .flops_example = 600000,
+        .tier_bytes = 2.5e9, .gpu_joules = 1234, .flops_example = 600000,
         .pool = &m->pool, .profile = m->profile, .plan = m->plan, .stage_of = m->stage_of,
         .finished = true, .net = &m->net, .nloss = 3, .loss = m->loss
     };

@@ -1,6 +1,8 @@
 /* t_pool: the deck's resources are read or refused with their place; any list of nodes is sorted
  * into types that partition the ranks, emulation first, by what the system tells and never by a
- * measured rate; a pool is the same as what was saved of it. */
+ * measured rate; a pool is the same as what was saved of it; what GPUs tell is summed once for
+ * each, and what is not known of one is left out. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +16,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "hw/nvml_text.h"
 #include "hw/pool.h"
 
 struct fixture {
@@ -257,12 +260,56 @@ static void saved(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
+/* Two ranks of five share a card, one computes on its cores. */
+static void each_gpu_once(void **state)
+{
+    static const double joules[5] = { 10, 20, 40, NAN, 80 };
+    struct hps_node n[5];
+    struct hps_pool pool = { .R = 5, .node = n };
+    (void)state;
+
+    for (int r = 0; r < 5; r++) {
+        n[r] = node_of("h", "Xeon", r == 3 ? "" : "A100", 4);
+        n[r].gpu_uuid[15] = (unsigned char)(r == 2 ? 1 : r);
+    }
+    assert_true(hps_pool_gpu_sum(&pool, joules) == 10 + 20 + 80);
+    n[3].on_gpu = true;
+    assert_true(isnan(hps_pool_gpu_sum(&pool, joules)));
+    pool.R = 0;
+    assert_true(isnan(hps_pool_gpu_sum(&pool, joules)));
+}
+
+static void more_of_a_gpu(void **state)
+{
+    struct hps_nvml_facts f = { .driver = "580.65" };
+    json_t *j = json_object();
+    (void)state;
+
+    hps_nvml_put(j, &f);
+    assert_int_equal(json_object_size(j), 7);
+    assert_string_equal(json_string_value(json_object_get(j, "gpu_driver")), "580.65");
+    assert_true(json_is_null(json_object_get(j, "gpu_pcie_width")));
+    assert_true(json_is_null(json_object_get(j, "gpu_ecc")));
+    f = (struct hps_nvml_facts){ .pcie_generation = 4, .pcie_width = 8, .ecc = HPS_NVML_ECC_OFF };
+    hps_nvml_put(j, &f);
+    assert_true(json_is_null(json_object_get(j, "gpu_driver")));
+    assert_true(json_is_false(json_object_get(j, "gpu_ecc")));
+    json_decref(j);
+    char *text = hps_nvml_text(&f);
+    assert_string_equal(text, "PCIe 4 x8, ECC off");
+    hps_mem_free(text);
+    f = (struct hps_nvml_facts){ .sm_mhz = 0 };
+    assert_null(hps_nvml_text(&f));
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults), cmocka_unit_test(all_keys), cmocka_unit_test(refused),
         cmocka_unit_test(ranges), cmocka_unit_test(three_kinds), cmocka_unit_test(wishes_not_met),
-        cmocka_unit_test(many), cmocka_unit_test(saved),
+        cmocka_unit_test(many), cmocka_unit_test(saved), cmocka_unit_test(each_gpu_once),
+        cmocka_unit_test(more_of_a_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

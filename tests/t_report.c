@@ -104,6 +104,7 @@ static void test_keys(void **state)
     is_real(j, "bubble_1f1b", 0.2);
     is_real(j, "tier_hits", 0.75);
     is_real(j, "tier_bytes", 2.5e9);
+    is_real(j, "gpu_joules", 1234);
     is_real(j, "predicted_bubble", 1 - 4 * (0.003 + 0.007 / 4) / (2 * step));
     assert_string_equal(hps_report_word(json_object_get(j, "plan"), "format"), "heterps-plan-1");
     assert_int_equal(json_array_size(json_object_get(j, "idle")), 2);

@@ -11,6 +11,7 @@ struct hps_course {
     size_t cap;
     struct hps_cursor began;                   /* where the last of them began             */
     double sent_bytes;                         /* by this rank under plans that are gone   */
+    double gpu_joules;                         /* used by its GPU meanwhile; NaN: not known */
     struct hps_run_before before;              /* counted here when the last of them began */
 };
 

@@ -67,6 +67,11 @@ enum hps_status hps_pool_gather(struct hps_pool **pool, const struct hps_node *n
                                 const struct hps_pool_opt *opt, bool links, MPI_Comm world);
 void hps_pool_free(struct hps_pool *pool);
 
+/* The sum of what the GPUs that ranks compute on tell, each GPU once, of its first rank. of_rank
+ * (R), NaN: it tells nothing, and then there is no sum; NaN too where no rank computes on any.
+ * Pure. */
+double hps_pool_gpu_sum(const struct hps_pool *pool, const double *of_rank);
+
 /* A table of the types and links through hps_out. Local. */
 void hps_pool_print(const struct hps_pool *pool);
 /* pool.json, "heterps-pool-1"; only rank 0 writes. HPS_OUTPUT with a message. Local. */

@@ -44,6 +44,7 @@ struct hps_run_facts {
     double net_bytes;                         /* sent by all ranks in the loop                */
     double tier_hits, tier_bytes;             /* share of rows needed that were in GPU memory, NaN:
                                                  all are; bytes moved between it and the host's */
+    double gpu_joules;                        /* of the GPUs in this start's loop; NaN: unknown */
     double flops_example;                     /* forward + backward of one example            */
     const struct hps_pool *pool;
     const struct hps_profile *profile;

@@ -129,6 +129,8 @@ enum hps_status hps_course_run(struct hps_course *c, struct hps_job *j, struct h
 {
     struct hps_loop_change change;
     struct hps_adapt *adapt = NULL;
+    struct hps_nvml *nvml = j->node.on_gpu ? hps_nvml_open(j->node.gpu_uuid) : NULL;
+    double joules = hps_nvml_joules(nvml);
 
     if (j->o.sched.replan)
         adapt = hps_adapt_new(&j->o.sched, j->profile, j->o.run.stall_seconds);
@@ -138,6 +140,8 @@ enum hps_status hps_course_run(struct hps_course *c, struct hps_job *j, struct h
         st = change_plan(c, j, l, cursor, &change);
         if (!st) st = run_plan(c, j, l, cursor, &change);
     }
+    c->gpu_joules = hps_nvml_joules(nvml) - joules;
+    hps_nvml_close(nvml);
     hps_adapt_free(adapt);
     return st;
 }

@@ -72,6 +72,16 @@ static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
     f->tier_bytes = all[2];
 }
 
+/* What the GPUs used, each of them once. */
+static void add_joules(const struct hps_job *j, double mine, struct hps_run_facts *f)
+{
+    double *all = hps_mem_new((size_t)j->pool->R, sizeof *all);
+
+    HPS_MPI(MPI_Allgather(&mine, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, j->world));
+    f->gpu_joules = hps_pool_gpu_sum(j->pool, all);
+    hps_mem_free(all);
+}
+
 static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
                               const struct hps_course *course, const struct hps_cursor *c,
                               double start_s, double before_s, bool finished)
@@ -111,6 +121,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     HPS_MPI(MPI_Allreduce(&bytes, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
     f.net_bytes = all;
     add_tiers(j, &f);
+    add_joules(j, course->gpu_joules, &f);
     f.bubble = bubble_of(j, course->nera > 0 ? course->era[course->nera - 1].seconds : 0);
     if (f.has_test) st = evaluate(j, &f);
     if (st && st != HPS_AGAIN) return st;
@@ -126,7 +137,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                           const char *deck_text, struct hps_loop_past *past)
 {
     struct hps_cursor cursor = { .train_loss = NAN };
-    struct hps_course course = { 0 };
+    struct hps_course course = { .gpu_joules = NAN };
     struct hps_loop loop = { .run = &j->o.run,
                              .train = &j->o.train,
                              .data_opt = &j->o.data,

@@ -2,6 +2,7 @@
 #include "hw/pool.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,30 @@ void hps_pool_free(struct hps_pool *pool)
     hps_mem_free(pool->type_of);
     hps_mem_free(pool->link);
     hps_mem_free(pool);
+}
+
+/* Does a rank before r compute on r's GPU? */
+static bool is_counted(const struct hps_pool *pool, int r)
+{
+    const struct hps_node *mine = &pool->node[r];
+
+    for (const struct hps_node *n = pool->node; n < mine; n++)
+        if (n->on_gpu && memcmp(n->gpu_uuid, mine->gpu_uuid, sizeof mine->gpu_uuid) == 0)
+            return true;
+    return false;
+}
+
+double hps_pool_gpu_sum(const struct hps_pool *pool, const double *of_rank)
+{
+    double sum = 0;
+    int n = 0;
+
+    for (int r = 0; r < pool->R; r++) {
+        if (!pool->node[r].on_gpu || is_counted(pool, r)) continue;
+        sum += of_rank[r];
+        n++;
+    }
+    return n > 0 ? sum : NAN;
 }
 
 struct pair { int t, u, a, b; };                /* types, and a rank of each */

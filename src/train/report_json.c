@@ -368,6 +368,7 @@ json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_c
     hps_report_put_real(j, "net_bytes", f->net_bytes);
     hps_report_put_real(j, "tier_hits", f->tier_hits);
     hps_report_put_real(j, "tier_bytes", f->tier_bytes);
+    hps_report_put_real(j, "gpu_joules", f->gpu_joules);
     hps_report_put_real(j, "flops_example", f->flops_example);
     hps_report_put_real(j, "flops_s", f->flops_example * (double)f->examples / f->seconds);
     return j;

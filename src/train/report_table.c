@@ -138,7 +138,7 @@ static void promise(struct hps_page *t, const json_t *r, const char *what, const
 static void promises(struct hps_page *t, const json_t *r)
 {
     double bubble = hps_report_real(r, "bubble"), hits = hps_report_real(r, "tier_hits");
-    double step_s = hps_report_real(r, "step_median_s");
+    double step_s = hps_report_real(r, "step_median_s"), joules = hps_report_real(r, "gpu_joules");
     char text[32], step[32] = "";
 
     if (!isnan(step_s)) snprintf(step, sizeof step, "step %.3g ms, median", 1e3 * step_s);
@@ -166,6 +166,8 @@ static void promises(struct hps_page *t, const json_t *r)
         hps_page_add(t, ", and %s for ranks left out",
                      hps_page_real(text, sizeof text, hps_report_real(r, "usd_idle")));
     }
+    if (!isnan(joules))
+        hps_page_add(t, "; GPUs used %s J", hps_page_real(text, sizeof text, joules));
     hps_page_add(t, "\n");
 }
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # GPUs that have a card each sum and exchange rows by NCCL, inside a stage and where two stages read
-# one table, to the loss of one CPU rank. Where NCCL cannot - two ranks on one card, no library -
-# the host carries them, and why is said once. What fails in NCCL is named; a peer that never comes
-# is a stall, not a hang. Cards and NCCL are stand-ins.
+# one table, to the loss of one CPU rank; the planner's seconds of both are measured so. Where NCCL
+# cannot - two ranks on one card, no library - the host carries them, and why is said once. What
+# fails in NCCL is named; a peer that never comes is a stall, not a hang. Cards and NCCL are
+# stand-ins.
 . "${srcdir:?}/tests/lib.sh"
 . "$srcdir/tests/data.sh"
 folder=$(dirname "$HETERPS")/tests/cuda
@@ -87,6 +88,25 @@ fails() { # FAILURE PATTERN ARGUMENT...
 fails ncclAllReduce:4 'ncclAllReduce.*: an error of .*\(NCCL error 2\): it was asked for' "$@"
 fails ncclCommInitRank 'ncclCommInitRank.*NCCL error 2' "$@"
 fails async:3 'ncclCommGetAsyncError.*remote process exited' "$@"
+echo '-- measured as it is done; on one card, or where it is forbidden, between the hosts'
+check() { # CODE PATTERN FAILURE ARGUMENT...: plans alone, with a failure of NCCL's
+    code=$1 pattern=$2
+    export HPS_NCCL_FAIL="$3"
+    shift 3
+    expect "$code" "$pattern" ranks 2 train --check "$srcdir/inputs/census.yaml" \
+        --set schedule.method=single:cpu "$@"
+}
+check 70 'ncclCommInitRank.*NCCL error 2' ncclCommInitRank
+check 70 'ncclAllReduce.*NCCL error 2' ncclAllReduce:2      # the first is its greeting
+check 70 'ncclSend.*NCCL error 2' ncclSend:2
+HPS_FAKE_GPUS=1
+check 0 '' ncclCommInitRank --set run.ranks_per_gpu=2
+HPS_FAKE_GPUS=3 HETERPS_NCCL=0
+export HETERPS_NCCL
+check 0 '' ncclCommInitRank
+unset HETERPS_NCCL
+check 0 '' none
+! grep -q NCCL err || fail 'of the measurement something is said'
 echo '-- a peer that never comes'
 fails hang:4 'stall: no progress for [0-9]* s' "$@" --set run.stall_seconds=2
 verdict

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "comm/cards.h"
+#include "hw/cards.h"
 
 enum { N = 4 };
 

@@ -3,9 +3,9 @@
 #ifndef HPS_COMM_PS_OWN_H
 #define HPS_COMM_PS_OWN_H
 
-#include "comm/cards.h"
 #include "comm/ps.h"
 #include "comm/twin.h"
+#include "hw/cards.h"
 
 /* How rows and gradients go from member to member; none is needed by one alone. */
 struct hps_ps_way {

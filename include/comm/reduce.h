@@ -2,10 +2,10 @@
 #ifndef HPS_COMM_REDUCE_H
 #define HPS_COMM_REDUCE_H
 
-#include "comm/cards.h"
 #include "comm/team.h"
+#include "hw/cards.h"
 
-/* GPUs that may work as a group (comm/cards.h) sum by NCCL, beside the backward pass; all others on
+/* GPUs that may work as a group (hw/cards.h) sum by NCCL, beside the backward pass; all others on
  * the host, over MPI.
  *
  * Layers' gradients lie one behind the other in `grad` (n), device memory, borrowed; the backward

@@ -222,6 +222,16 @@ static void tell_end(const struct hps_job *j, struct hps_rundir_state *s, enum h
     hps_rundir_status(&j->dir, s);
 }
 
+/* To make groups of GPUs, in each type one at a time. */
+static double open_s(const struct hps_job *j)
+{
+    double s = 0;
+
+    for (int t = 0; j->pool && t < j->pool->T; t++)
+        if (j->pool->type[t].gpu) s += HPS_NCCL_OPEN_S;
+    return s;
+}
+
 /* From the deck to a step that can run, phase by phase. */
 static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct hps_start *s,
                                const char *deck_text)
@@ -235,7 +245,7 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct h
     if (!st) st = hps_start_heed(s, j);
     if (!st) st = hps_job_hardware(j);
     double search_s = j->o.sched.seconds > 0 ? 3 * j->o.sched.seconds : INFINITY;
-    hps_watch_phase("measuring and planning", MEASURE_S + search_s);
+    hps_watch_phase("measuring and planning", MEASURE_S + open_s(j) + search_s);
     if (!st) st = hps_start_heed(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
     if (!st) st = hps_start_heed(s, j);
@@ -245,9 +255,7 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct h
     if (!st) st = hps_agree(j->world, hps_out_flush());
     if (st) return st;
     double make_s = hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S;
-    for (int t = 0; t < j->pool->T; t++)
-        if (j->pool->type[t].gpu) make_s += HPS_NCCL_OPEN_S;
-    hps_watch_phase("making the tables", make_s);
+    hps_watch_phase("making the tables", make_s + open_s(j));
     return hps_job_build(j, true);
 }
 

@@ -13,7 +13,7 @@ static void join(struct hps_ps *p, MPI_Comm comm)
     HPS_MPI(MPI_Comm_rank(comm, &p->me));
     if (p->parts == 1) return;
     HPS_MPI(MPI_Comm_dup(comm, &p->comm));
-    p->cards = hps_cards_new(p->dev, comm);
+    p->cards = hps_cards_new(p->dev, comm, HPS_INFO);
     lone = p->cards->group != NULL;
     p->rows.lone = p->grad.lone = p->out.lone = lone;
     p->way = lone ? &hps_ps_by_cards : &hps_ps_by_host;

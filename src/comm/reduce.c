@@ -62,7 +62,7 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
     if (r->nrank > 1 && n > 0) {
         HPS_MPI(MPI_Comm_dup(stage, &r->comm));
         r->nbucket = (int)((n - 1) / r->bucket + 1);
-        r->cards = hps_cards_new(dev, stage);
+        r->cards = hps_cards_new(dev, stage, HPS_INFO);
         pick(r);
         if (!dev->host && !r->ops->device)
             make_copy(r);

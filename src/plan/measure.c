@@ -243,7 +243,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         p->engine.step_s[t] = told->count.window_s;
         p->engine.micro_s[t] = REGIONS * told->count.region_s;
     }
-    if (!st) hps_measure_sync(p, rows, net, pool, world);
+    if (!st) hps_measure_sync(p, rows, net, pool, dev, world);
     hps_mem_free(rows);
     hps_mem_free(turn);
     hps_mem_free(told);

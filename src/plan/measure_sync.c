@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "hw/cards.h"
 
 enum { REPEATS = 5 };
 
@@ -20,33 +21,85 @@ static int place_of(const struct hps_pool *pool, int me)
     return me == t->first ? 0 : me == second ? 1 : -1;
 }
 
-static double sum_s(float *x, size_t n, MPI_Comm pair)
+/* How the two reach each other. */
+struct road {
+    MPI_Comm pair;
+    int other;
+    struct hps_dev *dev;
+    const struct hps_cards *cards;
+};
+
+static double sum_s(const struct road *road, size_t n)
 {
     double best = INFINITY;
     MPI_Request request;
+    float *x = hps_mem_new(n, sizeof *x);
+
     for (int i = 0; i < REPEATS; i++) {
         double t0 = hps_now_s();
-        HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, x, (int)n, MPI_FLOAT, MPI_SUM, pair, &request));
+        HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, x, (int)n, MPI_FLOAT, MPI_SUM, road->pair, &request));
         hps_wait_all(1, &request);
         best = fmin(best, hps_now_s() - t0);
     }
+    hps_mem_free(x);
     return best;
 }
 
 /* Half the rows lie at the other: they come, and their gradients go. */
-static double exchange_s(float *out, float *in, size_t n, int other, MPI_Comm pair)
+static double exchange_s(const struct road *road, size_t n)
 {
     double best = INFINITY;
     MPI_Request request[2];
+    float *out = hps_mem_new(n, sizeof *out), *in = hps_mem_new(n, sizeof *in);
+
     for (int i = 0; i < REPEATS; i++) {
         double t0 = hps_now_s();
         for (int way = 0; way < 2; way++) {
-            HPS_MPI(MPI_Irecv(in, (int)n, MPI_FLOAT, other, 0, pair, &request[0]));
-            HPS_MPI(MPI_Isend(out, (int)n, MPI_FLOAT, other, 0, pair, &request[1]));
+            HPS_MPI(MPI_Irecv(in, (int)n, MPI_FLOAT, road->other, 0, road->pair, &request[0]));
+            HPS_MPI(MPI_Isend(out, (int)n, MPI_FLOAT, road->other, 0, road->pair, &request[1]));
             hps_wait_all(2, request);
         }
         best = fmin(best, hps_now_s() - t0);
     }
+    hps_mem_free(out);
+    hps_mem_free(in);
+    return best;
+}
+
+static void queue(const struct road *road, float *x, size_t n, bool sum)
+{
+    const struct hps_nccl_ops *nccl = road->cards->ops;
+    const struct hps_nccl_piece out = { road->other, x, n }, in = { road->other, x + n, n };
+
+    if (sum) nccl->sum(road->cards->group, x, n);
+    for (int way = 0; way < 2 && !sum; way++)
+        nccl->exchange(road->cards->group, 1, &out, 1, &in);
+}
+
+/* The same from card to card, by the device's clock: one is queued behind the other, so that only
+ * the first waits for the other's host. */
+static double cards_s(const struct road *road, size_t n, bool sum)
+{
+    struct hps_dev *dev = road->dev;
+    size_t bytes = (sum ? n : 2 * n) * sizeof(float);
+    float *x = dev->ops->alloc(dev, bytes);
+    struct hps_mark *mark[REPEATS + 1];
+    double best = INFINITY;
+
+    dev->ops->zero(dev, x, bytes);
+    dev->ops->follow(dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    for (int i = 0; i <= REPEATS; i++) {
+        if (i > 0) queue(road, x, n, sum);
+        mark[i] = dev->ops->mark_new(dev);
+        dev->ops->mark(dev, mark[i], HPS_LANE_PEERS);
+    }
+    dev->ops->follow(dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    dev->ops->sync(dev);
+    for (int i = 0; i < REPEATS; i++)
+        best = fmin(best, dev->ops->between_s(dev, mark[i], mark[i + 1]));
+    for (int i = 0; i <= REPEATS; i++)
+        dev->ops->mark_free(dev, mark[i]);
+    dev->ops->free(dev, x);
     return best;
 }
 
@@ -88,34 +141,47 @@ void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int
     put(p, l, t, s);
 }
 
-static void measure_one(double s[KINDS], const double n[KINDS], int other, double step_share,
-                        MPI_Comm pair)
+static void measure_one(double s[KINDS], const double n[KINDS], const struct road *road,
+                        double step_share)
 {
     for (int i = 0; i < KINDS; i++) {
         size_t m = (size_t)fmin(n[i], 1 << 28); /* a message of MPI counts in int */
         s[i] = 0;
         if (m == 0) continue;
-        float *a = hps_mem_new(m, sizeof *a), *b = hps_mem_new(m, sizeof *b);
-        s[i] = i == DENSE ? sum_s(a, m, pair) * step_share : exchange_s(a, b, m, other, pair);
-        hps_mem_free(a);
-        hps_mem_free(b);
+        s[i] = road->cards->group && i != TOLD ? cards_s(road, m, i == DENSE)
+               : i == DENSE                    ? sum_s(road, m)
+                                               : exchange_s(road, m);
+        if (i == DENSE) s[i] *= step_share;
     }
 }
 
+/* Of all layers on my type. */
+static void measure_all(double (*s)[KINDS], const struct hps_profile *p, const double *rows,
+                        const struct hps_net *net, int t, struct road *road)
+{
+    double n[KINDS];
+
+    road->cards = hps_cards_new(road->dev, road->pair, HPS_DEBUG);
+    for (int l = 0; l < net->L; l++) {
+        floats_of(n, &net->layer[l], rows[l * p->T + t], p->batch);
+        measure_one(s[l], n, road, p->batch / p->engine.batch);
+    }
+    hps_cards_free(road->cards);
+}
+
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
-                      const struct hps_pool *pool, MPI_Comm world)
+                      const struct hps_pool *pool, struct hps_dev *dev, MPI_Comm world)
 {
     int me = hps_rank(), t = pool->type_of[me], place = place_of(pool, me);
-    double n[KINDS], (*told)[KINDS] = hps_mem_new((size_t)net->L, sizeof *told);
+    double (*told)[KINDS] = hps_mem_new((size_t)net->L, sizeof *told);
     double (*mine)[KINDS] = hps_mem_new((size_t)net->L, sizeof *mine);
     MPI_Comm pair;
 
     HPS_MPI(MPI_Comm_split(world, place < 0 ? MPI_UNDEFINED : t, me, &pair));
-    for (int l = 0; l < net->L && pair != MPI_COMM_NULL; l++) {
-        floats_of(n, &net->layer[l], rows[l * pool->T + t], p->batch);
-        measure_one(mine[l], n, 1 - place, p->batch / p->engine.batch, pair);
+    if (pair != MPI_COMM_NULL) {
+        measure_all(mine, p, rows, net, t, &(struct road){ pair, 1 - place, dev, NULL });
+        HPS_MPI(MPI_Comm_free(&pair));
     }
-    if (pair != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&pair));
     hps_barrier_quiet(world);
     for (int u = 0; u < pool->T; u++) {
         if (pool->type[u].nrank < 2) continue;

@@ -1,5 +1,5 @@
 /* cards.c - the facts that decide whether NCCL is used, and the groups that are open. */
-#include "comm/cards.h"
+#include "hw/cards.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,8 @@ static struct hps_cards_fact my_fact(const struct hps_nccl_ops *ops, struct hps_
     return f;
 }
 
-static bool decide(const struct hps_cards *c, struct hps_dev *dev, int n, MPI_Comm comm)
+static bool decide(const struct hps_cards *c, struct hps_dev *dev, int n, MPI_Comm comm,
+                   enum hps_level level)
 {
     struct hps_cards_fact *fact = hps_mem_new((size_t)n, sizeof *fact), mine;
     char why[2 * HPS_NCCL_WHY];
@@ -80,15 +81,16 @@ static bool decide(const struct hps_cards *c, struct hps_dev *dev, int n, MPI_Co
     HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, fact, sizeof mine, MPI_BYTE, comm));
     bool may = hps_cards_may(n, fact, why, sizeof why);
     if (!may && fact[0].rank == hps_rank())
-        HPS_SAY_ALL(HPS_INFO, "%d GPUs do without NCCL, their sums and rows go through the hosts: "
-                    "%s", n, why);
+        HPS_SAY_ALL(level, "%d GPUs do without NCCL, their sums and rows go through the hosts: %s",
+                    n, why);
     hps_mem_free(fact);
     return may;
 }
 
 /* ---- groups ---- */
 
-static void open_group(struct hps_cards *c, struct hps_dev *dev, int n, int me, MPI_Comm comm)
+static void open_group(struct hps_cards *c, struct hps_dev *dev, int n, int me, MPI_Comm comm,
+                       enum hps_level level)
 {
     char name[HPS_NCCL_NAME] = "", why[HPS_NCCL_WHY];
     double began = hps_now_s();
@@ -98,12 +100,12 @@ static void open_group(struct hps_cards *c, struct hps_dev *dev, int n, int me, 
     HPS_MPI(MPI_Bcast(name, sizeof name, MPI_BYTE, 0, comm));
     c->group = c->ops->open(dev, name, n, me);
     if (me == 0)
-        HPS_SAY_ALL(HPS_INFO, "%d GPUs sum and exchange rows by NCCL %d.%d.%d (ready in %.1f s)",
-                    n, v / 10000, v / 100 % 100, v % 100, hps_now_s() - began);
+        HPS_SAY_ALL(level, "%d GPUs sum and exchange rows by NCCL %d.%d.%d (ready in %.1f s)", n,
+                    v / 10000, v / 100 % 100, v % 100, hps_now_s() - began);
 }
 
 /* Of ranks that do not all have a GPU there is nothing to say: they never could. */
-static void make(struct hps_cards *c, struct hps_dev *dev, MPI_Comm comm)
+static void make(struct hps_cards *c, struct hps_dev *dev, MPI_Comm comm, enum hps_level level)
 {
     int n, me, can = !dev->host;
 
@@ -111,7 +113,7 @@ static void make(struct hps_cards *c, struct hps_dev *dev, MPI_Comm comm)
     HPS_MPI(MPI_Comm_size(comm, &n));
     HPS_MPI(MPI_Comm_rank(comm, &me));
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, comm));
-    if (can && n > 1 && decide(c, dev, n, comm)) open_group(c, dev, n, me, comm);
+    if (can && n > 1 && decide(c, dev, n, comm, level)) open_group(c, dev, n, me, comm, level);
 }
 
 /* The answer for these ranks in their order, if it is held: on all of them alike. */
@@ -126,14 +128,14 @@ static struct held *find(MPI_Comm comm)
     return NULL;
 }
 
-const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm)
+const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm, enum hps_level level)
 {
     struct held *h = find(comm);
 
     if (!h) {
         h = hps_mem_new(1, sizeof *h);
         HPS_MPI(MPI_Comm_dup(comm, &h->comm));
-        make(&h->cards, dev, h->comm);
+        make(&h->cards, dev, h->comm, level);
         h->next = all;
         all = h;
     }

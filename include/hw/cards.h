@@ -1,6 +1,6 @@
 /* cards.h - may the GPUs of some ranks work as one group (NCCL)? Found out once, told to all. */
-#ifndef HPS_COMM_CARDS_H
-#define HPS_COMM_CARDS_H
+#ifndef HPS_HW_CARDS_H
+#define HPS_HW_CARDS_H
 
 #include "hw/nccl.h"
 
@@ -14,10 +14,10 @@ struct hps_cards {
 };
 
 /* The ranks of comm (not MPI_COMM_NULL). Where all compute on GPUs the first of them says what was
- * found. Who asks again for the same ranks while the answer is still held gets the same one: a
- * stage's gradients and its tables share a group. Making one may take HPS_NCCL_OPEN_S. Collective
+ * found, at `level`. Who asks again for the same ranks while the answer is still held gets the same
+ * one: what sums and what exchanges share a group. Making one may take HPS_NCCL_OPEN_S. Collective
  * over comm, as is the free; NULL is fine. */
-const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm);
+const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm, enum hps_level level);
 void hps_cards_free(const struct hps_cards *cards);
 
 /* ---- the decision ---- */

@@ -103,6 +103,14 @@ echo '-- never: from step 0; the old files go once the first new one is whole'
 part 2 '' 2 20 --restart never
 [ "$(ls $ckpt)" = step_000000020.h5 ] || fail "old checkpoints stayed: $(ls $ckpt)"
 
+echo '-- the plan of a start on other ranks, which had nothing left to do, is not that of the run'
+rm -rf runs
+for n in 2 3 2; do
+    expect 0 '' ranks $n train "$srcdir/inputs/census.yaml" --set train.steps=20
+    grep -q 'the plan is kept' err && fail "on $n ranks the plan of others was kept"
+done
+expect 0 'the plan is kept' ranks 2 train "$srcdir/inputs/census.yaml" --set train.steps=20
+
 echo '-- a checkpoint of another network is refused, not overwritten'
 expect 65 'does not fit the deck' ranks 2 train "$srcdir/inputs/census.yaml" --set model.h1.width=32
 verdict

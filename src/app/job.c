@@ -230,16 +230,36 @@ static enum hps_status recorded(struct hps_job *j, const struct hps_measure_opt 
     return HPS_OK;
 }
 
+/* Is the profile of today's types? A start with another pool that had nothing left to train wrote
+ * its own there, and no checkpoint. */
+static bool of_today(struct hps_profile *p, const struct hps_pool *pool,
+                     const struct hps_measure_opt *m)
+{
+    bool same = p->T == pool->T;
+
+    if (!same) return false;
+    struct hps_profile_type *then = hps_mem_new((size_t)p->T, sizeof *then);
+    memcpy(then, p->type, (size_t)p->T * sizeof *then);
+    hps_measure_types(p, pool, m);
+    for (int t = 0; t < p->T; t++)
+        same &= strcmp(then[t].name, p->type[t].name) == 0 && then[t].limit == p->type[t].limit &&
+                then[t].price_usd_hour == p->type[t].price_usd_hour;
+    hps_mem_free(then);
+    return same;
+}
+
 /* The run directory's profile and plan, when they are still there and valid. The same verdict on
  * all ranks. */
-static bool kept(struct hps_job *j)
+static bool kept(struct hps_job *j, bool present)
 {
+    struct hps_measure_opt m = measure_opt(j, present);
     bool ok = false;
     if (hps_rank() == 0) {
         char *profile = hps_rundir_file(&j->dir, "profile.json"),
              *plan = hps_rundir_file(&j->dir, "plan.json");
         ok = access(profile, R_OK) == 0 && access(plan, R_OK) == 0 &&
              hps_profile_load(&j->profile, profile) == HPS_OK &&
+             of_today(j->profile, j->pool, &m) &&
              hps_plan_load(&j->plan, plan) == HPS_OK &&
              hps_plan_check(j->plan, j->profile, plan) == HPS_OK;
         hps_mem_free(profile);
@@ -289,7 +309,7 @@ enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
     enum hps_status st;
 
     j->planning = planning_text(j);
-    if (old && strcmp(old, j->planning) == 0 && kept(j)) {
+    if (old && strcmp(old, j->planning) == 0 && kept(j, present)) {
         HPS_SAY(HPS_INFO, "the plan is kept: deck and pool are as they were");
         return HPS_OK;
     }

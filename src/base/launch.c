@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/thread.h"
 
@@ -75,8 +74,7 @@ enum hps_status hps_launch_check(void)
 /* ---- a start that does not end ---- */
 
 /* Longer than the launchers' own patience (srun's PMIx: 300 s), whose words say more. */
-static const double start_s = 600, lapse_s = 1, turn_s = 5;
-static const long nap_ns = 200000000;
+static const double start_s = 600, lapse_s = 1, turn_s = 5, nap_s = 0.2;
 
 static struct {
     pthread_t thread;
@@ -88,7 +86,7 @@ static struct {
     pthread_mutex_t lock;   /* of over */
     pthread_cond_t end;
     bool over;
-} start = { .lock = PTHREAD_MUTEX_INITIALIZER, .end = PTHREAD_COND_INITIALIZER };
+} start = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Noreturn void give_up(void)
 {
@@ -106,38 +104,17 @@ static _Noreturn void give_up(void)
              start.host, start.most_s, who);
 }
 
-/* hps_now_s has no beginning yet. */
-static double clock_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Until the end, or a moment. */
-static void nap(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += nap_ns;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&start.end, &start.lock, &until);
-}
-
-/* A nap that lasted longer was not all the process's own time. */
+/* A nap that lasted longer was not all the process's own time; hps_now_s has no beginning yet. */
 static void *wait_for_start(void *arg)
 {
-    double before = clock_s(), waited = 0;
+    double before = hps_steady_s(), waited = 0;
 
     (void)arg;
     double most = start.most_s + (start.by.number > 0 ? turn_s : 0);
     pthread_mutex_lock(&start.lock);
     while (!start.over && waited <= most) {
-        nap();
-        double now = clock_s();
+        hps_cond_wait(&start.end, &start.lock, before + nap_s);
+        double now = hps_steady_s();
         waited += fmin(now - before, lapse_s);
         before = now;
     }
@@ -157,6 +134,7 @@ void hps_launch_begin(void)
     start.most_s = text && (end == text || *end || !(most >= 0)) ? start_s : most;
     snprintf(start.host, sizeof start.host, "%s", hps_host());
     hps_launch_split(0, getenv, &start.by);
+    hps_cond_init(&start.end);
     start.running = start.most_s > 0 && hps_thread_start(&start.thread, wait_for_start, NULL) == 0;
 }
 
@@ -167,11 +145,11 @@ void hps_launch_met(void)
 
 void hps_launch_end(void)
 {
+    if (!start.running) return;
     pthread_mutex_lock(&start.lock);
     start.over = true;
     pthread_cond_signal(&start.end);
     pthread_mutex_unlock(&start.lock);
-    if (start.running)
-        pthread_join(start.thread, NULL);
+    pthread_join(start.thread, NULL);
     start.running = false;
 }

@@ -31,15 +31,6 @@ static struct {
 static atomic_int least = HPS_INFO;
 static pthread_mutex_t voice = PTHREAD_MUTEX_INITIALIZER;
 
-static double clock_s(void)
-{
-    struct timespec t;
-    int rc = clock_gettime(CLOCK_MONOTONIC, &t);
-    assert(rc == 0);
-    (void)rc;
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int hps_rank(void)
 {
     return me.rank;
@@ -64,7 +55,7 @@ const char *hps_host(void)
 
 double hps_now_s(void)
 {
-    return clock_s() - me.start_s;
+    return hps_steady_s() - me.start_s;
 }
 
 double hps_core_s(void)
@@ -104,7 +95,7 @@ static void begin_parallel(int *argc, char ***argv)
 MPI_Comm hps_begin(int *argc, char ***argv, bool parallel)
 {
     assert(me.world == MPI_COMM_NULL);
-    me.start_s = clock_s();
+    me.start_s = hps_steady_s();
     if (parallel)
         begin_parallel(argc, argv);
     ignore_failed_writes();                             /* after MPI, which has handlers too */
@@ -340,7 +331,7 @@ static _Noreturn void leave(enum hps_status status, bool follows, const char *li
     last.follows = follows;
     if (hps_thread_start(&thread, last_words, NULL) != 0)
         last_words(NULL);
-    for (double began = clock_s(); !last.said && clock_s() - began < say_most_s;)
+    for (double began = hps_steady_s(); !last.said && hps_steady_s() - began < say_most_s;)
         hps_sleep_s(0.002);
     if (follows)
         raise(SIGKILL);
@@ -395,7 +386,7 @@ void hps_die_late(const char *file, int line, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     hps_say(HPS_ERROR, true, "%s (%s:%d) on %s", text, file, line, hps_host());
-    for (double began = clock_s(); me.nrank > 1 && clock_s() - began < most_s;)
+    for (double began = hps_steady_s(); me.nrank > 1 && hps_steady_s() - began < most_s;)
         hps_sleep_s(nap_s);
     leave(HPS_FAIL, false, "", 0);
 }

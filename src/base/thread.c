@@ -1,6 +1,7 @@
-/* thread.c - a thread that no signal reaches. */
+/* thread.c - a thread that no signal reaches, a wait that no change of the date touches. */
 #include "base/thread.h"
 
+#include <assert.h>
 #include <math.h>
 #include <signal.h>
 #include <time.h>
@@ -16,9 +17,43 @@ int hps_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
     return rc;
 }
 
-void hps_sleep_s(double seconds)
+static struct timespec timespec_of(double seconds)
 {
     double whole = floor(seconds);
 
-    nanosleep(&(struct timespec){ (time_t)whole, (long)((seconds - whole) * 1e9) }, NULL);
+    return (struct timespec){ (time_t)whole, (long)((seconds - whole) * 1e9) };
+}
+
+void hps_sleep_s(double seconds)
+{
+    struct timespec t = timespec_of(seconds);
+
+    nanosleep(&t, NULL);
+}
+
+double hps_steady_s(void)
+{
+    struct timespec t;
+    int rc = clock_gettime(CLOCK_MONOTONIC, &t);
+
+    assert(rc == 0);
+    (void)rc;
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void hps_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t steady;
+
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &steady);
+    pthread_condattr_destroy(&steady);
+}
+
+bool hps_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, double until_s)
+{
+    struct timespec until = timespec_of(until_s);
+
+    return pthread_cond_timedwait(cond, mutex, &until) == 0;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -151,7 +150,7 @@ static void *unpack_all(void *unpack)
 static void start(struct hps_unpack *u)
 {
     pthread_mutex_init(&u->lock, NULL);
-    pthread_cond_init(&u->moved, NULL);
+    hps_cond_init(&u->moved);
     int rc = hps_thread_start(&u->thread, unpack_all, u);
     if (rc != 0)
         HPS_DIE("no thread for unpacking: %s", strerror(rc));
@@ -174,18 +173,6 @@ void hps_unpack_new(struct hps_unpack **unpack, int fd, const void *first, size_
     *unpack = u;
 }
 
-/* A signal does not end a wait for a condition, so the wait looks up now and then. */
-static void wait_a_little(struct hps_unpack *u)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&u->moved, &u->lock, &until);
-}
-
 enum hps_status hps_unpack_read(struct hps_unpack *u, void *to, size_t n, size_t *got,
                                 const char **why)
 {
@@ -194,8 +181,8 @@ enum hps_status hps_unpack_read(struct hps_unpack *u, void *to, size_t n, size_t
     bool is_there;
 
     pthread_mutex_lock(&u->lock);
-    while (u->made == u->used && !u->ended && !hps_text_stop)
-        wait_a_little(u);
+    while (u->made == u->used && !u->ended && !hps_text_stop)   /* no signal ends the wait */
+        hps_cond_wait(&u->moved, &u->lock, hps_steady_s() + 1e-3 * LOOK_MS);
     is_there = u->made > u->used;
     s = hps_text_stop ? HPS_AGAIN : is_there ? HPS_OK : u->status;
     *why = u->ended && !hps_text_stop ? u->why : NULL;

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/meanwhile.h"
 #include "base/mem.h"
@@ -160,7 +159,7 @@ struct hps_gather *hps_gather_new(int n, struct hps_ckpt_item *item)
     }
     take_memory(g, nband);
     pthread_mutex_init(&g->lock, NULL);
-    pthread_cond_init(&g->moved, NULL);
+    hps_cond_init(&g->moved);
     hps_meanwhile_add(hps_gather_look, g);
     return g;
 }
@@ -230,20 +229,15 @@ static bool take_job(struct hps_gather *g, struct hps_gather_job *job)
 
 bool hps_gather_next(struct hps_gather *g, struct hps_gather_job *job, const atomic_bool *quit)
 {
-    const long nap_ns = 5000000;
+    const double nap_s = 0.005;
     bool found = false, more = true;
 
     pthread_mutex_lock(&g->lock);
     while (!found && more && !atomic_load(quit)) {
-        struct timespec until;
         found = write_job(g, job) || take_job(g, job);
         more = g->take.t < g->n || g->nwritten < g->nmine;
         if (found || !more) break;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += nap_ns;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&g->moved, &g->lock, &until);
+        hps_cond_wait(&g->moved, &g->lock, hps_steady_s() + nap_s);
     }
     pthread_mutex_unlock(&g->lock);
     return found;

@@ -2,7 +2,6 @@
 #include "train/errand.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/thread.h"
@@ -32,15 +31,11 @@ static void *start(void *arg)
 struct hps_errand *hps_errand_new(void (*run)(void *arg, struct hps_errand_end *end), void *arg)
 {
     struct hps_errand *e = hps_mem_new(1, sizeof *e);
-    pthread_condattr_t steady;
 
     e->run = run;
     e->arg = arg;
     pthread_mutex_init(&e->lock, NULL);
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&e->through, &steady);
-    pthread_condattr_destroy(&steady);
+    hps_cond_init(&e->through);
     int rc = hps_thread_start(&e->thread, start, e);
     if (rc) HPS_DIE("pthread_create: %s", strerror(rc));
     return e;
@@ -48,16 +43,12 @@ struct hps_errand *hps_errand_new(void (*run)(void *arg, struct hps_errand_end *
 
 bool hps_errand_done(struct hps_errand *e, double most_s)
 {
-    struct timespec until;
+    double until_s = hps_steady_s() + most_s;
     bool late = most_s <= 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    long long ns = until.tv_nsec + (long long)(most_s * 1e9);
-    until.tv_sec += (time_t)(ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
     pthread_mutex_lock(&e->lock);
     while (!e->done && !late)
-        late = pthread_cond_timedwait(&e->through, &e->lock, &until) != 0;
+        late = !hps_cond_wait(&e->through, &e->lock, until_s);
     bool done = e->done;
     pthread_mutex_unlock(&e->lock);
     return done;

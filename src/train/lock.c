@@ -164,13 +164,10 @@ static _Noreturn void lost(const struct hps_lock *l)
 static void *beat(void *arg)
 {
     struct hps_lock *l = arg;
-    struct timespec until;
 
     pthread_mutex_lock(&l->mutex);
     while (!l->over) {
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += (time_t)beat_s;
-        pthread_cond_timedwait(&l->end, &l->mutex, &until);
+        hps_cond_wait(&l->end, &l->mutex, hps_steady_s() + beat_s);
         if (l->over) break;
         if (is_lost(l)) lost(l);
         futimens(l->fd, NULL);
@@ -181,13 +178,8 @@ static void *beat(void *arg)
 
 static void start(struct hps_lock *l)
 {
-    pthread_condattr_t steady;
-
     pthread_mutex_init(&l->mutex, NULL);
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC); /* the other one may be set back */
-    pthread_cond_init(&l->end, &steady);
-    pthread_condattr_destroy(&steady);
+    hps_cond_init(&l->end);
     int rc = hps_thread_start(&l->thread, beat, l);
     if (rc) HPS_DIE("pthread_create: %s", strerror(rc));
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "nvtx3/nvToolsExt.h"
 #include "shim.h"
 
@@ -79,15 +80,13 @@ static bool may_run(const struct hps_shim_stream *s)
 static void run_first(struct hps_shim_stream *s)
 {
     struct op *op = s->first;
-    struct timespec t;
 
     s->first = op->next;
     if (!s->first) s->last = NULL;
     if (op->run) op->run(op->with);
     if (op->done) op->done(op->with);
     if (op->record) {
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        op->record->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+        op->record->ms = 1e3 * hps_steady_s();
         op->record->reached = op->time;
     }
     let_go(op->record);

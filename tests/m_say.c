@@ -1,5 +1,5 @@
-/* m_say: a failure on any one rank is heard by all, the quiet waits wait and sleep, and a deck that
- * rank 0 reads is the same on every rank. */
+/* m_say: a failure on any one rank is heard by all, the quiet waits wait and sleep, who waits sees
+ * to what must leave, and a deck that rank 0 reads is the same on every rank. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/deck.h"
+#include "base/meanwhile.h"
 #include "base/mem.h"
 #include "base/say.h"
 
@@ -72,6 +73,28 @@ static void quiet_message(MPI_Comm world)
         HPS_DIE("received %d", got);
 }
 
+static void count(void *looks)
+{
+    ++*(int *)looks;
+}
+
+/* Who waits for a device sees to what must leave this rank, if there is such, crowded or not. */
+static void meanwhile(void)
+{
+    bool crowded = hps_wait_is_crowded();
+    int looks = 0;
+
+    if (hps_wait_meanwhile()) HPS_DIE("there was something to see to");
+    hps_meanwhile_add(count, &looks);
+    for (int i = 0; i < 2; i++) {
+        hps_wait_crowded(i > 0);
+        if (!hps_wait_meanwhile()) HPS_DIE("there was nothing to see to");
+    }
+    hps_meanwhile_drop(count, &looks);
+    hps_wait_crowded(crowded);
+    if (looks != 2) HPS_DIE("%d looks of 2", looks);
+}
+
 static void same_deck(MPI_Comm world)
 {
     static const char text[] = "run: {name: same, seed: 3}\n";
@@ -133,6 +156,7 @@ int main(int argc, char **argv)
     agreement(world);
     quiet_barrier(world);
     quiet_message(world);
+    meanwhile();
     same_deck(world);
     if (hps_mem_held_bytes() > 0)
         HPS_DIE("%zu bytes are held at the end", hps_mem_held_bytes());

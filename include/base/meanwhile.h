@@ -14,5 +14,8 @@ void hps_meanwhile_add(void (*look)(void *with), void *with);
 void hps_meanwhile_drop(void (*look)(void *with), void *with);  /* one that was added */
 /* Look at all now; false: there is nothing to look at. */
 bool hps_meanwhile(void);
+/* The same for who then looks again whether what it waits for is there: on a crowded host the look
+ * ends in a nap, so that whoever computes has the core. */
+bool hps_wait_meanwhile(void);
 
 #endif

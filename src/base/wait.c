@@ -58,6 +58,15 @@ void hps_wait_all(int n, MPI_Request *request)
     }
 }
 
+bool hps_wait_meanwhile(void)
+{
+    const struct timespec nap = { 0, 20000 };
+
+    if (!hps_meanwhile()) return false;
+    if (crowded_host) nanosleep(&nap, NULL);
+    return true;
+}
+
 /* Where nothing is to be found, MPI goes round once. */
 void hps_progress(void)
 {

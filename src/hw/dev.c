@@ -2,7 +2,6 @@
 #include "hw/dev.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/meanwhile.h"
 
@@ -27,9 +26,7 @@ enum hps_precision hps_dev_precision(const char *word)
 
 void hps_dev_wait(struct hps_dev *dev, struct hps_mark *mark)
 {
-    const struct timespec nap = { 0, 20000 };
-
-    while (!dev->ops->reached(dev, mark) && hps_meanwhile())
-        if (hps_wait_is_crowded()) nanosleep(&nap, NULL);
+    while (!dev->ops->reached(dev, mark) && hps_wait_meanwhile())
+        ;
     dev->ops->wait(dev, mark);
 }

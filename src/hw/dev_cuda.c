@@ -1,7 +1,6 @@
 /* dev_cuda.c - the CUDA backend: its memory, its stream, errors, its table of operations. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/meanwhile.h"
 #include "base/mem.h"
@@ -98,11 +97,10 @@ static void close_cuda(struct hps_dev *dev)
  * those. What is not ready yet is no error, but the runtime keeps it as its last one. */
 static void see_to_others(cudaStream_t lane)
 {
-    const struct timespec nap = { 0, 20000 };
     cudaError_t now;
 
-    while ((now = cudaStreamQuery(lane)) == cudaErrorNotReady && hps_meanwhile())
-        if (hps_wait_is_crowded()) nanosleep(&nap, NULL);
+    while ((now = cudaStreamQuery(lane)) == cudaErrorNotReady && hps_wait_meanwhile())
+        ;
     if (now != cudaErrorNotReady) hps_cuda_check((int)now, "cudaStreamQuery", __FILE__, __LINE__);
     (void)cudaGetLastError();
 }

@@ -111,11 +111,15 @@ static void wait_for(cudaStream_t lane)
     HPS_CUDA(cudaStreamSynchronize(lane));
 }
 
-/* Freed memory is waited for on all of them. */
-static void wait_for_all(struct hps_cuda *cuda)
+/* Whichever lane uses it is waited for. */
+static void release(struct hps_dev *dev, void *p)
 {
+    struct hps_cuda *cuda = hps_cuda_of(dev);
+
+    if (!p) return;
     for (int i = 0; i < HPS_LANES; i++)
         wait_for(cuda->lane[i]);
+    HPS_CUDA(cudaFree(p));
 }
 
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes)
@@ -126,8 +130,7 @@ void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t byte
         room->bytes = bytes + bytes / 2;
         return room->at = new_block(room->bytes, "an operation's scratch");
     }
-    wait_for_all(hps_cuda_of(dev));
-    HPS_CUDA(cudaFree(room->at));
+    release(dev, room->at);
     room->bytes = bytes + bytes / 2;
     room->at = new_block(room->bytes, "an operation's scratch");
     return room->at;
@@ -145,12 +148,6 @@ static void *alloc(struct hps_dev *dev, size_t bytes)
     HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_stream(dev)));
     HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));      /* any lane may write to it now */
     return p;
-}
-
-static void release(struct hps_dev *dev, void *p)
-{
-    wait_for_all(hps_cuda_of(dev));
-    HPS_CUDA(cudaFree(p));
 }
 
 static void put(struct hps_dev *dev, void *to, const void *from_host, size_t bytes)

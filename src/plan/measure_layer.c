@@ -163,8 +163,8 @@ static enum hps_status make(struct bench *w, int Bo)
 
 static void free_pulled(struct bench *w, struct pulled *p)
 {
-    if (p->value) w->dev->ops->free(w->dev, p->value);
-    if (p->grad) w->dev->ops->free(w->dev, p->grad);
+    w->dev->ops->free(w->dev, p->value);
+    w->dev->ops->free(w->dev, p->grad);
 }
 
 static void done(struct bench *w)

@@ -2,6 +2,7 @@
 #include "comm/warm.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "model/ints.h"
@@ -57,8 +58,7 @@ void hps_warm_free(struct hps_warm *w)
 static const int *shown(struct hps_warm *w, struct hps_ints *a, size_t n, const int *from)
 {
     hps_ints_grow(a, (size_t)hps_tier_slots(w->tier)); /* at once as many as it can be */
-    for (size_t i = 0; i < n; i++)
-        a->host[i] = from[i];
+    memcpy(a->host, from, n * sizeof *from);
     return hps_ints_show(a, n, w->dev);
 }
 

@@ -135,7 +135,8 @@ struct hps_tier_moves hps_tier_all(struct hps_tier *t)
 {
     for (int s = 0; s < t->used; s++)
         t->out_slot[s] = s;
-    return (struct hps_tier_moves){ (size_t)t->used, 0, t->row_of, t->out_slot, NULL, NULL };
+    return (struct hps_tier_moves){ (size_t)t->used, 0, t->row_of, t->out_slot, t->in_row,
+                                    t->in_slot };
 }
 
 double hps_tier_asked(const struct hps_tier *t)

@@ -82,6 +82,19 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
     hps_mem_free(before);
 }
 
+/* CPUs, and a rank alone, are no group: nothing is held for them. */
+static void no_group(struct hps_dev *dev, MPI_Comm comm)
+{
+    size_t held = hps_mem_held_bytes();
+    const struct hps_cards *one = hps_cards_new(dev, comm, HPS_INFO);
+    const struct hps_cards *two = hps_cards_new(dev, comm, HPS_INFO);
+
+    if (one->group || two->group) HPS_DIE("a group without GPUs");
+    if (hps_mem_held_bytes() != held) HPS_DIE("a group of none holds something");
+    hps_cards_free(one);
+    hps_cards_free(two);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t size[] = { 0, 1, 3, 255, 256, 257, 1025, 5003 };
@@ -90,6 +103,7 @@ int main(int argc, char **argv)
 
     for (int how = CARDS_FIRST; how <= CARDS_LAST; how++) {
         cards_open(&dev, (enum cards)how);
+        no_group(&dev, dev.host ? world : MPI_COMM_SELF);
         for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
             if (how >= CARDS_APART && i % 3 == 0)       /* they take their time */
                 continue;

@@ -15,8 +15,8 @@ struct hps_cards {
 
 /* The ranks of comm (not MPI_COMM_NULL). Where all compute on GPUs the first of them says what was
  * found, at `level`. Who asks again for the same ranks while the answer is still held gets the same
- * one: what sums and what exchanges share a group. Making one may take HPS_NCCL_OPEN_S. Collective
- * over comm, as is the free; NULL is fine. */
+ * one: what sums and what exchanges share a group. Making one may take HPS_NCCL_OPEN_S; where not
+ * all have a GPU nothing is held. Collective over comm, as is the free; NULL is fine. */
 const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm, enum hps_level level);
 void hps_cards_free(const struct hps_cards *cards);
 

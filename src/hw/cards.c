@@ -15,6 +15,7 @@ struct held {
 };
 
 static struct held *all;
+static const struct hps_cards none;
 
 /* ---- the decision ---- */
 
@@ -104,16 +105,26 @@ static void open_group(struct hps_cards *c, struct hps_dev *dev, int n, int me, 
                     v / 10000, v / 100 % 100, v % 100, hps_now_s() - began);
 }
 
-/* Of ranks that do not all have a GPU there is nothing to say: they never could. */
+/* Of one rank, and of some that do not all have a GPU, there is nothing to say or to hold: they
+ * never could. */
+static bool could(const struct hps_dev *dev, MPI_Comm comm)
+{
+    int n, can = !dev->host;
+
+    HPS_MPI(MPI_Comm_size(comm, &n));
+    if (n == 1) return false;
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, comm));
+    return can;
+}
+
 static void make(struct hps_cards *c, struct hps_dev *dev, MPI_Comm comm, enum hps_level level)
 {
-    int n, me, can = !dev->host;
+    int n, me;
 
-    c->ops = can ? hps_nccl_loaded() : NULL;
+    c->ops = hps_nccl_loaded();
     HPS_MPI(MPI_Comm_size(comm, &n));
     HPS_MPI(MPI_Comm_rank(comm, &me));
-    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, comm));
-    if (can && n > 1 && decide(c, dev, n, comm, level)) open_group(c, dev, n, me, comm, level);
+    if (decide(c, dev, n, comm, level)) open_group(c, dev, n, me, comm, level);
 }
 
 /* The answer for these ranks in their order, if it is held: on all of them alike. */
@@ -132,6 +143,7 @@ const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm, enum h
 {
     struct held *h = find(comm);
 
+    if (!h && !could(dev, comm)) return &none;
     if (!h) {
         h = hps_mem_new(1, sizeof *h);
         HPS_MPI(MPI_Comm_dup(comm, &h->comm));
@@ -147,7 +159,7 @@ void hps_cards_free(const struct hps_cards *cards)
 {
     struct held **at = &all, *h;
 
-    if (!cards) return;
+    if (!cards || cards == &none) return;
     while (&(*at)->cards != cards)
         at = &(*at)->next;
     h = *at;

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "dev_case.h"
 #include "hw/cpu.h"
+#include "hw/stopwatch.h"
 
 static void fc_once(struct hps_dev *dev, enum hps_act act, int B, int in, int out, bool add)
 {
@@ -339,6 +340,33 @@ static void lanes_once(struct hps_dev *dev, int round)
     ops->unpin(dev, NULL);
 }
 
+static void stopwatch_once(struct hps_dev *dev, int rows)
+{
+    enum { WIDTH = 700 };
+    size_t n = (size_t)rows * WIDTH;
+    float *x = dev->ops->alloc(dev, n * sizeof *x), *y = dev->ops->alloc(dev, n * sizeof *y);
+    struct hps_stopwatch watch;
+
+    hps_stopwatch_init(&watch, dev, hps_now_s);
+    for (int i = 0; i < 3; i++) {
+        double began_s = hps_now_s();
+        hps_stopwatch_begin(&watch);
+        dev->ops->copy(dev, rows, WIDTH, x, WIDTH, y, WIDTH, true);
+        double took_s = hps_stopwatch_end(&watch);
+        assert_true(took_s > 0 && took_s < 1.001 * (hps_now_s() - began_s));
+    }
+    hps_stopwatch_done(&watch);
+    dev->ops->free(dev, x);
+    dev->ops->free(dev, y);
+}
+
+/* What is waited for takes some time, and no more than went by. */
+static void stopwatch(void **state)
+{
+    (void)state;
+    EACH_DEV(stopwatch_once, 300);
+}
+
 static void lanes(void **state)
 {
     (void)state;
@@ -387,6 +415,7 @@ int main(void)
         cmocka_unit_test(dropout), cmocka_unit_test(logistic),
         cmocka_unit_test(logistic_edges), cmocka_unit_test(norm),
         cmocka_unit_test(same_bits), cmocka_unit_test(memory), cmocka_unit_test(lanes),
+        cmocka_unit_test(stopwatch),
         cmocka_unit_test(no_remainders_next_to_zero), cmocka_unit_test(nothing_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

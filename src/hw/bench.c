@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "hw/stopwatch.h"
 
 #define REPEAT 3
 #define MIB ((size_t)1 << 20)
@@ -38,52 +39,21 @@ static size_t beyond_caches(const struct hps_node *node)
     return bytes / MIB * MIB;
 }
 
-/* A host by its clock; a device that works by itself says how long it did. */
-struct watch {
-    struct hps_dev *dev;
-    struct hps_mark *from, *to;
-    double start_s;
-};
-
-static struct watch watch_of(struct hps_dev *dev)
-{
-    return (struct watch){ dev, dev->ops->mark_new(dev), dev->ops->mark_new(dev), 0 };
-}
-
-static void watch_done(struct watch *w)
-{
-    w->dev->ops->mark_free(w->dev, w->from);
-    w->dev->ops->mark_free(w->dev, w->to);
-}
-
-static void start(struct watch *w)
-{
-    w->dev->ops->mark(w->dev, w->from, HPS_LANE_WORK);
-    w->start_s = hps_now_s();
-}
-
-static double stop(struct watch *w)
-{
-    w->dev->ops->mark(w->dev, w->to, HPS_LANE_WORK);
-    w->dev->ops->sync(w->dev);
-    return w->dev->host ? hps_now_s() - w->start_s
-                        : w->dev->ops->between_s(w->dev, w->from, w->to);
-}
-
 /* y += x over the halves of the block: three streams of floats. */
 static void bench_memory(struct hps_dev *dev, struct hps_node *node, float *block, size_t bytes)
 {
     double took[REPEAT];
-    struct watch watch = watch_of(dev);
+    struct hps_stopwatch watch;
     int width = 1024, rows = (int)(bytes / 2 / sizeof *block / (size_t)width);
     float *y = block + (size_t)rows * (size_t)width;
 
+    hps_stopwatch_init(&watch, dev, hps_now_s);
     for (int i = -1; i < REPEAT; i++) {
-        start(&watch);
+        hps_stopwatch_begin(&watch);
         dev->ops->copy(dev, rows, width, block, (size_t)width, y, (size_t)width, true);
-        took[i < 0 ? 0 : i] = stop(&watch);
+        took[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
-    watch_done(&watch);
+    hps_stopwatch_done(&watch);
     node->memory_bytes_s = 3.0 * rows * width * (double)sizeof *block /
                            hps_sort_median(took, REPEAT);
 }
@@ -95,17 +65,18 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
     int *host = hps_mem_new(REPEAT + 1, list), *at = dev->ops->alloc(dev, (REPEAT + 1) * list);
     float *out = dev->ops->alloc(dev, GATHERED * ROW * sizeof *out);
     double took[REPEAT];
-    struct watch watch = watch_of(dev);
+    struct hps_stopwatch watch;
 
+    hps_stopwatch_init(&watch, dev, hps_now_s);
     for (size_t i = 0; i < (REPEAT + 1) * (size_t)GATHERED; i++)
         host[i] = (int)(hps_rng_bits(1, i) % nrow);
     dev->ops->put(dev, at, host, (REPEAT + 1) * list);
     for (int i = -1; i < REPEAT; i++) {         /* every time other rows: nothing is in a cache */
-        start(&watch);
+        hps_stopwatch_begin(&watch);
         dev->ops->rows_gather(dev, block, ROW, ROW, GATHERED, at + (i + 1) * GATHERED, out);
-        took[i < 0 ? 0 : i] = stop(&watch);
+        took[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
-    watch_done(&watch);
+    hps_stopwatch_done(&watch);
     node->gather_rows_s = GATHERED / hps_sort_median(took, REPEAT);
     dev->ops->free(dev, out);
     dev->ops->free(dev, at);
@@ -116,21 +87,22 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
 static void bench_copies(struct hps_dev *dev, struct hps_node *node, float *block)
 {
     double in[REPEAT], out[REPEAT];
-    struct watch watch = watch_of(dev);
+    struct hps_stopwatch watch;
     void *host = dev->ops->pin(dev, COPIED);
 
+    hps_stopwatch_init(&watch, dev, hps_now_s);
     for (int i = -1; i < REPEAT; i++) {
-        start(&watch);
+        hps_stopwatch_begin(&watch);
         dev->ops->bring(dev, HPS_LANE_WORK, block, host, COPIED);
-        in[i < 0 ? 0 : i] = stop(&watch);
-        start(&watch);
+        in[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
+        hps_stopwatch_begin(&watch);
         dev->ops->fetch(dev, HPS_LANE_WORK, host, block, COPIED);
-        out[i < 0 ? 0 : i] = stop(&watch);
+        out[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
     node->bring_bytes_s = (double)COPIED / hps_sort_median(in, REPEAT);
     node->fetch_bytes_s = (double)COPIED / hps_sort_median(out, REPEAT);
     dev->ops->unpin(dev, host);
-    watch_done(&watch);
+    hps_stopwatch_done(&watch);
 }
 
 static void bench_disk(struct hps_node *node, const char *file)

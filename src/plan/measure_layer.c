@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "hw/stopwatch.h"
 #include "model/load.h"
 #include "model/noise.h"
 #include "model/slice.h"
@@ -46,7 +47,7 @@ struct bench {
     struct hps_bag *bag;        /* (L, M) of the step under way                           */
     double (*clock_s)(void);
     double look_s;              /* what a look at the clock takes                         */
-    struct hps_mark *from, *to; /* of a device that works by itself                       */
+    struct hps_stopwatch watch; /* of updates                                             */
 };
 
 /* ---- making ---- */
@@ -144,8 +145,7 @@ static enum hps_status make(struct bench *w, int Bo)
     w->pulled = hps_mem_new(L, sizeof *w->pulled);
     w->once = hps_mem_new(L, sizeof *w->once);
     w->rows_s = hps_mem_new(L, sizeof *w->rows_s);
-    w->from = w->dev->ops->mark_new(w->dev);
-    w->to = w->dev->ops->mark_new(w->dev);
+    hps_stopwatch_init(&w->watch, w->dev, hps_core_s);
     w->raw = hps_mem_new((size_t)w->opt->microbatches, sizeof *w->raw);
     w->bag = hps_mem_new(L * (size_t)w->opt->microbatches, sizeof *w->bag);
     for (int p = 0; p < PARTS; p++)
@@ -190,8 +190,7 @@ static void done(struct bench *w)
     hps_mem_free(w->once);
     hps_mem_free(w->rows_s);
     hps_load_free(&w->load, w->dev);
-    w->dev->ops->mark_free(w->dev, w->from);
-    w->dev->ops->mark_free(w->dev, w->to);
+    hps_stopwatch_done(&w->watch);
     hps_mem_free(w->raw);
     hps_mem_free(w->bag);
     for (int p = 0; p < PARTS; p++)
@@ -291,21 +290,6 @@ static void pass(struct bench *w, int m, int B, int at)
     half_pass(w, true, w->sample[BACKWARD] + row);
 }
 
-/* The device begins something; when it is over: how long that was. */
-static double start(const struct bench *w)
-{
-    if (w->dev->host) return w->clock_s();
-    w->dev->ops->mark(w->dev, w->from, HPS_LANE_WORK);
-    return 0;
-}
-
-static double stop(const struct bench *w, double since_s)
-{
-    if (!w->dev->host) w->dev->ops->mark(w->dev, w->to, HPS_LANE_WORK);
-    w->dev->ops->sync(w->dev);
-    return w->dev->host ? w->clock_s() - since_s : w->dev->ops->between_s(w->dev, w->from, w->to);
-}
-
 /* The end of a step: a micro-batch's share of it. */
 static void update(struct bench *w, long long step)
 {
@@ -316,14 +300,14 @@ static void update(struct bench *w, long long step)
         size_t at = w->slice->offset[l];
         if (y->table >= 0)
             rows = hps_opt_rule(w->opt->train, &w->net->table[y->table].own, step, INT32_MAX);
-        double t0 = start(w);
+        hps_stopwatch_begin(&w->watch);
         if (y->table >= 0 && found->n > 0)
             hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at,
                             &(struct hps_row_sums){ .row = w->pulled[l].grad });
         if (y->nparam > 0)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state + w->slice->state_at[l]);
-        w->once[l] = fmin(w->once[l], stop(w, t0) / w->opt->microbatches);
+        w->once[l] = fmin(w->once[l], hps_stopwatch_end(&w->watch) / w->opt->microbatches);
     }
 }
 

@@ -42,7 +42,7 @@ struct hps_loop {
     struct hps_loop_past *past; /* in and out: it goes on over a change of plan */
 };
 
-/* The plan to go on with, and the corrected profile; to free. NULL: none. */
+/* The plan to go on with, and the corrected profile; to free. NULL: none, as after a failure. */
 struct hps_loop_change {
     struct hps_plan *plan;
     struct hps_profile *profile;

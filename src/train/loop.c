@@ -358,6 +358,14 @@ static enum hps_status all_steps(struct state *s)
     return HPS_AGAIN;
 }
 
+/* The checkpoint that the new plan was to go on from has come to nothing. */
+static void drop(struct hps_loop_change *change)
+{
+    hps_plan_free(change->plan);
+    hps_profile_free(change->profile);
+    *change = (struct hps_loop_change){ NULL, NULL };
+}
+
 enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor,
                              struct hps_loop_change *change, MPI_Comm world)
 {
@@ -367,11 +375,11 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
         l->data, l->data_opt->shuffle, hps_data_in_turn(l->data_opt), (uint64_t)l->run->seed);
     const struct hps_step *step = l->step;
 
+    *change = (struct hps_loop_change){ NULL, NULL };
     enum hps_status st =
         hps_feeder_new(&s.feeder, l->data, &order, &l->steps, step->net, step->plan, step->team,
                        step->store, step->dev, l->data_opt->prefetch, cursor->step);
     if (st) return st;
-    *change = (struct hps_loop_change){ NULL, NULL };
     if (l->past->loss_every == 0) l->past->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
@@ -379,6 +387,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     hps_whom_tell(step);
     hps_watch_phase(NULL, 0);
     st = all_steps(&s);
+    if (st) drop(change);
     l->past->status.step = cursor->step;
     l->past->status.loss = cursor->train_loss;
     hps_pulse_done(&s.pulse);

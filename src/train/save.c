@@ -256,7 +256,7 @@ static void tell_trouble(const struct hps_save *s, MPI_Comm world)
 enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
-    double t0 = hps_now_s(), next_s = s->waited_s;
+    double t0 = hps_now_s(), before_s = s->waited_s;
     long long bytes = -1, all[NWORD];
     bool whole = false;
 
@@ -267,7 +267,7 @@ enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
         st = (enum hps_status)all[TROUBLE];
         if (!st && all[READY] == hps_nrank()) st = hps_save_next(s, &whole, world);
     }
-    s->waited_s = next_s + hps_now_s() - t0;
+    s->waited_s = before_s + hps_now_s() - t0;     /* hps_save_next's is in it */
     if (st) tell_trouble(s, world);
     return st;
 }

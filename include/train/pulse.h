@@ -5,18 +5,19 @@
 
 #include "base/say.h"
 
+enum { HPS_PULSE_WORDS = 8 };
 struct hps_pulse {
     MPI_Comm world; /* a dup, owned                                         */
     MPI_Request request;
-    double mine[9], sum[9];
+    double mine[HPS_PULSE_WORDS], sum[HPS_PULSE_WORDS];
 };
 
 /* What a rank says, and what all have said. */
 struct hps_beat {
-    enum hps_status trouble; /* in: this rank's; out: the worst of all                */
+    enum hps_status trouble; /* in: this rank's, HPS_DECK to HPS_OUTPUT; out: the worst of all */
     int stop, save;          /* in: this rank's wish; out: how many wish               */
     int ready;               /* of a checkpoint under way: this rank's part; out: how many  */
-    double loss, examples;   /* sums over the ranks                                    */
+    double loss;             /* in: this rank's; out: the sum of all                   */
 };
 
 void hps_pulse_init(struct hps_pulse *pulse, MPI_Comm world); /* collective */

@@ -1,9 +1,11 @@
 /* pulse.c - one nonblocking sum over the world a step. */
 #include "train/pulse.h"
 
+#include <assert.h>
 #include <string.h>
 
-enum { STOP, SAVE, READY, LOSS, EXAMPLES, DECK, INPUT, FAIL, OUTPUT, NWORD };
+enum { STOP, SAVE, READY, LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
+_Static_assert((int)NWORD == HPS_PULSE_WORDS, "room for all of them");
 
 /* Troubles are counted by kind, so that one sum carries them: worst last. */
 static const enum hps_status kind[] = {
@@ -29,9 +31,11 @@ void hps_pulse_begin(struct hps_pulse *p, const struct hps_beat *b)
     p->mine[SAVE] = b->save;
     p->mine[READY] = b->ready;
     p->mine[LOSS] = b->loss;
-    p->mine[EXAMPLES] = b->examples;
+    bool told = !b->trouble;
     for (int i = DECK; i <= OUTPUT; i++)
-        if (b->trouble == kind[i]) p->mine[i] = 1;
+        if (b->trouble == kind[i]) p->mine[i] = told = true;
+    assert(told);               /* the others would go on without this rank */
+    (void)told;
     HPS_MPI(MPI_Iallreduce(p->mine, p->sum, NWORD, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
 }
 
@@ -44,8 +48,7 @@ struct hps_beat hps_pulse_end(struct hps_pulse *p, bool quiet)
     struct hps_beat b = { .stop = (int)p->sum[STOP],
                           .save = (int)p->sum[SAVE],
                           .ready = (int)p->sum[READY],
-                          .loss = p->sum[LOSS],
-                          .examples = p->sum[EXAMPLES] };
+                          .loss = p->sum[LOSS] };
     for (int i = DECK; i <= OUTPUT; i++)
         if (p->sum[i] > 0) b.trouble = kind[i];
     return b;

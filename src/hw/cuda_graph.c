@@ -109,5 +109,5 @@ void hps_cuda_piece_end(struct hps_dev *dev, int piece)
     HPS_CUDA(cudaGraphLaunch(g->exec[piece], hps_cuda_stream(dev)));
     HPS_CUDA(cudaGraphDestroy(graph));
     while (g->nlate > 0)
-        HPS_CUDA(cudaFree(g->late[--g->nlate]));        /* waits for what uses it */
+        dev->ops->free(dev, g->late[--g->nlate]);       /* waits for what uses it */
 }

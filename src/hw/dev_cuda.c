@@ -125,12 +125,10 @@ static void release(struct hps_dev *dev, void *p)
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes)
 {
     if (room->bytes >= bytes) return room->at;
-    if (hps_cuda_in_piece(hps_cuda_of(dev))) {
-        if (room->at) hps_cuda_free_later(hps_cuda_of(dev), room->at);
-        room->bytes = bytes + bytes / 2;
-        return room->at = new_block(room->bytes, "an operation's scratch");
-    }
-    release(dev, room->at);
+    if (!hps_cuda_in_piece(hps_cuda_of(dev)))
+        release(dev, room->at);
+    else if (room->at)
+        hps_cuda_free_later(hps_cuda_of(dev), room->at);
     room->bytes = bytes + bytes / 2;
     room->at = new_block(room->bytes, "an operation's scratch");
     return room->at;

@@ -2,9 +2,9 @@
 #include "hw/cards.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 
 struct held {
@@ -49,12 +49,6 @@ bool hps_cards_may(int n, const struct hps_cards_fact *fact, char *why, size_t s
 
 /* ---- the facts ---- */
 
-static bool is_set(const char *name, const char *value)
-{
-    const char *word = getenv(name);
-    return word && strcmp(word, value) == 0;
-}
-
 static struct hps_cards_fact my_fact(const struct hps_nccl_ops *ops, struct hps_dev *dev)
 {
     struct hps_cards_fact f = { .rank = hps_rank() };
@@ -62,9 +56,9 @@ static struct hps_cards_fact my_fact(const struct hps_nccl_ops *ops, struct hps_
     snprintf(f.host, sizeof f.host, "%s", hps_host());
     if (!ops)
         snprintf(f.why, sizeof f.why, "heterps-cuda.so was built without it");
-    else if (is_set("HETERPS_NCCL", "0"))
+    else if (hps_env_is("HETERPS_NCCL", "0"))
         snprintf(f.why, sizeof f.why, "HETERPS_NCCL=0");
-    else if (is_set("HETERPS_CUDA_SYNC", "1"))
+    else if (hps_env_is("HETERPS_CUDA_SYNC", "1"))
         snprintf(f.why, sizeof f.why, "HETERPS_CUDA_SYNC=1");
     else
         f.version = ops->version(f.why);

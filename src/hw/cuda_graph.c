@@ -4,9 +4,7 @@
  * the moment; the graph made before is brought up to date, which is cheap as long as the same
  * kernels come in the same order, and made again where they do not. The first time nothing is
  * captured: a kernel may have to be loaded. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/env.h"
 #include "base/mem.h"
 #include "hw/cuda.h"
 
@@ -19,15 +17,10 @@ struct hps_cuda_graphs {
     int nlate;
 };
 
-static bool is(const char *name, const char *value)
-{
-    const char *word = getenv(name);
-    return word && strcmp(word, value) == 0;
-}
-
 struct hps_cuda_graphs *hps_cuda_graphs_new(void)
 {
-    if (!is("HETERPS_CUDA_GRAPHS", "1") || is("HETERPS_CUDA_SYNC", "1")) return NULL;
+    if (!hps_env_is("HETERPS_CUDA_GRAPHS", "1")) return NULL;
+    if (hps_env_is("HETERPS_CUDA_SYNC", "1")) return NULL;
     return hps_mem_new(1, sizeof(struct hps_cuda_graphs));
 }
 

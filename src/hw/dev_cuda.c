@@ -1,7 +1,7 @@
 /* dev_cuda.c - the CUDA backend: its memory, its stream, errors, its table of operations. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/meanwhile.h"
 #include "base/mem.h"
 #include "hw/cuda.h"
@@ -14,10 +14,7 @@ static bool waits_for_each(void)
 {
     static int yes = -1;
 
-    if (yes < 0) {
-        const char *word = getenv("HETERPS_CUDA_SYNC");
-        yes = word && strcmp(word, "1") == 0;
-    }
+    if (yes < 0) yes = hps_env_is("HETERPS_CUDA_SYNC", "1");
     return yes;
 }
 

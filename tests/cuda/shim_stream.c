@@ -427,6 +427,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
+    HPS_SHIM_ALONE;
     if (from->recorded == 0 || to->recorded == 0 || from->reached < from->recorded ||
         to->reached < to->recorded)
         return cudaErrorNotReady;
@@ -480,6 +481,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
                                  unsigned long long flags)
 {
+    HPS_SHIM_ALONE;
     (void)flags;
     *exec = calloc(1, sizeof **exec);
     if (!*exec) return cudaErrorMemoryAllocation;
@@ -492,6 +494,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo *info)
 {
+    HPS_SHIM_ALONE;
     info->result = exec->graph->n != graph->n;
     if (info->result) return 910;
     leave_graph(exec->graph);
@@ -512,12 +515,14 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
+    HPS_SHIM_ALONE;
     leave_graph(graph);
     return cudaSuccess;
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
+    HPS_SHIM_ALONE;
     leave_graph(exec->graph);
     free(exec);
     return cudaSuccess;

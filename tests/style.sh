@@ -11,8 +11,8 @@ for f in $(find include src -name '*.[ch]' -o -name '*.cu' | sort); do
     grep -v '^length ' "$sizes.one"
     rm -f "$sizes.one"
 done
-for f in tests/*.[ch] tests/*.sh tests/slurm/* tests/*.am jobs/*.sh configure.ac Makefile.am \
-    src/*.am src/m4/*; do
+for f in tests/*.[ch] tests/cuda/*.[ch] tests/*.sh tests/slurm/* tests/*.am jobs/*.sh \
+    configure.ac Makefile.am src/*.am src/m4/*; do
     [ -f "$f" ] || continue
     awk '
     length($0) > 100 { print FILENAME ":" FNR ": a line of " length($0) " columns"; bad = 1 }

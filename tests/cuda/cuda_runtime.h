@@ -3,8 +3,8 @@
  * touch (HPS_SHIM_GUARD=1: it is, but in a copy). What the sources use is here, and no more.
  *
  * HPS_SHIM_MEMORY=BYTES: the card has so much. HPS_SHIM_FAIL=N: the N-th kernel does something
- * illegal, which is heard of as late as on a card. HPS_SHIM_STRICT=1: host memory given to a kernel,
- * and a card's to the host, ends the run.
+ * illegal, which is heard of as late as on a card. HPS_SHIM_STRICT=1: host memory given to a
+ * kernel, and a card's to the host, ends the run.
  *
  * Streams are queues: see shim_stream.c.
  *
@@ -84,7 +84,7 @@ struct hps_shim_dim {
 };
 struct hps_shim_place {
     struct hps_shim_dim thread, block, threads, blocks;
-    void *slot;                 /* 16 bytes of this thread's, seen by its warp through hps_shim_of */
+    void *slot;         /* 16 bytes of this thread's, seen by its warp through hps_shim_of */
 };
 extern struct hps_shim_place hps_shim_now;
 

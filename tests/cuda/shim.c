@@ -240,7 +240,11 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int device)
     return cudaSuccess;
 }
 
-const char *cudaGetErrorString(cudaError_t error) { (void)error; return "an error of the stand-in"; }
+const char *cudaGetErrorString(cudaError_t error)
+{
+    (void)error;
+    return "an error of the stand-in";
+}
 
 /* ---- kernels ---- */
 

@@ -17,13 +17,35 @@ void hps_shim_expect(const void *at, enum hps_shim_kind kind);
 void hps_shim_queue_when(cudaStream_t stream, bool (*ready)(void *with), void (*run)(void *with),
                          void *with, void (*done)(void *with));
 
-/* A card works on while its host waits for something else: from the first call with true to the last
- * with false a thread does what is queued, whenever the host has called nothing for a while. */
+/* A card works on while its host waits for something else: from the first call with true to the
+ * last with false a thread does what is queued, whenever the host has called nothing for a while.
+ */
 void hps_shim_serve(bool on);
 /* Each call of the stand-in's begins so: one at a time. */
 #define HPS_SHIM_ALONE __attribute__((cleanup(hps_shim_unlock), unused)) int alone = hps_shim_lock()
 int hps_shim_lock(void);
 void hps_shim_unlock(int *alone);
+
+/* What a stream has still to do, one after the other, or a graph. */
+struct hps_shim_op {
+    struct hps_shim_op *next;
+    void (*run)(void *with);    /* NULL: an event is recorded, or waited for */
+    bool (*ready)(void *with);  /* NULL: always */
+    void *with;
+    void (*done)(void *with);
+    struct hps_shim_event *record, *wait;
+    long long time;             /* which of the event's records               */
+};
+
+struct hps_shim_graph {
+    struct hps_shim_op *first, *last;
+    int n, users;               /* operations; the program, executables, launches */
+};
+
+struct hps_shim_stream {
+    struct hps_shim_op *first, *last;
+    struct hps_shim_graph *captured;    /* NULL: it is not */
+};
 
 /* Everything that is queued anywhere is done. */
 void hps_shim_drain(void);

@@ -1,7 +1,7 @@
-/* shim_stream.c - streams and events of the stand-in. What is queued is done as late as a card may do
- * it: when somebody waits or asks for it, in an order among the streams that HPS_SHIM_SEED decides;
- * where that is more than 0, now and then earlier too. So who forgets to wait reads what was there
- * before. */
+/* shim_stream.c - streams and events of the stand-in. What is queued is done as late as a card may
+ * do it: when somebody waits or asks for it, in an order among the streams that HPS_SHIM_SEED
+ * decides; where that is more than 0, now and then earlier too. So who forgets to wait reads what
+ * was there before. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,31 +15,6 @@
 #include "shim.h"
 
 enum { STREAMS = 64 };
-
-struct op {
-    struct op *next;
-    void (*run)(void *with);    /* NULL: an event is recorded, or waited for */
-    bool (*ready)(void *with);  /* NULL: always */
-    void *with;
-    void (*done)(void *with);
-    struct hps_shim_event *record, *wait;
-    long long time;             /* which of the event's records               */
-};
-
-/* What was queued while a stream was captured: done again at each launch. */
-struct hps_shim_graph {
-    struct op *first, *last;
-    int n, users;               /* operations; the program, executables, launches */
-};
-
-struct hps_shim_exec {
-    struct hps_shim_graph *graph;
-};
-
-struct hps_shim_stream {
-    struct op *first, *last;
-    struct hps_shim_graph *captured;    /* NULL: it is not */
-};
 
 struct hps_shim_event {
     long long recorded, reached;        /* records that were queued, that were come to */
@@ -71,7 +46,7 @@ static void let_go(struct hps_shim_event *e)
 
 static bool may_run(const struct hps_shim_stream *s)
 {
-    const struct op *op = s ? s->first : NULL;
+    const struct hps_shim_op *op = s ? s->first : NULL;
     return op && (!op->wait || op->wait->reached >= op->time) &&
            (!op->ready || op->ready(op->with));
 }
@@ -79,7 +54,7 @@ static bool may_run(const struct hps_shim_stream *s)
 /* The stream's first operation. Device memory is open. */
 static void run_first(struct hps_shim_stream *s)
 {
-    struct op *op = s->first;
+    struct hps_shim_op *op = s->first;
 
     s->first = op->next;
     if (!s->first) s->last = NULL;
@@ -198,9 +173,9 @@ void hps_shim_drain(void)
         if (stream[i]) run_until(stream[i], NULL, 0);
 }
 
-static struct op *append(struct hps_shim_stream *s)
+static struct hps_shim_op *append(struct hps_shim_stream *s)
 {
-    struct op *op = calloc(1, sizeof *op);
+    struct hps_shim_op *op = calloc(1, sizeof *op);
 
     if (!op) hps_shim_die("no memory for an operation");
     if (s->captured) {
@@ -236,7 +211,7 @@ void hps_shim_queue_when(cudaStream_t s, bool (*ready)(void *with), void (*run)(
                          void *with, void (*done)(void *with))
 {
     HPS_SHIM_ALONE;
-    struct op *op = append(s);
+    struct hps_shim_op *op = append(s);
 
     op->ready = ready;
     op->run = run;
@@ -390,7 +365,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
     HPS_SHIM_ALONE;
     if (s->captured) hps_shim_die("an event is recorded in a stream that is captured");
-    struct op *op = append(s);
+    struct hps_shim_op *op = append(s);
     op->record = event;
     op->time = ++event->recorded;
     event->users++;
@@ -403,7 +378,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flag
     HPS_SHIM_ALONE;
     (void)flags;
     if (s->captured) hps_shim_die("a stream that is captured waits for an event");
-    struct op *op = append(s);
+    struct hps_shim_op *op = append(s);
     op->wait = event;
     op->time = event->recorded;
     event->users++;
@@ -432,99 +407,6 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
         to->reached < to->recorded)
         return cudaErrorNotReady;
     *ms = (float)(to->ms - from->ms);
-    return cudaSuccess;
-}
-
-/* ---- graphs ---- */
-
-static void leave_graph(void *graph)
-{
-    struct hps_shim_graph *g = graph;
-
-    if (--g->users > 0) return;
-    for (struct op *op = g->first, *next; op; op = next) {
-        next = op->next;
-        if (op->done) op->done(op->with);
-        free(op);
-    }
-    free(g);
-}
-
-static void run_graph(void *graph)
-{
-    const struct hps_shim_graph *g = graph;
-
-    for (struct op *op = g->first; op; op = op->next)
-        op->run(op->with);
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mode)
-{
-    HPS_SHIM_ALONE;
-    (void)mode;
-    if (!s || s->captured) hps_shim_die("a stream that cannot be captured");
-    s->captured = calloc(1, sizeof *s->captured);
-    if (!s->captured) return cudaErrorMemoryAllocation;
-    s->captured->users = 1;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
-{
-    HPS_SHIM_ALONE;
-    if (!s->captured) hps_shim_die("a stream is not captured");
-    *graph = s->captured;
-    s->captured = NULL;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                 unsigned long long flags)
-{
-    HPS_SHIM_ALONE;
-    (void)flags;
-    *exec = calloc(1, sizeof **exec);
-    if (!*exec) return cudaErrorMemoryAllocation;
-    (*exec)->graph = graph;
-    graph->users++;
-    return cudaSuccess;
-}
-
-/* As on a card: only where as many operations come. */
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
-                                cudaGraphExecUpdateResultInfo *info)
-{
-    HPS_SHIM_ALONE;
-    info->result = exec->graph->n != graph->n;
-    if (info->result) return 910;
-    leave_graph(exec->graph);
-    exec->graph = graph;
-    graph->users++;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
-{
-    HPS_SHIM_ALONE;
-    if (s->captured) hps_shim_die("a graph is launched into a stream that is captured");
-    exec->graph->users++;
-    hps_shim_count.graphs++;
-    hps_shim_queue(s, run_graph, exec->graph, leave_graph);
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    HPS_SHIM_ALONE;
-    leave_graph(graph);
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
-{
-    HPS_SHIM_ALONE;
-    leave_graph(exec->graph);
-    free(exec);
     return cudaSuccess;
 }
 

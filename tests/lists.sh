@@ -20,7 +20,7 @@ listed() { # LIST FILE...
 
 # shellcheck disable=SC2046 # names without blanks
 listed src/rooms.am $(find include src -name '*.[ch]' -o -name '*.cu')
-listed tests/rooms.am tests/*.[ch] tests/*.sh
+listed tests/rooms.am tests/*.[ch] tests/cuda/*.[ch] tests/*.sh
 # shellcheck disable=SC2046
 listed Makefile.am $(find inputs jobs -type f)
 exit $bad

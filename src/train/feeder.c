@@ -30,13 +30,28 @@ struct hps_feeder {
     const struct hps_layer **fussy; /* (nfussy) mine that do not take all data      */
 };
 
-/* Adds the columns that layers of stage s read; false when there are none. */
-static bool needs(const struct hps_net *net, const struct hps_plan *plan, int s,
-                  struct hps_reader_opt *r, bool *slot)
+/* Which layers (L) are of my stages? To free. */
+static bool *my_layers(const struct hps_net *net, const struct hps_plan *plan,
+                       const struct hps_team *team)
+{
+    bool *mine = hps_mem_new((size_t)net->L, sizeof *mine);
+
+    for (int i = 0; i < team->nrole; i++) {
+        const struct hps_plan_stage *s = &plan->stage[team->role[i]];
+        for (int l = s->first; l <= s->last; l++)
+            mine[l] = true;
+    }
+    return mine;
+}
+
+/* Adds the columns that my layers read; false when there are none. */
+static bool needs(const struct hps_net *net, const bool *mine, struct hps_reader_opt *r,
+                  bool *slot)
 {
     bool any = false;
-    for (int l = plan->stage[s].first; l <= plan->stage[s].last; l++) {
+    for (int l = 0; l < net->L; l++) {
         const struct hps_layer *y = &net->layer[l];
+        if (!mine[l]) continue;
         r->dense |= y->wants_dense;
         r->label |= y->wants_label;
         hps_net_mark_slots(net, l, slot);
@@ -47,7 +62,7 @@ static bool needs(const struct hps_net *net, const struct hps_plan *plan, int s,
 
 static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *data,
                                    const struct hps_order *order, const struct hps_steps *steps,
-                                   const struct hps_net *net, const struct hps_plan *plan,
+                                   const struct hps_net *net, const bool *mine,
                                    const struct hps_team *team, int ahead)
 {
     struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = ahead };
@@ -55,10 +70,7 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *
     enum hps_status st = HPS_OK;
 
     r.slot = slot;
-    bool any = false;
-    for (int i = 0; i < team->nrole; i++)
-        any |= needs(net, plan, team->role[i], &r, slot);
-    if (any)
+    if (needs(net, mine, &r, slot))
         st = hps_reader_new(&f->reader, data, order, steps, &r, f->next);
     hps_mem_free(slot);
     return st;
@@ -74,24 +86,11 @@ static enum hps_status accept(const struct hps_feeder *f, const struct hps_batch
     return st;
 }
 
-static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const struct hps_plan *plan,
-                       const struct hps_team *team)
+static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const bool *mine)
 {
     f->fussy = hps_mem_new((size_t)net->L, sizeof *f->fussy);
-    for (int i = 0; i < team->nrole; i++)
-        for (int l = plan->stage[team->role[i]].first; l <= plan->stage[team->role[i]].last; l++)
-            if (net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
-}
-
-static void make_noise(struct hps_feeder *f, const struct hps_net *net, const struct hps_plan *plan,
-                       const struct hps_team *team)
-{
-    bool *mine = hps_mem_new((size_t)net->L, sizeof *mine);
-    for (int i = 0; i < team->nrole; i++)
-        for (int l = plan->stage[team->role[i]].first; l <= plan->stage[team->role[i]].last; l++)
-            mine[l] = true;
-    f->noise = hps_noise_new(net, mine, f->M);
-    hps_mem_free(mine);
+    for (int l = 0; l < net->L; l++)
+        if (mine[l] && net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
 }
 
 static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store *store, int M,
@@ -125,13 +124,15 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     f->total = team->nrole == 0 ? 0 : steps->total;
     f->M = steps->M;
     f->key = hps_rng_key(order->key, "noise");
-    list_fussy(f, net, plan, team);
-    make_noise(f, net, plan, team);
+    bool *mine = my_layers(net, plan, team);
+    list_fussy(f, net, mine);
+    f->noise = hps_noise_new(net, mine, f->M);
     if (team->nrole > 0) {
-        st = make_reader(f, data, order, steps, net, plan, team, ahead);
+        st = make_reader(f, data, order, steps, net, mine, team, ahead);
         enum hps_status routes = make_routes(f, store, steps->M, dev); /* with the other members */
         if (!st) st = routes;
     }
+    hps_mem_free(mine);
     *out = f;
     st = hps_agree(team->world, st);
     if (st) {

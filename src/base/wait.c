@@ -1,24 +1,23 @@
 /* wait.c - waits that leave the core to those who compute. */
+#include <math.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "base/meanwhile.h"
 #include "base/say.h"
+#include "base/thread.h"
 
 void hps_wait_quiet(MPI_Request *request)
 {
-    const long most_ns = 2000000;
-    struct timespec nap = { 0, 20000 };
+    const double most_s = 2e-3;
+    double nap_s = 20e-6;
     int done;
 
     for (;;) {
         HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done)
             return;
-        nanosleep(&nap, NULL);                          /* woken early by a signal: look again */
-        nap.tv_nsec += nap.tv_nsec / 2;
-        if (nap.tv_nsec > most_ns)
-            nap.tv_nsec = most_ns;
+        hps_sleep_s(nap_s);                             /* woken early by a signal: look again */
+        nap_s = fmin(1.5 * nap_s, most_s);
     }
 }
 
@@ -38,8 +37,8 @@ bool hps_wait_is_crowded(void)
 
 void hps_wait_all(int n, MPI_Request *request)
 {
-    const long most_ns = 100000;
-    struct timespec nap = { 0, 5000 };
+    const double most_s = 100e-6;
+    double nap_s = 5e-6;
     int done = 0;
 
     if (!crowded_host && !hps_meanwhile()) {
@@ -53,17 +52,15 @@ void hps_wait_all(int n, MPI_Request *request)
         hps_meanwhile();
         if (tries < 20 || !crowded_host)
             continue;
-        nanosleep(&nap, NULL);
-        nap.tv_nsec = nap.tv_nsec * 3 / 2 < most_ns ? nap.tv_nsec * 3 / 2 : most_ns;
+        hps_sleep_s(nap_s);
+        nap_s = fmin(1.5 * nap_s, most_s);
     }
 }
 
 bool hps_wait_meanwhile(void)
 {
-    const struct timespec nap = { 0, 20000 };
-
     if (!hps_meanwhile()) return false;
-    if (crowded_host) nanosleep(&nap, NULL);
+    if (crowded_host) hps_sleep_s(20e-6);
     return true;
 }
 

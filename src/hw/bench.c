@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
+#include "base/thread.h"
 #include "hw/stopwatch.h"
 
 #define REPEAT 3
@@ -149,7 +149,7 @@ static double pause_s(void)
 
     if (!hps_wait_is_crowded())
         return 0;
-    nanosleep(&(struct timespec){ 0, 400000 }, NULL);
+    hps_sleep_s(400e-6);
     return hps_now_s() - start;
 }
 

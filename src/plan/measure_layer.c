@@ -3,10 +3,10 @@
 #include "plan/measure_layer.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/thread.h"
 #include "hw/stopwatch.h"
 #include "model/load.h"
 #include "model/noise.h"
@@ -257,7 +257,7 @@ static void nap(const struct bench *w, double core, double began)
     double end = began + core * w->dev->slow, left;
 
     while (w->dev->slow > 1 && (left = end - hps_now_s()) > shortest_s)
-        nanosleep(&(struct timespec){ 0, (long)(1e9 * fmin(left, longest_s)) }, NULL);
+        hps_sleep_s(fmin(left, longest_s));
 }
 
 static void half_pass(struct bench *w, bool backward, double *seconds)

@@ -1,7 +1,8 @@
 /* step_time.c - how long a rank computes: by the clock on a host, by marks on a GPU; and how an
  * emulated one takes longer. */
-#include <time.h>
+#include <math.h>
 
+#include "base/thread.h"
 #include "train/step_own.h"
 
 void hps_step_poll(struct hps_step *s)
@@ -57,8 +58,7 @@ static void nap(struct hps_step *s)
     struct hps_step_own *o = s->own;
     while (o->owed_s > 50e-6) {
         double t0 = hps_now_s();
-        long ns = o->owed_s < 200e-6 ? (long)(o->owed_s * 1e9) : 200000;
-        nanosleep(&(struct timespec){ 0, ns }, NULL);
+        hps_sleep_s(fmin(o->owed_s, 200e-6));
         hps_step_poll(s);
         o->owed_s -= hps_now_s() - t0;
     }

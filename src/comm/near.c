@@ -8,13 +8,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 
 #define GRAIN ((size_t)2 << 20)
@@ -45,10 +44,9 @@ struct hps_near {
 /* By its user, or by a limit of files, which these are to the system. */
 static bool is_forbidden(void)
 {
-    const char *word = getenv("HETERPS_SHARED_MEMORY");
     struct rlimit most;
 
-    return (word && strcmp(word, "0") == 0) || getrlimit(RLIMIT_FSIZE, &most) != 0 ||
+    return hps_env_is("HETERPS_SHARED_MEMORY", "0") || getrlimit(RLIMIT_FSIZE, &most) != 0 ||
            most.rlim_cur != RLIM_INFINITY;
 }
 

@@ -43,7 +43,8 @@ static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
         size_t most = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
         ssize_t done = pwrite(o->fd, x, most, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return fail(o, "cannot be written");
+        if (done == 0) errno = ENOSPC;  /* a file system that takes nothing and says nothing */
+        if (done <= 0) return fail(o, "cannot be written");
         x += done;
         at += (uint64_t)done;
         bytes -= (size_t)done;

@@ -43,19 +43,19 @@ static void write_mine(const struct world *w, struct hps_near *near, int round)
     }
 }
 
-/* Of all buffers of member q, by his own pointer and by the number of his rows behind mine. */
-static void read_his(const struct world *w, struct hps_near *near, int q, int round)
+/* Of all buffers of member q, by its own pointer and by the number of its rows behind mine. */
+static void read_all_of(const struct world *w, struct hps_near *near, int q, int round)
 {
     for (int b = 0; b < BUFFERS; b++) {
         size_t n = rows_of(q, round) * (size_t)dim[b];
-        const float *his = hps_near_at(near, q, b, rows_of(q, round));
+        const float *there = hps_near_at(near, q, b, rows_of(q, round));
         const float *mine = hps_near_at(near, w->me, b, 1);
-        if (his != mine + (size_t)hps_near_first(near, q) * (size_t)dim[b])
+        if (there != mine + (size_t)hps_near_first(near, q) * (size_t)dim[b])
             HPS_DIE("member %d's rows are not at their number", q);
         for (size_t i = 0; i < n; i++)
-            if (his[i] != value(q, b, i, round))
+            if (there[i] != value(q, b, i, round))
                 HPS_DIE("round %d: element %zu of member %d's buffer %d is %g, not %g", round, i, q,
-                        b, (double)his[i], (double)value(q, b, i, round));
+                        b, (double)there[i], (double)value(q, b, i, round));
     }
 }
 
@@ -67,7 +67,7 @@ static void use(const struct world *w, struct hps_near *near)
         if (near) write_mine(w, near, round);
         barrier(w);
         for (int q = 0; near && q < w->R; q++)
-            if (hps_near_is(near, q)) read_his(w, near, q, round);
+            if (hps_near_is(near, q)) read_all_of(w, near, q, round);
         barrier(w);
     }
 }

@@ -1,7 +1,7 @@
 /* near.h - rows that ranks of one host have in common: what one writes there the others read, and
  * no message copies it. When that may be done, messages say.
  *
- * Each member who is near has buffers of his own, all with room for as many rows. A buffer of all
+ * Each member who is near has buffers of its own, all with room for as many rows. A buffer of all
  * of them is one piece of address space, with mine in front, so that one number says whose row it
  * is; only what is used takes memory. */
 #ifndef HPS_COMM_NEAR_H

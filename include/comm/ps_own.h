@@ -63,7 +63,8 @@ static inline bool hps_ps_is_far(const struct hps_ps *p, int q)
  * since a member may still read them then, and gradients. */
 enum { HPS_PS_ROWS, HPS_PS_ROWS_TOO, HPS_PS_GRAD };
 
-/* The piece of member q's buffer, who is near, with his rows of mine for micro-batch m. */
+/* The piece of member q's buffer, who is near, with the rows of mine that it asked for
+ * micro-batch m. */
 static inline float *hps_ps_piece(struct hps_ps *p, int q, int m, int buffer)
 {
     int i = m * p->parts + q;

@@ -16,7 +16,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 
-#define GRAIN ((size_t)2 << 20)
+#define GRAIN ((size_t)1 << 16)         /* a page of any size, or more */
 #define FIRST ((off_t)1 << 20)          /* of the buffers in the file; before it is the key */
 
 /* What a member tells those on its host; plain data. */

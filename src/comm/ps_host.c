@@ -199,7 +199,7 @@ static void push(struct hps_ps *p)
             send_grad(p, q);
 }
 
-/* The gradients that a member who is near has for rows of mine are read where he wrote them. */
+/* The gradients that a member who is near has for rows of mine are read where they were written. */
 static void see_grad(struct hps_ps *p, int q)
 {
     for (int m = 0; m < p->r->M; m++)

@@ -1,22 +1,70 @@
 /* runs.c - neighbours are merged two by two, as often as it takes. */
 #include "base/runs.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-/* Which one is less nobody can foretell, so there is no branch on it. */
+/* Two lists under way, and where they go. */
+struct pair {
+    const uint64_t *a, *a_end, *b, *b_end;
+    uint64_t *to;
+};
+
+/* The lesser one goes; of equal ones a's. Which it is nobody can foretell: there is no branch on
+ * it. */
+static inline void take_one(struct pair *p, int shift)
+{
+    uint64_t x = *p->a, y = *p->b, right = y >> shift < x >> shift;
+
+    *p->to++ = x ^ ((x ^ y) & (0 - right));
+    p->a += 1 - right;
+    p->b += right;
+}
+
+static inline bool both_left(const struct pair *p)
+{
+    return p->a < p->a_end && p->b < p->b_end;
+}
+
+static void finish(struct pair p, int shift)
+{
+    while (both_left(&p))
+        take_one(&p, shift);
+    memcpy(p.to, p.a, (size_t)(p.a_end - p.a) * sizeof *p.to);
+    memcpy(p.to + (p.a_end - p.a), p.b, (size_t)(p.b_end - p.b) * sizeof *p.to);
+}
+
+/* How many of the first `n` of the two are a's (na of them, nb of b's): the least i so that a[i]
+ * comes behind b[n - i - 1] (the merge path: Odeh, Green, Mwassi, Shmueli, Birk 2012). */
+static size_t split(const uint64_t *a, size_t na, const uint64_t *b, size_t nb, size_t n, int shift)
+{
+    size_t low = n > nb ? n - nb : 0, high = n < na ? n : na;
+
+    while (low < high) {
+        size_t i = (low + high) / 2;
+        if (b[n - i - 1] >> shift < a[i] >> shift)
+            high = i;
+        else
+            low = i + 1;
+    }
+    return low;
+}
+
+/* The lower and the upper half of the result at once: each waits for its own last comparison. */
 static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *end, int shift,
                       uint64_t *to)
 {
-    const uint64_t *a_end = b;
+    size_t na = (size_t)(b - a), nb = (size_t)(end - b), n = (na + nb) / 2;
+    size_t i = split(a, na, b, nb, n, shift);
+    struct pair low = { a, a + i, b, b + (n - i), to };
+    struct pair high = { a + i, b, b + (n - i), end, to + n };
 
-    while (a < a_end && b < end) {
-        uint64_t x = *a, y = *b, right = y >> shift < x >> shift;
-        *to++ = x ^ ((x ^ y) & (0 - right));
-        a += 1 - right;
-        b += right;
+    while (both_left(&low) && both_left(&high)) {
+        take_one(&low, shift);
+        take_one(&high, shift);
     }
-    memcpy(to, a, (size_t)(a_end - a) * sizeof *to);
-    memcpy(to + (a_end - a), b, (size_t)(end - b) * sizeof *to);
+    finish(low, shift);
+    finish(high, shift);
 }
 
 const uint64_t *hps_runs_merge(uint64_t *word, uint64_t *spare, int nrun, size_t *at, int shift)

@@ -20,7 +20,7 @@ struct hps_near;
  * in its environment or a limit on the size of files or of address space (ulimit) has none. NULL
  * where nobody is near, and for MPI_COMM_NULL. Collective over comm. */
 struct hps_near *hps_near_new(bool may, int n, const int *dim, MPI_Comm comm);
-/* Local: the memory is there for as long as one of those who see it. NULL is fine. */
+/* Nothing of it is used any more. Collective over those who are near; NULL is fine. */
 void hps_near_free(struct hps_near *near);
 
 /* Is member q near? The same answer on both sides; I am, where anybody is. Of NULL: nobody. */

@@ -34,6 +34,7 @@ struct buffer {
 };
 
 struct hps_near {
+    MPI_Comm host;              /* owned: those of my host who have somebody   */
     int me, parts, fd, n;
     int rows;                   /* that a member can have: a power of two      */
     struct fact *fact;          /* (parts)                                     */
@@ -137,6 +138,17 @@ static int share_out(int slots, MPI_Comm host)
     return rows;
 }
 
+/* Nobody goes while others may still look for what it shares. */
+static void part(MPI_Comm *host)
+{
+    MPI_Request request;
+
+    if (*host == MPI_COMM_NULL) return;
+    HPS_MPI(MPI_Ibarrier(*host, &request));
+    hps_wait_all(1, &request);
+    HPS_MPI(MPI_Comm_free(host));
+}
+
 struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm comm)
 {
     MPI_Comm host;
@@ -158,6 +170,7 @@ struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm co
     struct fact mine = make(n, may, dim);
     int slots = meet(n, &mine, host);
     n->rows = share_out(slots, host);
+    HPS_MPI(MPI_Comm_split(host, slots > 1 ? 0 : MPI_UNDEFINED, n->me, &n->host));
     HPS_MPI(MPI_Comm_free(&host));
     if (slots > 1) return n;
     hps_near_free(n);
@@ -167,6 +180,7 @@ struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm co
 void hps_near_free(struct hps_near *n)
 {
     if (!n) return;
+    part(&n->host);
     for (int b = 0; b < n->n; b++) {
         struct buffer *x = &n->buffer[b];
         if (x->base && munmap(x->base, HPS_NEAR_MOST * x->row_bytes) != 0)

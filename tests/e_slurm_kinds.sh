@@ -74,14 +74,14 @@ gone "$array"
 finished census "$array" 2
 finished a2 "$array" 2
 echo '-- a chain'
-until_true 60 'the end of the chain' absent -n chain
+until_true 150 'the end of the chain' absent -n chain
 finished chain 0 2
 has_line chain.out 'training: steps' 2 || fail 'the chain has not two links'
 [ "$(grep -c ' Name=chain ' "$hps_cluster/log/jobcomp.txt")" -eq 2 ] || fail 'not two jobs'
 echo '-- plan, then the job of the plan'
 gone "$plan"
 hears plan.out 'Submitted batch job'
-until_true 60 'the end of the planned job' absent -n heterps-census_mixed
+until_true 150 'the end of the planned job' absent -n heterps-census_mixed
 [ "$(number runs/census_mixed/status.json exit_code)" = 0 ] || fail 'the planned job is not done'
 units=$(sed -n 's/^#SBATCH --ntasks=//p' runs/census_mixed/job | awk '{ n += $1 } END { print n }')
 [ "$(number runs/census_mixed/report.json ranks)" = "$units" ] || fail 'not the planned units'

@@ -27,7 +27,6 @@ void hps_near_free(struct hps_near *near);
 bool hps_near_is(const struct hps_near *near, int q);
 /* The number of the first row of member q, who is near; mine is 0. The same for all buffers. */
 int hps_near_first(const struct hps_near *near, int q);
-int hps_near_rows(const struct hps_near *near);         /* that a member can have */
 /* Member q's buffer b, with `rows` of its rows at least: who needs them first makes it so long. It
  * never moves. No memory, or more rows than a member can have, ends the run. Local. */
 float *hps_near_at(struct hps_near *near, int q, int b, size_t rows);

@@ -235,9 +235,8 @@ static enum hps_status recorded(struct hps_job *j, const struct hps_measure_opt 
 static bool of_today(struct hps_profile *p, const struct hps_pool *pool,
                      const struct hps_measure_opt *m)
 {
-    bool same = p->T == pool->T;
-
-    if (!same) return false;
+    if (p->T != pool->T) return false;
+    bool same = true;
     struct hps_profile_type *then = hps_mem_new((size_t)p->T, sizeof *then);
     memcpy(then, p->type, (size_t)p->T * sizeof *then);
     hps_measure_types(p, pool, m);

@@ -15,6 +15,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "hw/node.h"
 
 #define GRAIN ((size_t)1 << 16)         /* a page of any size, or more */
 #define FIRST ((off_t)1 << 20)          /* of the buffers in the file; before it is the key */
@@ -127,13 +128,13 @@ static int meet(struct hps_near *n, const struct fact *mine, MPI_Comm host)
     return slots;
 }
 
-/* The rows of a member: as many as there is room for where one has most who are near. */
-static int share_out(int slots, MPI_Comm host)
+/* The rows of a member: as many as there is room for if all of the host are near. */
+static int share_out(MPI_Comm host)
 {
-    int rows = HPS_NEAR_MOST;
+    int k, rows = HPS_NEAR_MOST;
 
-    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &slots, 1, MPI_INT, MPI_MAX, host));
-    while ((long long)rows * slots > HPS_NEAR_MOST)
+    HPS_MPI(MPI_Comm_size(host, &k));
+    while ((long long)rows * k > HPS_NEAR_MOST)
         rows /= 2;
     return rows;
 }
@@ -151,7 +152,7 @@ static void part(MPI_Comm *host)
 
 struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm comm)
 {
-    MPI_Comm host;
+    MPI_Comm host = hps_node_host(comm);
 
     if (comm == MPI_COMM_NULL) return NULL;
     struct hps_near *n = hps_mem_new(1, sizeof *n);
@@ -166,10 +167,9 @@ struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm co
         n->buffer[b].seen = hps_mem_new((size_t)n->parts, sizeof(size_t));
     for (int q = 0; q < n->parts; q++)
         n->slot[q] = q == n->me ? 0 : -1;
-    HPS_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, n->me, MPI_INFO_NULL, &host));
     struct fact mine = make(n, may, dim);
     int slots = meet(n, &mine, host);
-    n->rows = share_out(slots, host);
+    n->rows = share_out(host);
     HPS_MPI(MPI_Comm_split(host, slots > 1 ? 0 : MPI_UNDEFINED, n->me, &n->host));
     HPS_MPI(MPI_Comm_free(&host));
     if (slots > 1) return n;
@@ -203,11 +203,6 @@ int hps_near_first(const struct hps_near *n, int q)
 {
     assert(hps_near_is(n, q));
     return n->slot[q] * n->rows;
-}
-
-int hps_near_rows(const struct hps_near *n)
-{
-    return n->rows;
 }
 
 /* The file never gets shorter by this: another member may have made it longer meanwhile. */

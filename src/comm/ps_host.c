@@ -78,7 +78,7 @@ static bool is_near(const struct hps_ps *p, int q)
     return q != p->me && hps_near_is(p->near, q);
 }
 
-/* What I wrote for those who are near is there, for this tag; what they wrote will be. */
+/* What I wrote for those who are near is there: an empty message of this tag says so. */
 static void tell_near(struct hps_ps *p, int tag)
 {
     struct post *h = p->with;

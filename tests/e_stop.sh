@@ -110,6 +110,27 @@ kill -USR1 $job
 ended 75
 grep -q 'was cut short: SIGUSR1' err || { fail 'the search was not cut short'; cat err; }
 
+echo '-- signals without end in the middle of products'
+cat >wide.yaml <<EOF
+run:   {name: wide, seed: 1}
+data:  {train: $PWD/data/census_train.h5, test: "", batch: 8192}
+model:
+  - {name: ids,  type: embedding, slots: all, dim: 8}
+  - {name: h1,   type: fc, width: 1024, activation: relu}
+  - {name: h2,   type: fc, width: 1024, activation: relu}
+  - {name: out,  type: fc, width: 1}
+  - {name: loss, type: logistic}
+train: {optimizer: adagrad, learning_rate: 0.01, epochs: 0, steps: 1000}
+EOF
+rm err
+"$HETERPS" train wide.yaml --set schedule.method=single:cpu >out 2>err &
+job=$!
+wait_for err 'training: steps'
+while kill -USR1 $job 2>/dev/null; do :; done
+wait $job
+rc=$?
+[ $rc -eq 75 ] || { fail "ended with $rc instead of 75"; cat err; }
+
 echo '-- two runs in one directory'
 begin
 expect 73 'in use by another run: host [^ ]*, process [0-9]*, since' ranks 1 train "$deck" \

@@ -6,7 +6,8 @@
 #include "train/rundir.h"
 
 /* Catch SIGTERM, SIGINT, SIGUSR1 from now on: each only sets a flag, which the run obeys when there
- * is one; a second signal changes nothing. After SIGTERM, with which launchers also end the ranks
+ * is one; a second signal changes nothing. They reach a thread of their own: the calling one and
+ * those that it starts are not interrupted. After SIGTERM, with which launchers also end the ranks
  * that are left when one was killed, an end in disorder is not told in status.json: the launcher's
  * code is the run's. Local. */
 void hps_stop_catch(void);

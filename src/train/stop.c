@@ -1,17 +1,24 @@
-/* stop.c - flags from signal handlers, a file, clocks. */
+/* stop.c - flags from signal handlers, a file, clocks.
+ *
+ * Signals are handled by a thread that does nothing else. Those that compute must not be
+ * interrupted: oneDNN's kernels (2.6) have their stack pointer near the begin of a block of the
+ * heap meanwhile, and what the system keeps there for a handler overwrites what lies before it. */
 #include "train/stop.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 static const int caught[] = { SIGTERM, SIGINT, SIGUSR1 };
-static volatile sig_atomic_t flag; /* the first signal that came            */
-static bool catching;
+static atomic_int flag; /* the first signal that came            */
+static bool catching, listening;
+static pthread_t listener;
 static struct sigaction before[3];
 static char *file; /* the stop file; rank 0                 */
 static double looked_s, began_s, most_s, checkpoint_s;
@@ -23,8 +30,29 @@ static double wished_s; /* since when there is a wish; -1: there was none  */
  * code counts, not what becomes of them. */
 static void on_signal(int number)
 {
+    int none = 0;
+
     if (number == SIGTERM) hps_on_quit(NULL);
-    if (!flag) flag = number;
+    atomic_compare_exchange_strong(&flag, &none, number);
+}
+
+static void mask(int how)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (int i = 0; i < 3; i++)
+        sigaddset(&set, caught[i]);
+    pthread_sigmask(how, &set, NULL);
+}
+
+static void *listen_for(void *arg)
+{
+    (void)arg;
+    mask(SIG_UNBLOCK);
+    for (;;) /* cancelled in its pause */
+        pause();
+    return NULL;
 }
 
 void hps_stop_catch(void)
@@ -34,6 +62,8 @@ void hps_stop_catch(void)
     sigemptyset(&a.sa_mask);
     for (int i = 0; i < 3; i++)
         sigaction(caught[i], &a, &before[i]);
+    listening = hps_thread_start(&listener, listen_for, NULL) == 0;
+    if (listening) mask(SIG_BLOCK); /* here, and in the threads that this one starts */
     catching = true;
 }
 
@@ -61,7 +91,12 @@ void hps_stop_uncatch(void)
 {
     for (int i = 0; catching && i < 3; i++)
         sigaction(caught[i], &before[i], NULL);
-    catching = false;
+    if (listening) {
+        pthread_cancel(listener);
+        pthread_join(listener, NULL);
+        mask(SIG_UNBLOCK);
+    }
+    catching = listening = false;
 }
 
 static const char *signal_name(int number)

@@ -1,5 +1,6 @@
 /* A file system that stops answering: preloaded, calls with a path that has $HANG_PATH in it do not
- * return once the file $HANG_WHEN is there. */
+ * return once the file $HANG_WHEN is there. And one that is slow to wake: the first
+ * fsync takes $SLOW_S. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -62,4 +63,13 @@ int open(const char *path, int flags, ...)
     va_end(more);
     ask(path);
     return GO(int, "open", path, flags, mode);
+}
+
+int fsync(int fd)
+{
+    const char *slow = getenv("SLOW_S");
+
+    if (slow) sleep((unsigned)atoi(slow));
+    unsetenv("SLOW_S");
+    return GO(int, "fsync", fd);
 }

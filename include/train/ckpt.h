@@ -54,14 +54,12 @@ char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *t
 enum { HPS_CKPT_BYTES_S = 20000000 };
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
 /* Make the folder, and look whether one checkpoint may be written there and has room: before the
- * first step, since a run that learns this at its end has lost all. HPS_OUTPUT. Collective. */
+ * first step, since a run that learns this at its end has lost all. save_s [out; NULL: not asked]:
+ * on rank 0, seconds that a save may take: its bytes at the rate at which at most 8 MiB of them
+ * come on the disk; 0 where that cannot be found out, and on other ranks. HPS_OUTPUT.
+ * Collective. */
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                               const struct hps_step *step, MPI_Comm world);
-/* Seconds that a save there may take: its bytes at the rate at which rank 0 gets at most 8 MiB of
- * them on the disk. 0 on the other ranks, and where it cannot be found out. After hps_ckpt_ready.
- * Local. */
-double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                         const struct hps_step *step);
+                               const struct hps_step *step, double *save_s, MPI_Comm world);
 /* The newest opt->keep files up to that step stay, those of later steps go; `only_this`: its file
  * alone stays. Local, by rank 0. */
 void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,

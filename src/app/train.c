@@ -153,23 +153,25 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     enum hps_status st = hps_start_load(s, j, &cursor), loop_st;
-    double before_s = cursor.seconds, start_s = hps_now_s();
+    double before_s = cursor.seconds, start_s, save_s = 0;
     bool finished = cursor.step >= j->steps.total;
 
-    hps_watch_phase(NULL, 0);
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
-    loop.made_s = j->made_s + start_s - load_s;
+    loop.made_s = j->made_s + hps_now_s() - load_s;
     past->status.step = cursor.step;
     past->status.steps = j->steps.total;
     if (cursor.step > 0) past->status.checkpoint = cursor.step;
     past->status.loss = cursor.train_loss;
-    if (!st && !finished) st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, j->world);
+    hps_watch_phase("trying the disk", LOOK_S);
+    if (!st && !finished) st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, &save_s, j->world);
+    hps_watch_phase(NULL, 0);
+    start_s = hps_now_s();
     if (!st) {
         HPS_SAY(HPS_INFO,
                 finished ? "the run is finished: step %lld of %lld; evaluating (%.2f s)"
                          : "training: steps %lld to %lld, ready after %.2f s",
                 finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
-        hps_stop_checkpoint_s(finished ? 0 : hps_ckpt_expect_s(&j->o.ckpt, &j->dir, j->step));
+        hps_stop_checkpoint_s(save_s);
         st = loop_st = finished ? HPS_OK : hps_course_run(&course, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
             st = report(j, &loop, &course, &cursor, start_s, before_s, loop_st == HPS_OK);

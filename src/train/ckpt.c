@@ -230,20 +230,6 @@ static void clear_parts(const char *folder)
     closedir(d);
 }
 
-enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                               const struct hps_step *step, MPI_Comm world)
-{
-    enum hps_status st = HPS_OK;
-    if (hps_rank() == 0) {
-        char *folder = folder_of(opt, dir);
-        st = make_folder(folder);
-        clear_parts(folder);
-        if (!st) st = have_room(folder, step);
-        hps_mem_free(folder);
-    }
-    return hps_agree(world, st);
-}
-
 /* Seconds to have n bytes on the disk in the folder; 0: it cannot be done. */
 static double write_s(const char *folder, size_t n)
 {
@@ -268,17 +254,28 @@ static double write_s(const char *folder, size_t n)
     return good ? took : 0;
 }
 
-double hps_ckpt_expect_s(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                         const struct hps_step *step)
+static double expect_s(const char *folder, const struct hps_step *step)
 {
     double bytes = hps_ckpt_bytes(step->net, step->train);
     double probe = bytes < 8388608 ? bytes : 8388608;
 
-    if (hps_rank() != 0) return 0;
-    char *folder = folder_of(opt, dir);
-    double took = write_s(folder, (size_t)probe);
-    hps_mem_free(folder);
-    return took * bytes / probe;
+    return write_s(folder, (size_t)probe) * bytes / probe;
+}
+
+enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                               const struct hps_step *step, double *save_s, MPI_Comm world)
+{
+    enum hps_status st = HPS_OK;
+    if (save_s) *save_s = 0;
+    if (hps_rank() == 0) {
+        char *folder = folder_of(opt, dir);
+        st = make_folder(folder);
+        clear_parts(folder);
+        if (!st) st = have_room(folder, step);
+        if (!st && save_s) *save_s = expect_s(folder, step);
+        hps_mem_free(folder);
+    }
+    return hps_agree(world, st);
 }
 
 /* Say the first line in which two texts differ. */

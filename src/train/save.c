@@ -85,7 +85,7 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_ord
                                MPI_Comm world)
 {
     double t0 = hps_now_s();
-    enum hps_status st = hps_ckpt_ready(o->opt, o->dir, o->step, world);
+    enum hps_status st = hps_ckpt_ready(o->opt, o->dir, o->step, NULL, world);
 
     *save = NULL;
     if (st) return st;

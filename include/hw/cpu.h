@@ -34,6 +34,22 @@ static inline void hps_cpu_fetch(const float *row, size_t dim)
     __builtin_prefetch(row + dim - 1);
 }
 
+/* to = from;  to += share * from: rows that do not overlap. */
+HPS_INLINE void hps_cpu_row_set(float *restrict to, const float *restrict from, size_t dim)
+{
+    HPS_VECTORS
+    for (size_t d = 0; d < dim; d++)
+        to[d] = from[d];
+}
+
+HPS_INLINE void hps_cpu_row_add(float *restrict to, const float *restrict from, float share,
+                                size_t dim)
+{
+    HPS_VECTORS
+    for (size_t d = 0; d < dim; d++)
+        to[d] += share * from[d];
+}
+
 /* call(args, dim), with the constant where dim is a usual one. */
 #define HPS_CPU_WITH_DIM(dim, call, ...)                                                           \
     switch (dim) {                                                                                 \

@@ -241,10 +241,10 @@ float *hps_near_at(struct hps_near *n, int q, int b, size_t rows)
 
 void hps_near_show(void)
 {
-    atomic_thread_fence(memory_order_seq_cst);
+    atomic_thread_fence(memory_order_release);
 }
 
 void hps_near_see(void)
 {
-    atomic_thread_fence(memory_order_seq_cst);
+    atomic_thread_fence(memory_order_acquire);
 }

@@ -33,18 +33,6 @@ static inline float share_of(const struct bags *j, size_t first, size_t last)
     return j->mean && last > first ? 1.0f / (float)(last - first) : 1.0f;
 }
 
-HPS_INLINE void set_row(float *restrict to, const float *restrict from, size_t dim)
-{
-    for (size_t d = 0; d < dim; d++)
-        to[d] = from[d];
-}
-
-HPS_INLINE void add_row(float *restrict to, const float *restrict from, float share, size_t dim)
-{
-    for (size_t d = 0; d < dim; d++)
-        to[d] += share * from[d];
-}
-
 /* The row of a position. */
 HPS_INLINE const float *row_of(const struct bags *j, int p, size_t dim)
 {
@@ -72,7 +60,7 @@ HPS_INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool
         sum[d] = to[d];
     for (size_t i = first; i < last; i++) {
         fetch_ahead(j, i, dim);
-        add_row(sum, row_of(j, j->bag->index[i], dim), share, dim);
+        hps_cpu_row_add(sum, row_of(j, j->bag->index[i], dim), share, dim);
     }
     for (size_t d = 0; d < dim; d++)
         to[d] = sum[d];
@@ -87,7 +75,7 @@ HPS_INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool 
         to[d] = 0;
     for (size_t i = first; i < last; i++) {
         fetch_ahead(j, i, dim);
-        add_row(to, row_of(j, j->bag->index[i], dim), share, dim);
+        hps_cpu_row_add(to, row_of(j, j->bag->index[i], dim), share, dim);
     }
 }
 
@@ -125,14 +113,26 @@ static void pool_part(const void *job, int t, int n)
 
 /* ---- by row: each row is read once and added to all of its bags ---- */
 
+/* Bags lie side by side, and rows are added as they are: the usual case, compiled by itself. */
+static inline bool is_plain(const struct bags *j)
+{
+    return j->dense && !j->mean;
+}
+
 /* Where bag number `from` begins in y: side by side, or after a division that is exact for numbers
  * below 2^31. */
-HPS_INLINE size_t spot_of(const struct bags *j, int from, size_t dim)
+HPS_INLINE size_t spot_of(const struct bags *j, int from, bool plain, size_t dim)
 {
-    if (j->dense)
+    if (plain || j->dense)
         return (size_t)from * dim;
     int b = (int)(((double)from + 0.5) * j->per_slot), s = from - b * j->bag->nslot;
     return (size_t)b * j->y.ld + (j->concat ? (size_t)s * dim : 0);
+}
+
+/* The bag that is added to, or read, a while after the k-th. */
+HPS_INLINE int ahead_of(const struct bags *j, int k)
+{
+    return j->bag->from[k + NEAR < j->nid ? k + NEAR : k];
 }
 
 HPS_INLINE float share_of_bag(const struct bags *j, int from)
@@ -161,30 +161,45 @@ static size_t row_cut(const struct hps_bag *bag, int t, int n)
     return low;
 }
 
-HPS_INLINE void strew_row(const struct bags *j, size_t i, float *y, size_t dim)
+HPS_INLINE void strew_row(const struct bags *j, size_t i, float *y, bool plain, bool once,
+                          size_t dim)
+{
+    const float *row = row_of(j, j->bag->place[i], dim);
+    const int *from = j->bag->from;
+
+    for (int k = j->bag->start[i], end = j->bag->start[i + 1]; k < end; k++) {
+        float *to = y + spot_of(j, from[k], plain, dim);
+        hps_cpu_fetch(y + spot_of(j, ahead_of(j, k), plain, dim), dim);
+        if (once)
+            hps_cpu_row_set(to, row, dim);
+        else
+            hps_cpu_row_add(to, row, plain || !j->mean ? 1 : share_of_bag(j, from[k]), dim);
+    }
+}
+
+HPS_INLINE void strew_all(const struct bags *j, size_t first, size_t last, float *y, bool plain,
+                          bool once, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
-    const float *row = row_of(j, bag->place[i], dim);
+    size_t ahead = HPS_CPU_AHEAD;
 
-    for (int k = bag->start[i]; k < bag->start[i + 1]; k++) {
-        float *to = y + spot_of(j, bag->from[k], dim);
-        hps_cpu_fetch(y + spot_of(j, bag->from[k + NEAR < j->nid ? k + NEAR : k], dim), dim);
-        if (j->once)
-            set_row(to, row, dim);
-        else
-            add_row(to, row, j->mean ? share_of_bag(j, bag->from[k]) : 1, dim);
+    for (size_t i = first; i < last; i++) {
+        size_t next = i + ahead < last ? i + ahead : i;
+        hps_cpu_fetch(row_of(j, bag->place[next], dim), dim);
+        strew_row(j, i, y, plain, once, dim);
     }
 }
 
 HPS_INLINE void strew_rows(const struct bags *j, size_t first, size_t last, float *y, size_t dim)
 {
-    size_t ahead = HPS_CPU_AHEAD;
-
-    for (size_t i = first; i < last; i++) {
-        size_t next = i + ahead < last ? i + ahead : i;
-        hps_cpu_fetch(row_of(j, j->bag->place[next], dim), dim);
-        strew_row(j, i, y, dim);
-    }
+    if (is_plain(j) && j->once)
+        strew_all(j, first, last, y, true, true, dim);
+    else if (is_plain(j))
+        strew_all(j, first, last, y, true, false, dim);
+    else if (j->once)
+        strew_all(j, first, last, y, false, true, dim);
+    else
+        strew_all(j, first, last, y, false, false, dim);
 }
 
 HPS_CLONES static void strew_span(const struct bags *j, size_t first, size_t last, float *y)
@@ -214,8 +229,8 @@ static void join_part(const void *job, int t, int n)
 
     for (size_t b = hps_cpu_cut(B, 1, t, n); b < last; b++)
         for (int k = 0; k < n - 1; k++)
-            add_row(j->y.data + b * ld, j->apart + ((size_t)k * B + b) * ld, 1,
-                    (size_t)j->y.width);
+            hps_cpu_row_add(j->y.data + b * ld, j->apart + ((size_t)k * B + b) * ld, 1,
+                            (size_t)j->y.width);
 }
 
 static void strew(struct hps_dev *dev, struct bags *j, double work_ns)
@@ -270,7 +285,7 @@ HPS_INLINE void add_pending(const struct bags *j, struct pending *p, size_t dim)
     for (size_t i = 0; i < p->n; i++) {
         if (i + HPS_CPU_AHEAD < p->n)
             hps_cpu_fetch(j->grad + p->row[i + HPS_CPU_AHEAD] * dim, dim);
-        add_row(j->grad + p->row[i] * dim, j->y.data + p->from[i], p->share[i], dim);
+        hps_cpu_row_add(j->grad + p->row[i] * dim, j->y.data + p->from[i], p->share[i], dim);
     }
     p->n = 0;
 }
@@ -312,35 +327,42 @@ static void spill_part(const void *job, int t, int n)
     flush(j, &p);
 }
 
-HPS_INLINE void sum_row(const struct bags *j, size_t i, float *sum, size_t dim)
+HPS_INLINE void sum_row(const struct bags *j, size_t i, float *sum, bool plain, size_t dim)
 {
-    const struct hps_bag *bag = j->bag;
+    const int *from = j->bag->from;
     const float *dy = j->y.data;
 
-    for (int k = bag->start[i]; k < bag->start[i + 1]; k++) {
-        hps_cpu_fetch(dy + spot_of(j, bag->from[k + NEAR < j->nid ? k + NEAR : k], dim), dim);
-        add_row(sum, dy + spot_of(j, bag->from[k], dim),
-                j->mean ? share_of_bag(j, bag->from[k]) : 1, dim);
+    for (int k = j->bag->start[i], end = j->bag->start[i + 1]; k < end; k++) {
+        float share = plain || !j->mean ? 1 : share_of_bag(j, from[k]);
+        hps_cpu_fetch(dy + spot_of(j, ahead_of(j, k), plain, dim), dim);
+        hps_cpu_row_add(sum, dy + spot_of(j, from[k], plain, dim), share, dim);
     }
 }
 
 /* Each row once, with all that the bags add to it. */
+HPS_INLINE void sum_all(const struct bags *j, size_t first, size_t last, bool plain, size_t dim)
+{
+    float sum[HPS_CPU_SHORT];
+
+    for (size_t i = first; i < last; i++) {
+        float *to = j->grad + (size_t)j->bag->place[i] * dim;
+        float *here = dim <= HPS_CPU_SHORT ? sum : to;
+        if (!j->add)
+            memset(here, 0, dim * sizeof *here);
+        else if (here != to)
+            hps_cpu_row_set(here, to, dim);
+        sum_row(j, i, here, plain, dim);
+        if (here != to)
+            hps_cpu_row_set(to, here, dim);
+    }
+}
+
 HPS_INLINE void sum_rows(const struct bags *j, size_t first, size_t last, size_t dim)
 {
-    for (size_t i = first; i < last; i++) {
-        float *to = j->grad + (size_t)j->bag->place[i] * dim, sum[HPS_CPU_SHORT] = { 0 };
-        if (dim <= HPS_CPU_SHORT) {
-            for (size_t d = 0; d < dim && j->add; d++)
-                sum[d] = to[d];
-            sum_row(j, i, sum, dim);
-            for (size_t d = 0; d < dim; d++)
-                to[d] = sum[d];
-        } else {
-            for (size_t d = 0; d < dim && !j->add; d++)
-                to[d] = 0;
-            sum_row(j, i, to, dim);
-        }
-    }
+    if (is_plain(j))
+        sum_all(j, first, last, true, dim);
+    else
+        sum_all(j, first, last, false, dim);
 }
 
 HPS_CLONES static void sum_span(const struct bags *j, size_t first, size_t last)

@@ -17,8 +17,7 @@ HPS_INLINE void gather_rows(const struct rows *j, size_t i, size_t last, size_t 
     for (; i < last; i++) {
         if (i + HPS_CPU_AHEAD < j->n)
             hps_cpu_fetch(j->from + (size_t)j->at[i + HPS_CPU_AHEAD] * j->stride, dim);
-        for (size_t d = 0; d < dim; d++)
-            j->to[i * dim + d] = j->from[(size_t)j->at[i] * j->stride + d];
+        hps_cpu_row_set(j->to + i * dim, j->from + (size_t)j->at[i] * j->stride, dim);
     }
 }
 

@@ -22,6 +22,8 @@ fi
 
 hostname nodea
 ip link set lo up
+# checkpoints in memory: a step that waits for a slow disk is no stall of a link
+mkdir runs && mount -t tmpfs runs runs || skip 'no file system can be mounted here'
 unshare --net --uts --mount sh -c 'hostname nodeb && ip link set lo up &&
     mount -t tmpfs shm /dev/shm && echo $$ >nodeb && exec sleep 600' &
 holder=$!
@@ -65,7 +67,7 @@ train() {
         sh -c 'echo $$ >"rank.$(uname -n)"; exec "$0" "$@"' \
         "$HETERPS" train "$srcdir/inputs/census.yaml" --set train.epochs=0 \
         --set train.log_interval_seconds=0.2 --set schedule.method=single:cpu \
-        --set checkpoint.interval_steps=20 --set run.stall_seconds=4 "$@" >out 2>err &
+        --set checkpoint.interval_steps=20 --set run.stall_seconds=2 "$@" >out 2>err &
     job=$!
 }
 
@@ -80,7 +82,7 @@ stalls() {
 # bounded: it was soon after
 bounded() {
     took=$(($(date +%s) - began))
-    { [ $took -ge 2 ] && [ $took -le 30 ]; } || fail "ended after $took s"
+    { [ $took -ge 2 ] && [ $took -le 25 ]; } || fail "ended after $took s"
 }
 
 # told: one line, and the status

@@ -15,8 +15,14 @@ void hps_meet_free(struct hps_meet *meet);      /* NULL is fine. Collective over
 /* The peers of a micro-batch of `rows`, shared as hps_share cuts them. Borrows meet. Pure. */
 struct hps_peers hps_meet_over(struct hps_meet *meet, int rows);
 
-/* Seconds that this rank spent in meetings so far, by the wall and on its core; bytes it sent.
- * 0 for NULL. Local. */
+/* Where GPUs meet by themselves, how long this one did: meetings from now on are marked `what`, and
+ * told one by one when the device is through with them, as spans are (hw/span.h). Elsewhere, and
+ * for NULL, there are none. Local. */
+void hps_meet_mark(struct hps_meet *meet, int what);
+bool hps_meet_took(struct hps_meet *meet, bool patient, int *what, double *seconds);
+
+/* Seconds that this host spent in meetings so far, by the wall and on its core; bytes it sent. 0
+ * for NULL. Local. */
 double hps_meet_wall_s(const struct hps_meet *meet);
 double hps_meet_core_s(const struct hps_meet *meet);
 double hps_meet_bytes(const struct hps_meet *meet);

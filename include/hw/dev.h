@@ -117,6 +117,9 @@ struct hps_dev_ops {
     void (*copy)(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
                  size_t ldy, bool add);
 
+    /* y = by * x, element by element. */
+    void (*scale)(struct hps_dev *dev, int B, float by, struct hps_tensor x, struct hps_tensor y);
+
     /* Inverted dropout: y = x * keep/(1-p), 0 <= p < 1; element (b, c) is kept when
      * unit(key, example[b]*width + c) >= p. Backward is the same call on gradients. `example` (B)
      * lies on the device. y may be x. */
@@ -154,14 +157,31 @@ struct hps_dev_ops {
     void (*row_norm_backward)(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
                               float *keep, struct hps_tensor dy, struct hps_tensor dx, bool add,
                               float *dgain, float *dshift);
-    /* Of each column: sums (2, width), host = sum of x, sum of x * z. Waits. */
+    /* Of each column: sums (2, width) = sum of x, sum of x * z; of no row: 0. */
     void (*moments)(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
                     double *sums);
-    /* Of each column: y (+)= p * (x - m) + r + q * z; p, m, r, q (width) host memory, read before
-     * this returns; z.data NULL: without. */
+    /* Batch norm (Ioffe and Szegedy 2015), once a column; h = (x - mean) * rate, rate = 1 /
+     * sqrt(variance + epsilon). sums (2, width) are those of moments.
+     * forward: of all rows, of x and x: norm->stats are made of them, and running (2, width) takes
+     * its share, the variance as of a sample (of one row it stays); sums NULL: the stats are there.
+     * p (width) = gain * rate.
+     * gradients: of my rows, of dy and x: dshift += sum of dy, dgain += sum of dy h, which the
+     * second sums become.
+     * backward: of all rows, summed from those: dx = q dy + p (x - mean) + r. */
+    void (*norm_forward)(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
+                         float *running, float *p);
+    void (*norm_gradients)(struct hps_dev *dev, const struct hps_norm *norm, double *sums,
+                           float *dgain, float *dshift);
+    void (*norm_backward)(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
+                          float *p, float *r, float *q);
+    /* Of each column: y (+)= p * (x - m) + r + q * z; p, m, r, q (width); z.data NULL: without. */
     void (*blend)(struct hps_dev *dev, int B, const float *p, struct hps_tensor x, const float *m,
                   const float *r, const float *q, struct hps_tensor z, struct hps_tensor y,
                   bool add);
+
+    /* to (n) = part (k, n) added up over the k, in their order; k is at least 1. */
+    void (*fold)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
+    void (*fold_doubles)(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
 
     /* The n vectors v of dim that the tensors x (nx), each (B, some * dim), make side by side.
      * dots: y (B, n(n-1)/2) = v_i . v_j, j < i, row after row of the triangle; `self`: j <= i,

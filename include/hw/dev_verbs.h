@@ -11,6 +11,8 @@ double HPS_DEV_VERB(gemm_s)(struct hps_dev *dev, int m, int n, int k, int repeat
 
 void HPS_DEV_VERB(copy)(struct hps_dev *dev, int B, int width, const float *x, size_t ldx,
                         float *y, size_t ldy, bool add);
+void HPS_DEV_VERB(scale)(struct hps_dev *dev, int B, float by, struct hps_tensor x,
+                         struct hps_tensor y);
 void HPS_DEV_VERB(dropout)(struct hps_dev *dev, int B, int width, float p, uint64_t key,
                            const long long *example, const float *x, size_t ldx, float *y,
                            size_t ldy, bool add);
@@ -62,9 +64,18 @@ void HPS_DEV_VERB(row_norm_backward)(struct hps_dev *dev, int B, struct hps_tens
                                      struct hps_tensor dx, bool add, float *dgain, float *dshift);
 void HPS_DEV_VERB(moments)(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
                            double *sums);
+void HPS_DEV_VERB(norm_forward)(struct hps_dev *dev, const struct hps_norm *norm,
+                                const double *sums, float *running, float *p);
+void HPS_DEV_VERB(norm_gradients)(struct hps_dev *dev, const struct hps_norm *norm, double *sums,
+                                  float *dgain, float *dshift);
+void HPS_DEV_VERB(norm_backward)(struct hps_dev *dev, const struct hps_norm *norm,
+                                 const double *sums, float *p, float *r, float *q);
 void HPS_DEV_VERB(blend)(struct hps_dev *dev, int B, const float *p, struct hps_tensor x,
                          const float *m, const float *r, const float *q, struct hps_tensor z,
                          struct hps_tensor y, bool add);
+void HPS_DEV_VERB(fold)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
+void HPS_DEV_VERB(fold_doubles)(struct hps_dev *dev, int k, size_t n, const double *part,
+                                double *to);
 void HPS_DEV_VERB(dots_forward)(struct hps_dev *dev, int B, int dim, bool self, int nx,
                                 const struct hps_tensor *x, struct hps_tensor y);
 void HPS_DEV_VERB(dots_backward)(struct hps_dev *dev, int B, int dim, bool self, int nx,

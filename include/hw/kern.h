@@ -41,13 +41,9 @@ int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
                   struct hps_tensor x, struct hps_tensor y);
 int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
                        struct hps_tensor dy, struct hps_tensor da, bool add);
-/* p, m, r, q: four rows of `width` in one piece; NULL: those in `few`, of at most so many. */
-#define HPS_KERN_FEW 8
-struct hps_kern_few {
-    float pmrq[4 * HPS_KERN_FEW];
-};
-int hps_kern_blend(void *stream, int B, const float *pmrq, struct hps_kern_few few,
-                   struct hps_tensor x, struct hps_tensor z, struct hps_tensor y, bool add);
+int hps_kern_fold(void *stream, int k, size_t n, const float *part, float *to);
+int hps_kern_fold_doubles(void *stream, int k, size_t n, const double *part, double *to);
+int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x, struct hps_tensor y);
 
 /* ---- kern_row.cu: row by row ---- */
 
@@ -76,12 +72,24 @@ int hps_kern_column_sums(void *stream, int B, struct hps_tensor x, float *room, 
 /* dgain, dshift += those of a layer norm; room as above, one for both. */
 int hps_kern_row_norm_sums(void *stream, int B, struct hps_tensor x, const float *keep,
                            struct hps_tensor dy, float *room, float *dgain, float *dshift);
-/* sums (2, width); room: hps_kern_chunks(B) * width doubles. */
-int hps_kern_moments(void *stream, int B, struct hps_tensor x, struct hps_tensor z, double *room,
-                     double *sums);
 /* *sum = of squares; *sum += of doubles; room: hps_kern_spans(n) doubles. */
 int hps_kern_squares(void *stream, size_t n, const float *x, double *room, double *sum);
 int hps_kern_total(void *stream, size_t n, const double *x, double *room, double *sum);
+
+/* ---- kern_norm.cu: batch norm ---- */
+
+/* room: 2 * hps_kern_chunks(B) * width doubles. */
+int hps_kern_moments(void *stream, int B, struct hps_tensor x, struct hps_tensor z, double *room,
+                     double *sums);
+int hps_kern_norm(void *stream, struct hps_norm norm, const double *sums, float *running,
+                  float *p);
+int hps_kern_norm_gradients(void *stream, struct hps_norm norm, double *sums, float *dgain,
+                            float *dshift);
+int hps_kern_norm_back(void *stream, struct hps_norm norm, const double *sums, float *p, float *r,
+                       float *q);
+int hps_kern_blend(void *stream, int B, const float *p, struct hps_tensor x, const float *m,
+                   const float *r, const float *q, struct hps_tensor z, struct hps_tensor y,
+                   bool add);
 
 /* ---- kern_dots.cu: the n vectors of an example side by side, v (B, n * dim) ---- */
 

@@ -59,6 +59,15 @@ struct hps_pairs {
     float margin;
 };
 
+/* The columns of a batch norm over `rows` examples, wherever these are. */
+struct hps_norm {
+    int rows, width;
+    double epsilon;             /* added to the variance                       */
+    double share;               /* of these rows in the running state          */
+    const float *gain;          /* (width)                                     */
+    float *stats;               /* (2, width) means, variances of these rows   */
+};
+
 /* The net that weighs the rows of a bag against a candidate: from 4*dim features to hidden widths
  * to one score; `act` (none, relu, sigmoid, tanh) behind every hidden one. Its weights: for each
  * level w (in, out), then b (out). */

@@ -41,7 +41,7 @@ struct hps_pass {
     float *running;                     /* (nrunning) state that no optimiser moves: saved   */
     const struct hps_peers *peers;      /* the whole micro-batch, of at least 1 row          */
     float *all;                         /* (peers->rows * shared) scratch of this call       */
-    double *scratch;                    /* (nscratch) host memory, scratch of this call      */
+    double *scratch;                    /* (nscratch) scratch of this call                   */
     const struct hps_bag *bag;          /* of a table: its bags, positions in rows           */
     const float *rows;                  /* of a table: (nrow, dim) the rows that were pulled */
     float *rows_grad;                   /* of a table: (nrow, dim)                           */

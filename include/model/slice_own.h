@@ -27,9 +27,10 @@ struct hps_slice_own {
     float *inner_grad;                  /* their gradients: one flight goes back at a time   */
     float **keep;                       /* (flights)                                         */
     size_t *keep_at, *once_at;          /* (last-first+1)                                    */
-    float *all;                         /* scratch of a layer at work, grown when needed     */
+    float *all;                         /* scratch of a layer at work: for my rows, grown for
+                                           those of peers                                    */
     size_t all_cap, shared;             /* floats; most of a row                             */
-    double *scratch;                    /* host                                              */
+    double *scratch;                    /* of a layer at work                                */
     struct hps_peers alone;             /* of a feed without peers                           */
     double *told;                       /* (HPS_TOLD, last-first+1) on the host, pinned      */
     struct hps_mark *told_at[HPS_TOLD];

@@ -1,4 +1,4 @@
-/* cpu_mix.c - element by element: an activation alone, a gate, the cosine of two rows. */
+/* cpu_mix.c - element by element: an activation alone, a gate, a factor; the cosine of two rows. */
 #include "hw/cpu_math.h"
 
 #define TINY 1e-12f             /* added to a square: rows of zeros have a cosine and a gradient */
@@ -8,7 +8,7 @@ struct mix {
     enum hps_act act;
     size_t B, width;
     struct hps_tensor a, b, x, y, dy, da, db;
-    float *keep;
+    float *keep, by;
     bool add_a, add_b;
 };
 
@@ -151,6 +151,25 @@ void hps_cpu_gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, stru
                      .b = b, .dy = dy, .da = da, .add_a = add };
 
     hps_cpu_spread(dev, 0.7 * B * dy.width, part, &j);
+}
+
+/* ---- a factor ---- */
+
+HPS_CLONES static void scale_row(const struct mix *j, size_t r)
+{
+    const float *x = j->x.data + r * j->x.ld;
+    float *y = j->y.data + r * j->y.ld;
+
+    for (size_t c = 0; c < j->width; c++)
+        y[c] = j->by * x[c];
+}
+
+void hps_cpu_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x, struct hps_tensor y)
+{
+    struct mix j = { .row = scale_row, .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y,
+                     .by = by };
+
+    hps_cpu_spread(dev, 0.3 * B * (double)x.width, part, &j);
 }
 
 /* ---- cosine ---- */

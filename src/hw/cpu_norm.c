@@ -1,5 +1,4 @@
-/* cpu_norm.c - over columns and over rows: moments and what is made of them, layer norm, softmax,
- * cosine. */
+/* cpu_norm.c - over columns and over rows: moments, batch norm, layer norm, softmax. */
 #include <string.h>
 
 #include "hw/cpu_math.h"
@@ -62,6 +61,131 @@ void hps_cpu_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps
     for (size_t t = 0; t < (size_t)dev->nthread; t++)
         for (size_t i = 0; i < n; i++)
             sums[i] += part[t * n + i];
+}
+
+struct columns {
+    void (*part)(const struct columns *j, size_t first, size_t last);
+    struct hps_norm norm;
+    const double *sums;         /* (2, width) */
+    double *slopes;             /* (2, width) the same, to be written to */
+    float *running, *p, *q, *r; /* (2, width), (width) each              */
+    float *dgain, *dshift;
+};
+
+static void columns_part(const void *job, int t, int n)
+{
+    const struct columns *j = job;
+    size_t width = (size_t)j->norm.width;
+
+    j->part(j, hps_cpu_cut(width, 8, t, n), hps_cpu_cut(width, 8, t + 1, n));
+}
+
+static void spread_columns(struct hps_dev *dev, const struct columns *j)
+{
+    hps_cpu_spread(dev, 5.0 * j->norm.width, columns_part, j);
+}
+
+HPS_CLONES static void measure(const struct columns *j, size_t first, size_t last)
+{
+    const double *restrict sum = j->sums, *restrict square = sum + j->norm.width;
+    float *restrict mean = j->norm.stats, *restrict var = mean + j->norm.width;
+    double n = j->norm.rows;
+
+    for (size_t c = first; c < last; c++) {
+        double m = sum[c] / n, v = square[c] / n - m * m;
+        mean[c] = (float)m;
+        var[c] = (float)(v > 0 ? v : 0);
+    }
+}
+
+/* The running state takes its share of this micro-batch; the variance as of a sample. */
+HPS_CLONES static void follow(const struct columns *j, size_t first, size_t last)
+{
+    const double *restrict sum = j->sums, *restrict square = sum + j->norm.width;
+    float *restrict mean = j->running, *restrict var = mean + j->norm.width;
+    double n = j->norm.rows, share = j->norm.share;
+
+    for (size_t c = first; c < last; c++) {
+        double m = sum[c] / n, v = square[c] / n - m * m;
+        v = (v > 0 ? v : 0) * n / (n - 1);
+        mean[c] = (float)((1 - share) * (double)mean[c] + share * m);
+        var[c] = (float)((1 - share) * (double)var[c] + share * v);
+    }
+}
+
+HPS_CLONES static void gain_by(const struct columns *j, size_t first, size_t last)
+{
+    const float *restrict gain = j->norm.gain, *restrict var = j->norm.stats + j->norm.width;
+    float *restrict p = j->p;
+    double epsilon = j->norm.epsilon;
+
+    for (size_t c = first; c < last; c++)
+        p[c] = (float)((double)gain[c] / sqrt((double)var[c] + epsilon));
+}
+
+static void forward_part(const struct columns *j, size_t first, size_t last)
+{
+    if (j->sums)
+        measure(j, first, last);
+    if (j->sums && j->norm.rows > 1)
+        follow(j, first, last);
+    gain_by(j, first, last);
+}
+
+void hps_cpu_norm_forward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
+                          float *running, float *p)
+{
+    struct columns j = { forward_part, .norm = *norm, .sums = sums, .running = running, .p = p };
+
+    spread_columns(dev, &j);
+}
+
+HPS_CLONES static void gradients_part(const struct columns *j, size_t first, size_t last)
+{
+    const float *restrict mean = j->norm.stats, *restrict var = mean + j->norm.width;
+    double *restrict sum = j->slopes, *restrict tilt = sum + j->norm.width;
+    float *restrict dgain = j->dgain, *restrict dshift = j->dshift;
+    double epsilon = j->norm.epsilon;
+
+    for (size_t c = first; c < last; c++) {
+        double rate = 1 / sqrt((double)var[c] + epsilon);
+        tilt[c] = rate * (tilt[c] - (double)mean[c] * sum[c]);
+        dgain[c] += (float)tilt[c];
+        dshift[c] += (float)sum[c];
+    }
+}
+
+void hps_cpu_norm_gradients(struct hps_dev *dev, const struct hps_norm *norm, double *sums,
+                            float *dgain, float *dshift)
+{
+    struct columns j = { gradients_part, .norm = *norm, .slopes = sums, .dgain = dgain,
+                         .dshift = dshift };
+
+    spread_columns(dev, &j);
+}
+
+/* dx = gain * rate * (dy - dshift / n - h * dgain / n) */
+HPS_CLONES static void backward_part(const struct columns *j, size_t first, size_t last)
+{
+    const double *restrict sum = j->sums, *restrict tilt = sum + j->norm.width;
+    const float *restrict gain = j->norm.gain, *restrict var = j->norm.stats + j->norm.width;
+    float *restrict p = j->p, *restrict q = j->q, *restrict r = j->r;
+    double epsilon = j->norm.epsilon, n = j->norm.rows;
+
+    for (size_t c = first; c < last; c++) {
+        double rate = 1 / sqrt((double)var[c] + epsilon), by = (double)gain[c] * rate;
+        q[c] = (float)by;
+        p[c] = (float)(-by * rate * tilt[c] / n);
+        r[c] = (float)(-by * sum[c] / n);
+    }
+}
+
+void hps_cpu_norm_backward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
+                           float *p, float *r, float *q)
+{
+    struct columns j = { backward_part, .norm = *norm, .sums = sums, .p = p, .r = r, .q = q };
+
+    spread_columns(dev, &j);
 }
 
 HPS_CLONES static void blend_row(const struct norm *j, size_t b)

@@ -1,4 +1,5 @@
-/* cpu_vec.c - element by element: copy, dropout, the logistic loss, the norm. */
+/* cpu_vec.c - element by element: copy, dropout, the logistic loss, the norm, parts that are
+ * added up. */
 #include <math.h>
 
 #include "base/rng.h"
@@ -183,4 +184,62 @@ void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum)
     *sum = 0;
     for (int t = 0; t < dev->nthread; t++)
         *sum += part[t];
+}
+
+struct fold {
+    int k;
+    size_t n;
+    const float *part;
+    float *to;
+    const double *part_double;          /* or these two */
+    double *to_double;
+};
+
+HPS_CLONES static void fold_floats(const struct fold *f, size_t first, size_t last)
+{
+    const float *part = f->part;
+    float *restrict to = f->to;
+
+    for (size_t i = first; i < last; i++)
+        to[i] = part[i];
+    for (int r = 1; r < f->k; r++)
+        for (size_t i = first; i < last; i++)
+            to[i] += part[(size_t)r * f->n + i];
+}
+
+HPS_CLONES static void fold_doubles(const struct fold *f, size_t first, size_t last)
+{
+    const double *part = f->part_double;
+    double *restrict to = f->to_double;
+
+    for (size_t i = first; i < last; i++)
+        to[i] = part[i];
+    for (int r = 1; r < f->k; r++)
+        for (size_t i = first; i < last; i++)
+            to[i] += part[(size_t)r * f->n + i];
+}
+
+static void fold_part(const void *job, int t, int n)
+{
+    const struct fold *f = job;
+    size_t first = hps_cpu_cut(f->n, 16, t, n), last = hps_cpu_cut(f->n, 16, t + 1, n);
+
+    if (f->to)
+        fold_floats(f, first, last);
+    else
+        fold_doubles(f, first, last);
+}
+
+void hps_cpu_fold(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
+{
+    struct fold f = { .k = k, .n = n, .part = part, .to = to };
+
+    hps_cpu_spread(dev, 0.3 * k * (double)n, fold_part, &f);
+}
+
+void hps_cpu_fold_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
+{
+    struct fold f = { .k = k, .n = n, .part_double = part, .to_double = to };
+
+    hps_cpu_spread(dev, 0.3 * k * (double)n, fold_part, &f);
 }

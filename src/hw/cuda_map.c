@@ -1,7 +1,4 @@
 /* cuda_map.c - operations that are one kernel, or one and a sum. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "hw/cuda.h"
 
 void hps_cuda_copy(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
@@ -10,6 +7,12 @@ void hps_cuda_copy(struct hps_dev *dev, int B, int width, const float *x, size_t
     struct hps_tensor from = { (float *)(size_t)x, ldx, width }, to = { y, ldy, width };
 
     HPS_CUDA(hps_kern_copy(hps_cuda_stream(dev), B, from, to, add));
+}
+
+void hps_cuda_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x,
+                    struct hps_tensor y)
+{
+    HPS_CUDA(hps_kern_scale(hps_cuda_stream(dev), B, by, x, y));
 }
 
 void hps_cuda_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t key,
@@ -93,30 +96,48 @@ void hps_cuda_row_norm_backward(struct hps_dev *dev, int B, struct hps_tensor x,
     if (dx.data) HPS_CUDA(hps_kern_row_norm_back(stream, B, x, gain, keep, dy, dx, add));
 }
 
+void hps_cuda_fold(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
+{
+    HPS_CUDA(hps_kern_fold(hps_cuda_stream(dev), k, n, part, to));
+}
+
+void hps_cuda_fold_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
+{
+    HPS_CUDA(hps_kern_fold_doubles(hps_cuda_stream(dev), k, n, part, to));
+}
+
 void hps_cuda_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
                       double *sums)
 {
     size_t n = (size_t)x.width, chunks = hps_kern_chunks((size_t)B);
-    double *room = hps_cuda_scratch(dev, (chunks + 2) * n * sizeof *room);
+    double *room = hps_cuda_scratch(dev, 2 * chunks * n * sizeof *room);
 
-    HPS_CUDA(hps_kern_moments(hps_cuda_stream(dev), B, x, z, room + 2 * n, room));
-    dev->ops->get(dev, sums, room, 2 * n * sizeof *sums);
+    HPS_CUDA(hps_kern_moments(hps_cuda_stream(dev), B, x, z, room, sums));
+}
+
+void hps_cuda_norm_forward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
+                           float *running, float *p)
+{
+    HPS_CUDA(hps_kern_norm(hps_cuda_stream(dev), *norm, sums, running, p));
+}
+
+void hps_cuda_norm_gradients(struct hps_dev *dev, const struct hps_norm *norm, double *sums,
+                             float *dgain, float *dshift)
+{
+    HPS_CUDA(hps_kern_norm_gradients(hps_cuda_stream(dev), *norm, sums, dgain, dshift));
+}
+
+void hps_cuda_norm_backward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
+                            float *p, float *r, float *q)
+{
+    HPS_CUDA(hps_kern_norm_back(hps_cuda_stream(dev), *norm, sums, p, r, q));
 }
 
 void hps_cuda_blend(struct hps_dev *dev, int B, const float *p, struct hps_tensor x,
                     const float *m, const float *r, const float *q, struct hps_tensor z,
                     struct hps_tensor y, bool add)
 {
-    size_t width = (size_t)x.width, bytes = width * sizeof(float);
-    const float *row[] = { p, m, r, q };
-    struct hps_kern_few few = { { 0 } };
-    float *pmrq = width > HPS_KERN_FEW ? hps_cuda_scratch(dev, 4 * bytes) : NULL;
-
-    for (size_t i = 0; i < 4; i++) {
-        if (row[i] && pmrq) dev->ops->put(dev, pmrq + i * width, row[i], bytes);
-        if (row[i] && !pmrq) memcpy(few.pmrq + i * width, row[i], bytes);
-    }
-    HPS_CUDA(hps_kern_blend(hps_cuda_stream(dev), B, pmrq, few, x, z, y, add));
+    HPS_CUDA(hps_kern_blend(hps_cuda_stream(dev), B, p, x, m, r, q, z, y, add));
 }
 
 /* ---- the vectors of an example, side by side in the scratch ---- */

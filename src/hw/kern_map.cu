@@ -1,4 +1,5 @@
-/* kern_map.cu - element by element: copies, dropout, activations, gates. */
+/* kern_map.cu - element by element: copies, dropout, activations, gates, parts that are added
+ * up. */
 #include "base/rng.h"
 #include "hw/kern_own.h"
 
@@ -135,7 +136,7 @@ extern "C" int hps_kern_bias_act(void *stream, enum hps_act act, int B, struct h
     return run_each(stream, (size_t)B, y.width, f);
 }
 
-/* ---- gates, blends ---- */
+/* ---- gates, factors ---- */
 
 struct gate {
     struct hps_tensor a, b, x, y;
@@ -172,26 +173,45 @@ extern "C" int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, stru
     return run_each(stream, (size_t)B, dy.width, f);
 }
 
-struct mixed {
-    const float *pmrq;          /* p, m, r, q behind each other */
-    struct hps_kern_few few;
-    struct hps_tensor x, z, y;
-    bool add;
+struct scaled {
+    float by;
+    struct hps_tensor x, y;
 
-    __device__ void operator()(size_t r, int c) const
+    __device__ void operator()(size_t r, int c) const { row_of(y, r)[c] = by * row_of(x, r)[c]; }
+};
+
+extern "C" int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x,
+                              struct hps_tensor y)
+{
+    scaled f = { by, x, y };
+    return run_each(stream, (size_t)B, x.width, f);
+}
+
+/* ---- parts of a sum ---- */
+
+template <class T> struct folded {
+    int k;
+    size_t n;
+    const T *part;
+    T *to;
+
+    __device__ void operator()(size_t i, int) const
     {
-        int n = x.width;
-        const float *p = pmrq ? pmrq : few.pmrq;
-        float v = p[c] * (row_of(x, r)[c] - p[n + c]) + p[2 * n + c];
-        if (z.data) v += p[3 * n + c] * row_of(z, r)[c];
-        put_to(row_of(y, r) + c, v, add);
+        T sum = part[i];
+        for (int r = 1; r < k; r++)
+            sum += part[(size_t)r * n + i];
+        to[i] = sum;
     }
 };
 
-extern "C" int hps_kern_blend(void *stream, int B, const float *pmrq, struct hps_kern_few few,
-                              struct hps_tensor x, struct hps_tensor z, struct hps_tensor y,
-                              bool add)
+extern "C" int hps_kern_fold(void *stream, int k, size_t n, const float *part, float *to)
 {
-    mixed f = { pmrq, few, x, z, y, add };
-    return run_each(stream, (size_t)B, x.width, f);
+    folded<float> f = { k, n, part, to };
+    return run_each(stream, n, 1, f);
+}
+
+extern "C" int hps_kern_fold_doubles(void *stream, int k, size_t n, const double *part, double *to)
+{
+    folded<double> f = { k, n, part, to };
+    return run_each(stream, n, 1, f);
 }

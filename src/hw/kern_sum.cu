@@ -35,25 +35,6 @@ extern "C" int hps_kern_row_norm_sums(void *stream, int B, struct hps_tensor x, 
     return run_columns<float>(stream, (size_t)B, x.width, d, room, dshift, true);
 }
 
-struct moment {
-    struct hps_tensor x, z;     /* z.data NULL: of x alone */
-
-    __device__ double operator()(size_t r, int c) const
-    {
-        double v = (double)row_of(x, r)[c];
-        return z.data ? v * (double)row_of(z, r)[c] : v;
-    }
-};
-
-extern "C" int hps_kern_moments(void *stream, int B, struct hps_tensor x, struct hps_tensor z,
-                                double *room, double *sums)
-{
-    moment first = { x, {} }, second = { x, z };
-    int error = run_columns<double>(stream, (size_t)B, x.width, first, room, sums, false);
-    if (error) return error;
-    return run_columns<double>(stream, (size_t)B, x.width, second, room, sums + x.width, false);
-}
-
 struct square {
     const float *x;
 

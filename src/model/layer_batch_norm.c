@@ -4,8 +4,6 @@
  *
  * The statistics are those of the whole micro-batch, whoever has its rows: sums in double over all
  * ranks of the stage, so that any layout computes the same. */
-#include <math.h>
-
 #include "model/net.h"
 
 struct norm_opt {
@@ -20,11 +18,10 @@ static const struct hps_field fields[] = {
     { 0 }
 };
 
-/* Host memory of a call. */
+/* Device memory of a call. */
 struct columns {
-    double *sum, *other;                /* (width) each: two moments               */
-    float *p, *m, *r, *q;               /* (width) each: what `blend` wants         */
-    float *gain, *shift, *mean, *var;   /* (width) each: what is read and written   */
+    double *sums;               /* (2, width)                       */
+    float *p, *r, *q;           /* (width) each: what `blend` wants */
 };
 
 static struct columns columns_of(const struct hps_layer *l, const struct hps_pass *p)
@@ -32,18 +29,15 @@ static struct columns columns_of(const struct hps_layer *l, const struct hps_pas
     size_t w = (size_t)l->width;
     float *f = (float *)(p->scratch + 2 * w);
 
-    return (struct columns){ p->scratch, p->scratch + w, f, f + w, f + 2 * w, f + 3 * w,
-                             f + 4 * w, f + 5 * w, f + 6 * w, f + 7 * w };
+    return (struct columns){ p->scratch, f, f + w, f + 2 * w };
 }
 
-static void get(const struct hps_pass *p, float *to, const float *from, int n)
+static struct hps_norm norm_of(const struct hps_layer *l, const struct hps_pass *p, float *stats)
 {
-    p->dev->ops->get(p->dev, to, from, (size_t)n * sizeof *to);
-}
+    const struct norm_opt *o = l->opt;
 
-static void put(const struct hps_pass *p, float *to, const float *from, int n)
-{
-    p->dev->ops->put(p->dev, to, from, (size_t)n * sizeof *to);
+    return (struct hps_norm){ .rows = p->peers->rows, .width = l->width, .epsilon = o->epsilon,
+                              .share = o->momentum, .gain = p->param, .stats = stats };
 }
 
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
@@ -51,7 +45,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     size_t w = (size_t)net->layer[l->input[0]].width;
 
     l->nparam = l->nrunning = l->kept_once = 2 * w;
-    l->nscratch = 6 * w;
+    l->nscratch = 4 * w;
     l->told = 4 * w;                /* two doubles a column */
     return hps_layer_set_width(l, (long long)w);
 }
@@ -87,94 +81,37 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 20.0 * l->width;
 }
 
-/* The running state takes its share of this micro-batch; the variance as of a sample. */
-static void follow(const struct hps_layer *l, struct hps_pass *p, const struct columns *k)
-{
-    const struct norm_opt *o = l->opt;
-    double n = p->peers->rows, share = o->momentum;
-
-    if (p->peers->rows < 2)
-        return;
-    get(p, k->mean, p->running, 2 * l->width);
-    p->dev->ops->sync(p->dev);
-    for (int c = 0; c < l->width; c++) {
-        double mean = k->sum[c], var = k->other[c] * n / (n - 1);
-        k->mean[c] = (float)((1 - share) * (double)k->mean[c] + share * mean);
-        k->var[c] = (float)((1 - share) * (double)k->var[c] + share * var);
-    }
-    put(p, p->running, k->mean, 2 * l->width);
-    p->dev->ops->sync(p->dev);
-}
-
-/* Means and variances of the micro-batch in k->sum, k->other. */
-static void measure(const struct hps_layer *l, struct hps_pass *p, const struct columns *k)
-{
-    double n = p->peers->rows;
-
-    p->dev->ops->moments(p->dev, p->B, p->x[0], p->x[0], k->sum);
-    p->peers->sum(p->peers, 2 * (size_t)l->width, k->sum);
-    for (int c = 0; c < l->width; c++) {
-        double mean = k->sum[c] / n;
-        k->sum[c] = mean;
-        k->other[c] = fmax(k->other[c] / n - mean * mean, 0);
-    }
-    follow(l, p, k);
-}
-
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct norm_opt *o = l->opt;
+    const struct hps_dev_ops *ops = p->dev->ops;
     struct columns k = columns_of(l, p);
+    struct hps_norm norm = norm_of(l, p, p->training ? p->once : p->running);
+    const float *shift = p->param + l->width;
 
     if (p->training) {
-        measure(l, p, &k);
-        for (int c = 0; c < l->width; c++) {
-            k.mean[c] = (float)k.sum[c];
-            k.var[c] = (float)k.other[c];
-        }
-        put(p, p->once, k.mean, 2 * l->width);
-    } else {
-        get(p, k.mean, p->running, 2 * l->width);
+        ops->moments(p->dev, p->B, p->x[0], p->x[0], k.sums);
+        p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
     }
-    get(p, k.gain, p->param, 2 * l->width);
-    p->dev->ops->sync(p->dev);
-    for (int c = 0; c < l->width; c++)
-        k.p[c] = (float)((double)k.gain[c] / sqrt((double)k.var[c] + o->epsilon));
-    p->dev->ops->blend(p->dev, p->B, k.p, p->x[0], k.mean, k.shift, NULL, (struct hps_tensor){ 0 },
-                       p->y, false);
+    ops->norm_forward(p->dev, &norm, p->training ? k.sums : NULL, p->running, k.p);
+    ops->blend(p->dev, p->B, k.p, p->x[0], norm.stats, shift, NULL, (struct hps_tensor){ 0 }, p->y,
+               false);
 }
 
 /* With h = (x - mean) * rate: dgain = sum dy h, dshift = sum dy of my rows; with the sums of all n
  * rows, dx = gain * rate * (dy - dshift / n - h * dgain / n). */
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct norm_opt *o = l->opt;
+    const struct hps_dev_ops *ops = p->dev->ops;
     struct columns k = columns_of(l, p);
-    double n = p->peers->rows;
+    struct hps_norm norm = norm_of(l, p, p->once);
 
-    p->dev->ops->moments(p->dev, p->B, p->dy, p->x[0], k.sum);
-    get(p, k.mean, p->once, 2 * l->width);
-    get(p, k.p, p->grad, 2 * l->width);
-    p->dev->ops->sync(p->dev);
-    for (int c = 0; c < l->width; c++) {
-        double rate = 1 / sqrt((double)k.var[c] + o->epsilon);
-        k.other[c] = rate * (k.other[c] - (double)k.mean[c] * k.sum[c]);
-        k.p[c] += (float)k.other[c];
-        k.p[l->width + c] += (float)k.sum[c];
-    }
-    put(p, p->grad, k.p, 2 * l->width);
-    p->peers->sum(p->peers, 2 * (size_t)l->width, k.sum);
+    ops->moments(p->dev, p->B, p->dy, p->x[0], k.sums);
+    ops->norm_gradients(p->dev, &norm, k.sums, p->grad, p->grad + l->width);
+    p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
     if (!p->dx[0].data)
         return;
-    get(p, k.gain, p->param, l->width);
-    p->dev->ops->sync(p->dev);
-    for (int c = 0; c < l->width; c++) {
-        double rate = 1 / sqrt((double)k.var[c] + o->epsilon), by = (double)k.gain[c] * rate;
-        k.q[c] = (float)by;
-        k.p[c] = (float)(-by * rate * k.other[c] / n);
-        k.r[c] = (float)(-by * k.sum[c] / n);
-    }
-    p->dev->ops->blend(p->dev, p->B, k.p, p->x[0], k.mean, k.r, k.q, p->dy, p->dx[0], p->add[0]);
+    ops->norm_backward(p->dev, &norm, k.sums, k.p, k.r, k.q);
+    ops->blend(p->dev, p->B, k.p, p->x[0], norm.stats, k.r, k.q, p->dy, p->dx[0], p->add[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_batch_norm;

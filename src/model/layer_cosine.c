@@ -40,23 +40,19 @@ static struct hps_tensor cosine_of(const struct hps_pass *p)
     return (struct hps_tensor){ p->keep + 2 * (size_t)p->B, 1, 1 };
 }
 
-static const struct hps_tensor none;
-
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_tensor y = cosine_of(p);
-    const float scale = scale_of(l), zero = 0;
 
     p->dev->ops->cosine_forward(p->dev, p->B, p->x[0], p->x[1], y, p->keep);
-    p->dev->ops->blend(p->dev, p->B, &scale, y, &zero, &zero, &zero, none, p->y, false);
+    p->dev->ops->scale(p->dev, p->B, scale_of(l), y, p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const float scale = scale_of(l), zero = 0;
     struct hps_tensor d = { p->all, 1, 1 };
 
-    p->dev->ops->blend(p->dev, p->B, &scale, p->dy, &zero, &zero, &zero, none, d, false);
+    p->dev->ops->scale(p->dev, p->B, scale_of(l), p->dy, d);
     p->dev->ops->cosine_backward(p->dev, p->B, p->x[0], p->x[1], cosine_of(p), p->keep, d, p->dx[0],
                                  p->add[0], p->dx[1], p->add[1]);
 }

@@ -151,7 +151,9 @@ static void take_buffers(struct hps_slice *s, bool training)
         own->shared = x->shared > own->shared ? x->shared : own->shared;
         nscratch = x->nscratch > nscratch ? x->nscratch : nscratch;
     }
-    own->scratch = hps_mem_new(nscratch, sizeof *own->scratch);
+    own->scratch = s->dev->ops->alloc(s->dev, nscratch * sizeof *own->scratch);
+    own->all_cap = rows * own->shared;
+    own->all = floats(s, own->all_cap);
     own->inner = flight_floats(s, inner);
     own->keep = flight_floats(s, keep);
     s->in = flight_floats(s, rows * (size_t)s->in_width);
@@ -275,7 +277,7 @@ void hps_slice_free(struct hps_slice *s)
         return;
     struct hps_slice_own *own = s->own;
     void *const device[] = { s->param, s->grad, s->state, s->running, s->score, s->loss,
-                             own->inner_grad, own->all };
+                             own->inner_grad, own->all, own->scratch };
     for (size_t i = 0; i < sizeof device / sizeof *device; i++)
         if (device[i])
             s->dev->ops->free(s->dev, device[i]);
@@ -295,7 +297,6 @@ void hps_slice_free(struct hps_slice *s)
     hps_mem_free(own->written);
     hps_mem_free(own->keep_at);
     hps_mem_free(own->once_at);
-    hps_mem_free(own->scratch);
     hps_mem_free(s->running_at);
     hps_mem_free(own->x);
     hps_mem_free(own->dx);

@@ -148,9 +148,9 @@ static void measure_one(double s[KINDS], const double n[KINDS], const struct roa
         size_t m = (size_t)fmin(n[i], 1 << 28); /* a message of MPI counts in int */
         s[i] = 0;
         if (m == 0) continue;
-        s[i] = road->cards->group && i != TOLD ? cards_s(road, m, i == DENSE)
-               : i == DENSE                    ? sum_s(road, m)
-                                               : exchange_s(road, m);
+        s[i] = road->cards->group ? cards_s(road, m, i == DENSE)
+               : i == DENSE       ? sum_s(road, m)
+                                  : exchange_s(road, m);
         if (i == DENSE) s[i] *= step_share;
     }
 }

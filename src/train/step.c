@@ -137,13 +137,20 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
         if (s->role[i].reduce) hps_reduce_poll(s->role[i].reduce);
 }
 
+/* Pieces: the last ones are updates of dense weights, the others micro-batches. */
+enum { UPDATES = HPS_PIECES - HPS_ROLES };
+
+static int role_of(const struct hps_step *s, const struct hps_role *r)
+{
+    return (int)(r - s->role);
+}
+
 /* What is queued of a micro-batch may be launched as one piece where no other rank is met in it. */
 static int piece_of(const struct hps_step *s, const struct hps_role *r, int m, bool backward)
 {
-    int piece = (int)(r - s->role) + HPS_ROLES * (m % r->flights * 2 + backward);
+    int piece = role_of(s, r) + HPS_ROLES * (m % r->flights * 2 + backward);
     bool reduces = backward && r->last && s->team->nparts > 1;
-    bool meets = hps_slice_meets(s->net, r->slice->first, r->slice->last);
-    return s->dev->ops->piece_begin && !reduces && !meets && piece < HPS_PIECES ? piece : -1;
+    return s->dev->ops->piece_begin && !reduces && !r->meet && piece < UPDATES ? piece : -1;
 }
 
 static void forward(struct hps_step *s, struct hps_role *r, int m, bool training)
@@ -241,7 +248,10 @@ static void update_role(struct hps_step *s, struct hps_role *r, float scale)
     const struct hps_step_opt *opt = &own_of(s)->opt;
     long long number = own_of(s)->number, total = opt->steps.total;
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_UPDATE);
+    bool piece = s->dev->ops->piece_begin && r->slice->nparam > 0;
+    if (piece) s->dev->ops->piece_begin(s->dev, UPDATES + role_of(s, r));
     hps_slice_update(r->slice, number, total, scale);
+    if (piece) s->dev->ops->piece_end(s->dev, UPDATES + role_of(s, r));
     for (int i = 0; i < s->store->ntable; i++) {
         const struct hps_store_table *t = &s->store->table[i];
         if (t->stage != r->stage) continue;

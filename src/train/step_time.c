@@ -29,16 +29,38 @@ static struct hps_since now(const struct hps_step *s)
     return t;
 }
 
+static struct doing doing_of(int what)
+{
+    return (struct doing){ what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
+}
+
+/* What a GPU met its peers for was none of its computation. Answers what was counted as that. */
+static double read_meetings(struct hps_step *s, bool patient)
+{
+    double seconds, busy_s = 0;
+    int what;
+    for (int i = 0; i < s->team->nrole; i++)
+        while (hps_meet_took(s->role[i].meet, patient, &what, &seconds)) {
+            struct doing d = doing_of(what);
+            if (!d.counts) continue;
+            hps_count_gpu(d.region, d.part, -seconds);
+            hps_count_gpu(HPS_REGION_REDUCE, d.part, seconds);
+            if (d.busy) busy_s += seconds;
+        }
+    return busy_s;
+}
+
 double hps_step_read(struct hps_step *s, bool patient)
 {
     double seconds, busy_s = 0;
     int what;
     while (hps_spans_take(((struct hps_step_own *)s->own)->spans, patient, &what, &seconds)) {
-        struct doing d = { what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
+        struct doing d = doing_of(what);
         if (!d.counts) continue;
         hps_count_gpu(d.region, d.part, seconds);
         if (d.busy) busy_s += seconds;
     }
+    busy_s -= read_meetings(s, patient);
     s->busy_s += busy_s;
     return busy_s;
 }
@@ -46,7 +68,10 @@ double hps_step_read(struct hps_step *s, bool patient)
 void hps_step_span(struct hps_step *s, enum hps_region region, bool busy)
 {
     struct hps_step_own *o = s->own;
-    hps_spans_begin(o->spans, (int)region << 8 | o->part << 2 | busy << 1 | !o->looks);
+    int what = (int)region << 8 | o->part << 2 | busy << 1 | !o->looks;
+    hps_spans_begin(o->spans, what);
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_meet_mark(s->role[i].meet, what);
 }
 
 /* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its

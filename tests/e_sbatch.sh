@@ -52,6 +52,16 @@ expect 0 '' ranks 3 plan "$deck" --method exact --sbatch one.sh
 [ "$(grep -c -- '--ntasks=' one.sh)" -eq 1 ] || fail 'more than one part'
 grep -q hetjob one.sh && fail 'a heterogeneous job for one kind'
 
+echo '-- what ranks stand for: the job has its own numbers'
+expect 0 '' ranks 3 plan "$deck" --method single:slow --sbatch slow.sh $quick
+units=$(sed -n 's/^#SBATCH --ntasks=//p' slow.sh)
+grep -q -F "resources.slow.emulate={slow: 4, ranks: \"0-$((units - 1))\"}" slow.sh ||
+    fail "slow ranks are not 0 to $((units - 1))"
+expect 0 '' ranks 3 plan "$deck" --method single:fast --sbatch fast.sh $quick
+emulate=$(sed -n "s/.*'\(resources.slow.emulate=.*\)'.*/\1/p" fast.sh)
+expect 0 'training: steps 1 to 1, ' heterps train "$deck" --set "$emulate" --set train.steps=1
+[ "$emulate" = 'resources.slow.emulate={slow: 4, ranks: "none"}' ] || fail "not none: $emulate"
+
 echo '-- refused'
 expect 65 "slurm.partition: 'a b' cannot stand in a script" ranks 3 plan "$deck" --sbatch no.sh \
     --set 'resources.slow.slurm={partition: "a b"}' --set 'resources.fast.slurm={partition: "a b"}'

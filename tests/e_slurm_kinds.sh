@@ -82,7 +82,10 @@ echo '-- plan, then the job of the plan'
 gone "$plan"
 hears plan.out 'Submitted batch job'
 until_true 150 'the end of the planned job' absent -n heterps-census_mixed
-[ "$(number runs/census_mixed/status.json exit_code)" = 0 ] || fail 'the planned job is not done'
+[ "$(number runs/census_mixed/status.json exit_code)" = 0 ] || {
+    fail 'the planned job is not done'
+    tail -n 20 plan.out slurm-*.out
+}
 units=$(sed -n 's/^#SBATCH --ntasks=//p' runs/census_mixed/job | awk '{ n += $1 } END { print n }')
 [ "$(number runs/census_mixed/report.json ranks)" = "$units" ] || fail 'not the planned units'
 echo '-- both kinds in one job'

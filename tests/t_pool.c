@@ -119,6 +119,8 @@ static void ranges(void **state)
     assert_int_equal(hps_pool_range(&text, &first, &last), 1);
     assert_true(first == 7 && last == 7);
     assert_int_equal(hps_pool_range(&text, &first, &last), 0);
+    text = "none";
+    assert_int_equal(hps_pool_range(&text, &first, &last), 0);
 }
 
 /* Every rank has one type, whose count and first it is in; no two types are alike. */

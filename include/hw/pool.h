@@ -10,7 +10,7 @@ struct hps_resource_opt {       /* one entry of the deck's `resources`    */
     double price_usd_hour;
     long long limit;            /* units; 0: as many as there are         */
     double memory;              /* bytes of a unit; 0: as found           */
-    const char *emulate_ranks;  /* "" none; "1-3,5"                       */
+    const char *emulate_ranks;  /* "": not emulated; "1-3,5", "none"      */
     double emulate_slow;
     const char *slurm_partition, *slurm_constraint, *slurm_gres;
     int slurm_cores;
@@ -26,8 +26,8 @@ struct hps_pool_opt { int n; struct hps_resource_opt *entry; };
 enum hps_status hps_pool_bind(struct hps_pool_opt *opt, const struct hps_deck *deck);
 void hps_pool_opt_done(struct hps_pool_opt *opt);
 
-/* The next range of a list like "1-3,5": moves *text behind it. 1: there is one, 0: the end,
- * -1: not such a list. Pure. */
+/* The next range of a list like "1-3,5": moves *text behind it. 1: there is one, 0: the end, as of
+ * "none", -1: not such a list. Pure. */
 int hps_pool_range(const char **text, int *first, int *last);
 
 struct hps_type {               /* a resource type: ranks that are alike  */

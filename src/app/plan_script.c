@@ -25,18 +25,34 @@ static bool same_request(const struct hps_resource_opt *a, const struct hps_reso
            strcmp(a->slurm_gres, b->slurm_gres) == 0;
 }
 
-static void add_units(struct part *part, int *n, const struct hps_job *j, int type, long long units)
+static int cores_of(const struct hps_job *j, int type)
 {
     const struct hps_type *from = &j->pool->type[type];
-    const struct hps_resource_opt *r = &j->o.pool.entry[from->entry];
-    int cores = r->slurm_cores > 0 ? r->slurm_cores : from->node.threads, a = 0;
+    int cores = j->o.pool.entry[from->entry].slurm_cores;
 
-    while (a < *n && !(same_request(part[a].r, r) && part[a].cores == cores))
+    return cores > 0 ? cores : from->node.threads;
+}
+
+/* The part that units of a type are in; n: none so far. */
+static int part_of(const struct part *part, int n, const struct hps_job *j, int type)
+{
+    const struct hps_resource_opt *r = &j->o.pool.entry[j->pool->type[type].entry];
+    int a = 0;
+
+    while (a < n && !(same_request(part[a].r, r) && part[a].cores == cores_of(j, type)))
         a++;
-    if (a == *n)
-        part[(*n)++] = (struct part){ .r = r, .cores = cores };
-    part[a].units += units;
-    part[a].usd_hour += j->profile->type[type].price_usd_hour * (double)units;
+    return a;
+}
+
+static long long units_of(const struct hps_job *j, int type)
+{
+    const struct hps_plan *p = j->plan;
+    long long units = p->server_units > 0 && p->server_type == type ? p->server_units : 0;
+
+    for (int s = 0; s < p->S; s++)
+        if (p->stage[s].type == type && !hps_plan_rides(p, s))
+            units += p->stage[s].units;
+    return units;
 }
 
 /* By type, as the pool has them: their ranks come in this order. */
@@ -45,16 +61,32 @@ static int parts_of(struct part *part, const struct hps_job *j)
     int n = 0;
 
     for (int t = 0; t < j->pool->T; t++) {
-        long long units = j->plan->server_units > 0 && j->plan->server_type == t
-                              ? j->plan->server_units
-                              : 0;
-        for (int s = 0; s < j->plan->S; s++)
-            if (j->plan->stage[s].type == t && !hps_plan_rides(j->plan, s))
-                units += j->plan->stage[s].units;
-        if (units > 0)
-            add_units(part, &n, j, t, units);
+        long long units = units_of(j, t);
+        int a = part_of(part, n, j, t);
+
+        if (units == 0)
+            continue;
+        if (a == n)
+            part[n++] = (struct part){ .r = &j->o.pool.entry[j->pool->type[t].entry],
+                                       .cores = cores_of(j, t) };
+        part[a].units += units;
+        part[a].usd_hour += j->profile->type[t].price_usd_hour * (double)units;
     }
     return n;
+}
+
+/* The job's first rank of a type: behind other parts before its own, and types before it there. */
+static long long first_of(const struct part *part, int n, const struct hps_job *j, int type)
+{
+    int own = part_of(part, n, j, type);
+    long long rank = 0;
+
+    for (int a = 0; a < own; a++)
+        rank += part[a].units;
+    for (int t = 0; t < type; t++)
+        if (part_of(part, n, j, t) == own)
+            rank += units_of(j, t);
+    return rank;
 }
 
 /* A word that may stand behind #SBATCH, where no shell reads it. */
@@ -146,6 +178,32 @@ static void head(struct hps_page *t, const struct hps_job *j, const struct part 
     }
 }
 
+static void option(struct hps_page *t, const char *word)
+{
+    hps_page_add(t, " \\\n    --set ");
+    quoted(t, word);
+}
+
+/* Ranks that stand for other hardware are others in the job than where it was planned. */
+static void emulated(struct hps_page *t, const struct hps_job *j, const struct part *part, int n,
+                     int entry)
+{
+    const struct hps_resource_opt *r = &j->o.pool.entry[entry];
+    struct hps_page word = { 0 };
+    const char *between = "";
+
+    hps_page_add(&word, "resources.%s.emulate={slow: %.17g, ranks: \"", r->name, r->emulate_slow);
+    for (int type = 0; type < j->pool->T; type++) {
+        long long first = first_of(part, n, j, type), units = units_of(j, type);
+        if (j->pool->type[type].entry != entry || units == 0) continue;
+        hps_page_add(&word, "%s%lld-%lld", between, first, first + units - 1);
+        between = ",";
+    }
+    hps_page_add(&word, *between ? "\"}" : "none\"}");
+    option(t, word.at);
+    hps_mem_free(word.at);
+}
+
 /* The library of jobs/ does all that a job does. The program is by default the one that planned. */
 static void body(struct hps_page *t, const char *deck, int nset, char *const *set)
 {
@@ -156,11 +214,8 @@ static void body(struct hps_page *t, const char *deck, int nset, char *const *se
     hps_page_add(t, "\ndata=$(\"$program\" --datadir) || exit 66\n"
                     ". \"$data/jobs/job.sh\"\njob_train ");
     quoted(t, deck);
-    for (int i = 0; i < nset; i++) {
-        hps_page_add(t, " \\\n    --set ");
-        quoted(t, set[i]);
-    }
-    hps_page_add(t, "\n");
+    for (int i = 0; i < nset; i++)
+        option(t, set[i]);
     hps_mem_free(self);
 }
 
@@ -180,6 +235,10 @@ enum hps_status hps_plan_script(const char *path, const struct hps_job *j, const
     if (!st) {
         head(&text, j, part, n);
         body(&text, deck, nset, set);
+        for (int e = 0; e < j->o.pool.n; e++)
+            if (j->o.pool.entry[e].emulate_ranks[0])
+                emulated(&text, j, part, n, e);
+        hps_page_add(&text, "\n");
         st = hps_json_write(path, text.at);
     }
     if (!st && chmod(path, 0755) != 0)

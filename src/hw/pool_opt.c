@@ -21,7 +21,7 @@ const struct hps_field hps_resource_fields[] = {
 
 const struct hps_field hps_resource_emulate_fields[] = {
     { "ranks", HPS_TEXT, offsetof(struct hps_resource_opt, emulate_ranks), "\"\"", 0, 0, NULL, "",
-      "that are a type of their own: \"1-3,5\"" },
+      "that are a type of their own: \"1-3,5\"; none: this run has none of it" },
     { "slow", HPS_REAL, offsetof(struct hps_resource_opt, emulate_slow), "1", 1, 1e6, NULL, "",
       "their computation lasts this many times as long" },
     { 0 }
@@ -45,7 +45,7 @@ int hps_pool_range(const char **text, int *first, int *last)
     char *end;
 
     *text += strspn(*text, " ");
-    if (**text == '\0')
+    if (**text == '\0' || strcmp(*text, "none") == 0)
         return 0;
     if (**text < '0' || **text > '9')
         return -1;

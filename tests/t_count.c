@@ -416,7 +416,12 @@ static void wishes(void **state)
     opt.events = (struct hps_list){ 9, many };
     assert_int_equal(hps_count_begin(&opt), HPS_DECK);
     opt.events = (struct hps_list){ 1, soft };
-    assert_int_equal(hps_count_begin(&opt), HPS_OK);
+    enum hps_status st = hps_count_begin(&opt);
+    if (PAPI_query_named_event(soft[0]) != PAPI_OK) {   /* a processor younger than PAPI */
+        assert_int_equal(st, HPS_DECK);
+        skip();
+    }
+    assert_int_equal(st, HPS_OK);
     if (hps_count_events(&name, &total) != 1)
         skip();
     assert_string_equal(name[0], soft[0]);

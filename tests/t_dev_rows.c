@@ -15,7 +15,7 @@
 /* Bags of 0 to 4 ids (or exactly one) over nrow rows. */
 struct bags {
     struct hps_bag bag;
-    int *index, *offset, *place, *start, *from, *at;
+    int *index, *offset, *place, *start, *from, *at, *lies;
     float *table, *far;
 };
 
@@ -31,6 +31,18 @@ static void stay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows
         memcpy(k->at[i] < 0 ? k->far + i * dim : k->table + (nrow - 1 - i) * k->bag.stride,
                rows + i * dim, dim * sizeof(float));
     }
+}
+
+/* All of them in the table; each id knows where. */
+static void lay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows)
+{
+    k->bag.lies = k->lies = hps_mem_new(k->bag.nid + 1, sizeof(int));
+    for (size_t i = 0; i < nrow; i++) {
+        k->at[i] = (int)(nrow - 1 - i);
+        memcpy(k->table + (nrow - 1 - i) * k->bag.stride, rows + i * dim, dim * sizeof(float));
+    }
+    for (size_t i = 0; i < k->bag.nid; i++)
+        k->lies[i] = k->at[k->index[i]];
 }
 
 /* The bag by row, from its index; with or without that. */
@@ -68,6 +80,7 @@ static void free_bags(struct bags *k)
     hps_mem_free(k->start);
     hps_mem_free(k->from);
     hps_mem_free(k->at);
+    hps_mem_free(k->lies);
     hps_mem_free(k->table);
     hps_mem_free(k->far);
 }
@@ -88,6 +101,18 @@ static struct bags make_bags(int nslot, int B, size_t nrow, bool single)
     return k;
 }
 
+static void check_forward(struct hps_dev *dev, const struct bags *k, int dim,
+                          enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
+                          struct matrix *y)
+{
+    for (int b = 0; b < y->B; b++)
+        for (int i = 0; i < y->width; i++)
+            y->f[(size_t)b * y->ld + (size_t)i] = 7;
+    dev->ops->bag_forward(dev, &k->bag, dim, pool, combine, rows, tensor(y));
+    dev->ops->sync(dev);
+    matrix_check(y, y->d);
+}
+
 /* by: its index, its rows, both. */
 static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_pool_kind pool,
                      enum hps_combine combine, int by)
@@ -101,13 +126,11 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
     if (by > 0)
         turn_bags(&k, (size_t)nrow, by == 2 || !dev->host);
-    dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, rows.f, tensor(&y));
-    dev->ops->sync(dev);
-    matrix_check(&y, y.d);
+    check_forward(dev, &k, dim, pool, combine, rows.f, &y);
     stay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
-    dev->ops->bag_forward(dev, &k.bag, dim, pool, combine, k.table, tensor(&y));
-    dev->ops->sync(dev);
-    matrix_check(&y, y.d);
+    check_forward(dev, &k, dim, pool, combine, k.table, &y);
+    lay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
+    check_forward(dev, &k, dim, pool, combine, k.table, &y);
     dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
                            true);
     dev->ops->sync(dev);

@@ -161,6 +161,19 @@ static void same(const struct found *a, const struct found *b, int nlayer, int p
     assert_memory_equal(a->room.start.host, b->room.start.host, (nplace + n) * sizeof(int));
 }
 
+/* Where all rows are of one owner, each id tells its row itself. */
+static void check_lies(const struct found *a, const struct found *bare, int n, int parts,
+                       const long long *row)
+{
+    for (int q = 0; q < n; q++) {
+        const struct hps_bag *bag = &bare->bag[q];
+        assert_null(a->bag[q].lies);
+        assert_int_equal(bag->lies != NULL, parts == 1);
+        for (size_t i = 0; i < bag->nid && bag->lies; i++)
+            assert_int_equal(bag->lies[i], row[a->bag[q].index[i]]);
+    }
+}
+
 static void layout(int nlayer, int nmicro, int parts)
 {
     static long long row[ROWS];
@@ -177,6 +190,7 @@ static void layout(int nlayer, int nmicro, int parts)
     assert_null(bare.bag[0].index);
     same(&one, &many, nlayer, parts);
     same(&one, &bare, nlayer, parts);
+    check_lies(&one, &bare, nlayer * nmicro, parts, row);
     done(&one);
     done(&many);
     done(&bare);

@@ -6,7 +6,7 @@
 #include "base/clones.h"
 #include "hw/cpu_queue.h"
 
-#define HPS_CPU_AHEAD 12        /* rows to prefetch in front of the one in work      */
+#define HPS_CPU_AHEAD 24        /* rows to prefetch in front of the one in work      */
 #define HPS_CPU_SHORT 16        /* the longest row whose sum is kept in registers    */
 
 struct hps_cpu {                /* dev->state */

@@ -13,7 +13,8 @@
 struct hps_places;
 /* Ids of the slots of `nlayer` layers, in M micro-batches; rows are 0..rows-1 and belong to the
  * owners that hps_table_owner says. Bags have an index where it is wanted, or else better: at
- * least they are there by row, or (not on a host) have one. Layers (the list is copied) and device
+ * least they are there by row, or (not on a host) have one. Where none is wanted, on a host, ids of
+ * one owner have their rows' numbers in `lies`. Layers (the list is copied) and device
  * are borrowed; the work is done by its threads. */
 struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *layer, long long rows,
                                   int M, int parts, bool index, struct hps_dev *dev);
@@ -24,6 +25,7 @@ struct hps_places_room {
     struct hps_ints row;                /* (first[M]) each row's number at its owner, by place */
     struct hps_ints index, offset;      /* of all bags, as bags have them                      */
     struct hps_ints place, start, from; /* the same by row, on the host only                   */
+    struct hps_ints lies;               /* each id's row, there too                            */
 };
 void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev);
 

@@ -23,6 +23,7 @@ struct hps_places_slot {
 struct hps_places {
     struct hps_dev *dev;
     bool wanted, index;                 /* by the user; in the step under way               */
+    bool lie;                           /* rows are read where they lie, all of one owner   */
     int parts, M, nlayer, nslot;        /* nslot: of a step                                 */
     const struct hps_layer **layer;
     long long rows;

@@ -203,8 +203,10 @@ void hps_ps_stay(struct hps_ps *p)
 
 void hps_ps_place(const struct hps_ps *p, struct hps_bag *bag)
 {
-    if (!p->stay)
+    if (!p->stay) {
+        bag->lies = NULL;
         return;
+    }
     bag->at = p->parts > 1 ? p->at : p->r->row;
     bag->stride = p->table->stride;
     bag->far = p->rows.device;

@@ -6,7 +6,8 @@
 
 #include "hw/cpu.h"
 
-#define BLOCK 16                /* examples in work at once: what they write stays in the cache */
+#define BLOCK 64                /* examples in work at once: what they write stays in the cache */
+#define FAR 160                 /* rows to prefetch where they lie, since they come in any order */
 #define NEAR 16                 /* bags to prefetch in front of the one in work             */
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
 
@@ -44,43 +45,50 @@ HPS_INLINE const float *row_of(const struct bags *j, int p, size_t dim)
     return (bag->at ? bag->far : j->rows) + (size_t)p * dim;
 }
 
-HPS_INLINE void fetch_ahead(const struct bags *j, size_t i, size_t dim)
+/* The row of id i of the bags: where it lies, or by its position. */
+HPS_INLINE const float *row_of_id(const struct bags *j, size_t i, bool lies, size_t dim)
 {
-    if (i + HPS_CPU_AHEAD < j->bag->nid)
-        hps_cpu_fetch(row_of(j, j->bag->index[i + HPS_CPU_AHEAD], dim), dim);
+    return lies ? j->rows + (size_t)j->bag->lies[i] * j->bag->stride
+                : row_of(j, j->bag->index[i], dim);
+}
+
+HPS_INLINE void fetch_ahead(const struct bags *j, size_t i, bool lies, size_t dim)
+{
+    i += lies ? FAR : HPS_CPU_AHEAD;
+    if (i < j->bag->nid)
+        hps_cpu_fetch(row_of_id(j, i, lies, dim), dim);
 }
 
 /* to (+)= the rows first..last-1 of the bag, of a dim that is short: in registers. */
-HPS_INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin, float *to,
-                           size_t dim)
+HPS_INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin, bool lies,
+                           float share, float *to, size_t dim)
 {
-    float share = share_of(j, first, last), sum[HPS_CPU_SHORT] = { 0 };
+    float sum[HPS_CPU_SHORT] = { 0 };
 
     for (size_t d = 0; d < dim && !begin; d++)
         sum[d] = to[d];
     for (size_t i = first; i < last; i++) {
-        fetch_ahead(j, i, dim);
-        hps_cpu_row_add(sum, row_of(j, j->bag->index[i], dim), share, dim);
+        fetch_ahead(j, i, lies, dim);
+        hps_cpu_row_add(sum, row_of_id(j, i, lies, dim), share, dim);
     }
     for (size_t d = 0; d < dim; d++)
         to[d] = sum[d];
 }
 
-HPS_INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begin, float *to,
-                          size_t dim)
+HPS_INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begin, bool lies,
+                          float share, float *to, size_t dim)
 {
-    float share = share_of(j, first, last);
-
     for (size_t d = 0; d < dim && begin; d++)
         to[d] = 0;
     for (size_t i = first; i < last; i++) {
-        fetch_ahead(j, i, dim);
-        hps_cpu_row_add(to, row_of(j, j->bag->index[i], dim), share, dim);
+        fetch_ahead(j, i, lies, dim);
+        hps_cpu_row_add(to, row_of_id(j, i, lies, dim), share, dim);
     }
 }
 
 /* Bags of slot s for the examples b0 .. b1-1. The first bag into a place of y overwrites it. */
-HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, size_t dim)
+HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, bool lies,
+                          bool mean, size_t dim)
 {
     const struct hps_bag *bag = j->bag;
     bool begin = j->concat || s == 0;
@@ -89,25 +97,33 @@ HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, 
     for (size_t b = b0; b < b1; b++) {
         size_t at = s * (size_t)bag->B + b;
         size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
+        float share = mean ? share_of(j, first, last) : 1;
         if (dim <= HPS_CPU_SHORT)
-            pool_short(j, first, last, begin, y + b * j->y.ld, dim);
+            pool_short(j, first, last, begin, lies, share, y + b * j->y.ld, dim);
         else
-            pool_long(j, first, last, begin, y + b * j->y.ld, dim);
+            pool_long(j, first, last, begin, lies, share, y + b * j->y.ld, dim);
     }
 }
 
+/* Rows that lie, added as they are: the usual case, compiled by itself. */
 HPS_CLONES static void pool_block(const struct bags *j, size_t b0, size_t b1)
 {
+    bool lies = j->bag->lies;
+
     for (size_t s = 0; s < (size_t)j->bag->nslot; s++)
-        HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1);
+        if (lies && !j->mean) {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, true, false);
+        } else {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, lies, j->mean);
+        }
 }
 
 static void pool_part(const void *job, int t, int n)
 {
     const struct bags *j = job;
-    size_t last = hps_cpu_cut((size_t)j->bag->B, BLOCK, t + 1, n);
+    size_t last = hps_cpu_cut((size_t)j->bag->B, 16, t + 1, n);
 
-    for (size_t b = hps_cpu_cut((size_t)j->bag->B, BLOCK, t, n); b < last; b += BLOCK)
+    for (size_t b = hps_cpu_cut((size_t)j->bag->B, 16, t, n); b < last; b += BLOCK)
         pool_block(j, b, b + BLOCK < last ? b + BLOCK : last);
 }
 
@@ -267,7 +283,7 @@ void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim
     double work_ns = (double)bag->nid * (4 + 0.3 * dim);
 
     j.rows = rows;
-    if (bag->index)
+    if (bag->lies || bag->index)
         hps_cpu_spread(dev, work_ns, pool_part, &j);
     else
         strew(dev, &j, work_ns);

@@ -36,6 +36,7 @@ struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *lay
 
     *p = (struct hps_places){ .dev = dev, .parts = parts, .M = M, .nlayer = nlayer, .rows = rows,
                               .wanted = index || !dev->host };
+    p->lie = parts == 1 && !p->wanted;
     p->layer = hps_mem_new((size_t)nlayer, sizeof(struct hps_layer *));
     for (int j = 0; j < nlayer; j++) {
         p->layer[j] = layer[j];
@@ -76,6 +77,7 @@ void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev)
     hps_ints_free(&room->place, dev);
     hps_ints_free(&room->start, dev);
     hps_ints_free(&room->from, dev);
+    hps_ints_free(&room->lies, dev);
 }
 
 /* ---- the shape of a step ---- */
@@ -147,11 +149,14 @@ static void lay_bags(struct hps_places *p)
         noffset += p->bag[q].single ? 0 : (size_t)p->bag[q].nslot * (size_t)p->bag[q].B + 1;
     if (p->index)
         hps_ints_grow(&p->room->index, p->nid + 1); /* there is always somewhere to point at */
+    if (p->lie)
+        hps_ints_grow(&p->room->lies, p->nid + 1);
     hps_ints_grow(&p->room->offset, noffset + 1);
     offset = p->room->offset.host;
     for (size_t q = 0; q < hps_places_bags(p); q++) {
         struct hps_bag *bag = &p->bag[q];
         bag->index = p->index ? p->room->index.host + at : NULL;
+        bag->lies = p->lie ? p->room->lies.host + at : NULL;
         bag->offset = bag->single ? NULL : offset;
         for (int i = 0; i < bag->nslot && !bag->single; i++)
             for (int b = 0; b < bag->B; b++)
@@ -249,7 +254,7 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
     if (batch) {
         int most = fill_sacks(p);
         p->sack_bits = sack_bits(p);
-        p->index = p->wanted || (p->dev->nthread > 1 && p->nid > p->nsack &&
+        p->index = p->wanted || (!p->lie && p->dev->nthread > 1 && p->nid > p->nsack &&
                                  p->nid < FULL * (size_t)p->dev->nthread * p->nsack);
         p->place_bits = p->index ? hps_radix_bits((uint64_t)most) : 0;
         lay_bags(p);
@@ -286,7 +291,7 @@ void hps_places_show(const struct hps_places *p, struct hps_places_room *room,
             bag[q].offset = offset;
             offset += (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
         }
-        bag[q].place = bag[q].start = bag[q].from = NULL;
+        bag[q].place = bag[q].start = bag[q].from = bag[q].lies = NULL;
         bag[q].nplace = 0;
     }
 }

@@ -74,6 +74,12 @@ HPS_CLONES static void make_keys(const struct hps_places *p, const struct hps_pl
         part_keys(p, n, key);
 }
 
+HPS_CLONES static void keep_rows(size_t n, const uint64_t *restrict key, int *restrict row)
+{
+    for (size_t c = 0; c < n; c++)
+        row[c] = (int)key[c];
+}
+
 /* Of the sacks b0..b1-1 of a slot, which hold the ids from..to-1 of it. */
 struct span {
     int b0, b1;
@@ -113,6 +119,8 @@ void hps_places_count_part(struct hps_places *p, int t)
         for (size_t at = span.from; at < span.to; at += CHUNK) {
             size_t n = span.to - at < CHUNK ? span.to - at : CHUNK;
             make_keys(p, s, at, n, key);
+            if (p->lie)
+                keep_rows(n, key, p->room->lies.host + s->at + at);
             hps_radix_count(p->radix, t, n, key);
         }
     }

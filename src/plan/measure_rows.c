@@ -32,6 +32,8 @@ void hps_measure_rows_find(struct hps_measure_rows *r, const struct hps_batch *b
     hps_places_find(r->places, r->batch, &r->room, r->first, r->ask, bag);
     r->dev->ops->follow(r->dev, HPS_LANE_FEED, HPS_LANE_WORK);
     hps_places_show(r->places, &r->room, bag);
+    for (int m = 0; m < r->M; m++)
+        bag[m].lies = NULL;             /* they were gathered */
     r->n = r->first[r->M];
     r->at = hps_ints_show(&r->room.row, (size_t)r->n, r->dev);
     r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_FEED);

@@ -127,16 +127,22 @@ HPS_INLINE void set_word(void *word, bool wide, size_t i, uint64_t value)
         ((uint32_t *)word)[i] = (uint32_t)value;
 }
 
+/* Many lines are written at once, and have mostly left the cache since the step before: the next
+ * one of each is fetched while there is time. */
 HPS_INLINE void put_words(struct hps_radix *r, int t, size_t n, const uint64_t *key,
                           const uint64_t *tail, bool wide)
 {
     size_t *restrict next = r->count + (size_t)t * buckets(r);
     uint64_t below = ((uint64_t)1 << r->rest) - 1;
     const int rest = r->rest, tail_bits = r->tail_bits;
+    const size_t line = 64, size = wide ? sizeof(uint64_t) : sizeof(uint32_t);
     char *word = r->word;
 
-    for (size_t i = 0; i < n; i++)
-        set_word(word, wide, next[key[i] >> rest]++, (key[i] & below) << tail_bits | tail[i]);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = next[key[i] >> rest]++;
+        __builtin_prefetch(word + at * size + line, 1);
+        set_word(word, wide, at, (key[i] & below) << tail_bits | tail[i]);
+    }
 }
 
 void hps_radix_put(struct hps_radix *r, int t, size_t n, const uint64_t *key, const uint64_t *tail)

@@ -60,29 +60,36 @@ HPS_INLINE void hps_cpu_row_add(float *restrict to, const float *restrict from, 
     default: call(__VA_ARGS__, dim);                                                               \
     }
 
-/* The i-th sum: in `room` (dim), or where it lies already. */
-static inline const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t i, size_t dim,
-                                           float *room)
+/* Summand k of n; one that comes later, of whatever sum, is fetched. */
+HPS_INLINE const float *hps_cpu_summand(const struct hps_row_sums *s, int k, int n, size_t dim)
+{
+    if (k + HPS_CPU_AHEAD < n)
+        hps_cpu_fetch(s->row + (size_t)s->from[k + HPS_CPU_AHEAD] * dim, dim);
+    return s->row + (size_t)s->from[k] * dim;
+}
+
+/* The i-th sum, of n summands in all: in `room` (dim), or where it lies already. */
+HPS_INLINE const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t i, int n, size_t dim,
+                                        float *room)
 {
     if (!s->start)
         return s->row + i * dim;
     int k = s->start[i], end = s->start[i + 1];
-    const float *row = s->row + (size_t)s->from[k] * dim;
+    const float *row = hps_cpu_summand(s, k, n, dim);
     if (++k == end)
         return row;
     float sum[HPS_CPU_SHORT], *to = dim <= HPS_CPU_SHORT ? sum : room;
-    for (size_t d = 0; d < dim; d++)
-        to[d] = row[d];
-    for (; k < end; k++) {
-        row = s->row + (size_t)s->from[k] * dim;
-        if (k + HPS_CPU_AHEAD < end)
-            hps_cpu_fetch(s->row + (size_t)s->from[k + HPS_CPU_AHEAD] * dim, dim);
-        for (size_t d = 0; d < dim; d++)
-            to[d] += row[d];
-    }
-    for (size_t d = 0; d < dim && dim <= HPS_CPU_SHORT; d++)
-        room[d] = sum[d];
+    hps_cpu_row_set(to, row, dim);
+    for (; k < end; k++)
+        hps_cpu_row_add(to, hps_cpu_summand(s, k, n, dim), 1, dim);
+    if (to != room)
+        hps_cpu_row_set(room, to, dim);
     return room;
+}
+
+static inline int hps_cpu_summands(const struct hps_row_sums *s, size_t n)
+{
+    return s->start ? s->start[n] : 0;
 }
 
 /* y (B, n) = act(y + b), keeping y + b in pre (gelu). Rows of pre follow each other. */

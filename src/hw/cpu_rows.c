@@ -73,11 +73,12 @@ static void sums_part(const void *job, int t, int n)
 {
     const struct sums *j = job;
     const struct hps_row_sums *s = j->sums;
+    int all = hps_cpu_summands(s, j->n);
     size_t last = hps_cpu_cut(j->n, 16, t + 1, n);
 
     for (size_t i = hps_cpu_cut(j->n, 16, t, n); i < last; i++) {
         float *to = j->to + i * j->dim;
-        const float *from = hps_cpu_row_sum(s, i, j->dim, to);
+        const float *from = hps_cpu_row_sum(s, i, all, j->dim, to);
         if (from != to)
             memcpy(to, from, j->dim * sizeof *to);
     }

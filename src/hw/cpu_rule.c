@@ -313,17 +313,17 @@ HPS_INLINE void fetch_row(const struct rows *j, size_t i)
     for (size_t f = 0; f < j->ahead; f += 16)
         __builtin_prefetch(row + f, 1);
     __builtin_prefetch(row + j->ahead - 1, 1);
-    if (j->grad.start)
-        hps_cpu_fetch(j->grad.row + (size_t)j->grad.from[j->grad.start[i]] * j->dim, j->dim);
 }
 
 HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)
 {
+    int all = hps_cpu_summands(&j->grad, j->n);
+
     for (; i < last; i++) {
         float *row = j->table + (size_t)j->at[i] * j->stride;
         if (i + HPS_CPU_AHEAD < j->n)
             fetch_row(j, i + HPS_CPU_AHEAD);
-        apply(&j->rule, dim, row, hps_cpu_row_sum(&j->grad, i, dim, room), row + dim, dim);
+        apply(&j->rule, dim, row, hps_cpu_row_sum(&j->grad, i, all, dim, room), row + dim, dim);
     }
 }
 

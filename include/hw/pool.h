@@ -26,8 +26,8 @@ struct hps_pool_opt { int n; struct hps_resource_opt *entry; };
 enum hps_status hps_pool_bind(struct hps_pool_opt *opt, const struct hps_deck *deck);
 void hps_pool_opt_done(struct hps_pool_opt *opt);
 
-/* The next range of a list like "1-3,5": moves *text behind it. 1: there is one, 0: the end, as of
- * "none", -1: not such a list. Pure. */
+/* The next range of a list like "1-3,5": moves *text behind it. 1: there is one, 0: the end,
+ * -1: not such a list, as "none". Pure. */
 int hps_pool_range(const char **text, int *first, int *last);
 
 struct hps_type {               /* a resource type: ranks that are alike  */

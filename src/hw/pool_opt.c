@@ -45,7 +45,7 @@ int hps_pool_range(const char **text, int *first, int *last)
     char *end;
 
     *text += strspn(*text, " ");
-    if (**text == '\0' || strcmp(*text, "none") == 0)
+    if (**text == '\0')
         return 0;
     if (**text < '0' || **text > '9')
         return -1;
@@ -66,6 +66,8 @@ static bool is_list(const char *text)
 {
     int first, last, got = -1;
 
+    if (strcmp(text, "none") == 0)
+        return true;
     for (bool more = true; more; more = got > 0)
         got = hps_pool_range(&text, &first, &last);
     return got == 0;
@@ -90,7 +92,7 @@ static enum hps_status bind_entry(struct hps_resource_opt *e, const struct hps_d
     if (!s && emulate && !e->emulate_ranks[0])
         return hps_deck_wrong(item, "emulate", "emulate needs ranks, as {ranks: \"1-3,5\"}");
     if (!s && !is_list(e->emulate_ranks))
-        return hps_deck_wrong(emulate, "ranks", "'%s' is no list of ranks like \"1-3,5\"",
+        return hps_deck_wrong(emulate, "ranks", "'%s' is no list of ranks like \"1-3,5\", nor none",
                               e->emulate_ranks);
     if (!s && (!e->name[0] || strlen(e->name) > HPS_NODE_TEXT - 16))
         return hps_deck_wrong(item, "name", "a name has 1 to %d bytes", HPS_NODE_TEXT - 16);

@@ -4,7 +4,7 @@
 # training stood still for it. On 1 and 2 ranks.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
-steps=${STEPS:-900} goal=10
+steps=${STEPS:-1800} goal=10
 
 # raw: seconds that dd takes to have the bytes of a checkpoint on the same disk
 raw() {

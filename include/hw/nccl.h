@@ -34,6 +34,14 @@ struct hps_nccl_piece {         /* of what goes to a peer, or comes from it */
     size_t n;                   /* floats, not 0 */
 };
 
+/* One more behind the *n pieces, where there is anything. */
+static inline void hps_nccl_add(struct hps_nccl_piece *piece, int *n, int peer, float *at,
+                                size_t floats)
+{
+    if (floats > 0)
+        piece[(*n)++] = (struct hps_nccl_piece){ peer, at, floats };
+}
+
 struct hps_nccl_ops {
     /* The library's release, as it counts them (22809: 2.28.9). 0: it cannot be had, and why.
      * Local. */

@@ -194,8 +194,9 @@ static void emulated(struct hps_page *t, const struct hps_job *j, const struct p
 
     hps_page_add(&word, "resources.%s.emulate={slow: %.17g, ranks: \"", r->name, r->emulate_slow);
     for (int type = 0; type < j->pool->T; type++) {
-        long long first = first_of(part, n, j, type), units = units_of(j, type);
+        long long first, units = units_of(j, type);
         if (j->pool->type[type].entry != entry || units == 0) continue;
+        first = first_of(part, n, j, type);
         hps_page_add(&word, "%s%lld-%lld", between, first, first + units - 1);
         between = ",";
     }

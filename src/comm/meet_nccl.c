@@ -30,8 +30,7 @@ static void close_nccl(struct hps_meet *m)
 
 static void add(struct hps_nccl_piece *piece, int *n, int peer, const float *at, int floats)
 {
-    if (floats > 0)
-        piece[(*n)++] = (struct hps_nccl_piece){ peer, (float *)(size_t)at, (size_t)floats };
+    hps_nccl_add(piece, n, peer, (float *)(size_t)at, (size_t)floats);
 }
 
 /* What the pieces are of was made on WORK, and is used there. */

@@ -85,6 +85,14 @@ static void spread_columns(struct hps_dev *dev, const struct columns *j)
     hps_cpu_spread(dev, 5.0 * j->norm.width, columns_part, j);
 }
 
+/* Of n numbers with that sum of squares and that mean. */
+HPS_INLINE double variance(double square, double mean, double n)
+{
+    double v = square / n - mean * mean;
+
+    return v > 0 ? v : 0;
+}
+
 HPS_CLONES static void measure(const struct columns *j, size_t first, size_t last)
 {
     const double *restrict sum = j->sums, *restrict square = sum + j->norm.width;
@@ -92,9 +100,9 @@ HPS_CLONES static void measure(const struct columns *j, size_t first, size_t las
     double n = j->norm.rows;
 
     for (size_t c = first; c < last; c++) {
-        double m = sum[c] / n, v = square[c] / n - m * m;
+        double m = sum[c] / n;
         mean[c] = (float)m;
-        var[c] = (float)(v > 0 ? v : 0);
+        var[c] = (float)variance(square[c], m, n);
     }
 }
 
@@ -106,8 +114,7 @@ HPS_CLONES static void follow(const struct columns *j, size_t first, size_t last
     double n = j->norm.rows, share = j->norm.share;
 
     for (size_t c = first; c < last; c++) {
-        double m = sum[c] / n, v = square[c] / n - m * m;
-        v = (v > 0 ? v : 0) * n / (n - 1);
+        double m = sum[c] / n, v = variance(square[c], m, n) * n / (n - 1);
         mean[c] = (float)((1 - share) * (double)mean[c] + share * m);
         var[c] = (float)((1 - share) * (double)var[c] + share * v);
     }

@@ -329,13 +329,7 @@ HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *r
 
 HPS_CLONES static void apply_span(const struct rows *j, size_t first, size_t last, float *room)
 {
-    switch (j->dim) {
-    case 1: apply_rows(j, first, last, room, 1); break;
-    case 8: apply_rows(j, first, last, room, 8); break;
-    case 10: apply_rows(j, first, last, room, 10); break;
-    case 16: apply_rows(j, first, last, room, 16); break;
-    default: apply_rows(j, first, last, room, j->dim);
-    }
+    HPS_CPU_WITH_DIM(j->dim, apply_rows, j, first, last, room);
 }
 
 static void apply_part(const void *job, int t, int n)

@@ -1,7 +1,8 @@
 /* m_ps: a pull after a push sees the push, repeats included: tables trained through the store equal
  * a serial twin in double on any number of ranks, rows pulled twice without a push are the same,
- * and a repetition of the run gives the same bits. Whether rows travel as messages, through memory
- * that ranks share, or, where each rank has a card of its own (m_cards_ps), between those. */
+ * and a repetition of the run gives the same bits. So do tables of which bags' partial sums are
+ * pulled, and these sums are those of the twin's rows. Whether rows travel as messages, through
+ * memory that ranks share, or, where each rank has a card of its own (m_cards_ps), between them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct world {
     bool silent;                /* odd members read nothing */
     bool stay;                  /* rows are read in the table, where one can */
     bool owe;                   /* gradients are said as sums, where one can */
+    bool sums;                  /* owners give partial sums of bags: all ids of one push the same */
     struct ids ids;
     struct hps_net net;
     struct hps_train_opt opt;
@@ -40,6 +42,17 @@ static float push(long long step, int r, int m, int j, int i, int n, int c)
 {
     uint64_t key = hps_rng_sub(hps_rng_key(11, "push"), (uint64_t)(step * 8 + r));
     return hps_rng_unit(key, (uint64_t)((((m * 2 + j) * 4 + i) * 64 + n) * 8 + c)) - 0.5f;
+}
+
+/* The example of id n of the i-th slot of a layer. */
+static int example_of(const struct hps_layer *l, const struct hps_batch *b, int i, int n)
+{
+    const int *offset = b->offset[l->slot[i]];
+    int e = 0;
+
+    while (offset ? offset[e + 1] <= n : e < n)
+        e++;
+    return e;
 }
 
 /* What all members add in a step, and the rule, in double. Returns the sum of squares. */
@@ -60,9 +73,10 @@ static double learn(const struct world *w, struct twin *t, long long step,
                 for (int i = 0; i < w->ids.use[j]->nslot; i++)
                     for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++) {
                         long long row = ids_row(w->ids.use[j], &b, i, n);
+                        int who = w->sums ? example_of(w->ids.use[j], &b, i, n) : n;
                         hit[row] = true;
                         for (int c = 0; c < DIM; c++)
-                            t->grad[row][c] += (double)push(step, r, m, j, i, n, c);
+                            t->grad[row][c] += (double)push(step, r, m, j, i, who, c);
                     }
         }
     for (int row = 0; row < IDS_ROWS; row++)
@@ -123,6 +137,52 @@ static void check_rows(const struct world *w, const struct twin *t, const struct
     hps_mem_free(copy);
 }
 
+/* Sums of the twin's rows, by bag: the partial ones add up to them. */
+static void check_sums(const struct world *w, const struct twin *t, const struct hps_route_step *s,
+                       long long step, int m, const struct hps_ps *ps)
+{
+    static double want[IDS_MOST_B][DIM];
+    const float *rows = hps_ps_rows(ps);
+    struct ids_batch own;
+    struct hps_batch b;
+
+    ids_make(&own, &b, step, w->me, m);
+    for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
+        const struct hps_layer *l = w->ids.use[j];
+        const struct hps_bag *bag = &s->bag[m * IDS_LAYERS + j];
+        for (int i = 0; i < l->nslot; i++) {
+            memset(want, 0, sizeof want);
+            for (int n = 0; n < ids_count(l, &b, i); n++)
+                for (int c = 0; c < DIM; c++)
+                    want[example_of(l, &b, i, n)][c] += t->row[ids_row(l, &b, i, n)][c];
+            for (int e = 0; e < b.B; e++)
+                for (int c = 0; c < DIM; c++) {
+                    double sum = 0;
+                    for (int k = bag->offset[i * b.B + e]; k < bag->offset[i * b.B + e + 1]; k++)
+                        sum += (double)rows[bag->index[k] * DIM + c];
+                    if (fabs(sum - want[e][c]) > 1e-5)
+                        HPS_DIE("step %lld, slot %d of layer %d, example %d: %.9g, not %.9g", step,
+                                i, j, e, sum, want[e][c]);
+                }
+        }
+    }
+}
+
+/* Every partial sum has the gradient of its bag. */
+static void add_bag_grads(const struct world *w, const struct hps_route_step *s, long long step,
+                          float *grad)
+{
+    for (int m = 0; m < M && reads(w, w->me); m++)
+        for (int j = 0; j < IDS_LAYERS; j++) {
+            const struct hps_bag *bag = &s->bag[m * IDS_LAYERS + j];
+            for (int sum = 0; sum < bag->nslot * bag->B; sum++)
+                for (int k = bag->offset[sum]; k < bag->offset[sum + 1]; k++)
+                    for (int c = 0; c < DIM; c++)
+                        grad[bag->index[k] * DIM + c] +=
+                            push(step, w->me, m, j, sum / bag->B, sum % bag->B, c);
+        }
+}
+
 static void add_grads(const struct world *w, const struct hps_route_step *s, long long step,
                       float *grad)
 {
@@ -167,7 +227,10 @@ static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
     for (int m = 0; m < M; m++) {
         hps_ps_poll(ps);
         hps_ps_pull_end(ps, m);
-        check_rows(w, t, s, step, m, ps);
+        if (w->sums)
+            check_sums(w, t, s, step, m, ps);
+        else
+            check_rows(w, t, s, step, m, ps);
     }
 }
 
@@ -183,7 +246,10 @@ static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
         size_t n = (size_t)s->nplace * DIM;
         float *grad = hps_mem_new(n, sizeof *grad), *there = hps_ps_grad(ps);
         struct hps_dev dev = w->dev;
-        add_grads(w, s, step, grad);
+        if (w->sums)
+            add_bag_grads(w, s, step, grad);
+        else
+            add_grads(w, s, step, grad);
         if (w->owe && hps_ps_owed(ps)) {
             owe_grads(s, grad, hps_ps_owed(ps));
         } else {
@@ -219,7 +285,7 @@ static float *run(struct world *w, size_t *bytes)
 {
     static struct twin twin;
     static struct ids_batch own[M];
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true };
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_route *route;
@@ -297,6 +363,12 @@ int main(int argc, char **argv)
             for (int near = 0; near < (w.dev.host ? 3 : 1); near++) {
                 let_near(&w, near);
                 run_twice(&w);
+                w.sums = w.dev.host && w.R > 1;
+                w.stay &= !w.sums;
+                if (w.sums)
+                    run_twice(&w);
+                w.sums = false;
+                w.stay = w.dev.host && i % 3 == 0;
             }
         }
         w.dev.ops->close(&w.dev);

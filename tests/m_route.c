@@ -201,7 +201,7 @@ static void begin(const struct world *w, struct hps_route *route, int M, long lo
 /* Two steps on the way at times; a step is looked at again after the next one was taken. */
 static void run(struct world *w, struct hps_dev *dev, int M)
 {
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true };
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, false };
     const struct hps_route_step *before = NULL;
     struct hps_route *route;
 
@@ -211,12 +211,12 @@ static void run(struct world *w, struct hps_dev *dev, int M)
     for (long long step = 0; step < STEPS; step++) {
         if (step + 1 < STEPS)
             begin(w, route, M, step + 1);
-        hps_route_poll(route);
+        hps_route_poll(route, true);
         const struct hps_route_step *now = hps_route_take(route);
         check_step(w, now, step);
         if (before)
             check_step(w, before, step - 1);
-        hps_route_poll(route);
+        hps_route_poll(route, true);
         before = now;
     }
     begin(w, route, M, STEPS);                          /* a run that stops leaves one begun, */

@@ -1,7 +1,8 @@
 /* t_places: every id's place gives back its row, micro-batches and owners have their places
  * together and in the order of rows, and each row knows its bags in the order of the ids; the same
- * on any number of threads, with an index and without. Words that are dealt, sorted and read again
- * are all there, in order. */
+ * on any number of threads, with an index and without. Ids of bags go to the owners of their rows,
+ * in order, and each bag is the sum of what owners have of it. Words that are dealt, sorted and
+ * read again are all there, in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "base/radix.h"
 #include "base/rng.h"
+#include "model/partials.h"
 #include "model/places.h"
 #include "model/table.h"
 
@@ -206,6 +208,100 @@ static void places(void **state)
                 layout(nlayer, nmicro, parts);
 }
 
+/* What owner q is told of a micro-batch, by walking its ids. Returns how many numbers. */
+static int tell(const struct world *w, int nlayer, int m, int q, int parts, int *told)
+{
+    const struct hps_batch *b = &w->batch[m];
+    int nsum = 0, nid = 0, sum = 0;
+
+    for (int j = 0; j < nlayer; j++)
+        nsum += w->layer[j].nslot * b->B;
+    for (int j = 0; j < nlayer; j++)
+        for (int i = 0; i < w->layer[j].nslot; i++)
+            for (int e = 0; e < b->B; e++) {
+                const struct hps_layer *l = &w->layer[j];
+                const int *offset = b->offset[l->slot[i]];
+                told[sum++] = nid;
+                for (int k = offset ? offset[e] : e; k < (offset ? offset[e + 1] : e + 1); k++) {
+                    long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
+                    long long row = l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
+                    if (hps_table_owner(row, parts) == q)
+                        told[nsum + 1 + nid++] = (int)hps_table_local(row, parts);
+                }
+            }
+    told[nsum] = nid;
+    return nsum + 1 + nid;
+}
+
+/* A bag has one sum of each owner for each of its sacks, the same by bag and by place. */
+static void check_sums(const struct hps_bag *bag, int parts, int place, int apart)
+{
+    size_t n = (size_t)bag->nslot * (size_t)bag->B * (size_t)parts;
+
+    assert_false(bag->single);
+    assert_int_equal(bag->nid, n);
+    assert_int_equal(bag->nplace, n);
+    assert_int_equal(bag->start[n], n);
+    for (int s = 0, sum = 0; s < bag->nslot; s++)
+        for (int e = 0; e < bag->B; e++, sum++) {
+            assert_int_equal(bag->offset[sum], sum * parts);
+            for (int q = 0; q < parts; q++) {
+                int at = q * bag->nslot * bag->B + sum;
+                assert_int_equal(bag->index[sum * parts + q], place + q * apart + sum);
+                assert_int_equal(bag->place[at], place + q * apart + sum);
+                assert_int_equal(bag->start[at], at);
+                assert_int_equal(bag->from[at], e * bag->nslot + s);
+            }
+        }
+}
+
+static void shares(int nlayer, int nmicro, int parts, int nthread)
+{
+    static int told[4 * M * B * MOST];
+    struct world *w = make_world(nlayer);
+    struct found f = { .ask = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
+    size_t n = (size_t)(nmicro * parts), cap = 0, *at = hps_mem_new(n, sizeof *at);
+    int *length = hps_mem_new(n, sizeof(int)), *to = NULL;
+
+    assert_int_equal(hps_dev_cpu.open(&f.dev, 0, nthread), HPS_OK);
+    struct hps_partials *p = hps_partials_new(nlayer, w->use, ROWS, nmicro, parts, &f.dev);
+    for (int again = 0; again < 2; again++) {
+        hps_partials_find(p, w->batch, &f.room, f.first, f.ask, f.bag);
+        hps_partials_put(p, length, at, &to, &cap);
+    }
+    for (int m = 0; m < nmicro; m++)
+        for (int q = 0; q < parts; q++) {
+            int i = m * parts + q;
+            assert_int_equal(length[i], tell(w, nlayer, m, q, parts, told));
+            assert_memory_equal(to + at[i], told, (size_t)length[i] * sizeof(int));
+            assert_true(m == 0 || at[i] == at[i - parts] + (size_t)length[i - parts]);
+            assert_int_equal(f.ask[i] * parts, f.first[m + 1] - f.first[m]);
+        }
+    for (int m = 0, j = 0, place = 0; m < nmicro; m++)
+        for (place = f.first[m]; j < (m + 1) * nlayer; j++) {
+            check_sums(&f.bag[j], parts, place, f.ask[m * parts]);
+            place += f.bag[j].nslot * f.bag[j].B;
+        }
+    hps_partials_free(p);
+    hps_mem_free(to);
+    hps_mem_free(at);
+    hps_mem_free(length);
+    done(&f);
+    hps_mem_free(w);
+}
+
+static void partials(void **state)
+{
+    static const int parts[] = { 1, 2, 3, 5, 8 };
+
+    (void)state;
+    for (int nlayer = 1; nlayer <= 2; nlayer++)
+        for (int nmicro = 1; nmicro <= M; nmicro++)
+            for (int i = 0; i < 5; i++)
+                for (int nthread = 1; nthread <= 3; nthread += 2)
+                    shares(nlayer, nmicro, parts[i], nthread);
+}
+
 static int by_key(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
@@ -272,6 +368,7 @@ static void sorted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(places), cmocka_unit_test(sorted) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(places), cmocka_unit_test(partials),
+                                         cmocka_unit_test(sorted) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

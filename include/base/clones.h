@@ -1,5 +1,6 @@
 /* clones.h - loops compiled once for each vector width and chosen when the program is loaded, so
- * that one binary serves all nodes of a cluster. The clones give the same bits: no contraction. */
+ * that one binary serves all nodes of a cluster. The clones give the same bits: no contraction.
+ * For static functions: clang gives the chosen one of others a name of its own. */
 #ifndef HPS_BASE_CLONES_H
 #define HPS_BASE_CLONES_H
 

@@ -25,6 +25,23 @@ static inline uint64_t hps_bucket_word(const void *word, bool wide, size_t i)
     return wide ? ((const uint64_t *)word)[i] : ((const uint32_t *)word)[i];
 }
 
+/* Where runs begin among the words k0 .. k1-1 of a bucket, without branches: words that differ from
+ * the one before by more than `same`, bits that words of a run may differ in. Returns how many;
+ * begin[that many] is k1. Pure. */
+static inline size_t hps_bucket_begins(const void *word, bool wide, size_t k0, size_t k1,
+                                       uint64_t same, uint32_t *begin)
+{
+    size_t n = k0 == 0;
+
+    begin[0] = 0;
+    for (size_t k = k0 + n; k < k1; k++) {
+        begin[n] = (uint32_t)k;
+        n += (hps_bucket_word(word, wide, k) ^ hps_bucket_word(word, wide, k - 1)) > same;
+    }
+    begin[n] = (uint32_t)k1;
+    return n;
+}
+
 /* Bits that tell n different numbers apart. Pure. */
 int hps_radix_bits(uint64_t n);
 

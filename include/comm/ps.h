@@ -1,5 +1,6 @@
 /* ps.h - the parameter store: rows to the ranks that read them, gradients back to their owners,
- * applied once a step.
+ * applied once a step. Where the route says so, partial sums of rows (model/partials.h) take the
+ * rows' place, and gradients are those of the sums.
  *
  * A step is pull_begin, pull_end of each micro-batch, and where one learns: push_begin, push_end,
  * apply. Without a push the rows stay as they are, and the next pull may follow at once. All
@@ -33,9 +34,9 @@ void hps_ps_pull_end(struct hps_ps *ps, int m);
  * sets it, the others add. Who only reads never asks for gradients. */
 const float *hps_ps_rows(const struct hps_ps *ps);
 /* From now on, on a host: own rows are not gathered but read where they lie, which only bags that
- * say so can do; hps_ps_rows is then the table. hps_ps_place sets that in a bag of the step, whose
- * rows are those of its places in their order: after pull_begin, good until the next one. Elsewhere
- * both do nothing. */
+ * say so can do; not for sums. hps_ps_rows is then the table. hps_ps_place sets that in a bag of
+ * the step, whose rows are those of its places in their order: after pull_begin, good until the
+ * next one. Elsewhere both do nothing. */
 void hps_ps_stay(struct hps_ps *ps);
 void hps_ps_place(const struct hps_ps *ps, struct hps_bag *bag);
 float *hps_ps_grad(struct hps_ps *ps);

@@ -41,12 +41,13 @@ struct hps_ps {
     struct hps_twin grad;       /* (nplace + nfar, dim): theirs by member, then micro-batch */
     struct hps_twin out;        /* (nfar, dim) rows to those who are not near, likewise  */
     struct hps_twin sum;        /* (nmerge, dim) gradients merged, where their norm is asked */
+    struct hps_twin all;        /* (ngive, dim) gradients of the partial sums that I gave */
     bool stay;                  /* my rows are read in the table                         */
     int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
     bool written, pushed, summed;       /* grad, of this step; all there; sum             */
     struct hps_row_sums owed;   /* in place of grad, where row is not NULL                */
     int *place;                 /* (M, parts) first place of each owner's rows            */
-    int *given, *given_at;      /* (parts) rows a member asked, and where r->row has them */
+    int *given, *given_at;      /* (parts) what a member asked, the first's number as asked */
     size_t *far_at, nfar;       /* (parts) where `out` and the end of grad have a member's */
     int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
     size_t place_cap, at_cap;
@@ -72,6 +73,11 @@ static inline float *hps_ps_piece(struct hps_ps *p, int q, int m, int buffer)
 
     return hps_near_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
 }
+
+/* Partial sums, on a host: those that member q asked of me are made where they leave, or are read;
+ * the gradients of all, which have come, are put together. */
+void hps_ps_give_sums(struct hps_ps *ps, int q);
+void hps_ps_take_sums(struct hps_ps *ps);
 
 /* Rows that the others asked of me. */
 static inline size_t hps_ps_others(const struct hps_ps *p)

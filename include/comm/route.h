@@ -19,11 +19,21 @@ struct hps_route_use {
     int nlayer;
     const struct hps_layer *const *layer;
     bool index;                 /* bags must have one: somebody does not read them by row */
+    bool sums;                  /* owners give partial sums of bags; on hosts, and not alone */
+};
+
+/* The partial sums that a member asked of me for a micro-batch: sum i of my local rows
+ * row[begin[i] .. begin[i+1]-1]. */
+struct hps_route_sums {
+    int n;
+    const int *begin, *row;     /* (n + 1), (begin[n]) */
 };
 
 /* The rows of one step at this rank. Positions ("place") number the distinct rows 0..nplace-1:
  * those first needed by micro-batch m are [first[m], first[m+1]), inside that sorted by owner.
- * Counts lie on the host; row, merge, merged and what the bags point to on the device. */
+ * Counts lie on the host; row, merge, merged and what the bags point to on the device.
+ * Where owners give partial sums (model/partials.h), these are what has places, is asked and given;
+ * merged are the rows that are in them. */
 struct hps_route_step {
     int M, parts;
     int *first;                 /* (M + 1)                                                       */
@@ -31,16 +41,18 @@ struct hps_route_step {
     int *ask;                   /* (M, parts) rows asked of each owner for micro-batch m          */
     int *give;                  /* (M, parts) rows each member asked of me ...                    */
     int *give_place;            /* (M, parts) ... and the first of their places there             */
-    const int *row;             /* (ngive) my local rows, by member, then micro-batch, as asked   */
     size_t ngive;
+    const int *row;             /* (ngive) my local rows, by member, then micro-batch, as asked   */
+    struct hps_route_sums *sums;        /* or the sums (parts, M); else NULL                     */
     const int *merged;          /* (nmerge) the distinct ones among them                         */
     int nmerge;
     const int *row_host, *merged_host;  /* row and merged in host memory                         */
     const int *merge_start;     /* (nmerge + 1) the gradients that merged row i gets are          */
-    const int *merge_from;      /* (ngive) merge_from[merge_start[i]] and so on, by member: mine
+    const int *merge_from;      /* merge_from[merge_start[i]] and so on, by member: mine
                                    by place, those of members who are near by the places that they
                                    have there, those of the rest behind all places of mine, in the
-                                   order of `row`. Both NULL when alone: merged is row            */
+                                   order of `row`; of sums by their number as asked. Both NULL when
+                                   alone: merged is row                                          */
     struct hps_bag *bag;        /* (M, nlayer) bags of each layer, positions = places             */
 };
 
@@ -61,8 +73,9 @@ void hps_route_free(struct hps_route *route);
  * taken. The batches are not needed afterwards. Collective over comm in the same order on all
  * members; does not wait for others. */
 void hps_route_begin(struct hps_route *route, const struct hps_batch *batch);
-/* Let exchanges make progress. Never blocks. */
-void hps_route_poll(struct hps_route *route);
+/* Let exchanges make progress; where there is `time`, what has come is put in order, which takes as
+ * long as it takes. Never blocks. */
+void hps_route_poll(struct hps_route *route, bool time);
 /* The oldest step begun and not yet taken: wait for its exchange. It stays valid until the
  * next-but-one take. */
 const struct hps_route_step *hps_route_take(struct hps_route *route);

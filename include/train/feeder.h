@@ -33,8 +33,8 @@ struct hps_feeder_step {
     const struct hps_route_step *const *route; /* (ngroup) */
 };
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *feeder);
-/* Let routes make progress. Never blocks. */
-void hps_feeder_poll(struct hps_feeder *feeder);
+/* Let routes make progress; `time` as hps_route_poll. Never blocks. */
+void hps_feeder_poll(struct hps_feeder *feeder, bool time);
 double hps_feeder_bytes(const struct hps_feeder *feeder); /* sent by this rank so far. Local */
 
 #endif

@@ -34,6 +34,7 @@ struct hps_store_group {
     int nlayer;                     /* layers of my stages that read a table of this group ... */
     const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */
     bool index;                     /* one of mine does not read its bags by row */
+    bool sums;                      /* owners give sums of rows, not rows        */
     struct hps_tier *tier;          /* of a device without room for all rows, with ... */
     struct hps_warm *warm;          /* ... who brings those of a step; else both NULL  */
     const struct hps_route_step *step; /* taken last                                   */
@@ -47,7 +48,7 @@ struct hps_store {
     int *layer_bag;   /* (L) place in the group's layer list: which bag          */
 };
 
-/* Collective over team->world. `train`: optimiser states too. Errors (a shard too large) are
+/* Collective over team->world. Errors (a shard too large, wishes of layers that cannot be met) are
  * shared. */
 enum hps_status hps_store_new(struct hps_store **store, const struct hps_net *net,
                               const struct hps_plan *plan, const struct hps_team *team,

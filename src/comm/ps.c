@@ -55,6 +55,7 @@ void hps_ps_free(struct hps_ps *p)
     hps_twin_free(&p->grad, p->dev);
     hps_twin_free(&p->out, p->dev);
     hps_twin_free(&p->sum, p->dev);
+    hps_twin_free(&p->all, p->dev);
     hps_mem_free(p->place);
     hps_mem_free(p->at);
     hps_mem_free(p->given);
@@ -69,7 +70,7 @@ static void lay_out(struct hps_ps *p, const struct hps_route_step *r)
     size_t pairs = (size_t)r->M * (size_t)p->parts;
     int at = 0;
 
-    assert(r->parts == p->parts);
+    assert(r->parts == p->parts && !(r->sums && p->stay));
     p->r = r;
     hps_mem_grow(&p->place, &p->place_cap, pairs, sizeof *p->place);
     for (size_t i = 0; i < pairs; i++) {
@@ -128,7 +129,6 @@ static void gather(struct hps_ps *p)
     const struct hps_route_step *r = p->r;
     size_t dim = (size_t)p->dim;
 
-    hps_twin_grow(&p->out, p->dev, p->nfar * dim);
     for (int q = 0, end; q < p->parts; q = end) {
         end = q + 1;
         if (q == p->me)
@@ -143,7 +143,19 @@ static void gather(struct hps_ps *p)
         hps_table_gather(p->table, (size_t)n, r->row + p->given_at[q],
                          p->out.device + p->far_at[q] * dim);
     }
-    p->bytes += (double)hps_ps_others(p) * (double)dim * (double)sizeof(float);
+}
+
+/* What the others asked for leaves, theirs is awaited. */
+static void pull(struct hps_ps *p)
+{
+    hps_twin_grow(&p->out, p->dev, p->nfar * (size_t)p->dim);
+    for (int q = 0; q < p->parts && p->r->sums; q++)
+        if (q != p->me)
+            hps_ps_give_sums(p, q);
+    if (!p->r->sums)
+        gather(p);
+    p->bytes += (double)hps_ps_others(p) * (double)p->dim * (double)sizeof(float);
+    p->way->pull(p);
 }
 
 /* Room for n rows where members who are near see them, or for myself. */
@@ -168,8 +180,7 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
     if (p->parts > 1) {
         if (p->stay)
             find_mine(p);
-        gather(p);
-        p->way->pull(p);
+        pull(p);
     }
     p->mine_at = p->given_at[p->me];
     p->next = 0;
@@ -182,7 +193,9 @@ void hps_ps_pull_end(struct hps_ps *p, int m)
     int i = m * p->parts + p->me, n = r->ask[i];
 
     assert(m == p->next);
-    if (n > 0 && !p->stay)
+    if (r->sums && m == 0)
+        hps_ps_give_sums(p, p->me);
+    else if (n > 0 && !p->stay && !r->sums)
         hps_table_gather(p->table, (size_t)n, r->row + p->mine_at,
                          p->rows.device + (size_t)p->place[i] * (size_t)p->dim);
     p->mine_at += n;
@@ -249,6 +262,8 @@ void hps_ps_push_end(struct hps_ps *p)
 {
     if (p->way)
         p->way->pushed(p);
+    if (p->r->sums)
+        hps_ps_take_sums(p);
     p->pushed = true;
 }
 
@@ -261,6 +276,8 @@ static struct hps_row_sums sums_of(const struct hps_ps *p)
         return (struct hps_row_sums){ p->sum.device, NULL, NULL };
     if (p->owed.row)
         return p->owed;
+    if (r->sums)
+        return (struct hps_row_sums){ p->all.device, r->merge_start, r->merge_from };
     return (struct hps_row_sums){ p->grad.device, r->merge_start, r->merge_from };
 }
 

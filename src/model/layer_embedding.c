@@ -11,7 +11,7 @@ struct embedding_opt {
     struct hps_list slots;
     long long buckets;
     int dim;
-    const char *pooling, *combine, *table, *hash;
+    const char *pooling, *combine, *table, *hash, *exchange;
     double init_std;
 };
 
@@ -21,6 +21,8 @@ static const struct hps_field fields[] = {
     HPS_ROWS_FIELDS(embedding_opt),
     HPS_CHOICE(embedding_opt, pooling, "sum", "sum|mean", "of the rows inside a slot"),
     HPS_CHOICE(embedding_opt, combine, "concat", "concat|sum", "over the slots"),
+    HPS_CHOICE(embedding_opt, exchange, "rows", "rows|bags",
+               "what CPU ranks send: the rows that they own, or of each bag the sum of those"),
     { 0 }
 };
 
@@ -31,6 +33,9 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
                                   o->init_std };
     enum hps_status s = hps_layer_rows(l, net, &keys);
 
+    if (!s && strcmp(o->exchange, "bags") == 0 && strcmp(o->pooling, "mean") == 0)
+        s = hps_deck_wrong(l->item, "exchange", "bags are sent as sums, layer '%s' has pooling: "
+                           "mean", l->name);
     if (s)
         return s;
     return hps_layer_set_width(l, strcmp(o->combine, "sum") == 0 ? o->dim
@@ -86,6 +91,13 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
                               p->rows_grad, p->nrow, p->rows_add);
 }
 
+static bool sums(const struct hps_layer *l)
+{
+    const struct embedding_opt *o = l->opt;
+
+    return strcmp(o->exchange, "bags") == 0;
+}
+
 extern const struct hps_layer_kind hps_layer_embedding;
 const struct hps_layer_kind hps_layer_embedding = {
     .name = "embedding",
@@ -94,6 +106,7 @@ const struct hps_layer_kind hps_layer_embedding = {
     .opt_size = sizeof(struct embedding_opt),
     .table = true,
     .by_row = true,
+    .sums = sums,
     .shape = shape,
     .flops = flops,
     .forward = forward,

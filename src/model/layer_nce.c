@@ -78,8 +78,8 @@ static enum hps_status make_table(struct hps_layer *l, struct hps_net *net, int 
     l->dim = dim;
     l->table = net->ntable++;
     net->table[l->table] = (struct hps_table_shape){
-        l->name, l->noise.classes, dim, o->init_std, false,
-        { head->optimizer, head->learning_rate, true }
+        .name = l->name, .rows = l->noise.classes, .dim = dim, .init_std = o->init_std,
+        .own = { head->optimizer, head->learning_rate, true }
     };
     return HPS_OK;
 }

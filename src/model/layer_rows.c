@@ -129,8 +129,9 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
     l->table = (int)(t - net->table);
     if (l->table == net->ntable) {
         net->ntable++;
-        *t = (struct hps_table_shape){ name, rows, k->dim, k->init_std, shared,
-                                       { head->optimizer, head->learning_rate, true } };
+        *t = (struct hps_table_shape){ .name = name, .rows = rows, .dim = k->dim,
+                                       .init_std = k->init_std, .shared = shared,
+                                       .own = { head->optimizer, head->learning_rate, true } };
         return HPS_OK;
     }
     if (!shared || !t->shared)

@@ -147,6 +147,22 @@ static enum hps_status bind_rule(struct hps_layer *l)
     return HPS_OK;
 }
 
+/* All layers that read a table want the same of it. */
+static enum hps_status bind_exchange(struct hps_net *net, const struct hps_layer *l)
+{
+    struct hps_table_shape *t = &net->table[l->table];
+    bool sums = l->kind->sums && l->kind->sums(l);
+
+    for (const struct hps_layer *k = net->layer; k < l; k++)
+        if (k->table == l->table && t->sums != sums)
+            return hps_deck_wrong(l->item, l->kind->sums ? "exchange" : NULL,
+                                  "layer '%s' has its table's %s, '%s' reads the same table by %s",
+                                  k->name, t->sums ? "bags sent as sums" : "rows sent", l->name,
+                                  sums ? "such sums" : "its rows");
+    t->sums = sums;
+    return HPS_OK;
+}
+
 static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *deck,
                                   struct hps_layer *l)
 {
@@ -164,6 +180,7 @@ static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *de
     if (!s) s = bind_inputs(net, l);
     if (!s) s = l->kind->shape(l, net);
     if (!s) s = bind_rule(l);
+    if (!s && l->table >= 0) s = bind_exchange(net, l);
     if (s)
         return s;
     assert(l->kind->table == (l->table >= 0));

@@ -9,6 +9,7 @@ struct walk {
     const struct hps_places *p;
     int tail_bits, bag_shift;
     uint64_t tail, local, sack, inside; /* masks */
+    uint64_t same;                      /* bits in which words of a run differ */
     bool many;                          /* bags */
 };
 
@@ -17,9 +18,10 @@ static struct walk walk_of(const struct hps_places *p)
     int shift = p->sack_bits + p->place_bits, tail_bits = p->bag_bits + shift;
     uint64_t one = 1;
 
-    return (struct walk){ p, tail_bits, shift, (one << tail_bits) - 1, (one << p->local_bits) - 1,
-                          (one << p->sack_bits) - 1, (one << p->place_bits) - 1,
-                          hps_places_bags(p) > 1 };
+    return (struct walk){ p, tail_bits, shift, (one << tail_bits) - 1,
+                          (one << p->sacks.local_bits) - 1,
+                          (one << p->sack_bits) - 1, (one << p->place_bits) - 1, (one << shift) - 1,
+                          hps_sacks_bags(&p->sacks) > 1 };
 }
 
 /* One bag, one owner, no index: then all runs of a bucket go to the same places. */
@@ -29,23 +31,7 @@ static bool is_plain(const struct walk *w, const struct hps_bucket *b)
         return false;
     uint64_t first = b->key | hps_bucket_word(b->word, b->wide, 0) >> w->tail_bits;
     uint64_t last = b->key | hps_bucket_word(b->word, b->wide, b->n - 1) >> w->tail_bits;
-    return first >> w->p->local_bits == last >> w->p->local_bits;
-}
-
-/* Where runs begin among the words k0 .. k1-1 of a bucket, without branches. Returns how many. */
-HPS_INLINE size_t begins_of(const struct walk *w, const void *word, bool wide, size_t k0, size_t k1,
-                            uint32_t begin[SPAN + 1])
-{
-    const uint64_t same = ((uint64_t)1 << w->bag_shift) - 1;
-    size_t n = k0 == 0;
-
-    begin[0] = 0;
-    for (size_t k = k0 + n; k < k1; k++) {
-        begin[n] = (uint32_t)k;
-        n += (hps_bucket_word(word, wide, k) ^ hps_bucket_word(word, wide, k - 1)) > same;
-    }
-    begin[n] = (uint32_t)k1;
-    return n;
+    return first >> w->p->sacks.local_bits == last >> w->p->sacks.local_bits;
 }
 
 struct run {
@@ -62,7 +48,7 @@ HPS_INLINE struct run run_at(const struct walk *w, const struct hps_bucket *b, b
     uint64_t word = hps_bucket_word(b->word, wide, k), key = b->key | word >> w->tail_bits;
     size_t q = w->many ? (word & w->tail) >> w->bag_shift : 0;
 
-    return (struct run){ q, p->pair_at[q] + (p->parts > 1 ? key >> p->local_bits : 0),
+    return (struct run){ q, p->pair_at[q] + (p->sacks.parts > 1 ? key >> p->sacks.local_bits : 0),
                          k == 0 || (word ^ hps_bucket_word(b->word, wide, k - 1)) > w->tail,
                          (int)(key & w->local) };
 }
@@ -76,7 +62,7 @@ HPS_INLINE void count_bucket(const struct walk *w, struct hps_places_counts *c,
 
     for (size_t k = 0, end; k < b->n; k = end) {
         end = k + SPAN < b->n ? k + SPAN : b->n;
-        size_t n = begins_of(w, b->word, wide, k, end, begin);
+        size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin);
         if (plain) {
             c->rows[run_at(w, b, wide, 0).pair] += n;
             c->bag_rows[0] += n;
@@ -94,13 +80,14 @@ HPS_INLINE void count_bucket(const struct walk *w, struct hps_places_counts *c,
     }
 }
 
-void hps_places_sort_part(struct hps_places *p, int t)
+void hps_places_sort_part(void *places, int t)
 {
+    struct hps_places *p = places;
     struct walk w = walk_of(p);
     struct hps_places_counts c = hps_places_counts(p, t);
-    int last = hps_radix_cut(p->radix, t + 1, p->nwork);
+    int last = hps_radix_cut(p->radix, t + 1, p->sacks.work.n);
 
-    for (int i = hps_radix_cut(p->radix, t, p->nwork); i < last; i++) {
+    for (int i = hps_radix_cut(p->radix, t, p->sacks.work.n); i < last; i++) {
         hps_radix_sort(p->radix, t, i);
         struct hps_bucket b = hps_radix_bucket(p->radix, i);
         if (b.wide)
@@ -118,7 +105,7 @@ HPS_INLINE void put_ids(const struct walk *w, struct hps_places_counts *c,
 {
     const struct hps_places *p = w->p;
     const int place_bits = p->place_bits;
-    const int *sack = p->sack + (q > 0 ? p->end[q - 1] : 0);
+    const int *sack = p->sack + (q > 0 ? p->sacks.end[q - 1] : 0);
     int *restrict from = p->room->from.host + c->bag_ids[q];
 
     for (size_t k = k0; k < k1; k++)
@@ -141,7 +128,7 @@ HPS_INLINE void place_runs(const struct walk *w, struct hps_places_counts *c,
 
     for (size_t k = 0, end; k < b->n; k = end) {
         end = k + SPAN < b->n ? k + SPAN : b->n;
-        size_t n = begins_of(w, b->word, wide, k, end, begin);
+        size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin);
         put_ids(w, c, b, wide, k, begin[0], q, place);  /* of the run before */
         for (size_t i = 0; i < n; i++) {
             struct run r = run_at(w, b, wide, begin[i]);
@@ -168,7 +155,7 @@ HPS_INLINE void place_plain(const struct walk *w, struct hps_places_counts *c,
 
     for (size_t k = 0, end; k < b->n; k = end) {
         end = k + SPAN < b->n ? k + SPAN : b->n;
-        size_t n = begins_of(w, b->word, wide, k, end, begin), first = c->rows[pair];
+        size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin), first = c->rows[pair];
         int *restrict row = p->room->row.host + first;
         int *restrict place = p->room->place.host + c->bag_rows[0];
         int *restrict start = p->room->start.host + c->bag_rows[0];
@@ -193,13 +180,14 @@ HPS_INLINE void place_bucket(const struct walk *w, struct hps_places_counts *c,
         place_runs(w, c, b, wide);
 }
 
-void hps_places_place_part(struct hps_places *p, int t)
+void hps_places_place_part(void *places, int t)
 {
+    struct hps_places *p = places;
     struct walk w = walk_of(p);
     struct hps_places_counts c = hps_places_counts(p, t);
-    int last = hps_radix_cut(p->radix, t + 1, p->nwork);
+    int last = hps_radix_cut(p->radix, t + 1, p->sacks.work.n);
 
-    for (int i = hps_radix_cut(p->radix, t, p->nwork); i < last; i++) {
+    for (int i = hps_radix_cut(p->radix, t, p->sacks.work.n); i < last; i++) {
         struct hps_bucket b = hps_radix_bucket(p->radix, i);
         if (b.wide)
             place_bucket(&w, &c, &b, true);

@@ -175,6 +175,15 @@ void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
         t->dev->ops->rows_gather(t->dev, t->row, t->stride, t->dim, n, at, out);
 }
 
+void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
+{
+    struct hps_bag bag = { .nslot = 1, .B = (int)n, .nid = (size_t)begin[n], .offset = begin,
+                           .lies = row, .stride = t->stride };
+    struct hps_tensor y = { out, (size_t)t->dim, t->dim };
+
+    t->dev->ops->bag_forward(t->dev, &bag, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, t->row, y);
+}
+
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
                      const struct hps_row_sums *grad)
 {

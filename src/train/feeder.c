@@ -102,7 +102,8 @@ static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store 
     f->now = hps_mem_new((size_t)f->ngroup, sizeof *f->now);
     for (int g = 0; !st && g < f->ngroup; g++) {
         const struct hps_store_group *group = &store->group[g];
-        struct hps_route_use use = { group->nlayer, group->layer, group->index };
+        struct hps_route_use use = { group->nlayer, group->layer, group->index,
+                                    group->sums };
         st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->near, group->comm);
     }
     return st;
@@ -196,11 +197,11 @@ struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
     return step;
 }
 
-void hps_feeder_poll(struct hps_feeder *f)
+void hps_feeder_poll(struct hps_feeder *f, bool time)
 {
     hps_region_enter(HPS_REGION_PULL);          /* the next step's ids may be put in order here */
     for (int g = 0; g < f->ngroup; g++)
-        hps_route_poll(f->route[g]);
+        hps_route_poll(f->route[g], time);
     hps_region_leave(HPS_REGION_PULL);
 }
 

@@ -129,7 +129,8 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
     hps_step_read(s, false);
     if (hps_wait_is_crowded()) return;
-    hps_feeder_poll(feeder);
+    /* ranks that wait for no stage would wait for whoever puts the next rows in order first */
+    hps_feeder_poll(feeder, s->team->S > 1);
     for (int i = 0; i < s->store->ntable; i++)
         hps_ps_poll(s->store->table[i].ps);
     hps_step_poll(s);

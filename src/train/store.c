@@ -36,11 +36,57 @@ static int next_reader(const struct hps_net *net, int t, int l)
     return l;
 }
 
+/* Which ranks' stages read table t? (R), to free. */
+static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, int t)
+{
+    bool *member = hps_mem_new((size_t)team->R, sizeof *member);
+
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
+        int s = stage_of_layer(plan, l);
+        for (int p = 0; p < team->count[s]; p++)
+            member[team->rank[s][p]] = true;
+    }
+    return member;
+}
+
+/* The communicator of them. Collective over world. */
+static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, int t)
+{
+    bool *member = members_of(net, plan, team, t);
+    MPI_Comm comm = hps_team_of(team, member);
+
+    hps_mem_free(member);
+    return comm;
+}
+
+/* `sums` (ntable) [out]: do the owners of a table send sums? Not from or to GPUs. Collective over
+ * world. */
+static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
+                      const struct hps_team *team, const struct hps_dev *dev, bool *sums)
+{
+    bool *host = hps_mem_new((size_t)team->R, sizeof *host);
+
+    HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
+    for (int t = 0; t < net->ntable; t++) {
+        bool *member = members_of(net, plan, team, t), hosts = true;
+        int owners = 0;
+        for (int r = 0; r < team->R; r++) {
+            owners += member[r];
+            hosts &= host[r] || !member[r];
+        }
+        sums[t] = net->table[t].sums && hosts && owners > 1;
+        hps_mem_free(member);
+    }
+    hps_mem_free(host);
+}
+
 /* Do tables a and b ask for the same rows on every rank? Then one route serves both. */
 static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
-                       const struct hps_team *team, int a, int b)
+                       const struct hps_team *team, const bool *sums, int a, int b)
 {
-    if (net->table[a].rows != net->table[b].rows) return false;
+    if (net->table[a].rows != net->table[b].rows || sums[a] != sums[b]) return false;
     int la = next_reader(net, a, 0), lb = next_reader(net, b, 0);
     while (la < net->L && lb < net->L) {
         const int *home = team->home;
@@ -50,21 +96,6 @@ static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
         lb = next_reader(net, b, lb + 1);
     }
     return la == net->L && lb == net->L;
-}
-
-/* The communicator of all ranks whose stage reads table t. Collective over world. */
-static MPI_Comm members_of(const struct hps_net *net, const struct hps_plan *plan,
-                           const struct hps_team *team, int t)
-{
-    bool *member = hps_mem_new((size_t)team->R, sizeof *member);
-    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
-        int s = stage_of_layer(plan, l);
-        for (int p = 0; p < team->count[s]; p++)
-            member[team->rank[s][p]] = true;
-    }
-    MPI_Comm comm = hps_team_of(team, member);
-    hps_mem_free(member);
-    return comm;
 }
 
 /* List the layers of my stages that read table t: they stand for all tables of the group. */
@@ -95,21 +126,22 @@ static void note_layers(struct hps_store *s, const struct hps_net *net, const st
 /* Groups of all tables, the same on every rank; `mine` [out] (ntable): my number of a table's
  * group, -1 when I am no member. */
 static void make_groups(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
-                        const struct hps_team *team, int *mine)
+                        const struct hps_team *team, const bool *sums, int *mine)
 {
     for (int t = 0; t < net->ntable; t++) {
         int like = 0;
-        while (like < t && !same_route(net, plan, team, like, t))
+        while (like < t && !same_route(net, plan, team, sums, like, t))
             like++;
         if (like < t) {
             mine[t] = mine[like];
             continue;
         }
-        MPI_Comm comm = members_of(net, plan, team, t);
+        MPI_Comm comm = comm_of(net, plan, team, t);
         mine[t] = comm == MPI_COMM_NULL ? -1 : s->ngroup;
         if (comm == MPI_COMM_NULL) continue;
         struct hps_store_group *g = &s->group[s->ngroup++];
         g->comm = comm;
+        g->sums = sums[t];
         list_layers(g, net, plan, team, t);
     }
 }
@@ -198,7 +230,10 @@ static enum hps_status make_stores(struct hps_store *s, struct hps_dev *dev)
         struct hps_store_table *t = &s->table[i];
         const struct hps_store_group *g = &s->group[t->group];
         st = hps_ps_new(&t->ps, t->table, dev, g->near, next[t->group]++, g->comm);
-        if (!st && !g->index) hps_ps_stay(t->ps);
+        if (!st && !g->index && !g->sums) hps_ps_stay(t->ps);
+        if (!st && g->sums && t->table->part == 0)
+            HPS_SAY_ALL(HPS_INFO, "table '%s': its %d owners send sums of bags",
+                        t->table->shape->name, t->table->parts);
     }
     hps_mem_free(next);
     return st;
@@ -219,21 +254,16 @@ static enum hps_status make_tables(struct hps_store *s, const struct hps_net *ne
     return st;
 }
 
-enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
-                              const struct hps_plan *plan, const struct hps_team *team,
-                              struct hps_dev *dev, const struct hps_train_opt *opt,
-                              const struct hps_storage_opt *storage, uint64_t seed)
+/* Which tables I am a member of, in which groups, and which layer reads which. Collective over
+ * world. */
+static void list_tables(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, const struct hps_dev *dev)
 {
-    struct hps_store *s = hps_mem_new(1, sizeof *s);
     int *mine = hps_mem_new((size_t)net->ntable, sizeof *mine);
+    bool *sums = hps_mem_new((size_t)net->ntable, sizeof *sums);
 
-    s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
-    s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
-    s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
-    s->layer_bag = hps_mem_new((size_t)net->L, sizeof *s->layer_bag);
-    for (int l = 0; l < net->L; l++)
-        s->layer_table[l] = s->layer_bag[l] = -1;
-    make_groups(s, net, plan, team, mine);
+    list_sums(net, plan, team, dev, sums);
+    make_groups(s, net, plan, team, sums, mine);
     for (int t = 0; t < net->ntable; t++) {
         if (mine[t] < 0) continue;
         s->table[s->ntable] = (struct hps_store_table){ .index = t, .group = mine[t] };
@@ -241,6 +271,23 @@ enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
         s->ntable++;
     }
     hps_mem_free(mine);
+    hps_mem_free(sums);
+}
+
+enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
+                              const struct hps_plan *plan, const struct hps_team *team,
+                              struct hps_dev *dev, const struct hps_train_opt *opt,
+                              const struct hps_storage_opt *storage, uint64_t seed)
+{
+    struct hps_store *s = hps_mem_new(1, sizeof *s);
+
+    s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
+    s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
+    s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
+    s->layer_bag = hps_mem_new((size_t)net->L, sizeof *s->layer_bag);
+    for (int l = 0; l < net->L; l++)
+        s->layer_table[l] = s->layer_bag[l] = -1;
+    list_tables(s, net, plan, team, dev);
     make_tiers(s, net, dev, opt, storage);
     enum hps_status st = hps_agree(team->world, make_tables(s, net, dev, opt, seed));
     if (!st) make_warm(s, dev);

@@ -1,0 +1,25 @@
+/* work.h - many small things done in parts, which threads take one after the other: a thread whose
+ * core somebody else wants meanwhile takes fewer. */
+#ifndef HPS_BASE_WORK_H
+#define HPS_BASE_WORK_H
+
+#include <stddef.h>
+
+struct hps_work {
+    int n;                      /* parts                 */
+    int nthread;                /* that may work on them */
+};
+/* Parts for so many things of some nanoseconds each, and threads. Pure. */
+struct hps_work hps_work_of(size_t things, int nthread);
+/* Where part t of n things begins. Pure. */
+static inline size_t hps_work_cut(const struct hps_work *w, size_t n, int t)
+{
+    return n / (size_t)w->n * (size_t)t + n % (size_t)w->n * (size_t)t / (size_t)w->n;
+}
+/* What part t counted, count[t * each], becomes the number of its first one, from `next` on.
+ * Returns the number behind all. */
+size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, size_t next);
+/* All parts, on the threads. */
+void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t), void *job);
+
+#endif

@@ -1,0 +1,60 @@
+/* route_own.h - what the files of comm/route share: a route's state, and what it tells owners. For
+ * src/comm/route*.c only. */
+#ifndef HPS_COMM_ROUTE_OWN_H
+#define HPS_COMM_ROUTE_OWN_H
+
+#include "comm/route.h"
+#include "model/places.h"
+
+enum { HPS_ROUTE_TOLD = 3 };    /* counts of a micro-batch to an owner: places, the first of them,
+                                   numbers of the message                                      */
+enum hps_route_state { HPS_ROUTE_READY, HPS_ROUTE_COUNTS, HPS_ROUTE_NUMBERS };
+
+/* A step, on its way or in use. */
+struct hps_route_turn {
+    struct hps_route_step step;
+    enum hps_route_state state;
+    MPI_Request request;
+    int *ask, *give;            /* (parts, M, HPS_ROUTE_TOLD) counts as they travel            */
+    int *length;                /* (M, parts) numbers that I tell each owner ...               */
+    size_t *at;                 /* (M, parts) ... and where they begin in `want`               */
+    int *nask, *nask_at;        /* (parts) numbers to each owner, and where they begin         */
+    int *ngive, *ngive_at;      /* likewise what each member tells me, in `told`               */
+    int *want;                  /* numbers to owners, those of one together, by micro-batch    */
+    size_t want_cap;
+    struct hps_places_room room;
+    struct hps_ints told, merged, merge_start, merge_from;
+};
+
+/* What owners are told, and what they make of it. */
+struct hps_route_way {
+    void *(*open)(const struct hps_route_use *use, long long rows, struct hps_route *r);
+    void (*close)(void *with);
+    /* From the batches (M; NULL: none): first, ask and bags of the step. */
+    void (*find)(struct hps_route *r, struct hps_route_turn *t, const struct hps_batch *batch);
+    /* And what owners are told: want, length, at. Not when alone. */
+    void (*put)(struct hps_route *r, struct hps_route_turn *t);
+    /* From give, give_place and `told`: the rest of the step. */
+    void (*merge)(struct hps_route *r, struct hps_route_turn *t);
+};
+extern const struct hps_route_way hps_route_by_rows;    /* rows, each once                       */
+extern const struct hps_route_way hps_route_by_sums;    /* the ids of bags, for partial sums     */
+
+enum { HPS_ROUTE_KEPT = 4 };    /* steps: two valid after a take, two begun and not taken */
+
+struct hps_route {
+    MPI_Comm count_comm, number_comm;   /* owned; MPI_COMM_NULL when alone         */
+    struct hps_dev *dev;
+    const struct hps_near *near;        /* borrowed, or NULL                       */
+    int parts, me, M;
+    const struct hps_route_way *way;
+    void *with;
+    struct hps_route_turn turn[HPS_ROUTE_KEPT];
+    long long begun, taken;
+    double bytes;
+};
+
+/* The lists of merged rows, of which there are nmerge, as the device sees them. */
+void hps_route_show(struct hps_route *r, struct hps_route_turn *t, size_t nfrom);
+
+#endif

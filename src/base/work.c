@@ -1,0 +1,31 @@
+/* work.c - parts on threads. */
+#include "base/work.h"
+
+/* Things worth a part of their own; parts for each thread. */
+enum { WORTH = 8192, SHARES = 4 };
+
+struct hps_work hps_work_of(size_t things, int nthread)
+{
+    size_t worth = things / WORTH, most = nthread > 1 ? (size_t)nthread * SHARES : 1;
+
+    return (struct hps_work){ worth == 0 ? 1 : worth < most ? (int)worth : (int)most, nthread };
+}
+
+size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, size_t next)
+{
+    for (int t = 0; t < work->n; t++, count += each) {
+        size_t n = *count;
+        *count = next;
+        next += n;
+    }
+    return next;
+}
+
+void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t), void *job)
+{
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic, 1) num_threads(work->nthread) if (work->n > 1)
+#endif
+    for (int t = 0; t < work->n; t++)
+        part(job, t);
+}

@@ -76,9 +76,11 @@ train_command() {
 EOT
 }
 
-# ours RANKS THREADS: examples/s of the median step
+# ours RANKS THREADS [ARGUMENT...]: examples/s of the median step
 ours() {
-    train_network "$1" "$2" "$steps"
+    n_of=$1 threads_of=$2
+    shift 2
+    train_network "$n_of" "$threads_of" "$steps" "$@"
     awk -v b="$batch" -v s="$(number runs/it/report.json step_median_s)" \
         'BEGIN { printf "%.6g\n", b / s }'
 }

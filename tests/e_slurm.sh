@@ -36,10 +36,11 @@ done_as_if() {
     has_line "$1.out" "$3" || fail "$1 did not say '$3': $(grep -E '^job|stopping' "$1.out")"
 }
 
-# Slurm sends its own signals every half a minute
-job warned 400 --time=1 --signal=USR1@25
+# Slurm sends its own signals every half a minute: between 15 and 45 s after the start. A minute's
+# limit would leave it only the first 5 to wait for the step, which a busy machine needs to start.
+job warned 400 --time=2 --signal=USR1@75
 warned=$id
-job woken 400 --time=1 --signal=B:USR1@25
+job woken 400 --time=2 --signal=B:USR1@75
 woken=$id
 job taken 300
 taken=$id

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clones.h"
+
 /* Of each word the key's lower bits, then the tail; in 32 bits where they fit, else in 64. */
 struct hps_bucket {
     size_t n;
@@ -20,7 +22,7 @@ struct hps_bucket {
     const void *word;           /* (n) uint32_t, or wide: uint64_t */
 };
 /* Word i of those at `word`. Pure. */
-static inline uint64_t hps_bucket_word(const void *word, bool wide, size_t i)
+HPS_INLINE uint64_t hps_bucket_word(const void *word, bool wide, size_t i)
 {
     return wide ? ((const uint64_t *)word)[i] : ((const uint32_t *)word)[i];
 }
@@ -28,8 +30,8 @@ static inline uint64_t hps_bucket_word(const void *word, bool wide, size_t i)
 /* Where runs begin among the words k0 .. k1-1 of a bucket, without branches: words that differ from
  * the one before by more than `same`, bits that words of a run may differ in. Returns how many;
  * begin[that many] is k1. Pure. */
-static inline size_t hps_bucket_begins(const void *word, bool wide, size_t k0, size_t k1,
-                                       uint64_t same, uint32_t *begin)
+HPS_INLINE size_t hps_bucket_begins(const void *word, bool wide, size_t k0, size_t k1,
+                                    uint64_t same, uint32_t *begin)
 {
     size_t n = k0 == 0;
 

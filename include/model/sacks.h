@@ -50,17 +50,31 @@ static inline size_t hps_sacks_bags(const struct hps_sacks *s)
 void hps_sacks_list(struct hps_sacks *s, const struct hps_batch *batch, int nthread,
                     struct hps_bag *bag);
 
-/* Part t of the work, in whole sacks: the examples b0..b1-1 of a slot, which have its ids
- * from..to-1. Parts follow each other in the order of the step's ids. Pure. */
-struct hps_sacks_span {
-    int b0, b1;
-    size_t from, to;
+/* A walk over the ids of part t of the work, in the order of the step's ids; parts have whole sacks
+ * and follow each other. It goes by chunks: ids of one slot in one micro-batch.
+ *     hps_sacks_walk(s, &w, m0, m1, t);
+ *     while (hps_sacks_next(s, &w)) ... */
+enum { HPS_SACKS_CHUNK = 256 };
+struct hps_sacks_walk {
+    int t;
+    size_t i, end;                      /* the next slot, of those before end             */
+    const struct hps_sacks_slot *slot;  /* the chunk's; its ids up to `to` are the part's, */
+    size_t to;                          /* its examples up to bend                        */
+    int bend;
+    size_t from, n;                     /* the chunk: ids of the slot                     */
+    int b0, b1;                         /* examples whose ids begin in the chunk          */
+    uint64_t key[HPS_SACKS_CHUNK];      /* (n) of the chunk's ids                         */
 };
-struct hps_sacks_span hps_sacks_span(const struct hps_sacks *s, const struct hps_sacks_slot *slot,
-                                     int t);
+/* Of micro-batches m0 .. m1-1. */
+void hps_sacks_walk(const struct hps_sacks *s, struct hps_sacks_walk *w, int m0, int m1, int t);
+/* The next chunk; false: there is none. Every example of a slot is of one chunk of it, also where
+ * it has no ids. */
+bool hps_sacks_next(const struct hps_sacks *s, struct hps_sacks_walk *w);
 
-/* Keys of n ids of a slot from `at` on. */
-void hps_sacks_keys(const struct hps_sacks *s, const struct hps_sacks_slot *slot, size_t at,
-                    size_t n, uint64_t *key);
+/* A slot's number of ids up to example b. Pure. */
+static inline size_t hps_sacks_before(const struct hps_sacks_slot *slot, int b)
+{
+    return (size_t)(slot->offset ? slot->offset[b] : b);
+}
 
 #endif

@@ -149,10 +149,9 @@ static void gather(struct hps_ps *p)
 static void pull(struct hps_ps *p)
 {
     hps_twin_grow(&p->out, p->dev, p->nfar * (size_t)p->dim);
-    for (int q = 0; q < p->parts && p->r->sums; q++)
-        if (q != p->me)
-            hps_ps_give_sums(p, q);
-    if (!p->r->sums)
+    if (p->r->sums)
+        hps_ps_give_others(p);
+    else
         gather(p);
     p->bytes += (double)hps_ps_others(p) * (double)p->dim * (double)sizeof(float);
     p->way->pull(p);

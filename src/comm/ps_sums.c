@@ -31,6 +31,13 @@ void hps_ps_give_sums(struct hps_ps *p, int q)
     }
 }
 
+void hps_ps_give_others(struct hps_ps *p)
+{
+    for (int q = 0; q < p->parts; q++)
+        if (q != p->me)
+            hps_ps_give_sums(p, q);
+}
+
 /* Side by side, a cache holds them while each row has its gradient from all that it is in. */
 void hps_ps_take_sums(struct hps_ps *p)
 {

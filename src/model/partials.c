@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "model/sacks.h"
 
-/* Ids in work at once; owners so few that each may have room for all ids, and is looked for by
- * itself; counters of a pair of cache lines, which are fetched at once. */
-enum { CHUNK = 256, FEW = 4, LINES = 128 / sizeof(size_t) };
+/* Owners so few that each may have room for all ids, and is looked for by itself; counters of a
+ * pair of cache lines, which are fetched at once. */
+enum { FEW = 4, LINES = 128 / sizeof(size_t) };
 
 struct hps_partials {
     struct hps_dev *dev;
@@ -47,12 +47,6 @@ void hps_partials_free(struct hps_partials *p)
 }
 
 /* ---- what there is ---- */
-
-/* A slot's number of ids up to example b. */
-static inline size_t ids_before(const struct hps_sacks_slot *s, int b)
-{
-    return (size_t)(s->offset ? s->offset[b] : b);
-}
 
 static void count_sums(struct hps_partials *p)
 {
@@ -176,16 +170,11 @@ static void count_part(void *partials, int t)
     struct hps_partials *p = partials;
     const struct hps_sacks *k = &p->sacks;
     size_t *count = p->next + (size_t)t * p->each;
-    uint64_t key[CHUNK];
+    struct hps_sacks_walk w;
 
-    for (const struct hps_sacks_slot *s = k->slot; s < k->slot + k->nslot; s++) {
-        struct hps_sacks_span span = hps_sacks_span(k, s, t);
-        for (size_t at = span.from; at < span.to; at += CHUNK) {
-            size_t n = span.to - at < CHUNK ? span.to - at : CHUNK;
-            hps_sacks_keys(k, s, at, n, key);
-            count_owners(k, n, key, count + (size_t)(s->q / k->nlayer * k->parts));
-        }
-    }
+    hps_sacks_walk(k, &w, 0, k->M, t);
+    while (hps_sacks_next(k, &w))
+        count_owners(k, w.n, w.key, count + (size_t)(w.slot->q / k->nlayer * k->parts));
 }
 
 /* Those of n keys that are of owner q, and of the next one, as they number them; room for n. How
@@ -207,15 +196,6 @@ HPS_INLINE void pick_two(size_t n, const uint64_t *key, uint64_t q, int bits, in
     *nr = i_r;
 }
 
-/* Keys of the ids from .. from + n - 1 of a slot; the sacks of the examples b0 .. b1-1 begin
- * there. */
-struct chunk {
-    const struct hps_sacks_slot *slot;
-    const uint64_t *key;
-    size_t from, n;
-    int b0, b1;
-};
-
 /* What an owner is told of a slot of a micro-batch: begin (B) where the rows of each example begin
  * among those of the micro-batch, from row[*next] on. */
 struct message {
@@ -231,21 +211,21 @@ static struct message message_to(const struct hps_partials *p, int q, int m, int
 }
 
 /* A chunk to owner q and, where `two`, to the next one. */
-static void put_chunk(const struct chunk *c, uint64_t q, int bits, bool two, struct message to_q,
-                      struct message to_r)
+static void put_chunk(const struct hps_sacks_walk *w, uint64_t q, int bits, bool two,
+                      struct message to_q, struct message to_r)
 {
-    int row_q[CHUNK], row_r[CHUNK];
+    int row_q[HPS_SACKS_CHUNK], row_r[HPS_SACKS_CHUNK];
     size_t nq = 0, nr = 0, at = 0;
 
-    for (int b = c->b0; b < c->b1; b++) {
-        size_t end = ids_before(c->slot, b) - c->from;
-        pick_two(end - at, c->key + at, q, bits, row_q, row_r, &nq, &nr);
+    for (int b = w->b0; b < w->b1; b++) {
+        size_t end = hps_sacks_before(w->slot, b) - w->from;
+        pick_two(end - at, w->key + at, q, bits, row_q, row_r, &nq, &nr);
         to_q.begin[b] = (int)(*to_q.next + nq);
         if (two)
             to_r.begin[b] = (int)(*to_r.next + nr);
         at = end;
     }
-    pick_two(c->n - at, c->key + at, q, bits, row_q, row_r, &nq, &nr);
+    pick_two(w->n - at, w->key + at, q, bits, row_q, row_r, &nq, &nr);
     memcpy(to_q.row + *to_q.next, row_q, nq * sizeof *row_q);
     *to_q.next += nq;
     if (!two)
@@ -255,20 +235,20 @@ static void put_chunk(const struct chunk *c, uint64_t q, int bits, bool two, str
 }
 
 /* A chunk to few owners, of the slot whose sums begin at number `sum` of micro-batch m. */
-static void put_few(const struct hps_partials *p, const struct chunk *c, int sum, int m,
+static void put_few(const struct hps_partials *p, const struct hps_sacks_walk *w, int sum, int m,
                     size_t *next)
 {
     const struct hps_sacks *k = &p->sacks;
 
     for (int q = 0; q < k->parts; q += 2) {
         bool two = q + 1 < k->parts;
-        put_chunk(c, (uint64_t)q, k->local_bits, two, message_to(p, q, m, sum, next),
+        put_chunk(w, (uint64_t)q, k->local_bits, two, message_to(p, q, m, sum, next),
                   message_to(p, two ? q + 1 : q, m, sum, next));
     }
 }
 
 /* The same to many: each id to its owner. */
-static void put_many(const struct hps_partials *p, const struct chunk *c, int sum, int m,
+static void put_many(const struct hps_partials *p, const struct hps_sacks_walk *w, int sum, int m,
                      size_t *next)
 {
     const struct hps_sacks *k = &p->sacks;
@@ -276,49 +256,37 @@ static void put_many(const struct hps_partials *p, const struct chunk *c, int su
     const size_t *at = p->at + m * k->parts, rows = (size_t)p->nsum[m] + 1;
     size_t *mine = next + m * k->parts, i = 0;
 
-    for (int b = c->b0; b <= c->b1; b++) {
-        size_t end = b < c->b1 ? ids_before(c->slot, b) - c->from : c->n;
+    for (int b = w->b0; b <= w->b1; b++) {
+        size_t end = b < w->b1 ? hps_sacks_before(w->slot, b) - w->from : w->n;
         for (; i < end; i++) {
-            size_t q = c->key[i] >> k->local_bits;
-            p->to[at[q] + rows + mine[q]++] = (int)(c->key[i] & local);
+            size_t q = w->key[i] >> k->local_bits;
+            p->to[at[q] + rows + mine[q]++] = (int)(w->key[i] & local);
         }
-        for (int q = 0; b < c->b1 && q < k->parts; q++)
+        for (int q = 0; b < w->b1 && q < k->parts; q++)
             p->to[at[q] + (size_t)(sum + b)] = (int)mine[q];
     }
 }
 
-static void put_span(const struct hps_partials *p, const struct hps_sacks_slot *s,
-                     struct hps_sacks_span span, int sum, int m, size_t *next)
+/* The number in its micro-batch of the sum of a slot's first example. */
+static int first_sum(const struct hps_sacks *k, const struct hps_sacks_slot *s)
 {
-    const struct hps_sacks *k = &p->sacks;
-    uint64_t key[CHUNK];
-    struct chunk c = { .slot = s, .key = key, .from = span.from, .b1 = span.b0 };
+    size_t before = s->q < k->nlayer ? 0 : k->end[s->q / k->nlayer * k->nlayer - 1];
 
-    do {
-        c.n = span.to - c.from < CHUNK ? span.to - c.from : CHUNK;
-        size_t end = c.from + c.n;
-        for (c.b0 = c.b1; c.b1 < span.b1 && (end == span.to || ids_before(s, c.b1) < end);)
-            c.b1++;
-        hps_sacks_keys(k, s, c.from, c.n, key);
-        if (k->parts <= FEW)
-            put_few(p, &c, sum, m, next);
-        else
-            put_many(p, &c, sum, m, next);
-        c.from = end;
-    } while (c.from < span.to);
+    return (int)(s->first - (size_t)s->i - before) + s->i * s->B;
 }
 
 static void put_micro_batch(struct hps_partials *p, int m, int t)
 {
     const struct hps_sacks *k = &p->sacks;
-    int each = k->nslot / k->M, sum = 0;
+    size_t *next = p->next + (size_t)t * p->each;
+    struct hps_sacks_walk w;
 
-    for (const struct hps_sacks_slot *s = k->slot + m * each; s < k->slot + (m + 1) * each; s++) {
-        struct hps_sacks_span span = hps_sacks_span(k, s, t);
-        if (span.b0 < span.b1)
-            put_span(p, s, span, sum, m, p->next + (size_t)t * p->each);
-        sum += s->B;
-    }
+    hps_sacks_walk(k, &w, m, m + 1, t);
+    while (hps_sacks_next(k, &w))
+        if (k->parts <= FEW)
+            put_few(p, &w, first_sum(k, w.slot), m, next);
+        else
+            put_many(p, &w, first_sum(k, w.slot), m, next);
 }
 
 static void put_part(void *partials, int t)

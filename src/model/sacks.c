@@ -52,8 +52,8 @@ static void add_slots(struct hps_sacks *s, const struct hps_layer *l, const stru
     *bag = (struct hps_bag){ .nslot = l->nslot, .B = b->B, .single = true };
     for (int i = 0; i < l->nslot; i++) {
         const int *offset = b->offset[l->slot[i]];
-        s->slot[s->nslot++] = (struct hps_sacks_slot){ l, i, b->ids[l->slot[i]], offset, b->B,
-                                                 s->nsack + (size_t)i, s->nid + bag->nid, q };
+        s->slot[s->nslot++] = (struct hps_sacks_slot){
+            l, i, b->ids[l->slot[i]], offset, b->B, s->nsack + (size_t)i, s->nid + bag->nid, q };
         bag->nid += (size_t)(offset ? offset[b->B] : b->B);
         bag->single &= !offset;
     }
@@ -82,23 +82,12 @@ static int example_at(const struct hps_sacks_slot *s, size_t at)
 
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (s->at + (size_t)(s->offset ? s->offset[middle] : middle) < at)
+        if (s->at + hps_sacks_before(s, middle) < at)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
-}
-
-struct hps_sacks_span hps_sacks_span(const struct hps_sacks *s, const struct hps_sacks_slot *slot,
-                                     int t)
-{
-    int b0 = example_at(slot, hps_work_cut(&s->work, s->nid, t));
-    int b1 = t + 1 == s->work.n ? slot->B
-                                : example_at(slot, hps_work_cut(&s->work, s->nid, t + 1));
-
-    return (struct hps_sacks_span){ b0, b1, (size_t)(slot->offset ? slot->offset[b0] : b0),
-                              (size_t)(slot->offset ? slot->offset[b1] : b1) };
 }
 
 /* ---- keys ---- */
@@ -169,8 +158,49 @@ HPS_CLONES static void make_keys(const struct hps_sacks *s, const struct hps_sac
         part_keys(s, n, key);
 }
 
-void hps_sacks_keys(const struct hps_sacks *s, const struct hps_sacks_slot *slot, size_t at,
-                    size_t n, uint64_t *key)
+/* ---- in the order of the step's ids ---- */
+
+void hps_sacks_walk(const struct hps_sacks *s, struct hps_sacks_walk *w, int m0, int m1, int t)
 {
-    make_keys(s, slot, at, n, key);
+    size_t each = s->nslot / (size_t)s->M;
+
+    w->t = t;
+    w->i = (size_t)m0 * each;
+    w->end = (size_t)m1 * each;
+    w->slot = NULL;
+    w->from = w->n = w->to = 0;
+}
+
+/* The next slot that has examples of the part. */
+static bool next_slot(const struct hps_sacks *s, struct hps_sacks_walk *w)
+{
+    while (w->i < w->end) {
+        const struct hps_sacks_slot *slot = &s->slot[w->i++];
+        int b0 = example_at(slot, hps_work_cut(&s->work, s->nid, w->t));
+        w->bend = slot->B;
+        if (w->t + 1 < s->work.n)
+            w->bend = example_at(slot, hps_work_cut(&s->work, s->nid, w->t + 1));
+        if (b0 < w->bend) {
+            w->slot = slot;
+            w->from = hps_sacks_before(slot, b0);
+            w->to = hps_sacks_before(slot, w->bend);
+            w->b1 = b0;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hps_sacks_next(const struct hps_sacks *s, struct hps_sacks_walk *w)
+{
+    w->from += w->n;
+    if (w->from == w->to && !next_slot(s, w))
+        return false;
+    w->n = w->to - w->from < HPS_SACKS_CHUNK ? w->to - w->from : HPS_SACKS_CHUNK;
+    size_t end = w->from + w->n;
+    for (w->b0 = w->b1; w->b1 < w->bend; w->b1++)
+        if (end < w->to && hps_sacks_before(w->slot, w->b1) >= end)
+            break;
+    make_keys(s, w->slot, w->from, w->n, w->key);
+    return true;
 }

@@ -66,9 +66,12 @@ static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
 static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
                       const struct hps_team *team, const struct hps_dev *dev, bool *sums)
 {
-    bool *host = hps_mem_new((size_t)team->R, sizeof *host);
+    bool *host = hps_mem_new((size_t)team->R, sizeof *host), any = false;
 
-    HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
+    for (int t = 0; t < net->ntable; t++)
+        any |= net->table[t].sums;
+    if (any)
+        HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
     for (int t = 0; t < net->ntable; t++) {
         bool *member = members_of(net, plan, team, t), hosts = true;
         int owners = 0;

@@ -30,6 +30,7 @@ ended() {
     hps_starts=$(grep -c 'began' "$1.starts")
     if [ "$hps_starts" -lt "${4%-*}" ] || [ "$hps_starts" -gt "${4#*-}" ]; then
         fail "$1: $hps_starts starts instead of $4"
+        grep -vE 'training:|checkpoint at' "$1.out" | tail -n 40
     fi
     has_line "$1.out" "$5" || { fail "$1 did not say '$5'"; tail -n 8 "$1.out"; }
     [ ! -e "runs/$1/.deaths" ] || fail "$1 leaves a count of deaths"

@@ -174,8 +174,9 @@ stop() {
 case $verb in
 start) start "$@" ;;
 kill)
-    hit_steps "$1"
-    hit slurmd "$folder/run/slurmd.$1.pid" ;;
+    # the daemon first: it would report the steps that end, and a host that crashes reports nothing
+    hit slurmd "$folder/run/slurmd.$1.pid"
+    hit_steps "$1" ;;
 revive)
     # as after a boot: a step of the same number would find the sockets of the one that was killed
     rm -rf "$folder/spool/$1"/*pmix* "$folder/tmp/${1:?}"/*

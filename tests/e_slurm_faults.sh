@@ -23,17 +23,22 @@ job() {
         --set schedule.method=file --set schedule.plan=plan.json "$@"
 }
 
+# wrong NAME SENTENCE: and what the job said beside its progress
+wrong() {
+    fail "$1: $2"
+    grep -vE '^(\[.*(step|checkpoint)|$| )' "$1.out" | cut -c1-160 | tail -n 60
+}
+
 # ended NAME JOB CODE STARTS PATTERN: so, after so many starts, and said so
 ended() {
     gone "$2"
-    code_of "$2" | grep -Eqx "$3" || fail "$1: ended with $(code_of "$2") instead of $3"
+    code_of "$2" | grep -Eqx "$3" || wrong "$1" "ended with $(code_of "$2") instead of $3"
     hps_starts=$(grep -c 'began' "$1.starts")
     if [ "$hps_starts" -lt "${4%-*}" ] || [ "$hps_starts" -gt "${4#*-}" ]; then
-        fail "$1: $hps_starts starts instead of $4"
-        grep -vE 'training:|checkpoint at' "$1.out" | tail -n 40
+        wrong "$1" "$hps_starts starts instead of $4"
     fi
-    has_line "$1.out" "$5" || { fail "$1 did not say '$5'"; tail -n 8 "$1.out"; }
-    [ ! -e "runs/$1/.deaths" ] || fail "$1 leaves a count of deaths"
+    has_line "$1.out" "$5" || wrong "$1" "did not say '$5'"
+    [ ! -e "runs/$1/.deaths" ] || wrong "$1" 'leaves a count of deaths'
 }
 
 cat >dying <<'EOF'

@@ -44,17 +44,23 @@ below() { # PID: all that it runs, the deepest first
     done
 }
 
-# hit_steps NODE: the job steps of this node (an empty name: of all) and what they run
+# hit_steps NODE: the job steps of this node (an empty name: of all) and what they run, until there
+# are none: one that was just being started is seen by the next look
 hit_steps() {
-    local p pid
-    for p in /proc/[0-9]*; do
-        [ "$(cat "$p/comm" 2>/dev/null)" = slurmstepd ] || continue
-        case " $(readlink "$p"/fd/* 2>/dev/null | xargs) " in
-        *" $folder/log/slurmd.${1:+$1.log }"*)
+    local p pid left=1
+    while [ -n "$left" ]; do
+        left=
+        for p in /proc/[0-9]*; do
             pid=${p#/proc/}
-            # shellcheck disable=SC2046 # numbers
-            kill -KILL "$pid" $(below "$pid") 2>/dev/null ;;
-        esac
+            [ "$(cat "$p/comm" 2>/dev/null)" = slurmstepd ] || continue
+            alive "$pid" || continue
+            case " $(readlink "$p"/fd/* 2>/dev/null | xargs) " in
+            *" $folder/log/slurmd.${1:+$1.log }"*)
+                left=$pid
+                # shellcheck disable=SC2046 # numbers
+                kill -KILL "$pid" $(below "$pid") 2>/dev/null ;;
+            esac
+        done
     done
 }
 

@@ -27,10 +27,16 @@ alive() {
     stat=$(cat "/proc/$1/stat" 2>/dev/null) && stat=${stat##*) } && [ "${stat%% *}" != Z ]
 }
 
-# hit NAME FILE: the process of this file, if it still is of this name
+# daemon NAME FILE: the process of this file, if it still is of this name
+daemon() {
+    local pid
+    pid=$(cat "$2" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && echo "$pid"
+}
+
+# hit NAME FILE: it is killed
 hit() {
     local pid
-    pid=$(cat "$2" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] || return 0
+    pid=$(daemon "$1" "$2") || return 0
     kill -KILL "$pid" 2>/dev/null
     for ((i = 0; i < 100; i++)); do alive "$pid" || break; sleep 0.02; done
 }
@@ -44,23 +50,31 @@ below() { # PID: all that it runs, the deepest first
     done
 }
 
-# hit_steps NODE: the job steps of this node (an empty name: of all) and what they run, until there
-# are none: one that was just being started is seen by the next look
-hit_steps() {
-    local p pid left=1
-    while [ -n "$left" ]; do
-        left=
-        for p in /proc/[0-9]*; do
-            pid=${p#/proc/}
-            [ "$(cat "$p/comm" 2>/dev/null)" = slurmstepd ] || continue
+# steps NODE: the job steps of this node (an empty name: of all) and what they run
+steps() {
+    local p pid comm
+    for p in /proc/[0-9]*; do
+        pid=${p#/proc/}
+        comm=
+        { read -r comm <"$p/comm"; } 2>/dev/null
+        [ "$comm" = slurmstepd ] || continue
+        case " $(readlink "$p"/fd/* 2>/dev/null | xargs) " in
+        *" $folder/log/slurmd.${1:+$1.log }"*)
             alive "$pid" || continue
-            case " $(readlink "$p"/fd/* 2>/dev/null | xargs) " in
-            *" $folder/log/slurmd.${1:+$1.log }"*)
-                left=$pid
-                # shellcheck disable=SC2046 # numbers
-                kill -KILL "$pid" $(below "$pid") 2>/dev/null ;;
-            esac
-        done
+            echo "$pid"
+            below "$pid" ;;
+        esac
+    done
+}
+
+# hit_steps NODE [PID]: all of them at once, and this process; then those that one look missed. They
+# are found first, which takes seconds on a busy machine: what is killed one by one is seen to die
+# by what still lives.
+hit_steps() {
+    local found
+    while found=$(steps "$1") && [ -n "$found" ]; do
+        # shellcheck disable=SC2086 # numbers
+        kill -KILL ${2:-} $found 2>/dev/null
     done
 }
 
@@ -180,9 +194,9 @@ stop() {
 case $verb in
 start) start "$@" ;;
 kill)
-    # the daemon first: it would report the steps that end, and a host that crashes reports nothing
-    hit slurmd "$folder/run/slurmd.$1.pid"
-    hit_steps "$1" ;;
+    # at one instant: a host that crashes does not report that its steps end, nor do they outlive it
+    hit_steps "$1" "$(daemon slurmd "$folder/run/slurmd.$1.pid")"
+    hit slurmd "$folder/run/slurmd.$1.pid" ;;
 revive)
     # as after a boot: a step of the same number would find the sockets of the one that was killed
     rm -rf "$folder/spool/$1"/*pmix* "$folder/tmp/${1:?}"/*

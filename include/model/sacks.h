@@ -57,18 +57,18 @@ void hps_sacks_list(struct hps_sacks *s, const struct hps_batch *batch, int nthr
 enum { HPS_SACKS_CHUNK = 256 };
 struct hps_sacks_walk {
     int t;
-    size_t i, end;                      /* the next slot, of those before end             */
-    const struct hps_sacks_slot *slot;  /* the chunk's; its ids up to `to` are the part's, */
-    size_t to;                          /* its examples up to bend                        */
+    size_t i, end;                      /* the next slot, of those before end         */
+    const struct hps_sacks_slot *slot;  /* the chunk's                                */
+    size_t to;                          /* the part's ids and examples of it end here */
     int bend;
-    size_t from, n;                     /* the chunk: ids of the slot                     */
-    int b0, b1;                         /* examples whose ids begin in the chunk          */
-    uint64_t key[HPS_SACKS_CHUNK];      /* (n) of the chunk's ids                         */
+    size_t from, n;                     /* the chunk: ids of the slot                 */
+    int b0, b1;                         /* examples whose ids begin in the chunk      */
+    uint64_t key[HPS_SACKS_CHUNK];      /* (n) of the chunk's ids                     */
 };
 /* Of micro-batches m0 .. m1-1. */
 void hps_sacks_walk(const struct hps_sacks *s, struct hps_sacks_walk *w, int m0, int m1, int t);
-/* The next chunk; false: there is none. Every example of a slot is of one chunk of it, also where
- * it has no ids. */
+/* The next chunk; false: there is none, and the walk is over. Every example of a slot is of one
+ * chunk of it, also where it has no ids. */
 bool hps_sacks_next(const struct hps_sacks *s, struct hps_sacks_walk *w);
 
 /* A slot's number of ids up to example b. Pure. */

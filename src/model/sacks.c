@@ -167,8 +167,7 @@ void hps_sacks_walk(const struct hps_sacks *s, struct hps_sacks_walk *w, int m0,
     w->t = t;
     w->i = (size_t)m0 * each;
     w->end = (size_t)m1 * each;
-    w->slot = NULL;
-    w->from = w->n = w->to = 0;
+    w->from = w->n = w->to = 0;         /* as at the end of a slot */
 }
 
 /* The next slot that has examples of the part. */

@@ -280,20 +280,23 @@ static void start(const struct world *w, struct twin *t)
         }
 }
 
-/* A run of STEPS steps; returns the shard, on the host. Caller frees. */
-static float *run(struct world *w, size_t *bytes)
+/* A run of STEPS steps; returns the shard, on the host. Caller frees. `told`: who is near reads
+ * what it is told where it was written. */
+static float *run(struct world *w, bool told, size_t *bytes)
 {
     static struct twin twin;
     static struct ids_batch own[M];
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums };
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
+                                 told ? HPS_PS_BUFFERS : -1 };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_route *route;
     struct hps_ps *ps;
-    const int dim[HPS_PS_BUFFERS] = { DIM, DIM, DIM };
+    const int dim[HPS_PS_BUFFERS + HPS_ROUTE_BUFFERS] = { DIM, DIM, DIM, 1, 1, 1, 1, 1, 1 };
 
     start(w, &twin);
-    struct hps_near *near = hps_near_new(w->dev.host, HPS_PS_BUFFERS, dim, w->comm);
+    struct hps_near *near = hps_near_new(w->dev.host, HPS_PS_BUFFERS + HPS_ROUTE_BUFFERS, dim,
+                                         w->comm);
     if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
         hps_route_new(&route, &use, IDS_ROWS, M, &w->dev, near, w->comm) != HPS_OK ||
         hps_ps_new(&ps, table, &w->dev, near, 0, w->comm) != HPS_OK)
@@ -323,7 +326,7 @@ static float *run(struct world *w, size_t *bytes)
 static void run_twice(struct world *w)
 {
     size_t bytes;
-    float *a = run(w, &bytes), *b = run(w, &bytes);
+    float *a = run(w, true, &bytes), *b = run(w, false, &bytes);
 
     if (memcmp(a, b, bytes) != 0)
         HPS_DIE("the same run gave other bits");

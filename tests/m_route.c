@@ -13,6 +13,7 @@ enum { MOST = 8, STEPS = 5, MOST_NID = IDS_MOST_M * IDS_MOST_B * (4 + IDS_MOST_B
 
 struct world {
     MPI_Comm comm;
+    struct hps_near *near;      /* who sees what I tell; or NULL */
     int R, me;
     bool silent;                /* odd members read nothing */
     struct ids ids;
@@ -137,12 +138,14 @@ static void check_told(const struct world *w, const struct hps_route_step *s)
 /* Where member q's i-th row for me has its gradient. */
 static int lies(const struct world *w, const struct hps_route_step *s, int q, int m, int i)
 {
+    if (q != w->me && hps_near_is(w->near, q))
+        return hps_near_first(w->near, q) + s->give_place[m * w->R + q] + i;
     int at = q == w->me ? s->first[m] : s->nplace;
 
     for (int k = 0; k < (q == w->me ? w->me : q); k++)
         for (int n = 0; n < s->M; n++)
             at += q == w->me ? (n == m ? s->ask[n * w->R + k] : 0)
-                             : (k == w->me ? 0 : s->give[n * w->R + k]);
+                             : (k == w->me || hps_near_is(w->near, k) ? 0 : s->give[n * w->R + k]);
     for (int n = 0; n < m && q != w->me; n++)
         at += s->give[n * w->R + q];
     return at + i;
@@ -198,14 +201,18 @@ static void begin(const struct world *w, struct hps_route *route, int M, long lo
     hps_route_begin(route, reads(w, w->me) ? batch : NULL);
 }
 
-/* Two steps on the way at times; a step is looked at again after the next one was taken. */
-static void run(struct world *w, struct hps_dev *dev, int M)
+/* Two steps on the way at times; a step is looked at again after the next one was taken. `told`:
+ * members see what they are told where it was written. */
+static void run(struct world *w, struct hps_dev *dev, int M, bool told)
 {
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, false };
+    static const int dim[HPS_ROUTE_BUFFERS] = { 1, 1, 1, 1, 1, 1 };
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, false,
+                                 told ? 0 : -1 };
     const struct hps_route_step *before = NULL;
     struct hps_route *route;
 
-    if (hps_route_new(&route, &use, IDS_ROWS, M, dev, NULL, w->comm) != HPS_OK)
+    w->near = hps_near_new(told, HPS_ROUTE_BUFFERS, dim, w->comm);
+    if (hps_route_new(&route, &use, IDS_ROWS, M, dev, w->near, w->comm) != HPS_OK)
         HPS_DIE("no route");
     begin(w, route, M, 0);
     for (long long step = 0; step < STEPS; step++) {
@@ -222,6 +229,7 @@ static void run(struct world *w, struct hps_dev *dev, int M)
     begin(w, route, M, STEPS);                          /* a run that stops leaves one begun, */
     hps_route_begin(route, NULL);                       /* and one for which nothing was read  */
     hps_route_free(route);
+    hps_near_free(w->near);
 }
 
 int main(int argc, char **argv)
@@ -238,7 +246,8 @@ int main(int argc, char **argv)
         dev.host = !far;
         for (int M = 1; M <= IDS_MOST_M; M++)
             for (w.silent = false; ; w.silent = true) {
-                run(&w, &dev, M);
+                for (int told = 0; told <= dev.host; told++)
+                    run(&w, &dev, M, told);
                 if (w.silent)
                     break;
             }

@@ -1,8 +1,8 @@
 /* t_places: every id's place gives back its row, micro-batches and owners have their places
  * together and in the order of rows, and each row knows its bags in the order of the ids; the same
  * on any number of threads, with an index and without. Ids of bags go to the owners of their rows,
- * in order, and each bag is the sum of what owners have of it. Words that are dealt, sorted and
- * read again are all there, in order. */
+ * in order, by vectors as one by one, and each bag is the sum of what owners have of it. Words that
+ * are dealt, sorted and read again are all there, in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/pick.h"
 #include "base/radix.h"
 #include "base/rng.h"
 #include "model/partials.h"
@@ -260,20 +261,21 @@ static void shares(int nlayer, int nmicro, int parts, int nthread)
     static int told[4 * M * B * MOST];
     struct world *w = make_world(nlayer);
     struct found f = { .ask = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
-    size_t n = (size_t)(nmicro * parts), cap = 0, *at = hps_mem_new(n, sizeof *at);
-    int *length = hps_mem_new(n, sizeof(int)), *to = NULL;
+    size_t n = (size_t)(nmicro * parts), *at = hps_mem_new(n, sizeof *at);
+    int *length = hps_mem_new(n, sizeof(int));
+    struct hps_ints to = { 0 };
 
     assert_int_equal(hps_dev_cpu.open(&f.dev, 0, nthread), HPS_OK);
     struct hps_partials *p = hps_partials_new(nlayer, w->use, ROWS, nmicro, parts, &f.dev);
     for (int again = 0; again < 2; again++) {
         hps_partials_find(p, w->batch, &f.room, f.first, f.ask, f.bag);
-        hps_partials_put(p, length, at, &to, &cap);
+        hps_partials_put(p, length, at, &to);
     }
     for (int m = 0; m < nmicro; m++)
         for (int q = 0; q < parts; q++) {
             int i = m * parts + q;
             assert_int_equal(length[i], tell(w, nlayer, m, q, parts, told));
-            assert_memory_equal(to + at[i], told, (size_t)length[i] * sizeof(int));
+            assert_memory_equal(to.host + at[i], told, (size_t)length[i] * sizeof(int));
             assert_true(m == 0 || at[i] == at[i - parts] + (size_t)length[i - parts]);
             assert_int_equal(f.ask[i] * parts, f.first[m + 1] - f.first[m]);
         }
@@ -283,7 +285,7 @@ static void shares(int nlayer, int nmicro, int parts, int nthread)
             place += f.bag[j].nslot * f.bag[j].B;
         }
     hps_partials_free(p);
-    hps_mem_free(to);
+    hps_ints_free(&to, &f.dev);
     hps_mem_free(at);
     hps_mem_free(length);
     done(&f);
@@ -300,6 +302,32 @@ static void partials(void **state)
             for (int i = 0; i < 5; i++)
                 for (int nthread = 1; nthread <= 3; nthread += 2)
                     shares(nlayer, nmicro, parts[i], nthread);
+}
+
+/* Keys of few owners, picked in pieces behind each other: by vectors and one after the other. */
+static void picked(void **state)
+{
+    enum { N = 300, BITS = 23, SOME = N + HPS_PICK_SPARE };
+    uint64_t key[N];
+    int q[2][SOME], r[2][SOME];
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        key[i] = hps_rng_bits(5, i) % 4 << BITS | hps_rng_bits(6, i) >> (64 - BITS);
+    for (uint64_t owner = 0; owner < 4; owner++)
+        for (size_t n = 0; n <= N; n += n < 40 ? 1 : 13) {
+            size_t nq[2] = { 0, 0 }, nr[2] = { 0, 0 }, half = n / 3;
+            hps_pick_two_plainly(n, key, owner, BITS, q[0], r[0], &nq[0], &nr[0]);
+            hps_pick_two(half, key, owner, BITS, q[1], r[1], &nq[1], &nr[1]);
+            hps_pick_two(n - half, key + half, owner, BITS, q[1], r[1], &nq[1], &nr[1]);
+            assert_int_equal(nq[1], nq[0]);
+            assert_int_equal(nr[1], nr[0]);
+            assert_memory_equal(q[1], q[0], nq[0] * sizeof(int));
+            assert_memory_equal(r[1], r[0], nr[0] * sizeof(int));
+            for (size_t i = 0, at = 0; i < n; i++)
+                if (key[i] >> BITS == owner)
+                    assert_int_equal(q[0][at++], key[i] & ((1 << BITS) - 1));
+        }
 }
 
 static int by_key(const void *a, const void *b)
@@ -369,6 +397,7 @@ static void sorted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(places), cmocka_unit_test(partials),
+                                         cmocka_unit_test(picked),
                                          cmocka_unit_test(sorted) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

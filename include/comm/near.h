@@ -1,4 +1,4 @@
-/* near.h - rows that ranks of one host have in common: what one writes there the others read, and
+/* near.h - memory that ranks of one host have in common: what one writes there the others read, and
  * no message copies it. When that may be done, messages say.
  *
  * Each member who is near has buffers of its own, all with room for as many rows. A buffer of all
@@ -16,9 +16,9 @@ enum { HPS_NEAR_MOST = 1 << 30 };       /* rows of all who are near, in a buffer
 
 struct hps_near;
 /* Which members of comm are on my host, and see memory of mine as I see theirs: n buffers with rows
- * of so many floats, the same for all members. Who passes `may` false, has HETERPS_SHARED_MEMORY=0
- * in its environment or a limit on the size of files or of address space (ulimit) has none. NULL
- * where nobody is near, and for MPI_COMM_NULL. Collective over comm. */
+ * of so many numbers of 4 bytes, the same for all members. Who passes `may` false, has
+ * HETERPS_SHARED_MEMORY=0 in its environment or a limit on the size of files or of address space
+ * (ulimit) has none. NULL where nobody is near, and for MPI_COMM_NULL. Collective over comm. */
 struct hps_near *hps_near_new(bool may, int n, const int *dim, MPI_Comm comm);
 /* Nothing of it is used any more. Collective over those who are near; NULL is fine. */
 void hps_near_free(struct hps_near *near);
@@ -30,6 +30,10 @@ int hps_near_first(const struct hps_near *near, int q);
 /* Member q's buffer b, with `rows` of its rows at least: who needs them first makes it so long. It
  * never moves. No memory, or more rows than a member can have, ends the run. Local. */
 float *hps_near_at(struct hps_near *near, int q, int b, size_t rows);
+static inline int *hps_near_ints(struct hps_near *near, int q, int b, size_t rows)
+{
+    return (int *)(void *)hps_near_at(near, q, b, rows);
+}
 
 /* Around the messages: what I wrote before is seen by who gets a message that I send behind it, and
  * what others wrote before a message that I got is seen behind it. */

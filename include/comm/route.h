@@ -20,7 +20,13 @@ struct hps_route_use {
     const struct hps_layer *const *layer;
     bool index;                 /* bags must have one: somebody does not read them by row */
     bool sums;                  /* owners give partial sums of bags; on hosts, and not alone */
+    int told;                   /* the first of HPS_ROUTE_BUFFERS of `near`, one number a row and
+                                   nobody else's: members who are near read there what they are
+                                   told. < 0: all of it travels                                 */
 };
+/* Who begins step s took s-2, so all began that and took s-4: what they were told for s-6 is no
+ * longer valid. */
+enum { HPS_ROUTE_BUFFERS = 6 };
 
 /* The partial sums that a member asked of me for a micro-batch: sum i of my local rows
  * row[begin[i] .. begin[i+1]-1]. */
@@ -64,7 +70,7 @@ struct hps_route;
  * over comm. */
 enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_use *use,
                               long long rows, int M, struct hps_dev *dev,
-                              const struct hps_near *near, MPI_Comm comm);
+                              struct hps_near *near, MPI_Comm comm);
 /* Steps begun and not taken are waited for: all members began as many. Collective over comm. */
 void hps_route_free(struct hps_route *route);
 /* Start routing the next step from its batches (M; NULL when this member reads nothing, or could

@@ -6,8 +6,8 @@
 #include "comm/route.h"
 #include "model/places.h"
 
-enum { HPS_ROUTE_TOLD = 3 };    /* counts of a micro-batch to an owner: places, the first of them,
-                                   numbers of the message                                      */
+enum { HPS_ROUTE_TOLD = 4 };    /* counts of a micro-batch to an owner: places, the first of them,
+                                   numbers of the message, where they begin in `want`          */
 enum hps_route_state { HPS_ROUTE_READY, HPS_ROUTE_COUNTS, HPS_ROUTE_NUMBERS };
 
 /* A step, on its way or in use. */
@@ -20,8 +20,12 @@ struct hps_route_turn {
     size_t *at;                 /* (M, parts) ... and where they begin in `want`               */
     int *nask, *nask_at;        /* (parts) numbers to each owner, and where they begin         */
     int *ngive, *ngive_at;      /* likewise what each member tells me, in `told`               */
-    int *want;                  /* numbers to owners, those of one together, by micro-batch    */
-    size_t want_cap;
+    const int **heard;          /* (parts) where that is, when it has come                     */
+    struct hps_ints want;       /* numbers to owners, those of one together, by micro-batch    */
+    struct hps_route_lent {     /* whose memory that is, where those who are near read it      */
+        struct hps_near *near;
+        int me, buffer;
+    } lent;
     struct hps_places_room room;
     struct hps_ints told, merged, merge_start, merge_from;
 };
@@ -34,7 +38,7 @@ struct hps_route_way {
     void (*find)(struct hps_route *r, struct hps_route_turn *t, const struct hps_batch *batch);
     /* And what owners are told: want, length, at. Not when alone. */
     void (*put)(struct hps_route *r, struct hps_route_turn *t);
-    /* From give, give_place and `told`: the rest of the step. */
+    /* From give, give_place and what was heard: the rest of the step. */
     void (*merge)(struct hps_route *r, struct hps_route_turn *t);
 };
 extern const struct hps_route_way hps_route_by_rows;    /* rows, each once                       */
@@ -45,7 +49,10 @@ enum { HPS_ROUTE_KEPT = 4 };    /* steps: two valid after a take, two begun and 
 struct hps_route {
     MPI_Comm count_comm, number_comm;   /* owned; MPI_COMM_NULL when alone         */
     struct hps_dev *dev;
-    const struct hps_near *near;        /* borrowed, or NULL                       */
+    struct hps_near *near;              /* borrowed, or NULL                       */
+    bool direct;                        /* who is near reads what it is told ...           */
+    int told;                           /* ... in buffers of `near` from this one on       */
+    bool quiet;                         /* all are near all: no numbers travel             */
     int parts, me, M;
     const struct hps_route_way *way;
     void *with;

@@ -9,11 +9,16 @@ struct hps_ints {
     size_t cap, device_cap;
     struct hps_dev *dev;        /* since it was shown to one that is no host: host is pinned */
     struct hps_mark *shown;
+    int *(*room)(void *of, size_t n);   /* whose memory it is; NULL: its own */
+    void *of;
 };
 
 /* Room for n on the host; keeps what is there. Zeroed memory is a valid start. To be asked for
  * before the numbers are written: it waits until those that were shown have been copied. Local. */
 void hps_ints_grow(struct hps_ints *ints, size_t n);
+/* From now on, on a host, it is memory of somebody else's, which room(of, n) finds for n or more
+ * numbers; what was there stays. Local. */
+void hps_ints_lend(struct hps_ints *ints, int *(*room)(void *of, size_t n), void *of);
 /* The first n as the device sees them behind its lane FEED, which copies them; valid until the next
  * grow or show. `host` may move. Nobody on the device reads what was shown before. Local. */
 const int *hps_ints_show(struct hps_ints *ints, size_t n, struct hps_dev *dev);

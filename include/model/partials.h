@@ -21,10 +21,9 @@ void hps_partials_free(struct hps_partials *partials);
 void hps_partials_find(struct hps_partials *partials, const struct hps_batch *batch,
                        struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag);
 /* What owners are told of the same batches: q of micro-batch m (M, parts) length[m * parts + q]
- * numbers in *to, which grows, at[m * parts + q] and behind it; an owner's follow each other. For n
- * sums n + 1 numbers where each one's rows begin, then the rows as it numbers them; nothing
- * where n = 0. The numbers do not depend on the number of threads. */
-void hps_partials_put(struct hps_partials *partials, int *length, size_t *at, int **to,
-                      size_t *to_cap);
+ * numbers in `to`, which grows, at[m * parts + q] and behind it; an owner's follow each other. For
+ * n sums n + 1 numbers where each one's rows begin, then the rows as it numbers them; nothing where
+ * n = 0. The numbers do not depend on the number of threads. */
+void hps_partials_put(struct hps_partials *partials, int *length, size_t *at, struct hps_ints *to);
 
 #endif

@@ -35,6 +35,7 @@ struct hps_store_group {
     const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */
     bool index;                     /* one of mine does not read its bags by row */
     bool sums;                      /* owners give sums of rows, not rows        */
+    int told;                       /* hps_route_use.told, of one route at a time */
     struct hps_tier *tier;          /* of a device without room for all rows, with ... */
     struct hps_warm *warm;          /* ... who brings those of a step; else both NULL  */
     const struct hps_route_step *step; /* taken last                                   */

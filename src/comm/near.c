@@ -1,5 +1,5 @@
-/* near.c - rows that ranks of one host have in common: a file in memory for each member, without a
- * name, which the others open by its owner's number and the descriptor's. Each buffer has so much
+/* near.c - memory that ranks of one host have in common: a file in memory for each member, without
+ * a name, which the others open by its owner's number and the descriptor's. Each buffer has so much
  * of the file's, and of everybody's, address space that it never moves. */
 #include "comm/near.h"
 

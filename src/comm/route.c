@@ -30,6 +30,23 @@ static void turn_new(struct hps_route *r, struct hps_route_turn *t, int nlayer)
     t->nask_at = t->nask + parts;
     t->ngive = t->nask_at + parts;
     t->ngive_at = t->ngive + parts;
+    t->heard = hps_mem_new(parts, sizeof *t->heard);
+}
+
+/* Room for n numbers where those who are near see them. */
+static int *near_room(void *of, size_t n)
+{
+    const struct hps_route_lent *l = of;
+
+    return hps_near_ints(l->near, l->me, l->buffer, n);
+}
+
+static void lend(struct hps_route *r, struct hps_route_turn *t, long long step)
+{
+    int buffer = r->told + (int)(step % HPS_ROUTE_BUFFERS);
+
+    t->lent = (struct hps_route_lent){ r->near, r->me, buffer };
+    hps_ints_lend(&t->want, near_room, &t->lent);
 }
 
 static void turn_free(struct hps_route *r, struct hps_route_turn *t)
@@ -44,7 +61,8 @@ static void turn_free(struct hps_route *r, struct hps_route_turn *t)
     hps_mem_free(t->length);
     hps_mem_free(t->at);
     hps_mem_free(t->nask);
-    hps_mem_free(t->want);
+    hps_mem_free(t->heard);
+    hps_ints_free(&t->want, r->dev);
     hps_places_room_free(&t->room, r->dev);
     hps_ints_free(&t->told, r->dev);
     hps_ints_free(&t->merged, r->dev);
@@ -52,9 +70,20 @@ static void turn_free(struct hps_route *r, struct hps_route_turn *t)
     hps_ints_free(&t->merge_from, r->dev);
 }
 
+/* Is each member near each? Collective over comm. */
+static bool all_near(const struct hps_near *near, int parts, MPI_Comm comm)
+{
+    bool mine = true, all;
+
+    for (int q = 0; q < parts; q++)
+        mine &= hps_near_is(near, q);
+    HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_C_BOOL, MPI_LAND, comm));
+    return all;
+}
+
 enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_use *use,
                               long long rows, int M, struct hps_dev *dev,
-                              const struct hps_near *near, MPI_Comm comm)
+                              struct hps_near *near, MPI_Comm comm)
 {
     int parts = 1, me = 0;
 
@@ -77,6 +106,9 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
     r->M = M;
     r->way = use->sums && parts > 1 ? &hps_route_by_sums : &hps_route_by_rows;
     r->with = r->way->open(use, rows, r);
+    r->direct = near && use->told >= 0;
+    r->quiet = parts > 1 && all_near(r->direct ? near : NULL, parts, comm);
+    r->told = use->told;
     for (int i = 0; i < HPS_ROUTE_KEPT; i++)
         turn_new(r, &r->turn[i], use->nlayer);
     return HPS_OK;
@@ -118,6 +150,7 @@ static size_t tell_counts(const struct hps_route *r, struct hps_route_turn *t)
             tell[0] = t->step.ask[i];
             tell[1] = place;
             tell[2] = t->length[i];
+            tell[3] = (int)t->at[i];
             place += t->step.ask[i];
         }
     return all;
@@ -127,10 +160,28 @@ static void send_counts(struct hps_route *r, struct hps_route_turn *t)
 {
     r->way->put(r, t);
     size_t n = tell_counts(r, t);
+    hps_near_show();
     HPS_MPI(MPI_Ialltoall(t->ask, HPS_ROUTE_TOLD * r->M, MPI_INT, t->give, HPS_ROUTE_TOLD * r->M,
                           MPI_INT, r->count_comm, &t->request));
     r->bytes += ((double)(r->parts - 1) * HPS_ROUTE_TOLD * r->M + (double)n) * (double)sizeof(int);
     t->state = HPS_ROUTE_COUNTS;
+}
+
+/* Numbers that member q tells me lie where it wrote them. */
+static bool is_direct(const struct hps_route *r, int q)
+{
+    return r->direct && (q == r->me || hps_near_is(r->near, q));
+}
+
+static const int *heard_from(struct hps_route *r, struct hps_route_turn *t, int q)
+{
+    size_t at = (size_t)t->give[HPS_ROUTE_TOLD * q * r->M + 3], n = (size_t)t->ngive[q];
+
+    if (!is_direct(r, q))
+        return t->told.host + t->ngive_at[q];
+    if (q == r->me)
+        return t->want.host + at;
+    return hps_near_ints(r->near, q, t->lent.buffer, at + n) + at;
 }
 
 /* All counts have come: now the numbers. */
@@ -138,6 +189,7 @@ static void send_numbers(struct hps_route *r, struct hps_route_turn *t)
 {
     size_t n = 0, ngive = 0;
 
+    hps_near_see();
     for (int q = 0; q < r->parts; q++) {
         t->ngive_at[q] = (int)n;
         for (int m = 0; m < r->M; m++) {
@@ -154,8 +206,13 @@ static void send_numbers(struct hps_route *r, struct hps_route_turn *t)
     }
     t->step.ngive = ngive;
     hps_ints_grow(&t->told, n + 1);
-    HPS_MPI(MPI_Ialltoallv(t->want, t->nask, t->nask_at, MPI_INT, t->told.host, t->ngive,
-                           t->ngive_at, MPI_INT, r->number_comm, &t->request));
+    for (int q = 0; q < r->parts; q++) {
+        t->heard[q] = heard_from(r, t, q);
+        if (is_direct(r, q)) t->nask[q] = t->ngive[q] = 0;
+    }
+    if (!r->quiet)
+        HPS_MPI(MPI_Ialltoallv(t->want.host, t->nask, t->nask_at, MPI_INT, t->told.host, t->ngive,
+                               t->ngive_at, MPI_INT, r->number_comm, &t->request));
     t->state = HPS_ROUTE_NUMBERS;
 }
 
@@ -222,6 +279,8 @@ void hps_route_begin(struct hps_route *r, const struct hps_batch *batch)
     struct hps_route_turn *t = &r->turn[r->begun % HPS_ROUTE_KEPT];
 
     assert(r->begun - r->taken < 2);
+    if (r->direct)
+        lend(r, t, r->begun);
     r->way->find(r, t, batch);
     t->step.nplace = t->step.first[r->M];
     if (r->parts == 1)

@@ -55,12 +55,25 @@ static void put(struct hps_route *r, struct hps_route_turn *t)
             t->at[i] = at;
             at += (size_t)t->length[i];
         }
-    hps_mem_grow(&t->want, &t->want_cap, at + 1, sizeof *t->want);
+    hps_ints_grow(&t->want, at + 1);
     for (int i = 0; i < r->M * r->parts; i++) {
         size_t n = (size_t)t->length[i];
         if (n > 0)
-            memcpy(t->want + t->at[i], from, n * sizeof *t->want);
+            memcpy(t->want.host + t->at[i], from, n * sizeof *from);
         from += n;
+    }
+}
+
+/* All that was heard, side by side. */
+static void put_together(struct hps_route *r, struct hps_route_turn *t)
+{
+    for (int q = 0; q < r->parts; q++) {
+        int *to = t->told.host + t->ngive_at[q];
+        size_t n = 0;
+        for (int m = 0; m < r->M; m++)
+            n += (size_t)t->step.give[m * r->parts + q];
+        if (t->heard[q] != to && n > 0)
+            memcpy(to, t->heard[q], n * sizeof *to);
     }
 }
 
@@ -138,6 +151,7 @@ static void merge(struct hps_route *r, struct hps_route_turn *t)
     hps_ints_grow(&t->merge_from, n + 1);
     hps_mem_grow(&w->given, &w->given_cap, n + 1, sizeof *w->given);
     hps_mem_grow(&w->spare, &w->spare_cap, n + 1, sizeof *w->spare);
+    put_together(r, t);
     tell_given(r, t, tail_bits);
     list_rows(t, hps_runs_merge(w->given, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);

@@ -10,7 +10,8 @@
 #include "model/partials.h"
 #include "model/table.h"
 
-enum { SPAN = 256 };            /* ids in work at once */
+/* Ids in work at once, and so many more that may be written: in whole vectors, without a branch. */
+enum { SPAN = 256, SPARE = 32 };
 
 /* Ids of the lists, and sums, before a list: those of a step are numbered through. */
 struct before {
@@ -69,7 +70,7 @@ static void put(struct hps_route *r, struct hps_route_turn *t)
 {
     struct sums *w = r->with;
 
-    hps_partials_put(w->partials, t->length, t->at, &t->want, &t->want_cap);
+    hps_partials_put(w->partials, t->length, t->at, &t->want);
 }
 
 /* ---- at owners ---- */
@@ -78,10 +79,10 @@ static void read_lists(struct hps_route *r, struct hps_route_turn *t)
 {
     static const int none[] = { 0 };
     struct sums *w = r->with;
-    const int *told = t->told.host;
     struct before at = { 0, 0 };
 
-    for (int q = 0, i = 0; q < r->parts; q++)
+    for (int q = 0, i = 0; q < r->parts; q++) {
+        const int *told = t->heard[q];
         for (int m = 0; m < r->M; m++, i++) {
             int n = t->step.give[m * r->parts + q];
             t->step.sums[i] = (struct hps_route_sums){ n, n > 0 ? told : none, told + n + 1 };
@@ -90,6 +91,7 @@ static void read_lists(struct hps_route *r, struct hps_route_turn *t)
             at.nid += (size_t)t->step.sums[i].begin[n];
             told += n > 0 ? n + 1 + t->step.sums[i].begin[n] : 0;
         }
+    }
     w->before[w->nlist] = at;
     w->nid = at.nid;
     w->sum_bits = hps_radix_bits(at.nsum);
@@ -110,6 +112,12 @@ static struct cut cut_of(const struct sums *w, int i, int t)
     return (struct cut){ from - begin, to - begin };
 }
 
+HPS_CLONES static void make_keys(size_t n, const int *restrict row, uint64_t *restrict key)
+{
+    for (size_t c = 0; c < n; c++)
+        key[c] = (uint64_t)(uint32_t)row[c];
+}
+
 static void count_part(void *sums, int t)
 {
     struct sums *w = sums;
@@ -120,8 +128,7 @@ static void count_part(void *sums, int t)
         const int *row = w->t->step.sums[i].row;
         for (size_t at = cut.from; at < cut.to; at += SPAN) {
             size_t n = cut.to - at < SPAN ? cut.to - at : SPAN;
-            for (size_t c = 0; c < n; c++)
-                key[c] = (uint64_t)(uint32_t)row[at + c];
+            make_keys(n, row + at, key);
             hps_radix_count(w->radix, t, n, key);
         }
     }
@@ -144,22 +151,24 @@ static int sum_at(const struct hps_route_sums *l, size_t at)
 
 /* The sums that n ids of a list from `at` on are in, numbered from `first`; *s: the place of the
  * first one's, moves on. */
-static void sums_of(const struct hps_route_sums *l, size_t first, size_t at, size_t n, int *s,
-                    uint64_t *sum)
+HPS_CLONES static void sums_of(const struct hps_route_sums *l, size_t first, size_t at, size_t n,
+                               int *s, uint64_t *sum)
 {
     for (size_t c = 0; c < n;) {
         while ((size_t)l->begin[*s + 1] <= at + c)
             ++*s;
         size_t end = (size_t)l->begin[*s + 1] - at;
-        for (end = end < n ? end : n; c < end; c++)
-            sum[c] = (uint64_t)(first + (size_t)*s);
+        for (end = end < n ? end : n; c < end; c += SPARE)
+            for (size_t i = 0; i < SPARE; i++)
+                sum[c + i] = (uint64_t)(first + (size_t)*s);
+        c = end;
     }
 }
 
 static void put_part(void *sums, int t)
 {
     struct sums *w = sums;
-    uint64_t key[SPAN], sum[SPAN];
+    uint64_t key[SPAN], sum[SPAN + SPARE];
 
     for (int i = 0; i < w->nlist; i++) {
         const struct hps_route_sums *l = &w->t->step.sums[i];
@@ -167,8 +176,7 @@ static void put_part(void *sums, int t)
         int s = cut.from < cut.to ? sum_at(l, cut.from) : 0;
         for (size_t at = cut.from; at < cut.to; at += SPAN) {
             size_t n = cut.to - at < SPAN ? cut.to - at : SPAN;
-            for (size_t c = 0; c < n; c++)
-                key[c] = (uint64_t)(uint32_t)l->row[at + c];
+            make_keys(n, l->row + at, key);
             sums_of(l, w->before[i].nsum, at, n, &s, sum);
             hps_radix_put(w->radix, t, n, key, sum);
         }

@@ -20,8 +20,18 @@ static void move(struct hps_ints *a, size_t cap, size_t n)
     a->cap = cap;
 }
 
+void hps_ints_lend(struct hps_ints *a, int *(*room)(void *of, size_t n), void *of)
+{
+    a->room = room;
+    a->of = of;
+}
+
 void hps_ints_grow(struct hps_ints *a, size_t n)
 {
+    if (a->room) {
+        a->host = a->room(a->of, n);
+        return;
+    }
     if (!a->dev) {
         hps_mem_grow(&a->host, &a->cap, n, sizeof *a->host);
         return;
@@ -57,6 +67,8 @@ const int *hps_ints_show(struct hps_ints *a, size_t n, struct hps_dev *dev)
 
 void hps_ints_free(struct hps_ints *a, struct hps_dev *dev)
 {
+    if (a->room)
+        return;
     if (!a->dev) {
         hps_mem_free(a->host);
         return;

@@ -6,6 +6,7 @@
 
 #include "base/clones.h"
 #include "base/mem.h"
+#include "base/pick.h"
 #include "model/sacks.h"
 
 /* Owners so few that each may have room for all ids, and is looked for by itself; counters of a
@@ -177,25 +178,6 @@ static void count_part(void *partials, int t)
         count_owners(k, w.n, w.key, count + (size_t)(w.slot->q / k->nlayer * k->parts));
 }
 
-/* Those of n keys that are of owner q, and of the next one, as they number them; room for n. How
- * many these are is added to nq, nr. */
-HPS_INLINE void pick_two(size_t n, const uint64_t *key, uint64_t q, int bits, int *restrict to_q,
-                         int *restrict to_r, size_t *nq, size_t *nr)
-{
-    const uint64_t local = ((uint64_t)1 << bits) - 1;
-    size_t i_q = *nq, i_r = *nr;
-
-    for (size_t i = 0; i < n; i++) {
-        int row = (int)(key[i] & local);
-        uint64_t owner = key[i] >> bits;
-        to_q[i_q] = to_r[i_r] = row;
-        i_q += owner == q;
-        i_r += owner == q + 1;
-    }
-    *nq = i_q;
-    *nr = i_r;
-}
-
 /* What an owner is told of a slot of a micro-batch: begin (B) where the rows of each example begin
  * among those of the micro-batch, from row[*next] on. */
 struct message {
@@ -214,18 +196,18 @@ static struct message message_to(const struct hps_partials *p, int q, int m, int
 static void put_chunk(const struct hps_sacks_walk *w, uint64_t q, int bits, bool two,
                       struct message to_q, struct message to_r)
 {
-    int row_q[HPS_SACKS_CHUNK], row_r[HPS_SACKS_CHUNK];
+    int row_q[HPS_SACKS_CHUNK + HPS_PICK_SPARE], row_r[HPS_SACKS_CHUNK + HPS_PICK_SPARE];
     size_t nq = 0, nr = 0, at = 0;
 
     for (int b = w->b0; b < w->b1; b++) {
         size_t end = hps_sacks_before(w->slot, b) - w->from;
-        pick_two(end - at, w->key + at, q, bits, row_q, row_r, &nq, &nr);
+        hps_pick_two(end - at, w->key + at, q, bits, row_q, row_r, &nq, &nr);
         to_q.begin[b] = (int)(*to_q.next + nq);
         if (two)
             to_r.begin[b] = (int)(*to_r.next + nr);
         at = end;
     }
-    pick_two(w->n - at, w->key + at, q, bits, row_q, row_r, &nq, &nr);
+    hps_pick_two(w->n - at, w->key + at, q, bits, row_q, row_r, &nq, &nr);
     memcpy(to_q.row + *to_q.next, row_q, nq * sizeof *row_q);
     *to_q.next += nq;
     if (!two)
@@ -339,7 +321,7 @@ static void put_freely(struct hps_partials *p, size_t *at)
     }
 }
 
-void hps_partials_put(struct hps_partials *p, int *length, size_t *at, int **to, size_t *to_cap)
+void hps_partials_put(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to)
 {
     const struct hps_sacks *k = &p->sacks;
     size_t all = p->each * (size_t)k->work.n, parts = (size_t)k->parts, *last;
@@ -347,10 +329,10 @@ void hps_partials_put(struct hps_partials *p, int *length, size_t *at, int **to,
 
     hps_mem_grow(&p->next, &p->next_cap, all, sizeof *p->next);
     memset(p->next, 0, all * sizeof *p->next);
-    hps_mem_grow(to, to_cap, freely ? parts * most_of(p) + 1
-                                    : parts * (k->nsack + (size_t)k->M) + k->nid + 1, sizeof **to);
+    hps_ints_grow(to, 1 + (freely ? parts * most_of(p)
+                                  : parts * (k->nsack + (size_t)k->M) + k->nid));
     p->at = at;
-    p->to = *to;
+    p->to = to->host;
     if (freely)
         put_freely(p, at);
     else
@@ -360,6 +342,6 @@ void hps_partials_put(struct hps_partials *p, int *length, size_t *at, int **to,
         for (int q = 0; q < k->parts; q++, i++) {
             length[i] = length_of(p, m, last[i]);
             if (length[i] > 0)
-                (*to)[at[i] + (size_t)p->nsum[m]] = (int)last[i];
+                to->host[at[i] + (size_t)p->nsum[m]] = (int)last[i];
         }
 }

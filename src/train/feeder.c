@@ -94,7 +94,7 @@ static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const bo
 }
 
 static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store *store, int M,
-                                   struct hps_dev *dev)
+                                   struct hps_dev *dev, bool learns)
 {
     enum hps_status st = HPS_OK;
     f->ngroup = store->ngroup;
@@ -103,7 +103,7 @@ static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store 
     for (int g = 0; !st && g < f->ngroup; g++) {
         const struct hps_store_group *group = &store->group[g];
         struct hps_route_use use = { group->nlayer, group->layer, group->index,
-                                    group->sums };
+                                    group->sums, learns ? group->told : -1 };
         st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->near, group->comm);
     }
     return st;
@@ -113,7 +113,8 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
                                const struct hps_order *order, const struct hps_steps *steps,
                                const struct hps_net *net, const struct hps_plan *plan,
                                const struct hps_team *team, const struct hps_store *store,
-                               struct hps_dev *dev, int ahead, long long first_step)
+                               struct hps_dev *dev, int ahead, long long first_step,
+                               bool learns)
 {
     struct hps_feeder *f = hps_mem_new(1, sizeof *f);
     enum hps_status st = HPS_OK;
@@ -130,7 +131,8 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     f->noise = hps_noise_new(net, mine, f->M);
     if (team->nrole > 0) {
         st = make_reader(f, data, order, steps, net, mine, team, ahead);
-        enum hps_status routes = make_routes(f, store, steps->M, dev); /* with the other members */
+        /* with the other members */
+        enum hps_status routes = make_routes(f, store, steps->M, dev, learns);
         if (!st) st = routes;
     }
     hps_mem_free(mine);

@@ -208,16 +208,20 @@ static void make_warm(struct hps_store *s, struct hps_dev *dev)
     hps_mem_free(table);
 }
 
-/* Who of a group's members is near, with buffers for each of its tables. Collective over them. */
+/* Who of a group's members is near, with buffers for each of its tables and, behind them, for its
+ * route. Collective over them. */
 static void make_near(struct hps_store *s, struct hps_dev *dev)
 {
-    int *dim = hps_mem_new((size_t)s->ntable * HPS_PS_BUFFERS, sizeof *dim);
+    int *dim = hps_mem_new((size_t)s->ntable * HPS_PS_BUFFERS + HPS_ROUTE_BUFFERS, sizeof *dim);
 
     for (int g = 0; g < s->ngroup; g++) {
         int n = 0;
         for (int i = 0; i < s->ntable; i++)
             for (int b = 0; s->table[i].group == g && b < HPS_PS_BUFFERS; b++)
                 dim[n++] = s->table[i].table->dim;
+        s->group[g].told = n;
+        for (int b = 0; b < HPS_ROUTE_BUFFERS; b++)
+            dim[n++] = 1;
         s->group[g].near = hps_near_new(dev->host, n, dim, s->group[g].comm);
     }
     hps_mem_free(dim);

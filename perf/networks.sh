@@ -7,10 +7,11 @@
 # beside single peers (who:times); dots: operations of the dot products of one example, forward;
 # rows, own, dim, row: of its table, `own` 1 where each slot has its own rows, floats of a row
 # without and with the optimizer's states; weights of dense layers, arrays that their update reads
-# or writes; widths of all layers' outputs but the bags', together.
+# or writes; widths of all layers' outputs but the bags', together; sums: numbers of an example's
+# bags where owners give sums of rows, else 0.
 # shellcheck disable=SC2034 # used by the scripts
 network() {
-    also=
+    also='' sums=0
     case $1 in
     ctrdnn)
         batch=4096 gemms='273:400 400:400 400:400' least=0.90 both=0.95 ahead=1.35 dots=0
@@ -22,7 +23,7 @@ network() {
         ;;
     bags)
         batch=1024 gemms='416:256' least=0 both=0.85 ahead=3 dots=0 also='torch:8 tf:25'
-        rows=10000000 own=0 dim=16 row=32 weights=107009 streams=5 widths=256
+        rows=10000000 own=0 dim=16 row=32 weights=107009 streams=5 widths=256 sums=416
         ;;
     wide_deep)
         batch=4096 gemms='845:1024 1024:512 512:256' least=0 both=0 ahead=1.35 dots=0

@@ -60,8 +60,8 @@ limits() {
 
 # table: limits and times side by side
 table() {
-    awk -v batch="$batch" -v gemms="$gemms" -v dots="$dots" '
-    FILENAME == "limits" { l[$1] = $2; next }
+    awk -v batch="$batch" -v gemms="$gemms" -v dots="$dots" -v sums="$sums" '
+    FILENAME == "limits" { l[$1] = $2; n[$1] = $3; next }
     FILENAME == "region.2" { two[$1] = $2; next }
     { one[$1] = $2 }
     function ms(x) { return sprintf(x < 0.00995 ? "%.2f" : "%.1f", 1000 * x) }
@@ -72,16 +72,18 @@ table() {
         sum_a += a; sum_b += b; sum_two += two[region]; sum_one += one[region]
     }
     END {
-        n = split(gemms, shape, " ")
-        for (i = 1; i <= n; i++) { split(shape[i], s, ":"); flops += 2 * batch * s[1] * s[2] }
+        k = split(gemms, shape, " ")
+        for (i = 1; i <= k; i++) { split(shape[i], s, ":"); flops += 2 * batch * s[1] * s[2] }
         y = l["gemm_y"]; d = l["gemm_dx_dw"]
         forward = y + batch * dots * y / flops + l["bags"] + l["pass"]
         backward = d + batch * 2 * dots * y / flops + l["spread"] + l["pass"]
         line("read", 0, 0)
-        line("pull", l["find"] + l["gather"] + l["exchange"], l["find"] + l["gather"])
-        line("forward", forward, forward)
+        exchange = sums ? l["exchange"] * 4 * batch * sums / n["exchange"] : l["exchange"]
+        ready = sums ? l["bags"] : 0            # where they come with the pull
+        line("pull", l["find"] + l["gather"] + exchange + ready, l["find"] + l["gather"])
+        line("forward", forward - ready, forward)
         line("backward", backward, backward)
-        line("push", l["exchange"], 0)
+        line("push", exchange, 0)
         line("reduce", l["reduce"], 0)
         line("update", l["modify"] + l["update"], l["modify"] + l["update"] / 2)
         line("wait", 0, 0)
@@ -157,8 +159,10 @@ better of both:
 - backward = GEMMs dx, dw + twice the dot products + spread + one pass
 - push = exchange; reduce = all-reduce; neither where there is one rank
 - update = modify + dense update, which each rank does for all weights and each thread for half of them
-
 EOT
+[ "$sums" -eq 0 ] ||
+    echo '- of two ranks, whose owners give sums of bags, these come with the pull, and they and their gradients are exchanged'
+echo
 facts
 cat <<'EOT'
 

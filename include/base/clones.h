@@ -1,6 +1,7 @@
 /* clones.h - loops compiled once for each vector width and chosen when the program is loaded, so
  * that one binary serves all nodes of a cluster. The clones give the same bits: no contraction.
- * For static functions: clang gives the chosen one of others a name of its own. */
+ * For static functions, each with a name that no other file's clone has: clang gives the chosen one
+ * of others a name of its own, and all of them are seen by the linker. */
 #ifndef HPS_BASE_CLONES_H
 #define HPS_BASE_CLONES_H
 

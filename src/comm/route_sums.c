@@ -112,7 +112,7 @@ static struct cut cut_of(const struct sums *w, int i, int t)
     return (struct cut){ from - begin, to - begin };
 }
 
-HPS_CLONES static void make_keys(size_t n, const int *restrict row, uint64_t *restrict key)
+HPS_CLONES static void widen(size_t n, const int *restrict row, uint64_t *restrict key)
 {
     for (size_t c = 0; c < n; c++)
         key[c] = (uint64_t)(uint32_t)row[c];
@@ -128,7 +128,7 @@ static void count_part(void *sums, int t)
         const int *row = w->t->step.sums[i].row;
         for (size_t at = cut.from; at < cut.to; at += SPAN) {
             size_t n = cut.to - at < SPAN ? cut.to - at : SPAN;
-            make_keys(n, row + at, key);
+            widen(n, row + at, key);
             hps_radix_count(w->radix, t, n, key);
         }
     }
@@ -176,7 +176,7 @@ static void put_part(void *sums, int t)
         int s = cut.from < cut.to ? sum_at(l, cut.from) : 0;
         for (size_t at = cut.from; at < cut.to; at += SPAN) {
             size_t n = cut.to - at < SPAN ? cut.to - at : SPAN;
-            make_keys(n, l->row + at, key);
+            widen(n, l->row + at, key);
             sums_of(l, w->before[i].nsum, at, n, &s, sum);
             hps_radix_put(w->radix, t, n, key, sum);
         }

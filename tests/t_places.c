@@ -337,7 +337,8 @@ static int by_key(const void *a, const void *b)
     return x[1] < y[1] ? -1 : 1;            /* the order in which they came */
 }
 
-static void words(size_t n, int key_bits, int parts)
+/* `popular`: most words have one key. */
+static void words(size_t n, int key_bits, int parts, bool popular)
 {
     struct hps_radix *r = hps_radix_new();
     uint64_t(*want)[2] = hps_mem_new(n, sizeof *want), key = 0;
@@ -345,8 +346,8 @@ static void words(size_t n, int key_bits, int parts)
 
     for (size_t i = 0; i < n; i++) {
         want[i][0] = hps_rng_bits(4, i) >> (64 - key_bits);
-        if (i % 3)
-            want[i][0] &= 0x1f;
+        if (popular ? i % 5 < 3 : i % 3 > 0)
+            want[i][0] = popular ? hps_rng_bits(4, 0) >> (64 - key_bits) : want[i][0] & 0x1f;
         want[i][1] = i;
     }
     hps_radix_begin(r, n, key_bits, 20, parts);
@@ -383,10 +384,12 @@ static void sorted(void **state)
     (void)state;
     for (int i = 0; i < 6; i++)
         for (int parts = 1; parts <= 3; parts++) {
-            words(0, bits[i], parts);
-            words(5, bits[i], parts);
-            words(900, bits[i], parts);
-            words(30000, bits[i], parts);
+            words(0, bits[i], parts, false);
+            words(5, bits[i], parts, false);
+            for (int popular = 0; popular < 2; popular++) {
+                words(900, bits[i], parts, popular);
+                words(30000, bits[i], parts, popular);
+            }
         }
     assert_int_equal(hps_radix_bits(1), 0);
     assert_int_equal(hps_radix_bits(64), 6);

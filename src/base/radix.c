@@ -13,6 +13,9 @@
  * over them cost more than they are worth, and so few that they are put in order one by one. */
 enum { BUCKET = 8192, LEAST = 96, MOST_BITS = 10, DIGIT = 8, DIGITS = 1 << DIGIT, FEW = 16 };
 
+/* Words that are looked at for a popular key, and how many make that worth it. */
+enum { LOOKS = 16, CROWD = 256 };
+
 struct hps_radix {
     int parts, bits, rest, tail_bits;   /* a bucket's number has `bits`, then come `rest`   */
     bool wide;                          /* words of 64 bits, else of 32                     */
@@ -224,7 +227,7 @@ HPS_INLINE void insert(void *word, size_t n, int shift, bool wide)
     }
 }
 
-HPS_INLINE void sort_words(const struct hps_radix *r, void *word, void *spare, size_t n, bool wide)
+HPS_INLINE void sort_digits(const struct hps_radix *r, void *word, void *spare, size_t n, bool wide)
 {
     int pairs = (r->rest + 2 * DIGIT - 1) / (2 * DIGIT);
 
@@ -236,6 +239,63 @@ HPS_INLINE void sort_words(const struct hps_radix *r, void *word, void *spare, s
         int first = r->rest * p / pairs, last = r->rest * (p + 1) / pairs, low = (last - first) / 2;
         two_passes(word, spare, n, r->tail_bits + first, low, last - first - low, wide);
     }
+}
+
+/* The key that most of some words have, if there is one. */
+HPS_INLINE bool is_popular(const void *word, size_t n, int shift, bool wide, uint64_t *key)
+{
+    int lead = 0, has = 0;
+
+    for (size_t i = 0; i < LOOKS; i++) {            /* who has most of them leads in the end */
+        uint64_t its = hps_bucket_word(word, wide, n / LOOKS * i) >> shift;
+        if (lead == 0)
+            *key = its;
+        lead += its == *key ? 1 : -1;
+    }
+    for (size_t i = 0; i < LOOKS; i++)
+        has += hps_bucket_word(word, wide, n / LOOKS * i) >> shift == *key;
+    return 2 * has > LOOKS;
+}
+
+/* How many words are below a key and have it: those come first, then these, then the others, each
+ * in the order that they had. */
+struct split {
+    size_t below, same;
+};
+
+HPS_INLINE struct split split(void *word, void *spare, size_t n, int shift, uint64_t key, bool wide)
+{
+    size_t below = 0, same = 0, above = 0;
+
+    for (size_t i = 0; i < n; i++) {                /* below + same + above = i */
+        uint64_t w = hps_bucket_word(word, wide, i), its = w >> shift;
+        set_word(word, wide, below, w);
+        set_word(spare, wide, same, w);
+        set_word(spare, wide, n - 1 - above, w);
+        below += its < key;
+        same += its == key;
+        above += its > key;
+    }
+    for (size_t i = 0; i < same; i++)
+        set_word(word, wide, below + i, hps_bucket_word(spare, wide, i));
+    for (size_t i = 0; i < above; i++)
+        set_word(word, wide, below + same + i, hps_bucket_word(spare, wide, n - 1 - i));
+    return (struct split){ below, same };
+}
+
+/* A popular key goes past the passes, which would wait for its counters again and again. */
+HPS_INLINE void sort_words(const struct hps_radix *r, char *word, char *spare, size_t n, bool wide)
+{
+    uint64_t key;
+
+    if (n < CROWD || !is_popular(word, n, r->tail_bits, wide, &key)) {
+        sort_digits(r, word, spare, n, wide);
+        return;
+    }
+    struct split s = split(word, spare, n, r->tail_bits, key, wide);
+    size_t behind = s.below + s.same;
+    sort_digits(r, word, spare, s.below, wide);
+    sort_digits(r, word + behind * size_of(r), spare, n - behind, wide);
 }
 
 void hps_radix_sort(struct hps_radix *r, int part, int b)

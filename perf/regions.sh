@@ -79,13 +79,15 @@ table() {
         backward = d + batch * 2 * dots * y / flops + l["spread"] + l["pass"]
         line("read", 0, 0)
         exchange = sums ? l["exchange"] * 4 * batch * sums / n["exchange"] : l["exchange"]
-        ready = sums ? l["bags"] : 0            # where they come with the pull
+        # of sums the bags come with the pull, and rows get their gradients in the update
+        ready = sums ? l["bags"] : 0
+        later = sums ? l["spread"] : 0
         line("pull", l["find"] + l["gather"] + exchange + ready, l["find"] + l["gather"])
         line("forward", forward - ready, forward)
-        line("backward", backward, backward)
+        line("backward", backward - later, backward)
         line("push", exchange, 0)
         line("reduce", l["reduce"], 0)
-        line("update", l["modify"] + l["update"], l["modify"] + l["update"] / 2)
+        line("update", l["modify"] + l["update"] + later, l["modify"] + l["update"] / 2)
         line("wait", 0, 0)
         line("late", 0, 0)
         a = two["step"] - sum_two; b = one["step"] - sum_one
@@ -161,7 +163,7 @@ better of both:
 - update = modify + dense update, which each rank does for all weights and each thread for half of them
 EOT
 [ "$sums" -eq 0 ] ||
-    echo '- of two ranks, whose owners give sums of bags, these come with the pull, and they and their gradients are exchanged'
+    echo '- of two ranks, whose owners give sums of bags, these come with the pull, rows get their gradients in the update, and the sums and their gradients are exchanged'
 echo
 facts
 cat <<'EOT'

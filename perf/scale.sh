@@ -17,8 +17,10 @@ measure() {
     train_network 1 1 "$steps"
     one=$(number runs/it/report.json step_median_s)
     rows=$(number runs/it/pool.json gather_rows_s)
-    batch=$((2 * $2))
-    train_network 2 1 "$steps"
+    batch=$((2 * $2)) way=
+    [ "$1" != bags ] || way='--set model.ids.exchange=rows'     # of them scale.awk tells
+    # shellcheck disable=SC2086 # none or two words
+    train_network 2 1 "$steps" $way
     bytes=$(awk -v n="$(number runs/it/report.json net_bytes)" -v s="$steps" 'BEGIN { print n / s }')
     echo "$1 $2 $one $bytes $rows"
 }

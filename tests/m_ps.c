@@ -13,7 +13,7 @@
 #include "comm/ps.h"
 #include "ids.h"
 
-enum { DIM = 5, STEPS = 6, M = 3 };
+enum { DIM = 5, STEPS = HPS_ROUTE_BUFFERS + 3, M = 3 };
 
 struct twin {
     double row[IDS_ROWS][DIM], state[IDS_ROWS][DIM], grad[IDS_ROWS][DIM];

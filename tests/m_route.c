@@ -1,15 +1,18 @@
 /* m_route: the place of every id gives back its row: each distinct row of a step has one place, is
  * asked of its owner by the micro-batch that needs it first, and the owner knows which of the rows
- * that it gives are the same. With two steps on the way, members that read nothing, any number of
- * micro-batches. */
+ * that it gives are the same. What owners are told of sums stays as long as the step. With two
+ * steps on the way, members that read nothing, any number of micro-batches, what is told sent or
+ * read where it was written. */
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "comm/route.h"
 #include "ids.h"
 #include "model/table.h"
 
-enum { MOST = 8, STEPS = 5, MOST_NID = IDS_MOST_M * IDS_MOST_B * (4 + IDS_MOST_BAG) };
+enum { MOST = 8, STEPS = 2 * HPS_ROUTE_BUFFERS + 2 };
+enum { MOST_NID = IDS_MOST_M * IDS_MOST_B * (4 + IDS_MOST_BAG) };
 
 struct world {
     MPI_Comm comm;
@@ -201,15 +204,31 @@ static void begin(const struct world *w, struct hps_route *route, int M, long lo
     hps_route_begin(route, reads(w, w->me) ? batch : NULL);
 }
 
+/* Of all that members told me of their bags. */
+static uint64_t sum_of(const struct hps_route_step *s)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < s->M * s->parts; i++) {
+        const struct hps_route_sums *l = &s->sums[i];
+        for (int k = 0; k <= l->n; k++)
+            sum = hps_rng_mix(sum + (uint64_t)l->begin[k]);
+        for (int k = 0; k < l->begin[l->n]; k++)
+            sum = hps_rng_mix(sum + (uint64_t)l->row[k]);
+    }
+    return sum;
+}
+
 /* Two steps on the way at times; a step is looked at again after the next one was taken. `told`:
  * members see what they are told where it was written. */
-static void run(struct world *w, struct hps_dev *dev, int M, bool told)
+static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sums)
 {
     static const int dim[HPS_ROUTE_BUFFERS] = { 1, 1, 1, 1, 1, 1 };
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, false,
+    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, sums,
                                  told ? 0 : -1 };
     const struct hps_route_step *before = NULL;
     struct hps_route *route;
+    uint64_t heard = 0;
 
     w->near = hps_near_new(told, HPS_ROUTE_BUFFERS, dim, w->comm);
     if (hps_route_new(&route, &use, IDS_ROWS, M, dev, w->near, w->comm) != HPS_OK)
@@ -220,9 +239,13 @@ static void run(struct world *w, struct hps_dev *dev, int M, bool told)
             begin(w, route, M, step + 1);
         hps_route_poll(route, true);
         const struct hps_route_step *now = hps_route_take(route);
-        check_step(w, now, step);
-        if (before)
+        if (!sums)
+            check_step(w, now, step);
+        if (before && !sums)
             check_step(w, before, step - 1);
+        if (before && sums && sum_of(before) != heard)
+            HPS_DIE("what was told for step %lld changed", step - 1);
+        heard = sums ? sum_of(now) : 0;
         hps_route_poll(route, true);
         before = now;
     }
@@ -246,8 +269,9 @@ int main(int argc, char **argv)
         dev.host = !far;
         for (int M = 1; M <= IDS_MOST_M; M++)
             for (w.silent = false; ; w.silent = true) {
-                for (int told = 0; told <= dev.host; told++)
-                    run(&w, &dev, M, told);
+                for (int how = 0; how < 4; how++)       /* on a host: told in place, of sums */
+                    if (how == 0 || (dev.host && (how < 2 || w.R > 1)))
+                        run(&w, &dev, M, how % 2, how / 2);
                 if (w.silent)
                     break;
             }

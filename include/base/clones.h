@@ -1,7 +1,7 @@
 /* clones.h - loops compiled once for each vector width and chosen when the program is loaded, so
  * that one binary serves all nodes of a cluster. The clones give the same bits: no contraction.
- * For static functions, each with a name that no other file's clone has: clang gives the chosen one
- * of others a name of its own, and all of them are seen by the linker. */
+ * For static functions (clang gives the chosen one of those that are not a name of its own), each
+ * with a name that no clone of another file has (clang shows the linker who chooses). */
 #ifndef HPS_BASE_CLONES_H
 #define HPS_BASE_CLONES_H
 

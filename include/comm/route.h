@@ -29,7 +29,7 @@ struct hps_route_use {
 enum { HPS_ROUTE_BUFFERS = 6 };
 
 /* The partial sums that a member asked of me for a micro-batch: sum i of my local rows
- * row[begin[i] .. begin[i+1]-1]. */
+ * row[begin[i] .. begin[i+1]-1]. They may lie in its memory. */
 struct hps_route_sums {
     int n;
     const int *begin, *row;     /* (n + 1), (begin[n]) */

@@ -7,7 +7,7 @@
 #include "model/places.h"
 
 enum { HPS_ROUTE_TOLD = 4 };    /* counts of a micro-batch to an owner: places, the first of them,
-                                   numbers of the message, where they begin in `want`          */
+                                   numbers of the message, where (the first of all) begins     */
 enum hps_route_state { HPS_ROUTE_READY, HPS_ROUTE_COUNTS, HPS_ROUTE_NUMBERS };
 
 /* A step, on its way or in use. */
@@ -18,9 +18,10 @@ struct hps_route_turn {
     int *ask, *give;            /* (parts, M, HPS_ROUTE_TOLD) counts as they travel            */
     int *length;                /* (M, parts) numbers that I tell each owner ...               */
     size_t *at;                 /* (M, parts) ... and where they begin in `want`               */
-    int *nask, *nask_at;        /* (parts) numbers to each owner, and where they begin         */
-    int *ngive, *ngive_at;      /* likewise what each member tells me, in `told`               */
-    const int **heard;          /* (parts) where that is, when it has come                     */
+    int *nask, *nask_at;        /* (parts) numbers to each owner, and where they begin ...     */
+    int *ngive, *ngive_at;      /* likewise what each member tells me, in `told`; none of these
+                                   once it is known that they do not travel                    */
+    const int **heard;          /* (parts) where what it tells is, when it has come            */
     struct hps_ints want;       /* numbers to owners, those of one together, by micro-batch    */
     struct hps_route_lent {     /* whose memory that is, where those who are near read it      */
         struct hps_near *near;

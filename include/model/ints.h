@@ -16,8 +16,8 @@ struct hps_ints {
 /* Room for n on the host; keeps what is there. Zeroed memory is a valid start. To be asked for
  * before the numbers are written: it waits until those that were shown have been copied. Local. */
 void hps_ints_grow(struct hps_ints *ints, size_t n);
-/* From now on, on a host, it is memory of somebody else's, which room(of, n) finds for n or more
- * numbers; what was there stays. Local. */
+/* Before anything else, for a host: it is memory of somebody else's, which room(of, n) finds for n
+ * or more numbers. `host` is what room found last, whatever is there. Local. */
 void hps_ints_lend(struct hps_ints *ints, int *(*room)(void *of, size_t n), void *of);
 /* The first n as the device sees them behind its lane FEED, which copies them; valid until the next
  * grow or show. `host` may move. Nobody on the device reads what was shown before. Local. */

@@ -9,9 +9,9 @@
 struct hps_feeder;
 
 /* Reads `data` for the layers of my stages; a rank that needs no raw column reads nothing. What
- * layers draw is by the order's key and the step. `learns`: rows will be updated; a store has one
- * such feeder at a time. Collective over team->world (routes are made); idle ranks (no role) get a
- * feeder that does nothing. */
+ * layers draw is by the order's key and the step. `learns`: its routes use the store's buffers, so
+ * there is one such feeder of a store at a time. Collective over team->world (routes are made);
+ * idle ranks (no role) get a feeder that does nothing. */
 enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_data *data,
                                const struct hps_order *order, const struct hps_steps *steps,
                                const struct hps_net *net, const struct hps_plan *plan,

@@ -1,6 +1,10 @@
 /* pick.c - numbers of two among the numbers of many, without branches. */
 #include "base/pick.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 void hps_pick_two_plainly(size_t n, const uint64_t *key, uint64_t q, int bits, int *restrict to_q,
                           int *restrict to_r, size_t *nq, size_t *nr)
 {
@@ -19,8 +23,6 @@ void hps_pick_two_plainly(size_t n, const uint64_t *key, uint64_t q, int bits, i
 }
 
 #ifdef __x86_64__
-#include <immintrin.h>
-
 enum { LANES = 8 };
 
 _Static_assert((int)HPS_PICK_SPARE >= (int)LANES, "a vector is written whole");

@@ -288,7 +288,7 @@ HPS_INLINE void sort_words(const struct hps_radix *r, char *word, char *spare, s
 {
     uint64_t key;
 
-    if (n < CROWD || !is_popular(word, n, r->tail_bits, wide, &key)) {
+    if (r->rest == 0 || n < CROWD || !is_popular(word, n, r->tail_bits, wide, &key)) {
         sort_digits(r, word, spare, n, wide);
         return;
     }

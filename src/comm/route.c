@@ -1,4 +1,5 @@
-/* route.c - what a step needs: counts are exchanged, then numbers of rows.
+/* route.c - what a step needs: counts are exchanged, then numbers of rows, which members who are
+ * near read where they were written.
  *
  * Counts and numbers travel on communicators of their own, each in the order of the steps, so that
  * no member's progress decides the order of collectives. */
@@ -9,6 +10,14 @@
 #include "base/mem.h"
 #include "comm/route_own.h"
 #include "model/table.h"
+
+/* Room for n numbers where those who are near see them. */
+static int *near_room(void *of, size_t n)
+{
+    const struct hps_route_lent *l = of;
+
+    return hps_near_ints(l->near, l->me, l->buffer, n);
+}
 
 static void turn_new(struct hps_route *r, struct hps_route_turn *t, int nlayer)
 {
@@ -31,22 +40,9 @@ static void turn_new(struct hps_route *r, struct hps_route_turn *t, int nlayer)
     t->ngive = t->nask_at + parts;
     t->ngive_at = t->ngive + parts;
     t->heard = hps_mem_new(parts, sizeof *t->heard);
-}
-
-/* Room for n numbers where those who are near see them. */
-static int *near_room(void *of, size_t n)
-{
-    const struct hps_route_lent *l = of;
-
-    return hps_near_ints(l->near, l->me, l->buffer, n);
-}
-
-static void lend(struct hps_route *r, struct hps_route_turn *t, long long step)
-{
-    int buffer = r->told + (int)(step % HPS_ROUTE_BUFFERS);
-
-    t->lent = (struct hps_route_lent){ r->near, r->me, buffer };
-    hps_ints_lend(&t->want, near_room, &t->lent);
+    t->lent = (struct hps_route_lent){ r->near, r->me, 0 };
+    if (r->direct)
+        hps_ints_lend(&t->want, near_room, &t->lent);
 }
 
 static void turn_free(struct hps_route *r, struct hps_route_turn *t)
@@ -170,7 +166,7 @@ static void send_counts(struct hps_route *r, struct hps_route_turn *t)
 /* Numbers that member q tells me lie where it wrote them. */
 static bool is_direct(const struct hps_route *r, int q)
 {
-    return r->direct && (q == r->me || hps_near_is(r->near, q));
+    return r->direct && hps_near_is(r->near, q);
 }
 
 static const int *heard_from(struct hps_route *r, struct hps_route_turn *t, int q)
@@ -179,8 +175,6 @@ static const int *heard_from(struct hps_route *r, struct hps_route_turn *t, int 
 
     if (!is_direct(r, q))
         return t->told.host + t->ngive_at[q];
-    if (q == r->me)
-        return t->want.host + at;
     return hps_near_ints(r->near, q, t->lent.buffer, at + n) + at;
 }
 
@@ -205,7 +199,8 @@ static void send_numbers(struct hps_route *r, struct hps_route_turn *t)
         t->ngive[q] = (int)n - t->ngive_at[q];
     }
     t->step.ngive = ngive;
-    hps_ints_grow(&t->told, n + 1);
+    if (!r->quiet)
+        hps_ints_grow(&t->told, n + 1);
     for (int q = 0; q < r->parts; q++) {
         t->heard[q] = heard_from(r, t, q);
         if (is_direct(r, q)) t->nask[q] = t->ngive[q] = 0;
@@ -279,8 +274,7 @@ void hps_route_begin(struct hps_route *r, const struct hps_batch *batch)
     struct hps_route_turn *t = &r->turn[r->begun % HPS_ROUTE_KEPT];
 
     assert(r->begun - r->taken < 2);
-    if (r->direct)
-        lend(r, t, r->begun);
+    t->lent.buffer = r->told + (int)(r->begun % HPS_ROUTE_BUFFERS);
     r->way->find(r, t, batch);
     t->step.nplace = t->step.first[r->M];
     if (r->parts == 1)

@@ -64,15 +64,16 @@ static void put(struct hps_route *r, struct hps_route_turn *t)
     }
 }
 
-/* All that was heard, side by side. */
+/* All that was heard, side by side; what travelled is there. */
 static void put_together(struct hps_route *r, struct hps_route_turn *t)
 {
+    hps_ints_grow(&t->told, t->step.ngive + 1);
     for (int q = 0; q < r->parts; q++) {
         int *to = t->told.host + t->ngive_at[q];
         size_t n = 0;
         for (int m = 0; m < r->M; m++)
             n += (size_t)t->step.give[m * r->parts + q];
-        if (t->heard[q] != to && n > 0)
+        if (n > 0 && t->heard[q] != to)
             memcpy(to, t->heard[q], n * sizeof *to);
     }
 }

@@ -1,6 +1,7 @@
 /* ints.c - numbers made on the host and read on the device. */
 #include "model/ints.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -22,6 +23,7 @@ static void move(struct hps_ints *a, size_t cap, size_t n)
 
 void hps_ints_lend(struct hps_ints *a, int *(*room)(void *of, size_t n), void *of)
 {
+    assert(!a->host && !a->dev);
     a->room = room;
     a->of = of;
 }
@@ -53,6 +55,7 @@ const int *hps_ints_show(struct hps_ints *a, size_t n, struct hps_dev *dev)
 {
     if (dev->host)
         return a->host;
+    assert(!a->room);
     if (!a->dev)
         adopt(a, n, dev);
     if (a->cap > a->device_cap) {

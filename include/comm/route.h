@@ -22,7 +22,7 @@ struct hps_route_use {
     bool sums;                  /* owners give partial sums of bags; on hosts, and not alone */
     int told;                   /* the first of HPS_ROUTE_BUFFERS of `near`, one number a row and
                                    nobody else's: members who are near read there what they are
-                                   told. < 0: all of it travels                                 */
+                                   told. < 0, on all or none: all of it travels                 */
 };
 /* Who begins step s took s-2, so all began that and took s-4: what they were told for s-6 is no
  * longer valid. */

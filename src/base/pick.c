@@ -57,21 +57,16 @@ static void pick_wide(size_t n, const uint64_t *key, uint64_t q, int bits, int *
     *nr = at_r;
 }
 
+#endif
+
 void hps_pick_two(size_t n, const uint64_t *key, uint64_t q, int bits, int *to_q, int *to_r,
                   size_t *nq, size_t *nr)
 {
-    if (__builtin_cpu_supports("avx512vl"))
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512vl")) {
         pick_wide(n, key, q, bits, to_q, to_r, nq, nr);
-    else
-        hps_pick_two_plainly(n, key, q, bits, to_q, to_r, nq, nr);
-}
-
-#else
-
-void hps_pick_two(size_t n, const uint64_t *key, uint64_t q, int bits, int *to_q, int *to_r,
-                  size_t *nq, size_t *nr)
-{
+        return;
+    }
+#endif
     hps_pick_two_plainly(n, key, q, bits, to_q, to_r, nq, nr);
 }
-
-#endif

@@ -103,7 +103,7 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
     r->way = use->sums && parts > 1 ? &hps_route_by_sums : &hps_route_by_rows;
     r->with = r->way->open(use, rows, r);
     r->direct = near && use->told >= 0;
-    r->quiet = parts > 1 && all_near(r->direct ? near : NULL, parts, comm);
+    r->quiet = parts > 1 && use->told >= 0 && all_near(near, parts, comm);
     r->told = use->told;
     for (int i = 0; i < HPS_ROUTE_KEPT; i++)
         turn_new(r, &r->turn[i], use->nlayer);

@@ -29,6 +29,8 @@ void hps_ps_give_sums(struct hps_ps *p, int q)
                            piece_of(p, q, m, at, false));
         at += s->n;
     }
+    if (p->dev->host)                   /* who is near reads them here */
+        p->dev->ops->sync(p->dev);
 }
 
 void hps_ps_give_others(struct hps_ps *p)

@@ -12,7 +12,7 @@
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
 
 struct bags {
-    const struct hps_bag *bag;
+    struct hps_bag bag;
     size_t dim;
     bool mean, concat;
     const float *rows;          /* forward  */
@@ -37,7 +37,7 @@ static inline float share_of(const struct bags *j, size_t first, size_t last)
 /* The row of a position. */
 HPS_INLINE const float *row_of(const struct bags *j, int p, size_t dim)
 {
-    const struct hps_bag *bag = j->bag;
+    const struct hps_bag *bag = &j->bag;
     int at = bag->at ? bag->at[p] : -1;
 
     if (at >= 0)
@@ -48,14 +48,14 @@ HPS_INLINE const float *row_of(const struct bags *j, int p, size_t dim)
 /* The row of id i of the bags: where it lies, or by its position. */
 HPS_INLINE const float *row_of_id(const struct bags *j, size_t i, bool lies, size_t dim)
 {
-    return lies ? j->rows + (size_t)j->bag->lies[i] * j->bag->stride
-                : row_of(j, j->bag->index[i], dim);
+    return lies ? j->rows + (size_t)j->bag.lies[i] * j->bag.stride
+                : row_of(j, j->bag.index[i], dim);
 }
 
 HPS_INLINE void fetch_ahead(const struct bags *j, size_t i, bool lies, size_t dim)
 {
     i += lies ? FAR : HPS_CPU_AHEAD;
-    if (i < j->bag->nid)
+    if (i < j->bag.nid)
         hps_cpu_fetch(row_of_id(j, i, lies, dim), dim);
 }
 
@@ -90,7 +90,7 @@ HPS_INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool 
 HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, bool lies,
                           bool mean, size_t dim)
 {
-    const struct hps_bag *bag = j->bag;
+    const struct hps_bag *bag = &j->bag;
     bool begin = j->concat || s == 0;
     float *y = j->y.data + (j->concat ? s * dim : 0);
 
@@ -108,9 +108,9 @@ HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, 
 /* Rows that lie, added as they are: the usual case, compiled by itself. */
 HPS_CLONES static void pool_block(const struct bags *j, size_t b0, size_t b1)
 {
-    bool lies = j->bag->lies;
+    bool lies = j->bag.lies;
 
-    for (size_t s = 0; s < (size_t)j->bag->nslot; s++)
+    for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
         if (lies && !j->mean) {
             HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, true, false);
         } else {
@@ -121,9 +121,9 @@ HPS_CLONES static void pool_block(const struct bags *j, size_t b0, size_t b1)
 static void pool_part(const void *job, int t, int n)
 {
     const struct bags *j = job;
-    size_t last = hps_cpu_cut((size_t)j->bag->B, 16, t + 1, n);
+    size_t last = hps_cpu_cut((size_t)j->bag.B, HPS_CPU_GRAIN, t + 1, n);
 
-    for (size_t b = hps_cpu_cut((size_t)j->bag->B, 16, t, n); b < last; b += BLOCK)
+    for (size_t b = hps_cpu_cut((size_t)j->bag.B, HPS_CPU_GRAIN, t, n); b < last; b += BLOCK)
         pool_block(j, b, b + BLOCK < last ? b + BLOCK : last);
 }
 
@@ -141,22 +141,22 @@ HPS_INLINE size_t spot_of(const struct bags *j, int from, bool plain, size_t dim
 {
     if (plain || j->dense)
         return (size_t)from * dim;
-    int b = (int)(((double)from + 0.5) * j->per_slot), s = from - b * j->bag->nslot;
+    int b = (int)(((double)from + 0.5) * j->per_slot), s = from - b * j->bag.nslot;
     return (size_t)b * j->y.ld + (j->concat ? (size_t)s * dim : 0);
 }
 
 /* The bag that is added to, or read, a while after the k-th. */
 HPS_INLINE int ahead_of(const struct bags *j, int k)
 {
-    return j->bag->from[k + NEAR < j->nid ? k + NEAR : k];
+    return j->bag.from[k + NEAR < j->nid ? k + NEAR : k];
 }
 
 HPS_INLINE float share_of_bag(const struct bags *j, int from)
 {
-    int b = from / j->bag->nslot, s = from - b * j->bag->nslot;
-    size_t at = (size_t)s * (size_t)j->bag->B + (size_t)b;
+    int b = from / j->bag.nslot, s = from - b * j->bag.nslot;
+    size_t at = (size_t)s * (size_t)j->bag.B + (size_t)b;
 
-    return share_of(j, bag_start(j->bag, at), bag_start(j->bag, at + 1));
+    return share_of(j, bag_start(&j->bag, at), bag_start(&j->bag, at + 1));
 }
 
 /* The first of the bag's rows whose ids, and those of all before it, are at least t n-ths. */
@@ -180,10 +180,10 @@ static size_t row_cut(const struct hps_bag *bag, int t, int n)
 HPS_INLINE void strew_row(const struct bags *j, size_t i, float *y, bool plain, bool once,
                           size_t dim)
 {
-    const float *row = row_of(j, j->bag->place[i], dim);
-    const int *from = j->bag->from;
+    const float *row = row_of(j, j->bag.place[i], dim);
+    const int *from = j->bag.from;
 
-    for (int k = j->bag->start[i], end = j->bag->start[i + 1]; k < end; k++) {
+    for (int k = j->bag.start[i], end = j->bag.start[i + 1]; k < end; k++) {
         float *to = y + spot_of(j, from[k], plain, dim);
         hps_cpu_fetch(y + spot_of(j, ahead_of(j, k), plain, dim), dim);
         if (once)
@@ -196,7 +196,7 @@ HPS_INLINE void strew_row(const struct bags *j, size_t i, float *y, bool plain, 
 HPS_INLINE void strew_all(const struct bags *j, size_t first, size_t last, float *y, bool plain,
                           bool once, size_t dim)
 {
-    const struct hps_bag *bag = j->bag;
+    const struct hps_bag *bag = &j->bag;
     size_t ahead = HPS_CPU_AHEAD;
 
     for (size_t i = first; i < last; i++) {
@@ -228,20 +228,20 @@ static void strew_part(const void *job, int t, int n)
 {
     const struct bags *j = job;
     float *y = j->y.data;
-    size_t width = (size_t)j->y.width, B = (size_t)j->bag->B;
+    size_t width = (size_t)j->y.width, B = (size_t)j->bag.B;
 
     if (t > 0 && j->apart)
         y = j->apart + (size_t)(t - 1) * j->y.ld * B;
     for (size_t b = 0; b < B && !j->once; b++)
         memset(y + b * j->y.ld, 0, width * sizeof *y);
-    strew_span(j, row_cut(j->bag, t, n), row_cut(j->bag, t + 1, n), y);
+    strew_span(j, row_cut(&j->bag, t, n), row_cut(&j->bag, t + 1, n), y);
 }
 
 /* y of some examples and what the threads behind the first have for them. */
 static void join_part(const void *job, int t, int n)
 {
     const struct bags *j = job;
-    size_t ld = j->y.ld, B = (size_t)j->bag->B, last = hps_cpu_cut(B, 1, t + 1, n);
+    size_t ld = j->y.ld, B = (size_t)j->bag.B, last = hps_cpu_cut(B, 1, t + 1, n);
 
     for (size_t b = hps_cpu_cut(B, 1, t, n); b < last; b++)
         for (int k = 0; k < n - 1; k++)
@@ -251,7 +251,7 @@ static void join_part(const void *job, int t, int n)
 
 static void strew(struct hps_dev *dev, struct bags *j, double work_ns)
 {
-    size_t all = (size_t)j->bag->B * j->y.ld;
+    size_t all = (size_t)j->bag.B * j->y.ld;
 
     if (dev->nthread > 1 && !j->once)
         j->apart = hps_cpu_scratch(dev, (size_t)(dev->nthread - 1) * all * sizeof *j->apart);
@@ -267,7 +267,7 @@ static struct bags bags_of(const struct hps_bag *bag, int dim, enum hps_pool_kin
 {
     bool concat = combine == HPS_COMBINE_CONCAT;
 
-    return (struct bags){ .bag = bag, .dim = (size_t)dim, .mean = pool == HPS_POOL_MEAN,
+    return (struct bags){ .bag = *bag, .dim = (size_t)dim, .mean = pool == HPS_POOL_MEAN,
                           .concat = concat, .y = y, .per_slot = 1.0 / bag->nslot,
                           .dense = (concat || bag->nslot == 1) &&
                                    y.ld == (size_t)bag->nslot * (size_t)dim,
@@ -283,10 +283,13 @@ void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim
     double work_ns = (double)bag->nid * (4 + 0.3 * dim);
 
     j.rows = rows;
-    if (bag->lies || bag->index)
-        hps_cpu_spread(dev, work_ns, pool_part, &j);
-    else
+    if (bag->lies || bag->index) {
+        hps_cpu_writes(dev, (size_t)bag->B, y);
+        hps_cpu_rows(dev, (size_t)bag->B, work_ns, hps_cpu_parts(dev, (size_t)bag->B, BLOCK),
+                     pool_part, &j, sizeof j);
+    } else {
         strew(dev, &j, work_ns);
+    }
 }
 
 /* Occurrences that wait to be added: the row, and where its gradient is in dy. */
@@ -324,7 +327,7 @@ static inline bool is_mine(size_t row, size_t t, size_t n)
 static void spill_part(const void *job, int t, int n)
 {
     const struct bags *j = job;
-    const struct hps_bag *bag = j->bag;
+    const struct hps_bag *bag = &j->bag;
     struct pending p = { .n = 0 };
 
     for (size_t s = 0, at = 0; s < (size_t)bag->nslot; s++)
@@ -345,10 +348,10 @@ static void spill_part(const void *job, int t, int n)
 
 HPS_INLINE void sum_row(const struct bags *j, size_t i, float *sum, bool plain, size_t dim)
 {
-    const int *from = j->bag->from;
+    const int *from = j->bag.from;
     const float *dy = j->y.data;
 
-    for (int k = j->bag->start[i], end = j->bag->start[i + 1]; k < end; k++) {
+    for (int k = j->bag.start[i], end = j->bag.start[i + 1]; k < end; k++) {
         float share = plain || !j->mean ? 1 : share_of_bag(j, from[k]);
         hps_cpu_fetch(dy + spot_of(j, ahead_of(j, k), plain, dim), dim);
         hps_cpu_row_add(sum, dy + spot_of(j, from[k], plain, dim), share, dim);
@@ -361,7 +364,7 @@ HPS_INLINE void sum_all(const struct bags *j, size_t first, size_t last, bool pl
     float sum[HPS_CPU_SHORT];
 
     for (size_t i = first; i < last; i++) {
-        float *to = j->grad + (size_t)j->bag->place[i] * dim;
+        float *to = j->grad + (size_t)j->bag.place[i] * dim;
         float *here = dim <= HPS_CPU_SHORT ? sum : to;
         if (!j->add)
             memset(here, 0, dim * sizeof *here);
@@ -389,7 +392,7 @@ HPS_CLONES static void sum_span(const struct bags *j, size_t first, size_t last)
 static void sum_part(const void *job, int t, int n)
 {
     const struct bags *j = job;
-    sum_span(j, row_cut(j->bag, t, n), row_cut(j->bag, t + 1, n));
+    sum_span(j, row_cut(&j->bag, t, n), row_cut(&j->bag, t + 1, n));
 }
 
 void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,

@@ -9,6 +9,10 @@
 /* A thread that runs run(arg); signals stay with the caller's. 0, or pthread_create's error. */
 int hps_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
+/* The calling thread, when it is woken, takes no core from one that is at work: it waits for that
+ * one's next pause, or for its share of the core. A wish, where the system knows it. Local. */
+void hps_thread_yields(void);
+
 /* Sleep for so long, or until a signal comes. Local. */
 void hps_sleep_s(double seconds);
 

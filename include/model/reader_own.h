@@ -31,7 +31,8 @@ struct hps_reader {
     long long entered;              /* the window that was entered last, over all epochs */
     long long *example, *spare;     /* (rows of a micro-batch) for sorting       */
     const struct hps_block **block; /* (rows of my share) where each row is,      */
-    const char **record;            /* and its record there                       */
+    const char **record;            /* and its record there,                      */
+    const char **bag;               /* and its ids of the slot at work            */
     int nsingle, *single_slot;      /* slots in a record, in turn                 */
     void **single;                  /* (nsingle) where the ids of each go         */
     struct hps_tray *tray;              /* (ntray) ring: 2 live, the rest ahead       */

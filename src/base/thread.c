@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <time.h>
 
@@ -15,6 +16,15 @@ int hps_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
     int rc = pthread_create(thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
+}
+
+void hps_thread_yields(void)
+{
+#ifdef SCHED_BATCH
+    struct sched_param none = { 0 };
+
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
+#endif
 }
 
 static struct timespec timespec_of(double seconds)

@@ -26,6 +26,7 @@ static void *read_ahead(void *reader)
     struct hps_reader_filling f = { .nid = hps_mem_new((size_t)r->data->nslot, sizeof *f.nid) };
     enum hps_status s = HPS_OK;
 
+    hps_thread_yields();
     for (long long i = 0; !s && r->first_step + i < r->steps.total && wait_for_tray(r); i++) {
         f.tray = &r->tray[i % r->ntray];
         s = hps_reader_fill(r, &f, r->first_step + i);
@@ -115,6 +116,7 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->spare = hps_mem_new((size_t)micro, sizeof *r->spare);
     r->block = hps_mem_new(rows, sizeof *r->block);
     r->record = hps_mem_new(rows, sizeof *r->record);
+    r->bag = hps_mem_new(rows, sizeof *r->bag);
     r->single_slot = hps_mem_new((size_t)data->nslot, sizeof *r->single_slot);
     r->single = hps_mem_new((size_t)data->nslot, sizeof *r->single);
     for (int j = 0; j < data->nslot; j++)
@@ -128,7 +130,7 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     return HPS_OK;
 }
 
-enum hps_status hps_reader_next(struct hps_reader *r, const struct hps_batch **batch)
+enum hps_status hps_reader_take(struct hps_reader *r, const struct hps_batch **batch)
 {
     long long want;
     enum hps_status s;
@@ -137,7 +139,8 @@ enum hps_status hps_reader_next(struct hps_reader *r, const struct hps_batch **b
     *batch = NULL;
     pthread_mutex_lock(&r->lock);
     want = r->asked++;
-    pthread_cond_signal(&r->moved);
+    if (r->made <= want)
+        pthread_cond_signal(&r->moved);
     while (r->made <= want && !r->status && r->first_step + want < r->steps.total)
         pthread_cond_wait(&r->moved, &r->lock);
     s = r->made > want ? HPS_OK : r->status;
@@ -148,6 +151,21 @@ enum hps_status hps_reader_next(struct hps_reader *r, const struct hps_batch **b
     pthread_mutex_unlock(&r->lock);
     if (say)
         HPS_SAY_ALL(HPS_ERROR, "%s", r->blocks.why);
+    return s;
+}
+
+void hps_reader_wake(struct hps_reader *r)
+{
+    pthread_mutex_lock(&r->lock);
+    pthread_cond_signal(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+}
+
+enum hps_status hps_reader_next(struct hps_reader *r, const struct hps_batch **batch)
+{
+    enum hps_status s = hps_reader_take(r, batch);
+
+    hps_reader_wake(r);
     return s;
 }
 
@@ -167,6 +185,7 @@ void hps_reader_free(struct hps_reader *r)
     hps_mem_free(r->tray);
     hps_mem_free(r->single);
     hps_mem_free(r->single_slot);
+    hps_mem_free(r->bag);
     hps_mem_free(r->record);
     hps_mem_free(r->block);
     hps_mem_free(r->spare);

@@ -118,28 +118,17 @@ static void gather_records(const struct hps_reader *r, struct hps_tray *t, long 
     }
 }
 
-/* The i-th example's ids will soon be read: they lie anywhere in a window. */
-static void fetch_ids(const struct hps_reader *r, int j, long long i, const long long *example)
-{
-    enum { LINE = 64, MOST = 8 * LINE };
-    const struct hps_block *b = r->block[i];
-    const long long *o = b->offset[j] + example[i] - b->first;
-    size_t size = hps_ids_size(r->blocks.wide), n = (size_t)(o[1] - o[0]) * size;
-
-    for (size_t k = 0; k < n && k < MOST; k += LINE) /* a block without ids has no array of them */
-        __builtin_prefetch((const char *)b->ids[j] + (size_t)o[0] * size + k);
-}
-
-/* Appends at *filled of the tray's column; offsets begin at 0 for each micro-batch. */
-static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, int j,
-                                    const long long *example, long long n, int *offset,
-                                    size_t *filled)
+/* Where the ids of each example of a micro-batch lie in slot j, and in the tray's column: offsets
+ * begin at 0 for each micro-batch. HPS_DECK: more than an int counts. */
+static enum hps_status find_multi(struct hps_reader *r, int j, const long long *example,
+                                  long long n, int *offset)
 {
     size_t total = 0, size = hps_ids_size(r->blocks.wide);
 
     offset[0] = 0;
     for (long long i = 0; i < n; i++) {
-        const long long *o = r->block[i]->offset[j] + example[i] - r->block[i]->first;
+        const struct hps_block *b = r->block[i];
+        const long long *o = b->offset[j] + example[i] - b->first;
         total += (size_t)(o[1] - o[0]);
         if (total > INT_MAX) {
             snprintf(r->blocks.why, sizeof r->blocks.why,
@@ -148,17 +137,42 @@ static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, in
             return HPS_DECK;
         }
         offset[i + 1] = (int)total;
+        /* a block without ids has no array of them */
+        r->bag[i] = b->ids[j] ? (const char *)b->ids[j] + (size_t)o[0] * size : NULL;
     }
-    hps_mem_grow(&t->ids[j], &t->ids_cap[j], *filled + total, size);
+    return HPS_OK;
+}
+
+/* An example's ids will soon be read: they lie anywhere in a window. */
+static void fetch_ids(const char *from, size_t bytes)
+{
+    enum { LINE = 64, MOST = 8 * LINE };
+
+    for (size_t k = 0; k < bytes && k < MOST; k += LINE)
+        __builtin_prefetch(from + k);
+}
+
+/* Appends at *filled of the tray's column. */
+static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, int j,
+                                    const long long *example, long long n, int *offset,
+                                    size_t *filled)
+{
+    size_t size = hps_ids_size(r->blocks.wide);
+    enum hps_status s = find_multi(r, j, example, n, offset);
+
+    if (s)
+        return s;
+    hps_mem_grow(&t->ids[j], &t->ids_cap[j], *filled + (size_t)offset[n], size);
+    char *to = (char *)t->ids[j] + *filled * size;
     for (long long i = 0; i < n; i++) {
-        const long long *o = r->block[i]->offset[j] + example[i] - r->block[i]->first;
-        fetch_ids(r, j, i + AHEAD < n ? i + AHEAD : i, example);
-        if (o[1] > o[0])
-            memcpy((char *)t->ids[j] + (*filled + (size_t)offset[i]) * size,
-                   (const char *)r->block[i]->ids[j] + (size_t)o[0] * size,
-                   (size_t)(o[1] - o[0]) * size);
+        long long next = i + AHEAD < n ? i + AHEAD : i;
+        size_t bytes = (size_t)(offset[i + 1] - offset[i]) * size;
+        fetch_ids(r->bag[next], (size_t)(offset[next + 1] - offset[next]) * size);
+        if (bytes > 0)
+            memcpy(to, r->bag[i], bytes);
+        to += bytes;
     }
-    *filled += total;
+    *filled += (size_t)offset[n];
     return HPS_OK;
 }
 

@@ -170,7 +170,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     if (f->next >= f->total) return HPS_OK;
     f->next++;
     hps_region_enter(HPS_REGION_READ);
-    if (f->reader) st = hps_reader_next(f->reader, &batch);
+    if (f->reader) st = hps_reader_take(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
     if (st) batch = NULL; /* no row is asked for by what may be no id */
     batch = hps_noise_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
@@ -185,6 +185,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     for (int g = 0; g < f->ngroup; g++)
         hps_route_begin(f->route[g], batch);
     hps_region_leave(HPS_REGION_PULL);
+    if (f->reader) hps_reader_wake(f->reader);
     return st;
 }
 

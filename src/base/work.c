@@ -2,7 +2,7 @@
 #include "base/work.h"
 
 /* Things worth a part of their own; parts for each thread. */
-enum { WORTH = 8192, SHARES = 4 };
+enum { WORTH = 8192, SHARES = 8 };
 
 struct hps_work hps_work_of(size_t things, int nthread)
 {

@@ -181,6 +181,7 @@ static void same_bits(void **state)
         twin_fill_f(1, 50 * (size_t)dim, rows[i].f);
         dev.ops->bag_backward(&dev, &k.bag, dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, tensor(&dy),
                               rows[i].f, 50, true);
+        dev.ops->sync(&dev);
         dev.ops->close(&dev);
     }
     for (int i = 1; i < 6; i++) {

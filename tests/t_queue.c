@@ -1,6 +1,6 @@
 /* t_queue: what is queued on the CPU backend's threads gives what one thread gives that does all in
- * order, bit for bit, whatever was mixed: operations on rows, before all, behind all; few rows and
- * none, other numbers of rows, more operations than the queue holds, what is kept between them,
+ * order, bit for bit, whatever was mixed: operations on rows, before all, beside and behind all; few
+ * rows and none, other numbers of rows, more operations than the queue holds, what is kept between them,
  * rows that are written while a sum of them is due. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +15,12 @@
 
 #define WIDE 3000               /* rows at most */
 #define CHAIN 150               /* operations   */
+#define SIDES 4                 /* parts of an operation beside others */
 #define LARGE_NS 1e6            /* worth waking the threads for */
 
 /* What the operations write on. */
 struct sheet {
-    uint64_t row[WIDE], all, sum[CHAIN], before[CHAIN];
+    uint64_t row[WIDE], all, sum[CHAIN], before[CHAIN], side[CHAIN][SIDES];
 };
 
 struct job {
@@ -27,7 +28,8 @@ struct job {
     size_t rows;
     uint64_t *part;             /* (parts) one each                        */
     int parts, number;
-    int first;                  /* the operation before all that it looks at; -1: none */
+    int first, side;            /* the operations before all, and beside, that it looks at; -1:
+                                   none */
 };
 
 static uint64_t mixed(uint64_t a, uint64_t b)
@@ -58,7 +60,21 @@ static void behind_all(const void *job, int t, int n)
 
     for (int p = 0; p < j->parts; p++)
         j->sheet->sum[j->number] = mixed(j->sheet->sum[j->number], j->part[p]);
+    for (int k = 0; k < SIDES && j->side >= 0; k++)
+        j->sheet->all = mixed(j->sheet->all, j->sheet->side[j->side][k]);
     j->sheet->all = mixed(j->sheet->all, j->sheet->sum[j->number]);
+}
+
+/* All rows' parts, and what all parts of the one before it left. */
+static void beside_others(const void *job, int t, int n)
+{
+    const struct job *j = job;
+    uint64_t *mine = &j->sheet->side[j->number][t];
+
+    for (int p = 0; p < j->parts; p++)
+        *mine = mixed(*mine, j->part[p]);
+    for (int k = 0; k < n && j->side >= 0; k++)
+        *mine = mixed(*mine, j->sheet->side[j->side][k]);
 }
 
 static void before_all(const void *job, int t, int n)
@@ -73,9 +89,9 @@ static void before_all(const void *job, int t, int n)
 static void chain(struct hps_dev *dev, struct sheet *s, size_t rows, int parts)
 {
     memset(s, 0, sizeof *s);
-    for (int i = 0, first = -1; i < CHAIN; i++) {
+    for (int i = 0, first = -1, side = -1; i < CHAIN; i++) {
         size_t now = i % 50 == 49 ? rows / 2 : rows;
-        struct job j = { s, now, NULL, parts, i, first };
+        struct job j = { s, now, NULL, parts, i, first, side };
         j.part = hps_cpu_keep(dev, (size_t)parts * sizeof *j.part);
         if (i % 7 == 3) {
             hps_cpu_first(dev, LARGE_NS, 2, before_all, &j, sizeof j);
@@ -84,6 +100,10 @@ static void chain(struct hps_dev *dev, struct sheet *s, size_t rows, int parts)
         hps_cpu_rows(dev, now, LARGE_NS, parts, on_rows, &j, sizeof j);
         if (i % 3 == 1)
             hps_cpu_after(dev, LARGE_NS, 1, behind_all, &j, sizeof j);
+        if (i % 3 != 0)
+            hps_cpu_beside(dev, LARGE_NS, SIDES, beside_others, &j, sizeof j);
+        if (i % 3 != 0)
+            side = i;
     }
     dev->ops->sync(dev);
 }
@@ -103,7 +123,7 @@ static void crowd(struct hps_dev *dev, struct sheet *s, size_t rows, int parts, 
 {
     uint64_t spare[WIDE];
     struct hps_tensor x = { (float *)(void *)s->row, 2, 2 };
-    struct job j = { s, rows, spare, parts, 0, -1 };
+    struct job j = { s, rows, spare, parts, 0, -1, -1 };
 
     memset(s, 0, sizeof *s);
     for (int i = 0; i < CHAIN; i++) {

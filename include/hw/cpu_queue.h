@@ -38,14 +38,19 @@ void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
 void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n, hps_cpu_part *part,
                    const void *job, size_t bytes);
 
-/* The same on no rows: it waits for nothing, and what is queued behind, but for others of its kind,
+/* The same, but it waits for no hps_cpu_after: it reads nothing that such a one makes, and writes
+ * nothing that one reads. */
+void hps_cpu_beside(const struct hps_dev *dev, double work_ns, int n, hps_cpu_part *part,
+                    const void *job, size_t bytes);
+
+/* On no rows either: it waits for nothing, and what is queued behind, but for others of its kind,
  * waits for it. Short. */
 void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n, hps_cpu_part *part,
                    const void *job, size_t bytes);
 
-/* Rows of x (data NULL: none) that the hps_cpu_after queued last reads, at most two of them; and
- * rows that the operation on rows queued next writes: if they are read so, all that is queued is
- * done first. Overlap is taken from the first float to the last. */
+/* Rows of x (data NULL: none) that the hps_cpu_after or hps_cpu_beside queued last reads, at most two
+ * of them; and rows that the operation on rows queued next writes: if they are read so, all that is
+ * queued is done first. Overlap is taken from the first float to the last. */
 void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
 void hps_cpu_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
 

@@ -374,6 +374,7 @@ void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
         struct hps_tensor drow = { j.drow, j.dim, net->dim };
         hps_cpu_bag_backward(dev, &each, net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow,
                              rows_grad, nrow, true);
+        hps_cpu_wait(dev);              /* the block's room is the next one's */
     }
     unfold(&j, grad);
 }

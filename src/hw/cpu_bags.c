@@ -9,6 +9,7 @@
 #define BLOCK 64                /* examples in work at once: what they write stays in the cache */
 #define FAR 160                 /* rows to prefetch where they lie, since they come in any order */
 #define NEAR 16                 /* bags to prefetch in front of the one in work             */
+#define PART 2048               /* rows that a thread takes at once                         */
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
 
 struct bags {
@@ -403,9 +404,12 @@ void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int di
 
     j.grad = rows_grad;
     j.add = add;
-    hps_cpu_wait(dev);
-    if (!add && nrow > (bag->place ? bag->nplace : 0))
+    if (!add && nrow > (bag->place ? bag->nplace : 0)) {
+        hps_cpu_wait(dev);
         memset(rows_grad, 0, nrow * (size_t)dim * sizeof *rows_grad);
-    hps_cpu_spread(dev, (double)bag->nid * (5 + 0.3 * dim), bag->place ? sum_part : spill_part,
-                   &j);
+    }
+    int parts = bag->place ? hps_cpu_parts(dev, bag->nplace, PART) : dev->nthread;
+    hps_cpu_beside(dev, (double)bag->nid * (5 + 0.3 * dim), parts,
+                   bag->place ? sum_part : spill_part, &j, sizeof j);
+    hps_cpu_reads(dev, (size_t)bag->B, dy);
 }

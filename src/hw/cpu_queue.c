@@ -12,7 +12,7 @@
 #define JOB_BYTES 256           /* of an operation's own     */
 #define PATIENCE 2000           /* looks before giving way   */
 
-enum kind { FIRST, ROWS, AFTER };
+enum kind { FIRST, ROWS, BESIDE, AFTER };
 
 struct op {
     enum kind kind;
@@ -80,14 +80,25 @@ static void wait_for(atomic_int *done, int least)
             sched_yield();
 }
 
+/* Does an operation wait for the whole of one that was queued before it? */
+static bool waits_for(enum kind one, enum kind before)
+{
+    switch (one) {
+    case FIRST: return false;
+    case ROWS: return before == FIRST;
+    case BESIDE: return before != AFTER;
+    default: return true;
+    }
+}
+
 static void work(struct hps_cpu_queue *q, struct op *op, int t)
 {
     size_t first = hps_cpu_cut(q->rows, HPS_CPU_GRAIN, t, op->n) / HPS_CPU_GRAIN;
     size_t end = hps_cpu_cut(q->rows, HPS_CPU_GRAIN, t + 1, op->n);
     size_t last = (end + HPS_CPU_GRAIN - 1) / HPS_CPU_GRAIN;
 
-    for (struct op *o = q->op; op->kind != FIRST && o < op; o++)
-        if (op->kind == AFTER || o->kind == FIRST)
+    for (struct op *o = q->op; o < op; o++)
+        if (waits_for(op->kind, o->kind))
             wait_for(&o->done, o->n);
     for (size_t g = first; op->kind == ROWS && g < last; g++)
         wait_for(&q->done[g], op->row_op);
@@ -217,6 +228,12 @@ void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
         hps_mem_grow(&q->done, &q->done_cap, rows / HPS_CPU_GRAIN + 1, sizeof *q->done);
     }
     line_up(dev, ROWS, work_ns, n, part, job, bytes);
+}
+
+void hps_cpu_beside(const struct hps_dev *dev, double work_ns, int n,
+                    hps_cpu_part *part, const void *job, size_t bytes)
+{
+    line_up(dev, BESIDE, work_ns, n, part, job, bytes);
 }
 
 void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n,

@@ -1,5 +1,6 @@
 /* Law: what the layers of two units tell each other is priced by kind, worked out here by hand:
- * rows, which more units share; gradients, once a step, and what peers tell, which they do not. */
+ * rows, which more units share; gradients, once a step, what peers tell, and sums of rows, which
+ * they do not. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,10 +46,37 @@ static void each_kind_is_priced(void **state)
     p->batch = 10;
     p->engine.batch = 40;
     for (int l = 0; l < toy.net->L; l++) {
-        hps_measure_sync_link(p, toy.net, l, 1, link, want[l].rows);
+        hps_measure_sync_link(p, toy.net, l, 1, link, want[l].rows, false);
         double sync_s = p->sync[2 * l + 1], beta = p->beta[2 * l + 1];
         if (fabs(sync_s - want[l].sync_s) > 1e-12 || fabs(beta - want[l].beta) > 1e-12)
             fail_msg("%s: %.9g s, beta %.9g", toy.net->layer[l].name, sync_s, beta);
+    }
+    hps_profile_free(p);
+    toy_close(&toy);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
+/* Bags of 1.5 and of 0.5 ids: of 5 examples 4 sums of 4 floats each way, and for 10 ids 2 floats.
+ * GPUs send rows. */
+static void sums_are_priced(void **state)
+{
+    const struct hps_link link = { 1e-3, 1e6 };
+    const double want[2] = { 2.128e-3 + 2.016e-3, 2.16e-3 };
+    const double beta[2] = { 2.016e-3 / (2.128e-3 + 2.016e-3), 1 };
+    struct toy toy;
+
+    (void)state;
+    toy_open(&toy, "model:\n"
+                   "- {name: ids, type: embedding, slots: [c, d], table: t, dim: 4,\n"
+                   "   exchange: bags}\n"
+                   "- {name: out, type: fc, width: 1}\n"
+                   "- {name: loss, type: logistic}\n");
+    struct hps_profile *p = hps_profile_new(toy.net->L, 1);
+    p->batch = p->engine.batch = 10;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        hps_measure_sync_link(p, toy.net, 0, 0, link, 11, gpu);
+        if (fabs(p->sync[0] - want[gpu]) > 1e-12 || fabs(p->beta[0] - beta[gpu]) > 1e-12)
+            fail_msg("%d: %.9g s, beta %.9g", gpu, p->sync[0], p->beta[0]);
     }
     hps_profile_free(p);
     toy_close(&toy);
@@ -59,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_is_priced),
+        cmocka_unit_test(sums_are_priced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

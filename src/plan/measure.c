@@ -194,7 +194,8 @@ static void fill_type(struct hps_profile *p, const struct hps_net *net, const st
     for (int l = 0; l < p->L; l++) {
         size_t at = (size_t)l * (size_t)p->T + (size_t)t;
         fill_layer(p, net, l, t, &m[l], pool->type[t].slow, read);
-        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows);
+        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows,
+                              pool->type[t].gpu);
         rows[at] = m[l].rows;
     }
 }

@@ -106,11 +106,34 @@ static double cards_s(const struct road *road, size_t n, bool sum)
 /* Floats that go one way, of each kind: rows, gradients, what peers tell. */
 enum { ROWS, DENSE, TOLD, KINDS };
 
-static void floats_of(double n[KINDS], const struct hps_layer *y, double rows, double batch)
+/* Ids of an example, and bags of it of which some row lies at the other. */
+static void bags_of(const struct hps_net *net, const struct hps_layer *y, double *ids, double *bags)
 {
+    *ids = *bags = 0;
+    for (int i = 0; i < y->nslot; i++) {
+        double n = net->slot_ids[y->slot[i]];
+        *ids += n;
+        *bags += 1 - exp2(-n);
+    }
+}
+
+/* Rows, half of which lie at the other. Or sums of them: of a unit's bags every other unit has one,
+ * so that more units do not lessen them, but of the ids that are told for them, each half a float
+ * of both ways. */
+static void floats_of(double n[KINDS], const struct hps_net *net, int l, double rows, double batch,
+                      bool gpu)
+{
+    const struct hps_layer *y = &net->layer[l];
+    double mine = floor(batch / 2), ids, bags;
+
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
     n[DENSE] = (double)y->nparam;
-    n[TOLD] = (double)y->told + floor(batch / 2) * (double)y->told_row;
+    n[TOLD] = (double)y->told + mine * (double)y->told_row;
+    if (y->table < 0 || !net->table[y->table].sums || gpu)
+        return;
+    bags_of(net, y, &ids, &bags);
+    n[ROWS] = floor(mine * ids / 2 / 2);
+    n[TOLD] += floor(mine * bags) * y->dim;
 }
 
 /* From the seconds of each kind. Rows are split over the units of a stage, so their traffic is
@@ -130,11 +153,11 @@ double hps_measure_carry_s(struct hps_link k, double bytes)
 }
 
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                           struct hps_link link, double rows)
+                           struct hps_link link, double rows, bool gpu)
 {
     double n[KINDS], s[KINDS];
 
-    floats_of(n, &net->layer[l], rows, p->batch);
+    floats_of(n, net, l, rows, p->batch, gpu);
     for (int i = 0; i < KINDS; i++)
         s[i] = hps_measure_carry_s(link, 8 * n[i]);
     s[DENSE] *= p->batch / p->engine.batch;
@@ -163,7 +186,7 @@ static void measure_all(double (*s)[KINDS], const struct hps_profile *p, const d
 
     road->cards = hps_cards_new(road->dev, road->pair, HPS_DEBUG);
     for (int l = 0; l < net->L; l++) {
-        floats_of(n, &net->layer[l], rows[l * p->T + t], p->batch);
+        floats_of(n, net, l, rows[l * p->T + t], p->batch, !road->dev->host);
         measure_one(s[l], n, road, p->batch / p->engine.batch);
     }
     hps_cards_free(road->cards);

@@ -1,6 +1,6 @@
 /* t_queue: what is queued on the CPU backend's threads gives what one thread gives that does all in
- * order, bit for bit, whatever was mixed: operations on rows, before all, beside others, behind all;
- * few rows and none, other numbers of rows, more operations than the queue holds, what is kept
+ * order, bit for bit, whatever was mixed: operations on rows, before all, beside others and behind
+ * all; few rows and none, other numbers of rows, more operations than the queue holds, what is kept
  * between them, rows that are written while a sum of them is due. */
 #include <setjmp.h>
 #include <stdarg.h>

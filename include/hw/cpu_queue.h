@@ -49,8 +49,8 @@ void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n, hps_cpu_par
                    const void *job, size_t bytes);
 
 /* Rows of x (data NULL: none) that the hps_cpu_after or hps_cpu_beside queued last reads, at most
- * two of them; and rows that the operation on rows queued next writes: if they are read so, all that
- * is queued is done first. Overlap is taken from the first float to the last. */
+ * two of them; and rows that the operation on rows queued next writes: if they are read so, all
+ * that is queued is done first. Overlap is taken from the first float to the last. */
 void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
 void hps_cpu_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
 

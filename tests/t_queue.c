@@ -132,7 +132,10 @@ static void crowd(struct hps_dev *dev, struct sheet *s, size_t rows, int parts, 
         hps_cpu_rows(dev, rows, LARGE_NS, parts, on_rows, &j, sizeof j);
         if (i % 40 == 39) {
             j.part = share + i / 40 * 4;
-            hps_cpu_after(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
+            if (i % 80 == 79)
+                hps_cpu_beside(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
+            else
+                hps_cpu_after(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
             hps_cpu_reads(dev, rows, x);
             j.part = spare;
         }

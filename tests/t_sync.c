@@ -56,13 +56,13 @@ static void each_kind_is_priced(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
-/* Bags of 1.5 and of 0.5 ids: of 5 examples 4 sums of 4 floats each way, and for 10 ids 2 floats.
- * GPUs send rows. */
+/* Bags of 1.5 and of 0.5 ids: of 5 examples 10 sums of 4 floats each way, 10 numbers where they begin
+ * one way, and of 10 ids half. GPUs send rows. */
 static void sums_are_priced(void **state)
 {
     const struct hps_link link = { 1e-3, 1e6 };
-    const double want[2] = { 2.128e-3 + 2.016e-3, 2.16e-3 };
-    const double beta[2] = { 2.016e-3 / (2.128e-3 + 2.016e-3), 1 };
+    const double want[2] = { 2.36e-3 + 2.016e-3, 2.16e-3 };
+    const double beta[2] = { 2.016e-3 / (2.36e-3 + 2.016e-3), 1 };
     struct toy toy;
 
     (void)state;

@@ -74,10 +74,10 @@ static inline float *hps_ps_piece(struct hps_ps *p, int q, int m, int buffer)
     return hps_near_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
 }
 
-/* Partial sums, on a host: those that member q asked of me are made where they leave, or are read;
- * the gradients of all, which have come, are put together. */
-void hps_ps_give_sums(struct hps_ps *ps, int q);
-void hps_ps_give_others(struct hps_ps *ps);     /* to all but myself */
+/* Partial sums, on a host: those that I, or the others, asked of me are made where they leave, or
+ * are read; the gradients of all, which have come, are put together. */
+void hps_ps_give_mine(struct hps_ps *ps);
+void hps_ps_give_others(struct hps_ps *ps);
 void hps_ps_take_sums(struct hps_ps *ps);
 
 /* Rows that the others asked of me. */

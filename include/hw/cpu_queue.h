@@ -39,7 +39,7 @@ void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n, hps_cpu_par
                    const void *job, size_t bytes);
 
 /* The same, but it waits for no hps_cpu_after: it reads nothing that such a one makes, and writes
- * nothing that one reads. */
+ * nothing that one reads or writes. */
 void hps_cpu_beside(const struct hps_dev *dev, double work_ns, int n, hps_cpu_part *part,
                     const void *job, size_t bytes);
 

@@ -181,8 +181,9 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
  * slot or column, example; a read error: HPS_INPUT; the message is said when the status is first
  * returned. After the last step: *batch = NULL. Local. */
 enum hps_status hps_reader_next(struct hps_reader *reader, const struct hps_batch **batch);
-/* The same in two: while steps are ready the thread sleeps on until it is woken, when its core is
- * wanted least. */
+/* The same in two: while steps are ready the thread sleeps on, until it is woken when its core is
+ * wanted least. Each take has its wake; one that is forgotten costs time only, since a take that
+ * finds nothing ready wakes too. */
 enum hps_status hps_reader_take(struct hps_reader *reader, const struct hps_batch **batch);
 void hps_reader_wake(struct hps_reader *reader);
 void hps_reader_free(struct hps_reader *reader);

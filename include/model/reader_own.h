@@ -39,7 +39,7 @@ struct hps_reader {
     pthread_t thread;
     pthread_mutex_t lock;           /* of what follows                            */
     pthread_cond_t moved;
-    long long made, asked;          /* steps put together; calls of next          */
+    long long made, asked;          /* steps put together; calls of take          */
     bool stop, said;
     enum hps_status status;
 };

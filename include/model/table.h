@@ -66,7 +66,7 @@ float *hps_table_host(const struct hps_table *table);
 /* Weights of local rows at[i], out (n, dim). `at`, `out` and gradients are device memory. */
 void hps_table_gather(struct hps_table *table, size_t n, const int *at, float *out);
 /* Sums of weights, out (n, dim): sum i of those of the local rows row[begin[i] .. begin[i+1]-1].
- * On a host. */
+ * On a host, queued: what it reads stays until ops->sync. */
 void hps_table_sums(struct hps_table *table, size_t n, const int *begin, const int *row,
                     float *out);
 /* The rule on distinct local rows at[i] with the gradient of each. */

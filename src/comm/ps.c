@@ -193,7 +193,7 @@ void hps_ps_pull_end(struct hps_ps *p, int m)
 
     assert(m == p->next);
     if (r->sums && m == 0)
-        hps_ps_give_sums(p, p->me);
+        hps_ps_give_mine(p);
     else if (n > 0 && !p->stay && !r->sums)
         hps_table_gather(p->table, (size_t)n, r->row + p->mine_at,
                          p->rows.device + (size_t)p->place[i] * (size_t)p->dim);

@@ -18,7 +18,7 @@ static float *piece_of(struct hps_ps *p, int q, int m, int at, bool gradients)
                      : p->out.device + far * dim;
 }
 
-void hps_ps_give_sums(struct hps_ps *p, int q)
+static void give_sums(struct hps_ps *p, int q)
 {
     const struct hps_route_step *r = p->r;
 
@@ -29,15 +29,20 @@ void hps_ps_give_sums(struct hps_ps *p, int q)
                            piece_of(p, q, m, at, false));
         at += s->n;
     }
-    if (p->dev->host)                   /* who is near reads them here */
-        p->dev->ops->sync(p->dev);
+}
+
+void hps_ps_give_mine(struct hps_ps *p)
+{
+    give_sums(p, p->me);
+    p->dev->ops->sync(p->dev);
 }
 
 void hps_ps_give_others(struct hps_ps *p)
 {
     for (int q = 0; q < p->parts; q++)
         if (q != p->me)
-            hps_ps_give_sums(p, q);
+            give_sums(p, q);
+    p->dev->ops->sync(p->dev);          /* they leave, or are read, without asking the device */
 }
 
 /* Side by side, a cache holds them while each row has its gradient from all that it is in. */

@@ -103,37 +103,35 @@ static double cards_s(const struct road *road, size_t n, bool sum)
     return best;
 }
 
-/* Floats that go one way, of each kind: rows, gradients, what peers tell. */
+/* Floats that go one way, of each kind: what more units share, rows or ids told for sums; gradients;
+ * what peers tell, and sums of rows. */
 enum { ROWS, DENSE, TOLD, KINDS };
 
-/* Ids of an example, and bags of it of which some row lies at the other. */
-static void bags_of(const struct hps_net *net, const struct hps_layer *y, double *ids, double *bags)
+/* Of a unit's bags every other unit sends a sum; for them it is told where each begins, and half of
+ * the ids. What is told goes there only, half a float each way. */
+static void sums_of(double n[KINDS], const struct hps_net *net, const struct hps_layer *y,
+                    double mine)
 {
-    *ids = *bags = 0;
-    for (int i = 0; i < y->nslot; i++) {
-        double n = net->slot_ids[y->slot[i]];
-        *ids += n;
-        *bags += 1 - exp2(-n);
-    }
+    double ids = 0, bags = mine * y->nslot;
+
+    for (int i = 0; i < y->nslot; i++)
+        ids += net->slot_ids[y->slot[i]];
+    n[ROWS] = floor(mine * ids / 2 / 2);
+    n[TOLD] += bags * y->dim + floor(bags / 2);
 }
 
-/* Rows, half of which lie at the other. Or sums of them: of a unit's bags every other unit has one,
- * so that more units do not lessen them, but of the ids that are told for them, each half a float
- * of both ways. */
+/* Half of the rows lie at the other. */
 static void floats_of(double n[KINDS], const struct hps_net *net, int l, double rows, double batch,
                       bool gpu)
 {
     const struct hps_layer *y = &net->layer[l];
-    double mine = floor(batch / 2), ids, bags;
+    double mine = floor(batch / 2);
 
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
     n[DENSE] = (double)y->nparam;
     n[TOLD] = (double)y->told + mine * (double)y->told_row;
-    if (y->table < 0 || !net->table[y->table].sums || gpu)
-        return;
-    bags_of(net, y, &ids, &bags);
-    n[ROWS] = floor(mine * ids / 2 / 2);
-    n[TOLD] += floor(mine * bags) * y->dim;
+    if (y->table >= 0 && net->table[y->table].sums && !gpu)
+        sums_of(n, net, y, mine);
 }
 
 /* From the seconds of each kind. Rows are split over the units of a stage, so their traffic is

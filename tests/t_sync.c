@@ -56,8 +56,8 @@ static void each_kind_is_priced(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
-/* Bags of 1.5 and of 0.5 ids: of 5 examples 10 sums of 4 floats each way, 10 numbers where they begin
- * one way, and of 10 ids half. GPUs send rows. */
+/* Bags of 1.5 and of 0.5 ids: of 5 examples 10 sums of 4 floats each way, 10 numbers of where they
+ * begin one way, and half of 10 ids. GPUs send rows. */
 static void sums_are_priced(void **state)
 {
     const struct hps_link link = { 1e-3, 1e6 };

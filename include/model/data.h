@@ -166,6 +166,10 @@ struct hps_reader_opt {
     const bool *slot;                   /* (nslot), NULL: none                 */
     int part, parts;
     int ahead;                          /* batches read ahead by the reader thread, >= 1 */
+    bool yields;                        /* it waits until a core is free or its turn: where the
+                                           caller's threads take each other's work meanwhile. One
+                                           that works alone had better lose its core at once, when
+                                           its peers lose theirs */
 };
 
 /* Reads step after step in its own thread by pread, never HDF5 nor MPI; signals stay with the

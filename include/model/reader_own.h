@@ -24,7 +24,7 @@ struct hps_reader {
     struct hps_order order;
     struct hps_steps steps;
     int part, parts, ntray;
-    bool label, dense;
+    bool label, dense, yields;
     long long first_step;
     struct hps_blocks blocks;
     struct hps_order_memo memo, next;   /* of the window read, and the one behind it */

@@ -26,7 +26,8 @@ static void *read_ahead(void *reader)
     struct hps_reader_filling f = { .nid = hps_mem_new((size_t)r->data->nslot, sizeof *f.nid) };
     enum hps_status s = HPS_OK;
 
-    hps_thread_yields();
+    if (r->yields)
+        hps_thread_yields();
     for (long long i = 0; !s && r->first_step + i < r->steps.total && wait_for_tray(r); i++) {
         f.tray = &r->tray[i % r->ntray];
         s = hps_reader_fill(r, &f, r->first_step + i);
@@ -110,6 +111,7 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->dense = opt->dense && data->D > 0;
     r->ntray = opt->ahead + 2;
     r->first_step = first_step;
+    r->yields = opt->yields;
     r->memo.window = r->next.window = r->entered = -1;
     hps_blocks_new(&r->blocks, data, r->label, r->dense, opt->slot);
     r->example = hps_mem_new((size_t)micro, sizeof *r->example);

@@ -65,7 +65,8 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *
                                    const struct hps_net *net, const bool *mine,
                                    const struct hps_team *team, int ahead)
 {
-    struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = ahead };
+    struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = ahead,
+                                .yields = f->dev->nthread > 1 };
     bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
     enum hps_status st = HPS_OK;
 

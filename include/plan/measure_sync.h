@@ -1,7 +1,8 @@
 /* measure_sync.h - seconds of a layer's communication between two units of a type: of rows, which
  * more units share; of dense gradients, of what peers tell each other and of sums of rows, where
- * CPU ranks send those (exchange: bags), which more units do not lessen: sums of more than two units
- * are up to twice as many. A table that a GPU's stage reads too is priced by each type alone. */
+ * CPU ranks send those (exchange: bags), which more units do not lessen: sums of more than two
+ * units are up to twice as many. A table that a GPU's stage reads too is priced by each type
+ * alone. */
 #ifndef HPS_PLAN_MEASURE_SYNC_H
 #define HPS_PLAN_MEASURE_SYNC_H
 

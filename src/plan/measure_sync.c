@@ -103,8 +103,8 @@ static double cards_s(const struct road *road, size_t n, bool sum)
     return best;
 }
 
-/* Floats that go one way, of each kind: what more units share, rows or ids told for sums; gradients;
- * what peers tell, and sums of rows. */
+/* Floats that go one way, of each kind: what more units share, rows or ids told for sums;
+ * gradients; what peers tell, and sums of rows. */
 enum { ROWS, DENSE, TOLD, KINDS };
 
 /* Of a unit's bags every other unit sends a sum; for them it is told where each begins, and half of

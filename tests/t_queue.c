@@ -100,10 +100,10 @@ static void chain(struct hps_dev *dev, struct sheet *s, size_t rows, int parts)
         hps_cpu_rows(dev, now, LARGE_NS, parts, on_rows, &j, sizeof j);
         if (i % 3 == 1)
             hps_cpu_after(dev, LARGE_NS, 1, behind_all, &j, sizeof j);
-        if (i % 3 != 0)
+        if (i % 3 != 0) {
             hps_cpu_beside(dev, LARGE_NS, SIDES, beside_others, &j, sizeof j);
-        if (i % 3 != 0)
             side = i;
+        }
     }
     dev->ops->sync(dev);
 }

@@ -46,7 +46,7 @@ static void each_kind_is_priced(void **state)
     p->batch = 10;
     p->engine.batch = 40;
     for (int l = 0; l < toy.net->L; l++) {
-        hps_measure_sync_link(p, toy.net, l, 1, link, want[l].rows, false);
+        hps_measure_sync_link(p, toy.net, l, 1, link, want[l].rows);
         double sync_s = p->sync[2 * l + 1], beta = p->beta[2 * l + 1];
         if (fabs(sync_s - want[l].sync_s) > 1e-12 || fabs(beta - want[l].beta) > 1e-12)
             fail_msg("%s: %.9g s, beta %.9g", toy.net->layer[l].name, sync_s, beta);
@@ -74,7 +74,8 @@ static void sums_are_priced(void **state)
     struct hps_profile *p = hps_profile_new(toy.net->L, 1);
     p->batch = p->engine.batch = 10;
     for (int gpu = 0; gpu < 2; gpu++) {
-        hps_measure_sync_link(p, toy.net, 0, 0, link, 11, gpu);
+        p->type[0].gpu = gpu;
+        hps_measure_sync_link(p, toy.net, 0, 0, link, 11);
         if (fabs(p->sync[0] - want[gpu]) > 1e-12 || fabs(p->beta[0] - beta[gpu]) > 1e-12)
             fail_msg("%d: %.9g s, beta %.9g", gpu, p->sync[0], p->beta[0]);
     }

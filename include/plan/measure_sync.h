@@ -11,11 +11,11 @@
 /* Seconds of so many bytes over a link, half of them there and half back. Pure. */
 double hps_measure_carry_s(struct hps_link link, double bytes);
 
-/* Of a layer with so many distinct rows, on two units, GPUs or not, with half the Bo examples each,
- * computed for a link: the profile's sync and beta of layer l, type t. What is done once a step is
- * scaled to Bo. Pure. */
+/* Of a layer with so many distinct rows, on two units with half the Bo examples each, computed for
+ * a link: the profile's sync and beta of layer l, type t. What is done once a step is scaled to
+ * Bo. Pure. */
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                           struct hps_link link, double rows, bool gpu);
+                           struct hps_link link, double rows);
 
 /* The first two ranks of each type do what training does: a sum of dense gradients, an exchange of
  * half the rows, or of sums of rows, there and of their gradients back, and of what peers tell. Two

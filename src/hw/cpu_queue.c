@@ -36,7 +36,7 @@ struct hps_cpu_queue {
     atomic_llong next;          /* the next part to take                               */
     atomic_int *done;           /* a grain of rows: operations done on it              */
     size_t done_cap;
-    struct span read[2 * MOST]; /* by what is beside others or behind all               */
+    struct span read[2 * MOST]; /* by what is beside others or behind all              */
     int nread;
     char *kept;                 /* what parts leave for later ones                     */
     size_t kept_cap, kept_at;

@@ -44,11 +44,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
-    double ids = 0;
-
-    for (int i = 0; i < l->nslot; i++)
-        ids += net->slot_ids[l->slot[i]];
-    return 2 * ids * l->dim;
+    return 2 * hps_net_ids(net, l) * l->dim;
 }
 
 static enum hps_pool_kind pool_of(const struct embedding_opt *o)

@@ -34,6 +34,15 @@ bool hps_net_same_ids(const struct hps_layer *a, const struct hps_layer *b)
            memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
 }
 
+double hps_net_ids(const struct hps_net *net, const struct hps_layer *l)
+{
+    double ids = 0;
+
+    for (int i = 0; i < l->nslot; i++)
+        ids += net->slot_ids[l->slot[i]];
+    return ids;
+}
+
 void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot)
 {
     const struct hps_layer *y = &net->layer[l];

@@ -91,6 +91,15 @@ HPS_INLINE void gather_singles(const struct hps_reader *r, const char *record, l
             ((uint32_t *)r->single[j])[i] = narrow[j];
 }
 
+/* What will soon be read: it lies anywhere in a window. */
+static void fetch(const char *from, size_t bytes)
+{
+    enum { LINE = 64 };
+
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(from + at);
+}
+
 /* All that a record holds, row by row; the records of the next rows are fetched meanwhile. */
 static void gather_records(const struct hps_reader *r, struct hps_tray *t, long long row,
                            long long n)
@@ -104,9 +113,8 @@ static void gather_records(const struct hps_reader *r, struct hps_tray *t, long 
         r->single[j] = (char *)t->ids[r->single_slot[j]] +
                        (size_t)row * hps_ids_size(r->blocks.wide);
     for (long long i = 0; i < n; i++) {
-        const char *record = records[i], *next = records[i + AHEAD < n ? i + AHEAD : i];
-        for (size_t line = 0; line < bytes; line += 64)
-            __builtin_prefetch(next + line);
+        const char *record = records[i];
+        fetch(records[i + AHEAD < n ? i + AHEAD : i], bytes);
         if (r->blocks.wide)
             gather_singles(r, record, i, true);
         else
@@ -143,20 +151,12 @@ static enum hps_status find_multi(struct hps_reader *r, int j, const long long *
     return HPS_OK;
 }
 
-/* An example's ids will soon be read: they lie anywhere in a window. */
-static void fetch_ids(const char *from, size_t bytes)
-{
-    enum { LINE = 64, MOST = 8 * LINE };
-
-    for (size_t k = 0; k < bytes && k < MOST; k += LINE)
-        __builtin_prefetch(from + k);
-}
-
 /* Appends at *filled of the tray's column. */
 static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, int j,
                                     const long long *example, long long n, int *offset,
                                     size_t *filled)
 {
+    enum { MOST = 512 };            /* bytes of a long bag that are fetched */
     size_t size = hps_ids_size(r->blocks.wide);
     enum hps_status s = find_multi(r, j, example, n, offset);
 
@@ -167,7 +167,8 @@ static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, in
     for (long long i = 0; i < n; i++) {
         long long next = i + AHEAD < n ? i + AHEAD : i;
         size_t bytes = (size_t)(offset[i + 1] - offset[i]) * size;
-        fetch_ids(r->bag[next], (size_t)(offset[next + 1] - offset[next]) * size);
+        size_t ahead = (size_t)(offset[next + 1] - offset[next]) * size;
+        fetch(r->bag[next], ahead < MOST ? ahead : MOST);
         if (bytes > 0)
             memcpy(to, r->bag[i], bytes);
         to += bytes;

@@ -120,8 +120,7 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         for (int i = 0; i < y->ninput; i++)
             in += net->layer[y->input[i]].width * 4.0;
         if (y->wants_dense) in += net->D * 4.0;
-        for (int i = 0; i < y->nslot; i++)
-            in += net->slot_ids[y->slot[i]] * 8.0;
+        in += hps_net_ids(net, y) * 8.0;
         struct hps_rule rule = hps_opt_rule(o->train, &y->own, 0, 1);
         double states = (rule.nstate + 1) * weights; /* and gradients */
         if (y->table >= 0) {
@@ -194,8 +193,7 @@ static void fill_type(struct hps_profile *p, const struct hps_net *net, const st
     for (int l = 0; l < p->L; l++) {
         size_t at = (size_t)l * (size_t)p->T + (size_t)t;
         fill_layer(p, net, l, t, &m[l], pool->type[t].slow, read);
-        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows,
-                              pool->type[t].gpu);
+        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows);
         rows[at] = m[l].rows;
     }
 }

@@ -112,25 +112,23 @@ enum { ROWS, DENSE, TOLD, KINDS };
 static void sums_of(double n[KINDS], const struct hps_net *net, const struct hps_layer *y,
                     double mine)
 {
-    double ids = 0, bags = mine * y->nslot;
+    double bags = mine * y->nslot;
 
-    for (int i = 0; i < y->nslot; i++)
-        ids += net->slot_ids[y->slot[i]];
-    n[ROWS] = floor(mine * ids / 2 / 2);
+    n[ROWS] = floor(mine * hps_net_ids(net, y) / 2 / 2);
     n[TOLD] += bags * y->dim + floor(bags / 2);
 }
 
-/* Half of the rows lie at the other. */
-static void floats_of(double n[KINDS], const struct hps_net *net, int l, double rows, double batch,
-                      bool gpu)
+/* Of layer l on type t. Half of the rows lie at the other. */
+static void floats_of(double n[KINDS], const struct hps_profile *p, const struct hps_net *net,
+                      int l, int t, double rows)
 {
     const struct hps_layer *y = &net->layer[l];
-    double mine = floor(batch / 2);
+    double mine = floor(p->batch / 2);
 
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
     n[DENSE] = (double)y->nparam;
     n[TOLD] = (double)y->told + mine * (double)y->told_row;
-    if (y->table >= 0 && net->table[y->table].sums && !gpu)
+    if (y->table >= 0 && net->table[y->table].sums && !p->type[t].gpu)
         sums_of(n, net, y, mine);
 }
 
@@ -151,11 +149,11 @@ double hps_measure_carry_s(struct hps_link k, double bytes)
 }
 
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                           struct hps_link link, double rows, bool gpu)
+                           struct hps_link link, double rows)
 {
     double n[KINDS], s[KINDS];
 
-    floats_of(n, net, l, rows, p->batch, gpu);
+    floats_of(n, p, net, l, t, rows);
     for (int i = 0; i < KINDS; i++)
         s[i] = hps_measure_carry_s(link, 8 * n[i]);
     s[DENSE] *= p->batch / p->engine.batch;
@@ -184,7 +182,7 @@ static void measure_all(double (*s)[KINDS], const struct hps_profile *p, const d
 
     road->cards = hps_cards_new(road->dev, road->pair, HPS_DEBUG);
     for (int l = 0; l < net->L; l++) {
-        floats_of(n, net, l, rows[l * p->T + t], p->batch, !road->dev->host);
+        floats_of(n, p, net, l, t, rows[l * p->T + t]);
         measure_one(s[l], n, road, p->batch / p->engine.batch);
     }
     hps_cards_free(road->cards);

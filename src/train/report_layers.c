@@ -24,8 +24,7 @@ static double least_bytes(const struct hps_layer *l, const struct hps_net *net, 
 
     for (int i = 0; i < l->ninput; i++)
         in += net->layer[l->input[i]].width;
-    for (int i = 0; l->table >= 0 && i < l->nslot; i++)
-        in += net->slot_ids[l->slot[i]] * l->dim;
+    if (l->table >= 0) in += hps_net_ids(net, l) * l->dim;
     return 4 * (Bo * (3 * in + 2 * l->width) + 3 * (double)l->nparam);
 }
 

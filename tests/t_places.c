@@ -1,8 +1,7 @@
 /* t_places: every id's place gives back its row, micro-batches and owners have their places
  * together and in the order of rows, and each row knows its bags in the order of the ids; the same
- * on any number of threads, with an index and without. Ids of bags go to the owners of their rows,
- * in order, by vectors as one by one, and each bag is the sum of what owners have of it. Words that
- * are dealt, sorted and read again are all there, in order. */
+ * on any number of threads, with an index and without. Keys are picked by vectors as one by one.
+ * Words that are dealt, sorted and read again are all there, in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +15,6 @@
 #include "base/pick.h"
 #include "base/radix.h"
 #include "base/rng.h"
-#include "model/partials.h"
 #include "model/places.h"
 #include "model/table.h"
 
@@ -209,124 +207,32 @@ static void places(void **state)
                 layout(nlayer, nmicro, parts);
 }
 
-/* What owner q is told of a micro-batch, by walking its ids. Returns how many numbers. */
-static int tell(const struct world *w, int nlayer, int m, int q, int parts, int *told)
-{
-    const struct hps_batch *b = &w->batch[m];
-    int nsum = 0, nid = 0, sum = 0;
-
-    for (int j = 0; j < nlayer; j++)
-        nsum += w->layer[j].nslot * b->B;
-    for (int j = 0; j < nlayer; j++)
-        for (int i = 0; i < w->layer[j].nslot; i++)
-            for (int e = 0; e < b->B; e++) {
-                const struct hps_layer *l = &w->layer[j];
-                const int *offset = b->offset[l->slot[i]];
-                told[sum++] = nid;
-                for (int k = offset ? offset[e] : e; k < (offset ? offset[e + 1] : e + 1); k++) {
-                    long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
-                    long long row = l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
-                    if (hps_table_owner(row, parts) == q)
-                        told[nsum + 1 + nid++] = (int)hps_table_local(row, parts);
-                }
-            }
-    told[nsum] = nid;
-    return nsum + 1 + nid;
-}
-
-/* A bag has one sum of each owner for each of its sacks, the same by bag and by place. */
-static void check_sums(const struct hps_bag *bag, int parts, int place, int apart)
-{
-    size_t n = (size_t)bag->nslot * (size_t)bag->B * (size_t)parts;
-
-    assert_false(bag->single);
-    assert_int_equal(bag->nid, n);
-    assert_int_equal(bag->nplace, n);
-    assert_int_equal(bag->start[n], n);
-    for (int s = 0, sum = 0; s < bag->nslot; s++)
-        for (int e = 0; e < bag->B; e++, sum++) {
-            assert_int_equal(bag->offset[sum], sum * parts);
-            for (int q = 0; q < parts; q++) {
-                int at = q * bag->nslot * bag->B + sum;
-                assert_int_equal(bag->index[sum * parts + q], place + q * apart + sum);
-                assert_int_equal(bag->place[at], place + q * apart + sum);
-                assert_int_equal(bag->start[at], at);
-                assert_int_equal(bag->from[at], e * bag->nslot + s);
-            }
-        }
-}
-
-static void shares(int nlayer, int nmicro, int parts, int nthread)
-{
-    static int told[4 * M * B * MOST];
-    struct world *w = make_world(nlayer);
-    struct found f = { .ask = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
-    size_t n = (size_t)(nmicro * parts), *at = hps_mem_new(n, sizeof *at);
-    int *length = hps_mem_new(n, sizeof(int));
-    struct hps_ints to = { 0 };
-
-    assert_int_equal(hps_dev_cpu.open(&f.dev, 0, nthread), HPS_OK);
-    struct hps_partials *p = hps_partials_new(nlayer, w->use, ROWS, nmicro, parts, &f.dev);
-    for (int again = 0; again < 2; again++) {
-        hps_partials_find(p, w->batch, &f.room, f.first, f.ask, f.bag);
-        hps_partials_put(p, length, at, &to);
-    }
-    for (int m = 0; m < nmicro; m++)
-        for (int q = 0; q < parts; q++) {
-            int i = m * parts + q;
-            assert_int_equal(length[i], tell(w, nlayer, m, q, parts, told));
-            assert_memory_equal(to.host + at[i], told, (size_t)length[i] * sizeof(int));
-            assert_true(m == 0 || at[i] == at[i - parts] + (size_t)length[i - parts]);
-            assert_int_equal(f.ask[i] * parts, f.first[m + 1] - f.first[m]);
-        }
-    for (int m = 0, j = 0, place = 0; m < nmicro; m++)
-        for (place = f.first[m]; j < (m + 1) * nlayer; j++) {
-            check_sums(&f.bag[j], parts, place, f.ask[m * parts]);
-            place += f.bag[j].nslot * f.bag[j].B;
-        }
-    hps_partials_free(p);
-    hps_ints_free(&to, &f.dev);
-    hps_mem_free(at);
-    hps_mem_free(length);
-    done(&f);
-    hps_mem_free(w);
-}
-
-static void partials(void **state)
-{
-    static const int parts[] = { 1, 2, 3, 5, 8 };
-
-    (void)state;
-    for (int nlayer = 1; nlayer <= 2; nlayer++)
-        for (int nmicro = 1; nmicro <= M; nmicro++)
-            for (int i = 0; i < 5; i++)
-                for (int nthread = 1; nthread <= 3; nthread += 2)
-                    shares(nlayer, nmicro, parts[i], nthread);
-}
-
 /* Keys of few owners, picked in pieces behind each other: by vectors and one after the other. */
 static void picked(void **state)
 {
     enum { N = 300, BITS = 23, SOME = N + HPS_PICK_SPARE };
+    static int room[2][HPS_PICKS][SOME];
+    int *const to[2][HPS_PICKS] = { { room[0][0], room[0][1], room[0][2] },
+                                    { room[1][0], room[1][1], room[1][2] } };
     uint64_t key[N];
-    int q[2][SOME], r[2][SOME];
 
     (void)state;
     for (size_t i = 0; i < N; i++)
-        key[i] = hps_rng_bits(5, i) % 4 << BITS | hps_rng_bits(6, i) >> (64 - BITS);
-    for (uint64_t owner = 0; owner < 4; owner++)
+        key[i] = hps_rng_bits(5, i) % 5 << BITS | hps_rng_bits(6, i) >> (64 - BITS);
+    for (uint64_t owner = 0; owner < 5; owner++)
         for (size_t n = 0; n <= N; n += n < 40 ? 1 : 13) {
-            size_t nq[2] = { 0, 0 }, nr[2] = { 0, 0 }, half = n / 3;
-            hps_pick_two_plainly(n, key, owner, BITS, q[0], r[0], &nq[0], &nr[0]);
-            hps_pick_two(half, key, owner, BITS, q[1], r[1], &nq[1], &nr[1]);
-            hps_pick_two(n - half, key + half, owner, BITS, q[1], r[1], &nq[1], &nr[1]);
-            assert_int_equal(nq[1], nq[0]);
-            assert_int_equal(nr[1], nr[0]);
-            assert_memory_equal(q[1], q[0], nq[0] * sizeof(int));
-            assert_memory_equal(r[1], r[0], nr[0] * sizeof(int));
-            for (size_t i = 0, at = 0; i < n; i++)
+            size_t got[2][HPS_PICKS] = { 0 }, half = n / 3, at = 0;
+            hps_pick_plainly(n, key, owner, BITS, to[0], got[0]);
+            hps_pick(half, key, owner, BITS, to[1], got[1]);
+            hps_pick(n - half, key + half, owner, BITS, to[1], got[1]);
+            for (int k = 0; k < HPS_PICKS; k++) {
+                assert_int_equal(got[1][k], got[0][k]);
+                assert_memory_equal(room[1][k], room[0][k], got[0][k] * sizeof(int));
+            }
+            for (size_t i = 0; i < n; i++)
                 if (key[i] >> BITS == owner)
-                    assert_int_equal(q[0][at++], key[i] & ((1 << BITS) - 1));
+                    assert_int_equal(room[0][0][at++], key[i] & ((1 << BITS) - 1));
+            assert_int_equal(at, got[0][0]);
         }
 }
 
@@ -399,8 +305,8 @@ static void sorted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(places), cmocka_unit_test(partials),
-                                         cmocka_unit_test(picked),
-                                         cmocka_unit_test(sorted) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(places),
+                                        cmocka_unit_test(picked),
+                                        cmocka_unit_test(sorted) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,10 +35,9 @@ struct hps_route_turn {
 struct hps_route_way {
     void *(*open)(const struct hps_route_use *use, long long rows, struct hps_route *r);
     void (*close)(void *with);
-    /* From the batches (M; NULL: none): first, ask and bags of the step. */
+    /* From the batches (M; NULL: none): first, ask and bags of the step; not when alone, what
+     * owners are told: want, length, at. */
     void (*find)(struct hps_route *r, struct hps_route_turn *t, const struct hps_batch *batch);
-    /* And what owners are told: want, length, at. Not when alone. */
-    void (*put)(struct hps_route *r, struct hps_route_turn *t);
     /* From give, give_place and what was heard: the rest of the step. */
     void (*merge)(struct hps_route *r, struct hps_route_turn *t);
 };

@@ -3,7 +3,9 @@
  * sharding of pooled embeddings: Ivchenko et al., TorchRec, RecSys 2022).
  *
  * The partial sums of a step have places as rows have (places.h): by micro-batch, then owner, then
- * in the order of the ids: layer, slot, example. Every owner has one for each. On a host. */
+ * in the order of the ids: layer, slot, example. Every owner has one for each. Popular rows
+ * (popular.h) are asked for by themselves, behind an owner's sums: each is a sum of its own, which
+ * bags add as often as they name it. So their owner does not work for all who do. On a host. */
 #ifndef HPS_MODEL_PARTIALS_H
 #define HPS_MODEL_PARTIALS_H
 
@@ -17,13 +19,13 @@ void hps_partials_free(struct hps_partials *partials);
 
 /* The places of the step's batches (M; NULL: none). first (M + 1): places of micro-batch m begin at
  * first[m]; ask (M, parts): how many of them each owner has; bag (M, nlayer) [out], not touched
- * without batches: of partial sums, in both directions; its numbers are in `room`. */
+ * without batches: of partial sums and popular rows, in both directions; its numbers are in `room`.
+ * What owners are told: q of micro-batch m (M, parts) length[m * parts + q] numbers in `to`, which
+ * grows, at[m * parts + q] and behind it; an owner's follow each other. For n sums n + 1 numbers
+ * where each one's rows begin, then the rows as it numbers them; nothing where n = 0. The numbers
+ * do not depend on the number of threads. */
 void hps_partials_find(struct hps_partials *partials, const struct hps_batch *batch,
-                       struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag);
-/* What owners are told of the same batches: q of micro-batch m (M, parts) length[m * parts + q]
- * numbers in `to`, which grows, at[m * parts + q] and behind it; an owner's follow each other. For
- * n sums n + 1 numbers where each one's rows begin, then the rows as it numbers them; nothing where
- * n = 0. The numbers do not depend on the number of threads. */
-void hps_partials_put(struct hps_partials *partials, int *length, size_t *at, struct hps_ints *to);
+                       struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag,
+                       int *length, size_t *at, struct hps_ints *to);
 
 #endif

@@ -71,6 +71,11 @@ void hps_sacks_walk(const struct hps_sacks *s, struct hps_sacks_walk *w, int m0,
  * chunk of it, also where it has no ids. */
 bool hps_sacks_next(const struct hps_sacks *s, struct hps_sacks_walk *w);
 
+/* Keys of n ids of a slot, from id `at` of it on. */
+void hps_sacks_keys(const struct hps_sacks *s, const struct hps_sacks_slot *slot, size_t at,
+                    size_t n, uint64_t *key);
+/* The first of the slot's examples that are of part t of the work, and behind the last. Pure. */
+int hps_sacks_part(const struct hps_sacks *s, const struct hps_sacks_slot *slot, int t, int *end);
 /* A slot's number of ids up to example b. Pure. */
 static inline size_t hps_sacks_before(const struct hps_sacks_slot *slot, int b)
 {

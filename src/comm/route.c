@@ -154,8 +154,8 @@ static size_t tell_counts(const struct hps_route *r, struct hps_route_turn *t)
 
 static void send_counts(struct hps_route *r, struct hps_route_turn *t)
 {
-    r->way->put(r, t);
     size_t n = tell_counts(r, t);
+
     hps_near_show();
     HPS_MPI(MPI_Ialltoall(t->ask, HPS_ROUTE_TOLD * r->M, MPI_INT, t->give, HPS_ROUTE_TOLD * r->M,
                           MPI_INT, r->count_comm, &t->request));

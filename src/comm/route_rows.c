@@ -34,15 +34,6 @@ static void close_rows(void *with)
     hps_mem_free(w);
 }
 
-static void find(struct hps_route *r, struct hps_route_turn *t, const struct hps_batch *batch)
-{
-    struct rows *w = r->with;
-
-    hps_places_find(w->places, batch, &t->room, t->step.first, t->step.ask, t->step.bag);
-    if (batch)
-        hps_places_show(w->places, &t->room, t->step.bag);
-}
-
 /* Row numbers by place become row numbers by owner, then micro-batch. */
 static void put(struct hps_route *r, struct hps_route_turn *t)
 {
@@ -62,6 +53,17 @@ static void put(struct hps_route *r, struct hps_route_turn *t)
             memcpy(t->want.host + t->at[i], from, n * sizeof *from);
         from += n;
     }
+}
+
+static void find(struct hps_route *r, struct hps_route_turn *t, const struct hps_batch *batch)
+{
+    struct rows *w = r->with;
+
+    hps_places_find(w->places, batch, &t->room, t->step.first, t->step.ask, t->step.bag);
+    if (batch)
+        hps_places_show(w->places, &t->room, t->step.bag);
+    if (r->parts > 1)
+        put(r, t);
 }
 
 /* All that was heard, side by side; what travelled is there. */
@@ -165,6 +167,5 @@ const struct hps_route_way hps_route_by_rows = {
     .open = open_rows,
     .close = close_rows,
     .find = find,
-    .put = put,
     .merge = merge
 };

@@ -63,14 +63,8 @@ static void find(struct hps_route *r, struct hps_route_turn *t, const struct hps
 {
     struct sums *w = r->with;
 
-    hps_partials_find(w->partials, batch, &t->room, t->step.first, t->step.ask, t->step.bag);
-}
-
-static void put(struct hps_route *r, struct hps_route_turn *t)
-{
-    struct sums *w = r->with;
-
-    hps_partials_put(w->partials, t->length, t->at, &t->want);
+    hps_partials_find(w->partials, batch, &t->room, t->step.first, t->step.ask, t->step.bag,
+                      t->length, t->at, &t->want);
 }
 
 /* ---- at owners ---- */
@@ -272,6 +266,5 @@ const struct hps_route_way hps_route_by_sums = {
     .open = open_sums,
     .close = close_sums,
     .find = find,
-    .put = put,
     .merge = merge
 };

@@ -46,50 +46,55 @@ HPS_INLINE const float *row_of(const struct bags *j, int p, size_t dim)
     return (bag->at ? bag->far : j->rows) + (size_t)p * dim;
 }
 
-/* The row of id i of the bags: where it lies, or by its position. */
-HPS_INLINE const float *row_of_id(const struct bags *j, size_t i, bool lies, size_t dim)
+/* The rows of ids: where these lie; by position, all side by side; by position, wherever. */
+enum rows { LIE, BESIDE, ANYWHERE };
+
+HPS_INLINE const float *row_of_id(const struct bags *j, size_t i, enum rows rows, size_t dim)
 {
-    return lies ? j->rows + (size_t)j->bag.lies[i] * j->bag.stride
-                : row_of(j, j->bag.index[i], dim);
+    switch (rows) {
+    case LIE: return j->rows + (size_t)j->bag.lies[i] * j->bag.stride;
+    case BESIDE: return j->rows + (size_t)j->bag.index[i] * dim;
+    default: return row_of(j, j->bag.index[i], dim);
+    }
 }
 
-HPS_INLINE void fetch_ahead(const struct bags *j, size_t i, bool lies, size_t dim)
+HPS_INLINE void fetch_ahead(const struct bags *j, size_t i, enum rows rows, size_t dim)
 {
-    i += lies ? FAR : HPS_CPU_AHEAD;
+    i += rows == LIE ? FAR : HPS_CPU_AHEAD;
     if (i < j->bag.nid)
-        hps_cpu_fetch(row_of_id(j, i, lies, dim), dim);
+        hps_cpu_fetch(row_of_id(j, i, rows, dim), dim);
 }
 
 /* to (+)= the rows first..last-1 of the bag, of a dim that is short: in registers. */
-HPS_INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin, bool lies,
-                           float share, float *to, size_t dim)
+HPS_INLINE void pool_short(const struct bags *j, size_t first, size_t last, bool begin,
+                           enum rows rows, float share, float *to, size_t dim)
 {
     float sum[HPS_CPU_SHORT] = { 0 };
 
     for (size_t d = 0; d < dim && !begin; d++)
         sum[d] = to[d];
     for (size_t i = first; i < last; i++) {
-        fetch_ahead(j, i, lies, dim);
-        hps_cpu_row_add(sum, row_of_id(j, i, lies, dim), share, dim);
+        fetch_ahead(j, i, rows, dim);
+        hps_cpu_row_add(sum, row_of_id(j, i, rows, dim), share, dim);
     }
     for (size_t d = 0; d < dim; d++)
         to[d] = sum[d];
 }
 
-HPS_INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begin, bool lies,
-                          float share, float *to, size_t dim)
+HPS_INLINE void pool_long(const struct bags *j, size_t first, size_t last, bool begin,
+                          enum rows rows, float share, float *to, size_t dim)
 {
     for (size_t d = 0; d < dim && begin; d++)
         to[d] = 0;
     for (size_t i = first; i < last; i++) {
-        fetch_ahead(j, i, lies, dim);
-        hps_cpu_row_add(to, row_of_id(j, i, lies, dim), share, dim);
+        fetch_ahead(j, i, rows, dim);
+        hps_cpu_row_add(to, row_of_id(j, i, rows, dim), share, dim);
     }
 }
 
 /* Bags of slot s for the examples b0 .. b1-1. The first bag into a place of y overwrites it. */
-HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, bool lies,
-                          bool mean, size_t dim)
+HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1,
+                          enum rows rows, bool mean, size_t dim)
 {
     const struct hps_bag *bag = &j->bag;
     bool begin = j->concat || s == 0;
@@ -100,22 +105,24 @@ HPS_INLINE void pool_slot(const struct bags *j, size_t s, size_t b0, size_t b1, 
         size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
         float share = mean ? share_of(j, first, last) : 1;
         if (dim <= HPS_CPU_SHORT)
-            pool_short(j, first, last, begin, lies, share, y + b * j->y.ld, dim);
+            pool_short(j, first, last, begin, rows, share, y + b * j->y.ld, dim);
         else
-            pool_long(j, first, last, begin, lies, share, y + b * j->y.ld, dim);
+            pool_long(j, first, last, begin, rows, share, y + b * j->y.ld, dim);
     }
 }
 
-/* Rows that lie, added as they are: the usual case, compiled by itself. */
+/* Rows added as they are, and not from anywhere: the usual cases, compiled by themselves. */
 HPS_CLONES static void pool_block(const struct bags *j, size_t b0, size_t b1)
 {
-    bool lies = j->bag.lies;
+    enum rows rows = j->bag.lies ? LIE : j->bag.at ? ANYWHERE : BESIDE;
 
     for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
-        if (lies && !j->mean) {
-            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, true, false);
+        if (rows == LIE && !j->mean) {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, LIE, false);
+        } else if (rows == BESIDE && !j->mean) {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, BESIDE, false);
         } else {
-            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, lies, j->mean);
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, rows, j->mean);
         }
 }
 

@@ -158,7 +158,19 @@ HPS_CLONES static void make_keys(const struct hps_sacks *s, const struct hps_sac
         part_keys(s, n, key);
 }
 
+void hps_sacks_keys(const struct hps_sacks *s, const struct hps_sacks_slot *slot, size_t at,
+                    size_t n, uint64_t *key)
+{
+    make_keys(s, slot, at, n, key);
+}
+
 /* ---- in the order of the step's ids ---- */
+
+int hps_sacks_part(const struct hps_sacks *s, const struct hps_sacks_slot *slot, int t, int *end)
+{
+    *end = t + 1 < s->work.n ? example_at(slot, hps_work_cut(&s->work, s->nid, t + 1)) : slot->B;
+    return example_at(slot, hps_work_cut(&s->work, s->nid, t));
+}
 
 void hps_sacks_walk(const struct hps_sacks *s, struct hps_sacks_walk *w, int m0, int m1, int t)
 {
@@ -175,10 +187,7 @@ static bool next_slot(const struct hps_sacks *s, struct hps_sacks_walk *w)
 {
     while (w->i < w->end) {
         const struct hps_sacks_slot *slot = &s->slot[w->i++];
-        int b0 = example_at(slot, hps_work_cut(&s->work, s->nid, w->t));
-        w->bend = slot->B;
-        if (w->t + 1 < s->work.n)
-            w->bend = example_at(slot, hps_work_cut(&s->work, s->nid, w->t + 1));
+        int b0 = hps_sacks_part(s, slot, w->t, &w->bend);
         if (b0 < w->bend) {
             w->slot = slot;
             w->from = hps_sacks_before(slot, b0);

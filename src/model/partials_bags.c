@@ -1,0 +1,184 @@
+/* partials_bags.c - bags of partial sums and popular rows, by bag and by place. */
+#include <string.h>
+
+#include "base/clones.h"
+#include "base/mem.h"
+#include "model/partials_own.h"
+
+/* Sums of bag q, at all owners. */
+static size_t sums_of(const struct hps_partials *p, size_t q)
+{
+    return (size_t)p->sacks.parts * (size_t)p->bag[q].nslot * (size_t)p->bag[q].B;
+}
+
+/* Ids of popular rows: those of the bags in front of a slot's example b, in its micro-batch. */
+static const struct hps_partials_message *kept(const struct hps_partials *p, int m)
+{
+    return &p->message[m * p->receivers + p->sacks.parts];
+}
+
+/* ---- how often a bag names a popular row ---- */
+
+static void count_part(void *partials, int t)
+{
+    struct hps_partials *p = partials;
+    const struct hps_sacks *k = &p->sacks;
+    size_t *count = p->count + (size_t)t * p->counters;
+
+    for (const struct hps_sacks_slot *s = k->slot; s < k->slot + k->nslot; s++) {
+        int b1, b0 = hps_sacks_part(k, s, t, &b1), before = hps_partials_before(k, s);
+        const struct hps_partials_message *l = kept(p, s->q / k->nlayer);
+        size_t *row = count + p->row_at[s->q];
+        if (b0 >= b1)
+            continue;
+        for (int i = l->begin[before + b0]; i < l->begin[before + b1]; i++)
+            row[l->row[i]]++;
+    }
+}
+
+/* Of the bags of a micro-batch, ids of popular rows in front of bag q's. */
+static int named_before(const struct hps_partials *p, size_t q)
+{
+    const struct hps_sacks *k = &p->sacks;
+    size_t m = q / (size_t)k->nlayer, first = m * (size_t)k->nlayer;
+    size_t before = first > 0 ? k->end[first - 1] : 0;
+
+    return kept(p, (int)m)->begin[q > first ? k->end[q - 1] - before : 0];
+}
+
+/* ---- where the lists are ---- */
+
+/* The bags' shapes, and room for all of their lists. */
+static void shape_bags(struct hps_partials *p, struct hps_places_room *room)
+{
+    const struct hps_sacks *k = &p->sacks;
+    size_t nid = 0, nplace = 0, bags = hps_sacks_bags(k);
+
+    for (size_t q = 0; q < bags; q++) {
+        struct hps_bag *bag = &p->bag[q];
+        size_t m = q / (size_t)k->nlayer, first = m > 0 ? k->end[m * (size_t)k->nlayer - 1] : 0;
+        int named = kept(p, (int)m)->begin[k->end[q] - first] - named_before(p, q);
+        bag->single = false;
+        bag->nid = sums_of(p, q) + (size_t)named;
+        bag->nplace = sums_of(p, q) + (size_t)p->popular[m].n;
+        nid += bag->nid;
+        nplace += bag->nplace;
+    }
+    hps_ints_grow(&room->index, nid + 1);
+    hps_ints_grow(&room->from, nid + 1);
+    hps_ints_grow(&room->offset, k->nsack + bags + 1);
+    hps_ints_grow(&room->place, nplace + 1);
+    hps_ints_grow(&room->start, nplace + bags + 1);
+}
+
+/* They lie one behind the other. */
+static void part_room(struct hps_partials *p, struct hps_places_room *room)
+{
+    size_t nid = 0, nplace = 0, noffset = 0, bags = hps_sacks_bags(&p->sacks);
+
+    for (size_t q = 0; q < bags; q++) {
+        struct hps_bag *bag = &p->bag[q];
+        struct hps_partials_lists l = { room->index.host + nid, room->offset.host + noffset,
+                                        room->place.host + nplace,
+                                        room->start.host + nplace + q, room->from.host + nid };
+        p->lists[q] = l;
+        bag->index = l.index;
+        bag->offset = l.offset;
+        bag->place = l.place;
+        bag->start = l.start;
+        bag->from = l.from;
+        nid += bag->nid;
+        nplace += bag->nplace;
+        noffset += (size_t)bag->nslot * (size_t)bag->B + 1;
+    }
+}
+
+/* ---- the lists ---- */
+
+/* Of bag q, what lies behind its sums: popular rows, and all ends. Counts become numbers. */
+static void lay_rows(struct hps_partials *p, size_t q)
+{
+    const struct hps_partials_lists *l = &p->lists[q];
+    const struct hps_bag *bag = &p->bag[q];
+    const int *place = p->place + q / (size_t)p->sacks.nlayer * HPS_POPULAR_MOST;
+    size_t at = sums_of(p, q), *count = p->count + p->row_at[q];
+
+    for (size_t i = sums_of(p, q); i < bag->nplace; i++) {
+        l->place[i] = *place++;
+        l->start[i] = (int)at;
+        at = hps_work_number(&p->sacks.work, count++, p->counters, at);
+    }
+    l->start[bag->nplace] = (int)at;
+    l->offset[bag->nslot * bag->B] = (int)at;
+}
+
+/* n mentions of popular rows in bag number `bag`, and the bag at each of them. */
+HPS_INLINE void lay_named(const int *restrict row, size_t n, const int *restrict place,
+                          size_t *restrict next, int bag, int *restrict index, int *restrict from)
+{
+    for (size_t i = 0; i < n; i++) {
+        index[i] = place[row[i]];
+        from[next[row[i]]++] = bag;
+    }
+}
+
+/* Examples b0 .. b1-1 of a slot: sums and popular rows of each bag, and the bag of each. */
+static void lay_sacks(const struct hps_partials *p, const struct hps_sacks_slot *s, int b0, int b1,
+                      size_t *count)
+{
+    const struct hps_sacks *k = &p->sacks;
+    const struct hps_partials_lists l = p->lists[s->q];
+    const int m = s->q / k->nlayer, before = hps_partials_before(k, s), nslot = s->layer->nslot;
+    const int *begin = kept(p, m)->begin + before, *row = kept(p, m)->row;
+    const int *place = p->place + (size_t)m * HPS_POPULAR_MOST;
+    const size_t parts = (size_t)k->parts, n = (size_t)nslot * (size_t)s->B;
+    size_t first = (size_t)s->i * (size_t)s->B, at = (first + (size_t)b0) * parts;
+
+    at += (size_t)(begin[b0] - named_before(p, (size_t)s->q));
+    for (int b = b0; b < b1; b++) {
+        size_t sum = first + (size_t)b, named = (size_t)(begin[b + 1] - begin[b]);
+        int bag = b * nslot + s->i;
+        l.offset[sum] = (int)at;
+        for (size_t q = 0; q < parts; q++, sum += n) {
+            l.index[at++] = l.place[sum] = hps_partials_place(p, m, (int)q) + before + b;
+            l.start[sum] = (int)sum;
+            l.from[sum] = bag;
+        }
+        lay_named(row + begin[b], named, place, count + p->row_at[s->q], bag, l.index + at,
+                  l.from);
+        at += named;
+    }
+}
+
+static void lay_part(void *partials, int t)
+{
+    const struct hps_partials *p = partials;
+    const struct hps_sacks *k = &p->sacks;
+
+    for (const struct hps_sacks_slot *s = k->slot; s < k->slot + k->nslot; s++) {
+        int b1, b0 = hps_sacks_part(k, s, t, &b1);
+        if (b0 < b1)
+            lay_sacks(p, s, b0, b1, p->count + (size_t)t * p->counters);
+    }
+}
+
+void hps_partials_bags(struct hps_partials *p, struct hps_places_room *room)
+{
+    const struct hps_sacks *k = &p->sacks;
+    size_t bags = hps_sacks_bags(k), lines = HPS_PARTIALS_LINES, all = 0;
+
+    for (size_t q = 0; q < bags; q++) {
+        p->row_at[q] = all;
+        all += (size_t)p->popular[q / (size_t)k->nlayer].n;
+    }
+    p->counters = (all + lines - 1) / lines * lines;
+    all = p->counters * (size_t)k->work.n;
+    hps_mem_grow(&p->count, &p->count_cap, all, sizeof *p->count);
+    memset(p->count, 0, all * sizeof *p->count);
+    hps_work_spread(&k->work, count_part, p);
+    shape_bags(p, room);
+    part_room(p, room);
+    for (size_t q = 0; q < bags; q++)
+        lay_rows(p, q);
+    hps_work_spread(&k->work, lay_part, p);
+}

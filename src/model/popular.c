@@ -1,0 +1,117 @@
+/* popular.c - a row is popular that is named twice in a short while. */
+#include "model/popular.h"
+
+#include <string.h>
+
+#include "base/clones.h"
+#include "base/mem.h"
+
+/* Of a slot's ids one in so many are looked at, divided by the owners: what an owner does for one
+ * row is a load that others do not have, and they are the more. But so many ids at least, one in so
+ * many at most, and of a micro-batch not more than so many. */
+enum { RARE = 512, LEAST = 64, OFTEN = 16, MOST_SEEN = 1 << 16 };
+/* How many keys are remembered: while so many pass, most. */
+enum { SEEN_BITS = 13, SEEN = 1 << SEEN_BITS };
+
+static const uint64_t nothing = UINT64_MAX;
+
+/* Multiplicative (Knuth). */
+HPS_INLINE uint32_t hash(uint64_t key)
+{
+    return (uint32_t)(key ^ key >> 32) * 2654435761u;
+}
+
+HPS_INLINE size_t slot_of(uint64_t key)
+{
+    return hash(key) >> (32 - HPS_POPULAR_BITS);
+}
+
+void hps_popular_init(struct hps_popular *p, int parts)
+{
+    p->n = 0;
+    p->first = hps_mem_new((size_t)parts + 1, sizeof *p->first);
+    p->key = hps_mem_new(HPS_POPULAR_MOST, sizeof *p->key);
+    p->word = hps_mem_new(HPS_POPULAR_MOST, sizeof *p->word);
+    p->seen = hps_mem_new(SEEN, sizeof *p->seen);
+}
+
+void hps_popular_done(struct hps_popular *p)
+{
+    hps_mem_free(p->first);
+    hps_mem_free(p->key);
+    hps_mem_free(p->word);
+    hps_mem_free(p->seen);
+}
+
+/* Of two popular rows of one hash the first stays. */
+static void meet(struct hps_popular *p, size_t n, const uint64_t *key)
+{
+    for (size_t c = 0; c < n; c++) {
+        uint64_t *seen = &p->seen[hash(key[c]) >> (32 - SEEN_BITS)];
+        uint64_t *word = &p->word[slot_of(key[c])];
+        if (*seen != key[c])
+            *seen = key[c];
+        else if (*word == nothing)
+            *word = key[c] << HPS_POPULAR_BITS;
+    }
+}
+
+/* Numbers by owner, then hash. */
+static void number(struct hps_popular *p, int parts, int local_bits)
+{
+    memset(p->first, 0, ((size_t)parts + 1) * sizeof *p->first);
+    for (int i = 0; i < HPS_POPULAR_MOST; i++)
+        if (p->word[i] != nothing)
+            p->first[(p->word[i] >> HPS_POPULAR_BITS >> local_bits) + 1]++;
+    for (int q = 0; q < parts; q++)
+        p->first[q + 1] += p->first[q];
+    p->n = p->first[parts];
+    for (int i = 0; i < HPS_POPULAR_MOST; i++)
+        if (p->word[i] != nothing) {
+            uint64_t key = p->word[i] >> HPS_POPULAR_BITS;
+            int at = p->first[key >> local_bits]++;
+            p->key[at] = key;
+            p->word[i] |= (uint64_t)at;
+        }
+    for (int q = parts; q > 0; q--)             /* each had become the next one's */
+        p->first[q] = p->first[q - 1];
+    p->first[0] = 0;
+}
+
+void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m)
+{
+    size_t share = RARE / s->parts > OFTEN ? (size_t)(RARE / s->parts) : OFTEN;
+    size_t nslot = (size_t)(s->nslot / s->M), most = nslot > 0 ? MOST_SEEN / nslot + 1 : 0;
+    const struct hps_sacks_slot *first = s->slot + (size_t)m * nslot;
+    uint64_t key[HPS_SACKS_CHUNK];
+
+    memset(p->word, 0xff, HPS_POPULAR_MOST * sizeof *p->word);
+    memset(p->seen, 0xff, SEEN * sizeof *p->seen);
+    if (s->key_bits + HPS_POPULAR_BITS > 63)    /* no word holds them */
+        nslot = 0;
+    for (const struct hps_sacks_slot *slot = first; slot < first + nslot; slot++) {
+        size_t nid = hps_sacks_before(slot, slot->B), n = nid / share;
+        n = n < LEAST ? LEAST : n < most ? n : most;
+        n = n < nid ? n : nid;
+        for (size_t at = 0, some; at < n; at += some) {
+            some = n - at < HPS_SACKS_CHUNK ? n - at : HPS_SACKS_CHUNK;
+            hps_sacks_keys(s, slot, at, some, key);
+            meet(p, some, key);
+        }
+    }
+    number(p, s->parts, s->local_bits);
+}
+
+HPS_CLONES static void mark_keys(const uint64_t *restrict word, size_t n, uint64_t *restrict key,
+                                 uint64_t other)
+{
+    for (size_t c = 0; c < n; c++) {
+        uint64_t w = word[slot_of(key[c])];
+        key[c] = w >> HPS_POPULAR_BITS == key[c] ? other | (w & (HPS_POPULAR_MOST - 1)) : key[c];
+    }
+}
+
+void hps_popular_mark(const struct hps_popular *p, size_t n, uint64_t *key, uint64_t other)
+{
+    mark_keys(p->word, n, key, other);
+}

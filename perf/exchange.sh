@@ -2,7 +2,7 @@
 # exchange.sh - what owners send of bags: their rows, or the sums of these, on ranks that share memory and
 # on ranks that send messages, in turn; examples/s of the network bags, and what a step gives to other ranks.
 # ROUNDS (3), STEPS (25), RANKS ('2 4'), BATCH (1024). On one host messages are copies in memory: the bytes
-# are what a network would see.
+# are what a network would see. Behind it, from the ids alone, what the busiest of many owners gets.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 . perf/networks.sh
@@ -20,14 +20,25 @@ measure() {
 
 # figure RANKS MEMORY WHERE: its row
 figure() {
-    rows=r.$1.$2.rows bags=r.$1.$2.bags
-    row "$1" "$3" "$(digits 4 "$(median <"$rows")")" "$(digits 3 "$(cat "$rows.mb")")" \
-        "$(digits 4 "$(median <"$bags")")" "$(digits 3 "$(cat "$bags.mb")")" \
-        "$(paste "$bags" "$rows" | awk '{ printf "%.3f\n", $1 / $2 }' | median)" \
-        "$(awk -v x="$(cat "$bags.mb")" -v y="$(cat "$rows.mb")" 'BEGIN { printf "%.3f\n", x / y }')"
+    by_rows=r.$1.$2.rows by_bags=r.$1.$2.bags
+    row "$1" "$3" "$(digits 4 "$(median <"$by_rows")")" "$(digits 3 "$(cat "$by_rows.mb")")" \
+        "$(digits 4 "$(median <"$by_bags")")" "$(digits 3 "$(cat "$by_bags.mb")")" \
+        "$(paste "$by_bags" "$by_rows" | awk '{ printf "%.3f\n", $1 / $2 }' | median)" \
+        "$(awk -v x="$(cat "$by_bags.mb")" -v y="$(cat "$by_rows.mb")" 'BEGIN { printf "%.3f\n", x / y }')"
+}
+
+# busiest: the table of perf/owners.c
+busiest() {
+    said mpirun -n 1 build/owners data/bags_train.h5 $((batch / 2)) "$rows" 2 4 8 64 512 4096
+    header owners 'ids of the busiest, of a fair share' 'ids that name popular rows' \
+        'told to the busiest, of a fair share'
+    while read -r n plain named told; do
+        row "$n" "$plain" "$named" "$told"
+    done <out
 }
 
 title "bags, batch $batch: rows or sums from their owners"
+build_tool owners
 data_network
 for _ in $(seq "$rounds"); do
     for n in $layouts; do
@@ -47,6 +58,11 @@ for n in $layouts; do
 done
 echo
 echo 'MB a step: of all ranks. The ratios are sums over rows, that of the rate the median over the rounds.'
+echo
+echo "What owners get to add up, where each rank reads $((batch / 2)) examples. Popular rows are told once by each"
+echo 'rank, which adds them itself; without that the owner of the most popular row would get all of them.'
+echo
+busiest
 fewer=yes
 for n in $layouts; do
     at_most "$(cat "r.$n.0.bags.mb")" "$(cat "r.$n.0.rows.mb")" || fewer=no

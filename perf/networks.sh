@@ -50,12 +50,14 @@ data_network() {
         --output "data/${network}_train.h5"
 }
 
-# train_network RANKS THREADS STEPS [ARGUMENT...]: trains it; the run is in runs/it
+# train_network RANKS THREADS STEPS [ARGUMENT...]: trains it; the run is in runs/it. One thread alone
+# runs on core $core, where that is set.
 train_network() {
     grep -q RANKS commands || train_command >>commands
     rm -rf runs
     bind=
     [ "$2" -eq 1 ] || bind='--bind-to none'
+    [ "$1$2" != 11 ] || bind=${core:+--cpu-set $core}
     n=$1 threads=$2 steps_now=$3
     shift 3
     # shellcheck disable=SC2086 # none or two words

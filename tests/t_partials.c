@@ -1,6 +1,7 @@
-/* t_partials: every id of a bag is in the sums that it points at, once, or is a popular row's that
- * it points at; owners are told the rows that are theirs; by place the bags are what they are by
- * bag; popular rows are those that many ids name. The same on any number of threads. */
+/* t_partials: every id of a bag is in the sum of its row's owner, in order, or names a popular row,
+ * which is in no sum but its own; owners are told the rows that are theirs; by place the bags are
+ * what they are by bag; popular rows are those that many ids name. The same on any number of
+ * threads, whatever was found before; of large tables and of such as have few rows an owner. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +17,10 @@
 #include "model/popular.h"
 #include "model/table.h"
 
-enum { M = 2, B = 900, ROWS = 20000, MOST = 12, BAGS = 2 * M, PARTS = 8 };
+enum { M = 2, B = 4000, ROWS = 65000, MOST = 12, BAGS = 2 * M, PARTS = 8, THREADS = 4 };
 enum { NID = 3 * B * MOST, PLACES = M * (PARTS * 3 * B + HPS_POPULAR_MOST) };
+enum { SINGLE = 5000, FOLDED = 300 };   /* rows of slot 0 and of layer 1 */
+enum kind { SKEWED, FLAT, SMALL };      /* few rows often; each once at most; few rows */
 
 /* Layer 0 reads slots 0 (one id) and 1 (0 to 12 ids, few of them often), layer 1 slot 1 alone,
  * folded, behind them. */
@@ -32,33 +35,52 @@ struct world {
     int offset[M][B + 1];
 };
 
-/* `flat`: no row more often than others. */
-static struct world *make_world(int nlayer, bool flat)
+static long long rows_of(enum kind kind)
+{
+    return kind == SMALL ? 100 : ROWS;
+}
+
+/* Of slot 1, from 0 on. */
+static long long id_of(enum kind kind, uint64_t key, int i)
+{
+    double x = hps_rng_real(key, (uint64_t)(B + i));
+
+    switch (kind) {
+    case SKEWED: return (long long)((ROWS - SINGLE) * x * x * x * x);
+    case FLAT: return i;
+    default: return (long long)(80 * x);
+    }
+}
+
+/* `turn`: others, and of other sizes. */
+static struct world *make_world(int nlayer, enum kind kind, int turn)
 {
     static int slots[] = { 0, 1 };
-    static long long base[] = { 0, 5000 }, modulo[] = { 0, 0 };
-    static long long base1[] = { 100 }, modulo1[] = { 300 };
+    static long long base[2], modulo[] = { 0, 0 };
+    static long long base1[1], modulo1[] = { FOLDED };
     struct world *w = hps_mem_new(1, sizeof *w);
 
+    base[1] = kind == SMALL ? 20 : SINGLE;
+    base1[0] = kind == SMALL ? 5 : 100;
     w->layer[0] = (struct hps_layer){ .nslot = 2, .slot = slots, .base = base, .modulo = modulo };
     w->layer[1] = (struct hps_layer){ .nslot = 1, .slot = slots + 1, .base = base1,
                                       .modulo = modulo1 };
     for (int m = 0; m < M; m++) {
-        uint64_t key = hps_rng_key((uint64_t)m, "ids");
+        uint64_t key = hps_rng_key((uint64_t)(m + M * turn), "ids");
         for (int b = 0; b < B; b++) {
             double x = hps_rng_real(key, (uint64_t)b);
-            w->single[m][b] = flat ? (uint32_t)b : (uint32_t)(5000 * x * x * x);
+            w->single[m][b] = kind == FLAT ? (uint32_t)b
+                                           : (uint32_t)((double)base[1] * x * x * x);
             w->offset[m][b + 1] =
                 w->offset[m][b] + (int)(hps_rng_bits(key, (uint64_t)b) % (MOST + 1));
         }
-        for (int i = 0; i < w->offset[m][B]; i++) {
-            double x = hps_rng_real(key, (uint64_t)(B + i));
-            w->multi[m][i] = flat ? i : (long long)((ROWS - 5000) * x * x * x * x);
-        }
+        for (int i = 0; i < w->offset[m][B]; i++)
+            w->multi[m][i] = id_of(kind, key, i);
         w->ids[m][0] = (struct hps_ids){ w->single[m], false };
         w->ids[m][1] = (struct hps_ids){ w->multi[m], true };
         w->offsets[m][1] = w->offset[m];
-        w->batch[m] = (struct hps_batch){ .B = B - m, .ids = w->ids[m], .offset = w->offsets[m] };
+        w->batch[m] = (struct hps_batch){ .B = m == turn ? B - 3 : B / (turn + 1),
+                                          .ids = w->ids[m], .offset = w->offsets[m] };
     }
     for (int j = 0; j < nlayer; j++)
         w->use[j] = &w->layer[j];
@@ -74,15 +96,21 @@ struct found {
     struct hps_dev dev;
 };
 
-static void find(struct found *f, const struct world *w, int nlayer, int nmicro, int parts,
-                 int nthread)
+/* Other batches, and none, were looked at before. */
+static void find(struct found *f, const struct world *w, const struct world *other, int nmicro,
+                 int parts, long long rows, int nthread)
 {
+    int nlayer = w->use[1] ? 2 : 1;
+    const struct hps_batch *batch[] = { other->batch, NULL, w->batch };
+
     *f = (struct found){ .nlayer = nlayer, .nmicro = nmicro, .parts = parts };
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
-    struct hps_partials *p = hps_partials_new(nlayer, w->use, ROWS, nmicro, parts, &f->dev);
-    for (int again = 0; again < 2; again++)
-        hps_partials_find(p, w->batch, &f->room, f->first, f->ask, f->bag, f->length, f->at,
+    struct hps_partials *p = hps_partials_new(nlayer, w->use, rows, nmicro, parts, &f->dev);
+    for (int i = 0; i < 3; i++) {
+        hps_partials_find(p, batch[i], &f->room, f->first, f->ask, f->bag, f->length, f->at,
                           &f->to);
+        assert_true(batch[i] || (f->first[nmicro] == 0 && f->length[0] == 0));
+    }
     hps_partials_free(p);
 }
 
@@ -93,12 +121,13 @@ static void done(struct found *f)
     f->dev.ops->close(&f->dev);
 }
 
-/* By place: the rows in its sum, in all rows told; how many bags may point at it. */
+/* By place: the rows in its sum, how far these were met, is it a popular row; by micro-batch the
+ * place of a popular row, else -1. */
 struct places {
-    int n, start[PLACES + 1];
+    int n, start[PLACES + 1], met[PLACES];
     long long row[M * (NID + HPS_POPULAR_MOST)];
     bool popular[PLACES];
-    int named[PLACES];
+    int place[M][ROWS];
 };
 
 /* Bags of micro-batch m: each is a sum at each owner. */
@@ -116,6 +145,7 @@ static void read_told(const struct found *f, struct places *p)
 {
     int place = 0, nrow = 0;
 
+    memset(p->place, 0xff, sizeof p->place);
     for (int m = 0; m < f->nmicro; m++) {
         assert_int_equal(f->first[m], place);
         for (int q = 0; q < f->parts; q++) {
@@ -128,13 +158,17 @@ static void read_told(const struct found *f, struct places *p)
             for (int s = 0; s < n; s++, place++) {
                 p->start[place] = nrow;
                 p->popular[place] = s >= sums_of(f, m);
-                p->named[place] = 0;
+                p->met[place] = 0;
                 assert_in_range(begin[s + 1], begin[s], begin[n]);
-                assert_true(!p->popular[place] || begin[s + 1] == begin[s] + 1);
                 for (int k = begin[s]; k < begin[s + 1]; k++)
                     p->row[nrow++] =
                         ((long long)(row[k] / HPS_TABLE_BLOCK) * f->parts + q) * HPS_TABLE_BLOCK +
                         row[k] % HPS_TABLE_BLOCK;
+                if (!p->popular[place])
+                    continue;
+                assert_int_equal(begin[s + 1], begin[s] + 1);
+                assert_int_equal(p->place[m][p->row[nrow - 1]], -1);
+                p->place[m][p->row[nrow - 1]] = place;
             }
         }
     }
@@ -143,25 +177,33 @@ static void read_told(const struct found *f, struct places *p)
     p->n = place;
 }
 
-/* The ids of a slot's example are those in the sums that its bag points at. */
-static void check_sack(const struct hps_layer *l, int i, const struct hps_batch *b, int e,
-                       const struct hps_bag *bag, struct places *p)
+/* The ids of a slot's example, one after the other: each is the next one of the sum at its owner,
+ * to which the bag points, or its popular row is the next to which it does. */
+static void check_sack(const struct found *f, const struct hps_layer *l, int q, int i,
+                       const struct hps_batch *b, int e, struct places *p)
 {
-    static int count[ROWS];
-    const int *offset = b->offset[l->slot[i]];
-    int first = offset ? offset[e] : e, last = offset ? offset[e + 1] : e + 1, left = last - first;
+    const struct hps_bag *bag = &f->bag[q];
+    const int *offset = b->offset[l->slot[i]], m = q / f->nlayer;
+    const int *index = bag->index + bag->offset[i * b->B + e], *named = index + f->parts;
 
-    for (int k = first; k < last; k++) {
+    for (int o = 0; o < f->parts; o++)
+        assert_in_range(index[o], f->first[m], f->first[m + 1] - 1);
+    for (int k = offset ? offset[e] : e; k < (offset ? offset[e + 1] : e + 1); k++) {
         long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
-        count[l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id)]++;
+        long long row = l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
+        int place = p->place[m][row];
+        if (place >= 0) {
+            p->met[place]++;
+            assert_int_equal(*named++, place);
+            continue;
+        }
+        place = index[hps_table_owner(row, f->parts)];
+        assert_false(p->popular[place]);
+        assert_int_equal(p->row[p->start[place] + p->met[place]++], row);
     }
-    for (int k = bag->offset[i * b->B + e]; k < bag->offset[i * b->B + e + 1]; k++) {
-        int place = bag->index[k];
-        p->named[place]++;
-        for (int r = p->start[place]; r < p->start[place + 1]; r++, left--)
-            assert_true(count[p->row[r]]-- > 0);
-    }
-    assert_int_equal(left, 0);
+    assert_ptr_equal(named, bag->index + bag->offset[i * b->B + e + 1]);
+    for (int o = 0; o < f->parts; o++)
+        assert_int_equal(p->met[index[o]], p->start[index[o] + 1] - p->start[index[o]]);
 }
 
 /* By place, in the order of the places' mentions by bag. */
@@ -199,14 +241,12 @@ static void check(const struct found *f, const struct world *w, struct places *p
         assert_int_equal(f->bag[q].nslot, l->nslot);
         for (int i = 0; i < l->nslot; i++)
             for (int e = 0; e < b->B; e++)
-                check_sack(l, i, b, e, &f->bag[q], p);
+                check_sack(f, l, q, i, b, e, p);
         check_by_place(&f->bag[q]);
     }
     for (int place = 0; place < p->n; place++)
         if (p->popular[place])
-            assert_true(p->named[place] > 1);           /* more often than in one place looked at */
-        else
-            assert_int_equal(p->named[place], 1);
+            assert_true(p->met[place] > 1);
 }
 
 static void same(const struct found *a, const struct found *b)
@@ -219,7 +259,10 @@ static void same(const struct found *a, const struct found *b)
         assert_memory_equal(x->from, y->from, x->nid * sizeof(int));
         assert_memory_equal(x->place, y->place, x->nplace * sizeof(int));
         assert_memory_equal(x->start, y->start, (x->nplace + 1) * sizeof(int));
+        assert_memory_equal(x->offset, y->offset,
+                            ((size_t)x->nslot * (size_t)x->B + 1) * sizeof(int));
     }
+    assert_memory_equal(a->first, b->first, sizeof a->first);
     for (int i = 0; i < a->nmicro * a->parts; i++) {
         assert_int_equal(a->ask[i], b->ask[i]);
         assert_int_equal(a->length[i], b->length[i]);
@@ -228,51 +271,50 @@ static void same(const struct found *a, const struct found *b)
     }
 }
 
-/* How many popular rows there are; *often: is row 5000 of them, which every tenth id or so names,
- * in each micro-batch? */
-static int popular_of(const struct found *f, const struct places *p, bool *often)
+/* Where no row is named twice none is popular; else the first of slot 1 is, which every tenth id or
+ * so names; of few rows, 64 to an owner, more are popular than an owner has. */
+static void check_popular(const struct found *f, const struct places *p, enum kind kind)
 {
-    int n = 0, found = 0;
-
-    for (int place = 0; place < p->n; place++)
-        if (p->popular[place]) {
-            n++;
-            found += p->row[p->start[place]] == 5000;
-        }
-    *often = found == f->nmicro;
-    return n;
+    for (int m = 0; m < f->nmicro; m++) {
+        int n = 0;
+        for (int row = 0; row < ROWS; row++)
+            n += p->place[m][row] >= 0;
+        if (kind == FLAT && f->nlayer == 1)
+            assert_int_equal(n, 0);
+        if (kind == SKEWED && f->parts > 1)     /* for one owner few ids are looked at */
+            assert_true(p->place[m][SINGLE] >= 0);
+        if (kind == SMALL && f->parts >= 6)
+            assert_true(n > HPS_TABLE_BLOCK);
+    }
 }
 
-static void layout(int nlayer, int nmicro, int parts, bool flat)
+static void layout(int nlayer, int nmicro, int parts, enum kind kind)
 {
     static struct places places;
-    struct world *w = make_world(nlayer, flat);
+    struct world *w = make_world(nlayer, kind, 0), *other = make_world(nlayer, kind, 1);
     struct found one, many;
-    bool often;
 
-    find(&one, w, nlayer, nmicro, parts, 1);
-    find(&many, w, nlayer, nmicro, parts, 3);
+    find(&one, w, other, nmicro, parts, rows_of(kind), 1);
+    find(&many, w, other, nmicro, parts, rows_of(kind), THREADS);
     check(&one, w, &places);
     same(&one, &many);
-    int n = popular_of(&one, &places, &often);
-    if (flat && nlayer == 1)
-        assert_int_equal(n, 0);
-    assert_int_equal(often, !flat);
+    check_popular(&one, &places, kind);
     done(&one);
     done(&many);
     hps_mem_free(w);
+    hps_mem_free(other);
 }
 
 static void partials(void **state)
 {
-    static const int parts[] = { 1, 2, 3, 5, PARTS };
+    static const int parts[] = { 1, 2, 3, 6, PARTS };
 
     (void)state;
     for (int nlayer = 1; nlayer <= 2; nlayer++)
         for (int nmicro = 1; nmicro <= M; nmicro++)
             for (int i = 0; i < 5; i++)
-                for (int flat = 0; flat < 2; flat++)
-                    layout(nlayer, nmicro, parts[i], flat);
+                for (enum kind kind = SKEWED; kind <= SMALL; kind++)
+                    layout(nlayer, nmicro, parts[i], kind);
 }
 
 int main(void)

@@ -6,9 +6,11 @@
 #include "model/popular.h"
 #include "model/sacks.h"
 
-enum { HPS_PARTIALS_LINES = 128 / sizeof(size_t) }; /* a pair of cache lines is fetched at once */
+/* Numbers of a pair of cache lines, which are fetched at once. */
+enum { HPS_PARTIALS_LINES = 128 / sizeof(size_t), HPS_PARTIALS_LINE = 128 / sizeof(int) };
 
-/* Ids of a micro-batch, by bag: those of bag i are row[begin[i]] .. row[begin[i + 1] - 1]. */
+/* Ids of a micro-batch, by sack (sacks.h): those of sack i are row[begin[i]] and so on up to
+ * row[begin[i + 1] - 1], sacks in the order layer, slot, example. */
 struct hps_partials_message {
     int *begin, *row;
 };
@@ -22,8 +24,9 @@ struct hps_partials {
     struct hps_dev *dev;
     struct hps_sacks sacks;
     struct hps_popular *popular;        /* (M)                                                    */
-    int *nsum;                          /* (M) bags of a micro-batch: each a sum at each owner    */
-    const int *first;                   /* (M + 1) places before those of a micro-batch           */
+    int *nsum;                          /* (M) sacks of a micro-batch: each a sum at each owner   */
+    const int *first;                   /* (M + 1) places before those of a micro-batch; as `bag`
+                                           the caller's, while it looks for them                  */
     /* To each owner, and behind them, as to one more, ids of popular rows, which stay here. */
     int receivers;                      /* parts + 1                                              */
     struct hps_partials_message *message;   /* (M, receivers)                                     */
@@ -36,25 +39,28 @@ struct hps_partials {
     struct hps_bag *bag;                /* (M, nlayer)                                            */
     struct hps_partials_lists *lists;   /* (M, nlayer)                                            */
     int *place;                         /* (M, HPS_POPULAR_MOST) of popular rows                  */
-    size_t *row_at;                     /* (M * nlayer) where a bag's rows begin in `count`       */
-    size_t *count;                      /* (nwork, counters) ids of a part by bag and popular row,
-                                           then the number of its next one                        */
-    size_t counters, count_cap;
+    int *part;                          /* (M, nlayer, 2) the first and the last part that may have
+                                           ids of a bag                                           */
+    int *count;                         /* (nwork + M * nlayer, stride) at t + q ids of part t in
+                                           bag q by popular row, then the number of its next one;
+                                           both follow the ids, so no other pair has this sum     */
+    size_t stride, count_cap;
 };
 
-/* The popular rows of micro-batch m that are owner q's. Pure. */
+/* How many popular rows of micro-batch m are owner q's. Pure. */
 static inline int hps_partials_rows(const struct hps_partials *p, int m, int q)
 {
     return p->popular[m].first[q + 1] - p->popular[m].first[q];
 }
 
-/* The place of its first sum; behind those of the other bags are these rows. Pure. */
+/* Of owner q in micro-batch m the place of its first sum; its popular rows have the places behind
+ * all nsum[m]. Pure. */
 static inline int hps_partials_place(const struct hps_partials *p, int m, int q)
 {
     return p->first[m] + q * p->nsum[m] + p->popular[m].first[q];
 }
 
-/* The bags of micro-batch m before the first one of a slot. Pure. */
+/* The sacks of its micro-batch before the first one of a slot. Pure. */
 static inline int hps_partials_before(const struct hps_sacks *k, const struct hps_sacks_slot *s)
 {
     size_t before = s->q < k->nlayer ? 0 : k->end[s->q / k->nlayer * k->nlayer - 1];
@@ -64,7 +70,7 @@ static inline int hps_partials_before(const struct hps_sacks *k, const struct hp
 
 /* What each receiver gets of the step; out: hps_partials_find's length, at and to. */
 void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to);
-/* Its bags, behind that. */
+/* The step's bags, behind that. */
 void hps_partials_bags(struct hps_partials *p, struct hps_places_room *room);
 
 #endif

@@ -1,6 +1,6 @@
 /* popular.h - rows that many ids of a micro-batch name: found by a look at the first ids of each
  * slot, told from all others by a hash. Which rows these are depends on the ids alone, and is a
- * matter of speed alone: a row may be popular and missed, or named but once. */
+ * matter of speed alone: a row may be popular and missed, or named but twice. */
 #ifndef HPS_MODEL_POPULAR_H
 #define HPS_MODEL_POPULAR_H
 
@@ -12,9 +12,9 @@ enum { HPS_POPULAR_BITS = 10, HPS_POPULAR_MOST = 1 << HPS_POPULAR_BITS };
 struct hps_popular {
     int n;
     int *first;                 /* (parts + 1) those of owner q are first[q] .. first[q + 1] - 1 */
-    uint64_t *key;              /* (n) as of sacks                                               */
+    uint64_t *key;              /* (n, at most HPS_POPULAR_MOST) as of sacks                     */
     uint64_t *word;             /* (HPS_POPULAR_MOST) key and number, by hash                    */
-    uint64_t *seen;             /* keys that were met lately, likewise                           */
+    uint64_t *seen;             /* keys that were met lately, by hash                            */
 };
 void hps_popular_init(struct hps_popular *p, int parts);
 void hps_popular_done(struct hps_popular *p);
@@ -22,7 +22,8 @@ void hps_popular_done(struct hps_popular *p);
 /* Those of micro-batch m of the step that the sacks list. */
 void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m);
 
-/* Of n keys those of popular rows become `other` and the row's number. */
+/* Of n keys those of popular rows become `other` and, in its lower HPS_POPULAR_BITS, the row's
+ * number. */
 void hps_popular_mark(const struct hps_popular *p, size_t n, uint64_t *key, uint64_t other);
 
 #endif

@@ -7,6 +7,15 @@
 
 #include "base/mem.h"
 
+/* Their numbers stand where an owner's rows do. */
+static void make_room_for_popular(struct hps_sacks *k)
+{
+    if (k->local_bits < HPS_POPULAR_BITS) {
+        k->key_bits += HPS_POPULAR_BITS - k->local_bits;
+        k->local_bits = HPS_POPULAR_BITS;
+    }
+}
+
 struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const *layer,
                                       long long rows, int M, int parts, struct hps_dev *dev)
 {
@@ -16,6 +25,7 @@ struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const 
 
     p->dev = dev;
     hps_sacks_init(&p->sacks, nlayer, layer, rows, M, parts);
+    make_room_for_popular(&p->sacks);
     bags = hps_sacks_bags(&p->sacks);
     p->popular = hps_mem_new((size_t)M, sizeof *p->popular);
     for (int m = 0; m < M; m++)
@@ -26,7 +36,7 @@ struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const 
     p->each = (all + lines - 1) / lines * lines;
     p->lists = hps_mem_new(bags, sizeof *p->lists);
     p->place = hps_mem_new((size_t)M * HPS_POPULAR_MOST, sizeof *p->place);
-    p->row_at = hps_mem_new(bags, sizeof *p->row_at);
+    p->part = hps_mem_new(2 * bags, sizeof *p->part);
     return p;
 }
 
@@ -44,7 +54,7 @@ void hps_partials_free(struct hps_partials *p)
     hps_mem_free(p->mine);
     hps_mem_free(p->lists);
     hps_mem_free(p->place);
-    hps_mem_free(p->row_at);
+    hps_mem_free(p->part);
     hps_mem_free(p->count);
     hps_mem_free(p);
 }

@@ -11,7 +11,7 @@ static size_t sums_of(const struct hps_partials *p, size_t q)
     return (size_t)p->sacks.parts * (size_t)p->bag[q].nslot * (size_t)p->bag[q].B;
 }
 
-/* Ids of popular rows: those of the bags in front of a slot's example b, in its micro-batch. */
+/* The ids of popular rows of micro-batch m. */
 static const struct hps_partials_message *kept(const struct hps_partials *p, int m)
 {
     return &p->message[m * p->receivers + p->sacks.parts];
@@ -19,20 +19,52 @@ static const struct hps_partials_message *kept(const struct hps_partials *p, int
 
 /* ---- how often a bag names a popular row ---- */
 
+/* What part t counts of bag q. */
+static int *count_of(const struct hps_partials *p, int t, int q)
+{
+    return p->count + (size_t)(t + q) * p->stride;
+}
+
+/* Which parts have ids of which bags, as sacks have told their number; no count but 0. */
+static void make_counts(struct hps_partials *p)
+{
+    const struct hps_sacks *k = &p->sacks;
+    const int last = k->work.n - 1;
+    size_t begin = 0, bags = hps_sacks_bags(k), all;
+
+    p->stride = 0;
+    for (int m = 0; m < k->M; m++)
+        if ((size_t)p->popular[m].n > p->stride)
+            p->stride = (size_t)p->popular[m].n;
+    p->stride = (p->stride + HPS_PARTIALS_LINE) / HPS_PARTIALS_LINE * HPS_PARTIALS_LINE;
+    for (size_t q = 0, t = 0; q < bags; q++) {
+        size_t end = begin + p->bag[q].nid;
+        while ((int)t < last && hps_work_cut(&k->work, k->nid, (int)t + 1) <= begin)
+            t++;
+        p->part[2 * q] = (int)t;
+        while ((int)t < last && hps_work_cut(&k->work, k->nid, (int)t + 1) < end)
+            t++;
+        p->part[2 * q + 1] = (int)t;
+        begin = end;
+    }
+    all = (bags + (size_t)k->work.n) * p->stride;
+    hps_mem_grow(&p->count, &p->count_cap, all, sizeof *p->count);
+    memset(p->count, 0, all * sizeof *p->count);
+}
+
 static void count_part(void *partials, int t)
 {
     struct hps_partials *p = partials;
     const struct hps_sacks *k = &p->sacks;
-    size_t *count = p->count + (size_t)t * p->counters;
 
     for (const struct hps_sacks_slot *s = k->slot; s < k->slot + k->nslot; s++) {
         int b1, b0 = hps_sacks_part(k, s, t, &b1), before = hps_partials_before(k, s);
         const struct hps_partials_message *l = kept(p, s->q / k->nlayer);
-        size_t *row = count + p->row_at[s->q];
+        int *count = count_of(p, t, s->q);
         if (b0 >= b1)
             continue;
         for (int i = l->begin[before + b0]; i < l->begin[before + b1]; i++)
-            row[l->row[i]]++;
+            count[l->row[i]]++;
     }
 }
 
@@ -96,25 +128,31 @@ static void part_room(struct hps_partials *p, struct hps_places_room *room)
 /* ---- the lists ---- */
 
 /* Of bag q, what lies behind its sums: popular rows, and all ends. Counts become numbers. */
-static void lay_rows(struct hps_partials *p, size_t q)
+static void lay_rows(void *partials, int q)
 {
+    struct hps_partials *p = partials;
     const struct hps_partials_lists *l = &p->lists[q];
     const struct hps_bag *bag = &p->bag[q];
-    const int *place = p->place + q / (size_t)p->sacks.nlayer * HPS_POPULAR_MOST;
-    size_t at = sums_of(p, q), *count = p->count + p->row_at[q];
+    const int *place = p->place + (size_t)(q / p->sacks.nlayer) * HPS_POPULAR_MOST;
+    const size_t nsum = sums_of(p, (size_t)q);
+    int at = (int)nsum;
 
-    for (size_t i = sums_of(p, q); i < bag->nplace; i++) {
-        l->place[i] = *place++;
-        l->start[i] = (int)at;
-        at = hps_work_number(&p->sacks.work, count++, p->counters, at);
+    for (size_t i = 0; nsum + i < bag->nplace; i++) {
+        l->place[nsum + i] = place[i];
+        l->start[nsum + i] = at;
+        for (int t = p->part[2 * q]; t <= p->part[2 * q + 1]; t++) {
+            int n = count_of(p, t, q)[i];
+            count_of(p, t, q)[i] = at;
+            at += n;
+        }
     }
-    l->start[bag->nplace] = (int)at;
-    l->offset[bag->nslot * bag->B] = (int)at;
+    l->start[bag->nplace] = at;
+    l->offset[bag->nslot * bag->B] = at;
 }
 
 /* n mentions of popular rows in bag number `bag`, and the bag at each of them. */
 HPS_INLINE void lay_named(const int *restrict row, size_t n, const int *restrict place,
-                          size_t *restrict next, int bag, int *restrict index, int *restrict from)
+                          int *restrict next, int bag, int *restrict index, int *restrict from)
 {
     for (size_t i = 0; i < n; i++) {
         index[i] = place[row[i]];
@@ -124,7 +162,7 @@ HPS_INLINE void lay_named(const int *restrict row, size_t n, const int *restrict
 
 /* Examples b0 .. b1-1 of a slot: sums and popular rows of each bag, and the bag of each. */
 static void lay_sacks(const struct hps_partials *p, const struct hps_sacks_slot *s, int b0, int b1,
-                      size_t *count)
+                      int *next)
 {
     const struct hps_sacks *k = &p->sacks;
     const struct hps_partials_lists l = p->lists[s->q];
@@ -144,8 +182,7 @@ static void lay_sacks(const struct hps_partials *p, const struct hps_sacks_slot 
             l.start[sum] = (int)sum;
             l.from[sum] = bag;
         }
-        lay_named(row + begin[b], named, place, count + p->row_at[s->q], bag, l.index + at,
-                  l.from);
+        lay_named(row + begin[b], named, place, next, bag, l.index + at, l.from);
         at += named;
     }
 }
@@ -158,27 +195,19 @@ static void lay_part(void *partials, int t)
     for (const struct hps_sacks_slot *s = k->slot; s < k->slot + k->nslot; s++) {
         int b1, b0 = hps_sacks_part(k, s, t, &b1);
         if (b0 < b1)
-            lay_sacks(p, s, b0, b1, p->count + (size_t)t * p->counters);
+            lay_sacks(p, s, b0, b1, count_of(p, t, s->q));
     }
 }
 
 void hps_partials_bags(struct hps_partials *p, struct hps_places_room *room)
 {
-    const struct hps_sacks *k = &p->sacks;
-    size_t bags = hps_sacks_bags(k), lines = HPS_PARTIALS_LINES, all = 0;
+    const struct hps_work *work = &p->sacks.work;
+    struct hps_work each = { (int)hps_sacks_bags(&p->sacks), work->nthread };
 
-    for (size_t q = 0; q < bags; q++) {
-        p->row_at[q] = all;
-        all += (size_t)p->popular[q / (size_t)k->nlayer].n;
-    }
-    p->counters = (all + lines - 1) / lines * lines;
-    all = p->counters * (size_t)k->work.n;
-    hps_mem_grow(&p->count, &p->count_cap, all, sizeof *p->count);
-    memset(p->count, 0, all * sizeof *p->count);
-    hps_work_spread(&k->work, count_part, p);
+    make_counts(p);
+    hps_work_spread(work, count_part, p);
     shape_bags(p, room);
     part_room(p, room);
-    for (size_t q = 0; q < bags; q++)
-        lay_rows(p, q);
-    hps_work_spread(&k->work, lay_part, p);
+    hps_work_spread(&each, lay_rows, p);
+    hps_work_spread(work, lay_part, p);
 }

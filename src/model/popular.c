@@ -8,12 +8,12 @@
 
 /* Of a slot's ids one in so many are looked at, divided by the owners: what an owner does for one
  * row is a load that others do not have, and they are the more. But so many ids at least, one in so
- * many at most, and of a micro-batch not more than so many. */
+ * many at most, and of a micro-batch not many more than so many. */
 enum { RARE = 512, LEAST = 64, OFTEN = 16, MOST_SEEN = 1 << 16 };
 /* How many keys are remembered: while so many pass, most. */
 enum { SEEN_BITS = 13, SEEN = 1 << SEEN_BITS };
 
-static const uint64_t nothing = UINT64_MAX;
+static const uint64_t nothing = UINT64_MAX;     /* the word of no key: they have fewer bits */
 
 /* Multiplicative (Knuth). */
 HPS_INLINE uint32_t hash(uint64_t key)
@@ -87,11 +87,12 @@ void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m)
 
     memset(p->word, 0xff, HPS_POPULAR_MOST * sizeof *p->word);
     memset(p->seen, 0xff, SEEN * sizeof *p->seen);
-    if (s->key_bits + HPS_POPULAR_BITS > 63)    /* no word holds them */
+    if (s->key_bits + HPS_POPULAR_BITS > 63)    /* no word holds a key and its number */
         nslot = 0;
     for (const struct hps_sacks_slot *slot = first; slot < first + nslot; slot++) {
         size_t nid = hps_sacks_before(slot, slot->B), n = nid / share;
-        n = n < LEAST ? LEAST : n < most ? n : most;
+        n = n > LEAST ? n : LEAST;
+        n = n < most ? n : most;
         n = n < nid ? n : nid;
         for (size_t at = 0, some; at < n; at += some) {
             some = n - at < HPS_SACKS_CHUNK ? n - at : HPS_SACKS_CHUNK;

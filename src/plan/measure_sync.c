@@ -108,7 +108,8 @@ static double cards_s(const struct road *road, size_t n, bool sum)
 enum { ROWS, DENSE, TOLD, KINDS };
 
 /* Of a unit's bags every other unit sends a sum; for them it is told where each begins, and half of
- * the ids. What is told goes there only, half a float each way. */
+ * the ids. What is told goes there only, half a float each way. Popular rows, which only data know,
+ * are priced as others: their ids stay, but they travel. */
 static void sums_of(double n[KINDS], const struct hps_net *net, const struct hps_layer *y,
                     double mine)
 {

@@ -99,6 +99,33 @@ static enum hps_status read_all(const struct hps_data *data, long long batch,
     return st;
 }
 
+static enum hps_status print_owners(const struct hps_data *data, long long batch, long long rows,
+                                    char **owners, int n, struct hps_dev *dev)
+{
+    size_t nslot = (size_t)data->nslot;
+    struct hps_layer layer = { .nslot = data->nslot,
+                               .slot = hps_mem_new(nslot, sizeof *layer.slot),
+                               .base = hps_mem_new(nslot, sizeof *layer.base),
+                               .modulo = hps_mem_new(nslot, sizeof *layer.modulo) };
+    struct owners *o = hps_mem_new((size_t)n, sizeof *o);
+
+    for (int i = 0; i < data->nslot; i++)
+        layer.slot[i] = i;
+    for (int i = 0; i < n; i++)
+        make(&o[i], atoi(owners[i]), &layer, rows, dev);
+    enum hps_status st = read_all(data, batch, &layer, o, n);
+    for (int i = 0; i < n && !st; i++)
+        hps_out("%d %.3f %.3f %.3f\n", o[i].n, over_mean(o[i].plain, o[i].n),
+                o[i].named / o[i].nid, over_mean(o[i].told, o[i].n));
+    for (int i = 0; i < n; i++)
+        drop(&o[i], dev);
+    hps_mem_free(o);
+    hps_mem_free(layer.slot);
+    hps_mem_free(layer.base);
+    hps_mem_free(layer.modulo);
+    return st ? st : hps_out_flush();
+}
+
 static enum hps_status run(MPI_Comm world, int argc, char **argv)
 {
     struct hps_data *data;
@@ -109,27 +136,15 @@ static enum hps_status run(MPI_Comm world, int argc, char **argv)
         return HPS_USAGE;
     }
     enum hps_status st = hps_data_open(&data, argv[1], world);
-    if (!st)
-        st = hps_dev_cpu.open(&dev, 0, 1);
     if (st)
         return st;
-    struct hps_layer layer = { .nslot = data->nslot,
-                               .slot = hps_mem_new((size_t)data->nslot, sizeof *layer.slot),
-                               .base = hps_mem_new((size_t)data->nslot, sizeof *layer.base),
-                               .modulo = hps_mem_new((size_t)data->nslot, sizeof *layer.modulo) };
-    for (int i = 0; i < data->nslot; i++)
-        layer.slot[i] = i;
-    int n = argc - 4;
-    struct owners *o = hps_mem_new((size_t)n, sizeof *o);
-    for (int i = 0; i < n; i++)
-        make(&o[i], atoi(argv[4 + i]), &layer, atoll(argv[3]), &dev);
-    st = read_all(data, atoll(argv[2]), &layer, o, n);
-    for (int i = 0; i < n && !st; i++)
-        hps_out("%d %.3f %.3f %.3f\n", o[i].n, over_mean(o[i].plain, o[i].n),
-                o[i].named / o[i].nid, over_mean(o[i].told, o[i].n));
-    for (int i = 0; i < n; i++)
-        drop(&o[i], &dev);
-    return st ? st : hps_out_flush();
+    st = hps_dev_cpu.open(&dev, 0, 1);
+    if (!st) {
+        st = print_owners(data, atoll(argv[2]), atoll(argv[3]), argv + 4, argc - 4, &dev);
+        dev.ops->close(&dev);
+    }
+    hps_data_close(data);
+    return st;
 }
 
 int main(int argc, char **argv)

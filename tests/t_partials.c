@@ -12,80 +12,13 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "model/partials.h"
 #include "model/popular.h"
 #include "model/table.h"
+#include "tests/slots.h"
 
-enum { M = 2, B = 4000, ROWS = 65000, MOST = 12, BAGS = 2 * M, PARTS = 8, THREADS = 4 };
-enum { NID = 3 * B * MOST, PLACES = M * (PARTS * 3 * B + HPS_POPULAR_MOST) };
-enum { SINGLE = 5000, FOLDED = 300 };   /* rows of slot 0 and of layer 1 */
-enum kind { SKEWED, FLAT, SMALL };      /* few rows often; each once at most; few rows */
-
-/* Layer 0 reads slots 0 (one id) and 1 (0 to 12 ids, few of them often), layer 1 slot 1 alone,
- * folded, behind them. */
-struct world {
-    struct hps_layer layer[2];
-    const struct hps_layer *use[2];
-    struct hps_batch batch[M];
-    struct hps_ids ids[M][2];
-    const int *offsets[M][2];
-    uint32_t single[M][B];
-    long long multi[M][B * MOST];
-    int offset[M][B + 1];
-};
-
-static long long rows_of(enum kind kind)
-{
-    return kind == SMALL ? 100 : ROWS;
-}
-
-/* Of slot 1, from 0 on. */
-static long long id_of(enum kind kind, uint64_t key, int i)
-{
-    double x = hps_rng_real(key, (uint64_t)(B + i));
-
-    switch (kind) {
-    case SKEWED: return (long long)((ROWS - SINGLE) * x * x * x * x);
-    case FLAT: return i;
-    default: return (long long)(80 * x);
-    }
-}
-
-/* `turn`: others, and of other sizes. */
-static struct world *make_world(int nlayer, enum kind kind, int turn)
-{
-    static int slots[] = { 0, 1 };
-    static long long base[2], modulo[] = { 0, 0 };
-    static long long base1[1], modulo1[] = { FOLDED };
-    struct world *w = hps_mem_new(1, sizeof *w);
-
-    base[1] = kind == SMALL ? 20 : SINGLE;
-    base1[0] = kind == SMALL ? 5 : 100;
-    w->layer[0] = (struct hps_layer){ .nslot = 2, .slot = slots, .base = base, .modulo = modulo };
-    w->layer[1] = (struct hps_layer){ .nslot = 1, .slot = slots + 1, .base = base1,
-                                      .modulo = modulo1 };
-    for (int m = 0; m < M; m++) {
-        uint64_t key = hps_rng_key((uint64_t)(m + M * turn), "ids");
-        for (int b = 0; b < B; b++) {
-            double x = hps_rng_real(key, (uint64_t)b);
-            w->single[m][b] = kind == FLAT ? (uint32_t)b
-                                           : (uint32_t)((double)base[1] * x * x * x);
-            w->offset[m][b + 1] =
-                w->offset[m][b] + (int)(hps_rng_bits(key, (uint64_t)b) % (MOST + 1));
-        }
-        for (int i = 0; i < w->offset[m][B]; i++)
-            w->multi[m][i] = id_of(kind, key, i);
-        w->ids[m][0] = (struct hps_ids){ w->single[m], false };
-        w->ids[m][1] = (struct hps_ids){ w->multi[m], true };
-        w->offsets[m][1] = w->offset[m];
-        w->batch[m] = (struct hps_batch){ .B = m == turn ? B - 3 : B / (turn + 1),
-                                          .ids = w->ids[m], .offset = w->offsets[m] };
-    }
-    for (int j = 0; j < nlayer; j++)
-        w->use[j] = &w->layer[j];
-    return w;
-}
+enum { M = SLOTS_M, B = 4000, ROWS = 65000, BAGS = SLOTS_LAYERS * M, PARTS = 8, THREADS = 4 };
+enum { NID = 3 * B * SLOTS_MOST_BAG, PLACES = M * (PARTS * 3 * B + HPS_POPULAR_MOST) };
 
 struct found {
     struct hps_places_room room;
@@ -97,15 +30,16 @@ struct found {
 };
 
 /* Other batches, and none, were looked at before. */
-static void find(struct found *f, const struct world *w, const struct world *other, int nmicro,
-                 int parts, long long rows, int nthread)
+static void find(struct found *f, const struct slots *made, const struct slots *other, int nmicro,
+                 int parts, int nthread)
 {
-    int nlayer = w->use[1] ? 2 : 1;
-    const struct hps_batch *batch[] = { other->batch, NULL, w->batch };
+    int nlayer = made->use[1] ? 2 : 1;
+    const struct hps_batch *batch[] = { other->batch, NULL, made->batch };
 
     *f = (struct found){ .nlayer = nlayer, .nmicro = nmicro, .parts = parts };
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
-    struct hps_partials *p = hps_partials_new(nlayer, w->use, rows, nmicro, parts, &f->dev);
+    struct hps_partials *p =
+        hps_partials_new(nlayer, made->use, made->rows, nmicro, parts, &f->dev);
     for (int i = 0; i < 3; i++) {
         hps_partials_find(p, batch[i], &f->room, f->first, f->ask, f->bag, f->length, f->at,
                           &f->to);
@@ -190,7 +124,7 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
         assert_in_range(index[o], f->first[m], f->first[m + 1] - 1);
     for (int k = offset ? offset[e] : e; k < (offset ? offset[e + 1] : e + 1); k++) {
         long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
-        long long row = l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
+        long long row = slots_row(l, i, id);
         int place = p->place[m][row];
         if (place >= 0) {
             p->met[place]++;
@@ -231,12 +165,12 @@ static void check_by_place(const struct hps_bag *bag)
     assert_false(bag->single);
 }
 
-static void check(const struct found *f, const struct world *w, struct places *p)
+static void check(const struct found *f, const struct slots *made, struct places *p)
 {
     read_told(f, p);
     for (int q = 0; q < f->nlayer * f->nmicro; q++) {
-        const struct hps_layer *l = w->use[q % f->nlayer];
-        const struct hps_batch *b = &w->batch[q / f->nlayer];
+        const struct hps_layer *l = made->use[q % f->nlayer];
+        const struct hps_batch *b = &made->batch[q / f->nlayer];
         assert_int_equal(f->bag[q].B, b->B);
         assert_int_equal(f->bag[q].nslot, l->nslot);
         for (int i = 0; i < l->nslot; i++)
@@ -273,36 +207,38 @@ static void same(const struct found *a, const struct found *b)
 
 /* Where no row is named twice none is popular; else the first of slot 1 is, which every tenth id or
  * so names; of few rows, 64 to an owner, more are popular than an owner has. */
-static void check_popular(const struct found *f, const struct places *p, enum kind kind)
+static void check_popular(const struct found *f, const struct slots *made, const struct places *p,
+                          enum slots_kind kind)
 {
     for (int m = 0; m < f->nmicro; m++) {
         int n = 0;
         for (int row = 0; row < ROWS; row++)
             n += p->place[m][row] >= 0;
-        if (kind == FLAT && f->nlayer == 1)
+        if (kind == SLOTS_FLAT && f->nlayer == 1)
             assert_int_equal(n, 0);
-        if (kind == SKEWED && f->parts > 1)     /* for one owner few ids are looked at */
-            assert_true(p->place[m][SINGLE] >= 0);
-        if (kind == SMALL && f->parts >= 6)
+        if (kind == SLOTS_SKEWED && f->parts > 1)     /* for one owner few ids are looked at */
+            assert_true(p->place[m][made->base[1]] >= 0);
+        if (kind == SLOTS_SMALL && f->parts >= 6)
             assert_true(n > HPS_TABLE_BLOCK);
     }
 }
 
-static void layout(int nlayer, int nmicro, int parts, enum kind kind)
+static void layout(int nlayer, int nmicro, int parts, enum slots_kind kind)
 {
     static struct places places;
-    struct world *w = make_world(nlayer, kind, 0), *other = make_world(nlayer, kind, 1);
+    struct slots *made = slots_make(nlayer, kind, ROWS, B, 0);
+    struct slots *other = slots_make(nlayer, kind, ROWS, B, 1);
     struct found one, many;
 
-    find(&one, w, other, nmicro, parts, rows_of(kind), 1);
-    find(&many, w, other, nmicro, parts, rows_of(kind), THREADS);
-    check(&one, w, &places);
+    find(&one, made, other, nmicro, parts, 1);
+    find(&many, made, other, nmicro, parts, THREADS);
+    check(&one, made, &places);
     same(&one, &many);
-    check_popular(&one, &places, kind);
+    check_popular(&one, made, &places, kind);
     done(&one);
     done(&many);
-    hps_mem_free(w);
-    hps_mem_free(other);
+    slots_free(made);
+    slots_free(other);
 }
 
 static void partials(void **state)
@@ -313,7 +249,7 @@ static void partials(void **state)
     for (int nlayer = 1; nlayer <= 2; nlayer++)
         for (int nmicro = 1; nmicro <= M; nmicro++)
             for (int i = 0; i < 5; i++)
-                for (enum kind kind = SKEWED; kind <= SMALL; kind++)
+                for (enum slots_kind kind = SLOTS_SKEWED; kind <= SLOTS_SMALL; kind++)
                     layout(nlayer, nmicro, parts[i], kind);
 }
 

@@ -17,52 +17,9 @@
 #include "base/rng.h"
 #include "model/places.h"
 #include "model/table.h"
+#include "tests/slots.h"
 
-enum { M = 2, B = 900, ROWS = 20000, MOST = 12, BAGS = 2 * M };
-
-/* Layer 0 reads slots 0 (one id) and 1 (0 to 12 ids), layer 1 slot 1 alone, folded, behind them. */
-struct world {
-    struct hps_layer layer[2];
-    const struct hps_layer *use[2];
-    struct hps_batch batch[M];
-    struct hps_ids ids[M][2];
-    const int *offsets[M][2];
-    uint32_t single[M][B];
-    long long multi[M][B * MOST];
-    int offset[M][B + 1];
-};
-
-static struct world *make_world(int nlayer)
-{
-    static int slots[] = { 0, 1 };
-    static long long base[] = { 0, 5000 }, modulo[] = { 0, 0 };
-    static long long base1[] = { 100 }, modulo1[] = { 300 };
-    struct world *w = hps_mem_new(1, sizeof *w);
-
-    w->layer[0] = (struct hps_layer){ .nslot = 2, .slot = slots, .base = base, .modulo = modulo };
-    w->layer[1] = (struct hps_layer){ .nslot = 1, .slot = slots + 1, .base = base1,
-                                      .modulo = modulo1 };
-    for (int m = 0; m < M; m++) {
-        uint64_t key = hps_rng_key((uint64_t)m, "ids");
-        for (int b = 0; b < B; b++) {
-            double x = hps_rng_real(key, (uint64_t)b);
-            w->single[m][b] = (uint32_t)(5000 * x * x * x);
-            w->offset[m][b + 1] =
-                w->offset[m][b] + (int)(hps_rng_bits(key, (uint64_t)b) % (MOST + 1));
-        }
-        for (int i = 0; i < w->offset[m][B]; i++) {
-            double x = hps_rng_real(key, (uint64_t)(B + i));
-            w->multi[m][i] = (long long)((ROWS - 5000) * x * x * x * x);
-        }
-        w->ids[m][0] = (struct hps_ids){ w->single[m], false };
-        w->ids[m][1] = (struct hps_ids){ w->multi[m], true };
-        w->offsets[m][1] = w->offset[m];
-        w->batch[m] = (struct hps_batch){ .B = B - m, .ids = w->ids[m], .offset = w->offsets[m] };
-    }
-    for (int j = 0; j < nlayer; j++)
-        w->use[j] = &w->layer[j];
-    return w;
-}
+enum { M = SLOTS_M, B = 900, ROWS = 20000, BAGS = SLOTS_LAYERS * M };
 
 struct found {
     struct hps_places_room room;
@@ -71,15 +28,15 @@ struct found {
     struct hps_dev dev;
 };
 
-static void find(struct found *f, const struct world *w, int nlayer, int nmicro, int parts,
+static void find(struct found *f, const struct slots *made, int nlayer, int nmicro, int parts,
                  bool index, int nthread)
 {
     *f = (struct found){ .nmicro = nmicro,
                          .ask = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
-    struct hps_places *p = hps_places_new(nlayer, w->use, ROWS, nmicro, parts, index, &f->dev);
+    struct hps_places *p = hps_places_new(nlayer, made->use, ROWS, nmicro, parts, index, &f->dev);
     for (int again = 0; again < 2; again++)
-        hps_places_find(p, w->batch, &f->room, f->first, f->ask, f->bag);
+        hps_places_find(p, made->batch, &f->room, f->first, f->ask, f->bag);
     hps_places_free(p);
 }
 
@@ -127,8 +84,7 @@ static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
             assert_int_equal(bag->offset ? bag->offset[i * b->B + e] : i * b->B + e, (int)nid);
             for (int k = first; k < last; k++, nid++) {
                 long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
-                long long want = l->base[i] + (l->modulo[i] ? id % l->modulo[i] : id);
-                assert_int_equal(row[bag->index[nid]], want);
+                assert_int_equal(row[bag->index[nid]], slots_row(l, i, id));
                 sack[nid] = e * l->nslot + i;
             }
         }
@@ -178,16 +134,16 @@ static void check_lies(const struct found *a, const struct found *bare, int n, i
 static void layout(int nlayer, int nmicro, int parts)
 {
     static long long row[ROWS];
-    static int sack[2 * B * MOST];
-    struct world *w = make_world(nlayer);
+    static int sack[2 * B * SLOTS_MOST_BAG];
+    struct slots *made = slots_make(nlayer, SLOTS_SKEWED, ROWS, B, 0);
     struct found one, many, bare;
 
-    find(&one, w, nlayer, nmicro, parts, true, 1);
-    find(&many, w, nlayer, nmicro, parts, true, 3);
-    find(&bare, w, nlayer, nmicro, parts, false, 1);
+    find(&one, made, nlayer, nmicro, parts, true, 1);
+    find(&many, made, nlayer, nmicro, parts, true, 3);
+    find(&bare, made, nlayer, nmicro, parts, false, 1);
     check_places(&one, parts, row);
     for (int q = 0; q < nlayer * nmicro; q++)
-        check_bag(w->use[q % nlayer], &w->batch[q / nlayer], &one.bag[q], row, sack);
+        check_bag(made->use[q % nlayer], &made->batch[q / nlayer], &one.bag[q], row, sack);
     assert_null(bare.bag[0].index);
     same(&one, &many, nlayer, parts);
     same(&one, &bare, nlayer, parts);
@@ -195,7 +151,7 @@ static void layout(int nlayer, int nmicro, int parts)
     done(&one);
     done(&many);
     done(&bare);
-    hps_mem_free(w);
+    slots_free(made);
 }
 
 static void places(void **state)
@@ -221,7 +177,7 @@ static void picked(void **state)
         key[i] = hps_rng_bits(5, i) % 5 << BITS | hps_rng_bits(6, i) >> (64 - BITS);
     for (uint64_t owner = 0; owner < 5; owner++)
         for (size_t n = 0; n <= N; n += n < 40 ? 1 : 13) {
-            size_t got[2][HPS_PICKS] = { 0 }, half = n / 3, at = 0;
+            size_t got[2][HPS_PICKS] = { 0 }, half = n / 3, at[HPS_PICKS] = { 0 };
             hps_pick_plainly(n, key, owner, BITS, to[0], got[0]);
             hps_pick(half, key, owner, BITS, to[1], got[1]);
             hps_pick(n - half, key + half, owner, BITS, to[1], got[1]);
@@ -229,10 +185,12 @@ static void picked(void **state)
                 assert_int_equal(got[1][k], got[0][k]);
                 assert_memory_equal(room[1][k], room[0][k], got[0][k] * sizeof(int));
             }
-            for (size_t i = 0; i < n; i++)
-                if (key[i] >> BITS == owner)
-                    assert_int_equal(room[0][0][at++], key[i] & ((1 << BITS) - 1));
-            assert_int_equal(at, got[0][0]);
+            for (size_t i = 0; i < n; i++) {
+                uint64_t k = (key[i] >> BITS) - owner;
+                if (k < HPS_PICKS)
+                    assert_int_equal(room[0][k][at[k]++], key[i] & ((1 << BITS) - 1));
+            }
+            assert_memory_equal(at, got[0], sizeof at);
         }
 }
 

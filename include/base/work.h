@@ -16,6 +16,14 @@ static inline size_t hps_work_cut(const struct hps_work *w, size_t n, int t)
 {
     return n / (size_t)w->n * (size_t)t + n % (size_t)w->n * (size_t)t / (size_t)w->n;
 }
+/* n numbers of `size` bytes, and so many more that no cache line has numbers of two parts; a pair
+ * of lines is fetched at once. Pure. */
+static inline size_t hps_work_apart(size_t n, size_t size)
+{
+    const size_t line = 128 / size;
+
+    return (n + line - 1) / line * line;
+}
 /* What part t counted, count[t * each], becomes the number of its first one, from `next` on.
  * Returns the number behind all. */
 size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, size_t next);

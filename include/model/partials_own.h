@@ -6,9 +6,6 @@
 #include "model/popular.h"
 #include "model/sacks.h"
 
-/* Numbers of a pair of cache lines, which are fetched at once. */
-enum { HPS_PARTIALS_LINES = 128 / sizeof(size_t), HPS_PARTIALS_LINE = 128 / sizeof(int) };
-
 /* Ids of a micro-batch, by sack (sacks.h): those of sack i are row[begin[i]] and so on up to
  * row[begin[i + 1] - 1], sacks in the order layer, slot, example. */
 struct hps_partials_message {
@@ -63,9 +60,9 @@ static inline int hps_partials_place(const struct hps_partials *p, int m, int q)
 /* The sacks of its micro-batch before the first one of a slot. Pure. */
 static inline int hps_partials_before(const struct hps_sacks *k, const struct hps_sacks_slot *s)
 {
-    size_t before = s->q < k->nlayer ? 0 : k->end[s->q / k->nlayer * k->nlayer - 1];
+    size_t front = hps_sacks_front(k, (size_t)(s->q / k->nlayer * k->nlayer));
 
-    return (int)(s->first - (size_t)s->i - before) + s->i * s->B;
+    return (int)(s->first - (size_t)s->i - front) + s->i * s->B;
 }
 
 /* What each receiver gets of the step; out: hps_partials_find's length, at and to. */

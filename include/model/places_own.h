@@ -35,9 +35,7 @@ struct hps_places_counts {
 /* How many numbers that are, and to the next part's: no cache line is of two. */
 static inline size_t hps_places_counters(const struct hps_places *p)
 {
-    const size_t lines = 128 / sizeof(size_t);  /* a pair of lines is fetched at once */
-
-    return (hps_places_pairs(p) + 2 * hps_sacks_bags(&p->sacks) + lines - 1) / lines * lines;
+    return hps_work_apart(hps_places_pairs(p) + 2 * hps_sacks_bags(&p->sacks), sizeof(size_t));
 }
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t);
 

@@ -45,6 +45,12 @@ static inline size_t hps_sacks_bags(const struct hps_sacks *s)
     return (size_t)s->M * (size_t)s->nlayer;
 }
 
+/* Sacks in front of bag q. Pure, as listed. */
+static inline size_t hps_sacks_front(const struct hps_sacks *s, size_t q)
+{
+    return q > 0 ? s->end[q - 1] : 0;
+}
+
 /* The step's batches (M; NULL: none), to be worked on by so many threads; of bag (M, nlayer) its
  * nslot, B, nid and single are set [out]. More ids than an int can number end the run. */
 void hps_sacks_list(struct hps_sacks *s, const struct hps_batch *batch, int nthread,

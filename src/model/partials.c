@@ -19,7 +19,6 @@ static void make_room_for_popular(struct hps_sacks *k)
 struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const *layer,
                                       long long rows, int M, int parts, struct hps_dev *dev)
 {
-    const size_t lines = HPS_PARTIALS_LINES;
     struct hps_partials *p = hps_mem_new(1, sizeof *p);
     size_t all = (size_t)M * ((size_t)parts + 1), bags;
 
@@ -33,7 +32,7 @@ struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const 
     p->nsum = hps_mem_new((size_t)M, sizeof *p->nsum);
     p->receivers = parts + 1;
     p->message = hps_mem_new(all, sizeof *p->message);
-    p->each = (all + lines - 1) / lines * lines;
+    p->each = hps_work_apart(all, sizeof *p->next);
     p->lists = hps_mem_new(bags, sizeof *p->lists);
     p->place = hps_mem_new((size_t)M * HPS_POPULAR_MOST, sizeof *p->place);
     p->part = hps_mem_new(2 * bags, sizeof *p->part);

@@ -6,7 +6,7 @@
 #include "model/partials_own.h"
 
 /* Sums of bag q, at all owners. */
-static size_t sums_of(const struct hps_partials *p, size_t q)
+static size_t bag_sums(const struct hps_partials *p, size_t q)
 {
     return (size_t)p->sacks.parts * (size_t)p->bag[q].nslot * (size_t)p->bag[q].B;
 }
@@ -36,7 +36,7 @@ static void make_counts(struct hps_partials *p)
     for (int m = 0; m < k->M; m++)
         if ((size_t)p->popular[m].n > p->stride)
             p->stride = (size_t)p->popular[m].n;
-    p->stride = (p->stride + HPS_PARTIALS_LINE) / HPS_PARTIALS_LINE * HPS_PARTIALS_LINE;
+    p->stride = hps_work_apart(p->stride + 1, sizeof *p->count);   /* never none */
     for (size_t q = 0, t = 0; q < bags; q++) {
         size_t end = begin + p->bag[q].nid;
         while ((int)t < last && hps_work_cut(&k->work, k->nid, (int)t + 1) <= begin)
@@ -72,10 +72,9 @@ static void count_part(void *partials, int t)
 static int named_before(const struct hps_partials *p, size_t q)
 {
     const struct hps_sacks *k = &p->sacks;
-    size_t m = q / (size_t)k->nlayer, first = m * (size_t)k->nlayer;
-    size_t before = first > 0 ? k->end[first - 1] : 0;
+    size_t m = q / (size_t)k->nlayer, front = hps_sacks_front(k, m * (size_t)k->nlayer);
 
-    return kept(p, (int)m)->begin[q > first ? k->end[q - 1] - before : 0];
+    return kept(p, (int)m)->begin[hps_sacks_front(k, q) - front];
 }
 
 /* ---- where the lists are ---- */
@@ -88,11 +87,11 @@ static void shape_bags(struct hps_partials *p, struct hps_places_room *room)
 
     for (size_t q = 0; q < bags; q++) {
         struct hps_bag *bag = &p->bag[q];
-        size_t m = q / (size_t)k->nlayer, first = m > 0 ? k->end[m * (size_t)k->nlayer - 1] : 0;
-        int named = kept(p, (int)m)->begin[k->end[q] - first] - named_before(p, q);
+        size_t m = q / (size_t)k->nlayer, front = hps_sacks_front(k, m * (size_t)k->nlayer);
+        int named = kept(p, (int)m)->begin[k->end[q] - front] - named_before(p, q);
         bag->single = false;
-        bag->nid = sums_of(p, q) + (size_t)named;
-        bag->nplace = sums_of(p, q) + (size_t)p->popular[m].n;
+        bag->nid = bag_sums(p, q) + (size_t)named;
+        bag->nplace = bag_sums(p, q) + (size_t)p->popular[m].n;
         nid += bag->nid;
         nplace += bag->nplace;
     }
@@ -134,7 +133,7 @@ static void lay_rows(void *partials, int q)
     const struct hps_partials_lists *l = &p->lists[q];
     const struct hps_bag *bag = &p->bag[q];
     const int *place = p->place + (size_t)(q / p->sacks.nlayer) * HPS_POPULAR_MOST;
-    const size_t nsum = sums_of(p, (size_t)q);
+    const size_t nsum = bag_sums(p, (size_t)q);
     int at = (int)nsum;
 
     for (size_t i = 0; nsum + i < bag->nplace; i++) {

@@ -140,7 +140,7 @@ static void put_part(void *partials, int t)
 /* ---- the messages ---- */
 
 /* Sums that receiver q is asked for: bags, and popular rows of its own. */
-static int sums_of(const struct hps_partials *p, int m, int q)
+static int asked_of(const struct hps_partials *p, int m, int q)
 {
     return p->nsum[m] + (q < p->sacks.parts ? hps_partials_rows(p, m, q) : 0);
 }
@@ -148,7 +148,7 @@ static int sums_of(const struct hps_partials *p, int m, int q)
 /* Numbers of a message with so many ids of bags. */
 static size_t length_of(const struct hps_partials *p, int m, int q, size_t nid)
 {
-    int n = sums_of(p, m, q);
+    int n = asked_of(p, m, q);
 
     return p->nsum[m] > 0 ? (size_t)(n + 1 + n - p->nsum[m]) + nid : 0;
 }
@@ -157,7 +157,7 @@ static size_t length_of(const struct hps_partials *p, int m, int q, size_t nid)
 static void begin_message(struct hps_partials *p, int m, int q, int *begin)
 {
     p->message[m * p->receivers + q] =
-        (struct hps_partials_message){ begin, begin + sums_of(p, m, q) + 1 };
+        (struct hps_partials_message){ begin, begin + asked_of(p, m, q) + 1 };
 }
 
 /* By several threads: what each puts where is counted first. */
@@ -222,7 +222,7 @@ static void end_message(const struct hps_partials *p, int m, int q, size_t nid)
     const struct hps_popular *popular = &p->popular[m];
     const struct hps_partials_message *l = &p->message[m * p->receivers + q];
     const uint64_t local = ((uint64_t)1 << p->sacks.local_bits) - 1;
-    int n = sums_of(p, m, q), at = (int)nid;
+    int n = asked_of(p, m, q), at = (int)nid;
 
     for (int i = p->nsum[m]; i < n; i++) {
         l->begin[i] = at;

@@ -15,7 +15,7 @@
 /* Bags of 0 to 4 ids (or exactly one) over nrow rows. */
 struct bags {
     struct hps_bag bag;
-    int *index, *offset, *place, *start, *from, *at, *lies;
+    int *index, *offset, *place, *start, *from, *name, *name_begin, *at, *lies;
     float *table, *far;
 };
 
@@ -72,6 +72,28 @@ static void turn_bags(struct bags *k, size_t nrow, bool both)
         bag->index = NULL;
 }
 
+/* Of the bag by row, the last rows by name. */
+static void name_bags(struct bags *k, int popular)
+{
+    struct hps_bag *bag = &k->bag;
+    int nsack = bag->nslot * bag->B, listed = (int)bag->nplace - popular, n = 0;
+
+    k->name = hps_mem_new(bag->nid + 1, sizeof(int));
+    k->name_begin = hps_mem_new((size_t)nsack + 1, sizeof(int));
+    for (int sack = 0, i = 0; sack < nsack; sack++) {
+        for (; i < (bag->single ? sack + 1 : bag->offset[sack + 1]); i++)
+            for (int p = 0; p < popular; p++)
+                if (k->place[listed + p] == k->index[i])
+                    k->name[n++] = p;
+        k->name_begin[sack + 1] = n;
+    }
+    for (int p = 1; p <= popular; p++)
+        k->start[listed + p] = k->start[listed];
+    bag->npopular = popular;
+    bag->name = k->name;
+    bag->name_begin = k->name_begin;
+}
+
 static void free_bags(struct bags *k)
 {
     hps_mem_free(k->index);
@@ -79,6 +101,8 @@ static void free_bags(struct bags *k)
     hps_mem_free(k->place);
     hps_mem_free(k->start);
     hps_mem_free(k->from);
+    hps_mem_free(k->name);
+    hps_mem_free(k->name_begin);
     hps_mem_free(k->at);
     hps_mem_free(k->lies);
     hps_mem_free(k->table);
@@ -113,7 +137,7 @@ static void check_forward(struct hps_dev *dev, const struct bags *k, int dim,
     matrix_check(y, y->d);
 }
 
-/* by: its index, its rows, both. */
+/* by: its index, its rows, both; both and popular rows by name. */
 static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_pool_kind pool,
                      enum hps_combine combine, int by)
 {
@@ -125,7 +149,9 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     twin_bag(&k.bag, dim, pool, combine, rows.d, y.d);
     twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
     if (by > 0)
-        turn_bags(&k, (size_t)nrow, by == 2 || !dev->host);
+        turn_bags(&k, (size_t)nrow, by >= 2 || !dev->host);
+    if (by == 3)
+        name_bags(&k, k.bag.nplace > 20 ? 20 : 0);
     check_forward(dev, &k, dim, pool, combine, rows.f, &y);
     stay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
     check_forward(dev, &k, dim, pool, combine, k.table, &y);
@@ -161,22 +187,25 @@ static void bags(void **state)
             for (int way = 0; way < 8; way++)
                 EACH_DEV(bag_once, rows[b], dims[d], way & 1,
                          way & 2 ? HPS_POOL_MEAN : HPS_POOL_SUM,
-                         way & 4 ? HPS_COMBINE_SUM : HPS_COMBINE_CONCAT, (way + b + d) % 3);
+                         way & 4 ? HPS_COMBINE_SUM : HPS_COMBINE_CONCAT, (way + b + d) % 4);
 }
 
 /* Bags that share rows between threads: the sums do not depend on who adds, nor on how the bags are
- * told. */
+ * told, but that of popular rows on whether these are told by name. */
 static void same_bits(void **state)
 {
+    enum { N = 9, NAMED = 6 };
     int B = 512, dim = 8;
-    struct matrix dy = matrix(B, 3 * dim, 0), rows[6];
+    struct matrix dy = matrix(B, 3 * dim, 0), rows[N];
     struct bags k = make_bags(3, B, 50, true);
     (void)state;
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < N; i++) {
         struct hps_dev dev = open_dev(i % 3 + 1);
         if (i == 3)
             turn_bags(&k, 50, true);
+        if (i == NAMED)
+            name_bags(&k, 10);
         rows[i] = matrix(50, dim, 0);
         twin_fill_f(1, 50 * (size_t)dim, rows[i].f);
         dev.ops->bag_backward(&dev, &k.bag, dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, tensor(&dy),
@@ -184,11 +213,12 @@ static void same_bits(void **state)
         dev.ops->sync(&dev);
         dev.ops->close(&dev);
     }
-    for (int i = 1; i < 6; i++) {
-        assert_memory_equal(rows[0].f, rows[i].f, 50 * (size_t)dim * sizeof(float));
+    for (int i = 0; i < N; i++)
+        assert_memory_equal(rows[i < NAMED ? 0 : NAMED].f, rows[i].f,
+                            50 * (size_t)dim * sizeof(float));
+    assert_memory_equal(rows[0].f, rows[NAMED].f, 40 * (size_t)dim * sizeof(float));
+    for (int i = 0; i < N; i++)
         matrix_done(&rows[i]);
-    }
-    matrix_done(&rows[0]);
     matrix_done(&dy);
     free_bags(&k);
 }

@@ -140,27 +140,38 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
         assert_int_equal(p->met[index[o]], p->start[index[o] + 1] - p->start[index[o]]);
 }
 
-/* By place, in the order of the places' mentions by bag. */
-static void check_by_place(const struct hps_bag *bag)
+/* By place, in the order of the places' mentions by bag: of a sum at each owner; behind these bags
+ * have popular rows by name. */
+static void check_by_place(const struct hps_bag *bag, int parts)
 {
     static int next[PLACES], end[PLACES];
     size_t n = (size_t)bag->nslot * (size_t)bag->B, at = 0;
+    size_t listed = bag->nplace - (size_t)bag->npopular;
+    const int *name = bag->name + bag->name_begin[0];
 
     for (size_t i = 0; i < bag->nplace; i++) {
         next[bag->place[i]] = bag->start[i];
         end[bag->place[i]] = bag->start[i + 1];
     }
-    for (size_t sack = 0; sack < n; sack++)
-        for (; at < (size_t)bag->offset[sack + 1]; at++) {
+    for (size_t sack = 0; sack < n; sack++) {
+        for (int q = 0; q < parts; q++, at++) {
             int *k = &next[bag->index[at]];
-            assert_in_range(*k, 0, bag->nid - 1);
+            assert_in_range(*k, 0, bag->start[bag->nplace] - 1);
             assert_int_equal(bag->from[(*k)++], (int)sack % bag->B * bag->nslot +
                                                     (int)sack / bag->B);
         }
+        assert_ptr_equal(name, bag->name + bag->name_begin[sack]);
+        for (; at < (size_t)bag->offset[sack + 1]; at++, name++) {
+            assert_in_range(*name, 0, bag->npopular - 1);
+            assert_int_equal(bag->index[at], bag->place[listed + (size_t)*name]);
+        }
+    }
+    assert_ptr_equal(name, bag->name + bag->name_begin[n]);
     for (size_t i = 0; i < bag->nplace; i++)
         assert_int_equal(next[bag->place[i]], end[bag->place[i]]);
     assert_int_equal(at, bag->nid);
-    assert_int_equal(bag->start[bag->nplace], bag->nid);
+    assert_int_equal(bag->start[bag->nplace], n * (size_t)parts);
+    assert_int_equal(bag->start[listed], bag->start[bag->nplace]);
     assert_int_equal(bag->offset[0], 0);
     assert_false(bag->single);
 }
@@ -176,7 +187,7 @@ static void check(const struct found *f, const struct slots *made, struct places
         for (int i = 0; i < l->nslot; i++)
             for (int e = 0; e < b->B; e++)
                 check_sack(f, l, q, i, b, e, p);
-        check_by_place(&f->bag[q]);
+        check_by_place(&f->bag[q], f->parts);
     }
     for (int place = 0; place < p->n; place++)
         if (p->popular[place])
@@ -190,11 +201,15 @@ static void same(const struct found *a, const struct found *b)
         assert_int_equal(x->nid, y->nid);
         assert_int_equal(x->nplace, y->nplace);
         assert_memory_equal(x->index, y->index, x->nid * sizeof(int));
-        assert_memory_equal(x->from, y->from, x->nid * sizeof(int));
+        size_t nsack = (size_t)x->nslot * (size_t)x->B;
+        assert_memory_equal(x->from, y->from, (size_t)x->start[x->nplace] * sizeof(int));
+        assert_int_equal(x->npopular, y->npopular);
+        assert_memory_equal(x->name_begin, y->name_begin, (nsack + 1) * sizeof(int));
+        assert_memory_equal(x->name + x->name_begin[0], y->name + x->name_begin[0],
+                            (size_t)(x->name_begin[nsack] - x->name_begin[0]) * sizeof(int));
         assert_memory_equal(x->place, y->place, x->nplace * sizeof(int));
         assert_memory_equal(x->start, y->start, (x->nplace + 1) * sizeof(int));
-        assert_memory_equal(x->offset, y->offset,
-                            ((size_t)x->nslot * (size_t)x->B + 1) * sizeof(int));
+        assert_memory_equal(x->offset, y->offset, (nsack + 1) * sizeof(int));
     }
     assert_memory_equal(a->first, b->first, sizeof a->first);
     for (int i = 0; i < a->nmicro * a->parts; i++) {

@@ -30,18 +30,11 @@ struct hps_partials {
     size_t *next;                       /* (nwork, each) ids of a part by micro-batch and receiver,
                                            then the number of its next one                        */
     size_t each;                        /* M * receivers, and up to another part's cache line     */
-    int *mine;                          /* what stays here                                        */
-    size_t next_cap, mine_cap;
+    size_t next_cap;
     /* Bags. */
     struct hps_bag *bag;                /* (M, nlayer)                                            */
     struct hps_partials_lists *lists;   /* (M, nlayer)                                            */
     int *place;                         /* (M, HPS_POPULAR_MOST) of popular rows                  */
-    int *part;                          /* (M, nlayer, 2) the first and the last part that may have
-                                           ids of a bag                                           */
-    int *count;                         /* (nwork + M * nlayer, stride) at t + q ids of part t in
-                                           bag q by popular row, then the number of its next one;
-                                           both follow the ids, so no other pair has this sum     */
-    size_t stride, count_cap;
 };
 
 /* How many popular rows of micro-batch m are owner q's. Pure. */
@@ -65,8 +58,10 @@ static inline int hps_partials_before(const struct hps_sacks *k, const struct hp
     return (int)(s->first - (size_t)s->i - front) + s->i * s->B;
 }
 
-/* What each receiver gets of the step; out: hps_partials_find's length, at and to. */
-void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to);
+/* What each receiver gets of the step; out: hps_partials_find's length, at and to, and in `mine` what
+ * stays here. */
+void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to,
+                       struct hps_ints *mine);
 /* The step's bags, behind that. */
 void hps_partials_bags(struct hps_partials *p, struct hps_places_room *room);
 

@@ -11,6 +11,7 @@
 #define NEAR 16                 /* bags to prefetch in front of the one in work             */
 #define PART 2048               /* rows that a thread takes at once                         */
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
+#define NAMED 16                /* most parts of the bags that name popular rows                */
 
 struct bags {
     struct hps_bag bag;
@@ -22,6 +23,8 @@ struct bags {
     double per_slot;
     int nid;                    /* numbers in `from`, up to the bag's last                  */
     float *apart;               /* by row on n threads: (n - 1) y of their own              */
+    float *named;               /* by part of the bags: gradients of popular rows           */
+    int nnamed;                 /* parts                                                    */
     struct hps_tensor y;        /* or dy    */
 };
 
@@ -170,8 +173,8 @@ HPS_INLINE float share_of_bag(const struct bags *j, int from)
 /* The first of the bag's rows whose ids, and those of all before it, are at least t n-ths. */
 static size_t row_cut(const struct hps_bag *bag, int t, int n)
 {
-    size_t low = 0, high = bag->nplace;
-    int want = (int)(bag->nid / (size_t)n * (size_t)t);
+    size_t low = 0, high = bag->nplace, nid = (size_t)(bag->start[high] - bag->start[0]);
+    int want = (int)(nid / (size_t)n * (size_t)t);
 
     if (t == n)
         return high;
@@ -403,6 +406,79 @@ static void sum_part(const void *job, int t, int n)
     sum_span(j, row_cut(&j->bag, t, n), row_cut(&j->bag, t + 1, n));
 }
 
+/* ---- gradients of popular rows: bag by bag ---- */
+
+/* How often bags name one. */
+static size_t all_named(const struct hps_bag *bag)
+{
+    return (size_t)(bag->name_begin[(size_t)bag->nslot * (size_t)bag->B] - bag->name_begin[0]);
+}
+
+/* How many parts, each with gradients of its own: what these cost is little beside what bags name.
+ * They follow the bags alone, so that the bits do. */
+static int named_parts(const struct hps_bag *bag)
+{
+    size_t n = (size_t)bag->B / BLOCK, few = all_named(bag) / (4 * (size_t)bag->npopular);
+
+    n = n < few ? n : few;
+    n = n < NAMED ? n : NAMED;
+    return n > 0 ? (int)n : 1;
+}
+
+HPS_INLINE void add_named_slot(const struct bags *j, size_t s, size_t b0, size_t b1, float *grad,
+                               size_t dim)
+{
+    const struct hps_bag *bag = &j->bag;
+    const float *dy = j->y.data + (j->concat ? s * dim : 0);
+
+    for (size_t b = b0, at = s * (size_t)bag->B + b0; b < b1; b++, at++) {
+        float share = j->mean ? share_of(j, bag_start(bag, at), bag_start(bag, at + 1)) : 1;
+        for (int k = bag->name_begin[at]; k < bag->name_begin[at + 1]; k++)
+            hps_cpu_row_add(grad + (size_t)bag->name[k] * dim, dy + b * j->y.ld, share, dim);
+    }
+}
+
+HPS_CLONES static void add_named(const struct bags *j, size_t b0, size_t b1, float *grad)
+{
+    for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
+        HPS_CPU_WITH_DIM(j->dim, add_named_slot, j, s, b0, b1, grad);
+}
+
+static void named_part(const void *job, int t, int n)
+{
+    const struct bags *j = job;
+    size_t B = (size_t)j->bag.B, all = (size_t)j->bag.npopular * j->dim;
+    float *grad = j->named + (size_t)t * all;
+
+    memset(grad, 0, all * sizeof *grad);
+    add_named(j, hps_cpu_cut(B, 1, t, n), hps_cpu_cut(B, 1, t + 1, n), grad);
+}
+
+/* To what else these rows have. */
+static void join_named(const void *job, int t, int n)
+{
+    const struct bags *j = job;
+    size_t N = (size_t)j->bag.npopular, first = j->bag.nplace - N;
+
+    for (size_t i = hps_cpu_cut(N, 1, t, n); i < hps_cpu_cut(N, 1, t + 1, n); i++)
+        for (size_t k = 0; k < (size_t)j->nnamed; k++)
+            hps_cpu_row_add(j->grad + (size_t)j->bag.place[first + i] * j->dim,
+                            j->named + (k * N + i) * j->dim, 1, j->dim);
+}
+
+static void sum_named(struct hps_dev *dev, struct bags *j)
+{
+    size_t all = (size_t)j->bag.npopular * j->dim;
+    double add_ns = 1 + 0.1 * (double)j->dim;
+
+    j->nnamed = named_parts(&j->bag);
+    j->named = hps_cpu_keep(dev, (size_t)j->nnamed * all * sizeof *j->named);
+    hps_cpu_beside(dev, (double)all_named(&j->bag) * add_ns, j->nnamed, named_part, j, sizeof *j);
+    hps_cpu_reads(dev, (size_t)j->bag.B, j->y);
+    hps_cpu_after(dev, j->nnamed * j->bag.npopular * add_ns,
+                  hps_cpu_parts(dev, (size_t)j->bag.npopular, PART), join_named, j, sizeof *j);
+}
+
 void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
                           float *rows_grad, size_t nrow, bool add)
@@ -419,4 +495,6 @@ void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int di
     hps_cpu_beside(dev, (double)bag->nid * (5 + 0.3 * dim), parts,
                    bag->place ? sum_part : spill_part, &j, sizeof j);
     hps_cpu_reads(dev, (size_t)bag->B, dy);
+    if (bag->place && bag->npopular > 0)
+        sum_named(dev, &j);
 }

@@ -35,7 +35,6 @@ struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const 
     p->each = hps_work_apart(all, sizeof *p->next);
     p->lists = hps_mem_new(bags, sizeof *p->lists);
     p->place = hps_mem_new((size_t)M * HPS_POPULAR_MOST, sizeof *p->place);
-    p->part = hps_mem_new(2 * bags, sizeof *p->part);
     return p;
 }
 
@@ -50,11 +49,8 @@ void hps_partials_free(struct hps_partials *p)
     hps_mem_free(p->nsum);
     hps_mem_free(p->message);
     hps_mem_free(p->next);
-    hps_mem_free(p->mine);
     hps_mem_free(p->lists);
     hps_mem_free(p->place);
-    hps_mem_free(p->part);
-    hps_mem_free(p->count);
     hps_mem_free(p);
 }
 
@@ -108,7 +104,7 @@ void hps_partials_find(struct hps_partials *p, const struct hps_batch *batch,
     count_sums(p);
     hps_work_spread(&each, find_popular, p);
     number_places(p, first, ask);
-    hps_partials_deal(p, length, at, to);
+    hps_partials_deal(p, length, at, to, &room->name);
     if (batch)
         hps_partials_bags(p, room);
 }

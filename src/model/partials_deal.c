@@ -161,7 +161,7 @@ static void begin_message(struct hps_partials *p, int m, int q, int *begin)
 }
 
 /* By several threads: what each puts where is counted first. */
-static void put_counted(struct hps_partials *p, int *to)
+static void put_counted(struct hps_partials *p, int *to, int *mine)
 {
     const struct hps_sacks *k = &p->sacks;
     size_t next = 0;
@@ -169,7 +169,7 @@ static void put_counted(struct hps_partials *p, int *to)
     hps_work_spread(&k->work, count_part, p);
     for (int q = 0; q < p->receivers; q++) {
         if (q == k->parts) {
-            to = p->mine;
+            to = mine;
             next = 0;
         }
         for (int m = 0; m < k->M; m++) {
@@ -198,14 +198,14 @@ static size_t most_of(const struct hps_partials *p)
 }
 
 /* By one, for few: each has room for the most that there can be. */
-static void put_freely(struct hps_partials *p, int *to)
+static void put_freely(struct hps_partials *p, int *to, int *mine)
 {
     const struct hps_sacks *k = &p->sacks;
     const size_t *last = p->next;
 
     for (int m = 0; m < k->M; m++) {
         for (int q = 0; q < p->receivers; q++) {
-            int *begin = q < k->parts ? to + (size_t)q * most_of(p) : p->mine;
+            int *begin = q < k->parts ? to + (size_t)q * most_of(p) : mine;
             if (m > 0) {
                 int i = (m - 1) * p->receivers + q;
                 begin = p->message[i].begin + length_of(p, m - 1, q, last[i]);
@@ -248,7 +248,8 @@ static void end_messages(const struct hps_partials *p, int *length, size_t *at, 
         }
 }
 
-void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to)
+void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to,
+                       struct hps_ints *mine)
 {
     const struct hps_sacks *k = &p->sacks;
     size_t all = p->each * (size_t)k->work.n, parts = (size_t)k->parts;
@@ -256,12 +257,12 @@ void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct h
 
     hps_mem_grow(&p->next, &p->next_cap, all, sizeof *p->next);
     memset(p->next, 0, all * sizeof *p->next);
-    hps_mem_grow(&p->mine, &p->mine_cap, most_of(p) + 1, sizeof *p->mine);
+    hps_ints_grow(mine, most_of(p) + 1);
     hps_ints_grow(to, 1 + (freely ? parts * most_of(p)
                                   : parts * (k->nsack + (size_t)k->M) + k->nid + all_popular(p)));
     if (freely)
-        put_freely(p, to->host);
+        put_freely(p, to->host, mine->host);
     else
-        put_counted(p, to->host);
+        put_counted(p, to->host, mine->host);
     end_messages(p, length, at, to->host);
 }

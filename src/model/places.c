@@ -52,6 +52,7 @@ void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev)
     hps_ints_free(&room->place, dev);
     hps_ints_free(&room->start, dev);
     hps_ints_free(&room->from, dev);
+    hps_ints_free(&room->name, dev);
     hps_ints_free(&room->lies, dev);
 }
 

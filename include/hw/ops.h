@@ -28,7 +28,7 @@ enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_AC
  * The last `npopular` of these rows are in many bags, and none of `from` is theirs. The bag of
  * (slot, example) says which of them it has, by number, in the order of its ids:
  * name[name_begin[slot * B + b]] up to where the next bag's begin. Who goes from bag to bag has the
- * few rows in a cache.
+ * few rows in a cache. Such bags have an index too.
  * Rows that are read where they lie: that of position p is number at[p] of rows `stride` floats
  * apart, or where at[p] < 0 number p of those at `far`, dim floats apart; at NULL: number p of rows
  * dim floats apart. Where all rows lie there, `lies` (nid) may be each id's number, in the order of

@@ -19,7 +19,8 @@ void hps_partials_free(struct hps_partials *partials);
 
 /* The places of the step's batches (M; NULL: none). first (M + 1): places of micro-batch m begin at
  * first[m]; ask (M, parts): how many of them each owner has; bag (M, nlayer) [out], not touched
- * without batches: of partial sums and popular rows, in both directions; its numbers are in `room`.
+ * without batches: of partial sums, in both directions, and popular rows, by name; its numbers are
+ * in `room`.
  * What owners are told: q of micro-batch m (M, parts) length[m * parts + q] numbers in `to`, which
  * grows, at[m * parts + q] and behind it; an owner's follow each other. For n sums n + 1 numbers
  * where each one's rows begin, then the rows as it numbers them; nothing where n = 0. The numbers

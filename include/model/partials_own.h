@@ -58,8 +58,8 @@ static inline int hps_partials_before(const struct hps_sacks *k, const struct hp
     return (int)(s->first - (size_t)s->i - front) + s->i * s->B;
 }
 
-/* What each receiver gets of the step; out: hps_partials_find's length, at and to, and in `mine` what
- * stays here. */
+/* What each receiver gets of the step; out: hps_partials_find's length, at and to, and what stays
+ * here in `mine`. */
 void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to,
                        struct hps_ints *mine);
 /* The step's bags, behind that. */

@@ -25,7 +25,7 @@ struct hps_places_room {
     struct hps_ints row;                /* (first[M]) each row's number at its owner, by place */
     struct hps_ints index, offset;      /* of all bags, as bags have them                      */
     struct hps_ints place, start, from; /* the same by row, on the host only                   */
-    struct hps_ints name;               /* of popular rows, with where each bag's begin; there too */
+    struct hps_ints name;               /* popular rows of bags, and where each one's begin    */
     struct hps_ints lies;               /* each id's row, there too                            */
 };
 void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev);

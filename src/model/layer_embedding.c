@@ -71,8 +71,8 @@ static bool owes(const struct hps_layer *l, const struct hps_pass *p)
     const struct embedding_opt *o = l->opt;
     bool side_by_side = combine_of(o) == HPS_COMBINE_CONCAT || l->nslot == 1;
 
-    return p->owed && p->bag->place && pool_of(o) == HPS_POOL_SUM && side_by_side &&
-           p->dy.ld == (size_t)l->nslot * (size_t)l->dim;
+    return p->owed && p->bag->place && p->bag->npopular == 0 && pool_of(o) == HPS_POOL_SUM &&
+           side_by_side && p->dy.ld == (size_t)l->nslot * (size_t)l->dim;
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)

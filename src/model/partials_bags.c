@@ -85,13 +85,13 @@ static void lay_sacks(const struct hps_partials *p, const struct hps_sacks_slot 
     const struct hps_sacks *k = &p->sacks;
     const struct hps_partials_lists l = p->lists[s->q];
     const int m = s->q / k->nlayer, before = hps_partials_before(k, s), nslot = s->layer->nslot;
-    const int *name = p->bag[s->q].name, *begin = p->bag[s->q].name_begin, zero = begin[0];
+    const struct hps_bag *bag = &p->bag[s->q];
     const int *place = p->place + (size_t)m * HPS_POPULAR_MOST;
     const size_t parts = (size_t)k->parts, n = (size_t)nslot * (size_t)s->B;
     size_t first = (size_t)s->i * (size_t)s->B, at = (first + (size_t)b0) * parts;
+    const int *begin = bag->name_begin + first;
 
-    begin += first;
-    at += (size_t)(begin[b0] - zero);
+    at += (size_t)(begin[b0] - bag->name_begin[0]);
     for (int b = b0; b < b1; b++) {
         size_t sum = first + (size_t)b;
         l.offset[sum] = (int)at;
@@ -101,7 +101,7 @@ static void lay_sacks(const struct hps_partials *p, const struct hps_sacks_slot 
             l.from[sum] = b * nslot + s->i;
         }
         for (int i = begin[b]; i < begin[b + 1]; i++)
-            l.index[at++] = place[name[i]];
+            l.index[at++] = place[bag->name[i]];
     }
 }
 

@@ -306,13 +306,15 @@ struct rows {
     float *room;                /* (parts, dim) for a sum */
 };
 
+/* As far as the second-level cache: of whole rows with their state, more can be on their way there
+ * at once than the first level has room for. */
 HPS_INLINE void fetch_row(const struct rows *j, size_t i)
 {
     const float *row = j->table + (size_t)j->at[i] * j->stride;
 
     for (size_t f = 0; f < j->ahead; f += 16)
-        __builtin_prefetch(row + f, 1);
-    __builtin_prefetch(row + j->ahead - 1, 1);
+        __builtin_prefetch(row + f, 0, 2);
+    __builtin_prefetch(row + j->ahead - 1, 0, 2);
 }
 
 HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)

@@ -66,6 +66,77 @@ static void fc(void **state)
 }
 
 /* One row of B logits through an activation with weight 1, over all magnitudes. */
+/* Three layers one behind the other, the last one of width 1, and nobody waits in between: the
+ * activation of one may be done by the layer behind it. `more`: something else is added to what the
+ * second layer gives to the first, which then has to do its own. */
+static void tower_once(struct hps_dev *dev, enum hps_act act, int B, const int *width, bool more)
+{
+    struct matrix x[4], dx[4], w[3], b[3], pre[3], dw[3], db[3], extra = matrix(B, width[1], 2);
+
+    for (int l = 0; l < 4; l++) {
+        x[l] = matrix(B, width[l], 3 - l);
+        dx[l] = matrix(B, width[l], l);
+    }
+    for (int l = 0; l < 3; l++) {
+        int in = width[l], out = width[l + 1];
+        w[l] = matrix(in, out, 0), b[l] = matrix(1, out, 0), pre[l] = matrix(B, out, 0);
+        dw[l] = matrix(in, out, 0), db[l] = matrix(1, out, 0);
+        for (int i = 0; i < in * out; i++)
+            w[l].d[i] = (double)(w[l].f[i] /= sqrtf((float)in));
+        dev->ops->fc_forward(dev, l < 2 ? act : HPS_ACT_NONE, B, tensor(&x[l]), w[l].f, b[l].f,
+                             tensor(&x[l + 1]), act == HPS_ACT_GELU && l < 2 ? pre[l].f : NULL);
+        twin_fc(l < 2 ? act : HPS_ACT_NONE, B, in, out, x[l].d, w[l].d, b[l].d, pre[l].d,
+                x[l + 1].d);
+    }
+    for (int l = 2; l >= 0; l--) {
+        int in = width[l], out = width[l + 1];
+        if (l != 1)                                 /* the second one adds to what is there */
+            memset(dx[l].d, 0, (size_t)B * (size_t)in * sizeof *dx[l].d);
+        twin_fc_back(l < 2 ? act : HPS_ACT_NONE, B, in, out, x[l].d, w[l].d, pre[l].d,
+                     dx[l + 1].d, dx[l].d, dw[l].d, db[l].d);
+        dev->ops->fc_backward(dev, l < 2 ? act : HPS_ACT_NONE, B, tensor(&x[l]), w[l].f,
+                              tensor(&x[l + 1]), act == HPS_ACT_GELU && l < 2 ? pre[l].f : NULL,
+                              tensor(&dx[l + 1]), tensor(&dx[l]), l == 1, dw[l].f, db[l].f);
+        if (l == 1 && more)
+            dev->ops->copy(dev, B, in, extra.f, extra.ld, dx[1].f, dx[1].ld, true);
+        for (int i = 0; l == 1 && more && i < B * in; i++)
+            dx[1].d[i] += extra.d[i];
+    }
+    dev->ops->sync(dev);
+    matrix_check(&dx[0], dx[0].d);
+    for (int l = 0; l < 3; l++) {
+        matrix_check(&dw[l], dw[l].d);
+        matrix_check(&db[l], db[l].d);
+        struct matrix *all[] = { &w[l], &b[l], &pre[l], &dw[l], &db[l] };
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            matrix_done(all[i]);
+    }
+    for (int l = 0; l < 4; l++) {
+        matrix_done(&x[l]);
+        matrix_done(&dx[l]);
+    }
+    matrix_done(&extra);
+}
+
+/* What is kept for operations finds its size in the first round, where it makes them wait. */
+static void tower_twice(struct hps_dev *dev, enum hps_act act, int B, const int *width, bool more)
+{
+    tower_once(dev, act, B, width, more);
+    tower_once(dev, act, B, width, more);
+}
+
+/* Also where the two layers cut their rows into unlike parts: a wide one into more. */
+static void tower(void **state)
+{
+    static const int width[][4] = { { 5, 17, 64, 1 }, { 20, 16, 400, 1 }, { 40, 400, 24, 1 } };
+    static const int rows[] = { 0, 1, 33, 700 };
+    (void)state;
+
+    for (int act = HPS_ACT_NONE; act <= HPS_ACT_GELU; act++)
+        for (int k = 0; k < 12; k++)
+            EACH_DEV(tower_twice, (enum hps_act)act, rows[k % 4], width[k / 4], (k + act) % 3 == 0);
+}
+
 static void activations(void **state)
 {
     struct hps_dev dev = open_dev(1);
@@ -410,10 +481,9 @@ static void nothing_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fc), cmocka_unit_test(activations), cmocka_unit_test(precision),
-        cmocka_unit_test(copy),
-        cmocka_unit_test(dropout), cmocka_unit_test(logistic),
-        cmocka_unit_test(logistic_edges), cmocka_unit_test(norm),
+        cmocka_unit_test(fc), cmocka_unit_test(tower), cmocka_unit_test(activations),
+        cmocka_unit_test(precision), cmocka_unit_test(copy), cmocka_unit_test(dropout),
+        cmocka_unit_test(logistic), cmocka_unit_test(logistic_edges), cmocka_unit_test(norm),
         cmocka_unit_test(same_bits), cmocka_unit_test(memory), cmocka_unit_test(lanes),
         cmocka_unit_test(stopwatch),
         cmocka_unit_test(no_remainders_next_to_zero), cmocka_unit_test(nothing_held),

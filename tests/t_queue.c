@@ -1,7 +1,7 @@
 /* t_queue: what is queued on the CPU backend's threads gives what one thread gives that does all in
  * order, bit for bit, whatever was mixed: operations on rows, before all, beside others and behind
  * all; few rows and none, other numbers of rows, more operations than the queue holds, what is kept
- * between them, rows that are written while a sum of them is due. */
+ * between them, rows that are written while a sum of them is due; what is queued and changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -180,6 +180,45 @@ static void order_is_kept(void **state)
     hps_mem_free(one);
 }
 
+static void write_number(const void *job, int t, int n)
+{
+    const struct job *j = job;
+    (void)t;
+    (void)n;
+
+    j->sheet->all = (uint64_t)j->number;
+}
+
+/* What is queued may be changed until it is begun, but for what is behind another operation. */
+static void a_change(void **state)
+{
+    struct sheet *s = hps_mem_new(1, sizeof *s);
+    uint64_t spare[4] = { 0 };
+    (void)state;
+
+    for (int nthread = 1; nthread <= 3; nthread++) {
+        struct hps_dev dev = open_dev(nthread);
+        struct job j = { s, 100, spare, 4, 1, -1, -1 }, *later;
+        assert_null(hps_cpu_pending(&dev, write_number));
+        hps_cpu_rows(&dev, 100, LARGE_NS, 1, write_number, &j, sizeof j);
+        hps_cpu_after(&dev, LARGE_NS, 1, beside_others, &j, sizeof j);
+        assert_null(hps_cpu_pending(&dev, on_rows));
+        later = hps_cpu_pending(&dev, write_number);
+        assert_non_null(later);
+        later->number = 7;
+        dev.ops->sync(&dev);
+        assert_int_equal(s->all, 7);
+        assert_null(hps_cpu_pending(&dev, write_number));
+        hps_cpu_rows(&dev, 100, LARGE_NS, 1, write_number, &j, sizeof j);
+        hps_cpu_rows(&dev, 100, LARGE_NS, 4, on_rows, &j, sizeof j);
+        assert_null(hps_cpu_pending(&dev, write_number));
+        dev.ops->sync(&dev);
+        assert_int_equal(s->all, 1);
+        dev.ops->close(&dev);
+    }
+    hps_mem_free(s);
+}
+
 /* Each thread's share is as large as the others', of about `step` rows, and never without rows. */
 static void parts(void **state)
 {
@@ -199,6 +238,7 @@ static void parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(order_is_kept),
-                                        cmocka_unit_test(a_crowd), cmocka_unit_test(parts) };
+                                        cmocka_unit_test(a_crowd), cmocka_unit_test(a_change),
+                                        cmocka_unit_test(parts) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

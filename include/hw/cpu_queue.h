@@ -1,7 +1,7 @@
 /* cpu_queue.h - operations of the CPU backend of which a thread takes the next part when it did
  * one, so that threads meet once at the end and not behind each. What they give is what they would
- * one behind the other, the same bits for the same number of threads. Local; with one thread all is
- * done at once. */
+ * one behind the other, the same bits for the same number of threads. Local; one thread does what
+ * is queued when the next operation on rows comes. */
 #ifndef HPS_HW_CPU_QUEUE_H
 #define HPS_HW_CPU_QUEUE_H
 
@@ -10,7 +10,7 @@
 #define HPS_CPU_WORTH_NS 15000.0 /* waking threads and meeting again costs some microseconds */
 #define HPS_CPU_GRAIN 8         /* rows that parts are cut at */
 
-/* Part t of an operation in n parts. `job` is a copy of what was queued. */
+/* Part t of an operation in n parts. `job` is a copy of what was queued (see hps_cpu_pending). */
 typedef void hps_cpu_part(const void *job, int t, int n);
 
 /* Where part t of n begins in `count` things, cut at multiples of `grain`; part n begins at
@@ -32,6 +32,11 @@ int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step);
  * few) is copied. */
 void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
                   hps_cpu_part *part, const void *job, size_t bytes);
+
+/* The job of the operation on rows that was queued last, if it is one of `part` and nothing of it
+ * is done yet, else NULL. Until the next call of these it may be changed: more can be done with
+ * rows that are near then. */
+void *hps_cpu_pending(const struct hps_dev *dev, hps_cpu_part *part);
 
 /* The same, but each part waits for all that is queued before; what is queued behind on rows does
  * not wait for it. What it reads and others may write: hps_cpu_reads. */

@@ -11,16 +11,26 @@
 #define TURN 16                 /* edge of what is transposed at once       */
 #define WORTH_ROWS 512          /* of products that a transposed w pays for */
 
+/* An activation's backward. Each part of the rows leaves its column sums, from which db is made. */
+struct unact {
+    enum hps_act act;
+    const float *pre;
+    struct hps_tensor y;
+    float *sums;                /* (parts, width); NULL: nothing to do */
+};
+
 struct fc {
     const struct hps_gemm_lib *lib;
-    enum hps_act act;
+    enum hps_act act;           /* forward                                         */
     size_t B, in, out;
     struct hps_tensor x, y, dy, dx;
-    const float *w, *b, *pre;
+    const float *w, *b;
     float *keep;                /* forward: pre                                    */
     float *turned;              /* backward: w transposed (out, in), or NULL       */
     bool add, fused;            /* fused: one thread, dw block by block with dx    */
-    float *dw, *db, *partial;   /* partial (parts, out): column sums of each part  */
+    float *dw, *db;
+    struct unact mine, before;  /* backward: on dy; on dx, for the layer before    */
+    const float *sums;          /* mine.sums, whoever makes them                   */
     int parts;                  /* of the rows                                     */
 };
 
@@ -104,20 +114,38 @@ static void weight_rows(const struct fc *f, struct part p, size_t first, size_t 
         f->lib->run(true, false, p.ni, p.no, rows, x, f->x.ld, dy, f->dy.ld, 1, dw, f->out);
 }
 
-static void back_rows(const struct fc *f, size_t first, size_t rows, float *db)
+/* dy *= act' of some rows, in part t. */
+static void unact_rows(const struct unact *u, struct hps_tensor dy, int t, size_t first,
+                       size_t rows)
+{
+    size_t width = (size_t)dy.width;
+
+    if (u->sums)
+        hps_cpu_act_back(u->act, rows, width,
+                         u->act == HPS_ACT_NONE ? NULL : u->y.data + first * u->y.ld, u->y.ld,
+                         u->pre ? u->pre + first * width : NULL, dy.data + first * dy.ld, dy.ld,
+                         u->sums + (size_t)t * width);
+}
+
+static void clear_sums(const struct unact *u, int t, size_t width)
+{
+    if (u->sums)
+        memset(u->sums + (size_t)t * width, 0, width * sizeof *u->sums);
+}
+
+static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
 {
     float *dy = f->dy.data + first * f->dy.ld;
-    const float *y = f->act == HPS_ACT_NONE ? NULL : f->y.data + first * f->y.ld;
-    const float *pre = f->pre ? f->pre + first * f->out : NULL;
     float *dx = f->dx.data ? f->dx.data + first * f->dx.ld : NULL;
 
-    hps_cpu_act_back(f->act, rows, f->out, y, f->y.ld, pre, dy, f->dy.ld, db);
+    unact_rows(&f->mine, f->dy, t, first, rows);
     if (dx && f->out == 1)
         outer(rows, f->in, dy, f->dy.ld, f->w, dx, f->dx.ld, f->add);
     else if (dx)
         f->lib->run(false, !f->turned, rows, f->in, f->out, dy, f->dy.ld,
                     f->turned ? f->turned : f->w, f->turned ? f->in : f->out, f->add ? 1 : 0, dx,
                     f->dx.ld);
+    unact_rows(&f->before, f->dx, t, first, rows);
     if (f->fused)
         weight_rows(f, (struct part){ 0, f->in, 0, f->out }, first, rows);
 }
@@ -149,11 +177,11 @@ static void back_part(const void *job, int t, int n)
 {
     const struct fc *f = job;
     size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = block_rows(f);
-    float *db = f->partial + (size_t)t * f->out;
 
-    memset(db, 0, f->out * sizeof *db);
+    clear_sums(&f->mine, t, f->out);
+    clear_sums(&f->before, t, f->in);
     for (size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n); r < last; r += step)
-        back_rows(f, r, last - r < step ? last - r : step, db);
+        back_rows(f, t, r, last - r < step ? last - r : step);
 }
 
 /* Cut dw into a grid of n parts with the shortest edges: so many across its rows. */
@@ -193,7 +221,7 @@ static void bias_part(const void *job, int t, int n)
 
     for (size_t p = 0; f->db && p < (size_t)f->parts; p++)
         for (size_t c = 0; c < f->out; c++)
-            f->db[c] += f->partial[p * f->out + c];
+            f->db[c] += f->sums[p * f->out + c];
 }
 
 static bool wants_turned(const struct fc *f)
@@ -201,27 +229,49 @@ static bool wants_turned(const struct fc *f)
     return f->lib->plain && f->dx.data && f->out > 1 && f->B >= WORTH_ROWS;
 }
 
+/* Room for column sums and w transposed. */
+static void lay_back(struct hps_dev *dev, struct fc *f)
+{
+    size_t sums = (size_t)f->parts * f->out, nturned = wants_turned(f) ? f->in * f->out : 0;
+
+    f->sums = f->mine.sums = hps_cpu_keep(dev, (sums + nturned) * sizeof(float));
+    f->turned = nturned > 0 ? f->mine.sums + sums : NULL;
+}
+
+/* The layer behind does my activation, if it is still to make my dy: then it has these rows in its
+ * near cache. Only where it cuts them into the same parts: so that sums are the same bits, whether
+ * it could or not. */
+static void hand_over(struct hps_dev *dev, struct fc *f)
+{
+    struct fc *g = hps_cpu_pending(dev, back_part);
+
+    if (!g || g->dx.data != f->dy.data || g->dx.ld != f->dy.ld || g->in != f->out ||
+        g->B != f->B || g->parts != f->parts)
+        return;
+    g->before = f->mine;
+    f->mine.sums = NULL;
+}
+
 void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
                          const float *w, struct hps_tensor y, const float *pre,
                          struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
                          float *db)
 {
-    struct fc f = { .lib = hps_gemm_lib(), .act = act, .B = (size_t)B, .in = (size_t)x.width,
-                    .out = (size_t)dy.width, .x = x, .y = y, .dy = dy, .dx = dx, .w = w,
-                    .pre = pre, .add = add, .dw = dw, .db = db, .fused = dev->nthread == 1 };
+    struct fc f = { .lib = hps_gemm_lib(), .B = (size_t)B, .in = (size_t)x.width,
+                    .out = (size_t)dy.width, .x = x, .dy = dy, .dx = dx, .w = w,
+                    .add = add, .dw = dw, .db = db, .mine = { act, pre, y, NULL },
+                    .fused = dev->nthread == 1 };
 
     if (B == 0)
         return;
-    size_t nw = f.in * f.out, nturned = wants_turned(&f) ? nw : 0;
     double work_ns = flops(&f) * NS_A_FLOP;
     hps_cpu_writes(dev, f.B, dy);
     hps_cpu_writes(dev, f.B, dx);
     f.parts = hps_cpu_parts(dev, f.B, block_rows(&f));
-    f.partial = hps_cpu_keep(dev, ((size_t)f.parts * f.out + nturned) * sizeof(float));
-    if (nturned > 0) {
-        f.turned = f.partial + (size_t)f.parts * f.out;
-        hps_cpu_first(dev, (double)nw, dev->nthread, turn_part, &f, sizeof f);
-    }
+    lay_back(dev, &f);
+    hand_over(dev, &f);
+    if (f.turned)
+        hps_cpu_first(dev, (double)(f.in * f.out), dev->nthread, turn_part, &f, sizeof f);
     hps_cpu_rows(dev, f.B, work_ns, f.parts, back_part, &f, sizeof f);
     hps_cpu_after(dev, 0, 1, bias_part, &f, sizeof f);
     if (f.fused)

@@ -9,7 +9,7 @@
 #include "hw/cpu.h"
 
 #define MOST 64                 /* operations in the queue   */
-#define JOB_BYTES 256           /* of an operation's own     */
+#define JOB_BYTES 320           /* of an operation's own     */
 #define PATIENCE 2000           /* looks before giving way   */
 
 enum kind { FIRST, ROWS, BESIDE, AFTER };
@@ -133,7 +133,8 @@ void hps_cpu_wait(const struct hps_dev *dev)
         atomic_init(&q->done[g], 0);
     atomic_init(&q->next, 0);
 #ifdef _OPENMP
-#pragma omp parallel num_threads(dev->nthread) if (q->work_ns > HPS_CPU_WORTH_NS)
+#pragma omp parallel num_threads(dev->nthread) \
+    if (dev->nthread > 1 && q->work_ns > HPS_CPU_WORTH_NS)
 #endif
     drain(q);
     q->nop = q->nrow_op = q->nread = 0;
@@ -191,10 +192,6 @@ static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, i
     struct hps_cpu_queue *q = queue_of(dev);
 
     assert(bytes <= JOB_BYTES && n >= 1);
-    for (int t = 0; t < n && dev->nthread == 1; t++)
-        part(job, t, n);
-    if (dev->nthread == 1)
-        return;
     if (q->nop == MOST)
         hps_cpu_wait(dev);
     struct op *op = &q->op[q->nop];
@@ -210,9 +207,28 @@ static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, i
     q->nrow_op += kind == ROWS;
 }
 
+/* One thread keeps back no more than the operation that may yet be changed: what others wait for,
+ * such as messages, is looked at between operations. */
+static void make_way(const struct hps_dev *dev)
+{
+    if (dev->nthread == 1)
+        hps_cpu_wait(dev);
+}
+
+void *hps_cpu_pending(const struct hps_dev *dev, hps_cpu_part *part)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    for (int i = q->nop - 1; i >= 0; i--)
+        if (q->op[i].kind == ROWS)
+            return q->op[i].part == part ? q->op[i].job : NULL;
+    return NULL;
+}
+
 void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n,
                    hps_cpu_part *part, const void *job, size_t bytes)
 {
+    make_way(dev);
     line_up(dev, FIRST, work_ns, n, part, job, bytes);
 }
 
@@ -221,6 +237,7 @@ void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
+    make_way(dev);
     if (q->nrow_op > 0 && q->rows != rows)
         hps_cpu_wait(dev);
     if (q->nrow_op == 0) {

@@ -137,7 +137,23 @@ static void check_rows(const struct world *w, const struct twin *t, const struct
     hps_mem_free(copy);
 }
 
-/* Sums of the twin's rows, by bag: the partial ones add up to them. */
+/* How many places a bag of sums points at, and the k-th: partial sums, then popular rows. */
+static int nplace_of(const struct hps_bag *bag, int sack)
+{
+    return bag->offset[sack + 1] - bag->offset[sack] + bag->name_begin[sack + 1] -
+           bag->name_begin[sack];
+}
+
+static int place_of(const struct hps_bag *bag, int sack, int k)
+{
+    int nsum = bag->offset[sack + 1] - bag->offset[sack];
+
+    return k < nsum ? bag->index[bag->offset[sack] + k]
+                    : bag->place[(int)bag->nplace - bag->npopular +
+                                 bag->name[bag->name_begin[sack] + k - nsum]];
+}
+
+/* Sums of the twin's rows, by bag: the partial ones and popular rows add up to them. */
 static void check_sums(const struct world *w, const struct twin *t, const struct hps_route_step *s,
                        long long step, int m, const struct hps_ps *ps)
 {
@@ -158,8 +174,8 @@ static void check_sums(const struct world *w, const struct twin *t, const struct
             for (int e = 0; e < b.B; e++)
                 for (int c = 0; c < DIM; c++) {
                     double sum = 0;
-                    for (int k = bag->offset[i * b.B + e]; k < bag->offset[i * b.B + e + 1]; k++)
-                        sum += (double)rows[bag->index[k] * DIM + c];
+                    for (int k = 0; k < nplace_of(bag, i * b.B + e); k++)
+                        sum += (double)rows[place_of(bag, i * b.B + e, k) * DIM + c];
                     if (fabs(sum - want[e][c]) > 1e-5)
                         HPS_DIE("step %lld, slot %d of layer %d, example %d: %.9g, not %.9g", step,
                                 i, j, e, sum, want[e][c]);
@@ -168,7 +184,7 @@ static void check_sums(const struct world *w, const struct twin *t, const struct
     }
 }
 
-/* Every partial sum has the gradient of its bag. */
+/* Every partial sum has the gradient of its bag, popular rows those of theirs. */
 static void add_bag_grads(const struct world *w, const struct hps_route_step *s, long long step,
                           float *grad)
 {
@@ -176,9 +192,9 @@ static void add_bag_grads(const struct world *w, const struct hps_route_step *s,
         for (int j = 0; j < IDS_LAYERS; j++) {
             const struct hps_bag *bag = &s->bag[m * IDS_LAYERS + j];
             for (int sum = 0; sum < bag->nslot * bag->B; sum++)
-                for (int k = bag->offset[sum]; k < bag->offset[sum + 1]; k++)
+                for (int k = 0; k < nplace_of(bag, sum); k++)
                     for (int c = 0; c < DIM; c++)
-                        grad[bag->index[k] * DIM + c] +=
+                        grad[place_of(bag, sum, k) * DIM + c] +=
                             push(step, w->me, m, j, sum / bag->B, sum % bag->B, c);
         }
 }
@@ -366,7 +382,7 @@ int main(int argc, char **argv)
             for (int near = 0; near < (w.dev.host ? 3 : 1); near++) {
                 let_near(&w, near);
                 run_twice(&w);
-                w.sums = w.dev.host && w.R > 1;
+                w.sums = w.dev.host;
                 w.stay &= !w.sums;
                 if (w.sums)
                     run_twice(&w);

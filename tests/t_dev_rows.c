@@ -15,7 +15,8 @@
 /* Bags of 0 to 4 ids (or exactly one) over nrow rows. */
 struct bags {
     struct hps_bag bag;
-    int *index, *offset, *place, *start, *from, *name, *name_begin, *at, *lies;
+    int *index, *offset, *place, *start, *from, *at, *lies;
+    int *name, *name_begin, *rest, *rest_offset;
     float *table, *far;
 };
 
@@ -42,7 +43,7 @@ static void lay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows)
         memcpy(k->table + (nrow - 1 - i) * k->bag.stride, rows + i * dim, dim * sizeof(float));
     }
     for (size_t i = 0; i < k->bag.nid; i++)
-        k->lies[i] = k->at[k->index[i]];
+        k->lies[i] = k->at[(k->rest ? k->rest : k->index)[i]];
 }
 
 /* The bag by row, from its index; with or without that. */
@@ -72,26 +73,38 @@ static void turn_bags(struct bags *k, size_t nrow, bool both)
         bag->index = NULL;
 }
 
-/* Of the bag by row, the last rows by name. */
+/* Of the bag by row, the last rows by name, and no longer among the others. */
 static void name_bags(struct bags *k, int popular)
 {
     struct hps_bag *bag = &k->bag;
-    int nsack = bag->nslot * bag->B, listed = (int)bag->nplace - popular, n = 0;
+    int nsack = bag->nslot * bag->B, listed = (int)bag->nplace - popular, n = 0, rest = 0;
 
     k->name = hps_mem_new(bag->nid + 1, sizeof(int));
     k->name_begin = hps_mem_new((size_t)nsack + 1, sizeof(int));
+    k->rest = hps_mem_new(bag->nid + 1, sizeof(int));
+    k->rest_offset = hps_mem_new((size_t)nsack + 1, sizeof(int));
     for (int sack = 0, i = 0; sack < nsack; sack++) {
-        for (; i < (bag->single ? sack + 1 : bag->offset[sack + 1]); i++)
-            for (int p = 0; p < popular; p++)
-                if (k->place[listed + p] == k->index[i])
-                    k->name[n++] = p;
+        for (; i < (bag->single ? sack + 1 : bag->offset[sack + 1]); i++) {
+            int p = 0;
+            while (p < popular && k->place[listed + p] != k->index[i])
+                p++;
+            if (p < popular)
+                k->name[n++] = p;
+            else
+                k->rest[rest++] = k->index[i];
+        }
         k->name_begin[sack + 1] = n;
+        k->rest_offset[sack + 1] = rest;
     }
     for (int p = 1; p <= popular; p++)
         k->start[listed + p] = k->start[listed];
     bag->npopular = popular;
     bag->name = k->name;
     bag->name_begin = k->name_begin;
+    bag->index = k->rest;
+    bag->offset = k->rest_offset;
+    bag->nid = (size_t)rest;
+    bag->single = false;
 }
 
 static void free_bags(struct bags *k)
@@ -103,6 +116,8 @@ static void free_bags(struct bags *k)
     hps_mem_free(k->from);
     hps_mem_free(k->name);
     hps_mem_free(k->name_begin);
+    hps_mem_free(k->rest);
+    hps_mem_free(k->rest_offset);
     hps_mem_free(k->at);
     hps_mem_free(k->lies);
     hps_mem_free(k->table);
@@ -143,14 +158,15 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
 {
     int nslot = 3, nrow = 101, slots = combine == HPS_COMBINE_CONCAT ? nslot : 1;
     struct bags k = make_bags(nslot, B, (size_t)nrow, single);
+    const struct hps_bag whole = k.bag;
     struct matrix rows = matrix(nrow, dim, 0), grad = matrix(nrow, dim, 0);
     struct matrix y = matrix(B, slots * dim, 3), dy = matrix(B, slots * dim, 2);
 
-    twin_bag(&k.bag, dim, pool, combine, rows.d, y.d);
-    twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
+    twin_bag(&whole, dim, pool, combine, rows.d, y.d);
+    twin_bag_back(&whole, dim, pool, combine, dy.d, grad.d);
     if (by > 0)
         turn_bags(&k, (size_t)nrow, by >= 2 || !dev->host);
-    if (by == 3)
+    if (by == 3 && dev->host)
         name_bags(&k, k.bag.nplace > 20 ? 20 : 0);
     check_forward(dev, &k, dim, pool, combine, rows.f, &y);
     stay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
@@ -163,9 +179,7 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     matrix_check(&grad, grad.d);
     for (size_t i = 0; i < (size_t)nrow * grad.ld; i++)     /* what was there does not matter */
         grad.d[i] = 0;
-    if (by > 0)
-        k.bag.index = k.index;
-    twin_bag_back(&k.bag, dim, pool, combine, dy.d, grad.d);
+    twin_bag_back(&whole, dim, pool, combine, dy.d, grad.d);
     dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
                            false);
     dev->ops->sync(dev);

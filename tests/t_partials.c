@@ -117,8 +117,9 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
                        const struct hps_batch *b, int e, struct places *p)
 {
     const struct hps_bag *bag = &f->bag[q];
-    const int *offset = b->offset[l->slot[i]], m = q / f->nlayer;
-    const int *index = bag->index + bag->offset[i * b->B + e], *named = index + f->parts;
+    const int *offset = b->offset[l->slot[i]], m = q / f->nlayer, sack = i * b->B + e;
+    const int *index = bag->index + bag->offset[sack], *name = bag->name + bag->name_begin[sack];
+    const int *popular = bag->place + bag->nplace - bag->npopular;
 
     for (int o = 0; o < f->parts; o++)
         assert_in_range(index[o], f->first[m], f->first[m + 1] - 1);
@@ -128,45 +129,38 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
         int place = p->place[m][row];
         if (place >= 0) {
             p->met[place]++;
-            assert_int_equal(*named++, place);
+            assert_in_range(*name, 0, bag->npopular - 1);
+            assert_int_equal(popular[*name++], place);
             continue;
         }
         place = index[hps_table_owner(row, f->parts)];
         assert_false(p->popular[place]);
         assert_int_equal(p->row[p->start[place] + p->met[place]++], row);
     }
-    assert_ptr_equal(named, bag->index + bag->offset[i * b->B + e + 1]);
+    assert_ptr_equal(name, bag->name + bag->name_begin[sack + 1]);
+    assert_int_equal(bag->offset[sack + 1], bag->offset[sack] + f->parts);
     for (int o = 0; o < f->parts; o++)
         assert_int_equal(p->met[index[o]], p->start[index[o] + 1] - p->start[index[o]]);
 }
 
-/* By place, in the order of the places' mentions by bag: of a sum at each owner; behind these bags
- * have popular rows by name. */
+/* By place, in the order of the places' mentions by bag: a sum at each owner. */
 static void check_by_place(const struct hps_bag *bag, int parts)
 {
     static int next[PLACES], end[PLACES];
     size_t n = (size_t)bag->nslot * (size_t)bag->B, at = 0;
     size_t listed = bag->nplace - (size_t)bag->npopular;
-    const int *name = bag->name + bag->name_begin[0];
 
     for (size_t i = 0; i < bag->nplace; i++) {
         next[bag->place[i]] = bag->start[i];
         end[bag->place[i]] = bag->start[i + 1];
     }
-    for (size_t sack = 0; sack < n; sack++) {
+    for (size_t sack = 0; sack < n; sack++)
         for (int q = 0; q < parts; q++, at++) {
             int *k = &next[bag->index[at]];
             assert_in_range(*k, 0, bag->start[bag->nplace] - 1);
             assert_int_equal(bag->from[(*k)++], (int)sack % bag->B * bag->nslot +
                                                     (int)sack / bag->B);
         }
-        assert_ptr_equal(name, bag->name + bag->name_begin[sack]);
-        for (; at < (size_t)bag->offset[sack + 1]; at++, name++) {
-            assert_in_range(*name, 0, bag->npopular - 1);
-            assert_int_equal(bag->index[at], bag->place[listed + (size_t)*name]);
-        }
-    }
-    assert_ptr_equal(name, bag->name + bag->name_begin[n]);
     for (size_t i = 0; i < bag->nplace; i++)
         assert_int_equal(next[bag->place[i]], end[bag->place[i]]);
     assert_int_equal(at, bag->nid);
@@ -231,7 +225,7 @@ static void check_popular(const struct found *f, const struct slots *made, const
             n += p->place[m][row] >= 0;
         if (kind == SLOTS_FLAT && f->nlayer == 1)
             assert_int_equal(n, 0);
-        if (kind == SLOTS_SKEWED && f->parts > 1)     /* for one owner few ids are looked at */
+        if (kind == SLOTS_SKEWED)
             assert_true(p->place[m][made->base[1]] >= 0);
         if (kind == SLOTS_SMALL && f->parts >= 6)
             assert_true(n > HPS_TABLE_BLOCK);

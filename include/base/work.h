@@ -3,6 +3,7 @@
 #ifndef HPS_BASE_WORK_H
 #define HPS_BASE_WORK_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 struct hps_work {
@@ -27,7 +28,17 @@ static inline size_t hps_work_apart(size_t n, size_t size)
 /* What part t counted, count[t * each], becomes the number of its first one, from `next` on.
  * Returns the number behind all. */
 size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, size_t next);
-/* All parts, on the threads. */
+/* All parts, on the threads, each begun behind the one before. */
 void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t), void *job);
+/* Who does the part that asks, 0 .. nthread - 1. */
+int hps_work_me(void);
+
+/* What parts do in their order: part t between `take` and `pass`. Zeroed before they are spread;
+ * each takes it once, and passes it soon. */
+struct hps_work_turn {
+    atomic_int next;
+};
+void hps_work_take(struct hps_work_turn *turn, int t);
+void hps_work_pass(struct hps_work_turn *turn, int t);
 
 #endif

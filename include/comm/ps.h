@@ -43,7 +43,8 @@ float *hps_ps_grad(struct hps_ps *ps);
 bool *hps_ps_written(struct hps_ps *ps);
 /* Where one reader, if it is the only one of the step and has one micro-batch, may say instead of
  * what rows each gradient is the sum, in the order of places: they and the lists stay until apply.
- * NULL where gradients travel or are not in host memory. Valid until the next pull_begin. */
+ * NULL where gradients travel, are those of sums or are not in host memory. Valid until the next
+ * pull_begin. */
 struct hps_row_sums *hps_ps_owed(struct hps_ps *ps);
 
 /* After the last backward: gradients travel to the owners and are summed there in member order (so

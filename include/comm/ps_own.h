@@ -41,7 +41,7 @@ struct hps_ps {
     struct hps_twin grad;       /* (nplace + nfar, dim): theirs by member, then micro-batch */
     struct hps_twin out;        /* (nfar, dim) rows to those who are not near, likewise  */
     struct hps_twin sum;        /* (nmerge, dim) gradients merged, where their norm is asked */
-    struct hps_twin all;        /* (ngive, dim) gradients of the partial sums that I gave */
+    struct hps_twin all;        /* (ngive, dim) gradients of the sums that I gave to several */
     bool stay;                  /* my rows are read in the table                         */
     int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
     bool written, pushed, summed;       /* grad, of this step; all there; sum             */

@@ -19,7 +19,7 @@ struct hps_route_use {
     int nlayer;
     const struct hps_layer *const *layer;
     bool index;                 /* bags must have one: somebody does not read them by row */
-    bool sums;                  /* owners give partial sums of bags; on hosts, and not alone */
+    bool sums;                  /* owners give partial sums of bags; on hosts */
     int told;                   /* the first of HPS_ROUTE_BUFFERS of `near`, one number a row and
                                    nobody else's: members who are near read there what they are
                                    told. < 0, on all or none: all of it travels                 */
@@ -57,8 +57,8 @@ struct hps_route_step {
     const int *merge_from;      /* merge_from[merge_start[i]] and so on, by member: mine
                                    by place, those of members who are near by the places that they
                                    have there, those of the rest behind all places of mine, in the
-                                   order of `row`; of sums by their number as asked. Both NULL when
-                                   alone: merged is row                                          */
+                                   order of `row`; of sums by their number as asked. Both NULL where
+                                   one alone asks for rows: merged is row                        */
     struct hps_bag *bag;        /* (M, nlayer) bags of each layer, positions = places             */
 };
 

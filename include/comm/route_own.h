@@ -35,8 +35,8 @@ struct hps_route_turn {
 struct hps_route_way {
     void *(*open)(const struct hps_route_use *use, long long rows, struct hps_route *r);
     void (*close)(void *with);
-    /* From the batches (M; NULL: none): first, ask and bags of the step and, unless alone, what
-     * owners are told: want, length, at. */
+    /* From the batches (M; NULL: none): first, ask and bags of the step and what owners are told:
+     * want, length, at. */
     void (*find)(struct hps_route *r, struct hps_route_turn *t, const struct hps_batch *batch);
     /* From give, give_place and what was heard: the rest of the step. */
     void (*merge)(struct hps_route *r, struct hps_route_turn *t);

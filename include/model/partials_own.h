@@ -10,6 +10,7 @@
  * row[begin[i + 1] - 1], sacks in the order layer, slot, example. */
 struct hps_partials_message {
     int *begin, *row;
+    size_t nid;                         /* ids of sacks; behind them, popular rows                */
 };
 
 /* The lists of a bag, to be written. */
@@ -30,7 +31,11 @@ struct hps_partials {
     size_t *next;                       /* (nwork, each) ids of a part by micro-batch and receiver,
                                            then the number of its next one                        */
     size_t each;                        /* M * receivers, and up to another part's cache line     */
-    size_t next_cap;
+    int now;                            /* micro-batch that is put in turn                        */
+    struct hps_work_turn turn;
+    int *aside;                         /* (nthread, receivers, aside_each) what a thread puts    */
+    size_t aside_each;
+    size_t next_cap, aside_cap;
     /* Bags. */
     struct hps_bag *bag;                /* (M, nlayer)                                            */
     struct hps_partials_lists *lists;   /* (M, nlayer)                                            */

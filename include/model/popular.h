@@ -6,7 +6,7 @@
 
 #include "model/sacks.h"
 
-enum { HPS_POPULAR_BITS = 10, HPS_POPULAR_MOST = 1 << HPS_POPULAR_BITS };
+enum { HPS_POPULAR_BITS = 13, HPS_POPULAR_MOST = 1 << HPS_POPULAR_BITS };
 
 /* The popular rows of a micro-batch, by owner. */
 struct hps_popular {

@@ -1,8 +1,13 @@
 /* work.c - parts on threads. */
 #include "base/work.h"
 
-/* Things worth a part of their own; parts for each thread. */
-enum { WORTH = 8192, SHARES = 8 };
+#include <sched.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* Things worth a part of their own; parts for each thread; looks before giving way. */
+enum { WORTH = 8192, SHARES = 8, PATIENCE = 2000 };
 
 struct hps_work hps_work_of(size_t things, int nthread)
 {
@@ -24,8 +29,30 @@ size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, 
 void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t), void *job)
 {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(work->nthread) if (work->n > 1)
+#pragma omp parallel for schedule(monotonic : dynamic, 1) num_threads(work->nthread) if (work->n > 1)
 #endif
     for (int t = 0; t < work->n; t++)
         part(job, t);
+}
+
+int hps_work_me(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+/* Whose turn it is has begun. */
+void hps_work_take(struct hps_work_turn *turn, int t)
+{
+    for (int looks = 0; atomic_load_explicit(&turn->next, memory_order_acquire) != t; looks++)
+        if (looks > PATIENCE)
+            sched_yield();
+}
+
+void hps_work_pass(struct hps_work_turn *turn, int t)
+{
+    atomic_store_explicit(&turn->next, t + 1, memory_order_release);
 }

@@ -237,7 +237,7 @@ bool *hps_ps_written(struct hps_ps *p)
 
 struct hps_row_sums *hps_ps_owed(struct hps_ps *p)
 {
-    return p->parts == 1 && p->dev->host ? &p->owed : NULL;
+    return p->parts == 1 && p->dev->host && !p->r->sums ? &p->owed : NULL;
 }
 
 void hps_ps_push_begin(struct hps_ps *p)
@@ -261,7 +261,7 @@ void hps_ps_push_end(struct hps_ps *p)
 {
     if (p->way)
         p->way->pushed(p);
-    if (p->r->sums)
+    if (p->r->sums && p->parts > 1)
         hps_ps_take_sums(p);
     p->pushed = true;
 }
@@ -275,7 +275,7 @@ static struct hps_row_sums sums_of(const struct hps_ps *p)
         return (struct hps_row_sums){ p->sum.device, NULL, NULL };
     if (p->owed.row)
         return p->owed;
-    if (r->sums)
+    if (r->sums && p->parts > 1)
         return (struct hps_row_sums){ p->all.device, r->merge_start, r->merge_from };
     return (struct hps_row_sums){ p->grad.device, r->merge_start, r->merge_from };
 }

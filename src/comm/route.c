@@ -100,7 +100,7 @@ enum hps_status hps_route_new(struct hps_route **route, const struct hps_route_u
     r->parts = parts;
     r->me = me;
     r->M = M;
-    r->way = use->sums && parts > 1 ? &hps_route_by_sums : &hps_route_by_rows;
+    r->way = use->sums ? &hps_route_by_sums : &hps_route_by_rows;
     r->with = r->way->open(use, rows, r);
     r->direct = near && use->told >= 0;
     r->quiet = parts > 1 && use->told >= 0 && all_near(near, parts, comm);
@@ -223,18 +223,14 @@ void hps_route_show(struct hps_route *r, struct hps_route_turn *t, size_t nfrom)
     t->step.merged_host = t->merged.host;
 }
 
-/* Alone, what is asked is what is given, and all of it is distinct. */
-static void keep(struct hps_route *r, struct hps_route_turn *t)
+/* Alone, what is asked is what is given. */
+static void hear_myself(struct hps_route *r, struct hps_route_turn *t)
 {
-    size_t n = (size_t)t->step.nplace;
-
     memcpy(t->step.give, t->step.ask, (size_t)r->M * sizeof(int));
     memcpy(t->step.give_place, t->step.first, (size_t)r->M * sizeof(int));
-    t->step.ngive = n;
-    t->step.nmerge = t->step.nplace;
-    t->step.row = t->step.merged = hps_ints_show(&t->room.row, n, r->dev);
-    t->step.row_host = t->step.merged_host = t->room.row.host;
-    t->state = HPS_ROUTE_READY;
+    t->step.ngive = (size_t)t->step.nplace;
+    t->heard[0] = t->want.host;
+    t->state = HPS_ROUTE_NUMBERS;
 }
 
 /* ---- the order of things ---- */
@@ -278,7 +274,7 @@ void hps_route_begin(struct hps_route *r, const struct hps_batch *batch)
     r->way->find(r, t, batch);
     t->step.nplace = t->step.first[r->M];
     if (r->parts == 1)
-        keep(r, t);
+        hear_myself(r, t);
     else
         send_counts(r, t);
     r->begun++;

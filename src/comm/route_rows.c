@@ -142,6 +142,14 @@ static void list_rows(struct hps_route_turn *t, const uint64_t *word, size_t n, 
     t->step.nmerge = (int)k;
 }
 
+/* All that is asked by one alone is distinct. */
+static void keep(struct hps_route *r, struct hps_route_turn *t)
+{
+    t->step.nmerge = t->step.nplace;
+    t->step.row = t->step.merged = hps_ints_show(&t->room.row, (size_t)t->step.nplace, r->dev);
+    t->step.row_host = t->step.merged_host = t->room.row.host;
+}
+
 /* Which of the rows that members asked of me are the same row. */
 static void merge(struct hps_route *r, struct hps_route_turn *t)
 {
@@ -149,6 +157,10 @@ static void merge(struct hps_route *r, struct hps_route_turn *t)
     size_t n = t->step.ngive;
     int tail_bits = hps_radix_bits(r->near ? HPS_NEAR_MOST : (uint64_t)t->step.nplace + n);
 
+    if (r->parts == 1) {
+        keep(r, t);
+        return;
+    }
     hps_ints_grow(&t->merged, n + 1);    /* never NULL */
     hps_ints_grow(&t->merge_start, n + 1);
     hps_ints_grow(&t->merge_from, n + 1);

@@ -49,6 +49,7 @@ void hps_partials_free(struct hps_partials *p)
     hps_mem_free(p->nsum);
     hps_mem_free(p->message);
     hps_mem_free(p->next);
+    hps_mem_free(p->aside);
     hps_mem_free(p->lists);
     hps_mem_free(p->place);
     hps_mem_free(p);

@@ -8,7 +8,7 @@
 #include "base/pick.h"
 #include "model/partials_own.h"
 
-/* Receivers so few that each may have room for all ids, and is looked for by itself. */
+/* Receivers so few that each is looked for by itself, and may have room for all ids. */
 enum { FEW = 2 * HPS_PICKS };
 
 /* The next chunk, with the numbers of popular rows as those of the last receiver. */
@@ -23,44 +23,52 @@ static bool next_chunk(const struct hps_partials *p, struct hps_sacks_walk *w)
     return true;
 }
 
-/* ---- counted ---- */
+/* ---- the messages ---- */
 
-/* How many of n keys each receiver has. */
-HPS_CLONES static void count_few(const struct hps_partials *p, size_t n, const uint64_t *key,
-                                 size_t *count)
+/* Sums that receiver q is asked for: bags, and popular rows of its own. */
+static int asked_of(const struct hps_partials *p, int m, int q)
 {
-    const int bits = p->sacks.local_bits;
-
-    for (uint64_t q = 0; q < (uint64_t)p->receivers; q++) {
-        size_t its = 0;
-        for (size_t i = 0; i < n; i++)
-            its += key[i] >> bits == q;
-        count[q] += its;
-    }
+    return p->nsum[m] + (q < p->sacks.parts ? hps_partials_rows(p, m, q) : 0);
 }
 
-static void count_chunk(const struct hps_partials *p, size_t n, const uint64_t *key, size_t *count)
+/* Numbers of a message with so many ids of bags. */
+static size_t length_of(const struct hps_partials *p, int m, int q, size_t nid)
 {
-    if (p->receivers <= FEW)
-        count_few(p, n, key, count);
-    else
-        for (size_t i = 0; i < n; i++)
-            count[key[i] >> p->sacks.local_bits]++;
+    int n = asked_of(p, m, q);
+
+    return p->nsum[m] > 0 ? (size_t)(n + 1 + n - p->nsum[m]) + nid : 0;
 }
 
-static void count_part(void *partials, int t)
+/* Numbers of the messages for all popular rows: where each begins, and it. */
+static size_t all_popular(const struct hps_partials *p)
 {
-    struct hps_partials *p = partials;
-    const struct hps_sacks *k = &p->sacks;
-    size_t *count = p->next + (size_t)t * p->each;
-    struct hps_sacks_walk w;
+    size_t n = 0;
 
-    hps_sacks_walk(k, &w, 0, k->M, t);
-    while (next_chunk(p, &w))
-        count_chunk(p, w.n, w.key, count + (size_t)(w.slot->q / k->nlayer * p->receivers));
+    for (int m = 0; m < p->sacks.M; m++)
+        n += 2 * (size_t)p->popular[m].n;
+    return n;
 }
 
-/* ---- put ---- */
+/* The most that a receiver gets. */
+static size_t most_of(const struct hps_partials *p)
+{
+    return p->sacks.nid + p->sacks.nsack + (size_t)p->sacks.M + all_popular(p);
+}
+
+static struct hps_partials_message *messages_of(const struct hps_partials *p, int m)
+{
+    return p->message + (size_t)m * (size_t)p->receivers;
+}
+
+static struct hps_partials_message *begin_message(struct hps_partials *p, int m, int q, int *begin)
+{
+    struct hps_partials_message *l = &messages_of(p, m)[q];
+
+    *l = (struct hps_partials_message){ begin, begin + asked_of(p, m, q) + 1, 0 };
+    return l;
+}
+
+/* ---- to few: by threads in turn, each of which says how far it got ---- */
 
 /* A chunk to `some` receivers from q on, whose messages are l and which get next ids; `before` bags
  * are in front of the slot's. */
@@ -96,7 +104,123 @@ static void put_few(const struct hps_partials *p, const struct hps_sacks_walk *w
                   before, l + q, next + q);
 }
 
-/* The same to many: each id to its receiver. */
+/* Ids of micro-batch `now` that are of part t of the work. */
+static size_t ids_of(const struct hps_partials *p, int t)
+{
+    const struct hps_sacks *k = &p->sacks;
+    const struct hps_sacks_slot *s = k->slot + (size_t)p->now * (size_t)(k->nslot / k->M);
+    size_t n = 0;
+
+    for (const struct hps_sacks_slot *last = s + k->nslot / k->M; s < last; s++) {
+        int end, b = hps_sacks_part(k, s, t, &end);
+        n += b < end ? hps_sacks_before(s, end) - hps_sacks_before(s, b) : 0;
+    }
+    return n;
+}
+
+/* Where sacks of part t begin: `by` numbers later than was thought. */
+static void move_begins(const struct hps_partials *p, int t, int *begin, int by)
+{
+    const struct hps_sacks *k = &p->sacks;
+    const struct hps_sacks_slot *s = k->slot + (size_t)p->now * (size_t)(k->nslot / k->M);
+
+    for (const struct hps_sacks_slot *last = s + k->nslot / k->M; s < last; s++) {
+        int before = hps_partials_before(k, s), end, b = hps_sacks_part(k, s, t, &end);
+        for (; b < end; b++)
+            begin[before + b] += by;
+    }
+}
+
+/* Part t, first put aside, in a cache, since it is not known where the ids of the parts before it
+ * end. A lone part begins at 0. */
+static void put_in_turn(void *partials, int t)
+{
+    struct hps_partials *p = partials;
+    const struct hps_partials_message *to = messages_of(p, p->now);
+    const bool lone = p->sacks.work.n == 1;
+    struct hps_partials_message l[FEW];
+    size_t n[FEW] = { 0 }, at[FEW];
+    struct hps_sacks_walk w;
+    int *aside = p->aside + (size_t)hps_work_me() * (size_t)p->receivers * p->aside_each;
+
+    for (int q = 0; q < p->receivers; q++, aside += p->aside_each)
+        l[q] = (struct hps_partials_message){ to[q].begin, lone ? to[q].row : aside, 0 };
+    hps_sacks_walk(&p->sacks, &w, p->now, p->now + 1, t);
+    while (next_chunk(p, &w))
+        put_few(p, &w, l, n);
+    hps_work_take(&p->turn, t);
+    for (int q = 0; q < p->receivers; q++) {
+        at[q] = p->next[q];
+        p->next[q] += n[q];
+    }
+    hps_work_pass(&p->turn, t);
+    for (int q = 0; q < p->receivers && !lone; q++) {
+        memcpy(to[q].row + at[q], l[q].row, n[q] * sizeof *to[q].row);
+        move_begins(p, t, to[q].begin, (int)at[q]);
+    }
+}
+
+/* The most ids that a part has in a micro-batch. */
+static size_t most_ids(struct hps_partials *p)
+{
+    size_t most = 0;
+
+    for (p->now = 0; p->now < p->sacks.M; p->now++)
+        for (int t = 0; t < p->sacks.work.n; t++) {
+            size_t n = ids_of(p, t);
+            most = n > most ? n : most;
+        }
+    return most;
+}
+
+/* Each receiver has room for the most that there can be. */
+static void put_freely(struct hps_partials *p, int *to, int *mine)
+{
+    const struct hps_sacks *k = &p->sacks;
+    size_t threads = (size_t)k->work.nthread;
+
+    p->aside_each = k->work.n > 1 ? hps_work_apart(most_ids(p) + 1, sizeof *p->aside) : 0;
+    hps_mem_grow(&p->aside, &p->aside_cap, threads * (size_t)p->receivers * p->aside_each + 1,
+                 sizeof *p->aside);
+    for (int q = 0; q < p->receivers; q++)
+        begin_message(p, 0, q, q < k->parts ? to + (size_t)q * most_of(p) : mine);
+    for (p->now = 0; p->now < k->M; p->now++) {
+        struct hps_partials_message *l = messages_of(p, p->now);
+        memset(p->next, 0, (size_t)p->receivers * sizeof *p->next);
+        atomic_init(&p->turn.next, 0);
+        hps_work_spread(&k->work, put_in_turn, p);
+        for (int q = 0; q < p->receivers; q++) {
+            l[q].nid = p->next[q];
+            if (p->now + 1 < k->M)
+                begin_message(p, p->now + 1, q,
+                              l[q].begin + length_of(p, p->now, q, l[q].nid));
+        }
+    }
+}
+
+/* ---- to many: counted first ---- */
+
+/* Where the ids of part t in micro-batch m are counted, or numbered, by receiver. */
+static size_t *counts_of(const struct hps_partials *p, int t, int m)
+{
+    return p->next + (size_t)t * p->each + (size_t)m * (size_t)p->receivers;
+}
+
+static void count_part(void *partials, int t)
+{
+    struct hps_partials *p = partials;
+    const struct hps_sacks *k = &p->sacks;
+    struct hps_sacks_walk w;
+
+    hps_sacks_walk(k, &w, 0, k->M, t);
+    while (next_chunk(p, &w)) {
+        size_t *count = counts_of(p, t, w.slot->q / k->nlayer);
+        for (size_t i = 0; i < w.n; i++)
+            count[w.key[i] >> k->local_bits]++;
+    }
+}
+
+/* Each id to its receiver. */
 static void put_many(const struct hps_partials *p, const struct hps_sacks_walk *w,
                      const struct hps_partials_message *l, size_t *next)
 {
@@ -115,57 +239,24 @@ static void put_many(const struct hps_partials *p, const struct hps_sacks_walk *
     }
 }
 
-static void put_micro_batch(struct hps_partials *p, int m, int t)
-{
-    const struct hps_partials_message *l = p->message + (size_t)m * (size_t)p->receivers;
-    size_t *next = p->next + (size_t)t * p->each + (size_t)m * (size_t)p->receivers;
-    struct hps_sacks_walk w;
-
-    hps_sacks_walk(&p->sacks, &w, m, m + 1, t);
-    while (next_chunk(p, &w))
-        if (p->receivers <= FEW)
-            put_few(p, &w, l, next);
-        else
-            put_many(p, &w, l, next);
-}
-
 static void put_part(void *partials, int t)
 {
     struct hps_partials *p = partials;
+    struct hps_sacks_walk w;
 
-    for (int m = 0; m < p->sacks.M; m++)
-        put_micro_batch(p, m, t);
+    hps_sacks_walk(&p->sacks, &w, 0, p->sacks.M, t);
+    while (next_chunk(p, &w)) {
+        int m = w.slot->q / p->sacks.nlayer;
+        put_many(p, &w, messages_of(p, m), counts_of(p, t, m));
+    }
 }
 
-/* ---- the messages ---- */
-
-/* Sums that receiver q is asked for: bags, and popular rows of its own. */
-static int asked_of(const struct hps_partials *p, int m, int q)
-{
-    return p->nsum[m] + (q < p->sacks.parts ? hps_partials_rows(p, m, q) : 0);
-}
-
-/* Numbers of a message with so many ids of bags. */
-static size_t length_of(const struct hps_partials *p, int m, int q, size_t nid)
-{
-    int n = asked_of(p, m, q);
-
-    return p->nsum[m] > 0 ? (size_t)(n + 1 + n - p->nsum[m]) + nid : 0;
-}
-
-/* Begins a message at `begin`. */
-static void begin_message(struct hps_partials *p, int m, int q, int *begin)
-{
-    p->message[m * p->receivers + q] =
-        (struct hps_partials_message){ begin, begin + asked_of(p, m, q) + 1 };
-}
-
-/* By several threads: what each puts where is counted first. */
 static void put_counted(struct hps_partials *p, int *to, int *mine)
 {
     const struct hps_sacks *k = &p->sacks;
     size_t next = 0;
 
+    memset(p->next, 0, p->each * (size_t)k->work.n * sizeof *p->next);
     hps_work_spread(&k->work, count_part, p);
     for (int q = 0; q < p->receivers; q++) {
         if (q == k->parts) {
@@ -173,56 +264,23 @@ static void put_counted(struct hps_partials *p, int *to, int *mine)
             next = 0;
         }
         for (int m = 0; m < k->M; m++) {
-            size_t *count = p->next + m * p->receivers + q;
-            begin_message(p, m, q, to + next);
-            next += length_of(p, m, q, hps_work_number(&k->work, count, p->each, 0));
+            struct hps_partials_message *l = begin_message(p, m, q, to + next);
+            l->nid = hps_work_number(&k->work, counts_of(p, 0, m) + q, p->each, 0);
+            next += length_of(p, m, q, l->nid);
         }
     }
     hps_work_spread(&k->work, put_part, p);
 }
 
-/* Numbers of the messages for all popular rows: where each begins, and it. */
-static size_t all_popular(const struct hps_partials *p)
-{
-    size_t n = 0;
+/* ---- the ends of messages ---- */
 
-    for (int m = 0; m < p->sacks.M; m++)
-        n += 2 * (size_t)p->popular[m].n;
-    return n;
-}
-
-/* The most that a receiver gets. */
-static size_t most_of(const struct hps_partials *p)
-{
-    return p->sacks.nid + p->sacks.nsack + (size_t)p->sacks.M + all_popular(p);
-}
-
-/* By one, for few: each has room for the most that there can be. */
-static void put_freely(struct hps_partials *p, int *to, int *mine)
-{
-    const struct hps_sacks *k = &p->sacks;
-    const size_t *last = p->next;
-
-    for (int m = 0; m < k->M; m++) {
-        for (int q = 0; q < p->receivers; q++) {
-            int *begin = q < k->parts ? to + (size_t)q * most_of(p) : mine;
-            if (m > 0) {
-                int i = (m - 1) * p->receivers + q;
-                begin = p->message[i].begin + length_of(p, m - 1, q, last[i]);
-            }
-            begin_message(p, m, q, begin);
-        }
-        put_micro_batch(p, m, 0);
-    }
-}
-
-/* What lies behind the nid ids of bags: the popular rows of owner q, a sum each, and the end. */
-static void end_message(const struct hps_partials *p, int m, int q, size_t nid)
+/* What lies behind the ids of bags: the popular rows of owner q, a sum each, and the end. */
+static void end_message(const struct hps_partials *p, int m, int q)
 {
     const struct hps_popular *popular = &p->popular[m];
-    const struct hps_partials_message *l = &p->message[m * p->receivers + q];
+    const struct hps_partials_message *l = &messages_of(p, m)[q];
     const uint64_t local = ((uint64_t)1 << p->sacks.local_bits) - 1;
-    int n = asked_of(p, m, q), at = (int)nid;
+    int n = asked_of(p, m, q), at = (int)l->nid;
 
     for (int i = p->nsum[m]; i < n; i++) {
         l->begin[i] = at;
@@ -233,15 +291,12 @@ static void end_message(const struct hps_partials *p, int m, int q, size_t nid)
 
 static void end_messages(const struct hps_partials *p, int *length, size_t *at, const int *to)
 {
-    const struct hps_sacks *k = &p->sacks;
-    const size_t *last = p->next + (size_t)(k->work.n - 1) * p->each;
-
-    for (int m = 0, i = 0; m < k->M; m++)
+    for (int m = 0, i = 0; m < p->sacks.M; m++)
         for (int q = 0; q < p->receivers; q++, i++) {
-            size_t n = length_of(p, m, q, last[i]);
+            size_t n = length_of(p, m, q, p->message[i].nid);
             if (n > 0)
-                end_message(p, m, q, last[i]);
-            if (q < k->parts) {
+                end_message(p, m, q);
+            if (q < p->sacks.parts) {
                 *length++ = (int)n;
                 *at++ = (size_t)(p->message[i].begin - to);
             }
@@ -252,13 +307,12 @@ void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct h
                        struct hps_ints *mine)
 {
     const struct hps_sacks *k = &p->sacks;
-    size_t all = p->each * (size_t)k->work.n, parts = (size_t)k->parts;
-    bool freely = k->work.n == 1 && p->receivers <= FEW && parts * most_of(p) <= INT_MAX;
+    size_t parts = (size_t)k->parts, most = most_of(p);
+    bool freely = p->receivers <= FEW && parts * most <= INT_MAX;
 
-    hps_mem_grow(&p->next, &p->next_cap, all, sizeof *p->next);
-    memset(p->next, 0, all * sizeof *p->next);
-    hps_ints_grow(mine, most_of(p) + 1);
-    hps_ints_grow(to, 1 + (freely ? parts * most_of(p)
+    hps_mem_grow(&p->next, &p->next_cap, p->each * (size_t)k->work.n, sizeof *p->next);
+    hps_ints_grow(mine, most + 1);
+    hps_ints_grow(to, 1 + (freely ? parts * most
                                   : parts * (k->nsack + (size_t)k->M) + k->nid + all_popular(p)));
     if (freely)
         put_freely(p, to->host, mine->host);

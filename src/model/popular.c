@@ -6,12 +6,12 @@
 #include "base/clones.h"
 #include "base/mem.h"
 
-/* Of a slot's ids one in so many are looked at, divided by the owners: what an owner does for one
- * row is a load that others do not have, and they are the more. But so many ids at least, one in so
- * many at most, and of a micro-batch not many more than so many. */
-enum { RARE = 512, LEAST = 64, OFTEN = 16, MOST_SEEN = 1 << 16 };
+/* Of a slot's ids one in so many are looked at, but so many at least, and of a micro-batch not many
+ * more than so many. So most rows that are named some thirty times are found: what it takes to ask
+ * for a row by itself is little beside that. */
+enum { SHARE = 16, LEAST = 64, MOST_SEEN = 1 << 16 };
 /* How many keys are remembered: while so many pass, most. */
-enum { SEEN_BITS = 13, SEEN = 1 << SEEN_BITS };
+enum { SEEN_BITS = 15, SEEN = 1 << SEEN_BITS };
 
 static const uint64_t nothing = UINT64_MAX;     /* the word of no key: they have fewer bits */
 
@@ -43,16 +43,16 @@ void hps_popular_done(struct hps_popular *p)
     hps_mem_free(p->seen);
 }
 
-/* Of two popular rows of one hash the first stays. */
+/* Of two popular rows of one hash the first stays. Without branches: it is hard to say which id
+ * was met before. */
 static void meet(struct hps_popular *p, size_t n, const uint64_t *key)
 {
     for (size_t c = 0; c < n; c++) {
         uint64_t *seen = &p->seen[hash(key[c]) >> (32 - SEEN_BITS)];
         uint64_t *word = &p->word[slot_of(key[c])];
-        if (*seen != key[c])
-            *seen = key[c];
-        else if (*word == nothing)
-            *word = key[c] << HPS_POPULAR_BITS;
+        uint64_t its = key[c] << HPS_POPULAR_BITS, other = *word, before = *seen;
+        *word = other == nothing && before == key[c] ? its : other;
+        *seen = other == its ? before : key[c];
     }
 }
 
@@ -78,28 +78,32 @@ static void number(struct hps_popular *p, int parts, int local_bits)
     p->first[0] = 0;
 }
 
+/* Of how many ids of a slot, of which the micro-batch has nslot. */
+static size_t looks(const struct hps_sacks_slot *slot, size_t nslot)
+{
+    size_t nid = hps_sacks_before(slot, slot->B), n = nid / SHARE, most = MOST_SEEN / nslot + 1;
+
+    n = n > LEAST ? n : LEAST;
+    n = n < most ? n : most;
+    return n < nid ? n : nid;
+}
+
 void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m)
 {
-    size_t share = RARE / s->parts > OFTEN ? (size_t)(RARE / s->parts) : OFTEN;
-    size_t nslot = (size_t)(s->nslot / s->M), most = nslot > 0 ? MOST_SEEN / nslot + 1 : 0;
-    const struct hps_sacks_slot *first = s->slot + (size_t)m * nslot;
+    size_t nslot = (size_t)(s->nslot / s->M);
+    const struct hps_sacks_slot *first = s->slot + (size_t)m * nslot, *end = first + nslot;
     uint64_t key[HPS_SACKS_CHUNK];
 
     memset(p->word, 0xff, HPS_POPULAR_MOST * sizeof *p->word);
     memset(p->seen, 0xff, SEEN * sizeof *p->seen);
     if (s->key_bits + HPS_POPULAR_BITS > 63)    /* no word holds a key and its number */
-        nslot = 0;
-    for (const struct hps_sacks_slot *slot = first; slot < first + nslot; slot++) {
-        size_t nid = hps_sacks_before(slot, slot->B), n = nid / share;
-        n = n > LEAST ? n : LEAST;
-        n = n < most ? n : most;
-        n = n < nid ? n : nid;
-        for (size_t at = 0, some; at < n; at += some) {
+        end = first;
+    for (const struct hps_sacks_slot *slot = first; slot < end; slot++)
+        for (size_t at = 0, n = looks(slot, nslot), some; at < n; at += some) {
             some = n - at < HPS_SACKS_CHUNK ? n - at : HPS_SACKS_CHUNK;
             hps_sacks_keys(s, slot, at, some, key);
             meet(p, some, key);
         }
-    }
     number(p, s->parts, s->local_bits);
 }
 
@@ -114,5 +118,6 @@ HPS_CLONES static void mark_keys(const uint64_t *restrict word, size_t n, uint64
 
 void hps_popular_mark(const struct hps_popular *p, size_t n, uint64_t *key, uint64_t other)
 {
-    mark_keys(p->word, n, key, other);
+    if (p->n > 0)
+        mark_keys(p->word, n, key, other);
 }

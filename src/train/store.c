@@ -74,12 +74,9 @@ static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
         HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
     for (int t = 0; t < net->ntable; t++) {
         bool *member = members_of(net, plan, team, t), hosts = true;
-        int owners = 0;
-        for (int r = 0; r < team->R; r++) {
-            owners += member[r];
+        for (int r = 0; r < team->R; r++)
             hosts &= host[r] || !member[r];
-        }
-        sums[t] = net->table[t].sums && hosts && owners > 1;
+        sums[t] = net->table[t].sums && hosts;
         hps_mem_free(member);
     }
     hps_mem_free(host);
@@ -238,7 +235,7 @@ static enum hps_status make_stores(struct hps_store *s, struct hps_dev *dev)
         const struct hps_store_group *g = &s->group[t->group];
         st = hps_ps_new(&t->ps, t->table, dev, g->near, next[t->group]++, g->comm);
         if (!st && !g->index && !g->sums) hps_ps_stay(t->ps);
-        if (!st && g->sums && t->table->part == 0)
+        if (!st && g->sums && t->table->part == 0 && t->table->parts > 1)
             HPS_SAY_ALL(HPS_INFO, "table '%s': its %d owners send sums of bags",
                         t->table->shape->name, t->table->parts);
     }

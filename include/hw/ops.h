@@ -32,7 +32,8 @@ enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_AC
  * Rows that are read where they lie: that of position p is number at[p] of rows `stride` floats
  * apart, or where at[p] < 0 number p of those at `far`, dim floats apart; at NULL: number p of rows
  * dim floats apart. Where all rows lie there, `lies` (nid) may be each id's number, in the order of
- * the ids as in index; host memory, NULL where nobody made it. */
+ * the ids as in index; host memory, NULL where nobody made it; `rare`: popular rows are not among
+ * them, most are met once. */
 struct hps_bag {
     int nslot, B;
     size_t nid;
@@ -50,6 +51,7 @@ struct hps_bag {
     size_t stride;
     const float *far;
     const int *lies;
+    bool rare;
 };
 enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
 enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */

@@ -22,6 +22,7 @@ struct hps_partials {
     struct hps_dev *dev;
     struct hps_sacks sacks;
     struct hps_popular *popular;        /* (M)                                                    */
+    uint64_t *seen;                     /* (nthread, HPS_POPULAR_SEEN) scratch                    */
     int *nsum;                          /* (M) sacks of a micro-batch: each a sum at each owner   */
     const int *first;                   /* (M + 1) places before those of a micro-batch; as `bag`
                                            the caller's, while it looks for them                  */

@@ -14,13 +14,13 @@ struct hps_popular {
     int *first;                 /* (parts + 1) those of owner q are first[q] .. first[q + 1] - 1 */
     uint64_t *key;              /* (n, at most HPS_POPULAR_MOST) as of sacks                     */
     uint64_t *word;             /* (HPS_POPULAR_MOST) key and number, by hash                    */
-    uint64_t *seen;             /* keys that were met lately, by hash                            */
 };
 void hps_popular_init(struct hps_popular *p, int parts);
 void hps_popular_done(struct hps_popular *p);
 
-/* Those of micro-batch m of the step that the sacks list. */
-void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m);
+/* Those of micro-batch m of the step that the sacks list. seen (HPS_POPULAR_SEEN): scratch. */
+enum { HPS_POPULAR_SEEN_BITS = 15, HPS_POPULAR_SEEN = 1 << HPS_POPULAR_SEEN_BITS };
+void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m, uint64_t *seen);
 
 /* Of n keys those of popular rows become `other` and, in its lower HPS_POPULAR_BITS, the row's
  * number. */

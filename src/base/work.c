@@ -29,7 +29,8 @@ size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, 
 void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t), void *job)
 {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(monotonic : dynamic, 1) num_threads(work->nthread) if (work->n > 1)
+#pragma omp parallel for schedule(monotonic : dynamic, 1) num_threads(work->nthread) \
+    if (work->n > 1)
 #endif
     for (int t = 0; t < work->n; t++)
         part(job, t);

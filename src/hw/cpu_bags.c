@@ -6,7 +6,10 @@
 
 #include "hw/cpu_bags.h"
 
-#define FAR 20                 /* rows to prefetch where they lie, since they come in any order */
+/* Rows to prefetch where they lie, since they come in any order: where many are in a cache already,
+ * those that are not must be looked for farther ahead. */
+#define FAR 160
+#define FAR_RARE 24
 
 /* The row of a position. */
 HPS_INLINE const float *row_of(const struct hps_bags *j, int p, size_t dim)
@@ -20,12 +23,13 @@ HPS_INLINE const float *row_of(const struct hps_bags *j, int p, size_t dim)
 }
 
 /* The rows of ids: where these lie; by position, all side by side; by position, wherever. */
-enum rows { LIE, BESIDE, ANYWHERE };
+enum rows { LIE, LIE_RARE, BESIDE, ANYWHERE };
 
 HPS_INLINE const float *row_of_id(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
 {
     switch (rows) {
-    case LIE: return j->rows + (size_t)j->bag.lies[i] * j->bag.stride;
+    case LIE:
+    case LIE_RARE: return j->rows + (size_t)j->bag.lies[i] * j->bag.stride;
     case BESIDE: return j->rows + (size_t)j->bag.index[i] * dim;
     default: return row_of(j, j->bag.index[i], dim);
     }
@@ -33,7 +37,7 @@ HPS_INLINE const float *row_of_id(const struct hps_bags *j, size_t i, enum rows 
 
 HPS_INLINE void fetch_ahead(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
 {
-    i += rows == LIE ? FAR : HPS_CPU_AHEAD;
+    i += rows == LIE ? FAR : rows == LIE_RARE ? FAR_RARE : HPS_CPU_AHEAD;
     if (i < j->bag.nid)
         hps_cpu_fetch(row_of_id(j, i, rows, dim), dim);
 }
@@ -109,11 +113,14 @@ HPS_INLINE void pool_slot(const struct hps_bags *j, size_t s, size_t b0, size_t 
 /* Rows added as they are, and not from anywhere: the usual cases, compiled by themselves. */
 HPS_CLONES static void pool_block(const struct hps_bags *j, size_t b0, size_t b1)
 {
-    enum rows rows = j->bag.lies ? LIE : j->bag.at ? ANYWHERE : BESIDE;
+    enum rows rows = j->bag.lies ? (j->bag.rare ? LIE_RARE : LIE)
+                                 : j->bag.at ? ANYWHERE : BESIDE;
 
     for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
         if (rows == LIE && !j->mean) {
             HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, LIE, false);
+        } else if (rows == LIE_RARE && !j->mean) {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, LIE_RARE, false);
         } else if (rows == BESIDE && !j->mean) {
             HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, BESIDE, false);
         } else {
@@ -187,7 +194,8 @@ HPS_INLINE void strew_all(const struct hps_bags *j, size_t first, size_t last, f
     }
 }
 
-HPS_INLINE void strew_rows(const struct hps_bags *j, size_t first, size_t last, float *y, size_t dim)
+HPS_INLINE void strew_rows(const struct hps_bags *j, size_t first, size_t last, float *y,
+                           size_t dim)
 {
     if (hps_bags_plain(j) && j->once)
         strew_all(j, first, last, y, true, true, dim);

@@ -29,6 +29,7 @@ struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const 
     p->popular = hps_mem_new((size_t)M, sizeof *p->popular);
     for (int m = 0; m < M; m++)
         hps_popular_init(&p->popular[m], parts);
+    p->seen = hps_mem_new((size_t)dev->nthread * HPS_POPULAR_SEEN, sizeof *p->seen);
     p->nsum = hps_mem_new((size_t)M, sizeof *p->nsum);
     p->receivers = parts + 1;
     p->message = hps_mem_new(all, sizeof *p->message);
@@ -46,6 +47,7 @@ void hps_partials_free(struct hps_partials *p)
         hps_popular_done(&p->popular[m]);
     hps_sacks_done(&p->sacks);
     hps_mem_free(p->popular);
+    hps_mem_free(p->seen);
     hps_mem_free(p->nsum);
     hps_mem_free(p->message);
     hps_mem_free(p->next);
@@ -72,7 +74,7 @@ static void find_popular(void *partials, int m)
 {
     struct hps_partials *p = partials;
 
-    hps_popular_find(&p->popular[m], &p->sacks, m);
+    hps_popular_find(&p->popular[m], &p->sacks, m, p->seen + hps_work_me() * HPS_POPULAR_SEEN);
 }
 
 /* Places, by micro-batch and owner: of sums, then of popular rows. */

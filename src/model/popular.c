@@ -10,9 +10,6 @@
  * more than so many. So most rows that are named some thirty times are found: what it takes to ask
  * for a row by itself is little beside that. */
 enum { SHARE = 16, LEAST = 64, MOST_SEEN = 1 << 16 };
-/* How many keys are remembered: while so many pass, most. */
-enum { SEEN_BITS = 15, SEEN = 1 << SEEN_BITS };
-
 static const uint64_t nothing = UINT64_MAX;     /* the word of no key: they have fewer bits */
 
 /* Multiplicative (Knuth). */
@@ -32,7 +29,6 @@ void hps_popular_init(struct hps_popular *p, int parts)
     p->first = hps_mem_new((size_t)parts + 1, sizeof *p->first);
     p->key = hps_mem_new(HPS_POPULAR_MOST, sizeof *p->key);
     p->word = hps_mem_new(HPS_POPULAR_MOST, sizeof *p->word);
-    p->seen = hps_mem_new(SEEN, sizeof *p->seen);
 }
 
 void hps_popular_done(struct hps_popular *p)
@@ -40,19 +36,18 @@ void hps_popular_done(struct hps_popular *p)
     hps_mem_free(p->first);
     hps_mem_free(p->key);
     hps_mem_free(p->word);
-    hps_mem_free(p->seen);
 }
 
-/* Of two popular rows of one hash the first stays. Without branches: it is hard to say which id
- * was met before. */
-static void meet(struct hps_popular *p, size_t n, const uint64_t *key)
+/* seen: keys that were met lately, by hash: while so many pass, most. Of two popular rows of one
+ * hash the first stays. Without branches: it is hard to say which id was met before. */
+static void meet(struct hps_popular *p, size_t n, const uint64_t *key, uint64_t *seen)
 {
     for (size_t c = 0; c < n; c++) {
-        uint64_t *seen = &p->seen[hash(key[c]) >> (32 - SEEN_BITS)];
+        uint64_t *last = &seen[hash(key[c]) >> (32 - HPS_POPULAR_SEEN_BITS)];
         uint64_t *word = &p->word[slot_of(key[c])];
-        uint64_t its = key[c] << HPS_POPULAR_BITS, other = *word, before = *seen;
+        uint64_t its = key[c] << HPS_POPULAR_BITS, other = *word, before = *last;
         *word = other == nothing && before == key[c] ? its : other;
-        *seen = other == its ? before : key[c];
+        *last = other == its ? before : key[c];
     }
 }
 
@@ -88,21 +83,21 @@ static size_t looks(const struct hps_sacks_slot *slot, size_t nslot)
     return n < nid ? n : nid;
 }
 
-void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m)
+void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m, uint64_t *seen)
 {
     size_t nslot = (size_t)(s->nslot / s->M);
     const struct hps_sacks_slot *first = s->slot + (size_t)m * nslot, *end = first + nslot;
     uint64_t key[HPS_SACKS_CHUNK];
 
     memset(p->word, 0xff, HPS_POPULAR_MOST * sizeof *p->word);
-    memset(p->seen, 0xff, SEEN * sizeof *p->seen);
+    memset(seen, 0xff, HPS_POPULAR_SEEN * sizeof *seen);
     if (s->key_bits + HPS_POPULAR_BITS > 63)    /* no word holds a key and its number */
         end = first;
     for (const struct hps_sacks_slot *slot = first; slot < end; slot++)
         for (size_t at = 0, n = looks(slot, nslot), some; at < n; at += some) {
             some = n - at < HPS_SACKS_CHUNK ? n - at : HPS_SACKS_CHUNK;
             hps_sacks_keys(s, slot, at, some, key);
-            meet(p, some, key);
+            meet(p, some, key, seen);
         }
     number(p, s->parts, s->local_bits);
 }

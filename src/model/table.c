@@ -178,7 +178,7 @@ void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
 {
     struct hps_bag bag = { .nslot = 1, .B = (int)n, .nid = (size_t)begin[n], .offset = begin,
-                           .lies = row, .stride = t->stride };
+                           .lies = row, .rare = true, .stride = t->stride };
     struct hps_tensor y = { out, (size_t)t->dim, t->dim };
 
     t->dev->ops->bag_forward(t->dev, &bag, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, t->row, y);

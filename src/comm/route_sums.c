@@ -26,10 +26,9 @@ struct sums {
     int nlist;
     struct before *before;              /* (nlist + 1) lists by member, then micro-batch */
     size_t nid;                         /* of all                                        */
-    size_t *row;                        /* (nwork) rows of a part, then its first        */
-    size_t *id;                         /* (nwork) the same of ids                       */
-    size_t row_cap, id_cap;
+    size_t row, id;                     /* listed so far, by parts in turn               */
     struct hps_work work;
+    struct hps_work_turn turn;
     struct hps_route_turn *t;           /* of the merging under way                      */
 };
 
@@ -54,8 +53,6 @@ static void close_sums(void *with)
     hps_partials_free(w->partials);
     hps_radix_free(w->radix);
     hps_mem_free(w->before);
-    hps_mem_free(w->row);
-    hps_mem_free(w->id);
     hps_mem_free(w);
 }
 
@@ -177,27 +174,6 @@ static void put_part(void *sums, int t)
     }
 }
 
-/* Buckets of part t: sorted, their rows and ids counted. */
-static void sort_part(void *sums, int t)
-{
-    struct sums *w = sums;
-    const uint64_t same = ((uint64_t)1 << w->sum_bits) - 1;
-    int last = hps_radix_cut(w->radix, t + 1, w->work.n);
-    uint32_t begin[SPAN + 1];
-
-    w->row[t] = w->id[t] = 0;
-    for (int i = hps_radix_cut(w->radix, t, w->work.n); i < last; i++) {
-        hps_radix_sort(w->radix, t, i);
-        struct hps_bucket b = hps_radix_bucket(w->radix, i);
-        for (size_t k = 0; k < b.n; k += SPAN) {
-            size_t end = k + SPAN < b.n ? k + SPAN : b.n;
-            w->row[t] += b.wide ? hps_bucket_begins(b.word, true, k, end, same, begin)
-                                : hps_bucket_begins(b.word, false, k, end, same, begin);
-        }
-        w->id[t] += b.n;
-    }
-}
-
 /* A bucket's rows and the sums that they are in, as lists from `row` and `id` on. Returns how many
  * rows. */
 HPS_INLINE size_t list_bucket(const struct sums *w, const struct hps_bucket *b, bool wide,
@@ -224,13 +200,42 @@ HPS_INLINE size_t list_bucket(const struct sums *w, const struct hps_bucket *b, 
     return nrow;
 }
 
+/* How many rows a bucket has. */
+static size_t rows_of(const struct sums *w, const struct hps_bucket *b)
+{
+    const uint64_t same = ((uint64_t)1 << w->sum_bits) - 1;
+    uint32_t begin[SPAN + 1];
+    size_t n = 0;
+
+    for (size_t k = 0; k < b->n; k += SPAN) {
+        size_t end = k + SPAN < b->n ? k + SPAN : b->n;
+        n += b->wide ? hps_bucket_begins(b->word, true, k, end, same, begin)
+                     : hps_bucket_begins(b->word, false, k, end, same, begin);
+    }
+    return n;
+}
+
+/* Buckets of part t: sorted, and while they are in a cache listed behind those before. */
 static void list_part(void *sums, int t)
 {
     struct sums *w = sums;
+    int first = hps_radix_cut(w->radix, t, w->work.n);
     int last = hps_radix_cut(w->radix, t + 1, w->work.n);
-    size_t row = w->row[t], id = w->id[t];
+    size_t nrow = 0, nid = 0, row, id;
 
-    for (int i = hps_radix_cut(w->radix, t, w->work.n); i < last; i++) {
+    for (int i = first; i < last; i++) {
+        hps_radix_sort(w->radix, t, i);
+        struct hps_bucket b = hps_radix_bucket(w->radix, i);
+        nrow += rows_of(w, &b);
+        nid += b.n;
+    }
+    hps_work_take(&w->turn, t);
+    row = w->row;
+    id = w->id;
+    w->row += nrow;
+    w->id += nid;
+    hps_work_pass(&w->turn, t);
+    for (int i = first; i < last; i++) {
         struct hps_bucket b = hps_radix_bucket(w->radix, i);
         row += b.wide ? list_bucket(w, &b, true, row, id) : list_bucket(w, &b, false, row, id);
         id += b.n;
@@ -248,16 +253,14 @@ static void merge(struct hps_route *r, struct hps_route_turn *t)
     hps_ints_grow(&t->merged, w->nid + 1);    /* never NULL */
     hps_ints_grow(&t->merge_start, w->nid + 1);
     hps_ints_grow(&t->merge_from, w->nid + 1);
-    hps_mem_grow(&w->row, &w->row_cap, (size_t)w->work.n, sizeof *w->row);
-    hps_mem_grow(&w->id, &w->id_cap, (size_t)w->work.n, sizeof *w->id);
     hps_radix_begin(w->radix, w->nid, w->local_bits, w->sum_bits, w->work.n);
     hps_work_spread(&w->work, count_part, w);
     hps_radix_deal(w->radix);
     hps_work_spread(&w->work, put_part, w);
-    hps_work_spread(&w->work, sort_part, w);
-    t->step.nmerge = (int)hps_work_number(&w->work, w->row, 1, 0);
-    hps_work_number(&w->work, w->id, 1, 0);
+    w->row = w->id = 0;
+    atomic_init(&w->turn.next, 0);
     hps_work_spread(&w->work, list_part, w);
+    t->step.nmerge = (int)w->row;
     t->merge_start.host[t->step.nmerge] = (int)w->nid;
     hps_route_show(r, t, w->nid);
 }

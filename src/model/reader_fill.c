@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "model/reader_own.h"
 
-enum { AHEAD = 6 };                 /* examples that are fetched before they are copied */
+enum { AHEAD = 16 };                 /* examples that are fetched before they are copied */
 
 /* Least significant digit first, only the digits that differ somewhere. `a` holds the result. */
 static void sort_radix(long long *a, long long *b, long long n)

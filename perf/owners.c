@@ -58,7 +58,7 @@ static void add(struct owners *o, const struct hps_layer *layer, const struct hp
     hps_partials_find(o->partials, b, &o->room, first, o->ask, &bag, o->length, o->at, &o->to);
     for (int q = 0; q < o->n; q++)
         o->told[q] += o->to.host[o->at[q] + (size_t)o->ask[q]];
-    o->named += (double)bag.nid - (double)o->n * bag.nslot * bag.B;
+    o->named += bag.name_begin[bag.nslot * bag.B] - bag.name_begin[0];
     for (int i = 0; i < layer->nslot; i++) {
         size_t n = (size_t)(b->offset[i] ? b->offset[i][b->B] : b->B);
         for (size_t k = 0; k < n; k++)

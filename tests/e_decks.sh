@@ -47,9 +47,12 @@ same wide_deep 10 4
 same bags 4 1
 # one reader of the table, one micro-batch: gradients are made where they are applied
 for clip in 0 0.05; do
-    loss bags 1 4 '' 1 --set train.steps=6 --set train.clip=$clip
+    rows="--set train.steps=6 --set train.clip=$clip --set model.ids.exchange=rows"
+    # shellcheck disable=SC2086 # several words
+    loss bags 1 4 '' 1 $rows
     one=$loss
-    loss bags 1 4 '' 1 --set train.steps=6 --set train.clip=$clip --set data.microbatches=1
+    # shellcheck disable=SC2086
+    loss bags 1 4 '' 1 $rows --set data.microbatches=1
     close "$loss" "$one" 1e-5
 done
 # its statistics are those of the micro-batch, their averages are tested and saved

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Owners send the sums of bags, or rows: the loss is that of one rank on any layout, by memory that
+# Owners send the sums of bags, or rows, and one alone makes them for itself: the loss is that of
+# one rank with rows on any layout, by memory that
 # ranks share and by messages, on threads, when going on from a checkpoint and in an evaluation. A
 # wish that cannot be met is refused before anything begins.
 . "${srcdir:?}/tests/lib.sh"
@@ -69,6 +70,12 @@ echo '-- threads, a line of stages, an odd batch'
     same threads
     large='--set data.batch=900 --set data.microbatches=1'      # ids enough for several parts
     run 1 large1 $large
+    for threads in 1 3; do
+        run 1 "alone$threads" $large $bags --set run.threads=$threads
+        close "$(number runs/alone$threads/report.json train_loss)" \
+            "$(number runs/large1/report.json train_loss)" 1e-4
+        sends no
+    done
     run 2 large2 $large $bags --set run.threads=3
     close "$(number runs/large2/report.json train_loss)" \
         "$(number runs/large1/report.json train_loss)" 1e-4

@@ -33,12 +33,21 @@ void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t)
 /* Who does the part that asks, 0 .. nthread - 1. */
 int hps_work_me(void);
 
+/* Look until somebody else has done `least`; who waits long gives way. */
+void hps_work_await(atomic_int *done, int least);
+
 /* What parts do in their order: part t between `take` and `pass`. Zeroed before they are spread;
- * each takes it once, and passes it soon. */
+ * each takes it once, and passes it soon: who is late keeps the others waiting, one part each. */
 struct hps_work_turn {
     atomic_int next;
 };
-void hps_work_take(struct hps_work_turn *turn, int t);
-void hps_work_pass(struct hps_work_turn *turn, int t);
+static inline void hps_work_take(struct hps_work_turn *turn, int t)
+{
+    hps_work_await(&turn->next, t);
+}
+static inline void hps_work_pass(struct hps_work_turn *turn, int t)
+{
+    atomic_store_explicit(&turn->next, t + 1, memory_order_release);
+}
 
 #endif

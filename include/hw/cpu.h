@@ -34,15 +34,19 @@ static inline void hps_cpu_fetch(const float *row, size_t dim)
     __builtin_prefetch(row + dim - 1);
 }
 
-/* Sixteen numbers at once, in as many registers as that takes: a usual row whose loops compilers
- * do not always see. */
-typedef float hps_cpu_sixteen __attribute__((vector_size(64), aligned(4)));
+/* Eight numbers at once, of which two make a usual row: registers, where compilers do not always
+ * see that a loop over sixteen is one. Without AVX in pieces. */
+typedef float hps_cpu_eight __attribute__((vector_size(32), aligned(4)));
 
 /* to = from;  to += share * from: rows that do not overlap. */
 HPS_INLINE void hps_cpu_row_set(float *restrict to, const float *restrict from, size_t dim)
 {
+    const hps_cpu_eight *f = (const hps_cpu_eight *)from;
+    hps_cpu_eight *t = (hps_cpu_eight *)to;
+
     if (dim == 16) {
-        *(hps_cpu_sixteen *)to = *(const hps_cpu_sixteen *)from;
+        t[0] = f[0];
+        t[1] = f[1];
         return;
     }
     HPS_VECTORS
@@ -53,8 +57,12 @@ HPS_INLINE void hps_cpu_row_set(float *restrict to, const float *restrict from, 
 HPS_INLINE void hps_cpu_row_add(float *restrict to, const float *restrict from, float share,
                                 size_t dim)
 {
+    const hps_cpu_eight *f = (const hps_cpu_eight *)from;
+    hps_cpu_eight *t = (hps_cpu_eight *)to;
+
     if (dim == 16) {
-        *(hps_cpu_sixteen *)to += share * *(const hps_cpu_sixteen *)from;
+        t[0] += share * f[0];
+        t[1] += share * f[1];
         return;
     }
     HPS_VECTORS

@@ -46,7 +46,7 @@ static inline size_t hps_bags_start(const struct hps_bag *bag, size_t at)
 }
 
 /* How often a sack, and all of them, name popular rows. */
-static inline size_t hps_bags_named(const struct hps_bag *bag, size_t at)
+static inline size_t hps_bags_names_of(const struct hps_bag *bag, size_t at)
 {
     return bag->npopular > 0 ? (size_t)(bag->name_begin[at + 1] - bag->name_begin[at]) : 0;
 }
@@ -64,7 +64,7 @@ static inline float hps_bags_share(const struct hps_bags *j, size_t at)
 
     if (j->mean)
         n = hps_bags_start(&j->bag, at + 1) - hps_bags_start(&j->bag, at) +
-            hps_bags_named(&j->bag, at);
+            hps_bags_names_of(&j->bag, at);
     return n > 0 ? 1.0f / (float)n : 1.0f;
 }
 

@@ -30,7 +30,8 @@ struct hps_partials {
     int receivers;                      /* parts + 1                                              */
     struct hps_partials_message *message;   /* (M, receivers)                                     */
     size_t *next;                       /* (nwork, each) ids of a part by micro-batch and receiver,
-                                           then the number of its next one                        */
+                                           then the number of its next one; put in turn: (receivers)
+                                           ids so far of micro-batch `now`                        */
     size_t each;                        /* M * receivers, and up to another part's cache line     */
     int now;                            /* micro-batch that is put in turn                        */
     struct hps_work_turn turn;
@@ -40,7 +41,9 @@ struct hps_partials {
     /* Bags. */
     struct hps_bag *bag;                /* (M, nlayer)                                            */
     struct hps_partials_lists *lists;   /* (M, nlayer)                                            */
-    int *place;                         /* (M, HPS_POPULAR_MOST) of popular rows                  */
+    int *place;                         /* of popular rows, by micro-batch ...                    */
+    size_t *front;                      /* (M + 1) ... how many are before its own                */
+    size_t place_cap;
 };
 
 /* How many popular rows of micro-batch m are owner q's. Pure. */

@@ -13,7 +13,9 @@ struct hps_popular {
     int n;
     int *first;                 /* (parts + 1) those of owner q are first[q] .. first[q + 1] - 1 */
     uint64_t *key;              /* (n, at most HPS_POPULAR_MOST) as of sacks                     */
-    uint64_t *word;             /* (HPS_POPULAR_MOST) key and number, by hash                    */
+    int bits;                   /* of a hash                                                     */
+    uint64_t *word;             /* (2^bits) key and number, by hash                              */
+    size_t key_cap, word_cap;
 };
 void hps_popular_init(struct hps_popular *p, int parts);
 void hps_popular_done(struct hps_popular *p);

@@ -45,15 +45,13 @@ int hps_work_me(void)
 #endif
 }
 
-/* Whose turn it is has begun. */
-void hps_work_take(struct hps_work_turn *turn, int t)
+void hps_work_await(atomic_int *done, int least)
 {
-    for (int looks = 0; atomic_load_explicit(&turn->next, memory_order_acquire) != t; looks++)
-        if (looks > PATIENCE)
-            sched_yield();
-}
+    int looks = 0;
 
-void hps_work_pass(struct hps_work_turn *turn, int t)
-{
-    atomic_store_explicit(&turn->next, t + 1, memory_order_release);
+    while (atomic_load_explicit(done, memory_order_acquire) < least)
+        if (looks < PATIENCE)
+            looks++;
+        else
+            sched_yield();
 }

@@ -273,10 +273,12 @@ void hps_route_begin(struct hps_route *r, const struct hps_batch *batch)
     t->lent.buffer = r->told + (int)(r->begun % HPS_ROUTE_BUFFERS);
     r->way->find(r, t, batch);
     t->step.nplace = t->step.first[r->M];
-    if (r->parts == 1)
+    if (r->parts == 1) {
         hear_myself(r, t);
-    else
+        settle(r, t);
+    } else {
         send_counts(r, t);
+    }
     r->begun++;
 }
 

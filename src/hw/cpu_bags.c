@@ -6,10 +6,9 @@
 
 #include "hw/cpu_bags.h"
 
-/* Rows to prefetch where they lie, since they come in any order: where many are in a cache already,
- * those that are not must be looked for farther ahead. */
+/* Rows to prefetch where they lie in any order, and many are in a cache already: those that are not
+ * must be looked for farther ahead. */
 #define FAR 160
-#define FAR_RARE 24
 
 /* The row of a position. */
 HPS_INLINE const float *row_of(const struct hps_bags *j, int p, size_t dim)
@@ -37,7 +36,7 @@ HPS_INLINE const float *row_of_id(const struct hps_bags *j, size_t i, enum rows 
 
 HPS_INLINE void fetch_ahead(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
 {
-    i += rows == LIE ? FAR : rows == LIE_RARE ? FAR_RARE : HPS_CPU_AHEAD;
+    i += rows == LIE ? FAR : HPS_CPU_AHEAD;
     if (i < j->bag.nid)
         hps_cpu_fetch(row_of_id(j, i, rows, dim), dim);
 }

@@ -1,16 +1,15 @@
 /* cpu_queue.c - operations on rows that follow each other without a meeting of the threads between
  * them. A thread that is late is waited for once, at the end; until then others take its parts. */
 #include <assert.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/work.h"
 #include "hw/cpu.h"
 
 #define MOST 64                 /* operations in the queue   */
 #define JOB_BYTES 320           /* of an operation's own     */
-#define PATIENCE 2000           /* looks before giving way   */
 
 enum kind { FIRST, ROWS, BESIDE, AFTER };
 
@@ -69,17 +68,6 @@ int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step)
 
 /* ---- at work ---- */
 
-static void wait_for(atomic_int *done, int least)
-{
-    int looks = 0;
-
-    while (atomic_load_explicit(done, memory_order_acquire) < least)
-        if (looks < PATIENCE)
-            looks++;
-        else
-            sched_yield();
-}
-
 /* Does an operation wait for the whole of one that was queued before it? */
 static bool waits_for(enum kind one, enum kind before)
 {
@@ -99,9 +87,9 @@ static void work(struct hps_cpu_queue *q, struct op *op, int t)
 
     for (struct op *o = q->op; o < op; o++)
         if (waits_for(op->kind, o->kind))
-            wait_for(&o->done, o->n);
+            hps_work_await(&o->done, o->n);
     for (size_t g = first; op->kind == ROWS && g < last; g++)
-        wait_for(&q->done[g], op->row_op);
+        hps_work_await(&q->done[g], op->row_op);
     op->part(op->job, t, op->n);
     for (size_t g = first; op->kind == ROWS && g < last; g++)
         atomic_store_explicit(&q->done[g], op->row_op + 1, memory_order_release);

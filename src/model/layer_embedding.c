@@ -22,7 +22,7 @@ static const struct hps_field fields[] = {
     HPS_CHOICE(embedding_opt, pooling, "sum", "sum|mean", "of the rows inside a slot"),
     HPS_CHOICE(embedding_opt, combine, "concat", "concat|sum", "over the slots"),
     HPS_CHOICE(embedding_opt, exchange, "rows", "rows|bags",
-               "what CPU ranks send: the rows that they own, or of each bag the sum of those"),
+               "what owners on CPUs give: rows, or of each bag the sum of those that are theirs"),
     { 0 }
 };
 
@@ -71,7 +71,7 @@ static bool owes(const struct hps_layer *l, const struct hps_pass *p)
     const struct embedding_opt *o = l->opt;
     bool side_by_side = combine_of(o) == HPS_COMBINE_CONCAT || l->nslot == 1;
 
-    return p->owed && p->bag->place && p->bag->npopular == 0 && pool_of(o) == HPS_POOL_SUM &&
+    return p->owed && p->bag->place && pool_of(o) == HPS_POOL_SUM &&
            side_by_side && p->dy.ld == (size_t)l->nslot * (size_t)l->dim;
 }
 

@@ -35,7 +35,7 @@ struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const 
     p->message = hps_mem_new(all, sizeof *p->message);
     p->each = hps_work_apart(all, sizeof *p->next);
     p->lists = hps_mem_new(bags, sizeof *p->lists);
-    p->place = hps_mem_new((size_t)M * HPS_POPULAR_MOST, sizeof *p->place);
+    p->front = hps_mem_new((size_t)M + 1, sizeof *p->front);
     return p;
 }
 
@@ -53,6 +53,7 @@ void hps_partials_free(struct hps_partials *p)
     hps_mem_free(p->next);
     hps_mem_free(p->aside);
     hps_mem_free(p->lists);
+    hps_mem_free(p->front);
     hps_mem_free(p->place);
     hps_mem_free(p);
 }
@@ -84,8 +85,11 @@ static void number_places(struct hps_partials *p, int *first, int *ask)
 
     p->first = first;
     first[0] = 0;
+    for (int m = 0; m < k->M; m++)
+        p->front[m + 1] = p->front[m] + (size_t)p->popular[m].n;
+    hps_mem_grow(&p->place, &p->place_cap, p->front[k->M] + 1, sizeof *p->place);
     for (int m = 0; m < k->M; m++) {
-        int *place = p->place + (size_t)m * HPS_POPULAR_MOST;
+        int *place = p->place + p->front[m];
         first[m + 1] = first[m] + k->parts * p->nsum[m] + p->popular[m].n;
         for (int q = 0, i = 0; q < k->parts; q++) {
             int at = hps_partials_place(p, m, q) + p->nsum[m];

@@ -65,7 +65,7 @@ static void lay_rows(struct hps_partials *p, size_t q)
 {
     const struct hps_partials_lists *l = &p->lists[q];
     const struct hps_bag *bag = &p->bag[q];
-    const int *place = p->place + q / (size_t)p->sacks.nlayer * HPS_POPULAR_MOST;
+    const int *place = p->place + p->front[q / (size_t)p->sacks.nlayer];
 
     for (size_t i = bag->nid; i < bag->nplace; i++) {
         l->place[i] = place[i - bag->nid];

@@ -1,15 +1,14 @@
 /* partials_deal.c - the ids of bags are dealt: to the owners of their rows and, those of popular
  * rows, to this rank itself. */
-#include <limits.h>
 #include <string.h>
 
-#include "base/clones.h"
 #include "base/mem.h"
 #include "base/pick.h"
 #include "model/partials_own.h"
 
-/* Receivers so few that each is looked for by itself, and may have room for all ids. */
-enum { FEW = 2 * HPS_PICKS };
+/* Receivers so few that each is looked for by itself, and may have room for all ids, numbers that
+ * this may take. */
+enum { FEW = 2 * HPS_PICKS, FREE = 1 << 24 };
 
 /* The next chunk, with the numbers of popular rows as those of the last receiver. */
 static bool next_chunk(const struct hps_partials *p, struct hps_sacks_walk *w)
@@ -104,20 +103,6 @@ static void put_few(const struct hps_partials *p, const struct hps_sacks_walk *w
                   before, l + q, next + q);
 }
 
-/* Ids of micro-batch `now` that are of part t of the work. */
-static size_t ids_of(const struct hps_partials *p, int t)
-{
-    const struct hps_sacks *k = &p->sacks;
-    const struct hps_sacks_slot *s = k->slot + (size_t)p->now * (size_t)(k->nslot / k->M);
-    size_t n = 0;
-
-    for (const struct hps_sacks_slot *last = s + k->nslot / k->M; s < last; s++) {
-        int end, b = hps_sacks_part(k, s, t, &end);
-        n += b < end ? hps_sacks_before(s, end) - hps_sacks_before(s, b) : 0;
-    }
-    return n;
-}
-
 /* Where sacks of part t begin: `by` numbers later than was thought. */
 static void move_begins(const struct hps_partials *p, int t, int *begin, int by)
 {
@@ -138,6 +123,7 @@ static void put_in_turn(void *partials, int t)
     struct hps_partials *p = partials;
     const struct hps_partials_message *to = messages_of(p, p->now);
     const bool lone = p->sacks.work.n == 1;
+    bool any = false;
     struct hps_partials_message l[FEW];
     size_t n[FEW] = { 0 }, at[FEW];
     struct hps_sacks_walk w;
@@ -146,31 +132,32 @@ static void put_in_turn(void *partials, int t)
     for (int q = 0; q < p->receivers; q++, aside += p->aside_each)
         l[q] = (struct hps_partials_message){ to[q].begin, lone ? to[q].row : aside, 0 };
     hps_sacks_walk(&p->sacks, &w, p->now, p->now + 1, t);
-    while (next_chunk(p, &w))
+    while (next_chunk(p, &w)) {
+        any = true;
         put_few(p, &w, l, n);
+    }
     hps_work_take(&p->turn, t);
     for (int q = 0; q < p->receivers; q++) {
         at[q] = p->next[q];
         p->next[q] += n[q];
     }
     hps_work_pass(&p->turn, t);
-    for (int q = 0; q < p->receivers && !lone; q++) {
+    for (int q = 0; q < p->receivers && any && !lone; q++) {
         memcpy(to[q].row + at[q], l[q].row, n[q] * sizeof *to[q].row);
         move_begins(p, t, to[q].begin, (int)at[q]);
     }
 }
 
-/* The most ids that a part has in a micro-batch. */
-static size_t most_ids(struct hps_partials *p)
+/* Not fewer ids than a part has: its share, and what its last sack has beyond. */
+static size_t most_ids(const struct hps_partials *p)
 {
-    size_t most = 0;
+    const struct hps_sacks *k = &p->sacks;
+    int sack = 1;
 
-    for (p->now = 0; p->now < p->sacks.M; p->now++)
-        for (int t = 0; t < p->sacks.work.n; t++) {
-            size_t n = ids_of(p, t);
-            most = n > most ? n : most;
-        }
-    return most;
+    for (const struct hps_sacks_slot *s = k->slot; s < k->slot + k->nslot; s++)
+        for (int b = 0; s->offset && b < s->B; b++)
+            sack = s->offset[b + 1] - s->offset[b] > sack ? s->offset[b + 1] - s->offset[b] : sack;
+    return k->nid / (size_t)k->work.n + 1 + (size_t)sack;
 }
 
 /* Each receiver has room for the most that there can be. */
@@ -179,7 +166,7 @@ static void put_freely(struct hps_partials *p, int *to, int *mine)
     const struct hps_sacks *k = &p->sacks;
     size_t threads = (size_t)k->work.nthread;
 
-    p->aside_each = k->work.n > 1 ? hps_work_apart(most_ids(p) + 1, sizeof *p->aside) : 0;
+    p->aside_each = k->work.n > 1 ? hps_work_apart(most_ids(p), sizeof *p->aside) : 0;
     hps_mem_grow(&p->aside, &p->aside_cap, threads * (size_t)p->receivers * p->aside_each + 1,
                  sizeof *p->aside);
     for (int q = 0; q < p->receivers; q++)
@@ -308,7 +295,9 @@ void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct h
 {
     const struct hps_sacks *k = &p->sacks;
     size_t parts = (size_t)k->parts, most = most_of(p);
-    bool freely = p->receivers <= FEW && parts * most <= INT_MAX;
+    /* in turn where each micro-batch has parts for all threads */
+    bool freely = p->receivers <= FEW && parts * most <= FREE &&
+                  (k->work.n == 1 || k->work.n >= k->M * k->work.nthread);
 
     hps_mem_grow(&p->next, &p->next_cap, p->each * (size_t)k->work.n, sizeof *p->next);
     hps_ints_grow(mine, most + 1);

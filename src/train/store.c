@@ -61,7 +61,7 @@ static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
     return comm;
 }
 
-/* `sums` (ntable) [out]: do the owners of a table send sums? Not from or to GPUs. Collective over
+/* `sums` (ntable) [out]: do the owners of a table give sums? Not from or to GPUs. Collective over
  * world. */
 static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
                       const struct hps_team *team, const struct hps_dev *dev, bool *sums)

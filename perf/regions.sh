@@ -82,12 +82,12 @@ table() {
         # of sums the bags come with the pull, and rows get their gradients in the update
         ready = sums ? l["bags"] : 0
         later = sums ? l["spread"] : 0
-        line("pull", l["find"] + l["gather"] + exchange + ready, l["find"] + l["gather"])
-        line("forward", forward - ready, forward)
-        line("backward", backward - later, backward)
+        line("pull", l["find"] + l["gather"] + exchange + ready, l["find"] + l["gather"] + ready)
+        line("forward", forward - ready, forward - ready)
+        line("backward", backward - later, backward - later)
         line("push", exchange, 0)
         line("reduce", l["reduce"], 0)
-        line("update", l["modify"] + l["update"] + later, l["modify"] + l["update"] / 2)
+        line("update", l["modify"] + l["update"] + later, l["modify"] + l["update"] / 2 + later)
         line("wait", 0, 0)
         line("late", 0, 0)
         a = two["step"] - sum_two; b = one["step"] - sum_one
@@ -163,7 +163,7 @@ better of both:
 - update = modify + dense update, which each rank does for all weights and each thread for half of them
 EOT
 [ "$sums" -eq 0 ] ||
-    echo '- of two ranks, whose owners give sums of bags, these come with the pull, rows get their gradients in the update, and the sums and their gradients are exchanged'
+    echo '- owners give sums of bags: these come with the pull, rows get their gradients in the update, and of two ranks the sums and their gradients are exchanged'
 echo
 facts
 cat <<'EOT'

@@ -61,8 +61,10 @@ void hps_partials_free(struct hps_partials *p)
 static void count_sums(struct hps_partials *p)
 {
     const struct hps_sacks *k = &p->sacks;
-    size_t n = (size_t)k->parts * (k->nsack + (size_t)k->M) + 2 * (size_t)k->M * HPS_POPULAR_MOST;
+    size_t n = (size_t)k->parts * (k->nsack + (size_t)k->M);
 
+    for (int m = 0; m < k->M; m++)
+        n += 2 * (size_t)p->popular[m].n;
     if (n + k->nid > INT_MAX)
         HPS_DIE("%zu ids and %zu partial sums of bags on this rank in one step; it can work with "
                 "%d", k->nid, n, INT_MAX);
@@ -108,8 +110,8 @@ void hps_partials_find(struct hps_partials *p, const struct hps_batch *batch,
 
     p->bag = bag;
     hps_sacks_list(&p->sacks, batch, p->dev->nthread, bag);
-    count_sums(p);
     hps_work_spread(&each, find_popular, p);
+    count_sums(p);
     number_places(p, first, ask);
     hps_partials_deal(p, length, at, to, &room->name);
     if (batch)

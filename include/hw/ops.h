@@ -26,10 +26,9 @@ enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_AC
  * in the bags (b * nslot + slot) from[start[i] .. start[i+1]-1], in the order of the ids. One of
  * the two, place or index, may be NULL.
  * The last `npopular` of these rows are in many bags: neither `from` nor `index` has them, and nid
- * counts none of them. The bag
- * of (slot, example) says which of them it has, by number, in the order of its ids:
- * name[name_begin[slot * B + b]] up to where the next bag's begin. Who goes from bag to bag has the
- * few rows in a cache. Such bags have an index too, of the other rows.
+ * counts none of them. The bag of (slot, example) says which of them it has, by number, in the
+ * order of its ids: name[name_begin[slot * B + b]] up to where the next bag's begin. Who goes from
+ * bag to bag has the few rows in a cache. Such bags have an index too, of the other rows.
  * Rows that are read where they lie: that of position p is number at[p] of rows `stride` floats
  * apart, or where at[p] < 0 number p of those at `far`, dim floats apart; at NULL: number p of rows
  * dim floats apart. Where all rows lie there, `lies` (nid) may be each id's number, in the order of

@@ -61,10 +61,11 @@ void hps_partials_free(struct hps_partials *p)
 static void count_sums(struct hps_partials *p)
 {
     const struct hps_sacks *k = &p->sacks;
-    size_t n = (size_t)k->parts * (k->nsack + (size_t)k->M);
+    size_t n;
 
     for (int m = 0; m < k->M; m++)
-        n += 2 * (size_t)p->popular[m].n;
+        p->front[m + 1] = p->front[m] + (size_t)p->popular[m].n;
+    n = (size_t)k->parts * (k->nsack + (size_t)k->M) + 2 * p->front[k->M];
     if (n + k->nid > INT_MAX)
         HPS_DIE("%zu ids and %zu partial sums of bags on this rank in one step; it can work with "
                 "%d", k->nid, n, INT_MAX);
@@ -87,8 +88,6 @@ static void number_places(struct hps_partials *p, int *first, int *ask)
 
     p->first = first;
     first[0] = 0;
-    for (int m = 0; m < k->M; m++)
-        p->front[m + 1] = p->front[m] + (size_t)p->popular[m].n;
     hps_mem_grow(&p->place, &p->place_cap, p->front[k->M] + 1, sizeof *p->place);
     for (int m = 0; m < k->M; m++) {
         int *place = p->place + p->front[m];

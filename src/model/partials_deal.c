@@ -41,11 +41,7 @@ static size_t length_of(const struct hps_partials *p, int m, int q, size_t nid)
 /* Numbers of the messages for all popular rows: where each begins, and it. */
 static size_t all_popular(const struct hps_partials *p)
 {
-    size_t n = 0;
-
-    for (int m = 0; m < p->sacks.M; m++)
-        n += 2 * (size_t)p->popular[m].n;
-    return n;
+    return 2 * p->front[p->sacks.M];
 }
 
 /* The most that a receiver gets. */

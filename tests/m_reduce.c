@@ -1,8 +1,11 @@
 /* m_reduce: sums in buckets equal the serial sum at every size, in place, step after step, whatever
  * pieces become ready; all ranks hold the same bits, and a repetition gives the same bits. Whether
- * they are made of MPI or, where each rank has a card of its own (m_cards_reduce), of NCCL. */
+ * they are made by MPI, in memory that ranks of a host share, of one host or several as large, or,
+ * where each rank has a card of its own (m_cards_reduce), by NCCL. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cards.h"
@@ -47,14 +50,29 @@ static void fill(struct hps_dev *dev, int step, float *grad, float *host, size_t
     dev->ops->put(dev, grad + first, host + first, (end - first) * sizeof *grad);
 }
 
+/* Ranks that share memory: all, some, none. Some: as many of all of them as there must be. */
+static const char *const shared[] = { NULL, "2", "1" };
+
+static void check_way(const struct hps_reduce *reduce, size_t n, bool host, int ranks)
+{
+    int R = hps_nrank(), each = ranks > 0 ? ranks : R;
+    bool near = host && R > 1 && n > 0 && each > 1 && R % each == 0;
+    const char *way = hps_reduce_way(reduce);
+
+    if ((strcmp(way, "near") == 0) != near)
+        HPS_DIE("%d ranks, of which %d share memory, sum by %s", R, each, way);
+}
+
 static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_Comm world)
 {
-    float *grad = dev->ops->alloc(dev, n * sizeof *grad), *got = hps_mem_new(n, sizeof *got);
+    float *own = dev->ops->alloc(dev, n * sizeof *own), *got = hps_mem_new(n, sizeof *got);
     float *before = hps_mem_new(n, sizeof *before);
     struct hps_reduce *reduce;
 
-    if (hps_reduce_new(&reduce, dev, grad, n, bucket, world) != HPS_OK)
+    if (hps_reduce_new(&reduce, dev, own, n, bucket, world) != HPS_OK)
         HPS_DIE("no reduce");
+    float *grad = hps_reduce_grad(reduce);
+    check_way(reduce, n, dev->host, hps_env_count("HETERPS_SHARED_RANKS"));
     for (int turn = 0; turn < 4; turn++) {
         int step = turn < 3 ? turn : 1;                 /* the rounding step comes twice */
         size_t left = n;
@@ -77,7 +95,7 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
     if (hps_reduce_bytes(reduce) > 1.000001 * sent || hps_reduce_bytes(reduce) < 0.999999 * sent)
         HPS_DIE("%g bytes counted, not %g", hps_reduce_bytes(reduce), sent);
     hps_reduce_free(reduce);
-    dev->ops->free(dev, grad);
+    dev->ops->free(dev, own);
     hps_mem_free(got);
     hps_mem_free(before);
 }
@@ -95,24 +113,39 @@ static void no_group(struct hps_dev *dev, MPI_Comm comm)
     hps_cards_free(two);
 }
 
-int main(int argc, char **argv)
+static void run_sizes(struct hps_dev *dev, bool few, MPI_Comm world)
 {
     static const size_t size[] = { 0, 1, 3, 255, 256, 257, 1025, 5003 };
+
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        if (few && i % 3 == 0)
+            continue;
+        run(dev, size[i], 1024, 100, world);
+        run(dev, size[i], 1024, 10007, world);
+        run(dev, size[i], 4 << 20, 101, world);
+    }
+    run(dev, 5, 4, 2, world);
+    run(dev, 50001, 64 << 10, 7777, world);
+    if (dev->host) {                                    /* a share is large enough for threads */
+        dev->nthread = 2;
+        run(dev, 600011, 1 << 20, 100003, world);
+        dev->nthread = 1;
+    }
+}
+
+int main(int argc, char **argv)
+{
     MPI_Comm world = hps_begin(&argc, &argv, true);
     struct hps_dev dev;
 
     for (int how = CARDS_FIRST; how <= CARDS_LAST; how++) {
         cards_open(&dev, (enum cards)how);
         no_group(&dev, dev.host ? world : MPI_COMM_SELF);
-        for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-            if (how >= CARDS_APART && i % 3 == 0)       /* they take their time */
-                continue;
-            run(&dev, size[i], 1024, 100, world);
-            run(&dev, size[i], 1024, 10007, world);
-            run(&dev, size[i], 4 << 20, 101, world);
+        for (size_t i = 0; i < sizeof shared / sizeof *shared && (dev.host || i == 0); i++) {
+            if (shared[i]) setenv("HETERPS_SHARED_RANKS", shared[i], 1);
+            run_sizes(&dev, how >= CARDS_APART, world);         /* cards take their time */
         }
-        run(&dev, 5, 4, 2, world);
-        run(&dev, 50001, 64 << 10, 7777, world);
+        unsetenv("HETERPS_SHARED_RANKS");
         dev.ops->close(&dev);
     }
     if (hps_mem_held_bytes() != 0)

@@ -18,7 +18,9 @@ struct hps_near;
 /* Which members of comm are on my host, and see memory of mine as I see theirs: n buffers with rows
  * of so many numbers of 4 bytes, the same for all members. Who passes `may` false, has
  * HETERPS_SHARED_MEMORY=0 in its environment or a limit on the size of files or of address space
- * (ulimit) has none. NULL where nobody is near, and for MPI_COMM_NULL. Collective over comm. */
+ * (ulimit) has none. HETERPS_SHARED_RANKS=N in that of a host's first member: N of them in a row
+ * are as if on a host of their own. NULL where nobody is near, and for MPI_COMM_NULL. Collective
+ * over comm. */
 struct hps_near *hps_near_new(bool may, int n, const int *dim, MPI_Comm comm);
 /* Nothing of it is used any more. Collective over those who are near; NULL is fine. */
 void hps_near_free(struct hps_near *near);
@@ -27,6 +29,8 @@ void hps_near_free(struct hps_near *near);
 bool hps_near_is(const struct hps_near *near, int q);
 /* The number of the first row of member q, who is near; mine is 0. The same for all buffers. */
 int hps_near_first(const struct hps_near *near, int q);
+/* So many rows each of those who are near can have in a buffer. */
+size_t hps_near_rows(const struct hps_near *near);
 /* Member q's buffer b, with `rows` of its rows at least: who needs them first makes it so long. It
  * never moves. No memory, or more rows than a member can have, ends the run. Local. */
 float *hps_near_at(struct hps_near *near, int q, int b, size_t rows);

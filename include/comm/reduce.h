@@ -8,15 +8,23 @@
 /* GPUs that may work as a group (hw/cards.h) sum by NCCL, beside the backward pass; all others on
  * the host, over MPI.
  *
- * Layers' gradients lie one behind the other in `grad` (n), device memory, borrowed; the backward
- * pass completes them from the end to the front, and so the buckets are cut from the end. On a
- * stage of one rank (or MPI_COMM_NULL) nothing is done. All calls come in the same order, with the
- * same arguments, on all ranks of the stage. */
+ * Layers' gradients lie one behind the other in hps_reduce_grad (n); the backward pass completes
+ * them from the end to the front, and so the buckets are cut from the end. On a stage of one rank
+ * (or MPI_COMM_NULL) nothing is done. All calls come in the same order, with the same arguments, on
+ * all ranks of the stage. */
 struct hps_reduce;
-/* Collective over the stage (a communicator of its own is made). */
+/* `grad` (n): device memory, borrowed. Collective over the stage (a communicator of its own is
+ * made). */
 enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, float *grad,
                                size_t n, size_t bucket_bytes, MPI_Comm stage);
+/* Collective over the stage where it has several ranks; NULL is fine. */
 void hps_reduce_free(struct hps_reduce *reduce);
+
+/* Where gradients are made and sums are found: the `grad` that was passed, or memory that others
+ * of the host see, zeroed, as long as the reduce lives. */
+float *hps_reduce_grad(const struct hps_reduce *reduce);
+/* How it sums: a name of the list; "none" where there is nobody to sum with. */
+const char *hps_reduce_way(const struct hps_reduce *reduce);
 
 /* Everything from `offset` (floats) to the end is complete: full buckets start to travel and are
  * not the caller's until hps_reduce_end. Does not wait for others. */
@@ -31,20 +39,28 @@ void hps_reduce_end(struct hps_reduce *reduce);
 /* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);
 
+/* What a way to sum may want to know; all borrowed. */
+struct hps_reduce_need {
+    const struct hps_cards *cards;      /* what was found out of them                  */
+    const struct hps_dev *dev;
+    size_t n;                           /* floats of all gradients                     */
+    int nbucket;                        /* sums under way at once, at most             */
+};
+
 /* A way to sum: reduce.c has the list. A state serves one hps_reduce. */
 struct hps_reduce_ops {
     const char *name;
     bool device;                /* takes device memory, on the lane PEERS; else a host's */
-    /* Up to nbucket sums under way at once. NULL: it cannot sum for these ranks, and the next of
-     * the list is asked: alike on all. `cards`: what was found out of them. Borrows both.
-     * Collective over comm. */
-    void *(*open)(const struct hps_cards *cards, int nbucket, MPI_Comm comm);
+    /* NULL: it cannot sum for these ranks, and the next of the list is asked: alike on all.
+     * Borrows comm, too. Collective over it. */
+    void *(*open)(const struct hps_reduce_need *need, MPI_Comm comm);
     void (*close)(void *state);
+    float *(*home)(void *state);        /* where it sums; no such verb: anywhere */
     void (*start)(void *state, float *at, size_t n);    /* in place; does not wait for others */
     void (*poll)(void *state);
     /* For all started since the last wait; what takes device memory leaves that to its lane. */
     void (*wait)(void *state);
 };
-extern const struct hps_reduce_ops hps_reduce_nccl, hps_reduce_mpi;
+extern const struct hps_reduce_ops hps_reduce_nccl, hps_reduce_near, hps_reduce_mpi;
 
 #endif

@@ -29,6 +29,7 @@ struct hps_slice_own {
     size_t *keep_at, *once_at;          /* (last-first+1)                                    */
     float *all;                         /* scratch of a layer at work: for my rows, grown for
                                            those of peers                                    */
+    float *grad;                        /* of dense weights, where no other's is lent        */
     size_t all_cap, shared;             /* floats; most of a row                             */
     double *scratch;                    /* of a layer at work                                */
     struct hps_peers alone;             /* of a feed without peers                           */

@@ -139,6 +139,21 @@ static int share_out(MPI_Comm host)
     return rows;
 }
 
+/* Those of comm on my host; or so many of them as its first rank was told to take together. */
+static MPI_Comm host_of(MPI_Comm comm)
+{
+    MPI_Comm host = hps_node_host(comm), some;
+    int n = hps_env_count("HETERPS_SHARED_RANKS"), me;
+
+    if (comm == MPI_COMM_NULL) return host;
+    HPS_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, host));
+    if (n == 0) return host;
+    HPS_MPI(MPI_Comm_rank(host, &me));
+    HPS_MPI(MPI_Comm_split(host, me / n, 0, &some));
+    HPS_MPI(MPI_Comm_free(&host));
+    return some;
+}
+
 /* Nobody goes while others may still look for what it shares. */
 static void part(MPI_Comm *host)
 {
@@ -152,7 +167,7 @@ static void part(MPI_Comm *host)
 
 struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm comm)
 {
-    MPI_Comm host = hps_node_host(comm);
+    MPI_Comm host = host_of(comm);
 
     if (comm == MPI_COMM_NULL) return NULL;
     struct hps_near *n = hps_mem_new(1, sizeof *n);
@@ -203,6 +218,11 @@ int hps_near_first(const struct hps_near *n, int q)
 {
     assert(hps_near_is(n, q));
     return n->slot[q] * n->rows;
+}
+
+size_t hps_near_rows(const struct hps_near *n)
+{
+    return (size_t)n->rows;
 }
 
 /* The file never gets shorter by this: another member may have made it longer meanwhile. */

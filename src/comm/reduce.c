@@ -7,6 +7,7 @@
 
 static const struct hps_reduce_ops *const all[] = {
     &hps_reduce_nccl,
+    &hps_reduce_near,
     &hps_reduce_mpi
 };
 
@@ -31,10 +32,13 @@ struct hps_reduce {
 
 static void pick(struct hps_reduce *r)
 {
+    const struct hps_reduce_need need = { r->cards, r->dev, r->n, r->nbucket };
+
     for (size_t i = 0; !r->state; i++) {
         r->ops = all[i];
-        r->state = r->ops->open(r->cards, r->nbucket, r->comm);
+        r->state = r->ops->open(&need, r->comm);
     }
+    if (r->ops->home) r->grad = r->ops->home(r->state);
 }
 
 static void make_copy(struct hps_reduce *r)
@@ -94,6 +98,16 @@ void hps_reduce_free(struct hps_reduce *r)
     }
     hps_cards_free(r->cards);
     hps_mem_free(r);
+}
+
+float *hps_reduce_grad(const struct hps_reduce *r)
+{
+    return r->grad;
+}
+
+const char *hps_reduce_way(const struct hps_reduce *r)
+{
+    return r->ops ? r->ops->name : "none";
 }
 
 /* ---- a step ---- */

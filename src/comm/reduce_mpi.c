@@ -11,14 +11,13 @@ struct state {
     MPI_Request *request;       /* (most) */
 };
 
-static void *open_mpi(const struct hps_cards *cards, int nbucket, MPI_Comm comm)
+static void *open_mpi(const struct hps_reduce_need *need, MPI_Comm comm)
 {
     struct state *s = hps_mem_new(1, sizeof *s);
 
-    (void)cards;
     s->comm = comm;
-    s->most = nbucket;
-    s->request = hps_mem_new((size_t)nbucket, sizeof(MPI_Request));
+    s->most = need->nbucket;
+    s->request = hps_mem_new((size_t)s->most, sizeof(MPI_Request));
     return s;
 }
 

@@ -3,14 +3,14 @@
 #include "base/mem.h"
 #include "comm/reduce.h"
 
-static void *open_nccl(const struct hps_cards *cards, int nbucket, MPI_Comm comm)
+static void *open_nccl(const struct hps_reduce_need *need, MPI_Comm comm)
 {
     const struct hps_cards **s;
 
-    (void)nbucket, (void)comm;
-    if (!cards->group) return NULL;
+    (void)comm;
+    if (!need->cards->group) return NULL;
     s = hps_mem_new(1, sizeof *s);
-    *s = cards;
+    *s = need->cards;
     return s;
 }
 

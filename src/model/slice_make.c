@@ -215,6 +215,7 @@ static void take_running(struct hps_slice *s)
 
 static void take_weights(struct hps_slice *s, uint64_t seed, bool training)
 {
+    struct hps_slice_own *own = s->own;
     int n = s->last - s->first + 1;
 
     for (int i = 0; i < n; i++)
@@ -227,7 +228,7 @@ static void take_weights(struct hps_slice *s, uint64_t seed, bool training)
     s->dev->ops->put(s->dev, s->param, host, s->nparam * sizeof *host);
     s->dev->ops->sync(s->dev);
     if (training) {
-        s->grad = floats(s, s->nparam);
+        s->grad = own->grad = floats(s, s->nparam);
         take_states(s, host);
     }
     hps_mem_free(host);
@@ -264,6 +265,17 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     return HPS_OK;
 }
 
+void hps_slice_lend_grad(struct hps_slice *s, float *grad)
+{
+    struct hps_slice_own *own = s->own;
+
+    if (grad == s->grad)
+        return;
+    s->dev->ops->free(s->dev, own->grad);
+    own->grad = NULL;
+    s->grad = grad;
+}
+
 static void free_flights(struct hps_slice *s, float **p)
 {
     for (int f = 0; p && f < s->flights; f++)
@@ -276,7 +288,7 @@ void hps_slice_free(struct hps_slice *s)
     if (!s)
         return;
     struct hps_slice_own *own = s->own;
-    void *const device[] = { s->param, s->grad, s->state, s->running, s->score, s->loss,
+    void *const device[] = { s->param, own->grad, s->state, s->running, s->score, s->loss,
                              own->inner_grad, own->all, own->scratch };
     for (size_t i = 0; i < sizeof device / sizeof *device; i++)
         if (device[i])

@@ -66,6 +66,7 @@ enum hps_status hps_role_new(struct hps_role *r, const struct hps_net *net,
     if (!st && training)
         st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
                             team->stage);
+    if (!st && training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
     if (!st && team->nparts > 1 && hps_slice_meets(net, g->first, g->last))
         st = hps_meet_new(&r->meet, dev, team->stage);
     return st;

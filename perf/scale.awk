@@ -45,7 +45,12 @@ function bytes_table() {
         2 * row_bytes($2, 2) / 1e6, 2 * dense_bytes(2) / 1e6,
         2 * (row_bytes($2, 2) + dense_bytes(2)) / 1e6, $4 / 1e6
 }
-# a step of R ranks of `threads` cores on nodes of `cores`; levels 2: a node's ranks speak as one
+# dense sums: shares inside a node, in its memory; each share over the nodes, on the node's one link
+function dense_s(per, nodes,    s) {
+    s = nodes > 1 ? dense_bytes(nodes) / link + 2 * (nodes - 1) * latency : 0
+    return s + (per > 1 ? 2 * 4 * weights * per / memory + 2 * log2(per) * latency : 0)
+}
+# a step of R ranks of `threads` cores on nodes of `cores`; levels 2: a node's ranks ask as one
 function step(text, R, threads, levels,    B, nodes, per, U, net, msg, dense, agree, extra, all, best,
               name, bound) {
     nodes = R * threads / cores; if (nodes < 1) nodes = 1
@@ -56,14 +61,12 @@ function step(text, R, threads, levels,    B, nodes, per, U, net, msg, dense, ag
     if (levels == 2 && nodes > 1) {                     # what a node's ranks want is wanted once
         net = row_bytes(B * per, nodes)
         msg = (2 * messages(B * per, nodes) / per + 8 * log2(per)) * message_s
-        dense = dense_bytes(nodes) / link + 2 * 4 * weights * per / memory + 2 * (nodes - 1) * latency
     } else {
         net = per * row_bytes(B, R) * (nodes > 1 ? (R - per) / at_least(R - 1, 1) : 0)
         msg = 2 * messages(B, R) * message_s
-        dense = nodes > 1 ? dense_bytes(R) / link : (R > 1 ? 2 * 4 * weights * per / memory : 0)
-        dense += 2 * (R - 1) * latency
     }
     net /= link
+    dense = dense_s(per, nodes)
     agree = R > 1 ? 2 * log2(R) * latency : 0
     all = $3 + extra + msg + net + dense + agree
     best = at_least($3 + extra + msg, net + dense)

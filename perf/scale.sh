@@ -59,12 +59,12 @@ law as \`heterps generate\` draws it), dim floats of a row, W dense weights.
   1/R of them to and from others: U(B) (R-1)/R (8 dim + 4) bytes. A node's link carries those of its ranks
   that go to other nodes.
 - messages: counts to R-1 others; row numbers, rows and gradients to (R-1)(1 - e^(-U/R)) of them.
-- dense: a ring over all ranks: 8 W (R-1)/R bytes and 2 (R-1) latencies.
+- dense: each rank of a node adds up its share in the node's memory, 8 W bytes of each rank, with two
+  barriers; a share goes round a ring over the n nodes: 8 W (n-1)/n bytes of a node, 2 (n-1) latencies.
 - compute: the measured step of one core, and what a lone rank has not: rows given, gradients laid down and
   merged, 3 U(B) at the measured rate.
 - agreement of a step: 2 log2(R) latencies; it is begun with the step and can be hidden.
-- by nodes (not built): a node's ranks bring their rows together in shared memory and speak to other nodes
-  as one; dense sums inside the node at its memory's rate, then a ring over nodes.
+- by nodes (not built): a node's ranks bring their rows together in shared memory and ask other nodes as one.
 
 The bytes against those of two ranks here:
 
@@ -85,9 +85,9 @@ table steps
 awk -v R=$((nodes * cores)) -v lat="$latency" -v msg="$message" -v n="$nodes" 'BEGIN {
     printf "\nA rank a core: counts to all others alone are %d messages of a rank and as many to it, %.1f ms\n",
         R - 1, 2e3 * (R - 1) * msg
-    printf "of a step; the ring of %d ranks has %.1f ms of latency, that of %d ranks %.2f ms. Neither depends on the\n",
-        R, 2e3 * (R - 1) * lat, n, 2e3 * (n - 1) * lat
-    print "batch: with few examples a core they are more than the computation."
+    printf "of a step; a ring of all ranks would have %.1f ms of latency, that of %d nodes has %.2f. Neither depends on\n",
+        2e3 * (R - 1) * lat, n, 2e3 * (n - 1) * lat
+    print "the batch: with few examples a core counts are more than the computation."
 }'
 cat <<'EOT'
 
@@ -97,9 +97,9 @@ How to read it:
   both away. Then dense networks are bound by computation, as long as a core has some dozens of examples.
 - Bags move the most rows, and a rank a core moves them twice over: all ranks ask for the same
   frequent ones. One rank a node asks once.
-- At 4,096 ranks and above with a rank a core, three things must change: counts must go only where rows are
-  asked (or through one rank of a node), rows must be brought once a node, dense sums must be made in two
-  levels (or by a tree: 2 log2(R) latencies). That is `by nodes`.
+- At 4,096 ranks and above with a rank a core, two things must change: counts must go only where rows are
+  asked (or through one rank of a node), and rows must be brought once a node. That is `by nodes`. Dense sums
+  are made so already.
 - What is held for each pair of ranks (counts, requests) is some dozens of bytes a rank and micro-batch:
   no bound at 4,096.
 - The data are read by all nodes together; where `data GB/s` is above what the file system gives, that is

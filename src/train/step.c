@@ -125,6 +125,15 @@ static struct hps_role *work_for(struct hps_step *s, int stage)
     return &s->role[i];
 }
 
+/* Sums under way move on: what others have made is added up here. */
+static void poll_sums(struct hps_role *r)
+{
+    if (!r->reduce) return;
+    hps_region_enter(HPS_REGION_REDUCE);
+    hps_reduce_poll(r->reduce);
+    hps_region_leave(HPS_REGION_REDUCE);
+}
+
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
     hps_step_read(s, false);
@@ -135,7 +144,7 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
         hps_ps_poll(s->store->table[i].ps);
     hps_step_poll(s);
     for (int i = 0; i < s->team->nrole; i++)
-        if (s->role[i].reduce) hps_reduce_poll(s->role[i].reduce);
+        poll_sums(&s->role[i]);
 }
 
 /* Pieces: the last ones are updates of dense weights, the others micro-batches. */
@@ -180,7 +189,9 @@ static void layer_done(int layer, void *arg)
     struct hps_step *s = arg;
     struct hps_role *r = own_of(s)->now;
     if (!hps_wait_is_crowded()) hps_step_poll(s);
-    if (r->last) hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
+    if (!r->last) return;
+    hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
+    if (!hps_wait_is_crowded()) poll_sums(r);
 }
 
 static void backward(struct hps_step *s, struct hps_role *r, int m)

@@ -55,7 +55,7 @@ made() {
 title "The same loss as PyTorch after $steps steps"
 mkdir data
 header network 'ranks' 'first loss' 'last loss, PyTorch' 'ours from it' 'worst of all steps' \
-    'PyTorch double from single' 'test loss, PyTorch' 'ours from it' 'double from single'
+    'rounding alone' 'test loss, PyTorch' 'ours from it' 'rounding alone'
 
 if [ -n "$ratings" ]; then
     ln -s "$ratings" ml
@@ -114,9 +114,10 @@ made din 2 'adagrad from 0.1, attention and batch norm' $acc
 cat <<TEXT
 
 Weights of the start are written by one and read by the other (a checkpoint); files are read in
-order; dropout is 0. A difference is relative to the larger loss. Double from single: the same
-PyTorch program in double precision beside itself in single, which is what rounding alone does to a
-run: a row's first gradient under Adagrad from 0 moves it by the whole rate whichever sign it has.
+order; dropout is 0. A difference is relative to the larger loss. Rounding alone: the same PyTorch
+program in double precision, and in single from weights that were moved in their last bit, six times,
+beside itself in single; the farthest. It shows which runs hang on roundings: a ReLU at its
+corner, a row's first gradient under Adagrad from 0, which moves it by the whole rate whichever sign it has.
 Adam on rows is lazy in both (SparseAdam, with an epsilon that comes to the same as Adam's). PyTorch
 has no lamb and ftrl, and no rmsprop on rows: these are written beside it from their papers, and so
 are nce, with the same draws of noise, and hinge of pairs, against all others of a micro-batch; that

@@ -210,7 +210,7 @@ static uint64_t sum_of(const struct hps_route_step *s)
     uint64_t sum = 0;
 
     for (int i = 0; i < s->M * s->parts; i++) {
-        const struct hps_route_sums *l = &s->sums[i];
+        const struct hps_merge_list *l = &s->sums[i];
         for (int k = 0; k <= l->n; k++)
             sum = hps_rng_mix(sum + (uint64_t)l->begin[k]);
         for (int k = 0; k < l->begin[l->n]; k++)

@@ -10,6 +10,7 @@
 
 #include "comm/near.h"
 #include "model/data.h"
+#include "model/merge.h"
 #include "model/net.h"
 
 /* Which ids: the embedding layers (of this rank's stage) that read tables of this mapping; rows of
@@ -28,13 +29,6 @@ struct hps_route_use {
  * longer valid. */
 enum { HPS_ROUTE_BUFFERS = 6 };
 
-/* The partial sums that a member asked of me for a micro-batch: sum i of my local rows
- * row[begin[i] .. begin[i+1]-1]. They may lie in its memory. */
-struct hps_route_sums {
-    int n;
-    const int *begin, *row;     /* (n + 1), (begin[n]) */
-};
-
 /* The rows of one step at this rank. Positions ("place") number the distinct rows 0..nplace-1:
  * those first needed by micro-batch m are [first[m], first[m+1]), inside that sorted by owner.
  * Counts lie on the host; row, merge, merged and what the bags point to on the device.
@@ -49,7 +43,8 @@ struct hps_route_step {
     int *give_place;            /* (M, parts) ... and the first of their places there             */
     size_t ngive;
     const int *row;             /* (ngive) my local rows, by member, then micro-batch, as asked   */
-    struct hps_route_sums *sums;        /* or the sums (parts, M); else NULL                     */
+    struct hps_merge_list *sums;        /* or the sums (parts, M) of them, whose numbers may lie
+                                   in a member's memory; else NULL                               */
     const int *merged;          /* (nmerge) the distinct ones among them                         */
     int nmerge;
     const int *row_host, *merged_host;  /* row and merged in host memory                         */

@@ -28,7 +28,8 @@ struct hps_route_turn {
         int me, buffer;
     } lent;
     struct hps_places_room room;
-    struct hps_ints told, merged, merge_start, merge_from;
+    struct hps_ints told;
+    struct hps_merged merged;
 };
 
 /* What owners are told, and what they make of it. */
@@ -61,7 +62,7 @@ struct hps_route {
     double bytes;
 };
 
-/* The lists of merged rows, of which there are nmerge, as the device sees them. */
-void hps_route_show(struct hps_route *r, struct hps_route_turn *t, size_t nfrom);
+/* The merged rows, as the device sees them. */
+void hps_route_show(struct hps_route *r, struct hps_route_turn *t);
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef HPS_MODEL_PARTIALS_H
 #define HPS_MODEL_PARTIALS_H
 
+#include "model/merge.h"
 #include "model/places.h"
 
 struct hps_partials;
@@ -28,5 +29,8 @@ void hps_partials_free(struct hps_partials *partials);
 void hps_partials_find(struct hps_partials *partials, const struct hps_batch *batch,
                        struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag,
                        int *length, size_t *at, struct hps_ints *to);
+
+/* The n sums that an owner is told of a micro-batch, as a list, which points there. Pure. */
+struct hps_merge_list hps_partials_list(int n, const int *told);
 
 #endif

@@ -23,7 +23,7 @@ static void give_sums(struct hps_ps *p, int q)
     const struct hps_route_step *r = p->r;
 
     for (int m = 0, at = p->given_at[q]; m < r->M; m++) {
-        const struct hps_route_sums *s = &r->sums[q * r->M + m];
+        const struct hps_merge_list *s = &r->sums[q * r->M + m];
         if (s->n > 0)
             hps_table_sums(p->table, (size_t)s->n, s->begin, s->row,
                            piece_of(p, q, m, at, false));

@@ -61,9 +61,7 @@ static void turn_free(struct hps_route *r, struct hps_route_turn *t)
     hps_ints_free(&t->want, r->dev);
     hps_places_room_free(&t->room, r->dev);
     hps_ints_free(&t->told, r->dev);
-    hps_ints_free(&t->merged, r->dev);
-    hps_ints_free(&t->merge_start, r->dev);
-    hps_ints_free(&t->merge_from, r->dev);
+    hps_merged_free(&t->merged, r->dev);
 }
 
 /* Is each member near each? Collective over comm. */
@@ -213,14 +211,16 @@ static void send_numbers(struct hps_route *r, struct hps_route_turn *t)
 
 /* ---- at owners ---- */
 
-void hps_route_show(struct hps_route *r, struct hps_route_turn *t, size_t nfrom)
+void hps_route_show(struct hps_route *r, struct hps_route_turn *t)
 {
-    size_t n = (size_t)t->step.nmerge;
+    struct hps_merged *m = &t->merged;
+    size_t n = (size_t)m->n;
 
-    t->step.merged = hps_ints_show(&t->merged, n, r->dev);
-    t->step.merge_start = hps_ints_show(&t->merge_start, n + 1, r->dev);
-    t->step.merge_from = hps_ints_show(&t->merge_from, nfrom, r->dev);
-    t->step.merged_host = t->merged.host;
+    t->step.nmerge = m->n;
+    t->step.merged = hps_ints_show(&m->row, n, r->dev);
+    t->step.merge_start = hps_ints_show(&m->start, n + 1, r->dev);
+    t->step.merge_from = hps_ints_show(&m->from, m->nid, r->dev);
+    t->step.merged_host = m->row.host;
 }
 
 /* Alone, what is asked is what is given. */

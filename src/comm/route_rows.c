@@ -127,7 +127,7 @@ static void tell_given(struct hps_route *r, const struct hps_route_turn *t, int 
 static void list_rows(struct hps_route_turn *t, const uint64_t *word, size_t n, int tail_bits)
 {
     const uint64_t tail = ((uint64_t)1 << tail_bits) - 1;
-    int *restrict start = t->merge_start.host, *restrict from = t->merge_from.host;
+    int *restrict start = t->merged.start.host, *restrict from = t->merged.from.host;
     size_t k = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -138,8 +138,9 @@ static void list_rows(struct hps_route_turn *t, const uint64_t *word, size_t n, 
     }
     start[k] = (int)n;
     for (size_t i = 0; i < k; i++)
-        t->merged.host[i] = (int)(word[start[i]] >> tail_bits);
-    t->step.nmerge = (int)k;
+        t->merged.row.host[i] = (int)(word[start[i]] >> tail_bits);
+    t->merged.n = (int)k;
+    t->merged.nid = n;
 }
 
 /* All that is asked by one alone is distinct. */
@@ -161,16 +162,16 @@ static void merge(struct hps_route *r, struct hps_route_turn *t)
         keep(r, t);
         return;
     }
-    hps_ints_grow(&t->merged, n + 1);    /* never NULL */
-    hps_ints_grow(&t->merge_start, n + 1);
-    hps_ints_grow(&t->merge_from, n + 1);
+    hps_ints_grow(&t->merged.row, n + 1);   /* never NULL */
+    hps_ints_grow(&t->merged.start, n + 1);
+    hps_ints_grow(&t->merged.from, n + 1);
     hps_mem_grow(&w->given, &w->given_cap, n + 1, sizeof *w->given);
     hps_mem_grow(&w->spare, &w->spare_cap, n + 1, sizeof *w->spare);
     put_together(r, t);
     tell_given(r, t, tail_bits);
     list_rows(t, hps_runs_merge(w->given, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);
-    hps_route_show(r, t, n);
+    hps_route_show(r, t);
     t->step.row = hps_ints_show(&t->told, n, r->dev);
     t->step.row_host = t->told.host;
 }

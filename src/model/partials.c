@@ -116,3 +116,11 @@ void hps_partials_find(struct hps_partials *p, const struct hps_batch *batch,
     if (batch)
         hps_partials_bags(p, room);
 }
+
+struct hps_merge_list hps_partials_list(int n, const int *told)
+{
+    static const int none[] = { 0 };
+
+    return n > 0 ? (struct hps_merge_list){ n, told, told + n + 1 }
+                 : (struct hps_merge_list){ 0, none, NULL };
+}

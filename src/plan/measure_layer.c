@@ -66,12 +66,18 @@ static enum hps_status make_tables(struct bench *w)
     return st;
 }
 
-/* Do two layers ask for the same rows? Then training finds them once. */
-static bool same_rows(const struct hps_net *net, const struct hps_layer *a,
-                      const struct hps_layer *b)
+/* Does an embedding layer get sums of its bags? */
+static bool gets_sums(const struct bench *w, const struct hps_layer *y)
 {
-    return b->table >= 0 && net->table[a->table].rows == net->table[b->table].rows &&
-           a->kind->by_row == b->kind->by_row && hps_net_same_ids(a, b);
+    return w->net->table[y->table].sums && w->dev->host;
+}
+
+/* Do two layers ask for the same rows? Then training finds them once. */
+static bool same_rows(const struct bench *w, const struct hps_layer *a, const struct hps_layer *b)
+{
+    return b->table >= 0 && w->net->table[a->table].rows == w->net->table[b->table].rows &&
+           gets_sums(w, a) == gets_sums(w, b) && a->kind->by_row == b->kind->by_row &&
+           hps_net_same_ids(a, b);
 }
 
 static void make_rows(struct bench *w)
@@ -80,10 +86,10 @@ static void make_rows(struct bench *w)
         const struct hps_layer *y = &w->net->layer[l];
         w->like[l] = l;
         if (y->table < 0) continue;
-        hps_measure_rows_new(&w->rows[l], y, w->net->table[y->table].rows,
+        hps_measure_rows_new(&w->rows[l], y, gets_sums(w, y), w->net->table[y->table].rows,
                              w->table[y->table]->parts, w->opt->microbatches, w->dev);
         for (int i = l - 1; i >= 0; i--)
-            if (same_rows(w->net, y, &w->net->layer[i]) && w->rows[i].parts == w->rows[l].parts)
+            if (same_rows(w, y, &w->net->layer[i]) && w->rows[i].parts == w->rows[l].parts)
                 w->like[l] = w->like[i];
     }
 }
@@ -212,12 +218,12 @@ static void set_clock(struct bench *w)
     w->look_s = (w->clock_s() - t0) / (LOOKS + 1);
 }
 
-/* All rows of the step come from the table. */
-static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
+/* All rows of the step, or sums of them, come from the table. */
+static void fetch(struct bench *w, int l, const struct hps_measure_rows *found)
 {
     struct hps_table *t = w->table[w->net->layer[l].table];
     struct pulled *p = &w->pulled[l];
-    size_t dim = (size_t)t->dim, n = (size_t)found->n;
+    size_t dim = (size_t)t->dim, n = (size_t)found->nplace;
 
     if (n > p->cap) {
         free_pulled(w, p);
@@ -226,7 +232,7 @@ static void gather(struct bench *w, int l, const struct hps_measure_rows *found)
         p->grad = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
     }
     p->written = false;
-    hps_table_gather(t, n, found->at, p->value);
+    hps_measure_rows_pull(found, t, p->value);
 }
 
 /* A step begins: the rows of its micro-batches, of each B examples, are found and fetched. */
@@ -240,10 +246,10 @@ static void pull(struct bench *w, int B)
         double t0 = w->clock_s();
         if (w->like[l] == l)
             hps_measure_rows_find(found, w->batch, B, w->bag + (size_t)l * (size_t)M);
-        gather(w, l, found);
+        fetch(w, l, found);
         w->dev->ops->sync(w->dev);
         w->rows_s[l] = fmin(w->rows_s[l], (w->clock_s() - t0) / M);
-        w->feed.nrow[l] = (size_t)found->n;
+        w->feed.nrow[l] = (size_t)found->nplace;
         w->feed.rows[l] = w->pulled[l].value;
         w->feed.rows_grad[l] = w->pulled[l].grad;
         w->feed.rows_written[l] = &w->pulled[l].written;
@@ -300,10 +306,10 @@ static void update(struct bench *w, long long step)
         size_t at = w->slice->offset[l];
         if (y->table >= 0)
             rows = hps_opt_rule(w->opt->train, &w->net->table[y->table].own, step, INT32_MAX);
+        struct hps_row_sums sums = hps_measure_rows_sums(found, w->pulled[l].grad);
         hps_stopwatch_begin(&w->watch);
         if (y->table >= 0 && found->n > 0)
-            hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at,
-                            &(struct hps_row_sums){ .row = w->pulled[l].grad });
+            hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at, &sums);
         if (y->nparam > 0)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state + w->slice->state_at[l]);

@@ -60,7 +60,8 @@ law as \`heterps generate\` draws it), dim floats of a row, W dense weights.
   that go to other nodes.
 - messages: counts to R-1 others; row numbers, rows and gradients to (R-1)(1 - e^(-U/R)) of them.
 - dense: each rank of a node adds up its share in the node's memory, 8 W bytes of each rank, with two
-  barriers; a share goes round a ring over the n nodes: 8 W (n-1)/n bytes of a node, 2 (n-1) latencies.
+  barriers; a share goes round a ring over the n nodes: 8 W (n-1)/n bytes of a node, 2 (n-1) latencies. Nodes
+  need not have as many ranks.
 - compute: the measured step of one core, and what a lone rank has not: rows given, gradients laid down and
   merged, 3 U(B) at the measured rate.
 - agreement of a step: 2 log2(R) latencies; it is begun with the step and can be hidden.

@@ -49,7 +49,7 @@ sends no
 loss=$(number runs/alone/report.json train_loss) test=$(number runs/alone/report.json test_loss)
 # shellcheck disable=SC2086 # words
 for n in 1 2 3 4; do
-    echo "-- sums on $n ranks; by messages"
+    echo "-- sums on $n ranks; by messages; as on hosts of two ranks, the last one may have fewer"
     run "$n" "sums$n" $bags
     same "sums$n"
     [ "$n" -eq 1 ] || sends yes
@@ -58,6 +58,11 @@ for n in 1 2 3 4; do
     run "$n" "sent$n" $bags
     unset HETERPS_SHARED_MEMORY
     same "sent$n"
+    HETERPS_SHARED_RANKS=2
+    export HETERPS_SHARED_RANKS
+    run "$n" "twos$n" $bags
+    unset HETERPS_SHARED_RANKS
+    same "twos$n"
 done
 run 3 rows
 same rows

@@ -1,9 +1,10 @@
 /* m_near: what a member writes in its rows, all who are near read at that member's numbers, in
  * every buffer and however long it has become, whoever made it so long; who shares nothing is near
- * to nobody, and both sides say the same. */
+ * to nobody, who is told to share by groups to its own, and both sides say the same. */
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "comm/near.h"
 
@@ -72,15 +73,17 @@ static void use(const struct world *w, struct hps_near *near)
     }
 }
 
-/* Is near who shares, and nobody else? */
+/* Is near who shares and is of my group, where there are groups, and nobody else? */
 static void check_who(const struct world *w, const struct hps_near *near, bool share)
 {
     int *shares = hps_mem_new((size_t)w->R, sizeof *shares), mine = share, others = 0;
+    int each = hps_env_count("HETERPS_SHARED_RANKS");
 
     HPS_MPI(MPI_Allgather(&mine, 1, MPI_INT, shares, 1, MPI_INT, w->comm));
     for (int q = 0; q < w->R; q++) {
-        others += q != w->me && shares[q];
-        bool want = near && (q == w->me || (share && shares[q]));
+        bool together = shares[q] && (each == 0 || q / each == w->me / each);
+        others += q != w->me && together;
+        bool want = near && (q == w->me || (share && together));
         if (hps_near_is(near, q) != want)
             HPS_DIE("member %d is %snear", q, want ? "not " : "");
     }
@@ -114,6 +117,18 @@ static void run_limited(const struct world *w)
         HPS_DIE("the limit stays");
 }
 
+/* By twos: the first of the host says so for all. */
+static void run_groups(const struct world *w)
+{
+    setenv("HETERPS_SHARED_RANKS", w->me == 0 ? "2" : "no number", 1);
+    struct hps_near *near = hps_near_new(true, BUFFERS, dim, w->comm);
+    setenv("HETERPS_SHARED_RANKS", "2", 1);
+    check_who(w, near, true);
+    use(w, near);
+    hps_near_free(near);
+    unsetenv("HETERPS_SHARED_RANKS");
+}
+
 int main(int argc, char **argv)
 {
     struct world w = { .comm = hps_begin(&argc, &argv, true) };
@@ -121,9 +136,11 @@ int main(int argc, char **argv)
     w.R = hps_nrank();
     w.me = hps_rank();
     unsetenv("HETERPS_SHARED_MEMORY");
+    unsetenv("HETERPS_SHARED_RANKS");
     run(&w, true, true);
     run(&w, w.me % 2 == 0, w.me % 2 == 0);
     run_limited(&w);
+    run_groups(&w);
     if (w.me == 0) setenv("HETERPS_SHARED_MEMORY", "0", 1);
     run(&w, true, w.me != 0);
     if (hps_near_new(true, BUFFERS, dim, MPI_COMM_NULL))

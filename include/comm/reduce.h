@@ -13,8 +13,8 @@
  * (or MPI_COMM_NULL) nothing is done. All calls come in the same order, with the same arguments, on
  * all ranks of the stage. */
 struct hps_reduce;
-/* `grad` (n): device memory, borrowed. Collective over the stage (a communicator of its own is
- * made). */
+/* `grad` (n): device memory, borrowed where hps_reduce_grad is that, else not used. Collective over
+ * the stage (a communicator of its own is made). */
 enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, float *grad,
                                size_t n, size_t bucket_bytes, MPI_Comm stage);
 /* Collective over the stage where it has several ranks; NULL is fine. */
@@ -29,12 +29,14 @@ const char *hps_reduce_way(const struct hps_reduce *reduce);
 /* Everything from `offset` (floats) to the end is complete: full buckets start to travel and are
  * not the caller's until hps_reduce_end. Does not wait for others. */
 void hps_reduce_ready(struct hps_reduce *reduce, size_t offset);
-/* Let started buckets make progress. Never blocks. */
+/* Let started buckets make progress, for which a host may add some up. Never waits for others. */
 void hps_reduce_poll(struct hps_reduce *reduce);
+/* Has a bucket of this step started? Pure. */
+bool hps_reduce_busy(const struct hps_reduce *reduce);
 /* Start the rest; what the device does next finds the sums in grad (the host waits for them only
  * where it makes them). Resets for the next step. Collective over the stage. Deterministic for the
- * same layout (hw/nccl.h says what of NCCL that relies on), and the same bits on all ranks of the
- * stage. */
+ * same layout on the same hosts, whose ranks share memory or not as before (hw/nccl.h says what of
+ * NCCL that relies on), and the same bits on all ranks of the stage. */
 void hps_reduce_end(struct hps_reduce *reduce);
 /* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);

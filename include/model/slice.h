@@ -56,7 +56,8 @@ enum hps_status hps_slice_new(struct hps_slice **slice, const struct hps_net *ne
                               int last, struct hps_dev *dev, int rows, int flights,
                               const struct hps_train_opt *opt, uint64_t seed, bool training);
 void hps_slice_free(struct hps_slice *slice);
-/* Its gradients are made there from now on, in device memory of the caller's (nparam), zeroed. */
+/* Its gradients are made there from now on, in device memory of the caller's (nparam), zeroed, that
+ * stays for every backward and update; it may go before the slice. */
 void hps_slice_lend_grad(struct hps_slice *slice, float *grad);
 
 /* Does a layer of first..last ask for the other rows of its micro-batch? Pure. */

@@ -22,6 +22,7 @@ struct hps_step_own {
     long long number;     /* the step                                  */
     float *score;         /* (rows) host copy of predictions           */
     double owed_s;        /* emulation: sleep not yet slept            */
+    double sums_wall_s, sums_core_s; /* that gradients were summed for, as hps_since    */
     struct hps_spans *spans; /* of a GPU; NULL on a host               */
     int part;             /* whose work is done: a role                */
     bool looks;           /* an evaluation: nothing counts              */
@@ -31,8 +32,11 @@ struct hps_step_own {
 /* Let the messages between stages move on. */
 void hps_step_poll(struct hps_step *step);
 
+/* Sums of a role's gradients that are under way move on; what others have made is added up here. */
+void hps_step_poll_sums(struct hps_step *step, struct hps_role *role);
+
 /* When a computation began: by the wall, and by the time this thread was given on a core; less what
- * its layers met for. */
+ * its layers met for, and gradients were summed for. */
 struct hps_since {
     double wall_s, core_s, clock_s; /* clock_s: the wall's, with the meetings */
 };

@@ -174,6 +174,11 @@ void hps_reduce_poll(struct hps_reduce *r)
     r->ops->poll(r->state);
 }
 
+bool hps_reduce_busy(const struct hps_reduce *r)
+{
+    return r->nasked > 0;
+}
+
 void hps_reduce_end(struct hps_reduce *r)
 {
     if (!r->ops)

@@ -1,7 +1,7 @@
-/* reduce_near.c - sums where ranks of a host share memory: there each makes its gradients, adds up
- * one share of a bucket over all of its host, and lays the sums down at all of them. Between hosts
- * a share travels, to those alone who have the same share on theirs: a host sends no more than one
- * rank would.
+/* reduce_near.c - sums where ranks of a host share memory: there each makes its gradients. A bucket
+ * has as many shares as the largest host has ranks, dealt to the ranks of each host in turn: one
+ * adds up a share over its host and lays the sums down at all of it. Between hosts a share travels,
+ * to those alone who have the same on theirs: a host sends no more than one rank would.
  *
  * A share is of whole cache lines. Each sum is made once, in the order of the ranks on its host. */
 #include <assert.h>
@@ -14,98 +14,180 @@
 #include "comm/reduce.h"
 
 enum {
-    LINE = 16,                  /* floats                                                    */
-    BLOCK = 1024,               /* of them are added up at once, in the nearest cache        */
-    ROW = 64                    /* what comm/near calls one                                  */
+    LINE = 16,                  /* floats                                             */
+    BLOCK = 1024,               /* of them are added up at once, in the nearest cache */
+    MOST_DIM = 1024             /* of what comm/near calls a row                      */
 };
 
-/* A bucket, in the order of their beginnings; what it waits for. */
+/* A bucket, in the order of their beginnings, and what it waits for. */
 struct bucket {
-    size_t first, end;          /* floats of the gradients                                   */
-    MPI_Request made;           /* by all of my host                                         */
-    MPI_Request summed;         /* over the hosts: my share                                  */
-    MPI_Request laid;           /* everybody's share, everywhere                             */
+    size_t first, end;          /* floats of the gradients               */
+    MPI_Request made;           /* by all of my host                     */
+    MPI_Request *summed;        /* (nmine) my shares, over the hosts     */
+    MPI_Request laid;           /* everybody's shares, everywhere        */
 };
 
 struct state {
-    struct hps_near *near;
-    int nthread, k, me, nhost;  /* ranks of my host, my place among them, hosts              */
+    struct hps_near *near;      /* NULL: I am alone on my host                               */
+    float *own;                 /* then: my gradients                                        */
+    int nthread, k, me;         /* ranks of my host, my place among them                     */
+    int nhost, my_host;         /* hosts; mine, from 1 on                                    */
     float **at;                 /* (k) everybody's gradients                                 */
-    MPI_Comm host, laid, across;        /* my host twice: each has an order of its own       */
+    MPI_Comm host, laid;        /* my host twice: each has an order of its own               */
+    int nshare, nmine;          /* of a bucket; of these mine: me, me + k, ...               */
+    MPI_Comm *across;           /* (nmine) who has the same share; none where hosts are one  */
+    float *sum;                 /* my shares of a step as my host has them                   */
+    size_t nsum, sum_cap;
     struct bucket *bucket;      /* (most)                                                    */
-    int most, begun, added, summed, laid_down;  /* so many of them                           */
+    MPI_Request *summed;        /* (most * nmine)                                            */
+    int most, begun, added, given, laid_down;   /* so many buckets                           */
 };
 
 /* ---- who ---- */
 
-/* Those who are near, if that serves: n gradients have room, all of comm have somebody, as many on
- * each host, and all of a host are near each other. Else MPI_COMM_NULL, everywhere. */
-static MPI_Comm host_of(const struct hps_near *near, size_t n, int parts, MPI_Comm comm)
+/* Those who are near, with me alone if nobody is. */
+static MPI_Comm host_of(const struct hps_near *near, MPI_Comm comm)
 {
-    int lowest = 0, k = 0, size = 0, most[2];
+    int parts, first;
     MPI_Comm host;
 
-    for (int q = parts - 1; q >= 0; q--)
-        if (hps_near_is(near, q)) {
-            lowest = q;
-            k++;
-        }
-    HPS_MPI(MPI_Comm_split(comm, k > 0 ? lowest : MPI_UNDEFINED, 0, &host));
-    if (k > 0) HPS_MPI(MPI_Comm_size(host, &size));
-    bool serves = k > 0 && k == size && n / ROW < hps_near_rows(near);
-    int mine[2] = { k, serves ? -k : 0 };
-    HPS_MPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm));
-    if (most[0] == -most[1] && most[0] > 0) return host;
-    if (k > 0) HPS_MPI(MPI_Comm_free(&host));
-    return MPI_COMM_NULL;
+    HPS_MPI(MPI_Comm_size(comm, &parts));
+    HPS_MPI(MPI_Comm_rank(comm, &first));
+    for (int q = parts - 1; near && q >= 0; q--)
+        if (hps_near_is(near, q)) first = q;
+    HPS_MPI(MPI_Comm_split(comm, first, 0, &host));
+    return host;
+}
+
+/* Does memory of the hosts serve for n floats in rows of `dim`? Somebody has it, who is near
+ * somebody is near all of the host, and there is room. Alike on all. */
+static bool serves(const struct hps_near *near, MPI_Comm host, size_t n, int dim, MPI_Comm comm)
+{
+    int parts, k, have = 0;
+
+    HPS_MPI(MPI_Comm_size(comm, &parts));
+    HPS_MPI(MPI_Comm_size(host, &k));
+    for (int q = 0; q < parts; q++)
+        have += near && hps_near_is(near, q);
+    bool fits = !near || (have == k && n / (size_t)dim < hps_near_rows(near));
+    int mine[2] = { k, !fits }, all[2];
+    HPS_MPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm));
+    if (all[1])
+        HPS_SAY(HPS_INFO, "dense gradients travel inside hosts, too: their ranks share no memory "
+                          "with room for them");
+    return all[0] > 1 && !all[1];
+}
+
+/* Rows that each rank's n floats have room in, with as little address space as can be. */
+static int dim_for(size_t n, MPI_Comm comm)
+{
+    int parts, dim = 1;
+
+    HPS_MPI(MPI_Comm_size(comm, &parts));
+    while (dim < MOST_DIM && n / (size_t)dim >= (size_t)(HPS_NEAR_MOST / 2 / parts))
+        dim *= 2;
+    return dim;
+}
+
+/* Each takes the memory of its own gradients, where it runs, and then sees that of the others. */
+static void see_all(struct state *s, size_t n, int dim, MPI_Comm comm)
+{
+    int parts, me, i = 0;
+
+    HPS_MPI(MPI_Comm_size(comm, &parts));
+    HPS_MPI(MPI_Comm_rank(comm, &me));
+    s->at = hps_mem_new((size_t)s->k, sizeof *s->at);
+    if (!s->near) {
+        s->at[0] = s->own = hps_mem_new(n, sizeof *s->own);
+        return;
+    }
+    hps_near_at(s->near, me, 0, n / (size_t)dim + 1);
+    HPS_MPI(MPI_Barrier(s->host));
+    for (int q = 0; q < parts; q++)
+        if (hps_near_is(s->near, q)) s->at[i++] = hps_near_at(s->near, q, 0, n / (size_t)dim + 1);
+    assert(i == s->k);
+}
+
+/* Who has which share on the other hosts. Their order begins with another host for each share:
+ * where MPI sums by a tree, its root has more to send and to receive than others. */
+static void reach_across(struct state *s, MPI_Comm comm)
+{
+    s->across = hps_mem_new((size_t)s->nmine, sizeof *s->across);
+    for (int j = 0; j < s->nshare; j++) {
+        MPI_Comm some;
+        bool mine = j % s->k == s->me;
+        HPS_MPI(MPI_Comm_split(comm, mine ? 0 : MPI_UNDEFINED,
+                               (s->my_host + s->nshare * s->nhost - j) % s->nhost, &some));
+        if (mine) s->across[j / s->k] = some;
+    }
+}
+
+/* Room for what is said to them. */
+static void make_room(struct state *s, size_t n)
+{
+    size_t lines = n / LINE + 2 * (size_t)s->most;
+
+    s->sum_cap = (size_t)s->nmine * (lines / (size_t)s->nshare + (size_t)s->most) * LINE;
+    s->sum = hps_mem_new(s->sum_cap, sizeof *s->sum);
+    s->summed = hps_mem_new((size_t)s->most * (size_t)s->nmine, sizeof(MPI_Request));
+    for (int b = 0; b < s->most; b++)
+        s->bucket[b].summed = s->summed + (size_t)b * (size_t)s->nmine;
+}
+
+static void deal_shares(struct state *s, MPI_Comm comm)
+{
+    int first = s->me == 0;
+
+    HPS_MPI(MPI_Allreduce(&s->k, &s->nshare, 1, MPI_INT, MPI_MAX, comm));
+    HPS_MPI(MPI_Allreduce(&first, &s->nhost, 1, MPI_INT, MPI_SUM, comm));
+    HPS_MPI(MPI_Scan(&first, &s->my_host, 1, MPI_INT, MPI_SUM, comm));
+    HPS_MPI(MPI_Bcast(&s->my_host, 1, MPI_INT, 0, s->host));
+    s->nmine = (s->nshare - s->me + s->k - 1) / s->k;
+}
+
+static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
+{
+    const int dim = dim_for(need->n, comm);
+    struct hps_near *near = hps_near_new(need->dev->host, 1, &dim, comm);
+    MPI_Comm host = host_of(near, comm);
+
+    if (!serves(near, host, need->n, dim, comm)) {
+        HPS_MPI(MPI_Comm_free(&host));
+        hps_near_free(near);
+        return NULL;
+    }
+    struct state *s = hps_mem_new(1, sizeof *s);
+    *s = (struct state){ .near = near, .nthread = need->dev->nthread, .host = host,
+                         .most = need->nbucket };
+    HPS_MPI(MPI_Comm_size(host, &s->k));
+    HPS_MPI(MPI_Comm_rank(host, &s->me));
+    HPS_MPI(MPI_Comm_dup(host, &s->laid));
+    s->bucket = hps_mem_new((size_t)s->most, sizeof *s->bucket);
+    see_all(s, need->n, dim, comm);
+    deal_shares(s, comm);
+    if (s->nhost > 1) {
+        reach_across(s, comm);
+        make_room(s, need->n);
+    }
+    return s;
 }
 
 static void close_near(void *state)
 {
     struct state *s = state;
 
-    if (s->across != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&s->across));
+    for (int i = 0; s->across && i < s->nmine; i++)
+        HPS_MPI(MPI_Comm_free(&s->across[i]));
     HPS_MPI(MPI_Comm_free(&s->host));
     HPS_MPI(MPI_Comm_free(&s->laid));
     hps_near_free(s->near);
+    hps_mem_free(s->own);
     hps_mem_free(s->at);
+    hps_mem_free(s->across);
+    hps_mem_free(s->sum);
+    hps_mem_free(s->summed);
     hps_mem_free(s->bucket);
     hps_mem_free(s);
-}
-
-static void see_all(struct state *s, size_t n, int parts)
-{
-    int i = 0;
-
-    s->at = hps_mem_new((size_t)s->k, sizeof *s->at);
-    for (int q = 0; q < parts; q++)
-        if (hps_near_is(s->near, q)) s->at[i++] = hps_near_at(s->near, q, 0, n / ROW + 1);
-    assert(i == s->k);
-}
-
-static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
-{
-    const int dim = ROW;
-    int parts;
-
-    HPS_MPI(MPI_Comm_size(comm, &parts));
-    struct hps_near *near = hps_near_new(need->dev->host, 1, &dim, comm);
-    MPI_Comm host = host_of(near, need->n, parts, comm);
-    if (host == MPI_COMM_NULL) {
-        hps_near_free(near);
-        return NULL;
-    }
-    struct state *s = hps_mem_new(1, sizeof *s);
-    *s = (struct state){ .near = near, .nthread = need->dev->nthread, .host = host,
-                         .across = MPI_COMM_NULL, .most = need->nbucket };
-    HPS_MPI(MPI_Comm_size(host, &s->k));
-    HPS_MPI(MPI_Comm_rank(host, &s->me));
-    HPS_MPI(MPI_Comm_dup(host, &s->laid));
-    s->nhost = parts / s->k;
-    if (s->nhost > 1) HPS_MPI(MPI_Comm_split(comm, s->me, 0, &s->across));
-    s->bucket = hps_mem_new((size_t)s->most, sizeof *s->bucket);
-    see_all(s, need->n, parts);
-    return s;
 }
 
 static float *home(void *state)
@@ -116,19 +198,21 @@ static float *home(void *state)
 
 /* ---- a bucket ---- */
 
-/* Where the share of member i begins. */
-static size_t share(const struct state *s, const struct bucket *b, int i)
+/* Where share j of a bucket begins. */
+static size_t share(const struct state *s, const struct bucket *b, int j)
 {
     size_t line = b->first / LINE, lines = (b->end + LINE - 1) / LINE - line;
-    size_t at = (line + lines * (size_t)i / (size_t)s->k) * LINE;
+    size_t at = (line + lines * (size_t)j / (size_t)s->nshare) * LINE;
 
     return at < b->first ? b->first : at > b->end ? b->end : at;
 }
 
+/* A share under way: its sums, over my host, go everywhere, or (several hosts) to `to`. */
 struct adding {
     const struct state *s;
     struct hps_work work;
     size_t first, end;
+    float *to;
 };
 
 static void lay_down(const struct state *s, const float *sum, size_t at, size_t n)
@@ -137,8 +221,9 @@ static void lay_down(const struct state *s, const float *sum, size_t at, size_t 
         if (sum != s->at[q] + at) memcpy(s->at[q] + at, sum, n * sizeof *sum);
 }
 
-static void add_block(const struct state *s, size_t at, size_t n)
+static void add_block(const struct adding *j, size_t at, size_t n)
 {
+    const struct state *s = j->s;
     float sum[BLOCK];
 
     memcpy(sum, s->at[0] + at, n * sizeof *sum);
@@ -147,10 +232,10 @@ static void add_block(const struct state *s, size_t at, size_t n)
         for (size_t i = 0; i < n; i++)
             sum[i] += x[i];
     }
-    if (s->nhost == 1)
-        lay_down(s, sum, at, n);
+    if (j->to)
+        memcpy(j->to + (at - j->first), sum, n * sizeof *sum);
     else
-        memcpy(s->at[s->me] + at, sum, n * sizeof *sum);
+        lay_down(s, sum, at, n);
 }
 
 static void add_part(void *job, int t)
@@ -162,7 +247,7 @@ static void add_part(void *job, int t)
 
     for (; at < end && at < j->end; at += BLOCK) {
         size_t n = (end < j->end ? end : j->end) - at;
-        add_block(j->s, at, n < BLOCK ? n : BLOCK);
+        add_block(j, at, n < BLOCK ? n : BLOCK);
     }
 }
 
@@ -170,36 +255,44 @@ static void tell_laid(struct state *s, struct bucket *b)
 {
     hps_near_show();
     HPS_MPI(MPI_Ibarrier(s->laid, &b->laid));
+    s->given++;
+}
+
+/* My i-th share. MPI has better ways to sum where it does not do it in place. */
+static void add_share(struct state *s, struct bucket *b, int i)
+{
+    int share_of = s->me + i * s->k;
+    struct adding j = { .s = s, .first = share(s, b, share_of), .end = share(s, b, share_of + 1),
+                        .to = s->nhost > 1 ? s->sum + s->nsum : NULL };
+    size_t n = j.end - j.first;
+
+    j.work = hps_work_of(n * (size_t)s->k / LINE, s->nthread);
+    hps_work_spread(&j.work, add_part, &j);
+    if (!j.to) return;
+    s->nsum += n;
+    assert(n <= INT_MAX && s->nsum <= s->sum_cap);
+    HPS_MPI(MPI_Iallreduce(j.to, home(s) + j.first, (int)n, MPI_FLOAT, MPI_SUM, s->across[i],
+                           &b->summed[i]));
 }
 
 /* All of my host have made it. */
 static void add(struct state *s, struct bucket *b)
 {
-    struct adding j = { .s = s, .first = share(s, b, s->me), .end = share(s, b, s->me + 1) };
-    size_t n = j.end - j.first;
-
-    j.work = hps_work_of(n * (size_t)s->k / LINE, s->nthread);
     hps_near_see();
-    hps_work_spread(&j.work, add_part, &j);
+    for (int i = 0; i < s->nmine; i++)
+        add_share(s, b, i);
     s->added++;
-    if (s->nhost > 1) {
-        assert(n <= INT_MAX);
-        HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, home(s) + j.first, (int)n, MPI_FLOAT, MPI_SUM,
-                               s->across, &b->summed));
-        return;
-    }
-    tell_laid(s, b);
-    s->summed++;
+    if (s->nhost == 1) tell_laid(s, b);
 }
 
-/* My share is summed over all hosts. */
+/* My shares are summed over all hosts. */
 static void give(struct state *s, struct bucket *b)
 {
-    size_t first = share(s, b, s->me), end = share(s, b, s->me + 1);
-
-    lay_down(s, home(s) + first, first, end - first);
+    for (int j = s->me; j < s->nshare; j += s->k) {
+        size_t first = share(s, b, j);
+        lay_down(s, home(s) + first, first, share(s, b, j + 1) - first);
+    }
     tell_laid(s, b);
-    s->summed++;
 }
 
 /* ---- the order of things ---- */
@@ -210,33 +303,40 @@ static void start(void *state, float *at, size_t n)
     struct bucket *b = &s->bucket[s->begun];
 
     assert(s->begun < s->most);
-    *b = (struct bucket){ .first = (size_t)(at - home(s)) };
+    b->first = (size_t)(at - home(s));
     b->end = b->first + n;
     hps_near_show();
     HPS_MPI(MPI_Ibarrier(s->host, &b->made));
     s->begun++;
 }
 
-static bool arrived(MPI_Request *request, bool patient)
+static bool arrived(int n, MPI_Request *request, bool patient)
 {
     int done = 1;
 
     if (patient)
-        hps_wait_all(1, request);
+        hps_wait_all(n, request);
     else
-        HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
     return done;
 }
 
-/* Every way in the order of the buckets, on all ranks alike; `patient`: the first is waited for. */
+/* Everything in the order of the buckets, on all ranks alike; `patient`: it is waited for. */
+static void go_on_giving(struct state *s, bool patient)
+{
+    while (s->given < s->added && arrived(s->nmine, s->bucket[s->given].summed, patient))
+        give(s, &s->bucket[s->given]);
+    while (s->laid_down < s->given && arrived(1, &s->bucket[s->laid_down].laid, patient))
+        s->laid_down++;
+}
+
 static void advance(struct state *s, bool patient)
 {
-    while (s->added < s->begun && arrived(&s->bucket[s->added].made, patient))
+    while (s->added < s->begun && arrived(1, &s->bucket[s->added].made, patient)) {
         add(s, &s->bucket[s->added]);
-    while (s->summed < s->added && arrived(&s->bucket[s->summed].summed, patient))
-        give(s, &s->bucket[s->summed]);
-    while (s->laid_down < s->summed && arrived(&s->bucket[s->laid_down].laid, patient))
-        s->laid_down++;
+        go_on_giving(s, false);
+    }
+    go_on_giving(s, patient);
 }
 
 static void poll(void *state)
@@ -250,7 +350,8 @@ static void wait(void *state)
 
     advance(s, true);
     hps_near_see();
-    s->begun = s->added = s->summed = s->laid_down = 0;
+    s->begun = s->added = s->given = s->laid_down = 0;
+    s->nsum = 0;
 }
 
 const struct hps_reduce_ops hps_reduce_near = {

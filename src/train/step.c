@@ -125,15 +125,6 @@ static struct hps_role *work_for(struct hps_step *s, int stage)
     return &s->role[i];
 }
 
-/* Sums under way move on: what others have made is added up here. */
-static void poll_sums(struct hps_role *r)
-{
-    if (!r->reduce) return;
-    hps_region_enter(HPS_REGION_REDUCE);
-    hps_reduce_poll(r->reduce);
-    hps_region_leave(HPS_REGION_REDUCE);
-}
-
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
     hps_step_read(s, false);
@@ -143,8 +134,11 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     for (int i = 0; i < s->store->ntable; i++)
         hps_ps_poll(s->store->table[i].ps);
     hps_step_poll(s);
+    int part = own_of(s)->part;
     for (int i = 0; i < s->team->nrole; i++)
-        poll_sums(&s->role[i]);
+        hps_step_poll_sums(s, work_for(s, s->team->role[i]));
+    hps_count_part(part);
+    own_of(s)->part = part;
 }
 
 /* Pieces: the last ones are updates of dense weights, the others micro-batches. */
@@ -191,7 +185,7 @@ static void layer_done(int layer, void *arg)
     if (!hps_wait_is_crowded()) hps_step_poll(s);
     if (!r->last) return;
     hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
-    if (!hps_wait_is_crowded()) poll_sums(r);
+    if (!hps_wait_is_crowded()) hps_step_poll_sums(s, r);
 }
 
 static void backward(struct hps_step *s, struct hps_role *r, int m)

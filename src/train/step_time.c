@@ -11,6 +11,24 @@ void hps_step_poll(struct hps_step *s)
         hps_role_poll(&s->role[i]);
 }
 
+static double core_s(const struct hps_step *s)
+{
+    return s->dev->slow > 1 ? hps_core_s() : 0;
+}
+
+void hps_step_poll_sums(struct hps_step *s, struct hps_role *r)
+{
+    struct hps_step_own *o = s->own;
+    if (!r->reduce || !hps_reduce_busy(r->reduce)) return;
+    double wall = hps_now_s(), core = core_s(s);
+    hps_region_enter(HPS_REGION_REDUCE);
+    hps_reduce_poll(r->reduce);
+    hps_region_leave(HPS_REGION_REDUCE);
+    if (!s->dev->host) return; /* a GPU computes meanwhile */
+    o->sums_wall_s += hps_now_s() - wall;
+    o->sums_core_s += core_s(s) - core;
+}
+
 /* What a span is: a region, the part, whether it counts as computation, whether anything counts. */
 struct doing {
     enum hps_region region;
@@ -20,8 +38,9 @@ struct doing {
 
 static struct hps_since now(const struct hps_step *s)
 {
+    const struct hps_step_own *o = s->own;
     double clock_s = hps_now_s();
-    struct hps_since t = { clock_s, s->dev->slow > 1 ? hps_core_s() : 0, clock_s };
+    struct hps_since t = { clock_s - o->sums_wall_s, core_s(s) - o->sums_core_s, clock_s };
     for (int i = 0; i < s->team->nrole; i++) {
         t.wall_s -= hps_meet_wall_s(s->role[i].meet);
         t.core_s -= hps_meet_core_s(s->role[i].meet);

@@ -6,7 +6,7 @@
 #include "hw/cards.h"
 
 /* GPUs that may work as a group (hw/cards.h) sum by NCCL, beside the backward pass; all others on
- * the host, over MPI.
+ * the host: CPU ranks in memory that those of a host share (comm/near.h), and by MPI.
  *
  * Layers' gradients lie one behind the other in hps_reduce_grad (n); the backward pass completes
  * them from the end to the front, and so the buckets are cut from the end. On a stage of one rank

@@ -19,7 +19,7 @@ enum {
     MOST_DIM = 1024             /* of what comm/near calls a row                      */
 };
 
-/* A bucket, in the order of their beginnings, and what it waits for. */
+/* A bucket, in the order in which they were begun, and what it waits for. */
 struct bucket {
     size_t first, end;          /* floats of the gradients               */
     MPI_Request made;           /* by all of my host                     */
@@ -63,18 +63,19 @@ static MPI_Comm host_of(const struct hps_near *near, MPI_Comm comm)
  * somebody is near all of the host, and there is room. Alike on all. */
 static bool serves(const struct hps_near *near, MPI_Comm host, size_t n, int dim, MPI_Comm comm)
 {
-    int parts, k, have = 0;
+    int parts, me, k, have = 0;
 
     HPS_MPI(MPI_Comm_size(comm, &parts));
+    HPS_MPI(MPI_Comm_rank(comm, &me));
     HPS_MPI(MPI_Comm_size(host, &k));
     for (int q = 0; q < parts; q++)
         have += near && hps_near_is(near, q);
     bool fits = !near || (have == k && n / (size_t)dim < hps_near_rows(near));
     int mine[2] = { k, !fits }, all[2];
     HPS_MPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm));
-    if (all[1])
-        HPS_SAY(HPS_INFO, "dense gradients travel inside hosts, too: their ranks share no memory "
-                          "with room for them");
+    if (all[1] && me == 0)
+        HPS_SAY_ALL(HPS_INFO, "dense gradients of %d ranks travel inside hosts, too: no memory that "
+                              "these share has room for them", parts);
     return all[0] > 1 && !all[1];
 }
 

@@ -74,8 +74,8 @@ static bool serves(const struct hps_near *near, MPI_Comm host, size_t n, int dim
     int mine[2] = { k, !fits }, all[2];
     HPS_MPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm));
     if (all[1] && me == 0)
-        HPS_SAY_ALL(HPS_INFO, "dense gradients of %d ranks travel inside hosts, too: no memory that "
-                              "these share has room for them", parts);
+        HPS_SAY_ALL(HPS_INFO, "dense gradients of %d ranks travel inside hosts, too: no memory "
+                              "that these share has room for them", parts);
     return all[0] > 1 && !all[1];
 }
 

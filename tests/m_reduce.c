@@ -65,29 +65,31 @@ static void share(const struct sharing *how)
 }
 
 /* Of 2 ranks or more that share memory there are some. */
-static void check_way(const struct hps_reduce *reduce, size_t n, bool host)
+static void check_way(const struct hps_reduce *reduce, size_t n, bool host, MPI_Comm world)
 {
     int each = hps_env_count("HETERPS_SHARED_RANKS"), mine, alone;
     const char *way = hps_reduce_way(reduce);
 
     mine = hps_env_is("HETERPS_SHARED_MEMORY", "0");
-    HPS_MPI(MPI_Allreduce(&mine, &alone, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    HPS_MPI(MPI_Allreduce(&mine, &alone, 1, MPI_INT, MPI_SUM, world));
     bool near = host && n > 0 && hps_nrank() - alone > 1 && each != 1;
     if ((strcmp(way, "near") == 0) != near)
         HPS_DIE("%d ranks, %d together, %d alone, sum by %s", hps_nrank(), each, alone, way);
 }
 
+enum { TURNS = 4 };
+
 static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_Comm world)
 {
-    float *own = dev->ops->alloc(dev, n * sizeof *own), *got = hps_mem_new(n, sizeof *got);
-    float *before = hps_mem_new(n, sizeof *before);
+    float *own = dev->ops->alloc(dev, n * sizeof *own), *all = hps_mem_new(TURNS * n, sizeof *all);
     struct hps_reduce *reduce;
 
     if (hps_reduce_new(&reduce, dev, own, n, bucket, world) != HPS_OK)
         HPS_DIE("no reduce");
     float *grad = hps_reduce_grad(reduce);
-    check_way(reduce, n, dev->host);
-    for (int turn = 0; turn < 4; turn++) {
+    check_way(reduce, n, dev->host, world);
+    for (int turn = 0; turn < TURNS; turn++) {
+        float *got = all + (size_t)turn * n;
         int step = turn < 3 ? turn : 1;                 /* the rounding step comes twice */
         size_t left = n;
         for (; left > piece; left -= piece) {           /* complete from the end, as in a step */
@@ -99,20 +101,16 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
         hps_reduce_end(reduce);
         dev->ops->get(dev, got, grad, n * sizeof *grad);
         check_sums(step, got, n);
-        if (turn == 3)                                  /* it holds up who is ahead */
-            check_same(got, n, world);
-        if (turn == 3 && memcmp(before, got, n * sizeof *got) != 0)
-            HPS_DIE("the same step gave other bits");
-        if (turn == 1)
-            memcpy(before, got, n * sizeof *got);
     }
-    double k = hps_nrank(), sent = 4 * 2 * (k - 1) / k * (double)(n * sizeof *grad);
+    check_same(all, TURNS * n, world);                  /* now: it holds up who is ahead */
+    if (memcmp(all + n, all + 3 * n, n * sizeof *all) != 0)
+        HPS_DIE("the same step gave other bits");
+    double k = hps_nrank(), sent = TURNS * 2 * (k - 1) / k * (double)(n * sizeof *grad);
     if (hps_reduce_bytes(reduce) > 1.000001 * sent || hps_reduce_bytes(reduce) < 0.999999 * sent)
         HPS_DIE("%g bytes counted, not %g", hps_reduce_bytes(reduce), sent);
     hps_reduce_free(reduce);
     dev->ops->free(dev, own);
-    hps_mem_free(got);
-    hps_mem_free(before);
+    hps_mem_free(all);
 }
 
 /* CPUs, and a rank alone, are no group: nothing is held for them. */

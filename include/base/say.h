@@ -99,6 +99,9 @@ void hps_wait_quiet(MPI_Request *request);
  * more ranks than cores, the waiter naps for microseconds, so that whoever computes has the core;
  * else it spins, which hears sooner. Local. */
 void hps_wait_all(int n, MPI_Request *request);
+/* Are all of them done? `patient`: they are, behind hps_wait_all; else a look, which never blocks.
+ * Local. */
+bool hps_wait_arrived(int n, MPI_Request *request, bool patient);
 void hps_wait_crowded(bool crowded);
 /* Is it? Then a test of a request that is not done costs a computing rank its turn on the core,
  * since the MPI library yields in it: better not to look in between. Local. */

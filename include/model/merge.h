@@ -18,6 +18,8 @@ struct hps_merged {
     size_t nid;
     struct hps_ints row, start, from;   /* (n), (n + 1), (nid) */
 };
+/* Room for the rows of n ids; no list is NULL then. */
+void hps_merged_grow(struct hps_merged *to, size_t n);
 void hps_merged_free(struct hps_merged *to, struct hps_dev *dev);
 
 struct hps_merge;

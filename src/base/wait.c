@@ -57,6 +57,17 @@ void hps_wait_all(int n, MPI_Request *request)
     }
 }
 
+bool hps_wait_arrived(int n, MPI_Request *request, bool patient)
+{
+    int done = 1;
+
+    if (patient)
+        hps_wait_all(n, request);
+    else
+        HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
+    return done;
+}
+
 bool hps_wait_meanwhile(void)
 {
     if (!hps_meanwhile()) return false;

@@ -45,68 +45,76 @@ struct state {
 
 /* ---- who ---- */
 
-/* Those who are near, with me alone if nobody is. */
-static MPI_Comm host_of(const struct hps_near *near, MPI_Comm comm)
-{
-    int parts, first;
-    MPI_Comm host;
-
-    HPS_MPI(MPI_Comm_size(comm, &parts));
-    HPS_MPI(MPI_Comm_rank(comm, &first));
-    for (int q = parts - 1; near && q >= 0; q--)
-        if (hps_near_is(near, q)) first = q;
-    HPS_MPI(MPI_Comm_split(comm, first, 0, &host));
-    return host;
-}
-
-/* Does memory of the hosts serve for n floats in rows of `dim`? Somebody has it, who is near
- * somebody is near all of the host, and there is room. Alike on all. */
-static bool serves(const struct hps_near *near, MPI_Comm host, size_t n, int dim, MPI_Comm comm)
-{
-    int parts, me, k, have = 0;
-
-    HPS_MPI(MPI_Comm_size(comm, &parts));
-    HPS_MPI(MPI_Comm_rank(comm, &me));
-    HPS_MPI(MPI_Comm_size(host, &k));
-    for (int q = 0; q < parts; q++)
-        have += near && hps_near_is(near, q);
-    bool fits = !near || (have == k && n / (size_t)dim < hps_near_rows(near));
-    int mine[2] = { k, !fits }, all[2];
-    HPS_MPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm));
-    if (all[1] && me == 0)
-        HPS_SAY_ALL(HPS_INFO, "dense gradients of %d ranks travel inside hosts, too: no memory "
-                              "that these share has room for them", parts);
-    return all[0] > 1 && !all[1];
-}
-
 /* Rows that each rank's n floats have room in, with as little address space as can be. */
-static int dim_for(size_t n, MPI_Comm comm)
+static int dim_for(size_t n, int parts)
 {
-    int parts, dim = 1;
+    int dim = 1;
 
-    HPS_MPI(MPI_Comm_size(comm, &parts));
     while (dim < MOST_DIM && n / (size_t)dim >= (size_t)(HPS_NEAR_MOST / 2 / parts))
         dim *= 2;
     return dim;
 }
 
-/* Each takes the memory of its own gradients, where it runs, and then sees that of the others. */
-static void see_all(struct state *s, size_t n, int dim, MPI_Comm comm)
+/* Those who are near, or I alone. Returns how many I see, which are all of them or fewer. */
+static int meet_host(struct state *s, int parts, MPI_Comm comm)
 {
-    int parts, me, i = 0;
+    int first, seen = 0;
 
-    HPS_MPI(MPI_Comm_size(comm, &parts));
+    HPS_MPI(MPI_Comm_rank(comm, &first));
+    for (int q = parts - 1; s->near && q >= 0; q--)
+        if (hps_near_is(s->near, q)) {
+            first = q;
+            seen++;
+        }
+    HPS_MPI(MPI_Comm_split(comm, first, 0, &s->host));
+    HPS_MPI(MPI_Comm_dup(s->host, &s->laid));
+    HPS_MPI(MPI_Comm_size(s->host, &s->k));
+    HPS_MPI(MPI_Comm_rank(s->host, &s->me));
+    return s->near ? seen : 1;
+}
+
+/* Does memory of the hosts serve? Somebody shares some; who shares some sees all of the host, and
+ * has room for `rows`. Alike on all. */
+static bool serves(const struct state *s, int seen, size_t rows, int parts, MPI_Comm comm)
+{
+    bool fits = seen == s->k && (!s->near || rows <= hps_near_rows(s->near));
+    int mine[2] = { s->k, !fits }, most[2], me;
+
+    HPS_MPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm));
     HPS_MPI(MPI_Comm_rank(comm, &me));
+    if (most[1] && me == 0)
+        HPS_SAY_ALL(HPS_INFO, "dense gradients of %d ranks travel inside hosts, too: no memory "
+                              "that these share has room for them", parts);
+    return most[0] > 1 && !most[1];
+}
+
+/* Each takes the memory of its own gradients, where it runs, and then sees that of the others. */
+static void see_all(struct state *s, size_t n, size_t rows, int parts, MPI_Comm comm)
+{
+    int me, i = 0;
+
     s->at = hps_mem_new((size_t)s->k, sizeof *s->at);
     if (!s->near) {
         s->at[0] = s->own = hps_mem_new(n, sizeof *s->own);
         return;
     }
-    hps_near_at(s->near, me, 0, n / (size_t)dim + 1);
+    HPS_MPI(MPI_Comm_rank(comm, &me));
+    hps_near_at(s->near, me, 0, rows);
     HPS_MPI(MPI_Barrier(s->host));
     for (int q = 0; q < parts; q++)
-        if (hps_near_is(s->near, q)) s->at[i++] = hps_near_at(s->near, q, 0, n / (size_t)dim + 1);
+        if (hps_near_is(s->near, q)) s->at[i++] = hps_near_at(s->near, q, 0, rows);
     assert(i == s->k);
+}
+
+static void deal_shares(struct state *s, MPI_Comm comm)
+{
+    int first = s->me == 0;
+
+    HPS_MPI(MPI_Allreduce(&s->k, &s->nshare, 1, MPI_INT, MPI_MAX, comm));
+    HPS_MPI(MPI_Allreduce(&first, &s->nhost, 1, MPI_INT, MPI_SUM, comm));
+    HPS_MPI(MPI_Scan(&first, &s->my_host, 1, MPI_INT, MPI_SUM, comm));
+    HPS_MPI(MPI_Bcast(&s->my_host, 1, MPI_INT, 0, s->host));
+    s->nmine = (s->nshare - s->me + s->k - 1) / s->k;
 }
 
 /* Who has which share on the other hosts. Their order begins with another host for each share:
@@ -135,44 +143,6 @@ static void make_room(struct state *s, size_t n)
         s->bucket[b].summed = s->summed + (size_t)b * (size_t)s->nmine;
 }
 
-static void deal_shares(struct state *s, MPI_Comm comm)
-{
-    int first = s->me == 0;
-
-    HPS_MPI(MPI_Allreduce(&s->k, &s->nshare, 1, MPI_INT, MPI_MAX, comm));
-    HPS_MPI(MPI_Allreduce(&first, &s->nhost, 1, MPI_INT, MPI_SUM, comm));
-    HPS_MPI(MPI_Scan(&first, &s->my_host, 1, MPI_INT, MPI_SUM, comm));
-    HPS_MPI(MPI_Bcast(&s->my_host, 1, MPI_INT, 0, s->host));
-    s->nmine = (s->nshare - s->me + s->k - 1) / s->k;
-}
-
-static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
-{
-    const int dim = dim_for(need->n, comm);
-    struct hps_near *near = hps_near_new(need->dev->host, 1, &dim, comm);
-    MPI_Comm host = host_of(near, comm);
-
-    if (!serves(near, host, need->n, dim, comm)) {
-        HPS_MPI(MPI_Comm_free(&host));
-        hps_near_free(near);
-        return NULL;
-    }
-    struct state *s = hps_mem_new(1, sizeof *s);
-    *s = (struct state){ .near = near, .nthread = need->dev->nthread, .host = host,
-                         .most = need->nbucket };
-    HPS_MPI(MPI_Comm_size(host, &s->k));
-    HPS_MPI(MPI_Comm_rank(host, &s->me));
-    HPS_MPI(MPI_Comm_dup(host, &s->laid));
-    s->bucket = hps_mem_new((size_t)s->most, sizeof *s->bucket);
-    see_all(s, need->n, dim, comm);
-    deal_shares(s, comm);
-    if (s->nhost > 1) {
-        reach_across(s, comm);
-        make_room(s, need->n);
-    }
-    return s;
-}
-
 static void close_near(void *state)
 {
     struct state *s = state;
@@ -189,6 +159,31 @@ static void close_near(void *state)
     hps_mem_free(s->summed);
     hps_mem_free(s->bucket);
     hps_mem_free(s);
+}
+
+static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
+{
+    struct state *s = hps_mem_new(1, sizeof *s);
+    int parts;
+
+    HPS_MPI(MPI_Comm_size(comm, &parts));
+    const int dim = dim_for(need->n, parts);
+    const size_t rows = need->n / (size_t)dim + 1;
+    *s = (struct state){ .nthread = need->dev->nthread, .most = need->nbucket };
+    s->near = hps_near_new(need->dev->host, 1, &dim, comm);
+    int seen = meet_host(s, parts, comm);
+    if (!serves(s, seen, rows, parts, comm)) {
+        close_near(s);
+        return NULL;
+    }
+    s->bucket = hps_mem_new((size_t)s->most, sizeof *s->bucket);
+    see_all(s, need->n, rows, parts, comm);
+    deal_shares(s, comm);
+    if (s->nhost > 1) {
+        reach_across(s, comm);
+        make_room(s, need->n);
+    }
+    return s;
 }
 
 static float *home(void *state)
@@ -311,29 +306,19 @@ static void start(void *state, float *at, size_t n)
     s->begun++;
 }
 
-static bool arrived(int n, MPI_Request *request, bool patient)
-{
-    int done = 1;
-
-    if (patient)
-        hps_wait_all(n, request);
-    else
-        HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
-    return done;
-}
-
 /* Everything in the order of the buckets, on all ranks alike; `patient`: it is waited for. */
 static void go_on_giving(struct state *s, bool patient)
 {
-    while (s->given < s->added && arrived(s->nmine, s->bucket[s->given].summed, patient))
+    while (s->given < s->added &&
+           hps_wait_arrived(s->nmine, s->bucket[s->given].summed, patient))
         give(s, &s->bucket[s->given]);
-    while (s->laid_down < s->given && arrived(1, &s->bucket[s->laid_down].laid, patient))
+    while (s->laid_down < s->given && hps_wait_arrived(1, &s->bucket[s->laid_down].laid, patient))
         s->laid_down++;
 }
 
 static void advance(struct state *s, bool patient)
 {
-    while (s->added < s->begun && arrived(1, &s->bucket[s->added].made, patient)) {
+    while (s->added < s->begun && hps_wait_arrived(1, &s->bucket[s->added].made, patient)) {
         add(s, &s->bucket[s->added]);
         go_on_giving(s, false);
     }

@@ -235,26 +235,15 @@ static void hear_myself(struct hps_route *r, struct hps_route_turn *t)
 
 /* ---- the order of things ---- */
 
-static bool arrived(MPI_Request *request, bool patient)
-{
-    int done = 1;
-
-    if (patient)
-        hps_wait_all(1, request);
-    else
-        HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
-    return done;
-}
-
 /* As far as its messages get; `patient`: to the end. Have all come? */
 static bool advance(struct hps_route *r, struct hps_route_turn *t, bool patient)
 {
     if (t->state == HPS_ROUTE_COUNTS) {
-        if (!arrived(&t->request, patient))
+        if (!hps_wait_arrived(1, &t->request, patient))
             return false;
         send_numbers(r, t);
     }
-    return t->state == HPS_ROUTE_READY || arrived(&t->request, patient);
+    return t->state == HPS_ROUTE_READY || hps_wait_arrived(1, &t->request, patient);
 }
 
 /* They have: in order. */

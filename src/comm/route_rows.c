@@ -162,9 +162,7 @@ static void merge(struct hps_route *r, struct hps_route_turn *t)
         keep(r, t);
         return;
     }
-    hps_ints_grow(&t->merged.row, n + 1);   /* never NULL */
-    hps_ints_grow(&t->merged.start, n + 1);
-    hps_ints_grow(&t->merged.from, n + 1);
+    hps_merged_grow(&t->merged, n);
     hps_mem_grow(&w->given, &w->given_cap, n + 1, sizeof *w->given);
     hps_mem_grow(&w->spare, &w->spare_cap, n + 1, sizeof *w->spare);
     put_together(r, t);

@@ -47,6 +47,13 @@ void hps_merge_free(struct hps_merge *w)
     hps_mem_free(w);
 }
 
+void hps_merged_grow(struct hps_merged *to, size_t n)
+{
+    hps_ints_grow(&to->row, n + 1);
+    hps_ints_grow(&to->start, n + 1);
+    hps_ints_grow(&to->from, n + 1);
+}
+
 void hps_merged_free(struct hps_merged *to, struct hps_dev *dev)
 {
     hps_ints_free(&to->row, dev);
@@ -157,7 +164,7 @@ static void put_part(void *merge, int t)
 /* A bucket's rows and the sums that they are in, as lists from `row` and `id` on. Returns how many
  * rows. */
 HPS_INLINE size_t list_bucket(const struct hps_merge *w, const struct hps_bucket *b, bool wide,
-                                 size_t row, size_t id)
+                              size_t row, size_t id)
 {
     const uint64_t sum = ((uint64_t)1 << w->sum_bits) - 1;
     int *restrict merged = w->to->row.host + row, *restrict start = w->to->start.host + row;
@@ -229,9 +236,7 @@ void hps_merge_lists(struct hps_merge *w, const struct hps_merge_list *list, int
     w->to = to;
     number_lists(w);
     w->work = hps_work_of(w->nid, nthread);
-    hps_ints_grow(&to->row, w->nid + 1);        /* never NULL */
-    hps_ints_grow(&to->start, w->nid + 1);
-    hps_ints_grow(&to->from, w->nid + 1);
+    hps_merged_grow(to, w->nid);
     hps_radix_begin(w->radix, w->nid, w->row_bits, w->sum_bits, w->work.n);
     hps_work_spread(&w->work, count_part, w);
     hps_radix_deal(w->radix);

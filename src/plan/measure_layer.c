@@ -306,10 +306,11 @@ static void update(struct bench *w, long long step)
         size_t at = w->slice->offset[l];
         if (y->table >= 0)
             rows = hps_opt_rule(w->opt->train, &w->net->table[y->table].own, step, INT32_MAX);
-        struct hps_row_sums sums = hps_measure_rows_sums(found, w->pulled[l].grad);
         hps_stopwatch_begin(&w->watch);
-        if (y->table >= 0 && found->n > 0)
+        if (y->table >= 0 && found->n > 0) {
+            struct hps_row_sums sums = hps_measure_rows_sums(found, w->pulled[l].grad);
             hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at, &sums);
+        }
         if (y->nparam > 0)
             w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state + w->slice->state_at[l]);

@@ -7,6 +7,6 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none
 # a run that ends with an error ends all its ranks: the launcher need not look on for a second
 export OMPI_MCA_odls_base_sigkill_timeout=${OMPI_MCA_odls_base_sigkill_timeout:-0}
 export HETERPS_DATADIR=${srcdir:?}
-export ASAN_OPTIONS=fast_unwind_on_malloc=0
+export ASAN_OPTIONS=fast_unwind_on_malloc=0:use_sigaltstack=0
 export LSAN_OPTIONS="suppressions=${srcdir:?}/tests/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS=print_stacktrace=1

@@ -140,8 +140,9 @@ static void gather(struct hps_ps *p)
         while (end < p->parts && hps_ps_is_far(p, end))
             end++;
         int n = p->given_at[end - 1] + p->given[end - 1] - p->given_at[q];
-        hps_table_gather(p->table, (size_t)n, r->row + p->given_at[q],
-                         p->out.device + p->far_at[q] * dim);
+        if (n)
+            hps_table_gather(p->table, (size_t)n, r->row + p->given_at[q],
+                             p->out.device + p->far_at[q] * dim);
     }
 }
 

@@ -58,7 +58,7 @@ static void add(struct hps_nccl_piece *piece, int *n, const struct hps_ps *p, in
 {
     size_t dim = (size_t)p->dim;
 
-    hps_nccl_add(piece, n, q, base + row * dim, (size_t)rows * dim);
+    if (rows > 0) hps_nccl_add(piece, n, q, base + row * dim, (size_t)rows * dim);
 }
 
 static void tell(struct hps_ps *p)

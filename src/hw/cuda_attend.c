@@ -38,7 +38,7 @@ static enum hps_act act_of(const struct attend *j, int level)
 static float *cut(float **at, size_t n)
 {
     float *p = *at;
-    *at += n;
+    if (n) *at += n;            /* without ids there may be no memory to count in */
     return p;
 }
 

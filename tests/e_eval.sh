@@ -57,6 +57,11 @@ for out in "--predictions $ckpt" "--predictions ./data/census_test.h5" "--json $
     # shellcheck disable=SC2086 # the option and its value
     expect 64 'cannot be written too' ranks 2 eval "$deck" --checkpoint $ckpt $out
 done
-expect 0 '' heterps eval "$deck" --checkpoint $ckpt
+expect 64 '--predictions o.h5 and --json o.h5 are one file' heterps eval "$deck" \
+    --checkpoint $ckpt --predictions o.h5 --json o.h5
+mkdir far
+ln -s far/p.h5 link.h5
+expect 0 '' ranks 2 eval "$deck" --checkpoint $ckpt --predictions link.h5
+[ -L link.h5 ] && [ -s far/p.h5 ] || fail 'the predictions are not where their link leads'
 expect 65 'no test set' heterps eval "$deck" --checkpoint $ckpt --set data.test=
 verdict

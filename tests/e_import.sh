@@ -105,9 +105,72 @@ for verb in 'import criteo' "generate $srcdir/inputs/census.yaml --rows 9"; do
     # shellcheck disable=SC2086 # words
     expect 73 'not a regular file' heterps $verb --output device $from
 done
-expect 64 'cannot be written too' heterps import criteo --output same.txt a.txt
+expect 64 'a.txt is read, .* too: --output same.txt' heterps import criteo --output same.txt a.txt
 expect 64 'cannot be written too' heterps import criteo --output o.h5 --test-output a.txt a.txt
 cmp a.txt same.txt || fail 'the input was changed'
+printf 'label: {column: y}\ncolumns:\n  - {column: a, dense: none}\n' >s.yaml
+printf 'k,a\n1,5\n' >j.csv
+printf 'y,k\n1,1\n0,1\n' >y.csv
+{ cat s.yaml && echo 'join: {file: j.csv, on: k}'; } >joined.yaml
+expect 0 '' heterps import csv --schema joined.yaml --output const.h5 y.csv
+cp y.csv y.csv.h5.part
+sums=$(cat s.yaml joined.yaml j.csv const.h5 y.csv y.csv.h5.part | cksum)
+# each of the files that an import reads: refused, whatever its name, and untouched
+for o in 's.yaml s.yaml' 'joined.yaml j.csv' 'joined.yaml const.h5' 'joined.yaml joined.yaml'; do
+    ln -f "${o#* }" hard
+    expect 64 "${o#* } is read, it cannot be written too: --output hard" heterps import csv \
+        --schema "${o% *}" --scaling const.h5 --output hard y.csv
+    ln -sf "${o#* }" soft
+    expect 64 "${o#* } is read, it cannot be written too: --test-output soft" heterps import csv \
+        --schema "${o% *}" --scaling const.h5 --output o.h5 --split file --test-output soft y.csv
+done
+expect 64 'whose .part it is' heterps import csv --schema joined.yaml --output y.csv.h5 \
+    y.csv.h5.part
+expect 64 'y.csv is read' heterps import csv --schema joined.yaml --append --output y.csv y.csv
+"$HETERPS" import csv --schema joined.yaml --output y.csv - <y.csv >out 2>err
+[ $? -eq 64 ] || fail "standard input is the output: $(cat err)"
+[ "$sums" = "$(cat s.yaml joined.yaml j.csv const.h5 y.csv y.csv.h5.part | cksum)" ] ||
+    fail 'a file that was read was written'
+rm y.csv.h5.part
+expect 64 '--output o.h5 and --test-output ./o.h5 are one file' heterps import criteo \
+    --output o.h5 --test-output ./o.h5 a.txt
+expect 64 'are one file' heterps import criteo --output new/o.h5 --test-output new/o.h5.part a.txt
+expect 64 'const.h5 is read, it cannot be written too: --json const.h5' \
+    heterps info --json const.h5 const.h5
+: >mine.yaml
+expect 64 'mine.yaml is read' heterps generate mine.yaml --rows 9 --output mine.yaml
+expect 64 'are one file' heterps report . --json x --html x
+nothing_left
+
+# An output that is a link is written where it leads to, there or not; the link stays.
+mkdir far
+ln -s far/real.h5 near.h5
+ln -s near.h5 nearer.h5
+expect 0 '' heterps import criteo --output nearer.h5 1.txt
+expect 0 '' heterps import criteo --append --output nearer.h5 2.txt
+same plain.h5 far/real.h5
+expect 0 '' heterps info far/real.h5 --json nearer.json
+ln -s "$PWD/far/info.json" link.json
+expect 0 '' heterps info far/real.h5 --json link.json
+cmp far/info.json nearer.json || fail 'the link of --json was not followed'
+for link in near.h5 nearer.h5 link.json; do [ -L $link ] || fail "$link is no link any more"; done
+ln -s round.h5 again.h5
+ln -s again.h5 round.h5
+expect 73 'round.h5: Too many levels of symbolic links' heterps import criteo --output round.h5 \
+    a.txt
+ln -s a.txt o.h5.part
+expect 73 'o.h5.part: not a regular file: it is in the way' heterps import criteo --output o.h5 \
+    a.txt
+rm o.h5.part
+cmp a.txt same.txt || fail 'the input was changed through a link'
+nothing_left
+
+# A closed standard stream is not replaced by the next file that is opened.
+expect 66 'standard input is not open' sh -c '"$0" import criteo --output o.h5 - <&-' "$HETERPS"
+expect 66 'standard input is not open' sh -c '"$0" import criteo --split file --test-output t.h5 \
+    --output o.h5 - <&-' "$HETERPS"
+expect 73 '' sh -c '"$0" import criteo --output out.h5 a.txt >&- 2>&-' "$HETERPS"
+same plain.h5 out.h5
 nothing_left
 
 # Stopped in the midst: the signal's own end, nothing left.

@@ -24,7 +24,9 @@ plan() { heterps plan --profile "$@"; }
 
 # refuse CODE PATTERN ARGUMENT...: one error, and no plan
 refuse() {
-    expect "$1" "$2" plan "$3" ${4:+"$4" "$5"} ${6:+"$6" "$7"} ${8:+"$8" "$9"}
+    hps_code=$1 hps_pattern=$2
+    shift 2
+    expect "$hps_code" "$hps_pattern" plan "$@"
     [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
     [ ! -s out ] || { fail 'something was planned'; cat out; }
 }
@@ -89,6 +91,18 @@ refuse 65 'empty.json: stage 1 has layers 2 to 1' good.json --method file \
 sed 's/"stages": .*/"stages": [/; s/^ *{"first": 2.*/]}/' empty.json >none.json
 refuse 65 'none.json: 0 stages for 2 layers: no stage may be empty' good.json --method file \
     --set schedule.plan=none.json
+
+echo '-- what is read is not written: profile, plan and policy, by any name'
+cp "$srcdir/inputs/policy.h5" policy.h5
+ln policy.h5 same.h5
+ln -s good.json link.json
+refuse 64 'good.json is read, it cannot be written too: --json link.json' good.json --json link.json
+refuse 64 'plan.json is read, .* too: --pareto plan.json' good.json --method file \
+    --set schedule.plan=plan.json --pareto plan.json
+refuse 64 'policy.h5 is read, .* too: --json same.h5' good.json --json same.h5 --method rl \
+    --set schedule.policy=policy.h5
+cmp policy.h5 "$srcdir/inputs/policy.h5" || fail 'the policy was written'
+refuse 64 '--pareto x.svg and --json x.svg are one file' good.json --pareto x.svg --json x.svg
 
 echo '-- a deck and a profile or plan of something else'
 census

@@ -25,11 +25,6 @@ enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *tabl
                                int most, struct hps_arg_list *operand);
 void hps_args_done(struct hps_arg_list *list);
 
-/* May a result be written to `path`? One of the inputs must not be overwritten: HPS_USAGE. Nor may
- * a device or a folder that a whole file would replace: HPS_OUTPUT. "" and "-" may. Local. */
-enum hps_status hps_args_apart(const char *path, int ninput, char *const *input);
-enum hps_status hps_args_output(const char *path, int ninput, char *const *input);
-
 /* What `--json FILE` asks for: the text to the file, or for "-" to standard output; frees the text.
  * Rank 0 acts. HPS_OUTPUT. Local. */
 enum hps_status hps_args_json(const char *path, char *text);

@@ -36,6 +36,8 @@ struct hps_text {
 enum hps_status hps_text_open(struct hps_text *t, const char *path);
 /* The same for an open file, from its beginning; `fd` stays the caller's. */
 enum hps_status hps_text_open_fd(struct hps_text *t, int fd, const char *path);
+/* May standard input be read: is it open (else HPS_INPUT), and no output (else HPS_USAGE)? */
+enum hps_status hps_text_standard(void);
 void hps_text_close(struct hps_text *t);
 
 /* The next line without its end (\n or \r\n), in memory that may be changed until the next call;

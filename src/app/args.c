@@ -2,7 +2,6 @@
 #include "app/args.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/deck.h"
 #include "base/mem.h"
@@ -104,27 +103,6 @@ void hps_args_done(struct hps_arg_list *list)
 {
     hps_mem_free(list->item);
     *list = (struct hps_arg_list){ 0, NULL };
-}
-
-enum hps_status hps_args_apart(const char *path, int ninput, char *const *input)
-{
-    struct stat to, from;
-    if (stat(path, &to) != 0 || !S_ISREG(to.st_mode)) return HPS_OK;
-    for (int i = 0; i < ninput; i++) {
-        if (stat(input[i], &from) != 0 || from.st_dev != to.st_dev || from.st_ino != to.st_ino)
-            continue;
-        HPS_SAY(HPS_ERROR, "%s is read, it cannot be written too", path);
-        return HPS_USAGE;
-    }
-    return HPS_OK;
-}
-
-enum hps_status hps_args_output(const char *path, int ninput, char *const *input)
-{
-    struct stat to;
-    if (stat(path, &to) != 0 || S_ISREG(to.st_mode)) return hps_args_apart(path, ninput, input);
-    HPS_SAY(HPS_ERROR, "%s: not a regular file: it is not replaced", path);
-    return HPS_OUTPUT;
 }
 
 enum hps_status hps_args_json(const char *path, char *text)

@@ -6,6 +6,7 @@
 #include "app/job.h"
 #include "app/verbs.h"
 #include "base/mem.h"
+#include "base/outputs.h"
 #include "train/evaluate.h"
 
 struct wish {
@@ -39,29 +40,22 @@ static enum hps_status prepare(struct hps_job *j)
     return hps_job_build(j, false);
 }
 
-/* What is written must not replace what is read. */
-static enum hps_status keep_apart(const struct hps_job *j, const struct wish *w, char *deck)
+/* What is written must not replace what is read: named before anything is. */
+static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
 {
-    const struct hps_data *data[] = { j->train, j->test };
-    char *own[] = { deck, (char *)w->checkpoint };
-    enum hps_status st = hps_args_output(w->predictions, 2, own);
-    if (!st) st = hps_args_apart(w->json, 2, own);
-    for (int i = 0; i < 2; i++)
-        for (int f = 0; data[i] && f < data[i]->files.n && !st; f++) {
-            st = hps_args_apart(w->predictions, 1, &data[i]->file[f]->path);
-            if (!st) st = hps_args_apart(w->json, 1, &data[i]->file[f]->path);
-        }
-    return st;
+    enum hps_status st = hps_outputs_add("predictions", &w->predictions, HPS_OUTPUT_NEW);
+
+    if (!st) st = hps_outputs_add("json", &w->json, HPS_OUTPUT_ANY);
+    return hps_agree(world, hps_rank() == 0 ? st : HPS_OK);
 }
 
-static enum hps_status eval(struct hps_job *j, const struct wish *w, char *deck)
+static enum hps_status eval(struct hps_job *j, const struct wish *w)
 {
     struct hps_cursor cursor = { 0 };
     bool damaged;
     char *planning = NULL;
     enum hps_status st = hps_job_data(j);
 
-    if (!st) st = hps_agree(j->world, hps_rank() == 0 ? keep_apart(j, w, deck) : HPS_OK);
     if (!st) st = prepare(j);
     if (!st)
         st = hps_ckpt_peek(w->checkpoint, j->shape, NULL, &cursor, &planning, &damaged, j->world);
@@ -91,8 +85,9 @@ enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world)
         HPS_SAY(HPS_ERROR, "heterps eval: --checkpoint FILE is missing");
         st = HPS_USAGE;
     }
+    if (!st) st = name_outputs(&w, world);
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
-    if (!st) st = eval(&job, &w, deck.item[0]);
+    if (!st) st = eval(&job, &w);
     hps_job_close(&job);
     hps_args_done(&set);
     hps_args_done(&deck);

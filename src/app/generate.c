@@ -9,6 +9,7 @@
 #include "app/options.h"
 #include "app/verbs.h"
 #include "base/mem.h"
+#include "base/outputs.h"
 #include "model/generate.h"
 
 const struct hps_field hps_shape_fields[] = {
@@ -149,7 +150,7 @@ enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world)
         HPS_SAY(HPS_ERROR, "heterps generate: --output FILE.h5 is missing");
         st = HPS_USAGE;
     }
-    if (!st) st = hps_args_output(output, 1, deck.item);
+    if (!st) st = hps_outputs_add("output", &output, HPS_OUTPUT_NEW);
     if (!st) st = hps_options_load(&o, deck.item[0], set.n, set.item, world);
     if (!st) st = generate(&o, n, output);
     hps_options_done(&o);

@@ -10,6 +10,7 @@
 #include "app/args.h"
 #include "app/verbs.h"
 #include "base/mem.h"
+#include "base/outputs.h"
 #include "model/text.h"
 
 /* The options of model/import's table, as texts from the command line. */
@@ -119,8 +120,6 @@ static enum hps_status check(const struct hps_import_opt *o, const char *format)
 
     if (!*o->output)
         why = "--output is empty";
-    else if (strcmp(o->output, o->test_output) == 0)
-        why = "--output and --test-output are one file";
     else if (o->append && *o->scaling)
         why = "--append keeps the dataset's own constants: --scaling does not go with it";
     else if (o->nset && strcmp(format, "csv") != 0)
@@ -181,6 +180,19 @@ static char *join_names(int n, char *const *name)
     return text;
 }
 
+/* The outputs, at the end of their links, and that they are none of the inputs. */
+static enum hps_status name_files(struct hps_import_opt *o, int ninput, char *const *input)
+{
+    enum hps_output_how how = o->append ? HPS_OUTPUT_GROWS : HPS_OUTPUT_NEW;
+    enum hps_status s = hps_outputs_add("output", &o->output, how);
+
+    if (!s)
+        s = hps_outputs_add("test-output", &o->test_output, how);
+    for (int i = 0; i < ninput && !s; i++)
+        s = hps_outputs_will_read(input[i]);
+    return s;
+}
+
 static enum hps_status run(const struct hps_import *format, struct hps_import_opt *opt, int ninput,
                            char *const *input)
 {
@@ -189,9 +201,7 @@ static enum hps_status run(const struct hps_import *format, struct hps_import_op
     enum hps_status s = check(opt, format->name);
 
     if (!s)
-        s = hps_args_output(opt->output, ninput, input);
-    if (!s)
-        s = hps_args_output(opt->test_output, ninput, input);
+        s = name_files(opt, ninput, input);
     if (!*opt->source)
         opt->source = names;
     if (!s) {

@@ -10,6 +10,7 @@
 #include "base/h5.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/outputs.h"
 
 /* Where a listing of an HDF5 file goes. */
 struct listing {
@@ -204,6 +205,7 @@ enum hps_status hps_app_info(int argc, char **argv, MPI_Comm world)
     json_t *all = NULL;
 
     (void)world;
+    if (!s) s = hps_outputs_add("json", &json, HPS_OUTPUT_ANY);
     if (!s) s = tell_files(&file, json && strcmp(json, "-") == 0, &all);
     if (!s && json) s = hps_args_json(json, hps_json_text(all));
     else json_decref(all);

@@ -7,6 +7,7 @@
 #include "base/launch.h"
 #include "base/mem.h"
 #include "base/say.h"
+#include "base/streams.h"
 #include "model/import.h"
 #include "train/stop.h"
 
@@ -177,6 +178,7 @@ static enum hps_status run(const struct verb *v, int argc, char **argv, MPI_Comm
 int main(int argc, char **argv)
 {
     const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
+    hps_streams_open();
     if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
     bool parallel = (launched() || (v && v->world == RANKS)) && !hps_launch_bare(getenv);
     if (parallel) hps_launch_begin();

@@ -8,6 +8,7 @@
 #include "app/verbs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/outputs.h"
 #include "base/page.h"
 #include "plan/compare.h"
 #include "plan/pareto.h"
@@ -49,12 +50,14 @@ static enum hps_status check_words(const struct wish *w)
     return HPS_OK;
 }
 
-/* Before anything is measured: can what is asked for be written? */
-static enum hps_status check_files(const struct wish *w)
+/* Before anything is read or measured: can what is asked for be written? */
+static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
 {
-    enum hps_status st = hps_args_output(w->script ? w->script : "", 0, NULL);
+    enum hps_status st = hps_outputs_add("sbatch", &w->script, HPS_OUTPUT_NEW);
 
-    return st ? st : hps_args_output(w->pareto ? w->pareto : "", 0, NULL);
+    if (!st) st = hps_outputs_add("pareto", &w->pareto, HPS_OUTPUT_NEW);
+    if (!st) st = hps_outputs_add("json", &w->json, HPS_OUTPUT_ANY);
+    return hps_agree(world, hps_rank() == 0 ? st : HPS_OK);
 }
 
 /* The sets of the command line, and --method and --seed as two more. */
@@ -291,7 +294,7 @@ enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world)
         st = HPS_USAGE;
     }
     if (!st) st = check_words(&w);
-    if (!st) st = check_files(&w);
+    if (!st) st = name_outputs(&w, world);
     if (!st) st = w.profile ? from_profile(&w, world) : from_deck(&w, operand.item[0], world);
     hps_args_done(&operand);
     hps_args_done(&w.set);

@@ -3,6 +3,7 @@
 
 #include "app/args.h"
 #include "app/verbs.h"
+#include "base/outputs.h"
 
 enum hps_status hps_app_report(int argc, char **argv, MPI_Comm world)
 {
@@ -15,7 +16,9 @@ enum hps_status hps_app_report(int argc, char **argv, MPI_Comm world)
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &run);
     (void)world;
 
-    if (!st && trace) st = hps_args_output(trace, 0, NULL);
+    if (!st) st = hps_outputs_add("json", &json, HPS_OUTPUT_ANY);
+    if (!st) st = hps_outputs_add("html", &html, HPS_OUTPUT_ANY);
+    if (!st) st = hps_outputs_add("trace", &trace, HPS_OUTPUT_NEW);
     if (!st) st = hps_report_show(run.item[0], json, html, trace);
     hps_args_done(&run);
     return st;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/outputs.h"
 #include "base/tree.h"
 
 enum { MOST_BYTES = 8 << 20, MOST_WORD = 64 };
@@ -283,8 +284,9 @@ static enum hps_status read_file(const char *path, char **text, size_t *length)
     FILE *f = fopen(path, "rb");
     size_t cap = 0, n = 1;
     int error = errno;
+    enum hps_status s = f ? hps_outputs_read(fileno(f), path, false) : HPS_OK;
 
-    while (f && n > 0 && *length <= MOST_BYTES) {
+    while (f && !s && n > 0 && *length <= MOST_BYTES) {
         hps_mem_grow(text, &cap, *length + 65536, 1);
         n = fread(*text + *length, 1, cap - *length, f);
         error = errno;
@@ -299,7 +301,7 @@ static enum hps_status read_file(const char *path, char **text, size_t *length)
     }
     if (*length > MOST_BYTES)
         return hps_tree_wrong(path, 1, 1, "too large for a deck");
-    return HPS_OK;
+    return s;
 }
 
 enum hps_status hps_deck_load(struct hps_deck **deck, const char *path, int nset, char *const *set,

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/outputs.h"
+
 /* Where the system said why, only that: the rest is about file descriptors and buffers. */
 static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text)
 {
@@ -115,9 +117,10 @@ static enum hps_status ask_system(const char *path, int flags, enum hps_status s
         why = "not a regular file";
     if (why)
         HPS_SAY_ALL(HPS_ERROR, "%s: %s", path, why);
+    status = why ? status : flags == O_RDONLY ? hps_outputs_read(fd, path, true) : HPS_OK;
     if (fd >= 0)
         close(fd);
-    return why ? status : HPS_OK;
+    return status;
 }
 
 static enum hps_status open_as(struct hps_h5 *h, const char *path, bool change)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/outputs.h"
 
 enum { MOST_BYTES = 256 << 20 };        /* some devices never end */
 
@@ -47,6 +48,10 @@ enum hps_status hps_json_read(char **text, size_t *length, const char *path)
     *text = NULL;
     if (!f)
         return unreadable(path, NULL);
+    if (hps_outputs_read(fileno(f), path, false)) {
+        fclose(f);
+        return HPS_USAGE;
+    }
     do {
         hps_mem_grow(&s, &cap, n + 65536, 1);
         n += fread(s + n, 1, cap - n, f);

@@ -197,6 +197,9 @@ static enum hps_status spool(struct hps_intake *in, const struct inputs *inputs)
         standard |= strcmp(inputs->path[i], "-") == 0;
     if (!standard)
         return HPS_OK;
+    s = hps_text_standard();
+    if (s)
+        return s;
     in->spool = hps_select_scratch(in->opt->output);
     if (in->spool < 0)
         return HPS_OUTPUT;

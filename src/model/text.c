@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/outputs.h"
+#include "base/streams.h"
 #include "model/unpack.h"
 
 volatile sig_atomic_t hps_text_stop;
@@ -172,11 +174,12 @@ static enum hps_status skip_mark(struct hps_text *t)
 
 static enum hps_status begin(struct hps_text *t)
 {
-    enum hps_status s;
+    enum hps_status s = hps_outputs_read(t->fd, t->path, false);
 
     t->cap = BUFFER;
     t->buffer = hps_mem_new(t->cap + HPS_TEXT_SLACK, 1);
-    s = look_for_gzip(t);
+    if (!s)
+        s = look_for_gzip(t);
     if (!s)
         s = skip_mark(t);
     if (s)
@@ -194,11 +197,23 @@ enum hps_status hps_text_open_fd(struct hps_text *t, int fd, const char *path)
     return begin(t);
 }
 
+enum hps_status hps_text_standard(void)
+{
+    if (!hps_streams_no_input())
+        return hps_outputs_read(STDIN_FILENO, "standard input", false);
+    HPS_SAY(HPS_ERROR, "standard input is not open for reading, and '-' is to be read");
+    return HPS_INPUT;
+}
+
 enum hps_status hps_text_open(struct hps_text *t, const char *path)
 {
     bool standard = strcmp(path, "-") == 0;
+    enum hps_status s;
 
-    *t = (struct hps_text){ .path = standard ? "standard input" : path };
+    *t = (struct hps_text){ .path = standard ? "standard input" : path, .fd = -1 };
+    s = standard ? hps_text_standard() : HPS_OK;
+    if (s)
+        return s;
     t->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (t->fd >= 0)
         return begin(t);

@@ -139,6 +139,13 @@ expect 64 'const.h5 is read, it cannot be written too: --json const.h5' \
     heterps info --json const.h5 const.h5
 : >mine.yaml
 expect 64 'mine.yaml is read' heterps generate mine.yaml --rows 9 --output mine.yaml
+# nor is what an empty file lacks said of no file
+expect 65 'mine.yaml:1:1: .*must be given' heterps generate mine.yaml --rows 9 --output o.h5
+expect 65 'mine.yaml:1:1: .*no section .label' heterps import csv --schema mine.yaml --output o.h5 \
+    y.csv
+echo 'label: {column: y}' >mine.yaml
+expect 65 'mine.yaml:1:1: columns: the schema has no columns' heterps import csv --output o.h5 \
+    --schema mine.yaml y.csv
 expect 64 'are one file' heterps report . --json x --html x
 nothing_left
 

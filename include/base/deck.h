@@ -59,6 +59,9 @@ enum hps_status hps_deck_load(struct hps_deck **deck, const char *path, int nset
                               MPI_Comm world);
 void hps_deck_free(struct hps_deck *deck);  /* NULL is fine */
 
+/* The deck as a whole, for a message about what is missing in it. Borrowed. */
+const struct hps_item *hps_deck_root(const struct hps_deck *deck);
+
 /* The deck's sections are among these (NULL-terminated), else the nearest is proposed: HPS_DECK. */
 enum hps_status hps_deck_sections(const struct hps_deck *deck, const char *const *names);
 

@@ -29,6 +29,10 @@ void hps_record_done(struct hps_record *r);
  * it and `again`, or give it up. Text is not changed. Local. */
 bool hps_record_cut(struct hps_record *r, const char *text, size_t n, bool again);
 
+/* What text[0..n) may be separated by instead, as the schema calls it: "tab", ";" ...; NULL: it has
+ * nothing that looks so. Pure. */
+const char *hps_record_guess(const char *text, size_t n, char delimiter);
+
 /* The next record of a text, blank lines left out; NULL at the end. *whole false: a quote is never
  * closed, and the record is its first line only. The status is that of model/text.h. */
 enum hps_status hps_record_next(struct hps_record *r, struct hps_text *t, char **text, bool *whole);

@@ -28,5 +28,9 @@ const char *hps_join_cell(struct hps_join *j, long long row, int column);
 /* The number of a column in a list of names, as it is written or, where that is not there, in any
  * case of letters; -1: none. Pure. */
 int hps_join_find(const char *column, int n, char *const *name);
+/* Say that `path`, read with this delimiter, has no such column, and which is nearest or, where it
+ * has one only, what seems to separate them. Always HPS_DECK. */
+enum hps_status hps_join_lacks(const char *path, char delimiter, const char *column, int n,
+                               char *const *name);
 
 #endif

@@ -10,11 +10,13 @@ static const char *const sections[] = { "run",       "data",     "model",   "tra
                                         "perf",      "generate", NULL };
 
 /* A section that is left out: `data` cannot be. */
-static enum hps_status check_absent(const char *section, const struct hps_field *table)
+static enum hps_status check_absent(const struct hps_deck *deck, const char *section,
+                                    const struct hps_field *table)
 {
     for (; table->name; table++)
         if (!table->preset)
-            return hps_deck_wrong(NULL, NULL, "%s.%s: must be given", section, table->name);
+            return hps_deck_wrong(hps_deck_root(deck), NULL, "%s.%s: must be given", section,
+                                  table->name);
     return HPS_OK;
 }
 
@@ -23,7 +25,7 @@ static enum hps_status bind(const struct hps_deck *deck, const char *section,
 {
     const struct hps_item *item;
     enum hps_status st = hps_deck_map(deck, section, &item);
-    if (!st && !item) st = check_absent(section, table);
+    if (!st && !item) st = check_absent(deck, section, table);
     return st ? st : hps_deck_bind(deck, item, table, NULL, NULL, into);
 }
 

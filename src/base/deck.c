@@ -354,6 +354,11 @@ enum hps_status hps_deck_wrong(const struct hps_item *item, const char *key, con
                           "%s%s%s", path, *path ? ": " : "", text);
 }
 
+const struct hps_item *hps_deck_root(const struct hps_deck *deck)
+{
+    return deck->tree->root;
+}
+
 enum hps_status hps_deck_sections(const struct hps_deck *deck, const char *const *names)
 {
     int n = 0;

@@ -109,6 +109,25 @@ bool hps_record_cut(struct hps_record *r, const char *text, size_t n, bool again
     }
 }
 
+const char *hps_record_guess(const char *text, size_t n, char delimiter)
+{
+    static const char *const word[] = { ";", "tab", ",", "|" };
+    size_t most = 0;
+    const char *guess = NULL;
+
+    for (int i = 0; i < 4; i++) {
+        char sign = strcmp(word[i], "tab") == 0 ? '\t' : *word[i];
+        size_t times = 0;
+        for (size_t k = 0; k < n && sign != delimiter; k++)
+            times += text[k] == sign;
+        if (times <= most)
+            continue;
+        most = times;
+        guess = word[i];
+    }
+    return guess;
+}
+
 enum hps_status hps_record_next(struct hps_record *r, struct hps_text *t, char **text, bool *whole)
 {
     size_t n;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/deck.h"
 #include "base/mem.h"
 
 int hps_join_find(const char *column, int n, char *const *name)
@@ -15,6 +16,22 @@ int hps_join_find(const char *column, int n, char *const *name)
         if (strcasecmp(name[i], column) == 0)
             return i;
     return -1;
+}
+
+enum hps_status hps_join_lacks(const char *path, char delimiter, const char *column, int n,
+                               char *const *name)
+{
+    const char *near = hps_deck_nearest(column, (const char *const *)name, n);
+    const char *guess = n == 1 ? hps_record_guess(*name, strlen(*name), delimiter) : NULL;
+
+    if (guess)
+        HPS_SAY(HPS_ERROR, "%s: there is no column '%s': its only column is '%.60s'; separated by "
+                "%s? (in the schema, text: {delimiter: \"%s\"})",
+                path, column, *name, guess, guess);
+    else
+        HPS_SAY(HPS_ERROR, "%s: there is no column '%s'%s%s%s", path, column,
+                near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return HPS_DECK;
 }
 
 static enum hps_status wrong(const struct hps_text *t, const char *what)
@@ -105,10 +122,8 @@ enum hps_status hps_join_load(struct hps_join *j, const char *path, char delimit
     hps_dict_init(&j->key, (long long)1 << 22, HPS_JOIN_BYTES);
     hps_record_init(&r, delimiter);
     s = load_header(j, &r, &t);
-    if (!s && (key = hps_join_find(column, j->n, j->name)) < 0) {
-        HPS_SAY(HPS_ERROR, "%s: there is no column '%s'", path, column);
-        s = HPS_DECK;
-    }
+    if (!s && (key = hps_join_find(column, j->n, j->name)) < 0)
+        s = hps_join_lacks(path, delimiter, column, j->n, j->name);
     if (!s)
         s = load_rows(j, &r, &t, key);
     hps_record_done(&r);

@@ -231,7 +231,7 @@ enum hps_status hps_net_new(struct hps_net **out, const struct hps_deck *deck,
     *out = NULL;
     s = hps_deck_entries(deck, "model", &n, &item);
     if (!s && n == 0)
-        s = hps_deck_wrong(NULL, "model", "the deck lists no layers");
+        s = hps_deck_wrong(hps_deck_root(deck), "model", "the deck lists no layers");
     if (s)
         return s;
     net = hps_mem_new(1, sizeof *net);

@@ -111,7 +111,7 @@ static enum hps_status load_label(struct hps_schema *s)
     enum hps_status status = hps_deck_map(s->deck, "label", &item);
 
     if (!status && !item)
-        return hps_deck_wrong(NULL, NULL, "the schema has no section 'label'");
+        return hps_deck_wrong(hps_deck_root(s->deck), NULL, "the schema has no section 'label'");
     if (!status)
         status = hps_deck_bind(s->deck, item, label_fields, NULL, NULL, &o);
     if (status)
@@ -201,7 +201,7 @@ static enum hps_status load_columns(struct hps_schema *s)
     if (status)
         return status;
     if (s->ncolumn == 0)
-        return hps_deck_wrong(NULL, "columns", "the schema has no columns");
+        return hps_deck_wrong(hps_deck_root(s->deck), "columns", "the schema has no columns");
     s->column = hps_mem_new((size_t)s->ncolumn, sizeof *s->column);
     for (int i = 0; i < s->ncolumn && !status; i++)
         status = load_column(s, &s->column[i], item[i]);
@@ -233,14 +233,14 @@ static enum hps_status load_split(struct hps_schema *s)
     enum hps_status status = hps_deck_map(s->deck, "split", &item);
 
     s->split_by = "";
-    if (status || !item)
-        return status;
-    status = hps_deck_bind(s->deck, item, split_fields, NULL, NULL, &o);
+    if (!status)
+        status = hps_deck_bind(s->deck, item, split_fields, NULL, NULL, &o);
     if (status)
         return status;
     if (o.share <= 0 || o.share >= 1)
         return hps_deck_wrong(item, "share", "it must lie between 0 and 1");
-    s->split_by = o.by;
+    if (item)                                           /* else --split must say which rows */
+        s->split_by = o.by;
     s->split_share = o.share;
     return HPS_OK;
 }

@@ -13,7 +13,27 @@
 
 volatile sig_atomic_t hps_text_stop;
 
-enum { BUFFER = 1 << 20, LOOK = 1 << 16 };
+enum { BUFFER = 1 << 20, LOOK = 1 << 16, BEGIN = 4096 };
+
+/* Files that are no UTF-8 text, by how they begin, and what makes such a text of them. */
+static const struct {
+    const char *mark;
+    size_t n;
+    const char *is, *todo;
+} looks[] = {
+    { "\xff\xfe\0\0", 4, "UTF-32", "iconv -f UTF-32 -t UTF-8" },
+    { "\0\0\xfe\xff", 4, "UTF-32", "iconv -f UTF-32 -t UTF-8" },
+    { "\xff\xfe", 2, "UTF-16", "iconv -f UTF-16 -t UTF-8" },
+    { "\xfe\xff", 2, "UTF-16", "iconv -f UTF-16 -t UTF-8" },
+    { "\x28\xb5\x2f\xfd", 4, "packed by zstd", "zstd -dc" },
+    { "\xfd" "7zXZ\0", 6, "packed by xz", "xz -dc" },
+    { "BZh", 3, "packed by bzip2", "bzip2 -dc" },
+    { "PK\3\4", 4, "a zip archive, or a spreadsheet", "unzip -p" },
+    { "\x89HDF\r\n\x1a\n", 8, "an HDF5 file", NULL },
+    { "PAR1", 4, "a Parquet file", NULL },
+};
+
+static const char cr_only[] = "its lines end in \\r alone: make \\n of it (tr '\\r' '\\n')";
 
 static enum hps_status read_some(struct hps_text *t, void *to, size_t n, size_t *got)
 {
@@ -37,6 +57,32 @@ static enum hps_status wrong(struct hps_text *t, const char *what)
     return HPS_DECK;
 }
 
+static enum hps_status not_text(const struct hps_text *t, const char *is, const char *todo)
+{
+    HPS_SAY(HPS_ERROR, "%s: this looks like %s, wanted is text in UTF-8%s%s%s", t->path, is,
+            todo ? ": unpack or convert it first (" : "", todo ? todo : "", todo ? ")" : "");
+    return HPS_DECK;
+}
+
+/* Is what the buffer begins with a text? */
+static enum hps_status look_at_begin(const struct hps_text *t)
+{
+    size_t n = t->end < BEGIN ? t->end : BEGIN;
+    const char *zero;
+
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        if (n >= looks[i].n && memcmp(t->buffer, looks[i].mark, looks[i].n) == 0)
+            return not_text(t, looks[i].is, looks[i].todo);
+    zero = memchr(t->buffer, 0, n);
+    if (!zero || t->gzip)                               /* or damaged: that is said in its turn */
+        return HPS_OK;
+    if (zero - t->buffer < 2)                           /* a letter is itself and a zero byte */
+        return not_text(t, "UTF-16 without its mark",
+                        zero == t->buffer ? "iconv -f UTF-16BE -t UTF-8"
+                                          : "iconv -f UTF-16LE -t UTF-8");
+    return not_text(t, "no text: it has zero bytes", NULL);
+}
+
 /* More text behind buffer[end]; the record and what follows moves to the front. */
 static enum hps_status refill(struct hps_text *t)
 {
@@ -54,7 +100,9 @@ static enum hps_status refill(struct hps_text *t)
     if (t->end == t->cap) {
         size_t room = t->cap + HPS_TEXT_SLACK;
         if (t->cap >= HPS_TEXT_LINE)
-            return wrong(t, "a line of more than 16 MiB");
+            return wrong(t, t->line == 0 && memchr(t->buffer, '\r', t->end)
+                                ? cr_only
+                                : "a line of more than 16 MiB");
         hps_mem_grow(&t->buffer, &room, 2 * t->cap + HPS_TEXT_SLACK, 1);
         t->cap = room - HPS_TEXT_SLACK;
     }
@@ -118,7 +166,12 @@ enum hps_status hps_text_next(struct hps_text *t, char **line, size_t *n)
         return s;
     give(t, end, found, line, n);
     t->first_next = t->next;
-    t->first_line = ++t->line;
+    if (t->line++ == 0 && !found && memchr(*line, '\r', *n)) {
+        t->line = 0;
+        *line = NULL;
+        return t->status = wrong(t, cr_only);           /* the whole text is one line */
+    }
+    t->first_line = t->line;
     return HPS_OK;
 }
 
@@ -165,8 +218,10 @@ static enum hps_status skip_mark(struct hps_text *t)
 {
     enum hps_status s = HPS_OK;
 
-    while (t->end < 3 && !t->ended && !s)
+    while (t->end < 8 && !t->ended && !s)
         s = refill(t);
+    if (!s)
+        s = look_at_begin(t);
     if (!s && t->end >= 3 && memcmp(t->buffer, "\xef\xbb\xbf", 3) == 0)
         t->next = 3;                                    /* some programs mark UTF-8 like this */
     return s;

@@ -58,11 +58,12 @@ static void test_avazu(void **state)
     assert_int_equal(import("avazu", &opt, NULL), HPS_DECK);
     assert_non_null(strstr(said, "in.txt: there is no column 'click'"));
     put("in.txt", HEADER "9,2,14102100,1005," REST "9,0,14132100,1005," REST "9,0,141021,1," REST
-                         "1,2,3\n9,0,14102100,1," REST);
+                         "1,2,3\n9,0,14022900,1," REST "9,0,14102100,1," REST);
     assert_int_equal(import("avazu", &opt, NULL), HPS_DECK);
     assert_non_null(strstr(said, "in.txt:2: click: '2' is neither 0 nor 1"));
     assert_non_null(strstr(said, "in.txt:3: hour: '14132100' is no hour of a day"));
-    assert_non_null(strstr(said, "in.txt:4: hour: '141021' is not YYMMDDHH"));
+    assert_non_null(strstr(said, "in.txt:4: hour: '141021' is no hour"));
+    assert_non_null(strstr(said, "in.txt:6: hour: '14022900' is no hour of a day"));
     assert_non_null(strstr(said, "in.txt:5: 3 columns instead of 24"));
     expect_nothing_left();
 }
@@ -84,6 +85,12 @@ static void test_split_by_hour(void **state)
     assert_int_equal(import("avazu", &opt, NULL), HPS_OK);
     expect_ids("t.h5", "slots/hour/ids", 2, (long long[]){ 1, 24 });
     expect_ids("o.h5", "slots/hour/ids", 3, (long long[]){ 1, 2, 1 });
+    opt.split_at = "2014-10-22";
+    assert_int_equal(import("avazu", &opt, NULL), HPS_OK);
+    expect_ids("t.h5", "slots/hour/ids", 3, (long long[]){ 1, 1, 24 });
+    opt.split_at = "14109900";
+    assert_int_equal(import("avazu", &opt, NULL), HPS_USAGE);
+    assert_non_null(strstr(said, "--split-at wants a date, as in the column"));
     unlink("o.h5");
     unlink("t.h5");
     opt.split_at = "14103001";

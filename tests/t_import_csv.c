@@ -1,5 +1,5 @@
 /* t_import_csv: what delimited text must not be taken for something else: another kind of file, a
- * share that was promised. */
+ * share that was promised; dates by which rows are split, and of which features are made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,11 +97,106 @@ static void test_promised_share(void **state)
     expect_refusal(&opt, "csv", "there is no section 'split'");
 }
 
+static const char dates[] = "id,when,y\n"
+                            "0,2014-10-21T13:45:00,1\n"
+                            "1,2014-10-22 00:00:00.5,0\n"
+                            "2,2014-10-19T23:30:00+02:00,1\n"
+                            "3,2014-10-20,0\n"
+                            "4,2016-02-29T05:00:00Z,1\n";
+
+/* Features of dates; several columns of the dataset from one of the text; none is a missing value,
+ * and a day that there never was a bad line, as a number that is none. */
+static void test_date_features(void **state)
+{
+    struct hps_import_opt opt = defaults();
+    struct hps_import_result r;
+    char text[512];
+
+    (void)state;
+    put("s.yaml", "label: {column: y}\ntext: {missing: [never]}\ncolumns:\n"
+                  "  - {column: when, time: iso, since: '2014-10-20T00:00:00Z', dense: none}\n"
+                  "  - {column: when, time: iso, category: hour}\n"
+                  "  - {column: when, time: iso, category: weekday, name: weekday}\n"
+                  "  - {column: when, time: iso, category: yearday, name: yearday}\n");
+    snprintf(text, sizeof text, "%s5,,0\n6,never,1\n7,2015-02-29,1\n8,20141021,1\n", dates);
+    put("in.txt", text);
+    opt.bad_share = 0.5;
+    assert_int_equal(import("csv", &opt, &r), HPS_OK);
+    assert_non_null(strstr(said, "in.txt:9: column when: '2015-02-29' is no date (iso)"));
+    assert_non_null(strstr(said, "in.txt:10: column when: '20141021' is no date (iso)"));
+    assert_int_equal(r.bad, 2);
+    assert_int_equal(r.missing, 2 * 4);
+    expect_reals("o.h5", "dense", 1, 7,
+                 (double[]){ 135900, 172800.5, -9000, 0, 42958800, 0, 0 });
+    expect_ids("o.h5", "slots/when/ids", 7, (long long[]){ 14, 1, 24, 1, 6, 0, 0 });
+    expect_ids("o.h5", "slots/weekday/ids", 7, (long long[]){ 2, 3, 7, 1, 1, 0, 0 });
+    expect_ids("o.h5", "slots/yearday/ids", 7, (long long[]){ 294, 295, 292, 293, 60, 0, 0 });
+    expect_whole("o.h5", 7);
+    unlink("o.h5");
+}
+
+/* By date: the latest rows, or those from a date on, which is written as in the column or in ISO;
+ * the time zone counts. The format is the split's, or that of a column. */
+static void test_split_by_date(void **state)
+{
+    static const char *const columns[] = {
+        "  - {column: id, dense: none}\nsplit: {by: when, time: iso, share: 0.4}\n",
+        "  - {column: id, dense: none}\n  - {column: when, time: iso, category: hour}\n"
+        "split: {by: When, share: 0.4}\n",
+    };
+    struct hps_import_opt opt = defaults();
+
+    (void)state;
+    opt.test_output = "t.h5";
+    put("in.txt", dates);
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "label: {column: y}\ncolumns:\n%s", columns[i]);
+        put("s.yaml", text);
+        opt.split = opt.split_at = "";
+        assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+        expect_reals("o.h5", "dense", 1, 3, (double[]){ 0, 2, 3 });
+        expect_reals("t.h5", "dense", 1, 2, (double[]){ 1, 4 });
+        opt.split = "when";
+        opt.split_at = "2014-10-22";
+        assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+        expect_reals("t.h5", "dense", 1, 2, (double[]){ 1, 4 });
+        opt.split_at = "2014-10-19T21:30:00Z";          /* that of row 2, as others write it */
+        assert_int_equal(import("csv", &opt, NULL), HPS_DECK);
+        assert_non_null(strstr(said, "no row to write"));
+        opt.split_at = "2014-10-19T21:30:01Z";
+        assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+        expect_reals("o.h5", "dense", 1, 1, (double[]){ 2 });
+        opt.split_at = "5";
+        assert_int_equal(import("csv", &opt, NULL), HPS_USAGE);
+        assert_non_null(strstr(said, "--split-at wants a date"));
+    }
+    put("s.yaml", "label: {column: y}\ncolumns:\n  - {column: id, dense: none}\n"
+                  "split: {by: when, time: '%d/%b/%Y', share: 0.5}\n");
+    put("in.txt", "id,when,y\n0,21/Oct/2014,1\n1,1/Nov/2014,1\n");
+    opt.split = "";
+    opt.split_at = "01/nov/2014";
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    expect_reals("t.h5", "dense", 1, 1, (double[]){ 1 });
+    put("s.yaml", "label: {column: y}\ncolumns:\n  - {column: id, dense: none}\n"
+                  "split: {by: when}\n");
+    assert_int_equal(import("csv", &opt, NULL), HPS_USAGE);
+    assert_non_null(strstr(said, "--split-at wants a number (of dates, the schema says `time`)"));
+    unlink("o.h5");
+    unlink("t.h5");
+    opt.split_at = "";
+    assert_int_equal(import("csv", &opt, NULL), HPS_DECK);
+    assert_non_null(strstr(said, "is not a number to split by (of dates, give `time`)"));
+    expect_nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_looks),
         cmocka_unit_test(test_promised_share),
+        cmocka_unit_test(test_date_features),
+        cmocka_unit_test(test_split_by_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,84 @@ static const char *const refused[] = {
     "",
 };
 
+/* What is refused of dates, and with what word. */
+static const struct {
+    const char *entry, *why;
+} refused_dates[] = {
+    { "{column: t, time: iso, since: 2014-01-01, dense: log1p}", "s:3:54: columns[0].dense: the" },
+    { "{column: t, time: iso, since: 2014-01-01, dense: log1p+zscore}", "a logarithm takes as 0" },
+    { "{column: t, time: iso, dense: none}", "give `since: DATE`" },
+    { "{column: t, time: iso, since: yesterday, dense: none}", "'yesterday' is no date as" },
+    { "{column: t, time: iso, since: 2014-02-29, dense: none}", "'2014-02-29' is no date as" },
+    { "{column: t, since: 2014-01-01, dense: none}", "since: it goes with `time` and `dense`" },
+    { "{column: t, time: iso, since: 2014-01-01, category: hour}", "it goes with `time` and" },
+    { "{column: t, category: hour}", "s:3:27: columns[0].category: 'hour' is a part of a date: "
+                                     "give `time: FORMAT`" },
+    { "{column: t, time: iso, category: hours}", "'hours' is no part of a date (minute|hour|" },
+    { "{column: t, time: iso, category: {index: 9}}", "s:3:23: columns[0].time: dates become" },
+    { "{column: t, time: iso, multi: {index: 9}}", "dates become `dense`, with `since`, or" },
+    { "{column: t, time: iso}", "give one of `dense`, `category`, `multi`" },
+    { "{column: t, time: '%Y-%Q', category: hour}", "'%Y-%Q' is no format of dates: %Q is not" },
+    { "{column: t, time: '', category: hour}", "'' is no format of dates: neither iso nor" },
+    { "{column: t, time: iso, category: hour}\n  - {column: T, time: '%F', category: day, name: d}",
+      "s:4:23: columns.d.time: the column 'T' has the format 'iso' already" },
+    { "{column: t, time: iso, category: hour}\n  - {column: t, time: iso, category: day}",
+      "a second 't': give another `name`" },
+    { "{column: t, time: iso, category: hour}\nsplit: {by: t, time: '%F'}", "the format 'iso'" },
+    { "{column: t, dense: none}\nsplit: {by: file, time: iso}", "it goes with `by: COLUMN`" },
+    { "{column: t, category: }", "give `hash` or `index`" },
+};
+
+/* What a schema that is refused says. */
+static void refusal_of(const char *text, char *said, size_t size)
+{
+    struct hps_schema *s;
+    int keep = dup(2), to = open("said", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+    assert_int_equal(dup2(to, 2), 2);
+    enum hps_status status = hps_schema_parse(&s, "s", text, strlen(text), 0, NULL);
+    assert_int_equal(dup2(keep, 2), 2);
+    close(keep);
+    ssize_t n = pread(to, said, size - 1, 0);
+    said[n > 0 ? n : 0] = 0;
+    close(to);
+    if (status != HPS_DECK)
+        fail_msg("taken: %s", text);
+}
+
+static void test_refused_dates(void **state)
+{
+    char text[512], said[1024];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refused_dates / sizeof *refused_dates; i++) {
+        snprintf(text, sizeof text, "label: {column: y}\ncolumns:\n  - %s\n",
+                 refused_dates[i].entry);
+        refusal_of(text, said, sizeof said);
+        if (!strstr(said, refused_dates[i].why))
+            fail_msg("%s did not say '%s' but %s", text, refused_dates[i].why, said);
+        assert_int_equal(hps_mem_held_bytes(), 0);
+    }
+}
+
+static void test_dates(void **state)
+{
+    static const char text[] = "label: {column: y}\ncolumns:\n"
+                               "  - {column: t, time: '%d.%m.%Y', category: weekday}\n"
+                               "  - {column: t, time: '%d.%m.%Y', since: 2014-01-02, dense: none}\n"
+                               "  - {column: b, dense: none}\nsplit: {by: c, time: iso}\n";
+    struct hps_schema *s;
+
+    (void)state;
+    assert_int_equal(hps_schema_parse(&s, "s", text, strlen(text), 0, NULL), HPS_OK);
+    assert_true(s->column[0].part == HPS_DATE_WEEKDAY && s->column[0].kind == HPS_COLUMN_CATEGORY);
+    assert_true(s->column[1].part == HPS_DATE_WHOLE && s->column[1].since_s == 1388620800);
+    assert_string_equal(hps_schema_time(s, "T"), "%d.%m.%Y");
+    assert_string_equal(hps_schema_time(s, "c"), "iso");
+    assert_null(hps_schema_time(s, "b"));
+    hps_schema_free(s);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -262,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_dates),   cmocka_unit_test(test_refused_dates),
         cmocka_unit_test(test_shipped), cmocka_unit_test(test_cells),
         cmocka_unit_test(test_numbers), cmocka_unit_test(test_hash),
         cmocka_unit_test(test_dict),    cmocka_unit_test(test_select),

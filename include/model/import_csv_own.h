@@ -18,6 +18,7 @@ struct hps_csv_column {
     const struct hps_schema_column *is;
     struct hps_csv_source from;
     int at;                         /* its number among the dense features or the slots */
+    long long id;                   /* of the record under way: a part of a date        */
     struct hps_dict dict;           /* of an index                                      */
 };
 
@@ -33,6 +34,7 @@ struct hps_csv {
     long long join_row;             /* of the record under way, 0: none   */
     struct hps_csv_source label, key, on;   /* label, split by, join on           */
     const char *split_by;           /* the column of the key; NULL: none  */
+    const char *split_time;         /* its format of dates; NULL: numbers */
     struct hps_csv_column *column;          /* (schema->ncolumn)                  */
     int D, nslot;
     const char **dense_name;        /* (D)                                */

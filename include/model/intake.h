@@ -30,6 +30,8 @@ struct hps_intake {
     struct hps_writer_form form[2]; /* of the train and the test file; set by the format       */
     enum hps_split split;           /* set by hps_intake_split                                  */
     double share;                   /* of the rows for the test file                            */
+    const char *key_time;           /* set by the format before hps_intake_split: the keys are
+                                       dates of this one; NULL: numbers                         */
     bool has_at;                    /* by key: rows at or above `threshold` are for the test file */
     bool survey;                    /* set by the format: it needs the pass SURVEY itself       */
     bool relearn;                   /* set by the format: categories need the pass LEARN        */

@@ -22,7 +22,7 @@ const struct hps_field hps_import_fields[] = {
     HPS_FIELD(hps_import_opt, split, HPS_TEXT, "", 0, 0, "",
               "rows for --test-output: file (the last), random, or of the highest COLUMN"),
     HPS_FIELD(hps_import_opt, split_at, HPS_TEXT, "", 0, 0, "",
-              "instead of a share: rows whose COLUMN is at least this number"),
+              "instead of a share: rows whose COLUMN is at least this number or date"),
     HPS_FIELD(hps_import_opt, test_share, HPS_REAL, "0", 0, 1, "",
               "share of the rows for --test-output; 0: as the schema says, or 0.2"),
     HPS_FIELD(hps_import_opt, seed, HPS_LONG, "1", 0, 1e15, "", "of --split random"),

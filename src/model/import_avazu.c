@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "model/date.h"
 #include "model/forms.h"
 #include "model/parse.h"
 
@@ -16,6 +17,8 @@ static const char *const column_names[NCOLUMN] = {
     "app_id", "app_domain", "app_category", "device_id", "device_ip", "device_model",
     "device_type", "device_conn_type", "C14", "C15", "C16", "C17", "C18", "C19", "C20", "C21"
 };
+
+static const char hour_format[] = "%y%m%d%H";
 
 struct avazu {
     const struct hps_import_opt *opt;
@@ -36,29 +39,15 @@ static const char *bad(struct avazu *a, int column, const char *s, size_t n, con
     return a->why;
 }
 
-/* Monday is 1 (Sakamoto's table of months; years are those of 2000 to 2099). */
-static int day_of_week(int year, int month, int day)
-{
-    static const int shift[] = { 0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4 };
-    int y = 2000 + year - (month < 3);
-
-    return (y + y / 4 - y / 100 + y / 400 + shift[month - 1] + day + 6) % 7 + 1;
-}
-
 static const char *parse_hour(struct avazu *a, const char *s, size_t n)
 {
-    int part[4];                    /* year, month, day, hour */
+    struct hps_date date;
 
-    for (size_t i = 0; i < 8; i++)
-        if (n != 8 || (unsigned char)(s[i] - '0') > 9)
-            return bad(a, HOUR, s, n, "is not YYMMDDHH");
-    for (int i = 0; i < 4; i++)
-        part[i] = (s[2 * i] - '0') * 10 + s[2 * i + 1] - '0';
-    if (part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] > 23)
-        return bad(a, HOUR, s, n, "is no hour of a day");
-    a->hour = ((part[0] * 100.0 + part[1]) * 100 + part[2]) * 100 + part[3];
-    a->id[DAY_SLOT] = day_of_week(part[0], part[1], part[2]);
-    a->id[HOUR_SLOT] = 1 + part[3];
+    if (n != 8 || !hps_date_parse(hour_format, s, n, &date))
+        return bad(a, HOUR, s, n, "is no hour of a day (YYMMDDHH)");
+    a->hour = hps_date_s(&date);
+    a->id[DAY_SLOT] = hps_date_part(&date, HPS_DATE_WEEKDAY);
+    a->id[HOUR_SLOT] = hps_date_part(&date, HPS_DATE_HOUR);
     return NULL;
 }
 
@@ -231,6 +220,7 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 
     a->opt = opt;
     name_slots(a);
+    in.key_time = hour_format;
     s = hps_intake_split(&in, "file", HPS_INTAKE_SHARE);
     if (!s)
         s = check_split(&in);

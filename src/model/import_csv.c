@@ -138,6 +138,13 @@ static enum hps_status load_dict(struct hps_csv *c, struct hps_csv_column *col)
     return s;
 }
 
+static long long buckets_of(const struct hps_schema_column *is)
+{
+    if (is->part)
+        return hps_date_part_most(is->part) + 1;
+    return is->hash ? is->hash : is->index + 1;
+}
+
 static void make_columns(struct hps_csv *c)
 {
     const struct hps_schema *schema = c->schema;
@@ -160,7 +167,7 @@ static void make_columns(struct hps_csv *c)
         }
         c->slot[0][col->at] = (struct hps_writer_slot){
             .name = col->is->name,
-            .buckets = col->is->hash ? col->is->hash : col->is->index + 1,
+            .buckets = buckets_of(col->is),
             .multi = col->is->kind == HPS_COLUMN_MULTI,
         };
         c->slot[1][col->at] = c->slot[0][col->at];
@@ -193,6 +200,8 @@ static enum hps_status prepare(struct hps_csv *c, struct hps_intake *in, const c
     const struct hps_schema *schema = c->schema;
 
     const char *by = *c->opt->split ? c->opt->split : schema->split_by;
+
+    c->split_time = in->key_time = hps_schema_time(schema, by);
     enum hps_status s = hps_intake_split(in, by, schema->split_share);
 
     hps_record_init(&c->record, schema->delimiter);

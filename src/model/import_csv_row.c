@@ -30,6 +30,36 @@ static const char *cell(struct hps_csv *c, struct hps_csv_source from, size_t *n
     return s;
 }
 
+static const char *bad_date(struct hps_csv *c, const char *column, const char *s, size_t n,
+                            const char *format)
+{
+    snprintf(c->why, sizeof c->why, "column %.80s: '%.*s' is no date (%.60s)", column,
+             (int)(n < 60 ? n : 60), s, format);
+    return c->why;
+}
+
+/* A part of a date, or the seconds since another. */
+static const char *parse_date(struct hps_csv *c, struct hps_csv_column *col)
+{
+    bool dense = col->is->kind == HPS_COLUMN_DENSE;
+    struct hps_date date;
+    size_t n;
+    const char *s = cell(c, col->from, &n);
+
+    col->id = 0;
+    if (dense)
+        c->dense[col->at] = NAN;
+    if (n == 0)
+        return NULL;
+    if (!hps_date_parse(col->is->time, s, n, &date))
+        return bad_date(c, col->is->column, s, n, col->is->time);
+    if (dense)
+        c->dense[col->at] = (float)(hps_date_s(&date) - col->is->since_s);
+    else
+        col->id = hps_date_part(&date, col->is->part);
+    return NULL;
+}
+
 static const char *parse_dense(struct hps_csv *c, const struct hps_csv_column *col)
 {
     size_t n;
@@ -66,6 +96,16 @@ static const char *parse_label(struct hps_csv *c, float *label)
     return NULL;
 }
 
+static const char *parse_date_key(struct hps_csv *c, const char *s, size_t n, double *key)
+{
+    struct hps_date date;
+
+    if (!hps_date_parse(c->split_time, s, n, &date))
+        return bad_date(c, c->split_by, s, n, c->split_time);
+    *key = hps_date_s(&date);
+    return NULL;
+}
+
 static const char *parse_key(struct hps_csv *c, double *key)
 {
     size_t n;
@@ -75,8 +115,11 @@ static const char *parse_key(struct hps_csv *c, double *key)
     if (!c->split_by)
         return NULL;
     s = cell(c, c->key, &n);
+    if (c->split_time)
+        return parse_date_key(c, s ? s : "", n, key);
     if (n == 0 || !hps_parse_real(s, n, key))
-        return bad(c, c->split_by, s ? s : "", n, "is not a number to split by");
+        return bad(c, c->split_by, s ? s : "", n,
+                   "is not a number to split by (of dates, give `time`)");
     return NULL;
 }
 
@@ -141,7 +184,7 @@ static void put_category(struct hps_csv *c, struct hps_csv_column *col, struct h
     struct hps_writer_slot *slot = &c->slot[place.test][col->at];
     size_t n;
     const char *s = cell(c, col->from, &n);
-    long long id = n ? id_of(col, s, n, place.learn) : 0;
+    long long id = col->is->part ? col->id : n ? id_of(col, s, n, place.learn) : 0;
 
     if (!place.writer)
         return;
@@ -196,7 +239,9 @@ static const char *parse_record(struct hps_csv *c, bool whole, float *label, dou
     if (!why)
         why = parse_key(c, key);
     for (int i = 0; i < c->schema->ncolumn && !why; i++)
-        if (c->column[i].is->kind == HPS_COLUMN_DENSE)
+        if (*c->column[i].is->time)
+            why = parse_date(c, &c->column[i]);
+        else if (c->column[i].is->kind == HPS_COLUMN_DENSE)
             why = parse_dense(c, &c->column[i]);
     return why;
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "model/date.h"
 #include "model/parse.h"
 #include "model/select.h"
 
@@ -350,6 +351,20 @@ static enum hps_status run(struct hps_intake *in, const struct hps_format *f,
     return s;
 }
 
+/* --split-at: a number, or a date as in the column or else as in ISO 8601. */
+static bool parse_threshold(struct hps_intake *in, const char *at)
+{
+    struct hps_date date;
+    size_t n = strlen(at);
+
+    if (!in->key_time)
+        return hps_parse_real(at, n, &in->threshold);
+    if (!hps_date_parse(in->key_time, at, n, &date) && !hps_date_parse("iso", at, n, &date))
+        return false;
+    in->threshold = hps_date_s(&date);
+    return true;
+}
+
 enum hps_status hps_intake_split(struct hps_intake *in, const char *by, double share)
 {
     const struct hps_import_opt *opt = in->opt;
@@ -369,8 +384,9 @@ enum hps_status hps_intake_split(struct hps_intake *in, const char *by, double s
         why = "--split, --split-at and --test-share are for --test-output, which is missing";
     else if (in->has_at && in->split != HPS_SPLIT_KEY)
         why = "--split-at needs a column: --split COLUMN";
-    else if (in->has_at && !hps_parse_real(at, strlen(at), &in->threshold))
-        why = "--split-at wants a number";
+    else if (in->has_at && !parse_threshold(in, at))
+        why = in->key_time ? "--split-at wants a date, as in the column or as 2014-10-21T13:45:00Z"
+                           : "--split-at wants a number (of dates, the schema says `time`)";
     if (!why)
         return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s", why);

@@ -2,6 +2,7 @@
 #include "model/schema.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 
@@ -33,7 +34,7 @@ static const struct hps_field label_fields[] = {
 };
 
 struct column_opt {
-    const char *column, *name, *dense;
+    const char *column, *name, *dense, *time, *since;
 };
 
 static const struct hps_field column_fields[] = {
@@ -41,6 +42,8 @@ static const struct hps_field column_fields[] = {
     HPS_FIELD(column_opt, name, HPS_TEXT, "", 0, 0, "", "in the dataset; empty: the column's"),
     HPS_CHOICE(column_opt, dense, "none", "none|log1p|minmax|zscore|log1p+minmax|log1p+zscore",
                "scaling"),
+    HPS_FIELD(column_opt, time, HPS_TEXT, "", 0, 0, "", "dates: iso, or a format like %Y-%m-%d"),
+    HPS_FIELD(column_opt, since, HPS_TEXT, "", 0, 0, "", "dense of dates: seconds since then"),
     { 0 }
 };
 
@@ -72,12 +75,13 @@ static const struct hps_field join_fields[] = {
 };
 
 struct split_opt {
-    const char *by;
+    const char *by, *time;
     double share;
 };
 
 static const struct hps_field split_fields[] = {
-    HPS_FIELD(split_opt, by, HPS_TEXT, "file", 0, 0, "", "file, random, or a column of numbers"),
+    HPS_FIELD(split_opt, by, HPS_TEXT, "file", 0, 0, "", "file, random, or a column"),
+    HPS_FIELD(split_opt, time, HPS_TEXT, "", 0, 0, "", "format of the column's dates"),
     HPS_FIELD(split_opt, share, HPS_REAL, "0.2", 0, 1, "", "of the rows, for the test file"),
     { 0 }
 };
@@ -166,30 +170,101 @@ static enum hps_status check_name(const struct hps_schema *s, const struct hps_s
     return HPS_OK;
 }
 
+/* A format of dates, and the same as elsewhere for this column. */
+static enum hps_status check_time(const struct hps_schema *s, const struct hps_item *item,
+                                  const char *column, const char *time)
+{
+    char why[256];
+    const char *other = hps_schema_time(s, column);
+
+    if (!hps_date_check(time, why, sizeof why))
+        return hps_deck_wrong(item, "time", "'%.60s' is no format of dates: %s", time, why);
+    if (other && strcmp(other, time) != 0)
+        return hps_deck_wrong(item, "time", "the column '%.60s' has the format '%.60s' already",
+                              column, other);
+    return HPS_OK;
+}
+
+/* dense: WORD of a date: the seconds since another. */
+static enum hps_status load_since(struct hps_schema_column *c, const struct hps_item *item,
+                                  const char *since)
+{
+    struct hps_date date;
+
+    if (c->scale.log1p)
+        return hps_deck_wrong(item, "dense", "the seconds since a date may be negative, which a "
+                                             "logarithm takes as 0: give none, minmax or zscore");
+    if (!*since)
+        return hps_deck_wrong(item, "since", "`dense` of a date is the seconds since another: give "
+                                             "`since: DATE`, near the data");
+    if (!hps_date_parse("iso", since, strlen(since), &date))
+        return hps_deck_wrong(item, "since", "'%.60s' is no date as 2014-10-21 or "
+                                             "2014-10-21T13:45:00Z", since);
+    c->since_s = hps_date_s(&date);
+    return HPS_OK;
+}
+
+/* category: WORD, which is for dates */
+static enum hps_status load_part(struct hps_schema_column *c, const struct hps_item *item,
+                                 const char *word)
+{
+    if (!*c->time)
+        return hps_deck_wrong(item, "category", "'%.60s' is a part of a date: give `time: FORMAT`; "
+                                                "of a text give {index: N} or {hash: N}", word);
+    c->part = hps_date_part_named(word);
+    if (c->part == HPS_DATE_WHOLE)
+        return hps_deck_wrong(item, "category", "'%.60s' is no part of a date (%s)", word,
+                              HPS_DATE_WORDS);
+    return HPS_OK;
+}
+
+/* What a column becomes; its kind, and its format of dates, are known. */
+static enum hps_status load_kind(struct hps_schema *s, struct hps_schema_column *c,
+                                 const struct hps_item *item, const struct column_opt *o)
+{
+    const char *word = hps_item_text(item, "category");
+    const struct hps_item *ids = NULL;
+    enum hps_status status = HPS_OK;
+
+    if (*o->since && (!*c->time || c->kind != HPS_COLUMN_DENSE))
+        return hps_deck_wrong(item, "since", "it goes with `time` and `dense`");
+    if (c->kind == HPS_COLUMN_DENSE) {
+        hps_scale_parse(o->dense, &c->scale);
+        return *c->time ? load_since(c, item, o->since) : HPS_OK;
+    }
+    if (c->kind == HPS_COLUMN_CATEGORY && word)
+        return load_part(c, item, word);
+    if (*c->time)
+        return hps_deck_wrong(item, "time", "dates become `dense`, with `since`, or `category: "
+                                            HPS_DATE_WORDS "`");
+    status = hps_item_map(item, c->kind == HPS_COLUMN_MULTI ? "multi" : "category", &ids);
+    if (!status && !ids)
+        status = hps_deck_wrong(item, NULL, "give `hash` or `index`");
+    return status ? status : load_ids(s, c, ids);
+}
+
 static enum hps_status load_column(struct hps_schema *s, struct hps_schema_column *c,
                                    const struct hps_item *item)
 {
     static const char *const inner[] = { "category", "multi", NULL };
-    const struct hps_item *category = NULL, *multi = NULL;
+    bool dense = hps_item_has(item, "dense"), category = hps_item_has(item, "category"),
+         multi = hps_item_has(item, "multi");
     struct column_opt o;
-    bool dense = hps_item_has(item, "dense");
     enum hps_status status = hps_deck_bind(s->deck, item, column_fields, NULL, inner, &o);
 
-    if (!status)
-        status = hps_item_map(item, "category", &category);
-    if (!status)
-        status = hps_item_map(item, "multi", &multi);
     if (status)
         return status;
-    if (dense + !!category + !!multi != 1)
+    if (dense + category + multi != 1)
         return hps_deck_wrong(item, NULL, "give one of `dense`, `category`, `multi`");
     c->column = o.column;
     c->name = *o.name ? o.name : o.column;
+    c->time = "";
     c->kind = dense ? HPS_COLUMN_DENSE : category ? HPS_COLUMN_CATEGORY : HPS_COLUMN_MULTI;
-    if (dense)
-        hps_scale_parse(o.dense, &c->scale);
-    else
-        status = load_ids(s, c, category ? category : multi);
+    if (hps_item_has(item, "time"))
+        status = check_time(s, item, o.column, o.time);
+    c->time = o.time;
+    if (!status)
+        status = load_kind(s, c, item, &o);
     return status ? status : check_name(s, c, item);
 }
 
@@ -203,6 +278,8 @@ static enum hps_status load_columns(struct hps_schema *s)
     if (s->ncolumn == 0)
         return hps_deck_wrong(hps_deck_root(s->deck), "columns", "the schema has no columns");
     s->column = hps_mem_new((size_t)s->ncolumn, sizeof *s->column);
+    for (int i = 0; i < s->ncolumn; i++)
+        s->column[i].column = s->column[i].time = "";
     for (int i = 0; i < s->ncolumn && !status; i++)
         status = load_column(s, &s->column[i], item[i]);
     return status;
@@ -232,17 +309,33 @@ static enum hps_status load_split(struct hps_schema *s)
     struct split_opt o;
     enum hps_status status = hps_deck_map(s->deck, "split", &item);
 
-    s->split_by = "";
     if (!status)
         status = hps_deck_bind(s->deck, item, split_fields, NULL, NULL, &o);
     if (status)
         return status;
     if (o.share <= 0 || o.share >= 1)
         return hps_deck_wrong(item, "share", "it must lie between 0 and 1");
+    if (hps_item_has(item, "time") && (strcmp(o.by, "file") == 0 || strcmp(o.by, "random") == 0))
+        return hps_deck_wrong(item, "time", "it goes with `by: COLUMN`");
+    if (hps_item_has(item, "time"))
+        status = check_time(s, item, o.by, o.time);
+    if (status)
+        return status;
+    s->split_time = o.time;
     if (item)                                           /* else --split must say which rows */
         s->split_by = o.by;
     s->split_share = o.share;
     return HPS_OK;
+}
+
+const char *hps_schema_time(const struct hps_schema *schema, const char *column)
+{
+    if (*schema->split_time && strcasecmp(schema->split_by, column) == 0)
+        return schema->split_time;
+    for (int i = 0; i < schema->ncolumn; i++)
+        if (*schema->column[i].time && strcasecmp(schema->column[i].column, column) == 0)
+            return schema->column[i].time;
+    return NULL;
 }
 
 static enum hps_status load(struct hps_schema **schema, struct hps_deck *deck)
@@ -252,6 +345,7 @@ static enum hps_status load(struct hps_schema **schema, struct hps_deck *deck)
     enum hps_status status = hps_deck_sections(deck, sections);
 
     s->deck = deck;
+    s->split_by = s->split_time = "";
     if (!status)
         status = load_text(s);
     if (!status)

@@ -8,6 +8,10 @@
 
 #include "base/say.h"
 
+/* From here on JSON that finds no memory ends the run: hardly any of its calls could be checked one
+ * by one, and one that fails leaves a key out. hps_begin does it. Local. */
+void hps_json_begin(void);
+
 /* Text to a tree whose "format" is `format`. Not JSON (a NaN, a key given twice): HPS_DECK with
  * line and column; another format: HPS_DECK. Free with json_decref. Pure but for messages. */
 enum hps_status hps_json_parse(json_t **tree, const char *from, const char *format,

@@ -14,6 +14,10 @@ void *hps_mem_new(size_t n, size_t size);
  * zeroed. `p` is the address of a pointer of any type. Ends the run as hps_mem_new does. Local. */
 void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size);
 
+/* For a library that asks where to get memory and gives it back by free(3): neither counted nor
+ * zeroed; no memory ends the run. Local. */
+void *hps_mem_lend(size_t bytes);
+
 void hps_mem_free(void *p);              /* NULL is fine; not ours or freed before: assert */
 char *hps_mem_text(const char *s);       /* a copy of a string, to free */
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,11 @@
 #include "base/outputs.h"
 
 enum { MOST_BYTES = 256 << 20 };        /* some devices never end */
+
+void hps_json_begin(void)
+{
+    json_set_alloc_funcs(hps_mem_lend, free);
+}
 
 enum hps_status hps_json_parse(json_t **tree, const char *from, const char *format,
                                const char *text, size_t length)
@@ -103,6 +109,9 @@ char *hps_json_text(json_t *tree)
 {
     size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(17);
     size_t n = json_dumpb(tree, NULL, 0, flags);
+
+    if (n == 0)
+        HPS_DIE("JSON cannot be made: a text in it is not UTF-8");
     char *text = hps_mem_new(n + 2, 1);
 
     if (json_dumpb(tree, text, n, flags) != n)

@@ -66,6 +66,16 @@ void *hps_mem_new(size_t n, size_t size)
     return h + 1;
 }
 
+void *hps_mem_lend(size_t bytes)
+{
+    void *p = malloc(bytes);
+
+    if (!p)
+        HPS_DIE("no memory for %zu bytes of a library, %zu bytes are held", bytes,
+                hps_mem_held_bytes());
+    return p;
+}
+
 void hps_mem_free(void *p)
 {
     if (!p)

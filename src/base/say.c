@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/eager.h"
+#include "base/json.h"
 #include "base/thread.h"
 
 enum { LINE = 8192 };   /* longest line said; what is longer is cut and ends in "..." */
@@ -96,6 +97,7 @@ MPI_Comm hps_begin(int *argc, char ***argv, bool parallel)
 {
     assert(me.world == MPI_COMM_NULL);
     me.start_s = hps_steady_s();
+    hps_json_begin();
     if (parallel)
         begin_parallel(argc, argv);
     ignore_failed_writes();                             /* after MPI, which has handlers too */

@@ -286,8 +286,9 @@ static enum hps_status no_yaml(const struct reader *r, const yaml_parser_t *p, c
                                size_t length)
 {
     yaml_mark_t at = p->problem_mark;
-    const char *what = p->problem ? p->problem : "no memory";
 
+    if (p->error == YAML_MEMORY_ERROR || !p->problem)
+        HPS_DIE("no memory to read %s", r->source);
     if (p->error == YAML_READER_ERROR) {
         at = (yaml_mark_t){ 0 };
         for (size_t i = 0; i < p->problem_offset && i < length; i++) {
@@ -295,7 +296,7 @@ static enum hps_status no_yaml(const struct reader *r, const yaml_parser_t *p, c
             at.line += text[i] == '\n';
         }
     }
-    return wrong_at(r, at, what);
+    return wrong_at(r, at, p->problem);
 }
 
 enum hps_status hps_tree_parse(struct hps_tree *tree, const char *source, bool lined, int depth,

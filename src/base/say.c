@@ -281,6 +281,7 @@ static struct {
     bool follows;       /* another's death: not ours to tell */
     atomic_bool said;
 } last;
+static _Thread_local bool saying;   /* this thread says it */
 static const double say_most_s = 5, abort_most_s = 10;
 
 static void *last_words(void *arg)
@@ -288,6 +289,7 @@ static void *last_words(void *arg)
     void (*tell)(enum hps_status) = on_quit;
 
     (void)arg;
+    saying = true;
     put_line(last.line, last.n);
     if (take_voice()) {
         put_log(last.line, last.n);
@@ -312,7 +314,8 @@ static void *reap(void *arg)
 }
 
 /* The one way out in disorder. A second thread that comes here waits for the first to end the
- * process; the same thread again (an exit handler that fails) leaves at once. */
+ * process, which does not wait for the one that says why, where that fails too; the same thread
+ * again (an exit handler that fails) leaves at once. */
 static _Noreturn void leave(enum hps_status status, bool follows, const char *line, size_t n)
 {
     static atomic_flag leaving = ATOMIC_FLAG_INIT;
@@ -323,7 +326,10 @@ static _Noreturn void leave(enum hps_status status, bool follows, const char *li
         _exit((int)status);
     again = true;
     if (atomic_flag_test_and_set(&leaving)) {
-        put_line(line, n);
+        if (saying)
+            last.said = true;
+        else
+            put_line(line, n);
         for (;;)
             pause();
     }

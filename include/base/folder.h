@@ -8,6 +8,9 @@
 int hps_folder_make(const char *path);
 /* The folder of a file that will be written; HPS_OUTPUT, said, where it cannot be made. Local. */
 enum hps_status hps_folder_for(const char *file);
+/* What was named in it stays named, whatever happens to the machine. False with errno; a file
+ * system that cannot promise it is taken as it is. Local. */
+bool hps_folder_sync(const char *path);
 /* The path of this program and its folder, to free; "heterps" and "." where the system does not
  * say. Local. */
 char *hps_program(void);

@@ -2,6 +2,7 @@
 #include "base/folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,6 +41,18 @@ enum hps_status hps_folder_for(const char *file)
     }
     hps_mem_free(folder);
     return s;
+}
+
+bool hps_folder_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0) return errno == EACCES; /* it may be written and not be read */
+    bool good = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
+    int why = errno;
+    close(fd); /* nothing was written through it */
+    errno = why;
+    return good;
 }
 
 char *hps_program(void)

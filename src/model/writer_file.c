@@ -357,19 +357,17 @@ enum hps_status hps_writer_close(struct hps_writer *w)
 }
 
 /* The folder is synced too: the name is the promise. */
-static void sync_folder(const char *path)
+static enum hps_status sync_folder(const char *path)
 {
     char *folder = hps_mem_text(path), *slash = strrchr(folder, '/');
-    int fd;
 
     if (slash)
         slash[slash == folder] = 0;
-    fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0 && fsync(fd) != 0)
-        HPS_SAY(HPS_WARN, "%s: %s", folder, strerror(errno));
-    if (fd >= 0)
-        close(fd);
+    bool good = hps_folder_sync(slash ? folder : ".");
+    if (!good)
+        HPS_SAY(HPS_ERROR, "%s is whole, but its name may not last: %s", path, strerror(errno));
     hps_mem_free(folder);
+    return good ? HPS_OK : HPS_OUTPUT;
 }
 
 enum hps_status hps_writer_commit(struct hps_writer *w)
@@ -378,8 +376,7 @@ enum hps_status hps_writer_commit(struct hps_writer *w)
     if (rename(w->own->part, w->own->path) != 0)
         return system_trouble(w->own->path, HPS_OUTPUT);
     w->own->committed = true;
-    sync_folder(w->own->path);
-    return HPS_OK;
+    return sync_folder(w->own->path);
 }
 
 void hps_writer_free(struct hps_writer *w)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/build.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "train/ckpt_write.h"
@@ -145,9 +146,9 @@ static enum hps_status put_sums(const struct hps_save *s, const unsigned long lo
     return st ? st : left;
 }
 
-static bool sync_path(const char *path, int flags)
+static bool sync_file(const char *path)
 {
-    int fd = open(path, flags | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
     bool good = fd >= 0 && fsync(fd) == 0;
     int why = errno;
 
@@ -162,11 +163,15 @@ static void name_it(void *save, struct hps_errand_end *end)
     struct hps_save *s = save;
     char *folder = hps_rundir_file(s->dir, s->opt->directory);
 
-    if (!sync_path(s->part, O_WRONLY) || rename(s->part, s->path) != 0) {
+    if (!sync_file(s->part) || rename(s->part, s->path) != 0) {
         end->status = HPS_OUTPUT;
         snprintf(end->why, sizeof end->why, "cannot name the checkpoint %s: %s", s->path,
                  strerror(errno));
-    } else if (sync_path(folder, O_RDONLY | O_DIRECTORY) || errno == EINVAL) {
+    } else if (!hps_folder_sync(folder)) {
+        end->status = HPS_OUTPUT;
+        snprintf(end->why, sizeof end->why, "%s is whole, but its name may not last: %s", s->path,
+                 strerror(errno));
+    } else {
         hps_ckpt_sweep(s->opt, s->dir, s->step, s->only_this); /* not before the name is there */
     }
     hps_mem_free(folder);

@@ -215,13 +215,16 @@ static enum hps_status check(struct hps_job *j)
     return st;
 }
 
-/* The last words of status.json: what the loop told last, and how the run ended. */
-static void tell_end(const struct hps_job *j, struct hps_rundir_state *s, enum hps_status st)
+/* The last words of status.json: what the loop told last, and how the run ended. A script waits for
+ * them: where they cannot be written, that is an error of the run. Collective. */
+static enum hps_status tell_end(const struct hps_job *j, struct hps_rundir_state *s,
+                                enum hps_status st)
 {
     s->state = st == HPS_OK ? "finished" : st == HPS_AGAIN ? "stopped" : "failed";
     s->steps = j->steps.total;
     s->exit_code = st;
-    hps_rundir_status(&j->dir, s);
+    enum hps_status told = hps_agree(j->world, hps_rundir_status(&j->dir, s));
+    return st ? st : told;
 }
 
 /* To make groups of GPUs, in each type one at a time. */
@@ -291,7 +294,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         if (st == HPS_AGAIN && s.n > 0) tell_start(&past.status, &s.cursor[0]);
         if (!st) st = go(j, &s, never, text, &past);
         if (st == HPS_AGAIN) hps_stop_obeyed();
-        tell_end(j, &past.status, st);
+        st = tell_end(j, &past.status, st);
         hps_watch_end();
     }
     hps_budget_ask(NULL);

@@ -17,8 +17,8 @@
 # shellcheck disable=SC2034 # read by the scripts
 verbs='train restart ranks@0 ranks@1 eval import append split plan report info generate deck'
 
-# what to try: kind, whose calls, mode. The libraries of JSON and YAML, whose failures the program
-# hears of as a result, are held to the same law as its own calls.
+# what to try: kind, whose calls, mode. YAML's library, of whose failures the program hears as a
+# result, is held to the same law as its own calls.
 # shellcheck disable=SC2034
 kinds='memory own once
 memory own on
@@ -40,10 +40,7 @@ folder own once
 lock own once
 thread own once
 thread own on
-memory libjansson once
 memory libyaml once
-open libjansson once
-read libjansson once
 memory library once
 map library once
 open library once

@@ -18,9 +18,9 @@ struct hps_near;
 /* Which members of comm are on my host, and see memory of mine as I see theirs: n buffers with rows
  * of so many numbers of 4 bytes, the same for all members. Who passes `may` false, has
  * HETERPS_SHARED_MEMORY=0 in its environment or a limit on the size of files or of address space
- * (ulimit) has none. HETERPS_SHARED_RANKS=N in that of a host's first member: N of them in a row
- * are as if on a host of their own. NULL where nobody is near, and for MPI_COMM_NULL. Collective
- * over comm. */
+ * (ulimit) has none; one whom the system refuses it says so. HETERPS_SHARED_RANKS=N in that of a
+ * host's first member: N of them in a row are as if on a host of their own. NULL where nobody is
+ * near, and for MPI_COMM_NULL. Collective over comm. */
 struct hps_near *hps_near_new(bool may, int n, const int *dim, MPI_Comm comm);
 /* Nothing of it is used any more. Collective over those who are near; NULL is fine. */
 void hps_near_free(struct hps_near *near);

@@ -4,10 +4,12 @@
 #include "comm/near.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -71,17 +73,23 @@ static bool reserve(struct hps_near *n, const int *dim)
     return true;
 }
 
+static bool make_file(struct hps_near *n, uint64_t *key)
+{
+    n->fd = memfd_create("heterps", MFD_CLOEXEC);
+    return n->fd >= 0 && getrandom(key, sizeof *key, GRND_NONBLOCK) == sizeof *key &&
+           pwrite(n->fd, key, sizeof *key, 0) == sizeof *key;
+}
+
 static struct fact make(struct hps_near *n, bool may, const int *dim)
 {
     struct fact f = { .part = n->me, .pid = (int)getpid(), .fd = -1 };
 
-    if (!may || is_forbidden() || !reserve(n, dim)) return f;
-    int fd = memfd_create("heterps", MFD_CLOEXEC);
-    if (fd < 0) return f;
-    n->fd = fd;
-    if (getrandom(&f.key, sizeof f.key, GRND_NONBLOCK) == sizeof f.key &&
-        pwrite(fd, &f.key, sizeof f.key, 0) == sizeof f.key)
-        f.fd = fd;
+    if (!may || is_forbidden()) return f;
+    if (reserve(n, dim) && make_file(n, &f.key))
+        f.fd = n->fd;
+    else
+        HPS_SAY_ALL(HPS_WARN, "this rank shares no memory with the others of %s: %s; it sends them "
+                              "messages", hps_host(), strerror(errno));
     return f;
 }
 
@@ -168,6 +176,7 @@ static void part(MPI_Comm *host)
 struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm comm)
 {
     MPI_Comm host = host_of(comm);
+    int k;
 
     if (comm == MPI_COMM_NULL) return NULL;
     struct hps_near *n = hps_mem_new(1, sizeof *n);
@@ -182,7 +191,8 @@ struct hps_near *hps_near_new(bool may, int nbuffer, const int *dim, MPI_Comm co
         n->buffer[b].seen = hps_mem_new((size_t)n->parts, sizeof(size_t));
     for (int q = 0; q < n->parts; q++)
         n->slot[q] = q == n->me ? 0 : -1;
-    struct fact mine = make(n, may, dim);
+    HPS_MPI(MPI_Comm_size(host, &k));
+    struct fact mine = make(n, may && k > 1, dim);
     int slots = meet(n, &mine, host);
     n->rows = share_out(host);
     HPS_MPI(MPI_Comm_split(host, slots > 1 ? 0 : MPI_UNDEFINED, n->me, &n->host));

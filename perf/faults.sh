@@ -5,7 +5,7 @@
 #
 # HPS_SEED: of the sample. HPS_FAULT_LIBRARY: its size for a verb and kind (60). HPS_FAULT_ONLY: an
 # expression for the lines "VERB KIND FROM MODE" to try. HPS_FAULT_JOBS: runs at a time.
-# HPS_FAULT_PLACES=1: of the calls that one place of the source makes, the first alone.
+# HPS_FAULT_EACH: a kind with more calls than this (500) is tried once for each place that makes one.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 mkdir -p "${1:-$HPS_TMP/faults}" || exit 1
@@ -15,22 +15,21 @@ jobs=${HPS_FAULT_JOBS:-$(($(nproc) * 2))}       # much of a run is waiting
 driver=$srcdir/tests/faults.sh
 export srcdir HETERPS=$HPS_BUILD/heterps HPS_FAULT_KEEP=$work/kept
 
-# chosen: of the lines "VERB KIND FROM MODE NUMBER" those to try, as runs "VERB KIND FROM MODE N";
-# behind the last of its own there is one that finds no call
+# chosen: of the lines "VERB KIND FROM MODE NUMBER" those to try, as runs "VERB KIND FROM MODE N".
+# Behind the last n there is one that finds no call. Where one kind has thousands of calls, most of
+# them are the same ones again: then the first of each place in the source.
 chosen() {
-    grep -E -e "${HPS_FAULT_ONLY:-.}" "$work/counts" |
-        awk -v seed="$seed" -v most="${HPS_FAULT_LIBRARY:-60}" '
-            BEGIN { srand(seed) }
-            $3 $4 == "ownonce" || $5 <= most { for (n = 1; n <= $5 + 1; n++) print $1, $2, $3, $4, n; next }
-            { for (i = 0; i < most; i++) print $1, $2, $3, $4, 1 + int(rand() * $5) }'
-}
-
-# places: the same, of each kind what comes first in its place of the source
-places() {
+    local verb kind from mode number most=${HPS_FAULT_LIBRARY:-60}
     grep -E -e "${HPS_FAULT_ONLY:-.}" "$work/counts" | while read -r verb kind from mode number; do
-        sh "$driver" places "$work/world" "$verb" "$kind" "$from" |
-            sed "s/^/$verb $kind $from $mode /"
-        note "of $number calls ($verb $kind $from) those of different places"
+        if [ "$from $mode" != 'own once' ] && [ "$number" -gt "$most" ]; then
+            awk -v seed="$seed" -v n="$most" -v of="$number" 'BEGIN {
+                srand(seed); while (n-- > 0) print 1 + int(rand() * of) }'
+        elif [ "$number" -gt "${HPS_FAULT_EACH:-500}" ]; then
+            sh "$driver" places "$work/world" "$verb" "$kind" "$from"
+            echo $((number + 200))
+        else
+            seq $((number + 1))
+        fi | sed "s/^/$verb $kind $from $mode /"
     done
 }
 
@@ -42,7 +41,8 @@ rest() {
 
 # unended: for each that still found a call at its largest n, the next ones
 unended() {
-    awk '$3 $4 == "ownonce" { k = $1 " " $2 " " $3 " " $4; if ($5 > n[k]) { n[k] = $5; last[k] = $8 } }
+    awk '$3 $4 == "ownonce" { k = $1 " " $2 " " $3 " " $4
+            if ($5 > n[k]) { n[k] = $5; last[k] = $8 } }
         END { for (k in n) if (last[k] != "none") for (i = 1; i <= 4; i++) print k, n[k] + i }' \
         "$work/results"
 }
@@ -67,10 +67,10 @@ through() {
     sh "$driver" count "$work/world" "${verbs[@]}" >"$work/new" && mv "$work/new" "$work/counts"
 }
 touch "$work/results"
-if [ -n "$HPS_FAULT_PLACES" ]; then places; else chosen; fi | rest >"$work/todo"
+chosen | rest >"$work/todo"
 while [ -s "$work/todo" ]; do
     through "$work/todo"
-    if [ -n "$HPS_FAULT_PLACES" ]; then :; else unended; fi | rest >"$work/todo"
+    unended | rest >"$work/todo"
 done
 
 # table: of each verb, kind and whose calls: how many there are, how many runs, how they ended

@@ -30,6 +30,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@
     X(rename, EIO)                                                                             \
     X(close, EIO)                                                                              \
     X(folder, ENOSPC)   /* mkdir                       */                                      \
+    X(facts, EIO)       /* stat and its like           */                                      \
     X(lock, ENOLCK)                                                                            \
     X(thread, EAGAIN)
 
@@ -357,6 +359,11 @@ CALL(size, int, posix_fallocate64, (int fd, off_t at, off_t n), (fd, at, n), me.
 CALL(rename, int, rename, (const char *from, const char *to), (from, to), -1)
 CLOSE(close, int, close, (int fd), (fd), -1)
 CALL(folder, int, mkdir, (const char *path, mode_t mode), (path, mode), -1)
+CALL(facts, int, stat, (const char *path, struct stat *to), (path, to), -1)
+CALL(facts, int, lstat, (const char *path, struct stat *to), (path, to), -1)
+CALL(facts, int, fstat, (int fd, struct stat *to), (fd, to), -1)
+CALL(facts, int, statvfs, (const char *path, struct statvfs *to), (path, to), -1)
+CALL(facts, int, access, (const char *path, int mode), (path, mode), -1)
 CALL(lock, int, flock, (int fd, int what), (fd, what), -1)
 CALL(thread, int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg),

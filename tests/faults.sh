@@ -37,6 +37,7 @@ size own once
 rename own once
 close own once
 folder own once
+facts own once
 lock own once
 thread own once
 thread own on
@@ -133,7 +134,7 @@ content() {
 
 deck() {
     cat <<'D'
-run:        {name: faults, seed: 1, directory: run, threads: 1}
+run:        {name: faults, seed: 1, directory: run, threads: 1, stall_seconds: 20}
 data:       {train: data/train.h5, test: data/test.h5, batch: 64, microbatches: 2}
 model:
   - {name: ids,  type: embedding, slots: all, dim: 2}

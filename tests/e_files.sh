@@ -65,4 +65,13 @@ expect 66 'data/week_\*.h5: no file' heterps train "$deck" --check \
 heterps import csv $schema --output data/other.h5 part.csv >out 2>err || fail "$(cat err)"
 expect 65 'day_0.h5 and data/other.h5: their dense features are scaled by other constants' \
     heterps train "$deck" --check --set 'data.train=[data/day_0.h5, data/other.h5]'
+expect 0 'warning: .* scaled by other constants: import the test file with --scaling' \
+    heterps train "$deck" --check --set data.train=data/day_0.h5 --set data.test=data/other.h5
+# shellcheck disable=SC2086
+heterps import csv $schema --scaling data/day_0.h5 --set 'label.equals=<=50K' \
+    --output data/not.h5 part.csv >out 2>err || fail "$(cat err)"
+expect 65 'their labels are made in other ways' heterps train "$deck" --check \
+    --set 'data.train=[data/day_0.h5, data/not.h5]' --set data.test=
+expect 0 'warning: the labels of .* are made in other ways' heterps train "$deck" --check \
+    --set data.train=data/day_0.h5 --set data.test=data/not.h5
 verdict

@@ -79,6 +79,7 @@ expect 64 'unknown format' heterps import nothing --output o.h5 a.txt
 expect 64 'output is missing' heterps import criteo a.txt
 expect 64 'unknown option' heterps import criteo --outptu o.h5 a.txt
 expect 64 'buckets 1: ' heterps import criteo --output o.h5 --buckets 1 a.txt
+expect 64 'ids is not for criteo: slot, libsvm' heterps import criteo --output o.h5 --ids hash a.txt
 expect 64 'csv needs --schema' heterps import csv --output o.h5 a.txt
 expect 66 'missing.txt: No such file' heterps import criteo --output o.h5 missing.txt
 : >empty.txt

@@ -1,5 +1,6 @@
 /* t_import_csv: what delimited text must not be taken for something else: another kind of file, a
- * share that was promised; dates by which rows are split, and of which features are made. */
+ * share that was promised; dates by which rows are split, and of which features are made; rows are
+ * appended to rows of the same making only, and no choice is made in silence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,10 @@
 
 #include <cmocka.h>
 
+#include "base/h5.h"
+#include "base/mem.h"
 #include "imported.h"
+#include "model/data.h"
 
 static void expect_refusal(const struct hps_import_opt *opt, const char *format, const char *why)
 {
@@ -190,6 +194,236 @@ static void test_split_by_date(void **state)
     expect_nothing_left();
 }
 
+#define SCHEMA(label, columns) "label: {column: y, " label "}\ncolumns:\n" columns
+#define DENSE(word) "  - {column: a, dense: " word "}\n"
+#define CATEGORY(word) "  - {column: c, category: " word "}\n"
+#define MADE SCHEMA("equals: yes", DENSE("minmax") CATEGORY("{index: 5}"))
+
+/* Make o.h5 by a schema, then append by another: HPS_OK, or what is said. */
+static void append_by(const char *first, const char *second, const char *why)
+{
+    struct hps_import_opt opt = defaults();
+
+    put("s.yaml", first);
+    put("in.txt", "y,a,c\nyes,1,2014-10-21\nno,2,2014-10-22\n");
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    opt.append = true;
+    put("s.yaml", second);
+    enum hps_status s = import("csv", &opt, NULL);
+    if (s != (why ? HPS_DECK : HPS_OK) || (why && !strstr(said, why)) || (!why && *said))
+        fail_msg("%s appended to %s: %d, %s", second, first, (int)s, said);
+    expect_whole("o.h5", why ? 2 : 4);
+    unlink("o.h5");
+}
+
+static void test_append_alike(void **state)
+{
+    (void)state;
+    append_by(MADE, MADE, NULL);
+    append_by(MADE, SCHEMA("equals: no", DENSE("minmax") CATEGORY("{index: 5}")),
+              "o.h5: its label is made in another way than here: y equals 'yes', not y equals 'n");
+    append_by(MADE, SCHEMA("equals: [yes, x]", DENSE("minmax") CATEGORY("{index: 5}")),
+              "not y equals 'x' or 'yes'");
+    append_by(SCHEMA("equals: [yes, x]", DENSE("none")), SCHEMA("equals: [x, yes]", DENSE("none")),
+              NULL);
+    append_by(MADE, SCHEMA("equals: yes", DENSE("zscore") CATEGORY("{index: 5}")),
+              "its dense feature a is made in another way than here: scaling minmax and zscore");
+    append_by(MADE, SCHEMA("equals: yes", DENSE("minmax") CATEGORY("{hash: 6}")),
+              "its slot c is made in another way than here: index, not hash of the text");
+    append_by(SCHEMA("equals: yes", "  - {column: c, time: iso, category: weekday}\n"),
+              SCHEMA("equals: yes", "  - {column: c, category: {hash: 8}}\n"),
+              "its slot c is made in another way than here: weekday, not hash of the text");
+    append_by(SCHEMA("equals: yes", "  - {column: c, time: iso, since: 2014-10-20, dense: none}"),
+              SCHEMA("equals: yes", "  - {column: c, time: iso, since: 2014-10-21, dense: none}"),
+              "its dense feature c is made in another way than here: seconds since 1413763200 and "
+              "1413849600 (of 1970)");
+}
+
+/* A dataset of others does not tell: a warning; then nothing is claimed of its first rows. */
+static void test_append_to_untold(void **state)
+{
+    struct hps_import_opt opt = defaults();
+    struct hps_h5 h;
+    char *rule;
+
+    (void)state;
+    put("s.yaml", SCHEMA("equals: yes", DENSE("none") CATEGORY("{hash: 6}")));
+    put("in.txt", "y,a,c\nyes,1,u\nno,2,v\n");
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_int_equal(hps_h5_change(&h, "o.h5"), HPS_OK);
+    assert_true(H5Adelete_by_name(h.file, "label", "rule", H5P_DEFAULT) >= 0);
+    assert_true(H5Adelete_by_name(h.file, "slots/c", "rule", H5P_DEFAULT) >= 0);
+    hps_h5_close(&h);
+    opt.append = true;
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_non_null(strstr(said, "o.h5 does not tell how its labels or ids were made"));
+    assert_true(strchr(said, '\n') == strrchr(said, '\n'));
+    expect_whole("o.h5", 4);
+    assert_int_equal(hps_h5_open(&h, "o.h5"), HPS_OK);
+    assert_int_equal(hps_h5_get_text(&h, "label", "rule", &rule, true), HPS_DECK);
+    hps_h5_close(&h);
+    unlink("o.h5");
+}
+
+/* Constants come from a dataset of the same words; its categories all have room. Of several files
+ * of one dataset the labels are the same. */
+static void test_constants_alike(void **state)
+{
+    struct hps_import_opt opt = defaults();
+    struct hps_list both = { 2, (const char *[]){ "first.h5", "o.h5" } };
+    struct hps_data *data;
+
+    (void)state;
+    put("s.yaml", MADE);
+    put("in.txt", "y,a,c\nyes,1,u\nno,2,v\n");
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    rename("o.h5", "first.h5");
+    opt.scaling = "first.h5";
+    put("s.yaml", SCHEMA("equals: yes", DENSE("zscore") CATEGORY("{index: 5}")));
+    expect_refusal(&opt, "csv", "first.h5: its dense feature a is made in another way");
+    put("s.yaml", SCHEMA("equals: yes", DENSE("minmax") CATEGORY("{hash: 6}")));
+    expect_refusal(&opt, "csv", "first.h5: its slot c is made in another way");
+    put("s.yaml", SCHEMA("equals: yes", DENSE("minmax") CATEGORY("{index: 1}")));
+    expect_refusal(&opt, "csv", "slot c has 2 categories, the schema's index holds 1");
+    put("s.yaml", SCHEMA("equals: no", DENSE("minmax") CATEGORY("{index: 5}")));
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_int_equal(hps_data_open_all(&data, &both, MPI_COMM_NULL), HPS_DECK);
+    hps_data_close(data);
+    put("s.yaml", MADE);
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_int_equal(hps_data_open_all(&data, &both, MPI_COMM_NULL), HPS_OK);
+    hps_data_close(data);
+    unlink("first.h5");
+    unlink("o.h5");
+}
+
+/* Formats without a schema: other --ids, --labels, --dense than before. */
+static void test_options_alike(void **state)
+{
+    struct hps_import_opt opt = defaults();
+
+    (void)state;
+    put("in.txt", "1 1:0.5 7:1\n0 1:2 8:1\n");
+    opt.dense_columns = 1;
+    opt.dense = "zscore";
+    assert_int_equal(import("libsvm", &opt, NULL), HPS_OK);
+    opt.append = true;
+    opt.ids = "hash";
+    assert_int_equal(import("libsvm", &opt, NULL), HPS_DECK);
+    assert_non_null(strstr(said, "slot features is made in another way than here: number, not"));
+    opt.ids = "keep";
+    opt.labels = "keep";
+    assert_int_equal(import("libsvm", &opt, NULL), HPS_DECK);
+    assert_non_null(strstr(said, "label above 0, not label as it is"));
+    opt.labels = "binary";
+    opt.dense = "log1p";
+    assert_int_equal(import("libsvm", &opt, NULL), HPS_DECK);
+    assert_non_null(strstr(said, "scaling zscore and log1p"));
+    opt.dense = "auto";                                 /* as the dataset has it */
+    assert_int_equal(import("libsvm", &opt, NULL), HPS_OK);
+    expect_whole("o.h5", 4);
+    unlink("o.h5");
+}
+
+static void test_columns_twice(void **state)
+{
+    const struct hps_import_opt opt = defaults();
+
+    (void)state;
+    put("s.yaml", SCHEMA("", DENSE("none")));
+    put("in.txt", "y,a,b,a\n1,2,3,4\n");
+    expect_refusal(&opt, "csv", "in.txt: the columns 2 and 4 are both 'a': which of them?");
+    put("in.txt", "y,A,b,a,b\n1,2,3,4,5\n");          /* b is not used, a is as it is written */
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    expect_reals("o.h5", "dense", 1, 1, (double[]){ 4 });
+    unlink("o.h5");
+    put("s.yaml", "label: {column: Y}\ncolumns:\n  - {column: B, dense: none}\n"
+                  "join: {file: j.csv, on: k, key: K}\n");
+    put("in.txt", "y,b,k\n1,2,3\n");
+    put("j.csv", "K,b\n3,7\n");
+    expect_refusal(&opt, "csv", "in.txt and j.csv both have the column 'B'");
+    put("j.csv", "K,x,x,k\n3,7,8,9\n");
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);    /* neither x nor k is used */
+    unlink("o.h5");
+    put("j.csv", "k,x,K,K\n3,7,8,9\n");
+    expect_refusal(&opt, "csv", "j.csv: the columns 3 and 4 are both 'K'");
+    put("in.txt", "y,k\n1,3\n");
+    put("j.csv", "K,b,B\n3,7,8\n");
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    expect_reals("o.h5", "dense", 1, 1, (double[]){ 8 });
+    unlink("o.h5");
+    put("s.yaml", "text: {header: false, names: [y, a, y]}\n" SCHEMA("", DENSE("none")));
+    expect_refusal(&opt, "csv", "'y' is there twice, at 1 and 3");
+}
+
+/* A text that no label equals, or all: there is one class, and it is said of each file. */
+static void test_one_class(void **state)
+{
+    struct hps_import_opt opt = defaults();
+
+    (void)state;
+    put("s.yaml", SCHEMA("equals: 'yes'", DENSE("none")) "split: {by: file, share: 0.5}\n");
+    put("in.txt", "y,a\nYES,1\nno,2\nyes,3\nyes,4\n");
+    opt.test_output = "t.h5";
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_non_null(strstr(said, "warning: o.h5: all 2 labels are 0, there is one class only "
+                                 "(1 is: y equals 'yes')"));
+    assert_non_null(strstr(said, "warning: t.h5: all 2 labels are 1, there is one class only"));
+    opt.test_output = "";
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_string_equal(said, "");
+    put("in.txt", "y,a\n1,1\n1,2\n");
+    put("s.yaml", SCHEMA("", DENSE("none")));           /* numbers may all be equal */
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_string_equal(said, "");
+    put("s.yaml", SCHEMA("at_least: 3", DENSE("none")));
+    assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+    assert_non_null(strstr(said, "one class only (1 is: y at_least 3)"));
+    unlink("o.h5");
+    unlink("t.h5");
+}
+
+/* Counts and constants that no import writes. */
+static void test_numbers_that_cannot_be(void **state)
+{
+    static const struct {
+        const char *object, *name;
+        long long count;                /* 0: a real */
+        double x;
+        const char *why;
+    } bad[] = {
+        { "/", "positives", -5, 0, "o.h5: attribute positives is -5 of 2 examples" },
+        { "/", "positives", 3, 0, "o.h5: attribute positives is 3 of 2 examples" },
+        { "slots/c", "missing", -1, 0, "attribute missing of slots/c is -1: no count" },
+        { "slots/c", "unknown", -7, 0, "attribute unknown of slots/c is -7: no count" },
+        { "dense", "seen", 0, -2, "attribute seen of dense is -2, which no import writes" },
+        { "dense", "missing", 0, -1, "attribute missing of dense is -1" },
+        { "dense", "std", 0, -1, "attribute std of dense is -1" },
+        { "dense", "scale", 0, -0.5, "attribute scale of dense is -0.5" },
+        { "dense", "scale", 0, 0, "attribute scale of dense is 0" },
+        { "dense", "shift", 0, 1.0 / 0.0, "attribute shift of dense is inf" },
+    };
+
+    (void)state;
+    put("in.txt", "y,a,c\nyes,1,u\nno,2,v\n");
+    put("s.yaml", MADE);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct hps_import_opt opt = defaults();
+        struct hps_h5 h;
+        assert_int_equal(import("csv", &opt, NULL), HPS_OK);
+        assert_int_equal(hps_h5_change(&h, "o.h5"), HPS_OK);
+        if (bad[i].count)
+            hps_h5_put_long(&h, bad[i].object, bad[i].name, bad[i].count);
+        else
+            hps_h5_put_real(&h, bad[i].object, bad[i].name, 1, &bad[i].x);
+        assert_int_equal(hps_h5_close(&h), HPS_OK);
+        opt.append = true;
+        if (import("csv", &opt, NULL) != HPS_DECK || !strstr(said, bad[i].why))
+            fail_msg("not '%s' but: %s", bad[i].why, said);
+    }
+    unlink("o.h5");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +431,13 @@ int main(void)
         cmocka_unit_test(test_promised_share),
         cmocka_unit_test(test_date_features),
         cmocka_unit_test(test_split_by_date),
+        cmocka_unit_test(test_append_alike),
+        cmocka_unit_test(test_append_to_untold),
+        cmocka_unit_test(test_constants_alike),
+        cmocka_unit_test(test_options_alike),
+        cmocka_unit_test(test_columns_twice),
+        cmocka_unit_test(test_one_class),
+        cmocka_unit_test(test_numbers_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

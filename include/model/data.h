@@ -7,7 +7,8 @@
  * order, joined by ','; may be empty); on each /slots/NAME buckets (ids are 0..buckets-1).
  * Attributes that are used where they are: on / examples, positives (a count: class balance),
  * source, checksum (model/writer.h says of what), teacher_auc; on slots multi, missing; on /dense
- * the scaling (model/scale.h). */
+ * the scaling (model/scale.h); on /label and on slots rule, which says in words how they were made:
+ * only what is made in the same way is appended, or read as one dataset. */
 #ifndef HPS_MODEL_DATA_H
 #define HPS_MODEL_DATA_H
 
@@ -55,6 +56,7 @@ struct hps_data {
     struct hps_h5_extent label, dense;
     double positives;           /* share of label > 0.5                  */
     uint64_t constants;         /* what dense was scaled by, hashed; 0: the file does not tell */
+    uint64_t rule;              /* what the labels are, hashed; 0: the file does not tell      */
     int fd;                     /* for pread                             */
     char *slot_text, *dense_text;   /* owners of the names               */
 };

@@ -39,6 +39,7 @@ struct hps_import_result {
  * categories 8 MiB a slot at most, the rest on disk. Alone, not under a launcher. */
 struct hps_import {
     const char *name, *help;
+    const char *options;        /* "a|b": fields that are not for all formats, but for this one */
     enum hps_status (*run)(const struct hps_import_opt *opt, int ninput, char *const *input,
                            struct hps_import_result *result);
 };
@@ -46,5 +47,7 @@ extern const struct hps_import hps_import_csv, hps_import_criteo, hps_import_ava
     hps_import_libsvm;
 const struct hps_import *hps_import_find(const char *name);
 const char *hps_import_words(void);     /* "csv|criteo|..." */
+/* Is a field for this format? Pure. */
+bool hps_import_takes(const struct hps_import *format, const char *field);
 
 #endif

@@ -33,6 +33,7 @@ struct hps_csv {
     bool joined;
     long long join_row;             /* of the record under way, 0: none   */
     struct hps_csv_source label, key, on;   /* label, split by, join on           */
+    char *rule;                     /* what a label is, in words          */
     const char *split_by;           /* the column of the key; NULL: none  */
     const char *split_time;         /* its format of dates; NULL: numbers */
     struct hps_csv_column *column;          /* (schema->ncolumn)                  */

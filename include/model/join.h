@@ -26,8 +26,11 @@ void hps_join_done(struct hps_join *j);
 const char *hps_join_cell(struct hps_join *j, long long row, int column);
 
 /* The number of a column in a list of names, as it is written or, where that is not there, in any
- * case of letters; -1: none. Pure. */
-int hps_join_find(const char *column, int n, char *const *name);
+ * case of letters; -1: none. *again: the next that would do, or -1. Pure. */
+int hps_join_find(const char *column, int n, char *const *name, int *again);
+
+/* Say that `path` has a column twice, at two numbers from 0. Always HPS_DECK. */
+enum hps_status hps_join_twice(const char *path, const char *column, int first, int again);
 /* Say that `path`, read with this delimiter, has no such column, and which is nearest or, where it
  * has one only, what seems to separate them. Always HPS_DECK. */
 enum hps_status hps_join_lacks(const char *path, char delimiter, const char *column, int n,

@@ -3,7 +3,8 @@
  *
  * In a dataset, attributes of /dense, one value a column: scaling (text, joined by ',': none,
  * log1p, minmax, zscore, log1p+minmax, log1p+zscore), shift, scale, and what they come from: min,
- * max, mean, std (of f(x), population), seen, missing (counts). */
+ * max, mean, std (of f(x), population), seen, missing (counts); and since, where a column of dates
+ * is the seconds since another than 1970-01-01T00:00:00Z. */
 #ifndef HPS_MODEL_SCALE_H
 #define HPS_MODEL_SCALE_H
 
@@ -17,10 +18,15 @@ struct hps_scale {
     double shift, scale;
     double min, max, mean, m2;  /* of f(x) over `seen` values; m2: sum of squares about the mean */
     double seen, missing;
+    double since;               /* of dates: x is the seconds since 1970 less this            */
 };
 
 /* "zscore", "log1p+minmax" ... False: not a scaling. Pure. */
 bool hps_scale_parse(const char *text, struct hps_scale *scale);
+const char *hps_scale_word(const struct hps_scale *scale);
+/* What of two columns is not made in the same way, constants apart, for a message in memory of the
+ * room that lives until the next call; NULL: nothing. Pure but for that. */
+const char *hps_scale_differs(const struct hps_scale *a, const struct hps_scale *b);
 
 /* f over a block (n, D) row-major, in place; adds to the statistics. NaN stays. Local. */
 void hps_scale_first(struct hps_scale *scale, int D, long long n, float *x);
@@ -32,7 +38,7 @@ void hps_scale_second(const struct hps_scale *scale, int D, long long n, float *
 bool hps_scale_waits(const struct hps_scale *scale, int D);
 
 /* Constants and statistics as attributes of /dense, there and back. HPS_DECK with a message when
- * they are not there or not finite. */
+ * they are not there, not finite, or cannot be: a negative count, a scale that is not positive. */
 enum hps_status hps_scale_save(const struct hps_scale *scale, int D, struct hps_h5 *h);
 enum hps_status hps_scale_load(struct hps_scale *scale, int D, struct hps_h5 *h);
 

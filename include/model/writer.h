@@ -21,6 +21,7 @@ struct hps_writer_slot {
     const char *name;
     long long buckets;
     bool multi;
+    const char *rule;               /* what its ids are, in words; NULL: not told               */
     long long missing, unknown;     /* counted by whoever fills in rows                        */
     const char *index;              /* texts of ids 1.., each ended by a zero; NULL: none       */
     size_t index_bytes;
@@ -34,6 +35,9 @@ struct hps_writer_form {
     bool settled;                   /* the scaling constants are known beforehand               */
     struct hps_writer_slot *slot;   /* (nslot), the caller's                                    */
     const char *source;
+    const char *rule;               /* what label 1 is, or the label, in words; NULL: not told  */
+    bool classes;                   /* labels are 0 or 1                                        */
+    bool any_scaling;               /* as the dataset has it that is appended to                */
     double rows_about;              /* a guess, for the size of chunks; 0: none                 */
 };
 
@@ -53,7 +57,7 @@ struct hps_writer {
 enum hps_status hps_writer_new(struct hps_writer **writer, const char *path,
                                const struct hps_writer_form *form);
 /* Go on behind the rows of the dataset PATH: PATH.part is a copy of it, and the form must be that
- * of the dataset (else HPS_DECK). */
+ * of the dataset, as hps_writer_agrees has it (else HPS_DECK). */
 enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
                                   const struct hps_writer_form *form);
 
@@ -71,10 +75,14 @@ enum hps_status hps_writer_commit(struct hps_writer *w);
 /* Not committed: PATH.part is removed. NULL is fine. */
 void hps_writer_free(struct hps_writer *w);
 
-/* The scaling constants that the dataset PATH was written with, for the same dense names (else
- * HPS_DECK). Counts and statistics are 0. */
-enum hps_status hps_writer_constants(const char *path, int D, const char *const *dense_name,
-                                     struct hps_scale *scale);
+/* Are the rows of the dataset PATH made as those of the form: dense features scaled, ids (and, with
+ * `label`, labels) made by the same rules? HPS_DECK with a message that names the first that is
+ * not. What the dataset does not tell is warned of, and taken to be. */
+enum hps_status hps_writer_agrees(const char *path, const struct hps_writer_form *form, bool label);
+
+/* Into form->scale, the constants that the dataset PATH was written with, for the same dense names,
+ * and made as hps_writer_agrees has it (else HPS_DECK). Counts and statistics are 0. */
+enum hps_status hps_writer_constants(const char *path, const struct hps_writer_form *form);
 /* The texts of ids 1.. of a slot of the dataset PATH, each ended by a zero; to free with
  * hps_mem_free. HPS_DECK when the slot has none. */
 enum hps_status hps_writer_index(const char *path, const char *slot, char **texts, size_t *bytes);

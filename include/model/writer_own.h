@@ -16,6 +16,7 @@ struct hps_writer_own {
     char *path, *part;
     struct hps_h5 h5;
     bool exists;                    /* PATH.part                                           */
+    bool grows;                     /* it had rows: what it does not tell of them, it will not */
     bool made;                      /* its datasets                                        */
     bool settled;                   /* rows are scaled when they are buffered              */
     bool sums;                      /* there is a checksum to keep up                      */

@@ -91,13 +91,18 @@ static bool is_word(const char *words, const char *word)
     return false;
 }
 
-/* The value of one field: as given, or its default. */
-static enum hps_status put_field(const struct given *g, int i, struct hps_import_opt *opt)
+/* The value of one field: as given, where the format has a use for it, or its default. */
+static enum hps_status put_field(const struct given *g, int i, const struct hps_import *format,
+                                 struct hps_import_opt *opt)
 {
     const struct hps_field *f = &hps_import_fields[i];
     const char *text = g->text[i] ? g->text[i] : f->preset;
     void *to = (char *)opt + f->offset;
 
+    if (g->text[i] && !hps_import_takes(format, f->name)) {
+        HPS_SAY(HPS_ERROR, "--%s is not for %s: %s", g->name[i], format->name, f->help);
+        return HPS_USAGE;
+    }
     if (f->kind == HPS_BOOL) {
         *(bool *)to = g->flag[i];
         return HPS_OK;
@@ -240,7 +245,7 @@ enum hps_status hps_app_import(int argc, char **argv, MPI_Comm world)
     if (!s && !(format = find(operand.item[0])))
         s = HPS_USAGE;
     for (int i = 0; i < given.n && !s; i++)
-        s = put_field(&given, i, &opt);
+        s = put_field(&given, i, format, &opt);
     opt.nset = given.set.n;
     opt.set = given.set.item;
     if (!s)

@@ -7,13 +7,6 @@
 #include "base/mem.h"
 #include "model/writer.h"
 
-static const char *scaling_word(const struct hps_scale *s)
-{
-    static const char *const words[] = { "none", "minmax", "zscore", "log1p", "log1p+minmax",
-                                         "log1p+zscore" };
-    return words[(s->log1p ? 3 : 0) + (int)s->range];
-}
-
 /* The scaling of the dense features; false: the dataset says nothing of it. */
 static bool load_scaling(struct hps_h5 *h, int D, struct hps_scale *scale)
 {
@@ -31,7 +24,7 @@ static json_t *dense_feature(const char *name, const struct hps_scale *s)
 
     if (s)
         json_object_update_new(j, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "scaling",
-                                            scaling_word(s), "shift", hps_json_real(s->shift),
+                                            hps_scale_word(s), "shift", hps_json_real(s->shift),
                                             "scale", hps_json_real(s->scale), "min",
                                             hps_json_real(s->min), "max", hps_json_real(s->max),
                                             "mean", hps_json_real(s->mean), "std",
@@ -54,7 +47,7 @@ static json_t *tell_dense(struct hps_h5 *h, const struct hps_data *d, bool quiet
         json_array_append_new(list, dense_feature(d->dense_name[i], known ? s : NULL));
         if (!quiet && known)
             hps_out("%-24s %-14s %12.5g %12.5g %12.5g %12.5g %10.0f\n", d->dense_name[i],
-                    scaling_word(s), s->min, s->max, s->mean,
+                    hps_scale_word(s), s->min, s->max, s->mean,
                     s->seen > 0 ? sqrt(s->m2 / s->seen) : 0, s->missing);
         else if (!quiet)
             hps_out("%s\n", d->dense_name[i]);
@@ -69,7 +62,10 @@ static json_t *count_or_null(struct hps_h5 *h, const char *group, const char *na
 
     if (hps_h5_get_long(h, group, name, &count, true))
         return json_null();
-    return json_integer(count);
+    if (count >= 0)
+        return json_integer(count);
+    HPS_SAY(HPS_WARN, "%s: attribute %s of %s is %lld: no count", h->path, name, group, count);
+    return json_null();
 }
 
 static json_t *tell_slots(struct hps_h5 *h, const struct hps_data *d, bool quiet)
@@ -97,30 +93,43 @@ static json_t *tell_slots(struct hps_h5 *h, const struct hps_data *d, bool quiet
     return list;
 }
 
-static json_t *text_or_null(struct hps_h5 *h, const char *name)
+static json_t *text_or_null(struct hps_h5 *h, const char *object, const char *name)
 {
     char *text;
     json_t *j;
 
-    if (hps_h5_get_text(h, "/", name, &text, true))
+    if (hps_h5_get_text(h, object, name, &text, true))
         return json_null();
     j = json_string(text);
     hps_mem_free(text);
     return j ? j : json_null();                         /* not UTF-8 */
 }
 
-static void tell(struct hps_h5 *h, const struct hps_data *d, bool checked, bool quiet, json_t *into)
+/* NaN: not told. */
+static double teacher_auc(struct hps_h5 *h)
 {
-    json_t *source = text_or_null(h, "source"), *sum = text_or_null(h, "checksum");
-    double auc = NAN;
+    double auc;
 
     if (hps_h5_get_real(h, "/", "teacher_auc", 1, &auc, true))
-        auc = NAN;
+        return NAN;
+    if (auc >= 0 && auc <= 1)
+        return auc;
+    HPS_SAY(HPS_WARN, "%s: attribute teacher_auc is %g: no AUC", h->path, auc);
+    return NAN;
+}
+
+static void tell(struct hps_h5 *h, const struct hps_data *d, bool checked, bool quiet, json_t *into)
+{
+    json_t *source = text_or_null(h, "/", "source"), *rule = text_or_null(h, "label", "rule");
+    double auc = teacher_auc(h);
+
     if (!quiet) {
         hps_out("%s: a dataset of %lld examples, %.2f %% positive; %d dense features, %d slots\n",
                 d->path, d->N, 100 * d->positives, d->D, d->nslot);
         if (json_is_string(source))
             hps_out("source: %s\n", json_string_value(source));
+        if (json_is_string(rule))
+            hps_out("label: %s\n", json_string_value(rule));
         if (auc == auc)
             hps_out("AUC of its teacher: %.6f\n", auc);
         hps_out("content: %s\n", checked ? "whole, as its checksum says" : "has no checksum");
@@ -129,7 +138,8 @@ static void tell(struct hps_h5 *h, const struct hps_data *d, bool checked, bool 
     json_object_set_new(into, "examples", json_integer(d->N));
     json_object_set_new(into, "positives", hps_json_real(d->positives));
     json_object_set_new(into, "source", source);
-    json_object_set_new(into, "checksum", sum);
+    json_object_set_new(into, "checksum", text_or_null(h, "/", "checksum"));
+    json_object_set_new(into, "label", rule);
     json_object_set_new(into, "teacher_auc", hps_json_real(auc));
     json_object_set_new(into, "dense", tell_dense(h, d, quiet));
     json_object_set_new(into, "slots", tell_slots(h, d, quiet));

@@ -16,6 +16,17 @@ enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char
     return hps_options_load(&j->o, deck, nset, set, j->world);
 }
 
+/* What can be judged, but not as it was trained. */
+static void warn_unlike(const struct hps_data *a, const struct hps_data *b)
+{
+    if (a->constants && b->constants && a->constants != b->constants)
+        HPS_SAY(HPS_WARN, "the dense features of %s and %s are scaled by other constants: import "
+                          "the test file with --scaling", a->path, b->path);
+    if (a->rule && b->rule && a->rule != b->rule)
+        HPS_SAY(HPS_WARN, "the labels of %s and %s are made in other ways (heterps info tells)",
+                a->path, b->path);
+}
+
 /* The two sets must be of one shape: the net is made for both. */
 static enum hps_status same_columns(const struct hps_data *a, const struct hps_data *b)
 {
@@ -23,7 +34,10 @@ static enum hps_status same_columns(const struct hps_data *a, const struct hps_d
     for (int i = 0; same && i < a->nslot; i++)
         same = strcmp(a->slot[i].name, b->slot[i].name) == 0 &&
                a->slot[i].buckets == b->slot[i].buckets;
-    if (same) return HPS_OK;
+    if (same) {
+        warn_unlike(a, b);
+        return HPS_OK;
+    }
     HPS_SAY(
         HPS_ERROR,
         "%s and %s do not have the same dense features and slots: import the test file with the "

@@ -207,6 +207,11 @@ static enum hps_status look_at_balance(struct look *at)
         }
         hps_mem_free(label);
     }
+    if (!s && (positives < 0 || positives > d->N)) {
+        HPS_SAY_ALL(HPS_ERROR, "%s: attribute positives is %lld of %lld examples", at->h5.path,
+                    positives, d->N);
+        s = HPS_DECK;
+    }
     d->positives = (double)positives / (double)d->N;
     return s;
 }
@@ -214,14 +219,14 @@ static enum hps_status look_at_balance(struct look *at)
 /* What the dense features were scaled by, where the file tells, as one number. */
 static void look_at_constants(struct look *at)
 {
-    static const char *const names[] = { "shift", "scale" };
+    static const char *const names[] = { "shift", "scale", "since" };
     struct hps_data *d = at->data;
     double *x = hps_mem_new((size_t)d->D, sizeof *x);
     char *words = NULL;
 
     if (d->D && !hps_h5_get_text(&at->h5, "dense", "scaling", &words, true))
         d->constants = hps_rng_key(0, words);
-    for (int i = 0; i < 2 && words; i++) {
+    for (int i = 0; i < 3 && words; i++) {
         if (hps_h5_get_real(&at->h5, "dense", names[i], d->D, x, true))
             continue;
         for (int k = 0; k < d->D; k++) {
@@ -232,6 +237,17 @@ static void look_at_constants(struct look *at)
     }
     hps_mem_free(words);
     hps_mem_free(x);
+}
+
+/* What the labels are, where the file tells, as a number. */
+static void look_at_rule(struct look *at)
+{
+    char *rule;
+
+    if (hps_h5_get_text(&at->h5, "label", "rule", &rule, true))
+        return;
+    at->data->rule = hps_rng_key(0, rule);
+    hps_mem_free(rule);
 }
 
 enum hps_status hps_data_look(struct hps_data **data, const char *path)
@@ -255,6 +271,8 @@ enum hps_status hps_data_look(struct hps_data **data, const char *path)
         s = look_at_balance(&at);
     if (!s)
         look_at_constants(&at);
+    if (!s)
+        look_at_rule(&at);
     hps_h5_close(&at.h5);
     if (s)
         return s;

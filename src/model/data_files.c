@@ -77,6 +77,8 @@ static const char *difference(const struct hps_data *a, const struct hps_data *b
     if (a->constants != b->constants)
         return "their dense features are scaled by other constants (import the second with "
                "--scaling FIRST)";
+    if (a->rule && b->rule && a->rule != b->rule)
+        return "their labels are made in other ways (attribute rule of label)";
     return NULL;
 }
 
@@ -89,6 +91,7 @@ static void take_columns(struct hps_data *d)
     d->D = first->D;
     d->nslot = first->nslot;
     d->constants = first->constants;
+    d->rule = first->rule;
     d->dense_name = hps_mem_new((size_t)d->D, sizeof *d->dense_name);
     d->slot = hps_mem_new((size_t)d->nslot, sizeof *d->slot);
     for (int i = 0; i < d->D; i++)

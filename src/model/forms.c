@@ -24,6 +24,7 @@ void hps_forms_free(struct hps_forms *f)
         hps_mem_free(f->slot[k]);
     }
     hps_mem_free(f->name);
+    hps_mem_free(f->rule);
 }
 
 void hps_forms_dense(struct hps_forms *f, int d, const char *name)
@@ -31,31 +32,47 @@ void hps_forms_dense(struct hps_forms *f, int d, const char *name)
     f->name[d] = hps_mem_text(name);
 }
 
-void hps_forms_slot(struct hps_forms *f, int j, const char *name, long long buckets, bool multi)
+void hps_forms_slot(struct hps_forms *f, int j, const char *name, long long buckets, bool multi,
+                    const char *rule)
 {
     f->name[f->D + j] = hps_mem_text(name);
     for (int k = 0; k < 2; k++)
         f->slot[k][j] = (struct hps_writer_slot){ .name = f->name[f->D + j], .buckets = buckets,
-                                                  .multi = multi };
+                                                  .multi = multi, .rule = rule };
+}
+
+void hps_forms_label(struct hps_forms *f, const char *name, const char *labels)
+{
+    f->classes = strcmp(labels, "binary") == 0;
+    f->rule = hps_mem_print("%s %s", name, f->classes ? "above 0" : "as it is");
+}
+
+const char hps_forms_hash[] = "hash of the slot and the text";
+
+const char *hps_forms_ids(const char *ids)
+{
+    return strcmp(ids, "keep") == 0 ? "number" : hps_forms_hash;
 }
 
 enum hps_status hps_forms_put(struct hps_forms *f, struct hps_intake *in, const char *preset)
 {
     const char *words = in->opt->dense, *from = in->opt->scaling;
+    bool any = strcmp(words, "auto") == 0;
     const char *const *dense_name = (const char *const *)f->name;
     struct hps_scale scale;
     enum hps_status s = HPS_OK;
 
-    hps_scale_parse(strcmp(words, "auto") == 0 ? preset : words, &scale);
+    hps_scale_parse(any ? preset : words, &scale);
     for (int k = 0; k < 2 && !s; k++) {
         for (int d = 0; d < f->D; d++)
             f->scale[k][d] = scale;
         in->form[k] = (struct hps_writer_form){ .D = f->D, .nslot = f->nslot,
                                                 .dense_name = dense_name, .scale = f->scale[k],
                                                 .slot = f->slot[k], .source = in->opt->source,
-                                                .settled = *from };
-        if (*from && f->D)
-            s = hps_writer_constants(from, f->D, dense_name, f->scale[k]);
+                                                .rule = f->rule, .classes = f->classes,
+                                                .any_scaling = any, .settled = *from };
+        if (*from)
+            s = hps_writer_constants(from, &in->form[k]);
     }
     return s;
 }

@@ -59,6 +59,27 @@ const struct hps_import *hps_import_find(const char *name)
     return NULL;
 }
 
+static bool is_one(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *at = words; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, word, n) == 0 && (at[n] == '|' || !at[n]))
+            return true;
+    }
+    return false;
+}
+
+bool hps_import_takes(const struct hps_import *format, const char *field)
+{
+    bool special = false;
+
+    for (int i = 0; i < NFORMAT; i++)
+        special |= is_one(all[i]->options, field);
+    return !special || is_one(format->options, field);
+}
+
 const char *hps_import_words(void)
 {
     static char words[256];

@@ -192,11 +192,12 @@ static enum hps_status skip_header(void *self, const struct hps_text *t, const c
 static void name_slots(struct avazu *a)
 {
     hps_forms_new(&a->forms, 0, NSLOT);
-    hps_forms_slot(&a->forms, DAY_SLOT, "day", 8, false);
-    hps_forms_slot(&a->forms, HOUR_SLOT, "hour", 25, false);
+    hps_forms_label(&a->forms, "click", "binary");
+    hps_forms_slot(&a->forms, DAY_SLOT, "day", 8, false, "weekday of hour");
+    hps_forms_slot(&a->forms, HOUR_SLOT, "hour", 25, false, "hour of hour");
     for (int j = NMADE; j < NSLOT; j++) {
         const char *name = column_names[j - NMADE + FIRST];
-        hps_forms_slot(&a->forms, j, name, a->opt->buckets, false);
+        hps_forms_slot(&a->forms, j, name, a->opt->buckets, false, hps_forms_hash);
         a->seed[j] = hps_rng_key(0, name);
     }
 }
@@ -234,5 +235,6 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 }
 
 const struct hps_import hps_import_avazu = {
-    "avazu", "id, click, hour, 21 categories a line; comma, with a header", run
+    "avazu", "id, click, hour, 21 categories a line; comma, with a header",
+    "buckets|header", run
 };

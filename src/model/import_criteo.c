@@ -192,13 +192,16 @@ static void name_columns(struct criteo *c)
     char name[16];
 
     hps_forms_new(&c->forms, NDENSE, NSLOT);
+    hps_forms_label(&c->forms, "label", "keep");
+    c->forms.classes = true;
     for (int d = 0; d < NDENSE; d++) {
         snprintf(name, sizeof name, "I%d", d + 1);
         hps_forms_dense(&c->forms, d, name);
     }
     for (int j = 0; j < NSLOT; j++) {
         snprintf(name, sizeof name, "C%d", j + 1);
-        hps_forms_slot(&c->forms, j, name, c->opt->buckets, false);
+        hps_forms_slot(&c->forms, j, name, c->opt->buckets, false,
+                       "hash of Criteo's slot and the text");
         c->seed[j] = hps_rng_sub(hps_rng_key(0, "criteo"), (uint64_t)j);
     }
 }
@@ -225,5 +228,6 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 }
 
 const struct hps_import hps_import_criteo = {
-    "criteo", "label, 13 counts, 26 categories a line; tab or comma", run
+    "criteo", "label, 13 counts, 26 categories a line; tab or comma",
+    "buckets|dense|header|delimiter", run
 };

@@ -1,20 +1,44 @@
 /* import_csv.c - delimited text with a schema: the general way in. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/page.h"
 #include "model/import_csv_own.h"
 
 enum { INDEX_BYTES = 8 << 20 };
 
+static enum hps_status find_joined(struct hps_csv *c, const struct hps_text *t, const char *column,
+                                   struct hps_csv_source *from)
+{
+    int again;
+
+    from->joined = hps_join_find(column, c->join.n, c->join.name, &again);
+    if (again >= 0)
+        return hps_join_twice(c->schema->join_file, column, from->joined, again);
+    if (from->main < 0 || from->joined < 0 || from->main == c->on.main)
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s and %s both have the column '%s': which of them? (in the schema, text: "
+            "{names: [...]} gives the first other names)", t->path, c->schema->join_file, column);
+    return HPS_DECK;
+}
+
+/* The key of the join is the same in both files; any other column is in one of them, once. */
 static enum hps_status find_source(struct hps_csv *c, const struct hps_text *t, const char *column,
                                    bool anywhere, struct hps_csv_source *from)
 {
-    from->main = hps_join_find(column, c->nname, c->name);
-    from->joined = from->main < 0 && anywhere && c->joined
-                       ? hps_join_find(column, c->join.n, c->join.name) : -1;
-    if (from->main >= 0 || from->joined >= 0)
-        return HPS_OK;
+    int again;
+    enum hps_status s = HPS_OK;
+
+    from->main = hps_join_find(column, c->nname, c->name, &again);
+    from->joined = -1;
+    if (again >= 0)
+        return hps_join_twice(t->path, column, from->main, again);
+    if (anywhere && c->joined)
+        s = find_joined(c, t, column, from);
+    if (s || from->main >= 0 || from->joined >= 0)
+        return s;
     return hps_join_lacks(t->path, c->schema->delimiter, column, c->nname, c->name);
 }
 
@@ -121,6 +145,15 @@ static enum hps_status load_join(struct hps_csv *c, const char *input)
     return s;
 }
 
+static long long count_texts(const char *texts, size_t bytes)
+{
+    long long n = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        n += texts[i] == 0;
+    return n;
+}
+
 static enum hps_status load_dict(struct hps_csv *c, struct hps_csv_column *col)
 {
     const char *from = c->opt->append ? c->opt->output : c->opt->scaling;
@@ -132,6 +165,11 @@ static enum hps_status load_dict(struct hps_csv *c, struct hps_csv_column *col)
     if (!*from)
         return HPS_OK;
     s = hps_writer_index(from, col->is->name, &texts, &bytes);
+    if (!s && count_texts(texts, bytes) > col->is->index) {
+        HPS_SAY(HPS_ERROR, "%s: slot %s has %lld categories, the schema's index holds %lld", from,
+                col->is->name, count_texts(texts, bytes), col->is->index);
+        s = HPS_DECK;
+    }
     if (!s)
         hps_dict_load(&col->dict, texts, bytes);
     hps_mem_free(texts);
@@ -143,6 +181,13 @@ static long long buckets_of(const struct hps_schema_column *is)
     if (is->part)
         return hps_date_part_most(is->part) + 1;
     return is->hash ? is->hash : is->index + 1;
+}
+
+static const char *rule_of(const struct hps_schema_column *is)
+{
+    if (is->part)
+        return hps_date_part_word(is->part);
+    return is->index ? "index" : "hash of the text";
 }
 
 static void make_columns(struct hps_csv *c)
@@ -163,15 +208,49 @@ static void make_columns(struct hps_csv *c)
         if (col->is->kind == HPS_COLUMN_DENSE) {
             c->dense_name[col->at] = col->is->name;
             c->scale[0][col->at] = c->scale[1][col->at] = col->is->scale;
+            c->scale[0][col->at].since = c->scale[1][col->at].since = col->is->since_s;
             continue;
         }
         c->slot[0][col->at] = (struct hps_writer_slot){
             .name = col->is->name,
             .buckets = buckets_of(col->is),
             .multi = col->is->kind == HPS_COLUMN_MULTI,
+            .rule = rule_of(col->is),
         };
         c->slot[1][col->at] = c->slot[0][col->at];
     }
+}
+
+static bool is_class(const struct hps_schema *schema)
+{
+    return schema->has_equals || schema->has_at_least;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Salary equals '<50K' or '>50K'; stars at_least 4; price as it is */
+static char *label_rule(const struct hps_schema *schema)
+{
+    int n = schema->equals.n;
+    const char **text = hps_mem_new((size_t)n, sizeof *text);
+    struct hps_page page = { 0 };
+
+    for (int i = 0; i < n; i++)
+        text[i] = schema->equals.item[i];
+    if (n)
+        qsort(text, (size_t)n, sizeof *text, by_text);
+    hps_page_add(&page, "%s", schema->label);
+    if (schema->has_at_least)
+        hps_page_add(&page, " at_least %.17g", schema->at_least);
+    else if (!schema->has_equals)
+        hps_page_add(&page, " as it is");
+    for (int i = 0; i < n; i++)
+        hps_page_add(&page, "%s '%s'", i ? " or" : " equals", text[i]);
+    hps_mem_free(text);
+    return page.at;
 }
 
 static enum hps_status make_forms(struct hps_csv *c, struct hps_intake *in)
@@ -182,10 +261,11 @@ static enum hps_status make_forms(struct hps_csv *c, struct hps_intake *in)
         in->form[k] = (struct hps_writer_form){ .D = c->D, .nslot = c->nslot,
                                                 .dense_name = c->dense_name,
                                                 .scale = c->scale[k], .slot = c->slot[k],
-                                                .source = c->opt->source,
+                                                .source = c->opt->source, .rule = c->rule,
+                                                .classes = is_class(c->schema),
                                                 .settled = *c->opt->scaling };
         if (*c->opt->scaling)
-            s = hps_writer_constants(c->opt->scaling, c->D, c->dense_name, c->scale[k]);
+            s = hps_writer_constants(c->opt->scaling, &in->form[k]);
     }
     for (int i = 0; i < c->schema->ncolumn && !s; i++) {
         if (c->column[i].is->index)
@@ -214,6 +294,7 @@ static enum hps_status prepare(struct hps_csv *c, struct hps_intake *in, const c
     if (s)
         return s;
     make_columns(c);
+    c->rule = label_rule(schema);
     s = make_forms(c, in);
     return s ? s : load_join(c, first_input);
 }
@@ -226,6 +307,7 @@ static void free_csv(struct hps_csv *c)
         hps_mem_free(c->scale[k]);
         hps_mem_free(c->slot[k]);
     }
+    hps_mem_free(c->rule);
     hps_mem_free(c->column);
     hps_mem_free(c->dense_name);
     hps_mem_free(c->dense);
@@ -261,5 +343,6 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 }
 
 const struct hps_import hps_import_csv = {
-    "csv", "delimited text with a schema (--schema FILE)", run
+    "csv", "delimited text with a schema (--schema FILE)",
+    "schema", run
 };

@@ -116,7 +116,9 @@ static void name_columns(struct libsvm *l)
         snprintf(name, sizeof name, "x%d", d + 1);
         hps_forms_dense(&l->forms, d, name);
     }
-    hps_forms_slot(&l->forms, 0, "features", l->opt->buckets, true);
+    hps_forms_slot(&l->forms, 0, "features", l->opt->buckets, true,
+                   hps_forms_ids(l->opt->ids));
+    hps_forms_label(&l->forms, "label", l->opt->labels);
 }
 
 static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *const *input,
@@ -146,5 +148,6 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 }
 
 const struct hps_import hps_import_libsvm = {
-    "libsvm", "label, then INDEX:1 for each id (or numbers: --dense-columns)", run
+    "libsvm", "label, then INDEX:1 for each id (or numbers: --dense-columns)",
+    "buckets|ids|labels|dense_columns|dense", run
 };

@@ -207,12 +207,14 @@ static void make_forms(struct slots *c)
         D += c->name[i].width;
     }
     hps_forms_new(&c->forms, D, nslot);
+    hps_forms_label(&c->forms, c->opt->label_name, c->opt->labels);
     for (int i = 2; i < 2 + c->ndense; i++)
         name_dense(c, &c->name[i], name_text(c, i));
     for (int j = 0; j < nslot; j++) {
         struct name *n = &c->name[order[j]];
         n->at = j;
-        hps_forms_slot(&c->forms, j, name_text(c, order[j]), c->opt->buckets, n->multi);
+        hps_forms_slot(&c->forms, j, name_text(c, order[j]), c->opt->buckets, n->multi,
+                       hps_forms_ids(c->opt->ids));
     }
 }
 
@@ -320,5 +322,6 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
 }
 
 const struct hps_import hps_import_slot = {
-    "slot", "NAME:VALUE words: a label, numbers, any number of ids a slot", run
+    "slot", "NAME:VALUE words: a label, numbers, any number of ids a slot",
+    "buckets|ids|labels|label_name|dense_names|dense", run
 };

@@ -298,6 +298,16 @@ static enum hps_status begin_files(struct hps_intake *in, const struct inputs *i
     return s;
 }
 
+/* Nothing can be learned of one class alone: mostly it is a misspelt text. */
+static void warn_of_one_class(const struct hps_writer *w, const char *path)
+{
+    bool all = w->positives == w->written;
+
+    if (w->form->classes && (all || w->positives == 0))
+        HPS_SAY(HPS_WARN, "%s: all %lld labels are %d, there is one class only (1 is: %s)", path,
+                w->written, all, w->form->rule);
+}
+
 /* The test file takes the constants of the train file; both are whole before one gets its name. */
 static enum hps_status end_files(struct hps_intake *in)
 {
@@ -309,6 +319,8 @@ static enum hps_status end_files(struct hps_intake *in)
         s = hps_writer_close(in->writer[i]);
     for (int i = 0; i < nfile(in) && !s; i++)
         s = hps_writer_commit(in->writer[i]);
+    for (int i = 0; i < nfile(in) && !s; i++)
+        warn_of_one_class(in->writer[i], i ? in->opt->test_output : in->opt->output);
     return s;
 }
 

@@ -7,15 +7,33 @@
 #include "base/deck.h"
 #include "base/mem.h"
 
-int hps_join_find(const char *column, int n, char *const *name)
+/* The first column from `from` on with this name; -1: none. */
+static int next_column(int (*compare)(const char *, const char *), const char *column, int from,
+                       int n, char *const *name)
 {
-    for (int i = 0; i < n; i++)
-        if (strcmp(name[i], column) == 0)
-            return i;
-    for (int i = 0; i < n; i++)
-        if (strcasecmp(name[i], column) == 0)
+    for (int i = from; i < n; i++)
+        if (compare(name[i], column) == 0)
             return i;
     return -1;
+}
+
+int hps_join_find(const char *column, int n, char *const *name, int *again)
+{
+    int (*compare)(const char *, const char *) = strcmp;
+    int at = next_column(compare, column, 0, n, name);
+
+    if (at < 0)
+        at = next_column(compare = strcasecmp, column, 0, n, name);
+    *again = at < 0 ? -1 : next_column(compare, column, at + 1, n, name);
+    return at;
+}
+
+enum hps_status hps_join_twice(const char *path, const char *column, int first, int again)
+{
+    HPS_SAY(HPS_ERROR, "%s: the columns %d and %d are both '%s': which of them? (in the schema, "
+            "text: {names: [...]} gives all columns other names)",
+            path, first + 1, again + 1, column);
+    return HPS_DECK;
 }
 
 enum hps_status hps_join_lacks(const char *path, char delimiter, const char *column, int n,
@@ -113,7 +131,7 @@ enum hps_status hps_join_load(struct hps_join *j, const char *path, char delimit
 {
     struct hps_record r;
     struct hps_text t;
-    int key = -1;
+    int key = -1, again = -1;
     enum hps_status s = hps_text_open(&t, path);
 
     *j = (struct hps_join){ 0 };
@@ -122,8 +140,10 @@ enum hps_status hps_join_load(struct hps_join *j, const char *path, char delimit
     hps_dict_init(&j->key, (long long)1 << 22, HPS_JOIN_BYTES);
     hps_record_init(&r, delimiter);
     s = load_header(j, &r, &t);
-    if (!s && (key = hps_join_find(column, j->n, j->name)) < 0)
+    if (!s && (key = hps_join_find(column, j->n, j->name, &again)) < 0)
         s = hps_join_lacks(path, delimiter, column, j->n, j->name);
+    if (!s && again >= 0)
+        s = hps_join_twice(path, column, key, again);
     if (!s)
         s = load_rows(j, &r, &t, key);
     hps_record_done(&r);

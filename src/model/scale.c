@@ -21,6 +21,24 @@ bool hps_scale_parse(const char *text, struct hps_scale *scale)
     return false;
 }
 
+const char *hps_scale_word(const struct hps_scale *scale)
+{
+    return words[(scale->log1p ? 3 : 0) + (int)scale->range];
+}
+
+const char *hps_scale_differs(const struct hps_scale *a, const struct hps_scale *b)
+{
+    static char why[128];
+
+    if (a->log1p != b->log1p || a->range != b->range)
+        snprintf(why, sizeof why, "scaling %s and %s", hps_scale_word(a), hps_scale_word(b));
+    else if (fabs(a->since - b->since) > 0)
+        snprintf(why, sizeof why, "seconds since %.17g and %.17g (of 1970)", a->since, b->since);
+    else
+        return NULL;
+    return why;
+}
+
 /* Counts are small whole numbers more often than not: their logarithms are looked up. */
 static void logs(int D, long long n, float *x)
 {
@@ -164,13 +182,31 @@ bool hps_scale_waits(const struct hps_scale *scale, int D)
 static double *number(struct hps_scale *s, int i)
 {
     double *const at[] = { &s->shift, &s->scale, &s->min, &s->max, &s->mean, &s->m2, &s->seen,
-                           &s->missing };
+                           &s->missing, &s->since };
     return at[i];
 }
 
 static const char *const names[] = { "shift", "scale", "min", "max", "mean", "std", "seen",
-                                     "missing" };
-enum { NUMBERS = 8, STD = 5 };
+                                     "missing", "since" };
+enum { SHIFT, SCALE, STD = 5, SEEN, MISSING, SINCE, NUMBERS };
+
+/* Not every dataset has dates. */
+static bool is_told(const struct hps_scale *scale, int D, int i)
+{
+    bool told = i != SINCE;
+
+    for (int d = 0; d < D && !told; d++)
+        told = fabs(scale[d].since) > 0;
+    return told;
+}
+
+/* Is a number one that an import writes? */
+static bool can_be(int i, double x)
+{
+    if (i == SCALE)
+        return isfinite(x) && x > 0;
+    return isfinite(x) && (x >= 0 || (i != STD && i != SEEN && i != MISSING));
+}
 
 enum hps_status hps_scale_save(const struct hps_scale *scale, int D, struct hps_h5 *h)
 {
@@ -178,7 +214,7 @@ enum hps_status hps_scale_save(const struct hps_scale *scale, int D, struct hps_
     char *text = hps_mem_new((size_t)D * 16 + 1, 1);
     enum hps_status s = HPS_OK;
 
-    for (int i = 0; i < NUMBERS && !s && D; i++) {
+    for (int i = 0; i < NUMBERS && !s && D && is_told(scale, D, i); i++) {
         for (int d = 0; d < D; d++) {
             struct hps_scale one = scale[d];
             x[d] = *number(&one, i);
@@ -189,7 +225,7 @@ enum hps_status hps_scale_save(const struct hps_scale *scale, int D, struct hps_
     }
     for (int d = 0, at = 0; d < D; d++)
         at += snprintf(text + at, 16, "%s%s", d ? "," : "",
-                       words[(scale[d].log1p ? 3 : 0) + (int)scale[d].range]);
+                       hps_scale_word(&scale[d]));
     if (!s && D)
         s = hps_h5_put_text(h, "dense", "scaling", text);
     hps_mem_free(text);
@@ -223,13 +259,16 @@ static enum hps_status load_kinds(struct hps_scale *scale, int D, struct hps_h5 
 static enum hps_status load_numbers(struct hps_scale *scale, int D, struct hps_h5 *h, int i,
                                     double *x)
 {
-    enum hps_status s = hps_h5_get_real(h, "dense", names[i], D, x, false);
+    enum hps_status s = hps_h5_get_real(h, "dense", names[i], D, x, i == SINCE);
 
+    if (s && i == SINCE)
+        return HPS_OK;
     for (int d = 0; d < D && !s; d++) {
         *number(&scale[d], i) = x[d];
-        if (isfinite(x[d]))
+        if (can_be(i, x[d]))
             continue;
-        HPS_SAY(HPS_ERROR, "%s: attribute %s of dense is not finite", h->path, names[i]);
+        HPS_SAY(HPS_ERROR, "%s: attribute %s of dense is %g, which no import writes", h->path,
+                names[i], x[d]);
         s = HPS_DECK;
     }
     return s;

@@ -86,6 +86,17 @@ static const struct hps_field split_fields[] = {
     { 0 }
 };
 
+/* Names that are given twice would be one column or the other. */
+static enum hps_status check_names_once(const struct hps_item *item, const struct hps_list *names)
+{
+    for (int i = 0; i < names->n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(names->item[i], names->item[k]) == 0)
+                return hps_deck_wrong(item, "names", "'%.60s' is there twice, at %d and %d",
+                                      names->item[i], k + 1, i + 1);
+    return HPS_OK;
+}
+
 static enum hps_status load_text(struct hps_schema *s)
 {
     const struct hps_item *item;
@@ -105,7 +116,7 @@ static enum hps_status load_text(struct hps_schema *s)
     s->header = o.header;
     s->names = o.names;
     s->missing = o.missing;
-    return HPS_OK;
+    return check_names_once(item, &s->names);
 }
 
 static enum hps_status load_label(struct hps_schema *s)

@@ -155,12 +155,28 @@ static const char *difference(const struct hps_writer_form *f, const struct hps_
     return NULL;
 }
 
+/* A count of a slot, on top of *to, where the dataset has it. */
+static enum hps_status add_count(struct hps_h5 *h, const char *slot, const char *name,
+                                 long long *to)
+{
+    long long count;
+
+    if (hps_h5_get_long(h, slot, name, &count, true))
+        return HPS_OK;
+    if (count < 0) {
+        HPS_SAY(HPS_ERROR, "%s: attribute %s of %s is %lld: no count", h->path, name, slot, count);
+        return HPS_DECK;
+    }
+    *to += count;
+    return HPS_OK;
+}
+
 /* The counts of the rows that are there. */
 static enum hps_status take_over(struct hps_writer *w, const struct hps_data *d)
 {
     struct hps_writer_own *own = w->own;
     char *text = NULL;
-    long long count;
+    enum hps_status s = HPS_OK;
 
     w->written = d->N;
     w->positives = (long long)(d->positives * (double)d->N + 0.5);
@@ -169,16 +185,16 @@ static enum hps_status take_over(struct hps_writer *w, const struct hps_data *d)
     if (own->sums)
         own->sum = strtoull(text + 6, NULL, 16);
     hps_mem_free(text);
-    for (int j = 0; j < d->nslot; j++) {
+    for (int j = 0; j < d->nslot && !s; j++) {
+        struct hps_writer_slot *slot = &w->form->slot[j];
         own->column[j].nid_written = d->slot[j].multi ? d->slot[j].ids.nrow : 0;
         text = hps_mem_print("slots/%s", d->slot[j].name);
-        if (!hps_h5_get_long(&own->h5, text, "missing", &count, true))
-            w->form->slot[j].missing += count;
-        if (!hps_h5_get_long(&own->h5, text, "unknown", &count, true))
-            w->form->slot[j].unknown += count;
+        s = add_count(&own->h5, text, "missing", &slot->missing);
+        if (!s)
+            s = add_count(&own->h5, text, "unknown", &slot->unknown);
         hps_mem_free(text);
     }
-    return hps_scale_load(w->form->scale, d->D, &own->h5);
+    return s ? s : hps_scale_load(w->form->scale, d->D, &own->h5);
 }
 
 enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
@@ -193,12 +209,14 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
     if (s)
         return s;
     w = new_writer(path, form);
-    w->own->made = w->own->settled = true;
+    w->own->grows = w->own->made = w->own->settled = true;
     why = difference(form, d);
     if (why) {
         HPS_SAY(HPS_ERROR, "%s: rows cannot be appended: %s", path, why);
         s = HPS_DECK;
     }
+    if (!s)
+        s = hps_writer_agrees(path, form, true);
     if (!s)
         s = copy_file(w->own);
     if (!s)
@@ -227,6 +245,8 @@ static enum hps_status put_slot(struct hps_writer *w, int j)
         s = hps_h5_put_long(h, group, "missing", slot->missing);
     if (!s)
         s = hps_h5_put_long(h, group, "unknown", slot->unknown);
+    if (!s && slot->rule && !w->own->grows)
+        s = hps_h5_put_text(h, group, "rule", slot->rule);
     if (!s && slot->index && !hps_h5_has(h, index)) {
         long long bytes = (long long)slot->index_bytes;
         s = hps_h5_make(h, index, H5T_NATIVE_UCHAR, bytes, 0, 0);
@@ -294,6 +314,8 @@ static enum hps_status put_root(struct hps_writer *w)
         s = put_names(w, "dense", w->form->D, dense_name);
     if (!s)
         s = put_source(w);
+    if (!s && w->form->rule && !w->own->grows)
+        s = hps_h5_put_text(h, "label", "rule", w->form->rule);
     snprintf(text, sizeof text, "sum64:%016llx", (unsigned long long)w->own->sum);
     if (!s && w->own->sums)
         s = hps_h5_put_text(h, "/", "checksum", text);

@@ -17,6 +17,7 @@ struct said {
     long long value[FIELDS];
     bool has[FIELDS];
     double fraction_s;
+    bool minus;                         /* seconds before 1970: the fraction, too */
 };
 
 static bool put(struct said *t, enum field f, long long value)
@@ -137,12 +138,12 @@ static bool half_of_day(struct said *t)
 static bool epoch(struct said *t)
 {
     const long long low = hps_date_days(0, 1, 1) * DAY_S, high = hps_date_days(10000, 1, 1) * DAY_S;
-    bool minus = sign(t, '-');
     long long x;
 
+    t->minus = sign(t, '-');
     if (!number(t, 1, 12, &x))
         return false;
-    x = minus ? -x : x;
+    x = t->minus ? -x : x;
     return x >= low && x < high && put(t, EPOCH, x);
 }
 
@@ -284,6 +285,10 @@ static bool settle(const struct said *t, struct hps_date *date)
 
     *date = (struct hps_date){ .utc_s = t->value[EPOCH], .fraction_s = t->fraction_s,
                                .offset_s = (int)t->value[OFFSET] };
+    if (t->minus && t->fraction_s > 1e-15) {            /* less is nothing beside a 1 */
+        date->utc_s--;
+        date->fraction_s = 1 - t->fraction_s;
+    }
     if (t->has[EPOCH])
         return true;
     if (!day_of(t, &days))

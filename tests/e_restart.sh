@@ -33,8 +33,10 @@ quality $ckpt/step_000000200.h5 >parts.json
 cmp whole.json parts.json || fail 'the networks differ'
 [ "$(number runs/census/report.json steps)" = 200 ] || fail 'the steps do not add up'
 
-echo '-- a finished run'
+echo '-- a finished run, killed as it wrote its report'
+touch runs/census/perf.h5.part
 part 2 '4' '1 1' 200
+[ ! -e runs/census/perf.h5.part ] || fail 'half a file stays'
 grep -q 'finished' err || fail 'it did not see that the run is finished'
 [ "$loss" = "$whole" ] || fail 'a finished run reports another loss'
 

@@ -6,6 +6,8 @@
 
 /* mkdir -p: 0, or -1 with errno. Local. */
 int hps_folder_make(const char *path);
+/* Its files whose names end so go; its folders stay. Local. */
+void hps_folder_sweep(const char *path, const char *end);
 /* The folder of a file that will be written; HPS_OUTPUT, said, where it cannot be made. Local. */
 enum hps_status hps_folder_for(const char *file);
 /* What was named in it stays named, whatever happens to the machine. False with errno; a file

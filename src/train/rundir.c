@@ -39,6 +39,7 @@ static enum hps_status take(struct hps_rundir *dir)
     }
     enum hps_status st = hps_lock_take(&dir->lock, dir->path);
     if (st) return st;
+    hps_folder_sweep(dir->path, ".part"); /* of a run that was killed as it wrote them */
     char *log = hps_rundir_file(dir, "log");
     st = hps_say_log(log);
     hps_mem_free(log);
@@ -66,7 +67,7 @@ static char *status_path;
 static void tell_quit(enum hps_status status)
 {
     json_t *tree = json_load_file(status_path, 0, NULL);
-    char *part = hps_mem_print("%s.%d", status_path, hps_rank());
+    char *part = hps_mem_print("%s.%d.part", status_path, hps_rank());
 
     json_object_set_new(tree, "state", json_string("failed"));
     json_object_set_new(tree, "exit_code", json_integer(status));

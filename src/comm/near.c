@@ -243,12 +243,15 @@ static void lengthen(struct hps_near *n, int q, struct buffer *x, size_t bytes)
     char *base = x->base + (size_t)n->slot[q] * most;
     int fd = q == n->me ? n->fd : open_of(&n->fact[q]);
 
+    if (fd < 0)
+        hps_die_late(__FILE__, __LINE__, "memory of process %d, which shares it, cannot be opened: "
+                     "%s", n->fact[q].pid, strerror(errno));
     if (bytes > most)
         HPS_DIE("more than %d rows in one step of one rank; with HETERPS_SHARED_MEMORY=0 it can "
                 "work with more", n->rows);
     want = (want / GRAIN + 1) * GRAIN;
     if (want > most) want = most;
-    int bad = fd < 0 ? -1 : posix_fallocate(fd, x->at, (off_t)want);
+    int bad = posix_fallocate(fd, x->at, (off_t)want);
     void *at = bad ? MAP_FAILED
                    : mmap(base + had, want - had, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                           fd, x->at + (off_t)had);

@@ -13,8 +13,8 @@
 #   deaths.sh delay DIR VERB RANKS SEED
 #                                      one run whose calls are delayed; the same line
 #
-# HPS_LAUNCHER_FLAGS: more words for the launcher. HPS_DEATH_KEEP=DIR: where runs that went wrong
-# are kept.
+# HPS_LAUNCHER_FLAGS: words for a launcher that ends nobody, whatever becomes of a rank; its code is
+# its own then. HPS_DEATH_KEEP=DIR: where runs that went wrong are kept.
 
 verbs='train check plan eval'
 most_s=${HPS_DEATH_SECONDS:-240}    # a run that lasts longer hangs
@@ -233,12 +233,14 @@ shared() {
     [ -z "$(ls shm)" ] || echo "shared memory stays: $(ls shm)"
 }
 
-# law: what is wrong with this run; nothing: all is well
+# law: what is wrong with this run; nothing: all is well. A death is not hidden by the code of
+# others, who find that rank gone.
 law() {
-    case $rc in
-    0) echo 'it ended with 0' ;;
-    124) echo 'it hangs' ;;
-    137) [ "$tenths" -lt $((most_s * 10)) ] || echo 'it hangs' ;;
+    case $how/$rc${HPS_LAUNCHER_FLAGS:+/own} in
+    */124) echo 'it hangs' ;;
+    */own | kill/137 | abort/134 | exit/[1-9]* | stop/70 | sleep/70)
+        [ "$tenths" -lt $((most_s * 10)) ] || echo 'it hangs' ;;
+    *) echo "it ended with $rc" ;;
     esac
     gone
     said

@@ -30,9 +30,14 @@ struct hps_job {
 /* All are collective over job->world, their status is shared; each needs what the one before it
  * made. */
 enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, char *const *set);
+/* From here on a rank that hangs or dies ends the run (train/watch), until hps_watch_leave. Each of
+ * what follows says how long it may take. */
+void hps_job_watch(struct hps_job *job);
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
 enum hps_status hps_job_device(struct hps_job *job);   /* node and device, not measured           */
 enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, counters, pool       */
+/* A search begins, or so many, one behind the other; they may take so much longer. Local. */
+void hps_job_search(const struct hps_sched_opt *opt, int n);
 /* Profile, measured or schedule.profile. `present`: types are limited to the ranks present. */
 enum hps_status hps_job_profile(struct hps_job *job, bool present);
 /* Profile and plan. `old`: the planning text of a checkpoint, NULL none: when nothing that the plan

@@ -10,10 +10,15 @@
  * some seconds more: all ranks that can leave a word in the run's directory, and the lowest of them
  * says who waits where for whom, with hosts; ranks that left none do not answer, or were killed:
  * then the run ends as they did (hps_follow). Where the directory's file system does not answer
- * either, each ends the run with what it knows by itself, some 10 s later. Time in which the whole
- * process was suspended does not count. Collective over world. */
+ * either, or where there is none (`dir` NULL), each ends the run with what it knows by itself, some
+ * 10 s later. Some seconds after the death of a rank on this host the run ends in any case, where
+ * its launcher did not end it. Time in which the whole process was suspended does not count.
+ * Collective over world. */
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world);
-void hps_watch_end(void); /* local */
+/* The run's directory is another's from here on, and nothing of it is used; what is left to do,
+ * MPI's own end with it, is watched. Local. */
+void hps_watch_leave(void);
+void hps_watch_end(void); /* local; also without a begin, and behind hps_end */
 
 /* This rank makes progress: `step` steps are done (-1: as many as before). Long work that is no
  * stall (an evaluation) beats too. Local. */

@@ -92,7 +92,8 @@ static enum hps_status adopt(struct hps_job *j, const struct hps_cursor *at,
     char *path = hps_ckpt_path(&j->o.ckpt, &j->dir, at->step);
     enum hps_status st = hps_job_adopt(j, change->plan, change->profile);
 
-    hps_watch_beat(-1);
+    hps_watch_phase("loading the checkpoint",
+                    hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     if (!st) st = hps_ckpt_load(path, j->step, j->world);
     if (!st) st = hps_job_keep_plan(j);
     if (!st) hps_plan_print(j->plan, j->profile);

@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "train/evaluate.h"
+#include "train/watch.h"
+#include "train/whom.h"
 
 struct wish {
     const char *checkpoint, *predictions, *json;
@@ -21,6 +23,8 @@ static enum hps_status tell(const struct hps_job *j, const struct wish *w,
     if (strcmp(w->json, "-") != 0) hps_metric_print(&r, j->test->path);
     if (w->json[0]) st = hps_args_json(w->json, hps_metric_text(&r));
     st = hps_agree(j->world, st);
+    double bytes = (double)j->test->N * sizeof(struct hps_metric_row);
+    hps_watch_phase("writing the predictions", bytes / HPS_CKPT_BYTES_S);
     if (!st && w->predictions[0])
         st = hps_metric_write(metric, j->test->N, w->predictions, j->world);
     return st ? st : hps_agree(j->world, hps_out_flush());
@@ -60,8 +64,13 @@ static enum hps_status eval(struct hps_job *j, const struct wish *w)
     if (!st)
         st = hps_ckpt_peek(w->checkpoint, j->shape, NULL, &cursor, &planning, &damaged, j->world);
     hps_mem_free(planning);
-    if (!st) st = hps_ckpt_load(w->checkpoint, j->step, j->world);
     if (st) return st;
+    hps_watch_phase("loading the checkpoint",
+                    hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
+    st = hps_ckpt_load(w->checkpoint, j->step, j->world);
+    if (st) return st;
+    hps_whom_tell(j->step);
+    hps_watch_phase(NULL, 0);
     struct hps_metric *metric = hps_metric_new();
     st = hps_evaluate(j->step, j->test, &j->o.data, INFINITY, metric);
     if (!st) st = tell(j, w, metric);
@@ -87,7 +96,9 @@ enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world)
     }
     if (!st) st = name_outputs(&w, world);
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
+    if (!st) hps_job_watch(&job);
     if (!st) st = eval(&job, &w);
+    hps_watch_leave();
     hps_job_close(&job);
     hps_args_done(&set);
     hps_args_done(&deck);

@@ -1,19 +1,32 @@
 /* job.c - from a deck to a step that can run. */
 #include "app/job.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/launch.h"
 #include "base/mem.h"
 #include "hw/gpu.h"
 #include "plan/budget.h"
 #include "plan/cost.h"
 #include "plan/measure.h"
 #include "train/stop.h"
+#include "train/watch.h"
+
+/* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
+ * measure. */
+enum { LOOK_S = 60, MEASURE_S = 120 };
 
 enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char *const *set)
 {
     return hps_options_load(&j->o, deck, nset, set, j->world);
+}
+
+void hps_job_watch(struct hps_job *j)
+{
+    hps_watch_begin(j->o.run.stall_seconds, j->dir.path ? &j->dir : NULL, j->world);
+    hps_launch_end();
 }
 
 /* What can be judged, but not as it was trained. */
@@ -79,6 +92,7 @@ enum hps_status hps_job_data(struct hps_job *j)
 {
     const struct hps_options *o = &j->o;
     const struct hps_list *test = &o->data.test;
+    hps_watch_phase("opening the data", 0);
     enum hps_status st = hps_data_open_all(&j->train, &o->data.train, j->world);
     if (!st && test->n > 0 && *test->item[0]) st = hps_data_open_all(&j->test, test, j->world);
     if (!st && j->test) st = same_columns(j->train, j->test);
@@ -149,8 +163,19 @@ enum hps_status hps_job_device(struct hps_job *j)
     return HPS_OK;
 }
 
+/* To make groups of GPUs, in each type one at a time. */
+static double open_s(const struct hps_job *j)
+{
+    double s = 0;
+
+    for (int t = 0; j->pool && t < j->pool->T; t++)
+        if (j->pool->type[t].gpu) s += HPS_NCCL_OPEN_S;
+    return s;
+}
+
 enum hps_status hps_job_hardware(struct hps_job *j)
 {
+    hps_watch_phase("looking at the hardware", LOOK_S);
     enum hps_status st = hps_job_device(j);
     if (!st) st = hps_agree(j->world, hps_count_begin(&j->o.perf));
     if (!st) st = hps_agree(j->world, hps_bench_node(&j->dev, &j->node, j->train->file[0]->path));
@@ -293,10 +318,16 @@ static bool kept(struct hps_job *j, bool present)
     return false;
 }
 
+void hps_job_search(const struct hps_sched_opt *opt, int n)
+{
+    hps_watch_phase("planning", opt->seconds > 0 ? 3 * n * opt->seconds : INFINITY);
+}
+
 enum hps_status hps_job_profile(struct hps_job *j, bool present)
 {
     struct hps_measure_opt m = measure_opt(j, present);
 
+    hps_watch_phase("measuring", MEASURE_S + open_s(j));
     if (j->o.sched.profile[0]) return recorded(j, &m);
     return hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
 }
@@ -327,6 +358,7 @@ enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
         return HPS_OK;
     }
     st = hps_job_profile(j, present);
+    hps_job_search(&j->o.sched, 1);
     return st ? st : cut_short(j, hps_sched_plan(&j->plan, j->profile, &j->o.sched, j->world));
 }
 
@@ -344,8 +376,9 @@ enum hps_status hps_job_build(struct hps_job *j, bool training)
     struct hps_step_opt opt = { &j->o.train, &j->o.storage, j->steps, (uint64_t)j->o.run.seed,
                                 training };
     enum hps_status st = HPS_OK;
-    double t0 = hps_now_s();
+    double t0 = hps_now_s(), make_s = hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S;
 
+    hps_watch_phase("making the tables", make_s + open_s(j));
     if (!j->stage_of) {
         j->stage_of = hps_mem_new((size_t)j->pool->R, sizeof *j->stage_of);
         st = hps_plan_place(j->plan, j->pool->R, j->pool->type_of, j->stage_of);

@@ -10,6 +10,7 @@
 #include "base/streams.h"
 #include "model/import.h"
 #include "train/stop.h"
+#include "train/watch.h"
 
 /* How a verb meets MPI: alone, and then it is an error to start it on several ranks, or as ranks,
  * one without a launcher. */
@@ -184,8 +185,10 @@ int main(int argc, char **argv)
     if (parallel) hps_launch_begin();
     MPI_Comm world = hps_begin(&argc, &argv, parallel);
     hps_launch_met();
-    if (!v || v->run != hps_app_train) hps_launch_end();
+    if (!v || v->world == ALONE) hps_launch_end();
     enum hps_status st = run(v, argc, argv, world);
     hps_launch_end();
-    return hps_end(st);
+    int code = hps_end(st);
+    hps_watch_end();
+    return code;
 }

@@ -7,12 +7,14 @@
 #include "app/plan_script.h"
 #include "app/verbs.h"
 #include "base/json.h"
+#include "base/launch.h"
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "base/page.h"
 #include "plan/compare.h"
 #include "plan/pareto.h"
 #include "plan/runner.h"
+#include "train/watch.h"
 
 struct wish {
     const char *profile, *method, *seed, *json, *script, *pareto;
@@ -168,6 +170,9 @@ static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
     return st;
 }
 
+/* Whose time together that of all of a curve's is. */
+enum { PARETO_SEARCHES = 4 };
+
 /* Rank 0 alone: what lost is of no interest to the others, who sleep. */
 static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
                             const struct hps_profile *p, const struct hps_sched_opt *opt)
@@ -175,6 +180,7 @@ static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
     bool alone = w->json && strcmp(w->json, "-") == 0;
     enum hps_status st = HPS_OK;
 
+    hps_job_search(opt, w->pareto ? PARETO_SEARCHES : 1);
     if (hps_rank() != 0) return HPS_OK;
     struct hps_runner *runner = hps_runner_new(plan, p, opt);
     if (!alone) {
@@ -206,7 +212,11 @@ static enum hps_status compare(const struct wish *w, const struct hps_profile *p
 {
     struct hps_compare *all = NULL;
     enum hps_status st = HPS_OK;
+    int n = p->T; /* methods, at most: one of them is as many as there are types */
 
+    while (hps_sched_at(n - p->T))
+        n++;
+    hps_job_search(opt, n);
     if (hps_rank() == 0) {
         st = hps_compare_run(&all, p, opt);
         if (!st) st = show_all(w, all);
@@ -214,6 +224,19 @@ static enum hps_status compare(const struct wish *w, const struct hps_profile *p
     }
     hps_barrier_quiet(world);
     return hps_agree(world, st);
+}
+
+/* No deck says for how long a rank may hang. */
+static enum hps_status watch(const struct hps_deck *deck, MPI_Comm world)
+{
+    struct hps_run_opt run;
+    const struct hps_item *item;
+    enum hps_status st = hps_deck_map(deck, "run", &item);
+
+    if (!st) st = hps_deck_bind(deck, item, hps_run_fields, NULL, NULL, &run);
+    if (!st) hps_watch_begin(run.stall_seconds, NULL, world);
+    hps_launch_end();
+    return st;
 }
 
 /* Rank 0 reads; a profile file names its own pool, so nothing is measured and no rank is asked. */
@@ -235,8 +258,10 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
     enum hps_status st = load(&p, w->profile, world);
 
     if (!st) st = parse_sets(&deck, w, p);
+    if (!st) st = watch(deck, world);
     if (!st) st = ask_what_if(p, deck);
     if (!st) st = bind(&opt, deck, p);
+    if (!st) hps_job_search(&opt, 1);
     if (!st && wants_all(w)) {
         st = compare(w, p, &opt, world);
     } else {
@@ -245,6 +270,7 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
         hps_barrier_quiet(world);
         st = hps_agree(world, st);
     }
+    hps_watch_leave();
     hps_plan_free(plan);
     hps_profile_free(p);
     hps_deck_free(deck);
@@ -259,6 +285,7 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
     struct sets s = sets_of(w);
     enum hps_status st = hps_job_deck(&job, path, s.n, s.item);
 
+    if (!st) hps_job_watch(&job);
     if (!st) st = hps_job_data(&job);
     if (!st) st = hps_job_hardware(&job);
     if (!st && wants_all(w)) {
@@ -272,6 +299,7 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
         hps_barrier_quiet(world);
         st = hps_agree(world, st);
     }
+    hps_watch_leave();
     hps_job_close(&job);
     free_sets(&s);
     return st;

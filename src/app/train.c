@@ -6,7 +6,6 @@
 #include "app/course.h"
 #include "app/start.h"
 #include "app/verbs.h"
-#include "base/launch.h"
 #include "base/mem.h"
 #include "plan/budget.h"
 #include "train/evaluate.h"
@@ -129,9 +128,8 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     return written ? written : st;
 }
 
-/* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
- * measure. */
-enum { LOOK_S = 60, MEASURE_S = 120 };
+/* To try a disk that sleeps. */
+enum { TRY_S = 60 };
 
 static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool never,
                           const char *deck_text, struct hps_loop_past *past)
@@ -162,7 +160,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     past->status.steps = j->steps.total;
     if (cursor.step > 0) past->status.checkpoint = cursor.step;
     past->status.loss = cursor.train_loss;
-    hps_watch_phase("trying the disk", LOOK_S);
+    hps_watch_phase("trying the disk", TRY_S);
     if (!st && !finished) st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, &save_s, j->world);
     hps_watch_phase(NULL, 0);
     start_s = hps_now_s();
@@ -202,7 +200,9 @@ static enum hps_status open_data(struct hps_job *j)
 
 static enum hps_status check(struct hps_job *j)
 {
-    enum hps_status st = hps_job_hardware(j);
+    hps_job_watch(j);
+    enum hps_status st = open_data(j);
+    if (!st) st = hps_job_hardware(j);
     if (!st) st = hps_job_plan(j, NULL, true);
     if (!st) {
         hps_pool_print(j->pool);
@@ -227,30 +227,16 @@ static enum hps_status tell_end(const struct hps_job *j, struct hps_rundir_state
     return st ? st : told;
 }
 
-/* To make groups of GPUs, in each type one at a time. */
-static double open_s(const struct hps_job *j)
-{
-    double s = 0;
-
-    for (int t = 0; j->pool && t < j->pool->T; t++)
-        if (j->pool->type[t].gpu) s += HPS_NCCL_OPEN_S;
-    return s;
-}
-
 /* From the deck to a step that can run, phase by phase. */
 static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct hps_start *s,
                                const char *deck_text)
 {
     bool never = strcmp(w->restart, "never") == 0;
 
-    hps_watch_phase("opening the data", 0);
     enum hps_status st = open_data(j);
     if (!st && !never) st = hps_start_find(s, j, w->restart);
-    hps_watch_phase("looking at the hardware", LOOK_S);
     if (!st) st = hps_start_heed(s, j);
     if (!st) st = hps_job_hardware(j);
-    double search_s = j->o.sched.seconds > 0 ? 3 * j->o.sched.seconds : INFINITY;
-    hps_watch_phase("measuring and planning", MEASURE_S + open_s(j) + search_s);
     if (!st) st = hps_start_heed(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
     if (!st) st = hps_start_heed(s, j);
@@ -258,10 +244,7 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct h
     if (!st) hps_pool_print(j->pool);
     if (!st) hps_plan_print(j->plan, j->profile);
     if (!st) st = hps_agree(j->world, hps_out_flush());
-    if (st) return st;
-    double make_s = hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S;
-    hps_watch_phase("making the tables", make_s + open_s(j));
-    return hps_job_build(j, true);
+    return st ? st : hps_job_build(j, true);
 }
 
 /* It did not come to the training: it stands where it stood. */
@@ -285,8 +268,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
     char *text = hps_deck_text(j->o.deck);
 
     if (!st) {
-        hps_watch_begin(j->o.run.stall_seconds, &j->dir, j->world);
-        hps_launch_end();
+        hps_job_watch(j);
         hps_stop_begin(&j->o.run, &j->dir);
         hps_budget_ask(stop_wished);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
@@ -295,7 +277,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         if (!st) st = go(j, &s, never, text, &past);
         if (st == HPS_AGAIN) hps_stop_obeyed();
         st = tell_end(j, &past.status, st);
-        hps_watch_end();
+        hps_watch_leave();
     }
     hps_budget_ask(NULL);
     hps_stop_end();
@@ -316,11 +298,10 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
 
     if (w.check) hps_stop_uncatch();
-    if (w.check) hps_launch_end();
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
     if (!st) st = check_replan(&job);
-    if (!st && w.check) st = open_data(&job);
     if (!st) st = w.check ? check(&job) : train(&job, &w);
+    hps_watch_leave();
     hps_job_close(&job);
     hps_args_done(&set);
     hps_args_done(&deck);

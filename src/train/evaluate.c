@@ -36,6 +36,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     double busy_s = s->busy_s, bytes = hps_step_bytes(s);
     struct hps_feeder *feeder;
 
+    hps_watch_phase("the evaluation", 0);
     hps_metric_clear(metric);
     hps_metric_of(metric, s->net->layer[s->net->L - 1].score);
     enum hps_status st = hps_feeder_new(&feeder, data, &order, &steps, s->net, s->plan, s->team,
@@ -46,6 +47,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
         hps_count_resume();
         hps_feeder_free(feeder);
     }
+    hps_watch_phase(NULL, 0);
     s->busy_s = busy_s;
     s->other_bytes -= hps_step_bytes(s) - bytes;
     return st;
@@ -80,6 +82,7 @@ static enum hps_status look(const struct hps_data *data, const struct hps_reader
         st = hps_reader_next(reader, &batch);
         for (int k = 0; !st && k < n; k++)
             st = loss[k]->kind->accept(loss[k], batch);
+        hps_watch_beat(-1);
     }
     hps_reader_free(reader);
     return st;

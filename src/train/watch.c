@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -22,28 +23,37 @@ static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
 /* What else it may last before the file system is taken for dead: on rank 0, and on the others, who
  * have not much to add. */
 static const double spare_s = 4, turn_s = 5;
+/* How long after a rank's death its launcher may take to end the others; the same where they end
+ * anyhow; how often it is looked for; and how much longer than else an end may take. */
+static const double lost_s = 5, lost_at_end_s = 30, look_s = 1, end_s = 30;
 
 static struct {
     pthread_t thread, guard;
     bool running, guarded;
     double most_s;
-    char *folder;                 /* where the words are                         */
+    char *folder;                 /* where the words are; NULL: nobody leaves any */
     char (*host)[HPS_STALL_HOST]; /* (R)                                         */
     int *pid;                     /* (R) there; -1: none that this rank can see  */
     char whom[HPS_REGIONS][sizeof ((struct hps_stall_word *)NULL)->whom];
 } me;
-static atomic_bool over;
+static atomic_bool over, ending;
 static _Atomic long long beats, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
 
-/* Ranks on my host whose process was there and is no more. */
+/* Was its process there, and is no more? */
+static bool is_gone(int rank)
+{
+    return me.pid[rank] > 0 && kill(me.pid[rank], 0) != 0 && errno == ESRCH;
+}
+
+/* Ranks on my host that were killed. */
 static void tell_killed(char *to, size_t size)
 {
     int *gone = hps_mem_new((size_t)hps_nrank(), sizeof *gone), n = 0;
 
     for (int r = 0; r < hps_nrank(); r++)
-        if (me.pid[r] > 0 && kill(me.pid[r], 0) != 0 && errno == ESRCH) gone[n++] = r;
+        if (is_gone(r)) gone[n++] = r;
     hps_stall_ranks(to, size, n, gone);
     hps_mem_free(gone);
 }
@@ -103,14 +113,15 @@ struct standstill {
     double before, waited;
 };
 
-/* A nap, and on with the count. */
-static void count_on(struct standstill *c)
+/* A nap, and on with the count. Returns what the nap counts for. */
+static double count_on(struct standstill *c)
 {
     hps_sleep_s(nap_s);
-    double now = hps_now_s();
-    c->waited = beats != c->seen ? 0 : c->waited + fmin(now - c->before, lapse_s);
+    double now = hps_now_s(), nap = fmin(now - c->before, lapse_s);
+    c->waited = beats != c->seen ? 0 : c->waited + nap;
     c->seen = beats;
     c->before = now;
+    return nap;
 }
 
 static void *watch(void *arg)
@@ -132,23 +143,57 @@ static _Noreturn void end_unheard(double waited_s)
 {
     struct hps_stall_word w = my_word();
     char *text = hps_stall_own(hps_rank(), hps_host(), &w);
-    const char *why = "does not answer, so no other rank was asked";
 
-    if (*w.killed)
-        hps_follow("no progress for %.0f s %s; %s %s", waited_s, text, me.folder, why);
-    hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s; %s %s", waited_s, text, me.folder, why);
+    if (me.folder && !ending && !*w.killed)
+        hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s; %s does not answer, so no other rank "
+                 "was asked", waited_s, text, me.folder);
+    if (!*w.killed) hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);
+    hps_follow("no progress for %.0f s %s", waited_s, text);
+}
+
+/* Ranks of my host that were killed: since when, as far as it was looked for. */
+struct loss {
+    double next_s, since_s;
+};
+
+/* Has one been dead for longer than a launcher takes to end the others, whatever this rank is at?
+ * The lowest that is left speaks first. */
+static bool is_lost(struct loss *l, double nap)
+{
+    bool any = false, first = true;
+
+    l->next_s -= nap;
+    if (l->since_s > 0) l->since_s += nap;
+    if (l->next_s > 0) return false;
+    l->next_s = look_s;
+    for (int r = 0; r < hps_nrank(); r++) {
+        bool gone = is_gone(r);
+        any = any || gone;
+        if (r < hps_rank() && me.pid[r] > 0 && !gone) first = false;
+    }
+    if (!any) l->since_s = 0;
+    if (any && l->since_s <= 0) l->since_s = nap;
+    return l->since_s > (ending ? lost_at_end_s : lost_s) + (first ? 0 : turn_s);
+}
+
+/* So much longer than the other thread, which asks all. */
+static double spare(void)
+{
+    double s = hps_rank() > 0 ? turn_s : 0;
+
+    if (!me.folder || ending) return s;
+    return s + grace_s + patience_s + 2 * file_s * hps_nrank() + spare_s;
 }
 
 static void *guard(void *arg)
 {
     struct standstill c = { -1, hps_now_s(), 0 };
-    double spare = grace_s + patience_s + 2 * file_s * hps_nrank() + spare_s;
+    struct loss l = { 0, 0 };
 
     (void)arg;
-    if (hps_rank() > 0) spare += turn_s;
     for (;;) { /* cancelled in its nap */
-        count_on(&c);
-        if (c.waited <= me.most_s + allowed_s + spare) continue;
+        double nap = count_on(&c);
+        if (c.waited <= me.most_s + allowed_s + spare() && !is_lost(&l, nap)) continue;
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
         end_unheard(c.waited);
     }
@@ -157,46 +202,71 @@ static void *guard(void *arg)
 
 static void start(void)
 {
-    over = false;
-    me.running = hps_thread_start(&me.thread, watch, NULL) == 0;
+    over = ending = false;
+    me.running = me.folder && hps_thread_start(&me.thread, watch, NULL) == 0;
     me.guarded = hps_thread_start(&me.guard, guard, NULL) == 0;
-    if (!me.running || !me.guarded)
+    if (me.running != (me.folder != NULL) || !me.guarded)
         HPS_SAY_ALL(HPS_WARN, "no thread for the watchdog: run.stall_seconds has no effect");
+}
+
+/* A process as those see it who count as it does. */
+struct process {
+    char host[HPS_STALL_HOST];
+    long long numbers; /* whose numbers its own is of */
+    int pid;
+};
+
+static struct process myself(void)
+{
+    struct process p = { .pid = (int)getpid() };
+    struct stat numbers;
+
+    snprintf(p.host, sizeof p.host, "%s", hps_host());
+    if (stat("/proc/self/ns/pid", &numbers) == 0) p.numbers = (long long)numbers.st_ino;
+    return p;
 }
 
 /* All ranks learn of each other; a process counts where it can be seen. Collective. */
 static void meet(MPI_Comm world)
 {
     size_t R = (size_t)hps_nrank();
-    char mine[HPS_STALL_HOST] = "";
-    int pid = (int)getpid();
+    struct process mine = myself(), *all = hps_mem_new(R, sizeof *all);
 
-    snprintf(mine, sizeof mine, "%s", hps_host());
     me.host = hps_mem_new(R, sizeof *me.host);
     me.pid = hps_mem_new(R, sizeof *me.pid);
-    HPS_MPI(MPI_Allgather(mine, sizeof mine, MPI_CHAR, me.host, sizeof mine, MPI_CHAR, world));
-    HPS_MPI(MPI_Allgather(&pid, 1, MPI_INT, me.pid, 1, MPI_INT, world));
-    for (size_t r = 0; r < R; r++)
-        if (strcmp(me.host[r], mine) != 0 || kill(me.pid[r], 0) != 0) me.pid[r] = -1;
+    HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, world));
+    for (size_t r = 0; r < R; r++) {
+        bool near = strcmp(all[r].host, mine.host) == 0 && all[r].numbers == mine.numbers;
+        memcpy(me.host[r], all[r].host, sizeof mine.host);
+        me.pid[r] = near && kill(all[r].pid, 0) == 0 ? all[r].pid : -1;
+    }
+    hps_mem_free(all);
     hps_barrier_quiet(world); /* nobody ends before he was seen */
 }
 
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world)
 {
-    me.folder = hps_rundir_file(dir, ".stall");
-    if (hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
-    if (stall_seconds <= 0) return;
+    me.folder = dir ? hps_rundir_file(dir, ".stall") : NULL;
+    if (dir && hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
+    if (stall_seconds <= 0 || world == MPI_COMM_NULL) return;
     me.most_s = stall_seconds;
     meet(world);
     start();
 }
 
+void hps_watch_leave(void)
+{
+    hps_watch_phase("the end of the program", end_s);
+    ending = true;
+    if (!me.running) return;
+    over = true;
+    pthread_join(me.thread, NULL); /* it may be at a file */
+    me.running = false;
+}
+
 void hps_watch_end(void)
 {
-    if (me.running) {
-        over = true;
-        pthread_join(me.thread, NULL); /* it may be at a file */
-    }
+    hps_watch_leave();
     if (me.guarded) {
         pthread_cancel(me.guard);
         pthread_join(me.guard, NULL);

@@ -90,6 +90,7 @@ static void other_count(struct hps_h5 *h) { hps_h5_put_long(h, "/", "examples", 
 static void no_label(struct hps_h5 *h) { H5Ldelete(h->file, "label", H5P_DEFAULT); }
 static void no_rows(struct hps_h5 *h) { remake(h, "label", H5T_NATIVE_FLOAT, 0, 0); }
 static void wide_label(struct hps_h5 *h) { remake(h, "label", H5T_NATIVE_FLOAT, 500, 2); }
+static void column_label(struct hps_h5 *h) { remake(h, "label", H5T_NATIVE_FLOAT, 500, 1); }
 static void long_label(struct hps_h5 *h) { remake(h, "label", H5T_NATIVE_LLONG, 500, 0); }
 static void double_label(struct hps_h5 *h) { remake(h, "label", H5T_NATIVE_DOUBLE, 500, 0); }
 static void short_dense(struct hps_h5 *h) { remake(h, "dense", H5T_NATIVE_FLOAT, 499, 2); }
@@ -116,18 +117,19 @@ static const struct damage damages[] = {
     { "slot twice", twice, "one name" },
     { "empty name", odd_name, "unfit name" },
     { "name with a slash", path_name, "unfit name" },
-    { "more dense", more_dense, "its width is not the number of names" },
+    { "more dense", more_dense, "its shape is (500, 2), (500, 3) is wanted" },
     { "other count", other_count, "attribute examples" },
     { "no label", no_label, "no dataset label" },
     { "no rows", no_rows, "has no examples" },
-    { "wide label", wide_label, "one number an example" },
+    { "wide label", wide_label, "its shape is (500, 2), (500) is wanted" },
+    { "label as a column", column_label, "its shape is (500, 1), (500) is wanted" },
     { "whole numbers as label", long_label, "does not hold real numbers" },
     { "double label", double_label, "do not have 4 bytes" },
-    { "short dense", short_dense, "another number of rows" },
+    { "short dense", short_dense, "its shape is (499, 2), (500, 2) is wanted" },
     { "short ids", short_ids, "499 ids for 500 examples" },
     { "ids of 4 bytes", int_ids, "do not have 8 bytes" },
-    { "two ids a row", wide_ids, "more than one column of ids" },
-    { "three ids a row, multi-hot", wide_multi, "more than one column of ids" },
+    { "two ids a row", wide_ids, "its shape is (500, 2), (500) is wanted" },
+    { "three ids a row, multi-hot", wide_multi, "its shape is (500, 3), (500) is wanted" },
     { "short offsets", short_offsets, "500 offsets instead of 501" },
     { "offsets that end early", zero_offsets, "instead of from 0 to" },
     { "no buckets", no_buckets, "no buckets" },

@@ -195,6 +195,16 @@ static bool grow(struct hps_h5 *h, struct job *j, long long nrow, long long end)
     return failed(j, hps_h5_why());
 }
 
+static bool misfit(struct job *j, long long nrow, int width)
+{
+    char has[64], wants[32];
+
+    snprintf(has, sizeof has, width ? "(%lld, %d)" : "(%lld)", nrow, width);
+    snprintf(wants, sizeof wants, j->width ? "(rows, %d)" : "(rows)", j->width);
+    snprintf(j->why, sizeof j->why, "its shape is %s, %s is wanted", has, wants);
+    return false;
+}
+
 /* Is the dataset there, and does it have the rows that are wanted? */
 static bool fits(struct job *j, long long *nrow, long long end)
 {
@@ -202,8 +212,10 @@ static bool fits(struct job *j, long long *nrow, long long end)
 
     if (j->set < 0)
         return failed(j, "there is none such");
-    if (!shape_of(j->set, nrow, &width) || width != j->width)
-        return failed(j, "it has another width");
+    if (!shape_of(j->set, nrow, &width))
+        return failed(j, "it has no one or two dimensions");
+    if (width != j->width)
+        return misfit(j, *nrow, width);
     if (j->write || end <= *nrow)
         return true;
     snprintf(j->why, sizeof j->why, "it has %lld rows, %lld are wanted", *nrow, end);

@@ -84,17 +84,31 @@ static enum hps_status look_at_root(struct look *at)
     return s;
 }
 
+/* A dataset of one dimension, and where its bytes are. */
+static enum hps_status look_at_column(struct look *at, const char *path, H5T_class_t class,
+                                      int size, struct hps_h5_extent *extent)
+{
+    long long nrow;
+    int width;
+    enum hps_status s = hps_h5_shape(&at->h5, path, &nrow, &width);
+
+    if (!s && width) {
+        HPS_SAY_ALL(HPS_ERROR, "%s: dataset %s: its shape is (%lld, %d), (%lld) is wanted: one "
+                               "dimension", at->h5.path, path, nrow, width, nrow);
+        s = HPS_DECK;
+    }
+    return s ? s : hps_h5_extent(&at->h5, path, class, size, extent);
+}
+
 static enum hps_status look_at_label(struct look *at)
 {
     struct hps_data *d = at->data;
     long long told;
-    enum hps_status s = hps_h5_extent(&at->h5, "label", H5T_FLOAT, 4, &d->label);
+    enum hps_status s = look_at_column(at, "label", H5T_FLOAT, 4, &d->label);
 
     if (s)
         return s;
     d->N = d->label.nrow;
-    if (d->label.width != 1)
-        return wrong(at, "label: one number an example is wanted");
     if (d->N < 1)
         return wrong(at, "the dataset has no examples");
     if (!hps_h5_get_long(&at->h5, "/", "examples", &told, true) && told != d->N)
@@ -112,10 +126,13 @@ static enum hps_status look_at_dense(struct look *at)
     if (s || d->D == 0)
         return s;
     s = hps_h5_extent(&at->h5, "dense", H5T_FLOAT, 4, &d->dense);
-    if (!s && d->dense.nrow != d->N)
-        s = wrong(at, "dense: it has another number of rows than label");
-    if (!s && d->dense.width != d->D)
-        s = wrong(at, "dense: its width is not the number of names in attribute dense");
+    if (!s && (d->dense.nrow != d->N || d->dense.width != d->D)) {
+        HPS_SAY_ALL(HPS_ERROR,
+                    "%s: dataset dense: its shape is (%lld, %d), (%lld, %d) is wanted: as many "
+                    "rows as label, as many columns as attribute dense has names",
+                    at->h5.path, d->dense.nrow, d->dense.width, d->N, d->D);
+        s = HPS_DECK;
+    }
     return s;
 }
 
@@ -123,11 +140,11 @@ static enum hps_status look_at_dense(struct look *at)
 static enum hps_status look_at_offsets(struct look *at, struct hps_slot *slot, const char *path)
 {
     long long N = at->data->N, first = -1, last = -1;
-    enum hps_status s = hps_h5_extent(&at->h5, path, H5T_INTEGER, 8, &slot->offsets);
+    enum hps_status s = look_at_column(at, path, H5T_INTEGER, 8, &slot->offsets);
 
     if (s)
         return s;
-    if (slot->offsets.nrow != N + 1 || slot->offsets.width != 1) {
+    if (slot->offsets.nrow != N + 1) {
         HPS_SAY_ALL(HPS_ERROR, "%s: %s: %lld offsets instead of %lld", at->h5.path, path,
                     slot->offsets.nrow, N + 1);
         return HPS_DECK;
@@ -154,9 +171,7 @@ static enum hps_status look_at_slot(struct look *at, struct hps_slot *slot)
         s = wrong(at, "a slot has no buckets");
     snprintf(path, sizeof path, "slots/%s/ids", slot->name);
     if (!s)
-        s = hps_h5_extent(&at->h5, path, H5T_INTEGER, 8, &slot->ids);
-    if (!s && slot->ids.width != 1)
-        s = wrong(at, "a slot has more than one column of ids");
+        s = look_at_column(at, path, H5T_INTEGER, 8, &slot->ids);
     snprintf(path, sizeof path, "slots/%s/offsets", slot->name);
     slot->multi = !s && hps_h5_has(&at->h5, path);
     if (!s && slot->multi)

@@ -31,8 +31,12 @@ struct hps_h5 {
 enum hps_status hps_h5_verdict(const struct hps_h5 *h, enum hps_status mine, const char *format,
                                ...) __attribute__((format(printf, 3, 4)));
 
-/* Open for reading (`change`: also for changing), serial driver. */
+/* Open for reading, serial driver. The file is looked through first (hps_h5_survey), where there is
+ * a walker by another process (h5_walk.h): HPS_DECK where the library crashes on it, where a link
+ * or a dataset leads out of the file, or a dataset has filters. */
 enum hps_status hps_h5_open(struct hps_h5 *h, const char *path);
+/* Open for changing too: a file that this program has just written, or copied from one that it has
+ * opened; it is not looked through. */
 enum hps_status hps_h5_change(struct hps_h5 *h, const char *path);
 /* Create (truncate) for writing; comm MPI_COMM_NULL: serial; else all ranks of comm, the MPI-IO
  * driver. Where the disk has no room for even that, no file is left. Collective over comm. */
@@ -103,9 +107,11 @@ enum hps_status hps_h5_attributes(struct hps_h5 *h, const char *object, void *se
 enum hps_status hps_h5_offset(struct hps_h5 *h, const char *name, uint64_t *offset);
 
 /* Where the bytes of a dataset lie in the file, so that a reader thread can pread without HDF5:
- * refused (HPS_DECK) when filtered, when not stored as `size`-byte little-endian numbers of `class`
- * (H5T_FLOAT, H5T_INTEGER), or when the file ends before the last row. Contiguous: chunk = nrow.
- * Row r of width elements lies at offset[r / chunk] + (r % chunk) * width * size. */
+ * refused (HPS_DECK) when not stored as `size`-byte (4, 8) little-endian numbers of `class`
+ * (H5T_FLOAT: IEEE 754, H5T_INTEGER: two's complement), when rows were never written and HDF5 takes
+ * them for another number than 0, or when the file ends before the last row. The file is one that
+ * hps_h5_open has opened: it has no filters. Contiguous: chunk = nrow. Row r of width elements lies
+ * at offset[r / chunk] + (r % chunk) * width * size. */
 struct hps_h5_extent {
     long long nrow, chunk;
     int width, size;            /* width >= 1 here */

@@ -33,6 +33,9 @@ MPI_Comm hps_begin(int *argc, char ***argv, bool parallel);
 /* End the program in order and give the exit code for main. Collective over all ranks. */
 int hps_end(enum hps_status status);
 
+/* End a child that this process has forked, which is no rank: nothing is flushed, none is told. */
+_Noreturn void hps_leave(int code);
+
 int hps_rank(void);      /* mine in the world; 0 when not parallel. Local. */
 int hps_nrank(void);     /* ranks in the world; 1 when not parallel. Local. */
 const char *hps_host(void); /* of this process, as the batch system calls it. Local. */

@@ -4,6 +4,7 @@
 
 #include "app/verbs.h"
 #include "base/deck.h"
+#include "base/h5_walk.h"
 #include "base/launch.h"
 #include "base/mem.h"
 #include "base/say.h"
@@ -19,6 +20,7 @@ enum world { ALONE, RANKS };
 struct verb {
     const char *name;
     enum world world;
+    bool reads;                     /* HDF5 files that others may have written        */
     enum hps_status (*run)(int argc, char **argv, MPI_Comm world);
     const char *usage, *help;
     const char *options;            /* a line each; NULL: none                        */
@@ -29,7 +31,7 @@ struct verb {
 #define JSON "  --json FILE         the same for programs; -: on standard output, alone\n"
 
 static const struct verb verbs[] = {
-    { "train", RANKS, hps_app_train,
+    { "train", RANKS, true, hps_app_train,
       "DECK [--set KEY=VALUE]... [--restart auto|never|FILE] [--check]",
       "trains the deck's network on all ranks, by a plan, and reports",
       SET "  --restart auto      from the newest whole checkpoint of the run directory (default)\n"
@@ -37,18 +39,19 @@ static const struct verb verbs[] = {
           "  --restart FILE      from this checkpoint\n"
           "  --check             validate deck, data and plan, print the plan, run nothing\n",
       NULL },
-    { "generate", ALONE, hps_app_generate, "DECK --rows N --output FILE.h5 [--set KEY=VALUE]...",
+    { "generate", ALONE, false, hps_app_generate,
+      "DECK --rows N --output FILE.h5 [--set KEY=VALUE]...",
       "made-up data of the deck's shape, whose best possible AUC is known",
       "  --rows N            examples to make\n"
       "  --output FILE       the dataset to write\n" SET,
       NULL },
-    { "eval", RANKS, hps_app_eval,
+    { "eval", RANKS, true, hps_app_eval,
       "DECK --checkpoint FILE [--predictions FILE.h5] [--json FILE] [--set KEY=VALUE]...",
       "the quality of a checkpoint on the deck's test set",
       "  --checkpoint FILE   RUN_DIRECTORY/checkpoint/step_NNNNNNNNN.h5\n"
       "  --predictions FILE  what it says of each example, as HDF5\n" JSON SET,
       NULL },
-    { "plan", RANKS, hps_app_plan,
+    { "plan", RANKS, true, hps_app_plan,
       "(DECK | --profile FILE) [--method NAME] [--seed N] [--set KEY=VALUE]... [--json FILE]"
       " [--sbatch FILE] [--pareto FILE.svg]",
       "the plan for a deck or a profile, without training",
@@ -58,21 +61,21 @@ static const struct verb verbs[] = {
       "  --sbatch FILE       write a job script that asks for the planned units\n"
       "  --pareto FILE.svg   draw cost against throughput\n" JSON SET,
       NULL },
-    { "import", ALONE, hps_app_import,
+    { "import", ALONE, true, hps_app_import,
       "FORMAT --output FILE.h5 [--test-output FILE.h5] [--append] [OPTION]... INPUT...",
       "text (csv, criteo, avazu, slot, libsvm) to a dataset", NULL, hps_import_fields },
-    { "info", ALONE, hps_app_info, "FILE... [--json FILE]",
+    { "info", ALONE, true, hps_app_info, "FILE... [--json FILE]",
       "what a dataset, checkpoint, performance file, profile, plan or pool holds", JSON, NULL },
-    { "report", ALONE, hps_app_report, "RUN_DIR [--json FILE] [--html FILE] [--trace FILE]",
+    { "report", ALONE, true, hps_app_report, "RUN_DIR [--json FILE] [--html FILE] [--trace FILE]",
       "tables, plots and the timeline of a run, from its files",
       JSON "  --html FILE         a page with plots\n"
            "  --trace FILE        the timeline, for chrome://tracing or ui.perfetto.dev\n",
       NULL },
-    { "deck", ALONE, hps_app_deck, "[DECK [--set KEY=VALUE]... [--folders]]",
+    { "deck", ALONE, false, hps_app_deck, "[DECK [--set KEY=VALUE]... [--folders]]",
       "the reference deck: every key, default, meaning; or a deck as it would run, or where",
       SET "  --folders           the run directory and that of its checkpoints, a line each\n",
       NULL },
-    { NULL, ALONE, NULL, NULL, NULL, NULL, NULL },
+    { NULL, ALONE, false, NULL, NULL, NULL, NULL, NULL },
 };
 
 enum { NVERB = sizeof verbs / sizeof *verbs - 1 };
@@ -180,8 +183,9 @@ int main(int argc, char **argv)
 {
     const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
     hps_streams_open();
-    if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
     bool parallel = (launched() || (v && v->world == RANKS)) && !hps_launch_bare(getenv);
+    if (v && v->reads) hps_h5_walk_begin();             /* and before all threads */
+    if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
     if (parallel) hps_launch_begin();
     MPI_Comm world = hps_begin(&argc, &argv, parallel);
     hps_launch_met();
@@ -190,5 +194,6 @@ int main(int argc, char **argv)
     hps_launch_end();
     int code = hps_end(st);
     hps_watch_end();
+    hps_h5_walk_end();
     return code;
 }

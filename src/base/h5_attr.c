@@ -7,12 +7,18 @@
 
 #include "base/mem.h"
 
+/* The root, or with "." the object itself that h->file is in a survey: they are there. */
+static bool is_base(const char *object)
+{
+    return strcmp(object, "/") == 0 || strcmp(object, ".") == 0;
+}
+
 /* The object as it is, or a new group of that name. */
 static hid_t object_to_write(struct hps_h5 *h, const char *object)
 {
     hid_t links, group;
 
-    if (strcmp(object, "/") == 0 || hps_h5_has(h, object))
+    if (is_base(object) || hps_h5_has(h, object))
         return H5Oopen(h->file, object, H5P_DEFAULT);
     links = HPS_H5(H5Pcreate(H5P_LINK_CREATE));
     HPS_H5(H5Pset_create_intermediate_group(links, 1));
@@ -86,7 +92,7 @@ static hid_t find(struct hps_h5 *h, const char *object, const char *name, H5T_cl
                   bool quiet)
 {
     hid_t attribute = -1, type, space;
-    bool there = strcmp(object, "/") == 0 || hps_h5_has(h, object), good;
+    bool there = is_base(object) || hps_h5_has(h, object), good;
 
     if (there && H5Aexists_by_name(h->file, object, name, H5P_DEFAULT) > 0)
         attribute = H5Aopen_by_name(h->file, object, name, H5P_DEFAULT, H5P_DEFAULT);

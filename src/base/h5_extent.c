@@ -8,6 +8,14 @@
 
 enum { CHUNKS_MOST = 1 << 14 };     /* looking one up takes time that grows with their number */
 
+/* The one way of storing numbers of a class that can be read as bytes; -1: none. */
+static hid_t plain_type(H5T_class_t class, int size)
+{
+    if (class == H5T_FLOAT)
+        return size == 4 ? H5T_IEEE_F32LE : size == 8 ? H5T_IEEE_F64LE : -1;
+    return size == 4 ? H5T_STD_I32LE : size == 8 ? H5T_STD_I64LE : -1;
+}
+
 /* Why the stored numbers are not what is wanted; NULL: they are. */
 static const char *type_trouble(hid_t set, H5T_class_t class, int size)
 {
@@ -24,6 +32,8 @@ static const char *type_trouble(hid_t set, H5T_class_t class, int size)
         why = "its numbers are not little-endian";
     else if (class == H5T_INTEGER && H5Tget_sign(type) != H5T_SGN_2)
         why = "its numbers have no sign";
+    else if (H5Tequal(type, plain_type(class, size)) <= 0)
+        why = "the bits of its numbers have an unusual meaning (precision, offset, exponent bias)";
     HPS_H5(H5Tclose(type));
     return why;
 }
@@ -42,26 +52,16 @@ static const char *chunk_trouble(hid_t make, struct hps_h5_extent *e, int rank)
     return NULL;
 }
 
-/* Why the way it is stored does not allow plain reading; NULL: it does. Fills in e->chunk. */
-static const char *layout_trouble(hid_t set, struct hps_h5_extent *e, int rank, bool *chunked)
+/* Why the way it is stored does not allow plain reading; NULL: it does. Fills in e->chunk. What
+ * hps_h5_survey refuses is not asked again. */
+static const char *layout_trouble(hid_t make, struct hps_h5_extent *e, int rank, bool *chunked)
 {
-    hid_t make = H5Dget_create_plist(set);
-    const char *why = NULL;
-
-    *chunked = make >= 0 && H5Pget_layout(make) == H5D_CHUNKED;
-    if (make < 0)
-        return "its layout cannot be read";
+    *chunked = H5Pget_layout(make) == H5D_CHUNKED;
     e->chunk = e->nrow > 0 ? e->nrow : 1;
-    if (H5Pget_nfilters(make) != 0)
-        why = "it is stored with filters (h5repack -f NONE removes them)";
-    else if (H5Pget_external_count(make) > 0)
-        why = "it is stored in other files";
-    else if (*chunked)
-        why = chunk_trouble(make, e, rank);
-    else if (H5Pget_layout(make) != H5D_CONTIGUOUS)
-        why = "it is stored neither contiguous nor in chunks";
-    HPS_H5(H5Pclose(make));
-    return why;
+    if (*chunked)
+        return chunk_trouble(make, e, rank);
+    return H5Pget_layout(make) == H5D_CONTIGUOUS ? NULL
+                                                 : "it is stored neither contiguous nor in chunks";
 }
 
 static bool chunk_offset(hid_t set, long long row, uint64_t *offset)
@@ -106,6 +106,27 @@ static const char *end_trouble(const struct hps_h5_extent *e, uint64_t file_byte
     return NULL;
 }
 
+/* What was never written is read as 0: so must the file mean it. */
+static const char *fill_trouble(hid_t make, H5T_class_t class, const struct hps_h5_extent *e)
+{
+    double real = 0;
+    long long whole = 0;
+    bool holes = false, good;
+    H5D_fill_value_t how;
+
+    for (int i = 0; i < e->nchunk && !holes; i++)
+        holes = e->offset[i] == UINT64_MAX;
+    if (!holes)
+        return NULL;
+    good = H5Pfill_value_defined(make, &how) >= 0;
+    if (good && how == H5D_FILL_VALUE_USER_DEFINED)
+        good = (class == H5T_FLOAT ? H5Pget_fill_value(make, H5T_NATIVE_DOUBLE, &real)
+                                   : H5Pget_fill_value(make, H5T_NATIVE_LLONG, &whole)) >= 0;
+    return good && real == 0 && whole == 0
+               ? NULL
+               : "it has rows that were never written, and their fill value is not 0: write them";
+}
+
 static uint64_t file_bytes(struct hps_h5 *h, bool *plain)
 {
     hsize_t bytes = 0, before = 0;
@@ -125,16 +146,22 @@ static const char *trouble(struct hps_h5 *h, hid_t set, H5T_class_t class, int s
     uint64_t bytes = file_bytes(h, &plain);
     int rank = e->width ? 2 : 1;
     const char *why = plain ? type_trouble(set, class, size) : "the file has a user block";
+    hid_t make = H5Dget_create_plist(set);
 
     e->size = size;
     if (e->width == 0)
         e->width = 1;
+    if (make < 0)
+        return "its layout cannot be read";
     if (!why)
-        why = layout_trouble(set, e, rank, &chunked);
+        why = layout_trouble(make, e, rank, &chunked);
     if (!why)
         why = find_offsets(set, chunked, e);
     if (!why)
+        why = fill_trouble(make, class, e);
+    if (!why)
         why = end_trouble(e, bytes);
+    HPS_H5(H5Pclose(make));
     return why;
 }
 

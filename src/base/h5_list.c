@@ -1,9 +1,8 @@
 /* h5_list.c - what is in an HDF5 file: its datasets, the attributes of an object. */
-#include "base/h5.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "base/h5_own.h"
 #include "base/mem.h"
 
 struct walk {
@@ -84,13 +83,21 @@ static herr_t visit_attribute(hid_t object, const char *name, const H5A_info_t *
     return 0;
 }
 
+bool hps_h5_each_attribute(struct hps_h5 *h, const char *object, void *self,
+                           void (*each)(void *self, const char *name, const char *text,
+                                        bool number))
+{
+    struct walk w = { .h5 = h, .object = object, .self = self, .attribute = each };
+
+    return H5Aiterate_by_name(h->file, object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute,
+                              &w, H5P_DEFAULT) >= 0;
+}
+
 enum hps_status hps_h5_attributes(struct hps_h5 *h, const char *object, void *self,
                                   void (*each)(void *self, const char *name, const char *text,
                                                bool number))
 {
-    struct walk w = { .h5 = h, .object = object, .self = self, .attribute = each };
-    bool good = H5Aiterate_by_name(h->file, object, H5_INDEX_NAME, H5_ITER_INC, NULL,
-                                   visit_attribute, &w, H5P_DEFAULT) >= 0;
+    bool good = hps_h5_each_attribute(h, object, self, each);
 
     return hps_h5_verdict(h, good ? HPS_OK : HPS_DECK, "the attributes of %s cannot be listed: %s",
                           object, good ? "" : hps_h5_why());

@@ -307,8 +307,9 @@ static enum hps_status write_file(struct dump *d, const char *report, const char
     hps_mem_free(d->real);
     hps_mem_free(d->whole);
     hps_mem_free(d->number);
-    enum hps_status closed = made ? hps_h5_close(&d->file) : HPS_OK;
-    return d->bad ? d->bad : closed;
+    if (made && !d->bad) d->bad = hps_h5_close(&d->file);
+    if (made && d->bad) hps_h5_drop(&d->file);
+    return d->bad;
 }
 
 enum hps_status hps_report_dump(const struct hps_run_facts *facts,

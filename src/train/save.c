@@ -142,8 +142,9 @@ static enum hps_status put_sums(const struct hps_save *s, const unsigned long lo
 
     for (int i = 0; !st && i < s->write.n; i++)
         st = hps_h5_put_long(&h, s->write.item[i].name, "checksum", (long long)sum[i]);
-    enum hps_status left = hps_h5_leave(&h);
-    return st ? st : left;
+    if (!st) return hps_h5_leave(&h);
+    hps_h5_drop(&h);
+    return st;
 }
 
 static bool sync_file(const char *path)

@@ -310,8 +310,8 @@ static void test_set_refused(void **state)
                                      " under it");
     refused(RUN, ".a=x", "--set .a=x: the key has an empty or endless part");
     refused(RUN, "=x", "--set =x: the key has an empty or endless part");
-    refused(RUN, "run.\xff=x", "--set run.\xff=x: a key is made of plain letters");
-    refused(RUN, "run.\xc3.x=x", "--set run.\xc3.x=x: a key is made of plain letters");
+    refused(RUN, "run.\xff=x", "--set run.\\xff=x: a key is made of plain letters");
+    refused(RUN, "run.\xc3.x=x", "--set run.\\xc3.x=x: a key is made of plain letters");
     refused(NET, "model.h11.width=1",
             "--set model.h11.width=1: model has no entry 'h11', did you mean 'h1'?");
     refused(NET, "model.zzzz.width=1", "--set model.zzzz.width=1: model has no entry 'zzzz'");

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,20 +137,77 @@ static void test_log(void **state)
     unlink(found);
 }
 
+static char full_path[] = "/tmp/t_say.XXXXXX";
+
 static void log_full(void)
 {
-    if (hps_say_log("/dev/full"))
+    const struct rlimit none = { 1, RLIM_INFINITY };
+
+    if (hps_say_log(full_path) || setrlimit(RLIMIT_FSIZE, &none) != 0)
         _exit(1);
     HPS_SAY(HPS_INFO, "said");
     HPS_SAY(HPS_INFO, "said again");
 }
 
+/* A disk that is full: a file size limit answers as one. */
 static void test_log_full(void **state)
 {
+    int fd = mkstemp(full_path);
+
     (void)state;
     assert_int_equal(child(log_full, STDOUT_FILENO), 0);
-    assert_non_null(strstr(heard, "warning: the log ends here: No space left on device"));
+    assert_non_null(strstr(heard, "warning: the log ends here: File too large"));
     assert_non_null(strstr(heard, "said again\n"));
+    close(fd);
+    unlink(full_path);
+}
+
+/* Text of a file: an escape sequence of a terminal, one in a single character (U+009B), a bell, a
+ * line that says that it is another, letters of other languages, bytes that are none. */
+#define FOREIGN "\033[2J \302\233K \a\177\r a\n[0 1.0] b\tgr\303\266\303\237e " \
+                "\360\237\230\200 \377 \303 \300\257 \355\240\200 \364\220\200\200 \342\202"
+#define SHOWN(line) "\\x1b[2J \\xc2\\x9bK \\x07\\x7f\\x0d a" line "[0 1.0] b\t" \
+                    "gr\303\266\303\237e \360\237\230\200 \\xff \\xc3 \\xc0\\xaf \\xed\\xa0\\x80 " \
+                    "\\xf4\\x90\\x80\\x80 \\xe2\\x82"
+
+static void speak_foreign(void)
+{
+    if (hps_say_log(log_path))
+        _exit(1);
+    HPS_SAY(HPS_ERROR, "%s|", FOREIGN);
+    hps_out("%s|\n", FOREIGN);
+    for (int i = 0; i < 2000; i++)
+        hps_out("%s", "\303\266");                      /* across whatever is written at once */
+    hps_out("%5000s|", "\302\233");
+    if (hps_out_flush())
+        _exit(2);
+}
+
+static void test_foreign(void **state)
+{
+    static char text[1 << 15];
+    char found[] = "/tmp/t_say.XXXXXX", *at;
+    int out = mkstemp(found);
+
+    (void)state;
+    strcpy(log_path + strlen(log_path) - 6, "XXXXXX");
+    int log = mkstemp(log_path);
+    assert_int_equal(child(speak_foreign, out), 0);
+    assert_non_null(strstr(heard, "] error: " SHOWN("\\n") "|\n"));
+    assert_int_equal(strcspn(heard, "\n"), strlen(heard) - 1);
+    for (int i = 0; i < 2; i++) {
+        ssize_t n = pread(i ? log : out, text, sizeof text - 1, 0);
+        assert_true(n > 9000);
+        text[n] = '\0';
+        at = strstr(text, SHOWN("\n") "|\n\303\266\303\266");
+        assert_non_null(at);
+        assert_non_null(strstr(at, "   \\xc2\\x9b|"));
+        assert_null(strstr(at, "\\xc3\\xb6"));
+    }
+    close(out);
+    close(log);
+    unlink(found);
+    unlink(log_path);
 }
 
 static void give_results(void)
@@ -270,7 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_levels), cmocka_unit_test(test_long),
         cmocka_unit_test(test_log),    cmocka_unit_test(test_log_full),
-        cmocka_unit_test(test_output), cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_foreign), cmocka_unit_test(test_output), cmocka_unit_test(test_ends),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

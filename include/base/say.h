@@ -52,7 +52,11 @@ void hps_say_least(enum hps_level level);
 
 /* One line "[rank seconds] text" on standard error. HPS_SAY speaks on rank 0 only,
  * HPS_SAY_ALL on any rank: only for a trouble that is that rank's own. Errors begin "error: ",
- * warnings "warning: ". Thread safe. */
+ * warnings "warning: ". Thread safe.
+ *
+ * Messages and results show what they have from files and users, and never do what it says:
+ * control characters and bytes that are not UTF-8 become \xNN (base/escape.h), an end of a line
+ * inside a message \n. */
 #define HPS_SAY(level, ...) hps_say(level, false, __VA_ARGS__)
 #define HPS_SAY_ALL(level, ...) hps_say(level, true, __VA_ARGS__)
 void hps_say(enum hps_level level, bool all, const char *format, ...)

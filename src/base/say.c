@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "base/eager.h"
+#include "base/escape.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/thread.h"
 
 enum { LINE = 8192 };   /* longest line said; what is longer is cut and ends in "..." */
@@ -167,17 +169,19 @@ static void put_log(const char *text, size_t n)
         give_up_log();
 }
 
-/* "[rank seconds] text" and a line's end, in LINE bytes; the answer is their number. */
+/* "[rank seconds] text" and a line's end, in LINE bytes; the answer is their number. What a text
+ * has from a file or a user is only shown: it moves no cursor and begins no line of its own. */
 static size_t line_of(char *line, enum hps_level level, const char *format, va_list args)
 {
     static const char *const mark[] = { "debug: ", "", "warning: ", "error: " };
+    char text[LINE];
     int head = snprintf(line, LINE, "[%d %.3f] %s", me.rank, hps_now_s(), mark[level]);
-    int text = vsnprintf(line + head, LINE - (size_t)head - 1, format, args);
-    size_t n = (size_t)head + (size_t)(text > 0 ? text : 0);
+    int all = vsnprintf(text, sizeof text, format, args);
+    size_t n = (size_t)head, have = strlen(all > 0 ? text : "");
 
-    if (n > LINE - 2) {
-        n = LINE - 2;
-        memcpy(line + n - 3, "...", 3);
+    if (hps_escape(line, &n, LINE - 4, text, have, false) < (size_t)(all > 0 ? all : 0)) {
+        memcpy(line + n, "...", 3);
+        n += 3;
     }
     line[n++] = '\n';
     return n;
@@ -235,22 +239,44 @@ enum hps_status hps_say_log(const char *path)
     return HPS_OK;
 }
 
+/* Voice is held. */
+static void put_out(const char *text, size_t n)
+{
+    char shown[4096];
+
+    for (size_t done; n > 0;) {
+        done = 0;
+        size_t taken = hps_escape(shown, &done, sizeof shown, text, n, true);
+        if (fwrite(shown, 1, done, stdout) != done && !me.out_errno)
+            me.out_errno = errno;
+        put_log(shown, done);
+        text += taken;
+        n -= taken;
+    }
+}
+
 void hps_out(const char *format, ...)
 {
-    va_list args, copy;
+    va_list args, again;
+    char brief[1024], *text = brief;
 
     if (me.rank != 0)
         return;
     va_start(args, format);
-    va_copy(copy, args);
-    pthread_mutex_lock(&voice);
-    if (vprintf(format, args) < 0 && !me.out_errno)
-        me.out_errno = errno;
-    if (me.log && vfprintf(me.log, format, copy) < 0)
-        give_up_log();
-    pthread_mutex_unlock(&voice);
-    va_end(copy);
+    va_copy(again, args);
+    int n = vsnprintf(brief, sizeof brief, format, args);
     va_end(args);
+    assert(n >= 0);
+    if ((size_t)n >= sizeof brief) {
+        text = hps_mem_new((size_t)n + 1, 1);
+        vsnprintf(text, (size_t)n + 1, format, again);
+    }
+    va_end(again);
+    pthread_mutex_lock(&voice);
+    put_out(text, (size_t)n);
+    pthread_mutex_unlock(&voice);
+    if (text != brief)
+        hps_mem_free(text);
 }
 
 enum hps_status hps_out_flush(void)

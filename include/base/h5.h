@@ -38,8 +38,9 @@ enum hps_status hps_h5_open(struct hps_h5 *h, const char *path);
 /* Open for changing too: a file that this program has just written, or copied from one that it has
  * opened; it is not looked through. */
 enum hps_status hps_h5_change(struct hps_h5 *h, const char *path);
-/* Create (truncate) for writing; comm MPI_COMM_NULL: serial; else all ranks of comm, the MPI-IO
- * driver. Where the disk has no room for even that, no file is left. Collective over comm. */
+/* Create for writing, in place of what had the name (hps_file_new); comm MPI_COMM_NULL: serial;
+ * else all ranks of comm, the MPI-IO driver. Where the disk has no room for even that, no file is
+ * left. Collective over comm. */
 enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm);
 /* Flush what was written to disk and close. Write errors that appear only now (no space) are
  * HPS_OUTPUT. Closing twice is fine. Collective over comm. */

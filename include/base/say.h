@@ -42,9 +42,9 @@ const char *hps_host(void); /* of this process, as the batch system calls it. Lo
 double hps_now_s(void);  /* seconds of a monotonic clock since hps_begin. Local. */
 double hps_core_s(void); /* seconds that this thread was given on a core. Local. */
 
-/* Everything said from now on is also appended to this file (NULL: stop); on another rank than 0,
- * what it would have said if it were 0, too. Local. Returns HPS_OUTPUT when the file cannot be
- * opened. */
+/* Everything said from now on is also appended to this file (NULL: stop), a regular one
+ * (base/file.h); on another rank than 0, what it would have said if it were 0, too. Local. Returns
+ * HPS_OUTPUT when the file cannot be opened. */
 enum hps_status hps_say_log(const char *path);
 
 /* Levels under this are not said (default HPS_INFO); what ends the run is always said. Local. */

@@ -192,8 +192,8 @@ int main(int argc, char **argv)
     if (!v || v->world == ALONE) hps_launch_end();
     enum hps_status st = run(v, argc, argv, world);
     hps_launch_end();
+    hps_h5_walk_end();
     int code = hps_end(st);
     hps_watch_end();
-    hps_h5_walk_end();
     return code;
 }

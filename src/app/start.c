@@ -1,9 +1,11 @@
 /* start.c - of the checkpoints that there are, the newest that is whole and fits. */
 #include "app/start.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "train/stop.h"
 
@@ -39,6 +41,17 @@ static enum hps_status consider(struct hps_job *j, struct hps_start *s, char *pa
     return st;
 }
 
+/* A file that the run looks for itself is one of its own: regular, or not used. Rank 0 looks. */
+static enum hps_status check_own(const char *path, MPI_Comm world)
+{
+    bool good = hps_rank() != 0 || hps_file_fits(path);
+
+    if (!good)
+        HPS_SAY(HPS_ERROR, "%s: cannot be read as a checkpoint: %s; --restart FILE takes any file",
+                path, hps_file_why(errno));
+    return hps_agree(world, good ? HPS_OK : HPS_INPUT);
+}
+
 static enum hps_status none_left(const struct hps_job *j)
 {
     HPS_SAY(HPS_ERROR, "no whole checkpoint is left in %s; --restart never starts anew",
@@ -67,10 +80,14 @@ enum hps_status hps_start_find(struct hps_start *s, struct hps_job *j, const cha
     s->path = hps_mem_new((size_t)n, sizeof *s->path);
     s->planning = hps_mem_new((size_t)n + 1, sizeof *s->planning);
     s->cursor = hps_mem_new((size_t)n + 1, sizeof *s->cursor);
-    for (int i = 0; !st && i < n; i++)
-        st = consider(
-            j, s, file ? hps_mem_text(restart) : hps_ckpt_path(&j->o.ckpt, &j->dir, step[i]),
-            file);
+    for (int i = 0; !st && i < n; i++) {
+        char *path = file ? hps_mem_text(restart) : hps_ckpt_path(&j->o.ckpt, &j->dir, step[i]);
+        if (!file) st = check_own(path, j->world);
+        if (st)
+            hps_mem_free(path);
+        else
+            st = consider(j, s, path, file);
+    }
     hps_mem_free(step);
     return !st && n > 0 && s->n == 0 ? none_left(j) : st;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "base/tree.h"
@@ -281,27 +282,17 @@ void hps_deck_free(struct hps_deck *deck)
 
 static enum hps_status read_file(const char *path, char **text, size_t *length)
 {
-    FILE *f = fopen(path, "rb");
-    size_t cap = 0, n = 1;
-    int error = errno;
-    enum hps_status s = f ? hps_outputs_read(fileno(f), path, false) : HPS_OK;
+    enum hps_status s = hps_outputs_will_read(path);
 
-    while (f && !s && n > 0 && *length <= MOST_BYTES) {
-        hps_mem_grow(text, &cap, *length + 65536, 1);
-        n = fread(*text + *length, 1, cap - *length, f);
-        error = errno;
-        *length += n;
-    }
-    bool whole = f && !ferror(f);
-    if (f)
-        fclose(f);
-    if (!whole) {
-        HPS_SAY(HPS_ERROR, "%s: the deck cannot be read: %s", path, strerror(error));
+    if (s)
+        return s;
+    if (!hps_file_read(text, length, MOST_BYTES, path)) {
+        HPS_SAY(HPS_ERROR, "%s: the deck cannot be read: %s", path, hps_file_why(errno));
         return HPS_INPUT;
     }
     if (*length > MOST_BYTES)
         return hps_tree_wrong(path, 1, 1, "too large for a deck");
-    return s;
+    return HPS_OK;
 }
 
 enum hps_status hps_deck_load(struct hps_deck **deck, const char *path, int nset, char *const *set,

@@ -14,6 +14,7 @@
 int hps_folder_make(const char *path)
 {
     char *p = hps_mem_text(path);
+    struct stat facts;
     int rc = 0;
     for (char *s = p + 1; *s && rc == 0; s++) {
         if (*s != '/') continue;
@@ -22,10 +23,23 @@ int hps_folder_make(const char *path)
         *s = '/';
     }
     if (rc == 0 && mkdir(p, 0777) != 0 && errno != EEXIST) rc = -1;
+    if (rc == 0 && (stat(p, &facts) != 0 || !S_ISDIR(facts.st_mode))) {
+        errno = ENOTDIR;
+        rc = -1;
+    }
     int why = errno;
     hps_mem_free(p);
     errno = why;
     return rc;
+}
+
+bool hps_folder_is(const char *path)
+{
+    struct stat facts;
+
+    if (lstat(path, &facts) != 0) return false;
+    errno = S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
+    return errno == 0;
 }
 
 enum hps_status hps_folder_for(const char *file)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/h5_walk.h"
 #include "base/outputs.h"
 
@@ -112,11 +113,12 @@ hid_t hps_h5_access(MPI_Comm comm)
 static enum hps_status ask_system(const char *path, int flags, enum hps_status status)
 {
     struct stat facts;
-    int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0666);  /* nobody may answer a FIFO */
+    int fd = flags & O_CREAT ? hps_file_new(path, 0)     /* nobody may answer a FIFO */
+                             : open(path, flags | O_NONBLOCK | O_CLOEXEC);
     const char *why = NULL;
 
     if (fd < 0 || fstat(fd, &facts) != 0)
-        why = strerror(errno);
+        why = hps_file_why(errno);
     else if (!S_ISREG(facts.st_mode))
         why = "not a regular file";
     if (why)

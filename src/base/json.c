@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/outputs.h"
 
@@ -37,44 +38,21 @@ enum hps_status hps_json_parse(json_t **tree, const char *from, const char *form
     return HPS_DECK;
 }
 
-static enum hps_status unreadable(const char *path, FILE *f)
-{
-    HPS_SAY(HPS_ERROR, "%s: cannot be read: %s", path, strerror(errno));
-    if (f)
-        fclose(f);
-    return HPS_INPUT;
-}
-
 enum hps_status hps_json_read(char **text, size_t *length, const char *path)
 {
-    FILE *f = fopen(path, "rb");
-    size_t cap = 0, n = 0;
-    char *s = NULL;
-
     *text = NULL;
-    if (!f)
-        return unreadable(path, NULL);
-    if (hps_outputs_read(fileno(f), path, false)) {
-        fclose(f);
+    if (hps_outputs_will_read(path))
         return HPS_USAGE;
+    if (!hps_file_read(text, length, MOST_BYTES, path)) {
+        HPS_SAY(HPS_ERROR, "%s: cannot be read: %s", path, hps_file_why(errno));
+        return HPS_INPUT;
     }
-    do {
-        hps_mem_grow(&s, &cap, n + 65536, 1);
-        n += fread(s + n, 1, cap - n, f);
-    } while (!feof(f) && !ferror(f) && n <= MOST_BYTES);
-    if (ferror(f)) {
-        hps_mem_free(s);
-        return unreadable(path, f);
-    }
-    fclose(f);
-    if (n > MOST_BYTES) {
-        HPS_SAY(HPS_ERROR, "%s: more than %d MiB: that is no JSON of ours", path, MOST_BYTES >> 20);
-        hps_mem_free(s);
-        return HPS_DECK;
-    }
-    *text = s;
-    *length = n;
-    return HPS_OK;
+    if (*length <= MOST_BYTES)
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: more than %d MiB: that is no JSON of ours", path, MOST_BYTES >> 20);
+    hps_mem_free(*text);
+    *text = NULL;
+    return HPS_DECK;
 }
 
 static bool put(const char *path, const char *text)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 
 #include "base/eager.h"
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -216,15 +218,25 @@ void hps_say(enum hps_level level, bool all, const char *format, ...)
     va_end(args);
 }
 
+static FILE *open_log(const char *path)
+{
+    int fd = hps_file_open(path, O_WRONLY | O_APPEND | O_CREAT);
+    FILE *log = fd < 0 ? NULL : fdopen(fd, "a");
+
+    if (fd >= 0 && !log)
+        close(fd);
+    return log;
+}
+
 enum hps_status hps_say_log(const char *path)
 {
     bool whole = true;
     FILE *log = NULL;
 
     if (path) {
-        log = fopen(path, "a");
+        log = open_log(path);
         if (!log) {
-            HPS_SAY_ALL(HPS_ERROR, "%s: the log cannot be opened: %s", path, strerror(errno));
+            HPS_SAY_ALL(HPS_ERROR, "%s: the log cannot be opened: %s", path, hps_file_why(errno));
             return HPS_OUTPUT;
         }
         setvbuf(log, NULL, _IOLBF, BUFSIZ);             /* a line that was said is on disk */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/file.h"
 #include "base/json.h"
 
 static const char format[] = "heterps-plan-1";
@@ -273,7 +274,7 @@ char *hps_plan_list_text(int n, struct hps_plan *const *plan)
 enum hps_status hps_plan_save(const struct hps_plan *plan, const char *path)
 {
     char *text = hps_plan_text(plan);
-    enum hps_status s = hps_json_write(path, text);
+    enum hps_status s = hps_file_keep(path, text);
 
     hps_mem_free(text);
     return s;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/file.h"
 #include "base/json.h"
 
 static const char format[] = "heterps-profile-1";
@@ -241,7 +242,7 @@ char *hps_profile_text(const struct hps_profile *p)
 enum hps_status hps_profile_save(const struct hps_profile *p, const char *path)
 {
     char *text = hps_profile_text(p);
-    enum hps_status s = hps_json_write(path, text);
+    enum hps_status s = hps_file_keep(path, text);
 
     hps_mem_free(text);
     return s;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/deck_lines.h"
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/h5.h"
 #include "base/mem.h"
@@ -234,7 +235,7 @@ static void clear_parts(const char *folder)
 static double write_s(const char *folder, size_t n)
 {
     char *path = hps_mem_print("%s/.rate", folder), *data = hps_mem_new(n, 1);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = hps_file_new(path, 0);
     bool good = fd >= 0;
 
     for (size_t i = 0; i < n; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/finite.h"
 #include "base/mem.h"
 
@@ -169,7 +170,7 @@ static bool put_all(struct out *o)
 void hps_ckpt_write(void *write, struct hps_errand_end *end)
 {
     struct hps_ckpt_write *w = write;
-    struct out o = { w, open(w->path, O_WRONLY | O_CLOEXEC), end };
+    struct out o = { w, hps_file_open(w->path, O_WRONLY), end };
 
     bool good = o.fd >= 0 || fail(&o, "cannot be opened");
     good = good && put_all(&o);

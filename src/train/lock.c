@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
@@ -101,7 +102,7 @@ static bool is_lost(const struct hps_lock *l)
 static struct timespec touched(const char *path)
 {
     struct stat s = { 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = hps_file_open(path, O_RDONLY);
 
     if (fd < 0) return s.st_mtim;
     fstat(fd, &s);
@@ -146,7 +147,8 @@ static enum hps_status claim(const struct hps_lock *l, bool *again)
 
 static enum hps_status unwritable(const char *folder)
 {
-    HPS_SAY(HPS_ERROR, "cannot write into the run directory %s: %s", folder, strerror(errno));
+    HPS_SAY(HPS_ERROR, "cannot write into the run directory: %s/.lock: %s", folder,
+            hps_file_why(errno));
     return HPS_OUTPUT;
 }
 
@@ -204,7 +206,7 @@ enum hps_status hps_lock_take(struct hps_lock **out, const char *folder)
     l->path = hps_mem_print("%s/.lock", folder);
     while (!st && again) {
         if (l->fd >= 0) close(l->fd);
-        l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        l->fd = hps_file_open(l->path, O_RDWR | O_CREAT);
         st = l->fd < 0 ? unwritable(folder) : claim(l, &again);
     }
     if (!st && !write_holder(l)) st = unwritable(folder);

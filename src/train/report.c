@@ -1,11 +1,12 @@
 /* report.c - the report written at the end of a run, and shown again from its files. */
 #include "train/report.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "train/report_parts.h"
@@ -17,7 +18,8 @@ static json_t *earlier(const char *path)
     char *text = NULL;
     json_t *old = NULL;
 
-    if (access(path, R_OK) != 0 || hps_json_read(&text, &length, path)) return NULL;
+    if (access(path, R_OK) != 0 || !hps_file_fits(path)) return NULL;
+    if (hps_json_read(&text, &length, path)) return NULL;
     old = json_loadb(text, length, 0, NULL);
     hps_mem_free(text);
     if (strcmp(hps_report_word(old, "format"), "heterps-report-1") == 0) return old;
@@ -37,7 +39,7 @@ static enum hps_status tell(const struct hps_run_facts *f, const struct hps_repo
     hps_out("\n%s", table);
     hps_mem_free(table);
     *text = hps_json_text(report);
-    enum hps_status s = hps_json_write(json_path, *text), out = hps_out_flush();
+    enum hps_status s = hps_file_keep(json_path, *text), out = hps_out_flush();
     return s ? s : out;
 }
 
@@ -119,7 +121,8 @@ static enum hps_status show_html(const json_t *report, const char *perf_path, co
 static bool unfinished(const char *directory, const char *report)
 {
     char *path = hps_mem_print("%s/status.json", directory);
-    json_t *status = access(report, F_OK) == 0 ? NULL : json_load_file(path, 0, NULL);
+    bool look = access(report, F_OK) != 0 && hps_file_fits(path);
+    json_t *status = look ? json_load_file(path, 0, NULL) : NULL;
     const char *state = json_string_value(json_object_get(status, "state"));
     long long step = json_integer_value(json_object_get(status, "step"));
     long long steps = json_integer_value(json_object_get(status, "steps"));
@@ -131,6 +134,14 @@ static bool unfinished(const char *directory, const char *report)
     json_decref(status);
     hps_mem_free(path);
     return state;
+}
+
+/* A file of the run directory is a regular one, or missing. */
+static enum hps_status check_own(const char *path)
+{
+    if (hps_file_fits(path)) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: cannot be read: %s", path, hps_file_why(errno));
+    return HPS_INPUT;
 }
 
 enum hps_status hps_report_show(const char *directory, const char *json, const char *html,
@@ -145,7 +156,9 @@ enum hps_status hps_report_show(const char *directory, const char *json, const c
     }
     char *json_path = hps_mem_print("%s/report.json", directory);
     char *perf_path = hps_mem_print("%s/perf.h5", directory);
-    enum hps_status s = unfinished(directory, json_path) ? HPS_INPUT : load(&report, json_path);
+    enum hps_status s = check_own(json_path);
+    if (!s) s = check_own(perf_path);
+    if (!s) s = unfinished(directory, json_path) ? HPS_INPUT : load(&report, json_path);
     if (!s) {
         if (!json || strcmp(json, "-") != 0) {
             char *table = hps_report_table(report);

@@ -2,13 +2,11 @@
 #include "train/rundir.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -31,6 +29,32 @@ const struct hps_field hps_run_fields[] = {
     { 0 }
 };
 
+static enum hps_status refuse(const char *path, const char *why)
+{
+    HPS_SAY(HPS_ERROR, "%s: %s: a run writes here, take it away", path, why);
+    return HPS_OUTPUT;
+}
+
+/* What a run writes, reads or looks for in its directory, beside the lock. A name that stands for
+ * something else is found before there is anything to lose. */
+static enum hps_status check_names(const struct hps_rundir *dir)
+{
+    static const char *const own[] = { "deck.yaml",    "pool.json", "profile.json",
+                                       "plan.json",    "log",       "status.json",
+                                       "report.json",  "perf.h5",   "stop" };
+    enum hps_status st = HPS_OK;
+
+    for (size_t i = 0; !st && i < sizeof own / sizeof *own; i++) {
+        char *path = hps_rundir_file(dir, own[i]);
+        if (!hps_file_fits(path)) st = refuse(path, hps_file_why(errno));
+        hps_mem_free(path);
+    }
+    char *stall = hps_rundir_file(dir, ".stall");
+    if (!st && !hps_folder_is(stall) && errno != ENOENT) st = refuse(stall, "not a folder");
+    hps_mem_free(stall);
+    return st;
+}
+
 static enum hps_status take(struct hps_rundir *dir)
 {
     if (hps_folder_make(dir->path) != 0) {
@@ -38,6 +62,7 @@ static enum hps_status take(struct hps_rundir *dir)
         return HPS_OUTPUT;
     }
     enum hps_status st = hps_lock_take(&dir->lock, dir->path);
+    if (!st) st = check_names(dir);
     if (st) return st;
     hps_folder_sweep(dir->path, ".part"); /* of a run that was killed as it wrote them */
     char *log = hps_rundir_file(dir, "log");
@@ -66,13 +91,14 @@ static char *status_path;
 
 static void tell_quit(enum hps_status status)
 {
-    json_t *tree = json_load_file(status_path, 0, NULL);
+    json_t *tree = hps_file_fits(status_path) ? json_load_file(status_path, 0, NULL) : NULL;
     char *part = hps_mem_print("%s.%d.part", status_path, hps_rank());
 
     json_object_set_new(tree, "state", json_string("failed"));
     json_object_set_new(tree, "exit_code", json_integer(status));
     json_object_set_new(tree, "time_s", json_integer((json_int_t)time(NULL)));
-    if (tree && json_dump_file(tree, part, JSON_PRESERVE_ORDER) == 0) rename(part, status_path);
+    char *text = json_dumps(tree, JSON_PRESERVE_ORDER);
+    if (text) hps_file_replace(status_path, part, text);
 }
 
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
@@ -107,18 +133,11 @@ char *hps_rundir_file(const struct hps_rundir *dir, const char *name)
 
 enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, const char *text)
 {
-    char *path = hps_rundir_file(dir, name), *part = hps_mem_print("%s.part", path);
-    FILE *f = fopen(part, "w");
-    bool ok = f && fputs(text, f) >= 0;
-    if (f && fclose(f) != 0) ok = false;
-    if (ok && rename(part, path) != 0) ok = false;
-    if (!ok) {
-        HPS_SAY(HPS_ERROR, "cannot write %s: %s", path, strerror(errno));
-        unlink(part);
-    }
+    char *path = hps_rundir_file(dir, name);
+    enum hps_status st = hps_file_keep(path, text);
+
     hps_mem_free(path);
-    hps_mem_free(part);
-    return ok ? HPS_OK : HPS_OUTPUT;
+    return st;
 }
 
 static json_t *count(long long n)

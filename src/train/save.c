@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/build.h"
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/thread.h"
@@ -149,7 +150,7 @@ static enum hps_status put_sums(const struct hps_save *s, const unsigned long lo
 
 static bool sync_file(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int fd = hps_file_open(path, O_WRONLY);
     bool good = fd >= 0 && fsync(fd) == 0;
     int why = errno;
 

@@ -2,12 +2,15 @@
 #include "train/stall.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/mem.h"
 
 /* ---- the words ---- */
@@ -23,10 +26,7 @@ void hps_stall_tell(const char *folder, int rank, const struct hps_stall_word *w
     char *text = hps_mem_print("%lld\n%s\n%s\n%s\n", w->step, w->inside, w->whom, w->killed);
 
     mkdir(folder, 0777);
-    FILE *f = fopen(part, "w");
-    bool good = f && fputs(text, f) >= 0;
-    if (f && fclose(f) != 0) good = false;
-    if (!good || rename(part, path) != 0) unlink(part);
+    if (hps_folder_is(folder)) hps_file_replace(path, part, text);
     hps_mem_free(text);
     hps_mem_free(part);
     hps_mem_free(path);
@@ -36,7 +36,7 @@ void hps_stall_untell(const char *folder, int rank)
 {
     char *path = file_of(folder, rank);
 
-    unlink(path);
+    if (hps_folder_is(folder)) unlink(path);
     rmdir(folder); /* while others have a word there, it stays */
     hps_mem_free(path);
 }
@@ -57,7 +57,8 @@ static bool line(FILE *f, char *to, size_t size)
 static void read_word(const char *folder, int rank, struct hps_stall_word *w)
 {
     char *path = file_of(folder, rank), number[32];
-    FILE *f = fopen(path, "r");
+    int fd = hps_file_open(path, O_RDONLY);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
     *w = (struct hps_stall_word){ false };
     if (f && line(f, number, sizeof number) && line(f, w->inside, sizeof w->inside) &&
@@ -65,7 +66,10 @@ static void read_word(const char *folder, int rank, struct hps_stall_word *w)
         w->step = strtoll(number, NULL, 10);
         w->spoke = true;
     }
-    if (f) fclose(f);
+    if (f)
+        fclose(f);
+    else if (fd >= 0)
+        close(fd);
     hps_mem_free(path);
 }
 
@@ -88,7 +92,7 @@ void hps_stall_hear(const char *folder, int R, struct hps_stall_word *word)
 
 void hps_stall_clear(const char *folder)
 {
-    DIR *d = opendir(folder);
+    DIR *d = hps_folder_is(folder) ? opendir(folder) : NULL;
 
     if (!d) return;
     for (struct dirent *e = readdir(d); e; e = readdir(d))

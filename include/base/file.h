@@ -1,0 +1,35 @@
+/* file.h - how files are opened: the program's own, and a user's text whole.
+ *
+ * Own files lie in run directories and folders of checkpoints, where their names are known
+ * beforehand and others may write. Each is a regular file: a symbolic link with its name is not
+ * followed, a FIFO, a device or a folder with its name is an error at once, never a wait. The
+ * folders above it may be links. */
+#ifndef HPS_BASE_FILE_H
+#define HPS_BASE_FILE_H
+
+#include <stddef.h>
+
+#include "base/say.h"
+
+/* Does the name stand for a regular file, or for nothing yet? Else false with errno. Local. */
+bool hps_file_fits(const char *path);
+/* Open an own file (flags as of open; closed on exec): a descriptor, or -1 with errno. Local. */
+int hps_file_open(const char *path, int flags);
+/* A new own file to write (O_RDWR with the flags). What had its name before is removed, never
+ * opened; a folder is not removed. A descriptor, or -1 with errno. Local. */
+int hps_file_new(const char *path, int flags);
+/* An own file's whole text: written into `part`, which is then renamed. False with errno, and
+ * nothing of it is left; what has the name but is no regular file stays. Local. */
+bool hps_file_replace(const char *path, const char *part, const char *text);
+/* The same by way of PATH.part. HPS_OUTPUT, said. Local. */
+enum hps_status hps_file_keep(const char *path, const char *text);
+
+/* A file that the user named, whole, of any kind: links are followed, pipes read to their end. What
+ * is longer than `most` bytes is cut: then *length > most. False with errno, also where nobody
+ * writes to a FIFO for seconds, or nothing comes for a minute. To free with hps_mem_free. Local. */
+bool hps_file_read(char **text, size_t *length, size_t most, const char *path);
+
+/* What errno says after one of these, in words. Borrowed, until the next call. */
+const char *hps_file_why(int error);
+
+#endif

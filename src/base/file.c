@@ -1,0 +1,197 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* The errors that open gives for a link that it may not follow and for a FIFO without a reader; and
+ * that of a pipe without a writer. They stand for all of their kind. */
+enum { IS_LINK = ELOOP, IS_SPECIAL = ENXIO, IS_SILENT = EPIPE };
+
+const char *hps_file_why(int error)
+{
+    switch (error) {
+    case IS_LINK:
+        return "a symbolic link has this name, and none is followed here";
+    case IS_SPECIAL:
+        return "not a regular file";
+    case IS_SILENT:
+        return "nobody writes to this pipe";
+    case ETIMEDOUT:
+        return "nothing comes from this pipe";
+    default:
+        return strerror(error);
+    }
+}
+
+static int kind_error(mode_t mode)
+{
+    return S_ISREG(mode) ? 0 : S_ISLNK(mode) ? IS_LINK : S_ISDIR(mode) ? EISDIR : IS_SPECIAL;
+}
+
+bool hps_file_fits(const char *path)
+{
+    struct stat facts;
+
+    if (lstat(path, &facts) != 0)
+        return errno == ENOENT;
+    errno = kind_error(facts.st_mode);
+    return errno == 0;
+}
+
+/* A descriptor that goes on only where it is a regular file's. */
+static int regular(int fd)
+{
+    struct stat facts;
+    int error = 0;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &facts) != 0)
+        error = errno;
+    else
+        error = kind_error(facts.st_mode);
+    if (error == 0)
+        return fd;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int hps_file_open(const char *path, int flags)
+{
+    return regular(open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+}
+
+int hps_file_new(const char *path, int flags)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return -1;
+    return hps_file_open(path, flags | O_RDWR | O_CREAT | O_EXCL);
+}
+
+static bool put_all(int fd, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        ssize_t n = write(fd, text, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = ENOSPC;
+        if (n <= 0)
+            return false;
+        text += n;
+        left -= (size_t)n;
+    }
+    return true;
+}
+
+bool hps_file_replace(const char *path, const char *part, const char *text)
+{
+    int fd = hps_file_fits(path) ? hps_file_new(part, 0) : -1, error;
+
+    if (fd < 0)
+        return false;
+    bool good = put_all(fd, text);
+    error = errno;
+    if (close(fd) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (good && rename(part, path) == 0)
+        return true;
+    error = good ? errno : error;
+    unlink(part);
+    errno = error;
+    return false;
+}
+
+enum hps_status hps_file_keep(const char *path, const char *text)
+{
+    char *part = hps_mem_print("%s.part", path);
+    bool good = hps_file_replace(path, part, text);
+    const char *why = hps_file_why(errno);
+
+    if (!good)
+        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", hps_file_fits(path) ? part : path, why);
+    hps_mem_free(part);
+    return good ? HPS_OK : HPS_OUTPUT;
+}
+
+/* ---- a user's text ---- */
+
+/* A pipe under way. A read of 0 bytes is its end, unless no writer has come yet. */
+struct pipe {
+    int fd;
+    bool heard, late, waits;    /* bytes came, or a writer left; none came in time; it may wait */
+};
+
+/* Wait for what read(2) said to wait for; false with errno. */
+static bool wait_more(struct pipe *p, bool writer)
+{
+    const int writer_ms = 3000, bytes_ms = 60000;
+    struct pollfd look = { p->fd, POLLIN, 0 };
+    int n = poll(&look, 1, writer ? bytes_ms : writer_ms);
+
+    if (n < 0)
+        return errno == EINTR;
+    p->heard = p->heard || (n > 0 && (look.revents & POLLHUP));
+    if (n > 0 || (!writer && !p->late)) {
+        p->late = n == 0;
+        return true;
+    }
+    errno = writer ? ETIMEDOUT : IS_SILENT;
+    return false;
+}
+
+/* The next bytes: how many, 0 at the end, -1 with errno. */
+static ssize_t next_bytes(struct pipe *p, char *to, size_t size)
+{
+    for (;;) {
+        ssize_t n = read(p->fd, to, size);
+        if (n > 0)
+            p->heard = true;
+        if (n > 0 || (n == 0 && (p->heard || !p->waits)))
+            return n;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN)
+            return -1;
+        if (!wait_more(p, n < 0))
+            return -1;
+    }
+}
+
+bool hps_file_read(char **text, size_t *length, size_t most, const char *path)
+{
+    struct pipe p = { open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), false, false, false };
+    struct stat facts;
+    size_t cap = 0;
+    ssize_t n = p.fd < 0 ? -1 : 1;
+
+    *text = NULL;
+    *length = 0;
+    p.waits = n > 0 && fstat(p.fd, &facts) == 0 && S_ISFIFO(facts.st_mode);
+    while (n > 0 && *length <= most) {
+        hps_mem_grow(text, &cap, *length + 65536, 1);
+        n = next_bytes(&p, *text + *length, cap - *length);
+        *length += n > 0 ? (size_t)n : 0;
+    }
+    int error = errno;
+    if (p.fd >= 0)
+        close(p.fd);
+    if (n >= 0)
+        return true;
+    hps_mem_free(*text);
+    *text = NULL;
+    errno = error;
+    return false;
+}

@@ -28,6 +28,7 @@ struct avazu {
     struct hps_forms forms;
     float label;                    /* the row under way */
     double hour;
+    char hour_text[8];              /* that it was read from: rows come hour by hour */
     long long id[NSLOT];
     char why[160];
 };
@@ -43,8 +44,11 @@ static const char *parse_hour(struct avazu *a, const char *s, size_t n)
 {
     struct hps_date date;
 
-    if (n != 8 || !hps_date_parse(hour_format, s, n, &date))
+    if (n == sizeof a->hour_text && memcmp(s, a->hour_text, n) == 0)
+        return NULL;
+    if (n != sizeof a->hour_text || !hps_date_parse(hour_format, s, n, &date))
         return bad(a, HOUR, s, n, "is no hour of a day (YYMMDDHH)");
+    memcpy(a->hour_text, s, n);
     a->hour = hps_date_s(&date);
     a->id[DAY_SLOT] = hps_date_part(&date, HPS_DATE_WEEKDAY);
     a->id[HOUR_SLOT] = hps_date_part(&date, HPS_DATE_HOUR);

@@ -100,6 +100,8 @@ static const char *parse_date_key(struct hps_csv *c, const char *s, size_t n, do
 {
     struct hps_date date;
 
+    if (n == 0)
+        return bad(c, c->split_by, "", 0, "is no date to split by");
     if (!hps_date_parse(c->split_time, s, n, &date))
         return bad_date(c, c->split_by, s, n, c->split_time);
     *key = hps_date_s(&date);

@@ -49,6 +49,20 @@ shows '"format": "heterps-infos-1"'
 expect 66 'none.h5' heterps info none.h5 test.h5
 shows '^test.h5: a dataset'
 
+echo '-- escape sequences of a file are shown, not sent to the terminal; letters are letters'
+foreign=$(printf 'x\033[2J\302\2332J\177\377gr\303\266\303\237e.csv')
+gzip -dc "$srcdir/inputs/census/adult.csv.gz" | head -n 50 >"$foreign"
+expect 0 '' heterps import csv --schema "$srcdir/inputs/census.schema.yaml" --output foreign.h5 \
+    "$foreign"
+printf '{"format": "heterps-x\302\233", "\177": "\\u001b\302\233"}' >foreign.json
+expect 0 '' heterps info foreign.h5 foreign.json
+shows '^source: x\\x1b\[2J\\xc2\\x9b2J\\x7f\\xffgr.*e\.csv'
+shows '^foreign.json: heterps-x\\xc2\\x9b'
+expect 0 '' heterps info foreign.json --json -
+shows '"format": "heterps-x\\u009b"'
+shows '"\\u007f": "\\u001B\\u009b"'
+expect 66 'x\\x1b\[2J\\xc2\\x9b2J\\x7f\\xffgr.*e\.csv\.h5: No such file' heterps info "$foreign.h5"
+
 lines 3000 >a.txt
 gzip -c a.txt >a.txt.gz
 expect 0 '' heterps import criteo --output plain.h5 a.txt

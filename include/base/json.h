@@ -24,8 +24,12 @@ enum hps_status hps_json_read(char **text, size_t *length, const char *path);
  * HPS_OUTPUT when it cannot be written. Local. */
 enum hps_status hps_json_write(const char *path, const char *text);
 
-/* The tree as text with 17 digits, its last line ended; frees the tree. Free with hps_mem_free. */
+/* The tree as text with 17 digits, its last line ended, control characters as \u00NN; frees the
+ * tree. Free with hps_mem_free. */
 char *hps_json_text(json_t *tree);
+
+/* A word of another's; where it is no UTF-8, as hps_escape shows it. */
+json_t *hps_json_word(const char *word);
 
 /* A real that may be infinite or NaN, which JSON has no word for: then null. */
 json_t *hps_json_real(double x);

@@ -15,7 +15,7 @@ void hps_page_add(struct hps_page *text, const char *format, ...)
 int hps_page_cut(struct hps_page *text, const char *word, int most);
 /* `word` in `width` columns: cut or filled up; width < 0: to the right. */
 void hps_page_fit(struct hps_page *text, const char *word, int width);
-/* The same for the insides of XML. */
+/* A word for the insides of XML, which has no control characters (base/escape.h). */
 void hps_page_xml(struct hps_page *text, const char *word);
 /* A real with 4 digits, without exponent where it is not too small or large; "none" for NaN. */
 const char *hps_page_real(char *to, size_t size, double x);

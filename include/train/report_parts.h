@@ -59,7 +59,7 @@ json_t *hps_report_json(const struct hps_run_facts *facts, const struct hps_repo
 json_t *hps_report_layers(const struct hps_run_facts *facts);   /* its `layers`: the roofline */
 
 /* Build it: values are taken over; a real that is not finite is null; a word that is no UTF-8
- * (hosts and models come from outside) is "?". */
+ * (hosts and models come from outside) is hps_json_word's. */
 void hps_report_put(json_t *object, const char *key, json_t *value);
 void hps_report_put_real(json_t *object, const char *key, double x);
 void hps_report_put_whole(json_t *object, const char *key, long long n);

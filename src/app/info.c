@@ -18,18 +18,28 @@ struct listing {
     json_t *attributes, *datasets;
 };
 
+/* The first line of a text, `most` bytes of it, no half a character; and a line's end. */
+static void out_cut(const char *text, size_t most)
+{
+    size_t n = strcspn(text, "\n");
+
+    for (n = n < most ? n : most; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+        n--;
+    hps_out("%.*s%s\n", (int)n, text, text[n] ? " ..." : "");
+}
+
 static void add_attribute(void *self, const char *name, const char *text, bool number)
 {
     struct listing *l = self;
-    size_t n = strcspn(text, "\n");
-    json_t *value = number ? json_loads(text, JSON_DECODE_ANY, NULL) : json_string(text);
+    json_t *value = number ? json_loads(text, JSON_DECODE_ANY, NULL) : hps_json_word(text);
 
     if (!value)
-        value = json_string(text);                      /* several numbers */
+        value = hps_json_word(text);                    /* several numbers */
     json_object_set_new(l->attributes, name, value ? value : json_null());
-    if (!l->quiet)
-        hps_out("  %-20s %.*s%s\n", name, n < 90 ? (int)n : 90, text,
-                n < 90 && !text[n] ? "" : " ...");
+    if (!l->quiet) {
+        hps_out("  %-20s ", name);
+        out_cut(text, 90);
+    }
 }
 
 static void add_dataset(void *self, const char *name, long long nrow, int width)
@@ -106,9 +116,8 @@ static void tell_entries(const char *key, const json_t *list)
 
     json_array_foreach(list, i, entry) {
         char *text = json_dumps(entry, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        size_t n = text ? strlen(text) : 0;
-        hps_out("  %s[%zu] %.*s%s\n", key, i, n < 160 ? (int)n : 160, text ? text : "",
-                n < 160 ? "" : " ...");
+        hps_out("  %s[%zu] ", key, i);
+        out_cut(text ? text : "", 160);
         free(text);
     }
 }
@@ -171,7 +180,7 @@ static bool is_named_h5(const char *path)
 /* Says what a file holds, and gives it to *into, a new object. */
 static enum hps_status tell_file(const char *path, bool quiet, json_t **into)
 {
-    *into = json_pack("{s:s, s:s}", "format", "heterps-info-1", "file", path);
+    *into = json_pack("{s:s, s:o}", "format", "heterps-info-1", "file", hps_json_word(path));
     return is_hdf5(path) || is_named_h5(path) ? hps_info_h5(path, quiet, *into)
                                               : hps_info_json(path, quiet, *into);
 }

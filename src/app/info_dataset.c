@@ -20,7 +20,7 @@ static bool load_scaling(struct hps_h5 *h, int D, struct hps_scale *scale)
 
 static json_t *dense_feature(const char *name, const struct hps_scale *s)
 {
-    json_t *j = json_pack("{s:s}", "name", name);
+    json_t *j = json_pack("{s:o}", "name", hps_json_word(name));
 
     if (s)
         json_object_update_new(j, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "scaling",
@@ -84,10 +84,11 @@ static json_t *tell_slots(struct hps_h5 *h, const struct hps_data *d, bool quiet
             hps_out("%-24s %14lld %14.4g %10lld %10lld\n", s->name, s->buckets,
                     (double)s->ids.nrow / (double)d->N, (long long)json_integer_value(missing),
                     (long long)json_integer_value(unknown));
-        json_array_append_new(list, json_pack("{s:s, s:I, s:b, s:I, s:o, s:o}", "name", s->name,
-                                              "buckets", (json_int_t)s->buckets, "multi",
-                                              (int)s->multi, "ids", (json_int_t)s->ids.nrow,
-                                              "missing", missing, "unknown", unknown));
+        json_array_append_new(list, json_pack("{s:o, s:I, s:b, s:I, s:o, s:o}", "name",
+                                              hps_json_word(s->name), "buckets",
+                                              (json_int_t)s->buckets, "multi", (int)s->multi,
+                                              "ids", (json_int_t)s->ids.nrow, "missing", missing,
+                                              "unknown", unknown));
         hps_mem_free(group);
     }
     return list;
@@ -100,9 +101,9 @@ static json_t *text_or_null(struct hps_h5 *h, const char *object, const char *na
 
     if (hps_h5_get_text(h, object, name, &text, true))
         return json_null();
-    j = json_string(text);
+    j = hps_json_word(text);
     hps_mem_free(text);
-    return j ? j : json_null();                         /* not UTF-8 */
+    return j;
 }
 
 /* NaN: not told. */

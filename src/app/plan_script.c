@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/escape.h"
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -105,8 +106,10 @@ static enum hps_status check_word(const struct hps_resource_opt *r, const char *
 /* A name in a comment, or a job's: on one line, in one word. */
 static void plain(struct hps_page *t, const char *word)
 {
-    for (; *word; word++)
-        hps_page_add(t, "%c", (unsigned char)*word > ' ' && *word != 127 ? *word : '_');
+    for (int n; *word; word += n > 0 ? n : 1) {
+        n = hps_escape_shown(word, strlen(word));
+        hps_page_add(t, "%.*s", n > 0 && *word != ' ' ? n : 1, n > 0 && *word != ' ' ? word : "_");
+    }
 }
 
 static void directive(struct hps_page *t, const char *option, const char *word)

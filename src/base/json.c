@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/outputs.h"
@@ -83,6 +84,48 @@ enum hps_status hps_json_write(const char *path, const char *text)
     return good ? HPS_OK : HPS_OUTPUT;
 }
 
+/* Bytes of a control character that the library writes as it is, U+007F to U+009F; 0: none. */
+static int control(const char *s)
+{
+    return *s == 0x7f ? 1 : *s == '\xc2' && (unsigned char)s[1] < 0xa0 ? 2 : 0;
+}
+
+/* The text with those as \u00NN, as terminals may have it; it takes `text` over. */
+static char *without_controls(char *text)
+{
+    size_t n = 0, controls = 0;
+
+    for (const char *s = text; *s; s++, n++)
+        controls += control(s) > 0;
+    if (controls == 0)
+        return text;
+    char *shown = hps_mem_new(n + 5 * controls + 1, 1), *to = shown;
+    for (const char *s = text; *s; s++) {
+        int k = control(s);
+        if (k == 0)
+            *to++ = *s;
+        else
+            to += sprintf(to, "\\u%04x", (unsigned char)s[k - 1]);
+        s += k > 1;
+    }
+    hps_mem_free(text);
+    return shown;
+}
+
+json_t *hps_json_word(const char *word)
+{
+    json_t *text = json_string(word);
+    size_t n = strlen(word), done = 0;
+
+    if (text)
+        return text;
+    char *shown = hps_mem_new(4 * n + 1, 1);
+    hps_escape(shown, &done, 4 * n, word, n, false);
+    text = json_string(shown);
+    hps_mem_free(shown);
+    return text;
+}
+
 char *hps_json_text(json_t *tree)
 {
     size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(17);
@@ -96,7 +139,7 @@ char *hps_json_text(json_t *tree)
         HPS_DIE("JSON of %zu bytes cannot be written", n);
     text[n] = '\n';
     json_decref(tree);
-    return text;
+    return without_controls(text);
 }
 
 json_t *hps_json_real(double x)

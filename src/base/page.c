@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/mem.h"
 
 void hps_page_add(struct hps_page *text, const char *format, ...)
@@ -61,25 +62,25 @@ void hps_page_fit(struct hps_page *text, const char *word, int width)
     }
 }
 
+static const char *entity_of(char c)
+{
+    return c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : NULL;
+}
+
 void hps_page_xml(struct hps_page *text, const char *word)
 {
-    for (; *word; word++)
-        switch (*word) {
-        case '<':
-            hps_page_add(text, "&lt;");
-            break;
-        case '>':
-            hps_page_add(text, "&gt;");
-            break;
-        case '&':
-            hps_page_add(text, "&amp;");
-            break;
-        case '"':
-            hps_page_add(text, "&quot;");
-            break;
-        default:
-            hps_page_add(text, "%c", *word);
-        }
+    size_t left = strlen(word);
+
+    for (size_t n; left > 0; word += n, left -= n) {
+        const char *entity = entity_of(*word);
+        int shown = hps_escape_shown(word, left);
+        char piece[4];
+        size_t done = 0;
+        n = shown > 0 ? (size_t)shown : 1;
+        if (!entity) hps_escape(piece, &done, sizeof piece, word, n, true);
+        hps_page_add(text, "%.*s", entity ? (int)strlen(entity) : (int)done,
+                     entity ? entity : piece);
+    }
 }
 
 const char *hps_page_real(char *to, size_t size, double x)

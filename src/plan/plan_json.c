@@ -195,7 +195,7 @@ static json_t *names(int n, char (*name)[HPS_NAME])
     json_t *list = json_array();
 
     for (int a = 0; a < n; a++)
-        json_array_append_new(list, json_string(name[a]));
+        json_array_append_new(list, hps_json_word(name[a]));
     return list;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/page.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
 
@@ -60,11 +62,15 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
     int with = hps_plan_partner(plan, s);
     double mine = p->type[g->type].price_usd_hour * (double)g->units;
     char layers[160], memory[32];
+    struct hps_page where = { 0 };
 
     layers_of(layers, sizeof layers, g, p);
     memory_of(memory, sizeof memory, plan, s, p);
-    hps_out("%5d  %-30.30s %-16.16s %6lld %12.6g %12.6g  %5.1f %% %11s  %s%s%s%s", s, layers,
-            p->type[g->type].name, g->units, g->et, 1 / g->et,
+    hps_page_fit(&where, layers, 30);
+    hps_page_add(&where, " ");
+    hps_page_fit(&where, p->type[g->type].name, 16);
+    hps_out("%5d  %s %6lld %12.6g %12.6g  %5.1f %% %11s  %s%s%s%s", s, where.at, g->units, g->et,
+            1 / g->et,
             usd_hour > 0 && !hps_plan_rides(plan, s) ? 100 * mine / usd_hour : 0, memory,
             g->ct >= g->dt ? "computation" : "communication",
             hps_cost_busy(plan, s) >= tau ? ", slowest" : "",
@@ -73,6 +79,7 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
     if (with >= 0)
         hps_out(", units of stage %d", with);
     hps_out("\n");
+    hps_mem_free(where.at);
 }
 
 static void print_servers(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)

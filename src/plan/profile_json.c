@@ -155,7 +155,7 @@ static json_t *write_type(const struct hps_profile_type *y)
 {
     json_t *o = json_object();
 
-    json_object_set_new(o, "name", json_string(y->name));
+    json_object_set_new(o, "name", hps_json_word(y->name));
     json_object_set_new(o, "kind", json_string(y->gpu ? "gpu" : "cpu"));
     json_object_set_new(o, "price_usd_hour", hps_json_real(y->price_usd_hour));
     json_object_set_new(o, "limit", json_integer(y->limit));
@@ -179,7 +179,7 @@ static json_t *write_layer(const struct hps_profile *p, int l)
     size_t row = (size_t)l * (size_t)p->T;
     json_t *o = json_object();
 
-    json_object_set_new(o, "name", json_string(y->name));
+    json_object_set_new(o, "name", hps_json_word(y->name));
     json_object_set_new(o, "type", json_string(y->type));
     json_object_set_new(o, "input_bytes", hps_json_real(y->input_bytes));
     json_object_set_new(o, "weight_bytes", hps_json_real(y->weight_bytes));

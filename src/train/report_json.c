@@ -28,8 +28,7 @@ void hps_report_put_whole(json_t *object, const char *key, long long n)
 
 void hps_report_put_word(json_t *object, const char *key, const char *word)
 {
-    json_t *text = json_string(word);
-    hps_report_put(object, key, text ? text : json_string("?"));
+    hps_report_put(object, key, hps_json_word(word));
 }
 
 void hps_report_append(json_t *list, json_t *value)

@@ -151,13 +151,13 @@ enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps
 
     if (hps_rank() != 0) return HPS_OK;
     json_t *tree = json_pack(
-        "{ss ss sI sI so so so so so so sI si ss so}", "format", "heterps-status-1", "state",
+        "{ss ss sI sI so so so so so so sI si so so}", "format", "heterps-status-1", "state",
         s->state, "step", (json_int_t)s->step, "steps", (json_int_t)s->steps, "loss",
         hps_json_real(s->loss), "examples_s", hps_json_real(s->examples_s), "left_s",
         hps_json_real(s->left_s), "checkpoint_step", count(s->checkpoint), "checkpoint_time_s",
         count(s->checkpoint_time_s), "exit_code", count(s->exit_code), "time_s",
-        (json_int_t)time(NULL), "ranks", hps_nrank(), "host", hps_host(), "job",
-        job ? json_string(job) : json_null());
+        (json_int_t)time(NULL), "ranks", hps_nrank(), "host", hps_json_word(hps_host()),
+        "job", job ? hps_json_word(job) : json_null());
     char *text = json_dumps(tree, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *line = hps_mem_print("%s\n", text ? text : "{}");
     enum hps_status st = hps_rundir_put(dir, "status.json", line);

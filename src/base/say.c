@@ -117,6 +117,9 @@ int hps_end(enum hps_status status)
     hps_say_log(NULL);
     if (me.parallel) {
         HPS_MPI(MPI_Comm_free(&me.world));
+        /* Not in MPI_Finalize is one that hangs waited for: a run that is aborted while ranks are
+         * in there makes Open MPI's launcher crash, or hang. */
+        hps_barrier_quiet(MPI_COMM_WORLD);
         me.parallel = false;                            /* from here on there is no MPI_Abort */
         HPS_MPI(MPI_Finalize());
     }

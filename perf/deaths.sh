@@ -45,6 +45,7 @@ cases() {
             for (r = 2; r <= 4; r++)
                 for (s = 1; s <= seeds; s++) {
                     print "delay train", r, s
+                    print "delay apart", r, s
                     print "delay eval", r, s
                 }
         }' "$dir/counts"
@@ -69,7 +70,7 @@ progress() {
 }
 progress &
 watcher=$!
-trap 'kill $watcher; cd /; rm -rf "$HPS_TMP"' EXIT
+trap 'kill $watcher 2>/dev/null; cd /; rm -rf "$HPS_TMP"' EXIT
 xargs -r -P "${HPS_JOBS:-$(($(nproc) + 2))}" -L 1 sh "$srcdir/tests/deaths.sh" \
     <"$dir/todo" >>"$dir/done"
 
@@ -95,7 +96,7 @@ title 'Deaths: a rank ends at each of its MPI calls'
 header verb ranks "program's calls of each rank" "library's" killed 'longest, s' aborts exits \
     'hangs, stopped' 'longest, s' delayed
 for n in 2 3 4; do
-    for verb in train check plan eval; do
+    for verb in train apart check plan eval; do
         row $verb $n "$(calls $verb $n own)" "$(calls $verb $n lib)" "$(of $verb $n kill runs)" \
             "$(of $verb $n kill s)" "$(of $verb $n abort runs)" "$(of $verb $n exit runs)" \
             "$(of $verb $n sleep runs), $(of $verb $n stop runs)" "$(of $verb $n stop s)" \

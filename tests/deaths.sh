@@ -16,7 +16,8 @@
 # HPS_LAUNCHER_FLAGS: words for a launcher that ends nobody, whatever becomes of a rank; its code is
 # its own then. HPS_DEATH_KEEP=DIR: where runs that went wrong are kept.
 
-verbs='train check plan eval'
+# `apart` is `train` on ranks that share no memory.
+verbs='train apart check plan eval'
 most_s=${HPS_DEATH_SECONDS:-240}    # a run that lasts longer hangs
 step=run/checkpoint/step_000000002.h5
 
@@ -28,7 +29,7 @@ program() {
     shift
     # shellcheck disable=SC2086 # words
     timeout -k 5 "$most_s" "$MPIEXEC" $MPIEXEC_FLAGS $HPS_LAUNCHER_FLAGS -n "$hps_ranks" \
-        env HPS_DEATH="$scratch" HETERPS_START_SECONDS=60 $bad "$HETERPS" "$@"
+        env HPS_DEATH="$scratch" HETERPS_START_SECONDS=120 $bad "$HETERPS" "$@"
 }
 
 # run_verb VERB RANKS ARGUMENT...: in a folder that looks like the world
@@ -37,6 +38,7 @@ run_verb() {
     shift 2
     case $hps_verb in
     train) set -- train deck.yaml "$@" ;;
+    apart) set -- train deck.yaml "$@" && export HETERPS_SHARED_MEMORY=0 ;;
     check) set -- train deck.yaml --check "$@" ;;
     plan) set -- plan deck.yaml --json p.json "$@" ;;
     eval) set -- eval deck.yaml --checkpoint $step --predictions told.h5 --json told.json "$@" ;;
@@ -48,7 +50,7 @@ run_verb() {
 # results VERB: what must be the same in the end, whatever happened before
 results() {
     case $1 in
-    train)
+    train | apart)
         for hps_key in steps examples train_loss test_auc test_logloss; do
             number run/report.json $hps_key
         done
@@ -78,7 +80,7 @@ model:
   - {name: both, type: concat, inputs: [ids, nums]}
   - {name: h1,   type: fc, width: 4, activation: relu}
   - {name: deep, type: fc, width: 1}
-  - {name: wide, type: embedding, slots: all, dim: 1, combine: sum}
+  - {name: wide, type: embedding, slots: all, dim: 1, combine: sum, exchange: bags}
   - {name: out,  type: add, inputs: [deep, wide]}
   - {name: loss, type: logistic}
 train:      {epochs: 0, steps: 4}
@@ -253,8 +255,10 @@ next_run() {
     bad=
     run_verb "$verb" "$n" >out 2>"$scratch.next" ||
         echo "the next run ended with $?: $(grep error: "$scratch.next")"
-    [ "$verb" != train ] || grep -q 'going on from\|the run is finished' "$scratch.next" ||
-        echo 'the next run began anew'
+    case $verb in
+    train | apart) grep -q 'going on from\|the run is finished' "$scratch.next" ||
+        echo 'the next run began anew' ;;
+    esac
     results "$verb" | cmp -s - "$world/ref/$verb.$n" || echo 'the next run has another result'
     gone
     shared

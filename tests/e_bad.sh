@@ -90,12 +90,44 @@ refuse 73 'checkpoints into .*file/deep' "$deck" --set "checkpoint.directory=$HP
 grep -q 'training:' err && fail 'it trained before it saw that nothing can be kept'
 expect 0 '' ranks 2 train "$deck" --set train.steps=2 --set 'checkpoint.directory=a b/c'
 
-echo '-- no space left for the checkpoint'
+echo '-- no space left'
 mkdir small
-if mount -t tmpfs -o size=64k none small 2>mount.log; then
+disk() { mount -t tmpfs -o "size=$1" none small 2>mount.log; }
+if disk 64k; then
+    echo '-- for the checkpoint'
     expect 73 'step_|checkpoint|space|small' ranks 2 train "$deck" --set train.steps=5 \
         --set model.h1.width=4000 --set run.directory=small/run
     [ -z "$(find small -name '*.part')" ] || fail 'a part of a checkpoint stayed'
+    umount small
+    lean='--set model.h1.width=16 --set schedule.method=single:cpu --set run.directory=small/run'
+    saved=small/run/checkpoint
+
+    echo '-- for anything, and somebody else has it'
+    disk 160k
+    # shellcheck disable=SC2086 # words
+    expect 0 '' heterps train "$deck" $lean --set train.steps=5
+    cat /dev/zero >small/fill 2>/dev/null
+    # shellcheck disable=SC2086 # words
+    expect 73 'small/p.h5' heterps eval "$deck" $lean --checkpoint $saved/step_000000005.h5 \
+        --predictions small/p.h5
+    [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
+    truncate -s -4096 small/fill    # room for the lock, so that it is a run
+    # shellcheck disable=SC2086 # words
+    expect 73 'small/run' heterps train "$deck" $lean --set train.steps=9
+    grep -q '"state": "failed".*"exit_code": 73' small/run/status.json ||
+        fail "the status is $(cat small/run/status.json)"
+    expect 0 '' heterps info $saved/step_000000005.h5
+    [ -z "$(find small -name '*.part' -o -name 'p.h5*')" ] || fail 'a part of a file stayed'
+    umount small
+
+    echo '-- for perf.h5'
+    disk 120k
+    # shellcheck disable=SC2086 # words
+    expect 73 'small/run/perf.h5' ranks 2 train "$deck" $lean --set train.steps=30 \
+        --set perf.trace=true
+    [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
+    expect 0 '' heterps info $saved/step_000000030.h5
+    grep -q '"state": "failed".*"exit_code": 73' small/run/status.json || fail 'the status'
     umount small
 else
     echo 'not tried: no tmpfs can be mounted here'

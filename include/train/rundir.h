@@ -35,7 +35,8 @@ char *hps_rundir_file(const struct hps_rundir *dir, const char *name);
 /* Write a small text file by replacing it whole. Local. HPS_OUTPUT. */
 enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, const char *text);
 
-/* status.json, replaced atomically; rank 0 only, elsewhere nothing. */
+/* status.json, replaced atomically, on a full disk written over (status_file.h); rank 0 only,
+ * elsewhere nothing. */
 struct hps_rundir_state {
     const char *state; /* starting, running, finished, stopped, failed             */
     long long step, steps;

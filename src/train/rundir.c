@@ -10,6 +10,7 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "train/status_file.h"
 
 const struct hps_field hps_run_fields[] = {
     HPS_FIELD(hps_run_opt, name, HPS_TEXT, "run", 0, 0, "", "names the run and its directory"),
@@ -98,7 +99,7 @@ static void tell_quit(enum hps_status status)
     json_object_set_new(tree, "exit_code", json_integer(status));
     json_object_set_new(tree, "time_s", json_integer((json_int_t)time(NULL)));
     char *text = json_dumps(tree, JSON_PRESERVE_ORDER);
-    if (text) hps_file_replace(status_path, part, text);
+    if (text) hps_status_write(status_path, part, text);
 }
 
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
@@ -159,10 +160,12 @@ enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps
         (json_int_t)time(NULL), "ranks", hps_nrank(), "host", hps_json_word(hps_host()),
         "job", job ? hps_json_word(job) : json_null());
     char *text = json_dumps(tree, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    char *line = hps_mem_print("%s\n", text ? text : "{}");
-    enum hps_status st = hps_rundir_put(dir, "status.json", line);
-    hps_mem_free(line);
+    char *path = hps_rundir_file(dir, "status.json"), *part = hps_mem_print("%s.part", path);
+    bool good = hps_status_write(path, part, text ? text : "{}");
+    if (!good) HPS_SAY(HPS_ERROR, "cannot write %s: %s", path, hps_file_why(errno));
+    hps_mem_free(part);
+    hps_mem_free(path);
     free(text);
     json_decref(tree);
-    return st;
+    return good ? HPS_OK : HPS_OUTPUT;
 }

@@ -48,4 +48,38 @@ x = f["dense"][:]
 del f["dense"]
 f.create_dataset("dense", data=x, compression="gzip")'
 expect 65 'ours.h5: dataset dense: it is stored with filters' heterps info ours.h5
+
+# What leads out of a file is refused before it is followed, and so is what makes the library crash.
+spoil() { # FILE STATEMENT...: a dataset of h5py's, changed
+    $python "$srcdir/tests/h5py_dataset.py" "$1" && $python -c "
+import h5py, numpy
+f = h5py.File('$1', 'r+')
+x = f['label'][:]
+$2" || fail "h5py: $2"
+}
+mkfifo fifo
+$python "$srcdir/tests/h5py_dataset.py" real.h5
+spoil linked.h5 "del f['label']; f['label'] = h5py.ExternalLink('real.h5', '/label')"
+spoil waits.h5 "del f['slots/user']; f['slots/user'] = h5py.ExternalLink('fifo', '/slots/user')"
+spoil virtual.h5 "del f['label']; v = h5py.VirtualLayout((1000,), 'f4')
+v[:300] = h5py.VirtualSource('theirs.h5', 'label', (300,)); f.create_virtual_dataset('label', v)"
+spoil fill.h5 "del f['label']
+y = f.create_dataset('label', (1000,), 'f4', fillvalue=1, chunks=(100,)); y[:500] = x[:500]"
+spoil column.h5 "del f['label']; f['label'] = x.reshape(-1, 1)"
+spoil crash.h5 "f.close(); b = bytearray(open('crash.h5', 'rb').read())
+b[b.index(b'GCOL') + 30] = 1; open('crash.h5', 'wb').write(b)"
+expect 65 'linked.h5: /label links to another file' heterps info linked.h5
+expect 65 'linked.h5: /label links to another file' heterps train deck.yaml --check \
+    --set data.train=linked.h5
+expect 65 'waits.h5: /slots/user links to another file' heterps info waits.h5
+expect 65 'virtual.h5: dataset label: it is put together' heterps info virtual.h5
+expect 65 'fill.h5: dataset label: it has rows that were never written' heterps info fill.h5
+expect 65 'column.h5: dataset label: its shape is .1000, 1., .1000. is' heterps info column.h5
+expect 65 'crash.h5: damaged: the HDF5 library crashes on it' heterps info crash.h5
+expect 65 'crash.h5: damaged: the HDF5 library crashes on it' ranks 2 train deck.yaml \
+    --set data.train=crash.h5
+[ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
+expect 65 'linked.h5: /label' heterps import csv --schema "$srcdir/inputs/census.schema.yaml" \
+    --output linked.h5 --append "$srcdir/inputs/census/adult.csv.gz"
+expect 66 'fifo.h5: not a regular file' sh -c 'mv fifo fifo.h5; "$0" info fifo.h5' "$HETERPS"
 verdict

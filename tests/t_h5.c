@@ -61,6 +61,28 @@ static void test_attributes(void **state)
     hps_mem_free(large);
 }
 
+/* A number that no long long is: it is not taken for the largest one. */
+static void test_large_attribute(void **state)
+{
+    const unsigned long long large[] = { 1ULL << 62, 1ULL << 63 };
+    struct hps_h5 h;
+    long long value;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hps_h5_create(&h, "l.h5", MPI_COMM_NULL), HPS_OK);
+        hid_t space = (hid_t)HPS_H5(H5Screate(H5S_SCALAR));
+        hid_t at = (hid_t)HPS_H5(H5Acreate2(h.file, "n", H5T_STD_U64LE, space, H5P_DEFAULT,
+                                            H5P_DEFAULT));
+        HPS_H5(H5Awrite(at, H5T_NATIVE_ULLONG, &large[i]));
+        HPS_H5(H5Aclose(at));
+        HPS_H5(H5Sclose(space));
+        assert_int_equal(hps_h5_get_long(&h, "/", "n", &value, false), i ? HPS_DECK : HPS_OK);
+        assert_true(i || value == 1LL << 62);
+        assert_int_equal(hps_h5_close(&h), HPS_OK);
+    }
+}
+
 static void fill(float *x, long long first, long long n, int width)
 {
     for (long long i = 0; i < n * width; i++)
@@ -358,7 +380,8 @@ static void test_locked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attributes),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_attributes),  cmocka_unit_test(test_large_attribute),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_cyclic),      cmocka_unit_test(test_extent),
         cmocka_unit_test(test_odd_extents), cmocka_unit_test(test_odd_types),
         cmocka_unit_test(test_fill),        cmocka_unit_test(test_bad_files),

@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/h5.h"
@@ -147,6 +149,20 @@ static void lstm_cell(struct hps_h5 *h) { hps_h5_put_text(h, "/", "cell", "lstm"
 static void huge(struct hps_h5 *h) { hps_h5_put_long(h, "/", "hidden", 1LL << 40); }
 static void less(struct hps_h5 *h) { hps_h5_put_long(h, "/", "hidden", 7); }
 
+/* A full disk, as a file size limit makes one: the policy of before stays, and nothing else. */
+static void full_disk(const struct hps_policy *p)
+{
+    const struct rlimit none = { 0, RLIM_INFINITY };
+    struct rlimit before;
+
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    setrlimit(RLIMIT_FSIZE, &none);
+    assert_int_equal(hps_policy_save(p, "p.h5"), HPS_OUTPUT);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_not_equal(access("p.h5.part", F_OK), 0);
+}
+
 static void saved_is_loaded(void **state)
 {
     struct hps_policy *p = hps_policy_new(HPS_CELL_LSTM, F, D, hps_rng_key(3, "cell")), *q;
@@ -154,6 +170,7 @@ static void saved_is_loaded(void **state)
     (void)state;
     refused("missing", HPS_INPUT);
     assert_int_equal(hps_policy_save(p, "p.h5"), HPS_OK);
+    full_disk(p);
     assert_int_equal(hps_policy_load(&q, "p.h5", HPS_CELL_LSTM, F, D), HPS_OK);
     assert_int_equal(q->nparam, p->nparam);
     for (int n = 0; n < p->nparam; n++)

@@ -34,7 +34,7 @@ void hps_policy_free(struct hps_policy *p);
 
 /* HDF5 "heterps-policy-1": attributes cell, features, hidden, head, outputs; dataset /param. A file
  * that is missing HPS_INPUT; damaged, or for other features or outputs HPS_DECK; that cannot be
- * written HPS_OUTPUT. On the main thread. */
+ * written HPS_OUTPUT: what had its name before stays. On the main thread. */
 enum hps_status hps_policy_look(const char *path, enum hps_cell *cell); /* its cells alone */
 enum hps_status hps_policy_load(struct hps_policy **p, const char *path, enum hps_cell cell,
                                 int features, int outputs);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/args.h"
@@ -161,8 +162,10 @@ static bool is_hdf5(const char *path)
 {
     static const char magic[8] = "\x89HDF\r\n\x1a\n";
     char begin[8] = { 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool same = fd >= 0 && read(fd, begin, 8) == 8 && memcmp(begin, magic, 8) == 0;
+    struct stat facts;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* nothing is taken from a pipe */
+    bool same = fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
+                read(fd, begin, 8) == 8 && memcmp(begin, magic, 8) == 0;
 
     if (fd >= 0)
         close(fd);

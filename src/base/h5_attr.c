@@ -2,6 +2,7 @@
 #include "base/h5.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,10 +135,33 @@ static enum hps_status get(struct hps_h5 *h, const char *object, const char *nam
     return good ? HPS_OK : HPS_DECK;
 }
 
+/* Has the stored type numbers that a long long has not? */
+static bool is_wider(struct hps_h5 *h, const char *object, const char *name)
+{
+    hid_t attribute = find(h, object, name, H5T_INTEGER, 1, true);
+    hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    size_t bytes = type < 0 ? 0 : H5Tget_size(type);
+    bool wider = bytes > 8 || (bytes == 8 && H5Tget_sign(type) == H5T_SGN_NONE);
+
+    if (type >= 0)
+        HPS_H5(H5Tclose(type));
+    if (attribute >= 0)
+        HPS_H5(H5Aclose(attribute));
+    return wider;
+}
+
+/* In place of a number that is too large the library gives the nearest. */
 enum hps_status hps_h5_get_long(struct hps_h5 *h, const char *object, const char *name,
                                 long long *value, bool quiet)
 {
-    return get(h, object, name, H5T_INTEGER, H5T_NATIVE_LLONG, 1, value, quiet);
+    enum hps_status s = get(h, object, name, H5T_INTEGER, H5T_NATIVE_LLONG, 1, value, quiet);
+
+    if (s || (*value != LLONG_MAX && *value != LLONG_MIN) || !is_wider(h, object, name))
+        return s;
+    if (!quiet)
+        HPS_SAY_ALL(HPS_ERROR, "%s: attribute %s of %s is beyond %lld", h->path, name, object,
+                    *value);
+    return HPS_DECK;
 }
 
 enum hps_status hps_h5_get_real(struct hps_h5 *h, const char *object, const char *name, int n,

@@ -1,6 +1,8 @@
 #include "plan/policy.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/h5.h"
@@ -25,19 +27,34 @@ static enum hps_status write_all(struct hps_h5 *h, const struct hps_policy *p)
     return s;
 }
 
-enum hps_status hps_policy_save(const struct hps_policy *p, const char *path)
+static enum hps_status write_part(const struct hps_policy *p, const char *part)
 {
     struct hps_h5 h;
-    enum hps_status s = hps_h5_create(&h, path, MPI_COMM_NULL);
+    enum hps_status s = hps_h5_create(&h, part, MPI_COMM_NULL);
 
     if (s)
         return s;
     s = write_all(&h, p);
-    if (s) {
-        hps_h5_drop(&h);
-        return s;
+    if (!s)
+        return hps_h5_close(&h);
+    hps_h5_drop(&h);
+    return s;
+}
+
+/* The name is the promise: given when the file is whole. */
+enum hps_status hps_policy_save(const struct hps_policy *p, const char *path)
+{
+    char *part = hps_mem_print("%s.part", path);
+    enum hps_status s = write_part(p, part);
+
+    if (!s && rename(part, path) != 0) {
+        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+        s = HPS_OUTPUT;
     }
-    return hps_h5_close(&h);
+    if (s)
+        remove(part);
+    hps_mem_free(part);
+    return s;
 }
 
 static enum hps_status refuse(const struct hps_h5 *h, const char *what)

@@ -207,7 +207,7 @@ said() {
 whole() {
     case $1 in
     *.h5 | *profile.json | *plan.json | *pool.json) heterps info "$1" >/dev/null 2>&1 ;;
-    *.json) [ "$(head -c 1 "$1")" = '{' ] && tail -n 1 "$1" | grep -q '}$' ;;
+    *.json) [ "$(head -c 1 "$1")" = '{' ] && tail -n 1 "$1" | grep -q '} *$' ;;
     *deck.yaml) heterps deck "$1" >/dev/null 2>&1 ;;
     *.part | */log | */.lock | */.stall/*) true ;;
     *) false ;;

@@ -28,6 +28,7 @@ part 2 '4' '1 1' 100
 cp -r runs half
 part 2 '4' '1 1' 200
 grep -q 'step 100' err || fail 'it did not say that it goes on from step 100'
+grep -q 'another layout' err && fail 'the layout is the same'
 [ "$loss" = "$whole" ] || fail "$loss is not bit for bit $whole"
 quality $ckpt/step_000000200.h5 >parts.json
 cmp whole.json parts.json || fail 'the networks differ'
@@ -64,6 +65,10 @@ for layout in '1||1' '3||3' '3|5|2 1' '4|1 6|1 2 1'; do
     cp -r half runs
     part "${layout%%|*}" "$(echo "$layout" | cut -d'|' -f2)" "${layout##*|}" 200
     close "$loss" "$whole" 1e-4
+    grep -q 'another layout than until step 100: layers 0-3 on 1 cpu .*; layers 4-7 on 1 cpu' err ||
+        fail 'it does not say that the layout is another'
+    grep -q '^until step 100 planned by file, in another layout' out ||
+        fail 'the report does not say that the layout was another'
 done
 
 echo '-- a damaged newest file'

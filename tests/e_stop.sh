@@ -110,6 +110,18 @@ kill -USR1 $job
 ended 75
 grep -q 'was cut short: SIGUSR1' err || { fail 'the search was not cut short'; cat err; }
 
+echo '-- before any plan is found: the makeshift one says whose place it has, then and later'
+rm -rf runs
+expect 75 'the search for a plan was cut short' heterps train "$deck" --set run.max_seconds=1e-6 \
+    --set schedule.method=greedy --set train.steps=2
+shows '^plan by heuristic, since greedy was stopped before it found one:'
+shows '^no plan of greedy was found before the search was stopped$'
+grep -q '"instead_of": "greedy"' runs/census/plan.json || fail 'plan.json does not say it'
+expect 0 'the plan until step 1 was made by heuristic in place of greedy, this one by greedy' \
+    heterps train "$deck" --set schedule.method=greedy --set train.steps=2
+shows '^until step 1 planned by heuristic in place of greedy, in the same layout$'
+rm -rf runs
+
 echo '-- signals without end in the middle of products'
 cat >wide.yaml <<EOF
 run:   {name: wide, seed: 1}

@@ -248,6 +248,35 @@ static void test_plans(void **state)
     made_run_done(&m);
 }
 
+/* A run that went on in another layout, by the plan of another method than was asked. */
+static void test_origin(void **state)
+{
+    struct made_run m;
+    (void)state;
+
+    made_run_init(&m, 2, dir);
+    json_t *j = report_of(&m, NULL);
+    assert_true(json_is_null(json_object_get(j, "before")));
+    json_decref(j);
+    snprintf(m.plan->instead, HPS_NAME, "greedy");
+    m.facts.now = (struct hps_run_layout){ "layers 0-3 on 2 cpu", "heuristic in place of greedy" };
+    m.facts.was = (struct hps_run_layout){ "layers 0-3 on 1 cpu", "greedy" };
+    m.facts.was_step = 9;
+    j = report_of(&m, NULL);
+    const json_t *was = json_object_get(j, "before");
+    assert_string_equal(hps_report_word(j, "layout"), m.facts.now.layout);
+    assert_string_equal(hps_report_word(j, "plan_origin"), m.facts.now.origin);
+    assert_string_equal(hps_report_word(was, "layout"), m.facts.was.layout);
+    assert_int_equal(hps_report_whole(was, "last_step"), 9);
+    char *table = hps_report_table(j);
+    assert_non_null(strstr(table, "until step 9 planned by greedy, in another layout: layers 0-3 "
+                                  "on 1 cpu\n"));
+    assert_non_null(strstr(table, "no plan of greedy was found before the search was stopped\n"));
+    hps_mem_free(table);
+    json_decref(j);
+    made_run_done(&m);
+}
+
 static void check_size(const char *table)
 {
     int lines = 0;
@@ -276,6 +305,9 @@ static void test_table_fits(void **state)
     m.facts.steps = m.facts.steps_total = 123456789;
     m.facts.examples = 123456789012;
     m.facts.seconds = 1234567;
+    m.facts.was = (struct hps_run_layout){ m.facts.name, m.facts.name };
+    m.facts.was_step = 123456788;
+    snprintf(m.plan->instead, HPS_NAME, "%s", m.profile->layer[0].name);
     json_t *j = report_of(&m, NULL), *stages = json_object_get(j, "stages");
     for (int s = 0; s < 20; s++)
         json_array_append(stages, json_array_get(stages, 0));
@@ -412,6 +444,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_pace, nothing_held),
         cmocka_unit_test_teardown(test_restart, nothing_held),
         cmocka_unit_test_teardown(test_plans, nothing_held),
+        cmocka_unit_test_teardown(test_origin, nothing_held),
         cmocka_unit_test_teardown(test_table_fits, nothing_held),
         cmocka_unit_test_teardown(test_files, nothing_held),
         cmocka_unit_test_teardown(test_refused, nothing_held),

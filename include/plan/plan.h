@@ -14,6 +14,8 @@ struct hps_plan_stage {
 struct hps_plan {
     char method[HPS_NAME];
     char warm[HPS_NAME];        /* the method whose plan the search began with, "": none  */
+    char instead[HPS_NAME];     /* the method that was asked and was stopped before it found any
+                                   plan, "": `method` is the one that was asked           */
     char by[HPS_NAME];          /* of `best`: whose plan it is, "" otherwise              */
     char rival[HPS_NAME];       /* what else was asked: exact beside others where it has a cheaper
                                    plan, in `best` the one that lost; "": none            */

@@ -28,6 +28,11 @@ struct hps_run_before {
     struct hps_count_sum part[HPS_COUNT_PARTS][HPS_REGIONS];
 };
 
+/* What decides in which order sums are rounded, and who made the plan, in words; NULL: unknown. */
+struct hps_run_layout {
+    const char *layout, *origin;
+};
+
 /* Facts of a run that rank 0 knows at its end. steps .. seconds add up over restarts. */
 struct hps_run_facts {
     const char *name, *directory, *deck;      /* deck: text as run                          */
@@ -54,6 +59,8 @@ struct hps_run_facts {
     const struct hps_net *net;                /* each layer's flops, bytes; NULL: no roofline */
     int nloss;                                /* the loss as the run went, for the plot       */
     const struct hps_run_loss *loss;          /* (nloss), NULL with 0                         */
+    struct hps_run_layout now, was;           /* was: until this start, where it is another  */
+    long long was_step;                       /* the step until which                        */
     int nera;
     const struct hps_run_era *era;            /* (nera) plan after plan, `plan` is the last's  */
     const struct hps_run_before *before;      /* on every rank; NULL: there was one plan      */

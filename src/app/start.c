@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/layout.h"
 #include "base/file.h"
+#include "base/h5.h"
 #include "base/mem.h"
 #include "train/stop.h"
 
@@ -90,6 +92,34 @@ enum hps_status hps_start_find(struct hps_start *s, struct hps_job *j, const cha
     }
     hps_mem_free(step);
     return !st && n > 0 && s->n == 0 ? none_left(j) : st;
+}
+
+static struct hps_start_was read_was(struct hps_h5 *h)
+{
+    char *plan = NULL, *pool = NULL;
+    struct hps_start_was was = { NULL, NULL };
+
+    if (!hps_h5_get_text(h, "/", "plan", &plan, true) &&
+        !hps_h5_get_text(h, "/", "pool", &pool, true))
+        was = (struct hps_start_was){ hps_layout_text(plan, pool), hps_layout_origin(plan) };
+    hps_mem_free(plan);
+    hps_mem_free(pool);
+    return was;
+}
+
+struct hps_start_was hps_start_was(const struct hps_start *s, long long step)
+{
+    struct hps_start_was was = { NULL, NULL };
+    struct hps_h5 h;
+    int i = 0;
+
+    while (i < s->n && s->cursor[i].step != step)
+        i++;
+    if (hps_rank() == 0 && i < s->n && hps_h5_open(&h, s->path[i]) == HPS_OK) {
+        was = read_was(&h);
+        hps_h5_close(&h);
+    }
+    return was;
 }
 
 enum hps_status hps_start_load(const struct hps_start *s, struct hps_job *j,

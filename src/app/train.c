@@ -4,6 +4,7 @@
 
 #include "app/args.h"
 #include "app/course.h"
+#include "app/layout.h"
 #include "app/start.h"
 #include "app/verbs.h"
 #include "base/mem.h"
@@ -81,11 +82,55 @@ static void add_joules(const struct hps_job *j, double mine, struct hps_run_fact
     hps_mem_free(all);
 }
 
+/* What a start goes on from. `was`: NULL where it goes on in the same way. To free. */
+struct before {
+    long long step;
+    double seconds;
+    struct hps_start_was was;
+};
+
+static struct hps_start_was way_of(const struct hps_job *j, const char *pool)
+{
+    char *plan = hps_plan_text(j->plan);
+    struct hps_start_was way = { hps_layout_text(plan, pool), hps_layout_origin(plan) };
+
+    hps_mem_free(plan);
+    return way;
+}
+
+static void free_way(struct hps_start_was *way)
+{
+    hps_mem_free(way->layout);
+    hps_mem_free(way->origin);
+    *way = (struct hps_start_was){ NULL, NULL };
+}
+
+/* A run that goes on in another way than before ends in other bits: it says so. */
+static void look_back(struct before *b, const struct hps_start *s, const struct hps_job *j,
+                      const struct hps_cursor *c, const char *pool)
+{
+    struct hps_start_was now = way_of(j, pool);
+
+    *b = (struct before){ c->step, c->seconds, { NULL, NULL } };
+    if (c->step > 0) b->was = hps_start_was(s, c->step);
+    bool moved = b->was.layout && strcmp(b->was.layout, now.layout) != 0;
+    bool other = b->was.origin && strcmp(b->was.origin, now.origin) != 0;
+    if (moved)
+        HPS_SAY(HPS_WARN, "the plan has another layout than until step %lld: %s then, %s now; sums "
+                "are rounded in another order", c->step, b->was.layout, now.layout);
+    if (other)
+        HPS_SAY(HPS_INFO, "the plan until step %lld was made by %s, this one by %s", c->step,
+                b->was.origin, now.origin);
+    if (!moved && !other) free_way(&b->was);
+    free_way(&now);
+}
+
 static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
                               const struct hps_course *course, const struct hps_cursor *c,
-                              double start_s, double before_s, bool finished)
+                              double start_s, const struct before *before, bool finished)
 {
     double bytes = course->sent_bytes + hps_step_bytes(j->step), all;
+    struct hps_start_was now = way_of(j, l->text.pool);
     struct hps_run_facts f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
@@ -96,7 +141,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .seconds = c->seconds,
         .usd = c->usd,
         .usd_idle = c->usd_idle,
-        .seconds_now = c->seconds - before_s,
+        .seconds_now = c->seconds - before->seconds,
         .start_seconds = start_s,
         .train_loss = c->step > 0 ? c->train_loss : NAN,
         .has_test = finished && j->test,
@@ -111,6 +156,9 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .loss = l->past->loss,
         .step_median_s = hps_loop_pace(l->past, 0.5),
         .step_p95_s = hps_loop_pace(l->past, 0.95),
+        .now = { now.layout, now.origin },
+        .was = { before->was.layout, before->was.origin },
+        .was_step = before->step,
         .nera = course->nera,
         .era = course->era,
         .before = course->nera > 1 ? &course->before : NULL,
@@ -123,8 +171,8 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     add_joules(j, course->gpu_joules, &f);
     f.bubble = bubble_of(j, course->nera > 0 ? course->era[course->nera - 1].seconds : 0);
     if (f.has_test) st = evaluate(j, &f);
-    if (st && st != HPS_AGAIN) return st;
-    written = hps_report_write(&f, j->world);
+    written = st && st != HPS_AGAIN ? st : hps_report_write(&f, j->world);
+    free_way(&now);
     return written ? written : st;
 }
 
@@ -151,8 +199,10 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     enum hps_status st = hps_start_load(s, j, &cursor), loop_st;
-    double before_s = cursor.seconds, start_s, save_s = 0;
+    double start_s, save_s = 0;
+    struct before before = { cursor.step, cursor.seconds, { NULL, NULL } };
     bool finished = cursor.step >= j->steps.total;
+    if (!st && !finished) look_back(&before, s, j, &cursor, pool);
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + hps_now_s() - load_s;
@@ -172,10 +222,11 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
         hps_stop_checkpoint_s(save_s);
         st = loop_st = finished ? HPS_OK : hps_course_run(&course, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
-            st = report(j, &loop, &course, &cursor, start_s, before_s, loop_st == HPS_OK);
+            st = report(j, &loop, &course, &cursor, start_s, &before, loop_st == HPS_OK);
             if (!st) st = loop_st;
         }
     }
+    free_way(&before.was);
     hps_course_done(&course);
     hps_mem_free(pool);
     return st;

@@ -115,6 +115,7 @@ static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
     plan->search_seconds = json_number_value(json_object_get(o, "search_seconds"));
     plan->evaluations = (long long)json_number_value(json_object_get(o, "evaluations"));
     read_word(plan->warm, o, "warm");
+    read_word(plan->instead, o, "instead_of");
     read_word(plan->by, o, "by");
     read_word(plan->rival, o, "rival");
     plan->rival_ratio = json_number_value(json_object_get(o, "rival_ratio"));
@@ -210,6 +211,8 @@ static void write_results(json_t *o, const struct hps_plan *plan)
     json_object_set_new(o, "evaluations", json_integer(plan->evaluations));
     if (*plan->warm)
         json_object_set_new(o, "warm", json_string(plan->warm));
+    if (*plan->instead)
+        json_object_set_new(o, "instead_of", json_string(plan->instead));
     if (*plan->by)
         json_object_set_new(o, "by", json_string(plan->by));
     if (*plan->rival) {

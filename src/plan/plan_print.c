@@ -98,6 +98,8 @@ static void print_method(const struct hps_plan *plan)
     hps_out("\nplan by %s", plan->method);
     if (*plan->by)
         hps_out(" (%s)", plan->by);
+    if (*plan->instead)
+        hps_out(", since %s was stopped before it found one", plan->instead);
     if (*plan->warm)
         hps_out(", begun with the plan of %s", plan->warm);
 }

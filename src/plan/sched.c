@@ -292,7 +292,9 @@ static enum hps_status makeshift(struct hps_plan **plan, const struct hps_proble
     opt.method = hps_sched_heuristic.name;
     mine.opt = &opt;
     mine.throughput_limit = 0;
-    return search(plan, &mine);
+    enum hps_status s = search(plan, &mine);
+    if (!s && *plan) snprintf((*plan)->instead, sizeof (*plan)->instead, "%s", q->opt->method);
+    return s;
 }
 
 enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *p,
@@ -313,6 +315,18 @@ enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *
     return s;
 }
 
+/* A method that ends by itself had no time to: what it found depends on how fast this machine was
+ * then. */
+static void say_late(const struct hps_plan *plan, const struct hps_sched_opt *opt)
+{
+    const struct hps_sched *method = hps_sched_find(opt->method, NULL);
+
+    if (!method->endless && !method->certifies && opt->seconds > 0 && !hps_budget_cut() &&
+        plan->search_seconds >= opt->seconds)
+        HPS_SAY(HPS_WARN, "%s did not come to its end in schedule.seconds %g: another start may "
+                "find another plan", opt->method, opt->seconds);
+}
+
 enum hps_status hps_sched_plan(struct hps_plan **plan, const struct hps_profile *p,
                                const struct hps_sched_opt *opt, MPI_Comm world)
 {
@@ -324,6 +338,8 @@ enum hps_status hps_sched_plan(struct hps_plan **plan, const struct hps_profile 
         HPS_MPI(MPI_Comm_rank(world, &rank));
     if (rank == 0)
         s = hps_sched_run(plan, p, opt);
+    if (rank == 0 && !s)
+        say_late(*plan, opt);
     if (world != MPI_COMM_NULL)
         hps_barrier_quiet(world);
     s = hps_agree(world, s);

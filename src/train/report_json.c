@@ -229,6 +229,25 @@ static double promised_bubble(const struct hps_run_facts *f)
     return fmax(1 - busy_s / (units * step_s), 0);
 }
 
+/* The layout, and that of the starts before where this one goes on in another or with a plan of
+ * another origin: it ends in other bits than they would have. */
+static void put_layout(json_t *j, const struct hps_run_facts *f)
+{
+    json_t *was = json_object();
+
+    hps_report_put_word(j, "layout", f->now.layout ? f->now.layout : "");
+    hps_report_put_word(j, "plan_origin", f->now.origin ? f->now.origin : f->plan->method);
+    if (!f->was.layout) {
+        json_decref(was);
+        hps_report_put(j, "before", json_null());
+        return;
+    }
+    hps_report_put_whole(was, "last_step", f->was_step);
+    hps_report_put_word(was, "layout", f->was.layout);
+    hps_report_put_word(was, "plan_origin", f->was.origin);
+    hps_report_put(j, "before", was);
+}
+
 static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_report_counts *c)
 {
     json_t *stages = json_array();
@@ -357,6 +376,7 @@ json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_c
     hps_report_put_real(j, "train_loss", f->train_loss);
     put_test(j, f);
     put_plan(j, f, c);
+    put_layout(j, f);
     hps_report_put(j, "plans", plans_of(f, old));
     put_pool(j, f);
     hps_report_put(j, "regions", regions_of(f, c));

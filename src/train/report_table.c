@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "train/report_parts.h"
 
-enum { MOST_STAGES = 5, MOST_LAYERS = 3, MOST_PLANS = 2 };
+enum { HEAD_LINES = 3, MOST_STAGES = 5, MOST_LAYERS = 3, MOST_PLANS = 2 };
 
 static const json_t *list_of(const json_t *report, const char *key, size_t *n)
 {
@@ -63,6 +63,28 @@ static void plans(struct hps_page *t, const json_t *r)
     hps_page_add(t, " examples/s\n");
 }
 
+/* "heuristic's plan in place of greedy's, which was stopped; until step 9 planned by greedy, in
+ * another layout: layers 0-7 on 1 cpu (...)" */
+static void origin(struct hps_page *t, const json_t *r)
+{
+    const json_t *was = json_object_get(r, "before");
+    const char *layout = hps_report_word(was, "layout");
+    const char *instead = hps_report_word(json_object_get(r, "plan"), "instead_of");
+    bool same = strcmp(layout, hps_report_word(r, "layout")) == 0;
+
+    if (*instead) {
+        hps_page_add(t, "no plan of ");
+        hps_page_cut(t, instead, 16);
+        hps_page_add(t, " was found before the search was stopped\n");
+    }
+    if (!json_is_object(was)) return;
+    hps_page_add(t, "until step %lld planned by ", hps_report_whole(was, "last_step"));
+    hps_page_cut(t, hps_report_word(was, "plan_origin"), same ? 40 : 18);
+    hps_page_add(t, same ? ", in the same layout" : ", in another layout: ");
+    if (!same) hps_page_cut(t, layout, 28);
+    hps_page_add(t, "\n");
+}
+
 static void head(struct hps_page *t, const json_t *r)
 {
     double now = hps_report_real(r, "seconds_now"), seconds = hps_report_real(r, "seconds");
@@ -84,19 +106,30 @@ static void head(struct hps_page *t, const json_t *r)
         left_out(t, idle, n, 24);
     }
     hps_page_add(t, "\n");
+    origin(t, r);
     if (now < seconds * (1 - 1e-9))
         hps_page_add(t, "times of stages and regions are of the last start: %.2f s\n", now);
     plans(t, r);
 }
 
+/* As many stages as there is room for below the lines so far. */
+static size_t most_stages(const struct hps_page *t)
+{
+    size_t most = MOST_STAGES + HEAD_LINES;
+
+    for (const char *c = t->at; *c; c++)
+        most -= *c == '\n' && most > 2;
+    return most < MOST_STAGES ? most : MOST_STAGES;
+}
+
 static void stages(struct hps_page *t, const json_t *r)
 {
-    size_t n;
+    size_t n, most = most_stages(t);
     const json_t *list = list_of(r, "stages", &n);
 
     hps_page_add(t, "\n%-44s %-14s %6s %9s %9s %9s\n", "stage", "type", "units", "compute", "move",
                  "wait");
-    for (size_t s = 0; s < n && s < MOST_STAGES; s++) {
+    for (size_t s = 0; s < n && s < most; s++) {
         const json_t *one = json_array_get(list, s);
         long long first = hps_report_whole(one, "first"), last = hps_report_whole(one, "last");
         hps_page_add(t, "%5zu  ", s);
@@ -113,7 +146,7 @@ static void stages(struct hps_page *t, const json_t *r)
         share(t, hps_report_real(one, "wait"), 10);
         hps_page_add(t, "\n");
     }
-    if (n > MOST_STAGES) hps_page_add(t, "       and %zu more stages\n", n - MOST_STAGES);
+    if (n > most) hps_page_add(t, "       and %zu more stages\n", n - most);
     for (size_t s = 0; s < n; s++) {
         const json_t *with = json_object_get(json_array_get(list, s), "shares");
         if (json_is_integer(with))

@@ -90,6 +90,20 @@ refuse 73 'checkpoints into .*file/deep' "$deck" --set "checkpoint.directory=$HP
 grep -q 'training:' err && fail 'it trained before it saw that nothing can be kept'
 expect 0 '' ranks 2 train "$deck" --set train.steps=2 --set 'checkpoint.directory=a b/c'
 
+echo '-- a file cannot be closed'
+if cc -shared -fPIC -w -o fail_close.so "$srcdir/tests/fail_close.c" 2>/dev/null; then
+    # closes PATH CODE PATTERN: train, and no close of that file succeeds
+    closes() {
+        expect "$2" "$3" env LD_PRELOAD="$HPS_TMP/fail_close.so" FAIL_CLOSE="$1" "$HETERPS" \
+            train "$deck" --restart never --set train.steps=2 --set schedule.method=single:cpu
+        [ "$(grep -c 'error: ' err)" -eq 1 ] || { fail 'not one error'; cat err; }
+    }
+    closes data/census_train.h5 66 'census_train.h5: cannot be closed: Input/output error'
+    closes perf.h5.part 73 'perf.h5.part: cannot be written: Input/output error'
+else
+    echo 'not tried: no compiler at hand'
+fi
+
 echo '-- no space left'
 mkdir small
 disk() { mount -t tmpfs -o "size=$1" none small 2>mount.log; }

@@ -30,6 +30,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -50,6 +51,7 @@
     X(close, EIO)                                                                              \
     X(folder, ENOSPC)   /* mkdir                       */                                      \
     X(facts, EIO)       /* stat and its like           */                                      \
+    X(spawn, EAGAIN)    /* children, words to them     */                                      \
     X(lock, ENOLCK)                                                                            \
     X(thread, EAGAIN)
 
@@ -364,6 +366,12 @@ CALL(facts, int, lstat, (const char *path, struct stat *to), (path, to), -1)
 CALL(facts, int, fstat, (int fd, struct stat *to), (fd, to), -1)
 CALL(facts, int, statvfs, (const char *path, struct statvfs *to), (path, to), -1)
 CALL(facts, int, access, (const char *path, int mode), (path, mode), -1)
+CALL(spawn, pid_t, fork, (void), (), -1)
+CALL(spawn, int, socketpair, (int domain, int type, int protocol, int fd[2]),
+     (domain, type, protocol, fd), -1)
+CALL(spawn, ssize_t, send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags),
+     -1)
+CALL(spawn, ssize_t, recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), -1)
 CALL(lock, int, flock, (int fd, int what), (fd, what), -1)
 CALL(thread, int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg),

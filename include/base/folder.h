@@ -12,6 +12,8 @@ void hps_folder_sweep(const char *path, const char *end);
 bool hps_folder_is(const char *path);
 /* The folder of a file that will be written; HPS_OUTPUT, said, where it cannot be made. Local. */
 enum hps_status hps_folder_for(const char *file);
+/* All names in it, one after the other; false with errno: it cannot be read to its end. Local. */
+bool hps_folder_list(const char *path, void *with, void (*take)(void *with, const char *name));
 /* What was named in it stays named, whatever happens to the machine. False with errno; a file
  * system that cannot promise it is taken as it is. Local. */
 bool hps_folder_sync(const char *path);

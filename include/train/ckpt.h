@@ -65,10 +65,11 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
 void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
                     bool only_this);
 
-/* The steps that have a file, newest first. n = 0: none. Rank 0 looks, all are told. To free.
- * Collective over world. */
-int hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long **steps,
-                  MPI_Comm world);
+/* The steps that have a file, newest first; *n = 0: none. HPS_INPUT where the folder is there and
+ * cannot be read: to begin anew would take what it holds for nothing. Rank 0 looks, all are told.
+ * *steps is to free. Collective over world. */
+enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                              long long **steps, int *n, MPI_Comm world);
 char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step);
 
 /* Look into a file before anything is built: cursor and planning text (to free; NULL with a

@@ -36,7 +36,7 @@ char *hps_rundir_file(const struct hps_rundir *dir, const char *name);
 enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, const char *text);
 
 /* status.json, replaced atomically, on a full disk written over (status_file.h); rank 0 only,
- * elsewhere nothing. */
+ * elsewhere nothing. HPS_OUTPUT where it cannot be written, said at `level`. */
 struct hps_rundir_state {
     const char *state; /* starting, running, finished, stopped, failed             */
     long long step, steps;
@@ -45,6 +45,6 @@ struct hps_rundir_state {
     int exit_code; /* -1: not ended                                            */
 };
 enum hps_status hps_rundir_status(const struct hps_rundir *dir,
-                                  const struct hps_rundir_state *state);
+                                  const struct hps_rundir_state *state, enum hps_level level);
 
 #endif

@@ -76,8 +76,9 @@ enum hps_status hps_start_find(struct hps_start *s, struct hps_job *j, const cha
 {
     long long *step = NULL;
     bool file = strcmp(restart, "auto") != 0;
-    int n = file ? 1 : hps_ckpt_list(&j->o.ckpt, &j->dir, &step, j->world);
-    enum hps_status st = file ? check_restart(restart, j->world) : HPS_OK;
+    int n = 1;
+    enum hps_status st = file ? check_restart(restart, j->world)
+                              : hps_ckpt_list(&j->o.ckpt, &j->dir, &step, &n, j->world);
 
     s->path = hps_mem_new((size_t)n, sizeof *s->path);
     s->planning = hps_mem_new((size_t)n + 1, sizeof *s->planning);

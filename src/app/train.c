@@ -274,7 +274,7 @@ static enum hps_status tell_end(const struct hps_job *j, struct hps_rundir_state
     s->state = st == HPS_OK ? "finished" : st == HPS_AGAIN ? "stopped" : "failed";
     s->steps = j->steps.total;
     s->exit_code = st;
-    enum hps_status told = hps_agree(j->world, hps_rundir_status(&j->dir, s));
+    enum hps_status told = hps_agree(j->world, hps_rundir_status(&j->dir, s, HPS_ERROR));
     return st ? st : told;
 }
 
@@ -322,7 +322,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         hps_job_watch(j);
         hps_stop_begin(&j->o.run, &j->dir);
         hps_budget_ask(stop_wished);
-        st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status));
+        st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status, HPS_ERROR));
         if (!st) st = prepare(j, w, &s, text);
         if (st == HPS_AGAIN && s.n > 0) tell_start(&past.status, &s.cursor[0]);
         if (!st) st = go(j, &s, never, text, &past);

@@ -71,9 +71,17 @@ int hps_file_open(const char *path, int flags)
 
 int hps_file_new(const char *path, int flags)
 {
+    int mine, fd, error;
+
     if (unlink(path) != 0 && errno != ENOENT)
         return -1;
-    return hps_file_open(path, flags | O_RDWR | O_CREAT | O_EXCL);
+    mine = open(path, flags | O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = regular(mine);
+    error = errno;
+    if (mine >= 0 && fd < 0)
+        unlink(path);
+    errno = error;
+    return fd;
 }
 
 static bool put_all(int fd, const char *text)

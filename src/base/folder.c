@@ -58,6 +58,23 @@ enum hps_status hps_folder_for(const char *file)
     return s;
 }
 
+bool hps_folder_list(const char *path, void *with, void (*take)(void *with, const char *name))
+{
+    DIR *d = opendir(path);
+
+    if (!d) return false;
+    for (;;) {
+        errno = 0;
+        struct dirent *e = readdir(d);
+        if (!e) break;
+        take(with, e->d_name);
+    }
+    int why = errno;
+    closedir(d);
+    errno = why;
+    return why == 0;
+}
+
 bool hps_folder_sync(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -123,6 +123,8 @@ static enum hps_status ask_system(const char *path, int flags, enum hps_status s
         why = "not a regular file";
     if (why)
         HPS_SAY_ALL(HPS_ERROR, "%s: %s", path, why);
+    if (why && fd >= 0 && flags & O_CREAT)
+        unlink(path);
     status = why ? status : flags == O_RDONLY ? hps_outputs_read(fd, path, true) : HPS_OK;
     if (fd >= 0)
         close(fd);

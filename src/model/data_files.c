@@ -179,6 +179,14 @@ static void add_path(struct paths *p, const char *path)
     p->bytes += n;
 }
 
+/* Stop at a folder that is there and cannot be read: it may hold what is meant. */
+static int stop_at(const char *folder, int error)
+{
+    (void)folder;
+    errno = error;
+    return error != ENOENT;
+}
+
 /* A name as it is, or what it matches. */
 static enum hps_status find_paths(struct paths *p, const char *name)
 {
@@ -189,14 +197,15 @@ static enum hps_status find_paths(struct paths *p, const char *name)
         add_path(p, name);
         return HPS_OK;
     }
-    rc = glob(name, 0, NULL, &found);
+    rc = glob(name, 0, stop_at, &found);
+    int why = errno;
     for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
         add_path(p, found.gl_pathv[i]);
     globfree(&found);
     if (rc == 0)
         return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: %s", name,
-            rc == GLOB_NOMATCH ? "no file has such a name" : "the folder cannot be searched");
+            rc == GLOB_NOMATCH ? "no file has such a name" : strerror(why));
     return HPS_INPUT;
 }
 

@@ -115,67 +115,88 @@ static int newest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Steps that have a whole file in the folder. */
-static int look(const char *folder, long long **steps)
-{
-    DIR *d = opendir(folder);
-    size_t cap = 0;
-    int n = 0;
+struct steps {
+    long long *step;
+    size_t cap;
+    int n;
+};
 
-    *steps = NULL;
-    if (!d) return 0;
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        long long step;
-        int end = 0;
-        if (sscanf(e->d_name, "step_%lld.h5%n", &step, &end) != 1 || end == 0 || e->d_name[end])
-            continue;
-        hps_mem_grow(steps, &cap, (size_t)n + 1, sizeof **steps);
-        (*steps)[n++] = step;
-    }
-    closedir(d);
-    if (n) qsort(*steps, (size_t)n, sizeof **steps, newest_first);
-    return n;
+static void take_step(void *steps, const char *name)
+{
+    struct steps *s = steps;
+    long long step;
+    int end = 0;
+
+    if (sscanf(name, "step_%lld.h5%n", &step, &end) != 1 || end == 0 || name[end]) return;
+    hps_mem_grow(&s->step, &s->cap, (size_t)s->n + 1, sizeof *s->step);
+    s->step[s->n++] = step;
 }
 
-int hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long **steps,
-                  MPI_Comm world)
+/* Steps that have a whole file in the folder, which need not be there. False with errno: they are
+ * not known. */
+static bool look(const char *folder, struct steps *s)
 {
-    int n = 0;
-    *steps = NULL;
-    if (hps_rank() == 0) {
-        char *folder = folder_of(opt, dir);
-        n = look(folder, steps);
-        hps_mem_free(folder);
-    }
-    HPS_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, world));
-    if (hps_rank() != 0) *steps = hps_mem_new((size_t)n, sizeof **steps);
-    if (n) HPS_MPI(MPI_Bcast(*steps, n, MPI_LONG_LONG, 0, world));
-    return n;
+    bool good = hps_folder_list(folder, s, take_step) || errno == ENOENT;
+
+    if (s->n) qsort(s->step, (size_t)s->n, sizeof *s->step, newest_first);
+    return good;
+}
+
+/* Rank 0. */
+static enum hps_status find_steps(const char *folder, struct steps *s)
+{
+    if (look(folder, s)) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "the checkpoints in %s cannot be listed: %s", folder, strerror(errno));
+    return HPS_INPUT;
+}
+
+enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                              long long **steps, int *n, MPI_Comm world)
+{
+    struct steps s = { 0 };
+    char *folder = folder_of(opt, dir);
+    enum hps_status st = hps_agree(world, hps_rank() == 0 ? find_steps(folder, &s) : HPS_OK);
+
+    hps_mem_free(folder);
+    if (st) s.n = 0;
+    HPS_MPI(MPI_Bcast(&s.n, 1, MPI_INT, 0, world));
+    hps_mem_grow(&s.step, &s.cap, (size_t)s.n, sizeof *s.step);
+    if (s.n) HPS_MPI(MPI_Bcast(s.step, s.n, MPI_LONG_LONG, 0, world));
+    *steps = s.step;
+    *n = s.n;
+    return st;
 }
 
 void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
                     bool only_this)
 {
     char *folder = folder_of(opt, dir);
-    long long *steps;
-    int n = look(folder, &steps), kept = 0;
-    for (int i = 0; i < n; i++) {
-        bool stays = only_this ? steps[i] == step : steps[i] <= step && kept < opt->keep;
+    struct steps s = { 0 };
+    int kept = 0;
+
+    look(folder, &s); /* whom it does not see stays until the next time */
+    for (int i = 0; i < s.n; i++) {
+        bool stays = only_this ? s.step[i] == step : s.step[i] <= step && kept < opt->keep;
         kept += stays;
         if (stays) continue;
-        char *path = hps_ckpt_path(opt, dir, steps[i]);
+        char *path = hps_ckpt_path(opt, dir, s.step[i]);
         unlink(path);
         hps_mem_free(path);
     }
-    hps_mem_free(steps);
+    hps_mem_free(s.step);
     hps_mem_free(folder);
+}
+
+static enum hps_status unwritable(const char *folder)
+{
+    HPS_SAY(HPS_ERROR, "cannot write checkpoints into %s: %s", folder, hps_file_why(errno));
+    return HPS_OUTPUT;
 }
 
 static enum hps_status make_folder(const char *folder)
 {
     if (hps_folder_make(folder) == 0 && access(folder, W_OK | X_OK) == 0) return HPS_OK;
-    HPS_SAY(HPS_ERROR, "cannot write checkpoints into %s: %s", folder, strerror(errno));
-    return HPS_OUTPUT;
+    return unwritable(folder);
 }
 
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train)
@@ -231,36 +252,47 @@ static void clear_parts(const char *folder)
     closedir(d);
 }
 
-/* Seconds to have n bytes on the disk in the folder; 0: it cannot be done. */
+static bool write_all(int fd, const char *data, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        ssize_t k = write(fd, data + at, n - at);
+        if (k < 0 && errno == EINTR) continue;
+        if (k == 0) errno = ENOSPC;
+        if (k <= 0) return false;
+        at += (size_t)k;
+    }
+    return fsync(fd) == 0;
+}
+
+/* Seconds to have n bytes on the disk in the folder; negative, with errno: it cannot be done. */
 static double write_s(const char *folder, size_t n)
 {
     char *path = hps_mem_print("%s/.rate", folder), *data = hps_mem_new(n, 1);
     int fd = hps_file_new(path, 0);
-    bool good = fd >= 0;
 
     for (size_t i = 0; i < n; i++)
         data[i] = (char)(i ^ (i >> 8));
     double t0 = hps_now_s();
-    for (size_t at = 0; good && at < n;) {
-        ssize_t k = write(fd, data + at, n - at);
-        good = k > 0;
-        at += good ? (size_t)k : 0;
-    }
-    good = good && fsync(fd) == 0;
+    bool good = fd >= 0 && write_all(fd, data, n);
+    int why = errno;
     double took = hps_now_s() - t0;
     if (fd >= 0) close(fd);
     unlink(path);
     hps_mem_free(data);
     hps_mem_free(path);
-    return good ? took : 0;
+    errno = why;
+    return good ? took : -1;
 }
 
-static double expect_s(const char *folder, const struct hps_step *step)
+/* How long will a checkpoint take? */
+static enum hps_status try_disk(const char *folder, const struct hps_step *step, double *save_s)
 {
     double bytes = hps_ckpt_bytes(step->net, step->train);
-    double probe = bytes < 8388608 ? bytes : 8388608;
+    double probe = bytes < 8388608 ? bytes : 8388608, took_s = write_s(folder, (size_t)probe);
 
-    return write_s(folder, (size_t)probe) * bytes / probe;
+    if (took_s < 0) return unwritable(folder);
+    *save_s = took_s * bytes / probe;
+    return HPS_OK;
 }
 
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
@@ -273,7 +305,7 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
         st = make_folder(folder);
         clear_parts(folder);
         if (!st) st = have_room(folder, step);
-        if (!st && save_s) *save_s = expect_s(folder, step);
+        if (!st && save_s) st = try_disk(folder, step, save_s);
         hps_mem_free(folder);
     }
     return hps_agree(world, st);

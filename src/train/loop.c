@@ -103,7 +103,7 @@ static void progress(struct state *s, bool last)
     now_is->loss = s->c->train_loss;
     now_is->examples_s = rate;
     now_is->left_s = left_s;
-    hps_rundir_status(l->dir, now_is);
+    hps_rundir_status(l->dir, now_is, HPS_WARN); /* the next one may be written */
     s->said_s = now;
     s->said = s->c->step;
     s->said_examples = s->c->examples;
@@ -170,7 +170,7 @@ static enum hps_status saved(struct state *s, enum hps_status st)
             cost.took_s, cost.waited_s);
     s->l->past->status.checkpoint = s->saved;
     s->l->past->status.checkpoint_time_s = (long long)time(NULL);
-    hps_rundir_status(s->l->dir, &s->l->past->status);
+    hps_rundir_status(s->l->dir, &s->l->past->status, HPS_WARN);
     return HPS_OK;
 }
 

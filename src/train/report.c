@@ -11,19 +11,24 @@
 #include "base/mem.h"
 #include "train/report_parts.h"
 
-/* An earlier report of this run; NULL when there is none that can be read: nothing is added up. */
+/* An earlier report of this run; NULL where there is none, or, said, none that can be read: nothing
+ * is added up. */
 static json_t *earlier(const char *path)
 {
-    size_t length;
+    enum { MOST_BYTES = 256 << 20 };
+    size_t length = 0;
     char *text = NULL;
     json_t *old = NULL;
+    bool there = hps_file_fits(path) && access(path, F_OK) == 0;
+    const char *why = there || errno == ENOENT ? NULL : hps_file_why(errno);
 
-    if (access(path, R_OK) != 0 || !hps_file_fits(path)) return NULL;
-    if (hps_json_read(&text, &length, path)) return NULL;
-    old = json_loadb(text, length, 0, NULL);
+    if (there && !hps_file_read(&text, &length, MOST_BYTES, path)) why = hps_file_why(errno);
+    if (text) old = json_loadb(text, length, 0, NULL);
     hps_mem_free(text);
     if (strcmp(hps_report_word(old, "format"), "heterps-report-1") == 0) return old;
     json_decref(old);
+    if (there && !why) why = "it is no report";
+    if (why) HPS_SAY(HPS_WARN, "%s: %s: the new report is of this start alone", path, why);
     return NULL;
 }
 
@@ -121,7 +126,7 @@ static enum hps_status show_html(const json_t *report, const char *perf_path, co
 static bool unfinished(const char *directory, const char *report)
 {
     char *path = hps_mem_print("%s/status.json", directory);
-    bool look = access(report, F_OK) != 0 && hps_file_fits(path);
+    bool look = access(report, F_OK) != 0 && errno == ENOENT && hps_file_fits(path);
     json_t *status = look ? json_load_file(path, 0, NULL) : NULL;
     const char *state = json_string_value(json_object_get(status, "state"));
     long long step = json_integer_value(json_object_get(status, "step"));

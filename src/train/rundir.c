@@ -146,7 +146,8 @@ static json_t *count(long long n)
     return n < 0 ? json_null() : json_integer((json_int_t)n);
 }
 
-enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps_rundir_state *s)
+enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps_rundir_state *s,
+                                  enum hps_level level)
 {
     const char *job = getenv("SLURM_JOB_ID");
 
@@ -162,7 +163,7 @@ enum hps_status hps_rundir_status(const struct hps_rundir *dir, const struct hps
     char *text = json_dumps(tree, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     char *path = hps_rundir_file(dir, "status.json"), *part = hps_mem_print("%s.part", path);
     bool good = hps_status_write(path, part, text ? text : "{}");
-    if (!good) HPS_SAY(HPS_ERROR, "cannot write %s: %s", path, hps_file_why(errno));
+    if (!good) HPS_SAY(level, "cannot write %s: %s", path, hps_file_why(errno));
     hps_mem_free(part);
     hps_mem_free(path);
     free(text);

@@ -2,28 +2,39 @@
 #include "base/fd.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { USUAL = 1024 };          /* where there is no /proc: those below this */
 
+/* One by one, those that there may be. */
+static bool for_usual(bool (*act)(int fd, const void *with), const void *with)
+{
+    bool good = true;
+
+    for (int fd = 0; fd < USUAL; fd++)
+        good = act(fd, with) && good;
+    return good;
+}
+
 static bool for_each(bool (*act)(int fd, const void *with), const void *with)
 {
     DIR *list = opendir("/proc/self/fd");
+    struct dirent *e;
     bool good = true;
 
-    for (int fd = 0; !list && fd < USUAL; fd++)
-        good = act(fd, with) && good;
     if (!list)
-        return good;
-    for (struct dirent *e = readdir(list); e; e = readdir(list)) {
+        return for_usual(act, with);
+    while (errno = 0, (e = readdir(list))) {
         int fd = atoi(e->d_name);
         if (e->d_name[0] != '.' && fd != dirfd(list))
             good = act(fd, with) && good;
     }
+    int why = errno;
     closedir(list);
-    return good;
+    return why ? for_usual(act, with) && good : good;   /* the list broke off */
 }
 
 static bool close_other(int fd, const void *keep)

@@ -179,8 +179,10 @@ void hps_h5_walk_begin(void)
         return;
     }
     walker.pid = fork();
-    if (walker.pid == 0)
+    if (walker.pid == 0) {
+        close(pair[0]);         /* or its end would never be seen */
         serve(pair[1], me);
+    }
     walker.trouble = walker.pid < 0 ? errno : 0;
     close(pair[1]);
     if (walker.pid < 0)

@@ -136,7 +136,7 @@ static void take_step(void *steps, const char *name)
  * not known. */
 static bool look(const char *folder, struct steps *s)
 {
-    bool good = hps_folder_list(folder, s, take_step) || errno == ENOENT;
+    bool good = hps_folder_list(folder, s, take_step) || errno == ENOENT || errno == ENOTDIR;
 
     if (s->n) qsort(s->step, (size_t)s->n, sizeof *s->step, newest_first);
     return good;

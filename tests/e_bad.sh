@@ -51,6 +51,8 @@ refuse 65 'epochs' "$deck" --set train.epochs=0 --set train.steps=0
 refuse 65 'optimizer.*sgd' "$deck" --set train.optimizer=lion
 refuse 65 'nothere' "$deck" --set model.h1.inputs=nothere
 refuse 65 'slot.*planet|planet' "$deck" --set 'model.ids.slots=[planet]'
+refuse 65 'no plan fits the memory.*layer ids needs 2.56e.17 bytes on each of 2 unit' "$deck" \
+    --set model.ids.buckets=1000000000000000
 refuse 65 'method' "$deck" --set schedule.method=magic
 refuse 65 'no_such_type|single' "$deck" --set schedule.method=single:no_such_type
 refuse 65 'servers' "$deck" --set storage.servers=2

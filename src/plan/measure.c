@@ -11,6 +11,7 @@
 #include "plan/measure_layer.h"
 #include "plan/measure_read.h"
 #include "plan/measure_sync.h"
+#include "plan/memory.h"
 
 static bool overlap(const struct hps_pool *pool, int r, int q)
 {
@@ -54,10 +55,16 @@ static int turns_of(const struct hps_pool *pool, int *turn)
     return most;
 }
 
+/* Of the largest micro-batch. */
+static long long micro_rows(const struct hps_measure_opt *o)
+{
+    return (o->batch + o->microbatches - 1) / o->microbatches;
+}
+
 void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
                        const struct hps_measure_opt *o)
 {
-    long long rows = (o->batch + o->microbatches - 1) / o->microbatches;
+    long long rows = micro_rows(o);
     p->engine.batch = (double)o->batch;
     p->engine.microbatches = o->microbatches;
     for (int t = 0; t < pool->T; t++) {
@@ -206,6 +213,43 @@ struct facts {
     struct hps_measured layer[];
 };
 
+/* What is known of the net on this pool before anything is measured: layers, types, and whether
+ * each layer finds the memory that it needs. The same on all ranks. Pure but for the message. */
+static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net *net,
+                                     const struct hps_pool *pool, const struct hps_measure_opt *o)
+{
+    char lack[512];
+
+    p->batch = (double)micro_rows(o);
+    p->examples = (double)o->examples;
+    p->epochs = o->epochs;
+    p->throughput_limit = o->throughput_limit;
+    hps_measure_types(p, pool, o);
+    fill_layers(p, net, o);
+    if (!hps_memory_homeless(p, lack, sizeof lack)) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "no plan fits the memory of its units: %s", lack);
+    return HPS_DECK;
+}
+
+/* By turns. */
+static enum hps_status measure_mine(struct facts *m, const int *turn, int turns,
+                                    const struct hps_net *net, struct hps_dev *dev,
+                                    const struct hps_measure_opt *o, MPI_Comm world)
+{
+    enum hps_status st = HPS_OK;
+    int Bo = (int)micro_rows(o);
+
+    for (int i = 0; i < turns; i++) {
+        if (turn[hps_rank()] == i) {
+            st = hps_measure_layers(m->layer, net, dev, o, Bo);
+            if (!st) st = hps_measure_read(&m->read, net, o);
+            m->count = hps_count_cost();
+        }
+        hps_barrier_quiet(world);
+    }
+    return hps_agree(world, st);
+}
+
 enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_net *net,
                                     const struct hps_pool *pool, struct hps_dev *dev,
                                     const struct hps_measure_opt *o, MPI_Comm world)
@@ -215,28 +259,13 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     struct facts *m = hps_mem_new(bytes, 1), *told = hps_mem_new(bytes, 1);
     double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows);
     int *turn = hps_mem_new((size_t)pool->R, sizeof *turn), turns = turns_of(pool, turn);
-    enum hps_status st = HPS_OK;
-    int me = hps_rank();
+    enum hps_status st = begin_profile(p, net, pool, o);
 
-    p->batch = (double)((o->batch + o->microbatches - 1) / o->microbatches);
-    p->examples = (double)o->examples;
-    p->epochs = o->epochs;
-    p->throughput_limit = o->throughput_limit;
-    hps_measure_types(p, pool, o);
-    for (int i = 0; i < turns; i++) {
-        if (turn[me] == i) {
-            st = hps_measure_layers(m->layer, net, dev, o, (int)p->batch);
-            if (!st) st = hps_measure_read(&m->read, net, o);
-            m->count = hps_count_cost();
-        }
-        hps_barrier_quiet(world);
-    }
-    st = hps_agree(world, st);
-    fill_layers(p, net, o);
+    if (!st) st = measure_mine(m, turn, turns, net, dev, o, world);
     fill_boundaries(p, net, pool);
     for (int t = 0; !st && t < pool->T; t++) {
         int by = pool->type[t].first;
-        if (me == by) memcpy(told, m, bytes);
+        if (hps_rank() == by) memcpy(told, m, bytes);
         HPS_MPI(MPI_Bcast(told, (int)bytes, MPI_BYTE, by, world));
         fill_type(p, net, pool, t, told->layer, told->read, rows);
         p->engine.step_s[t] = told->count.window_s;

@@ -12,6 +12,7 @@
 #include "model/noise.h"
 #include "model/slice.h"
 #include "model/table.h"
+#include "plan/budget.h"
 #include "plan/measure_rows.h"
 
 #define TABLE_BYTES 268435456.0
@@ -336,10 +337,12 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
         pull(w, B);
         for (int m = 0; m < w->opt->microbatches && !enough; m++) {
             pass(w, m, B, *n);
-            *n += warm;                 /* the first one makes everything known to memory */
+            bool hurry = hps_budget_over(0);
+            *n += warm || hurry;        /* the first one makes everything known to memory */
             if (!warm) began_s = hps_now_s();
             warm = true;
-            enough = *n == MOST || (*n >= LEAST && hps_now_s() - began_s > ENOUGH_S);
+            enough = *n == MOST || (*n >= LEAST && hps_now_s() - began_s > ENOUGH_S) ||
+                     (*n > 0 && hurry);
         }
         update(w, step);
         if (!enough) st = next_batch(w);
@@ -356,6 +359,16 @@ static double median(const struct bench *w, enum part p, int l, int n)
     return hps_sort_median(x, (size_t)n);
 }
 
+/* Somebody wishes to stop: a smaller size is not measured, but taken for its share of the first. */
+static void share_of_first(struct hps_measured *m, int L, int i, double share)
+{
+    for (int l = 0; l < L; l++) {
+        m[l].batch[i] = share * m[l].batch[0];
+        m[l].work_s[i] = share * m[l].work_s[0];
+        m[l].rows_s[i] = share * m[l].rows_s[0];
+    }
+}
+
 static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int Bo)
 {
     int most = w->batch[0].B < Bo ? w->batch[0].B : Bo, n;
@@ -364,6 +377,10 @@ static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int 
 
     for (int i = 0; !st && i < 3; i++) {
         int B = most >> i > 0 ? most >> i : 1;
+        if (i > 0 && hps_budget_over(0)) {
+            share_of_first(m, w->net->L, i, (double)B / most);
+            continue;
+        }
         st = run_size(w, B, &n);
         for (int l = 0; !st && l < w->net->L; l++) {
             double forward_s = median(w, FORWARD, l, n);

@@ -1,6 +1,10 @@
 #include "plan/memory.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/cost.h"
 
 #define SLACK 1e-9              /* relative, as of every limit */
 
@@ -42,4 +46,59 @@ double hps_memory_keep(const struct hps_profile *p, int t, struct hps_memory m, 
     if (p->type[t].gpu) return rows;
     if (!(p->type[t].memory_bytes > 0)) return rows / 2;
     return fmin(rows, fmax(left, 0)) / 2;
+}
+
+/* Layers i..j on so many units of t: how many times what a unit has it needs. */
+static double times(const struct hps_profile *p, int i, int j, int t, long long units)
+{
+    double need = hps_memory_need(hps_memory_of(p, i, j), (double)units);
+
+    return p->type[t].memory_bytes > 0 ? need / p->type[t].memory_bytes : 0;
+}
+
+static void say_need(char *text, size_t size, const struct hps_profile *p, int i, int j, int t,
+                     long long units)
+{
+    double need = hps_memory_need(hps_memory_of(p, i, j), (double)units);
+
+    if (i == j)
+        snprintf(text, size, "layer %s", p->layer[i].name);
+    else
+        snprintf(text, size, "a stage of layers %s to %s", p->layer[i].name, p->layer[j].name);
+    size_t n = strlen(text);
+    snprintf(text + n, size - n,
+             " needs %.10g bytes on each of %lld units of type %s, which has %.10g", need, units,
+             p->type[t].name, p->type[t].memory_bytes);
+}
+
+bool hps_memory_lacks(const struct hps_profile *p, int i, int j, int t, long long units,
+                      char *text, size_t size)
+{
+    if (times(p, i, j, t, units) <= 1 + SLACK) return false;
+    say_need(text, size, p, i, j, t, units);
+    return true;
+}
+
+/* The type that comes nearest to holding layer l with all its units, -1: none has a unit. */
+static int nearest_type(const struct hps_profile *p, int l)
+{
+    double least = INFINITY;
+    int nearest = -1;
+
+    for (int t = 0; t < p->T; t++) {
+        if (hps_cost_room(p, t) < 1 || !(times(p, l, l, t, hps_cost_room(p, t)) < least))
+            continue;
+        least = times(p, l, l, t, hps_cost_room(p, t));
+        nearest = t;
+    }
+    return nearest;
+}
+
+bool hps_memory_homeless(const struct hps_profile *p, char *text, size_t size)
+{
+    for (int l = 0; l < p->L; l++) {
+        int t = nearest_type(p, l);
+        if (t >= 0 && hps_memory_lacks(p, l, l, t, hps_cost_room(p, t), text, size)) return true;
+    }
+    return false;
 }

@@ -5,7 +5,8 @@
 #
 # HPS_SEED: of the sample. HPS_FAULT_LIBRARY: its size for a verb and kind (60). HPS_FAULT_ONLY: an
 # expression for the lines "VERB KIND FROM MODE" to try. HPS_FAULT_JOBS: runs at a time.
-# HPS_FAULT_EACH: a kind with more calls than this (500) is tried once for each place that makes one.
+# HPS_FAULT_EACH: a kind with more calls than this (500) is tried once for each place that makes one,
+# and of these places HPS_FAULT_PLACES (150) are drawn.
 cd "$(dirname "$0")/.." || exit 1
 . perf/lib.sh
 mkdir -p "${1:-$HPS_TMP/faults}" || exit 1
@@ -25,7 +26,8 @@ chosen() {
             awk -v seed="$seed" -v n="$most" -v of="$number" 'BEGIN {
                 srand(seed); while (n-- > 0) print 1 + int(rand() * of) }'
         elif [ "$number" -gt "${HPS_FAULT_EACH:-500}" ]; then
-            sh "$driver" places "$work/world" "$verb" "$kind" "$from"
+            sh "$driver" places "$work/world" "$verb" "$kind" "$from" |
+                shuf -n "${HPS_FAULT_PLACES:-150}" --random-source=<(yes)
             echo $((number + 200))
         else
             seq $((number + 1))

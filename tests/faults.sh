@@ -57,7 +57,11 @@ thread library once'
 # functions that have another way where a call fails, and need not say so: a status is written over
 excused='hps_status_write'
 
+# what the MPI library writes to its own launcher, which is nothing of a run's
+runtime='libevent|libpmix|libopen-'
+
 most_s=${HPS_FAULT_SECONDS:-60}  # no run may last longer: it lasts one second
+export HETERPS_START_SECONDS=20  # where MPI does not begin for want of such a write
 
 # -- verbs -----------------------------------------------------------------------------------------
 
@@ -297,11 +301,12 @@ law() {
         # what did not reach the disk must be said; what was not read may be of no use
         case $kind in
         write | stream | rename | folder)
-            grep -q 'warning: ' err || place | grep -q -E "$excused" || echo "0 without a word" ;;
+            grep -q 'warning: ' err || place | grep -q -E "$excused" ||
+                grep -q -E "$runtime" "$scratch.failed" || echo "0 without a word" ;;
         sync) echo "0, and it may not be on the disk" ;;
         esac ;;
     # a file, a folder, a stream, or what else there was none of
-    *) grep -q -E 'error: .*(/|\.[a-z0-9]+|standard (in|out)put|memory|thread|run directory)' err ||
+    *) grep -q -E 'error: .*(/|\.[a-z0-9]+|standard (in|out)put|memory|thread|run directory|MPI has not started)' err ||
         echo "no error is said that names what failed" ;;
     esac
     # a run that ends in disorder cannot tidy up

@@ -77,7 +77,8 @@ done
 
 # table: of each verb, kind and whose calls: how many there are, how many runs, how they ended
 table() {
-    header verb kind 'whose calls' fails calls runs 'exit code 0' 65 66 70 73 75 'another, by a library' \
+    header verb kind 'whose calls' fails calls runs 'exit code 0' 65 66 70 73 75 \
+        'another, by a library' \
         'against the law'
     awk 'NF == 5 { calls[$1 " " $2 " " $3 " " $4] = $5; next }
         $8 == "none" { next }

@@ -57,6 +57,9 @@ thread library once'
 # functions that have another way where a call fails, and need not say so: a status is written over
 excused='hps_status_write'
 
+# what an error may name: a file or folder, a stream, or what else there was none of
+named='(/|\.[a-z0-9]+|standard (in|out)put|memory|thread|run directory|MPI has not started)'
+
 # what the MPI library writes to its own launcher, which is nothing of a run's
 runtime='libevent|libpmix|libopen-'
 
@@ -305,8 +308,7 @@ law() {
                 grep -q -E "$runtime" "$scratch.failed" || echo "0 without a word" ;;
         sync) echo "0, and it may not be on the disk" ;;
         esac ;;
-    # a file, a folder, a stream, or what else there was none of
-    *) grep -q -E 'error: .*(/|\.[a-z0-9]+|standard (in|out)put|memory|thread|run directory|MPI has not started)' err ||
+    *) grep -q -E "error: .*$named" err ||
         echo "no error is said that names what failed" ;;
     esac
     # a run that ends in disorder cannot tidy up

@@ -58,7 +58,8 @@ thread library once'
 excused='hps_status_write'
 
 # what an error may name: a file or folder, a stream, or what else there was none of
-named='(/|\.[a-z0-9]+|standard (in|out)put|memory|thread|run directory|MPI has not started)'
+named='(/|\.[a-z0-9]+|standard (in|out)put|memory|thread|run directory'
+named="$named|MPI has not started|no progress)"
 
 # what the MPI library writes to its own launcher, which is nothing of a run's
 runtime='libevent|libpmix|libopen-'
@@ -300,7 +301,7 @@ law() {
     case $rc in
     0)
         results "$1" | cmp -s - "$world/ref/$1" || echo "0, and another result"
-        ! grep -q 'error: ' err || echo "0, but an error is said"
+        ! grep -q '\] error: ' err || echo "0, but an error is said"
         # what did not reach the disk must be said; what was not read may be of no use
         case $kind in
         write | stream | rename | folder)

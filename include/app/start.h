@@ -24,9 +24,11 @@ void hps_start_free(struct hps_start *start);
 enum hps_status hps_start_heed(const struct hps_start *start, const struct hps_job *job);
 
 /* What the run had when the checkpoint of step `step` was written: its layout and who made its plan
- * (app/layout.h), to free; NULL where the file does not say, and on other ranks than 0. Local. */
+ * (app/layout.h), to free; NULL where the file does not say, and on other ranks than 0. HPS_INPUT,
+ * HPS_DECK: the file can no longer be read. Local. */
 struct hps_start_was { char *layout, *origin; };
-struct hps_start_was hps_start_was(const struct hps_start *start, long long step);
+enum hps_status hps_start_was(struct hps_start_was *was, const struct hps_start *start,
+                              long long step);
 
 /* Take the newest state into the job's step; what is found damaged now gives way to the one before.
  * n = 0: nothing. Collective. */

@@ -108,19 +108,20 @@ static struct hps_start_was read_was(struct hps_h5 *h)
     return was;
 }
 
-struct hps_start_was hps_start_was(const struct hps_start *s, long long step)
+enum hps_status hps_start_was(struct hps_start_was *was, const struct hps_start *s,
+                              long long step)
 {
-    struct hps_start_was was = { NULL, NULL };
     struct hps_h5 h;
     int i = 0;
 
+    *was = (struct hps_start_was){ NULL, NULL };
     while (i < s->n && s->cursor[i].step != step)
         i++;
-    if (hps_rank() == 0 && i < s->n && hps_h5_open(&h, s->path[i]) == HPS_OK) {
-        was = read_was(&h);
-        hps_h5_close(&h);
-    }
-    return was;
+    if (hps_rank() != 0 || i == s->n) return HPS_OK;
+    enum hps_status st = hps_h5_open(&h, s->path[i]);
+    if (st) return st;
+    *was = read_was(&h);
+    return hps_h5_close(&h);
 }
 
 enum hps_status hps_start_load(const struct hps_start *s, struct hps_job *j,

@@ -105,14 +105,18 @@ static void free_way(struct hps_start_was *way)
     *way = (struct hps_start_was){ NULL, NULL };
 }
 
-/* A run that goes on in another way than before ends in other bits: it says so. */
-static void look_back(struct before *b, const struct hps_start *s, const struct hps_job *j,
-                      const struct hps_cursor *c, const char *pool)
+/* A run that goes on in another way than before ends in other bits: it says so. Collective. */
+static enum hps_status look_back(struct before *b, const struct hps_start *s,
+                                 const struct hps_job *j, const struct hps_cursor *c,
+                                 const char *pool)
 {
-    struct hps_start_was now = way_of(j, pool);
+    enum hps_status st = HPS_OK;
 
     *b = (struct before){ c->step, c->seconds, { NULL, NULL } };
-    if (c->step > 0) b->was = hps_start_was(s, c->step);
+    if (c->step > 0) st = hps_start_was(&b->was, s, c->step);
+    st = hps_agree(j->world, st);
+    if (st) return st;
+    struct hps_start_was now = way_of(j, pool);
     bool moved = b->was.layout && strcmp(b->was.layout, now.layout) != 0;
     bool other = b->was.origin && strcmp(b->was.origin, now.origin) != 0;
     if (moved)
@@ -123,6 +127,7 @@ static void look_back(struct before *b, const struct hps_start *s, const struct 
                 b->was.origin, now.origin);
     if (!moved && !other) free_way(&b->was);
     free_way(&now);
+    return HPS_OK;
 }
 
 static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
@@ -202,7 +207,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     double start_s, save_s = 0;
     struct before before = { cursor.step, cursor.seconds, { NULL, NULL } };
     bool finished = cursor.step >= j->steps.total;
-    if (!st && !finished) look_back(&before, s, j, &cursor, pool);
+    if (!st && !finished) st = look_back(&before, s, j, &cursor, pool);
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + hps_now_s() - load_s;

@@ -6,8 +6,6 @@
 
 /* mkdir -p: 0, or -1 with errno, ENOTDIR where something else has the name. Local. */
 int hps_folder_make(const char *path);
-/* Its files whose names end so go; its folders stay. Local. */
-void hps_folder_sweep(const char *path, const char *end);
 /* Is it a folder, and not a link to one? Else false with errno. Local. */
 bool hps_folder_is(const char *path);
 /* The folder of a file that will be written; HPS_OUTPUT, said, where it cannot be made. Local. */

@@ -107,17 +107,3 @@ char *hps_folder_program(void)
     hps_mem_free(self);
     return hps_mem_text(".");
 }
-
-void hps_folder_sweep(const char *path, const char *end)
-{
-    DIR *d = opendir(path);
-    size_t n = strlen(end);
-
-    if (!d) return;
-    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
-        size_t length = strlen(e->d_name);
-        if (length > n && strcmp(e->d_name + length - n, end) == 0)
-            unlinkat(dirfd(d), e->d_name, 0);
-    }
-    closedir(d);
-}

@@ -2,9 +2,11 @@
 #include "train/rundir.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/folder.h"
@@ -36,16 +38,17 @@ static enum hps_status refuse(const char *path, const char *why)
     return HPS_OUTPUT;
 }
 
-/* What a run writes, reads or looks for in its directory, beside the lock. A name that stands for
- * something else is found before there is anything to lose. */
+/* What a run writes, reads or looks for in its directory, beside the lock. */
+static const char *const own[] = { "deck.yaml", "pool.json",   "profile.json", "plan.json", "log",
+                                   "status.json", "report.json", "perf.h5",    "stop" };
+enum { NOWN = sizeof own / sizeof *own };
+
+/* A name that stands for something else is found before there is anything to lose. */
 static enum hps_status check_names(const struct hps_rundir *dir)
 {
-    static const char *const own[] = { "deck.yaml",    "pool.json", "profile.json",
-                                       "plan.json",    "log",       "status.json",
-                                       "report.json",  "perf.h5",   "stop" };
     enum hps_status st = HPS_OK;
 
-    for (size_t i = 0; !st && i < sizeof own / sizeof *own; i++) {
+    for (size_t i = 0; !st && i < NOWN; i++) {
         char *path = hps_rundir_file(dir, own[i]);
         if (!hps_file_fits(path)) st = refuse(path, hps_file_why(errno));
         hps_mem_free(path);
@@ -54,6 +57,30 @@ static enum hps_status check_names(const struct hps_rundir *dir)
     if (!st && !hps_folder_is(stall) && errno != ENOENT) st = refuse(stall, "not a folder");
     hps_mem_free(stall);
     return st;
+}
+
+/* Is this the half of a file of the run's own: NAME.part, or status.json.RANK.part (tell_quit)? */
+static bool is_half(const char *name)
+{
+    int rank, end = 0;
+
+    if (sscanf(name, "status.json.%d.part%n", &rank, &end) == 1 && end > 0 && !name[end])
+        return true;
+    for (size_t i = 0; i < NOWN; i++) {
+        size_t n = strlen(own[i]);
+        if (strncmp(name, own[i], n) == 0 && strcmp(name + n, ".part") == 0) return true;
+    }
+    return false;
+}
+
+/* A run that was killed as it wrote them left them. Other files are the user's, whatever they are
+ * called: run.directory may be any folder. */
+static void drop_half(void *dir, const char *name)
+{
+    char *path = is_half(name) ? hps_rundir_file(dir, name) : NULL;
+
+    if (path) unlink(path);
+    hps_mem_free(path);
 }
 
 static enum hps_status take(struct hps_rundir *dir)
@@ -65,7 +92,7 @@ static enum hps_status take(struct hps_rundir *dir)
     enum hps_status st = hps_lock_take(&dir->lock, dir->path);
     if (!st) st = check_names(dir);
     if (st) return st;
-    hps_folder_sweep(dir->path, ".part"); /* of a run that was killed as it wrote them */
+    hps_folder_list(dir->path, dir, drop_half); /* what cannot be listed stays */
     char *log = hps_rundir_file(dir, "log");
     st = hps_say_log(log);
     hps_mem_free(log);

@@ -6,14 +6,14 @@
 #include "hw/count.h"
 #include "train/rundir.h"
 
-/* End the run (HPS_FAIL) when hps_watch_beat was not called for `stall_seconds` (0: never), within
- * some seconds more: all ranks that can leave a word in the run's directory, and the lowest of them
- * says who waits where for whom, with hosts; ranks that left none do not answer, or were killed:
- * then the run ends as they did (hps_follow). Where the directory's file system does not answer
- * either, or where there is none (`dir` NULL), each ends the run with what it knows by itself, some
- * 10 s later. Some seconds after the death of a rank on this host the run ends in any case, where
- * its launcher did not end it. Time in which the whole process was suspended does not count.
- * Collective over world. */
+/* End the run (HPS_FAIL) when hps_watch_beat was not called for `stall_seconds` (0: a standstill is
+ * never ended), within some seconds more: all ranks that can leave a word in the run's directory,
+ * and the lowest of them says which rank waits where for which others, with hosts; ranks that left
+ * none do not answer, or were killed: then the run ends as they did (hps_follow). Where the
+ * directory's file system does not answer either, or where there is none (`dir` NULL), each ends
+ * the run with what it knows by itself, some 10 s later. Some seconds after the death of a rank on
+ * this host the run ends in any case, where its launcher did not end it. Time in which the whole
+ * process was suspended does not count. Collective over world. */
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world);
 /* The run's directory is another's from here on, and nothing of it is used; what is left to do,
  * MPI's own end with it, is watched. Local. */

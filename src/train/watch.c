@@ -23,9 +23,9 @@ static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
 /* What else it may last before the file system is taken for dead: on rank 0, and on the others, who
  * have not much to add. */
 static const double spare_s = 4, turn_s = 5;
-/* How long after a rank's death its launcher may take to end the others; the same where they end
- * anyhow; how often it is looked for; and how much longer than else an end may take. */
-static const double lost_s = 5, lost_at_end_s = 30, look_s = 1, end_s = 30;
+/* How long after a rank's death its launcher may take to end the others; how often a death is
+ * looked for; and how much longer than else the end of the program may take. */
+static const double lost_s = 5, look_s = 1, end_s = 30;
 
 static struct {
     pthread_t thread, guard;
@@ -41,10 +41,11 @@ static _Atomic long long beats, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
 
-/* Was its process there, and is no more? */
+/* Was its process there, and is no more? At the end of the program that is no death: it may have
+ * come to its end sooner. */
 static bool is_gone(int rank)
 {
-    return me.pid[rank] > 0 && kill(me.pid[rank], 0) != 0 && errno == ESRCH;
+    return !ending && me.pid[rank] > 0 && kill(me.pid[rank], 0) != 0 && errno == ESRCH;
 }
 
 /* Ranks on my host that were killed. */
@@ -173,7 +174,7 @@ static bool is_lost(struct loss *l, double nap)
     }
     if (!any) l->since_s = 0;
     if (any && l->since_s <= 0) l->since_s = nap;
-    return l->since_s > (ending ? lost_at_end_s : lost_s) + (first ? 0 : turn_s);
+    return l->since_s > lost_s + (first ? 0 : turn_s);
 }
 
 /* So much longer than the other thread, which asks all. */
@@ -202,17 +203,20 @@ static void *guard(void *arg)
 
 static void start(void)
 {
+    bool asks = me.folder && me.most_s < INFINITY;
+
     over = ending = false;
-    me.running = me.folder && hps_thread_start(&me.thread, watch, NULL) == 0;
+    me.running = asks && hps_thread_start(&me.thread, watch, NULL) == 0;
     me.guarded = hps_thread_start(&me.guard, guard, NULL) == 0;
-    if (me.running != (me.folder != NULL) || !me.guarded)
-        HPS_SAY_ALL(HPS_WARN, "no thread for the watchdog: run.stall_seconds has no effect");
+    if (me.running != asks || !me.guarded)
+        HPS_SAY_ALL(HPS_WARN, "no thread for the watchdog: neither a standstill nor a rank's death "
+                    "is noticed");
 }
 
-/* A process as those see it who count as it does. */
+/* A process, and the namespace in which its number means it. */
 struct process {
     char host[HPS_STALL_HOST];
-    long long numbers; /* whose numbers its own is of */
+    long long numbers; /* of the namespace */
     int pid;
 };
 
@@ -236,9 +240,9 @@ static void meet(MPI_Comm world)
     me.pid = hps_mem_new(R, sizeof *me.pid);
     HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, world));
     for (size_t r = 0; r < R; r++) {
-        bool near = strcmp(all[r].host, mine.host) == 0 && all[r].numbers == mine.numbers;
+        bool seen = strcmp(all[r].host, mine.host) == 0 && all[r].numbers == mine.numbers;
         memcpy(me.host[r], all[r].host, sizeof mine.host);
-        me.pid[r] = near && kill(all[r].pid, 0) == 0 ? all[r].pid : -1;
+        me.pid[r] = seen && kill(all[r].pid, 0) == 0 ? all[r].pid : -1;
     }
     hps_mem_free(all);
     hps_barrier_quiet(world); /* nobody ends before he was seen */
@@ -248,8 +252,8 @@ void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Com
 {
     me.folder = dir ? hps_rundir_file(dir, ".stall") : NULL;
     if (dir && hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
-    if (stall_seconds <= 0 || world == MPI_COMM_NULL) return;
-    me.most_s = stall_seconds;
+    if (world == MPI_COMM_NULL) return;
+    me.most_s = stall_seconds > 0 ? stall_seconds : INFINITY;
     meet(world);
     start();
 }

@@ -36,7 +36,7 @@ void hps_job_watch(struct hps_job *job);
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
 enum hps_status hps_job_device(struct hps_job *job);   /* node and device, not measured           */
 enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, counters, pool       */
-/* A search begins, or so many, one behind the other; they may take so much longer. Local. */
+/* n searches begin, one behind the other, which may take so much longer than a step. Local. */
 void hps_job_search(const struct hps_sched_opt *opt, int n);
 /* Profile, measured or schedule.profile. `present`: types are limited to the ranks present. */
 enum hps_status hps_job_profile(struct hps_job *job, bool present);

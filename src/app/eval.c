@@ -50,7 +50,7 @@ static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
     enum hps_status st = hps_outputs_add("predictions", &w->predictions, HPS_OUTPUT_NEW);
 
     if (!st) st = hps_outputs_add("json", &w->json, HPS_OUTPUT_ANY);
-    return hps_agree(world, hps_rank() == 0 ? st : HPS_OK);
+    return hps_agree(world, st);
 }
 
 static enum hps_status eval(struct hps_job *j, const struct wish *w)

@@ -337,9 +337,9 @@ enum hps_status hps_job_profile(struct hps_job *j, bool present)
  * begin with, and it is no fault of the deck's. Collective. */
 static enum hps_status cut_short(struct hps_job *j, enum hps_status st)
 {
-    int cut = hps_budget_cut();
+    int mine = hps_budget_cut(), cut;     /* a rank that measures may have heard it alone */
 
-    HPS_MPI(MPI_Bcast(&cut, 1, MPI_INT, 0, j->world));
+    HPS_MPI(MPI_Allreduce(&mine, &cut, 1, MPI_INT, MPI_MAX, j->world));
     if (!cut) return st;
     hps_mem_free(j->planning);
     j->planning = hps_mem_text("cut short\n");

@@ -59,7 +59,7 @@ static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
 
     if (!st) st = hps_outputs_add("pareto", &w->pareto, HPS_OUTPUT_NEW);
     if (!st) st = hps_outputs_add("json", &w->json, HPS_OUTPUT_ANY);
-    return hps_agree(world, hps_rank() == 0 ? st : HPS_OK);
+    return hps_agree(world, st);
 }
 
 /* The sets of the command line, and --method and --seed as two more. */

@@ -3,8 +3,9 @@
  *
  * The walker is a child that is made at the start of the program and ends with it. For each file it
  * makes a child of its own, which looks through the file (hps_h5_survey) and says what it found, or
- * dies; the walker tells. It holds no descriptor of its parent's but the socket between them, and
- * no signal ends it but SIGKILL: it goes when its parent goes, however that ends. */
+ * dies; the walker tells its parent which. It holds no descriptor of its parent's but the socket
+ * between them, and no signal ends it but SIGKILL: it goes when its parent goes, however that
+ * ends. */
 #ifndef HPS_BASE_H5_WALK_H
 #define HPS_BASE_H5_WALK_H
 
@@ -21,6 +22,9 @@ void hps_h5_walk_end(void);
  * not looked through again as long as the system says that it was not changed. Without a walker
  * `hear` answers *walked = false: the file is to be looked through here. Main thread. Local. */
 void hps_h5_walk_ask(const char *path);
+/* A change that is younger may hide behind one time of a file: only a file whose last change is
+ * older than this (2 s) counts as not changed. For tests. */
+void hps_h5_walk_settle(int seconds);
 bool hps_h5_walk_hear(bool *walked, char why[HPS_H5_WHY]);
 
 #endif

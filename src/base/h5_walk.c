@@ -19,9 +19,9 @@
 enum { LOOK_CPU_S = 10, LOOK_BYTES = 1 << 30 };    /* that one file may take          */
 enum { GOOD, REFUSED = 101 };   /* exit codes of one who looks; nobody else ends with these */
 enum { NKEY = 64 };                                /* files that are remembered       */
-enum { SETTLED_S = 2 };     /* younger changes may hide behind one time of a file     */
 
 struct answer {
+    int error;                  /* errno where no child could be made; 0: it was looked through */
     bool good;
     char why[HPS_H5_WHY];
 };
@@ -104,7 +104,7 @@ static void walk(const char *path, struct answer *a)
         look(path, a->why);
     }
     if (child < 0) {
-        snprintf(a->why, sizeof a->why, "cannot be looked through: %s", strerror(errno));
+        a->error = errno;
         return;
     }
     while (waitpid(child, &how, 0) < 0 && errno == EINTR)
@@ -167,7 +167,13 @@ static struct {
     bool sent, known;
     struct key key, good[NKEY]; /* of the file asked about; found good, the oldest goes first */
     int ngood;
-} walker = { .to = -1 };
+    int settle_s;               /* younger changes may hide behind one time of a file */
+} walker = { .to = -1, .settle_s = 2 };
+
+void hps_h5_walk_settle(int seconds)
+{
+    walker.settle_s = seconds;
+}
 
 void hps_h5_walk_begin(void)
 {
@@ -221,7 +227,7 @@ static void remember(const struct key *key)
     struct timespec now;
 
     if (clock_gettime(CLOCK_REALTIME, &now) == 0 && key->changed.tv_sec > 0 &&
-        now.tv_sec - key->changed.tv_sec > SETTLED_S)
+        now.tv_sec - key->changed.tv_sec > walker.settle_s)
         walker.good[walker.ngood++ % NKEY] = *key;
 }
 
@@ -261,6 +267,12 @@ bool hps_h5_walk_hear(bool *walked, char why[HPS_H5_WHY])
         ;
     if (n != (ssize_t)sizeof a)
         return alone(walked);
+    if (a.error) {              /* of the system, not of the file */
+        HPS_SAY_ALL(HPS_WARN, "no other process looks through this HDF5 file first: %s",
+                    strerror(a.error));
+        *walked = false;
+        return true;
+    }
     if (a.good)
         remember(&walker.key);
     else

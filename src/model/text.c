@@ -27,7 +27,7 @@ static const struct {
     { "\xfe\xff", 2, "UTF-16", "iconv -f UTF-16 -t UTF-8" },
     { "\x28\xb5\x2f\xfd", 4, "packed by zstd", "zstd -dc" },
     { "\xfd" "7zXZ\0", 6, "packed by xz", "xz -dc" },
-    { "BZh", 3, "packed by bzip2", "bzip2 -dc" },
+    { "BZh", 3, "packed by bzip2", "bzip2 -dc" },            /* letters: see is_binary */
     { "PK\3\4", 4, "a zip archive, or a spreadsheet", "unzip -p" },
     { "\x89HDF\r\n\x1a\n", 8, "an HDF5 file", NULL },
     { "PAR1", 4, "a Parquet file", NULL },
@@ -64,6 +64,16 @@ static enum hps_status not_text(const struct hps_text *t, const char *is, const 
     return HPS_DECK;
 }
 
+/* A text may begin with the letters of a mark, as a column's name: no text has such bytes. */
+static bool is_binary(const char *s, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && ((unsigned char)s[i] >= ' ' || memchr("\t\n\f\r", s[i], 4)))
+        i++;
+    return i < n;
+}
+
 /* Is what the buffer begins with a text? */
 static enum hps_status look_at_begin(const struct hps_text *t)
 {
@@ -71,7 +81,9 @@ static enum hps_status look_at_begin(const struct hps_text *t)
     const char *zero;
 
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-        if (n >= looks[i].n && memcmp(t->buffer, looks[i].mark, looks[i].n) == 0)
+        if (n >= looks[i].n && memcmp(t->buffer, looks[i].mark, looks[i].n) == 0 &&
+            ((unsigned char)*looks[i].mark < 'A' || (unsigned char)*looks[i].mark > 'Z' ||
+             is_binary(t->buffer, n)))
             return not_text(t, looks[i].is, looks[i].todo);
     zero = memchr(t->buffer, 0, n);
     if (!zero || t->gzip)                               /* or damaged: that is said in its turn */

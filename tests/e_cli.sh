@@ -30,7 +30,7 @@ expect 70 'MPI has not started on [^ ]* for 1 s: process 0 of 2 that mpirun' env
     OMPI_MCA_odls_base_sigkill_timeout=1 HETERPS_START_SECONDS=1 \
     "$MPIEXEC" $MPIEXEC_FLAGS -n 2 sh -c "$late" "$HETERPS"
 mkfifo late.yaml
-expect 70 'the run has not begun on [^ ]* for 4 s: it was started without' env \
-    HETERPS_START_SECONDS=4 "$HETERPS" train late.yaml
+expect 70 'the run has not begun on [^ ]* for 2 s: it was started without' env \
+    HETERPS_START_SECONDS=2 "$HETERPS" train late.yaml
 expect 73 '' sh -c '"$0" --help >/dev/full' "$HETERPS"
 verdict

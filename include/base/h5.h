@@ -33,7 +33,8 @@ enum hps_status hps_h5_verdict(const struct hps_h5 *h, enum hps_status mine, con
 
 /* Open for reading, serial driver. The file is looked through first (hps_h5_survey), where there is
  * a walker by another process (h5_walk.h): HPS_DECK where the library crashes on it, where a link
- * or a dataset leads out of the file, or a dataset has filters. */
+ * or a dataset leads out of the file, or a dataset has filters; HPS_USAGE where this command is to
+ * write it (base/outputs.h). */
 enum hps_status hps_h5_open(struct hps_h5 *h, const char *path);
 /* Open for changing too: a file that this program has just written, or copied from one that it has
  * opened; it is not looked through. */
@@ -43,7 +44,9 @@ enum hps_status hps_h5_change(struct hps_h5 *h, const char *path);
  * left. Collective over comm. */
 enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm);
 /* Flush what was written to disk and close. Write errors that appear only now (no space) are
- * HPS_OUTPUT. Closing twice is fine. Collective over comm. */
+ * HPS_OUTPUT. Closing twice is fine. With MPI, a file that the library cannot close ends all ranks
+ * (hps_quit), here and in the two verbs below: it would crash in MPI_Finalize. Collective over
+ * comm. */
 enum hps_status hps_h5_close(struct hps_h5 *h);
 /* The same, alone, of a file that others write on: what they sync, and this with it, need not be on
  * the disk when it returns. */

@@ -17,7 +17,8 @@ void hps_json_begin(void);
 enum hps_status hps_json_parse(json_t **tree, const char *from, const char *format,
                                const char *text, size_t length);
 
-/* A file whole: text to free with hps_mem_free. Missing or unreadable: HPS_INPUT. Local. */
+/* A file whole: text to free with hps_mem_free. Missing or unreadable: HPS_INPUT; a file
+ * that this command is to write (base/outputs.h): HPS_USAGE. Local. */
 enum hps_status hps_json_read(char **text, size_t *length, const char *path);
 
 /* The text to a file, which has its name only when it is whole (a device is written directly).

@@ -129,7 +129,7 @@ enum hps_status hps_file_keep(const char *path, const char *text)
     const char *why = hps_file_why(errno);
 
     if (!good)
-        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", hps_file_fits(path) ? part : path, why);
+        HPS_SAY_ALL(HPS_ERROR, "%s: cannot be written: %s", hps_file_fits(path) ? part : path, why);
     hps_mem_free(part);
     return good ? HPS_OK : HPS_OUTPUT;
 }
@@ -147,13 +147,15 @@ static bool wait_more(struct pipe *p, bool writer)
 {
     const int writer_ms = 3000, bytes_ms = 60000;
     struct pollfd look = { p->fd, POLLIN, 0 };
-    int n = poll(&look, 1, writer ? bytes_ms : writer_ms);
+    int n = 0;
 
+    if (writer || !p->late)
+        n = poll(&look, 1, writer ? bytes_ms : writer_ms);
     if (n < 0)
         return errno == EINTR;
     p->heard = p->heard || (n > 0 && (look.revents & POLLHUP));
     if (n > 0 || (!writer && !p->late)) {
-        p->late = n == 0;
+        p->late = n == 0;       /* one read more: a writer may have come and gone meanwhile */
         return true;
     }
     errno = writer ? ETIMEDOUT : IS_SILENT;

@@ -56,10 +56,10 @@ enum hps_status hps_json_read(char **text, size_t *length, const char *path)
     return HPS_DECK;
 }
 
-static bool put(const char *path, const char *text)
+static bool put_into(const char *device, const char *text)
 {
     size_t n = strlen(text);
-    FILE *f = fopen(path, "wb");
+    FILE *f = fopen(device, "wb");
 
     if (!f)
         return false;
@@ -71,17 +71,13 @@ static bool put(const char *path, const char *text)
 enum hps_status hps_json_write(const char *path, const char *text)
 {
     struct stat st;
-    bool device = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-    char *part = hps_mem_print("%s%s", path, device ? "" : ".part");
-    bool good = put(part, text) && (device || rename(part, path) == 0);
 
-    if (!good) {
-        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
-        if (!device)
-            unlink(part);
-    }
-    hps_mem_free(part);
-    return good ? HPS_OK : HPS_OUTPUT;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+        return hps_file_keep(path, text);
+    if (put_into(path, text))
+        return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+    return HPS_OUTPUT;
 }
 
 /* Bytes of a control character that the library writes as it is, U+007F to U+009F; 0: none. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/mem.h"
 #include "model/checksum.h"
@@ -108,12 +109,16 @@ static enum hps_status copy_bytes(int from, int to, const struct hps_writer_own 
     ssize_t n = 1;
 
     while (!s && n > 0) {
-        n = read(from, buffer, PIECE);
+        do
+            n = read(from, buffer, PIECE);
+        while (n < 0 && errno == EINTR);
         if (n < 0)
             s = system_trouble(own->path, HPS_INPUT);
         for (ssize_t done = 0, put; !s && done < n; done += put) {
             put = write(to, buffer + done, (size_t)(n - done));
-            if (put < 0)
+            if (put < 0 && errno == EINTR)
+                put = 0;
+            else if (put < 0)
                 s = system_trouble(own->part, HPS_OUTPUT);
         }
     }
@@ -129,7 +134,7 @@ static enum hps_status copy_file(struct hps_writer_own *own)
 
     if (from < 0)
         return system_trouble(own->path, HPS_INPUT);
-    to = open(own->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    to = hps_file_new(own->part, 0);
     own->exists = to >= 0;
     s = to < 0 ? system_trouble(own->part, HPS_OUTPUT) : copy_bytes(from, to, own);
     if (to >= 0 && close(to) != 0 && !s)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "train/report_parts.h"
 
@@ -72,7 +73,8 @@ enum hps_status hps_report_trace(const char *perf, const char *to)
 
     if (s) return s;
     char *part = hps_mem_print("%s.part", to);
-    FILE *file = fopen(part, "wb");
+    int fd = hps_file_new(part, 0);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
     if (file) {
         s = stream(file, &f, &good);
         good = fclose(file) == 0 && good;
@@ -81,7 +83,8 @@ enum hps_status hps_report_trace(const char *perf, const char *to)
         HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", to, strerror(errno));
         s = HPS_OUTPUT;
     }
-    if (s && file) unlink(part);
+    if (!file && fd >= 0) close(fd);
+    if (s && fd >= 0) unlink(part);
     hps_mem_free(part);
     hps_perf_spans_close(&f);
     return s;

@@ -199,7 +199,7 @@ gone() {
 said() {
     case $how in
     stop | sleep) grep -q 'error: ' err ;;
-    *) grep -q -E "rank $rank .*(signal|killed)|exit|error: " err ;;
+    *) grep -q -E "process rank $rank with|,$rank\]|error: " err ;;
     esac || echo 'nothing is said'
 }
 

@@ -45,8 +45,8 @@ enum hps_status hps_h5_change(struct hps_h5 *h, const char *path);
 enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm);
 /* Flush what was written to disk and close. Write errors that appear only now (no space) are
  * HPS_OUTPUT. Closing twice is fine. With MPI, a file that the library cannot close ends all ranks
- * (hps_quit), here and in the two verbs below: it would crash in MPI_Finalize. Collective over
- * comm. */
+ * (hps_quit), here and in the two verbs below: it would crash in MPI_Finalize; what this program
+ * made of it is removed. Collective over comm. */
 enum hps_status hps_h5_close(struct hps_h5 *h);
 /* The same, alone, of a file that others write on: what they sync, and this with it, need not be on
  * the disk when it returns. */

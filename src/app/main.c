@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "base/streams.h"
+#include "hw/dev.h"
 #include "model/import.h"
 #include "train/stop.h"
 #include "train/watch.h"
@@ -184,6 +185,7 @@ int main(int argc, char **argv)
     const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
     hps_streams_open();
     bool parallel = (launched() || (v && v->world == RANKS)) && !hps_launch_bare(getenv);
+    hps_dev_blas_alone();                               /* before it is forked */
     if (v && v->reads) hps_h5_walk_begin();             /* and before all threads */
     if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
     if (parallel) hps_launch_begin();

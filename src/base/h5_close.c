@@ -41,6 +41,8 @@ static const char *shut(struct hps_h5 *h, enum hps_status status)
     h->file = -1;
     if (why)
         HPS_MPI(MPI_Initialized(&parallel));
+    if (parallel && status == HPS_OUTPUT)
+        unlink(h->path);                            /* a half, and nobody comes back to it */
     if (parallel)
         hps_quit(status, "%s: cannot be %s: %s", h->path,
                  status == HPS_OUTPUT ? "written" : "closed", why);

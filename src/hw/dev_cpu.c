@@ -17,8 +17,11 @@ void openblas_set_num_threads(int n) __attribute__((weak));
 
 void hps_dev_blas_alone(void)
 {
-    if (openblas_set_num_threads)
+    static bool told;           /* asked once more after a fork it would start its threads again */
+
+    if (openblas_set_num_threads && !told)
         openblas_set_num_threads(1);
+    told = true;
 #ifdef _OPENMP
     omp_set_num_threads(1);             /* oneDNN's; our own loops name their number */
 #endif

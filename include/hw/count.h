@@ -46,8 +46,8 @@ void hps_count_part(int part);
 /* From now on `range` (ops->range of a device; NULL: none) hears of each region: its name, and NULL
  * when it is left. Outside of all regions. Local. */
 void hps_count_range(void (*range)(const char *name));
-/* What this rank is inside of now, for the watchdog (any thread): NULL when in none. */
-const char *hps_region_now(void);
+/* What this rank is inside of now (any thread), an hps_region; -1: in none. */
+int hps_region_now(void);
 
 /* A GPU was for so long at the work of a region, which the host may have left meanwhile. Counts
  * while paused too: of what was queued before. Local. */

@@ -3,7 +3,10 @@
 #define HPS_TRAIN_WHOM_H
 
 #include "train/step.h"
+#include "train/watch.h"
 
+/* The regions of hw/count.h, for hps_watch_begin. */
+extern const struct hps_watch_regions hps_whom_regions;
 /* Of a step's team and tables. Local. */
 void hps_whom_tell(const struct hps_step *step);
 

@@ -13,6 +13,7 @@
 #include "plan/measure.h"
 #include "train/stop.h"
 #include "train/watch.h"
+#include "train/whom.h"
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
  * measure. */
@@ -25,7 +26,8 @@ enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char
 
 void hps_job_watch(struct hps_job *j)
 {
-    hps_watch_begin(j->o.run.stall_seconds, j->dir.path ? &j->dir : NULL, j->world);
+    hps_watch_begin(j->o.run.stall_seconds, j->dir.path ? &j->dir : NULL, &hps_whom_regions,
+                    j->world);
     hps_launch_end();
 }
 

@@ -15,6 +15,7 @@
 #include "plan/pareto.h"
 #include "plan/runner.h"
 #include "train/watch.h"
+#include "train/whom.h"
 
 struct wish {
     const char *profile, *method, *seed, *json, *script, *pareto;
@@ -234,7 +235,7 @@ static enum hps_status watch(const struct hps_deck *deck, MPI_Comm world)
     enum hps_status st = hps_deck_map(deck, "run", &item);
 
     if (!st) st = hps_deck_bind(deck, item, hps_run_fields, NULL, NULL, &run);
-    if (!st) hps_watch_begin(run.stall_seconds, NULL, world);
+    if (!st) hps_watch_begin(run.stall_seconds, NULL, &hps_whom_regions, world);
     hps_launch_end();
     return st;
 }

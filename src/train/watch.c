@@ -34,7 +34,8 @@ static struct {
     char *folder;                 /* where the words are; NULL: nobody leaves any */
     char (*host)[HPS_STALL_HOST]; /* (R)                                         */
     int *pid;                     /* (R) there; -1: none that this rank can see  */
-    char whom[HPS_REGIONS][sizeof ((struct hps_stall_word *)NULL)->whom];
+    const struct hps_watch_regions *regions;
+    struct hps_stall_word *word; /* (regions->n) of which `whom` alone is used   */
 } me;
 static atomic_bool over, ending;
 static _Atomic long long beats, at_step;
@@ -62,12 +63,12 @@ static void tell_killed(char *to, size_t size)
 static struct hps_stall_word my_word(void)
 {
     struct hps_stall_word w = { .spoke = true, .step = at_step };
-    const char *phase = doing, *region = hps_region_now();
+    const char *phase = doing;
+    int region = me.regions->now();
+    const char *name = region < 0 ? "no region" : me.regions->name[region];
 
-    snprintf(w.inside, sizeof w.inside, "%s", phase ? phase : region ? region : "no region");
-    for (int i = 0; i < HPS_REGIONS && !phase && region; i++)
-        if (strcmp(hps_region_name[i], region) == 0)
-            snprintf(w.whom, sizeof w.whom, "%s", me.whom[i]);
+    snprintf(w.inside, sizeof w.inside, "%s", phase ? phase : name);
+    if (!phase && region >= 0) snprintf(w.whom, sizeof w.whom, "%s", me.word[region].whom);
     tell_killed(w.killed, sizeof w.killed);
     return w;
 }
@@ -248,8 +249,11 @@ static void meet(MPI_Comm world)
     hps_barrier_quiet(world); /* nobody ends before he was seen */
 }
 
-void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir, MPI_Comm world)
+void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir,
+                     const struct hps_watch_regions *regions, MPI_Comm world)
 {
+    me.regions = regions;
+    me.word = hps_mem_new((size_t)regions->n, sizeof *me.word);
     me.folder = dir ? hps_rundir_file(dir, ".stall") : NULL;
     if (dir && hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
     if (world == MPI_COMM_NULL) return;
@@ -276,6 +280,7 @@ void hps_watch_end(void)
         pthread_join(me.guard, NULL);
     }
     hps_mem_free(me.folder);
+    hps_mem_free(me.word);
     hps_mem_free(me.host);
     hps_mem_free(me.pid);
     memset(&me, 0, sizeof me);
@@ -296,7 +301,8 @@ void hps_watch_phase(const char *text, double allow_s)
     beats++;
 }
 
-void hps_watch_whom(enum hps_region region, int n, const int *rank)
+void hps_watch_whom(int region, int n, const int *rank)
 {
-    hps_stall_ranks(me.whom[region], sizeof me.whom[region], n, rank);
+    if (!me.word) return;
+    hps_stall_ranks(me.word[region].whom, sizeof me.word->whom, n, rank);
 }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/watch.h"
+#include "hw/count.h"
+
+const struct hps_watch_regions hps_whom_regions = { HPS_REGIONS, hps_region_name, hps_region_now };
 
 /* Ranks as marks (R), without me. */
 static void tell(enum hps_region region, const bool *mark)

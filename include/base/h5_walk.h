@@ -9,7 +9,7 @@
 #ifndef HPS_BASE_H5_WALK_H
 #define HPS_BASE_H5_WALK_H
 
-#include "base/h5_own.h"
+#include "base/h5/h5_impl.h"
 
 /* Make the walker: before MPI has begun and before this process has threads of its own. Where the
  * system makes no process for it, hps_h5_walk says so once. Local. */

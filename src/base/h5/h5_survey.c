@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/h5_own.h"
+#include "base/h5/h5_impl.h"
 
 /* What the library hands through its visits. */
 struct survey {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/h5_own.h"
+#include "base/h5/h5_impl.h"
 
 /* A parallel file is synced by HDF5's own flush, a serial one is not. */
 static bool sync_serial(const char *path)

@@ -1,6 +1,6 @@
-/* h5_own.h - what the sources of the room h5 share. */
-#ifndef HPS_BASE_H5_OWN_H
-#define HPS_BASE_H5_OWN_H
+/* h5_impl.h - what the sources of the room h5 share. */
+#ifndef HPS_BASE_H5_H5_IMPL_H
+#define HPS_BASE_H5_H5_IMPL_H
 
 #include "base/h5.h"
 

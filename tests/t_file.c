@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/thread.h"
-#include "train/rundir.h"
+#include "life/rundir.h"
 
 static void write_text(const char *path, const char *text)
 {

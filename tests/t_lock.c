@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/thread.h"
-#include "train/lock.h"
+#include "life/lock.h"
 
 static _Atomic bool no_locks, no_answer;
 

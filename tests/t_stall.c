@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "train/stall.h"
+#include "life/stall.h"
 
 static void ranks_are_short(void **state)
 {

@@ -30,7 +30,7 @@ struct hps_job {
 /* All are collective over job->world, their status is shared; each needs what the one before it
  * made. */
 enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, char *const *set);
-/* From here on a rank that hangs or dies ends the run (train/watch), until hps_watch_leave. Each of
+/* From here on a rank that hangs or dies ends the run (life/watch), until hps_watch_leave. Each of
  * what follows says how long it may take. */
 void hps_job_watch(struct hps_job *job);
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */

@@ -6,11 +6,11 @@
 #include "base/deck.h"
 #include "hw/count.h"
 #include "hw/pool.h"
+#include "life/rundir.h"
 #include "model/data.h"
 #include "model/opt.h"
 #include "plan/sched.h"
 #include "train/ckpt.h"
-#include "train/rundir.h"
 #include "train/store.h"
 
 struct hps_options {

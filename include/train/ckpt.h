@@ -13,7 +13,7 @@
 #ifndef HPS_TRAIN_CKPT_H
 #define HPS_TRAIN_CKPT_H
 
-#include "train/rundir.h"
+#include "life/rundir.h"
 #include "train/step.h"
 
 struct hps_ckpt_opt {

@@ -2,8 +2,8 @@
 #ifndef HPS_TRAIN_WHOM_H
 #define HPS_TRAIN_WHOM_H
 
+#include "life/watch.h"
 #include "train/step.h"
-#include "train/watch.h"
 
 /* The regions of hw/count.h, for hps_watch_begin. */
 extern const struct hps_watch_regions hps_whom_regions;

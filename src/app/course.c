@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "life/watch.h"
 #include "plan/engine.h"
-#include "train/watch.h"
 
 /* What a second costs: the plan's units, and the ranks that it leaves out. */
 static void price(const struct hps_job *j, double *usd_s, double *idle_s)

@@ -7,8 +7,8 @@
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "base/outputs.h"
+#include "life/watch.h"
 #include "train/evaluate.h"
-#include "train/watch.h"
 #include "train/whom.h"
 
 struct wish {

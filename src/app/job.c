@@ -8,11 +8,11 @@
 #include "base/launch.h"
 #include "base/mem.h"
 #include "hw/gpu.h"
+#include "life/stop.h"
+#include "life/watch.h"
 #include "plan/budget.h"
 #include "plan/cost.h"
 #include "plan/measure.h"
-#include "train/stop.h"
-#include "train/watch.h"
 #include "train/whom.h"
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to

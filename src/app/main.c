@@ -10,9 +10,9 @@
 #include "base/say.h"
 #include "base/streams.h"
 #include "hw/dev.h"
+#include "life/stop.h"
+#include "life/watch.h"
 #include "model/import.h"
-#include "train/stop.h"
-#include "train/watch.h"
 
 /* How a verb meets MPI: alone, and then it is an error to start it on several ranks, or as ranks,
  * one without a launcher. */

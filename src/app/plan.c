@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "base/page.h"
+#include "life/watch.h"
 #include "plan/compare.h"
 #include "plan/pareto.h"
 #include "plan/runner.h"
-#include "train/watch.h"
 #include "train/whom.h"
 
 struct wish {

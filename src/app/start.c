@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/h5.h"
 #include "base/mem.h"
-#include "train/stop.h"
+#include "life/stop.h"
 
 void hps_start_free(struct hps_start *s)
 {

@@ -8,11 +8,11 @@
 #include "app/start.h"
 #include "app/verbs.h"
 #include "base/mem.h"
+#include "life/stop.h"
+#include "life/watch.h"
 #include "plan/budget.h"
 #include "train/evaluate.h"
 #include "train/report.h"
-#include "train/stop.h"
-#include "train/watch.h"
 
 struct wish {
     const char *deck, *restart; /* auto, never or a file */

@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 #include "hw/count.h"
+#include "life/stop.h"
+#include "life/watch.h"
 #include "train/pulse.h"
-#include "train/stop.h"
-#include "train/watch.h"
 
 static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struct hps_steps *steps,
                            double patience_s, struct hps_metric *metric)

@@ -12,11 +12,11 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "hw/count.h"
+#include "life/stop.h"
+#include "life/watch.h"
 #include "train/evaluate.h"
 #include "train/pulse.h"
 #include "train/save.h"
-#include "train/stop.h"
-#include "train/watch.h"
 #include "train/whom.h"
 
 struct state {

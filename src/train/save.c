@@ -15,8 +15,8 @@
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "life/watch.h"
 #include "train/ckpt_write.h"
-#include "train/watch.h"
 
 struct hps_save {
     const struct hps_ckpt_opt *opt;

@@ -3,7 +3,7 @@
  * Signals are handled by a thread that does nothing else. Those that compute must not be
  * interrupted: oneDNN's kernels (2.6) have their stack pointer near the begin of a block of the
  * heap meanwhile, and what the system keeps there for a handler overwrites what lies before it. */
-#include "train/stop.h"
+#include "life/stop.h"
 
 #include <signal.h>
 #include <stdatomic.h>

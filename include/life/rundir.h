@@ -1,10 +1,10 @@
 /* rundir.h - the run's directory: locked, with the deck as run, the log, and a status that others
  * can watch. */
-#ifndef HPS_TRAIN_RUNDIR_H
-#define HPS_TRAIN_RUNDIR_H
+#ifndef HPS_LIFE_RUNDIR_H
+#define HPS_LIFE_RUNDIR_H
 
 #include "base/deck.h"
-#include "train/lock.h"
+#include "life/lock.h"
 
 struct hps_run_opt {
     const char *name, *directory; /* directory "": runs/NAME                                 */
@@ -25,7 +25,7 @@ struct hps_rundir {
 char *hps_rundir_path(const struct hps_run_opt *opt);
 /* Make the directory and lock it (held by another run: HPS_OUTPUT), start the logs. Rank 0 acts,
  * the verdict is shared. A run that ends in disorder from now on says so in status.json, whichever
- * rank ends it (train/stop: but after SIGTERM). Collective over world. */
+ * rank ends it (life/stop: but after SIGTERM). Collective over world. */
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
                                 MPI_Comm world);
 void hps_rundir_close(struct hps_rundir *dir);

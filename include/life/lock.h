@@ -4,8 +4,8 @@
  * lock decides. Between hosts, where a file system may not share locks, or not free those of a host
  * that is gone, and where it has no locks at all, it is looked whether the file is still touched:
  * some seconds. */
-#ifndef HPS_TRAIN_LOCK_H
-#define HPS_TRAIN_LOCK_H
+#ifndef HPS_LIFE_LOCK_H
+#define HPS_LIFE_LOCK_H
 
 #include "base/say.h"
 

@@ -1,6 +1,6 @@
 /* watch.c - a counter; a thread that asks and says why it stands still; and one that opens no file
  * and ends the run where that does not come on either. */
-#include "train/watch.h"
+#include "life/watch.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
-#include "train/stall.h"
+#include "life/stall.h"
 
 /* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer
  * than this was not the thread's own time. */

@@ -1,5 +1,5 @@
 /* stall.c - a file a rank; and one line of all of them. */
-#include "train/stall.h"
+#include "life/stall.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* watch.h - a thread that turns a hang into a diagnosis: which rank waits in which region for whom.
  */
-#ifndef HPS_TRAIN_WATCH_H
-#define HPS_TRAIN_WATCH_H
+#ifndef HPS_LIFE_WATCH_H
+#define HPS_LIFE_WATCH_H
 
-#include "train/rundir.h"
+#include "life/rundir.h"
 
 /* What a rank may be inside of. Constant: it outlives the program's ranks. */
 struct hps_watch_regions {

@@ -1,9 +1,9 @@
 /* stop.h - who may wish the run to end early: signals, the file `stop`, the time limit of the run
  * or of the batch system. */
-#ifndef HPS_TRAIN_STOP_H
-#define HPS_TRAIN_STOP_H
+#ifndef HPS_LIFE_STOP_H
+#define HPS_LIFE_STOP_H
 
-#include "train/rundir.h"
+#include "life/rundir.h"
 
 /* Catch SIGTERM, SIGINT, SIGUSR1 from now on: each only sets a flag, which the run obeys when there
  * is one; a second signal changes nothing. They reach a thread of their own: the calling one and

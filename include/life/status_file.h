@@ -1,6 +1,6 @@
 /* status_file.h - a run's status.json is replaced whole, and on a full disk written over. */
-#ifndef HPS_TRAIN_STATUS_FILE_H
-#define HPS_TRAIN_STATUS_FILE_H
+#ifndef HPS_LIFE_STATUS_FILE_H
+#define HPS_LIFE_STATUS_FILE_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* status_file.c - replaced whole, or written over. */
-#include "train/status_file.h"
+#include "life/status_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* lock.c - a lock of the system's, a record of the holder, and a pulse. */
-#include "train/lock.h"
+#include "life/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

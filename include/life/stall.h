@@ -1,8 +1,8 @@
 /* stall.h - what ranks tell each other when none comes on, without messages: each leaves a word in
  * a folder that all see; who leaves none cannot speak. All words stay there until the next start,
  * for those whose line of many ranks names too few. */
-#ifndef HPS_TRAIN_STALL_H
-#define HPS_TRAIN_STALL_H
+#ifndef HPS_LIFE_STALL_H
+#define HPS_LIFE_STALL_H
 
 #include "base/say.h"
 

@@ -1,5 +1,5 @@
 /* rundir.c - one directory, one run at a time. */
-#include "train/rundir.h"
+#include "life/rundir.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "train/status_file.h"
+#include "life/status_file.h"
 
 const struct hps_field hps_run_fields[] = {
     HPS_FIELD(hps_run_opt, name, HPS_TEXT, "run", 0, 0, "", "names the run and its directory"),

@@ -52,7 +52,7 @@ FNR == 1 { file = place(FILENAME); voice = file ~ /base\/say\.[ch]$/ }
 code ~ /(^|[^a-zA-Z0-9_])(malloc|calloc|realloc|strdup|strndup)[ \t]*\(/ && file !~ /base\/mem\.c$/ {
     wrong(FNR, "memory comes from hps_mem_new")
 }
-code ~ /^[ \t]*#[ \t]*(el)?if.*HAVE_/ && file !~ /(hw\/dev|hw\/gemm|hw\/node|comm\/reduce|app\/version)\.c$/ {
+code ~ /^[ \t]*#[ \t]*(el)?if.*HAVE_/ && file !~ /(hw\/dev|hw\/cpu\/gemm|hw\/node\/node|comm\/reduce|app\/version)\.c$/ {
     wrong(FNR, "what a build has is asked in the lists only")
 }
 !voice { calls(FNR, code, "(P?MPI_[A-Z][a-z]+[A-Za-z_]*|MPI_T_[a-z_]+)[ \t]*\\(", "HPS_MPI\\([ \t]*$", "outside HPS_MPI") }

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "dev_case.h"
-#include "hw/cpu.h"
+#include "hw/cpu/cpu_impl.h"
 #include "hw/stopwatch.h"
 
 static void fc_once(struct hps_dev *dev, enum hps_act act, int B, int in, int out, bool add)

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dev_case.h"
-#include "hw/cpu.h"
+#include "hw/cpu/cpu_impl.h"
 
 #define WIDE 3000               /* rows at most */
 #define CHAIN 150               /* operations   */

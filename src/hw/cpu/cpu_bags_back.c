@@ -1,0 +1,201 @@
+/* cpu_bags_back.c - gradients of the rows that bags are of: by id, by row, and of popular rows bag
+ * by bag. */
+#include <string.h>
+
+#include "hw/cpu/cpu_bags_impl.h"
+
+#define PENDING 256             /* occurrences that a thread collects before it adds them       */
+#define NAMED 16                /* most parts of the bags that name popular rows                */
+
+/* Occurrences that wait to be added: the row, and where its gradient is in dy. */
+struct pending {
+    size_t n;
+    size_t row[PENDING], from[PENDING];
+    float share[PENDING];
+};
+
+HPS_INLINE void add_pending(const struct hps_bags *j, struct pending *p, size_t dim)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        if (i + HPS_CPU_AHEAD < p->n)
+            hps_cpu_fetch(j->grad + p->row[i + HPS_CPU_AHEAD] * dim, dim);
+        hps_cpu_row_add(j->grad + p->row[i] * dim, j->y.data + p->from[i], p->share[i], dim);
+    }
+    p->n = 0;
+}
+
+HPS_CLONES static void flush(const struct hps_bags *j, struct pending *p)
+{
+    HPS_CPU_WITH_DIM(j->dim, add_pending, j, p);
+}
+
+/* Rows have one owner among n, blocks of 16 strewn by a multiplicative hash (Knuth): popular rows
+ * are neighbours. */
+static inline bool is_mine(size_t row, size_t t, size_t n)
+{
+    uint32_t h = (uint32_t)(row >> 4) * 2654435761u;
+    return ((uint64_t)h * n) >> 32 == t;
+}
+
+/* Each thread looks at all ids and adds to its own rows only, in the order of the ids: the sums are
+ * the same for any number of threads. */
+static void spill_part(const void *job, int t, int n)
+{
+    const struct hps_bags *j = job;
+    const struct hps_bag *bag = &j->bag;
+    struct pending p = { .n = 0 };
+
+    for (size_t s = 0, at = 0; s < (size_t)bag->nslot; s++)
+        for (size_t b = 0; b < (size_t)bag->B; b++, at++) {
+            size_t first = hps_bags_start(bag, at), last = hps_bags_start(bag, at + 1);
+            float share = hps_bags_share(j, at);
+            for (size_t i = first; i < last; i++) {
+                p.row[p.n] = (size_t)bag->index[i];
+                p.from[p.n] = b * j->y.ld + (j->concat ? s * j->dim : 0);
+                p.share[p.n] = share;
+                p.n += is_mine(p.row[p.n], (size_t)t, (size_t)n);
+                if (p.n == PENDING)
+                    flush(j, &p);
+            }
+        }
+    flush(j, &p);
+}
+
+HPS_INLINE void sum_row(const struct hps_bags *j, size_t i, float *sum, bool plain, size_t dim)
+{
+    const int *from = j->bag.from;
+    const float *dy = j->y.data;
+
+    for (int k = j->bag.start[i], end = j->bag.start[i + 1]; k < end; k++) {
+        float share = plain || !j->mean ? 1 : hps_bags_share_of(j, from[k]);
+        hps_cpu_fetch(dy + hps_bags_spot(j, hps_bags_ahead(j, k), plain, dim), dim);
+        hps_cpu_row_add(sum, dy + hps_bags_spot(j, from[k], plain, dim), share, dim);
+    }
+}
+
+/* Each row once, with all that the bags add to it. */
+HPS_INLINE void sum_all(const struct hps_bags *j, size_t first, size_t last, bool plain, size_t dim)
+{
+    float sum[HPS_CPU_SHORT];
+
+    for (size_t i = first; i < last; i++) {
+        float *to = j->grad + (size_t)j->bag.place[i] * dim;
+        float *here = dim <= HPS_CPU_SHORT ? sum : to;
+        if (!j->add)
+            memset(here, 0, dim * sizeof *here);
+        else if (here != to)
+            hps_cpu_row_set(here, to, dim);
+        sum_row(j, i, here, plain, dim);
+        if (here != to)
+            hps_cpu_row_set(to, here, dim);
+    }
+}
+
+HPS_INLINE void sum_rows(const struct hps_bags *j, size_t first, size_t last, size_t dim)
+{
+    if (hps_bags_plain(j))
+        sum_all(j, first, last, true, dim);
+    else
+        sum_all(j, first, last, false, dim);
+}
+
+HPS_CLONES static void sum_span(const struct hps_bags *j, size_t first, size_t last)
+{
+    HPS_CPU_WITH_DIM(j->dim, sum_rows, j, first, last);
+}
+
+static void sum_part(const void *job, int t, int n)
+{
+    const struct hps_bags *j = job;
+    sum_span(j, hps_bags_cut(&j->bag, t, n), hps_bags_cut(&j->bag, t + 1, n));
+}
+
+/* ---- gradients of popular rows: bag by bag ---- */
+
+/* How many parts, each with gradients of its own: what these cost is little beside what bags name.
+ * They follow the bags alone, so that the bits do. */
+static int named_parts(const struct hps_bag *bag)
+{
+    size_t n = (size_t)bag->B / HPS_BAGS_BLOCK;
+    size_t few = hps_bags_names(bag) / (4 * (size_t)bag->npopular);
+
+    n = n < few ? n : few;
+    n = n < NAMED ? n : NAMED;
+    return n > 0 ? (int)n : 1;
+}
+
+HPS_INLINE void add_named_slot(const struct hps_bags *j, size_t s, size_t b0, size_t b1,
+                               float *grad, size_t dim)
+{
+    const struct hps_bag *bag = &j->bag;
+    const float *dy = j->y.data + (j->concat ? s * dim : 0);
+
+    for (size_t b = b0, at = s * (size_t)bag->B + b0; b < b1; b++, at++) {
+        float share = hps_bags_share(j, at);
+        for (int k = bag->name_begin[at]; k < bag->name_begin[at + 1]; k++)
+            hps_cpu_row_add(grad + (size_t)bag->name[k] * dim, dy + b * j->y.ld, share, dim);
+    }
+}
+
+HPS_CLONES static void add_named(const struct hps_bags *j, size_t b0, size_t b1, float *grad)
+{
+    for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
+        HPS_CPU_WITH_DIM(j->dim, add_named_slot, j, s, b0, b1, grad);
+}
+
+static void named_part(const void *job, int t, int n)
+{
+    const struct hps_bags *j = job;
+    size_t B = (size_t)j->bag.B, all = (size_t)j->bag.npopular * j->dim;
+    float *grad = j->named + (size_t)t * all;
+
+    memset(grad, 0, all * sizeof *grad);
+    add_named(j, hps_cpu_cut(B, 1, t, n), hps_cpu_cut(B, 1, t + 1, n), grad);
+}
+
+/* To what else these rows have. */
+static void join_named(const void *job, int t, int n)
+{
+    const struct hps_bags *j = job;
+    size_t N = (size_t)j->bag.npopular, first = j->bag.nplace - N;
+
+    for (size_t i = hps_cpu_cut(N, 1, t, n); i < hps_cpu_cut(N, 1, t + 1, n); i++)
+        for (size_t k = 0; k < (size_t)j->nnamed; k++)
+            hps_cpu_row_add(j->grad + (size_t)j->bag.place[first + i] * j->dim,
+                            j->named + (k * N + i) * j->dim, 1, j->dim);
+}
+
+static void sum_named(struct hps_dev *dev, struct hps_bags *j)
+{
+    size_t all = (size_t)j->bag.npopular * j->dim;
+    double add_ns = 1 + 0.1 * (double)j->dim;
+
+    j->nnamed = named_parts(&j->bag);
+    j->named = hps_cpu_keep(dev, (size_t)j->nnamed * all * sizeof *j->named);
+    hps_cpu_beside(dev, (double)hps_bags_names(&j->bag) * add_ns, j->nnamed, named_part, j,
+                   sizeof *j);
+    hps_cpu_reads(dev, (size_t)j->bag.B, j->y);
+    hps_cpu_after(dev, j->nnamed * j->bag.npopular * add_ns,
+                  hps_cpu_parts(dev, (size_t)j->bag.npopular, HPS_BAGS_PART), join_named, j,
+                  sizeof *j);
+}
+
+void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
+                          float *rows_grad, size_t nrow, bool add)
+{
+    struct hps_bags j = hps_bags_of(bag, dim, pool, combine, dy);
+
+    j.grad = rows_grad;
+    j.add = add;
+    if (!add && nrow > (bag->place ? bag->nplace : 0)) {
+        hps_cpu_wait(dev);
+        memset(rows_grad, 0, nrow * (size_t)dim * sizeof *rows_grad);
+    }
+    int parts = bag->place ? hps_cpu_parts(dev, bag->nplace, HPS_BAGS_PART) : dev->nthread;
+    hps_cpu_beside(dev, (double)bag->nid * (5 + 0.3 * dim), parts,
+                   bag->place ? sum_part : spill_part, &j, sizeof j);
+    hps_cpu_reads(dev, (size_t)bag->B, dy);
+    if (bag->place && bag->npopular > 0)
+        sum_named(dev, &j);
+}

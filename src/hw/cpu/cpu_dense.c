@@ -1,0 +1,315 @@
+/* cpu_dense.c - fully connected layers: GEMMs on blocks of rows, the rest fused with them. */
+#include <cblas.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sort.h"
+#include "hw/cpu/cpu_impl.h"
+#include "hw/gemm.h"
+
+#define NS_A_FLOP 0.02
+#define TURN 16                 /* edge of what is transposed at once       */
+#define WORTH_ROWS 512          /* of products that a transposed w pays for */
+
+/* An activation's backward. Each part of the rows leaves its column sums, from which db is made. */
+struct unact {
+    enum hps_act act;
+    const float *pre;
+    struct hps_tensor y;
+    float *sums;                /* (parts, width); NULL: nothing to do */
+};
+
+struct fc {
+    const struct hps_gemm_lib *lib;
+    enum hps_act act;           /* forward                                         */
+    size_t B, in, out;
+    struct hps_tensor x, y, dy, dx;
+    const float *w, *b;
+    float *keep;                /* forward: pre                                    */
+    float *turned;              /* backward: w transposed (out, in), or NULL       */
+    bool add, fused;            /* fused: one thread, dw block by block with dx    */
+    float *dw, *db;
+    struct unact mine, before;  /* backward: on dy; on dx, for the layer before    */
+    const float *sums;          /* mine.sums, whoever makes them                   */
+    int parts;                  /* of the rows                                     */
+};
+
+/* Rows of a block: many for its GEMM, few enough that what follows finds them near. */
+static size_t block_rows(const struct fc *f)
+{
+    const size_t grain = HPS_CPU_GRAIN;
+    size_t rows = f->lib->near_floats / (f->in > f->out ? f->in : f->out) / grain * grain;
+    return rows > 8 * grain ? rows : 8 * grain;
+}
+
+static double flops(const struct fc *f)
+{
+    return 2.0 * (double)f->B * (double)f->in * (double)f->out;
+}
+
+static void forward_rows(const struct fc *f, size_t first, size_t rows)
+{
+    const float *x = f->x.data + first * f->x.ld;
+    float *y = f->y.data + first * f->y.ld;
+
+    if (f->out == 1)            /* a GEMM of width 1 is several times slower */
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)f->in, 1, x, (int)f->x.ld, f->w,
+                    1, 0, y, (int)f->y.ld);
+    else
+        f->lib->run(false, false, rows, f->out, f->in, x, f->x.ld, f->w, f->out, 0, y, f->y.ld);
+    hps_cpu_act(f->act, rows, f->out, y, f->y.ld, f->b, f->keep ? f->keep + first * f->out : NULL);
+}
+
+static void forward_part(const void *job, int t, int n)
+{
+    const struct fc *f = job;
+    size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = block_rows(f);
+
+    for (size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n); r < last; r += step)
+        forward_rows(f, r, last - r < step ? last - r : step);
+}
+
+void hps_cpu_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                        const float *w, const float *b, struct hps_tensor y, float *pre)
+{
+    struct fc f = { .lib = hps_gemm_lib(), .act = act, .B = (size_t)B, .in = (size_t)x.width,
+                    .out = (size_t)y.width, .x = x, .y = y, .w = w, .b = b,
+                    .keep = act == HPS_ACT_GELU ? pre : NULL };
+
+    hps_cpu_writes(dev, f.B, y);
+    hps_cpu_writes(dev, f.B, (struct hps_tensor){ f.keep, f.out, y.width });
+    hps_cpu_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_parts(dev, f.B, block_rows(&f)),
+                 forward_part, &f, sizeof f);
+}
+
+HPS_CLONES static void outer(size_t rows, size_t n, const float *d, size_t ldd,
+                             const float *restrict w, float *restrict dx, size_t ld, bool add)
+{
+    for (size_t r = 0; r < rows; r++, dx += ld) {
+        float v = d[r * ldd];
+        if (add)
+            for (size_t c = 0; c < n; c++)
+                dx[c] += v * w[c];
+        else
+            for (size_t c = 0; c < n; c++)
+                dx[c] = v * w[c];
+    }
+}
+
+/* A rectangle of dw, (ni, no) from (i, o) on. */
+struct part {
+    size_t i, ni, o, no;
+};
+
+/* dw += x^T dy of some rows, within `p`. */
+static void weight_rows(const struct fc *f, struct part p, size_t first, size_t rows)
+{
+    const float *x = f->x.data + first * f->x.ld + p.i, *dy = f->dy.data + first * f->dy.ld + p.o;
+    float *dw = f->dw + p.i * f->out + p.o;
+
+    if (f->out == 1)
+        cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)p.ni, 1, x, (int)f->x.ld, dy,
+                    (int)f->dy.ld, 1, dw, 1);
+    else
+        f->lib->run(true, false, p.ni, p.no, rows, x, f->x.ld, dy, f->dy.ld, 1, dw, f->out);
+}
+
+/* dy *= act' of some rows, in part t. */
+static void unact_rows(const struct unact *u, struct hps_tensor dy, int t, size_t first,
+                       size_t rows)
+{
+    size_t width = (size_t)dy.width;
+
+    if (u->sums)
+        hps_cpu_act_back(u->act, rows, width,
+                         u->act == HPS_ACT_NONE ? NULL : u->y.data + first * u->y.ld, u->y.ld,
+                         u->pre ? u->pre + first * width : NULL, dy.data + first * dy.ld, dy.ld,
+                         u->sums + (size_t)t * width);
+}
+
+static void clear_sums(const struct unact *u, int t, size_t width)
+{
+    if (u->sums)
+        memset(u->sums + (size_t)t * width, 0, width * sizeof *u->sums);
+}
+
+static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
+{
+    float *dy = f->dy.data + first * f->dy.ld;
+    float *dx = f->dx.data ? f->dx.data + first * f->dx.ld : NULL;
+
+    unact_rows(&f->mine, f->dy, t, first, rows);
+    if (dx && f->out == 1)
+        outer(rows, f->in, dy, f->dy.ld, f->w, dx, f->dx.ld, f->add);
+    else if (dx)
+        f->lib->run(false, !f->turned, rows, f->in, f->out, dy, f->dy.ld,
+                    f->turned ? f->turned : f->w, f->turned ? f->in : f->out, f->add ? 1 : 0, dx,
+                    f->dx.ld);
+    unact_rows(&f->before, f->dx, t, first, rows);
+    if (f->fused)
+        weight_rows(f, (struct part){ 0, f->in, 0, f->out }, first, rows);
+}
+
+/* Columns of w from o on become rows; 16 rows of w at a time fill lines of them. */
+HPS_CLONES static void turn(const struct fc *f, size_t o, size_t last)
+{
+    const float *restrict w = f->w;
+    float *restrict to = f->turned;
+    size_t in = f->in, out = f->out;
+
+    for (size_t i = 0; i + TURN <= in; i += TURN)
+        for (size_t c = o; c < last; c++)
+            for (size_t k = 0; k < TURN; k++)
+                to[c * in + i + k] = w[(i + k) * out + c];
+    for (size_t c = o; c < last; c++)
+        for (size_t i = in / TURN * TURN; i < in; i++)
+            to[c * in + i] = w[i * out + c];
+}
+
+static void turn_part(const void *job, int t, int n)
+{
+    const struct fc *f = job;
+
+    turn(f, hps_cpu_cut(f->out, TURN, t, n), hps_cpu_cut(f->out, TURN, t + 1, n));
+}
+
+static void back_part(const void *job, int t, int n)
+{
+    const struct fc *f = job;
+    size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = block_rows(f);
+
+    clear_sums(&f->mine, t, f->out);
+    clear_sums(&f->before, t, f->in);
+    for (size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n); r < last; r += step)
+        back_rows(f, t, r, last - r < step ? last - r : step);
+}
+
+/* Cut dw into a grid of n parts with the shortest edges: so many across its rows. */
+static int grid_rows(size_t in, size_t out, int n)
+{
+    int best = 1;
+    double least = (double)in + (double)out / n;
+
+    for (int p = 2; p <= n; p++) {
+        double edge = (double)in / p + (double)out / (n / p);
+        if (n % p == 0 && edge < least) {
+            least = edge;
+            best = p;
+        }
+    }
+    return best;
+}
+
+/* My rectangle of dw, over all rows of the batch: nobody else adds to it. */
+static void weight_part(const void *job, int t, int n)
+{
+    const struct fc *f = job;
+    int tall = grid_rows(f->in, f->out, n), wide = n / tall;
+    size_t i = hps_cpu_cut(f->in, 16, t / wide, tall), o = hps_cpu_cut(f->out, 16, t % wide, wide);
+    struct part p = { i, hps_cpu_cut(f->in, 16, t / wide + 1, tall) - i,
+                      o, hps_cpu_cut(f->out, 16, t % wide + 1, wide) - o };
+    size_t step = block_rows(f);
+
+    for (size_t r = 0; p.ni > 0 && p.no > 0 && r < f->B; r += step)
+        weight_rows(f, p, r, f->B - r < step ? f->B - r : step);
+}
+
+static void bias_part(const void *job, int t, int n)
+{
+    const struct fc *f = job;
+    (void)t, (void)n;
+
+    for (size_t p = 0; f->db && p < (size_t)f->parts; p++)
+        for (size_t c = 0; c < f->out; c++)
+            f->db[c] += f->sums[p * f->out + c];
+}
+
+static bool wants_turned(const struct fc *f)
+{
+    return f->lib->plain && f->dx.data && f->out > 1 && f->B >= WORTH_ROWS;
+}
+
+/* Room for column sums and w transposed. */
+static void lay_back(struct hps_dev *dev, struct fc *f)
+{
+    size_t sums = (size_t)f->parts * f->out, nturned = wants_turned(f) ? f->in * f->out : 0;
+
+    f->sums = f->mine.sums = hps_cpu_keep(dev, (sums + nturned) * sizeof(float));
+    f->turned = nturned > 0 ? f->mine.sums + sums : NULL;
+}
+
+/* The layer behind does my activation, if it is still to make my dy: then it has these rows in its
+ * near cache. Only where it cuts them into the same parts: so that sums are the same bits, whether
+ * it could or not. */
+static void hand_over(struct hps_dev *dev, struct fc *f)
+{
+    struct fc *g = hps_cpu_pending(dev, back_part);
+
+    if (!g || g->dx.data != f->dy.data || g->dx.ld != f->dy.ld || g->in != f->out ||
+        g->B != f->B || g->parts != f->parts)
+        return;
+    g->before = f->mine;
+    f->mine.sums = NULL;
+}
+
+void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         const float *w, struct hps_tensor y, const float *pre,
+                         struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
+                         float *db)
+{
+    struct fc f = { .lib = hps_gemm_lib(), .B = (size_t)B, .in = (size_t)x.width,
+                    .out = (size_t)dy.width, .x = x, .dy = dy, .dx = dx, .w = w,
+                    .add = add, .dw = dw, .db = db, .mine = { act, pre, y, NULL },
+                    .fused = dev->nthread == 1 };
+
+    if (B == 0)
+        return;
+    double work_ns = flops(&f) * NS_A_FLOP;
+    hps_cpu_writes(dev, f.B, dy);
+    hps_cpu_writes(dev, f.B, dx);
+    f.parts = hps_cpu_parts(dev, f.B, block_rows(&f));
+    lay_back(dev, &f);
+    hand_over(dev, &f);
+    if (f.turned)
+        hps_cpu_first(dev, (double)(f.in * f.out), dev->nthread, turn_part, &f, sizeof f);
+    hps_cpu_rows(dev, f.B, work_ns, f.parts, back_part, &f, sizeof f);
+    hps_cpu_after(dev, 0, 1, bias_part, &f, sizeof f);
+    if (f.fused)
+        return;
+    hps_cpu_after(dev, work_ns, dev->nthread, weight_part, &f, sizeof f);
+    hps_cpu_reads(dev, f.B, x);
+    hps_cpu_reads(dev, f.B, dy);
+}
+
+static void product_part(const void *job, int t, int n)
+{
+    const struct fc *f = job;
+    size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n);
+    size_t rows = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n) - r;
+
+    if (rows > 0)
+        f->lib->run(false, false, rows, f->out, f->in, f->x.data + r * f->in, f->in, f->w, f->out,
+                    1, f->y.data + r * f->out, f->out);
+}
+
+double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
+{
+    size_t M = (size_t)m, N = (size_t)n, K = (size_t)k, nr = repeat > 0 ? (size_t)repeat : 1;
+    float *all = hps_mem_new(M * K + K * N + M * N, sizeof *all);
+    double *took = hps_mem_new(nr, sizeof *took);
+    struct fc f = { .lib = hps_gemm_lib(), .B = M, .in = K, .out = N, .x.data = all,
+                    .w = all + M * K, .y.data = all + M * K + K * N };
+
+    for (size_t i = 0; i < M * K + K * N; i++)
+        all[i] = (float)(i % 7) - 3;            /* no zeros and no denormals to run fast over */
+    hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, product_part, &f);
+    for (size_t i = 0; i < nr; i++) {
+        double start = hps_now_s();
+        hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, product_part, &f);
+        took[i] = hps_now_s() - start;
+    }
+    double median = hps_sort_median(took, nr);
+    hps_mem_free(took);
+    hps_mem_free(all);
+    return median;
+}

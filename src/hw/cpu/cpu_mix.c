@@ -1,0 +1,245 @@
+/* cpu_mix.c - element by element: an activation alone, a gate, a factor; the cosine of two rows. */
+#include "hw/cpu/cpu_math_impl.h"
+
+#define TINY 1e-12f             /* added to a square: rows of zeros have a cosine and a gradient */
+
+struct mix {
+    void (*row)(const struct mix *j, size_t r);
+    enum hps_act act;
+    size_t B, width;
+    struct hps_tensor a, b, x, y, dy, da, db;
+    float *keep, by;
+    bool add_a, add_b;
+};
+
+static void part(const void *job, int t, int n)
+{
+    const struct mix *j = job;
+    size_t last = hps_cpu_cut(j->B, 1, t + 1, n);
+
+    for (size_t r = hps_cpu_cut(j->B, 1, t, n); r < last; r++)
+        j->row(j, r);
+}
+
+/* ---- activations ---- */
+
+HPS_INLINE float act_of(enum hps_act act, float x)
+{
+    float bell;
+
+    switch (act) {
+    case HPS_ACT_RELU: return x < 0.0f ? 0.0f : x;
+    case HPS_ACT_SIGMOID: return hps_cpu_sigmoid(x);
+    case HPS_ACT_TANH: return hps_cpu_tanh(x);
+    case HPS_ACT_GELU: return x * hps_cpu_normal(x, &bell);
+    default: return x;
+    }
+}
+
+HPS_INLINE float slope_of(enum hps_act act, float x, float y)
+{
+    float bell, p;
+
+    switch (act) {
+    case HPS_ACT_RELU: return y > 0.0f ? 1.0f : 0.0f;
+    case HPS_ACT_SIGMOID: return y * (1.0f - y);
+    case HPS_ACT_TANH: return 1.0f - y * y;
+    case HPS_ACT_GELU: p = hps_cpu_normal(x, &bell); return p + x * bell * 0.39894228f;
+    default: return 1.0f;
+    }
+}
+
+HPS_INLINE void act_with(const struct mix *j, size_t r, enum hps_act act)
+{
+    const float *restrict x = j->x.data + r * j->x.ld;
+    float *restrict y = j->y.data + r * j->y.ld;
+
+    for (size_t c = 0; c < j->width; c++)
+        y[c] = act_of(act, x[c]);
+}
+
+HPS_INLINE void slope_with(const struct mix *j, size_t r, enum hps_act act)
+{
+    const float *x = j->x.data + r * j->x.ld, *y = j->y.data + r * j->y.ld;
+    const float *dy = j->dy.data + r * j->dy.ld;
+    float *restrict dx = j->da.data + r * j->da.ld;
+
+    if (j->add_a)
+        for (size_t c = 0; c < j->width; c++)
+            dx[c] += dy[c] * slope_of(act, x[c], y[c]);
+    else
+        for (size_t c = 0; c < j->width; c++)
+            dx[c] = dy[c] * slope_of(act, x[c], y[c]);
+}
+
+/* call with the activation as a constant. */
+#define WITH_ACT(call, j, r)                                                                       \
+    switch ((j)->act) {                                                                            \
+    case HPS_ACT_RELU: call(j, r, HPS_ACT_RELU); break;                                            \
+    case HPS_ACT_SIGMOID: call(j, r, HPS_ACT_SIGMOID); break;                                      \
+    case HPS_ACT_TANH: call(j, r, HPS_ACT_TANH); break;                                            \
+    case HPS_ACT_GELU: call(j, r, HPS_ACT_GELU); break;                                            \
+    default: call(j, r, HPS_ACT_NONE);                                                             \
+    }
+
+HPS_CLONES static void act_row(const struct mix *j, size_t r)
+{
+    WITH_ACT(act_with, j, r);
+}
+
+HPS_CLONES static void slope_row(const struct mix *j, size_t r)
+{
+    WITH_ACT(slope_with, j, r);
+}
+
+void hps_cpu_act_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         struct hps_tensor y)
+{
+    struct mix j = { .row = act_row, .act = act, .B = (size_t)B, .width = (size_t)x.width, .x = x,
+                     .y = y };
+
+    hps_cpu_spread(dev, 1.0 * B * x.width, part, &j);
+}
+
+void hps_cpu_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                          struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx,
+                          bool add)
+{
+    struct mix j = { .row = slope_row, .act = act, .B = (size_t)B, .width = (size_t)x.width,
+                     .x = x, .y = y, .dy = dy, .da = dx, .add_a = add };
+
+    hps_cpu_spread(dev, 1.0 * B * x.width, part, &j);
+}
+
+/* ---- gate: y = a * b + x ---- */
+
+HPS_CLONES static void gate_row(const struct mix *j, size_t r)
+{
+    const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
+    const float *x = j->x.data + r * j->x.ld;
+    float *restrict y = j->y.data + r * j->y.ld;
+
+    for (size_t c = 0; c < j->width; c++)
+        y[c] = a[c] * b[c] + x[c];
+}
+
+void hps_cpu_gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                          struct hps_tensor x, struct hps_tensor y)
+{
+    struct mix j = { .row = gate_row, .B = (size_t)B, .width = (size_t)x.width, .a = a, .b = b,
+                     .x = x, .y = y };
+
+    hps_cpu_spread(dev, 0.5 * B * x.width, part, &j);
+}
+
+HPS_CLONES static void gate_row_back(const struct mix *j, size_t r)
+{
+    const float *a = j->a.data + r * j->a.ld, *dy = j->dy.data + r * j->dy.ld;
+    float *restrict b = j->b.data + r * j->b.ld;
+    float *restrict da = j->da.data ? j->da.data + r * j->da.ld : NULL;
+
+    for (size_t c = 0; da && c < j->width; c++)
+        da[c] = j->add_a ? da[c] + dy[c] * b[c] : dy[c] * b[c];
+    for (size_t c = 0; c < j->width; c++)
+        b[c] = dy[c] * a[c];
+}
+
+void hps_cpu_gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                           struct hps_tensor dy, struct hps_tensor da, bool add)
+{
+    struct mix j = { .row = gate_row_back, .B = (size_t)B, .width = (size_t)dy.width, .a = a,
+                     .b = b, .dy = dy, .da = da, .add_a = add };
+
+    hps_cpu_spread(dev, 0.7 * B * dy.width, part, &j);
+}
+
+/* ---- a factor ---- */
+
+HPS_CLONES static void scale_row(const struct mix *j, size_t r)
+{
+    const float *x = j->x.data + r * j->x.ld;
+    float *y = j->y.data + r * j->y.ld;
+
+    for (size_t c = 0; c < j->width; c++)
+        y[c] = j->by * x[c];
+}
+
+void hps_cpu_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x, struct hps_tensor y)
+{
+    struct mix j = { .row = scale_row, .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y,
+                     .by = by };
+
+    hps_cpu_spread(dev, 0.3 * B * (double)x.width, part, &j);
+}
+
+/* ---- cosine ---- */
+
+HPS_CLONES static void cosine_row(const struct mix *j, size_t r)
+{
+    const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
+    float lane[3][16] = { { 0 } };
+    float ab = 0, aa = TINY, bb = TINY;
+    size_t c = 0;
+
+    for (; c + 16 <= j->width; c += 16)
+        for (size_t k = 0; k < 16; k++) {
+            lane[0][k] += a[c + k] * b[c + k];
+            lane[1][k] += a[c + k] * a[c + k];
+            lane[2][k] += b[c + k] * b[c + k];
+        }
+    for (; c < j->width; c++) {
+        ab += a[c] * b[c];
+        aa += a[c] * a[c];
+        bb += b[c] * b[c];
+    }
+    for (size_t k = 0; k < 16; k++) {
+        ab += lane[0][k];
+        aa += lane[1][k];
+        bb += lane[2][k];
+    }
+    j->keep[2 * r] = 1 / sqrtf(aa);
+    j->keep[2 * r + 1] = 1 / sqrtf(bb);
+    j->y.data[r * j->y.ld] = ab * j->keep[2 * r] * j->keep[2 * r + 1];
+}
+
+void hps_cpu_cosine_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                            struct hps_tensor y, float *keep)
+{
+    struct mix j = { .row = cosine_row, .B = (size_t)B, .width = (size_t)a.width, .a = a, .b = b,
+                     .y = y, .keep = keep };
+
+    hps_cpu_spread(dev, 0.5 * B * a.width, part, &j);
+}
+
+/* With u = a / |a|, v = b / |b|: d cos / da = (v - cos u) / |a|. */
+HPS_INLINE void lean(size_t n, const float *restrict a, float by_a, const float *restrict b,
+                     float by_b, float cosine, float d, float *restrict da, bool add)
+{
+    for (size_t c = 0; c < n; c++) {
+        float g = d * by_a * (by_b * b[c] - cosine * by_a * a[c]);
+        da[c] = add ? da[c] + g : g;
+    }
+}
+
+HPS_CLONES static void cosine_row_back(const struct mix *j, size_t r)
+{
+    const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
+    float y = j->y.data[r * j->y.ld], d = j->dy.data[r * j->dy.ld];
+    float by_a = j->keep[2 * r], by_b = j->keep[2 * r + 1];
+
+    if (j->da.data)
+        lean(j->width, a, by_a, b, by_b, y, d, j->da.data + r * j->da.ld, j->add_a);
+    if (j->db.data)
+        lean(j->width, b, by_b, a, by_a, y, d, j->db.data + r * j->db.ld, j->add_b);
+}
+
+void hps_cpu_cosine_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                             struct hps_tensor y, float *keep, struct hps_tensor dy,
+                             struct hps_tensor da, bool add_a, struct hps_tensor db, bool add_b)
+{
+    struct mix j = { .row = cosine_row_back, .B = (size_t)B, .width = (size_t)a.width, .a = a,
+                     .b = b, .y = y, .keep = keep, .dy = dy, .da = da, .add_a = add_a, .db = db,
+                     .add_b = add_b };
+
+    hps_cpu_spread(dev, 0.7 * B * a.width, part, &j);
+}

@@ -1,0 +1,248 @@
+/* cpu_queue.c - operations on rows that follow each other without a meeting of the threads between
+ * them. A thread that is late is waited for once, at the end; until then others take its parts. */
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/work.h"
+#include "hw/cpu/cpu_impl.h"
+
+#define MOST 64                 /* operations in the queue   */
+#define JOB_BYTES 320           /* of an operation's own     */
+
+enum kind { FIRST, ROWS, BESIDE, AFTER };
+
+struct op {
+    enum kind kind;
+    hps_cpu_part *part;
+    int n;                      /* parts                                               */
+    int row_op;                 /* operations on rows before it                        */
+    long long first;            /* parts of the operations before it                   */
+    atomic_int done;            /* of them                                             */
+    _Alignas(max_align_t) unsigned char job[JOB_BYTES];
+};
+
+struct span {
+    uintptr_t from, end;
+};
+
+struct hps_cpu_queue {
+    struct op op[MOST];
+    int nop, nrow_op;
+    size_t rows;                /* of all of them                                      */
+    double work_ns;
+    atomic_llong next;          /* the next part to take                               */
+    atomic_int *done;           /* a grain of rows: operations done on it              */
+    size_t done_cap;
+    struct span read[2 * MOST]; /* by what is beside others or behind all              */
+    int nread;
+    char *kept;                 /* what parts leave for later ones                     */
+    size_t kept_cap, kept_at;
+};
+
+struct hps_cpu_queue *hps_cpu_queue_new(void)
+{
+    return hps_mem_new(1, sizeof(struct hps_cpu_queue));
+}
+
+void hps_cpu_queue_free(struct hps_cpu_queue *q)
+{
+    hps_mem_free(q->done);
+    hps_mem_free(q->kept);
+    hps_mem_free(q);
+}
+
+static struct hps_cpu_queue *queue_of(const struct hps_dev *dev)
+{
+    return ((struct hps_cpu *)dev->state)->queue;
+}
+
+int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step)
+{
+    size_t n = (size_t)dev->nthread, most = (rows + HPS_CPU_GRAIN - 1) / HPS_CPU_GRAIN;
+    size_t rounds = (rows + n * step - 1) / (n * step);
+
+    return (int)(n * rounds < most ? n * rounds : most > 0 ? most : 1);
+}
+
+/* ---- at work ---- */
+
+/* Does an operation wait for the whole of one that was queued before it? */
+static bool waits_for(enum kind one, enum kind before)
+{
+    switch (one) {
+    case FIRST: return false;
+    case ROWS: return before == FIRST;
+    case BESIDE: return before != AFTER;
+    default: return true;
+    }
+}
+
+static void work(struct hps_cpu_queue *q, struct op *op, int t)
+{
+    size_t first = hps_cpu_cut(q->rows, HPS_CPU_GRAIN, t, op->n) / HPS_CPU_GRAIN;
+    size_t end = hps_cpu_cut(q->rows, HPS_CPU_GRAIN, t + 1, op->n);
+    size_t last = (end + HPS_CPU_GRAIN - 1) / HPS_CPU_GRAIN;
+
+    for (struct op *o = q->op; o < op; o++)
+        if (waits_for(op->kind, o->kind))
+            hps_work_await(&o->done, o->n);
+    for (size_t g = first; op->kind == ROWS && g < last; g++)
+        hps_work_await(&q->done[g], op->row_op);
+    op->part(op->job, t, op->n);
+    for (size_t g = first; op->kind == ROWS && g < last; g++)
+        atomic_store_explicit(&q->done[g], op->row_op + 1, memory_order_release);
+    atomic_fetch_add_explicit(&op->done, 1, memory_order_release);
+}
+
+/* Parts are taken in the order of the queue: what one waits for, somebody is at. */
+static void drain(struct hps_cpu_queue *q)
+{
+    struct op *op = q->op, *end = q->op + q->nop;
+
+    for (;;) {
+        long long i = atomic_fetch_add_explicit(&q->next, 1, memory_order_relaxed);
+        while (op < end && i >= op->first + op->n)
+            op++;
+        if (op == end)
+            return;
+        work(q, op, (int)(i - op->first));
+    }
+}
+
+void hps_cpu_wait(const struct hps_dev *dev)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    if (q->nop == 0)
+        return;
+    for (size_t g = 0; g * HPS_CPU_GRAIN < q->rows; g++)
+        atomic_init(&q->done[g], 0);
+    atomic_init(&q->next, 0);
+#ifdef _OPENMP
+#pragma omp parallel num_threads(dev->nthread) \
+    if (dev->nthread > 1 && q->work_ns > HPS_CPU_WORTH_NS)
+#endif
+    drain(q);
+    q->nop = q->nrow_op = q->nread = 0;
+    q->work_ns = 0;
+}
+
+/* ---- in line ---- */
+
+static struct span span_of(size_t rows, struct hps_tensor x)
+{
+    size_t n = x.data && rows > 0 ? (rows - 1) * x.ld + (size_t)x.width : 0;
+
+    return (struct span){ (uintptr_t)x.data, (uintptr_t)x.data + n * sizeof *x.data };
+}
+
+void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    if (dev->nthread == 1)
+        return;
+    assert(q->nop > 0 && q->nread < 2 * q->nop);
+    q->read[q->nread++] = span_of(rows, x);
+}
+
+void hps_cpu_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
+{
+    const struct hps_cpu_queue *q = queue_of(dev);
+    struct span w = span_of(rows, x);
+
+    for (int i = 0; i < q->nread; i++)
+        if (q->read[i].from < w.end && w.from < q->read[i].end)
+            hps_cpu_wait(dev);
+}
+
+void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    bytes = (bytes + 63) / 64 * 64;
+    if (q->nop == 0)
+        q->kept_at = 0;
+    if (q->nop > MOST / 2 || q->kept_at + bytes > q->kept_cap) {
+        hps_cpu_wait(dev);
+        hps_mem_grow(&q->kept, &q->kept_cap, q->kept_at + bytes, 1);    /* all of it next time */
+        q->kept_at = 0;
+    }
+    q->kept_at += bytes;
+    return q->kept + q->kept_at - bytes;
+}
+
+static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, int n,
+                    hps_cpu_part *part, const void *job, size_t bytes)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    assert(bytes <= JOB_BYTES && n >= 1);
+    if (q->nop == MOST)
+        hps_cpu_wait(dev);
+    struct op *op = &q->op[q->nop];
+    op->kind = kind;
+    op->part = part;
+    op->n = n;
+    op->row_op = q->nrow_op;
+    op->first = q->nop == 0 ? 0 : op[-1].first + op[-1].n;
+    atomic_init(&op->done, 0);
+    memcpy(op->job, job, bytes);
+    q->work_ns += work_ns;
+    q->nop++;
+    q->nrow_op += kind == ROWS;
+}
+
+/* One thread keeps back no more than the operation that may yet be changed: what others wait for,
+ * such as messages, is looked at between operations. */
+static void make_way(const struct hps_dev *dev)
+{
+    if (dev->nthread == 1)
+        hps_cpu_wait(dev);
+}
+
+void *hps_cpu_pending(const struct hps_dev *dev, hps_cpu_part *part)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    for (int i = q->nop - 1; i >= 0; i--)
+        if (q->op[i].kind == ROWS)
+            return q->op[i].part == part ? q->op[i].job : NULL;
+    return NULL;
+}
+
+void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n,
+                   hps_cpu_part *part, const void *job, size_t bytes)
+{
+    make_way(dev);
+    line_up(dev, FIRST, work_ns, n, part, job, bytes);
+}
+
+void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
+                  hps_cpu_part *part, const void *job, size_t bytes)
+{
+    struct hps_cpu_queue *q = queue_of(dev);
+
+    make_way(dev);
+    if (q->nrow_op > 0 && q->rows != rows)
+        hps_cpu_wait(dev);
+    if (q->nrow_op == 0) {
+        q->rows = rows;
+        hps_mem_grow(&q->done, &q->done_cap, rows / HPS_CPU_GRAIN + 1, sizeof *q->done);
+    }
+    line_up(dev, ROWS, work_ns, n, part, job, bytes);
+}
+
+void hps_cpu_beside(const struct hps_dev *dev, double work_ns, int n,
+                    hps_cpu_part *part, const void *job, size_t bytes)
+{
+    line_up(dev, BESIDE, work_ns, n, part, job, bytes);
+}
+
+void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n,
+                   hps_cpu_part *part, const void *job, size_t bytes)
+{
+    line_up(dev, AFTER, work_ns, n, part, job, bytes);
+}

@@ -1,0 +1,355 @@
+/* cpu_rule.c - the update rules, once as a loop over weights, used for planes and for rows. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "hw/cpu/cpu_impl.h"
+
+#define BLOCK 4096              /* weights of a plane in work at once */
+#define LANES 8                 /* partial sums of a norm             */
+#define PART 4096               /* rows that a thread takes at once   */
+
+struct rule {                   /* struct hps_rule with what one step has in common worked out */
+    enum hps_rule_kind kind;
+    float lr, eps, l1, l2, scale, beta, per_lr;
+    float keep1, take1, keep2, take2, rise1, rise2;
+};
+
+static struct rule prepare(const struct hps_rule *r)
+{
+    struct rule k = { .kind = r->kind, .lr = r->lr, .eps = r->eps, .l1 = r->l1, .l2 = r->l2,
+                      .scale = r->scale, .beta = r->beta, .keep1 = (float)r->beta1,
+                      .keep2 = (float)r->beta2 };
+    double b1 = r->beta1, b2 = r->beta2, step = (double)r->step;
+
+    k.take1 = (float)(1 - b1);
+    k.take2 = (float)(1 - b2);
+    if (r->kind == HPS_RULE_ADAM || r->kind == HPS_RULE_LAMB) {
+        k.rise1 = (float)(1 / (1 - pow(b1, step)));
+        k.rise2 = (float)(1 / (1 - pow(b2, step)));
+    }
+    if (r->kind == HPS_RULE_ADAM)
+        k.lr = (float)((double)r->lr / (1 - pow(b1, step)));
+    if (r->kind == HPS_RULE_FTRL)
+        k.per_lr = (float)(1 / (double)r->lr);
+    return k;
+}
+
+HPS_INLINE void sgd(const struct rule *k, size_t n, float *restrict w, const float *restrict g)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] -= k->lr * (k->scale * g[i] + k->l2 * w[i]);
+}
+
+HPS_INLINE void momentum(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                         float *restrict v)
+{
+    for (size_t i = 0; i < n; i++) {
+        float d = k->scale * g[i] + k->l2 * w[i];
+        float move = k->keep1 * v[i] + d;
+        v[i] = move;
+        w[i] -= k->lr * move;
+    }
+}
+
+HPS_INLINE void nesterov(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                         float *restrict v)
+{
+    for (size_t i = 0; i < n; i++) {
+        float d = k->scale * g[i] + k->l2 * w[i];
+        float move = k->keep1 * v[i] + d;
+        v[i] = move;
+        w[i] -= k->lr * (d + k->keep1 * move);
+    }
+}
+
+HPS_INLINE void adagrad(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                        float *restrict s)
+{
+    for (size_t i = 0; i < n; i++) {
+        float d = k->scale * g[i] + k->l2 * w[i];
+        float sum = s[i] + d * d;
+        s[i] = sum;
+        w[i] -= k->lr * d / (sqrtf(sum) + k->eps);
+    }
+}
+
+HPS_INLINE void row_adagrad(const struct rule *k, size_t n, float *restrict w,
+                            const float *restrict g, float *restrict s)
+{
+    float lane[LANES] = { 0 }, sum = 0;
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        for (size_t j = 0; j < LANES; j++) {
+            float d = k->scale * g[i + j] + k->l2 * w[i + j];
+            lane[j] += d * d;
+        }
+    for (; i < n; i++) {
+        float d = k->scale * g[i] + k->l2 * w[i];
+        sum += d * d;
+    }
+    for (size_t j = 0; j < LANES; j++)
+        sum += lane[j];
+    *s += sum / (float)n;
+    float rate = k->lr / (sqrtf(*s) + k->eps);
+    for (i = 0; i < n; i++)
+        w[i] -= rate * (k->scale * g[i] + k->l2 * w[i]);
+}
+
+HPS_INLINE void rmsprop(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                        float *restrict s)
+{
+    for (size_t i = 0; i < n; i++) {
+        float d = k->scale * g[i] + k->l2 * w[i];
+        float square = k->keep2 * s[i] + k->take2 * d * d;
+        s[i] = square;
+        w[i] -= k->lr * d / (sqrtf(square) + k->eps);
+    }
+}
+
+HPS_INLINE void adam(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                     float *restrict m, float *restrict v)
+{
+    for (size_t i = 0; i < n; i++) {
+        float d = k->scale * g[i] + k->l2 * w[i];
+        float mean = k->keep1 * m[i] + k->take1 * d;
+        float square = k->keep2 * v[i] + k->take2 * d * d;
+        m[i] = mean;
+        v[i] = square;
+        w[i] -= k->lr * mean / (sqrtf(square * k->rise2) + k->eps);
+    }
+}
+
+HPS_INLINE void ftrl(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
+                     float *restrict s, float *restrict z)
+{
+    for (size_t i = 0; i < n; i++) {
+        float d = k->scale * g[i], sum = s[i] + d * d, root = sqrtf(sum);
+        float pull = z[i] + d - (root - sqrtf(s[i])) * k->per_lr * w[i];
+        float over = fabsf(pull) - k->l1, stiff = (k->beta + root) * k->per_lr + k->l2;
+        s[i] = sum;
+        z[i] = pull;
+        w[i] = over > 0 ? -copysignf(over, pull) / stiff : 0.0f;
+    }
+}
+
+/* What lamb moves a weight by, but for rate and ratio. */
+HPS_INLINE float lamb_move(const struct rule *k, float w, float mean, float square)
+{
+    return k->rise1 * mean / (sqrtf(square * k->rise2) + k->eps) + k->l2 * w;
+}
+
+/* A weight's means go on; answers its move. */
+HPS_INLINE float lamb_mean(const struct rule *k, float w, float g, float *m, float *v)
+{
+    float d = k->scale * g;
+
+    *m = k->keep1 * *m + k->take1 * d;
+    *v = k->keep2 * *v + k->take2 * d * d;
+    return lamb_move(k, w, *m, *v);
+}
+
+/* The means, and sums of squares of weights and moves, in double as in a norm. */
+HPS_INLINE void lamb_means(const struct rule *k, size_t n, const float *restrict w,
+                           const float *restrict g, float *restrict m, float *restrict v,
+                           double norm2[2])
+{
+    double ww[LANES] = { 0 }, uu[LANES] = { 0 };
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        for (size_t j = 0; j < LANES; j++) {
+            float u = lamb_mean(k, w[i + j], g[i + j], m + i + j, v + i + j);
+            ww[j] += (double)w[i + j] * (double)w[i + j];
+            uu[j] += (double)u * (double)u;
+        }
+    for (; i < n; i++) {
+        float u = lamb_mean(k, w[i], g[i], m + i, v + i);
+        ww[0] += (double)w[i] * (double)w[i];
+        uu[0] += (double)u * (double)u;
+    }
+    for (size_t j = 0; j < LANES; j++) {
+        norm2[0] += ww[j];
+        norm2[1] += uu[j];
+    }
+}
+
+static float lamb_rate(const struct rule *k, const double norm2[2])
+{
+    bool trusted = norm2[0] > 0 && norm2[1] > 0;
+
+    return trusted ? (float)((double)k->lr * sqrt(norm2[0] / norm2[1])) : k->lr;
+}
+
+HPS_INLINE void lamb_apply(const struct rule *k, float rate, size_t n, float *restrict w,
+                           const float *restrict m, const float *restrict v)
+{
+    for (size_t i = 0; i < n; i++)
+        w[i] -= rate * lamb_move(k, w[i], m[i], v[i]);
+}
+
+/* A row by itself. */
+HPS_INLINE void lamb(const struct rule *k, size_t n, float *w, const float *g, float *m, float *v)
+{
+    double norm2[2] = { 0 };
+
+    lamb_means(k, n, w, g, m, v, norm2);
+    lamb_apply(k, lamb_rate(k, norm2), n, w, m, v);
+}
+
+HPS_INLINE void apply(const struct rule *k, size_t n, float *w, const float *g, float *s,
+                      size_t plane)
+{
+    switch (k->kind) {
+    case HPS_RULE_SGD: sgd(k, n, w, g); break;
+    case HPS_RULE_MOMENTUM: momentum(k, n, w, g, s); break;
+    case HPS_RULE_NESTEROV: nesterov(k, n, w, g, s); break;
+    case HPS_RULE_ADAGRAD: adagrad(k, n, w, g, s); break;
+    case HPS_RULE_ROW_ADAGRAD: row_adagrad(k, n, w, g, s); break;
+    case HPS_RULE_RMSPROP: rmsprop(k, n, w, g, s); break;
+    case HPS_RULE_ADAM: adam(k, n, w, g, s, s + plane); break;
+    case HPS_RULE_LAMB: lamb(k, n, w, g, s, s + plane); break;
+    case HPS_RULE_FTRL: ftrl(k, n, w, g, s, s + plane); break;
+    }
+}
+
+struct update {
+    struct rule rule;
+    size_t n;
+    float *param, *grad, *state;
+    double (*norm2)[2];             /* lamb: of each block */
+    float rate;                     /* lamb: with the ratio of the whole */
+};
+
+HPS_CLONES static void apply_planes(const struct update *u, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i += BLOCK) {
+        size_t n = last - i < BLOCK ? last - i : BLOCK;
+        apply(&u->rule, n, u->param + i, u->grad + i, u->state + i, u->n);
+        memset(u->grad + i, 0, n * sizeof *u->grad);
+    }
+}
+
+static void update_part(const void *job, int t, int n)
+{
+    const struct update *u = job;
+    apply_planes(u, hps_cpu_cut(u->n, 16, t, n), hps_cpu_cut(u->n, 16, t + 1, n));
+}
+
+HPS_CLONES static void means_of_planes(const struct update *u, size_t first, size_t last)
+{
+    for (size_t i = first; i < last; i += BLOCK) {
+        size_t n = last - i < BLOCK ? last - i : BLOCK;
+        double *norm2 = u->norm2[i / BLOCK];
+        norm2[0] = norm2[1] = 0;
+        lamb_means(&u->rule, n, u->param + i, u->grad + i, u->state + i, u->state + u->n + i,
+                   norm2);
+        memset(u->grad + i, 0, n * sizeof *u->grad);
+    }
+}
+
+static void means_part(const void *job, int t, int n)
+{
+    const struct update *u = job;
+    means_of_planes(u, hps_cpu_cut(u->n, BLOCK, t, n), hps_cpu_cut(u->n, BLOCK, t + 1, n));
+}
+
+HPS_CLONES static void move_planes(const struct update *u, size_t first, size_t last)
+{
+    lamb_apply(&u->rule, u->rate, last - first, u->param + first, u->state + first,
+               u->state + u->n + first);
+}
+
+static void move_part(const void *job, int t, int n)
+{
+    const struct update *u = job;
+    move_planes(u, hps_cpu_cut(u->n, 16, t, n), hps_cpu_cut(u->n, 16, t + 1, n));
+}
+
+/* The norms are of the whole: the weights move in a second pass. Their sums are those of the
+ * blocks in order, whoever made them. */
+static void update_lamb(struct hps_dev *dev, struct update *u, double work_ns)
+{
+    size_t nblock = (u->n + BLOCK - 1) / BLOCK;
+    double norm2[2] = { 0 };
+
+    u->norm2 = hps_cpu_scratch(dev, nblock * sizeof *u->norm2);
+    hps_cpu_spread(dev, work_ns, means_part, u);
+    for (size_t b = 0; b < nblock; b++)
+        for (int i = 0; i < 2; i++)
+            norm2[i] += u->norm2[b][i];
+    u->rate = lamb_rate(&u->rule, norm2);
+    hps_cpu_spread(dev, work_ns, move_part, u);
+}
+
+void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
+                    float *grad, float *state)
+{
+    struct update u = { .rule = prepare(rule), .n = n, .param = param, .grad = grad,
+                        .state = state };
+    double work_ns = (double)n * (0.5 + 0.5 * rule->nstate);
+
+    assert(rule->nrow == 0);
+    if (rule->kind == HPS_RULE_LAMB)
+        update_lamb(dev, &u, work_ns);
+    else
+        hps_cpu_spread(dev, work_ns, update_part, &u);
+}
+
+struct rows {
+    struct rule rule;
+    size_t n, dim, stride, ahead;
+    float *table;
+    const int *at;
+    struct hps_row_sums grad;
+    float *room;                /* (parts, dim) for a sum */
+};
+
+/* As far as the second-level cache: of whole rows with their state, more can be on their way there
+ * at once than the first level has room for. */
+HPS_INLINE void fetch_row(const struct rows *j, size_t i)
+{
+    const float *row = j->table + (size_t)j->at[i] * j->stride;
+
+    for (size_t f = 0; f < j->ahead; f += 16)
+        __builtin_prefetch(row + f, 0, 2);
+    __builtin_prefetch(row + j->ahead - 1, 0, 2);
+}
+
+HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)
+{
+    int all = hps_cpu_summands(&j->grad, j->n);
+
+    for (; i < last; i++) {
+        float *row = j->table + (size_t)j->at[i] * j->stride;
+        if (i + HPS_CPU_AHEAD < j->n)
+            fetch_row(j, i + HPS_CPU_AHEAD);
+        apply(&j->rule, dim, row, hps_cpu_row_sum(&j->grad, i, all, dim, room), row + dim, dim);
+    }
+}
+
+HPS_CLONES static void apply_span(const struct rows *j, size_t first, size_t last, float *room)
+{
+    HPS_CPU_WITH_DIM(j->dim, apply_rows, j, first, last, room);
+}
+
+static void apply_part(const void *job, int t, int n)
+{
+    const struct rows *j = job;
+    apply_span(j, hps_cpu_cut(j->n, 16, t, n), hps_cpu_cut(j->n, 16, t + 1, n),
+               j->room + (size_t)t * j->dim);
+}
+
+void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
+                        size_t stride, int dim, size_t n, const int *at,
+                        const struct hps_row_sums *grad)
+{
+    size_t width = hps_rule_stride(rule, dim);
+    int parts = hps_cpu_parts(dev, n, PART);
+    float *room = hps_cpu_keep(dev, (size_t)parts * (size_t)dim * sizeof *room);
+    struct rows j = { prepare(rule), n, (size_t)dim, stride, width, table, at, *grad, room };
+
+    hps_cpu_after(dev, (double)n * (10 + 1.0 * (double)width), parts, apply_part, &j, sizeof j);
+    hps_cpu_wait(dev);
+}

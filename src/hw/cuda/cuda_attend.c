@@ -1,0 +1,155 @@
+/* cuda_attend.c - attention: the net over all ids of the bags, some at a time, between kernels that
+ * go over the bags. */
+#include "hw/cuda/cuda_impl.h"
+
+#define IDS ((size_t)1 << 17)   /* that the net works on at once */
+
+struct attend {
+    const struct hps_attend *net;
+    struct hps_bag bag;
+    int dim;
+    const float *rows;
+    struct hps_tensor c;
+    size_t most;                /* ids at once                                    */
+    int *of, *nth;              /* (nid) whose candidate; not used                */
+    float *score, *weight;      /* (nid)                                          */
+    float *dscore, *drow, *dcand;       /* backward: (nid), twice (nid, dim)      */
+    float *level[HPS_ATTEND_HIDDEN + 2];        /* (most, width) values           */
+    float *slope[HPS_ATTEND_HIDDEN + 2];        /* and their gradients            */
+};
+
+static int width_of(const struct attend *j, int level)
+{
+    if (level == 0) return 4 * j->dim;
+    return level <= j->net->nhidden ? j->net->hidden[level - 1] : 1;
+}
+
+static struct hps_tensor tensor_of(const struct attend *j, float *const *at, int level)
+{
+    int width = width_of(j, level);
+    return (struct hps_tensor){ at[level], (size_t)width, width };
+}
+
+static enum hps_act act_of(const struct attend *j, int level)
+{
+    return level < j->net->nhidden ? j->net->act : HPS_ACT_NONE;
+}
+
+static float *cut(float **at, size_t n)
+{
+    float *p = *at;
+    if (n) *at += n;            /* without ids there may be no memory to count in */
+    return p;
+}
+
+/* All room of one operation, and whose each id is. */
+static void lay_out(struct attend *j, struct hps_dev *dev, bool back)
+{
+    size_t n = j->bag.nid, wide = 0, dim = (size_t)j->dim;
+    int levels = j->net->nhidden + 2;
+
+    j->most = n < IDS ? n : IDS;
+    for (int l = 0; l < levels; l++)
+        wide += (size_t)width_of(j, l);
+    size_t floats = 4 * n + j->most * wide * (back ? 2 : 1) + (back ? n * (1 + 2 * dim) : 0);
+    float *at = hps_cuda_take(dev, &hps_cuda_of(dev)->attend, floats * sizeof *at);
+    j->of = (int *)(void *)cut(&at, n);
+    j->nth = (int *)(void *)cut(&at, n);
+    j->score = cut(&at, n);
+    j->weight = cut(&at, n);
+    for (int l = 0; l < levels; l++) {
+        j->level[l] = cut(&at, j->most * (size_t)width_of(j, l));
+        j->slope[l] = back ? cut(&at, j->most * (size_t)width_of(j, l)) : NULL;
+    }
+    j->dscore = back ? cut(&at, n) : NULL;
+    j->drow = back ? cut(&at, n * dim) : NULL;
+    j->dcand = back ? cut(&at, n * dim) : NULL;
+    HPS_CUDA(hps_kern_bag_numbers(hps_cuda_stream(dev), j->bag, j->of, j->nth));
+}
+
+/* The net's values of n ids from `first` on; the last level is their scores. */
+static void run_net(struct attend *j, struct hps_dev *dev, const float *param, size_t first,
+                    size_t n)
+{
+    int last = j->net->nhidden + 1;
+
+    HPS_CUDA(hps_kern_features(hps_cuda_stream(dev), j->bag, j->dim, j->of, first, n, j->rows,
+                               j->c, j->level[0]));
+    for (int l = 0; l < last; l++) {
+        struct hps_tensor x = tensor_of(j, j->level, l), y = tensor_of(j, j->level, l + 1);
+        const float *b = param + (size_t)x.width * (size_t)y.width;
+        if (l + 1 == last) y.data = j->score + first;
+        hps_cuda_fc_forward(dev, act_of(j, l), (int)n, x, param, b, y, NULL);
+        param = b + y.width;
+    }
+}
+
+static size_t step_of(const struct attend *j, size_t first)
+{
+    size_t left = j->bag.nid - first;
+    return left < j->most ? left : j->most;
+}
+
+/* Scores and weights of all ids. */
+static void weigh(struct attend *j, struct hps_dev *dev, const float *param)
+{
+    for (size_t i = 0; i < j->bag.nid; i += step_of(j, i))
+        run_net(j, dev, param, i, step_of(j, i));
+    HPS_CUDA(hps_kern_weigh(hps_cuda_stream(dev), j->bag, j->dim, j->net->softmax, j->score,
+                            j->weight));
+}
+
+void hps_cuda_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
+                             const struct hps_bag *bag, const float *param, const float *rows,
+                             struct hps_tensor c, struct hps_tensor y)
+{
+    struct attend j = { .net = net, .bag = *bag, .dim = net->dim, .rows = rows, .c = c };
+
+    lay_out(&j, dev, false);
+    weigh(&j, dev, param);
+    HPS_CUDA(hps_kern_attend_pool(hps_cuda_stream(dev), j.bag, j.dim, j.weight, rows, y));
+}
+
+/* Back through the net for n ids from `first` on, last level first. */
+static void back_net(struct attend *j, struct hps_dev *dev, const float *param, float *grad,
+                     size_t first, size_t n)
+{
+    size_t at[HPS_ATTEND_HIDDEN + 2] = { 0 };
+    int last = j->net->nhidden + 1;
+
+    for (int l = 0; l < last; l++)
+        at[l + 1] = at[l] + (size_t)(width_of(j, l) + 1) * (size_t)width_of(j, l + 1);
+    for (int l = last - 1; l >= 0; l--) {
+        struct hps_tensor x = tensor_of(j, j->level, l), y = tensor_of(j, j->level, l + 1);
+        struct hps_tensor dx = tensor_of(j, j->slope, l), dy = tensor_of(j, j->slope, l + 1);
+        if (l + 1 == last) dy.data = j->dscore + first;
+        hps_cuda_fc_backward(dev, act_of(j, l), (int)n, x, param + at[l], y, NULL, dy, dx, false,
+                             grad + at[l], grad + at[l] + (size_t)x.width * (size_t)y.width);
+    }
+    HPS_CUDA(hps_kern_unfeature(hps_cuda_stream(dev), j->bag, j->dim, j->of, first, n, j->rows,
+                                j->c, j->slope[0], j->drow, j->dcand));
+}
+
+void hps_cuda_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
+                              const struct hps_bag *bag, const float *param, const float *rows,
+                              struct hps_tensor c, struct hps_tensor dy, float *grad,
+                              struct hps_tensor dc, bool add, float *rows_grad, size_t nrow)
+{
+    struct attend j = { .net = net, .bag = *bag, .dim = net->dim, .rows = rows, .c = c };
+    struct hps_bag each = { .nslot = 1, .B = (int)bag->nid, .nid = bag->nid, .single = true,
+                            .index = bag->index };
+    void *stream = hps_cuda_stream(dev);
+
+    lay_out(&j, dev, true);
+    weigh(&j, dev, param);
+    HPS_CUDA(hps_kern_unpool(stream, j.bag, j.dim, net->softmax, j.weight, rows, dy, j.dscore,
+                             j.drow));
+    for (size_t i = 0; i < bag->nid; i += step_of(&j, i)) {
+        run_net(&j, dev, param, i, step_of(&j, i));
+        back_net(&j, dev, param, grad, i, step_of(&j, i));
+    }
+    if (dc.data) HPS_CUDA(hps_kern_candidates(stream, j.bag, j.dim, j.dcand, dc, add));
+    struct hps_tensor drow = { j.drow, (size_t)j.dim, j.dim };
+    hps_cuda_bag_backward(dev, &each, j.dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow, rows_grad,
+                          nrow, true);
+}

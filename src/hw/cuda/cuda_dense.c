@@ -1,0 +1,103 @@
+/* cuda_dense.c - fully connected layers: products by cuBLAS, the rest by kernels. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/sort.h"
+#include "hw/cuda/cuda_impl.h"
+
+static cublasComputeType_t compute_type(const struct hps_dev *dev)
+{
+    switch (dev->precision) {
+    case HPS_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case HPS_BF16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default: return CUBLAS_COMPUTE_32F;
+    }
+}
+
+/* cuBLAS counts columns first: C' = B' A' in its eyes. */
+void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size_t n, size_t k,
+                   const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
+                   size_t ldc)
+{
+    const float one = 1;
+
+    if (m > 0 && n > 0)
+        HPS_CUBLAS(cublasGemmEx(hps_cuda_of(dev)->blas, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one,
+                                b, CUDA_R_32F, (int)ldb, a, CUDA_R_32F, (int)lda, &beta, c,
+                                CUDA_R_32F, (int)ldc, compute_type(dev), CUBLAS_GEMM_DEFAULT));
+}
+
+void hps_cuda_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         const float *w, const float *b, struct hps_tensor y, float *pre)
+{
+    size_t in = (size_t)x.width, out = (size_t)y.width;
+
+    hps_cuda_gemm(dev, false, false, (size_t)B, out, in, x.data, x.ld, w, out, 0, y.data, y.ld);
+    if (b || act != HPS_ACT_NONE)
+        HPS_CUDA(hps_kern_bias_act(hps_cuda_stream(dev), act, B, y, b,
+                                   act == HPS_ACT_GELU ? pre : NULL));
+}
+
+void hps_cuda_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                          const float *w, struct hps_tensor y, const float *pre,
+                          struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
+                          float *db)
+{
+    void *stream = hps_cuda_stream(dev);
+    size_t in = (size_t)x.width, out = (size_t)dy.width, rows = (size_t)B;
+    struct hps_tensor before = { (float *)(size_t)pre, out, dy.width };
+
+    if (B == 0) return;
+    if (act != HPS_ACT_NONE)
+        HPS_CUDA(hps_kern_act_back(stream, act, B, before, y, dy, dy, false));
+    if (dx.data)
+        hps_cuda_gemm(dev, false, true, rows, in, out, dy.data, dy.ld, w, out, add ? 1 : 0,
+                      dx.data, dx.ld);
+    hps_cuda_gemm(dev, true, false, in, out, rows, x.data, x.ld, dy.data, dy.ld, 1, dw, out);
+    if (db) {
+        float *room = hps_cuda_scratch(dev, hps_kern_chunks(rows) * out * sizeof *room);
+        HPS_CUDA(hps_kern_column_sums(stream, B, dy, room, db));
+    }
+}
+
+/* Numbers that are not zero: a card that multiplies zeros draws less power and runs faster. */
+static void fill(struct hps_dev *dev, float *to, size_t n)
+{
+    enum { MANY = 1 << 16 };
+    float *some = hps_mem_new(MANY, sizeof *some);
+
+    for (size_t i = 0; i < MANY; i++)
+        some[i] = hps_rng_unit(1, i) - 0.5f;
+    for (size_t at = 0; at < n; at += MANY)
+        dev->ops->put(dev, to + at, some, (n - at < MANY ? n - at : MANY) * sizeof *some);
+    dev->ops->sync(dev);
+    hps_mem_free(some);
+}
+
+double hps_cuda_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
+{
+    size_t M = (size_t)m, N = (size_t)n, K = (size_t)k, nr = repeat > 0 ? (size_t)repeat : 1;
+    cudaStream_t stream = hps_cuda_stream(dev);
+    float *all = dev->ops->alloc(dev, (M * K + K * N + M * N) * sizeof *all), ms;
+    double *took = hps_mem_new(nr, sizeof *took);
+    cudaEvent_t from, to;
+
+    fill(dev, all, M * K + K * N);
+    HPS_CUDA(cudaEventCreate(&from));
+    HPS_CUDA(cudaEventCreate(&to));
+    for (size_t i = 0; i <= nr; i++) {
+        HPS_CUDA(cudaEventRecord(from, stream));
+        hps_cuda_gemm(dev, false, false, M, N, K, all, K, all + M * K, N, 1, all + M * K + K * N,
+                      N);
+        HPS_CUDA(cudaEventRecord(to, stream));
+        HPS_CUDA(cudaEventSynchronize(to));
+        HPS_CUDA(cudaEventElapsedTime(&ms, from, to));
+        if (i > 0) took[i - 1] = (double)ms * 1e-3;
+    }
+    double median = hps_sort_median(took, nr);
+    HPS_CUDA(cudaEventDestroy(from));
+    HPS_CUDA(cudaEventDestroy(to));
+    hps_mem_free(took);
+    dev->ops->free(dev, all);
+    return median;
+}

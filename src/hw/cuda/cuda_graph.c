@@ -1,0 +1,106 @@
+/* cuda_graph.c - kernels that are queued between two calls, launched as one graph.
+ *
+ * Each time they are captured anew, so that pointers, sizes and the numbers of a step are those of
+ * the moment; the graph made before is brought up to date, which is cheap as long as the same
+ * kernels come in the same order, and made again where they do not. The first time nothing is
+ * captured: a kernel may have to be loaded. */
+#include "base/env.h"
+#include "base/mem.h"
+#include "hw/cuda/cuda_impl.h"
+
+enum { LATE = 8 };              /* blocks to be freed behind a piece */
+
+struct hps_cuda_graphs {
+    cudaGraphExec_t exec[HPS_PIECES];
+    bool seen[HPS_PIECES], under_way;
+    void *late[LATE];
+    int nlate;
+};
+
+struct hps_cuda_graphs *hps_cuda_graphs_new(void)
+{
+    if (!hps_env_is("HETERPS_CUDA_GRAPHS", "1")) return NULL;
+    if (hps_env_is("HETERPS_CUDA_SYNC", "1")) return NULL;
+    return hps_mem_new(1, sizeof(struct hps_cuda_graphs));
+}
+
+void hps_cuda_graphs_free(struct hps_cuda_graphs *g)
+{
+    if (!g) return;
+    for (int i = 0; i < HPS_PIECES; i++)
+        if (g->exec[i]) HPS_CUDA(cudaGraphExecDestroy(g->exec[i]));
+    hps_mem_free(g);
+}
+
+bool hps_cuda_in_piece(const struct hps_cuda *cuda)
+{
+    return cuda->graphs && cuda->graphs->under_way;
+}
+
+void hps_cuda_free_later(struct hps_cuda *cuda, void *block)
+{
+    struct hps_cuda_graphs *g = cuda->graphs;
+
+    if (g->nlate == LATE) HPS_DIE("an operation's scratch grows too often in one piece");
+    g->late[g->nlate++] = block;
+}
+
+void hps_cuda_piece_begin(struct hps_dev *dev, int piece)
+{
+    struct hps_cuda_graphs *g = hps_cuda_of(dev)->graphs;
+
+    if (!g || piece >= HPS_PIECES) return;
+    g->under_way = g->seen[piece];
+    g->seen[piece] = true;
+    if (g->under_way)
+        HPS_CUDA(cudaStreamBeginCapture(hps_cuda_stream(dev), cudaStreamCaptureModeRelaxed));
+}
+
+#if CUDART_VERSION >= 12000
+static bool update(cudaGraphExec_t exec, cudaGraph_t graph)
+{
+    cudaGraphExecUpdateResultInfo info;
+    return cudaGraphExecUpdate(exec, graph, &info) == cudaSuccess;
+}
+
+static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
+{
+    return cudaGraphInstantiate(exec, graph, 0);
+}
+#else
+static bool update(cudaGraphExec_t exec, cudaGraph_t graph)
+{
+    cudaGraphExecUpdateResult result;
+    cudaGraphNode_t node;
+    return cudaGraphExecUpdate(exec, graph, &node, &result) == cudaSuccess;
+}
+
+static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
+{
+    return cudaGraphInstantiate(exec, graph, NULL, NULL, 0);
+}
+#endif
+
+/* The graph under that number is brought up to date, or made. */
+static void renew(struct hps_cuda_graphs *g, int piece, cudaGraph_t graph)
+{
+    if (g->exec[piece] && update(g->exec[piece], graph)) return;
+    (void)cudaGetLastError();                   /* of the update: another graph is no error */
+    if (g->exec[piece]) HPS_CUDA(cudaGraphExecDestroy(g->exec[piece]));
+    HPS_CUDA(instantiate(&g->exec[piece], graph));
+}
+
+void hps_cuda_piece_end(struct hps_dev *dev, int piece)
+{
+    struct hps_cuda_graphs *g = hps_cuda_of(dev)->graphs;
+    cudaGraph_t graph;
+
+    if (!g || !g->under_way) return;
+    g->under_way = false;
+    HPS_CUDA(cudaStreamEndCapture(hps_cuda_stream(dev), &graph));
+    renew(g, piece, graph);
+    HPS_CUDA(cudaGraphLaunch(g->exec[piece], hps_cuda_stream(dev)));
+    HPS_CUDA(cudaGraphDestroy(graph));
+    while (g->nlate > 0)
+        dev->ops->free(dev, g->late[--g->nlate]);       /* waits for what uses it */
+}

@@ -1,0 +1,71 @@
+/* cuda_rows.c - bags, tables, rules. */
+#include <assert.h>
+
+#include "hw/cuda/cuda_impl.h"
+
+void hps_cuda_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                          enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
+                          struct hps_tensor y)
+{
+    assert(bag->index);
+    HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), *bag, dim, pool == HPS_POOL_MEAN,
+                          combine == HPS_COMBINE_CONCAT, rows, y));
+}
+
+/* Sorted by row, ids keep their order: each row's sum is that of the CPU's. */
+void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
+                           float *rows_grad, size_t nrow, bool add)
+{
+    void *stream = hps_cuda_stream(dev);
+    size_t n = bag->nid, temp = 0;
+
+    assert(bag->index);
+    if (!add) dev->ops->zero(dev, rows_grad, nrow * (size_t)dim * sizeof *rows_grad);
+    if (n == 0) return;
+    HPS_CUDA(hps_kern_sort(stream, n, NULL, NULL, NULL, NULL, NULL, &temp));
+    size_t pieces = hps_kern_pieces(n, dim) * sizeof(float);
+    int *of = hps_cuda_scratch(dev, 4 * n * sizeof *of + pieces + temp), *was = of + n;
+    int *key = was + n, *nth = key + n;
+    float *piece = (float *)(void *)(nth + n);
+    HPS_CUDA(hps_kern_bag_numbers(stream, *bag, of, was));
+    HPS_CUDA(hps_kern_sort(stream, n, bag->index, key, was, nth,
+                           (char *)piece + pieces, &temp));
+    HPS_CUDA(hps_kern_bag_back(stream, *bag, dim, pool == HPS_POOL_MEAN,
+                               combine == HPS_COMBINE_CONCAT, key, nth, of, dy, piece,
+                               rows_grad));
+}
+
+void hps_cuda_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim,
+                          size_t n, const int *at, float *out)
+{
+    HPS_CUDA(hps_kern_gather(hps_cuda_stream(dev), table, stride, dim, n, at, out));
+}
+
+void hps_cuda_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
+                         size_t stride, int dim, size_t n, const int *at,
+                         const struct hps_row_sums *grad)
+{
+    HPS_CUDA(hps_kern_rows_apply(hps_cuda_stream(dev), *rule, table, stride, dim, n, at, *grad));
+}
+
+void hps_cuda_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
+                        const float *from, const int *to_at, float *to)
+{
+    HPS_CUDA(hps_kern_rows_move(hps_cuda_stream(dev), stride, n, from_at, from, to_at, to));
+}
+
+void hps_cuda_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
+                       float *to)
+{
+    HPS_CUDA(hps_kern_rows_sum(hps_cuda_stream(dev), dim, n, *sums, to));
+}
+
+void hps_cuda_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
+                     float *grad, float *state)
+{
+    double *room = hps_cuda_scratch(dev, (hps_kern_spans(n) + 2) * sizeof *room);
+
+    assert(rule->nrow == 0);
+    HPS_CUDA(hps_kern_update(hps_cuda_stream(dev), *rule, n, param, grad, state, room));
+}

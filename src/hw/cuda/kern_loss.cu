@@ -1,0 +1,273 @@
+/* kern_loss.cu - losses, a thread or a warp a row; their sum is made elsewhere. */
+#include "base/rng.h"
+#include "hw/cuda/kern_impl.h"
+
+/* With e = exp(-|x|) in (0, 1] nothing overflows, and no digits are lost. */
+struct logistic {
+    struct hps_tensor x, dx;
+    const float *label;
+    float weight, *score;
+    double *losses;
+    bool add;
+
+    __device__ void operator()(size_t r, int) const
+    {
+        double v = (double)row_of(x, r)[0], t = (double)label[r], e = exp(-fabs(v));
+        double p = v < 0 ? e / (1 + e) : 1 / (1 + e);
+        losses[r] = (v < 0 ? 0 : v) - t * v + log1p(e);
+        if (score) score[r] = (float)p;
+        if (dx.data) put_to(row_of(dx, r), (float)((p - t) * (double)weight), add);
+    }
+};
+
+extern "C" int hps_kern_logistic(void *stream, int B, struct hps_tensor x, const float *label,
+                                 float weight, float *score, double *losses,
+                                 struct hps_tensor dx, bool add)
+{
+    logistic f = { x, dx, label, weight, score, losses, add };
+    return run_each(stream, (size_t)B, 1, f);
+}
+
+struct squared {
+    struct hps_tensor x, dx;
+    const float *label;
+    float weight, *score;
+    double *losses;
+
+    __device__ void operator()(size_t r, int) const
+    {
+        float v = row_of(x, r)[0];
+        double off = (double)v - (double)label[r];
+        losses[r] = off * off;
+        if (score) score[r] = v;
+        if (dx.data) row_of(dx, r)[0] = (float)(2 * off * (double)weight);
+    }
+};
+
+extern "C" int hps_kern_squared(void *stream, int B, struct hps_tensor x, const float *label,
+                                float weight, float *score, double *losses, struct hps_tensor dx)
+{
+    squared f = { x, dx, label, weight, score, losses };
+    return run_each(stream, (size_t)B, 1, f);
+}
+
+struct hinge {
+    struct hps_tensor x, dx;
+    const float *label;
+    float margin, weight, *score;
+    double *losses;
+
+    __device__ void operator()(size_t r, int) const
+    {
+        float v = row_of(x, r)[0], sign = label[r] > 0.5f ? 1.0f : -1.0f;
+        float lack = margin - sign * v;
+        losses[r] = lack <= 0 ? 0 : (double)lack;       /* a NaN stays one */
+        if (score) score[r] = v;
+        if (dx.data) row_of(dx, r)[0] = lack > 0 ? -sign * weight : 0;
+    }
+};
+
+extern "C" int hps_kern_hinge(void *stream, int B, struct hps_tensor x, const float *label,
+                              float margin, float weight, float *score, double *losses,
+                              struct hps_tensor dx)
+{
+    hinge f = { x, dx, label, margin, weight, score, losses };
+    return run_each(stream, (size_t)B, 1, f);
+}
+
+/* The largest logit is taken off: no exponential overflows. */
+struct classes {
+    struct hps_tensor x, dx;
+    const float *label;
+    float weight, *score;
+    double *losses;
+
+    /* The chance of the second of two classes, else the first of the likeliest. */
+    __device__ float score_of(const float *v, int C, float top, double sum, int lane) const
+    {
+        int best = C - 1;
+        if (C == 2) return (float)(exp((double)v[1] - (double)top) / sum);
+        for (int c = C - 1 - lane; c >= 0; c -= WARP)
+            best = v[c] == top ? c : best;
+        return (float)warp_least(best);
+    }
+    __device__ void operator()(size_t r, int lane) const
+    {
+        const float *v = row_of(x, r);
+        int C = x.width;
+        bool known = label[r] >= 0 && label[r] < (float)C;
+        float top = v[0];
+        double sum = 0;
+        for (int c = lane; c < C; c += WARP)
+            top = v[c] > top ? v[c] : top;
+        top = warp_most(top);
+        for (int c = lane; c < C; c += WARP)
+            sum += (double)expf(v[c] - top);
+        sum = warp_sum(sum);
+        float is = score_of(v, C, top, sum, lane);
+        if (lane == 0 && score) score[r] = is;
+        if (lane == 0)
+            losses[r] = log(sum) + (double)top - (known ? (double)v[(int)label[r]] : (double)NAN);
+        float share = (float)((double)weight / sum);
+        for (int c = lane; dx.data && c < C; c += WARP)
+            row_of(dx, r)[c] = share * expf(v[c] - top) -
+                               (known && c == (int)label[r] ? weight : 0.0f);
+    }
+};
+
+extern "C" int hps_kern_cross_entropy(void *stream, int B, struct hps_tensor x,
+                                      const float *label, float weight, float *score,
+                                      double *losses, struct hps_tensor dx)
+{
+    classes f = { x, dx, label, weight, score, losses };
+    return run_rows(stream, (size_t)B, f);
+}
+
+static __device__ __forceinline__ float dot(int n, const float *a, const float *b, int lane)
+{
+    float sum = 0;
+
+    for (int i = lane; i < n; i += WARP)
+        sum += a[i] * b[i];
+    return warp_sum(sum);
+}
+
+/* ---- noise-contrastive estimation ---- */
+
+struct nce {
+    int D, K;
+    struct hps_tensor x;
+    float *e, weight, *score;
+    double *losses;
+    float *dx;
+
+    /* One class of a row: its loss; its numbers become their gradient. */
+    __device__ double class_of(size_t b, int j, int lane) const
+    {
+        float *mine = e + (b * (size_t)K + (size_t)j) * (size_t)(D + 1);
+        const float *v = row_of(x, b);
+        float *d = dx ? dx + b * (size_t)D : NULL;
+        double f = (double)dot(D, v, mine, lane) + (double)mine[D], want = j == 0 ? 1 : 0;
+        double odds = f - log((double)(K - 1)), away = want > 0 ? -odds : odds;
+        float force = (float)((1 / (1 + exp(-odds)) - want) * (double)weight);
+        if (j == 0 && score && lane == 0) score[b] = (float)f;
+        for (int i = lane; d && i < D; i += WARP) {
+            d[i] = (j == 0 ? 0.0f : d[i]) + force * mine[i];
+            mine[i] = force * v[i];
+        }
+        __syncwarp();                   /* all have read the bias */
+        if (d && lane == 0) mine[D] = force;
+        return (away > 0 ? away : 0) + log1p(exp(-fabs(away)));
+    }
+    __device__ void operator()(size_t b, int lane) const
+    {
+        double sum = 0;
+        for (int j = 0; j < K; j++)
+            sum += class_of(b, j, lane);
+        if (lane == 0) losses[b] = sum;
+    }
+};
+
+extern "C" int hps_kern_nce(void *stream, int B, struct hps_tensor x, int K, float *e,
+                            float weight, float *score, double *losses, float *dx)
+{
+    nce f = { x.width, K, x, e, weight, score, losses, dx };
+    return run_rows(stream, (size_t)B, f);
+}
+
+/* ---- hinge between rows ---- */
+
+struct pairing {
+    struct hps_pairs p;
+    int n;
+    float weight, *score;
+    double *losses;
+    int *at;
+    float *force;
+
+    /* The j-th other row that row b is held against. */
+    __device__ int other(size_t b, int j) const
+    {
+        uint64_t i = (uint64_t)j, others = (uint64_t)p.rows - 1;
+        if ((uint64_t)p.negatives < others)
+            i = hps_rng_permute(hps_rng_sub(p.key, (uint64_t)p.example[b]), i, others);
+        return (int)(i + (i >= (uint64_t)p.first + b));
+    }
+    __device__ void operator()(size_t b, int lane) const
+    {
+        const float *u = p.u + b * (size_t)p.width;
+        int mine = p.first + (int)b;
+        float own = dot(p.width, u, p.all + (size_t)mine * (size_t)p.width, lane), pull = 0;
+        float share = n > 1 ? 1.0f / (float)(n - 1) : 0.0f;
+        bool taken = p.label[b] > 0.5f;
+        double sum = 0;
+        for (int j = 1; j < n; j++) {
+            int o = taken ? other(b, j - 1) : mine;
+            float lack = p.margin - own +
+                         dot(p.width, u, p.all + (size_t)o * (size_t)p.width, lane);
+            float f = taken && lack > 0 ? share * weight : 0.0f;
+            sum += !taken || lack <= 0 ? 0 : (double)lack;
+            pull -= f;
+            if (lane == 0) at[b * (size_t)n + (size_t)j] = o;
+            if (lane == 0) force[b * (size_t)n + (size_t)j] = f;
+        }
+        if (lane != 0) return;
+        at[b * (size_t)n] = mine;
+        force[b * (size_t)n] = pull;
+        if (score) score[b] = own;
+        losses[b] = sum * (double)share;
+    }
+};
+
+extern "C" int hps_kern_pairs(void *stream, struct hps_pairs pairs, int n, float weight,
+                              float *score, double *losses, int *at, float *force)
+{
+    pairing f = { pairs, n, weight, score, losses, at, force };
+    return run_rows(stream, (size_t)pairs.B, f);
+}
+
+struct pairs_du {
+    struct hps_pairs p;
+    int n;
+    const int *at;
+    const float *force;
+    float *du;
+
+    __device__ void operator()(size_t b, int d) const
+    {
+        float sum = 0;
+        for (int j = 0; j < n; j++) {
+            size_t k = b * (size_t)n + (size_t)j;
+            sum += force[k] * p.all[(size_t)at[k] * (size_t)p.width + (size_t)d];
+        }
+        du[b * (size_t)p.width + (size_t)d] = sum;
+    }
+};
+
+extern "C" int hps_kern_pairs_du(void *stream, struct hps_pairs pairs, int n, const int *at,
+                                 const float *force, float *du)
+{
+    pairs_du f = { pairs, n, at, force, du };
+    return run_each(stream, (size_t)pairs.B, pairs.width, f);
+}
+
+/* What a pair pulls at the other by. */
+struct pulled {
+    struct hps_pairs p;
+    int n;
+    const int *nth;
+    const float *force;
+
+    __device__ float operator()(size_t k, int d) const
+    {
+        size_t b = (size_t)(nth[k] / n);
+        return force[nth[k]] * p.u[b * (size_t)p.width + (size_t)d];
+    }
+};
+
+extern "C" int hps_kern_pairs_dall(void *stream, struct hps_pairs pairs, int n, const int *key,
+                                   const int *nth, const float *force, float *piece, float *dall)
+{
+    pulled g = { pairs, n, nth, force };
+    return run_keys(stream, (size_t)pairs.B * (size_t)n, pairs.width, key, g, piece, dall);
+}

@@ -1,0 +1,217 @@
+/* kern_map.cu - element by element: copies, dropout, activations, gates, parts that are added
+ * up. */
+#include "base/rng.h"
+#include "hw/cuda/kern_impl.h"
+
+struct copy_to {
+    struct hps_tensor x, y;
+    bool add;
+
+    __device__ void operator()(size_t r, int c) const
+    {
+        put_to(row_of(y, r) + c, row_of(x, r)[c], add);
+    }
+};
+
+extern "C" int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hps_tensor y,
+                             bool add)
+{
+    copy_to f = { x, y, add };
+    return run_each(stream, (size_t)B, x.width, f);
+}
+
+/* unit(key, i) >= p as in dev.h: its 24 bits as a whole number are at least p * 2^24. */
+struct drop {
+    uint64_t key, least;
+    float scale;
+    const long long *example;
+    struct hps_tensor x, y;
+    bool add;
+
+    __device__ void operator()(size_t r, int c) const
+    {
+        uint64_t at = (uint64_t)example[r] * (uint64_t)x.width + (uint64_t)c;
+        bool keep = hps_rng_bits(key, at) >> 40 >= least;
+        put_to(row_of(y, r) + c, keep ? row_of(x, r)[c] * scale : 0.0f, add);
+    }
+};
+
+extern "C" int hps_kern_dropout(void *stream, int B, float p, uint64_t key,
+                                const long long *example, struct hps_tensor x,
+                                struct hps_tensor y, bool add)
+{
+    uint64_t least = (uint64_t)(p * 16777216.0f);
+    if ((float)least < p * 16777216.0f) least++;
+    drop f = { key, least, 1.0f / (1.0f - p), example, x, y, add };
+    return run_each(stream, (size_t)B, x.width, f);
+}
+
+/* ---- activations; a NaN that goes in comes out ---- */
+
+static __device__ __forceinline__ float normal(float x)
+{
+    return 0.5f * erfcf(-0.70710678f * x);
+}
+
+static __device__ __forceinline__ float value_of(enum hps_act act, float x)
+{
+    switch (act) {
+    case HPS_ACT_RELU: return x < 0.0f ? 0.0f : x;
+    case HPS_ACT_SIGMOID: return 1.0f / (1.0f + expf(-x));
+    case HPS_ACT_TANH: return tanhf(x);
+    case HPS_ACT_GELU: return x * normal(x);
+    default: return x;
+    }
+}
+
+static __device__ __forceinline__ float slope_of(enum hps_act act, float x, float y)
+{
+    switch (act) {
+    case HPS_ACT_RELU: return y > 0.0f ? 1.0f : 0.0f;
+    case HPS_ACT_SIGMOID: return y * (1.0f - y);
+    case HPS_ACT_TANH: return 1.0f - y * y;
+    case HPS_ACT_GELU: return normal(x) + x * expf(-0.5f * x * x) * 0.39894228f;
+    default: return 1.0f;
+    }
+}
+
+struct activate {
+    enum hps_act act;
+    struct hps_tensor x, y;
+
+    __device__ void operator()(size_t r, int c) const
+    {
+        row_of(y, r)[c] = value_of(act, row_of(x, r)[c]);
+    }
+};
+
+extern "C" int hps_kern_act(void *stream, enum hps_act act, int B, struct hps_tensor x,
+                            struct hps_tensor y)
+{
+    activate f = { act, x, y };
+    return run_each(stream, (size_t)B, x.width, f);
+}
+
+/* x is looked at for gelu only, y for the others; dx may be dy. */
+struct incline {
+    enum hps_act act;
+    struct hps_tensor x, y, dy, dx;
+    bool add;
+
+    __device__ void operator()(size_t r, int c) const
+    {
+        float at = act == HPS_ACT_GELU ? row_of(x, r)[c] : 0.0f;
+        float value = act == HPS_ACT_GELU ? 0.0f : row_of(y, r)[c];
+        put_to(row_of(dx, r) + c, row_of(dy, r)[c] * slope_of(act, at, value), add);
+    }
+};
+
+extern "C" int hps_kern_act_back(void *stream, enum hps_act act, int B, struct hps_tensor x,
+                                 struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx,
+                                 bool add)
+{
+    incline f = { act, x, y, dy, dx, add };
+    if (act == HPS_ACT_NONE) return hps_kern_copy(stream, B, dy, dx, add);
+    return run_each(stream, (size_t)B, dy.width, f);
+}
+
+struct bias {
+    enum hps_act act;
+    struct hps_tensor y;
+    const float *b;
+    float *pre;
+
+    __device__ void operator()(size_t r, int c) const
+    {
+        float x = row_of(y, r)[c] + (b ? b[c] : 0.0f);
+        if (pre) pre[r * (size_t)y.width + (size_t)c] = x;
+        row_of(y, r)[c] = value_of(act, x);
+    }
+};
+
+extern "C" int hps_kern_bias_act(void *stream, enum hps_act act, int B, struct hps_tensor y,
+                                 const float *b, float *pre)
+{
+    bias f = { act, y, b, pre };
+    return run_each(stream, (size_t)B, y.width, f);
+}
+
+/* ---- gates, factors ---- */
+
+struct gate {
+    struct hps_tensor a, b, x, y;
+
+    __device__ void operator()(size_t r, int c) const
+    {
+        row_of(y, r)[c] = row_of(a, r)[c] * row_of(b, r)[c] + row_of(x, r)[c];
+    }
+};
+
+extern "C" int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
+                             struct hps_tensor x, struct hps_tensor y)
+{
+    gate f = { a, b, x, y };
+    return run_each(stream, (size_t)B, x.width, f);
+}
+
+struct ungate {
+    struct hps_tensor a, b, dy, da;
+    bool add;
+
+    __device__ void operator()(size_t r, int c) const
+    {
+        float d = row_of(dy, r)[c];
+        if (da.data) put_to(row_of(da, r) + c, d * row_of(b, r)[c], add);
+        row_of(b, r)[c] = d * row_of(a, r)[c];
+    }
+};
+
+extern "C" int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
+                                  struct hps_tensor dy, struct hps_tensor da, bool add)
+{
+    ungate f = { a, b, dy, da, add };
+    return run_each(stream, (size_t)B, dy.width, f);
+}
+
+struct scaled {
+    float by;
+    struct hps_tensor x, y;
+
+    __device__ void operator()(size_t r, int c) const { row_of(y, r)[c] = by * row_of(x, r)[c]; }
+};
+
+extern "C" int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x,
+                              struct hps_tensor y)
+{
+    scaled f = { by, x, y };
+    return run_each(stream, (size_t)B, x.width, f);
+}
+
+/* ---- parts of a sum ---- */
+
+template <class T> struct folded {
+    int k;
+    size_t n;
+    const T *part;
+    T *to;
+
+    __device__ void operator()(size_t i, int) const
+    {
+        T sum = part[i];
+        for (int r = 1; r < k; r++)
+            sum += part[(size_t)r * n + i];
+        to[i] = sum;
+    }
+};
+
+extern "C" int hps_kern_fold(void *stream, int k, size_t n, const float *part, float *to)
+{
+    folded<float> f = { k, n, part, to };
+    return run_each(stream, n, 1, f);
+}
+
+extern "C" int hps_kern_fold_doubles(void *stream, int k, size_t n, const double *part, double *to)
+{
+    folded<double> f = { k, n, part, to };
+    return run_each(stream, n, 1, f);
+}

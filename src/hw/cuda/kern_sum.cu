@@ -1,0 +1,60 @@
+/* kern_sum.cu - sums over columns and over everything, in an order that the sizes alone decide. */
+#include "hw/cuda/kern_impl.h"
+
+struct element {
+    struct hps_tensor x;
+
+    __device__ float operator()(size_t r, int c) const { return row_of(x, r)[c]; }
+};
+
+extern "C" int hps_kern_column_sums(void *stream, int B, struct hps_tensor x, float *room,
+                                    float *to)
+{
+    element g = { x };
+    return run_columns<float>(stream, (size_t)B, x.width, g, room, to, true);
+}
+
+struct tilted {                 /* dy * h, h = (x - mean) * rate */
+    struct hps_tensor x, dy;
+    const float *keep;
+
+    __device__ float operator()(size_t r, int c) const
+    {
+        return row_of(dy, r)[c] * ((row_of(x, r)[c] - keep[2 * r]) * keep[2 * r + 1]);
+    }
+};
+
+extern "C" int hps_kern_row_norm_sums(void *stream, int B, struct hps_tensor x, const float *keep,
+                                      struct hps_tensor dy, float *room, float *dgain,
+                                      float *dshift)
+{
+    tilted g = { x, dy, keep };
+    element d = { dy };
+    int error = run_columns<float>(stream, (size_t)B, x.width, g, room, dgain, true);
+    if (error) return error;
+    return run_columns<float>(stream, (size_t)B, x.width, d, room, dshift, true);
+}
+
+struct square {
+    const float *x;
+
+    __device__ double operator()(size_t i) const { return (double)x[i] * (double)x[i]; }
+};
+
+extern "C" int hps_kern_squares(void *stream, size_t n, const float *x, double *room, double *sum)
+{
+    square g = { x };
+    return run_sum(stream, n, g, room, sum, false);
+}
+
+struct number {
+    const double *x;
+
+    __device__ double operator()(size_t i) const { return x[i]; }
+};
+
+extern "C" int hps_kern_total(void *stream, size_t n, const double *x, double *room, double *sum)
+{
+    number g = { x };
+    return run_sum(stream, n, g, room, sum, true);
+}

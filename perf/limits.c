@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "base/sort.h"
-#include "model/data.h"
+#include "data/data.h"
 #include "model/table.h"
 
 enum { AHEAD = 24, PIECE = 1 << 20, CACHES = 1 << 26 };

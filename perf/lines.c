@@ -6,9 +6,9 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "data/text.h"
+#include "data/unpack.h"
 #include "lab.h"
-#include "model/text.h"
-#include "model/unpack.h"
 
 enum { PIECE = 1 << 20 };
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
-#include "model/data.h"
+#include "data/data.h"
 #include "model/partials.h"
 #include "model/table.h"
 

@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "data/data.h"
 #include "lab.h"
-#include "model/data.h"
 
 /* Put the file out of the page cache: what is not on the disk yet cannot leave. */
 static void put_out(const char *path)

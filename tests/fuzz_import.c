@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "model/data.h"
-#include "model/writer.h"
+#include "data/data.h"
+#include "data/writer.h"
 
 static char folder[64], output[128], test_output[128];
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/import.h"
+#include "data/import.h"
 
 /* Options with which everything is tried; output in a scratch folder of the process. */
 struct hps_import_opt fuzz_options(void);

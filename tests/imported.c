@@ -14,7 +14,7 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
-#include "model/writer.h"
+#include "data/writer.h"
 
 void put(const char *path, const char *text)
 {

@@ -2,7 +2,7 @@
 #ifndef HPS_TESTS_IMPORTED_H
 #define HPS_TESTS_IMPORTED_H
 
-#include "model/import.h"
+#include "data/import.h"
 
 /* A file of that text. */
 void put(const char *path, const char *text);

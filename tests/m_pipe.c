@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "comm/pipe.h"
+#include "data/data.h"
 #include "device.h"
-#include "model/data.h"
 
 enum { MOST = 64, FLIGHTS = 3, STEPS = 2 };
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/data.h"
+#include "data/data.h"
 #include "sample.h"
 
 static const struct sample shape = { 1003, 100, 2, 1, 1, 42, 0 };

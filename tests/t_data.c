@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "model/data.h"
+#include "data/data.h"
 #include "sample.h"
 
 static const struct sample plain = { 500, 100, 2, 1, 1, 42, 0 };

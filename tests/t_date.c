@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "model/date.h"
+#include "data/date.h"
 
 static int length(int year, int month)
 {

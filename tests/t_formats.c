@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/h5.h"
+#include "data/data.h"
 #include "imported.h"
-#include "model/data.h"
 
 #define HEADER                                                                                     \
     "id,click,hour,C1,banner_pos,site_id,site_domain,site_category,app_id,app_domain,"             \

@@ -14,8 +14,8 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
-#include "model/generate.h"
-#include "model/writer.h"
+#include "data/generate.h"
+#include "data/writer.h"
 
 enum { N = 70000, BUCKETS = 1000 };
 

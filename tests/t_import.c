@@ -19,9 +19,9 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
-#include "model/import.h"
+#include "data/import.h"
+#include "data/writer.h"
 #include "imported.h"
-#include "model/writer.h"
 
 static const char schema[] =
     "text: {missing: ['?']}\n"

@@ -13,8 +13,8 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
+#include "data/data.h"
 #include "imported.h"
-#include "model/data.h"
 
 static void expect_refusal(const struct hps_import_opt *opt, const char *format, const char *why)
 {

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "model/data.h"
+#include "data/data.h"
 #include "sample.h"
 
 static struct hps_data *open_sample(const struct sample *s)

@@ -15,11 +15,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "model/csv.h"
-#include "model/dict.h"
-#include "model/parse.h"
-#include "model/schema.h"
-#include "model/select.h"
+#include "data/csv.h"
+#include "data/dict.h"
+#include "data/parse.h"
+#include "data/schema.h"
+#include "data/select.h"
 
 static void test_whole(void **state)
 {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "model/data.h"
+#include "data/data.h"
 
 static const long long sizes[] = { 1, 2, 255, 256, 257, 1000, 65535, 65536, 65537, 66000, 200000 };
 enum { NSIZE = sizeof sizes / sizeof *sizes };

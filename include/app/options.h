@@ -4,10 +4,10 @@
 
 #include "app/generate.h"
 #include "base/deck.h"
+#include "data/data.h"
 #include "hw/count.h"
 #include "hw/pool.h"
 #include "life/rundir.h"
-#include "model/data.h"
 #include "model/opt.h"
 #include "plan/sched.h"
 #include "train/ckpt.h"

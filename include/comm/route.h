@@ -9,7 +9,7 @@
 #define HPS_COMM_ROUTE_H
 
 #include "comm/near.h"
-#include "model/data.h"
+#include "data/data.h"
 #include "model/merge.h"
 #include "model/net.h"
 

@@ -5,8 +5,8 @@
 #ifndef HPS_MODEL_LOAD_H
 #define HPS_MODEL_LOAD_H
 
+#include "data/data.h"
 #include "hw/dev.h"
-#include "model/data.h"
 
 struct hps_load {               /* zeroed memory is a valid start */
     char *host, *device;

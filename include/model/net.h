@@ -2,7 +2,7 @@
 #ifndef HPS_MODEL_NET_H
 #define HPS_MODEL_NET_H
 
-#include "model/data.h"
+#include "data/data.h"
 #include "model/layer.h"
 #include "model/opt.h"
 

@@ -6,7 +6,7 @@
 #ifndef HPS_MODEL_PLACES_H
 #define HPS_MODEL_PLACES_H
 
-#include "model/data.h"
+#include "data/data.h"
 #include "model/ints.h"
 #include "model/net.h"
 

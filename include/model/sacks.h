@@ -8,7 +8,7 @@
 #define HPS_MODEL_SACKS_H
 
 #include "base/work.h"
-#include "model/data.h"
+#include "data/data.h"
 #include "model/net.h"
 
 struct hps_sacks_slot {

@@ -10,7 +10,7 @@
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "base/outputs.h"
-#include "model/generate.h"
+#include "data/generate.h"
 
 const struct hps_field hps_shape_fields[] = {
     HPS_FIELD(hps_shape_opt, dense, HPS_INT, "13", 0, 1e6, "", "dense features: I1, I2, ..."),

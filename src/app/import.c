@@ -1,5 +1,5 @@
 /* import.c - the verb `import`: text to datasets. */
-#include "model/import.h"
+#include "data/import.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,9 +11,9 @@
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "base/outputs.h"
-#include "model/text.h"
+#include "data/text.h"
 
-/* The options of model/import's table, as texts from the command line. */
+/* The options of data/import's table, as texts from the command line. */
 struct given {
     int n;
     char **name;                    /* (n) with dashes for underscores */

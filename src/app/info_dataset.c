@@ -5,7 +5,7 @@
 #include "app/info.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/writer.h"
+#include "data/writer.h"
 
 /* The scaling of the dense features; false: the dataset says nothing of it. */
 static bool load_scaling(struct hps_h5 *h, int D, struct hps_scale *scale)

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "base/streams.h"
+#include "data/import.h"
 #include "hw/dev.h"
 #include "life/stop.h"
 #include "life/watch.h"
-#include "model/import.h"
 
 /* How a verb meets MPI: alone, and then it is an error to start it on several ranks, or as ranks,
  * one without a launcher. */

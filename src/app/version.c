@@ -12,8 +12,8 @@
 #include "app/verbs.h"
 #include "base/build.h"
 #include "config.h"
+#include "data/unpack.h"
 #include "hw/gemm.h"
-#include "model/unpack.h"
 
 static void print_mpi(void)
 {

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "base/mem.h"
-#include "model/data.h"
+#include "data/data.h"
 
 enum hps_status hps_meet_new(struct hps_meet **out, struct hps_dev *dev, MPI_Comm stage)
 {

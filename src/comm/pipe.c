@@ -10,10 +10,10 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/meanwhile.h"
+#include "base/mem.h"
 #include "comm/aware.h"
-#include "model/data.h"
+#include "data/data.h"
 
 struct head {
     long long step, m;

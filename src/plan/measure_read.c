@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "model/data.h"
+#include "data/data.h"
 
 #define ENOUGH_S 0.008
 

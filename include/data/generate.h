@@ -1,0 +1,35 @@
+/* generate.h - made-up datasets whose best possible AUC is known: Zipf ids, normal features, labels
+ * drawn from the probabilities of a hidden teacher.
+ *
+ * Row e is the same for the same seed and shape, whatever rows are written with it: other rows of
+ * one teacher make a test set. */
+#ifndef HPS_DATA_GENERATE_H
+#define HPS_DATA_GENERATE_H
+
+#include "data/data.h"
+
+struct hps_generate_opt {
+    long long first, rows;          /* rows first..first+rows-1 of the teacher's                */
+    int D, nslot;
+    const char *const *dense_name;  /* (D), borrowed                                           */
+    const char *const *slot_name;   /* (nslot)                                                 */
+    const long long *buckets;       /* (nslot) ids are 0..buckets-1, scattered by a permutation */
+    const double *bag;              /* (nslot) ids an example: 0 exactly one; else the mean of 0
+                                       to twice as many                                         */
+    bool even;                      /* not that, but always the mean, rounded                   */
+    bool alike;                     /* slots have the same frequent ids, and an id the same weight
+                                       in all, as suits slots that read one table               */
+    double zipf;                    /* the k-th most frequent id of a slot has a share k^-zipf */
+    double positives;               /* share of labels 1                                       */
+    double strength;                /* standard deviation of the teacher's log-odds            */
+    uint64_t seed;
+    const char *source;
+};
+
+/* Write a dataset (as PATH.part until it is whole) with the attribute `teacher_auc`: the AUC of the
+ * teacher's own probabilities on these rows, or on every k-th where they are more than a million.
+ * HPS_OUTPUT. Local. */
+enum hps_status hps_generate(const char *path, const struct hps_generate_opt *opt,
+                             double *teacher_auc);
+
+#endif

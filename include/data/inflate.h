@@ -1,0 +1,25 @@
+/* inflate.h - the one library that unpacks gzip members: ISA-L where it was found, else zlib. */
+#ifndef HPS_DATA_INFLATE_H
+#define HPS_DATA_INFLATE_H
+
+#include <stddef.h>
+
+/* The caller sets in, nin, out and nout; they move as bytes are taken and made. */
+struct hps_inflate {
+    const unsigned char *in;
+    unsigned char *out;
+    size_t nin, nout;               /* bytes to take, and room; both below 4 GiB         */
+    void *state;                    /* the library's                                     */
+};
+
+enum hps_inflated { HPS_INFLATE_ON, HPS_INFLATE_END, HPS_INFLATE_BAD };
+
+void hps_inflate_new(struct hps_inflate *z);        /* at the beginning of a member      */
+void hps_inflate_free(struct hps_inflate *z);
+void hps_inflate_again(struct hps_inflate *z);      /* another member begins             */
+
+/* As far as input and room go. END: the member is whole and its checksum right. ON without a byte
+ * taken or made: more input is needed. BAD: this is no gzip member. Local. */
+enum hps_inflated hps_inflate_some(struct hps_inflate *z);
+
+#endif

@@ -1,0 +1,197 @@
+/* reader.c - a thread that puts whole steps together ahead of time, in a ring of trays. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "data/reader_impl.h"
+
+/* Waits for a free tray; false: the reader is being freed. */
+static bool wait_for_tray(struct hps_reader *r)
+{
+    bool go;
+
+    pthread_mutex_lock(&r->lock);
+    /* the calls before the last one have given their trays back */
+    while (!r->stop && r->made - (r->asked > 2 ? r->asked - 2 : 0) >= r->ntray)
+        pthread_cond_wait(&r->moved, &r->lock);
+    go = !r->stop;
+    pthread_mutex_unlock(&r->lock);
+    return go;
+}
+
+static void *read_ahead(void *reader)
+{
+    struct hps_reader *r = reader;
+    struct hps_reader_filling f = { .nid = hps_mem_new((size_t)r->data->nslot, sizeof *f.nid) };
+    enum hps_status s = HPS_OK;
+
+    if (r->yields)
+        hps_thread_yields();
+    for (long long i = 0; !s && r->first_step + i < r->steps.total && wait_for_tray(r); i++) {
+        f.tray = &r->tray[i % r->ntray];
+        s = hps_reader_fill(r, &f, r->first_step + i);
+        pthread_mutex_lock(&r->lock);
+        if (s)
+            r->status = s;
+        else
+            r->made = i + 1;
+        pthread_cond_signal(&r->moved);
+        pthread_mutex_unlock(&r->lock);
+    }
+    hps_mem_free(f.nid);
+    return NULL;
+}
+
+static void new_tray(const struct hps_reader *r, struct hps_tray *t, size_t rows)
+{
+    size_t nslot = (size_t)r->data->nslot, M = (size_t)r->steps.M;
+
+    t->batch = hps_mem_new(M, sizeof *t->batch);
+    t->example = hps_mem_new(rows, sizeof *t->example);
+    t->label = r->label ? hps_mem_new(rows, sizeof *t->label) : NULL;
+    t->dense = r->dense ? hps_mem_new(rows * (size_t)r->data->D, sizeof *t->dense) : NULL;
+    t->ids = hps_mem_new(nslot, sizeof *t->ids);
+    t->ids_cap = hps_mem_new(nslot, sizeof *t->ids_cap);
+    t->offset = hps_mem_new(nslot, sizeof *t->offset);
+    t->ids_of = hps_mem_new(M * nslot, sizeof *t->ids_of);
+    t->offset_of = hps_mem_new(M * nslot, sizeof *t->offset_of);
+    for (size_t j = 0; j < nslot; j++) {
+        if (!r->blocks.slot[j])
+            continue;
+        hps_mem_grow(&t->ids[j], &t->ids_cap[j], rows, hps_ids_size(r->blocks.wide));
+        if (r->data->slot[j].multi)
+            t->offset[j] = hps_mem_new(rows + M, sizeof **t->offset);
+    }
+}
+
+static void free_tray(const struct hps_reader *r, struct hps_tray *t)
+{
+    for (int j = 0; j < r->data->nslot; j++) {
+        hps_mem_free(t->ids[j]);
+        hps_mem_free(t->offset[j]);
+    }
+    hps_mem_free(t->offset_of);
+    hps_mem_free(t->ids_of);
+    hps_mem_free(t->offset);
+    hps_mem_free(t->ids_cap);
+    hps_mem_free(t->ids);
+    hps_mem_free(t->dense);
+    hps_mem_free(t->label);
+    hps_mem_free(t->example);
+    hps_mem_free(t->batch);
+}
+
+static void start(struct hps_reader *r)
+{
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->moved, NULL);
+    int rc = hps_thread_start(&r->thread, read_ahead, r);
+    if (rc != 0)
+        HPS_DIE("no thread for reading: %s", strerror(rc));
+}
+
+enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data *data,
+                               const struct hps_order *order, const struct hps_steps *steps,
+                               const struct hps_reader_opt *opt, long long first_step)
+{
+    struct hps_reader *r = hps_mem_new(1, sizeof *r);
+    long long batch = steps->batch < data->N ? steps->batch : data->N;
+    long long micro = (batch + steps->M - 1) / steps->M;
+    size_t rows = (size_t)((micro + opt->parts - 1) / opt->parts);
+
+    assert(order->N == data->N && steps->N == data->N && opt->ahead >= 1);
+    assert(opt->part >= 0 && opt->part < opt->parts && first_step >= 0);
+    r->data = data;
+    r->order = *order;
+    r->steps = *steps;
+    r->part = opt->part;
+    r->parts = opt->parts;
+    r->label = opt->label;
+    r->dense = opt->dense && data->D > 0;
+    r->ntray = opt->ahead + 2;
+    r->first_step = first_step;
+    r->yields = opt->yields;
+    r->memo.window = r->next.window = r->entered = -1;
+    hps_blocks_new(&r->blocks, data, r->label, r->dense, opt->slot);
+    r->example = hps_mem_new((size_t)micro, sizeof *r->example);
+    r->spare = hps_mem_new((size_t)micro, sizeof *r->spare);
+    r->block = hps_mem_new(rows, sizeof *r->block);
+    r->record = hps_mem_new(rows, sizeof *r->record);
+    r->bag = hps_mem_new(rows, sizeof *r->bag);
+    r->single_slot = hps_mem_new((size_t)data->nslot, sizeof *r->single_slot);
+    r->single = hps_mem_new((size_t)data->nslot, sizeof *r->single);
+    for (int j = 0; j < data->nslot; j++)
+        if (r->blocks.slot_at[j] != SIZE_MAX)
+            r->single_slot[r->nsingle++] = j;
+    r->tray = hps_mem_new((size_t)r->ntray, sizeof *r->tray);
+    for (int i = 0; i < r->ntray; i++)
+        new_tray(r, &r->tray[i], rows * (size_t)steps->M);
+    start(r);
+    *reader = r;
+    return HPS_OK;
+}
+
+enum hps_status hps_reader_take(struct hps_reader *r, const struct hps_batch **batch)
+{
+    long long want;
+    enum hps_status s;
+    bool say;
+
+    *batch = NULL;
+    pthread_mutex_lock(&r->lock);
+    want = r->asked++;
+    if (r->made <= want)
+        pthread_cond_signal(&r->moved);
+    while (r->made <= want && !r->status && r->first_step + want < r->steps.total)
+        pthread_cond_wait(&r->moved, &r->lock);
+    s = r->made > want ? HPS_OK : r->status;
+    if (r->made > want)
+        *batch = r->tray[want % r->ntray].batch;
+    say = s && !r->said;
+    r->said |= say;
+    pthread_mutex_unlock(&r->lock);
+    if (say)
+        HPS_SAY_ALL(HPS_ERROR, "%s", r->blocks.why);
+    return s;
+}
+
+void hps_reader_wake(struct hps_reader *r)
+{
+    pthread_mutex_lock(&r->lock);
+    pthread_cond_signal(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+}
+
+enum hps_status hps_reader_next(struct hps_reader *r, const struct hps_batch **batch)
+{
+    enum hps_status s = hps_reader_take(r, batch);
+
+    hps_reader_wake(r);
+    return s;
+}
+
+void hps_reader_free(struct hps_reader *r)
+{
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    pthread_cond_signal(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    pthread_cond_destroy(&r->moved);
+    pthread_mutex_destroy(&r->lock);
+    for (int i = 0; i < r->ntray; i++)
+        free_tray(r, &r->tray[i]);
+    hps_mem_free(r->tray);
+    hps_mem_free(r->single);
+    hps_mem_free(r->single_slot);
+    hps_mem_free(r->bag);
+    hps_mem_free(r->record);
+    hps_mem_free(r->block);
+    hps_mem_free(r->spare);
+    hps_mem_free(r->example);
+    hps_blocks_free(&r->blocks);
+    hps_mem_free(r);
+}

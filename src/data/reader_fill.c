@@ -1,0 +1,303 @@
+/* reader_fill.c - a step put together: its examples' blocks, then row by row what they hold. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clones.h"
+#include "base/mem.h"
+#include "data/reader_impl.h"
+
+enum { AHEAD = 16 };                 /* examples that are fetched before they are copied */
+
+/* Least significant digit first, only the digits that differ somewhere. `a` holds the result. */
+static void sort_radix(long long *a, long long *b, long long n)
+{
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    long long most = 0;
+
+    for (long long i = 0; i < n; i++)
+        most |= a[i];
+    for (int shift = 0; shift < 63 && most >> shift; shift += BITS) {
+        long long at[DIGITS] = { 0 }, sum = 0;
+        for (long long i = 0; i < n; i++)
+            at[a[i] >> shift & (DIGITS - 1)]++;
+        for (int d = 0; d < DIGITS; d++) {
+            long long here = at[d];
+            at[d] = sum;
+            sum += here;
+        }
+        for (long long i = 0; i < n; i++)
+            b[at[a[i] >> shift & (DIGITS - 1)]++] = a[i];
+        memcpy(a, b, (size_t)n * sizeof *a);
+    }
+}
+
+static void sort_short(long long *a, long long n)
+{
+    for (long long i = 1; i < n; i++) {
+        long long x = a[i], j = i;
+        for (; j > 0 && a[j - 1] > x; j--)
+            a[j] = a[j - 1];
+        a[j] = x;
+    }
+}
+
+/* The examples of a micro-batch by place in the file; my share of them is *mine .. *mine + n. */
+static long long share_of_rows(struct hps_reader *r, long long epoch, long long position,
+                               long long n, const long long **mine)
+{
+    long long first = hps_share(n, r->parts, r->part);
+
+    hps_order_rows(&r->order, &r->memo, epoch, position, n, r->example);
+    if (r->order.shuffle && n <= 64)
+        sort_short(r->example, n);
+    else if (r->order.shuffle)
+        sort_radix(r->example, r->spare, n);
+    *mine = r->example + first;
+    return hps_share(n, r->parts, r->part + 1) - first;
+}
+
+static enum hps_status find_blocks(struct hps_reader *r, const long long *example, long long n,
+                                   long long mark)
+{
+    long long end = 0;              /* of the block under way */
+    size_t record_bytes = r->blocks.record_bytes;
+    const struct hps_block *block = NULL;
+    enum hps_status s = HPS_OK;
+
+    for (long long i = 0; i < n && !s; i++) {
+        if (example[i] >= end) {
+            s = hps_blocks_get(&r->blocks, hps_blocks_of(r->data, example[i]), mark, &block);
+            end = s ? 0 : block->first + block->rows;
+        }
+        r->block[i] = block;
+        r->record[i] = s ? NULL
+                         : block->record + (size_t)(example[i] - block->first) * record_bytes;
+    }
+    return s;
+}
+
+/* Ids of a record, into row i of their columns. */
+HPS_INLINE void gather_singles(const struct hps_reader *r, const char *record, long long i,
+                               bool wide)
+{
+    const uint32_t *narrow = (const uint32_t *)(const void *)record;
+    const long long *id = (const long long *)(const void *)record;
+
+    for (int j = 0; j < r->nsingle; j++)
+        if (wide)
+            ((long long *)r->single[j])[i] = id[j];
+        else
+            ((uint32_t *)r->single[j])[i] = narrow[j];
+}
+
+/* What will soon be read: it lies anywhere in a window. */
+static void fetch(const char *from, size_t bytes)
+{
+    enum { LINE = 64 };
+
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(from + at);
+}
+
+/* All that a record holds, row by row; the records of the next rows are fetched meanwhile. */
+static void gather_records(const struct hps_reader *r, struct hps_tray *t, long long row,
+                           long long n)
+{
+    const size_t D = t->dense ? (size_t)r->data->D : 0, bytes = r->blocks.record_bytes;
+    const size_t label_at = r->blocks.label_at, dense_at = r->blocks.dense_at;
+    const char *const *records = r->record;
+    float *label = t->label ? t->label + row : NULL, *dense = D ? t->dense + row * (long long)D : 0;
+
+    for (int j = 0; j < r->nsingle; j++)
+        r->single[j] = (char *)t->ids[r->single_slot[j]] +
+                       (size_t)row * hps_ids_size(r->blocks.wide);
+    for (long long i = 0; i < n; i++) {
+        const char *record = records[i];
+        fetch(records[i + AHEAD < n ? i + AHEAD : i], bytes);
+        if (r->blocks.wide)
+            gather_singles(r, record, i, true);
+        else
+            gather_singles(r, record, i, false);
+        if (label)
+            memcpy(label + i, record + label_at, sizeof *label);
+        if (dense)
+            memcpy(dense + (size_t)i * D, record + dense_at, D * sizeof *dense);
+    }
+}
+
+/* Where the ids of each example of a micro-batch lie in slot j, and in the tray's column: offsets
+ * begin at 0 for each micro-batch. HPS_DECK: more than an int counts. */
+static enum hps_status find_multi(struct hps_reader *r, int j, const long long *example,
+                                  long long n, int *offset)
+{
+    size_t total = 0, size = hps_ids_size(r->blocks.wide);
+
+    offset[0] = 0;
+    for (long long i = 0; i < n; i++) {
+        const struct hps_block *b = r->block[i];
+        const long long *o = b->offset[j] + example[i] - b->first;
+        total += (size_t)(o[1] - o[0]);
+        if (total > INT_MAX) {
+            snprintf(r->blocks.why, sizeof r->blocks.why,
+                     "%s: slot %s: a micro-batch has more than %d ids", r->data->path,
+                     r->data->slot[j].name, INT_MAX);
+            return HPS_DECK;
+        }
+        offset[i + 1] = (int)total;
+        /* a block without ids has no array of them */
+        r->bag[i] = b->ids[j] ? (const char *)b->ids[j] + (size_t)o[0] * size : NULL;
+    }
+    return HPS_OK;
+}
+
+/* Appends at *filled of the tray's column. */
+static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, int j,
+                                    const long long *example, long long n, int *offset,
+                                    size_t *filled)
+{
+    enum { MOST = 512 };            /* bytes of a long bag that are fetched */
+    size_t size = hps_ids_size(r->blocks.wide);
+    enum hps_status s = find_multi(r, j, example, n, offset);
+
+    if (s)
+        return s;
+    hps_mem_grow(&t->ids[j], &t->ids_cap[j], *filled + (size_t)offset[n], size);
+    char *to = (char *)t->ids[j] + *filled * size;
+    for (long long i = 0; i < n; i++) {
+        long long next = i + AHEAD < n ? i + AHEAD : i;
+        size_t bytes = (size_t)(offset[i + 1] - offset[i]) * size;
+        size_t ahead = (size_t)(offset[next + 1] - offset[next]) * size;
+        fetch(r->bag[next], ahead < MOST ? ahead : MOST);
+        if (bytes > 0)
+            memcpy(to, r->bag[i], bytes);
+        to += bytes;
+    }
+    *filled += (size_t)offset[n];
+    return HPS_OK;
+}
+
+static enum hps_status gather_multis(struct hps_reader *r, const struct hps_reader_filling *f,
+                                     int m, const long long *example, long long n)
+{
+    struct hps_tray *t = f->tray;
+    enum hps_status s = HPS_OK;
+
+    for (int j = 0; j < r->data->nslot && !s; j++) {
+        if (!r->blocks.slot[j] || !r->data->slot[j].multi)
+            continue;
+        s = gather_multi(r, t, j, example, n, t->offset[j] + f->row + m, &f->nid[j]);
+    }
+    return s;
+}
+
+/* The blocks of a window, by place in the files; *n of them. */
+static void window_blocks(struct hps_reader *r, long long epoch, long long window, long long *block,
+                          long long *n)
+{
+    long long first, rows = hps_order_span(&r->order, window, &first), example;
+    long long most = (rows + HPS_BLOCK_ROWS - 1) / HPS_BLOCK_ROWS;
+
+    *n = 0;
+    for (long long i = 0; i < most && !r->order.shuffle; i++)
+        block[(*n)++] = hps_blocks_of(r->data, first + i * HPS_BLOCK_ROWS);
+    if (!r->order.shuffle)
+        return;
+    hps_order_rows(&r->order, &r->next, epoch, first, 1, &example);
+    for (long long i = 0; i < most; i++)
+        if (r->next.start[i] >= 0)
+            block[(*n)++] = hps_blocks_of(r->data, r->next.start[i]);
+    sort_short(block, *n);
+}
+
+/* When a window is entered, the system is told what the next one will want: of each micro-batch my
+ * share is a range of places, so of the window's blocks it is about the same range. */
+static void expect_next(struct hps_reader *r, long long epoch, long long window)
+{
+    enum { MARGIN = 2 };
+    long long windows = hps_order_windows(&r->order);
+    long long block[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS], n, first, last;
+
+    if (windows == 1 || epoch * windows + window == r->entered)
+        return;
+    r->entered = epoch * windows + window;
+    window_blocks(r, epoch + (window + 1 == windows), (window + 1) % windows, block, &n);
+    first = hps_share(n, r->parts, r->part) - MARGIN;
+    last = hps_share(n, r->parts, r->part + 1) + MARGIN;
+    for (long long i = first < 0 ? 0 : first; i < last && i < n; i++)
+        hps_blocks_expect(&r->blocks, block[i]);
+}
+
+/* Blocks of windows that lie behind are dropped; where one window is all there is, it stays. */
+static enum hps_status fill_batch(struct hps_reader *r, struct hps_reader_filling *f, int m,
+                                  long long epoch, long long position, long long n)
+{
+    struct hps_tray *t = f->tray;
+    const long long *mine;
+    long long windows = hps_order_windows(&r->order), before = epoch * windows, last = before;
+    enum hps_status s;
+
+    t->batch[m].B = 0;
+    t->batch[m].data = r->data;
+    if (n > 0) {
+        long long first = hps_order_window(&r->order, position);
+        last = before + hps_order_window(&r->order, position + n - 1);
+        if (windows > 1)
+            hps_blocks_drop(&r->blocks, before + first);
+        expect_next(r, epoch, first);
+    }
+    n = share_of_rows(r, epoch, position, n, &mine);
+    s = find_blocks(r, mine, n, last);
+    if (s)
+        return s;
+    memcpy(t->example + f->row, mine, (size_t)n * sizeof *mine);
+    gather_records(r, t, f->row, n);
+    s = gather_multis(r, f, m, mine, n);
+    t->batch[m].B = (int)n;
+    f->row += n;
+    return s;
+}
+
+/* Columns may have moved while they grew, so the pointers are set when all is filled. */
+static void point(const struct hps_reader *r, struct hps_tray *t)
+{
+    const bool wide = r->blocks.wide;
+    int nslot = r->data->nslot;
+    long long row = 0;
+
+    for (int m = 0; m < r->steps.M; row += t->batch[m++].B) {
+        struct hps_batch *batch = &t->batch[m];
+        batch->example = t->example + row;
+        batch->label = t->label ? t->label + row : NULL;
+        batch->dense = t->dense ? t->dense + row * r->data->D : NULL;
+        batch->ids = t->ids_of + (size_t)m * (size_t)nslot;
+        batch->offset = t->offset_of + (size_t)m * (size_t)nslot;
+    }
+    for (int j = 0; j < nslot; j++) {
+        const char *id = t->ids[j];
+        row = 0;
+        for (int m = 0; m < r->steps.M && r->blocks.slot[j]; row += t->batch[m++].B) {
+            int *offset = t->offset[j] ? t->offset[j] + row + m : NULL;
+            t->ids_of[m * nslot + j] = (struct hps_ids){ id, wide };
+            t->offset_of[m * nslot + j] = offset;
+            id += (size_t)(offset ? offset[t->batch[m].B] : t->batch[m].B) * hps_ids_size(wide);
+        }
+    }
+}
+
+enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_filling *f, long long step)
+{
+    long long epoch, position, n = hps_steps_batch(&r->steps, step, &epoch, &position);
+    int M = r->steps.M;
+    enum hps_status s = HPS_OK;
+
+    f->row = 0;
+    memset(f->nid, 0, (size_t)r->data->nslot * sizeof *f->nid);
+    for (int m = 0; m < M && !s; m++) {
+        long long first = hps_share(n, M, m);
+        s = fill_batch(r, f, m, epoch, position + first, hps_share(n, M, m + 1) - first);
+    }
+    if (!s)
+        point(r, f->tray);
+    return s;
+}

@@ -1,0 +1,32 @@
+/* writer_impl.h - what only the files of the writer know of it. */
+#ifndef HPS_DATA_WRITER_IMPL_H
+#define HPS_DATA_WRITER_IMPL_H
+
+#include "data/writer.h"
+
+struct hps_writer_column {
+    char *ids, *offsets;            /* names in the file; offsets NULL: one id an example */
+    uint64_t ids_key, offsets_key;
+    long long *offset;              /* (rows) behind each buffered row, from 0            */
+    long long nid, nid_written;     /* multi: buffered, in the file                       */
+    size_t cap;
+};
+
+struct hps_writer_own {
+    char *path, *part;
+    struct hps_h5 h5;
+    bool exists;                    /* PATH.part                                           */
+    bool grows;                     /* it had rows: what it does not tell of them, it will not */
+    bool made;                      /* its datasets                                        */
+    bool settled;                   /* rows are scaled when they are buffered              */
+    bool sums;                      /* there is a checksum to keep up                      */
+    bool committed, multi;          /* multi: there is a slot with any number of ids     */
+    uint64_t sum;
+    char *buffer;                   /* label, dense, ids of slots with one id              */
+    struct hps_writer_column *column;   /* (nslot) */
+};
+
+/* The buffered rows go to the file; `last`: there are no more. */
+enum hps_status hps_writer_flush(struct hps_writer *w, bool last);
+
+#endif

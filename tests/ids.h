@@ -3,7 +3,7 @@
 #ifndef HPS_TESTS_IDS_H
 #define HPS_TESTS_IDS_H
 
-#include "model/net.h"
+#include "net/net.h"
 
 /* Slots 0 and 1 have one id an example; slot 2 any number. Layer `both` reads 0 and 1, `bags` all
  * of them, slot 1 twice, taken modulo 40 the second time. */

@@ -3,7 +3,7 @@
 #ifndef HPS_TESTS_SLOTS_H
 #define HPS_TESTS_SLOTS_H
 
-#include "model/net.h"
+#include "net/net.h"
 
 enum { SLOTS_M = 2, SLOTS_LAYERS = 2, SLOTS_MOST_BAG = 12 };
 

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/noise.h"
+#include "net/noise.h"
 #include "toy.h"
 #include "twin.h"
 

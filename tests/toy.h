@@ -6,7 +6,7 @@
 #ifndef HPS_TESTS_TOY_H
 #define HPS_TESTS_TOY_H
 
-#include "model/slice.h"
+#include "net/slice.h"
 
 struct toy {
     struct hps_slot slot[4];

@@ -4,7 +4,7 @@
 #define HPS_APP_JOB_H
 
 #include "app/options.h"
-#include "model/net.h"
+#include "net/net.h"
 #include "train/step.h"
 
 struct hps_job {

@@ -8,13 +8,13 @@
 #include "hw/count.h"
 #include "hw/pool.h"
 #include "life/rundir.h"
-#include "model/opt.h"
+#include "net/opt.h"
 #include "plan/sched.h"
 #include "train/ckpt.h"
 #include "train/store.h"
 
 struct hps_options {
-    struct hps_deck *deck; /* owns all text; its `model` is bound by model/net */
+    struct hps_deck *deck; /* owns all text; its `model` is bound by net/net */
     struct hps_run_opt run;
     struct hps_data_opt data;
     struct hps_train_opt train;

@@ -1,11 +1,11 @@
-/* meet.h - the ranks of a stage meet over a micro-batch that they share: what model/peers asks. */
+/* meet.h - the ranks of a stage meet over a micro-batch that they share: what net/peers asks. */
 #ifndef HPS_COMM_MEET_H
 #define HPS_COMM_MEET_H
 
 #include <mpi.h>
 
 #include "base/say.h"
-#include "model/peers.h"
+#include "net/peers.h"
 
 struct hps_meet;
 /* Collective over the stage (a communicator of its own is made). */

@@ -11,7 +11,7 @@
 #include "comm/near.h"
 #include "data/data.h"
 #include "model/merge.h"
-#include "model/net.h"
+#include "net/net.h"
 
 /* Which ids: the embedding layers (of this rank's stage) that read tables of this mapping; rows of
  * slot i of layer j are base + id (% modulo). Layers that read the same ids in the same way need to

@@ -3,7 +3,7 @@
 #ifndef HPS_MODEL_MERGE_H
 #define HPS_MODEL_MERGE_H
 
-#include "model/ints.h"
+#include "net/ints.h"
 
 /* Sum i is of the rows row[begin[i] .. begin[i+1]-1]; a row may be in it twice. */
 struct hps_merge_list {

@@ -7,8 +7,8 @@
 #define HPS_MODEL_PLACES_H
 
 #include "data/data.h"
-#include "model/ints.h"
-#include "model/net.h"
+#include "net/ints.h"
+#include "net/net.h"
 
 struct hps_places;
 /* Ids of the slots of `nlayer` layers, in M micro-batches; rows are 0..rows-1 and belong to the

@@ -9,7 +9,7 @@
 
 #include "base/work.h"
 #include "data/data.h"
-#include "model/net.h"
+#include "net/net.h"
 
 struct hps_sacks_slot {
     const struct hps_layer *layer;

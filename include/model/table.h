@@ -10,8 +10,8 @@
 #ifndef HPS_MODEL_TABLE_H
 #define HPS_MODEL_TABLE_H
 
-#include "model/net.h"
-#include "model/opt.h"
+#include "net/net.h"
+#include "net/opt.h"
 
 #define HPS_TABLE_BLOCK 64
 

@@ -8,8 +8,8 @@
 #define HPS_PLAN_MEASURE_H
 
 #include "hw/pool.h"
-#include "model/net.h"
-#include "model/opt.h"
+#include "net/net.h"
+#include "net/opt.h"
 #include "plan/profile.h"
 
 struct hps_measure_opt {

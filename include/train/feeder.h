@@ -3,7 +3,7 @@
 #ifndef HPS_TRAIN_FEEDER_H
 #define HPS_TRAIN_FEEDER_H
 
-#include "model/load.h"
+#include "net/load.h"
 #include "train/store.h"
 
 struct hps_feeder;

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "model/layer.h"
+#include "net/layer.h"
 
 /* Predictions as they come on this rank. All that has no communicator is local. */
 struct hps_metric;

@@ -4,7 +4,7 @@
 
 #include "hw/count.h"
 #include "hw/pool.h"
-#include "model/net.h"
+#include "net/net.h"
 #include "plan/engine.h"
 #include "train/metric.h"
 

@@ -8,7 +8,7 @@
 #include "comm/meet.h"
 #include "comm/pipe.h"
 #include "comm/reduce.h"
-#include "model/slice.h"
+#include "net/slice.h"
 #include "train/feeder.h"
 
 struct hps_role {

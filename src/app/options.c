@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/layer.h"
+#include "net/layer.h"
 
 static const char *const sections[] = { "run",       "data",     "model",   "train",
                                         "resources", "schedule", "storage", "checkpoint",

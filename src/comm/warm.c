@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/ints.h"
+#include "net/ints.h"
 
 /* Numbers of a step under way stay while those of the next are made. */
 enum { KEPT = 2 };

@@ -8,10 +8,10 @@
 #include "base/sort.h"
 #include "base/thread.h"
 #include "hw/stopwatch.h"
-#include "model/load.h"
-#include "model/noise.h"
-#include "model/slice.h"
 #include "model/table.h"
+#include "net/load.h"
+#include "net/noise.h"
+#include "net/slice.h"
 #include "plan/budget.h"
 #include "plan/measure_rows.h"
 

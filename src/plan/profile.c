@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/layer.h"
+#include "net/layer.h"
 
 bool hps_profile_has_table(const struct hps_profile_layer *layer)
 {

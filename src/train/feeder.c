@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "hw/count.h"
-#include "model/noise.h"
+#include "net/noise.h"
 
 enum { TURNS = 2 }; /* steps whose inputs live on the device at once */
 

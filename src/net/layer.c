@@ -1,0 +1,155 @@
+/* layer.c - the list of layer kinds, and what all of them share. */
+#include "net/layer.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "net/net.h"
+
+extern const struct hps_layer_kind hps_layer_embedding, hps_layer_attention, hps_layer_dense_input,
+    hps_layer_concat, hps_layer_add, hps_layer_fc, hps_layer_activation, hps_layer_dot_interaction,
+    hps_layer_fm, hps_layer_cross, hps_layer_cosine, hps_layer_softmax, hps_layer_dropout,
+    hps_layer_batch_norm, hps_layer_layer_norm, hps_layer_logistic,
+    hps_layer_cross_entropy, hps_layer_squared, hps_layer_hinge, hps_layer_nce;
+
+static const struct hps_layer_kind *const all[] = {
+    &hps_layer_embedding,
+    &hps_layer_attention,
+    &hps_layer_dense_input,
+    &hps_layer_concat,
+    &hps_layer_add,
+    &hps_layer_fc,
+    &hps_layer_activation,
+    &hps_layer_dot_interaction,
+    &hps_layer_fm,
+    &hps_layer_cross,
+    &hps_layer_cosine,
+    &hps_layer_softmax,
+    &hps_layer_dropout,
+    &hps_layer_batch_norm,
+    &hps_layer_layer_norm,
+    &hps_layer_logistic,
+    &hps_layer_cross_entropy,
+    &hps_layer_squared,
+    &hps_layer_hinge,
+    &hps_layer_nce,
+};
+enum { NKIND = sizeof all / sizeof *all, MOST_WIDTH = 1 << 22 };
+
+const struct hps_field hps_layer_fields[] = {
+    HPS_FIELD(hps_layer_opt, name, HPS_TEXT, NULL, 0, 0, "", "letters, digits, _ and -"),
+    HPS_FIELD(hps_layer_opt, type, HPS_TEXT, NULL, 0, 0, "", "the kind of layer"),
+    HPS_FIELD(hps_layer_opt, inputs, HPS_LIST, "[]", 0, 0, "",
+              "names of earlier layers; not given: the layer before"),
+    HPS_CHOICE(hps_layer_opt, optimizer, "same", "same|" HPS_OPT_WORDS,
+               "of its weights or rows; same: as in `train`"),
+    HPS_FIELD(hps_layer_opt, learning_rate, HPS_REAL, "0", 0, 1e6, "",
+              "of its weights or rows; 0: as in `train`"),
+    { 0 }
+};
+
+const struct hps_layer_kind *hps_layer_find(const char *name)
+{
+    for (int i = 0; i < NKIND; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
+const char *hps_layer_words(void)
+{
+    static char words[512];
+    size_t n = 0;
+
+    for (int i = 0; i < NKIND; i++) {
+        size_t more = strlen(all[i]->name);
+        assert(n + more + 2 < sizeof words);
+        memcpy(words + n, all[i]->name, more);
+        n += more;
+        words[n++] = '|';
+    }
+    words[n - 1] = '\0';
+    return words;
+}
+
+enum hps_status hps_layer_unknown(const struct hps_item *item, const char *type)
+{
+    const char *names[NKIND];
+
+    for (int i = 0; i < NKIND; i++)
+        names[i] = all[i]->name;
+    const char *near = hps_deck_nearest(type, names, NKIND);
+    if (near)
+        return hps_deck_wrong(item, "type", "unknown layer type '%s', did you mean '%s'?", type,
+                              near);
+    return hps_deck_wrong(item, "type", "unknown layer type '%s' (%s)", type, hps_layer_words());
+}
+
+enum hps_act hps_layer_act(const char *word)
+{
+    static const char *const words[] = { "none", "relu", "sigmoid", "tanh", "gelu" };
+    int act = 0;
+
+    while (strcmp(words[act], word) != 0)
+        act++;
+    return (enum hps_act)act;
+}
+
+enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int least,
+                                  int *dim, int *n)
+{
+    if (*dim == 0)
+        *dim = net->layer[l->input[0]].width;
+    *n = 0;
+    for (int i = 0; i < l->ninput; i++) {
+        const struct hps_layer *x = &net->layer[l->input[i]];
+        if (x->width % *dim != 0)
+            return hps_deck_wrong(l->item, "dim",
+                                  "input '%s' of layer '%s' is %d wide, no multiple of %d",
+                                  x->name, l->name, x->width, *dim);
+        *n += x->width / *dim;
+    }
+    if (*n < least)
+        return hps_deck_wrong(l->item, NULL, "layer '%s' has one vector of %d: no pair", l->name,
+                              *dim);
+    return HPS_OK;
+}
+
+enum hps_status hps_layer_set_width(struct hps_layer *l, long long width)
+{
+    if (width > MOST_WIDTH)
+        return hps_deck_wrong(l->item, NULL, "layer '%s' is %lld wide, the most is %d", l->name,
+                              width, MOST_WIDTH);
+    l->width = (int)width;
+    return HPS_OK;
+}
+
+/* Names become names of HDF5 groups and of --set paths. */
+bool hps_layer_good_name(const char *name)
+{
+    static const char good[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t n = strlen(name);
+
+    return n > 0 && n < 64 && strspn(name, good) == n;
+}
+
+void hps_layer_print_reference(void)
+{
+    hps_out("model:\n"
+            "  - {name: ids, type: embedding, slots: all, dim: 8}\n"
+            "  - {name: nums, type: dense_input}\n"
+            "  - {name: both, type: concat, inputs: [ids, nums]}\n"
+            "  - {name: h1, type: fc, width: 64, activation: relu}\n"
+            "  - {name: deep, type: fc, width: 1}\n"
+            "  - {name: wide, type: embedding, slots: all, dim: 1, combine: sum}\n"
+            "  - {name: out, type: add, inputs: [deep, wide]}\n"
+            "  - {name: loss, type: logistic}\n"
+            "  # Every layer has:\n");
+    hps_deck_print_table(NULL, hps_layer_fields, "  #     ");
+    for (int i = 0; i < NKIND; i++) {
+        hps_out("  # type: %s  (%s)\n", all[i]->name, all[i]->help);
+        if (all[i]->fields)
+            hps_deck_print_table(NULL, all[i]->fields, "  #     ");
+    }
+}

@@ -1,0 +1,50 @@
+/* layer_add.c - the sum of inputs of one width. */
+#include "net/net.h"
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    const struct hps_layer *x = &net->layer[l->input[0]];
+
+    for (int i = 1; i < l->ninput; i++) {
+        const struct hps_layer *other = &net->layer[l->input[i]];
+        if (other->width != x->width)
+            return hps_deck_wrong(l->item, "inputs",
+                                  "layer '%s' adds '%s' (%d wide) and '%s' (%d wide)", l->name,
+                                  x->name, x->width, other->name, other->width);
+    }
+    return hps_layer_set_width(l, x->width);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)net;
+    return 2.0 * (l->ninput - 1) * l->width;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    for (int i = 0; i < l->ninput; i++)
+        p->dev->ops->copy(p->dev, p->B, l->width, p->x[i].data, p->x[i].ld, p->y.data, p->y.ld,
+                          i > 0);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    for (int i = 0; i < l->ninput; i++)
+        if (p->dx[i].data)
+            p->dev->ops->copy(p->dev, p->B, l->width, p->dy.data, p->dy.ld, p->dx[i].data,
+                              p->dx[i].ld, p->add[i]);
+}
+
+extern const struct hps_layer_kind hps_layer_add;
+const struct hps_layer_kind hps_layer_add = {
+    .name = "add",
+    .help = "the sum of inputs of one width; (B, width)",
+    .opt_size = sizeof(struct hps_layer_opt),
+    .least_inputs = 1,
+    .most_inputs = -1,
+    .shape = shape,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,133 @@
+/* layer_batch_norm.c - each column of a micro-batch to mean 0 and variance 1, then a gain and a
+ * shift (Ioffe and Szegedy 2015). Weights: gains, then shifts; running state: means, then
+ * variances, moved by each micro-batch in turn and used in evaluation.
+ *
+ * The statistics are those of the whole micro-batch, whoever has its rows: sums in double over all
+ * ranks of the stage, so that any layout computes the same. */
+#include "net/net.h"
+
+struct norm_opt {
+    struct hps_layer_opt head;
+    double momentum, epsilon;
+};
+
+static const struct hps_field fields[] = {
+    HPS_FIELD(norm_opt, momentum, HPS_REAL, "0.1", 0, 1, "",
+              "share of a micro-batch in the running mean and variance"),
+    HPS_FIELD(norm_opt, epsilon, HPS_REAL, "1e-5", 1e-12, 1, "", "added to the variance"),
+    { 0 }
+};
+
+/* Device memory of a call. */
+struct columns {
+    double *sums;               /* (2, width)                       */
+    float *p, *r, *q;           /* (width) each: what `blend` wants */
+};
+
+static struct columns columns_of(const struct hps_layer *l, const struct hps_pass *p)
+{
+    size_t w = (size_t)l->width;
+    float *f = (float *)(p->scratch + 2 * w);
+
+    return (struct columns){ p->scratch, f, f + w, f + 2 * w };
+}
+
+static struct hps_norm norm_of(const struct hps_layer *l, const struct hps_pass *p, float *stats)
+{
+    const struct norm_opt *o = l->opt;
+
+    return (struct hps_norm){ .rows = p->peers->rows, .width = l->width, .epsilon = o->epsilon,
+                              .share = o->momentum, .gain = p->param, .stats = stats };
+}
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    size_t w = (size_t)net->layer[l->input[0]].width;
+
+    l->nparam = l->nrunning = l->kept_once = 2 * w;
+    l->nscratch = 4 * w;
+    l->told = 4 * w;                /* two doubles a column */
+    return hps_layer_set_width(l, (long long)w);
+}
+
+/* Of one row every column is its own mean: what comes out does not depend on what goes in. */
+static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
+{
+    (void)most;
+    if (least > 1)
+        return HPS_OK;
+    return hps_deck_wrong(l->item, NULL, "layer '%s' needs micro-batches of at least 2 examples: "
+                          "raise data.batch or lower data.microbatches", l->name);
+}
+
+static void init(const struct hps_layer *l, uint64_t key, float *param)
+{
+    (void)key;
+    for (int c = 0; c < l->width; c++) {
+        param[c] = 1;
+        param[l->width + c] = 0;
+    }
+}
+
+static void settle(const struct hps_layer *l, float *running)
+{
+    for (int c = 0; c < l->width; c++)
+        running[l->width + c] = 1;
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)net;
+    return 20.0 * l->width;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct hps_dev_ops *ops = p->dev->ops;
+    struct columns k = columns_of(l, p);
+    struct hps_norm norm = norm_of(l, p, p->training ? p->once : p->running);
+    const float *shift = p->param + l->width;
+
+    if (p->training) {
+        ops->moments(p->dev, p->B, p->x[0], p->x[0], k.sums);
+        p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
+    }
+    ops->norm_forward(p->dev, &norm, p->training ? k.sums : NULL, p->running, k.p);
+    ops->blend(p->dev, p->B, k.p, p->x[0], norm.stats, shift, NULL, (struct hps_tensor){ 0 }, p->y,
+               false);
+}
+
+/* With h = (x - mean) * rate: dgain = sum dy h, dshift = sum dy of my rows; with the sums of all n
+ * rows, dx = gain * rate * (dy - dshift / n - h * dgain / n). */
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct hps_dev_ops *ops = p->dev->ops;
+    struct columns k = columns_of(l, p);
+    struct hps_norm norm = norm_of(l, p, p->once);
+
+    ops->moments(p->dev, p->B, p->dy, p->x[0], k.sums);
+    ops->norm_gradients(p->dev, &norm, k.sums, p->grad, p->grad + l->width);
+    p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
+    if (!p->dx[0].data)
+        return;
+    ops->norm_backward(p->dev, &norm, k.sums, k.p, k.r, k.q);
+    ops->blend(p->dev, p->B, k.p, p->x[0], norm.stats, k.r, k.q, p->dy, p->dx[0], p->add[0]);
+}
+
+extern const struct hps_layer_kind hps_layer_batch_norm;
+const struct hps_layer_kind hps_layer_batch_norm = {
+    .name = "batch_norm",
+    .help = "columns of the micro-batch to mean 0, variance 1, then a gain and a shift; (B, width)",
+    .fields = fields,
+    .opt_size = sizeof(struct norm_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .peers = true,
+    .shape = shape,
+    .fits = fits,
+    .init = init,
+    .settle = settle,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,72 @@
+/* layer_cosine.c - how alike two towers are: the cosine of their outputs. */
+#include "net/net.h"
+
+struct cosine_opt {
+    struct hps_layer_opt head;
+    double scale;
+};
+
+static const struct hps_field fields[] = {
+    HPS_FIELD(cosine_opt, scale, HPS_REAL, "1", 1e-6, 1e6, "", "what the cosine is multiplied by"),
+    { 0 }
+};
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    if (l->ninput != 2)
+        return hps_deck_wrong(l->item, "inputs", "layer '%s' needs two inputs", l->name);
+    const struct hps_layer *a = &net->layer[l->input[0]], *b = &net->layer[l->input[1]];
+    if (a->width != b->width)
+        return hps_deck_wrong(l->item, "inputs",
+                              "layer '%s' compares '%s' (%d wide) and '%s' (%d wide)", l->name,
+                              a->name, a->width, b->name, b->width);
+    l->kept = 3;                        /* the lengths, and the cosine before it is scaled */
+    l->shared = 1;                      /* its gradient */
+    return hps_layer_set_width(l, 1);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    return 16.0 * net->layer[l->input[0]].width;
+}
+
+static float scale_of(const struct hps_layer *l)
+{
+    return (float)((const struct cosine_opt *)l->opt)->scale;
+}
+
+static struct hps_tensor cosine_of(const struct hps_pass *p)
+{
+    return (struct hps_tensor){ p->keep + 2 * (size_t)p->B, 1, 1 };
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_tensor y = cosine_of(p);
+
+    p->dev->ops->cosine_forward(p->dev, p->B, p->x[0], p->x[1], y, p->keep);
+    p->dev->ops->scale(p->dev, p->B, scale_of(l), y, p->y);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_tensor d = { p->all, 1, 1 };
+
+    p->dev->ops->scale(p->dev, p->B, scale_of(l), p->dy, d);
+    p->dev->ops->cosine_backward(p->dev, p->B, p->x[0], p->x[1], cosine_of(p), p->keep, d, p->dx[0],
+                                 p->add[0], p->dx[1], p->add[1]);
+}
+
+extern const struct hps_layer_kind hps_layer_cosine;
+const struct hps_layer_kind hps_layer_cosine = {
+    .name = "cosine",
+    .help = "the cosine of two inputs of one width; (B, 1)",
+    .fields = fields,
+    .opt_size = sizeof(struct cosine_opt),
+    .least_inputs = 2,
+    .most_inputs = 2,
+    .shape = shape,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,148 @@
+/* layer_cross.c - a cross layer of DCN-v2 (Wang et al. 2021): y = x0 * (W x + b) + x. W is (d, d),
+ * or the product of (d, rank) and (rank, d). Weights: those, then b (d). */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "net/net.h"
+
+struct cross_opt {
+    struct hps_layer_opt head;
+    int rank;
+};
+
+static const struct hps_field fields[] = {
+    HPS_FIELD(cross_opt, rank, HPS_INT, "0", 0, 65536, "",
+              "W is the product of (width, rank) and (rank, width); 0: whole"),
+    { 0 }
+};
+
+static int rank_of(const struct hps_layer *l)
+{
+    return ((const struct cross_opt *)l->opt)->rank;
+}
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    const struct hps_layer *x0 = &net->layer[l->input[0]];
+    const struct hps_layer *x = &net->layer[l->input[l->ninput - 1]];
+    size_t d = (size_t)x->width, rank = (size_t)rank_of(l);
+
+    if (x0->width != x->width)
+        return hps_deck_wrong(l->item, "inputs", "layer '%s' crosses '%s' (%d wide) and '%s' (%d)",
+                              l->name, x0->name, x0->width, x->name, x->width);
+    if (rank >= d)
+        return hps_deck_wrong(l->item, "rank", "a rank of %zu is not below the width, %zu", rank,
+                              d);
+    l->nparam = (rank ? 2 * rank : d) * d + d;
+    l->kept = d + rank;
+    l->shared = rank;                   /* the gradient of the low-rank product */
+    return hps_layer_set_width(l, x->width);
+}
+
+static void fill(float *w, size_t n, double fan, uint64_t key, uint64_t first)
+{
+    float limit = (float)sqrt(6.0 / fan);
+
+    for (size_t i = 0; i < n; i++)
+        w[i] = limit * (2.0f * hps_rng_unit(key, first + i) - 1.0f);
+}
+
+/* Glorot and Bengio 2010, as an fc. */
+static void init(const struct hps_layer *l, uint64_t key, float *param)
+{
+    size_t d = (size_t)l->width, rank = (size_t)rank_of(l);
+
+    if (rank) {
+        fill(param, d * rank, (double)(d + rank), key, 0);
+        fill(param + d * rank, d * rank, (double)(d + rank), key, d * rank);
+    } else {
+        fill(param, d * d, 2.0 * (double)d, key, 0);
+    }
+    memset(param + l->nparam - d, 0, d * sizeof *param);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    double d = l->width, rank = rank_of(l);
+
+    (void)net;
+    return 6 * d * (rank > 0 ? 2 * rank : d) + 6 * d;
+}
+
+/* The places of W x + b and of the low-rank product before it. */
+static struct hps_tensor gate_of(const struct hps_layer *l, const struct hps_pass *p)
+{
+    return (struct hps_tensor){ p->keep, (size_t)l->width, l->width };
+}
+
+static struct hps_tensor low_of(const struct hps_layer *l, const struct hps_pass *p)
+{
+    int rank = rank_of(l);
+
+    return (struct hps_tensor){ p->keep + (size_t)p->B * (size_t)l->width, (size_t)rank, rank };
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct hps_dev_ops *ops = p->dev->ops;
+    struct hps_tensor x = p->x[l->ninput - 1], u = gate_of(l, p), v = low_of(l, p);
+    const float *b = p->param + l->nparam - l->width;
+
+    if (v.width > 0) {
+        ops->fc_forward(p->dev, HPS_ACT_NONE, p->B, x, p->param, NULL, v, NULL);
+        ops->fc_forward(p->dev, HPS_ACT_NONE, p->B, v, p->param + (size_t)l->width * v.ld, b, u,
+                        NULL);
+    } else {
+        ops->fc_forward(p->dev, HPS_ACT_NONE, p->B, x, p->param, b, u, NULL);
+    }
+    ops->gate_forward(p->dev, p->B, p->x[0], u, x, p->y);
+}
+
+/* u becomes its own gradient; dx (data NULL: not wanted) is added to. */
+static void back_product(const struct hps_layer *l, struct hps_pass *p, struct hps_tensor x,
+                         struct hps_tensor du, struct hps_tensor dx)
+{
+    const struct hps_dev_ops *ops = p->dev->ops;
+    struct hps_tensor v = low_of(l, p), dv = v;
+    float *db = p->grad + l->nparam - l->width;
+    size_t second = (size_t)l->width * v.ld;
+
+    if (v.width == 0) {
+        ops->fc_backward(p->dev, HPS_ACT_NONE, p->B, x, p->param, du, NULL, du, dx, true, p->grad,
+                         db);
+        return;
+    }
+    dv.data = p->all;
+    ops->fc_backward(p->dev, HPS_ACT_NONE, p->B, v, p->param + second, du, NULL, du, dv, false,
+                     p->grad + second, db);
+    ops->fc_backward(p->dev, HPS_ACT_NONE, p->B, x, p->param, v, NULL, dv, dx, true, p->grad,
+                     NULL);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    int k = l->ninput - 1;
+    struct hps_tensor u = gate_of(l, p);
+
+    p->dev->ops->gate_backward(p->dev, p->B, p->x[0], u, p->dy, p->dx[0], p->add[0]);
+    if (p->dx[k].data)
+        p->dev->ops->copy(p->dev, p->B, l->width, p->dy.data, p->dy.ld, p->dx[k].data, p->dx[k].ld,
+                          k == 0 || p->add[k]);
+    back_product(l, p, p->x[k], u, p->dx[k]);
+}
+
+extern const struct hps_layer_kind hps_layer_cross;
+const struct hps_layer_kind hps_layer_cross = {
+    .name = "cross",
+    .help = "x0 * (W x + b) + x of inputs [x0, x], or of one that is both (DCN-v2); (B, width)",
+    .fields = fields,
+    .opt_size = sizeof(struct cross_opt),
+    .least_inputs = 1,
+    .most_inputs = 2,
+    .shape = shape,
+    .init = init,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,49 @@
+/* layer_cross_entropy.c - a logit for each class; the label is the number of one. */
+#include "net/loss.h"
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    const struct hps_layer *x = &net->layer[l->input[0]];
+
+    if (x->width < 2)
+        return hps_deck_wrong(l->item, "inputs", "loss '%s' needs two classes or more, '%s' is 1 "
+                              "wide: one logit is for `logistic`", l->name, x->name);
+    l->wants_label = true;
+    l->kept = (size_t)x->width;
+    l->score = x->width == 2 ? HPS_SCORE_CHANCE : HPS_SCORE_CLASS;
+    return hps_layer_set_width(l, 1);
+}
+
+static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
+{
+    return hps_loss_labels(l, batch, 0, (double)l->kept - 1, true);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)net;
+    return 10.0 * (double)l->kept;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    (void)l;
+    p->dev->ops->cross_entropy(p->dev, p->B, p->x[0], p->label, p->weight, p->score, p->loss,
+                               hps_loss_keep(p));
+}
+
+extern const struct hps_layer_kind hps_layer_cross_entropy;
+const struct hps_layer_kind hps_layer_cross_entropy = {
+    .name = "cross_entropy",
+    .help = "loss of a logit a class against a label that is the number of a class, from 0",
+    .fields = hps_loss_fields,
+    .opt_size = sizeof(struct hps_loss_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .loss = true,
+    .shape = shape,
+    .accept = accept,
+    .flops = flops,
+    .forward = forward,
+    .backward = hps_loss_backward,
+};

@@ -1,0 +1,66 @@
+/* layer_dropout.c - inverted dropout: what is kept is scaled up, so evaluation changes nothing. */
+#include "base/rng.h"
+#include "net/net.h"
+
+struct dropout_opt {
+    struct hps_layer_opt head;
+    double rate;
+};
+
+static const struct hps_field fields[] = {
+    HPS_FIELD(dropout_opt, rate, HPS_REAL, NULL, 0, 0.999999, "",
+              "share of values set to 0 in training"),
+    { 0 }
+};
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    return hps_layer_set_width(l, net->layer[l->input[0]].width);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)net;
+    return 2.0 * l->width;
+}
+
+/* The stream is the layer's name and the place is the example: the same on any layout. */
+static void drop(const struct hps_layer *l, struct hps_pass *p, const struct hps_tensor *x,
+                 const struct hps_tensor *y, bool add)
+{
+    const struct dropout_opt *o = l->opt;
+    uint64_t key = hps_rng_sub(p->key, hps_rng_key(0, l->name));
+
+    p->dev->ops->dropout(p->dev, p->B, l->width, (float)o->rate, key, p->example, x->data, x->ld,
+                         y->data, y->ld, add);
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    if (p->training)
+        drop(l, p, &p->x[0], &p->y, false);
+    else
+        p->dev->ops->copy(p->dev, p->B, l->width, p->x[0].data, p->x[0].ld, p->y.data, p->y.ld,
+                          false);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    if (p->dx[0].data)
+        drop(l, p, &p->dy, &p->dx[0], p->add[0]);
+}
+
+extern const struct hps_layer_kind hps_layer_dropout;
+const struct hps_layer_kind hps_layer_dropout = {
+    .name = "dropout",
+    .help = "sets a random share of its input to 0 in training; (B, width)",
+    .fields = fields,
+    .opt_size = sizeof(struct dropout_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .keyed = true,
+    .shape = shape,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

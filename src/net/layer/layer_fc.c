@@ -1,0 +1,90 @@
+/* layer_fc.c - fully connected: y = act(x w + b). Weights: w (in, out), then b (out). */
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "net/net.h"
+
+struct fc_opt {
+    struct hps_layer_opt head;
+    int width;
+    const char *activation;
+    int in;                                             /* width of the input, not a key */
+};
+
+static const struct hps_field fields[] = {
+    HPS_FIELD(fc_opt, width, HPS_INT, NULL, 1, 1 << 20, "", "outputs"),
+    HPS_CHOICE(fc_opt, activation, "none", "none|relu|sigmoid|tanh|gelu", "what follows x w + b"),
+    { 0 }
+};
+
+static enum hps_act act_of(const struct hps_layer *l)
+{
+    const struct fc_opt *o = l->opt;
+
+    return hps_layer_act(o->activation);
+}
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    struct fc_opt *o = l->opt;
+
+    o->in = net->layer[l->input[0]].width;
+    l->nparam = ((size_t)o->in + 1) * (size_t)o->width;
+    l->kept = act_of(l) == HPS_ACT_GELU ? (size_t)o->width : 0;
+    return hps_layer_set_width(l, o->width);
+}
+
+/* Uniform with the variance of Glorot and Bengio 2010, or of He et al. 2015 before a relu. */
+static void init(const struct hps_layer *l, uint64_t key, float *param)
+{
+    const struct fc_opt *o = l->opt;
+    size_t n = (size_t)o->in * (size_t)o->width;
+    double fan = act_of(l) == HPS_ACT_RELU ? o->in : o->in + o->width;
+    float limit = (float)sqrt(6.0 / fan);
+
+    for (size_t i = 0; i < n; i++)
+        param[i] = limit * (2.0f * hps_rng_unit(key, i) - 1.0f);
+    memset(param + n, 0, (size_t)o->width * sizeof *param);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    const struct fc_opt *o = l->opt;
+    double one = 2.0 * o->in * o->width;
+
+    return net->layer[l->input[0]].grad ? 3 * one : 2 * one;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct fc_opt *o = l->opt;
+    const float *b = p->param + (size_t)o->in * (size_t)o->width;
+
+    p->dev->ops->fc_forward(p->dev, act_of(l), p->B, p->x[0], p->param, b, p->y,
+                            l->kept ? p->keep : NULL);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct fc_opt *o = l->opt;
+    float *db = p->grad + (size_t)o->in * (size_t)o->width;
+
+    p->dev->ops->fc_backward(p->dev, act_of(l), p->B, p->x[0], p->param, p->y,
+                             l->kept ? p->keep : NULL, p->dy, p->dx[0], p->add[0], p->grad, db);
+}
+
+extern const struct hps_layer_kind hps_layer_fc;
+const struct hps_layer_kind hps_layer_fc = {
+    .name = "fc",
+    .help = "fully connected with an activation; (B, width)",
+    .fields = fields,
+    .opt_size = sizeof(struct fc_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .init = init,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

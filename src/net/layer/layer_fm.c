@@ -1,0 +1,67 @@
+/* layer_fm.c - the second-order term of a factorization machine: all pairs of an example's vectors,
+ * multiplied number by number and summed (Rendle 2010; as a vector: He and Chua 2017). */
+#include <string.h>
+
+#include "net/net.h"
+
+struct fm_opt {
+    struct hps_layer_opt head;
+    int dim;
+    const char *output;
+    int n;                                  /* vectors; not a key, nor is what dim then is */
+};
+
+static const struct hps_field fields[] = {
+    HPS_FIELD(fm_opt, dim, HPS_INT, "0", 0, 65536, "",
+              "numbers a vector: inputs are cut into such; 0: the width of the first input"),
+    HPS_CHOICE(fm_opt, output, "sum", "sum|vector", "one number, or dim before they are summed"),
+    { 0 }
+};
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    struct fm_opt *o = l->opt;
+    enum hps_status s = hps_layer_vectors(l, net, 2, &o->dim, &o->n);
+
+    if (s)
+        return s;
+    l->kept = (size_t)o->dim;
+    return hps_layer_set_width(l, strcmp(o->output, "sum") == 0 ? 1 : o->dim);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    const struct fm_opt *o = l->opt;
+
+    (void)net;
+    return 5.0 * o->n * o->dim;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct fm_opt *o = l->opt;
+
+    p->dev->ops->fm_forward(p->dev, p->B, o->dim, l->ninput, p->x, p->y, p->keep);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct fm_opt *o = l->opt;
+
+    p->dev->ops->fm_backward(p->dev, p->B, o->dim, l->ninput, p->x, p->keep, p->dy, p->dx,
+                             p->add);
+}
+
+extern const struct hps_layer_kind hps_layer_fm;
+const struct hps_layer_kind hps_layer_fm = {
+    .name = "fm",
+    .help = "second-order term of a factorization machine; (B, 1) or (B, dim)",
+    .fields = fields,
+    .opt_size = sizeof(struct fm_opt),
+    .least_inputs = 1,
+    .most_inputs = -1,
+    .shape = shape,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,69 @@
+/* layer_layer_norm.c - each example's numbers to mean 0 and variance 1, then a gain and a shift a
+ * number (Ba, Kiros and Hinton 2016). Weights: gains, then shifts. */
+#include "net/net.h"
+
+struct norm_opt {
+    struct hps_layer_opt head;
+    double epsilon;
+};
+
+static const struct hps_field fields[] = {
+    HPS_FIELD(norm_opt, epsilon, HPS_REAL, "1e-5", 1e-12, 1, "", "added to the variance"),
+    { 0 }
+};
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    const struct hps_layer *x = &net->layer[l->input[0]];
+
+    if (x->width == 1)
+        return hps_deck_wrong(l->item, "inputs", "'%s' is one number: its variance is always 0",
+                              x->name);
+    l->nparam = 2 * (size_t)x->width;
+    l->kept = 2;
+    return hps_layer_set_width(l, x->width);
+}
+
+static void init(const struct hps_layer *l, uint64_t key, float *param)
+{
+    (void)key;
+    for (int c = 0; c < l->width; c++) {
+        param[c] = 1;
+        param[l->width + c] = 0;
+    }
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)net;
+    return 20.0 * l->width;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    const struct norm_opt *o = l->opt;
+
+    p->dev->ops->row_norm_forward(p->dev, p->B, p->x[0], p->param, p->param + l->width,
+                                  (float)o->epsilon, p->y, p->keep);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    p->dev->ops->row_norm_backward(p->dev, p->B, p->x[0], p->param, p->keep, p->dy, p->dx[0],
+                                   p->add[0], p->grad, p->grad + l->width);
+}
+
+extern const struct hps_layer_kind hps_layer_layer_norm;
+const struct hps_layer_kind hps_layer_layer_norm = {
+    .name = "layer_norm",
+    .help = "each example's numbers to mean 0, variance 1, then a gain and a shift; (B, width)",
+    .fields = fields,
+    .opt_size = sizeof(struct norm_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .shape = shape,
+    .init = init,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,37 @@
+/* layer_logistic.c - the logistic loss of one logit an example against a label of 0 to 1. */
+#include "net/loss.h"
+
+static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
+{
+    return hps_loss_labels(l, batch, 0, 1, false);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)l;
+    (void)net;
+    return 12;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    (void)l;
+    p->dev->ops->logistic(p->dev, p->B, p->x[0], p->label, p->weight, p->score, p->loss,
+                          hps_loss_keep(p), false);
+}
+
+extern const struct hps_layer_kind hps_layer_logistic;
+const struct hps_layer_kind hps_layer_logistic = {
+    .name = "logistic",
+    .help = "loss of one logit an example against a label of 0 to 1",
+    .fields = hps_loss_fields,
+    .opt_size = sizeof(struct hps_loss_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .loss = true,
+    .shape = hps_loss_of_one,
+    .accept = accept,
+    .flops = flops,
+    .forward = forward,
+    .backward = hps_loss_backward,
+};

@@ -1,0 +1,193 @@
+/* layer_nce.c - noise-contrastive estimation over the classes of a slot: how likely a class is,
+ * without a sum over all of them (Gutmann and Hyvarinen 2010; Mnih and Teh 2012).
+ *
+ * Each class has a row of weights and a bias in a table, sharded like an embedding's; of it the
+ * rows of the class that was seen and of `negatives` drawn ones are pulled. What is learned is
+ * x.w + b, the log of how much likelier than under the noise a class is, so that a net that knows
+ * nothing says what the noise says, and its chances add up to 1 from the start. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/loss.h"
+
+struct nce_opt {
+    struct hps_loss_opt loss;
+    const char *slot;
+    long long classes;
+    int negatives;
+    const char *sampler;
+    double init_std;
+};
+
+static const struct hps_field fields[] = {
+    HPS_LOSS_WEIGHT,
+    HPS_FIELD(nce_opt, slot, HPS_TEXT, NULL, 0, 0, "",
+              "whose id is the class: a slot's name, or its 1-based position"),
+    HPS_FIELD(nce_opt, classes, HPS_LONG, "0", 0, 1e15, "rows",
+              "of the slot; 0: as many as the dataset's slot has ids"),
+    HPS_FIELD(nce_opt, negatives, HPS_INT, "16", 1, 65536, "", "classes drawn for each example"),
+    HPS_CHOICE(nce_opt, sampler, "uniform", "uniform|log_uniform",
+               "how they are drawn; log_uniform: low numbers more often, by Zipf's law"),
+    HPS_FIELD(nce_opt, init_std, HPS_REAL, "0.01", 0, 100, "",
+              "standard deviation of the rows at the start"),
+    { 0 }
+};
+
+static int slot_of(const struct hps_net *net, const char *text)
+{
+    char *end;
+
+    for (int s = 0; s < net->nslot; s++)
+        if (strcmp(net->slot_name[s], text) == 0)
+            return s;
+    long at = strtol(text, &end, 10);
+    return *text != '\0' && *end == '\0' && at >= 1 && at <= net->nslot ? (int)at - 1 : -1;
+}
+
+static enum hps_status find_slot(struct hps_layer *l, const struct hps_net *net)
+{
+    const struct nce_opt *o = l->opt;
+    int s = slot_of(net, o->slot);
+
+    if (s < 0)
+        return hps_deck_wrong(l->item, "slot", "the dataset has no slot '%s'", o->slot);
+    if (net->slot_multi[s])
+        return hps_deck_wrong(l->item, "slot", "slot '%s' has any number of ids an example, loss "
+                              "'%s' needs exactly one", net->slot_name[s], l->name);
+    l->noise.slot = s;
+    l->noise.n = o->negatives;
+    l->noise.classes = o->classes ? o->classes : net->slot_buckets[s];
+    l->noise.log_uniform = strcmp(o->sampler, "log_uniform") == 0;
+    if (l->noise.classes < l->noise.n)
+        return hps_deck_wrong(l->item, "negatives", "loss '%s' draws %d of %lld classes", l->name,
+                              l->noise.n, l->noise.classes);
+    return HPS_OK;
+}
+
+static enum hps_status make_table(struct hps_layer *l, struct hps_net *net, int dim)
+{
+    const struct nce_opt *o = l->opt;
+    const struct hps_layer_opt *head = &o->loss.head;
+
+    for (int t = 0; t < net->ntable; t++)
+        if (strcmp(net->table[t].name, l->name) == 0)
+            return hps_deck_wrong(l->item, NULL, "'%s' is both a shared table and a layer with a "
+                                  "table of its own", l->name);
+    l->dim = dim;
+    l->table = net->ntable++;
+    net->table[l->table] = (struct hps_table_shape){
+        .name = l->name, .rows = l->noise.classes, .dim = dim, .init_std = o->init_std,
+        .own = { head->optimizer, head->learning_rate, true }
+    };
+    return HPS_OK;
+}
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    int width = net->layer[l->input[0]].width;
+    enum hps_status s = find_slot(l, net);
+
+    if (!s) s = make_table(l, net, width + 1);
+    if (s)
+        return s;
+    l->nslot = 1;
+    l->slot = hps_mem_new(1, sizeof *l->slot);
+    l->base = hps_mem_new(1, sizeof *l->base);
+    l->modulo = hps_mem_new(1, sizeof *l->modulo);
+    l->slot[0] = hps_net_draw(net, &l->noise);
+    l->wants_label = true;
+    l->score = HPS_SCORE_NONE;
+    l->kept = ((size_t)l->noise.n + 1) * (size_t)l->dim + (size_t)width;
+    return hps_layer_set_width(l, 1);
+}
+
+static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
+{
+    (void)least;
+    if (most <= INT_MAX / ((long long)l->noise.n + 1))
+        return HPS_OK;
+    return hps_deck_wrong(l->item, "negatives", "loss '%s' draws %d classes for each of %lld "
+                          "examples of a micro-batch, %d classes are the most: raise "
+                          "data.microbatches", l->name, l->noise.n, most, INT_MAX);
+}
+
+static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
+{
+    for (int b = 0; b < batch->B; b++) {
+        long long id = hps_ids_get(batch->ids[l->noise.slot], (size_t)b);
+        if (id < l->noise.classes)
+            continue;
+        long long row;
+        const char *path = hps_data_place(batch->data, batch->example[b], &row);
+        HPS_SAY_ALL(HPS_ERROR, "%s: the class of example %lld is %lld: loss '%s' has %lld classes, "
+                    "from 0 on", path, row, id, l->name, l->noise.classes);
+        return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)net;
+    return 6.0 * ((double)l->noise.n + 1) * l->dim;
+}
+
+/* The bag as if each class were an example's only one: its rows then lie one after another. */
+static struct hps_bag flat(const struct hps_layer *l, const struct hps_pass *p)
+{
+    return (struct hps_bag){ .nslot = 1, .B = p->B * (l->noise.n + 1), .nid = p->bag->nid,
+                             .index = p->bag->index, .single = true };
+}
+
+/* In keep: the classes' rows, which become their gradients; then the gradient of x. */
+static struct hps_tensor rows_of(const struct hps_layer *l, const struct hps_pass *p)
+{
+    return (struct hps_tensor){ p->keep, (size_t)l->dim, l->dim };
+}
+
+static float *dx_of(const struct hps_layer *l, const struct hps_pass *p)
+{
+    return p->keep + (size_t)p->B * ((size_t)l->noise.n + 1) * (size_t)l->dim;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_bag bag = flat(l, p);
+
+    p->dev->ops->bag_forward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, p->rows,
+                             rows_of(l, p));
+    p->dev->ops->nce(p->dev, p->B, p->x[0], l->noise.n + 1, p->keep, p->weight, p->score, p->loss,
+                     p->training ? dx_of(l, p) : NULL);
+}
+
+static void backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_bag bag = flat(l, p);
+    int width = l->dim - 1;
+
+    p->dev->ops->bag_backward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                              rows_of(l, p), p->rows_grad, p->nrow, p->rows_add);
+    if (p->dx[0].data)
+        p->dev->ops->copy(p->dev, p->B, width, dx_of(l, p), (size_t)width, p->dx[0].data,
+                          p->dx[0].ld, p->add[0]);
+}
+
+extern const struct hps_layer_kind hps_layer_nce;
+const struct hps_layer_kind hps_layer_nce = {
+    .name = "nce",
+    .help = "loss of a vector an example against the class that a slot names, told from noise",
+    .fields = fields,
+    .opt_size = sizeof(struct nce_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .loss = true,
+    .table = true,
+    .shape = shape,
+    .fits = fits,
+    .accept = accept,
+    .flops = flops,
+    .forward = forward,
+    .backward = backward,
+};

@@ -1,0 +1,37 @@
+/* layer_squared.c - the squared distance of one number an example from its label. */
+#include "net/loss.h"
+
+static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
+{
+    l->score = HPS_SCORE_VALUE;
+    return hps_loss_of_one(l, net);
+}
+
+static double flops(const struct hps_layer *l, const struct hps_net *net)
+{
+    (void)l;
+    (void)net;
+    return 5;
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    (void)l;
+    p->dev->ops->squared(p->dev, p->B, p->x[0], p->label, p->weight, p->score, p->loss,
+                         hps_loss_keep(p));
+}
+
+extern const struct hps_layer_kind hps_layer_squared;
+const struct hps_layer_kind hps_layer_squared = {
+    .name = "squared",
+    .help = "loss of one number an example: the square of its distance from the label",
+    .fields = hps_loss_fields,
+    .opt_size = sizeof(struct hps_loss_opt),
+    .least_inputs = 1,
+    .most_inputs = 1,
+    .loss = true,
+    .shape = shape,
+    .flops = flops,
+    .forward = forward,
+    .backward = hps_loss_backward,
+};

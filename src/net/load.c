@@ -1,0 +1,76 @@
+/* load.c - pieces side by side, and their copy. */
+#include "net/load.h"
+
+#include <assert.h>
+#include <string.h>
+
+static size_t whole(size_t bytes)
+{
+    return (bytes + HPS_LOAD_PIECE - 1) / HPS_LOAD_PIECE * HPS_LOAD_PIECE;
+}
+
+void hps_load_begin(struct hps_load *l, struct hps_dev *dev, size_t bytes, size_t pieces)
+{
+    size_t need = whole(bytes) + pieces * HPS_LOAD_PIECE;
+
+    l->n = 0;
+    if (dev->host)
+        return;
+    if (!l->brought)
+        l->brought = dev->ops->mark_new(dev);
+    hps_dev_wait(dev, l->brought);
+    if (need <= l->cap)
+        return;
+    dev->ops->unpin(dev, l->host);
+    dev->ops->free(dev, l->device);
+    l->cap = need + need / 2;
+    l->host = dev->ops->pin(dev, l->cap);
+    l->device = dev->ops->alloc(dev, l->cap);
+}
+
+const void *hps_load_add(struct hps_load *l, struct hps_dev *dev, const void *from, size_t bytes)
+{
+    if (dev->host || !from)
+        return from;
+    assert(l->n + bytes <= l->cap);
+    memcpy(l->host + l->n, from, bytes);
+    const char *at = l->device + l->n;
+    l->n += whole(bytes);
+    return at;
+}
+
+void hps_load_bring(struct hps_load *l, struct hps_dev *dev)
+{
+    if (dev->host)
+        return;
+    dev->ops->bring(dev, HPS_LANE_FEED, l->device, l->host, l->n < l->cap ? l->n : l->cap);
+    dev->ops->mark(dev, l->brought, HPS_LANE_FEED);
+}
+
+void hps_load_batch(struct hps_load *l, struct hps_dev *dev, int M, const struct hps_batch *batch,
+                    struct hps_load_raw *raw)
+{
+    size_t D = (size_t)batch->data->D, rows = 0;
+
+    for (int m = 0; m < M; m++)
+        rows += (size_t)batch[m].B;
+    hps_load_begin(l, dev, rows * (sizeof(long long) + (1 + D) * sizeof(float)), 3 * (size_t)M);
+    for (int m = 0; m < M; m++) {
+        const struct hps_batch *b = &batch[m];
+        size_t B = (size_t)b->B;
+        raw[m].example = hps_load_add(l, dev, b->example, B * sizeof *b->example);
+        raw[m].label = hps_load_add(l, dev, b->label, B * sizeof *b->label);
+        raw[m].dense = hps_load_add(l, dev, b->dense, B * D * sizeof *b->dense);
+    }
+    hps_load_bring(l, dev);
+}
+
+void hps_load_free(struct hps_load *l, struct hps_dev *dev)
+{
+    if (dev->host || !l->brought)
+        return;
+    hps_dev_wait(dev, l->brought);
+    dev->ops->unpin(dev, l->host);
+    dev->ops->free(dev, l->device);
+    dev->ops->mark_free(dev, l->brought);
+}

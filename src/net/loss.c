@@ -1,0 +1,55 @@
+/* loss.c - what the kinds of losses share. */
+#include "net/loss.h"
+
+#include <math.h>
+
+const struct hps_field hps_loss_fields[] = {
+    HPS_LOSS_WEIGHT,
+    { 0 }
+};
+
+enum hps_status hps_loss_of_one(struct hps_layer *l, struct hps_net *net)
+{
+    const struct hps_layer *x = &net->layer[l->input[0]];
+
+    if (x->width != 1)
+        return hps_deck_wrong(l->item, "inputs",
+                              "loss '%s' needs an input of width 1, '%s' is %d wide", l->name,
+                              x->name, x->width);
+    l->wants_label = true;
+    l->kept = 1;
+    return hps_layer_set_width(l, 1);
+}
+
+enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batch *batch,
+                                double least, double most, bool whole)
+{
+    for (int b = 0; b < batch->B; b++) {
+        double x = (double)batch->label[b];
+        if (x >= least && x <= most && (!whole || x == floor(x)))
+            continue;
+        long long row;
+        const char *path = hps_data_place(batch->data, batch->example[b], &row);
+        HPS_SAY_ALL(HPS_ERROR, "%s: the label of example %lld is %g: loss '%s' takes %s from %g "
+                    "to %g", path, row, x, l->name, whole ? "whole numbers" : "numbers", least,
+                    most);
+        return HPS_DECK;
+    }
+    return HPS_OK;
+}
+
+struct hps_tensor hps_loss_keep(const struct hps_pass *p)
+{
+    return (struct hps_tensor){ p->training ? p->keep : NULL, (size_t)p->x[0].width,
+                                p->x[0].width };
+}
+
+void hps_loss_backward(const struct hps_layer *l, struct hps_pass *p)
+{
+    int width = p->x[0].width;
+
+    (void)l;
+    if (p->dx[0].data)
+        p->dev->ops->copy(p->dev, p->B, width, p->keep, (size_t)width, p->dx[0].data, p->dx[0].ld,
+                          p->add[0]);
+}

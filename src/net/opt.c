@@ -1,0 +1,165 @@
+/* opt.c - the deck's `train` section, and the update rule of one step. */
+#include "net/opt.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FIELD(member, kind, preset, least, most, unit, help)                                       \
+    HPS_FIELD(hps_train_opt, member, kind, preset, least, most, unit, help)
+#define CHOICE(member, preset, words, help) HPS_CHOICE(hps_train_opt, member, preset, words, help)
+
+const struct hps_field hps_train_fields[] = {
+    CHOICE(optimizer, "adagrad", HPS_OPT_WORDS,
+           "update rule; on rows all are lazy: only touched ones move"),
+    FIELD(learning_rate, HPS_REAL, "0.05", 0, 1e6, "",
+          "the rate, before warm-up and decay (ftrl: alpha, which stays as it is)"),
+    CHOICE(table_optimizer, "same", "same|" HPS_OPT_WORDS, "of rows of tables; same: optimizer"),
+    FIELD(table_learning_rate, HPS_REAL, "0", 0, 1e6, "", "of rows of tables; 0: learning_rate"),
+    FIELD(epochs, HPS_LONG, "6", 0, 1e12, "", "passes over the data; 0: steps decide"),
+    FIELD(steps, HPS_LONG, "0", 0, 1e15, "", "most steps; 0: epochs decide"),
+    CHOICE(synchronization, "bsp", "bsp", "every step ends on all ranks before the next"),
+    CHOICE(precision, "fp32", HPS_PRECISION_WORDS,
+           "of what a GPU multiplies, summed up in fp32; CPUs, weights and messages: fp32"),
+    FIELD(momentum, HPS_REAL, "0.9", 0, 0.999999, "", "momentum: share of the last move"),
+    FIELD(nesterov, HPS_BOOL, "false", 0, 1, "", "momentum: with the gradient looked ahead to"),
+    FIELD(beta1, HPS_REAL, "0.9", 0, 0.999999, "", "adam, lamb: decay of the mean"),
+    FIELD(beta2, HPS_REAL, "0.999", 0, 0.99999999, "",
+          "adam, lamb, rmsprop: decay of the mean square"),
+    FIELD(epsilon, HPS_REAL, "1e-8", 1e-30, 1, "", "added to the root of squares"),
+    FIELD(initial_accumulator, HPS_REAL, "0", 0, 1e6, "",
+          "adagrad, row_adagrad, ftrl: sum of squares at the start"),
+    FIELD(ftrl_beta, HPS_REAL, "1", 0, 1e6, "", "ftrl: added to the root of squares"),
+    FIELD(l1, HPS_REAL, "0", 0, 1e6, "", "ftrl: weights whose gradients sum up to less are 0"),
+    FIELD(l2, HPS_REAL, "0", 0, 1e6, "",
+          "times the weight, added to the gradient of dense weights and touched rows (lamb: to the "
+          "move; ftrl: of the whole run)"),
+    FIELD(clip, HPS_REAL, "0", 0, 1e30, "", "most norm of the whole gradient; 0: no clipping"),
+    FIELD(warmup_steps, HPS_LONG, "0", 0, 1e12, "steps", "the rate rises linearly over these"),
+    CHOICE(decay, "none", "none|linear|cosine|exponential", "of the rate after warm-up"),
+    FIELD(decay_to, HPS_REAL, "0.1", 0, 1, "",
+          "share of the rate that is left after decay_steps (exponential: after each)"),
+    FIELD(decay_steps, HPS_LONG, "0", 0, 1e12, "steps", "length of the decay; 0: to the last step"),
+    FIELD(eval_interval_steps, HPS_LONG, "0", 0, 1e12, "steps",
+          "test after every so many; 0: only at the end"),
+    FIELD(log_interval_seconds, HPS_REAL, "1", 0, 1e6, "s", "between two lines of progress"),
+    { 0 }
+};
+
+#define LEAST_ALPHA 1e-30           /* ftrl divides by its rate; with this one weights stay */
+
+static bool is(const char *word, const char *other)
+{
+    return strcmp(word, other) == 0;
+}
+
+enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hps_item *item)
+{
+    if (opt->epochs == 0 && opt->steps == 0)
+        return hps_deck_wrong(item, "epochs", "`epochs` and `steps` are both 0: when to stop?");
+    if (is(opt->decay, "exponential") && opt->decay_to == 0)
+        return hps_deck_wrong(item, "decay_to", "must be above 0 when decay is exponential");
+    if (is(opt->optimizer, "row_adagrad"))
+        return hps_deck_wrong(item, "optimizer", "row_adagrad keeps a state a row of a table: it "
+                              "is for table_optimizer");
+    return HPS_OK;
+}
+
+/* Share of the rate at a step: the first warm-up step has 1/warmup, the last step of the run (or of
+ * decay_steps) has decay_to. */
+static double share(const struct hps_train_opt *opt, long long step, long long total)
+{
+    const double half_turn = 3.14159265358979323846;
+    long long after = step - opt->warmup_steps;
+    long long span = opt->decay_steps ? opt->decay_steps : total - 1 - opt->warmup_steps;
+
+    if (after < 0)
+        return (double)(step + 1) / (double)opt->warmup_steps;
+    double way = (double)after / (double)(span > 0 ? span : 1);
+    if (is(opt->decay, "exponential"))
+        return pow(opt->decay_to, way);
+    way = way < 1 ? way : 1;
+    if (is(opt->decay, "linear"))
+        return 1 - (1 - opt->decay_to) * way;
+    if (is(opt->decay, "cosine"))
+        return opt->decay_to + (1 - opt->decay_to) * (1 + cos(half_turn * way)) / 2;
+    return 1;
+}
+
+static const struct kind {
+    const char *name;
+    enum hps_rule_kind kind;
+    int nstate, nrow;
+    bool squares;                   /* has a sum of squares that may begin above 0 */
+} kinds[] = {
+    { "sgd", HPS_RULE_SGD, 0, 0, false },
+    { "momentum", HPS_RULE_MOMENTUM, 1, 0, false },
+    { "adagrad", HPS_RULE_ADAGRAD, 1, 0, true },
+    { "row_adagrad", HPS_RULE_ROW_ADAGRAD, 0, 1, true },
+    { "rmsprop", HPS_RULE_RMSPROP, 1, 0, false },
+    { "adam", HPS_RULE_ADAM, 2, 0, false },
+    { "lamb", HPS_RULE_LAMB, 2, 0, false },
+    { "ftrl", HPS_RULE_FTRL, 2, 0, true },
+};
+
+const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_own *own)
+{
+    if (own && own->optimizer && !is(own->optimizer, "same"))
+        return own->optimizer;
+    if (own && own->table && !is(opt->table_optimizer, "same"))
+        return opt->table_optimizer;
+    return opt->optimizer;
+}
+
+static double rate_of(const struct hps_train_opt *opt, const struct hps_opt_own *own)
+{
+    if (own && own->learning_rate > 0)
+        return own->learning_rate;
+    if (own && own->table && opt->table_learning_rate > 0)
+        return opt->table_learning_rate;
+    return opt->learning_rate;
+}
+
+struct hps_rule hps_opt_rule(const struct hps_train_opt *opt, const struct hps_opt_own *own,
+                             long long step, long long total)
+{
+    const char *name = hps_opt_name(opt, own);
+    const struct kind *k = kinds;
+    double rate = rate_of(opt, own);
+
+    while (!is(k->name, name))
+        k++;
+    bool momentum = k->kind == HPS_RULE_MOMENTUM, ftrl = k->kind == HPS_RULE_FTRL;
+    return (struct hps_rule){
+        .kind = momentum && opt->nesterov ? HPS_RULE_NESTEROV : k->kind,
+        .nstate = k->nstate,
+        .nrow = k->nrow,
+        .lr = (float)(ftrl ? fmax(rate, LEAST_ALPHA) : rate * share(opt, step, total)),
+        .beta1 = momentum ? opt->momentum : opt->beta1,
+        .beta2 = opt->beta2,
+        .eps = (float)opt->epsilon,
+        .beta = (float)opt->ftrl_beta,
+        .l1 = (float)opt->l1,
+        .l2 = (float)opt->l2,
+        .start = k->squares ? (float)opt->initial_accumulator : 0,
+        .scale = 1,
+        .step = step + 1,
+    };
+}
+
+/* Algorithm 1 solved for z. */
+static float z_of(const struct hps_rule *r, float w)
+{
+    float d = (r->beta + sqrtf(r->start)) / r->lr + r->l2;
+
+    return w == 0 ? 0 : -(w * d + copysignf(r->l1, w));
+}
+
+void hps_opt_start(const struct hps_rule *r, size_t n, const float *w, float *state)
+{
+    size_t all = n * (size_t)r->nstate + (size_t)r->nrow;
+
+    for (size_t i = 0; i < all; i++)
+        state[i] = r->start;
+    for (size_t i = 0; i < n && r->kind == HPS_RULE_FTRL; i++)
+        state[n + i] = z_of(r, w[i]);
+}

@@ -1,0 +1,295 @@
+/* slice.c - layers first..last of a net at work: forward, backward, update. */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "net/slice_impl.h"
+
+static struct hps_tensor value_of(const struct hps_slice *s, int flight, int l)
+{
+    const struct hps_slice_own *own = s->own;
+    const struct hps_slice_home *h = &own->home[l];
+    int width = s->net->layer[l].width;
+
+    switch (h->place) {
+    case HPS_PLACE_IN:
+        return (struct hps_tensor){ s->in[flight] + h->at, h->ld, width };
+    case HPS_PLACE_INNER:
+        return (struct hps_tensor){ own->inner[flight] + h->at, h->ld, width };
+    case HPS_PLACE_OUT:
+        return (struct hps_tensor){ s->out[flight] + h->at, h->ld, width };
+    default:
+        return (struct hps_tensor){ NULL, 0, width };
+    }
+}
+
+static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
+{
+    const struct hps_slice_own *own = s->own;
+    const struct hps_slice_home *h = &own->home[l];
+    int width = s->net->layer[l].width;
+
+    switch (h->grad_place) {
+    case HPS_PLACE_IN:
+        return (struct hps_tensor){ s->in_grad[flight] + h->grad_at, h->grad_ld, width };
+    case HPS_PLACE_INNER:
+        return (struct hps_tensor){ own->inner_grad + h->grad_at, h->grad_ld, width };
+    case HPS_PLACE_OUT:
+        return (struct hps_tensor){ s->out_grad[flight] + h->grad_at, h->grad_ld, width };
+    default:
+        return (struct hps_tensor){ NULL, 0, width };
+    }
+}
+
+/* Who shares the micro-batch, and scratch for all of its rows: more than before is rare. */
+static const struct hps_peers *peers_of(struct hps_slice *s, const struct hps_feed *feed)
+{
+    struct hps_slice_own *own = s->own;
+
+    own->alone = hps_peers_alone(s->dev, feed->B);
+    const struct hps_peers *peers = feed->peers ? feed->peers : &own->alone;
+    size_t need = (size_t)peers->rows * own->shared;
+    if (need > own->all_cap) {
+        s->dev->ops->free(s->dev, own->all);
+        own->all = s->dev->ops->alloc(s->dev, need * sizeof *own->all);
+        own->all_cap = need;
+    }
+    return peers;
+}
+
+/* What layer l sees of the micro-batch; the gradients are filled in by backward. */
+static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
+                               bool training)
+{
+    struct hps_slice_own *own = s->own;
+    const struct hps_layer *layer = &s->net->layer[l];
+    int i = l - s->first;
+    struct hps_pass p = {
+        .dev = s->dev, .B = feed->B, .training = training, .key = feed->key,
+        .example = feed->example, .label = feed->label, .dense = feed->dense,
+        .x = own->x, .y = value_of(s, flight, l), .dx = own->dx, .add = own->add,
+        .param = s->param + s->offset[i], .grad = s->grad ? s->grad + s->offset[i] : NULL,
+        .keep = own->keep[flight] + own->keep_at[i], .once = own->keep[flight] + own->once_at[i],
+        .running = s->running + s->running_at[i], .peers = peers_of(s, feed),
+        .scratch = own->scratch, .weight = (float)(layer->weight * (double)feed->weight),
+        .score = l == s->net->L - 1 ? s->score + (size_t)flight * (size_t)s->rows : NULL,
+        .loss = s->loss + i,
+    };
+
+    p.all = own->all;
+    for (int k = 0; k < layer->ninput; k++)
+        own->x[k] = value_of(s, flight, layer->input[k]);
+    if (layer->table >= 0) {
+        assert(feed->bag[i].B == feed->B && feed->bag[i].nslot == layer->nslot);
+        p.bag = &feed->bag[i];
+        p.rows = feed->rows[i];
+        p.nrow = feed->nrow[i];
+        p.rows_grad = feed->rows_grad ? feed->rows_grad[i] : NULL;
+        p.owed = feed->owed ? feed->owed[i] : NULL;
+    }
+    return p;
+}
+
+bool hps_slice_meets(const struct hps_net *net, int first, int last)
+{
+    bool any = false;
+
+    for (int l = first; l <= last; l++)
+        any |= net->layer[l].kind->peers;
+    return any;
+}
+
+/* A rank without rows of a micro-batch still meets those that have some. */
+static bool takes_part(const struct hps_slice *s, const struct hps_feed *feed, int l)
+{
+    return feed->B > 0 || (s->net->layer[l].kind->peers && feed->peers && feed->peers->rows > 0);
+}
+
+static void forward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
+                          bool training)
+{
+    struct hps_pass p = pass_of(s, flight, feed, l, training);
+
+    s->net->layer[l].kind->forward(&s->net->layer[l], &p);
+}
+
+/* The first writer of a gradient overwrites, the others add. */
+static void backward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l)
+{
+    struct hps_slice_own *own = s->own;
+    const struct hps_layer *layer = &s->net->layer[l];
+    struct hps_pass p = pass_of(s, flight, feed, l, true);
+
+    p.dy = grad_of(s, flight, l);
+    for (int k = 0; k < layer->ninput; k++) {
+        own->dx[k] = grad_of(s, flight, layer->input[k]);
+        own->add[k] = own->written[layer->input[k]];
+        own->written[layer->input[k]] = true;
+    }
+    if (layer->table >= 0) {
+        bool *written = feed->rows_written ? feed->rows_written[l - s->first] : NULL;
+        p.rows_add = !written || *written;
+        if (written)
+            *written = true;
+    }
+    layer->kind->backward(layer, &p);
+}
+
+void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *feed, bool training)
+{
+    const struct hps_slice_own *own = s->own;
+
+    assert(feed->B <= s->rows && flight < s->flights);
+    for (int l = 0; l < s->first && feed->B > 0; l++)
+        if (own->home[l].relay) {
+            struct hps_tensor x = value_of(s, flight, l);
+            s->dev->ops->copy(s->dev, feed->B, x.width, x.data, x.ld,
+                              s->out[flight] + own->home[l].out_at, (size_t)s->out_width, false);
+        }
+    for (int l = s->first; l <= s->last; l++)
+        if (takes_part(s, feed, l))
+            forward_layer(s, flight, feed, l, training);
+}
+
+/* Gradients that arrive from behind are there already: relay those of relayed tensors. */
+static void begin_gradients(struct hps_slice *s, int flight, int B)
+{
+    struct hps_slice_own *own = s->own;
+
+    for (int l = 0; l <= s->last; l++) {
+        const struct hps_slice_home *h = &own->home[l];
+        bool relay = h->relay && h->grad_place == HPS_PLACE_IN;
+        own->written[l] = relay || h->grad_place == HPS_PLACE_OUT;
+        if (!relay)
+            continue;
+        struct hps_tensor g = grad_of(s, flight, l);
+        s->dev->ops->copy(s->dev, B, g.width, s->out_grad[flight] + h->out_grad_at,
+                          (size_t)s->out_grad_width, g.data, g.ld, false);
+    }
+}
+
+void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *feed,
+                        void (*done)(int layer, void *arg), void *arg)
+{
+    assert(feed->B <= s->rows && flight < s->flights && s->grad);
+    begin_gradients(s, flight, feed->B);
+    for (int l = s->last; l >= s->first; l--) {
+        const struct hps_layer *layer = &s->net->layer[l];
+        if (layer->grad && takes_part(s, feed, l))
+            backward_layer(s, flight, feed, l);
+        if (done && (layer->nparam > 0 || layer->table >= 0))
+            done(l, arg);
+    }
+}
+
+static void clock_layer(struct hps_slice *s, const struct hps_feed *feed, bool backward, int l)
+{
+    if (!backward)
+        forward_layer(s, 0, feed, l, true);
+    else if (s->net->layer[l].grad)
+        backward_layer(s, 0, feed, l);
+}
+
+/* A device that works by itself says how long it did. */
+static void clock_device(struct hps_slice *s, const struct hps_feed *feed, bool backward,
+                         double *seconds)
+{
+    struct hps_slice_own *own = s->own;
+    const struct hps_dev_ops *ops = s->dev->ops;
+    int n = s->last - s->first + 1;
+
+    if (!own->clock)
+        own->clock = hps_mem_new((size_t)n + 1, sizeof *own->clock);
+    for (int i = 0; i <= n && !own->clock[n]; i++)
+        own->clock[i] = ops->mark_new(s->dev);
+    ops->mark(s->dev, own->clock[0], HPS_LANE_WORK);
+    if (backward)
+        begin_gradients(s, 0, feed->B);
+    for (int i = 0; i < n; i++) {
+        clock_layer(s, feed, backward, backward ? s->last - i : s->first + i);
+        ops->mark(s->dev, own->clock[i + 1], HPS_LANE_WORK);
+    }
+    ops->sync(s->dev);
+    for (int i = 0; i < n; i++)
+        seconds[backward ? n - 1 - i : i] =
+            ops->between_s(s->dev, own->clock[i], own->clock[i + 1]);
+}
+
+void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool backward,
+                     double (*clock_s)(void), double *seconds)
+{
+    int n = s->last - s->first + 1;
+
+    if (!s->dev->host) {
+        clock_device(s, feed, backward, seconds);
+        return;
+    }
+    double then_s = clock_s(), now_s;
+    if (backward)
+        begin_gradients(s, 0, feed->B);
+    for (int i = 0; i < n; i++, then_s = now_s) {
+        int l = backward ? s->last - i : s->first + i;
+        clock_layer(s, feed, backward, l);
+        s->dev->ops->sync(s->dev);
+        now_s = clock_s();
+        seconds[l - s->first] = now_s - then_s;
+    }
+}
+
+bool hps_slice_judges(const struct hps_net *net, int first, int last)
+{
+    bool any = false;
+
+    for (int l = first; l <= last; l++)
+        any |= net->layer[l].kind->loss;
+    return any;
+}
+
+static size_t layers(const struct hps_slice *s)
+{
+    return (size_t)(s->last - s->first + 1);
+}
+
+void hps_slice_tell_loss(struct hps_slice *s, int place)
+{
+    const struct hps_slice_own *own = s->own;
+    const struct hps_dev_ops *ops = s->dev->ops;
+    size_t bytes = layers(s) * sizeof *s->loss;
+
+    if (!hps_slice_judges(s->net, s->first, s->last))
+        return;
+    ops->fetch(s->dev, HPS_LANE_WORK, own->told + (size_t)place * layers(s), s->loss, bytes);
+    ops->zero(s->dev, s->loss, bytes);
+    ops->mark(s->dev, own->told_at[place], HPS_LANE_WORK);
+}
+
+double hps_slice_told_loss(struct hps_slice *s, int place)
+{
+    const struct hps_slice_own *own = s->own;
+    double sum = 0;
+
+    hps_dev_wait(s->dev, own->told_at[place]);
+    for (int l = s->first; l <= s->last; l++)
+        if (s->net->layer[l].kind->loss)
+            sum += s->net->layer[l].weight * own->told[(size_t)place * layers(s) +
+                                                       (size_t)(l - s->first)];
+    return sum;
+}
+
+double hps_slice_loss(struct hps_slice *s)
+{
+    hps_slice_tell_loss(s, HPS_TOLD - 1);
+    return hps_slice_told_loss(s, HPS_TOLD - 1);
+}
+
+void hps_slice_update(struct hps_slice *s, long long step, long long total, float scale)
+{
+    for (int i = 0; i <= s->last - s->first; i++) {
+        size_t n = s->offset[i + 1] - s->offset[i];
+        if (n == 0)
+            continue;
+        struct hps_rule rule = hps_slice_rule(s, i, step, total);
+        rule.scale = scale;
+        s->dev->ops->update(s->dev, &rule, n, s->param + s->offset[i], s->grad + s->offset[i],
+                            s->state + s->state_at[i]);
+    }
+}

@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "plan/measure_rows.h"
+#include "profile/measure_rows.h"
 #include "slots.h"
 #include "toy.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "plan/measure_sync.h"
+#include "profile/measure_sync.h"
 #include "toy.h"
 
 static const char deck[] =

@@ -9,7 +9,7 @@
 #ifndef HPS_PLAN_EXACT_COVER_H
 #define HPS_PLAN_EXACT_COVER_H
 
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 struct hps_exact_cover {
     const struct hps_exact_model *m;

@@ -8,7 +8,7 @@
 #ifndef HPS_PLAN_EXACT_LABEL_H
 #define HPS_PLAN_EXACT_LABEL_H
 
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 /* The least costs from each boundary on, by the units left of a few groups. */
 struct hps_exact_rest {

@@ -2,7 +2,7 @@
 #ifndef HPS_PLAN_EXACT_OPEN_H
 #define HPS_PLAN_EXACT_OPEN_H
 
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 /* What both children of a node share. */
 struct hps_exact_list {

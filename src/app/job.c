@@ -12,7 +12,7 @@
 #include "life/watch.h"
 #include "plan/budget.h"
 #include "plan/cost.h"
-#include "plan/measure.h"
+#include "profile/measure.h"
 #include "train/whom.h"
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to

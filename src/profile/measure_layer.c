@@ -1,6 +1,6 @@
 /* measure_layer.c - train a little: micro-batch after micro-batch through all layers, each timed
  * where it stands. Medians, since others on the host disturb now and then. */
-#include "plan/measure_layer.h"
+#include "profile/measure_layer.h"
 
 #include <math.h>
 
@@ -13,7 +13,7 @@
 #include "net/noise.h"
 #include "net/slice.h"
 #include "plan/budget.h"
-#include "plan/measure_rows.h"
+#include "profile/measure_rows.h"
 
 #define TABLE_BYTES 268435456.0
 #define ENOUGH_S    0.05        /* of a size, if it had LEAST passes                     */

@@ -1,5 +1,5 @@
 /* exact_beside.c - the local searches beside the tree: a share of the work that its nodes are. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <math.h>
 

@@ -3,10 +3,10 @@
  * CPU ranks send those (exchange: bags), which more units do not lessen: sums of more than two
  * units are up to twice as many. A table that a GPU's stage reads too is priced by each type
  * alone. */
-#ifndef HPS_PLAN_MEASURE_SYNC_H
-#define HPS_PLAN_MEASURE_SYNC_H
+#ifndef HPS_PROFILE_MEASURE_SYNC_H
+#define HPS_PROFILE_MEASURE_SYNC_H
 
-#include "plan/measure_layer.h"
+#include "profile/measure_layer.h"
 
 /* Seconds of so many bytes over a link, half of them there and half back. Pure. */
 double hps_measure_carry_s(struct hps_link link, double bytes);

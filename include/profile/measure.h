@@ -4,8 +4,8 @@
  * For Bo examples on one unit (design 4): oct = forward + backward of a layer, the work on its
  * rows, its update scaled by Bo/batch; alpha from a fit a + b B over Bo, Bo/2, Bo/4; sync, recv,
  * send from messages between two units, or from the link. */
-#ifndef HPS_PLAN_MEASURE_H
-#define HPS_PLAN_MEASURE_H
+#ifndef HPS_PROFILE_MEASURE_H
+#define HPS_PROFILE_MEASURE_H
 
 #include "hw/pool.h"
 #include "net/net.h"

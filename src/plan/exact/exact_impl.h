@@ -1,4 +1,4 @@
-/* exact.h - the branch and bound behind plan/sched_exact: problem, paths, leaves, tree.
+/* exact_impl.h - the branch and bound behind plan/sched_exact: problem, paths, leaves, tree.
  *
  * A plan's stages are a path through the layers' boundaries 0..L; an arc is one stage: first layer
  * i, last layer j, group g of equal types. Inside an interval t1 <= tau <= t2 an arc has at least
@@ -6,8 +6,8 @@
  * prices on the units of a group bring in the limits; the cheapest path under both is a lower
  * bound, found by one dynamic program. Costs here are tau * (sum of price * units): USD of an hour
  * times seconds per example. */
-#ifndef HPS_PLAN_EXACT_H
-#define HPS_PLAN_EXACT_H
+#ifndef HPS_PLAN_EXACT_EXACT_IMPL_H
+#define HPS_PLAN_EXACT_EXACT_IMPL_H
 
 #include <stdint.h>
 

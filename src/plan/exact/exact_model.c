@@ -1,5 +1,5 @@
 /* exact_model.c - the scheduling problem as arcs over layers, equal types merged. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* exact_beam.c - paths through a view, boundary by boundary: of those with the same units the best,
  * and of all so many as are wanted. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <math.h>
 #include <string.h>

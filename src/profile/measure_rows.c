@@ -1,5 +1,5 @@
 /* measure_rows.c - see measure_rows.h. */
-#include "plan/measure_rows.h"
+#include "profile/measure_rows.h"
 
 #include "base/mem.h"
 

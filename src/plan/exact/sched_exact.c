@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/budget.h"
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 #include "plan/moves.h"
 
 /* Plans that a search prices in its first turn, and cycles of annealing. */

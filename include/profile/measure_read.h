@@ -1,8 +1,8 @@
 /* measure_read.h - what it costs to put the steps of a dataset together. */
-#ifndef HPS_PLAN_MEASURE_READ_H
-#define HPS_PLAN_MEASURE_READ_H
+#ifndef HPS_PROFILE_MEASURE_READ_H
+#define HPS_PROFILE_MEASURE_READ_H
 
-#include "plan/measure.h"
+#include "profile/measure.h"
 
 /* Seconds of the reading thread, on a core that it has for itself. */
 struct hps_measured_read {

@@ -1,4 +1,4 @@
-#include "plan/measure_read.h"
+#include "profile/measure_read.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* exact_mend.c - plans at the edge of what the limits allow: in a path, two parts at a time are
  * replaced by the best that the other stages leave room for, until it keeps the limits, and then
  * until it is cheaper or faster. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <limits.h>
 #include <math.h>

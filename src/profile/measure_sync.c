@@ -1,5 +1,5 @@
 /* measure_sync.c - pairs of ranks, one pair a type, all at once; the others sleep. */
-#include "plan/measure_sync.h"
+#include "profile/measure_sync.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* exact_path.c - the cheapest path through an interval's arcs, the prices of units, and what both
  * rule out. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* exact_leaf.c - what one path costs: units at its best tau, and a place for each stage among
  * equal types. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * mixtures of packings, not of all units at a price each. Three stages of two units have no place
  * in a type of five, whatever two fifths of a stage have. The bound is raised by the volume
  * algorithm (Barahona, Anbil 2000): steps from the best prices along a mean of subgradients. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <math.h>
 #include <string.h>

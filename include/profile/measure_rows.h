@@ -1,8 +1,8 @@
 /* measure_rows.h - what an embedding layer needs of its table in a step, in the stead of a route
  * and a parameter store: the rows of its ids, each once, or partial sums of its bags (`exchange` of
  * a deck). What the layer's profile is measured with. */
-#ifndef HPS_PLAN_MEASURE_ROWS_H
-#define HPS_PLAN_MEASURE_ROWS_H
+#ifndef HPS_PROFILE_MEASURE_ROWS_H
+#define HPS_PROFILE_MEASURE_ROWS_H
 
 #include "model/merge.h"
 #include "model/partials.h"

@@ -4,7 +4,7 @@
  *
  * A type's excess is weighed so that a layer needs about 1 of each. Real types have limits of
  * their own, so nothing is left to pack. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* measure_layer.h - seconds of each layer of a net on this rank's device, for three batch sizes. */
-#ifndef HPS_PLAN_MEASURE_LAYER_H
-#define HPS_PLAN_MEASURE_LAYER_H
+#ifndef HPS_PROFILE_MEASURE_LAYER_H
+#define HPS_PROFILE_MEASURE_LAYER_H
 
-#include "plan/measure.h"
+#include "profile/measure.h"
 
 /* Seconds of a micro-batch of batch[i] examples: Bo, Bo/2, Bo/4. */
 struct hps_measured {

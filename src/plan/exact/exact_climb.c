@@ -1,6 +1,6 @@
 /* exact_climb.c - good plans early: a local search that is thrown off its optimum and climbs
  * again. */
-#include "plan/exact.h"
+#include "plan/exact/exact_impl.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* measure.c - who measures when, and how the pieces become a profile; one layer's seconds are
  * measure_layer.c's. */
-#include "plan/measure.h"
+#include "profile/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 
 #include "base/mem.h"
 #include "hw/count.h"
-#include "plan/measure_layer.h"
-#include "plan/measure_read.h"
-#include "plan/measure_sync.h"
 #include "plan/memory.h"
+#include "profile/measure_layer.h"
+#include "profile/measure_read.h"
+#include "profile/measure_sync.h"
 
 static bool overlap(const struct hps_pool *pool, int r, int q)
 {

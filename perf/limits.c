@@ -15,7 +15,7 @@
 #include "base/say.h"
 #include "base/sort.h"
 #include "data/data.h"
-#include "model/table.h"
+#include "ps/table.h"
 
 enum { AHEAD = 24, PIECE = 1 << 20, CACHES = 1 << 26 };
 

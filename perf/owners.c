@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "data/data.h"
-#include "model/partials.h"
-#include "model/table.h"
+#include "ps/partials.h"
+#include "ps/table.h"
 
 struct owners {
     int n;

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cards.h"
-#include "comm/ps.h"
 #include "ids.h"
+#include "ps/ps.h"
 
 enum { DIM = 5, STEPS = HPS_ROUTE_BUFFERS + 3, M = 3 };
 

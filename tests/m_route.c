@@ -7,9 +7,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "comm/route.h"
 #include "ids.h"
-#include "model/table.h"
+#include "ps/route.h"
+#include "ps/table.h"
 
 enum { MOST = 8, STEPS = 2 * HPS_ROUTE_BUFFERS + 2 };
 enum { MOST_NID = IDS_MOST_M * IDS_MOST_B * (4 + IDS_MOST_BAG) };

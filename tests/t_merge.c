@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/merge.h"
+#include "ps/merge.h"
 
 enum { LISTS = 5, SUMS = 3000, MOST = 9 };
 

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "model/partials.h"
-#include "model/popular.h"
-#include "model/table.h"
+#include "ps/partials.h"
+#include "ps/popular.h"
+#include "ps/table.h"
 #include "tests/slots.h"
 
 enum { M = SLOTS_M, B = 4000, ROWS = 65000, BAGS = SLOTS_LAYERS * M, PARTS = 8, THREADS = 4 };

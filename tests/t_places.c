@@ -15,8 +15,8 @@
 #include "base/pick.h"
 #include "base/radix.h"
 #include "base/rng.h"
-#include "model/places.h"
-#include "model/table.h"
+#include "ps/places.h"
+#include "ps/table.h"
 #include "tests/slots.h"
 
 enum { M = SLOTS_M, B = 900, ROWS = 20000, BAGS = SLOTS_LAYERS * M };

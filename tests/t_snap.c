@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/snap.h"
+#include "ps/snap.h"
 #include "toy.h"
 
 enum { ROWS = 150001, DIM = 3 };

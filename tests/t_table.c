@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/table.h"
+#include "ps/table.h"
 #include "toy.h"
 #include "twin.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/tier.h"
+#include "ps/tier.h"
 
 enum { ROWS = 200, STEPS = 400 };
 

@@ -4,9 +4,9 @@
 #ifndef HPS_PROFILE_MEASURE_ROWS_H
 #define HPS_PROFILE_MEASURE_ROWS_H
 
-#include "model/merge.h"
-#include "model/partials.h"
-#include "model/table.h"
+#include "ps/merge.h"
+#include "ps/partials.h"
+#include "ps/table.h"
 
 struct hps_measure_rows {
     const struct hps_layer *layer;      /* NULL: no embedding                             */

@@ -1,7 +1,7 @@
 /* ckpt_gather.h - rows of a table that lie with several ranks come together, so that who writes has
  * much for one place.
  *
- * A table lies with its k ranks in blocks of rows by turns (model/table.h), in the file in one row
+ * A table lies with its k ranks in blocks of rows by turns (ps/table.h), in the file in one row
  * after the other. A band is a run of rows of some megabytes, to which each rank has a chunk; the
  * ranks write bands by turns, and send their chunks to the one whose turn it is. A thread takes
  * chunks and writes bands; messages are the main thread's, wherever it waits (base/meanwhile.h). A

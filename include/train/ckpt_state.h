@@ -4,7 +4,7 @@
 #define HPS_TRAIN_CKPT_STATE_H
 
 #include "base/h5.h"
-#include "model/snap.h"
+#include "ps/snap.h"
 #include "train/step.h"
 
 /* One dataset of the file. The same list on all ranks; what a rank has of it, and writes, is its
@@ -22,7 +22,7 @@ struct hps_ckpt_item {
 };
 
 /* All that the run has of weights and states, as it is now; of a table at most keep_share of its
- * rows are kept (model/snap). To free. Local. */
+ * rows are kept (ps/snap). To free. Local. */
 int hps_ckpt_state_new(struct hps_ckpt_item **item, struct hps_step *step, double keep_share);
 void hps_ckpt_state_free(int n, struct hps_ckpt_item *item);
 /* Make the datasets, empty; offsets are set. The file is open alone. Local. HPS_OUTPUT. */

@@ -3,9 +3,9 @@
 #define HPS_TRAIN_STORE_H
 
 #include "base/deck.h"
-#include "comm/ps.h"
 #include "comm/team.h"
-#include "comm/warm.h"
+#include "ps/ps.h"
+#include "ps/warm.h"
 
 /* deck: storage */
 struct hps_storage_opt {

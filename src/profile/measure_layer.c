@@ -8,12 +8,12 @@
 #include "base/sort.h"
 #include "base/thread.h"
 #include "hw/stopwatch.h"
-#include "model/table.h"
 #include "net/load.h"
 #include "net/noise.h"
 #include "net/slice.h"
 #include "plan/budget.h"
 #include "profile/measure_rows.h"
+#include "ps/table.h"
 
 #define TABLE_BYTES 268435456.0
 #define ENOUGH_S    0.05        /* of a size, if it had LEAST passes                     */

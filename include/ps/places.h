@@ -1,0 +1,43 @@
+/* places.h - the distinct rows that the ids of a step need: each has a place, bags point at the
+ * places, and each place knows the bags that it is in.
+ *
+ * Places are dealt micro-batch by micro-batch (a row belongs to the first one that needs it),
+ * inside that sorted by owner and by the row's number there: so tables are walked upwards. */
+#ifndef HPS_PS_PLACES_H
+#define HPS_PS_PLACES_H
+
+#include "data/data.h"
+#include "net/ints.h"
+#include "net/net.h"
+
+struct hps_places;
+/* Ids of the slots of `nlayer` layers, in M micro-batches; rows are 0..rows-1 and belong to the
+ * owners that hps_table_owner says. Bags have an index where it is wanted, or else better: at
+ * least they are there by row, or (not on a host) have one. Where none is wanted, on a host, ids of
+ * one owner have their rows' numbers in `lies`. Layers (the list is copied) and device
+ * are borrowed; the work is done by its threads. */
+struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *layer, long long rows,
+                                  int M, int parts, bool index, struct hps_dev *dev);
+void hps_places_free(struct hps_places *places);
+
+/* Where a step's numbers lie; zeroed memory is a valid start. */
+struct hps_places_room {
+    struct hps_ints row;                /* (first[M]) each row's number at its owner, by place */
+    struct hps_ints index, offset;      /* of all bags, as bags have them                      */
+    struct hps_ints place, start, from; /* the same by row, on the host only                   */
+    struct hps_ints name;               /* popular rows of bags, and where each one's begin    */
+    struct hps_ints lies;               /* each id's row, there too                            */
+};
+void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev);
+
+/* The places of the step's batches (M; NULL: none). first (M + 1): places of micro-batch m begin at
+ * first[m]; ask (M, parts): how many of them each owner has; bag (M, nlayer) [out], not touched
+ * without batches: its numbers are in `room`, in host memory. What comes out does not depend on the
+ * number of threads. */
+void hps_places_find(struct hps_places *places, const struct hps_batch *batch,
+                     struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag);
+/* The bags, as found, as the device sees them. */
+void hps_places_show(const struct hps_places *places, struct hps_places_room *room,
+                     struct hps_bag *bag);
+
+#endif

@@ -1,0 +1,213 @@
+/* places.c - ids and the sacks that they are in become words, words are sorted by row, and rows are
+ * numbered in that order. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ps/places_impl.h"
+#include "ps/table.h"
+
+/* Ids of a sack, by thread, that make sums by row cheaper than an index. */
+enum { FULL = 2 };
+
+struct hps_places_counts hps_places_counts(const struct hps_places *p, int t)
+{
+    size_t *at = p->count + (size_t)t * hps_places_counters(p);
+    return (struct hps_places_counts){ at, at + hps_places_pairs(p),
+                                       at + hps_places_pairs(p) + hps_sacks_bags(&p->sacks) };
+}
+
+struct hps_places *hps_places_new(int nlayer, const struct hps_layer *const *layer, long long rows,
+                                  int M, int parts, bool index, struct hps_dev *dev)
+{
+    struct hps_places *p = hps_mem_new(1, sizeof *p);
+
+    *p = (struct hps_places){ .dev = dev, .wanted = index || !dev->host };
+    p->lie = parts == 1 && !p->wanted;
+    hps_sacks_init(&p->sacks, nlayer, layer, rows, M, parts);
+    p->radix = hps_radix_new();
+    p->bag_bits = hps_radix_bits(hps_sacks_bags(&p->sacks));
+    p->pair_at = hps_mem_new(hps_sacks_bags(&p->sacks), sizeof *p->pair_at);
+    for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++)
+        p->pair_at[q] = q / (size_t)nlayer * (size_t)parts;
+    return p;
+}
+
+void hps_places_free(struct hps_places *p)
+{
+    if (!p)
+        return;
+    hps_radix_free(p->radix);
+    hps_sacks_done(&p->sacks);
+    hps_mem_free(p->pair_at);
+    hps_mem_free(p->sack);
+    hps_mem_free(p->count);
+    hps_mem_free(p);
+}
+
+void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev)
+{
+    hps_ints_free(&room->row, dev);
+    hps_ints_free(&room->index, dev);
+    hps_ints_free(&room->offset, dev);
+    hps_ints_free(&room->place, dev);
+    hps_ints_free(&room->start, dev);
+    hps_ints_free(&room->from, dev);
+    hps_ints_free(&room->name, dev);
+    hps_ints_free(&room->lies, dev);
+}
+
+/* ---- the shape of a step ---- */
+
+/* Where each sack begins, and how many ids the largest has. */
+static int fill_sacks(struct hps_places *p)
+{
+    int most = 1;
+
+    hps_mem_grow(&p->sack, &p->sack_cap, p->sacks.nsack, sizeof *p->sack);
+    for (struct hps_sacks_slot *s = p->sacks.slot; s < p->sacks.slot + p->sacks.nslot; s++)
+        for (int b = 0; b < s->B; b++) {
+            p->sack[s->first + (size_t)b * (size_t)s->layer->nslot] =
+                (int)s->at + (s->offset ? s->offset[b] : b);
+            if (s->offset && s->offset[b + 1] - s->offset[b] > most)
+                most = s->offset[b + 1] - s->offset[b];
+        }
+    return most;
+}
+
+/* Bits that number the sacks of any bag. */
+static int sack_bits(const struct hps_places *p)
+{
+    size_t most = 1;
+
+    for (size_t q = 0, before = 0; q < hps_sacks_bags(&p->sacks); before = p->sacks.end[q++])
+        if (p->sacks.end[q] - before > most)
+            most = p->sacks.end[q] - before;
+    return hps_radix_bits(most);
+}
+
+/* The bags' own offsets, and room for what they point at. */
+static void lay_bags(struct hps_places *p)
+{
+    size_t noffset = 0, sack = 0;
+    int at = 0, *offset;
+
+    for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++)
+        noffset += p->bag[q].single ? 0 : (size_t)p->bag[q].nslot * (size_t)p->bag[q].B + 1;
+    if (p->index)
+        hps_ints_grow(&p->room->index, p->sacks.nid + 1);   /* always somewhere to point at */
+    if (p->lie)
+        hps_ints_grow(&p->room->lies, p->sacks.nid + 1);
+    hps_ints_grow(&p->room->offset, noffset + 1);
+    offset = p->room->offset.host;
+    for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++) {
+        struct hps_bag *bag = &p->bag[q];
+        bag->index = p->index ? p->room->index.host + at : NULL;
+        bag->lies = p->lie ? p->room->lies.host + at : NULL;
+        bag->offset = bag->single ? NULL : offset;
+        for (int i = 0; i < bag->nslot && !bag->single; i++)
+            for (int b = 0; b < bag->B; b++)
+                *offset++ = p->sack[sack + (size_t)b * (size_t)bag->nslot + (size_t)i] - at;
+        sack = p->sacks.end[q];
+        at += (int)bag->nid;
+        if (!bag->single)
+            *offset++ = (int)bag->nid;
+    }
+}
+
+/* ---- a step ---- */
+
+/* Counts become numbers: of places, by micro-batch and owner ... */
+static size_t number_places(struct hps_places *p, int *first, int *ask)
+{
+    struct hps_places_counts c = hps_places_counts(p, 0);
+    size_t at = 0, each = hps_places_counters(p);
+
+    for (int m = 0, k = 0; m < p->sacks.M; m++) {
+        first[m] = (int)at;
+        for (int o = 0; o < p->sacks.parts; o++, k++) {
+            size_t before = at;
+            at = hps_work_number(&p->sacks.work, &c.rows[k], each, at);
+            ask[k] = (int)(at - before);
+        }
+    }
+    first[p->sacks.M] = (int)at;
+    return at;
+}
+
+/* ... and of rows and ids, by bag. */
+static void number_bags(struct hps_places *p)
+{
+    struct hps_places_counts c = hps_places_counts(p, 0);
+    size_t row = 0, id = 0, n = hps_sacks_bags(&p->sacks), each = hps_places_counters(p);
+
+    hps_ints_grow(&p->room->place, p->sacks.nid + 1);         /* as with an index */
+    hps_ints_grow(&p->room->start, p->sacks.nid + n);
+    hps_ints_grow(&p->room->from, p->sacks.nid + 1);
+    for (size_t q = 0; q < n; q++) {
+        struct hps_bag *bag = &p->bag[q];
+        size_t before = row;
+        row = hps_work_number(&p->sacks.work, &c.bag_rows[q], each, row);
+        id = hps_work_number(&p->sacks.work, &c.bag_ids[q], each, id);
+        bag->nplace = row - before;
+        bag->place = p->room->place.host + before;
+        bag->start = p->room->start.host + before + q;
+        bag->from = p->room->from.host;
+        p->room->start.host[row + q] = (int)id;
+    }
+}
+
+void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
+                     struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag)
+{
+    size_t ncount;
+
+    p->room = room;
+    p->bag = bag;
+    hps_sacks_list(&p->sacks, batch, p->dev->nthread, bag);
+    ncount = (size_t)p->sacks.work.n * hps_places_counters(p);
+    hps_mem_grow(&p->count, &p->count_cap, ncount, sizeof *p->count);
+    memset(p->count, 0, ncount * sizeof *p->count);
+    if (batch) {
+        int most = fill_sacks(p);
+        p->sack_bits = sack_bits(p);
+        p->index = p->wanted || (!p->lie && p->dev->nthread > 1 && p->sacks.nid > p->sacks.nsack &&
+                                 p->sacks.nid < FULL * (size_t)p->dev->nthread * p->sacks.nsack);
+        p->place_bits = p->index ? hps_radix_bits((uint64_t)most) : 0;
+        lay_bags(p);
+        hps_radix_begin(p->radix, p->sacks.nid, p->sacks.key_bits,
+                        p->bag_bits + p->sack_bits + p->place_bits, p->sacks.work.n);
+        hps_work_spread(&p->sacks.work, hps_places_count_part, p);
+        hps_radix_deal(p->radix);
+        hps_work_spread(&p->sacks.work, hps_places_put_part, p);
+        hps_work_spread(&p->sacks.work, hps_places_sort_part, p);
+        number_bags(p);
+    }
+    hps_ints_grow(&room->row, number_places(p, first, ask) + 1);
+    if (batch)
+        hps_work_spread(&p->sacks.work, hps_places_place_part, p);
+}
+
+void hps_places_show(const struct hps_places *p, struct hps_places_room *room,
+                     struct hps_bag *bag)
+{
+    size_t nid = 0, noffset = 0;
+
+    if (p->dev->host)
+        return;
+    for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++) {
+        nid += bag[q].nid;
+        noffset += bag[q].single ? 0 : (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+    }
+    const int *index = hps_ints_show(&room->index, nid + 1, p->dev);
+    const int *offset = hps_ints_show(&room->offset, noffset, p->dev);
+    for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++) {
+        bag[q].index = index;
+        index += bag[q].nid;
+        if (!bag[q].single) {
+            bag[q].offset = offset;
+            offset += (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+        }
+        bag[q].place = bag[q].start = bag[q].from = bag[q].lies = NULL;
+        bag[q].nplace = 0;
+    }
+}

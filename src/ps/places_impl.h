@@ -1,0 +1,48 @@
+/* places_impl.h - for src/model/places*.c only: a step under way. */
+#ifndef HPS_PS_PLACES_IMPL_H
+#define HPS_PS_PLACES_IMPL_H
+
+#include "base/radix.h"
+#include "ps/places.h"
+#include "ps/sacks.h"
+
+struct hps_places {
+    struct hps_dev *dev;
+    bool wanted, index;                 /* by the user; in the step under way               */
+    bool lie;                           /* rows are read where they lie, all of one owner   */
+    struct hps_sacks sacks;
+    struct hps_radix *radix;
+    size_t sack_cap, count_cap;
+    int bag_bits, sack_bits, place_bits;    /* of a tail: the bag, its sack, and for an index the
+                                               place in that */
+    int *sack;                          /* (nsack) its first id                             */
+    size_t *pair_at;                    /* (M * nlayer) pairs before those of its micro-batch */
+    struct hps_bag *bag;                /* of the step under way                            */
+    struct hps_places_room *room;
+    size_t *count;                      /* (nwork, counters) how many, then which is next   */
+};
+
+static inline size_t hps_places_pairs(const struct hps_places *p)
+{
+    return (size_t)p->sacks.M * (size_t)p->sacks.parts;
+}
+
+/* What a part counts: rows by micro-batch and owner; rows and ids by bag. Later the next of
+ * each. */
+struct hps_places_counts {
+    size_t *rows, *bag_rows, *bag_ids;
+};
+/* How many numbers that are, and to the next part's: no cache line is of two. */
+static inline size_t hps_places_counters(const struct hps_places *p)
+{
+    return hps_work_apart(hps_places_pairs(p) + 2 * hps_sacks_bags(&p->sacks), sizeof(size_t));
+}
+struct hps_places_counts hps_places_counts(const struct hps_places *p, int t);
+
+/* Of part t of the work: count and put its ids; sort and count its rows; place them. */
+void hps_places_count_part(void *places, int t);
+void hps_places_put_part(void *places, int t);
+void hps_places_sort_part(void *places, int t);
+void hps_places_place_part(void *places, int t);
+
+#endif

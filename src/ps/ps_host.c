@@ -1,0 +1,243 @@
+/* ps_host.c - rows and gradients as messages of MPI, through host memory. Who is near gets them in
+ * memory that we share, and an empty message when they are there.
+ *
+ * That is enough for such memory to be free when it is written anew. An owner writes rows where its
+ * reader had those of the pull before the last: it got the reader's message of the last pull, which
+ * was sent behind the reading. A reader writes gradients when the owner's rows for that step have
+ * come, and they left behind the owner's reading of the gradients before. */
+#include "base/mem.h"
+#include "comm/team.h"
+#include "ps/ps_impl.h"
+
+struct post {
+    MPI_Datatype row;           /* dim floats                                                    */
+    size_t *sent_at;            /* (parts) scratch: the next row of `out` to send                 */
+    int *cut, *cut_at;          /* (M) scratch: a message's pieces                                */
+    MPI_Request *pull;          /* (npull) receives of rows; micro-batch m's begin at pull_at[m]  */
+    int *pull_at;               /* (M + 1)                                                       */
+    MPI_Request *send;          /* (nsend) rows, then gradients                                  */
+    MPI_Request *push;          /* (parts) receives of gradients                                 */
+    size_t cut_cap, cut_at_cap, pull_cap, pull_at_cap, send_cap;
+    int npull, nsend;
+};
+
+static void *open_host(struct hps_ps *p)
+{
+    struct post *h = hps_mem_new(1, sizeof *h);
+
+    HPS_MPI(MPI_Type_contiguous(p->dim, MPI_FLOAT, &h->row));
+    HPS_MPI(MPI_Type_commit(&h->row));
+    h->sent_at = hps_mem_new((size_t)p->parts, sizeof *h->sent_at);
+    h->push = hps_mem_new((size_t)p->parts, sizeof(MPI_Request));
+    for (int q = 0; q < p->parts; q++)
+        h->push[q] = MPI_REQUEST_NULL;
+    return h;
+}
+
+static void wait_sent(struct post *h)
+{
+    if (h->nsend > 0)
+        hps_wait_all(h->nsend, h->send);
+    h->nsend = 0;
+}
+
+static void settle(struct hps_ps *p)
+{
+    wait_sent(p->with);
+}
+
+static void close_host(struct hps_ps *p)
+{
+    struct post *h = p->with;
+
+    wait_sent(h);
+    hps_mem_free(h->sent_at);
+    hps_mem_free(h->cut);
+    hps_mem_free(h->cut_at);
+    hps_mem_free(h->pull);
+    hps_mem_free(h->pull_at);
+    hps_mem_free(h->send);
+    hps_mem_free(h->push);
+    HPS_MPI(MPI_Type_free(&h->row));
+    hps_mem_free(h);
+}
+
+static void make_room(struct post *h, const struct hps_ps *p)
+{
+    size_t M = (size_t)p->r->M, pairs = (M + 1) * (size_t)p->parts;
+
+    hps_mem_grow(&h->pull, &h->pull_cap, pairs, sizeof *h->pull);
+    hps_mem_grow(&h->send, &h->send_cap, pairs + (size_t)p->parts, sizeof *h->send);
+    hps_mem_grow(&h->pull_at, &h->pull_at_cap, M + 1, sizeof *h->pull_at);
+    hps_mem_grow(&h->cut, &h->cut_cap, M, sizeof *h->cut);
+    hps_mem_grow(&h->cut_at, &h->cut_at_cap, M, sizeof *h->cut_at);
+}
+
+static bool is_near(const struct hps_ps *p, int q)
+{
+    return q != p->me && hps_near_is(p->near, q);
+}
+
+/* What I wrote for those who are near is there: an empty message of this tag says so. */
+static void tell_near(struct hps_ps *p, int tag)
+{
+    struct post *h = p->with;
+
+    hps_near_show();
+    for (int q = 0; q < p->parts; q++)
+        if (is_near(p, q))
+            HPS_MPI(MPI_Isend(NULL, 0, MPI_BYTE, q, tag, p->comm, &h->send[h->nsend++]));
+}
+
+static void post_rows(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+
+    h->npull = 0;
+    for (int m = 0; m < r->M; m++) {
+        h->pull_at[m] = h->npull;
+        for (int q = 0; q < p->parts; q++) {
+            int i = m * p->parts + q;
+            if (m == 0 && is_near(p, q))
+                HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_ROWS, p->comm,
+                                  &h->pull[h->npull++]));
+            if (!hps_ps_is_far(p, q) || r->ask[i] == 0)
+                continue;
+            HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->place[i] * (size_t)p->dim, r->ask[i],
+                              h->row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm,
+                              &h->pull[h->npull++]));
+        }
+    }
+    h->pull_at[r->M] = h->npull;
+}
+
+static void send_rows(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+    size_t dim = (size_t)p->dim, *at = h->sent_at;
+
+    hps_twin_fetch(&p->out, p->dev, p->nfar * dim);
+    for (int q = 0; q < p->parts; q++)
+        at[q] = p->far_at[q];
+    for (int m = 0; m < r->M; m++)
+        for (int q = 0; q < p->parts; q++) {
+            int k = r->give[m * p->parts + q];
+            if (!hps_ps_is_far(p, q) || k == 0)
+                continue;
+            HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, k, h->row, q,
+                              HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &h->send[h->nsend++]));
+            at[q] += (size_t)k;
+        }
+}
+
+static void pull(struct hps_ps *p)
+{
+    make_room(p->with, p);
+    post_rows(p);
+    tell_near(p, HPS_TAG_ROWS);
+    send_rows(p);
+}
+
+static void bring_rows(struct hps_ps *p, int first, int end)
+{
+    size_t dim = (size_t)p->dim;
+    hps_twin_bring(&p->rows, p->dev, (size_t)first * dim, (size_t)(end - first) * dim);
+}
+
+static void pulled(struct hps_ps *p, int m)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+    int i = m * p->parts + p->me;
+
+    hps_wait_all(h->pull_at[m + 1] - h->pull_at[m], h->pull + h->pull_at[m]);
+    hps_near_see();
+    bring_rows(p, r->first[m], p->place[i]);
+    bring_rows(p, p->place[i] + r->ask[i], r->first[m + 1]);
+}
+
+/* One message to an owner: its rows of all micro-batches, in place. */
+static void send_grad(struct hps_ps *p, int q)
+{
+    struct post *h = p->with;
+    const struct hps_route_step *r = p->r;
+    MPI_Datatype pieces;
+    int n = 0;
+
+    for (int m = 0; m < r->M; m++) {
+        int i = m * p->parts + q;
+        if (r->ask[i] == 0)
+            continue;
+        h->cut[n] = r->ask[i];
+        h->cut_at[n++] = p->place[i];
+    }
+    if (n == 0)
+        return;
+    HPS_MPI(MPI_Type_indexed(n, h->cut, h->cut_at, h->row, &pieces));
+    HPS_MPI(MPI_Type_commit(&pieces));
+    HPS_MPI(MPI_Isend(p->grad.host, 1, pieces, q, HPS_TAG_PUSH, p->comm, &h->send[h->nsend++]));
+    HPS_MPI(MPI_Type_free(&pieces));
+}
+
+static void push(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    size_t dim = (size_t)p->dim, mine = (size_t)p->r->nplace;
+
+    for (int q = 0; q < p->parts; q++)
+        if (is_near(p, q))
+            HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
+        else if (q != p->me && p->given[q] > 0)
+            HPS_MPI(MPI_Irecv(p->grad.host + (mine + p->far_at[q]) * dim, p->given[q],
+                              h->row, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
+    tell_near(p, HPS_TAG_PUSH);
+    hps_twin_fetch(&p->grad, p->dev, mine * dim);
+    for (int q = 0; q < p->parts; q++)
+        if (hps_ps_is_far(p, q))
+            send_grad(p, q);
+}
+
+/* The gradients that a member who is near has for rows of mine are read where they were written. */
+static void see_grad(struct hps_ps *p, int q)
+{
+    for (int m = 0; m < p->r->M; m++)
+        if (p->r->give[m * p->parts + q] > 0)
+            hps_ps_piece(p, q, m, HPS_PS_GRAD);
+}
+
+static void pushed(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    size_t dim = (size_t)p->dim;
+
+    hps_wait_all(p->parts, h->push);
+    hps_near_see();
+    for (int q = 0; q < p->parts; q++)
+        if (is_near(p, q))
+            see_grad(p, q);
+    hps_twin_bring(&p->grad, p->dev, (size_t)p->r->nplace * dim, p->nfar * dim);
+    wait_sent(h);
+}
+
+static void poll(struct hps_ps *p)
+{
+    struct post *h = p->with;
+    int done;
+
+    HPS_MPI(MPI_Testall(h->npull, h->pull, &done, MPI_STATUSES_IGNORE));
+    HPS_MPI(MPI_Testall(h->nsend, h->send, &done, MPI_STATUSES_IGNORE));
+    HPS_MPI(MPI_Testall(p->parts, h->push, &done, MPI_STATUSES_IGNORE));
+}
+
+const struct hps_ps_way hps_ps_by_host = {
+    .open = open_host,
+    .close = close_host,
+    .settle = settle,
+    .pull = pull,
+    .pulled = pulled,
+    .push = push,
+    .pushed = pushed,
+    .poll = poll
+};

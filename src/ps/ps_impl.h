@@ -1,0 +1,89 @@
+/* ps_impl.h - what the files of ps/ps share: its state, and the ways that rows travel. For
+ * src/comm/ps*.c only. */
+#ifndef HPS_PS_PS_IMPL_H
+#define HPS_PS_PS_IMPL_H
+
+#include "comm/twin.h"
+#include "hw/cards.h"
+#include "ps/ps.h"
+
+/* How rows and gradients go from member to member; none is needed by one alone. */
+struct hps_ps_way {
+    void *(*open)(struct hps_ps *ps);
+    void (*close)(struct hps_ps *ps);
+    /* What was sent has left: its memory may be written. */
+    void (*settle)(struct hps_ps *ps);
+    /* pull: rows of mine, in `out`, leave for the others, theirs come to `rows`; pulled: those of
+     * micro-batch m are there for the device's next work. */
+    void (*pull)(struct hps_ps *ps);
+    void (*pulled)(struct hps_ps *ps, int m);
+    /* push: gradients of the first nplace rows leave, those of the others come behind them. */
+    void (*push)(struct hps_ps *ps);
+    void (*pushed)(struct hps_ps *ps);
+    void (*poll)(struct hps_ps *ps);
+};
+extern const struct hps_ps_way hps_ps_by_host;  /* messages of MPI, in host memory       */
+extern const struct hps_ps_way hps_ps_by_cards; /* NCCL, from GPU to GPU                 */
+
+struct hps_ps {
+    const struct hps_ps_way *way;       /* NULL when alone; its own state is `with`      */
+    void *with;
+    const struct hps_cards *cards;
+    struct hps_near *near;      /* who sees my rows and gradients; borrowed, NULL: nobody */
+    int buffer;                 /* the first of mine there                               */
+    int turn;                   /* which one has the rows of this pull                   */
+    MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                       */
+    int me, parts, dim;
+    struct hps_table *table;
+    struct hps_dev *dev;
+    const struct hps_route_step *r;
+    struct hps_twin rows;       /* (nplace, dim)                                         */
+    struct hps_twin grad;       /* (nplace + nfar, dim): theirs by member, then micro-batch */
+    struct hps_twin out;        /* (nfar, dim) rows to those who are not near, likewise  */
+    struct hps_twin sum;        /* (nmerge, dim) gradients merged, where their norm is asked */
+    struct hps_twin all;        /* (ngive, dim) gradients of the sums that I gave to several */
+    bool stay;                  /* my rows are read in the table                         */
+    int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
+    bool written, pushed, summed;       /* grad, of this step; all there; sum             */
+    struct hps_row_sums owed;   /* in place of grad, where row is not NULL                */
+    int *place;                 /* (M, parts) first place of each owner's rows            */
+    int *given, *given_at;      /* (parts) what a member asked, the first's number as asked */
+    size_t *far_at, nfar;       /* (parts) where `out` and the end of grad have a member's */
+    int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
+    size_t place_cap, at_cap;
+    double bytes;
+};
+
+/* Do member q and I send messages with what is meant? */
+static inline bool hps_ps_is_far(const struct hps_ps *p, int q)
+{
+    return q != p->me && !hps_near_is(p->near, q);
+}
+
+/* A table's buffers that members who are near see: rows of a pull, which the next one leaves alone,
+ * since a member may still read them then, and gradients. */
+enum { HPS_PS_ROWS, HPS_PS_ROWS_TOO, HPS_PS_GRAD };
+
+/* The piece of member q's buffer, who is near, with the rows of mine that it asked for
+ * micro-batch m. */
+static inline float *hps_ps_piece(struct hps_ps *p, int q, int m, int buffer)
+{
+    int i = m * p->parts + q;
+    size_t first = (size_t)p->r->give_place[i], end = first + (size_t)p->r->give[i];
+
+    return hps_near_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
+}
+
+/* Partial sums, on a host: those that I, or the others, asked of me are made where they leave, or
+ * are read; the gradients of all, which have come, are put together. */
+void hps_ps_give_mine(struct hps_ps *ps);
+void hps_ps_give_others(struct hps_ps *ps);
+void hps_ps_take_sums(struct hps_ps *ps);
+
+/* Rows that the others asked of me. */
+static inline size_t hps_ps_others(const struct hps_ps *p)
+{
+    return p->r->ngive - (size_t)p->given[p->me];
+}
+
+#endif

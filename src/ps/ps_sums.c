@@ -1,0 +1,63 @@
+/* ps_sums.c - partial sums of bags at an owner, and their gradients. */
+#include <string.h>
+
+#include "ps/ps_impl.h"
+
+/* Where the sums of micro-batch m for member q leave from, or their gradients come to; `at`: the
+ * first one's number as asked. */
+static float *piece_of(struct hps_ps *p, int q, int m, int at, bool gradients)
+{
+    size_t dim = (size_t)p->dim, far = p->far_at[q] + (size_t)(at - p->given_at[q]);
+
+    if (q == p->me)
+        return (gradients ? p->grad.device : p->rows.device) +
+               (size_t)p->place[m * p->parts + q] * dim;
+    if (!hps_ps_is_far(p, q))
+        return hps_ps_piece(p, q, m, gradients ? (int)HPS_PS_GRAD : p->turn);
+    return gradients ? p->grad.device + ((size_t)p->r->nplace + far) * dim
+                     : p->out.device + far * dim;
+}
+
+static void give_sums(struct hps_ps *p, int q)
+{
+    const struct hps_route_step *r = p->r;
+
+    for (int m = 0, at = p->given_at[q]; m < r->M; m++) {
+        const struct hps_merge_list *s = &r->sums[q * r->M + m];
+        if (s->n > 0)
+            hps_table_sums(p->table, (size_t)s->n, s->begin, s->row,
+                           piece_of(p, q, m, at, false));
+        at += s->n;
+    }
+}
+
+void hps_ps_give_mine(struct hps_ps *p)
+{
+    give_sums(p, p->me);
+    p->dev->ops->sync(p->dev);
+}
+
+void hps_ps_give_others(struct hps_ps *p)
+{
+    for (int q = 0; q < p->parts; q++)
+        if (q != p->me)
+            give_sums(p, q);
+    p->dev->ops->sync(p->dev);          /* they leave, or are read, without asking the device */
+}
+
+/* Side by side, a cache holds them while each row has its gradient from all that it is in. */
+void hps_ps_take_sums(struct hps_ps *p)
+{
+    const struct hps_route_step *r = p->r;
+    size_t dim = (size_t)p->dim;
+
+    hps_twin_grow(&p->all, p->dev, r->ngive * dim);
+    for (int q = 0, at = 0; q < p->parts; q++)
+        for (int m = 0; m < r->M; m++) {
+            int n = r->give[m * p->parts + q];
+            if (n > 0)
+                memcpy(p->all.device + (size_t)at * dim, piece_of(p, q, m, at, true),
+                       (size_t)n * dim * sizeof(float));
+            at += n;
+        }
+}

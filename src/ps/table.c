@@ -1,0 +1,199 @@
+/* table.c - a shard of embedding rows with their optimiser states side by side. */
+#include "ps/table.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ps/snap.h"
+#include "ps/tier.h"
+
+enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
+
+long long hps_table_nlocal(long long rows, int part, int k)
+{
+    long long whole = rows / HPS_TABLE_BLOCK, rest = rows % HPS_TABLE_BLOCK;
+    long long mine = whole / k + (whole % k > part);
+
+    return mine * HPS_TABLE_BLOCK + (whole % k == part ? rest : 0);
+}
+
+/* One block of local rows, in host memory. */
+static void fill_block(const struct hps_table *t, const struct hps_net *net, int index,
+                       const struct hps_rule *rule, uint64_t seed, long long block, float *to)
+{
+    long long first = (block * t->parts + t->part) * HPS_TABLE_BLOCK;
+    long long left = t->shape->rows - first;
+    long long n = left < HPS_TABLE_BLOCK ? left : HPS_TABLE_BLOCK;
+
+    hps_net_init_rows(net, index, seed, first, n, to, t->stride);
+    for (long long r = 0; r < n; r++, to += t->stride)
+        hps_opt_start(rule, (size_t)t->dim, to, to + t->dim);
+}
+
+/* Blocks from `first` on, in host memory, by all threads: each page lies near one that works on
+ * it. */
+static void fill_blocks(const struct hps_table *t, const struct hps_net *net, int index,
+                        const struct hps_rule *rule, uint64_t seed, long long first, long long n,
+                        float *to)
+{
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(t->dev->nthread)
+#endif
+    for (long long b = 0; b < n; b++)
+        fill_block(t, net, index, rule, seed, first + b,
+                   to + (size_t)b * HPS_TABLE_BLOCK * t->stride);
+}
+
+static void fill(struct hps_table *t, const struct hps_net *net, int index,
+                 const struct hps_rule *rule, uint64_t seed)
+{
+    size_t size = HPS_TABLE_BLOCK * t->stride, all = (size_t)t->nrow * t->stride;
+    long long nblock = (t->nrow + HPS_TABLE_BLOCK - 1) / HPS_TABLE_BLOCK;
+    float *host = hps_table_host(t), *buffer;
+
+    if (host) {
+        fill_blocks(t, net, index, rule, seed, 0, nblock, host);
+        return;
+    }
+    buffer = hps_mem_new(CHUNK * size, sizeof *buffer);
+    for (long long first = 0; first < nblock; first += CHUNK) {
+        size_t at = (size_t)first * size, most = CHUNK * size;
+        fill_blocks(t, net, index, rule, seed, first,
+                    nblock - first < CHUNK ? nblock - first : CHUNK, buffer);
+        t->dev->ops->put(t->dev, t->row + at, buffer,
+                         (all - at < most ? all - at : most) * sizeof *buffer);
+        t->dev->ops->sync(t->dev);
+    }
+    hps_mem_free(buffer);
+}
+
+enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net, int index,
+                              int part, int parts, struct hps_dev *dev,
+                              const struct hps_train_opt *opt, uint64_t seed,
+                              struct hps_tier *tier)
+{
+    const struct hps_table_shape *shape = &net->table[index];
+    long long nrow = hps_table_nlocal(shape->rows, part, parts);
+    struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
+    struct hps_table *t;
+
+    assert(0 <= part && part < parts);
+    *out = NULL;
+    if (nrow > INT_MAX) {
+        HPS_SAY_ALL(HPS_ERROR,
+                    "table '%s': %lld of its %lld rows come to one rank, the most is %d: "
+                    "more ranks or fewer buckets are needed",
+                    shape->name, nrow, shape->rows, INT_MAX);
+        return HPS_DECK;
+    }
+    t = hps_mem_new(1, sizeof *t);
+    *t = (struct hps_table){ .shape = shape, .part = part, .parts = parts, .nrow = nrow,
+                             .dim = shape->dim, .stride = hps_rule_stride(&rule, shape->dim),
+                             .dev = dev, .tier = tier };
+    size_t row_bytes = t->stride * sizeof *t->row;
+    if (tier) t->home = dev->ops->pin_far(dev, (size_t)nrow * row_bytes);
+    t->row = dev->ops->alloc(dev, (tier ? (size_t)hps_tier_slots(tier) : (size_t)nrow) * row_bytes);
+    fill(t, net, index, &rule, seed);
+    *out = t;
+    return HPS_OK;
+}
+
+void hps_table_free(struct hps_table *t)
+{
+    if (!t)
+        return;
+    t->dev->ops->free(t->dev, t->row);
+    t->dev->ops->unpin(t->dev, t->home);
+    hps_mem_free(t);
+}
+
+void hps_table_fetch(struct hps_table *t, size_t n, const int *row, const int *slot)
+{
+    t->dev->ops->rows_move(t->dev, t->stride, n, row, t->home, slot, t->row);
+}
+
+void hps_table_return(struct hps_table *t, size_t n, const int *row, const int *slot)
+{
+    t->dev->ops->rows_move(t->dev, t->stride, n, slot, t->row, row, t->home);
+}
+
+void hps_table_slots(struct hps_table *t, int slots)
+{
+    t->dev->ops->free(t->dev, t->row);
+    t->row = t->dev->ops->alloc(t->dev, (size_t)slots * t->stride * sizeof *t->row);
+}
+
+float *hps_table_host(const struct hps_table *t)
+{
+    return t->dev->host ? t->row : t->home;
+}
+
+/* A copy of what is in slots, put over what is at home. */
+static void copy_slots(struct hps_table *t, float *to)
+{
+    struct hps_tier_moves all = hps_tier_all(t->tier);
+    size_t bytes = t->stride * sizeof *to;
+    float *slot = hps_mem_new((size_t)hps_tier_slots(t->tier), bytes);
+
+    t->dev->ops->get(t->dev, slot, t->row, (size_t)hps_tier_slots(t->tier) * bytes);
+    for (size_t i = 0; i < all.nout; i++)
+        memcpy(to + (size_t)all.out_row[i] * t->stride,
+               slot + (size_t)all.out_slot[i] * t->stride, bytes);
+    hps_mem_free(slot);
+}
+
+void hps_table_copy(struct hps_table *t, float *to)
+{
+    size_t bytes = (size_t)t->nrow * t->stride * sizeof *to;
+    const float *host = hps_table_host(t);
+
+    t->dev->ops->sync(t->dev);
+    if (host)
+        memcpy(to, host, bytes);
+    else
+        t->dev->ops->get(t->dev, to, t->row, bytes);
+    if (t->tier) copy_slots(t, to);
+}
+
+void hps_table_set(struct hps_table *t, const float *from)
+{
+    size_t bytes = (size_t)t->nrow * t->stride * sizeof *from;
+    float *host = hps_table_host(t);
+
+    if (t->tier) hps_tier_forget(t->tier);
+    if (!host)
+        t->dev->ops->put(t->dev, t->row, from, bytes);
+    else if (host != from)
+        memcpy(host, from, bytes);
+}
+
+void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
+{
+    if (n > 0)
+        t->dev->ops->rows_gather(t->dev, t->row, t->stride, t->dim, n, at, out);
+}
+
+void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
+{
+    struct hps_bag bag = { .nslot = 1, .B = (int)n, .nid = (size_t)begin[n], .offset = begin,
+                           .lies = row, .rare = true, .stride = t->stride };
+    struct hps_tensor y = { out, (size_t)t->dim, t->dim };
+
+    t->dev->ops->bag_forward(t->dev, &bag, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, t->row, y);
+}
+
+void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
+                     const struct hps_row_sums *grad)
+{
+    if (n == 0)
+        return;
+    if (t->snap)
+        hps_snap_change(t->snap, n, at);
+    t->dev->ops->rows_apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
+    if (!t->snap)
+        return;
+    t->dev->ops->sync(t->dev);
+    hps_snap_changed(t->snap);
+}

@@ -3,7 +3,7 @@
 cd "${srcdir:-.}" && find include src -name '*.[ch]' -o -name '*.cu' | sort |
 xargs awk '
 BEGIN {
-    n = split("base life hw data net plan comm ps profile train app", f, " ")
+    n = split("base life hw data net plan comm ps step profile train jobs app", f, " ")
     for (i = 1; i <= n; i++)
         at[f[i]] = i
 }

@@ -8,8 +8,8 @@
 #include "base/h5.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "train/metric.h"
-#include "train/spread.h"
+#include "step/metric.h"
+#include "step/spread.h"
 
 enum { N = 30000 };
 

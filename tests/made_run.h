@@ -2,7 +2,7 @@
 #ifndef HPS_TESTS_MADE_RUN_H
 #define HPS_TESTS_MADE_RUN_H
 
-#include "train/report_parts.h"
+#include "train/report/report_impl.h"
 
 /* R ranks: rank 0 is "cpu" at 0.04 USD an hour, the others "fast" at 0.2, four times as fast. One
  * rank: one stage. More: ids and nums on rank 0, h1 and loss on rank 1, all others left out. 60 of

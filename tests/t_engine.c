@@ -12,7 +12,7 @@
 #include "plan/cost.h"
 #include "plan/engine.h"
 #include "plan_make.h"
-#include "train/order.h"
+#include "step/order.h"
 
 enum { STAGES = 6, MICRO = 9, STEPS = 12 };
 

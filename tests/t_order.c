@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "train/order.h"
+#include "step/order.h"
 
 enum { MOST_S = 6, MOST_M = 8, MOST = MOST_S * 2 * MOST_M };
 

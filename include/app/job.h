@@ -5,7 +5,7 @@
 
 #include "app/options.h"
 #include "net/net.h"
-#include "train/step.h"
+#include "step/step.h"
 
 struct hps_job {
     MPI_Comm world;

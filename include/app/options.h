@@ -10,8 +10,8 @@
 #include "life/rundir.h"
 #include "net/opt.h"
 #include "plan/sched.h"
+#include "step/store.h"
 #include "train/ckpt.h"
-#include "train/store.h"
 
 struct hps_options {
     struct hps_deck *deck; /* owns all text; its `model` is bound by net/net */

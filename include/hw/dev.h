@@ -39,7 +39,7 @@ struct hps_dev {
     bool host;                  /* device memory is host memory          */
     int nthread;                /* CPU: threads of this rank             */
     double slow;                /* emulation: computation lasts this many times as long (>= 1),
-                                   the rest slept: applied by train/step and profile/measure,
+                                   the rest slept: applied by step/step and profile/measure,
                                    never in here                         */
     enum hps_precision precision;       /* HPS_FP32 when opened            */
     void *state;                /* the backend's own                     */

@@ -14,7 +14,7 @@
 #define HPS_TRAIN_CKPT_H
 
 #include "life/rundir.h"
-#include "train/step.h"
+#include "step/step.h"
 
 struct hps_ckpt_opt {
     const char *directory; /* inside the run's directory, unless absolute             */

@@ -5,7 +5,7 @@
 
 #include "base/h5.h"
 #include "ps/snap.h"
-#include "train/step.h"
+#include "step/step.h"
 
 /* One dataset of the file. The same list on all ranks; what a rank has of it, and writes, is its
  * own. */

@@ -3,7 +3,7 @@
 #ifndef HPS_TRAIN_EVALUATE_H
 #define HPS_TRAIN_EVALUATE_H
 
-#include "train/step.h"
+#include "step/step.h"
 
 /* Every example of `data` once, in order, in batches of the deck's size; `metric` is cleared and
  * filled. A trouble of any rank is told to all; HPS_AGAIN: there was a wish to stop for more than

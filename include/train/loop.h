@@ -2,8 +2,8 @@
 #ifndef HPS_TRAIN_LOOP_H
 #define HPS_TRAIN_LOOP_H
 
+#include "step/metric.h"
 #include "train/adapt.h"
-#include "train/metric.h"
 #include "train/report.h"
 
 /* What a loop leaves behind: the status as it was last told, and the loss as the run went, on every

@@ -6,7 +6,7 @@
 #include "hw/pool.h"
 #include "net/net.h"
 #include "plan/engine.h"
-#include "train/metric.h"
+#include "step/metric.h"
 
 struct hps_run_loss {
     long long step;

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "life/watch.h"
+#include "step/whom.h"
 #include "train/evaluate.h"
-#include "train/whom.h"
 
 struct wish {
     const char *checkpoint, *predictions, *json;

@@ -13,7 +13,7 @@
 #include "plan/budget.h"
 #include "plan/cost.h"
 #include "profile/measure.h"
-#include "train/whom.h"
+#include "step/whom.h"
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
  * measure. */

@@ -15,7 +15,7 @@
 #include "plan/compare.h"
 #include "plan/pareto.h"
 #include "plan/runner.h"
-#include "train/whom.h"
+#include "step/whom.h"
 
 struct wish {
     const char *profile, *method, *seed, *json, *script, *pareto;

@@ -1,6 +1,6 @@
 /* meet.c - sums and rows of a shared micro-batch: what each rank has of them, and in which order it
  * is added up. */
-#include "comm/meet_own.h"
+#include "comm/meet_impl.h"
 
 #include <assert.h>
 #include <limits.h>

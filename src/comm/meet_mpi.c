@@ -1,7 +1,7 @@
 /* meet_mpi.c - meetings over MPI, in host memory; where the device is no host, through memory that
  * is pinned: this host waits for its own numbers, the device for nobody but the host. */
 #include "base/mem.h"
-#include "comm/meet_own.h"
+#include "comm/meet_impl.h"
 #include "hw/count.h"
 
 struct stage {                          /* pinned */

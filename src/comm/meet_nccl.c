@@ -1,7 +1,7 @@
 /* meet_nccl.c - meetings from GPU to GPU, in the device's memory. What is queued behind one waits
  * for it, the host does not. */
 #include "base/mem.h"
-#include "comm/meet_own.h"
+#include "comm/meet_impl.h"
 
 struct post {
     struct hps_nccl_piece *out, *in;    /* (k) of what is told next */

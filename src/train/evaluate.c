@@ -5,7 +5,7 @@
 #include "hw/count.h"
 #include "life/stop.h"
 #include "life/watch.h"
-#include "train/pulse.h"
+#include "step/pulse.h"
 
 static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struct hps_steps *steps,
                            double patience_s, struct hps_metric *metric)

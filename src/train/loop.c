@@ -14,10 +14,10 @@
 #include "hw/count.h"
 #include "life/stop.h"
 #include "life/watch.h"
+#include "step/pulse.h"
+#include "step/whom.h"
 #include "train/evaluate.h"
-#include "train/pulse.h"
 #include "train/save.h"
-#include "train/whom.h"
 
 struct state {
     const struct hps_loop *l;

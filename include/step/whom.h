@@ -1,0 +1,13 @@
+/* whom.h - for whom a rank may be waiting, region by region: told to the watchdog. */
+#ifndef HPS_STEP_WHOM_H
+#define HPS_STEP_WHOM_H
+
+#include "life/watch.h"
+#include "step/step.h"
+
+/* The regions of hw/count.h, for hps_watch_begin. */
+extern const struct hps_watch_regions hps_whom_regions;
+/* Of a step's team and tables. Local. */
+void hps_whom_tell(const struct hps_step *step);
+
+#endif

@@ -1,0 +1,218 @@
+/* feeder.c - a reader for the columns my stages need, and a route for each group of tables. */
+#include "step/feeder.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "hw/count.h"
+#include "net/noise.h"
+
+enum { TURNS = 2 }; /* steps whose inputs live on the device at once */
+
+struct turn {
+    struct hps_load load;
+    struct hps_load_raw *raw; /* (M) */
+};
+
+struct hps_feeder {
+    struct hps_dev *dev;
+    struct turn turn[TURNS]; /* step n's: n % TURNS              */
+    long long fetched, taken;
+    struct hps_reader *reader; /* NULL: my stages read nothing                   */
+    int ngroup;
+    struct hps_route **route;          /* (ngroup)                                       */
+    const struct hps_route_step **now; /* (ngroup) of the step taken                     */
+    const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
+    int nbatch;
+    long long next, total; /* next step to fetch                             */
+    struct hps_noise_batch *noise; /* NULL: my stages draw nothing                   */
+    uint64_t key;                  /* of what is drawn                               */
+    int M, nfussy;
+    const struct hps_layer **fussy; /* (nfussy) mine that do not take all data      */
+};
+
+/* Which layers (L) are of my stages? To free. */
+static bool *my_layers(const struct hps_net *net, const struct hps_plan *plan,
+                       const struct hps_team *team)
+{
+    bool *mine = hps_mem_new((size_t)net->L, sizeof *mine);
+
+    for (int i = 0; i < team->nrole; i++) {
+        const struct hps_plan_stage *s = &plan->stage[team->role[i]];
+        for (int l = s->first; l <= s->last; l++)
+            mine[l] = true;
+    }
+    return mine;
+}
+
+/* Adds the columns that my layers read; false when there are none. */
+static bool needs(const struct hps_net *net, const bool *mine, struct hps_reader_opt *r,
+                  bool *slot)
+{
+    bool any = false;
+    for (int l = 0; l < net->L; l++) {
+        const struct hps_layer *y = &net->layer[l];
+        if (!mine[l]) continue;
+        r->dense |= y->wants_dense;
+        r->label |= y->wants_label;
+        hps_net_mark_slots(net, l, slot);
+        any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->kind->keyed;
+    }
+    return any;
+}
+
+static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *data,
+                                   const struct hps_order *order, const struct hps_steps *steps,
+                                   const struct hps_net *net, const bool *mine,
+                                   const struct hps_team *team, int ahead)
+{
+    struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = ahead,
+                                .yields = f->dev->nthread > 1 };
+    bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
+    enum hps_status st = HPS_OK;
+
+    r.slot = slot;
+    if (needs(net, mine, &r, slot))
+        st = hps_reader_new(&f->reader, data, order, steps, &r, f->next);
+    hps_mem_free(slot);
+    return st;
+}
+
+/* Is there something in the step that a layer of mine cannot take? */
+static enum hps_status accept(const struct hps_feeder *f, const struct hps_batch *batch)
+{
+    enum hps_status st = HPS_OK;
+    for (int i = 0; i < f->nfussy; i++)
+        for (int m = 0; !st && m < f->M; m++)
+            st = f->fussy[i]->kind->accept(f->fussy[i], &batch[m]);
+    return st;
+}
+
+static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const bool *mine)
+{
+    f->fussy = hps_mem_new((size_t)net->L, sizeof *f->fussy);
+    for (int l = 0; l < net->L; l++)
+        if (mine[l] && net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
+}
+
+static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store *store, int M,
+                                   struct hps_dev *dev, bool learns)
+{
+    enum hps_status st = HPS_OK;
+    f->ngroup = store->ngroup;
+    f->route = hps_mem_new((size_t)f->ngroup, sizeof *f->route);
+    f->now = hps_mem_new((size_t)f->ngroup, sizeof *f->now);
+    for (int g = 0; !st && g < f->ngroup; g++) {
+        const struct hps_store_group *group = &store->group[g];
+        struct hps_route_use use = { group->nlayer, group->layer, group->index,
+                                    group->sums, learns ? group->told : -1 };
+        st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->near, group->comm);
+    }
+    return st;
+}
+
+enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *data,
+                               const struct hps_order *order, const struct hps_steps *steps,
+                               const struct hps_net *net, const struct hps_plan *plan,
+                               const struct hps_team *team, const struct hps_store *store,
+                               struct hps_dev *dev, int ahead, long long first_step,
+                               bool learns)
+{
+    struct hps_feeder *f = hps_mem_new(1, sizeof *f);
+    enum hps_status st = HPS_OK;
+
+    f->next = first_step;
+    f->dev = dev;
+    for (int i = 0; i < TURNS; i++)
+        f->turn[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->turn[i].raw);
+    f->total = team->nrole == 0 ? 0 : steps->total;
+    f->M = steps->M;
+    f->key = hps_rng_key(order->key, "noise");
+    bool *mine = my_layers(net, plan, team);
+    list_fussy(f, net, mine);
+    f->noise = hps_noise_new(net, mine, f->M);
+    if (team->nrole > 0) {
+        st = make_reader(f, data, order, steps, net, mine, team, ahead);
+        /* with the other members */
+        enum hps_status routes = make_routes(f, store, steps->M, dev, learns);
+        if (!st) st = routes;
+    }
+    hps_mem_free(mine);
+    *out = f;
+    st = hps_agree(team->world, st);
+    if (st) {
+        hps_feeder_free(f);
+        *out = NULL;
+    }
+    return st;
+}
+
+void hps_feeder_free(struct hps_feeder *f)
+{
+    if (!f) return;
+    for (int g = 0; g < f->ngroup; g++)
+        hps_route_free(f->route[g]);
+    for (int i = 0; i < TURNS; i++) {
+        hps_load_free(&f->turn[i].load, f->dev);
+        hps_mem_free(f->turn[i].raw);
+    }
+    hps_reader_free(f->reader);
+    hps_noise_free(f->noise);
+    hps_mem_free(f->fussy);
+    hps_mem_free(f->route);
+    hps_mem_free(f->now);
+    hps_mem_free(f);
+}
+
+enum hps_status hps_feeder_fetch(struct hps_feeder *f)
+{
+    const struct hps_batch *batch = NULL;
+    enum hps_status st = HPS_OK;
+
+    if (f->next >= f->total) return HPS_OK;
+    f->next++;
+    hps_region_enter(HPS_REGION_READ);
+    if (f->reader) st = hps_reader_take(f->reader, &batch);
+    if (!st && batch) st = accept(f, batch);
+    if (st) batch = NULL; /* no row is asked for by what may be no id */
+    batch = hps_noise_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
+    /* all steps but the one taken last are queued: what they read is free behind them */
+    f->dev->ops->follow(f->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+    struct turn *t = &f->turn[f->fetched++ % TURNS];
+    if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
+    hps_region_leave(HPS_REGION_READ);
+    f->batch[f->nbatch++] = batch;
+    hps_region_enter(HPS_REGION_PULL);
+    /* after a failure too: the other members' exchange needs us */
+    for (int g = 0; g < f->ngroup; g++)
+        hps_route_begin(f->route[g], batch);
+    hps_region_leave(HPS_REGION_PULL);
+    if (f->reader) hps_reader_wake(f->reader);
+    return st;
+}
+
+struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
+{
+    struct hps_feeder_step step = { f->batch[0], f->turn[f->taken++ % TURNS].raw, f->now };
+    f->batch[0] = f->batch[1];
+    f->nbatch--;
+    for (int g = 0; g < f->ngroup; g++)
+        f->now[g] = hps_route_take(f->route[g]);
+    f->dev->ops->follow(f->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    return step;
+}
+
+void hps_feeder_poll(struct hps_feeder *f, bool time)
+{
+    hps_region_enter(HPS_REGION_PULL);          /* the next step's ids may be put in order here */
+    for (int g = 0; g < f->ngroup; g++)
+        hps_route_poll(f->route[g], time);
+    hps_region_leave(HPS_REGION_PULL);
+}
+
+double hps_feeder_bytes(const struct hps_feeder *f)
+{
+    double bytes = 0;
+    for (int g = 0; g < f->ngroup; g++)
+        bytes += hps_route_bytes(f->route[g]);
+    return bytes;
+}

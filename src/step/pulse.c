@@ -1,0 +1,55 @@
+/* pulse.c - one nonblocking sum over the world a step. */
+#include "step/pulse.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { STOP, SAVE, READY, LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
+_Static_assert((int)NWORD == HPS_PULSE_WORDS, "room for all of them");
+
+/* Troubles are counted by kind, so that one sum carries them: worst last. */
+static const enum hps_status kind[] = {
+    [DECK] = HPS_DECK, [INPUT] = HPS_INPUT, [FAIL] = HPS_FAIL, [OUTPUT] = HPS_OUTPUT
+};
+
+void hps_pulse_init(struct hps_pulse *p, MPI_Comm world)
+{
+    memset(p, 0, sizeof *p);
+    p->request = MPI_REQUEST_NULL;
+    HPS_MPI(MPI_Comm_dup(world, &p->world));
+}
+
+void hps_pulse_done(struct hps_pulse *p)
+{
+    HPS_MPI(MPI_Comm_free(&p->world));
+}
+
+void hps_pulse_begin(struct hps_pulse *p, const struct hps_beat *b)
+{
+    memset(p->mine, 0, sizeof p->mine);
+    p->mine[STOP] = b->stop;
+    p->mine[SAVE] = b->save;
+    p->mine[READY] = b->ready;
+    p->mine[LOSS] = b->loss;
+    bool told = !b->trouble;
+    for (int i = DECK; i <= OUTPUT; i++)
+        if (b->trouble == kind[i]) p->mine[i] = told = true;
+    assert(told);               /* the others would go on without this rank */
+    (void)told;
+    HPS_MPI(MPI_Iallreduce(p->mine, p->sum, NWORD, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
+}
+
+struct hps_beat hps_pulse_end(struct hps_pulse *p, bool quiet)
+{
+    if (quiet)
+        hps_wait_quiet(&p->request);
+    else
+        hps_wait_all(1, &p->request);
+    struct hps_beat b = { .stop = (int)p->sum[STOP],
+                          .save = (int)p->sum[SAVE],
+                          .ready = (int)p->sum[READY],
+                          .loss = p->sum[LOSS] };
+    for (int i = DECK; i <= OUTPUT; i++)
+        if (p->sum[i] > 0) b.trouble = kind[i];
+    return b;
+}

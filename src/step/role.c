@@ -1,0 +1,224 @@
+/* role.c - a stage's slice and its messages, seen from one of its ranks. */
+#include "step/role.h"
+
+#include "base/mem.h"
+#include "hw/count.h"
+#include "step/order.h"
+
+#define BUCKET_BYTES ((size_t)4 << 20)
+
+/* Rows of micro-batch m: in all, and of my share. */
+static int rows_of(const struct hps_role *r, int m)
+{
+    return (int)(hps_share(r->n, r->M, m + 1) - hps_share(r->n, r->M, m));
+}
+
+static int my_rows(const struct hps_role *r, int m)
+{
+    const struct hps_team *t = r->team;
+    int rows = rows_of(r, m);
+    return (int)(hps_share(rows, t->nparts, t->my_part + 1) -
+                 hps_share(rows, t->nparts, t->my_part));
+}
+
+/* ---- making ---- */
+
+static void make_feeds(struct hps_role *r, size_t nlayer)
+{
+    r->feed = hps_mem_new((size_t)r->M, sizeof *r->feed);
+    r->peers = hps_mem_new((size_t)r->M, sizeof *r->peers);
+    for (int m = 0; m < r->M; m++) {
+        r->feed[m].bag = hps_mem_new(nlayer, sizeof *r->feed[m].bag);
+        r->feed[m].rows = hps_mem_new(nlayer, sizeof *r->feed[m].rows);
+        r->feed[m].rows_grad = hps_mem_new(nlayer, sizeof *r->feed[m].rows_grad);
+        r->feed[m].rows_written = hps_mem_new(nlayer, sizeof *r->feed[m].rows_written);
+        r->feed[m].owed = hps_mem_new(nlayer, sizeof *r->feed[m].owed);
+        r->feed[m].nrow = hps_mem_new(nlayer, sizeof *r->feed[m].nrow);
+    }
+}
+
+/* The pipe to the stage on this side; none at the pipeline's end. */
+static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_role *r, int side)
+{
+    const struct hps_slice *s = r->slice;
+    int width, grad;
+
+    if (r->stage + side < 0 || r->stage + side == r->team->S) return HPS_OK;
+    hps_net_boundary(s->net, side == 1 ? s->last + 1 : s->first, NULL, &width, &grad);
+    return hps_pipe_new(pipe, r->team, s->dev, r->stage, side, width, grad, r->flights, s->rows);
+}
+
+enum hps_status hps_role_new(struct hps_role *r, const struct hps_net *net,
+                             const struct hps_plan *plan, const struct hps_team *team, int stage,
+                             struct hps_dev *dev, int M, int rows, const struct hps_train_opt *opt,
+                             uint64_t seed, bool training)
+{
+    const struct hps_plan_stage *g = &plan->stage[stage];
+    int flights = hps_order_flights(team->S, stage, M);
+
+    if (stage > 0 && flights < M) flights++; /* the next one comes in while these are computed */
+    *r = (struct hps_role){ .stage = stage, .M = M, .flights = flights, .team = team };
+    make_feeds(r, (size_t)(g->last - g->first + 1));
+    enum hps_status st = hps_slice_new(&r->slice, net, g->first, g->last, dev, rows, flights, opt,
+                                       seed, training);
+    if (!st) st = make_pipe(&r->prev, r, -1);
+    if (!st) st = make_pipe(&r->next, r, +1);
+    if (!st && training)
+        st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
+                            team->stage);
+    if (!st && training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
+    if (!st && team->nparts > 1 && hps_slice_meets(net, g->first, g->last))
+        st = hps_meet_new(&r->meet, dev, team->stage);
+    return st;
+}
+
+void hps_role_free(struct hps_role *r)
+{
+    hps_reduce_free(r->reduce);
+    hps_meet_free(r->meet);
+    hps_pipe_free(r->prev);
+    hps_pipe_free(r->next);
+    hps_slice_free(r->slice);
+    for (int m = 0; r->feed && m < r->M; m++) {
+        hps_mem_free(r->feed[m].bag);
+        hps_mem_free(r->feed[m].rows);
+        hps_mem_free(r->feed[m].rows_grad);
+        hps_mem_free(r->feed[m].rows_written);
+        hps_mem_free(r->feed[m].owed);
+        hps_mem_free(r->feed[m].nrow);
+    }
+    hps_mem_free(r->feed);
+    hps_mem_free(r->peers);
+}
+
+/* ---- a step ---- */
+
+/* Everything of micro-batch m that the slice reads: raw columns, rows, bags. */
+static void make_feed(struct hps_role *r, const struct hps_store *store,
+                      const struct hps_feeder_step *taken, int m)
+{
+    struct hps_feed *f = &r->feed[m];
+    const struct hps_load_raw none = { 0 }, *raw = taken->batch ? &taken->raw[m] : &none;
+
+    f->example = raw->example;
+    f->label = raw->label;
+    f->dense = raw->dense;
+    for (int l = r->slice->first; l <= r->slice->last; l++) {
+        int t = store->layer_table[l], i = l - r->slice->first;
+        if (t < 0) continue;
+        const struct hps_store_table *st = &store->table[t];
+        const struct hps_route_step *route = taken->route[st->group];
+        int readers = store->group[st->group].nlayer;
+        f->bag[i] = route->bag[m * readers + store->layer_bag[l]];
+        f->rows[i] = hps_ps_rows(st->ps);
+        hps_ps_place(st->ps, &f->bag[i]);
+        f->rows_grad[i] = hps_ps_grad(st->ps);
+        f->rows_written[i] = hps_ps_written(st->ps);
+        f->owed[i] = r->M == 1 && readers == 1 ? hps_ps_owed(st->ps) : NULL;
+        f->nrow[i] = (size_t)route->nplace;
+    }
+}
+
+static void post_forward(struct hps_role *r, int m)
+{
+    if (r->prev && m < r->M)
+        hps_pipe_recv(r->prev, HPS_WAY_FORWARD, m % r->flights, r->step, m, rows_of(r, m),
+                      r->slice->in[m % r->flights]);
+}
+
+void hps_role_begin(struct hps_role *r, const struct hps_store *store,
+                    const struct hps_feeder_step *taken, long long step, long long n, uint64_t key)
+{
+    r->step = step;
+    r->n = n;
+    for (int m = 0; m < r->M; m++) {
+        r->feed[m].B = my_rows(r, m);
+        r->feed[m].key = key;
+        r->feed[m].weight = (float)(1.0 / (double)n);
+        if (r->meet) {
+            r->peers[m] = hps_meet_over(r->meet, rows_of(r, m));
+            r->feed[m].peers = &r->peers[m];
+        }
+        make_feed(r, store, taken, m);
+    }
+    for (int m = 0; m < r->flights; m++)
+        post_forward(r, m);
+}
+
+/* Wait for what comes from `from`, and for what was sent to `to` from the same flight before. */
+static void clear_flight(struct hps_pipe *from, struct hps_pipe *to, enum hps_way way, int flight)
+{
+    hps_region_enter(HPS_REGION_RECV);
+    if (from) hps_pipe_wait(from, way, flight);
+    hps_region_leave(HPS_REGION_RECV);
+    hps_region_enter(HPS_REGION_SEND);
+    if (to) hps_pipe_sent(to, way, flight);
+    hps_region_leave(HPS_REGION_SEND);
+}
+
+void hps_role_receive(struct hps_role *r, int m)
+{
+    clear_flight(r->prev, r->next, HPS_WAY_FORWARD, m % r->flights);
+}
+
+void hps_role_receive_back(struct hps_role *r, int m)
+{
+    r->last = m == r->M - 1;
+    clear_flight(r->next, r->prev, HPS_WAY_BACKWARD, m % r->flights);
+}
+
+static void send(struct hps_role *r, struct hps_pipe *to, enum hps_way way, int m,
+                 float *const *buf)
+{
+    int flight = m % r->flights;
+
+    hps_region_enter(HPS_REGION_SEND);
+    if (to) hps_pipe_send(to, way, flight, r->step, m, rows_of(r, m), buf[flight]);
+    hps_region_leave(HPS_REGION_SEND);
+}
+
+void hps_role_forwarded(struct hps_role *r, int m, bool training)
+{
+    send(r, r->next, HPS_WAY_FORWARD, m, r->slice->out);
+    if (r->next && training)
+        hps_pipe_recv(r->next, HPS_WAY_BACKWARD, m % r->flights, r->step, m, rows_of(r, m),
+                      r->slice->out_grad[m % r->flights]);
+}
+
+void hps_role_backwarded(struct hps_role *r, int m)
+{
+    send(r, r->prev, HPS_WAY_BACKWARD, m, r->slice->in_grad);
+    hps_role_freed(r, m);
+}
+
+void hps_role_freed(struct hps_role *r, int m)
+{
+    post_forward(r, m + r->flights);
+}
+
+void hps_role_drain(struct hps_role *r)
+{
+    hps_region_enter(HPS_REGION_SEND);
+    for (int f = 0; f < r->flights; f++) {
+        if (r->next) hps_pipe_sent(r->next, HPS_WAY_FORWARD, f);
+        if (r->prev) hps_pipe_sent(r->prev, HPS_WAY_BACKWARD, f);
+    }
+    hps_region_leave(HPS_REGION_SEND);
+}
+
+void hps_role_poll(struct hps_role *r)
+{
+    if (r->prev) hps_pipe_poll(r->prev);
+    if (r->next) hps_pipe_poll(r->next);
+}
+
+double hps_role_bytes(const struct hps_role *r)
+{
+    double bytes = 0;
+
+    if (r->prev) bytes += hps_pipe_bytes(r->prev);
+    if (r->next) bytes += hps_pipe_bytes(r->next);
+    if (r->reduce) bytes += hps_reduce_bytes(r->reduce);
+    bytes += hps_meet_bytes(r->meet);
+    return bytes;
+}

@@ -1,0 +1,390 @@
+/* step.c - one step of my stages. Rows were routed a step ahead, so owners send without being
+ * asked; activations and gradients travel while the next micro-batch computes; the update waits for
+ * all sums. */
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "step/step_impl.h"
+
+_Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "each role's time is counted for itself");
+
+static struct hps_step_own *own_of(const struct hps_step *s)
+{
+    return s->own;
+}
+
+/* ---- making ---- */
+
+static void make_agenda(struct hps_agenda *a, const struct hps_team *t, int M, bool training)
+{
+    a->todo = hps_mem_new((size_t)t->nrole * (size_t)M * 2, sizeof *a->todo);
+    a->n = hps_order_1f1b(t->S, t->home, t->role[0], M, training, a->todo);
+}
+
+/* What a working rank needs beside the store. Collective over team->stage. */
+static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
+{
+    const struct hps_team *t = s->team;
+    int most = (int)((o->opt.steps.batch + o->M - 1) / o->M);
+    int rows = (most + t->nparts - 1) / t->nparts;
+    enum hps_status st = HPS_OK;
+
+    o->score = hps_mem_new((size_t)rows, sizeof *o->score);
+    o->spans = hps_spans_new(s->dev);
+    make_agenda(&o->train, t, o->M, true);
+    make_agenda(&o->look, t, o->M, false);
+    for (int i = 0; !st && i < t->nrole; i++)
+        st = hps_role_new(&s->role[i], s->net, s->plan, t, t->role[i], s->dev, o->M, rows,
+                          o->opt.train, o->opt.seed, o->opt.training);
+    return st;
+}
+
+/* The ranks that work, where a global norm must be agreed on. Collective over world. */
+static MPI_Comm make_active(const struct hps_step *s, const struct hps_step_own *o)
+{
+    if (o->opt.train->clip <= 0 || !o->opt.training) return MPI_COMM_NULL;
+    bool *member = hps_mem_new((size_t)s->team->R, sizeof *member);
+    for (int i = 0; i < s->team->S; i++)
+        for (int p = 0; p < s->team->count[i]; p++)
+            member[s->team->rank[i][p]] = true;
+    MPI_Comm comm = hps_team_of(s->team, member);
+    hps_mem_free(member);
+    return comm;
+}
+
+/* Does a GPU have a loss? Then it is told a step later, by all. Collective over world. */
+static int make_lag(const struct hps_step *s)
+{
+    int mine = 1, all;
+    for (int i = 0; i < s->team->nrole; i++) {
+        const struct hps_plan_stage *g = &s->plan->stage[s->team->role[i]];
+        if (!s->dev->host && hps_slice_judges(s->net, g->first, g->last)) mine = 2;
+    }
+    HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, s->team->world));
+    return all;
+}
+
+enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *opt,
+                             const struct hps_net *net, const struct hps_plan *plan,
+                             const struct hps_team *team, struct hps_dev *dev)
+{
+    struct hps_step *s = hps_mem_new(1, sizeof *s);
+    struct hps_step_own *o = hps_mem_new(1, sizeof *o);
+    enum hps_status st = HPS_OK;
+
+    *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .own = o };
+    o->opt = *opt;
+    o->M = opt->steps.M;
+    s->train = opt->train;
+    o->active = make_active(s, o);
+    s->lag = make_lag(s);
+    st = hps_store_new(&s->store, net, plan, team, dev, opt->train, opt->storage, opt->seed);
+    if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_mine(s, o) : HPS_OK);
+    *out = s;
+    if (st) {
+        hps_step_free(s);
+        *out = NULL;
+    }
+    return st;
+}
+
+void hps_step_free(struct hps_step *s)
+{
+    if (!s) return;
+    struct hps_step_own *o = s->own;
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_role_free(&s->role[i]);
+    hps_store_free(s->store);
+    if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
+    hps_spans_free(o->spans);
+    hps_mem_free(o->train.todo);
+    hps_mem_free(o->look.todo);
+    hps_mem_free(o->score);
+    hps_mem_free(o);
+    hps_mem_free(s);
+}
+
+struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
+{
+    for (int i = 0; i < s->team->nrole; i++) {
+        struct hps_slice *mine = s->role[i].slice;
+        if (mine->first <= l && l <= mine->last) return mine;
+    }
+    return NULL;
+}
+
+/* ---- computing ---- */
+
+/* What follows is done for this stage. */
+static struct hps_role *work_for(struct hps_step *s, int stage)
+{
+    int i = hps_team_turn(s->team, stage);
+    hps_count_part(i);
+    own_of(s)->part = i;
+    return &s->role[i];
+}
+
+static void poll(struct hps_step *s, struct hps_feeder *feeder)
+{
+    hps_step_read(s, false);
+    if (hps_wait_is_crowded()) return;
+    /* ranks that wait for no stage would wait for whoever puts the next rows in order first */
+    hps_feeder_poll(feeder, s->team->S > 1);
+    for (int i = 0; i < s->store->ntable; i++)
+        hps_ps_poll(s->store->table[i].ps);
+    hps_step_poll(s);
+    int part = own_of(s)->part;
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_step_poll_sums(s, work_for(s, s->team->role[i]));
+    hps_count_part(part);
+    own_of(s)->part = part;
+}
+
+/* Pieces: the last ones are updates of dense weights, the others micro-batches. */
+enum { UPDATES = HPS_PIECES - HPS_ROLES };
+
+static int role_of(const struct hps_step *s, const struct hps_role *r)
+{
+    return (int)(r - s->role);
+}
+
+/* What is queued of a micro-batch may be launched as one piece where no other rank is met in it. */
+static int piece_of(const struct hps_step *s, const struct hps_role *r, int m, bool backward)
+{
+    int piece = role_of(s, r) + HPS_ROLES * (m % r->flights * 2 + backward);
+    bool reduces = backward && r->last && s->team->nparts > 1;
+    return s->dev->ops->piece_begin && !reduces && !r->meet && piece < UPDATES ? piece : -1;
+}
+
+static void forward(struct hps_step *s, struct hps_role *r, int m, bool training)
+{
+    hps_role_receive(r, m);
+    hps_region_enter(HPS_REGION_PULL);
+    hps_step_span(s, HPS_REGION_PULL, false);
+    for (int i = 0; i < s->store->ntable; i++)
+        if (s->store->table[i].stage == r->stage) hps_ps_pull_end(s->store->table[i].ps, m);
+    hps_spans_end(own_of(s)->spans, 0);
+    hps_region_leave(HPS_REGION_PULL);
+    struct hps_since t0 = hps_step_compute(s, HPS_REGION_FORWARD);
+    int piece = training ? piece_of(s, r, m, false) : -1;
+    if (piece >= 0) s->dev->ops->piece_begin(s->dev, piece);
+    hps_slice_forward(r->slice, m % r->flights, &r->feed[m], training);
+    if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
+    hps_step_computed(s, t0);
+    hps_region_leave(HPS_REGION_FORWARD);
+    hps_role_forwarded(r, m, training);
+}
+
+/* A layer is done with a micro-batch; with the last one its gradient is complete for the whole
+ * step, and everything behind its offset may travel. */
+static void layer_done(int layer, void *arg)
+{
+    struct hps_step *s = arg;
+    struct hps_role *r = own_of(s)->now;
+    if (!hps_wait_is_crowded()) hps_step_poll(s);
+    if (!r->last) return;
+    hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
+    if (!hps_wait_is_crowded()) hps_step_poll_sums(s, r);
+}
+
+static void backward(struct hps_step *s, struct hps_role *r, int m)
+{
+    hps_role_receive_back(r, m);
+    own_of(s)->now = r;
+    struct hps_since t0 = hps_step_compute(s, HPS_REGION_BACKWARD);
+    int piece = piece_of(s, r, m, true);
+    if (piece >= 0) s->dev->ops->piece_begin(s->dev, piece);
+    hps_slice_backward(r->slice, m % r->flights, &r->feed[m], layer_done, s);
+    if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
+    hps_step_computed(s, t0);
+    hps_region_leave(HPS_REGION_BACKWARD);
+    hps_role_backwarded(r, m);
+}
+
+/* Table i of mine, to do for it what is done for the stage that first reads it. */
+static struct hps_ps *table_of(struct hps_step *s, int i)
+{
+    work_for(s, s->store->table[i].stage);
+    return s->store->table[i].ps;
+}
+
+/* All sums: dense gradients of the stages, row gradients at their owners. */
+static void merge(struct hps_step *s)
+{
+    hps_region_enter(HPS_REGION_PUSH);
+    for (int i = 0; i < s->store->ntable; i++)
+        hps_ps_push_begin(table_of(s, i));
+    hps_region_leave(HPS_REGION_PUSH);
+    hps_region_enter(HPS_REGION_REDUCE);
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_reduce_end(work_for(s, s->team->role[i])->reduce);
+    hps_region_leave(HPS_REGION_REDUCE);
+    hps_region_enter(HPS_REGION_PUSH);
+    for (int i = 0; i < s->store->ntable; i++)
+        hps_ps_push_end(table_of(s, i));
+    hps_region_leave(HPS_REGION_PUSH);
+}
+
+/* The factor that brings the norm of the whole gradient, over all stages and tables, down to
+ * `clip`. */
+static float clip_scale(struct hps_step *s)
+{
+    struct hps_step_own *o = own_of(s);
+    double mine = 0, all;
+    if (o->active == MPI_COMM_NULL) return 1.0f;
+    /* dense gradients are the same on every rank of a stage */
+    for (int i = 0; s->team->my_part == 0 && i < s->team->nrole; i++) {
+        const struct hps_slice *slice = s->role[i].slice;
+        double norm2 = 0;
+        s->dev->ops->norm2(s->dev, slice->nparam, slice->grad, &norm2);
+        mine += norm2;
+    }
+    for (int i = 0; i < s->store->ntable; i++)
+        mine += hps_ps_norm2(s->store->table[i].ps);
+    hps_region_enter(HPS_REGION_REDUCE);
+    HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, o->active));
+    hps_region_leave(HPS_REGION_REDUCE);
+    double norm = sqrt(all), clip = o->opt.train->clip;
+    return norm > clip ? (float)(clip / norm) : 1.0f;
+}
+
+static void update_role(struct hps_step *s, struct hps_role *r, float scale)
+{
+    const struct hps_step_opt *opt = &own_of(s)->opt;
+    long long number = own_of(s)->number, total = opt->steps.total;
+    struct hps_since t0 = hps_step_compute(s, HPS_REGION_UPDATE);
+    bool piece = s->dev->ops->piece_begin && r->slice->nparam > 0;
+    if (piece) s->dev->ops->piece_begin(s->dev, UPDATES + role_of(s, r));
+    hps_slice_update(r->slice, number, total, scale);
+    if (piece) s->dev->ops->piece_end(s->dev, UPDATES + role_of(s, r));
+    for (int i = 0; i < s->store->ntable; i++) {
+        const struct hps_store_table *t = &s->store->table[i];
+        if (t->stage != r->stage) continue;
+        struct hps_rule rule = hps_opt_rule(opt->train, &t->table->shape->own, number, total);
+        rule.scale = scale;
+        hps_ps_apply(t->ps, &rule);
+    }
+    hps_step_computed(s, t0);
+    hps_region_leave(HPS_REGION_UPDATE);
+}
+
+static void update(struct hps_step *s)
+{
+    float scale = clip_scale(s);
+    for (int i = 0; i < s->team->nrole; i++)
+        update_role(s, work_for(s, s->team->role[i]), scale);
+}
+
+/* Messages of the last micro-batches must have left before their buffers are written again. */
+static void drain(struct hps_step *s)
+{
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_role_drain(work_for(s, s->team->role[i]));
+    hps_count_part(0);
+}
+
+/* My sum of losses since it was last asked for in that place. */
+static double told(const struct hps_step *s, int place)
+{
+    double loss = 0;
+    for (int i = 0; i < s->team->nrole; i++)
+        loss += hps_slice_told_loss(s->role[i].slice, place);
+    return loss;
+}
+
+double hps_step_loss(struct hps_step *s)
+{
+    if (s->team->nrole > 0) hps_step_read(s, true);
+    return told(s, own_of(s)->place);
+}
+
+/* ---- the verbs ---- */
+
+enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, long long number)
+{
+    struct hps_step_own *o = own_of(s);
+    if (s->team->nrole == 0) return HPS_OK;
+    o->number = number;
+    hps_region_enter(HPS_REGION_PULL);
+    o->taken = hps_feeder_take(feeder);
+    hps_store_take(s->store, o->taken.route);
+    for (int i = 0; i < s->store->ntable; i++)
+        hps_ps_pull_begin(table_of(s, i), s->store->group[s->store->table[i].group].step);
+    hps_count_part(0);
+    hps_region_leave(HPS_REGION_PULL);
+    return hps_feeder_fetch(feeder);
+}
+
+static void start(struct hps_step *s, const struct hps_steps *steps, long long number,
+                  uint64_t seed)
+{
+    struct hps_step_own *o = own_of(s);
+    long long epoch, position;
+    uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
+    long long n = hps_steps_batch(steps, number, &epoch, &position);
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_role_begin(&s->role[i], s->store, &o->taken, number, n, key);
+}
+
+void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
+{
+    struct hps_step_own *o = own_of(s);
+    *loss = 0;
+    if (s->team->nrole == 0) return;
+    start(s, &o->opt.steps, number, o->opt.seed);
+    for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
+        if (t->backward)
+            backward(s, work_for(s, t->stage), t->m);
+        else
+            forward(s, work_for(s, t->stage), t->m, true);
+        poll(s, feeder);
+    }
+    merge(s);
+    o->place = !o->place;
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_slice_tell_loss(s->role[i].slice, o->place);
+    update(s);
+    drain(s);
+    *loss = told(s, s->lag == 2 ? !o->place : o->place);
+}
+
+static void collect(struct hps_step *s, const struct hps_role *r, int m, struct hps_metric *metric)
+{
+    struct hps_step_own *o = own_of(s);
+    const struct hps_batch *b = &o->taken.batch[m];
+    const float *score = r->slice->score + (size_t)(m % r->flights) * (size_t)r->slice->rows;
+    float *host = o->score;
+    s->dev->ops->get(s->dev, host, score, (size_t)b->B * sizeof *host);
+    hps_metric_add(metric, b->B, host, b->label, b->example);
+}
+
+void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const struct hps_steps *steps,
+                       long long number, struct hps_metric *metric)
+{
+    struct hps_step_own *o = own_of(s);
+    if (s->team->nrole == 0) return;
+    start(s, steps, number, o->opt.seed);
+    o->looks = true;
+    for (const struct hps_todo *t = o->look.todo; t < o->look.todo + o->look.n; t++) {
+        struct hps_role *r = work_for(s, t->stage);
+        forward(s, r, t->m, false);
+        if (s->net->L - 1 == r->slice->last) collect(s, r, t->m, metric);
+        hps_role_freed(r, t->m);
+        poll(s, feeder);
+    }
+    o->looks = false;
+    drain(s);
+    for (int i = 0; i < s->team->nrole; i++)
+        hps_metric_add_loss(metric, hps_slice_loss(s->role[i].slice));
+}
+
+double hps_step_bytes(const struct hps_step *s)
+{
+    double bytes = s->other_bytes;
+    for (int i = 0; i < s->team->nrole; i++)
+        bytes += hps_role_bytes(&s->role[i]);
+    for (int i = 0; i < s->store->ntable; i++)
+        bytes += hps_ps_bytes(s->store->table[i].ps);
+    return bytes;
+}

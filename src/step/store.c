@@ -1,0 +1,347 @@
+/* store.c - tables of a run, their owners, and which of them can share a route. Who is a member of
+ * what is computed on every rank from the same net and plan; only the members then hold anything.
+ */
+#include "step/store.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "base/mem.h"
+
+const struct hps_field hps_storage_fields[] = {
+    HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",
+              "dedicated parameter servers; this version has none"),
+    HPS_FIELD(hps_storage_opt, gpu_memory, HPS_REAL, "0", 0, 1e15, "bytes",
+              "of each GPU for hot rows of tables, all are in host memory; 0: all on the GPU"),
+    HPS_FIELD(hps_storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",
+              "limit of the tier in host memory; this version keeps all rows there"),
+    { "file", HPS_WORD, offsetof(struct hps_storage_opt, file), "", 0, 0, "", "",
+      "tier in a file; this version has none" },
+    { 0 }
+};
+
+static int stage_of_layer(const struct hps_plan *plan, int l)
+{
+    int s = 0;
+    while (plan->stage[s].last < l)
+        s++;
+    return s;
+}
+
+/* The next layer from `l` on that reads table t; L when there is none. */
+static int next_reader(const struct hps_net *net, int t, int l)
+{
+    while (l < net->L && net->layer[l].table != t)
+        l++;
+    return l;
+}
+
+/* Which ranks' stages read table t? (R), to free. */
+static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, int t)
+{
+    bool *member = hps_mem_new((size_t)team->R, sizeof *member);
+
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
+        int s = stage_of_layer(plan, l);
+        for (int p = 0; p < team->count[s]; p++)
+            member[team->rank[s][p]] = true;
+    }
+    return member;
+}
+
+/* The communicator of them. Collective over world. */
+static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, int t)
+{
+    bool *member = members_of(net, plan, team, t);
+    MPI_Comm comm = hps_team_of(team, member);
+
+    hps_mem_free(member);
+    return comm;
+}
+
+/* `sums` (ntable) [out]: do the owners of a table give sums? Not from or to GPUs. Collective over
+ * world. */
+static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
+                      const struct hps_team *team, const struct hps_dev *dev, bool *sums)
+{
+    bool *host = hps_mem_new((size_t)team->R, sizeof *host), any = false;
+
+    for (int t = 0; t < net->ntable; t++)
+        any |= net->table[t].sums;
+    if (any)
+        HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
+    for (int t = 0; t < net->ntable; t++) {
+        bool *member = members_of(net, plan, team, t), hosts = true;
+        for (int r = 0; r < team->R; r++)
+            hosts &= host[r] || !member[r];
+        sums[t] = net->table[t].sums && hosts;
+        hps_mem_free(member);
+    }
+    hps_mem_free(host);
+}
+
+/* Do tables a and b ask for the same rows on every rank? Then one route serves both. */
+static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
+                       const struct hps_team *team, const bool *sums, int a, int b)
+{
+    if (net->table[a].rows != net->table[b].rows || sums[a] != sums[b]) return false;
+    int la = next_reader(net, a, 0), lb = next_reader(net, b, 0);
+    while (la < net->L && lb < net->L) {
+        const int *home = team->home;
+        if (home[stage_of_layer(plan, la)] != home[stage_of_layer(plan, lb)]) return false;
+        if (!hps_net_same_ids(&net->layer[la], &net->layer[lb])) return false;
+        la = next_reader(net, a, la + 1);
+        lb = next_reader(net, b, lb + 1);
+    }
+    return la == net->L && lb == net->L;
+}
+
+/* List the layers of my stages that read table t: they stand for all tables of the group. */
+static void list_layers(struct hps_store_group *g, const struct hps_net *net,
+                        const struct hps_plan *plan, const struct hps_team *team, int t)
+{
+    g->rows = net->table[t].rows;
+    g->layer = hps_mem_new((size_t)net->L, sizeof *g->layer);
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1))
+        if (hps_team_works(team, stage_of_layer(plan, l))) g->layer[g->nlayer++] = &net->layer[l];
+}
+
+/* Note for each layer of my stages which of my tables it reads and which bag of its group. */
+static void note_layers(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, int mine)
+{
+    int t = s->table[mine].index, bag = 0;
+    for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
+        int stage = stage_of_layer(plan, l);
+        if (!hps_team_works(team, stage)) continue;
+        if (bag == 0) s->table[mine].stage = stage;
+        s->layer_table[l] = mine;
+        s->layer_bag[l] = bag++;
+        s->group[s->table[mine].group].index |= !net->layer[l].kind->by_row;
+    }
+}
+
+/* Groups of all tables, the same on every rank; `mine` [out] (ntable): my number of a table's
+ * group, -1 when I am no member. */
+static void make_groups(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, const bool *sums, int *mine)
+{
+    for (int t = 0; t < net->ntable; t++) {
+        int like = 0;
+        while (like < t && !same_route(net, plan, team, sums, like, t))
+            like++;
+        if (like < t) {
+            mine[t] = mine[like];
+            continue;
+        }
+        MPI_Comm comm = comm_of(net, plan, team, t);
+        mine[t] = comm == MPI_COMM_NULL ? -1 : s->ngroup;
+        if (comm == MPI_COMM_NULL) continue;
+        struct hps_store_group *g = &s->group[s->ngroup++];
+        g->comm = comm;
+        g->sums = sums[t];
+        list_layers(g, net, plan, team, t);
+    }
+}
+
+/* Which part of a group's rows is mine. */
+struct owner {
+    int part, parts;
+};
+
+static struct owner owner_of(const struct hps_store *s, const struct hps_store_table *st)
+{
+    struct owner o;
+    MPI_Comm comm = s->group[st->group].comm;
+
+    HPS_MPI(MPI_Comm_rank(comm, &o.part));
+    HPS_MPI(MPI_Comm_size(comm, &o.parts));
+    return o;
+}
+
+/* Bytes of my rows of a table. */
+static double bytes_of(const struct hps_store *s, const struct hps_store_table *st,
+                       const struct hps_net *net, const struct hps_train_opt *opt)
+{
+    const struct hps_table_shape *shape = &net->table[st->index];
+    struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
+    struct owner o = owner_of(s, st);
+
+    return (double)hps_table_nlocal(shape->rows, o.part, o.parts) *
+           (double)hps_rule_stride(&rule, shape->dim) * sizeof(float);
+}
+
+/* A device with memory for some of its rows has as large a share of each table there. */
+static void make_tiers(struct hps_store *s, const struct hps_net *net, struct hps_dev *dev,
+                       const struct hps_train_opt *opt, const struct hps_storage_opt *storage)
+{
+    double all = 0;
+
+    if (dev->host || storage->gpu_memory <= 0) return;
+    for (int i = 0; i < s->ntable; i++)
+        all += bytes_of(s, &s->table[i], net, opt);
+    for (int i = 0; i < s->ntable && all > storage->gpu_memory; i++) {
+        struct hps_store_group *g = &s->group[s->table[i].group];
+        struct owner o = owner_of(s, &s->table[i]);
+        long long nrow = hps_table_nlocal(g->rows, o.part, o.parts);
+        double slots = floor(storage->gpu_memory / all * (double)nrow);
+        if (!g->tier && nrow > 0 && nrow <= INT_MAX)
+            g->tier = hps_tier_new((int)nrow, slots < 1 ? 1 : (int)slots);
+    }
+}
+
+static void make_warm(struct hps_store *s, struct hps_dev *dev)
+{
+    struct hps_table **table = hps_mem_new((size_t)s->ntable, sizeof(struct hps_table *));
+
+    for (int g = 0; g < s->ngroup; g++) {
+        int n = 0;
+        for (int i = 0; i < s->ntable; i++)
+            if (s->table[i].group == g) table[n++] = s->table[i].table;
+        if (s->group[g].tier) s->group[g].warm = hps_warm_new(s->group[g].tier, n, table, dev);
+    }
+    hps_mem_free(table);
+}
+
+/* Who of a group's members is near, with buffers for each of its tables and, behind them, for its
+ * route. Collective over them. */
+static void make_near(struct hps_store *s, struct hps_dev *dev)
+{
+    int *dim = hps_mem_new((size_t)s->ntable * HPS_PS_BUFFERS + HPS_ROUTE_BUFFERS, sizeof *dim);
+
+    for (int g = 0; g < s->ngroup; g++) {
+        int n = 0;
+        for (int i = 0; i < s->ntable; i++)
+            for (int b = 0; s->table[i].group == g && b < HPS_PS_BUFFERS; b++)
+                dim[n++] = s->table[i].table->dim;
+        s->group[g].told = n;
+        for (int b = 0; b < HPS_ROUTE_BUFFERS; b++)
+            dim[n++] = 1;
+        s->group[g].near = hps_near_new(dev->host, n, dim, s->group[g].comm);
+    }
+    hps_mem_free(dim);
+}
+
+/* The tables' stores; of a group they follow each other. Collective over the groups' members. */
+static enum hps_status make_stores(struct hps_store *s, struct hps_dev *dev)
+{
+    int *next = hps_mem_new((size_t)s->ngroup, sizeof *next);
+    enum hps_status st = HPS_OK;
+
+    for (int i = 0; !st && i < s->ntable; i++) {
+        struct hps_store_table *t = &s->table[i];
+        const struct hps_store_group *g = &s->group[t->group];
+        st = hps_ps_new(&t->ps, t->table, dev, g->near, next[t->group]++, g->comm);
+        if (!st && !g->index && !g->sums) hps_ps_stay(t->ps);
+        if (!st && g->sums && t->table->part == 0 && t->table->parts > 1)
+            HPS_SAY_ALL(HPS_INFO, "table '%s': its %d owners send sums of bags",
+                        t->table->shape->name, t->table->parts);
+    }
+    hps_mem_free(next);
+    return st;
+}
+
+static enum hps_status make_tables(struct hps_store *s, const struct hps_net *net,
+                                   struct hps_dev *dev, const struct hps_train_opt *opt,
+                                   uint64_t seed)
+{
+    enum hps_status st = HPS_OK;
+
+    for (int i = 0; !st && i < s->ntable; i++) {
+        struct hps_store_table *t = &s->table[i];
+        struct owner o = owner_of(s, t);
+        st = hps_table_new(&t->table, net, t->index, o.part, o.parts, dev, opt, seed,
+                           s->group[t->group].tier);
+    }
+    return st;
+}
+
+/* Which tables I am a member of, in which groups, and which layer reads which. Collective over
+ * world. */
+static void list_tables(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+                        const struct hps_team *team, const struct hps_dev *dev)
+{
+    int *mine = hps_mem_new((size_t)net->ntable, sizeof *mine);
+    bool *sums = hps_mem_new((size_t)net->ntable, sizeof *sums);
+
+    list_sums(net, plan, team, dev, sums);
+    make_groups(s, net, plan, team, sums, mine);
+    for (int t = 0; t < net->ntable; t++) {
+        if (mine[t] < 0) continue;
+        s->table[s->ntable] = (struct hps_store_table){ .index = t, .group = mine[t] };
+        note_layers(s, net, plan, team, s->ntable);
+        s->ntable++;
+    }
+    hps_mem_free(mine);
+    hps_mem_free(sums);
+}
+
+enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
+                              const struct hps_plan *plan, const struct hps_team *team,
+                              struct hps_dev *dev, const struct hps_train_opt *opt,
+                              const struct hps_storage_opt *storage, uint64_t seed)
+{
+    struct hps_store *s = hps_mem_new(1, sizeof *s);
+
+    s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
+    s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
+    s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
+    s->layer_bag = hps_mem_new((size_t)net->L, sizeof *s->layer_bag);
+    for (int l = 0; l < net->L; l++)
+        s->layer_table[l] = s->layer_bag[l] = -1;
+    list_tables(s, net, plan, team, dev);
+    make_tiers(s, net, dev, opt, storage);
+    enum hps_status st = hps_agree(team->world, make_tables(s, net, dev, opt, seed));
+    if (!st) make_warm(s, dev);
+    if (!st) make_near(s, dev);
+    if (!st) st = make_stores(s, dev);
+    if (st) {
+        hps_store_free(s);
+        s = NULL;
+    }
+    *out = s;
+    return st;
+}
+
+void hps_store_take(struct hps_store *s, const struct hps_route_step *const *route)
+{
+    for (int g = 0; g < s->ngroup; g++)
+        s->group[g].step =
+            s->group[g].warm ? hps_warm_step(s->group[g].warm, route[g]) : route[g];
+}
+
+struct hps_store_moves hps_store_moved(const struct hps_store *s)
+{
+    struct hps_store_moves m = { 0, 0, 0 };
+
+    for (const struct hps_store_group *g = s->group; g < s->group + s->ngroup; g++) {
+        if (!g->warm) continue;
+        m.asked += hps_tier_asked(g->tier);
+        m.hits += hps_tier_hits(g->tier);
+        m.bytes += hps_warm_bytes(g->warm);
+    }
+    return m;
+}
+
+void hps_store_free(struct hps_store *s)
+{
+    if (!s) return;
+    for (int i = 0; i < s->ntable; i++) {
+        hps_ps_free(s->table[i].ps);
+        hps_table_free(s->table[i].table);
+    }
+    for (int g = 0; g < s->ngroup; g++) {
+        hps_near_free(s->group[g].near);
+        hps_warm_free(s->group[g].warm);
+        hps_tier_free(s->group[g].tier);
+        hps_mem_free(s->group[g].layer);
+        HPS_MPI(MPI_Comm_free(&s->group[g].comm));
+    }
+    hps_mem_free(s->group);
+    hps_mem_free(s->table);
+    hps_mem_free(s->layer_table);
+    hps_mem_free(s->layer_bag);
+    hps_mem_free(s);
+}

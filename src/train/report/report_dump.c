@@ -1,0 +1,336 @@
+/* report_dump.c - perf.h5: per rank, per region, per step window; the spans of a traced run. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "train/report/report_impl.h"
+
+/* The file under work. `bad` is its first failure: what follows is taken from the ranks and
+ * dropped, so that they can go on. */
+struct dump {
+    struct hps_h5 file;
+    const struct hps_run_facts *facts;
+    const struct hps_report_counts *counts;
+    MPI_Comm world;
+    enum hps_status bad;
+    int *number;                /* a piece of a column */
+    long long *whole;
+    double *real;
+};
+
+static void make(struct dump *d, const char *name, hid_t type, long long nrow, int width)
+{
+    if (!d->bad) d->bad = hps_h5_make(&d->file, name, type, nrow, width, 0);
+}
+
+static void put(struct dump *d, const char *name, hid_t type, long long first, long long n,
+                int width, const void *from)
+{
+    if (!d->bad && n > 0) d->bad = hps_h5_put(&d->file, name, type, first, n, width, from);
+}
+
+static void text(struct dump *d, const char *name, const char *what)
+{
+    long long n = what ? (long long)strlen(what) : 0;
+
+    if (n == 0) return;
+    make(d, name, H5T_NATIVE_UCHAR, n, 0);
+    put(d, name, H5T_NATIVE_UCHAR, 0, n, 0, what);
+}
+
+static void note(struct dump *d, const char *name, double x)
+{
+    if (!d->bad) d->bad = hps_h5_put_real(&d->file, "/", name, 1, &x);
+}
+
+/* What was run and promised: names of columns, texts, the main numbers. */
+static void put_head(struct dump *d, const char *report)
+{
+    const struct hps_run_facts *f = d->facts;
+    struct hps_engine_result e = hps_engine_of(f->plan, f->profile);
+    struct hps_page region = { 0 }, event = { 0 };
+
+    for (int g = 0; g < HPS_REGIONS; g++)
+        hps_page_add(&region, "%s%s", g ? "," : "", hps_region_name[g]);
+    for (int k = 0; k < d->counts->nevent; k++)
+        hps_page_add(&event, "%s%s", k ? "," : "", d->counts->event[k]);
+    if (!d->bad) d->bad = hps_h5_put_text(&d->file, "/", "format", "heterps-perf-1");
+    if (!d->bad) d->bad = hps_h5_put_text(&d->file, "/", "name", f->name);
+    if (!d->bad) d->bad = hps_h5_put_text(&d->file, "/", "regions", region.at);
+    if (!d->bad) d->bad = hps_h5_put_text(&d->file, "/", "events", event.at ? event.at : "");
+    if (!d->bad) d->bad = hps_h5_put_long(&d->file, "/", "steps", f->steps);
+    note(d, "seconds", f->seconds_now);
+    note(d, "examples_s", (double)f->examples / f->seconds);
+    note(d, "predicted_examples_s", e.examples_s);
+    note(d, "model_examples_s", f->plan->throughput);
+    char *plan = hps_plan_text(f->plan), *profile = hps_profile_text(f->profile);
+    char *pool = hps_pool_text(f->pool);
+    text(d, "report", report);
+    text(d, "pool", pool);
+    text(d, "plan", plan);
+    text(d, "profile", profile);
+    text(d, "deck", f->deck);
+    hps_mem_free(pool);
+    hps_mem_free(profile);
+    hps_mem_free(plan);
+    hps_mem_free(event.at);
+    hps_mem_free(region.at);
+}
+
+/* (R, HPS_ROLES) the stages that each rank works for. */
+static void put_stages(struct dump *d)
+{
+    int R = d->counts->R, *stage = hps_mem_new((size_t)R * HPS_ROLES, sizeof *stage);
+
+    for (int r = 0; r < R; r++) {
+        int first = d->facts->stage_of[r];
+        stage[r * HPS_ROLES] = first;
+        stage[r * HPS_ROLES + 1] = first < 0 ? -1 : hps_plan_partner(d->facts->plan, first);
+    }
+    make(d, "ranks/stage", H5T_NATIVE_INT, R, HPS_ROLES);
+    put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, HPS_ROLES, stage);
+    hps_mem_free(stage);
+}
+
+/* Totals of each rank: calls and seconds of the regions, events, place in the plan. */
+static void put_ranks(struct dump *d)
+{
+    const struct hps_report_counts *c = d->counts;
+    int R = c->R, E = c->nevent;
+    long long *calls = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *calls);
+    double *seconds = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *seconds);
+    double *event = hps_mem_new((size_t)R * (size_t)E, sizeof *event);
+    double *gpu = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *gpu), gpus = 0;
+
+    for (int r = 0; r < R; r++) {
+        for (int g = 0; g < HPS_REGIONS; g++) {
+            gpus += gpu[r * HPS_REGIONS + g] = c->card[r].total[g].gpu_s;
+            calls[r * HPS_REGIONS + g] = c->card[r].total[g].calls;
+            seconds[r * HPS_REGIONS + g] = c->card[r].total[g].seconds;
+        }
+        for (int e = 0; e < E; e++) {
+            int k = hps_report_event(&c->card[r], c->event[e]);
+            event[r * E + e] = k < 0 ? NAN : c->card[r].event_total[k];
+        }
+    }
+    put_stages(d);
+    make(d, "ranks/type", H5T_NATIVE_INT, R, 0);
+    put(d, "ranks/type", H5T_NATIVE_INT, 0, R, 0, d->facts->pool->type_of);
+    make(d, "ranks/calls", H5T_NATIVE_LLONG, R, HPS_REGIONS);
+    put(d, "ranks/calls", H5T_NATIVE_LLONG, 0, R, HPS_REGIONS, calls);
+    make(d, "ranks/seconds", H5T_NATIVE_DOUBLE, R, HPS_REGIONS);
+    put(d, "ranks/seconds", H5T_NATIVE_DOUBLE, 0, R, HPS_REGIONS, seconds);
+    if (gpus > 0) {
+        make(d, "ranks/gpu_seconds", H5T_NATIVE_DOUBLE, R, HPS_REGIONS);
+        put(d, "ranks/gpu_seconds", H5T_NATIVE_DOUBLE, 0, R, HPS_REGIONS, gpu);
+    }
+    if (E > 0) {
+        make(d, "ranks/events", H5T_NATIVE_DOUBLE, R, E);
+        put(d, "ranks/events", H5T_NATIVE_DOUBLE, 0, R, E, event);
+    }
+    hps_mem_free(gpu);
+    hps_mem_free(event);
+    hps_mem_free(seconds);
+    hps_mem_free(calls);
+}
+
+/* Which plan was used when, and by whom. */
+static void put_plans(struct dump *d)
+{
+    const struct hps_run_facts *f = d->facts;
+    int R = f->pool->R;
+    long long first[2];
+
+    if (f->nera == 0) return;
+    struct hps_plan **plan = hps_mem_new((size_t)f->nera, sizeof *plan);
+    make(d, "plans/first_last_step", H5T_NATIVE_LLONG, f->nera, 2);
+    make(d, "plans/stage", H5T_NATIVE_INT, f->nera, R);
+    for (int i = 0; i < f->nera; i++) {
+        plan[i] = f->era[i].plan;
+        first[0] = f->era[i].first;
+        first[1] = f->era[i].last;
+        put(d, "plans/first_last_step", H5T_NATIVE_LLONG, i, 1, 2, first);
+        put(d, "plans/stage", H5T_NATIVE_INT, i, 1, R, f->era[i].stage_of);
+    }
+    char *list = hps_plan_list_text(f->nera, plan);
+    text(d, "plans/text", list);
+    hps_mem_free(list);
+    hps_mem_free(plan);
+}
+
+/* With perf.events_per_region: events inside of each region, (ranks, regions * events). */
+static void put_region_events(struct dump *d)
+{
+    const struct hps_report_counts *c = d->counts;
+    int R = c->R, E = c->nevent, width = HPS_REGIONS * E;
+
+    if (E == 0 || !c->card[0].by_region) return;
+    double *event = hps_mem_new((size_t)R * (size_t)width, sizeof *event);
+    for (int r = 0; r < R; r++)
+        for (int e = 0; e < E; e++) {
+            int k = hps_report_event(&c->card[r], c->event[e]);
+            for (int g = 0; g < HPS_REGIONS; g++)
+                event[r * width + g * E + e] = k < 0 ? NAN : c->card[r].region_event[g][k];
+        }
+    make(d, "ranks/region_events", H5T_NATIVE_DOUBLE, R, width);
+    put(d, "ranks/region_events", H5T_NATIVE_DOUBLE, 0, R, width, event);
+    hps_mem_free(event);
+}
+
+static void fill_rank(struct dump *d, long long n, int r)
+{
+    for (long long i = 0; i < n; i++)
+        d->number[i] = r;
+}
+
+/* n windows of rank r to rows first.. of the columns. */
+static void put_windows(struct dump *d, int r, const struct hps_count_row *row, long long first,
+                        long long n)
+{
+    const struct hps_report_counts *c = d->counts;
+    int E = c->nevent;
+
+    fill_rank(d, n, r);
+    put(d, "windows/rank", H5T_NATIVE_INT, first, n, 0, d->number);
+    for (long long i = 0; i < n; i++) {
+        d->whole[i] = row[i].step;
+        d->real[i] = row[i].seconds;
+    }
+    put(d, "windows/step", H5T_NATIVE_LLONG, first, n, 0, d->whole);
+    put(d, "windows/seconds", H5T_NATIVE_DOUBLE, first, n, 0, d->real);
+    for (long long i = 0; i < n * HPS_REGIONS; i++) {
+        d->whole[i] = row[i / HPS_REGIONS].region[i % HPS_REGIONS].calls;
+        d->real[i] = row[i / HPS_REGIONS].region[i % HPS_REGIONS].seconds;
+    }
+    put(d, "windows/calls", H5T_NATIVE_LLONG, first, n, HPS_REGIONS, d->whole);
+    put(d, "windows/region_seconds", H5T_NATIVE_DOUBLE, first, n, HPS_REGIONS, d->real);
+    for (int e = 0; e < E; e++) {
+        int k = hps_report_event(&c->card[r], c->event[e]);
+        for (long long i = 0; i < n; i++)
+            d->real[i * E + e] = k < 0 ? NAN : row[i].event[k];
+    }
+    if (E > 0) put(d, "windows/events", H5T_NATIVE_DOUBLE, first, n, E, d->real);
+}
+
+/* Times on rank 0's clock. */
+static void put_spans(struct dump *d, int r, const struct hps_count_span *span, long long first,
+                      long long n)
+{
+    double shift_s = d->counts->card[r].shift_s, *end_s = d->real + n;
+
+    fill_rank(d, n, r);
+    put(d, "spans/rank", H5T_NATIVE_INT, first, n, 0, d->number);
+    for (long long i = 0; i < n; i++) {
+        d->number[i] = (int)span[i].region;
+        d->whole[i] = span[i].step;
+        d->real[i] = span[i].begin_s + shift_s;
+        end_s[i] = span[i].end_s + shift_s;
+    }
+    put(d, "spans/region", H5T_NATIVE_INT, first, n, 0, d->number);
+    for (long long i = 0; i < n; i++)
+        d->number[i] = span[i].part;
+    put(d, "spans/part", H5T_NATIVE_INT, first, n, 0, d->number);
+    put(d, "spans/step", H5T_NATIVE_LLONG, first, n, 0, d->whole);
+    put(d, "spans/begin_s", H5T_NATIVE_DOUBLE, first, n, 0, d->real);
+    put(d, "spans/end_s", H5T_NATIVE_DOUBLE, first, n, 0, end_s);
+}
+
+static void make_columns(struct dump *d)
+{
+    const struct hps_report_counts *c = d->counts;
+    long long nrow = 0, nspan = 0;
+
+    for (int r = 0; r < c->R; r++) {
+        nrow += c->card[r].nrow;
+        nspan += c->card[r].nspan;
+    }
+    make(d, "windows/rank", H5T_NATIVE_INT, nrow, 0);
+    make(d, "windows/step", H5T_NATIVE_LLONG, nrow, 0);
+    make(d, "windows/seconds", H5T_NATIVE_DOUBLE, nrow, 0);
+    make(d, "windows/calls", H5T_NATIVE_LLONG, nrow, HPS_REGIONS);
+    make(d, "windows/region_seconds", H5T_NATIVE_DOUBLE, nrow, HPS_REGIONS);
+    if (c->nevent > 0) make(d, "windows/events", H5T_NATIVE_DOUBLE, nrow, c->nevent);
+    if (nspan == 0) return;
+    make(d, "spans/rank", H5T_NATIVE_INT, nspan, 0);
+    make(d, "spans/region", H5T_NATIVE_INT, nspan, 0);
+    make(d, "spans/part", H5T_NATIVE_INT, nspan, 0);
+    make(d, "spans/step", H5T_NATIVE_LLONG, nspan, 0);
+    make(d, "spans/begin_s", H5T_NATIVE_DOUBLE, nspan, 0);
+    make(d, "spans/end_s", H5T_NATIVE_DOUBLE, nspan, 0);
+}
+
+/* From each rank in turn, so that rank 0 never holds more than a piece. */
+static void put_streams(struct dump *d)
+{
+    struct hps_count_row *row = hps_mem_new(HPS_REPORT_PIECE, sizeof *row);
+    struct hps_count_span *span = hps_mem_new(HPS_REPORT_PIECE, sizeof *span);
+    long long rows = 0, spans = 0, n;
+
+    make_columns(d);
+    for (int r = 0; r < d->counts->R; r++) {
+        const struct hps_report_card *card = &d->counts->card[r];
+        for (long long from = 0;
+             (n = hps_report_take(HPS_REPORT_ROWS, card, r, from, row, d->world)) > 0; from += n) {
+            put_windows(d, r, row, rows, n);
+            rows += n;
+        }
+        for (long long from = 0;
+             (n = hps_report_take(HPS_REPORT_SPANS, card, r, from, span, d->world)) > 0;
+             from += n) {
+            put_spans(d, r, span, spans, n);
+            spans += n;
+        }
+    }
+    hps_mem_free(span);
+    hps_mem_free(row);
+}
+
+/* Rank 0 alone has the file. Nothing of it is left when it is not whole. */
+static enum hps_status write_file(struct dump *d, const char *report, const char *part)
+{
+    size_t wide = HPS_REGIONS;
+
+    if ((size_t)d->counts->nevent > wide) wide = (size_t)d->counts->nevent;
+    d->bad = hps_h5_create(&d->file, part, MPI_COMM_NULL);
+    bool made = !d->bad;
+    d->number = hps_mem_new(HPS_REPORT_PIECE, sizeof *d->number);
+    d->whole = hps_mem_new(HPS_REPORT_PIECE * wide, sizeof *d->whole);
+    d->real = hps_mem_new(HPS_REPORT_PIECE * wide, sizeof *d->real);
+    put_head(d, report);
+    put_ranks(d);
+    put_plans(d);
+    put_region_events(d);
+    put_streams(d);
+    hps_mem_free(d->real);
+    hps_mem_free(d->whole);
+    hps_mem_free(d->number);
+    if (made && !d->bad) d->bad = hps_h5_close(&d->file);
+    if (made && d->bad) hps_h5_drop(&d->file);
+    return d->bad;
+}
+
+enum hps_status hps_report_dump(const struct hps_run_facts *facts,
+                                const struct hps_report_counts *counts, const char *report,
+                                const char *path, MPI_Comm world)
+{
+    struct dump d = { .facts = facts, .counts = counts, .world = world };
+    enum hps_status s = HPS_OK;
+
+    if (counts) {                               /* rank 0 */
+        char *part = hps_mem_print("%s.part", path);
+        s = write_file(&d, report, part);
+        if (!s && rename(part, path) != 0) {
+            HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+            s = HPS_OUTPUT;
+        }
+        if (s) remove(part);
+        hps_mem_free(part);
+    } else {
+        hps_report_give(HPS_REPORT_ROWS, world);
+        hps_report_give(HPS_REPORT_SPANS, world);
+    }
+    return hps_agree(world, s);
+}

@@ -1,0 +1,90 @@
+/* report_layers.c - where each layer stands under the roof of its hardware.
+ *
+ * The roof is the least time that the measured GEMM and memory rates allow for the operations of
+ * the layer and the bytes that it cannot avoid to move; `roofline` is that over `oct`.
+ * Over 1, the bytes came from a cache. */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "train/report/report_impl.h"
+
+struct roof {
+    double flops, bytes;        /* of Bo examples, forward and backward */
+    double roof_s;
+    bool by_memory;
+};
+
+/* Floats that pass memory once: inputs read twice and their gradients written, the output written
+ * and its gradient read; weights read twice and their gradients written. Rows of a table are an
+ * embedding's inputs. Of Bo examples. */
+static double least_bytes(const struct hps_layer *l, const struct hps_net *net, double Bo)
+{
+    double in = 0;
+
+    for (int i = 0; i < l->ninput; i++)
+        in += net->layer[l->input[i]].width;
+    if (l->table >= 0) in += hps_net_ids(net, l) * l->dim;
+    return 4 * (Bo * (3 * in + 2 * l->width) + 3 * (double)l->nparam);
+}
+
+/* The pool's type of the profile's type t, by name; NULL: a recorded profile of other hardware. */
+static const struct hps_type *hardware(const struct hps_run_facts *f, int t)
+{
+    for (int i = 0; i < f->pool->T; i++)
+        if (strcmp(f->pool->type[i].name, f->profile->type[t].name) == 0)
+            return &f->pool->type[i];
+    return NULL;
+}
+
+static struct roof roof_of(const struct hps_run_facts *f, int l, const struct hps_type *type)
+{
+    struct roof r = { NAN, NAN, NAN, false };
+
+    if (!f->net) return r;
+    const struct hps_layer *layer = &f->net->layer[l];
+    double Bo = f->profile->batch, slow = type ? fmax(type->slow, 1) : NAN;
+    r.flops = Bo * layer->kind->flops(layer, f->net);
+    r.bytes = least_bytes(layer, f->net, Bo);
+    if (!type || !(type->node.sgemm_flops_s > 0 && type->node.memory_bytes_s > 0)) return r;
+    double compute_s = slow * r.flops / type->node.sgemm_flops_s;
+    double memory_s = slow * r.bytes / type->node.memory_bytes_s;
+    r.by_memory = memory_s > compute_s;
+    r.roof_s = fmax(compute_s, memory_s);
+    return r;
+}
+
+static json_t *layer_of(const struct hps_run_facts *f, int l, int stage)
+{
+    const struct hps_profile *p = f->profile;
+    int t = f->plan->stage[stage].type;
+    double oct = p->oct[l * p->T + t];
+    struct roof r = roof_of(f, l, hardware(f, t));
+    json_t *one = json_object();
+
+    hps_report_put_word(one, "name", p->layer[l].name);
+    hps_report_put_word(one, "type", p->layer[l].type);
+    hps_report_put_whole(one, "stage", stage);
+    hps_report_put_real(one, "oct", oct);
+    hps_report_put_real(one, "flops", r.flops);
+    hps_report_put_real(one, "bytes", r.bytes);
+    hps_report_put_real(one, "flops_s", r.flops / oct);
+    hps_report_put_real(one, "bytes_s", r.bytes / oct);
+    hps_report_put_real(one, "roofline", r.roof_s / oct);
+    if (isnan(r.roof_s))
+        hps_report_put(one, "bound", json_null());
+    else
+        hps_report_put_word(one, "bound", !r.by_memory ? "compute" : r.roof_s > oct ? "cache"
+                                                                                  : "memory");
+    return one;
+}
+
+json_t *hps_report_layers(const struct hps_run_facts *f)
+{
+    json_t *list = json_array();
+
+    for (int s = 0; s < f->plan->S; s++)
+        for (int l = f->plan->stage[s].first; l <= f->plan->stage[s].last; l++)
+            hps_report_append(list, layer_of(f, l, s));
+    return list;
+}

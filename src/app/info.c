@@ -1,5 +1,5 @@
 /* info.c - the verb `info`: what a file of ours holds. */
-#include "app/info.h"
+#include "app/info_impl.h"
 
 #include <fcntl.h>
 #include <string.h>

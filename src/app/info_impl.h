@@ -1,7 +1,7 @@
-/* info.h - what a file holds, said for people and gathered for programs ("heterps-info-1"; of
+/* info_impl.h - what a file holds, said for people and gathered for programs ("heterps-info-1"; of
  * several files "heterps-infos-1": {"format", "files": [...]}). */
-#ifndef HPS_APP_INFO_H
-#define HPS_APP_INFO_H
+#ifndef HPS_APP_INFO_IMPL_H
+#define HPS_APP_INFO_IMPL_H
 
 #include <jansson.h>
 

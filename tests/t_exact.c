@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/cost.h"
-#include "plan/exact_cover.h"
-#include "plan/exact_label.h"
+#include "plan/exact/exact_cover_impl.h"
+#include "plan/exact/exact_label_impl.h"
 #include "plan/sched.h"
 #include "plan_make.h"
 

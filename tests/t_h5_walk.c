@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "base/h5_walk.h"
+#include "base/h5/h5_impl.h"
 #include "base/mem.h"
 
 static hid_t new_file(const char *path)

@@ -9,7 +9,9 @@
 #ifndef HPS_BASE_H5_WALK_H
 #define HPS_BASE_H5_WALK_H
 
-#include "base/h5/h5_impl.h"
+#include <stdbool.h>
+
+enum { HPS_H5_WHY = 512 };  /* bytes of a reason */
 
 /* Make the walker: before MPI has begun and before this process has threads of its own. Where the
  * system makes no process for it, hps_h5_walk says so once. Local. */
@@ -22,9 +24,9 @@ void hps_h5_walk_end(void);
  * not looked through again as long as the system says that it was not changed. Without a walker
  * `hear` answers *walked = false: the file is to be looked through here. Main thread. Local. */
 void hps_h5_walk_ask(const char *path);
+bool hps_h5_walk_hear(bool *walked, char why[HPS_H5_WHY]);
 /* A change that is younger may hide behind one time of a file: only a file whose last change is
  * older than this (2 s) counts as not changed. For tests. */
 void hps_h5_walk_settle(int seconds);
-bool hps_h5_walk_hear(bool *walked, char why[HPS_H5_WHY]);
 
 #endif

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/h5_walk.h"
+#include "base/h5/h5_impl.h"
 #include "base/outputs.h"
 
 /* Where the system said why, only that: the rest is about file descriptors and buffers. */

@@ -3,8 +3,7 @@
 #define HPS_BASE_H5_H5_IMPL_H
 
 #include "base/h5.h"
-
-enum { HPS_H5_WHY = 512 };  /* bytes of a reason */
+#include "base/h5_walk.h"
 
 /* The library's own settings, made once. Local. */
 void hps_h5_prepare(void);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/h5/h5_impl.h"
 
 enum { LOOK_CPU_S = 10, LOOK_BYTES = 1 << 30 };    /* that one file may take          */
 enum { GOOD, REFUSED = 101 };   /* exit codes of one who looks; nobody else ends with these */

@@ -1,6 +1,6 @@
 /* cuda_impl.h - what the files of the CUDA backend share: its state, errors, scratch, the
- * operations by name. For the sources of this folder only, which make heterps-cuda.so; the meaning of each
- * operation is in dev.h. */
+ * operations by name. For the sources of this folder only, which make heterps-cuda.so; the meaning
+ * of each operation is in dev.h. */
 #ifndef HPS_HW_CUDA_CUDA_IMPL_H
 #define HPS_HW_CUDA_CUDA_IMPL_H
 

@@ -7,7 +7,7 @@
  * generalised assignment problem: Fisher, Jaikumar, Van Wassenhove 1986). Of all sets of a type's
  * stages with at most u units, none adjacent, the best is found by a dynamic program over layers
  * and u. */
-#include "plan/exact_cover.h"
+#include "plan/exact/exact_cover_impl.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* exact_label.c - the least path of an interval that keeps the limits: labels with units used, of
  * which one drops another (shortest paths with resources: Desrochers, Soumis 1988). */
-#include "plan/exact_label.h"
+#include "plan/exact/exact_label_impl.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* exact_open.c - the nodes that wait, and what children share. */
-#include "plan/exact_open.h"
+#include "plan/exact/exact_open_impl.h"
 
 #include "base/mem.h"
 

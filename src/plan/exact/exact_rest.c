@@ -1,6 +1,6 @@
 /* exact_rest.c - what the rest of a path costs at least, by the units that are left of a few
  * groups. */
-#include "plan/exact_label.h"
+#include "plan/exact/exact_label_impl.h"
 
 #include <math.h>
 #include <string.h>

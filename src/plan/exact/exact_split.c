@@ -1,6 +1,6 @@
 /* exact_split.c - where to divide a node: what it gave elsewhere to divide by a layer and a group
  * tells what it gives here (pseudo-costs: Benichou et al. 1971). */
-#include "plan/exact_cover.h"
+#include "plan/exact/exact_cover_impl.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* exact_tree.c - best bound first: intervals of tau, then layers on groups, until no bound is
  * below the best plan. */
-#include "plan/exact_cover.h"
-#include "plan/exact_label.h"
-#include "plan/exact_open.h"
+#include "plan/exact/exact_cover_impl.h"
+#include "plan/exact/exact_label_impl.h"
+#include "plan/exact/exact_open_impl.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* exact_walk.c - all paths below the best plan, by what the units that are left are good for. */
-#include "plan/exact_cover.h"
+#include "plan/exact/exact_cover_impl.h"
 
 #include <math.h>
 

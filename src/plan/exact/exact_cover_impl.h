@@ -1,4 +1,5 @@
-/* exact_cover.h - a second lower bound, for where limits bind: prices of layers instead of units.
+/* exact_cover_impl.h - a second lower bound, for where limits bind: prices of layers instead of
+ * units.
  *
  * Every type takes the set of stages that is worth most beyond its cost and that its units hold.
  * A layer may be taken by none or by several types; prices p that make it one give the bound
@@ -6,8 +7,8 @@
  * which is valid at any p. Limits are kept to the unit, so it is above that of the paths where
  * limits are few units and break stages up (as in the generalised assignment problem). Types of
  * many units have no limit here. */
-#ifndef HPS_PLAN_EXACT_COVER_H
-#define HPS_PLAN_EXACT_COVER_H
+#ifndef HPS_PLAN_EXACT_EXACT_COVER_IMPL_H
+#define HPS_PLAN_EXACT_EXACT_COVER_IMPL_H
 
 #include "plan/exact/exact_impl.h"
 

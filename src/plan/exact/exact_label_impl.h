@@ -1,12 +1,12 @@
-/* exact_label.h - the least path of an interval that keeps the limits, by labels.
+/* exact_label_impl.h - the least path of an interval that keeps the limits, by labels.
  *
  * A label is a path to a boundary: what it costs and the units it has used of every group whose
  * limit binds. Of two at a boundary the one that costs no less and has used no less of each group
  * is dropped. Those whose rest costs too much are, too: that rest is bounded by a backward program
  * over boundaries and the units left of a few groups, where the others have prices. Where the
  * limits leave a gap to the bound by prices alone, this closes it. */
-#ifndef HPS_PLAN_EXACT_LABEL_H
-#define HPS_PLAN_EXACT_LABEL_H
+#ifndef HPS_PLAN_EXACT_EXACT_LABEL_IMPL_H
+#define HPS_PLAN_EXACT_EXACT_LABEL_IMPL_H
 
 #include "plan/exact/exact_impl.h"
 

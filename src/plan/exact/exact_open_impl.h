@@ -1,6 +1,7 @@
-/* exact_open.h - the open nodes of plan/exact_tree, best bound first; what was worth its time. */
-#ifndef HPS_PLAN_EXACT_OPEN_H
-#define HPS_PLAN_EXACT_OPEN_H
+/* exact_open_impl.h - the open nodes of plan/exact/exact_tree.c, best bound first; what was worth
+ * its time. */
+#ifndef HPS_PLAN_EXACT_EXACT_OPEN_IMPL_H
+#define HPS_PLAN_EXACT_EXACT_OPEN_IMPL_H
 
 #include "plan/exact/exact_impl.h"
 
@@ -10,7 +11,7 @@ struct hps_exact_list {
     int *id;                    /* (n) arcs that are left                                   */
     double *lambda;             /* (dual[G]) prices of units                                */
     bool covered;               /* are those of layers known?                               */
-    double *price, pace;        /* (L) they, and how fast they moved (plan/exact_cover.h)   */
+    double *price, pace;        /* (L) they, and how fast they moved (exact_cover_impl.h) */
 };
 
 /* Without users, n arcs not set; the first push of a node with it makes one. */

@@ -85,14 +85,14 @@ table() {
         { k = $1 " " $2 " " $3 " " $4; runs[k]++; code[k, $6]++; word[k, $8]++ }
         END {
             for (k in runs) {
-                line = "| " k
+                line = k
                 gsub(/ /, " | ", line)
-                line = line " | " calls[k] " | " runs[k]
+                line = "| " line " | " calls[k] " | " runs[k]
                 for (i = split("0 65 66 70 73 75", c, " "); i > 0; i--)
                     tail[k] = " | " code[k, c[i]] + 0 tail[k]
                 print line tail[k] " | " word[k, "crash"] + 0 " | " word[k, "bad"] + 0 " |"
             }
-        }' "$work/counts" "$work/results" | sed 's/^|  |/|/' | sort
+        }' "$work/counts" "$work/results" | sort
 }
 
 title "Every call fails once: $(grep -v -c ' none' "$work/results") runs"

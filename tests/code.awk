@@ -36,7 +36,7 @@ function statement(line, text, pattern, why) {
     if (text ~ "^[ \t]*" pattern && last ~ /(^|[;{})]|else|#.*)[ \t]*$/) wrong(line, why)
 }
 
-BEGIN { maximum = 100; inside = 0; last = "" }
+BEGIN { maximum = 60; inside = 0; last = "" }
 FNR == 1 { file = place(FILENAME); voice = file ~ /base\/say\.[ch]$/ }
 
 {

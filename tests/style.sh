@@ -1,6 +1,6 @@
 #!/bin/sh
 # The house rules that a script can check: lengths, the one voice, the lists, no result ignored.
-cd "${srcdir:-.}" || exit 99
+cd "${1:-${srcdir:-.}}" || exit 99
 bad=0
 sizes=$(mktemp) || exit 99
 trap 'rm -f "$sizes"' EXIT

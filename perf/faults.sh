@@ -26,7 +26,7 @@ chosen() {
             awk -v seed="$seed" -v n="$most" -v of="$number" 'BEGIN {
                 srand(seed); while (n-- > 0) print 1 + int(rand() * of) }'
         elif [ "$number" -gt "${HPS_FAULT_EACH:-500}" ]; then
-            sh "$driver" places "$work/world" "$verb" "$kind" "$from" |
+            sh "$driver" places "$work/world" "$verb" "$kind" "$from" </dev/null |
                 shuf -n "${HPS_FAULT_PLACES:-150}" --random-source=<(yes)
             echo $((number + 200))
         else

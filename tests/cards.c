@@ -27,7 +27,7 @@ void cards_open(struct hps_dev *dev, enum cards how)
     setenv("HETERPS_NCCL", how == CARDS_FORBIDDEN ? "0" : "1", 1);
     setenv("HPS_SHIM_STRICT", "1", 1);
     if (how >= CARDS_APART) find_object();
-    hps_say_least(HPS_WARN);            /* what was found out of them is said each time */
+    hps_say_min(HPS_WARN); /* what was found out of them is said each time */
     if (hps_dev_find(kind)->open(dev, how == CARDS_SHARED ? 0 : hps_rank(), 1) != HPS_OK)
         HPS_DIE("no device");
     if (how == CARDS_FAR) dev->host = false;

@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!begun) {
         hps_begin(NULL, NULL, false);
-        hps_say_least(HPS_SILENT);
+        hps_say_min(HPS_SILENT);
         begun = true;
     }
     if (size > 0)

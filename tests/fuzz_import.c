@@ -30,7 +30,7 @@ static void begin(void)
     if (*folder)
         return;
     hps_begin(NULL, NULL, false);
-    hps_say_least(HPS_SILENT);
+    hps_say_min(HPS_SILENT);
     snprintf(folder, sizeof folder, "/dev/shm/heterps.XXXXXX");
     if (!mkdtemp(folder)) {
         snprintf(folder, sizeof folder, "/tmp/heterps.XXXXXX");

@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     MPI_Comm world = hps_begin(&argc, &argv, true);
     int me = hps_rank(), R = hps_nrank();
 
-    hps_say_least(HPS_SILENT);
+    hps_say_min(HPS_SILENT);
     metrics(me, R, world);
     spread(me, R, world);
     for (int way = 0; way < 3; way++)

@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     made_run_init(&m, R, dir);
     if (hps_report_write(&m.facts, world)) HPS_DIE("the report is not written");
     m.facts.directory = "/nowhere/at/all";
-    hps_say_least(HPS_SILENT);
+    hps_say_min(HPS_SILENT);
     if (hps_report_write(&m.facts, world) != HPS_OUTPUT) HPS_DIE("a report to nowhere is no 73");
     if (me == 0) {
         char *path = hps_mem_print("%s/perf.h5", dir);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/deck.h"
-#include "base/meanwhile.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/say.h"
 
 static double cpu_s(void)
@@ -84,13 +84,13 @@ static void meanwhile(void)
     bool crowded = hps_wait_is_crowded();
     int looks = 0;
 
-    if (hps_wait_meanwhile()) HPS_DIE("there was something to see to");
-    hps_meanwhile_add(count, &looks);
+    if (hps_wait_progress()) HPS_DIE("there was something to see to");
+    hps_progress_add(count, &looks);
     for (int i = 0; i < 2; i++) {
         hps_wait_crowded(i > 0);
-        if (!hps_wait_meanwhile()) HPS_DIE("there was nothing to see to");
+        if (!hps_wait_progress()) HPS_DIE("there was nothing to see to");
     }
-    hps_meanwhile_drop(count, &looks);
+    hps_progress_drop(count, &looks);
     hps_wait_crowded(crowded);
     if (looks != 2) HPS_DIE("%d looks of 2", looks);
 }
@@ -115,14 +115,14 @@ static void same_deck(MPI_Comm world)
         strcmp(hps_item_text(run, "seed"), "4") != 0)
         HPS_DIE("the deck is another one here");
     hps_deck_free(deck);
-    hps_say_least(HPS_SILENT);
+    hps_say_min(HPS_SILENT);
     if (hps_deck_load(&deck, path, 1, bad, world) != HPS_DECK || deck)
         HPS_DIE("a bad set was taken");
     if (hps_rank() == 0 && unlink(path) != 0)
         HPS_DIE("%s cannot be removed", path);
     if (hps_deck_load(&deck, path, 0, NULL, world) != HPS_INPUT || deck)
         HPS_DIE("a deck that is not there was read");
-    hps_say_least(HPS_INFO);
+    hps_say_min(HPS_INFO);
 }
 
 /* For e_say.sh: the last rank ends the run while the others wait for it. */

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/pick.h"
+#include "base/partition.h"
 #include "base/radix.h"
 #include "base/rng.h"
 #include "ps/places.h"
@@ -166,10 +166,10 @@ static void places(void **state)
 /* Keys of few owners, picked in pieces behind each other: by vectors and one after the other. */
 static void picked(void **state)
 {
-    enum { N = 300, BITS = 23, SOME = N + HPS_PICK_SPARE };
-    static int room[2][HPS_PICKS][SOME];
-    int *const to[2][HPS_PICKS] = { { room[0][0], room[0][1], room[0][2] },
-                                    { room[1][0], room[1][1], room[1][2] } };
+    enum { N = 300, BITS = 23, SOME = N + HPS_PARTITION_SPARE };
+    static int room[2][HPS_PARTITION_WAYS][SOME];
+    int *const to[2][HPS_PARTITION_WAYS] = { { room[0][0], room[0][1], room[0][2] },
+                                             { room[1][0], room[1][1], room[1][2] } };
     uint64_t key[N];
 
     (void)state;
@@ -177,17 +177,17 @@ static void picked(void **state)
         key[i] = hps_rng_bits(5, i) % 5 << BITS | hps_rng_bits(6, i) >> (64 - BITS);
     for (uint64_t owner = 0; owner < 5; owner++)
         for (size_t n = 0; n <= N; n += n < 40 ? 1 : 13) {
-            size_t got[2][HPS_PICKS] = { 0 }, half = n / 3, at[HPS_PICKS] = { 0 };
-            hps_pick_plainly(n, key, owner, BITS, to[0], got[0]);
-            hps_pick(half, key, owner, BITS, to[1], got[1]);
-            hps_pick(n - half, key + half, owner, BITS, to[1], got[1]);
-            for (int k = 0; k < HPS_PICKS; k++) {
+            size_t got[2][HPS_PARTITION_WAYS] = { 0 }, half = n / 3, at[HPS_PARTITION_WAYS] = { 0 };
+            hps_partition_scalar(n, key, owner, BITS, to[0], got[0]);
+            hps_partition(half, key, owner, BITS, to[1], got[1]);
+            hps_partition(n - half, key + half, owner, BITS, to[1], got[1]);
+            for (int k = 0; k < HPS_PARTITION_WAYS; k++) {
                 assert_int_equal(got[1][k], got[0][k]);
                 assert_memory_equal(room[1][k], room[0][k], got[0][k] * sizeof(int));
             }
             for (size_t i = 0; i < n; i++) {
                 uint64_t k = (key[i] >> BITS) - owner;
-                if (k < HPS_PICKS)
+                if (k < HPS_PARTITION_WAYS)
                     assert_int_equal(room[0][k][at[k]++], key[i] & ((1 << BITS) - 1));
             }
             assert_memory_equal(at, got[0], sizeof at);

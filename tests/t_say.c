@@ -57,9 +57,9 @@ static void speak(void)
     HPS_SAY(HPS_INFO, "one %d", 1);
     HPS_SAY_ALL(HPS_WARN, "two");
     HPS_SAY(HPS_ERROR, "three");
-    hps_say_least(HPS_DEBUG);
+    hps_say_min(HPS_DEBUG);
     HPS_SAY(HPS_DEBUG, "four");
-    hps_say_least(HPS_SILENT);
+    hps_say_min(HPS_SILENT);
     HPS_SAY_ALL(HPS_ERROR, "nor this");
 }
 
@@ -247,7 +247,7 @@ static void die(void)
 
 static void quit(void)
 {
-    hps_say_least(HPS_SILENT);
+    hps_say_min(HPS_SILENT);
     hps_out("kept\n");
     hps_quit(HPS_INPUT, "no input");
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/clones.h"
+#include "base/multiversion.h"
 
 /* Of each word the key's lower bits, then the tail; in 32 bits where they fit, else in 64. */
 struct hps_bucket {

@@ -21,7 +21,7 @@ enum hps_level {
     HPS_INFO,
     HPS_WARN,
     HPS_ERROR,
-    HPS_SILENT  /* only for hps_say_least */
+    HPS_SILENT /* only for hps_say_min */
 };
 
 /* Start the program. `parallel`: initialise MPI (threads: SERIALIZED) and set its error handlers to
@@ -48,7 +48,7 @@ double hps_core_s(void); /* seconds that this thread was given on a core. Local.
 enum hps_status hps_say_log(const char *path);
 
 /* Levels under this are not said (default HPS_INFO); what ends the run is always said. Local. */
-void hps_say_least(enum hps_level level);
+void hps_say_min(enum hps_level level);
 
 /* One line "[rank seconds] text" on standard error. HPS_SAY speaks on rank 0 only,
  * HPS_SAY_ALL on any rank: only for a trouble that is that rank's own. Errors begin "error: ",
@@ -115,7 +115,7 @@ void hps_wait_crowded(bool crowded);
 bool hps_wait_is_crowded(void);
 
 /* Let what is under way in MPI go on, for who waits for something else. Never blocks. Local. */
-void hps_progress(void);
+void hps_progress_mpi(void);
 
 /* A barrier whose waiters sleep. Collective over comm; MPI_COMM_NULL: nothing to wait for. */
 void hps_barrier_quiet(MPI_Comm comm);

@@ -296,7 +296,7 @@ extern const struct hps_dev_ops hps_dev_loaded;
 /* The backend called `name`, NULL when this build has none. */
 const struct hps_dev_ops *hps_dev_find(const char *name);
 
-/* ops->wait, in looks between which what must leave this rank leaves (base/meanwhile.h). */
+/* ops->wait, in looks between which what must leave this rank leaves (base/progress.h). */
 void hps_dev_wait(struct hps_dev *dev, struct hps_mark *mark);
 
 /* The BLAS uses no threads of its own from now on: ours call it, and what it computes does not

@@ -7,7 +7,7 @@
 #ifndef HPS_PS_SACKS_H
 #define HPS_PS_SACKS_H
 
-#include "base/work.h"
+#include "base/parallel.h"
 #include "data/data.h"
 #include "net/net.h"
 
@@ -31,7 +31,7 @@ struct hps_sacks {
     struct hps_sacks_slot *slot;        /* (nslot)                                             */
     size_t nid, nsack;
     size_t *end;                        /* (M * nlayer) sacks up to the end of a bag           */
-    struct hps_work work;               /* of a step, on so many ids                           */
+    struct hps_parallel work;           /* of a step, on so many ids                           */
 };
 
 /* Ids of the slots of `nlayer` layers (the list is copied), in M micro-batches; rows are 0..rows-1

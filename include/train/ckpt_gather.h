@@ -4,7 +4,7 @@
  * A table lies with its k ranks in blocks of rows by turns (ps/table.h), in the file in one row
  * after the other. A band is a run of rows of some megabytes, to which each rank has a chunk; the
  * ranks write bands by turns, and send their chunks to the one whose turn it is. A thread takes
- * chunks and writes bands; messages are the main thread's, wherever it waits (base/meanwhile.h). A
+ * chunks and writes bands; messages are the main thread's, wherever it waits (base/progress.h). A
  * chunk that cannot wait for them, since the training waits for the thread, is written by itself.
  * All this takes some 25 MiB of a rank, or 3 k blocks where these are more. */
 #ifndef HPS_TRAIN_CKPT_GATHER_H

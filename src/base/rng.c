@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/clones.h"
+#include "base/multiversion.h"
 
 uint64_t hps_rng_key(uint64_t seed, const char *stream)
 {
@@ -27,7 +27,7 @@ double hps_rng_normal(uint64_t key, uint64_t index)
 enum { LANES = 128 };
 
 /* hps_rng_feistel of many, round by round. */
-HPS_CLONES static void feistel_lanes(uint64_t key, size_t n, int half, uint64_t *x)
+HPS_MULTIVERSION static void feistel_lanes(uint64_t key, size_t n, int half, uint64_t *x)
 {
     const uint64_t mask = ((uint64_t)1 << half) - 1;
     uint64_t left[LANES], right[LANES];

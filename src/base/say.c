@@ -205,7 +205,7 @@ static void say(enum hps_level level, bool aloud, const char *format, va_list ar
     }
 }
 
-void hps_say_least(enum hps_level level)
+void hps_say_min(enum hps_level level)
 {
     atomic_store(&least, (int)level);
 }

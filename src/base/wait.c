@@ -2,7 +2,7 @@
 #include <math.h>
 #include <sys/prctl.h>
 
-#include "base/meanwhile.h"
+#include "base/progress.h"
 #include "base/say.h"
 #include "base/thread.h"
 
@@ -41,7 +41,7 @@ void hps_wait_all(int n, MPI_Request *request)
     double nap_s = 5e-6;
     int done = 0;
 
-    if (!crowded_host && !hps_meanwhile()) {
+    if (!crowded_host && !hps_progress_poll()) {
         HPS_MPI(MPI_Waitall(n, request, MPI_STATUSES_IGNORE));
         return;
     }
@@ -49,7 +49,7 @@ void hps_wait_all(int n, MPI_Request *request)
         HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
         if (done)
             return;
-        hps_meanwhile();
+        hps_progress_poll();
         if (tries < 20 || !crowded_host)
             continue;
         hps_sleep_s(nap_s);
@@ -68,15 +68,15 @@ bool hps_wait_arrived(int n, MPI_Request *request, bool patient)
     return done;
 }
 
-bool hps_wait_meanwhile(void)
+bool hps_wait_progress(void)
 {
-    if (!hps_meanwhile()) return false;
+    if (!hps_progress_poll()) return false;
     if (crowded_host) hps_sleep_s(20e-6);
     return true;
 }
 
 /* Where nothing is to be found, MPI goes round once. */
-void hps_progress(void)
+void hps_progress_mpi(void)
 {
     int any;
 

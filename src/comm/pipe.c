@@ -4,14 +4,14 @@
  *
  * On a device that is no host, what is sent is held back until the device has made it, and copied
  * it to the host where MPI cannot read it there; what is received, until the device has read what
- * was there before. Held messages go on their way in every look (base/meanwhile.h). */
+ * was there before. Held messages go on their way in every look (base/progress.h). */
 #include "comm/pipe.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "base/meanwhile.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "comm/aware.h"
 #include "data/data.h"
 
@@ -224,8 +224,7 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->most = rows < team->count[p->other] ? rows : team->count[p->other];
     open_way(p, HPS_WAY_FORWARD);
     open_way(p, HPS_WAY_BACKWARD);
-    if (!dev->host)
-        hps_meanwhile_add(look, p);
+    if (!dev->host) hps_progress_add(look, p);
     *pipe = p;
     return HPS_OK;
 }
@@ -234,8 +233,7 @@ void hps_pipe_free(struct hps_pipe *p)
 {
     if (!p)
         return;
-    if (!p->dev->host)
-        hps_meanwhile_drop(look, p);
+    if (!p->dev->host) hps_progress_drop(look, p);
     close_way(p, HPS_WAY_FORWARD);
     close_way(p, HPS_WAY_BACKWARD);
     hps_mem_free(p);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/work.h"
+#include "base/parallel.h"
 #include "comm/near.h"
 #include "comm/reduce.h"
 
@@ -206,7 +206,7 @@ static size_t share(const struct state *s, const struct bucket *b, int j)
 /* A share under way: its sums, over my host, go everywhere, or (several hosts) to `to`. */
 struct adding {
     const struct state *s;
-    struct hps_work work;
+    struct hps_parallel work;
     size_t first, end;
     float *to;
 };
@@ -238,8 +238,8 @@ static void add_part(void *job, int t)
 {
     const struct adding *j = job;
     size_t lines = (j->end - j->first + LINE - 1) / LINE;
-    size_t at = j->first + hps_work_cut(&j->work, lines, t) * LINE;
-    size_t end = j->first + hps_work_cut(&j->work, lines, t + 1) * LINE;
+    size_t at = j->first + hps_parallel_cut(&j->work, lines, t) * LINE;
+    size_t end = j->first + hps_parallel_cut(&j->work, lines, t + 1) * LINE;
 
     for (; at < end && at < j->end; at += BLOCK) {
         size_t n = (end < j->end ? end : j->end) - at;
@@ -262,8 +262,8 @@ static void add_share(struct state *s, struct bucket *b, int i)
                         .to = s->nhost > 1 ? s->sum + s->nsum : NULL };
     size_t n = j.end - j.first;
 
-    j.work = hps_work_of(n * (size_t)s->k / LINE, s->nthread);
-    hps_work_spread(&j.work, add_part, &j);
+    j.work = hps_parallel_of(n * (size_t)s->k / LINE, s->nthread);
+    hps_parallel_for(&j.work, add_part, &j);
     if (!j.to) return;
     s->nsum += n;
     assert(n <= INT_MAX && s->nsum <= s->sum_cap);

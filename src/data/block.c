@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clones.h"
 #include "base/finite.h"
 #include "base/mem.h"
+#include "base/multiversion.h"
 #include "base/rng.h"
 
 static size_t take(size_t *end, bool wanted, size_t bytes)

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clones.h"
 #include "base/mem.h"
+#include "base/multiversion.h"
 #include "data/reader_impl.h"
 
 enum { AHEAD = 16 };                 /* examples that are fetched before they are copied */

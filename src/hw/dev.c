@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/meanwhile.h"
+#include "base/progress.h"
 
 static const struct hps_dev_ops *const all[] = {
     &hps_dev_cpu,
@@ -26,7 +26,7 @@ enum hps_precision hps_dev_precision(const char *word)
 
 void hps_dev_wait(struct hps_dev *dev, struct hps_mark *mark)
 {
-    while (!dev->ops->reached(dev, mark) && hps_wait_meanwhile())
+    while (!dev->ops->reached(dev, mark) && hps_wait_progress())
         ;
     dev->ops->wait(dev, mark);
 }

@@ -1,10 +1,10 @@
 /* merge.c - lists of ids by row: a radix sort, whose buckets are listed while a cache has them. */
 #include "ps/merge.h"
 
-#include "base/clones.h"
 #include "base/mem.h"
+#include "base/multiversion.h"
+#include "base/parallel.h"
 #include "base/radix.h"
-#include "base/work.h"
 
 /* Ids in work at once, and so many more that may be written: in whole vectors, without a branch. */
 enum { SPAN = 256, SPARE = 32 };
@@ -21,8 +21,8 @@ struct hps_merge {
     struct before *before;              /* (nlist + 1)                                   */
     size_t nid;                         /* of all                                        */
     size_t row, id;                     /* listed so far, by parts in turn               */
-    struct hps_work work;
-    struct hps_work_turn turn;
+    struct hps_parallel work;
+    struct hps_parallel_ordered turn;
     const struct hps_merge_list *list;  /* of the merging under way, as is `to`          */
     struct hps_merged *to;
 };
@@ -82,7 +82,8 @@ struct cut {
 
 static struct cut cut_of(const struct hps_merge *w, int i, int t)
 {
-    size_t from = hps_work_cut(&w->work, w->nid, t), to = hps_work_cut(&w->work, w->nid, t + 1);
+    size_t from = hps_parallel_cut(&w->work, w->nid, t),
+           to = hps_parallel_cut(&w->work, w->nid, t + 1);
     size_t begin = w->before[i].nid, end = w->before[i + 1].nid;
 
     from = from < begin ? begin : from > end ? end : from;
@@ -90,7 +91,7 @@ static struct cut cut_of(const struct hps_merge *w, int i, int t)
     return (struct cut){ from - begin, to - begin };
 }
 
-HPS_CLONES static void widen(size_t n, const int *restrict row, uint64_t *restrict key)
+HPS_MULTIVERSION static void widen(size_t n, const int *restrict row, uint64_t *restrict key)
 {
     for (size_t c = 0; c < n; c++)
         key[c] = (uint64_t)(uint32_t)row[c];
@@ -129,8 +130,8 @@ static int sum_at(const struct hps_merge_list *l, size_t at)
 
 /* The sums that n ids of a list from `at` on are in, numbered from `first`; *s: the place of the
  * first one's, moves on. */
-HPS_CLONES static void sums_of(const struct hps_merge_list *l, size_t first, size_t at, size_t n,
-                               int *s, uint64_t *sum)
+HPS_MULTIVERSION static void sums_of(const struct hps_merge_list *l, size_t first, size_t at,
+                                     size_t n, int *s, uint64_t *sum)
 {
     for (size_t c = 0; c < n;) {
         while ((size_t)l->begin[*s + 1] <= at + c)
@@ -216,12 +217,12 @@ static void list_part(void *merge, int t)
         nrow += rows_of(w, &b);
         nid += b.n;
     }
-    hps_work_take(&w->turn, t);
+    hps_parallel_take(&w->turn, t);
     row = w->row;
     id = w->id;
     w->row += nrow;
     w->id += nid;
-    hps_work_pass(&w->turn, t);
+    hps_parallel_pass(&w->turn, t);
     for (int i = first; i < last; i++) {
         struct hps_bucket b = hps_radix_bucket(w->radix, i);
         row += b.wide ? list_bucket(w, &b, true, row, id) : list_bucket(w, &b, false, row, id);
@@ -235,15 +236,15 @@ void hps_merge_lists(struct hps_merge *w, const struct hps_merge_list *list, int
     w->list = list;
     w->to = to;
     number_lists(w);
-    w->work = hps_work_of(w->nid, nthread);
+    w->work = hps_parallel_of(w->nid, nthread);
     hps_merged_grow(to, w->nid);
     hps_radix_begin(w->radix, w->nid, w->row_bits, w->sum_bits, w->work.n);
-    hps_work_spread(&w->work, count_part, w);
+    hps_parallel_for(&w->work, count_part, w);
     hps_radix_deal(w->radix);
-    hps_work_spread(&w->work, put_part, w);
+    hps_parallel_for(&w->work, put_part, w);
     w->row = w->id = 0;
     atomic_init(&w->turn.next, 0);
-    hps_work_spread(&w->work, list_part, w);
+    hps_parallel_for(&w->work, list_part, w);
     to->n = (int)w->row;
     to->nid = w->nid;
     to->start.host[to->n] = (int)w->nid;

@@ -33,7 +33,7 @@ struct hps_partials *hps_partials_new(int nlayer, const struct hps_layer *const 
     p->nsum = hps_mem_new((size_t)M, sizeof *p->nsum);
     p->receivers = parts + 1;
     p->message = hps_mem_new(all, sizeof *p->message);
-    p->each = hps_work_apart(all, sizeof *p->next);
+    p->each = hps_parallel_apart(all, sizeof *p->next);
     p->lists = hps_mem_new(bags, sizeof *p->lists);
     p->front = hps_mem_new((size_t)M + 1, sizeof *p->front);
     return p;
@@ -78,7 +78,7 @@ static void find_popular(void *partials, int m)
 {
     struct hps_partials *p = partials;
 
-    hps_popular_find(&p->popular[m], &p->sacks, m, p->seen + hps_work_me() * HPS_POPULAR_SEEN);
+    hps_popular_find(&p->popular[m], &p->sacks, m, p->seen + hps_parallel_me() * HPS_POPULAR_SEEN);
 }
 
 /* Places, by micro-batch and owner: of sums, then of popular rows. */
@@ -105,11 +105,11 @@ void hps_partials_find(struct hps_partials *p, const struct hps_batch *batch,
                        struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag,
                        int *length, size_t *at, struct hps_ints *to)
 {
-    struct hps_work each = { p->sacks.M, p->dev->nthread };
+    struct hps_parallel each = { p->sacks.M, p->dev->nthread };
 
     p->bag = bag;
     hps_sacks_list(&p->sacks, batch, p->dev->nthread, bag);
-    hps_work_spread(&each, find_popular, p);
+    hps_parallel_for(&each, find_popular, p);
     count_sums(p);
     number_places(p, first, ask);
     hps_partials_deal(p, length, at, to, &room->name);

@@ -114,5 +114,5 @@ void hps_partials_bags(struct hps_partials *p, struct hps_places_room *room)
     part_room(p, room);
     for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++)
         lay_rows(p, q);
-    hps_work_spread(&p->sacks.work, lay_part, p);
+    hps_parallel_for(&p->sacks.work, lay_part, p);
 }

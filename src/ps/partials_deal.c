@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/pick.h"
+#include "base/partition.h"
 #include "ps/partials_impl.h"
 
 /* Receivers so few that each is looked for by itself, and may have room for all ids, numbers that
  * this may take. */
-enum { FEW = 2 * HPS_PICKS, FREE = 1 << 24 };
+enum { FEW = 2 * HPS_PARTITION_WAYS, FREE = 1 << 24 };
 
 /* The next chunk, with the numbers of popular rows as those of the last receiver. */
 static bool next_chunk(const struct hps_partials *p, struct hps_sacks_walk *w)
@@ -70,18 +70,18 @@ static struct hps_partials_message *begin_message(struct hps_partials *p, int m,
 static void put_chunk(const struct hps_sacks_walk *w, uint64_t q, int some, int bits, int before,
                       const struct hps_partials_message *l, size_t *next)
 {
-    int row[HPS_PICKS][HPS_SACKS_CHUNK + HPS_PICK_SPARE];
-    int *const to[HPS_PICKS] = { row[0], row[1], row[2] };
-    size_t n[HPS_PICKS] = { 0 }, at = 0;
+    int row[HPS_PARTITION_WAYS][HPS_SACKS_CHUNK + HPS_PARTITION_SPARE];
+    int *const to[HPS_PARTITION_WAYS] = { row[0], row[1], row[2] };
+    size_t n[HPS_PARTITION_WAYS] = { 0 }, at = 0;
 
     for (int b = w->b0; b < w->b1; b++) {
         size_t end = hps_sacks_before(w->slot, b) - w->from;
-        hps_pick(end - at, w->key + at, q, bits, to, n);
+        hps_partition(end - at, w->key + at, q, bits, to, n);
         for (int k = 0; k < some; k++)
             l[k].begin[before + b] = (int)(next[k] + n[k]);
         at = end;
     }
-    hps_pick(w->n - at, w->key + at, q, bits, to, n);
+    hps_partition(w->n - at, w->key + at, q, bits, to, n);
     for (int k = 0; k < some; k++) {
         memcpy(l[k].row + next[k], row[k], n[k] * sizeof *row[k]);
         next[k] += n[k];
@@ -94,9 +94,9 @@ static void put_few(const struct hps_partials *p, const struct hps_sacks_walk *w
 {
     int before = hps_partials_before(&p->sacks, w->slot), end = p->receivers;
 
-    for (int q = 0; q < end; q += HPS_PICKS)
-        put_chunk(w, (uint64_t)q, end - q < HPS_PICKS ? end - q : HPS_PICKS, p->sacks.local_bits,
-                  before, l + q, next + q);
+    for (int q = 0; q < end; q += HPS_PARTITION_WAYS)
+        put_chunk(w, (uint64_t)q, end - q < HPS_PARTITION_WAYS ? end - q : HPS_PARTITION_WAYS,
+                  p->sacks.local_bits, before, l + q, next + q);
 }
 
 /* Where sacks of part t begin: `by` numbers later than was thought. */
@@ -123,7 +123,7 @@ static void put_in_turn(void *partials, int t)
     struct hps_partials_message l[FEW];
     size_t n[FEW] = { 0 }, at[FEW];
     struct hps_sacks_walk w;
-    int *aside = p->aside + (size_t)hps_work_me() * (size_t)p->receivers * p->aside_each;
+    int *aside = p->aside + (size_t)hps_parallel_me() * (size_t)p->receivers * p->aside_each;
 
     for (int q = 0; q < p->receivers; q++, aside += p->aside_each)
         l[q] = (struct hps_partials_message){ to[q].begin, lone ? to[q].row : aside, 0 };
@@ -132,12 +132,12 @@ static void put_in_turn(void *partials, int t)
         any = true;
         put_few(p, &w, l, n);
     }
-    hps_work_take(&p->turn, t);
+    hps_parallel_take(&p->turn, t);
     for (int q = 0; q < p->receivers; q++) {
         at[q] = p->next[q];
         p->next[q] += n[q];
     }
-    hps_work_pass(&p->turn, t);
+    hps_parallel_pass(&p->turn, t);
     for (int q = 0; q < p->receivers && any && !lone; q++) {
         memcpy(to[q].row + at[q], l[q].row, n[q] * sizeof *to[q].row);
         move_begins(p, t, to[q].begin, (int)at[q]);
@@ -162,7 +162,7 @@ static void put_freely(struct hps_partials *p, int *to, int *mine)
     const struct hps_sacks *k = &p->sacks;
     size_t threads = (size_t)k->work.nthread;
 
-    p->aside_each = k->work.n > 1 ? hps_work_apart(most_ids(p), sizeof *p->aside) : 0;
+    p->aside_each = k->work.n > 1 ? hps_parallel_apart(most_ids(p), sizeof *p->aside) : 0;
     hps_mem_grow(&p->aside, &p->aside_cap, threads * (size_t)p->receivers * p->aside_each + 1,
                  sizeof *p->aside);
     for (int q = 0; q < p->receivers; q++)
@@ -171,7 +171,7 @@ static void put_freely(struct hps_partials *p, int *to, int *mine)
         struct hps_partials_message *l = messages_of(p, p->now);
         memset(p->next, 0, (size_t)p->receivers * sizeof *p->next);
         atomic_init(&p->turn.next, 0);
-        hps_work_spread(&k->work, put_in_turn, p);
+        hps_parallel_for(&k->work, put_in_turn, p);
         for (int q = 0; q < p->receivers; q++) {
             l[q].nid = p->next[q];
             if (p->now + 1 < k->M)
@@ -240,7 +240,7 @@ static void put_counted(struct hps_partials *p, int *to, int *mine)
     size_t next = 0;
 
     memset(p->next, 0, p->each * (size_t)k->work.n * sizeof *p->next);
-    hps_work_spread(&k->work, count_part, p);
+    hps_parallel_for(&k->work, count_part, p);
     for (int q = 0; q < p->receivers; q++) {
         if (q == k->parts) {
             to = mine;
@@ -248,11 +248,11 @@ static void put_counted(struct hps_partials *p, int *to, int *mine)
         }
         for (int m = 0; m < k->M; m++) {
             struct hps_partials_message *l = begin_message(p, m, q, to + next);
-            l->nid = hps_work_number(&k->work, counts_of(p, 0, m) + q, p->each, 0);
+            l->nid = hps_parallel_number(&k->work, counts_of(p, 0, m) + q, p->each, 0);
             next += length_of(p, m, q, l->nid);
         }
     }
-    hps_work_spread(&k->work, put_part, p);
+    hps_parallel_for(&k->work, put_part, p);
 }
 
 /* ---- the ends of messages ---- */

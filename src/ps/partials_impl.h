@@ -34,7 +34,7 @@ struct hps_partials {
                                            ids so far of micro-batch `now`                        */
     size_t each;                        /* M * receivers, and up to another part's cache line     */
     int now;                            /* micro-batch that is put in turn                        */
-    struct hps_work_turn turn;
+    struct hps_parallel_ordered turn;
     int *aside;                         /* (nthread, receivers, aside_each) what a thread puts    */
     size_t aside_each;
     size_t next_cap, aside_cap;

@@ -126,7 +126,7 @@ static size_t number_places(struct hps_places *p, int *first, int *ask)
         first[m] = (int)at;
         for (int o = 0; o < p->sacks.parts; o++, k++) {
             size_t before = at;
-            at = hps_work_number(&p->sacks.work, &c.rows[k], each, at);
+            at = hps_parallel_number(&p->sacks.work, &c.rows[k], each, at);
             ask[k] = (int)(at - before);
         }
     }
@@ -146,8 +146,8 @@ static void number_bags(struct hps_places *p)
     for (size_t q = 0; q < n; q++) {
         struct hps_bag *bag = &p->bag[q];
         size_t before = row;
-        row = hps_work_number(&p->sacks.work, &c.bag_rows[q], each, row);
-        id = hps_work_number(&p->sacks.work, &c.bag_ids[q], each, id);
+        row = hps_parallel_number(&p->sacks.work, &c.bag_rows[q], each, row);
+        id = hps_parallel_number(&p->sacks.work, &c.bag_ids[q], each, id);
         bag->nplace = row - before;
         bag->place = p->room->place.host + before;
         bag->start = p->room->start.host + before + q;
@@ -176,15 +176,14 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
         lay_bags(p);
         hps_radix_begin(p->radix, p->sacks.nid, p->sacks.key_bits,
                         p->bag_bits + p->sack_bits + p->place_bits, p->sacks.work.n);
-        hps_work_spread(&p->sacks.work, hps_places_count_part, p);
+        hps_parallel_for(&p->sacks.work, hps_places_count_part, p);
         hps_radix_deal(p->radix);
-        hps_work_spread(&p->sacks.work, hps_places_put_part, p);
-        hps_work_spread(&p->sacks.work, hps_places_sort_part, p);
+        hps_parallel_for(&p->sacks.work, hps_places_put_part, p);
+        hps_parallel_for(&p->sacks.work, hps_places_sort_part, p);
         number_bags(p);
     }
     hps_ints_grow(&room->row, number_places(p, first, ask) + 1);
-    if (batch)
-        hps_work_spread(&p->sacks.work, hps_places_place_part, p);
+    if (batch) hps_parallel_for(&p->sacks.work, hps_places_place_part, p);
 }
 
 void hps_places_show(const struct hps_places *p, struct hps_places_room *room,

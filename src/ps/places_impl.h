@@ -35,7 +35,7 @@ struct hps_places_counts {
 /* How many numbers that are, and to the next part's: no cache line is of two. */
 static inline size_t hps_places_counters(const struct hps_places *p)
 {
-    return hps_work_apart(hps_places_pairs(p) + 2 * hps_sacks_bags(&p->sacks), sizeof(size_t));
+    return hps_parallel_apart(hps_places_pairs(p) + 2 * hps_sacks_bags(&p->sacks), sizeof(size_t));
 }
 struct hps_places_counts hps_places_counts(const struct hps_places *p, int t);
 

@@ -1,6 +1,6 @@
 /* places_rows.c - sorted words to places: those of a row follow each other, and among them those of
  * a bag: a run. */
-#include "base/clones.h"
+#include "base/multiversion.h"
 #include "ps/places_impl.h"
 
 enum { SPAN = 256 };            /* words in work at once */

@@ -1,8 +1,8 @@
 /* places_words.c - the ids of a step as keys, with the sack and the place in it behind each. */
-#include "base/clones.h"
+#include "base/multiversion.h"
 #include "ps/places_impl.h"
 
-HPS_CLONES static void keep_rows(size_t n, const uint64_t *restrict key, int *restrict row)
+HPS_MULTIVERSION static void keep_rows(size_t n, const uint64_t *restrict key, int *restrict row)
 {
     for (size_t c = 0; c < n; c++)
         row[c] = (int)key[c];

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/clones.h"
 #include "base/mem.h"
+#include "base/multiversion.h"
 #include "base/radix.h"
 
 /* Of a slot's ids one in so many are looked at, or in as many as a row has numbers; but so many at
@@ -123,8 +123,8 @@ void hps_popular_find(struct hps_popular *p, const struct hps_sacks *s, int m, u
     number(p, s->parts, s->local_bits);
 }
 
-HPS_CLONES static void mark_keys(const uint64_t *restrict word, int bits, size_t n,
-                                 uint64_t *restrict key, uint64_t other)
+HPS_MULTIVERSION static void mark_keys(const uint64_t *restrict word, int bits, size_t n,
+                                       uint64_t *restrict key, uint64_t other)
 {
     for (size_t c = 0; c < n; c++) {
         uint64_t w = word[slot_of(key[c], bits)];

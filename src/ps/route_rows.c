@@ -2,9 +2,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/kway_merge.h"
 #include "base/mem.h"
 #include "base/radix.h"
-#include "base/runs.h"
 #include "ps/route_impl.h"
 
 struct rows {
@@ -167,7 +167,7 @@ static void merge(struct hps_route *r, struct hps_route_turn *t)
     hps_mem_grow(&w->spare, &w->spare_cap, n + 1, sizeof *w->spare);
     put_together(r, t);
     tell_given(r, t, tail_bits);
-    list_rows(t, hps_runs_merge(w->given, w->spare, r->parts * r->M, w->run, tail_bits), n,
+    list_rows(t, hps_kway_merge(w->given, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);
     hps_route_show(r, t);
     t->step.row = hps_ints_show(&t->told, n, r->dev);

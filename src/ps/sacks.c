@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <limits.h>
 
-#include "base/clones.h"
 #include "base/mem.h"
+#include "base/multiversion.h"
 #include "base/radix.h"
 #include "ps/table.h"
 
@@ -72,7 +72,7 @@ void hps_sacks_list(struct hps_sacks *s, const struct hps_batch *batch, int nthr
             add_slots(s, s->layer[j], &batch[m], q, &bag[q]);
     if (s->nid > INT_MAX)
         HPS_DIE("%zu ids on this rank in one step; it can work with %d", s->nid, INT_MAX);
-    s->work = hps_work_of(s->nid, nthread);
+    s->work = hps_parallel_of(s->nid, nthread);
 }
 
 /* The first example of a slot whose ids begin at id number `at` of the step or behind it. */
@@ -141,8 +141,8 @@ HPS_INLINE void make_rows(struct hps_ids ids, size_t at, long long base, long lo
             row[c] = (uint64_t)(base + hps_ids_get(ids, at + c));
 }
 
-HPS_CLONES static void make_keys(const struct hps_sacks *s, const struct hps_sacks_slot *slot,
-                                 size_t at, size_t n, uint64_t *key)
+HPS_MULTIVERSION static void make_keys(const struct hps_sacks *s, const struct hps_sacks_slot *slot,
+                                       size_t at, size_t n, uint64_t *key)
 {
     long long base = slot->layer->base[slot->i], modulo = slot->layer->modulo[slot->i];
     uint64_t outside = 0;
@@ -168,8 +168,9 @@ void hps_sacks_keys(const struct hps_sacks *s, const struct hps_sacks_slot *slot
 
 int hps_sacks_part(const struct hps_sacks *s, const struct hps_sacks_slot *slot, int t, int *end)
 {
-    *end = t + 1 < s->work.n ? example_at(slot, hps_work_cut(&s->work, s->nid, t + 1)) : slot->B;
-    return example_at(slot, hps_work_cut(&s->work, s->nid, t));
+    *end =
+        t + 1 < s->work.n ? example_at(slot, hps_parallel_cut(&s->work, s->nid, t + 1)) : slot->B;
+    return example_at(slot, hps_parallel_cut(&s->work, s->nid, t));
 }
 
 void hps_sacks_walk(const struct hps_sacks *s, struct hps_sacks_walk *w, int m0, int m1, int t)

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/clones.h"
 #include "base/mem.h"
+#include "base/multiversion.h"
 #include "base/say.h"
 
 /* Words that a bucket has at most, where buckets are not too many: as many lines as there are

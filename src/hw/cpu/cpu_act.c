@@ -2,16 +2,16 @@
  * NaN that goes in comes out. */
 #include "hw/cpu/cpu_math_impl.h"
 
-HPS_CLONES static void none(size_t B, size_t n, float *restrict y, size_t ld,
-                            const float *restrict b)
+HPS_MULTIVERSION static void none(size_t B, size_t n, float *restrict y, size_t ld,
+                                  const float *restrict b)
 {
     for (size_t r = 0; r < B; r++, y += ld)
         for (size_t c = 0; c < n; c++)
             y[c] += b[c];
 }
 
-HPS_CLONES static void relu(size_t B, size_t n, float *restrict y, size_t ld,
-                            const float *restrict b)
+HPS_MULTIVERSION static void relu(size_t B, size_t n, float *restrict y, size_t ld,
+                                  const float *restrict b)
 {
     for (size_t r = 0; r < B; r++, y += ld)
         for (size_t c = 0; c < n; c++) {
@@ -20,24 +20,24 @@ HPS_CLONES static void relu(size_t B, size_t n, float *restrict y, size_t ld,
         }
 }
 
-HPS_CLONES static void sigmoid(size_t B, size_t n, float *restrict y, size_t ld,
-                               const float *restrict b)
+HPS_MULTIVERSION static void sigmoid(size_t B, size_t n, float *restrict y, size_t ld,
+                                     const float *restrict b)
 {
     for (size_t r = 0; r < B; r++, y += ld)
         for (size_t c = 0; c < n; c++)
             y[c] = hps_cpu_sigmoid(y[c] + b[c]);
 }
 
-HPS_CLONES static void tanh_(size_t B, size_t n, float *restrict y, size_t ld,
-                             const float *restrict b)
+HPS_MULTIVERSION static void tanh_(size_t B, size_t n, float *restrict y, size_t ld,
+                                   const float *restrict b)
 {
     for (size_t r = 0; r < B; r++, y += ld)
         for (size_t c = 0; c < n; c++)
             y[c] = hps_cpu_tanh(y[c] + b[c]);
 }
 
-HPS_CLONES static void gelu(size_t B, size_t n, float *restrict y, size_t ld,
-                            const float *restrict b, float *restrict pre)
+HPS_MULTIVERSION static void gelu(size_t B, size_t n, float *restrict y, size_t ld,
+                                  const float *restrict b, float *restrict pre)
 {
     for (size_t r = 0; r < B; r++, y += ld, pre += n)
         for (size_t c = 0; c < n; c++) {
@@ -60,16 +60,16 @@ void hps_cpu_act(enum hps_act act, size_t B, size_t n, float *y, size_t ldy, con
     }
 }
 
-HPS_CLONES static void none_back(size_t B, size_t n, const float *restrict dy, size_t lddy,
-                                 float *restrict db)
+HPS_MULTIVERSION static void none_back(size_t B, size_t n, const float *restrict dy, size_t lddy,
+                                       float *restrict db)
 {
     for (size_t r = 0; r < B; r++, dy += lddy)
         for (size_t c = 0; c < n; c++)
             db[c] += dy[c];
 }
 
-HPS_CLONES static void relu_back(size_t B, size_t n, const float *restrict y, size_t ldy,
-                                 float *restrict dy, size_t lddy, float *restrict db)
+HPS_MULTIVERSION static void relu_back(size_t B, size_t n, const float *restrict y, size_t ldy,
+                                       float *restrict dy, size_t lddy, float *restrict db)
 {
     for (size_t r = 0; r < B; r++, y += ldy, dy += lddy)
         for (size_t c = 0; c < n; c++) {
@@ -79,8 +79,8 @@ HPS_CLONES static void relu_back(size_t B, size_t n, const float *restrict y, si
         }
 }
 
-HPS_CLONES static void sigmoid_back(size_t B, size_t n, const float *restrict y, size_t ldy,
-                                    float *restrict dy, size_t lddy, float *restrict db)
+HPS_MULTIVERSION static void sigmoid_back(size_t B, size_t n, const float *restrict y, size_t ldy,
+                                          float *restrict dy, size_t lddy, float *restrict db)
 {
     for (size_t r = 0; r < B; r++, y += ldy, dy += lddy)
         for (size_t c = 0; c < n; c++) {
@@ -90,8 +90,8 @@ HPS_CLONES static void sigmoid_back(size_t B, size_t n, const float *restrict y,
         }
 }
 
-HPS_CLONES static void tanh_back(size_t B, size_t n, const float *restrict y, size_t ldy,
-                                 float *restrict dy, size_t lddy, float *restrict db)
+HPS_MULTIVERSION static void tanh_back(size_t B, size_t n, const float *restrict y, size_t ldy,
+                                       float *restrict dy, size_t lddy, float *restrict db)
 {
     for (size_t r = 0; r < B; r++, y += ldy, dy += lddy)
         for (size_t c = 0; c < n; c++) {
@@ -101,8 +101,8 @@ HPS_CLONES static void tanh_back(size_t B, size_t n, const float *restrict y, si
         }
 }
 
-HPS_CLONES static void gelu_back(size_t B, size_t n, const float *restrict pre,
-                                 float *restrict dy, size_t lddy, float *restrict db)
+HPS_MULTIVERSION static void gelu_back(size_t B, size_t n, const float *restrict pre,
+                                       float *restrict dy, size_t lddy, float *restrict db)
 {
     for (size_t r = 0; r < B; r++, pre += n, dy += lddy)
         for (size_t c = 0; c < n; c++) {

@@ -126,7 +126,7 @@ static void each_example(const struct attend *j, int t, int n,
         work(j, j->b0 + b);
 }
 
-HPS_CLONES static void features(const struct attend *j, size_t b)
+HPS_MULTIVERSION static void features(const struct attend *j, size_t b)
 {
     const float *c = j->c.data + b * j->c.ld;
     size_t dim = j->dim;
@@ -168,7 +168,7 @@ static float *score_of(const struct attend *j, float *of)
     return of + j->n * j->at[j->net->nhidden + 1];
 }
 
-HPS_CLONES static void pool(const struct attend *j, size_t b)
+HPS_MULTIVERSION static void pool(const struct attend *j, size_t b)
 {
     size_t first = start_of(j, b), last = start_of(j, b + 1), at = first - j->first;
     float *restrict y = j->y.data + b * j->y.ld;
@@ -258,7 +258,7 @@ void hps_cpu_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
 }
 
 /* Of the output to the scores, and to the rows that it was made of. */
-HPS_CLONES static void unpool(const struct attend *j, size_t b)
+HPS_MULTIVERSION static void unpool(const struct attend *j, size_t b)
 {
     size_t first = start_of(j, b), n = start_of(j, b + 1) - first, at = first - j->first;
     const float *dy = j->y.data + b * j->y.ld;
@@ -285,7 +285,7 @@ static void unpool_part(const void *job, int t, int n)
 }
 
 /* Of the features to rows and candidate, which has its part from the first level already. */
-HPS_CLONES static void unfeature(const struct attend *j, size_t b)
+HPS_MULTIVERSION static void unfeature(const struct attend *j, size_t b)
 {
     const float *c = j->c.data + b * j->c.ld;
     float *dc = j->dc.data ? j->dc.data + b * j->dc.ld : NULL;

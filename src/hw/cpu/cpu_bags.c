@@ -110,7 +110,7 @@ HPS_INLINE void pool_slot(const struct hps_bags *j, size_t s, size_t b0, size_t 
 }
 
 /* Rows added as they are, and not from anywhere: the usual cases, compiled by themselves. */
-HPS_CLONES static void pool_block(const struct hps_bags *j, size_t b0, size_t b1)
+HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, size_t b1)
 {
     enum rows rows = j->bag.lies ? (j->bag.rare ? LIE_RARE : LIE)
                                  : j->bag.at ? ANYWHERE : BESIDE;
@@ -206,7 +206,8 @@ HPS_INLINE void strew_rows(const struct hps_bags *j, size_t first, size_t last, 
         strew_all(j, first, last, y, false, false, dim);
 }
 
-HPS_CLONES static void strew_span(const struct hps_bags *j, size_t first, size_t last, float *y)
+HPS_MULTIVERSION static void strew_span(const struct hps_bags *j, size_t first, size_t last,
+                                        float *y)
 {
     HPS_CPU_WITH_DIM(j->dim, strew_rows, j, first, last, y);
 }

@@ -24,7 +24,7 @@ HPS_INLINE void add_pending(const struct hps_bags *j, struct pending *p, size_t 
     p->n = 0;
 }
 
-HPS_CLONES static void flush(const struct hps_bags *j, struct pending *p)
+HPS_MULTIVERSION static void flush(const struct hps_bags *j, struct pending *p)
 {
     HPS_CPU_WITH_DIM(j->dim, add_pending, j, p);
 }
@@ -99,7 +99,7 @@ HPS_INLINE void sum_rows(const struct hps_bags *j, size_t first, size_t last, si
         sum_all(j, first, last, false, dim);
 }
 
-HPS_CLONES static void sum_span(const struct hps_bags *j, size_t first, size_t last)
+HPS_MULTIVERSION static void sum_span(const struct hps_bags *j, size_t first, size_t last)
 {
     HPS_CPU_WITH_DIM(j->dim, sum_rows, j, first, last);
 }
@@ -137,7 +137,7 @@ HPS_INLINE void add_named_slot(const struct hps_bags *j, size_t s, size_t b0, si
     }
 }
 
-HPS_CLONES static void add_named(const struct hps_bags *j, size_t b0, size_t b1, float *grad)
+HPS_MULTIVERSION static void add_named(const struct hps_bags *j, size_t b0, size_t b1, float *grad)
 {
     for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
         HPS_CPU_WITH_DIM(j->dim, add_named_slot, j, s, b0, b1, grad);

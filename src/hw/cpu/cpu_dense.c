@@ -82,8 +82,8 @@ void hps_cpu_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps
                  forward_part, &f, sizeof f);
 }
 
-HPS_CLONES static void outer(size_t rows, size_t n, const float *d, size_t ldd,
-                             const float *restrict w, float *restrict dx, size_t ld, bool add)
+HPS_MULTIVERSION static void outer(size_t rows, size_t n, const float *d, size_t ldd,
+                                   const float *restrict w, float *restrict dx, size_t ld, bool add)
 {
     for (size_t r = 0; r < rows; r++, dx += ld) {
         float v = d[r * ldd];
@@ -151,7 +151,7 @@ static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
 }
 
 /* Columns of w from o on become rows; 16 rows of w at a time fill lines of them. */
-HPS_CLONES static void turn(const struct fc *f, size_t o, size_t last)
+HPS_MULTIVERSION static void turn(const struct fc *f, size_t o, size_t last)
 {
     const float *restrict w = f->w;
     float *restrict to = f->turned;

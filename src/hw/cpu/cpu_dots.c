@@ -100,7 +100,7 @@ HPS_INLINE float *four_rows(const struct dots *j, const float *z, size_t ld, siz
 }
 
 /* Whole lines are written one behind the other: what is too much is overwritten by the next. */
-HPS_CLONES static void dot_rows(const struct dots *j, size_t b0, size_t b1, float *scratch)
+HPS_MULTIVERSION static void dot_rows(const struct dots *j, size_t b0, size_t b1, float *scratch)
 {
     size_t ld = j->lines * LINE, last = j->self ? 1 : 0;
     float *z = scratch, *out = scratch + j->dim * ld;
@@ -172,7 +172,8 @@ HPS_INLINE void give(const struct dots *j, size_t b, const float *from)
     }
 }
 
-HPS_CLONES static void dot_rows_back(const struct dots *j, size_t b0, size_t b1, float *scratch)
+HPS_MULTIVERSION static void dot_rows_back(const struct dots *j, size_t b0, size_t b1,
+                                           float *scratch)
 {
     size_t ld = lines_of(j->dim) * LINE;
     float *z = scratch, *dz = z + j->n * ld, *pair = dz + j->n * ld;
@@ -249,7 +250,7 @@ struct pairs {
     float *square;                      /* (threads, dim) */
 };
 
-HPS_CLONES static void pair_row(const struct pairs *j, size_t b, float *restrict square)
+HPS_MULTIVERSION static void pair_row(const struct pairs *j, size_t b, float *restrict square)
 {
     float *restrict sum = j->sum + b * j->dim, *y = j->y.data + b * j->y.ld, all = 0;
 
@@ -291,7 +292,7 @@ void hps_cpu_fm_forward(struct hps_dev *dev, int B, int dim, int nx, const struc
 }
 
 /* dv = dy * (sum - v). */
-HPS_CLONES static void pair_row_back(const struct pairs *j, size_t b)
+HPS_MULTIVERSION static void pair_row_back(const struct pairs *j, size_t b)
 {
     const float *sum = j->sum + b * j->dim, *dy = j->y.data + b * j->y.ld;
     size_t step = j->y.width > 1;

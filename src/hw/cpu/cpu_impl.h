@@ -3,7 +3,7 @@
 #ifndef HPS_HW_CPU_CPU_IMPL_H
 #define HPS_HW_CPU_CPU_IMPL_H
 
-#include "base/clones.h"
+#include "base/multiversion.h"
 #include "hw/cpu_queue.h"
 
 #define HPS_CPU_AHEAD 24        /* rows to prefetch in front of the one in work      */

@@ -97,7 +97,8 @@ static inline double class_row(const struct loss *l, size_t r)
     return log(sum) + (double)top - label;
 }
 
-HPS_CLONES static void class_rows(const struct loss *l, size_t first, size_t last, double *sum)
+HPS_MULTIVERSION static void class_rows(const struct loss *l, size_t first, size_t last,
+                                        double *sum)
 {
     for (size_t r = first; r < last; r++)
         *sum += class_row(l, r);
@@ -202,7 +203,7 @@ struct unit {
     float *y, *norm, *dy;
 };
 
-HPS_CLONES static void unit_rows(const struct unit *u, size_t first, size_t last)
+HPS_MULTIVERSION static void unit_rows(const struct unit *u, size_t first, size_t last)
 {
     for (size_t r = first; r < last; r++) {
         const float *x = u->x + r * u->ldx;
@@ -227,7 +228,7 @@ void hps_cpu_unit(struct hps_dev *dev, int B, struct hps_tensor x, float *y, flo
     hps_cpu_spread(dev, 0.5 * B * x.width, unit_part, &u);
 }
 
-HPS_CLONES static void unit_back_rows(const struct unit *u, size_t first, size_t last)
+HPS_MULTIVERSION static void unit_back_rows(const struct unit *u, size_t first, size_t last)
 {
     for (size_t r = first; r < last; r++) {
         float *y = u->y + r * u->width, *dy = u->dy + r * u->width;
@@ -291,7 +292,8 @@ static double pair_row(const struct pairs *k, size_t b)
     return n > 1 ? sum * (double)share : 0;
 }
 
-HPS_CLONES static void pair_rows(const struct pairs *k, size_t first, size_t last, double *sum)
+HPS_MULTIVERSION static void pair_rows(const struct pairs *k, size_t first, size_t last,
+                                       double *sum)
 {
     const struct hps_pairs *p = k->p;
     size_t D = (size_t)p->width, n = (size_t)k->n;
@@ -318,7 +320,7 @@ static void pair_part(const void *job, int t, int n)
 }
 
 /* What pulls at the others: many rows pull at one, so each part has columns for itself. */
-HPS_CLONES static void pull_columns(const struct pairs *k, size_t first, size_t last)
+HPS_MULTIVERSION static void pull_columns(const struct pairs *k, size_t first, size_t last)
 {
     const struct hps_pairs *p = k->p;
     size_t D = (size_t)p->width, n = (size_t)k->n;
@@ -394,7 +396,7 @@ static inline double nce_class(const struct nce *k, const float *x, size_t b, si
     return softplus(want > 0 ? -odds : odds);
 }
 
-HPS_CLONES static void nce_rows(const struct nce *k, size_t first, size_t last, double *sum)
+HPS_MULTIVERSION static void nce_rows(const struct nce *k, size_t first, size_t last, double *sum)
 {
     for (size_t b = first; b < last; b++) {
         if (k->dx)

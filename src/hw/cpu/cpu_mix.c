@@ -82,12 +82,12 @@ HPS_INLINE void slope_with(const struct mix *j, size_t r, enum hps_act act)
     default: call(j, r, HPS_ACT_NONE);                                                             \
     }
 
-HPS_CLONES static void act_row(const struct mix *j, size_t r)
+HPS_MULTIVERSION static void act_row(const struct mix *j, size_t r)
 {
     WITH_ACT(act_with, j, r);
 }
 
-HPS_CLONES static void slope_row(const struct mix *j, size_t r)
+HPS_MULTIVERSION static void slope_row(const struct mix *j, size_t r)
 {
     WITH_ACT(slope_with, j, r);
 }
@@ -113,7 +113,7 @@ void hps_cpu_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct h
 
 /* ---- gate: y = a * b + x ---- */
 
-HPS_CLONES static void gate_row(const struct mix *j, size_t r)
+HPS_MULTIVERSION static void gate_row(const struct mix *j, size_t r)
 {
     const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
     const float *x = j->x.data + r * j->x.ld;
@@ -132,7 +132,7 @@ void hps_cpu_gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struc
     hps_cpu_spread(dev, 0.5 * B * x.width, part, &j);
 }
 
-HPS_CLONES static void gate_row_back(const struct mix *j, size_t r)
+HPS_MULTIVERSION static void gate_row_back(const struct mix *j, size_t r)
 {
     const float *a = j->a.data + r * j->a.ld, *dy = j->dy.data + r * j->dy.ld;
     float *restrict b = j->b.data + r * j->b.ld;
@@ -155,7 +155,7 @@ void hps_cpu_gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, stru
 
 /* ---- a factor ---- */
 
-HPS_CLONES static void scale_row(const struct mix *j, size_t r)
+HPS_MULTIVERSION static void scale_row(const struct mix *j, size_t r)
 {
     const float *x = j->x.data + r * j->x.ld;
     float *y = j->y.data + r * j->y.ld;
@@ -174,7 +174,7 @@ void hps_cpu_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x, st
 
 /* ---- cosine ---- */
 
-HPS_CLONES static void cosine_row(const struct mix *j, size_t r)
+HPS_MULTIVERSION static void cosine_row(const struct mix *j, size_t r)
 {
     const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
     float lane[3][16] = { { 0 } };
@@ -221,7 +221,7 @@ HPS_INLINE void lean(size_t n, const float *restrict a, float by_a, const float 
     }
 }
 
-HPS_CLONES static void cosine_row_back(const struct mix *j, size_t r)
+HPS_MULTIVERSION static void cosine_row_back(const struct mix *j, size_t r)
 {
     const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
     float y = j->y.data[r * j->y.ld], d = j->dy.data[r * j->dy.ld];

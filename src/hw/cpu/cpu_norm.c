@@ -28,8 +28,8 @@ static void part(const void *job, int t, int n)
 
 /* ---- columns ---- */
 
-HPS_CLONES static void add_moments(size_t rows, size_t n, const float *restrict x, size_t ldx,
-                                   const float *restrict z, size_t ldz, double *restrict sum)
+HPS_MULTIVERSION static void add_moments(size_t rows, size_t n, const float *restrict x, size_t ldx,
+                                         const float *restrict z, size_t ldz, double *restrict sum)
 {
     memset(sum, 0, 2 * n * sizeof *sum);
     for (size_t r = 0; r < rows; r++, x += ldx, z += ldz)
@@ -93,7 +93,7 @@ HPS_INLINE double variance(double square, double mean, double n)
     return v > 0 ? v : 0;
 }
 
-HPS_CLONES static void measure(const struct columns *j, size_t first, size_t last)
+HPS_MULTIVERSION static void measure(const struct columns *j, size_t first, size_t last)
 {
     const double *restrict sum = j->sums, *restrict square = sum + j->norm.width;
     float *restrict mean = j->norm.stats, *restrict var = mean + j->norm.width;
@@ -107,7 +107,7 @@ HPS_CLONES static void measure(const struct columns *j, size_t first, size_t las
 }
 
 /* The running state takes its share of this micro-batch; the variance as of a sample. */
-HPS_CLONES static void follow(const struct columns *j, size_t first, size_t last)
+HPS_MULTIVERSION static void follow(const struct columns *j, size_t first, size_t last)
 {
     const double *restrict sum = j->sums, *restrict square = sum + j->norm.width;
     float *restrict mean = j->running, *restrict var = mean + j->norm.width;
@@ -120,7 +120,7 @@ HPS_CLONES static void follow(const struct columns *j, size_t first, size_t last
     }
 }
 
-HPS_CLONES static void gain_by(const struct columns *j, size_t first, size_t last)
+HPS_MULTIVERSION static void gain_by(const struct columns *j, size_t first, size_t last)
 {
     const float *restrict gain = j->norm.gain, *restrict var = j->norm.stats + j->norm.width;
     float *restrict p = j->p;
@@ -147,7 +147,7 @@ void hps_cpu_norm_forward(struct hps_dev *dev, const struct hps_norm *norm, cons
     spread_columns(dev, &j);
 }
 
-HPS_CLONES static void gradients_part(const struct columns *j, size_t first, size_t last)
+HPS_MULTIVERSION static void gradients_part(const struct columns *j, size_t first, size_t last)
 {
     const float *restrict mean = j->norm.stats, *restrict var = mean + j->norm.width;
     double *restrict sum = j->slopes, *restrict tilt = sum + j->norm.width;
@@ -172,7 +172,7 @@ void hps_cpu_norm_gradients(struct hps_dev *dev, const struct hps_norm *norm, do
 }
 
 /* dx = gain * rate * (dy - dshift / n - h * dgain / n) */
-HPS_CLONES static void backward_part(const struct columns *j, size_t first, size_t last)
+HPS_MULTIVERSION static void backward_part(const struct columns *j, size_t first, size_t last)
 {
     const double *restrict sum = j->sums, *restrict tilt = sum + j->norm.width;
     const float *restrict gain = j->norm.gain, *restrict var = j->norm.stats + j->norm.width;
@@ -195,7 +195,7 @@ void hps_cpu_norm_backward(struct hps_dev *dev, const struct hps_norm *norm, con
     spread_columns(dev, &j);
 }
 
-HPS_CLONES static void blend_row(const struct norm *j, size_t b)
+HPS_MULTIVERSION static void blend_row(const struct norm *j, size_t b)
 {
     const float *x = j->x.data + b * j->x.ld, *z = j->z.data ? j->z.data + b * j->z.ld : NULL;
     float *restrict y = j->y.data + b * j->y.ld;
@@ -220,7 +220,7 @@ void hps_cpu_blend(struct hps_dev *dev, int B, const float *p, struct hps_tensor
 
 /* ---- rows ---- */
 
-HPS_CLONES static float sum_of(size_t n, const float *x)
+HPS_MULTIVERSION static float sum_of(size_t n, const float *x)
 {
     float lane[16] = { 0 }, sum = 0;
     size_t i = 0;
@@ -236,7 +236,7 @@ HPS_CLONES static float sum_of(size_t n, const float *x)
 }
 
 /* The sum of (x - a) * (z - b). */
-HPS_CLONES static float product_of(size_t n, const float *x, float a, const float *z, float b)
+HPS_MULTIVERSION static float product_of(size_t n, const float *x, float a, const float *z, float b)
 {
     float lane[16] = { 0 }, sum = 0;
     size_t i = 0;
@@ -251,7 +251,7 @@ HPS_CLONES static float product_of(size_t n, const float *x, float a, const floa
     return sum;
 }
 
-HPS_CLONES static void row_norm(const struct norm *j, size_t b)
+HPS_MULTIVERSION static void row_norm(const struct norm *j, size_t b)
 {
     const float *x = j->x.data + b * j->x.ld;
     float *y = j->y.data + b * j->y.ld, n = (float)j->width;
@@ -274,8 +274,8 @@ void hps_cpu_row_norm_forward(struct hps_dev *dev, int B, struct hps_tensor x, c
 }
 
 /* With h = (x - mean) * rate and g = gain * dy:  dx = rate * (g - mean(g) - h * mean(g h)). */
-HPS_CLONES static void row_norm_back(const struct norm *j, size_t b, float *restrict g,
-                                     float *restrict sums)
+HPS_MULTIVERSION static void row_norm_back(const struct norm *j, size_t b, float *restrict g,
+                                           float *restrict sums)
 {
     const float *x = j->x.data + b * j->x.ld, *dy = j->dy.data + b * j->dy.ld;
     float mean = j->keep[2 * b], rate = j->keep[2 * b + 1], n = (float)j->width;
@@ -323,7 +323,7 @@ void hps_cpu_row_norm_backward(struct hps_dev *dev, int B, struct hps_tensor x, 
         }
 }
 
-HPS_CLONES static void softmax_row(const struct norm *j, size_t b)
+HPS_MULTIVERSION static void softmax_row(const struct norm *j, size_t b)
 {
     const float *x = j->x.data + b * j->x.ld;
     float *y = j->y.data + b * j->y.ld, most = x[0];
@@ -345,7 +345,7 @@ void hps_cpu_softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, st
     hps_cpu_spread(dev, 1.5 * B * (double)x.width, part, &j);
 }
 
-HPS_CLONES static void softmax_row_back(const struct norm *j, size_t b)
+HPS_MULTIVERSION static void softmax_row_back(const struct norm *j, size_t b)
 {
     const float *y = j->y.data + b * j->y.ld, *dy = j->dy.data + b * j->dy.ld;
     float *dx = j->dx.data + b * j->dx.ld;

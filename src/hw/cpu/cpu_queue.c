@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/work.h"
+#include "base/parallel.h"
 #include "hw/cpu/cpu_impl.h"
 
 #define MOST 64                 /* operations in the queue   */
@@ -86,10 +86,9 @@ static void work(struct hps_cpu_queue *q, struct op *op, int t)
     size_t last = (end + HPS_CPU_GRAIN - 1) / HPS_CPU_GRAIN;
 
     for (struct op *o = q->op; o < op; o++)
-        if (waits_for(op->kind, o->kind))
-            hps_work_await(&o->done, o->n);
+        if (waits_for(op->kind, o->kind)) hps_parallel_await(&o->done, o->n);
     for (size_t g = first; op->kind == ROWS && g < last; g++)
-        hps_work_await(&q->done[g], op->row_op);
+        hps_parallel_await(&q->done[g], op->row_op);
     op->part(op->job, t, op->n);
     for (size_t g = first; op->kind == ROWS && g < last; g++)
         atomic_store_explicit(&q->done[g], op->row_op + 1, memory_order_release);

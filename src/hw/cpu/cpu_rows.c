@@ -21,7 +21,7 @@ HPS_INLINE void gather_rows(const struct rows *j, size_t i, size_t last, size_t 
     }
 }
 
-HPS_CLONES static void gather_span(const struct rows *j, size_t first, size_t last)
+HPS_MULTIVERSION static void gather_span(const struct rows *j, size_t first, size_t last)
 {
     HPS_CPU_WITH_DIM(j->dim, gather_rows, j, first, last);
 }

@@ -222,7 +222,7 @@ struct update {
     float rate;                     /* lamb: with the ratio of the whole */
 };
 
-HPS_CLONES static void apply_planes(const struct update *u, size_t first, size_t last)
+HPS_MULTIVERSION static void apply_planes(const struct update *u, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i += BLOCK) {
         size_t n = last - i < BLOCK ? last - i : BLOCK;
@@ -237,7 +237,7 @@ static void update_part(const void *job, int t, int n)
     apply_planes(u, hps_cpu_cut(u->n, 16, t, n), hps_cpu_cut(u->n, 16, t + 1, n));
 }
 
-HPS_CLONES static void means_of_planes(const struct update *u, size_t first, size_t last)
+HPS_MULTIVERSION static void means_of_planes(const struct update *u, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i += BLOCK) {
         size_t n = last - i < BLOCK ? last - i : BLOCK;
@@ -255,7 +255,7 @@ static void means_part(const void *job, int t, int n)
     means_of_planes(u, hps_cpu_cut(u->n, BLOCK, t, n), hps_cpu_cut(u->n, BLOCK, t + 1, n));
 }
 
-HPS_CLONES static void move_planes(const struct update *u, size_t first, size_t last)
+HPS_MULTIVERSION static void move_planes(const struct update *u, size_t first, size_t last)
 {
     lamb_apply(&u->rule, u->rate, last - first, u->param + first, u->state + first,
                u->state + u->n + first);
@@ -329,7 +329,8 @@ HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *r
     }
 }
 
-HPS_CLONES static void apply_span(const struct rows *j, size_t first, size_t last, float *room)
+HPS_MULTIVERSION static void apply_span(const struct rows *j, size_t first, size_t last,
+                                        float *room)
 {
     HPS_CPU_WITH_DIM(j->dim, apply_rows, j, first, last, room);
 }

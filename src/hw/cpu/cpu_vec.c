@@ -17,8 +17,8 @@ struct map {
     const long long *example;
 };
 
-HPS_CLONES static void copy_rows(size_t rows, size_t n, const float *restrict x, size_t ldx,
-                                 float *restrict y, size_t ldy, bool add)
+HPS_MULTIVERSION static void copy_rows(size_t rows, size_t n, const float *restrict x, size_t ldx,
+                                       float *restrict y, size_t ldy, bool add)
 {
     for (size_t r = 0; r < rows; r++, x += ldx, y += ldy)
         if (add)
@@ -52,7 +52,7 @@ void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t 
 
 /* unit(key, i) >= p without a branch, which no processor would guess: the 24 bits of unit as a
  * whole number are at least p * 2^24. */
-HPS_CLONES static void drop_row(const struct map *m, uint64_t first, const float *x, float *y)
+HPS_MULTIVERSION static void drop_row(const struct map *m, uint64_t first, const float *x, float *y)
 {
     enum { BLOCK = 64 };
     const float scale = 1.0f / (1.0f - m->p);
@@ -152,7 +152,7 @@ struct norm {
     double *sum;                /* one a part */
 };
 
-HPS_CLONES static double squares(size_t n, const float *x)
+HPS_MULTIVERSION static double squares(size_t n, const float *x)
 {
     double lane[8] = { 0 }, sum = 0;
     size_t i = 0;
@@ -195,7 +195,7 @@ struct fold {
     double *to_double;
 };
 
-HPS_CLONES static void fold_floats(const struct fold *f, size_t first, size_t last)
+HPS_MULTIVERSION static void fold_floats(const struct fold *f, size_t first, size_t last)
 {
     const float *part = f->part;
     float *restrict to = f->to;
@@ -207,7 +207,7 @@ HPS_CLONES static void fold_floats(const struct fold *f, size_t first, size_t la
             to[i] += part[(size_t)r * f->n + i];
 }
 
-HPS_CLONES static void fold_doubles(const struct fold *f, size_t first, size_t last)
+HPS_MULTIVERSION static void fold_doubles(const struct fold *f, size_t first, size_t last)
 {
     const double *part = f->part_double;
     double *restrict to = f->to_double;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/bind.h"
-#include "base/meanwhile.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/thread.h"
 #include "hw/cuda/cuda_impl.h"
 #include "hw/nccl.h"
@@ -137,7 +137,7 @@ static void look(struct hps_nccl_group *g)
 static void meanwhile(void *group)
 {
     look(group);
-    hps_progress();
+    hps_progress_mpi();
 }
 
 /* ---- groups ---- */
@@ -210,11 +210,11 @@ static struct hps_nccl_group *open_group(struct hps_dev *dev, const char text[HP
     m.room = dev->ops->alloc(dev, 2 * (size_t)n * sizeof *m.room);
     if (hps_thread_start(&thread, make, &m) != 0) HPS_DIE("no thread to make a group of GPUs");
     while (!m.done) {
-        hps_progress();
+        hps_progress_mpi();
         hps_sleep_s(1e-4);
     }
     pthread_join(thread, NULL);
-    hps_meanwhile_add(meanwhile, g);
+    hps_progress_add(meanwhile, g);
     dev->ops->follow(dev, HPS_LANE_WORK, HPS_LANE_PEERS);
     dev->ops->free(dev, m.room);
     return g;
@@ -224,7 +224,7 @@ static void close_group(struct hps_nccl_group *g)
 {
     g->dev->ops->follow(g->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
     g->dev->ops->sync(g->dev);
-    hps_meanwhile_drop(meanwhile, g);
+    hps_progress_drop(meanwhile, g);
     HPS_NCCL(g, CommDestroy(g->comm));
     hps_mem_free(g);
 }

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/env.h"
-#include "base/meanwhile.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "hw/cuda/cuda_impl.h"
 
 #define PRODUCTS ((size_t)32 << 20)     /* what cuBLAS wants on the largest cards */
@@ -96,7 +96,7 @@ static void see_to_others(cudaStream_t lane)
 {
     cudaError_t now;
 
-    while ((now = cudaStreamQuery(lane)) == cudaErrorNotReady && hps_wait_meanwhile())
+    while ((now = cudaStreamQuery(lane)) == cudaErrorNotReady && hps_wait_progress())
         ;
     if (now != cudaErrorNotReady) hps_cuda_check((int)now, "cudaStreamQuery", __FILE__, __LINE__);
     (void)cudaGetLastError();

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clones.h"
 #include "base/mem.h"
+#include "base/multiversion.h"
 
 /* Numbers of units left, at most. */
 #define STATES 2048
@@ -89,8 +89,8 @@ static void choose(struct hps_exact_rest *x, const double *lambda)
 
 /* A stage before the rests, for all units left that suffice: in each block of `n` states those from
  * `first` on, less `first`. */
-HPS_CLONES static void offer(double *restrict to, const double *restrict from, int states, int n,
-                             int first, double c)
+HPS_MULTIVERSION static void offer(double *restrict to, const double *restrict from, int states,
+                                   int n, int first, double c)
 {
     for (int b = 0; b < states; b += n)
         for (int s = b + first; s < b + n; s++) {

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/meanwhile.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/thread.h"
 #include "comm/team.h"
 
@@ -160,14 +160,14 @@ struct hps_gather *hps_gather_new(int n, struct hps_ckpt_item *item)
     take_memory(g, nband);
     pthread_mutex_init(&g->lock, NULL);
     hps_cond_init(&g->moved);
-    hps_meanwhile_add(hps_gather_look, g);
+    hps_progress_add(hps_gather_look, g);
     return g;
 }
 
 void hps_gather_free(struct hps_gather *g)
 {
     if (!g) return;
-    hps_meanwhile_drop(hps_gather_look, g);
+    hps_progress_drop(hps_gather_look, g);
     for (int t = 0; t < g->n; t++)
         HPS_MPI(MPI_Type_free(&g->shared[t].blocks));
     for (int i = 0; i < g->nslot; i++)

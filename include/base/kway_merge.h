@@ -1,6 +1,6 @@
-/* runs.h - sorted lists one behind the other become one sorted list. */
-#ifndef HPS_BASE_RUNS_H
-#define HPS_BASE_RUNS_H
+/* kway_merge.h - sorted lists one behind the other become one sorted list. */
+#ifndef HPS_BASE_KWAY_MERGE_H
+#define HPS_BASE_KWAY_MERGE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +8,6 @@
 /* nrun > 0 runs in `word`: run i is word[at[i]] .. word[at[i + 1] - 1], at[0] = 0, each sorted by
  * word >> shift. Returns all of them sorted, in `word` or in `spare` (as long as word); of equal
  * ones those of earlier runs come first. `at` (nrun + 1) is used up. */
-const uint64_t *hps_runs_merge(uint64_t *word, uint64_t *spare, int nrun, size_t *at, int shift);
+const uint64_t *hps_kway_merge(uint64_t *word, uint64_t *spare, int nrun, size_t *at, int shift);
 
 #endif

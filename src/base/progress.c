@@ -1,22 +1,22 @@
-/* meanwhile.c - a short list. */
-#include "base/meanwhile.h"
+/* progress.c - a short list. */
+#include "base/progress.h"
 
 #include <assert.h>
 
 static struct {
     void (*look)(void *with);
     void *with;
-} list[HPS_MEANWHILE];
+} list[HPS_PROGRESS_MAX];
 static int n;
 
-void hps_meanwhile_add(void (*look)(void *with), void *with)
+void hps_progress_add(void (*look)(void *with), void *with)
 {
-    assert(n < HPS_MEANWHILE);
+    assert(n < HPS_PROGRESS_MAX);
     list[n].look = look;
     list[n++].with = with;
 }
 
-void hps_meanwhile_drop(void (*look)(void *with), void *with)
+void hps_progress_drop(void (*look)(void *with), void *with)
 {
     int i = 0;
 
@@ -26,7 +26,7 @@ void hps_meanwhile_drop(void (*look)(void *with), void *with)
     list[i] = list[--n];
 }
 
-bool hps_meanwhile(void)
+bool hps_progress_poll(void)
 {
     for (int i = 0; i < n; i++)
         list[i].look(list[i].with);

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "base/kway_merge.h"
 #include "base/rng.h"
-#include "base/runs.h"
 
 enum { MOST = 4000, TAIL = 12 };
 
@@ -37,7 +37,7 @@ static void check(int nrun, size_t mean)
     }
     at[nrun] = n;
     qsort(want, n, sizeof *want, by_word);
-    assert_memory_equal(hps_runs_merge(word, spare, nrun, at, TAIL), want, n * sizeof *want);
+    assert_memory_equal(hps_kway_merge(word, spare, nrun, at, TAIL), want, n * sizeof *want);
 }
 
 static void merged(void **state)

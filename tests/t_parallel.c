@@ -8,13 +8,13 @@
 
 #include <cmocka.h>
 
-#include "base/work.h"
+#include "base/parallel.h"
 
 enum { MOST = 40, THREADS = 3 };
 
 struct order {
-    struct hps_work work;
-    struct hps_work_turn turn;
+    struct hps_parallel work;
+    struct hps_parallel_ordered turn;
     int n, part[MOST];          /* in the order in which they had their turn */
     int done[MOST], who[MOST];
 };
@@ -23,12 +23,12 @@ static void part(void *job, int t)
 {
     struct order *o = job;
 
-    o->who[t] = hps_work_me();
+    o->who[t] = hps_parallel_me();
     o->done[t]++;
     usleep(t % 3 == 0 ? 300 : 10);
-    hps_work_take(&o->turn, t);
+    hps_parallel_take(&o->turn, t);
     o->part[o->n++] = t;
-    hps_work_pass(&o->turn, t);
+    hps_parallel_pass(&o->turn, t);
 }
 
 static void in_turn(void **state)
@@ -37,7 +37,7 @@ static void in_turn(void **state)
     for (int n = 1; n <= MOST; n += 13)
         for (int threads = 1; threads <= THREADS; threads++) {
             struct order o = { .work = { n, threads } };
-            hps_work_spread(&o.work, part, &o);
+            hps_parallel_for(&o.work, part, &o);
             assert_int_equal(o.n, n);
             for (int t = 0; t < n; t++) {
                 assert_int_equal(o.part[t], t);
@@ -54,12 +54,13 @@ static void cuts(void **state)
     (void)state;
     for (int i = 0; i < 6; i++)
         for (int threads = 1; threads <= THREADS; threads++) {
-            struct hps_work w = hps_work_of(things[i], threads);
+            struct hps_parallel w = hps_parallel_of(things[i], threads);
             assert_true(w.n >= 1);
-            assert_int_equal(hps_work_cut(&w, things[i], 0), 0);
+            assert_int_equal(hps_parallel_cut(&w, things[i], 0), 0);
             for (int t = 0; t < w.n; t++)
-                assert_true(hps_work_cut(&w, things[i], t) <= hps_work_cut(&w, things[i], t + 1));
-            assert_int_equal(hps_work_cut(&w, things[i], w.n), things[i]);
+                assert_true(hps_parallel_cut(&w, things[i], t) <=
+                            hps_parallel_cut(&w, things[i], t + 1));
+            assert_int_equal(hps_parallel_cut(&w, things[i], w.n), things[i]);
         }
 }
 

@@ -1,5 +1,5 @@
-/* runs.c - neighbours are merged two by two, as often as it takes. */
-#include "base/runs.h"
+/* kway_merge.c - neighbours are merged two by two, as often as it takes. */
+#include "base/kway_merge.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *end,
     finish(high, shift);
 }
 
-const uint64_t *hps_runs_merge(uint64_t *word, uint64_t *spare, int nrun, size_t *at, int shift)
+const uint64_t *hps_kway_merge(uint64_t *word, uint64_t *spare, int nrun, size_t *at, int shift)
 {
     while (nrun > 1 && at[nrun] > 0) {
         int n = 0;

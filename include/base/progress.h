@@ -1,21 +1,21 @@
-/* meanwhile.h - what a rank sees to while it waits for others: messages of its own that leave as
+/* progress.h - what a rank sees to while it waits for others: messages of its own that leave as
  * soon as a device has made them. Whoever holds such a message back says so here; else two ranks
  * could wait for each other. */
-#ifndef HPS_BASE_MEANWHILE_H
-#define HPS_BASE_MEANWHILE_H
+#ifndef HPS_BASE_PROGRESS_H
+#define HPS_BASE_PROGRESS_H
 
 #include <stdbool.h>
 
-#define HPS_MEANWHILE 256       /* most at once */
+#define HPS_PROGRESS_MAX 256 /* most at once */
 
 /* look(with) is called again and again in every hps_wait_all, until it is dropped; it never waits,
  * and queues nothing that others would have to wait for in turn. Main thread only. Local. */
-void hps_meanwhile_add(void (*look)(void *with), void *with);
-void hps_meanwhile_drop(void (*look)(void *with), void *with);  /* one that was added */
+void hps_progress_add(void (*look)(void *with), void *with);
+void hps_progress_drop(void (*look)(void *with), void *with); /* one that was added */
 /* Look at all now; false: there is nothing to look at. */
-bool hps_meanwhile(void);
+bool hps_progress_poll(void);
 /* The same for who then looks again whether what it waits for is there: on a crowded host the look
  * ends in a nap, so that whoever computes has the core. */
-bool hps_wait_meanwhile(void);
+bool hps_wait_progress(void);
 
 #endif

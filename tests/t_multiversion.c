@@ -7,17 +7,18 @@
 
 #include <cmocka.h>
 
-#include "base/clones.h"
+#include "base/multiversion.h"
 
 enum { N = 100 };
 
-HPS_CLONES static void add_products(size_t n, const float *x, const float *y, float *sum)
+HPS_MULTIVERSION static void add_products(size_t n, const float *x, const float *y, float *sum)
 {
     for (size_t i = 0; i < n; i++)
         sum[i] = x[i] * y[i] + sum[i];
 }
 
-HPS_CLONES static void add_products_double(size_t n, const double *x, const double *y, double *sum)
+HPS_MULTIVERSION static void add_products_double(size_t n, const double *x, const double *y,
+                                                 double *sum)
 {
     for (size_t i = 0; i < n; i++)
         sum[i] = x[i] * y[i] + sum[i];

@@ -1,12 +1,12 @@
-/* pick.c - numbers of three among the numbers of many, without branches. */
-#include "base/pick.h"
+/* partition.c - numbers of three among the numbers of many, without branches. */
+#include "base/partition.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
-void hps_pick_plainly(size_t n, const uint64_t *key, uint64_t q, int bits,
-                      int *const to[HPS_PICKS], size_t at[HPS_PICKS])
+void hps_partition_scalar(size_t n, const uint64_t *key, uint64_t q, int bits,
+                          int *const to[HPS_PARTITION_WAYS], size_t at[HPS_PARTITION_WAYS])
 {
     const uint64_t low = ((uint64_t)1 << bits) - 1;
     int *restrict to0 = to[0], *restrict to1 = to[1], *restrict to2 = to[2];
@@ -28,7 +28,7 @@ void hps_pick_plainly(size_t n, const uint64_t *key, uint64_t q, int bits,
 #ifdef __x86_64__
 enum { LANES = 8 };
 
-_Static_assert((int)HPS_PICK_SPARE >= (int)LANES, "a vector is written whole");
+_Static_assert((int)HPS_PARTITION_SPARE >= (int)LANES, "a vector is written whole");
 
 /* Those of `numbers` that are meant, to `to`; returns how many. Compilers do not make a compression
  * of such a loop. It is made in a register: to memory it is slow on some machines (AMD's Zen 4). */
@@ -39,9 +39,9 @@ static inline size_t keep(__mmask8 meant, __m256i numbers, int *to)
     return (size_t)__builtin_popcount(meant);
 }
 
-__attribute__((target("avx512f,avx512vl,popcnt")))
-static void pick_wide(size_t n, const uint64_t *key, uint64_t q, int bits,
-                      int *const to[HPS_PICKS], size_t at[HPS_PICKS])
+__attribute__((target("avx512f,avx512vl,popcnt"))) static void
+partition_wide(size_t n, const uint64_t *key, uint64_t q, int bits,
+               int *const to[HPS_PARTITION_WAYS], size_t at[HPS_PARTITION_WAYS])
 {
     const __m512i is0 = _mm512_set1_epi64((long long)q), is1 = _mm512_set1_epi64((long long)q + 1);
     const __m512i is2 = _mm512_set1_epi64((long long)q + 2);
@@ -65,14 +65,14 @@ static void pick_wide(size_t n, const uint64_t *key, uint64_t q, int bits,
 
 #endif
 
-void hps_pick(size_t n, const uint64_t *key, uint64_t q, int bits, int *const to[HPS_PICKS],
-              size_t at[HPS_PICKS])
+void hps_partition(size_t n, const uint64_t *key, uint64_t q, int bits,
+                   int *const to[HPS_PARTITION_WAYS], size_t at[HPS_PARTITION_WAYS])
 {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx512vl")) {
-        pick_wide(n, key, q, bits, to, at);
+        partition_wide(n, key, q, bits, to, at);
         return;
     }
 #endif
-    hps_pick_plainly(n, key, q, bits, to, at);
+    hps_partition_scalar(n, key, q, bits, to, at);
 }

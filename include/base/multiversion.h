@@ -1,14 +1,14 @@
-/* clones.h - loops compiled once for each vector width and chosen when the program is loaded, so
- * that one binary serves all nodes of a cluster. The clones give the same bits: no contraction.
+/* multiversion.h - loops compiled once for each vector width and chosen when the program is loaded,
+ * so that one binary serves all nodes of a cluster. The clones give the same bits: no contraction.
  * For static functions (clang gives the chosen one of those that are not a name of its own), each
  * with a name that no clone of another file has (clang shows the linker who chooses). */
-#ifndef HPS_BASE_CLONES_H
-#define HPS_BASE_CLONES_H
+#ifndef HPS_BASE_MULTIVERSION_H
+#define HPS_BASE_MULTIVERSION_H
 
 #if defined __x86_64__ && defined __gnu_linux__
-#define HPS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define HPS_MULTIVERSION __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
-#define HPS_CLONES
+#define HPS_MULTIVERSION
 #endif
 
 /* What clones call is compiled within each. */

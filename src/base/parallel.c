@@ -1,5 +1,5 @@
-/* work.c - parts on threads. */
-#include "base/work.h"
+/* parallel.c - parts on threads. */
+#include "base/parallel.h"
 
 #include <sched.h>
 #ifdef _OPENMP
@@ -9,14 +9,14 @@
 /* Things worth a part of their own; parts for each thread; looks before giving way. */
 enum { WORTH = 8192, SHARES = 8, PATIENCE = 2000 };
 
-struct hps_work hps_work_of(size_t things, int nthread)
+struct hps_parallel hps_parallel_of(size_t things, int nthread)
 {
     size_t worth = things / WORTH, most = nthread > 1 ? (size_t)nthread * SHARES : 1;
 
-    return (struct hps_work){ worth == 0 ? 1 : worth < most ? (int)worth : (int)most, nthread };
+    return (struct hps_parallel){ worth == 0 ? 1 : worth < most ? (int)worth : (int)most, nthread };
 }
 
-size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, size_t next)
+size_t hps_parallel_number(const struct hps_parallel *work, size_t *count, size_t each, size_t next)
 {
     for (int t = 0; t < work->n; t++, count += each) {
         size_t n = *count;
@@ -26,7 +26,7 @@ size_t hps_work_number(const struct hps_work *work, size_t *count, size_t each, 
     return next;
 }
 
-void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t), void *job)
+void hps_parallel_for(const struct hps_parallel *work, void (*part)(void *job, int t), void *job)
 {
 #ifdef _OPENMP
 #pragma omp parallel for schedule(monotonic : dynamic, 1) num_threads(work->nthread) \
@@ -36,7 +36,7 @@ void hps_work_spread(const struct hps_work *work, void (*part)(void *job, int t)
         part(job, t);
 }
 
-int hps_work_me(void)
+int hps_parallel_me(void)
 {
 #ifdef _OPENMP
     return omp_get_thread_num();
@@ -45,7 +45,7 @@ int hps_work_me(void)
 #endif
 }
 
-void hps_work_await(atomic_int *done, int least)
+void hps_parallel_await(atomic_int *done, int least)
 {
     int looks = 0;
 

@@ -1,14 +1,14 @@
 /* m_meet: sums over the ranks of a micro-batch are the serial sums, bit for bit the same on all;
  * every rank gathers all rows in order; a scatter is the transpose of a gather; also with fewer
  * rows than ranks, and as one rank alone does it. All from device memory, whether it goes through
- * MPI or, where each rank has a card of its own (m_cards_meet), through NCCL: what is queued behind
- * a meeting sees it, and no host waits for one. */
+ * MPI or, where each rank has a card of its own (m_gpu_group_meet), through NCCL: what is queued
+ * behind a meeting sees it, and no host waits for one. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "cards.h"
 #include "comm/meet.h"
+#include "gpu_group.h"
 
 enum { WIDTH = 5, MOST = 64, TURNS = 3 };
 
@@ -166,9 +166,9 @@ int main(int argc, char **argv)
     MPI_Comm world = hps_begin(&argc, &argv, true);
     struct hps_dev dev;
 
-    for (int how = CARDS_FIRST; how <= CARDS_LAST; how++) {
-        cards_open(&dev, (enum cards)how);
-        check_all(&dev, world, how == CARDS_APART);
+    for (int how = GPU_GROUP_FIRST; how <= GPU_GROUP_LAST; how++) {
+        gpu_group_open(&dev, (enum gpu_group)how);
+        check_all(&dev, world, how == GPU_GROUP_APART);
         dev.ops->close(&dev);
     }
     if (hps_mem_held_bytes() != 0)

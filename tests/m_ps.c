@@ -2,14 +2,15 @@
  * a serial twin in double on any number of ranks, rows pulled twice without a push are the same,
  * and a repetition of the run gives the same bits. So do tables of which bags' partial sums are
  * pulled, and these sums are those of the twin's rows. Whether rows travel as messages, through
- * memory that ranks share, or, where each rank has a card of its own (m_cards_ps), between them. */
+ * memory that ranks share, or, where each rank has a card of its own (m_gpu_group_ps), between
+ * them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "cards.h"
+#include "gpu_group.h"
 #include "ids.h"
 #include "ps/ps.h"
 
@@ -370,10 +371,11 @@ int main(int argc, char **argv)
     w.R = hps_nrank();
     w.me = hps_rank();
     ids_layers(&w.ids);
-    for (int how = CARDS_FIRST; how <= CARDS_LAST; how++) {
-        cards_open(&w.dev, (enum cards)how);
+    for (int how = GPU_GROUP_FIRST; how <= GPU_GROUP_LAST; how++) {
+        gpu_group_open(&w.dev, (enum gpu_group)how);
         for (int i = 0; i < 4; i++) {
-            if (how == CARDS_FORBIDDEN || (how >= CARDS_APART && i % 3 == 0)) /* they take long */
+            if (how == GPU_GROUP_FORBIDDEN ||
+                (how >= GPU_GROUP_APART && i % 3 == 0)) /* they take long */
                 continue;
             w.opt.optimizer = rules[i & 1];
             w.silent = i & 2;

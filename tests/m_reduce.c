@@ -1,15 +1,15 @@
 /* m_reduce: sums in buckets equal the serial sum at every size, in place, step after step, whatever
  * pieces become ready; all ranks hold the same bits, and a repetition gives the same bits. Whether
  * they are made by MPI, in memory that ranks of a host share, of one host or of several with as
- * many ranks or not, or, where each rank has a card of its own (m_cards_reduce), by NCCL. */
+ * many ranks or not, or, where each rank has a card of its own (m_gpu_group_reduce), by NCCL. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "cards.h"
 #include "comm/reduce.h"
+#include "gpu_group.h"
 
 /* Rank r's gradient i of a step: small multiples of 1/8 sum without rounding; odd steps round. */
 static float value(int step, int r, size_t i)
@@ -117,13 +117,13 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
 static void no_group(struct hps_dev *dev, MPI_Comm comm)
 {
     size_t held = hps_mem_held_bytes();
-    const struct hps_cards *one = hps_cards_new(dev, comm, HPS_INFO);
-    const struct hps_cards *two = hps_cards_new(dev, comm, HPS_INFO);
+    const struct hps_gpu_group *one = hps_gpu_group_new(dev, comm, HPS_INFO);
+    const struct hps_gpu_group *two = hps_gpu_group_new(dev, comm, HPS_INFO);
 
     if (one->group || two->group) HPS_DIE("a group without GPUs");
     if (hps_mem_held_bytes() != held) HPS_DIE("a group of none holds something");
-    hps_cards_free(one);
-    hps_cards_free(two);
+    hps_gpu_group_free(one);
+    hps_gpu_group_free(two);
 }
 
 static void run_sizes(struct hps_dev *dev, bool few, MPI_Comm world)
@@ -151,12 +151,12 @@ int main(int argc, char **argv)
     MPI_Comm world = hps_begin(&argc, &argv, true);
     struct hps_dev dev;
 
-    for (int how = CARDS_FIRST; how <= CARDS_LAST; how++) {
-        cards_open(&dev, (enum cards)how);
+    for (int how = GPU_GROUP_FIRST; how <= GPU_GROUP_LAST; how++) {
+        gpu_group_open(&dev, (enum gpu_group)how);
         no_group(&dev, dev.host ? world : MPI_COMM_SELF);
         for (size_t i = 0; i < sizeof sharing / sizeof *sharing && (dev.host || i == 0); i++) {
             share(&sharing[i]);
-            run_sizes(&dev, how >= CARDS_APART, world);         /* cards take their time */
+            run_sizes(&dev, how >= GPU_GROUP_APART, world); /* cards take their time */
         }
         dev.ops->close(&dev);
     }

@@ -3,10 +3,10 @@
 #define HPS_COMM_REDUCE_H
 
 #include "comm/team.h"
-#include "hw/cards.h"
+#include "hw/gpu_group.h"
 
-/* GPUs that may work as a group (hw/cards.h) sum by NCCL, beside the backward pass; all others on
- * the host: CPU ranks in memory that those of a host share (comm/near.h), and by MPI.
+/* GPUs that may work as a group (hw/gpu_group.h) sum by NCCL, beside the backward pass; all others
+ * on the host: CPU ranks in memory that those of a host share (comm/near.h), and by MPI.
  *
  * Layers' gradients lie one behind the other in hps_reduce_grad (n); the backward pass completes
  * them from the end to the front, and so the buckets are cut from the end. On a stage of one rank
@@ -43,7 +43,7 @@ double hps_reduce_bytes(const struct hps_reduce *reduce);
 
 /* What a way to sum may want to know; all borrowed. */
 struct hps_reduce_need {
-    const struct hps_cards *cards;      /* what was found out of them                  */
+    const struct hps_gpu_group *cards; /* what was found out of them                  */
     const struct hps_dev *dev;
     size_t n;                           /* floats of all gradients                     */
     int nbucket;                        /* sums under way at once, at most             */

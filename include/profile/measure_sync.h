@@ -19,10 +19,10 @@ void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int
 
 /* The first two ranks of each type do what training does: a sum of dense gradients, an exchange of
  * half the rows, or of sums of rows, there and of their gradients back, and of what peers tell. Two
- * GPUs that may work as a group (hw/cards.h) sum and exchange from card to card, all others between
- * their hosts by messages: no less than they take where ranks share memory. The profile's sync and
- * beta for types of two ranks and more [out], others stay as they are. rows (L, T): distinct rows
- * that a type's unit reads. Collective over world. */
+ * GPUs that may work as a group (hw/gpu_group.h) sum and exchange from card to card, all others
+ * between their hosts by messages: no less than they take where ranks share memory. The profile's
+ * sync and beta for types of two ranks and more [out], others stay as they are. rows (L, T):
+ * distinct rows that a type's unit reads. Collective over world. */
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
                       const struct hps_pool *pool, struct hps_dev *dev, MPI_Comm world);
 

@@ -18,7 +18,7 @@ enum hps_status hps_meet_new(struct hps_meet **out, struct hps_dev *dev, MPI_Com
     HPS_MPI(MPI_Comm_size(m->comm, &m->k));
     m->n = hps_mem_new(2 * (size_t)m->k, sizeof *m->n);
     m->at = m->n + m->k;
-    m->cards = hps_cards_new(dev, stage, HPS_INFO);
+    m->cards = hps_gpu_group_new(dev, stage, HPS_INFO);
     m->way = m->cards->group ? &hps_meet_by_nccl : &hps_meet_by_mpi;
     m->with = m->way->open(m);
     *out = m;
@@ -31,7 +31,7 @@ void hps_meet_free(struct hps_meet *m)
         return;
     m->way->close(m);
     m->dev->ops->free(m->dev, m->parts);
-    hps_cards_free(m->cards);
+    hps_gpu_group_free(m->cards);
     HPS_MPI(MPI_Comm_free(&m->comm));
     hps_mem_free(m->n);
     hps_mem_free(m);

@@ -7,14 +7,14 @@
 #define HPS_COMM_MEET_IMPL_H
 
 #include "comm/meet.h"
-#include "hw/cards.h"
+#include "hw/gpu_group.h"
 #include "hw/span.h"
 
 struct hps_meet {
     struct hps_dev *dev;
     MPI_Comm comm;                      /* owned                                         */
     int me, k;
-    const struct hps_cards *cards;
+    const struct hps_gpu_group *cards;
     const struct hps_meet_way *way;
     void *with;                         /* the way's own                                 */
     int width;                          /* of a row of the meeting under way             */

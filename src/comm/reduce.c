@@ -15,7 +15,7 @@ struct hps_reduce {
     struct hps_dev *dev;
     const struct hps_reduce_ops *ops;   /* NULL: nobody to sum with                   */
     void *state;
-    const struct hps_cards *cards;
+    const struct hps_gpu_group *cards;
     MPI_Comm comm;                      /* owned                                      */
     float *grad;
     size_t n, bucket;                   /* floats                                     */
@@ -66,7 +66,7 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
     if (r->nrank > 1 && n > 0) {
         HPS_MPI(MPI_Comm_dup(stage, &r->comm));
         r->nbucket = (int)((n - 1) / r->bucket + 1);
-        r->cards = hps_cards_new(dev, stage, HPS_INFO);
+        r->cards = hps_gpu_group_new(dev, stage, HPS_INFO);
         pick(r);
         if (!dev->host && !r->ops->device)
             make_copy(r);
@@ -96,7 +96,7 @@ void hps_reduce_free(struct hps_reduce *r)
         r->ops->close(r->state);
         HPS_MPI(MPI_Comm_free(&r->comm));
     }
-    hps_cards_free(r->cards);
+    hps_gpu_group_free(r->cards);
     hps_mem_free(r);
 }
 

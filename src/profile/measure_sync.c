@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hw/cards.h"
+#include "hw/gpu_group.h"
 
 enum { REPEATS = 5 };
 
@@ -26,7 +26,7 @@ struct road {
     MPI_Comm pair;
     int other;
     struct hps_dev *dev;
-    const struct hps_cards *cards;
+    const struct hps_gpu_group *cards;
 };
 
 static double sum_s(const struct road *road, size_t n)
@@ -181,12 +181,12 @@ static void measure_all(double (*s)[KINDS], const struct hps_profile *p, const d
 {
     double n[KINDS];
 
-    road->cards = hps_cards_new(road->dev, road->pair, HPS_DEBUG);
+    road->cards = hps_gpu_group_new(road->dev, road->pair, HPS_DEBUG);
     for (int l = 0; l < net->L; l++) {
         floats_of(n, p, net, l, t, rows[l * p->T + t]);
         measure_one(s[l], n, road, p->batch / p->engine.batch);
     }
-    hps_cards_free(road->cards);
+    hps_gpu_group_free(road->cards);
 }
 
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,

@@ -13,7 +13,7 @@ static void join(struct hps_ps *p, MPI_Comm comm)
     HPS_MPI(MPI_Comm_rank(comm, &p->me));
     if (p->parts == 1) return;
     HPS_MPI(MPI_Comm_dup(comm, &p->comm));
-    p->cards = hps_cards_new(p->dev, comm, HPS_INFO);
+    p->cards = hps_gpu_group_new(p->dev, comm, HPS_INFO);
     lone = p->cards->group != NULL;
     p->rows.lone = p->grad.lone = p->out.lone = lone;
     p->way = lone ? &hps_ps_by_cards : &hps_ps_by_host;
@@ -50,7 +50,7 @@ void hps_ps_free(struct hps_ps *p)
         p->way->close(p);
         HPS_MPI(MPI_Comm_free(&p->comm));
     }
-    hps_cards_free(p->cards);
+    hps_gpu_group_free(p->cards);
     hps_twin_free(&p->rows, p->dev);
     hps_twin_free(&p->grad, p->dev);
     hps_twin_free(&p->out, p->dev);

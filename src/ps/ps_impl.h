@@ -4,7 +4,7 @@
 #define HPS_PS_PS_IMPL_H
 
 #include "comm/twin.h"
-#include "hw/cards.h"
+#include "hw/gpu_group.h"
 #include "ps/ps.h"
 
 /* How rows and gradients go from member to member; none is needed by one alone. */
@@ -28,7 +28,7 @@ extern const struct hps_ps_way hps_ps_by_cards; /* NCCL, from GPU to GPU        
 struct hps_ps {
     const struct hps_ps_way *way;       /* NULL when alone; its own state is `with`      */
     void *with;
-    const struct hps_cards *cards;
+    const struct hps_gpu_group *cards;
     struct hps_near *near;      /* who sees my rows and gradients; borrowed, NULL: nobody */
     int buffer;                 /* the first of mine there                               */
     int turn;                   /* which one has the rows of this pull                   */

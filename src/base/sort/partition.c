@@ -39,9 +39,11 @@ static inline size_t keep(__mmask8 meant, __m256i numbers, int *to)
     return (size_t)__builtin_popcount(meant);
 }
 
-__attribute__((target("avx512f,avx512vl,popcnt"))) static void
-partition_wide(size_t n, const uint64_t *key, uint64_t q, int bits,
-               int *const to[HPS_PARTITION_WAYS], size_t at[HPS_PARTITION_WAYS])
+/* clang-format off */
+__attribute__((target("avx512f,avx512vl,popcnt")))
+static void partition_wide(size_t n, const uint64_t *key, uint64_t q, int bits,
+                           int *const to[HPS_PARTITION_WAYS], size_t at[HPS_PARTITION_WAYS])
+/* clang-format on */
 {
     const __m512i is0 = _mm512_set1_epi64((long long)q), is1 = _mm512_set1_epi64((long long)q + 1);
     const __m512i is2 = _mm512_set1_epi64((long long)q + 2);

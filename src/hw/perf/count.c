@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "hw/event.h"
+#include "hw/papi.h"
 
 #define DEEP 16
 
@@ -60,9 +60,9 @@ static void take_events(void)
 {
     double delta[HPS_EVENTS] = { 0 };
     const char *const *name;
-    int n = hps_event_names(&name);
+    int n = hps_papi_names(&name);
 
-    if (n > 0 && !hps_event_read(delta) && !me.doubted) {
+    if (n > 0 && !hps_papi_read(delta) && !me.doubted) {
         HPS_SAY_ALL(HPS_WARN, "counters: what was read cannot be true: its windows and the totals "
                               "are NaN");
         me.doubted = true;
@@ -177,8 +177,7 @@ void hps_count_resume(void)
     me.paused = false;
     me.seen_s = hps_now_s();
     me.mark_s += me.seen_s - me.paused_s;
-    if (me.on)
-        hps_event_read(dropped);
+    if (me.on) hps_papi_read(dropped);
 }
 
 struct hps_count_cost hps_count_cost(void)
@@ -190,7 +189,7 @@ struct hps_count_cost hps_count_cost(void)
     hps_count_pause();
     t0 = hps_now_s();
     for (int i = 0; me.on && i < WINDOWS; i++)
-        hps_event_read(delta);
+        hps_papi_read(delta);
     cost.window_s = (hps_now_s() - t0) / WINDOWS;
     t0 = hps_now_s();
     for (int i = 0; i < REGIONS; i++) {
@@ -265,7 +264,7 @@ enum hps_status hps_count_begin(const struct hps_count_opt *opt)
     hps_count_end();
     memset(&me, 0, sizeof me);
     atomic_store(&inside, 0);
-    enum hps_status s = hps_event_open(&opt->events, HPS_EVENTS);
+    enum hps_status s = hps_papi_open(&opt->events, HPS_EVENTS);
     if (s)
         return s;
     me.on = true;
@@ -280,7 +279,7 @@ void hps_count_end(void)
 {
     if (me.dropped > 0)
         HPS_SAY_ALL(HPS_WARN, "the timeline is full: %lld spans were dropped", me.dropped);
-    hps_event_close();
+    hps_papi_close();
     hps_mem_free(me.row);
     hps_mem_free(me.span);
     me.row = NULL;
@@ -309,7 +308,7 @@ int hps_count_rows(const struct hps_count_row **rows)
 int hps_count_events(const char *const **name, const double **total)
 {
     *total = me.event;
-    return hps_event_names(name);
+    return hps_papi_names(name);
 }
 
 const double *hps_count_region_events(enum hps_region region)

@@ -1,5 +1,5 @@
-/* cards.c - see cards.h. */
-#include "cards.h"
+/* gpu_group.c - see gpu_group.h. */
+#include "gpu_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +17,18 @@ static void find_object(void)
     hps_mem_free(tests);
 }
 
-void cards_open(struct hps_dev *dev, enum cards how)
+void gpu_group_open(struct hps_dev *dev, enum gpu_group how)
 {
-    const char *kind = how >= CARDS_APART ? "cuda" : "cpu";
+    const char *kind = how >= GPU_GROUP_APART ? "cuda" : "cpu";
     char count[16];
 
     snprintf(count, sizeof count, "%d", hps_nrank());
     setenv("HPS_FAKE_GPUS", count, 1);
-    setenv("HETERPS_NCCL", how == CARDS_FORBIDDEN ? "0" : "1", 1);
+    setenv("HETERPS_NCCL", how == GPU_GROUP_FORBIDDEN ? "0" : "1", 1);
     setenv("HPS_SHIM_STRICT", "1", 1);
-    if (how >= CARDS_APART) find_object();
+    if (how >= GPU_GROUP_APART) find_object();
     hps_say_min(HPS_WARN); /* what was found out of them is said each time */
-    if (hps_dev_find(kind)->open(dev, how == CARDS_SHARED ? 0 : hps_rank(), 1) != HPS_OK)
+    if (hps_dev_find(kind)->open(dev, how == GPU_GROUP_SHARED ? 0 : hps_rank(), 1) != HPS_OK)
         HPS_DIE("no device");
-    if (how == CARDS_FAR) dev->host = false;
+    if (how == GPU_GROUP_FAR) dev->host = false;
 }

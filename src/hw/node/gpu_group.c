@@ -1,5 +1,5 @@
-/* cards.c - the facts that decide whether NCCL is used, and the groups that are open. */
-#include "hw/cards.h"
+/* gpu_group.c - the facts that decide whether NCCL is used, and the groups that are open. */
+#include "hw/gpu_group.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,23 +8,23 @@
 #include "base/mem.h"
 
 struct held {
-    struct hps_cards cards;             /* first: what callers have */
+    struct hps_gpu_group cards;         /* first: what callers have */
     MPI_Comm comm;                      /* owned                    */
     int users;
     struct held *next;
 };
 
 static struct held *all;
-static const struct hps_cards none;
+static const struct hps_gpu_group none;
 
 /* ---- the decision ---- */
 
-static bool same_card(const struct hps_cards_fact *a, const struct hps_cards_fact *b)
+static bool same_card(const struct hps_gpu_group_fact *a, const struct hps_gpu_group_fact *b)
 {
     return strcmp(a->host, b->host) == 0 && strcmp(a->card, b->card) == 0;
 }
 
-bool hps_cards_may(int n, const struct hps_cards_fact *fact, char *why, size_t size)
+bool hps_gpu_group_may(int n, const struct hps_gpu_group_fact *fact, char *why, size_t size)
 {
     for (int r = 0; r < n; r++)
         if (fact[r].version == 0) {
@@ -49,9 +49,9 @@ bool hps_cards_may(int n, const struct hps_cards_fact *fact, char *why, size_t s
 
 /* ---- the facts ---- */
 
-static struct hps_cards_fact my_fact(const struct hps_nccl_ops *ops, struct hps_dev *dev)
+static struct hps_gpu_group_fact my_fact(const struct hps_nccl_ops *ops, struct hps_dev *dev)
 {
-    struct hps_cards_fact f = { .rank = hps_rank() };
+    struct hps_gpu_group_fact f = { .rank = hps_rank() };
 
     snprintf(f.host, sizeof f.host, "%s", hps_host());
     if (!ops)
@@ -66,15 +66,15 @@ static struct hps_cards_fact my_fact(const struct hps_nccl_ops *ops, struct hps_
     return f;
 }
 
-static bool decide(const struct hps_cards *c, struct hps_dev *dev, int n, MPI_Comm comm,
+static bool decide(const struct hps_gpu_group *c, struct hps_dev *dev, int n, MPI_Comm comm,
                    enum hps_level level)
 {
-    struct hps_cards_fact *fact = hps_mem_new((size_t)n, sizeof *fact), mine;
+    struct hps_gpu_group_fact *fact = hps_mem_new((size_t)n, sizeof *fact), mine;
     char why[2 * HPS_NCCL_WHY];
 
     mine = my_fact(c->ops, dev);
     HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, fact, sizeof mine, MPI_BYTE, comm));
-    bool may = hps_cards_may(n, fact, why, sizeof why);
+    bool may = hps_gpu_group_may(n, fact, why, sizeof why);
     if (!may && fact[0].rank == hps_rank())
         HPS_SAY_ALL(level, "%d GPUs do without NCCL, their sums and rows go through the hosts: %s",
                     n, why);
@@ -84,7 +84,7 @@ static bool decide(const struct hps_cards *c, struct hps_dev *dev, int n, MPI_Co
 
 /* ---- groups ---- */
 
-static void open_group(struct hps_cards *c, struct hps_dev *dev, int n, int me, MPI_Comm comm,
+static void open_group(struct hps_gpu_group *c, struct hps_dev *dev, int n, int me, MPI_Comm comm,
                        enum hps_level level)
 {
     char name[HPS_NCCL_NAME] = "", why[HPS_NCCL_WHY];
@@ -111,7 +111,7 @@ static bool could(const struct hps_dev *dev, MPI_Comm comm)
     return can;
 }
 
-static void make(struct hps_cards *c, struct hps_dev *dev, MPI_Comm comm, enum hps_level level)
+static void make(struct hps_gpu_group *c, struct hps_dev *dev, MPI_Comm comm, enum hps_level level)
 {
     int n, me;
 
@@ -133,7 +133,8 @@ static struct held *find(MPI_Comm comm)
     return NULL;
 }
 
-const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm, enum hps_level level)
+const struct hps_gpu_group *hps_gpu_group_new(struct hps_dev *dev, MPI_Comm comm,
+                                              enum hps_level level)
 {
     struct held *h = find(comm);
 
@@ -149,7 +150,7 @@ const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm, enum h
     return &h->cards;
 }
 
-void hps_cards_free(const struct hps_cards *cards)
+void hps_gpu_group_free(const struct hps_gpu_group *cards)
 {
     struct held **at = &all, *h;
 

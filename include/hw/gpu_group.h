@@ -1,6 +1,7 @@
-/* cards.h - may the GPUs of some ranks work as one group (NCCL)? Found out once, told to all. */
-#ifndef HPS_HW_CARDS_H
-#define HPS_HW_CARDS_H
+/* gpu_group.h - may the GPUs of some ranks work as one group (NCCL)? Found out once, told to all.
+ */
+#ifndef HPS_HW_GPU_GROUP_H
+#define HPS_HW_GPU_GROUP_H
 
 #include "hw/nccl.h"
 
@@ -8,7 +9,7 @@
  * refuses that), each has libnccl.so.2, all the same release, and nobody forbids it: HETERPS_NCCL=0
  * in a rank's environment does, and HETERPS_CUDA_SYNC=1, which waits for each kernel. Else sums and
  * rows go through the host, as between CPUs. */
-struct hps_cards {
+struct hps_gpu_group {
     const struct hps_nccl_ops *ops;
     struct hps_nccl_group *group;       /* NULL: they may not */
 };
@@ -17,12 +18,13 @@ struct hps_cards {
  * found, at `level`. Who asks again for the same ranks while the answer is still held gets the same
  * one: what sums and what exchanges share a group. Making one may take HPS_NCCL_OPEN_S; where not
  * all have a GPU nothing is held. Collective over comm, as is the free; NULL is fine. */
-const struct hps_cards *hps_cards_new(struct hps_dev *dev, MPI_Comm comm, enum hps_level level);
-void hps_cards_free(const struct hps_cards *cards);
+const struct hps_gpu_group *hps_gpu_group_new(struct hps_dev *dev, MPI_Comm comm,
+                                              enum hps_level level);
+void hps_gpu_group_free(const struct hps_gpu_group *cards);
 
 /* ---- the decision ---- */
 
-struct hps_cards_fact {         /* what a rank tells the others; plain data */
+struct hps_gpu_group_fact {     /* what a rank tells the others; plain data */
     int rank;                   /* in the world                             */
     int version;                /* of NCCL; 0: none, or forbidden: why      */
     char host[HPS_NCCL_CARD], card[HPS_NCCL_CARD];
@@ -30,6 +32,6 @@ struct hps_cards_fact {         /* what a rank tells the others; plain data */
 };
 
 /* May these n? No: `why` [out] says it, with the ranks that are in the way. Pure. */
-bool hps_cards_may(int n, const struct hps_cards_fact *fact, char *why, size_t size);
+bool hps_gpu_group_may(int n, const struct hps_gpu_group_fact *fact, char *why, size_t size);
 
 #endif

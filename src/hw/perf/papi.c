@@ -1,5 +1,5 @@
-/* event.c - PAPI with its traps: counters that are denied, read zero or jump by 2^47. */
-#include "hw/event.h"
+/* papi.c - PAPI with its traps: counters that are denied, read zero or jump by 2^47. */
+#include "hw/papi.h"
 
 #include <math.h>
 #include <papi.h>
@@ -113,7 +113,7 @@ static bool is_plausible(const long long *delta, double took_s)
     return true;
 }
 
-bool hps_event_read(double *delta)
+bool hps_papi_read(double *delta)
 {
     long long now[EVENTS], step[EVENTS];
     double at = hps_core_s();
@@ -139,7 +139,7 @@ static bool calibrate(void)
     while (hps_core_s() - begin < CALIBRATE_S)
         for (int i = 0; i < 1000; i++)
             x = x * 0.999 + 1;
-    return hps_event_read(delta);
+    return hps_papi_read(delta);
 }
 
 /* The kernel counts these for everybody; some of them only where its own work is counted too. */
@@ -202,13 +202,13 @@ static enum hps_status check_wanted(const struct hps_list *wanted, int most)
     return HPS_OK;
 }
 
-enum hps_status hps_event_open(const struct hps_list *wanted, int most)
+enum hps_status hps_papi_open(const struct hps_list *wanted, int most)
 {
     static const char *const usual[] = { "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_FP_OPS" };
     const char *name[EVENTS], *given = getenv("PAPI_EVENTS");
     int version = PAPI_library_init(PAPI_VER_CURRENT), n = 0;
 
-    hps_event_close();
+    hps_papi_close();
     most = most < EVENTS ? most : EVENTS;
     if (version != PAPI_VER_CURRENT) {
         HPS_SAY(HPS_INFO, "counters: PAPI does not start: no events are counted");
@@ -227,12 +227,12 @@ enum hps_status hps_event_open(const struct hps_list *wanted, int most)
     return HPS_OK;
 }
 
-void hps_event_close(void)
+void hps_papi_close(void)
 {
     stop();
 }
 
-int hps_event_names(const char *const **name)
+int hps_papi_names(const char *const **name)
 {
     *name = (const char *const *)me.name;
     return me.n;

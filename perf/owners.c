@@ -20,7 +20,7 @@ struct owners {
     double *plain, *told;       /* (n) ids */
     double nid, named;
     struct hps_places_room room;
-    struct hps_ints to;
+    struct hps_int_mirror to;
     int *ask, *length;
     size_t *at;
 };
@@ -42,7 +42,7 @@ static void drop(struct owners *o, struct hps_dev *dev)
 {
     hps_partials_free(o->partials);
     hps_places_room_free(&o->room, dev);
-    hps_ints_free(&o->to, dev);
+    hps_int_mirror_free(&o->to, dev);
     hps_mem_free(o->plain);
     hps_mem_free(o->told);
     hps_mem_free(o->ask);

@@ -26,7 +26,7 @@ static double value(int turn, int r, size_t i)
     return 2 * hps_rng_real(key, i) - 1;
 }
 
-static void check_sum(const struct hps_peers *p, size_t n)
+static void check_sum(const struct hps_collective *p, size_t n)
 {
     double x[TURNS][MOST], want;
     struct hps_dev *dev = p->dev;
@@ -81,7 +81,7 @@ static void check_rows(struct hps_dev *dev, const float *x, int first, int rows,
                         (double)room.host[b * WIDTH + c]);
 }
 
-static void check_gather(const struct hps_peers *p, int B)
+static void check_gather(const struct hps_collective *p, int B)
 {
     put_rows(p->dev, room.own, p->first, B, 1);
     spoil(p->dev, room.all);
@@ -90,7 +90,7 @@ static void check_gather(const struct hps_peers *p, int B)
 }
 
 /* Rank r gives (r + 1) times a number that only the place knows. */
-static void check_scatter(const struct hps_peers *p, int B)
+static void check_scatter(const struct hps_collective *p, int B)
 {
     int k = hps_nrank();
 
@@ -101,7 +101,7 @@ static void check_scatter(const struct hps_peers *p, int B)
 }
 
 /* What was gathered is given back at once, `k` times of it. */
-static void check_both(const struct hps_peers *p, int B)
+static void check_both(const struct hps_collective *p, int B)
 {
     put_rows(p->dev, room.own, p->first, B, 1);
     p->gather(p, WIDTH, room.own, room.all);
@@ -111,7 +111,7 @@ static void check_both(const struct hps_peers *p, int B)
 
 /* The first rank tells all of a sum, a gather, a scatter before the others begin: by cards its host
  * waits for none of them. */
-static void check_told(const struct hps_peers *p, int B, MPI_Comm world)
+static void check_told(const struct hps_collective *p, int B, MPI_Comm world)
 {
     for (int turn = 0; turn < 2; turn++) {
         if ((hps_rank() == 0) == (turn == 0)) {
@@ -132,7 +132,7 @@ static void check(struct hps_dev *dev, MPI_Comm world, int rows, bool cards)
 
     if (hps_meet_new(&meet, dev, world) != HPS_OK)
         HPS_DIE("no meeting");
-    struct hps_peers p = hps_meet_over(meet, rows), one = hps_peers_alone(dev, rows);
+    struct hps_collective p = hps_meet_over(meet, rows), one = hps_collective_alone(dev, rows);
     int B = rows * (hps_rank() + 1) / k - p.first;
     check_sum(&p, (size_t)rows);
     check_gather(&p, B);

@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "net/noise.h"
+#include "net/negatives.h"
 #include "toy.h"
 #include "twin.h"
 
@@ -388,17 +388,18 @@ static void noise_is_the_examples_own(void **state)
     long long example[2][8], id[2][8];
     struct hps_ids ids[2][4] = { { { NULL, false } } };
     const int *offset[4] = { NULL };
-    struct hps_noise_batch *a, *b;
+    struct hps_negatives_batch *a, *b;
     struct loss_case w;
 
     (void)state;
     case_new(&w, cases[7].layers, cases[7].loss, 1);
     struct hps_batch whole = batch_of(30, 8, example[0], id[0], ids[0], offset);
     struct hps_batch part = batch_of(33, 2, example[1], id[1], ids[1], offset);
-    a = hps_noise_new(w.toy.net, mine, 1);
-    b = hps_noise_new(w.toy.net, mine, 1);
-    const struct hps_batch *x = hps_noise_step(a, &whole, 7), *y = hps_noise_step(b, &part, 7);
-    const struct hps_batch *z = hps_noise_step(a, &whole, 8);
+    a = hps_negatives_new(w.toy.net, mine, 1);
+    b = hps_negatives_new(w.toy.net, mine, 1);
+    const struct hps_batch *x = hps_negatives_step(a, &whole, 7),
+                           *y = hps_negatives_step(b, &part, 7);
+    const struct hps_batch *z = hps_negatives_step(a, &whole, 8);
     int s = w.l->slot[0];
     assert_int_equal(x->offset[s][8], 8 * 4);
     const long long *of_x = x->ids[s].at;
@@ -406,29 +407,29 @@ static void noise_is_the_examples_own(void **state)
     assert_int_equal(of_x[3 * 4], 33 % 10);
     assert_memory_equal(of_x + 3 * 4, y->ids[s].at, 2 * 4 * sizeof(long long));
     assert_true(memcmp(of_x, z->ids[s].at, 32 * sizeof(long long)) != 0);
-    hps_noise_free(a);
-    hps_noise_free(b);
+    hps_negatives_free(a);
+    hps_negatives_free(b);
     case_free(&w);
 }
 
 static void noise_has_its_law(void **state)
 {
     enum { C = 10, MANY = 200000 };
-    struct hps_noise noise = { .classes = C };
+    struct hps_negatives noise = { .classes = C };
 
     (void)state;
     for (int way = 0; way < 2; way++) {
         int count[C] = { 0 };
         noise.log_uniform = way;
         for (int i = 0; i < MANY; i++)
-            count[hps_noise_class(&noise, 3, (uint64_t)i)]++;
+            count[hps_negatives_class(&noise, 3, (uint64_t)i)]++;
         for (int c = 0; c < C; c++) {
             double p = way ? log((c + 2.0) / (c + 1)) / log(C + 1.0) : 1.0 / C;
             assert_true(fabs((double)count[c] / MANY - p) < 5 * sqrt(p / MANY));  /* 5 sigma */
         }
     }
     noise.classes = 1;
-    assert_int_equal(hps_noise_class(&noise, 3, 0), 0);
+    assert_int_equal(hps_negatives_class(&noise, 3, 0), 0);
 }
 
 int main(void)

@@ -24,7 +24,7 @@ struct found {
     struct hps_places_room room;
     int nlayer, nmicro, parts, first[M + 1], ask[M * PARTS], length[M * PARTS];
     size_t at[M * PARTS];
-    struct hps_ints to;
+    struct hps_int_mirror to;
     struct hps_bag bag[BAGS];
     struct hps_dev dev;
 };
@@ -51,7 +51,7 @@ static void find(struct found *f, const struct slots *made, const struct slots *
 static void done(struct found *f)
 {
     hps_places_room_free(&f->room, &f->dev);
-    hps_ints_free(&f->to, &f->dev);
+    hps_int_mirror_free(&f->to, &f->dev);
     f->dev.ops->close(&f->dev);
 }
 

@@ -1,11 +1,12 @@
-/* meet.h - the ranks of a stage meet over a micro-batch that they share: what net/peers asks. */
+/* meet.h - the ranks of a stage meet over a micro-batch that they share: what net/collective asks.
+ */
 #ifndef HPS_COMM_MEET_H
 #define HPS_COMM_MEET_H
 
 #include <mpi.h>
 
 #include "base/say.h"
-#include "net/peers.h"
+#include "net/collective.h"
 
 struct hps_meet;
 /* Collective over the stage (a communicator of its own is made). */
@@ -13,7 +14,7 @@ enum hps_status hps_meet_new(struct hps_meet **meet, struct hps_dev *dev, MPI_Co
 void hps_meet_free(struct hps_meet *meet);      /* NULL is fine. Collective over the stage */
 
 /* The peers of a micro-batch of `rows`, shared as hps_share cuts them. Borrows meet. Pure. */
-struct hps_peers hps_meet_over(struct hps_meet *meet, int rows);
+struct hps_collective hps_meet_over(struct hps_meet *meet, int rows);
 
 /* Where GPUs meet by themselves, how long this one did: meetings from now on are marked `what`, and
  * told one by one when the device is through with them, as spans are (hw/span.h). Elsewhere, and

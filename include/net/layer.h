@@ -5,7 +5,7 @@
 #define HPS_NET_LAYER_H
 
 #include "base/deck.h"
-#include "net/peers.h"
+#include "net/collective.h"
 
 struct hps_net;
 struct hps_layer;
@@ -39,7 +39,7 @@ struct hps_pass {
     float *keep;                        /* (B * kept floats) from forward to backward        */
     float *once;                        /* (kept_once) the same, of the whole micro-batch    */
     float *running;                     /* (nrunning) state that no optimiser moves: saved   */
-    const struct hps_peers *peers;      /* the whole micro-batch, of at least 1 row          */
+    const struct hps_collective *peers; /* the whole micro-batch, of at least 1 row          */
     float *all;                         /* (peers->rows * shared) scratch of this call       */
     double *scratch;                    /* (nscratch) scratch of this call                   */
     const struct hps_bag *bag;          /* of a table: its bags, positions in rows           */

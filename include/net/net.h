@@ -6,7 +6,7 @@
 #include "net/layer.h"
 #include "net/opt.h"
 
-struct hps_noise {                  /* what a layer draws for each example: net/noise.h    */
+struct hps_negatives {              /* what a layer draws for each example: net/negatives.h    */
     int n;                          /* classes; 0: it draws nothing                         */
     int slot;                       /* dataset slot of the class that was seen              */
     long long classes;
@@ -36,7 +36,7 @@ struct hps_layer {
     int table;                      /* net->table that it reads, -1: none                   */
     int nslot, dim;                 /* of an embedding                                      */
     int *slot;                      /* (nslot) dataset slots, or the one that it draws      */
-    struct hps_noise noise;
+    struct hps_negatives noise;
     long long *base;                /* (nslot) first row of a slot's part of the table      */
     long long *modulo;              /* (nslot) ids are taken modulo this; 0: as they are    */
 };
@@ -97,7 +97,7 @@ double hps_net_ids(const struct hps_net *net, const struct hps_layer *layer);
 /* Mark the dataset slots (nslot) that layer l reads. Pure. */
 void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot);
 /* For kinds: a slot more, of what the layer draws; answers its number. */
-int hps_net_draw(struct hps_net *net, const struct hps_noise *noise);
+int hps_net_draw(struct hps_net *net, const struct hps_negatives *noise);
 
 /* Initial dense weights of a layer (nparam), and of table rows first..first+n-1, (n, dim) `stride`
  * floats apart, in host memory: addressed by (seed, name, row), the same on any layout. Pure. */

@@ -24,7 +24,7 @@ struct hps_feed {
                                            gradients are sums, instead of making them; what it
                                            names stays until the slice's next step; NULL: no */
     size_t *nrow;                       /* (last-first+1)                                    */
-    const struct hps_peers *peers;      /* who shares the micro-batch; NULL: nobody          */
+    const struct hps_collective *peers; /* who shares the micro-batch; NULL: nobody          */
 };
 
 struct hps_slice {

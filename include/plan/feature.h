@@ -5,12 +5,12 @@
 #ifndef HPS_PLAN_FEATURE_H
 #define HPS_PLAN_FEATURE_H
 
-#include "plan/ladder.h"
+#include "plan/tau_grid.h"
 
 #define HPS_FEATURES 22
 
 /* x (L, T, HPS_FEATURES) [out]; `value` is filled on the way. */
 void hps_feature_fill(const struct hps_profile *p, const struct hps_pricer *pr,
-                      const struct hps_ladder *ladder, struct hps_value *value, double *x);
+                      const struct hps_tau_grid *ladder, struct hps_value *value, double *x);
 
 #endif

@@ -1,6 +1,6 @@
 /* learn.h - search by a policy that learns: what rl, rl-rnn and rl-joint share.
  *
- * Plans are drawn from the policy's chain (plan/chain.h) at a tau of the ladder (plan/ladder.h):
+ * Plans are drawn from the policy's chain (plan/markov.h) at a tau of the ladder (plan/tau_grid.h):
  * whole ones first, then windows of the plan at hand. Each that is better is improved by moves of
  * stages whose types the policy proposes. REINFORCE (Williams 1992) with a moving-average baseline
  * and an entropy bonus makes the plans that came out likelier. What is learned for this problem
@@ -9,7 +9,7 @@
 #ifndef HPS_PLAN_LEARN_H
 #define HPS_PLAN_LEARN_H
 
-#include "plan/chain.h"
+#include "plan/markov.h"
 #include "plan/policy.h"
 
 #define HPS_LEARN_OUTPUTS 2     /* of the network: go, stay */

@@ -20,7 +20,7 @@ struct hps_pricer {
     double ceiling, tau_most;
     double best;                /* price of the cheapest feasible plan seen, INFINITY: none */
     long long evaluations;      /* plans priced so far, all of them                         */
-    struct hps_pricer_desk *desk;
+    struct hps_pricer_workspace *desk;
 };
 
 /* For this problem and the budget of its options, from now on. Borrows q's profile. Caller frees.

@@ -17,7 +17,7 @@ struct hps_measure_rows {
     struct hps_merge *merge;
     struct hps_merge_list *list;        /* (M * parts) sums, as places have them          */
     struct hps_merged merged;
-    struct hps_ints told;
+    struct hps_int_mirror told;
     int *length;                        /* (M, parts) */
     size_t *told_at;                    /* (M, parts) */
     struct hps_places_room room;

@@ -3,7 +3,7 @@
 #ifndef HPS_PS_MERGE_H
 #define HPS_PS_MERGE_H
 
-#include "net/ints.h"
+#include "net/int_mirror.h"
 
 /* Sum i is of the rows row[begin[i] .. begin[i+1]-1]; a row may be in it twice. */
 struct hps_merge_list {
@@ -16,7 +16,7 @@ struct hps_merge_list {
 struct hps_merged {
     int n;
     size_t nid;
-    struct hps_ints row, start, from;   /* (n), (n + 1), (nid) */
+    struct hps_int_mirror row, start, from; /* (n), (n + 1), (nid) */
 };
 /* Room for the rows of n ids; no list is NULL then. */
 void hps_merged_grow(struct hps_merged *to, size_t n);

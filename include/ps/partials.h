@@ -28,7 +28,7 @@ void hps_partials_free(struct hps_partials *partials);
  * do not depend on the number of threads. */
 void hps_partials_find(struct hps_partials *partials, const struct hps_batch *batch,
                        struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag,
-                       int *length, size_t *at, struct hps_ints *to);
+                       int *length, size_t *at, struct hps_int_mirror *to);
 
 /* The n sums that an owner is told of a micro-batch, as a list, which points there. Pure. */
 struct hps_merge_list hps_partials_list(int n, const int *told);

@@ -7,7 +7,7 @@
 #define HPS_PS_PLACES_H
 
 #include "data/data.h"
-#include "net/ints.h"
+#include "net/int_mirror.h"
 #include "net/net.h"
 
 struct hps_places;
@@ -22,11 +22,11 @@ void hps_places_free(struct hps_places *places);
 
 /* Where a step's numbers lie; zeroed memory is a valid start. */
 struct hps_places_room {
-    struct hps_ints row;                /* (first[M]) each row's number at its owner, by place */
-    struct hps_ints index, offset;      /* of all bags, as bags have them                      */
-    struct hps_ints place, start, from; /* the same by row, on the host only                   */
-    struct hps_ints name;               /* popular rows of bags, and where each one's begin    */
-    struct hps_ints lies;               /* each id's row, there too                            */
+    struct hps_int_mirror row;           /* (first[M]) each row's number at its owner, by place */
+    struct hps_int_mirror index, offset; /* of all bags, as bags have them                      */
+    struct hps_int_mirror place, start, from; /* the same by row, on the host only */
+    struct hps_int_mirror name; /* popular rows of bags, and where each one's begin    */
+    struct hps_int_mirror lies; /* each id's row, there too                            */
 };
 void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev);
 

@@ -19,7 +19,7 @@ struct hps_role {
     struct hps_pipe *prev, *next; /* NULL at the pipeline's ends                          */
     struct hps_reduce *reduce;    /* NULL: no training                                    */
     struct hps_meet *meet;        /* NULL: no layer asks for peers, or there are none     */
-    struct hps_peers *peers;      /* (M) of the step under way                            */
+    struct hps_collective *peers; /* (M) of the step under way                            */
     long long step, n;            /* under way, and its examples                          */
     bool last;                    /* the backward under way is the step's last            */
 };

@@ -14,7 +14,7 @@
 #include "life/watch.h"
 #include "plan/compare.h"
 #include "plan/pareto.h"
-#include "plan/runner.h"
+#include "plan/runner_up.h"
 #include "step/whom.h"
 
 struct wish {
@@ -183,17 +183,17 @@ static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
 
     hps_job_search(opt, w->pareto ? PARETO_SEARCHES : 1);
     if (hps_rank() != 0) return HPS_OK;
-    struct hps_runner *runner = hps_runner_new(plan, p, opt);
+    struct hps_runner_up *runner = hps_runner_up_new(plan, p, opt);
     if (!alone) {
         hps_plan_print(plan, p);
-        hps_runner_print(runner);
+        hps_runner_up_print(runner);
     }
-    json_t *tree = hps_runner_tree(runner);
+    json_t *tree = hps_runner_up_tree(runner);
     if (w->pareto) st = draw(w, p, opt, tree);
     char *text = hps_json_text(tree);
     if (w->json && !st) st = hps_args_json(w->json, hps_mem_text(text));
     hps_mem_free(text);
-    hps_runner_free(runner);
+    hps_runner_up_free(runner);
     return st ? st : hps_out_flush();
 }
 

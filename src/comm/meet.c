@@ -70,7 +70,7 @@ static void lay_out(struct hps_meet *m, int rows, int width)
 }
 
 /* Doubles travel as two floats: nobody looks at them on the way. */
-static void sum(const struct hps_peers *peers, size_t n, double *x)
+static void sum(const struct hps_collective *peers, size_t n, double *x)
 {
     struct hps_meet *m = peers->with;
     size_t bytes = n * sizeof *x;
@@ -85,7 +85,7 @@ static void sum(const struct hps_peers *peers, size_t n, double *x)
     m->bytes += (double)(m->k - 1) * (double)bytes;
 }
 
-static void gather(const struct hps_peers *peers, int width, const float *own, float *all)
+static void gather(const struct hps_collective *peers, int width, const float *own, float *all)
 {
     struct hps_meet *m = peers->with;
 
@@ -94,7 +94,7 @@ static void gather(const struct hps_peers *peers, int width, const float *own, f
     m->bytes += (double)(m->k - 1) * m->n[m->me] * (double)sizeof *own;
 }
 
-static void scatter(const struct hps_peers *peers, int width, const float *all, float *own)
+static void scatter(const struct hps_collective *peers, int width, const float *all, float *own)
 {
     struct hps_meet *m = peers->with;
     size_t n = (size_t)peers->rows * (size_t)width;
@@ -107,11 +107,15 @@ static void scatter(const struct hps_peers *peers, int width, const float *all, 
     m->bytes += (double)(n - mine) * sizeof *all;
 }
 
-struct hps_peers hps_meet_over(struct hps_meet *m, int rows)
+struct hps_collective hps_meet_over(struct hps_meet *m, int rows)
 {
-    return (struct hps_peers){ .rows = rows, .first = (int)hps_share(rows, m->k, m->me),
-                               .dev = m->dev, .sum = sum, .gather = gather, .scatter = scatter,
-                               .with = m };
+    return (struct hps_collective){ .rows = rows,
+                                    .first = (int)hps_share(rows, m->k, m->me),
+                                    .dev = m->dev,
+                                    .sum = sum,
+                                    .gather = gather,
+                                    .scatter = scatter,
+                                    .with = m };
 }
 
 void hps_meet_mark(struct hps_meet *m, int what)

@@ -40,7 +40,7 @@ static void take_data(struct hps_net *net, const struct hps_data *data, int nlay
     net->slot_ids = own->slot_ids;
 }
 
-int hps_net_draw(struct hps_net *net, const struct hps_noise *noise)
+int hps_net_draw(struct hps_net *net, const struct hps_negatives *noise)
 {
     struct own *own = net->own;
     int s = net->nslot + net->ndrawn++;

@@ -41,12 +41,12 @@ static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
 }
 
 /* Who shares the micro-batch, and scratch for all of its rows: more than before is rare. */
-static const struct hps_peers *peers_of(struct hps_slice *s, const struct hps_feed *feed)
+static const struct hps_collective *peers_of(struct hps_slice *s, const struct hps_feed *feed)
 {
     struct hps_slice_own *own = s->own;
 
-    own->alone = hps_peers_alone(s->dev, feed->B);
-    const struct hps_peers *peers = feed->peers ? feed->peers : &own->alone;
+    own->alone = hps_collective_alone(s->dev, feed->B);
+    const struct hps_collective *peers = feed->peers ? feed->peers : &own->alone;
     size_t need = (size_t)peers->rows * own->shared;
     if (need > own->all_cap) {
         s->dev->ops->free(s->dev, own->all);

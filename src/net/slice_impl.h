@@ -32,7 +32,7 @@ struct hps_slice_own {
     float *grad;                        /* of dense weights, where no other's is lent        */
     size_t all_cap, shared;             /* floats; most of a row                             */
     double *scratch;                    /* of a layer at work                                */
-    struct hps_peers alone;             /* of a feed without peers                           */
+    struct hps_collective alone;        /* of a feed without peers                           */
     double *told;                       /* (HPS_TOLD, last-first+1) on the host, pinned      */
     struct hps_mark *told_at[HPS_TOLD];
     struct hps_mark **clock;            /* (last-first+2) NULL until it is looked at         */

@@ -1,4 +1,4 @@
-#include "plan/pricer_desk.h"
+#include "plan/pricer_workspace.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static bool fits(void *with, const long long *units)
 {
-    const struct hps_pricer_desk *d = with;
+    const struct hps_pricer_workspace *d = with;
 
     for (int x = 0; x < d->job.S; x++)
         d->used[d->line_type[x]] = 0;
@@ -38,7 +38,7 @@ const struct hps_pricer_least *hps_pricer_least(const struct hps_pricer *pr, int
 
 static void fill_least(struct hps_pricer *pr)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     const struct hps_profile *p = d->q->profile;
 
     for (int i = 0; i < pr->L; i++)
@@ -81,7 +81,7 @@ static double slowest(const struct hps_pricer *pr)
 /* More than any feasible plan costs: all units of the pool, at the slowest that is allowed. */
 static double ceiling_of(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_desk *d = pr->desk;
+    const struct hps_pricer_workspace *d = pr->desk;
     const struct hps_profile *p = d->q->profile;
     double rate = d->job.server_price, tau = isinf(pr->tau_most) ? slowest(pr) : pr->tau_most;
 
@@ -91,7 +91,7 @@ static double ceiling_of(const struct hps_pricer *pr)
 }
 
 /* Room for a plan of L stages. */
-static void furnish(struct hps_pricer_desk *d, size_t L, size_t T)
+static void furnish(struct hps_pricer_workspace *d, size_t L, size_t T)
 {
     d->least = hps_mem_new(L * (L + 1) / 2 * T, sizeof *d->least);
     d->room = hps_mem_new(2 * T, sizeof *d->room);
@@ -133,7 +133,7 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
 {
     const struct hps_profile *p = q->profile;
     struct hps_pricer *pr = hps_mem_new(1, sizeof *pr);
-    struct hps_pricer_desk *d = hps_mem_new(1, sizeof *d);
+    struct hps_pricer_workspace *d = hps_mem_new(1, sizeof *d);
 
     d->q = q;
     d->until_s = q->opt->seconds > 0 ? hps_now_s() + q->opt->seconds : 0;
@@ -157,7 +157,7 @@ void hps_pricer_free(struct hps_pricer *pr)
 {
     if (!pr)
         return;
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     hps_cost_free(d->c);
     hps_mem_free(d->least);
     hps_mem_free(d->room);
@@ -174,7 +174,7 @@ void hps_pricer_free(struct hps_pricer *pr)
 
 bool hps_pricer_over(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_desk *d = pr->desk;
+    const struct hps_pricer_workspace *d = pr->desk;
     long long most = d->q->opt->evaluations;
 
     return d->late || (most > 0 && pr->evaluations >= most);
@@ -182,7 +182,7 @@ bool hps_pricer_over(const struct hps_pricer *pr)
 
 bool hps_pricer_late(struct hps_pricer *pr)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
 
     if (hps_budget_over(d->until_s))
         d->late = true;
@@ -202,7 +202,7 @@ static bool spend(struct hps_pricer *pr)
  * the limit. */
 static void cut_into_stages(struct hps_pricer *pr, int n, const int *type, double *floor)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     bool enough = true;
 
     *floor = 0;
@@ -225,7 +225,7 @@ static void cut_into_stages(struct hps_pricer *pr, int n, const int *type, doubl
 /* The plan at hand, of all layers, where it is the best. */
 static void keep(struct hps_pricer *pr, const int *type, const long long *units, double price)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
 
     if (!(price < pr->best && price < pr->ceiling))
         return;
@@ -237,7 +237,7 @@ static void keep(struct hps_pricer *pr, const int *type, const long long *units,
 
 double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double floor;
 
     if (!spend(pr))
@@ -261,7 +261,7 @@ double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff)
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double floor;
 
     if (!spend(pr))
@@ -293,7 +293,7 @@ const struct hps_cost *hps_pricer_cost(const struct hps_pricer *pr)
 
 double hps_pricer_last_tau(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_desk *d = pr->desk;
+    const struct hps_pricer_workspace *d = pr->desk;
     double tau = 0;
 
     for (int s = 0; s < d->S; s++) {
@@ -338,7 +338,7 @@ double hps_pricer_singles(struct hps_pricer *pr, int *type)
 
 struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_desk *d = pr->desk;
+    const struct hps_pricer_workspace *d = pr->desk;
     int n = 0;
 
     if (isinf(pr->best))

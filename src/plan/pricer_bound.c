@@ -8,14 +8,14 @@
  *     D_x = batch * DT of line x
  * Any mean of them, weights w, is const + sum of g/k, and rate * seconds is convex in log k: its
  * tangent at any k is a bound. Weights go to what is largest, k to where the tangent is level. */
-#include "plan/pricer_desk.h"
+#include "plan/pricer_workspace.h"
 
 #include <math.h>
 
 #define ROUNDS 12
 
 struct bound {
-    struct hps_pricer_desk *d;
+    struct hps_pricer_workspace *d;
     double batch, M;
     double most;                /* of a step, to keep the limit */
 };
@@ -27,7 +27,7 @@ static double sums(const struct hps_engine_line *y, double k)
 
 static void load(const struct bound *b, int s)
 {
-    const struct hps_pricer_desk *d = b->d;
+    const struct hps_pricer_workspace *d = b->d;
     const struct hps_engine_line *y = &d->engine_line[s];
     int x = d->line_of[s];
     const struct hps_cost_line *c = s == d->stage_of[x] ? &d->line[x] : &d->more[x];
@@ -56,7 +56,7 @@ static double own(const struct bound *b, int s)
 /* All parts at the units in d->wish; the largest, and the weights' mean. */
 static double look(const struct bound *b, double *mean)
 {
-    struct hps_pricer_desk *d = b->d;
+    struct hps_pricer_workspace *d = b->d;
     double ahead = 0, most = 0;
 
     *mean = 0;
@@ -89,7 +89,7 @@ static double eager(double x)
 /* Weights to what is large; all of them 1. */
 static void weigh(const struct bound *b, double most)
 {
-    struct hps_pricer_desk *d = b->d;
+    struct hps_pricer_workspace *d = b->d;
     double sum = 0;
 
     for (int s = 0; s < d->S; s++) {
@@ -109,7 +109,7 @@ static void weigh(const struct bound *b, double most)
 /* The mean as a function of units: g of each line to d->gain. */
 static void gains(const struct bound *b)
 {
-    struct hps_pricer_desk *d = b->d;
+    struct hps_pricer_workspace *d = b->d;
     double behind = 0;
 
     for (int x = 0; x < d->job.S; x++)
@@ -126,7 +126,7 @@ static void gains(const struct bound *b)
 /* log of rate * mean * (mean / most)^more at the units at hand, at least over all units. */
 static double tangent(const struct bound *b, double rate, double mean, double more)
 {
-    const struct hps_pricer_desk *d = b->d;
+    const struct hps_pricer_workspace *d = b->d;
     double f = log(rate * mean) + (more > 0 ? more * log(mean / b->most) : 0);
 
     for (int x = 0; x < d->job.S; x++) {
@@ -140,7 +140,7 @@ static double tangent(const struct bound *b, double rate, double mean, double mo
 }
 
 /* Units where a second of the step is worth so much; what they cost an hour. */
-static double move(struct hps_pricer_desk *d, double worth)
+static double move(struct hps_pricer_workspace *d, double worth)
 {
     double rate = d->job.server_price;
 
@@ -155,7 +155,7 @@ static double move(struct hps_pricer_desk *d, double worth)
 
 double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     struct bound b = { d, d->cut.batch, d->cut.M, d->cut.batch * pr->tau_most };
     double rate = d->job.server_price, mean, best = -INFINITY, enough = log(cutoff * b.batch);
 

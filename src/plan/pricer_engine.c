@@ -1,7 +1,7 @@
 /* pricer_engine.c - the best units under the engine-faithful model, where no rule gives them: whole
  * numbers around the real ones of the bound, and the least units at some tau of the paper's model,
  * both improved by a unit more or fewer, in one line or in two. */
-#include "plan/pricer_desk.h"
+#include "plan/pricer_workspace.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define FEW 24                  /* units of a line up to which one of them matters much   */
 #define NEAR 1.1                /* of the best plan's price: two lines at once are looked at */
 
-static double rate_of(struct hps_pricer_desk *d, const long long *units)
+static double rate_of(struct hps_pricer_workspace *d, const long long *units)
 {
     double rate = d->job.server_price;
 
@@ -24,7 +24,7 @@ static double rate_of(struct hps_pricer_desk *d, const long long *units)
 
 /* May line x have so many units more (or fewer)? Of units counted by rate_of, but for what was
  * changed since in the same line. */
-static bool may(const struct hps_pricer_desk *d, const long long *units, int x, long long more)
+static bool may(const struct hps_pricer_workspace *d, const long long *units, int x, long long more)
 {
     int t = d->line_type[x];
 
@@ -32,7 +32,7 @@ static bool may(const struct hps_pricer_desk *d, const long long *units, int x, 
                     : units[x] + more >= 1 && units[x] + more >= d->line[x].least;
 }
 
-static void change(struct hps_pricer_desk *d, long long *units, int x, long long more)
+static void change(struct hps_pricer_workspace *d, long long *units, int x, long long more)
 {
     units[x] += more;
     d->used[d->line_type[x]] += more;
@@ -42,7 +42,7 @@ static void change(struct hps_pricer_desk *d, long long *units, int x, long long
  * kept; several at once where there are many. False when more units save no time. */
 static bool hasten(struct hps_pricer *pr, long long *units, int but)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double tau;
 
     rate_of(d, units);
@@ -87,7 +87,7 @@ static double price_below(struct hps_pricer *pr, const long long *units, double 
  * price. */
 static double settle_by(struct hps_pricer *pr, long long *units, int part)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double rate = rate_of(d, units), price = price_below(pr, units, rate, INFINITY);
 
     for (;;) {
@@ -134,7 +134,7 @@ static double settle(struct hps_pricer *pr, long long *units)
 static bool exchange(struct hps_pricer *pr, long long *units, double price)
 {
     static const int more[3][2] = { { 1, 1 }, { 1, -1 }, { -1, 1 } };
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double rate = rate_of(d, units), best = price * (1 - HPS_COST_TIE);
 
     for (int x = 0; x < d->job.S; x++)
@@ -161,7 +161,7 @@ static bool exchange(struct hps_pricer *pr, long long *units, double price)
  * taken from each line in turn and others hastened for it. */
 static double descend(struct hps_pricer *pr, long long *units, double price)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     size_t bytes = (size_t)d->job.S * sizeof *units;
     long long *next = d->other;
 
@@ -192,7 +192,7 @@ static double improve(struct hps_pricer *pr, long long *units)
 
 static void try_from(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double price = improve(pr, d->trial);
 
     if (price < *best) {
@@ -204,7 +204,7 @@ static void try_from(struct hps_pricer *pr, double *best)
 /* Whole units around d->wish, or the limits refuse them. */
 static void try_wish(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
 
     for (int x = 0; x < d->job.S; x++)
         d->trial[x] = (long long)(d->wish[x] + 0.5);
@@ -215,7 +215,7 @@ static void try_wish(struct hps_pricer *pr, double *best)
 /* The least units at some tau, from the largest downwards: those that cost least. */
 static void try_least(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     size_t bytes = (size_t)d->job.S * sizeof *d->trial;
     double least = INFINITY;
 
@@ -238,7 +238,7 @@ static void try_least(struct hps_pricer *pr, double *best)
 
 double hps_pricer_engine(struct hps_pricer *pr, double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double best = cutoff, bound = hps_pricer_bound(pr, cutoff);
 
     if (bound >= cutoff && cutoff <= pr->ceiling)

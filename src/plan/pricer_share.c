@@ -1,6 +1,6 @@
 /* pricer_share.c - which stages of one type should share their units: all ways where there are few,
  * else pair by pair. */
-#include "plan/pricer_desk.h"
+#include "plan/pricer_workspace.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,18 +8,18 @@
 /* Pairs of stages up to which all ways to share are priced. */
 #define FEW 6
 
-static bool may_share(const struct hps_pricer_desk *d, int a, int b)
+static bool may_share(const struct hps_pricer_workspace *d, int a, int b)
 {
     return d->type[a] == d->type[b] && d->mate[a] < 0 && d->mate[b] < 0;
 }
 
-static void marry(struct hps_pricer_desk *d, int a, int b)
+static void marry(struct hps_pricer_workspace *d, int a, int b)
 {
     d->mate[a] = b;
     d->mate[b] = a;
 }
 
-static void part(struct hps_pricer_desk *d, int a, int b)
+static void part(struct hps_pricer_workspace *d, int a, int b)
 {
     d->mate[a] = d->mate[b] = -1;
 }
@@ -27,7 +27,7 @@ static void part(struct hps_pricer_desk *d, int a, int b)
 /* Price the pairs at hand; they are the best of all where they are below *best. */
 static bool try_pairs(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double price = hps_pricer_value(pr, hps_pricer_load(pr), *best);
 
     if (!(price < *best))
@@ -41,7 +41,7 @@ static bool try_pairs(struct hps_pricer *pr, double *best)
 /* Every way to pair the stages from s on. */
 static void all_ways(struct hps_pricer *pr, int s, double *best)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
 
     if (s == d->S) {
         try_pairs(pr, best);
@@ -59,7 +59,7 @@ static void all_ways(struct hps_pricer *pr, int s, double *best)
 /* The pair that gains most beside those there are. False when none gains. */
 static bool best_pair(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     bool found = false;
 
     for (int a = 0; a < d->S; a++)
@@ -75,7 +75,7 @@ static bool best_pair(struct hps_pricer *pr, double *best)
 
 double hps_pricer_share(struct hps_pricer *pr, double price, double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double best = fmin(price, cutoff);
     int pairs = 0;
 

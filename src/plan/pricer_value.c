@@ -1,13 +1,13 @@
 /* pricer_value.c - the best units of the stages at hand, and what a plan costs that keeps no limit.
  */
-#include "plan/pricer_desk.h"
+#include "plan/pricer_workspace.h"
 
 #include <math.h>
 #include <string.h>
 
 static void load_line(struct hps_pricer *pr, int s)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     const struct hps_profile *p = d->q->profile;
     int t = d->type[s], with = d->mate[s], x = d->job.S++;
 
@@ -34,7 +34,7 @@ static void load_line(struct hps_pricer *pr, int s)
 
 bool hps_pricer_load(struct hps_pricer *pr)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     bool can = true;
 
     d->job.S = 0;
@@ -57,7 +57,7 @@ bool hps_pricer_load(struct hps_pricer *pr)
 }
 
 /* Stages that find no units, even when every one has as few as its memory allows. */
-static long long stages_too_many(struct hps_pricer_desk *d)
+static long long stages_too_many(struct hps_pricer_workspace *d)
 {
     long long many = 0;
 
@@ -80,7 +80,7 @@ double hps_pricer_too_slow(const struct hps_pricer *pr, double tau)
 
 static double price_infeasible(struct hps_pricer *pr, double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
 
     if (cutoff <= pr->ceiling)
         return INFINITY;
@@ -94,7 +94,7 @@ static double price_infeasible(struct hps_pricer *pr, double cutoff)
 }
 
 /* Seconds per example of line x at units, and what its stages do with them for the engine. */
-static void refresh(struct hps_pricer_desk *d, int x, long long units)
+static void refresh(struct hps_pricer_workspace *d, int x, long long units)
 {
     d->seen[x] = units;
     d->seen_et[x] = hps_provision_et(&d->job, x, units);
@@ -109,7 +109,7 @@ static void refresh(struct hps_pricer_desk *d, int x, long long units)
 
 double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double most)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double tau = 0;
 
     for (int x = 0; x < d->job.S; x++) {
@@ -126,7 +126,7 @@ double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double most
 
 double hps_pricer_of_units(struct hps_pricer *pr, const long long *units)
 {
-    const struct hps_pricer_desk *d = pr->desk;
+    const struct hps_pricer_workspace *d = pr->desk;
     double tau = hps_pricer_tau(pr, units, INFINITY), rate = d->job.server_price;
 
     for (int x = 0; x < d->job.S; x++)
@@ -138,7 +138,7 @@ double hps_pricer_of_units(struct hps_pricer *pr, const long long *units)
  * it, all types summed. */
 static double units_amiss(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_desk *d = pr->desk;
+    const struct hps_pricer_workspace *d = pr->desk;
     double many = 0;
 
     memset(d->used, 0, (size_t)pr->T * sizeof *d->used);
@@ -155,7 +155,7 @@ static double units_amiss(const struct hps_pricer *pr)
 /* The price with the units that the stages are given; of two that share the larger. */
 static double price_given(struct hps_pricer *pr)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
 
     for (int s = 0; s < d->S; s++) {
         int x = d->line_of[s];
@@ -168,7 +168,7 @@ static double price_given(struct hps_pricer *pr)
 
 double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)
 {
-    struct hps_pricer_desk *d = pr->desk;
+    struct hps_pricer_workspace *d = pr->desk;
     double price;
 
     if (d->given)

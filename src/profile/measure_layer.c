@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include "hw/stopwatch.h"
 #include "net/load.h"
-#include "net/noise.h"
+#include "net/negatives.h"
 #include "net/slice.h"
 #include "plan/budget.h"
 #include "profile/measure_rows.h"
@@ -38,7 +38,7 @@ struct bench {
     int *like;                  /* (L) the layer whose finding of rows serves this one    */
     struct pulled *pulled;      /* (L)                                                    */
     struct hps_reader *reader;
-    struct hps_noise_batch *noise;
+    struct hps_negatives_batch *noise;
     const struct hps_batch *batch; /* (M) of the step under way                          */
     struct hps_load load;       /* of its columns: raw (M) as the device has them         */
     struct hps_load_raw *raw;
@@ -121,7 +121,7 @@ static enum hps_status next_batch(struct bench *w)
             st = y->kind->accept(y, &w->batch[m]);
     }
     if (st) w->batch = NULL;
-    w->batch = hps_noise_step(w->noise, w->batch, 1);
+    w->batch = hps_negatives_step(w->noise, w->batch, 1);
     w->dev->ops->follow(w->dev, HPS_LANE_FEED, HPS_LANE_WORK);
     if (w->batch) hps_load_batch(&w->load, w->dev, w->opt->microbatches, w->batch, w->raw);
     w->dev->ops->follow(w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
@@ -133,7 +133,7 @@ static void make_noise(struct bench *w)
     bool *all = hps_mem_new((size_t)w->net->L, sizeof *all);
     for (int l = 0; l < w->net->L; l++)
         all[l] = true;
-    w->noise = hps_noise_new(w->net, all, w->opt->microbatches);
+    w->noise = hps_negatives_new(w->net, all, w->opt->microbatches);
     hps_mem_free(all);
 }
 
@@ -184,7 +184,7 @@ static void done(struct bench *w)
         hps_table_free(w->table[t]);
     hps_slice_free(w->slice);
     hps_reader_free(w->reader);
-    hps_noise_free(w->noise);
+    hps_negatives_free(w->noise);
     hps_mem_free(w->table);
     hps_mem_free(w->rows);
     hps_mem_free(w->like);

@@ -31,7 +31,7 @@ void hps_measure_rows_free(struct hps_measure_rows *r)
     hps_merge_free(r->merge);
     hps_mem_free(r->list);
     hps_merged_free(&r->merged, r->dev);
-    hps_ints_free(&r->told, r->dev);
+    hps_int_mirror_free(&r->told, r->dev);
     hps_mem_free(r->length);
     hps_mem_free(r->told_at);
     hps_places_room_free(&r->room, r->dev);
@@ -48,7 +48,7 @@ static void find_rows(struct hps_measure_rows *r, struct hps_bag *bag)
     for (int m = 0; m < r->M; m++)
         bag[m].lies = NULL;             /* they were gathered */
     r->n = r->nplace = r->first[r->M];
-    r->at = hps_ints_show(&r->room.row, (size_t)r->n, r->dev);
+    r->at = hps_int_mirror_show(&r->room.row, (size_t)r->n, r->dev);
     r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_FEED);
 }
 

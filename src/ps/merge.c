@@ -49,16 +49,16 @@ void hps_merge_free(struct hps_merge *w)
 
 void hps_merged_grow(struct hps_merged *to, size_t n)
 {
-    hps_ints_grow(&to->row, n + 1);
-    hps_ints_grow(&to->start, n + 1);
-    hps_ints_grow(&to->from, n + 1);
+    hps_int_mirror_grow(&to->row, n + 1);
+    hps_int_mirror_grow(&to->start, n + 1);
+    hps_int_mirror_grow(&to->from, n + 1);
 }
 
 void hps_merged_free(struct hps_merged *to, struct hps_dev *dev)
 {
-    hps_ints_free(&to->row, dev);
-    hps_ints_free(&to->start, dev);
-    hps_ints_free(&to->from, dev);
+    hps_int_mirror_free(&to->row, dev);
+    hps_int_mirror_free(&to->start, dev);
+    hps_int_mirror_free(&to->from, dev);
 }
 
 static void number_lists(struct hps_merge *w)

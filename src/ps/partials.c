@@ -103,7 +103,7 @@ static void number_places(struct hps_partials *p, int *first, int *ask)
 
 void hps_partials_find(struct hps_partials *p, const struct hps_batch *batch,
                        struct hps_places_room *room, int *first, int *ask, struct hps_bag *bag,
-                       int *length, size_t *at, struct hps_ints *to)
+                       int *length, size_t *at, struct hps_int_mirror *to)
 {
     struct hps_parallel each = { p->sacks.M, p->dev->nthread };
 

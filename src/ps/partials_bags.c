@@ -29,11 +29,11 @@ static void shape_bags(struct hps_partials *p, struct hps_places_room *room)
         nid += bag->nid;
         nplace += bag->nplace;
     }
-    hps_ints_grow(&room->index, nid + 1);
-    hps_ints_grow(&room->from, nid + 1);
-    hps_ints_grow(&room->offset, k->nsack + bags + 1);
-    hps_ints_grow(&room->place, nplace + 1);
-    hps_ints_grow(&room->start, nplace + bags + 1);
+    hps_int_mirror_grow(&room->index, nid + 1);
+    hps_int_mirror_grow(&room->from, nid + 1);
+    hps_int_mirror_grow(&room->offset, k->nsack + bags + 1);
+    hps_int_mirror_grow(&room->place, nplace + 1);
+    hps_int_mirror_grow(&room->start, nplace + bags + 1);
 }
 
 /* They lie one behind the other. */

@@ -286,8 +286,8 @@ static void end_messages(const struct hps_partials *p, int *length, size_t *at, 
         }
 }
 
-void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to,
-                       struct hps_ints *mine)
+void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_int_mirror *to,
+                       struct hps_int_mirror *mine)
 {
     const struct hps_sacks *k = &p->sacks;
     size_t parts = (size_t)k->parts, most = most_of(p);
@@ -296,9 +296,10 @@ void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct h
                   (k->work.n == 1 || k->work.n >= k->M * k->work.nthread);
 
     hps_mem_grow(&p->next, &p->next_cap, p->each * (size_t)k->work.n, sizeof *p->next);
-    hps_ints_grow(mine, most + 1);
-    hps_ints_grow(to, 1 + (freely ? parts * most
-                                  : parts * (k->nsack + (size_t)k->M) + k->nid + all_popular(p)));
+    hps_int_mirror_grow(mine, most + 1);
+    hps_int_mirror_grow(
+        to,
+        1 + (freely ? parts * most : parts * (k->nsack + (size_t)k->M) + k->nid + all_popular(p)));
     if (freely)
         put_freely(p, to->host, mine->host);
     else

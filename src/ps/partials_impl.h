@@ -69,8 +69,8 @@ static inline int hps_partials_before(const struct hps_sacks *k, const struct hp
 
 /* What each receiver gets of the step; out: hps_partials_find's length, at and to, and what stays
  * here in `mine`. */
-void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_ints *to,
-                       struct hps_ints *mine);
+void hps_partials_deal(struct hps_partials *p, int *length, size_t *at, struct hps_int_mirror *to,
+                       struct hps_int_mirror *mine);
 /* The step's bags, behind that. */
 void hps_partials_bags(struct hps_partials *p, struct hps_places_room *room);
 

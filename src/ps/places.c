@@ -46,14 +46,14 @@ void hps_places_free(struct hps_places *p)
 
 void hps_places_room_free(struct hps_places_room *room, struct hps_dev *dev)
 {
-    hps_ints_free(&room->row, dev);
-    hps_ints_free(&room->index, dev);
-    hps_ints_free(&room->offset, dev);
-    hps_ints_free(&room->place, dev);
-    hps_ints_free(&room->start, dev);
-    hps_ints_free(&room->from, dev);
-    hps_ints_free(&room->name, dev);
-    hps_ints_free(&room->lies, dev);
+    hps_int_mirror_free(&room->row, dev);
+    hps_int_mirror_free(&room->index, dev);
+    hps_int_mirror_free(&room->offset, dev);
+    hps_int_mirror_free(&room->place, dev);
+    hps_int_mirror_free(&room->start, dev);
+    hps_int_mirror_free(&room->from, dev);
+    hps_int_mirror_free(&room->name, dev);
+    hps_int_mirror_free(&room->lies, dev);
 }
 
 /* ---- the shape of a step ---- */
@@ -94,10 +94,9 @@ static void lay_bags(struct hps_places *p)
     for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++)
         noffset += p->bag[q].single ? 0 : (size_t)p->bag[q].nslot * (size_t)p->bag[q].B + 1;
     if (p->index)
-        hps_ints_grow(&p->room->index, p->sacks.nid + 1);   /* always somewhere to point at */
-    if (p->lie)
-        hps_ints_grow(&p->room->lies, p->sacks.nid + 1);
-    hps_ints_grow(&p->room->offset, noffset + 1);
+        hps_int_mirror_grow(&p->room->index, p->sacks.nid + 1); /* always somewhere to point at */
+    if (p->lie) hps_int_mirror_grow(&p->room->lies, p->sacks.nid + 1);
+    hps_int_mirror_grow(&p->room->offset, noffset + 1);
     offset = p->room->offset.host;
     for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++) {
         struct hps_bag *bag = &p->bag[q];
@@ -140,9 +139,9 @@ static void number_bags(struct hps_places *p)
     struct hps_places_counts c = hps_places_counts(p, 0);
     size_t row = 0, id = 0, n = hps_sacks_bags(&p->sacks), each = hps_places_counters(p);
 
-    hps_ints_grow(&p->room->place, p->sacks.nid + 1);         /* as with an index */
-    hps_ints_grow(&p->room->start, p->sacks.nid + n);
-    hps_ints_grow(&p->room->from, p->sacks.nid + 1);
+    hps_int_mirror_grow(&p->room->place, p->sacks.nid + 1); /* as with an index */
+    hps_int_mirror_grow(&p->room->start, p->sacks.nid + n);
+    hps_int_mirror_grow(&p->room->from, p->sacks.nid + 1);
     for (size_t q = 0; q < n; q++) {
         struct hps_bag *bag = &p->bag[q];
         size_t before = row;
@@ -182,7 +181,7 @@ void hps_places_find(struct hps_places *p, const struct hps_batch *batch,
         hps_parallel_for(&p->sacks.work, hps_places_sort_part, p);
         number_bags(p);
     }
-    hps_ints_grow(&room->row, number_places(p, first, ask) + 1);
+    hps_int_mirror_grow(&room->row, number_places(p, first, ask) + 1);
     if (batch) hps_parallel_for(&p->sacks.work, hps_places_place_part, p);
 }
 
@@ -197,8 +196,8 @@ void hps_places_show(const struct hps_places *p, struct hps_places_room *room,
         nid += bag[q].nid;
         noffset += bag[q].single ? 0 : (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
     }
-    const int *index = hps_ints_show(&room->index, nid + 1, p->dev);
-    const int *offset = hps_ints_show(&room->offset, noffset, p->dev);
+    const int *index = hps_int_mirror_show(&room->index, nid + 1, p->dev);
+    const int *offset = hps_int_mirror_show(&room->offset, noffset, p->dev);
     for (size_t q = 0; q < hps_sacks_bags(&p->sacks); q++) {
         bag[q].index = index;
         index += bag[q].nid;

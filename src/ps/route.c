@@ -41,8 +41,7 @@ static void turn_new(struct hps_route *r, struct hps_route_turn *t, int nlayer)
     t->ngive_at = t->ngive + parts;
     t->heard = hps_mem_new(parts, sizeof *t->heard);
     t->lent = (struct hps_route_lent){ r->near, r->me, 0 };
-    if (r->direct)
-        hps_ints_lend(&t->want, near_room, &t->lent);
+    if (r->direct) hps_int_mirror_lend(&t->want, near_room, &t->lent);
 }
 
 static void turn_free(struct hps_route *r, struct hps_route_turn *t)
@@ -58,9 +57,9 @@ static void turn_free(struct hps_route *r, struct hps_route_turn *t)
     hps_mem_free(t->at);
     hps_mem_free(t->nask);
     hps_mem_free(t->heard);
-    hps_ints_free(&t->want, r->dev);
+    hps_int_mirror_free(&t->want, r->dev);
     hps_places_room_free(&t->room, r->dev);
-    hps_ints_free(&t->told, r->dev);
+    hps_int_mirror_free(&t->told, r->dev);
     hps_merged_free(&t->merged, r->dev);
 }
 
@@ -197,8 +196,7 @@ static void send_numbers(struct hps_route *r, struct hps_route_turn *t)
         t->ngive[q] = (int)n - t->ngive_at[q];
     }
     t->step.ngive = ngive;
-    if (!r->quiet)
-        hps_ints_grow(&t->told, n + 1);
+    if (!r->quiet) hps_int_mirror_grow(&t->told, n + 1);
     for (int q = 0; q < r->parts; q++) {
         t->heard[q] = heard_from(r, t, q);
         if (is_direct(r, q)) t->nask[q] = t->ngive[q] = 0;
@@ -217,9 +215,9 @@ void hps_route_show(struct hps_route *r, struct hps_route_turn *t)
     size_t n = (size_t)m->n;
 
     t->step.nmerge = m->n;
-    t->step.merged = hps_ints_show(&m->row, n, r->dev);
-    t->step.merge_start = hps_ints_show(&m->start, n + 1, r->dev);
-    t->step.merge_from = hps_ints_show(&m->from, m->nid, r->dev);
+    t->step.merged = hps_int_mirror_show(&m->row, n, r->dev);
+    t->step.merge_start = hps_int_mirror_show(&m->start, n + 1, r->dev);
+    t->step.merge_from = hps_int_mirror_show(&m->from, m->nid, r->dev);
     t->step.merged_host = m->row.host;
 }
 

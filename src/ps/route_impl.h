@@ -22,13 +22,13 @@ struct hps_route_turn {
     int *ngive, *ngive_at;      /* likewise what each member tells me, in `told`; none of these
                                    once it is known that they do not travel                    */
     const int **heard;          /* (parts) where what it tells is, when it has come            */
-    struct hps_ints want;       /* numbers to owners, those of one together, by micro-batch    */
+    struct hps_int_mirror want; /* numbers to owners, those of one together, by micro-batch    */
     struct hps_route_lent {     /* whose memory that is, where those who are near read it      */
         struct hps_near *near;
         int me, buffer;
     } lent;
     struct hps_places_room room;
-    struct hps_ints told;
+    struct hps_int_mirror told;
     struct hps_merged merged;
 };
 

@@ -46,7 +46,7 @@ static void put(struct hps_route *r, struct hps_route_turn *t)
             t->at[i] = at;
             at += (size_t)t->length[i];
         }
-    hps_ints_grow(&t->want, at + 1);
+    hps_int_mirror_grow(&t->want, at + 1);
     for (int i = 0; i < r->M * r->parts; i++) {
         size_t n = (size_t)t->length[i];
         if (n > 0)
@@ -69,7 +69,7 @@ static void find(struct hps_route *r, struct hps_route_turn *t, const struct hps
 /* All that was heard, side by side; what travelled is there. */
 static void put_together(struct hps_route *r, struct hps_route_turn *t)
 {
-    hps_ints_grow(&t->told, t->step.ngive + 1);
+    hps_int_mirror_grow(&t->told, t->step.ngive + 1);
     for (int q = 0; q < r->parts; q++) {
         int *to = t->told.host + t->ngive_at[q];
         size_t n = 0;
@@ -147,7 +147,8 @@ static void list_rows(struct hps_route_turn *t, const uint64_t *word, size_t n, 
 static void keep(struct hps_route *r, struct hps_route_turn *t)
 {
     t->step.nmerge = t->step.nplace;
-    t->step.row = t->step.merged = hps_ints_show(&t->room.row, (size_t)t->step.nplace, r->dev);
+    t->step.row = t->step.merged =
+        hps_int_mirror_show(&t->room.row, (size_t)t->step.nplace, r->dev);
     t->step.row_host = t->step.merged_host = t->room.row.host;
 }
 
@@ -170,7 +171,7 @@ static void merge(struct hps_route *r, struct hps_route_turn *t)
     list_rows(t, hps_kway_merge(w->given, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);
     hps_route_show(r, t);
-    t->step.row = hps_ints_show(&t->told, n, r->dev);
+    t->step.row = hps_int_mirror_show(&t->told, n, r->dev);
     t->step.row_host = t->told.host;
 }
 

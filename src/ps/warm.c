@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "net/ints.h"
+#include "net/int_mirror.h"
 
 /* Numbers of a step under way stay while those of the next are made. */
 enum { KEPT = 2 };
 
 struct turn {
     struct hps_route_step step;
-    struct hps_ints row, merged, out_row, out_slot, in_row, in_slot;
+    struct hps_int_mirror row, merged, out_row, out_slot, in_row, in_slot;
 };
 
 struct hps_warm {
@@ -43,31 +43,31 @@ void hps_warm_free(struct hps_warm *w)
 {
     if (!w) return;
     for (struct turn *t = w->turn; t < w->turn + KEPT; t++) {
-        hps_ints_free(&t->row, w->dev);
-        hps_ints_free(&t->merged, w->dev);
-        hps_ints_free(&t->out_row, w->dev);
-        hps_ints_free(&t->out_slot, w->dev);
-        hps_ints_free(&t->in_row, w->dev);
-        hps_ints_free(&t->in_slot, w->dev);
+        hps_int_mirror_free(&t->row, w->dev);
+        hps_int_mirror_free(&t->merged, w->dev);
+        hps_int_mirror_free(&t->out_row, w->dev);
+        hps_int_mirror_free(&t->out_slot, w->dev);
+        hps_int_mirror_free(&t->in_row, w->dev);
+        hps_int_mirror_free(&t->in_slot, w->dev);
     }
     hps_mem_free(w->table);
     hps_mem_free(w);
 }
 
 /* A copy of n numbers as the device sees it. */
-static const int *shown(struct hps_warm *w, struct hps_ints *a, size_t n, const int *from)
+static const int *shown(struct hps_warm *w, struct hps_int_mirror *a, size_t n, const int *from)
 {
-    hps_ints_grow(a, (size_t)hps_tier_slots(w->tier)); /* at once as many as it can be */
+    hps_int_mirror_grow(a, (size_t)hps_tier_slots(w->tier)); /* at once as many as it can be */
     memcpy(a->host, from, n * sizeof *from);
-    return hps_ints_show(a, n, w->dev);
+    return hps_int_mirror_show(a, n, w->dev);
 }
 
 /* Slots of n rows, likewise. */
-static const int *found(struct hps_warm *w, struct hps_ints *a, size_t n, const int *row)
+static const int *found(struct hps_warm *w, struct hps_int_mirror *a, size_t n, const int *row)
 {
-    hps_ints_grow(a, n + 1);
+    hps_int_mirror_grow(a, n + 1);
     hps_tier_find(w->tier, n, row, a->host);
-    return hps_ints_show(a, n, w->dev);
+    return hps_int_mirror_show(a, n, w->dev);
 }
 
 /* Those that leave go first: a slot may be another's at once. */

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "hw/count.h"
-#include "net/noise.h"
+#include "net/negatives.h"
 
 enum { TURNS = 2 }; /* steps whose inputs live on the device at once */
 
@@ -24,7 +24,7 @@ struct hps_feeder {
     const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
     int nbatch;
     long long next, total; /* next step to fetch                             */
-    struct hps_noise_batch *noise; /* NULL: my stages draw nothing                   */
+    struct hps_negatives_batch *noise; /* NULL: my stages draw nothing                   */
     uint64_t key;                  /* of what is drawn                               */
     int M, nfussy;
     const struct hps_layer **fussy; /* (nfussy) mine that do not take all data      */
@@ -129,7 +129,7 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     f->key = hps_rng_key(order->key, "noise");
     bool *mine = my_layers(net, plan, team);
     list_fussy(f, net, mine);
-    f->noise = hps_noise_new(net, mine, f->M);
+    f->noise = hps_negatives_new(net, mine, f->M);
     if (team->nrole > 0) {
         st = make_reader(f, data, order, steps, net, mine, team, ahead);
         /* with the other members */
@@ -156,7 +156,7 @@ void hps_feeder_free(struct hps_feeder *f)
         hps_mem_free(f->turn[i].raw);
     }
     hps_reader_free(f->reader);
-    hps_noise_free(f->noise);
+    hps_negatives_free(f->noise);
     hps_mem_free(f->fussy);
     hps_mem_free(f->route);
     hps_mem_free(f->now);
@@ -174,7 +174,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     if (f->reader) st = hps_reader_take(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
     if (st) batch = NULL; /* no row is asked for by what may be no id */
-    batch = hps_noise_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
+    batch = hps_negatives_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
     /* all steps but the one taken last are queued: what they read is free behind them */
     f->dev->ops->follow(f->dev, HPS_LANE_FEED, HPS_LANE_WORK);
     struct turn *t = &f->turn[f->fetched++ % TURNS];

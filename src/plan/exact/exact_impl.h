@@ -98,7 +98,7 @@ struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m);
 void hps_exact_view_free(struct hps_exact_view *v);
 
 /* What stands before (or behind) a stage of group g at this boundary. */
-static inline double hps_exact_beside(const struct hps_exact_view *v,
+static inline double hps_exact_primal(const struct hps_exact_view *v,
                                       const struct hps_exact_best *b, int g)
 {
     return b->g1 != g || v->m->again[g] ? b->v1 : b->v2;
@@ -172,20 +172,20 @@ void hps_exact_anneal_run(struct hps_exact_anneal *x, int cycles, const struct h
 /* Replaces parts of a path by what the rest leaves room for: a path that breaks the limits at
  * tau_most until it is a plan, and then the best plan until it is a better one. For where the
  * limits bind; proves nothing. */
-struct hps_exact_mend;
-struct hps_exact_mend *hps_exact_mend_new(struct hps_exact_leaf *leaf);
-void hps_exact_mend_free(struct hps_exact_mend *x);
+struct hps_exact_repair;
+struct hps_exact_repair *hps_exact_mend_new(struct hps_exact_leaf *leaf);
+void hps_exact_mend_free(struct hps_exact_repair *x);
 /* Go on for so many tries, or until it is too late, or, without a plan, until there is one. */
-void hps_exact_mend_run(struct hps_exact_mend *x, long long tries,
+void hps_exact_mend_run(struct hps_exact_repair *x, long long tries,
                         const struct hps_exact_end *end);
 
 /* Restarted local search from the best plan: ranges of layers that begin or end with a stage change
  * their group. For good plans early; proves nothing. */
-struct hps_exact_climb;
-struct hps_exact_climb *hps_exact_climb_new(struct hps_exact_leaf *leaf);
-void hps_exact_climb_free(struct hps_exact_climb *c);
+struct hps_exact_local;
+struct hps_exact_local *hps_exact_climb_new(struct hps_exact_leaf *leaf);
+void hps_exact_climb_free(struct hps_exact_local *c);
 /* Go on for about so many steps; each prices a plan at most. */
-void hps_exact_climb_run(struct hps_exact_climb *c, long long steps);
+void hps_exact_climb_run(struct hps_exact_local *c, long long steps);
 
 /* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best
  * <= enough. */
@@ -196,12 +196,12 @@ struct hps_exact_end {
 };
 /* The local searches that go on beside the tree; `run` after each node, of which n arcs were
  * left. */
-struct hps_exact_beside;
-struct hps_exact_beside *hps_exact_beside_new(struct hps_exact_leaf *leaf);
-void hps_exact_beside_free(struct hps_exact_beside *x);
+struct hps_exact_primal;
+struct hps_exact_primal *hps_exact_beside_new(struct hps_exact_leaf *leaf);
+void hps_exact_beside_free(struct hps_exact_primal *x);
 /* Before the tree: from what is the best plan so far. */
-void hps_exact_beside_begin(struct hps_exact_beside *x);
-void hps_exact_beside_run(struct hps_exact_beside *x, int n, const struct hps_exact_end *end);
+void hps_exact_beside_begin(struct hps_exact_primal *x);
+void hps_exact_beside_run(struct hps_exact_primal *x, int n, const struct hps_exact_end *end);
 
 /* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when
  * proven. */

@@ -31,7 +31,7 @@ struct row {
 
 struct hps_exact_label {
     const struct hps_exact_model *m;
-    struct hps_exact_rest *rest;
+    struct hps_exact_completion *rest;
     int *shift, *bits;      /* (G) of a group's field, -1: not counted; without the guard    */
     uint64_t guards, limits;
     int *head;              /* (L + 1) first label of a boundary, -1: none                   */
@@ -116,7 +116,7 @@ static struct label *another(struct hps_exact_label *x)
 static void extend(struct hps_exact_label *x, const struct hps_exact_view *v, int id, int i, int g,
                    double cut)
 {
-    const struct hps_exact_rest *rest = x->rest;
+    const struct hps_exact_completion *rest = x->rest;
 
     for (int a = v->first[i]; a < v->first[i + 1]; a++) {
         const struct hps_exact_item *e = &v->item[a];

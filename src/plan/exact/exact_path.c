@@ -153,7 +153,7 @@ static void forward(struct hps_exact_view *v)
             continue;
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            offer(&v->fwd[e->j + 1], hps_exact_beside(v, b, e->g) + e->c, e->g, a);
+            offer(&v->fwd[e->j + 1], hps_exact_primal(v, b, e->g) + e->c, e->g, a);
         }
     }
 }
@@ -167,7 +167,7 @@ static void backward(struct hps_exact_view *v)
     for (int i = L - 1; i >= 0; i--)
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            double rest = hps_exact_beside(v, &v->bwd[e->j + 1], e->g);
+            double rest = hps_exact_primal(v, &v->bwd[e->j + 1], e->g);
             offer(&v->bwd[i], rest + e->c, e->g, a);
         }
 }
@@ -309,8 +309,8 @@ static double through(const void *with, const struct hps_exact_item *e, int i)
 {
     const struct through *t = with;
 
-    return hps_exact_beside(t->v, &t->v->fwd[i], e->g) + e->c +
-           hps_exact_beside(t->v, &t->v->bwd[e->j + 1], e->g) + t->rest;
+    return hps_exact_primal(t->v, &t->v->fwd[i], e->g) + e->c +
+           hps_exact_primal(t->v, &t->v->bwd[e->j + 1], e->g) + t->rest;
 }
 
 void hps_exact_view_drop(struct hps_exact_view *v, double cut)
@@ -347,7 +347,7 @@ static bool visit(struct walk *w, int b, int before, double value)
         if (e->g == before && !m->again[e->g])
             continue;
         double sum = value + e->c;
-        if (sum + hps_exact_beside(v, &v->bwd[e->j + 1], e->g) + w->base >=
+        if (sum + hps_exact_primal(v, &v->bwd[e->j + 1], e->g) + w->base >=
                 w->leaf->best * (1 - HPS_EXACT_SAME) ||
             v->used[e->g] + e->k > (double)m->sum[e->g])
             continue;

@@ -48,7 +48,7 @@ struct tree {
     bool covered;           /* has the view's node prices of layers?   */
     double here;            /* its bound by them                       */
     struct hps_exact_trust cover_trust, label_trust;
-    struct hps_exact_beside *beside;
+    struct hps_exact_primal *beside;
     const struct hps_exact_end *end;
     struct hps_exact_open open;
     double closed;          /* least bound of what was given up        */

@@ -170,16 +170,16 @@ static void fill_rest(const struct look *k, double *x)
 }
 
 void hps_feature_fill(const struct hps_profile *p, const struct hps_pricer *pr,
-                      const struct hps_ladder *ladder, struct hps_value *value, double *x)
+                      const struct hps_tau_grid *ladder, struct hps_value *value, double *x)
 {
     size_t n = (size_t)p->L * (size_t)p->T;
     struct look k = { p, pr, value, hps_mem_new((size_t)p->L + 1, sizeof *k.ahead),
                       hps_mem_new(n, sizeof *k.cover) };
-    double tau = ladder->tau[hps_ladder_best(ladder)];
+    double tau = ladder->tau[hps_tau_grid_best(ladder)];
 
     memset(x, 0, n * HPS_FEATURES * sizeof *x);
     for (int a = 0; a < TAUS; a++) {
-        hps_ladder_value(ladder, p, pr, value, tau * pow(STEP, a - MIDDLE));
+        hps_tau_grid_value(ladder, p, pr, value, tau * pow(STEP, a - MIDDLE));
         fill_cover(&k);
         fill_tau(&k, a, x);
         if (a == MIDDLE)

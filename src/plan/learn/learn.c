@@ -33,9 +33,9 @@
 struct learn {
     const struct hps_problem *q;
     struct hps_pricer *pr;
-    struct hps_chain *chain;
+    struct hps_markov *chain;
     struct hps_value *value;
-    struct hps_ladder ladder;
+    struct hps_tau_grid ladder;
     struct hps_joint *joint;    /* NULL: the units are the pricer's to find            */
     struct hps_policy *policy;
     struct hps_policy_pass *pass;
@@ -70,7 +70,7 @@ static void set_chain(struct learn *k)
         k->chain->go[a] = k->out[OUTPUTS * a] + k->own[a];
         k->chain->stay[a] = k->out[OUTPUTS * a + 1] + k->own[cells(k) + a];
     }
-    hps_chain_refresh(k->chain);
+    hps_markov_refresh(k->chain);
 }
 
 static double sharpness(double u)
@@ -85,10 +85,10 @@ static void set_place(struct learn *k, long long batch, uint64_t key)
     k->chain->sharp = sharpness(hps_rng_real(key, 0));
     if (batch % (1 + (long long)cells(k) / 2000) != 0)
         return;
-    double tau = hps_ladder_draw(&k->ladder, hps_rng_sub(key, 0));
+    double tau = hps_tau_grid_draw(&k->ladder, hps_rng_sub(key, 0));
     if (k->home_tau > 0 && k->fresh <= 0 && hps_rng_real(key, 1) < AT_HOME)
         tau = k->home_tau * exp(NEAR_TAU * (hps_rng_real(key, 2) - 0.5));
-    hps_ladder_value(&k->ladder, k->q->profile, k->pr, k->value, tau);
+    hps_tau_grid_value(&k->ladder, k->q->profile, k->pr, k->value, tau);
 }
 
 static void look(struct learn *k)
@@ -97,13 +97,13 @@ static void look(struct learn *k)
 
     hps_dev_blas_alone();
     k->value = hps_value_new(k->pr->L, k->pr->T);
-    k->chain = hps_chain_new(k->pr->L, k->pr->T);
+    k->chain = hps_markov_new(k->pr->L, k->pr->T);
     k->chain->value = k->value;
     k->x = hps_mem_new(n * HPS_FEATURES, sizeof *k->x);
     k->out = hps_mem_new(n * OUTPUTS, sizeof *k->out);
     k->own = hps_mem_new(2 * n, sizeof *k->own);
     k->pass = hps_policy_pass_new(k->policy, k->pr->L, k->pr->T);
-    hps_ladder_fill(&k->ladder, k->q->profile, k->pr, k->value);
+    hps_tau_grid_fill(&k->ladder, k->q->profile, k->pr, k->value);
     hps_feature_fill(k->q->profile, k->pr, &k->ladder, k->value, k->x);
     hps_policy_forward(k->pass, k->x, k->out);
 }
@@ -144,7 +144,7 @@ static void end(struct learn *k)
     hps_policy_pass_free(k->pass);
     if (k->ours)
         hps_policy_free(k->policy);
-    hps_chain_free(k->chain);
+    hps_markov_free(k->chain);
     hps_value_free(k->value);
     hps_joint_free(k->joint);
     hps_mem_free(k->x);
@@ -195,7 +195,7 @@ static double draw(struct learn *k, uint64_t key)
         n = 1 + (int)(pow(hps_rng_real(key, 0), WINDOW) * L);
         from = (int)(hps_rng_real(key, 1) * (L - n + 1));
     }
-    hps_chain_draw(k->chain, k->pr, from, from + n, hps_rng_sub(key, 2), k->here);
+    hps_markov_draw(k->chain, k->pr, from, from + n, hps_rng_sub(key, 2), k->here);
     k->same = !k->joint && again(k) ? k->same + 1 : 0;
     if (k->same > SAME && k->q->opt->polish) {
         hps_moves_shake(k->here, k->work, L, k->pr->T, 1, hps_rng_sub(key, 4));
@@ -244,7 +244,7 @@ static void reward(struct learn *k, double price)
     k->spread += (1 - CALM) * (fabs(gain) - k->spread);
     gain = k->spread > 0 ? gain / k->spread : 0;
     gain = fmax(-2, fmin(2, gain)) / (double)k->batch;
-    hps_chain_add(k->chain, 0, k->pr->L, k->here, gain);
+    hps_markov_add(k->chain, 0, k->pr->L, k->here, gain);
     if (k->joint)
         hps_joint_add(k->joint, gain);
 }
@@ -272,8 +272,8 @@ static void step(struct learn *k, long long batch, uint64_t key)
 {
     size_t n = cells(k);
 
-    hps_chain_add_entropy(k->chain, ENTROPY + ENTROPY_FIRST / (1 + (double)batch / 8));
-    hps_chain_add(k->chain, 0, k->pr->L, k->top, TOP);
+    hps_markov_add_entropy(k->chain, ENTROPY + ENTROPY_FIRST / (1 + (double)batch / 8));
+    hps_markov_add(k->chain, 0, k->pr->L, k->top, TOP);
     if (!k->knows && batch % (32 + (long long)n / 2) == 0)
         step_network(k);
     for (size_t a = 0; a < n; a++) {
@@ -282,7 +282,7 @@ static void step(struct learn *k, long long batch, uint64_t key)
     }
     if (k->joint)
         hps_joint_step(k->joint, RATE, FADE);
-    hps_chain_clear(k->chain);
+    hps_markov_clear(k->chain);
     set_place(k, batch, key);
     set_chain(k);
 }
@@ -347,11 +347,11 @@ double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
         for (int l = plan->stage[s].first; l <= plan->stage[s].last; l++)
             type[l] = plan->stage[s].type;
     look(&k);
-    hps_ladder_value(&k.ladder, q->profile, k.pr, k.value, 1 / plan->throughput);
+    hps_tau_grid_value(&k.ladder, q->profile, k.pr, k.value, 1 / plan->throughput);
     k.chain->sharp = sharpness(sharp);
     set_chain(&k);
-    likely = hps_chain_log(k.chain, 0, L, type) / L;
-    hps_chain_add(k.chain, 0, L, type, 1.0 / L);
+    likely = hps_markov_log(k.chain, 0, L, type) / L;
+    hps_markov_add(k.chain, 0, L, type, 1.0 / L);
     pass_back(&k);
     hps_mem_free(type);
     end(&k);

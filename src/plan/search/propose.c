@@ -40,7 +40,7 @@ static void shift(const int *now, int *next, int L, uint64_t key)
 {
     int l = below(key, 1, L), n = some(key, 3);
     bool left = below(key, 2, 2);
-    int edge = left ? hps_chain_begin(now, l + 1) : end_of(now, l, L);
+    int edge = left ? hps_markov_begin(now, l + 1) : end_of(now, l, L);
 
     if (edge == 0 || edge == L)
         return;
@@ -51,9 +51,9 @@ static void shift(const int *now, int *next, int L, uint64_t key)
 }
 
 /* A stage, its beginning, its end or a piece in it to another type. */
-static void recolour(const struct hps_chain *c, const int *now, int *next, bool copy, uint64_t key)
+static void recolour(const struct hps_markov *c, const int *now, int *next, bool copy, uint64_t key)
 {
-    int l = below(key, 1, c->L), a = hps_chain_begin(now, l + 1), b = end_of(now, l, c->L);
+    int l = below(key, 1, c->L), a = hps_markov_begin(now, l + 1), b = end_of(now, l, c->L);
     int n = some(key, 3) * (1 + c->L / 16);
     int kind = below(key, 2, 8);
 
@@ -65,20 +65,20 @@ static void recolour(const struct hps_chain *c, const int *now, int *next, bool 
         a = l;
         b = l + n < c->L ? l + n : c->L;
     }
-    paint(next, a, b, copy ? now[below(key, 4, c->L)]
-                           : hps_chain_type(c, a + below(key, 5, b - a), hps_rng_sub(key, 6)));
+    paint(next, a, b,
+          copy ? now[below(key, 4, c->L)]
+               : hps_markov_type(c, a + below(key, 5, b - a), hps_rng_sub(key, 6)));
 }
 
 static void exchange(const int *now, int *next, int L, uint64_t key)
 {
     int l = below(key, 1, L), m = below(key, 2, L);
 
-    paint(next, hps_chain_begin(now, l + 1), end_of(now, l, L), now[m]);
-    if (now[l] != now[m])
-        paint(next, hps_chain_begin(now, m + 1), end_of(now, m, L), now[l]);
+    paint(next, hps_markov_begin(now, l + 1), end_of(now, l, L), now[m]);
+    if (now[l] != now[m]) paint(next, hps_markov_begin(now, m + 1), end_of(now, m, L), now[l]);
 }
 
-bool hps_propose_move(const struct hps_chain *c, const int *now, int *next, uint64_t key)
+bool hps_propose_move(const struct hps_markov *c, const int *now, int *next, uint64_t key)
 {
     int kind = below(key, 0, 16);
 
@@ -94,7 +94,7 @@ bool hps_propose_move(const struct hps_chain *c, const int *now, int *next, uint
     return memcmp(next, now, (size_t)c->L * sizeof *next) != 0;
 }
 
-double hps_propose_climb(const struct hps_chain *c, struct hps_pricer *pr, int *type, int *work,
+double hps_propose_climb(const struct hps_markov *c, struct hps_pricer *pr, int *type, int *work,
                          double price, int patience, uint64_t key)
 {
     uint64_t n = 0;

@@ -1,4 +1,4 @@
-/* exact_mend.c - plans at the edge of what the limits allow: in a path, two parts at a time are
+/* exact_repair.c - plans at the edge of what the limits allow: in a path, two parts at a time are
  * replaced by the best that the other stages leave room for, until it keeps the limits, and then
  * until it is cheaper or faster. */
 #include "plan/exact/exact_impl.h"
@@ -25,7 +25,7 @@ enum {
 #define NOISE 0.3           /* of what an arc is charged: other ways every time, */
 #define FINE 0.03           /* nearly the same way from a plan                  */
 
-struct hps_exact_mend {
+struct hps_exact_repair {
     const struct hps_exact_model *m;
     struct hps_exact_leaf *leaf;
     struct hps_exact_view *all, *part;
@@ -41,9 +41,9 @@ struct hps_exact_mend {
     uint64_t key, draws;
 };
 
-struct hps_exact_mend *hps_exact_mend_new(struct hps_exact_leaf *leaf)
+struct hps_exact_repair *hps_exact_mend_new(struct hps_exact_leaf *leaf)
 {
-    struct hps_exact_mend *x = hps_mem_new(1, sizeof *x);
+    struct hps_exact_repair *x = hps_mem_new(1, sizeof *x);
     const struct hps_exact_model *m = leaf->m;
     size_t L = (size_t)m->L;
 
@@ -60,7 +60,7 @@ struct hps_exact_mend *hps_exact_mend_new(struct hps_exact_leaf *leaf)
     return x;
 }
 
-void hps_exact_mend_free(struct hps_exact_mend *x)
+void hps_exact_mend_free(struct hps_exact_repair *x)
 {
     if (!x)
         return;
@@ -74,7 +74,7 @@ void hps_exact_mend_free(struct hps_exact_mend *x)
 }
 
 /* What a stage needs at the interval's end; more than there is when nothing is enough. */
-static long long units(const struct hps_exact_mend *x, int arc)
+static long long units(const struct hps_exact_repair *x, int arc)
 {
     const struct hps_exact_arc *a = &x->m->arc[arc];
     long long k = hps_cost_line_units(&a->line, x->all->t2, x->m->most[a->g]);
@@ -82,19 +82,19 @@ static long long units(const struct hps_exact_mend *x, int arc)
     return k > 0 ? k : x->m->sum[a->g] + 1;
 }
 
-static double draw(struct hps_exact_mend *x)
+static double draw(struct hps_exact_repair *x)
 {
     return hps_rng_real(x->key, x->draws++);
 }
 
-static void leave(struct hps_exact_mend *x, int first)
+static void leave(struct hps_exact_repair *x, int first)
 {
     for (int s = first < 0 ? 0 : first; s < first + PART && s < x->S; s++)
         x->stays[s] = false;
 }
 
 /* A part around a stage whose group has too many units, or any stage, and a part anywhere. */
-static void choose_parts(struct hps_exact_mend *x)
+static void choose_parts(struct hps_exact_repair *x)
 {
     int s = 0;
 
@@ -117,7 +117,7 @@ static void choose_parts(struct hps_exact_mend *x)
 }
 
 /* The items of layers first..last: all that lie within them. */
-static void add_all(struct hps_exact_mend *x, int first, int last)
+static void add_all(struct hps_exact_repair *x, int first, int last)
 {
     const struct hps_exact_view *all = x->all;
 
@@ -133,7 +133,7 @@ static void add_all(struct hps_exact_mend *x, int first, int last)
 }
 
 /* The item of a stage that stays: its units are given. */
-static void add_stage(struct hps_exact_mend *x, int arc)
+static void add_stage(struct hps_exact_repair *x, int arc)
 {
     const struct hps_exact_arc *a = &x->m->arc[arc];
 
@@ -142,7 +142,7 @@ static void add_stage(struct hps_exact_mend *x, int arc)
     x->part->item[x->part->n++] = (struct hps_exact_item){ 0, 0, 0, arc, (short)a->j, (short)a->g };
 }
 
-static void fill_part(struct hps_exact_mend *x)
+static void fill_part(struct hps_exact_repair *x)
 {
     const struct hps_exact_arc *arc = x->m->arc;
 
@@ -159,7 +159,7 @@ static void fill_part(struct hps_exact_mend *x)
     hps_exact_view_back(x->part);
 }
 
-static long long beyond(struct hps_exact_mend *x, int S, const int *arc)
+static long long beyond(struct hps_exact_repair *x, int S, const int *arc)
 {
     const struct hps_exact_model *m = x->m;
     long long sum = 0;
@@ -173,7 +173,7 @@ static long long beyond(struct hps_exact_mend *x, int S, const int *arc)
 }
 
 /* The other path becomes the one here unless it is worse. */
-static void adopt(struct hps_exact_mend *x, int S)
+static void adopt(struct hps_exact_repair *x, int S)
 {
     long long worse = beyond(x, S, x->next);
     double cost = INFINITY;
@@ -193,7 +193,7 @@ static void adopt(struct hps_exact_mend *x, int S)
 
 /* Where to look: just faster than the best plan where tau is the question, else at its tau; at
  * tau_most where there is none. */
-static double end_of(const struct hps_exact_mend *x)
+static double end_of(const struct hps_exact_repair *x)
 {
     const struct hps_exact_leaf *leaf = x->leaf;
     double tau = 0;
@@ -208,7 +208,7 @@ static double end_of(const struct hps_exact_mend *x)
 }
 
 /* A path through all layers, which may break the limits. */
-static void make_path(struct hps_exact_mend *x)
+static void make_path(struct hps_exact_repair *x)
 {
     const struct hps_exact_model *m = x->m;
 
@@ -223,7 +223,7 @@ static void make_path(struct hps_exact_mend *x)
 }
 
 /* All arcs at the interval's end, and prices for them. False when there is no path. */
-static bool look(struct hps_exact_mend *x)
+static bool look(struct hps_exact_repair *x)
 {
     const struct hps_exact_model *m = x->m;
     int *id = hps_mem_new((size_t)m->narc, sizeof *id);
@@ -247,7 +247,7 @@ static bool look(struct hps_exact_mend *x)
 }
 
 /* From the best plan, or, without one or when that does not gain any more, from a new path. */
-static bool begin(struct hps_exact_mend *x, bool anew)
+static bool begin(struct hps_exact_repair *x, bool anew)
 {
     const struct hps_exact_leaf *leaf = x->leaf;
 
@@ -269,7 +269,7 @@ static bool begin(struct hps_exact_mend *x, bool anew)
     return true;
 }
 
-static void one(struct hps_exact_mend *x)
+static void one(struct hps_exact_repair *x)
 {
     choose_parts(x);
     fill_part(x);
@@ -280,7 +280,8 @@ static void one(struct hps_exact_mend *x)
     x->leaf->evaluations++;
 }
 
-void hps_exact_mend_run(struct hps_exact_mend *x, long long tries, const struct hps_exact_end *end)
+void hps_exact_mend_run(struct hps_exact_repair *x, long long tries,
+                        const struct hps_exact_end *end)
 {
     const struct hps_exact_leaf *leaf = x->leaf;
     bool mend = leaf->S == 0;

@@ -1,5 +1,5 @@
-/* noise.c - classes drawn as noise, and batches with them. */
-#include "net/noise.h"
+/* negatives.c - classes drawn as noise, and batches with them. */
+#include "net/negatives.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct turn {
     struct drawn *drawn;                /* (M, nlayer)     */
 };
 
-struct hps_noise_batch {
+struct hps_negatives_batch {
     const struct hps_net *net;
     const struct hps_layer **layer;     /* (nlayer) */
     int nlayer, M;
@@ -31,7 +31,7 @@ struct hps_noise_batch {
     long long taken;
 };
 
-long long hps_noise_class(const struct hps_noise *noise, uint64_t key, uint64_t index)
+long long hps_negatives_class(const struct hps_negatives *noise, uint64_t key, uint64_t index)
 {
     double u = hps_rng_real(key, index), n = (double)noise->classes;
     long long c = (long long)(noise->log_uniform ? exp(u * log(n + 1)) - 1 : u * n);
@@ -39,18 +39,18 @@ long long hps_noise_class(const struct hps_noise *noise, uint64_t key, uint64_t 
     return c < noise->classes ? c : noise->classes - 1;
 }
 
-struct hps_noise_batch *hps_noise_new(const struct hps_net *net, const bool *mine, int M)
+struct hps_negatives_batch *hps_negatives_new(const struct hps_net *net, const bool *mine, int M)
 {
     size_t slots = (size_t)M * (size_t)(net->nslot + net->ndrawn);
-    struct hps_noise_batch *k = hps_mem_new(1, sizeof *k);
+    struct hps_negatives_batch *k = hps_mem_new(1, sizeof *k);
 
-    *k = (struct hps_noise_batch){ .net = net, .M = M };
+    *k = (struct hps_negatives_batch){ .net = net, .M = M };
     k->layer = hps_mem_new((size_t)net->L, sizeof *k->layer);
     for (int l = 0; l < net->L; l++)
         if (mine[l] && net->layer[l].noise.n > 0)
             k->layer[k->nlayer++] = &net->layer[l];
     if (k->nlayer == 0) {
-        hps_noise_free(k);
+        hps_negatives_free(k);
         return NULL;
     }
     for (int t = 0; t < TURNS; t++)
@@ -63,7 +63,7 @@ struct hps_noise_batch *hps_noise_new(const struct hps_net *net, const bool *min
     return k;
 }
 
-void hps_noise_free(struct hps_noise_batch *k)
+void hps_negatives_free(struct hps_negatives_batch *k)
 {
     if (!k)
         return;
@@ -94,13 +94,13 @@ static void draw(struct drawn *d, const struct hps_layer *l, const struct hps_ba
         d->offset[e] = (int)(e * n);
         id[0] = hps_ids_get(b->ids[l->noise.slot], e);
         for (size_t j = 1; j < n; j++)
-            id[j] = hps_noise_class(&l->noise, mine, j);
+            id[j] = hps_negatives_class(&l->noise, mine, j);
     }
     d->offset[B] = (int)(B * n);
 }
 
-const struct hps_batch *hps_noise_step(struct hps_noise_batch *k, const struct hps_batch *batch,
-                                       uint64_t key)
+const struct hps_batch *hps_negatives_step(struct hps_negatives_batch *k,
+                                           const struct hps_batch *batch, uint64_t key)
 {
     if (!k || !batch)
         return batch;

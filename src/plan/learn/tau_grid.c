@@ -1,4 +1,4 @@
-#include "plan/ladder.h"
+#include "plan/tau_grid.h"
 
 #include <math.h>
 
@@ -44,35 +44,35 @@ static double highest(const struct hps_profile *p, const struct hps_pricer *pr)
     return fmin(high, pr->tau_most);
 }
 
-int hps_ladder_best(const struct hps_ladder *ladder)
+int hps_tau_grid_best(const struct hps_tau_grid *ladder)
 {
     int best = 0;
 
-    for (int q = 1; q < HPS_LADDER; q++)
+    for (int q = 1; q < HPS_TAU_GRID; q++)
         if (ladder->bound[q] < ladder->bound[best])
             best = q;
     return best;
 }
 
-void hps_ladder_fill(struct hps_ladder *ladder, const struct hps_profile *p,
-                    const struct hps_pricer *pr, struct hps_value *value)
+void hps_tau_grid_fill(struct hps_tau_grid *ladder, const struct hps_profile *p,
+                       const struct hps_pricer *pr, struct hps_value *value)
 {
     double high = highest(p, pr), low = fmin(lowest(pr), high);
 
-    for (int q = 0; q < HPS_LADDER; q++) {
-        ladder->tau[q] = low > 0 ? high * pow(low / high, (double)q / (HPS_LADDER - 1)) : high;
+    for (int q = 0; q < HPS_TAU_GRID; q++) {
+        ladder->tau[q] = low > 0 ? high * pow(low / high, (double)q / (HPS_TAU_GRID - 1)) : high;
         hps_value_fill(value, p, hps_pricer_cost(pr), hps_pricer_rooms(pr),
                        ladder->tau[q] * SLACK);
         ladder->bound[q] = value->rest[0] * ladder->tau[q];
     }
-    double least = ladder->bound[hps_ladder_best(ladder)];
-    for (int q = 0; q < HPS_LADDER; q++)
+    double least = ladder->bound[hps_tau_grid_best(ladder)];
+    for (int q = 0; q < HPS_TAU_GRID; q++)
         ladder->weight[q] = isfinite(least) && least > 0
                                 ? exp(-SHARP * (ladder->bound[q] / least - 1)) : q == 0;
 }
 
-void hps_ladder_value(const struct hps_ladder *ladder, const struct hps_profile *p,
-                     const struct hps_pricer *pr, struct hps_value *value, double tau)
+void hps_tau_grid_value(const struct hps_tau_grid *ladder, const struct hps_profile *p,
+                        const struct hps_pricer *pr, struct hps_value *value, double tau)
 {
     const struct hps_cost *c = hps_pricer_cost(pr);
 
@@ -81,14 +81,14 @@ void hps_ladder_value(const struct hps_ladder *ladder, const struct hps_profile 
         hps_value_fill(value, p, c, hps_pricer_rooms(pr), ladder->tau[0] * SLACK);
 }
 
-double hps_ladder_draw(const struct hps_ladder *ladder, uint64_t key)
+double hps_tau_grid_draw(const struct hps_tau_grid *ladder, uint64_t key)
 {
-    double sum = 0, step = log(ladder->tau[0] / ladder->tau[HPS_LADDER - 1]) / (HPS_LADDER - 1);
+    double sum = 0, step = log(ladder->tau[0] / ladder->tau[HPS_TAU_GRID - 1]) / (HPS_TAU_GRID - 1);
     int q = 0;
 
-    for (int a = 0; a < HPS_LADDER; a++)
+    for (int a = 0; a < HPS_TAU_GRID; a++)
         sum += ladder->weight[a];
-    for (double x = hps_rng_real(key, 0) * sum; q < HPS_LADDER - 1 && x >= ladder->weight[q]; q++)
+    for (double x = hps_rng_real(key, 0) * sum; q < HPS_TAU_GRID - 1 && x >= ladder->weight[q]; q++)
         x -= ladder->weight[q];
     return ladder->tau[q] * exp(step * (hps_rng_real(key, 1) - 0.5));
 }

@@ -1,4 +1,4 @@
-/* peers.h - the other rows of a micro-batch, for layers that look beyond those of this rank.
+/* collective.h - the other rows of a micro-batch, for layers that look beyond those of this rank.
  *
  * The ranks of a stage share each micro-batch by contiguous rows, in the order of the ranks.
  * Each verb is Collective over them: a layer whose kind says `peers` is called on all of them in
@@ -6,25 +6,25 @@
  * rounding on any number of them: sums are made in the order of the ranks. All numbers are device
  * memory; what is asked is queued on WORK with the operations around it. A rank alone (most runs,
  * the profile) just copies. */
-#ifndef HPS_NET_PEERS_H
-#define HPS_NET_PEERS_H
+#ifndef HPS_NET_COLLECTIVE_H
+#define HPS_NET_COLLECTIVE_H
 
 #include "hw/dev.h"
 
-struct hps_peers {
+struct hps_collective {
     int rows, first;            /* of the whole micro-batch; the first of mine (B are mine)  */
     struct hps_dev *dev;
     /* x (n) summed over the ranks. */
-    void (*sum)(const struct hps_peers *peers, size_t n, double *x);
+    void (*sum)(const struct hps_collective *peers, size_t n, double *x);
     /* own (B, width) of every rank to all (rows, width), in the micro-batch's order; contiguous, as
      * in scatter. */
-    void (*gather)(const struct hps_peers *peers, int width, const float *own, float *all);
+    void (*gather)(const struct hps_collective *peers, int width, const float *own, float *all);
     /* Its transpose: all (rows, width) of every rank summed, and my rows of the sums to own. */
-    void (*scatter)(const struct hps_peers *peers, int width, const float *all, float *own);
+    void (*scatter)(const struct hps_collective *peers, int width, const float *all, float *own);
     void *with;                 /* whom: the maker's                                         */
 };
 
 /* A rank that has all `rows` to itself. */
-struct hps_peers hps_peers_alone(struct hps_dev *dev, int rows);
+struct hps_collective hps_collective_alone(struct hps_dev *dev, int rows);
 
 #endif

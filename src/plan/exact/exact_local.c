@@ -1,4 +1,4 @@
-/* exact_climb.c - good plans early: a local search that is thrown off its optimum and climbs
+/* exact_local.c - good plans early: a local search that is thrown off its optimum and climbs
  * again. */
 #include "plan/exact/exact_impl.h"
 
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-struct hps_exact_climb {
+struct hps_exact_local {
     struct hps_exact_leaf *leaf;
     int *home, *now, *next;         /* (L) groups: the optimum that was left, here, a neighbour */
     int *arc;                       /* (L) of the neighbour                                     */
@@ -19,9 +19,9 @@ struct hps_exact_climb {
     bool begun;
 };
 
-struct hps_exact_climb *hps_exact_climb_new(struct hps_exact_leaf *leaf)
+struct hps_exact_local *hps_exact_climb_new(struct hps_exact_leaf *leaf)
 {
-    struct hps_exact_climb *c = hps_mem_new(1, sizeof *c);
+    struct hps_exact_local *c = hps_mem_new(1, sizeof *c);
     size_t L = (size_t)leaf->m->L;
 
     c->leaf = leaf;
@@ -33,7 +33,7 @@ struct hps_exact_climb *hps_exact_climb_new(struct hps_exact_leaf *leaf)
     return c;
 }
 
-void hps_exact_climb_free(struct hps_exact_climb *c)
+void hps_exact_climb_free(struct hps_exact_local *c)
 {
     if (!c)
         return;
@@ -41,13 +41,13 @@ void hps_exact_climb_free(struct hps_exact_climb *c)
     hps_mem_free(c);
 }
 
-static void copy(const struct hps_exact_climb *c, int *to, const int *from)
+static void copy(const struct hps_exact_local *c, int *to, const int *from)
 {
     memcpy(to, from, (size_t)c->leaf->m->L * sizeof *to);
 }
 
 /* The value of `next`: stages are its maximal runs. */
-static double value(struct hps_exact_climb *c, double cutoff)
+static double value(struct hps_exact_local *c, double cutoff)
 {
     const struct hps_exact_model *m = c->leaf->m;
     int S = 0;
@@ -63,7 +63,7 @@ static double value(struct hps_exact_climb *c, double cutoff)
 }
 
 /* All layers of the stage around l to group g. */
-static void recolour(struct hps_exact_climb *c, int l, int g)
+static void recolour(struct hps_exact_local *c, int l, int g)
 {
     int L = c->leaf->m->L, was = c->now[l];
 
@@ -81,7 +81,7 @@ static uint64_t moves(const struct hps_exact_model *m)
 }
 
 /* `next` is `now` after move n; false when that changes nothing. */
-static bool move(struct hps_exact_climb *c, uint64_t n)
+static bool move(struct hps_exact_local *c, uint64_t n)
 {
     const struct hps_exact_model *m = c->leaf->m;
     uint64_t L = (uint64_t)m->L, ranges = 2 * L * (uint64_t)m->G;
@@ -107,7 +107,7 @@ static bool move(struct hps_exact_climb *c, uint64_t n)
 }
 
 /* Climb until no move gains. False when the steps were used up before. */
-static bool climb(struct hps_exact_climb *c)
+static bool climb(struct hps_exact_local *c)
 {
     uint64_t all = moves(c->leaf->m);
 
@@ -132,7 +132,7 @@ static bool climb(struct hps_exact_climb *c)
 }
 
 /* A few random moves from home, fewer where that keeps no limit. */
-static void throw_off(struct hps_exact_climb *c)
+static void throw_off(struct hps_exact_local *c)
 {
     c->value = INFINITY;
     for (int tries = 0; tries < 30 && !isfinite(c->value); tries++) {
@@ -146,7 +146,7 @@ static void throw_off(struct hps_exact_climb *c)
     c->idle = 0;
 }
 
-static void begin(struct hps_exact_climb *c)
+static void begin(struct hps_exact_local *c)
 {
     const struct hps_exact_leaf *leaf = c->leaf;
 
@@ -161,7 +161,7 @@ static void begin(struct hps_exact_climb *c)
     c->begun = true;
 }
 
-void hps_exact_climb_run(struct hps_exact_climb *c, long long steps)
+void hps_exact_climb_run(struct hps_exact_local *c, long long steps)
 {
     if (c->leaf->S == 0)
         return;

@@ -1,4 +1,4 @@
-/* exact_rest.c - what the rest of a path costs at least, by the units that are left of a few
+/* exact_completion.c - what the rest of a path costs at least, by the units that are left of a few
  * groups. */
 #include "plan/exact/exact_label_impl.h"
 
@@ -11,9 +11,9 @@
 /* Numbers of units left, at most. */
 #define STATES 2048
 
-struct hps_exact_rest *hps_exact_rest_new(const struct hps_exact_model *m)
+struct hps_exact_completion *hps_exact_rest_new(const struct hps_exact_model *m)
 {
-    struct hps_exact_rest *x = hps_mem_new(1, sizeof *x);
+    struct hps_exact_completion *x = hps_mem_new(1, sizeof *x);
     size_t L = (size_t)m->L, G = (size_t)m->G;
 
     x->m = m;
@@ -25,7 +25,7 @@ struct hps_exact_rest *hps_exact_rest_new(const struct hps_exact_model *m)
     return x;
 }
 
-void hps_exact_rest_free(struct hps_exact_rest *x)
+void hps_exact_rest_free(struct hps_exact_completion *x)
 {
     if (!x)
         return;
@@ -36,7 +36,7 @@ void hps_exact_rest_free(struct hps_exact_rest *x)
 }
 
 /* The group that costs most for the states that it takes; -1: none has room. */
-static int next_group(const struct hps_exact_rest *x, const double *lambda)
+static int next_group(const struct hps_exact_completion *x, const double *lambda)
 {
     const struct hps_exact_model *m = x->m;
     double most = 0;
@@ -55,7 +55,7 @@ static int next_group(const struct hps_exact_rest *x, const double *lambda)
 }
 
 /* Where limits are large, neighbouring states are those of a group: long loops. */
-static void arrange(struct hps_exact_rest *x)
+static void arrange(struct hps_exact_completion *x)
 {
     const struct hps_exact_model *m = x->m;
 
@@ -66,7 +66,7 @@ static void arrange(struct hps_exact_rest *x)
     }
 }
 
-static void choose(struct hps_exact_rest *x, const double *lambda)
+static void choose(struct hps_exact_completion *x, const double *lambda)
 {
     const struct hps_exact_model *m = x->m;
 
@@ -99,7 +99,7 @@ HPS_MULTIVERSION static void offer(double *restrict to, const double *restrict f
         }
 }
 
-double hps_exact_rest_fill(struct hps_exact_rest *x, struct hps_exact_view *v)
+double hps_exact_rest_fill(struct hps_exact_completion *x, struct hps_exact_view *v)
 {
     const struct hps_exact_model *m = x->m;
     int L = m->L;

@@ -1,15 +1,15 @@
-#include "plan/chain.h"
+#include "plan/markov.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "plan/pricer_desk.h"
+#include "plan/pricer_workspace.h"
 
 #define TRIES 6                 /* types drawn before one without room is taken */
 
-struct hps_chain_desk {
+struct hps_markov_workspace {
     double *e;                  /* (L, T) exp(go - sharp ... - most)                              */
     double *most;               /* (L)                                                            */
     double *sum;                /* (L, T) running sums of e                                       */
@@ -17,13 +17,13 @@ struct hps_chain_desk {
     long long *left;            /* (T) room while drawing                                         */
 };
 
-struct hps_chain *hps_chain_new(int L, int T)
+struct hps_markov *hps_markov_new(int L, int T)
 {
-    struct hps_chain *c = hps_mem_new(1, sizeof *c);
-    struct hps_chain_desk *d = hps_mem_new(1, sizeof *d);
+    struct hps_markov *c = hps_mem_new(1, sizeof *c);
+    struct hps_markov_workspace *d = hps_mem_new(1, sizeof *d);
     size_t n = (size_t)L * (size_t)T;
 
-    *c = (struct hps_chain){ .L = L, .T = T, .desk = d };
+    *c = (struct hps_markov){ .L = L, .T = T, .desk = d };
     c->go = hps_mem_new(4 * n, sizeof *c->go);
     c->stay = c->go + n;
     c->dgo = c->go + 2 * n;
@@ -36,7 +36,7 @@ struct hps_chain *hps_chain_new(int L, int T)
     return c;
 }
 
-void hps_chain_free(struct hps_chain *c)
+void hps_markov_free(struct hps_markov *c)
 {
     if (!c)
         return;
@@ -47,7 +47,7 @@ void hps_chain_free(struct hps_chain *c)
     hps_mem_free(c);
 }
 
-static size_t at(const struct hps_chain *c, int l, int t)
+static size_t at(const struct hps_markov *c, int l, int t)
 {
     return (size_t)l * (size_t)c->T + (size_t)t;
 }
@@ -58,9 +58,9 @@ static double weight(double x)
     return x > -700 ? exp(fmin(x, 500)) : 0;
 }
 
-void hps_chain_refresh(struct hps_chain *c)
+void hps_markov_refresh(struct hps_markov *c)
 {
-    struct hps_chain_desk *d = c->desk;
+    struct hps_markov_workspace *d = c->desk;
     const struct hps_value *v = c->value;
 
     for (int l = 0; l < c->L; l++) {
@@ -83,7 +83,7 @@ void hps_chain_refresh(struct hps_chain *c)
 }
 
 /* The weight of staying at layer l on type u of a stage that began at layer i. */
-static double hold(const struct hps_chain *c, int i, int l, int u)
+static double hold(const struct hps_markov *c, int i, int l, int u)
 {
     const struct hps_value *v = c->value;
     double more = v->best[hps_value_at(v, i, l, u)] - v->w[hps_value_at(v, i, l - 1, u)] -
@@ -96,9 +96,9 @@ static double hold(const struct hps_chain *c, int i, int l, int u)
 }
 
 /* The weights of layer l behind type u (-1: nobody), whose stage began at i: of u, of all types. */
-static double weights(const struct hps_chain *c, int i, int l, int u, double *same)
+static double weights(const struct hps_markov *c, int i, int l, int u, double *same)
 {
-    const struct hps_chain_desk *d = c->desk;
+    const struct hps_markov_workspace *d = c->desk;
     double all = d->sum[at(c, l, c->T - 1)];
 
     *same = u < 0 ? 0 : hold(c, i, l, u);
@@ -106,7 +106,7 @@ static double weights(const struct hps_chain *c, int i, int l, int u, double *sa
 }
 
 /* The first type whose running sum is above x. */
-static int find(const struct hps_chain *c, int l, double x)
+static int find(const struct hps_markov *c, int l, double x)
 {
     const double *sum = c->desk->sum + at(c, l, 0);
     int low = 0, high = c->T - 1;
@@ -121,13 +121,13 @@ static int find(const struct hps_chain *c, int l, double x)
     return low;
 }
 
-int hps_chain_type(const struct hps_chain *c, int l, uint64_t key)
+int hps_markov_type(const struct hps_markov *c, int l, uint64_t key)
 {
     return find(c, l, hps_rng_real(key, 0) * c->desk->sum[at(c, l, c->T - 1)]);
 }
 
 /* The likeliest type but u. */
-static int likeliest_other(const struct hps_chain *c, int l, int u)
+static int likeliest_other(const struct hps_markov *c, int l, int u)
 {
     const double *e = c->desk->e + at(c, l, 0);
     int best = u == 0 ? 1 : 0;
@@ -139,10 +139,10 @@ static int likeliest_other(const struct hps_chain *c, int l, int u)
 }
 
 /* Another type than u (-1: any), one that has room for layer l alone if that is soon found. */
-static int draw_other(const struct hps_chain *c, const struct hps_pricer *pr, int l, int u,
+static int draw_other(const struct hps_markov *c, const struct hps_pricer *pr, int l, int u,
                       uint64_t key)
 {
-    const struct hps_chain_desk *d = c->desk;
+    const struct hps_markov_workspace *d = c->desk;
     double own = u < 0 ? 0 : d->e[at(c, l, u)], all = d->sum[at(c, l, c->T - 1)] - own;
     int t = u;
 
@@ -159,10 +159,10 @@ static int draw_other(const struct hps_chain *c, const struct hps_pricer *pr, in
 }
 
 /* What the stages of a plan outside from..to-1 leave. */
-static void count_room(struct hps_chain *c, const struct hps_pricer *pr, int from, int to,
+static void count_room(struct hps_markov *c, const struct hps_pricer *pr, int from, int to,
                        const int *type)
 {
-    struct hps_chain_desk *d = c->desk;
+    struct hps_markov_workspace *d = c->desk;
 
     for (int t = 0; t < c->T; t++)
         d->left[t] = hps_pricer_room(pr, t);
@@ -177,7 +177,7 @@ static void count_room(struct hps_chain *c, const struct hps_pricer *pr, int fro
     }
 }
 
-int hps_chain_begin(const int *type, int l)
+int hps_markov_begin(const int *type, int l)
 {
     int i = l > 0 ? l - 1 : 0;
 
@@ -186,11 +186,11 @@ int hps_chain_begin(const int *type, int l)
     return i;
 }
 
-void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, int to,
-                    uint64_t key, int *type)
+void hps_markov_draw(struct hps_markov *c, const struct hps_pricer *pr, int from, int to,
+                     uint64_t key, int *type)
 {
-    struct hps_chain_desk *d = c->desk;
-    int first = hps_chain_begin(type, from);
+    struct hps_markov_workspace *d = c->desk;
+    int first = hps_markov_begin(type, from);
     long long used = 0;         /* units of the stage at hand */
 
     count_room(c, pr, from, to, type);
@@ -214,11 +214,11 @@ void hps_chain_draw(struct hps_chain *c, const struct hps_pricer *pr, int from, 
     }
 }
 
-double hps_chain_log(const struct hps_chain *c, int from, int to, const int *type)
+double hps_markov_log(const struct hps_markov *c, int from, int to, const int *type)
 {
     double sum = 0;
 
-    for (int l = from, i = hps_chain_begin(type, from); l < to; l++) {
+    for (int l = from, i = hps_markov_begin(type, from); l < to; l++) {
         int u = l > 0 ? type[l - 1] : -1;
         double same, all = weights(c, i, l, u, &same);
         i = type[l] == u ? i : l;
@@ -227,11 +227,11 @@ double hps_chain_log(const struct hps_chain *c, int from, int to, const int *typ
     return sum;
 }
 
-void hps_chain_add(struct hps_chain *c, int from, int to, const int *type, double weight)
+void hps_markov_add(struct hps_markov *c, int from, int to, const int *type, double weight)
 {
-    struct hps_chain_desk *d = c->desk;
+    struct hps_markov_workspace *d = c->desk;
 
-    for (int l = from, i = hps_chain_begin(type, from); l < to; l++) {
+    for (int l = from, i = hps_markov_begin(type, from); l < to; l++) {
         int u = l > 0 ? type[l - 1] : -1;
         double same, all = weights(c, i, l, u, &same);
         i = type[l] == u ? i : l;
@@ -253,7 +253,7 @@ void hps_chain_add(struct hps_chain *c, int from, int to, const int *type, doubl
 }
 
 /* The entropy of layer l's own distribution. */
-static double entropy(const struct hps_chain *c, int l)
+static double entropy(const struct hps_markov *c, int l)
 {
     const double *e = c->desk->e + at(c, l, 0);
     double all = c->desk->sum[at(c, l, c->T - 1)], sum = 0;
@@ -263,7 +263,7 @@ static double entropy(const struct hps_chain *c, int l)
     return sum;
 }
 
-void hps_chain_add_entropy(struct hps_chain *c, double weight)
+void hps_markov_add_entropy(struct hps_markov *c, double weight)
 {
     for (int l = 0; l < c->L; l++) {
         const double *e = c->desk->e + at(c, l, 0);
@@ -274,7 +274,7 @@ void hps_chain_add_entropy(struct hps_chain *c, double weight)
     }
 }
 
-double hps_chain_entropy(const struct hps_chain *c)
+double hps_markov_entropy(const struct hps_markov *c)
 {
     double sum = 0;
 
@@ -283,7 +283,7 @@ double hps_chain_entropy(const struct hps_chain *c)
     return c->T > 1 ? sum / c->L / log(c->T) : 0;
 }
 
-void hps_chain_clear(struct hps_chain *c)
+void hps_markov_clear(struct hps_markov *c)
 {
     memset(c->dgo, 0, 2 * (size_t)c->L * (size_t)c->T * sizeof *c->dgo);
 }

@@ -1,7 +1,7 @@
-/* pricer_desk.h - the plan at hand of a pricer: its stages, which of them share their units, and
- * what units are best for them; between the sources of plan/pricer alone. */
-#ifndef HPS_PLAN_PRICER_DESK_H
-#define HPS_PLAN_PRICER_DESK_H
+/* pricer_workspace.h - the plan at hand of a pricer: its stages, which of them share their units,
+ * and what units are best for them; between the sources of plan/pricer alone. */
+#ifndef HPS_PLAN_PRICER_WORKSPACE_H
+#define HPS_PLAN_PRICER_WORKSPACE_H
 
 #include "plan/engine.h"
 #include "plan/pricer.h"
@@ -15,7 +15,7 @@ struct hps_pricer_part {
     double q_s, d_s;                    /* Q, D                                            */
 };
 
-struct hps_pricer_desk {
+struct hps_pricer_workspace {
     const struct hps_problem *q;
     struct hps_cost *c;
     bool engine, share;                 /* of the options                                   */

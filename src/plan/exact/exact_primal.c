@@ -1,4 +1,4 @@
-/* exact_beside.c - the local searches beside the tree: a share of the work that its nodes are. */
+/* exact_primal.c - the local searches beside the tree: a share of the work that its nodes are. */
 #include "plan/exact/exact_impl.h"
 
 #include <math.h>
@@ -12,17 +12,17 @@
 #define ANNEAL 0.05
 #define ANNEAL_ROOT 2
 
-struct hps_exact_beside {
+struct hps_exact_primal {
     const struct hps_exact_model *m;
-    struct hps_exact_climb *climb;
-    struct hps_exact_mend *mend;
+    struct hps_exact_local *climb;
+    struct hps_exact_repair *mend;
     struct hps_exact_anneal *anneal;
     double steps, tries, cycles;    /* that they may do */
 };
 
-struct hps_exact_beside *hps_exact_beside_new(struct hps_exact_leaf *leaf)
+struct hps_exact_primal *hps_exact_beside_new(struct hps_exact_leaf *leaf)
 {
-    struct hps_exact_beside *x = hps_mem_new(1, sizeof *x);
+    struct hps_exact_primal *x = hps_mem_new(1, sizeof *x);
 
     x->m = leaf->m;
     x->cycles = ANNEAL_ROOT;
@@ -34,7 +34,7 @@ struct hps_exact_beside *hps_exact_beside_new(struct hps_exact_leaf *leaf)
     return x;
 }
 
-void hps_exact_beside_free(struct hps_exact_beside *x)
+void hps_exact_beside_free(struct hps_exact_primal *x)
 {
     if (!x)
         return;
@@ -44,12 +44,12 @@ void hps_exact_beside_free(struct hps_exact_beside *x)
     hps_mem_free(x);
 }
 
-void hps_exact_beside_begin(struct hps_exact_beside *x)
+void hps_exact_beside_begin(struct hps_exact_primal *x)
 {
     hps_exact_climb_run(x->climb, 2LL * x->m->L * (x->m->L + x->m->G));
 }
 
-void hps_exact_beside_run(struct hps_exact_beside *x, int n, const struct hps_exact_end *end)
+void hps_exact_beside_run(struct hps_exact_primal *x, int n, const struct hps_exact_end *end)
 {
     x->steps += CLIMB * n / x->m->L;
     if (x->steps >= 1000) {

@@ -1,4 +1,4 @@
-#include "plan/runner.h"
+#include "plan/runner_up.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct desk {
 /* What a plan promises under the objective. */
 struct promise { double rate, usd; };
 
-static struct promise promise_of(const struct hps_runner *r, const struct hps_plan *plan)
+static struct promise promise_of(const struct hps_runner_up *r, const struct hps_plan *plan)
 {
     struct hps_engine_result e = hps_engine_of(plan, r->profile);
 
@@ -31,7 +31,8 @@ static struct promise promise_of(const struct hps_runner *r, const struct hps_pl
                      : (struct promise){ plan->throughput, plan->cost_usd };
 }
 
-static void desk_open(struct desk *d, const struct hps_runner *r, const struct hps_sched_opt *opt)
+static void desk_open(struct desk *d, const struct hps_runner_up *r,
+                      const struct hps_sched_opt *opt)
 {
     d->opt = *opt;
     d->opt.seconds = SECONDS;
@@ -42,7 +43,7 @@ static void desk_open(struct desk *d, const struct hps_runner *r, const struct h
 }
 
 /* The bound of the plan that won is one for every plan. */
-static void name(struct hps_plan *x, const struct hps_runner *r)
+static void name(struct hps_plan *x, const struct hps_runner_up *r)
 {
     double bound = fmin(r->plan->lower_bound_usd, x->cost_usd);
 
@@ -57,7 +58,7 @@ static void name(struct hps_plan *x, const struct hps_runner *r)
 
 /* The plan of an assignment, or of the best of the types alone where there is none. NULL: it does
  * not keep the limits. */
-static struct hps_plan *plan_of(const struct hps_runner *r, const struct hps_sched_opt *opt,
+static struct hps_plan *plan_of(const struct hps_runner_up *r, const struct hps_sched_opt *opt,
                                 const int *type)
 {
     int *scratch = hps_mem_new((size_t)r->profile->L, sizeof *scratch);
@@ -76,7 +77,7 @@ static struct hps_plan *plan_of(const struct hps_runner *r, const struct hps_sch
     return plan;
 }
 
-static void find_next(struct hps_runner *r, const struct hps_sched_opt *opt)
+static void find_next(struct hps_runner_up *r, const struct hps_sched_opt *opt)
 {
     int L = r->profile->L, T = r->profile->T;
     int *now = hps_mem_new(3 * (size_t)L, sizeof *now), *work = now + L, *next = now + 2 * L;
@@ -104,7 +105,7 @@ static void find_next(struct hps_runner *r, const struct hps_sched_opt *opt)
 }
 
 /* No type alone keeps the limits: which comes nearest? */
-static void find_fastest(struct hps_runner *r)
+static void find_fastest(struct hps_runner_up *r)
 {
     struct hps_cost *c = hps_cost_new(r->profile);
 
@@ -121,14 +122,16 @@ static void find_fastest(struct hps_runner *r)
     hps_cost_free(c);
 }
 
-struct hps_runner *hps_runner_new(const struct hps_plan *plan, const struct hps_profile *p,
-                                  const struct hps_sched_opt *opt)
+struct hps_runner_up *hps_runner_up_new(const struct hps_plan *plan, const struct hps_profile *p,
+                                        const struct hps_sched_opt *opt)
 {
-    struct hps_runner *r = hps_mem_new(1, sizeof *r);
+    struct hps_runner_up *r = hps_mem_new(1, sizeof *r);
 
-    *r = (struct hps_runner){ .plan = plan, .profile = p, .type = -1,
-                              .throughput_limit = opt->throughput_limit,
-                              .engine = hps_sched_engine(opt) };
+    *r = (struct hps_runner_up){ .plan = plan,
+                                 .profile = p,
+                                 .type = -1,
+                                 .throughput_limit = opt->throughput_limit,
+                                 .engine = hps_sched_engine(opt) };
     if (isinf(r->throughput_limit))
         r->throughput_limit = isfinite(promise_of(r, plan).rate) ? promise_of(r, plan).rate : 0;
     find_next(r, opt);
@@ -138,7 +141,7 @@ struct hps_runner *hps_runner_new(const struct hps_plan *plan, const struct hps_
     return r;
 }
 
-void hps_runner_free(struct hps_runner *r)
+void hps_runner_up_free(struct hps_runner_up *r)
 {
     if (!r)
         return;
@@ -160,7 +163,7 @@ static const char *beside(char *text, size_t size, double x, double y, const cha
     return text;
 }
 
-static void print_loss(const struct hps_runner *r, const struct hps_plan *x)
+static void print_loss(const struct hps_runner_up *r, const struct hps_plan *x)
 {
     double hour = hps_cost_usd_hour(x, r->profile), mine = hps_cost_usd_hour(r->plan, r->profile);
     struct promise its = promise_of(r, x), ours = promise_of(r, r->plan);
@@ -184,7 +187,7 @@ static bool has_stage(const struct hps_plan *plan, const struct hps_plan_stage *
 }
 
 /* Those stages in which x differs. */
-static void print_stages(const struct hps_runner *r, const struct hps_plan *x)
+static void print_stages(const struct hps_runner_up *r, const struct hps_plan *x)
 {
     const char *mark = "runner-up: layers ";
 
@@ -200,7 +203,7 @@ static void print_stages(const struct hps_runner *r, const struct hps_plan *x)
     }
 }
 
-void hps_runner_print(const struct hps_runner *r)
+void hps_runner_up_print(const struct hps_runner_up *r)
 {
     if (r->next) {
         print_stages(r, r->next);
@@ -220,7 +223,7 @@ void hps_runner_print(const struct hps_runner *r)
     }
 }
 
-struct json_t *hps_runner_tree(const struct hps_runner *r)
+struct json_t *hps_runner_up_tree(const struct hps_runner_up *r)
 {
     json_t *o = hps_engine_tree(r->plan, r->profile);
 

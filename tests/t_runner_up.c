@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "plan/cost.h"
 #include "plan/moves.h"
-#include "plan/runner.h"
+#include "plan/runner_up.h"
 #include "plan_make.h"
 
 static const struct hps_sched_opt preset = {
@@ -67,7 +67,7 @@ static void the_best_of_the_losers(void **state)
         double single = INFINITY, most = 0;
         opt.throughput_limit = 0.3 * (double)(seed % 4) * hps_exact_most(p, 0, NULL, &proven);
         assert_int_equal(hps_sched_run(&plan, p, &opt), HPS_OK);
-        struct hps_runner *r = hps_runner_new(plan, p, &opt);
+        struct hps_runner_up *r = hps_runner_up_new(plan, p, &opt);
         check(p, r->next, best_move(p, plan, opt.throughput_limit), opt.throughput_limit);
         for (int t = 0; t < p->T; t++) {
             int type[4] = { t, t, t, t };
@@ -79,7 +79,7 @@ static void the_best_of_the_losers(void **state)
         check(p, r->single, single, opt.throughput_limit);
         with += isfinite(single);
         without += isinf(single) && r->type >= 0 && fabs(r->most / most - 1) < 1e-9;
-        hps_runner_free(r);
+        hps_runner_up_free(r);
         hps_plan_free(plan);
         hps_profile_free(p);
     }
@@ -98,8 +98,8 @@ static void its_json_is_a_plan(void **state)
     (void)state;
     opt.throughput_limit = INFINITY;
     assert_int_equal(hps_sched_run(&plan, p, &opt), HPS_OK);
-    struct hps_runner *r = hps_runner_new(plan, p, &opt);
-    char *text = hps_json_text(hps_runner_tree(r));
+    struct hps_runner_up *r = hps_runner_up_new(plan, p, &opt);
+    char *text = hps_json_text(hps_runner_up_tree(r));
     assert_int_equal(hps_plan_parse(&again, "text", text, strlen(text)), HPS_OK);
     assert_int_equal(hps_plan_check(again, p, "text"), HPS_OK);
     assert_int_equal(hps_json_parse(&tree, "text", "heterps-plan-1", text, strlen(text)), HPS_OK);
@@ -110,7 +110,7 @@ static void its_json_is_a_plan(void **state)
     json_decref(tree);
     hps_mem_free(text);
     hps_plan_free(again);
-    hps_runner_free(r);
+    hps_runner_up_free(r);
     hps_plan_free(plan);
     hps_profile_free(p);
     assert_int_equal(hps_mem_held_bytes(), 0);

@@ -1,11 +1,11 @@
-/* runner.h - the plans that lost to a plan, and by what: one move of stages away, and on one type
- * alone. */
-#ifndef HPS_PLAN_RUNNER_H
-#define HPS_PLAN_RUNNER_H
+/* runner_up.h - the plans that lost to a plan, and by what: one move of stages away, and on one
+ * type alone. */
+#ifndef HPS_PLAN_RUNNER_UP_H
+#define HPS_PLAN_RUNNER_UP_H
 
 #include "plan/sched.h"
 
-struct hps_runner {
+struct hps_runner_up {
     const struct hps_plan *plan;        /* borrowed, as the profile: what they lost to          */
     const struct hps_profile *profile;
     double throughput_limit;
@@ -19,15 +19,15 @@ struct hps_runner {
 
 /* Of a plan that was made with these options; with throughput_limit "max", plans must be as fast
  * as it is (under the objective). At most some tenths of a second. Local; caller frees. */
-struct hps_runner *hps_runner_new(const struct hps_plan *plan, const struct hps_profile *p,
-                                  const struct hps_sched_opt *opt);
-void hps_runner_free(struct hps_runner *r);
+struct hps_runner_up *hps_runner_up_new(const struct hps_plan *plan, const struct hps_profile *p,
+                                        const struct hps_sched_opt *opt);
+void hps_runner_up_free(struct hps_runner_up *r);
 
 /* Lines behind the plan's table. On standard output, rank 0. */
-void hps_runner_print(const struct hps_runner *r);
+void hps_runner_up_print(const struct hps_runner_up *r);
 
 /* The plan and what the engine makes of it (hps_engine_tree), and beside it "runner_up" and
  * "single", such plans or null. To free with json_decref. */
-struct json_t *hps_runner_tree(const struct hps_runner *r);
+struct json_t *hps_runner_up_tree(const struct hps_runner_up *r);
 
 #endif

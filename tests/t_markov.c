@@ -27,7 +27,7 @@ struct desk {
     struct hps_profile *p;
     struct hps_pricer *pr;
     struct hps_value *value;
-    struct hps_chain *c;
+    struct hps_markov *c;
 };
 
 static struct hps_problem problem_of(const struct hps_profile *p)
@@ -46,20 +46,20 @@ static struct desk desk_of(uint64_t seed, double tau)
     k.pr = hps_pricer_new(&q);
     k.value = hps_value_new(L, T);
     hps_value_fill(k.value, k.p, hps_pricer_cost(k.pr), hps_pricer_rooms(k.pr), tau);
-    k.c = hps_chain_new(L, T);
+    k.c = hps_markov_new(L, T);
     k.c->value = k.value;
     k.c->sharp = 1;
     for (int a = 0; a < L * T; a++) {
         k.c->go[a] = hps_rng_normal(hps_rng_key(seed, "go"), (uint64_t)a);
         k.c->stay[a] = hps_rng_normal(hps_rng_key(seed, "stay"), (uint64_t)a);
     }
-    hps_chain_refresh(k.c);
+    hps_markov_refresh(k.c);
     return k;
 }
 
 static void desk_free(struct desk *k)
 {
-    hps_chain_free(k->c);
+    hps_markov_free(k->c);
     hps_value_free(k->value);
     hps_pricer_free(k->pr);
     hps_profile_free(k->p);
@@ -123,27 +123,27 @@ static void gradient_is_the_derivative(void **state)
 
     (void)state;
     plan_of(37, type);
-    hps_chain_add(k.c, 0, L, type, 2);
+    hps_markov_add(k.c, 0, L, type, 2);
     for (int a = 0; a < 2 * L * T; a++) {
         double *x = a < L * T ? k.c->go + a : k.c->stay + a - L * T, was = *x, up, down;
         double got = a < L * T ? k.c->dgo[a] : k.c->dstay[a - L * T];
         *x = was + e;
-        hps_chain_refresh(k.c);
-        up = hps_chain_log(k.c, 0, L, type);
+        hps_markov_refresh(k.c);
+        up = hps_markov_log(k.c, 0, L, type);
         *x = was - e;
-        hps_chain_refresh(k.c);
-        down = hps_chain_log(k.c, 0, L, type);
+        hps_markov_refresh(k.c);
+        down = hps_markov_log(k.c, 0, L, type);
         *x = was;
         assert_true(fabs((up - down) / e - got) < 1e-7);
     }
-    hps_chain_clear(k.c);
-    hps_chain_refresh(k.c);
-    double before = hps_chain_entropy(k.c);
-    hps_chain_add_entropy(k.c, 1);
+    hps_markov_clear(k.c);
+    hps_markov_refresh(k.c);
+    double before = hps_markov_entropy(k.c);
+    hps_markov_add_entropy(k.c, 1);
     for (int a = 0; a < L * T; a++)
         k.c->go[a] += 0.1 * k.c->dgo[a];
-    hps_chain_refresh(k.c);
-    assert_true(hps_chain_entropy(k.c) > before);
+    hps_markov_refresh(k.c);
+    assert_true(hps_markov_entropy(k.c) > before);
     desk_free(&k);
 }
 
@@ -158,12 +158,12 @@ static void plans_are_drawn_as_often_as_p_says(void **state)
     (void)state;
     memset(seen, 0, sizeof seen);
     for (uint64_t n = 0; n < DRAWS; n++) {
-        hps_chain_draw(k.c, k.pr, 0, L, hps_rng_sub(hps_rng_key(1, "draw"), n), type);
+        hps_markov_draw(k.c, k.pr, 0, L, hps_rng_sub(hps_rng_key(1, "draw"), n), type);
         seen[number_of(type)]++;
     }
     for (int n = 0; n < PLANS; n++) {
         plan_of(n, type);
-        double p = exp(hps_chain_log(k.c, 0, L, type));
+        double p = exp(hps_markov_log(k.c, 0, L, type));
         sum += p;
         if (fabs(seen[n] - DRAWS * p) > 5 * sqrt(DRAWS * p) + 3)
             fail_msg("plan %d: drawn %d times, %g wanted", n, seen[n], DRAWS * p);
@@ -181,7 +181,7 @@ static void windows_leave_the_rest(void **state)
     for (uint64_t n = 0; n < 200; n++) {
         plan_of((int)(n % PLANS), type);
         memcpy(next, type, sizeof next);
-        hps_chain_draw(k.c, k.pr, 1, 3, n, next);
+        hps_markov_draw(k.c, k.pr, 1, 3, n, next);
         for (int l = 0; l < L; l++)
             assert_true(next[l] >= 0 && next[l] < T && (next[l] == type[l] || (l > 0 && l < 3)));
         bool moved = hps_propose_move(k.c, type, next, n);

@@ -1,5 +1,5 @@
-/* ints.c - numbers made on the host and read on the device. */
-#include "net/ints.h"
+/* int_mirror.c - numbers made on the host and read on the device. */
+#include "net/int_mirror.h"
 
 #include <assert.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 /* Room for `cap` numbers in pinned memory, with the n that there are. */
-static void move(struct hps_ints *a, size_t cap, size_t n)
+static void move(struct hps_int_mirror *a, size_t cap, size_t n)
 {
     int *to = a->dev->ops->pin(a->dev, cap * sizeof *to);
 
@@ -21,14 +21,14 @@ static void move(struct hps_ints *a, size_t cap, size_t n)
     a->cap = cap;
 }
 
-void hps_ints_lend(struct hps_ints *a, int *(*room)(void *of, size_t n), void *of)
+void hps_int_mirror_lend(struct hps_int_mirror *a, int *(*room)(void *of, size_t n), void *of)
 {
     assert(!a->host && !a->dev);
     a->room = room;
     a->of = of;
 }
 
-void hps_ints_grow(struct hps_ints *a, size_t n)
+void hps_int_mirror_grow(struct hps_int_mirror *a, size_t n)
 {
     if (a->room) {
         a->host = a->room(a->of, n);
@@ -44,14 +44,14 @@ void hps_ints_grow(struct hps_ints *a, size_t n)
 }
 
 /* The first time on this device: there is room for half as many more, then and later. */
-static void adopt(struct hps_ints *a, size_t n, struct hps_dev *dev)
+static void adopt(struct hps_int_mirror *a, size_t n, struct hps_dev *dev)
 {
     a->dev = dev;
     move(a, a->cap + a->cap / 2, n);
     a->shown = dev->ops->mark_new(dev);
 }
 
-const int *hps_ints_show(struct hps_ints *a, size_t n, struct hps_dev *dev)
+const int *hps_int_mirror_show(struct hps_int_mirror *a, size_t n, struct hps_dev *dev)
 {
     if (dev->host)
         return a->host;
@@ -68,7 +68,7 @@ const int *hps_ints_show(struct hps_ints *a, size_t n, struct hps_dev *dev)
     return a->device;
 }
 
-void hps_ints_free(struct hps_ints *a, struct hps_dev *dev)
+void hps_int_mirror_free(struct hps_int_mirror *a, struct hps_dev *dev)
 {
     if (a->room)
         return;

@@ -11,15 +11,15 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "data/data.h"
-#include "ps/partials.h"
+#include "ps/pooled.h"
 #include "ps/table.h"
 
 struct owners {
     int n;
-    struct hps_partials *partials;
+    struct hps_pooled *partials;
     double *plain, *told;       /* (n) ids */
     double nid, named;
-    struct hps_places_room room;
+    struct hps_unique_room room;
     struct hps_int_mirror to;
     int *ask, *length;
     size_t *at;
@@ -35,13 +35,13 @@ static void make(struct owners *o, int n, const struct hps_layer *layer, long lo
                           .ask = hps_mem_new(parts, sizeof *o->ask),
                           .length = hps_mem_new(parts, sizeof *o->length),
                           .at = hps_mem_new(parts, sizeof *o->at) };
-    o->partials = hps_partials_new(1, &layer, rows, 1, n, dev);
+    o->partials = hps_pooled_new(1, &layer, rows, 1, n, dev);
 }
 
 static void drop(struct owners *o, struct hps_dev *dev)
 {
-    hps_partials_free(o->partials);
-    hps_places_room_free(&o->room, dev);
+    hps_pooled_free(o->partials);
+    hps_unique_room_free(&o->room, dev);
     hps_int_mirror_free(&o->to, dev);
     hps_mem_free(o->plain);
     hps_mem_free(o->told);
@@ -55,7 +55,7 @@ static void add(struct owners *o, const struct hps_layer *layer, const struct hp
     struct hps_bag bag;
     int first[2];
 
-    hps_partials_find(o->partials, b, &o->room, first, o->ask, &bag, o->length, o->at, &o->to);
+    hps_pooled_find(o->partials, b, &o->room, first, o->ask, &bag, o->length, o->at, &o->to);
     for (int q = 0; q < o->n; q++)
         o->told[q] += o->to.host[o->at[q] + (size_t)o->ask[q]];
     o->named += bag.name_begin[bag.nslot * bag.B] - bag.name_begin[0];

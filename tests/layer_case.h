@@ -3,8 +3,8 @@
 #ifndef HPS_TESTS_LAYER_CASE_H
 #define HPS_TESTS_LAYER_CASE_H
 
-#include "toy.h"
 #include "twin.h"
+#include "toy.h"
 
 /* The layer's inputs stand side by side as they cross the boundary before it: the pack. */
 struct work {

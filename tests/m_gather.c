@@ -52,9 +52,12 @@ static void begin(struct world *w, struct hps_ckpt_item *item, double share)
     for (int i = 0; i < TABLES; i++) {
         struct hps_table *t = w->table[i];
         memcpy(w->then[i], t->row, bytes_of(t));
-        item[i] = (struct hps_ckpt_item){ .kind = "table", .of = t->shape->name,
-                                          .rows = t->shape->rows, .width = (int)t->stride,
-                                          .offset = offset, .snap = hps_snap_new(t, share),
+        item[i] = (struct hps_ckpt_item){ .kind = "table",
+                                          .of = t->shape->name,
+                                          .rows = t->shape->rows,
+                                          .width = (int)t->stride,
+                                          .offset = offset,
+                                          .snap = hps_snapshot_new(t, share),
                                           .comm = w->comm };
         offset += (uint64_t)t->shape->rows * t->stride * sizeof(float);
     }
@@ -113,7 +116,7 @@ static void save(struct world *w, double share, bool whole)
     hps_gather_free(write.gather);
     HPS_MPI(MPI_Barrier(w->comm));
     for (int i = 0; i < TABLES; i++) {
-        hps_snap_free(item[i].snap);
+        hps_snapshot_free(item[i].snap);
         if (whole) compare(w, &item[i], i);
     }
     HPS_MPI(MPI_Barrier(w->comm));

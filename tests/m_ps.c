@@ -14,7 +14,7 @@
 #include "ids.h"
 #include "ps/ps.h"
 
-enum { DIM = 5, STEPS = HPS_ROUTE_BUFFERS + 3, M = 3 };
+enum { DIM = 5, STEPS = HPS_REQUEST_BUFFERS + 3, M = 3 };
 
 struct twin {
     double row[IDS_ROWS][DIM], state[IDS_ROWS][DIM], grad[IDS_ROWS][DIM];
@@ -107,8 +107,9 @@ static int *index_of(const struct world *w, const struct hps_bag *bag)
     return copy_of(w, bag->index, bag->nid * sizeof(int));
 }
 
-static void check_rows(const struct world *w, const struct twin *t, const struct hps_route_step *s,
-                       long long step, int m, const struct hps_ps *ps)
+static void check_rows(const struct world *w, const struct twin *t,
+                       const struct hps_request_step *s, long long step, int m,
+                       const struct hps_ps *ps)
 {
     size_t bytes = (size_t)s->nplace * DIM * sizeof(float);
     float *copy = w->stay ? NULL : copy_of(w, hps_ps_rows(ps), bytes);
@@ -155,8 +156,9 @@ static int place_of(const struct hps_bag *bag, int sack, int k)
 }
 
 /* Sums of the twin's rows, by bag: the partial ones and popular rows add up to them. */
-static void check_sums(const struct world *w, const struct twin *t, const struct hps_route_step *s,
-                       long long step, int m, const struct hps_ps *ps)
+static void check_sums(const struct world *w, const struct twin *t,
+                       const struct hps_request_step *s, long long step, int m,
+                       const struct hps_ps *ps)
 {
     static double want[IDS_MOST_B][DIM];
     const float *rows = hps_ps_rows(ps);
@@ -186,7 +188,7 @@ static void check_sums(const struct world *w, const struct twin *t, const struct
 }
 
 /* Every partial sum has the gradient of its bag, popular rows those of theirs. */
-static void add_bag_grads(const struct world *w, const struct hps_route_step *s, long long step,
+static void add_bag_grads(const struct world *w, const struct hps_request_step *s, long long step,
                           float *grad)
 {
     for (int m = 0; m < M && reads(w, w->me); m++)
@@ -200,7 +202,7 @@ static void add_bag_grads(const struct world *w, const struct hps_route_step *s,
         }
 }
 
-static void add_grads(const struct world *w, const struct hps_route_step *s, long long step,
+static void add_grads(const struct world *w, const struct hps_request_step *s, long long step,
                       float *grad)
 {
     struct ids_batch own;
@@ -221,7 +223,8 @@ static void add_grads(const struct world *w, const struct hps_route_step *s, lon
 
 /* The same, said: of each place's gradient one half stands at its place from the front, the other
  * from behind. */
-static void owe_grads(const struct hps_route_step *s, const float *grad, struct hps_row_sums *owed)
+static void owe_grads(const struct hps_request_step *s, const float *grad,
+                      struct hps_row_sums *owed)
 {
     static float half[2 * IDS_ROWS * DIM];
     static int start_at[IDS_ROWS + 1], from[2 * IDS_ROWS];
@@ -238,7 +241,7 @@ static void owe_grads(const struct hps_route_step *s, const float *grad, struct 
 }
 
 static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
-                 const struct hps_route_step *s, long long step)
+                 const struct hps_request_step *s, long long step)
 {
     hps_ps_pull_begin(ps, s);
     for (int m = 0; m < M; m++) {
@@ -252,7 +255,7 @@ static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
 }
 
 static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
-                    const struct hps_route_step *s, long long step)
+                    const struct hps_request_step *s, long long step)
 {
     struct hps_rule rule = hps_opt_rule(&w->opt, &w->net.table[0].own, step, STEPS);
 
@@ -303,19 +306,19 @@ static float *run(struct world *w, bool told, size_t *bytes)
 {
     static struct twin twin;
     static struct ids_batch own[M];
-    struct hps_route_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
-                                 told ? HPS_PS_BUFFERS : -1 };
+    struct hps_request_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
+                                   told ? HPS_PS_BUFFERS : -1 };
     struct hps_batch batch[M];
     struct hps_table *table;
-    struct hps_route *route;
+    struct hps_request *route;
     struct hps_ps *ps;
-    const int dim[HPS_PS_BUFFERS + HPS_ROUTE_BUFFERS] = { DIM, DIM, DIM, 1, 1, 1, 1, 1, 1 };
+    const int dim[HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS] = { DIM, DIM, DIM, 1, 1, 1, 1, 1, 1 };
 
     start(w, &twin);
-    struct hps_near *near = hps_near_new(w->dev.host, HPS_PS_BUFFERS + HPS_ROUTE_BUFFERS, dim,
-                                         w->comm);
+    struct hps_shm *near =
+        hps_shm_new(w->dev.host, HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
     if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
-        hps_route_new(&route, &use, IDS_ROWS, M, &w->dev, near, w->comm) != HPS_OK ||
+        hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, near, w->comm) != HPS_OK ||
         hps_ps_new(&ps, table, &w->dev, near, 0, w->comm) != HPS_OK)
         HPS_DIE("no store");
     if (w->stay)
@@ -323,8 +326,8 @@ static float *run(struct world *w, bool told, size_t *bytes)
     for (long long step = 0; step < STEPS; step++) {
         for (int m = 0; m < M; m++)
             ids_make(&own[m], &batch[m], step, w->me, m);
-        hps_route_begin(route, reads(w, w->me) ? batch : NULL);
-        const struct hps_route_step *s = hps_route_take(route);
+        hps_request_begin(route, reads(w, w->me) ? batch : NULL);
+        const struct hps_request_step *s = hps_request_take(route);
         w->dev.ops->follow(&w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
         step_of(w, &twin, ps, s, step);
         w->dev.ops->follow(&w->dev, HPS_LANE_FEED, HPS_LANE_WORK);
@@ -334,8 +337,8 @@ static float *run(struct world *w, bool told, size_t *bytes)
     *bytes = (size_t)table->nrow * table->stride * sizeof(float);
     float *shard = copy_of(w, table->row, *bytes);
     hps_ps_free(ps);
-    hps_route_free(route);
-    hps_near_free(near);
+    hps_request_free(route);
+    hps_shm_free(near);
     hps_table_free(table);
     return shard;
 }

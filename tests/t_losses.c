@@ -14,9 +14,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "twin.h"
 #include "net/negatives.h"
 #include "toy.h"
-#include "twin.h"
 
 enum { B = 9, MOST = 300 };
 

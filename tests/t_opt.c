@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "toy.h"
 #include "twin.h"
+#include "toy.h"
 
 /* The `train` section of a text, bound; the deck lives until the test's end. */
 static struct hps_deck *deck;

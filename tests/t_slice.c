@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "toy.h"
 #include "twin.h"
+#include "toy.h"
 
 /* Skips (b, h, w), tensors with several readers, one that wants no gradient and skips (n). */
 static const char deck[] =

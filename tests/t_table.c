@@ -10,9 +10,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "twin.h"
 #include "ps/table.h"
 #include "toy.h"
-#include "twin.h"
 
 enum { ROWS = 1000, DIM = 3, MOST = 5 };
 

@@ -6,7 +6,7 @@
 #include "hw/gpu_group.h"
 
 /* GPUs that may work as a group (hw/gpu_group.h) sum by NCCL, beside the backward pass; all others
- * on the host: CPU ranks in memory that those of a host share (comm/near.h), and by MPI.
+ * on the host: CPU ranks in memory that those of a host share (comm/shm.h), and by MPI.
  *
  * Layers' gradients lie one behind the other in hps_reduce_grad (n); the backward pass completes
  * them from the end to the front, and so the buckets are cut from the end. On a stage of one rank
@@ -63,6 +63,6 @@ struct hps_reduce_ops {
     /* For all started since the last wait; what takes device memory leaves that to its lane. */
     void (*wait)(void *state);
 };
-extern const struct hps_reduce_ops hps_reduce_nccl, hps_reduce_near, hps_reduce_mpi;
+extern const struct hps_reduce_ops hps_reduce_nccl, hps_reduce_shm, hps_reduce_mpi;
 
 #endif

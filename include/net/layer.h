@@ -73,7 +73,7 @@ struct hps_layer_kind {
     bool keyed;                         /* forward reads example numbers              */
     bool beside;                        /* y is the inputs side by side: x may lie in y       */
     bool by_row;                        /* its bags need no index on a host           */
-    /* Does it want the sums of bags, not their rows (ps/partials.h)? NULL: no. */
+    /* Does it want the sums of bags, not their rows (ps/pooled.h)? NULL: no. */
     bool (*sums)(const struct hps_layer *l);
     /* It may use p->peers: every rank of a stage then calls it for each micro-batch of at least one
      * row, so what it asks of them must not depend on its own rows. Others cost nothing. */

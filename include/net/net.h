@@ -48,7 +48,7 @@ struct hps_table_shape {            /* one logical table of rows (design: embedd
     double init_std;                /* rows start as init_std * normal(seed, table, row)    */
     bool shared;                    /* named by a key `table`, else by its only layer       */
     struct hps_opt_own own;         /* how its rows learn                                   */
-    bool sums;                      /* owners on CPUs give sums (ps/partials.h)          */
+    bool sums;                      /* owners on CPUs give sums (ps/pooled.h)          */
 };
 
 /* Names and options are borrowed from the deck and the dataset: close both after the net. */

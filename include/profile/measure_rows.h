@@ -5,22 +5,22 @@
 #define HPS_PROFILE_MEASURE_ROWS_H
 
 #include "ps/merge.h"
-#include "ps/partials.h"
+#include "ps/pooled.h"
 #include "ps/table.h"
 
 struct hps_measure_rows {
     const struct hps_layer *layer;      /* NULL: no embedding                             */
     int parts, M;
     struct hps_dev *dev;
-    struct hps_places *places;          /* NULL where bags come as sums                   */
-    struct hps_partials *partials;      /* else NULL, as is what belongs to it:           */
+    struct hps_unique *places;   /* NULL where bags come as sums                   */
+    struct hps_pooled *partials; /* else NULL, as is what belongs to it:           */
     struct hps_merge *merge;
     struct hps_merge_list *list;        /* (M * parts) sums, as places have them          */
     struct hps_merged merged;
     struct hps_int_mirror told;
     int *length;                        /* (M, parts) */
     size_t *told_at;                    /* (M, parts) */
-    struct hps_places_room room;
+    struct hps_unique_room room;
     int nplace;                         /* of the step: rows or sums                      */
     int n;                              /* distinct rows of the step                      */
     const int *at;                      /* (n) rows of the table that stands in, device   */

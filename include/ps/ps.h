@@ -1,5 +1,5 @@
 /* ps.h - the parameter store: rows to the ranks that read them, gradients back to their owners,
- * applied once a step. Where the route says so, partial sums of rows (ps/partials.h) take the
+ * applied once a step. Where the route says so, partial sums of rows (ps/pooled.h) take the
  * rows' place, and gradients are those of the sums.
  *
  * A step is pull_begin, pull_end of each micro-batch, and where one learns: push_begin, push_end,
@@ -8,7 +8,7 @@
 #ifndef HPS_PS_PS_H
 #define HPS_PS_PS_H
 
-#include "ps/route.h"
+#include "ps/request.h"
 #include "ps/table.h"
 
 enum { HPS_PS_BUFFERS = 3 };    /* of rows, which one table has in `near` */
@@ -18,7 +18,7 @@ struct hps_ps;
  * the table is member `part`. near: the route's, whose buffers from index * HPS_PS_BUFFERS on are
  * this table's; or NULL. Borrows it, the table and the device. Collective over comm. */
 enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
-                           struct hps_near *near, int index, MPI_Comm comm);
+                           struct hps_shm *near, int index, MPI_Comm comm);
 /* Nothing may be pushed and not ended. Waits until the rows last sent have left. */
 void hps_ps_free(struct hps_ps *ps);
 
@@ -26,7 +26,7 @@ void hps_ps_free(struct hps_ps *ps);
  * posted. `r` is borrowed until the push has ended or the next pull_begin. Rows are as the last
  * apply left them. Does not wait for others (but for those that have not yet begun to pull the step
  * before). */
-void hps_ps_pull_begin(struct hps_ps *ps, const struct hps_route_step *r);
+void hps_ps_pull_begin(struct hps_ps *ps, const struct hps_request_step *r);
 /* Rows first needed by micro-batch m have arrived. Call for m = 0..M-1 in order, before apply. */
 void hps_ps_pull_end(struct hps_ps *ps, int m);
 /* Rows by place (nplace, dim) and their gradients, device memory; valid until the next pull_begin.

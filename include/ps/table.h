@@ -5,7 +5,7 @@
  * any k.
  *
  * A device that has not room for all rows has some of them in slots, the others wait in the host's
- * memory: which, is the tier's to say (ps/tier.h), and who moves them before a step ps/warm.h.
+ * memory: which, is the tier's to say (ps/tier.h), and who moves them before a step ps/staging.h.
  * Local rows are then told to gather and apply by their slots. */
 #ifndef HPS_PS_TABLE_H
 #define HPS_PS_TABLE_H
@@ -15,7 +15,7 @@
 
 #define HPS_TABLE_BLOCK 64
 
-struct hps_snap;
+struct hps_snapshot;
 struct hps_tier;
 
 /* Who has a global row, and its place there. Pure. */
@@ -39,7 +39,7 @@ struct hps_table {
     float *row;                             /* (nrow, stride) device memory; of slots where ... */
     float *home;                            /* (nrow, stride) host memory has the rest, or NULL */
     struct hps_tier *tier;                  /* then: what is where; borrowed */
-    struct hps_snap *snap;                  /* who still reads rows as they were; or NULL */
+    struct hps_snapshot *snap;              /* who still reads rows as they were; or NULL */
 };
 
 /* Rows initialised from (seed, table, global row), states as `opt` says; on the device, or, with a

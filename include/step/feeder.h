@@ -32,10 +32,10 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *feeder);
 struct hps_feeder_step {
     const struct hps_batch *batch;
     const struct hps_load_raw *raw; /* (M) where batch is not NULL */
-    const struct hps_route_step *const *route; /* (ngroup) */
+    const struct hps_request_step *const *route; /* (ngroup) */
 };
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *feeder);
-/* Let routes make progress; `time` as hps_route_poll. Never blocks. */
+/* Let routes make progress; `time` as hps_request_poll. Never blocks. */
 void hps_feeder_poll(struct hps_feeder *feeder, bool time);
 double hps_feeder_bytes(const struct hps_feeder *feeder); /* sent by this rank so far. Local */
 

@@ -5,9 +5,9 @@
 #ifndef HPS_STEP_ROLE_H
 #define HPS_STEP_ROLE_H
 
-#include "comm/meet.h"
 #include "comm/pipe.h"
 #include "comm/reduce.h"
+#include "comm/stage_collective.h"
 #include "net/slice.h"
 #include "step/feeder.h"
 
@@ -18,7 +18,7 @@ struct hps_role {
     struct hps_feed *feed;        /* (M) of the step under way                            */
     struct hps_pipe *prev, *next; /* NULL at the pipeline's ends                          */
     struct hps_reduce *reduce;    /* NULL: no training                                    */
-    struct hps_meet *meet;        /* NULL: no layer asks for peers, or there are none     */
+    struct hps_stage_collective *meet; /* NULL: no layer asks for peers, or there are none     */
     struct hps_collective *peers; /* (M) of the step under way                            */
     long long step, n;            /* under way, and its examples                          */
     bool last;                    /* the backward under way is the step's last            */

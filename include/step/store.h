@@ -5,7 +5,7 @@
 #include "base/deck.h"
 #include "comm/team.h"
 #include "ps/ps.h"
-#include "ps/warm.h"
+#include "ps/staging.h"
 
 /* deck: storage */
 struct hps_storage_opt {
@@ -29,16 +29,16 @@ struct hps_store_table {
  * same way. */
 struct hps_store_group {
     MPI_Comm comm; /* the members; owned            */
-    struct hps_near *near;          /* who of them shares memory with me; or NULL */
+    struct hps_shm *near; /* who of them shares memory with me; or NULL */
     long long rows;
     int nlayer;                     /* layers of my stages that read a table of this group ... */
     const struct hps_layer **layer; /* ... one per distinct mapping; (nlayer) */
     bool index;                     /* one of mine does not read its bags by row */
     bool sums;                      /* owners give sums of rows, not rows        */
-    int told;                       /* hps_route_use.told, of one route at a time */
+    int told;                       /* hps_request_use.told, of one route at a time */
     struct hps_tier *tier;          /* of a device without room for all rows, with ... */
-    struct hps_warm *warm;          /* ... who brings those of a step; else both NULL  */
-    const struct hps_route_step *step; /* taken last                                   */
+    struct hps_staging *warm;       /* ... who brings those of a step; else both NULL  */
+    const struct hps_request_step *step; /* taken last                                   */
 };
 
 struct hps_store {
@@ -56,7 +56,7 @@ enum hps_status hps_store_new(struct hps_store **store, const struct hps_net *ne
                               struct hps_dev *dev, const struct hps_train_opt *opt,
                               const struct hps_storage_opt *storage, uint64_t seed);
 /* A step's routes (ngroup) are at hand: each group's `step` is as its tables have it. Local. */
-void hps_store_take(struct hps_store *store, const struct hps_route_step *const *route);
+void hps_store_take(struct hps_store *store, const struct hps_request_step *const *route);
 /* On a device with room for some of its rows: those that steps needed so far, those of them that
  * were there, bytes moved. Local. */
 struct hps_store_moves {

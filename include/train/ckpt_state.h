@@ -4,7 +4,7 @@
 #define HPS_TRAIN_CKPT_STATE_H
 
 #include "base/h5.h"
-#include "ps/snap.h"
+#include "ps/snapshot.h"
 #include "step/step.h"
 
 /* One dataset of the file. The same list on all ranks; what a rank has of it, and writes, is its
@@ -16,13 +16,13 @@ struct hps_ckpt_item {
     int width;
     uint64_t offset;       /* of its first byte in the file                                   */
     float *copy;           /* (rows, width) where it is this rank's to write; else NULL       */
-    struct hps_snap *snap; /* or the rows of my shard of a table ...                          */
+    struct hps_snapshot *snap; /* or the rows of my shard of a table ...                          */
     MPI_Comm comm;         /* ... of which these ranks have the others. Borrowed              */
     uint64_t sum;          /* checksum of what is mine                                        */
 };
 
 /* All that the run has of weights and states, as it is now; of a table at most keep_share of its
- * rows are kept (ps/snap). To free. Local. */
+ * rows are kept (ps/snapshot). To free. Local. */
 int hps_ckpt_state_new(struct hps_ckpt_item **item, struct hps_step *step, double keep_share);
 void hps_ckpt_state_free(int n, struct hps_ckpt_item *item);
 /* Make the datasets, empty; offsets are set. The file is open alone. Local. HPS_OUTPUT. */

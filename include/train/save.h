@@ -13,7 +13,7 @@ struct hps_save_order {
     const struct hps_cursor *cursor;
     const struct hps_ckpt_text *text;
     bool only_this; /* no other file stays (--restart never)                              */
-    double keep_share; /* of a table's rows, that may be kept in memory: ps/snap.h        */
+    double keep_share; /* of a table's rows, that may be kept in memory: ps/snapshot.h        */
 };
 
 struct hps_save;

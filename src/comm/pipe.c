@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "base/progress.h"
-#include "comm/aware.h"
+#include "comm/cuda_aware.h"
 #include "data/data.h"
 
 struct head {
@@ -220,7 +220,7 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->width[HPS_WAY_BACKWARD] = backward_width;
     p->flights = flights;
     p->rows = rows;
-    p->direct = !dev->host && hps_aware();
+    p->direct = !dev->host && hps_cuda_aware();
     p->most = rows < team->count[p->other] ? rows : team->count[p->other];
     open_way(p, HPS_WAY_FORWARD);
     open_way(p, HPS_WAY_BACKWARD);

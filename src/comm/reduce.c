@@ -5,11 +5,8 @@
 
 #include "base/mem.h"
 
-static const struct hps_reduce_ops *const all[] = {
-    &hps_reduce_nccl,
-    &hps_reduce_near,
-    &hps_reduce_mpi
-};
+static const struct hps_reduce_ops *const all[] = { &hps_reduce_nccl, &hps_reduce_shm,
+                                                    &hps_reduce_mpi };
 
 struct hps_reduce {
     struct hps_dev *dev;

@@ -13,10 +13,10 @@ void hps_measure_rows_new(struct hps_measure_rows *r, const struct hps_layer *la
     r->first = hps_mem_new((size_t)M + 1, sizeof *r->first);
     r->ask = hps_mem_new(pairs, sizeof *r->ask);
     if (!sums) {
-        r->places = hps_places_new(1, &layer, rows, M, parts, !layer->kind->by_row, dev);
+        r->places = hps_unique_new(1, &layer, rows, M, parts, !layer->kind->by_row, dev);
         return;
     }
-    r->partials = hps_partials_new(1, &layer, rows, M, parts, dev);
+    r->partials = hps_pooled_new(1, &layer, rows, M, parts, dev);
     r->merge = hps_merge_new(hps_table_nlocal(rows, 0, parts), (int)pairs);
     r->list = hps_mem_new(pairs, sizeof *r->list);
     r->length = hps_mem_new(pairs, sizeof *r->length);
@@ -26,15 +26,15 @@ void hps_measure_rows_new(struct hps_measure_rows *r, const struct hps_layer *la
 void hps_measure_rows_free(struct hps_measure_rows *r)
 {
     if (!r->layer) return;
-    hps_places_free(r->places);
-    hps_partials_free(r->partials);
+    hps_unique_free(r->places);
+    hps_pooled_free(r->partials);
     hps_merge_free(r->merge);
     hps_mem_free(r->list);
     hps_merged_free(&r->merged, r->dev);
     hps_int_mirror_free(&r->told, r->dev);
     hps_mem_free(r->length);
     hps_mem_free(r->told_at);
-    hps_places_room_free(&r->room, r->dev);
+    hps_unique_room_free(&r->room, r->dev);
     hps_mem_free(r->batch);
     hps_mem_free(r->first);
     hps_mem_free(r->ask);
@@ -42,9 +42,9 @@ void hps_measure_rows_free(struct hps_measure_rows *r)
 
 static void find_rows(struct hps_measure_rows *r, struct hps_bag *bag)
 {
-    hps_places_find(r->places, r->batch, &r->room, r->first, r->ask, bag);
+    hps_unique_find(r->places, r->batch, &r->room, r->first, r->ask, bag);
     r->dev->ops->follow(r->dev, HPS_LANE_FEED, HPS_LANE_WORK);
-    hps_places_show(r->places, &r->room, bag);
+    hps_unique_show(r->places, &r->room, bag);
     for (int m = 0; m < r->M; m++)
         bag[m].lies = NULL;             /* they were gathered */
     r->n = r->nplace = r->first[r->M];
@@ -54,10 +54,10 @@ static void find_rows(struct hps_measure_rows *r, struct hps_bag *bag)
 
 static void find_sums(struct hps_measure_rows *r, struct hps_bag *bag)
 {
-    hps_partials_find(r->partials, r->batch, &r->room, r->first, r->ask, bag, r->length,
-                      r->told_at, &r->told);
+    hps_pooled_find(r->partials, r->batch, &r->room, r->first, r->ask, bag, r->length, r->told_at,
+                    &r->told);
     for (int i = 0; i < r->M * r->parts; i++)
-        r->list[i] = hps_partials_list(r->ask[i], r->told.host + r->told_at[i]);
+        r->list[i] = hps_pooled_list(r->ask[i], r->told.host + r->told_at[i]);
     hps_merge_lists(r->merge, r->list, r->dev->nthread, &r->merged);
     r->nplace = r->first[r->M];
     r->n = r->merged.n;

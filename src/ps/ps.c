@@ -20,7 +20,7 @@ static void join(struct hps_ps *p, MPI_Comm comm)
 }
 
 enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
-                           struct hps_near *near, int index, MPI_Comm comm)
+                           struct hps_shm *near, int index, MPI_Comm comm)
 {
     struct hps_ps *p = hps_mem_new(1, sizeof *p);
 
@@ -51,11 +51,11 @@ void hps_ps_free(struct hps_ps *p)
         HPS_MPI(MPI_Comm_free(&p->comm));
     }
     hps_gpu_group_free(p->cards);
-    hps_twin_free(&p->rows, p->dev);
-    hps_twin_free(&p->grad, p->dev);
-    hps_twin_free(&p->out, p->dev);
-    hps_twin_free(&p->sum, p->dev);
-    hps_twin_free(&p->all, p->dev);
+    hps_mirror_free(&p->rows, p->dev);
+    hps_mirror_free(&p->grad, p->dev);
+    hps_mirror_free(&p->out, p->dev);
+    hps_mirror_free(&p->sum, p->dev);
+    hps_mirror_free(&p->all, p->dev);
     hps_mem_free(p->place);
     hps_mem_free(p->at);
     hps_mem_free(p->given);
@@ -65,7 +65,7 @@ void hps_ps_free(struct hps_ps *p)
 }
 
 /* Where each owner's and each member's rows lie in this step. */
-static void lay_out(struct hps_ps *p, const struct hps_route_step *r)
+static void lay_out(struct hps_ps *p, const struct hps_request_step *r)
 {
     size_t pairs = (size_t)r->M * (size_t)p->parts;
     int at = 0;
@@ -92,7 +92,7 @@ static void lay_out(struct hps_ps *p, const struct hps_route_step *r)
 /* Which places' rows are mine, and where. */
 static void find_mine(struct hps_ps *p)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     const int *row = r->row + p->given_at[p->me];
 
     hps_mem_grow(&p->at, &p->at_cap, (size_t)r->nplace, sizeof *p->at);
@@ -111,7 +111,7 @@ static void find_mine(struct hps_ps *p)
 /* To where a member who is near has them. */
 static void gather_near(struct hps_ps *p, int q)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     const int *row = r->row + p->given_at[q];
 
     for (int m = 0; m < r->M; m++) {
@@ -126,7 +126,7 @@ static void gather_near(struct hps_ps *p, int q)
  * once. */
 static void gather(struct hps_ps *p)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     size_t dim = (size_t)p->dim;
 
     for (int q = 0, end; q < p->parts; q = end) {
@@ -149,7 +149,7 @@ static void gather(struct hps_ps *p)
 /* What the others asked for leaves, theirs is awaited. */
 static void pull(struct hps_ps *p)
 {
-    hps_twin_grow(&p->out, p->dev, p->nfar * (size_t)p->dim);
+    hps_mirror_grow(&p->out, p->dev, p->nfar * (size_t)p->dim);
     if (p->r->sums)
         hps_ps_give_others(p);
     else
@@ -159,15 +159,15 @@ static void pull(struct hps_ps *p)
 }
 
 /* Room for n rows where members who are near see them, or for myself. */
-static void grow(struct hps_ps *p, struct hps_twin *twin, int buffer, size_t n)
+static void grow(struct hps_ps *p, struct hps_mirror *twin, int buffer, size_t n)
 {
     if (p->near)
-        hps_twin_lend(twin, hps_near_at(p->near, p->me, p->buffer + buffer, n));
+        hps_mirror_lend(twin, hps_shm_at(p->near, p->me, p->buffer + buffer, n));
     else
-        hps_twin_grow(twin, p->dev, n * (size_t)p->dim);
+        hps_mirror_grow(twin, p->dev, n * (size_t)p->dim);
 }
 
-void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
+void hps_ps_pull_begin(struct hps_ps *p, const struct hps_request_step *r)
 {
     if (p->way)
         p->way->settle(p);
@@ -189,7 +189,7 @@ void hps_ps_pull_begin(struct hps_ps *p, const struct hps_route_step *r)
 /* Mine are read when they are needed: nothing changes them before apply. */
 void hps_ps_pull_end(struct hps_ps *p, int m)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     int i = m * p->parts + p->me, n = r->ask[i];
 
     assert(m == p->next);
@@ -243,7 +243,7 @@ struct hps_row_sums *hps_ps_owed(struct hps_ps *p)
 
 void hps_ps_push_begin(struct hps_ps *p)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     size_t dim = (size_t)p->dim, n = (size_t)r->nplace;
 
     hps_ps_grad(p);
@@ -270,7 +270,7 @@ void hps_ps_push_end(struct hps_ps *p)
 /* What the gradients of my rows, in the order of r->merged, are sums of. */
 static struct hps_row_sums sums_of(const struct hps_ps *p)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
 
     if (p->summed)
         return (struct hps_row_sums){ p->sum.device, NULL, NULL };
@@ -291,7 +291,7 @@ double hps_ps_norm2(struct hps_ps *p)
         return 0;
     struct hps_row_sums g = sums_of(p);
     if (g.start) {
-        hps_twin_grow(&p->sum, p->dev, n);
+        hps_mirror_grow(&p->sum, p->dev, n);
         p->dev->ops->rows_sum(p->dev, p->dim, (size_t)p->r->nmerge, &g, p->sum.device);
         p->summed = true;
     }
@@ -301,7 +301,7 @@ double hps_ps_norm2(struct hps_ps *p)
 
 void hps_ps_apply(struct hps_ps *p, const struct hps_rule *rule)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     struct hps_row_sums g = sums_of(p);
 
     assert(p->pushed || r->nmerge == 0);

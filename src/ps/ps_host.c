@@ -75,7 +75,7 @@ static void make_room(struct post *h, const struct hps_ps *p)
 
 static bool is_near(const struct hps_ps *p, int q)
 {
-    return q != p->me && hps_near_is(p->near, q);
+    return q != p->me && hps_shm_is(p->near, q);
 }
 
 /* What I wrote for those who are near is there: an empty message of this tag says so. */
@@ -83,7 +83,7 @@ static void tell_near(struct hps_ps *p, int tag)
 {
     struct post *h = p->with;
 
-    hps_near_show();
+    hps_shm_release();
     for (int q = 0; q < p->parts; q++)
         if (is_near(p, q))
             HPS_MPI(MPI_Isend(NULL, 0, MPI_BYTE, q, tag, p->comm, &h->send[h->nsend++]));
@@ -92,7 +92,7 @@ static void tell_near(struct hps_ps *p, int tag)
 static void post_rows(struct hps_ps *p)
 {
     struct post *h = p->with;
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
 
     h->npull = 0;
     for (int m = 0; m < r->M; m++) {
@@ -115,10 +115,10 @@ static void post_rows(struct hps_ps *p)
 static void send_rows(struct hps_ps *p)
 {
     struct post *h = p->with;
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     size_t dim = (size_t)p->dim, *at = h->sent_at;
 
-    hps_twin_fetch(&p->out, p->dev, p->nfar * dim);
+    hps_mirror_to_host(&p->out, p->dev, p->nfar * dim);
     for (int q = 0; q < p->parts; q++)
         at[q] = p->far_at[q];
     for (int m = 0; m < r->M; m++)
@@ -143,17 +143,17 @@ static void pull(struct hps_ps *p)
 static void bring_rows(struct hps_ps *p, int first, int end)
 {
     size_t dim = (size_t)p->dim;
-    hps_twin_bring(&p->rows, p->dev, (size_t)first * dim, (size_t)(end - first) * dim);
+    hps_mirror_to_device(&p->rows, p->dev, (size_t)first * dim, (size_t)(end - first) * dim);
 }
 
 static void pulled(struct hps_ps *p, int m)
 {
     struct post *h = p->with;
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     int i = m * p->parts + p->me;
 
     hps_wait_all(h->pull_at[m + 1] - h->pull_at[m], h->pull + h->pull_at[m]);
-    hps_near_see();
+    hps_shm_acquire();
     bring_rows(p, r->first[m], p->place[i]);
     bring_rows(p, p->place[i] + r->ask[i], r->first[m + 1]);
 }
@@ -162,7 +162,7 @@ static void pulled(struct hps_ps *p, int m)
 static void send_grad(struct hps_ps *p, int q)
 {
     struct post *h = p->with;
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     MPI_Datatype pieces;
     int n = 0;
 
@@ -193,7 +193,7 @@ static void push(struct hps_ps *p)
             HPS_MPI(MPI_Irecv(p->grad.host + (mine + p->far_at[q]) * dim, p->given[q],
                               h->row, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
     tell_near(p, HPS_TAG_PUSH);
-    hps_twin_fetch(&p->grad, p->dev, mine * dim);
+    hps_mirror_to_host(&p->grad, p->dev, mine * dim);
     for (int q = 0; q < p->parts; q++)
         if (hps_ps_is_far(p, q))
             send_grad(p, q);
@@ -213,11 +213,11 @@ static void pushed(struct hps_ps *p)
     size_t dim = (size_t)p->dim;
 
     hps_wait_all(p->parts, h->push);
-    hps_near_see();
+    hps_shm_acquire();
     for (int q = 0; q < p->parts; q++)
         if (is_near(p, q))
             see_grad(p, q);
-    hps_twin_bring(&p->grad, p->dev, (size_t)p->r->nplace * dim, p->nfar * dim);
+    hps_mirror_to_device(&p->grad, p->dev, (size_t)p->r->nplace * dim, p->nfar * dim);
     wait_sent(h);
 }
 

@@ -3,7 +3,7 @@
 #ifndef HPS_PS_PS_IMPL_H
 #define HPS_PS_PS_IMPL_H
 
-#include "comm/twin.h"
+#include "comm/mirror.h"
 #include "hw/gpu_group.h"
 #include "ps/ps.h"
 
@@ -29,19 +29,19 @@ struct hps_ps {
     const struct hps_ps_way *way;       /* NULL when alone; its own state is `with`      */
     void *with;
     const struct hps_gpu_group *cards;
-    struct hps_near *near;      /* who sees my rows and gradients; borrowed, NULL: nobody */
+    struct hps_shm *near;       /* who sees my rows and gradients; borrowed, NULL: nobody */
     int buffer;                 /* the first of mine there                               */
     int turn;                   /* which one has the rows of this pull                   */
     MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                       */
     int me, parts, dim;
     struct hps_table *table;
     struct hps_dev *dev;
-    const struct hps_route_step *r;
-    struct hps_twin rows;       /* (nplace, dim)                                         */
-    struct hps_twin grad;       /* (nplace + nfar, dim): theirs by member, then micro-batch */
-    struct hps_twin out;        /* (nfar, dim) rows to those who are not near, likewise  */
-    struct hps_twin sum;        /* (nmerge, dim) gradients merged, where their norm is asked */
-    struct hps_twin all;        /* (ngive, dim) gradients of the sums that I gave to several */
+    const struct hps_request_step *r;
+    struct hps_mirror rows;     /* (nplace, dim)                                         */
+    struct hps_mirror grad;     /* (nplace + nfar, dim): theirs by member, then micro-batch */
+    struct hps_mirror out;      /* (nfar, dim) rows to those who are not near, likewise  */
+    struct hps_mirror sum;      /* (nmerge, dim) gradients merged, where their norm is asked */
+    struct hps_mirror all;      /* (ngive, dim) gradients of the sums that I gave to several */
     bool stay;                  /* my rows are read in the table                         */
     int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
     bool written, pushed, summed;       /* grad, of this step; all there; sum             */
@@ -57,7 +57,7 @@ struct hps_ps {
 /* Do member q and I send messages with what is meant? */
 static inline bool hps_ps_is_far(const struct hps_ps *p, int q)
 {
-    return q != p->me && !hps_near_is(p->near, q);
+    return q != p->me && !hps_shm_is(p->near, q);
 }
 
 /* A table's buffers that members who are near see: rows of a pull, which the next one leaves alone,
@@ -71,7 +71,7 @@ static inline float *hps_ps_piece(struct hps_ps *p, int q, int m, int buffer)
     int i = m * p->parts + q;
     size_t first = (size_t)p->r->give_place[i], end = first + (size_t)p->r->give[i];
 
-    return hps_near_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
+    return hps_shm_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
 }
 
 /* Partial sums, on a host: those that I, or the others, asked of me are made where they leave, or

@@ -20,7 +20,7 @@ static float *piece_of(struct hps_ps *p, int q, int m, int at, bool gradients)
 
 static void give_sums(struct hps_ps *p, int q)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
 
     for (int m = 0, at = p->given_at[q]; m < r->M; m++) {
         const struct hps_merge_list *s = &r->sums[q * r->M + m];
@@ -48,10 +48,10 @@ void hps_ps_give_others(struct hps_ps *p)
 /* Side by side, a cache holds them while each row has its gradient from all that it is in. */
 void hps_ps_take_sums(struct hps_ps *p)
 {
-    const struct hps_route_step *r = p->r;
+    const struct hps_request_step *r = p->r;
     size_t dim = (size_t)p->dim;
 
-    hps_twin_grow(&p->all, p->dev, r->ngive * dim);
+    hps_mirror_grow(&p->all, p->dev, r->ngive * dim);
     for (int q = 0, at = 0; q < p->parts; q++)
         for (int m = 0; m < r->M; m++) {
             int n = r->give[m * p->parts + q];

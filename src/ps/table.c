@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ps/snap.h"
+#include "ps/snapshot.h"
 #include "ps/tier.h"
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
@@ -189,11 +189,10 @@ void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n,
 {
     if (n == 0)
         return;
-    if (t->snap)
-        hps_snap_change(t->snap, n, at);
+    if (t->snap) hps_snapshot_change(t->snap, n, at);
     t->dev->ops->rows_apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
     if (!t->snap)
         return;
     t->dev->ops->sync(t->dev);
-    hps_snap_changed(t->snap);
+    hps_snapshot_changed(t->snap);
 }

@@ -19,8 +19,8 @@ struct hps_feeder {
     long long fetched, taken;
     struct hps_reader *reader; /* NULL: my stages read nothing                   */
     int ngroup;
-    struct hps_route **route;          /* (ngroup)                                       */
-    const struct hps_route_step **now; /* (ngroup) of the step taken                     */
+    struct hps_request **route;          /* (ngroup)                                       */
+    const struct hps_request_step **now; /* (ngroup) of the step taken                     */
     const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
     int nbatch;
     long long next, total; /* next step to fetch                             */
@@ -103,9 +103,9 @@ static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store 
     f->now = hps_mem_new((size_t)f->ngroup, sizeof *f->now);
     for (int g = 0; !st && g < f->ngroup; g++) {
         const struct hps_store_group *group = &store->group[g];
-        struct hps_route_use use = { group->nlayer, group->layer, group->index,
-                                    group->sums, learns ? group->told : -1 };
-        st = hps_route_new(&f->route[g], &use, group->rows, M, dev, group->near, group->comm);
+        struct hps_request_use use = { group->nlayer, group->layer, group->index, group->sums,
+                                       learns ? group->told : -1 };
+        st = hps_request_new(&f->route[g], &use, group->rows, M, dev, group->near, group->comm);
     }
     return st;
 }
@@ -150,7 +150,7 @@ void hps_feeder_free(struct hps_feeder *f)
 {
     if (!f) return;
     for (int g = 0; g < f->ngroup; g++)
-        hps_route_free(f->route[g]);
+        hps_request_free(f->route[g]);
     for (int i = 0; i < TURNS; i++) {
         hps_load_free(&f->turn[i].load, f->dev);
         hps_mem_free(f->turn[i].raw);
@@ -184,7 +184,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     hps_region_enter(HPS_REGION_PULL);
     /* after a failure too: the other members' exchange needs us */
     for (int g = 0; g < f->ngroup; g++)
-        hps_route_begin(f->route[g], batch);
+        hps_request_begin(f->route[g], batch);
     hps_region_leave(HPS_REGION_PULL);
     if (f->reader) hps_reader_wake(f->reader);
     return st;
@@ -196,7 +196,7 @@ struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
     f->batch[0] = f->batch[1];
     f->nbatch--;
     for (int g = 0; g < f->ngroup; g++)
-        f->now[g] = hps_route_take(f->route[g]);
+        f->now[g] = hps_request_take(f->route[g]);
     f->dev->ops->follow(f->dev, HPS_LANE_WORK, HPS_LANE_FEED);
     return step;
 }
@@ -205,7 +205,7 @@ void hps_feeder_poll(struct hps_feeder *f, bool time)
 {
     hps_region_enter(HPS_REGION_PULL);          /* the next step's ids may be put in order here */
     for (int g = 0; g < f->ngroup; g++)
-        hps_route_poll(f->route[g], time);
+        hps_request_poll(f->route[g], time);
     hps_region_leave(HPS_REGION_PULL);
 }
 
@@ -213,6 +213,6 @@ double hps_feeder_bytes(const struct hps_feeder *f)
 {
     double bytes = 0;
     for (int g = 0; g < f->ngroup; g++)
-        bytes += hps_route_bytes(f->route[g]);
+        bytes += hps_request_bytes(f->route[g]);
     return bytes;
 }

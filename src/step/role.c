@@ -68,14 +68,14 @@ enum hps_status hps_role_new(struct hps_role *r, const struct hps_net *net,
                             team->stage);
     if (!st && training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
     if (!st && team->nparts > 1 && hps_slice_meets(net, g->first, g->last))
-        st = hps_meet_new(&r->meet, dev, team->stage);
+        st = hps_stage_collective_new(&r->meet, dev, team->stage);
     return st;
 }
 
 void hps_role_free(struct hps_role *r)
 {
     hps_reduce_free(r->reduce);
-    hps_meet_free(r->meet);
+    hps_stage_collective_free(r->meet);
     hps_pipe_free(r->prev);
     hps_pipe_free(r->next);
     hps_slice_free(r->slice);
@@ -107,7 +107,7 @@ static void make_feed(struct hps_role *r, const struct hps_store *store,
         int t = store->layer_table[l], i = l - r->slice->first;
         if (t < 0) continue;
         const struct hps_store_table *st = &store->table[t];
-        const struct hps_route_step *route = taken->route[st->group];
+        const struct hps_request_step *route = taken->route[st->group];
         int readers = store->group[st->group].nlayer;
         f->bag[i] = route->bag[m * readers + store->layer_bag[l]];
         f->rows[i] = hps_ps_rows(st->ps);
@@ -136,7 +136,7 @@ void hps_role_begin(struct hps_role *r, const struct hps_store *store,
         r->feed[m].key = key;
         r->feed[m].weight = (float)(1.0 / (double)n);
         if (r->meet) {
-            r->peers[m] = hps_meet_over(r->meet, rows_of(r, m));
+            r->peers[m] = hps_stage_collective_over(r->meet, rows_of(r, m));
             r->feed[m].peers = &r->peers[m];
         }
         make_feed(r, store, taken, m);
@@ -219,6 +219,6 @@ double hps_role_bytes(const struct hps_role *r)
     if (r->prev) bytes += hps_pipe_bytes(r->prev);
     if (r->next) bytes += hps_pipe_bytes(r->next);
     if (r->reduce) bytes += hps_reduce_bytes(r->reduce);
-    bytes += hps_meet_bytes(r->meet);
+    bytes += hps_stage_collective_bytes(r->meet);
     return bytes;
 }

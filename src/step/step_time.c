@@ -42,8 +42,8 @@ static struct hps_since now(const struct hps_step *s)
     double clock_s = hps_now_s();
     struct hps_since t = { clock_s - o->sums_wall_s, core_s(s) - o->sums_core_s, clock_s };
     for (int i = 0; i < s->team->nrole; i++) {
-        t.wall_s -= hps_meet_wall_s(s->role[i].meet);
-        t.core_s -= hps_meet_core_s(s->role[i].meet);
+        t.wall_s -= hps_stage_collective_wall_s(s->role[i].meet);
+        t.core_s -= hps_stage_collective_core_s(s->role[i].meet);
     }
     return t;
 }
@@ -59,7 +59,7 @@ static double read_meetings(struct hps_step *s, bool patient)
     double seconds, busy_s = 0;
     int what;
     for (int i = 0; i < s->team->nrole; i++)
-        while (hps_meet_took(s->role[i].meet, patient, &what, &seconds)) {
+        while (hps_stage_collective_took(s->role[i].meet, patient, &what, &seconds)) {
             struct doing d = doing_of(what);
             if (!d.counts) continue;
             hps_count_gpu(d.region, d.part, -seconds);
@@ -90,7 +90,7 @@ void hps_step_span(struct hps_step *s, enum hps_region region, bool busy)
     int what = (int)region << 8 | o->part << 2 | busy << 1 | !o->looks;
     hps_spans_begin(o->spans, what);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_meet_mark(s->role[i].meet, what);
+        hps_stage_collective_mark(s->role[i].meet, what);
 }
 
 /* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its

@@ -200,7 +200,7 @@ static void make_warm(struct hps_store *s, struct hps_dev *dev)
         int n = 0;
         for (int i = 0; i < s->ntable; i++)
             if (s->table[i].group == g) table[n++] = s->table[i].table;
-        if (s->group[g].tier) s->group[g].warm = hps_warm_new(s->group[g].tier, n, table, dev);
+        if (s->group[g].tier) s->group[g].warm = hps_staging_new(s->group[g].tier, n, table, dev);
     }
     hps_mem_free(table);
 }
@@ -209,7 +209,7 @@ static void make_warm(struct hps_store *s, struct hps_dev *dev)
  * route. Collective over them. */
 static void make_near(struct hps_store *s, struct hps_dev *dev)
 {
-    int *dim = hps_mem_new((size_t)s->ntable * HPS_PS_BUFFERS + HPS_ROUTE_BUFFERS, sizeof *dim);
+    int *dim = hps_mem_new((size_t)s->ntable * HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS, sizeof *dim);
 
     for (int g = 0; g < s->ngroup; g++) {
         int n = 0;
@@ -217,9 +217,9 @@ static void make_near(struct hps_store *s, struct hps_dev *dev)
             for (int b = 0; s->table[i].group == g && b < HPS_PS_BUFFERS; b++)
                 dim[n++] = s->table[i].table->dim;
         s->group[g].told = n;
-        for (int b = 0; b < HPS_ROUTE_BUFFERS; b++)
+        for (int b = 0; b < HPS_REQUEST_BUFFERS; b++)
             dim[n++] = 1;
-        s->group[g].near = hps_near_new(dev->host, n, dim, s->group[g].comm);
+        s->group[g].near = hps_shm_new(dev->host, n, dim, s->group[g].comm);
     }
     hps_mem_free(dim);
 }
@@ -305,11 +305,11 @@ enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
     return st;
 }
 
-void hps_store_take(struct hps_store *s, const struct hps_route_step *const *route)
+void hps_store_take(struct hps_store *s, const struct hps_request_step *const *route)
 {
     for (int g = 0; g < s->ngroup; g++)
         s->group[g].step =
-            s->group[g].warm ? hps_warm_step(s->group[g].warm, route[g]) : route[g];
+            s->group[g].warm ? hps_staging_step(s->group[g].warm, route[g]) : route[g];
 }
 
 struct hps_store_moves hps_store_moved(const struct hps_store *s)
@@ -320,7 +320,7 @@ struct hps_store_moves hps_store_moved(const struct hps_store *s)
         if (!g->warm) continue;
         m.asked += hps_tier_asked(g->tier);
         m.hits += hps_tier_hits(g->tier);
-        m.bytes += hps_warm_bytes(g->warm);
+        m.bytes += hps_staging_bytes(g->warm);
     }
     return m;
 }
@@ -333,8 +333,8 @@ void hps_store_free(struct hps_store *s)
         hps_table_free(s->table[i].table);
     }
     for (int g = 0; g < s->ngroup; g++) {
-        hps_near_free(s->group[g].near);
-        hps_warm_free(s->group[g].warm);
+        hps_shm_free(s->group[g].near);
+        hps_staging_free(s->group[g].warm);
         hps_tier_free(s->group[g].tier);
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));

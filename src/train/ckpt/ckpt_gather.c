@@ -98,12 +98,12 @@ static unsigned char *done_at(const struct hps_gather *g, struct place p)
 
 static void add(struct hps_gather *g, struct hps_ckpt_item *item, int number, long long *nband)
 {
-    const struct hps_table *t = hps_snap_table(item->snap);
+    const struct hps_table *t = hps_snapshot_table(item->snap);
     long long most = hps_table_nlocal(item->rows, 0, t->parts), block = HPS_TABLE_BLOCK;
     struct shared *s = &g->shared[g->n++];
 
     *s = (struct shared){ .item = item, .table = t, .number = number, .at = *nband };
-    s->chunk = least(hps_snap_chunk(item->snap), (most + block - 1) / block * block);
+    s->chunk = least(hps_snapshot_chunk(item->snap), (most + block - 1) / block * block);
     s->band = s->chunk * t->parts;
     s->nband = (most + s->chunk - 1) / s->chunk;
     *nband += s->nband;
@@ -141,7 +141,7 @@ static void take_memory(struct hps_gather *g, long long nband)
 
 static bool is_shared(const struct hps_ckpt_item *item)
 {
-    return item->snap && hps_snap_table(item->snap)->parts > 1;
+    return item->snap && hps_snapshot_table(item->snap)->parts > 1;
 }
 
 struct hps_gather *hps_gather_new(int n, struct hps_ckpt_item *item)
@@ -207,7 +207,7 @@ static bool pressed(const struct hps_gather *g)
     bool any = false;
 
     for (int t = g->take.t; t < g->n && !any; t++)
-        any = hps_snap_pressed(g->shared[t].item->snap);
+        any = hps_snapshot_pressed(g->shared[t].item->snap);
     return any;
 }
 

@@ -92,7 +92,7 @@ static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double k
                                 .comm = MPI_COMM_NULL };
 
     if (!mine) return it;
-    it.snap = hps_snap_new(mine->table, keep_share);
+    it.snap = hps_snapshot_new(mine->table, keep_share);
     it.comm = s->store->group[mine->group].comm;
     return it;
 }
@@ -117,7 +117,7 @@ void hps_ckpt_state_free(int n, struct hps_ckpt_item *item)
     for (int i = 0; i < n; i++) {
         hps_mem_free(item[i].name);
         hps_mem_free(item[i].copy);
-        hps_snap_free(item[i].snap);
+        hps_snapshot_free(item[i].snap);
     }
     hps_mem_free(item);
 }

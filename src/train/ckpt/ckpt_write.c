@@ -83,7 +83,7 @@ static uint64_t place_of(const struct hps_ckpt_item *it, long long block)
 static bool put_blocks(struct out *o, struct hps_ckpt_item *it, long long first, long long n,
                        const float *x, bool alone)
 {
-    const struct hps_table *t = hps_snap_table(it->snap);
+    const struct hps_table *t = hps_snapshot_table(it->snap);
 
     for (long long r = 0; r < n; r += HPS_TABLE_BLOCK) {
         long long rows = n - r < HPS_TABLE_BLOCK ? n - r : HPS_TABLE_BLOCK;
@@ -99,12 +99,12 @@ static bool put_blocks(struct out *o, struct hps_ckpt_item *it, long long first,
 /* A table that is mine alone. */
 static bool put_table(struct out *o, struct hps_ckpt_item *it)
 {
-    size_t stride = hps_snap_table(it->snap)->stride;
-    float *x = hps_mem_new((size_t)hps_snap_chunk(it->snap) * stride, sizeof *x);
+    size_t stride = hps_snapshot_table(it->snap)->stride;
+    float *x = hps_mem_new((size_t)hps_snapshot_chunk(it->snap) * stride, sizeof *x);
     long long first, n;
     bool good = true;
 
-    while (good && (n = hps_snap_take(it->snap, &first, x)) > 0) {
+    while (good && (n = hps_snapshot_take(it->snap, &first, x)) > 0) {
         size_t bytes = (size_t)n * stride * sizeof *x;
         uint64_t at = place_of(it, first / HPS_TABLE_BLOCK);
         good = judge(o, it, x, (size_t)n * stride) && put_blocks(o, it, first, n, x, false) &&
@@ -119,7 +119,7 @@ static bool put_table(struct out *o, struct hps_ckpt_item *it)
 static bool take_chunk(struct out *o, const struct hps_gather_job *job)
 {
     struct hps_ckpt_item *it = job->item;
-    long long first, n = hps_snap_take(it->snap, &first, job->x);
+    long long first, n = hps_snapshot_take(it->snap, &first, job->x);
 
     return n == job->rows && judge(o, it, job->x, (size_t)(n * it->width)) &&
            put_blocks(o, it, first, n, job->x, job->alone);
@@ -130,7 +130,7 @@ static bool put_band(struct out *o, const struct hps_gather_job *job)
 {
     const struct hps_ckpt_item *it = job->item;
     size_t row = (size_t)it->width * sizeof(float), bytes = (size_t)job->rows * row;
-    long long parts = hps_snap_table(it->snap)->parts, block = job->first / HPS_TABLE_BLOCK;
+    long long parts = hps_snapshot_table(it->snap)->parts, block = job->first / HPS_TABLE_BLOCK;
     uint64_t begin = place_of(it, block);
     bool good = job->lacks || put(o, job->x, bytes, begin);
 
@@ -162,7 +162,7 @@ static bool put_all(struct out *o)
     for (int i = 0; good && i < o->w->n; i++) {
         struct hps_ckpt_item *it = &o->w->item[i];
         if (it->copy) good = put_array(o, it);
-        if (good && it->snap && hps_snap_table(it->snap)->parts == 1) good = put_table(o, it);
+        if (good && it->snap && hps_snapshot_table(it->snap)->parts == 1) good = put_table(o, it);
     }
     return good && (!o->w->gather || put_shared(o));
 }
@@ -175,7 +175,7 @@ void hps_ckpt_write(void *write, struct hps_errand_end *end)
     bool good = o.fd >= 0 || fail(&o, "cannot be opened");
     good = good && put_all(&o);
     for (int i = 0; i < w->n; i++) /* who still keeps rows for me may stop */
-        if (w->item[i].snap) hps_snap_quit(w->item[i].snap);
+        if (w->item[i].snap) hps_snapshot_quit(w->item[i].snap);
     if (good && fsync(o.fd) != 0) good = fail(&o, "cannot be written");
     if (o.fd >= 0 && close(o.fd) != 0 && good) fail(&o, "cannot be written");
 }

@@ -131,7 +131,7 @@ static double kept_s(const struct hps_save *s)
 {
     double sum = 0;
     for (int i = 0; i < s->write.n; i++)
-        if (s->write.item[i].snap) sum += hps_snap_cost_s(s->write.item[i].snap);
+        if (s->write.item[i].snap) sum += hps_snapshot_cost_s(s->write.item[i].snap);
     return sum;
 }
 

@@ -1,0 +1,91 @@
+/* csr.h - the ids of a step, slot by slot: in which sack each is, whose row it names, and how
+ * threads part them.
+ *
+ * A sack is one bag of one slot of a layer in a micro-batch; those of a step are numbered through.
+ * Those of a bag by example, then slot: a slot of n has first, first + n, ... Bags are numbered by
+ * micro-batch, then layer. */
+#ifndef HPS_PS_CSR_H
+#define HPS_PS_CSR_H
+
+#include "base/parallel.h"
+#include "data/data.h"
+#include "net/net.h"
+
+struct hps_csr_slot {
+    const struct hps_layer *layer;
+    int i;                              /* of the layer's slots                          */
+    struct hps_ids id;
+    const int *offset;                  /* (B + 1), NULL: one id each                    */
+    int B;
+    size_t first, at;                   /* its first sack; the step's ids from `at` on are its */
+    int q;                              /* the bag that its sacks are of                 */
+};
+
+struct hps_csr {
+    int parts, M, nlayer, nslot;        /* nslot: of a step                                    */
+    const struct hps_layer **layer;     /* (nlayer)                                            */
+    long long rows;
+    int local_bits, key_bits;           /* a key: owner, then the row's number there           */
+    uint32_t part_inverse;              /* block / parts = block * inverse >> shift for each of */
+    int part_shift;                     /* the blocks of rows; 0: they are too many for that    */
+    struct hps_csr_slot *slot;          /* (nslot)                                             */
+    size_t nid, nsack;
+    size_t *end;                        /* (M * nlayer) sacks up to the end of a bag           */
+    struct hps_parallel work;           /* of a step, on so many ids                           */
+};
+
+/* Ids of the slots of `nlayer` layers (the list is copied), in M micro-batches; rows are 0..rows-1
+ * and belong to the owners that hps_table_owner says. */
+void hps_csr_init(struct hps_csr *s, int nlayer, const struct hps_layer *const *layer,
+                  long long rows, int M, int parts);
+void hps_csr_done(struct hps_csr *s);
+
+static inline size_t hps_csr_bags(const struct hps_csr *s)
+{
+    return (size_t)s->M * (size_t)s->nlayer;
+}
+
+/* Sacks in front of bag q. Pure, as listed. */
+static inline size_t hps_csr_front(const struct hps_csr *s, size_t q)
+{
+    return q > 0 ? s->end[q - 1] : 0;
+}
+
+/* The step's batches (M; NULL: none), to be worked on by so many threads; of bag (M, nlayer) its
+ * nslot, B, nid and single are set [out]. More ids than an int can number end the run. */
+void hps_csr_list(struct hps_csr *s, const struct hps_batch *batch, int nthread,
+                  struct hps_bag *bag);
+
+/* A walk over the ids of part t of the work, in the order of the step's ids; parts have whole sacks
+ * and follow each other. It goes by chunks: ids of one slot in one micro-batch.
+ *     hps_csr_walk(s, &w, m0, m1, t);
+ *     while (hps_csr_next(s, &w)) ... */
+enum { HPS_CSR_CHUNK = 256 };
+struct hps_csr_walk {
+    int t;
+    size_t i, end;                      /* the next slot, of those before end         */
+    const struct hps_csr_slot *slot;    /* the chunk's                                */
+    size_t to;                          /* the part's ids and examples of it end here */
+    int bend;
+    size_t from, n;                     /* the chunk: ids of the slot                 */
+    int b0, b1;                         /* examples whose ids begin in the chunk      */
+    uint64_t key[HPS_CSR_CHUNK];        /* (n) of the chunk's ids                     */
+};
+/* Of micro-batches m0 .. m1-1. */
+void hps_csr_walk(const struct hps_csr *s, struct hps_csr_walk *w, int m0, int m1, int t);
+/* The next chunk; false: there is none, and the walk is over. Every example of a slot is of one
+ * chunk of it, also where it has no ids. */
+bool hps_csr_next(const struct hps_csr *s, struct hps_csr_walk *w);
+
+/* Keys of n ids of a slot, from id `at` of it on. */
+void hps_csr_keys(const struct hps_csr *s, const struct hps_csr_slot *slot, size_t at, size_t n,
+                  uint64_t *key);
+/* The first of the slot's examples that are of part t of the work, and behind the last. Pure. */
+int hps_csr_part(const struct hps_csr *s, const struct hps_csr_slot *slot, int t, int *end);
+/* A slot's number of ids up to example b. Pure. */
+static inline size_t hps_csr_before(const struct hps_csr_slot *slot, int b)
+{
+    return (size_t)(slot->offset ? slot->offset[b] : b);
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* snapshot.h - the rows of a table shard as they were at one moment, read by another thread while
+ * the training goes on.
+ *
+ * Whoever changes rows keeps their old values first, as long as the reader has not come past them;
+ * so the moment costs nothing, and each step no more than a copy of the rows that it changes. */
+#ifndef HPS_PS_SNAPSHOT_H
+#define HPS_PS_SNAPSHOT_H
+
+#include "ps/table.h"
+
+/* The moment is now. Until it is freed, table->snap is the snapshot; one at a time. At most that
+ * share of the rows (and a few thousand) is kept at a time; on a device that is not the host's all
+ * are copied at once. Local. */
+struct hps_snapshot *hps_snapshot_new(struct hps_table *table, double share);
+void hps_snapshot_free(
+    struct hps_snapshot *snap); /* NULL is fine; the reader must have ended. Local. */
+
+/* Around a change of distinct local rows at[i] (host memory): their old values are kept, and the
+ * reader stays away until hps_snapshot_changed. Waits for the reader where no more may be kept.
+ * Local, by the main thread. */
+void hps_snapshot_change(struct hps_snapshot *snap, size_t n, const int *at);
+void hps_snapshot_changed(struct hps_snapshot *snap);
+/* Seconds that hps_snapshot_change took so far. Local, by the main thread. */
+double hps_snapshot_cost_s(const struct hps_snapshot *snap);
+
+/* Does the main thread wait in hps_snapshot_change? Local, by any thread. */
+bool hps_snapshot_pressed(struct hps_snapshot *snap);
+
+/* The reader takes rows from the first to the last, hps_snapshot_chunk at a time (the last time
+ * what is left): the local rows *first ... as they were, `to` (chunk, stride). The answer is their
+ * number, 0: that was all. Local, by one thread. */
+long long hps_snapshot_chunk(const struct hps_snapshot *snap);
+long long hps_snapshot_take(struct hps_snapshot *snap, long long *first, float *to);
+/* The reader ends before it has taken all: nothing is kept any more. Local, by any thread. */
+void hps_snapshot_quit(struct hps_snapshot *snap);
+/* Whose rows these are; borrowed. */
+const struct hps_table *hps_snapshot_table(const struct hps_snapshot *snap);
+
+#endif

@@ -1,0 +1,28 @@
+/* staging.h - the tables of one route on a device that has not room for their rows: before a step,
+ * those that it needs are brought to slots, and the step is told again in slots (design 6).
+ *
+ * Tables of one route have the same rows at this rank, so one tier serves all of them. What moves
+ * is queued on the device behind the step before; nobody waits. */
+#ifndef HPS_PS_STAGING_H
+#define HPS_PS_STAGING_H
+
+#include "ps/request.h"
+#include "ps/table.h"
+#include "ps/tier.h"
+
+struct hps_staging;
+
+/* The tier is borrowed, as are the tables that have it (ntable). Local. */
+struct hps_staging *hps_staging_new(struct hps_tier *tier, int ntable,
+                                    struct hps_table *const *table, struct hps_dev *dev);
+void hps_staging_free(struct hps_staging *warm); /* NULL is fine */
+
+/* The step as its tables have it: row and merged are slots. Good until the next but one. A step
+ * that needs more rows than there are slots gets more of them, which is said. Local. */
+const struct hps_request_step *hps_staging_step(struct hps_staging *warm,
+                                                const struct hps_request_step *step);
+
+/* Bytes moved so far, to the device and from it. */
+double hps_staging_bytes(const struct hps_staging *warm);
+
+#endif

@@ -1,0 +1,46 @@
+/* mirror.c - device memory and its twin on the host. */
+#include "comm/mirror.h"
+
+#include "base/mem.h"
+
+void hps_mirror_free(struct hps_mirror *b, struct hps_dev *dev)
+{
+    if (b->device && !b->lent)
+        dev->ops->free(dev, b->device);
+    if (!dev->host)
+        hps_mem_free(b->host);
+}
+
+void hps_mirror_lend(struct hps_mirror *b, void *memory)
+{
+    b->device = b->host = memory;
+    b->lent = true;
+}
+
+void hps_mirror_grow(struct hps_mirror *b, struct hps_dev *dev, size_t n)
+{
+    if (n > b->cap) {
+        if (b->device)
+            dev->ops->free(dev, b->device);
+        b->cap = n > b->cap + b->cap / 2 ? n : b->cap + b->cap / 2;
+        b->device = dev->ops->alloc(dev, b->cap * sizeof *b->device);
+    }
+    if (dev->host)
+        b->host = b->device;
+    else if (!b->lone)
+        hps_mem_grow(&b->host, &b->host_cap, n, sizeof *b->host);
+}
+
+void hps_mirror_to_host(struct hps_mirror *b, struct hps_dev *dev, size_t n)
+{
+    if (dev->host || n == 0)
+        return;
+    dev->ops->get(dev, b->host, b->device, n * sizeof *b->host);
+    dev->ops->sync(dev);
+}
+
+void hps_mirror_to_device(struct hps_mirror *b, struct hps_dev *dev, size_t at, size_t n)
+{
+    if (!dev->host && n > 0)
+        dev->ops->put(dev, b->device + at, b->host + at, n * sizeof *b->host);
+}

@@ -1,0 +1,349 @@
+/* reduce_shm.c - sums where ranks of a host share memory: there each makes its gradients. A bucket
+ * has as many shares as the largest host has ranks, dealt to the ranks of each host in turn: one
+ * adds up a share over its host and lays the sums down at all of it. Between hosts a share travels,
+ * to those alone who have the same on theirs: a host sends no more than one rank would.
+ *
+ * A share is of whole cache lines. Each sum is made once, in the order of the ranks on its host. */
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "comm/reduce.h"
+#include "comm/shm.h"
+
+enum {
+    LINE = 16,      /* floats                                             */
+    BLOCK = 1024,   /* of them are added up at once, in the nearest cache */
+    MOST_DIM = 1024 /* of what comm/shm calls a row                      */
+};
+
+/* A bucket, in the order in which they were begun, and what it waits for. */
+struct bucket {
+    size_t first, end;          /* floats of the gradients               */
+    MPI_Request made;           /* by all of my host                     */
+    MPI_Request *summed;        /* (nmine) my shares, over the hosts     */
+    MPI_Request laid;           /* everybody's shares, everywhere        */
+};
+
+struct state {
+    struct hps_shm *near;       /* NULL: I am alone on my host                               */
+    float *own;                 /* then: my gradients                                        */
+    int nthread, k, me;         /* ranks of my host, my place among them                     */
+    int nhost, my_host;         /* hosts; mine, from 1 on                                    */
+    float **at;                 /* (k) everybody's gradients                                 */
+    MPI_Comm host, laid;        /* my host twice: each has an order of its own               */
+    int nshare, nmine;          /* of a bucket; of these mine: me, me + k, ...               */
+    MPI_Comm *across;           /* (nmine) who has the same share; none where hosts are one  */
+    float *sum;                 /* my shares of a step as my host has them                   */
+    size_t nsum, sum_cap;
+    struct bucket *bucket;      /* (most)                                                    */
+    MPI_Request *summed;        /* (most * nmine)                                            */
+    int most, begun, added, given, laid_down;   /* so many buckets                           */
+};
+
+/* ---- who ---- */
+
+/* Rows that each rank's n floats have room in, with as little address space as can be. */
+static int dim_for(size_t n, int parts)
+{
+    int dim = 1;
+
+    while (dim < MOST_DIM && n / (size_t)dim >= (size_t)(HPS_SHM_MOST / 2 / parts))
+        dim *= 2;
+    return dim;
+}
+
+/* Those who are near, or I alone. Returns how many I see, which are all of them or fewer. */
+static int meet_host(struct state *s, int parts, MPI_Comm comm)
+{
+    int first, seen = 0;
+
+    HPS_MPI(MPI_Comm_rank(comm, &first));
+    for (int q = parts - 1; s->near && q >= 0; q--)
+        if (hps_shm_is(s->near, q)) {
+            first = q;
+            seen++;
+        }
+    HPS_MPI(MPI_Comm_split(comm, first, 0, &s->host));
+    HPS_MPI(MPI_Comm_dup(s->host, &s->laid));
+    HPS_MPI(MPI_Comm_size(s->host, &s->k));
+    HPS_MPI(MPI_Comm_rank(s->host, &s->me));
+    return s->near ? seen : 1;
+}
+
+/* Does memory of the hosts serve? Somebody shares some; who shares some sees all of the host, and
+ * has room for `rows`. Alike on all. */
+static bool serves(const struct state *s, int seen, size_t rows, int parts, MPI_Comm comm)
+{
+    bool fits = seen == s->k && (!s->near || rows <= hps_shm_rows(s->near));
+    int mine[2] = { s->k, !fits }, most[2], me;
+
+    HPS_MPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm));
+    HPS_MPI(MPI_Comm_rank(comm, &me));
+    if (most[1] && me == 0)
+        HPS_SAY_ALL(HPS_INFO, "dense gradients of %d ranks travel inside hosts, too: no memory "
+                              "that these share has room for them", parts);
+    return most[0] > 1 && !most[1];
+}
+
+/* Each takes the memory of its own gradients, where it runs, and then sees that of the others. */
+static void see_all(struct state *s, size_t n, size_t rows, int parts, MPI_Comm comm)
+{
+    int me, i = 0;
+
+    s->at = hps_mem_new((size_t)s->k, sizeof *s->at);
+    if (!s->near) {
+        s->at[0] = s->own = hps_mem_new(n, sizeof *s->own);
+        return;
+    }
+    HPS_MPI(MPI_Comm_rank(comm, &me));
+    hps_shm_at(s->near, me, 0, rows);
+    HPS_MPI(MPI_Barrier(s->host));
+    for (int q = 0; q < parts; q++)
+        if (hps_shm_is(s->near, q)) s->at[i++] = hps_shm_at(s->near, q, 0, rows);
+    assert(i == s->k);
+}
+
+static void deal_shares(struct state *s, MPI_Comm comm)
+{
+    int first = s->me == 0;
+
+    HPS_MPI(MPI_Allreduce(&s->k, &s->nshare, 1, MPI_INT, MPI_MAX, comm));
+    HPS_MPI(MPI_Allreduce(&first, &s->nhost, 1, MPI_INT, MPI_SUM, comm));
+    HPS_MPI(MPI_Scan(&first, &s->my_host, 1, MPI_INT, MPI_SUM, comm));
+    HPS_MPI(MPI_Bcast(&s->my_host, 1, MPI_INT, 0, s->host));
+    s->nmine = (s->nshare - s->me + s->k - 1) / s->k;
+}
+
+/* Who has which share on the other hosts. Their order begins with another host for each share:
+ * where MPI sums by a tree, its root has more to send and to receive than others. */
+static void reach_across(struct state *s, MPI_Comm comm)
+{
+    s->across = hps_mem_new((size_t)s->nmine, sizeof *s->across);
+    for (int j = 0; j < s->nshare; j++) {
+        MPI_Comm some;
+        bool mine = j % s->k == s->me;
+        HPS_MPI(MPI_Comm_split(comm, mine ? 0 : MPI_UNDEFINED,
+                               (s->my_host + s->nshare * s->nhost - j) % s->nhost, &some));
+        if (mine) s->across[j / s->k] = some;
+    }
+}
+
+/* Room for what is said to them. */
+static void make_room(struct state *s, size_t n)
+{
+    size_t lines = n / LINE + 2 * (size_t)s->most;
+
+    s->sum_cap = (size_t)s->nmine * (lines / (size_t)s->nshare + (size_t)s->most) * LINE;
+    s->sum = hps_mem_new(s->sum_cap, sizeof *s->sum);
+    s->summed = hps_mem_new((size_t)s->most * (size_t)s->nmine, sizeof(MPI_Request));
+    for (int b = 0; b < s->most; b++)
+        s->bucket[b].summed = s->summed + (size_t)b * (size_t)s->nmine;
+}
+
+static void close_near(void *state)
+{
+    struct state *s = state;
+
+    for (int i = 0; s->across && i < s->nmine; i++)
+        HPS_MPI(MPI_Comm_free(&s->across[i]));
+    HPS_MPI(MPI_Comm_free(&s->host));
+    HPS_MPI(MPI_Comm_free(&s->laid));
+    hps_shm_free(s->near);
+    hps_mem_free(s->own);
+    hps_mem_free(s->at);
+    hps_mem_free(s->across);
+    hps_mem_free(s->sum);
+    hps_mem_free(s->summed);
+    hps_mem_free(s->bucket);
+    hps_mem_free(s);
+}
+
+static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
+{
+    struct state *s = hps_mem_new(1, sizeof *s);
+    int parts;
+
+    HPS_MPI(MPI_Comm_size(comm, &parts));
+    const int dim = dim_for(need->n, parts);
+    const size_t rows = need->n / (size_t)dim + 1;
+    *s = (struct state){ .nthread = need->dev->nthread, .most = need->nbucket };
+    s->near = hps_shm_new(need->dev->host, 1, &dim, comm);
+    int seen = meet_host(s, parts, comm);
+    if (!serves(s, seen, rows, parts, comm)) {
+        close_near(s);
+        return NULL;
+    }
+    s->bucket = hps_mem_new((size_t)s->most, sizeof *s->bucket);
+    see_all(s, need->n, rows, parts, comm);
+    deal_shares(s, comm);
+    if (s->nhost > 1) {
+        reach_across(s, comm);
+        make_room(s, need->n);
+    }
+    return s;
+}
+
+static float *home(void *state)
+{
+    const struct state *s = state;
+    return s->at[s->me];
+}
+
+/* ---- a bucket ---- */
+
+/* Where share j of a bucket begins. */
+static size_t share(const struct state *s, const struct bucket *b, int j)
+{
+    size_t line = b->first / LINE, lines = (b->end + LINE - 1) / LINE - line;
+    size_t at = (line + lines * (size_t)j / (size_t)s->nshare) * LINE;
+
+    return at < b->first ? b->first : at > b->end ? b->end : at;
+}
+
+/* A share under way: its sums, over my host, go everywhere, or (several hosts) to `to`. */
+struct adding {
+    const struct state *s;
+    struct hps_parallel work;
+    size_t first, end;
+    float *to;
+};
+
+static void lay_down(const struct state *s, const float *sum, size_t at, size_t n)
+{
+    for (int q = 0; q < s->k; q++)
+        if (sum != s->at[q] + at) memcpy(s->at[q] + at, sum, n * sizeof *sum);
+}
+
+static void add_block(const struct adding *j, size_t at, size_t n)
+{
+    const struct state *s = j->s;
+    float sum[BLOCK];
+
+    memcpy(sum, s->at[0] + at, n * sizeof *sum);
+    for (int q = 1; q < s->k; q++) {
+        const float *x = s->at[q] + at;
+        for (size_t i = 0; i < n; i++)
+            sum[i] += x[i];
+    }
+    if (j->to)
+        memcpy(j->to + (at - j->first), sum, n * sizeof *sum);
+    else
+        lay_down(s, sum, at, n);
+}
+
+static void add_part(void *job, int t)
+{
+    const struct adding *j = job;
+    size_t lines = (j->end - j->first + LINE - 1) / LINE;
+    size_t at = j->first + hps_parallel_cut(&j->work, lines, t) * LINE;
+    size_t end = j->first + hps_parallel_cut(&j->work, lines, t + 1) * LINE;
+
+    for (; at < end && at < j->end; at += BLOCK) {
+        size_t n = (end < j->end ? end : j->end) - at;
+        add_block(j, at, n < BLOCK ? n : BLOCK);
+    }
+}
+
+static void tell_laid(struct state *s, struct bucket *b)
+{
+    hps_shm_release();
+    HPS_MPI(MPI_Ibarrier(s->laid, &b->laid));
+    s->given++;
+}
+
+/* My i-th share. MPI has better ways to sum where it does not do it in place. */
+static void add_share(struct state *s, struct bucket *b, int i)
+{
+    int share_of = s->me + i * s->k;
+    struct adding j = { .s = s, .first = share(s, b, share_of), .end = share(s, b, share_of + 1),
+                        .to = s->nhost > 1 ? s->sum + s->nsum : NULL };
+    size_t n = j.end - j.first;
+
+    j.work = hps_parallel_of(n * (size_t)s->k / LINE, s->nthread);
+    hps_parallel_for(&j.work, add_part, &j);
+    if (!j.to) return;
+    s->nsum += n;
+    assert(n <= INT_MAX && s->nsum <= s->sum_cap);
+    HPS_MPI(MPI_Iallreduce(j.to, home(s) + j.first, (int)n, MPI_FLOAT, MPI_SUM, s->across[i],
+                           &b->summed[i]));
+}
+
+/* All of my host have made it. */
+static void add(struct state *s, struct bucket *b)
+{
+    hps_shm_acquire();
+    for (int i = 0; i < s->nmine; i++)
+        add_share(s, b, i);
+    s->added++;
+    if (s->nhost == 1) tell_laid(s, b);
+}
+
+/* My shares are summed over all hosts. */
+static void give(struct state *s, struct bucket *b)
+{
+    for (int j = s->me; j < s->nshare; j += s->k) {
+        size_t first = share(s, b, j);
+        lay_down(s, home(s) + first, first, share(s, b, j + 1) - first);
+    }
+    tell_laid(s, b);
+}
+
+/* ---- the order of things ---- */
+
+static void start(void *state, float *at, size_t n)
+{
+    struct state *s = state;
+    struct bucket *b = &s->bucket[s->begun];
+
+    assert(s->begun < s->most);
+    b->first = (size_t)(at - home(s));
+    b->end = b->first + n;
+    hps_shm_release();
+    HPS_MPI(MPI_Ibarrier(s->host, &b->made));
+    s->begun++;
+}
+
+/* Everything in the order of the buckets, on all ranks alike; `patient`: it is waited for. */
+static void go_on_giving(struct state *s, bool patient)
+{
+    while (s->given < s->added &&
+           hps_wait_arrived(s->nmine, s->bucket[s->given].summed, patient))
+        give(s, &s->bucket[s->given]);
+    while (s->laid_down < s->given && hps_wait_arrived(1, &s->bucket[s->laid_down].laid, patient))
+        s->laid_down++;
+}
+
+static void advance(struct state *s, bool patient)
+{
+    while (s->added < s->begun && hps_wait_arrived(1, &s->bucket[s->added].made, patient)) {
+        add(s, &s->bucket[s->added]);
+        go_on_giving(s, false);
+    }
+    go_on_giving(s, patient);
+}
+
+static void poll(void *state)
+{
+    advance(state, false);
+}
+
+static void wait(void *state)
+{
+    struct state *s = state;
+
+    advance(s, true);
+    hps_shm_acquire();
+    s->begun = s->added = s->given = s->laid_down = 0;
+    s->nsum = 0;
+}
+
+const struct hps_reduce_ops hps_reduce_shm = { .name = "near",
+                                               .open = open_near,
+                                               .close = close_near,
+                                               .home = home,
+                                               .start = start,
+                                               .poll = poll,
+                                               .wait = wait };

@@ -1,0 +1,283 @@
+/* shm.c - memory that ranks of one host have in common: a file in memory for each member, without
+ * a name, which the others open by its owner's number and the descriptor's. Each buffer has so much
+ * of the file's, and of everybody's, address space that it never moves. */
+#include "comm/shm.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "hw/node.h"
+
+#define GRAIN ((size_t)1 << 16)         /* a page of any size, or more */
+#define FIRST ((off_t)1 << 20)          /* of the buffers in the file; before it is the key */
+
+/* What a member tells those on its host; plain data. */
+struct fact {
+    int part;                   /* in comm                                     */
+    int pid, fd;                /* fd < 0: it shares nothing                   */
+    uint64_t key;               /* in the file: a number may be another's too  */
+};
+
+struct buffer {
+    size_t row_bytes;
+    off_t at;                   /* in the files                                */
+    char *base;                 /* HPS_SHM_MOST rows                          */
+    size_t *seen;               /* (parts) bytes of each member's that I see   */
+};
+
+struct hps_shm {
+    MPI_Comm host;              /* owned: those of my host who have somebody   */
+    int me, parts, fd, n;
+    int rows;                   /* that a member can have: a power of two      */
+    struct fact *fact;          /* (parts)                                     */
+    int *slot;                  /* (parts) whose rows come when; < 0: not near */
+    struct buffer *buffer;      /* (n)                                         */
+};
+
+/* By its user, or by a limit of files, which these are to the system. */
+static bool is_forbidden(void)
+{
+    struct rlimit most;
+
+    return hps_env_is("HETERPS_SHARED_MEMORY", "0") || getrlimit(RLIMIT_FSIZE, &most) != 0 ||
+           most.rlim_cur != RLIM_INFINITY;
+}
+
+/* Address space for all rows that there may be, without memory. */
+static bool reserve(struct hps_shm *n, const int *dim)
+{
+    off_t at = FIRST;
+
+    for (int b = 0; b < n->n; b++) {
+        struct buffer *x = &n->buffer[b];
+        x->row_bytes = (size_t)dim[b] * sizeof(float);
+        size_t bytes = HPS_SHM_MOST * x->row_bytes;
+        int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        void *base = mmap(NULL, bytes, PROT_NONE, flags, -1, 0);
+        if (base == MAP_FAILED) return false;
+        x->base = base;
+        x->at = at;
+        at += (off_t)bytes;
+    }
+    return true;
+}
+
+static bool make_file(struct hps_shm *n, uint64_t *key)
+{
+    n->fd = memfd_create("heterps", MFD_CLOEXEC);
+    return n->fd >= 0 && getrandom(key, sizeof *key, GRND_NONBLOCK) == sizeof *key &&
+           pwrite(n->fd, key, sizeof *key, 0) == sizeof *key;
+}
+
+static struct fact make(struct hps_shm *n, bool may, const int *dim)
+{
+    struct fact f = { .part = n->me, .pid = (int)getpid(), .fd = -1 };
+
+    if (!may || is_forbidden()) return f;
+    if (reserve(n, dim) && make_file(n, &f.key))
+        f.fd = n->fd;
+    else
+        HPS_SAY_ALL(HPS_WARN, "this rank shares no memory with the others of %s: %s; it sends them "
+                              "messages", hps_host(), strerror(errno));
+    return f;
+}
+
+static int open_of(const struct fact *f)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", f->pid, f->fd);
+    return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Is that file the one that is meant? */
+static bool reach(const struct fact *f)
+{
+    int fd = f->fd < 0 ? -1 : open_of(f);
+    uint64_t key;
+
+    if (fd < 0) return false;
+    bool same = pread(fd, &key, sizeof key, 0) == sizeof key && key == f->key;
+    close(fd);
+    return same;
+}
+
+/* Those of my host: who can reach whom, both ways. Returns how many I have, with me. */
+static int meet(struct hps_shm *n, const struct fact *mine, MPI_Comm host)
+{
+    int k, me, slots = 1;
+
+    HPS_MPI(MPI_Comm_size(host, &k));
+    HPS_MPI(MPI_Comm_rank(host, &me));
+    struct fact *fact = hps_mem_new((size_t)k, sizeof *fact);
+    int *can = hps_mem_new((size_t)k, sizeof *can), *could = hps_mem_new((size_t)k, sizeof *could);
+    HPS_MPI(MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, fact, (int)sizeof *mine, MPI_BYTE,
+                          host));
+    for (int i = 0; i < k; i++)
+        can[i] = i != me && mine->fd >= 0 && reach(&fact[i]);
+    HPS_MPI(MPI_Alltoall(can, 1, MPI_INT, could, 1, MPI_INT, host));
+    for (int i = 0; i < k; i++) {
+        n->fact[fact[i].part] = fact[i];
+        if (can[i] && could[i]) n->slot[fact[i].part] = slots++;
+    }
+    hps_mem_free(fact);
+    hps_mem_free(can);
+    hps_mem_free(could);
+    return slots;
+}
+
+/* The rows of a member: as many as there is room for if all of the host are near. */
+static int share_out(MPI_Comm host)
+{
+    int k, rows = HPS_SHM_MOST;
+
+    HPS_MPI(MPI_Comm_size(host, &k));
+    while ((long long)rows * k > HPS_SHM_MOST)
+        rows /= 2;
+    return rows;
+}
+
+/* Those of comm on my host; or so many of them as its first rank was told to take together. */
+static MPI_Comm host_of(MPI_Comm comm)
+{
+    MPI_Comm host = hps_node_host(comm), some;
+    int n = hps_env_count("HETERPS_SHARED_RANKS"), me;
+
+    if (comm == MPI_COMM_NULL) return host;
+    HPS_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, host));
+    if (n == 0) return host;
+    HPS_MPI(MPI_Comm_rank(host, &me));
+    HPS_MPI(MPI_Comm_split(host, me / n, 0, &some));
+    HPS_MPI(MPI_Comm_free(&host));
+    return some;
+}
+
+/* Nobody goes while others may still look for what it shares. */
+static void part(MPI_Comm *host)
+{
+    MPI_Request request;
+
+    if (*host == MPI_COMM_NULL) return;
+    HPS_MPI(MPI_Ibarrier(*host, &request));
+    hps_wait_all(1, &request);
+    HPS_MPI(MPI_Comm_free(host));
+}
+
+struct hps_shm *hps_shm_new(bool may, int nbuffer, const int *dim, MPI_Comm comm)
+{
+    MPI_Comm host = host_of(comm);
+    int k;
+
+    if (comm == MPI_COMM_NULL) return NULL;
+    struct hps_shm *n = hps_mem_new(1, sizeof *n);
+    HPS_MPI(MPI_Comm_rank(comm, &n->me));
+    HPS_MPI(MPI_Comm_size(comm, &n->parts));
+    n->fd = -1;
+    n->n = nbuffer;
+    n->fact = hps_mem_new((size_t)n->parts, sizeof *n->fact);
+    n->slot = hps_mem_new((size_t)n->parts, sizeof *n->slot);
+    n->buffer = hps_mem_new((size_t)nbuffer, sizeof *n->buffer);
+    for (int b = 0; b < nbuffer; b++)
+        n->buffer[b].seen = hps_mem_new((size_t)n->parts, sizeof(size_t));
+    for (int q = 0; q < n->parts; q++)
+        n->slot[q] = q == n->me ? 0 : -1;
+    HPS_MPI(MPI_Comm_size(host, &k));
+    struct fact mine = make(n, may && k > 1, dim);
+    int slots = meet(n, &mine, host);
+    n->rows = share_out(host);
+    HPS_MPI(MPI_Comm_split(host, slots > 1 ? 0 : MPI_UNDEFINED, n->me, &n->host));
+    HPS_MPI(MPI_Comm_free(&host));
+    if (slots > 1) return n;
+    hps_shm_free(n);
+    return NULL;
+}
+
+void hps_shm_free(struct hps_shm *n)
+{
+    if (!n) return;
+    part(&n->host);
+    for (int b = 0; b < n->n; b++) {
+        struct buffer *x = &n->buffer[b];
+        if (x->base && munmap(x->base, HPS_SHM_MOST * x->row_bytes) != 0)
+            HPS_DIE("munmap of %zu bytes failed", HPS_SHM_MOST * x->row_bytes);
+        hps_mem_free(x->seen);
+    }
+    if (n->fd >= 0) close(n->fd);
+    hps_mem_free(n->buffer);
+    hps_mem_free(n->slot);
+    hps_mem_free(n->fact);
+    hps_mem_free(n);
+}
+
+bool hps_shm_is(const struct hps_shm *n, int q)
+{
+    return n && n->slot[q] >= 0;
+}
+
+int hps_shm_first(const struct hps_shm *n, int q)
+{
+    assert(hps_shm_is(n, q));
+    return n->slot[q] * n->rows;
+}
+
+size_t hps_shm_rows(const struct hps_shm *n)
+{
+    return (size_t)n->rows;
+}
+
+/* The file never gets shorter by this: another member may have made it longer meanwhile. */
+static void lengthen(struct hps_shm *n, int q, struct buffer *x, size_t bytes)
+{
+    size_t most = (size_t)n->rows * x->row_bytes, had = x->seen[q];
+    size_t want = had + had / 2 > bytes ? had + had / 2 : bytes;
+    char *base = x->base + (size_t)n->slot[q] * most;
+    int fd = q == n->me ? n->fd : open_of(&n->fact[q]);
+
+    if (fd < 0)
+        hps_die_late(__FILE__, __LINE__, "memory of process %d, which shares it, cannot be opened: "
+                     "%s", n->fact[q].pid, strerror(errno));
+    if (bytes > most)
+        HPS_DIE("more than %d rows in one step of one rank; with HETERPS_SHARED_MEMORY=0 it can "
+                "work with more", n->rows);
+    want = (want / GRAIN + 1) * GRAIN;
+    if (want > most) want = most;
+    int bad = posix_fallocate(fd, x->at, (off_t)want);
+    void *at = bad ? MAP_FAILED
+                   : mmap(base + had, want - had, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                          fd, x->at + (off_t)had);
+    if (at == MAP_FAILED)
+        HPS_DIE("no memory for %zu bytes that ranks of this host share", want);
+    madvise(at, want - had, MADV_HUGEPAGE);     /* a wish: without it all is only slower */
+    if (q != n->me) close(fd);
+    x->seen[q] = want;
+}
+
+float *hps_shm_at(struct hps_shm *n, int q, int b, size_t rows)
+{
+    struct buffer *x = &n->buffer[b];
+    size_t bytes = rows * x->row_bytes;
+
+    assert(0 <= b && b < n->n);
+    if (bytes > x->seen[q]) lengthen(n, q, x, bytes);
+    return (float *)(void *)(x->base + (size_t)hps_shm_first(n, q) * x->row_bytes);
+}
+
+void hps_shm_release(void)
+{
+    atomic_thread_fence(memory_order_release);
+}
+
+void hps_shm_acquire(void)
+{
+    atomic_thread_fence(memory_order_acquire);
+}

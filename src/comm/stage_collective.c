@@ -1,0 +1,146 @@
+/* stage_collective.c - sums and rows of a shared micro-batch: what each rank has of them, and in
+ * which order it is added up. */
+#include "comm/stage_collective_impl.h"
+
+#include <assert.h>
+#include <limits.h>
+
+#include "base/mem.h"
+#include "data/data.h"
+
+enum hps_status hps_stage_collective_new(struct hps_stage_collective **out, struct hps_dev *dev,
+                                         MPI_Comm stage)
+{
+    struct hps_stage_collective *m = hps_mem_new(1, sizeof *m);
+
+    m->dev = dev;
+    HPS_MPI(MPI_Comm_dup(stage, &m->comm));
+    HPS_MPI(MPI_Comm_rank(m->comm, &m->me));
+    HPS_MPI(MPI_Comm_size(m->comm, &m->k));
+    m->n = hps_mem_new(2 * (size_t)m->k, sizeof *m->n);
+    m->at = m->n + m->k;
+    m->cards = hps_gpu_group_new(dev, stage, HPS_INFO);
+    m->way = m->cards->group ? &hps_stage_collective_by_nccl : &hps_stage_collective_by_mpi;
+    m->with = m->way->open(m);
+    *out = m;
+    return HPS_OK;
+}
+
+void hps_stage_collective_free(struct hps_stage_collective *m)
+{
+    if (!m)
+        return;
+    m->way->close(m);
+    m->dev->ops->free(m->dev, m->parts);
+    hps_gpu_group_free(m->cards);
+    HPS_MPI(MPI_Comm_free(&m->comm));
+    hps_mem_free(m->n);
+    hps_mem_free(m);
+}
+
+/* More than before is rare. */
+static void *parts_for(struct hps_stage_collective *m, size_t bytes)
+{
+    if (bytes > m->parts_bytes) {
+        m->dev->ops->free(m->dev, m->parts);
+        m->parts_bytes = bytes + bytes / 2;
+        m->parts = m->dev->ops->alloc(m->dev, m->parts_bytes);
+    }
+    return m->parts;
+}
+
+/* As many floats of each, and one rank's behind the other's. */
+static void lay_out_alike(struct hps_stage_collective *m, int n)
+{
+    assert(n <= INT_MAX / m->k);
+    for (int r = 0; r < m->k; r++) {
+        m->n[r] = n;
+        m->at[r] = r * n;
+    }
+}
+
+/* Floats of each rank's rows, and where they begin in the whole micro-batch's. */
+static void lay_out(struct hps_stage_collective *m, int rows, int width)
+{
+    assert((long long)rows * width <= INT_MAX);
+    m->width = width;
+    for (int r = 0; r < m->k; r++) {
+        m->at[r] = (int)hps_share(rows, m->k, r) * width;
+        m->n[r] = (int)hps_share(rows, m->k, r + 1) * width - m->at[r];
+    }
+}
+
+/* Doubles travel as two floats: nobody looks at them on the way. */
+static void sum(const struct hps_collective *peers, size_t n, double *x)
+{
+    struct hps_stage_collective *m = peers->with;
+    size_t bytes = n * sizeof *x;
+    void *parts = parts_for(m, (size_t)m->k * bytes), *own = x;
+
+    _Static_assert(sizeof *x == 2 * sizeof(float), "a double is two floats");
+    assert(n <= INT_MAX / 2);
+    m->width = 2;
+    lay_out_alike(m, 2 * (int)n);
+    m->way->gather(m, own, parts);
+    m->dev->ops->fold_doubles(m->dev, m->k, n, parts, x);
+    m->bytes += (double)(m->k - 1) * (double)bytes;
+}
+
+static void gather(const struct hps_collective *peers, int width, const float *own, float *all)
+{
+    struct hps_stage_collective *m = peers->with;
+
+    lay_out(m, peers->rows, width);
+    m->way->gather(m, own, all);
+    m->bytes += (double)(m->k - 1) * m->n[m->me] * (double)sizeof *own;
+}
+
+static void scatter(const struct hps_collective *peers, int width, const float *all, float *own)
+{
+    struct hps_stage_collective *m = peers->with;
+    size_t n = (size_t)peers->rows * (size_t)width;
+
+    lay_out(m, peers->rows, width);
+    size_t mine = (size_t)m->n[m->me];
+    float *parts = parts_for(m, (size_t)m->k * mine * sizeof *parts);
+    m->way->deal(m, all, parts);
+    m->dev->ops->fold(m->dev, m->k, mine, parts, own);
+    m->bytes += (double)(n - mine) * sizeof *all;
+}
+
+struct hps_collective hps_stage_collective_over(struct hps_stage_collective *m, int rows)
+{
+    return (struct hps_collective){ .rows = rows,
+                                    .first = (int)hps_share(rows, m->k, m->me),
+                                    .dev = m->dev,
+                                    .sum = sum,
+                                    .gather = gather,
+                                    .scatter = scatter,
+                                    .with = m };
+}
+
+void hps_stage_collective_mark(struct hps_stage_collective *m, int what)
+{
+    if (m) m->what = what;
+}
+
+bool hps_stage_collective_took(struct hps_stage_collective *m, bool patient, int *what,
+                               double *seconds)
+{
+    return m && hps_spans_take(m->spans, patient, what, seconds);
+}
+
+double hps_stage_collective_wall_s(const struct hps_stage_collective *m)
+{
+    return m ? m->wall_s : 0;
+}
+
+double hps_stage_collective_core_s(const struct hps_stage_collective *m)
+{
+    return m ? m->core_s : 0;
+}
+
+double hps_stage_collective_bytes(const struct hps_stage_collective *m)
+{
+    return m ? m->bytes : 0;
+}

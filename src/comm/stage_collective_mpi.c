@@ -1,0 +1,146 @@
+/* stage_collective_mpi.c - meetings over MPI, in host memory; where the device is no host, through
+ * memory that is pinned: this host waits for its own numbers, the device for nobody but the host.
+ */
+#include "base/mem.h"
+#include "comm/stage_collective_impl.h"
+#include "hw/count.h"
+
+struct stage {                          /* pinned */
+    float *at;
+    size_t n;
+};
+
+struct state {
+    struct stage out, in;
+    struct hps_mark *came;              /* what goes out is on the host */
+    int *n, *at;                        /* (k) what I get of each       */
+};
+
+static void *open_mpi(struct hps_stage_collective *m)
+{
+    struct state *s = hps_mem_new(1, sizeof *s);
+
+    s->n = hps_mem_new(2 * (size_t)m->k, sizeof *s->n);
+    s->at = s->n + m->k;
+    if (!m->dev->host)
+        s->came = m->dev->ops->mark_new(m->dev);
+    return s;
+}
+
+static void close_mpi(struct hps_stage_collective *m)
+{
+    struct state *s = m->with;
+
+    m->dev->ops->sync(m->dev);
+    m->dev->ops->mark_free(m->dev, s->came);
+    m->dev->ops->unpin(m->dev, s->out.at);
+    m->dev->ops->unpin(m->dev, s->in.at);
+    hps_mem_free(s->n);
+    hps_mem_free(s);
+}
+
+/* Wait for the meeting that `request` is. */
+static void wait(struct hps_stage_collective *m, MPI_Request *request)
+{
+    double wall = hps_now_s(), core = hps_core_s();
+
+    hps_region_enter(HPS_REGION_REDUCE);
+    hps_wait_all(1, request);
+    hps_region_leave(HPS_REGION_REDUCE);
+    m->wall_s += hps_now_s() - wall;
+    m->core_s += hps_core_s() - core;
+}
+
+/* Room for n floats; more than before is rare. */
+static float *room(struct hps_stage_collective *m, struct stage *s, size_t n)
+{
+    if (n > s->n) {
+        m->dev->ops->sync(m->dev);
+        m->dev->ops->unpin(m->dev, s->at);
+        s->n = n + n / 2;
+        s->at = m->dev->ops->pin(m->dev, s->n * sizeof *s->at);
+    }
+    return s->at;
+}
+
+/* x (n) of the device, complete, on the host. */
+static const float *to_host(struct hps_stage_collective *m, const float *x, size_t n)
+{
+    struct state *s = m->with;
+
+    if (m->dev->host) {
+        m->dev->ops->sync(m->dev);
+        return x;
+    }
+    float *host = room(m, &s->out, n);
+    m->dev->ops->fetch(m->dev, HPS_LANE_WORK, host, x, n * sizeof *x);
+    m->dev->ops->mark(m->dev, s->came, HPS_LANE_WORK);
+    hps_dev_wait(m->dev, s->came);
+    return host;
+}
+
+/* Where on the host what x (n) is to be comes; what came before it has gone on: see to_host. */
+static float *host_for(struct hps_stage_collective *m, float *x, size_t n)
+{
+    struct state *s = m->with;
+    return m->dev->host ? x : room(m, &s->in, n);
+}
+
+static void from_host(struct hps_stage_collective *m, float *x, const float *host, size_t n)
+{
+    if (!m->dev->host)
+        m->dev->ops->bring(m->dev, HPS_LANE_WORK, x, host, n * sizeof *x);
+}
+
+static size_t all_of(const struct hps_stage_collective *m)
+{
+    return (size_t)m->at[m->k - 1] + (size_t)m->n[m->k - 1];
+}
+
+static bool alike(const struct hps_stage_collective *m)
+{
+    bool same = true;
+
+    for (int r = 1; r < m->k; r++)
+        same &= m->n[r] == m->n[0];
+    return same;
+}
+
+static void gather(struct hps_stage_collective *m, const float *own, float *all)
+{
+    size_t n = all_of(m);
+    int mine = m->n[m->me];
+    const float *from = to_host(m, own, (size_t)mine);
+    float *to = host_for(m, all, n);
+    MPI_Request request;
+
+    if (alike(m))
+        HPS_MPI(MPI_Iallgather(from, mine, MPI_FLOAT, to, mine, MPI_FLOAT, m->comm, &request));
+    else
+        HPS_MPI(MPI_Iallgatherv(from, mine, MPI_FLOAT, to, m->n, m->at, MPI_FLOAT, m->comm,
+                                &request));
+    wait(m, &request);
+    from_host(m, all, to, n);
+}
+
+static void deal(struct hps_stage_collective *m, const float *all, float *parts)
+{
+    struct state *s = m->with;
+    int mine = m->n[m->me];
+    const float *from = to_host(m, all, all_of(m));
+    float *to = host_for(m, parts, (size_t)m->k * (size_t)mine);
+    MPI_Request request;
+
+    for (int r = 0; r < m->k; r++) {
+        s->n[r] = mine;
+        s->at[r] = r * mine;
+    }
+    HPS_MPI(MPI_Ialltoallv(from, m->n, m->at, MPI_FLOAT, to, s->n, s->at, MPI_FLOAT, m->comm,
+                           &request));
+    wait(m, &request);
+    from_host(m, parts, to, (size_t)m->k * (size_t)mine);
+}
+
+const struct hps_stage_collective_way hps_stage_collective_by_mpi = {
+    .open = open_mpi, .close = close_mpi, .gather = gather, .deal = deal
+};

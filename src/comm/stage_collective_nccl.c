@@ -1,0 +1,85 @@
+/* stage_collective_nccl.c - meetings from GPU to GPU, in the device's memory. What is queued behind
+ * one waits for it, the host does not. */
+#include "base/mem.h"
+#include "comm/stage_collective_impl.h"
+
+struct post {
+    struct hps_nccl_piece *out, *in;    /* (k) of what is told next */
+    int nout, nin;
+};
+
+static void *open_nccl(struct hps_stage_collective *m)
+{
+    struct post *p = hps_mem_new(1, sizeof *p);
+
+    p->out = hps_mem_new(2 * (size_t)m->k, sizeof *p->out);
+    p->in = p->out + m->k;
+    m->spans = hps_spans_new(m->dev);
+    return p;
+}
+
+static void close_nccl(struct hps_stage_collective *m)
+{
+    struct post *p = m->with;
+
+    m->dev->ops->sync(m->dev);
+    hps_spans_free(m->spans);
+    hps_mem_free(p->out);
+    hps_mem_free(p);
+}
+
+static void add(struct hps_nccl_piece *piece, int *n, int peer, const float *at, int floats)
+{
+    hps_nccl_add(piece, n, peer, (float *)(size_t)at, (size_t)floats);
+}
+
+/* What the pieces are of was made on WORK, and is used there. */
+static void travel(struct hps_stage_collective *m)
+{
+    struct post *p = m->with;
+
+    hps_spans_begin(m->spans, m->what);
+    m->dev->ops->follow(m->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    m->cards->ops->exchange(m->cards->group, p->nout, p->out, p->nin, p->in);
+    m->dev->ops->follow(m->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    hps_spans_end(m->spans, 0);
+    p->nout = p->nin = 0;
+}
+
+static void keep(struct hps_stage_collective *m, const float *from, float *to)
+{
+    int n = m->n[m->me], width = m->width;
+
+    m->dev->ops->copy(m->dev, n / width, width, from, (size_t)width, to, (size_t)width, false);
+}
+
+static void gather(struct hps_stage_collective *m, const float *own, float *all)
+{
+    struct post *p = m->with;
+
+    keep(m, own, all + m->at[m->me]);
+    for (int r = 0; r < m->k; r++) {
+        if (r == m->me) continue;
+        add(p->out, &p->nout, r, own, m->n[m->me]);
+        add(p->in, &p->nin, r, all + m->at[r], m->n[r]);
+    }
+    travel(m);
+}
+
+static void deal(struct hps_stage_collective *m, const float *all, float *parts)
+{
+    struct post *p = m->with;
+    int mine = m->n[m->me];
+
+    keep(m, all + m->at[m->me], parts + (size_t)m->me * (size_t)mine);
+    for (int r = 0; r < m->k; r++) {
+        if (r == m->me) continue;
+        add(p->out, &p->nout, r, all + m->at[r], m->n[r]);
+        add(p->in, &p->nin, r, parts + (size_t)r * (size_t)mine, mine);
+    }
+    travel(m);
+}
+
+const struct hps_stage_collective_way hps_stage_collective_by_nccl = {
+    .open = open_nccl, .close = close_nccl, .gather = gather, .deal = deal
+};

@@ -1,0 +1,126 @@
+/* pooled.c - which sums a step needs: one of each bag at each owner, and popular rows by
+ * themselves. */
+#include "ps/pooled_impl.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Their numbers stand where an owner's rows do. */
+static void make_room_for_popular(struct hps_csr *k)
+{
+    if (k->local_bits < HPS_HOT_ROWS_BITS) {
+        k->key_bits += HPS_HOT_ROWS_BITS - k->local_bits;
+        k->local_bits = HPS_HOT_ROWS_BITS;
+    }
+}
+
+struct hps_pooled *hps_pooled_new(int nlayer, const struct hps_layer *const *layer, long long rows,
+                                  int M, int parts, struct hps_dev *dev)
+{
+    struct hps_pooled *p = hps_mem_new(1, sizeof *p);
+    size_t all = (size_t)M * ((size_t)parts + 1), bags;
+
+    p->dev = dev;
+    hps_csr_init(&p->sacks, nlayer, layer, rows, M, parts);
+    make_room_for_popular(&p->sacks);
+    bags = hps_csr_bags(&p->sacks);
+    p->popular = hps_mem_new((size_t)M, sizeof *p->popular);
+    for (int m = 0; m < M; m++)
+        hps_hot_rows_init(&p->popular[m], parts);
+    p->seen = hps_mem_new((size_t)dev->nthread * HPS_HOT_ROWS_SEEN, sizeof *p->seen);
+    p->nsum = hps_mem_new((size_t)M, sizeof *p->nsum);
+    p->receivers = parts + 1;
+    p->message = hps_mem_new(all, sizeof *p->message);
+    p->each = hps_parallel_apart(all, sizeof *p->next);
+    p->lists = hps_mem_new(bags, sizeof *p->lists);
+    p->front = hps_mem_new((size_t)M + 1, sizeof *p->front);
+    return p;
+}
+
+void hps_pooled_free(struct hps_pooled *p)
+{
+    if (!p)
+        return;
+    for (int m = 0; m < p->sacks.M; m++)
+        hps_hot_rows_done(&p->popular[m]);
+    hps_csr_done(&p->sacks);
+    hps_mem_free(p->popular);
+    hps_mem_free(p->seen);
+    hps_mem_free(p->nsum);
+    hps_mem_free(p->message);
+    hps_mem_free(p->next);
+    hps_mem_free(p->aside);
+    hps_mem_free(p->lists);
+    hps_mem_free(p->front);
+    hps_mem_free(p->place);
+    hps_mem_free(p);
+}
+
+static void count_sums(struct hps_pooled *p)
+{
+    const struct hps_csr *k = &p->sacks;
+    size_t n;
+
+    for (int m = 0; m < k->M; m++)
+        p->front[m + 1] = p->front[m] + (size_t)p->popular[m].n;
+    n = (size_t)k->parts * (k->nsack + (size_t)k->M) + 2 * p->front[k->M];
+    if (n + k->nid > INT_MAX)
+        HPS_DIE("%zu ids and %zu partial sums of bags on this rank in one step; it can work with "
+                "%d", k->nid, n, INT_MAX);
+    memset(p->nsum, 0, (size_t)k->M * sizeof *p->nsum);
+    for (const struct hps_csr_slot *s = k->slot; s < k->slot + k->nslot; s++)
+        p->nsum[s->q / k->nlayer] += s->B;
+}
+
+static void find_popular(void *partials, int m)
+{
+    struct hps_pooled *p = partials;
+
+    hps_hot_rows_find(&p->popular[m], &p->sacks, m,
+                      p->seen + hps_parallel_me() * HPS_HOT_ROWS_SEEN);
+}
+
+/* Places, by micro-batch and owner: of sums, then of popular rows. */
+static void number_places(struct hps_pooled *p, int *first, int *ask)
+{
+    const struct hps_csr *k = &p->sacks;
+
+    p->first = first;
+    first[0] = 0;
+    hps_mem_grow(&p->place, &p->place_cap, p->front[k->M] + 1, sizeof *p->place);
+    for (int m = 0; m < k->M; m++) {
+        int *place = p->place + p->front[m];
+        first[m + 1] = first[m] + k->parts * p->nsum[m] + p->popular[m].n;
+        for (int q = 0, i = 0; q < k->parts; q++) {
+            int at = hps_pooled_place(p, m, q) + p->nsum[m];
+            for (; i < p->popular[m].first[q + 1]; i++)
+                place[i] = at++;
+            *ask++ = p->nsum[m] + hps_pooled_rows(p, m, q);
+        }
+    }
+}
+
+void hps_pooled_find(struct hps_pooled *p, const struct hps_batch *batch,
+                     struct hps_unique_room *room, int *first, int *ask, struct hps_bag *bag,
+                     int *length, size_t *at, struct hps_int_mirror *to)
+{
+    struct hps_parallel each = { p->sacks.M, p->dev->nthread };
+
+    p->bag = bag;
+    hps_csr_list(&p->sacks, batch, p->dev->nthread, bag);
+    hps_parallel_for(&each, find_popular, p);
+    count_sums(p);
+    number_places(p, first, ask);
+    hps_pooled_deal(p, length, at, to, &room->name);
+    if (batch) hps_pooled_bags(p, room);
+}
+
+struct hps_merge_list hps_pooled_list(int n, const int *told)
+{
+    static const int none[] = { 0 };
+
+    return n > 0 ? (struct hps_merge_list){ n, told, told + n + 1 }
+                 : (struct hps_merge_list){ 0, none, NULL };
+}

@@ -1,0 +1,118 @@
+/* pooled_bags.c - bags of partial sums and popular rows, by bag and by place. */
+#include "ps/pooled_impl.h"
+
+/* Sums of bag q, at all owners. */
+static size_t bag_sums(const struct hps_pooled *p, size_t q)
+{
+    return (size_t)p->sacks.parts * (size_t)p->bag[q].nslot * (size_t)p->bag[q].B;
+}
+
+/* ---- where the lists are ---- */
+
+/* The bags' shapes, and room for all of their lists. */
+static void shape_bags(struct hps_pooled *p, struct hps_unique_room *room)
+{
+    const struct hps_csr *k = &p->sacks;
+    size_t nid = 0, nplace = 0, bags = hps_csr_bags(k);
+
+    for (size_t q = 0; q < bags; q++) {
+        struct hps_bag *bag = &p->bag[q];
+        size_t m = q / (size_t)k->nlayer, first = m * (size_t)k->nlayer;
+        const struct hps_pooled_message *kept = &p->message[(m + 1) * (size_t)p->receivers - 1];
+        const int *begin = kept->begin + hps_csr_front(k, q) - hps_csr_front(k, first);
+        bag->single = false;
+        bag->nid = bag_sums(p, q);
+        bag->nplace = bag->nid + (size_t)p->popular[m].n;
+        bag->npopular = p->popular[m].n;
+        bag->name = kept->row;
+        bag->name_begin = begin;
+        nid += bag->nid;
+        nplace += bag->nplace;
+    }
+    hps_int_mirror_grow(&room->index, nid + 1);
+    hps_int_mirror_grow(&room->from, nid + 1);
+    hps_int_mirror_grow(&room->offset, k->nsack + bags + 1);
+    hps_int_mirror_grow(&room->place, nplace + 1);
+    hps_int_mirror_grow(&room->start, nplace + bags + 1);
+}
+
+/* They lie one behind the other. */
+static void part_room(struct hps_pooled *p, struct hps_unique_room *room)
+{
+    size_t nid = 0, nplace = 0, noffset = 0, bags = hps_csr_bags(&p->sacks);
+
+    for (size_t q = 0; q < bags; q++) {
+        struct hps_bag *bag = &p->bag[q];
+        struct hps_pooled_lists l = { room->index.host + nid, room->offset.host + noffset,
+                                      room->place.host + nplace, room->start.host + nplace + q,
+                                      room->from.host + nid };
+        p->lists[q] = l;
+        bag->index = l.index;
+        bag->offset = l.offset;
+        bag->place = l.place;
+        bag->start = l.start;
+        bag->from = l.from;
+        nid += bag->nid;
+        nplace += bag->nplace;
+        noffset += (size_t)bag->nslot * (size_t)bag->B + 1;
+    }
+}
+
+/* ---- the lists ---- */
+
+/* Of bag q, what lies behind its sums: popular rows, and all ends. */
+static void lay_rows(struct hps_pooled *p, size_t q)
+{
+    const struct hps_pooled_lists *l = &p->lists[q];
+    const struct hps_bag *bag = &p->bag[q];
+    const int *place = p->place + p->front[q / (size_t)p->sacks.nlayer];
+
+    for (size_t i = bag->nid; i < bag->nplace; i++) {
+        l->place[i] = place[i - bag->nid];
+        l->start[i] = (int)bag->nid;
+    }
+    l->start[bag->nplace] = l->offset[bag->nslot * bag->B] = (int)bag->nid;
+}
+
+/* Examples b0 .. b1-1 of a slot: the sums of each bag, and the bag of each sum. */
+static void lay_sacks(const struct hps_pooled *p, const struct hps_csr_slot *s, int b0, int b1)
+{
+    const struct hps_csr *k = &p->sacks;
+    const struct hps_pooled_lists l = p->lists[s->q];
+    const int m = s->q / k->nlayer, before = hps_pooled_before(k, s), nslot = s->layer->nslot;
+    const size_t parts = (size_t)k->parts, n = (size_t)nslot * (size_t)s->B;
+    size_t first = (size_t)s->i * (size_t)s->B;
+
+    for (int b = b0; b < b1; b++)
+        l.offset[first + (size_t)b] = (int)((first + (size_t)b) * parts);
+    for (size_t q = 0; q < parts; q++) {
+        int place = hps_pooled_place(p, m, (int)q) + before;
+        for (int b = b0; b < b1; b++) {
+            size_t sack = first + (size_t)b, sum = q * n + sack;
+            l.index[sack * parts + q] = l.place[sum] = place + b;
+            l.start[sum] = (int)sum;
+            l.from[sum] = b * nslot + s->i;
+        }
+    }
+}
+
+static void lay_part(void *partials, int t)
+{
+    const struct hps_pooled *p = partials;
+    const struct hps_csr *k = &p->sacks;
+
+    for (const struct hps_csr_slot *s = k->slot; s < k->slot + k->nslot; s++) {
+        int b1, b0 = hps_csr_part(k, s, t, &b1);
+        if (b0 < b1)
+            lay_sacks(p, s, b0, b1);
+    }
+}
+
+void hps_pooled_bags(struct hps_pooled *p, struct hps_unique_room *room)
+{
+    shape_bags(p, room);
+    part_room(p, room);
+    for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++)
+        lay_rows(p, q);
+    hps_parallel_for(&p->sacks.work, lay_part, p);
+}

@@ -1,0 +1,307 @@
+/* pooled_scatter.c - the ids of bags are dealt: to the owners of their rows and, those of popular
+ * rows, to this rank itself. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/partition.h"
+#include "ps/pooled_impl.h"
+
+/* Receivers so few that each is looked for by itself, and may have room for all ids, numbers that
+ * this may take. */
+enum { FEW = 2 * HPS_PARTITION_WAYS, FREE = 1 << 24 };
+
+/* The next chunk, with the numbers of popular rows as those of the last receiver. */
+static bool next_chunk(const struct hps_pooled *p, struct hps_csr_walk *w)
+{
+    const struct hps_csr *k = &p->sacks;
+
+    if (!hps_csr_next(k, w)) return false;
+    hps_hot_rows_mark(&p->popular[w->slot->q / k->nlayer], w->n, w->key,
+                      (uint64_t)k->parts << k->local_bits);
+    return true;
+}
+
+/* ---- the messages ---- */
+
+/* Sums that receiver q is asked for: bags, and popular rows of its own. */
+static int asked_of(const struct hps_pooled *p, int m, int q)
+{
+    return p->nsum[m] + (q < p->sacks.parts ? hps_pooled_rows(p, m, q) : 0);
+}
+
+/* Numbers of a message with so many ids of bags. */
+static size_t length_of(const struct hps_pooled *p, int m, int q, size_t nid)
+{
+    int n = asked_of(p, m, q);
+
+    return p->nsum[m] > 0 ? (size_t)(n + 1 + n - p->nsum[m]) + nid : 0;
+}
+
+/* Numbers of the messages for all popular rows: where each begins, and it. */
+static size_t all_popular(const struct hps_pooled *p)
+{
+    return 2 * p->front[p->sacks.M];
+}
+
+/* The most that a receiver gets. */
+static size_t most_of(const struct hps_pooled *p)
+{
+    return p->sacks.nid + p->sacks.nsack + (size_t)p->sacks.M + all_popular(p);
+}
+
+static struct hps_pooled_message *messages_of(const struct hps_pooled *p, int m)
+{
+    return p->message + (size_t)m * (size_t)p->receivers;
+}
+
+static struct hps_pooled_message *begin_message(struct hps_pooled *p, int m, int q, int *begin)
+{
+    struct hps_pooled_message *l = &messages_of(p, m)[q];
+
+    *l = (struct hps_pooled_message){ begin, begin + asked_of(p, m, q) + 1, 0 };
+    return l;
+}
+
+/* ---- to few: by threads in turn, each of which says how far it got ---- */
+
+/* A chunk to `some` receivers from q on, whose messages are l and which get next ids; `before` bags
+ * are in front of the slot's. */
+static void put_chunk(const struct hps_csr_walk *w, uint64_t q, int some, int bits, int before,
+                      const struct hps_pooled_message *l, size_t *next)
+{
+    int row[HPS_PARTITION_WAYS][HPS_CSR_CHUNK + HPS_PARTITION_SPARE];
+    int *const to[HPS_PARTITION_WAYS] = { row[0], row[1], row[2] };
+    size_t n[HPS_PARTITION_WAYS] = { 0 }, at = 0;
+
+    for (int b = w->b0; b < w->b1; b++) {
+        size_t end = hps_csr_before(w->slot, b) - w->from;
+        hps_partition(end - at, w->key + at, q, bits, to, n);
+        for (int k = 0; k < some; k++)
+            l[k].begin[before + b] = (int)(next[k] + n[k]);
+        at = end;
+    }
+    hps_partition(w->n - at, w->key + at, q, bits, to, n);
+    for (int k = 0; k < some; k++) {
+        memcpy(l[k].row + next[k], row[k], n[k] * sizeof *row[k]);
+        next[k] += n[k];
+    }
+}
+
+/* A chunk to few. */
+static void put_few(const struct hps_pooled *p, const struct hps_csr_walk *w,
+                    const struct hps_pooled_message *l, size_t *next)
+{
+    int before = hps_pooled_before(&p->sacks, w->slot), end = p->receivers;
+
+    for (int q = 0; q < end; q += HPS_PARTITION_WAYS)
+        put_chunk(w, (uint64_t)q, end - q < HPS_PARTITION_WAYS ? end - q : HPS_PARTITION_WAYS,
+                  p->sacks.local_bits, before, l + q, next + q);
+}
+
+/* Where sacks of part t begin: `by` numbers later than was thought. */
+static void move_begins(const struct hps_pooled *p, int t, int *begin, int by)
+{
+    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr_slot *s = k->slot + (size_t)p->now * (size_t)(k->nslot / k->M);
+
+    for (const struct hps_csr_slot *last = s + k->nslot / k->M; s < last; s++) {
+        int before = hps_pooled_before(k, s), end, b = hps_csr_part(k, s, t, &end);
+        for (; b < end; b++)
+            begin[before + b] += by;
+    }
+}
+
+/* Part t, first put aside, in a cache, since it is not known where the ids of the parts before it
+ * end. A lone part begins at 0. */
+static void put_in_turn(void *partials, int t)
+{
+    struct hps_pooled *p = partials;
+    const struct hps_pooled_message *to = messages_of(p, p->now);
+    const bool lone = p->sacks.work.n == 1;
+    bool any = false;
+    struct hps_pooled_message l[FEW];
+    size_t n[FEW] = { 0 }, at[FEW];
+    struct hps_csr_walk w;
+    int *aside = p->aside + (size_t)hps_parallel_me() * (size_t)p->receivers * p->aside_each;
+
+    for (int q = 0; q < p->receivers; q++, aside += p->aside_each)
+        l[q] = (struct hps_pooled_message){ to[q].begin, lone ? to[q].row : aside, 0 };
+    hps_csr_walk(&p->sacks, &w, p->now, p->now + 1, t);
+    while (next_chunk(p, &w)) {
+        any = true;
+        put_few(p, &w, l, n);
+    }
+    hps_parallel_take(&p->turn, t);
+    for (int q = 0; q < p->receivers; q++) {
+        at[q] = p->next[q];
+        p->next[q] += n[q];
+    }
+    hps_parallel_pass(&p->turn, t);
+    for (int q = 0; q < p->receivers && any && !lone; q++) {
+        memcpy(to[q].row + at[q], l[q].row, n[q] * sizeof *to[q].row);
+        move_begins(p, t, to[q].begin, (int)at[q]);
+    }
+}
+
+/* Not fewer ids than a part has: its share, and what its last sack has beyond. */
+static size_t most_ids(const struct hps_pooled *p)
+{
+    const struct hps_csr *k = &p->sacks;
+    int sack = 1;
+
+    for (const struct hps_csr_slot *s = k->slot; s < k->slot + k->nslot; s++)
+        for (int b = 0; s->offset && b < s->B; b++)
+            sack = s->offset[b + 1] - s->offset[b] > sack ? s->offset[b + 1] - s->offset[b] : sack;
+    return k->nid / (size_t)k->work.n + 1 + (size_t)sack;
+}
+
+/* Each receiver has room for the most that there can be. */
+static void put_freely(struct hps_pooled *p, int *to, int *mine)
+{
+    const struct hps_csr *k = &p->sacks;
+    size_t threads = (size_t)k->work.nthread;
+
+    p->aside_each = k->work.n > 1 ? hps_parallel_apart(most_ids(p), sizeof *p->aside) : 0;
+    hps_mem_grow(&p->aside, &p->aside_cap, threads * (size_t)p->receivers * p->aside_each + 1,
+                 sizeof *p->aside);
+    for (int q = 0; q < p->receivers; q++)
+        begin_message(p, 0, q, q < k->parts ? to + (size_t)q * most_of(p) : mine);
+    for (p->now = 0; p->now < k->M; p->now++) {
+        struct hps_pooled_message *l = messages_of(p, p->now);
+        memset(p->next, 0, (size_t)p->receivers * sizeof *p->next);
+        atomic_init(&p->turn.next, 0);
+        hps_parallel_for(&k->work, put_in_turn, p);
+        for (int q = 0; q < p->receivers; q++) {
+            l[q].nid = p->next[q];
+            if (p->now + 1 < k->M)
+                begin_message(p, p->now + 1, q,
+                              l[q].begin + length_of(p, p->now, q, l[q].nid));
+        }
+    }
+}
+
+/* ---- to many: counted first ---- */
+
+/* Where the ids of part t in micro-batch m are counted, or numbered, by receiver. */
+static size_t *counts_of(const struct hps_pooled *p, int t, int m)
+{
+    return p->next + (size_t)t * p->each + (size_t)m * (size_t)p->receivers;
+}
+
+static void count_part(void *partials, int t)
+{
+    struct hps_pooled *p = partials;
+    const struct hps_csr *k = &p->sacks;
+    struct hps_csr_walk w;
+
+    hps_csr_walk(k, &w, 0, k->M, t);
+    while (next_chunk(p, &w)) {
+        size_t *count = counts_of(p, t, w.slot->q / k->nlayer);
+        for (size_t i = 0; i < w.n; i++)
+            count[w.key[i] >> k->local_bits]++;
+    }
+}
+
+/* Each id to its receiver. */
+static void put_many(const struct hps_pooled *p, const struct hps_csr_walk *w,
+                     const struct hps_pooled_message *l, size_t *next)
+{
+    const int bits = p->sacks.local_bits, before = hps_pooled_before(&p->sacks, w->slot);
+    const uint64_t local = ((uint64_t)1 << bits) - 1;
+    size_t i = 0;
+
+    for (int b = w->b0; b <= w->b1; b++) {
+        size_t end = b < w->b1 ? hps_csr_before(w->slot, b) - w->from : w->n;
+        for (; i < end; i++) {
+            size_t q = w->key[i] >> bits;
+            l[q].row[next[q]++] = (int)(w->key[i] & local);
+        }
+        for (int q = 0; b < w->b1 && q < p->receivers; q++)
+            l[q].begin[before + b] = (int)next[q];
+    }
+}
+
+static void put_part(void *partials, int t)
+{
+    struct hps_pooled *p = partials;
+    struct hps_csr_walk w;
+
+    hps_csr_walk(&p->sacks, &w, 0, p->sacks.M, t);
+    while (next_chunk(p, &w)) {
+        int m = w.slot->q / p->sacks.nlayer;
+        put_many(p, &w, messages_of(p, m), counts_of(p, t, m));
+    }
+}
+
+static void put_counted(struct hps_pooled *p, int *to, int *mine)
+{
+    const struct hps_csr *k = &p->sacks;
+    size_t next = 0;
+
+    memset(p->next, 0, p->each * (size_t)k->work.n * sizeof *p->next);
+    hps_parallel_for(&k->work, count_part, p);
+    for (int q = 0; q < p->receivers; q++) {
+        if (q == k->parts) {
+            to = mine;
+            next = 0;
+        }
+        for (int m = 0; m < k->M; m++) {
+            struct hps_pooled_message *l = begin_message(p, m, q, to + next);
+            l->nid = hps_parallel_number(&k->work, counts_of(p, 0, m) + q, p->each, 0);
+            next += length_of(p, m, q, l->nid);
+        }
+    }
+    hps_parallel_for(&k->work, put_part, p);
+}
+
+/* ---- the ends of messages ---- */
+
+/* What lies behind the ids of bags: the popular rows of owner q, a sum each, and the end. */
+static void end_message(const struct hps_pooled *p, int m, int q)
+{
+    const struct hps_hot_rows *popular = &p->popular[m];
+    const struct hps_pooled_message *l = &messages_of(p, m)[q];
+    const uint64_t local = ((uint64_t)1 << p->sacks.local_bits) - 1;
+    int n = asked_of(p, m, q), at = (int)l->nid;
+
+    for (int i = p->nsum[m]; i < n; i++) {
+        l->begin[i] = at;
+        l->row[at++] = (int)(popular->key[popular->first[q] + i - p->nsum[m]] & local);
+    }
+    l->begin[n] = at;
+}
+
+static void end_messages(const struct hps_pooled *p, int *length, size_t *at, const int *to)
+{
+    for (int m = 0, i = 0; m < p->sacks.M; m++)
+        for (int q = 0; q < p->receivers; q++, i++) {
+            size_t n = length_of(p, m, q, p->message[i].nid);
+            if (n > 0)
+                end_message(p, m, q);
+            if (q < p->sacks.parts) {
+                *length++ = (int)n;
+                *at++ = (size_t)(p->message[i].begin - to);
+            }
+        }
+}
+
+void hps_pooled_deal(struct hps_pooled *p, int *length, size_t *at, struct hps_int_mirror *to,
+                     struct hps_int_mirror *mine)
+{
+    const struct hps_csr *k = &p->sacks;
+    size_t parts = (size_t)k->parts, most = most_of(p);
+    /* in turn where each micro-batch has parts for all threads */
+    bool freely = p->receivers <= FEW && parts * most <= FREE &&
+                  (k->work.n == 1 || k->work.n >= k->M * k->work.nthread);
+
+    hps_mem_grow(&p->next, &p->next_cap, p->each * (size_t)k->work.n, sizeof *p->next);
+    hps_int_mirror_grow(mine, most + 1);
+    hps_int_mirror_grow(
+        to,
+        1 + (freely ? parts * most : parts * (k->nsack + (size_t)k->M) + k->nid + all_popular(p)));
+    if (freely)
+        put_freely(p, to->host, mine->host);
+    else
+        put_counted(p, to->host, mine->host);
+    end_messages(p, length, at, to->host);
+}

@@ -1,0 +1,134 @@
+/* ps_gpu_group.c - rows and gradients from GPU to GPU. The rows of all micro-batches are on their
+ * way from the start of the step, each micro-batch's with a mark of its own: work on one begins
+ * when its rows are there, whatever else still travels. */
+#include "base/mem.h"
+#include "ps/ps_impl.h"
+
+struct post {
+    struct hps_nccl_piece *out, *in;    /* (nout), (nin) of what is told next */
+    size_t out_cap, in_cap;
+    int nout, nin;
+    size_t *sent_at;                    /* (parts) the next row of `out` */
+    struct hps_mark **came;             /* (M) rows of each micro-batch */
+    size_t came_cap;
+    int ncame;
+};
+
+static void *open_cards(struct hps_ps *p)
+{
+    struct post *c = hps_mem_new(1, sizeof *c);
+
+    c->sent_at = hps_mem_new((size_t)p->parts, sizeof *c->sent_at);
+    return c;
+}
+
+static void settle(struct hps_ps *p)
+{
+    p->dev->ops->follow(p->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+}
+
+static void close_cards(struct hps_ps *p)
+{
+    struct post *c = p->with;
+
+    settle(p);
+    p->dev->ops->sync(p->dev);
+    for (int m = 0; m < c->ncame; m++)
+        p->dev->ops->mark_free(p->dev, c->came[m]);
+    hps_mem_free(c->came);
+    hps_mem_free(c->sent_at);
+    hps_mem_free(c->out);
+    hps_mem_free(c->in);
+    hps_mem_free(c);
+}
+
+static void make_room(struct post *c, const struct hps_ps *p)
+{
+    size_t pairs = (size_t)p->r->M * (size_t)p->parts;
+
+    hps_mem_grow(&c->out, &c->out_cap, pairs, sizeof *c->out);
+    hps_mem_grow(&c->in, &c->in_cap, pairs, sizeof *c->in);
+    hps_mem_grow(&c->came, &c->came_cap, (size_t)p->r->M, sizeof *c->came);
+    while (c->ncame < p->r->M)
+        c->came[c->ncame++] = p->dev->ops->mark_new(p->dev);
+}
+
+static void add(struct hps_nccl_piece *piece, int *n, const struct hps_ps *p, int q, float *base,
+                size_t row, int rows)
+{
+    size_t dim = (size_t)p->dim;
+
+    if (rows > 0) hps_nccl_add(piece, n, q, base + row * dim, (size_t)rows * dim);
+}
+
+static void tell(struct hps_ps *p)
+{
+    struct post *c = p->with;
+
+    p->cards->ops->exchange(p->cards->group, c->nout, c->out, c->nin, c->in);
+    c->nout = c->nin = 0;
+}
+
+static void pull(struct hps_ps *p)
+{
+    struct post *c = p->with;
+    const struct hps_request_step *r = p->r;
+    size_t *at = c->sent_at;
+
+    make_room(c, p);
+    for (int q = 0; q < p->parts; q++)
+        at[q] = p->far_at[q];
+    p->dev->ops->follow(p->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    for (int m = 0; m < r->M; m++) {
+        for (int q = 0; q < p->parts; q++) {
+            int i = m * p->parts + q;
+            if (q == p->me) continue;
+            add(c->out, &c->nout, p, q, p->out.device, at[q], r->give[i]);
+            add(c->in, &c->nin, p, q, p->rows.device, (size_t)p->place[i], r->ask[i]);
+            at[q] += (size_t)r->give[i];
+        }
+        tell(p);
+        p->dev->ops->mark(p->dev, c->came[m], HPS_LANE_PEERS);
+    }
+}
+
+static void pulled(struct hps_ps *p, int m)
+{
+    const struct post *c = p->with;
+    p->dev->ops->after(p->dev, HPS_LANE_WORK, c->came[m]);
+}
+
+/* An owner takes the gradients of a member in the pieces that they are given in: by micro-batch. */
+static void push(struct hps_ps *p)
+{
+    struct post *c = p->with;
+    const struct hps_request_step *r = p->r;
+
+    for (int q = 0; q < p->parts; q++) {
+        size_t at = (size_t)r->nplace + p->far_at[q];
+        for (int m = 0; m < r->M && q != p->me; m++) {
+            int i = m * p->parts + q;
+            add(c->out, &c->nout, p, q, p->grad.device, (size_t)p->place[i], r->ask[i]);
+            add(c->in, &c->nin, p, q, p->grad.device, at, r->give[i]);
+            at += (size_t)r->give[i];
+        }
+    }
+    p->dev->ops->follow(p->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    tell(p);
+}
+
+static void poll(struct hps_ps *p)
+{
+    p->cards->ops->look(p->cards->group);
+}
+
+const struct hps_ps_way hps_ps_by_cards = {
+    .open = open_cards,
+    .close = close_cards,
+    .settle = settle,
+    .pull = pull,
+    .pulled = pulled,
+    .push = push,
+    .pushed = settle,
+    .poll = poll
+};

@@ -1,0 +1,210 @@
+/* unique.c - ids and the sacks that they are in become words, words are sorted by row, and rows are
+ * numbered in that order. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "ps/table.h"
+#include "ps/unique_impl.h"
+
+/* Ids of a sack, by thread, that make sums by row cheaper than an index. */
+enum { FULL = 2 };
+
+struct hps_unique_counts hps_unique_counts(const struct hps_unique *p, int t)
+{
+    size_t *at = p->count + (size_t)t * hps_unique_counters(p);
+    return (struct hps_unique_counts){ at, at + hps_unique_pairs(p),
+                                       at + hps_unique_pairs(p) + hps_csr_bags(&p->sacks) };
+}
+
+struct hps_unique *hps_unique_new(int nlayer, const struct hps_layer *const *layer, long long rows,
+                                  int M, int parts, bool index, struct hps_dev *dev)
+{
+    struct hps_unique *p = hps_mem_new(1, sizeof *p);
+
+    *p = (struct hps_unique){ .dev = dev, .wanted = index || !dev->host };
+    p->lie = parts == 1 && !p->wanted;
+    hps_csr_init(&p->sacks, nlayer, layer, rows, M, parts);
+    p->radix = hps_radix_new();
+    p->bag_bits = hps_radix_bits(hps_csr_bags(&p->sacks));
+    p->pair_at = hps_mem_new(hps_csr_bags(&p->sacks), sizeof *p->pair_at);
+    for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++)
+        p->pair_at[q] = q / (size_t)nlayer * (size_t)parts;
+    return p;
+}
+
+void hps_unique_free(struct hps_unique *p)
+{
+    if (!p)
+        return;
+    hps_radix_free(p->radix);
+    hps_csr_done(&p->sacks);
+    hps_mem_free(p->pair_at);
+    hps_mem_free(p->sack);
+    hps_mem_free(p->count);
+    hps_mem_free(p);
+}
+
+void hps_unique_room_free(struct hps_unique_room *room, struct hps_dev *dev)
+{
+    hps_int_mirror_free(&room->row, dev);
+    hps_int_mirror_free(&room->index, dev);
+    hps_int_mirror_free(&room->offset, dev);
+    hps_int_mirror_free(&room->place, dev);
+    hps_int_mirror_free(&room->start, dev);
+    hps_int_mirror_free(&room->from, dev);
+    hps_int_mirror_free(&room->name, dev);
+    hps_int_mirror_free(&room->lies, dev);
+}
+
+/* ---- the shape of a step ---- */
+
+/* Where each sack begins, and how many ids the largest has. */
+static int fill_sacks(struct hps_unique *p)
+{
+    int most = 1;
+
+    hps_mem_grow(&p->sack, &p->sack_cap, p->sacks.nsack, sizeof *p->sack);
+    for (struct hps_csr_slot *s = p->sacks.slot; s < p->sacks.slot + p->sacks.nslot; s++)
+        for (int b = 0; b < s->B; b++) {
+            p->sack[s->first + (size_t)b * (size_t)s->layer->nslot] =
+                (int)s->at + (s->offset ? s->offset[b] : b);
+            if (s->offset && s->offset[b + 1] - s->offset[b] > most)
+                most = s->offset[b + 1] - s->offset[b];
+        }
+    return most;
+}
+
+/* Bits that number the sacks of any bag. */
+static int sack_bits(const struct hps_unique *p)
+{
+    size_t most = 1;
+
+    for (size_t q = 0, before = 0; q < hps_csr_bags(&p->sacks); before = p->sacks.end[q++])
+        if (p->sacks.end[q] - before > most)
+            most = p->sacks.end[q] - before;
+    return hps_radix_bits(most);
+}
+
+/* The bags' own offsets, and room for what they point at. */
+static void lay_bags(struct hps_unique *p)
+{
+    size_t noffset = 0, sack = 0;
+    int at = 0, *offset;
+
+    for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++)
+        noffset += p->bag[q].single ? 0 : (size_t)p->bag[q].nslot * (size_t)p->bag[q].B + 1;
+    if (p->index)
+        hps_int_mirror_grow(&p->room->index, p->sacks.nid + 1); /* always somewhere to point at */
+    if (p->lie) hps_int_mirror_grow(&p->room->lies, p->sacks.nid + 1);
+    hps_int_mirror_grow(&p->room->offset, noffset + 1);
+    offset = p->room->offset.host;
+    for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++) {
+        struct hps_bag *bag = &p->bag[q];
+        bag->index = p->index ? p->room->index.host + at : NULL;
+        bag->lies = p->lie ? p->room->lies.host + at : NULL;
+        bag->offset = bag->single ? NULL : offset;
+        for (int i = 0; i < bag->nslot && !bag->single; i++)
+            for (int b = 0; b < bag->B; b++)
+                *offset++ = p->sack[sack + (size_t)b * (size_t)bag->nslot + (size_t)i] - at;
+        sack = p->sacks.end[q];
+        at += (int)bag->nid;
+        if (!bag->single)
+            *offset++ = (int)bag->nid;
+    }
+}
+
+/* ---- a step ---- */
+
+/* Counts become numbers: of places, by micro-batch and owner ... */
+static size_t number_places(struct hps_unique *p, int *first, int *ask)
+{
+    struct hps_unique_counts c = hps_unique_counts(p, 0);
+    size_t at = 0, each = hps_unique_counters(p);
+
+    for (int m = 0, k = 0; m < p->sacks.M; m++) {
+        first[m] = (int)at;
+        for (int o = 0; o < p->sacks.parts; o++, k++) {
+            size_t before = at;
+            at = hps_parallel_number(&p->sacks.work, &c.rows[k], each, at);
+            ask[k] = (int)(at - before);
+        }
+    }
+    first[p->sacks.M] = (int)at;
+    return at;
+}
+
+/* ... and of rows and ids, by bag. */
+static void number_bags(struct hps_unique *p)
+{
+    struct hps_unique_counts c = hps_unique_counts(p, 0);
+    size_t row = 0, id = 0, n = hps_csr_bags(&p->sacks), each = hps_unique_counters(p);
+
+    hps_int_mirror_grow(&p->room->place, p->sacks.nid + 1); /* as with an index */
+    hps_int_mirror_grow(&p->room->start, p->sacks.nid + n);
+    hps_int_mirror_grow(&p->room->from, p->sacks.nid + 1);
+    for (size_t q = 0; q < n; q++) {
+        struct hps_bag *bag = &p->bag[q];
+        size_t before = row;
+        row = hps_parallel_number(&p->sacks.work, &c.bag_rows[q], each, row);
+        id = hps_parallel_number(&p->sacks.work, &c.bag_ids[q], each, id);
+        bag->nplace = row - before;
+        bag->place = p->room->place.host + before;
+        bag->start = p->room->start.host + before + q;
+        bag->from = p->room->from.host;
+        p->room->start.host[row + q] = (int)id;
+    }
+}
+
+void hps_unique_find(struct hps_unique *p, const struct hps_batch *batch,
+                     struct hps_unique_room *room, int *first, int *ask, struct hps_bag *bag)
+{
+    size_t ncount;
+
+    p->room = room;
+    p->bag = bag;
+    hps_csr_list(&p->sacks, batch, p->dev->nthread, bag);
+    ncount = (size_t)p->sacks.work.n * hps_unique_counters(p);
+    hps_mem_grow(&p->count, &p->count_cap, ncount, sizeof *p->count);
+    memset(p->count, 0, ncount * sizeof *p->count);
+    if (batch) {
+        int most = fill_sacks(p);
+        p->sack_bits = sack_bits(p);
+        p->index = p->wanted || (!p->lie && p->dev->nthread > 1 && p->sacks.nid > p->sacks.nsack &&
+                                 p->sacks.nid < FULL * (size_t)p->dev->nthread * p->sacks.nsack);
+        p->place_bits = p->index ? hps_radix_bits((uint64_t)most) : 0;
+        lay_bags(p);
+        hps_radix_begin(p->radix, p->sacks.nid, p->sacks.key_bits,
+                        p->bag_bits + p->sack_bits + p->place_bits, p->sacks.work.n);
+        hps_parallel_for(&p->sacks.work, hps_unique_count_part, p);
+        hps_radix_deal(p->radix);
+        hps_parallel_for(&p->sacks.work, hps_unique_put_part, p);
+        hps_parallel_for(&p->sacks.work, hps_unique_sort_part, p);
+        number_bags(p);
+    }
+    hps_int_mirror_grow(&room->row, number_places(p, first, ask) + 1);
+    if (batch) hps_parallel_for(&p->sacks.work, hps_unique_place_part, p);
+}
+
+void hps_unique_show(const struct hps_unique *p, struct hps_unique_room *room, struct hps_bag *bag)
+{
+    size_t nid = 0, noffset = 0;
+
+    if (p->dev->host)
+        return;
+    for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++) {
+        nid += bag[q].nid;
+        noffset += bag[q].single ? 0 : (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+    }
+    const int *index = hps_int_mirror_show(&room->index, nid + 1, p->dev);
+    const int *offset = hps_int_mirror_show(&room->offset, noffset, p->dev);
+    for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++) {
+        bag[q].index = index;
+        index += bag[q].nid;
+        if (!bag[q].single) {
+            bag[q].offset = offset;
+            offset += (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+        }
+        bag[q].place = bag[q].start = bag[q].from = bag[q].lies = NULL;
+        bag[q].nplace = 0;
+    }
+}

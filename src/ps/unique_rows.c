@@ -1,0 +1,202 @@
+/* unique_rows.c - sorted words to places: those of a row follow each other, and among them those of
+ * a bag: a run. */
+#include "base/multiversion.h"
+#include "ps/unique_impl.h"
+
+enum { SPAN = 256 };            /* words in work at once */
+
+struct walk {
+    const struct hps_unique *p;
+    int tail_bits, bag_shift;
+    uint64_t tail, local, sack, inside; /* masks */
+    uint64_t same;                      /* bits in which words of a run differ */
+    bool many;                          /* bags */
+};
+
+static struct walk walk_of(const struct hps_unique *p)
+{
+    int shift = p->sack_bits + p->place_bits, tail_bits = p->bag_bits + shift;
+    uint64_t one = 1;
+
+    return (struct walk){ p,
+                          tail_bits,
+                          shift,
+                          (one << tail_bits) - 1,
+                          (one << p->sacks.local_bits) - 1,
+                          (one << p->sack_bits) - 1,
+                          (one << p->place_bits) - 1,
+                          (one << shift) - 1,
+                          hps_csr_bags(&p->sacks) > 1 };
+}
+
+/* One bag, one owner, no index: then all runs of a bucket go to the same places. */
+static bool is_plain(const struct walk *w, const struct hps_bucket *b)
+{
+    if (b->n == 0 || w->many || w->p->index)
+        return false;
+    uint64_t first = b->key | hps_bucket_word(b->word, b->wide, 0) >> w->tail_bits;
+    uint64_t last = b->key | hps_bucket_word(b->word, b->wide, b->n - 1) >> w->tail_bits;
+    return first >> w->p->sacks.local_bits == last >> w->p->sacks.local_bits;
+}
+
+struct run {
+    size_t q, pair;             /* its bag; where its row is counted: by the micro-batch that has
+                                   it first, and its owner                                     */
+    bool row;                   /* the row's first one                                         */
+    int local;                  /* the row's number at its owner                               */
+};
+
+/* The run that begins at word k. */
+HPS_INLINE struct run run_at(const struct walk *w, const struct hps_bucket *b, bool wide, size_t k)
+{
+    const struct hps_unique *p = w->p;
+    uint64_t word = hps_bucket_word(b->word, wide, k), key = b->key | word >> w->tail_bits;
+    size_t q = w->many ? (word & w->tail) >> w->bag_shift : 0;
+
+    return (struct run){ q, p->pair_at[q] + (p->sacks.parts > 1 ? key >> p->sacks.local_bits : 0),
+                         k == 0 || (word ^ hps_bucket_word(b->word, wide, k - 1)) > w->tail,
+                         (int)(key & w->local) };
+}
+
+HPS_INLINE void count_bucket(const struct walk *w, struct hps_unique_counts *c,
+                             const struct hps_bucket *b, bool wide)
+{
+    const bool plain = is_plain(w, b);
+    uint32_t begin[SPAN + 1];
+    size_t q = 0;
+
+    for (size_t k = 0, end; k < b->n; k = end) {
+        end = k + SPAN < b->n ? k + SPAN : b->n;
+        size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin);
+        if (plain) {
+            c->rows[run_at(w, b, wide, 0).pair] += n;
+            c->bag_rows[0] += n;
+            c->bag_ids[0] += end - k;
+            continue;
+        }
+        c->bag_ids[q] += begin[0] - k;                  /* of the run before */
+        for (size_t i = 0; i < n; i++) {
+            struct run r = run_at(w, b, wide, begin[i]);
+            q = r.q;
+            c->rows[r.pair] += r.row;
+            c->bag_rows[q]++;
+            c->bag_ids[q] += begin[i + 1] - begin[i];
+        }
+    }
+}
+
+void hps_unique_sort_part(void *places, int t)
+{
+    struct hps_unique *p = places;
+    struct walk w = walk_of(p);
+    struct hps_unique_counts c = hps_unique_counts(p, t);
+    int last = hps_radix_cut(p->radix, t + 1, p->sacks.work.n);
+
+    for (int i = hps_radix_cut(p->radix, t, p->sacks.work.n); i < last; i++) {
+        hps_radix_sort(p->radix, t, i);
+        struct hps_bucket b = hps_radix_bucket(p->radix, i);
+        if (b.wide)
+            count_bucket(&w, &c, &b, true);
+        else
+            count_bucket(&w, &c, &b, false);
+    }
+}
+
+/* The words k0 .. k1-1, of one run: their sacks, and in these, where an index is wanted, the place.
+ */
+HPS_INLINE void put_ids(const struct walk *w, struct hps_unique_counts *c,
+                        const struct hps_bucket *b, bool wide, size_t k0, size_t k1, size_t q,
+                        int place)
+{
+    const struct hps_unique *p = w->p;
+    const int place_bits = p->place_bits;
+    const int *sack = p->sack + (q > 0 ? p->sacks.end[q - 1] : 0);
+    int *restrict from = p->room->from.host + c->bag_ids[q];
+
+    for (size_t k = k0; k < k1; k++)
+        from[k - k0] = (int)(hps_bucket_word(b->word, wide, k) >> place_bits & w->sack);
+    for (size_t k = k0; k < k1 && p->index; k++)
+        p->room->index.host[(size_t)sack[from[k - k0]] +
+                            (hps_bucket_word(b->word, wide, k) & w->inside)] = place;
+    c->bag_ids[q] += k1 - k0;
+}
+
+/* Rows get their places; their bags learn of them, in both directions. */
+HPS_INLINE void place_runs(const struct walk *w, struct hps_unique_counts *c,
+                           const struct hps_bucket *b, bool wide)
+{
+    const struct hps_unique *p = w->p;
+    int *row = p->room->row.host, *places = p->room->place.host, *start = p->room->start.host;
+    uint32_t begin[SPAN + 1];
+    size_t q = 0;
+    int place = 0;
+
+    for (size_t k = 0, end; k < b->n; k = end) {
+        end = k + SPAN < b->n ? k + SPAN : b->n;
+        size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin);
+        put_ids(w, c, b, wide, k, begin[0], q, place);  /* of the run before */
+        for (size_t i = 0; i < n; i++) {
+            struct run r = run_at(w, b, wide, begin[i]);
+            q = r.q;
+            place = r.row ? (int)c->rows[r.pair] : place;
+            c->rows[r.pair] += r.row;
+            row[place] = r.local;
+            start[c->bag_rows[q] + q] = (int)c->bag_ids[q];
+            places[c->bag_rows[q]++] = place;
+            put_ids(w, c, b, wide, begin[i], begin[i + 1], q, place);
+        }
+    }
+}
+
+/* The same for a plain bucket: what each array gets lies together. */
+HPS_INLINE void place_plain(const struct walk *w, struct hps_unique_counts *c,
+                            const struct hps_bucket *b, bool wide)
+{
+    const struct hps_unique *p = w->p;
+    const int shift = w->tail_bits;
+    const uint64_t local = w->local, key = b->key;
+    const size_t pair = run_at(w, b, wide, 0).pair;
+    uint32_t begin[SPAN + 1];
+
+    for (size_t k = 0, end; k < b->n; k = end) {
+        end = k + SPAN < b->n ? k + SPAN : b->n;
+        size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin), first = c->rows[pair];
+        int *restrict row = p->room->row.host + first;
+        int *restrict place = p->room->place.host + c->bag_rows[0];
+        int *restrict start = p->room->start.host + c->bag_rows[0];
+        int at = (int)(c->bag_ids[0] - k);
+        for (size_t i = 0; i < n; i++) {
+            row[i] = (int)((key | hps_bucket_word(b->word, wide, begin[i]) >> shift) & local);
+            start[i] = at + (int)begin[i];
+            place[i] = (int)(first + i);
+        }
+        c->rows[pair] += n;
+        c->bag_rows[0] += n;
+        put_ids(w, c, b, wide, k, end, 0, 0);
+    }
+}
+
+HPS_INLINE void place_bucket(const struct walk *w, struct hps_unique_counts *c,
+                             const struct hps_bucket *b, bool wide)
+{
+    if (is_plain(w, b))
+        place_plain(w, c, b, wide);
+    else
+        place_runs(w, c, b, wide);
+}
+
+void hps_unique_place_part(void *places, int t)
+{
+    struct hps_unique *p = places;
+    struct walk w = walk_of(p);
+    struct hps_unique_counts c = hps_unique_counts(p, t);
+    int last = hps_radix_cut(p->radix, t + 1, p->sacks.work.n);
+
+    for (int i = hps_radix_cut(p->radix, t, p->sacks.work.n); i < last; i++) {
+        struct hps_bucket b = hps_radix_bucket(p->radix, i);
+        if (b.wide)
+            place_bucket(&w, &c, &b, true);
+        else
+            place_bucket(&w, &c, &b, false);
+    }
+}

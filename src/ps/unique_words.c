@@ -1,0 +1,62 @@
+/* unique_words.c - the ids of a step as keys, with the sack and the place in it behind each. */
+#include "base/multiversion.h"
+#include "ps/unique_impl.h"
+
+HPS_MULTIVERSION static void keep_rows(size_t n, const uint64_t *restrict key, int *restrict row)
+{
+    for (size_t c = 0; c < n; c++)
+        row[c] = (int)key[c];
+}
+
+void hps_unique_count_part(void *places, int t)
+{
+    struct hps_unique *p = places;
+    struct hps_csr_walk w;
+
+    hps_csr_walk(&p->sacks, &w, 0, p->sacks.M, t);
+    while (hps_csr_next(&p->sacks, &w)) {
+        if (p->lie)
+            keep_rows(w.n, w.key, p->room->lies.host + w.slot->at + w.from);
+        hps_radix_count(p->radix, t, w.n, w.key);
+    }
+}
+
+/* Tails of a chunk's ids: bag, sack of it, and place in that where an index wants to know. */
+static void make_tails(const struct hps_unique *p, const struct hps_csr_walk *w, uint64_t *tail)
+{
+    const struct hps_csr_slot *s = w->slot;
+    const int *offset = s->offset;
+    const size_t at = w->from, n = w->n;
+    const int b0 = hps_csr_before(s, w->b0) > at ? w->b0 - 1 : w->b0; /* of its first id */
+    const uint64_t step = (uint64_t)s->layer->nslot << p->place_bits;
+    const uint64_t one = p->index;
+    const uint64_t first = (uint64_t)s->q << p->sack_bits | (uint64_t)s->i;
+    uint64_t sack = (first << p->place_bits) + (uint64_t)b0 * step;
+
+    if (!offset) {
+        for (size_t c = 0; c < n; c++, sack += step)
+            tail[c] = sack;
+        return;
+    }
+    for (size_t c = 0, b = (size_t)b0; c < n;) {
+        for (; (size_t)offset[b + 1] <= at + c; b++)
+            sack += step;
+        size_t end = (size_t)offset[b + 1] - at;
+        uint64_t place = one * (at + c - (size_t)offset[b]);
+        for (end = end < n ? end : n; c < end; c++, place += one)
+            tail[c] = sack | place;
+    }
+}
+
+void hps_unique_put_part(void *places, int t)
+{
+    struct hps_unique *p = places;
+    struct hps_csr_walk w;
+    uint64_t tail[HPS_CSR_CHUNK];
+
+    hps_csr_walk(&p->sacks, &w, 0, p->sacks.M, t);
+    while (hps_csr_next(&p->sacks, &w)) {
+        make_tails(p, &w, tail);
+        hps_radix_put(p->radix, t, w.n, w.key, tail);
+    }
+}

@@ -98,20 +98,20 @@ static void save(struct world *w, double share, bool whole)
     struct hps_ckpt_write write = { .path = path, .n = TABLES, .item = item };
     write.gather = hps_gather_new(TABLES, item);
     if (!write.gather != (w->R == 1)) HPS_DIE("tables of one rank are no matter of messages");
-    struct hps_errand *errand = hps_errand_new(hps_ckpt_write, &write);
+    struct hps_background *errand = hps_background_new(hps_ckpt_write, &write);
     for (uint64_t step = 0; step < (whole ? 4 : 1); step++)
         for (int i = 0; i < TABLES; i++)
             train(w, i, step);
     write.quit = !whole && w->me == 0;
     for (bool over = false; !over;) {
         bool sent = !write.gather || hps_gather_sent(write.gather);
-        int mine = sent && hps_errand_done(errand, 0), n;
+        int mine = sent && hps_background_done(errand, 0), n;
         if (write.gather) hps_gather_look(write.gather);
         HPS_MPI(MPI_Allreduce(&mine, &n, 1, MPI_INT, MPI_SUM, w->comm));
         over = whole ? n == w->R : n > 0 || write.quit || w->me > 0;
     }
     if (!whole) write.quit = true;
-    hps_errand_free(errand);
+    hps_background_free(errand);
     if (!whole && write.gather) hps_gather_stop(write.gather);
     hps_gather_free(write.gather);
     HPS_MPI(MPI_Barrier(w->comm));

@@ -8,8 +8,8 @@
 #include "base/h5.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "step/distribute.h"
 #include "step/metric.h"
-#include "step/spread.h"
 
 enum { N = 30000 };
 
@@ -132,7 +132,7 @@ static void spread(int me, int R, MPI_Comm world)
     for (int r = 0; r < R; r++)
         for (long long k = 0; k < count[r]; k++, at += SIZE)
             memset(at, 17 * me + r, SIZE);
-    unsigned char *to = hps_spread(from, SIZE, count, &came, world);
+    unsigned char *to = hps_distribute(from, SIZE, count, &came, world);
     if (came != R * (1 + me) + 9) HPS_DIE("%lld things came", came);
     for (long long k = 0; k < came; k++) {
         unsigned char *thing = to + (size_t)k * SIZE;

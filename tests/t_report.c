@@ -226,7 +226,7 @@ static void test_plans(void **state)
     (void)state;
 
     made_run_init(&m, 2, dir);
-    struct hps_run_era era[2] = {
+    struct hps_plan_epoch era[2] = {
         { 1, 20, 5120, 1.5, 2, 0, 0.5, 4000, m.plan, m.stage_of },
         { 21, 60, 10240, 1.5, 1, 0, 0, 8000, m.plan, m.stage_of },
     };

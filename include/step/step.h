@@ -3,14 +3,14 @@
 #define HPS_STEP_STEP_H
 
 #include "step/metric.h"
-#include "step/role.h"
+#include "step/worker.h"
 
 struct hps_step {
     const struct hps_net *net; /* borrowed, as are team, plan, dev                        */
     const struct hps_plan *plan;
     const struct hps_team *team;
     struct hps_dev *dev;
-    struct hps_role role[HPS_ROLES]; /* (team->nrole), none on a rank that the plan leaves out  */
+    struct hps_worker role[HPS_ROLES]; /* (team->nrole), none on a rank that the plan leaves out  */
     struct hps_store *store;
     const struct hps_train_opt *train; /* borrowed                                          */
     /* Of training alone: an evaluation gives back what it added. */

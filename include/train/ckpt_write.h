@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
+#include "train/background.h"
 #include "train/ckpt_gather.h"
-#include "train/errand.h"
 
 struct hps_ckpt_write {
     const char *path;  /* borrowed, as are the items; their sums are set               */
@@ -17,8 +17,8 @@ struct hps_ckpt_write {
     atomic_bool quit;   /* set from outside: end as soon as may be                     */
 };
 
-/* Write, and have it on the disk: for hps_errand_new. HPS_OUTPUT: it cannot be written; HPS_DECK: a
- * weight is not finite. */
-void hps_ckpt_write(void *write, struct hps_errand_end *end);
+/* Write, and have it on the disk: for hps_background_new. HPS_OUTPUT: it cannot be written;
+ * HPS_DECK: a weight is not finite. */
+void hps_ckpt_write(void *write, struct hps_background_end *end);
 
 #endif

@@ -14,7 +14,7 @@ struct hps_run_loss {
 };
 
 /* One plan's part of this start. */
-struct hps_run_era {
+struct hps_plan_epoch {
     long long first, last, examples;          /* steps, 1 for the first of the run           */
     double seconds, usd, usd_idle;            /* with the change to the next plan            */
     double change_s;                          /* of which that change took; 0: there is none */
@@ -62,7 +62,7 @@ struct hps_run_facts {
     struct hps_run_layout now, was;           /* was: until this start, where it is another  */
     long long was_step;                       /* the step until which                        */
     int nera;
-    const struct hps_run_era *era;            /* (nera) plan after plan, `plan` is the last's  */
+    const struct hps_plan_epoch *era;         /* (nera) plan after plan, `plan` is the last's  */
     const struct hps_run_before *before;      /* on every rank; NULL: there was one plan      */
 };
 

@@ -13,7 +13,7 @@
 #include "plan/budget.h"
 #include "plan/cost.h"
 #include "profile/measure.h"
-#include "step/whom.h"
+#include "step/wait_for.h"
 
 /* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
  * measure. */
@@ -26,7 +26,7 @@ enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char
 
 void hps_job_watch(struct hps_job *j)
 {
-    hps_watch_begin(j->o.run.stall_seconds, j->dir.path ? &j->dir : NULL, &hps_whom_regions,
+    hps_watch_begin(j->o.run.stall_seconds, j->dir.path ? &j->dir : NULL, &hps_wait_for_regions,
                     j->world);
     hps_launch_end();
 }

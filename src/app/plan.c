@@ -15,7 +15,7 @@
 #include "plan/compare.h"
 #include "plan/pareto.h"
 #include "plan/runner_up.h"
-#include "step/whom.h"
+#include "step/wait_for.h"
 
 struct wish {
     const char *profile, *method, *seed, *json, *script, *pareto;
@@ -235,7 +235,7 @@ static enum hps_status watch(const struct hps_deck *deck, MPI_Comm world)
     enum hps_status st = hps_deck_map(deck, "run", &item);
 
     if (!st) st = hps_deck_bind(deck, item, hps_run_fields, NULL, NULL, &run);
-    if (!st) hps_watch_begin(run.stall_seconds, NULL, &hps_whom_regions, world);
+    if (!st) hps_watch_begin(run.stall_seconds, NULL, &hps_wait_for_regions, world);
     hps_launch_end();
     return st;
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "app/args.h"
-#include "app/course.h"
 #include "app/layout.h"
+#include "app/plan_sequence.h"
 #include "app/start.h"
 #include "app/verbs.h"
 #include "base/mem.h"
@@ -131,7 +131,7 @@ static enum hps_status look_back(struct before *b, const struct hps_start *s,
 }
 
 static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
-                              const struct hps_course *course, const struct hps_cursor *c,
+                              const struct hps_plan_sequence *course, const struct hps_cursor *c,
                               double start_s, const struct before *before, bool finished)
 {
     double bytes = course->sent_bytes + hps_step_bytes(j->step), all;
@@ -188,7 +188,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                           const char *deck_text, struct hps_loop_past *past)
 {
     struct hps_cursor cursor = { .train_loss = NAN };
-    struct hps_course course = { .gpu_joules = NAN };
+    struct hps_plan_sequence course = { .gpu_joules = NAN };
     struct hps_loop loop = { .run = &j->o.run,
                              .train = &j->o.train,
                              .data_opt = &j->o.data,
@@ -225,14 +225,14 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                          : "training: steps %lld to %lld, ready after %.2f s",
                 finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
         hps_stop_checkpoint_s(save_s);
-        st = loop_st = finished ? HPS_OK : hps_course_run(&course, j, &loop, &cursor);
+        st = loop_st = finished ? HPS_OK : hps_plan_sequence_run(&course, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
             st = report(j, &loop, &course, &cursor, start_s, &before, loop_st == HPS_OK);
             if (!st) st = loop_st;
         }
     }
     free_way(&before.was);
-    hps_course_done(&course);
+    hps_plan_sequence_done(&course);
     hps_mem_free(pool);
     return st;
 }

@@ -10,7 +10,7 @@
 #include "base/h5.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "step/spread.h"
+#include "step/distribute.h"
 
 struct hps_metric {
     enum hps_score score;
@@ -224,7 +224,7 @@ enum hps_status hps_metric_write(const struct hps_metric *metric, long long N, c
     long long block = N / R + 1;
     long long *count = hps_mem_new((size_t)R, sizeof *count);
     struct hps_metric_row *group = grouped(metric, block, R, count);
-    struct hps_metric_row *row = hps_spread(group, sizeof *row, count, &n, comm);
+    struct hps_metric_row *row = hps_distribute(group, sizeof *row, count, &n, comm);
     hps_mem_free(group);
     hps_mem_free(count);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "step/distribute.h"
 #include "step/metric.h"
-#include "step/spread.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -127,7 +127,7 @@ static struct tie *my_range(struct tie *tie, size_t *n, MPI_Comm comm)
     HPS_MPI(MPI_Comm_size(comm, &R));
     long long *count = hps_mem_new((size_t)R, sizeof *count);
     share_out(tie, *n, count, R, comm);
-    struct tie *range = hps_spread(tie, sizeof *range, count, &came, comm);
+    struct tie *range = hps_distribute(tie, sizeof *range, count, &came, comm);
     hps_mem_free(count);
     hps_mem_free(tie);
     struct tie *spare = hps_mem_new((size_t)came, sizeof *spare);

@@ -35,8 +35,8 @@ static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
     make_agenda(&o->train, t, o->M, true);
     make_agenda(&o->look, t, o->M, false);
     for (int i = 0; !st && i < t->nrole; i++)
-        st = hps_role_new(&s->role[i], s->net, s->plan, t, t->role[i], s->dev, o->M, rows,
-                          o->opt.train, o->opt.seed, o->opt.training);
+        st = hps_worker_new(&s->role[i], s->net, s->plan, t, t->role[i], s->dev, o->M, rows,
+                            o->opt.train, o->opt.seed, o->opt.training);
     return st;
 }
 
@@ -94,7 +94,7 @@ void hps_step_free(struct hps_step *s)
     if (!s) return;
     struct hps_step_own *o = s->own;
     for (int i = 0; i < s->team->nrole; i++)
-        hps_role_free(&s->role[i]);
+        hps_worker_free(&s->role[i]);
     hps_store_free(s->store);
     if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
     hps_spans_free(o->spans);
@@ -117,7 +117,7 @@ struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 /* ---- computing ---- */
 
 /* What follows is done for this stage. */
-static struct hps_role *work_for(struct hps_step *s, int stage)
+static struct hps_worker *work_for(struct hps_step *s, int stage)
 {
     int i = hps_team_turn(s->team, stage);
     hps_count_part(i);
@@ -144,22 +144,22 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
 /* Pieces: the last ones are updates of dense weights, the others micro-batches. */
 enum { UPDATES = HPS_PIECES - HPS_ROLES };
 
-static int role_of(const struct hps_step *s, const struct hps_role *r)
+static int role_of(const struct hps_step *s, const struct hps_worker *r)
 {
     return (int)(r - s->role);
 }
 
 /* What is queued of a micro-batch may be launched as one piece where no other rank is met in it. */
-static int piece_of(const struct hps_step *s, const struct hps_role *r, int m, bool backward)
+static int piece_of(const struct hps_step *s, const struct hps_worker *r, int m, bool backward)
 {
     int piece = role_of(s, r) + HPS_ROLES * (m % r->flights * 2 + backward);
     bool reduces = backward && r->last && s->team->nparts > 1;
     return s->dev->ops->piece_begin && !reduces && !r->meet && piece < UPDATES ? piece : -1;
 }
 
-static void forward(struct hps_step *s, struct hps_role *r, int m, bool training)
+static void forward(struct hps_step *s, struct hps_worker *r, int m, bool training)
 {
-    hps_role_receive(r, m);
+    hps_worker_receive(r, m);
     hps_region_enter(HPS_REGION_PULL);
     hps_step_span(s, HPS_REGION_PULL, false);
     for (int i = 0; i < s->store->ntable; i++)
@@ -173,7 +173,7 @@ static void forward(struct hps_step *s, struct hps_role *r, int m, bool training
     if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
-    hps_role_forwarded(r, m, training);
+    hps_worker_forwarded(r, m, training);
 }
 
 /* A layer is done with a micro-batch; with the last one its gradient is complete for the whole
@@ -181,16 +181,16 @@ static void forward(struct hps_step *s, struct hps_role *r, int m, bool training
 static void layer_done(int layer, void *arg)
 {
     struct hps_step *s = arg;
-    struct hps_role *r = own_of(s)->now;
+    struct hps_worker *r = own_of(s)->now;
     if (!hps_wait_is_crowded()) hps_step_poll(s);
     if (!r->last) return;
     hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
     if (!hps_wait_is_crowded()) hps_step_poll_sums(s, r);
 }
 
-static void backward(struct hps_step *s, struct hps_role *r, int m)
+static void backward(struct hps_step *s, struct hps_worker *r, int m)
 {
-    hps_role_receive_back(r, m);
+    hps_worker_receive_back(r, m);
     own_of(s)->now = r;
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_BACKWARD);
     int piece = piece_of(s, r, m, true);
@@ -199,7 +199,7 @@ static void backward(struct hps_step *s, struct hps_role *r, int m)
     if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
-    hps_role_backwarded(r, m);
+    hps_worker_backwarded(r, m);
 }
 
 /* Table i of mine, to do for it what is done for the stage that first reads it. */
@@ -249,7 +249,7 @@ static float clip_scale(struct hps_step *s)
     return norm > clip ? (float)(clip / norm) : 1.0f;
 }
 
-static void update_role(struct hps_step *s, struct hps_role *r, float scale)
+static void update_role(struct hps_step *s, struct hps_worker *r, float scale)
 {
     const struct hps_step_opt *opt = &own_of(s)->opt;
     long long number = own_of(s)->number, total = opt->steps.total;
@@ -280,7 +280,7 @@ static void update(struct hps_step *s)
 static void drain(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nrole; i++)
-        hps_role_drain(work_for(s, s->team->role[i]));
+        hps_worker_drain(work_for(s, s->team->role[i]));
     hps_count_part(0);
 }
 
@@ -324,7 +324,7 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
     uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
     long long n = hps_steps_batch(steps, number, &epoch, &position);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_role_begin(&s->role[i], s->store, &o->taken, number, n, key);
+        hps_worker_begin(&s->role[i], s->store, &o->taken, number, n, key);
 }
 
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
@@ -349,7 +349,8 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     *loss = told(s, s->lag == 2 ? !o->place : o->place);
 }
 
-static void collect(struct hps_step *s, const struct hps_role *r, int m, struct hps_metric *metric)
+static void collect(struct hps_step *s, const struct hps_worker *r, int m,
+                    struct hps_metric *metric)
 {
     struct hps_step_own *o = own_of(s);
     const struct hps_batch *b = &o->taken.batch[m];
@@ -367,10 +368,10 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     start(s, steps, number, o->opt.seed);
     o->looks = true;
     for (const struct hps_todo *t = o->look.todo; t < o->look.todo + o->look.n; t++) {
-        struct hps_role *r = work_for(s, t->stage);
+        struct hps_worker *r = work_for(s, t->stage);
         forward(s, r, t->m, false);
         if (s->net->L - 1 == r->slice->last) collect(s, r, t->m, metric);
-        hps_role_freed(r, t->m);
+        hps_worker_freed(r, t->m);
         poll(s, feeder);
     }
     o->looks = false;
@@ -383,7 +384,7 @@ double hps_step_bytes(const struct hps_step *s)
 {
     double bytes = s->other_bytes;
     for (int i = 0; i < s->team->nrole; i++)
-        bytes += hps_role_bytes(&s->role[i]);
+        bytes += hps_worker_bytes(&s->role[i]);
     for (int i = 0; i < s->store->ntable; i++)
         bytes += hps_ps_bytes(s->store->table[i].ps);
     return bytes;

@@ -17,7 +17,7 @@ struct hps_step_own {
     int M;
     struct hps_agenda train, look; /* of a step of training, of an evaluation   */
     struct hps_feeder_step taken;
-    struct hps_role *now; /* whose backward is under way               */
+    struct hps_worker *now; /* whose backward is under way               */
     MPI_Comm active;      /* all ranks that work, for the global norm; or NULL */
     long long number;     /* the step                                  */
     float *score;         /* (rows) host copy of predictions           */
@@ -33,7 +33,7 @@ struct hps_step_own {
 void hps_step_poll(struct hps_step *step);
 
 /* Sums of a role's gradients that are under way move on; what others have made is added up here. */
-void hps_step_poll_sums(struct hps_step *step, struct hps_role *role);
+void hps_step_poll_sums(struct hps_step *step, struct hps_worker *role);
 
 /* When a computation began: by the wall, and by the time this thread was given on a core; less what
  * its layers met for, and gradients were summed for. */

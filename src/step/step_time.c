@@ -8,7 +8,7 @@
 void hps_step_poll(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nrole; i++)
-        hps_role_poll(&s->role[i]);
+        hps_worker_poll(&s->role[i]);
 }
 
 static double core_s(const struct hps_step *s)
@@ -16,7 +16,7 @@ static double core_s(const struct hps_step *s)
     return s->dev->slow > 1 ? hps_core_s() : 0;
 }
 
-void hps_step_poll_sums(struct hps_step *s, struct hps_role *r)
+void hps_step_poll_sums(struct hps_step *s, struct hps_worker *r)
 {
     struct hps_step_own *o = s->own;
     if (!r->reduce || !hps_reduce_busy(r->reduce)) return;

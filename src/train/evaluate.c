@@ -5,25 +5,25 @@
 #include "hw/count.h"
 #include "life/stop.h"
 #include "life/watch.h"
-#include "step/pulse.h"
+#include "step/step_agree.h"
 
 static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struct hps_steps *steps,
                            double patience_s, struct hps_metric *metric)
 {
-    struct hps_pulse pulse;
+    struct hps_step_agree pulse;
     enum hps_status st = hps_agree(s->team->world, hps_feeder_fetch(f));
 
-    hps_pulse_init(&pulse, s->team->world);
+    hps_step_agree_init(&pulse, s->team->world);
     for (long long i = 0; !st && i < steps->total; i++) {
-        struct hps_beat mine = { .trouble = hps_step_begin(s, f, i),
-                                 .stop = hps_stop_urges(patience_s) };
-        hps_pulse_begin(&pulse, &mine);
+        struct hps_heartbeat mine = { .trouble = hps_step_begin(s, f, i),
+                                      .stop = hps_stop_urges(patience_s) };
+        hps_step_agree_begin(&pulse, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
-        struct hps_beat all = hps_pulse_end(&pulse, s->team->nrole == 0);
+        struct hps_heartbeat all = hps_step_agree_end(&pulse, s->team->nrole == 0);
         st = all.trouble ? all.trouble : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_beat(-1);
     }
-    hps_pulse_done(&pulse);
+    hps_step_agree_done(&pulse);
     return st;
 }
 

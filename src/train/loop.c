@@ -14,8 +14,8 @@
 #include "hw/count.h"
 #include "life/stop.h"
 #include "life/watch.h"
-#include "step/pulse.h"
-#include "step/whom.h"
+#include "step/step_agree.h"
+#include "step/wait_for.h"
 #include "train/evaluate.h"
 #include "train/save.h"
 
@@ -24,7 +24,7 @@ struct state {
     struct hps_cursor *c;
     MPI_Comm world;
     struct hps_feeder *feeder;
-    struct hps_pulse pulse;
+    struct hps_step_agree pulse;
     struct hps_loop_change *change;
     double loss;                    /* this rank's sum, as the last step told it            */
     long long known;                /* step whose loss is the cursor's                      */
@@ -283,18 +283,18 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     const char *wish = hps_stop_wish();
     double t0 = hps_now_s();
     struct hps_save_look look = hps_save_look(s->save);
-    struct hps_beat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
-                             .stop = wish != NULL,
-                             .save = save_due(s),
-                             .ready = look.ready,
-                             .loss = s->loss };
+    struct hps_heartbeat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
+                                  .stop = wish != NULL,
+                                  .save = save_due(s),
+                                  .ready = look.ready,
+                                  .loss = s->loss };
     if (!mine.trouble) mine.trouble = look.trouble;
     if (wish && !s->reason) HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", wish);
     if (wish) s->reason = wish;
-    hps_pulse_begin(&s->pulse, &mine);
+    hps_step_agree_begin(&s->pulse, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);
     hps_region_enter(HPS_REGION_WAIT);
-    struct hps_beat all = hps_pulse_end(&s->pulse, l->step->team->nrole == 0);
+    struct hps_heartbeat all = hps_step_agree_end(&s->pulse, l->step->team->nrole == 0);
     hps_region_leave(HPS_REGION_WAIT);
     hps_watch_beat(number + 1);
     hps_count_window(number);
@@ -383,14 +383,14 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     if (l->past->loss_every == 0) l->past->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
-    hps_pulse_init(&s.pulse, world);
-    hps_whom_tell(step);
+    hps_step_agree_init(&s.pulse, world);
+    hps_wait_for_tell(step);
     hps_watch_phase(NULL, 0);
     st = all_steps(&s);
     if (st) drop(change);
     l->past->status.step = cursor->step;
     l->past->status.loss = cursor->train_loss;
-    hps_pulse_done(&s.pulse);
+    hps_step_agree_done(&s.pulse);
     l->step->other_bytes += hps_feeder_bytes(s.feeder);
     hps_feeder_free(s.feeder);
     return st;

@@ -17,7 +17,7 @@ enum { PIECE_BYTES = 4 << 20 };
 struct out {
     struct hps_ckpt_write *w;
     int fd;
-    struct hps_errand_end *end;
+    struct hps_background_end *end;
 };
 
 static bool fail(struct out *o, const char *what)
@@ -167,7 +167,7 @@ static bool put_all(struct out *o)
     return good && (!o->w->gather || put_shared(o));
 }
 
-void hps_ckpt_write(void *write, struct hps_errand_end *end)
+void hps_ckpt_write(void *write, struct hps_background_end *end)
 {
     struct hps_ckpt_write *w = write;
     struct out o = { w, hps_file_open(w->path, O_WRONLY), end };

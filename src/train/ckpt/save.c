@@ -25,7 +25,7 @@ struct hps_save {
     bool only_this, sealed;
     char *path, *part;
     struct hps_ckpt_write write; /* what this rank writes                     */
-    struct hps_errand *errand;   /* writing, then naming; NULL: nothing to do */
+    struct hps_background *errand; /* writing, then naming; NULL: nothing to do */
     double began_s, waited_s, kept_s;
 };
 
@@ -108,7 +108,7 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_ord
     }
     tell_places(s, world);
     s->write.gather = hps_gather_new(s->write.n, s->write.item);
-    if (have_part(s)) s->errand = hps_errand_new(hps_ckpt_write, &s->write);
+    if (have_part(s)) s->errand = hps_background_new(hps_ckpt_write, &s->write);
     s->waited_s = hps_now_s() - t0;
     *save = s;
     return HPS_OK;
@@ -119,8 +119,8 @@ struct hps_save_look hps_save_look(const struct hps_save *s)
     struct hps_save_look look = { false, HPS_OK };
 
     if (!s) return look;
-    look.ready = !s->errand || hps_errand_done(s->errand, 0);
-    if (s->errand && look.ready) look.trouble = hps_errand_end(s->errand)->status;
+    look.ready = !s->errand || hps_background_done(s->errand, 0);
+    if (s->errand && look.ready) look.trouble = hps_background_end(s->errand)->status;
     if (!look.trouble && s->write.gather) look.ready &= hps_gather_sent(s->write.gather);
     return look;
 }
@@ -160,7 +160,7 @@ static bool sync_file(const char *path)
 }
 
 /* The name is the promise: what it names is on the disk, and so is the name. */
-static void name_it(void *save, struct hps_errand_end *end)
+static void name_it(void *save, struct hps_background_end *end)
 {
     struct hps_save *s = save;
     char *folder = hps_rundir_file(s->dir, s->opt->directory);
@@ -186,7 +186,7 @@ static enum hps_status seal(struct hps_save *s, MPI_Comm world)
     unsigned long long *sum = hps_mem_new((size_t)n, sizeof *sum);
     bool root = hps_rank() == 0;
 
-    hps_errand_free(s->errand);
+    hps_background_free(s->errand);
     s->errand = NULL;
     hps_gather_free(s->write.gather);
     s->write.gather = NULL;
@@ -199,7 +199,7 @@ static enum hps_status seal(struct hps_save *s, MPI_Comm world)
     s->write.n = 0;
     s->write.item = NULL;
     s->sealed = true;
-    if (root && !st) s->errand = hps_errand_new(name_it, s);
+    if (root && !st) s->errand = hps_background_new(name_it, s);
     hps_mem_free(mine);
     hps_mem_free(sum);
     return st;
@@ -231,7 +231,7 @@ static struct hps_save_look wait_a_while(const struct hps_save *s)
     while (!look.ready && hps_now_s() - began < most_s) {
         double left_s = s->write.gather ? nap_s : most_s;
         if (s->write.gather) hps_gather_look(s->write.gather);
-        if (hps_errand_done(s->errand, left_s)) hps_sleep_s(nap_s);
+        if (hps_background_done(s->errand, left_s)) hps_sleep_s(nap_s);
         look = hps_save_look(s);
     }
     return look;
@@ -257,7 +257,7 @@ static void tell_trouble(const struct hps_save *s, MPI_Comm world)
 
     HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, world));
     if (me == first && me < INT_MAX)
-        HPS_SAY_ALL(HPS_ERROR, "%s", hps_errand_end(s->errand)->why);
+        HPS_SAY_ALL(HPS_ERROR, "%s", hps_background_end(s->errand)->why);
 }
 
 enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
@@ -289,7 +289,7 @@ void hps_save_free(struct hps_save *s)
 {
     if (!s) return;
     s->write.quit = true;
-    hps_errand_free(s->errand);
+    hps_background_free(s->errand);
     if (s->write.gather) hps_gather_stop(s->write.gather);
     hps_gather_free(s->write.gather);
     hps_ckpt_state_free(s->write.n, s->write.item);

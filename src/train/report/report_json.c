@@ -271,7 +271,7 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     hps_report_put_whole(j, "microbatches", (long long)cut.M);
 }
 
-static json_t *plan_of(const struct hps_run_era *e)
+static json_t *plan_of(const struct hps_plan_epoch *e)
 {
     json_t *one = json_object();
 

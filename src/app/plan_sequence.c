@@ -1,5 +1,5 @@
-/* course.c - the state goes from plan to plan through the checkpoint at the boundary. */
-#include "app/course.h"
+/* plan_sequence.c - the state goes from plan to plan through the checkpoint at the boundary. */
+#include "app/plan_sequence.h"
 
 #include <string.h>
 
@@ -18,26 +18,26 @@ static void price(const struct hps_job *j, double *usd_s, double *idle_s)
 
 /* ---- the account of a plan ---- */
 
-static void begin_era(struct hps_course *c, const struct hps_job *j, const struct hps_loop *l,
-                      const struct hps_cursor *at)
+static void begin_era(struct hps_plan_sequence *c, const struct hps_job *j,
+                      const struct hps_loop *l, const struct hps_cursor *at)
 {
     size_t R = (size_t)j->pool->R;
     hps_mem_grow(&c->era, &c->cap, (size_t)c->nera + 1, sizeof *c->era);
-    struct hps_run_era *e = &c->era[c->nera++];
+    struct hps_plan_epoch *e = &c->era[c->nera++];
 
-    *e = (struct hps_run_era){ .first = at->step + 1,
-                               .predicted_examples_s = l->promised_examples_s,
-                               .plan = hps_plan_copy(j->plan),
-                               .stage_of = hps_mem_new(R, sizeof *e->stage_of) };
+    *e = (struct hps_plan_epoch){ .first = at->step + 1,
+                                  .predicted_examples_s = l->promised_examples_s,
+                                  .plan = hps_plan_copy(j->plan),
+                                  .stage_of = hps_mem_new(R, sizeof *e->stage_of) };
     memcpy(e->stage_of, j->stage_of, R * sizeof *e->stage_of);
     for (int part = 0; part < HPS_COUNT_PARTS; part++)
         memcpy(c->before.part[part], hps_count_part_total(part), sizeof c->before.part[part]);
     c->began = *at;
 }
 
-static void end_era(struct hps_course *c, const struct hps_cursor *at)
+static void end_era(struct hps_plan_sequence *c, const struct hps_cursor *at)
 {
-    struct hps_run_era *e = &c->era[c->nera - 1];
+    struct hps_plan_epoch *e = &c->era[c->nera - 1];
 
     e->last = at->step;
     e->examples = at->examples - c->began.examples;
@@ -46,7 +46,7 @@ static void end_era(struct hps_course *c, const struct hps_cursor *at)
     e->usd_idle = at->usd_idle - c->began.usd_idle;
 }
 
-void hps_course_done(struct hps_course *c)
+void hps_plan_sequence_done(struct hps_plan_sequence *c)
 {
     for (int i = 0; i < c->nera; i++) {
         hps_plan_free(c->era[i].plan);
@@ -69,7 +69,7 @@ static double keep_share(const struct hps_job *j)
                             (m.rows / units) : 0;
 }
 
-static enum hps_status run_plan(struct hps_course *c, struct hps_job *j, struct hps_loop *l,
+static enum hps_status run_plan(struct hps_plan_sequence *c, struct hps_job *j, struct hps_loop *l,
                                 struct hps_cursor *cursor, struct hps_loop_change *change)
 {
     char *plan = hps_plan_text(j->plan);
@@ -104,8 +104,9 @@ static enum hps_status adopt(struct hps_job *j, const struct hps_cursor *at,
 }
 
 /* A change, timed and paid. */
-static enum hps_status change_plan(struct hps_course *c, struct hps_job *j, struct hps_loop *l,
-                                   struct hps_cursor *cursor, struct hps_loop_change *change)
+static enum hps_status change_plan(struct hps_plan_sequence *c, struct hps_job *j,
+                                   struct hps_loop *l, struct hps_cursor *cursor,
+                                   struct hps_loop_change *change)
 {
     double t0 = hps_now_s();
 
@@ -125,8 +126,8 @@ static enum hps_status change_plan(struct hps_course *c, struct hps_job *j, stru
     return st;
 }
 
-enum hps_status hps_course_run(struct hps_course *c, struct hps_job *j, struct hps_loop *l,
-                               struct hps_cursor *cursor)
+enum hps_status hps_plan_sequence_run(struct hps_plan_sequence *c, struct hps_job *j,
+                                      struct hps_loop *l, struct hps_cursor *cursor)
 {
     struct hps_loop_change change;
     struct hps_adapt *adapt = NULL;

@@ -1,5 +1,5 @@
-/* role.c - a stage's slice and its messages, seen from one of its ranks. */
-#include "step/role.h"
+/* worker.c - a stage's slice and its messages, seen from one of its ranks. */
+#include "step/worker.h"
 
 #include "base/mem.h"
 #include "hw/count.h"
@@ -8,12 +8,12 @@
 #define BUCKET_BYTES ((size_t)4 << 20)
 
 /* Rows of micro-batch m: in all, and of my share. */
-static int rows_of(const struct hps_role *r, int m)
+static int rows_of(const struct hps_worker *r, int m)
 {
     return (int)(hps_share(r->n, r->M, m + 1) - hps_share(r->n, r->M, m));
 }
 
-static int my_rows(const struct hps_role *r, int m)
+static int my_rows(const struct hps_worker *r, int m)
 {
     const struct hps_team *t = r->team;
     int rows = rows_of(r, m);
@@ -23,7 +23,7 @@ static int my_rows(const struct hps_role *r, int m)
 
 /* ---- making ---- */
 
-static void make_feeds(struct hps_role *r, size_t nlayer)
+static void make_feeds(struct hps_worker *r, size_t nlayer)
 {
     r->feed = hps_mem_new((size_t)r->M, sizeof *r->feed);
     r->peers = hps_mem_new((size_t)r->M, sizeof *r->peers);
@@ -38,7 +38,7 @@ static void make_feeds(struct hps_role *r, size_t nlayer)
 }
 
 /* The pipe to the stage on this side; none at the pipeline's end. */
-static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_role *r, int side)
+static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker *r, int side)
 {
     const struct hps_slice *s = r->slice;
     int width, grad;
@@ -48,16 +48,16 @@ static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_role *
     return hps_pipe_new(pipe, r->team, s->dev, r->stage, side, width, grad, r->flights, s->rows);
 }
 
-enum hps_status hps_role_new(struct hps_role *r, const struct hps_net *net,
-                             const struct hps_plan *plan, const struct hps_team *team, int stage,
-                             struct hps_dev *dev, int M, int rows, const struct hps_train_opt *opt,
-                             uint64_t seed, bool training)
+enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
+                               const struct hps_plan *plan, const struct hps_team *team, int stage,
+                               struct hps_dev *dev, int M, int rows,
+                               const struct hps_train_opt *opt, uint64_t seed, bool training)
 {
     const struct hps_plan_stage *g = &plan->stage[stage];
     int flights = hps_order_flights(team->S, stage, M);
 
     if (stage > 0 && flights < M) flights++; /* the next one comes in while these are computed */
-    *r = (struct hps_role){ .stage = stage, .M = M, .flights = flights, .team = team };
+    *r = (struct hps_worker){ .stage = stage, .M = M, .flights = flights, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
     enum hps_status st = hps_slice_new(&r->slice, net, g->first, g->last, dev, rows, flights, opt,
                                        seed, training);
@@ -72,7 +72,7 @@ enum hps_status hps_role_new(struct hps_role *r, const struct hps_net *net,
     return st;
 }
 
-void hps_role_free(struct hps_role *r)
+void hps_worker_free(struct hps_worker *r)
 {
     hps_reduce_free(r->reduce);
     hps_stage_collective_free(r->meet);
@@ -94,7 +94,7 @@ void hps_role_free(struct hps_role *r)
 /* ---- a step ---- */
 
 /* Everything of micro-batch m that the slice reads: raw columns, rows, bags. */
-static void make_feed(struct hps_role *r, const struct hps_store *store,
+static void make_feed(struct hps_worker *r, const struct hps_store *store,
                       const struct hps_feeder_step *taken, int m)
 {
     struct hps_feed *f = &r->feed[m];
@@ -119,15 +119,16 @@ static void make_feed(struct hps_role *r, const struct hps_store *store,
     }
 }
 
-static void post_forward(struct hps_role *r, int m)
+static void post_forward(struct hps_worker *r, int m)
 {
     if (r->prev && m < r->M)
         hps_pipe_recv(r->prev, HPS_WAY_FORWARD, m % r->flights, r->step, m, rows_of(r, m),
                       r->slice->in[m % r->flights]);
 }
 
-void hps_role_begin(struct hps_role *r, const struct hps_store *store,
-                    const struct hps_feeder_step *taken, long long step, long long n, uint64_t key)
+void hps_worker_begin(struct hps_worker *r, const struct hps_store *store,
+                      const struct hps_feeder_step *taken, long long step, long long n,
+                      uint64_t key)
 {
     r->step = step;
     r->n = n;
@@ -156,18 +157,18 @@ static void clear_flight(struct hps_pipe *from, struct hps_pipe *to, enum hps_wa
     hps_region_leave(HPS_REGION_SEND);
 }
 
-void hps_role_receive(struct hps_role *r, int m)
+void hps_worker_receive(struct hps_worker *r, int m)
 {
     clear_flight(r->prev, r->next, HPS_WAY_FORWARD, m % r->flights);
 }
 
-void hps_role_receive_back(struct hps_role *r, int m)
+void hps_worker_receive_back(struct hps_worker *r, int m)
 {
     r->last = m == r->M - 1;
     clear_flight(r->next, r->prev, HPS_WAY_BACKWARD, m % r->flights);
 }
 
-static void send(struct hps_role *r, struct hps_pipe *to, enum hps_way way, int m,
+static void send(struct hps_worker *r, struct hps_pipe *to, enum hps_way way, int m,
                  float *const *buf)
 {
     int flight = m % r->flights;
@@ -177,7 +178,7 @@ static void send(struct hps_role *r, struct hps_pipe *to, enum hps_way way, int 
     hps_region_leave(HPS_REGION_SEND);
 }
 
-void hps_role_forwarded(struct hps_role *r, int m, bool training)
+void hps_worker_forwarded(struct hps_worker *r, int m, bool training)
 {
     send(r, r->next, HPS_WAY_FORWARD, m, r->slice->out);
     if (r->next && training)
@@ -185,18 +186,18 @@ void hps_role_forwarded(struct hps_role *r, int m, bool training)
                       r->slice->out_grad[m % r->flights]);
 }
 
-void hps_role_backwarded(struct hps_role *r, int m)
+void hps_worker_backwarded(struct hps_worker *r, int m)
 {
     send(r, r->prev, HPS_WAY_BACKWARD, m, r->slice->in_grad);
-    hps_role_freed(r, m);
+    hps_worker_freed(r, m);
 }
 
-void hps_role_freed(struct hps_role *r, int m)
+void hps_worker_freed(struct hps_worker *r, int m)
 {
     post_forward(r, m + r->flights);
 }
 
-void hps_role_drain(struct hps_role *r)
+void hps_worker_drain(struct hps_worker *r)
 {
     hps_region_enter(HPS_REGION_SEND);
     for (int f = 0; f < r->flights; f++) {
@@ -206,13 +207,13 @@ void hps_role_drain(struct hps_role *r)
     hps_region_leave(HPS_REGION_SEND);
 }
 
-void hps_role_poll(struct hps_role *r)
+void hps_worker_poll(struct hps_worker *r)
 {
     if (r->prev) hps_pipe_poll(r->prev);
     if (r->next) hps_pipe_poll(r->next);
 }
 
-double hps_role_bytes(const struct hps_role *r)
+double hps_worker_bytes(const struct hps_worker *r)
 {
     double bytes = 0;
 

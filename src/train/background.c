@@ -1,24 +1,24 @@
-/* errand.c - a thread, and whether it is through. */
-#include "train/errand.h"
+/* background.c - a thread, and whether it is through. */
+#include "train/background.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/thread.h"
 
-struct hps_errand {
-    void (*run)(void *arg, struct hps_errand_end *end);
+struct hps_background {
+    void (*run)(void *arg, struct hps_background_end *end);
     void *arg;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t through;
     bool done;
-    struct hps_errand_end end;
+    struct hps_background_end end;
 };
 
 static void *start(void *arg)
 {
-    struct hps_errand *e = arg;
+    struct hps_background *e = arg;
 
     e->run(e->arg, &e->end);
     pthread_mutex_lock(&e->lock);
@@ -28,9 +28,10 @@ static void *start(void *arg)
     return NULL;
 }
 
-struct hps_errand *hps_errand_new(void (*run)(void *arg, struct hps_errand_end *end), void *arg)
+struct hps_background *hps_background_new(void (*run)(void *arg, struct hps_background_end *end),
+                                          void *arg)
 {
-    struct hps_errand *e = hps_mem_new(1, sizeof *e);
+    struct hps_background *e = hps_mem_new(1, sizeof *e);
 
     e->run = run;
     e->arg = arg;
@@ -41,7 +42,7 @@ struct hps_errand *hps_errand_new(void (*run)(void *arg, struct hps_errand_end *
     return e;
 }
 
-bool hps_errand_done(struct hps_errand *e, double most_s)
+bool hps_background_done(struct hps_background *e, double most_s)
 {
     double until_s = hps_steady_s() + most_s;
     bool late = most_s <= 0;
@@ -54,12 +55,12 @@ bool hps_errand_done(struct hps_errand *e, double most_s)
     return done;
 }
 
-const struct hps_errand_end *hps_errand_end(const struct hps_errand *e)
+const struct hps_background_end *hps_background_end(const struct hps_background *e)
 {
     return &e->end;
 }
 
-void hps_errand_free(struct hps_errand *e)
+void hps_background_free(struct hps_background *e)
 {
     if (!e) return;
     pthread_join(e->thread, NULL);

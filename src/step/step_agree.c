@@ -1,30 +1,30 @@
-/* pulse.c - one nonblocking sum over the world a step. */
-#include "step/pulse.h"
+/* step_agree.c - one nonblocking sum over the world a step. */
+#include "step/step_agree.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { STOP, SAVE, READY, LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
-_Static_assert((int)NWORD == HPS_PULSE_WORDS, "room for all of them");
+_Static_assert((int)NWORD == HPS_STEP_AGREE_WORDS, "room for all of them");
 
 /* Troubles are counted by kind, so that one sum carries them: worst last. */
 static const enum hps_status kind[] = {
     [DECK] = HPS_DECK, [INPUT] = HPS_INPUT, [FAIL] = HPS_FAIL, [OUTPUT] = HPS_OUTPUT
 };
 
-void hps_pulse_init(struct hps_pulse *p, MPI_Comm world)
+void hps_step_agree_init(struct hps_step_agree *p, MPI_Comm world)
 {
     memset(p, 0, sizeof *p);
     p->request = MPI_REQUEST_NULL;
     HPS_MPI(MPI_Comm_dup(world, &p->world));
 }
 
-void hps_pulse_done(struct hps_pulse *p)
+void hps_step_agree_done(struct hps_step_agree *p)
 {
     HPS_MPI(MPI_Comm_free(&p->world));
 }
 
-void hps_pulse_begin(struct hps_pulse *p, const struct hps_beat *b)
+void hps_step_agree_begin(struct hps_step_agree *p, const struct hps_heartbeat *b)
 {
     memset(p->mine, 0, sizeof p->mine);
     p->mine[STOP] = b->stop;
@@ -39,16 +39,16 @@ void hps_pulse_begin(struct hps_pulse *p, const struct hps_beat *b)
     HPS_MPI(MPI_Iallreduce(p->mine, p->sum, NWORD, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
 }
 
-struct hps_beat hps_pulse_end(struct hps_pulse *p, bool quiet)
+struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool quiet)
 {
     if (quiet)
         hps_wait_quiet(&p->request);
     else
         hps_wait_all(1, &p->request);
-    struct hps_beat b = { .stop = (int)p->sum[STOP],
-                          .save = (int)p->sum[SAVE],
-                          .ready = (int)p->sum[READY],
-                          .loss = p->sum[LOSS] };
+    struct hps_heartbeat b = { .stop = (int)p->sum[STOP],
+                               .save = (int)p->sum[SAVE],
+                               .ready = (int)p->sum[READY],
+                               .loss = p->sum[LOSS] };
     for (int i = DECK; i <= OUTPUT; i++)
         if (p->sum[i] > 0) b.trouble = kind[i];
     return b;

@@ -1,9 +1,9 @@
-/* role.h - what a rank does for one stage of the pipeline: its slice of the net, the messages to
+/* worker.h - what a rank does for one stage of the pipeline: its slice of the net, the messages to
  * and from the stages beside it, the sums with the ranks that do the same.
  *
  * M micro-batches a step; a flight is a place for one between its forward and its backward. */
-#ifndef HPS_STEP_ROLE_H
-#define HPS_STEP_ROLE_H
+#ifndef HPS_STEP_WORKER_H
+#define HPS_STEP_WORKER_H
 
 #include "comm/pipe.h"
 #include "comm/reduce.h"
@@ -11,7 +11,7 @@
 #include "net/slice.h"
 #include "step/feeder.h"
 
-struct hps_role {
+struct hps_worker {
     int stage, M, flights;
     const struct hps_team *team;  /* borrowed                                             */
     struct hps_slice *slice;
@@ -26,30 +26,31 @@ struct hps_role {
 
 /* The role of `stage`, one of mine. rows: most of my share of a micro-batch. Collective over
  * team->stage; the status is this rank's own (free it then too). */
-enum hps_status hps_role_new(struct hps_role *role, const struct hps_net *net,
-                             const struct hps_plan *plan, const struct hps_team *team, int stage,
-                             struct hps_dev *dev, int M, int rows, const struct hps_train_opt *opt,
-                             uint64_t seed, bool training);
+enum hps_status hps_worker_new(struct hps_worker *role, const struct hps_net *net,
+                               const struct hps_plan *plan, const struct hps_team *team, int stage,
+                               struct hps_dev *dev, int M, int rows,
+                               const struct hps_train_opt *opt, uint64_t seed, bool training);
 /* What there is of it; all 0 is fine. Nothing may be under way. */
-void hps_role_free(struct hps_role *role);
+void hps_worker_free(struct hps_worker *role);
 
 /* A step of n examples begins: what it reads of raw columns, rows and bags; its first receives are
  * posted. Does not wait. */
-void hps_role_begin(struct hps_role *role, const struct hps_store *store,
-                    const struct hps_feeder_step *taken, long long step, long long n, uint64_t key);
+void hps_worker_begin(struct hps_worker *role, const struct hps_store *store,
+                      const struct hps_feeder_step *taken, long long step, long long n,
+                      uint64_t key);
 /* Before and after the forward of micro-batch m: wait for its activations and for the flight to be
  * free; send the activations on, expect their gradients. */
-void hps_role_receive(struct hps_role *role, int m);
-void hps_role_forwarded(struct hps_role *role, int m, bool training);
+void hps_worker_receive(struct hps_worker *role, int m);
+void hps_worker_forwarded(struct hps_worker *role, int m, bool training);
 /* The same for the backward of it: gradients. */
-void hps_role_receive_back(struct hps_role *role, int m);
-void hps_role_backwarded(struct hps_role *role, int m);
+void hps_worker_receive_back(struct hps_worker *role, int m);
+void hps_worker_backwarded(struct hps_worker *role, int m);
 /* The flight of m is free: expect the micro-batch that takes it. */
-void hps_role_freed(struct hps_role *role, int m);
+void hps_worker_freed(struct hps_worker *role, int m);
 /* After the last: wait until all messages have left. */
-void hps_role_drain(struct hps_role *role);
+void hps_worker_drain(struct hps_worker *role);
 /* Let messages move on: a large one needs both sides to look at it now and then. Never blocks. */
-void hps_role_poll(struct hps_role *role);
-double hps_role_bytes(const struct hps_role *role); /* sent by this rank so far */
+void hps_worker_poll(struct hps_worker *role);
+double hps_worker_bytes(const struct hps_worker *role); /* sent by this rank so far */
 
 #endif

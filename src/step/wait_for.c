@@ -1,13 +1,14 @@
-/* whom.c - the neighbours in the pipeline, the ranks of my stage, the ranks that share a table, and
- * all. */
-#include "step/whom.h"
+/* wait_for.c - the neighbours in the pipeline, the ranks of my stage, the ranks that share a table,
+ * and all. */
+#include "step/wait_for.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "hw/count.h"
 
-const struct hps_watch_regions hps_whom_regions = { HPS_REGIONS, hps_region_name, hps_region_now };
+const struct hps_watch_regions hps_wait_for_regions = { HPS_REGIONS, hps_region_name,
+                                                        hps_region_now };
 
 /* Ranks as marks (R), without me. */
 static void tell(enum hps_region region, const bool *mark)
@@ -42,7 +43,7 @@ static void mark_members(MPI_Comm comm, MPI_Comm world, bool *mark)
     HPS_MPI(MPI_Group_free(&all));
 }
 
-void hps_whom_tell(const struct hps_step *s)
+void hps_wait_for_tell(const struct hps_step *s)
 {
     const struct hps_team *t = s->team;
     size_t R = (size_t)hps_nrank();

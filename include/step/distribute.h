@@ -1,6 +1,6 @@
-/* spread.h - things to the ranks that own them, any number of them. */
-#ifndef HPS_STEP_SPREAD_H
-#define HPS_STEP_SPREAD_H
+/* distribute.h - things to the ranks that own them, any number of them. */
+#ifndef HPS_STEP_DISTRIBUTE_H
+#define HPS_STEP_DISTRIBUTE_H
 
 #include "base/say.h"
 
@@ -11,7 +11,7 @@
  * Goes in rounds, so numbers beyond an int are fine and the buffers besides the result stay under
  * 32 MiB. MPI_COMM_NULL: one rank. Returns the things, to free with hps_mem_free.
  * Collective over comm. */
-void *hps_spread(const void *from, size_t size, const long long *count, long long *n,
-                 MPI_Comm comm);
+void *hps_distribute(const void *from, size_t size, const long long *count, long long *n,
+                     MPI_Comm comm);
 
 #endif

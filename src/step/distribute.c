@@ -1,5 +1,5 @@
-/* spread.c - things to the ranks that own them, in rounds that fit MPI's int counts. */
-#include "step/spread.h"
+/* distribute.c - things to the ranks that own them, in rounds that fit MPI's int counts. */
+#include "step/distribute.h"
 
 #include <assert.h>
 #include <string.h>
@@ -88,8 +88,8 @@ static void *alone(const void *from, size_t size, long long n)
     return to;
 }
 
-void *hps_spread(const void *from, size_t size, const long long *count, long long *n,
-                 MPI_Comm comm)
+void *hps_distribute(const void *from, size_t size, const long long *count, long long *n,
+                     MPI_Comm comm)
 {
     struct spread s = { .comm = comm, .size = size, .R = 1 };
     long long most = 0, all, came = 0;

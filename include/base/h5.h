@@ -24,6 +24,7 @@ struct hps_h5 {
     hid_t file;
     const char *path;           /* borrowed: for messages            */
     MPI_Comm comm;              /* MPI_COMM_NULL: serial             */
+    bool failed;                /* the library could not tell whether something is there */
 };
 
 /* Say "PATH: text" (no text: nothing is said) where `mine` is not HPS_OK. Collective over h->comm
@@ -48,6 +49,10 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
  * (hps_quit), here and in the two verbs below: it would crash in MPI_Finalize; what this program
  * made of it is removed. Collective over comm. */
 enum hps_status hps_h5_close(struct hps_h5 *h);
+/* Close a file that was only read. `s`: what reading ended with; where that is HPS_OK, HPS_INPUT if
+ * the library could not tell whether an object or an attribute is there: what was taken for missing
+ * may have been there. Local. */
+enum hps_status hps_h5_read(struct hps_h5 *h, enum hps_status s);
 /* The same, alone, of a file that others write on: what they sync, and this with it, need not be on
  * the disk when it returns. */
 enum hps_status hps_h5_leave(struct hps_h5 *h);

@@ -91,8 +91,8 @@ enum hps_status hps_info_h5(const char *path, bool quiet, json_t *into)
             s = list_h5(&h, format, quiet, into);
     }
     hps_mem_free(format);
-    hps_h5_close(&h);
-    return dataset ? hps_info_dataset(path, quiet, into) : s;
+    s = hps_h5_read(&h, s);
+    return dataset && !s ? hps_info_dataset(path, quiet, into) : s;
 }
 
 /* What stands in one line: words and numbers as they are, of lists and objects how many. */

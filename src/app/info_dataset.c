@@ -160,7 +160,7 @@ enum hps_status hps_info_dataset(const char *path, bool quiet, json_t *into)
         s = hps_h5_open(&h, path);
     if (!s) {
         tell(&h, data, checked, quiet, into);
-        s = hps_h5_close(&h);
+        s = hps_h5_read(&h, HPS_OK);
     }
     hps_data_close(data);
     return s;

@@ -121,7 +121,7 @@ enum hps_status hps_start_was(struct hps_start_was *was, const struct hps_start 
     enum hps_status st = hps_h5_open(&h, s->path[i]);
     if (st) return st;
     *was = read_was(&h);
-    return hps_h5_close(&h);
+    return hps_h5_read(&h, HPS_OK);
 }
 
 enum hps_status hps_start_load(const struct hps_start *s, struct hps_job *j,

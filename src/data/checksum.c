@@ -103,7 +103,7 @@ enum hps_status hps_writer_verify(const struct hps_data *data, bool *told)
     *told = !hps_h5_get_text(&h, "/", "checksum", &text, true);
     if (*told)
         s = sum_all(&h, data, &sum);
-    hps_h5_close(&h);
+    s = hps_h5_read(&h, s);
     sum_text = hps_mem_print("sum64:%016llx", (unsigned long long)sum);
     if (*told && !s && strcmp(text, sum_text) != 0) {
         HPS_SAY(HPS_ERROR, "%s: damaged: the checksum of its content is %s, it was written with %s",

@@ -288,7 +288,7 @@ enum hps_status hps_data_look(struct hps_data **data, const char *path)
         look_at_constants(&at);
     if (!s)
         look_at_rule(&at);
-    hps_h5_close(&at.h5);
+    s = hps_h5_read(&at.h5, s);
     if (s)
         return s;
     hps_data_count(d);

@@ -98,8 +98,7 @@ enum hps_status hps_writer_agrees(const char *path, const struct hps_writer_form
     if (!s && c.untold)
         HPS_SAY(HPS_WARN, "%s does not tell how its labels or ids were made: let it be as here",
                 path);
-    hps_h5_close(&c.h5);
-    return s;
+    return hps_h5_read(&c.h5, s);
 }
 
 static enum hps_status take_constants(const char *path, const struct hps_writer_form *form)
@@ -111,7 +110,7 @@ static enum hps_status take_constants(const char *path, const struct hps_writer_
     if (s)
         return s;
     s = hps_scale_load(scale, form->D, &h);
-    hps_h5_close(&h);
+    s = hps_h5_read(&h, s);
     for (int d = 0; d < form->D && !s; d++)
         scale[d] = (struct hps_scale){ .log1p = scale[d].log1p, .range = scale[d].range,
                                        .shift = scale[d].shift, .scale = scale[d].scale,
@@ -152,7 +151,7 @@ enum hps_status hps_writer_index(const char *path, const char *slot, char **text
             *texts = hps_mem_new((size_t)n + 1, 1);     /* the last text is ended in any case */
             s = hps_h5_get(&h, name, H5T_NATIVE_UCHAR, 0, n, 0, *texts);
         }
-        hps_h5_close(&h);
+        s = hps_h5_read(&h, s);
     }
     if (s) {
         hps_mem_free(*texts);

@@ -208,6 +208,7 @@ static enum hps_status name_it(const char *part, const char *path, enum hps_stat
     }
     if (rename(part, path) == 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+    remove(part);
     return HPS_OUTPUT;
 }
 

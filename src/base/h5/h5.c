@@ -150,7 +150,7 @@ enum hps_status hps_h5_open(struct hps_h5 *h, const char *path)
     char why[HPS_H5_WHY];
     bool walked, good;
 
-    *h = (struct hps_h5){ -1, path, MPI_COMM_NULL };
+    *h = (struct hps_h5){ .file = -1, .path = path, .comm = MPI_COMM_NULL };
     if (s)
         return s;
     hps_h5_walk_ask(path);
@@ -170,7 +170,7 @@ enum hps_status hps_h5_change(struct hps_h5 *h, const char *path)
 {
     enum hps_status s = ask_system(path, O_RDWR, HPS_OUTPUT);
 
-    *h = (struct hps_h5){ -1, path, MPI_COMM_NULL };
+    *h = (struct hps_h5){ .file = -1, .path = path, .comm = MPI_COMM_NULL };
     return s ? s : open_as(h, path, H5F_ACC_RDWR);
 }
 
@@ -180,7 +180,7 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
     hid_t list;
     enum hps_status s = HPS_OK;
 
-    *h = (struct hps_h5){ -1, path, comm };
+    *h = (struct hps_h5){ .file = -1, .path = path, .comm = comm };
     if (comm != MPI_COMM_NULL)
         HPS_MPI(MPI_Comm_rank(comm, &rank));
     if (rank == 0)

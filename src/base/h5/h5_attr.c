@@ -1,5 +1,5 @@
 /* h5_attr.c - attributes on the objects of an HDF5 file. */
-#include "base/h5.h"
+#include "base/h5/h5_impl.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -95,7 +95,7 @@ static hid_t find(struct hps_h5 *h, const char *object, const char *name, H5T_cl
     hid_t attribute = -1, type, space;
     bool there = is_base(object) || hps_h5_has(h, object), good;
 
-    if (there && H5Aexists_by_name(h->file, object, name, H5P_DEFAULT) > 0)
+    if (there && hps_h5_there(h, H5Aexists_by_name(h->file, object, name, H5P_DEFAULT)))
         attribute = H5Aopen_by_name(h->file, object, name, H5P_DEFAULT, H5P_DEFAULT);
     if (attribute < 0) {
         if (!quiet)

@@ -119,8 +119,19 @@ enum hps_status hps_h5_close(struct hps_h5 *h)
         why = strerror(errno);
     if (s)
         return s;
-    return hps_h5_verdict(h, !why ? HPS_OK : change ? HPS_OUTPUT : HPS_INPUT,
-                          "cannot be %s: %s", change ? "written" : "closed", why ? why : "");
+    if (why && !change)                                 /* what was read was read */
+        HPS_SAY_ALL(HPS_WARN, "%s: cannot be closed: %s", h->path, why);
+    return hps_h5_verdict(h, why && change ? HPS_OUTPUT : HPS_OK, "cannot be written: %s",
+                          why ? why : "");
+}
+
+enum hps_status hps_h5_read(struct hps_h5 *h, enum hps_status s)
+{
+    enum hps_status closed = hps_h5_close(h);
+
+    if (!s && h->failed)
+        return HPS_INPUT;
+    return s ? s : closed;
 }
 
 enum hps_status hps_h5_leave(struct hps_h5 *h)

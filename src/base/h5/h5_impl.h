@@ -10,6 +10,10 @@ void hps_h5_prepare(void);
 /* A new list with which a file is opened or created; comm MPI_COMM_NULL: serial. Local. */
 hid_t hps_h5_access(MPI_Comm comm);
 
+/* What the library answers (> 0, 0 or < 0) to whether something is there: false, said and kept in
+ * h->failed, where it cannot tell. Local. */
+bool hps_h5_there(struct hps_h5 *h, htri_t answer);
+
 /* hps_h5_attributes without a word: false where they cannot be listed. Local. */
 bool hps_h5_each_attribute(struct hps_h5 *h, const char *object, void *self,
                            void (*each)(void *self, const char *name, const char *text,

@@ -11,6 +11,7 @@ struct walk {
     void *self;
     void (*dataset)(void *self, const char *name, long long nrow, int width);
     void (*attribute)(void *self, const char *name, const char *text, bool number);
+    enum hps_status status;     /* of the objects so far */
 };
 
 static herr_t visit_object(hid_t root, const char *name, const H5O_info_t *info, void *walk)
@@ -20,7 +21,11 @@ static herr_t visit_object(hid_t root, const char *name, const H5O_info_t *info,
     int width;
 
     (void)root;
-    if (info->type == H5O_TYPE_DATASET && !hps_h5_shape(w->h5, name, &nrow, &width))
+    if (info->type != H5O_TYPE_DATASET)
+        return 0;
+    if (hps_h5_shape(w->h5, name, &nrow, &width))
+        w->status = HPS_DECK;
+    else
         w->dataset(w->self, name, nrow, width);
     return 0;
 }
@@ -32,8 +37,9 @@ enum hps_status hps_h5_datasets(struct hps_h5 *h, void *self,
     struct walk w = { .h5 = h, .self = self, .dataset = each };
     bool good = H5Ovisit(h->file, H5_INDEX_NAME, H5_ITER_INC, visit_object, &w) >= 0;
 
-    return hps_h5_verdict(h, good ? HPS_OK : HPS_DECK, "its objects cannot be listed: %s",
-                          good ? "" : hps_h5_why());
+    if (good)
+        return w.status;
+    return hps_h5_verdict(h, HPS_DECK, "its objects cannot be listed: %s", hps_h5_why());
 }
 
 /* Numbers of an attribute as a text; false: it holds something else. */

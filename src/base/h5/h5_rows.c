@@ -1,5 +1,5 @@
 /* h5_rows.c - datasets by rows: made, written and read by global index, on any number of ranks. */
-#include "base/h5.h"
+#include "base/h5/h5_impl.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -73,6 +73,14 @@ static bool shape_of(hid_t set, long long *nrow, int *width)
     return good && dims[0] < (hsize_t)1 << 62 && dims[1] < (hsize_t)1 << 30;
 }
 
+bool hps_h5_there(struct hps_h5 *h, htri_t answer)
+{
+    if (answer < 0 && !h->failed)
+        HPS_SAY_ALL(HPS_ERROR, "%s: cannot be read: %s", h->path, hps_h5_why());
+    h->failed = h->failed || answer < 0;
+    return answer > 0;
+}
+
 bool hps_h5_has(struct hps_h5 *h, const char *name)
 {
     char part[1024];
@@ -85,10 +93,10 @@ bool hps_h5_has(struct hps_h5 *h, const char *name)
             continue;
         memcpy(part, name, i);
         part[i] = 0;
-        if (H5Lexists(h->file, part, H5P_DEFAULT) <= 0)
+        if (!hps_h5_there(h, H5Lexists(h->file, part, H5P_DEFAULT)))
             return false;
     }
-    return n > 0 && H5Oexists_by_name(h->file, name, H5P_DEFAULT) > 0;
+    return n > 0 && hps_h5_there(h, H5Oexists_by_name(h->file, name, H5P_DEFAULT));
 }
 
 enum hps_status hps_h5_shape(struct hps_h5 *h, const char *name, long long *nrow, int *width)

@@ -121,7 +121,7 @@ static void no_more(void *self, const char *name, const char *text, bool number)
 
 static herr_t visit_object(hid_t root, const char *name, const H5O_info_t *info, void *survey)
 {
-    struct hps_h5 object = { -1, "", MPI_COMM_NULL };
+    struct hps_h5 object = { .file = -1, .path = "", .comm = MPI_COMM_NULL };
     bool set = info->type == H5O_TYPE_DATASET, good;
 
     object.file = set ? open_set(root, name) : H5Oopen(root, name, H5P_DEFAULT);

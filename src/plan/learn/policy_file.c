@@ -107,7 +107,7 @@ enum hps_status hps_policy_look(const char *path, enum hps_cell *cell)
     struct hps_h5 h;
     long long size;
     int is;
-    enum hps_status s = hps_h5_open(&h, path), closed;
+    enum hps_status s = hps_h5_open(&h, path);
 
     if (s)
         return s;
@@ -115,8 +115,7 @@ enum hps_status hps_policy_look(const char *path, enum hps_cell *cell)
     if (!s && is < 0)
         s = refuse(&h, "the policy's cells are of no kind known here");
     *cell = s ? HPS_CELL_LSTM : (enum hps_cell)is;
-    closed = hps_h5_close(&h);
-    return s ? s : closed;
+    return hps_h5_read(&h, s);
 }
 
 enum hps_status hps_policy_load(struct hps_policy **policy, const char *path, enum hps_cell cell,
@@ -125,7 +124,7 @@ enum hps_status hps_policy_load(struct hps_policy **policy, const char *path, en
     struct hps_h5 h;
     long long F = 0, H = 0, K = 0, D = 0;
     int is;
-    enum hps_status s = hps_h5_open(&h, path), closed;
+    enum hps_status s = hps_h5_open(&h, path);
 
     *policy = NULL;
     if (s)
@@ -142,10 +141,10 @@ enum hps_status hps_policy_load(struct hps_policy **policy, const char *path, en
         *policy = hps_policy_shape(cell, features, (int)H, (int)K, outputs);
         s = read_weights(&h, *policy);
     }
-    closed = hps_h5_close(&h);
-    if (s || closed) {
+    s = hps_h5_read(&h, s);
+    if (s) {
         hps_policy_free(*policy);
         *policy = NULL;
     }
-    return s ? s : closed;
+    return s;
 }

@@ -228,7 +228,7 @@ enum hps_status hps_perf_read(struct hps_perf **perf, const char *path)
     s = read_stages(&h, &stage, &R);
     if (!s) s = read_windows(&h, p, stage, R);
     bool traced = !s && hps_h5_has(&h, "spans/rank");
-    hps_h5_close(&h);
+    s = hps_h5_read(&h, s);
     hps_mem_free(stage);
     if (!s && traced) s = read_spans(path, p);
     if (s)

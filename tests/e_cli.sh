@@ -29,8 +29,11 @@ late='[ "$OMPI_COMM_WORLD_RANK" = 0 ] || exec sleep 60; exec "$0" train deck.yam
 expect 70 'MPI has not started on [^ ]* for 1 s: process 0 of 2 that mpirun' env \
     OMPI_MCA_odls_base_sigkill_timeout=1 HETERPS_START_SECONDS=1 \
     "$MPIEXEC" $MPIEXEC_FLAGS -n 2 sh -c "$late" "$HETERPS"
+# a deck's pipe whose writer says nothing
 mkfifo late.yaml
-expect 70 'the run has not begun on [^ ]* for 2 s: it was started without' env \
-    HETERPS_START_SECONDS=2 "$HETERPS" train late.yaml
+sleep 60 >late.yaml &
+expect 70 'the run has not begun on [^ ]* for 8 s: it was started without' env \
+    HETERPS_START_SECONDS=8 "$HETERPS" train late.yaml
+kill $!
 expect 73 '' sh -c '"$0" --help >/dev/full' "$HETERPS"
 verdict

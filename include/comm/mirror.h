@@ -1,5 +1,5 @@
-/* mirror.h - device memory and its twin on the host, for messages; one memory where the two are
- * one. For src/comm/ps*.c only. */
+/* mirror.h - device memory and its mirror on the host, for messages; one memory where the device is
+ * the host. */
 #ifndef HPS_COMM_MIRROR_H
 #define HPS_COMM_MIRROR_H
 

@@ -17,11 +17,11 @@ void openblas_set_num_threads(int n) __attribute__((weak));
 
 void hps_dev_blas_alone(void)
 {
-    static bool told;           /* asked once more after a fork it would start its threads again */
+    static bool alone;          /* set again after a fork, OpenBLAS would start its threads anew */
 
-    if (openblas_set_num_threads && !told)
+    if (openblas_set_num_threads && !alone)
         openblas_set_num_threads(1);
-    told = true;
+    alone = true;
 #ifdef _OPENMP
     omp_set_num_threads(1);             /* oneDNN's; our own loops name their number */
 #endif

@@ -3,7 +3,7 @@
 #ifndef HPS_PS_PS_IMPL_H
 #define HPS_PS_PS_IMPL_H
 
-#include "comm/mirror.h"
+#include "ps/mirror.h"
 #include "hw/gpu_group.h"
 #include "ps/ps.h"
 

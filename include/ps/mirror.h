@@ -1,7 +1,7 @@
 /* mirror.h - device memory and its mirror on the host, for messages; one memory where the device is
  * the host. */
-#ifndef HPS_COMM_MIRROR_H
-#define HPS_COMM_MIRROR_H
+#ifndef HPS_PS_MIRROR_H
+#define HPS_PS_MIRROR_H
 
 #include "hw/dev.h"
 

@@ -1,5 +1,5 @@
 /* mirror.c - device memory and its twin on the host. */
-#include "comm/mirror.h"
+#include "ps/mirror.h"
 
 #include "base/mem.h"
 

@@ -47,7 +47,8 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
 /* Flush what was written to disk and close. Write errors that appear only now (no space) are
  * HPS_OUTPUT. Closing twice is fine. With MPI, a file that the library cannot close ends all ranks
  * (hps_quit), here and in the two verbs below: it would crash in MPI_Finalize; what this program
- * made of it is removed. Collective over comm. */
+ * made of it is removed. HPS_INPUT where the library could not tell of a file that was changed
+ * whether an object or an attribute is there. Collective over comm. */
 enum hps_status hps_h5_close(struct hps_h5 *h);
 /* Close a file that was only read. `s`: what reading ended with; where that is HPS_OK, HPS_INPUT if
  * the library could not tell whether an object or an attribute is there: what was taken for missing

@@ -114,6 +114,8 @@ enum hps_status hps_h5_close(struct hps_h5 *h)
     change = intent & H5F_ACC_RDWR;
     if (change)
         s = flush(h);
+    if (change && !s)                                   /* what was not found may be there */
+        s = hps_agree(h->comm, h->failed ? HPS_INPUT : HPS_OK);
     why = shut(h, change ? HPS_OUTPUT : HPS_INPUT);
     if (!why && change && h->comm == MPI_COMM_NULL && !s && !sync_serial(h->path))
         why = strerror(errno);

@@ -21,9 +21,16 @@ enum hps_status hps_json_parse(json_t **tree, const char *from, const char *form
  * that this command is to write (base/outputs.h): HPS_USAGE. Local. */
 enum hps_status hps_json_read(char **text, size_t *length, const char *path);
 
+/* Both at once: the tree of a file. Local. */
+enum hps_status hps_json_load(json_t **tree, const char *path, const char *format);
+
 /* The text to a file, which has its name only when it is whole (a device is written directly).
  * HPS_OUTPUT when it cannot be written. Local. */
 enum hps_status hps_json_write(const char *path, const char *text);
+
+/* The tree's text to a regular file, which has its name only when it is whole; frees the tree.
+ * HPS_OUTPUT when it cannot be written. Local. */
+enum hps_status hps_json_save(json_t *tree, const char *path);
 
 /* The tree as text with 17 digits, its last line ended, control characters as \u00NN; frees the
  * tree. Free with hps_mem_free. */
@@ -51,6 +58,9 @@ const json_t *hps_json_get_list(const struct hps_json_at *at, const char *key);
 /* An object of a list, with its place written into `place` (owned by the caller). */
 bool hps_json_get_entry(struct hps_json_at *entry, const struct hps_json_at *at, const char *key,
                         size_t index, char *place, size_t size);
+/* The object at a key, whose place is the key, in `member`; member->object is NULL where the key is
+ * missing or null. */
+bool hps_json_get_object(struct hps_json_at *member, const struct hps_json_at *at, const char *key);
 bool hps_json_has(const struct hps_json_at *at, const char *key);
 
 /* Say what is wrong at a key; always false. */

@@ -78,9 +78,11 @@ enum hps_status hps_plan_save(const struct hps_plan *plan, const char *path);
 char *hps_plan_text(const struct hps_plan *plan);      /* to free with hps_mem_free */
 struct json_t *hps_plan_tree(const struct hps_plan *plan);  /* to free with json_decref */
 
-/* JSON "heterps-plans-1": {"format", "plans": [...]}, each as in its own file; NULLs are left out.
- * To free with hps_mem_free. */
+/* JSON "heterps-plans-1": {"format", "plans": [...]}, each plan as in its own file; NULLs are left
+ * out. hps_plan_trees_text makes the same text of an array of trees, which it frees. The caller
+ * frees the text with hps_mem_free. */
 char *hps_plan_list_text(int n, struct hps_plan *const *plan);
+char *hps_plan_trees_text(struct json_t *trees);
 
 /* Rank 0's plan to all; *plan is NULL on the others before. Collective over world. */
 void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);

@@ -56,6 +56,18 @@ enum hps_status hps_json_read(char **text, size_t *length, const char *path)
     return HPS_DECK;
 }
 
+enum hps_status hps_json_load(json_t **tree, const char *path, const char *format)
+{
+    char *text;
+    size_t length;
+    enum hps_status s = hps_json_read(&text, &length, path);
+
+    *tree = NULL;
+    if (!s) s = hps_json_parse(tree, path, format, text, length);
+    hps_mem_free(text);
+    return s;
+}
+
 static bool put_into(const char *device, const char *text)
 {
     size_t n = strlen(text);
@@ -136,6 +148,15 @@ char *hps_json_text(json_t *tree)
     text[n] = '\n';
     json_decref(tree);
     return without_controls(text);
+}
+
+enum hps_status hps_json_save(json_t *tree, const char *path)
+{
+    char *text = hps_json_text(tree);
+    enum hps_status s = hps_file_keep(path, text);
+
+    hps_mem_free(text);
+    return s;
 }
 
 json_t *hps_json_real(double x)
@@ -235,6 +256,15 @@ bool hps_json_get_reals(const struct hps_json_at *at, const char *key, int n, do
         x[i] = json_number_value(v);
     }
     return true;
+}
+
+bool hps_json_get_object(struct hps_json_at *member, const struct hps_json_at *at, const char *key)
+{
+    *member = (struct hps_json_at){ at->from, key, json_object_get(at->object, key) };
+    if (json_is_null(member->object))
+        member->object = NULL;
+    return !member->object || json_is_object(member->object) ||
+           hps_json_wrong(member, "", "must be an object");
 }
 
 bool hps_json_get_entry(struct hps_json_at *entry, const struct hps_json_at *at, const char *key,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/file.h"
 #include "base/json.h"
 
 static const char format[] = "heterps-plan-1";
@@ -135,19 +134,14 @@ static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
     return good && read_share(plan, top) && agree(plan, top) && read_names(plan, top);
 }
 
-enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const char *text,
-                               size_t length)
+/* The plan of a tree, which is freed. */
+static enum hps_status read_tree(struct hps_plan **plan, const char *from, json_t *tree)
 {
-    json_t *tree;
-    enum hps_status s = hps_json_parse(&tree, from, format, text, length);
-
-    *plan = NULL;
-    if (s)
-        return s;
     struct hps_json_at top = { from, "", tree };
     const json_t *layers = hps_json_get_list(&top, "assignment");
     const json_t *stages = layers ? hps_json_get_list(&top, "stages") : NULL;
-    s = HPS_DECK;
+    enum hps_status s = HPS_DECK;
+
     if (stages && (json_array_size(stages) == 0 ||
                    json_array_size(stages) > json_array_size(layers))) {
         HPS_SAY(HPS_ERROR, "%s: %zu stages for %zu layers: no stage may be empty", from,
@@ -165,16 +159,23 @@ enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const c
     return s;
 }
 
-enum hps_status hps_plan_load(struct hps_plan **plan, const char *path)
+enum hps_status hps_plan_parse(struct hps_plan **plan, const char *from, const char *text,
+                               size_t length)
 {
-    char *text;
-    size_t length;
-    enum hps_status s = hps_json_read(&text, &length, path);
+    json_t *tree;
+    enum hps_status s = hps_json_parse(&tree, from, format, text, length);
 
     *plan = NULL;
-    if (!s) s = hps_plan_parse(plan, path, text, length);
-    hps_mem_free(text);
-    return s;
+    return s ? s : read_tree(plan, from, tree);
+}
+
+enum hps_status hps_plan_load(struct hps_plan **plan, const char *path)
+{
+    json_t *tree;
+    enum hps_status s = hps_json_load(&tree, path, format);
+
+    *plan = NULL;
+    return s ? s : read_tree(plan, path, tree);
 }
 
 static json_t *write_stage(const struct hps_plan_stage *g)
@@ -262,23 +263,26 @@ char *hps_plan_text(const struct hps_plan *plan)
     return hps_json_text(hps_plan_tree(plan));
 }
 
+char *hps_plan_trees_text(struct json_t *trees)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "format", json_string("heterps-plans-1"));
+    json_object_set_new(o, "plans", trees);
+    return hps_json_text(o);
+}
+
 char *hps_plan_list_text(int n, struct hps_plan *const *plan)
 {
-    json_t *o = json_object(), *list = json_array();
+    json_t *list = json_array();
 
     for (int a = 0; a < n; a++)
         if (plan[a])
             json_array_append_new(list, hps_plan_tree(plan[a]));
-    json_object_set_new(o, "format", json_string("heterps-plans-1"));
-    json_object_set_new(o, "plans", list);
-    return hps_json_text(o);
+    return hps_plan_trees_text(list);
 }
 
 enum hps_status hps_plan_save(const struct hps_plan *plan, const char *path)
 {
-    char *text = hps_plan_text(plan);
-    enum hps_status s = hps_file_keep(path, text);
-
-    hps_mem_free(text);
-    return s;
+    return hps_json_save(hps_plan_tree(plan), path);
 }

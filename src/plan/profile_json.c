@@ -3,23 +3,31 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/file.h"
 #include "base/json.h"
 
 static const char format[] = "heterps-profile-1";
+
+/* A member that a file need not have: `x` stays as it is without it. */
+static bool may_get_real(const struct hps_json_at *at, const char *key, double *x)
+{
+    return !hps_json_has(at, key) || hps_json_get_real(at, key, x);
+}
+
+static bool may_get_reals(const struct hps_json_at *at, const char *key, int n, double *x)
+{
+    return !hps_json_has(at, key) || hps_json_get_reals(at, key, n, x);
+}
 
 static bool read_type(struct hps_profile_type *y, const struct hps_json_at *at)
 {
     char kind[8] = "cpu";
     bool good = hps_json_get_name(at, "name", y->name, sizeof y->name) &&
                 hps_json_get_real(at, "price_usd_hour", &y->price_usd_hour) &&
-                hps_json_get_int(at, "limit", &y->limit);
+                hps_json_get_int(at, "limit", &y->limit) &&
+                (!hps_json_has(at, "kind") ||
+                 hps_json_get_name(at, "kind", kind, sizeof kind)) &&
+                may_get_real(at, "memory_bytes", &y->memory_bytes);
 
-    if (good && hps_json_has(at, "kind"))
-        good = hps_json_get_name(at, "kind", kind, sizeof kind);
-    if (good && hps_json_has(at, "memory_bytes"))
-        good = hps_json_get_real(at, "memory_bytes", &y->memory_bytes);
     y->gpu = strcmp(kind, "gpu") == 0;
     if (good && !y->gpu && strcmp(kind, "cpu") != 0)
         good = hps_json_wrong(at, "kind", "must be cpu or gpu");
@@ -39,14 +47,11 @@ static bool read_layer(struct hps_profile *p, int l, const struct hps_json_at *a
                 hps_json_get_reals(at, "sync", p->T, p->sync + row) &&
                 hps_json_get_reals(at, "beta", p->T, p->beta + row) &&
                 hps_json_get_reals(at, "recv", p->T, p->recv + row) &&
-                hps_json_get_reals(at, "send", p->T, p->send + row);
+                hps_json_get_reals(at, "send", p->T, p->send + row) &&
+                may_get_real(at, "state_bytes", &y->state_bytes) &&
+                may_get_reals(at, "forward", p->T, p->engine.forward_s + row) &&
+                may_get_reals(at, "once", p->T, p->engine.once_s + row);
 
-    if (good && hps_json_has(at, "state_bytes"))
-        good = hps_json_get_real(at, "state_bytes", &y->state_bytes);
-    if (good && hps_json_has(at, "forward"))
-        good = hps_json_get_reals(at, "forward", p->T, p->engine.forward_s + row);
-    if (good && hps_json_has(at, "once"))
-        good = hps_json_get_reals(at, "once", p->T, p->engine.once_s + row);
     y->reads = json_is_true(json_object_get(at->object, "reads"));
     return good;
 }
@@ -63,13 +68,13 @@ static bool read_limit(struct hps_profile *p, const struct hps_json_at *top)
 
 static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
 {
-    struct hps_json_at at = { top->from, "servers", json_object_get(top->object, "servers") };
+    struct hps_json_at at;
     long long type;
 
-    if (!at.object || json_is_null(at.object))
+    if (!hps_json_get_object(&at, top, "servers"))
+        return false;
+    if (!at.object)
         return true;
-    if (!json_is_object(at.object))
-        return hps_json_wrong(&at, "", "must be an object");
     if (!hps_json_get_int(&at, "type", &type) || !hps_json_get_int(&at, "units", &p->server_units))
         return false;
     if (type < 0 || type >= p->T)
@@ -80,13 +85,13 @@ static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
 
 static bool read_engine(struct hps_profile *p, const struct hps_json_at *top)
 {
-    struct hps_json_at at = { top->from, "engine", json_object_get(top->object, "engine") };
     struct hps_profile_engine *e = &p->engine;
+    struct hps_json_at at;
 
-    if (!at.object || json_is_null(at.object))
+    if (!hps_json_get_object(&at, top, "engine"))
+        return false;
+    if (!at.object)
         return true;
-    if (!json_is_object(at.object))
-        return hps_json_wrong(&at, "", "must be an object");
     return hps_json_get_real(&at, "batch", &e->batch) &&
            hps_json_get_int(&at, "microbatches", &e->microbatches) &&
            hps_json_get_reals(&at, "read_s", p->T, e->read_s) &&
@@ -111,19 +116,14 @@ static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
     return good && read_servers(p, top) && read_engine(p, top);
 }
 
-enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, const char *text,
-                                  size_t length)
+/* The profile of a tree, which is freed. */
+static enum hps_status read_tree(struct hps_profile **p, const char *from, json_t *tree)
 {
-    json_t *tree;
-    enum hps_status s = hps_json_parse(&tree, from, format, text, length);
-
-    *p = NULL;
-    if (s)
-        return s;
     struct hps_json_at top = { from, "", tree };
     const json_t *types = hps_json_get_list(&top, "types");
     const json_t *layers = types ? hps_json_get_list(&top, "layers") : NULL;
-    s = HPS_DECK;
+    enum hps_status s = HPS_DECK;
+
     if (layers && (json_array_size(types) == 0 || json_array_size(layers) == 0)) {
         HPS_SAY(HPS_ERROR, "%s: a profile has at least one type and one layer", from);
     } else if (layers) {
@@ -139,16 +139,23 @@ enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, cons
     return s;
 }
 
-enum hps_status hps_profile_load(struct hps_profile **p, const char *path)
+enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, const char *text,
+                                  size_t length)
 {
-    char *text;
-    size_t length;
-    enum hps_status s = hps_json_read(&text, &length, path);
+    json_t *tree;
+    enum hps_status s = hps_json_parse(&tree, from, format, text, length);
 
     *p = NULL;
-    if (!s) s = hps_profile_parse(p, path, text, length);
-    hps_mem_free(text);
-    return s;
+    return s ? s : read_tree(p, from, tree);
+}
+
+enum hps_status hps_profile_load(struct hps_profile **p, const char *path)
+{
+    json_t *tree;
+    enum hps_status s = hps_json_load(&tree, path, format);
+
+    *p = NULL;
+    return s ? s : read_tree(p, path, tree);
 }
 
 static json_t *write_type(const struct hps_profile_type *y)
@@ -213,7 +220,7 @@ static json_t *write_engine(const struct hps_profile *p)
     return o;
 }
 
-char *hps_profile_text(const struct hps_profile *p)
+static json_t *write_all(const struct hps_profile *p)
 {
     json_t *o = json_object(), *types = json_array(), *layers = json_array();
 
@@ -236,14 +243,15 @@ char *hps_profile_text(const struct hps_profile *p)
                                       (json_int_t)p->server_units));
     if (p->engine.batch > 0)
         json_object_set_new(o, "engine", write_engine(p));
-    return hps_json_text(o);
+    return o;
+}
+
+char *hps_profile_text(const struct hps_profile *p)
+{
+    return hps_json_text(write_all(p));
 }
 
 enum hps_status hps_profile_save(const struct hps_profile *p, const char *path)
 {
-    char *text = hps_profile_text(p);
-    enum hps_status s = hps_file_keep(path, text);
-
-    hps_mem_free(text);
-    return s;
+    return hps_json_save(write_all(p), path);
 }

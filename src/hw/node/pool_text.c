@@ -1,7 +1,6 @@
 /* pool_text.c - a pool as a table for people, as JSON for programs, compared with such a file. */
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "hw/nvml_text.h"
@@ -167,8 +166,5 @@ enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path)
 {
     if (hps_rank() != 0)
         return HPS_OK;
-    char *text = hps_json_text(pool_json(pool));
-    enum hps_status s = hps_file_keep(path, text);
-    hps_mem_free(text);
-    return s;
+    return hps_json_save(pool_json(pool), path);
 }

@@ -158,14 +158,12 @@ void hps_compare_free(struct hps_compare *c)
 
 char *hps_compare_text(const struct hps_compare *c)
 {
-    json_t *o = json_object(), *list = json_array();
+    json_t *list = json_array();
 
     for (int a = 0; a < c->n; a++)
         if (c->plan[a])
             json_array_append_new(list, hps_engine_tree(c->plan[a], c->profile));
-    json_object_set_new(o, "format", json_string("heterps-plans-1"));
-    json_object_set_new(o, "plans", list);
-    return hps_json_text(o);
+    return hps_plan_trees_text(list);
 }
 
 /* One line for the types on which alone nothing goes: there may be 64. */

@@ -75,13 +75,8 @@ static enum hps_status load(json_t **report, const char *path)
 {
     static const char *const lists[] = { "regions", "stages", "types",
                                          "idle",    "layers", "plans" };
-    char *text;
-    size_t length;
-    enum hps_status s = hps_json_read(&text, &length, path);
+    enum hps_status s = hps_json_load(report, path, "heterps-report-1");
 
-    if (s) return s;
-    s = hps_json_parse(report, path, "heterps-report-1", text, length);
-    hps_mem_free(text);
     if (s) return s;
     struct hps_json_at at = { path, "", *report };
     bool good = true;

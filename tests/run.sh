@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 1
 . jobs/lib.sh
 srcdir=$(pwd)
 export srcdir
-. tests/env.sh
+. tests/lib/env.sh
 
 dir=${HPS_TESTS_DIR:-build-tests}
 fuzz_seconds=${HPS_FUZZ_SECONDS:-$([ "${CI:-}" = true ] && echo 30 || echo 5)}
@@ -41,7 +41,7 @@ suite() {
 
 # tally FOLDER: adds the verdicts of the test harness, and shows what failed
 tally() {
-    for trs in "$1"/tests/*.trs; do
+    for trs in "$1"/tests/*/*.trs; do
         [ -f "$trs" ] || continue
         case $(sed -n 's/^:test-result: *//p' "$trs") in
         PASS*) pass ;;
@@ -55,7 +55,7 @@ tally() {
 
 # slowest FOLDER: the tests that took longest, so that it is known what makes the suite slow
 slowest() {
-    sed -n 's/^took \([0-9]*\) s, .*\/\([a-z0-9_.]*\)$/\1 s \2/p' "$1"/tests/*.log |
+    sed -n 's/^took \([0-9]*\) s, .*\/\([a-z0-9_.]*\)$/\1 s \2/p' "$1"/tests/*/*.log |
         sort -rn | head -n 6 >"$1/slowest"
     note "slowest: $(paste -s -d , "$1/slowest" | sed 's/,/, /g')"
 }
@@ -70,7 +70,7 @@ checked() {
         flunk "the build in $folder"
         return
     fi
-    rm -f "$folder"/tests/*.trs
+    rm -f "$folder"/tests/*/*.trs
     HPS_NP=$np make -C "$folder" -j $(($(cores) + 2)) -k "$target" >"$folder/check.out" 2>&1
     rc=$?
     before=$failed
@@ -103,8 +103,9 @@ configure_refuses() {
 distcheck() {
     if main_build && HPS_NP=2 make -C "$dir/gcc" -j "$(cores)" distcheck \
         DISTCHECK_CONFIGURE_FLAGS='CFLAGS=-O0 --without-cuda' >"$dir/distcheck.out" 2>&1 \
-        TESTS='tests/t_import tests/t_search tests/m_reader tests/e_cli.sh tests/e_plan.sh
-            tests/e_gpu.sh tests/e_h5py.sh tests/floors.sh tests/style.sh tests/lists.sh'; then
+        TESTS='tests/unit/t_import tests/unit/t_search tests/mpi/m_reader tests/e2e/e_cli.sh
+            tests/e2e/e_plan.sh tests/e2e/e_gpu.sh tests/e2e/e_h5py.sh tests/rules/floors.sh
+            tests/rules/style.sh tests/rules/lists.sh'; then
         passed=$((passed + $(sum '# PASS:' "$dir/distcheck.out")))
         skipped=$((skipped + $(sum '# SKIP:' "$dir/distcheck.out")))
         pass
@@ -149,7 +150,7 @@ installed() {
 under_valgrind() {
     timeout 300 "${MPIEXEC:-mpirun}" --oversubscribe --bind-to none -n 2 \
         -x LD_PRELOAD="$srcdir/$dir/nodlclose.so" \
-        valgrind -q --num-callers=40 --suppressions="$srcdir/tests/valgrind.supp" \
+        valgrind -q --num-callers=40 --suppressions="$srcdir/tests/lib/valgrind.supp" \
         --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
         --error-exitcode=9 "$@" >>valgrind.out 2>&1
 }
@@ -159,13 +160,13 @@ valgrind_run() {
     program=$srcdir/$dir/gcc/heterps
     rm -rf "$dir/valgrind"
     mkdir -p "$dir/valgrind/data"
-    if main_build && quietly "$dir/valgrind/make.out" make -C "$dir/gcc" tests/m_ps &&
-        cc -shared -fPIC -o "$dir/nodlclose.so" tests/nodlclose.c &&
+    if main_build && quietly "$dir/valgrind/make.out" make -C "$dir/gcc" tests/mpi/m_ps &&
+        cc -shared -fPIC -o "$dir/nodlclose.so" tests/lib/nodlclose.c &&
         (cd "$dir/valgrind" &&
             "$program" import csv --schema "$srcdir/inputs/census.schema.yaml" \
                 --output data/census_train.h5 --test-output data/census_test.h5 \
                 "$srcdir/inputs/census/adult.csv.gz" >valgrind.out 2>&1 &&
-            under_valgrind "$srcdir/$dir/gcc/tests/m_ps" &&
+            under_valgrind "$srcdir/$dir/gcc/tests/mpi/m_ps" &&
             under_valgrind "$program" train "$srcdir/inputs/census.yaml" \
                 --set train.steps=4 --set train.epochs=0); then
         pass
@@ -179,7 +180,7 @@ valgrind_run() {
 fuzz_one() {
     name=${1##*/}
     found=$srcdir/$dir/fuzz/found/$name
-    seeds=$srcdir/tests/corpus/${name#fuzz_}
+    seeds=$srcdir/tests/fuzz/corpus/${name#fuzz_}
     mkdir -p "$found"
     [ -d "$seeds" ] || seeds=
     # shellcheck disable=SC2086 # empty or one word
@@ -203,7 +204,7 @@ fuzz() {
     fi
     rm -f "$dir"/fuzz/found/*.rc
     running=0
-    for target in "$dir"/clang/tests/fuzz_*; do
+    for target in "$dir"/clang/tests/fuzz/fuzz_*; do
         [ -x "$target" ] || continue
         fuzz_one "$target" &
         running=$((running + 1))

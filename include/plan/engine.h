@@ -24,7 +24,7 @@
  *     step = max( batch*tau, max_s (G_s + W_s) )
  * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
  * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less
- * (tests/t_engine.c), never less than the paper's model, batch*tau: it only adds.
+ * (tests/unit/t_engine.c), never less than the paper's model, batch*tau: it only adds.
  *     examples_s = batch / step;  seconds = epochs * examples / batch * step
  *     cost_usd = seconds/3600 * (sum price*k + servers) */
 #ifndef HPS_PLAN_ENGINE_H

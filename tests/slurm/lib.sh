@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034
 # slurm/lib.sh - what the e_slurm scripts share: one cluster a script, jobs side by side in it, no
-# wait without an end. Read after tests/lib.sh and tests/data.sh.
+# wait without an end. Read after tests/lib/lib.sh and tests/lib/data.sh.
 
 export HETERPS HETERPS_PROGRESS=1
 hps_jobs=$srcdir/jobs

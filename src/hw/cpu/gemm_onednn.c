@@ -1,5 +1,5 @@
 /* gemm_onednn.c - products by oneDNN. With AVX-512 it is ahead of OpenBLAS by a tenth, and at its
- * full rate on blocks of some hundred rows; with AVX2 it is not (perf/gemms.md). */
+ * full rate on blocks of some hundred rows; with AVX2 it is not (perf/records/gemms.md). */
 #include <dnnl.h>
 
 #include "base/say.h"

@@ -1,0 +1,134 @@
+/* gemms.c - the GEMMs of a training step alone: for every shape IN:OUT y = x w, dx = dy w^T and
+ * dw = x^T dy, on this rank's share of the rows, one thread a rank.
+ *   mpirun -n RANKS gemms BATCH STEPS IN:OUT...
+ *       a line for each library, heterps' own choice first, all in turn step by step: its name;
+ *       examples/s, BATCH over the median step, ranks beginning each together; and medians of the
+ *       seconds of a step's y, and of its dx and dw
+ * What a program can reach that hands its whole share to this library. Built by `make
+ * perf/bin/gemms`. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/say.h"
+#include "base/sort.h"
+#include "hw/gemm.h"
+
+#define MOST_LIBS 4
+
+struct shape {
+    size_t rows, in, out;
+    float *x, *w, *y, *dx, *dw; /* (rows, in), (in, out), (rows, out), as x, as w */
+};
+
+static float *filled(size_t n)
+{
+    float *x = hps_mem_new(n, sizeof *x);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(i % 13) / 13 - 0.5f; /* no zeros and no denormals to run fast over */
+    return x;
+}
+
+static void forward(const struct hps_gemm_lib *lib, const struct shape *s)
+{
+    lib->run(false, false, s->rows, s->out, s->in, s->x, s->in, s->w, s->out, 0, s->y, s->out);
+}
+
+static void backward(const struct hps_gemm_lib *lib, const struct shape *s)
+{
+    lib->run(false, true, s->rows, s->in, s->out, s->y, s->out, s->w, s->out, 0, s->dx, s->in);
+    lib->run(true, false, s->in, s->out, s->rows, s->x, s->in, s->y, s->out, 1, s->dw, s->out);
+}
+
+/* Of every step of a library, and of its y. */
+struct timing {
+    const struct hps_gemm_lib *lib;
+    double *all_s, *y_s;        /* (steps) */
+};
+
+/* One step, timed as the k-th. */
+static void step(const struct timing *t, int k, const struct shape *s, int n, MPI_Comm world)
+{
+    double y_s = 0;
+
+    HPS_MPI(MPI_Barrier(world));
+    double t0 = hps_now_s();
+    for (int i = 0; i < n; i++) {
+        double begin_s = hps_now_s();
+        forward(t->lib, &s[i]);
+        y_s += hps_now_s() - begin_s;
+        backward(t->lib, &s[i]);
+    }
+    HPS_MPI(MPI_Barrier(world));
+    t->all_s[k] = hps_now_s() - t0;
+    t->y_s[k] = y_s;
+}
+
+static void make(struct shape *s, const char *text, size_t rows)
+{
+    if (sscanf(text, "%zu:%zu", &s->in, &s->out) != 2 || s->in < 1 || s->out < 1)
+        HPS_DIE("'%s' is no IN:OUT", text);
+    s->rows = rows;
+    s->x = filled(rows * s->in);
+    s->w = filled(s->in * s->out);
+    s->y = filled(rows * s->out);
+    s->dx = filled(rows * s->in);
+    s->dw = filled(s->in * s->out);
+}
+
+static void drop(struct shape *s)
+{
+    hps_mem_free(s->x);
+    hps_mem_free(s->w);
+    hps_mem_free(s->y);
+    hps_mem_free(s->dx);
+    hps_mem_free(s->dw);
+}
+
+static void print(struct timing *t, int batch, int steps)
+{
+    double all_s = hps_sort_median(t->all_s, (size_t)steps);
+    double y_s = hps_sort_median(t->y_s, (size_t)steps);
+
+    if (hps_rank() == 0)
+        hps_out("%s %.6g %.6g %.6g\n", t->lib->name, batch / all_s, y_s, all_s - y_s);
+    hps_mem_free(t->all_s);
+    hps_mem_free(t->y_s);
+}
+
+static enum hps_status run(MPI_Comm world, int argc, char **argv)
+{
+    int batch = argc > 3 ? atoi(argv[1]) : 0, steps = argc > 3 ? atoi(argv[2]) : 0, n = argc - 3;
+    if (batch < hps_nrank() || steps < 1) {
+        HPS_SAY(HPS_ERROR, "usage: gemms BATCH STEPS IN:OUT...");
+        return HPS_USAGE;
+    }
+    struct shape *s = hps_mem_new((size_t)n, sizeof *s);
+    struct timing t[MOST_LIBS];
+    int nlib = 0;
+
+    for (int i = 0; i < n; i++)
+        make(&s[i], argv[3 + i], (size_t)(batch / hps_nrank()));
+    for (int i = 0; hps_gemm_libs[i] && nlib < MOST_LIBS; i++)
+        if (hps_gemm_libs[i]->usable())
+            t[nlib++] = (struct timing){ hps_gemm_libs[i],
+                                         hps_mem_new((size_t)steps, sizeof(double)),
+                                         hps_mem_new((size_t)steps, sizeof(double)) };
+    for (int k = -2; k < steps; k++)            /* the first ones warm up */
+        for (int i = 0; i < nlib; i++)
+            step(&t[i], k < 0 ? 0 : k, s, n, world);
+    for (int i = 0; i < nlib; i++)
+        print(&t[i], batch / hps_nrank() * hps_nrank(), steps);
+    for (int i = 0; i < n; i++)
+        drop(&s[i]);
+    hps_mem_free(s);
+    return hps_out_flush();
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm world = hps_begin(&argc, &argv, true);
+
+    return hps_end(run(world, argc, argv));
+}

@@ -1,0 +1,403 @@
+/* m_ps: a pull after a push sees the push, repeats included: tables trained through the store equal
+ * a serial twin in double on any number of ranks, rows pulled twice without a push are the same,
+ * and a repetition of the run gives the same bits. So do tables of which bags' partial sums are
+ * pulled, and these sums are those of the twin's rows. Whether rows travel as messages, through
+ * memory that ranks share, or, where each rank has a card of its own (m_gpu_group_ps), between
+ * them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "tests/lib/gpu_group.h"
+#include "tests/lib/ids.h"
+#include "ps/ps.h"
+
+enum { DIM = 5, STEPS = HPS_REQUEST_BUFFERS + 3, M = 3 };
+
+struct twin {
+    double row[IDS_ROWS][DIM], state[IDS_ROWS][DIM], grad[IDS_ROWS][DIM];
+};
+
+struct world {
+    MPI_Comm comm;
+    int R, me;
+    bool silent;                /* odd members read nothing */
+    bool stay;                  /* rows are read in the table, where one can */
+    bool owe;                   /* gradients are said as sums, where one can */
+    bool sums;                  /* owners give partial sums of bags: all ids of one push the same */
+    struct ids ids;
+    struct hps_net net;
+    struct hps_train_opt opt;
+    struct hps_dev dev;
+};
+
+static bool reads(const struct world *w, int r)
+{
+    return !w->silent || r % 2 == 0;
+}
+
+/* The gradient that one occurrence of a row adds. */
+static float push(long long step, int r, int m, int j, int i, int n, int c)
+{
+    uint64_t key = hps_rng_sub(hps_rng_key(11, "push"), (uint64_t)(step * 8 + r));
+    return hps_rng_unit(key, (uint64_t)((((m * 2 + j) * 4 + i) * 64 + n) * 8 + c)) - 0.5f;
+}
+
+/* The example of id n of the i-th slot of a layer. */
+static int example_of(const struct hps_layer *l, const struct hps_batch *b, int i, int n)
+{
+    const int *offset = b->offset[l->slot[i]];
+    int e = 0;
+
+    while (offset ? offset[e + 1] <= n : e < n)
+        e++;
+    return e;
+}
+
+/* What all members add in a step, and the rule, in double. Returns the sum of squares. */
+static double learn(const struct world *w, struct twin *t, long long step,
+                    const struct hps_rule *rule)
+{
+    static bool hit[IDS_ROWS];
+    struct ids_batch own;
+    struct hps_batch b;
+    double norm2 = 0;
+
+    memset(t->grad, 0, sizeof t->grad);
+    memset(hit, 0, sizeof hit);
+    for (int r = 0; r < w->R; r++)
+        for (int m = 0; m < M && reads(w, r); m++) {
+            ids_make(&own, &b, step, r, m);
+            for (int j = 0; j < IDS_LAYERS; j++)
+                for (int i = 0; i < w->ids.use[j]->nslot; i++)
+                    for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++) {
+                        long long row = ids_row(w->ids.use[j], &b, i, n);
+                        int who = w->sums ? example_of(w->ids.use[j], &b, i, n) : n;
+                        hit[row] = true;
+                        for (int c = 0; c < DIM; c++)
+                            t->grad[row][c] += (double)push(step, r, m, j, i, who, c);
+                    }
+        }
+    for (int row = 0; row < IDS_ROWS; row++)
+        for (int c = 0; c < DIM && hit[row]; c++) {
+            double g = t->grad[row][c];
+            norm2 += g * g;
+            t->state[row][c] += g * g;
+            t->row[row][c] -= (double)rule->lr * g / (rule->kind == HPS_RULE_SGD ? 1 :
+                              sqrt(t->state[row][c]) + (double)rule->eps);
+        }
+    return norm2;
+}
+
+/* A copy of the device's that the host may read, to free. */
+static void *copy_of(const struct world *w, const void *p, size_t bytes)
+{
+    struct hps_dev dev = w->dev;
+    void *copy = hps_mem_new(1, bytes);
+
+    dev.ops->get(&dev, copy, p, bytes);
+    return copy;
+}
+
+/* The ids of a bag by place, to free. */
+static int *index_of(const struct world *w, const struct hps_bag *bag)
+{
+    return copy_of(w, bag->index, bag->nid * sizeof(int));
+}
+
+static void check_rows(const struct world *w, const struct twin *t,
+                       const struct hps_request_step *s, long long step, int m,
+                       const struct hps_ps *ps)
+{
+    size_t bytes = (size_t)s->nplace * DIM * sizeof(float);
+    float *copy = w->stay ? NULL : copy_of(w, hps_ps_rows(ps), bytes);
+    const float *rows = copy ? copy : hps_ps_rows(ps);
+    struct ids_batch own;
+    struct hps_batch b;
+
+    ids_make(&own, &b, step, w->me, m);
+    for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
+        struct hps_bag bag = s->bag[m * IDS_LAYERS + j];
+        int *from = index_of(w, &bag), *index = from;
+        hps_ps_place(ps, &bag);
+        for (int i = 0; i < w->ids.use[j]->nslot; i++)
+            for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
+                for (int c = 0; c < DIM; c++) {
+                    const float *row = !bag.at ? rows + *index * DIM
+                                       : bag.at[*index] < 0 ? bag.far + *index * DIM
+                                       : rows + (size_t)bag.at[*index] * bag.stride;
+                    double want = t->row[ids_row(w->ids.use[j], &b, i, n)][c];
+                    if (fabs((double)row[c] - want) > 1e-5)     /* of numbers near 1 */
+                        HPS_DIE("step %lld row %lld: %.9g, not %.9g", step,
+                                ids_row(w->ids.use[j], &b, i, n),
+                                (double)row[c], want);
+                }
+        hps_mem_free(from);
+    }
+    hps_mem_free(copy);
+}
+
+/* How many places a bag of sums points at, and the k-th: partial sums, then popular rows. */
+static int nplace_of(const struct hps_bag *bag, int sack)
+{
+    return bag->offset[sack + 1] - bag->offset[sack] + bag->name_begin[sack + 1] -
+           bag->name_begin[sack];
+}
+
+static int place_of(const struct hps_bag *bag, int sack, int k)
+{
+    int nsum = bag->offset[sack + 1] - bag->offset[sack];
+
+    return k < nsum ? bag->index[bag->offset[sack] + k]
+                    : bag->place[(int)bag->nplace - bag->npopular +
+                                 bag->name[bag->name_begin[sack] + k - nsum]];
+}
+
+/* Sums of the twin's rows, by bag: the partial ones and popular rows add up to them. */
+static void check_sums(const struct world *w, const struct twin *t,
+                       const struct hps_request_step *s, long long step, int m,
+                       const struct hps_ps *ps)
+{
+    static double want[IDS_MOST_B][DIM];
+    const float *rows = hps_ps_rows(ps);
+    struct ids_batch own;
+    struct hps_batch b;
+
+    ids_make(&own, &b, step, w->me, m);
+    for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
+        const struct hps_layer *l = w->ids.use[j];
+        const struct hps_bag *bag = &s->bag[m * IDS_LAYERS + j];
+        for (int i = 0; i < l->nslot; i++) {
+            memset(want, 0, sizeof want);
+            for (int n = 0; n < ids_count(l, &b, i); n++)
+                for (int c = 0; c < DIM; c++)
+                    want[example_of(l, &b, i, n)][c] += t->row[ids_row(l, &b, i, n)][c];
+            for (int e = 0; e < b.B; e++)
+                for (int c = 0; c < DIM; c++) {
+                    double sum = 0;
+                    for (int k = 0; k < nplace_of(bag, i * b.B + e); k++)
+                        sum += (double)rows[place_of(bag, i * b.B + e, k) * DIM + c];
+                    if (fabs(sum - want[e][c]) > 1e-5)
+                        HPS_DIE("step %lld, slot %d of layer %d, example %d: %.9g, not %.9g", step,
+                                i, j, e, sum, want[e][c]);
+                }
+        }
+    }
+}
+
+/* Every partial sum has the gradient of its bag, popular rows those of theirs. */
+static void add_bag_grads(const struct world *w, const struct hps_request_step *s, long long step,
+                          float *grad)
+{
+    for (int m = 0; m < M && reads(w, w->me); m++)
+        for (int j = 0; j < IDS_LAYERS; j++) {
+            const struct hps_bag *bag = &s->bag[m * IDS_LAYERS + j];
+            for (int sum = 0; sum < bag->nslot * bag->B; sum++)
+                for (int k = 0; k < nplace_of(bag, sum); k++)
+                    for (int c = 0; c < DIM; c++)
+                        grad[place_of(bag, sum, k) * DIM + c] +=
+                            push(step, w->me, m, j, sum / bag->B, sum % bag->B, c);
+        }
+}
+
+static void add_grads(const struct world *w, const struct hps_request_step *s, long long step,
+                      float *grad)
+{
+    struct ids_batch own;
+    struct hps_batch b;
+
+    for (int m = M - 1; m >= 0 && reads(w, w->me); m--) {
+        ids_make(&own, &b, step, w->me, m);
+        for (int j = 0; j < IDS_LAYERS; j++) {
+            int *from = index_of(w, &s->bag[m * IDS_LAYERS + j]), *index = from;
+            for (int i = 0; i < w->ids.use[j]->nslot; i++)
+                for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
+                    for (int c = 0; c < DIM; c++)
+                        grad[*index * DIM + c] += push(step, w->me, m, j, i, n, c);
+            hps_mem_free(from);
+        }
+    }
+}
+
+/* The same, said: of each place's gradient one half stands at its place from the front, the other
+ * from behind. */
+static void owe_grads(const struct hps_request_step *s, const float *grad,
+                      struct hps_row_sums *owed)
+{
+    static float half[2 * IDS_ROWS * DIM];
+    static int start_at[IDS_ROWS + 1], from[2 * IDS_ROWS];
+    int n = s->nplace;
+
+    for (int i = 0; i < n; i++) {
+        from[2 * i] = i;
+        from[2 * i + 1] = 2 * n - 1 - i;
+        start_at[i + 1] = 2 * (i + 1);
+        for (int c = 0; c < DIM; c++)
+            half[i * DIM + c] = half[(2 * n - 1 - i) * DIM + c] = 0.5f * grad[i * DIM + c];
+    }
+    *owed = (struct hps_row_sums){ half, start_at, from };
+}
+
+static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
+                 const struct hps_request_step *s, long long step)
+{
+    hps_ps_pull_begin(ps, s);
+    for (int m = 0; m < M; m++) {
+        hps_ps_poll(ps);
+        hps_ps_pull_end(ps, m);
+        if (w->sums)
+            check_sums(w, t, s, step, m, ps);
+        else
+            check_rows(w, t, s, step, m, ps);
+    }
+}
+
+static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
+                    const struct hps_request_step *s, long long step)
+{
+    struct hps_rule rule = hps_opt_rule(&w->opt, &w->net.table[0].own, step, STEPS);
+
+    pull(w, t, ps, s, step);
+    if (step % 2 == 1)
+        pull(w, t, ps, s, step);                        /* reading alone changes nothing */
+    if (s->nplace > 0 || step % 3 == 0) {               /* who has no gradient need not ask */
+        size_t n = (size_t)s->nplace * DIM;
+        float *grad = hps_mem_new(n, sizeof *grad), *there = hps_ps_grad(ps);
+        struct hps_dev dev = w->dev;
+        if (w->sums)
+            add_bag_grads(w, s, step, grad);
+        else
+            add_grads(w, s, step, grad);
+        if (w->owe && hps_ps_owed(ps)) {
+            owe_grads(s, grad, hps_ps_owed(ps));
+        } else {
+            dev.ops->put(&dev, there, grad, n * sizeof *grad);
+            *hps_ps_written(ps) = true;
+        }
+        hps_mem_free(grad);
+    }
+    hps_ps_push_begin(ps);
+    hps_ps_poll(ps);
+    hps_ps_push_end(ps);
+    double norm2 = hps_ps_norm2(ps), want = learn(w, t, step, &rule);
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &norm2, 1, MPI_DOUBLE, MPI_SUM, w->comm));
+    if (fabs(norm2 - want) > 1e-5 * want)
+        HPS_DIE("step %lld: squares %.9g, not %.9g", step, norm2, want);
+    hps_ps_apply(ps, &rule);
+}
+
+static void start(const struct world *w, struct twin *t)
+{
+    static float row[IDS_ROWS * DIM];
+
+    hps_net_init_rows(&w->net, 0, 1, 0, IDS_ROWS, row, DIM);
+    for (int i = 0; i < IDS_ROWS; i++)
+        for (int c = 0; c < DIM; c++) {
+            t->row[i][c] = (double)row[i * DIM + c];
+            t->state[i][c] = w->opt.initial_accumulator;
+        }
+}
+
+/* A run of STEPS steps; returns the shard, on the host. Caller frees. `told`: who is near reads
+ * what it is told where it was written. */
+static float *run(struct world *w, bool told, size_t *bytes)
+{
+    static struct twin twin;
+    static struct ids_batch own[M];
+    struct hps_request_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
+                                   told ? HPS_PS_BUFFERS : -1 };
+    struct hps_batch batch[M];
+    struct hps_table *table;
+    struct hps_request *route;
+    struct hps_ps *ps;
+    const int dim[HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS] = { DIM, DIM, DIM, 1, 1, 1, 1, 1, 1 };
+
+    start(w, &twin);
+    struct hps_shm *near =
+        hps_shm_new(w->dev.host, HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
+    if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
+        hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, near, w->comm) != HPS_OK ||
+        hps_ps_new(&ps, table, &w->dev, near, 0, w->comm) != HPS_OK)
+        HPS_DIE("no store");
+    if (w->stay)
+        hps_ps_stay(ps);
+    for (long long step = 0; step < STEPS; step++) {
+        for (int m = 0; m < M; m++)
+            ids_make(&own[m], &batch[m], step, w->me, m);
+        hps_request_begin(route, reads(w, w->me) ? batch : NULL);
+        const struct hps_request_step *s = hps_request_take(route);
+        w->dev.ops->follow(&w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+        step_of(w, &twin, ps, s, step);
+        w->dev.ops->follow(&w->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+    }
+    if (w->R > 1 && !w->silent && hps_ps_bytes(ps) == 0)
+        HPS_DIE("nothing was counted");
+    *bytes = (size_t)table->nrow * table->stride * sizeof(float);
+    float *shard = copy_of(w, table->row, *bytes);
+    hps_ps_free(ps);
+    hps_request_free(route);
+    hps_shm_free(near);
+    hps_table_free(table);
+    return shard;
+}
+
+static void run_twice(struct world *w)
+{
+    size_t bytes;
+    float *a = run(w, true, &bytes), *b = run(w, false, &bytes);
+
+    if (memcmp(a, b, bytes) != 0)
+        HPS_DIE("the same run gave other bits");
+    hps_mem_free(a);
+    hps_mem_free(b);
+}
+
+/* Do members see each other's memory: 0 none, 1 all, 2 those of even number. */
+static void let_near(const struct world *w, int near)
+{
+    bool may = near == 1 || (near == 2 && w->me % 2 == 0);
+    setenv("HETERPS_SHARED_MEMORY", may ? "1" : "0", 1);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const rules[] = { "sgd", "adagrad" };
+    static struct hps_table_shape shape = { .name = "ids", .rows = IDS_ROWS, .dim = DIM,
+                                            .init_std = 0.5 };
+    struct world w = { .comm = hps_begin(&argc, &argv, true),
+                       .net = { .ntable = 1, .table = &shape },
+                       .opt = { .learning_rate = 0.1, .epsilon = 1e-8, .decay = "none",
+                                .initial_accumulator = 0.1, .decay_to = 1 } };
+
+    w.R = hps_nrank();
+    w.me = hps_rank();
+    ids_layers(&w.ids);
+    for (int how = GPU_GROUP_FIRST; how <= GPU_GROUP_LAST; how++) {
+        gpu_group_open(&w.dev, (enum gpu_group)how);
+        for (int i = 0; i < 4; i++) {
+            if (how == GPU_GROUP_FORBIDDEN ||
+                (how >= GPU_GROUP_APART && i % 3 == 0)) /* they take long */
+                continue;
+            w.opt.optimizer = rules[i & 1];
+            w.silent = i & 2;
+            w.stay = w.dev.host && i % 3 == 0;
+            w.owe = i % 3 == 0;
+            for (int near = 0; near < (w.dev.host ? 3 : 1); near++) {
+                let_near(&w, near);
+                run_twice(&w);
+                w.sums = w.dev.host;
+                w.stay &= !w.sums;
+                if (w.sums)
+                    run_twice(&w);
+                w.sums = false;
+                w.stay = w.dev.host && i % 3 == 0;
+            }
+        }
+        w.dev.ops->close(&w.dev);
+    }
+    if (hps_mem_held_bytes() != 0)
+        HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
+    return hps_end(HPS_OK);
+}

@@ -1,0 +1,166 @@
+/* m_reduce: sums in buckets equal the serial sum at every size, in place, step after step, whatever
+ * pieces become ready; all ranks hold the same bits, and a repetition gives the same bits. Whether
+ * they are made by MPI, in memory that ranks of a host share, of one host or of several with as
+ * many ranks or not, or, where each rank has a card of its own (m_gpu_group_reduce), by NCCL. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "comm/reduce.h"
+#include "tests/lib/gpu_group.h"
+
+/* Rank r's gradient i of a step: small multiples of 1/8 sum without rounding; odd steps round. */
+static float value(int step, int r, size_t i)
+{
+    float x = hps_rng_unit(hps_rng_sub(hps_rng_key(7, "grad"), (uint64_t)(step * 64 + r)), i);
+    return step % 2 ? x - 0.5f : (float)((int)(x * 64) - 32) / 8;
+}
+
+static void check_sums(int step, const float *got, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0, size = 0;
+        for (int r = 0; r < hps_nrank(); r++) {
+            sum += (double)value(step, r, i);
+            size += value(step, r, i) < 0 ? -(double)value(step, r, i) : (double)value(step, r, i);
+        }
+        double off = (double)got[i] - sum;
+        if (step % 2 == 0 ? off != 0 : off * off > 1e-12 * size * size) /* a few roundings */
+            HPS_DIE("step %d, element %zu of %zu: %.9g, not %.9g", step, i, n, (double)got[i], sum);
+    }
+}
+
+static void check_same(const float *got, size_t n, MPI_Comm world)
+{
+    float *root = hps_mem_new(n, sizeof *root);
+
+    memcpy(root, got, n * sizeof *root);
+    HPS_MPI(MPI_Bcast(root, (int)n, MPI_FLOAT, 0, world));
+    if (memcmp(root, got, n * sizeof *root) != 0)
+        HPS_DIE("the sums of %zu elements differ between ranks", n);
+    hps_mem_free(root);
+}
+
+static void fill(struct hps_dev *dev, int step, float *grad, float *host, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        host[i] = value(step, hps_rank(), i);
+    dev->ops->put(dev, grad + first, host + first, (end - first) * sizeof *grad);
+}
+
+/* Who shares memory with whom: so many ranks in a row (NULL: all), and not the last `alone`. */
+static const struct sharing {
+    const char *ranks;
+    int alone;
+} sharing[] = { { NULL, 0 }, { "2", 0 }, { "3", 0 }, { "1", 0 }, { NULL, 1 }, { "2", 1 } };
+
+static void share(const struct sharing *how)
+{
+    unsetenv("HETERPS_SHARED_RANKS");
+    unsetenv("HETERPS_SHARED_MEMORY");
+    if (how->ranks) setenv("HETERPS_SHARED_RANKS", how->ranks, 1);
+    if (hps_rank() >= hps_nrank() - how->alone) setenv("HETERPS_SHARED_MEMORY", "0", 1);
+}
+
+/* Of 2 ranks or more that share memory there are some. */
+static void check_way(const struct hps_reduce *reduce, size_t n, bool host, MPI_Comm world)
+{
+    int each = hps_env_count("HETERPS_SHARED_RANKS"), mine, alone;
+    const char *way = hps_reduce_way(reduce);
+
+    mine = hps_env_is("HETERPS_SHARED_MEMORY", "0");
+    HPS_MPI(MPI_Allreduce(&mine, &alone, 1, MPI_INT, MPI_SUM, world));
+    bool near = host && n > 0 && hps_nrank() - alone > 1 && each != 1;
+    if ((strcmp(way, "near") == 0) != near)
+        HPS_DIE("%d ranks, %d together, %d alone, sum by %s", hps_nrank(), each, alone, way);
+}
+
+enum { TURNS = 4 };
+
+static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_Comm world)
+{
+    float *own = dev->ops->alloc(dev, n * sizeof *own), *all = hps_mem_new(TURNS * n, sizeof *all);
+    struct hps_reduce *reduce;
+
+    if (hps_reduce_new(&reduce, dev, own, n, bucket, world) != HPS_OK)
+        HPS_DIE("no reduce");
+    float *grad = hps_reduce_grad(reduce);
+    check_way(reduce, n, dev->host, world);
+    for (int turn = 0; turn < TURNS; turn++) {
+        float *got = all + (size_t)turn * n;
+        int step = turn < 3 ? turn : 1;                 /* the rounding step comes twice */
+        size_t left = n;
+        for (; left > piece; left -= piece) {           /* complete from the end, as in a step */
+            fill(dev, step, grad, got, left - piece, left);
+            hps_reduce_ready(reduce, left - piece);
+            hps_reduce_poll(reduce);
+        }
+        fill(dev, step, grad, got, 0, left);
+        hps_reduce_end(reduce);
+        dev->ops->get(dev, got, grad, n * sizeof *grad);
+        check_sums(step, got, n);
+    }
+    check_same(all, TURNS * n, world);                  /* now: it holds up who is ahead */
+    if (memcmp(all + n, all + 3 * n, n * sizeof *all) != 0)
+        HPS_DIE("the same step gave other bits");
+    double k = hps_nrank(), sent = TURNS * 2 * (k - 1) / k * (double)(n * sizeof *grad);
+    if (hps_reduce_bytes(reduce) > 1.000001 * sent || hps_reduce_bytes(reduce) < 0.999999 * sent)
+        HPS_DIE("%g bytes counted, not %g", hps_reduce_bytes(reduce), sent);
+    hps_reduce_free(reduce);
+    dev->ops->free(dev, own);
+    hps_mem_free(all);
+}
+
+/* CPUs, and a rank alone, are no group: nothing is held for them. */
+static void no_group(struct hps_dev *dev, MPI_Comm comm)
+{
+    size_t held = hps_mem_held_bytes();
+    const struct hps_gpu_group *one = hps_gpu_group_new(dev, comm, HPS_INFO);
+    const struct hps_gpu_group *two = hps_gpu_group_new(dev, comm, HPS_INFO);
+
+    if (one->group || two->group) HPS_DIE("a group without GPUs");
+    if (hps_mem_held_bytes() != held) HPS_DIE("a group of none holds something");
+    hps_gpu_group_free(one);
+    hps_gpu_group_free(two);
+}
+
+static void run_sizes(struct hps_dev *dev, bool few, MPI_Comm world)
+{
+    static const size_t size[] = { 0, 1, 3, 255, 256, 257, 1025, 5003 };
+
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        if (few && i % 3 == 0)
+            continue;
+        run(dev, size[i], 1024, 100, world);
+        run(dev, size[i], 1024, 10007, world);
+        run(dev, size[i], 4 << 20, 101, world);
+    }
+    run(dev, 5, 4, 2, world);
+    run(dev, 50001, 64 << 10, 7777, world);
+    if (dev->host) {                                    /* a share is large enough for threads */
+        dev->nthread = 2;
+        run(dev, 600011, 1 << 20, 100003, world);
+        dev->nthread = 1;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm world = hps_begin(&argc, &argv, true);
+    struct hps_dev dev;
+
+    for (int how = GPU_GROUP_FIRST; how <= GPU_GROUP_LAST; how++) {
+        gpu_group_open(&dev, (enum gpu_group)how);
+        no_group(&dev, dev.host ? world : MPI_COMM_SELF);
+        for (size_t i = 0; i < sizeof sharing / sizeof *sharing && (dev.host || i == 0); i++) {
+            share(&sharing[i]);
+            run_sizes(&dev, how >= GPU_GROUP_APART, world); /* cards take their time */
+        }
+        dev.ops->close(&dev);
+    }
+    if (hps_mem_held_bytes() != 0)
+        HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
+    return hps_end(HPS_OK);
+}

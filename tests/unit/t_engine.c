@@ -1,0 +1,235 @@
+/* Law: the engine-faithful model is the step of a slow simulation, event by event, where it claims
+ * to be, near it elsewhere, and never promises more than the paper's model. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "plan/cost.h"
+#include "plan/engine.h"
+#include "tests/lib/plan_make.h"
+#include "step/order.h"
+
+enum { STAGES = 6, MICRO = 9, STEPS = 12 };
+
+struct pipe {
+    int S, M;
+    double forward[STAGES], backward[STAGES], once[STAGES], latency;
+};
+
+/* When each thing of a step was done; free: when a stage may begin the step. */
+struct times {
+    double forward[STAGES][MICRO], backward[STAGES][MICRO], free[STAGES];
+    struct hps_todo todo[STAGES][2 * MICRO];
+    int next[STAGES];
+};
+
+/* Stage s does what is next on its list, once what that needs has come. False: it has to wait. */
+static bool advance(const struct pipe *x, struct times *t, int s)
+{
+    if (t->next[s] == 2 * x->M)
+        return false;
+    int m = t->todo[s][t->next[s]].m;
+    bool back = t->todo[s][t->next[s]].backward, end = s == (back ? x->S - 1 : 0);
+    double come = end ? 0 : (back ? t->backward[s + 1][m] : t->forward[s - 1][m]) + x->latency;
+    if (isnan(come))
+        return false;
+    double begin = fmax(t->free[s], come);
+    t->free[s] = begin + (back ? x->backward[s] : x->forward[s]);
+    (back ? t->backward : t->forward)[s][m] = t->free[s];
+    t->next[s]++;
+    return true;
+}
+
+/* What each stage does, in its order. */
+static void lists(const struct pipe *x, struct times *t)
+{
+    int home[STAGES];
+
+    for (int s = 0; s < x->S; s++)
+        home[s] = s;
+    for (int s = 0; s < x->S; s++)
+        hps_order_1f1b(x->S, home, s, x->M, true, t->todo[s]);
+}
+
+/* Seconds of a step when many follow each other. */
+static double simulate(const struct pipe *x)
+{
+    struct times t = { 0 };
+    double first = 0;
+
+    lists(x, &t);
+    for (int step = 0; step < STEPS; step++) {
+        for (int s = 0; s < x->S; s++) {
+            t.next[s] = 0;
+            for (int m = 0; m < x->M; m++)
+                t.forward[s][m] = t.backward[s][m] = NAN;
+        }
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (int s = 0; s < x->S; s++)
+                while (advance(x, &t, s))
+                    moved = true;
+        }
+        for (int s = 0; s < x->S; s++)
+            t.free[s] += x->once[s];
+        if (step == 1)
+            first = t.free[0];
+    }
+    return (t.free[0] - first) / (STEPS - 2);
+}
+
+/* A profile of S layers and S types, layer s on type s a stage, Bo examples a micro-batch. */
+static struct hps_profile *profile_of(const struct pipe *x, struct hps_plan **plan)
+{
+    struct hps_profile *p = make_profile(7, x->S, x->S, 1, 0);
+    int assignment[STAGES];
+
+    p->engine.batch = p->batch * x->M;
+    p->engine.microbatches = x->M;
+    for (int a = 0; a < x->S * x->S; a++) {
+        int t = a % x->S;
+        p->engine.forward_s[a] = x->forward[t];
+        p->engine.once_s[a] = x->once[t] / 2 / x->M;    /* half by the layer, half by the stage */
+        p->oct[a] = x->forward[t] + x->backward[t] + p->engine.once_s[a];
+        p->recv[a] = 2 * x->latency;
+        p->sync[a] = p->send[a] = 0;
+    }
+    for (int s = 0; s < x->S; s++) {
+        assignment[s] = s;
+        p->engine.step_s[s] = x->once[s] / 2;
+    }
+    *plan = hps_plan_of_assignment(x->S, assignment);
+    for (int s = 0; s < x->S; s++)
+        (*plan)->stage[s].units = 1;
+    hps_cost_of(*plan, p);
+    return p;
+}
+
+/* How far the model is above the simulation, relative; it is never under the paper's. */
+static double above(const struct pipe *x)
+{
+    struct hps_plan *plan;
+    struct hps_profile *p = profile_of(x, &plan);
+    struct hps_engine_result r = hps_engine_of(plan, p);
+    double least = p->engine.batch / plan->throughput, truth = fmax(simulate(x), least);
+
+    if (r.step_s < least * (1 - 1e-12))
+        fail_msg("a step of %.17g, the paper's model says %.17g", r.step_s, least);
+    assert_true(r.cost_usd >= plan->cost_usd * (1 - 1e-12));
+    assert_true(r.seconds >= plan->seconds * (1 - 1e-12));
+    hps_plan_free(plan);
+    hps_profile_free(p);
+    return r.step_s / truth - 1;
+}
+
+static void alike_stages_as_simulated(void **state)
+{
+    (void)state;
+    for (int S = 1; S <= STAGES; S++)
+        for (int M = 1; M <= MICRO; M++) {
+            struct pipe x = { .S = S, .M = M };
+            for (int s = 0; s < S; s++) {
+                x.forward[s] = x.backward[s] = 0.5;
+                x.once[s] = 0.25 * (S - s);
+            }
+            if (fabs(above(&x)) > 1e-12)
+                fail_msg("S %d, M %d: %g above the simulation", S, M, above(&x));
+        }
+}
+
+/* Pipelines of all kinds: exact for one stage and for one micro-batch, a lower bound of the
+ * schedule for others, and near it. */
+static void unlike_stages_as_simulated(void **state)
+{
+    double sum = 0, worst = 0;
+    uint64_t n = 0;
+    enum { TRIES = 3000 };
+
+    (void)state;
+    for (int i = 0; i < TRIES; i++) {
+        struct pipe x = { .S = 1 + i % STAGES, .M = 1 + i / 7 % MICRO };
+        x.latency = i % 3 == 0 ? 0.1 * hps_rng_real(3, n++) : 0;
+        for (int s = 0; s < x.S; s++) {
+            x.forward[s] = hps_rng_real(3, n++);
+            x.backward[s] = x.forward[s] * (1 + hps_rng_real(3, n++));
+            x.once[s] = i % 2 ? hps_rng_real(3, n++) : 0;
+        }
+        double off = above(&x);
+        bool exact = x.M == 1 || x.S == 1;
+        if (off > 1e-12 || (exact && off < -1e-12))
+            fail_msg("S %d, M %d, hops of %g: %g above", x.S, x.M, x.latency, off);
+        sum -= off;
+        worst = fmin(worst, off);
+    }
+    if (sum / TRIES > 0.01 || worst < -0.2)
+        fail_msg("below the simulation by %g, at worst %g", sum / TRIES, -worst);
+    assert_int_equal(hps_mem_held_bytes(), 0);
+}
+
+/* Nothing but the paper's numbers: 4 micro-batches of Bo, fill and drain. */
+static void without_constants(void **state)
+{
+    struct hps_profile *p = make_profile(4, 6, 2, 9, 0);
+    struct hps_plan *plan = hps_plan_of_assignment(6, (const int[]){ 1, 1, 1, 1, 1, 1 });
+
+    (void)state;
+    for (int a = 0; a < 12; a++)
+        p->sync[a] = 0;
+    plan->stage[0].units = 2;
+    hps_cost_of(plan, p);
+    struct hps_engine_result r = hps_engine_of(plan, p);
+    assert_true(fabs(r.step_s / (4 * p->batch / plan->throughput) - 1) < 1e-14);
+    assert_true(fabs(r.cost_usd / plan->cost_usd - 1) < 1e-14);
+    p->sync[1] = plan->stage[0].ct * p->batch / 2;      /* less than CT: the paper's overlaps it */
+    p->beta[1] = 0;
+    hps_cost_of(plan, p);
+    double with = hps_engine_of(plan, p).step_s;
+    assert_true(fabs(with - 1.5 * r.step_s) < 1e-12 * with);
+    plan->stage[0].units = 1;
+    p->sync[1] = 0;
+    hps_cost_of(plan, p);
+    double alone = hps_engine_of(plan, p).step_s;
+    p->sync[1] = 1e-3 * plan->stage[0].ct * p->batch;
+    hps_cost_of(plan, p);
+    assert_true(hps_engine_of(plan, p).step_s == alone);    /* nobody to sum with */
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
+/* Two stages on one unit cannot be faster than all their work. */
+static void shared_units_add_up(void **state)
+{
+    struct pipe x = { .S = 3, .M = 4, .forward = { 1, 5, 1 }, .backward = { 1, 5, 1 } };
+    struct hps_plan *plan;
+    struct hps_profile *p = profile_of(&x, &plan);
+
+    (void)state;
+    double apart = hps_engine_of(plan, p).step_s;
+    plan->stage[2].type = 0;
+    hps_cost_of(plan, p);
+    assert_true(fabs(hps_engine_of(plan, p).step_s - apart) < 1e-12 * apart);
+    hps_plan_share(plan, 1);
+    plan->share[0][0] = 1;
+    plan->share[0][1] = 2;
+    plan->stage[2].type = 1;
+    hps_cost_of(plan, p);
+    assert_true(hps_engine_of(plan, p).step_s >= 4 * 20 * (1 - 1e-12));
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alike_stages_as_simulated),
+        cmocka_unit_test(unlike_stages_as_simulated),
+        cmocka_unit_test(without_constants),
+        cmocka_unit_test(shared_units_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -3,7 +3,9 @@
 #ifndef HPS_APP_ARGS_H
 #define HPS_APP_ARGS_H
 
-#include "base/say.h"
+#include <stdbool.h>
+
+#include "base/status.h"
 
 /* One option: exactly one of the three places is given. Texts are borrowed from argv. */
 struct hps_arg {

@@ -2,7 +2,7 @@
 #ifndef HPS_APP_VERBS_H
 #define HPS_APP_VERBS_H
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* Each verb: argv[0] is the verb's own name, the rest its options and operands. `world` is what
  * hps_begin gave (MPI_COMM_NULL where the verb runs alone). Collective over world; the status is

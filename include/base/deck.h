@@ -6,9 +6,10 @@
 #ifndef HPS_BASE_DECK_H
 #define HPS_BASE_DECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 enum hps_field_kind {
     HPS_INT,   /* int                */

@@ -7,9 +7,10 @@
 #ifndef HPS_BASE_FILE_H
 #define HPS_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* Does the name stand for a regular file, or for nothing yet? Else false with errno. Local. */
 bool hps_file_fits(const char *path);

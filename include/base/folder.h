@@ -2,7 +2,9 @@
 #ifndef HPS_BASE_FOLDER_H
 #define HPS_BASE_FOLDER_H
 
-#include "base/say.h"
+#include <stdbool.h>
+
+#include "base/status.h"
 
 /* mkdir -p: 0, or -1 with errno, ENOTDIR where something else has the name. Local. */
 int hps_folder_make(const char *path);

@@ -10,9 +10,10 @@
 #define HPS_BASE_H5_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* Calls on our own objects (types, spaces, property lists) that only a bug can fail. */
 #define HPS_H5(call) hps_h5_check((long long)(call), #call, __FILE__, __LINE__)

@@ -5,8 +5,9 @@
 #define HPS_BASE_JSON_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* From here on JSON that finds no memory ends the run: hardly any of its calls could be checked one
  * by one, and one that fails leaves a key out. hps_begin does it. Local. */

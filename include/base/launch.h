@@ -3,7 +3,9 @@
 #ifndef HPS_BASE_LAUNCH_H
 #define HPS_BASE_LAUNCH_H
 
-#include "base/say.h"
+#include <stdbool.h>
+
+#include "base/status.h"
 
 /* A launcher that says in the environment how many it started, and which of them this is. */
 struct hps_launcher {

@@ -8,7 +8,9 @@
 #ifndef HPS_BASE_OUTPUTS_H
 #define HPS_BASE_OUTPUTS_H
 
-#include "base/say.h"
+#include <stdbool.h>
+
+#include "base/status.h"
 
 enum hps_output_how {
     HPS_OUTPUT_NEW,     /* a whole file, which replaces a regular file                        */

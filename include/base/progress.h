@@ -1,21 +1,23 @@
-/* progress.h - what a rank sees to while it waits for others: messages of its own that leave as
- * soon as a device has made them. Whoever holds such a message back says so here; else two ranks
- * could wait for each other. */
+/* progress.h - the progress engine: what a rank attends to while it waits for others.
+ *
+ * A message of this rank that leaves as soon as a device has produced it is registered here by the
+ * code that holds it back; otherwise two ranks could wait for each other. */
 #ifndef HPS_BASE_PROGRESS_H
 #define HPS_BASE_PROGRESS_H
 
 #include <stdbool.h>
 
-#define HPS_PROGRESS_MAX 256 /* most at once */
+#define HPS_PROGRESS_MAX 256 /* functions registered at once */
 
-/* look(with) is called again and again in every hps_wait_all, until it is dropped; it never waits,
- * and queues nothing that others would have to wait for in turn. Main thread only. Local. */
-void hps_progress_add(void (*look)(void *with), void *with);
-void hps_progress_drop(void (*look)(void *with), void *with); /* one that was added */
-/* Look at all now; false: there is nothing to look at. */
+/* poll(context) is called again and again in every hps_wait_all until it is removed. It never
+ * waits, and queues nothing that others would have to wait for in turn. Main thread only. Local. */
+void hps_progress_add(void (*poll)(void *context), void *context);
+void hps_progress_drop(void (*poll)(void *context), void *context); /* one that was added */
+/* Call each of them once; false: none is registered. */
 bool hps_progress_poll(void);
-/* The same for who then looks again whether what it waits for is there: on a crowded host the look
- * ends in a nap, so that whoever computes has the core. */
-bool hps_wait_progress(void);
+
+/* Let transfers that are under way in MPI advance, for a wait that tests no request. Never blocks.
+ * Local. */
+void hps_progress_mpi(void);
 
 #endif

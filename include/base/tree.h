@@ -5,9 +5,10 @@
 #ifndef HPS_BASE_TREE_H
 #define HPS_BASE_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 enum { HPS_TREE_DEPTH = 32, HPS_TREE_ITEMS = 100000, HPS_TREE_KEY = 128 };
 

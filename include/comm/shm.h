@@ -7,10 +7,9 @@
 #ifndef HPS_COMM_SHM_H
 #define HPS_COMM_SHM_H
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "base/say.h"
 
 enum { HPS_SHM_MOST = 1 << 30 }; /* rows of all who are near, in a buffer */
 

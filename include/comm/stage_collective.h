@@ -5,8 +5,9 @@
 #define HPS_COMM_STAGE_COLLECTIVE_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
-#include "base/say.h"
+#include "base/status.h"
 #include "net/collective.h"
 
 struct hps_stage_collective;

@@ -2,7 +2,7 @@
 #ifndef HPS_DATA_SELECT_H
 #define HPS_DATA_SELECT_H
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* A file without a name in the folder of `beside`, which is made; -1 and a message when it cannot
  * be. */

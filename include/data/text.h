@@ -4,9 +4,10 @@
 #define HPS_DATA_TEXT_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* Set by a signal handler: reading ends with HPS_AGAIN and no word, and so does an import, which
  * leaves nothing. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* Members follow one another; zeros behind the last one are ignored. Memory is under 2 MiB. */
 struct hps_unpack;

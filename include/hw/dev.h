@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/say.h"
+#include "base/status.h"
 #include "hw/ops.h"
 
 struct hps_dev_ops;

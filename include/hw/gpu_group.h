@@ -3,6 +3,9 @@
 #ifndef HPS_HW_GPU_GROUP_H
 #define HPS_HW_GPU_GROUP_H
 
+#include <stdbool.h>
+
+#include "base/say.h"
 #include "hw/nccl.h"
 
 /* They may where there are two ranks or more, each computes on a GPU, no two on the same one (NCCL

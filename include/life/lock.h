@@ -7,7 +7,7 @@
 #ifndef HPS_LIFE_LOCK_H
 #define HPS_LIFE_LOCK_H
 
-#include "base/say.h"
+#include "base/status.h"
 
 struct hps_lock;
 

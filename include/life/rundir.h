@@ -3,7 +3,10 @@
 #ifndef HPS_LIFE_RUNDIR_H
 #define HPS_LIFE_RUNDIR_H
 
+#include <stdbool.h>
+
 #include "base/deck.h"
+#include "base/say.h"
 #include "life/lock.h"
 
 struct hps_run_opt {

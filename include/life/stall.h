@@ -4,7 +4,8 @@
 #ifndef HPS_LIFE_STALL_H
 #define HPS_LIFE_STALL_H
 
-#include "base/say.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 enum { HPS_STALL_HOST = 64 };
 

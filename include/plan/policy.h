@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 enum hps_cell { HPS_CELL_LSTM, HPS_CELL_RNN };
 

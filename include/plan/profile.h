@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 #define HPS_NAME 64             /* bytes of a name in a profile, the 0 included */
 

@@ -2,7 +2,8 @@
 #ifndef HPS_STEP_DISTRIBUTE_H
 #define HPS_STEP_DISTRIBUTE_H
 
-#include "base/say.h"
+#include <mpi.h>
+#include <stddef.h>
 
 /* Send `count[r]` things of `size` bytes to each rank r; take what the others send.
  *   from   things, grouped by rank: first those for rank 0, then those for rank 1, ...

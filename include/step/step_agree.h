@@ -3,7 +3,9 @@
 #ifndef HPS_STEP_STEP_AGREE_H
 #define HPS_STEP_STEP_AGREE_H
 
-#include "base/say.h"
+#include <stdbool.h>
+
+#include "base/status.h"
 
 enum { HPS_STEP_AGREE_WORDS = 8 };
 struct hps_step_agree {

@@ -3,7 +3,9 @@
 #ifndef HPS_TRAIN_BACKGROUND_H
 #define HPS_TRAIN_BACKGROUND_H
 
-#include "base/say.h"
+#include <stdbool.h>
+
+#include "base/status.h"
 
 /* How it ended: `why` is set by who runs it and said by who waits for it. */
 struct hps_background_end {

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "lab.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "plan/sched.h"
 #include "random_profile.h"
 

@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/say.h"
 #include "base/sort.h"
+#include "base/world.h"
 #include "hw/gemm.h"
 
 #define MOST_LIBS 4

@@ -11,9 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/say.h"
 #include "base/sort.h"
+#include "base/world.h"
 #include "data/data.h"
 #include "ps/table.h"
 

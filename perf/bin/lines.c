@@ -6,6 +6,9 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "data/text.h"
 #include "data/unpack.h"
 #include "lab.h"

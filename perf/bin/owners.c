@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "base/world.h"
 #include "data/data.h"
 #include "ps/pooled.h"
 #include "ps/table.h"

@@ -16,6 +16,8 @@
 
 #include "base/mem.h"
 #include "lab.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
 #include "random_profile.h"

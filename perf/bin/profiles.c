@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "random_profile.h"
 
 static enum hps_status make(int argc, char **argv)

@@ -10,8 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "base/say.h"
+#include "base/world.h"
 #include "data/data.h"
 #include "lab.h"
 

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
 #include "base/sort.h"
+#include "base/world.h"
 #include "lab.h"
 #include "random_profile.h"
 

@@ -6,6 +6,8 @@
 #include "base/deck.h"
 #include "base/mem.h"
 #include "base/json.h"
+#include "base/say.h"
+#include "base/world.h"
 
 static void append(struct hps_arg_list *list, char *word)
 {

@@ -6,6 +6,7 @@
 #include "app/verbs.h"
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 /* The folder, in full, if the job scripts are in there; takes `path` over. */
 static char *folder(char *path)

@@ -3,6 +3,7 @@
 #include "app/options.h"
 #include "app/verbs.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 static void print_folders(const struct hps_options *o)
 {

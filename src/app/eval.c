@@ -7,6 +7,7 @@
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "base/outputs.h"
+#include "base/say.h"
 #include "life/watch.h"
 #include "step/wait_for.h"
 #include "train/evaluate.h"

@@ -8,8 +8,10 @@
 #include "app/args.h"
 #include "app/options.h"
 #include "app/verbs.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/outputs.h"
+#include "base/say.h"
 #include "data/generate.h"
 
 const struct hps_field hps_shape_fields[] = {

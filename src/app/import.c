@@ -11,6 +11,7 @@
 #include "app/verbs.h"
 #include "base/mem.h"
 #include "base/outputs.h"
+#include "base/say.h"
 #include "data/text.h"
 
 /* The options of data/import's table, as texts from the command line. */

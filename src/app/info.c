@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/outputs.h"
+#include "base/say.h"
 
 /* Where a listing of an HDF5 file goes. */
 struct listing {

@@ -5,6 +5,7 @@
 #include "app/info_impl.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "data/writer.h"
 
 /* The scaling of the dense features; false: the dataset says nothing of it. */

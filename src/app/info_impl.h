@@ -4,8 +4,9 @@
 #define HPS_APP_INFO_IMPL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
-#include "base/say.h"
+#include "base/status.h"
 
 /* Each tells what it finds on hps_out (not when `quiet`) and adds it to `into`, an object that
  * begins with format and file. Foreign or damaged: HPS_DECK with a message. Local. */

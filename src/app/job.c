@@ -5,8 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/launch.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "hw/gpu.h"
 #include "life/stop.h"
 #include "life/watch.h"
@@ -154,7 +159,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     enum hps_status st = hps_agree(j->world, hps_node_probe(&j->node));
     if (st) return st;
     share_host(j);
-    hps_wait_crowded(j->node.sharing > j->node.cores);
+    hps_wait_set_oversubscribed(j->node.sharing > j->node.cores);
     st = hps_agree(j->world, open_device(j));
     j->dev.precision = hps_dev_precision(j->o.train.precision);
     j->node.on_gpu = !j->dev.host;

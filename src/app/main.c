@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "base/streams.h"
+#include "base/world.h"
 #include "data/import.h"
 #include "hw/dev.h"
 #include "life/stop.h"

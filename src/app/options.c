@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/say.h"
 #include "net/layer.h"
 
 static const char *const sections[] = { "run",       "data",     "model",   "train",

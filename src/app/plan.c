@@ -11,6 +11,9 @@
 #include "base/mem.h"
 #include "base/outputs.h"
 #include "base/page.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "life/watch.h"
 #include "plan/compare.h"
 #include "plan/pareto.h"
@@ -223,7 +226,7 @@ static enum hps_status compare(const struct wish *w, const struct hps_profile *p
         if (!st) st = show_all(w, all);
         hps_compare_free(all);
     }
-    hps_barrier_quiet(world);
+    hps_barrier_sleeping(world);
     return hps_agree(world, st);
 }
 
@@ -268,7 +271,7 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
     } else {
         if (!st) st = hps_sched_plan(&plan, p, &opt, world);
         if (!st) st = show(w, plan, p, &opt);
-        hps_barrier_quiet(world);
+        hps_barrier_sleeping(world);
         st = hps_agree(world, st);
     }
     hps_watch_leave();
@@ -297,7 +300,7 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
         if (!st) st = show(w, job.plan, job.profile, &job.o.sched);
         if (!st && w->script && hps_rank() == 0)
             st = hps_plan_script(w->script, &job, path, s.n, s.item);
-        hps_barrier_quiet(world);
+        hps_barrier_sleeping(world);
         st = hps_agree(world, st);
     }
     hps_watch_leave();

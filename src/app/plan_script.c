@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/page.h"
+#include "base/say.h"
 #include "plan/engine.h"
 
 /* Units of one kind of request: types that Slurm cannot tell apart are one. */

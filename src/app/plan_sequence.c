@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "life/watch.h"
 #include "plan/engine.h"
 

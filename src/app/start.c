@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "life/stop.h"
 
 void hps_start_free(struct hps_start *s)

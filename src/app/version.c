@@ -12,6 +12,9 @@
 #include "app/verbs.h"
 #include "base/build.h"
 #include "config.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/say.h"
 #include "data/unpack.h"
 #include "hw/gemm.h"
 

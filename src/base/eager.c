@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "base/say.h"
+#include "base/quit.h"
 
 #define EAGER   "1052672"       /* of 1 MiB with what the library puts before it */
 #define SEGMENT "33554432"

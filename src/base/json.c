@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/outputs.h"
+#include "base/quit.h"
+#include "base/say.h"
 
 enum { MOST_BYTES = 256 << 20 };        /* some devices never end */
 

@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/say.h"
 #include "base/thread.h"
+#include "base/world.h"
 
 /* Of a step of srun's, not of an allocation: SLURM_NTASKS is in the shell of a batch job, too. The
  * first that speaks is the one that started this process itself: mpirun inside srun or sbatch comes

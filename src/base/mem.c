@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/say.h"
+#include "base/quit.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define LARGE ((size_t)4 << 20)

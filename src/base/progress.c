@@ -1,26 +1,30 @@
-/* progress.c - a short list. */
+/* progress.c - the list of functions that waits call. */
 #include "base/progress.h"
 
 #include <assert.h>
+#include <mpi.h>
+
+#include "base/mpi_check.h"
+#include "base/world.h"
 
 static struct {
-    void (*look)(void *with);
-    void *with;
+    void (*poll)(void *context);
+    void *context;
 } list[HPS_PROGRESS_MAX];
 static int n;
 
-void hps_progress_add(void (*look)(void *with), void *with)
+void hps_progress_add(void (*poll)(void *context), void *context)
 {
     assert(n < HPS_PROGRESS_MAX);
-    list[n].look = look;
-    list[n++].with = with;
+    list[n].poll = poll;
+    list[n++].context = context;
 }
 
-void hps_progress_drop(void (*look)(void *with), void *with)
+void hps_progress_drop(void (*poll)(void *context), void *context)
 {
     int i = 0;
 
-    while (i < n && (list[i].look != look || list[i].with != with))
+    while (i < n && (list[i].poll != poll || list[i].context != context))
         i++;
     assert(i < n);
     list[i] = list[--n];
@@ -29,6 +33,15 @@ void hps_progress_drop(void (*look)(void *with), void *with)
 bool hps_progress_poll(void)
 {
     for (int i = 0; i < n; i++)
-        list[i].look(list[i].with);
+        list[i].poll(list[i].context);
     return n > 0;
+}
+
+/* A probe that finds nothing still makes the library advance once. */
+void hps_progress_mpi(void)
+{
+    int any;
+
+    if (hps_nrank() > 1)
+        HPS_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
 }

@@ -1,7 +1,6 @@
 /* thread.c - a thread that no signal reaches, a wait that no change of the date touches. */
 #include "base/thread.h"
 
-#include <assert.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,30 +26,6 @@ void hps_thread_yields(void)
 #endif
 }
 
-static struct timespec timespec_of(double seconds)
-{
-    double whole = floor(seconds);
-
-    return (struct timespec){ (time_t)whole, (long)((seconds - whole) * 1e9) };
-}
-
-void hps_sleep_s(double seconds)
-{
-    struct timespec t = timespec_of(seconds);
-
-    nanosleep(&t, NULL);
-}
-
-double hps_steady_s(void)
-{
-    struct timespec t;
-    int rc = clock_gettime(CLOCK_MONOTONIC, &t);
-
-    assert(rc == 0);
-    (void)rc;
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void hps_cond_init(pthread_cond_t *cond)
 {
     pthread_condattr_t steady;
@@ -63,7 +38,8 @@ void hps_cond_init(pthread_cond_t *cond)
 
 bool hps_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, double until_s)
 {
-    struct timespec until = timespec_of(until_s);
+    double whole_s = floor(until_s);
+    struct timespec until = { (time_t)whole_s, (long)((until_s - whole_s) * 1e9) };
 
     return pthread_cond_timedwait(cond, mutex, &until) == 0;
 }

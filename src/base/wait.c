@@ -1,47 +1,49 @@
 /* wait.c - waits that leave the core to those who compute. */
+#include "base/wait.h"
+
 #include <math.h>
 #include <sys/prctl.h>
 
+#include "base/clock.h"
+#include "base/mpi_check.h"
 #include "base/progress.h"
-#include "base/say.h"
-#include "base/thread.h"
 
-void hps_wait_quiet(MPI_Request *request)
+void hps_wait_sleeping(MPI_Request *request)
 {
-    const double most_s = 2e-3;
-    double nap_s = 20e-6;
+    const double max_s = 2e-3;
+    double sleep_s = 20e-6;
     int done;
 
     for (;;) {
         HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
         if (done)
             return;
-        hps_sleep_s(nap_s);                             /* woken early by a signal: look again */
-        nap_s = fmin(1.5 * nap_s, most_s);
+        hps_sleep_s(sleep_s);                             /* a signal wakes it early: test again */
+        sleep_s = fmin(1.5 * sleep_s, max_s);
     }
 }
 
-static bool crowded_host;
+static bool oversubscribed;
 
-void hps_wait_crowded(bool crowded)
+void hps_wait_set_oversubscribed(bool on)
 {
-    crowded_host = crowded;
-    if (crowded)
-        prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);    /* a nap of 10 us is not one of 60 */
+    oversubscribed = on;
+    if (on)
+        prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);    /* a sleep of 10 us does not last 60 */
 }
 
-bool hps_wait_is_crowded(void)
+bool hps_wait_oversubscribed(void)
 {
-    return crowded_host;
+    return oversubscribed;
 }
 
 void hps_wait_all(int n, MPI_Request *request)
 {
-    const double most_s = 100e-6;
-    double nap_s = 5e-6;
+    const double max_s = 100e-6;
+    double sleep_s = 5e-6;
     int done = 0;
 
-    if (!crowded_host && !hps_progress_poll()) {
+    if (!oversubscribed && !hps_progress_poll()) {
         HPS_MPI(MPI_Waitall(n, request, MPI_STATUSES_IGNORE));
         return;
     }
@@ -50,18 +52,18 @@ void hps_wait_all(int n, MPI_Request *request)
         if (done)
             return;
         hps_progress_poll();
-        if (tries < 20 || !crowded_host)
+        if (tries < 20 || !oversubscribed)
             continue;
-        hps_sleep_s(nap_s);
-        nap_s = fmin(1.5 * nap_s, most_s);
+        hps_sleep_s(sleep_s);
+        sleep_s = fmin(1.5 * sleep_s, max_s);
     }
 }
 
-bool hps_wait_arrived(int n, MPI_Request *request, bool patient)
+bool hps_wait_arrived(int n, MPI_Request *request, bool blocking)
 {
     int done = 1;
 
-    if (patient)
+    if (blocking)
         hps_wait_all(n, request);
     else
         HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
@@ -71,25 +73,16 @@ bool hps_wait_arrived(int n, MPI_Request *request, bool patient)
 bool hps_wait_progress(void)
 {
     if (!hps_progress_poll()) return false;
-    if (crowded_host) hps_sleep_s(20e-6);
+    if (oversubscribed) hps_sleep_s(20e-6);
     return true;
 }
 
-/* Where nothing is to be found, MPI goes round once. */
-void hps_progress_mpi(void)
-{
-    int any;
-
-    if (hps_nrank() > 1)
-        HPS_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
-}
-
-void hps_barrier_quiet(MPI_Comm comm)
+void hps_barrier_sleeping(MPI_Comm comm)
 {
     MPI_Request all;
 
     if (comm == MPI_COMM_NULL)
         return;
     HPS_MPI(MPI_Ibarrier(comm, &all));
-    hps_wait_quiet(&all);
+    hps_wait_sleeping(&all);
 }

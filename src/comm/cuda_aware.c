@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/say.h"
 #if defined(OPEN_MPI)
 #include <mpi-ext.h>
 #endif

@@ -11,7 +11,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/progress.h"
+#include "base/quit.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "comm/cuda_aware.h"
 #include "data/data.h"
 

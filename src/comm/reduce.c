@@ -4,6 +4,8 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 
 static const struct hps_reduce_ops *const all[] = { &hps_reduce_nccl, &hps_reduce_shm,
                                                     &hps_reduce_mpi };

@@ -3,6 +3,8 @@
 #include <limits.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/wait.h"
 #include "comm/reduce.h"
 
 struct state {

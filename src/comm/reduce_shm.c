@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/parallel.h"
+#include "base/say.h"
+#include "base/wait.h"
 #include "comm/reduce.h"
 #include "comm/shm.h"
 

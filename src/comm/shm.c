@@ -17,6 +17,11 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "hw/node.h"
 
 #define GRAIN ((size_t)1 << 16)         /* a page of any size, or more */

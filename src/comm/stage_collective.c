@@ -6,6 +6,8 @@
 #include <limits.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "data/data.h"
 
 enum hps_status hps_stage_collective_new(struct hps_stage_collective **out, struct hps_dev *dev,

@@ -1,7 +1,10 @@
 /* stage_collective_mpi.c - meetings over MPI, in host memory; where the device is no host, through
  * memory that is pinned: this host waits for its own numbers, the device for nobody but the host.
  */
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/wait.h"
 #include "comm/stage_collective_impl.h"
 #include "hw/count.h"
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 
 static MPI_Comm split(MPI_Comm world, int me, bool in, int color)
 {

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/say.h"
 #include "data/writer.h"
 
 static const uint64_t step = 0x9e3779b97f4a7c15u;

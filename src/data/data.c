@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/say.h"
 
 enum { NAME_MOST = 255 };
 

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/rng.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "data/data_impl.h"
 
 int hps_files_find(const long long *begin, int n, long long x)

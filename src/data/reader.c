@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
 #include "base/thread.h"
 #include "data/reader_impl.h"
 

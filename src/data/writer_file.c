@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "data/checksum.h"
 #include "data/writer.h"
 #include "data/writer_impl.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "data/writer.h"
 
 static enum hps_status check_names(const struct hps_data *data, int D, const char *const *name)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/progress.h"
+#include "base/wait.h"
 
 static const struct hps_dev_ops *const all[] = {
     &hps_dev_cpu,

@@ -6,6 +6,7 @@
 
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "hw/nccl.h"
 
 #define OBJECT "heterps-cuda.so"

@@ -11,9 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
 #include "base/thread.h"
+#include "base/world.h"
 
 /* Touched so often; looked at for so long: a parallel file system may not answer for some beats. */
 static const double beat_s = 2, look_s = 12;

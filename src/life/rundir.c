@@ -12,6 +12,9 @@
 #include "base/folder.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "life/status_file.h"
 
 const struct hps_field hps_run_fields[] = {

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "base/thread.h"
+#include "base/world.h"
 
 static const int caught[] = { SIGTERM, SIGINT, SIGUSR1 };
 static atomic_int flag; /* the first signal that came            */

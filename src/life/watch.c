@@ -11,8 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/say.h"
 #include "base/thread.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "life/stall.h"
 
 /* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer
@@ -246,7 +252,7 @@ static void meet(MPI_Comm world)
         me.pid[r] = seen && kill(all[r].pid, 0) == 0 ? all[r].pid : -1;
     }
     hps_mem_free(all);
-    hps_barrier_quiet(world); /* nobody ends before he was seen */
+    hps_barrier_sleeping(world); /* nobody ends before he was seen */
 }
 
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir,

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "net/net.h"
 
 extern const struct hps_layer_kind hps_layer_embedding, hps_layer_attention, hps_layer_dense_input,

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/say.h"
+
 const struct hps_field hps_loss_fields[] = {
     HPS_LOSS_WEIGHT,
     { 0 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/say.h"
 #include "net/net.h"
 
 int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, int *grad_width)

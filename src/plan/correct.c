@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
 #include "plan/cost.h"
 
 #define MOST_COMMON 1.5

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "plan/memory.h"
 
 struct hps_plan *hps_plan_new(int L, int S)

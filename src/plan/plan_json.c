@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/json.h"
+#include "base/say.h"
 
 static const char format[] = "heterps-plan-1";
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/page.h"
+#include "base/say.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "plan/budget.h"
 

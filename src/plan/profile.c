@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "net/layer.h"
 
 bool hps_profile_has_table(const struct hps_profile_layer *layer)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/say.h"
 
 static const char format[] = "heterps-profile-1";
 

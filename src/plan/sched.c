@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
+#include "base/wait.h"
 #include "plan/budget.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
@@ -341,7 +345,7 @@ enum hps_status hps_sched_plan(struct hps_plan **plan, const struct hps_profile 
     if (rank == 0 && !s)
         say_late(*plan, opt);
     if (world != MPI_COMM_NULL)
-        hps_barrier_quiet(world);
+        hps_barrier_sleeping(world);
     s = hps_agree(world, s);
     if (s)
         return s;

@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "hw/count.h"
 #include "plan/memory.h"
 #include "profile/measure_layer.h"
@@ -245,7 +249,7 @@ static enum hps_status measure_mine(struct facts *m, const int *turn, int turns,
             if (!st) st = hps_measure_read(&m->read, net, o);
             m->count = hps_count_cost();
         }
-        hps_barrier_quiet(world);
+        hps_barrier_sleeping(world);
     }
     return hps_agree(world, st);
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/thread.h"

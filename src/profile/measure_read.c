@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/data.h"
 

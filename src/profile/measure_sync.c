@@ -4,7 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "hw/gpu_group.h"
 
 enum { REPEATS = 5 };
@@ -202,7 +207,7 @@ void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hp
         measure_all(mine, p, rows, net, t, &(struct road){ pair, 1 - place, dev, NULL });
         HPS_MPI(MPI_Comm_free(&pair));
     }
-    hps_barrier_quiet(world);
+    hps_barrier_sleeping(world);
     for (int u = 0; u < pool->T; u++) {
         if (pool->type[u].nrank < 2) continue;
         memcpy(told, mine, (size_t)net->L * sizeof *told);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/multiversion.h"
+#include "base/quit.h"
 #include "base/radix.h"
 #include "ps/table.h"
 

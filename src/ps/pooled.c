@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
 
 /* Their numbers stand where an owner's rows do. */
 static void make_room_for_popular(struct hps_csr *k)

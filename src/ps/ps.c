@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "ps/ps_impl.h"
 
 static void join(struct hps_ps *p, MPI_Comm comm)

@@ -6,6 +6,8 @@
  * was sent behind the reading. A reader writes gradients when the owner's rows for that step have
  * come, and they left behind the owner's reading of the gradients before. */
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/wait.h"
 #include "comm/team.h"
 #include "ps/ps_impl.h"
 

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/wait.h"
 #include "ps/request_impl.h"
 #include "ps/table.h"
 

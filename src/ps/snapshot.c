@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 /* Of a shard's chunk, and of what the shards of a table have of the same size. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "net/int_mirror.h"
 
 /* Numbers of a step under way stay while those of the next are made. */

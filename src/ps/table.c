@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "ps/snapshot.h"
 #include "ps/tier.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 
 enum { ROUND_BYTES = 16 << 20 };    /* of things that a rank sends, or takes, in one round */
 

@@ -10,6 +10,8 @@
 #include "base/h5.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "step/distribute.h"
 
 struct hps_metric {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "step/distribute.h"
 #include "step/metric.h"
 

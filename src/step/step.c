@@ -4,7 +4,9 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/rng.h"
+#include "base/wait.h"
 #include "step/step_impl.h"
 
 _Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "each role's time is counted for itself");
@@ -128,7 +130,7 @@ static struct hps_worker *work_for(struct hps_step *s, int stage)
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
     hps_step_read(s, false);
-    if (hps_wait_is_crowded()) return;
+    if (hps_wait_oversubscribed()) return;
     /* ranks that wait for no stage would wait for whoever puts the next rows in order first */
     hps_feeder_poll(feeder, s->team->S > 1);
     for (int i = 0; i < s->store->ntable; i++)
@@ -182,10 +184,10 @@ static void layer_done(int layer, void *arg)
 {
     struct hps_step *s = arg;
     struct hps_worker *r = own_of(s)->now;
-    if (!hps_wait_is_crowded()) hps_step_poll(s);
+    if (!hps_wait_oversubscribed()) hps_step_poll(s);
     if (!r->last) return;
     hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
-    if (!hps_wait_is_crowded()) hps_step_poll_sums(s, r);
+    if (!hps_wait_oversubscribed()) hps_step_poll_sums(s, r);
 }
 
 static void backward(struct hps_step *s, struct hps_worker *r, int m)

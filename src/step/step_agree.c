@@ -4,6 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/mpi_check.h"
+#include "base/wait.h"
+
 enum { STOP, SAVE, READY, LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
 _Static_assert((int)NWORD == HPS_STEP_AGREE_WORDS, "room for all of them");
 
@@ -42,7 +45,7 @@ void hps_step_agree_begin(struct hps_step_agree *p, const struct hps_heartbeat *
 struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool quiet)
 {
     if (quiet)
-        hps_wait_quiet(&p->request);
+        hps_wait_sleeping(&p->request);
     else
         hps_wait_all(1, &p->request);
     struct hps_heartbeat b = { .stop = (int)p->sum[STOP],

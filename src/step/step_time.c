@@ -2,6 +2,7 @@
  * emulated one takes longer. */
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "step/step_impl.h"
 

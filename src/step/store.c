@@ -7,6 +7,8 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 
 const struct hps_field hps_storage_fields[] = {
     HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/world.h"
 #include "hw/count.h"
 
 const struct hps_watch_regions hps_wait_for_regions = { HPS_REGIONS, hps_region_name,

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "hw/count.h"
 #include "plan/correct.h"
 #include "plan/cost.h"
@@ -339,7 +343,7 @@ enum hps_status hps_adapt_look(struct hps_adapt *a, const struct hps_step *step,
     *profile = NULL;
     note(a, step, v.examples, world);
     if (hps_rank() == 0) judge(a, step, now, &v);
-    hps_barrier_quiet(world);
+    hps_barrier_sleeping(world);
     int change = v.change;
     HPS_MPI(MPI_Bcast(&change, 1, MPI_INT, 0, world));
     if (change) {

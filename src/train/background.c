@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "base/thread.h"
 
 struct hps_background {

@@ -2,6 +2,7 @@
 #include "train/evaluate.h"
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "hw/count.h"
 #include "life/stop.h"
 #include "life/watch.h"

@@ -9,8 +9,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "base/sort.h"
+#include "base/world.h"
 #include "hw/count.h"
 #include "life/stop.h"
 #include "life/watch.h"

@@ -8,6 +8,7 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "fuzz_import.h"
 
 struct bytes {

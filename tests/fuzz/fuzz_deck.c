@@ -6,6 +6,9 @@
 
 #include "base/deck.h"
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/world.h"
 
 struct opt {
     int steps;

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "data/data.h"
 #include "data/writer.h"
 

@@ -6,6 +6,9 @@
 
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/world.h"
 
 /* The stand-in is in tests/cuda, beside the folder of the test's program. */
 static void find_object(void)

@@ -7,6 +7,7 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "base/rng.h"
 
 static void must(enum hps_status s)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
 #include "base/rng.h"
 #include "device.h"
 

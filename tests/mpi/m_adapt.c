@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "plan/cost.h"
 #include "train/adapt.h"
 

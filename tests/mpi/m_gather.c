@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/rng.h"
+#include "base/world.h"
 #include "train/ckpt_write.h"
 
 enum { TABLES = 3, DIM = 6 };

@@ -4,6 +4,9 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 
 enum { N = 10007, W = 3, BLOCK = 64 };
 

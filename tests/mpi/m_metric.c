@@ -7,7 +7,11 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/rng.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "step/distribute.h"
 #include "step/metric.h"
 

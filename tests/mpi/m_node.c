@@ -2,6 +2,9 @@
  * overrides. */
 #include <string.h>
 
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "hw/node.h"
 
 static void must(bool held, const char *what)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "comm/pipe.h"
 #include "data/data.h"
 #include "tests/lib/device.h"

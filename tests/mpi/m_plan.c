@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "plan/sched.h"
 #include "tests/lib/plan_make.h"
 

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "hw/pool.h"
 
 static void must(bool held, const char *what)

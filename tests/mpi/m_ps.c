@@ -10,6 +10,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "tests/lib/gpu_group.h"
 #include "tests/lib/ids.h"
 #include "ps/ps.h"

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/rng.h"
+#include "base/world.h"
 #include "data/data.h"
 #include "tests/lib/sample.h"
 

@@ -7,7 +7,11 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/rng.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "comm/reduce.h"
 #include "tests/lib/gpu_group.h"
 

@@ -8,6 +8,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "tests/lib/made_run.h"
 
 enum { STEPS = 40, PULLS = 150 };       /* spans of a rank: more than a piece in all */

@@ -7,6 +7,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "tests/lib/ids.h"
 #include "ps/request.h"
 #include "ps/table.h"

@@ -7,10 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/deck.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/progress.h"
+#include "base/quit.h"
 #include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 
 static double cpu_s(void)
 {
@@ -44,12 +49,12 @@ static void quiet_barrier(MPI_Comm world)
     struct timespec nap = { 0, (long)(late_s * 1e9) };
     double cpu, wall;
 
-    hps_barrier_quiet(world);
+    hps_barrier_sleeping(world);
     cpu = cpu_s();
     wall = hps_now_s();
     if (rank == nrank - 1)
         nanosleep(&nap, NULL);
-    hps_barrier_quiet(world);
+    hps_barrier_sleeping(world);
     wall = hps_now_s() - wall;
     cpu = cpu_s() - cpu;
     if (wall < late_s * 0.9)
@@ -64,11 +69,11 @@ static void quiet_message(MPI_Comm world)
     struct timespec nap = { 0, 20000000 };
     MPI_Request from = MPI_REQUEST_NULL;
 
-    hps_wait_quiet(&from);                          /* nothing to wait for */
+    hps_wait_sleeping(&from);                          /* nothing to wait for */
     HPS_MPI(MPI_Irecv(&got, 1, MPI_INT, (rank + nrank - 1) % nrank, 1, world, &from));
     nanosleep(&nap, NULL);
     HPS_MPI(MPI_Send(&rank, 1, MPI_INT, (rank + 1) % nrank, 1, world));
-    hps_wait_quiet(&from);
+    hps_wait_sleeping(&from);
     if (got != (rank + nrank - 1) % nrank || from != MPI_REQUEST_NULL)
         HPS_DIE("received %d", got);
 }
@@ -81,17 +86,17 @@ static void count(void *looks)
 /* Who waits for a device sees to what must leave this rank, if there is such, crowded or not. */
 static void meanwhile(void)
 {
-    bool crowded = hps_wait_is_crowded();
+    bool crowded = hps_wait_oversubscribed();
     int looks = 0;
 
     if (hps_wait_progress()) HPS_DIE("there was something to see to");
     hps_progress_add(count, &looks);
     for (int i = 0; i < 2; i++) {
-        hps_wait_crowded(i > 0);
+        hps_wait_set_oversubscribed(i > 0);
         if (!hps_wait_progress()) HPS_DIE("there was nothing to see to");
     }
     hps_progress_drop(count, &looks);
-    hps_wait_crowded(crowded);
+    hps_wait_set_oversubscribed(crowded);
     if (looks != 2) HPS_DIE("%d looks of 2", looks);
 }
 

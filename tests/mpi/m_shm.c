@@ -6,6 +6,9 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "comm/shm.h"
 
 enum { BUFFERS = 2, ROUNDS = 5 };

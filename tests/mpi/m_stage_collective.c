@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
 #include "base/rng.h"
+#include "base/world.h"
 #include "comm/stage_collective.h"
 #include "tests/lib/gpu_group.h"
 

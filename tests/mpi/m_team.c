@@ -2,6 +2,9 @@
  * none, two stages that share have the same ranks, and all ranks hold the same lists; parts follow
  * world ranks. */
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/world.h"
 #include "comm/team.h"
 
 enum { MOST = 64 };

@@ -37,7 +37,7 @@ function statement(line, text, pattern, why) {
 }
 
 BEGIN { maximum = 60; inside = 0; last = "" }
-FNR == 1 { file = place(FILENAME); voice = file ~ /base\/say\.[ch]$/ }
+FNR == 1 { file = place(FILENAME) }
 
 {
     if (length($0) > 100) wrong(FNR, "a line of " length($0) " columns")
@@ -45,17 +45,24 @@ FNR == 1 { file = place(FILENAME); voice = file ~ /base\/say\.[ch]$/ }
     code = strip($0)
 }
 
-!voice && code ~ /(^|[^a-zA-Z0-9_])(printf|fprintf|vprintf|vfprintf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort|MPI_Abort)[ \t]*\(/ {
-    wrong(FNR, "only say.c prints and ends")
+file !~ /base\/say\.[ch]$/ && code ~ /(^|[^a-zA-Z0-9_])(printf|fprintf|vprintf|vfprintf|puts|putchar|perror)[ \t]*\(/ {
+    wrong(FNR, "only say.c prints")
 }
-!voice && code ~ /(^|[^a-zA-Z0-9_])MPI_COMM_WORLD([^a-zA-Z0-9_]|$)/ { wrong(FNR, "only say.c names MPI_COMM_WORLD") }
+file !~ /base\/quit\.c$/ && code ~ /(^|[^a-zA-Z0-9_])(exit|_exit|_Exit|quick_exit|abort|MPI_Abort)[ \t]*\(/ {
+    wrong(FNR, "only quit.c ends the program")
+}
+file !~ /base\/(world|quit)\.c$/ && code ~ /(^|[^a-zA-Z0-9_])MPI_COMM_WORLD([^a-zA-Z0-9_]|$)/ {
+    wrong(FNR, "only world.c names MPI_COMM_WORLD")
+}
 code ~ /(^|[^a-zA-Z0-9_])(malloc|calloc|realloc|strdup|strndup)[ \t]*\(/ && file !~ /base\/mem\.c$/ {
     wrong(FNR, "memory comes from hps_mem_new")
 }
 code ~ /^[ \t]*#[ \t]*(el)?if.*HAVE_/ && file !~ /(hw\/dev|hw\/cpu\/gemm|hw\/node\/node|comm\/reduce|app\/version)\.c$/ {
     wrong(FNR, "what a build has is asked in the lists only")
 }
-!voice { calls(FNR, code, "(P?MPI_[A-Z][a-z]+[A-Za-z_]*|MPI_T_[a-z_]+)[ \t]*\\(", "HPS_MPI\\([ \t]*$", "outside HPS_MPI") }
+file !~ /base\/(quit|mpi_check)\.c$/ {
+    calls(FNR, code, "(P?MPI_[A-Z][a-z]+[A-Za-z_]*|MPI_T_[a-z_]+)[ \t]*\\(", "HPS_MPI\\([ \t]*$", "outside HPS_MPI")
+}
 {
     statement(FNR, code, "H5[A-Z]+[a-z_0-9]+[ \t]*\\(", "the result of an HDF5 call is ignored")
     statement(FNR, code, "(cuda|cublas|nccl|nvml)[A-Z][A-Za-z_]*[ \t]*\\(", "the result of a CUDA call is ignored")

@@ -57,8 +57,9 @@ long='a line of 101 columns'
 broken style.sh "$long" src/hw/x.c "/*$(printf '%97s' '')*/"
 broken style.sh "$long" tests/e2e/x.sh "$(printf '#%100s' x)"
 broken style.sh 'blanks at the end' src/hw/x.c 'int x; '
-broken style.sh 'only say.c prints and ends' src/hw/x.c 'int f(void) { return printf("x"); }'
-broken style.sh 'only say.c names MPI_COMM_WORLD' src/hw/x.c 'MPI_Comm c = MPI_COMM_WORLD;'
+broken style.sh 'only say.c prints' src/hw/x.c 'int f(void) { return printf("x"); }'
+broken style.sh 'only quit.c ends' src/hw/x.c 'void f(void) { exit(1); }'
+broken style.sh 'only world.c names MPI_COMM_WORLD' src/hw/x.c 'MPI_Comm c = MPI_COMM_WORLD;'
 broken style.sh 'memory comes from hps_mem_new' src/hw/x.c 'void *f(void) { return malloc(1); }'
 broken style.sh 'is asked in the lists only' src/hw/x.c '#ifdef HAVE_CUDA'
 broken style.sh 'outside HPS_MPI' src/hw/x.c 'int f(void) { return MPI_Barrier(c); }'

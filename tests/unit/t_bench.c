@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "hw/bench.h"
 

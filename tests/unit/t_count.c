@@ -18,6 +18,7 @@
 #include <cmocka.h>
 #include <papi.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "hw/count.h"
 

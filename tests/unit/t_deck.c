@@ -14,6 +14,7 @@
 
 #include "base/deck.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 struct opt {
     int steps;

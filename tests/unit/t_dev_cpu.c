@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/clock.h"
 #include "tests/lib/dev_case.h"
 #include "hw/cpu/cpu_impl.h"
 #include "hw/stopwatch.h"

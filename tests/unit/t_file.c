@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/thread.h"

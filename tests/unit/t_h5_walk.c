@@ -19,6 +19,7 @@
 
 #include "base/h5/h5_impl.h"
 #include "base/mem.h"
+#include "base/quit.h"
 
 static hid_t new_file(const char *path)
 {

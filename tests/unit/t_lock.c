@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "life/lock.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/status.h"
 
 static int is_zero(const char *p, size_t n)
 {

@@ -17,6 +17,7 @@
 #include "base/h5.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/world.h"
 #include "step/metric.h"
 
 enum { MANY = 2000 };

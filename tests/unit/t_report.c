@@ -15,6 +15,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "tests/lib/made_run.h"
 #include "train/loop.h"
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "tests/lib/twin.h"
 #include "tests/lib/toy.h"

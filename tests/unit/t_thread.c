@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 
 static const double nap_s = 0.05, long_s = 60;

@@ -10,8 +10,11 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/outputs.h"
+#include "base/say.h"
 #include "base/tree.h"
+#include "base/world.h"
 
 enum { MOST_BYTES = 8 << 20, MOST_WORD = 64 };
 

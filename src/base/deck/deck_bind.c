@@ -12,6 +12,7 @@
 
 #include "base/deck.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "base/tree.h"
 
 /* One value on its way into a struct. Why it cannot go there is written into `why`. */

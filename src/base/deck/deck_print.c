@@ -6,6 +6,7 @@
 
 #include "base/deck.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "base/tree.h"
 
 struct text {

@@ -10,6 +10,8 @@
 #include <yaml.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
 
 struct hps_piece {
     struct hps_piece *next;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 
 /* The errors that open gives for a link that it may not follow and for a FIFO without a reader; and
  * that of a pipe without a writer. They stand for all of their kind. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 
 int hps_folder_make(const char *path)
 {

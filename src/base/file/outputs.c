@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/say.h"
+
 enum { OUTPUTS = 8, LINKS = 40 };
 
 /* A file that is there, or a name in a folder. */

@@ -11,7 +11,10 @@
 
 #include "base/file.h"
 #include "base/h5/h5_impl.h"
+#include "base/mpi_check.h"
 #include "base/outputs.h"
+#include "base/quit.h"
+#include "base/say.h"
 
 /* Where the system said why, only that: the rest is about file descriptors and buffers. */
 static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 
 /* The root, or with "." the object itself that h->file is in a survey: they are there. */
 static bool is_base(const char *object)

@@ -8,6 +8,9 @@
 
 #include "base/fd.h"
 #include "base/h5/h5_impl.h"
+#include "base/mpi_check.h"
+#include "base/quit.h"
+#include "base/say.h"
 
 /* A parallel file is synced by HDF5's own flush, a serial one is not. */
 static bool sync_serial(const char *path)

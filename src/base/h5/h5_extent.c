@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 
 enum { CHUNKS_MOST = 1 << 14 };     /* looking one up takes time that grows with their number */
 

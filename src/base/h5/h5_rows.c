@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 
 /* `count` blocks of `block` rows, one every `stride`: the whole of what a transfer can say. */
 struct pick {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/h5/h5_impl.h"
+#include "base/say.h"
 
 /* What the library hands through its visits. */
 struct survey {

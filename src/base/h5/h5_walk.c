@@ -16,6 +16,8 @@
 
 #include "base/fd.h"
 #include "base/h5/h5_impl.h"
+#include "base/quit.h"
+#include "base/say.h"
 
 enum { LOOK_CPU_S = 10, LOOK_BYTES = 1 << 30 };    /* that one file may take          */
 enum { GOOD, REFUSED = 101 };   /* exit codes of one who looks; nobody else ends with these */

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/multiversion.h"
-#include "base/say.h"
+#include "base/quit.h"
 
 /* Words that a bucket has at most, where buckets are not too many: as many lines as there are
  * buckets are written at once, and had better fit a first-level cache. Words so few that passes

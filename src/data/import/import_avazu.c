@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "data/date.h"
 #include "data/forms.h"
 #include "data/parse.h"

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/page.h"
+#include "base/say.h"
 #include "data/import/import_csv_impl.h"
 
 enum { INDEX_BYTES = 8 << 20 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "data/dict.h"
 #include "data/forms.h"
 #include "data/token.h"

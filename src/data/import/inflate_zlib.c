@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
+#include "base/quit.h"
 #include "data/unpack.h"
 
 void hps_inflate_new(struct hps_inflate *z)

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/say.h"
 #include "data/date.h"
 #include "data/parse.h"
 #include "data/select.h"

@@ -6,6 +6,7 @@
 
 #include "base/deck.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 /* The first column from `from` on with this name; -1: none. */
 static int next_column(int (*compare)(const char *, const char *), const char *column, int from,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 
 static const char *const words[] = { "none", "minmax", "zscore", "log1p", "log1p+minmax",
                                      "log1p+zscore" };

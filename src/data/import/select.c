@@ -11,6 +11,7 @@
 
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 enum { PIECE = 65536, DIGITS = 65536 };
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/outputs.h"
+#include "base/say.h"
 #include "base/streams.h"
 #include "data/unpack.h"
 

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "base/thread.h"
 #include "data/inflate.h"
 #include "data/text.h"

@@ -2,6 +2,7 @@
 #include <cblas.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "hw/cpu/cpu_impl.h"

@@ -9,6 +9,7 @@
 #include <omp.h>
 #endif
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "hw/cpu/cpu_impl.h"
 

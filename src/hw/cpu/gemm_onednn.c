@@ -2,7 +2,7 @@
  * full rate on blocks of some hundred rows; with AVX2 it is not (perf/records/gemms.md). */
 #include <dnnl.h>
 
-#include "base/say.h"
+#include "base/quit.h"
 #include "hw/gemm.h"
 
 static bool usable(void)

@@ -6,6 +6,7 @@
  * captured: a kernel may have to be loaded. */
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "hw/cuda/cuda_impl.h"
 
 enum { LATE = 8 };              /* blocks to be freed behind a piece */

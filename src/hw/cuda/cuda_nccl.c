@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/bind.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/quit.h"
 #include "base/thread.h"
 #include "hw/cuda/cuda_impl.h"
 #include "hw/nccl.h"

@@ -3,7 +3,10 @@
 
 #include "base/env.h"
 #include "base/mem.h"
-#include "base/progress.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "hw/cuda/cuda_impl.h"
 
 #define PRODUCTS ((size_t)32 << 20)     /* what cuBLAS wants on the largest cards */

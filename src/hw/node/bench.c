@@ -6,10 +6,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/rng.h"
+#include "base/say.h"
 #include "base/sort.h"
 #include "base/thread.h"
+#include "base/wait.h"
 #include "hw/stopwatch.h"
 
 #define REPEAT 3
@@ -147,7 +151,7 @@ static double pause_s(void)
 {
     double start = hps_now_s();
 
-    if (!hps_wait_is_crowded())
+    if (!hps_wait_oversubscribed())
         return 0;
     hps_sleep_s(400e-6);
     return hps_now_s() - start;
@@ -191,8 +195,8 @@ static void meet(int peer, MPI_Comm comm)
 
     HPS_MPI(MPI_Irecv(&theirs, 1, MPI_BYTE, peer, HPS_TAG_BENCH, comm, &request[0]));
     HPS_MPI(MPI_Isend(&mine, 1, MPI_BYTE, peer, HPS_TAG_BENCH, comm, &request[1]));
-    hps_wait_quiet(&request[0]);
-    hps_wait_quiet(&request[1]);
+    hps_wait_sleeping(&request[0]);
+    hps_wait_sleeping(&request[1]);
 }
 
 struct hps_link hps_bench_pair(int peer, bool first, MPI_Comm comm)

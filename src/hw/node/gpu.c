@@ -7,6 +7,7 @@
 
 #include "base/bind.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
 
 enum { MULTIPROCESSORS = 16 };          /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 

@@ -4,8 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
+#include "base/wait.h"
+#include "base/world.h"
 
 struct held {
     struct hps_gpu_group cards;         /* first: what callers have */
@@ -161,7 +166,7 @@ void hps_gpu_group_free(const struct hps_gpu_group *cards)
     if (--h->users > 0) return;
     *at = h->next;
     if (h->cards.group) {
-        hps_barrier_quiet(h->comm);     /* they take leave of each other together */
+        hps_barrier_sleeping(h->comm);     /* they take leave of each other together */
         h->cards.ops->close(h->cards.group);
     }
     HPS_MPI(MPI_Comm_free(&h->comm));

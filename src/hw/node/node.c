@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 
 /* Copy without blanks at the ends and with single ones inside, what is no ASCII as '?'; cut to what
  * a node holds. */

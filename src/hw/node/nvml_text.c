@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/page.h"
-#include "base/say.h"
+#include "base/quit.h"
 
 /* Before a part of the text. */
 static const char *comma(const struct hps_page *p)

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/sort.h"
+#include "base/wait.h"
 
 #define NOBODY (-1)
 
@@ -280,7 +282,7 @@ static void pass_turn(int from, int to, int me, MPI_Comm world)
         HPS_MPI(MPI_Isend(&turn, 1, MPI_BYTE, to, HPS_TAG_BENCH, world, &request));
     else
         HPS_MPI(MPI_Irecv(&turn, 1, MPI_BYTE, from, HPS_TAG_BENCH, world, &request));
-    hps_wait_quiet(&request);
+    hps_wait_sleeping(&request);
 }
 
 static void measure_links(struct hps_pool *pool, MPI_Comm world)
@@ -302,7 +304,7 @@ static void measure_links(struct hps_pool *pool, MPI_Comm world)
             mine[p.t * T + p.u] = mine[p.u * T + p.t] = link;
     }
     HPS_MPI(MPI_Iallreduce(mine, pool->link, 2 * T * T, MPI_DOUBLE, MPI_SUM, world, &request));
-    hps_wait_quiet(&request);
+    hps_wait_sleeping(&request);
     hps_mem_free(mine);
     hps_mem_free(list);
 }

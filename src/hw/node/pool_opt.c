@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "hw/pool.h"
 
 const struct hps_field hps_resource_fields[] = {

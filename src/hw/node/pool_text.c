@@ -3,6 +3,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/quit.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "hw/nvml_text.h"
 #include "hw/pool.h"
 

@@ -5,7 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "hw/papi.h"
 
 #define DEEP 16

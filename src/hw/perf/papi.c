@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 #define EVENTS 16
 #define TOO_MUCH (1LL << 45)    /* no counter comes that far between two reads */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/say.h"
 #include "net/layer_rows.h"
 
 struct attention_opt {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "net/loss.h"
 
 struct nce_opt {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/budget.h"

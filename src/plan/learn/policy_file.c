@@ -7,6 +7,7 @@
 
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/say.h"
 
 #define FORMAT "heterps-policy-1"
 #define SIZE_MOST 4096          /* of a cell or head that is still believed */

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/say.h"
+#include "base/clock.h"
 
 static const double every_s = 0.1;
 static bool (*asked)(void);

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "plan/cost.h"
 #include "plan/engine.h"
 #include "plan/policy.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/say.h"
+#include "base/quit.h"
 
 #define JITTER 1e-6             /* on the diagonal: plans almost alike stay apart in rounding */
 

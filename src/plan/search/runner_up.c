@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "plan/engine.h"
 #include "plan/moves.h"
 #include "plan/provision.h"

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "plan/pricer.h"
 
 /* Plans that a second surely prices: what a budget of seconds can reach, on any machine alike. */

@@ -1,5 +1,6 @@
 /* sched_file.c - a plan that was made before: its stages decide, all that they cost is computed
  * anew. */
+#include "base/say.h"
 #include "plan/cost.h"
 #include "plan/sched.h"
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "plan/provision.h"
 #include "plan/sched.h"
 

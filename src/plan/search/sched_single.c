@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "plan/provision.h"
 #include "plan/sched.h"
 

@@ -11,11 +11,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/deck_lines.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
+#include "base/world.h"
 #include "train/ckpt_state.h"
 
 const struct hps_field hps_ckpt_fields[] = {

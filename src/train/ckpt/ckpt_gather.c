@@ -5,7 +5,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/progress.h"
 #include "base/thread.h"
 #include "comm/team.h"

@@ -5,7 +5,9 @@
 
 #include "base/crc.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
 #include "base/rng.h"
+#include "base/say.h"
 
 uint64_t hps_ckpt_piece(uint64_t place, const float *x, size_t n)
 {

@@ -11,10 +11,15 @@
 #include <unistd.h>
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "base/thread.h"
+#include "base/wait.h"
+#include "base/world.h"
 #include "life/watch.h"
 #include "train/ckpt_write.h"
 
@@ -245,9 +250,9 @@ static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm wo
     MPI_Request request[2];
 
     HPS_MPI(MPI_Iallreduce(mine, all, NWORD, MPI_LONG_LONG, MPI_SUM, world, &request[0]));
-    hps_wait_quiet(&request[0]);
+    hps_wait_sleeping(&request[0]);
     HPS_MPI(MPI_Iallreduce(&worst, &all[TROUBLE], 1, MPI_LONG_LONG, MPI_MAX, world, &request[1]));
-    hps_wait_quiet(&request[1]);
+    hps_wait_sleeping(&request[1]);
 }
 
 /* The lowest rank that is in trouble says why. Collective. */

@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/say.h"
 #include "train/report/report_impl.h"
 
 /* An earlier report of this run; NULL where there is none, or, said, none that can be read: nothing

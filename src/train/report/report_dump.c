@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "train/report/report_impl.h"
 
 /* The file under work. `bad` is its first failure: what follows is taken from the ranks and

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/wait.h"
 #include "comm/team.h"
 #include "hw/node.h"
 #include "train/report/report_impl.h"
@@ -74,7 +77,7 @@ struct hps_report_counts *hps_report_gather(const struct hps_run_before *before,
         HPS_MPI(MPI_Comm_rank(world, &me));
         HPS_MPI(MPI_Comm_size(world, &R));
     }
-    hps_barrier_quiet(world);                   /* those that come early sleep, */
+    hps_barrier_sleeping(world);                   /* those that come early sleep, */
     if (world != MPI_COMM_NULL)
         HPS_MPI(MPI_Barrier(world));            /* then all read their clocks at once */
     mine.shift_s = -hps_now_s();

@@ -7,6 +7,7 @@
 #include "base/build.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/quit.h"
 #include "hw/nvml_text.h"
 #include "train/report/report_impl.h"
 

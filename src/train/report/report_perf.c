@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/say.h"
 #include "train/report/report_impl.h"
 
 /* HDF5's numbers are not trusted: what the arrays are indexed by is checked. */

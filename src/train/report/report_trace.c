@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/say.h"
 #include "train/report/report_impl.h"
 
 static void name(struct hps_page *t, const char *what, int pid, int tid, const char *word, int n)

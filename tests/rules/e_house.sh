@@ -1,6 +1,6 @@
 #!/bin/sh
-# Each rule of the house, broken once in a small tree: floors.sh and style.sh fail on it and name
-# the file; on the same tree without it they do not.
+# Each rule of the house, broken once in a small tree: floors.sh, style.sh and links.sh fail on it
+# and name the file; on the same tree without it they do not.
 . "$srcdir/tests/lib/lib.sh"
 
 more=0
@@ -69,4 +69,9 @@ broken style.sh 'a PAPI call is ignored' src/hw/x.c 'PAPI_start(s);'
 broken style.sh 'a function of 61 lines' src/hw/x.c 'int f(void)' '{' "$(seq -f 'g(%g);' 58)" '}'
 broken style.sh 'a file of 501 lines' src/hw/x.c "$(seq -f 'int x%g;' 501)"
 broken style.sh 'a file of 501 lines' tests/unit/x.c "$(seq -f 'int x%g;' 501)"
+
+echo '-- links'
+broken links.sh 'there is no b.md' jobs/a.md 'See [b](b.md).'
+broken links.sh 'there is no src/x.c' jobs/a.md 'See `src/x.c`.'
+broken links.sh 'there is no heading b' jobs/a.md '# A' 'See [b](#b).'
 verdict

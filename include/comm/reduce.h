@@ -52,7 +52,7 @@ struct hps_reduce_need {
 /* A way to sum: reduce.c has the list. A state serves one hps_reduce. */
 struct hps_reduce_ops {
     const char *name;
-    bool device;                /* takes device memory, on the lane PEERS; else a host's */
+    bool device;                /* takes device memory, on the stream PEERS; else a host's */
     /* NULL: it cannot sum for these ranks, and the next of the list is asked: alike on all.
      * Borrows comm, too. Collective over it. */
     void *(*open)(const struct hps_reduce_need *need, MPI_Comm comm);
@@ -60,7 +60,7 @@ struct hps_reduce_ops {
     float *(*home)(void *state);        /* where it sums; no such verb: anywhere */
     void (*start)(void *state, float *at, size_t n);    /* in place; does not wait for others */
     void (*poll)(void *state);
-    /* For all started since the last wait; what takes device memory leaves that to its lane. */
+    /* For all started since the last wait; what takes device memory leaves that to its stream. */
     void (*wait)(void *state);
 };
 extern const struct hps_reduce_ops hps_reduce_nccl, hps_reduce_shm, hps_reduce_mpi;

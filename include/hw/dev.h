@@ -2,12 +2,12 @@
  *
  * A backend is a constant table of functions over one device. Pointers called `device` memory come
  * from ops->alloc and are touched by ops only; on the CPU backend they are plain memory (dev->host
- * is true). Operations are queued in order on the device's lane WORK and may return before they are
- * done; ops->sync waits. Sizes: B rows (examples), ld = distance of rows in floats (ld >= width).
- * Matrices are row-major; B = 0 does nothing. What goes in and what comes out do not overlap unless
+ * is true). Operations are queued in order on the device's stream COMPUTE and may return before
+ * they are done; ops->sync waits. Sizes: B rows (examples), ld = distance of rows in floats (ld >=
+ * width). Matrices are row-major; B = 0 does nothing. Inputs and outputs do not overlap unless
  * said.
- * Nothing here allocates inside an operation, but for scratch that is kept. All are Local. The same
- * call on the same inputs with the same number of threads gives the same bits. */
+ * No operation allocates, but for scratch that the device keeps. All are Local. The same call on
+ * the same inputs with the same number of threads gives the same bits. */
 #ifndef HPS_HW_DEV_H
 #define HPS_HW_DEV_H
 
@@ -25,14 +25,16 @@ enum hps_precision { HPS_FP32, HPS_TF32, HPS_BF16 };
 #define HPS_PRECISION_WORDS "fp32|tf32|bf16"
 enum hps_precision hps_dev_precision(const char *word);         /* one of them. Pure. */
 
-/* What a device does in order: computations, and beside them what the host made for a later step,
- * what comes from and what goes to other stages, and what is exchanged with the peers of a stage.
- * One lane waits for another by `follow` alone. On a host all lanes are one. */
-enum hps_lane {
-    HPS_LANE_WORK, HPS_LANE_FEED, HPS_LANE_IN, HPS_LANE_OUT, HPS_LANE_PEERS, HPS_LANES
+/* A stream is what a device does in order: COMPUTE runs the operations; beside it FEED copies the
+ * inputs of a later step from the host, RECV and SEND copy tensors from and to other stages, PEERS
+ * exchanges with the ranks of a stage. A stream waits for another one only where it is told to. On
+ * a host all streams are one. */
+enum hps_stream {
+    HPS_STREAM_COMPUTE, HPS_STREAM_FEED, HPS_STREAM_RECV, HPS_STREAM_SEND, HPS_STREAM_PEERS,
+    HPS_NSTREAM
 };
-#define HPS_PIECES 64
-struct hps_mark;                /* a place in a lane: reached when all before it is done */
+#define HPS_NGRAPH 64
+struct hps_event;               /* a point in a stream: done when all that is queued before it is */
 
 struct hps_dev {
     const struct hps_dev_ops *ops;
@@ -54,50 +56,51 @@ struct hps_dev_ops {
     void (*close)(struct hps_dev *dev);
 
     /* alloc gives zeroed memory; no memory ends the run, said with the size. free takes NULL, and
-     * may wait for all lanes, as alloc may: neither belongs into a step. */
+     * may wait for all streams, as alloc may: neither belongs into a step. */
     void *(*alloc)(struct hps_dev *dev, size_t bytes);
     void (*free)(struct hps_dev *dev, void *p);
-    /* Copies of any host memory, on WORK: what is put has been read when this returns; what is got
-     * is there when this returns. */
-    void (*put)(struct hps_dev *dev, void *to, const void *from_host, size_t bytes);
-    void (*get)(struct hps_dev *dev, void *to_host, const void *from, size_t bytes);
+    /* Copies of any host memory, on COMPUTE. The host memory has been read when copy_to_device
+     * returns, and is filled when copy_to_host does. */
+    void (*copy_to_device)(struct hps_dev *dev, void *to, const void *from_host, size_t bytes);
+    void (*copy_to_host)(struct hps_dev *dev, void *to_host, const void *from, size_t bytes);
     void (*zero)(struct hps_dev *dev, void *p, size_t bytes);
-    void (*sync)(struct hps_dev *dev);                          /* waits for WORK */
+    void (*sync)(struct hps_dev *dev);                          /* waits for COMPUTE */
 
-    /* Host memory that copies go to and from while the host does something else; zeroed. unpin
-     * takes NULL; no copy may be under way. As alloc and free, not in a step. */
+    /* Host memory that asynchronous copies go to and from; zeroed. unpin takes NULL; no copy may be
+     * under way. As alloc and free, not in a step. */
     void *(*pin)(struct hps_dev *dev, size_t bytes);
     void (*unpin)(struct hps_dev *dev, void *p);
-    /* The same for operations too, which reach it over the bus: for what is larger than the device.
-     * To unpin. */
-    void *(*pin_far)(struct hps_dev *dev, size_t bytes);
-    /* Queue a copy on a lane, from pinned memory to the device or back. Never waits; both sides
-     * belong to it until a mark behind it is reached. */
-    void (*bring)(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from_pinned,
-                  size_t bytes);
-    void (*fetch)(struct hps_dev *dev, enum hps_lane lane, void *to_pinned, const void *from,
-                  size_t bytes);
-    /* What is queued on `lane` from now on begins when what is queued on `before` now is done. */
-    void (*follow)(struct hps_dev *dev, enum hps_lane lane, enum hps_lane before);
-    /* A mark is set behind what a lane has queued, as often as wanted; one never set is reached.
-     * `reached` never waits, `wait` does, for no more than the mark. */
-    struct hps_mark *(*mark_new)(struct hps_dev *dev);
-    void (*mark_free)(struct hps_dev *dev, struct hps_mark *mark);      /* NULL is fine */
-    void (*mark)(struct hps_dev *dev, struct hps_mark *mark, enum hps_lane lane);
-    bool (*reached)(struct hps_dev *dev, struct hps_mark *mark);
-    void (*wait)(struct hps_dev *dev, struct hps_mark *mark);
-    /* What is queued on `lane` from now on begins when the mark, as it is set now, is reached. */
-    void (*after)(struct hps_dev *dev, enum hps_lane lane, struct hps_mark *mark);
-    /* Seconds of the device from one mark to a later one, both reached. */
-    double (*between_s)(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to);
+    /* Mapped memory: pinned, and operations reach it too, over the bus: for what is larger than
+     * the device. To unpin. */
+    void *(*pin_mapped)(struct hps_dev *dev, size_t bytes);
+    /* Queue a copy on a stream, between pinned memory and the device. Never waits; neither side is
+     * the caller's until an event recorded behind the copy is done. */
+    void (*copy_to_device_async)(struct hps_dev *dev, enum hps_stream stream, void *to,
+                                 const void *from_pinned, size_t bytes);
+    void (*copy_to_host_async)(struct hps_dev *dev, enum hps_stream stream, void *to_pinned,
+                               const void *from, size_t bytes);
+    /* What is queued on `stream` from now on begins when what is queued on `before` now is done. */
+    void (*stream_wait)(struct hps_dev *dev, enum hps_stream stream, enum hps_stream before);
+    /* An event is recorded behind what a stream has queued, as often as wanted; one never recorded
+     * is done. event_done never waits; event_wait does, for no more than the event. */
+    struct hps_event *(*event_new)(struct hps_dev *dev);
+    void (*event_free)(struct hps_dev *dev, struct hps_event *event);   /* NULL is fine */
+    void (*event_record)(struct hps_dev *dev, struct hps_event *event, enum hps_stream stream);
+    bool (*event_done)(struct hps_dev *dev, struct hps_event *event);
+    void (*event_wait)(struct hps_dev *dev, struct hps_event *event);
+    /* What is queued on `stream` from now on begins when the event, as recorded now, is done. */
+    void (*stream_wait_event)(struct hps_dev *dev, enum hps_stream stream,
+                              struct hps_event *event);
+    /* Seconds of the device from one event to a later one, both done. */
+    double (*event_elapsed_s)(struct hps_dev *dev, struct hps_event *from, struct hps_event *to);
 
-    /* What is queued on WORK between the two may be launched as one piece. Nothing there waits,
-     * takes memory or looks at another lane. piece < HPS_PIECES: much the same is queued under the
-     * same number, which may then cost less. NULL: there is no such thing. */
-    void (*piece_begin)(struct hps_dev *dev, int piece);
-    void (*piece_end)(struct hps_dev *dev, int piece);
-    /* What the rank is at from now on, for a profiler's timeline; NULL: that is over, and it goes
-     * on with what it was at before. The operation NULL: nobody would look. */
+    /* What is queued on COMPUTE between the two may be launched as one graph. Nothing in it waits,
+     * takes memory or looks at another stream. number < HPS_NGRAPH: much the same is queued under
+     * the same number, which may then cost less. NULL: the device has no graphs. */
+    void (*graph_begin)(struct hps_dev *dev, int number);
+    void (*graph_end)(struct hps_dev *dev, int number);
+    /* Begin a named range on a profiler's timeline; NULL: end the innermost one. The operation
+     * NULL: nobody would look. */
     void (*range)(const char *name);
 
     /* Fully connected: y = act(x w + b);  x (B, in), w (in, out), b (out), y (B, out). gelu (the
@@ -113,7 +116,7 @@ struct hps_dev_ops {
                         struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
                         float *db);
 
-    /* y = x or y += x, element by element (concat, add, relay are made of this). */
+    /* y = x or y += x, element by element (concat, add, tensors that pass through use it). */
     void (*copy)(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
                  size_t ldy, bool add);
 
@@ -179,9 +182,9 @@ struct hps_dev_ops {
                   const float *r, const float *q, struct hps_tensor z, struct hps_tensor y,
                   bool add);
 
-    /* to (n) = part (k, n) added up over the k, in their order; k is at least 1. */
-    void (*fold)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
-    void (*fold_doubles)(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
+    /* to (n) = part (k, n) summed over the k, in their order; k is at least 1. */
+    void (*reduce)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
+    void (*reduce_doubles)(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
 
     /* The n vectors v of dim that the tensors x (nx), each (B, some * dim), make side by side.
      * dots: y (B, n(n-1)/2) = v_i . v_j, j < i, row after row of the triangle; `self`: j <= i,
@@ -271,7 +274,7 @@ struct hps_dev_ops {
                        size_t stride, int dim, size_t n, const int *at,
                        const struct hps_row_sums *grad);
     /* to[to_at[i]] = from[from_at[i]], rows of `stride` floats; to_at is distinct. One of the two
-     * may be far memory. */
+     * may be mapped memory. */
     void (*rows_move)(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
                       const float *from, const int *to_at, float *to);
     /* to (n, dim) = the sums, each in its order. */
@@ -296,8 +299,8 @@ extern const struct hps_dev_ops hps_dev_loaded;
 /* The backend called `name`, NULL when this build has none. */
 const struct hps_dev_ops *hps_dev_find(const char *name);
 
-/* ops->wait, in looks between which what must leave this rank leaves (base/progress.h). */
-void hps_dev_wait(struct hps_dev *dev, struct hps_mark *mark);
+/* ops->event_wait, while the messages that other ranks wait for go out (base/progress.h). */
+void hps_dev_wait(struct hps_dev *dev, struct hps_event *event);
 
 /* The BLAS uses no threads of its own from now on: ours call it, and what it computes does not
  * depend on how many it would have had. Local. */

@@ -73,8 +73,8 @@ void HPS_DEV_VERB(norm_backward)(struct hps_dev *dev, const struct hps_norm *nor
 void HPS_DEV_VERB(blend)(struct hps_dev *dev, int B, const float *p, struct hps_tensor x,
                          const float *m, const float *r, const float *q, struct hps_tensor z,
                          struct hps_tensor y, bool add);
-void HPS_DEV_VERB(fold)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
-void HPS_DEV_VERB(fold_doubles)(struct hps_dev *dev, int k, size_t n, const double *part,
+void HPS_DEV_VERB(reduce)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
+void HPS_DEV_VERB(reduce_doubles)(struct hps_dev *dev, int k, size_t n, const double *part,
                                 double *to);
 void HPS_DEV_VERB(dots_forward)(struct hps_dev *dev, int B, int dim, bool self, int nx,
                                 const struct hps_tensor *x, struct hps_tensor y);

@@ -41,8 +41,8 @@ int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
                   struct hps_tensor x, struct hps_tensor y);
 int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
                        struct hps_tensor dy, struct hps_tensor da, bool add);
-int hps_kern_fold(void *stream, int k, size_t n, const float *part, float *to);
-int hps_kern_fold_doubles(void *stream, int k, size_t n, const double *part, double *to);
+int hps_kern_reduce(void *stream, int k, size_t n, const float *part, float *to);
+int hps_kern_reduce_doubles(void *stream, int k, size_t n, const double *part, double *to);
 int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x, struct hps_tensor y);
 
 /* ---- kern_row.cu: row by row ---- */

@@ -1,10 +1,10 @@
 /* nccl.h - GPUs of several ranks sum and exchange what lies in their memory, past their hosts: the
  * second table of heterps-cuda.so, over NCCL.
  *
- * A group is one GPU of each of n ranks. What it is told is queued on the device's lane PEERS: the
- * caller has that lane follow what made the numbers, and others follow it where they are used; the
- * host does not wait. All members of a group are told the same things in the same order; where a
- * rank is in several groups, their order is the same wherever they meet.
+ * A group is one GPU of each of n ranks. What it is told is queued on the device's stream PEERS:
+ * the caller has that stream wait for what made the numbers, and the streams that use them wait for
+ * it; the host does not wait. All members of a group are told the same things in the same order;
+ * where a rank is in several groups, their order is the same wherever they meet.
  *
  * Loading: libnccl.so.2 is opened by name at the first need, as the system finds it or from beside
  * CUDA's own libraries; where it is not, a GPU still computes and the host carries the sums.

@@ -1,5 +1,5 @@
-/* span.h - how long a device was at something: pairs of marks in its lane WORK, read when they are
- * over, so that nobody waits for them. On a host there are none: its clock is the host's. */
+/* span.h - how long a device was at something: pairs of events in its stream COMPUTE, read when
+ * they are over, so that nothing waits for them. A host has none, it has a clock. */
 #ifndef HPS_HW_SPAN_H
 #define HPS_HW_SPAN_H
 

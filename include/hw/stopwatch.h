@@ -1,5 +1,5 @@
 /* stopwatch.h - how long a device takes for something that is waited for: a host by its own clock,
- * a device that works by itself by marks in its lane WORK. What nobody waits for: hw/span.h. */
+ * a device that works by itself by events in its stream COMPUTE. Not waited for: hw/span.h. */
 #ifndef HPS_HW_STOPWATCH_H
 #define HPS_HW_STOPWATCH_H
 
@@ -8,7 +8,7 @@
 struct hps_stopwatch {
     struct hps_dev *dev;            /* borrowed                         */
     double (*host_s)(void);         /* hps_now_s, hps_core_s            */
-    struct hps_mark *from, *to;     /* NULL: a host's                   */
+    struct hps_event *from, *to;     /* NULL: a host's                   */
     double from_s;
 };
 

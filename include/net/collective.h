@@ -4,8 +4,8 @@
  * Each verb is Collective over them: a layer whose kind says `peers` is called on all of them in
  * the same order, also where B = 0. What comes out is the same bits on every rank, and the same to
  * rounding on any number of them: sums are made in the order of the ranks. All numbers are device
- * memory; what is asked is queued on WORK with the operations around it. A rank alone (most runs,
- * the profile) just copies. */
+ * memory; what is asked is queued on COMPUTE with the operations around it. A rank alone (most
+ * runs, the profile) just copies. */
 #ifndef HPS_NET_COLLECTIVE_H
 #define HPS_NET_COLLECTIVE_H
 

@@ -1,5 +1,6 @@
 /* load.h - what the host made for a step and the device reads: packed in pinned memory and brought
- * in one copy on the lane FEED, while the device computes something else. On a host nothing moves.
+ * in one copy on the stream FEED, while the device computes something else. On a host nothing
+ * moves.
  *
  * A step is begin, add of each piece, bring. */
 #ifndef HPS_NET_LOAD_H
@@ -11,7 +12,7 @@
 struct hps_load {               /* zeroed memory is a valid start */
     char *host, *device;
     size_t cap, n;              /* bytes */
-    struct hps_mark *brought;
+    struct hps_event *brought;
 };
 #define HPS_LOAD_PIECE 64       /* pieces begin at multiples of it */
 

@@ -27,8 +27,8 @@ void hps_feeder_free(struct hps_feeder *feeder);
 enum hps_status hps_feeder_fetch(struct hps_feeder *feeder);
 
 /* The oldest step fetched and not yet taken: batch (M; NULL where nothing is read) and the routes
- * by group. Waits for the exchange: collective. On a device that is no host its lane WORK waits for
- * the step's inputs; those of the step before stay until then, and no longer. */
+ * by group. Waits for the exchange: collective. On a device that is no host its stream COMPUTE
+ * waits for the step's inputs; those of the step before stay until then, and no longer. */
 struct hps_feeder_step {
     const struct hps_batch *batch;
     const struct hps_load_raw *raw; /* (M) where batch is not NULL */

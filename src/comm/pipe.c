@@ -45,8 +45,8 @@ struct flight {
     float *copy;                /* (rows, width) pinned; NULL: not needed      */
     float *to;                  /* device memory that waits for `copy`          */
     size_t floats;
-    struct hps_mark *free;      /* the device has done with what is overwritten */
-    struct hps_mark *ready;     /* what is sent has been made; copied in        */
+    struct hps_event *free;      /* the device has done with what is overwritten */
+    struct hps_event *ready;     /* what is sent has been made; copied in        */
 };
 
 struct hps_pipe {
@@ -95,7 +95,7 @@ static void receive_parcels(struct hps_pipe *p, enum hps_way way, struct flight 
 }
 
 /* What must be reached before MPI may have its memory. */
-static struct hps_mark *awaited(const struct hps_pipe *p, const struct flight *fl)
+static struct hps_event *awaited(const struct hps_pipe *p, const struct flight *fl)
 {
     return fl->in && p->direct ? fl->free : fl->ready;
 }
@@ -114,7 +114,7 @@ static void go(struct hps_pipe *p, enum hps_way way, struct flight *fl)
 static void hold(struct hps_pipe *p, enum hps_way way, struct flight *fl)
 {
     fl->state = HELD;
-    if (p->dev->host || p->dev->ops->reached(p->dev, awaited(p, fl)))
+    if (p->dev->host || p->dev->ops->event_done(p->dev, awaited(p, fl)))
         go(p, way, fl);
 }
 
@@ -125,7 +125,7 @@ static void look(void *pipe)
     for (int way = 0; way < 2; way++)
         for (int f = 0; f < p->flights; f++) {
             struct flight *fl = &p->flight[way][f];
-            if (fl->state == HELD && p->dev->ops->reached(p->dev, awaited(p, fl)))
+            if (fl->state == HELD && p->dev->ops->event_done(p->dev, awaited(p, fl)))
                 go(p, (enum hps_way)way, fl);
         }
 }
@@ -148,9 +148,10 @@ static void take_in(struct hps_pipe *p, struct flight *fl)
     for (int i = 0; i < fl->n; i++)
         check(&fl->parcel[i]);
     if (fl->copy) {
-        p->dev->ops->after(p->dev, HPS_LANE_IN, fl->free);
-        p->dev->ops->bring(p->dev, HPS_LANE_IN, fl->to, fl->copy, fl->floats * sizeof *fl->copy);
-        p->dev->ops->mark(p->dev, fl->ready, HPS_LANE_IN);
+        p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_RECV, fl->free);
+        p->dev->ops->copy_to_device_async(p->dev, HPS_STREAM_RECV, fl->to, fl->copy,
+                                          fl->floats * sizeof *fl->copy);
+        p->dev->ops->event_record(p->dev, fl->ready, HPS_STREAM_RECV);
     }
     fl->state = HERE;
 }
@@ -183,8 +184,8 @@ static void open_way(struct hps_pipe *p, enum hps_way way)
             fl->parcel[i].request[0] = MPI_REQUEST_NULL;
             fl->parcel[i].request[1] = MPI_REQUEST_NULL;
         }
-        fl->free = p->dev->ops->mark_new(p->dev);
-        fl->ready = p->dev->ops->mark_new(p->dev);
+        fl->free = p->dev->ops->event_new(p->dev);
+        fl->ready = p->dev->ops->event_new(p->dev);
         if (!p->dev->host && !p->direct)
             fl->copy = p->dev->ops->pin(p->dev, floats * sizeof *fl->copy);
     }
@@ -196,8 +197,8 @@ static void close_way(struct hps_pipe *p, enum hps_way way)
         struct flight *fl = &p->flight[way][f];
         assert(fl->n == 0);
         hps_dev_wait(p->dev, fl->ready);
-        p->dev->ops->mark_free(p->dev, fl->free);
-        p->dev->ops->mark_free(p->dev, fl->ready);
+        p->dev->ops->event_free(p->dev, fl->free);
+        p->dev->ops->event_free(p->dev, fl->ready);
         p->dev->ops->unpin(p->dev, fl->copy);
         hps_mem_free(fl->parcel);
     }
@@ -296,11 +297,13 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long s
     fl->m = m;
     fl->in = false;
     if (fl->copy) {
-        p->dev->ops->follow(p->dev, HPS_LANE_OUT, HPS_LANE_WORK);
-        p->dev->ops->fetch(p->dev, HPS_LANE_OUT, fl->copy, buf, floats * sizeof *buf);
+        p->dev->ops->stream_wait(p->dev, HPS_STREAM_SEND, HPS_STREAM_COMPUTE);
+        p->dev->ops->copy_to_host_async(p->dev, HPS_STREAM_SEND, fl->copy, buf,
+                                        floats * sizeof *buf);
     }
     if (!p->dev->host)
-        p->dev->ops->mark(p->dev, fl->ready, fl->copy ? HPS_LANE_OUT : HPS_LANE_WORK);
+        p->dev->ops->event_record(p->dev, fl->ready,
+                                  fl->copy ? HPS_STREAM_SEND : HPS_STREAM_COMPUTE);
     hold(p, way, fl);
     p->bytes += (double)(floats * sizeof *buf + (size_t)fl->n * sizeof head);
 }
@@ -331,7 +334,7 @@ void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long s
     fl->m = m;
     fl->in = true;
     if (!p->dev->host)
-        p->dev->ops->mark(p->dev, fl->free, HPS_LANE_WORK);
+        p->dev->ops->event_record(p->dev, fl->free, HPS_STREAM_COMPUTE);
     hold(p, way, fl);
 }
 
@@ -343,7 +346,7 @@ void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int flight)
     if (fl->state == TRAVELS)
         take_in(p, fl);
     if (fl->state == HERE && fl->copy)
-        p->dev->ops->after(p->dev, HPS_LANE_WORK, fl->ready);
+        p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, fl->ready);
     fl->state = IDLE;
     fl->n = 0;
 }

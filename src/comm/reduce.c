@@ -21,7 +21,7 @@ struct hps_reduce {
     size_t left;                        /* [0, left) is not complete yet              */
     /* where sums are made on the host and grad is not there: buckets come, are summed, go back */
     float *copy;                        /* (n) pinned; NULL: not needed               */
-    struct hps_mark **came;             /* (nbucket)                                  */
+    struct hps_event **came;             /* (nbucket)                                  */
     int nbucket, nasked, nstarted;      /* of a step: told to come, being summed      */
     int nrank;
     double bytes;
@@ -43,9 +43,9 @@ static void pick(struct hps_reduce *r)
 static void make_copy(struct hps_reduce *r)
 {
     r->copy = r->dev->ops->pin(r->dev, r->n * sizeof *r->copy);
-    r->came = hps_mem_new((size_t)r->nbucket, sizeof(struct hps_mark *));
+    r->came = hps_mem_new((size_t)r->nbucket, sizeof(struct hps_event *));
     for (int b = 0; b < r->nbucket; b++)
-        r->came[b] = r->dev->ops->mark_new(r->dev);
+        r->came[b] = r->dev->ops->event_new(r->dev);
 }
 
 enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, float *grad,
@@ -78,10 +78,10 @@ static void free_copy(struct hps_reduce *r)
 {
     if (!r->copy)
         return;
-    r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     r->dev->ops->sync(r->dev);
     for (int b = 0; b < r->nbucket; b++)
-        r->dev->ops->mark_free(r->dev, r->came[b]);
+        r->dev->ops->event_free(r->dev, r->came[b]);
     hps_mem_free(r->came);
     r->dev->ops->unpin(r->dev, r->copy);
 }
@@ -132,11 +132,12 @@ static void ask(struct hps_reduce *r, int b)
         r->dev->ops->sync(r->dev);
         return;
     }
-    r->dev->ops->follow(r->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    r->dev->ops->stream_wait(r->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
     if (!r->copy)
         return;
-    r->dev->ops->fetch(r->dev, HPS_LANE_PEERS, r->copy + first, r->grad + first, bytes);
-    r->dev->ops->mark(r->dev, r->came[b], HPS_LANE_PEERS);
+    r->dev->ops->copy_to_host_async(r->dev, HPS_STREAM_PEERS, r->copy + first, r->grad + first,
+                                    bytes);
+    r->dev->ops->event_record(r->dev, r->came[b], HPS_STREAM_PEERS);
 }
 
 /* Those that have come are summed, in their order: `all_of_them`: each is waited for. */
@@ -146,7 +147,7 @@ static void start(struct hps_reduce *r, bool all_of_them)
         int b = r->nstarted;
         if (r->copy && all_of_them)
             hps_dev_wait(r->dev, r->came[b]);
-        else if (r->copy && !r->dev->ops->reached(r->dev, r->came[b]))
+        else if (r->copy && !r->dev->ops->event_done(r->dev, r->came[b]))
             return;
         r->ops->start(r->state, (r->copy ? r->copy : r->grad) + first_of(r, b), size_of(r, b));
         r->bytes += 2.0 * (r->nrank - 1) / r->nrank * (double)size_of(r, b) * sizeof *r->grad;
@@ -186,9 +187,10 @@ void hps_reduce_end(struct hps_reduce *r)
     start(r, true);
     r->ops->wait(r->state);
     if (r->copy)
-        r->dev->ops->bring(r->dev, HPS_LANE_PEERS, r->grad, r->copy, r->n * sizeof *r->grad);
+        r->dev->ops->copy_to_device_async(r->dev, HPS_STREAM_PEERS, r->grad, r->copy,
+                                          r->n * sizeof *r->grad);
     if (!r->dev->host)
-        r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+        r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     r->left = r->n;
     r->nasked = r->nstarted = 0;
 }

@@ -1,4 +1,4 @@
-/* reduce_nccl.c - sums over NCCL: one all-reduce a bucket, in the GPU's memory, on a lane beside
+/* reduce_nccl.c - sums over NCCL: one all-reduce a bucket, in the GPU's memory, on a stream beside
  * the backward pass. */
 #include "base/mem.h"
 #include "comm/reduce.h"

@@ -15,7 +15,7 @@ struct stage {                          /* pinned */
 
 struct state {
     struct stage out, in;
-    struct hps_mark *came;              /* what goes out is on the host */
+    struct hps_event *came;              /* what goes out is on the host */
     int *n, *at;                        /* (k) what I get of each       */
 };
 
@@ -26,7 +26,7 @@ static void *open_mpi(struct hps_stage_collective *m)
     s->n = hps_mem_new(2 * (size_t)m->k, sizeof *s->n);
     s->at = s->n + m->k;
     if (!m->dev->host)
-        s->came = m->dev->ops->mark_new(m->dev);
+        s->came = m->dev->ops->event_new(m->dev);
     return s;
 }
 
@@ -35,7 +35,7 @@ static void close_mpi(struct hps_stage_collective *m)
     struct state *s = m->with;
 
     m->dev->ops->sync(m->dev);
-    m->dev->ops->mark_free(m->dev, s->came);
+    m->dev->ops->event_free(m->dev, s->came);
     m->dev->ops->unpin(m->dev, s->out.at);
     m->dev->ops->unpin(m->dev, s->in.at);
     hps_mem_free(s->n);
@@ -76,8 +76,8 @@ static const float *to_host(struct hps_stage_collective *m, const float *x, size
         return x;
     }
     float *host = room(m, &s->out, n);
-    m->dev->ops->fetch(m->dev, HPS_LANE_WORK, host, x, n * sizeof *x);
-    m->dev->ops->mark(m->dev, s->came, HPS_LANE_WORK);
+    m->dev->ops->copy_to_host_async(m->dev, HPS_STREAM_COMPUTE, host, x, n * sizeof *x);
+    m->dev->ops->event_record(m->dev, s->came, HPS_STREAM_COMPUTE);
     hps_dev_wait(m->dev, s->came);
     return host;
 }
@@ -92,7 +92,7 @@ static float *host_for(struct hps_stage_collective *m, float *x, size_t n)
 static void from_host(struct hps_stage_collective *m, float *x, const float *host, size_t n)
 {
     if (!m->dev->host)
-        m->dev->ops->bring(m->dev, HPS_LANE_WORK, x, host, n * sizeof *x);
+        m->dev->ops->copy_to_device_async(m->dev, HPS_STREAM_COMPUTE, x, host, n * sizeof *x);
 }
 
 static size_t all_of(const struct hps_stage_collective *m)

@@ -33,15 +33,15 @@ static void add(struct hps_nccl_piece *piece, int *n, int peer, const float *at,
     hps_nccl_add(piece, n, peer, (float *)(size_t)at, (size_t)floats);
 }
 
-/* What the pieces are of was made on WORK, and is used there. */
+/* The numbers were made on the stream COMPUTE, and are used there. */
 static void travel(struct hps_stage_collective *m)
 {
     struct post *p = m->with;
 
     hps_spans_begin(m->spans, m->what);
-    m->dev->ops->follow(m->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    m->dev->ops->stream_wait(m->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
     m->cards->ops->exchange(m->cards->group, p->nout, p->out, p->nin, p->in);
-    m->dev->ops->follow(m->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    m->dev->ops->stream_wait(m->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     hps_spans_end(m->spans, 0);
     p->nout = p->nin = 0;
 }

@@ -24,9 +24,9 @@ enum hps_precision hps_dev_precision(const char *word)
     return strcmp(word, "bf16") == 0 ? HPS_BF16 : HPS_FP32;
 }
 
-void hps_dev_wait(struct hps_dev *dev, struct hps_mark *mark)
+void hps_dev_wait(struct hps_dev *dev, struct hps_event *event)
 {
-    while (!dev->ops->reached(dev, mark) && hps_wait_progress())
+    while (!dev->ops->event_done(dev, event) && hps_wait_progress())
         ;
-    dev->ops->wait(dev, mark);
+    dev->ops->event_wait(dev, event);
 }

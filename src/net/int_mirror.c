@@ -48,7 +48,7 @@ static void adopt(struct hps_int_mirror *a, size_t n, struct hps_dev *dev)
 {
     a->dev = dev;
     move(a, a->cap + a->cap / 2, n);
-    a->shown = dev->ops->mark_new(dev);
+    a->shown = dev->ops->event_new(dev);
 }
 
 const int *hps_int_mirror_show(struct hps_int_mirror *a, size_t n, struct hps_dev *dev)
@@ -63,8 +63,8 @@ const int *hps_int_mirror_show(struct hps_int_mirror *a, size_t n, struct hps_de
         a->device_cap = a->cap;
         a->device = dev->ops->alloc(dev, a->cap * sizeof *a->device);
     }
-    dev->ops->bring(dev, HPS_LANE_FEED, a->device, a->host, n * sizeof *a->host);
-    dev->ops->mark(dev, a->shown, HPS_LANE_FEED);
+    dev->ops->copy_to_device_async(dev, HPS_STREAM_FEED, a->device, a->host, n * sizeof *a->host);
+    dev->ops->event_record(dev, a->shown, HPS_STREAM_FEED);
     return a->device;
 }
 
@@ -79,5 +79,5 @@ void hps_int_mirror_free(struct hps_int_mirror *a, struct hps_dev *dev)
     hps_dev_wait(dev, a->shown);
     dev->ops->unpin(dev, a->host);
     dev->ops->free(dev, a->device);
-    dev->ops->mark_free(dev, a->shown);
+    dev->ops->event_free(dev, a->shown);
 }

@@ -17,7 +17,7 @@ void hps_load_begin(struct hps_load *l, struct hps_dev *dev, size_t bytes, size_
     if (dev->host)
         return;
     if (!l->brought)
-        l->brought = dev->ops->mark_new(dev);
+        l->brought = dev->ops->event_new(dev);
     hps_dev_wait(dev, l->brought);
     if (need <= l->cap)
         return;
@@ -43,8 +43,9 @@ void hps_load_bring(struct hps_load *l, struct hps_dev *dev)
 {
     if (dev->host)
         return;
-    dev->ops->bring(dev, HPS_LANE_FEED, l->device, l->host, l->n < l->cap ? l->n : l->cap);
-    dev->ops->mark(dev, l->brought, HPS_LANE_FEED);
+    dev->ops->copy_to_device_async(dev, HPS_STREAM_FEED, l->device, l->host,
+                                   l->n < l->cap ? l->n : l->cap);
+    dev->ops->event_record(dev, l->brought, HPS_STREAM_FEED);
 }
 
 void hps_load_batch(struct hps_load *l, struct hps_dev *dev, int M, const struct hps_batch *batch,
@@ -72,5 +73,5 @@ void hps_load_free(struct hps_load *l, struct hps_dev *dev)
     hps_dev_wait(dev, l->brought);
     dev->ops->unpin(dev, l->host);
     dev->ops->free(dev, l->device);
-    dev->ops->mark_free(dev, l->brought);
+    dev->ops->event_free(dev, l->brought);
 }

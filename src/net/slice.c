@@ -200,18 +200,18 @@ static void clock_device(struct hps_slice *s, const struct hps_feed *feed, bool 
     if (!own->clock)
         own->clock = hps_mem_new((size_t)n + 1, sizeof *own->clock);
     for (int i = 0; i <= n && !own->clock[n]; i++)
-        own->clock[i] = ops->mark_new(s->dev);
-    ops->mark(s->dev, own->clock[0], HPS_LANE_WORK);
+        own->clock[i] = ops->event_new(s->dev);
+    ops->event_record(s->dev, own->clock[0], HPS_STREAM_COMPUTE);
     if (backward)
         begin_gradients(s, 0, feed->B);
     for (int i = 0; i < n; i++) {
         clock_layer(s, feed, backward, backward ? s->last - i : s->first + i);
-        ops->mark(s->dev, own->clock[i + 1], HPS_LANE_WORK);
+        ops->event_record(s->dev, own->clock[i + 1], HPS_STREAM_COMPUTE);
     }
     ops->sync(s->dev);
     for (int i = 0; i < n; i++)
         seconds[backward ? n - 1 - i : i] =
-            ops->between_s(s->dev, own->clock[i], own->clock[i + 1]);
+            ops->event_elapsed_s(s->dev, own->clock[i], own->clock[i + 1]);
 }
 
 void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool backward,
@@ -257,9 +257,10 @@ void hps_slice_tell_loss(struct hps_slice *s, int place)
 
     if (!hps_slice_judges(s->net, s->first, s->last))
         return;
-    ops->fetch(s->dev, HPS_LANE_WORK, own->told + (size_t)place * layers(s), s->loss, bytes);
+    ops->copy_to_host_async(s->dev, HPS_STREAM_COMPUTE, own->told + (size_t)place * layers(s),
+                            s->loss, bytes);
     ops->zero(s->dev, s->loss, bytes);
-    ops->mark(s->dev, own->told_at[place], HPS_LANE_WORK);
+    ops->event_record(s->dev, own->told_at[place], HPS_STREAM_COMPUTE);
 }
 
 double hps_slice_told_loss(struct hps_slice *s, int place)

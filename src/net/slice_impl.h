@@ -34,8 +34,8 @@ struct hps_slice_own {
     double *scratch;                    /* of a layer at work                                */
     struct hps_collective alone;        /* of a feed without peers                           */
     double *told;                       /* (HPS_TOLD, last-first+1) on the host, pinned      */
-    struct hps_mark *told_at[HPS_TOLD];
-    struct hps_mark **clock;            /* (last-first+2) NULL until it is looked at         */
+    struct hps_event *told_at[HPS_TOLD];
+    struct hps_event **clock;            /* (last-first+2) NULL until it is looked at         */
     bool *written;                      /* (last+1) this backward has begun the gradient     */
     struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */
     bool *add;

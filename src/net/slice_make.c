@@ -169,7 +169,7 @@ static void take_buffers(struct hps_slice *s, bool training)
     s->loss = s->dev->ops->alloc(s->dev, losses);
     own->told = s->dev->ops->pin(s->dev, HPS_TOLD * losses);
     for (int i = 0; i < HPS_TOLD; i++)
-        own->told_at[i] = s->dev->ops->mark_new(s->dev);
+        own->told_at[i] = s->dev->ops->event_new(s->dev);
 }
 
 struct hps_rule hps_slice_rule(const struct hps_slice *s, int i, long long step, long long total)
@@ -193,7 +193,7 @@ static void take_states(struct hps_slice *s, const float *param)
         if (nparam > 0)
             hps_opt_start(&rule, nparam, param + s->offset[i], host + s->state_at[i]);
     }
-    s->dev->ops->put(s->dev, s->state, host, s->state_at[n] * sizeof *host);
+    s->dev->ops->copy_to_device(s->dev, s->state, host, s->state_at[n] * sizeof *host);
     s->dev->ops->sync(s->dev);
     hps_mem_free(host);
 }
@@ -208,7 +208,7 @@ static void take_running(struct hps_slice *s)
     float *host = hps_mem_new(s->running_at[n], sizeof *host);
     for (int i = 0; i < n; i++)
         hps_net_init_running(s->net, s->first + i, host + s->running_at[i]);
-    s->dev->ops->put(s->dev, s->running, host, s->running_at[n] * sizeof *host);
+    s->dev->ops->copy_to_device(s->dev, s->running, host, s->running_at[n] * sizeof *host);
     s->dev->ops->sync(s->dev);
     hps_mem_free(host);
 }
@@ -225,7 +225,7 @@ static void take_weights(struct hps_slice *s, uint64_t seed, bool training)
     float *host = hps_mem_new(s->nparam, sizeof *host);
     for (int i = 0; i < n; i++)
         hps_net_init_param(s->net, s->first + i, seed, host + s->offset[i]);
-    s->dev->ops->put(s->dev, s->param, host, s->nparam * sizeof *host);
+    s->dev->ops->copy_to_device(s->dev, s->param, host, s->nparam * sizeof *host);
     s->dev->ops->sync(s->dev);
     if (training) {
         s->grad = own->grad = floats(s, s->nparam);
@@ -295,9 +295,9 @@ void hps_slice_free(struct hps_slice *s)
             s->dev->ops->free(s->dev, device[i]);
     s->dev->ops->unpin(s->dev, own->told);
     for (int i = 0; i < HPS_TOLD; i++)
-        s->dev->ops->mark_free(s->dev, own->told_at[i]);
+        s->dev->ops->event_free(s->dev, own->told_at[i]);
     for (int i = 0; own->clock && i <= s->last - s->first + 1; i++)
-        s->dev->ops->mark_free(s->dev, own->clock[i]);
+        s->dev->ops->event_free(s->dev, own->clock[i]);
     hps_mem_free(own->clock);
     free_flights(s, s->in);
     free_flights(s, s->out);

@@ -123,9 +123,9 @@ static enum hps_status next_batch(struct bench *w)
     }
     if (st) w->batch = NULL;
     w->batch = hps_negatives_step(w->noise, w->batch, 1);
-    w->dev->ops->follow(w->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+    w->dev->ops->stream_wait(w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     if (w->batch) hps_load_batch(&w->load, w->dev, w->opt->microbatches, w->batch, w->raw);
-    w->dev->ops->follow(w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    w->dev->ops->stream_wait(w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     return st;
 }
 
@@ -208,7 +208,7 @@ static void done(struct bench *w)
 /* ---- measuring ---- */
 
 /* Time that this thread was given on a core; what others took of it is not the layers'. A device
- * that works by itself is timed by marks, and by the wall where the host has a part in it. */
+ * that works by itself is timed by events, and by the wall where the host has a part in it. */
 static void set_clock(struct bench *w)
 {
     enum { LOOKS = 200 };

@@ -43,13 +43,13 @@ void hps_measure_rows_free(struct hps_measure_rows *r)
 static void find_rows(struct hps_measure_rows *r, struct hps_bag *bag)
 {
     hps_unique_find(r->places, r->batch, &r->room, r->first, r->ask, bag);
-    r->dev->ops->follow(r->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+    r->dev->ops->stream_wait(r->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     hps_unique_show(r->places, &r->room, bag);
     for (int m = 0; m < r->M; m++)
         bag[m].lies = NULL;             /* they were gathered */
     r->n = r->nplace = r->first[r->M];
     r->at = hps_int_mirror_show(&r->room.row, (size_t)r->n, r->dev);
-    r->dev->ops->follow(r->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
 }
 
 static void find_sums(struct hps_measure_rows *r, struct hps_bag *bag)

@@ -88,22 +88,22 @@ static double cards_s(const struct road *road, size_t n, bool sum)
     struct hps_dev *dev = road->dev;
     size_t bytes = (sum ? n : 2 * n) * sizeof(float);
     float *x = dev->ops->alloc(dev, bytes);
-    struct hps_mark *mark[REPEATS + 1];
+    struct hps_event *event[REPEATS + 1];
     double best = INFINITY;
 
     dev->ops->zero(dev, x, bytes);
-    dev->ops->follow(dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    dev->ops->stream_wait(dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
     for (int i = 0; i <= REPEATS; i++) {
         if (i > 0) queue(road, x, n, sum);
-        mark[i] = dev->ops->mark_new(dev);
-        dev->ops->mark(dev, mark[i], HPS_LANE_PEERS);
+        event[i] = dev->ops->event_new(dev);
+        dev->ops->event_record(dev, event[i], HPS_STREAM_PEERS);
     }
-    dev->ops->follow(dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    dev->ops->stream_wait(dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     dev->ops->sync(dev);
     for (int i = 0; i < REPEATS; i++)
-        best = fmin(best, dev->ops->between_s(dev, mark[i], mark[i + 1]));
+        best = fmin(best, dev->ops->event_elapsed_s(dev, event[i], event[i + 1]));
     for (int i = 0; i <= REPEATS; i++)
-        dev->ops->mark_free(dev, mark[i]);
+        dev->ops->event_free(dev, event[i]);
     dev->ops->free(dev, x);
     return best;
 }

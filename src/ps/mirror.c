@@ -35,12 +35,12 @@ void hps_mirror_to_host(struct hps_mirror *b, struct hps_dev *dev, size_t n)
 {
     if (dev->host || n == 0)
         return;
-    dev->ops->get(dev, b->host, b->device, n * sizeof *b->host);
+    dev->ops->copy_to_host(dev, b->host, b->device, n * sizeof *b->host);
     dev->ops->sync(dev);
 }
 
 void hps_mirror_to_device(struct hps_mirror *b, struct hps_dev *dev, size_t at, size_t n)
 {
     if (!dev->host && n > 0)
-        dev->ops->put(dev, b->device + at, b->host + at, n * sizeof *b->host);
+        dev->ops->copy_to_device(dev, b->device + at, b->host + at, n * sizeof *b->host);
 }

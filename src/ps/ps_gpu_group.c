@@ -1,5 +1,5 @@
 /* ps_gpu_group.c - rows and gradients from GPU to GPU. The rows of all micro-batches are on their
- * way from the start of the step, each micro-batch's with a mark of its own: work on one begins
+ * way from the start of the step, each micro-batch's with an event of its own: work on one begins
  * when its rows are there, whatever else still travels. */
 #include "base/mem.h"
 #include "ps/ps_impl.h"
@@ -9,7 +9,7 @@ struct post {
     size_t out_cap, in_cap;
     int nout, nin;
     size_t *sent_at;                    /* (parts) the next row of `out` */
-    struct hps_mark **came;             /* (M) rows of each micro-batch */
+    struct hps_event **came;             /* (M) rows of each micro-batch */
     size_t came_cap;
     int ncame;
 };
@@ -24,7 +24,7 @@ static void *open_cards(struct hps_ps *p)
 
 static void settle(struct hps_ps *p)
 {
-    p->dev->ops->follow(p->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    p->dev->ops->stream_wait(p->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
 }
 
 static void close_cards(struct hps_ps *p)
@@ -34,7 +34,7 @@ static void close_cards(struct hps_ps *p)
     settle(p);
     p->dev->ops->sync(p->dev);
     for (int m = 0; m < c->ncame; m++)
-        p->dev->ops->mark_free(p->dev, c->came[m]);
+        p->dev->ops->event_free(p->dev, c->came[m]);
     hps_mem_free(c->came);
     hps_mem_free(c->sent_at);
     hps_mem_free(c->out);
@@ -50,7 +50,7 @@ static void make_room(struct post *c, const struct hps_ps *p)
     hps_mem_grow(&c->in, &c->in_cap, pairs, sizeof *c->in);
     hps_mem_grow(&c->came, &c->came_cap, (size_t)p->r->M, sizeof *c->came);
     while (c->ncame < p->r->M)
-        c->came[c->ncame++] = p->dev->ops->mark_new(p->dev);
+        c->came[c->ncame++] = p->dev->ops->event_new(p->dev);
 }
 
 static void add(struct hps_nccl_piece *piece, int *n, const struct hps_ps *p, int q, float *base,
@@ -78,7 +78,7 @@ static void pull(struct hps_ps *p)
     make_room(c, p);
     for (int q = 0; q < p->parts; q++)
         at[q] = p->far_at[q];
-    p->dev->ops->follow(p->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    p->dev->ops->stream_wait(p->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
     for (int m = 0; m < r->M; m++) {
         for (int q = 0; q < p->parts; q++) {
             int i = m * p->parts + q;
@@ -88,14 +88,14 @@ static void pull(struct hps_ps *p)
             at[q] += (size_t)r->give[i];
         }
         tell(p);
-        p->dev->ops->mark(p->dev, c->came[m], HPS_LANE_PEERS);
+        p->dev->ops->event_record(p->dev, c->came[m], HPS_STREAM_PEERS);
     }
 }
 
 static void pulled(struct hps_ps *p, int m)
 {
     const struct post *c = p->with;
-    p->dev->ops->after(p->dev, HPS_LANE_WORK, c->came[m]);
+    p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, c->came[m]);
 }
 
 /* An owner takes the gradients of a member in the pieces that they are given in: by micro-batch. */
@@ -113,7 +113,7 @@ static void push(struct hps_ps *p)
             at += (size_t)r->give[i];
         }
     }
-    p->dev->ops->follow(p->dev, HPS_LANE_PEERS, HPS_LANE_WORK);
+    p->dev->ops->stream_wait(p->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
     tell(p);
 }
 

@@ -79,7 +79,7 @@ static void move(struct hps_staging *w, struct turn *t, const struct hps_tier_mo
     const int *in_row = shown(w, &t->in_row, m->nin, m->in_row);
     const int *in_slot = shown(w, &t->in_slot, m->nin, m->in_slot);
 
-    w->dev->ops->follow(w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    w->dev->ops->stream_wait(w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     for (int i = 0; i < w->ntable; i++) {
         if (m->nout > 0) hps_table_return(w->table[i], m->nout, out_row, out_slot);
         if (m->nin > 0) hps_table_fetch(w->table[i], m->nin, in_row, in_slot);
@@ -109,7 +109,8 @@ const struct hps_request_step *hps_staging_step(struct hps_staging *w,
     struct turn *t = &w->turn[w->taken++ % KEPT];
     size_t n = (size_t)step->nmerge;
 
-    w->dev->ops->follow(w->dev, HPS_LANE_FEED, HPS_LANE_WORK); /* lists of the turn were read */
+    /* COMPUTE has read the lists of this turn */
+    w->dev->ops->stream_wait(w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     if (n > (size_t)hps_tier_slots(w->tier)) grow(w, t, n);
     struct hps_tier_moves m = hps_tier_take(w->tier, n, step->merged_host);
     move(w, t, &m);
@@ -118,7 +119,7 @@ const struct hps_request_step *hps_staging_step(struct hps_staging *w,
     t->step.row = step->row_host == step->merged_host
                       ? t->step.merged
                       : found(w, &t->row, step->ngive, step->row_host);
-    w->dev->ops->follow(w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    w->dev->ops->stream_wait(w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     return &t->step;
 }
 

@@ -63,8 +63,8 @@ static void fill(struct hps_table *t, const struct hps_net *net, int index,
         size_t at = (size_t)first * size, most = CHUNK * size;
         fill_blocks(t, net, index, rule, seed, first,
                     nblock - first < CHUNK ? nblock - first : CHUNK, buffer);
-        t->dev->ops->put(t->dev, t->row + at, buffer,
-                         (all - at < most ? all - at : most) * sizeof *buffer);
+        t->dev->ops->copy_to_device(t->dev, t->row + at, buffer,
+                                    (all - at < most ? all - at : most) * sizeof *buffer);
         t->dev->ops->sync(t->dev);
     }
     hps_mem_free(buffer);
@@ -94,7 +94,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
                              .dim = shape->dim, .stride = hps_rule_stride(&rule, shape->dim),
                              .dev = dev, .tier = tier };
     size_t row_bytes = t->stride * sizeof *t->row;
-    if (tier) t->home = dev->ops->pin_far(dev, (size_t)nrow * row_bytes);
+    if (tier) t->home = dev->ops->pin_mapped(dev, (size_t)nrow * row_bytes);
     t->row = dev->ops->alloc(dev, (tier ? (size_t)hps_tier_slots(tier) : (size_t)nrow) * row_bytes);
     fill(t, net, index, &rule, seed);
     *out = t;
@@ -138,7 +138,7 @@ static void copy_slots(struct hps_table *t, float *to)
     size_t bytes = t->stride * sizeof *to;
     float *slot = hps_mem_new((size_t)hps_tier_slots(t->tier), bytes);
 
-    t->dev->ops->get(t->dev, slot, t->row, (size_t)hps_tier_slots(t->tier) * bytes);
+    t->dev->ops->copy_to_host(t->dev, slot, t->row, (size_t)hps_tier_slots(t->tier) * bytes);
     for (size_t i = 0; i < all.nout; i++)
         memcpy(to + (size_t)all.out_row[i] * t->stride,
                slot + (size_t)all.out_slot[i] * t->stride, bytes);
@@ -154,7 +154,7 @@ void hps_table_copy(struct hps_table *t, float *to)
     if (host)
         memcpy(to, host, bytes);
     else
-        t->dev->ops->get(t->dev, to, t->row, bytes);
+        t->dev->ops->copy_to_host(t->dev, to, t->row, bytes);
     if (t->tier) copy_slots(t, to);
 }
 
@@ -165,7 +165,7 @@ void hps_table_set(struct hps_table *t, const float *from)
 
     if (t->tier) hps_tier_forget(t->tier);
     if (!host)
-        t->dev->ops->put(t->dev, t->row, from, bytes);
+        t->dev->ops->copy_to_device(t->dev, t->row, from, bytes);
     else if (host != from)
         memcpy(host, from, bytes);
 }

@@ -176,7 +176,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     if (st) batch = NULL; /* no row is asked for by what may be no id */
     batch = hps_negatives_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
     /* all steps but the one taken last are queued: what they read is free behind them */
-    f->dev->ops->follow(f->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+    f->dev->ops->stream_wait(f->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     struct turn *t = &f->turn[f->fetched++ % TURNS];
     if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
     hps_region_leave(HPS_REGION_READ);
@@ -197,7 +197,7 @@ struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
     f->nbatch--;
     for (int g = 0; g < f->ngroup; g++)
         f->now[g] = hps_request_take(f->route[g]);
-    f->dev->ops->follow(f->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    f->dev->ops->stream_wait(f->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     return step;
 }
 

@@ -143,20 +143,20 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     own_of(s)->part = part;
 }
 
-/* Pieces: the last ones are updates of dense weights, the others micro-batches. */
-enum { UPDATES = HPS_PIECES - HPS_ROLES };
+/* Numbers of graphs: the last ones are updates of dense weights, the others micro-batches. */
+enum { UPDATES = HPS_NGRAPH - HPS_ROLES };
 
 static int role_of(const struct hps_step *s, const struct hps_worker *r)
 {
     return (int)(r - s->role);
 }
 
-/* What is queued of a micro-batch may be launched as one piece where no other rank is met in it. */
-static int piece_of(const struct hps_step *s, const struct hps_worker *r, int m, bool backward)
+/* What is queued of a micro-batch may be launched as one graph where no other rank is met in it. */
+static int graph_of(const struct hps_step *s, const struct hps_worker *r, int m, bool backward)
 {
-    int piece = role_of(s, r) + HPS_ROLES * (m % r->flights * 2 + backward);
+    int graph = role_of(s, r) + HPS_ROLES * (m % r->flights * 2 + backward);
     bool reduces = backward && r->last && s->team->nparts > 1;
-    return s->dev->ops->piece_begin && !reduces && !r->meet && piece < UPDATES ? piece : -1;
+    return s->dev->ops->graph_begin && !reduces && !r->meet && graph < UPDATES ? graph : -1;
 }
 
 static void forward(struct hps_step *s, struct hps_worker *r, int m, bool training)
@@ -169,10 +169,10 @@ static void forward(struct hps_step *s, struct hps_worker *r, int m, bool traini
     hps_spans_end(own_of(s)->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_FORWARD);
-    int piece = training ? piece_of(s, r, m, false) : -1;
-    if (piece >= 0) s->dev->ops->piece_begin(s->dev, piece);
+    int graph = training ? graph_of(s, r, m, false) : -1;
+    if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
     hps_slice_forward(r->slice, m % r->flights, &r->feed[m], training);
-    if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
+    if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
     hps_worker_forwarded(r, m, training);
@@ -195,10 +195,10 @@ static void backward(struct hps_step *s, struct hps_worker *r, int m)
     hps_worker_receive_back(r, m);
     own_of(s)->now = r;
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_BACKWARD);
-    int piece = piece_of(s, r, m, true);
-    if (piece >= 0) s->dev->ops->piece_begin(s->dev, piece);
+    int graph = graph_of(s, r, m, true);
+    if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
     hps_slice_backward(r->slice, m % r->flights, &r->feed[m], layer_done, s);
-    if (piece >= 0) s->dev->ops->piece_end(s->dev, piece);
+    if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
     hps_worker_backwarded(r, m);
@@ -256,10 +256,10 @@ static void update_role(struct hps_step *s, struct hps_worker *r, float scale)
     const struct hps_step_opt *opt = &own_of(s)->opt;
     long long number = own_of(s)->number, total = opt->steps.total;
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_UPDATE);
-    bool piece = s->dev->ops->piece_begin && r->slice->nparam > 0;
-    if (piece) s->dev->ops->piece_begin(s->dev, UPDATES + role_of(s, r));
+    bool graph = s->dev->ops->graph_begin && r->slice->nparam > 0;
+    if (graph) s->dev->ops->graph_begin(s->dev, UPDATES + role_of(s, r));
     hps_slice_update(r->slice, number, total, scale);
-    if (piece) s->dev->ops->piece_end(s->dev, UPDATES + role_of(s, r));
+    if (graph) s->dev->ops->graph_end(s->dev, UPDATES + role_of(s, r));
     for (int i = 0; i < s->store->ntable; i++) {
         const struct hps_store_table *t = &s->store->table[i];
         if (t->stage != r->stage) continue;
@@ -358,7 +358,7 @@ static void collect(struct hps_step *s, const struct hps_worker *r, int m,
     const struct hps_batch *b = &o->taken.batch[m];
     const float *score = r->slice->score + (size_t)(m % r->flights) * (size_t)r->slice->rows;
     float *host = o->score;
-    s->dev->ops->get(s->dev, host, score, (size_t)b->B * sizeof *host);
+    s->dev->ops->copy_to_host(s->dev, host, score, (size_t)b->B * sizeof *host);
     hps_metric_add(metric, b->B, host, b->label, b->example);
 }
 

@@ -1,4 +1,4 @@
-/* step_time.c - how long a rank computes: by the clock on a host, by marks on a GPU; and how an
+/* step_time.c - how long a rank computes: by the clock on a host, by events on a GPU; and how an
  * emulated one takes longer. */
 #include <math.h>
 

@@ -65,7 +65,7 @@ static void begin(struct side *s, long long step, int m, int n)
 
     float made[MOST * 16] = { 0 };
     fill(s, out, step, m, n + m, made, false);
-    s->dev->ops->put(s->dev, s->out[at], made, s->rows * 16 * sizeof *made);
+    s->dev->ops->copy_to_device(s->dev, s->out[at], made, s->rows * 16 * sizeof *made);
     hps_pipe_recv(s->pipe, in, m, step, m, n + m, s->in[at]);
     hps_pipe_send(s->pipe, out, m, step, m, n + m, s->out[at]);
     hps_pipe_poll(s->pipe);

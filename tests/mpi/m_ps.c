@@ -100,7 +100,7 @@ static void *copy_of(const struct world *w, const void *p, size_t bytes)
     struct hps_dev dev = w->dev;
     void *copy = hps_mem_new(1, bytes);
 
-    dev.ops->get(&dev, copy, p, bytes);
+    dev.ops->copy_to_host(&dev, copy, p, bytes);
     return copy;
 }
 
@@ -276,7 +276,7 @@ static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
         if (w->owe && hps_ps_owed(ps)) {
             owe_grads(s, grad, hps_ps_owed(ps));
         } else {
-            dev.ops->put(&dev, there, grad, n * sizeof *grad);
+            dev.ops->copy_to_device(&dev, there, grad, n * sizeof *grad);
             *hps_ps_written(ps) = true;
         }
         hps_mem_free(grad);
@@ -331,9 +331,9 @@ static float *run(struct world *w, bool told, size_t *bytes)
             ids_make(&own[m], &batch[m], step, w->me, m);
         hps_request_begin(route, reads(w, w->me) ? batch : NULL);
         const struct hps_request_step *s = hps_request_take(route);
-        w->dev.ops->follow(&w->dev, HPS_LANE_WORK, HPS_LANE_FEED);
+        w->dev.ops->stream_wait(&w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
         step_of(w, &twin, ps, s, step);
-        w->dev.ops->follow(&w->dev, HPS_LANE_FEED, HPS_LANE_WORK);
+        w->dev.ops->stream_wait(&w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     }
     if (w->R > 1 && !w->silent && hps_ps_bytes(ps) == 0)
         HPS_DIE("nothing was counted");

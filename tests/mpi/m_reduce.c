@@ -51,7 +51,7 @@ static void fill(struct hps_dev *dev, int step, float *grad, float *host, size_t
 {
     for (size_t i = first; i < end; i++)
         host[i] = value(step, hps_rank(), i);
-    dev->ops->put(dev, grad + first, host + first, (end - first) * sizeof *grad);
+    dev->ops->copy_to_device(dev, grad + first, host + first, (end - first) * sizeof *grad);
 }
 
 /* Who shares memory with whom: so many ranks in a row (NULL: all), and not the last `alone`. */
@@ -103,7 +103,7 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
         }
         fill(dev, step, grad, got, 0, left);
         hps_reduce_end(reduce);
-        dev->ops->get(dev, got, grad, n * sizeof *grad);
+        dev->ops->copy_to_host(dev, got, grad, n * sizeof *grad);
         check_sums(step, got, n);
     }
     check_same(all, TURNS * n, world);                  /* now: it holds up who is ahead */

@@ -37,11 +37,11 @@ static void check_sum(const struct hps_collective *p, size_t n)
     for (int turn = 0; turn < TURNS; turn++) {          /* the next one is told at once */
         for (size_t i = 0; i < n; i++)
             x[turn][i] = value(turn, hps_rank(), i);
-        dev->ops->put(dev, room.sums + turn * MOST, x[turn], n * sizeof *room.sums);
+        dev->ops->copy_to_device(dev, room.sums + turn * MOST, x[turn], n * sizeof *room.sums);
         p->sum(p, n, room.sums + turn * MOST);
     }
     for (int turn = 0; turn < TURNS; turn++) {
-        dev->ops->get(dev, x[turn], room.sums + turn * MOST, n * sizeof *room.sums);
+        dev->ops->copy_to_host(dev, x[turn], room.sums + turn * MOST, n * sizeof *room.sums);
         for (size_t i = 0; i < n; i++) {
             want = 0;
             for (int r = 0; r < hps_nrank(); r++)
@@ -63,20 +63,20 @@ static void put_rows(struct hps_dev *dev, float *to, int first, int rows, float 
     for (int b = 0; b < rows; b++)
         for (int c = 0; c < WIDTH; c++)
             room.host[b * WIDTH + c] = by * at(first + b, c);
-    dev->ops->put(dev, to, room.host, (size_t)rows * WIDTH * sizeof *to);
+    dev->ops->copy_to_device(dev, to, room.host, (size_t)rows * WIDTH * sizeof *to);
     dev->ops->sync(dev);
 }
 
 static void spoil(struct hps_dev *dev, float *x)
 {
     memset(room.host, 0xff, sizeof room.host);
-    dev->ops->put(dev, x, room.host, sizeof room.host);
+    dev->ops->copy_to_device(dev, x, room.host, sizeof room.host);
     dev->ops->sync(dev);
 }
 
 static void check_rows(struct hps_dev *dev, const float *x, int first, int rows, float by)
 {
-    dev->ops->get(dev, room.host, x, (size_t)rows * WIDTH * sizeof *x);
+    dev->ops->copy_to_host(dev, room.host, x, (size_t)rows * WIDTH * sizeof *x);
     for (int b = 0; b < rows; b++)
         for (int c = 0; c < WIDTH; c++)
             if (room.host[b * WIDTH + c] != by * at(first + b, c))

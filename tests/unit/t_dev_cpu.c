@@ -362,9 +362,9 @@ static void memory(void **state)
 
     int *p = dev.ops->alloc(&dev, sizeof from);
     assert_int_equal(p[0] | p[1] | p[2], 0);
-    dev.ops->put(&dev, p, from, sizeof from);
+    dev.ops->copy_to_device(&dev, p, from, sizeof from);
     dev.ops->sync(&dev);
-    dev.ops->get(&dev, to, p, sizeof to);
+    dev.ops->copy_to_host(&dev, to, p, sizeof to);
     assert_memory_equal(from, to, sizeof to);
     dev.ops->zero(&dev, p, sizeof from);
     dev.ops->sync(&dev);
@@ -376,35 +376,35 @@ static void memory(void **state)
     assert_null(hps_dev_find("abacus"));
 }
 
-/* What one lane made another one reads behind it, the host behind a mark; in any order else. */
+/* What one stream made another one reads behind it, the host behind an event; in any order else. */
 static void lanes_once(struct hps_dev *dev, int round)
 {
     enum { N = 100 };
     const struct hps_dev_ops *ops = dev->ops;
     float *from = ops->pin(dev, N * sizeof *from), *to = ops->pin(dev, N * sizeof *to);
     float *x = ops->alloc(dev, N * sizeof *x), *y = ops->alloc(dev, N * sizeof *y);
-    struct hps_mark *start = ops->mark_new(dev), *end = ops->mark_new(dev);
+    struct hps_event *start = ops->event_new(dev), *end = ops->event_new(dev);
 
-    assert_true(ops->reached(dev, end));
+    assert_true(ops->event_done(dev, end));
     for (int i = 0; i < N; i++) {
         assert_true(from[i] == 0 && to[i] == 0);
         from[i] = (float)(i + round);
     }
-    ops->mark(dev, start, HPS_LANE_FEED);
-    ops->bring(dev, HPS_LANE_FEED, x, from, N * sizeof *x);
-    ops->follow(dev, HPS_LANE_WORK, HPS_LANE_FEED);
+    ops->event_record(dev, start, HPS_STREAM_FEED);
+    ops->copy_to_device_async(dev, HPS_STREAM_FEED, x, from, N * sizeof *x);
+    ops->stream_wait(dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     ops->copy(dev, 1, N, x, N, y, N, true);
-    ops->mark(dev, end, HPS_LANE_WORK);
-    ops->after(dev, HPS_LANE_OUT, end);
-    ops->fetch(dev, HPS_LANE_OUT, to, y, N * sizeof *to);
-    ops->mark(dev, end, HPS_LANE_OUT);
-    ops->wait(dev, end);
+    ops->event_record(dev, end, HPS_STREAM_COMPUTE);
+    ops->stream_wait_event(dev, HPS_STREAM_SEND, end);
+    ops->copy_to_host_async(dev, HPS_STREAM_SEND, to, y, N * sizeof *to);
+    ops->event_record(dev, end, HPS_STREAM_SEND);
+    ops->event_wait(dev, end);
     assert_memory_equal(from, to, N * sizeof *to);
-    assert_true(ops->reached(dev, start) && ops->reached(dev, end));
-    assert_true(ops->between_s(dev, start, end) >= 0);
-    ops->mark_free(dev, start);
-    ops->mark_free(dev, end);
-    ops->mark_free(dev, NULL);
+    assert_true(ops->event_done(dev, start) && ops->event_done(dev, end));
+    assert_true(ops->event_elapsed_s(dev, start, end) >= 0);
+    ops->event_free(dev, start);
+    ops->event_free(dev, end);
+    ops->event_free(dev, NULL);
     ops->free(dev, x);
     ops->free(dev, y);
     ops->unpin(dev, from);
@@ -439,7 +439,7 @@ static void stopwatch(void **state)
     EACH_DEV(stopwatch_once, 300);
 }
 
-static void lanes(void **state)
+static void streams(void **state)
 {
     (void)state;
     for (int round = 0; round < 40; round++)
@@ -485,7 +485,7 @@ int main(void)
         cmocka_unit_test(fc), cmocka_unit_test(tower), cmocka_unit_test(activations),
         cmocka_unit_test(precision), cmocka_unit_test(copy), cmocka_unit_test(dropout),
         cmocka_unit_test(logistic), cmocka_unit_test(logistic_edges), cmocka_unit_test(norm),
-        cmocka_unit_test(same_bits), cmocka_unit_test(memory), cmocka_unit_test(lanes),
+        cmocka_unit_test(same_bits), cmocka_unit_test(memory), cmocka_unit_test(streams),
         cmocka_unit_test(stopwatch),
         cmocka_unit_test(no_remainders_next_to_zero), cmocka_unit_test(nothing_held),
     };

@@ -202,8 +202,8 @@ static void fold_once(struct hps_dev *dev, int k, int n)
     twin_fill((uint64_t)(k + n + 1), all, xs);
     to[n] = 5;
     tos[n] = 5;
-    dev->ops->fold(dev, k, (size_t)n, x, to);
-    dev->ops->fold_doubles(dev, k, (size_t)n, xs, tos);
+    dev->ops->reduce(dev, k, (size_t)n, x, to);
+    dev->ops->reduce_doubles(dev, k, (size_t)n, xs, tos);
     dev->ops->sync(dev);
     for (int i = 0; i < n; i++) {
         float sum = x[i];
@@ -222,7 +222,7 @@ static void fold_once(struct hps_dev *dev, int k, int n)
     hps_mem_free(tos);
 }
 
-static void fold(void **state)
+static void reduce(void **state)
 {
     static const int n[] = { 0, 1, 2, 31, 1000, 70001 };
     (void)state;
@@ -237,7 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments), cmocka_unit_test(forward), cmocka_unit_test(backward),
-        cmocka_unit_test(blend), cmocka_unit_test(fold),
+        cmocka_unit_test(blend), cmocka_unit_test(reduce),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,7 +207,7 @@ HPS_MULTIVERSION static void fold_floats(const struct fold *f, size_t first, siz
             to[i] += part[(size_t)r * f->n + i];
 }
 
-HPS_MULTIVERSION static void fold_doubles(const struct fold *f, size_t first, size_t last)
+HPS_MULTIVERSION static void reduce_doubles(const struct fold *f, size_t first, size_t last)
 {
     const double *part = f->part_double;
     double *restrict to = f->to_double;
@@ -227,17 +227,17 @@ static void fold_part(const void *job, int t, int n)
     if (f->to)
         fold_floats(f, first, last);
     else
-        fold_doubles(f, first, last);
+        reduce_doubles(f, first, last);
 }
 
-void hps_cpu_fold(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
+void hps_cpu_reduce(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
 {
     struct fold f = { .k = k, .n = n, .part = part, .to = to };
 
     hps_cpu_spread(dev, 0.3 * k * (double)n, fold_part, &f);
 }
 
-void hps_cpu_fold_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
+void hps_cpu_reduce_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
 {
     struct fold f = { .k = k, .n = n, .part_double = part, .to_double = to };
 

@@ -115,7 +115,7 @@ static void release(struct hps_dev *dev, void *p)
     hps_mem_free(p);
 }
 
-static void move(struct hps_dev *dev, void *to, const void *from, size_t bytes)
+static void copy_host(struct hps_dev *dev, void *to, const void *from, size_t bytes)
 {
     hps_cpu_wait(dev);
     if (bytes > 0)
@@ -134,60 +134,60 @@ static void sync(struct hps_dev *dev)
     hps_cpu_wait(dev);
 }
 
-/* ---- one lane: what is queued is done when it is asked for ---- */
+/* ---- one stream: what is queued is done when it is asked for ---- */
 
-struct hps_mark {
+struct hps_event {
     double at_s;
 };
 
-static void move_on(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from,
-                    size_t bytes)
+static void copy_async(struct hps_dev *dev, enum hps_stream stream, void *to, const void *from,
+                       size_t bytes)
 {
-    (void)lane;
-    move(dev, to, from, bytes);
+    (void)stream;
+    copy_host(dev, to, from, bytes);
 }
 
-static void follow(struct hps_dev *dev, enum hps_lane lane, enum hps_lane before)
+static void stream_wait(struct hps_dev *dev, enum hps_stream stream, enum hps_stream before)
 {
-    (void)dev, (void)lane, (void)before;
+    (void)dev, (void)stream, (void)before;
 }
 
-static struct hps_mark *mark_new(struct hps_dev *dev)
+static struct hps_event *event_new(struct hps_dev *dev)
 {
     (void)dev;
-    return hps_mem_new(1, sizeof(struct hps_mark));
+    return hps_mem_new(1, sizeof(struct hps_event));
 }
 
-static void mark_free(struct hps_dev *dev, struct hps_mark *mark)
+static void event_free(struct hps_dev *dev, struct hps_event *event)
 {
     (void)dev;
-    hps_mem_free(mark);
+    hps_mem_free(event);
 }
 
-static void mark(struct hps_dev *dev, struct hps_mark *mark, enum hps_lane lane)
+static void event_record(struct hps_dev *dev, struct hps_event *event, enum hps_stream stream)
 {
-    (void)lane;
+    (void)stream;
     hps_cpu_wait(dev);
-    mark->at_s = hps_now_s();
+    event->at_s = hps_now_s();
 }
 
-static bool reached(struct hps_dev *dev, struct hps_mark *mark)
+static bool event_done(struct hps_dev *dev, struct hps_event *event)
 {
-    (void)dev, (void)mark;
+    (void)dev, (void)event;
     return true;
 }
 
-static void wait(struct hps_dev *dev, struct hps_mark *mark)
+static void event_wait(struct hps_dev *dev, struct hps_event *event)
 {
-    (void)dev, (void)mark;
+    (void)dev, (void)event;
 }
 
-static void after(struct hps_dev *dev, enum hps_lane lane, struct hps_mark *mark)
+static void stream_wait_event(struct hps_dev *dev, enum hps_stream stream, struct hps_event *event)
 {
-    (void)dev, (void)lane, (void)mark;
+    (void)dev, (void)stream, (void)event;
 }
 
-static double between_s(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to)
+static double event_elapsed_s(struct hps_dev *dev, struct hps_event *from, struct hps_event *to)
 {
     (void)dev;
     return to->at_s - from->at_s;
@@ -199,22 +199,22 @@ const struct hps_dev_ops hps_dev_cpu = {
     .close = close_cpu,
     .alloc = alloc,
     .free = release,
-    .put = move,
-    .get = move,
+    .copy_to_device = copy_host,
+    .copy_to_host = copy_host,
     .zero = zero,
     .sync = sync,
     .pin = alloc,
     .unpin = release,
-    .pin_far = alloc,
-    .bring = move_on,
-    .fetch = move_on,
-    .follow = follow,
-    .mark_new = mark_new,
-    .mark_free = mark_free,
-    .mark = mark,
-    .reached = reached,
-    .wait = wait,
-    .after = after,
-    .between_s = between_s,
+    .pin_mapped = alloc,
+    .copy_to_device_async = copy_async,
+    .copy_to_host_async = copy_async,
+    .stream_wait = stream_wait,
+    .event_new = event_new,
+    .event_free = event_free,
+    .event_record = event_record,
+    .event_done = event_done,
+    .event_wait = event_wait,
+    .stream_wait_event = stream_wait_event,
+    .event_elapsed_s = event_elapsed_s,
 #include "hw/dev_table.h"
 };

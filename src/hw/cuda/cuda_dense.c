@@ -69,7 +69,8 @@ static void fill(struct hps_dev *dev, float *to, size_t n)
     for (size_t i = 0; i < MANY; i++)
         some[i] = hps_rng_unit(1, i) - 0.5f;
     for (size_t at = 0; at < n; at += MANY)
-        dev->ops->put(dev, to + at, some, (n - at < MANY ? n - at : MANY) * sizeof *some);
+        dev->ops->copy_to_device(dev, to + at, some,
+                                 (n - at < MANY ? n - at : MANY) * sizeof *some);
     dev->ops->sync(dev);
     hps_mem_free(some);
 }

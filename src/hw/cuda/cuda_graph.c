@@ -9,11 +9,11 @@
 #include "base/quit.h"
 #include "hw/cuda/cuda_impl.h"
 
-enum { LATE = 8 };              /* blocks to be freed behind a piece */
+enum { LATE = 8 };              /* blocks to be freed behind a graph */
 
 struct hps_cuda_graphs {
-    cudaGraphExec_t exec[HPS_PIECES];
-    bool seen[HPS_PIECES], under_way;
+    cudaGraphExec_t exec[HPS_NGRAPH];
+    bool seen[HPS_NGRAPH], capturing;
     void *late[LATE];
     int nlate;
 };
@@ -28,32 +28,32 @@ struct hps_cuda_graphs *hps_cuda_graphs_new(void)
 void hps_cuda_graphs_free(struct hps_cuda_graphs *g)
 {
     if (!g) return;
-    for (int i = 0; i < HPS_PIECES; i++)
+    for (int i = 0; i < HPS_NGRAPH; i++)
         if (g->exec[i]) HPS_CUDA(cudaGraphExecDestroy(g->exec[i]));
     hps_mem_free(g);
 }
 
-bool hps_cuda_in_piece(const struct hps_cuda *cuda)
+bool hps_cuda_capturing(const struct hps_cuda *cuda)
 {
-    return cuda->graphs && cuda->graphs->under_way;
+    return cuda->graphs && cuda->graphs->capturing;
 }
 
 void hps_cuda_free_later(struct hps_cuda *cuda, void *block)
 {
     struct hps_cuda_graphs *g = cuda->graphs;
 
-    if (g->nlate == LATE) HPS_DIE("an operation's scratch grows too often in one piece");
+    if (g->nlate == LATE) HPS_DIE("an operation's scratch grows too often in one graph");
     g->late[g->nlate++] = block;
 }
 
-void hps_cuda_piece_begin(struct hps_dev *dev, int piece)
+void hps_cuda_graph_begin(struct hps_dev *dev, int number)
 {
     struct hps_cuda_graphs *g = hps_cuda_of(dev)->graphs;
 
-    if (!g || piece >= HPS_PIECES) return;
-    g->under_way = g->seen[piece];
-    g->seen[piece] = true;
-    if (g->under_way)
+    if (!g || number >= HPS_NGRAPH) return;
+    g->capturing = g->seen[number];
+    g->seen[number] = true;
+    if (g->capturing)
         HPS_CUDA(cudaStreamBeginCapture(hps_cuda_stream(dev), cudaStreamCaptureModeRelaxed));
 }
 
@@ -83,24 +83,24 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
 #endif
 
 /* The graph under that number is brought up to date, or made. */
-static void renew(struct hps_cuda_graphs *g, int piece, cudaGraph_t graph)
+static void renew(struct hps_cuda_graphs *g, int number, cudaGraph_t graph)
 {
-    if (g->exec[piece] && update(g->exec[piece], graph)) return;
+    if (g->exec[number] && update(g->exec[number], graph)) return;
     (void)cudaGetLastError();                   /* of the update: another graph is no error */
-    if (g->exec[piece]) HPS_CUDA(cudaGraphExecDestroy(g->exec[piece]));
-    HPS_CUDA(instantiate(&g->exec[piece], graph));
+    if (g->exec[number]) HPS_CUDA(cudaGraphExecDestroy(g->exec[number]));
+    HPS_CUDA(instantiate(&g->exec[number], graph));
 }
 
-void hps_cuda_piece_end(struct hps_dev *dev, int piece)
+void hps_cuda_graph_end(struct hps_dev *dev, int number)
 {
     struct hps_cuda_graphs *g = hps_cuda_of(dev)->graphs;
     cudaGraph_t graph;
 
-    if (!g || !g->under_way) return;
-    g->under_way = false;
+    if (!g || !g->capturing) return;
+    g->capturing = false;
     HPS_CUDA(cudaStreamEndCapture(hps_cuda_stream(dev), &graph));
-    renew(g, piece, graph);
-    HPS_CUDA(cudaGraphLaunch(g->exec[piece], hps_cuda_stream(dev)));
+    renew(g, number, graph);
+    HPS_CUDA(cudaGraphLaunch(g->exec[number], hps_cuda_stream(dev)));
     HPS_CUDA(cudaGraphDestroy(graph));
     while (g->nlate > 0)
         dev->ops->free(dev, g->late[--g->nlate]);       /* waits for what uses it */

@@ -18,8 +18,8 @@ struct hps_cuda_room {          /* one block of device memory, kept between oper
 };
 
 struct hps_cuda {               /* dev->state */
-    cudaStream_t lane[HPS_LANES];
-    cudaEvent_t turn[HPS_LANES];        /* of each lane: what another one follows   */
+    cudaStream_t stream[HPS_NSTREAM];
+    cudaEvent_t ahead[HPS_NSTREAM];     /* of each stream, for those that wait for it */
     cublasHandle_t blas;
     struct hps_cuda_graphs *graphs;     /* NULL: each kernel by itself              */
     void *products;                     /* of cuBLAS, where there are graphs        */
@@ -38,16 +38,16 @@ void hps_cublas_check(int status, const char *call, const char *file, int line);
 static inline struct hps_cuda *hps_cuda_of(struct hps_dev *dev) { return dev->state; }
 static inline void *hps_cuda_stream(struct hps_dev *dev)
 {
-    return hps_cuda_of(dev)->lane[HPS_LANE_WORK];
+    return hps_cuda_of(dev)->stream[HPS_STREAM_COMPUTE];
 }
 
-/* cuda_graph.c: ops->piece_begin, _end; is a piece under way? Then nobody may wait for WORK, and
- * a block that kernels of it use is given here to be freed behind it. */
-struct hps_cuda_graphs *hps_cuda_graphs_new(void);      /* NULL: not wished for */
+/* cuda_graph.c: ops->graph_begin, _end; is a graph being captured? Then nothing may wait for the
+ * stream COMPUTE, and a block that its kernels use is freed behind the graph. */
+struct hps_cuda_graphs *hps_cuda_graphs_new(void);      /* NULL: not asked for */
 void hps_cuda_graphs_free(struct hps_cuda_graphs *graphs);
-void hps_cuda_piece_begin(struct hps_dev *dev, int piece);
-void hps_cuda_piece_end(struct hps_dev *dev, int piece);
-bool hps_cuda_in_piece(const struct hps_cuda *cuda);
+void hps_cuda_graph_begin(struct hps_dev *dev, int number);
+void hps_cuda_graph_end(struct hps_dev *dev, int number);
+bool hps_cuda_capturing(const struct hps_cuda *cuda);
 void hps_cuda_free_later(struct hps_cuda *cuda, void *block);
 
 void hps_cuda_range(const char *name);          /* cuda_range.c: ops->range */

@@ -115,5 +115,5 @@ void hps_cuda_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum)
     double *room = hps_cuda_scratch(dev, hps_kern_spans(n) * sizeof *room);
 
     HPS_CUDA(hps_kern_squares(hps_cuda_stream(dev), n, x, room, cuda->number));
-    dev->ops->get(dev, sum, cuda->number, sizeof *sum);
+    dev->ops->copy_to_host(dev, sum, cuda->number, sizeof *sum);
 }

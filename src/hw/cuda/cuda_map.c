@@ -96,14 +96,14 @@ void hps_cuda_row_norm_backward(struct hps_dev *dev, int B, struct hps_tensor x,
     if (dx.data) HPS_CUDA(hps_kern_row_norm_back(stream, B, x, gain, keep, dy, dx, add));
 }
 
-void hps_cuda_fold(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
+void hps_cuda_reduce(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
 {
-    HPS_CUDA(hps_kern_fold(hps_cuda_stream(dev), k, n, part, to));
+    HPS_CUDA(hps_kern_reduce(hps_cuda_stream(dev), k, n, part, to));
 }
 
-void hps_cuda_fold_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
+void hps_cuda_reduce_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
 {
-    HPS_CUDA(hps_kern_fold_doubles(hps_cuda_stream(dev), k, n, part, to));
+    HPS_CUDA(hps_kern_reduce_doubles(hps_cuda_stream(dev), k, n, part, to));
 }
 
 void hps_cuda_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,

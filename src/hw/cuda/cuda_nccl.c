@@ -86,21 +86,21 @@ static int version(char why[HPS_NCCL_WHY])
 
 /* ---- what travels ---- */
 
-static cudaStream_t lane(const struct hps_nccl_group *g)
+static cudaStream_t stream(const struct hps_nccl_group *g)
 {
-    return hps_cuda_of(g->dev)->lane[HPS_LANE_PEERS];
+    return hps_cuda_of(g->dev)->stream[HPS_STREAM_PEERS];
 }
 
 static void sum(struct hps_nccl_group *g, float *at, size_t n)
 {
-    HPS_NCCL(g, AllReduce(at, at, n, ncclFloat32, ncclSum, g->comm, lane(g)));
+    HPS_NCCL(g, AllReduce(at, at, n, ncclFloat32, ncclSum, g->comm, stream(g)));
 }
 
 static void give(const struct hps_nccl_group *g, struct hps_nccl_piece p)
 {
     for (size_t at = 0; at < p.n; at += PIECE) {
         size_t n = p.n - at < PIECE ? p.n - at : PIECE;
-        HPS_NCCL(g, Send(p.at + at, n, ncclFloat32, p.peer, g->comm, lane(g)));
+        HPS_NCCL(g, Send(p.at + at, n, ncclFloat32, p.peer, g->comm, stream(g)));
     }
 }
 
@@ -108,7 +108,7 @@ static void take(const struct hps_nccl_group *g, struct hps_nccl_piece p)
 {
     for (size_t at = 0; at < p.n; at += PIECE) {
         size_t n = p.n - at < PIECE ? p.n - at : PIECE;
-        HPS_NCCL(g, Recv(p.at + at, n, ncclFloat32, p.peer, g->comm, lane(g)));
+        HPS_NCCL(g, Recv(p.at + at, n, ncclFloat32, p.peer, g->comm, stream(g)));
     }
 }
 
@@ -181,11 +181,11 @@ static void greet(struct making *m)
     HPS_NCCL(g, GroupStart());
     for (int r = 0; r < m->n; r++) {
         if (r == m->me) continue;
-        HPS_NCCL(g, Send(m->room + r, 1, ncclFloat32, r, g->comm, lane(g)));
-        HPS_NCCL(g, Recv(m->room + m->n + r, 1, ncclFloat32, r, g->comm, lane(g)));
+        HPS_NCCL(g, Send(m->room + r, 1, ncclFloat32, r, g->comm, stream(g)));
+        HPS_NCCL(g, Recv(m->room + m->n + r, 1, ncclFloat32, r, g->comm, stream(g)));
     }
     HPS_NCCL(g, GroupEnd());
-    HPS_NCCL(g, AllReduce(m->room, m->room, 1, ncclFloat32, ncclSum, g->comm, lane(g)));
+    HPS_NCCL(g, AllReduce(m->room, m->room, 1, ncclFloat32, ncclSum, g->comm, stream(g)));
 }
 
 static void *make(void *arg)
@@ -217,14 +217,14 @@ static struct hps_nccl_group *open_group(struct hps_dev *dev, const char text[HP
     }
     pthread_join(thread, NULL);
     hps_progress_add(meanwhile, g);
-    dev->ops->follow(dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    dev->ops->stream_wait(dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     dev->ops->free(dev, m.room);
     return g;
 }
 
 static void close_group(struct hps_nccl_group *g)
 {
-    g->dev->ops->follow(g->dev, HPS_LANE_WORK, HPS_LANE_PEERS);
+    g->dev->ops->stream_wait(g->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     g->dev->ops->sync(g->dev);
     hps_progress_drop(meanwhile, g);
     HPS_NCCL(g, CommDestroy(g->comm));

@@ -57,12 +57,12 @@ static enum hps_status open_cuda(struct hps_dev *dev, int local, int nthread)
     }
     HPS_CUDA(cudaSetDevice(local % n));
     struct hps_cuda *cuda = hps_mem_new(1, sizeof *cuda);
-    for (int i = 0; i < HPS_LANES; i++) {
-        HPS_CUDA(cudaStreamCreateWithFlags(&cuda->lane[i], cudaStreamNonBlocking));
-        HPS_CUDA(cudaEventCreateWithFlags(&cuda->turn[i], cudaEventDisableTiming));
+    for (int i = 0; i < HPS_NSTREAM; i++) {
+        HPS_CUDA(cudaStreamCreateWithFlags(&cuda->stream[i], cudaStreamNonBlocking));
+        HPS_CUDA(cudaEventCreateWithFlags(&cuda->ahead[i], cudaEventDisableTiming));
     }
     HPS_CUBLAS(cublasCreate(&cuda->blas));
-    HPS_CUBLAS(cublasSetStream(cuda->blas, cuda->lane[HPS_LANE_WORK]));
+    HPS_CUBLAS(cublasSetStream(cuda->blas, cuda->stream[HPS_STREAM_COMPUTE]));
     cuda->graphs = hps_cuda_graphs_new();
     if (cuda->graphs) {                         /* else cuBLAS takes memory inside of a graph */
         cuda->products = new_block(PRODUCTS, "products in graphs");
@@ -85,47 +85,47 @@ static void close_cuda(struct hps_dev *dev)
     HPS_CUDA(cudaFree(cuda->products));
     hps_cuda_graphs_free(cuda->graphs);
     HPS_CUBLAS(cublasDestroy(cuda->blas));
-    for (int i = 0; i < HPS_LANES; i++) {
-        HPS_CUDA(cudaEventDestroy(cuda->turn[i]));
-        HPS_CUDA(cudaStreamDestroy(cuda->lane[i]));
+    for (int i = 0; i < HPS_NSTREAM; i++) {
+        HPS_CUDA(cudaEventDestroy(cuda->ahead[i]));
+        HPS_CUDA(cudaStreamDestroy(cuda->stream[i]));
     }
     hps_mem_free(cuda);
     dev->state = NULL;
 }
 
-/* A lane may wait for other ranks, and they for messages of this one: who waits for it sees to
- * those. What is not ready yet is no error, but the runtime keeps it as its last one. */
-static void see_to_others(cudaStream_t lane)
+/* A stream may wait for other ranks, and they for messages of this rank: the host sends those while
+ * it waits for the stream. "Not ready" is no error, but the runtime keeps it as its last one. */
+static void progress_while_busy(cudaStream_t stream)
 {
     cudaError_t now;
 
-    while ((now = cudaStreamQuery(lane)) == cudaErrorNotReady && hps_wait_progress())
+    while ((now = cudaStreamQuery(stream)) == cudaErrorNotReady && hps_wait_progress())
         ;
     if (now != cudaErrorNotReady) hps_cuda_check((int)now, "cudaStreamQuery", __FILE__, __LINE__);
     (void)cudaGetLastError();
 }
 
-static void wait_for(cudaStream_t lane)
+static void wait_for(cudaStream_t stream)
 {
-    see_to_others(lane);
-    HPS_CUDA(cudaStreamSynchronize(lane));
+    progress_while_busy(stream);
+    HPS_CUDA(cudaStreamSynchronize(stream));
 }
 
-/* Whichever lane uses it is waited for. */
+/* Every stream that may use the block is waited for. */
 static void release(struct hps_dev *dev, void *p)
 {
     struct hps_cuda *cuda = hps_cuda_of(dev);
 
     if (!p) return;
-    for (int i = 0; i < HPS_LANES; i++)
-        wait_for(cuda->lane[i]);
+    for (int i = 0; i < HPS_NSTREAM; i++)
+        wait_for(cuda->stream[i]);
     HPS_CUDA(cudaFree(p));
 }
 
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes)
 {
     if (room->bytes >= bytes) return room->at;
-    if (!hps_cuda_in_piece(hps_cuda_of(dev)))
+    if (!hps_cuda_capturing(hps_cuda_of(dev)))
         release(dev, room->at);
     else if (room->at)
         hps_cuda_free_later(hps_cuda_of(dev), room->at);
@@ -144,11 +144,11 @@ static void *alloc(struct hps_dev *dev, size_t bytes)
     void *p = new_block(bytes, "the layers of this stage");
 
     HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_stream(dev)));
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));      /* any lane may write to it now */
+    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));      /* any stream may write to it now */
     return p;
 }
 
-static void put(struct hps_dev *dev, void *to, const void *from_host, size_t bytes)
+static void copy_to_device(struct hps_dev *dev, void *to, const void *from_host, size_t bytes)
 {
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice,
@@ -160,9 +160,9 @@ static void sync(struct hps_dev *dev)
     wait_for(hps_cuda_stream(dev));
 }
 
-static void get(struct hps_dev *dev, void *to_host, const void *from, size_t bytes)
+static void copy_to_host(struct hps_dev *dev, void *to_host, const void *from, size_t bytes)
 {
-    see_to_others(hps_cuda_stream(dev));        /* a copy to memory not pinned waits in CUDA */
+    progress_while_busy(hps_cuda_stream(dev)); /* a copy to memory not pinned waits in CUDA */
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost,
                                  hps_cuda_stream(dev)));
@@ -174,7 +174,7 @@ static void zero(struct hps_dev *dev, void *p, size_t bytes)
     if (bytes > 0) HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_stream(dev)));
 }
 
-/* ---- lanes and marks ---- */
+/* ---- streams and events ---- */
 
 static void *pin(struct hps_dev *dev, size_t bytes)
 {
@@ -192,7 +192,7 @@ static void unpin(struct hps_dev *dev, void *p)
     HPS_CUDA(cudaFreeHost(p));
 }
 
-static void *pin_far(struct hps_dev *dev, size_t bytes)
+static void *pin_mapped(struct hps_dev *dev, size_t bytes)
 {
     void *p = NULL;
 
@@ -202,59 +202,59 @@ static void *pin_far(struct hps_dev *dev, size_t bytes)
     return memset(p, 0, bytes);
 }
 
-static void bring(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from,
-                  size_t bytes)
+static void copy_to_device_async(struct hps_dev *dev, enum hps_stream stream, void *to,
+                                 const void *from, size_t bytes)
 {
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice,
-                                 hps_cuda_of(dev)->lane[lane]));
+                                 hps_cuda_of(dev)->stream[stream]));
 }
 
-static void fetch(struct hps_dev *dev, enum hps_lane lane, void *to, const void *from,
-                  size_t bytes)
+static void copy_to_host_async(struct hps_dev *dev, enum hps_stream stream, void *to,
+                               const void *from, size_t bytes)
 {
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost,
-                                 hps_cuda_of(dev)->lane[lane]));
+                                 hps_cuda_of(dev)->stream[stream]));
 }
 
-static void follow(struct hps_dev *dev, enum hps_lane lane, enum hps_lane before)
+static void stream_wait(struct hps_dev *dev, enum hps_stream stream, enum hps_stream before)
 {
     struct hps_cuda *cuda = hps_cuda_of(dev);
 
-    HPS_CUDA(cudaEventRecord(cuda->turn[before], cuda->lane[before]));
-    HPS_CUDA(cudaStreamWaitEvent(cuda->lane[lane], cuda->turn[before], 0));
+    HPS_CUDA(cudaEventRecord(cuda->ahead[before], cuda->stream[before]));
+    HPS_CUDA(cudaStreamWaitEvent(cuda->stream[stream], cuda->ahead[before], 0));
 }
 
-struct hps_mark {
-    cudaEvent_t event;
+struct hps_event {
+    cudaEvent_t cuda;
 };
 
-static struct hps_mark *mark_new(struct hps_dev *dev)
+static struct hps_event *event_new(struct hps_dev *dev)
 {
-    struct hps_mark *mark = hps_mem_new(1, sizeof *mark);
+    struct hps_event *event = hps_mem_new(1, sizeof *event);
 
     (void)dev;
-    HPS_CUDA(cudaEventCreate(&mark->event));
-    return mark;
+    HPS_CUDA(cudaEventCreate(&event->cuda));
+    return event;
 }
 
-static void mark_free(struct hps_dev *dev, struct hps_mark *mark)
+static void event_free(struct hps_dev *dev, struct hps_event *event)
 {
     (void)dev;
-    if (!mark) return;
-    HPS_CUDA(cudaEventDestroy(mark->event));
-    hps_mem_free(mark);
+    if (!event) return;
+    HPS_CUDA(cudaEventDestroy(event->cuda));
+    hps_mem_free(event);
 }
 
-static void mark(struct hps_dev *dev, struct hps_mark *mark, enum hps_lane lane)
+static void event_record(struct hps_dev *dev, struct hps_event *event, enum hps_stream stream)
 {
-    HPS_CUDA(cudaEventRecord(mark->event, hps_cuda_of(dev)->lane[lane]));
+    HPS_CUDA(cudaEventRecord(event->cuda, hps_cuda_of(dev)->stream[stream]));
 }
 
-static bool reached(struct hps_dev *dev, struct hps_mark *mark)
+static bool event_done(struct hps_dev *dev, struct hps_event *event)
 {
-    cudaError_t error = cudaEventQuery(mark->event);
+    cudaError_t error = cudaEventQuery(event->cuda);
 
     (void)dev;
     (void)cudaGetLastError();   /* "not ready" would be the next launch's */
@@ -263,23 +263,23 @@ static bool reached(struct hps_dev *dev, struct hps_mark *mark)
     return true;
 }
 
-static void wait(struct hps_dev *dev, struct hps_mark *mark)
+static void event_wait(struct hps_dev *dev, struct hps_event *event)
 {
     (void)dev;
-    HPS_CUDA(cudaEventSynchronize(mark->event));
+    HPS_CUDA(cudaEventSynchronize(event->cuda));
 }
 
-static void after(struct hps_dev *dev, enum hps_lane lane, struct hps_mark *mark)
+static void stream_wait_event(struct hps_dev *dev, enum hps_stream stream, struct hps_event *event)
 {
-    HPS_CUDA(cudaStreamWaitEvent(hps_cuda_of(dev)->lane[lane], mark->event, 0));
+    HPS_CUDA(cudaStreamWaitEvent(hps_cuda_of(dev)->stream[stream], event->cuda, 0));
 }
 
-static double between_s(struct hps_dev *dev, struct hps_mark *from, struct hps_mark *to)
+static double event_elapsed_s(struct hps_dev *dev, struct hps_event *from, struct hps_event *to)
 {
     float ms = 0;
 
     (void)dev;
-    HPS_CUDA(cudaEventElapsedTime(&ms, from->event, to->event));
+    HPS_CUDA(cudaEventElapsedTime(&ms, from->cuda, to->cuda));
     return (double)ms * 1e-3;
 }
 
@@ -289,25 +289,25 @@ const struct hps_dev_ops hps_dev_cuda = {
     .close = close_cuda,
     .alloc = alloc,
     .free = release,
-    .put = put,
-    .get = get,
+    .copy_to_device = copy_to_device,
+    .copy_to_host = copy_to_host,
     .zero = zero,
     .sync = sync,
     .pin = pin,
     .unpin = unpin,
-    .pin_far = pin_far,
-    .bring = bring,
-    .fetch = fetch,
-    .follow = follow,
-    .mark_new = mark_new,
-    .mark_free = mark_free,
-    .mark = mark,
-    .reached = reached,
-    .wait = wait,
-    .after = after,
-    .between_s = between_s,
-    .piece_begin = hps_cuda_piece_begin,
-    .piece_end = hps_cuda_piece_end,
+    .pin_mapped = pin_mapped,
+    .copy_to_device_async = copy_to_device_async,
+    .copy_to_host_async = copy_to_host_async,
+    .stream_wait = stream_wait,
+    .event_new = event_new,
+    .event_free = event_free,
+    .event_record = event_record,
+    .event_done = event_done,
+    .event_wait = event_wait,
+    .stream_wait_event = stream_wait_event,
+    .event_elapsed_s = event_elapsed_s,
+    .graph_begin = hps_cuda_graph_begin,
+    .graph_end = hps_cuda_graph_end,
     .range = hps_cuda_range,
 #include "hw/dev_table.h"
 };

@@ -189,7 +189,7 @@ extern "C" int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x
 
 /* ---- parts of a sum ---- */
 
-template <class T> struct folded {
+template <class T> struct reduced {
     int k;
     size_t n;
     const T *part;
@@ -204,14 +204,15 @@ template <class T> struct folded {
     }
 };
 
-extern "C" int hps_kern_fold(void *stream, int k, size_t n, const float *part, float *to)
+extern "C" int hps_kern_reduce(void *stream, int k, size_t n, const float *part, float *to)
 {
-    folded<float> f = { k, n, part, to };
+    reduced<float> f = { k, n, part, to };
     return run_each(stream, n, 1, f);
 }
 
-extern "C" int hps_kern_fold_doubles(void *stream, int k, size_t n, const double *part, double *to)
+extern "C" int hps_kern_reduce_doubles(void *stream, int k, size_t n, const double *part,
+                                       double *to)
 {
-    folded<double> f = { k, n, part, to };
+    reduced<double> f = { k, n, part, to };
     return run_each(stream, n, 1, f);
 }

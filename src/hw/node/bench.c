@@ -74,7 +74,7 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
     hps_stopwatch_init(&watch, dev, hps_now_s);
     for (size_t i = 0; i < (REPEAT + 1) * (size_t)GATHERED; i++)
         host[i] = (int)(hps_rng_bits(1, i) % nrow);
-    dev->ops->put(dev, at, host, (REPEAT + 1) * list);
+    dev->ops->copy_to_device(dev, at, host, (REPEAT + 1) * list);
     for (int i = -1; i < REPEAT; i++) {         /* every time other rows: nothing is in a cache */
         hps_stopwatch_begin(&watch);
         dev->ops->rows_gather(dev, block, ROW, ROW, GATHERED, at + (i + 1) * GATHERED, out);
@@ -97,10 +97,10 @@ static void bench_copies(struct hps_dev *dev, struct hps_node *node, float *bloc
     hps_stopwatch_init(&watch, dev, hps_now_s);
     for (int i = -1; i < REPEAT; i++) {
         hps_stopwatch_begin(&watch);
-        dev->ops->bring(dev, HPS_LANE_WORK, block, host, COPIED);
+        dev->ops->copy_to_device_async(dev, HPS_STREAM_COMPUTE, block, host, COPIED);
         in[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
         hps_stopwatch_begin(&watch);
-        dev->ops->fetch(dev, HPS_LANE_WORK, host, block, COPIED);
+        dev->ops->copy_to_host_async(dev, HPS_STREAM_COMPUTE, host, block, COPIED);
         out[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
     node->bring_bytes_s = (double)COPIED / hps_sort_median(in, REPEAT);

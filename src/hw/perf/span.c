@@ -8,7 +8,7 @@
 enum { MOST = 256 };            /* not taken at once; then the oldest is dropped */
 
 struct span {
-    struct hps_mark *from, *to;
+    struct hps_event *from, *to;
     int what;
     double less_s;
 };
@@ -25,8 +25,8 @@ struct hps_spans *hps_spans_new(struct hps_dev *dev)
     struct hps_spans *s = hps_mem_new(1, sizeof *s);
     s->dev = dev;
     for (int i = 0; i < MOST; i++) {
-        s->span[i].from = dev->ops->mark_new(dev);
-        s->span[i].to = dev->ops->mark_new(dev);
+        s->span[i].from = dev->ops->event_new(dev);
+        s->span[i].to = dev->ops->event_new(dev);
     }
     return s;
 }
@@ -35,8 +35,8 @@ void hps_spans_free(struct hps_spans *s)
 {
     if (!s) return;
     for (int i = 0; i < MOST; i++) {
-        s->dev->ops->mark_free(s->dev, s->span[i].from);
-        s->dev->ops->mark_free(s->dev, s->span[i].to);
+        s->dev->ops->event_free(s->dev, s->span[i].from);
+        s->dev->ops->event_free(s->dev, s->span[i].to);
     }
     hps_mem_free(s);
 }
@@ -48,7 +48,7 @@ void hps_spans_begin(struct hps_spans *s, int what)
     if (s->begun - s->taken == MOST) s->taken++;
     struct span *x = &s->span[s->begun++ % MOST];
     x->what = what;
-    s->dev->ops->mark(s->dev, x->from, HPS_LANE_WORK);
+    s->dev->ops->event_record(s->dev, x->from, HPS_STREAM_COMPUTE);
 }
 
 void hps_spans_end(struct hps_spans *s, double less_s)
@@ -57,7 +57,7 @@ void hps_spans_end(struct hps_spans *s, double less_s)
     struct span *x = &s->span[s->ended++ % MOST];
     assert(s->begun == s->ended);
     x->less_s = less_s;
-    s->dev->ops->mark(s->dev, x->to, HPS_LANE_WORK);
+    s->dev->ops->event_record(s->dev, x->to, HPS_STREAM_COMPUTE);
 }
 
 bool hps_spans_take(struct hps_spans *s, bool patient, int *what, double *seconds)
@@ -66,9 +66,9 @@ bool hps_spans_take(struct hps_spans *s, bool patient, int *what, double *second
     struct span *x = &s->span[s->taken % MOST];
     if (patient)
         hps_dev_wait(s->dev, x->to);
-    else if (!s->dev->ops->reached(s->dev, x->to))
+    else if (!s->dev->ops->event_done(s->dev, x->to))
         return false;
-    double took = s->dev->ops->between_s(s->dev, x->from, x->to) - x->less_s;
+    double took = s->dev->ops->event_elapsed_s(s->dev, x->from, x->to) - x->less_s;
     s->taken++;
     *what = x->what;
     *seconds = took > 0 ? took : 0;

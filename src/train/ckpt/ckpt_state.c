@@ -49,7 +49,7 @@ static struct hps_ckpt_item array(const struct hps_step *s, int l, const char *w
 
     if (!from) return it;
     it.copy = hps_mem_new((size_t)rows * n, sizeof *it.copy);
-    s->dev->ops->get(s->dev, it.copy, from, (size_t)rows * n * sizeof *it.copy);
+    s->dev->ops->copy_to_host(s->dev, it.copy, from, (size_t)rows * n * sizeof *it.copy);
     return it;
 }
 
@@ -162,12 +162,12 @@ static enum hps_status get_layer(struct hps_h5 *h, struct hps_step *s, int l)
     char *sname = hps_mem_print("/layers/%s/state", s->net->layer[l].name);
 
     enum hps_status st = get_array(h, name, 1, n, host);
-    if (!st) s->dev->ops->put(s->dev, sl->param + at, host, n * sizeof *host);
+    if (!st) s->dev->ops->copy_to_device(s->dev, sl->param + at, host, n * sizeof *host);
     if (!st && sl->state && nstate > 0) {
         st = get_array(h, sname, nstate, n, host);
         if (!st)
-            s->dev->ops->put(s->dev, sl->state + sl->state_at[l - sl->first], host,
-                             n * (size_t)nstate * sizeof *host);
+            s->dev->ops->copy_to_device(s->dev, sl->state + sl->state_at[l - sl->first], host,
+                                        n * (size_t)nstate * sizeof *host);
     }
     hps_mem_free(host);
     hps_mem_free(name);
@@ -184,8 +184,8 @@ static enum hps_status get_running(struct hps_h5 *h, struct hps_step *s, int l)
 
     enum hps_status st = get_array(h, name, 1, n, host);
     if (!st)
-        s->dev->ops->put(s->dev, sl->running + sl->running_at[l - sl->first], host,
-                         n * sizeof *host);
+        s->dev->ops->copy_to_device(s->dev, sl->running + sl->running_at[l - sl->first], host,
+                                    n * sizeof *host);
     hps_mem_free(host);
     hps_mem_free(name);
     return st;

@@ -19,6 +19,8 @@ int hps_file_open(const char *path, int flags);
 /* A new own file to write (O_RDWR with the flags). What had its name before is removed, never
  * opened; a folder is not removed. A descriptor, or -1 with errno. Local. */
 int hps_file_new(const char *path, int flags);
+/* What was written to an own file is on the disk. False with errno. Local. */
+bool hps_file_sync(const char *path);
 /* An own file's whole text: written into `part`, which is then renamed. False with errno, and
  * nothing of it is left; what has the name but is no regular file stays. Local. */
 bool hps_file_replace(const char *path, const char *part, const char *text);

@@ -17,6 +17,7 @@ bool hps_folder_list(const char *path, void *with, void (*take)(void *with, cons
 /* What was named in it stays named, whatever happens to the machine. False with errno; a file
  * system that cannot promise it is taken as it is. Local. */
 bool hps_folder_sync(const char *path);
+bool hps_folder_sync_of(const char *file); /* the folder that this file is in */
 /* The path of this program and its folder, to free; "heterps" and "." where the system does not
  * say. Local. */
 char *hps_program(void);

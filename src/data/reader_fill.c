@@ -3,34 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/key_sort.h"
 #include "base/mem.h"
 #include "base/multiversion.h"
 #include "data/reader_impl.h"
 
 enum { AHEAD = 16 };                 /* examples that are fetched before they are copied */
-
-/* Least significant digit first, only the digits that differ somewhere. `a` holds the result. */
-static void sort_radix(long long *a, long long *b, long long n)
-{
-    enum { BITS = 11, DIGITS = 1 << BITS };
-    long long most = 0;
-
-    for (long long i = 0; i < n; i++)
-        most |= a[i];
-    for (int shift = 0; shift < 63 && most >> shift; shift += BITS) {
-        long long at[DIGITS] = { 0 }, sum = 0;
-        for (long long i = 0; i < n; i++)
-            at[a[i] >> shift & (DIGITS - 1)]++;
-        for (int d = 0; d < DIGITS; d++) {
-            long long here = at[d];
-            at[d] = sum;
-            sum += here;
-        }
-        for (long long i = 0; i < n; i++)
-            b[at[a[i] >> shift & (DIGITS - 1)]++] = a[i];
-        memcpy(a, b, (size_t)n * sizeof *a);
-    }
-}
 
 static void sort_short(long long *a, long long n)
 {
@@ -46,14 +24,14 @@ static void sort_short(long long *a, long long n)
 static long long share_of_rows(struct hps_reader *r, long long epoch, long long position,
                                long long n, const long long **mine)
 {
-    long long first = hps_share(n, r->parts, r->part);
+    long long first = hps_share(n, r->parts, r->part), *sorted = r->example;
 
     hps_order_rows(&r->order, &r->memo, epoch, position, n, r->example);
     if (r->order.shuffle && n <= 64)
         sort_short(r->example, n);
     else if (r->order.shuffle)
-        sort_radix(r->example, r->spare, n);
-    *mine = r->example + first;
+        sorted = hps_key_sort(r->example, r->spare, (size_t)n, sizeof *sorted, true);
+    *mine = sorted + first;
     return hps_share(n, r->parts, r->part + 1) - first;
 }
 

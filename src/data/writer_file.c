@@ -59,8 +59,7 @@ static struct hps_writer *new_writer(const char *path, const struct hps_writer_f
 
     w->form = form;
     w->own = hps_mem_new(1, sizeof *w->own);
-    w->own->path = hps_mem_text(path);
-    w->own->part = hps_mem_print("%s.part", path);
+    w->own->file = hps_part_file(path);
     w->own->h5.file = -1;
     w->own->sums = true;
     w->own->settled = form->settled || !hps_scale_waits(form->scale, form->D);
@@ -86,7 +85,7 @@ enum hps_status hps_writer_new(struct hps_writer **writer, const char *path,
     enum hps_status s = hps_folder_for(path);
 
     if (!s)
-        s = hps_h5_create(&w->own->h5, w->own->part, MPI_COMM_NULL);
+        s = hps_h5_create(&w->own->h5, w->own->file.part, MPI_COMM_NULL);
     w->own->exists = !s;
     *writer = w;
     if (!s)
@@ -114,13 +113,13 @@ static enum hps_status copy_bytes(int from, int to, const struct hps_writer_own 
             n = read(from, buffer, PIECE);
         while (n < 0 && errno == EINTR);
         if (n < 0)
-            s = system_trouble(own->path, HPS_INPUT);
+            s = system_trouble(own->file.path, HPS_INPUT);
         for (ssize_t done = 0, put; !s && done < n; done += put) {
             put = write(to, buffer + done, (size_t)(n - done));
             if (put < 0 && errno == EINTR)
                 put = 0;
             else if (put < 0)
-                s = system_trouble(own->part, HPS_OUTPUT);
+                s = system_trouble(own->file.part, HPS_OUTPUT);
         }
     }
     hps_mem_free(buffer);
@@ -130,16 +129,16 @@ static enum hps_status copy_bytes(int from, int to, const struct hps_writer_own 
 /* The dataset stays as it is until its longer copy is whole. */
 static enum hps_status copy_file(struct hps_writer_own *own)
 {
-    int from = open(own->path, O_RDONLY | O_CLOEXEC), to;
+    int from = open(own->file.path, O_RDONLY | O_CLOEXEC), to;
     enum hps_status s;
 
     if (from < 0)
-        return system_trouble(own->path, HPS_INPUT);
-    to = hps_file_new(own->part, 0);
+        return system_trouble(own->file.path, HPS_INPUT);
+    to = hps_file_new(own->file.part, 0);
     own->exists = to >= 0;
-    s = to < 0 ? system_trouble(own->part, HPS_OUTPUT) : copy_bytes(from, to, own);
+    s = to < 0 ? system_trouble(own->file.part, HPS_OUTPUT) : copy_bytes(from, to, own);
     if (to >= 0 && close(to) != 0 && !s)
-        s = system_trouble(own->part, HPS_OUTPUT);
+        s = system_trouble(own->file.part, HPS_OUTPUT);
     close(from);
     return s;
 }
@@ -226,7 +225,7 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
     if (!s)
         s = copy_file(w->own);
     if (!s)
-        s = hps_h5_change(&w->own->h5, w->own->part);
+        s = hps_h5_change(&w->own->h5, w->own->file.part);
     if (!s)
         s = take_over(w, d);
     hps_data_close(d);
@@ -354,7 +353,7 @@ enum hps_status hps_writer_finish(struct hps_writer *w, const struct hps_scale *
     enum hps_status s = hps_writer_flush(w, true);
 
     if (!s && w->written == 0) {
-        HPS_SAY(HPS_ERROR, "%s: there is no row to write", w->own->path);
+        HPS_SAY(HPS_ERROR, "%s: there is no row to write", w->own->file.path);
         s = HPS_DECK;
     }
     if (!w->own->settled)
@@ -384,27 +383,19 @@ enum hps_status hps_writer_close(struct hps_writer *w)
     return hps_h5_close(&w->own->h5);
 }
 
-/* The folder is synced too: the name is the promise. */
-static enum hps_status sync_folder(const char *path)
-{
-    char *folder = hps_mem_text(path), *slash = strrchr(folder, '/');
-
-    if (slash)
-        slash[slash == folder] = 0;
-    bool good = hps_folder_sync(slash ? folder : ".");
-    if (!good)
-        HPS_SAY(HPS_ERROR, "%s is whole, but its name may not last: %s", path, strerror(errno));
-    hps_mem_free(folder);
-    return good ? HPS_OK : HPS_OUTPUT;
-}
-
 enum hps_status hps_writer_commit(struct hps_writer *w)
 {
+    const char *path = w->own->file.path;
+    bool renamed, good = hps_part_file_commit(&w->own->file, &renamed);
+
     assert(w->own->h5.file < 0);
-    if (rename(w->own->part, w->own->path) != 0)
-        return system_trouble(w->own->path, HPS_OUTPUT);
-    w->own->committed = true;
-    return sync_folder(w->own->path);
+    w->own->exists = !renamed;
+    if (good)
+        return HPS_OK;
+    if (!renamed)
+        return system_trouble(path, HPS_OUTPUT);
+    HPS_SAY(HPS_ERROR, "%s is whole, but its name may not last: %s", path, strerror(errno));
+    return HPS_OUTPUT;
 }
 
 void hps_writer_free(struct hps_writer *w)
@@ -412,8 +403,7 @@ void hps_writer_free(struct hps_writer *w)
     if (!w)
         return;
     hps_h5_drop(&w->own->h5);
-    if (w->own->exists && !w->own->committed)
-        unlink(w->own->part);
+    hps_part_file_done(&w->own->file, w->own->exists);
     for (int j = 0; j < w->form->nslot; j++) {
         struct hps_writer_column *c = &w->own->column[j];
         if (w->form->slot[j].multi)
@@ -424,8 +414,6 @@ void hps_writer_free(struct hps_writer *w)
     }
     hps_mem_free(w->own->buffer);
     hps_mem_free(w->own->column);
-    hps_mem_free(w->own->part);
-    hps_mem_free(w->own->path);
     hps_mem_free(w->own);
     hps_mem_free(w->ids);
     hps_mem_free(w);

@@ -2,6 +2,7 @@
 #ifndef HPS_DATA_WRITER_IMPL_H
 #define HPS_DATA_WRITER_IMPL_H
 
+#include "base/part_file.h"
 #include "data/writer.h"
 
 struct hps_writer_column {
@@ -13,14 +14,14 @@ struct hps_writer_column {
 };
 
 struct hps_writer_own {
-    char *path, *part;
+    struct hps_part_file file;
     struct hps_h5 h5;
-    bool exists;                    /* PATH.part                                           */
+    bool exists;                    /* PATH.part has been made here                        */
     bool grows;                     /* it had rows: what it does not tell of them, it will not */
     bool made;                      /* its datasets                                        */
     bool settled;                   /* rows are scaled when they are buffered              */
     bool sums;                      /* there is a checksum to keep up                      */
-    bool committed, multi;          /* multi: there is a slot with any number of ids     */
+    bool multi;                     /* there is a slot with any number of ids     */
     uint64_t sum;
     char *buffer;                   /* label, dense, ids of slots with one id              */
     struct hps_writer_column *column;   /* (nslot) */

@@ -2,7 +2,6 @@
 #include "step/metric.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
+#include "base/part_file.h"
 #include "base/say.h"
 #include "step/distribute.h"
 
@@ -201,19 +201,6 @@ static enum hps_status write_part(const char *part, long long N, long long first
     return s;
 }
 
-/* The name is the promise: given when the file is whole. */
-static enum hps_status name_it(const char *part, const char *path, enum hps_status s)
-{
-    if (s) {
-        remove(part);
-        return s;
-    }
-    if (rename(part, path) == 0) return HPS_OK;
-    HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
-    remove(part);
-    return HPS_OUTPUT;
-}
-
 enum hps_status hps_metric_write(const struct hps_metric *metric, long long N, const char *path,
                                  MPI_Comm comm)
 {
@@ -233,11 +220,13 @@ enum hps_status hps_metric_write(const struct hps_metric *metric, long long N, c
 
     long long first = me * block < N ? me * block : N;
     assert(n == (first + block < N ? block : N - first));
-    char *part = hps_mem_print("%s.part", path);
-    enum hps_status s = write_part(part, N, first, n, row, comm);
-    if (me == 0) s = name_it(part, path, s);
+    struct hps_part_file file = hps_part_file(path);
+    enum hps_status s = write_part(file.part, N, first, n, row, comm);
+    if (me == 0)
+        s = hps_part_file_end(&file, s);
+    else
+        hps_part_file_done(&file, false);
     s = hps_agree(comm, s);
-    hps_mem_free(part);
     hps_mem_free(row);
     return s;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/key_sort.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
 #include "step/distribute.h"
@@ -14,7 +15,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-enum { BIN_BITS = 16, BINS = 1 << BIN_BITS, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+enum { BIN_BITS = 16, BINS = 1 << BIN_BITS };
 
 /* Predictions of one score. A run of equal scores is as many of these as its counts need. */
 struct tie {
@@ -34,29 +35,9 @@ static uint32_t key_of(float score)
     return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-/* By key, least digit first; `spare` holds n too, and the order ends where it began or there. */
 static struct tie *sort(struct tie *tie, struct tie *spare, size_t n)
 {
-    size_t *begin = hps_mem_new(DIGITS, sizeof *begin);
-
-    for (int shift = 0; shift < 32; shift += DIGIT_BITS) {
-        memset(begin, 0, DIGITS * sizeof *begin);
-        for (size_t i = 0; i < n; i++)
-            begin[tie[i].key >> shift & (DIGITS - 1)]++;
-        size_t sum = 0;
-        for (int d = 0; d < DIGITS; d++) {
-            size_t here = begin[d];
-            begin[d] = sum;
-            sum += here;
-        }
-        for (size_t i = 0; i < n; i++)
-            spare[begin[tie[i].key >> shift & (DIGITS - 1)]++] = tie[i];
-        struct tie *from = tie;
-        tie = spare;
-        spare = from;
-    }
-    hps_mem_free(begin);
-    return tie;
+    return hps_key_sort(tie, spare, n, sizeof *tie, false);
 }
 
 /* Equal scores of a sorted list become one, as far as 32 bits can count them. */

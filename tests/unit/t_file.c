@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/part_file.h"
 #include "base/thread.h"
 #include "life/rundir.h"
 
@@ -99,6 +100,33 @@ static void test_new(void **state)
     assert_int_not_equal(access("nowhere", F_OK), 0);
     rmdir("own.part");
     assert_int_equal(hps_file_keep("no/such/folder", "text"), HPS_OUTPUT);
+}
+
+/* A file that is written beside its name gets it when it is whole; else nothing is left. */
+static void test_part(void **state)
+{
+    struct hps_part_file file = hps_part_file("whole");
+    bool renamed;
+
+    (void)state;
+    write_text("whole", "before");
+    write_text(file.part, "half");
+    assert_int_equal(hps_part_file_end(&file, HPS_DECK), HPS_DECK);
+    is_text("whole", "before");
+    assert_int_equal(access("whole.part", F_OK), -1);
+    file = hps_part_file("whole");
+    write_text(file.part, "after");
+    assert_int_equal(hps_part_file_end(&file, HPS_OK), HPS_OK);
+    is_text("whole", "after");
+    file = hps_part_file("whole");
+    assert_false(hps_part_file_commit(&file, &renamed)); /* there is no part */
+    assert_false(renamed);
+    assert_int_equal(errno, ENOENT);
+    write_text(file.part, "again");
+    assert_true(hps_part_file_commit(&file, &renamed));
+    assert_true(renamed);
+    hps_part_file_done(&file, true);
+    is_text("whole", "again");
 }
 
 /* Every file of a run directory, with each thing in its place. */
@@ -187,6 +215,7 @@ static int nothing_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_open), cmocka_unit_test(test_new),
+                                        cmocka_unit_test(test_part),
                                         cmocka_unit_test(test_rundir),
                                         cmocka_unit_test(test_read) };
     return cmocka_run_group_tests(tests, NULL, nothing_held);

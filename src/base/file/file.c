@@ -85,6 +85,18 @@ int hps_file_new(const char *path, int flags)
     return fd;
 }
 
+bool hps_file_sync(const char *path)
+{
+    int fd = hps_file_open(path, O_WRONLY);
+    bool good = fd >= 0 && fsync(fd) == 0;
+    int why = errno;
+
+    if (fd >= 0 && close(fd) != 0 && good)
+        return false;
+    errno = why;
+    return good;
+}
+
 static bool put_all(int fd, const char *text)
 {
     size_t left = strlen(text);

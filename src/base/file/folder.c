@@ -88,6 +88,18 @@ bool hps_folder_sync(const char *path)
     return good;
 }
 
+bool hps_folder_sync_of(const char *file)
+{
+    char *folder = hps_mem_text(file), *slash = strrchr(folder, '/');
+
+    if (slash) slash[slash == folder] = 0;
+    bool good = hps_folder_sync(slash ? folder : ".");
+    int why = errno;
+    hps_mem_free(folder);
+    errno = why;
+    return good;
+}
+
 char *hps_program(void)
 {
     char self[PATH_MAX];

@@ -7,19 +7,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/h5/h5_impl.h"
 #include "base/mpi_check.h"
 #include "base/quit.h"
 #include "base/say.h"
-
-/* A parallel file is synced by HDF5's own flush, a serial one is not. */
-static bool sync_serial(const char *path)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool good = fd >= 0 && fsync(fd) == 0;
-
-    return (fd < 0 || close(fd) == 0) && good;
-}
 
 /* What is still to be written goes to memory instead, on every rank: it needs no room on a disk
  * that may be full, and the library can close the file. */
@@ -120,7 +112,7 @@ enum hps_status hps_h5_close(struct hps_h5 *h)
     if (change && !s)                                   /* what was not found may be there */
         s = hps_agree(h->comm, h->failed ? HPS_INPUT : HPS_OK);
     why = shut(h, change ? HPS_OUTPUT : HPS_INPUT);
-    if (!why && change && h->comm == MPI_COMM_NULL && !s && !sync_serial(h->path))
+    if (!why && change && h->comm == MPI_COMM_NULL && !s && !hps_file_sync(h->path))
         why = strerror(errno);
     if (s)
         return s;

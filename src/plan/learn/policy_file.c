@@ -1,12 +1,11 @@
 #include "plan/policy.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/h5.h"
 #include "base/mem.h"
+#include "base/part_file.h"
 #include "base/say.h"
 
 #define FORMAT "heterps-policy-1"
@@ -42,20 +41,11 @@ static enum hps_status write_part(const struct hps_policy *p, const char *part)
     return s;
 }
 
-/* The name is the promise: given when the file is whole. */
 enum hps_status hps_policy_save(const struct hps_policy *p, const char *path)
 {
-    char *part = hps_mem_print("%s.part", path);
-    enum hps_status s = write_part(p, part);
+    struct hps_part_file file = hps_part_file(path);
 
-    if (!s && rename(part, path) != 0) {
-        HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
-        s = HPS_OUTPUT;
-    }
-    if (s)
-        remove(part);
-    hps_mem_free(part);
-    return s;
+    return hps_part_file_end(&file, write_part(p, file.part));
 }
 
 static enum hps_status refuse(const struct hps_h5 *h, const char *what)

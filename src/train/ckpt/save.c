@@ -4,11 +4,9 @@
 #include "train/save.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/build.h"
 #include "base/clock.h"
@@ -16,6 +14,7 @@
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
+#include "base/part_file.h"
 #include "base/say.h"
 #include "base/thread.h"
 #include "base/wait.h"
@@ -28,7 +27,7 @@ struct hps_save {
     const struct hps_rundir *dir;
     long long step;
     bool only_this, sealed;
-    char *path, *part;
+    struct hps_part_file file;
     struct hps_ckpt_write write; /* what this rank writes                     */
     struct hps_background *errand; /* writing, then naming; NULL: nothing to do */
     double began_s, waited_s, kept_s;
@@ -58,7 +57,7 @@ static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
 static enum hps_status make_file(struct hps_save *s, const struct hps_save_order *o)
 {
     struct hps_h5 h;
-    enum hps_status st = hps_h5_create(&h, s->part, MPI_COMM_NULL);
+    enum hps_status st = hps_h5_create(&h, s->file.part, MPI_COMM_NULL);
 
     if (st) return st;
     st = put_texts(&h, o->cursor, o->text);
@@ -102,9 +101,10 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_ord
     s->step = o->cursor->step;
     s->only_this = o->only_this;
     s->began_s = t0;
-    s->path = hps_ckpt_path(o->opt, o->dir, s->step);
-    s->part = hps_mem_print("%s.part", s->path);
-    s->write.path = s->part;
+    char *path = hps_ckpt_path(o->opt, o->dir, s->step);
+    s->file = hps_part_file(path);
+    hps_mem_free(path);
+    s->write.path = s->file.part;
     s->write.n = hps_ckpt_state_new(&s->write.item, o->step, o->keep_share);
     st = hps_agree(world, hps_rank() == 0 ? make_file(s, o) : HPS_OK);
     if (st) {
@@ -144,7 +144,7 @@ static double kept_s(const struct hps_save *s)
 static enum hps_status put_sums(const struct hps_save *s, const unsigned long long *sum)
 {
     struct hps_h5 h;
-    enum hps_status st = hps_h5_change(&h, s->part);
+    enum hps_status st = hps_h5_change(&h, s->file.part);
 
     for (int i = 0; !st && i < s->write.n; i++)
         st = hps_h5_put_long(&h, s->write.item[i].name, "checksum", (long long)sum[i]);
@@ -153,35 +153,21 @@ static enum hps_status put_sums(const struct hps_save *s, const unsigned long lo
     return st;
 }
 
-static bool sync_file(const char *path)
-{
-    int fd = hps_file_open(path, O_WRONLY);
-    bool good = fd >= 0 && fsync(fd) == 0;
-    int why = errno;
-
-    if (fd >= 0 && close(fd) != 0 && good) return false;
-    errno = why;
-    return good;
-}
-
-/* The name is the promise: what it names is on the disk, and so is the name. */
+/* The checkpoint has its name when its content is on the disk. */
 static void name_it(void *save, struct hps_background_end *end)
 {
     struct hps_save *s = save;
-    char *folder = hps_rundir_file(s->dir, s->opt->directory);
+    bool renamed = false;
 
-    if (!sync_file(s->part) || rename(s->part, s->path) != 0) {
-        end->status = HPS_OUTPUT;
-        snprintf(end->why, sizeof end->why, "cannot name the checkpoint %s: %s", s->path,
-                 strerror(errno));
-    } else if (!hps_folder_sync(folder)) {
-        end->status = HPS_OUTPUT;
-        snprintf(end->why, sizeof end->why, "%s is whole, but its name may not last: %s", s->path,
-                 strerror(errno));
-    } else {
+    if (hps_file_sync(s->file.part) && hps_part_file_commit(&s->file, &renamed)) {
         hps_ckpt_sweep(s->opt, s->dir, s->step, s->only_this); /* not before the name is there */
+        return;
     }
-    hps_mem_free(folder);
+    end->status = HPS_OUTPUT;
+    snprintf(end->why, sizeof end->why,
+             renamed ? "%s is whole, but its name may not last: %s"
+                     : "cannot name the checkpoint %s: %s",
+             s->file.path, strerror(errno));
 }
 
 static enum hps_status seal(struct hps_save *s, MPI_Comm world)
@@ -298,8 +284,6 @@ void hps_save_free(struct hps_save *s)
     if (s->write.gather) hps_gather_stop(s->write.gather);
     hps_gather_free(s->write.gather);
     hps_ckpt_state_free(s->write.n, s->write.item);
-    if (hps_rank() == 0) unlink(s->part); /* where it was not named */
-    hps_mem_free(s->path);
-    hps_mem_free(s->part);
+    hps_part_file_done(&s->file, hps_rank() == 0);
     hps_mem_free(s);
 }

@@ -1,11 +1,11 @@
 /* report_dump.c - perf.h5: per rank, per region, per step window; the spans of a traced run. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/part_file.h"
 #include "base/say.h"
 #include "train/report/report_impl.h"
 
@@ -321,14 +321,8 @@ enum hps_status hps_report_dump(const struct hps_run_facts *facts,
     enum hps_status s = HPS_OK;
 
     if (counts) {                               /* rank 0 */
-        char *part = hps_mem_print("%s.part", path);
-        s = write_file(&d, report, part);
-        if (!s && rename(part, path) != 0) {
-            HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
-            s = HPS_OUTPUT;
-        }
-        if (s) remove(part);
-        hps_mem_free(part);
+        struct hps_part_file file = hps_part_file(path);
+        s = hps_part_file_end(&file, write_file(&d, report, file.part));
     } else {
         hps_report_give(HPS_REPORT_ROWS, world);
         hps_report_give(HPS_REPORT_SPANS, world);

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/part_file.h"
 #include "base/say.h"
 #include "train/report/report_impl.h"
 
@@ -73,20 +74,18 @@ enum hps_status hps_report_trace(const char *perf, const char *to)
     bool good = false;
 
     if (s) return s;
-    char *part = hps_mem_print("%s.part", to);
-    int fd = hps_file_new(part, 0);
+    struct hps_part_file part = hps_part_file(to);
+    int fd = hps_file_new(part.part, 0);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
     if (file) {
         s = stream(file, &f, &good);
         good = fclose(file) == 0 && good;
     }
-    if (!s && !(good && rename(part, to) == 0)) {
+    if (!s && !good) {
         HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", to, strerror(errno));
         s = HPS_OUTPUT;
     }
     if (!file && fd >= 0) close(fd);
-    if (s && fd >= 0) unlink(part);
-    hps_mem_free(part);
     hps_perf_spans_close(&f);
-    return s;
+    return hps_part_file_end(&part, s);
 }

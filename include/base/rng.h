@@ -43,6 +43,11 @@ static inline HPS_BOTH double hps_rng_real(uint64_t key, uint64_t index)
 {
     return (double)(hps_rng_bits(key, index) >> 11) * 0x1p-53;
 }
+/* A whole number in 0..n-1. */
+static inline HPS_BOTH uint64_t hps_rng_below(uint64_t key, uint64_t index, uint64_t n)
+{
+    return (uint64_t)(hps_rng_real(key, index) * (double)n);
+}
 
 /* Standard normal (Box-Muller over the two halves of one index). Pure. */
 double hps_rng_normal(uint64_t key, uint64_t index);

@@ -43,6 +43,15 @@ struct hps_cost;
 struct hps_cost *hps_cost_new(const struct hps_profile *p);   /* borrows p; caller frees */
 void hps_cost_free(struct hps_cost *c);
 
+/* Tables with an entry for each stage i..j of L layers on each of T types have them by first layer,
+ * then by last, then by type. Pure. */
+static inline size_t hps_cost_index(int L, int T, int i, int j, int t)
+{
+    size_t first = (size_t)i;
+
+    return (first * (size_t)L - first * (first + 1) / 2 + (size_t)j) * (size_t)T + (size_t)t;
+}
+
 /* The line of stage i..j on type t; those of all types lie side by side. Borrowed from c. */
 const struct hps_cost_line *hps_cost_line(const struct hps_cost *c, int i, int j, int t);
 

@@ -18,6 +18,10 @@ uint64_t hps_moves_count(int L, int T);
  * nothing. Pure. */
 bool hps_moves_apply(int *next, const int *now, int L, int T, uint64_t n);
 
+/* Layers of `next` (L) that are in the same maximal run of `now` (L) as layer l to type t; the
+ * other layers of `next` stay as they are. Pure. */
+void hps_moves_recolour(int *next, const int *now, int L, int l, int t);
+
 /* Some random moves, or layers anywhere in the middle recoloured. type (L) is changed in place;
  * work (L). The same for the same key. Pure. */
 void hps_moves_shake(int *type, int *work, int L, int T, int moves, uint64_t key);

@@ -43,6 +43,20 @@ void hps_plan_free(struct hps_plan *plan);
 /* A plan of maximal runs from a type per layer (units 0, costs 0). `assignment` (L). Pure. */
 struct hps_plan *hps_plan_of_assignment(int L, const int *assignment);
 
+/* The inverse: type (L) [out] of each layer. The layers of stages that a plan cuts inside one type
+ * become one run. Pure. */
+void hps_plan_assignment(const struct hps_plan *plan, int *type);
+
+/* The layer behind the last one of the maximal run of one type that layer l is in. Pure. */
+static inline int hps_plan_run_end(const int *type, int L, int l)
+{
+    int end = l + 1;
+
+    while (end < L && type[end] == type[l])
+        end++;
+    return end;
+}
+
 /* Does it cut between layers of one type, as only a plan that is read may? Pure. */
 bool hps_plan_cuts(const struct hps_plan *plan);
 

@@ -31,9 +31,7 @@ void hps_value_fill(struct hps_value *v, const struct hps_profile *p, const stru
 
 static inline size_t hps_value_at(const struct hps_value *v, int i, int j, int t)
 {
-    size_t first = (size_t)i, L = (size_t)v->L;
-
-    return (first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)v->T + (size_t)t;
+    return hps_cost_index(v->L, v->T, i, j, t);
 }
 
 #endif

@@ -35,13 +35,6 @@ static struct hps_cost_line with_ends(struct hps_cost_line x, const struct hps_p
     return x;
 }
 
-static size_t stage_index(int L, int i, int j)
-{
-    size_t first = (size_t)i;
-
-    return first * (size_t)L - first * (first + 1) / 2 + (size_t)j;
-}
-
 struct hps_cost *hps_cost_new(const struct hps_profile *p)
 {
     struct hps_cost *c = hps_mem_new(1, sizeof *c);
@@ -57,7 +50,7 @@ struct hps_cost *hps_cost_new(const struct hps_profile *p)
                 add_layer(&sum, p, j, t);
                 hps_memory_add(&held, &p->layer[j]);
                 sum.least = hps_memory_least(p, t, held);
-                c->line[stage_index(p->L, i, j) * T + (size_t)t] = with_ends(sum, p, i, j, t);
+                c->line[hps_cost_index(p->L, p->T, i, j, t)] = with_ends(sum, p, i, j, t);
             }
         }
     return c;
@@ -74,7 +67,7 @@ void hps_cost_free(struct hps_cost *c)
 const struct hps_cost_line *hps_cost_line(const struct hps_cost *c, int i, int j, int t)
 {
     assert(0 <= i && i <= j && j < c->p->L && 0 <= t && t < c->p->T);
-    return &c->line[stage_index(c->p->L, i, j) * (size_t)c->p->T + (size_t)t];
+    return &c->line[hps_cost_index(c->p->L, c->p->T, i, j, t)];
 }
 
 static struct hps_cost_et at_units(const struct hps_cost_line *x, double k)

@@ -123,20 +123,23 @@ struct hps_plan *hps_plan_copy(const struct hps_plan *plan)
 
 struct hps_plan *hps_plan_of_assignment(int L, const int *assignment)
 {
-    int S = 1, s = 0;
+    int S = 1;
 
     for (int l = 1; l < L; l++)
         S += assignment[l] != assignment[l - 1];
     struct hps_plan *plan = hps_plan_new(L, S);
-    for (int l = 0; l < L; l++) {
-        s += l > 0 && assignment[l] != assignment[l - 1];
-        struct hps_plan_stage *g = &plan->stage[s];
-        g->type = assignment[l];
-        g->last = l;
-        if (l == 0 || assignment[l] != assignment[l - 1])
-            g->first = l;
-    }
+    for (int s = 0, i = 0; s < S; i = plan->stage[s++].last + 1)
+        plan->stage[s] = (struct hps_plan_stage){ .first = i,
+                                                  .type = assignment[i],
+                                                  .last = hps_plan_run_end(assignment, L, i) - 1 };
     return plan;
+}
+
+void hps_plan_assignment(const struct hps_plan *plan, int *type)
+{
+    for (int s = 0; s < plan->S; s++)
+        for (int l = plan->stage[s].first; l <= plan->stage[s].last; l++)
+            type[l] = plan->stage[s].type;
 }
 
 static enum hps_status check_names(const struct hps_plan *plan, const struct hps_profile *p,

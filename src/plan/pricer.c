@@ -25,16 +25,9 @@ static bool fits(void *with, const long long *units)
     return true;
 }
 
-static size_t place(const struct hps_pricer *pr, int i, int j, int t)
-{
-    size_t first = (size_t)i, L = (size_t)pr->L;
-
-    return (first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)pr->T + (size_t)t;
-}
-
 const struct hps_pricer_least *hps_pricer_least(const struct hps_pricer *pr, int i, int j, int t)
 {
-    return &pr->desk->least[place(pr, i, j, t)];
+    return &pr->desk->least[hps_cost_index(pr->L, pr->T, i, j, t)];
 }
 
 static void fill_least(struct hps_pricer *pr)
@@ -46,7 +39,7 @@ static void fill_least(struct hps_pricer *pr)
         for (int j = i; j < pr->L; j++)
             for (int t = 0; t < pr->T; t++) {
                 const struct hps_cost_line *x = hps_cost_line(d->c, i, j, t);
-                struct hps_pricer_least *least = &d->least[place(pr, i, j, t)];
+                struct hps_pricer_least *least = &d->least[hps_cost_index(pr->L, pr->T, i, j, t)];
                 least->units = hps_cost_line_units(x, pr->tau_most, d->room[t]);
                 least->floor = p->type[t].price_usd_hour * (double)least->units *
                                hps_cost_line_et(x, (double)(least->units ? least->units : 1));
@@ -209,8 +202,7 @@ static void cut_into_stages(struct hps_pricer *pr, int n, const int *type, doubl
     *floor = 0;
     d->S = 0;
     for (int i = 0, j; i < n; i = j) {
-        for (j = i + 1; j < n && type[j] == type[i]; j++)
-            continue;
+        j = hps_plan_run_end(type, n, i);
         const struct hps_pricer_least *x = hps_pricer_least(pr, i, j - 1, type[i]);
         *floor += x->floor;
         enough = enough && x->units > 0;
@@ -308,9 +300,9 @@ double hps_pricer_last_tau(const struct hps_pricer *pr)
     return tau;
 }
 
-static void paint(int *type, int first, int last, int t)
+static void paint(int *type, int L, int t)
 {
-    for (int l = first; l <= last; l++)
+    for (int l = 0; l < L; l++)
         type[l] = t;
 }
 
@@ -321,19 +313,18 @@ double hps_pricer_singles(struct hps_pricer *pr, int *type)
     int best = 0;
 
     for (int t = 0; t < pr->T; t++) {
-        paint(type, 0, pr->L - 1, t);
+        paint(type, pr->L, t);
         double price = hps_pricer_price(pr, type, INFINITY);
         if (price < least) {
             least = price;
             best = t;
         }
     }
-    for (int s = 0; warm && s < warm->S; s++)
-        paint(type, warm->stage[s].first, warm->stage[s].last, warm->stage[s].type);
+    if (warm) hps_plan_assignment(warm, type);
     double price = warm ? hps_pricer_price(pr, type, least) : INFINITY;
     if (price < least)
         return price;
-    paint(type, 0, pr->L - 1, best);
+    paint(type, pr->L, best);
     return least;
 }
 

@@ -255,20 +255,29 @@ static enum hps_status search(struct hps_plan **plan, struct hps_problem *q)
     return HPS_OK;
 }
 
-/* The plan of the warm method, which has q's whole budget to itself. A plan that is read need not
- * keep the limit: it is where to begin, no more. */
-static enum hps_status warm_up(struct hps_plan **warm, const struct hps_problem *q)
+/* The plan of another method than the one that q's options name, with q's whole budget. */
+static enum hps_status search_by(struct hps_plan **plan, const struct hps_problem *q,
+                                 const char *method, double throughput_limit)
 {
     struct hps_sched_opt opt = *q->opt;
-    struct hps_problem mine = *q;
+    struct hps_problem other = *q;
 
-    opt.method = opt.warm;
-    mine.opt = &opt;
-    if (hps_sched_find(opt.warm, NULL) == &hps_sched_file)
-        mine.throughput_limit = 0;
-    enum hps_status s = search(warm, &mine);
+    opt.method = method;
+    other.opt = &opt;
+    other.throughput_limit = throughput_limit;
+    return search(plan, &other);
+}
+
+/* The plan of the warm method. A plan that is read need not keep the limit: the search begins with
+ * it, no more. */
+static enum hps_status warm_up(struct hps_plan **warm, const struct hps_problem *q)
+{
+    const char *method = q->opt->warm;
+    bool reads = hps_sched_find(method, NULL) == &hps_sched_file;
+    enum hps_status s = search_by(warm, q, method, reads ? 0 : q->throughput_limit);
+
     if (!s && !*warm)
-        HPS_SAY(HPS_WARN, "schedule.warm: %s found no feasible plan to begin with", opt.method);
+        HPS_SAY(HPS_WARN, "schedule.warm: %s found no feasible plan to begin with", method);
     return s;
 }
 
@@ -290,13 +299,8 @@ enum hps_status hps_sched_search(struct hps_plan **plan, struct hps_problem *q)
  * and a checkpoint with. */
 static enum hps_status makeshift(struct hps_plan **plan, const struct hps_problem *q)
 {
-    struct hps_sched_opt opt = *q->opt;
-    struct hps_problem mine = *q;
+    enum hps_status s = search_by(plan, q, hps_sched_heuristic.name, 0);
 
-    opt.method = hps_sched_heuristic.name;
-    mine.opt = &opt;
-    mine.throughput_limit = 0;
-    enum hps_status s = search(plan, &mine);
     if (!s && *plan) snprintf((*plan)->instead, sizeof (*plan)->instead, "%s", q->opt->method);
     return s;
 }

@@ -84,10 +84,7 @@ void hps_exact_anneal_free(struct hps_exact_anneal *x)
 
 static long long *place(const struct hps_exact_anneal *x, int i, int j, int g)
 {
-    size_t first = (size_t)i, L = (size_t)x->m->L;
-
-    return &x->units[(first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)x->m->G +
-                     (size_t)g];
+    return &x->units[hps_cost_index(x->m->L, x->m->G, i, j, g)];
 }
 
 /* Units of layers i..j on a type; no layers, no units. */

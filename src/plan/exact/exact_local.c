@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "plan/moves.h"
 
 struct hps_exact_local {
     struct hps_exact_leaf *leaf;
@@ -53,24 +54,12 @@ static double value(struct hps_exact_local *c, double cutoff)
     int S = 0;
 
     for (int i = 0, j; i < m->L; i = j) {
-        for (j = i + 1; j < m->L && c->next[j] == c->next[i]; j++)
-            continue;
+        j = hps_plan_run_end(c->next, m->L, i);
         c->arc[S] = hps_exact_model_arc(m, i, j - 1, c->next[i]);
         if (c->arc[S++] < 0)
             return INFINITY;
     }
     return hps_exact_leaf_price(c->leaf, S, c->arc, cutoff);
-}
-
-/* All layers of the stage around l to group g. */
-static void recolour(struct hps_exact_local *c, int l, int g)
-{
-    int L = c->leaf->m->L, was = c->now[l];
-
-    for (int a = l; a >= 0 && c->now[a] == was; a--)
-        c->next[a] = g;
-    for (int a = l; a < L && c->now[a] == was; a++)
-        c->next[a] = g;
 }
 
 /* Moves: from a layer to its stage's beginning, or to its end, to any group; the groups of the
@@ -93,8 +82,8 @@ static bool move(struct hps_exact_local *c, uint64_t n)
         if (l >= other || c->now[l] == c->now[other])
             return false;
         copy(c, c->next, c->now);
-        recolour(c, l, c->now[other]);
-        recolour(c, other, c->now[l]);
+        hps_moves_recolour(c->next, c->now, m->L, l, c->now[other]);
+        hps_moves_recolour(c->next, c->now, m->L, other, c->now[l]);
         return true;
     }
     int was = c->now[l];
@@ -138,7 +127,7 @@ static void throw_off(struct hps_exact_local *c)
     for (int tries = 0; tries < 30 && !isfinite(c->value); tries++) {
         copy(c, c->now, c->home);
         for (int n = tries < 10 ? 3 : tries < 20 ? 2 : 1; n > 0; n--)
-            if (move(c, (uint64_t)(hps_rng_real(c->key, c->draws++) * (double)moves(c->leaf->m))))
+            if (move(c, hps_rng_below(c->key, c->draws++, moves(c->leaf->m))))
                 copy(c, c->now, c->next);
         copy(c, c->next, c->now);
         c->value = value(c, INFINITY);

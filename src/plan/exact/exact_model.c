@@ -53,13 +53,6 @@ static void merge(struct hps_exact_model *m)
     hps_mem_free(done);
 }
 
-static size_t stage_index(const struct hps_exact_model *m, int i, int j)
-{
-    size_t first = (size_t)i, L = (size_t)m->L;
-
-    return (first * L - first * (first + 1) / 2 + (size_t)j) * (size_t)m->G;
-}
-
 static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool count_only)
 {
     int n = 0;
@@ -72,7 +65,7 @@ static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool c
                     continue;
                 if (!count_only) {
                     m->arc[n] = (struct hps_exact_arc){ *x, i, j, g };
-                    m->index[stage_index(m, i, j) + (size_t)g] = n;
+                    m->index[hps_cost_index(m->L, m->G, i, j, g)] = n;
                 }
                 n++;
             }
@@ -129,7 +122,7 @@ void hps_exact_model_free(struct hps_exact_model *m)
 
 int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int g)
 {
-    return m->index[stage_index(m, i, j) + (size_t)g];
+    return m->index[hps_cost_index(m->L, m->G, i, j, g)];
 }
 
 int hps_exact_model_group(const struct hps_exact_model *m, int type)

@@ -343,9 +343,7 @@ double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
     int L = k.pr->L, *type = hps_mem_new((size_t)L, sizeof *type);
     double likely;
 
-    for (int s = 0; s < plan->S; s++)
-        for (int l = plan->stage[s].first; l <= plan->stage[s].last; l++)
-            type[l] = plan->stage[s].type;
+    hps_plan_assignment(plan, type);
     look(&k);
     hps_tau_grid_value(&k.ladder, q->profile, k.pr, k.value, 1 / plan->throughput);
     k.chain->sharp = sharpness(sharp);

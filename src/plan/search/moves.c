@@ -7,18 +7,12 @@ static void copy(int *to, const int *from, int L)
     memcpy(to, from, (size_t)L * sizeof *to);
 }
 
-static uint64_t below(uint64_t key, uint64_t index, uint64_t n)
-{
-    return (uint64_t)(hps_rng_real(key, index) * (double)n);
-}
-
 uint64_t hps_moves_count(int L, int T)
 {
     return 3 * (uint64_t)L * (uint64_t)T + (uint64_t)L * (uint64_t)(L - 1) / 2;
 }
 
-/* All layers of now's stage around l to type t. */
-static void recolour(int *next, const int *now, int L, int l, int t)
+void hps_moves_recolour(int *next, const int *now, int L, int l, int t)
 {
     for (int a = l; a >= 0 && now[a] == now[l]; a--)
         next[a] = t;
@@ -38,8 +32,8 @@ static bool exchange(int *next, const int *now, int L, uint64_t n)
     if (now[a] == now[b] || now[b - 1] == now[b] || (a > 0 && now[a - 1] == now[a]))
         return false;
     copy(next, now, L);
-    recolour(next, now, L, a, now[b]);
-    recolour(next, now, L, b, now[a]);
+    hps_moves_recolour(next, now, L, a, now[b]);
+    hps_moves_recolour(next, now, L, b, now[a]);
     return true;
 }
 
@@ -79,16 +73,18 @@ void hps_moves_shake(int *type, int *work, int L, int T, int moves, uint64_t key
     uint64_t draw = 0;
 
     for (int m = 0; m < moves; m++) {
-        if (below(key, draw++, 4) > 0) {
+        if (hps_rng_below(key, draw++, 4) > 0) {
             for (int tries = 0; tries < 20; tries++)
-                if (hps_moves_apply(work, type, L, T, below(key, draw++, hps_moves_count(L, T)))) {
+                if (hps_moves_apply(work, type, L, T,
+                                    hps_rng_below(key, draw++, hps_moves_count(L, T)))) {
                     copy(type, work, L);
                     break;
                 }
             continue;
         }
-        int from = (int)below(key, draw, (uint64_t)L), t = (int)below(key, draw + 1, (uint64_t)T);
-        int n = 1 + (int)below(key, draw + 2, (uint64_t)(L - from));
+        int from = (int)hps_rng_below(key, draw, (uint64_t)L);
+        int t = (int)hps_rng_below(key, draw + 1, (uint64_t)T);
+        int n = 1 + (int)hps_rng_below(key, draw + 2, (uint64_t)(L - from));
         for (int l = from; l < from + n; l++)
             type[l] = t;
         draw += 3;
@@ -98,11 +94,11 @@ void hps_moves_shake(int *type, int *work, int L, int T, int moves, uint64_t key
 void hps_moves_random(int *type, int L, int T, uint64_t key)
 {
     uint64_t draw = 0;
-    int runs = 2 + (int)below(key, draw++, 7);
+    int runs = 2 + (int)hps_rng_below(key, draw++, 7);
 
     for (int l = 0, t = 0; l < L; l++) {
-        if (l == 0 || below(key, draw++, (uint64_t)L) < (uint64_t)(runs - 1))
-            t = (int)below(key, draw++, (uint64_t)T);
+        if (l == 0 || hps_rng_below(key, draw++, (uint64_t)L) < (uint64_t)(runs - 1))
+            t = (int)hps_rng_below(key, draw++, (uint64_t)T);
         type[l] = t;
     }
 }
@@ -120,7 +116,8 @@ static uint64_t divisor(uint64_t a, uint64_t b)
 double hps_moves_climb(struct hps_pricer *pr, int *type, int *work, double price, uint64_t key)
 {
     int L = pr->L, T = pr->T;
-    uint64_t all = hps_moves_count(L, T), at = below(key, 0, all), step = 1 + below(key, 1, all);
+    uint64_t all = hps_moves_count(L, T), at = hps_rng_below(key, 0, all);
+    uint64_t step = 1 + hps_rng_below(key, 1, all);
 
     while (divisor(step, all) != 1)     /* steps of this length meet every move */
         step++;

@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "plan/moves.h"
 
 static int below(uint64_t key, uint64_t index, int n)
 {
-    return (int)(hps_rng_real(key, index) * n);
+    return (int)hps_rng_below(key, index, (uint64_t)n);
 }
 
 /* 1, 2, 3, ... each half as likely as the one before. */
@@ -25,22 +26,12 @@ static void paint(int *type, int from, int to, int t)
         type[l] = t;
 }
 
-/* The layer behind the last of l's stage. */
-static int end_of(const int *type, int l, int L)
-{
-    int t = type[l];
-
-    while (l < L && type[l] == t)
-        l++;
-    return l;
-}
-
 /* The stage on one side of a boundary takes some layers of the other. */
 static void shift(const int *now, int *next, int L, uint64_t key)
 {
     int l = below(key, 1, L), n = some(key, 3);
     bool left = below(key, 2, 2);
-    int edge = left ? hps_markov_begin(now, l + 1) : end_of(now, l, L);
+    int edge = left ? hps_markov_begin(now, l + 1) : hps_plan_run_end(now, L, l);
 
     if (edge == 0 || edge == L)
         return;
@@ -53,7 +44,8 @@ static void shift(const int *now, int *next, int L, uint64_t key)
 /* A stage, its beginning, its end or a piece in it to another type. */
 static void recolour(const struct hps_markov *c, const int *now, int *next, bool copy, uint64_t key)
 {
-    int l = below(key, 1, c->L), a = hps_markov_begin(now, l + 1), b = end_of(now, l, c->L);
+    int l = below(key, 1, c->L), a = hps_markov_begin(now, l + 1),
+        b = hps_plan_run_end(now, c->L, l);
     int n = some(key, 3) * (1 + c->L / 16);
     int kind = below(key, 2, 8);
 
@@ -74,8 +66,8 @@ static void exchange(const int *now, int *next, int L, uint64_t key)
 {
     int l = below(key, 1, L), m = below(key, 2, L);
 
-    paint(next, hps_markov_begin(now, l + 1), end_of(now, l, L), now[m]);
-    if (now[l] != now[m]) paint(next, hps_markov_begin(now, m + 1), end_of(now, m, L), now[l]);
+    hps_moves_recolour(next, now, L, l, now[m]);
+    if (now[l] != now[m]) hps_moves_recolour(next, now, L, m, now[l]);
 }
 
 bool hps_propose_move(const struct hps_markov *c, const int *now, int *next, uint64_t key)

@@ -86,9 +86,7 @@ static void find_next(struct hps_runner_up *r, const struct hps_sched_opt *opt)
     double least = INFINITY;
     struct desk d;
 
-    for (int s = 0; s < r->plan->S; s++)
-        for (int l = r->plan->stage[s].first; l <= r->plan->stage[s].last; l++)
-            now[l] = r->plan->stage[s].type;
+    hps_plan_assignment(r->plan, now);
     desk_open(&d, r, opt);
     for (uint64_t n = 0; n < all && !hps_pricer_over(d.pr); n += step) {
         if (!hps_moves_apply(work, now, L, T, n))

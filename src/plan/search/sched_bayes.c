@@ -31,7 +31,7 @@ struct bayes {
 
 static int draw(uint64_t key, uint64_t index, int n)
 {
-    return (int)(hps_rng_real(key, index) * n);
+    return (int)hps_rng_below(key, index, (uint64_t)n);
 }
 
 static int *candidate(const struct bayes *b, int c)

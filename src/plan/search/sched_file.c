@@ -4,19 +4,26 @@
 #include "plan/cost.h"
 #include "plan/sched.h"
 
+/* The plan of the file, priced; it may fall short of the throughput limit. */
+static enum hps_status read_plan(const struct hps_problem *q, struct hps_plan **plan)
+{
+    enum hps_status s = hps_plan_load(plan, q->opt->plan);
+
+    if (!s) s = hps_plan_check(*plan, q->profile, q->opt->plan);
+    if (!s) hps_cost_of(*plan, q->profile);
+    return s;
+}
+
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
-    const char *path = q->opt->plan;
-    enum hps_status s = hps_plan_load(best, path);
+    enum hps_status s = read_plan(q, best);
 
     (void)key;
-    if (!s) s = hps_plan_check(*best, q->profile, path);
     if (!s) {
-        hps_cost_of(*best, q->profile);
         (*best)->evaluations = 1;
         if (!hps_cost_feasible(*best, q->profile, q->throughput_limit)) {
             HPS_SAY(HPS_ERROR, "%s: the plan has %.10g examples/s, the throughput_limit is %.10g",
-                    path, (*best)->throughput, q->throughput_limit);
+                    q->opt->plan, (*best)->throughput, q->throughput_limit);
             s = HPS_DECK;
         }
     }
@@ -31,13 +38,9 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
 static enum hps_status most(const struct hps_problem *q, double *throughput)
 {
     struct hps_plan *plan = NULL;
-    enum hps_status s = hps_plan_load(&plan, q->opt->plan);
+    enum hps_status s = read_plan(q, &plan);
 
-    if (!s) s = hps_plan_check(plan, q->profile, q->opt->plan);
-    if (!s) {
-        hps_cost_of(plan, q->profile);
-        *throughput = plan->throughput <= 1e300 ? plan->throughput : 0;
-    }
+    if (!s) *throughput = plan->throughput <= 1e300 ? plan->throughput : 0;
     hps_plan_free(plan);
     return s;
 }

@@ -23,11 +23,10 @@ void hps_sched_adapt(const struct hps_problem *q, struct hps_plan **plan)
     struct hps_pricer *pr = hps_pricer_new(q);
     int *type = hps_mem_new((size_t)pr->L, sizeof *type);
 
-    for (int s = 0; *plan && s < (*plan)->S; s++)
-        for (int l = (*plan)->stage[s].first; l <= (*plan)->stage[s].last; l++)
-            type[l] = (*plan)->stage[s].type;
-    if (*plan)
+    if (*plan) {
+        hps_plan_assignment(*plan, type);
         hps_pricer_price(pr, type, INFINITY);
+    }
     hps_plan_free(*plan);
     *plan = hps_pricer_plan(pr);
     hps_mem_free(type);

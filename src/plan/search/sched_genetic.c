@@ -26,7 +26,7 @@ static int *member(const struct herd *h, int a)
 
 static int draw(uint64_t key, uint64_t index, int n)
 {
-    return (int)(hps_rng_real(key, index) * n);
+    return (int)hps_rng_below(key, index, (uint64_t)n);
 }
 
 /* The best (worst) of some that are drawn. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "plan/pricer.h"
+#include "plan/moves.h"
 
 static double grow(struct hps_pricer *pr, int *type)
 {
@@ -27,15 +27,6 @@ static double grow(struct hps_pricer *pr, int *type)
     return least;
 }
 
-/* All of the stage that begins at `first` on type t. */
-static void recolour(int *type, int L, int first, int t)
-{
-    int was = type[first];
-
-    for (int l = first; l < L && type[l] == was; l++)
-        type[l] = t;
-}
-
 /* The best join; false when none is below *price. next (L) and work (L) are scratch. */
 static bool join(struct hps_pricer *pr, int *type, int *next, int *work, double *price)
 {
@@ -47,7 +38,7 @@ static bool join(struct hps_pricer *pr, int *type, int *next, int *work, double 
             continue;
         for (int onto = 0; onto < 2; onto++) {
             memcpy(work, type, bytes);
-            recolour(work, pr->L, onto ? first : l, onto ? type[l] : type[l - 1]);
+            hps_moves_recolour(work, type, pr->L, onto ? first : l, onto ? type[l] : type[l - 1]);
             double joined = hps_pricer_price(pr, work, *price);
             if (joined < *price) {
                 *price = joined;

@@ -160,13 +160,13 @@ valgrind_run() {
     program=$srcdir/$dir/gcc/heterps
     rm -rf "$dir/valgrind"
     mkdir -p "$dir/valgrind/data"
-    if main_build && quietly "$dir/valgrind/make.out" make -C "$dir/gcc" tests/mpi/m_ps &&
+    if main_build && quietly "$dir/valgrind/make.out" make -C "$dir/gcc" tests/mpi/m_exchange &&
         cc -shared -fPIC -o "$dir/nodlclose.so" tests/lib/nodlclose.c &&
         (cd "$dir/valgrind" &&
             "$program" import csv --schema "$srcdir/inputs/census.schema.yaml" \
                 --output data/census_train.h5 --test-output data/census_test.h5 \
                 "$srcdir/inputs/census/adult.csv.gz" >valgrind.out 2>&1 &&
-            under_valgrind "$srcdir/$dir/gcc/tests/mpi/m_ps" &&
+            under_valgrind "$srcdir/$dir/gcc/tests/mpi/m_exchange" &&
             under_valgrind "$program" train "$srcdir/inputs/census.yaml" \
                 --set train.steps=4 --set train.epochs=0); then
         pass

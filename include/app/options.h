@@ -10,7 +10,7 @@
 #include "life/rundir.h"
 #include "net/opt.h"
 #include "plan/sched.h"
-#include "step/store.h"
+#include "ps/ps.h"
 #include "train/ckpt.h"
 
 struct hps_options {

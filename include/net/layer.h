@@ -5,6 +5,7 @@
 #define HPS_NET_LAYER_H
 
 #include "base/deck.h"
+#include "hw/lookup.h"
 #include "net/collective.h"
 
 struct hps_net;
@@ -42,13 +43,7 @@ struct hps_pass {
     const struct hps_collective *peers; /* the whole micro-batch, of at least 1 row          */
     float *all;                         /* (peers->rows * shared) scratch of this call       */
     double *scratch;                    /* (nscratch) scratch of this call                   */
-    const struct hps_bag *bag;          /* of a table: its bags, positions in rows           */
-    const float *rows;                  /* of a table: (nrow, dim) the rows that were pulled */
-    float *rows_grad;                   /* of a table: (nrow, dim)                           */
-    size_t nrow;
-    bool rows_add;                      /* add to rows_grad, else overwrite all of it        */
-    struct hps_row_sums *owed;          /* set, instead of rows_grad, to rows of dy that each
-                                           row's gradient is the sum of; NULL: not wanted    */
+    const struct hps_lookup *lookup;    /* of a table: its bags, their rows, where gradients go */
     float weight;                       /* of an example in the gradient of this loss        */
     float *score;                       /* loss: (B) predictions; NULL: not wanted           */
     double *loss;                       /* loss: its sum over examples is added, unweighted  */

@@ -15,15 +15,7 @@ struct hps_feed {
     float weight;                       /* 1 / examples of the step                          */
     const long long *example;           /* (B)                                               */
     const float *label, *dense;         /* (B), (B, D); NULL where no layer here wants them  */
-    struct hps_bag *bag;                /* (last-first+1) by layer of the slice; others unused */
-    const float **rows;                 /* (last-first+1) pulled rows of the layer's table   */
-    float **rows_grad;                  /* (last-first+1) NULL: no backward                  */
-    bool **rows_written;                /* (last-first+1) false: the next backward overwrites
-                                           rows_grad and sets it; else, and without: it adds */
-    struct hps_row_sums **owed;         /* (last-first+1) by layer: where it may say of what the
-                                           gradients are sums, instead of making them; what it
-                                           names stays until the slice's next step; NULL: no */
-    size_t *nrow;                       /* (last-first+1)                                    */
+    const struct hps_lookup **lookup;   /* (last-first+1) of layers with a table, else NULL  */
     const struct hps_collective *peers; /* who shares the micro-batch; NULL: nobody          */
 };
 
@@ -70,7 +62,7 @@ bool hps_slice_meets(const struct hps_net *net, int first, int last);
 void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
                        bool training);
 /* Backward of it, queued: reads out_grad[flight], fills in_grad[flight], adds to grad and to the
- * feed's rows_grad. `done(l, arg)` is called for each layer with dense weights or a table, last
+ * lookup's grad. `done(l, arg)` is called for each layer with dense weights or a table, last
  * layer first, when its gradient is queued for this micro-batch (so that it can travel); may be
  * NULL. */
 void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_feed *feed,

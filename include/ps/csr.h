@@ -35,7 +35,7 @@ struct hps_csr {
 };
 
 /* Ids of the slots of `nlayer` layers (the list is copied), in M micro-batches; rows are 0..rows-1
- * and belong to the owners that hps_table_owner says. */
+ * and belong to the owners that hps_cyclic_owner says. */
 void hps_csr_init(struct hps_csr *s, int nlayer, const struct hps_layer *const *layer,
                   long long rows, int M, int parts);
 void hps_csr_done(struct hps_csr *s);

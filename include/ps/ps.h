@@ -1,62 +1,105 @@
-/* ps.h - the parameter store: rows to the ranks that read them, gradients back to their owners,
- * applied once a step. Where the route says so, partial sums of rows (ps/pooled.h) take the
- * rows' place, and gradients are those of the sums.
+/* ps.h - the parameter server: the tables of a network, each sharded over the ranks whose stages
+ * read it. This is the only door to them; floors above include no other header of ps, but for
+ * ps/cyclic.h (which owner has which row) and ps/snapshot.h (rows as a checkpoint reads them).
  *
- * A step is pull_begin, pull_end of each micro-batch, and where one learns: push_begin, push_end,
- * apply. Without a push the rows stay as they are, and the next pull may follow at once. All
- * members make the same calls in the same order, but for rows and grad. */
+ * A step is begin; for each micro-batch, pull before a forward and, where one learns, gradients
+ * into the lookup in its backward; then push_begin, push_end, norm2 where gradients are clipped,
+ * apply. The rows that a step needs were requested ahead (hps_ps_prefetch). Without a push rows
+ * stay as they are, and the next step may begin at once.
+ *
+ * All ranks that work call the same verbs in the same order. */
 #ifndef HPS_PS_PS_H
 #define HPS_PS_PS_H
 
-#include "ps/request.h"
-#include "ps/table.h"
+#include "base/deck.h"
+#include "comm/team.h"
+#include "data/data.h"
+#include "hw/lookup.h"
+#include "net/net.h"
+#include "net/opt.h"
+#include "ps/cyclic.h"
 
-enum { HPS_PS_BUFFERS = 3 };    /* of rows, which one table has in `near` */
+/* deck: storage */
+struct hps_storage_opt {
+    int servers;
+    double gpu_memory, host_memory;
+    const char *file;
+};
+extern const struct hps_field hps_storage_fields[];
+
+struct hps_ps_opt {
+    const struct hps_train_opt *train;  /* borrowed */
+    const struct hps_storage_opt *storage;
+    uint64_t seed;                      /* of the rows' initial values */
+};
 
 struct hps_ps;
-/* One table, sharded over the members of comm (the route's; MPI_COMM_NULL: alone), owner `part` of
- * the table is member `part`. near: the route's, whose buffers from index * HPS_PS_BUFFERS on are
- * this table's; or NULL. Borrows it, the table and the device. Collective over comm. */
-enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
-                           struct hps_shm *near, int index, MPI_Comm comm);
-/* Nothing may be pushed and not ended. Waits until the rows last sent have left. */
-void hps_ps_free(struct hps_ps *ps);
+/* The tables that stages of this rank read, with rows initialised. Collective over team->world;
+ * errors (a shard that is too large, keys of layers that cannot be met) are shared. Net, team and
+ * device are borrowed. */
+enum hps_status hps_ps_new(struct hps_ps **ps, const struct hps_net *net,
+                           const struct hps_plan *plan, const struct hps_team *team,
+                           struct hps_dev *dev, const struct hps_ps_opt *opt);
+void hps_ps_free(struct hps_ps *ps);    /* Collective over team->world; NULL is fine. */
 
-/* Step begin: owners send the rows that step `r` needs, micro-batch by micro-batch; receives are
- * posted. `r` is borrowed until the push has ended or the next pull_begin. Rows are as the last
- * apply left them. Does not wait for others (but for those that have not yet begun to pull the step
- * before). */
-void hps_ps_pull_begin(struct hps_ps *ps, const struct hps_request_step *r);
-/* Rows first needed by micro-batch m have arrived. Call for m = 0..M-1 in order, before apply. */
-void hps_ps_pull_end(struct hps_ps *ps, int m);
-/* Rows by place (nplace, dim) and their gradients, device memory; valid until the next pull_begin.
- * Gradients are not set while *written is false: the first writer in a step overwrites them all and
- * sets it, the others add. Who only reads never asks for gradients. */
-const float *hps_ps_rows(const struct hps_ps *ps);
-/* From now on, on a host: own rows are not gathered but read where they lie, which only bags that
- * say so can do; not for sums. hps_ps_rows is then the table. hps_ps_place sets that in a bag of
- * the step, whose rows are those of its places in their order: after pull_begin, good until the
- * next one. Elsewhere both do nothing. */
-void hps_ps_stay(struct hps_ps *ps);
-void hps_ps_place(const struct hps_ps *ps, struct hps_bag *bag);
-float *hps_ps_grad(struct hps_ps *ps);
-bool *hps_ps_written(struct hps_ps *ps);
-/* Where one reader, if it is the only one of the step and has one micro-batch, may say instead of
- * what rows each gradient is the sum, in the order of places: they and the lists stay until apply.
- * NULL where gradients travel, are those of sums or are not in host memory. Valid until the next
- * pull_begin. */
-struct hps_row_sums *hps_ps_owed(struct hps_ps *ps);
+/* ---- requests, a step ahead ---- */
 
-/* After the last backward: gradients travel to the owners and are summed there in member order (so
- * bits do not depend on arrival). Begin does not wait for others; end does. */
+/* The requests of one sequence of steps of M micro-batches: that of a training, or of an evaluation
+ * beside it. `learns`: a training; there is one at a time. Collective over the ranks that work. */
+struct hps_ps_requests;
+enum hps_status hps_ps_requests_new(struct hps_ps_requests **requests, struct hps_ps *ps, int M,
+                                    bool learns);
+/* Steps that were prefetched and not begun are waited for: all ranks prefetched as many.
+ * Collective over the ranks that work; NULL is fine. */
+void hps_ps_requests_free(struct hps_ps_requests *requests);
+/* The next step of the sequence: find the distinct rows of its batch (M; NULL: this rank reads
+ * nothing, or could not) and ask their owners. At most two steps are prefetched and not begun. The
+ * batch is not needed afterwards. Collective; does not wait for other ranks. */
+void hps_ps_prefetch(struct hps_ps_requests *requests, const struct hps_batch *batch);
+/* Let requests make progress; with `time`, what has come is put in order, which takes as long as it
+ * takes. Never blocks. */
+void hps_ps_prefetch_poll(struct hps_ps_requests *requests, bool time);
+double hps_ps_requests_bytes(const struct hps_ps_requests *requests);    /* sent so far, by me */
+
+/* ---- a step ---- */
+
+/* Take the oldest step that was prefetched and not begun, wait for its requests, and start to send
+ * the rows that others asked of me. Rows are as the last apply left them. Collective. */
+void hps_ps_begin(struct hps_ps *ps, struct hps_ps_requests *requests);
+/* The rows of layer l and micro-batch m have come: call it for m = 0..M-1 in order, for each layer
+ * of my stages that reads a table (NULL for the others). Borrowed until the next begin. */
+const struct hps_lookup *hps_ps_pull(struct hps_ps *ps, int m, int l);
+/* After the last backward: gradients travel to the owners and are summed there in the order of
+ * ranks, so that bits do not depend on arrival. Begin does not wait for others; end does. */
 void hps_ps_push_begin(struct hps_ps *ps);
 void hps_ps_push_end(struct hps_ps *ps);
-/* Sum of squares of the merged gradients of my rows, between push_end and apply. Local. */
+/* Sum of squares of the gradients of my rows, between push_end and apply. Local. */
 double hps_ps_norm2(struct hps_ps *ps);
-/* The rule on my rows that somebody read in this step. Local. */
-void hps_ps_apply(struct hps_ps *ps, const struct hps_rule *rule);
+/* The update rule of step `step` of `total` (hps_opt_rule), for each table that `stage` is the
+ * first of my stages to read: on my rows that this step read. Gradients are scaled first. Local. */
+void hps_ps_apply(struct hps_ps *ps, int stage, long long step, long long total, float scale);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_ps_poll(struct hps_ps *ps);
-double hps_ps_bytes(const struct hps_ps *ps);    /* sent by this rank so far */
+double hps_ps_bytes(const struct hps_ps *ps);   /* sent by this rank so far, less requests */
+
+/* On a device with memory for some of its rows: those that steps needed so far, those of them that
+ * were there already, bytes moved. Local. */
+struct hps_ps_staged {
+    double asked, hits, bytes;
+};
+struct hps_ps_staged hps_ps_staged(const struct hps_ps *ps);
+
+/* ---- checkpoints ---- */
+
+/* The shard of table t (of the net) that this rank owns; false: it owns none. And its owners, by
+ * part; borrowed. */
+bool hps_ps_shard(const struct hps_ps *ps, int t, struct hps_shard *shard);
+MPI_Comm hps_ps_owners(const struct hps_ps *ps, int t);
+/* Its rows as they are now, for another thread to read (ps/snapshot.h). At most that share of them
+ * is held twice. */
+struct hps_snapshot *hps_ps_save(struct hps_ps *ps, int t, double share);
+/* Host memory (nrow, stride) to write its rows to; and the rows are what was written. Local. */
+float *hps_ps_load_begin(struct hps_ps *ps, int t);
+void hps_ps_load_end(struct hps_ps *ps, int t, float *row);
 
 #endif

@@ -59,7 +59,7 @@ struct hps_request_step {
 
 struct hps_request;
 /* comm: all members (owners and readers of the tables), dup'ed inside; MPI_COMM_NULL: alone. Owner
- * of a row: hps_table_owner(row, parts), parts = size of comm. A member that reads nothing passes
+ * of a row: hps_cyclic_owner(row, parts), parts = size of comm. A member that reads nothing passes
  * nlayer 0. rows: of the tables (hps_table_new refuses more than an int can number at an owner),
  * the same on all members, as is M. near: who of comm is near, borrowed; NULL: nobody. Collective
  * over comm. */

@@ -6,14 +6,19 @@
 #ifndef HPS_PS_SNAPSHOT_H
 #define HPS_PS_SNAPSHOT_H
 
-#include "ps/table.h"
+#include <stdbool.h>
+
+#include "ps/cyclic.h"
+
+struct hps_snapshot;
+struct hps_table;
 
 /* The moment is now. Until it is freed, table->snap is the snapshot; one at a time. At most that
  * share of the rows (and a few thousand) is kept at a time; on a device that is not the host's all
  * are copied at once. Local. */
 struct hps_snapshot *hps_snapshot_new(struct hps_table *table, double share);
-void hps_snapshot_free(
-    struct hps_snapshot *snap); /* NULL is fine; the reader must have ended. Local. */
+/* The reader must have ended; NULL is fine. Local. */
+void hps_snapshot_free(struct hps_snapshot *snap);
 
 /* Around a change of distinct local rows at[i] (host memory): their old values are kept, and the
  * reader stays away until hps_snapshot_changed. Waits for the reader where no more may be kept.
@@ -33,7 +38,7 @@ long long hps_snapshot_chunk(const struct hps_snapshot *snap);
 long long hps_snapshot_take(struct hps_snapshot *snap, long long *first, float *to);
 /* The reader ends before it has taken all: nothing is kept any more. Local, by any thread. */
 void hps_snapshot_quit(struct hps_snapshot *snap);
-/* Whose rows these are; borrowed. */
-const struct hps_table *hps_snapshot_table(const struct hps_snapshot *snap);
+/* Whose rows these are. Pure. */
+struct hps_shard hps_snapshot_shard(const struct hps_snapshot *snap);
 
 #endif

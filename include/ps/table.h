@@ -1,8 +1,5 @@
 /* table.h - a shard of embedding rows, optimiser states beside them; the update of touched rows.
- *
- * Rows are dealt to k owners in blocks of HPS_TABLE_BLOCK rows: block b of a table belongs to owner
- * b % k. Which rows exist where is arithmetic, so a checkpoint is keyed by global row and loads on
- * any k.
+ * Which rows it has: ps/cyclic.h.
  *
  * A device that has not room for all rows has some of them in slots, the others wait in the host's
  * memory: which, is the tier's to say (ps/tier.h), and who moves them before a step ps/staging.h.
@@ -12,22 +9,10 @@
 
 #include "net/net.h"
 #include "net/opt.h"
-
-#define HPS_TABLE_BLOCK 64
+#include "ps/cyclic.h"
 
 struct hps_snapshot;
 struct hps_tier;
-
-/* Who has a global row, and its place there. Pure. */
-static inline int hps_table_owner(long long row, int k)
-{
-    return (int)(row / HPS_TABLE_BLOCK % k);
-}
-static inline long long hps_table_local(long long row, int k)
-{
-    return row / HPS_TABLE_BLOCK / k * HPS_TABLE_BLOCK + row % HPS_TABLE_BLOCK;
-}
-long long hps_table_nlocal(long long rows, int part, int k);    /* rows of an owner. Pure. */
 
 struct hps_table {
     const struct hps_table_shape *shape;    /* borrowed */
@@ -60,6 +45,7 @@ void hps_table_slots(struct hps_table *table, int slots);
  * from hps_table_host, where they were written. Local. */
 void hps_table_copy(struct hps_table *table, float *to);
 void hps_table_set(struct hps_table *table, const float *from);
+struct hps_shard hps_table_shard(const struct hps_table *table);   /* Pure. */
 /* Where the table keeps its rows in host memory; NULL: it does not. Pure. */
 float *hps_table_host(const struct hps_table *table);
 

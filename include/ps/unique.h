@@ -12,7 +12,7 @@
 
 struct hps_unique;
 /* Ids of the slots of `nlayer` layers, in M micro-batches; rows are 0..rows-1 and belong to the
- * owners that hps_table_owner says. Bags have an index where it is wanted, or else better: at
+ * owners that hps_cyclic_owner says. Bags have an index where it is wanted, or else better: at
  * least they are there by row, or (not on a host) have one. Where none is wanted, on a host, ids of
  * one owner have their rows' numbers in `lies`. Layers (the list is copied) and device
  * are borrowed; the work is done by its threads. */

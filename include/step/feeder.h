@@ -1,41 +1,43 @@
-/* feeder.h - the raw inputs of my stages, step after step: rows of the dataset read ahead, their
- * table rows routed ahead. */
+/* feeder.h - the raw inputs of my stages, step after step: examples of the dataset read ahead, and
+ * rows of tables requested ahead. */
 #ifndef HPS_STEP_FEEDER_H
 #define HPS_STEP_FEEDER_H
 
 #include "net/load.h"
-#include "step/store.h"
+#include "ps/ps.h"
 
 struct hps_feeder;
 
 /* Reads `data` for the layers of my stages; a rank that needs no raw column reads nothing. What
- * layers draw is by the order's key and the step. `learns`: its routes use the store's buffers, so
- * there is one such feeder of a store at a time. Collective over team->world (routes are made);
- * idle ranks (no role) get a feeder that does nothing. */
+ * layers draw is by the order's key and the step. `learns`: of a training; there is one such feeder
+ * of a parameter server at a time. Collective over team->world; idle ranks (no role) get a feeder
+ * that does nothing. */
 enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_data *data,
                                const struct hps_order *order, const struct hps_steps *steps,
                                const struct hps_net *net, const struct hps_plan *plan,
-                               const struct hps_team *team, const struct hps_store *store,
+                               const struct hps_team *team, struct hps_ps *ps,
                                struct hps_dev *dev, int ahead, long long first_step,
                                bool learns);
 /* Steps fetched and not taken are waited for: all ranks fetched as many. Collective. */
 void hps_feeder_free(struct hps_feeder *feeder);
 
-/* Fetch the next step's batch and start its routes; in turn from first_step; after the last step it
+/* Fetch the next step's batch and request its rows; in turn from first_step; after the last step it
  * does nothing. Bad data HPS_DECK, a read error HPS_INPUT, said: this rank's own, agree before the
  * step is taken. Collective (a rank in trouble takes part), but does not wait for other ranks. */
 enum hps_status hps_feeder_fetch(struct hps_feeder *feeder);
 
-/* The oldest step fetched and not yet taken: batch (M; NULL where nothing is read) and the routes
- * by group. Waits for the exchange: collective. On a device that is no host its stream COMPUTE
- * waits for the step's inputs; those of the step before stay until then, and no longer. */
+/* The oldest step fetched and not yet taken: its batch (M; NULL where nothing is read). Local; its
+ * rows are begun next (hps_ps_begin with hps_feeder_requests). On a device that is no host its
+ * stream COMPUTE waits for the step's inputs; those of the step before stay until then, and no
+ * longer. */
 struct hps_feeder_step {
     const struct hps_batch *batch;
     const struct hps_load_raw *raw; /* (M) where batch is not NULL */
-    const struct hps_request_step *const *route; /* (ngroup) */
 };
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *feeder);
-/* Let routes make progress; `time` as hps_request_poll. Never blocks. */
+/* The requests of its steps; borrowed. */
+struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *feeder);
+/* Let requests make progress; `time` as hps_ps_prefetch_poll. Never blocks. */
 void hps_feeder_poll(struct hps_feeder *feeder, bool time);
 double hps_feeder_bytes(const struct hps_feeder *feeder); /* sent by this rank so far. Local */
 

@@ -11,12 +11,12 @@ struct hps_step {
     const struct hps_team *team;
     struct hps_dev *dev;
     struct hps_worker role[HPS_ROLES]; /* (team->nrole), none on a rank that the plan leaves out  */
-    struct hps_store *store;
+    struct hps_ps *ps;
     const struct hps_train_opt *train; /* borrowed                                          */
     /* Of training alone: an evaluation gives back what it added. */
     double busy_s;      /* seconds of computation on this rank, an emulation's slept ones too; of
                            a GPU its own seconds, of steps that are over: the host is ahead      */
-    double other_bytes; /* sent beside the step's own: routes, less evaluations                  */
+    double other_bytes; /* sent beside the step's own: requests, less evaluations               */
     int lag;            /* of the loss that hps_step_work tells, the same on all ranks           */
     void *own;
 };
@@ -58,7 +58,7 @@ double hps_step_loss(struct hps_step *step);
 void hps_step_evaluate(struct hps_step *step, struct hps_feeder *feeder,
                        const struct hps_steps *steps, long long number, struct hps_metric *metric);
 
-/* Sent by this rank so far, routes once their feeder is done. Local. */
+/* Sent by this rank so far, requests once their feeder is done. Local. */
 double hps_step_bytes(const struct hps_step *step);
 
 #endif

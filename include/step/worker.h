@@ -33,11 +33,12 @@ enum hps_status hps_worker_new(struct hps_worker *role, const struct hps_net *ne
 /* What there is of it; all 0 is fine. Nothing may be under way. */
 void hps_worker_free(struct hps_worker *role);
 
-/* A step of n examples begins: what it reads of raw columns, rows and bags; its first receives are
+/* A step of n examples begins: what it reads of raw columns; its first receives are
  * posted. Does not wait. */
-void hps_worker_begin(struct hps_worker *role, const struct hps_store *store,
-                      const struct hps_feeder_step *taken, long long step, long long n,
-                      uint64_t key);
+void hps_worker_begin(struct hps_worker *role, const struct hps_feeder_step *taken, long long step,
+                      long long n, uint64_t key);
+/* The rows that my layers read in micro-batch m have come. */
+void hps_worker_pull(struct hps_worker *role, struct hps_ps *ps, int m);
 /* Before and after the forward of micro-batch m: wait for its activations and for the flight to be
  * free; send the activations on, expect their gradients. */
 void hps_worker_receive(struct hps_worker *role, int m);

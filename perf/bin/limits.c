@@ -207,12 +207,12 @@ static void take_own(struct share *s, const struct hps_data *data, long long bat
     if (largest(&all) >= rows)
         HPS_DIE("%s has row %zu, the table %zu rows", s->path, largest(&all), rows);
     for (size_t i = 0; i < all.nid; i++) {
-        size_t block = all.id[i] / HPS_TABLE_BLOCK, in = all.id[i] % HPS_TABLE_BLOCK;
+        size_t block = all.id[i] / HPS_CYCLIC_BLOCK, in = all.id[i] % HPS_CYCLIC_BLOCK;
         if (seen[all.id[i]]++ > 0 || block % R != (size_t)hps_rank())
             continue;
         seen[all.id[i]] = 1;
         hps_mem_grow(&s->own, &cap, s->nown + 1, sizeof *s->own);
-        s->own[s->nown++] = block / R * HPS_TABLE_BLOCK + in;
+        s->own[s->nown++] = block / R * HPS_CYCLIC_BLOCK + in;
     }
     hps_mem_free(seen);
     hps_mem_free(all.id);
@@ -231,7 +231,7 @@ static float *filled(size_t n)
 /* Memory for all, every page touched. */
 static void make(struct share *s, size_t rows)
 {
-    size_t R = (size_t)hps_nrank(), mine = (rows / HPS_TABLE_BLOCK / R + 1) * HPS_TABLE_BLOCK;
+    size_t R = (size_t)hps_nrank(), mine = (rows / HPS_CYCLIC_BLOCK / R + 1) * HPS_CYCLIC_BLOCK;
     size_t most = s->npass > s->ndense ? s->npass : s->ndense;
 
     s->place = hps_mem_new(s->nid, sizeof *s->place);

@@ -63,7 +63,7 @@ static void add(struct owners *o, const struct hps_layer *layer, const struct hp
     for (int i = 0; i < layer->nslot; i++) {
         size_t n = (size_t)(b->offset[i] ? b->offset[i][b->B] : b->B);
         for (size_t k = 0; k < n; k++)
-            o->plain[hps_table_owner(hps_ids_get(b->ids[i], k), o->n)]++;
+            o->plain[hps_cyclic_owner(hps_ids_get(b->ids[i], k), o->n)]++;
         o->nid += (double)n;
     }
 }

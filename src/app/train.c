@@ -68,7 +68,7 @@ static double bubble_of(const struct hps_job *j, double seconds)
 /* What tables with room for some of their rows on GPUs had to move; under the last plan. */
 static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
 {
-    struct hps_store_moves m = hps_store_moved(j->step->store);
+    struct hps_ps_staged m = hps_ps_staged(j->step->ps);
     double all[3] = { m.asked, m.hits, m.bytes };
 
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_DOUBLE, MPI_SUM, j->world));

@@ -79,12 +79,8 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
     for (int k = 0; k < layer->ninput; k++)
         own->x[k] = value_of(s, flight, layer->input[k]);
     if (layer->table >= 0) {
-        assert(feed->bag[i].B == feed->B && feed->bag[i].nslot == layer->nslot);
-        p.bag = &feed->bag[i];
-        p.rows = feed->rows[i];
-        p.nrow = feed->nrow[i];
-        p.rows_grad = feed->rows_grad ? feed->rows_grad[i] : NULL;
-        p.owed = feed->owed ? feed->owed[i] : NULL;
+        p.lookup = feed->lookup[i];
+        assert(p.lookup->bag.B == feed->B && p.lookup->bag.nslot == layer->nslot);
     }
     return p;
 }
@@ -124,12 +120,6 @@ static void backward_layer(struct hps_slice *s, int flight, const struct hps_fee
         own->dx[k] = grad_of(s, flight, layer->input[k]);
         own->add[k] = own->written[layer->input[k]];
         own->written[layer->input[k]] = true;
-    }
-    if (layer->table >= 0) {
-        bool *written = feed->rows_written ? feed->rows_written[l - s->first] : NULL;
-        p.rows_add = !written || *written;
-        if (written)
-            *written = true;
     }
     layer->kind->backward(layer, &p);
 }

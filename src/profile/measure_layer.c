@@ -25,8 +25,9 @@ enum part { FORWARD, BACKWARD, PARTS };
 /* Rows of a layer's table and their gradients, device memory for `cap` of them. */
 struct pulled {
     size_t cap;
-    float *value, *grad;
-    bool written;
+    float *value;
+    struct hps_row_grad grad;
+    struct hps_lookup lookup;   /* of the micro-batch under way */
 };
 
 struct bench {
@@ -145,11 +146,7 @@ static enum hps_status make(struct bench *w, int Bo)
 
     w->rows = hps_mem_new(L, sizeof *w->rows);
     w->like = hps_mem_new(L, sizeof *w->like);
-    w->feed.bag = hps_mem_new(L, sizeof *w->feed.bag);
-    w->feed.rows = hps_mem_new(L, sizeof *w->feed.rows);
-    w->feed.rows_grad = hps_mem_new(L, sizeof *w->feed.rows_grad);
-    w->feed.rows_written = hps_mem_new(L, sizeof *w->feed.rows_written);
-    w->feed.nrow = hps_mem_new(L, sizeof *w->feed.nrow);
+    w->feed.lookup = hps_mem_new(L, sizeof *w->feed.lookup);
     w->pulled = hps_mem_new(L, sizeof *w->pulled);
     w->once = hps_mem_new(L, sizeof *w->once);
     w->rows_s = hps_mem_new(L, sizeof *w->rows_s);
@@ -172,7 +169,7 @@ static enum hps_status make(struct bench *w, int Bo)
 static void free_pulled(struct bench *w, struct pulled *p)
 {
     w->dev->ops->free(w->dev, p->value);
-    w->dev->ops->free(w->dev, p->grad);
+    w->dev->ops->free(w->dev, p->grad.row);
 }
 
 static void done(struct bench *w)
@@ -189,11 +186,7 @@ static void done(struct bench *w)
     hps_mem_free(w->table);
     hps_mem_free(w->rows);
     hps_mem_free(w->like);
-    hps_mem_free(w->feed.bag);
-    hps_mem_free(w->feed.rows);
-    hps_mem_free(w->feed.rows_grad);
-    hps_mem_free(w->feed.rows_written);
-    hps_mem_free(w->feed.nrow);
+    hps_mem_free(w->feed.lookup);
     hps_mem_free(w->pulled);
     hps_mem_free(w->once);
     hps_mem_free(w->rows_s);
@@ -231,9 +224,10 @@ static void fetch(struct bench *w, int l, const struct hps_measure_rows *found)
         free_pulled(w, p);
         p->cap = 2 * n;
         p->value = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
-        p->grad = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
+        p->grad.row = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
     }
-    p->written = false;
+    p->grad.nrow = n;
+    p->grad.written = false;
     hps_measure_rows_pull(found, t, p->value);
 }
 
@@ -251,10 +245,6 @@ static void pull(struct bench *w, int B)
         fetch(w, l, found);
         w->dev->ops->sync(w->dev);
         w->rows_s[l] = fmin(w->rows_s[l], (w->clock_s() - t0) / M);
-        w->feed.nrow[l] = (size_t)found->nplace;
-        w->feed.rows[l] = w->pulled[l].value;
-        w->feed.rows_grad[l] = w->pulled[l].grad;
-        w->feed.rows_written[l] = &w->pulled[l].written;
     }
 }
 
@@ -292,8 +282,13 @@ static void pass(struct bench *w, int m, int B, int at)
     w->feed.label = raw->label;
     w->feed.dense = raw->dense;
     w->feed.weight = 1.0f / (float)w->opt->batch;
-    for (int l = 0; l < w->net->L; l++)
-        if (w->rows[l].layer) w->feed.bag[l] = w->bag[w->like[l] * w->opt->microbatches + m];
+    for (int l = 0; l < w->net->L; l++) {
+        struct pulled *p = &w->pulled[l];
+        if (!w->rows[l].layer) continue;
+        p->lookup = (struct hps_lookup){ w->bag[w->like[l] * w->opt->microbatches + m], p->value,
+                                         &p->grad };
+        w->feed.lookup[l] = &p->lookup;
+    }
     half_pass(w, false, w->sample[FORWARD] + row);
     half_pass(w, true, w->sample[BACKWARD] + row);
 }
@@ -310,7 +305,7 @@ static void update(struct bench *w, long long step)
             rows = hps_opt_rule(w->opt->train, &w->net->table[y->table].own, step, INT32_MAX);
         hps_stopwatch_begin(&w->watch);
         if (y->table >= 0 && found->n > 0) {
-            struct hps_row_sums sums = hps_measure_rows_sums(found, w->pulled[l].grad);
+            struct hps_row_sums sums = hps_measure_rows_sums(found, w->pulled[l].grad.row);
             hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at, &sums);
         }
         if (y->nparam > 0)

@@ -17,7 +17,7 @@ void hps_measure_rows_new(struct hps_measure_rows *r, const struct hps_layer *la
         return;
     }
     r->partials = hps_pooled_new(1, &layer, rows, M, parts, dev);
-    r->merge = hps_merge_new(hps_table_nlocal(rows, 0, parts), (int)pairs);
+    r->merge = hps_merge_new(hps_cyclic_nlocal(rows, 0, parts), (int)pairs);
     r->list = hps_mem_new(pairs, sizeof *r->list);
     r->length = hps_mem_new(pairs, sizeof *r->length);
     r->told_at = hps_mem_new(pairs, sizeof *r->told_at);

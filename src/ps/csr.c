@@ -14,7 +14,7 @@
  * 0 < e <= parts, and number * e < 2^shift, since 2^shift > 2^30 parts. */
 static void find_inverse(struct hps_csr *s)
 {
-    if (s->rows / HPS_TABLE_BLOCK >> 30 > 0)
+    if (s->rows / HPS_CYCLIC_BLOCK >> 30 > 0)
         return;
     s->part_shift = 30 + hps_radix_bits((uint64_t)s->parts + 1);
     s->part_inverse = (uint32_t)(((uint64_t)1 << s->part_shift) / (uint64_t)s->parts + 1);
@@ -31,7 +31,7 @@ void hps_csr_init(struct hps_csr *s, int nlayer, const struct hps_layer *const *
         s->layer[j] = layer[j];
         nslot += (size_t)layer[j]->nslot;
     }
-    s->local_bits = hps_radix_bits((uint64_t)hps_table_nlocal(rows, 0, parts));
+    s->local_bits = hps_radix_bits((uint64_t)hps_cyclic_nlocal(rows, 0, parts));
     s->key_bits = s->local_bits + hps_radix_bits((uint64_t)parts);
     find_inverse(s);
     s->slot = hps_mem_new((size_t)M * nslot, sizeof *s->slot);
@@ -101,9 +101,9 @@ HPS_INLINE void part_keys_evenly(const struct hps_csr *s, size_t n, uint64_t *ke
     const uint64_t last = (uint64_t)s->parts - 1;
 
     for (size_t c = 0; c < n; c++) {
-        uint64_t block = key[c] / HPS_TABLE_BLOCK;
-        key[c] = (block & last) << local_bits | (block >> bits) * HPS_TABLE_BLOCK |
-                 key[c] % HPS_TABLE_BLOCK;
+        uint64_t block = key[c] / HPS_CYCLIC_BLOCK;
+        key[c] = (block & last) << local_bits | (block >> bits) * HPS_CYCLIC_BLOCK |
+                 key[c] % HPS_CYCLIC_BLOCK;
     }
 }
 
@@ -119,15 +119,15 @@ HPS_INLINE void part_keys(const struct hps_csr *s, size_t n, uint64_t *key)
     }
     if (inverse == 0) {
         for (size_t c = 0; c < n; c++)
-            key[c] = (uint64_t)hps_table_owner((long long)key[c], s->parts) << local_bits |
-                     (uint64_t)hps_table_local((long long)key[c], s->parts);
+            key[c] = (uint64_t)hps_cyclic_owner((long long)key[c], s->parts) << local_bits |
+                     (uint64_t)hps_cyclic_local((long long)key[c], s->parts);
         return;
     }
     for (size_t c = 0; c < n; c++) {
-        uint32_t block = (uint32_t)(key[c] / HPS_TABLE_BLOCK);
+        uint32_t block = (uint32_t)(key[c] / HPS_CYCLIC_BLOCK);
         uint32_t turn = (uint32_t)((uint64_t)block * inverse >> shift);
-        key[c] = (uint64_t)(block - turn * parts) << local_bits | (uint64_t)turn * HPS_TABLE_BLOCK |
-                 key[c] % HPS_TABLE_BLOCK;
+        key[c] = (uint64_t)(block - turn * parts) << local_bits |
+                 (uint64_t)turn * HPS_CYCLIC_BLOCK | key[c] % HPS_CYCLIC_BLOCK;
     }
 }
 

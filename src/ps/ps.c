@@ -1,323 +1,168 @@
-/* ps.c - rows to their readers, gradients to their owners. Own rows and gradients never travel. */
+/* ps.c - one step of the tables that stages of mine read. What is done for a table is counted for
+ * the first of my stages that reads it. Tables are gone through in the order of the net on all
+ * ranks: collectives of GPUs must be queued in one order. */
+#include "ps/ps.h"
+
 #include <assert.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "base/mpi_check.h"
-#include "base/say.h"
+#include "hw/count.h"
 #include "ps/ps_impl.h"
+#include "ps/snapshot.h"
 
-static void join(struct hps_ps *p, MPI_Comm comm)
+/* Table i, to work on it. */
+static struct hps_exchange *work_on(struct hps_ps *p, int i)
 {
-    bool lone;
-
-    HPS_MPI(MPI_Comm_size(comm, &p->parts));
-    HPS_MPI(MPI_Comm_rank(comm, &p->me));
-    if (p->parts == 1) return;
-    HPS_MPI(MPI_Comm_dup(comm, &p->comm));
-    p->cards = hps_gpu_group_new(p->dev, comm, HPS_INFO);
-    lone = p->cards->group != NULL;
-    p->rows.lone = p->grad.lone = p->out.lone = lone;
-    p->way = lone ? &hps_ps_by_cards : &hps_ps_by_host;
+    hps_count_part(hps_team_turn(p->team, p->table[i].stage));
+    return p->table[i].exchange;
 }
 
-enum hps_status hps_ps_new(struct hps_ps **ps, struct hps_table *table, struct hps_dev *dev,
-                           struct hps_shm *near, int index, MPI_Comm comm)
-{
-    struct hps_ps *p = hps_mem_new(1, sizeof *p);
+/* ---- a step ---- */
 
-    p->comm = MPI_COMM_NULL;
-    p->parts = 1;
-    p->table = table;
-    p->dev = dev;
-    p->dim = table->dim;
-    p->sum.lone = true;
-    p->near = near;
-    p->buffer = index * HPS_PS_BUFFERS;
-    if (comm != MPI_COMM_NULL) join(p, comm);
-    assert(table->part == p->me && table->parts == p->parts);
-    p->given = hps_mem_new((size_t)p->parts, sizeof *p->given);
-    p->given_at = hps_mem_new((size_t)p->parts, sizeof *p->given_at);
-    p->far_at = hps_mem_new((size_t)p->parts, sizeof *p->far_at);
-    if (p->way) p->with = p->way->open(p);
-    *ps = p;
-    return HPS_OK;
+/* Room for the lookups of M micro-batches, none of them made. */
+static void clear_lookups(struct hps_ps *p, int M)
+{
+    size_t n = (size_t)M * (size_t)p->net->L;
+
+    hps_mem_grow(&p->lookup, &p->lookup_cap, n, sizeof *p->lookup);
+    for (int i = 0; i < p->ntable; i++)
+        p->table[i].next = 0;
 }
 
-void hps_ps_free(struct hps_ps *p)
+void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
 {
-    if (!p)
-        return;
-    if (p->way) {
-        p->way->close(p);
-        HPS_MPI(MPI_Comm_free(&p->comm));
-    }
-    hps_gpu_group_free(p->cards);
-    hps_mirror_free(&p->rows, p->dev);
-    hps_mirror_free(&p->grad, p->dev);
-    hps_mirror_free(&p->out, p->dev);
-    hps_mirror_free(&p->sum, p->dev);
-    hps_mirror_free(&p->all, p->dev);
-    hps_mem_free(p->place);
-    hps_mem_free(p->at);
-    hps_mem_free(p->given);
-    hps_mem_free(p->given_at);
-    hps_mem_free(p->far_at);
-    hps_mem_free(p);
+    clear_lookups(p, hps_ps_requests_take(requests));
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_pull_begin(work_on(p, i), p->group[p->table[i].group].step);
+    hps_count_part(0);
 }
 
-/* Where each owner's and each member's rows lie in this step. */
-static void lay_out(struct hps_ps *p, const struct hps_request_step *r)
+/* What layer l gets for micro-batch m of table t. */
+static struct hps_lookup lookup_of(const struct hps_ps *p, const struct hps_ps_table *t, int m,
+                                   int l)
 {
-    size_t pairs = (size_t)r->M * (size_t)p->parts;
-    int at = 0;
+    const struct hps_ps_group *g = &p->group[t->group];
+    struct hps_lookup lookup = { .bag = g->step->bag[m * g->nlayer + p->layer_bag[l]],
+                                 .rows = hps_exchange_rows(t->exchange) };
 
-    assert(r->parts == p->parts && !(r->sums && p->stay));
-    p->r = r;
-    hps_mem_grow(&p->place, &p->place_cap, pairs, sizeof *p->place);
-    for (size_t i = 0; i < pairs; i++) {
-        p->place[i] = at;
-        at += r->ask[i];
-    }
-    at = 0;
-    p->nfar = 0;
-    for (int q = 0; q < p->parts; q++) {
-        p->given_at[q] = at;
-        for (int m = 0; m < r->M; m++)
-            at += r->give[m * p->parts + q];
-        p->given[q] = at - p->given_at[q];
-        p->far_at[q] = p->nfar;
-        if (hps_ps_is_far(p, q)) p->nfar += (size_t)p->given[q];
-    }
+    hps_exchange_locate(t->exchange, &lookup.bag);
+    lookup.grad = hps_exchange_grad(t->exchange, g->step->M == 1 && g->nlayer == 1);
+    return lookup;
 }
 
-/* Which places' rows are mine, and where. */
-static void find_mine(struct hps_ps *p)
+const struct hps_lookup *hps_ps_pull(struct hps_ps *p, int m, int l)
 {
-    const struct hps_request_step *r = p->r;
-    const int *row = r->row + p->given_at[p->me];
+    struct hps_lookup *lookup = p->lookup + (size_t)m * (size_t)p->net->L + l;
+    struct hps_ps_table *t = p->table + p->layer_table[l];
 
-    hps_mem_grow(&p->at, &p->at_cap, (size_t)r->nplace, sizeof *p->at);
-    for (int m = 0, at = 0; m < r->M; m++) {
-        int i = m * p->parts + p->me, first = p->place[i], n = r->ask[i];
-        for (; at < first; at++)
-            p->at[at] = -1;
-        if (n > 0)
-            memcpy(p->at + first, row, (size_t)n * sizeof *row);
-        row += n;
-        for (at = first + n; at < r->first[m + 1]; at++)
-            p->at[at] = -1;
-    }
-}
-
-/* To where a member who is near has them. */
-static void gather_near(struct hps_ps *p, int q)
-{
-    const struct hps_request_step *r = p->r;
-    const int *row = r->row + p->given_at[q];
-
-    for (int m = 0; m < r->M; m++) {
-        int n = r->give[m * p->parts + q];
-        if (n > 0)
-            hps_table_gather(p->table, (size_t)n, row, hps_ps_piece(p, q, m, p->turn));
-        row += n;
-    }
-}
-
-/* My rows that the others asked for, by member; of those who are not near as many as possible at
- * once. */
-static void gather(struct hps_ps *p)
-{
-    const struct hps_request_step *r = p->r;
-    size_t dim = (size_t)p->dim;
-
-    for (int q = 0, end; q < p->parts; q = end) {
-        end = q + 1;
-        if (q == p->me)
-            continue;
-        if (!hps_ps_is_far(p, q)) {
-            gather_near(p, q);
-            continue;
-        }
-        while (end < p->parts && hps_ps_is_far(p, end))
-            end++;
-        int n = p->given_at[end - 1] + p->given[end - 1] - p->given_at[q];
-        if (n)
-            hps_table_gather(p->table, (size_t)n, r->row + p->given_at[q],
-                             p->out.device + p->far_at[q] * dim);
-    }
-}
-
-/* What the others asked for leaves, theirs is awaited. */
-static void pull(struct hps_ps *p)
-{
-    hps_mirror_grow(&p->out, p->dev, p->nfar * (size_t)p->dim);
-    if (p->r->sums)
-        hps_ps_give_others(p);
-    else
-        gather(p);
-    p->bytes += (double)hps_ps_others(p) * (double)p->dim * (double)sizeof(float);
-    p->way->pull(p);
-}
-
-/* Room for n rows where members who are near see them, or for myself. */
-static void grow(struct hps_ps *p, struct hps_mirror *twin, int buffer, size_t n)
-{
-    if (p->near)
-        hps_mirror_lend(twin, hps_shm_at(p->near, p->me, p->buffer + buffer, n));
-    else
-        hps_mirror_grow(twin, p->dev, n * (size_t)p->dim);
-}
-
-void hps_ps_pull_begin(struct hps_ps *p, const struct hps_request_step *r)
-{
-    if (p->way)
-        p->way->settle(p);
-    lay_out(p, r);
-    p->written = p->pushed = p->summed = false;
-    p->owed = (struct hps_row_sums){ 0 };
-    p->turn = p->turn == HPS_PS_ROWS ? HPS_PS_ROWS_TOO : HPS_PS_ROWS;
-    if (!p->stay || p->parts > 1)
-        grow(p, &p->rows, p->turn, (size_t)r->nplace);
-    if (p->parts > 1) {
-        if (p->stay)
-            find_mine(p);
-        pull(p);
-    }
-    p->mine_at = p->given_at[p->me];
-    p->next = 0;
-}
-
-/* Mine are read when they are needed: nothing changes them before apply. */
-void hps_ps_pull_end(struct hps_ps *p, int m)
-{
-    const struct hps_request_step *r = p->r;
-    int i = m * p->parts + p->me, n = r->ask[i];
-
-    assert(m == p->next);
-    if (r->sums && m == 0)
-        hps_ps_give_mine(p);
-    else if (n > 0 && !p->stay && !r->sums)
-        hps_table_gather(p->table, (size_t)n, r->row + p->mine_at,
-                         p->rows.device + (size_t)p->place[i] * (size_t)p->dim);
-    p->mine_at += n;
-    p->next++;
-    if (p->way)
-        p->way->pulled(p, m);
-}
-
-const float *hps_ps_rows(const struct hps_ps *p)
-{
-    return p->stay ? p->table->row : p->rows.device;
-}
-
-void hps_ps_stay(struct hps_ps *p)
-{
-    p->stay = p->dev->host;
-}
-
-void hps_ps_place(const struct hps_ps *p, struct hps_bag *bag)
-{
-    if (!p->stay) {
-        bag->lies = NULL;
-        return;
-    }
-    bag->at = p->parts > 1 ? p->at : p->r->row;
-    bag->stride = p->table->stride;
-    bag->far = p->rows.device;
-}
-
-float *hps_ps_grad(struct hps_ps *p)
-{
-    grow(p, &p->grad, HPS_PS_GRAD, (size_t)p->r->nplace + p->nfar);
-    return p->grad.device;
-}
-
-bool *hps_ps_written(struct hps_ps *p)
-{
-    return &p->written;
-}
-
-struct hps_row_sums *hps_ps_owed(struct hps_ps *p)
-{
-    return p->parts == 1 && p->dev->host && !p->r->sums ? &p->owed : NULL;
+    if (p->layer_table[l] < 0) return NULL;
+    assert(m <= t->next);
+    if (m == t->next) hps_exchange_pull_end(t->exchange, t->next++);
+    *lookup = lookup_of(p, t, m, l);
+    return lookup;
 }
 
 void hps_ps_push_begin(struct hps_ps *p)
 {
-    const struct hps_request_step *r = p->r;
-    size_t dim = (size_t)p->dim, n = (size_t)r->nplace;
-
-    hps_ps_grad(p);
-    assert(!p->owed.row || r->nmerge == r->nplace);
-    if (!p->owed.row && !p->written && n > 0)           /* nobody had anything to add */
-        p->dev->ops->zero(p->dev, p->grad.device, n * dim * sizeof(float));
-    if (!p->way)
-        return;
-    p->way->push(p);
-    for (int m = 0; m < r->M; m++)
-        n -= (size_t)r->ask[m * p->parts + p->me];
-    p->bytes += (double)n * (double)dim * (double)sizeof(float);
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_push_begin(work_on(p, i));
 }
 
 void hps_ps_push_end(struct hps_ps *p)
 {
-    if (p->way)
-        p->way->pushed(p);
-    if (p->r->sums && p->parts > 1)
-        hps_ps_take_sums(p);
-    p->pushed = true;
-}
-
-/* What the gradients of my rows, in the order of r->merged, are sums of. */
-static struct hps_row_sums sums_of(const struct hps_ps *p)
-{
-    const struct hps_request_step *r = p->r;
-
-    if (p->summed)
-        return (struct hps_row_sums){ p->sum.device, NULL, NULL };
-    if (p->owed.row)
-        return p->owed;
-    if (r->sums && p->parts > 1)
-        return (struct hps_row_sums){ p->all.device, r->merge_start, r->merge_from };
-    return (struct hps_row_sums){ p->grad.device, r->merge_start, r->merge_from };
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_push_end(work_on(p, i));
 }
 
 double hps_ps_norm2(struct hps_ps *p)
 {
-    size_t n = (size_t)p->r->nmerge * (size_t)p->dim;
     double sum = 0;
 
-    assert(p->pushed || n == 0);
-    if (n == 0)
-        return 0;
-    struct hps_row_sums g = sums_of(p);
-    if (g.start) {
-        hps_mirror_grow(&p->sum, p->dev, n);
-        p->dev->ops->rows_sum(p->dev, p->dim, (size_t)p->r->nmerge, &g, p->sum.device);
-        p->summed = true;
-    }
-    p->dev->ops->norm2(p->dev, n, sums_of(p).row, &sum);
+    for (int i = 0; i < p->ntable; i++)
+        sum += hps_exchange_norm2(p->table[i].exchange);
     return sum;
 }
 
-void hps_ps_apply(struct hps_ps *p, const struct hps_rule *rule)
+void hps_ps_apply(struct hps_ps *p, int stage, long long step, long long total, float scale)
 {
-    const struct hps_request_step *r = p->r;
-    struct hps_row_sums g = sums_of(p);
-
-    assert(p->pushed || r->nmerge == 0);
-    if (r->nmerge > 0)
-        hps_table_apply(p->table, rule, (size_t)r->nmerge, r->merged, &g);
+    for (int i = 0; i < p->ntable; i++) {
+        const struct hps_ps_table *t = &p->table[i];
+        if (t->stage != stage) continue;
+        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->own, step, total);
+        rule.scale = scale;
+        hps_exchange_apply(t->exchange, &rule);
+    }
 }
 
 void hps_ps_poll(struct hps_ps *p)
 {
-    if (p->way)
-        p->way->poll(p);
+    for (int i = 0; i < p->ntable; i++)
+        hps_exchange_poll(p->table[i].exchange);
 }
 
 double hps_ps_bytes(const struct hps_ps *p)
 {
-    return p->bytes;
+    double bytes = 0;
+
+    for (int i = 0; i < p->ntable; i++)
+        bytes += hps_exchange_bytes(p->table[i].exchange);
+    return bytes;
+}
+
+struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)
+{
+    struct hps_ps_staged m = { 0, 0, 0 };
+
+    for (const struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++) {
+        if (!g->staging) continue;
+        m.asked += hps_tier_asked(g->tier);
+        m.hits += hps_tier_hits(g->tier);
+        m.bytes += hps_staging_bytes(g->staging);
+    }
+    return m;
+}
+
+/* ---- checkpoints ---- */
+
+/* My part of table t of the net, or NULL. */
+static const struct hps_ps_table *part_of(const struct hps_ps *p, int t)
+{
+    for (int i = 0; i < p->ntable; i++)
+        if (p->table[i].index == t) return &p->table[i];
+    return NULL;
+}
+
+bool hps_ps_shard(const struct hps_ps *p, int t, struct hps_shard *shard)
+{
+    const struct hps_ps_table *mine = part_of(p, t);
+
+    if (mine) *shard = hps_table_shard(mine->table);
+    return mine != NULL;
+}
+
+MPI_Comm hps_ps_owners(const struct hps_ps *p, int t)
+{
+    return p->group[part_of(p, t)->group].comm;
+}
+
+struct hps_snapshot *hps_ps_save(struct hps_ps *p, int t, double share)
+{
+    return hps_snapshot_new(part_of(p, t)->table, share);
+}
+
+float *hps_ps_load_begin(struct hps_ps *p, int t)
+{
+    const struct hps_table *table = part_of(p, t)->table;
+    float *host = hps_table_host(table);
+
+    return host ? host : hps_mem_new((size_t)table->nrow * table->stride, sizeof *host);
+}
+
+void hps_ps_load_end(struct hps_ps *p, int t, float *row)
+{
+    struct hps_table *table = part_of(p, t)->table;
+    bool lent = row == hps_table_host(table);
+
+    hps_table_set(table, row);
+    if (!lent) hps_mem_free(row);
 }

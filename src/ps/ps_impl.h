@@ -1,89 +1,52 @@
-/* ps_impl.h - what the files of ps/ps share: its state, and the ways that rows travel. For
- * src/comm/ps*.c only. */
+/* ps_impl.h - the state of the parameter server at one rank. For src/ps/ps*.c only. */
 #ifndef HPS_PS_PS_IMPL_H
 #define HPS_PS_PS_IMPL_H
 
-#include "ps/mirror.h"
-#include "hw/gpu_group.h"
+#include "ps/exchange.h"
 #include "ps/ps.h"
+#include "ps/staging.h"
 
-/* How rows and gradients go from member to member; none is needed by one alone. */
-struct hps_ps_way {
-    void *(*open)(struct hps_ps *ps);
-    void (*close)(struct hps_ps *ps);
-    /* What was sent has left: its memory may be written. */
-    void (*settle)(struct hps_ps *ps);
-    /* pull: rows of mine, in `out`, leave for the others, theirs come to `rows`; pulled: those of
-     * micro-batch m are there for the device's next work. */
-    void (*pull)(struct hps_ps *ps);
-    void (*pulled)(struct hps_ps *ps, int m);
-    /* push: gradients of the first nplace rows leave, those of the others come behind them. */
-    void (*push)(struct hps_ps *ps);
-    void (*pushed)(struct hps_ps *ps);
-    void (*poll)(struct hps_ps *ps);
+/* A table of which I have a shard. */
+struct hps_ps_table {
+    int index;                          /* into net->table                                       */
+    int group;
+    int stage;                          /* the first of my stages that reads it                  */
+    int next;                           /* the micro-batch whose rows are awaited next           */
+    struct hps_table *table;
+    struct hps_exchange *exchange;
 };
-extern const struct hps_ps_way hps_ps_by_host;  /* messages of MPI, in host memory       */
-extern const struct hps_ps_way hps_ps_by_cards; /* NCCL, from GPU to GPU                 */
+
+/* Tables that are read for the same ids by the same ranks: one request serves them all. */
+struct hps_ps_group {
+    MPI_Comm comm;                      /* the ranks that read them, and own them; owned         */
+    struct hps_shm *shm;                /* those of them that share memory with me; or NULL      */
+    long long rows;
+    int nlayer;                         /* layers of my stages that read one of the tables       */
+    const struct hps_layer **layer;     /* (nlayer) these, one for all tables                    */
+    bool index;                         /* one of them needs bags with an index                  */
+    bool sums;                          /* owners send partial pooled sums, not rows             */
+    int request_buffers;                /* the first of the buffers of shm for requests          */
+    struct hps_tier *tier;              /* on a device without memory for all rows ...           */
+    struct hps_staging *staging;        /* ... what brings those of a step; else both NULL       */
+    const struct hps_request_step *step; /* the step under way                                   */
+};
 
 struct hps_ps {
-    const struct hps_ps_way *way;       /* NULL when alone; its own state is `with`      */
-    void *with;
-    const struct hps_gpu_group *cards;
-    struct hps_shm *near;       /* who sees my rows and gradients; borrowed, NULL: nobody */
-    int buffer;                 /* the first of mine there                               */
-    int turn;                   /* which one has the rows of this pull                   */
-    MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                       */
-    int me, parts, dim;
-    struct hps_table *table;
+    const struct hps_net *net;          /* borrowed, as are team, dev, train                     */
+    const struct hps_team *team;
     struct hps_dev *dev;
-    const struct hps_request_step *r;
-    struct hps_mirror rows;     /* (nplace, dim)                                         */
-    struct hps_mirror grad;     /* (nplace + nfar, dim): theirs by member, then micro-batch */
-    struct hps_mirror out;      /* (nfar, dim) rows to those who are not near, likewise  */
-    struct hps_mirror sum;      /* (nmerge, dim) gradients merged, where their norm is asked */
-    struct hps_mirror all;      /* (ngive, dim) gradients of the sums that I gave to several */
-    bool stay;                  /* my rows are read in the table                         */
-    int *at;                    /* (nplace) then: where they lie there, < 0 those of others */
-    bool written, pushed, summed;       /* grad, of this step; all there; sum             */
-    struct hps_row_sums owed;   /* in place of grad, where row is not NULL                */
-    int *place;                 /* (M, parts) first place of each owner's rows            */
-    int *given, *given_at;      /* (parts) what a member asked, the first's number as asked */
-    size_t *far_at, nfar;       /* (parts) where `out` and the end of grad have a member's */
-    int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
-    size_t place_cap, at_cap;
-    double bytes;
+    const struct hps_train_opt *train;
+    int ntable, ngroup;                 /* those whose rows I read, and own a part of            */
+    struct hps_ps_table *table;
+    struct hps_ps_group *group;
+    int *layer_table;                   /* (L) index into table, -1: none or not mine           */
+    int *layer_bag;                     /* (L) the layer's place in its group's list             */
+    struct hps_lookup *lookup;          /* (M, L) of the step under way                          */
+    size_t lookup_cap;
 };
 
-/* Do member q and I send messages with what is meant? */
-static inline bool hps_ps_is_far(const struct hps_ps *p, int q)
-{
-    return q != p->me && !hps_shm_is(p->near, q);
-}
-
-/* A table's buffers that members who are near see: rows of a pull, which the next one leaves alone,
- * since a member may still read them then, and gradients. */
-enum { HPS_PS_ROWS, HPS_PS_ROWS_TOO, HPS_PS_GRAD };
-
-/* The piece of member q's buffer, who is near, with the rows of mine that it asked for
- * micro-batch m. */
-static inline float *hps_ps_piece(struct hps_ps *p, int q, int m, int buffer)
-{
-    int i = m * p->parts + q;
-    size_t first = (size_t)p->r->give_place[i], end = first + (size_t)p->r->give[i];
-
-    return hps_shm_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
-}
-
-/* Partial sums, on a host: those that I, or the others, asked of me are made where they leave, or
- * are read; the gradients of all, which have come, are put together. */
-void hps_ps_give_mine(struct hps_ps *ps);
-void hps_ps_give_others(struct hps_ps *ps);
-void hps_ps_take_sums(struct hps_ps *ps);
-
-/* Rows that the others asked of me. */
-static inline size_t hps_ps_others(const struct hps_ps *p)
-{
-    return p->r->ngive - (size_t)p->given[p->me];
-}
+/* Take the oldest step that was prefetched: it is `step` of each group. Answers its number of
+ * micro-batches. Collective. */
+int hps_ps_requests_take(struct hps_ps_requests *requests);
 
 #endif

@@ -87,7 +87,7 @@ enum hps_status hps_request_new(struct hps_request **route, const struct hps_req
         HPS_MPI(MPI_Comm_size(comm, &parts));
         HPS_MPI(MPI_Comm_rank(comm, &me));
     }
-    assert(hps_table_nlocal(rows, 0, parts) <= INT_MAX && (!use->sums || dev->host));
+    assert(hps_cyclic_nlocal(rows, 0, parts) <= INT_MAX && (!use->sums || dev->host));
     struct hps_request *r = hps_mem_new(1, sizeof *r);
     *route = r;
     r->count_comm = r->number_comm = MPI_COMM_NULL;

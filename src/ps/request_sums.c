@@ -15,7 +15,7 @@ static void *open_sums(const struct hps_request_use *use, long long rows, struct
     struct sums *w = hps_mem_new(1, sizeof *w);
 
     w->partials = hps_pooled_new(use->nlayer, use->layer, rows, r->M, r->parts, r->dev);
-    w->merge = hps_merge_new(hps_table_nlocal(rows, 0, r->parts), r->M * r->parts);
+    w->merge = hps_merge_new(hps_cyclic_nlocal(rows, 0, r->parts), r->M * r->parts);
     for (int i = 0; i < HPS_REQUEST_KEPT; i++)
         r->turn[i].step.sums =
             hps_mem_new((size_t)r->M * (size_t)r->parts, sizeof(struct hps_merge_list));

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "ps/table.h"
 
 /* Of a shard's chunk, and of what the shards of a table have of the same size. */
 enum { CHUNK_BYTES = 2 << 20, ALL_BYTES = 8 << 20, SLAB = 4096 };
@@ -36,7 +37,7 @@ struct hps_snapshot {
 
 static long long chunk_of(const struct hps_table *t)
 {
-    long long block = HPS_TABLE_BLOCK, share = ALL_BYTES / t->parts;
+    long long block = HPS_CYCLIC_BLOCK, share = ALL_BYTES / t->parts;
     long long bytes = t->parts == 1 ? CHUNK_BYTES / 2 : share < CHUNK_BYTES ? share : CHUNK_BYTES;
     long long n = bytes / (long long)(t->stride * sizeof(float)) / block * block;
     return n > block ? n : block;
@@ -193,9 +194,9 @@ long long hps_snapshot_chunk(const struct hps_snapshot *s)
     return s->chunk;
 }
 
-const struct hps_table *hps_snapshot_table(const struct hps_snapshot *s)
+struct hps_shard hps_snapshot_shard(const struct hps_snapshot *s)
 {
-    return s->table;
+    return hps_table_shard(s->table);
 }
 
 /* Rows of chunk c are as they were, again; their places are free. */

@@ -12,21 +12,13 @@
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 
-long long hps_table_nlocal(long long rows, int part, int k)
-{
-    long long whole = rows / HPS_TABLE_BLOCK, rest = rows % HPS_TABLE_BLOCK;
-    long long mine = whole / k + (whole % k > part);
-
-    return mine * HPS_TABLE_BLOCK + (whole % k == part ? rest : 0);
-}
-
 /* One block of local rows, in host memory. */
 static void fill_block(const struct hps_table *t, const struct hps_net *net, int index,
                        const struct hps_rule *rule, uint64_t seed, long long block, float *to)
 {
-    long long first = (block * t->parts + t->part) * HPS_TABLE_BLOCK;
+    long long first = (block * t->parts + t->part) * HPS_CYCLIC_BLOCK;
     long long left = t->shape->rows - first;
-    long long n = left < HPS_TABLE_BLOCK ? left : HPS_TABLE_BLOCK;
+    long long n = left < HPS_CYCLIC_BLOCK ? left : HPS_CYCLIC_BLOCK;
 
     hps_net_init_rows(net, index, seed, first, n, to, t->stride);
     for (long long r = 0; r < n; r++, to += t->stride)
@@ -44,14 +36,14 @@ static void fill_blocks(const struct hps_table *t, const struct hps_net *net, in
 #endif
     for (long long b = 0; b < n; b++)
         fill_block(t, net, index, rule, seed, first + b,
-                   to + (size_t)b * HPS_TABLE_BLOCK * t->stride);
+                   to + (size_t)b * HPS_CYCLIC_BLOCK * t->stride);
 }
 
 static void fill(struct hps_table *t, const struct hps_net *net, int index,
                  const struct hps_rule *rule, uint64_t seed)
 {
-    size_t size = HPS_TABLE_BLOCK * t->stride, all = (size_t)t->nrow * t->stride;
-    long long nblock = (t->nrow + HPS_TABLE_BLOCK - 1) / HPS_TABLE_BLOCK;
+    size_t size = HPS_CYCLIC_BLOCK * t->stride, all = (size_t)t->nrow * t->stride;
+    long long nblock = (t->nrow + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK;
     float *host = hps_table_host(t), *buffer;
 
     if (host) {
@@ -76,7 +68,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
                               struct hps_tier *tier)
 {
     const struct hps_table_shape *shape = &net->table[index];
-    long long nrow = hps_table_nlocal(shape->rows, part, parts);
+    long long nrow = hps_cyclic_nlocal(shape->rows, part, parts);
     struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
     struct hps_table *t;
 
@@ -124,6 +116,11 @@ void hps_table_slots(struct hps_table *t, int slots)
 {
     t->dev->ops->free(t->dev, t->row);
     t->row = t->dev->ops->alloc(t->dev, (size_t)slots * t->stride * sizeof *t->row);
+}
+
+struct hps_shard hps_table_shard(const struct hps_table *t)
+{
+    return (struct hps_shard){ t->part, t->parts, t->nrow, t->stride };
 }
 
 float *hps_table_host(const struct hps_table *t)

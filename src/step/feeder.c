@@ -1,4 +1,4 @@
-/* feeder.c - a reader for the columns my stages need, and a route for each group of tables. */
+/* feeder.c - a reader for the columns that my stages need, and the requests for their rows. */
 #include "step/feeder.h"
 
 #include "base/mem.h"
@@ -18,9 +18,7 @@ struct hps_feeder {
     struct turn turn[TURNS]; /* step n's: n % TURNS              */
     long long fetched, taken;
     struct hps_reader *reader; /* NULL: my stages read nothing                   */
-    int ngroup;
-    struct hps_request **route;          /* (ngroup)                                       */
-    const struct hps_request_step **now; /* (ngroup) of the step taken                     */
+    struct hps_ps_requests *requests;
     const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
     int nbatch;
     long long next, total; /* next step to fetch                             */
@@ -94,26 +92,10 @@ static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const bo
         if (mine[l] && net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
 }
 
-static enum hps_status make_routes(struct hps_feeder *f, const struct hps_store *store, int M,
-                                   struct hps_dev *dev, bool learns)
-{
-    enum hps_status st = HPS_OK;
-    f->ngroup = store->ngroup;
-    f->route = hps_mem_new((size_t)f->ngroup, sizeof *f->route);
-    f->now = hps_mem_new((size_t)f->ngroup, sizeof *f->now);
-    for (int g = 0; !st && g < f->ngroup; g++) {
-        const struct hps_store_group *group = &store->group[g];
-        struct hps_request_use use = { group->nlayer, group->layer, group->index, group->sums,
-                                       learns ? group->told : -1 };
-        st = hps_request_new(&f->route[g], &use, group->rows, M, dev, group->near, group->comm);
-    }
-    return st;
-}
-
 enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *data,
                                const struct hps_order *order, const struct hps_steps *steps,
                                const struct hps_net *net, const struct hps_plan *plan,
-                               const struct hps_team *team, const struct hps_store *store,
+                               const struct hps_team *team, struct hps_ps *ps,
                                struct hps_dev *dev, int ahead, long long first_step,
                                bool learns)
 {
@@ -133,8 +115,8 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
     if (team->nrole > 0) {
         st = make_reader(f, data, order, steps, net, mine, team, ahead);
         /* with the other members */
-        enum hps_status routes = make_routes(f, store, steps->M, dev, learns);
-        if (!st) st = routes;
+        enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, learns);
+        if (!st) st = requests;
     }
     hps_mem_free(mine);
     *out = f;
@@ -149,8 +131,7 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *d
 void hps_feeder_free(struct hps_feeder *f)
 {
     if (!f) return;
-    for (int g = 0; g < f->ngroup; g++)
-        hps_request_free(f->route[g]);
+    hps_ps_requests_free(f->requests);
     for (int i = 0; i < TURNS; i++) {
         hps_load_free(&f->turn[i].load, f->dev);
         hps_mem_free(f->turn[i].raw);
@@ -158,8 +139,6 @@ void hps_feeder_free(struct hps_feeder *f)
     hps_reader_free(f->reader);
     hps_negatives_free(f->noise);
     hps_mem_free(f->fussy);
-    hps_mem_free(f->route);
-    hps_mem_free(f->now);
     hps_mem_free(f);
 }
 
@@ -183,8 +162,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL);
     /* after a failure too: the other members' exchange needs us */
-    for (int g = 0; g < f->ngroup; g++)
-        hps_request_begin(f->route[g], batch);
+    hps_ps_prefetch(f->requests, batch);
     hps_region_leave(HPS_REGION_PULL);
     if (f->reader) hps_reader_wake(f->reader);
     return st;
@@ -192,27 +170,26 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
 
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 {
-    struct hps_feeder_step step = { f->batch[0], f->turn[f->taken++ % TURNS].raw, f->now };
+    struct hps_feeder_step step = { f->batch[0], f->turn[f->taken++ % TURNS].raw };
     f->batch[0] = f->batch[1];
     f->nbatch--;
-    for (int g = 0; g < f->ngroup; g++)
-        f->now[g] = hps_request_take(f->route[g]);
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     return step;
 }
 
+struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *f)
+{
+    return f->requests;
+}
+
 void hps_feeder_poll(struct hps_feeder *f, bool time)
 {
-    hps_region_enter(HPS_REGION_PULL);          /* the next step's ids may be put in order here */
-    for (int g = 0; g < f->ngroup; g++)
-        hps_request_poll(f->route[g], time);
+    hps_region_enter(HPS_REGION_PULL); /* the next step's ids may be put in order here */
+    hps_ps_prefetch_poll(f->requests, time);
     hps_region_leave(HPS_REGION_PULL);
 }
 
 double hps_feeder_bytes(const struct hps_feeder *f)
 {
-    double bytes = 0;
-    for (int g = 0; g < f->ngroup; g++)
-        bytes += hps_request_bytes(f->route[g]);
-    return bytes;
+    return f->requests ? hps_ps_requests_bytes(f->requests) : 0;
 }

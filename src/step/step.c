@@ -1,4 +1,4 @@
-/* step.c - one step of my stages. Rows were routed a step ahead, so owners send without being
+/* step.c - one step of my stages. Rows were requested a step ahead, so owners send without being
  * asked; activations and gradients travel while the next micro-batch computes; the update waits for
  * all sums. */
 #include <math.h>
@@ -24,7 +24,7 @@ static void make_agenda(struct hps_agenda *a, const struct hps_team *t, int M, b
     a->n = hps_order_1f1b(t->S, t->home, t->role[0], M, training, a->todo);
 }
 
-/* What a working rank needs beside the store. Collective over team->stage. */
+/* What a working rank needs beside the parameter server. Collective over team->stage. */
 static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
 {
     const struct hps_team *t = s->team;
@@ -81,7 +81,8 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     s->train = opt->train;
     o->active = make_active(s, o);
     s->lag = make_lag(s);
-    st = hps_store_new(&s->store, net, plan, team, dev, opt->train, opt->storage, opt->seed);
+    st = hps_ps_new(&s->ps, net, plan, team, dev,
+                    &(struct hps_ps_opt){ opt->train, opt->storage, opt->seed });
     if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_mine(s, o) : HPS_OK);
     *out = s;
     if (st) {
@@ -97,7 +98,7 @@ void hps_step_free(struct hps_step *s)
     struct hps_step_own *o = s->own;
     for (int i = 0; i < s->team->nrole; i++)
         hps_worker_free(&s->role[i]);
-    hps_store_free(s->store);
+    hps_ps_free(s->ps);
     if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
     hps_spans_free(o->spans);
     hps_mem_free(o->train.todo);
@@ -133,8 +134,7 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     if (hps_wait_oversubscribed()) return;
     /* ranks that wait for no stage would wait for whoever puts the next rows in order first */
     hps_feeder_poll(feeder, s->team->S > 1);
-    for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_poll(s->store->table[i].ps);
+    hps_ps_poll(s->ps);
     hps_step_poll(s);
     int part = own_of(s)->part;
     for (int i = 0; i < s->team->nrole; i++)
@@ -164,8 +164,7 @@ static void forward(struct hps_step *s, struct hps_worker *r, int m, bool traini
     hps_worker_receive(r, m);
     hps_region_enter(HPS_REGION_PULL);
     hps_step_span(s, HPS_REGION_PULL, false);
-    for (int i = 0; i < s->store->ntable; i++)
-        if (s->store->table[i].stage == r->stage) hps_ps_pull_end(s->store->table[i].ps, m);
+    hps_worker_pull(r, s->ps, m);
     hps_spans_end(own_of(s)->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
     struct hps_since t0 = hps_step_compute(s, HPS_REGION_FORWARD);
@@ -204,27 +203,18 @@ static void backward(struct hps_step *s, struct hps_worker *r, int m)
     hps_worker_backwarded(r, m);
 }
 
-/* Table i of mine, to do for it what is done for the stage that first reads it. */
-static struct hps_ps *table_of(struct hps_step *s, int i)
-{
-    work_for(s, s->store->table[i].stage);
-    return s->store->table[i].ps;
-}
-
 /* All sums: dense gradients of the stages, row gradients at their owners. */
 static void merge(struct hps_step *s)
 {
     hps_region_enter(HPS_REGION_PUSH);
-    for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_push_begin(table_of(s, i));
+    hps_ps_push_begin(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
     hps_region_enter(HPS_REGION_REDUCE);
     for (int i = 0; i < s->team->nrole; i++)
         hps_reduce_end(work_for(s, s->team->role[i])->reduce);
     hps_region_leave(HPS_REGION_REDUCE);
     hps_region_enter(HPS_REGION_PUSH);
-    for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_push_end(table_of(s, i));
+    hps_ps_push_end(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
 }
 
@@ -242,8 +232,7 @@ static float clip_scale(struct hps_step *s)
         s->dev->ops->norm2(s->dev, slice->nparam, slice->grad, &norm2);
         mine += norm2;
     }
-    for (int i = 0; i < s->store->ntable; i++)
-        mine += hps_ps_norm2(s->store->table[i].ps);
+    mine += hps_ps_norm2(s->ps);
     hps_region_enter(HPS_REGION_REDUCE);
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, o->active));
     hps_region_leave(HPS_REGION_REDUCE);
@@ -260,13 +249,7 @@ static void update_role(struct hps_step *s, struct hps_worker *r, float scale)
     if (graph) s->dev->ops->graph_begin(s->dev, UPDATES + role_of(s, r));
     hps_slice_update(r->slice, number, total, scale);
     if (graph) s->dev->ops->graph_end(s->dev, UPDATES + role_of(s, r));
-    for (int i = 0; i < s->store->ntable; i++) {
-        const struct hps_store_table *t = &s->store->table[i];
-        if (t->stage != r->stage) continue;
-        struct hps_rule rule = hps_opt_rule(opt->train, &t->table->shape->own, number, total);
-        rule.scale = scale;
-        hps_ps_apply(t->ps, &rule);
-    }
+    hps_ps_apply(s->ps, r->stage, number, total, scale);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_UPDATE);
 }
@@ -310,10 +293,7 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
     o->number = number;
     hps_region_enter(HPS_REGION_PULL);
     o->taken = hps_feeder_take(feeder);
-    hps_store_take(s->store, o->taken.route);
-    for (int i = 0; i < s->store->ntable; i++)
-        hps_ps_pull_begin(table_of(s, i), s->store->group[s->store->table[i].group].step);
-    hps_count_part(0);
+    hps_ps_begin(s->ps, hps_feeder_requests(feeder));
     hps_region_leave(HPS_REGION_PULL);
     return hps_feeder_fetch(feeder);
 }
@@ -326,7 +306,7 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
     uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
     long long n = hps_steps_batch(steps, number, &epoch, &position);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_worker_begin(&s->role[i], s->store, &o->taken, number, n, key);
+        hps_worker_begin(&s->role[i], &o->taken, number, n, key);
 }
 
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
@@ -387,7 +367,5 @@ double hps_step_bytes(const struct hps_step *s)
     double bytes = s->other_bytes;
     for (int i = 0; i < s->team->nrole; i++)
         bytes += hps_worker_bytes(&s->role[i]);
-    for (int i = 0; i < s->store->ntable; i++)
-        bytes += hps_ps_bytes(s->store->table[i].ps);
-    return bytes;
+    return bytes + hps_ps_bytes(s->ps);
 }

@@ -51,6 +51,7 @@ void hps_wait_for_tell(const struct hps_step *s)
     size_t R = (size_t)hps_nrank();
     bool *stage = hps_mem_new(R, 1), *beside = hps_mem_new(R, 1), *table = hps_mem_new(R, 1);
     bool *all = hps_mem_new(R, 1);
+    struct hps_shard shard;
 
     memset(all, true, R);
     for (int i = 0; i < t->nrole; i++) {
@@ -58,8 +59,8 @@ void hps_wait_for_tell(const struct hps_step *s)
         mark_stage(t, t->role[i] - 1, beside);
         mark_stage(t, t->role[i] + 1, beside);
     }
-    for (int g = 0; g < s->store->ngroup; g++)
-        mark_members(s->store->group[g].comm, t->world, table);
+    for (int i = 0; i < s->net->ntable; i++)
+        if (hps_ps_shard(s->ps, i, &shard)) mark_members(hps_ps_owners(s->ps, i), t->world, table);
     tell(HPS_REGION_REDUCE, stage);
     tell(HPS_REGION_SEND, beside);
     tell(HPS_REGION_RECV, beside);

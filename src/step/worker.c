@@ -28,12 +28,7 @@ static void make_feeds(struct hps_worker *r, size_t nlayer)
     r->feed = hps_mem_new((size_t)r->M, sizeof *r->feed);
     r->peers = hps_mem_new((size_t)r->M, sizeof *r->peers);
     for (int m = 0; m < r->M; m++) {
-        r->feed[m].bag = hps_mem_new(nlayer, sizeof *r->feed[m].bag);
-        r->feed[m].rows = hps_mem_new(nlayer, sizeof *r->feed[m].rows);
-        r->feed[m].rows_grad = hps_mem_new(nlayer, sizeof *r->feed[m].rows_grad);
-        r->feed[m].rows_written = hps_mem_new(nlayer, sizeof *r->feed[m].rows_written);
-        r->feed[m].owed = hps_mem_new(nlayer, sizeof *r->feed[m].owed);
-        r->feed[m].nrow = hps_mem_new(nlayer, sizeof *r->feed[m].nrow);
+        r->feed[m].lookup = hps_mem_new(nlayer, sizeof *r->feed[m].lookup);
     }
 }
 
@@ -79,23 +74,16 @@ void hps_worker_free(struct hps_worker *r)
     hps_pipe_free(r->prev);
     hps_pipe_free(r->next);
     hps_slice_free(r->slice);
-    for (int m = 0; r->feed && m < r->M; m++) {
-        hps_mem_free(r->feed[m].bag);
-        hps_mem_free(r->feed[m].rows);
-        hps_mem_free(r->feed[m].rows_grad);
-        hps_mem_free(r->feed[m].rows_written);
-        hps_mem_free(r->feed[m].owed);
-        hps_mem_free(r->feed[m].nrow);
-    }
+    for (int m = 0; r->feed && m < r->M; m++)
+        hps_mem_free(r->feed[m].lookup);
     hps_mem_free(r->feed);
     hps_mem_free(r->peers);
 }
 
 /* ---- a step ---- */
 
-/* Everything of micro-batch m that the slice reads: raw columns, rows, bags. */
-static void make_feed(struct hps_worker *r, const struct hps_store *store,
-                      const struct hps_feeder_step *taken, int m)
+/* The raw columns of micro-batch m that the slice reads. */
+static void make_feed(struct hps_worker *r, const struct hps_feeder_step *taken, int m)
 {
     struct hps_feed *f = &r->feed[m];
     const struct hps_load_raw none = { 0 }, *raw = taken->batch ? &taken->raw[m] : &none;
@@ -103,20 +91,12 @@ static void make_feed(struct hps_worker *r, const struct hps_store *store,
     f->example = raw->example;
     f->label = raw->label;
     f->dense = raw->dense;
-    for (int l = r->slice->first; l <= r->slice->last; l++) {
-        int t = store->layer_table[l], i = l - r->slice->first;
-        if (t < 0) continue;
-        const struct hps_store_table *st = &store->table[t];
-        const struct hps_request_step *route = taken->route[st->group];
-        int readers = store->group[st->group].nlayer;
-        f->bag[i] = route->bag[m * readers + store->layer_bag[l]];
-        f->rows[i] = hps_ps_rows(st->ps);
-        hps_ps_place(st->ps, &f->bag[i]);
-        f->rows_grad[i] = hps_ps_grad(st->ps);
-        f->rows_written[i] = hps_ps_written(st->ps);
-        f->owed[i] = r->M == 1 && readers == 1 ? hps_ps_owed(st->ps) : NULL;
-        f->nrow[i] = (size_t)route->nplace;
-    }
+}
+
+void hps_worker_pull(struct hps_worker *r, struct hps_ps *ps, int m)
+{
+    for (int l = r->slice->first; l <= r->slice->last; l++)
+        r->feed[m].lookup[l - r->slice->first] = hps_ps_pull(ps, m, l);
 }
 
 static void post_forward(struct hps_worker *r, int m)
@@ -126,9 +106,8 @@ static void post_forward(struct hps_worker *r, int m)
                       r->slice->in[m % r->flights]);
 }
 
-void hps_worker_begin(struct hps_worker *r, const struct hps_store *store,
-                      const struct hps_feeder_step *taken, long long step, long long n,
-                      uint64_t key)
+void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken, long long step,
+                      long long n, uint64_t key)
 {
     r->step = step;
     r->n = n;
@@ -140,7 +119,7 @@ void hps_worker_begin(struct hps_worker *r, const struct hps_store *store,
             r->peers[m] = hps_stage_collective_over(r->meet, rows_of(r, m));
             r->feed[m].peers = &r->peers[m];
         }
-        make_feed(r, store, taken, m);
+        make_feed(r, taken, m);
     }
     for (int m = 0; m < r->flights; m++)
         post_forward(r, m);

@@ -41,7 +41,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     hps_metric_clear(metric);
     hps_metric_of(metric, s->net->layer[s->net->L - 1].score);
     enum hps_status st = hps_feeder_new(&feeder, data, &order, &steps, s->net, s->plan, s->team,
-                                        s->store, s->dev, opt->prefetch, 0, false);
+                                        s->ps, s->dev, opt->prefetch, 0, false);
     if (!st) {
         hps_count_pause();
         st = run(s, feeder, &steps, patience_s, metric);

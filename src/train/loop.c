@@ -382,7 +382,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     *change = (struct hps_loop_change){ NULL, NULL };
     enum hps_status st =
         hps_feeder_new(&s.feeder, l->data, &order, &l->steps, step->net, step->plan, step->team,
-                       step->store, step->dev, l->data_opt->prefetch, cursor->step, true);
+                       step->ps, step->dev, l->data_opt->prefetch, cursor->step, true);
     if (st) return st;
     if (l->past->loss_every == 0) l->past->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();

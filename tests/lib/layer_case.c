@@ -185,7 +185,7 @@ void work_check_slice(struct work *w)
         double *dx = wanted(w, s->in_grad_width);
         check_near(w, w->B, s->in_grad_width, s->in_grad[0], (size_t)s->in_grad_width, dx);
         check_near(w, 1, (int)w->nparam, s->grad, 0, w->dparam);
-        check_near(w, 1, (int)w->nrows, w->feed.rows_grad[l], 0, w->drows);
+        check_near(w, 1, (int)w->nrows, w->feed.rows_grad[l].row, 0, w->drows);
         hps_mem_free(dx);
     }
     hps_slice_free(s);

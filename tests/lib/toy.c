@@ -82,8 +82,9 @@ static void make_bag(struct toy_feed *f, const struct hps_net *net, const struct
                 index[n++] = (int)(hps_rng_bits(key, 1 + (uint64_t)i / 2) % TOY_ROWS);
             offset[s * B + b + 1] = n;
         }
-    f->bag[l->index] = (struct hps_bag){ .nslot = l->nslot, .B = B, .nid = (size_t)n,
-                                         .index = index, .offset = offset, .single = single };
+    f->lookup[l->index].bag = (struct hps_bag){ .nslot = l->nslot, .B = B, .nid = (size_t)n,
+                                                .index = index, .offset = offset,
+                                                .single = single };
 }
 
 static void make_rows(struct toy_feed *f, const struct hps_layer *l)
@@ -91,9 +92,12 @@ static void make_rows(struct toy_feed *f, const struct hps_layer *l)
     size_t n = (size_t)TOY_ROWS * (size_t)l->dim;
     uint64_t key = hps_rng_key(8, l->name);
 
-    f->nrow[l->index] = TOY_ROWS;
     f->rows[l->index] = hps_mem_new(n, sizeof(float));
-    f->rows_grad[l->index] = hps_mem_new(n, sizeof(float));
+    f->rows_grad[l->index] = (struct hps_row_grad){ .row = hps_mem_new(n, sizeof(float)),
+                                                    .nrow = TOY_ROWS, .written = true };
+    f->lookup[l->index].rows = f->rows[l->index];
+    f->lookup[l->index].grad = &f->rows_grad[l->index];
+    f->lookups[l->index] = &f->lookup[l->index];
     for (size_t i = 0; i < n; i++)
         f->rows[l->index][i] = 2 * hps_rng_unit(key, i) - 1;
 }
@@ -106,10 +110,10 @@ void toy_feed_new(struct toy_feed *f, const struct toy *toy, long long first, in
 
     *f = (struct toy_feed){
         .L = net->L,
-        .bag = hps_mem_new(L, sizeof *f->bag),
+        .lookup = hps_mem_new(L, sizeof *f->lookup),
+        .lookups = hps_mem_new(L, sizeof *f->lookups),
         .rows = hps_mem_new(L, sizeof *f->rows),
         .rows_grad = hps_mem_new(L, sizeof *f->rows_grad),
-        .nrow = hps_mem_new(L, sizeof *f->nrow),
         .example = hps_mem_new((size_t)B, sizeof *f->example),
         .label = hps_mem_new((size_t)B, sizeof *f->label),
         .dense = hps_mem_new((size_t)B * D, sizeof *f->dense),
@@ -135,25 +139,22 @@ struct hps_feed toy_feed_from(const struct toy_feed *f, int first)
 {
     struct hps_feed feed = f->feed;
 
-    feed.bag = f->bag + first;
-    feed.rows = (const float **)(f->rows + first);
-    feed.rows_grad = f->rows_grad + first;
-    feed.nrow = f->nrow + first;
+    feed.lookup = f->lookups + first;
     return feed;
 }
 
 void toy_feed_free(struct toy_feed *f)
 {
     for (int l = 0; l < f->L; l++) {
-        hps_mem_free((void *)f->bag[l].index);
-        hps_mem_free((void *)f->bag[l].offset);
+        hps_mem_free((void *)f->lookup[l].bag.index);
+        hps_mem_free((void *)f->lookup[l].bag.offset);
         hps_mem_free(f->rows[l]);
-        hps_mem_free(f->rows_grad[l]);
+        hps_mem_free(f->rows_grad[l].row);
     }
-    hps_mem_free(f->bag);
+    hps_mem_free(f->lookup);
+    hps_mem_free(f->lookups);
     hps_mem_free(f->rows);
     hps_mem_free(f->rows_grad);
-    hps_mem_free(f->nrow);
     hps_mem_free(f->example);
     hps_mem_free(f->label);
     hps_mem_free(f->dense);

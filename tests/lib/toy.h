@@ -29,9 +29,10 @@ void toy_close(struct toy *toy);
 enum { TOY_ROWS = 6 };
 struct toy_feed {
     struct hps_feed feed;               /* of a slice that begins at layer 0 */
-    struct hps_bag *bag;
-    float **rows, **rows_grad;
-    size_t *nrow;
+    struct hps_lookup *lookup;          /* (L) */
+    const struct hps_lookup **lookups;  /* (L) NULL where there is no table */
+    float **rows;                       /* (L) */
+    struct hps_row_grad *rows_grad;     /* (L) added to */
     long long *example;
     float *label, *dense;
     int L;

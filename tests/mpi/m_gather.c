@@ -10,6 +10,7 @@
 #include "base/quit.h"
 #include "base/rng.h"
 #include "base/world.h"
+#include "ps/table.h"
 #include "train/ckpt_write.h"
 
 enum { TABLES = 3, DIM = 6 };
@@ -76,12 +77,12 @@ static void begin(struct world *w, struct hps_ckpt_item *item, double share)
 static void compare(const struct world *w, const struct hps_ckpt_item *it, int which)
 {
     const struct hps_table *t = w->table[which];
-    size_t block = HPS_TABLE_BLOCK * t->stride;
+    size_t block = HPS_CYCLIC_BLOCK * t->stride;
     float *got = hps_mem_new(block, sizeof *got);
     int fd = open(path, O_RDONLY);
 
-    for (long long r = 0, b = t->part; r < t->nrow; r += HPS_TABLE_BLOCK, b += t->parts) {
-        long long rows = t->nrow - r < HPS_TABLE_BLOCK ? t->nrow - r : HPS_TABLE_BLOCK;
+    for (long long r = 0, b = t->part; r < t->nrow; r += HPS_CYCLIC_BLOCK, b += t->parts) {
+        long long rows = t->nrow - r < HPS_CYCLIC_BLOCK ? t->nrow - r : HPS_CYCLIC_BLOCK;
         size_t bytes = (size_t)rows * t->stride * sizeof *got;
         off_t at = (off_t)(it->offset + (uint64_t)b * block * sizeof *got);
         if (pread(fd, got, bytes, at) != (ssize_t)bytes ||

@@ -30,11 +30,11 @@ static bool reads(const struct world *w, int r)
     return !w->silent || r % 2 == 0;
 }
 
-/* The global row of an owner's local one: the inverse of hps_table_owner and _local. */
+/* The global row of an owner's local one: the inverse of hps_cyclic_owner and _local. */
 static long long global(int local, int owner, int k)
 {
-    return ((long long)(local / HPS_TABLE_BLOCK) * k + owner) * HPS_TABLE_BLOCK
-           + local % HPS_TABLE_BLOCK;
+    return ((long long)(local / HPS_CYCLIC_BLOCK) * k + owner) * HPS_CYCLIC_BLOCK
+           + local % HPS_CYCLIC_BLOCK;
 }
 
 /* What the places hold when every owner gives the rows it was asked for: their numbers. */
@@ -63,7 +63,7 @@ static void give(const struct world *w, const struct hps_request_step *s, long l
     for (int m = 0, p = 0; m < s->M; m++)               /* by owner, then micro-batch: turned */
         for (int q = 0; q < w->R; q++) {
             for (int i = 0; i < s->ask[m * w->R + q]; i++)
-                if (hps_table_owner(place[p++] = in[ask_at[q]++], w->R) != q)
+                if (hps_cyclic_owner(place[p++] = in[ask_at[q]++], w->R) != q)
                     HPS_DIE("row %lld is not from its owner", place[p - 1]);
             if (q == w->R - 1 && p != s->first[m + 1])
                 HPS_DIE("micro-batch %d ends at %d, not %d", m, p, s->first[m + 1]);

@@ -57,7 +57,7 @@ static uint64_t drop_key(const struct work *w)
 
 static void twin_forward(struct work *w)
 {
-    const struct hps_bag *bag = &w->feed.bag[w->l->index];
+    const struct hps_bag *bag = &w->feed.lookup[w->l->index].bag;
     int in = w->l->ninput ? work_width(w, 0) : 0;
     double *x = in ? work_take(w, 0) : NULL;
 
@@ -96,7 +96,7 @@ static void twin_backward_one_input(struct work *w)
 
 static void twin_backward(struct work *w)
 {
-    const struct hps_bag *bag = &w->feed.bag[w->l->index];
+    const struct hps_bag *bag = &w->feed.lookup[w->l->index].bag;
 
     if (work_kind_is(w, "embedding"))
         twin_bag_back(bag, w->l->dim, pool_of(w), combine_of(w), w->dy, w->drows);

@@ -83,7 +83,7 @@ static double nce_loss(const struct loss_case *w, int b)
     double sum = 0;
 
     for (int j = 0; j <= n; j++) {
-        const double *row = w->rows + w->feed.feed.bag->index[b * (n + 1) + j] * dim;
+        const double *row = w->rows + w->feed.feed.lookup[0]->bag.index[b * (n + 1) + j] * dim;
         double f = row[w->in];
         for (int i = 0; i < w->in; i++)
             f += row[i] * w->x[b * w->in + i];
@@ -143,7 +143,7 @@ static void case_new(struct loss_case *w, const char *layers, const char *loss, 
     for (int i = 0; i < B * w->in; i++)
         w->x[i] = (double)(float)(2 * w->x[i]);
     if (w->l->table >= 0)
-        twin_widen(TOY_ROWS, w->l->dim, w->feed.feed.rows[0], (size_t)w->l->dim, w->rows);
+        twin_widen(TOY_ROWS, w->l->dim, w->feed.feed.lookup[0]->rows, (size_t)w->l->dim, w->rows);
     for (int b = 0; kind_is(w, "cross_entropy") && b < B; b++)
         w->feed.label[b] = (float)(b % w->in);
 }
@@ -200,7 +200,8 @@ static void each_is_its_formula(void **state)
         by *= (double)weight;
         double error = off(&w, B * w.in, w.x, w.slice->in_grad[0], by);
         if (w.l->table >= 0)
-            error = fmax(error, off(&w, TOY_ROWS * w.l->dim, w.rows, w.feed.feed.rows_grad[0], by));
+            error = fmax(error, off(&w, TOY_ROWS * w.l->dim, w.rows,
+                                    w.feed.feed.lookup[0]->grad->row, by));
         if (error > 1e-5)
             fail_msg("%s: the gradient is %g off", cases[i].loss, error);
         hps_slice_forward(w.slice, 0, &w.feed.feed, false);

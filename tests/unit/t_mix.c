@@ -177,7 +177,7 @@ static double score(const struct work *w, const double *c, const double *r)
 
 static void attention(struct work *w, double *const *x)
 {
-    const struct hps_bag *bag = &w->feed.bag[w->l->index];
+    const struct hps_bag *bag = &w->feed.lookup[w->l->index].bag;
     bool softmax = work_key_is(w, "weights", "softmax");
     int dim = w->out;
 
@@ -331,7 +331,7 @@ static void run_rows(struct hps_slice *s, const struct toy *toy, int l, int firs
     memcpy(out + at * s->out_width, s->out[0], (size_t)B * s->out_width * sizeof *out);
     memcpy(din + at * s->in_grad_width, s->in_grad[0], (size_t)B * s->in_grad_width * sizeof *din);
     for (int i = 0; i < TOY_ROWS * 6; i++)
-        drows[i] += f.rows_grad[l][i];
+        drows[i] += f.rows_grad[l].row[i];
     toy_feed_free(&f);
 }
 

@@ -94,8 +94,8 @@ static void read_told(const struct found *f, struct places *p)
                 assert_in_range(begin[s + 1], begin[s], begin[n]);
                 for (int k = begin[s]; k < begin[s + 1]; k++)
                     p->row[nrow++] =
-                        ((long long)(row[k] / HPS_TABLE_BLOCK) * f->parts + q) * HPS_TABLE_BLOCK +
-                        row[k] % HPS_TABLE_BLOCK;
+                        ((long long)(row[k] / HPS_CYCLIC_BLOCK) * f->parts + q) * HPS_CYCLIC_BLOCK +
+                        row[k] % HPS_CYCLIC_BLOCK;
                 if (!p->popular[place])
                     continue;
                 assert_int_equal(begin[s + 1], begin[s] + 1);
@@ -131,7 +131,7 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
             assert_int_equal(popular[*name++], place);
             continue;
         }
-        place = index[hps_table_owner(row, f->parts)];
+        place = index[hps_cyclic_owner(row, f->parts)];
         assert_false(p->popular[place]);
         assert_int_equal(p->row[p->start[place] + p->met[place]++], row);
     }
@@ -226,7 +226,7 @@ static void check_popular(const struct found *f, const struct slots *made, const
         if (kind == SLOTS_SKEWED)
             assert_true(p->place[m][made->base[1]] >= 0);
         if (kind == SLOTS_SMALL && f->parts >= 6)
-            assert_true(n > HPS_TABLE_BLOCK);
+            assert_true(n > HPS_CYCLIC_BLOCK);
     }
 }
 

@@ -165,8 +165,8 @@ static void same(const struct line *cut, const struct line *whole, bool weights)
         close_to((size_t)cut->feed[m].feed.B, cut->score[m], whole->score[m]);
         for (int l = 0; l < cut->toy.net->L; l++)
             if (cut->toy.net->layer[l].table >= 0)
-                close_to((size_t)TOY_ROWS * cut->toy.net->layer[l].dim, cut->feed[m].rows_grad[l],
-                         whole->feed[m].rows_grad[l]);
+                close_to((size_t)TOY_ROWS * cut->toy.net->layer[l].dim,
+                         cut->feed[m].rows_grad[l].row, whole->feed[m].rows_grad[l].row);
     }
     assert_true(fabs(cut->loss - whole->loss) <= 1e-6 * whole->loss);
     for (int i = 0; i < cut->n; i++) {
@@ -254,7 +254,7 @@ static void the_gradient_is_the_slope(void **state)
     size_t n = p.s[0]->nparam;
     assert_true(n <= 256);
     memcpy(grad, p.s[0]->grad, n * sizeof *grad);
-    memcpy(row, p.feed[0].rows_grad[0], sizeof row);
+    memcpy(row, p.feed[0].rows_grad[0].row, sizeof row);
     for (size_t i = 0; i < n; i += 3)
         check_slope(&p, &p.s[0]->param[i], grad[i]);
     for (size_t i = 0; i < TOY_ROWS * 4; i++)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ps/snapshot.h"
+#include "ps/table.h"
 #include "tests/lib/toy.h"
 
 enum { ROWS = 150001, DIM = 3 };

@@ -36,15 +36,15 @@ static void rows_are_dealt_without_gap(void **state)
         for (long long rows = 0; rows < 700; rows += rows < 130 ? 1 : 57) {
             long long seen[7] = { 0 };
             for (long long r = 0; r < rows; r++) {
-                int owner = hps_table_owner(r, k);
+                int owner = hps_cyclic_owner(r, k);
                 assert_true(owner >= 0 && owner < k);
-                assert_int_equal(hps_table_local(r, k), seen[owner]);
+                assert_int_equal(hps_cyclic_local(r, k), seen[owner]);
                 seen[owner]++;
             }
             for (int part = 0; part < k; part++)
-                assert_int_equal(hps_table_nlocal(rows, part, k), seen[part]);
+                assert_int_equal(hps_cyclic_nlocal(rows, part, k), seen[part]);
         }
-    assert_int_equal(hps_table_nlocal(1000000000000, 1, 2), 500000000000);
+    assert_int_equal(hps_cyclic_nlocal(1000000000000, 1, 2), 500000000000);
 }
 
 static void open_shards(struct hps_table **t, struct toy *toy, int k)
@@ -69,8 +69,8 @@ static void close_shards(struct hps_table **t, int k)
 /* A row with its states, by global number. */
 static const float *row_of(struct hps_table **t, int k, long long row)
 {
-    struct hps_table *mine = t[hps_table_owner(row, k)];
-    return mine->row + (size_t)hps_table_local(row, k) * mine->stride;
+    struct hps_table *mine = t[hps_cyclic_owner(row, k)];
+    return mine->row + (size_t)hps_cyclic_local(row, k) * mine->stride;
 }
 
 /* Every third row or so with a gradient of its own, at its owner. */
@@ -82,9 +82,9 @@ static void update(struct hps_table **t, int k, const struct hps_rule *rule, uin
     for (int part = 0; part < k; part++) {
         size_t n = 0;
         for (long long r = 0; r < ROWS; r++)
-            if (hps_table_owner(r, k) == part && hps_rng_bits(key, (uint64_t)r) % 3 == 0) {
+            if (hps_cyclic_owner(r, k) == part && hps_rng_bits(key, (uint64_t)r) % 3 == 0) {
                 twin_fill_f(hps_rng_sub(key, (uint64_t)r), DIM, grad + n * DIM);
-                at[n++] = (int)hps_table_local(r, k);
+                at[n++] = (int)hps_cyclic_local(r, k);
             }
         hps_table_apply(t[part], rule, n, at, &(struct hps_row_sums){ .row = grad });
     }

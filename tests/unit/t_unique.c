@@ -60,8 +60,8 @@ static void check_places(const struct found *f, int parts, long long *row)
             for (int i = 0; i < f->ask[k]; i++, at++) {
                 int local = f->room.row.host[at];
                 assert_true(i == 0 || local > f->room.row.host[at - 1]);
-                row[at] = ((long long)(local / HPS_TABLE_BLOCK) * parts + o) * HPS_TABLE_BLOCK +
-                          local % HPS_TABLE_BLOCK;
+                row[at] = ((long long)(local / HPS_CYCLIC_BLOCK) * parts + o) * HPS_CYCLIC_BLOCK +
+                          local % HPS_CYCLIC_BLOCK;
                 assert_in_range(row[at], 0, ROWS - 1);
                 assert_false(seen[row[at]]);
                 seen[row[at]] = true;

@@ -144,17 +144,20 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct attention_opt *o = l->opt;
 
-    p->dev->ops->attend_forward(p->dev, &o->net, p->bag, p->param, p->rows, p->x[0], p->y);
+    p->dev->ops->attend_forward(p->dev, &o->net, &p->lookup->bag, p->param, p->lookup->rows,
+                                p->x[0], p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct attention_opt *o = l->opt;
+    struct hps_row_grad *grad = p->lookup->grad;
 
-    if (!p->rows_add)
-        p->dev->ops->zero(p->dev, p->rows_grad, p->nrow * (size_t)l->dim * sizeof(float));
-    p->dev->ops->attend_backward(p->dev, &o->net, p->bag, p->param, p->rows, p->x[0], p->dy,
-                                 p->grad, p->dx[0], p->add[0], p->rows_grad, p->nrow);
+    if (!hps_row_grad_adds(grad))
+        p->dev->ops->zero(p->dev, grad->row, grad->nrow * (size_t)l->dim * sizeof(float));
+    p->dev->ops->attend_backward(p->dev, &o->net, &p->lookup->bag, p->param, p->lookup->rows,
+                                 p->x[0], p->dy, p->grad, p->dx[0], p->add[0], grad->row,
+                                 grad->nrow);
 }
 
 extern const struct hps_layer_kind hps_layer_attention;

@@ -61,30 +61,33 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct embedding_opt *o = l->opt;
 
-    p->dev->ops->bag_forward(p->dev, p->bag, l->dim, pool_of(o), combine_of(o), p->rows, p->y);
+    p->dev->ops->bag_forward(p->dev, &p->lookup->bag, l->dim, pool_of(o), combine_of(o),
+                             p->lookup->rows, p->y);
 }
 
-/* Where bags lie side by side in dy and know their rows, each row's gradient is a plain sum of rows
- * of dy: whoever applies it can make it on the way. */
-static bool owes(const struct hps_layer *l, const struct hps_pass *p)
+/* Where bags are side by side in dy and rows know their bags, each row's gradient is a plain sum of
+ * rows of dy: the update rule can make it on the way. */
+static bool can_defer(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct embedding_opt *o = l->opt;
     bool side_by_side = combine_of(o) == HPS_COMBINE_CONCAT || l->nslot == 1;
 
-    return p->owed && p->bag->place && pool_of(o) == HPS_POOL_SUM &&
+    return p->lookup->grad->may_defer && p->lookup->bag.place && pool_of(o) == HPS_POOL_SUM &&
            side_by_side && p->dy.ld == (size_t)l->nslot * (size_t)l->dim;
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct embedding_opt *o = l->opt;
+    const struct hps_bag *bag = &p->lookup->bag;
+    struct hps_row_grad *grad = p->lookup->grad;
+    bool add = hps_row_grad_adds(grad);
 
-    if (owes(l, p)) {
-        *p->owed = (struct hps_row_sums){ p->dy.data, p->bag->start, p->bag->from };
-        return;
-    }
-    p->dev->ops->bag_backward(p->dev, p->bag, l->dim, pool_of(o), combine_of(o), p->dy,
-                              p->rows_grad, p->nrow, p->rows_add);
+    if (can_defer(l, p))
+        grad->deferred = (struct hps_row_sums){ p->dy.data, bag->start, bag->from };
+    else
+        p->dev->ops->bag_backward(p->dev, bag, l->dim, pool_of(o), combine_of(o), p->dy, grad->row,
+                                  grad->nrow, add);
 }
 
 static bool sums(const struct hps_layer *l)

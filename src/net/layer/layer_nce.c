@@ -138,8 +138,8 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 /* The bag as if each class were an example's only one: its rows then lie one after another. */
 static struct hps_bag flat(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_bag){ .nslot = 1, .B = p->B * (l->noise.n + 1), .nid = p->bag->nid,
-                             .index = p->bag->index, .single = true };
+    return (struct hps_bag){ .nslot = 1, .B = p->B * (l->noise.n + 1), .nid = p->lookup->bag.nid,
+                             .index = p->lookup->bag.index, .single = true };
 }
 
 /* In keep: the classes' rows, which become their gradients; then the gradient of x. */
@@ -157,19 +157,20 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_bag bag = flat(l, p);
 
-    p->dev->ops->bag_forward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, p->rows,
-                             rows_of(l, p));
+    p->dev->ops->bag_forward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                             p->lookup->rows, rows_of(l, p));
     p->dev->ops->nce(p->dev, p->B, p->x[0], l->noise.n + 1, p->keep, p->weight, p->score, p->loss,
                      p->training ? dx_of(l, p) : NULL);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
+    struct hps_row_grad *grad = p->lookup->grad;
     struct hps_bag bag = flat(l, p);
     int width = l->dim - 1;
 
     p->dev->ops->bag_backward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                              rows_of(l, p), p->rows_grad, p->nrow, p->rows_add);
+                              rows_of(l, p), grad->row, grad->nrow, hps_row_grad_adds(grad));
     if (p->dx[0].data)
         p->dev->ops->copy(p->dev, p->B, width, dx_of(l, p), (size_t)width, p->dx[0].data,
                           p->dx[0].ld, p->add[0]);

@@ -17,7 +17,7 @@ enum { BANDS = 2, SLOTS_LEAST = 4, SLOTS_MOST = 64 };
 /* One table, of k ranks. */
 struct shared {
     struct hps_ckpt_item *item;
-    const struct hps_table *table;
+    struct hps_shard shard;
     int number;            /* of the item: turns begin elsewhere with each                  */
     long long chunk, band; /* rows of a rank, and of all                                    */
     long long nband, at;   /* its bands, and the number of its first one among all tables'   */
@@ -75,14 +75,14 @@ static long long least(long long a, long long b)
 /* Rows that rank p has of band j. */
 static long long rows_of(const struct shared *s, int p, long long j)
 {
-    long long left = hps_table_nlocal(s->item->rows, p, s->table->parts) - j * s->chunk;
+    long long left = hps_cyclic_nlocal(s->item->rows, p, s->shard.parts) - j * s->chunk;
 
     return left < 0 ? 0 : least(left, s->chunk);
 }
 
 static int writer_of(const struct shared *s, long long j)
 {
-    return (int)((j + s->number) % s->table->parts);
+    return (int)((j + s->number) % s->shard.parts);
 }
 
 static struct place next(const struct hps_gather *g, struct place p)
@@ -100,21 +100,21 @@ static unsigned char *done_at(const struct hps_gather *g, struct place p)
 
 static void add(struct hps_gather *g, struct hps_ckpt_item *item, int number, long long *nband)
 {
-    const struct hps_table *t = hps_snapshot_table(item->snap);
-    long long most = hps_table_nlocal(item->rows, 0, t->parts), block = HPS_TABLE_BLOCK;
+    struct hps_shard t = hps_snapshot_shard(item->snap);
+    long long most = hps_cyclic_nlocal(item->rows, 0, t.parts), block = HPS_CYCLIC_BLOCK;
     struct shared *s = &g->shared[g->n++];
 
-    *s = (struct shared){ .item = item, .table = t, .number = number, .at = *nband };
+    *s = (struct shared){ .item = item, .shard = t, .number = number, .at = *nband };
     s->chunk = least(hps_snapshot_chunk(item->snap), (most + block - 1) / block * block);
-    s->band = s->chunk * t->parts;
+    s->band = s->chunk * t.parts;
     s->nband = (most + s->chunk - 1) / s->chunk;
     *nband += s->nband;
-    int floats = (int)(block * (long long)t->stride);
-    HPS_MPI(MPI_Type_vector((int)(s->chunk / block), floats, floats * t->parts, MPI_FLOAT,
+    int floats = (int)(block * (long long)t.stride);
+    HPS_MPI(MPI_Type_vector((int)(s->chunk / block), floats, floats * t.parts, MPI_FLOAT,
                             &s->blocks));
     HPS_MPI(MPI_Type_commit(&s->blocks));
     for (long long j = 0; j < s->nband; j++)
-        g->nmine += writer_of(s, j) == t->part;
+        g->nmine += writer_of(s, j) == t.part;
 }
 
 static void take_memory(struct hps_gather *g, long long nband)
@@ -123,7 +123,7 @@ static void take_memory(struct hps_gather *g, long long nband)
 
     for (int t = 0; t < g->n; t++) {
         const struct shared *s = &g->shared[t];
-        size_t stride = s->table->stride, k = (size_t)s->table->parts;
+        size_t stride = s->shard.stride, k = (size_t)s->shard.parts;
         chunk = chunk < (size_t)s->chunk * stride ? (size_t)s->chunk * stride : chunk;
         band = band < (size_t)s->band * stride ? (size_t)s->band * stride : band;
         parts = parts < k ? k : parts;
@@ -143,7 +143,7 @@ static void take_memory(struct hps_gather *g, long long nband)
 
 static bool is_shared(const struct hps_ckpt_item *item)
 {
-    return item->snap && hps_snapshot_table(item->snap)->parts > 1;
+    return item->snap && hps_snapshot_shard(item->snap).parts > 1;
 }
 
 struct hps_gather *hps_gather_new(int n, struct hps_ckpt_item *item)
@@ -218,7 +218,7 @@ static bool take_job(struct hps_gather *g, struct hps_gather_job *job)
     for (; g->take.t < g->n; g->take = next(g, g->take)) {
         const struct shared *s = &g->shared[g->take.t];
         struct slot *slot = &g->slot[g->nfilled % g->nslot];
-        long long rows = rows_of(s, s->table->part, g->take.j);
+        long long rows = rows_of(s, s->shard.part, g->take.j);
         bool alone = rows > 0 && slot->state != FREE;
         if (alone && !pressed(g)) return false;
         *job = (struct hps_gather_job){ .alone = alone, .item = s->item, .rows = rows,
@@ -265,8 +265,8 @@ void hps_gather_done(struct hps_gather *g, const struct hps_gather_job *job)
 /* A chunk that was written alone is told by an empty message. */
 static void send(struct hps_gather *g, const struct shared *s, long long j, int done)
 {
-    long long rows = rows_of(s, s->table->part, j);
-    int to = writer_of(s, j), n = (int)(rows * (long long)s->table->stride);
+    long long rows = rows_of(s, s->shard.part, j);
+    int to = writer_of(s, j), n = (int)(rows * (long long)s->shard.stride);
 
     if (done == ALONE) {
         MPI_Request none;
@@ -290,9 +290,9 @@ static void send_all(struct hps_gather *g)
 static void receive(const struct hps_gather *g, struct gather *b)
 {
     const struct shared *s = &g->shared[b->at.t];
-    size_t block = HPS_TABLE_BLOCK * s->table->stride;
+    size_t block = HPS_CYCLIC_BLOCK * s->shard.stride;
 
-    for (int p = 0; p < s->table->parts; p++) {
+    for (int p = 0; p < s->shard.parts; p++) {
         b->request[p] = MPI_REQUEST_NULL;
         b->lacks[p] = rows_of(s, p, b->at.j) == 0;
         if (!b->lacks[p])
@@ -307,7 +307,7 @@ static void receive_all(struct hps_gather *g)
     for (; g->in.t < g->n; g->in = next(g, g->in)) {
         const struct shared *s = &g->shared[g->in.t];
         struct gather *b = &g->band[g->nreceived % BANDS];
-        if (writer_of(s, g->in.j) != s->table->part) continue;
+        if (writer_of(s, g->in.j) != s->shard.part) continue;
         if (b->state != FREE) return;
         b->at = g->in;
         receive(g, b);
@@ -321,9 +321,9 @@ static bool has_come(const struct hps_gather *g, struct gather *b)
     const struct shared *s = &g->shared[b->at.t];
     int there, n;
 
-    HPS_MPI(MPI_Testall(s->table->parts, b->request, &there, g->status));
+    HPS_MPI(MPI_Testall(s->shard.parts, b->request, &there, g->status));
     b->some_lack = false;
-    for (int p = 0; there && p < s->table->parts; p++) {
+    for (int p = 0; there && p < s->shard.parts; p++) {
         if (b->lacks[p]) continue;
         HPS_MPI(MPI_Get_elements(&g->status[p], MPI_FLOAT, &n));
         b->lacks[p] = n == 0;
@@ -371,7 +371,7 @@ void hps_gather_stop(struct hps_gather *g)
 
     for (; g->take.t < g->n; g->take = next(g, g->take)) {
         const struct shared *s = &g->shared[g->take.t];
-        *done_at(g, g->take) = rows_of(s, s->table->part, g->take.j) > 0 ? ALONE : NOTHING;
+        *done_at(g, g->take) = rows_of(s, s->shard.part, g->take.j) > 0 ? ALONE : NOTHING;
     }
     while (!over) {
         hps_gather_look(g);

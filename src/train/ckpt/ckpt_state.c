@@ -14,12 +14,12 @@ uint64_t hps_ckpt_piece(uint64_t place, const float *x, size_t n)
     return hps_rng_mix(hps_crc(x, n * sizeof *x) + (place << 32) + 1);
 }
 
-static uint64_t blocks_sum(const struct hps_table *t, const float *row)
+static uint64_t blocks_sum(const struct hps_shard *t, const float *row)
 {
     uint64_t sum = 0;
     for (long long first = 0, b = t->part; first < t->nrow;
-         first += HPS_TABLE_BLOCK, b += t->parts) {
-        long long n = t->nrow - first < HPS_TABLE_BLOCK ? t->nrow - first : HPS_TABLE_BLOCK;
+         first += HPS_CYCLIC_BLOCK, b += t->parts) {
+        long long n = t->nrow - first < HPS_CYCLIC_BLOCK ? t->nrow - first : HPS_CYCLIC_BLOCK;
         sum += hps_ckpt_piece((uint64_t)b, row + (size_t)first * t->stride, (size_t)n * t->stride);
     }
     return sum;
@@ -69,33 +69,19 @@ static int take_layer(struct hps_ckpt_item *item, const struct hps_step *s, int 
     return k;
 }
 
-/* Of table t; NULL: it is with others. */
-static const struct hps_store_table *my_part(const struct hps_step *s, int t)
-{
-    for (int i = 0; i < s->store->ntable; i++)
-        if (s->store->table[i].index == t) return &s->store->table[i];
-    return NULL;
-}
-
-static struct hps_table *my_table(const struct hps_step *s, int t)
-{
-    const struct hps_store_table *mine = my_part(s, t);
-    return mine ? mine->table : NULL;
-}
-
 static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double keep_share)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
     struct hps_rule rule = hps_opt_rule(s->train, &shape->own, 0, 1);
-    const struct hps_store_table *mine = my_part(s, t);
+    struct hps_shard shard;
     struct hps_ckpt_item it = { .name = hps_mem_print("/tables/%s/rows", shape->name),
                                 .kind = "table", .of = shape->name, .rows = shape->rows,
                                 .width = (int)hps_rule_stride(&rule, shape->dim),
                                 .comm = MPI_COMM_NULL };
 
-    if (!mine) return it;
-    it.snap = hps_snapshot_new(mine->table, keep_share);
-    it.comm = s->store->group[mine->group].comm;
+    if (!hps_ps_shard(s->ps, t, &shard)) return it;
+    it.snap = hps_ps_save(s->ps, t, keep_share);
+    it.comm = hps_ps_owners(s->ps, t);
     return it;
 }
 
@@ -191,30 +177,31 @@ static enum hps_status get_running(struct hps_h5 *h, struct hps_step *s, int l)
     return st;
 }
 
-/* My rows, and the sum of their blocks. */
-static enum hps_status get_rows(struct hps_h5 *h, const char *name, struct hps_table *t,
+/* My rows of table t, and the sum of their blocks. */
+static enum hps_status get_rows(struct hps_h5 *h, const char *name, struct hps_step *s, int t,
                                 unsigned long long *sum)
 {
-    float *there = hps_table_host(t);
-    float *host = there ? there : hps_mem_new((size_t)t->nrow * t->stride, sizeof *host);
+    struct hps_shard mine;
+    float *row;
+
+    *sum = 0;
+    if (!hps_ps_shard(s->ps, t, &mine)) return HPS_OK;
+    row = hps_ps_load_begin(s->ps, t);
     enum hps_status st =
-        hps_h5_get_cyclic(h, name, H5T_NATIVE_FLOAT, t->shape->rows, (int)t->stride,
-                          HPS_TABLE_BLOCK, t->part, t->parts, host);
-    if (!st) *sum = blocks_sum(t, host);
-    hps_table_set(t, host);
-    if (host != there) hps_mem_free(host);
+        hps_h5_get_cyclic(h, name, H5T_NATIVE_FLOAT, s->net->table[t].rows, (int)mine.stride,
+                          HPS_CYCLIC_BLOCK, mine.part, mine.parts, row);
+    if (!st) *sum = blocks_sum(&mine, row);
+    hps_ps_load_end(s->ps, t, row);
     return st;
 }
 
 static enum hps_status get_table(struct hps_h5 *h, struct hps_step *s, int t, MPI_Comm world)
 {
-    struct hps_table *mine = my_table(s, t);
     char *name = hps_mem_print("/tables/%s/rows", s->net->table[t].name);
-    unsigned long long part = 0, sum;
+    unsigned long long part, sum;
     long long want = 0;
-    enum hps_status st = HPS_OK;
+    enum hps_status st = get_rows(h, name, s, t, &part);
 
-    if (mine) st = get_rows(h, name, mine, &part);
     HPS_MPI(MPI_Allreduce(&part, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, world));
     if (!st) st = hps_h5_get_long(h, name, "checksum", &want, false);
     st = hps_agree(world, st);

@@ -75,7 +75,7 @@ static bool put_array(struct out *o, struct hps_ckpt_item *it)
 /* Where a block of a table begins. */
 static uint64_t place_of(const struct hps_ckpt_item *it, long long block)
 {
-    return it->offset + (uint64_t)(block * HPS_TABLE_BLOCK) * (uint64_t)it->width * sizeof(float);
+    return it->offset + (uint64_t)(block * HPS_CYCLIC_BLOCK) * (uint64_t)it->width * sizeof(float);
 }
 
 /* My rows first .. first + n - 1, whole blocks but for the last: their part of the checksum; and
@@ -83,13 +83,13 @@ static uint64_t place_of(const struct hps_ckpt_item *it, long long block)
 static bool put_blocks(struct out *o, struct hps_ckpt_item *it, long long first, long long n,
                        const float *x, bool alone)
 {
-    const struct hps_table *t = hps_snapshot_table(it->snap);
+    struct hps_shard t = hps_snapshot_shard(it->snap);
 
-    for (long long r = 0; r < n; r += HPS_TABLE_BLOCK) {
-        long long rows = n - r < HPS_TABLE_BLOCK ? n - r : HPS_TABLE_BLOCK;
-        long long block = (first + r) / HPS_TABLE_BLOCK * t->parts + t->part;
-        const float *from = x + (size_t)r * t->stride;
-        size_t floats = (size_t)rows * t->stride;
+    for (long long r = 0; r < n; r += HPS_CYCLIC_BLOCK) {
+        long long rows = n - r < HPS_CYCLIC_BLOCK ? n - r : HPS_CYCLIC_BLOCK;
+        long long block = (first + r) / HPS_CYCLIC_BLOCK * t.parts + t.part;
+        const float *from = x + (size_t)r * t.stride;
+        size_t floats = (size_t)rows * t.stride;
         it->sum += hps_ckpt_piece((uint64_t)block, from, floats);
         if (alone && !put(o, from, floats * sizeof *x, place_of(it, block))) return false;
     }
@@ -99,14 +99,14 @@ static bool put_blocks(struct out *o, struct hps_ckpt_item *it, long long first,
 /* A table that is mine alone. */
 static bool put_table(struct out *o, struct hps_ckpt_item *it)
 {
-    size_t stride = hps_snapshot_table(it->snap)->stride;
+    size_t stride = hps_snapshot_shard(it->snap).stride;
     float *x = hps_mem_new((size_t)hps_snapshot_chunk(it->snap) * stride, sizeof *x);
     long long first, n;
     bool good = true;
 
     while (good && (n = hps_snapshot_take(it->snap, &first, x)) > 0) {
         size_t bytes = (size_t)n * stride * sizeof *x;
-        uint64_t at = place_of(it, first / HPS_TABLE_BLOCK);
+        uint64_t at = place_of(it, first / HPS_CYCLIC_BLOCK);
         good = judge(o, it, x, (size_t)n * stride) && put_blocks(o, it, first, n, x, false) &&
                put(o, x, bytes, at);
         send_off(o, at, bytes);
@@ -130,12 +130,12 @@ static bool put_band(struct out *o, const struct hps_gather_job *job)
 {
     const struct hps_ckpt_item *it = job->item;
     size_t row = (size_t)it->width * sizeof(float), bytes = (size_t)job->rows * row;
-    long long parts = hps_snapshot_table(it->snap)->parts, block = job->first / HPS_TABLE_BLOCK;
+    long long parts = hps_snapshot_shard(it->snap).parts, block = job->first / HPS_CYCLIC_BLOCK;
     uint64_t begin = place_of(it, block);
     bool good = job->lacks || put(o, job->x, bytes, begin);
 
-    for (long long r = 0; good && job->lacks && r < job->rows; r += HPS_TABLE_BLOCK, block++) {
-        long long n = job->rows - r < HPS_TABLE_BLOCK ? job->rows - r : HPS_TABLE_BLOCK;
+    for (long long r = 0; good && job->lacks && r < job->rows; r += HPS_CYCLIC_BLOCK, block++) {
+        long long n = job->rows - r < HPS_CYCLIC_BLOCK ? job->rows - r : HPS_CYCLIC_BLOCK;
         if (job->lacks[block % parts]) continue;
         good = put(o, job->x + (size_t)(r * it->width), (size_t)n * row, place_of(it, block));
     }
@@ -162,7 +162,7 @@ static bool put_all(struct out *o)
     for (int i = 0; good && i < o->w->n; i++) {
         struct hps_ckpt_item *it = &o->w->item[i];
         if (it->copy) good = put_array(o, it);
-        if (good && it->snap && hps_snapshot_table(it->snap)->parts == 1) good = put_table(o, it);
+        if (good && it->snap && hps_snapshot_shard(it->snap).parts == 1) good = put_table(o, it);
     }
     return good && (!o->w->gather || put_shared(o));
 }

@@ -1,8 +1,8 @@
-/* ps_gpu_group.c - rows and gradients from GPU to GPU. The rows of all micro-batches are on their
+/* exchange_nccl.c - rows and gradients from GPU to GPU. The rows of all micro-batches are on their
  * way from the start of the step, each micro-batch's with an event of its own: work on one begins
  * when its rows are there, whatever else still travels. */
 #include "base/mem.h"
-#include "ps/ps_impl.h"
+#include "ps/exchange_impl.h"
 
 struct post {
     struct hps_nccl_piece *out, *in;    /* (nout), (nin) of what is told next */
@@ -14,7 +14,7 @@ struct post {
     int ncame;
 };
 
-static void *open_cards(struct hps_ps *p)
+static void *open_cards(struct hps_exchange *p)
 {
     struct post *c = hps_mem_new(1, sizeof *c);
 
@@ -22,12 +22,12 @@ static void *open_cards(struct hps_ps *p)
     return c;
 }
 
-static void settle(struct hps_ps *p)
+static void settle(struct hps_exchange *p)
 {
     p->dev->ops->stream_wait(p->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
 }
 
-static void close_cards(struct hps_ps *p)
+static void close_cards(struct hps_exchange *p)
 {
     struct post *c = p->with;
 
@@ -42,7 +42,7 @@ static void close_cards(struct hps_ps *p)
     hps_mem_free(c);
 }
 
-static void make_room(struct post *c, const struct hps_ps *p)
+static void make_room(struct post *c, const struct hps_exchange *p)
 {
     size_t pairs = (size_t)p->r->M * (size_t)p->parts;
 
@@ -53,15 +53,15 @@ static void make_room(struct post *c, const struct hps_ps *p)
         c->came[c->ncame++] = p->dev->ops->event_new(p->dev);
 }
 
-static void add(struct hps_nccl_piece *piece, int *n, const struct hps_ps *p, int q, float *base,
-                size_t row, int rows)
+static void add(struct hps_nccl_piece *piece, int *n, const struct hps_exchange *p, int q,
+                float *base, size_t row, int rows)
 {
     size_t dim = (size_t)p->dim;
 
     if (rows > 0) hps_nccl_add(piece, n, q, base + row * dim, (size_t)rows * dim);
 }
 
-static void tell(struct hps_ps *p)
+static void tell(struct hps_exchange *p)
 {
     struct post *c = p->with;
 
@@ -69,7 +69,7 @@ static void tell(struct hps_ps *p)
     c->nout = c->nin = 0;
 }
 
-static void pull(struct hps_ps *p)
+static void pull(struct hps_exchange *p)
 {
     struct post *c = p->with;
     const struct hps_request_step *r = p->r;
@@ -92,14 +92,14 @@ static void pull(struct hps_ps *p)
     }
 }
 
-static void pulled(struct hps_ps *p, int m)
+static void pulled(struct hps_exchange *p, int m)
 {
     const struct post *c = p->with;
     p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, c->came[m]);
 }
 
 /* An owner takes the gradients of a member in the pieces that they are given in: by micro-batch. */
-static void push(struct hps_ps *p)
+static void push(struct hps_exchange *p)
 {
     struct post *c = p->with;
     const struct hps_request_step *r = p->r;
@@ -117,18 +117,16 @@ static void push(struct hps_ps *p)
     tell(p);
 }
 
-static void poll(struct hps_ps *p)
+static void poll(struct hps_exchange *p)
 {
     p->cards->ops->look(p->cards->group);
 }
 
-const struct hps_ps_way hps_ps_by_cards = {
-    .open = open_cards,
-    .close = close_cards,
-    .settle = settle,
-    .pull = pull,
-    .pulled = pulled,
-    .push = push,
-    .pushed = settle,
-    .poll = poll
-};
+const struct hps_exchange_ops hps_exchange_nccl = { .open = open_cards,
+                                                    .close = close_cards,
+                                                    .settle = settle,
+                                                    .pull = pull,
+                                                    .pulled = pulled,
+                                                    .push = push,
+                                                    .pushed = settle,
+                                                    .poll = poll };

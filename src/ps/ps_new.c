@@ -1,7 +1,6 @@
-/* store.c - tables of a run, their owners, and which of them can share a route. Who is a member of
- * what is computed on every rank from the same net and plan; only the members then hold anything.
+/* ps_new.c - the tables of a run, their owners, and which of them can share requests. Which ranks
+ * read a table is computed on every rank from the same net and plan; only these then hold anything.
  */
-#include "step/store.h"
 
 #include <limits.h>
 #include <math.h>
@@ -9,6 +8,7 @@
 #include "base/mem.h"
 #include "base/mpi_check.h"
 #include "base/say.h"
+#include "ps/ps_impl.h"
 
 const struct hps_field hps_storage_fields[] = {
     HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",
@@ -72,8 +72,7 @@ static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
 
     for (int t = 0; t < net->ntable; t++)
         any |= net->table[t].sums;
-    if (any)
-        HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
+    if (any) HPS_MPI(MPI_Allgather(&dev->host, 1, MPI_C_BOOL, host, 1, MPI_C_BOOL, team->world));
     for (int t = 0; t < net->ntable; t++) {
         bool *member = members_of(net, plan, team, t), hosts = true;
         for (int r = 0; r < team->R; r++)
@@ -84,8 +83,8 @@ static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
     hps_mem_free(host);
 }
 
-/* Do tables a and b ask for the same rows on every rank? Then one route serves both. */
-static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
+/* Do tables a and b ask for the same rows on every rank? Then one request serves both. */
+static bool same_requests(const struct hps_net *net, const struct hps_plan *plan,
                        const struct hps_team *team, const bool *sums, int a, int b)
 {
     if (net->table[a].rows != net->table[b].rows || sums[a] != sums[b]) return false;
@@ -101,7 +100,7 @@ static bool same_route(const struct hps_net *net, const struct hps_plan *plan,
 }
 
 /* List the layers of my stages that read table t: they stand for all tables of the group. */
-static void list_layers(struct hps_store_group *g, const struct hps_net *net,
+static void list_layers(struct hps_ps_group *g, const struct hps_net *net,
                         const struct hps_plan *plan, const struct hps_team *team, int t)
 {
     g->rows = net->table[t].rows;
@@ -111,7 +110,7 @@ static void list_layers(struct hps_store_group *g, const struct hps_net *net,
 }
 
 /* Note for each layer of my stages which of my tables it reads and which bag of its group. */
-static void note_layers(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+static void note_layers(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, int mine)
 {
     int t = s->table[mine].index, bag = 0;
@@ -127,12 +126,12 @@ static void note_layers(struct hps_store *s, const struct hps_net *net, const st
 
 /* Groups of all tables, the same on every rank; `mine` [out] (ntable): my number of a table's
  * group, -1 when I am no member. */
-static void make_groups(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+static void make_groups(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, const bool *sums, int *mine)
 {
     for (int t = 0; t < net->ntable; t++) {
         int like = 0;
-        while (like < t && !same_route(net, plan, team, sums, like, t))
+        while (like < t && !same_requests(net, plan, team, sums, like, t))
             like++;
         if (like < t) {
             mine[t] = mine[like];
@@ -141,7 +140,7 @@ static void make_groups(struct hps_store *s, const struct hps_net *net, const st
         MPI_Comm comm = comm_of(net, plan, team, t);
         mine[t] = comm == MPI_COMM_NULL ? -1 : s->ngroup;
         if (comm == MPI_COMM_NULL) continue;
-        struct hps_store_group *g = &s->group[s->ngroup++];
+        struct hps_ps_group *g = &s->group[s->ngroup++];
         g->comm = comm;
         g->sums = sums[t];
         list_layers(g, net, plan, team, t);
@@ -153,7 +152,7 @@ struct owner {
     int part, parts;
 };
 
-static struct owner owner_of(const struct hps_store *s, const struct hps_store_table *st)
+static struct owner owner_of(const struct hps_ps *s, const struct hps_ps_table *st)
 {
     struct owner o;
     MPI_Comm comm = s->group[st->group].comm;
@@ -164,19 +163,19 @@ static struct owner owner_of(const struct hps_store *s, const struct hps_store_t
 }
 
 /* Bytes of my rows of a table. */
-static double bytes_of(const struct hps_store *s, const struct hps_store_table *st,
+static double bytes_of(const struct hps_ps *s, const struct hps_ps_table *st,
                        const struct hps_net *net, const struct hps_train_opt *opt)
 {
     const struct hps_table_shape *shape = &net->table[st->index];
     struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
     struct owner o = owner_of(s, st);
 
-    return (double)hps_table_nlocal(shape->rows, o.part, o.parts) *
+    return (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts) *
            (double)hps_rule_stride(&rule, shape->dim) * sizeof(float);
 }
 
 /* A device with memory for some of its rows has as large a share of each table there. */
-static void make_tiers(struct hps_store *s, const struct hps_net *net, struct hps_dev *dev,
+static void make_tiers(struct hps_ps *s, const struct hps_net *net, struct hps_dev *dev,
                        const struct hps_train_opt *opt, const struct hps_storage_opt *storage)
 {
     double all = 0;
@@ -185,58 +184,61 @@ static void make_tiers(struct hps_store *s, const struct hps_net *net, struct hp
     for (int i = 0; i < s->ntable; i++)
         all += bytes_of(s, &s->table[i], net, opt);
     for (int i = 0; i < s->ntable && all > storage->gpu_memory; i++) {
-        struct hps_store_group *g = &s->group[s->table[i].group];
+        struct hps_ps_group *g = &s->group[s->table[i].group];
         struct owner o = owner_of(s, &s->table[i]);
-        long long nrow = hps_table_nlocal(g->rows, o.part, o.parts);
+        long long nrow = hps_cyclic_nlocal(g->rows, o.part, o.parts);
         double slots = floor(storage->gpu_memory / all * (double)nrow);
         if (!g->tier && nrow > 0 && nrow <= INT_MAX)
             g->tier = hps_tier_new((int)nrow, slots < 1 ? 1 : (int)slots);
     }
 }
 
-static void make_warm(struct hps_store *s, struct hps_dev *dev)
+static void make_staging(struct hps_ps *s, struct hps_dev *dev)
 {
     struct hps_table **table = hps_mem_new((size_t)s->ntable, sizeof(struct hps_table *));
 
     for (int g = 0; g < s->ngroup; g++) {
+        struct hps_ps_group *group = &s->group[g];
         int n = 0;
         for (int i = 0; i < s->ntable; i++)
             if (s->table[i].group == g) table[n++] = s->table[i].table;
-        if (s->group[g].tier) s->group[g].warm = hps_staging_new(s->group[g].tier, n, table, dev);
+        if (group->tier) group->staging = hps_staging_new(group->tier, n, table, dev);
     }
     hps_mem_free(table);
 }
 
-/* Who of a group's members is near, with buffers for each of its tables and, behind them, for its
- * route. Collective over them. */
-static void make_near(struct hps_store *s, struct hps_dev *dev)
+/* Memory that the ranks of a group on one host share, with buffers for each of its tables and,
+ * behind them, for its requests. Collective over the group. */
+static void make_shm(struct hps_ps *s, struct hps_dev *dev)
 {
-    int *dim = hps_mem_new((size_t)s->ntable * HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS, sizeof *dim);
+    int *dim =
+        hps_mem_new((size_t)s->ntable * HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, sizeof *dim);
 
     for (int g = 0; g < s->ngroup; g++) {
         int n = 0;
         for (int i = 0; i < s->ntable; i++)
-            for (int b = 0; s->table[i].group == g && b < HPS_PS_BUFFERS; b++)
+            for (int b = 0; s->table[i].group == g && b < HPS_EXCHANGE_BUFFERS; b++)
                 dim[n++] = s->table[i].table->dim;
-        s->group[g].told = n;
+        s->group[g].request_buffers = n;
         for (int b = 0; b < HPS_REQUEST_BUFFERS; b++)
             dim[n++] = 1;
-        s->group[g].near = hps_shm_new(dev->host, n, dim, s->group[g].comm);
+        s->group[g].shm = hps_shm_new(dev->host, n, dim, s->group[g].comm);
     }
     hps_mem_free(dim);
 }
 
-/* The tables' stores; of a group they follow each other. Collective over the groups' members. */
-static enum hps_status make_stores(struct hps_store *s, struct hps_dev *dev)
+/* Of the tables; those of a group follow each other in its shared memory. Collective over the
+ * groups. */
+static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
 {
     int *next = hps_mem_new((size_t)s->ngroup, sizeof *next);
     enum hps_status st = HPS_OK;
 
     for (int i = 0; !st && i < s->ntable; i++) {
-        struct hps_store_table *t = &s->table[i];
-        const struct hps_store_group *g = &s->group[t->group];
-        st = hps_ps_new(&t->ps, t->table, dev, g->near, next[t->group]++, g->comm);
-        if (!st && !g->index && !g->sums) hps_ps_stay(t->ps);
+        struct hps_ps_table *t = &s->table[i];
+        const struct hps_ps_group *g = &s->group[t->group];
+        st = hps_exchange_new(&t->exchange, t->table, dev, g->shm, next[t->group]++, g->comm);
+        if (!st && !g->index && !g->sums) hps_exchange_read_in_place(t->exchange);
         if (!st && g->sums && t->table->part == 0 && t->table->parts > 1)
             HPS_SAY_ALL(HPS_INFO, "table '%s': its %d owners send sums of bags",
                         t->table->shape->name, t->table->parts);
@@ -245,14 +247,14 @@ static enum hps_status make_stores(struct hps_store *s, struct hps_dev *dev)
     return st;
 }
 
-static enum hps_status make_tables(struct hps_store *s, const struct hps_net *net,
+static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
                                    struct hps_dev *dev, const struct hps_train_opt *opt,
                                    uint64_t seed)
 {
     enum hps_status st = HPS_OK;
 
     for (int i = 0; !st && i < s->ntable; i++) {
-        struct hps_store_table *t = &s->table[i];
+        struct hps_ps_table *t = &s->table[i];
         struct owner o = owner_of(s, t);
         st = hps_table_new(&t->table, net, t->index, o.part, o.parts, dev, opt, seed,
                            s->group[t->group].tier);
@@ -262,7 +264,7 @@ static enum hps_status make_tables(struct hps_store *s, const struct hps_net *ne
 
 /* Which tables I am a member of, in which groups, and which layer reads which. Collective over
  * world. */
-static void list_tables(struct hps_store *s, const struct hps_net *net, const struct hps_plan *plan,
+static void list_tables(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, const struct hps_dev *dev)
 {
     int *mine = hps_mem_new((size_t)net->ntable, sizeof *mine);
@@ -272,7 +274,7 @@ static void list_tables(struct hps_store *s, const struct hps_net *net, const st
     make_groups(s, net, plan, team, sums, mine);
     for (int t = 0; t < net->ntable; t++) {
         if (mine[t] < 0) continue;
-        s->table[s->ntable] = (struct hps_store_table){ .index = t, .group = mine[t] };
+        s->table[s->ntable] = (struct hps_ps_table){ .index = t, .group = mine[t] };
         note_layers(s, net, plan, team, s->ntable);
         s->ntable++;
     }
@@ -280,13 +282,14 @@ static void list_tables(struct hps_store *s, const struct hps_net *net, const st
     hps_mem_free(sums);
 }
 
-enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
-                              const struct hps_plan *plan, const struct hps_team *team,
-                              struct hps_dev *dev, const struct hps_train_opt *opt,
-                              const struct hps_storage_opt *storage, uint64_t seed)
+enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
+                           const struct hps_plan *plan, const struct hps_team *team,
+                           struct hps_dev *dev, const struct hps_ps_opt *opt)
 {
-    struct hps_store *s = hps_mem_new(1, sizeof *s);
+    struct hps_ps *s = hps_mem_new(1, sizeof *s);
+    enum hps_status st;
 
+    *s = (struct hps_ps){ .net = net, .team = team, .dev = dev, .train = opt->train };
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
     s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);
@@ -294,49 +297,29 @@ enum hps_status hps_store_new(struct hps_store **out, const struct hps_net *net,
     for (int l = 0; l < net->L; l++)
         s->layer_table[l] = s->layer_bag[l] = -1;
     list_tables(s, net, plan, team, dev);
-    make_tiers(s, net, dev, opt, storage);
-    enum hps_status st = hps_agree(team->world, make_tables(s, net, dev, opt, seed));
-    if (!st) make_warm(s, dev);
-    if (!st) make_near(s, dev);
-    if (!st) st = make_stores(s, dev);
+    make_tiers(s, net, dev, opt->train, opt->storage);
+    st = hps_agree(team->world, make_tables(s, net, dev, opt->train, opt->seed));
+    if (!st) make_staging(s, dev);
+    if (!st) make_shm(s, dev);
+    if (!st) st = make_exchanges(s, dev);
     if (st) {
-        hps_store_free(s);
+        hps_ps_free(s);
         s = NULL;
     }
     *out = s;
     return st;
 }
 
-void hps_store_take(struct hps_store *s, const struct hps_request_step *const *route)
-{
-    for (int g = 0; g < s->ngroup; g++)
-        s->group[g].step =
-            s->group[g].warm ? hps_staging_step(s->group[g].warm, route[g]) : route[g];
-}
-
-struct hps_store_moves hps_store_moved(const struct hps_store *s)
-{
-    struct hps_store_moves m = { 0, 0, 0 };
-
-    for (const struct hps_store_group *g = s->group; g < s->group + s->ngroup; g++) {
-        if (!g->warm) continue;
-        m.asked += hps_tier_asked(g->tier);
-        m.hits += hps_tier_hits(g->tier);
-        m.bytes += hps_staging_bytes(g->warm);
-    }
-    return m;
-}
-
-void hps_store_free(struct hps_store *s)
+void hps_ps_free(struct hps_ps *s)
 {
     if (!s) return;
     for (int i = 0; i < s->ntable; i++) {
-        hps_ps_free(s->table[i].ps);
+        hps_exchange_free(s->table[i].exchange);
         hps_table_free(s->table[i].table);
     }
     for (int g = 0; g < s->ngroup; g++) {
-        hps_shm_free(s->group[g].near);
-        hps_staging_free(s->group[g].warm);
+        hps_shm_free(s->group[g].shm);
+        hps_staging_free(s->group[g].staging);
         hps_tier_free(s->group[g].tier);
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));
@@ -345,5 +328,6 @@ void hps_store_free(struct hps_store *s)
     hps_mem_free(s->table);
     hps_mem_free(s->layer_table);
     hps_mem_free(s->layer_bag);
+    hps_mem_free(s->lookup);
     hps_mem_free(s);
 }

@@ -1,5 +1,5 @@
-/* ps_host.c - rows and gradients as messages of MPI, through host memory. Who is near gets them in
- * memory that we share, and an empty message when they are there.
+/* exchange_mpi.c - rows and gradients as messages of MPI, through host memory. Who is near gets
+ * them in memory that we share, and an empty message when they are there.
  *
  * That is enough for such memory to be free when it is written anew. An owner writes rows where its
  * reader had those of the pull before the last: it got the reader's message of the last pull, which
@@ -9,7 +9,7 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "comm/team.h"
-#include "ps/ps_impl.h"
+#include "ps/exchange_impl.h"
 
 struct post {
     MPI_Datatype row;           /* dim floats                                                    */
@@ -23,7 +23,7 @@ struct post {
     int npull, nsend;
 };
 
-static void *open_host(struct hps_ps *p)
+static void *open_host(struct hps_exchange *p)
 {
     struct post *h = hps_mem_new(1, sizeof *h);
 
@@ -43,12 +43,12 @@ static void wait_sent(struct post *h)
     h->nsend = 0;
 }
 
-static void settle(struct hps_ps *p)
+static void settle(struct hps_exchange *p)
 {
     wait_sent(p->with);
 }
 
-static void close_host(struct hps_ps *p)
+static void close_host(struct hps_exchange *p)
 {
     struct post *h = p->with;
 
@@ -64,7 +64,7 @@ static void close_host(struct hps_ps *p)
     hps_mem_free(h);
 }
 
-static void make_room(struct post *h, const struct hps_ps *p)
+static void make_room(struct post *h, const struct hps_exchange *p)
 {
     size_t M = (size_t)p->r->M, pairs = (M + 1) * (size_t)p->parts;
 
@@ -75,13 +75,13 @@ static void make_room(struct post *h, const struct hps_ps *p)
     hps_mem_grow(&h->cut_at, &h->cut_at_cap, M, sizeof *h->cut_at);
 }
 
-static bool is_near(const struct hps_ps *p, int q)
+static bool is_near(const struct hps_exchange *p, int q)
 {
     return q != p->me && hps_shm_is(p->near, q);
 }
 
 /* What I wrote for those who are near is there: an empty message of this tag says so. */
-static void tell_near(struct hps_ps *p, int tag)
+static void tell_near(struct hps_exchange *p, int tag)
 {
     struct post *h = p->with;
 
@@ -91,7 +91,7 @@ static void tell_near(struct hps_ps *p, int tag)
             HPS_MPI(MPI_Isend(NULL, 0, MPI_BYTE, q, tag, p->comm, &h->send[h->nsend++]));
 }
 
-static void post_rows(struct hps_ps *p)
+static void post_rows(struct hps_exchange *p)
 {
     struct post *h = p->with;
     const struct hps_request_step *r = p->r;
@@ -104,8 +104,7 @@ static void post_rows(struct hps_ps *p)
             if (m == 0 && is_near(p, q))
                 HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_ROWS, p->comm,
                                   &h->pull[h->npull++]));
-            if (!hps_ps_is_far(p, q) || r->ask[i] == 0)
-                continue;
+            if (!hps_exchange_is_far(p, q) || r->ask[i] == 0) continue;
             HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->place[i] * (size_t)p->dim, r->ask[i],
                               h->row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm,
                               &h->pull[h->npull++]));
@@ -114,7 +113,7 @@ static void post_rows(struct hps_ps *p)
     h->pull_at[r->M] = h->npull;
 }
 
-static void send_rows(struct hps_ps *p)
+static void send_rows(struct hps_exchange *p)
 {
     struct post *h = p->with;
     const struct hps_request_step *r = p->r;
@@ -126,15 +125,14 @@ static void send_rows(struct hps_ps *p)
     for (int m = 0; m < r->M; m++)
         for (int q = 0; q < p->parts; q++) {
             int k = r->give[m * p->parts + q];
-            if (!hps_ps_is_far(p, q) || k == 0)
-                continue;
+            if (!hps_exchange_is_far(p, q) || k == 0) continue;
             HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, k, h->row, q,
                               HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &h->send[h->nsend++]));
             at[q] += (size_t)k;
         }
 }
 
-static void pull(struct hps_ps *p)
+static void pull(struct hps_exchange *p)
 {
     make_room(p->with, p);
     post_rows(p);
@@ -142,13 +140,13 @@ static void pull(struct hps_ps *p)
     send_rows(p);
 }
 
-static void bring_rows(struct hps_ps *p, int first, int end)
+static void bring_rows(struct hps_exchange *p, int first, int end)
 {
     size_t dim = (size_t)p->dim;
     hps_mirror_to_device(&p->rows, p->dev, (size_t)first * dim, (size_t)(end - first) * dim);
 }
 
-static void pulled(struct hps_ps *p, int m)
+static void pulled(struct hps_exchange *p, int m)
 {
     struct post *h = p->with;
     const struct hps_request_step *r = p->r;
@@ -161,7 +159,7 @@ static void pulled(struct hps_ps *p, int m)
 }
 
 /* One message to an owner: its rows of all micro-batches, in place. */
-static void send_grad(struct hps_ps *p, int q)
+static void send_grad(struct hps_exchange *p, int q)
 {
     struct post *h = p->with;
     const struct hps_request_step *r = p->r;
@@ -183,7 +181,7 @@ static void send_grad(struct hps_ps *p, int q)
     HPS_MPI(MPI_Type_free(&pieces));
 }
 
-static void push(struct hps_ps *p)
+static void push(struct hps_exchange *p)
 {
     struct post *h = p->with;
     size_t dim = (size_t)p->dim, mine = (size_t)p->r->nplace;
@@ -197,19 +195,17 @@ static void push(struct hps_ps *p)
     tell_near(p, HPS_TAG_PUSH);
     hps_mirror_to_host(&p->grad, p->dev, mine * dim);
     for (int q = 0; q < p->parts; q++)
-        if (hps_ps_is_far(p, q))
-            send_grad(p, q);
+        if (hps_exchange_is_far(p, q)) send_grad(p, q);
 }
 
 /* The gradients that a member who is near has for rows of mine are read where they were written. */
-static void see_grad(struct hps_ps *p, int q)
+static void see_grad(struct hps_exchange *p, int q)
 {
     for (int m = 0; m < p->r->M; m++)
-        if (p->r->give[m * p->parts + q] > 0)
-            hps_ps_piece(p, q, m, HPS_PS_GRAD);
+        if (p->r->give[m * p->parts + q] > 0) hps_exchange_piece(p, q, m, HPS_EXCHANGE_GRAD);
 }
 
-static void pushed(struct hps_ps *p)
+static void pushed(struct hps_exchange *p)
 {
     struct post *h = p->with;
     size_t dim = (size_t)p->dim;
@@ -223,7 +219,7 @@ static void pushed(struct hps_ps *p)
     wait_sent(h);
 }
 
-static void poll(struct hps_ps *p)
+static void poll(struct hps_exchange *p)
 {
     struct post *h = p->with;
     int done;
@@ -233,13 +229,11 @@ static void poll(struct hps_ps *p)
     HPS_MPI(MPI_Testall(p->parts, h->push, &done, MPI_STATUSES_IGNORE));
 }
 
-const struct hps_ps_way hps_ps_by_host = {
-    .open = open_host,
-    .close = close_host,
-    .settle = settle,
-    .pull = pull,
-    .pulled = pulled,
-    .push = push,
-    .pushed = pushed,
-    .poll = poll
-};
+const struct hps_exchange_ops hps_exchange_mpi = { .open = open_host,
+                                                   .close = close_host,
+                                                   .settle = settle,
+                                                   .pull = pull,
+                                                   .pulled = pulled,
+                                                   .push = push,
+                                                   .pushed = pushed,
+                                                   .poll = poll };

@@ -1,7 +1,7 @@
-/* m_ps: a pull after a push sees the push, repeats included: tables trained through the store equal
- * a serial twin in double on any number of ranks, rows pulled twice without a push are the same,
- * and a repetition of the run gives the same bits. So do tables of which bags' partial sums are
- * pulled, and these sums are those of the twin's rows. Whether rows travel as messages, through
+/* m_exchange: a pull after a push sees the push, repeats included: tables trained through the store
+ * equal a serial twin in double on any number of ranks, rows pulled twice without a push are the
+ * same, and a repetition of the run gives the same bits. So do tables of which bags' partial sums
+ * are pulled, and these sums are those of the twin's rows. Whether rows travel as messages, through
  * memory that ranks share, or, where each rank has a card of its own (m_gpu_group_ps), between
  * them. */
 #include <math.h>
@@ -13,9 +13,9 @@
 #include "base/mpi_check.h"
 #include "base/quit.h"
 #include "base/world.h"
+#include "ps/exchange.h"
 #include "tests/lib/gpu_group.h"
 #include "tests/lib/ids.h"
-#include "ps/ps.h"
 
 enum { DIM = 5, STEPS = HPS_REQUEST_BUFFERS + 3, M = 3 };
 
@@ -27,8 +27,8 @@ struct world {
     MPI_Comm comm;
     int R, me;
     bool silent;                /* odd members read nothing */
-    bool stay;                  /* rows are read in the table, where one can */
-    bool owe;                   /* gradients are said as sums, where one can */
+    bool in_place;                  /* rows are read in the table, where one can */
+    bool defer;                 /* gradients are said as sums, where one can */
     bool sums;                  /* owners give partial sums of bags: all ids of one push the same */
     struct ids ids;
     struct hps_net net;
@@ -112,11 +112,11 @@ static int *index_of(const struct world *w, const struct hps_bag *bag)
 
 static void check_rows(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
-                       const struct hps_ps *ps)
+                       const struct hps_exchange *ps)
 {
     size_t bytes = (size_t)s->nplace * DIM * sizeof(float);
-    float *copy = w->stay ? NULL : copy_of(w, hps_ps_rows(ps), bytes);
-    const float *rows = copy ? copy : hps_ps_rows(ps);
+    float *copy = w->in_place ? NULL : copy_of(w, hps_exchange_rows(ps), bytes);
+    const float *rows = copy ? copy : hps_exchange_rows(ps);
     struct ids_batch own;
     struct hps_batch b;
 
@@ -124,7 +124,7 @@ static void check_rows(const struct world *w, const struct twin *t,
     for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
         struct hps_bag bag = s->bag[m * IDS_LAYERS + j];
         int *from = index_of(w, &bag), *index = from;
-        hps_ps_place(ps, &bag);
+        hps_exchange_locate(ps, &bag);
         for (int i = 0; i < w->ids.use[j]->nslot; i++)
             for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
                 for (int c = 0; c < DIM; c++) {
@@ -161,10 +161,10 @@ static int place_of(const struct hps_bag *bag, int sack, int k)
 /* Sums of the twin's rows, by bag: the partial ones and popular rows add up to them. */
 static void check_sums(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
-                       const struct hps_ps *ps)
+                       const struct hps_exchange *ps)
 {
     static double want[IDS_MOST_B][DIM];
-    const float *rows = hps_ps_rows(ps);
+    const float *rows = hps_exchange_rows(ps);
     struct ids_batch own;
     struct hps_batch b;
 
@@ -226,8 +226,8 @@ static void add_grads(const struct world *w, const struct hps_request_step *s, l
 
 /* The same, said: of each place's gradient one half stands at its place from the front, the other
  * from behind. */
-static void owe_grads(const struct hps_request_step *s, const float *grad,
-                      struct hps_row_sums *owed)
+static void defer_grads(const struct hps_request_step *s, const float *grad,
+                      struct hps_row_sums *deferred)
 {
     static float half[2 * IDS_ROWS * DIM];
     static int start_at[IDS_ROWS + 1], from[2 * IDS_ROWS];
@@ -240,16 +240,16 @@ static void owe_grads(const struct hps_request_step *s, const float *grad,
         for (int c = 0; c < DIM; c++)
             half[i * DIM + c] = half[(2 * n - 1 - i) * DIM + c] = 0.5f * grad[i * DIM + c];
     }
-    *owed = (struct hps_row_sums){ half, start_at, from };
+    *deferred = (struct hps_row_sums){ half, start_at, from };
 }
 
-static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
+static void pull(const struct world *w, const struct twin *t, struct hps_exchange *ps,
                  const struct hps_request_step *s, long long step)
 {
-    hps_ps_pull_begin(ps, s);
+    hps_exchange_pull_begin(ps, s);
     for (int m = 0; m < M; m++) {
-        hps_ps_poll(ps);
-        hps_ps_pull_end(ps, m);
+        hps_exchange_poll(ps);
+        hps_exchange_pull_end(ps, m);
         if (w->sums)
             check_sums(w, t, s, step, m, ps);
         else
@@ -257,7 +257,7 @@ static void pull(const struct world *w, const struct twin *t, struct hps_ps *ps,
     }
 }
 
-static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
+static void step_of(const struct world *w, struct twin *t, struct hps_exchange *ps,
                     const struct hps_request_step *s, long long step)
 {
     struct hps_rule rule = hps_opt_rule(&w->opt, &w->net.table[0].own, step, STEPS);
@@ -267,28 +267,28 @@ static void step_of(const struct world *w, struct twin *t, struct hps_ps *ps,
         pull(w, t, ps, s, step);                        /* reading alone changes nothing */
     if (s->nplace > 0 || step % 3 == 0) {               /* who has no gradient need not ask */
         size_t n = (size_t)s->nplace * DIM;
-        float *grad = hps_mem_new(n, sizeof *grad), *there = hps_ps_grad(ps);
+        float *grad = hps_mem_new(n, sizeof *grad);
+        struct hps_row_grad *there = hps_exchange_grad(ps, w->defer);
         struct hps_dev dev = w->dev;
         if (w->sums)
             add_bag_grads(w, s, step, grad);
         else
             add_grads(w, s, step, grad);
-        if (w->owe && hps_ps_owed(ps)) {
-            owe_grads(s, grad, hps_ps_owed(ps));
-        } else {
-            dev.ops->copy_to_device(&dev, there, grad, n * sizeof *grad);
-            *hps_ps_written(ps) = true;
-        }
+        hps_row_grad_adds(there);
+        if (there->may_defer)
+            defer_grads(s, grad, &there->deferred);
+        else
+            dev.ops->copy_to_device(&dev, there->row, grad, n * sizeof *grad);
         hps_mem_free(grad);
     }
-    hps_ps_push_begin(ps);
-    hps_ps_poll(ps);
-    hps_ps_push_end(ps);
-    double norm2 = hps_ps_norm2(ps), want = learn(w, t, step, &rule);
+    hps_exchange_push_begin(ps);
+    hps_exchange_poll(ps);
+    hps_exchange_push_end(ps);
+    double norm2 = hps_exchange_norm2(ps), want = learn(w, t, step, &rule);
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &norm2, 1, MPI_DOUBLE, MPI_SUM, w->comm));
     if (fabs(norm2 - want) > 1e-5 * want)
         HPS_DIE("step %lld: squares %.9g, not %.9g", step, norm2, want);
-    hps_ps_apply(ps, &rule);
+    hps_exchange_apply(ps, &rule);
 }
 
 static void start(const struct world *w, struct twin *t)
@@ -310,22 +310,21 @@ static float *run(struct world *w, bool told, size_t *bytes)
     static struct twin twin;
     static struct ids_batch own[M];
     struct hps_request_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
-                                   told ? HPS_PS_BUFFERS : -1 };
+                                   told ? HPS_EXCHANGE_BUFFERS : -1 };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_request *route;
-    struct hps_ps *ps;
-    const int dim[HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS] = { DIM, DIM, DIM, 1, 1, 1, 1, 1, 1 };
+    struct hps_exchange *ps;
+    const int dim[HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS] = { DIM, DIM, DIM, 1, 1, 1, 1, 1, 1 };
 
     start(w, &twin);
     struct hps_shm *near =
-        hps_shm_new(w->dev.host, HPS_PS_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
+        hps_shm_new(w->dev.host, HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
     if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
         hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, near, w->comm) != HPS_OK ||
-        hps_ps_new(&ps, table, &w->dev, near, 0, w->comm) != HPS_OK)
+        hps_exchange_new(&ps, table, &w->dev, near, 0, w->comm) != HPS_OK)
         HPS_DIE("no store");
-    if (w->stay)
-        hps_ps_stay(ps);
+    if (w->in_place) hps_exchange_read_in_place(ps);
     for (long long step = 0; step < STEPS; step++) {
         for (int m = 0; m < M; m++)
             ids_make(&own[m], &batch[m], step, w->me, m);
@@ -335,11 +334,10 @@ static float *run(struct world *w, bool told, size_t *bytes)
         step_of(w, &twin, ps, s, step);
         w->dev.ops->stream_wait(&w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     }
-    if (w->R > 1 && !w->silent && hps_ps_bytes(ps) == 0)
-        HPS_DIE("nothing was counted");
+    if (w->R > 1 && !w->silent && hps_exchange_bytes(ps) == 0) HPS_DIE("nothing was counted");
     *bytes = (size_t)table->nrow * table->stride * sizeof(float);
     float *shard = copy_of(w, table->row, *bytes);
-    hps_ps_free(ps);
+    hps_exchange_free(ps);
     hps_request_free(route);
     hps_shm_free(near);
     hps_table_free(table);
@@ -385,17 +383,17 @@ int main(int argc, char **argv)
                 continue;
             w.opt.optimizer = rules[i & 1];
             w.silent = i & 2;
-            w.stay = w.dev.host && i % 3 == 0;
-            w.owe = i % 3 == 0;
+            w.in_place = w.dev.host && i % 3 == 0;
+            w.defer = i % 3 == 0;
             for (int near = 0; near < (w.dev.host ? 3 : 1); near++) {
                 let_near(&w, near);
                 run_twice(&w);
                 w.sums = w.dev.host;
-                w.stay &= !w.sums;
+                w.in_place &= !w.sums;
                 if (w.sums)
                     run_twice(&w);
                 w.sums = false;
-                w.stay = w.dev.host && i % 3 == 0;
+                w.in_place = w.dev.host && i % 3 == 0;
             }
         }
         w.dev.ops->close(&w.dev);

@@ -1,24 +1,24 @@
-/* ps_sums.c - partial sums of bags at an owner, and their gradients. */
+/* exchange_sums.c - partial sums of bags at an owner, and their gradients. */
 #include <string.h>
 
-#include "ps/ps_impl.h"
+#include "ps/exchange_impl.h"
 
 /* Where the sums of micro-batch m for member q leave from, or their gradients come to; `at`: the
  * first one's number as asked. */
-static float *piece_of(struct hps_ps *p, int q, int m, int at, bool gradients)
+static float *piece_of(struct hps_exchange *p, int q, int m, int at, bool gradients)
 {
     size_t dim = (size_t)p->dim, far = p->far_at[q] + (size_t)(at - p->given_at[q]);
 
     if (q == p->me)
         return (gradients ? p->grad.device : p->rows.device) +
                (size_t)p->place[m * p->parts + q] * dim;
-    if (!hps_ps_is_far(p, q))
-        return hps_ps_piece(p, q, m, gradients ? (int)HPS_PS_GRAD : p->turn);
+    if (!hps_exchange_is_far(p, q))
+        return hps_exchange_piece(p, q, m, gradients ? (int)HPS_EXCHANGE_GRAD : p->turn);
     return gradients ? p->grad.device + ((size_t)p->r->nplace + far) * dim
                      : p->out.device + far * dim;
 }
 
-static void give_sums(struct hps_ps *p, int q)
+static void give_sums(struct hps_exchange *p, int q)
 {
     const struct hps_request_step *r = p->r;
 
@@ -31,13 +31,13 @@ static void give_sums(struct hps_ps *p, int q)
     }
 }
 
-void hps_ps_give_mine(struct hps_ps *p)
+void hps_exchange_give_mine(struct hps_exchange *p)
 {
     give_sums(p, p->me);
     p->dev->ops->sync(p->dev);
 }
 
-void hps_ps_give_others(struct hps_ps *p)
+void hps_exchange_give_others(struct hps_exchange *p)
 {
     for (int q = 0; q < p->parts; q++)
         if (q != p->me)
@@ -46,7 +46,7 @@ void hps_ps_give_others(struct hps_ps *p)
 }
 
 /* Side by side, a cache holds them while each row has its gradient from all that it is in. */
-void hps_ps_take_sums(struct hps_ps *p)
+void hps_exchange_take_sums(struct hps_exchange *p)
 {
     const struct hps_request_step *r = p->r;
     size_t dim = (size_t)p->dim;

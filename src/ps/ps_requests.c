@@ -1,0 +1,69 @@
+/* ps_requests.c - the requests of a sequence of steps, of each group of tables. */
+#include "base/mem.h"
+#include "ps/ps_impl.h"
+
+struct hps_ps_requests {
+    struct hps_ps *ps;                  /* borrowed */
+    int M;
+    struct hps_request **request;       /* (ps->ngroup) */
+};
+
+enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps *p, int M,
+                                    bool learns)
+{
+    struct hps_ps_requests *r = hps_mem_new(1, sizeof *r);
+    enum hps_status st = HPS_OK;
+
+    *r = (struct hps_ps_requests){ .ps = p, .M = M };
+    r->request = hps_mem_new((size_t)p->ngroup, sizeof *r->request);
+    for (int g = 0; !st && g < p->ngroup; g++) {
+        const struct hps_ps_group *group = &p->group[g];
+        struct hps_request_use use = { group->nlayer, group->layer, group->index, group->sums,
+                                       learns ? group->request_buffers : -1 };
+        st = hps_request_new(&r->request[g], &use, group->rows, M, p->dev, group->shm,
+                             group->comm);
+    }
+    *out = r;
+    return st;
+}
+
+void hps_ps_requests_free(struct hps_ps_requests *r)
+{
+    if (!r) return;
+    for (int g = 0; g < r->ps->ngroup; g++)
+        hps_request_free(r->request[g]);
+    hps_mem_free(r->request);
+    hps_mem_free(r);
+}
+
+void hps_ps_prefetch(struct hps_ps_requests *r, const struct hps_batch *batch)
+{
+    for (int g = 0; g < r->ps->ngroup; g++)
+        hps_request_begin(r->request[g], batch);
+}
+
+void hps_ps_prefetch_poll(struct hps_ps_requests *r, bool time)
+{
+    for (int g = 0; g < r->ps->ngroup; g++)
+        hps_request_poll(r->request[g], time);
+}
+
+int hps_ps_requests_take(struct hps_ps_requests *r)
+{
+    for (struct hps_ps_group *g = r->ps->group; g < r->ps->group + r->ps->ngroup; g++)
+        g->step = hps_request_take(r->request[g - r->ps->group]);
+    /* lists of rows are copied to the device beside the work of the step before */
+    r->ps->dev->ops->stream_wait(r->ps->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
+    for (struct hps_ps_group *g = r->ps->group; g < r->ps->group + r->ps->ngroup; g++)
+        if (g->staging) g->step = hps_staging_step(g->staging, g->step);
+    return r->M;
+}
+
+double hps_ps_requests_bytes(const struct hps_ps_requests *r)
+{
+    double bytes = 0;
+
+    for (int g = 0; g < r->ps->ngroup; g++)
+        bytes += hps_request_bytes(r->request[g]);
+    return bytes;
+}

@@ -136,7 +136,8 @@ installed() {
         return
     fi
     cuda=$([ ! -e "$dir/gcc/heterps-cuda.so" ] || echo lib/heterps/heterps-cuda.so)
-    for f in $cuda bin/heterps share/man/man1/heterps.1 share/heterps/inputs/census.yaml \
+    for f in $cuda bin/heterps share/man/man1/heterps.1 share/man/man5/heterps-deck.5 \
+        share/man/man5/heterps-formats.5 share/heterps/inputs/census.yaml \
         share/bash-completion/completions/heterps share/doc/heterps/LICENSE; do
         if [ -e "$root/usr/local/$f" ]; then pass; else flunk "$f is not installed"; fi
     done

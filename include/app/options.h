@@ -30,7 +30,8 @@ struct hps_options {
 enum hps_status hps_options_load(struct hps_options *o, const char *path, int nset,
                                  char *const *set, MPI_Comm world);
 void hps_options_done(struct hps_options *o);
-/* The reference deck: every section, every key. Rank 0, stdout. */
-void hps_options_print(void);
+/* The reference, every section and key: the deck that ships as inputs/reference.yaml, or the manual
+ * page heterps-deck(5). Rank 0, stdout. */
+void hps_options_print(enum hps_deck_form form);
 
 #endif

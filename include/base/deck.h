@@ -104,9 +104,14 @@ const char *hps_deck_nearest(const char *word, const char *const *words, int n);
  * free with hps_mem_free. */
 char *hps_deck_text(const struct hps_deck *deck);
 
-/* One section of the reference as YAML on hps_out: "section:" (NULL: without), then behind `indent`
- * every key of a table with its default, in a comment bounds, unit and meaning. A key that must be
- * given is a comment as a whole. */
-void hps_deck_print_table(const char *section, const struct hps_field *table, const char *indent);
+/* The reference of a deck on hps_out, part by part, as a deck itself or as a manual page (roff): a
+ * section with lines of YAML that it may hold (NULL: none); in a section the head of a group of
+ * keys and what it is (NULL: the head says it); of a table every key with its default, bounds, unit
+ * and meaning, `inner` where the table is of a group. In YAML the keys of a group are comments, and
+ * so is a key that must be given. */
+enum hps_deck_form { HPS_DECK_YAML, HPS_DECK_MAN };
+void hps_deck_print_section(enum hps_deck_form form, const char *section, const char *lines);
+void hps_deck_print_group(enum hps_deck_form form, const char *head, const char *help);
+void hps_deck_print_table(enum hps_deck_form form, bool inner, const struct hps_field *table);
 
 #endif

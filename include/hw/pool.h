@@ -79,7 +79,7 @@ enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path);
 
 /* The pool as the JSON of pool.json, to free with hps_mem_free. Local. */
 char *hps_pool_text(const struct hps_pool *pool);
-/* The reference deck's `resources` through hps_out. Local. */
-void hps_pool_print_reference(void);
+/* The `resources` of the reference through hps_out. Local. */
+void hps_pool_print_reference(enum hps_deck_form form);
 
 #endif

@@ -94,9 +94,9 @@ struct hps_layer_kind {
 const struct hps_layer_kind *hps_layer_find(const char *name);     /* NULL: no such kind */
 const char *hps_layer_words(void);      /* "embedding|dense_input|..." */
 
-/* The reference deck's `model` section: a small net that works, and each kind with its keys as
- * comments. Rank 0, stdout. */
-void hps_layer_print_reference(void);
+/* The `model` section of the reference: a small net that works, and each kind with its keys.
+ * Rank 0, stdout. */
+void hps_layer_print_reference(enum hps_deck_form form);
 
 /* For net and the kinds. */
 bool hps_layer_good_name(const char *name);     /* 1 to 63 letters, digits, _ and -. Pure. */

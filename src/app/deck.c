@@ -1,4 +1,5 @@
-/* deck.c - the verb `deck`: the reference; or one deck as it would run, or where. */
+/* deck.c - the verb `deck`: the reference, also as a manual page; or one deck as it would run, or
+ * where. */
 #include "app/args.h"
 #include "app/options.h"
 #include "app/verbs.h"
@@ -33,9 +34,10 @@ static enum hps_status show(char *path, const struct hps_arg_list *set, bool fol
 enum hps_status hps_app_deck(int argc, char **argv, MPI_Comm world)
 {
     struct hps_arg_list set = { 0 }, deck = { 0 };
-    bool folders = false;
+    bool folders = false, man = false;
     const struct hps_arg table[] = { { .name = "set", .list = &set },
                                      { .name = "folders", .flag = &folders },
+                                     { .name = "man", .flag = &man },
                                      { 0 } };
     enum hps_status st = hps_args_parse(argc, argv, table, 0, 1, &deck);
 
@@ -44,7 +46,11 @@ enum hps_status hps_app_deck(int argc, char **argv, MPI_Comm world)
         HPS_SAY(HPS_ERROR, "heterps deck: --%s wants a deck", folders ? "folders" : "set");
         st = HPS_USAGE;
     }
-    if (!st && deck.n == 0) hps_options_print();
+    if (!st && deck.n > 0 && man) {
+        HPS_SAY(HPS_ERROR, "heterps deck: --man is of no deck");
+        st = HPS_USAGE;
+    }
+    if (!st && deck.n == 0) hps_options_print(man ? HPS_DECK_MAN : HPS_DECK_YAML);
     if (!st && deck.n > 0) st = show(deck.item[0], &set, folders);
     hps_args_done(&set);
     hps_args_done(&deck);

@@ -73,9 +73,10 @@ static const struct verb verbs[] = {
       JSON "  --html FILE         a page with plots\n"
            "  --trace FILE        the timeline, for chrome://tracing or ui.perfetto.dev\n",
       NULL },
-    { "deck", ALONE, false, hps_app_deck, "[DECK [--set KEY=VALUE]... [--folders]]",
+    { "deck", ALONE, false, hps_app_deck, "[--man | DECK [--set KEY=VALUE]... [--folders]]",
       "the reference deck: every key, default, meaning; or a deck as it would run, or where",
-      SET "  --folders           the run directory and that of its checkpoints, a line each\n",
+      "  --man               the reference as the manual page heterps-deck(5)\n" SET
+      "  --folders           the run directory and that of its checkpoints, a line each\n",
       NULL },
     { NULL, ALONE, false, NULL, NULL, NULL, NULL, NULL },
 };

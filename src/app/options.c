@@ -5,6 +5,7 @@
 
 #include "base/say.h"
 #include "net/layer.h"
+#include "config.h"
 
 static const char *const sections[] = { "run",       "data",     "model",   "train",
                                         "resources", "schedule", "storage", "checkpoint",
@@ -87,18 +88,51 @@ void hps_options_done(struct hps_options *o)
     hps_deck_free(o->deck);
 }
 
-void hps_options_print(void)
+static void print_section(enum hps_deck_form form, const char *section,
+                          const struct hps_field *table)
 {
-    hps_out("# The reference deck: every section and key with its default.\n"
-            "# Printed by `heterps deck`. Keys without a value here must be given.\n\n");
-    hps_deck_print_table("run", hps_run_fields, "  ");
-    hps_deck_print_table("data", hps_data_fields, "  ");
-    hps_layer_print_reference();
-    hps_deck_print_table("train", hps_train_fields, "  ");
-    hps_pool_print_reference();
-    hps_deck_print_table("schedule", hps_sched_fields, "  ");
-    hps_deck_print_table("storage", hps_storage_fields, "  ");
-    hps_deck_print_table("checkpoint", hps_ckpt_fields, "  ");
-    hps_deck_print_table("perf", hps_count_fields, "  ");
-    hps_deck_print_table("generate", hps_shape_fields, "  ");
+    hps_deck_print_section(form, section, NULL);
+    hps_deck_print_table(form, false, table);
+}
+
+static const char yaml_head[] =
+    "# The reference deck: every section and key with its default.\n"
+    "# Printed by `heterps deck`. Keys without a value here must be given.\n\n";
+
+static const char man_head[] =
+    ".\\\" printed by `heterps deck --man` from the tables that the program reads decks by\n"
+    ".TH HETERPS\\-DECK 5 \"\" \"heterps " PACKAGE_VERSION "\" \"File Formats\"\n"
+    ".SH NAME\n"
+    "heterps\\-deck \\- what a training run of heterps trains, on what data and hardware\n"
+    ".SH DESCRIPTION\n"
+    "A deck is a YAML file: one document, without anchors, aliases and tags, whose sections are\n"
+    "those below. A section or key that is left out has its default; a key that has none here\n"
+    "must be given. An unknown key, a value of another type, and one that is out of bounds end\n"
+    "the program with 65 and a message that begins FILE:LINE:COLUMN.\n"
+    ".PP\n"
+    "The option \\fB\\-\\-set\\fR \\fIKEY\\fB=\\fIVALUE\\fR sets a key: \\fIKEY\\fR walks through\n"
+    "sections by name and through lists by the \\fBname\\fR of an entry, as in\n"
+    "\\fBmodel.h1.width=128\\fR; \\fIVALUE\\fR is YAML.\n"
+    ".PP\n"
+    "B is the number of examples of a micro\\-batch, D that of the dense features.\n"
+    ".SH SECTIONS\n";
+
+static const char man_tail[] = ".SH SEE ALSO\n"
+                               ".BR heterps (1),\n"
+                               ".BR heterps\\-formats (5)\n";
+
+void hps_options_print(enum hps_deck_form form)
+{
+    hps_out("%s", form == HPS_DECK_YAML ? yaml_head : man_head);
+    print_section(form, "run", hps_run_fields);
+    print_section(form, "data", hps_data_fields);
+    hps_layer_print_reference(form);
+    print_section(form, "train", hps_train_fields);
+    hps_pool_print_reference(form);
+    print_section(form, "schedule", hps_sched_fields);
+    print_section(form, "storage", hps_storage_fields);
+    print_section(form, "checkpoint", hps_ckpt_fields);
+    print_section(form, "perf", hps_count_fields);
+    print_section(form, "generate", hps_shape_fields);
+    hps_out("%s", form == HPS_DECK_YAML ? "" : man_tail);
 }

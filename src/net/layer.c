@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/say.h"
 #include "net/net.h"
 
@@ -135,22 +136,23 @@ bool hps_layer_good_name(const char *name)
     return n > 0 && n < 64 && strspn(name, good) == n;
 }
 
-void hps_layer_print_reference(void)
+void hps_layer_print_reference(enum hps_deck_form form)
 {
-    hps_out("model:\n"
-            "  - {name: ids, type: embedding, slots: all, dim: 8}\n"
-            "  - {name: nums, type: dense_input}\n"
-            "  - {name: both, type: concat, inputs: [ids, nums]}\n"
-            "  - {name: h1, type: fc, width: 64, activation: relu}\n"
-            "  - {name: deep, type: fc, width: 1}\n"
-            "  - {name: wide, type: embedding, slots: all, dim: 1, combine: sum}\n"
-            "  - {name: out, type: add, inputs: [deep, wide]}\n"
-            "  - {name: loss, type: logistic}\n"
-            "  # Every layer has:\n");
-    hps_deck_print_table(NULL, hps_layer_fields, "  #     ");
+    hps_deck_print_section(form, "model",
+                           "  - {name: ids, type: embedding, slots: all, dim: 8}\n"
+                           "  - {name: nums, type: dense_input}\n"
+                           "  - {name: both, type: concat, inputs: [ids, nums]}\n"
+                           "  - {name: h1, type: fc, width: 64, activation: relu}\n"
+                           "  - {name: deep, type: fc, width: 1}\n"
+                           "  - {name: wide, type: embedding, slots: all, dim: 1, combine: sum}\n"
+                           "  - {name: out, type: add, inputs: [deep, wide]}\n"
+                           "  - {name: loss, type: logistic}\n");
+    hps_deck_print_group(form, "Every layer has:", NULL);
+    hps_deck_print_table(form, true, hps_layer_fields);
     for (int i = 0; i < NKIND; i++) {
-        hps_out("  # type: %s  (%s)\n", all[i]->name, all[i]->help);
-        if (all[i]->fields)
-            hps_deck_print_table(NULL, all[i]->fields, "  #     ");
+        char *head = hps_mem_print("type: %s", all[i]->name);
+        hps_deck_print_group(form, head, all[i]->help);
+        if (all[i]->fields) hps_deck_print_table(form, true, all[i]->fields);
+        hps_mem_free(head);
     }
 }

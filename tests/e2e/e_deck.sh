@@ -1,11 +1,15 @@
 #!/bin/sh
-# The reference deck that ships is what the program prints, and it can be read: all that it lacks is
-# the data.
+# The reference deck and the manual page that ship are what the program prints, and the deck can be
+# read: all that it lacks is the data.
 . "$srcdir/tests/lib/lib.sh"
 
 expect 0 '' heterps deck
 cmp out "$srcdir/inputs/reference.yaml" ||
     fail 'inputs/reference.yaml is not what heterps deck prints'
+expect 0 '' heterps deck --man
+cmp out "$srcdir/src/man/heterps-deck.5" ||
+    fail 'src/man/heterps-deck.5 is not what heterps deck --man prints'
+expect 64 'man is of no deck' heterps deck "$srcdir/inputs/census.yaml" --man
 expect 65 'data.train' ranks 1 train "$srcdir/inputs/reference.yaml" --check
 for deck in "$srcdir"/inputs/*.yaml; do
     case $deck in

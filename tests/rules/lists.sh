@@ -1,5 +1,6 @@
 #!/bin/sh
-# What lies in the folders is in the lists: no room unbuilt, no test never run, no deck unshipped.
+# What lies in the folders is in the lists: no room unbuilt, no test never run, no deck unshipped,
+# no file format without a description.
 cd "${srcdir:-.}" || exit 99
 bad=0
 
@@ -25,4 +26,15 @@ listed tests/rooms.am tests/*.sh tests/[!s]*/*.[ch] tests/[!s]*/*.sh
 listed perf/rooms.am perf/bin/*.[ch]
 # shellcheck disable=SC2046
 listed Makefile.am $(find inputs jobs -type f)
+
+# each format that the program writes is described
+page=$(sed 's/\\-/-/g' src/man/heterps-formats.5)
+for format in $(grep -rho '"heterps-[a-z]*-[0-9]*"' src | tr -d '"' | sort -u); do
+    case $page in
+    *"$format"*) ;;
+    *)
+        echo "$format is not in src/man/heterps-formats.5"
+        bad=1 ;;
+    esac
+done
 exit $bad

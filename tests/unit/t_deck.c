@@ -369,40 +369,6 @@ static void test_round_trip(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
-/* The reference of a table is a deck that binds to the defaults. */
-static void test_reference(void **state)
-{
-    char text[4096];
-    char path[] = "/tmp/t_deck.XXXXXX";
-    int file = mkstemp(path), out = dup(STDOUT_FILENO);
-    struct hps_deck *deck;
-    struct opt o;
-
-    (void)state;
-    fflush(stdout);
-    dup2(file, STDOUT_FILENO);
-    hps_deck_print_table("run", fields, "  ");
-    assert_int_equal(hps_out_flush(), HPS_OK);
-    dup2(out, STDOUT_FILENO);
-    close(out);
-    ssize_t n = pread(file, text, sizeof text - 16, 0);
-    assert_true(n > 0);
-    close(file);
-    unlink(path);
-    text[n] = '\0';
-    assert_non_null(strstr(text, "run:\n  steps: 3           # to run (whole number, 0 to 1000"));
-    assert_non_null(strstr(text, "\n  rate: 0.05         # of learning (number, 0 to 10 1/s)\n"));
-    assert_non_null(strstr(text, "\n  method: rl         # how to search (rl|exact|single:)\n"));
-    assert_non_null(strstr(text, "\n  # name:            # of the run (text, must be given)\n"));
-    strcat(text, "  name: x\n");
-    assert_int_equal(take(text, 0, NULL, &deck, &o), HPS_OK);
-    assert_int_equal(o.steps, 3);
-    assert_true(isinf(o.limit));
-    assert_int_equal(o.slots.n, 2);
-    assert_int_equal(o.inputs.n, 0);
-    hps_deck_free(deck);
-}
-
 static void test_items(void **state)
 {
     static const char text[] = "run:\n  a: 1\n  b: {c: x}\n  d: [1]\n  e:\nmodel:\n";
@@ -485,9 +451,8 @@ int main(void)
         cmocka_unit_test(test_shape),     cmocka_unit_test(test_types),
         cmocka_unit_test(test_bounds),    cmocka_unit_test(test_misspelt),
         cmocka_unit_test(test_set),       cmocka_unit_test(test_set_refused),
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_items),     cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_items),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,7 +200,49 @@ static void add_line(struct text *t, const struct hps_field *f)
         add_value(t, f);
 }
 
-void hps_deck_print_table(const char *section, const struct hps_field *table, const char *indent)
+/* As roff reads it: no word of it is a request or an escape, and lists of words may be broken. */
+static void out_roff(const char *s)
+{
+    hps_out("%s", *s == '.' || *s == '\'' ? "\\&" : "");
+    for (; *s; s++)
+        if (*s == '\\')
+            hps_out("\\e");
+        else if (*s == '-')
+            hps_out("\\-");
+        else
+            hps_out(*s == '|' ? "%c\\:" : "%c", *s);
+}
+
+void hps_deck_print_section(enum hps_deck_form form, const char *section, const char *lines)
+{
+    if (form == HPS_DECK_YAML) {
+        hps_out("%s:\n%s", section, lines ? lines : "");
+        return;
+    }
+    hps_out(".SS %s\n", section);
+    if (lines) {
+        hps_out(".nf\n");
+        out_roff(lines);
+        hps_out(".fi\n");
+    }
+}
+
+void hps_deck_print_group(enum hps_deck_form form, const char *head, const char *help)
+{
+    if (form == HPS_DECK_YAML) {
+        hps_out(help ? "  # %s  (%s)\n" : "  # %s\n", head, help);
+        return;
+    }
+    hps_out(".PP\n\\fB");
+    out_roff(head);
+    hps_out("\\fR\n");
+    if (help) {
+        out_roff(help);
+        hps_out("\n");
+    }
+}
+
+static void print_yaml(const char *indent, const struct hps_field *table)
 {
     enum { WIDEST = 36 };
     int width = 0;
@@ -212,8 +254,6 @@ void hps_deck_print_table(const char *section, const struct hps_field *table, co
             width = (int)t.n;
         hps_mem_free(t.s);
     }
-    if (section)
-        hps_out("%s:\n", section);
     for (const struct hps_field *f = table; f->name; f++) {
         struct text line = { 0 }, meaning = { 0 };
         add_line(&line, f);
@@ -222,4 +262,34 @@ void hps_deck_print_table(const char *section, const struct hps_field *table, co
         hps_mem_free(line.s);
         hps_mem_free(meaning.s);
     }
+}
+
+static void print_man(const struct hps_field *table)
+{
+    for (const struct hps_field *f = table; f->name; f++) {
+        struct text preset = { 0 }, meaning = { 0 };
+        if (f->preset) {
+            add(&preset, ": ");
+            add_value(&preset, f);
+        }
+        add_meaning(&meaning, f);
+        hps_out(".TP\n\\fB%s\\fR", f->name);
+        out_roff(f->preset ? preset.s : "");
+        hps_out("\n");
+        out_roff(meaning.s);
+        hps_out("\n");
+        hps_mem_free(preset.s);
+        hps_mem_free(meaning.s);
+    }
+}
+
+void hps_deck_print_table(enum hps_deck_form form, bool inner, const struct hps_field *table)
+{
+    if (form == HPS_DECK_YAML) {
+        print_yaml(inner ? "  #     " : "  ", table);
+        return;
+    }
+    hps_out("%s", inner ? ".RS\n" : "");
+    print_man(table);
+    hps_out("%s", inner ? ".RE\n" : "");
 }

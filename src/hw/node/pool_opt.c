@@ -127,14 +127,16 @@ void hps_pool_opt_done(struct hps_pool_opt *opt)
     *opt = (struct hps_pool_opt){ 0, NULL };
 }
 
-void hps_pool_print_reference(void)
+void hps_pool_print_reference(enum hps_deck_form form)
 {
-    hps_out("resources:\n"
-            "  - {name: cpu, match: \"*\", price_usd_hour: 0.04, price_per: core}\n"
-            "  # Every entry has:\n");
-    hps_deck_print_table(NULL, hps_resource_fields, "  #     ");
-    hps_out("  # emulate: {...}  (ranks that stand for other hardware)\n");
-    hps_deck_print_table(NULL, hps_resource_emulate_fields, "  #     ");
-    hps_out("  # slurm: {...}  (how a batch script asks for such units)\n");
-    hps_deck_print_table(NULL, hps_resource_slurm_fields, "  #     ");
+    static const char lines[] =
+        "  - {name: cpu, match: \"*\", price_usd_hour: 0.04, price_per: core}\n";
+
+    hps_deck_print_section(form, "resources", lines);
+    hps_deck_print_group(form, "Every entry has:", NULL);
+    hps_deck_print_table(form, true, hps_resource_fields);
+    hps_deck_print_group(form, "emulate: {...}", "ranks that stand for other hardware");
+    hps_deck_print_table(form, true, hps_resource_emulate_fields);
+    hps_deck_print_group(form, "slurm: {...}", "how a batch script asks for such units");
+    hps_deck_print_table(form, true, hps_resource_slurm_fields);
 }

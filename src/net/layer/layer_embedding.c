@@ -22,7 +22,7 @@ static const struct hps_field fields[] = {
     HPS_CHOICE(embedding_opt, pooling, "sum", "sum|mean", "of the rows inside a slot"),
     HPS_CHOICE(embedding_opt, combine, "concat", "concat|sum", "over the slots"),
     HPS_CHOICE(embedding_opt, exchange, "rows", "rows|bags",
-               "what owners on CPUs give: rows, or of each bag the sum of those that are theirs"),
+               "what owners of rows on CPUs send: rows, or of each bag a partial pooled sum"),
     { 0 }
 };
 

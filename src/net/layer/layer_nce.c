@@ -179,7 +179,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
 extern const struct hps_layer_kind hps_layer_nce;
 const struct hps_layer_kind hps_layer_nce = {
     .name = "nce",
-    .help = "loss of a vector an example against the class that a slot names, told from noise",
+    .help = "loss of a vector an example against the class that a slot names, and sampled others",
     .fields = fields,
     .opt_size = sizeof(struct nce_opt),
     .least_inputs = 1,

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # lib.sh - what the scripts that measure share; read from the top of the source.
-# Standard output is Markdown to keep (perf/scripts/census.sh >perf/records/census.md); standard
+# Standard output is Markdown, which record.sh keeps above the history of a record; standard
 # error is progress.
 # HETERPS=FILE measures another program than build/heterps.
 #

@@ -1,12 +1,16 @@
 /* kern.h - the launchers of the CUDA kernels: C functions that queue kernels on a stream (a
  * cudaStream_t) and answer a cudaError_t as a number. All pointers are device memory unless said;
- * tensors and what else comes by value. What each computes is said in dev.h, under the name of the
- * operation; what has more than one step is put together in cuda_*.c. `room` is the caller's.
- * Local. */
+ * tensors and what else comes by value. What each computes is said in hw/dense_ops.h,
+ * hw/row_ops.h and hw/op_*.h, under the name of the operation; what has more than one step is put
+ * together in cuda_*.c. `room` is the caller's. Local. */
 #ifndef HPS_HW_KERN_H
 #define HPS_HW_KERN_H
 
-#include "hw/ops.h"
+#include "hw/op_batch_norm.h"
+#include "hw/op_cosine.h"
+#include "hw/op_in_batch.h"
+#include "hw/op_layer_norm.h"
+#include "hw/op_loss.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,50 +32,45 @@ static inline size_t hps_kern_pieces(size_t n, int dim)
 
 /* ---- kern_map.cu: element by element ---- */
 
-int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hps_tensor y, bool add);
+int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hps_tensor y);
 int hps_kern_dropout(void *stream, int B, float p, uint64_t key, const long long *example,
-                     struct hps_tensor x, struct hps_tensor y, bool add);
+                     struct hps_tensor x, struct hps_tensor y);
 int hps_kern_act(void *stream, enum hps_act act, int B, struct hps_tensor x, struct hps_tensor y);
 int hps_kern_act_back(void *stream, enum hps_act act, int B, struct hps_tensor x,
-                      struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx, bool add);
+                      struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx);
 /* y = act(y + b), b (width) or NULL; pre (B, width): y + b for gelu, else NULL. */
 int hps_kern_bias_act(void *stream, enum hps_act act, int B, struct hps_tensor y, const float *b,
                       float *pre);
 int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
                   struct hps_tensor x, struct hps_tensor y);
 int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                       struct hps_tensor dy, struct hps_tensor da, bool add);
+                       struct hps_tensor dy, struct hps_tensor da);
 int hps_kern_reduce(void *stream, int k, size_t n, const float *part, float *to);
 int hps_kern_reduce_doubles(void *stream, int k, size_t n, const double *part, double *to);
 int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x, struct hps_tensor y);
 
 /* ---- kern_row.cu: row by row ---- */
 
-int hps_kern_cosine(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                    struct hps_tensor y, float *keep);
-/* da only; db is the same with a and b exchanged. by_a, by_b: keep, keep + 1, or exchanged. */
-int hps_kern_cosine_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                         struct hps_tensor y, const float *by_a, const float *by_b,
-                         struct hps_tensor dy, struct hps_tensor da, bool add);
+int hps_kern_cosine(void *stream, struct hps_cosine c);
+int hps_kern_cosine_back(void *stream, struct hps_cosine c, struct hps_tensor dy,
+                         struct hps_tensor da, struct hps_tensor db);
 int hps_kern_softmax(void *stream, int B, struct hps_tensor x, struct hps_tensor y);
 int hps_kern_softmax_back(void *stream, int B, struct hps_tensor y, struct hps_tensor dy,
-                          struct hps_tensor dx, bool add);
-int hps_kern_row_norm(void *stream, int B, struct hps_tensor x, const float *gain,
-                      const float *shift, float eps, struct hps_tensor y, float *keep);
-int hps_kern_row_norm_back(void *stream, int B, struct hps_tensor x, const float *gain,
-                           const float *keep, struct hps_tensor dy, struct hps_tensor dx,
-                           bool add);
-int hps_kern_unit(void *stream, int B, struct hps_tensor x, float *y, float *norm);
-int hps_kern_unit_back(void *stream, int B, int width, const float *y, const float *norm,
-                       float *dy);
+                          struct hps_tensor dx);
+int hps_kern_layer_norm(void *stream, struct hps_layer_norm norm, struct hps_tensor y);
+int hps_kern_layer_norm_back(void *stream, struct hps_layer_norm norm, struct hps_tensor dy,
+                             struct hps_tensor dx);
+int hps_kern_l2_normalise(void *stream, int B, struct hps_tensor x, float *y, float *norm);
+int hps_kern_l2_normalise_back(void *stream, int B, int width, const float *y, const float *norm,
+                               float *dy);
 
 /* ---- kern_sum.cu ---- */
 
 /* to (width) += column sums of x; room: hps_kern_chunks(B) * width floats. */
 int hps_kern_column_sums(void *stream, int B, struct hps_tensor x, float *room, float *to);
 /* dgain, dshift += those of a layer norm; room as above, one for both. */
-int hps_kern_row_norm_sums(void *stream, int B, struct hps_tensor x, const float *keep,
-                           struct hps_tensor dy, float *room, float *dgain, float *dshift);
+int hps_kern_layer_norm_sums(void *stream, struct hps_layer_norm norm, struct hps_tensor dy,
+                             float *room, float *dgain, float *dshift);
 /* *sum = of squares; *sum += of doubles; room: hps_kern_spans(n) doubles. */
 int hps_kern_squares(void *stream, size_t n, const float *x, double *room, double *sum);
 int hps_kern_total(void *stream, size_t n, const double *x, double *room, double *sum);
@@ -81,26 +80,26 @@ int hps_kern_total(void *stream, size_t n, const double *x, double *room, double
 /* room: 2 * hps_kern_chunks(B) * width doubles. */
 int hps_kern_moments(void *stream, int B, struct hps_tensor x, struct hps_tensor z, double *room,
                      double *sums);
-int hps_kern_norm(void *stream, struct hps_norm norm, const double *sums, float *running,
+int hps_kern_norm(void *stream, struct hps_batch_norm norm, const double *sums, float *running,
                   float *p);
-int hps_kern_norm_gradients(void *stream, struct hps_norm norm, double *sums, float *dgain,
+int hps_kern_norm_gradients(void *stream, struct hps_batch_norm norm, double *sums, float *dgain,
                             float *dshift);
-int hps_kern_norm_back(void *stream, struct hps_norm norm, const double *sums, float *p, float *r,
-                       float *q);
-int hps_kern_blend(void *stream, int B, const float *p, struct hps_tensor x, const float *m,
-                   const float *r, const float *q, struct hps_tensor z, struct hps_tensor y,
-                   bool add);
+int hps_kern_norm_back(void *stream, struct hps_batch_norm norm, const double *sums, float *p,
+                       float *r, float *q);
+int hps_kern_blend(void *stream, int B, struct hps_blend blend, struct hps_tensor y);
 
-/* ---- kern_dots.cu: the n vectors of an example side by side, v (B, n * dim) ---- */
+/* ---- kern_dots.cu: the n vectors of an example side by side ---- */
 
-int hps_kern_dots(void *stream, int B, int n, int dim, bool self, const float *v,
-                  struct hps_tensor y);
-int hps_kern_dots_back(void *stream, int B, int n, int dim, bool self, const float *v,
-                       struct hps_tensor dy, float *dv);
-int hps_kern_fm(void *stream, int B, int n, int dim, const float *v, struct hps_tensor y,
-                float *sums);
+struct hps_kern_vectors {
+    int B, n, dim;
+    const float *v;             /* (B, n * dim) */
+};
+int hps_kern_dots(void *stream, struct hps_kern_vectors v, bool self, struct hps_tensor y);
+int hps_kern_dots_back(void *stream, struct hps_kern_vectors v, bool self, struct hps_tensor dy,
+                       float *dv);
+int hps_kern_fm(void *stream, struct hps_kern_vectors v, struct hps_tensor y, float *sums);
 int hps_kern_fm_back(void *stream, int B, int dim, struct hps_tensor x, const float *sums,
-                     struct hps_tensor dy, struct hps_tensor dx, bool add);
+                     struct hps_tensor dy, struct hps_tensor dx);
 
 /* ---- kern_bag.cu ---- */
 
@@ -133,47 +132,54 @@ int hps_kern_update(void *stream, struct hps_rule rule, size_t n, float *param, 
 
 /* ---- kern_loss.cu: losses (B) gets each row's, to be summed ---- */
 
-int hps_kern_logistic(void *stream, int B, struct hps_tensor x, const float *label, float weight,
-                      float *score, double *losses, struct hps_tensor dx, bool add);
-int hps_kern_cross_entropy(void *stream, int B, struct hps_tensor x, const float *label,
-                           float weight, float *score, double *losses, struct hps_tensor dx);
-int hps_kern_squared(void *stream, int B, struct hps_tensor x, const float *label, float weight,
-                     float *score, double *losses, struct hps_tensor dx);
-int hps_kern_hinge(void *stream, int B, struct hps_tensor x, const float *label, float margin,
-                   float weight, float *score, double *losses, struct hps_tensor dx);
-int hps_kern_nce(void *stream, int B, struct hps_tensor x, int K, float *e, float weight,
-                 float *score, double *losses, float *dx);
-/* n: a row's pairs with its own one; at, force (B, n): whose each is, and what pulls at it. */
-int hps_kern_pairs(void *stream, struct hps_pairs pairs, int n, float weight, float *score,
-                   double *losses, int *at, float *force);
-int hps_kern_pairs_du(void *stream, struct hps_pairs pairs, int n, const int *at,
-                      const float *force, float *du);
+int hps_kern_logistic(void *stream, struct hps_loss loss, double *losses);
+int hps_kern_cross_entropy(void *stream, struct hps_loss loss, double *losses);
+int hps_kern_squared(void *stream, struct hps_loss loss, double *losses);
+int hps_kern_hinge(void *stream, struct hps_loss loss, float margin, double *losses);
+int hps_kern_nce(void *stream, struct hps_loss loss, int K, float *e, double *losses);
+
+/* The pairs of each row: with its own one, then with n - 1 others. */
+struct hps_kern_pairs {
+    struct hps_in_batch p;
+    int n;
+    int *at;                    /* (B, n) whose each is        */
+    float *force;               /* (B, n) what pulls at it     */
+};
+/* Fills at and force. */
+int hps_kern_pairs(void *stream, struct hps_kern_pairs pairs, float weight, float *score,
+                   double *losses);
+int hps_kern_pairs_du(void *stream, struct hps_kern_pairs pairs, float *du);
 /* dall +=; key, nth (B * n): at, sorted, and the number that each had before; piece:
  * hps_kern_pieces(B * n, width) floats. */
-int hps_kern_pairs_dall(void *stream, struct hps_pairs pairs, int n, const int *key,
-                        const int *nth, const float *force, float *piece, float *dall);
+int hps_kern_pairs_dall(void *stream, struct hps_kern_pairs pairs, const int *key, const int *nth,
+                        float *piece, float *dall);
 int hps_kern_count_up(void *stream, size_t n, int *to);        /* to[i] = i */
 
 /* ---- kern_attend.cu: attention over the ids first .. first + n - 1 of the bags ---- */
 
+struct hps_kern_attend {
+    struct hps_bag bag;
+    int dim;
+    const int *of;              /* (nid) whose candidate each id has */
+    const float *rows;
+    struct hps_tensor c;
+};
 /* f (n, 4 dim): candidate, row, their difference, their product. */
-int hps_kern_features(void *stream, struct hps_bag bag, int dim, const int *of, size_t first,
-                      size_t n, const float *rows, struct hps_tensor c, float *f);
+int hps_kern_features(void *stream, struct hps_kern_attend a, size_t first, size_t n, float *f);
 /* weight (nid) of all bags from score (nid). */
 int hps_kern_weigh(void *stream, struct hps_bag bag, int dim, bool softmax, const float *score,
                    float *weight);
 int hps_kern_attend_pool(void *stream, struct hps_bag bag, int dim, const float *weight,
                          const float *rows, struct hps_tensor y);
 /* dscore (nid), drow (nid, dim) from dy. */
-int hps_kern_unpool(void *stream, struct hps_bag bag, int dim, bool softmax, const float *weight,
-                    const float *rows, struct hps_tensor dy, float *dscore, float *drow);
+int hps_kern_unpool(void *stream, struct hps_kern_attend a, bool softmax, const float *weight,
+                    struct hps_tensor dy, float *dscore, float *drow);
 /* drow += and dcand (nid, dim) = what df (n, 4 dim) does to them. */
-int hps_kern_unfeature(void *stream, struct hps_bag bag, int dim, const int *of, size_t first,
-                       size_t n, const float *rows, struct hps_tensor c, const float *df,
-                       float *drow, float *dcand);
+int hps_kern_unfeature(void *stream, struct hps_kern_attend a, size_t first, size_t n,
+                       const float *df, float *drow, float *dcand);
 /* dc (+)= dcand, over each bag. */
 int hps_kern_candidates(void *stream, struct hps_bag bag, int dim, const float *dcand,
-                        struct hps_tensor dc, bool add);
+                        struct hps_tensor dc);
 
 #ifdef __cplusplus
 }

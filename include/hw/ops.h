@@ -11,10 +11,17 @@
 
 /* A matrix view: (B, width) float on the device. */
 struct hps_tensor {
-    float *data;                /* NULL: not there (an unwanted gradient) */
+    float *data;                /* NULL: not there (an unwanted gradient)                  */
     size_t ld;
     int width;
+    bool add;                   /* a gradient that is written here is added to what is there */
 };
+
+/* A contiguous view; what is const is only read through it. Pure. */
+static inline struct hps_tensor hps_tensor_of(const float *data, int width)
+{
+    return (struct hps_tensor){ (float *)(size_t)data, (size_t)width, width, false };
+}
 
 enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_ACT_GELU };
 
@@ -55,40 +62,6 @@ struct hps_bag {
 };
 enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
 enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */
-
-/* Rows of a micro-batch held against the others: row b of mine is row first + b of all. Where label
- * is above 0.5 it takes `negatives` others, all different, by permutation of (key, example); all of
- * them where they are no more. */
-struct hps_pairs {
-    int B, rows, first, width;
-    const float *u;             /* (B, width)    */
-    const float *all;           /* (rows, width) */
-    const float *label;         /* (B)           */
-    const long long *example;   /* (B)           */
-    int negatives;
-    uint64_t key;
-    float margin;
-};
-
-/* The columns of a batch norm over `rows` examples, wherever these are. */
-struct hps_norm {
-    int rows, width;
-    double epsilon;             /* added to the variance                       */
-    double share;               /* of these rows in the running state          */
-    const float *gain;          /* (width)                                     */
-    float *stats;               /* (2, width) means, variances of these rows   */
-};
-
-/* The net that weighs the rows of a bag against a candidate: from 4*dim features to hidden widths
- * to one score; `act` (none, relu, sigmoid, tanh) behind every hidden one. Its weights: for each
- * level w (in, out), then b (out). */
-#define HPS_ATTEND_HIDDEN 8     /* most hidden levels */
-struct hps_attend {
-    int dim, nhidden;
-    const int *hidden;          /* (nhidden) */
-    enum hps_act act;
-    bool softmax;
-};
 
 /* An update rule with the numbers of one step; the states lie beside the weights.
  *   sgd          w -= lr g

@@ -33,7 +33,6 @@ struct hps_pass {
     const struct hps_tensor *x;         /* (ninput) inputs                                   */
     struct hps_tensor y;                /* output                                            */
     const struct hps_tensor *dx;        /* (ninput) gradients to fill; data NULL: not wanted */
-    const bool *add;                    /* (ninput) add to dx, else overwrite                */
     struct hps_tensor dy;               /* gradient of the output; may be overwritten        */
     const float *param;                 /* (nparam) dense weights                            */
     float *grad;                        /* (nparam) added to                                 */

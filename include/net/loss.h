@@ -5,6 +5,7 @@
 #ifndef HPS_NET_LOSS_H
 #define HPS_NET_LOSS_H
 
+#include "hw/op_loss.h"
 #include "net/net.h"
 
 /* Keys of every loss; the keys of a kind follow in a struct that begins with this one. */
@@ -24,9 +25,10 @@ enum hps_status hps_loss_of_one(struct hps_layer *l, struct hps_net *net);
 enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batch *batch,
                                 double least, double most, bool whole);
 
-/* Where a forward that trains leaves the gradient of the only input: (B, its width) in keep; no
- * data otherwise. Then the backward. */
-struct hps_tensor hps_loss_keep(const struct hps_pass *p);
+/* What the device is asked for: the loss of the only input; a forward that trains leaves the
+ * input's gradient (B, its width) at `dx`. Pure. */
+struct hps_loss hps_loss_of(const struct hps_pass *p, float *dx);
+/* The backward of a loss that left it in p->keep. */
 void hps_loss_backward(const struct hps_layer *l, struct hps_pass *p);
 
 #endif

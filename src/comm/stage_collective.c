@@ -84,7 +84,7 @@ static void sum(const struct hps_collective *peers, size_t n, double *x)
     m->width = 2;
     lay_out_alike(m, 2 * (int)n);
     m->way->gather(m, own, parts);
-    m->dev->ops->reduce_doubles(m->dev, m->k, n, parts, x);
+    m->dev->ops->dense->reduce_doubles(m->dev, m->k, n, parts, x);
     m->bytes += (double)(m->k - 1) * (double)bytes;
 }
 
@@ -106,7 +106,7 @@ static void scatter(const struct hps_collective *peers, int width, const float *
     size_t mine = (size_t)m->n[m->me];
     float *parts = parts_for(m, (size_t)m->k * mine * sizeof *parts);
     m->way->deal(m, all, parts);
-    m->dev->ops->reduce(m->dev, m->k, mine, parts, own);
+    m->dev->ops->dense->reduce(m->dev, m->k, mine, parts, own);
     m->bytes += (double)(n - mine) * sizeof *all;
 }
 

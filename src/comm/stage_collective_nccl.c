@@ -50,7 +50,8 @@ static void keep(struct hps_stage_collective *m, const float *from, float *to)
 {
     int n = m->n[m->me], width = m->width;
 
-    m->dev->ops->copy(m->dev, n / width, width, from, (size_t)width, to, (size_t)width, false);
+    m->dev->ops->dense->copy(m->dev, n / width, hps_tensor_of(from, width),
+                              hps_tensor_of(to, width));
 }
 
 static void gather(struct hps_stage_collective *m, const float *own, float *all)

@@ -10,16 +10,14 @@ static void sum(const struct hps_collective *peers, size_t n, double *x)
 
 static void gather(const struct hps_collective *peers, int width, const float *own, float *all)
 {
-    size_t w = (size_t)width;
-
-    peers->dev->ops->copy(peers->dev, peers->rows, width, own, w, all, w, false);
+    peers->dev->ops->dense->copy(peers->dev, peers->rows, hps_tensor_of(own, width),
+                                 hps_tensor_of(all, width));
 }
 
 static void scatter(const struct hps_collective *peers, int width, const float *all, float *own)
 {
-    size_t w = (size_t)width;
-
-    peers->dev->ops->copy(peers->dev, peers->rows, width, all, w, own, w, false);
+    peers->dev->ops->dense->copy(peers->dev, peers->rows, hps_tensor_of(all, width),
+                                 hps_tensor_of(own, width));
 }
 
 struct hps_collective hps_collective_alone(struct hps_dev *dev, int rows)

@@ -40,18 +40,15 @@ enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batc
     return HPS_OK;
 }
 
-struct hps_tensor hps_loss_keep(const struct hps_pass *p)
+struct hps_loss hps_loss_of(const struct hps_pass *p, float *dx)
 {
-    return (struct hps_tensor){ p->training ? p->keep : NULL, (size_t)p->x[0].width,
-                                p->x[0].width };
+    return (struct hps_loss){ p->B, p->x[0], p->label, p->weight, p->score, p->loss,
+                              hps_tensor_of(p->training ? dx : NULL, p->x[0].width) };
 }
 
 void hps_loss_backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    int width = p->x[0].width;
-
     (void)l;
     if (p->dx[0].data)
-        p->dev->ops->copy(p->dev, p->B, width, p->keep, (size_t)width, p->dx[0].data, p->dx[0].ld,
-                          p->add[0]);
+        p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(p->keep, p->x[0].width), p->dx[0]);
 }

@@ -12,13 +12,13 @@ static struct hps_tensor value_of(const struct hps_slice *s, int flight, int l)
 
     switch (h->place) {
     case HPS_PLACE_IN:
-        return (struct hps_tensor){ s->in[flight] + h->at, h->ld, width };
+        return (struct hps_tensor){ s->in[flight] + h->at, h->ld, width, false };
     case HPS_PLACE_INNER:
-        return (struct hps_tensor){ own->inner[flight] + h->at, h->ld, width };
+        return (struct hps_tensor){ own->inner[flight] + h->at, h->ld, width, false };
     case HPS_PLACE_OUT:
-        return (struct hps_tensor){ s->out[flight] + h->at, h->ld, width };
+        return (struct hps_tensor){ s->out[flight] + h->at, h->ld, width, false };
     default:
-        return (struct hps_tensor){ NULL, 0, width };
+        return (struct hps_tensor){ NULL, 0, width, false };
     }
 }
 
@@ -30,13 +30,13 @@ static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
 
     switch (h->grad_place) {
     case HPS_PLACE_IN:
-        return (struct hps_tensor){ s->in_grad[flight] + h->grad_at, h->grad_ld, width };
+        return (struct hps_tensor){ s->in_grad[flight] + h->grad_at, h->grad_ld, width, false };
     case HPS_PLACE_INNER:
-        return (struct hps_tensor){ own->inner_grad + h->grad_at, h->grad_ld, width };
+        return (struct hps_tensor){ own->inner_grad + h->grad_at, h->grad_ld, width, false };
     case HPS_PLACE_OUT:
-        return (struct hps_tensor){ s->out_grad[flight] + h->grad_at, h->grad_ld, width };
+        return (struct hps_tensor){ s->out_grad[flight] + h->grad_at, h->grad_ld, width, false };
     default:
-        return (struct hps_tensor){ NULL, 0, width };
+        return (struct hps_tensor){ NULL, 0, width, false };
     }
 }
 
@@ -66,7 +66,7 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
     struct hps_pass p = {
         .dev = s->dev, .B = feed->B, .training = training, .key = feed->key,
         .example = feed->example, .label = feed->label, .dense = feed->dense,
-        .x = own->x, .y = value_of(s, flight, l), .dx = own->dx, .add = own->add,
+        .x = own->x, .y = value_of(s, flight, l), .dx = own->dx,
         .param = s->param + s->offset[i], .grad = s->grad ? s->grad + s->offset[i] : NULL,
         .keep = own->keep[flight] + own->keep_at[i], .once = own->keep[flight] + own->once_at[i],
         .running = s->running + s->running_at[i], .peers = peers_of(s, feed),
@@ -118,7 +118,7 @@ static void backward_layer(struct hps_slice *s, int flight, const struct hps_fee
     p.dy = grad_of(s, flight, l);
     for (int k = 0; k < layer->ninput; k++) {
         own->dx[k] = grad_of(s, flight, layer->input[k]);
-        own->add[k] = own->written[layer->input[k]];
+        own->dx[k].add = own->written[layer->input[k]];
         own->written[layer->input[k]] = true;
     }
     layer->kind->backward(layer, &p);
@@ -132,8 +132,9 @@ void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *f
     for (int l = 0; l < s->first && feed->B > 0; l++)
         if (own->home[l].relay) {
             struct hps_tensor x = value_of(s, flight, l);
-            s->dev->ops->copy(s->dev, feed->B, x.width, x.data, x.ld,
-                              s->out[flight] + own->home[l].out_at, (size_t)s->out_width, false);
+            struct hps_tensor y = { s->out[flight] + own->home[l].out_at, (size_t)s->out_width,
+                                    x.width, false };
+            s->dev->ops->dense->copy(s->dev, feed->B, x, y);
         }
     for (int l = s->first; l <= s->last; l++)
         if (takes_part(s, feed, l))
@@ -152,8 +153,9 @@ static void begin_gradients(struct hps_slice *s, int flight, int B)
         if (!relay)
             continue;
         struct hps_tensor g = grad_of(s, flight, l);
-        s->dev->ops->copy(s->dev, B, g.width, s->out_grad[flight] + h->out_grad_at,
-                          (size_t)s->out_grad_width, g.data, g.ld, false);
+        struct hps_tensor from = { s->out_grad[flight] + h->out_grad_at,
+                                   (size_t)s->out_grad_width, g.width, false };
+        s->dev->ops->dense->copy(s->dev, B, from, g);
     }
 }
 
@@ -280,7 +282,7 @@ void hps_slice_update(struct hps_slice *s, long long step, long long total, floa
             continue;
         struct hps_rule rule = hps_slice_rule(s, i, step, total);
         rule.scale = scale;
-        s->dev->ops->update(s->dev, &rule, n, s->param + s->offset[i], s->grad + s->offset[i],
-                            s->state + s->state_at[i]);
+        s->dev->ops->dense->update(s->dev, &rule, n, s->param + s->offset[i],
+                                   s->grad + s->offset[i], s->state + s->state_at[i]);
     }
 }

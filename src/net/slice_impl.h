@@ -38,7 +38,6 @@ struct hps_slice_own {
     struct hps_event **clock;            /* (last-first+2) NULL until it is looked at         */
     bool *written;                      /* (last+1) this backward has begun the gradient     */
     struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */
-    bool *add;
 };
 
 /* The rule of the i-th layer of the slice at a step of so many. Pure. */

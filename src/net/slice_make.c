@@ -255,7 +255,6 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     s->running_at = hps_mem_new(n + 1, sizeof *s->running_at);
     own->x = hps_mem_new(inputs, sizeof *own->x);
     own->dx = hps_mem_new(inputs, sizeof *own->dx);
-    own->add = hps_mem_new(inputs, sizeof *own->add);
     s->offset = hps_mem_new(n + 1, sizeof *s->offset);
     s->state_at = hps_mem_new(n + 1, sizeof *s->state_at);
     take_buffers(s, training);
@@ -312,7 +311,6 @@ void hps_slice_free(struct hps_slice *s)
     hps_mem_free(s->running_at);
     hps_mem_free(own->x);
     hps_mem_free(own->dx);
-    hps_mem_free(own->add);
     hps_mem_free(own);
     hps_mem_free(s->offset);
     hps_mem_free(s->state_at);

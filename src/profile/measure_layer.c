@@ -309,7 +309,7 @@ static void update(struct bench *w, long long step)
             hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at, &sums);
         }
         if (y->nparam > 0)
-            w->dev->ops->update(w->dev, &rule, y->nparam, w->slice->param + at,
+            w->dev->ops->dense->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                 w->slice->grad + at, w->slice->state + w->slice->state_at[l]);
         w->once[l] = fmin(w->once[l], hps_stopwatch_end(&w->watch) / w->opt->microbatches);
     }

@@ -273,10 +273,10 @@ double hps_exchange_norm2(struct hps_exchange *p)
     struct hps_row_sums g = sums_of(p);
     if (g.start) {
         hps_mirror_grow(&p->sum, p->dev, n);
-        p->dev->ops->rows_sum(p->dev, p->dim, (size_t)p->r->nmerge, &g, p->sum.device);
+        p->dev->ops->rows->sum(p->dev, p->dim, (size_t)p->r->nmerge, &g, p->sum.device);
         p->summed = true;
     }
-    p->dev->ops->norm2(p->dev, n, sums_of(p).row, &sum);
+    p->dev->ops->dense->norm2(p->dev, n, sums_of(p).row, &sum);
     return sum;
 }
 

@@ -104,12 +104,12 @@ void hps_table_free(struct hps_table *t)
 
 void hps_table_fetch(struct hps_table *t, size_t n, const int *row, const int *slot)
 {
-    t->dev->ops->rows_move(t->dev, t->stride, n, row, t->home, slot, t->row);
+    t->dev->ops->rows->move(t->dev, t->stride, n, row, t->home, slot, t->row);
 }
 
 void hps_table_return(struct hps_table *t, size_t n, const int *row, const int *slot)
 {
-    t->dev->ops->rows_move(t->dev, t->stride, n, slot, t->row, row, t->home);
+    t->dev->ops->rows->move(t->dev, t->stride, n, slot, t->row, row, t->home);
 }
 
 void hps_table_slots(struct hps_table *t, int slots)
@@ -170,16 +170,17 @@ void hps_table_set(struct hps_table *t, const float *from)
 void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 {
     if (n > 0)
-        t->dev->ops->rows_gather(t->dev, t->row, t->stride, t->dim, n, at, out);
+        t->dev->ops->rows->gather(t->dev, t->row, t->stride, t->dim, n, at, out);
 }
 
 void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
 {
     struct hps_bag bag = { .nslot = 1, .B = (int)n, .nid = (size_t)begin[n], .offset = begin,
                            .lies = row, .rare = true, .stride = t->stride };
-    struct hps_tensor y = { out, (size_t)t->dim, t->dim };
+    struct hps_tensor y = { out, (size_t)t->dim, t->dim, false };
 
-    t->dev->ops->bag_forward(t->dev, &bag, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, t->row, y);
+    t->dev->ops->rows->bag_forward(t->dev, &bag, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, t->row,
+                                   y);
 }
 
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
@@ -188,7 +189,7 @@ void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n,
     if (n == 0)
         return;
     if (t->snap) hps_snapshot_change(t->snap, n, at);
-    t->dev->ops->rows_apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
+    t->dev->ops->rows->apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
     if (!t->snap)
         return;
     t->dev->ops->sync(t->dev);

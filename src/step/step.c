@@ -229,7 +229,7 @@ static float clip_scale(struct hps_step *s)
     for (int i = 0; s->team->my_part == 0 && i < s->team->nrole; i++) {
         const struct hps_slice *slice = s->role[i].slice;
         double norm2 = 0;
-        s->dev->ops->norm2(s->dev, slice->nparam, slice->grad, &norm2);
+        s->dev->ops->dense->norm2(s->dev, slice->nparam, slice->grad, &norm2);
         mine += norm2;
     }
     mine += hps_ps_norm2(s->ps);

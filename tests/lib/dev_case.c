@@ -39,7 +39,12 @@ void matrix_done(struct matrix *m)
 
 struct hps_tensor tensor(const struct matrix *m)
 {
-    return (struct hps_tensor){ m->f, m->ld, m->width };
+    return (struct hps_tensor){ m->f, m->ld, m->width, false };
+}
+
+struct hps_tensor adding(const struct matrix *m, bool add)
+{
+    return (struct hps_tensor){ m->f, m->ld, m->width, add };
 }
 
 /* m's floats are the doubles `want`, and its gaps are whole. */

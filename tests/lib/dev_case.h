@@ -18,6 +18,7 @@ struct matrix {
 struct matrix matrix(int B, int width, int gap);
 void matrix_done(struct matrix *m);
 struct hps_tensor tensor(const struct matrix *m);
+struct hps_tensor adding(const struct matrix *m, bool add);     /* added to, else overwritten */
 
 /* m's floats are the doubles `want`, to 1e-5 of the largest (at least of 1), and its gaps are
  * whole: else the test fails. */

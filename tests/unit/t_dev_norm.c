@@ -10,12 +10,13 @@
 
 #include "base/mem.h"
 #include "tests/lib/dev_case.h"
+#include "hw/op_batch_norm.h"
 
 static void moments_once(struct hps_dev *dev, int B, int width, double *sums)
 {
     struct matrix x = matrix(B, width, 3), z = matrix(B, width, 1);
 
-    dev->ops->moments(dev, B, tensor(&x), tensor(&z), sums);
+    dev->ops->layers->batch_norm->moments(dev, B, tensor(&x), tensor(&z), sums);
     dev->ops->sync(dev);
     for (int c = 0; c < width; c++) {
         double first = 0, second = 0;
@@ -48,7 +49,7 @@ static void moments(void **state)
 
 /* A norm of `rows` rows, its sums, and what its stats were before. */
 struct columns {
-    struct hps_norm norm;
+    struct hps_batch_norm norm;
     struct matrix gain, stats, running, p, r, q, dgain, dshift;
     double sums[2 * MOST], want[2 * MOST];
 };
@@ -70,7 +71,7 @@ static void columns_new(struct columns *k, int rows, int width)
         k->sums[width + c] = n * (var + mean * mean);   /* below 0 by rounding: none at all */
     }
     memcpy(k->want, k->sums, sizeof k->want);
-    k->norm = (struct hps_norm){ rows, width, 1e-2, 0.25, k->gain.f, k->stats.f };
+    k->norm = (struct hps_batch_norm){ rows, width, 1e-2, 0.25, k->gain.f, k->stats.f };
 }
 
 static void columns_done(struct columns *k)
@@ -102,7 +103,8 @@ static void forward_once(struct hps_dev *dev, int rows, int width, bool measure)
     }
     for (int c = 0; c < width; c++)
         k.p.d[c] = k.gain.d[c] * rate_of(&k, c);
-    dev->ops->norm_forward(dev, &k.norm, measure ? k.sums : NULL, k.running.f, k.p.f);
+    dev->ops->layers->batch_norm->forward(dev, &k.norm, measure ? k.sums : NULL, k.running.f,
+                                          k.p.f);
     dev->ops->sync(dev);
     matrix_check(&k.stats, k.stats.d);
     matrix_check(&k.running, k.running.d);
@@ -127,7 +129,7 @@ static void backward_once(struct hps_dev *dev, int rows, int width)
     double n = rows;
 
     columns_new(&k, rows, width);
-    dev->ops->norm_gradients(dev, &k.norm, k.sums, k.dgain.f, k.dshift.f);
+    dev->ops->layers->batch_norm->gradients(dev, &k.norm, k.sums, k.dgain.f, k.dshift.f);
     dev->ops->sync(dev);
     for (int c = 0; c < width; c++) {
         double rate = rate_of(&k, c), by = k.gain.d[c] * rate, *s = k.want;
@@ -140,7 +142,7 @@ static void backward_once(struct hps_dev *dev, int rows, int width)
         k.p.d[c] = -by * rate * s[width + c] / n;
         k.r.d[c] = -by * s[c] / n;
     }
-    dev->ops->norm_backward(dev, &k.norm, k.sums, k.p.f, k.r.f, k.q.f);
+    dev->ops->layers->batch_norm->backward(dev, &k.norm, k.sums, k.p.f, k.r.f, k.q.f);
     dev->ops->sync(dev);
     struct matrix *made[] = { &k.dgain, &k.dshift, &k.p, &k.r, &k.q, &k.stats };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
@@ -167,13 +169,14 @@ static void blend_once(struct hps_dev *dev, int B, int width, bool both, bool ad
         int c = i % width;
         y.d[i] = (add ? y.d[i] : 0) + p[c] * (x.d[i] - m[c]) + r[c] + (both ? q[c] * z.d[i] : 0);
     }
-    dev->ops->blend(dev, B, f, tensor(&x), f + width, f + 2 * width, both ? f + 3 * width : NULL,
-                    both ? tensor(&z) : none, tensor(&y), add);
+    struct hps_blend of = { f, f + width, f + 2 * width, both ? f + 3 * width : NULL, tensor(&x),
+                            both ? tensor(&z) : none };
+    dev->ops->layers->batch_norm->blend(dev, B, &of, adding(&y, add));
     dev->ops->sync(dev);
     matrix_check(&y, y.d);
     for (int i = 0; i < B * width; i++)
         y.d[i] = -3 * x.d[i];
-    dev->ops->scale(dev, B, -3, tensor(&x), tensor(&y));
+    dev->ops->dense->scale(dev, B, -3, tensor(&x), tensor(&y));
     dev->ops->sync(dev);
     matrix_check(&y, y.d);
     struct matrix *all[] = { &x, &z, &y, &k };
@@ -192,7 +195,7 @@ static void blend(void **state)
 }
 
 /* In the order of the parts: the bits of a plain loop. */
-static void fold_once(struct hps_dev *dev, int k, int n)
+static void reduce_once(struct hps_dev *dev, int k, int n)
 {
     size_t all = (size_t)k * (size_t)n + 1;
     float *x = hps_mem_new(all, sizeof *x), *to = hps_mem_new((size_t)n + 1, sizeof *to);
@@ -202,8 +205,8 @@ static void fold_once(struct hps_dev *dev, int k, int n)
     twin_fill((uint64_t)(k + n + 1), all, xs);
     to[n] = 5;
     tos[n] = 5;
-    dev->ops->reduce(dev, k, (size_t)n, x, to);
-    dev->ops->reduce_doubles(dev, k, (size_t)n, xs, tos);
+    dev->ops->dense->reduce(dev, k, (size_t)n, x, to);
+    dev->ops->dense->reduce_doubles(dev, k, (size_t)n, xs, tos);
     dev->ops->sync(dev);
     for (int i = 0; i < n; i++) {
         float sum = x[i];
@@ -229,7 +232,7 @@ static void reduce(void **state)
 
     for (int k = 1; k < 6; k++)
         for (int i = 0; i < 6; i++)
-            EACH_DEV(fold_once, k, n[i]);
+            EACH_DEV(reduce_once, k, n[i]);
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 

@@ -147,7 +147,7 @@ static void check_forward(struct hps_dev *dev, const struct bags *k, int dim,
     for (int b = 0; b < y->B; b++)
         for (int i = 0; i < y->width; i++)
             y->f[(size_t)b * y->ld + (size_t)i] = 7;
-    dev->ops->bag_forward(dev, &k->bag, dim, pool, combine, rows, tensor(y));
+    dev->ops->rows->bag_forward(dev, &k->bag, dim, pool, combine, rows, tensor(y));
     dev->ops->sync(dev);
     matrix_check(y, y->d);
 }
@@ -173,14 +173,14 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
     check_forward(dev, &k, dim, pool, combine, k.table, &y);
     lay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
     check_forward(dev, &k, dim, pool, combine, k.table, &y);
-    dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
+    dev->ops->rows->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
                            true);
     dev->ops->sync(dev);
     matrix_check(&grad, grad.d);
     for (size_t i = 0; i < (size_t)nrow * grad.ld; i++)     /* what was there does not matter */
         grad.d[i] = 0;
     twin_bag_back(&whole, dim, pool, combine, dy.d, grad.d);
-    dev->ops->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
+    dev->ops->rows->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
                            false);
     dev->ops->sync(dev);
     matrix_check(&grad, grad.d);
@@ -222,8 +222,8 @@ static void same_bits(void **state)
             name_bags(&k, 10);
         rows[i] = matrix(50, dim, 0);
         twin_fill_f(1, 50 * (size_t)dim, rows[i].f);
-        dev.ops->bag_backward(&dev, &k.bag, dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, tensor(&dy),
-                              rows[i].f, 50, true);
+        dev.ops->rows->bag_backward(&dev, &k.bag, dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                    tensor(&dy), rows[i].f, 50, true);
         dev.ops->sync(&dev);
         dev.ops->close(&dev);
     }
@@ -258,7 +258,7 @@ static void update_once(struct hps_dev *dev, int kind, int n)
         twin_fill_f((uint64_t)rule.step, (size_t)n, g.f);
         twin_widen(1, n, g.f, (size_t)n, g.d);
         twin_rule(&rule, (size_t)n, w.d, g.d, s.d, s.d + n);
-        dev->ops->update(dev, &rule, (size_t)n, w.f, g.f, s.f);
+        dev->ops->dense->update(dev, &rule, (size_t)n, w.f, g.f, s.f);
         dev->ops->sync(dev);
         for (int i = 0; i < n; i++)
             assert_true(g.f[i] == 0);
@@ -324,13 +324,13 @@ static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n, bool sum
         memcpy(out.d + i * D, row, D * sizeof *row);
         twin_rule(&rule, D, row, want + i * D, row + D, row + 2 * D);
     }
-    dev->ops->rows_gather(dev, table.f, table.ld, dim, n, at, out.f);
+    dev->ops->rows->gather(dev, table.f, table.ld, dim, n, at, out.f);
     dev->ops->sync(dev);
     matrix_check(&out, out.d);
-    dev->ops->rows_sum(dev, dim, n, &grad, sum.f);
+    dev->ops->rows->sum(dev, dim, n, &grad, sum.f);
     dev->ops->sync(dev);
     matrix_check(&sum, want);
-    dev->ops->rows_apply(dev, &rule, table.f, table.ld, dim, n, at, &grad);
+    dev->ops->rows->apply(dev, &rule, table.f, table.ld, dim, n, at, &grad);
     dev->ops->sync(dev);
     matrix_check(&table, table.d);
     matrix_check(&g, g.d);
@@ -356,7 +356,7 @@ static void moves(void **state)
     for (size_t i = 0; i < n; i++)
         memcpy(to.d + (size_t)to_at[i] * stride, from.d + (size_t)from_at[i] * stride,
                stride * sizeof *to.d);
-    dev.ops->rows_move(&dev, stride, n, from_at, from.f, to_at, to.f);
+    dev.ops->rows->move(&dev, stride, n, from_at, from.f, to_at, to.f);
     dev.ops->sync(&dev);
     dev.ops->close(&dev);
     matrix_check(&to, to.d);
@@ -401,7 +401,7 @@ static void rules_same_bits(void **state)
             for (long long step = 1; step <= 3; step++) {
                 struct hps_rule rule = rule_of(kind, step);
                 twin_fill_f((uint64_t)step, MANY, g);
-                dev.ops->update(&dev, &rule, MANY, w[i], g, s[i]);
+                dev.ops->dense->update(&dev, &rule, MANY, w[i], g, s[i]);
                 dev.ops->sync(&dev);
             }
             dev.ops->close(&dev);

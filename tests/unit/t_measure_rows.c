@@ -36,8 +36,8 @@ static void forward(const struct hps_measure_rows *r, const struct hps_bag *bag,
 
     hps_measure_rows_pull(r, table, value);
     for (int m = 0; m < M; m++)
-        ops->bag_forward(r->dev, &bag[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT, value,
-                         (struct hps_tensor){ made->y[m], WIDTH, WIDTH });
+        ops->rows->bag_forward(r->dev, &bag[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT, value,
+                         (struct hps_tensor){ made->y[m], WIDTH, WIDTH, false });
     ops->sync(r->dev);
 }
 
@@ -50,14 +50,15 @@ static void backward(const struct hps_measure_rows *r, const struct hps_bag *bag
     for (int m = 0; m < M; m++) {
         for (int i = 0; i < B * WIDTH; i++)
             dy[i] = hps_rng_unit(hps_rng_key((uint64_t)m, "dy"), (uint64_t)i) - 0.5f;
-        ops->bag_backward(r->dev, &bag[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                          (struct hps_tensor){ dy, WIDTH, WIDTH }, grad, (size_t)r->nplace, m > 0);
+        ops->rows->bag_backward(r->dev, &bag[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                (struct hps_tensor){ dy, WIDTH, WIDTH, false }, grad,
+                                (size_t)r->nplace, m > 0);
         ops->sync(r->dev);
     }
     struct hps_row_sums sums = hps_measure_rows_sums(r, grad);
     float *row = hps_mem_new((size_t)r->n * DIM, sizeof *row);
     if (sums.start)
-        ops->rows_sum(r->dev, DIM, (size_t)r->n, &sums, row);
+        ops->rows->sum(r->dev, DIM, (size_t)r->n, &sums, row);
     else
         memcpy(row, grad, (size_t)r->n * DIM * sizeof *row);
     ops->sync(r->dev);

@@ -10,20 +10,20 @@
 
 #include "base/mem.h"
 #include "hw/cpu/cpu_math_impl.h"
+#include "hw/op_attention.h"
 
 #define BLOCK 512               /* ids that make a block full: for the GEMMs */
 #define FEATURES 2              /* of an id: r, c * r */
 
 struct attend {
-    const struct hps_attend *net;
+    const struct hps_attention *net;
     const struct hps_bag *bag;
     size_t dim;
     const float *rows;
     struct hps_tensor c, y, dc; /* y or dy */
-    bool add;
     size_t b0, b1, first, n;    /* examples of the block; its ids                       */
     float *value, *grad;        /* n of every level: features, hidden values, the score */
-    size_t at[HPS_ATTEND_HIDDEN + 3];   /* where a level of one id begins               */
+    size_t at[HPS_ATTENTION_HIDDEN + 3];   /* where a level of one id begins               */
     float *weight, *drow;       /* (n), (n, dim)                                        */
     size_t h;                   /* width of the first level                             */
     float *base, *dbase;        /* (b1-b0, h) the candidates' part of it                */
@@ -49,7 +49,7 @@ static int width_of(const struct attend *j, int level)
 static struct hps_tensor level_of(const struct attend *j, float *of, int level)
 {
     int width = width_of(j, level);
-    return (struct hps_tensor){ of + j->n * j->at[level], (size_t)width, width };
+    return (struct hps_tensor){ of + j->n * j->at[level], (size_t)width, width, false };
 }
 
 static void lay_levels(struct attend *j)
@@ -202,7 +202,7 @@ static struct hps_tensor candidates(const struct attend *j, struct hps_tensor of
 
 static struct hps_tensor bases(const struct attend *j, float *of)
 {
-    return (struct hps_tensor){ of, j->h, (int)j->h };
+    return (struct hps_tensor){ of, j->h, (int)j->h, false };
 }
 
 /* Values of the first level: of the ids, with their candidate's as a bias. */
@@ -226,33 +226,32 @@ static void run_net(struct attend *j, struct hps_dev *dev, const float *param)
     const float *bias = param + 4 * j->dim * j->h;
 
     hps_cpu_spread(dev, 1.0 * (double)(j->n * j->dim), features_part, j);
-    hps_cpu_fc_forward(dev, HPS_ACT_NONE, B, candidates(j, j->c), j->wc, bias, bases(j, j->base),
-                       NULL);
-    hps_cpu_fc_forward(dev, HPS_ACT_NONE, (int)j->n, level_of(j, j->value, 0), j->wr, NULL,
-                       level_of(j, j->value, 1), NULL);
+    hps_cpu_fc_forward(dev, &(struct hps_fc){ .B = B, .x = candidates(j, j->c), .w = j->wc,
+                                              .b = bias, .y = bases(j, j->base) });
+    hps_cpu_fc_forward(dev, &(struct hps_fc){ .B = (int)j->n, .x = level_of(j, j->value, 0),
+                                              .w = j->wr, .y = level_of(j, j->value, 1) });
     hps_cpu_spread(dev, 1.0 * (double)(j->n * j->h), begin_act_part, j);
     param = bias + j->h;
     for (int l = 1; l <= k; l++) {
         struct hps_tensor x = level_of(j, j->value, l), y = level_of(j, j->value, l + 1);
         bias = param + (size_t)x.width * (size_t)y.width;
-        hps_cpu_fc_forward(dev, act_of(j, l), (int)j->n, x, param, bias, y, NULL);
+        struct hps_fc fc = { act_of(j, l), (int)j->n, x, param, bias, y, NULL };
+        hps_cpu_fc_forward(dev, &fc);
         param = bias + y.width;
     }
 }
 
-void hps_cpu_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
-                            const struct hps_bag *bag, const float *param, const float *rows,
-                            struct hps_tensor c, struct hps_tensor y)
+static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor y)
 {
-    struct attend j = { .net = net, .bag = bag, .dim = (size_t)net->dim, .rows = rows, .c = c,
-                        .y = y };
+    struct attend j = { .net = a->net, .bag = a->bag, .dim = (size_t)a->net->dim, .rows = a->rows,
+                        .c = a->c, .y = y };
 
     hps_cpu_wait(dev);
     lay_levels(&j);
-    fold(&j, dev, param);
-    for (size_t b = 0; b < (size_t)bag->B; b = j.b1) {
+    fold(&j, dev, a->param);
+    for (size_t b = 0; b < (size_t)a->bag->B; b = j.b1) {
         next_block(&j, dev, b, false);
-        run_net(&j, dev, param);
+        run_net(&j, dev, a->param);
         hps_cpu_spread(dev, 1.0 * (double)(j.n * j.dim), pool_part, &j);
     }
 }
@@ -328,16 +327,18 @@ static void back_first(struct attend *j, struct hps_dev *dev, float *grad)
     struct hps_tensor d = level_of(j, j->grad, 1), dbase = bases(j, j->dbase);
 
     hps_cpu_spread(dev, 1.0 * (double)(j->n * j->h), end_act_part, j);
-    hps_cpu_fc_backward(dev, HPS_ACT_NONE, (int)j->n, level_of(j, j->value, 0), j->wr, d, NULL, d,
-                        level_of(j, j->grad, 0), false, j->dwr, NULL);
-    hps_cpu_fc_backward(dev, HPS_ACT_NONE, B, candidates(j, j->c), j->wc, dbase, NULL, dbase,
-                        candidates(j, j->dc), j->add, j->dwc, grad + 4 * j->dim * j->h);
+    hps_cpu_fc_backward(dev, &(struct hps_fc){ .B = (int)j->n, .x = level_of(j, j->value, 0),
+                                               .w = j->wr, .y = d },
+                        d, level_of(j, j->grad, 0), j->dwr, NULL);
+    hps_cpu_fc_backward(dev, &(struct hps_fc){ .B = B, .x = candidates(j, j->c), .w = j->wc,
+                                               .y = dbase },
+                        dbase, candidates(j, j->dc), j->dwc, grad + 4 * j->dim * j->h);
 }
 
 /* The net's backward of the block, last level first; at: where a level's weights begin. */
 static void back_net(struct attend *j, struct hps_dev *dev, const float *param, float *grad)
 {
-    size_t at[HPS_ATTEND_HIDDEN + 2] = { 0 };
+    size_t at[HPS_ATTENTION_HIDDEN + 2] = { 0 };
     int k = j->net->nhidden;
 
     at[1] = (4 * j->dim + 1) * j->h;
@@ -345,36 +346,37 @@ static void back_net(struct attend *j, struct hps_dev *dev, const float *param, 
         at[l + 1] = at[l] + (size_t)(width_of(j, l) + 1) * (size_t)width_of(j, l + 1);
     for (int l = k; l > 0; l--) {
         struct hps_tensor x = level_of(j, j->value, l), y = level_of(j, j->value, l + 1);
-        hps_cpu_fc_backward(dev, act_of(j, l), (int)j->n, x, param + at[l], y, NULL,
-                            level_of(j, j->grad, l + 1), level_of(j, j->grad, l), false,
+        struct hps_fc fc = { act_of(j, l), (int)j->n, x, param + at[l], NULL, y, NULL };
+        hps_cpu_fc_backward(dev, &fc, level_of(j, j->grad, l + 1), level_of(j, j->grad, l),
                             grad + at[l], grad + at[l] + (size_t)x.width * (size_t)y.width);
     }
     back_first(j, dev, grad);
 }
 
-void hps_cpu_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
-                             const struct hps_bag *bag, const float *param, const float *rows,
-                             struct hps_tensor c, struct hps_tensor dy, float *grad,
-                             struct hps_tensor dc, bool add, float *rows_grad, size_t nrow)
+static void attend_backward(struct hps_dev *dev, const struct hps_attended *a,
+                            struct hps_tensor dy, float *grad, struct hps_tensor dc,
+                            float *rows_grad, size_t nrow)
 {
-    struct attend j = { .net = net, .bag = bag, .dim = (size_t)net->dim, .rows = rows, .c = c,
-                        .y = dy, .dc = dc, .add = add };
+    struct attend j = { .net = a->net, .bag = a->bag, .dim = (size_t)a->net->dim, .rows = a->rows,
+                        .c = a->c, .y = dy, .dc = dc };
 
     hps_cpu_wait(dev);
     lay_levels(&j);
-    fold(&j, dev, param);
-    for (size_t b = 0; b < (size_t)bag->B; b = j.b1) {
+    fold(&j, dev, a->param);
+    for (size_t b = 0; b < (size_t)a->bag->B; b = j.b1) {
         next_block(&j, dev, b, true);
-        run_net(&j, dev, param);
+        run_net(&j, dev, a->param);
         hps_cpu_spread(dev, 1.0 * (double)(j.n * j.dim), unpool_part, &j);
-        back_net(&j, dev, param, grad);
+        back_net(&j, dev, a->param, grad);
         hps_cpu_spread(dev, 1.5 * (double)(j.n * j.dim), unfeature_part, &j);
         struct hps_bag each = { .nslot = 1, .B = (int)j.n, .nid = j.n,
-                                .index = bag->index + j.first, .single = true };
-        struct hps_tensor drow = { j.drow, j.dim, net->dim };
-        hps_cpu_bag_backward(dev, &each, net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow,
+                                .index = a->bag->index + j.first, .single = true };
+        struct hps_tensor drow = { j.drow, j.dim, j.net->dim, false };
+        hps_cpu_bag_backward(dev, &each, j.net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow,
                              rows_grad, nrow, true);
         hps_cpu_wait(dev);              /* the block's room is the next one's */
     }
     unfold(&j, grad);
 }
+
+const struct hps_op_attention hps_cpu_attention = { attend_forward, attend_backward };

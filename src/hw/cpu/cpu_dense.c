@@ -26,9 +26,9 @@ struct fc {
     size_t B, in, out;
     struct hps_tensor x, y, dy, dx;
     const float *w, *b;
-    float *keep;                /* forward: pre                                    */
+    float *pre;                 /* forward                                         */
     float *turned;              /* backward: w transposed (out, in), or NULL       */
-    bool add, fused;            /* fused: one thread, dw block by block with dx    */
+    bool fused;                 /* one thread, dw block by block with dx    */
     float *dw, *db;
     struct unact mine, before;  /* backward: on dy; on dx, for the layer before    */
     const float *sums;          /* mine.sums, whoever makes them                   */
@@ -58,7 +58,7 @@ static void forward_rows(const struct fc *f, size_t first, size_t rows)
                     1, 0, y, (int)f->y.ld);
     else
         f->lib->run(false, false, rows, f->out, f->in, x, f->x.ld, f->w, f->out, 0, y, f->y.ld);
-    hps_cpu_act(f->act, rows, f->out, y, f->y.ld, f->b, f->keep ? f->keep + first * f->out : NULL);
+    hps_cpu_act(f->act, rows, f->out, y, f->y.ld, f->b, f->pre ? f->pre + first * f->out : NULL);
 }
 
 static void forward_part(const void *job, int t, int n)
@@ -70,15 +70,14 @@ static void forward_part(const void *job, int t, int n)
         forward_rows(f, r, last - r < step ? last - r : step);
 }
 
-void hps_cpu_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
-                        const float *w, const float *b, struct hps_tensor y, float *pre)
+void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
 {
-    struct fc f = { .lib = hps_gemm_lib(), .act = act, .B = (size_t)B, .in = (size_t)x.width,
-                    .out = (size_t)y.width, .x = x, .y = y, .w = w, .b = b,
-                    .keep = act == HPS_ACT_GELU ? pre : NULL };
+    struct fc f = { .lib = hps_gemm_lib(), .act = fc->act, .B = (size_t)fc->B,
+                    .in = (size_t)fc->x.width, .out = (size_t)fc->y.width, .x = fc->x, .y = fc->y,
+                    .w = fc->w, .b = fc->b, .pre = fc->act == HPS_ACT_GELU ? fc->pre : NULL };
 
-    hps_cpu_writes(dev, f.B, y);
-    hps_cpu_writes(dev, f.B, (struct hps_tensor){ f.keep, f.out, y.width });
+    hps_cpu_writes(dev, f.B, f.y);
+    hps_cpu_writes(dev, f.B, hps_tensor_of(f.pre, f.y.width));
     hps_cpu_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_parts(dev, f.B, block_rows(&f)),
                  forward_part, &f, sizeof f);
 }
@@ -141,10 +140,10 @@ static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
 
     unact_rows(&f->mine, f->dy, t, first, rows);
     if (dx && f->out == 1)
-        outer(rows, f->in, dy, f->dy.ld, f->w, dx, f->dx.ld, f->add);
+        outer(rows, f->in, dy, f->dy.ld, f->w, dx, f->dx.ld, f->dx.add);
     else if (dx)
         f->lib->run(false, !f->turned, rows, f->in, f->out, dy, f->dy.ld,
-                    f->turned ? f->turned : f->w, f->turned ? f->in : f->out, f->add ? 1 : 0, dx,
+                    f->turned ? f->turned : f->w, f->turned ? f->in : f->out, f->dx.add ? 1 : 0, dx,
                     f->dx.ld);
     unact_rows(&f->before, f->dx, t, first, rows);
     if (f->fused)
@@ -253,17 +252,15 @@ static void hand_over(struct hps_dev *dev, struct fc *f)
     f->mine.sums = NULL;
 }
 
-void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
-                         const float *w, struct hps_tensor y, const float *pre,
-                         struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
-                         float *db)
+void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hps_tensor dy,
+                         struct hps_tensor dx, float *dw, float *db)
 {
-    struct fc f = { .lib = hps_gemm_lib(), .B = (size_t)B, .in = (size_t)x.width,
-                    .out = (size_t)dy.width, .x = x, .dy = dy, .dx = dx, .w = w,
-                    .add = add, .dw = dw, .db = db, .mine = { act, pre, y, NULL },
+    struct fc f = { .lib = hps_gemm_lib(), .B = (size_t)fc->B, .in = (size_t)fc->x.width,
+                    .out = (size_t)dy.width, .x = fc->x, .dy = dy, .dx = dx, .w = fc->w,
+                    .dw = dw, .db = db, .mine = { fc->act, fc->pre, fc->y, NULL },
                     .fused = dev->nthread == 1 };
 
-    if (B == 0)
+    if (f.B == 0)
         return;
     double work_ns = flops(&f) * NS_A_FLOP;
     hps_cpu_writes(dev, f.B, dy);
@@ -278,7 +275,7 @@ void hps_cpu_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hp
     if (f.fused)
         return;
     hps_cpu_after(dev, work_ns, dev->nthread, weight_part, &f, sizeof f);
-    hps_cpu_reads(dev, f.B, x);
+    hps_cpu_reads(dev, f.B, f.x);
     hps_cpu_reads(dev, f.B, dy);
 }
 

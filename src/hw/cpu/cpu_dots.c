@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hw/cpu/cpu_impl.h"
+#include "hw/op_fm.h"
 
 #define LINE 16
 
@@ -15,7 +16,6 @@ struct dots {
     size_t dim, n, lines, width;        /* of a vector; vectors; lines of n; results        */
     int nx;
     const struct hps_tensor *x, *dx;    /* (nx) */
-    const bool *add;
     bool self;
     size_t B;
     struct hps_tensor y;                /* or dy */
@@ -28,12 +28,12 @@ static size_t lines_of(size_t n)
     return (n + LINE - 1) / LINE;
 }
 
-static size_t vectors(size_t dim, int nx, const struct hps_tensor *x)
+static size_t vectors(const struct hps_vectors *v)
 {
     size_t n = 0;
 
-    for (int k = 0; k < nx; k++)
-        n += (size_t)x[k].width / dim;
+    for (int k = 0; k < v->nx; k++)
+        n += (size_t)v->x[k].width / (size_t)v->dim;
     return n;
 }
 
@@ -168,7 +168,7 @@ HPS_INLINE void give(const struct dots *j, size_t b, const float *from)
     for (int k = 0; k < j->nx; k++) {
         float *dx = j->dx[k].data ? j->dx[k].data + b * j->dx[k].ld : NULL;
         for (size_t w = 0; w < (size_t)j->x[k].width; w += j->dim, from += ld)
-            if (dx) put_row(j->dim, from, dx + w, j->add[k]);
+            if (dx) put_row(j->dim, from, dx + w, j->dx[k].add);
     }
 }
 
@@ -203,54 +203,54 @@ static void dot_part_back(const void *job, int t, int n)
                   j->scratch + (size_t)t * j->each);
 }
 
-static struct dots dots_of(int B, int dim, bool self, int nx, const struct hps_tensor *x)
+static struct dots dots_of(const struct hps_vectors *v, bool self)
 {
-    struct dots j = { .B = (size_t)B, .dim = (size_t)dim, .self = self, .nx = nx, .x = x };
+    struct dots j = { .B = (size_t)v->B, .dim = (size_t)v->dim, .self = self, .nx = v->nx,
+                      .x = v->x };
 
-    j.n = vectors(j.dim, nx, x);
+    j.n = vectors(v);
     j.lines = lines_of(j.n);
     j.width = self ? j.n * (j.n + 1) / 2 : j.n * (j.n - 1) / 2;
     return j;
 }
 
-void hps_cpu_dots_forward(struct hps_dev *dev, int B, int dim, bool self, int nx,
-                          const struct hps_tensor *x, struct hps_tensor y)
+static void dots_forward(struct hps_dev *dev, const struct hps_vectors *v, bool self,
+                         struct hps_tensor y)
 {
-    struct dots j = dots_of(B, dim, self, nx, x);
+    struct dots j = dots_of(v, self);
 
     j.y = y;
     j.each = j.dim * j.lines * LINE + j.width + 4 * LINE;
     j.scratch = hps_cpu_scratch(dev, (size_t)dev->nthread * j.each * sizeof(float));
-    hps_cpu_spread(dev, 0.1 * B * (double)j.width * dim, dot_part, &j);
+    hps_cpu_spread(dev, 0.1 * v->B * (double)j.width * v->dim, dot_part, &j);
 }
 
-void hps_cpu_dots_backward(struct hps_dev *dev, int B, int dim, bool self, int nx,
-                           const struct hps_tensor *x, struct hps_tensor dy,
-                           const struct hps_tensor *dx, const bool *add)
+static void dots_backward(struct hps_dev *dev, const struct hps_vectors *v, bool self,
+                          struct hps_tensor dy, const struct hps_tensor *dx)
 {
-    struct dots j = dots_of(B, dim, self, nx, x);
+    struct dots j = dots_of(v, self);
 
     j.y = dy;
     j.dx = dx;
-    j.add = add;
     j.each = j.n * (2 * lines_of(j.dim) * LINE + j.n);
     j.scratch = hps_cpu_scratch(dev, (size_t)dev->nthread * j.each * sizeof(float));
-    hps_cpu_spread(dev, 0.2 * B * (double)j.width * dim, dot_part_back, &j);
+    hps_cpu_spread(dev, 0.2 * v->B * (double)j.width * v->dim, dot_part_back, &j);
 }
+
+const struct hps_op_dot_interaction hps_cpu_dot_interaction = { dots_forward, dots_backward };
 
 /* ---- all pairs in one sum: ((sum v)^2 - sum v^2) / 2 ---- */
 
-struct pairs {
+struct all_pairs {
     size_t B, dim;
     int nx;
     const struct hps_tensor *x, *dx;
-    const bool *add;
     struct hps_tensor y;                /* or dy */
     float *sum;                         /* (B, dim) */
     float *square;                      /* (threads, dim) */
 };
 
-HPS_MULTIVERSION static void pair_row(const struct pairs *j, size_t b, float *restrict square)
+HPS_MULTIVERSION static void pair_row(const struct all_pairs *j, size_t b, float *restrict square)
 {
     float *restrict sum = j->sum + b * j->dim, *y = j->y.data + b * j->y.ld, all = 0;
 
@@ -276,23 +276,24 @@ HPS_MULTIVERSION static void pair_row(const struct pairs *j, size_t b, float *re
 
 static void pair_part(const void *job, int t, int n)
 {
-    const struct pairs *j = job;
+    const struct all_pairs *j = job;
 
     for (size_t b = hps_cpu_cut(j->B, 1, t, n); b < hps_cpu_cut(j->B, 1, t + 1, n); b++)
         pair_row(j, b, j->square + (size_t)t * j->dim);
 }
 
-void hps_cpu_fm_forward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                        struct hps_tensor y, float *sums)
+static void fm_forward(struct hps_dev *dev, const struct hps_vectors *v, struct hps_tensor y,
+                       float *sums)
 {
-    struct pairs j = { .B = (size_t)B, .dim = (size_t)dim, .nx = nx, .x = x, .y = y, .sum = sums };
+    struct all_pairs j = { .B = (size_t)v->B, .dim = (size_t)v->dim, .nx = v->nx, .x = v->x,
+                           .y = y, .sum = sums };
 
     j.square = hps_cpu_scratch(dev, (size_t)dev->nthread * j.dim * sizeof(float));
-    hps_cpu_spread(dev, 0.3 * B * (double)vectors(j.dim, nx, x) * dim, pair_part, &j);
+    hps_cpu_spread(dev, 0.3 * v->B * (double)vectors(v) * v->dim, pair_part, &j);
 }
 
 /* dv = dy * (sum - v). */
-HPS_MULTIVERSION static void pair_row_back(const struct pairs *j, size_t b)
+HPS_MULTIVERSION static void pair_row_back(const struct all_pairs *j, size_t b)
 {
     const float *sum = j->sum + b * j->dim, *dy = j->y.data + b * j->y.ld;
     size_t step = j->y.width > 1;
@@ -303,25 +304,26 @@ HPS_MULTIVERSION static void pair_row_back(const struct pairs *j, size_t b)
         for (int w = 0; dx && w < j->x[k].width; w += (int)j->dim)
             for (size_t d = 0; d < j->dim; d++) {
                 float g = dy[d * step] * (sum[d] - x[(size_t)w + d]);
-                dx[(size_t)w + d] = j->add[k] ? dx[(size_t)w + d] + g : g;
+                dx[(size_t)w + d] = j->dx[k].add ? dx[(size_t)w + d] + g : g;
             }
     }
 }
 
 static void pair_part_back(const void *job, int t, int n)
 {
-    const struct pairs *j = job;
+    const struct all_pairs *j = job;
 
     for (size_t b = hps_cpu_cut(j->B, 1, t, n); b < hps_cpu_cut(j->B, 1, t + 1, n); b++)
         pair_row_back(j, b);
 }
 
-void hps_cpu_fm_backward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                         float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
-                         const bool *add)
+static void fm_backward(struct hps_dev *dev, const struct hps_vectors *v, float *sums,
+                        struct hps_tensor dy, const struct hps_tensor *dx)
 {
-    struct pairs j = { .B = (size_t)B, .dim = (size_t)dim, .nx = nx, .x = x, .dx = dx, .add = add,
-                       .y = dy, .sum = sums };
+    struct all_pairs j = { .B = (size_t)v->B, .dim = (size_t)v->dim, .nx = v->nx, .x = v->x,
+                           .dx = dx, .y = dy, .sum = sums };
 
-    hps_cpu_spread(dev, 0.5 * B * (double)vectors(j.dim, nx, x) * dim, pair_part_back, &j);
+    hps_cpu_spread(dev, 0.5 * v->B * (double)vectors(v) * v->dim, pair_part_back, &j);
 }
+
+const struct hps_op_fm hps_cpu_fm = { fm_forward, fm_backward };

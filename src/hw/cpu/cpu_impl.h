@@ -119,7 +119,43 @@ void hps_cpu_act(enum hps_act act, size_t B, size_t n, float *y, size_t ldy, con
 void hps_cpu_act_back(enum hps_act act, size_t B, size_t n, const float *y, size_t ldy,
                       const float *pre, float *dy, size_t lddy, float *db);
 
-#define HPS_DEV_VERB(verb) hps_cpu_##verb
-#include "hw/dev_verbs.h"
+/* The operations on dense matrices and on rows, for the tables in dev_cpu.c (hw/dense_ops.h,
+ * hw/row_ops.h). */
+void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc);
+void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hps_tensor dy,
+                         struct hps_tensor dx, float *dw, float *db);
+void hps_cpu_act_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         struct hps_tensor y);
+void hps_cpu_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                          struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx);
+void hps_cpu_copy(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y);
+void hps_cpu_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x, struct hps_tensor y);
+void hps_cpu_reduce(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
+void hps_cpu_reduce_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
+void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
+                    float *grad, float *state);
+void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum);
+double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat);
+
+void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                         enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
+                         struct hps_tensor y);
+void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
+                          float *rows_grad, size_t nrow, bool add);
+void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
+                        size_t stride, int dim, size_t n, const int *at,
+                        const struct hps_row_sums *grad);
+void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
+                         const int *at, float *out);
+void hps_cpu_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
+                       const float *from, const int *to_at, float *to);
+void hps_cpu_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
+                      float *to);
+
+/* The tables of layers' own operations, in whichever source has them. */
+#define HPS_CPU_OP(name) extern const struct hps_op_##name hps_cpu_##name;
+HPS_LAYER_OPS(HPS_CPU_OP)
+#undef HPS_CPU_OP
 
 #endif

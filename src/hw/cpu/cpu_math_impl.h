@@ -1,5 +1,5 @@
 /* cpu_math_impl.h - functions of one number for loops that the compiler vectorises: no calls, no
- * branches. For src/hw/cpu_*.c only.
+ * branches. For the sources of src/hw/cpu only.
  *
  * The exponential is 2^k times a Taylor polynomial of degree 7 on |r| <= ln(2)/2, relative error
  * about 1e-7; the normal distribution is Abramowitz and Stegun 7.1.26, absolute error 1.5e-7. A
@@ -67,6 +67,31 @@ static inline float hps_cpu_normal(float x, float *bell)
     float tail = 0.5f * p * t * e;
     *bell = e;
     return x < 0.0f ? tail : 1.0f - tail;
+}
+
+#define HPS_CPU_LANES 8
+
+/* a . b */
+static inline float hps_cpu_dot(size_t n, const float *a, const float *b)
+{
+    float lane[HPS_CPU_LANES] = { 0 }, sum = 0;
+    size_t i = 0;
+
+    for (; i + HPS_CPU_LANES <= n; i += HPS_CPU_LANES)
+        for (size_t j = 0; j < HPS_CPU_LANES; j++)
+            lane[j] += a[i + j] * b[i + j];
+    for (; i < n; i++)
+        sum += a[i] * b[i];
+    for (size_t j = 0; j < HPS_CPU_LANES; j++)
+        sum += lane[j];
+    return sum;
+}
+
+/* y += by * x */
+static inline void hps_cpu_add(size_t n, float by, const float *restrict x, float *restrict y)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += by * x[i];
 }
 
 #endif

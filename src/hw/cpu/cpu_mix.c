@@ -1,5 +1,7 @@
 /* cpu_mix.c - element by element: an activation alone, a gate, a factor; the cosine of two rows. */
 #include "hw/cpu/cpu_math_impl.h"
+#include "hw/op_cosine.h"
+#include "hw/op_cross.h"
 
 #define TINY 1e-12f             /* added to a square: rows of zeros have a cosine and a gradient */
 
@@ -8,8 +10,7 @@ struct mix {
     enum hps_act act;
     size_t B, width;
     struct hps_tensor a, b, x, y, dy, da, db;
-    float *keep, by;
-    bool add_a, add_b;
+    float *saved, by;
 };
 
 static void part(const void *job, int t, int n)
@@ -64,7 +65,7 @@ HPS_INLINE void slope_with(const struct mix *j, size_t r, enum hps_act act)
     const float *dy = j->dy.data + r * j->dy.ld;
     float *restrict dx = j->da.data + r * j->da.ld;
 
-    if (j->add_a)
+    if (j->da.add)
         for (size_t c = 0; c < j->width; c++)
             dx[c] += dy[c] * slope_of(act, x[c], y[c]);
     else
@@ -102,11 +103,10 @@ void hps_cpu_act_forward(struct hps_dev *dev, enum hps_act act, int B, struct hp
 }
 
 void hps_cpu_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
-                          struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx,
-                          bool add)
+                          struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx)
 {
     struct mix j = { .row = slope_row, .act = act, .B = (size_t)B, .width = (size_t)x.width,
-                     .x = x, .y = y, .dy = dy, .da = dx, .add_a = add };
+                     .x = x, .y = y, .dy = dy, .da = dx };
 
     hps_cpu_spread(dev, 1.0 * B * x.width, part, &j);
 }
@@ -123,8 +123,8 @@ HPS_MULTIVERSION static void gate_row(const struct mix *j, size_t r)
         y[c] = a[c] * b[c] + x[c];
 }
 
-void hps_cpu_gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                          struct hps_tensor x, struct hps_tensor y)
+static void gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                         struct hps_tensor x, struct hps_tensor y)
 {
     struct mix j = { .row = gate_row, .B = (size_t)B, .width = (size_t)x.width, .a = a, .b = b,
                      .x = x, .y = y };
@@ -139,19 +139,21 @@ HPS_MULTIVERSION static void gate_row_back(const struct mix *j, size_t r)
     float *restrict da = j->da.data ? j->da.data + r * j->da.ld : NULL;
 
     for (size_t c = 0; da && c < j->width; c++)
-        da[c] = j->add_a ? da[c] + dy[c] * b[c] : dy[c] * b[c];
+        da[c] = j->da.add ? da[c] + dy[c] * b[c] : dy[c] * b[c];
     for (size_t c = 0; c < j->width; c++)
         b[c] = dy[c] * a[c];
 }
 
-void hps_cpu_gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                           struct hps_tensor dy, struct hps_tensor da, bool add)
+static void gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                          struct hps_tensor dy, struct hps_tensor da)
 {
     struct mix j = { .row = gate_row_back, .B = (size_t)B, .width = (size_t)dy.width, .a = a,
-                     .b = b, .dy = dy, .da = da, .add_a = add };
+                     .b = b, .dy = dy, .da = da };
 
     hps_cpu_spread(dev, 0.7 * B * dy.width, part, &j);
 }
+
+const struct hps_op_cross hps_cpu_cross = { gate_forward, gate_backward };
 
 /* ---- a factor ---- */
 
@@ -197,18 +199,23 @@ HPS_MULTIVERSION static void cosine_row(const struct mix *j, size_t r)
         aa += lane[1][k];
         bb += lane[2][k];
     }
-    j->keep[2 * r] = 1 / sqrtf(aa);
-    j->keep[2 * r + 1] = 1 / sqrtf(bb);
-    j->y.data[r * j->y.ld] = ab * j->keep[2 * r] * j->keep[2 * r + 1];
+    j->saved[2 * r] = 1 / sqrtf(aa);
+    j->saved[2 * r + 1] = 1 / sqrtf(bb);
+    j->y.data[r * j->y.ld] = ab * j->saved[2 * r] * j->saved[2 * r + 1];
 }
 
-void hps_cpu_cosine_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                            struct hps_tensor y, float *keep)
+static struct mix cosine_of(const struct hps_cosine *c)
 {
-    struct mix j = { .row = cosine_row, .B = (size_t)B, .width = (size_t)a.width, .a = a, .b = b,
-                     .y = y, .keep = keep };
+    return (struct mix){ .B = (size_t)c->B, .width = (size_t)c->a.width, .a = c->a, .b = c->b,
+                         .y = c->y, .saved = c->saved };
+}
 
-    hps_cpu_spread(dev, 0.5 * B * a.width, part, &j);
+static void cosine_forward(struct hps_dev *dev, const struct hps_cosine *c)
+{
+    struct mix j = cosine_of(c);
+
+    j.row = cosine_row;
+    hps_cpu_spread(dev, 0.5 * c->B * c->a.width, part, &j);
 }
 
 /* With u = a / |a|, v = b / |b|: d cos / da = (v - cos u) / |a|. */
@@ -225,21 +232,24 @@ HPS_MULTIVERSION static void cosine_row_back(const struct mix *j, size_t r)
 {
     const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
     float y = j->y.data[r * j->y.ld], d = j->dy.data[r * j->dy.ld];
-    float by_a = j->keep[2 * r], by_b = j->keep[2 * r + 1];
+    float by_a = j->saved[2 * r], by_b = j->saved[2 * r + 1];
 
     if (j->da.data)
-        lean(j->width, a, by_a, b, by_b, y, d, j->da.data + r * j->da.ld, j->add_a);
+        lean(j->width, a, by_a, b, by_b, y, d, j->da.data + r * j->da.ld, j->da.add);
     if (j->db.data)
-        lean(j->width, b, by_b, a, by_a, y, d, j->db.data + r * j->db.ld, j->add_b);
+        lean(j->width, b, by_b, a, by_a, y, d, j->db.data + r * j->db.ld, j->db.add);
 }
 
-void hps_cpu_cosine_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                             struct hps_tensor y, float *keep, struct hps_tensor dy,
-                             struct hps_tensor da, bool add_a, struct hps_tensor db, bool add_b)
+static void cosine_backward(struct hps_dev *dev, const struct hps_cosine *c, struct hps_tensor dy,
+                            struct hps_tensor da, struct hps_tensor db)
 {
-    struct mix j = { .row = cosine_row_back, .B = (size_t)B, .width = (size_t)a.width, .a = a,
-                     .b = b, .y = y, .keep = keep, .dy = dy, .da = da, .add_a = add_a, .db = db,
-                     .add_b = add_b };
+    struct mix j = cosine_of(c);
 
-    hps_cpu_spread(dev, 0.7 * B * a.width, part, &j);
+    j.row = cosine_row_back;
+    j.dy = dy;
+    j.da = da;
+    j.db = db;
+    hps_cpu_spread(dev, 0.7 * c->B * c->a.width, part, &j);
 }
+
+const struct hps_op_cosine hps_cpu_cosine = { cosine_forward, cosine_backward };

@@ -2,15 +2,17 @@
 #include <string.h>
 
 #include "hw/cpu/cpu_math_impl.h"
+#include "hw/op_batch_norm.h"
+#include "hw/op_layer_norm.h"
+#include "hw/op_softmax.h"
 
 struct norm {
     void (*row)(const struct norm *j, size_t b);
     size_t B, width;
     struct hps_tensor x, z, y, dy, dx;
     const float *p, *q, *r, *m;         /* (width) */
-    float eps, *keep, *partial;
+    float eps, *saved, *partial;
     double *sums;
-    bool add;
 };
 
 static size_t first_row(const struct norm *j, int t, int n)
@@ -48,8 +50,8 @@ static void moments_part(const void *job, int t, int n)
                 j->z.data + first * j->z.ld, j->z.ld, j->sums + (size_t)t * 2 * j->width);
 }
 
-void hps_cpu_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
-                     double *sums)
+static void moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
+                    double *sums)
 {
     size_t n = 2 * (size_t)x.width;
     double *part = hps_cpu_scratch(dev, (size_t)dev->nthread * n * sizeof *part);
@@ -65,7 +67,7 @@ void hps_cpu_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps
 
 struct columns {
     void (*part)(const struct columns *j, size_t first, size_t last);
-    struct hps_norm norm;
+    struct hps_batch_norm norm;
     const double *sums;         /* (2, width) */
     double *slopes;             /* (2, width) the same, to be written to */
     float *running, *p, *q, *r; /* (2, width), (width) each              */
@@ -139,8 +141,8 @@ static void forward_part(const struct columns *j, size_t first, size_t last)
     gain_by(j, first, last);
 }
 
-void hps_cpu_norm_forward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
-                          float *running, float *p)
+static void batch_forward(struct hps_dev *dev, const struct hps_batch_norm *norm,
+                          const double *sums, float *running, float *p)
 {
     struct columns j = { forward_part, .norm = *norm, .sums = sums, .running = running, .p = p };
 
@@ -162,7 +164,7 @@ HPS_MULTIVERSION static void gradients_part(const struct columns *j, size_t firs
     }
 }
 
-void hps_cpu_norm_gradients(struct hps_dev *dev, const struct hps_norm *norm, double *sums,
+static void batch_gradients(struct hps_dev *dev, const struct hps_batch_norm *norm, double *sums,
                             float *dgain, float *dshift)
 {
     struct columns j = { gradients_part, .norm = *norm, .slopes = sums, .dgain = dgain,
@@ -187,8 +189,8 @@ HPS_MULTIVERSION static void backward_part(const struct columns *j, size_t first
     }
 }
 
-void hps_cpu_norm_backward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
-                           float *p, float *r, float *q)
+static void batch_backward(struct hps_dev *dev, const struct hps_batch_norm *norm,
+                           const double *sums, float *p, float *r, float *q)
 {
     struct columns j = { backward_part, .norm = *norm, .sums = sums, .p = p, .r = r, .q = q };
 
@@ -202,21 +204,23 @@ HPS_MULTIVERSION static void blend_row(const struct norm *j, size_t b)
 
     for (size_t c = 0; c < j->width; c++) {
         float v = j->p[c] * (x[c] - j->m[c]) + j->r[c];
-        y[c] = j->add ? y[c] + v : v;
+        y[c] = j->y.add ? y[c] + v : v;
     }
     for (size_t c = 0; z && c < j->width; c++)
         y[c] += j->q[c] * z[c];
 }
 
-void hps_cpu_blend(struct hps_dev *dev, int B, const float *p, struct hps_tensor x, const float *m,
-                   const float *r, const float *q, struct hps_tensor z, struct hps_tensor y,
-                   bool add)
+static void blend(struct hps_dev *dev, int B, const struct hps_blend *of, struct hps_tensor y)
 {
-    struct norm j = { .row = blend_row, .B = (size_t)B, .width = (size_t)x.width, .x = x, .z = z,
-                      .y = y, .p = p, .q = q, .r = r, .m = m, .add = add };
+    struct norm j = { .row = blend_row, .B = (size_t)B, .width = (size_t)of->x.width, .x = of->x,
+                      .z = of->z, .y = y, .p = of->p, .q = of->q, .r = of->r, .m = of->m };
 
-    hps_cpu_spread(dev, 0.5 * B * (double)x.width, part, &j);
+    hps_cpu_spread(dev, 0.5 * B * (double)of->x.width, part, &j);
 }
+
+const struct hps_op_batch_norm hps_cpu_batch_norm = {
+    moments, batch_forward, batch_gradients, batch_backward, blend
+};
 
 /* ---- rows ---- */
 
@@ -258,19 +262,20 @@ HPS_MULTIVERSION static void row_norm(const struct norm *j, size_t b)
     float mean = sum_of(j->width, x) / n;
     float rate = 1 / sqrtf(product_of(j->width, x, mean, x, mean) / n + j->eps);
 
-    j->keep[2 * b] = mean;
-    j->keep[2 * b + 1] = rate;
+    j->saved[2 * b] = mean;
+    j->saved[2 * b + 1] = rate;
     for (size_t c = 0; c < j->width; c++)
         y[c] = j->p[c] * ((x[c] - mean) * rate) + j->r[c];
 }
 
-void hps_cpu_row_norm_forward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
-                              const float *shift, float eps, struct hps_tensor y, float *keep)
+static void layer_forward(struct hps_dev *dev, const struct hps_layer_norm *of,
+                          struct hps_tensor y)
 {
-    struct norm j = { .row = row_norm, .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y,
-                      .p = gain, .r = shift, .eps = eps, .keep = keep };
+    struct norm j = { .row = row_norm, .B = (size_t)of->B, .width = (size_t)of->x.width,
+                      .x = of->x, .y = y, .p = of->gain, .r = of->shift, .eps = of->eps,
+                      .saved = of->saved };
 
-    hps_cpu_spread(dev, 0.6 * B * (double)x.width, part, &j);
+    hps_cpu_spread(dev, 0.6 * of->B * (double)of->x.width, part, &j);
 }
 
 /* With h = (x - mean) * rate and g = gain * dy:  dx = rate * (g - mean(g) - h * mean(g h)). */
@@ -278,7 +283,7 @@ HPS_MULTIVERSION static void row_norm_back(const struct norm *j, size_t b, float
                                            float *restrict sums)
 {
     const float *x = j->x.data + b * j->x.ld, *dy = j->dy.data + b * j->dy.ld;
-    float mean = j->keep[2 * b], rate = j->keep[2 * b + 1], n = (float)j->width;
+    float mean = j->saved[2 * b], rate = j->saved[2 * b + 1], n = (float)j->width;
 
     for (size_t c = 0; c < j->width; c++) {
         g[c] = j->p[c] * dy[c];
@@ -292,7 +297,7 @@ HPS_MULTIVERSION static void row_norm_back(const struct norm *j, size_t b, float
     float tilt = rate * product_of(j->width, g, 0, x, mean) / n;
     for (size_t c = 0; c < j->width; c++) {
         float v = rate * (g[c] - level - (x[c] - mean) * rate * tilt);
-        dx[c] = j->add ? dx[c] + v : v;
+        dx[c] = j->dx.add ? dx[c] + v : v;
     }
 }
 
@@ -306,22 +311,23 @@ static void row_norm_part_back(const void *job, int t, int n)
         row_norm_back(j, b, g, g + j->width);
 }
 
-void hps_cpu_row_norm_backward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
-                               float *keep, struct hps_tensor dy, struct hps_tensor dx,
-                               bool add, float *dgain, float *dshift)
+static void layer_backward(struct hps_dev *dev, const struct hps_layer_norm *of,
+                           struct hps_tensor dy, struct hps_tensor dx, float *dgain, float *dshift)
 {
-    size_t w = (size_t)x.width;
-    struct norm j = { .B = (size_t)B, .width = w, .x = x, .dy = dy, .dx = dx, .add = add,
-                      .p = gain, .keep = keep };
+    size_t w = (size_t)of->x.width;
+    struct norm j = { .B = (size_t)of->B, .width = w, .x = of->x, .dy = dy, .dx = dx,
+                      .p = of->gain, .saved = of->saved };
 
     j.partial = hps_cpu_scratch(dev, (size_t)dev->nthread * 3 * w * sizeof(float));
-    hps_cpu_spread(dev, 1.0 * B * (double)x.width, row_norm_part_back, &j);
+    hps_cpu_spread(dev, 1.0 * of->B * (double)w, row_norm_part_back, &j);
     for (size_t t = 0; t < (size_t)dev->nthread; t++)
         for (size_t c = 0; c < w; c++) {
             dgain[c] += j.partial[(3 * t + 1) * w + c];
             dshift[c] += j.partial[(3 * t + 2) * w + c];
         }
 }
+
+const struct hps_op_layer_norm hps_cpu_layer_norm = { layer_forward, layer_backward };
 
 HPS_MULTIVERSION static void softmax_row(const struct norm *j, size_t b)
 {
@@ -337,7 +343,7 @@ HPS_MULTIVERSION static void softmax_row(const struct norm *j, size_t b)
         y[c] *= share;
 }
 
-void hps_cpu_softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y)
+static void softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y)
 {
     struct norm j = { .row = softmax_row, .B = (size_t)B, .width = (size_t)x.width, .x = x,
                       .y = y };
@@ -353,15 +359,17 @@ HPS_MULTIVERSION static void softmax_row_back(const struct norm *j, size_t b)
 
     for (size_t c = 0; c < j->width; c++) {
         float v = y[c] * (dy[c] - level);
-        dx[c] = j->add ? dx[c] + v : v;
+        dx[c] = j->dx.add ? dx[c] + v : v;
     }
 }
 
-void hps_cpu_softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y,
-                              struct hps_tensor dy, struct hps_tensor dx, bool add)
+static void softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y,
+                             struct hps_tensor dy, struct hps_tensor dx)
 {
     struct norm j = { .row = softmax_row_back, .B = (size_t)B, .width = (size_t)y.width, .y = y,
-                      .dy = dy, .dx = dx, .add = add };
+                      .dy = dy, .dx = dx };
 
     hps_cpu_spread(dev, 0.5 * B * (double)y.width, part, &j);
 }
+
+const struct hps_op_softmax hps_cpu_softmax = { softmax_forward, softmax_backward };

@@ -1,17 +1,15 @@
-/* cpu_vec.c - element by element: copy, dropout, the logistic loss, the norm, parts that are
- * added up. */
+/* cpu_vec.c - element by element: copy, dropout, the norm, reductions. */
 #include <math.h>
 
 #include "base/rng.h"
 #include "hw/cpu/cpu_impl.h"
+#include "hw/op_dropout.h"
 
 #define ROWS 256                /* of a part, about */
 
 struct map {
-    size_t B, width, ldx, ldy;
-    const float *x;
-    float *y;
-    bool add;
+    size_t B, width;
+    struct hps_tensor x, y;
     float p;                    /* dropout */
     uint64_t key;
     const long long *example;
@@ -35,18 +33,17 @@ static void copy_part(const void *job, int t, int n)
     size_t first = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t, n);
     size_t last = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t + 1, n);
 
-    copy_rows(last - first, m->width, m->x + first * m->ldx, m->ldx, m->y + first * m->ldy,
-              m->ldy, m->add);
+    copy_rows(last - first, m->width, m->x.data + first * m->x.ld, m->x.ld,
+              m->y.data + first * m->y.ld, m->y.ld, m->y.add);
 }
 
-void hps_cpu_copy(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
-                  size_t ldy, bool add)
+void hps_cpu_copy(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y)
 {
-    struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
-                     .y = y, .add = add };
+    struct map m = { .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y };
 
-    hps_cpu_writes(dev, m.B, (struct hps_tensor){ y, ldy, width });
-    hps_cpu_rows(dev, m.B, 0.4 * (double)B * width, hps_cpu_parts(dev, m.B, ROWS), copy_part, &m,
+    y.width = x.width;          /* that of y may be more */
+    hps_cpu_writes(dev, m.B, y);
+    hps_cpu_rows(dev, m.B, 0.4 * (double)B * x.width, hps_cpu_parts(dev, m.B, ROWS), copy_part, &m,
                  sizeof m);
 }
 
@@ -65,7 +62,7 @@ HPS_MULTIVERSION static void drop_row(const struct map *m, uint64_t first, const
             keep[c] = hps_rng_bits(m->key, first + at + c) >> 40 >= least ? scale : 0.0f;
         for (size_t c = 0; c < n; c++) {
             float v = keep[c] > 0.0f ? x[c] * keep[c] : 0.0f;
-            y[c] = m->add ? y[c] + v : v;
+            y[c] = m->y.add ? y[c] + v : v;
         }
     }
 }
@@ -76,75 +73,22 @@ static void dropout_part(const void *job, int t, int n)
     size_t last = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t + 1, n);
 
     for (size_t r = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t, n); r < last; r++)
-        drop_row(m, (uint64_t)m->example[r] * m->width, m->x + r * m->ldx, m->y + r * m->ldy);
+        drop_row(m, (uint64_t)m->example[r] * m->width, m->x.data + r * m->x.ld,
+                 m->y.data + r * m->y.ld);
 }
 
-void hps_cpu_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t key,
-                     const long long *example, const float *x, size_t ldx, float *y, size_t ldy,
-                     bool add)
+static void dropout(struct hps_dev *dev, int B, float p, uint64_t key, const long long *example,
+                    struct hps_tensor x, struct hps_tensor y)
 {
-    struct map m = { .B = (size_t)B, .width = (size_t)width, .ldx = ldx, .ldy = ldy, .x = x,
-                     .y = y, .add = add, .p = p, .key = key, .example = example };
+    struct map m = { .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y, .p = p, .key = key,
+                     .example = example };
 
-    hps_cpu_writes(dev, m.B, (struct hps_tensor){ y, ldy, width });
-    hps_cpu_rows(dev, m.B, 2.0 * (double)B * width, hps_cpu_parts(dev, m.B, ROWS), dropout_part, &m,
-                 sizeof m);
+    hps_cpu_writes(dev, m.B, y);
+    hps_cpu_rows(dev, m.B, 2.0 * (double)B * x.width, hps_cpu_parts(dev, m.B, ROWS), dropout_part,
+                 &m, sizeof m);
 }
 
-struct loss {
-    size_t B;
-    struct hps_tensor x, dx;
-    const float *label;
-    float weight, *score;
-    bool add;
-    double *sum, *all;          /* one a part; where they go */
-    int parts;
-};
-
-/* With e = exp(-|x|) in (0, 1] nothing overflows, and no digits are lost. */
-static void logistic_part(const void *job, int t, int n)
-{
-    const struct loss *l = job;
-    size_t last = hps_cpu_cut(l->B, HPS_CPU_GRAIN, t + 1, n);
-    double sum = 0;
-
-    for (size_t r = hps_cpu_cut(l->B, HPS_CPU_GRAIN, t, n); r < last; r++) {
-        double x = (double)l->x.data[r * l->x.ld], label = (double)l->label[r];
-        double e = exp(-fabs(x));
-        double p = x < 0 ? e / (1 + e) : 1 / (1 + e);
-        sum += (x < 0 ? 0 : x) - label * x + log1p(e);
-        if (l->score)
-            l->score[r] = (float)p;
-        if (l->dx.data) {
-            float *dx = l->dx.data + r * l->dx.ld;
-            float d = (float)((p - label) * (double)l->weight);
-            *dx = l->add ? *dx + d : d;
-        }
-    }
-    l->sum[t] = sum;
-}
-
-static void sum_part(const void *job, int t, int n)
-{
-    const struct loss *l = job;
-    (void)t, (void)n;
-
-    for (int p = 0; p < l->parts; p++)
-        *l->all += l->sum[p];
-}
-
-void hps_cpu_logistic(struct hps_dev *dev, int B, struct hps_tensor x, const float *label,
-                      float weight, float *score, double *loss_sum, struct hps_tensor dx, bool add)
-{
-    struct loss l = { (size_t)B, x, dx, label, weight, score, add, NULL, loss_sum, 0 };
-
-    hps_cpu_writes(dev, l.B, dx);
-    hps_cpu_writes(dev, l.B, (struct hps_tensor){ score, 1, 1 });
-    l.parts = hps_cpu_parts(dev, l.B, ROWS);
-    l.sum = hps_cpu_keep(dev, (size_t)l.parts * sizeof *l.sum);
-    hps_cpu_rows(dev, l.B, 40.0 * B, l.parts, logistic_part, &l, sizeof l);
-    hps_cpu_after(dev, 0, 1, sum_part, &l, sizeof l);
-}
+const struct hps_op_dropout hps_cpu_dropout = { dropout };
 
 struct norm {
     size_t n;
@@ -186,7 +130,7 @@ void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum)
         *sum += part[t];
 }
 
-struct fold {
+struct reduction {
     int k;
     size_t n;
     const float *part;
@@ -195,7 +139,7 @@ struct fold {
     double *to_double;
 };
 
-HPS_MULTIVERSION static void fold_floats(const struct fold *f, size_t first, size_t last)
+HPS_MULTIVERSION static void reduce_floats(const struct reduction *f, size_t first, size_t last)
 {
     const float *part = f->part;
     float *restrict to = f->to;
@@ -207,7 +151,7 @@ HPS_MULTIVERSION static void fold_floats(const struct fold *f, size_t first, siz
             to[i] += part[(size_t)r * f->n + i];
 }
 
-HPS_MULTIVERSION static void reduce_doubles(const struct fold *f, size_t first, size_t last)
+HPS_MULTIVERSION static void reduce_doubles(const struct reduction *f, size_t first, size_t last)
 {
     const double *part = f->part_double;
     double *restrict to = f->to_double;
@@ -219,27 +163,27 @@ HPS_MULTIVERSION static void reduce_doubles(const struct fold *f, size_t first, 
             to[i] += part[(size_t)r * f->n + i];
 }
 
-static void fold_part(const void *job, int t, int n)
+static void reduce_part(const void *job, int t, int n)
 {
-    const struct fold *f = job;
+    const struct reduction *f = job;
     size_t first = hps_cpu_cut(f->n, 16, t, n), last = hps_cpu_cut(f->n, 16, t + 1, n);
 
     if (f->to)
-        fold_floats(f, first, last);
+        reduce_floats(f, first, last);
     else
         reduce_doubles(f, first, last);
 }
 
 void hps_cpu_reduce(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
 {
-    struct fold f = { .k = k, .n = n, .part = part, .to = to };
+    struct reduction f = { .k = k, .n = n, .part = part, .to = to };
 
-    hps_cpu_spread(dev, 0.3 * k * (double)n, fold_part, &f);
+    hps_cpu_spread(dev, 0.3 * k * (double)n, reduce_part, &f);
 }
 
 void hps_cpu_reduce_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
 {
-    struct fold f = { .k = k, .n = n, .part_double = part, .to_double = to };
+    struct reduction f = { .k = k, .n = n, .part_double = part, .to_double = to };
 
-    hps_cpu_spread(dev, 0.3 * k * (double)n, fold_part, &f);
+    hps_cpu_spread(dev, 0.3 * k * (double)n, reduce_part, &f);
 }

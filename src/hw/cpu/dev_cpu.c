@@ -193,6 +193,32 @@ static double event_elapsed_s(struct hps_dev *dev, struct hps_event *from, struc
     return to->at_s - from->at_s;
 }
 
+static const struct hps_dense_ops dense = {
+    .fc_forward = hps_cpu_fc_forward,
+    .fc_backward = hps_cpu_fc_backward,
+    .act_forward = hps_cpu_act_forward,
+    .act_backward = hps_cpu_act_backward,
+    .copy = hps_cpu_copy,
+    .scale = hps_cpu_scale,
+    .reduce = hps_cpu_reduce,
+    .reduce_doubles = hps_cpu_reduce_doubles,
+    .update = hps_cpu_update,
+    .norm2 = hps_cpu_norm2,
+    .gemm_s = hps_cpu_gemm_s,
+};
+
+static const struct hps_row_ops rows = {
+    .bag_forward = hps_cpu_bag_forward,
+    .bag_backward = hps_cpu_bag_backward,
+    .gather = hps_cpu_rows_gather,
+    .apply = hps_cpu_rows_apply,
+    .move = hps_cpu_rows_move,
+    .sum = hps_cpu_rows_sum,
+};
+
+#define HPS_OP(name) .name = &hps_cpu_##name,
+static const struct hps_layer_ops layers = { HPS_LAYER_OPS(HPS_OP) };
+
 const struct hps_dev_ops hps_dev_cpu = {
     .name = "cpu",
     .open = open_cpu,
@@ -216,5 +242,7 @@ const struct hps_dev_ops hps_dev_cpu = {
     .event_wait = event_wait,
     .stream_wait_event = stream_wait_event,
     .event_elapsed_s = event_elapsed_s,
-#include "hw/dev_table.h"
+    .dense = &dense,
+    .rows = &rows,
+    .layers = &layers,
 };

@@ -1,11 +1,12 @@
 /* cuda_attend.c - attention: the net over all ids of the bags, some at a time, between kernels that
  * go over the bags. */
 #include "hw/cuda/cuda_impl.h"
+#include "hw/op_attention.h"
 
 #define IDS ((size_t)1 << 17)   /* that the net works on at once */
 
 struct attend {
-    const struct hps_attend *net;
+    const struct hps_attention *net;
     struct hps_bag bag;
     int dim;
     const float *rows;
@@ -14,8 +15,8 @@ struct attend {
     int *of, *nth;              /* (nid) whose candidate; not used                */
     float *score, *weight;      /* (nid)                                          */
     float *dscore, *drow, *dcand;       /* backward: (nid), twice (nid, dim)      */
-    float *level[HPS_ATTEND_HIDDEN + 2];        /* (most, width) values           */
-    float *slope[HPS_ATTEND_HIDDEN + 2];        /* and their gradients            */
+    float *level[HPS_ATTENTION_HIDDEN + 2];        /* (most, width) values           */
+    float *slope[HPS_ATTENTION_HIDDEN + 2];        /* and their gradients            */
 };
 
 static int width_of(const struct attend *j, int level)
@@ -27,7 +28,7 @@ static int width_of(const struct attend *j, int level)
 static struct hps_tensor tensor_of(const struct attend *j, float *const *at, int level)
 {
     int width = width_of(j, level);
-    return (struct hps_tensor){ at[level], (size_t)width, width };
+    return (struct hps_tensor){ at[level], (size_t)width, width, false };
 }
 
 static enum hps_act act_of(const struct attend *j, int level)
@@ -67,19 +68,23 @@ static void lay_out(struct attend *j, struct hps_dev *dev, bool back)
     HPS_CUDA(hps_kern_bag_numbers(hps_cuda_stream(dev), j->bag, j->of, j->nth));
 }
 
+static struct hps_kern_attend kern_of(const struct attend *j)
+{
+    return (struct hps_kern_attend){ j->bag, j->dim, j->of, j->rows, j->c };
+}
+
 /* The net's values of n ids from `first` on; the last level is their scores. */
 static void run_net(struct attend *j, struct hps_dev *dev, const float *param, size_t first,
                     size_t n)
 {
     int last = j->net->nhidden + 1;
 
-    HPS_CUDA(hps_kern_features(hps_cuda_stream(dev), j->bag, j->dim, j->of, first, n, j->rows,
-                               j->c, j->level[0]));
+    HPS_CUDA(hps_kern_features(hps_cuda_stream(dev), kern_of(j), first, n, j->level[0]));
     for (int l = 0; l < last; l++) {
         struct hps_tensor x = tensor_of(j, j->level, l), y = tensor_of(j, j->level, l + 1);
         const float *b = param + (size_t)x.width * (size_t)y.width;
         if (l + 1 == last) y.data = j->score + first;
-        hps_cuda_fc_forward(dev, act_of(j, l), (int)n, x, param, b, y, NULL);
+        hps_cuda_fc_forward(dev, &(struct hps_fc){ act_of(j, l), (int)n, x, param, b, y, NULL });
         param = b + y.width;
     }
 }
@@ -99,22 +104,26 @@ static void weigh(struct attend *j, struct hps_dev *dev, const float *param)
                             j->weight));
 }
 
-void hps_cuda_attend_forward(struct hps_dev *dev, const struct hps_attend *net,
-                             const struct hps_bag *bag, const float *param, const float *rows,
-                             struct hps_tensor c, struct hps_tensor y)
+static struct attend attend_of(const struct hps_attended *a)
 {
-    struct attend j = { .net = net, .bag = *bag, .dim = net->dim, .rows = rows, .c = c };
+    return (struct attend){ .net = a->net, .bag = *a->bag, .dim = a->net->dim, .rows = a->rows,
+                            .c = a->c };
+}
+
+static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor y)
+{
+    struct attend j = attend_of(a);
 
     lay_out(&j, dev, false);
-    weigh(&j, dev, param);
-    HPS_CUDA(hps_kern_attend_pool(hps_cuda_stream(dev), j.bag, j.dim, j.weight, rows, y));
+    weigh(&j, dev, a->param);
+    HPS_CUDA(hps_kern_attend_pool(hps_cuda_stream(dev), j.bag, j.dim, j.weight, j.rows, y));
 }
 
 /* Back through the net for n ids from `first` on, last level first. */
 static void back_net(struct attend *j, struct hps_dev *dev, const float *param, float *grad,
                      size_t first, size_t n)
 {
-    size_t at[HPS_ATTEND_HIDDEN + 2] = { 0 };
+    size_t at[HPS_ATTENTION_HIDDEN + 2] = { 0 };
     int last = j->net->nhidden + 1;
 
     for (int l = 0; l < last; l++)
@@ -123,33 +132,34 @@ static void back_net(struct attend *j, struct hps_dev *dev, const float *param, 
         struct hps_tensor x = tensor_of(j, j->level, l), y = tensor_of(j, j->level, l + 1);
         struct hps_tensor dx = tensor_of(j, j->slope, l), dy = tensor_of(j, j->slope, l + 1);
         if (l + 1 == last) dy.data = j->dscore + first;
-        hps_cuda_fc_backward(dev, act_of(j, l), (int)n, x, param + at[l], y, NULL, dy, dx, false,
-                             grad + at[l], grad + at[l] + (size_t)x.width * (size_t)y.width);
+        struct hps_fc fc = { act_of(j, l), (int)n, x, param + at[l], NULL, y, NULL };
+        hps_cuda_fc_backward(dev, &fc, dy, dx, grad + at[l],
+                             grad + at[l] + (size_t)x.width * (size_t)y.width);
     }
-    HPS_CUDA(hps_kern_unfeature(hps_cuda_stream(dev), j->bag, j->dim, j->of, first, n, j->rows,
-                                j->c, j->slope[0], j->drow, j->dcand));
+    HPS_CUDA(hps_kern_unfeature(hps_cuda_stream(dev), kern_of(j), first, n, j->slope[0], j->drow,
+                                j->dcand));
 }
 
-void hps_cuda_attend_backward(struct hps_dev *dev, const struct hps_attend *net,
-                              const struct hps_bag *bag, const float *param, const float *rows,
-                              struct hps_tensor c, struct hps_tensor dy, float *grad,
-                              struct hps_tensor dc, bool add, float *rows_grad, size_t nrow)
+static void attend_backward(struct hps_dev *dev, const struct hps_attended *a,
+                            struct hps_tensor dy, float *grad, struct hps_tensor dc,
+                            float *rows_grad, size_t nrow)
 {
-    struct attend j = { .net = net, .bag = *bag, .dim = net->dim, .rows = rows, .c = c };
-    struct hps_bag each = { .nslot = 1, .B = (int)bag->nid, .nid = bag->nid, .single = true,
-                            .index = bag->index };
+    struct attend j = attend_of(a);
+    size_t nid = j.bag.nid;
+    struct hps_bag each = { .nslot = 1, .B = (int)nid, .nid = nid, .single = true,
+                            .index = j.bag.index };
     void *stream = hps_cuda_stream(dev);
 
     lay_out(&j, dev, true);
-    weigh(&j, dev, param);
-    HPS_CUDA(hps_kern_unpool(stream, j.bag, j.dim, net->softmax, j.weight, rows, dy, j.dscore,
-                             j.drow));
-    for (size_t i = 0; i < bag->nid; i += step_of(&j, i)) {
-        run_net(&j, dev, param, i, step_of(&j, i));
-        back_net(&j, dev, param, grad, i, step_of(&j, i));
+    weigh(&j, dev, a->param);
+    HPS_CUDA(hps_kern_unpool(stream, kern_of(&j), j.net->softmax, j.weight, dy, j.dscore, j.drow));
+    for (size_t i = 0; i < nid; i += step_of(&j, i)) {
+        run_net(&j, dev, a->param, i, step_of(&j, i));
+        back_net(&j, dev, a->param, grad, i, step_of(&j, i));
     }
-    if (dc.data) HPS_CUDA(hps_kern_candidates(stream, j.bag, j.dim, j.dcand, dc, add));
-    struct hps_tensor drow = { j.drow, (size_t)j.dim, j.dim };
-    hps_cuda_bag_backward(dev, &each, j.dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow, rows_grad,
-                          nrow, true);
+    if (dc.data) HPS_CUDA(hps_kern_candidates(stream, j.bag, j.dim, j.dcand, dc));
+    hps_cuda_bag_backward(dev, &each, j.dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                          hps_tensor_of(j.drow, j.dim), rows_grad, nrow, true);
 }
+
+const struct hps_op_attention hps_cuda_attention = { attend_forward, attend_backward };

@@ -27,36 +27,35 @@ void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size
                                 CUDA_R_32F, (int)ldc, compute_type(dev), CUBLAS_GEMM_DEFAULT));
 }
 
-void hps_cuda_fc_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
-                         const float *w, const float *b, struct hps_tensor y, float *pre)
+void hps_cuda_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
 {
-    size_t in = (size_t)x.width, out = (size_t)y.width;
+    size_t in = (size_t)fc->x.width, out = (size_t)fc->y.width;
 
-    hps_cuda_gemm(dev, false, false, (size_t)B, out, in, x.data, x.ld, w, out, 0, y.data, y.ld);
-    if (b || act != HPS_ACT_NONE)
-        HPS_CUDA(hps_kern_bias_act(hps_cuda_stream(dev), act, B, y, b,
-                                   act == HPS_ACT_GELU ? pre : NULL));
+    hps_cuda_gemm(dev, false, false, (size_t)fc->B, out, in, fc->x.data, fc->x.ld, fc->w, out, 0,
+                  fc->y.data, fc->y.ld);
+    if (fc->b || fc->act != HPS_ACT_NONE)
+        HPS_CUDA(hps_kern_bias_act(hps_cuda_stream(dev), fc->act, fc->B, fc->y, fc->b,
+                                   fc->act == HPS_ACT_GELU ? fc->pre : NULL));
 }
 
-void hps_cuda_fc_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
-                          const float *w, struct hps_tensor y, const float *pre,
-                          struct hps_tensor dy, struct hps_tensor dx, bool add, float *dw,
-                          float *db)
+void hps_cuda_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hps_tensor dy,
+                          struct hps_tensor dx, float *dw, float *db)
 {
     void *stream = hps_cuda_stream(dev);
-    size_t in = (size_t)x.width, out = (size_t)dy.width, rows = (size_t)B;
-    struct hps_tensor before = { (float *)(size_t)pre, out, dy.width };
+    size_t in = (size_t)fc->x.width, out = (size_t)dy.width, rows = (size_t)fc->B;
 
-    if (B == 0) return;
-    if (act != HPS_ACT_NONE)
-        HPS_CUDA(hps_kern_act_back(stream, act, B, before, y, dy, dy, false));
+    if (rows == 0) return;
+    if (fc->act != HPS_ACT_NONE)
+        HPS_CUDA(hps_kern_act_back(stream, fc->act, fc->B, hps_tensor_of(fc->pre, dy.width),
+                                   fc->y, dy, dy));
     if (dx.data)
-        hps_cuda_gemm(dev, false, true, rows, in, out, dy.data, dy.ld, w, out, add ? 1 : 0,
-                      dx.data, dx.ld);
-    hps_cuda_gemm(dev, true, false, in, out, rows, x.data, x.ld, dy.data, dy.ld, 1, dw, out);
+        hps_cuda_gemm(dev, false, true, rows, in, out, dy.data, dy.ld, fc->w, out,
+                      dx.add ? 1 : 0, dx.data, dx.ld);
+    hps_cuda_gemm(dev, true, false, in, out, rows, fc->x.data, fc->x.ld, dy.data, dy.ld, 1, dw,
+                  out);
     if (db) {
         float *room = hps_cuda_scratch(dev, hps_kern_chunks(rows) * out * sizeof *room);
-        HPS_CUDA(hps_kern_column_sums(stream, B, dy, room, db));
+        HPS_CUDA(hps_kern_column_sums(stream, fc->B, dy, room, db));
     }
 }
 

@@ -1,27 +1,19 @@
 /* cuda_map.c - operations that are one kernel, or one and a sum. */
 #include "hw/cuda/cuda_impl.h"
+#include "hw/op_cross.h"
+#include "hw/op_dropout.h"
+#include "hw/op_fm.h"
+#include "hw/op_softmax.h"
 
-void hps_cuda_copy(struct hps_dev *dev, int B, int width, const float *x, size_t ldx, float *y,
-                   size_t ldy, bool add)
+void hps_cuda_copy(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y)
 {
-    struct hps_tensor from = { (float *)(size_t)x, ldx, width }, to = { y, ldy, width };
-
-    HPS_CUDA(hps_kern_copy(hps_cuda_stream(dev), B, from, to, add));
+    HPS_CUDA(hps_kern_copy(hps_cuda_stream(dev), B, x, y));
 }
 
 void hps_cuda_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x,
                     struct hps_tensor y)
 {
     HPS_CUDA(hps_kern_scale(hps_cuda_stream(dev), B, by, x, y));
-}
-
-void hps_cuda_dropout(struct hps_dev *dev, int B, int width, float p, uint64_t key,
-                      const long long *example, const float *x, size_t ldx, float *y, size_t ldy,
-                      bool add)
-{
-    struct hps_tensor from = { (float *)(size_t)x, ldx, width }, to = { y, ldy, width };
-
-    HPS_CUDA(hps_kern_dropout(hps_cuda_stream(dev), B, p, key, example, from, to, add));
 }
 
 void hps_cuda_act_forward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
@@ -31,69 +23,9 @@ void hps_cuda_act_forward(struct hps_dev *dev, enum hps_act act, int B, struct h
 }
 
 void hps_cuda_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
-                           struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx,
-                           bool add)
+                           struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx)
 {
-    HPS_CUDA(hps_kern_act_back(hps_cuda_stream(dev), act, B, x, y, dy, dx, add));
-}
-
-void hps_cuda_gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                           struct hps_tensor x, struct hps_tensor y)
-{
-    HPS_CUDA(hps_kern_gate(hps_cuda_stream(dev), B, a, b, x, y));
-}
-
-void hps_cuda_gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                            struct hps_tensor dy, struct hps_tensor da, bool add)
-{
-    HPS_CUDA(hps_kern_gate_back(hps_cuda_stream(dev), B, a, b, dy, da, add));
-}
-
-void hps_cuda_cosine_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                             struct hps_tensor y, float *keep)
-{
-    HPS_CUDA(hps_kern_cosine(hps_cuda_stream(dev), B, a, b, y, keep));
-}
-
-void hps_cuda_cosine_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                              struct hps_tensor y, float *keep, struct hps_tensor dy,
-                              struct hps_tensor da, bool add_a, struct hps_tensor db, bool add_b)
-{
-    void *stream = hps_cuda_stream(dev);
-
-    if (da.data)
-        HPS_CUDA(hps_kern_cosine_back(stream, B, a, b, y, keep, keep + 1, dy, da, add_a));
-    if (db.data)
-        HPS_CUDA(hps_kern_cosine_back(stream, B, b, a, y, keep + 1, keep, dy, db, add_b));
-}
-
-void hps_cuda_softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y)
-{
-    HPS_CUDA(hps_kern_softmax(hps_cuda_stream(dev), B, x, y));
-}
-
-void hps_cuda_softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y,
-                               struct hps_tensor dy, struct hps_tensor dx, bool add)
-{
-    HPS_CUDA(hps_kern_softmax_back(hps_cuda_stream(dev), B, y, dy, dx, add));
-}
-
-void hps_cuda_row_norm_forward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
-                               const float *shift, float eps, struct hps_tensor y, float *keep)
-{
-    HPS_CUDA(hps_kern_row_norm(hps_cuda_stream(dev), B, x, gain, shift, eps, y, keep));
-}
-
-void hps_cuda_row_norm_backward(struct hps_dev *dev, int B, struct hps_tensor x, const float *gain,
-                                float *keep, struct hps_tensor dy, struct hps_tensor dx, bool add,
-                                float *dgain, float *dshift)
-{
-    void *stream = hps_cuda_stream(dev);
-    size_t chunks = hps_kern_chunks((size_t)B);
-    float *room = hps_cuda_scratch(dev, chunks * (size_t)x.width * sizeof *room);
-
-    HPS_CUDA(hps_kern_row_norm_sums(stream, B, x, keep, dy, room, dgain, dshift));
-    if (dx.data) HPS_CUDA(hps_kern_row_norm_back(stream, B, x, gain, keep, dy, dx, add));
+    HPS_CUDA(hps_kern_act_back(hps_cuda_stream(dev), act, B, x, y, dy, dx));
 }
 
 void hps_cuda_reduce(struct hps_dev *dev, int k, size_t n, const float *part, float *to)
@@ -106,8 +38,78 @@ void hps_cuda_reduce_doubles(struct hps_dev *dev, int k, size_t n, const double 
     HPS_CUDA(hps_kern_reduce_doubles(hps_cuda_stream(dev), k, n, part, to));
 }
 
-void hps_cuda_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
-                      double *sums)
+static void dropout(struct hps_dev *dev, int B, float p, uint64_t key, const long long *example,
+                    struct hps_tensor x, struct hps_tensor y)
+{
+    HPS_CUDA(hps_kern_dropout(hps_cuda_stream(dev), B, p, key, example, x, y));
+}
+
+const struct hps_op_dropout hps_cuda_dropout = { dropout };
+
+static void gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                         struct hps_tensor x, struct hps_tensor y)
+{
+    HPS_CUDA(hps_kern_gate(hps_cuda_stream(dev), B, a, b, x, y));
+}
+
+static void gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
+                          struct hps_tensor dy, struct hps_tensor da)
+{
+    HPS_CUDA(hps_kern_gate_back(hps_cuda_stream(dev), B, a, b, dy, da));
+}
+
+const struct hps_op_cross hps_cuda_cross = { gate_forward, gate_backward };
+
+static void cosine_forward(struct hps_dev *dev, const struct hps_cosine *c)
+{
+    HPS_CUDA(hps_kern_cosine(hps_cuda_stream(dev), *c));
+}
+
+static void cosine_backward(struct hps_dev *dev, const struct hps_cosine *c, struct hps_tensor dy,
+                            struct hps_tensor da, struct hps_tensor db)
+{
+    HPS_CUDA(hps_kern_cosine_back(hps_cuda_stream(dev), *c, dy, da, db));
+}
+
+const struct hps_op_cosine hps_cuda_cosine = { cosine_forward, cosine_backward };
+
+static void softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y)
+{
+    HPS_CUDA(hps_kern_softmax(hps_cuda_stream(dev), B, x, y));
+}
+
+static void softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y,
+                             struct hps_tensor dy, struct hps_tensor dx)
+{
+    HPS_CUDA(hps_kern_softmax_back(hps_cuda_stream(dev), B, y, dy, dx));
+}
+
+const struct hps_op_softmax hps_cuda_softmax = { softmax_forward, softmax_backward };
+
+static void layer_norm_forward(struct hps_dev *dev, const struct hps_layer_norm *norm,
+                               struct hps_tensor y)
+{
+    HPS_CUDA(hps_kern_layer_norm(hps_cuda_stream(dev), *norm, y));
+}
+
+static void layer_norm_backward(struct hps_dev *dev, const struct hps_layer_norm *norm,
+                                struct hps_tensor dy, struct hps_tensor dx, float *dgain,
+                                float *dshift)
+{
+    void *stream = hps_cuda_stream(dev);
+    size_t chunks = hps_kern_chunks((size_t)norm->B);
+    float *room = hps_cuda_scratch(dev, chunks * (size_t)norm->x.width * sizeof *room);
+
+    HPS_CUDA(hps_kern_layer_norm_sums(stream, *norm, dy, room, dgain, dshift));
+    if (dx.data) HPS_CUDA(hps_kern_layer_norm_back(stream, *norm, dy, dx));
+}
+
+const struct hps_op_layer_norm hps_cuda_layer_norm = { layer_norm_forward, layer_norm_backward };
+
+/* ---- batch norm ---- */
+
+static void moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
+                    double *sums)
 {
     size_t n = (size_t)x.width, chunks = hps_kern_chunks((size_t)B);
     double *room = hps_cuda_scratch(dev, 2 * chunks * n * sizeof *room);
@@ -115,90 +117,85 @@ void hps_cuda_moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hp
     HPS_CUDA(hps_kern_moments(hps_cuda_stream(dev), B, x, z, room, sums));
 }
 
-void hps_cuda_norm_forward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
-                           float *running, float *p)
+static void norm_forward(struct hps_dev *dev, const struct hps_batch_norm *norm,
+                         const double *sums, float *running, float *p)
 {
     HPS_CUDA(hps_kern_norm(hps_cuda_stream(dev), *norm, sums, running, p));
 }
 
-void hps_cuda_norm_gradients(struct hps_dev *dev, const struct hps_norm *norm, double *sums,
-                             float *dgain, float *dshift)
+static void norm_gradients(struct hps_dev *dev, const struct hps_batch_norm *norm, double *sums,
+                           float *dgain, float *dshift)
 {
     HPS_CUDA(hps_kern_norm_gradients(hps_cuda_stream(dev), *norm, sums, dgain, dshift));
 }
 
-void hps_cuda_norm_backward(struct hps_dev *dev, const struct hps_norm *norm, const double *sums,
-                            float *p, float *r, float *q)
+static void norm_backward(struct hps_dev *dev, const struct hps_batch_norm *norm,
+                          const double *sums, float *p, float *r, float *q)
 {
     HPS_CUDA(hps_kern_norm_back(hps_cuda_stream(dev), *norm, sums, p, r, q));
 }
 
-void hps_cuda_blend(struct hps_dev *dev, int B, const float *p, struct hps_tensor x,
-                    const float *m, const float *r, const float *q, struct hps_tensor z,
-                    struct hps_tensor y, bool add)
+static void blend(struct hps_dev *dev, int B, const struct hps_blend *of, struct hps_tensor y)
 {
-    HPS_CUDA(hps_kern_blend(hps_cuda_stream(dev), B, p, x, m, r, q, z, y, add));
+    HPS_CUDA(hps_kern_blend(hps_cuda_stream(dev), B, *of, y));
 }
+
+const struct hps_op_batch_norm hps_cuda_batch_norm = {
+    moments, norm_forward, norm_gradients, norm_backward, blend
+};
 
 /* ---- the vectors of an example, side by side in the scratch ---- */
 
-static int vectors(int dim, int nx, const struct hps_tensor *x)
+/* `behind`: more numbers of an example, in a block behind all vectors. */
+static struct hps_kern_vectors lay(struct hps_dev *dev, const struct hps_vectors *of, bool behind)
 {
-    int n = 0;
+    struct hps_kern_vectors v = { of->B, 0, of->dim, NULL };
+    size_t width = 0;
 
-    for (int k = 0; k < nx; k++)
-        n += x[k].width / dim;
-    return n;
-}
-
-static float *lay(struct hps_dev *dev, int B, int nx, const struct hps_tensor *x, size_t width,
-                  size_t behind)
-{
-    float *v = hps_cuda_scratch(dev, (size_t)B * (width + behind) * sizeof *v), *to = v;
-
-    for (int k = 0; k < nx; to += x[k].width, k++)
-        hps_cuda_copy(dev, B, x[k].width, x[k].data, x[k].ld, to, width, false);
+    for (int k = 0; k < of->nx; k++)
+        width += (size_t)of->x[k].width;
+    v.n = (int)width / of->dim;
+    float *to = hps_cuda_scratch(dev, (size_t)v.B * width * (behind ? 2 : 1) * sizeof *to);
+    v.v = to;
+    for (int k = 0; k < of->nx; to += of->x[k].width, k++)
+        hps_cuda_copy(dev, v.B, of->x[k], (struct hps_tensor){ to, width, of->x[k].width, false });
     return v;
 }
 
-void hps_cuda_dots_forward(struct hps_dev *dev, int B, int dim, bool self, int nx,
-                           const struct hps_tensor *x, struct hps_tensor y)
+static void dots_forward(struct hps_dev *dev, const struct hps_vectors *of, bool self,
+                         struct hps_tensor y)
 {
-    int n = vectors(dim, nx, x);
-    float *v = lay(dev, B, nx, x, (size_t)n * (size_t)dim, 0);
-
-    HPS_CUDA(hps_kern_dots(hps_cuda_stream(dev), B, n, dim, self, v, y));
+    HPS_CUDA(hps_kern_dots(hps_cuda_stream(dev), lay(dev, of, false), self, y));
 }
 
-void hps_cuda_dots_backward(struct hps_dev *dev, int B, int dim, bool self, int nx,
-                            const struct hps_tensor *x, struct hps_tensor dy,
-                            const struct hps_tensor *dx, const bool *add)
+static void dots_backward(struct hps_dev *dev, const struct hps_vectors *of, bool self,
+                          struct hps_tensor dy, const struct hps_tensor *dx)
 {
-    int n = vectors(dim, nx, x);
-    size_t width = (size_t)n * (size_t)dim;
-    float *v = lay(dev, B, nx, x, width, width), *dv = v + (size_t)B * width;
+    struct hps_kern_vectors v = lay(dev, of, true);
+    size_t width = (size_t)v.n * (size_t)v.dim;
+    float *dv = (float *)(size_t)v.v + (size_t)v.B * width;
 
-    HPS_CUDA(hps_kern_dots_back(hps_cuda_stream(dev), B, n, dim, self, v, dy, dv));
-    for (int k = 0; k < nx; dv += x[k].width, k++)
+    HPS_CUDA(hps_kern_dots_back(hps_cuda_stream(dev), v, self, dy, dv));
+    for (int k = 0; k < of->nx; dv += of->x[k].width, k++)
         if (dx[k].data)
-            hps_cuda_copy(dev, B, x[k].width, dv, width, dx[k].data, dx[k].ld, add[k]);
+            hps_cuda_copy(dev, v.B, (struct hps_tensor){ dv, width, of->x[k].width, false }, dx[k]);
 }
 
-void hps_cuda_fm_forward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                         struct hps_tensor y, float *sums)
-{
-    int n = vectors(dim, nx, x);
-    float *v = lay(dev, B, nx, x, (size_t)n * (size_t)dim, 0);
+const struct hps_op_dot_interaction hps_cuda_dot_interaction = { dots_forward, dots_backward };
 
-    HPS_CUDA(hps_kern_fm(hps_cuda_stream(dev), B, n, dim, v, y, sums));
+static void fm_forward(struct hps_dev *dev, const struct hps_vectors *of, struct hps_tensor y,
+                       float *sums)
+{
+    HPS_CUDA(hps_kern_fm(hps_cuda_stream(dev), lay(dev, of, false), y, sums));
 }
 
-void hps_cuda_fm_backward(struct hps_dev *dev, int B, int dim, int nx, const struct hps_tensor *x,
-                          float *sums, struct hps_tensor dy, const struct hps_tensor *dx,
-                          const bool *add)
+static void fm_backward(struct hps_dev *dev, const struct hps_vectors *of, float *sums,
+                        struct hps_tensor dy, const struct hps_tensor *dx)
 {
-    for (int k = 0; k < nx; k++)
+    for (int k = 0; k < of->nx; k++)
         if (dx[k].data)
-            HPS_CUDA(hps_kern_fm_back(hps_cuda_stream(dev), B, dim, x[k], sums, dy, dx[k],
-                                      add[k]));
+            HPS_CUDA(hps_kern_fm_back(hps_cuda_stream(dev), of->B, of->dim, of->x[k], sums, dy,
+                                      dx[k]));
 }
+
+const struct hps_op_fm hps_cuda_fm = { fm_forward, fm_backward };

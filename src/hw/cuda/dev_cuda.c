@@ -283,6 +283,32 @@ static double event_elapsed_s(struct hps_dev *dev, struct hps_event *from, struc
     return (double)ms * 1e-3;
 }
 
+static const struct hps_dense_ops dense = {
+    .fc_forward = hps_cuda_fc_forward,
+    .fc_backward = hps_cuda_fc_backward,
+    .act_forward = hps_cuda_act_forward,
+    .act_backward = hps_cuda_act_backward,
+    .copy = hps_cuda_copy,
+    .scale = hps_cuda_scale,
+    .reduce = hps_cuda_reduce,
+    .reduce_doubles = hps_cuda_reduce_doubles,
+    .update = hps_cuda_update,
+    .norm2 = hps_cuda_norm2,
+    .gemm_s = hps_cuda_gemm_s,
+};
+
+static const struct hps_row_ops rows = {
+    .bag_forward = hps_cuda_bag_forward,
+    .bag_backward = hps_cuda_bag_backward,
+    .gather = hps_cuda_rows_gather,
+    .apply = hps_cuda_rows_apply,
+    .move = hps_cuda_rows_move,
+    .sum = hps_cuda_rows_sum,
+};
+
+#define HPS_OP(name) .name = &hps_cuda_##name,
+static const struct hps_layer_ops layers = { HPS_LAYER_OPS(HPS_OP) };
+
 const struct hps_dev_ops hps_dev_cuda = {
     .name = "cuda",
     .open = open_cuda,
@@ -309,5 +335,7 @@ const struct hps_dev_ops hps_dev_cuda = {
     .graph_begin = hps_cuda_graph_begin,
     .graph_end = hps_cuda_graph_end,
     .range = hps_cuda_range,
-#include "hw/dev_table.h"
+    .dense = &dense,
+    .rows = &rows,
+    .layers = &layers,
 };

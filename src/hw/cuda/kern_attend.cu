@@ -8,13 +8,8 @@ static __device__ __forceinline__ const float *row_at(struct hps_bag bag, int di
 }
 
 /* The ids from `first` on, with what they are weighed by. */
-struct ids {
-    struct hps_bag bag;
-    int dim;
-    const int *of;
+struct ids : hps_kern_attend {
     size_t first;
-    const float *rows;
-    struct hps_tensor c;
 
     __device__ float row(size_t k, int d) const { return row_at(bag, dim, rows, first + k)[d]; }
     __device__ float candidate(size_t k, int d) const
@@ -38,12 +33,11 @@ struct features {
     }
 };
 
-extern "C" int hps_kern_features(void *stream, struct hps_bag bag, int dim, const int *of,
-                                 size_t first, size_t n, const float *rows, struct hps_tensor c,
+extern "C" int hps_kern_features(void *stream, struct hps_kern_attend a, size_t first, size_t n,
                                  float *f)
 {
-    features k = { { bag, dim, of, first, rows, c }, f };
-    return run_each(stream, n, dim, k);
+    features k = { { a, first }, f };
+    return run_each(stream, n, a.dim, k);
 }
 
 struct weigh {
@@ -100,12 +94,10 @@ extern "C" int hps_kern_attend_pool(void *stream, struct hps_bag bag, int dim,
 }
 
 /* Of the output to the scores, and to the rows that it was made of. */
-struct unpool {
-    struct hps_bag bag;
-    int dim;
+struct unpool : hps_kern_attend {
     bool softmax;
     float rate;
-    const float *weight, *rows;
+    const float *weight;
     struct hps_tensor dy;
     float *dscore, *drow;
 
@@ -133,12 +125,12 @@ struct unpool {
     }
 };
 
-extern "C" int hps_kern_unpool(void *stream, struct hps_bag bag, int dim, bool softmax,
-                               const float *weight, const float *rows, struct hps_tensor dy,
-                               float *dscore, float *drow)
+extern "C" int hps_kern_unpool(void *stream, struct hps_kern_attend a, bool softmax,
+                               const float *weight, struct hps_tensor dy, float *dscore,
+                               float *drow)
 {
-    unpool f = { bag, dim, softmax, 1 / sqrtf((float)dim), weight, rows, dy, dscore, drow };
-    return run_rows(stream, (size_t)bag.B, f);
+    unpool f = { a, softmax, 1 / sqrtf((float)a.dim), weight, dy, dscore, drow };
+    return run_rows(stream, (size_t)a.bag.B, f);
 }
 
 struct unfeature {
@@ -155,12 +147,11 @@ struct unfeature {
     }
 };
 
-extern "C" int hps_kern_unfeature(void *stream, struct hps_bag bag, int dim, const int *of,
-                                  size_t first, size_t n, const float *rows, struct hps_tensor c,
+extern "C" int hps_kern_unfeature(void *stream, struct hps_kern_attend a, size_t first, size_t n,
                                   const float *df, float *drow, float *dcand)
 {
-    unfeature f = { { bag, dim, of, first, rows, c }, df, drow, dcand };
-    return run_each(stream, n, dim, f);
+    unfeature f = { { a, first }, df, drow, dcand };
+    return run_each(stream, n, a.dim, f);
 }
 
 struct candidates {
@@ -168,20 +159,19 @@ struct candidates {
     int dim;
     const float *dcand;
     struct hps_tensor dc;
-    bool add;
 
     __device__ void operator()(size_t b, int d) const
     {
         float sum = 0;
         for (size_t i = bag_start(bag, b); i < bag_start(bag, b + 1); i++)
             sum += dcand[i * (size_t)dim + (size_t)d];
-        put_to(row_of(dc, b) + d, sum, add);
+        put_to(row_of(dc, b) + d, sum, dc.add);
     }
 };
 
 extern "C" int hps_kern_candidates(void *stream, struct hps_bag bag, int dim, const float *dcand,
-                                   struct hps_tensor dc, bool add)
+                                   struct hps_tensor dc)
 {
-    candidates f = { bag, dim, dcand, dc, add };
+    candidates f = { bag, dim, dcand, dc };
     return run_each(stream, (size_t)bag.B, dim, f);
 }

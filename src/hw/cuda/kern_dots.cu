@@ -28,11 +28,11 @@ struct dots {
     }
 };
 
-extern "C" int hps_kern_dots(void *stream, int B, int n, int dim, bool self, const float *v,
+extern "C" int hps_kern_dots(void *stream, struct hps_kern_vectors v, bool self,
                              struct hps_tensor y)
 {
-    dots f = { n, dim, self, v, y };
-    return run_each(stream, (size_t)B, y.width, f);
+    dots f = { v.n, v.dim, self, v.v, y };
+    return run_each(stream, (size_t)v.B, y.width, f);
 }
 
 struct dots_back {
@@ -56,11 +56,11 @@ struct dots_back {
     }
 };
 
-extern "C" int hps_kern_dots_back(void *stream, int B, int n, int dim, bool self, const float *v,
+extern "C" int hps_kern_dots_back(void *stream, struct hps_kern_vectors v, bool self,
                                   struct hps_tensor dy, float *dv)
 {
-    dots_back f = { n, dim, self, v, dy, dv };
-    return run_each(stream, (size_t)B, n * dim, f);
+    dots_back f = { v.n, v.dim, self, v.v, dy, dv };
+    return run_each(stream, (size_t)v.B, v.n * v.dim, f);
 }
 
 /* ---- all pairs in one sum: ((sum v)^2 - sum v^2) / 2 ---- */
@@ -92,11 +92,11 @@ struct fm {
     }
 };
 
-extern "C" int hps_kern_fm(void *stream, int B, int n, int dim, const float *v,
-                           struct hps_tensor y, float *sums)
+extern "C" int hps_kern_fm(void *stream, struct hps_kern_vectors v, struct hps_tensor y,
+                           float *sums)
 {
-    fm f = { n, dim, v, y, sums };
-    return run_rows(stream, (size_t)B, f);
+    fm f = { v.n, v.dim, v.v, y, sums };
+    return run_rows(stream, (size_t)v.B, f);
 }
 
 /* dv = dy * (sum - v). */
@@ -104,21 +104,19 @@ struct fm_back {
     int dim;
     struct hps_tensor x, dy, dx;
     const float *sums;
-    bool add;
 
     __device__ void operator()(size_t b, int c) const
     {
         int d = c % dim;
         float g = row_of(dy, b)[dy.width > 1 ? d : 0];
         put_to(row_of(dx, b) + c,
-               g * (sums[b * (size_t)dim + (size_t)d] - row_of(x, b)[c]), add);
+               g * (sums[b * (size_t)dim + (size_t)d] - row_of(x, b)[c]), dx.add);
     }
 };
 
 extern "C" int hps_kern_fm_back(void *stream, int B, int dim, struct hps_tensor x,
-                                const float *sums, struct hps_tensor dy, struct hps_tensor dx,
-                                bool add)
+                                const float *sums, struct hps_tensor dy, struct hps_tensor dx)
 {
-    fm_back f = { dim, x, dy, dx, sums, add };
+    fm_back f = { dim, x, dy, dx, sums };
     return run_each(stream, (size_t)B, x.width, f);
 }

@@ -3,12 +3,8 @@
 #include "hw/cuda/kern_impl.h"
 
 /* With e = exp(-|x|) in (0, 1] nothing overflows, and no digits are lost. */
-struct logistic {
-    struct hps_tensor x, dx;
-    const float *label;
-    float weight, *score;
+struct logistic : hps_loss {
     double *losses;
-    bool add;
 
     __device__ void operator()(size_t r, int) const
     {
@@ -16,22 +12,17 @@ struct logistic {
         double p = v < 0 ? e / (1 + e) : 1 / (1 + e);
         losses[r] = (v < 0 ? 0 : v) - t * v + log1p(e);
         if (score) score[r] = (float)p;
-        if (dx.data) put_to(row_of(dx, r), (float)((p - t) * (double)weight), add);
+        if (dx.data) put_to(row_of(dx, r), (float)((p - t) * (double)weight), dx.add);
     }
 };
 
-extern "C" int hps_kern_logistic(void *stream, int B, struct hps_tensor x, const float *label,
-                                 float weight, float *score, double *losses,
-                                 struct hps_tensor dx, bool add)
+extern "C" int hps_kern_logistic(void *stream, struct hps_loss loss, double *losses)
 {
-    logistic f = { x, dx, label, weight, score, losses, add };
-    return run_each(stream, (size_t)B, 1, f);
+    logistic f = { loss, losses };
+    return run_each(stream, (size_t)loss.B, 1, f);
 }
 
-struct squared {
-    struct hps_tensor x, dx;
-    const float *label;
-    float weight, *score;
+struct squared : hps_loss {
     double *losses;
 
     __device__ void operator()(size_t r, int) const
@@ -44,17 +35,14 @@ struct squared {
     }
 };
 
-extern "C" int hps_kern_squared(void *stream, int B, struct hps_tensor x, const float *label,
-                                float weight, float *score, double *losses, struct hps_tensor dx)
+extern "C" int hps_kern_squared(void *stream, struct hps_loss loss, double *losses)
 {
-    squared f = { x, dx, label, weight, score, losses };
-    return run_each(stream, (size_t)B, 1, f);
+    squared f = { loss, losses };
+    return run_each(stream, (size_t)loss.B, 1, f);
 }
 
-struct hinge {
-    struct hps_tensor x, dx;
-    const float *label;
-    float margin, weight, *score;
+struct hinge : hps_loss {
+    float margin;
     double *losses;
 
     __device__ void operator()(size_t r, int) const
@@ -67,19 +55,14 @@ struct hinge {
     }
 };
 
-extern "C" int hps_kern_hinge(void *stream, int B, struct hps_tensor x, const float *label,
-                              float margin, float weight, float *score, double *losses,
-                              struct hps_tensor dx)
+extern "C" int hps_kern_hinge(void *stream, struct hps_loss loss, float margin, double *losses)
 {
-    hinge f = { x, dx, label, margin, weight, score, losses };
-    return run_each(stream, (size_t)B, 1, f);
+    hinge f = { loss, margin, losses };
+    return run_each(stream, (size_t)loss.B, 1, f);
 }
 
 /* The largest logit is taken off: no exponential overflows. */
-struct classes {
-    struct hps_tensor x, dx;
-    const float *label;
-    float weight, *score;
+struct classes : hps_loss {
     double *losses;
 
     /* The chance of the second of two classes, else the first of the likeliest. */
@@ -115,12 +98,10 @@ struct classes {
     }
 };
 
-extern "C" int hps_kern_cross_entropy(void *stream, int B, struct hps_tensor x,
-                                      const float *label, float weight, float *score,
-                                      double *losses, struct hps_tensor dx)
+extern "C" int hps_kern_cross_entropy(void *stream, struct hps_loss loss, double *losses)
 {
-    classes f = { x, dx, label, weight, score, losses };
-    return run_rows(stream, (size_t)B, f);
+    classes f = { loss, losses };
+    return run_rows(stream, (size_t)loss.B, f);
 }
 
 static __device__ __forceinline__ float dot(int n, const float *a, const float *b, int lane)
@@ -134,19 +115,17 @@ static __device__ __forceinline__ float dot(int n, const float *a, const float *
 
 /* ---- noise-contrastive estimation ---- */
 
-struct nce {
+struct nce : hps_loss {
     int D, K;
-    struct hps_tensor x;
-    float *e, weight, *score;
+    float *e;
     double *losses;
-    float *dx;
 
     /* One class of a row: its loss; its numbers become their gradient. */
     __device__ double class_of(size_t b, int j, int lane) const
     {
         float *mine = e + (b * (size_t)K + (size_t)j) * (size_t)(D + 1);
         const float *v = row_of(x, b);
-        float *d = dx ? dx + b * (size_t)D : NULL;
+        float *d = dx.data ? dx.data + b * (size_t)D : NULL;
         double f = (double)dot(D, v, mine, lane) + (double)mine[D], want = j == 0 ? 1 : 0;
         double odds = f - log((double)(K - 1)), away = want > 0 ? -odds : odds;
         float force = (float)((1 / (1 + exp(-odds)) - want) * (double)weight);
@@ -168,22 +147,17 @@ struct nce {
     }
 };
 
-extern "C" int hps_kern_nce(void *stream, int B, struct hps_tensor x, int K, float *e,
-                            float weight, float *score, double *losses, float *dx)
+extern "C" int hps_kern_nce(void *stream, struct hps_loss loss, int K, float *e, double *losses)
 {
-    nce f = { x.width, K, x, e, weight, score, losses, dx };
-    return run_rows(stream, (size_t)B, f);
+    nce f = { loss, loss.x.width, K, e, losses };
+    return run_rows(stream, (size_t)loss.B, f);
 }
 
 /* ---- hinge between rows ---- */
 
-struct pairing {
-    struct hps_pairs p;
-    int n;
+struct pairing : hps_kern_pairs {
     float weight, *score;
     double *losses;
-    int *at;
-    float *force;
 
     /* The j-th other row that row b is held against. */
     __device__ int other(size_t b, int j) const
@@ -219,18 +193,14 @@ struct pairing {
     }
 };
 
-extern "C" int hps_kern_pairs(void *stream, struct hps_pairs pairs, int n, float weight,
-                              float *score, double *losses, int *at, float *force)
+extern "C" int hps_kern_pairs(void *stream, struct hps_kern_pairs pairs, float weight, float *score,
+                              double *losses)
 {
-    pairing f = { pairs, n, weight, score, losses, at, force };
-    return run_rows(stream, (size_t)pairs.B, f);
+    pairing f = { pairs, weight, score, losses };
+    return run_rows(stream, (size_t)pairs.p.B, f);
 }
 
-struct pairs_du {
-    struct hps_pairs p;
-    int n;
-    const int *at;
-    const float *force;
+struct pairs_du : hps_kern_pairs {
     float *du;
 
     __device__ void operator()(size_t b, int d) const
@@ -244,19 +214,15 @@ struct pairs_du {
     }
 };
 
-extern "C" int hps_kern_pairs_du(void *stream, struct hps_pairs pairs, int n, const int *at,
-                                 const float *force, float *du)
+extern "C" int hps_kern_pairs_du(void *stream, struct hps_kern_pairs pairs, float *du)
 {
-    pairs_du f = { pairs, n, at, force, du };
-    return run_each(stream, (size_t)pairs.B, pairs.width, f);
+    pairs_du f = { pairs, du };
+    return run_each(stream, (size_t)pairs.p.B, pairs.p.width, f);
 }
 
 /* What a pair pulls at the other by. */
-struct pulled {
-    struct hps_pairs p;
-    int n;
+struct pulled : hps_kern_pairs {
     const int *nth;
-    const float *force;
 
     __device__ float operator()(size_t k, int d) const
     {
@@ -265,9 +231,10 @@ struct pulled {
     }
 };
 
-extern "C" int hps_kern_pairs_dall(void *stream, struct hps_pairs pairs, int n, const int *key,
-                                   const int *nth, const float *force, float *piece, float *dall)
+extern "C" int hps_kern_pairs_dall(void *stream, struct hps_kern_pairs pairs, const int *key,
+                                   const int *nth, float *piece, float *dall)
 {
-    pulled g = { pairs, n, nth, force };
-    return run_keys(stream, (size_t)pairs.B * (size_t)n, pairs.width, key, g, piece, dall);
+    pulled g = { pairs, nth };
+    size_t n = (size_t)pairs.p.B * (size_t)pairs.n;
+    return run_keys(stream, n, pairs.p.width, key, g, piece, dall);
 }

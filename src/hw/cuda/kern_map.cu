@@ -5,44 +5,41 @@
 
 struct copy_to {
     struct hps_tensor x, y;
-    bool add;
 
     __device__ void operator()(size_t r, int c) const
     {
-        put_to(row_of(y, r) + c, row_of(x, r)[c], add);
+        put_to(row_of(y, r) + c, row_of(x, r)[c], y.add);
     }
 };
 
-extern "C" int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hps_tensor y,
-                             bool add)
+extern "C" int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hps_tensor y)
 {
-    copy_to f = { x, y, add };
+    copy_to f = { x, y };
     return run_each(stream, (size_t)B, x.width, f);
 }
 
-/* unit(key, i) >= p as in dev.h: its 24 bits as a whole number are at least p * 2^24. */
+/* unit(key, i) >= p as in hw/op_dropout.h: its 24 bits as a whole number are at least p * 2^24. */
 struct drop {
     uint64_t key, least;
     float scale;
     const long long *example;
     struct hps_tensor x, y;
-    bool add;
 
     __device__ void operator()(size_t r, int c) const
     {
         uint64_t at = (uint64_t)example[r] * (uint64_t)x.width + (uint64_t)c;
         bool keep = hps_rng_bits(key, at) >> 40 >= least;
-        put_to(row_of(y, r) + c, keep ? row_of(x, r)[c] * scale : 0.0f, add);
+        put_to(row_of(y, r) + c, keep ? row_of(x, r)[c] * scale : 0.0f, y.add);
     }
 };
 
 extern "C" int hps_kern_dropout(void *stream, int B, float p, uint64_t key,
                                 const long long *example, struct hps_tensor x,
-                                struct hps_tensor y, bool add)
+                                struct hps_tensor y)
 {
     uint64_t least = (uint64_t)(p * 16777216.0f);
     if ((float)least < p * 16777216.0f) least++;
-    drop f = { key, least, 1.0f / (1.0f - p), example, x, y, add };
+    drop f = { key, least, 1.0f / (1.0f - p), example, x, y };
     return run_each(stream, (size_t)B, x.width, f);
 }
 
@@ -96,22 +93,20 @@ extern "C" int hps_kern_act(void *stream, enum hps_act act, int B, struct hps_te
 struct incline {
     enum hps_act act;
     struct hps_tensor x, y, dy, dx;
-    bool add;
 
     __device__ void operator()(size_t r, int c) const
     {
         float at = act == HPS_ACT_GELU ? row_of(x, r)[c] : 0.0f;
         float value = act == HPS_ACT_GELU ? 0.0f : row_of(y, r)[c];
-        put_to(row_of(dx, r) + c, row_of(dy, r)[c] * slope_of(act, at, value), add);
+        put_to(row_of(dx, r) + c, row_of(dy, r)[c] * slope_of(act, at, value), dx.add);
     }
 };
 
 extern "C" int hps_kern_act_back(void *stream, enum hps_act act, int B, struct hps_tensor x,
-                                 struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx,
-                                 bool add)
+                                 struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx)
 {
-    incline f = { act, x, y, dy, dx, add };
-    if (act == HPS_ACT_NONE) return hps_kern_copy(stream, B, dy, dx, add);
+    incline f = { act, x, y, dy, dx };
+    if (act == HPS_ACT_NONE) return hps_kern_copy(stream, B, dy, dx);
     return run_each(stream, (size_t)B, dy.width, f);
 }
 
@@ -156,20 +151,19 @@ extern "C" int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hp
 
 struct ungate {
     struct hps_tensor a, b, dy, da;
-    bool add;
 
     __device__ void operator()(size_t r, int c) const
     {
         float d = row_of(dy, r)[c];
-        if (da.data) put_to(row_of(da, r) + c, d * row_of(b, r)[c], add);
+        if (da.data) put_to(row_of(da, r) + c, d * row_of(b, r)[c], da.add);
         row_of(b, r)[c] = d * row_of(a, r)[c];
     }
 };
 
 extern "C" int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                                  struct hps_tensor dy, struct hps_tensor da, bool add)
+                                  struct hps_tensor dy, struct hps_tensor da)
 {
-    ungate f = { a, b, dy, da, add };
+    ungate f = { a, b, dy, da };
     return run_each(stream, (size_t)B, dy.width, f);
 }
 

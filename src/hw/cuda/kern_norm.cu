@@ -23,7 +23,7 @@ extern "C" int hps_kern_moments(void *stream, int B, struct hps_tensor x, struct
 /* ---- once a column, in doubles as on a host ---- */
 
 struct column {
-    struct hps_norm n;
+    struct hps_batch_norm n;
 
     __device__ float mean(int c) const { return n.stats[c]; }
     __device__ double root(int c) const
@@ -55,8 +55,8 @@ struct norm_forward : column {
     }
 };
 
-extern "C" int hps_kern_norm(void *stream, struct hps_norm n, const double *sums, float *running,
-                             float *p)
+extern "C" int hps_kern_norm(void *stream, struct hps_batch_norm n, const double *sums,
+                             float *running, float *p)
 {
     norm_forward f = { { n }, sums, running, p };
     return run_each(stream, 1, n.width, f);
@@ -75,7 +75,7 @@ struct norm_gradients : column {
     }
 };
 
-extern "C" int hps_kern_norm_gradients(void *stream, struct hps_norm n, double *sums,
+extern "C" int hps_kern_norm_gradients(void *stream, struct hps_batch_norm n, double *sums,
                                        float *dgain, float *dshift)
 {
     norm_gradients f = { { n }, sums, dgain, dshift };
@@ -96,8 +96,8 @@ struct norm_back : column {
     }
 };
 
-extern "C" int hps_kern_norm_back(void *stream, struct hps_norm n, const double *sums, float *p,
-                                  float *r, float *q)
+extern "C" int hps_kern_norm_back(void *stream, struct hps_batch_norm n, const double *sums,
+                                  float *p, float *r, float *q)
 {
     norm_back f = { { n }, sums, p, r, q };
     return run_each(stream, 1, n.width, f);
@@ -105,23 +105,19 @@ extern "C" int hps_kern_norm_back(void *stream, struct hps_norm n, const double 
 
 /* ---- to each element ---- */
 
-struct mixed {
-    const float *p, *m, *r, *q;
-    struct hps_tensor x, z, y;
-    bool add;
+struct mixed : hps_blend {
+    struct hps_tensor y;
 
     __device__ void operator()(size_t row, int c) const
     {
         float v = p[c] * (row_of(x, row)[c] - m[c]) + r[c];
         if (z.data) v += q[c] * row_of(z, row)[c];
-        put_to(row_of(y, row) + c, v, add);
+        put_to(row_of(y, row) + c, v, y.add);
     }
 };
 
-extern "C" int hps_kern_blend(void *stream, int B, const float *p, struct hps_tensor x,
-                              const float *m, const float *r, const float *q,
-                              struct hps_tensor z, struct hps_tensor y, bool add)
+extern "C" int hps_kern_blend(void *stream, int B, struct hps_blend blend, struct hps_tensor y)
 {
-    mixed f = { p, m, r, q, x, z, y, add };
-    return run_each(stream, (size_t)B, x.width, f);
+    mixed f = { blend, y };
+    return run_each(stream, (size_t)B, blend.x.width, f);
 }

@@ -6,9 +6,7 @@
 /* The lane's part of a sum over a row. */
 #define OVER_ROW(c, lane, width) for (int c = lane; c < (width); c += WARP)
 
-struct cosine {
-    struct hps_tensor a, b, y;
-    float *keep;
+struct cosine : hps_cosine {
 
     __device__ void operator()(size_t r, int lane) const
     {
@@ -23,39 +21,38 @@ struct cosine {
         float by_a = 1 / sqrtf(warp_sum(uu) + TINY), by_b = 1 / sqrtf(warp_sum(vv) + TINY);
         uv = warp_sum(uv);
         if (lane != 0) return;
-        keep[2 * r] = by_a;
-        keep[2 * r + 1] = by_b;
+        saved[2 * r] = by_a;
+        saved[2 * r + 1] = by_b;
         row_of(y, r)[0] = uv * by_a * by_b;
     }
 };
 
-extern "C" int hps_kern_cosine(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                               struct hps_tensor y, float *keep)
+extern "C" int hps_kern_cosine(void *stream, struct hps_cosine c)
 {
-    cosine f = { a, b, y, keep };
-    return run_rows(stream, (size_t)B, f);
+    cosine f = { c };
+    return run_rows(stream, (size_t)c.B, f);
 }
 
 /* With u = a / |a|, v = b / |b|: d cos / da = (v - cos u) / |a|. */
 struct lean {
     struct hps_tensor a, b, y, dy, da;
     const float *by_a, *by_b;   /* every second */
-    bool add;
 
     __device__ void operator()(size_t r, int c) const
     {
         float ra = by_a[2 * r], rb = by_b[2 * r], cos = row_of(y, r)[0], d = row_of(dy, r)[0];
         put_to(row_of(da, r) + c, d * ra * (rb * row_of(b, r)[c] - cos * ra * row_of(a, r)[c]),
-               add);
+               da.add);
     }
 };
 
-extern "C" int hps_kern_cosine_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                                    struct hps_tensor y, const float *by_a, const float *by_b,
-                                    struct hps_tensor dy, struct hps_tensor da, bool add)
+extern "C" int hps_kern_cosine_back(void *stream, struct hps_cosine c, struct hps_tensor dy,
+                                    struct hps_tensor da, struct hps_tensor db)
 {
-    lean f = { a, b, y, dy, da, by_a, by_b, add };
-    return run_each(stream, (size_t)B, a.width, f);
+    lean f = { c.a, c.b, c.y, dy, da, c.saved, c.saved + 1 };
+    lean g = { c.b, c.a, c.y, dy, db, c.saved + 1, c.saved };
+    int error = da.data ? run_each(stream, (size_t)c.B, c.a.width, f) : 0;
+    return error || !db.data ? error : run_each(stream, (size_t)c.B, c.a.width, g);
 }
 
 struct softmax {
@@ -85,7 +82,6 @@ extern "C" int hps_kern_softmax(void *stream, int B, struct hps_tensor x, struct
 
 struct softmax_back {
     struct hps_tensor y, dy, dx;
-    bool add;
 
     __device__ void operator()(size_t r, int lane) const
     {
@@ -93,21 +89,19 @@ struct softmax_back {
         float sum = 0;
         OVER_ROW(c, lane, y.width) sum += p[c] * d[c];
         sum = warp_sum(sum);
-        OVER_ROW(c, lane, y.width) put_to(row_of(dx, r) + c, p[c] * (d[c] - sum), add);
+        OVER_ROW(c, lane, y.width) put_to(row_of(dx, r) + c, p[c] * (d[c] - sum), dx.add);
     }
 };
 
 extern "C" int hps_kern_softmax_back(void *stream, int B, struct hps_tensor y,
-                                     struct hps_tensor dy, struct hps_tensor dx, bool add)
+                                     struct hps_tensor dy, struct hps_tensor dx)
 {
-    softmax_back f = { y, dy, dx, add };
+    softmax_back f = { y, dy, dx };
     return run_rows(stream, (size_t)B, f);
 }
 
-struct row_norm {
-    struct hps_tensor x, y;
-    const float *gain, *shift;
-    float eps, *keep;
+struct layer_norm : hps_layer_norm {
+    struct hps_tensor y;
 
     __device__ void operator()(size_t r, int lane) const
     {
@@ -120,28 +114,25 @@ struct row_norm {
         OVER_ROW(c, lane, x.width)
         row_of(y, r)[c] = gain[c] * ((from[c] - mean) * rate) + shift[c];
         if (lane != 0) return;
-        keep[2 * r] = mean;
-        keep[2 * r + 1] = rate;
+        saved[2 * r] = mean;
+        saved[2 * r + 1] = rate;
     }
 };
 
-extern "C" int hps_kern_row_norm(void *stream, int B, struct hps_tensor x, const float *gain,
-                                 const float *shift, float eps, struct hps_tensor y, float *keep)
+extern "C" int hps_kern_layer_norm(void *stream, struct hps_layer_norm norm, struct hps_tensor y)
 {
-    row_norm f = { x, y, gain, shift, eps, keep };
-    return run_rows(stream, (size_t)B, f);
+    layer_norm f = { norm, y };
+    return run_rows(stream, (size_t)norm.B, f);
 }
 
 /* With h = (x - mean) * rate and g = gain * dy:  dx = rate * (g - mean(g) - h * mean(g h)). */
-struct row_norm_back {
-    struct hps_tensor x, dy, dx;
-    const float *gain, *keep;
-    bool add;
+struct layer_norm_back : hps_layer_norm {
+    struct hps_tensor dy, dx;
 
     __device__ void operator()(size_t r, int lane) const
     {
         const float *from = row_of(x, r), *d = row_of(dy, r);
-        float mean = keep[2 * r], rate = keep[2 * r + 1], level = 0, tilt = 0;
+        float mean = saved[2 * r], rate = saved[2 * r + 1], level = 0, tilt = 0;
         OVER_ROW(c, lane, x.width)
         {
             level += gain[c] * d[c];
@@ -151,19 +142,18 @@ struct row_norm_back {
         tilt = warp_sum(tilt) / (float)x.width;
         OVER_ROW(c, lane, x.width)
         put_to(row_of(dx, r) + c,
-               rate * (gain[c] * d[c] - level - (from[c] - mean) * rate * tilt), add);
+               rate * (gain[c] * d[c] - level - (from[c] - mean) * rate * tilt), dx.add);
     }
 };
 
-extern "C" int hps_kern_row_norm_back(void *stream, int B, struct hps_tensor x, const float *gain,
-                                      const float *keep, struct hps_tensor dy,
-                                      struct hps_tensor dx, bool add)
+extern "C" int hps_kern_layer_norm_back(void *stream, struct hps_layer_norm norm,
+                                        struct hps_tensor dy, struct hps_tensor dx)
 {
-    row_norm_back f = { x, dy, dx, gain, keep, add };
-    return run_rows(stream, (size_t)B, f);
+    layer_norm_back f = { norm, dy, dx };
+    return run_rows(stream, (size_t)norm.B, f);
 }
 
-struct unit {
+struct l2_normalise {
     struct hps_tensor x;
     float *y, *norm;
 
@@ -178,13 +168,14 @@ struct unit {
     }
 };
 
-extern "C" int hps_kern_unit(void *stream, int B, struct hps_tensor x, float *y, float *norm)
+extern "C" int hps_kern_l2_normalise(void *stream, int B, struct hps_tensor x, float *y,
+                                     float *norm)
 {
-    unit f = { x, y, norm };
+    l2_normalise f = { x, y, norm };
     return run_rows(stream, (size_t)B, f);
 }
 
-struct unit_back {
+struct l2_normalise_back {
     int width;
     const float *y, *norm;
     float *dy;
@@ -199,9 +190,9 @@ struct unit_back {
     }
 };
 
-extern "C" int hps_kern_unit_back(void *stream, int B, int width, const float *y,
-                                  const float *norm, float *dy)
+extern "C" int hps_kern_l2_normalise_back(void *stream, int B, int width, const float *y,
+                                          const float *norm, float *dy)
 {
-    unit_back f = { width, y, norm, dy };
+    l2_normalise_back f = { width, y, norm, dy };
     return run_rows(stream, (size_t)B, f);
 }

@@ -16,23 +16,23 @@ extern "C" int hps_kern_column_sums(void *stream, int B, struct hps_tensor x, fl
 
 struct tilted {                 /* dy * h, h = (x - mean) * rate */
     struct hps_tensor x, dy;
-    const float *keep;
+    const float *saved;
 
     __device__ float operator()(size_t r, int c) const
     {
-        return row_of(dy, r)[c] * ((row_of(x, r)[c] - keep[2 * r]) * keep[2 * r + 1]);
+        return row_of(dy, r)[c] * ((row_of(x, r)[c] - saved[2 * r]) * saved[2 * r + 1]);
     }
 };
 
-extern "C" int hps_kern_row_norm_sums(void *stream, int B, struct hps_tensor x, const float *keep,
-                                      struct hps_tensor dy, float *room, float *dgain,
-                                      float *dshift)
+extern "C" int hps_kern_layer_norm_sums(void *stream, struct hps_layer_norm norm,
+                                        struct hps_tensor dy, float *room, float *dgain,
+                                        float *dshift)
 {
-    tilted g = { x, dy, keep };
+    size_t B = (size_t)norm.B;
+    tilted g = { norm.x, dy, norm.saved };
     element d = { dy };
-    int error = run_columns<float>(stream, (size_t)B, x.width, g, room, dgain, true);
-    if (error) return error;
-    return run_columns<float>(stream, (size_t)B, x.width, d, room, dshift, true);
+    int error = run_columns<float>(stream, B, dy.width, g, room, dgain, true);
+    return error ? error : run_columns<float>(stream, B, dy.width, d, room, dshift, true);
 }
 
 struct square {

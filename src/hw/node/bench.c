@@ -29,7 +29,7 @@
 static void bench_gemm(struct hps_dev *dev, struct hps_node *node)
 {
     int n = 384, m = dev->nthread > 4 ? 96 * dev->nthread : n;
-    double s = dev->ops->gemm_s(dev, m, n, n, REPEAT);
+    double s = dev->ops->dense->gemm_s(dev, m, n, n, REPEAT);
 
     node->sgemm_flops_s = s > 0 ? 2.0 * m * n * n / s : 0;
 }
@@ -49,12 +49,13 @@ static void bench_memory(struct hps_dev *dev, struct hps_node *node, float *bloc
     double took[REPEAT];
     struct hps_stopwatch watch;
     int width = 1024, rows = (int)(bytes / 2 / sizeof *block / (size_t)width);
-    float *y = block + (size_t)rows * (size_t)width;
+    struct hps_tensor y = hps_tensor_of(block + (size_t)rows * (size_t)width, width);
 
+    y.add = true;
     hps_stopwatch_init(&watch, dev, hps_now_s);
     for (int i = -1; i < REPEAT; i++) {
         hps_stopwatch_begin(&watch);
-        dev->ops->copy(dev, rows, width, block, (size_t)width, y, (size_t)width, true);
+        dev->ops->dense->copy(dev, rows, hps_tensor_of(block, width), y);
         took[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
     hps_stopwatch_done(&watch);
@@ -77,7 +78,7 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
     dev->ops->copy_to_device(dev, at, host, (REPEAT + 1) * list);
     for (int i = -1; i < REPEAT; i++) {         /* every time other rows: nothing is in a cache */
         hps_stopwatch_begin(&watch);
-        dev->ops->rows_gather(dev, block, ROW, ROW, GATHERED, at + (i + 1) * GATHERED, out);
+        dev->ops->rows->gather(dev, block, ROW, ROW, GATHERED, at + (i + 1) * GATHERED, out);
         took[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
     hps_stopwatch_done(&watch);

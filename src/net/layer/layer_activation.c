@@ -33,14 +33,13 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    p->dev->ops->act_forward(p->dev, act_of(l), p->B, p->x[0], p->y);
+    p->dev->ops->dense->act_forward(p->dev, act_of(l), p->B, p->x[0], p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     if (p->dx[0].data)
-        p->dev->ops->act_backward(p->dev, act_of(l), p->B, p->x[0], p->y, p->dy, p->dx[0],
-                                  p->add[0]);
+        p->dev->ops->dense->act_backward(p->dev, act_of(l), p->B, p->x[0], p->y, p->dy, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_activation;

@@ -23,17 +23,17 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    for (int i = 0; i < l->ninput; i++)
-        p->dev->ops->copy(p->dev, p->B, l->width, p->x[i].data, p->x[i].ld, p->y.data, p->y.ld,
-                          i > 0);
+    struct hps_tensor y = p->y;
+
+    for (int i = 0; i < l->ninput; i++, y.add = true)
+        p->dev->ops->dense->copy(p->dev, p->B, p->x[i], y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     for (int i = 0; i < l->ninput; i++)
         if (p->dx[i].data)
-            p->dev->ops->copy(p->dev, p->B, l->width, p->dy.data, p->dy.ld, p->dx[i].data,
-                              p->dx[i].ld, p->add[i]);
+            p->dev->ops->dense->copy(p->dev, p->B, p->dy, p->dx[i]);
 }
 
 extern const struct hps_layer_kind hps_layer_add;

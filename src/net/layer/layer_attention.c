@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "base/say.h"
+#include "hw/op_attention.h"
 #include "net/layer_rows.h"
 
 struct attention_opt {
@@ -19,8 +20,8 @@ struct attention_opt {
     double init_std;
     struct hps_list hidden;
     const char *activation, *weights, *empty;
-    struct hps_attend net;                              /* not keys: what they say */
-    int width[HPS_ATTEND_HIDDEN];
+    struct hps_attention net;                              /* not keys: what they say */
+    int width[HPS_ATTENTION_HIDDEN];
 };
 
 static const struct hps_field fields[] = {
@@ -40,9 +41,9 @@ static enum hps_status read_hidden(struct hps_layer *l)
 {
     struct attention_opt *o = l->opt;
 
-    if (o->hidden.n > HPS_ATTEND_HIDDEN)
+    if (o->hidden.n > HPS_ATTENTION_HIDDEN)
         return hps_deck_wrong(l->item, "hidden", "%d hidden levels, the most is %d", o->hidden.n,
-                              HPS_ATTEND_HIDDEN);
+                              HPS_ATTENTION_HIDDEN);
     for (int i = 0; i < o->hidden.n; i++) {
         char *end;
         long width = strtol(o->hidden.item[i], &end, 10);
@@ -51,22 +52,22 @@ static enum hps_status read_hidden(struct hps_layer *l)
                                   o->hidden.item[i]);
         o->width[i] = (int)width;
     }
-    o->net = (struct hps_attend){ o->dim, o->hidden.n, o->width, hps_layer_act(o->activation),
+    o->net = (struct hps_attention){ o->dim, o->hidden.n, o->width, hps_layer_act(o->activation),
                                   strcmp(o->weights, "softmax") == 0 };
     return HPS_OK;
 }
 
-static int level_in(const struct hps_attend *net, int level)
+static int level_in(const struct hps_attention *net, int level)
 {
     return level == 0 ? 4 * net->dim : net->hidden[level - 1];
 }
 
-static int level_out(const struct hps_attend *net, int level)
+static int level_out(const struct hps_attention *net, int level)
 {
     return level == net->nhidden ? 1 : net->hidden[level];
 }
 
-static size_t weights(const struct hps_attend *net)
+static size_t weights(const struct hps_attention *net)
 {
     size_t n = 0;
 
@@ -140,24 +141,29 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
     return HPS_OK;
 }
 
-static void forward(const struct hps_layer *l, struct hps_pass *p)
+static struct hps_attended attended_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct attention_opt *o = l->opt;
 
-    p->dev->ops->attend_forward(p->dev, &o->net, &p->lookup->bag, p->param, p->lookup->rows,
-                                p->x[0], p->y);
+    return (struct hps_attended){ &o->net, &p->lookup->bag, p->param, p->lookup->rows, p->x[0] };
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_attended a = attended_of(l, p);
+
+    p->dev->ops->layers->attention->forward(p->dev, &a, p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct attention_opt *o = l->opt;
+    struct hps_attended a = attended_of(l, p);
     struct hps_row_grad *grad = p->lookup->grad;
 
     if (!hps_row_grad_adds(grad))
         p->dev->ops->zero(p->dev, grad->row, grad->nrow * (size_t)l->dim * sizeof(float));
-    p->dev->ops->attend_backward(p->dev, &o->net, &p->lookup->bag, p->param, p->lookup->rows,
-                                 p->x[0], p->dy, p->grad, p->dx[0], p->add[0], grad->row,
-                                 grad->nrow);
+    p->dev->ops->layers->attention->backward(p->dev, &a, p->dy, p->grad, p->dx[0], grad->row,
+                                             grad->nrow);
 }
 
 extern const struct hps_layer_kind hps_layer_attention;

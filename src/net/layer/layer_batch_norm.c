@@ -4,6 +4,7 @@
  *
  * The statistics are those of the whole micro-batch, whoever has its rows: sums in double over all
  * ranks of the stage, so that any layout computes the same. */
+#include "hw/op_batch_norm.h"
 #include "net/net.h"
 
 struct norm_opt {
@@ -32,12 +33,14 @@ static struct columns columns_of(const struct hps_layer *l, const struct hps_pas
     return (struct columns){ p->scratch, f, f + w, f + 2 * w };
 }
 
-static struct hps_norm norm_of(const struct hps_layer *l, const struct hps_pass *p, float *stats)
+static struct hps_batch_norm norm_of(const struct hps_layer *l, const struct hps_pass *p,
+                                     float *stats)
 {
     const struct norm_opt *o = l->opt;
 
-    return (struct hps_norm){ .rows = p->peers->rows, .width = l->width, .epsilon = o->epsilon,
-                              .share = o->momentum, .gain = p->param, .stats = stats };
+    return (struct hps_batch_norm){ .rows = p->peers->rows, .width = l->width,
+                                    .epsilon = o->epsilon, .share = o->momentum,
+                                    .gain = p->param, .stats = stats };
 }
 
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
@@ -83,35 +86,35 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct hps_dev_ops *ops = p->dev->ops;
+    const struct hps_op_batch_norm *op = p->dev->ops->layers->batch_norm;
     struct columns k = columns_of(l, p);
-    struct hps_norm norm = norm_of(l, p, p->training ? p->once : p->running);
-    const float *shift = p->param + l->width;
+    struct hps_batch_norm norm = norm_of(l, p, p->training ? p->once : p->running);
 
     if (p->training) {
-        ops->moments(p->dev, p->B, p->x[0], p->x[0], k.sums);
+        op->moments(p->dev, p->B, p->x[0], p->x[0], k.sums);
         p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
     }
-    ops->norm_forward(p->dev, &norm, p->training ? k.sums : NULL, p->running, k.p);
-    ops->blend(p->dev, p->B, k.p, p->x[0], norm.stats, shift, NULL, (struct hps_tensor){ 0 }, p->y,
-               false);
+    op->forward(p->dev, &norm, p->training ? k.sums : NULL, p->running, k.p);
+    struct hps_blend b = { .p = k.p, .m = norm.stats, .r = p->param + l->width, .x = p->x[0] };
+    op->blend(p->dev, p->B, &b, p->y);
 }
 
 /* With h = (x - mean) * rate: dgain = sum dy h, dshift = sum dy of my rows; with the sums of all n
  * rows, dx = gain * rate * (dy - dshift / n - h * dgain / n). */
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct hps_dev_ops *ops = p->dev->ops;
+    const struct hps_op_batch_norm *op = p->dev->ops->layers->batch_norm;
     struct columns k = columns_of(l, p);
-    struct hps_norm norm = norm_of(l, p, p->once);
+    struct hps_batch_norm norm = norm_of(l, p, p->once);
 
-    ops->moments(p->dev, p->B, p->dy, p->x[0], k.sums);
-    ops->norm_gradients(p->dev, &norm, k.sums, p->grad, p->grad + l->width);
+    op->moments(p->dev, p->B, p->dy, p->x[0], k.sums);
+    op->gradients(p->dev, &norm, k.sums, p->grad, p->grad + l->width);
     p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
     if (!p->dx[0].data)
         return;
-    ops->norm_backward(p->dev, &norm, k.sums, k.p, k.r, k.q);
-    ops->blend(p->dev, p->B, k.p, p->x[0], norm.stats, k.r, k.q, p->dy, p->dx[0], p->add[0]);
+    op->backward(p->dev, &norm, k.sums, k.p, k.r, k.q);
+    struct hps_blend b = { k.p, norm.stats, k.r, k.q, p->x[0], p->dy };
+    op->blend(p->dev, p->B, &b, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_batch_norm;

@@ -20,22 +20,22 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 /* An input that lies in y already (net/slice_impl.h) is there; so is its gradient in dy. */
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    float *y = p->y.data;
+    struct hps_tensor y = p->y;
 
-    for (int i = 0; i < l->ninput; y += p->x[i++].width)
-        if (p->x[i].data != y)
-            p->dev->ops->copy(p->dev, p->B, p->x[i].width, p->x[i].data, p->x[i].ld, y, p->y.ld,
-                              false);
+    for (int i = 0; i < l->ninput; y.data += p->x[i++].width)
+        if (p->x[i].data != y.data)
+            p->dev->ops->dense->copy(p->dev, p->B, p->x[i], y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const float *dy = p->dy.data;
+    struct hps_tensor dy = p->dy;
 
-    for (int i = 0; i < l->ninput; dy += p->x[i++].width)
-        if (p->dx[i].data && p->dx[i].data != dy)
-            p->dev->ops->copy(p->dev, p->B, p->x[i].width, dy, p->dy.ld, p->dx[i].data, p->dx[i].ld,
-                              p->add[i]);
+    for (int i = 0; i < l->ninput; dy.data += p->x[i++].width) {
+        dy.width = p->x[i].width;
+        if (p->dx[i].data && p->dx[i].data != dy.data)
+            p->dev->ops->dense->copy(p->dev, p->B, dy, p->dx[i]);
+    }
 }
 
 extern const struct hps_layer_kind hps_layer_concat;

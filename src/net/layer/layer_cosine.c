@@ -1,4 +1,5 @@
 /* layer_cosine.c - how alike two towers are: the cosine of their outputs. */
+#include "hw/op_cosine.h"
 #include "net/net.h"
 
 struct cosine_opt {
@@ -35,26 +36,28 @@ static float scale_of(const struct hps_layer *l)
     return (float)((const struct cosine_opt *)l->opt)->scale;
 }
 
-static struct hps_tensor cosine_of(const struct hps_pass *p)
+static struct hps_cosine cosine_of(const struct hps_pass *p)
 {
-    return (struct hps_tensor){ p->keep + 2 * (size_t)p->B, 1, 1 };
+    struct hps_tensor y = { p->keep + 2 * (size_t)p->B, 1, 1, false };
+
+    return (struct hps_cosine){ p->B, p->x[0], p->x[1], y, p->keep };
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_tensor y = cosine_of(p);
+    struct hps_cosine c = cosine_of(p);
 
-    p->dev->ops->cosine_forward(p->dev, p->B, p->x[0], p->x[1], y, p->keep);
-    p->dev->ops->scale(p->dev, p->B, scale_of(l), y, p->y);
+    p->dev->ops->layers->cosine->forward(p->dev, &c);
+    p->dev->ops->dense->scale(p->dev, p->B, scale_of(l), c.y, p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_tensor d = { p->all, 1, 1 };
+    struct hps_cosine c = cosine_of(p);
+    struct hps_tensor d = { p->all, 1, 1, false };
 
-    p->dev->ops->scale(p->dev, p->B, scale_of(l), p->dy, d);
-    p->dev->ops->cosine_backward(p->dev, p->B, p->x[0], p->x[1], cosine_of(p), p->keep, d, p->dx[0],
-                                 p->add[0], p->dx[1], p->add[1]);
+    p->dev->ops->dense->scale(p->dev, p->B, scale_of(l), p->dy, d);
+    p->dev->ops->layers->cosine->backward(p->dev, &c, d, p->dx[0], p->dx[1]);
 }
 
 extern const struct hps_layer_kind hps_layer_cosine;

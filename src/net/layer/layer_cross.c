@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "hw/op_cross.h"
 #include "net/net.h"
 
 struct cross_opt {
@@ -73,63 +74,79 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 /* The places of W x + b and of the low-rank product before it. */
 static struct hps_tensor gate_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_tensor){ p->keep, (size_t)l->width, l->width };
+    return (struct hps_tensor){ p->keep, (size_t)l->width, l->width, false };
 }
 
 static struct hps_tensor low_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     int rank = rank_of(l);
 
-    return (struct hps_tensor){ p->keep + (size_t)p->B * (size_t)l->width, (size_t)rank, rank };
+    return (struct hps_tensor){ p->keep + (size_t)p->B * (size_t)l->width, (size_t)rank, rank,
+                                false };
+}
+
+/* u = W x + b, or its two products. */
+static struct hps_fc whole(const struct hps_layer *l, const struct hps_pass *p)
+{
+    return (struct hps_fc){ .B = p->B, .x = p->x[l->ninput - 1], .w = p->param,
+                            .b = p->param + l->nparam - l->width, .y = gate_of(l, p) };
+}
+
+static struct hps_fc first(const struct hps_layer *l, const struct hps_pass *p)
+{
+    return (struct hps_fc){ .B = p->B, .x = p->x[l->ninput - 1], .w = p->param, .y = low_of(l, p) };
+}
+
+static struct hps_fc second(const struct hps_layer *l, const struct hps_pass *p)
+{
+    struct hps_fc fc = whole(l, p);
+
+    fc.x = low_of(l, p);
+    fc.w += (size_t)l->width * fc.x.ld;
+    return fc;
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct hps_dev_ops *ops = p->dev->ops;
-    struct hps_tensor x = p->x[l->ninput - 1], u = gate_of(l, p), v = low_of(l, p);
-    const float *b = p->param + l->nparam - l->width;
+    const struct hps_dense_ops *dense = p->dev->ops->dense;
+    struct hps_fc one = whole(l, p), low = first(l, p), high = second(l, p);
 
-    if (v.width > 0) {
-        ops->fc_forward(p->dev, HPS_ACT_NONE, p->B, x, p->param, NULL, v, NULL);
-        ops->fc_forward(p->dev, HPS_ACT_NONE, p->B, v, p->param + (size_t)l->width * v.ld, b, u,
-                        NULL);
+    if (rank_of(l) > 0) {
+        dense->fc_forward(p->dev, &low);
+        dense->fc_forward(p->dev, &high);
     } else {
-        ops->fc_forward(p->dev, HPS_ACT_NONE, p->B, x, p->param, b, u, NULL);
+        dense->fc_forward(p->dev, &one);
     }
-    ops->gate_forward(p->dev, p->B, p->x[0], u, x, p->y);
+    p->dev->ops->layers->cross->forward(p->dev, p->B, p->x[0], one.y, one.x, p->y);
 }
 
 /* u becomes its own gradient; dx (data NULL: not wanted) is added to. */
-static void back_product(const struct hps_layer *l, struct hps_pass *p, struct hps_tensor x,
-                         struct hps_tensor du, struct hps_tensor dx)
+static void back_product(const struct hps_layer *l, struct hps_pass *p, struct hps_tensor dx)
 {
-    const struct hps_dev_ops *ops = p->dev->ops;
-    struct hps_tensor v = low_of(l, p), dv = v;
+    const struct hps_dense_ops *dense = p->dev->ops->dense;
+    struct hps_fc one = whole(l, p), low = first(l, p), high = second(l, p);
     float *db = p->grad + l->nparam - l->width;
-    size_t second = (size_t)l->width * v.ld;
+    struct hps_tensor dv = high.x;
 
-    if (v.width == 0) {
-        ops->fc_backward(p->dev, HPS_ACT_NONE, p->B, x, p->param, du, NULL, du, dx, true, p->grad,
-                         db);
+    dx.add = true;
+    if (rank_of(l) == 0) {
+        dense->fc_backward(p->dev, &one, one.y, dx, p->grad, db);
         return;
     }
     dv.data = p->all;
-    ops->fc_backward(p->dev, HPS_ACT_NONE, p->B, v, p->param + second, du, NULL, du, dv, false,
-                     p->grad + second, db);
-    ops->fc_backward(p->dev, HPS_ACT_NONE, p->B, x, p->param, v, NULL, dv, dx, true, p->grad,
-                     NULL);
+    dense->fc_backward(p->dev, &high, high.y, dv, p->grad + (high.w - p->param), db);
+    dense->fc_backward(p->dev, &low, dv, dx, p->grad, NULL);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     int k = l->ninput - 1;
-    struct hps_tensor u = gate_of(l, p);
+    struct hps_tensor dx = p->dx[k];
 
-    p->dev->ops->gate_backward(p->dev, p->B, p->x[0], u, p->dy, p->dx[0], p->add[0]);
-    if (p->dx[k].data)
-        p->dev->ops->copy(p->dev, p->B, l->width, p->dy.data, p->dy.ld, p->dx[k].data, p->dx[k].ld,
-                          k == 0 || p->add[k]);
-    back_product(l, p, p->x[k], u, p->dx[k]);
+    p->dev->ops->layers->cross->backward(p->dev, p->B, p->x[0], gate_of(l, p), p->dy, p->dx[0]);
+    dx.add |= k == 0;
+    if (dx.data) p->dev->ops->dense->copy(p->dev, p->B, p->dy, dx);
+    back_product(l, p, dx);
 }
 
 extern const struct hps_layer_kind hps_layer_cross;

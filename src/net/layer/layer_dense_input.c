@@ -19,8 +19,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    p->dev->ops->copy(p->dev, p->B, l->width, p->dense, (size_t)l->width, p->y.data, p->y.ld,
-                      false);
+    p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(p->dense, l->width), p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)

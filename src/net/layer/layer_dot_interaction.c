@@ -2,6 +2,7 @@
  * 2019). */
 #include <string.h>
 
+#include "hw/op_dot_interaction.h"
 #include "net/net.h"
 
 struct dot_opt {
@@ -53,29 +54,32 @@ static struct hps_tensor products(const struct hps_layer *l, const struct hps_pa
     const struct dot_opt *o = l->opt;
     int before = strcmp(o->pass, "first") == 0 ? p->x[0].width : 0;
 
-    return (struct hps_tensor){ y.data + before, y.ld, y.width - before };
+    return (struct hps_tensor){ y.data + before, y.ld, y.width - before, false };
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct dot_opt *o = l->opt;
     struct hps_tensor y = products(l, p, p->y);
+    struct hps_vectors v = { p->B, o->dim, l->ninput, p->x };
 
     if (y.data != p->y.data)
-        p->dev->ops->copy(p->dev, p->B, p->x[0].width, p->x[0].data, p->x[0].ld, p->y.data,
-                          p->y.ld, false);
-    p->dev->ops->dots_forward(p->dev, p->B, o->dim, o->self, l->ninput, p->x, y);
+        p->dev->ops->dense->copy(p->dev, p->B, p->x[0], p->y);
+    p->dev->ops->layers->dot_interaction->forward(p->dev, &v, o->self, y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct dot_opt *o = l->opt;
     struct hps_tensor dy = products(l, p, p->dy);
+    struct hps_vectors v = { p->B, o->dim, l->ninput, p->x };
+    struct hps_tensor first = p->dy, dx = p->dx[0];
 
-    p->dev->ops->dots_backward(p->dev, p->B, o->dim, o->self, l->ninput, p->x, dy, p->dx, p->add);
-    if (dy.data != p->dy.data && p->dx[0].data)
-        p->dev->ops->copy(p->dev, p->B, p->x[0].width, p->dy.data, p->dy.ld, p->dx[0].data,
-                          p->dx[0].ld, true);
+    p->dev->ops->layers->dot_interaction->backward(p->dev, &v, o->self, dy, p->dx);
+    first.width = dx.width;
+    dx.add = true;
+    if (dy.data != p->dy.data && dx.data)
+        p->dev->ops->dense->copy(p->dev, p->B, first, dx);
 }
 
 extern const struct hps_layer_kind hps_layer_dot_interaction;

@@ -1,5 +1,6 @@
 /* layer_dropout.c - inverted dropout: what is kept is scaled up, so evaluation changes nothing. */
 #include "base/rng.h"
+#include "hw/op_dropout.h"
 #include "net/net.h"
 
 struct dropout_opt {
@@ -25,29 +26,27 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 }
 
 /* The stream is the layer's name and the place is the example: the same on any layout. */
-static void drop(const struct hps_layer *l, struct hps_pass *p, const struct hps_tensor *x,
-                 const struct hps_tensor *y, bool add)
+static void drop(const struct hps_layer *l, struct hps_pass *p, struct hps_tensor x,
+                 struct hps_tensor y)
 {
     const struct dropout_opt *o = l->opt;
     uint64_t key = hps_rng_sub(p->key, hps_rng_key(0, l->name));
 
-    p->dev->ops->dropout(p->dev, p->B, l->width, (float)o->rate, key, p->example, x->data, x->ld,
-                         y->data, y->ld, add);
+    p->dev->ops->layers->dropout->run(p->dev, p->B, (float)o->rate, key, p->example, x, y);
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     if (p->training)
-        drop(l, p, &p->x[0], &p->y, false);
+        drop(l, p, p->x[0], p->y);
     else
-        p->dev->ops->copy(p->dev, p->B, l->width, p->x[0].data, p->x[0].ld, p->y.data, p->y.ld,
-                          false);
+        p->dev->ops->dense->copy(p->dev, p->B, p->x[0], p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     if (p->dx[0].data)
-        drop(l, p, &p->dy, &p->dx[0], p->add[0]);
+        drop(l, p, p->dy, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_dropout;

@@ -61,8 +61,8 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct embedding_opt *o = l->opt;
 
-    p->dev->ops->bag_forward(p->dev, &p->lookup->bag, l->dim, pool_of(o), combine_of(o),
-                             p->lookup->rows, p->y);
+    p->dev->ops->rows->bag_forward(p->dev, &p->lookup->bag, l->dim, pool_of(o), combine_of(o),
+                                   p->lookup->rows, p->y);
 }
 
 /* Where bags are side by side in dy and rows know their bags, each row's gradient is a plain sum of
@@ -86,8 +86,8 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     if (can_defer(l, p))
         grad->deferred = (struct hps_row_sums){ p->dy.data, bag->start, bag->from };
     else
-        p->dev->ops->bag_backward(p->dev, bag, l->dim, pool_of(o), combine_of(o), p->dy, grad->row,
-                                  grad->nrow, add);
+        p->dev->ops->rows->bag_backward(p->dev, bag, l->dim, pool_of(o), combine_of(o), p->dy,
+                                        grad->row, grad->nrow, add);
 }
 
 static bool sums(const struct hps_layer *l)

@@ -56,22 +56,28 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return net->layer[l->input[0]].grad ? 3 * one : 2 * one;
 }
 
-static void forward(const struct hps_layer *l, struct hps_pass *p)
+static struct hps_fc fc_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct fc_opt *o = l->opt;
-    const float *b = p->param + (size_t)o->in * (size_t)o->width;
 
-    p->dev->ops->fc_forward(p->dev, act_of(l), p->B, p->x[0], p->param, b, p->y,
-                            l->kept ? p->keep : NULL);
+    return (struct hps_fc){ .act = act_of(l), .B = p->B, .x = p->x[0], .w = p->param,
+                            .b = p->param + (size_t)o->in * (size_t)o->width, .y = p->y,
+                            .pre = l->kept ? p->keep : NULL };
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_fc fc = fc_of(l, p);
+
+    p->dev->ops->dense->fc_forward(p->dev, &fc);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct fc_opt *o = l->opt;
-    float *db = p->grad + (size_t)o->in * (size_t)o->width;
+    struct hps_fc fc = fc_of(l, p);
 
-    p->dev->ops->fc_backward(p->dev, act_of(l), p->B, p->x[0], p->param, p->y,
-                             l->kept ? p->keep : NULL, p->dy, p->dx[0], p->add[0], p->grad, db);
+    p->dev->ops->dense->fc_backward(p->dev, &fc, p->dy, p->dx[0], p->grad,
+                                    p->grad + (fc.b - fc.w));
 }
 
 extern const struct hps_layer_kind hps_layer_fc;

@@ -2,6 +2,7 @@
  * multiplied number by number and summed (Rendle 2010; as a vector: He and Chua 2017). */
 #include <string.h>
 
+#include "hw/op_fm.h"
 #include "net/net.h"
 
 struct fm_opt {
@@ -37,19 +38,25 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 5.0 * o->n * o->dim;
 }
 
-static void forward(const struct hps_layer *l, struct hps_pass *p)
+static struct hps_vectors vectors_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct fm_opt *o = l->opt;
 
-    p->dev->ops->fm_forward(p->dev, p->B, o->dim, l->ninput, p->x, p->y, p->keep);
+    return (struct hps_vectors){ p->B, o->dim, l->ninput, p->x };
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_vectors v = vectors_of(l, p);
+
+    p->dev->ops->layers->fm->forward(p->dev, &v, p->y, p->keep);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    const struct fm_opt *o = l->opt;
+    struct hps_vectors v = vectors_of(l, p);
 
-    p->dev->ops->fm_backward(p->dev, p->B, o->dim, l->ninput, p->x, p->keep, p->dy, p->dx,
-                             p->add);
+    p->dev->ops->layers->fm->backward(p->dev, &v, p->keep, p->dy, p->dx);
 }
 
 extern const struct hps_layer_kind hps_layer_fm;

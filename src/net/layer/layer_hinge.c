@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "hw/op_in_batch.h"
 #include "net/loss.h"
 
 struct hinge_opt {
@@ -123,51 +124,51 @@ static struct parts parts_of(const struct hps_layer *l, const struct hps_pass *p
 
 static void take(const struct hps_layer *l, struct hps_pass *p, int i, float *to, float *norm)
 {
-    const struct hps_tensor *x = &p->x[i];
+    struct hps_tensor x = p->x[i];
 
     if (p->B > 0 && cosine(l))
-        p->dev->ops->unit(p->dev, p->B, *x, to, norm);
+        p->dev->ops->layers->in_batch->l2_normalise(p->dev, p->B, x, to, norm);
     else if (p->B > 0)
-        p->dev->ops->copy(p->dev, p->B, x->width, x->data, x->ld, to, (size_t)x->width, false);
+        p->dev->ops->dense->copy(p->dev, p->B, x, hps_tensor_of(to, x.width));
 }
 
 /* What pulls at items of others goes back to those at once: backward has nobody to ask. */
 static void forward_pairs(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct hinge_opt *o = l->opt;
-    const struct hps_dev_ops *ops = p->dev->ops;
+    const struct hps_op_in_batch *op = p->dev->ops->layers->in_batch;
     struct parts k = parts_of(l, p);
     int width = (int)width_of(l);
 
     take(l, p, 0, k.user, k.user_norm);
     take(l, p, 1, k.item, k.item_norm);
     p->peers->gather(p->peers, width, k.item, k.all);
-    struct hps_pairs pairs = {
+    struct hps_in_batch rows = {
         .B = p->B, .rows = p->peers->rows, .first = p->peers->first, .width = width,
         .u = k.user, .all = k.all, .label = p->label, .example = p->example,
         .negatives = o->negatives, .key = hps_rng_sub(p->key, hps_rng_key(0, l->name)),
         .margin = (float)o->margin,
     };
-    ops->pairs(p->dev, &pairs, p->weight, p->score, p->loss, p->training ? k.duser : NULL,
-               p->training ? k.dall : NULL);
+    op->hinge(p->dev, &rows, p->weight, p->score, p->loss, p->training ? k.duser : NULL,
+              p->training ? k.dall : NULL);
     if (!p->training)
         return;
     p->peers->scatter(p->peers, width, k.dall, k.ditem);
     if (p->B > 0 && cosine(l)) {
-        ops->unit_back(p->dev, p->B, width, k.user, k.user_norm, k.duser);
-        ops->unit_back(p->dev, p->B, width, k.item, k.item_norm, k.ditem);
+        op->l2_normalise_back(p->dev, p->B, width, k.user, k.user_norm, k.duser);
+        op->l2_normalise_back(p->dev, p->B, width, k.item, k.item_norm, k.ditem);
     }
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct hinge_opt *o = l->opt;
+    struct hps_loss loss = hps_loss_of(p, p->keep);
 
     if (paired(l))
         forward_pairs(l, p);
     else if (p->B > 0)
-        p->dev->ops->hinge(p->dev, p->B, p->x[0], p->label, (float)o->margin, p->weight, p->score,
-                           p->loss, hps_loss_keep(p));
+        p->dev->ops->layers->loss->hinge(p->dev, &loss, (float)o->margin);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
@@ -180,11 +181,10 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     }
     struct parts k = parts_of(l, p);
     const float *from[] = { k.duser, k.ditem };
-    size_t width = width_of(l);
     for (int i = 0; i < 2; i++)
         if (p->dx[i].data)
-            p->dev->ops->copy(p->dev, p->B, (int)width, from[i], width, p->dx[i].data,
-                              p->dx[i].ld, p->add[i]);
+            p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(from[i], (int)width_of(l)),
+                                     p->dx[i]);
 }
 
 extern const struct hps_layer_kind hps_layer_hinge;

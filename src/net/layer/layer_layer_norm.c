@@ -1,5 +1,6 @@
 /* layer_layer_norm.c - each example's numbers to mean 0 and variance 1, then a gain and a shift a
  * number (Ba, Kiros and Hinton 2016). Weights: gains, then shifts. */
+#include "hw/op_layer_norm.h"
 #include "net/net.h"
 
 struct norm_opt {
@@ -39,18 +40,27 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 20.0 * l->width;
 }
 
-static void forward(const struct hps_layer *l, struct hps_pass *p)
+static struct hps_layer_norm norm_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct norm_opt *o = l->opt;
 
-    p->dev->ops->row_norm_forward(p->dev, p->B, p->x[0], p->param, p->param + l->width,
-                                  (float)o->epsilon, p->y, p->keep);
+    return (struct hps_layer_norm){ p->B, p->x[0], p->param, p->param + l->width,
+                                    (float)o->epsilon, p->keep };
+}
+
+static void forward(const struct hps_layer *l, struct hps_pass *p)
+{
+    struct hps_layer_norm norm = norm_of(l, p);
+
+    p->dev->ops->layers->layer_norm->forward(p->dev, &norm, p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    p->dev->ops->row_norm_backward(p->dev, p->B, p->x[0], p->param, p->keep, p->dy, p->dx[0],
-                                   p->add[0], p->grad, p->grad + l->width);
+    struct hps_layer_norm norm = norm_of(l, p);
+
+    p->dev->ops->layers->layer_norm->backward(p->dev, &norm, p->dy, p->dx[0], p->grad,
+                                              p->grad + l->width);
 }
 
 extern const struct hps_layer_kind hps_layer_layer_norm;

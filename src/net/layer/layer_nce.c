@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/say.h"
+#include "hw/op_nce.h"
 #include "net/loss.h"
 
 struct nce_opt {
@@ -145,7 +146,7 @@ static struct hps_bag flat(const struct hps_layer *l, const struct hps_pass *p)
 /* In keep: the classes' rows, which become their gradients; then the gradient of x. */
 static struct hps_tensor rows_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_tensor){ p->keep, (size_t)l->dim, l->dim };
+    return (struct hps_tensor){ p->keep, (size_t)l->dim, l->dim, false };
 }
 
 static float *dx_of(const struct hps_layer *l, const struct hps_pass *p)
@@ -156,24 +157,22 @@ static float *dx_of(const struct hps_layer *l, const struct hps_pass *p)
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_bag bag = flat(l, p);
+    struct hps_loss loss = hps_loss_of(p, dx_of(l, p));
 
-    p->dev->ops->bag_forward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                             p->lookup->rows, rows_of(l, p));
-    p->dev->ops->nce(p->dev, p->B, p->x[0], l->noise.n + 1, p->keep, p->weight, p->score, p->loss,
-                     p->training ? dx_of(l, p) : NULL);
+    p->dev->ops->rows->bag_forward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                   p->lookup->rows, rows_of(l, p));
+    p->dev->ops->layers->nce->run(p->dev, &loss, l->noise.n + 1, p->keep);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_row_grad *grad = p->lookup->grad;
     struct hps_bag bag = flat(l, p);
-    int width = l->dim - 1;
 
-    p->dev->ops->bag_backward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                              rows_of(l, p), grad->row, grad->nrow, hps_row_grad_adds(grad));
+    p->dev->ops->rows->bag_backward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                    rows_of(l, p), grad->row, grad->nrow, hps_row_grad_adds(grad));
     if (p->dx[0].data)
-        p->dev->ops->copy(p->dev, p->B, width, dx_of(l, p), (size_t)width, p->dx[0].data,
-                          p->dx[0].ld, p->add[0]);
+        p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(dx_of(l, p), l->dim - 1), p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_nce;

@@ -1,4 +1,5 @@
 /* layer_softmax.c - the softmax of each example's numbers. */
+#include "hw/op_softmax.h"
 #include "net/net.h"
 
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
@@ -20,14 +21,14 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     (void)l;
-    p->dev->ops->softmax_forward(p->dev, p->B, p->x[0], p->y);
+    p->dev->ops->layers->softmax->forward(p->dev, p->B, p->x[0], p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     (void)l;
     if (p->dx[0].data)
-        p->dev->ops->softmax_backward(p->dev, p->B, p->y, p->dy, p->dx[0], p->add[0]);
+        p->dev->ops->layers->softmax->backward(p->dev, p->B, p->y, p->dy, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_softmax;

@@ -16,9 +16,10 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
+    struct hps_loss loss = hps_loss_of(p, p->keep);
+
     (void)l;
-    p->dev->ops->squared(p->dev, p->B, p->x[0], p->label, p->weight, p->score, p->loss,
-                         hps_loss_keep(p));
+    p->dev->ops->layers->loss->squared(p->dev, &loss);
 }
 
 extern const struct hps_layer_kind hps_layer_squared;

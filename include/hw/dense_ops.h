@@ -1,0 +1,56 @@
+/* dense_ops.h - what a device does to matrices and dense weights: one table a backend. The rules of
+ * hw/dev.h hold for each operation. */
+#ifndef HPS_HW_DENSE_OPS_H
+#define HPS_HW_DENSE_OPS_H
+
+#include "hw/ops.h"
+
+struct hps_dev;
+
+/* Fully connected: y = act(x w + b). */
+struct hps_fc {
+    enum hps_act act;
+    int B;
+    struct hps_tensor x;        /* (B, in)                                                 */
+    const float *w, *b;         /* (in, out), (out); b NULL: none, where act is none       */
+    struct hps_tensor y;        /* (B, out)                                                */
+    float *pre;                 /* (B, out) contiguous: x w + b, of gelu alone             */
+};
+
+struct hps_dense_ops {
+    /* gelu (the exact x * Phi(x)) also fills `pre`. */
+    void (*fc_forward)(struct hps_dev *dev, const struct hps_fc *fc);
+    /* Its derivative. dy (B, out) is overwritten by dy * act'(y). dw, db are added to; db NULL:
+     * there is no b. act' comes from y for relu, sigmoid, tanh; gelu needs `pre` as fc_forward
+     * filled it; none looks at neither. */
+    void (*fc_backward)(struct hps_dev *dev, const struct hps_fc *fc, struct hps_tensor dy,
+                        struct hps_tensor dx, float *dw, float *db);
+
+    /* y = act(x), element by element; dx (+)= dy * act'(x), from x and y. */
+    void (*act_forward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                        struct hps_tensor y);
+    void (*act_backward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
+                         struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx);
+
+    /* y = x, or y += x where y.add says so. */
+    void (*copy)(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y);
+    /* y = by * x, element by element. */
+    void (*scale)(struct hps_dev *dev, int B, float by, struct hps_tensor x, struct hps_tensor y);
+
+    /* to (n) = part (k, n) summed over the k, in their order; k is at least 1. */
+    void (*reduce)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
+    void (*reduce_doubles)(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
+
+    /* An optimiser's update: param (n), grad (n), state (nstate, n) planes. grad is zeroed in the
+     * same pass. */
+    void (*update)(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
+                   float *grad, float *state);
+    /* *sum (host) = sum of squares of x (n), in double, deterministic. Waits. */
+    void (*norm2)(struct hps_dev *dev, size_t n, const float *x, double *sum);
+
+    /* Micro-benchmark: seconds of one C(m,n) += A(m,k) B(k,n), the median of `repeat` after one to
+     * warm up, for the roofline. Waits. */
+    double (*gemm_s)(struct hps_dev *dev, int m, int n, int k, int repeat);
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* op_attention.h - attention over the rows of bags. */
+#ifndef HPS_HW_OP_ATTENTION_H
+#define HPS_HW_OP_ATTENTION_H
+
+#include "hw/ops.h"
+
+struct hps_dev;
+
+/* The net that weighs the rows of a bag against a candidate: from 4*dim features to hidden widths
+ * to one score; `act` (none, relu, sigmoid, tanh) behind every hidden one. Its weights: for each
+ * level w (in, out), then b (out). */
+#define HPS_ATTENTION_HIDDEN 8     /* most hidden levels */
+struct hps_attention {
+    int dim, nhidden;
+    const int *hidden;          /* (nhidden) */
+    enum hps_act act;
+    bool softmax;
+};
+
+/* One micro-batch of it. */
+struct hps_attended {
+    const struct hps_attention *net;
+    const struct hps_bag *bag;  /* of one slot                      */
+    const float *param;         /* the weights of the net           */
+    const float *rows;          /* (nrow, dim)                      */
+    struct hps_tensor c;        /* (B, dim) the candidates          */
+};
+
+struct hps_op_attention {
+    /* y (B, dim) = sum of weight * row over the bag, the weights from the net on (c, row, c - row,
+     * c * row); softmax: exp(score / sqrt(dim)) / sum of them in the bag, else the score itself
+     * (Zhou et al. 2018). An empty bag gives 0. */
+    void (*forward)(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor y);
+    /* grad (as the weights), rows_grad (nrow, dim) are added to; rows in the order of the ids. */
+    void (*backward)(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor dy,
+                     float *grad, struct hps_tensor dc, float *rows_grad, size_t nrow);
+};
+
+#endif

@@ -1,0 +1,38 @@
+/* row_ops.h - what a device does to bags of ids and rows of tables: one table a backend. The rules
+ * of hw/dev.h hold for each operation. */
+#ifndef HPS_HW_ROW_OPS_H
+#define HPS_HW_ROW_OPS_H
+
+#include "hw/ops.h"
+
+struct hps_dev;
+
+struct hps_row_ops {
+    /* Bags of rows: y (B, nslot*dim) or (B, dim) from rows (nrow, dim); an empty bag gives 0. */
+    void (*bag_forward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                        enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
+                        struct hps_tensor y);
+    /* rows_grad (nrow, dim): `add`, or else all of it is overwritten. Every row's sum is made in
+     * the order of the ids. */
+    void (*bag_backward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+                         enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
+                         float *rows_grad, size_t nrow, bool add);
+
+    /* Rows of a table, `stride` floats apart: hps_rule_stride floats each.
+     * gather: out (n, dim) = weights of rows at[i]. apply: the rule on rows at[i] with the i-th
+     * gradient; at is distinct. */
+    void (*gather)(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
+                        const int *at, float *out);
+    void (*apply)(struct hps_dev *dev, const struct hps_rule *rule, float *table,
+                       size_t stride, int dim, size_t n, const int *at,
+                       const struct hps_row_sums *grad);
+    /* to[to_at[i]] = from[from_at[i]], rows of `stride` floats; to_at is distinct. One of the two
+     * may be mapped memory. */
+    void (*move)(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
+                      const float *from, const int *to_at, float *to);
+    /* to (n, dim) = the sums, each in its order. */
+    void (*sum)(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
+                     float *to);
+};
+
+#endif

@@ -6,10 +6,11 @@
 
 /* From now on searches of this rank ask `wish`, some ten times a second, and end with what they
  * have once it says yes; NULL: nobody wishes. Local. */
-void hps_budget_ask(bool (*wish)(void));
+void hps_budget_check_stop(bool (*wish)(void));
 /* Is the moment `until_s` of hps_now_s (0: none) over, or was the wish heard? Thread safe. */
 bool hps_budget_over(double until_s);
-/* Was the wish heard since hps_budget_ask: is what was found since then perhaps not the best? */
-bool hps_budget_cut(void);
+/* Was the wish heard since hps_budget_check_stop: is what was found since then perhaps not the
+ * best? */
+bool hps_budget_stopped(void);
 
 #endif

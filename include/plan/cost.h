@@ -23,8 +23,11 @@
 #define HPS_COST_TIE 1e-9       /* relative: ties of cost, slack of feasibility */
 
 /* A stage as a function of its units: CT = ct0 + ct1/k, DT = dt0 + dt1/k, all in seconds per
- * example; `least` units that its memory wants. */
-struct hps_cost_line { double ct0, ct1, dt0, dt1; long long least; };
+ * example; `min_units` hold what it must hold in memory. */
+struct hps_cost_line {
+    double ct0, ct1, dt0, dt1;
+    long long min_units;
+};
 
 static inline double hps_cost_line_et(const struct hps_cost_line *x, double k)
 {
@@ -63,10 +66,10 @@ struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t,
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau);
 
 /* Units of type t that stages can have: its limit less the dedicated servers. */
-long long hps_cost_room(const struct hps_profile *p, int t);
+long long hps_cost_capacity(const struct hps_profile *p, int t);
 
 /* The largest tau that keeps the limit (slack included); INFINITY for 0. Pure. */
-double hps_cost_tau_most(double throughput_limit);
+double hps_cost_tau_max(double throughput_limit);
 
 /* Fill in ct, dt, et of every stage and throughput, seconds, cost_usd of the plan. Direct sums, the
  * same bits as a struct hps_cost gives. Units >= 1. A tau of 0: an infinite throughput. Pure. */

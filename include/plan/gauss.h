@@ -34,6 +34,7 @@ void hps_gauss_solve(struct hps_gauss *g, const double *value);
 
 /* Of n more plans, type (n, L): what their values should be, and the standard deviation of that
  * (0 for a plan that is there). mean, deviation (n) [out]. After a solve. */
-void hps_gauss_ask(struct hps_gauss *g, int n, const int *type, double *mean, double *deviation);
+void hps_gauss_predict(struct hps_gauss *g, int n, const int *type, double *mean,
+                       double *deviation);
 
 #endif

@@ -27,7 +27,7 @@ static inline double hps_memory_need(struct hps_memory m, double k)
 }
 
 /* The least units of type t that hold m, HPS_MEMORY_NEVER where none do. Pure. */
-long long hps_memory_least(const struct hps_profile *p, int t, struct hps_memory m);
+long long hps_memory_min_units(const struct hps_profile *p, int t, struct hps_memory m);
 
 /* Do layers i..j need more than a unit of type t has, on so many of its units? Then `text` says so.
  * Pure. */
@@ -35,11 +35,11 @@ bool hps_memory_lacks(const struct hps_profile *p, int i, int j, int t, long lon
                       char *text, size_t size);
 /* Is there a layer that no type can hold with all the units that it may have? Then `text` says
  * which, and what it needs of the type that comes nearest. Nothing measured is asked for. Pure. */
-bool hps_memory_homeless(const struct hps_profile *p, char *text, size_t size);
+bool hps_memory_unplaceable(const struct hps_profile *p, char *text, size_t size);
 
 /* Bytes that each of k units of type t may have of old rows while a checkpoint is written behind
  * the training: half of its rows, but no more than half of what m leaves of its memory; on a GPU
  * all its rows, in the host's memory. Pure. */
-double hps_memory_keep(const struct hps_profile *p, int t, struct hps_memory m, double k);
+double hps_memory_snapshot(const struct hps_profile *p, int t, struct hps_memory m, double k);
 
 #endif

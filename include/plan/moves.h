@@ -32,6 +32,7 @@ void hps_moves_random(int *type, int L, int T, uint64_t key);
 /* Take every move that lowers the price, in an order drawn from the key, until none does or the
  * budget ends. type (L) [in, out], work (L); `price` is type's. Returns the price that was
  * reached. */
-double hps_moves_climb(struct hps_pricer *pr, int *type, int *work, double price, uint64_t key);
+double hps_moves_local_search(struct hps_pricer *pr, int *type, int *work, double price,
+                              uint64_t key);
 
 #endif

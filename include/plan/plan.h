@@ -66,7 +66,7 @@ void hps_plan_share(struct hps_plan *plan, int n);
  * of the two is the one that pays and is counted. Pure. */
 int hps_plan_partner(const struct hps_plan *plan, int s);
 /* Is s the second stage of a pair: its units are those of an earlier one? Pure. */
-bool hps_plan_rides(const struct hps_plan *plan, int s);
+bool hps_plan_is_second(const struct hps_plan *plan, int s);
 
 /* What the units of stage s must hold, its partner's part included. Pure. */
 struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s);
@@ -105,8 +105,8 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);
  * throughput, share of cost, what a unit must hold and has (where its type says), what bounds it;
  * then throughput and cost under both models, bound, gap. On standard output, rank 0. */
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p);
-/* What its stages keep of old rows while a checkpoint is written (hps_memory_keep). */
-void hps_plan_print_keep(const struct hps_plan *plan, const struct hps_profile *p);
+/* What its stages keep of old rows while a checkpoint is written (hps_memory_snapshot). */
+void hps_plan_print_snapshot(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* Which rank works in which stage, from each rank's type: stage s takes the first free ranks of
  * its type in rank order; a stage that shares works on those of the first of the two, whose number

@@ -51,6 +51,6 @@ void hps_policy_forward(struct hps_policy_pass *a, const double *x, double *out)
 void hps_policy_backward(struct hps_policy_pass *a, const double *dout);
 
 /* A step of Adam up the gradient, whose norm is cut to 1; the gradient is 0 after it. */
-void hps_policy_climb(struct hps_policy *p, double rate);
+void hps_policy_step(struct hps_policy *p, double rate);
 
 #endif

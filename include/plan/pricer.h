@@ -4,7 +4,7 @@
  * Prices are tau * (USD an hour of all units and servers): the cost but for the number of examples.
  * A plan that cannot keep the limits has a price too, above that of every feasible plan, so that a
  * search finds its way in. With `ceiling`, above every feasible price:
- *     too slow at any units       ceiling * (2 - tau_most / least tau)    in (1, 2) * ceiling
+ *     too slow at any units       ceiling * (2 - tau_max / least tau)    in (1, 2) * ceiling
  *     more stages than units (as few as memory allows)    ceiling * (2 + stages too many)
  *     given units too few for memory, or more than there are: ceiling * (2 + stages of too few +
  *     units too many as a share of what there is)
@@ -17,10 +17,10 @@
 
 struct hps_pricer {
     int L, T;
-    double ceiling, tau_most;
+    double ceiling, tau_max;
     double best;                /* price of the cheapest feasible plan seen, INFINITY: none */
     long long evaluations;      /* plans priced so far, all of them                         */
-    struct hps_pricer_workspace *desk;
+    struct hps_pricer_workspace *workspace;
 };
 
 /* For this problem and the budget of its options, from now on. Borrows q's profile. Caller frees.
@@ -44,9 +44,16 @@ double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double c
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff);
 
-/* The units that stages of type t can have; what all prices stand on. Pure. */
-long long hps_pricer_room(const struct hps_pricer *pr, int t);
-const long long *hps_pricer_rooms(const struct hps_pricer *pr);     /* (T) the same */
+/* The units that all stages of type t can have together. hps_pricer_capacities: of all types, (T),
+ * borrowed. Pure. */
+long long hps_pricer_capacity(const struct hps_pricer *pr, int t);
+const long long *hps_pricer_capacities(const struct hps_pricer *pr);
+
+/* The fewest units of type t at which a stage of layers i..j keeps the throughput limit, 0 when the
+ * type has not enough. Pure. */
+long long hps_pricer_min_units(const struct hps_pricer *pr, int i, int j, int t);
+
+/* The lines of all stages, borrowed. Pure. */
 const struct hps_cost *hps_pricer_cost(const struct hps_pricer *pr);
 
 /* tau of the plan that was priced last with a finite price below the ceiling. Pure. */
@@ -54,7 +61,7 @@ double hps_pricer_last_tau(const struct hps_pricer *pr);
 
 /* Where a search begins: all layers on one type, for every type, and the problem's warm plan. The
  * least price; type (L) [out] is its plan. */
-double hps_pricer_singles(struct hps_pricer *pr, int *type);
+double hps_pricer_single_types(struct hps_pricer *pr, int *type);
 
 /* Is the budget used up? By evaluations alone, where they end it first, and so the same every
  * time. */

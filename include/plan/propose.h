@@ -11,7 +11,7 @@ bool hps_propose_move(const struct hps_markov *c, const int *now, int *next, uin
 
 /* Take moves that lower the price, until `patience` of them in a row did not or the budget ends.
  * type (L) [in, out], work (L); `price` is type's. The price reached. */
-double hps_propose_climb(const struct hps_markov *c, struct hps_pricer *pr, int *type, int *work,
-                         double price, int patience, uint64_t key);
+double hps_propose_local_search(const struct hps_markov *c, struct hps_pricer *pr, int *type,
+                                int *work, double price, int patience, uint64_t key);
 
 #endif

@@ -1,56 +1,73 @@
-/* provision.h - how many units each stage gets: exact, all integers; pure. */
+/* provision.h - how many units each stage gets: exact, over all integers; pure. */
 #ifndef HPS_PLAN_PROVISION_H
 #define HPS_PLAN_PROVISION_H
 
 #include "plan/cost.h"
 
-/* The same question on bare lines, for searches that price very many plans. Two stages that share
- * their units are one line here, `more` beside it. */
+/* Refines the limits of a job whose types stand for several real ones (plan/exact). */
+struct hps_provision_packing;
+
+/* The question on bare numbers, for searches that price very many plans. A line is one stage, or
+ * two stages that share their units: `more` is the second one. */
 struct hps_provision_job {
-    int S;
-    const struct hps_cost_line *line;   /* (S) `least` is what all that it stands for needs */
-    const struct hps_cost_line *more;   /* (S) a second stage on the same units where its least is
-                                           above 0; NULL: nowhere                      */
-    const double *price;                /* (S) of one unit, in any currency            */
-    const long long *most;              /* (S) units that a stage alone could have     */
-    double server_price;                /* paid whatever the stages have               */
-    bool (*fits)(void *with, const long long *units);  /* do the limits allow these? If they */
-    void *with;                         /* allow some, then they allow fewer            */
-    double *et;                         /* (S) scratch                                  */
-    bool begun;                         /* hps_provision_cheapest's `work` holds the least units at
-                                           tau_most already, and fits() allows them */
+    int S;                      /* lines                                                         */
+    struct hps_cost_line *line; /* (S) its min_units hold all stages of the line                 */
+    struct hps_cost_line *more; /* (S) min_units 0: the line is one stage; read if `shared`      */
+    bool shared;                /* some lines are two stages                                     */
+    int *type;                  /* (S) the type whose units a line uses                          */
+    double *price;              /* (S) of one unit, in any currency                              */
+    long long *max;             /* (S) units that a line alone could have                        */
+    long long *capacity;        /* (T) units of a type that all lines can have together          */
+    long long *used;            /* (T) units of a type that were counted last                    */
+    double *et;                 /* (S) seconds per example at the units computed last            */
+    double server_price;        /* paid whatever the lines have                                  */
+    bool begun;                 /* `scratch` of hps_provision_cheapest holds the units at tau_max
+                                   already, and the limits allow them                            */
+    /* Do the real types have room for these units, whose sums are within capacity? If for some,
+     * then for fewer too. NULL: yes. */
+    bool (*pack)(struct hps_provision_packing *packing, const long long *units);
+    struct hps_provision_packing *packing;
 };
+
+/* Allocate the arrays for up to S lines and T types, all 0; free them. */
+void hps_provision_job_init(struct hps_provision_job *job, int S, int T);
+void hps_provision_job_done(struct hps_provision_job *job);
+
+/* Do the limits allow these units (S)? Sets `used` as far as they do. */
+bool hps_provision_fits(const struct hps_provision_job *job, const long long *units);
 
 /* Seconds per example that k units of line s are at work. Never rises with k. Pure. */
 double hps_provision_et(const struct hps_provision_job *job, int s, long long k);
-/* The least units of line s with that <= tau, 0 when there are none. Pure. */
+
+/* The fewest units of line s at which that is at most tau, 0 when there are none. Pure. */
 long long hps_provision_units(const struct hps_provision_job *job, int s, double tau);
-/* The least units of all lines at this tau; et with them. False when a line has none or the limits
- * refuse them. `units` of the second hold those of a larger tau, and et is theirs. Pure. */
+
+/* The fewest units of all lines at this tau, and their et. False when a line has none or the limits
+ * refuse them. In hps_provision_down `units` and et hold those of a larger tau before. */
 bool hps_provision_at(const struct hps_provision_job *job, double tau, long long *units);
 bool hps_provision_down(const struct hps_provision_job *job, double tau, long long *units);
 
-/* The cheapest units with tau <= tau_most: tau * (sum of price * units + server_price), INFINITY
- * when there are none below `cutoff` (INFINITY: none feasible). units (S) [out] are set when it is
- * finite; `work` (S). Pure. */
-double hps_provision_cheapest(const struct hps_provision_job *job, double tau_most, double cutoff,
-                              long long *units, long long *work);
+/* The lowest tau * (sum of price * units + server_price) with tau <= tau_max, INFINITY when none is
+ * below `cutoff` (INFINITY: none is feasible). units (S) [out] are set when it is finite;
+ * scratch (S). */
+double hps_provision_cheapest(const struct hps_provision_job *job, double tau_max, double cutoff,
+                              long long *units, long long *scratch);
 
-/* The least tau, INFINITY when none is below `cutoff`; units and work as above. Pure. */
+/* The smallest tau, INFINITY when none is below `cutoff`; units and scratch as above. */
 double hps_provision_fastest(const struct hps_provision_job *job, double cutoff, long long *units,
-                             long long *work);
+                             long long *scratch);
 
-/* The cheapest units for fixed stages (first, last, type given; units are set) under the type
- * limits and the throughput limit. ET never rises with k, so tau of the optimum is the ET of some
- * stage at some k, and at a fixed tau each stage wants the least k with ET <= tau (design 4).
- * Returns false when no units are feasible: then the units are those of the least tau that the
- * limits allow, if any, else 0. The plan is priced either way. `throughput_limit` finite. */
+/* Set the cheapest units for fixed stages (first, last, type given) under the limits of the types
+ * and the throughput limit, which is finite. ET never rises with k, so tau of the optimum is the ET
+ * of some stage at some k, and at a fixed tau each stage wants the smallest k with ET <= tau
+ * (design 4). Returns false when no units are feasible: then the units are those of the smallest
+ * tau that the limits allow, if any, else 0. The plan is priced either way. */
 bool hps_provision(struct hps_plan *plan, const struct hps_profile *p, const struct hps_cost *c,
                    double throughput_limit);
 
-/* The least tau these stages can have within the limits (INFINITY when even one unit each is too
- * many); sets those units and prices them. */
-double hps_provision_least_tau(struct hps_plan *plan, const struct hps_profile *p,
-                               const struct hps_cost *c);
+/* The smallest tau that these stages can have within the limits (INFINITY when even one unit each
+ * is too many); sets those units and prices them. */
+double hps_provision_min_tau(struct hps_plan *plan, const struct hps_profile *p,
+                             const struct hps_cost *c);
 
 #endif

@@ -49,8 +49,8 @@ extern const struct hps_sched hps_sched_file, hps_sched_best, hps_sched_bayes;
 /* For methods whose stages do not depend on the limit: the cheapest units for *plan (freed and
  * NULL when none are feasible), and the most throughput of its stages (frees plan). HPS_OK. */
 enum hps_status hps_sched_fixed(const struct hps_problem *q, struct hps_plan **plan);
-enum hps_status hps_sched_fixed_most(const struct hps_problem *q, struct hps_plan *plan,
-                                     double *throughput);
+enum hps_status hps_sched_fixed_max(const struct hps_problem *q, struct hps_plan *plan,
+                                    double *throughput);
 
 /* Is the engine-faithful model what a plan is best under? Pure. */
 bool hps_sched_engine(const struct hps_sched_opt *opt);
@@ -73,7 +73,7 @@ const struct hps_sched *hps_sched_at(int a);        /* the a-th of the list, NUL
 double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
                        long long evaluations, struct hps_plan **best, bool *proven);
 /* The same with more to say. `best` and its bound and gap as above. */
-struct hps_exact_wish {
+struct hps_exact_request {
     double throughput_limit, seconds;
     long long evaluations;
     bool cuts;                  /* a plan may cut inside one type, as one that is read may */
@@ -81,13 +81,13 @@ struct hps_exact_wish {
                                    too, the best plan is of those that do not */
     const struct hps_plan *known;   /* a feasible plan to begin with, NULL: none          */
 };
-double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *wish,
-                     struct hps_plan **best, bool *proven);
+double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_request *wish,
+                       struct hps_plan **best, bool *proven);
 
 /* The highest throughput that this pool can have, over all plans (with plan; proven or best
  * found). */
-double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best,
-                      bool *proven);
+double hps_exact_max_throughput(const struct hps_profile *p, double seconds, struct hps_plan **best,
+                                bool *proven);
 
 /* Would there be a plan if memory had no limits? Then text says who needs what and has what: a
  * layer that no type can hold, or a stage of that plan. For a limit that no plan keeps. */

@@ -18,7 +18,7 @@ static void measure(const struct random_wish *w, double seconds, double edge)
     struct hps_plan *plan;
     bool proven;
     if (edge > 0)
-        p->throughput_limit = edge * hps_exact_most(p, seconds, NULL, &proven);
+        p->throughput_limit = edge * hps_exact_max_throughput(p, seconds, NULL, &proven);
     double began = lab_cpu_s();
 
     hps_exact_bound(p, p->throughput_limit, seconds, 0, &plan, &proven);

@@ -38,7 +38,7 @@ static double limit_of(const struct hps_profile *p, bool engine)
     double limit = p->throughput_limit;
 
     if (!engine) return limit;
-    double most = hps_exact_most(p, MOST_S, &fastest, &proven);
+    double most = hps_exact_max_throughput(p, MOST_S, &fastest, &proven);
     if (fastest && most > 0)
         limit *= hps_engine_of(fastest, p).examples_s / most;
     hps_plan_free(fastest);

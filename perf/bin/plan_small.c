@@ -130,11 +130,11 @@ static void add_others(json_t *list, const struct hps_profile *p, const char *pa
 {
     for (int kind = 1; kind < 4; kind++) {
         struct hps_sched_opt opt = lab_options("rl", 300);
-        struct hps_exact_wish wish = { .throughput_limit = p->throughput_limit, .share = kind & 1 };
+        struct hps_exact_request wish = { .throughput_limit = p->throughput_limit, .share = kind & 1 };
         bool proven;
         opt.share = kind & 1;
         opt.objective = kind & 2 ? "engine" : "model";
-        double bound = hps_exact_ask(p, &wish, NULL, &proven);
+        double bound = hps_exact_solve(p, &wish, NULL, &proven);
         for (int a = 1; a < N - 1; a++)
             add(list, plan_of(&contenders[a], p, &opt, path, bound), p);
     }

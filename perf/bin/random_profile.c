@@ -143,7 +143,7 @@ static double most_of(const struct hps_profile *p)
 {
     bool proven;
 
-    return hps_exact_most(p, SEARCH_S, NULL, &proven);
+    return hps_exact_max_throughput(p, SEARCH_S, NULL, &proven);
 }
 
 /* Every limit that the optimum uses, to a share of what it uses: the least of these shares that

@@ -90,7 +90,7 @@ static void step(struct school *c)
                           c->world));
     for (int a = 0; a < c->policy->nparam; a++)
         c->policy->grad[a] /= BATCH * c->ranks;
-    hps_policy_climb(c->policy, RATE * (1 - 0.9 * fmin(past, 1)));
+    hps_policy_step(c->policy, RATE * (1 - 0.9 * fmin(past, 1)));
 }
 
 /* The mean miss of a few plans, in parts of the cost, on the problems kept apart. */

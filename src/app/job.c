@@ -344,7 +344,7 @@ enum hps_status hps_job_profile(struct hps_job *j, bool present)
  * begin with, and it is no fault of the deck's. Collective. */
 static enum hps_status cut_short(struct hps_job *j, enum hps_status st)
 {
-    int mine = hps_budget_cut(), cut;     /* a rank that measures may have heard it alone */
+    int mine = hps_budget_stopped(), cut;     /* a rank that measures may have heard it alone */
 
     HPS_MPI(MPI_Allreduce(&mine, &cut, 1, MPI_INT, MPI_MAX, j->world));
     if (!cut) return st;

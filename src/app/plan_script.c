@@ -52,7 +52,7 @@ static long long units_of(const struct hps_job *j, int type)
     long long units = p->server_units > 0 && p->server_type == type ? p->server_units : 0;
 
     for (int s = 0; s < p->S; s++)
-        if (p->stage[s].type == type && !hps_plan_rides(p, s))
+        if (p->stage[s].type == type && !hps_plan_is_second(p, s))
             units += p->stage[s].units;
     return units;
 }

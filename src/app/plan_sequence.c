@@ -68,7 +68,7 @@ static double keep_share(const struct hps_job *j)
     if (s < 0) return 0;
     double units = (double)j->plan->stage[s].units;
     struct hps_memory m = hps_plan_holds(j->plan, j->profile, s);
-    return m.rows > 0 ? hps_memory_keep(j->profile, j->plan->stage[s].type, m, units) /
+    return m.rows > 0 ? hps_memory_snapshot(j->profile, j->plan->stage[s].type, m, units) /
                             (m.rows / units) : 0;
 }
 

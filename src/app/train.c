@@ -268,7 +268,7 @@ static enum hps_status check(struct hps_job *j)
         hps_pool_print(j->pool);
         hps_net_print(j->net);
         hps_plan_print(j->plan, j->profile);
-        hps_plan_print_keep(j->plan, j->profile);
+        hps_plan_print_snapshot(j->plan, j->profile);
         hps_out("the deck, the data and the plan are right; nothing was run\n");
         st = hps_out_flush();
     }
@@ -330,7 +330,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
     if (!st) {
         hps_job_watch(j);
         hps_stop_begin(&j->o.run, &j->dir);
-        hps_budget_ask(stop_wished);
+        hps_budget_check_stop(stop_wished);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status, HPS_ERROR));
         if (!st) st = prepare(j, w, &s, text);
         if (st == HPS_AGAIN && s.n > 0) tell_start(&past.status, &s.cursor[0]);
@@ -339,7 +339,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         st = tell_end(j, &past.status, st);
         hps_watch_leave();
     }
-    hps_budget_ask(NULL);
+    hps_budget_check_stop(NULL);
     hps_stop_end();
     hps_start_free(&s);
     hps_mem_free(text);

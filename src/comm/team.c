@@ -41,7 +41,7 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
     t->rank = hps_mem_new((size_t)S, sizeof *t->rank);
     t->home = hps_mem_new((size_t)S, sizeof *t->home);
     for (int s = 0; s < S; s++) {
-        t->home[s] = hps_plan_rides(plan, s) ? hps_plan_partner(plan, s) : s;
+        t->home[s] = hps_plan_is_second(plan, s) ? hps_plan_partner(plan, s) : s;
         if (t->home[s] == stage_of[me])
             t->role[t->nrole++] = s;
     }

@@ -49,7 +49,7 @@ struct hps_cost *hps_cost_new(const struct hps_profile *p)
             for (int j = i; j < p->L; j++) {
                 add_layer(&sum, p, j, t);
                 hps_memory_add(&held, &p->layer[j]);
-                sum.least = hps_memory_least(p, t, held);
+                sum.min_units = hps_memory_min_units(p, t, held);
                 c->line[hps_cost_index(p->L, p->T, i, j, t)] = with_ends(sum, p, i, j, t);
             }
         }
@@ -115,23 +115,22 @@ static long long fast_enough(const struct hps_cost_line *x, double tau, long lon
 
 long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most)
 {
-    if (most < 1 || most < x->least || hps_cost_line_et(x, (double)most) > tau)
-        return 0;
+    if (most < 1 || most < x->min_units || hps_cost_line_et(x, (double)most) > tau) return 0;
     long long k = fast_enough(x, tau, most);
-    return k < x->least ? x->least : k;
+    return k < x->min_units ? x->min_units : k;
 }
 
-long long hps_cost_room(const struct hps_profile *p, int t)
+long long hps_cost_capacity(const struct hps_profile *p, int t)
 {
     return p->type[t].limit - (p->server_units > 0 && t == p->server_type ? p->server_units : 0);
 }
 
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau)
 {
-    return hps_cost_line_units(hps_cost_line(c, i, j, t), tau, hps_cost_room(c->p, t));
+    return hps_cost_line_units(hps_cost_line(c, i, j, t), tau, hps_cost_capacity(c->p, t));
 }
 
-double hps_cost_tau_most(double throughput_limit)
+double hps_cost_tau_max(double throughput_limit)
 {
     if (!(throughput_limit > 0))
         return INFINITY;
@@ -156,7 +155,7 @@ double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *
     if (p->server_units > 0)
         usd_hour = p->type[p->server_type].price_usd_hour * (double)p->server_units;
     for (int s = 0; s < plan->S; s++)
-        if (!hps_plan_rides(plan, s))
+        if (!hps_plan_is_second(plan, s))
             usd_hour += p->type[plan->stage[s].type].price_usd_hour * (double)plan->stage[s].units;
     return usd_hour;
 }
@@ -197,17 +196,16 @@ bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit)
 {
     for (int s = 0; s < plan->S; s++)
-        if (hps_cost_busy(plan, s) > hps_cost_tau_most(throughput_limit) ||
+        if (hps_cost_busy(plan, s) > hps_cost_tau_max(throughput_limit) ||
             plan->stage[s].units <
-                hps_memory_least(p, plan->stage[s].type, hps_plan_holds(plan, p, s)))
+                hps_memory_min_units(p, plan->stage[s].type, hps_plan_holds(plan, p, s)))
             return false;
     for (int t = 0; t < p->T; t++) {
         long long sum = 0;
         for (int s = 0; s < plan->S; s++)
-            if (plan->stage[s].type == t && !hps_plan_rides(plan, s))
+            if (plan->stage[s].type == t && !hps_plan_is_second(plan, s))
                 sum += plan->stage[s].units;
-        if (sum > hps_cost_room(p, t))
-            return false;
+        if (sum > hps_cost_capacity(p, t)) return false;
     }
     return true;
 }

@@ -25,7 +25,7 @@ struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j)
     return m;
 }
 
-long long hps_memory_least(const struct hps_profile *p, int t, struct hps_memory m)
+long long hps_memory_min_units(const struct hps_profile *p, int t, struct hps_memory m)
 {
     double most = p->type[t].memory_bytes * (1 + SLACK);
 
@@ -39,7 +39,7 @@ long long hps_memory_least(const struct hps_profile *p, int t, struct hps_memory
     return (long long)k;
 }
 
-double hps_memory_keep(const struct hps_profile *p, int t, struct hps_memory m, double k)
+double hps_memory_snapshot(const struct hps_profile *p, int t, struct hps_memory m, double k)
 {
     double rows = m.rows / k, left = p->type[t].memory_bytes - hps_memory_need(m, k);
 
@@ -86,19 +86,20 @@ static int nearest_type(const struct hps_profile *p, int l)
     int nearest = -1;
 
     for (int t = 0; t < p->T; t++) {
-        if (hps_cost_room(p, t) < 1 || !(times(p, l, l, t, hps_cost_room(p, t)) < least))
+        if (hps_cost_capacity(p, t) < 1 || !(times(p, l, l, t, hps_cost_capacity(p, t)) < least))
             continue;
-        least = times(p, l, l, t, hps_cost_room(p, t));
+        least = times(p, l, l, t, hps_cost_capacity(p, t));
         nearest = t;
     }
     return nearest;
 }
 
-bool hps_memory_homeless(const struct hps_profile *p, char *text, size_t size)
+bool hps_memory_unplaceable(const struct hps_profile *p, char *text, size_t size)
 {
     for (int l = 0; l < p->L; l++) {
         int t = nearest_type(p, l);
-        if (t >= 0 && hps_memory_lacks(p, l, l, t, hps_cost_room(p, t), text, size)) return true;
+        if (t >= 0 && hps_memory_lacks(p, l, l, t, hps_cost_capacity(p, t), text, size))
+            return true;
     }
     return false;
 }

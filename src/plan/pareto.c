@@ -27,10 +27,12 @@ static enum hps_status find(struct hps_pareto *f, int i, struct hps_problem *q)
     enum hps_status s = hps_sched_search(&plan, q);
     if (s)
         return s;
-    struct hps_exact_wish wish = { .throughput_limit = x->limit, .seconds = q->opt->seconds,
-                                   .known = plan, .cuts = plan && hps_plan_cuts(plan),
-                                   .share = q->opt->share || (plan && plan->nshare > 0) };
-    x->lower_bound_usd = hps_exact_ask(f->profile, &wish, NULL, &proven);
+    struct hps_exact_request wish = { .throughput_limit = x->limit,
+                                      .seconds = q->opt->seconds,
+                                      .known = plan,
+                                      .cuts = plan && hps_plan_cuts(plan),
+                                      .share = q->opt->share || (plan && plan->nshare > 0) };
+    x->lower_bound_usd = hps_exact_solve(f->profile, &wish, NULL, &proven);
     if (plan) {
         x->cost_usd = plan->cost_usd;
         x->throughput = plan->throughput;
@@ -73,8 +75,7 @@ static void find_singles(struct hps_pareto *f)
         if (!hps_provision(plan, p, c, 0))
             continue;
         add_single(f, plan);
-        if (isfinite(hps_provision_least_tau(plan, p, c)))
-            add_single(f, plan);
+        if (isfinite(hps_provision_min_tau(plan, p, c))) add_single(f, plan);
     }
     hps_plan_free(plan);
     hps_cost_free(c);

@@ -63,7 +63,7 @@ int hps_plan_partner(const struct hps_plan *plan, int s)
     return -1;
 }
 
-bool hps_plan_rides(const struct hps_plan *plan, int s)
+bool hps_plan_is_second(const struct hps_plan *plan, int s)
 {
     int with = hps_plan_partner(plan, s);
 
@@ -217,8 +217,7 @@ static enum hps_status check_limits(const struct hps_plan *plan, const struct hp
         if (p->server_units > 0 && p->server_type == t)
             left -= p->server_units;
         for (int s = 0; s < plan->S; s++) {
-            if (plan->stage[s].type != t || hps_plan_rides(plan, s))
-                continue;
+            if (plan->stage[s].type != t || hps_plan_is_second(plan, s)) continue;
             if (plan->stage[s].units > left) {
                 HPS_SAY(HPS_ERROR, "%s: the plan wants more of type %s than its limit %lld%s", from,
                         p->type[t].name, p->type[t].limit,
@@ -237,8 +236,7 @@ static enum hps_status check_memory(const struct hps_plan *plan, const struct hp
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
         struct hps_memory b = hps_plan_holds(plan, p, s);
-        if (g->units >= hps_memory_least(p, g->type, b))
-            continue;
+        if (g->units >= hps_memory_min_units(p, g->type, b)) continue;
         HPS_SAY(HPS_ERROR, "%s: stage %d needs %.10g bytes on each of %lld units of type %s, "
                 "which has %.10g", from, s, hps_memory_need(b, (double)g->units), g->units,
                 p->type[g->type].name, p->type[g->type].memory_bytes);
@@ -309,7 +307,7 @@ enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *ty
         stage_of[r] = -1;
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
-        long long missing = hps_plan_rides(plan, s) ? 0 : g->units;
+        long long missing = hps_plan_is_second(plan, s) ? 0 : g->units;
         for (int r = 0; r < R && missing > 0; r++)
             if (stage_of[r] < 0 && type[r] == g->type) {
                 stage_of[r] = s;

@@ -40,11 +40,10 @@ static void memory_of(char *text, size_t size, const struct hps_plan *plan, int 
 /* Stages and servers on a type have all of it. */
 static bool is_used_up(const struct hps_plan *plan, const struct hps_profile *p, int t)
 {
-    long long left = hps_cost_room(p, t);
+    long long left = hps_cost_capacity(p, t);
 
     for (int s = 0; s < plan->S; s++)
-        if (plan->stage[s].type == t && !hps_plan_rides(plan, s))
-            left -= plan->stage[s].units;
+        if (plan->stage[s].type == t && !hps_plan_is_second(plan, s)) left -= plan->stage[s].units;
     return left <= 0;
 }
 
@@ -52,8 +51,7 @@ static bool memory_binds(const struct hps_plan *plan, int s, const struct hps_pr
 {
     const struct hps_plan_stage *g = &plan->stage[s];
 
-    return g->units > 1 &&
-           g->units <= hps_memory_least(p, g->type, hps_plan_holds(plan, p, s));
+    return g->units > 1 && g->units <= hps_memory_min_units(p, g->type, hps_plan_holds(plan, p, s));
 }
 
 static void print_stage(const struct hps_plan *plan, int s, const struct hps_profile *p,
@@ -71,9 +69,8 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
     hps_page_add(&where, " ");
     hps_page_fit(&where, p->type[g->type].name, 16);
     hps_out("%5d  %s %6lld %12.6g %12.6g  %5.1f %% %11s  %s%s%s%s", s, where.at, g->units, g->et,
-            1 / g->et,
-            usd_hour > 0 && !hps_plan_rides(plan, s) ? 100 * mine / usd_hour : 0, memory,
-            g->ct >= g->dt ? "computation" : "communication",
+            1 / g->et, usd_hour > 0 && !hps_plan_is_second(plan, s) ? 100 * mine / usd_hour : 0,
+            memory, g->ct >= g->dt ? "computation" : "communication",
             hps_cost_busy(plan, s) >= tau ? ", slowest" : "",
             memory_binds(plan, s, p) ? ", memory" : "",
             is_used_up(plan, p, g->type) ? ", no unit left" : "");
@@ -132,13 +129,13 @@ static void print_rival(const struct hps_plan *plan)
         hps_out("%s found none cheaper\n", plan->rival);
 }
 
-void hps_plan_print_keep(const struct hps_plan *plan, const struct hps_profile *p)
+void hps_plan_print_snapshot(const struct hps_plan *plan, const struct hps_profile *p)
 {
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
         struct hps_memory m = hps_plan_holds(plan, p, s);
-        double keep = hps_memory_keep(p, g->type, m, (double)g->units);
-        if (m.rows > 0 && !hps_plan_rides(plan, s))
+        double keep = hps_memory_snapshot(p, g->type, m, (double)g->units);
+        if (m.rows > 0 && !hps_plan_is_second(plan, s))
             hps_out("while a checkpoint is written, a unit of stage %d keeps at most %.3g GB of "
                     "old rows%s\n",
                     s, keep / 1e9, p->type[g->type].gpu ? " in its host's memory" : "");

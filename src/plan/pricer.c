@@ -1,4 +1,4 @@
-#include "plan/pricer_workspace.h"
+#include "plan/pricer_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,39 +10,24 @@
 /* Plans priced between two looks at the clock. */
 #define LOOK 32
 
-static bool fits(void *with, const long long *units)
+long long hps_pricer_min_units(const struct hps_pricer *pr, int i, int j, int t)
 {
-    const struct hps_pricer_workspace *d = with;
-
-    for (int x = 0; x < d->job.S; x++)
-        d->used[d->line_type[x]] = 0;
-    for (int x = 0; x < d->job.S; x++) {
-        int t = d->line_type[x];
-        d->used[t] += units[x];
-        if (d->used[t] > d->room[t])
-            return false;
-    }
-    return true;
+    return pr->workspace->floor[hps_cost_index(pr->L, pr->T, i, j, t)].units;
 }
 
-const struct hps_pricer_least *hps_pricer_least(const struct hps_pricer *pr, int i, int j, int t)
+static void fill_floor(struct hps_pricer *pr)
 {
-    return &pr->desk->least[hps_cost_index(pr->L, pr->T, i, j, t)];
-}
-
-static void fill_least(struct hps_pricer *pr)
-{
-    struct hps_pricer_workspace *d = pr->desk;
-    const struct hps_profile *p = d->q->profile;
+    struct hps_pricer_workspace *w = pr->workspace;
+    const struct hps_profile *p = w->q->profile;
 
     for (int i = 0; i < pr->L; i++)
         for (int j = i; j < pr->L; j++)
             for (int t = 0; t < pr->T; t++) {
-                const struct hps_cost_line *x = hps_cost_line(d->c, i, j, t);
-                struct hps_pricer_least *least = &d->least[hps_cost_index(pr->L, pr->T, i, j, t)];
-                least->units = hps_cost_line_units(x, pr->tau_most, d->room[t]);
-                least->floor = p->type[t].price_usd_hour * (double)least->units *
-                               hps_cost_line_et(x, (double)(least->units ? least->units : 1));
+                const struct hps_cost_line *x = hps_cost_line(w->c, i, j, t);
+                long long k = hps_cost_line_units(x, pr->tau_max, w->job.capacity[t]);
+                w->floor[hps_cost_index(pr->L, pr->T, i, j, t)] =
+                    (struct hps_pricer_floor){ k, p->type[t].price_usd_hour * (double)k *
+                                                      hps_cost_line_et(x, k ? (double)k : 1) };
             }
 }
 
@@ -51,8 +36,8 @@ static void fill_least(struct hps_pricer *pr)
  * many units, its ways to and fro, and all else. */
 static double slowest(const struct hps_pricer *pr)
 {
-    const struct hps_profile *p = pr->desk->q->profile;
-    struct hps_engine_cut cut = pr->desk->cut;
+    const struct hps_profile *p = pr->workspace->q->profile;
+    struct hps_engine_cut cut = pr->workspace->engine.cut;
     double tau = 0, micro = 0, step = 0;
 
     for (int l = 0; l < pr->L; l++) {
@@ -63,8 +48,7 @@ static double slowest(const struct hps_pricer *pr)
         }
         tau += most / p->batch;
     }
-    if (!pr->desk->engine)
-        return tau;
+    if (!pr->workspace->engine.on) return tau;
     for (int t = 0; t < pr->T; t++) {
         micro = fmax(micro, p->engine.micro_s[t] + p->engine.read_s[t] * cut.batch / cut.M);
         step = fmax(step, p->engine.step_s[t]);
@@ -75,111 +59,117 @@ static double slowest(const struct hps_pricer *pr)
 /* More than any feasible plan costs: all units of the pool, at the slowest that is allowed. */
 static double ceiling_of(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_workspace *d = pr->desk;
-    const struct hps_profile *p = d->q->profile;
-    double rate = d->job.server_price, tau = isinf(pr->tau_most) ? slowest(pr) : pr->tau_most;
+    const struct hps_pricer_workspace *w = pr->workspace;
+    const struct hps_profile *p = w->q->profile;
+    double rate = w->job.server_price, tau = isinf(pr->tau_max) ? slowest(pr) : pr->tau_max;
 
     for (int t = 0; t < pr->T; t++)
-        rate += d->room[t] > 0 ? p->type[t].price_usd_hour * (double)d->room[t] : 0;
+        rate += w->job.capacity[t] > 0 ? p->type[t].price_usd_hour * (double)w->job.capacity[t] : 0;
     return rate * tau > 0 ? 2 * rate * tau : 1;
 }
 
-/* Room for a plan of L stages. */
-static void furnish(struct hps_pricer_workspace *d, size_t L, size_t T)
+/* Memory for a plan of L stages. */
+static void init_workspace(struct hps_pricer_workspace *w, size_t L, size_t T)
 {
-    d->least = hps_mem_new(L * (L + 1) / 2 * T, sizeof *d->least);
-    d->room = hps_mem_new(2 * T, sizeof *d->room);
-    d->used = d->room + T;
-    d->keep = hps_mem_new(10 * L, sizeof *d->keep);
-    d->keep_mate = d->keep + L;
-    d->first = d->keep + 2 * L;
-    d->last = d->keep + 3 * L;
-    d->type = d->keep + 4 * L;
-    d->mate = d->keep + 5 * L;
-    d->line_of = d->keep + 6 * L;
-    d->line_type = d->keep + 7 * L;
-    d->best_mate = d->keep + 8 * L;
-    d->stage_of = d->keep + 9 * L;
-    d->line = hps_mem_new(2 * L, sizeof *d->line);
-    d->more = d->line + L;
-    d->price = hps_mem_new(5 * L, sizeof *d->price);
-    d->wish = d->price + 2 * L;
-    d->seen_et = d->price + 3 * L;
-    d->gain = d->price + 4 * L;
-    d->most = hps_mem_new(9 * L, sizeof *d->most);
-    d->units = d->most + L;
-    d->work = d->most + 2 * L;
-    d->trial = d->most + 3 * L;
-    d->stage_units = d->most + 4 * L;
-    d->keep_units = d->most + 5 * L;
-    d->best_units = d->most + 6 * L;
-    d->other = d->most + 7 * L;
-    d->seen = d->most + 8 * L;
-    d->engine_line = hps_mem_new(L, sizeof *d->engine_line);
-    d->terms = hps_mem_new(L, sizeof *d->terms);
-    d->part = hps_mem_new(L, sizeof *d->part);
-    d->job = (struct hps_provision_job){ .line = d->line, .price = d->price, .most = d->most,
-                                         .fits = fits, .with = d, .et = d->price + L,
-                                         .begun = true };
+    w->floor = hps_mem_new(L * (L + 1) / 2 * T, sizeof *w->floor);
+    w->stages.first = hps_mem_new(L, sizeof(int));
+    w->stages.last = hps_mem_new(L, sizeof(int));
+    w->stages.type = hps_mem_new(L, sizeof(int));
+    w->stages.mate = hps_mem_new(L, sizeof(int));
+    w->stages.line = hps_mem_new(L, sizeof(int));
+    w->stages.units = hps_mem_new(L, sizeof(long long));
+    w->pairing.mate = hps_mem_new(L, sizeof(int));
+    w->pairing.units = hps_mem_new(L, sizeof(long long));
+    hps_provision_job_init(&w->job, (int)L, (int)T);
+    w->job.begun = true;
+    w->stage_of = hps_mem_new(L, sizeof(int));
+    w->units = hps_mem_new(L, sizeof(long long));
+    w->low = hps_mem_new(L, sizeof(long long));
+    w->memo.units = hps_mem_new(L, sizeof(long long));
+    w->memo.et = hps_mem_new(L, sizeof(double));
+    w->best.type = hps_mem_new(L, sizeof(int));
+    w->best.mate = hps_mem_new(L, sizeof(int));
+    w->best.units = hps_mem_new(L, sizeof(long long));
+}
+
+static void init_engine(struct hps_pricer_engine *e, const struct hps_problem *q)
+{
+    size_t L = (size_t)q->profile->L;
+
+    e->on = hps_sched_engine(q->opt);
+    e->cut = hps_engine_cut(q->profile);
+    e->line = hps_mem_new(L, sizeof *e->line);
+    e->terms = hps_mem_new(L, sizeof *e->terms);
+    e->bound = hps_mem_new(L, sizeof *e->bound);
+    e->real = hps_mem_new(L, sizeof(double));
+    e->gain = hps_mem_new(L, sizeof(double));
+    e->trial = hps_mem_new(L, sizeof(long long));
+    e->next = hps_mem_new(L, sizeof(long long));
 }
 
 struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
 {
     const struct hps_profile *p = q->profile;
     struct hps_pricer *pr = hps_mem_new(1, sizeof *pr);
-    struct hps_pricer_workspace *d = hps_mem_new(1, sizeof *d);
+    struct hps_pricer_workspace *w = hps_mem_new(1, sizeof *w);
 
-    d->q = q;
-    d->until_s = q->opt->seconds > 0 ? hps_now_s() + q->opt->seconds : 0;
-    d->c = hps_cost_new(p);
-    d->engine = hps_sched_engine(q->opt);
-    d->cut = hps_engine_cut(p);
-    d->share = q->opt->share;
-    furnish(d, (size_t)p->L, (size_t)p->T);
+    w->q = q;
+    w->until_s = q->opt->seconds > 0 ? hps_now_s() + q->opt->seconds : 0;
+    w->c = hps_cost_new(p);
+    init_workspace(w, (size_t)p->L, (size_t)p->T);
+    init_engine(&w->engine, q);
     for (int t = 0; t < p->T; t++)
-        d->room[t] = hps_cost_room(p, t);
+        w->job.capacity[t] = hps_cost_capacity(p, t);
     if (p->server_units > 0)
-        d->job.server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
-    *pr = (struct hps_pricer){ .L = p->L, .T = p->T, .best = INFINITY, .desk = d,
-                               .tau_most = hps_cost_tau_most(q->throughput_limit) };
+        w->job.server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    *pr = (struct hps_pricer){ .L = p->L,
+                               .T = p->T,
+                               .best = INFINITY,
+                               .workspace = w,
+                               .tau_max = hps_cost_tau_max(q->throughput_limit) };
     pr->ceiling = ceiling_of(pr);
-    fill_least(pr);
+    fill_floor(pr);
     return pr;
+}
+
+static void free_workspace(struct hps_pricer_workspace *w)
+{
+    struct hps_pricer_engine *e = &w->engine;
+    void *all[] = { w->floor,         w->stages.first, w->stages.last,  w->stages.type,
+                    w->stages.mate,   w->stages.line,  w->stages.units, w->pairing.mate,
+                    w->pairing.units, w->stage_of,     w->units,        w->low,
+                    w->memo.units,    w->memo.et,      w->best.type,    w->best.mate,
+                    w->best.units,    e->line,         e->terms,        e->bound,
+                    e->real,          e->gain,         e->trial,        e->next };
+
+    hps_cost_free(w->c);
+    hps_provision_job_done(&w->job);
+    for (size_t a = 0; a < sizeof all / sizeof *all; a++)
+        hps_mem_free(all[a]);
+    hps_mem_free(w);
 }
 
 void hps_pricer_free(struct hps_pricer *pr)
 {
     if (!pr)
         return;
-    struct hps_pricer_workspace *d = pr->desk;
-    hps_cost_free(d->c);
-    hps_mem_free(d->least);
-    hps_mem_free(d->room);
-    hps_mem_free(d->keep);
-    hps_mem_free(d->line);
-    hps_mem_free(d->price);
-    hps_mem_free(d->most);
-    hps_mem_free(d->engine_line);
-    hps_mem_free(d->terms);
-    hps_mem_free(d->part);
-    hps_mem_free(d);
+    free_workspace(pr->workspace);
     hps_mem_free(pr);
 }
 
 bool hps_pricer_over(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_workspace *d = pr->desk;
-    long long most = d->q->opt->evaluations;
+    const struct hps_pricer_workspace *w = pr->workspace;
+    long long most = w->q->opt->evaluations;
 
-    return d->late || (most > 0 && pr->evaluations >= most);
+    return w->late || (most > 0 && pr->evaluations >= most);
 }
 
 bool hps_pricer_late(struct hps_pricer *pr)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
 
-    if (hps_budget_over(d->until_s))
-        d->late = true;
+    if (hps_budget_over(w->until_s)) w->late = true;
     return hps_pricer_over(pr);
 }
 
@@ -196,20 +186,21 @@ static bool spend(struct hps_pricer *pr)
  * the limit. */
 static void cut_into_stages(struct hps_pricer *pr, int n, const int *type, double *floor)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     bool enough = true;
 
     *floor = 0;
-    d->S = 0;
+    w->stages.S = 0;
     for (int i = 0, j; i < n; i = j) {
         j = hps_plan_run_end(type, n, i);
-        const struct hps_pricer_least *x = hps_pricer_least(pr, i, j - 1, type[i]);
-        *floor += x->floor;
+        const struct hps_pricer_floor *x =
+            &w->floor[hps_cost_index(pr->L, pr->T, i, j - 1, type[i])];
+        *floor += x->usd;
         enough = enough && x->units > 0;
-        d->first[d->S] = i;
-        d->last[d->S] = j - 1;
-        d->mate[d->S] = -1;
-        d->type[d->S++] = type[i];
+        w->stages.first[w->stages.S] = i;
+        w->stages.last[w->stages.S] = j - 1;
+        w->stages.mate[w->stages.S] = -1;
+        w->stages.type[w->stages.S++] = type[i];
     }
     if (!enough)
         *floor = 0;
@@ -218,19 +209,19 @@ static void cut_into_stages(struct hps_pricer *pr, int n, const int *type, doubl
 /* The plan at hand, of all layers, where it is the best. */
 static void keep(struct hps_pricer *pr, const int *type, const long long *units, double price)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
 
     if (!(price < pr->best && price < pr->ceiling))
         return;
     pr->best = price;
-    memcpy(d->keep, type, (size_t)pr->L * sizeof *type);
-    memcpy(d->keep_mate, d->mate, (size_t)d->S * sizeof *d->mate);
-    memcpy(d->keep_units, units, (size_t)d->S * sizeof *units);
+    memcpy(w->best.type, type, (size_t)pr->L * sizeof *type);
+    memcpy(w->best.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
+    memcpy(w->best.units, units, (size_t)w->stages.S * sizeof *units);
 }
 
 double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double cutoff)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     double floor;
 
     if (!spend(pr))
@@ -239,10 +230,8 @@ double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double c
     if (floor >= cutoff)
         return INFINITY;
     double price = hps_pricer_value(pr, hps_pricer_load(pr), cutoff);
-    if (d->share)
-        price = hps_pricer_share(pr, price, cutoff);
-    if (n == pr->L)
-        keep(pr, type, d->stage_units, price);
+    if (w->q->opt->share) price = hps_pricer_share(pr, price, cutoff);
+    if (n == pr->L) keep(pr, type, w->stages.units, price);
     return price;
 }
 
@@ -254,47 +243,49 @@ double hps_pricer_price(struct hps_pricer *pr, const int *type, double cutoff)
 double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long *units,
                         double cutoff)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     double floor;
 
     if (!spend(pr))
         return INFINITY;
     cut_into_stages(pr, pr->L, type, &floor);
-    d->given = units;
+    w->given = units;
     double price = hps_pricer_value(pr, hps_pricer_load(pr), INFINITY);
-    if (d->share)
-        price = hps_pricer_share(pr, price, INFINITY);
-    d->given = NULL;
-    keep(pr, type, d->stage_units, price);
+    if (w->q->opt->share) price = hps_pricer_share(pr, price, INFINITY);
+    w->given = NULL;
+    keep(pr, type, w->stages.units, price);
     return price < cutoff ? price : INFINITY;
 }
 
-long long hps_pricer_room(const struct hps_pricer *pr, int t)
+long long hps_pricer_capacity(const struct hps_pricer *pr, int t)
 {
-    return pr->desk->room[t];
+    return pr->workspace->job.capacity[t];
 }
 
-const long long *hps_pricer_rooms(const struct hps_pricer *pr)
+const long long *hps_pricer_capacities(const struct hps_pricer *pr)
 {
-    return pr->desk->room;
+    return pr->workspace->job.capacity;
 }
 
 const struct hps_cost *hps_pricer_cost(const struct hps_pricer *pr)
 {
-    return pr->desk->c;
+    return pr->workspace->c;
 }
 
 double hps_pricer_last_tau(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_workspace *d = pr->desk;
+    const struct hps_pricer_workspace *w = pr->workspace;
     double tau = 0;
 
-    for (int s = 0; s < d->S; s++) {
-        double k = (double)d->stage_units[s];
-        double et = hps_cost_stage(d->c, d->first[s], d->last[s], d->type[s], k).et;
-        int with = d->mate[s];
+    for (int s = 0; s < w->stages.S; s++) {
+        double k = (double)w->stages.units[s];
+        double et =
+            hps_cost_stage(w->c, w->stages.first[s], w->stages.last[s], w->stages.type[s], k).et;
+        int with = w->stages.mate[s];
         if (with >= 0)
-            et += hps_cost_stage(d->c, d->first[with], d->last[with], d->type[with], k).et;
+            et += hps_cost_stage(w->c, w->stages.first[with], w->stages.last[with],
+                                 w->stages.type[with], k)
+                      .et;
         tau = fmax(tau, et);
     }
     return tau;
@@ -306,9 +297,9 @@ static void paint(int *type, int L, int t)
         type[l] = t;
 }
 
-double hps_pricer_singles(struct hps_pricer *pr, int *type)
+double hps_pricer_single_types(struct hps_pricer *pr, int *type)
 {
-    const struct hps_plan *warm = pr->desk->q->warm;
+    const struct hps_plan *warm = pr->workspace->q->warm;
     double least = INFINITY;
     int best = 0;
 
@@ -330,23 +321,23 @@ double hps_pricer_singles(struct hps_pricer *pr, int *type)
 
 struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
 {
-    const struct hps_pricer_workspace *d = pr->desk;
+    const struct hps_pricer_workspace *w = pr->workspace;
     int n = 0;
 
     if (isinf(pr->best))
         return NULL;
-    struct hps_plan *plan = hps_plan_of_assignment(pr->L, d->keep);
+    struct hps_plan *plan = hps_plan_of_assignment(pr->L, w->best.type);
     for (int s = 0; s < plan->S; s++) {
-        plan->stage[s].units = d->keep_units[s];
-        n += d->keep_mate[s] > s;
+        plan->stage[s].units = w->best.units[s];
+        n += w->best.mate[s] > s;
     }
     hps_plan_share(plan, n);
     for (int s = 0, a = 0; a < n; s++)
-        if (d->keep_mate[s] > s) {
+        if (w->best.mate[s] > s) {
             plan->share[a][0] = s;
-            plan->share[a++][1] = d->keep_mate[s];
+            plan->share[a++][1] = w->best.mate[s];
         }
-    hps_cost_of(plan, d->q->profile);
+    hps_cost_of(plan, w->q->profile);
     plan->evaluations = pr->evaluations;
     return plan;
 }

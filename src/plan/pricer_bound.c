@@ -8,14 +8,14 @@
  *     D_x = batch * DT of line x
  * Any mean of them, weights w, is const + sum of g/k, and rate * seconds is convex in log k: its
  * tangent at any k is a bound. Weights go to what is largest, k to where the tangent is level. */
-#include "plan/pricer_workspace.h"
+#include "plan/pricer_impl.h"
 
 #include <math.h>
 
 #define ROUNDS 12
 
 struct bound {
-    struct hps_pricer_workspace *d;
+    struct hps_pricer_workspace *w;
     double batch, M;
     double most;                /* of a step, to keep the limit */
 };
@@ -27,51 +27,55 @@ static double sums(const struct hps_engine_line *y, double k)
 
 static void load(const struct bound *b, int s)
 {
-    const struct hps_pricer_workspace *d = b->d;
-    const struct hps_engine_line *y = &d->engine_line[s];
-    int x = d->line_of[s];
-    const struct hps_cost_line *c = s == d->stage_of[x] ? &d->line[x] : &d->more[x];
+    const struct hps_pricer_workspace *w = b->w;
+    const struct hps_engine_line *y = &w->engine.line[s];
+    int x = w->stages.line[s];
+    const struct hps_cost_line *c = s == w->stage_of[x] ? &w->job.line[x] : &w->job.more[x];
     double work = y->rows * (1 - y->share), once = y->M * y->rows * y->share;
 
-    d->part[s] = (struct hps_pricer_part){
-        .e0 = work * c->ct0 + y->extra, .e1 = work * c->ct1,
-        .o0 = once * c->ct0 + y->step + fmin(sums(y, (double)d->work[x]),
-                                             sums(y, (double)d->most[x])),
+    w->engine.bound[s] = (struct hps_pricer_bound_stage){
+        .e0 = work * c->ct0 + y->extra,
+        .e1 = work * c->ct1,
+        .o0 = once * c->ct0 + y->step +
+              fmin(sums(y, (double)w->low[x]), sums(y, (double)w->job.max[x])),
         .o1 = once * c->ct1,
-        .d0 = b->batch * c->dt0, .d1 = b->batch * c->dt1,
-        .w = 1, .q = d->mate[s] > s, .z = 1,
+        .d0 = b->batch * c->dt0,
+        .d1 = b->batch * c->dt1,
+        .w = 1,
+        .q = w->stages.mate[s] > s,
+        .z = 1,
     };
 }
 
 static double early(const struct bound *b, int s)
 {
-    return s == b->d->S - 1 ? 0 : b->M > b->d->S - s ? 1 : 0.5;
+    return s == b->w->stages.S - 1 ? 0 : b->M > b->w->stages.S - s ? 1 : 0.5;
 }
 
 static double own(const struct bound *b, int s)
 {
-    return b->M - early(b, s) * (fmin(b->M, b->d->S - s) - 1);
+    return b->M - early(b, s) * (fmin(b->M, b->w->stages.S - s) - 1);
 }
 
-/* All parts at the units in d->wish; the largest, and the weights' mean. */
+/* All parts at the units in w->engine.real; the largest, and the weights' mean. */
 static double look(const struct bound *b, double *mean)
 {
-    struct hps_pricer_workspace *d = b->d;
+    struct hps_pricer_workspace *w = b->w;
     double ahead = 0, most = 0;
 
     *mean = 0;
-    for (int s = d->S - 1; s >= 0; s--) {
-        struct hps_pricer_part *y = &d->part[s];
-        double k = d->wish[d->line_of[s]], e = y->e0 + y->e1 / k, o = y->o0 + y->o1 / k;
+    for (int s = w->stages.S - 1; s >= 0; s--) {
+        struct hps_pricer_bound_stage *y = &w->engine.bound[s];
+        double k = w->engine.real[w->stages.line[s]], e = y->e0 + y->e1 / k, o = y->o0 + y->o1 / k;
         y->p = o + own(b, s) * e + 2 * early(b, s) * ahead;
         y->d_s = y->d0 + y->d1 / k;
         y->q_s = o + b->M * e;
-        ahead += e + d->engine_line[s].hop;
+        ahead += e + w->engine.line[s].hop;
     }
-    for (int s = 0; s < d->S; s++) {
-        struct hps_pricer_part *y = &d->part[s];
-        int with = d->mate[s];
-        y->q_s = with > s ? y->q_s + d->part[with].q_s : 0;
+    for (int s = 0; s < w->stages.S; s++) {
+        struct hps_pricer_bound_stage *y = &w->engine.bound[s];
+        int with = w->stages.mate[s];
+        y->q_s = with > s ? y->q_s + w->engine.bound[with].q_s : 0;
         *mean += y->w * y->p + y->q * y->q_s + y->z * y->d_s;
         most = fmax(most, fmax(y->p, fmax(y->q_s, y->d_s)));
     }
@@ -89,36 +93,38 @@ static double eager(double x)
 /* Weights to what is large; all of them 1. */
 static void weigh(const struct bound *b, double most)
 {
-    struct hps_pricer_workspace *d = b->d;
+    struct hps_pricer_workspace *w = b->w;
     double sum = 0;
 
-    for (int s = 0; s < d->S; s++) {
-        struct hps_pricer_part *y = &d->part[s];
+    for (int s = 0; s < w->stages.S; s++) {
+        struct hps_pricer_bound_stage *y = &w->engine.bound[s];
         y->w *= eager(y->p / most);
         y->q *= eager(y->q_s / most);
         y->z *= eager(y->d_s / most);
         sum += y->w + y->q + y->z;
     }
-    for (int s = 0; s < d->S; s++) {
-        d->part[s].w /= sum;
-        d->part[s].q /= sum;
-        d->part[s].z /= sum;
+    for (int s = 0; s < w->stages.S; s++) {
+        w->engine.bound[s].w /= sum;
+        w->engine.bound[s].q /= sum;
+        w->engine.bound[s].z /= sum;
     }
 }
 
-/* The mean as a function of units: g of each line to d->gain. */
+/* The mean as a function of units: g of each line to w->engine.gain. */
 static void gains(const struct bound *b)
 {
-    struct hps_pricer_workspace *d = b->d;
+    struct hps_pricer_workspace *w = b->w;
     double behind = 0;
 
-    for (int x = 0; x < d->job.S; x++)
-        d->gain[x] = 0;
-    for (int s = 0; s < d->S; s++) {
-        const struct hps_pricer_part *y = &d->part[s];
-        double pair = d->mate[s] < 0 ? 0 : d->mate[s] > s ? y->q : d->part[d->mate[s]].q;
-        d->gain[d->line_of[s]] += y->e1 * (y->w * own(b, s) + behind + b->M * pair) +
-                                  y->o1 * (y->w + pair) + y->d1 * y->z;
+    for (int x = 0; x < w->job.S; x++)
+        w->engine.gain[x] = 0;
+    for (int s = 0; s < w->stages.S; s++) {
+        const struct hps_pricer_bound_stage *y = &w->engine.bound[s];
+        double pair = w->stages.mate[s] < 0   ? 0
+                      : w->stages.mate[s] > s ? y->q
+                                              : w->engine.bound[w->stages.mate[s]].q;
+        w->engine.gain[w->stages.line[s]] += y->e1 * (y->w * own(b, s) + behind + b->M * pair) +
+                                             y->o1 * (y->w + pair) + y->d1 * y->z;
         behind += 2 * early(b, s) * y->w;
     }
 }
@@ -126,13 +132,13 @@ static void gains(const struct bound *b)
 /* log of rate * mean * (mean / most)^more at the units at hand, at least over all units. */
 static double tangent(const struct bound *b, double rate, double mean, double more)
 {
-    const struct hps_pricer_workspace *d = b->d;
+    const struct hps_pricer_workspace *w = b->w;
     double f = log(rate * mean) + (more > 0 ? more * log(mean / b->most) : 0);
 
-    for (int x = 0; x < d->job.S; x++) {
-        double k = d->wish[x];
-        double slope = d->price[x] * k / rate - (1 + more) * d->gain[x] / (k * mean);
-        double end = (double)(slope > 0 ? d->work[x] : d->most[x]);
+    for (int x = 0; x < w->job.S; x++) {
+        double k = w->engine.real[x];
+        double slope = w->job.price[x] * k / rate - (1 + more) * w->engine.gain[x] / (k * mean);
+        double end = (double)(slope > 0 ? w->low[x] : w->job.max[x]);
         if (fabs(slope) > 1e-12)
             f += slope * log(end / k);
     }
@@ -140,30 +146,31 @@ static double tangent(const struct bound *b, double rate, double mean, double mo
 }
 
 /* Units where a second of the step is worth so much; what they cost an hour. */
-static double move(struct hps_pricer_workspace *d, double worth)
+static double move(struct hps_pricer_workspace *w, double worth)
 {
-    double rate = d->job.server_price;
+    double rate = w->job.server_price;
 
-    for (int x = 0; x < d->job.S; x++) {
-        double k = d->price[x] > 0 ? sqrt(worth * d->gain[x] / d->price[x]) : (double)d->most[x];
-        k = fmax((double)d->work[x], fmin(k, (double)d->most[x]));
-        d->wish[x] = k;
-        rate += d->price[x] * k;
+    for (int x = 0; x < w->job.S; x++) {
+        double k = w->job.price[x] > 0 ? sqrt(worth * w->engine.gain[x] / w->job.price[x])
+                                       : (double)w->job.max[x];
+        k = fmax((double)w->low[x], fmin(k, (double)w->job.max[x]));
+        w->engine.real[x] = k;
+        rate += w->job.price[x] * k;
     }
     return rate;
 }
 
 double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
 {
-    struct hps_pricer_workspace *d = pr->desk;
-    struct bound b = { d, d->cut.batch, d->cut.M, d->cut.batch * pr->tau_most };
-    double rate = d->job.server_price, mean, best = -INFINITY, enough = log(cutoff * b.batch);
+    struct hps_pricer_workspace *w = pr->workspace;
+    struct bound b = { w, w->engine.cut.batch, w->engine.cut.M, w->engine.cut.batch * pr->tau_max };
+    double rate = w->job.server_price, mean, best = -INFINITY, enough = log(cutoff * b.batch);
 
-    for (int s = 0; s < d->S; s++)
+    for (int s = 0; s < w->stages.S; s++)
         load(&b, s);
-    for (int x = 0; x < d->job.S; x++) {
-        d->wish[x] = (double)d->work[x];
-        rate += d->price[x] * d->wish[x];
+    for (int x = 0; x < w->job.S; x++) {
+        w->engine.real[x] = (double)w->low[x];
+        rate += w->job.price[x] * w->engine.real[x];
     }
     if (!(rate > 0))
         return 0;
@@ -172,7 +179,7 @@ double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
     double worth = rate / mean;
     for (int n = 0; n < ROUNDS && best < enough; n++) {
         gains(&b);
-        rate = move(d, worth);
+        rate = move(w, worth);
         double most = look(&b, &mean), more = fmax(0, worth * mean / rate - 1);
         best = fmax(best, tangent(&b, rate, mean, isinf(b.most) ? 0 : more));
         weigh(&b, most);

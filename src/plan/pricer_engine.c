@@ -1,7 +1,7 @@
 /* pricer_engine.c - the best units under the engine-faithful model, where no rule gives them: whole
  * numbers around the real ones of the bound, and the least units at some tau of the paper's model,
  * both improved by a unit more or fewer, in one line or in two. */
-#include "plan/pricer_workspace.h"
+#include "plan/pricer_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,55 +10,54 @@
 #define FEW 24                  /* units of a line up to which one of them matters much   */
 #define NEAR 1.1                /* of the best plan's price: two lines at once are looked at */
 
-static double rate_of(struct hps_pricer_workspace *d, const long long *units)
+static double rate_of(struct hps_pricer_workspace *w, const long long *units)
 {
-    double rate = d->job.server_price;
+    double rate = w->job.server_price;
 
-    memset(d->used, 0, (size_t)d->q->profile->T * sizeof *d->used);
-    for (int x = 0; x < d->job.S; x++) {
-        rate += d->price[x] * (double)units[x];
-        d->used[d->line_type[x]] += units[x];
+    memset(w->job.used, 0, (size_t)w->q->profile->T * sizeof *w->job.used);
+    for (int x = 0; x < w->job.S; x++) {
+        rate += w->job.price[x] * (double)units[x];
+        w->job.used[w->job.type[x]] += units[x];
     }
     return rate;
 }
 
 /* May line x have so many units more (or fewer)? Of units counted by rate_of, but for what was
  * changed since in the same line. */
-static bool may(const struct hps_pricer_workspace *d, const long long *units, int x, long long more)
+static bool may(const struct hps_pricer_workspace *w, const long long *units, int x, long long more)
 {
-    int t = d->line_type[x];
+    int t = w->job.type[x];
 
-    return more > 0 ? units[x] + more <= d->most[x] && d->used[t] + more <= d->room[t]
-                    : units[x] + more >= 1 && units[x] + more >= d->line[x].least;
+    return more > 0
+               ? units[x] + more <= w->job.max[x] && w->job.used[t] + more <= w->job.capacity[t]
+               : units[x] + more >= 1 && units[x] + more >= w->job.line[x].min_units;
 }
 
-static void change(struct hps_pricer_workspace *d, long long *units, int x, long long more)
+static void change(struct hps_pricer_workspace *w, long long *units, int x, long long more)
 {
     units[x] += more;
-    d->used[d->line_type[x]] += more;
+    w->job.used[w->job.type[x]] += more;
 }
 
 /* Units added where they save most time for their price, but none to line `but`, until the limit is
  * kept; several at once where there are many. False when more units save no time. */
 static bool hasten(struct hps_pricer *pr, long long *units, int but)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     double tau;
 
-    rate_of(d, units);
-    while ((tau = hps_pricer_tau(pr, units, INFINITY)) > pr->tau_most) {
+    rate_of(w, units);
+    while ((tau = hps_pricer_tau(pr, units, INFINITY)) > pr->tau_max) {
         double most = 0;
         long long more = 0;
         int line = -1;
-        for (int x = 0; x < d->job.S; x++) {
+        for (int x = 0; x < w->job.S; x++) {
             long long step = 1 + units[x] / FEW;
-            if (x != but && !may(d, units, x, step))
-                step = 1;
-            if (x == but || !may(d, units, x, step))
-                continue;
+            if (x != but && !may(w, units, x, step)) step = 1;
+            if (x == but || !may(w, units, x, step)) continue;
             units[x] += step;
-            double saved = (tau - hps_pricer_tau(pr, units, tau)) /
-                           (d->price[x] * (double)step + 1e-300);
+            double saved =
+                (tau - hps_pricer_tau(pr, units, tau)) / (w->job.price[x] * (double)step + 1e-300);
             units[x] -= step;
             if (saved > most) {
                 most = saved;
@@ -68,7 +67,7 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
         }
         if (line < 0)
             return false;
-        change(d, units, line, more);
+        change(w, units, line, more);
     }
     return true;
 }
@@ -76,9 +75,9 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
 /* The price of these units, which cost `rate` an hour, where it is below `best`; else INFINITY. */
 static double price_below(struct hps_pricer *pr, const long long *units, double rate, double best)
 {
-    double most = best > pr->ceiling ? INFINITY : fmin(best / rate, pr->tau_most);
+    double most = best > pr->ceiling ? INFINITY : fmin(best / rate, pr->tau_max);
     double tau = hps_pricer_tau(pr, units, most);
-    double price = tau > pr->tau_most ? hps_pricer_too_slow(pr, tau) : tau * rate;
+    double price = tau > pr->tau_max ? hps_pricer_too_slow(pr, tau) : tau * rate;
 
     return tau <= most && price < best ? price : INFINITY;
 }
@@ -87,21 +86,20 @@ static double price_below(struct hps_pricer *pr, const long long *units, double 
  * price. */
 static double settle_by(struct hps_pricer *pr, long long *units, int part)
 {
-    struct hps_pricer_workspace *d = pr->desk;
-    double rate = rate_of(d, units), price = price_below(pr, units, rate, INFINITY);
+    struct hps_pricer_workspace *w = pr->workspace;
+    double rate = rate_of(w, units), price = price_below(pr, units, rate, INFINITY);
 
     for (;;) {
         double best = price * (1 - HPS_COST_TIE);
         long long gains = 0;
         int line = -1;
-        for (int n = 0; n < 2 * d->job.S; n++) {
+        for (int n = 0; n < 2 * w->job.S; n++) {
             int x = n / 2;
             long long step = units[x] >> part > 1 ? units[x] >> part : 1;
             long long more = n % 2 ? -step : step;
-            if (!may(d, units, x, more))
-                continue;
+            if (!may(w, units, x, more)) continue;
             units[x] += more;
-            double gain = price_below(pr, units, rate + (double)more * d->price[x], best);
+            double gain = price_below(pr, units, rate + (double)more * w->job.price[x], best);
             units[x] -= more;
             if (gain < best) {
                 best = gain;
@@ -111,8 +109,8 @@ static double settle_by(struct hps_pricer *pr, long long *units, int part)
         }
         if (line < 0)
             return price;
-        change(d, units, line, gains);
-        rate += (double)gains * d->price[line];
+        change(w, units, line, gains);
+        rate += (double)gains * w->job.price[line];
         price = best;
     }
 }
@@ -123,7 +121,7 @@ static double settle(struct hps_pricer *pr, long long *units)
     long long most = 0;
     int part = 4;
 
-    for (int x = 0; x < pr->desk->job.S; x++)
+    for (int x = 0; x < pr->workspace->job.S; x++)
         most = units[x] > most ? units[x] : most;
     for (; most >> part > 0; part++)
         settle_by(pr, units, part);
@@ -134,25 +132,24 @@ static double settle(struct hps_pricer *pr, long long *units)
 static bool exchange(struct hps_pricer *pr, long long *units, double price)
 {
     static const int more[3][2] = { { 1, 1 }, { 1, -1 }, { -1, 1 } };
-    struct hps_pricer_workspace *d = pr->desk;
-    double rate = rate_of(d, units), best = price * (1 - HPS_COST_TIE);
+    struct hps_pricer_workspace *w = pr->workspace;
+    double rate = rate_of(w, units), best = price * (1 - HPS_COST_TIE);
 
-    for (int x = 0; x < d->job.S; x++)
-        for (int y = x + 1; y < d->job.S; y++)
+    for (int x = 0; x < w->job.S; x++)
+        for (int y = x + 1; y < w->job.S; y++)
             for (int n = 0; n < 3 && units[x] <= FEW && units[y] <= FEW; n++) {
                 int a = more[n][0], b = more[n][1];
                 bool first = b > 0;     /* what takes a unit goes last: it may be the same type */
-                if (!may(d, units, first ? x : y, first ? a : b))
-                    continue;
-                change(d, units, first ? x : y, first ? a : b);
-                if (may(d, units, first ? y : x, first ? b : a)) {
+                if (!may(w, units, first ? x : y, first ? a : b)) continue;
+                change(w, units, first ? x : y, first ? a : b);
+                if (may(w, units, first ? y : x, first ? b : a)) {
                     units[first ? y : x] += first ? b : a;
-                    if (price_below(pr, units, rate + a * d->price[x] + b * d->price[y], best) <
-                        best)
+                    if (price_below(pr, units, rate + a * w->job.price[x] + b * w->job.price[y],
+                                    best) < best)
                         return true;
                     units[first ? y : x] -= first ? b : a;
                 }
-                change(d, units, first ? x : y, first ? -a : -b);
+                change(w, units, first ? x : y, first ? -a : -b);
             }
     return false;
 }
@@ -161,15 +158,14 @@ static bool exchange(struct hps_pricer *pr, long long *units, double price)
  * taken from each line in turn and others hastened for it. */
 static double descend(struct hps_pricer *pr, long long *units, double price)
 {
-    struct hps_pricer_workspace *d = pr->desk;
-    size_t bytes = (size_t)d->job.S * sizeof *units;
-    long long *next = d->other;
+    struct hps_pricer_workspace *w = pr->workspace;
+    size_t bytes = (size_t)w->job.S * sizeof *units;
+    long long *next = w->engine.next;
 
-    for (int x = 0, idle = 0; idle < d->job.S; x = (x + 1) % d->job.S, idle++) {
+    for (int x = 0, idle = 0; idle < w->job.S; x = (x + 1) % w->job.S, idle++) {
         while (exchange(pr, units, price))
             price = settle(pr, units);
-        if (units[x] > FEW || !may(d, units, x, -1))
-            continue;
+        if (units[x] > FEW || !may(w, units, x, -1)) continue;
         memcpy(next, units, bytes);
         next[x]--;
         double gain = hasten(pr, next, x) ? settle(pr, next) : INFINITY;
@@ -192,45 +188,44 @@ static double improve(struct hps_pricer *pr, long long *units)
 
 static void try_from(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_workspace *d = pr->desk;
-    double price = improve(pr, d->trial);
+    struct hps_pricer_workspace *w = pr->workspace;
+    double price = improve(pr, w->engine.trial);
 
     if (price < *best) {
         *best = price;
-        memcpy(d->units, d->trial, (size_t)d->job.S * sizeof *d->trial);
+        memcpy(w->units, w->engine.trial, (size_t)w->job.S * sizeof *w->engine.trial);
     }
 }
 
-/* Whole units around d->wish, or the limits refuse them. */
+/* Whole units around w->engine.real, or the limits refuse them. */
 static void try_wish(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
 
-    for (int x = 0; x < d->job.S; x++)
-        d->trial[x] = (long long)(d->wish[x] + 0.5);
-    if (d->job.fits(d, d->trial))
-        try_from(pr, best);
+    for (int x = 0; x < w->job.S; x++)
+        w->engine.trial[x] = (long long)(w->engine.real[x] + 0.5);
+    if (hps_provision_fits(&w->job, w->engine.trial)) try_from(pr, best);
 }
 
 /* The least units at some tau, from the largest downwards: those that cost least. */
 static void try_least(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_workspace *d = pr->desk;
-    size_t bytes = (size_t)d->job.S * sizeof *d->trial;
+    struct hps_pricer_workspace *w = pr->workspace;
+    size_t bytes = (size_t)w->job.S * sizeof *w->engine.trial;
     double least = INFINITY;
 
-    for (bool can = hps_provision_at(&d->job, pr->tau_most, d->work); can;) {
-        double price = hps_pricer_of_units(pr, d->work), tau = 0, rate = d->job.server_price;
+    for (bool can = hps_provision_at(&w->job, pr->tau_max, w->low); can;) {
+        double price = hps_pricer_of_units(pr, w->low), tau = 0, rate = w->job.server_price;
         if (price < least) {
             least = price;
-            memcpy(d->trial, d->work, bytes);
+            memcpy(w->engine.trial, w->low, bytes);
         }
-        for (int x = 0; x < d->job.S; x++) {
-            rate += d->price[x] * (double)d->work[x];
-            tau = fmax(tau, d->job.et[x]);
+        for (int x = 0; x < w->job.S; x++) {
+            rate += w->job.price[x] * (double)w->low[x];
+            tau = fmax(tau, w->job.et[x]);
         }
         tau = fmin(tau * (1 - STRIDE), fmin(*best, least) / rate);
-        can = tau > 0 && hps_provision_down(&d->job, tau, d->work);
+        can = tau > 0 && hps_provision_down(&w->job, tau, w->low);
     }
     if (isfinite(least))
         try_from(pr, best);
@@ -238,7 +233,7 @@ static void try_least(struct hps_pricer *pr, double *best)
 
 double hps_pricer_engine(struct hps_pricer *pr, double cutoff)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     double best = cutoff, bound = hps_pricer_bound(pr, cutoff);
 
     if (bound >= cutoff && cutoff <= pr->ceiling)
@@ -248,6 +243,6 @@ double hps_pricer_engine(struct hps_pricer *pr, double cutoff)
         try_least(pr, &best);
     if (best < cutoff || cutoff <= pr->ceiling)
         return best < cutoff ? best : INFINITY;
-    hps_provision_fastest(&d->job, INFINITY, d->units, d->work);
-    return improve(pr, d->units);
+    hps_provision_fastest(&w->job, INFINITY, w->units, w->low);
+    return improve(pr, w->units);
 }

@@ -1,6 +1,6 @@
 /* pricer_share.c - which stages of one type should share their units: all ways where there are few,
  * else pair by pair. */
-#include "plan/pricer_workspace.h"
+#include "plan/pricer_impl.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,90 +8,90 @@
 /* Pairs of stages up to which all ways to share are priced. */
 #define FEW 6
 
-static bool may_share(const struct hps_pricer_workspace *d, int a, int b)
+static bool may_share(const struct hps_pricer_workspace *w, int a, int b)
 {
-    return d->type[a] == d->type[b] && d->mate[a] < 0 && d->mate[b] < 0;
+    return w->stages.type[a] == w->stages.type[b] && w->stages.mate[a] < 0 && w->stages.mate[b] < 0;
 }
 
-static void marry(struct hps_pricer_workspace *d, int a, int b)
+static void marry(struct hps_pricer_workspace *w, int a, int b)
 {
-    d->mate[a] = b;
-    d->mate[b] = a;
+    w->stages.mate[a] = b;
+    w->stages.mate[b] = a;
 }
 
-static void part(struct hps_pricer_workspace *d, int a, int b)
+static void part(struct hps_pricer_workspace *w, int a, int b)
 {
-    d->mate[a] = d->mate[b] = -1;
+    w->stages.mate[a] = w->stages.mate[b] = -1;
 }
 
 /* Price the pairs at hand; they are the best of all where they are below *best. */
 static bool try_pairs(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     double price = hps_pricer_value(pr, hps_pricer_load(pr), *best);
 
     if (!(price < *best))
         return false;
     *best = price;
-    memcpy(d->best_mate, d->mate, (size_t)d->S * sizeof *d->mate);
-    memcpy(d->best_units, d->stage_units, (size_t)d->S * sizeof *d->stage_units);
+    memcpy(w->pairing.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
+    memcpy(w->pairing.units, w->stages.units, (size_t)w->stages.S * sizeof *w->stages.units);
     return true;
 }
 
 /* Every way to pair the stages from s on. */
 static void all_ways(struct hps_pricer *pr, int s, double *best)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
 
-    if (s == d->S) {
+    if (s == w->stages.S) {
         try_pairs(pr, best);
         return;
     }
     all_ways(pr, s + 1, best);
-    for (int b = s + 1; b < d->S; b++)
-        if (may_share(d, s, b)) {
-            marry(d, s, b);
+    for (int b = s + 1; b < w->stages.S; b++)
+        if (may_share(w, s, b)) {
+            marry(w, s, b);
             all_ways(pr, s + 1, best);
-            part(d, s, b);
+            part(w, s, b);
         }
 }
 
 /* The pair that gains most beside those there are. False when none gains. */
 static bool best_pair(struct hps_pricer *pr, double *best)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     bool found = false;
 
-    for (int a = 0; a < d->S; a++)
-        for (int b = a + 1; b < d->S; b++)
-            if (may_share(d, a, b)) {
-                marry(d, a, b);
+    for (int a = 0; a < w->stages.S; a++)
+        for (int b = a + 1; b < w->stages.S; b++)
+            if (may_share(w, a, b)) {
+                marry(w, a, b);
                 found = try_pairs(pr, best) || found;
-                part(d, a, b);
+                part(w, a, b);
             }
-    memcpy(d->mate, d->best_mate, (size_t)d->S * sizeof *d->mate);
+    memcpy(w->stages.mate, w->pairing.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     return found;
 }
 
 double hps_pricer_share(struct hps_pricer *pr, double price, double cutoff)
 {
-    struct hps_pricer_workspace *d = pr->desk;
+    struct hps_pricer_workspace *w = pr->workspace;
     double best = fmin(price, cutoff);
     int pairs = 0;
 
-    for (int a = 0; a < d->S; a++)
-        for (int b = a + 1; b < d->S; b++)
-            pairs += may_share(d, a, b);
+    for (int a = 0; a < w->stages.S; a++)
+        for (int b = a + 1; b < w->stages.S; b++)
+            pairs += may_share(w, a, b);
     if (pairs == 0)
         return price;
-    memcpy(d->best_mate, d->mate, (size_t)d->S * sizeof *d->mate);
-    memcpy(d->best_units, d->stage_units, (size_t)d->S * sizeof *d->stage_units);
+    memcpy(w->pairing.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
+    memcpy(w->pairing.units, w->stages.units, (size_t)w->stages.S * sizeof *w->stages.units);
     if (pairs <= FEW)
         all_ways(pr, 0, &best);
     else
         while (best_pair(pr, &best))
             continue;
-    memcpy(d->mate, d->best_mate, (size_t)d->S * sizeof *d->mate);
-    memcpy(d->stage_units, d->best_units, (size_t)d->S * sizeof *d->stage_units);
+    memcpy(w->stages.mate, w->pairing.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
+    memcpy(w->stages.units, w->pairing.units, (size_t)w->stages.S * sizeof *w->stages.units);
     return best < cutoff ? best : INFINITY;
 }

@@ -8,9 +8,47 @@
 /* Costs closer than this are one cost: the first one found, at the larger tau, stays. */
 #define SAME 1e-12
 
+void hps_provision_job_init(struct hps_provision_job *job, int S, int T)
+{
+    size_t n = (size_t)S;
+
+    *job = (struct hps_provision_job){ .line = hps_mem_new(n, sizeof *job->line),
+                                       .more = hps_mem_new(n, sizeof *job->more),
+                                       .type = hps_mem_new(n, sizeof *job->type),
+                                       .price = hps_mem_new(n, sizeof *job->price),
+                                       .max = hps_mem_new(n, sizeof *job->max),
+                                       .capacity = hps_mem_new((size_t)T, sizeof *job->capacity),
+                                       .used = hps_mem_new((size_t)T, sizeof *job->used),
+                                       .et = hps_mem_new(n, sizeof *job->et) };
+}
+
+void hps_provision_job_done(struct hps_provision_job *job)
+{
+    hps_mem_free(job->line);
+    hps_mem_free(job->more);
+    hps_mem_free(job->type);
+    hps_mem_free(job->price);
+    hps_mem_free(job->max);
+    hps_mem_free(job->capacity);
+    hps_mem_free(job->used);
+    hps_mem_free(job->et);
+}
+
+bool hps_provision_fits(const struct hps_provision_job *job, const long long *units)
+{
+    for (int s = 0; s < job->S; s++)
+        job->used[job->type[s]] = 0;
+    for (int s = 0; s < job->S; s++) {
+        int t = job->type[s];
+        job->used[t] += units[s];
+        if (job->used[t] > job->capacity[t]) return false;
+    }
+    return !job->pack || job->pack(job->packing, units);
+}
+
 static bool shared(const struct hps_provision_job *job, int s)
 {
-    return job->more && job->more[s].least > 0;
+    return job->shared && job->more[s].min_units > 0;
 }
 
 double hps_provision_et(const struct hps_provision_job *job, int s, long long k)
@@ -23,7 +61,7 @@ double hps_provision_et(const struct hps_provision_job *job, int s, long long k)
 /* Of two lines together: at least what each wants alone, and halved from there. */
 static long long units_of_both(const struct hps_provision_job *job, int s, double tau)
 {
-    long long most = job->most[s], first = hps_cost_line_units(&job->line[s], tau, most);
+    long long most = job->max[s], first = hps_cost_line_units(&job->line[s], tau, most);
     long long second = hps_cost_line_units(&job->more[s], tau, most);
 
     if (first == 0 || second == 0 || hps_provision_et(job, s, most) > tau)
@@ -44,7 +82,7 @@ static long long units_of_both(const struct hps_provision_job *job, int s, doubl
 long long hps_provision_units(const struct hps_provision_job *job, int s, double tau)
 {
     return shared(job, s) ? units_of_both(job, s, tau)
-                          : hps_cost_line_units(&job->line[s], tau, job->most[s]);
+                          : hps_cost_line_units(&job->line[s], tau, job->max[s]);
 }
 
 bool hps_provision_at(const struct hps_provision_job *job, double tau, long long *units)
@@ -55,7 +93,7 @@ bool hps_provision_at(const struct hps_provision_job *job, double tau, long long
             return false;
         job->et[s] = hps_provision_et(job, s, units[s]);
     }
-    return job->fits(job->with, units);
+    return hps_provision_fits(job, units);
 }
 
 /* Few lines change. */
@@ -69,7 +107,7 @@ bool hps_provision_down(const struct hps_provision_job *job, double tau, long lo
             return false;
         job->et[s] = hps_provision_et(job, s, units[s]);
     }
-    return job->fits(job->with, units);
+    return hps_provision_fits(job, units);
 }
 
 static double slowest(const struct hps_provision_job *job)
@@ -93,22 +131,22 @@ static bool begin_at(const struct hps_provision_job *job, double tau, long long 
 /* From the largest tau downwards. Units only grow on the way, so does what they cost in an hour,
  * and so does price * k * ET(k) of each stage: the first says how far tau must fall to gain, the
  * second when to stop. */
-double hps_provision_cheapest(const struct hps_provision_job *job, double tau_most, double cutoff,
-                              long long *units, long long *work)
+double hps_provision_cheapest(const struct hps_provision_job *job, double tau_max, double cutoff,
+                              long long *units, long long *scratch)
 {
-    double best = cutoff, tau = tau_most;
+    double best = cutoff, tau = tau_max;
     bool found = false;
 
-    for (bool can = begin_at(job, tau, work); can; can = hps_provision_down(job, tau, work)) {
+    for (bool can = begin_at(job, tau, scratch); can; can = hps_provision_down(job, tau, scratch)) {
         double real = slowest(job), rate = job->server_price, floor = 0;
         for (int s = 0; s < job->S; s++) {
-            double pay = job->price[s] * (double)work[s];
+            double pay = job->price[s] * (double)scratch[s];
             rate += pay;
             floor += pay * job->et[s];
         }
         if (!found ? real * rate < best : real * rate < best * (1 - SAME)) {
             best = real * rate;
-            memcpy(units, work, (size_t)job->S * sizeof *units);
+            memcpy(units, scratch, (size_t)job->S * sizeof *units);
             found = true;
         }
         if (floor >= best || !(real > 0))
@@ -122,22 +160,21 @@ double hps_provision_cheapest(const struct hps_provision_job *job, double tau_mo
 
 /* Halves the bits of tau: the least double at which the limits hold is the ET of some stage. */
 double hps_provision_fastest(const struct hps_provision_job *job, double cutoff, long long *units,
-                             long long *work)
+                             long long *scratch)
 {
-    if (!hps_provision_at(job, cutoff, work))
-        return INFINITY;
-    memcpy(units, work, (size_t)job->S * sizeof *units);
+    if (!hps_provision_at(job, cutoff, scratch)) return INFINITY;
+    memcpy(units, scratch, (size_t)job->S * sizeof *units);
     double most = slowest(job), under = 0;
     for (int s = 0; s < job->S; s++)
-        under = fmax(under, hps_provision_et(job, s, job->most[s]));
+        under = fmax(under, hps_provision_et(job, s, job->max[s]));
     under = nextafter(under, -1);
     for (;;) {
         double mid = under > 0 && most > 4 * under ? sqrt(under) * sqrt(most)
                                                    : under + (most - under) / 2;
         if (!(under < mid && mid < most))
             return most;
-        if (hps_provision_at(job, mid, work)) {
-            memcpy(units, work, (size_t)job->S * sizeof *units);
+        if (hps_provision_at(job, mid, scratch)) {
+            memcpy(units, scratch, (size_t)job->S * sizeof *units);
             most = slowest(job);
         } else {
             under = mid;
@@ -145,98 +182,68 @@ double hps_provision_fastest(const struct hps_provision_job *job, double cutoff,
     }
 }
 
-/* A plan's stages as a job: lines and prices side by side, sums by type. */
-struct sums {
-    const struct hps_profile *p;
-    int S;
-    const int *type;            /* (S) of the lines */
-    long long *used;            /* (T) */
-};
-
-static bool within(void *with, const long long *units)
-{
-    const struct sums *x = with;
-
-    memset(x->used, 0, (size_t)x->p->T * sizeof *x->used);
-    for (int s = 0; s < x->S; s++) {
-        int t = x->type[s];
-        x->used[t] += units[s];
-        if (x->used[t] > hps_cost_room(x->p, t))
-            return false;
-    }
-    return true;
-}
-
-struct desk {
+/* A plan's stages as a job. */
+struct plan_job {
     struct hps_provision_job job;
-    struct sums sums;
-    struct hps_cost_line *line, *more;
-    double *price, *et;
-    long long *most, *units, *work;
-    int *type, *line_of;        /* (S) of a line; the line of a stage */
+    long long *units, *scratch; /* (lines) */
+    int *line;                  /* (S) of a stage */
 };
 
 /* Stage s, unless it shares the units of one before it. */
-static void add_line(struct desk *d, const struct hps_plan *plan, int s,
+static void add_line(struct plan_job *d, const struct hps_plan *plan, int s,
                      const struct hps_profile *p, const struct hps_cost *c)
 {
     const struct hps_plan_stage *g = &plan->stage[s];
     int with = hps_plan_partner(plan, s), x = d->job.S;
 
     if (with >= 0 && with < s) {
-        d->line_of[s] = d->line_of[with];
+        d->line[s] = d->line[with];
         return;
     }
-    d->line_of[s] = x;
-    d->line[x] = *hps_cost_line(c, g->first, g->last, g->type);
+    d->line[s] = x;
+    d->job.line[x] = *hps_cost_line(c, g->first, g->last, g->type);
     if (with >= 0) {
-        d->more[x] = *hps_cost_line(c, plan->stage[with].first, plan->stage[with].last, g->type);
-        d->line[x].least = hps_memory_least(p, g->type, hps_plan_holds(plan, p, s));
+        d->job.more[x] =
+            *hps_cost_line(c, plan->stage[with].first, plan->stage[with].last, g->type);
+        d->job.line[x].min_units = hps_memory_min_units(p, g->type, hps_plan_holds(plan, p, s));
     }
-    d->price[x] = p->type[g->type].price_usd_hour;
-    d->most[x] = hps_cost_room(p, g->type);
-    d->type[x] = g->type;
+    d->job.price[x] = p->type[g->type].price_usd_hour;
+    d->job.max[x] = hps_cost_capacity(p, g->type);
+    d->job.type[x] = g->type;
     d->job.S++;
 }
 
-static void begin(struct desk *d, struct hps_plan *plan, const struct hps_profile *p,
+static void begin(struct plan_job *d, struct hps_plan *plan, const struct hps_profile *p,
                   const struct hps_cost *c)
 {
     size_t S = (size_t)plan->S;
 
-    d->line = hps_mem_new(2 * S, sizeof *d->line);
-    d->more = d->line + S;
-    d->price = hps_mem_new(2 * S, sizeof *d->price);
-    d->et = d->price + S;
-    d->most = hps_mem_new(3 * S, sizeof *d->most);
-    d->units = d->most + S;
-    d->work = d->most + 2 * S;
-    d->type = hps_mem_new(2 * S, sizeof *d->type);
-    d->line_of = d->type + S;
-    d->job = (struct hps_provision_job){ .line = d->line, .more = d->more, .price = d->price,
-                                         .most = d->most, .fits = within, .with = &d->sums,
-                                         .et = d->et };
+    *d = (struct plan_job){ .units = hps_mem_new(S, sizeof *d->units),
+                            .scratch = hps_mem_new(S, sizeof *d->scratch),
+                            .line = hps_mem_new(S, sizeof *d->line) };
+    hps_provision_job_init(&d->job, plan->S, p->T);
+    d->job.shared = true;
     for (int s = 0; s < plan->S; s++)
         add_line(d, plan, s, p, c);
-    d->sums = (struct sums){ p, d->job.S, d->type, hps_mem_new((size_t)p->T, sizeof(long long)) };
+    for (int t = 0; t < p->T; t++)
+        d->job.capacity[t] = hps_cost_capacity(p, t);
     if (p->server_units > 0)
         d->job.server_price =
             p->type[p->server_type].price_usd_hour * (double)p->server_units;
 }
 
-static void end(struct desk *d)
+static void end(struct plan_job *d)
 {
+    hps_provision_job_done(&d->job);
+    hps_mem_free(d->units);
+    hps_mem_free(d->scratch);
     hps_mem_free(d->line);
-    hps_mem_free(d->price);
-    hps_mem_free(d->most);
-    hps_mem_free(d->type);
-    hps_mem_free(d->sums.used);
 }
 
-static void adopt(struct hps_plan *plan, const struct hps_profile *p, const struct desk *d)
+static void adopt(struct hps_plan *plan, const struct hps_profile *p, const struct plan_job *d)
 {
     for (int s = 0; s < plan->S; s++)
-        plan->stage[s].units = d->units[d->line_of[s]];
+        plan->stage[s].units = d->units[d->line[s]];
     hps_cost_of(plan, p);
 }
 
@@ -255,27 +262,27 @@ static void adopt_none(struct hps_plan *plan)
 bool hps_provision(struct hps_plan *plan, const struct hps_profile *p, const struct hps_cost *c,
                    double throughput_limit)
 {
-    struct desk d;
+    struct plan_job d;
 
     begin(&d, plan, p, c);
-    double cost = hps_provision_cheapest(&d.job, hps_cost_tau_most(throughput_limit), INFINITY,
-                                         d.units, d.work);
+    double cost = hps_provision_cheapest(&d.job, hps_cost_tau_max(throughput_limit), INFINITY,
+                                         d.units, d.scratch);
     if (isfinite(cost))
         adopt(plan, p, &d);
     end(&d);
     if (isfinite(cost))
         return true;
-    hps_provision_least_tau(plan, p, c);
+    hps_provision_min_tau(plan, p, c);
     return false;
 }
 
-double hps_provision_least_tau(struct hps_plan *plan, const struct hps_profile *p,
-                               const struct hps_cost *c)
+double hps_provision_min_tau(struct hps_plan *plan, const struct hps_profile *p,
+                             const struct hps_cost *c)
 {
-    struct desk d;
+    struct plan_job d;
 
     begin(&d, plan, p, c);
-    double tau = hps_provision_fastest(&d.job, INFINITY, d.units, d.work);
+    double tau = hps_provision_fastest(&d.job, INFINITY, d.units, d.scratch);
     if (isfinite(tau))
         adopt(plan, p, &d);
     else

@@ -157,9 +157,9 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
     struct hps_plan *fastest, *plan;
     bool proven, priced;
     char most[64] = "0", lack[512];
-    struct hps_exact_wish wish = { .seconds = seconds };
+    struct hps_exact_request wish = { .seconds = seconds };
 
-    wish.throughput_limit = hps_exact_most(p, seconds, &fastest, &proven);
+    wish.throughput_limit = hps_exact_max_throughput(p, seconds, &fastest, &proven);
     bool lacks = hps_exact_lacks(p, limit, seconds, lack, sizeof lack);
     if (!fastest && lacks) {
         HPS_SAY(HPS_ERROR, "no plan fits the memory of its units: %s", lack);
@@ -171,7 +171,7 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
     }
     round_down(most, sizeof most, &wish.throughput_limit);
     wish.known = fastest;
-    hps_exact_ask(p, &wish, &plan, &priced);
+    hps_exact_solve(p, &wish, &plan, &priced);
     HPS_SAY(HPS_ERROR,
             "no plan reaches %.10g examples/s: the highest throughput %s is %s examples/s, "
             "at %.6g USD%s%s", limit, proven ? "that can be had" : "found", most, plan->cost_usd,
@@ -191,7 +191,7 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
         return HPS_OK;
     if (method->most)
         return method->most(q, &q->throughput_limit);
-    q->throughput_limit = hps_exact_most(q->profile, q->opt->seconds, fastest, &proven);
+    q->throughput_limit = hps_exact_max_throughput(q->profile, q->opt->seconds, fastest, &proven);
     q->fastest = *fastest;
     if (!proven)
         HPS_SAY(HPS_WARN,
@@ -207,13 +207,14 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
 /* The bound beside a plan of a method that has none of its own. */
 static void certify(struct hps_plan *plan, const struct hps_problem *q)
 {
-    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .cuts = hps_plan_cuts(plan),
-                                   .known = plan,
-                                   .share = q->opt->share || plan->nshare > 0 };
+    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
+                                      .seconds = q->opt->seconds,
+                                      .cuts = hps_plan_cuts(plan),
+                                      .known = plan,
+                                      .share = q->opt->share || plan->nshare > 0 };
     struct hps_plan *best;
     bool proven;
-    double bound = hps_exact_ask(q->profile, &wish, &best, &proven);
+    double bound = hps_exact_solve(q->profile, &wish, &best, &proven);
 
     hps_cost_certify(plan, bound);
     bool cheaper = best && best->cost_usd < plan->cost_usd * (1 - HPS_COST_TIE);
@@ -226,11 +227,12 @@ static void certify(struct hps_plan *plan, const struct hps_problem *q)
 
 static enum hps_status none(const struct hps_problem *q)
 {
-    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .share = q->opt->share };
+    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
+                                      .seconds = q->opt->seconds,
+                                      .share = q->opt->share };
     bool proven;
 
-    if (isinf(hps_exact_ask(q->profile, &wish, NULL, &proven)))
+    if (isinf(hps_exact_solve(q->profile, &wish, NULL, &proven)))
         return say_infeasible(q->profile, q->throughput_limit, q->opt->seconds);
     if (q->throughput_limit > 0)
         HPS_SAY(HPS_ERROR, "%s found no feasible plan for %.10g examples/s in its budget",
@@ -316,7 +318,7 @@ enum hps_status hps_sched_run(struct hps_plan **plan, const struct hps_profile *
     *plan = NULL;
     if (!s) s = hps_sched_limit(&q, method, &fastest);
     if (!s) s = hps_sched_search(plan, &q);
-    if (!s && !*plan && hps_budget_cut()) s = makeshift(plan, &q);
+    if (!s && !*plan && hps_budget_stopped()) s = makeshift(plan, &q);
     if (!s && !*plan) s = none(&q);
     if (!s && !method->certifies) certify(*plan, &q);
     hps_plan_free(fastest);
@@ -329,7 +331,7 @@ static void say_late(const struct hps_plan *plan, const struct hps_sched_opt *op
 {
     const struct hps_sched *method = hps_sched_find(opt->method, NULL);
 
-    if (!method->endless && !method->certifies && opt->seconds > 0 && !hps_budget_cut() &&
+    if (!method->endless && !method->certifies && opt->seconds > 0 && !hps_budget_stopped() &&
         plan->search_seconds >= opt->seconds)
         HPS_SAY(HPS_WARN, "%s did not come to its end in schedule.seconds %g: another start may "
                 "find another plan", opt->method, opt->seconds);

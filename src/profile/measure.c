@@ -230,7 +230,7 @@ static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net
     p->throughput_limit = o->throughput_limit;
     hps_measure_types(p, pool, o);
     fill_layers(p, net, o);
-    if (!hps_memory_homeless(p, lack, sizeof lack)) return HPS_OK;
+    if (!hps_memory_unplaceable(p, lack, sizeof lack)) return HPS_OK;
     HPS_SAY(HPS_ERROR, "no plan fits the memory of its units: %s", lack);
     return HPS_DECK;
 }

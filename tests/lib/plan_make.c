@@ -134,7 +134,7 @@ struct walk {
     const struct hps_profile *p;
     struct hps_plan *plan;
     double limit, best;
-    bool least_tau;
+    bool min_tau;
     long long left[16];
     long long keep[64];
 };
@@ -145,8 +145,8 @@ static void judge(struct walk *w)
 
     if (tau * w->limit > 1 + 1e-9 || !make_fits(w->p, w->plan))
         return;
-    if ((w->least_tau ? tau : cost) < w->best) {
-        w->best = w->least_tau ? tau : cost;
+    if ((w->min_tau ? tau : cost) < w->best) {
+        w->best = w->min_tau ? tau : cost;
         for (int s = 0; s < w->plan->S; s++)
             w->keep[s] = w->plan->stage[s].units;
     }
@@ -169,9 +169,9 @@ static void all_units(struct walk *w, int s)
 }
 
 double make_best_units(const struct hps_profile *p, struct hps_plan *plan, double throughput_limit,
-                       bool least_tau)
+                       bool min_tau)
 {
-    struct walk w = { p, plan, throughput_limit, INFINITY, least_tau, { 0 }, { 0 } };
+    struct walk w = { p, plan, throughput_limit, INFINITY, min_tau, { 0 }, { 0 } };
 
     for (int t = 0; t < p->T; t++)
         w.left[t] = p->type[t].limit - (t == p->server_type ? p->server_units : 0);
@@ -183,10 +183,10 @@ double make_best_units(const struct hps_profile *p, struct hps_plan *plan, doubl
 
 /* All stages from layer `first` on; a stage on the type before it only when `cuts`. */
 static void all_stages(const struct hps_profile *p, struct hps_plan *plan, int first, double limit,
-                       bool least_tau, bool cuts, double *best)
+                       bool min_tau, bool cuts, double *best)
 {
     if (first == p->L) {
-        *best = fmin(*best, make_best_units(p, plan, limit, least_tau));
+        *best = fmin(*best, make_best_units(p, plan, limit, min_tau));
         return;
     }
     int s = plan->S++;
@@ -195,25 +195,25 @@ static void all_stages(const struct hps_profile *p, struct hps_plan *plan, int f
             if (!cuts && s > 0 && plan->stage[s - 1].type == t)
                 continue;
             plan->stage[s] = (struct hps_plan_stage){ .first = first, .last = last, .type = t };
-            all_stages(p, plan, last + 1, limit, least_tau, cuts, best);
+            all_stages(p, plan, last + 1, limit, min_tau, cuts, best);
         }
     plan->S--;
 }
 
-static double best_of(const struct hps_profile *p, double limit, bool least_tau, bool cuts)
+static double best_of(const struct hps_profile *p, double limit, bool min_tau, bool cuts)
 {
     struct hps_plan *plan = hps_plan_new(p->L, p->L);
     double best = INFINITY;
 
     plan->S = 0;
-    all_stages(p, plan, 0, limit, least_tau, cuts, &best);
+    all_stages(p, plan, 0, limit, min_tau, cuts, &best);
     hps_plan_free(plan);
     return best;
 }
 
-double make_best(const struct hps_profile *p, double throughput_limit, bool least_tau)
+double make_best(const struct hps_profile *p, double throughput_limit, bool min_tau)
 {
-    return best_of(p, throughput_limit, least_tau, false);
+    return best_of(p, throughput_limit, min_tau, false);
 }
 
 double make_best_cuts(const struct hps_profile *p, double throughput_limit)

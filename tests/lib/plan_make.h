@@ -23,9 +23,9 @@ bool make_fits(const struct hps_profile *p, const struct hps_plan *plan);
 /* The best over all units of these stages (units is set): least cost with tau * limit <= 1 + 1e-9,
  * or least tau. INFINITY: none. */
 double make_best_units(const struct hps_profile *p, struct hps_plan *plan, double throughput_limit,
-                       bool least_tau);
+                       bool min_tau);
 /* The best over all assignments and units. */
-double make_best(const struct hps_profile *p, double throughput_limit, bool least_tau);
+double make_best(const struct hps_profile *p, double throughput_limit, bool min_tau);
 /* The best over all stages, also such as cut between layers of one type. */
 double make_best_cuts(const struct hps_profile *p, double throughput_limit);
 

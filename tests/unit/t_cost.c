@@ -123,9 +123,9 @@ static void units_are_the_least(void **state)
 static void the_slack_of_a_limit(void **state)
 {
     (void)state;
-    assert_true(isinf(hps_cost_tau_most(0)));
+    assert_true(isinf(hps_cost_tau_max(0)));
     for (double limit = 1e-7; limit < 1e12; limit *= 3.7) {
-        double tau = hps_cost_tau_most(limit);
+        double tau = hps_cost_tau_max(limit);
         assert_true(tau * limit <= 1 + 1e-9);
         assert_true(nextafter(tau, 1e300) * limit > 1 + 1e-9 || tau * limit == 1 + 1e-9);
     }

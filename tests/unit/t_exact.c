@@ -79,7 +79,7 @@ static void check_fastest(uint64_t seed, const struct hps_profile *p, double tau
 {
     struct hps_plan *plan;
     bool proven;
-    double most = hps_exact_most(p, 0, &plan, &proven);
+    double most = hps_exact_max_throughput(p, 0, &plan, &proven);
 
     assert_true(proven);
     assert_non_null(plan);
@@ -201,7 +201,7 @@ static void finds_a_plan_at_the_edge(void **state)
         struct hps_profile *p = make_profile(seed, 16, 5, 8, seed % 3 == 2 ? 3 : 0);
         struct hps_plan *plan;
         bool proven;
-        double most = hps_exact_most(p, 0, NULL, &proven);
+        double most = hps_exact_max_throughput(p, 0, NULL, &proven);
         assert_true(proven);
         hps_exact_bound(p, 0.999 * most, 0, 20000, &plan, &proven);
         assert_non_null(plan);
@@ -217,9 +217,9 @@ static void bounds_what_is_cut_inside_one_type(void **state)
     for (uint64_t seed = 2000; seed < 2030; seed++) {
         struct hps_profile *p = make_profile(seed, 5, 2, 4, 0);
         double limit = 0.7 / make_best(p, 0, true);
-        struct hps_exact_wish wish = { .throughput_limit = limit, .cuts = true };
+        struct hps_exact_request wish = { .throughput_limit = limit, .cuts = true };
         bool proven;
-        same(hps_exact_ask(p, &wish, NULL, &proven), make_best_cuts(p, limit), seed);
+        same(hps_exact_solve(p, &wish, NULL, &proven), make_best_cuts(p, limit), seed);
         assert_true(proven);
         hps_profile_free(p);
     }
@@ -238,7 +238,7 @@ static void never_dearer_for_a_better_pool(void **state)
     (void)state;
     for (uint64_t seed = 3000; seed < 3040; seed++) {
         struct hps_profile *p = make_profile(seed, 12, 5, 20, 0);
-        double most = hps_exact_most(p, 0, NULL, &(bool){ false }), limit = 0.8 * most;
+        double most = hps_exact_max_throughput(p, 0, NULL, &(bool){ false }), limit = 0.8 * most;
         double before = cost_of(p, limit), after;
         uint64_t key = hps_rng_key(seed, "change");
         int t = between(key, 0, 0, 4), l = between(key, 1, 0, 11);
@@ -265,7 +265,7 @@ static void honest_when_it_is_stopped(void **state)
     (void)state;
     for (uint64_t seed = 4000; seed < 4010; seed++) {
         struct hps_profile *p = make_profile(seed, 14, 8, 12, 0);
-        double most = hps_exact_most(p, 0, NULL, &(bool){ false }), limit = 0.9 * most;
+        double most = hps_exact_max_throughput(p, 0, NULL, &(bool){ false }), limit = 0.9 * most;
         double truth = cost_of(p, limit);
         for (long long n = 1; n < 200; n *= 3) {
             struct hps_plan *plan;
@@ -288,7 +288,7 @@ static void honest_when_it_is_stopped(void **state)
 static void the_same_every_time(void **state)
 {
     struct hps_profile *p = make_profile(5000, 20, 10, 12, 0);
-    double most = hps_exact_most(p, 0, NULL, &(bool){ false });
+    double most = hps_exact_max_throughput(p, 0, NULL, &(bool){ false });
     struct hps_plan *a, *b;
     bool proven;
 
@@ -310,7 +310,7 @@ static void the_same_every_time(void **state)
 static int check_cover(uint64_t seed, const struct hps_profile *p, double limit)
 {
     struct hps_cost *c = hps_cost_new(p);
-    struct hps_exact_model *m = hps_exact_model_new(p, c, hps_cost_tau_most(limit), false, false);
+    struct hps_exact_model *m = hps_exact_model_new(p, c, hps_cost_tau_max(limit), false, false);
     struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
     struct hps_exact_view *v = hps_exact_view_new(m);
     struct hps_exact_cover *x = hps_exact_cover_new(m);
@@ -319,7 +319,7 @@ static int check_cover(uint64_t seed, const struct hps_profile *p, double limit)
 
     for (int a = 0; a < m->narc; a++)
         id[a] = a;
-    if (isfinite(truth) && hps_exact_view_fill(v, hps_exact_least_tau(m), m->tau_most, m->narc, id,
+    if (isfinite(truth) && hps_exact_view_fill(v, hps_exact_min_tau(m), m->tau_max, m->narc, id,
                                                HPS_EXACT_ANY, 0, 0)) {
         hps_exact_view_drop(v, INFINITY);
         hps_exact_cover_begin(x, v);
@@ -368,8 +368,8 @@ static double by_labels(const struct hps_exact_model *m, double ratio, double cu
 
     for (int a = 0; a < m->narc; a++)
         id[a] = a;
-    for (double t = hps_exact_least_tau(m); t <= m->tau_most; t *= ratio) {
-        if (!hps_exact_view_fill(v, t, fmin(t * ratio, m->tau_most), m->narc, id, HPS_EXACT_ANY, 0,
+    for (double t = hps_exact_min_tau(m); t <= m->tau_max; t *= ratio) {
+        if (!hps_exact_view_fill(v, t, fmin(t * ratio, m->tau_max), m->narc, id, HPS_EXACT_ANY, 0,
                                  0))
             continue;
         leaf->best = cut;
@@ -398,7 +398,7 @@ static void labels_keep_every_limit(void **state)
         double tau = make_best(p, 0, true), limit = (seed % 2 ? 0.97 : 0.7) / tau;
         struct hps_cost *c = hps_cost_new(p);
         struct hps_exact_model *m =
-            hps_exact_model_new(p, c, hps_cost_tau_most(limit), false, false);
+            hps_exact_model_new(p, c, hps_cost_tau_max(limit), false, false);
         double truth = make_best(p, limit, false) * 3600 / p->examples / p->epochs;
         if (isfinite(truth)) {
             double bound = by_labels(m, ratio, 1.1 * truth);

@@ -63,7 +63,7 @@ static void known_plans_have_their_values(void **state)
     assert_false(hps_gauss_add(g, type[0]));        /* no room */
     hps_gauss_fit(g, value);
     hps_gauss_solve(g, value);
-    hps_gauss_ask(g, N, hps_gauss_plan(g, 0), mean, deviation);
+    hps_gauss_predict(g, N, hps_gauss_plan(g, 0), mean, deviation);
     for (int i = 0; i < N; i++) {
         assert_true(fabs(mean[i] - value[i]) < 1e-3);
         assert_true(deviation[i] == 0);
@@ -74,7 +74,7 @@ static void known_plans_have_their_values(void **state)
             type[c][l] = hps_gauss_plan(g, c % N)[l];
         type[c][c % L] = (type[c][c % L] + 1) % 4;
     }
-    hps_gauss_ask(g, ASKED, type[0], mean, deviation);
+    hps_gauss_predict(g, ASKED, type[0], mean, deviation);
     for (int c = 0; c < ASKED; c++) {
         assert_true(deviation[c] >= 0 && isfinite(mean[c]));
         error += pow(mean[c] - value_of(type[c]), 2);
@@ -100,7 +100,7 @@ static void doubt_grows_with_distance(void **state)
     type[0][6] = 1;
     for (int l = 0; l < L; l++)
         type[1][l] = 2 + l % 2;
-    hps_gauss_ask(g, 2, type[0], mean, deviation);
+    hps_gauss_predict(g, 2, type[0], mean, deviation);
     assert_true(0 < deviation[0] && deviation[0] < deviation[1]);
     assert_true(mean[0] > 1.5 && fabs(mean[1] - 1.5) < fabs(mean[0] - 1.5));
     hps_gauss_free(g);
@@ -129,7 +129,7 @@ static void the_way_does_not_matter(void **state)
         random_plan(type[c], hps_rng_sub(3, (uint64_t)c));
     for (int w = 0; w < 3; w++) {
         hps_gauss_solve(way[w], value);
-        hps_gauss_ask(way[w], ASKED, type[0], mean[w], deviation[w]);
+        hps_gauss_predict(way[w], ASKED, type[0], mean[w], deviation[w]);
     }
     for (int w = 1; w < 3; w++)
         for (int c = 0; c < ASKED; c++) {
@@ -151,7 +151,7 @@ static void the_normal_equations_by_hand(void **state)
     hps_gauss_add(g, (int[]){ 0, 0 });
     hps_gauss_add(g, (int[]){ 0, 1 });
     hps_gauss_solve(g, value);
-    hps_gauss_ask(g, 1, (int[]){ 1, 0 }, &mean, &deviation);
+    hps_gauss_predict(g, 1, (int[]){ 1, 0 }, &mean, &deviation);
     double det = d * d - r * r;
     double want = 4 + (p * (-d - r) + q * (d + r)) / det;
     double height = (2 * d + 2 * r) / det / 2;

@@ -45,7 +45,7 @@ static struct desk desk_of(uint64_t seed, double tau)
         k.p->type[t].limit = 1000;
     k.pr = hps_pricer_new(&q);
     k.value = hps_value_new(L, T);
-    hps_value_fill(k.value, k.p, hps_pricer_cost(k.pr), hps_pricer_rooms(k.pr), tau);
+    hps_value_fill(k.value, k.p, hps_pricer_cost(k.pr), hps_pricer_capacities(k.pr), tau);
     k.c = hps_markov_new(L, T);
     k.c->value = k.value;
     k.c->sharp = 1;
@@ -202,10 +202,10 @@ static void what_is_taught_is_likelier(void **state)
     bool proven;
 
     (void)state;
-    hps_exact_most(p, 0, &plan, &proven);
+    hps_exact_max_throughput(p, 0, &plan, &proven);
     first = hps_learn_teach(&q, policy, plan, 0.5);
     for (int n = 0; n < 40; n++) {
-        hps_policy_climb(policy, 0.01);
+        hps_policy_step(policy, 0.01);
         last = hps_learn_teach(&q, policy, plan, 0.5);
     }
     if (!(last > 0.5 * first))

@@ -55,8 +55,8 @@ static void the_ladder(void **state)
         struct hps_sched_opt opt = preset;
         assert_int_equal(hps_pareto_run(&f, p, &opt), HPS_OK);
         check(f, true);
-        assert_true(fabs(f->point[f->n - 1].limit / hps_exact_most(p, 0, NULL, &proven) - 1) <
-                    1e-9);
+        assert_true(fabs(f->point[f->n - 1].limit / hps_exact_max_throughput(p, 0, NULL, &proven) -
+                         1) < 1e-9);
         assert_true(f->point[0].cost_usd <=
                     hps_exact_bound(p, 0, 0, 0, NULL, &proven) * (1 + 1e-9));
         hps_pareto_free(f);

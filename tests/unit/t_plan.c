@@ -165,9 +165,9 @@ static void what_does_not_fit_is_refused(void **state)
     p->type[0].memory_bytes = 399;
     assert_int_equal(checked(plan, p), HPS_OK);
     assert_true(hps_cost_feasible(plan, p, 0));
-    assert_true(hps_memory_least(p, 0, hps_plan_holds(plan, p, 1)) == 2);
+    assert_true(hps_memory_min_units(p, 0, hps_plan_holds(plan, p, 1)) == 2);
     p->type[0].memory_bytes = 198;
-    assert_true(hps_memory_least(p, 0, hps_plan_holds(plan, p, 1)) == HPS_MEMORY_NEVER);
+    assert_true(hps_memory_min_units(p, 0, hps_plan_holds(plan, p, 1)) == HPS_MEMORY_NEVER);
     hps_plan_free(plan);
     hps_profile_free(p);
 }
@@ -182,10 +182,10 @@ static void old_rows_have_what_is_left(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         p->type[0].memory_bytes = has[i];
-        assert_true(hps_memory_keep(p, 0, m, 2) == keeps[i]);
+        assert_true(hps_memory_snapshot(p, 0, m, 2) == keeps[i]);
     }
     p->type[0].gpu = true;
-    assert_true(hps_memory_keep(p, 0, m, 2) == 40);
+    assert_true(hps_memory_snapshot(p, 0, m, 2) == 40);
     hps_profile_free(p);
 }
 

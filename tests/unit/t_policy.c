@@ -113,7 +113,7 @@ static void climbing_raises_the_value(void **state)
     for (int n = 0; n < 20; n++) {
         hps_policy_forward(a, x, out);
         hps_policy_backward(a, weight);
-        hps_policy_climb(p, 0.01);
+        hps_policy_step(p, 0.01);
     }
     assert_true(value(p, x, weight) > before + 0.1);
     hps_mem_free(x);

@@ -48,7 +48,8 @@ static void given_units_cost_what_they_cost(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct hps_profile *p = make_profile(seed, L, T, 9, 0);
-        double limit = 0.4 * hps_exact_most(p, 0, NULL, &(bool){ false }), best = INFINITY, tau;
+        double limit = 0.4 * hps_exact_max_throughput(p, 0, NULL, &(bool){ false }),
+               best = INFINITY, tau;
         long long units[L];
         int type[L];
         struct hps_problem q = { .profile = p, .opt = &preset, .throughput_limit = limit };
@@ -179,7 +180,7 @@ static double truth(const struct hps_profile *p, const int *type, double limit, 
                       given, { 0 } };
 
     for (int t = 0; t < p->T; t++)
-        w.left[t] = hps_cost_room(p, t);
+        w.left[t] = hps_cost_capacity(p, t);
     hps_plan_share(w.plan, p->L);
     w.plan->nshare = 0;
     all_pairs(&w, 0);
@@ -226,7 +227,8 @@ static void compare(uint64_t seed, bool engine, bool share, struct tally *y)
     for (uint64_t n = 0; n < 6; n++) {
         for (int l = 0; l < p->L; l++)
             type[l] = (int)(2 * hps_rng_real(hps_rng_sub(seed, n), (uint64_t)l));
-        q.throughput_limit = 0.25 * (double)(n % 4) * hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        q.throughput_limit =
+            0.25 * (double)(n % 4) * hps_exact_max_throughput(p, 0, NULL, &(bool){ 0 });
         double best = truth(p, type, q.throughput_limit, engine, share, NULL);
         struct hps_pricer *pr = hps_pricer_new(&q);
         double price = hps_pricer_price(pr, type, INFINITY);
@@ -275,7 +277,8 @@ static void given_units_are_shared_as_is_cheapest(void **state)
         int type[8];
         opt.share = true;
         opt.objective = seed % 2 ? "model" : "engine";
-        q.throughput_limit = 0.3 * (double)(seed % 3) * hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        q.throughput_limit =
+            0.3 * (double)(seed % 3) * hps_exact_max_throughput(p, 0, NULL, &(bool){ 0 });
         for (int l = 0; l < p->L; l++) {
             type[l] = l % 2;
             units[l] = 1 + (int)(3 * hps_rng_real(seed, 100 + (uint64_t)l));
@@ -323,7 +326,8 @@ static void bounds_hold_whatever_is_asked(void **state)
         struct hps_profile *p = small(seed);
         struct hps_sched_opt opt = preset;
         struct hps_plan *plain, *best, *exact;
-        opt.throughput_limit = 0.2 * (double)(seed % 5) * hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        opt.throughput_limit =
+            0.2 * (double)(seed % 5) * hps_exact_max_throughput(p, 0, NULL, &(bool){ 0 });
         struct hps_problem q = { .profile = p, .opt = &opt,
                                  .throughput_limit = opt.throughput_limit };
         hps_exact_bound(p, opt.throughput_limit, 0, 0, &plain, &(bool){ 0 });
@@ -371,7 +375,7 @@ static void exact_finds_what_the_engine_can_keep(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 24; seed++) {
         struct hps_profile *p = small(seed);
-        double least = 0, most = hps_exact_most(p, 0, NULL, &(bool){ 0 });
+        double least = 0, most = hps_exact_max_throughput(p, 0, NULL, &(bool){ 0 });
         for (int n = 0; n < 8; n++) {
             struct hps_plan *plan = plan_at(&hps_sched_brute, p, seed % 2, (least + most) / 2);
             *(plan ? &least : &most) = (least + most) / 2;

@@ -42,7 +42,7 @@ static void check(uint64_t seed, int *feasible, int *refused)
         make_memory(p, seed);
     struct hps_cost *c = hps_cost_new(p);
     double least = make_best_units(p, plan, 0, true);
-    near(hps_provision_least_tau(plan, p, c), least);
+    near(hps_provision_min_tau(plan, p, c), least);
     if (isfinite(least)) {
         near(1 / plan->throughput, least);
         double limit = (double)(seed % 5) / 4 / least;
@@ -83,7 +83,7 @@ static void no_neighbour_is_better(void **state)
         struct hps_profile *p = make_profile(seed, 8, 4, 5000, 0);
         struct hps_plan *plan = random_plan(hps_rng_key(seed, "plan"), p);
         struct hps_cost *c = hps_cost_new(p);
-        double limit = 0.9 / hps_provision_least_tau(plan, p, c);
+        double limit = 0.9 / hps_provision_min_tau(plan, p, c);
         assert_true(hps_provision(plan, p, c, limit));
         double cost = plan->cost_usd;
         for (int s = 0; s < plan->S; s++)

@@ -65,7 +65,8 @@ static void the_best_of_the_losers(void **state)
         struct hps_sched_opt opt = preset;
         struct hps_plan *plan;
         double single = INFINITY, most = 0;
-        opt.throughput_limit = 0.3 * (double)(seed % 4) * hps_exact_most(p, 0, NULL, &proven);
+        opt.throughput_limit =
+            0.3 * (double)(seed % 4) * hps_exact_max_throughput(p, 0, NULL, &proven);
         assert_int_equal(hps_sched_run(&plan, p, &opt), HPS_OK);
         struct hps_runner_up *r = hps_runner_up_new(plan, p, &opt);
         check(p, r->next, best_move(p, plan, opt.throughput_limit), opt.throughput_limit);

@@ -129,7 +129,7 @@ static void no_method_beats_exact(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct hps_profile *p = make_profile(seed, 6, 3, 12, 0);
-        double limit = 0.5 * hps_exact_most(p, 0, NULL, &proven);
+        double limit = 0.5 * hps_exact_max_throughput(p, 0, NULL, &proven);
         double least = hps_exact_bound(p, limit, 0, 0, NULL, &proven);
         for (size_t m = 0; m < 4; m++)
             check(p, method[m], limit, least);
@@ -145,7 +145,7 @@ static void max_is_the_most_of_the_pool(void **state)
     (void)state;
     for (uint64_t seed = 50; seed < 70; seed++) {
         struct hps_profile *p = make_profile(seed, 7, 3, 9, 0);
-        double most = hps_exact_most(p, 0, &fast, &proven);
+        double most = hps_exact_max_throughput(p, 0, &fast, &proven);
         assert_int_equal(run(p, "exact", INFINITY, &plan), HPS_OK);
         assert_true(fabs(plan->throughput / most - 1) <= 1.001e-9);
         assert_true(plan->cost_usd <= fast->cost_usd * (1 + 1e-9));

@@ -36,7 +36,7 @@ static struct sample sample_of(uint64_t seed)
         x.p->server_type = 1;
         x.p->server_units = 1;
     }
-    x.limit = 0.3 * (double)(seed % 4) * hps_exact_most(x.p, 0, NULL, &proven);
+    x.limit = 0.3 * (double)(seed % 4) * hps_exact_max_throughput(x.p, 0, NULL, &proven);
     x.least = hps_exact_bound(x.p, x.limit, 0, 0, NULL, &proven);
     assert_true(proven && isfinite(x.least));
     return x;
@@ -105,7 +105,7 @@ static void ten_layers_on_four_types(void **state)
         int L = 7 + (int)(seed % 4), T = L < 10 || seed == 3 ? 4 : 3;
         struct sample x = { .p = make_profile(seed, L, T, 8, 0) };
         bool proven;
-        x.limit = 0.15 * (double)(1 + seed) * hps_exact_most(x.p, 0, NULL, &proven);
+        x.limit = 0.15 * (double)(1 + seed) * hps_exact_max_throughput(x.p, 0, NULL, &proven);
         x.least = hps_exact_bound(x.p, x.limit, 0, 0, NULL, &proven);
         struct hps_plan *brute = search(&x, "brute", 1, 1 << 21);
         struct hps_plan *learned = search(&x, "rl", 1, 10000);
@@ -405,7 +405,8 @@ static void all_methods_side_by_side(void **state)
     opt.method = "all";
     opt.evaluations = 1100;
     assert_int_equal(hps_compare_run(&c, p, &opt), HPS_OK);
-    assert_true(fabs(c->throughput_limit / hps_exact_most(p, 0, NULL, &proven) - 1) <= 1e-12);
+    assert_true(fabs(c->throughput_limit / hps_exact_max_throughput(p, 0, NULL, &proven) - 1) <=
+                1e-12);
     assert_int_equal(c->n, 10 + 3);
     assert_true(c->proven && c->plan[0]->cost_usd == c->lower_bound_usd);
     for (int a = 0; a < c->n; a++)
@@ -442,8 +443,10 @@ static void exact_serves_the_engine(void **state)
         struct hps_profile *p = make_profile(seed, 4, 3, 4, 0);
         struct hps_sched_opt opt = preset;
         bool proven;
-        struct hps_problem q = { .profile = p, .opt = &opt,
-                                 .throughput_limit = 0.6 * hps_exact_most(p, 0, NULL, &proven) };
+        struct hps_problem q = { .profile = p,
+                                 .opt = &opt,
+                                 .throughput_limit =
+                                     0.6 * hps_exact_max_throughput(p, 0, NULL, &proven) };
         struct hps_plan *all, *exact, *model;
         opt.objective = "engine";
         opt.evaluations = 100000;

@@ -62,7 +62,7 @@ struct hps_exact_anneal *hps_exact_anneal_new(struct hps_exact_leaf *leaf)
     for (int g = 0; g < m->G; g++)
         for (int t = m->begin[g]; t < m->begin[g + 1]; t++) {
             x->group[t] = g;
-            x->room[t] = hps_cost_room(m->p, m->member[t]);
+            x->room[t] = hps_cost_capacity(m->p, m->member[t]);
         }
     for (int a = 0; a < LOGS; a++)
         x->log[a] = -log((a + 0.5) / LOGS);
@@ -120,7 +120,7 @@ static void look_at(struct hps_exact_anneal *x, double tau)
                 *place(x, i, j, g) = NEVER * m->sum[g] * (j - i + 1);
     for (int a = 0; a < m->narc; a++) {
         const struct hps_exact_arc *e = &m->arc[a];
-        long long k = hps_cost_line_units(&e->line, tau, m->most[e->g]);
+        long long k = hps_cost_line_units(&e->line, tau, m->max[e->g]);
         if (k > 0)
             *place(x, e->i, e->j, e->g) = k;
     }
@@ -307,7 +307,7 @@ static bool keep(struct hps_exact_anneal *x)
 
 static double next_tau(const struct hps_exact_anneal *x)
 {
-    return x->leaf->S == 0 ? x->m->tau_most : x->leaf->best / (1 + x->stride);
+    return x->leaf->S == 0 ? x->m->tau_max : x->leaf->best / (1 + x->stride);
 }
 
 void hps_exact_anneal_run(struct hps_exact_anneal *x, int cycles, const struct hps_exact_end *end)

@@ -192,14 +192,14 @@ static void extend(struct hps_exact_beam *b, const struct hps_exact_view *v, siz
     int last = from.item < 0 ? -1 : v->item[from.item].g;
 
     count_used(b, v, a);
-    from.value -= last < 0 ? v->bwd[0].v1 : hps_exact_primal(v, &v->bwd[l], last);
+    from.value -= last < 0 ? v->bwd[0].v1 : hps_exact_adjacent(v, &v->bwd[l], last);
     if (last >= 0 && !m->again[last])
         from.hash -= b->key[m->G + last];
     for (int c = v->first[l]; c < v->first[l + 1]; c++) {
         const struct hps_exact_item *e = &v->item[c];
         if (e->g == last && !m->again[last]) continue;
         double value = from.value + charge(b, v, e, b->used[e->g]) +
-                       hps_exact_primal(v, &v->bwd[e->j + 1], e->g);
+                       hps_exact_adjacent(v, &v->bwd[e->j + 1], e->g);
         if (isinf(value)) continue;
         uint64_t hash = from.hash + (uint64_t)e->k * b->key[e->g];
         if (!m->again[e->g]) hash += b->key[m->G + e->g];

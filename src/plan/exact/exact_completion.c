@@ -11,7 +11,7 @@
 /* Numbers of units left, at most. */
 #define STATES 2048
 
-struct hps_exact_completion *hps_exact_rest_new(const struct hps_exact_model *m)
+struct hps_exact_completion *hps_exact_completion_new(const struct hps_exact_model *m)
 {
     struct hps_exact_completion *x = hps_mem_new(1, sizeof *x);
     size_t L = (size_t)m->L, G = (size_t)m->G;
@@ -25,7 +25,7 @@ struct hps_exact_completion *hps_exact_rest_new(const struct hps_exact_model *m)
     return x;
 }
 
-void hps_exact_rest_free(struct hps_exact_completion *x)
+void hps_exact_completion_free(struct hps_exact_completion *x)
 {
     if (!x)
         return;
@@ -99,7 +99,7 @@ HPS_MULTIVERSION static void offer(double *restrict to, const double *restrict f
         }
 }
 
-double hps_exact_rest_fill(struct hps_exact_completion *x, struct hps_exact_view *v)
+double hps_exact_completion_fill(struct hps_exact_completion *x, struct hps_exact_view *v)
 {
     const struct hps_exact_model *m = x->m;
     int L = m->L;

@@ -33,7 +33,7 @@ struct hps_exact_cover *hps_exact_cover_new(const struct hps_exact_model *m)
     x->row = hps_mem_new(2 * G + 1, sizeof *x->row);
     x->left = x->row + G + 1;
     for (size_t g = 0; g < G; g++)
-        x->row[g + 1] = x->row[g] + (hps_exact_dual_table(m, (int)g) ? (int)m->most[g] + 1 : 1);
+        x->row[g + 1] = x->row[g] + (hps_exact_dual_table(m, (int)g) ? (int)m->max[g] + 1 : 1);
     x->n = (size_t)x->row[G];
     x->behind = hps_mem_new(2 * (L + 2) * x->n, sizeof *x->behind);
     x->ahead = x->behind + (L + 2) * x->n;

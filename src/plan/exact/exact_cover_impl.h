@@ -62,7 +62,7 @@ static inline int hps_exact_cover_units(const struct hps_exact_cover *x,
 /* The same of a real type: the b-th of all, of group g. */
 static inline int hps_exact_cover_room(const struct hps_exact_cover *x, int g, int b)
 {
-    return hps_exact_dual_table(x->m, g) ? (int)hps_cost_room(x->m->p, x->m->member[b]) : 0;
+    return hps_exact_dual_table(x->m, g) ? (int)hps_cost_capacity(x->m->p, x->m->member[b]) : 0;
 }
 
 /* Behind the last real type of a group that has a set of its own; without limits one is for all. */

@@ -22,7 +22,7 @@ static bool alone(const struct hps_exact_model *m, int g)
  * may be charged all that this one leaves. */
 static void raise_all(const struct hps_exact_model *m, int g, double *price)
 {
-    int most = (int)m->most[g];
+    int most = (int)m->max[g];
 
     for (int c = 2; c <= most; c++) {
         double x = fmax(price[c - 1], price[c - 2]);
@@ -42,7 +42,7 @@ double hps_exact_dual_most(const struct hps_exact_model *m, const double *price,
     if (!hps_exact_dual_table(m, g))
         return x[0] * (double)m->sum[g];
     for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
-        sum += x[hps_cost_room(m->p, m->member[b]) - 1];
+        sum += x[hps_cost_capacity(m->p, m->member[b]) - 1];
     return sum;
 }
 
@@ -69,7 +69,7 @@ void hps_exact_dual_charge(struct hps_exact_view *v, const double *price)
 /* Take away the packing that is charged most; of equal ones that with stages as the path has. */
 static void take_packing(const struct hps_exact_model *m, int g, const double *price, double *use)
 {
-    int most = (int)m->most[g], pick[HPS_EXACT_TABLE + 1];
+    int most = (int)m->max[g], pick[HPS_EXACT_TABLE + 1];
     double best[HPS_EXACT_TABLE + 1], bonus[HPS_EXACT_TABLE + 1];
 
     best[0] = 0;
@@ -85,7 +85,7 @@ static void take_packing(const struct hps_exact_model *m, int g, const double *p
             }
     }
     for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
-        for (int c = (int)hps_cost_room(m->p, m->member[b]); c > 0; c -= pick[c] ? pick[c] : 1)
+        for (int c = (int)hps_cost_capacity(m->p, m->member[b]); c > 0; c -= pick[c] ? pick[c] : 1)
             if (pick[c])
                 use[pick[c] - 1]--;
 }
@@ -95,11 +95,11 @@ static bool packed(const struct hps_exact_model *m, int g, const double *price, 
 {
     double paid = 0, units = 0;
 
-    for (int k = 1; k <= (int)m->most[g]; k++) {
+    for (int k = 1; k <= (int)m->max[g]; k++) {
         paid += use[k - 1] * price[k - 1];
         units += use[k - 1] * k;
     }
-    return alone(m, g) && units <= (double)m->sum[g] && paid >= price[m->most[g] - 1] * (1 - 1e-12);
+    return alone(m, g) && units <= (double)m->sum[g] && paid >= price[m->max[g] - 1] * (1 - 1e-12);
 }
 
 /* The path's stages by units, less those of the packings. False when none are left. */
@@ -166,7 +166,7 @@ static size_t scale(const struct hps_exact_view *v, const double *x, double *to)
         if (!v->busy[g])
             continue;
         to[n++] = alike(v, g, x);
-        for (int k = 1; hps_exact_dual_table(m, g) && k <= (int)m->most[g]; k++)
+        for (int k = 1; hps_exact_dual_table(m, g) && k <= (int)m->max[g]; k++)
             to[n++] = spread * single(v, g, k, x);
     }
     return n;
@@ -221,7 +221,7 @@ bool hps_exact_dual_step(struct hps_exact_view *v, double rise)
             price[0] = fmax(0, from[0] + step * all);
             continue;
         }
-        for (int k = 1; k <= (int)m->most[g]; k++)
+        for (int k = 1; k <= (int)m->max[g]; k++)
             price[k - 1] =
                 fmax(0, from[k - 1] + step * k * (all + SPREAD * single(v, g, k, v->way)));
         raise_all(m, g, price);

@@ -22,21 +22,21 @@ struct hps_exact_arc {
 struct hps_exact_model {
     int L, G;
     const struct hps_profile *p;    /* borrowed                                             */
-    bool least_tau;                 /* the question is tau: units cost nothing, servers 1   */
+    bool min_tau;                   /* the question is tau: units cost nothing, servers 1   */
     bool cuts;                      /* neighbours may be on one type                        */
-    double tau_most, server_price;
+    double tau_max, server_price;
     double *price;                  /* (G) of a unit                                        */
-    long long *most, *sum;          /* (G) units that one stage, and all stages, can have   */
+    long long *max, *sum;           /* (G) units that one stage, and all stages, can have   */
     bool *again;                    /* (G) may neighbours be of this group?                 */
     int *begin, *member;            /* (G + 1), (T) real types of a group                   */
     int *dual;                      /* (G + 1) where the prices of a group begin            */
     int narc;
-    struct hps_exact_arc *arc;      /* (narc) by first layer; those that can keep tau_most  */
+    struct hps_exact_arc *arc;      /* (narc) by first layer; those that can keep tau_max  */
     int *index;                     /* (stages, G) the arc of a stage, -1 when dropped      */
 };
 
 struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const struct hps_cost *c,
-                                            double tau_most, bool least_tau, bool cuts);
+                                            double tau_max, bool min_tau, bool cuts);
 void hps_exact_model_free(struct hps_exact_model *m);
 /* The arc of these layers on this group, -1 when it was dropped. Pure. */
 int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int g);
@@ -52,7 +52,8 @@ struct hps_exact_leaf {
     long long *units;               /* (S)                                                  */
     long long evaluations;
     bool doubt;                     /* a packing into equal types was given up              */
-    void *desk;
+    struct hps_provision_job job;   /* the path that is priced: a line a stage, groups as types */
+    long long *trial, *scratch;     /* (L) units that are tried                             */
 };
 
 struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m);
@@ -98,8 +99,8 @@ struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m);
 void hps_exact_view_free(struct hps_exact_view *v);
 
 /* What stands before (or behind) a stage of group g at this boundary. */
-static inline double hps_exact_primal(const struct hps_exact_view *v,
-                                      const struct hps_exact_best *b, int g)
+static inline double hps_exact_adjacent(const struct hps_exact_view *v,
+                                        const struct hps_exact_best *b, int g)
 {
     return b->g1 != g || v->m->again[g] ? b->v1 : b->v2;
 }
@@ -159,7 +160,7 @@ int hps_exact_beam_least(struct hps_exact_beam *b, const struct hps_exact_view *
                          const long long *given, double over, int width, int *arc);
 
 /* Simulated annealing over the types of layers, for a plan at a tau where the limits leave few:
- * at tau_most without a plan, and, where tau is the question, just below that of the best plan.
+ * at tau_max without a plan, and, where tau is the question, just below that of the best plan.
  * Proves nothing. */
 struct hps_exact_anneal;
 struct hps_exact_end;
@@ -170,22 +171,22 @@ void hps_exact_anneal_free(struct hps_exact_anneal *x);
 void hps_exact_anneal_run(struct hps_exact_anneal *x, int cycles, const struct hps_exact_end *end);
 
 /* Replaces parts of a path by what the rest leaves room for: a path that breaks the limits at
- * tau_most until it is a plan, and then the best plan until it is a better one. For where the
+ * tau_max until it is a plan, and then the best plan until it is a better one. For where the
  * limits bind; proves nothing. */
 struct hps_exact_repair;
-struct hps_exact_repair *hps_exact_mend_new(struct hps_exact_leaf *leaf);
-void hps_exact_mend_free(struct hps_exact_repair *x);
+struct hps_exact_repair *hps_exact_repair_new(struct hps_exact_leaf *leaf);
+void hps_exact_repair_free(struct hps_exact_repair *x);
 /* Go on for so many tries, or until it is too late, or, without a plan, until there is one. */
-void hps_exact_mend_run(struct hps_exact_repair *x, long long tries,
-                        const struct hps_exact_end *end);
+void hps_exact_repair_run(struct hps_exact_repair *x, long long tries,
+                          const struct hps_exact_end *end);
 
 /* Restarted local search from the best plan: ranges of layers that begin or end with a stage change
  * their group. For good plans early; proves nothing. */
 struct hps_exact_local;
-struct hps_exact_local *hps_exact_climb_new(struct hps_exact_leaf *leaf);
-void hps_exact_climb_free(struct hps_exact_local *c);
+struct hps_exact_local *hps_exact_local_new(struct hps_exact_leaf *leaf);
+void hps_exact_local_free(struct hps_exact_local *c);
 /* Go on for about so many steps; each prices a plan at most. */
-void hps_exact_climb_run(struct hps_exact_local *c, long long steps);
+void hps_exact_local_run(struct hps_exact_local *c, long long steps);
 
 /* The search: ends when proven, or on time (0: none) or evaluations (0: none), or when leaf->best
  * <= enough. */
@@ -197,11 +198,11 @@ struct hps_exact_end {
 /* The local searches that go on beside the tree; `run` after each node, of which n arcs were
  * left. */
 struct hps_exact_primal;
-struct hps_exact_primal *hps_exact_beside_new(struct hps_exact_leaf *leaf);
-void hps_exact_beside_free(struct hps_exact_primal *x);
+struct hps_exact_primal *hps_exact_primal_new(struct hps_exact_leaf *leaf);
+void hps_exact_primal_free(struct hps_exact_primal *x);
 /* Before the tree: from what is the best plan so far. */
-void hps_exact_beside_begin(struct hps_exact_primal *x);
-void hps_exact_beside_run(struct hps_exact_primal *x, int n, const struct hps_exact_end *end);
+void hps_exact_primal_begin(struct hps_exact_primal *x);
+void hps_exact_primal_run(struct hps_exact_primal *x, int n, const struct hps_exact_end *end);
 
 /* A lower bound on the cost of any plan, INFINITY when there is none; at least leaf->best when
  * proven. */
@@ -209,11 +210,11 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
                       const struct hps_exact_end *end);
 
 /* The least tau that some path could have if each stage had all units of its group. Pure. */
-double hps_exact_least_tau(const struct hps_exact_model *m);
+double hps_exact_min_tau(const struct hps_exact_model *m);
 
 /* A lower bound on the cost of any plan, also of one whose stages share their units: tau is at
  * least what shared units work, so each stage costs at least price * k * ET(k), which never falls
- * with k, at the least k that keeps tau_most. No prices: shared units are counted once. */
+ * with k, at the least k that keeps tau_max. No prices: shared units are counted once. */
 double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *leaf);
 
 /* Below this a bound meets the best plan: relative, more than rounding can do. */

@@ -49,7 +49,7 @@ struct hps_exact_label *hps_exact_label_new(const struct hps_exact_model *m)
     size_t L = (size_t)m->L, G = (size_t)m->G;
 
     x->m = m;
-    x->rest = hps_exact_rest_new(m);
+    x->rest = hps_exact_completion_new(m);
     x->shift = hps_mem_new(2 * G, sizeof *x->shift);
     x->bits = x->shift + G;
     x->head = hps_mem_new(2 * L + 1, sizeof *x->head);
@@ -61,7 +61,7 @@ void hps_exact_label_free(struct hps_exact_label *x)
 {
     if (!x)
         return;
-    hps_exact_rest_free(x->rest);
+    hps_exact_completion_free(x->rest);
     hps_mem_free(x->shift);
     hps_mem_free(x->head);
     hps_mem_free(x->label);
@@ -223,7 +223,8 @@ static double least(struct hps_exact_label *x, const struct hps_exact_view *v,
 double hps_exact_label_bound(struct hps_exact_label *x, struct hps_exact_view *v,
                              struct hps_exact_leaf *leaf, double cut, long long steps)
 {
-    double bound = hps_exact_rest_fill(x->rest, v) < cut ? least(x, v, leaf, cut, steps) : cut;
+    double bound =
+        hps_exact_completion_fill(x->rest, v) < cut ? least(x, v, leaf, cut, steps) : cut;
 
     hps_exact_dual_charge(v, v->lambda);
     hps_exact_view_back(v);

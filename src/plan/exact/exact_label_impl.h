@@ -21,11 +21,11 @@ struct hps_exact_completion {
     double base;                /* what a path costs beside its charges                     */
 };
 
-struct hps_exact_completion *hps_exact_rest_new(const struct hps_exact_model *m);
-void hps_exact_rest_free(struct hps_exact_completion *x);
+struct hps_exact_completion *hps_exact_completion_new(const struct hps_exact_model *m);
+void hps_exact_completion_free(struct hps_exact_completion *x);
 /* Those groups that cost most by the view's prices; its items are charged without them. The lower
  * bound. */
-double hps_exact_rest_fill(struct hps_exact_completion *x, struct hps_exact_view *v);
+double hps_exact_completion_fill(struct hps_exact_completion *x, struct hps_exact_view *v);
 
 struct hps_exact_label;
 struct hps_exact_label *hps_exact_label_new(const struct hps_exact_model *m);

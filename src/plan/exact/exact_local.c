@@ -20,7 +20,7 @@ struct hps_exact_local {
     bool begun;
 };
 
-struct hps_exact_local *hps_exact_climb_new(struct hps_exact_leaf *leaf)
+struct hps_exact_local *hps_exact_local_new(struct hps_exact_leaf *leaf)
 {
     struct hps_exact_local *c = hps_mem_new(1, sizeof *c);
     size_t L = (size_t)leaf->m->L;
@@ -34,7 +34,7 @@ struct hps_exact_local *hps_exact_climb_new(struct hps_exact_leaf *leaf)
     return c;
 }
 
-void hps_exact_climb_free(struct hps_exact_local *c)
+void hps_exact_local_free(struct hps_exact_local *c)
 {
     if (!c)
         return;
@@ -150,7 +150,7 @@ static void begin(struct hps_exact_local *c)
     c->begun = true;
 }
 
-void hps_exact_climb_run(struct hps_exact_local *c, long long steps)
+void hps_exact_local_run(struct hps_exact_local *c, long long steps)
 {
     if (c->leaf->S == 0)
         return;

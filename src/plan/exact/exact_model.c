@@ -33,19 +33,18 @@ static void merge(struct hps_exact_model *m)
     int n = 0;
 
     for (int t = 0; t < p->T; t++) {
-        if (done[t] || hps_cost_room(p, t) < 1)
-            continue;
+        if (done[t] || hps_cost_capacity(p, t) < 1) continue;
         int g = m->G++;
         m->begin[g] = n;
-        m->price[g] = m->least_tau ? 0 : p->type[t].price_usd_hour;
+        m->price[g] = m->min_tau ? 0 : p->type[t].price_usd_hour;
         for (int u = t; u < p->T; u++) {
-            long long room = hps_cost_room(p, u);
+            long long room = hps_cost_capacity(p, u);
             if (done[u] || room < 1 || !equal_types(p, t, u))
                 continue;
             done[u] = true;
             m->member[n++] = u;
             m->sum[g] += room;
-            m->most[g] = room > m->most[g] ? room : m->most[g];
+            m->max[g] = room > m->max[g] ? room : m->max[g];
         }
         m->again[g] = m->cuts || n - m->begin[g] > 1;
     }
@@ -61,8 +60,7 @@ static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool c
         for (int j = i; j < m->L; j++)
             for (int g = 0; g < m->G; g++) {
                 const struct hps_cost_line *x = hps_cost_line(c, i, j, m->member[m->begin[g]]);
-                if (hps_cost_line_units(x, m->tau_most, m->most[g]) == 0)
-                    continue;
+                if (hps_cost_line_units(x, m->tau_max, m->max[g]) == 0) continue;
                 if (!count_only) {
                     m->arc[n] = (struct hps_exact_arc){ *x, i, j, g };
                     m->index[hps_cost_index(m->L, m->G, i, j, g)] = n;
@@ -73,28 +71,29 @@ static int list_arcs(struct hps_exact_model *m, const struct hps_cost *c, bool c
 }
 
 struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const struct hps_cost *c,
-                                            double tau_most, bool least_tau, bool cuts)
+                                            double tau_max, bool min_tau, bool cuts)
 {
     struct hps_exact_model *m = hps_mem_new(1, sizeof *m);
     size_t T = (size_t)p->T;
 
     assert(p->L < 32768 && p->T < 32768);
-    *m = (struct hps_exact_model){ .L = p->L, .p = p, .least_tau = least_tau, .cuts = cuts,
-                                   .tau_most = tau_most };
+    *m = (struct hps_exact_model){
+        .L = p->L, .p = p, .min_tau = min_tau, .cuts = cuts, .tau_max = tau_max
+    };
     m->price = hps_mem_new(T, sizeof *m->price);
-    m->most = hps_mem_new(T, sizeof *m->most);
+    m->max = hps_mem_new(T, sizeof *m->max);
     m->sum = hps_mem_new(T, sizeof *m->sum);
     m->again = hps_mem_new(T, sizeof *m->again);
     m->begin = hps_mem_new(T + 1, sizeof *m->begin);
     m->member = hps_mem_new(T, sizeof *m->member);
-    if (least_tau)
+    if (min_tau)
         m->server_price = 1;
     else if (p->server_units > 0)
         m->server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
     m->dual = hps_mem_new(T + 1, sizeof *m->dual);
     merge(m);
     for (int g = 0; g < m->G; g++)
-        m->dual[g + 1] = m->dual[g] + (m->most[g] <= HPS_EXACT_TABLE ? (int)m->most[g] : 1);
+        m->dual[g + 1] = m->dual[g] + (m->max[g] <= HPS_EXACT_TABLE ? (int)m->max[g] : 1);
     m->narc = list_arcs(m, c, true);
     m->arc = hps_mem_new((size_t)m->narc, sizeof *m->arc);
     size_t n = (size_t)m->L * ((size_t)m->L + 1) / 2 * (size_t)m->G;
@@ -109,7 +108,7 @@ void hps_exact_model_free(struct hps_exact_model *m)
     if (!m)
         return;
     hps_mem_free(m->price);
-    hps_mem_free(m->most);
+    hps_mem_free(m->max);
     hps_mem_free(m->sum);
     hps_mem_free(m->again);
     hps_mem_free(m->begin);
@@ -134,7 +133,7 @@ int hps_exact_model_group(const struct hps_exact_model *m, int type)
     return -1;
 }
 
-double hps_exact_least_tau(const struct hps_exact_model *m)
+double hps_exact_min_tau(const struct hps_exact_model *m)
 {
     double *tau = hps_mem_new((size_t)m->L + 1, sizeof *tau);
 
@@ -142,7 +141,7 @@ double hps_exact_least_tau(const struct hps_exact_model *m)
         tau[b] = INFINITY;
     for (int a = 0; a < m->narc; a++) {
         const struct hps_exact_arc *x = &m->arc[a];
-        double et = fmax(tau[x->i], hps_cost_line_et(&x->line, (double)m->most[x->g]));
+        double et = fmax(tau[x->i], hps_cost_line_et(&x->line, (double)m->max[x->g]));
         tau[x->j + 1] = fmin(tau[x->j + 1], et);
     }
     double least = tau[m->L];

@@ -55,8 +55,7 @@ static double next_tau(const struct hps_exact_arc *x, double t1, long long most)
 {
     long long k = hps_cost_line_units(&x->line, nextafter(t1, 0), most);
 
-    if (k == 1 || k == x->line.least)
-        return INFINITY;
+    if (k == 1 || k == x->line.min_units) return INFINITY;
     return hps_cost_line_et(&x->line, (double)(k == 0 ? most : k - 1));
 }
 
@@ -68,7 +67,7 @@ static void draw_in(struct hps_exact_view *v)
 
     for (int a = 0; a < v->n; a++) {
         const struct hps_exact_arc *x = &v->m->arc[v->item[a].id];
-        low = fmin(low, next_tau(x, v->t1, v->m->most[x->g]));
+        low = fmin(low, next_tau(x, v->t1, v->m->max[x->g]));
         high = fmax(high, hps_cost_line_et(&x->line, v->item[a].k));
     }
     v->t1 = fmax(low, v->t1);
@@ -103,7 +102,7 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
         const struct hps_exact_arc *x = &v->m->arc[id[a]];
         if (!obeys(x, rule, l, g))
             continue;
-        long long k = hps_cost_line_units(&x->line, t2, v->m->most[x->g]);
+        long long k = hps_cost_line_units(&x->line, t2, v->m->max[x->g]);
         if (k == 0)
             continue;
         while (at <= x->i)
@@ -153,7 +152,7 @@ static void forward(struct hps_exact_view *v)
             continue;
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            offer(&v->fwd[e->j + 1], hps_exact_primal(v, b, e->g) + e->c, e->g, a);
+            offer(&v->fwd[e->j + 1], hps_exact_adjacent(v, b, e->g) + e->c, e->g, a);
         }
     }
 }
@@ -167,7 +166,7 @@ static void backward(struct hps_exact_view *v)
     for (int i = L - 1; i >= 0; i--)
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            double rest = hps_exact_primal(v, &v->bwd[e->j + 1], e->g);
+            double rest = hps_exact_adjacent(v, &v->bwd[e->j + 1], e->g);
             offer(&v->bwd[i], rest + e->c, e->g, a);
         }
 }
@@ -273,8 +272,8 @@ double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *
 
     for (int a = 0; a < m->narc; a++)
         all[a] = a;
-    if (hps_exact_view_fill(v, 0, m->tau_most, m->narc, all, HPS_EXACT_ANY, 0, 0))
-        bound = hps_exact_view_bound(v, leaf, 0) + m->server_price * hps_exact_least_tau(m);
+    if (hps_exact_view_fill(v, 0, m->tau_max, m->narc, all, HPS_EXACT_ANY, 0, 0))
+        bound = hps_exact_view_bound(v, leaf, 0) + m->server_price * hps_exact_min_tau(m);
     hps_mem_free(all);
     hps_exact_view_free(v);
     return bound;
@@ -309,8 +308,8 @@ static double through(const void *with, const struct hps_exact_item *e, int i)
 {
     const struct through *t = with;
 
-    return hps_exact_primal(t->v, &t->v->fwd[i], e->g) + e->c +
-           hps_exact_primal(t->v, &t->v->bwd[e->j + 1], e->g) + t->rest;
+    return hps_exact_adjacent(t->v, &t->v->fwd[i], e->g) + e->c +
+           hps_exact_adjacent(t->v, &t->v->bwd[e->j + 1], e->g) + t->rest;
 }
 
 void hps_exact_view_drop(struct hps_exact_view *v, double cut)
@@ -347,7 +346,7 @@ static bool visit(struct walk *w, int b, int before, double value)
         if (e->g == before && !m->again[e->g])
             continue;
         double sum = value + e->c;
-        if (sum + hps_exact_primal(v, &v->bwd[e->j + 1], e->g) + w->base >=
+        if (sum + hps_exact_adjacent(v, &v->bwd[e->j + 1], e->g) + w->base >=
                 w->leaf->best * (1 - HPS_EXACT_SAME) ||
             v->used[e->g] + e->k > (double)m->sum[e->g])
             continue;

@@ -20,43 +20,43 @@ struct hps_exact_primal {
     double steps, tries, cycles;    /* that they may do */
 };
 
-struct hps_exact_primal *hps_exact_beside_new(struct hps_exact_leaf *leaf)
+struct hps_exact_primal *hps_exact_primal_new(struct hps_exact_leaf *leaf)
 {
     struct hps_exact_primal *x = hps_mem_new(1, sizeof *x);
 
     x->m = leaf->m;
     x->cycles = ANNEAL_ROOT;
-    x->climb = hps_exact_climb_new(leaf);
-    if (x->m->least_tau)
+    x->climb = hps_exact_local_new(leaf);
+    if (x->m->min_tau)
         x->anneal = hps_exact_anneal_new(leaf);
     else
-        x->mend = hps_exact_mend_new(leaf);
+        x->mend = hps_exact_repair_new(leaf);
     return x;
 }
 
-void hps_exact_beside_free(struct hps_exact_primal *x)
+void hps_exact_primal_free(struct hps_exact_primal *x)
 {
     if (!x)
         return;
-    hps_exact_climb_free(x->climb);
-    hps_exact_mend_free(x->mend);
+    hps_exact_local_free(x->climb);
+    hps_exact_repair_free(x->mend);
     hps_exact_anneal_free(x->anneal);
     hps_mem_free(x);
 }
 
-void hps_exact_beside_begin(struct hps_exact_primal *x)
+void hps_exact_primal_begin(struct hps_exact_primal *x)
 {
-    hps_exact_climb_run(x->climb, 2LL * x->m->L * (x->m->L + x->m->G));
+    hps_exact_local_run(x->climb, 2LL * x->m->L * (x->m->L + x->m->G));
 }
 
-void hps_exact_beside_run(struct hps_exact_primal *x, int n, const struct hps_exact_end *end)
+void hps_exact_primal_run(struct hps_exact_primal *x, int n, const struct hps_exact_end *end)
 {
     x->steps += CLIMB * n / x->m->L;
     if (x->steps >= 1000) {
-        hps_exact_climb_run(x->climb, (long long)x->steps);
+        hps_exact_local_run(x->climb, (long long)x->steps);
         x->steps = 0;
     }
-    if (x->m->least_tau) {
+    if (x->m->min_tau) {
         x->cycles += ANNEAL;
         hps_exact_anneal_run(x->anneal, (int)x->cycles, end);
         x->cycles -= floor(x->cycles);
@@ -64,7 +64,7 @@ void hps_exact_beside_run(struct hps_exact_primal *x, int n, const struct hps_ex
     }
     x->tries += MEND;
     if (x->tries >= 10) {
-        hps_exact_mend_run(x->mend, (long long)x->tries, end);
+        hps_exact_repair_run(x->mend, (long long)x->tries, end);
         x->tries = 0;
     }
 }

@@ -41,7 +41,7 @@ struct hps_exact_repair {
     uint64_t key, draws;
 };
 
-struct hps_exact_repair *hps_exact_mend_new(struct hps_exact_leaf *leaf)
+struct hps_exact_repair *hps_exact_repair_new(struct hps_exact_leaf *leaf)
 {
     struct hps_exact_repair *x = hps_mem_new(1, sizeof *x);
     const struct hps_exact_model *m = leaf->m;
@@ -60,7 +60,7 @@ struct hps_exact_repair *hps_exact_mend_new(struct hps_exact_leaf *leaf)
     return x;
 }
 
-void hps_exact_mend_free(struct hps_exact_repair *x)
+void hps_exact_repair_free(struct hps_exact_repair *x)
 {
     if (!x)
         return;
@@ -77,7 +77,7 @@ void hps_exact_mend_free(struct hps_exact_repair *x)
 static long long units(const struct hps_exact_repair *x, int arc)
 {
     const struct hps_exact_arc *a = &x->m->arc[arc];
-    long long k = hps_cost_line_units(&a->line, x->all->t2, x->m->most[a->g]);
+    long long k = hps_cost_line_units(&a->line, x->all->t2, x->m->max[a->g]);
 
     return k > 0 ? k : x->m->sum[a->g] + 1;
 }
@@ -192,16 +192,14 @@ static void adopt(struct hps_exact_repair *x, int S)
 }
 
 /* Where to look: just faster than the best plan where tau is the question, else at its tau; at
- * tau_most where there is none. */
+ * tau_max where there is none. */
 static double end_of(const struct hps_exact_repair *x)
 {
     const struct hps_exact_leaf *leaf = x->leaf;
     double tau = 0;
 
-    if (leaf->S == 0)
-        return x->m->tau_most;
-    if (x->m->least_tau)
-        return leaf->best * (1 - 2 * HPS_EXACT_SAME);
+    if (leaf->S == 0) return x->m->tau_max;
+    if (x->m->min_tau) return leaf->best * (1 - 2 * HPS_EXACT_SAME);
     for (int s = 0; s < leaf->S; s++)
         tau = fmax(tau, hps_cost_line_et(&x->m->arc[leaf->arc[s]].line, (double)leaf->units[s]));
     return tau;
@@ -280,8 +278,8 @@ static void one(struct hps_exact_repair *x)
     x->leaf->evaluations++;
 }
 
-void hps_exact_mend_run(struct hps_exact_repair *x, long long tries,
-                        const struct hps_exact_end *end)
+void hps_exact_repair_run(struct hps_exact_repair *x, long long tries,
+                          const struct hps_exact_end *end)
 {
     const struct hps_exact_leaf *leaf = x->leaf;
     bool mend = leaf->S == 0;

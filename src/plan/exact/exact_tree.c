@@ -65,14 +65,14 @@ static double largest_tau(const struct hps_exact_model *m)
     double tau = 0;
 
     for (int a = 0; a < m->narc; a++)
-        tau = fmax(tau, hps_cost_line_et(&m->arc[a].line, (double)m->arc[a].line.least));
-    return fmin(tau, m->tau_most);
+        tau = fmax(tau, hps_cost_line_et(&m->arc[a].line, (double)m->arc[a].line.min_units));
+    return fmin(tau, m->tau_max);
 }
 
 static void plant(struct tree *x)
 {
     const struct hps_exact_model *m = x->m;
-    struct hps_exact_node root = { .t1 = hps_exact_least_tau(m), .t2 = largest_tau(m) };
+    struct hps_exact_node root = { .t1 = hps_exact_min_tau(m), .t2 = largest_tau(m) };
 
     if (!(root.t1 <= root.t2))
         return;
@@ -355,9 +355,9 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     x.view = hps_exact_view_new(m);
     x.cover = hps_exact_cover_new(m);
     x.label = hps_exact_label_new(m);
-    x.beside = hps_exact_beside_new(leaf);
+    x.beside = hps_exact_primal_new(leaf);
     plant(&x);
-    hps_exact_beside_begin(x.beside);
+    hps_exact_primal_begin(x.beside);
     while (x.open.n > 0) {
         if (x.open.heap[0].bound >= cut(&x) || over(&x)) {
             bound = x.open.heap[0].bound;
@@ -366,19 +366,19 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
         struct hps_exact_node node = hps_exact_open_pop(&x.open);
         x.covered = false;
         memcpy(x.view->lambda, node.list->lambda, (size_t)m->dual[m->G] * sizeof *x.view->lambda);
-        if (m->least_tau)
+        if (m->min_tau)
             expand_tau(&x, &node);
         else
             expand(&x, &node);
         hps_exact_list_leave(node.list);
-        if (x.open.n > 0) hps_exact_beside_run(x.beside, x.view->n, end);
+        if (x.open.n > 0) hps_exact_primal_run(x.beside, x.view->n, end);
     }
     while (x.open.n > 0)
         hps_exact_list_leave(x.open.heap[--x.open.n].list);
     bound = fmin(bound, x.closed);
     if (bound >= cut(&x))
         bound = leaf->best;
-    hps_exact_beside_free(x.beside);
+    hps_exact_primal_free(x.beside);
     hps_exact_view_free(x.view);
     hps_exact_cover_free(x.cover);
     hps_exact_label_free(x.label);

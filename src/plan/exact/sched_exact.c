@@ -22,8 +22,8 @@
 struct question {
     const struct hps_profile *p;
     const struct hps_cost *c;
-    double tau_most;
-    bool least_tau, cuts, share;
+    double tau_max;
+    bool min_tau, cuts, share;
     struct hps_exact_end end;
     long long evaluations;      /* [out] */
 };
@@ -63,7 +63,7 @@ static void seed(struct hps_exact_leaf *leaf, const struct hps_plan *plan)
 /* The bound on plans that share, where the others are known to be infeasible. */
 static double ask_shared(const struct question *q)
 {
-    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_most, false, q->cuts);
+    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_max, false, q->cuts);
     struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
     double bound = hps_exact_shared(m, leaf);
 
@@ -75,7 +75,7 @@ static double ask_shared(const struct question *q)
 /* One question: the best plan takes the place of *best (which may be NULL); the bound. */
 static double ask(struct question *q, struct hps_plan **best)
 {
-    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_most, q->least_tau, q->cuts);
+    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_max, q->min_tau, q->cuts);
     struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
 
     if (*best)
@@ -96,9 +96,9 @@ static double until(double seconds)
     return seconds > 0 ? hps_now_s() + seconds : 0;
 }
 
-static bool enough(const struct hps_plan *plan, double tau_most)
+static bool enough(const struct hps_plan *plan, double tau_max)
 {
-    return plan && 1 / plan->throughput <= tau_most;
+    return plan && 1 / plan->throughput <= tau_max;
 }
 
 static bool over(const struct question *q)
@@ -127,8 +127,8 @@ static double hasten(struct question *q, long long evaluations, struct hps_plan 
 {
     struct question one = *q;
 
-    one.tau_most = INFINITY;
-    one.end.enough = q->tau_most;
+    one.tau_max = INFINITY;
+    one.end.enough = q->tau_max;
     one.end.evaluations = evaluations;
     one.evaluations = 0;
     double tau = ask(&one, best);
@@ -136,17 +136,17 @@ static double hasten(struct question *q, long long evaluations, struct hps_plan 
     return tau;
 }
 
-/* A plan that keeps q's tau_most, or a bound above it. The search for the fastest plan, which can
+/* A plan that keeps q's tau_max, or a bound above it. The search for the fastest plan, which can
  * prove that there is none, and annealing take turns, for twice as long each time. */
 static double feasible(struct question *q, struct hps_plan **best)
 {
-    double tau_most = q->tau_most, tau = 0;
+    double tau_max = q->tau_max, tau = 0;
     long long all = q->end.evaluations;
-    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, tau_most, false, q->cuts);
+    struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, tau_max, false, q->cuts);
     struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
     struct hps_exact_anneal *x = hps_exact_anneal_new(leaf);
 
-    for (int n = 0; tau <= tau_most && isfinite(tau) && !enough(*best, tau_most) && !over(q); n++) {
+    for (int n = 0; tau <= tau_max && isfinite(tau) && !enough(*best, tau_max) && !over(q); n++) {
         int round = n / 2 < 20 ? n / 2 : 20;
         long long turn = (long long)FIRST << round, rest = all > 0 ? all - q->evaluations : turn;
         if (n % 2 == 0)
@@ -166,11 +166,11 @@ static double cheapest(struct question *q, struct hps_plan **best)
 {
     struct question fast = *q;
 
-    fast.least_tau = true;
+    fast.min_tau = true;
     fast.share = false;
     double tau = feasible(&fast, best);
     q->evaluations += fast.evaluations;
-    if (tau > q->tau_most) {
+    if (tau > q->tau_max) {
         hps_plan_free(*best);
         *best = NULL;
         return q->share ? ask_shared(q) : INFINITY;
@@ -183,24 +183,27 @@ static double usd(const struct hps_profile *p, double cost)
     return cost * p->examples * p->epochs / 3600;
 }
 
-static bool one_type_enough(const struct hps_profile *p, const struct hps_cost *c, double tau_most)
+static bool one_type_enough(const struct hps_profile *p, const struct hps_cost *c, double tau_max)
 {
     for (int t = 0; t < p->T; t++)
-        if (hps_cost_units(c, 0, p->L - 1, t, tau_most) > 0)
-            return true;
+        if (hps_cost_units(c, 0, p->L - 1, t, tau_max) > 0) return true;
     return false;
 }
 
-double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *wish,
-                     struct hps_plan **best, bool *proven)
+double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_request *wish,
+                       struct hps_plan **best, bool *proven)
 {
     struct hps_cost *c = hps_cost_new(p);
-    struct question q = { .p = p, .c = c, .cuts = wish->cuts, .share = wish->share,
-                          .tau_most = hps_cost_tau_most(wish->throughput_limit),
-                          .end = { .until_s = until(wish->seconds), .enough = -1,
-                                   .evaluations = wish->evaluations } };
+    struct question q = {
+        .p = p,
+        .c = c,
+        .cuts = wish->cuts,
+        .share = wish->share,
+        .tau_max = hps_cost_tau_max(wish->throughput_limit),
+        .end = { .until_s = until(wish->seconds), .enough = -1, .evaluations = wish->evaluations }
+    };
     struct hps_plan *plan = wish->known ? hps_plan_copy(wish->known) : NULL;
-    bool begun = plan || one_type_enough(p, c, q.tau_most);
+    bool begun = plan || one_type_enough(p, c, q.tau_max);
     double bound = usd(p, begun ? ask(&q, &plan) : cheapest(&q, &plan));
 
     hps_cost_free(c);
@@ -222,17 +225,21 @@ double hps_exact_ask(const struct hps_profile *p, const struct hps_exact_wish *w
 double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
                        long long evaluations, struct hps_plan **best, bool *proven)
 {
-    struct hps_exact_wish wish = { .throughput_limit = throughput_limit, .seconds = seconds,
-                                   .evaluations = evaluations };
+    struct hps_exact_request wish = { .throughput_limit = throughput_limit,
+                                      .seconds = seconds,
+                                      .evaluations = evaluations };
 
-    return hps_exact_ask(p, &wish, best, proven);
+    return hps_exact_solve(p, &wish, best, proven);
 }
 
-double hps_exact_most(const struct hps_profile *p, double seconds, struct hps_plan **best,
-                      bool *proven)
+double hps_exact_max_throughput(const struct hps_profile *p, double seconds, struct hps_plan **best,
+                                bool *proven)
 {
     struct hps_cost *c = hps_cost_new(p);
-    struct question q = { .p = p, .c = c, .tau_most = INFINITY, .least_tau = true,
+    struct question q = { .p = p,
+                          .c = c,
+                          .tau_max = INFINITY,
+                          .min_tau = true,
                           .end = { .until_s = until(seconds), .enough = -1 } };
     struct hps_plan *plan = NULL;
     double bound = ask(&q, &plan), most = plan ? plan->throughput : 0;
@@ -268,7 +275,10 @@ static struct hps_plan *fastest(const struct hps_problem *q, struct rest *r)
 
     if (!plan && !spent(r)) {
         struct hps_cost *c = hps_cost_new(q->profile);
-        struct question fast = { .p = q->profile, .c = c, .tau_most = INFINITY, .least_tau = true,
+        struct question fast = { .p = q->profile,
+                                 .c = c,
+                                 .tau_max = INFINITY,
+                                 .min_tau = true,
                                  .end = { .until_s = r->until_s, .enough = -1 } };
         if (r->evaluations > 0) fast.end.evaluations = r->evaluations - r->used;
         ask(&fast, &plan);
@@ -314,9 +324,9 @@ static struct hps_plan *any(const struct hps_problem *q, const struct rest *r)
         opt.evaluations = CLIMB;
     struct hps_pricer *pr = hps_pricer_new(&mine);
     int *type = hps_mem_new(2 * (size_t)L, sizeof *type);
-    double price = hps_pricer_singles(pr, type);
+    double price = hps_pricer_single_types(pr, type);
     for (uint64_t n = 0; isinf(pr->best) && !hps_pricer_over(pr); n++) {
-        hps_moves_climb(pr, type, type + L, price, hps_rng_key(n, "climb"));
+        hps_moves_local_search(pr, type, type + L, price, hps_rng_key(n, "climb"));
         if (n % 4 == 3)
             hps_moves_random(type, L, T, hps_rng_key(n, "random"));
         else
@@ -348,15 +358,16 @@ static void adapt(const struct hps_problem *q, double until_s, struct hps_plan *
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
-    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .known = q->fastest,
-                                   .evaluations = q->opt->evaluations,
-                                   .share = q->opt->share };
+    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
+                                      .seconds = q->opt->seconds,
+                                      .known = q->fastest,
+                                      .evaluations = q->opt->evaluations,
+                                      .share = q->opt->share };
     double until_s = until(q->opt->seconds);
     bool proven;
 
     (void)key;
-    hps_exact_ask(q->profile, &wish, best, &proven);
+    hps_exact_solve(q->profile, &wish, best, &proven);
     if (q->opt->share || hps_sched_engine(q->opt))
         adapt(q, until_s, best);
     return HPS_OK;

@@ -102,8 +102,8 @@ static void fill_demand(const struct look *k, double *demand)
                 demand[t] += exp(-SHARP * c->more) / all / (c->j - c->i + 1) *
                              (double)hps_cost_line_units(
                                  hps_cost_line(hps_pricer_cost(k->pr), c->i, c->j, t), v->tau,
-                                 hps_pricer_room(k->pr, t)) /
-                             (double)hps_pricer_room(k->pr, t);
+                                 hps_pricer_capacity(k->pr, t)) /
+                             (double)hps_pricer_capacity(k->pr, t);
         }
     }
 }
@@ -123,8 +123,8 @@ static void fill_stage(const struct look *k, int l, int t, double demand, double
 {
     const struct cover *c = &k->cover[at(k, l, t)];
     const struct hps_cost_line *line = hps_cost_line(hps_pricer_cost(k->pr), c->i, c->j, t);
-    double room = (double)hps_pricer_room(k->pr, t);
-    double units = (double)hps_cost_line_units(line, k->v->tau, hps_pricer_room(k->pr, t));
+    double room = (double)hps_pricer_capacity(k->pr, t);
+    double units = (double)hps_cost_line_units(line, k->v->tau, hps_pricer_capacity(k->pr, t));
 
     if (isfinite(c->more) && units > 0) {
         f[0] = units / room;
@@ -141,7 +141,7 @@ static void fill_own(const struct look *k, int l, int t, double *f)
     const struct hps_profile *p = k->p;
     size_t a = at(k, l, t);
     double own = p->oct[a] + p->sync[a] + p->recv[a] + p->send[a];
-    double room = (double)hps_pricer_room(k->pr, t);
+    double room = (double)hps_pricer_capacity(k->pr, t);
 
     f[0] = own > 0 ? p->recv[a] / own : 0;
     f[1] = own > 0 ? p->send[a] / own : 0;

@@ -38,7 +38,7 @@ void hps_joint_draw(struct hps_joint *j, const struct hps_pricer *pr,
     j->S = 0;
     for (int i = 0, end; i < j->L; i = end, j->S++) {
         end = hps_plan_run_end(type, j->L, i);
-        long long room = hps_pricer_room(pr, type[i]);
+        long long room = hps_pricer_capacity(pr, type[i]);
         long long least = hps_cost_line_units(hps_cost_line(hps_pricer_cost(pr), i, end - 1,
                                                             type[i]), value->tau, room);
         j->at[j->S] = i * j->T + type[i];

@@ -128,7 +128,7 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
     k->home = k->top + L;
     k->here = k->top + 2 * L;
     k->work = k->top + 3 * L;
-    k->top_price = hps_pricer_singles(k->pr, k->top);   /* a short budget has these at least */
+    k->top_price = hps_pricer_single_types(k->pr, k->top); /* a short budget has these at least */
     look(k);
     k->batch = 16 + (long long)cells(k) / 100;
     k->run_price = INFINITY;
@@ -179,7 +179,7 @@ static double price_of(struct learn *k, uint64_t key)
     }
     double price = hps_pricer_price(k->pr, k->here, INFINITY);
     if (polish && price < k->run_price)
-        price = hps_propose_climb(k->chain, k->pr, k->here, k->work, price, PATIENCE, key);
+        price = hps_propose_local_search(k->chain, k->pr, k->here, k->work, price, PATIENCE, key);
     return price;
 }
 
@@ -262,7 +262,7 @@ static void pass_back(struct learn *k)
 static void step_network(struct learn *k)
 {
     pass_back(k);
-    hps_policy_climb(k->policy, NET_RATE);
+    hps_policy_step(k->policy, NET_RATE);
     hps_policy_forward(k->pass, k->x, k->out);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "plan/pricer_workspace.h"
 
 #define TRIES 6                 /* types drawn before one without room is taken */
 
@@ -151,7 +150,7 @@ static int draw_other(const struct hps_markov *c, const struct hps_pricer *pr, i
         t = find(c, l, u < 0 || x < d->sum[at(c, l, u)] - own ? x : x + own);
         if (t == u)                     /* the others are lost in rounding */
             t = likeliest_other(c, l, u);
-        long long units = hps_pricer_least(pr, l, l, t)->units;
+        long long units = hps_pricer_min_units(pr, l, l, t);
         if (units > 0 && units <= d->left[t])
             break;
     }
@@ -165,7 +164,7 @@ static void count_room(struct hps_markov *c, const struct hps_pricer *pr, int fr
     struct hps_markov_workspace *d = c->desk;
 
     for (int t = 0; t < c->T; t++)
-        d->left[t] = hps_pricer_room(pr, t);
+        d->left[t] = hps_pricer_capacity(pr, t);
     for (int i = 0, j; i < c->L; i = j) {
         if (i == from)
             i = to;
@@ -173,7 +172,7 @@ static void count_room(struct hps_markov *c, const struct hps_pricer *pr, int fr
             break;
         for (j = i + 1; j < c->L && j != from && type[j] == type[i]; j++)
             continue;
-        d->left[type[i]] -= hps_pricer_least(pr, i, j - 1, type[i])->units;
+        d->left[type[i]] -= hps_pricer_min_units(pr, i, j - 1, type[i]);
     }
 }
 
@@ -194,19 +193,18 @@ void hps_markov_draw(struct hps_markov *c, const struct hps_pricer *pr, int from
     long long used = 0;         /* units of the stage at hand */
 
     count_room(c, pr, from, to, type);
-    if (from > 0)
-        used = hps_pricer_least(pr, first, from - 1, type[first])->units;
+    if (from > 0) used = hps_pricer_min_units(pr, first, from - 1, type[first]);
     for (int l = from; l < to; l++) {
         uint64_t mine = hps_rng_sub(key, (uint64_t)l);
         int u = l > 0 ? type[l - 1] : -1, t = u;
         double same, all = weights(c, first, l, u, &same);
-        long long units = u >= 0 ? hps_pricer_least(pr, first, l, u)->units : 0;
+        long long units = u >= 0 ? hps_pricer_min_units(pr, first, l, u) : 0;
         bool room = u >= 0 && units > 0 && units - used <= d->left[u];
         if (c->T > 1 && (!room || hps_rng_real(mine, 0) * all >= same)) {
             t = draw_other(c, pr, l, u, hps_rng_sub(mine, 1));
             first = l;
             used = 0;
-            units = hps_pricer_least(pr, l, l, t)->units;
+            units = hps_pricer_min_units(pr, l, l, t);
         }
         type[l] = t < 0 ? 0 : t;
         d->left[type[l]] -= units - used;

@@ -245,7 +245,7 @@ void hps_policy_backward(struct hps_policy_pass *a, const double *dout)
     }
 }
 
-void hps_policy_climb(struct hps_policy *p, double rate)
+void hps_policy_step(struct hps_policy *p, double rate)
 {
     double norm = cblas_dnrm2(p->nparam, p->grad, 1), cut = norm > 1 ? 1 / norm : 1;
     double b1 = 1 - pow(0.9, (double)++p->steps), b2 = 1 - pow(0.999, (double)p->steps);

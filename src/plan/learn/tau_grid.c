@@ -17,7 +17,7 @@ static double lowest(const struct hps_pricer *pr)
     for (int l = 0; l < pr->L; l++) {
         double least = INFINITY;
         for (int t = 0; t < pr->T; t++) {
-            double room = (double)hps_pricer_room(pr, t);
+            double room = (double)hps_pricer_capacity(pr, t);
             if (room > 0)
                 least = fmin(least, hps_cost_line_et(hps_cost_line(c, l, l, t), room));
         }
@@ -36,12 +36,11 @@ static double highest(const struct hps_profile *p, const struct hps_pricer *pr)
         for (int t = 0; t < pr->T; t++) {
             double et = hps_cost_line_et(hps_cost_line(hps_pricer_cost(pr), 0, pr->L - 1, t), 1);
             double dear = et * p->type[t].price_usd_hour;
-            if (hps_pricer_room(pr, t) > 0)
-                least = fmin(least, dear);
-            if (pass && hps_pricer_room(pr, t) > 0 && dear <= DEARER * least)
+            if (hps_pricer_capacity(pr, t) > 0) least = fmin(least, dear);
+            if (pass && hps_pricer_capacity(pr, t) > 0 && dear <= DEARER * least)
                 high = fmax(high, et);
         }
-    return fmin(high, pr->tau_most);
+    return fmin(high, pr->tau_max);
 }
 
 int hps_tau_grid_best(const struct hps_tau_grid *ladder)
@@ -61,7 +60,7 @@ void hps_tau_grid_fill(struct hps_tau_grid *ladder, const struct hps_profile *p,
 
     for (int q = 0; q < HPS_TAU_GRID; q++) {
         ladder->tau[q] = low > 0 ? high * pow(low / high, (double)q / (HPS_TAU_GRID - 1)) : high;
-        hps_value_fill(value, p, hps_pricer_cost(pr), hps_pricer_rooms(pr),
+        hps_value_fill(value, p, hps_pricer_cost(pr), hps_pricer_capacities(pr),
                        ladder->tau[q] * SLACK);
         ladder->bound[q] = value->rest[0] * ladder->tau[q];
     }
@@ -76,9 +75,9 @@ void hps_tau_grid_value(const struct hps_tau_grid *ladder, const struct hps_prof
 {
     const struct hps_cost *c = hps_pricer_cost(pr);
 
-    hps_value_fill(value, p, c, hps_pricer_rooms(pr), fmin(tau, ladder->tau[0]) * SLACK);
+    hps_value_fill(value, p, c, hps_pricer_capacities(pr), fmin(tau, ladder->tau[0]) * SLACK);
     if (!isfinite(value->rest[0]))
-        hps_value_fill(value, p, c, hps_pricer_rooms(pr), ladder->tau[0] * SLACK);
+        hps_value_fill(value, p, c, hps_pricer_capacities(pr), ladder->tau[0] * SLACK);
 }
 
 double hps_tau_grid_draw(const struct hps_tau_grid *ladder, uint64_t key)

@@ -32,7 +32,7 @@ static double units(const struct hps_cost_line *x, double tau, double room)
 
     if (!(c > 0 && d > 0))
         return INFINITY;
-    k = fmax(ceil(fmax(x->ct1 / c, x->dt1 / d) - 1e-9), fmax((double)x->least, 1));
+    k = fmax(ceil(fmax(x->ct1 / c, x->dt1 / d) - 1e-9), fmax((double)x->min_units, 1));
     return k > room ? INFINITY : k;
 }
 

@@ -11,7 +11,7 @@ static bool (*asked)(void);
 static _Atomic double next_s;
 static atomic_bool cut;
 
-void hps_budget_ask(bool (*wish)(void))
+void hps_budget_check_stop(bool (*wish)(void))
 {
     asked = wish;
     next_s = 0;
@@ -28,7 +28,7 @@ bool hps_budget_over(double until_s)
     return cut || (until_s > 0 && now >= until_s);
 }
 
-bool hps_budget_cut(void)
+bool hps_budget_stopped(void)
 {
     return cut;
 }

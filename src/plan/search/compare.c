@@ -89,15 +89,16 @@ static void sort(struct hps_compare *c)
 static enum hps_status prove(struct hps_compare *c, struct hps_problem *q)
 {
     enum hps_status s = hps_sched_search(&c->plan[0], q);
-    struct hps_exact_wish wish = { .throughput_limit = q->throughput_limit,
-                                   .seconds = q->opt->seconds, .share = q->opt->share,
-                                   .evaluations = q->opt->evaluations };
+    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
+                                      .seconds = q->opt->seconds,
+                                      .share = q->opt->share,
+                                      .evaluations = q->opt->evaluations };
 
     c->throughput_limit = q->throughput_limit;
     if (s)
         return s;
     c->lower_bound_usd = c->plan[0] ? c->plan[0]->lower_bound_usd
-                                    : hps_exact_ask(c->profile, &wish, NULL, &c->proven);
+                                    : hps_exact_solve(c->profile, &wish, NULL, &c->proven);
     c->proven = c->plan[0] && c->plan[0]->gap == 0;
     if (!c->plan[0] && isinf(c->lower_bound_usd))
         return hps_sched_run(&c->plan[0], c->profile, q->opt);

@@ -217,7 +217,7 @@ void hps_gauss_solve(struct hps_gauss *g, const double *value)
     g->height = square > 0 ? square / g->n : 0;
 }
 
-void hps_gauss_ask(struct hps_gauss *g, int n, const int *type, double *mean, double *deviation)
+void hps_gauss_predict(struct hps_gauss *g, int n, const int *type, double *mean, double *deviation)
 {
     size_t rows = (size_t)g->n;
 

@@ -113,7 +113,8 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-double hps_moves_climb(struct hps_pricer *pr, int *type, int *work, double price, uint64_t key)
+double hps_moves_local_search(struct hps_pricer *pr, int *type, int *work, double price,
+                              uint64_t key)
 {
     int L = pr->L, T = pr->T;
     uint64_t all = hps_moves_count(L, T), at = hps_rng_below(key, 0, all);

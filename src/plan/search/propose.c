@@ -86,8 +86,8 @@ bool hps_propose_move(const struct hps_markov *c, const int *now, int *next, uin
     return memcmp(next, now, (size_t)c->L * sizeof *next) != 0;
 }
 
-double hps_propose_climb(const struct hps_markov *c, struct hps_pricer *pr, int *type, int *work,
-                         double price, int patience, uint64_t key)
+double hps_propose_local_search(const struct hps_markov *c, struct hps_pricer *pr, int *type,
+                                int *work, double price, int patience, uint64_t key)
 {
     uint64_t n = 0;
 

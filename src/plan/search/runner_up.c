@@ -69,7 +69,7 @@ static struct hps_plan *plan_of(const struct hps_runner_up *r, const struct hps_
     if (type)
         hps_pricer_price(d.pr, type, INFINITY);
     else
-        hps_pricer_singles(d.pr, scratch);
+        hps_pricer_single_types(d.pr, scratch);
     struct hps_plan *plan = hps_pricer_plan(d.pr);
     hps_pricer_free(d.pr);
     hps_mem_free(scratch);
@@ -111,7 +111,7 @@ static void find_fastest(struct hps_runner_up *r)
     for (int t = 0; t < r->profile->T; t++) {
         struct hps_plan *plan = hps_plan_new(r->profile->L, 1);
         plan->stage[0] = (struct hps_plan_stage){ .last = r->profile->L - 1, .type = t };
-        double tau = hps_provision_least_tau(plan, r->profile, c);
+        double tau = hps_provision_min_tau(plan, r->profile, c);
         if (tau > 0 && 1 / tau > r->most) {
             r->most = 1 / tau;
             r->type = t;

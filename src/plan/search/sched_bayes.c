@@ -171,7 +171,7 @@ static void search_round(struct bayes *b, uint64_t key)
     settle(b);
     for (int c = 0; c < CANDIDATES; c++)
         propose(b, candidate(b, c), hps_rng_sub(key, (uint64_t)c));
-    hps_gauss_ask(b->gauss, CANDIDATES, b->type, b->mean, b->deviation);
+    hps_gauss_predict(b->gauss, CANDIDATES, b->type, b->mean, b->deviation);
     for (int n = 0; n < PICKED && !hps_pricer_late(b->pr); n++)
         price(b, candidate(b, pick(b)));
 }
@@ -203,7 +203,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     b->gauss = process_of(q->profile);
     b->type = hps_mem_new((CANDIDATES + 1) * L, sizeof *b->type);
     b->work = b->type + CANDIDATES * L;
-    hps_pricer_singles(b->pr, b->type);
+    hps_pricer_single_types(b->pr, b->type);
     bool more = price(b, b->type);
     for (uint64_t n = 0; n < BEGIN && more; n++) {
         hps_moves_random(b->type, b->pr->L, b->pr->T, hps_rng_sub(hps_rng_sub(key, 0), n));

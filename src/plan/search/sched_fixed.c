@@ -51,11 +51,11 @@ enum hps_status hps_sched_fixed(const struct hps_problem *q, struct hps_plan **p
     return HPS_OK;
 }
 
-enum hps_status hps_sched_fixed_most(const struct hps_problem *q, struct hps_plan *plan,
-                                     double *throughput)
+enum hps_status hps_sched_fixed_max(const struct hps_problem *q, struct hps_plan *plan,
+                                    double *throughput)
 {
     struct hps_cost *c = hps_cost_new(q->profile);
-    double tau = hps_provision_least_tau(plan, q->profile, c);
+    double tau = hps_provision_min_tau(plan, q->profile, c);
 
     *throughput = tau > 0 && isfinite(tau) ? 1 / tau : 0;
     if (*throughput > 0 && hps_sched_engine(q->opt))

@@ -109,7 +109,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     h.type = hps_mem_new((PLANS + 2) * L, sizeof *h.type);
     h.child = h.type + PLANS * L;
     h.work = h.child + L;
-    h.price[0] = hps_pricer_singles(h.pr, h.type);
+    h.price[0] = hps_pricer_single_types(h.pr, h.type);
     renew(&h, 1, hps_rng_sub(key, 0));
     for (uint64_t n = 1; !hps_pricer_over(h.pr); n++) {
         generation(&h, hps_rng_sub(key, n));

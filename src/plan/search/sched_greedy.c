@@ -60,7 +60,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     int *type = hps_mem_new(3 * L, sizeof *type);
 
     (void)key;
-    hps_pricer_singles(pr, type);
+    hps_pricer_single_types(pr, type);
     double price = grow(pr, type);
     while (join(pr, type, type + L, type + 2 * L, &price))
         continue;

@@ -10,7 +10,7 @@
 /* Does the type have a unit for a stage beside the servers? */
 static bool usable(const struct hps_profile *p, int t)
 {
-    return hps_cost_room(p, t) > 0;
+    return hps_cost_capacity(p, t) > 0;
 }
 
 static int cheapest_cpu(const struct hps_profile *p)
@@ -76,7 +76,7 @@ static enum hps_status most(const struct hps_problem *q, double *throughput)
     struct hps_plan *plan;
     enum hps_status s = stages(&plan, q->profile);
 
-    return s ? s : hps_sched_fixed_most(q, plan, throughput);
+    return s ? s : hps_sched_fixed_max(q, plan, throughput);
 }
 
 const struct hps_sched hps_sched_heuristic = {

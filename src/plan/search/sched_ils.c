@@ -68,10 +68,10 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     x.home = x.top + L;
     x.here = x.top + 2 * L;
     x.work = x.top + 3 * L;
-    double price = hps_pricer_singles(pr, x.here);
+    double price = hps_pricer_single_types(pr, x.here);
     for (uint64_t round = 0; !hps_pricer_over(pr); round++) {
         uint64_t mine = hps_rng_sub(key, round);
-        price = hps_moves_climb(pr, x.here, x.work, price, hps_rng_sub(mine, 0));
+        price = hps_moves_local_search(pr, x.here, x.work, price, hps_rng_sub(mine, 0));
         judge(&x, price);
         price = throw_off(&x, hps_rng_sub(mine, 1));
     }

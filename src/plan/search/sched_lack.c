@@ -10,7 +10,7 @@ bool hps_exact_lacks(const struct hps_profile *p, double throughput_limit, doubl
     struct hps_profile bare = *p;
     struct hps_plan *plan;
     bool lacks = false, proven;
-    bool homeless = hps_memory_homeless(p, text, size);
+    bool homeless = hps_memory_unplaceable(p, text, size);
 
     bare.type = hps_mem_new((size_t)p->T, sizeof *bare.type);
     for (int u = 0; u < p->T; u++) {

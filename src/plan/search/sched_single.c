@@ -46,7 +46,7 @@ static enum hps_status most(const struct hps_problem *q, double *throughput)
     struct hps_plan *plan;
     enum hps_status s = stage(&plan, q);
 
-    return s ? s : hps_sched_fixed_most(q, plan, throughput);
+    return s ? s : hps_sched_fixed_max(q, plan, throughput);
 }
 
 const struct hps_sched hps_sched_single = {

@@ -158,7 +158,7 @@ static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_rep
                              int s)
 {
     const struct hps_plan_stage *g = &f->plan->stage[s];
-    int home = hps_plan_rides(f->plan, s) ? hps_plan_partner(f->plan, s) : s;
+    int home = hps_plan_is_second(f->plan, s) ? hps_plan_partner(f->plan, s) : s;
     int *in_stage = hps_mem_new((size_t)f->pool->R, sizeof *in_stage);
     json_t *one = json_object(), *ranks = json_array();
 
@@ -258,7 +258,7 @@ static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_
     long long units = f->plan->server_units;
 
     for (int s = 0; s < f->plan->S; s++) {
-        if (!hps_plan_rides(f->plan, s)) units += f->plan->stage[s].units;
+        if (!hps_plan_is_second(f->plan, s)) units += f->plan->stage[s].units;
         hps_report_append(stages, stage_of_plan(f, c, s));
     }
     hps_report_put_whole(j, "ranks", f->pool->R);

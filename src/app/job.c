@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/deck_lines.h"
 #include "base/launch.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
@@ -193,14 +194,19 @@ enum hps_status hps_job_hardware(struct hps_job *j)
 
 /* ---- the plan ---- */
 
-/* Everything that the plan depends on, as text: the same text, the same plan. */
+/* Everything that the plan depends on, as text: the same text, the same plan. The deck's own lines,
+ * but for keys that no plan depends on, or that the shape has. */
 static char *planning_text(const struct hps_job *j)
 {
-    const struct hps_sched_opt *s = &j->o.sched;
-    char *text = hps_mem_print("%s%d %s %s %.17g %s %s %s %s %d %d %d %.17g %lld\n", j->shape,
-                               j->o.data.microbatches, s->method, s->objective, s->throughput_limit,
-                               s->profile, s->plan, s->policy, s->warm, s->share, s->polish,
-                               s->seed, s->seconds, s->evaluations);
+    static const char *const skip[] = { "data.train", "data.test", "data.batch", "data.shuffle",
+                                        "data.prefetch", "schedule.replan",
+                                        "schedule.replan_margin", NULL };
+    char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
+    char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
+    char *text = hps_mem_print("%s%s%s", j->shape, data, schedule);
+
+    hps_mem_free(data);
+    hps_mem_free(schedule);
     for (int t = 0; t < j->pool->T; t++) {
         const struct hps_type *y = &j->pool->type[t];
         char *more = hps_mem_print("%s%s %s %s %d %d %.17g %lld %.17g %.17g\n", text, y->name,

@@ -21,12 +21,12 @@ static void price(const struct hps_job *j, double *usd_s, double *idle_s)
 
 /* ---- the account of a plan ---- */
 
-static void begin_era(struct hps_plan_sequence *c, const struct hps_job *j,
+static void begin_epoch(struct hps_plan_sequence *c, const struct hps_job *j,
                       const struct hps_loop *l, const struct hps_cursor *at)
 {
     size_t R = (size_t)j->pool->R;
-    hps_mem_grow(&c->era, &c->cap, (size_t)c->nera + 1, sizeof *c->era);
-    struct hps_plan_epoch *e = &c->era[c->nera++];
+    hps_mem_grow(&c->epoch, &c->cap, (size_t)c->nepoch + 1, sizeof *c->epoch);
+    struct hps_plan_epoch *e = &c->epoch[c->nepoch++];
 
     *e = (struct hps_plan_epoch){ .first = at->step + 1,
                                   .predicted_examples_s = l->promised_examples_s,
@@ -38,9 +38,9 @@ static void begin_era(struct hps_plan_sequence *c, const struct hps_job *j,
     c->began = *at;
 }
 
-static void end_era(struct hps_plan_sequence *c, const struct hps_cursor *at)
+static void end_epoch(struct hps_plan_sequence *c, const struct hps_cursor *at)
 {
-    struct hps_plan_epoch *e = &c->era[c->nera - 1];
+    struct hps_plan_epoch *e = &c->epoch[c->nepoch - 1];
 
     e->last = at->step;
     e->examples = at->examples - c->began.examples;
@@ -51,11 +51,11 @@ static void end_era(struct hps_plan_sequence *c, const struct hps_cursor *at)
 
 void hps_plan_sequence_done(struct hps_plan_sequence *c)
 {
-    for (int i = 0; i < c->nera; i++) {
-        hps_plan_free(c->era[i].plan);
-        hps_mem_free(c->era[i].stage_of);
+    for (int i = 0; i < c->nepoch; i++) {
+        hps_plan_free(c->epoch[i].plan);
+        hps_mem_free(c->epoch[i].stage_of);
     }
-    hps_mem_free(c->era);
+    hps_mem_free(c->epoch);
 }
 
 /* ---- from plan to plan ---- */
@@ -82,9 +82,9 @@ static enum hps_status run_plan(struct hps_plan_sequence *c, struct hps_job *j, 
     l->promised_examples_s = hps_engine_of(j->plan, j->profile).examples_s;
     price(j, &l->usd_s, &l->usd_idle_s);
     l->keep_share = keep_share(j);
-    begin_era(c, j, l, cursor);
+    begin_epoch(c, j, l, cursor);
     enum hps_status st = hps_loop_run(l, cursor, change, j->world);
-    end_era(c, cursor);
+    end_epoch(c, cursor);
     hps_mem_free(plan);
     return st;
 }
@@ -122,8 +122,8 @@ static enum hps_status change_plan(struct hps_plan_sequence *c, struct hps_job *
     cursor->seconds += l->made_s;
     cursor->usd += l->made_s * l->usd_s;
     cursor->usd_idle += l->made_s * l->usd_idle_s;
-    end_era(c, cursor);
-    c->era[c->nera - 1].change_s = l->made_s;
+    end_epoch(c, cursor);
+    c->epoch[c->nepoch - 1].change_s = l->made_s;
     if (!st)
         HPS_SAY(HPS_INFO, "the plan changed after step %lld in %.2f s", cursor->step, l->made_s);
     return st;

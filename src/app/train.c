@@ -72,8 +72,8 @@ static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
     double all[3] = { m.asked, m.hits, m.bytes };
 
     HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_DOUBLE, MPI_SUM, j->world));
-    f->tier_hits = all[0] > 0 ? all[1] / all[0] : NAN;
-    f->tier_bytes = all[2];
+    f->traffic.tier_hits = all[0] > 0 ? all[1] / all[0] : NAN;
+    f->traffic.tier_bytes = all[2];
 }
 
 /* What the GPUs used, each of them once. */
@@ -82,7 +82,7 @@ static void add_joules(const struct hps_job *j, double mine, struct hps_run_fact
     double *all = hps_mem_new((size_t)j->pool->R, sizeof *all);
 
     HPS_MPI(MPI_Allgather(&mine, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, j->world));
-    f->gpu_joules = hps_pool_gpu_sum(j->pool, all);
+    f->traffic.gpu_joules = hps_pool_gpu_sum(j->pool, all);
     hps_mem_free(all);
 }
 
@@ -135,50 +135,39 @@ static enum hps_status look_back(struct before *b, const struct hps_start *s,
 }
 
 static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
-                              const struct hps_plan_sequence *course, const struct hps_cursor *c,
+                              const struct hps_plan_sequence *sequence, const struct hps_cursor *c,
                               double start_s, const struct before *before, bool finished)
 {
-    double bytes = course->sent_bytes + hps_step_bytes(j->step), all;
+    double bytes = sequence->sent_bytes + hps_step_bytes(j->step), all;
+    int n = sequence->nepoch;
     struct hps_start_was now = way_of(j, l->text.pool);
     struct hps_run_facts f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
         .deck = l->text.deck,
-        .steps = c->step,
-        .steps_total = j->steps.total,
-        .examples = c->examples,
-        .seconds = c->seconds,
-        .usd = c->usd,
-        .usd_idle = c->usd_idle,
-        .seconds_now = c->seconds - before->seconds,
-        .start_seconds = start_s,
-        .train_loss = c->step > 0 ? c->train_loss : NAN,
-        .has_test = finished && j->test,
-        .flops_example = j->flops_example,
-        .pool = j->pool,
-        .profile = j->profile,
-        .plan = j->plan,
-        .stage_of = j->stage_of,
         .finished = finished,
-        .net = j->net,
-        .nloss = l->past->nloss,
-        .loss = l->past->loss,
-        .step_median_s = hps_loop_pace(l->past, 0.5),
-        .step_p95_s = hps_loop_pace(l->past, 0.95),
-        .now = { now.layout, now.origin },
-        .was = { before->was.layout, before->was.origin },
-        .was_step = before->step,
-        .nera = course->nera,
-        .era = course->era,
-        .before = course->nera > 1 ? &course->before : NULL,
+        .done = *c,
+        .steps_total = j->steps.total,
+        .start = { .seconds = c->seconds - before->seconds,
+                   .ready_s = start_s,
+                   .step_median_s = hps_loop_pace(l->past, 0.5),
+                   .step_p95_s = hps_loop_pace(l->past, 0.95) },
+        .setup = { j->net, j->flops_example, j->pool, j->profile, j->plan, j->stage_of },
+        .has_test = finished && j->test,
+        .losses = { l->past->nloss, l->past->loss },
+        .layout = { { now.layout, now.origin },
+                    { before->was.layout, before->was.origin },
+                    before->step },
+        .plans = { n, sequence->epoch, n > 1 ? &sequence->before : NULL },
     };
     enum hps_status st = HPS_OK, written;
 
     HPS_MPI(MPI_Allreduce(&bytes, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
-    f.net_bytes = all;
+    if (c->step == 0) f.done.train_loss = NAN;
+    f.traffic.net_bytes = all;
     add_tiers(j, &f);
-    add_joules(j, course->gpu_joules, &f);
-    f.bubble = bubble_of(j, course->nera > 0 ? course->era[course->nera - 1].seconds : 0);
+    add_joules(j, sequence->gpu_joules, &f);
+    f.start.bubble = bubble_of(j, n > 0 ? sequence->epoch[n - 1].seconds : 0);
     if (f.has_test) st = evaluate(j, &f);
     written = st && st != HPS_AGAIN ? st : hps_report_write(&f, j->world);
     free_way(&now);
@@ -192,7 +181,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                           const char *deck_text, struct hps_loop_past *past)
 {
     struct hps_cursor cursor = { .train_loss = NAN };
-    struct hps_plan_sequence course = { .gpu_joules = NAN };
+    struct hps_plan_sequence sequence = { .gpu_joules = NAN };
     struct hps_loop loop = { .run = &j->o.run,
                              .train = &j->o.train,
                              .data_opt = &j->o.data,
@@ -229,14 +218,14 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                          : "training: steps %lld to %lld, ready after %.2f s",
                 finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
         hps_stop_checkpoint_s(save_s);
-        st = loop_st = finished ? HPS_OK : hps_plan_sequence_run(&course, j, &loop, &cursor);
+        st = loop_st = finished ? HPS_OK : hps_plan_sequence_run(&sequence, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
-            st = report(j, &loop, &course, &cursor, start_s, &before, loop_st == HPS_OK);
+            st = report(j, &loop, &sequence, &cursor, start_s, &before, loop_st == HPS_OK);
             if (!st) st = loop_st;
         }
     }
     free_way(&before.was);
-    hps_plan_sequence_done(&course);
+    hps_plan_sequence_done(&sequence);
     hps_mem_free(pool);
     return st;
 }

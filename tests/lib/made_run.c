@@ -109,15 +109,16 @@ void made_run_init(struct made_run *m, int R, const char *directory)
     for (int i = 0; i < 3; i++)
         m->loss[i] = (struct hps_run_loss){ 20 * (i + 1), 0.7 - 0.1 * i };
     m->facts = (struct hps_run_facts){
-        .name = "made", .directory = directory, .deck = "run: {name: made}\n",
-        .steps = 60, .steps_total = 60, .examples = 15360, .seconds = 3, .seconds_now = 3,
-        .usd = 3.0 / 3600 * 0.24, .usd_idle = R > 2 ? 3.0 / 3600 * 0.4 : 0,
-        .start_seconds = 0.5, .step_median_s = 0.048, .step_p95_s = 0.064,
-        .train_loss = 0.4375, .has_test = true,
-        .bubble = R > 1 ? 0.25 : NAN, .net_bytes = 1e6, .tier_hits = 0.75,
-        .tier_bytes = 2.5e9, .gpu_joules = 1234, .flops_example = 600000,
-        .pool = &m->pool, .profile = m->profile, .plan = m->plan, .stage_of = m->stage_of,
-        .finished = true, .net = &m->net, .nloss = 3, .loss = m->loss
+        .name = "made", .directory = directory, .deck = "run: {name: made}\n", .finished = true,
+        .done = { .step = 60, .examples = 15360, .seconds = 3, .usd = 3.0 / 3600 * 0.24,
+                  .usd_idle = R > 2 ? 3.0 / 3600 * 0.4 : 0, .train_loss = 0.4375 },
+        .steps_total = 60,
+        .start = { .seconds = 3, .ready_s = 0.5, .step_median_s = 0.048, .step_p95_s = 0.064,
+                   .bubble = R > 1 ? 0.25 : NAN },
+        .traffic = { .net_bytes = 1e6, .tier_hits = 0.75, .tier_bytes = 2.5e9,
+                     .gpu_joules = 1234 },
+        .setup = { &m->net, 600000, &m->pool, m->profile, m->plan, m->stage_of },
+        .has_test = true, .losses = { 3, m->loss }
     };
     m->facts.test = (struct hps_metric_result){ .examples = 1000, .positives = 250, .auc = 0.875,
                                                 .logloss = 0.3125, .calibration = 1.0625 };

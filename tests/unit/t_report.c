@@ -157,7 +157,7 @@ static void test_roofline(void **state)
     assert_string_equal(hps_report_word(h1, "bound"), "memory");
     is_real(ids, "bytes", 4.0 * 64 * (3 * 8 + 2 * 10));
     json_decref(j);
-    m.facts.net = NULL;
+    m.facts.setup.net = NULL;
     j = report_of(&m, NULL);
     is_null(json_array_get(json_object_get(j, "layers"), 2), "roofline");
     json_decref(j);
@@ -172,9 +172,9 @@ static void test_nulls(void **state)
 
     made_run_init(&m, 1, dir);
     m.facts.has_test = false;
-    m.facts.steps = m.facts.examples = 0;
-    m.facts.seconds = m.facts.seconds_now = m.facts.usd = 0;
-    m.facts.train_loss = m.facts.step_median_s = NAN;
+    m.facts.done.step = m.facts.done.examples = 0;
+    m.facts.done.seconds = m.facts.start.seconds = m.facts.done.usd = 0;
+    m.facts.done.train_loss = m.facts.start.step_median_s = NAN;
     json_t *j = report_of(&m, NULL);
     is_null(j, "step_median_s");
     is_null(j, "test_auc");
@@ -201,14 +201,14 @@ static void test_restart(void **state)
 
     made_run_init(&m, 2, dir);
     json_t *old = report_of(&m, NULL);
-    m.facts.seconds_now = 1;
-    m.facts.usd = 2.0 / 3600 * 2.4 + 1.0 / 3600 * 0.24;
+    m.facts.start.seconds = 1;
+    m.facts.done.usd = 2.0 / 3600 * 2.4 + 1.0 / 3600 * 0.24;
     json_t *j = report_of(&m, old);
     is_real(j, "usd", 2.0 / 3600 * 2.4 + 1.0 / 3600 * 0.24);
     char *table = hps_report_table(j);
     assert_non_null(strstr(table, "of the last start: 1.00 s"));
     hps_mem_free(table);
-    m.facts.seconds_now = 0;                    /* finished before: only the evaluation is new */
+    m.facts.start.seconds = 0;              /* finished before: only the evaluation is new */
     m.facts.test.auc = 0.9375;
     json_t *again = report_of(&m, j);
     is_real(again, "usd", hps_report_real(j, "usd"));
@@ -228,16 +228,16 @@ static void test_plans(void **state)
     (void)state;
 
     made_run_init(&m, 2, dir);
-    struct hps_plan_epoch era[2] = {
+    struct hps_plan_epoch epoch[2] = {
         { 1, 20, 5120, 1.5, 2, 0, 0.5, 4000, m.plan, m.stage_of },
         { 21, 60, 10240, 1.5, 1, 0, 0, 8000, m.plan, m.stage_of },
     };
-    m.facts.era = era, m.facts.nera = 2;
+    m.facts.plans.epoch = epoch, m.facts.plans.n = 2;
     json_t *old = report_of(&m, NULL);
     is_real(json_array_get(json_object_get(old, "plans"), 0), "examples_s", 5120);
     is_real(json_array_get(json_object_get(old, "plans"), 1), "usd", 1);
-    m.facts.era = era + 1, m.facts.nera = 1;
-    era[1].first = 31;
+    m.facts.plans.epoch = epoch + 1, m.facts.plans.n = 1;
+    epoch[1].first = 31;
     json_t *j = report_of(&m, old);
     assert_int_equal(json_array_size(json_object_get(j, "plans")), 2);
     assert_int_equal(
@@ -261,14 +261,15 @@ static void test_origin(void **state)
     assert_true(json_is_null(json_object_get(j, "before")));
     json_decref(j);
     snprintf(m.plan->instead, HPS_NAME, "greedy");
-    m.facts.now = (struct hps_run_layout){ "layers 0-3 on 2 cpu", "heuristic in place of greedy" };
-    m.facts.was = (struct hps_run_layout){ "layers 0-3 on 1 cpu", "greedy" };
-    m.facts.was_step = 9;
+    m.facts.layout.now = (struct hps_run_layout){ "layers 0-3 on 2 cpu",
+                                                    "heuristic in place of greedy" };
+    m.facts.layout.was = (struct hps_run_layout){ "layers 0-3 on 1 cpu", "greedy" };
+    m.facts.layout.was_step = 9;
     j = report_of(&m, NULL);
     const json_t *was = json_object_get(j, "before");
-    assert_string_equal(hps_report_word(j, "layout"), m.facts.now.layout);
-    assert_string_equal(hps_report_word(j, "plan_origin"), m.facts.now.origin);
-    assert_string_equal(hps_report_word(was, "layout"), m.facts.was.layout);
+    assert_string_equal(hps_report_word(j, "layout"), m.facts.layout.now.layout);
+    assert_string_equal(hps_report_word(j, "plan_origin"), m.facts.layout.now.origin);
+    assert_string_equal(hps_report_word(was, "layout"), m.facts.layout.was.layout);
     assert_int_equal(hps_report_whole(was, "last_step"), 9);
     char *table = hps_report_table(j);
     assert_non_null(strstr(table, "until step 9 planned by greedy, in another layout: layers 0-3 "
@@ -304,11 +305,11 @@ static void test_table_fits(void **state)
         snprintf(m.profile->layer[l].name, HPS_NAME, "schicht_über_schicht_über_schicht_ü");
     for (int r = 2; r < 16; r += 2)
         m.stage_of[r] = 1;
-    m.facts.steps = m.facts.steps_total = 123456789;
-    m.facts.examples = 123456789012;
-    m.facts.seconds = 1234567;
-    m.facts.was = (struct hps_run_layout){ m.facts.name, m.facts.name };
-    m.facts.was_step = 123456788;
+    m.facts.done.step = m.facts.steps_total = 123456789;
+    m.facts.done.examples = 123456789012;
+    m.facts.done.seconds = 1234567;
+    m.facts.layout.was = (struct hps_run_layout){ m.facts.name, m.facts.name };
+    m.facts.layout.was_step = 123456788;
     snprintf(m.plan->instead, HPS_NAME, "%s", m.profile->layer[0].name);
     json_t *j = report_of(&m, NULL), *stages = json_object_get(j, "stages");
     for (int s = 0; s < 20; s++)

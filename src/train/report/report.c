@@ -41,7 +41,7 @@ static enum hps_status tell(const struct hps_run_facts *f, const struct hps_repo
     json_t *old = earlier(json_path), *report = hps_report_json(f, c, old);
     char *table = hps_report_table(report);
 
-    *keep = old && f->seconds_now == 0 && access(perf_path, R_OK) == 0;
+    *keep = old && f->start.seconds == 0 && access(perf_path, R_OK) == 0;
     json_decref(old);
     hps_out("\n%s", table);
     hps_mem_free(table);
@@ -52,7 +52,7 @@ static enum hps_status tell(const struct hps_run_facts *f, const struct hps_repo
 
 enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world)
 {
-    struct hps_report_counts *c = hps_report_gather(facts->before, world);
+    struct hps_report_counts *c = hps_report_gather(facts->plans.before, world);
     char *json_path = NULL, *perf_path = NULL, *text = NULL;
     enum hps_status s = HPS_OK, dumped = HPS_OK;
     bool keep = false;

@@ -51,7 +51,7 @@ static void note(struct dump *d, const char *name, double x)
 static void put_head(struct dump *d, const char *report)
 {
     const struct hps_run_facts *f = d->facts;
-    struct hps_engine_result e = hps_engine_of(f->plan, f->profile);
+    struct hps_engine_result e = hps_engine_of(f->setup.plan, f->setup.profile);
     struct hps_page region = { 0 }, event = { 0 };
 
     for (int g = 0; g < HPS_REGIONS; g++)
@@ -62,13 +62,13 @@ static void put_head(struct dump *d, const char *report)
     if (!d->bad) d->bad = hps_h5_put_text(&d->file, "/", "name", f->name);
     if (!d->bad) d->bad = hps_h5_put_text(&d->file, "/", "regions", region.at);
     if (!d->bad) d->bad = hps_h5_put_text(&d->file, "/", "events", event.at ? event.at : "");
-    if (!d->bad) d->bad = hps_h5_put_long(&d->file, "/", "steps", f->steps);
-    note(d, "seconds", f->seconds_now);
-    note(d, "examples_s", (double)f->examples / f->seconds);
+    if (!d->bad) d->bad = hps_h5_put_long(&d->file, "/", "steps", f->done.step);
+    note(d, "seconds", f->start.seconds);
+    note(d, "examples_s", (double)f->done.examples / f->done.seconds);
     note(d, "predicted_examples_s", e.examples_s);
-    note(d, "model_examples_s", f->plan->throughput);
-    char *plan = hps_plan_text(f->plan), *profile = hps_profile_text(f->profile);
-    char *pool = hps_pool_text(f->pool);
+    note(d, "model_examples_s", f->setup.plan->throughput);
+    char *plan = hps_plan_text(f->setup.plan), *profile = hps_profile_text(f->setup.profile);
+    char *pool = hps_pool_text(f->setup.pool);
     text(d, "report", report);
     text(d, "pool", pool);
     text(d, "plan", plan);
@@ -87,9 +87,9 @@ static void put_stages(struct dump *d)
     int R = d->counts->R, *stage = hps_mem_new((size_t)R * HPS_ROLES, sizeof *stage);
 
     for (int r = 0; r < R; r++) {
-        int first = d->facts->stage_of[r];
+        int first = d->facts->setup.stage_of[r];
         stage[r * HPS_ROLES] = first;
-        stage[r * HPS_ROLES + 1] = first < 0 ? -1 : hps_plan_partner(d->facts->plan, first);
+        stage[r * HPS_ROLES + 1] = first < 0 ? -1 : hps_plan_partner(d->facts->setup.plan, first);
     }
     make(d, "ranks/stage", H5T_NATIVE_INT, R, HPS_ROLES);
     put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, HPS_ROLES, stage);
@@ -119,7 +119,7 @@ static void put_ranks(struct dump *d)
     }
     put_stages(d);
     make(d, "ranks/type", H5T_NATIVE_INT, R, 0);
-    put(d, "ranks/type", H5T_NATIVE_INT, 0, R, 0, d->facts->pool->type_of);
+    put(d, "ranks/type", H5T_NATIVE_INT, 0, R, 0, d->facts->setup.pool->type_of);
     make(d, "ranks/calls", H5T_NATIVE_LLONG, R, HPS_REGIONS);
     put(d, "ranks/calls", H5T_NATIVE_LLONG, 0, R, HPS_REGIONS, calls);
     make(d, "ranks/seconds", H5T_NATIVE_DOUBLE, R, HPS_REGIONS);
@@ -142,21 +142,21 @@ static void put_ranks(struct dump *d)
 static void put_plans(struct dump *d)
 {
     const struct hps_run_facts *f = d->facts;
-    int R = f->pool->R;
+    int R = f->setup.pool->R;
     long long first[2];
 
-    if (f->nera == 0) return;
-    struct hps_plan **plan = hps_mem_new((size_t)f->nera, sizeof *plan);
-    make(d, "plans/first_last_step", H5T_NATIVE_LLONG, f->nera, 2);
-    make(d, "plans/stage", H5T_NATIVE_INT, f->nera, R);
-    for (int i = 0; i < f->nera; i++) {
-        plan[i] = f->era[i].plan;
-        first[0] = f->era[i].first;
-        first[1] = f->era[i].last;
+    if (f->plans.n == 0) return;
+    struct hps_plan **plan = hps_mem_new((size_t)f->plans.n, sizeof *plan);
+    make(d, "plans/first_last_step", H5T_NATIVE_LLONG, f->plans.n, 2);
+    make(d, "plans/stage", H5T_NATIVE_INT, f->plans.n, R);
+    for (int i = 0; i < f->plans.n; i++) {
+        plan[i] = f->plans.epoch[i].plan;
+        first[0] = f->plans.epoch[i].first;
+        first[1] = f->plans.epoch[i].last;
         put(d, "plans/first_last_step", H5T_NATIVE_LLONG, i, 1, 2, first);
-        put(d, "plans/stage", H5T_NATIVE_INT, i, 1, R, f->era[i].stage_of);
+        put(d, "plans/stage", H5T_NATIVE_INT, i, 1, R, f->plans.epoch[i].stage_of);
     }
-    char *list = hps_plan_list_text(f->nera, plan);
+    char *list = hps_plan_list_text(f->plans.n, plan);
     text(d, "plans/text", list);
     hps_mem_free(list);
     hps_mem_free(plan);

@@ -50,26 +50,26 @@ static json_t *read_back(char *text)
 
 static void put_promises(json_t *j, const struct hps_run_facts *f)
 {
-    struct hps_engine_result e = hps_engine_of(f->plan, f->profile);
-    double epochs = f->profile->epochs;
-    double epoch = f->profile->examples / (double)f->examples;
+    struct hps_engine_result e = hps_engine_of(f->setup.plan, f->setup.profile);
+    double epochs = f->setup.profile->epochs;
+    double epoch = f->setup.profile->examples / (double)f->done.examples;
 
-    hps_report_put_real(j, "examples_s", (double)f->examples / f->seconds);
+    hps_report_put_real(j, "examples_s", (double)f->done.examples / f->done.seconds);
     hps_report_put_real(j, "predicted_examples_s", e.examples_s);
-    hps_report_put_real(j, "model_examples_s", f->plan->throughput);
-    hps_report_put_real(j, "usd", f->usd);
-    hps_report_put_real(j, "usd_idle", f->usd_idle);
+    hps_report_put_real(j, "model_examples_s", f->setup.plan->throughput);
+    hps_report_put_real(j, "usd", f->done.usd);
+    hps_report_put_real(j, "usd_idle", f->done.usd_idle);
     hps_report_put_real(j, "predicted_usd", e.cost_usd);
-    hps_report_put_real(j, "model_usd", f->plan->cost_usd);
+    hps_report_put_real(j, "model_usd", f->setup.plan->cost_usd);
     hps_report_put_real(j, "predicted_seconds", e.seconds);
-    hps_report_put_real(j, "model_seconds", f->plan->seconds);
-    hps_report_put_real(j, "epoch_examples", f->profile->examples);
-    hps_report_put_real(j, "usd_epoch", f->usd * epoch);
+    hps_report_put_real(j, "model_seconds", f->setup.plan->seconds);
+    hps_report_put_real(j, "epoch_examples", f->setup.profile->examples);
+    hps_report_put_real(j, "usd_epoch", f->done.usd * epoch);
     hps_report_put_real(j, "predicted_usd_epoch", e.cost_usd / epochs);
-    hps_report_put_real(j, "model_usd_epoch", f->plan->cost_usd / epochs);
-    hps_report_put_real(j, "seconds_epoch", f->seconds * epoch);
+    hps_report_put_real(j, "model_usd_epoch", f->setup.plan->cost_usd / epochs);
+    hps_report_put_real(j, "seconds_epoch", f->done.seconds * epoch);
     hps_report_put_real(j, "predicted_seconds_epoch", e.seconds / epochs);
-    hps_report_put_real(j, "model_seconds_epoch", f->plan->seconds / epochs);
+    hps_report_put_real(j, "model_seconds_epoch", f->setup.plan->seconds / epochs);
 }
 
 static void put_test(json_t *j, const struct hps_run_facts *f)
@@ -87,7 +87,7 @@ static json_t *regions_of(const struct hps_run_facts *f, const struct hps_report
     struct hps_report_region region[HPS_REGIONS];
     json_t *list = json_array();
 
-    hps_report_regions(c, f->stage_of, -1, f->seconds, region);
+    hps_report_regions(c, f->setup.stage_of, -1, f->done.seconds, region);
     for (int g = 0; g < HPS_REGIONS; g++) {
         json_t *one = json_object();
         hps_report_put_word(one, "name", hps_region_name[g]);
@@ -96,7 +96,7 @@ static json_t *regions_of(const struct hps_run_facts *f, const struct hps_report
         hps_report_put_real(one, "avg_s", region[g].avg_s);
         hps_report_put_real(one, "max_s", region[g].max_s);
         hps_report_put_real(one, "share", region[g].share);
-        hps_report_put_real(one, "share_now", region[g].avg_s / f->seconds_now);
+        hps_report_put_real(one, "share_now", region[g].avg_s / f->start.seconds);
         if (!isnan(region[g].gpu_s)) hps_report_put_real(one, "gpu_s", region[g].gpu_s);
         hps_report_append(list, one);
     }
@@ -112,7 +112,7 @@ static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_
         int n = 0;
         for (int r = 0; r < c->R; r++) {
             int k = hps_report_event(&c->card[r], c->event[e]);
-            double x = k < 0 || f->stage_of[r] < 0 ? NAN : c->card[r].event_total[k];
+            double x = k < 0 || f->setup.stage_of[r] < 0 ? NAN : c->card[r].event_total[k];
             if (isnan(x)) continue;
             sum += x;
             least = fmin(least, x);
@@ -142,7 +142,7 @@ static void put_times(json_t *one, const struct hps_run_facts *f, const struct h
     struct hps_report_region region[HPS_REGIONS];
     double compute = 0, wait = 0, move = 0;
 
-    double seconds = f->nera > 0 ? f->era[f->nera - 1].seconds : f->seconds_now;
+    double seconds = f->plans.n > 0 ? f->plans.epoch[f->plans.n - 1].seconds : f->start.seconds;
     hps_report_regions(c, in_stage, part, seconds, region);
     for (int g = 0; g < HPS_REGIONS; g++)
         if (kind[g] == 'c' && !isnan(region[g].gpu_s))
@@ -157,23 +157,23 @@ static void put_times(json_t *one, const struct hps_run_facts *f, const struct h
 static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_report_counts *c,
                              int s)
 {
-    const struct hps_plan_stage *g = &f->plan->stage[s];
-    int home = hps_plan_is_second(f->plan, s) ? hps_plan_partner(f->plan, s) : s;
-    int *in_stage = hps_mem_new((size_t)f->pool->R, sizeof *in_stage);
+    const struct hps_plan_stage *g = &f->setup.plan->stage[s];
+    int home = hps_plan_is_second(f->setup.plan, s) ? hps_plan_partner(f->setup.plan, s) : s;
+    int *in_stage = hps_mem_new((size_t)f->setup.pool->R, sizeof *in_stage);
     json_t *one = json_object(), *ranks = json_array();
 
-    for (int r = 0; r < f->pool->R; r++) {
-        in_stage[r] = f->stage_of[r] == home ? s : -1;
+    for (int r = 0; r < f->setup.pool->R; r++) {
+        in_stage[r] = f->setup.stage_of[r] == home ? s : -1;
         if (in_stage[r] == s) hps_report_append(ranks, json_integer(r));
     }
     hps_report_put_whole(one, "first", g->first);
     hps_report_put_whole(one, "last", g->last);
-    hps_report_put_word(one, "first_name", f->profile->layer[g->first].name);
-    hps_report_put_word(one, "last_name", f->profile->layer[g->last].name);
-    hps_report_put_word(one, "type", f->profile->type[g->type].name);
+    hps_report_put_word(one, "first_name", f->setup.profile->layer[g->first].name);
+    hps_report_put_word(one, "last_name", f->setup.profile->layer[g->last].name);
+    hps_report_put_word(one, "type", f->setup.profile->type[g->type].name);
     hps_report_put_whole(one, "units", g->units);
     hps_report_put(one, "shares", home < s ? json_integer(home) : json_null());
-    hps_report_put_real(one, "price_usd_hour", f->profile->type[g->type].price_usd_hour);
+    hps_report_put_real(one, "price_usd_hour", f->setup.profile->type[g->type].price_usd_hour);
     hps_report_put_real(one, "predicted_examples_s", 1 / g->et);
     put_times(one, f, c, in_stage, home < s);
     hps_report_put(one, "ranks", ranks);
@@ -183,7 +183,7 @@ static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_rep
 
 static void put_pool(json_t *j, const struct hps_run_facts *f)
 {
-    const struct hps_pool *pool = f->pool;
+    const struct hps_pool *pool = f->setup.pool;
     json_t *types = json_array(), *idle = json_array();
 
     for (int t = 0; t < pool->T; t++) {
@@ -205,7 +205,7 @@ static void put_pool(json_t *j, const struct hps_run_facts *f)
         hps_report_append(types, one);
     }
     for (int r = 0; r < pool->R; r++) {
-        if (f->stage_of[r] >= 0) continue;
+        if (f->setup.stage_of[r] >= 0) continue;
         json_t *one = json_object();
         hps_report_put_whole(one, "rank", r);
         hps_report_put_word(one, "type", pool->type[pool->type_of[r]].name);
@@ -219,11 +219,11 @@ static void put_pool(json_t *j, const struct hps_run_facts *f)
 /* What the engine's model leaves of the units' time without work; NaN: no pipeline. */
 static double promised_bubble(const struct hps_run_facts *f)
 {
-    struct hps_engine_cut cut = hps_engine_cut(f->profile);
-    double step_s = hps_engine_of(f->plan, f->profile).step_s, busy_s = 0, units = 0;
+    struct hps_engine_cut cut = hps_engine_cut(f->setup.profile);
+    double step_s = hps_engine_of(f->setup.plan, f->setup.profile).step_s, busy_s = 0, units = 0;
 
-    for (int s = 0; s < f->plan->S; s++) {
-        const struct hps_plan_stage *g = &f->plan->stage[s];
+    for (int s = 0; s < f->setup.plan->S; s++) {
+        const struct hps_plan_stage *g = &f->setup.plan->stage[s];
         busy_s += (double)g->units * g->ct * cut.batch;
         units += (double)g->units;
     }
@@ -234,38 +234,39 @@ static double promised_bubble(const struct hps_run_facts *f)
  * another origin: it ends in other bits than they would have. */
 static void put_layout(json_t *j, const struct hps_run_facts *f)
 {
+    const struct hps_run_layout *now = &f->layout.now, *before = &f->layout.was;
     json_t *was = json_object();
 
-    hps_report_put_word(j, "layout", f->now.layout ? f->now.layout : "");
-    hps_report_put_word(j, "plan_origin", f->now.origin ? f->now.origin : f->plan->method);
-    if (!f->was.layout) {
+    hps_report_put_word(j, "layout", now->layout ? now->layout : "");
+    hps_report_put_word(j, "plan_origin", now->origin ? now->origin : f->setup.plan->method);
+    if (!before->layout) {
         json_decref(was);
         hps_report_put(j, "before", json_null());
         return;
     }
-    hps_report_put_whole(was, "last_step", f->was_step);
-    hps_report_put_word(was, "layout", f->was.layout);
-    hps_report_put_word(was, "plan_origin", f->was.origin);
+    hps_report_put_whole(was, "last_step", f->layout.was_step);
+    hps_report_put_word(was, "layout", before->layout);
+    hps_report_put_word(was, "plan_origin", before->origin);
     hps_report_put(j, "before", was);
 }
 
 static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_report_counts *c)
 {
     json_t *stages = json_array();
-    struct hps_engine_cut cut = hps_engine_cut(f->profile);
-    double S = f->plan->S;
-    bool pipes = f->plan->S > 1 && f->plan->nshare == 0;
-    long long units = f->plan->server_units;
+    struct hps_engine_cut cut = hps_engine_cut(f->setup.profile);
+    double S = f->setup.plan->S;
+    bool pipes = f->setup.plan->S > 1 && f->setup.plan->nshare == 0;
+    long long units = f->setup.plan->server_units;
 
-    for (int s = 0; s < f->plan->S; s++) {
-        if (!hps_plan_is_second(f->plan, s)) units += f->plan->stage[s].units;
+    for (int s = 0; s < f->setup.plan->S; s++) {
+        if (!hps_plan_is_second(f->setup.plan, s)) units += f->setup.plan->stage[s].units;
         hps_report_append(stages, stage_of_plan(f, c, s));
     }
-    hps_report_put_whole(j, "ranks", f->pool->R);
+    hps_report_put_whole(j, "ranks", f->setup.pool->R);
     hps_report_put_whole(j, "units", units);
-    hps_report_put(j, "plan", read_back(hps_plan_text(f->plan)));
+    hps_report_put(j, "plan", read_back(hps_plan_text(f->setup.plan)));
     hps_report_put(j, "stages", stages);
-    hps_report_put_real(j, "bubble", f->bubble);
+    hps_report_put_real(j, "bubble", f->start.bubble);
     hps_report_put_real(j, "predicted_bubble", pipes ? promised_bubble(f) : NAN);
     hps_report_put_real(j, "bubble_1f1b", pipes ? (S - 1) / (cut.M + S - 1) : NAN);
     hps_report_put_real(j, "batch", cut.batch);
@@ -298,11 +299,11 @@ static json_t *plans_of(const struct hps_run_facts *f, const json_t *old)
 
     for (size_t i = 0; i < json_array_size(before); i++) {
         json_t *one = json_array_get(before, i);
-        if (f->nera > 0 && hps_report_whole(one, "last_step") < f->era[0].first)
+        if (f->plans.n > 0 && hps_report_whole(one, "last_step") < f->plans.epoch[0].first)
             hps_report_append(list, json_incref(one));
     }
-    for (int i = 0; i < f->nera; i++)
-        hps_report_append(list, plan_of(&f->era[i]));
+    for (int i = 0; i < f->plans.n; i++)
+        hps_report_append(list, plan_of(&f->plans.epoch[i]));
     return list;
 }
 
@@ -331,24 +332,24 @@ static void put_head(json_t *j, const struct hps_run_facts *f)
     hps_report_put_word(j, "revision", hps_build.revision);
     hps_report_put_word(j, "written", when);
     hps_report_put(j, "finished", json_boolean(f->finished));
-    hps_report_put_whole(j, "steps", f->steps);
+    hps_report_put_whole(j, "steps", f->done.step);
     hps_report_put_whole(j, "steps_total", f->steps_total);
-    hps_report_put_whole(j, "examples", f->examples);
-    hps_report_put_real(j, "seconds", f->seconds);
-    hps_report_put_real(j, "seconds_now", f->seconds_now);
-    hps_report_put_real(j, "start_seconds", f->start_seconds);
-    hps_report_put_real(j, "step_median_s", f->step_median_s);
-    hps_report_put_real(j, "step_p95_s", f->step_p95_s);
+    hps_report_put_whole(j, "examples", f->done.examples);
+    hps_report_put_real(j, "seconds", f->done.seconds);
+    hps_report_put_real(j, "seconds_now", f->start.seconds);
+    hps_report_put_real(j, "start_seconds", f->start.ready_s);
+    hps_report_put_real(j, "step_median_s", f->start.step_median_s);
+    hps_report_put_real(j, "step_p95_s", f->start.step_p95_s);
 }
 
 static json_t *losses_of(const struct hps_run_facts *f)
 {
     json_t *list = json_array();
 
-    for (int i = 0; i < f->nloss; i++) {
+    for (int i = 0; i < f->losses.n; i++) {
         json_t *point = json_array();
-        hps_report_append(point, json_integer(f->loss[i].step));
-        hps_report_append(point, hps_json_real(f->loss[i].loss));
+        hps_report_append(point, json_integer(f->losses.loss[i].step));
+        hps_report_append(point, hps_json_real(f->losses.loss[i].loss));
         hps_report_append(list, point);
     }
     return list;
@@ -369,12 +370,12 @@ static json_t *renewed(const struct hps_run_facts *f, const json_t *old)
 json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_counts *c,
                         const json_t *old)
 {
-    if (old && f->seconds_now == 0 && hps_report_whole(old, "steps") == f->steps)
+    if (old && f->start.seconds == 0 && hps_report_whole(old, "steps") == f->done.step)
         return renewed(f, old);
     json_t *j = json_object();
     put_head(j, f);
     put_promises(j, f);
-    hps_report_put_real(j, "train_loss", f->train_loss);
+    hps_report_put_real(j, "train_loss", f->done.train_loss);
     put_test(j, f);
     put_plan(j, f, c);
     put_layout(j, f);
@@ -385,12 +386,13 @@ json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_c
     hps_report_put(j, "layers", hps_report_layers(f));
     hps_report_put(j, "loss", losses_of(f));
     put_ranks(j, c);
-    hps_report_put_real(j, "net_bytes", f->net_bytes);
-    hps_report_put_real(j, "tier_hits", f->tier_hits);
-    hps_report_put_real(j, "tier_bytes", f->tier_bytes);
-    hps_report_put_real(j, "gpu_joules", f->gpu_joules);
-    hps_report_put_real(j, "flops_example", f->flops_example);
-    hps_report_put_real(j, "flops_s", f->flops_example * (double)f->examples / f->seconds);
+    hps_report_put_real(j, "net_bytes", f->traffic.net_bytes);
+    hps_report_put_real(j, "tier_hits", f->traffic.tier_hits);
+    hps_report_put_real(j, "tier_bytes", f->traffic.tier_bytes);
+    hps_report_put_real(j, "gpu_joules", f->traffic.gpu_joules);
+    hps_report_put_real(j, "flops_example", f->setup.flops_example);
+    hps_report_put_real(j, "flops_s",
+                        f->setup.flops_example * (double)f->done.examples / f->done.seconds);
     return j;
 }
 

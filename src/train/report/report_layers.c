@@ -31,9 +31,9 @@ static double least_bytes(const struct hps_layer *l, const struct hps_net *net, 
 /* The pool's type of the profile's type t, by name; NULL: a recorded profile of other hardware. */
 static const struct hps_type *hardware(const struct hps_run_facts *f, int t)
 {
-    for (int i = 0; i < f->pool->T; i++)
-        if (strcmp(f->pool->type[i].name, f->profile->type[t].name) == 0)
-            return &f->pool->type[i];
+    for (int i = 0; i < f->setup.pool->T; i++)
+        if (strcmp(f->setup.pool->type[i].name, f->setup.profile->type[t].name) == 0)
+            return &f->setup.pool->type[i];
     return NULL;
 }
 
@@ -41,11 +41,11 @@ static struct roof roof_of(const struct hps_run_facts *f, int l, const struct hp
 {
     struct roof r = { NAN, NAN, NAN, false };
 
-    if (!f->net) return r;
-    const struct hps_layer *layer = &f->net->layer[l];
-    double Bo = f->profile->batch, slow = type ? fmax(type->slow, 1) : NAN;
-    r.flops = Bo * layer->kind->flops(layer, f->net);
-    r.bytes = least_bytes(layer, f->net, Bo);
+    if (!f->setup.net) return r;
+    const struct hps_layer *layer = &f->setup.net->layer[l];
+    double Bo = f->setup.profile->batch, slow = type ? fmax(type->slow, 1) : NAN;
+    r.flops = Bo * layer->kind->flops(layer, f->setup.net);
+    r.bytes = least_bytes(layer, f->setup.net, Bo);
     if (!type || !(type->node.sgemm_flops_s > 0 && type->node.memory_bytes_s > 0)) return r;
     double compute_s = slow * r.flops / type->node.sgemm_flops_s;
     double memory_s = slow * r.bytes / type->node.memory_bytes_s;
@@ -56,8 +56,8 @@ static struct roof roof_of(const struct hps_run_facts *f, int l, const struct hp
 
 static json_t *layer_of(const struct hps_run_facts *f, int l, int stage)
 {
-    const struct hps_profile *p = f->profile;
-    int t = f->plan->stage[stage].type;
+    const struct hps_profile *p = f->setup.profile;
+    int t = f->setup.plan->stage[stage].type;
     double oct = p->oct[l * p->T + t];
     struct roof r = roof_of(f, l, hardware(f, t));
     json_t *one = json_object();
@@ -83,8 +83,8 @@ json_t *hps_report_layers(const struct hps_run_facts *f)
 {
     json_t *list = json_array();
 
-    for (int s = 0; s < f->plan->S; s++)
-        for (int l = f->plan->stage[s].first; l <= f->plan->stage[s].last; l++)
+    for (int s = 0; s < f->setup.plan->S; s++)
+        for (int l = f->setup.plan->stage[s].first; l <= f->setup.plan->stage[s].last; l++)
             hps_report_append(list, layer_of(f, l, s));
     return list;
 }

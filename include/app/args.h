@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* One option: exactly one of the three places is given. Texts are borrowed from argv. */
+/* One option: exactly one of text, flag and list is set. Texts are borrowed from argv. */
 struct hps_arg {
     const char *name;          /* without the dashes; NULL ends the table          */
     const char **text;         /* takes a value; the last one given counts          */
@@ -17,18 +17,18 @@ struct hps_arg {
 
 struct hps_arg_list {
     int n;
-    char **item; /* memory of the parser's caller: hps_args_done       */
+    char **item; /* (n) freed by hps_args_done                         */
 };
 
 /* Parse argv[1..]; operands are gathered in *operand. "--" ends the options; "-" is an operand.
- * Unknown option (the nearest is named), missing or superfluous value, fewer operands than `least`
- * or more than `most` (-1: any): HPS_USAGE with a message. Pure but for messages. */
-enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *table, int least,
-                               int most, struct hps_arg_list *operand);
+ * Unknown option (the nearest is named), missing or superfluous value, fewer operands than `min`
+ * or more than `max` (-1: any): HPS_USAGE with a message. Pure but for messages. */
+enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *table, int min,
+                               int max, struct hps_arg_list *operand);
 void hps_args_done(struct hps_arg_list *list);
 
-/* What `--json FILE` asks for: the text to the file, or for "-" to standard output; frees the text.
- * Rank 0 acts. HPS_OUTPUT. Local. */
+/* Do what `--json FILE` says: write the text to the file, or for "-" to standard output, and free
+ * it. Rank 0 acts. HPS_OUTPUT. Local. */
 enum hps_status hps_args_json(const char *path, char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* job.h - what the verbs that work on a deck have in common: deck, data, net, hardware, plan, from
- * top to bottom. */
+/* job.h - what the verbs that work on a deck share: deck, data, net, hardware, plan, step, made in
+ * this order. */
 #ifndef HPS_APP_JOB_H
 #define HPS_APP_JOB_H
 
@@ -24,35 +24,35 @@ struct hps_job {
     struct hps_step *step;
     char *shape, *course, *planning; /* of checkpoints (train/ckpt.h)        */
     double flops_example;
-    double made_s; /* what making team and step took               */
+    double made_s; /* seconds that making team and step took       */
 };
 
-/* All are collective over job->world, their status is shared; each needs what the one before it
- * made. */
+/* All verbs are collective over job->world and return the same status on all ranks; each needs what
+ * the one before it made. */
 enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, char *const *set);
-/* From here on a rank that hangs or dies ends the run (life/watch), until hps_watch_leave. Each of
- * what follows says how long it may take. */
+/* From here on a rank that hangs or dies ends the run (life/watch.h), until hps_watch_leave. Each
+ * verb below sets how long it may take. */
 void hps_job_watch(struct hps_job *job);
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
 enum hps_status hps_job_device(struct hps_job *job);   /* node and device, not measured           */
 enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, counters, pool       */
-/* n searches begin, one behind the other, which may take so much longer than a step. Local. */
+/* Set how long n searches, one after the other, may take. Local. */
 void hps_job_search(const struct hps_sched_opt *opt, int n);
 /* Profile, measured or schedule.profile. `present`: types are limited to the ranks present. */
 enum hps_status hps_job_profile(struct hps_job *job, bool present);
-/* Profile and plan. `old`: the planning text of a checkpoint, NULL none: when nothing that the plan
- * depends on has changed, the run directory's plan is kept. A search that a wish to stop cuts short
- * (plan/budget) gives what it has, HPS_AGAIN where that is nothing. */
+/* Profile and plan. `old`: the planning text of a checkpoint, NULL none. When nothing that the plan
+ * depends on has changed, the run directory's plan is used again. A search that a request to stop
+ * cuts short (plan/budget.h) answers its best plan so far, HPS_AGAIN where it has none. */
 enum hps_status hps_job_plan(struct hps_job *job, const char *old, bool present);
-/* The plan for working on all ranks without planning: one stage (eval). */
+/* A plan of one stage on all ranks, without planning (for `eval`). */
 void hps_job_plan_one_stage(struct hps_job *job);
-enum hps_status hps_job_build(struct hps_job *job, bool training); /* places, team, step */
-/* profile.json and plan.json of the run directory. */
-enum hps_status hps_job_keep_plan(struct hps_job *job);
-/* Another plan, and the profile that it was made from, in place of the present ones (both taken
- * over): places, team, step for training; the state is that of step 0. */
+enum hps_status hps_job_build(struct hps_job *job, bool training); /* stages, team, step */
+/* Write profile.json and plan.json of the run directory. */
+enum hps_status hps_job_save_plan(struct hps_job *job);
+/* Replace plan and profile by these (both are owned by the job afterwards): stage of each rank,
+ * team, and a step for training, whose state is that of step 0. */
 enum hps_status hps_job_adopt(struct hps_job *job, struct hps_plan *plan,
                               struct hps_profile *profile);
-void hps_job_close(struct hps_job *job); /* whatever of it was made                  */
+void hps_job_close(struct hps_job *job); /* free what has been made so far           */
 
 #endif

@@ -1,6 +1,6 @@
-/* layout.h - what decides in which order the sums of a run are rounded: which layers on how many
- * units of which hardware. A run that goes on in another layout, or with a plan of another origin,
- * ends in other bits, and says so. */
+/* layout.h - the layout of a plan, which decides in which order the sums of a run are rounded:
+ * which layers on how many units of which hardware. A run that goes on in another layout, or with a
+ * plan of another origin, ends in other bits, and says so. */
 #ifndef HPS_APP_LAYOUT_H
 #define HPS_APP_LAYOUT_H
 

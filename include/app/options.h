@@ -1,4 +1,4 @@
-/* options.h - everything a deck says, bound section by section through the rooms' own tables. */
+/* options.h - everything a deck says, bound section by section through the tables of fields. */
 #ifndef HPS_APP_OPTIONS_H
 #define HPS_APP_OPTIONS_H
 

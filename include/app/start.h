@@ -1,10 +1,10 @@
-/* start.h - where a run goes on from. */
+/* start.h - from which checkpoint a run goes on. */
 #ifndef HPS_APP_START_H
 #define HPS_APP_START_H
 
 #include "app/job.h"
 
-/* Checkpoints that may serve, newest first; n = 0: step 0. */
+/* The checkpoints that fit the deck, newest first; n = 0: the run begins at step 0. */
 struct hps_start {
     int n;
     char **path;
@@ -12,26 +12,26 @@ struct hps_start {
     char **planning;
 };
 
-/* Look at them, by `restart`: auto, or a file. Those that are damaged are named and left; all of
- * them, or the file: HPS_DECK; no such file HPS_INPUT. *start is zero before, and to free after a
- * failure, too. Collective over job->world. */
+/* Find them. `restart`: auto, or the name of a file. Damaged ones are named and passed over;
+ * HPS_DECK where all of them, or that file, are damaged; HPS_INPUT where there is no such file. The
+ * caller sets *start to zero, and frees it after a failure too. Collective over job->world. */
 enum hps_status hps_start_find(struct hps_start *start, struct hps_job *job, const char *restart);
 void hps_start_free(struct hps_start *start);
 
-/* Where there is a checkpoint to go on from, a signal that somebody wants the ranks now is obeyed
- * before the training: HPS_AGAIN. Else, and where there is none, the first step comes first, so
- * that a chain of short jobs comes on. Collective. */
-enum hps_status hps_start_heed(const struct hps_start *start, const struct hps_job *job);
+/* Where there is a checkpoint to go on from, a signal to stop is obeyed before the training:
+ * HPS_AGAIN. For other requests, and without a checkpoint, the first step is done first, so that a
+ * chain of short jobs makes progress. Collective. */
+enum hps_status hps_start_check_stop(const struct hps_start *start, const struct hps_job *job);
 
-/* What the run had when the checkpoint of step `step` was written: its layout and who made its plan
- * (app/layout.h), to free; NULL where the file does not say, and on other ranks than 0. HPS_INPUT,
+/* Layout and origin of the plan (app/layout.h) under which the checkpoint of step `step` was
+ * written, to free; NULL where the file does not say, and on ranks other than 0. HPS_INPUT,
  * HPS_DECK: the file can no longer be read. Local. */
 struct hps_start_was { char *layout, *origin; };
 enum hps_status hps_start_was(struct hps_start_was *was, const struct hps_start *start,
                               long long step);
 
-/* Take the newest state into the job's step; what is found damaged now gives way to the one before.
- * n = 0: nothing. Collective. */
+/* Load the newest state into the job's step; a checkpoint that turns out to be damaged gives way to
+ * the one before it. n = 0: load nothing. Collective. */
 enum hps_status hps_start_load(const struct hps_start *start, struct hps_job *job,
                                struct hps_cursor *cursor);
 

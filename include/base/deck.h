@@ -32,14 +32,14 @@ struct hps_field {
     enum hps_field_kind kind;
     size_t offset;
     const char *preset;      /* the default as YAML text; NULL: the key must be given */
-    double least, most;      /* INT, LONG, REAL, BOOL; both included                  */
+    double min, max;         /* INT, LONG, REAL, BOOL; both included                  */
     const char *words;       /* WORD, REAL: "a|b|c"                                   */
     const char *unit;        /* "s", "bytes", "" ...                                  */
     const char *help;
 };
 
-#define HPS_FIELD(type, member, kind, preset, least, most, unit, help)                             \
-    { #member, kind, offsetof(struct type, member), preset, least, most, NULL, unit, help }
+#define HPS_FIELD(type, member, kind, preset, min, max, unit, help)                               \
+    { #member, kind, offsetof(struct type, member), preset, min, max, NULL, unit, help }
 #define HPS_CHOICE(type, member, preset, words, help)                                              \
     { #member, HPS_WORD, offsetof(struct type, member), preset, 0, 0, words, "", help }
 
@@ -54,8 +54,8 @@ struct hps_item;   /* one mapping in it (a section, a layer): knows its file and
 enum hps_status hps_deck_parse(struct hps_deck **deck, const char *file, const char *text,
                                size_t length, int nset, char *const *set);
 
-/* Rank 0 reads the file (missing or unreadable: HPS_INPUT) and tells all; every rank parses the
- * same text; only rank 0 speaks. Collective over world; MPI_COMM_NULL: alone. */
+/* Rank 0 reads the file (missing or unreadable: HPS_INPUT) and broadcasts it; every rank parses the
+ * same text; only rank 0 prints messages. Collective over world; MPI_COMM_NULL: alone. */
 enum hps_status hps_deck_load(struct hps_deck **deck, const char *path, int nset, char *const *set,
                               MPI_Comm world);
 void hps_deck_free(struct hps_deck *deck);  /* NULL is fine */
@@ -63,7 +63,8 @@ void hps_deck_free(struct hps_deck *deck);  /* NULL is fine */
 /* The deck as a whole, for a message about what is missing in it. Borrowed. */
 const struct hps_item *hps_deck_root(const struct hps_deck *deck);
 
-/* The deck's sections are among these (NULL-terminated), else the nearest is proposed: HPS_DECK. */
+/* Are the deck's sections all among these names (NULL-terminated)? Else HPS_DECK, and the message
+ * proposes the nearest. */
 enum hps_status hps_deck_sections(const struct hps_deck *deck, const char *const *names);
 
 /* A section that is a mapping (NULL: absent, bind then gives defaults), and the entries of one that
@@ -85,7 +86,7 @@ const char *hps_item_text(const struct hps_item *item, const char *key);
 bool hps_item_has(const struct hps_item *item, const char *key);
 
 /* Fill `into` from an item (NULL: all defaults) by up to two tables (`more` may be NULL); each ends
- * with { 0 }. `skip` (NULL-terminated, or NULL) names keys that somebody else binds (inner
+ * with { 0 }. `skip` (NULL-terminated, or NULL) names keys that the caller binds (inner
  * mappings). Numbers and truths may not stand in quotes. Unknown key, wrong type, out of bounds,
  * no value, missing key: HPS_DECK with one message, and `into` is filled in part. */
 enum hps_status hps_deck_bind(const struct hps_deck *deck, const struct hps_item *item,

@@ -10,8 +10,8 @@
 char *hps_deck_lines(const struct hps_deck *deck, const char *section,
                      const struct hps_field *table, const char *const *skip);
 
-/* Do two such texts differ? Then *change is the first line of one that the other does not have:
- * the key, and its values ("nothing" where it has none). Pure. */
+/* Do two such texts differ? Then *change is the first line of one that the other lacks: the key and
+ * its two values ("nothing" where a text lacks it). Pure. */
 struct hps_deck_change {
     char *key, *before, *now;
 };

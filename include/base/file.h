@@ -21,18 +21,19 @@ int hps_file_open(const char *path, int flags);
 int hps_file_new(const char *path, int flags);
 /* What was written to an own file is on the disk. False with errno. Local. */
 bool hps_file_sync(const char *path);
-/* An own file's whole text: written into `part`, which is then renamed. False with errno, and
- * nothing of it is left; what has the name but is no regular file stays. Local. */
+/* Replace an own file by one with this text: written into `part`, which is then renamed. False with
+ * errno, and the part is removed; what has the name but is no regular file stays. Local. */
 bool hps_file_replace(const char *path, const char *part, const char *text);
-/* The same by way of PATH.part. HPS_OUTPUT, said. Local. */
-enum hps_status hps_file_keep(const char *path, const char *text);
+/* The same through PATH.part. HPS_OUTPUT, said. Local. */
+enum hps_status hps_file_save(const char *path, const char *text);
 
-/* A file that the user named, whole, of any kind: links are followed, pipes read to their end. What
- * is longer than `most` bytes is cut: then *length > most. False with errno, also where nobody
- * writes to a FIFO for seconds, or nothing comes for a minute. To free with hps_mem_free. Local. */
-bool hps_file_read(char **text, size_t *length, size_t most, const char *path);
+/* Read a file that the user named, whole, of any kind: links are followed, pipes read to their end.
+ * A file of more than `max` bytes is cut: then *length > max. False with errno, also where no
+ * process writes to a FIFO for seconds, or nothing comes for a minute. To free with hps_mem_free.
+ * Local. */
+bool hps_file_read(char **text, size_t *length, size_t max, const char *path);
 
-/* What errno says after one of these, in words. Borrowed, until the next call. */
+/* The errno of one of these, in words. Borrowed, until the next call. */
 const char *hps_file_why(int error);
 
 #endif

@@ -1,4 +1,4 @@
-/* finite.h - numbers that are none. */
+/* finite.h - NaN and infinity among numbers. */
 #ifndef HPS_BASE_FINITE_H
 #define HPS_BASE_FINITE_H
 

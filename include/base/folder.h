@@ -1,4 +1,4 @@
-/* folder.h - folders for what is written, and where this program lies. */
+/* folder.h - folders of outputs, and the folder of this program. */
 #ifndef HPS_BASE_FOLDER_H
 #define HPS_BASE_FOLDER_H
 
@@ -10,12 +10,14 @@
 int hps_folder_make(const char *path);
 /* Is it a folder, and not a link to one? Else false with errno. Local. */
 bool hps_folder_is(const char *path);
-/* The folder of a file that will be written; HPS_OUTPUT, said, where it cannot be made. Local. */
+/* Make the folder of a file that will be written; HPS_OUTPUT, said, where that fails. Local. */
 enum hps_status hps_folder_for(const char *file);
-/* All names in it, one after the other; false with errno: it cannot be read to its end. Local. */
-bool hps_folder_list(const char *path, void *with, void (*take)(void *with, const char *name));
-/* What was named in it stays named, whatever happens to the machine. False with errno; a file
- * system that cannot promise it is taken as it is. Local. */
+/* Call `each` for every name in the folder; false with errno: it cannot be read to its end. Local.
+ */
+bool hps_folder_list(const char *path, void *context,
+                     void (*each)(void *context, const char *name));
+/* The names in the folder are on the disk, and survive a crash of the machine. False with errno; a
+ * file system that cannot sync folders is no failure. Local. */
 bool hps_folder_sync(const char *path);
 bool hps_folder_sync_of(const char *file); /* the folder that this file is in */
 /* The path of this program and its folder, to free; "heterps" and "." where the system does not

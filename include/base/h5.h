@@ -5,7 +5,7 @@
  * the user named is never a bug: missing or unreadable HPS_INPUT; not HDF5, truncated or of another
  * shape HPS_DECK; cannot be written HPS_OUTPUT. Local unless a communicator is given; with one,
  * every verb that writes is collective over it, its status is the same on every rank, and the
- * lowest rank in trouble speaks. */
+ * lowest rank in trouble prints. */
 #ifndef HPS_BASE_H5_H
 #define HPS_BASE_H5_H
 
@@ -25,7 +25,7 @@ struct hps_h5 {
     hid_t file;
     const char *path;           /* borrowed: for messages            */
     MPI_Comm comm;              /* MPI_COMM_NULL: serial             */
-    bool failed;                /* the library could not tell whether something is there */
+    bool failed;                /* the library could not tell whether an object exists */
 };
 
 /* Say "PATH: text" (no text: nothing is said) where `mine` is not HPS_OK. Collective over h->comm

@@ -1,5 +1,5 @@
-/* launch.h - did one launcher start one run, or as many runs of one rank as there should be ranks;
- * or does a start never end? */
+/* launch.h - mistakes at the start: a launcher of another MPI starts many runs of one rank instead
+ * of one run of many ranks; or the start never ends. */
 #ifndef HPS_BASE_LAUNCH_H
 #define HPS_BASE_LAUNCH_H
 
@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* A launcher that says in the environment how many it started, and which of them this is. */
+/* A launcher says in the environment how many processes it started, and which of them this is. */
 struct hps_launcher {
     const char *name, *size_key;
     int size, number;
@@ -32,7 +32,7 @@ enum hps_status hps_launch_check(void);
  * others. For MPI's own start, in which all wait for all, and what comes before the run's own
  * watchdog knows its time. Local. */
 void hps_launch_begin(void);
-void hps_launch_met(void); /* MPI has started: what is waited for now is the run's begin */
+void hps_launch_met(void); /* MPI has started: what is still to come is the run's begin */
 void hps_launch_end(void); /* also without a begin, and again */
 
 #endif

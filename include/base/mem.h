@@ -4,19 +4,19 @@
 
 #include <stddef.h>
 
-/* `n` things of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer to free.
+/* `n` elements of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer to free.
  * Overflow or no memory ends the run with the size in the message. Large blocks (>= 4 MiB) are
  * 2 MiB aligned and ask for huge pages. Thread safe. Caller frees. Local. */
 void *hps_mem_new(size_t n, size_t size);
 
-/* Grow (never shrink) `*p` so that it holds `n` things; keeps the content; `*cap` is the number
+/* Grow (never shrink) `*p` so that it holds `n` elements; keeps the content; `*cap` is the number
  * held now. *p may be NULL with *cap = 0. By halves at least, so appending is linear. New part
  * zeroed. `p` is the address of a pointer of any type. Ends the run as hps_mem_new does. Local. */
 void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size);
 
-/* For a library that asks where to get memory and gives it back by free(3): neither counted nor
- * zeroed; no memory ends the run. Local. */
-void *hps_mem_lend(size_t bytes);
+/* Memory for a library that releases it with free(3): neither counted nor zeroed; where there is
+ * none, the run ends. Local. */
+void *hps_mem_foreign(size_t bytes);
 
 void hps_mem_free(void *p);              /* NULL is fine; not ours or freed before: assert */
 char *hps_mem_text(const char *s);       /* a copy of a string, to free */
@@ -24,7 +24,7 @@ char *hps_mem_text(const char *s);       /* a copy of a string, to free */
 /* A printed string, to free. */
 char *hps_mem_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* With what stands around the blocks; large ones count as the address space they take. */
+/* With the headers of the blocks; large blocks count as the address space that they take. */
 size_t hps_mem_held_bytes(void);         /* held now: 0 at the end of a clean run */
 
 #endif

@@ -1,7 +1,8 @@
 /* multiversion.h - loops compiled once for each vector width and chosen when the program is loaded,
- * so that one binary serves all nodes of a cluster. The clones give the same bits: no contraction.
- * For static functions (clang gives the chosen one of those that are not a name of its own), each
- * with a name that no clone of another file has (clang shows the linker who chooses). */
+ * so that one binary serves all nodes of a cluster. All versions give the same bits: no
+ * contraction. For static functions (clang gives the resolver of others a local name), each with a
+ * name that no multiversioned function of another file has (clang exports the resolver to the
+ * linker). */
 #ifndef HPS_BASE_MULTIVERSION_H
 #define HPS_BASE_MULTIVERSION_H
 
@@ -11,7 +12,7 @@
 #define HPS_MULTIVERSION
 #endif
 
-/* What clones call is compiled within each. */
+/* For functions that multiversioned ones call: they are compiled into each version. */
 #define HPS_INLINE __attribute__((always_inline)) static inline
 
 /* In front of a loop over numbers that do not overlap: vectors, where a compiler that unrolls a

@@ -1,10 +1,10 @@
-/* outputs.h - the files that a command writes: where each of them lies, and that none of them is a
- * file that is read, or another output.
+/* outputs.h - the files that a command writes: none of them may be a file that the command reads,
+ * or another output.
  *
- * A verb names its outputs before it reads anything. Every room that opens a file of the user's
- * for reading asks here with the open file, so a schema, a joined file, a deck, a profile, a
- * policy, a checkpoint or a dataset cannot be replaced by what is made of it. Files are compared by
- * device and number, not by name. */
+ * A verb adds its outputs before it reads anything. All code that opens a file of the user's for
+ * reading checks the open file here, so that a schema, a joined file, a deck, a profile, a policy,
+ * a checkpoint or a dataset cannot be replaced by what is made of it. Files are compared by device
+ * and inode, not by name. */
 #ifndef HPS_BASE_OUTPUTS_H
 #define HPS_BASE_OUTPUTS_H
 
@@ -18,9 +18,9 @@ enum hps_output_how {
     HPS_OUTPUT_ANY      /* a device is written, too                                           */
 };
 
-/* Name an output, for messages by its option. *path becomes the end of its symbolic links, which
- * need not be there: PATH.part is written beside it, and renamed to it. The new text lives as long
- * as the program. "", "-" and NULL are no file. A link that leads to itself, a folder, a device
+/* Add an output; messages call it by its option. *path becomes the end of its symbolic links, which
+ * need not exist: PATH.part is written beside it, and renamed to it. The new text lives as long as
+ * the program. "", "-" and NULL are no file. A link that leads to itself, a folder, a device
  * (unless HPS_OUTPUT_ANY), something at PATH.part that is no regular file: HPS_OUTPUT; an output
  * that was named before: HPS_USAGE. Local. */
 enum hps_status hps_outputs_add(const char *option, const char **path, enum hps_output_how how);
@@ -31,7 +31,7 @@ enum hps_status hps_outputs_read(int fd, const char *name, bool dataset);
 /* The same for a text that will be opened later; one that is not there may be. Local. */
 enum hps_status hps_outputs_will_read(const char *path);
 
-/* No output is named any more (tests). */
+/* Forget all outputs (tests). */
 void hps_outputs_forget(void);
 
 #endif

@@ -11,8 +11,9 @@ struct hps_page {
 };
 void hps_page_add(struct hps_page *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* At most `most` > 2 characters (UTF-8) of a word; what is cut ends in ".."; returns how many. */
-int hps_page_cut(struct hps_page *text, const char *word, int most);
+/* Add at most `max` > 2 characters (UTF-8) of a word; a word that is cut ends in ".."; returns how
+ * many. */
+int hps_page_cut(struct hps_page *text, const char *word, int max);
 /* `word` in `width` columns: cut or filled up; width < 0: to the right. */
 void hps_page_fit(struct hps_page *text, const char *word, int width);
 /* A word for the insides of XML, which has no control characters (base/escape.h). */

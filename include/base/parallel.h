@@ -1,5 +1,5 @@
-/* parallel.h - many small things done in parts, which threads take one after the other: a thread
- * whose core somebody else wants meanwhile takes fewer. */
+/* parallel.h - a parallel-for: many small elements, cut into tasks that threads take one after the
+ * other; a thread whose core is busy with something else takes fewer. */
 #ifndef HPS_BASE_PARALLEL_H
 #define HPS_BASE_PARALLEL_H
 
@@ -7,48 +7,49 @@
 #include <stddef.h>
 
 struct hps_parallel {
-    int n;                      /* parts                 */
-    int nthread;                /* that may work on them */
+    int n;                      /* tasks             */
+    int nthread;                /* that may run them */
 };
-/* Parts for so many things of some nanoseconds each, and threads. Pure. */
-struct hps_parallel hps_parallel_of(size_t things, int nthread);
-/* Where part t of n things begins. Pure. */
+/* Tasks for n elements of some nanoseconds each, on this many threads. Pure. */
+struct hps_parallel hps_parallel_of(size_t n, int nthread);
+/* The first of the n elements that belongs to task t. Pure. */
 static inline size_t hps_parallel_cut(const struct hps_parallel *w, size_t n, int t)
 {
     return n / (size_t)w->n * (size_t)t + n % (size_t)w->n * (size_t)t / (size_t)w->n;
 }
-/* n numbers of `size` bytes, and so many more that no cache line has numbers of two parts; a pair
- * of lines is fetched at once. Pure. */
+/* n numbers of `size` bytes, rounded up so that no two tasks share a pair of cache lines (which is
+ * fetched at once). Pure. */
 static inline size_t hps_parallel_apart(size_t n, size_t size)
 {
     const size_t line = 128 / size;
 
     return (n + line - 1) / line * line;
 }
-/* What part t counted, count[t * each], becomes the number of its first one, from `next` on.
- * Returns the number behind all. */
+/* Prefix sum: count[t * each], what task t counted, becomes the number of its first element, from
+ * `next` on. Returns the number after the last. */
 size_t hps_parallel_number(const struct hps_parallel *work, size_t *count, size_t each,
                            size_t next);
-/* All parts, on the threads, each begun behind the one before. */
-void hps_parallel_for(const struct hps_parallel *work, void (*part)(void *job, int t), void *job);
-/* Who does the part that asks, 0 .. nthread - 1. */
+/* Run task(job, t) for every t on the threads; tasks begin in ascending order. */
+void hps_parallel_for(const struct hps_parallel *work, void (*task)(void *job, int t), void *job);
+/* The number of the calling thread, 0 .. nthread - 1. */
 int hps_parallel_me(void);
 
-/* Look until somebody else has done `least`; who waits long gives way. */
-void hps_parallel_await(atomic_int *done, int least);
+/* Spin until *done >= min; a thread that waits long yields its core. */
+void hps_parallel_await(atomic_int *done, int min);
 
-/* What parts do in their order: part t between `take` and `pass`. Zeroed before they are spread;
- * each takes it once, and passes it soon: who is late keeps the others waiting, one part each. */
+/* An ordered section: task t is inside between `take` and `pass`, after task t - 1 has passed.
+ * Zeroed before hps_parallel_for. Each task takes and passes once, and soon, since later tasks
+ * wait. */
 struct hps_parallel_ordered {
     atomic_int next;
 };
-static inline void hps_parallel_take(struct hps_parallel_ordered *turn, int t)
+static inline void hps_parallel_take(struct hps_parallel_ordered *section, int t)
 {
-    hps_parallel_await(&turn->next, t);
+    hps_parallel_await(&section->next, t);
 }
-static inline void hps_parallel_pass(struct hps_parallel_ordered *turn, int t)
+static inline void hps_parallel_pass(struct hps_parallel_ordered *section, int t)
 {
-    atomic_store_explicit(&turn->next, t + 1, memory_order_release);
+    atomic_store_explicit(&section->next, t + 1, memory_order_release);
 }
 
 #endif

@@ -12,7 +12,7 @@ struct hps_plot {
     bool words_x, words_y;              /* no numbers on this axis: hps_plot_word */
 };
 void hps_plot_begin(const struct hps_plot *plot, const char *title, const char *x, const char *y);
-/* Behind begin: colours and letters, for a plot that is a file of its own. */
+/* After begin: colours and fonts, for a plot that is a file of its own. */
 void hps_plot_dress(const struct hps_plot *plot);
 /* A line through n points, NaN leaves a gap; `style` is a class of the page: "got" (solid), "said"
  * (dashed), "model" (dotted). */

@@ -1,10 +1,10 @@
-/* radix.h - many numbers brought into order, each with something behind it: a stable radix sort by
- * several threads. The highest bits deal the numbers to buckets that fit a cache, each bucket is
- * then sorted by itself.
+/* radix.h - many keys, each with a tail, sorted by several threads: a stable radix sort. The
+ * highest bits scatter the keys to buckets that fit a cache, then each bucket is sorted by itself.
  *
- * Keys are told twice, part by part in the same order: hps_radix_count of all parts, deal,
- * hps_radix_put of all parts; then buckets are sorted, in any order. What comes out does not depend
- * on how many parts there were. Different parts and different buckets may be worked on at once. */
+ * The caller passes over its keys twice, task by task in the same order: hps_radix_count of all
+ * tasks, hps_radix_deal, hps_radix_put of all tasks; then buckets are sorted, in any order. The
+ * result does not depend on the number of tasks. Different tasks and different buckets may be
+ * worked on at once. */
 #ifndef HPS_BASE_RADIX_H
 #define HPS_BASE_RADIX_H
 
@@ -14,10 +14,10 @@
 
 #include "base/multiversion.h"
 
-/* Of each word the key's lower bits, then the tail; in 32 bits where they fit, else in 64. */
+/* Each word has the key's lower bits, then the tail; in 32 bits where they fit, else in 64. */
 struct hps_bucket {
     size_t n;
-    uint64_t key;               /* the higher bits, the same of all, where they belong */
+    uint64_t key;               /* the higher bits, which all its keys share, in place */
     bool wide;
     const void *word;           /* (n) uint32_t, or wide: uint64_t */
 };
@@ -44,26 +44,27 @@ HPS_INLINE size_t hps_bucket_begins(const void *word, bool wide, size_t k0, size
     return n;
 }
 
-/* Bits that tell n different numbers apart. Pure. */
+/* Bits of the numbers below n. Pure. */
 int hps_radix_bits(uint64_t n);
 
 struct hps_radix;
 struct hps_radix *hps_radix_new(void);
 void hps_radix_free(struct hps_radix *radix);
 
-/* Start anew: at most n keys below 2^key_bits, tails below 2^tail_bits, from `parts` parts.
- * Keys and tails that no word can hold together end the run. */
-void hps_radix_begin(struct hps_radix *radix, size_t n, int key_bits, int tail_bits, int parts);
-/* Of part t, in order: (n) keys; later the same with their tails. */
+/* Begin a sort of at most n keys below 2^key_bits with tails below 2^tail_bits, in `tasks` tasks.
+ * Keys and tails that do not fit a word together end the run. */
+void hps_radix_begin(struct hps_radix *radix, size_t n, int key_bits, int tail_bits, int tasks);
+/* First pass: count the n keys of task t. hps_radix_deal, when all are counted: where each bucket
+ * begins. Second pass: put the same keys with their tails. */
 void hps_radix_count(struct hps_radix *radix, int t, size_t n, const uint64_t *key);
 void hps_radix_deal(struct hps_radix *radix);
 void hps_radix_put(struct hps_radix *radix, int t, size_t n, const uint64_t *key,
                    const uint64_t *tail);
-/* Where share t of n begins in the buckets, shares about equally large; after deal. Pure. */
+/* The first bucket of share t of n shares of about equal size; after deal. Pure. */
 int hps_radix_cut(const struct hps_radix *radix, int t, int n);
-/* After all have put: sort a bucket, by the thread of part `part`; then it is good until the next
- * begin. */
-void hps_radix_sort(struct hps_radix *radix, int part, int bucket);
+/* After the second pass: sort a bucket, in the workspace of task `task`. The bucket is valid until
+ * the next begin. */
+void hps_radix_sort(struct hps_radix *radix, int task, int bucket);
 struct hps_bucket hps_radix_bucket(const struct hps_radix *radix, int bucket);
 
 #endif

@@ -1,12 +1,12 @@
-/* sort.h - numbers by size, and the one in their middle. */
+/* sort.h - a few numbers in ascending order, and their median. */
 #ifndef HPS_BASE_SORT_H
 #define HPS_BASE_SORT_H
 
 #include <stddef.h>
 
-/* x (n), the least first. Local. */
-void hps_sort_rising(double *x, size_t n);
-/* The median of x (n), n >= 1, which is sorted: of an even n the mean of the two. Local. */
+/* Sort x (n), the smallest first. Local. */
+void hps_sort_ascending(double *x, size_t n);
+/* Sort x (n), n >= 1, and return the median, for an even n the mean of the middle two. Local. */
 double hps_sort_median(double *x, size_t n);
 
 #endif

@@ -4,9 +4,10 @@
 
 #include <stdbool.h>
 
-/* A file that is opened while one of the three is closed would take its place: data would be read
- * from it as standard input, or messages written into it. So what is closed is opened, to nothing
- * and so that reading or writing it still fails. Called before anything else is opened. Local. */
+/* A file that is opened while one of the three is closed would get its descriptor: data would be
+ * read from it as standard input, or messages written into it. So closed ones are opened on
+ * nothing, in a way that reading or writing them still fails. Called before anything else is
+ * opened. Local. */
 void hps_streams_open(void);
 
 /* Was standard input closed when the program began? Local. */

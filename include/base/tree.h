@@ -1,4 +1,4 @@
-/* tree.h - a YAML text as a tree of items that know their places: what base/deck stands on.
+/* tree.h - a YAML text as a tree of items that know their file, line and column; for base/deck.
  *
  * Less than YAML on purpose: one document, no anchors, aliases and tags, keys are scalars and are
  * given once, at most HPS_TREE_DEPTH levels and HPS_TREE_ITEMS items. */
@@ -47,7 +47,7 @@ enum hps_status hps_tree_parse(struct hps_tree *tree, const char *source, bool l
                                const char *text, size_t length, struct hps_item **root);
 void hps_tree_done(struct hps_tree *tree);
 
-/* Zeroed memory that lives as long as the tree. */
+/* Zeroed memory for n elements of `size` bytes, which lives as long as the tree. */
 void *hps_tree_take(struct hps_tree *tree, size_t n, size_t size);
 
 /* A new item without place at the end of a list or mapping (under `key`, copied). */

@@ -1,33 +1,34 @@
-/* block.h - blocks of a dataset in memory: read by pread when first asked for, checked, dropped. */
+/* block.h - blocks of a dataset in memory: read by pread when first needed, checked, dropped. */
 #ifndef HPS_DATA_BLOCK_H
 #define HPS_DATA_BLOCK_H
 
 #include "data/data.h"
 
-/* HPS_BLOCK_ROWS rows (the last block of a dataset: fewer) of the wanted columns. In the file a
- * column lies together, here a row does: mixed rows are then few cache lines, not one a column. */
+/* HPS_BLOCK_ROWS rows (the last block of a dataset: fewer) of the columns that are read. The file
+ * is stored by columns, a block by rows: a row then takes few cache lines, not one for each column.
+ */
 struct hps_block {
-    const struct hps_data *file;    /* where it lies                                      */
+    const struct hps_data *file;    /* that it is a part of                               */
     long long number;           /* among the blocks of all files                          */
     long long first, inside;    /* its first example, among all and in its file           */
     int rows;
-    long long mark;             /* what the caller said when it asked last                */
+    long long mark;             /* the mark of the caller's last hps_blocks_get           */
     char *record;               /* (rows) each hps_blocks.record_bytes: the values of a row   */
-    void **ids;                 /* (nslot) for multi slots that are wanted, else NULL     */
+    void **ids;                 /* (nslot) for multi slots that are read, else NULL       */
     long long **offset;         /* (nslot) each (rows + 1), from 0                        */
     size_t *ids_cap;            /* (nslot) */
 };
 
-struct hps_block_place {
+struct hps_block_entry {
     long long number;
     int index;                  /* -1: free */
 };
 
 struct hps_blocks {
     const struct hps_data *data;    /* borrowed */
-    size_t label_at, dense_at;      /* places in a record; SIZE_MAX: not wanted        */
+    size_t label_at, dense_at;      /* offsets in a record; SIZE_MAX: not read         */
     size_t *slot_at;                /* (nslot) the same, SIZE_MAX for multi slots too  */
-    bool *slot;                     /* (nslot) wanted                                  */
+    bool *slot;                     /* (nslot) is it read?                             */
     size_t record_bytes;            /* multiple of 8                                   */
     bool wide;                      /* ids in records and in `ids`, as in struct hps_ids */
     long long *id;                  /* ids of a slot while they are made narrow        */
@@ -38,7 +39,7 @@ struct hps_blocks {
     struct hps_block **spare;       /* (nspare) read before, dropped                   */
     int nlive, nspare;
     size_t live_cap, spare_cap;
-    struct hps_block_place *place;  /* (mask + 1) hash table: number -> index in live  */
+    struct hps_block_entry *place;  /* (mask + 1) hash table: number -> index in live  */
     int mask;
     long long dropped;              /* the mark of the last drop                       */
     char why[512];                  /* what was wrong, where a verb failed             */
@@ -48,7 +49,7 @@ void hps_blocks_new(struct hps_blocks *b, const struct hps_data *data, bool labe
                     const bool *slot);
 void hps_blocks_free(struct hps_blocks *b);
 
-/* The block in which an example lies. Pure. */
+/* The block that has this example. Pure. */
 long long hps_blocks_of(const struct hps_data *data, long long example);
 
 /* Block `number`, read unless it is in memory; valid until dropped. Ids out of range and numbers
@@ -56,7 +57,7 @@ long long hps_blocks_of(const struct hps_data *data, long long example);
  * HDF5, no MPI: fit for a thread. Local. */
 enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long mark,
                                const struct hps_block **block);
-/* Block `number` will be asked for soon: the system may begin to read it (of multi slots only the
+/* Block `number` will be needed soon: the system may begin to read it (of multi slots only the
  * offsets). Local, does not wait. */
 void hps_blocks_expect(const struct hps_blocks *b, long long number);
 /* Drop the blocks whose mark is less; their memory is used again. */

@@ -31,8 +31,8 @@ struct hps_slot {
     struct hps_h5_extent ids, offsets;
 };
 
-/* Files one after the other: what comes before file f, and behind the last one, of each thing. A
- * block is HPS_BLOCK_ROWS examples of one file, its last one shorter. */
+/* Files one after the other: entry f of each list counts what the files before f have, entry n what
+ * all have. A block is HPS_BLOCK_ROWS examples of one file, its last one shorter. */
 struct hps_files {
     int n;
     long long *first;           /* (n + 1) examples                      */
@@ -70,14 +70,14 @@ enum hps_status hps_data_open(struct hps_data **data, const char *path, MPI_Comm
  * HPS_INPUT. All must have the same columns, slots and scaling constants: HPS_DECK. */
 enum hps_status hps_data_open_all(struct hps_data **data, const struct hps_list *names,
                                   MPI_Comm world);
-/* In which order examples come, as a word for what must be equal on a restart: data.shuffle, and of
- * several files that are shuffled how, and their lengths. To free. Pure. */
+/* The order of examples as a text that must be equal on a restart: data.shuffle, and for several
+ * shuffled files how they are mixed, and their lengths. To free. Pure. */
 char *hps_data_order_text(const struct hps_data *data, const struct hps_data_opt *opt);
 bool hps_data_in_turn(const struct hps_data_opt *opt);
 void hps_data_close(struct hps_data *data);
 
-/* Where global example e lies, for messages: the file's path, *row in it. Pure. */
-const char *hps_data_place(const struct hps_data *data, long long e, long long *row);
+/* The file that has global example e, for messages: its path, *row in it. Pure. */
+const char *hps_data_locate(const struct hps_data *data, long long e, long long *row);
 
 /* Ids in a row: 8 bytes each (wide), or 4 where all are below 2^32. */
 struct hps_ids {
@@ -168,10 +168,10 @@ struct hps_reader_opt {
     const bool *slot;                   /* (nslot), NULL: none                 */
     int part, parts;
     int ahead;                          /* batches read ahead by the reader thread, >= 1 */
-    bool yields;                        /* it waits until a core is free or its turn: where the
-                                           caller's threads take each other's work meanwhile. One
-                                           that works alone had better lose its core at once, when
-                                           its peers lose theirs */
+    bool yields;                        /* the reader thread waits for a free core or its share of
+                                           one: for callers whose threads balance work meanwhile. A
+                                           caller with one thread had better lose its core at once,
+                                           when its peers lose theirs */
 };
 
 /* Reads step after step in its own thread by pread, never HDF5 nor MPI; signals stay with the
@@ -187,9 +187,9 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
  * slot or column, example; a read error: HPS_INPUT; the message is said when the status is first
  * returned. After the last step: *batch = NULL. Local. */
 enum hps_status hps_reader_next(struct hps_reader *reader, const struct hps_batch **batch);
-/* The same in two: while steps are ready the thread sleeps on, until it is woken when its core is
- * wanted least. Each take has its wake; one that is forgotten costs time only, since a take that
- * finds nothing ready wakes too. */
+/* The same in two calls: while steps are ready the reader thread stays asleep until the caller
+ * wakes it, at a moment when the core is free. Each take has its wake; one that is forgotten costs
+ * time only, since a take that finds nothing ready wakes the thread too. */
 enum hps_status hps_reader_take(struct hps_reader *reader, const struct hps_batch **batch);
 void hps_reader_wake(struct hps_reader *reader);
 void hps_reader_free(struct hps_reader *reader);

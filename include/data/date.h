@@ -56,8 +56,8 @@ enum hps_date_part {
 /* HPS_DATE_WHOLE for a word that is none of HPS_DATE_WORDS, and the word of a part. Pure. */
 enum hps_date_part hps_date_part_named(const char *word);
 const char *hps_date_part_word(enum hps_date_part part);
-/* The largest number of a part, and its number in a date. Pure. */
-int hps_date_part_most(enum hps_date_part part);
+/* The largest number that a part can have, and its number in a date. Pure. */
+int hps_date_part_max(enum hps_date_part part);
 int hps_date_part(const struct hps_date *date, enum hps_date_part part);
 
 #endif

@@ -1,5 +1,5 @@
-/* forms.h - what the rows of an import look like where all dense features are scaled alike: the
- * forms of the train and of the test file, with memory of their own. */
+/* forms.h - the forms (data/writer.h) of an import's train and test file, for formats that scale
+ * all dense features alike; owns what the forms point to. */
 #ifndef HPS_DATA_FORMS_H
 #define HPS_DATA_FORMS_H
 
@@ -14,7 +14,7 @@ struct hps_forms {
     struct hps_writer_slot *slot[2];    /* (nslot)                                             */
 };
 
-/* Room for D dense features and nslot slots, without names. */
+/* Allocate for D dense features and nslot slots, without names. */
 void hps_forms_new(struct hps_forms *f, int D, int nslot);
 void hps_forms_free(struct hps_forms *f);           /* all zeros is fine */
 

@@ -8,7 +8,7 @@
 struct hps_inflate {
     const unsigned char *in;
     unsigned char *out;
-    size_t nin, nout;               /* bytes to take, and room; both below 4 GiB         */
+    size_t nin, nout;               /* input left, output capacity; both below 4 GiB     */
     void *state;                    /* the library's                                     */
 };
 
@@ -18,8 +18,8 @@ void hps_inflate_new(struct hps_inflate *z);        /* at the beginning of a mem
 void hps_inflate_free(struct hps_inflate *z);
 void hps_inflate_again(struct hps_inflate *z);      /* another member begins             */
 
-/* As far as input and room go. END: the member is whole and its checksum right. ON without a byte
- * taken or made: more input is needed. BAD: this is no gzip member. Local. */
+/* Unpack as far as input and capacity go. END: the member is whole and its checksum right. ON
+ * without a byte taken or made: more input is needed. BAD: this is no gzip member. Local. */
 enum hps_inflated hps_inflate_some(struct hps_inflate *z);
 
 #endif

@@ -7,19 +7,22 @@
 #include "data/text.h"
 #include "data/writer.h"
 
-/* SURVEY counts the good rows where the split or the format asks for it (and keeps their keys on
- * disk), LEARN shows the categories of the train rows where test rows come between them, WRITE
- * writes. */
+/* SURVEY counts the good rows where the split or the format needs it (and stores their keys on
+ * disk), LEARN collects the categories of the train rows where test rows come between them, WRITE
+ * writes.
+ * */
 enum hps_pass { HPS_PASS_SURVEY, HPS_PASS_LEARN, HPS_PASS_WRITE };
 
 /* Which rows are for the test file: the last ones; those of the highest keys, or of keys not below
- * a threshold; each by a seeded throw, which rows appended later go on with. */
+ * a threshold; each row by a seeded random number (rows that are appended later continue its
+ * stream).
+ * */
 enum hps_split { HPS_SPLIT_NONE, HPS_SPLIT_FILE, HPS_SPLIT_KEY, HPS_SPLIT_RANDOM };
 
-#define HPS_INTAKE_SHARE 0.2        /* of the rows for the test file, unless somebody says else */
+#define HPS_INTAKE_SHARE 0.2        /* of the rows for the test file, unless the user says else */
 
-/* Where a row goes. */
-struct hps_place {
+/* Where a row goes to. */
+struct hps_destination {
     struct hps_writer *writer;      /* NULL: this pass writes nothing                          */
     bool test;                      /* to the test file                                        */
     bool learn;                     /* its categories may be new                               */
@@ -39,18 +42,19 @@ struct hps_intake {
     struct hps_writer *writer[2];
     long long row, rows, ntest;     /* good rows so far, in all, for the test file               */
     long long before;               /* rows of the files that are appended to                    */
-    uint64_t random;                /* the key of the throws                                     */
+    uint64_t random;                /* the key of the random numbers                             */
     double threshold;               /* by key: rows above it are for the test file ...           */
-    long long ties;                 /* ... and of those at it all but so many                    */
-    int keys, spool;                /* files without a name: keys; standard input; -1: none      */
-    double *key;                    /* keys on their way to the disk                             */
+    long long ties;                 /* ... and of those at it all but this many                  */
+    int keys, spool;                /* unnamed files: keys; standard input; -1: none              */
+    double *key;                    /* (nkey) keys that are still to be written there            */
     long long nkey;
     long long bad, lines;
-    bool told, judged;              /* bad lines were named, and counted, in an earlier pass     */
+    bool named, judged;             /* bad lines were named, and counted, in an earlier pass     */
     enum hps_status status;         /* of the disk, where a row could not be kept                */
 };
 
-/* How a format reads: one record a line with `parse` and `put`, or as it likes with `record`. */
+/* How a format reads its records: one a line by `parse` and `put`, or in another way by `record`.
+ */
 struct hps_format {
     void *self;
     /* At the beginning of every input, for instance its header line; may be NULL. */
@@ -62,10 +66,10 @@ struct hps_format {
      * until the next call; NULL: it is good. *key where the split is by key. */
     const char *(*parse)(void *self, const struct hps_intake *in, char *line, size_t n,
                          double *key);
-    /* The line that was parsed last into the row under way of place.writer. */
-    void (*put)(void *self, struct hps_place place);
-    /* One record into one row, with hps_intake_place and hps_writer_row. *more false: the input
-     * has ended. *why: as from `parse`. NULL: by lines. */
+    /* The line that was parsed last into the row under way of dest.writer. */
+    void (*put)(void *self, struct hps_destination dest);
+    /* One record into one row, with hps_intake_destination and hps_writer_row. *more false: the
+     * input has ended. *why: as from `parse`. NULL: by lines. */
     enum hps_status (*record)(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
                               const char **why);
     /* After the pass SURVEY, where there was one, and before the files begin: the forms are
@@ -84,8 +88,8 @@ enum hps_status hps_intake_split(struct hps_intake *in, const char *by, double s
  * say otherwise. */
 enum hps_status hps_intake_split_rows(struct hps_intake *in);
 
-/* The place of a row that is good in all respects; `key` where the split is by key. */
-struct hps_place hps_intake_place(struct hps_intake *in, double key);
+/* The destination of a row that is good in all respects; `key` where the split is by key. */
+struct hps_destination hps_intake_destination(struct hps_intake *in, double key);
 
 /* Read all inputs, write opt->output and opt->test_output. */
 enum hps_status hps_intake_run(struct hps_intake *in, const struct hps_format *format, int ninput,

@@ -22,7 +22,7 @@ struct hps_writer_slot {
     long long buckets;
     bool multi;
     const char *rule;               /* what its ids are, in words; NULL: not told               */
-    long long missing, unknown;     /* counted by whoever fills in rows                        */
+    long long missing, unknown;     /* counted by the caller                                    */
     const char *index;              /* texts of ids 1.., each ended by a zero; NULL: none       */
     size_t index_bytes;
 };
@@ -50,7 +50,7 @@ struct hps_writer {
     long long row, rows;                    /* filled, and the size of the buffers        */
     long long written;                      /* rows in the file                           */
     long long positives;
-    struct hps_writer_own *own;             /* the room's own */
+    struct hps_writer_impl *impl;           /* of writer*.c alone */
 };
 
 /* Begin PATH.part; HPS_OUTPUT where that cannot be. */
@@ -64,8 +64,8 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
 void hps_writer_id(struct hps_writer *w, int slot, long long id);   /* to a multi slot            */
 enum hps_status hps_writer_row(struct hps_writer *w);               /* the row under way is whole */
 
-/* The last rows, the scaling, the attributes; `constants` (of the train file) instead of one's own,
- * NULL: own. No rows at all: HPS_DECK. The file is still open: notes may follow. */
+/* The last rows, the scaling, the attributes; `constants` (of the train file) instead of its own,
+ * NULL: its own. No rows at all: HPS_DECK. The file is still open: notes may follow. */
 enum hps_status hps_writer_finish(struct hps_writer *w, const struct hps_scale *constants);
 enum hps_status hps_writer_note(struct hps_writer *w, const char *name, double value);
 /* PATH.part is on the disk. */

@@ -14,21 +14,21 @@ struct hps_run_opt {
     int seed, ranks_per_gpu;
     int threads;                  /* threads of a rank; 0: its share of the host's cores      */
     double max_seconds;           /* of this start; 0: no limit                               */
-    double stall_seconds; /* a rank that makes no progress for so long ends the run; 0: never */
-    bool rank_logs;       /* a log of each rank                                               */
+    double stall_seconds;         /* without progress of a rank, then the run ends; 0: never  */
+    bool rank_logs;               /* each rank has a log                                      */
 };
 extern const struct hps_field hps_run_fields[];
 
 struct hps_rundir {
-    char *path; /* the directory; equal on all ranks                        */
-    struct hps_lock *lock; /* rank 0's                                       */
+    char *path;            /* of the directory; equal on all ranks           */
+    struct hps_lock *lock; /* on rank 0; NULL elsewhere                      */
 };
 
 /* The directory's name, to free with hps_mem_free. Pure. */
 char *hps_rundir_path(const struct hps_run_opt *opt);
 /* Make the directory and lock it (held by another run: HPS_OUTPUT), start the logs. Rank 0 acts,
- * the verdict is shared. A run that ends in disorder from now on says so in status.json, whichever
- * rank ends it (life/stop: but after SIGTERM). Collective over world. */
+ * all ranks get its status. From now on an end in disorder is written into status.json by the rank
+ * that ends the run (not after SIGTERM: life/stop.h). Collective over world. */
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
                                 MPI_Comm world);
 void hps_rundir_close(struct hps_rundir *dir);
@@ -45,7 +45,7 @@ struct hps_rundir_state {
     long long step, steps;
     double loss, examples_s, left_s;
     long long checkpoint, checkpoint_time_s; /* step of the newest, epoch seconds; -1: none known */
-    int exit_code; /* -1: not ended                                            */
+    int exit_code;     /* -1: not ended                                            */
 };
 enum hps_status hps_rundir_status(const struct hps_rundir *dir,
                                   const struct hps_rundir_state *state, enum hps_level level);

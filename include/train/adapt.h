@@ -38,22 +38,21 @@ struct hps_adapt *hps_adapt_new(const struct hps_sched_opt *opt, const struct hp
                                 double stall_seconds);
 void hps_adapt_free(struct hps_adapt *a);
 
-/* A window begins here: after cursor->step steps, cursor->seconds being up to date on rank 0.
- * Local. */
+/* Begin a window after cursor->step steps; cursor->seconds is up to date on rank 0. Local. */
 void hps_adapt_mark(struct hps_adapt *a, const struct hps_step *step,
                     const struct hps_cursor *cursor);
-/* Is the window long enough to look back on? The same answer on all ranks. Local. */
-bool hps_adapt_ripe(const struct hps_adapt *a, const struct hps_cursor *cursor);
+/* Is the window long enough for hps_adapt_look? The same answer on all ranks. Local. */
+bool hps_adapt_ready(const struct hps_adapt *a, const struct hps_cursor *cursor);
 
 struct hps_adapt_now {
     const struct hps_cursor *cursor; /* as in the checkpoint just written            */
     double left_examples;            /* of the run                                   */
     double change_s;                 /* what a change is expected to take            */
 };
-/* Look back on the window, correct, plan, compare; rank 0 says in a line what was measured and what
- * promised, and why the plan changes or stays. *plan and *profile [out]: the plan to go on with and
- * the corrected profile, equal and checked on all ranks, to free; NULL: the plan stays. HPS_DECK:
- * what rank 0 sent is no valid plan. Collective over world. */
+/* Evaluate the window: correct the profile, plan, compare; rank 0 prints one line that says what
+ * was measured and what was promised, and why the plan changes or stays. *plan and *profile [out]:
+ * the plan to go on with and the corrected profile, equal and checked on all ranks, to free; NULL:
+ * the plan stays. HPS_DECK: what rank 0 sent is no valid plan. Collective over world. */
 enum hps_status hps_adapt_look(struct hps_adapt *a, const struct hps_step *step,
                                const struct hps_adapt_now *now, struct hps_plan **plan,
                                struct hps_profile **profile, MPI_Comm world);

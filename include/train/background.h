@@ -1,5 +1,5 @@
-/* background.h - one thing that another thread does behind the training: no MPI and no HDF5 in it.
- */
+/* background.h - a task that another thread does while the training goes on: it calls neither MPI
+ * nor HDF5. */
 #ifndef HPS_TRAIN_BACKGROUND_H
 #define HPS_TRAIN_BACKGROUND_H
 
@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* How it ended: `why` is set by who runs it and said by who waits for it. */
+/* How the task ended: `why` is set by the task, and printed by the caller that waits for it. */
 struct hps_background_end {
     enum hps_status status;
     char why[600];
@@ -15,14 +15,13 @@ struct hps_background_end {
 
 struct hps_background;
 
-/* A thread that hears no signals runs `run`. Local. */
+/* Start a thread that runs run(arg, end); signals are not delivered to it. Local. */
 struct hps_background *hps_background_new(void (*run)(void *arg, struct hps_background_end *end),
                                           void *arg);
-/* Has it ended? Waits for it at most so long. Local. */
-bool hps_background_done(struct hps_background *errand, double most_s);
-/* How, once it is done. Borrowed. Local. */
-const struct hps_background_end *hps_background_end(const struct hps_background *errand);
-void hps_background_free(
-    struct hps_background *errand); /* waits for its end; NULL is fine. Local. */
+/* Has the task ended? Waits for it for at most max_s. Local. */
+bool hps_background_done(struct hps_background *task, double max_s);
+/* How it ended, once it is done. Borrowed. Local. */
+const struct hps_background_end *hps_background_end(const struct hps_background *task);
+void hps_background_free(struct hps_background *task); /* waits for its end; NULL is fine. Local. */
 
 #endif

@@ -30,7 +30,7 @@ struct hps_cursor {
     double seconds, usd, usd_idle, train_loss;
 };
 
-/* Texts that lie in the file beside the state; borrowed. */
+/* Texts that are stored beside the state; borrowed. */
 struct hps_ckpt_text {
     const char *shape;    /* hps_ckpt_shape                                          */
     const char *course;   /* hps_ckpt_course                                         */
@@ -43,31 +43,30 @@ struct hps_ckpt_text {
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, const char *order);
 
-/* What a run that goes on by itself must not have changed since it began: what the deck says of
- * data, training and model, but for keys whose change is harmless: where the data lie, how far and
- * how often, what is shown. Lines of base/deck_lines.h. To free. Pure. */
+/* What must not change while a run goes on from its own newest checkpoint: the deck's lines
+ * (base/deck_lines.h) of data, train and model, but for keys whose change is harmless: paths of the
+ * data, number of steps, intervals of evaluation and log. To free. Pure. */
 char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *train,
                       const struct hps_steps *steps);
 
-/* What a file has, about; and how many of them a second must be read or written, or the watchdog
- * may think that nothing comes on. Pure. */
+/* About how many bytes a file has. They are read and written faster than HPS_CKPT_BYTES_S, or the
+ * watchdog takes it for a stall. Pure. */
 enum { HPS_CKPT_BYTES_S = 20000000 };
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
-/* Make the folder, and look whether one checkpoint may be written there and has room: before the
- * first step, since a run that learns this at its end has lost all. save_s [out; NULL: not asked]:
- * on rank 0, seconds that a save may take: its bytes at the rate at which at most 8 MiB of them
- * come on the disk; 0 where that cannot be found out, and on other ranks. HPS_OUTPUT.
- * Collective. */
+/* Make the folder, and check before the first step that a checkpoint may be written there and that
+ * the disk has space for it: a run that fails at its end has lost all. save_s [out, may be NULL]:
+ * on rank 0 the seconds that a save may take: its bytes at the rate of a test write of at most 8
+ * MiB; 0 where that cannot be measured, and on other ranks. HPS_OUTPUT. Collective. */
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                                const struct hps_step *step, double *save_s, MPI_Comm world);
-/* The newest opt->keep files up to that step stay, those of later steps go; `only_this`: its file
- * alone stays. Local, by rank 0. */
+/* Remove all checkpoints but the newest opt->keep up to that step; `only_this`: all but that
+ * step's. Local, by rank 0. */
 void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
                     bool only_this);
 
-/* The steps that have a file, newest first; *n = 0: none. HPS_INPUT where the folder is there and
- * cannot be read: to begin anew would take what it holds for nothing. Rank 0 looks, all are told.
- * *steps is to free. Collective over world. */
+/* The steps that have a file, newest first; *n = 0: none. HPS_INPUT where the folder exists and
+ * cannot be read: a run that began anew would ignore what it holds. Rank 0 reads the folder and
+ * broadcasts. *steps is to free. Collective over world. */
 enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                               long long **steps, int *n, MPI_Comm world);
 char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step);

@@ -6,8 +6,8 @@
 #include "train/adapt.h"
 #include "train/report.h"
 
-/* What a loop leaves behind: the status as it was last told, and the loss as the run went, on every
- * rank the same: one point a step, then one every two steps, every four ... */
+/* The history of a run: the status that was written last; and the losses, the same on every rank:
+ * one point a step, then one every two steps, every four ... */
 enum { HPS_LOOP_POINTS = 512, HPS_LOOP_PACE = 1024 };
 struct hps_loop_past {
     struct hps_rundir_state status; /* on rank 0, but for step and loss                */
@@ -18,11 +18,11 @@ struct hps_loop_past {
     double pace_s[HPS_LOOP_PACE];  /* what the last of them took, step n at n % HPS_LOOP_PACE */
 };
 
-/* What `share` of the last steps took at most, 0 < share <= 1, without checkpoints and evaluations;
- * NaN: there was one step or none. Pure. */
+/* The quantile `share`, 0 < share <= 1, of the times of the last steps, without checkpoints and
+ * evaluations; NaN: there was one step or none. Pure. */
 double hps_loop_pace(const struct hps_loop_past *past, double share);
 
-/* Everything a loop works with; borrowed. */
+/* Everything that a loop needs; borrowed. */
 struct hps_loop {
     const struct hps_run_opt *run;
     const struct hps_train_opt *train;
@@ -33,16 +33,16 @@ struct hps_loop {
     struct hps_step *step;
     struct hps_steps steps;
     struct hps_ckpt_text text;
-    double usd_s, usd_idle_s;   /* what a second of the plan costs, and of the ranks left out */
-    double promised_examples_s; /* shown beside the rate                        */
+    double usd_s, usd_idle_s;   /* the price of a second of the plan, and of the idle ranks   */
+    double promised_examples_s; /* by the plan; printed beside the rate         */
     bool never;                 /* --restart never: old checkpoints go          */
-    double keep_share;          /* of this rank's rows, that a checkpoint may keep in memory */
+    double keep_share;          /* of this rank's rows, that a checkpoint may copy in memory */
     struct hps_adapt *adapt;    /* NULL: the plan stays                         */
     double made_s;              /* what making and loading this plan took       */
-    struct hps_loop_past *past; /* in and out: it goes on over a change of plan */
+    struct hps_loop_past *past; /* in and out: continued over a change of plan  */
 };
 
-/* The plan to go on with, and the corrected profile; to free. NULL: none, as after a failure. */
+/* The next plan, and the corrected profile that it was made from; to free. NULL: none. */
 struct hps_loop_change {
     struct hps_plan *plan;
     struct hps_profile *profile;

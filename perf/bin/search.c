@@ -139,8 +139,8 @@ static void soon(const struct set *x, const char *policy, double *plans, double 
         }
         seconds[a] = lab_cpu_s() - began_s;
     }
-    hps_sort_rising(plans, (size_t)x->n);
-    hps_sort_rising(seconds, (size_t)x->n);
+    hps_sort_ascending(plans, (size_t)x->n);
+    hps_sort_ascending(seconds, (size_t)x->n);
 }
 
 static enum hps_status soons(char **argv)

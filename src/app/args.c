@@ -74,8 +74,8 @@ static enum hps_status option(int argc, char **argv, int *i, const struct hps_ar
     return HPS_OK;
 }
 
-enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *table, int least,
-                               int most, struct hps_arg_list *operand)
+enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *table, int min,
+                               int max, struct hps_arg_list *operand)
 {
     bool over = false;
     enum hps_status st = HPS_OK;
@@ -89,13 +89,13 @@ enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *tabl
             st = option(argc, argv, &i, table);
     }
     if (st) return st;
-    if (operand->n < least) {
+    if (operand->n < min) {
         HPS_SAY(HPS_ERROR, "heterps %s: an operand is missing; see heterps %s --help", argv[0],
                 argv[0]);
         return HPS_USAGE;
     }
-    if (most >= 0 && operand->n > most) {
-        HPS_SAY(HPS_ERROR, "heterps %s: one operand too many: '%s'", argv[0], operand->item[most]);
+    if (max >= 0 && operand->n > max) {
+        HPS_SAY(HPS_ERROR, "heterps %s: one operand too many: '%s'", argv[0], operand->item[max]);
         return HPS_USAGE;
     }
     return HPS_OK;

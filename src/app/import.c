@@ -71,7 +71,7 @@ static enum hps_status put_number(const struct hps_field *f, const char *option,
 
     errno = 0;
     x = strtod(text, &end);
-    if (end == text || *end || errno || !(x >= f->least && x <= f->most))
+    if (end == text || *end || errno || !(x >= f->min && x <= f->max))
         return refuse(option, text, "not a number within its bounds");
     if (f->kind == HPS_REAL)
         *(double *)to = x;

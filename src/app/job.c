@@ -356,7 +356,7 @@ static enum hps_status cut_short(struct hps_job *j, enum hps_status st)
     if (!cut) return st;
     hps_mem_free(j->planning);
     j->planning = hps_mem_text("cut short\n");
-    const char *why = hps_stop_wish();
+    const char *why = hps_stop_requested();
     HPS_SAY(HPS_INFO, "the search for a plan was cut short: %s", why ? why : "a wish to stop");
     return st == HPS_DECK ? HPS_AGAIN : st;
 }
@@ -402,7 +402,7 @@ enum hps_status hps_job_build(struct hps_job *j, bool training)
     return st;
 }
 
-enum hps_status hps_job_keep_plan(struct hps_job *j)
+enum hps_status hps_job_save_plan(struct hps_job *j)
 {
     enum hps_status st = HPS_OK;
     if (hps_rank() == 0) {

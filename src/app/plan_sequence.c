@@ -98,10 +98,10 @@ static enum hps_status adopt(struct hps_job *j, const struct hps_cursor *at,
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     if (!st) st = hps_ckpt_load(path, j->step, j->world);
-    if (!st) st = hps_job_keep_plan(j);
+    if (!st) st = hps_job_save_plan(j);
     if (!st) hps_plan_print(j->plan, j->profile);
     if (!st) st = hps_agree(j->world, hps_out_flush());
-    hps_watch_beat(-1);
+    hps_watch_heartbeat(-1);
     hps_mem_free(path);
     return st;
 }

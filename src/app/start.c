@@ -142,13 +142,14 @@ enum hps_status hps_start_load(const struct hps_start *s, struct hps_job *j,
     return s->n > 0 ? none_left(j) : HPS_OK;
 }
 
-enum hps_status hps_start_heed(const struct hps_start *s, const struct hps_job *j)
+enum hps_status hps_start_check_stop(const struct hps_start *s, const struct hps_job *j)
 {
     enum hps_status st =
-        hps_agree(j->world, s->n > 0 && hps_stop_hurries() ? HPS_AGAIN : HPS_OK);
+        hps_agree(j->world, s->n > 0 && hps_stop_urgent() ? HPS_AGAIN : HPS_OK);
 
     if (st)
         HPS_SAY(HPS_INFO, "stopping before the training goes on from step %lld: %s",
-                s->cursor[0].step, hps_stop_wish() ? hps_stop_wish() : "a signal to another rank");
+                s->cursor[0].step,
+                hps_stop_requested() ? hps_stop_requested() : "a signal to another rank");
     return st;
 }

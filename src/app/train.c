@@ -34,7 +34,7 @@ static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
         hps_mem_free(pool);
     }
     st = hps_agree(j->world, st);
-    return st ? st : hps_job_keep_plan(j);
+    return st ? st : hps_job_save_plan(j);
 }
 
 /* The run has its last checkpoint: what is short is still done, what is not is the next start's. */
@@ -49,7 +49,7 @@ static enum hps_status evaluate(struct hps_job *j, struct hps_run_facts *f)
     if (st == HPS_AGAIN) {
         f->has_test = false;
         HPS_SAY(HPS_INFO, "the evaluation was cut short: %s",
-                hps_stop_wish() ? hps_stop_wish() : "a wish to stop");
+                hps_stop_requested() ? hps_stop_requested() : "a wish to stop");
     }
     hps_metric_free(metric);
     return st;
@@ -284,11 +284,11 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct h
 
     enum hps_status st = open_data(j);
     if (!st && !never) st = hps_start_find(s, j, w->restart);
-    if (!st) st = hps_start_heed(s, j);
+    if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_hardware(j);
-    if (!st) st = hps_start_heed(s, j);
+    if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
-    if (!st) st = hps_start_heed(s, j);
+    if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = keep_papers(j, deck_text);
     if (!st) hps_pool_print(j->pool);
     if (!st) hps_plan_print(j->plan, j->profile);
@@ -305,7 +305,7 @@ static void tell_start(struct hps_rundir_state *status, const struct hps_cursor 
 
 static bool stop_wished(void)
 {
-    return hps_stop_wish() != NULL;
+    return hps_stop_requested() != NULL;
 }
 
 static enum hps_status train(struct hps_job *j, const struct wish *w)
@@ -324,7 +324,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         if (!st) st = prepare(j, w, &s, text);
         if (st == HPS_AGAIN && s.n > 0) tell_start(&past.status, &s.cursor[0]);
         if (!st) st = go(j, &s, never, text, &past);
-        if (st == HPS_AGAIN) hps_stop_obeyed();
+        if (st == HPS_AGAIN) hps_stop_done();
         st = tell_end(j, &past.status, st);
         hps_watch_leave();
     }
@@ -346,7 +346,7 @@ enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
                                      { 0 } };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
 
-    if (w.check) hps_stop_uncatch();
+    if (w.check) hps_stop_release();
     if (!st) st = hps_job_deck(&job, deck.item[0], set.n, set.item);
     if (!st) st = check_replan(&job);
     if (!st) st = w.check ? check(&job) : train(&job, &w);

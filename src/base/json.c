@@ -19,7 +19,7 @@ enum { MOST_BYTES = 256 << 20 };        /* some devices never end */
 
 void hps_json_begin(void)
 {
-    json_set_alloc_funcs(hps_mem_lend, free);
+    json_set_alloc_funcs(hps_mem_foreign, free);
 }
 
 enum hps_status hps_json_parse(json_t **tree, const char *from, const char *format,
@@ -87,7 +87,7 @@ enum hps_status hps_json_write(const char *path, const char *text)
     struct stat st;
 
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
-        return hps_file_keep(path, text);
+        return hps_file_save(path, text);
     if (put_into(path, text))
         return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
@@ -155,7 +155,7 @@ char *hps_json_text(json_t *tree)
 enum hps_status hps_json_save(json_t *tree, const char *path)
 {
     char *text = hps_json_text(tree);
-    enum hps_status s = hps_file_keep(path, text);
+    enum hps_status s = hps_file_save(path, text);
 
     hps_mem_free(text);
     return s;

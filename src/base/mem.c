@@ -66,7 +66,7 @@ void *hps_mem_new(size_t n, size_t size)
     return h + 1;
 }
 
-void *hps_mem_lend(size_t bytes)
+void *hps_mem_foreign(size_t bytes)
 {
     void *p = malloc(bytes);
 

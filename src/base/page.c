@@ -24,29 +24,29 @@ void hps_page_add(struct hps_page *text, const char *format, ...)
     text->n += (size_t)n;
 }
 
-/* Bytes of the first `most` characters (or fewer), and how many they are. */
-static size_t characters(const char *word, int most, int *n)
+/* Bytes of the first `max` characters (or fewer), and how many they are. */
+static size_t characters(const char *word, int max, int *n)
 {
     size_t i = 0;
 
-    for (*n = 0; word[i] && *n < most; ++*n)
+    for (*n = 0; word[i] && *n < max; ++*n)
         for (i++; ((unsigned char)word[i] & 0xc0) == 0x80;)
             i++;
     return i;
 }
 
-int hps_page_cut(struct hps_page *text, const char *word, int most)
+int hps_page_cut(struct hps_page *text, const char *word, int max)
 {
     int n;
-    size_t bytes = characters(word, most, &n);
+    size_t bytes = characters(word, max, &n);
 
     if (!word[bytes]) {
         hps_page_add(text, "%s", word);
         return n;
     }
-    bytes = characters(word, most - 2, &n);
+    bytes = characters(word, max - 2, &n);
     hps_page_add(text, "%.*s..", (int)bytes, word);
-    return most;
+    return max;
 }
 
 void hps_page_fit(struct hps_page *text, const char *word, int width)

@@ -127,7 +127,7 @@ static int probe(const struct hps_blocks *b, long long number)
 
 static void put_place(struct hps_blocks *b, long long number, int index)
 {
-    b->place[probe(b, number)] = (struct hps_block_place){ number, index };
+    b->place[probe(b, number)] = (struct hps_block_entry){ number, index };
 }
 
 static void place_all(struct hps_blocks *b)
@@ -400,7 +400,7 @@ enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long
         return s;
     }
     hps_mem_grow(&b->live, &b->live_cap, (size_t)b->nlive + 1, sizeof *b->live);
-    b->place[at] = (struct hps_block_place){ number, b->nlive };
+    b->place[at] = (struct hps_block_entry){ number, b->nlive };
     b->live[b->nlive++] = k;
     if (2 * b->nlive > b->mask)
         place_all(b);

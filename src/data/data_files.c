@@ -25,7 +25,7 @@ int hps_files_find(const long long *begin, int n, long long x)
     return low;
 }
 
-const char *hps_data_place(const struct hps_data *d, long long e, long long *row)
+const char *hps_data_locate(const struct hps_data *d, long long e, long long *row)
 {
     int f = hps_files_find(d->files.first, d->files.n, e);
 

@@ -12,7 +12,7 @@ enum { MULTI_BYTES = 16 << 20, CHUNK_LEAST = 1024, CHUNKS = 256 };
 
 void hps_writer_id(struct hps_writer *w, int slot, long long id)
 {
-    struct hps_writer_column *c = &w->own->column[slot];
+    struct hps_writer_column *c = &w->impl->column[slot];
 
     hps_mem_grow(&w->ids[slot], &c->cap, (size_t)c->nid + 1, sizeof **w->ids);
     w->ids[slot][c->nid++] = id;
@@ -23,8 +23,8 @@ enum hps_status hps_writer_row(struct hps_writer *w)
     long long most = 0;
 
     w->positives += w->label[w->row] > 0.5f;
-    for (int j = 0; j < w->form->nslot && w->own->multi; j++) {
-        struct hps_writer_column *c = &w->own->column[j];
+    for (int j = 0; j < w->form->nslot && w->impl->multi; j++) {
+        struct hps_writer_column *c = &w->impl->column[j];
         if (!w->form->slot[j].multi)
             continue;
         c->offset[w->row] = c->nid;
@@ -51,7 +51,7 @@ static long long chunk_rows(const struct hps_writer *w, bool last)
 
 static enum hps_status make_slot(struct hps_writer *w, int j, long long chunk)
 {
-    struct hps_writer_column *c = &w->own->column[j];
+    struct hps_writer_column *c = &w->impl->column[j];
     long long zero = 0, ids = chunk;
     enum hps_status s;
 
@@ -62,42 +62,42 @@ static enum hps_status make_slot(struct hps_writer *w, int j, long long chunk)
         ids = ids > (long long)rows ? ids : (long long)rows;
         ids = ids > CHUNK_LEAST ? ids : CHUNK_LEAST;
     }
-    s = hps_h5_make(&w->own->h5, c->ids, H5T_NATIVE_LLONG, 0, 0, ids);
+    s = hps_h5_make(&w->impl->h5, c->ids, H5T_NATIVE_LLONG, 0, 0, ids);
     if (s || !c->offsets)
         return s;
-    s = hps_h5_make(&w->own->h5, c->offsets, H5T_NATIVE_LLONG, 0, 0, chunk);
+    s = hps_h5_make(&w->impl->h5, c->offsets, H5T_NATIVE_LLONG, 0, 0, chunk);
     if (!s)
-        s = hps_h5_put(&w->own->h5, c->offsets, H5T_NATIVE_LLONG, 0, 1, 0, &zero);
-    w->own->sum += hps_checksum_longs(c->offsets_key, 0, 1, &zero);
+        s = hps_h5_put(&w->impl->h5, c->offsets, H5T_NATIVE_LLONG, 0, 1, 0, &zero);
+    w->impl->sum += hps_checksum_longs(c->offsets_key, 0, 1, &zero);
     return s;
 }
 
 static enum hps_status make_all(struct hps_writer *w, bool last)
 {
     long long chunk = chunk_rows(w, last);
-    enum hps_status s = hps_h5_make(&w->own->h5, "label", H5T_NATIVE_FLOAT, 0, 0, chunk);
+    enum hps_status s = hps_h5_make(&w->impl->h5, "label", H5T_NATIVE_FLOAT, 0, 0, chunk);
 
     if (!s && w->form->D)
-        s = hps_h5_make(&w->own->h5, "dense", H5T_NATIVE_FLOAT, 0, w->form->D, chunk);
+        s = hps_h5_make(&w->impl->h5, "dense", H5T_NATIVE_FLOAT, 0, w->form->D, chunk);
     for (int j = 0; j < w->form->nslot && !s; j++)
         s = make_slot(w, j, chunk);
-    w->own->made = true;
+    w->impl->made = true;
     return s;
 }
 
 static enum hps_status flush_multi(struct hps_writer *w, int j)
 {
-    struct hps_writer_column *c = &w->own->column[j];
-    enum hps_status s = hps_h5_put(&w->own->h5, c->ids, H5T_NATIVE_LLONG, c->nid_written, c->nid, 0,
-                                   w->ids[j]);
+    struct hps_writer_column *c = &w->impl->column[j];
+    enum hps_status s = hps_h5_put(&w->impl->h5, c->ids, H5T_NATIVE_LLONG, c->nid_written, c->nid,
+                                   0, w->ids[j]);
 
-    w->own->sum += hps_checksum_longs(c->ids_key, c->nid_written, c->nid, w->ids[j]);
+    w->impl->sum += hps_checksum_longs(c->ids_key, c->nid_written, c->nid, w->ids[j]);
     for (long long i = 0; i < w->row; i++)
         c->offset[i] += c->nid_written;
     if (!s)
-        s = hps_h5_put(&w->own->h5, c->offsets, H5T_NATIVE_LLONG, w->written + 1, w->row, 0,
+        s = hps_h5_put(&w->impl->h5, c->offsets, H5T_NATIVE_LLONG, w->written + 1, w->row, 0,
                        c->offset);
-    w->own->sum += hps_checksum_longs(c->offsets_key, w->written + 1, w->row, c->offset);
+    w->impl->sum += hps_checksum_longs(c->offsets_key, w->written + 1, w->row, c->offset);
     c->nid_written += c->nid;
     c->nid = 0;
     return s;
@@ -105,12 +105,12 @@ static enum hps_status flush_multi(struct hps_writer *w, int j)
 
 static enum hps_status flush_slot(struct hps_writer *w, int j)
 {
-    struct hps_writer_column *c = &w->own->column[j];
+    struct hps_writer_column *c = &w->impl->column[j];
 
     if (c->offsets)
         return flush_multi(w, j);
-    w->own->sum += hps_checksum_longs(c->ids_key, w->written, w->row, w->ids[j]);
-    return hps_h5_put(&w->own->h5, c->ids, H5T_NATIVE_LLONG, w->written, w->row, 0, w->ids[j]);
+    w->impl->sum += hps_checksum_longs(c->ids_key, w->written, w->row, w->ids[j]);
+    return hps_h5_put(&w->impl->h5, c->ids, H5T_NATIVE_LLONG, w->written, w->row, 0, w->ids[j]);
 }
 
 static enum hps_status flush_dense(struct hps_writer *w)
@@ -118,12 +118,12 @@ static enum hps_status flush_dense(struct hps_writer *w)
     int D = w->form->D;
 
     hps_scale_first(w->form->scale, D, w->row, w->dense);
-    if (w->own->settled) {
+    if (w->impl->settled) {
         hps_scale_second(w->form->scale, D, w->row, w->dense);
-        w->own->sum += hps_checksum_reals(hps_checksum_key("dense"), w->written * D, w->row * D,
+        w->impl->sum += hps_checksum_reals(hps_checksum_key("dense"), w->written * D, w->row * D,
                                           w->dense);
     }
-    return hps_h5_put(&w->own->h5, "dense", H5T_NATIVE_FLOAT, w->written, w->row, D, w->dense);
+    return hps_h5_put(&w->impl->h5, "dense", H5T_NATIVE_FLOAT, w->written, w->row, D, w->dense);
 }
 
 enum hps_status hps_writer_flush(struct hps_writer *w, bool last)
@@ -132,11 +132,11 @@ enum hps_status hps_writer_flush(struct hps_writer *w, bool last)
 
     if (w->row == 0)
         return HPS_OK;
-    if (!w->own->made)
+    if (!w->impl->made)
         s = make_all(w, last);
     if (!s)
-        s = hps_h5_put(&w->own->h5, "label", H5T_NATIVE_FLOAT, w->written, w->row, 0, w->label);
-    w->own->sum += hps_checksum_reals(hps_checksum_key("label"), w->written, w->row, w->label);
+        s = hps_h5_put(&w->impl->h5, "label", H5T_NATIVE_FLOAT, w->written, w->row, 0, w->label);
+    w->impl->sum += hps_checksum_reals(hps_checksum_key("label"), w->written, w->row, w->label);
     if (!s && w->form->D)
         s = flush_dense(w);
     for (int j = 0; j < w->form->nslot && !s; j++)

@@ -34,7 +34,7 @@ static void new_buffers(struct hps_writer *w)
            ((size_t)w->rows * row > BUFFER_BYTES ||     /* or many more than there will be */
             (f->rows_about > 0 && (double)w->rows > 8 * f->rows_about)))
         w->rows /= 2;
-    at = w->own->buffer = hps_mem_new(column_bytes(w, sizeof(float)) +
+    at = w->impl->buffer = hps_mem_new(column_bytes(w, sizeof(float)) +
                                       column_bytes(w, sizeof(float) * (size_t)f->D) +
                                       column_bytes(w, sizeof(long long)) * (size_t)f->nslot, 1);
     w->label = (float *)(void *)at;
@@ -42,9 +42,9 @@ static void new_buffers(struct hps_writer *w)
     w->dense = (float *)(void *)at;
     at += column_bytes(w, sizeof(float) * (size_t)f->D);
     for (int j = 0; j < f->nslot; j++) {
-        struct hps_writer_column *c = &w->own->column[j];
+        struct hps_writer_column *c = &w->impl->column[j];
         if (f->slot[j].multi) {
-            w->own->multi = true;
+            w->impl->multi = true;
             c->offset = hps_mem_new((size_t)w->rows, sizeof *c->offset);
             continue;
         }
@@ -58,15 +58,15 @@ static struct hps_writer *new_writer(const char *path, const struct hps_writer_f
     struct hps_writer *w = hps_mem_new(1, sizeof *w);
 
     w->form = form;
-    w->own = hps_mem_new(1, sizeof *w->own);
-    w->own->file = hps_part_file(path);
-    w->own->h5.file = -1;
-    w->own->sums = true;
-    w->own->settled = form->settled || !hps_scale_waits(form->scale, form->D);
-    w->own->column = hps_mem_new((size_t)form->nslot, sizeof *w->own->column);
+    w->impl = hps_mem_new(1, sizeof *w->impl);
+    w->impl->file = hps_part_file(path);
+    w->impl->h5.file = -1;
+    w->impl->sums = true;
+    w->impl->settled = form->settled || !hps_scale_waits(form->scale, form->D);
+    w->impl->column = hps_mem_new((size_t)form->nslot, sizeof *w->impl->column);
     w->ids = hps_mem_new((size_t)form->nslot, sizeof *w->ids);
     for (int j = 0; j < form->nslot; j++) {
-        struct hps_writer_column *c = &w->own->column[j];
+        struct hps_writer_column *c = &w->impl->column[j];
         c->ids = hps_mem_print("slots/%s/ids", form->slot[j].name);
         c->ids_key = hps_checksum_key(c->ids);
         if (form->slot[j].multi)
@@ -85,8 +85,8 @@ enum hps_status hps_writer_new(struct hps_writer **writer, const char *path,
     enum hps_status s = hps_folder_for(path);
 
     if (!s)
-        s = hps_h5_create(&w->own->h5, w->own->file.part, MPI_COMM_NULL);
-    w->own->exists = !s;
+        s = hps_h5_create(&w->impl->h5, w->impl->file.part, MPI_COMM_NULL);
+    w->impl->exists = !s;
     *writer = w;
     if (!s)
         return HPS_OK;
@@ -101,7 +101,7 @@ static enum hps_status system_trouble(const char *path, enum hps_status status)
     return status;
 }
 
-static enum hps_status copy_bytes(int from, int to, const struct hps_writer_own *own)
+static enum hps_status copy_bytes(int from, int to, const struct hps_writer_impl *impl)
 {
     enum { PIECE = 1 << 20 };
     char *buffer = hps_mem_new(PIECE, 1);
@@ -113,13 +113,13 @@ static enum hps_status copy_bytes(int from, int to, const struct hps_writer_own 
             n = read(from, buffer, PIECE);
         while (n < 0 && errno == EINTR);
         if (n < 0)
-            s = system_trouble(own->file.path, HPS_INPUT);
+            s = system_trouble(impl->file.path, HPS_INPUT);
         for (ssize_t done = 0, put; !s && done < n; done += put) {
             put = write(to, buffer + done, (size_t)(n - done));
             if (put < 0 && errno == EINTR)
                 put = 0;
             else if (put < 0)
-                s = system_trouble(own->file.part, HPS_OUTPUT);
+                s = system_trouble(impl->file.part, HPS_OUTPUT);
         }
     }
     hps_mem_free(buffer);
@@ -127,18 +127,18 @@ static enum hps_status copy_bytes(int from, int to, const struct hps_writer_own 
 }
 
 /* The dataset stays as it is until its longer copy is whole. */
-static enum hps_status copy_file(struct hps_writer_own *own)
+static enum hps_status copy_file(struct hps_writer_impl *impl)
 {
-    int from = open(own->file.path, O_RDONLY | O_CLOEXEC), to;
+    int from = open(impl->file.path, O_RDONLY | O_CLOEXEC), to;
     enum hps_status s;
 
     if (from < 0)
-        return system_trouble(own->file.path, HPS_INPUT);
-    to = hps_file_new(own->file.part, 0);
-    own->exists = to >= 0;
-    s = to < 0 ? system_trouble(own->file.part, HPS_OUTPUT) : copy_bytes(from, to, own);
+        return system_trouble(impl->file.path, HPS_INPUT);
+    to = hps_file_new(impl->file.part, 0);
+    impl->exists = to >= 0;
+    s = to < 0 ? system_trouble(impl->file.part, HPS_OUTPUT) : copy_bytes(from, to, impl);
     if (to >= 0 && close(to) != 0 && !s)
-        s = system_trouble(own->file.part, HPS_OUTPUT);
+        s = system_trouble(impl->file.part, HPS_OUTPUT);
     close(from);
     return s;
 }
@@ -179,27 +179,27 @@ static enum hps_status add_count(struct hps_h5 *h, const char *slot, const char 
 /* The counts of the rows that are there. */
 static enum hps_status take_over(struct hps_writer *w, const struct hps_data *d)
 {
-    struct hps_writer_own *own = w->own;
+    struct hps_writer_impl *impl = w->impl;
     char *text = NULL;
     enum hps_status s = HPS_OK;
 
     w->written = d->N;
     w->positives = (long long)(d->positives * (double)d->N + 0.5);
-    own->sums = !hps_h5_get_text(&own->h5, "/", "checksum", &text, true) &&
+    impl->sums = !hps_h5_get_text(&impl->h5, "/", "checksum", &text, true) &&
                 strncmp(text, "sum64:", 6) == 0;
-    if (own->sums)
-        own->sum = strtoull(text + 6, NULL, 16);
+    if (impl->sums)
+        impl->sum = strtoull(text + 6, NULL, 16);
     hps_mem_free(text);
     for (int j = 0; j < d->nslot && !s; j++) {
         struct hps_writer_slot *slot = &w->form->slot[j];
-        own->column[j].nid_written = d->slot[j].multi ? d->slot[j].ids.nrow : 0;
+        impl->column[j].nid_written = d->slot[j].multi ? d->slot[j].ids.nrow : 0;
         text = hps_mem_print("slots/%s", d->slot[j].name);
-        s = add_count(&own->h5, text, "missing", &slot->missing);
+        s = add_count(&impl->h5, text, "missing", &slot->missing);
         if (!s)
-            s = add_count(&own->h5, text, "unknown", &slot->unknown);
+            s = add_count(&impl->h5, text, "unknown", &slot->unknown);
         hps_mem_free(text);
     }
-    return s ? s : hps_scale_load(w->form->scale, d->D, &own->h5);
+    return s ? s : hps_scale_load(w->form->scale, d->D, &impl->h5);
 }
 
 enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
@@ -214,7 +214,7 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
     if (s)
         return s;
     w = new_writer(path, form);
-    w->own->grows = w->own->made = w->own->settled = true;
+    w->impl->grows = w->impl->made = w->impl->settled = true;
     why = difference(form, d);
     if (why) {
         HPS_SAY(HPS_ERROR, "%s: rows cannot be appended: %s", path, why);
@@ -223,9 +223,9 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
     if (!s)
         s = hps_writer_agrees(path, form, true);
     if (!s)
-        s = copy_file(w->own);
+        s = copy_file(w->impl);
     if (!s)
-        s = hps_h5_change(&w->own->h5, w->own->file.part);
+        s = hps_h5_change(&w->impl->h5, w->impl->file.part);
     if (!s)
         s = take_over(w, d);
     hps_data_close(d);
@@ -239,7 +239,7 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
 static enum hps_status put_slot(struct hps_writer *w, int j)
 {
     const struct hps_writer_slot *slot = &w->form->slot[j];
-    struct hps_h5 *h = &w->own->h5;
+    struct hps_h5 *h = &w->impl->h5;
     char *group = hps_mem_print("slots/%s", slot->name);
     char *index = hps_mem_print("slots/%s/index", slot->name);
     enum hps_status s = hps_h5_put_long(h, group, "buckets", slot->buckets);
@@ -250,7 +250,7 @@ static enum hps_status put_slot(struct hps_writer *w, int j)
         s = hps_h5_put_long(h, group, "missing", slot->missing);
     if (!s)
         s = hps_h5_put_long(h, group, "unknown", slot->unknown);
-    if (!s && slot->rule && !w->own->grows)
+    if (!s && slot->rule && !w->impl->grows)
         s = hps_h5_put_text(h, group, "rule", slot->rule);
     if (!s && slot->index && !hps_h5_has(h, index)) {
         long long bytes = (long long)slot->index_bytes;
@@ -274,7 +274,7 @@ static enum hps_status put_names(struct hps_writer *w, const char *attribute, in
     char *text = hps_mem_new(bytes, 1);
     for (int i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, bytes - at, "%s%s", i ? "," : "", name(w->form, i));
-    s = hps_h5_put_text(&w->own->h5, "/", attribute, text);
+    s = hps_h5_put_text(&w->impl->h5, "/", attribute, text);
     hps_mem_free(text);
     return s;
 }
@@ -295,9 +295,9 @@ static enum hps_status put_source(struct hps_writer *w)
     char *before = NULL, *text;
     enum hps_status s;
 
-    hps_h5_get_text(&w->own->h5, "/", "source", &before, true);
+    hps_h5_get_text(&w->impl->h5, "/", "source", &before, true);
     text = hps_mem_print("%s%s%s", before ? before : "", before ? " + " : "", w->form->source);
-    s = hps_h5_put_text(&w->own->h5, "/", "source", text);
+    s = hps_h5_put_text(&w->impl->h5, "/", "source", text);
     hps_mem_free(text);
     hps_mem_free(before);
     return s;
@@ -305,7 +305,7 @@ static enum hps_status put_source(struct hps_writer *w)
 
 static enum hps_status put_root(struct hps_writer *w)
 {
-    struct hps_h5 *h = &w->own->h5;
+    struct hps_h5 *h = &w->impl->h5;
     char text[32];
     enum hps_status s = hps_h5_put_text(h, "/", "format", "heterps-dataset-1");
 
@@ -319,10 +319,10 @@ static enum hps_status put_root(struct hps_writer *w)
         s = put_names(w, "dense", w->form->D, dense_name);
     if (!s)
         s = put_source(w);
-    if (!s && w->form->rule && !w->own->grows)
+    if (!s && w->form->rule && !w->impl->grows)
         s = hps_h5_put_text(h, "label", "rule", w->form->rule);
-    snprintf(text, sizeof text, "sum64:%016llx", (unsigned long long)w->own->sum);
-    if (!s && w->own->sums)
+    snprintf(text, sizeof text, "sum64:%016llx", (unsigned long long)w->impl->sum);
+    if (!s && w->impl->sums)
         s = hps_h5_put_text(h, "/", "checksum", text);
     return s;
 }
@@ -330,7 +330,7 @@ static enum hps_status put_root(struct hps_writer *w)
 /* The second pass: what waited for its constants. */
 static enum hps_status scale_rows(struct hps_writer *w)
 {
-    struct hps_h5 *h = &w->own->h5;
+    struct hps_h5 *h = &w->impl->h5;
     uint64_t key = hps_checksum_key("dense");
     int D = w->form->D;
     enum hps_status s = HPS_OK;
@@ -341,7 +341,7 @@ static enum hps_status scale_rows(struct hps_writer *w)
         if (s)
             break;
         hps_scale_second(w->form->scale, D, n, w->dense);
-        w->own->sum += hps_checksum_reals(key, first * D, n * D, w->dense);
+        w->impl->sum += hps_checksum_reals(key, first * D, n * D, w->dense);
         s = hps_h5_put(h, "dense", H5T_NATIVE_FLOAT, first, n, D, w->dense);
     }
     return s;
@@ -353,43 +353,43 @@ enum hps_status hps_writer_finish(struct hps_writer *w, const struct hps_scale *
     enum hps_status s = hps_writer_flush(w, true);
 
     if (!s && w->written == 0) {
-        HPS_SAY(HPS_ERROR, "%s: there is no row to write", w->own->file.path);
+        HPS_SAY(HPS_ERROR, "%s: there is no row to write", w->impl->file.path);
         s = HPS_DECK;
     }
-    if (!w->own->settled)
+    if (!w->impl->settled)
         hps_scale_settle(f->scale, f->D);
-    for (int d = 0; d < f->D && constants && !w->own->settled; d++) {
+    for (int d = 0; d < f->D && constants && !w->impl->settled; d++) {
         f->scale[d].shift = constants[d].shift;
         f->scale[d].scale = constants[d].scale;
     }
-    if (!s && !w->own->settled)
+    if (!s && !w->impl->settled)
         s = scale_rows(w);
     if (!s)
         s = put_root(w);
     for (int j = 0; j < f->nslot && !s; j++)
         s = put_slot(w, j);
     if (!s)
-        s = hps_scale_save(f->scale, f->D, &w->own->h5);
+        s = hps_scale_save(f->scale, f->D, &w->impl->h5);
     return s;
 }
 
 enum hps_status hps_writer_note(struct hps_writer *w, const char *name, double value)
 {
-    return hps_h5_put_real(&w->own->h5, "/", name, 1, &value);
+    return hps_h5_put_real(&w->impl->h5, "/", name, 1, &value);
 }
 
 enum hps_status hps_writer_close(struct hps_writer *w)
 {
-    return hps_h5_close(&w->own->h5);
+    return hps_h5_close(&w->impl->h5);
 }
 
 enum hps_status hps_writer_commit(struct hps_writer *w)
 {
-    const char *path = w->own->file.path;
-    bool renamed, good = hps_part_file_commit(&w->own->file, &renamed);
+    const char *path = w->impl->file.path;
+    bool renamed, good = hps_part_file_commit(&w->impl->file, &renamed);
 
-    assert(w->own->h5.file < 0);
-    w->own->exists = !renamed;
+    assert(w->impl->h5.file < 0);
+    w->impl->exists = !renamed;
     if (good)
         return HPS_OK;
     if (!renamed)
@@ -402,19 +402,19 @@ void hps_writer_free(struct hps_writer *w)
 {
     if (!w)
         return;
-    hps_h5_drop(&w->own->h5);
-    hps_part_file_done(&w->own->file, w->own->exists);
+    hps_h5_drop(&w->impl->h5);
+    hps_part_file_done(&w->impl->file, w->impl->exists);
     for (int j = 0; j < w->form->nslot; j++) {
-        struct hps_writer_column *c = &w->own->column[j];
+        struct hps_writer_column *c = &w->impl->column[j];
         if (w->form->slot[j].multi)
             hps_mem_free(w->ids[j]);
         hps_mem_free(c->offset);
         hps_mem_free(c->ids);
         hps_mem_free(c->offsets);
     }
-    hps_mem_free(w->own->buffer);
-    hps_mem_free(w->own->column);
-    hps_mem_free(w->own);
+    hps_mem_free(w->impl->buffer);
+    hps_mem_free(w->impl->column);
+    hps_mem_free(w->impl);
     hps_mem_free(w->ids);
     hps_mem_free(w);
 }

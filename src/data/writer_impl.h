@@ -13,7 +13,7 @@ struct hps_writer_column {
     size_t cap;
 };
 
-struct hps_writer_own {
+struct hps_writer_impl {
     struct hps_part_file file;
     struct hps_h5 h5;
     bool exists;                    /* PATH.part has been made here                        */

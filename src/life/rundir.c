@@ -165,7 +165,7 @@ char *hps_rundir_file(const struct hps_rundir *dir, const char *name)
 enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, const char *text)
 {
     char *path = hps_rundir_file(dir, name);
-    enum hps_status st = hps_file_keep(path, text);
+    enum hps_status st = hps_file_save(path, text);
 
     hps_mem_free(path);
     return st;

@@ -20,10 +20,10 @@ static char *file_of(const char *folder, int rank)
     return hps_mem_print("%s/%d", folder, rank);
 }
 
-void hps_stall_tell(const char *folder, int rank, const struct hps_stall_word *w)
+void hps_stall_put(const char *folder, int rank, const struct hps_stall_report *w)
 {
     char *path = file_of(folder, rank), *part = hps_mem_print("%s.part", path);
-    char *text = hps_mem_print("%lld\n%s\n%s\n%s\n", w->step, w->inside, w->whom, w->killed);
+    char *text = hps_mem_print("%lld\n%s\n%s\n%s\n", w->step, w->region, w->waits_for, w->killed);
 
     mkdir(folder, 0777);
     if (hps_folder_is(folder)) hps_file_replace(path, part, text);
@@ -32,7 +32,7 @@ void hps_stall_tell(const char *folder, int rank, const struct hps_stall_word *w
     hps_mem_free(path);
 }
 
-void hps_stall_untell(const char *folder, int rank)
+void hps_stall_remove(const char *folder, int rank)
 {
     char *path = file_of(folder, rank);
 
@@ -54,17 +54,17 @@ static bool line(FILE *f, char *to, size_t size)
     return true;
 }
 
-static void read_word(const char *folder, int rank, struct hps_stall_word *w)
+static void read_word(const char *folder, int rank, struct hps_stall_report *w)
 {
     char *path = file_of(folder, rank), number[32];
     int fd = hps_file_open(path, O_RDONLY);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
-    *w = (struct hps_stall_word){ false };
-    if (f && line(f, number, sizeof number) && line(f, w->inside, sizeof w->inside) &&
-        line(f, w->whom, sizeof w->whom) && line(f, w->killed, sizeof w->killed)) {
+    *w = (struct hps_stall_report){ false };
+    if (f && line(f, number, sizeof number) && line(f, w->region, sizeof w->region) &&
+        line(f, w->waits_for, sizeof w->waits_for) && line(f, w->killed, sizeof w->killed)) {
         w->step = strtoll(number, NULL, 10);
-        w->spoke = true;
+        w->answered = true;
     }
     if (f)
         fclose(f);
@@ -84,7 +84,7 @@ int hps_stall_first(const char *folder, int R)
     return -1;
 }
 
-void hps_stall_hear(const char *folder, int R, struct hps_stall_word *word)
+void hps_stall_get(const char *folder, int R, struct hps_stall_report *word)
 {
     for (int r = 0; r < R; r++)
         read_word(folder, r, &word[r]);
@@ -124,9 +124,9 @@ void hps_stall_ranks(char *to, size_t size, int n, const int *rank)
 
 enum kind { SILENT, ALONE, WAITS, KINDS };
 
-static enum kind kind_of(const struct hps_stall_word *w)
+static enum kind kind_of(const struct hps_stall_report *w)
 {
-    return !w->spoke ? SILENT : *w->whom ? WAITS : ALONE;
+    return !w->answered ? SILENT : *w->waits_for ? WAITS : ALONE;
 }
 
 /* Does the list of ranks have this one? */
@@ -142,7 +142,7 @@ static bool lists(const char *list, int rank)
     return false;
 }
 
-bool hps_stall_killed(int R, const struct hps_stall_word *word, int rank)
+bool hps_stall_killed(int R, const struct hps_stall_report *word, int rank)
 {
     for (int r = 0; r < R; r++)
         if (lists(word[r].killed, rank)) return true;
@@ -150,39 +150,39 @@ bool hps_stall_killed(int R, const struct hps_stall_word *word, int rank)
 }
 
 /* Those that a rank waits for: where some of them do not answer or wait for nobody, only these. */
-static void whom_of(int R, const struct hps_stall_word *word, int r, char *to, size_t size)
+static void whom_of(int R, const struct hps_stall_report *word, int r, char *to, size_t size)
 {
     int *who = hps_mem_new((size_t)R, sizeof *who), n = 0;
 
     for (int i = 0; i < R; i++)
-        if (kind_of(&word[i]) != WAITS && lists(word[r].whom, i)) who[n++] = i;
+        if (kind_of(&word[i]) != WAITS && lists(word[r].waits_for, i)) who[n++] = i;
     if (n > 0)
         hps_stall_ranks(to, size, n, who);
     else
-        snprintf(to, size, "%s", word[r].whom);
+        snprintf(to, size, "%s", word[r].waits_for);
     hps_mem_free(who);
 }
 
-/* "TEXT; rank 1 on node ..."; the text is freed. `whom`: that it waits for. */
-static char *add_who(char *text, int r, const char *host, const struct hps_stall_word *w,
-                     const char *whom)
+/* "TEXT; rank 1 on node ..."; the text is freed. `waits_for`: that it waits for. */
+static char *add_who(char *text, int r, const char *host, const struct hps_stall_report *w,
+                     const char *waits_for)
 {
     char *more =
         kind_of(w) == ALONE
-            ? hps_mem_print("%s; rank %d on %s is inside %s", text, r, host, w->inside)
+            ? hps_mem_print("%s; rank %d on %s is region %s", text, r, host, w->region)
             : hps_mem_print("%s; rank %d on %s waits in %s for rank%s %s", text, r, host,
-                            w->inside, strpbrk(whom, "-,.") ? "s" : "", whom);
+                            w->region, strpbrk(waits_for, "-,.") ? "s" : "", waits_for);
     hps_mem_free(text);
     return more;
 }
 
-static char *add(char *text, int R, const struct hps_stall_word *word, int r, const char *host)
+static char *add(char *text, int R, const struct hps_stall_report *word, int r, const char *host)
 {
-    char whom[sizeof word->whom] = "";
+    char waits_for[sizeof word->waits_for] = "";
 
-    if (word[r].spoke) {
-        if (kind_of(&word[r]) == WAITS) whom_of(R, word, r, whom, sizeof whom);
-        return add_who(text, r, host, &word[r], whom);
+    if (word[r].answered) {
+        if (kind_of(&word[r]) == WAITS) whom_of(R, word, r, waits_for, sizeof waits_for);
+        return add_who(text, r, host, &word[r], waits_for);
     }
     char *more = hps_mem_print("%s; rank %d on %s %s", text, r, host,
                                hps_stall_killed(R, word, r) ? "was killed" : "does not answer");
@@ -190,9 +190,9 @@ static char *add(char *text, int R, const struct hps_stall_word *word, int r, co
     return more;
 }
 
-char *hps_stall_own(int rank, const char *host, const struct hps_stall_word *w)
+char *hps_stall_text_alone(int rank, const char *host, const struct hps_stall_report *w)
 {
-    char *text = add_who(hps_mem_print("after step %lld", w->step), rank, host, w, w->whom);
+    char *text = add_who(hps_mem_print("after step %lld", w->step), rank, host, w, w->waits_for);
 
     if (!*w->killed) return text;
     char *more = hps_mem_print("%s; killed were %s", text, w->killed);
@@ -200,7 +200,7 @@ char *hps_stall_own(int rank, const char *host, const struct hps_stall_word *w)
     return more;
 }
 
-static char *add_kind(char *text, int R, const struct hps_stall_word *word,
+static char *add_kind(char *text, int R, const struct hps_stall_report *word,
                       const char (*host)[HPS_STALL_HOST], enum kind kind)
 {
     static const char *const what[] = { "do not answer", "wait for nobody", "wait" };
@@ -215,13 +215,13 @@ static char *add_kind(char *text, int R, const struct hps_stall_word *word,
     return more;
 }
 
-char *hps_stall_text(int R, const struct hps_stall_word *word, const char (*host)[HPS_STALL_HOST])
+char *hps_stall_text(int R, const struct hps_stall_report *word, const char (*host)[HPS_STALL_HOST])
 {
     long long least = -1;
     bool all_wait = R > 1;
 
     for (int r = 0; r < R; r++) {
-        if (word[r].spoke && (least < 0 || word[r].step < least)) least = word[r].step;
+        if (word[r].answered && (least < 0 || word[r].step < least)) least = word[r].step;
         all_wait = all_wait && kind_of(&word[r]) == WAITS;
     }
     char *text = hps_mem_print("after step %lld%s", least,

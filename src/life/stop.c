@@ -90,7 +90,7 @@ void hps_stop_end(void)
     file = NULL;
 }
 
-void hps_stop_uncatch(void)
+void hps_stop_release(void)
 {
     for (int i = 0; catching && i < 3; i++)
         sigaction(caught[i], &before[i], NULL);
@@ -120,7 +120,7 @@ static bool near_end(void)
     return end_time > 0 && (double)time(NULL) >= end_time - ((saving ? 3 : 2) * checkpoint_s + 5);
 }
 
-const char *hps_stop_wish(void)
+const char *hps_stop_requested(void)
 {
     if (flag) return signal_name(flag);
     if (hps_rank() != 0 || !file) return NULL;
@@ -129,14 +129,14 @@ const char *hps_stop_wish(void)
     return stop_file() ? "the file 'stop'" : NULL;
 }
 
-bool hps_stop_hurries(void)
+bool hps_stop_urgent(void)
 {
     return flag == SIGTERM || flag == SIGINT;
 }
 
-bool hps_stop_urges(double patience_s)
+bool hps_stop_overdue(double patience_s)
 {
-    if (!hps_stop_wish()) return false;
+    if (!hps_stop_requested()) return false;
     if (wished_s < 0) wished_s = hps_now_s();
     return hps_now_s() - wished_s >= patience_s;
 }
@@ -151,7 +151,7 @@ void hps_stop_saving(bool under_way)
     saving = under_way;
 }
 
-void hps_stop_obeyed(void)
+void hps_stop_done(void)
 {
     if (file) unlink(file);
 }

@@ -41,7 +41,7 @@ static struct {
     char (*host)[HPS_STALL_HOST]; /* (R)                                         */
     int *pid;                     /* (R) there; -1: none that this rank can see  */
     const struct hps_watch_regions *regions;
-    struct hps_stall_word *word; /* (regions->n) of which `whom` alone is used   */
+    struct hps_stall_report *word; /* (regions->n) of which `waits_for` alone is used   */
 } me;
 static atomic_bool over, ending;
 static _Atomic long long beats, at_step;
@@ -66,15 +66,16 @@ static void tell_killed(char *to, size_t size)
     hps_mem_free(gone);
 }
 
-static struct hps_stall_word my_word(void)
+static struct hps_stall_report my_word(void)
 {
-    struct hps_stall_word w = { .spoke = true, .step = at_step };
+    struct hps_stall_report w = { .answered = true, .step = at_step };
     const char *phase = doing;
     int region = me.regions->now();
     const char *name = region < 0 ? "no region" : me.regions->name[region];
 
-    snprintf(w.inside, sizeof w.inside, "%s", phase ? phase : name);
-    if (!phase && region >= 0) snprintf(w.whom, sizeof w.whom, "%s", me.word[region].whom);
+    snprintf(w.region, sizeof w.region, "%s", phase ? phase : name);
+    if (!phase && region >= 0)
+        snprintf(w.waits_for, sizeof w.waits_for, "%s", me.word[region].waits_for);
     tell_killed(w.killed, sizeof w.killed);
     return w;
 }
@@ -82,11 +83,11 @@ static struct hps_stall_word my_word(void)
 /* The rank that says what all have told: nobody else is left that could. */
 static void conclude(double waited_s)
 {
-    struct hps_stall_word *word = hps_mem_new((size_t)hps_nrank(), sizeof *word);
+    struct hps_stall_report *word = hps_mem_new((size_t)hps_nrank(), sizeof *word);
     int first = hps_stall_first(me.folder, hps_nrank());
 
     if (first >= 0 && first != hps_rank()) hps_sleep_s(patience_s + file_s * hps_nrank());
-    hps_stall_hear(me.folder, hps_nrank(), word);
+    hps_stall_get(me.folder, hps_nrank(), word);
     if (first < 0) word[hps_rank()] = my_word(); /* the folder cannot be written */
     char *text = hps_stall_text(hps_nrank(), word, (const char(*)[HPS_STALL_HOST])me.host);
     for (int r = 0; r < hps_nrank(); r++)
@@ -104,13 +105,13 @@ static bool came_on(long long seen)
 /* Leave a word, wait for those of the others, say it; or take it back. */
 static void alarm_of(long long seen, double waited_s)
 {
-    struct hps_stall_word w = my_word();
+    struct hps_stall_report w = my_word();
 
-    hps_stall_tell(me.folder, hps_rank(), &w);
+    hps_stall_put(me.folder, hps_rank(), &w);
     for (double s = 0; s < grace_s && !came_on(seen); s += nap_s)
         hps_sleep_s(nap_s);
     if (came_on(seen))
-        hps_stall_untell(me.folder, hps_rank());
+        hps_stall_remove(me.folder, hps_rank());
     else
         conclude(waited_s);
 }
@@ -149,8 +150,8 @@ static void *watch(void *arg)
 /* What this rank knows by itself. */
 static _Noreturn void end_unheard(double waited_s)
 {
-    struct hps_stall_word w = my_word();
-    char *text = hps_stall_own(hps_rank(), hps_host(), &w);
+    struct hps_stall_report w = my_word();
+    char *text = hps_stall_text_alone(hps_rank(), hps_host(), &w);
 
     if (me.folder && !ending && !*w.killed)
         hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s; %s does not answer, so no other rank "
@@ -294,7 +295,7 @@ void hps_watch_end(void)
     allowed_s = 0;
 }
 
-void hps_watch_beat(long long step)
+void hps_watch_heartbeat(long long step)
 {
     if (step >= 0) at_step = step;
     beats++;
@@ -307,8 +308,8 @@ void hps_watch_phase(const char *text, double allow_s)
     beats++;
 }
 
-void hps_watch_whom(int region, int n, const int *rank)
+void hps_watch_peers(int region, int n, const int *rank)
 {
     if (!me.word) return;
-    hps_stall_ranks(me.word[region].whom, sizeof me.word->whom, n, rank);
+    hps_stall_ranks(me.word[region].waits_for, sizeof me.word->waits_for, n, rank);
 }

@@ -9,10 +9,10 @@
 
 #include "net/slice.h"
 
-enum hps_place { HPS_PLACE_NONE, HPS_PLACE_IN, HPS_PLACE_INNER, HPS_PLACE_OUT };
+enum hps_destination { HPS_PLACE_NONE, HPS_PLACE_IN, HPS_PLACE_INNER, HPS_PLACE_OUT };
 
 struct hps_slice_home {
-    enum hps_place place, grad_place;
+    enum hps_destination place, grad_place;
     size_t at, grad_at;                 /* floats from the beginning of the place           */
     size_t ld, grad_ld;
     bool relay;                         /* in `in` (its home) and also in `out`              */

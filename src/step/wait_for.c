@@ -19,7 +19,7 @@ static void tell(enum hps_region region, const bool *mark)
 
     for (int r = 0; r < hps_nrank(); r++)
         if (mark[r] && r != hps_rank()) rank[n++] = r;
-    hps_watch_whom(region, n, rank);
+    hps_watch_peers(region, n, rank);
     hps_mem_free(rank);
 }
 

@@ -96,7 +96,7 @@ void hps_adapt_mark(struct hps_adapt *a, const struct hps_step *step,
     a->began = *cursor;
 }
 
-bool hps_adapt_ripe(const struct hps_adapt *a, const struct hps_cursor *cursor)
+bool hps_adapt_ready(const struct hps_adapt *a, const struct hps_cursor *cursor)
 {
     return cursor->step - a->began.step >= LEAST_STEPS;
 }

@@ -44,10 +44,10 @@ struct hps_background *hps_background_new(void (*run)(void *arg, struct hps_back
     return e;
 }
 
-bool hps_background_done(struct hps_background *e, double most_s)
+bool hps_background_done(struct hps_background *e, double max_s)
 {
-    double until_s = hps_steady_s() + most_s;
-    bool late = most_s <= 0;
+    double until_s = hps_steady_s() + max_s;
+    bool late = max_s <= 0;
 
     pthread_mutex_lock(&e->lock);
     while (!e->done && !late)

@@ -17,12 +17,12 @@ static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struc
     hps_step_agree_init(&pulse, s->team->world);
     for (long long i = 0; !st && i < steps->total; i++) {
         struct hps_heartbeat mine = { .trouble = hps_step_begin(s, f, i),
-                                      .stop = hps_stop_urges(patience_s) };
+                                      .stop = hps_stop_overdue(patience_s) };
         hps_step_agree_begin(&pulse, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
         struct hps_heartbeat all = hps_step_agree_end(&pulse, s->team->nrole == 0);
         st = all.trouble ? all.trouble : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
-        hps_watch_beat(-1);
+        hps_watch_heartbeat(-1);
     }
     hps_step_agree_done(&pulse);
     return st;
@@ -83,7 +83,7 @@ static enum hps_status look(const struct hps_data *data, const struct hps_reader
         st = hps_reader_next(reader, &batch);
         for (int k = 0; !st && k < n; k++)
             st = loss[k]->kind->accept(loss[k], batch);
-        hps_watch_beat(-1);
+        hps_watch_heartbeat(-1);
     }
     hps_reader_free(reader);
     return st;

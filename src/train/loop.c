@@ -75,7 +75,7 @@ double hps_loop_pace(const struct hps_loop_past *past, double share)
 
     if (n == 0) return NAN;
     memcpy(sorted, past->pace_s, (size_t)n * sizeof *sorted);
-    hps_sort_rising(sorted, (size_t)n);
+    hps_sort_ascending(sorted, (size_t)n);
     long long at = (long long)ceil(share * (double)n) - 1;
     return sorted[at < 0 ? 0 : at];
 }
@@ -199,7 +199,7 @@ static enum hps_status finish_saving(struct state *s)
     enum hps_status st = hps_save_wait(s->save, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     hps_watch_phase(NULL, 0);
-    hps_watch_beat(s->c->step);
+    hps_watch_heartbeat(s->c->step);
     return saved(s, st);
 }
 
@@ -221,7 +221,7 @@ static enum hps_status save(struct state *s)
     s->saved_s = hps_now_s();
     s->begun = s->c->step;
     hps_stop_saving(s->save != NULL);
-    hps_watch_beat(s->c->step);
+    hps_watch_heartbeat(s->c->step);
     return st;
 }
 
@@ -270,11 +270,12 @@ static void mark(struct state *s)
 static enum hps_status reconsider(struct state *s)
 {
     const struct hps_loop *l = s->l;
-    if (!l->adapt || s->c->step >= l->steps.total || !hps_adapt_ripe(l->adapt, s->c)) return HPS_OK;
+    if (!l->adapt || s->c->step >= l->steps.total) return HPS_OK;
+    if (!hps_adapt_ready(l->adapt, s->c)) return HPS_OK;
     struct hps_adapt_now now = { s->c, left_examples(s), s->save_took_s + l->made_s };
     enum hps_status st =
         hps_adapt_look(l->adapt, l->step, &now, &s->change->plan, &s->change->profile, s->world);
-    hps_watch_beat(s->c->step);
+    hps_watch_heartbeat(s->c->step);
     mark(s);
     return st;
 }
@@ -284,9 +285,9 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
 {
     const struct hps_loop *l = s->l;
     long long number = s->c->step, epoch, position;
-    const char *wish = hps_stop_wish();
+    const char *wish = hps_stop_requested();
     double t0 = hps_now_s();
-    struct hps_save_look look = hps_save_look(s->save);
+    struct hps_save_poll look = hps_save_poll(s->save);
     struct hps_heartbeat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
                                   .stop = wish != NULL,
                                   .save = save_due(s),
@@ -300,7 +301,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     hps_region_enter(HPS_REGION_WAIT);
     struct hps_heartbeat all = hps_step_agree_end(&s->pulse, l->step->team->nrole == 0);
     hps_region_leave(HPS_REGION_WAIT);
-    hps_watch_beat(number + 1);
+    hps_watch_heartbeat(number + 1);
     hps_count_window(number);
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
     s->c->step++;
@@ -356,7 +357,7 @@ static enum hps_status all_steps(struct state *s)
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     if (s->change->plan) return HPS_OK;
     progress(s, true);
-    if (stop) hps_stop_obeyed();
+    if (stop) hps_stop_done();
     if (!stop || s->c->step == s->l->steps.total) return HPS_OK;
     say_reason(s);
     return HPS_AGAIN;

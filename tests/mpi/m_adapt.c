@@ -75,12 +75,12 @@ static int window(struct hps_adapt *a, struct hps_step *step, double factor, dou
     struct hps_profile *profile;
 
     hps_adapt_mark(a, step, &c);
-    if (hps_adapt_ripe(a, &c)) HPS_DIE("an empty window is ripe");
+    if (hps_adapt_ready(a, &c)) HPS_DIE("an empty window is ripe");
     step->busy_s += EXAMPLES * step->plan->stage[0].ct * factor;
     c.step += STEPS;
     c.examples += EXAMPLES;
     c.seconds += EXAMPLES / rate;
-    if (!hps_adapt_ripe(a, &c)) HPS_DIE("ten steps are not ripe");
+    if (!hps_adapt_ready(a, &c)) HPS_DIE("ten steps are not ripe");
     if (hps_adapt_look(a, step, &now, &plan, &profile, world)) HPS_DIE("the look failed");
     if (!plan) return -1;
     int type = plan->stage[0].type, least, most;

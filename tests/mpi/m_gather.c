@@ -110,7 +110,7 @@ static void save(struct world *w, double share, bool whole)
     for (bool over = false; !over;) {
         bool sent = !write.gather || hps_gather_sent(write.gather);
         int mine = sent && hps_background_done(errand, 0), n;
-        if (write.gather) hps_gather_look(write.gather);
+        if (write.gather) hps_gather_poll(write.gather);
         HPS_MPI(MPI_Allreduce(&mine, &n, 1, MPI_INT, MPI_SUM, w->comm));
         over = whole ? n == w->R : n > 0 || write.quit || w->me > 0;
     }

@@ -73,7 +73,7 @@ static void test_open(void **state)
             assert_int_equal(hps_file_open("own", flags[i]), -1);
             assert_int_equal(errno, error[kind]);
         }
-        assert_int_equal(hps_file_keep("own", "text"), HPS_OUTPUT);
+        assert_int_equal(hps_file_save("own", "text"), HPS_OUTPUT);
         assert_int_not_equal(access("own.part", F_OK), 0);
     }
     assert_int_equal(rmdir("own"), 0);
@@ -93,13 +93,13 @@ static void test_new(void **state)
     write_text("victim", "precious");
     for (int kind = 0; kind < KINDS; kind++) {
         plant(kind, "own.part");
-        assert_int_equal(hps_file_keep("own", "text"), kind == FOLDER ? HPS_OUTPUT : HPS_OK);
+        assert_int_equal(hps_file_save("own", "text"), kind == FOLDER ? HPS_OUTPUT : HPS_OK);
         is_text("own", "text");
     }
     is_text("victim", "precious");
     assert_int_not_equal(access("nowhere", F_OK), 0);
     rmdir("own.part");
-    assert_int_equal(hps_file_keep("no/such/folder", "text"), HPS_OUTPUT);
+    assert_int_equal(hps_file_save("no/such/folder", "text"), HPS_OUTPUT);
 }
 
 /* A file that is written beside its name gets it when it is whole; else nothing is left. */

@@ -25,7 +25,7 @@ static int fold(char c)
     return c == '-' ? '_' : tolower((unsigned char)c);
 }
 
-static int least_of(int a, int b)
+static int min_of(int a, int b)
 {
     return a < b ? a : b;
 }
@@ -43,10 +43,10 @@ static int distance(const char *a, const char *b)
         now[0] = i;
         for (int j = 1; j <= nb; j++) {
             int same = fold(a[i - 1]) == fold(b[j - 1]);
-            now[j] = least_of(last[j - 1] + !same, least_of(last[j], now[j - 1]) + 1);
+            now[j] = min_of(last[j - 1] + !same, min_of(last[j], now[j - 1]) + 1);
             if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) &&
                 fold(a[i - 2]) == fold(b[j - 1]))
-                now[j] = least_of(now[j], before[j - 2] + 1);
+                now[j] = min_of(now[j], before[j - 2] + 1);
         }
     }
     return row[na % 3][nb];
@@ -55,7 +55,7 @@ static int distance(const char *a, const char *b)
 const char *hps_deck_nearest(const char *word, const char *const *words, int n)
 {
     const char *nearest = NULL;
-    int least = MOST_WORD;
+    int fewest = MOST_WORD;
 
     if (strlen(word) > MOST_WORD)
         return NULL;
@@ -64,8 +64,8 @@ const char *hps_deck_nearest(const char *word, const char *const *words, int n)
         if (longer > MOST_WORD)
             continue;
         int d = distance(word, words[i]);
-        if (d < least && d <= 1 + (int)longer / 4) {
-            least = d;
+        if (d < fewest && d <= 1 + (int)longer / 4) {
+            fewest = d;
             nearest = words[i];
         }
     }

@@ -36,10 +36,10 @@ static bool refuse(struct value *v, const char *format, ...)
 
 static bool within(struct value *v, double x)
 {
-    if (x < v->field->least)
-        return refuse(v, "%.60s is below %.10g", v->item->text, v->field->least);
-    if (x > v->field->most)
-        return refuse(v, "%.60s is above %.10g", v->item->text, v->field->most);
+    if (x < v->field->min)
+        return refuse(v, "%.60s is below %.10g", v->item->text, v->field->min);
+    if (x > v->field->max)
+        return refuse(v, "%.60s is above %.10g", v->item->text, v->field->max);
     return true;
 }
 

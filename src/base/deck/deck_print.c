@@ -157,15 +157,15 @@ static void add_value(struct text *t, const struct hps_field *f)
 
 static void add_bounds(struct text *t, const struct hps_field *f)
 {
-    bool least = f->least > -DBL_MAX, most = f->most < DBL_MAX;
+    bool least = f->min > -DBL_MAX, most = f->max < DBL_MAX;
     char bounds[80] = "";
 
     if (least && most)
-        snprintf(bounds, sizeof bounds, ", %.10g to %.10g", f->least, f->most);
+        snprintf(bounds, sizeof bounds, ", %.10g to %.10g", f->min, f->max);
     else if (least)
-        snprintf(bounds, sizeof bounds, ", from %.10g", f->least);
+        snprintf(bounds, sizeof bounds, ", from %.10g", f->min);
     else if (most)
-        snprintf(bounds, sizeof bounds, ", to %.10g", f->most);
+        snprintf(bounds, sizeof bounds, ", to %.10g", f->max);
     add(t, bounds);
 }
 

@@ -135,7 +135,7 @@ bool hps_file_replace(const char *path, const char *part, const char *text)
     return false;
 }
 
-enum hps_status hps_file_keep(const char *path, const char *text)
+enum hps_status hps_file_save(const char *path, const char *text)
 {
     char *part = hps_mem_print("%s.part", path);
     bool good = hps_file_replace(path, part, text);
@@ -152,21 +152,21 @@ enum hps_status hps_file_keep(const char *path, const char *text)
 /* A pipe under way. A read of 0 bytes is its end, unless no writer has come yet. */
 struct pipe {
     int fd;
-    bool heard, late, waits;    /* bytes came, or a writer left; none came in time; it may wait */
+    bool began, late, waits;    /* bytes came, or a writer left; none came in time; it may wait */
 };
 
 /* Wait for what read(2) said to wait for; false with errno. */
 static bool wait_more(struct pipe *p, bool writer)
 {
     const int writer_ms = 3000, bytes_ms = 60000;
-    struct pollfd look = { p->fd, POLLIN, 0 };
+    struct pollfd request = { p->fd, POLLIN, 0 };
     int n = 0;
 
     if (writer || !p->late)
-        n = poll(&look, 1, writer ? bytes_ms : writer_ms);
+        n = poll(&request, 1, writer ? bytes_ms : writer_ms);
     if (n < 0)
         return errno == EINTR;
-    p->heard = p->heard || (n > 0 && (look.revents & POLLHUP));
+    p->began = p->began || (n > 0 && (request.revents & POLLHUP));
     if (n > 0 || (!writer && !p->late)) {
         p->late = n == 0;       /* one read more: a writer may have come and gone meanwhile */
         return true;
@@ -181,8 +181,8 @@ static ssize_t next_bytes(struct pipe *p, char *to, size_t size)
     for (;;) {
         ssize_t n = read(p->fd, to, size);
         if (n > 0)
-            p->heard = true;
-        if (n > 0 || (n == 0 && (p->heard || !p->waits)))
+            p->began = true;
+        if (n > 0 || (n == 0 && (p->began || !p->waits)))
             return n;
         if (n < 0 && errno == EINTR)
             continue;
@@ -193,7 +193,7 @@ static ssize_t next_bytes(struct pipe *p, char *to, size_t size)
     }
 }
 
-bool hps_file_read(char **text, size_t *length, size_t most, const char *path)
+bool hps_file_read(char **text, size_t *length, size_t max, const char *path)
 {
     struct pipe p = { open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), false, false, false };
     struct stat facts;
@@ -203,7 +203,7 @@ bool hps_file_read(char **text, size_t *length, size_t most, const char *path)
     *text = NULL;
     *length = 0;
     p.waits = n > 0 && fstat(p.fd, &facts) == 0 && S_ISFIFO(facts.st_mode);
-    while (n > 0 && *length <= most) {
+    while (n > 0 && *length <= max) {
         hps_mem_grow(text, &cap, *length + 65536, 1);
         n = next_bytes(&p, *text + *length, cap - *length);
         *length += n > 0 ? (size_t)n : 0;

@@ -156,9 +156,9 @@ enum hps_status hps_h5_open(struct hps_h5 *h, const char *path)
     *h = (struct hps_h5){ .file = -1, .path = path, .comm = MPI_COMM_NULL };
     if (s)
         return s;
-    hps_h5_walk_ask(path);
+    hps_h5_walk_request(path);
     hps_h5_prepare();
-    good = hps_h5_walk_hear(&walked, why);
+    good = hps_h5_walk_response(&walked, why);
     if (good)
         s = open_as(h, path, H5F_ACC_RDONLY);
     if (!s && good && !walked)

@@ -234,7 +234,7 @@ static void remember(const struct key *key)
         walker.good[walker.ngood++ % NKEY] = *key;
 }
 
-void hps_h5_walk_ask(const char *path)
+void hps_h5_walk_request(const char *path)
 {
     walker.key = key_of(path);
     walker.sent = walker.known = false;
@@ -258,7 +258,7 @@ static bool alone(bool *walked)
     return true;
 }
 
-bool hps_h5_walk_hear(bool *walked, char why[HPS_H5_WHY])
+bool hps_h5_walk_response(bool *walked, char why[HPS_H5_WHY])
 {
     struct answer a = { 0 };
     ssize_t n = -1;

@@ -10,7 +10,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void hps_sort_rising(double *x, size_t n)
+void hps_sort_ascending(double *x, size_t n)
 {
     qsort(x, n, sizeof *x, by_size);
 }
@@ -18,6 +18,6 @@ void hps_sort_rising(double *x, size_t n)
 double hps_sort_median(double *x, size_t n)
 {
     assert(n > 0);
-    hps_sort_rising(x, n);
+    hps_sort_ascending(x, n);
     return (x[n / 2] + x[(n - 1) / 2]) / 2;
 }

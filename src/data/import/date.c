@@ -105,7 +105,7 @@ const char *hps_date_part_word(enum hps_date_part part)
     return parts[part].word;
 }
 
-int hps_date_part_most(enum hps_date_part part)
+int hps_date_part_max(enum hps_date_part part)
 {
     return parts[part].most;
 }

@@ -8,9 +8,9 @@
 
 enum { PLACES = 64 };
 
-void hps_dict_init(struct hps_dict *d, long long most, size_t bytes_most)
+void hps_dict_init(struct hps_dict *d, long long max, size_t bytes_max)
 {
-    *d = (struct hps_dict){ .most = most, .bytes_most = bytes_most, .mask = PLACES - 1 };
+    *d = (struct hps_dict){ .max = max, .bytes_max = bytes_max, .mask = PLACES - 1 };
     d->place = hps_mem_new(PLACES, sizeof *d->place);
 }
 
@@ -51,7 +51,7 @@ static void widen(struct hps_dict *d)
 
 static long long learn_new(struct hps_dict *d, int at, const char *s, size_t n)
 {
-    if (d->n >= d->most || d->bytes + n + 1 > d->bytes_most)
+    if (d->n >= d->max || d->bytes + n + 1 > d->bytes_max)
         return 0;
     hps_mem_grow(&d->text, &d->cap, d->bytes + n + 1, 1);
     hps_mem_grow(&d->start, &d->start_cap, (size_t)d->n + 1, sizeof *d->start);

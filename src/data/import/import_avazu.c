@@ -171,11 +171,11 @@ static bool is_header(const struct avazu *a, const char *line, size_t n)
     return false;
 }
 
-static void put(void *self, struct hps_place place)
+static void put(void *self, struct hps_destination dest)
 {
     struct avazu *a = self;
-    struct hps_writer *w = place.writer;
-    struct hps_writer_slot *slot = a->forms.slot[place.test];
+    struct hps_writer *w = dest.writer;
+    struct hps_writer_slot *slot = a->forms.slot[dest.test];
 
     w->label[w->row] = a->label;
     for (int j = 0; j < NSLOT; j++) {

@@ -172,11 +172,11 @@ static enum hps_status skip_header(void *self, const struct hps_text *t, const c
     return HPS_OK;
 }
 
-static void put(void *self, struct hps_place place)
+static void put(void *self, struct hps_destination dest)
 {
     struct criteo *c = self;
-    struct hps_writer *w = place.writer;
-    struct hps_writer_slot *slot = c->forms.slot[place.test];
+    struct hps_writer *w = dest.writer;
+    struct hps_writer_slot *slot = c->forms.slot[dest.test];
     long long row = w->row;
 
     w->label[row] = c->label;

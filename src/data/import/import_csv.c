@@ -180,7 +180,7 @@ static enum hps_status load_dict(struct hps_csv *c, struct hps_csv_column *col)
 static long long buckets_of(const struct hps_schema_column *is)
 {
     if (is->part)
-        return hps_date_part_most(is->part) + 1;
+        return hps_date_part_max(is->part) + 1;
     return is->hash ? is->hash : is->index + 1;
 }
 

@@ -162,9 +162,9 @@ static bool next_part(const char **rest, size_t *left, const char *separator, co
     return true;
 }
 
-static void put_multi(struct hps_csv *c, struct hps_csv_column *col, struct hps_place place)
+static void put_multi(struct hps_csv *c, struct hps_csv_column *col, struct hps_destination dest)
 {
-    struct hps_writer_slot *slot = &c->slot[place.test][col->at];
+    struct hps_writer_slot *slot = &c->slot[dest.test][col->at];
     size_t left, n;
     const char *rest = cell(c, col->from, &left), *part;
     long long ids = 0;
@@ -172,41 +172,42 @@ static void put_multi(struct hps_csv *c, struct hps_csv_column *col, struct hps_
     while (next_part(&rest, &left, col->is->separator, &part, &n)) {
         if (n == 0)
             continue;
-        long long id = id_of(col, part, n, place.learn);
-        if (place.writer)
-            hps_writer_id(place.writer, col->at, id);
-        slot->unknown += place.writer && id == 0;
+        long long id = id_of(col, part, n, dest.learn);
+        if (dest.writer)
+            hps_writer_id(dest.writer, col->at, id);
+        slot->unknown += dest.writer && id == 0;
         ids++;
     }
-    slot->missing += place.writer && ids == 0;
+    slot->missing += dest.writer && ids == 0;
 }
 
-static void put_category(struct hps_csv *c, struct hps_csv_column *col, struct hps_place place)
+static void put_category(struct hps_csv *c, struct hps_csv_column *col,
+                         struct hps_destination dest)
 {
-    struct hps_writer_slot *slot = &c->slot[place.test][col->at];
+    struct hps_writer_slot *slot = &c->slot[dest.test][col->at];
     size_t n;
     const char *s = cell(c, col->from, &n);
-    long long id = col->is->part ? col->id : n ? id_of(col, s, n, place.learn) : 0;
+    long long id = col->is->part ? col->id : n ? id_of(col, s, n, dest.learn) : 0;
 
-    if (!place.writer)
+    if (!dest.writer)
         return;
-    place.writer->ids[col->at][place.writer->row] = id;
+    dest.writer->ids[col->at][dest.writer->row] = id;
     slot->missing += n == 0;
     slot->unknown += n > 0 && id == 0;
 }
 
-static enum hps_status put_row(struct hps_csv *c, struct hps_place place, float label)
+static enum hps_status put_row(struct hps_csv *c, struct hps_destination dest, float label)
 {
-    struct hps_writer *w = place.writer;
+    struct hps_writer *w = dest.writer;
 
-    if (!w && !place.learn)
+    if (!w && !dest.learn)
         return HPS_OK;
     for (int i = 0; i < c->schema->ncolumn; i++) {
         struct hps_csv_column *col = &c->column[i];
         if (col->is->kind == HPS_COLUMN_CATEGORY)
-            put_category(c, col, place);
+            put_category(c, col, dest);
         else if (col->is->kind == HPS_COLUMN_MULTI)
-            put_multi(c, col, place);
+            put_multi(c, col, dest);
     }
     if (!w)
         return HPS_OK;
@@ -263,6 +264,6 @@ enum hps_status hps_csv_record(void *self, struct hps_text *t, struct hps_intake
     *why = parse_record(c, whole, &label, &key);
     if (*why)
         return HPS_OK;
-    return put_row(c, hps_intake_place(in, key), label);
+    return put_row(c, hps_intake_destination(in, key), label);
 }
 

@@ -80,17 +80,17 @@ static const char *parse(void *self, const struct hps_intake *in, char *line, si
     return why;
 }
 
-static void put(void *self, struct hps_place place)
+static void put(void *self, struct hps_destination dest)
 {
     struct libsvm *l = self;
-    struct hps_writer *w = place.writer;
+    struct hps_writer *w = dest.writer;
 
     w->label[w->row] = l->label;
     if (l->D)
         memcpy(w->dense + w->row * l->D, l->dense, (size_t)l->D * sizeof *l->dense);
     for (long long i = 0; i < l->nid; i++)
         hps_writer_id(w, 0, l->id[i]);
-    l->forms.slot[place.test]->missing += l->nid == 0;
+    l->forms.slot[dest.test]->missing += l->nid == 0;
 }
 
 /* Blanks, or a comment alone, as the files of SVMlight begin. */

@@ -137,10 +137,10 @@ static const char *parse(void *self, const struct hps_intake *in, char *line, si
     return why;
 }
 
-static void put(void *self, struct hps_place place)
+static void put(void *self, struct hps_destination dest)
 {
     struct slots *c = self;
-    struct hps_writer *w = place.writer;
+    struct hps_writer *w = dest.writer;
     const struct hps_forms *f = &c->forms;
     float *dense = w->dense + w->row * f->D;
 
@@ -151,7 +151,7 @@ static void put(void *self, struct hps_place place)
         const struct name *n = &c->name[i];
         if (n->dense || n->at < 0)
             continue;
-        f->slot[place.test][n->at].missing += n->count == 0;
+        f->slot[dest.test][n->at].missing += n->count == 0;
         if (!f->slot[0][n->at].multi)
             w->ids[n->at][w->row] = 0;
     }

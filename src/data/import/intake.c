@@ -49,28 +49,28 @@ static bool is_test(struct hps_intake *in, long long row, double key)
     return in->has_at || in->ties-- <= 0;               /* the first ones train */
 }
 
-struct hps_place hps_intake_place(struct hps_intake *in, double key)
+struct hps_destination hps_intake_destination(struct hps_intake *in, double key)
 {
-    struct hps_place place = { 0 };
+    struct hps_destination dest = { 0 };
     long long row = in->row++;
 
     if (in->pass == HPS_PASS_SURVEY) {
         if (in->keys >= 0)
             keep_key(in, key);
-        return place;
+        return dest;
     }
-    place.test = is_test(in, row, key);
-    place.learn = !place.test && (in->pass == HPS_PASS_LEARN || !in->relearn) &&
+    dest.test = is_test(in, row, key);
+    dest.learn = !dest.test && (in->pass == HPS_PASS_LEARN || !in->relearn) &&
                   !*in->opt->scaling && !in->opt->append;
     if (in->pass == HPS_PASS_WRITE)
-        place.writer = in->writer[place.test];
-    return place;
+        dest.writer = in->writer[dest.test];
+    return dest;
 }
 
 static void tell_bad(struct hps_intake *in, const struct hps_text *t, const char *why)
 {
     in->bad++;
-    if (in->told || in->bad > TOLD)
+    if (in->named || in->bad > TOLD)
         return;
     HPS_SAY(HPS_WARN, "%s:%lld: %s", t->path, t->line, why);
     if (in->bad == TOLD)
@@ -96,7 +96,7 @@ static enum hps_status next_line(const struct hps_format *f, struct hps_text *t,
 static enum hps_status read_line(struct hps_intake *in, const struct hps_format *f,
                                  struct hps_text *t, bool *more, const char **why)
 {
-    struct hps_place place;
+    struct hps_destination dest;
     double key = 0;
     char *line;
     size_t n;
@@ -108,11 +108,11 @@ static enum hps_status read_line(struct hps_intake *in, const struct hps_format 
     *why = f->parse(f->self, in, line, n, &key);
     if (*why)
         return HPS_OK;
-    place = hps_intake_place(in, key);
-    if (!place.writer)
+    dest = hps_intake_destination(in, key);
+    if (!dest.writer)
         return HPS_OK;
-    f->put(f->self, place);
-    return hps_writer_row(place.writer);
+    f->put(f->self, dest);
+    return hps_writer_row(dest.writer);
 }
 
 static enum hps_status read_text(struct hps_intake *in, const struct hps_format *f,
@@ -156,7 +156,7 @@ static enum hps_status read_inputs(struct hps_intake *in, const struct hps_forma
         s = read_text(in, f, &t);
         hps_text_close(&t);
     }
-    in->told = true;
+    in->named = true;
     if (pass != HPS_PASS_SURVEY)
         in->ties = ties;
     return s;

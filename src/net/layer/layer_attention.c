@@ -133,7 +133,7 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
     for (int b = 0; b < batch->B; b++)
         if (offset[b] == offset[b + 1]) {
             long long row;
-            const char *path = hps_data_place(batch->data, batch->example[b], &row);
+            const char *path = hps_data_locate(batch->data, batch->example[b], &row);
             HPS_SAY_ALL(HPS_ERROR, "%s: example %lld has no id in slot '%s': layer %s refuses it "
                         "(empty: refuse)", path, row, o->slot, l->name);
             return HPS_DECK;

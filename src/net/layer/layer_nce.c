@@ -122,7 +122,7 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
         if (id < l->noise.classes)
             continue;
         long long row;
-        const char *path = hps_data_place(batch->data, batch->example[b], &row);
+        const char *path = hps_data_locate(batch->data, batch->example[b], &row);
         HPS_SAY_ALL(HPS_ERROR, "%s: the class of example %lld is %lld: loss '%s' has %lld classes, "
                     "from 0 on", path, row, id, l->name, l->noise.classes);
         return HPS_DECK;

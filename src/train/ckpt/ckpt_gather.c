@@ -162,14 +162,14 @@ struct hps_gather *hps_gather_new(int n, struct hps_ckpt_item *item)
     take_memory(g, nband);
     pthread_mutex_init(&g->lock, NULL);
     hps_cond_init(&g->moved);
-    hps_progress_add(hps_gather_look, g);
+    hps_progress_add(hps_gather_poll, g);
     return g;
 }
 
 void hps_gather_free(struct hps_gather *g)
 {
     if (!g) return;
-    hps_progress_drop(hps_gather_look, g);
+    hps_progress_drop(hps_gather_poll, g);
     for (int t = 0; t < g->n; t++)
         HPS_MPI(MPI_Type_free(&g->shared[t].blocks));
     for (int i = 0; i < g->nslot; i++)
@@ -332,7 +332,7 @@ static bool has_come(const struct hps_gather *g, struct gather *b)
     return there;
 }
 
-void hps_gather_look(void *gather)
+void hps_gather_poll(void *gather)
 {
     struct hps_gather *g = gather;
     bool news = false;
@@ -374,7 +374,7 @@ void hps_gather_stop(struct hps_gather *g)
         *done_at(g, g->take) = rows_of(s, s->shard.part, g->take.j) > 0 ? ALONE : NOTHING;
     }
     while (!over) {
-        hps_gather_look(g);
+        hps_gather_poll(g);
         over = hps_gather_sent(g) && g->in.t == g->n;
         for (int i = 0; i < BANDS; i++) {
             if (g->band[i].state == FULL) g->band[i].state = FREE;

@@ -29,7 +29,7 @@ struct hps_save {
     bool only_this, sealed;
     struct hps_part_file file;
     struct hps_ckpt_write write; /* what this rank writes                     */
-    struct hps_background *errand; /* writing, then naming; NULL: nothing to do */
+    struct hps_background *task; /* writing, then naming; NULL: nothing to do */
     double began_s, waited_s, kept_s;
 };
 
@@ -113,21 +113,21 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_ord
     }
     tell_places(s, world);
     s->write.gather = hps_gather_new(s->write.n, s->write.item);
-    if (have_part(s)) s->errand = hps_background_new(hps_ckpt_write, &s->write);
+    if (have_part(s)) s->task = hps_background_new(hps_ckpt_write, &s->write);
     s->waited_s = hps_now_s() - t0;
     *save = s;
     return HPS_OK;
 }
 
-struct hps_save_look hps_save_look(const struct hps_save *s)
+struct hps_save_poll hps_save_poll(const struct hps_save *s)
 {
-    struct hps_save_look look = { false, HPS_OK };
+    struct hps_save_poll poll = { false, HPS_OK };
 
-    if (!s) return look;
-    look.ready = !s->errand || hps_background_done(s->errand, 0);
-    if (s->errand && look.ready) look.trouble = hps_background_end(s->errand)->status;
-    if (!look.trouble && s->write.gather) look.ready &= hps_gather_sent(s->write.gather);
-    return look;
+    if (!s) return poll;
+    poll.ready = !s->task || hps_background_done(s->task, 0);
+    if (s->task && poll.ready) poll.trouble = hps_background_end(s->task)->status;
+    if (!poll.trouble && s->write.gather) poll.ready &= hps_gather_sent(s->write.gather);
+    return poll;
 }
 
 /* ---- sealed and named ---- */
@@ -177,8 +177,8 @@ static enum hps_status seal(struct hps_save *s, MPI_Comm world)
     unsigned long long *sum = hps_mem_new((size_t)n, sizeof *sum);
     bool root = hps_rank() == 0;
 
-    hps_background_free(s->errand);
-    s->errand = NULL;
+    hps_background_free(s->task);
+    s->task = NULL;
     hps_gather_free(s->write.gather);
     s->write.gather = NULL;
     for (int i = 0; i < n; i++)
@@ -190,7 +190,7 @@ static enum hps_status seal(struct hps_save *s, MPI_Comm world)
     s->write.n = 0;
     s->write.item = NULL;
     s->sealed = true;
-    if (root && !st) s->errand = hps_background_new(name_it, s);
+    if (root && !st) s->task = hps_background_new(name_it, s);
     hps_mem_free(mine);
     hps_mem_free(sum);
     return st;
@@ -213,26 +213,26 @@ enum hps_status hps_save_next(struct hps_save *s, bool *whole, MPI_Comm world)
 enum { READY, TROUBLE, BYTES, NWORD };
 
 /* Until this rank is ready or in trouble, but not for long. */
-static struct hps_save_look wait_a_while(const struct hps_save *s)
+static struct hps_save_poll wait_a_while(const struct hps_save *s)
 {
     const double most_s = 0.2, nap_s = 0.0005;
     double began = hps_now_s();
-    struct hps_save_look look = hps_save_look(s);
+    struct hps_save_poll poll = hps_save_poll(s);
 
-    while (!look.ready && hps_now_s() - began < most_s) {
+    while (!poll.ready && hps_now_s() - began < most_s) {
         double left_s = s->write.gather ? nap_s : most_s;
-        if (s->write.gather) hps_gather_look(s->write.gather);
-        if (hps_background_done(s->errand, left_s)) hps_sleep_s(nap_s);
-        look = hps_save_look(s);
+        if (s->write.gather) hps_gather_poll(s->write.gather);
+        if (hps_background_done(s->task, left_s)) hps_sleep_s(nap_s);
+        poll = hps_save_poll(s);
     }
-    return look;
+    return poll;
 }
 
 /* One round: who is ready, the worst trouble, all bytes that were written. Sleeps. Collective. */
 static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm world)
 {
-    struct hps_save_look look = wait_a_while(s);
-    long long mine[NWORD] = { look.ready, 0, s->write.bytes }, worst = look.trouble;
+    struct hps_save_poll poll = wait_a_while(s);
+    long long mine[NWORD] = { poll.ready, 0, s->write.bytes }, worst = poll.trouble;
     MPI_Request request[2];
 
     HPS_MPI(MPI_Iallreduce(mine, all, NWORD, MPI_LONG_LONG, MPI_SUM, world, &request[0]));
@@ -244,11 +244,11 @@ static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm wo
 /* The lowest rank that is in trouble says why. Collective. */
 static void tell_trouble(const struct hps_save *s, MPI_Comm world)
 {
-    int me = hps_save_look(s).trouble ? hps_rank() : INT_MAX, first;
+    int me = hps_save_poll(s).trouble ? hps_rank() : INT_MAX, first;
 
     HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, world));
     if (me == first && me < INT_MAX)
-        HPS_SAY_ALL(HPS_ERROR, "%s", hps_background_end(s->errand)->why);
+        HPS_SAY_ALL(HPS_ERROR, "%s", hps_background_end(s->task)->why);
 }
 
 enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
@@ -260,7 +260,7 @@ enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
 
     while (!st && !whole) {
         round_of(s, all, world);
-        if (all[BYTES] != bytes) hps_watch_beat(-1);
+        if (all[BYTES] != bytes) hps_watch_heartbeat(-1);
         bytes = all[BYTES];
         st = (enum hps_status)all[TROUBLE];
         if (!st && all[READY] == hps_nrank()) st = hps_save_next(s, &whole, world);
@@ -280,7 +280,7 @@ void hps_save_free(struct hps_save *s)
 {
     if (!s) return;
     s->write.quit = true;
-    hps_background_free(s->errand);
+    hps_background_free(s->task);
     if (s->write.gather) hps_gather_stop(s->write.gather);
     hps_gather_free(s->write.gather);
     hps_ckpt_state_free(s->write.n, s->write.item);

@@ -46,7 +46,7 @@ static enum hps_status tell(const struct hps_run_facts *f, const struct hps_repo
     hps_out("\n%s", table);
     hps_mem_free(table);
     *text = hps_json_text(report);
-    enum hps_status s = hps_file_keep(json_path, *text), out = hps_out_flush();
+    enum hps_status s = hps_file_save(json_path, *text), out = hps_out_flush();
     return s ? s : out;
 }
 

@@ -274,12 +274,12 @@ static void put_streams(struct dump *d)
     for (int r = 0; r < d->counts->R; r++) {
         const struct hps_report_card *card = &d->counts->card[r];
         for (long long from = 0;
-             (n = hps_report_take(HPS_REPORT_ROWS, card, r, from, row, d->world)) > 0; from += n) {
+             (n = hps_report_recv(HPS_REPORT_ROWS, card, r, from, row, d->world)) > 0; from += n) {
             put_windows(d, r, row, rows, n);
             rows += n;
         }
         for (long long from = 0;
-             (n = hps_report_take(HPS_REPORT_SPANS, card, r, from, span, d->world)) > 0;
+             (n = hps_report_recv(HPS_REPORT_SPANS, card, r, from, span, d->world)) > 0;
              from += n) {
             put_spans(d, r, span, spans, n);
             spans += n;
@@ -324,8 +324,8 @@ enum hps_status hps_report_dump(const struct hps_run_facts *facts,
         struct hps_part_file file = hps_part_file(path);
         s = hps_part_file_end(&file, write_file(&d, report, file.part));
     } else {
-        hps_report_give(HPS_REPORT_ROWS, world);
-        hps_report_give(HPS_REPORT_SPANS, world);
+        hps_report_send(HPS_REPORT_ROWS, world);
+        hps_report_send(HPS_REPORT_SPANS, world);
     }
     return hps_agree(world, s);
 }

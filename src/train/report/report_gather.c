@@ -126,7 +126,7 @@ static long long piece_of(long long n, long long from)
     return n - from < HPS_REPORT_PIECE ? n - from : HPS_REPORT_PIECE;
 }
 
-void hps_report_give(enum hps_report_kind kind, MPI_Comm world)
+void hps_report_send(enum hps_report_kind kind, MPI_Comm world)
 {
     long long n;
     size_t size;
@@ -139,7 +139,7 @@ void hps_report_give(enum hps_report_kind kind, MPI_Comm world)
     }
 }
 
-long long hps_report_take(enum hps_report_kind kind, const struct hps_report_card *card, int r,
+long long hps_report_recv(enum hps_report_kind kind, const struct hps_report_card *card, int r,
                           long long from, void *to, MPI_Comm world)
 {
     long long mine, n = kind == HPS_REPORT_ROWS ? card->nrow : card->nspan, k = piece_of(n, from);

@@ -43,9 +43,9 @@ int hps_report_event(const struct hps_report_card *card, const char *event);
  * _take for each rank in order until it answers 0, every other rank _give once for each kind. */
 enum hps_report_kind { HPS_REPORT_ROWS, HPS_REPORT_SPANS };
 enum { HPS_REPORT_PIECE = 4096 };
-void hps_report_give(enum hps_report_kind kind, MPI_Comm world);
+void hps_report_send(enum hps_report_kind kind, MPI_Comm world);
 /* Things from..from+n-1 of rank r into `to` (HPS_REPORT_PIECE of them fit); returns n. Rank 0. */
-long long hps_report_take(enum hps_report_kind kind, const struct hps_report_card *card, int r,
+long long hps_report_recv(enum hps_report_kind kind, const struct hps_report_card *card, int r,
                           long long from, void *to, MPI_Comm world);
 
 /* Over the ranks with stage_of[r] >= 0 (NULL: all); of all their work in this start (part -1), or

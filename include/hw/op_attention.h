@@ -2,7 +2,7 @@
 #ifndef HPS_HW_OP_ATTENTION_H
 #define HPS_HW_OP_ATTENTION_H
 
-#include "hw/ops.h"
+#include "hw/lookup.h"
 
 struct hps_dev;
 
@@ -20,9 +20,8 @@ struct hps_attention {
 /* One micro-batch of it. */
 struct hps_attended {
     const struct hps_attention *net;
-    const struct hps_bag *bag;  /* of one slot                      */
-    const float *param;         /* the weights of the net           */
-    const float *rows;          /* (nrow, dim)                      */
+    const struct hps_lookup *lookup; /* of one slot, by index    */
+    const float *param;              /* the weights of the net           */
     struct hps_tensor c;        /* (B, dim) the candidates          */
 };
 
@@ -31,9 +30,9 @@ struct hps_op_attention {
      * c * row); softmax: exp(score / sqrt(dim)) / sum of them in the bag, else the score itself
      * (Zhou et al. 2018). An empty bag gives 0. */
     void (*forward)(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor y);
-    /* grad (as the weights), rows_grad (nrow, dim) are added to; rows in the order of the ids. */
+    /* grad (as the weights) and lookup->grad->row are added to; rows in the order of the ids. */
     void (*backward)(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor dy,
-                     float *grad, struct hps_tensor dc, float *rows_grad, size_t nrow);
+                     float *grad, struct hps_tensor dc);
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* ops.h - what the operations of a device work on: views of matrices, bags of ids, update rules.
+/* ops.h - what the operations of a device work on: views of matrices, update rules.
  * Plain data without MPI or a library: C and CUDA C read it alike. */
 #ifndef HPS_HW_OPS_H
 #define HPS_HW_OPS_H
@@ -25,41 +25,6 @@ static inline struct hps_tensor hps_tensor_of(const float *data, int width)
 
 enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_ACT_GELU };
 
-/* One bag of ids per example and slot, already translated to positions in a compact array of rows.
- *   index  (nid)           row position of each id: by slot, then example, then place in the bag
- *   offset (nslot*B + 1)   where the bag of (slot, example) starts: offset[slot * B + b]
- * `single`: every bag holds exactly one id, nid = nslot*B, and offset may be NULL.
- * The same by row, host memory, NULL where nobody made it: row position place[i], all different, is
- * in the bags (b * nslot + slot) from[start[i] .. start[i+1]-1], in the order of the ids. One of
- * the two, place or index, may be NULL.
- * The last `npopular` of these rows are in many bags: neither `from` nor `index` has them, and nid
- * counts none of them. The bag of (slot, example) says which of them it has, by number, in the
- * order of its ids: name[name_begin[slot * B + b]] up to where the next bag's begin. Who goes from
- * bag to bag has the few rows in a cache. Such bags have an index too, of the other rows.
- * Rows that are read where they lie: that of position p is number at[p] of rows `stride` floats
- * apart, or where at[p] < 0 number p of those at `far`, dim floats apart; at NULL: number p of rows
- * dim floats apart. Where all rows lie there, `lies` (nid) may be each id's number, in the order of
- * the ids as in index; host memory, NULL where nobody made it; `rare`: popular rows are not among
- * them, most are met once. */
-struct hps_bag {
-    int nslot, B;
-    size_t nid;
-    const int *index;
-    const int *offset;
-    bool single;
-    size_t nplace;
-    const int *place;           /* (nplace)     */
-    const int *start;           /* (nplace + 1) */
-    const int *from;
-    int npopular;
-    const int *name;
-    const int *name_begin;      /* (nslot*B + 1) */
-    const int *at;
-    size_t stride;
-    const float *far;
-    const int *lies;
-    bool rare;
-};
 enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
 enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */
 

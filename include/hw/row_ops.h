@@ -3,20 +3,19 @@
 #ifndef HPS_HW_ROW_OPS_H
 #define HPS_HW_ROW_OPS_H
 
-#include "hw/ops.h"
+#include "hw/lookup.h"
 
 struct hps_dev;
 
 struct hps_row_ops {
-    /* Bags of rows: y (B, nslot*dim) or (B, dim) from rows (nrow, dim); an empty bag gives 0. */
-    void (*bag_forward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
-                        enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
-                        struct hps_tensor y);
-    /* rows_grad (nrow, dim): `add`, or else all of it is overwritten. Every row's sum is made in
-     * the order of the ids. */
-    void (*bag_backward)(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+    /* Bags of rows: y (B, nslot*dim) or (B, dim); an empty bag gives 0. */
+    void (*bag_forward)(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
+                        enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor y);
+    /* To lookup->grad->row: `add`, or else all of it is overwritten. Every row's sum is made in the
+     * order of the ids. */
+    void (*bag_backward)(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
-                         float *rows_grad, size_t nrow, bool add);
+                         bool add);
 
     /* Rows of a table, `stride` floats apart: hps_rule_stride floats each.
      * gather: out (n, dim) = weights of rows at[i]. apply: the rule on rows at[i] with the i-th

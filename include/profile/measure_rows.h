@@ -37,7 +37,7 @@ void hps_measure_rows_free(struct hps_measure_rows *r);
 /* Translate the ids of a step, of each of its M micro-batches at most the first `most` examples, to
  * places. bag (M) [out], good until the next find. Local, as are the others. */
 void hps_measure_rows_find(struct hps_measure_rows *r, const struct hps_batch *batch, int most,
-                           struct hps_bag *bag);
+                           struct hps_lookup *lookup);
 /* All places of the step from the table that stands in, value (nplace, dim) [out], queued. */
 void hps_measure_rows_pull(const struct hps_measure_rows *r, struct hps_table *table,
                            float *value);

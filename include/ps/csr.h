@@ -54,7 +54,7 @@ static inline size_t hps_csr_front(const struct hps_csr *s, size_t q)
 /* The step's batches (M; NULL: none), to be worked on by so many threads; of bag (M, nlayer) its
  * nslot, B, nid and single are set [out]. More ids than an int can number end the run. */
 void hps_csr_list(struct hps_csr *s, const struct hps_batch *batch, int nthread,
-                  struct hps_bag *bag);
+                  struct hps_lookup *lookup);
 
 /* A walk over the ids of part t of the work, in the order of the step's ids; parts have whole sacks
  * and follow each other. It goes by chunks: ids of one slot in one micro-batch.

@@ -31,14 +31,11 @@ void hps_exchange_free(struct hps_exchange *ps);
 void hps_exchange_pull_begin(struct hps_exchange *ps, const struct hps_request_step *r);
 /* Rows first needed by micro-batch m have arrived. Call for m = 0..M-1 in order, before apply. */
 void hps_exchange_pull_end(struct hps_exchange *ps, int m);
-/* Rows by unique row index (nplace, dim), device memory; valid until the next pull_begin. */
-const float *hps_exchange_rows(const struct hps_exchange *ps);
-/* From now on, on a host: own rows are not gathered but read where they are in the table, which
- * only bags that say so can do; not for sums. hps_exchange_rows is then the table. Elsewhere it
- * does nothing. */
+/* From now on, on a host: own rows are not gathered but read where they are in the table; not for
+ * sums. Elsewhere it does nothing. */
 void hps_exchange_read_in_place(struct hps_exchange *ps);
-/* Set in a bag of the step where its rows are: after pull_begin, good until the next one. */
-void hps_exchange_locate(const struct hps_exchange *ps, struct hps_bag *bag);
+/* Set in a lookup of the step where its rows are: after pull_begin, good until the next one. */
+void hps_exchange_locate(const struct hps_exchange *ps, struct hps_lookup *lookup);
 /* Where the gradients of these rows go; borrowed until the next pull_begin. `alone`: one layer and
  * one micro-batch read them; it may then defer them (hps_row_grad) unless they travel, are those of
  * sums or are not in host memory. What it names stays until apply. */

@@ -27,7 +27,7 @@ void hps_pooled_free(struct hps_pooled *partials);
  * where each one's rows begin, then the rows as it numbers them; nothing where n = 0. The numbers
  * do not depend on the number of threads. */
 void hps_pooled_find(struct hps_pooled *partials, const struct hps_batch *batch,
-                     struct hps_unique_room *room, int *first, int *ask, struct hps_bag *bag,
+                     struct hps_unique_room *room, int *first, int *ask, struct hps_lookup *lookup,
                      int *length, size_t *at, struct hps_int_mirror *to);
 
 /* The n sums that an owner is told of a micro-batch, as a list, which points there. Pure. */

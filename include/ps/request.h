@@ -54,7 +54,7 @@ struct hps_request_step {
                                    have there, those of the rest behind all places of mine, in the
                                    order of `row`; of sums by their number as asked. Both NULL where
                                    one alone asks for rows: merged is row                        */
-    struct hps_bag *bag;        /* (M, nlayer) bags of each layer, positions = places             */
+    struct hps_lookup *lookup;  /* (M, nlayer) bags of each layer, positions = places             */
 };
 
 struct hps_request;

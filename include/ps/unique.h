@@ -35,9 +35,9 @@ void hps_unique_room_free(struct hps_unique_room *room, struct hps_dev *dev);
  * without batches: its numbers are in `room`, in host memory. What comes out does not depend on the
  * number of threads. */
 void hps_unique_find(struct hps_unique *places, const struct hps_batch *batch,
-                     struct hps_unique_room *room, int *first, int *ask, struct hps_bag *bag);
+                     struct hps_unique_room *room, int *first, int *ask, struct hps_lookup *lookup);
 /* The bags, as found, as the device sees them. */
 void hps_unique_show(const struct hps_unique *places, struct hps_unique_room *room,
-                     struct hps_bag *bag);
+                     struct hps_lookup *lookup);
 
 #endif

@@ -80,7 +80,7 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
         own->x[k] = value_of(s, flight, layer->input[k]);
     if (layer->table >= 0) {
         p.lookup = feed->lookup[i];
-        assert(p.lookup->bag.B == feed->B && p.lookup->bag.nslot == layer->nslot);
+        assert(p.lookup->B == feed->B && p.lookup->nslot == layer->nslot);
     }
     return p;
 }

@@ -47,7 +47,7 @@ struct bench {
     struct hps_feed feed;
     double *sample[PARTS];      /* (MOST, L) seconds                                      */
     double *once, *rows_s;      /* (L) a micro-batch's share of update, of finding rows   */
-    struct hps_bag *bag;        /* (L, M) of the step under way                           */
+    struct hps_lookup *lookup;  /* (L, M) of the step under way                           */
     double (*clock_s)(void);
     double look_s;              /* what a look at the clock takes                         */
     struct hps_stopwatch watch; /* of updates                                             */
@@ -152,7 +152,7 @@ static enum hps_status make(struct bench *w, int Bo)
     w->rows_s = hps_mem_new(L, sizeof *w->rows_s);
     hps_stopwatch_init(&w->watch, w->dev, hps_core_s);
     w->raw = hps_mem_new((size_t)w->opt->microbatches, sizeof *w->raw);
-    w->bag = hps_mem_new(L * (size_t)w->opt->microbatches, sizeof *w->bag);
+    w->lookup = hps_mem_new(L * (size_t)w->opt->microbatches, sizeof *w->lookup);
     for (int p = 0; p < PARTS; p++)
         w->sample[p] = hps_mem_new(L * MOST, sizeof *w->sample[p]);
     st = make_reader(w);
@@ -193,7 +193,7 @@ static void done(struct bench *w)
     hps_load_free(&w->load, w->dev);
     hps_stopwatch_done(&w->watch);
     hps_mem_free(w->raw);
-    hps_mem_free(w->bag);
+    hps_mem_free(w->lookup);
     for (int p = 0; p < PARTS; p++)
         hps_mem_free(w->sample[p]);
 }
@@ -241,7 +241,7 @@ static void pull(struct bench *w, int B)
         if (!found->layer) continue;
         double t0 = w->clock_s();
         if (w->like[l] == l)
-            hps_measure_rows_find(found, w->batch, B, w->bag + (size_t)l * (size_t)M);
+            hps_measure_rows_find(found, w->batch, B, w->lookup + (size_t)l * (size_t)M);
         fetch(w, l, found);
         w->dev->ops->sync(w->dev);
         w->rows_s[l] = fmin(w->rows_s[l], (w->clock_s() - t0) / M);
@@ -285,8 +285,9 @@ static void pass(struct bench *w, int m, int B, int at)
     for (int l = 0; l < w->net->L; l++) {
         struct pulled *p = &w->pulled[l];
         if (!w->rows[l].layer) continue;
-        p->lookup = (struct hps_lookup){ w->bag[w->like[l] * w->opt->microbatches + m], p->value,
-                                         &p->grad };
+        p->lookup = w->lookup[w->like[l] * w->opt->microbatches + m];
+        p->lookup.rows = (struct hps_rows){ .gathered = p->value };
+        p->lookup.grad = &p->grad;
         w->feed.lookup[l] = &p->lookup;
     }
     half_pass(w, false, w->sample[FORWARD] + row);

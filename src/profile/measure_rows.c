@@ -40,22 +40,23 @@ void hps_measure_rows_free(struct hps_measure_rows *r)
     hps_mem_free(r->ask);
 }
 
-static void find_rows(struct hps_measure_rows *r, struct hps_bag *bag)
+static void find_rows(struct hps_measure_rows *r, struct hps_lookup *lookup)
 {
-    hps_unique_find(r->places, r->batch, &r->room, r->first, r->ask, bag);
+    hps_unique_find(r->places, r->batch, &r->room, r->first, r->ask, lookup);
     r->dev->ops->stream_wait(r->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
-    hps_unique_show(r->places, &r->room, bag);
+    hps_unique_show(r->places, &r->room, lookup);
     for (int m = 0; m < r->M; m++)
-        bag[m].lies = NULL;             /* they were gathered */
+        if (lookup[m].form == HPS_ROWS_IN_TABLE)
+            lookup[m].form = HPS_ROWS_IN_ORDER; /* they were gathered */
     r->n = r->nplace = r->first[r->M];
     r->at = hps_int_mirror_show(&r->room.row, (size_t)r->n, r->dev);
     r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
 }
 
-static void find_sums(struct hps_measure_rows *r, struct hps_bag *bag)
+static void find_sums(struct hps_measure_rows *r, struct hps_lookup *lookup)
 {
-    hps_pooled_find(r->partials, r->batch, &r->room, r->first, r->ask, bag, r->length, r->told_at,
-                    &r->told);
+    hps_pooled_find(r->partials, r->batch, &r->room, r->first, r->ask, lookup, r->length,
+                    r->told_at, &r->told);
     for (int i = 0; i < r->M * r->parts; i++)
         r->list[i] = hps_pooled_list(r->ask[i], r->told.host + r->told_at[i]);
     hps_merge_lists(r->merge, r->list, r->dev->nthread, &r->merged);
@@ -65,16 +66,16 @@ static void find_sums(struct hps_measure_rows *r, struct hps_bag *bag)
 }
 
 void hps_measure_rows_find(struct hps_measure_rows *r, const struct hps_batch *batch, int most,
-                           struct hps_bag *bag)
+                           struct hps_lookup *lookup)
 {
     for (int m = 0; m < r->M; m++) {
         r->batch[m] = batch[m];
         r->batch[m].B = batch[m].B < most ? batch[m].B : most;
     }
     if (r->places)
-        find_rows(r, bag);
+        find_rows(r, lookup);
     else
-        find_sums(r, bag);
+        find_sums(r, lookup);
 }
 
 void hps_measure_rows_pull(const struct hps_measure_rows *r, struct hps_table *table, float *value)

@@ -48,30 +48,30 @@ void hps_csr_done(struct hps_csr *s)
 /* ---- the shape of a step ---- */
 
 static void add_slots(struct hps_csr *s, const struct hps_layer *l, const struct hps_batch *b,
-                      int q, struct hps_bag *bag)
+                      int q, struct hps_lookup *lookup)
 {
-    *bag = (struct hps_bag){ .nslot = l->nslot, .B = b->B, .single = true };
+    *lookup = (struct hps_lookup){ .nslot = l->nslot, .B = b->B, .single = true };
     for (int i = 0; i < l->nslot; i++) {
         const int *offset = b->offset[l->slot[i]];
         s->slot[s->nslot++] = (struct hps_csr_slot){
-            l, i, b->ids[l->slot[i]], offset, b->B, s->nsack + (size_t)i, s->nid + bag->nid, q
+            l, i, b->ids[l->slot[i]], offset, b->B, s->nsack + (size_t)i, s->nid + lookup->nid, q
         };
-        bag->nid += (size_t)(offset ? offset[b->B] : b->B);
-        bag->single &= !offset;
+        lookup->nid += (size_t)(offset ? offset[b->B] : b->B);
+        lookup->single &= !offset;
     }
-    s->nid += bag->nid;
+    s->nid += lookup->nid;
     s->nsack += (size_t)l->nslot * (size_t)b->B;
     s->end[q] = s->nsack;
 }
 
 void hps_csr_list(struct hps_csr *s, const struct hps_batch *batch, int nthread,
-                  struct hps_bag *bag)
+                  struct hps_lookup *lookup)
 {
     s->nslot = 0;
     s->nid = s->nsack = 0;
     for (int m = 0, q = 0; batch && m < s->M; m++)
         for (int j = 0; j < s->nlayer; j++, q++)
-            add_slots(s, s->layer[j], &batch[m], q, &bag[q]);
+            add_slots(s, s->layer[j], &batch[m], q, &lookup[q]);
     if (s->nid > INT_MAX)
         HPS_DIE("%zu ids on this rank in one step; it can work with %d", s->nid, INT_MAX);
     s->work = hps_parallel_of(s->nid, nthread);

@@ -199,25 +199,21 @@ void hps_exchange_pull_end(struct hps_exchange *p, int m)
     if (p->way) p->way->pulled(p, m);
 }
 
-const float *hps_exchange_rows(const struct hps_exchange *p)
-{
-    return p->in_place ? p->table->row : p->rows.device;
-}
-
 void hps_exchange_read_in_place(struct hps_exchange *p)
 {
     p->in_place = p->dev->host;
 }
 
-void hps_exchange_locate(const struct hps_exchange *p, struct hps_bag *bag)
+void hps_exchange_locate(const struct hps_exchange *p, struct hps_lookup *lookup)
 {
-    if (!p->in_place) {
-        bag->lies = NULL;
-        return;
+    lookup->rows = (struct hps_rows){ .gathered = p->rows.device };
+    if (p->in_place) {
+        lookup->rows.table = p->table->row;
+        lookup->rows.stride = p->table->stride;
+        lookup->rows.at = p->parts > 1 ? p->at : p->r->row;
+    } else if (lookup->form == HPS_ROWS_IN_TABLE) {
+        lookup->form = HPS_ROWS_IN_ORDER; /* they were gathered in that order */
     }
-    bag->at = p->parts > 1 ? p->at : p->r->row;
-    bag->stride = p->table->stride;
-    bag->far = p->rows.device;
 }
 
 struct hps_row_grad *hps_exchange_grad(struct hps_exchange *p, bool alone)

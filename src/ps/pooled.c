@@ -104,13 +104,13 @@ static void number_places(struct hps_pooled *p, int *first, int *ask)
 }
 
 void hps_pooled_find(struct hps_pooled *p, const struct hps_batch *batch,
-                     struct hps_unique_room *room, int *first, int *ask, struct hps_bag *bag,
+                     struct hps_unique_room *room, int *first, int *ask, struct hps_lookup *lookup,
                      int *length, size_t *at, struct hps_int_mirror *to)
 {
     struct hps_parallel each = { p->sacks.M, p->dev->nthread };
 
-    p->bag = bag;
-    hps_csr_list(&p->sacks, batch, p->dev->nthread, bag);
+    p->lookup = lookup;
+    hps_csr_list(&p->sacks, batch, p->dev->nthread, lookup);
     hps_parallel_for(&each, find_popular, p);
     count_sums(p);
     number_places(p, first, ask);

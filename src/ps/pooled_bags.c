@@ -4,7 +4,7 @@
 /* Sums of bag q, at all owners. */
 static size_t bag_sums(const struct hps_pooled *p, size_t q)
 {
-    return (size_t)p->sacks.parts * (size_t)p->bag[q].nslot * (size_t)p->bag[q].B;
+    return (size_t)p->sacks.parts * (size_t)p->lookup[q].nslot * (size_t)p->lookup[q].B;
 }
 
 /* ---- where the lists are ---- */
@@ -16,18 +16,18 @@ static void shape_bags(struct hps_pooled *p, struct hps_unique_room *room)
     size_t nid = 0, nplace = 0, bags = hps_csr_bags(k);
 
     for (size_t q = 0; q < bags; q++) {
-        struct hps_bag *bag = &p->bag[q];
+        struct hps_lookup *lookup = &p->lookup[q];
         size_t m = q / (size_t)k->nlayer, first = m * (size_t)k->nlayer;
         const struct hps_pooled_message *kept = &p->message[(m + 1) * (size_t)p->receivers - 1];
         const int *begin = kept->begin + hps_csr_front(k, q) - hps_csr_front(k, first);
-        bag->single = false;
-        bag->nid = bag_sums(p, q);
-        bag->nplace = bag->nid + (size_t)p->popular[m].n;
-        bag->npopular = p->popular[m].n;
-        bag->name = kept->row;
-        bag->name_begin = begin;
-        nid += bag->nid;
-        nplace += bag->nplace;
+        lookup->single = false;
+        lookup->nid = bag_sums(p, q);
+        lookup->by_row.n = lookup->nid + (size_t)p->popular[m].n;
+        lookup->hot.n = p->popular[m].n;
+        lookup->hot.number = kept->row;
+        lookup->hot.begin = begin;
+        nid += lookup->nid;
+        nplace += lookup->by_row.n;
     }
     hps_int_mirror_grow(&room->index, nid + 1);
     hps_int_mirror_grow(&room->from, nid + 1);
@@ -42,19 +42,20 @@ static void part_room(struct hps_pooled *p, struct hps_unique_room *room)
     size_t nid = 0, nplace = 0, noffset = 0, bags = hps_csr_bags(&p->sacks);
 
     for (size_t q = 0; q < bags; q++) {
-        struct hps_bag *bag = &p->bag[q];
+        struct hps_lookup *lookup = &p->lookup[q];
         struct hps_pooled_lists l = { room->index.host + nid, room->offset.host + noffset,
                                       room->place.host + nplace, room->start.host + nplace + q,
                                       room->from.host + nid };
         p->lists[q] = l;
-        bag->index = l.index;
-        bag->offset = l.offset;
-        bag->place = l.place;
-        bag->start = l.start;
-        bag->from = l.from;
-        nid += bag->nid;
-        nplace += bag->nplace;
-        noffset += (size_t)bag->nslot * (size_t)bag->B + 1;
+        lookup->form = HPS_POOLED_SUMS;
+        lookup->of.index = l.index;
+        lookup->offset = l.offset;
+        lookup->by_row.row = l.place;
+        lookup->by_row.start = l.start;
+        lookup->by_row.bag = l.from;
+        nid += lookup->nid;
+        nplace += lookup->by_row.n;
+        noffset += (size_t)lookup->nslot * (size_t)lookup->B + 1;
     }
 }
 
@@ -64,14 +65,14 @@ static void part_room(struct hps_pooled *p, struct hps_unique_room *room)
 static void lay_rows(struct hps_pooled *p, size_t q)
 {
     const struct hps_pooled_lists *l = &p->lists[q];
-    const struct hps_bag *bag = &p->bag[q];
+    const struct hps_lookup *lookup = &p->lookup[q];
     const int *place = p->place + p->front[q / (size_t)p->sacks.nlayer];
 
-    for (size_t i = bag->nid; i < bag->nplace; i++) {
-        l->place[i] = place[i - bag->nid];
-        l->start[i] = (int)bag->nid;
+    for (size_t i = lookup->nid; i < lookup->by_row.n; i++) {
+        l->place[i] = place[i - lookup->nid];
+        l->start[i] = (int)lookup->nid;
     }
-    l->start[bag->nplace] = l->offset[bag->nslot * bag->B] = (int)bag->nid;
+    l->start[lookup->by_row.n] = l->offset[lookup->nslot * lookup->B] = (int)lookup->nid;
 }
 
 /* Examples b0 .. b1-1 of a slot: the sums of each bag, and the bag of each sum. */

@@ -13,7 +13,7 @@ struct hps_pooled_message {
     size_t nid;                         /* ids of sacks; behind them, popular rows                */
 };
 
-/* The lists of a bag, to be written. */
+/* The lists of a lookup, to be written. */
 struct hps_pooled_lists {
     int *index, *offset, *place, *start, *from;
 };
@@ -39,7 +39,7 @@ struct hps_pooled {
     size_t aside_each;
     size_t next_cap, aside_cap;
     /* Bags. */
-    struct hps_bag *bag;                /* (M, nlayer)                                            */
+    struct hps_lookup *lookup;          /* (M, nlayer)                                            */
     struct hps_pooled_lists *lists;     /* (M, nlayer)                                            */
     int *place;                         /* of popular rows, by micro-batch ...                    */
     size_t *front;                      /* (M + 1) ... how many are before its own                */

@@ -42,10 +42,9 @@ static struct hps_lookup lookup_of(const struct hps_ps *p, const struct hps_ps_t
                                    int l)
 {
     const struct hps_ps_group *g = &p->group[t->group];
-    struct hps_lookup lookup = { .bag = g->step->bag[m * g->nlayer + p->layer_bag[l]],
-                                 .rows = hps_exchange_rows(t->exchange) };
+    struct hps_lookup lookup = g->step->lookup[m * g->nlayer + p->layer_bag[l]];
 
-    hps_exchange_locate(t->exchange, &lookup.bag);
+    hps_exchange_locate(t->exchange, &lookup);
     lookup.grad = hps_exchange_grad(t->exchange, g->step->M == 1 && g->nlayer == 1);
     return lookup;
 }

@@ -33,7 +33,7 @@ static void turn_new(struct hps_request *r, struct hps_request_turn *t, int nlay
     t->step.ask = hps_mem_new(pairs, sizeof(int));
     t->step.give = hps_mem_new(2 * pairs, sizeof(int));
     t->step.give_place = t->step.give + pairs;
-    t->step.bag = hps_mem_new((size_t)r->M * (size_t)nlayer, sizeof *t->step.bag);
+    t->step.lookup = hps_mem_new((size_t)r->M * (size_t)nlayer, sizeof *t->step.lookup);
     t->ask = hps_mem_new(HPS_REQUEST_TOLD * pairs, sizeof(int));
     t->give = hps_mem_new(HPS_REQUEST_TOLD * pairs, sizeof(int));
     t->length = hps_mem_new(pairs, sizeof(int));
@@ -52,7 +52,7 @@ static void turn_free(struct hps_request *r, struct hps_request_turn *t)
     hps_mem_free(t->step.first);
     hps_mem_free(t->step.ask);
     hps_mem_free(t->step.give);
-    hps_mem_free(t->step.bag);
+    hps_mem_free(t->step.lookup);
     hps_mem_free(t->step.sums);
     hps_mem_free(t->ask);
     hps_mem_free(t->give);

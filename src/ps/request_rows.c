@@ -59,8 +59,8 @@ static void find(struct hps_request *r, struct hps_request_turn *t, const struct
 {
     struct rows *w = r->with;
 
-    hps_unique_find(w->places, batch, &t->room, t->step.first, t->step.ask, t->step.bag);
-    if (batch) hps_unique_show(w->places, &t->room, t->step.bag);
+    hps_unique_find(w->places, batch, &t->room, t->step.first, t->step.ask, t->step.lookup);
+    if (batch) hps_unique_show(w->places, &t->room, t->step.lookup);
     if (r->parts > 1)
         put(r, t);
 }

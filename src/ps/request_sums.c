@@ -35,7 +35,7 @@ static void find(struct hps_request *r, struct hps_request_turn *t, const struct
 {
     struct sums *w = r->with;
 
-    hps_pooled_find(w->partials, batch, &t->room, t->step.first, t->step.ask, t->step.bag,
+    hps_pooled_find(w->partials, batch, &t->room, t->step.first, t->step.ask, t->step.lookup,
                     t->length, t->at, &t->want);
 }
 

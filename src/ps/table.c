@@ -175,12 +175,16 @@ void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 
 void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
 {
-    struct hps_bag bag = { .nslot = 1, .B = (int)n, .nid = (size_t)begin[n], .offset = begin,
-                           .lies = row, .rare = true, .stride = t->stride };
+    struct hps_lookup lookup = { .nslot = 1,
+                                 .B = (int)n,
+                                 .nid = (size_t)begin[n],
+                                 .offset = begin,
+                                 .form = HPS_ROWS_IN_TABLE,
+                                 .of.in_table = { row, true },
+                                 .rows = { .table = t->row, .stride = t->stride } };
     struct hps_tensor y = { out, (size_t)t->dim, t->dim, false };
 
-    t->dev->ops->rows->bag_forward(t->dev, &bag, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, t->row,
-                                   y);
+    t->dev->ops->rows->bag_forward(t->dev, &lookup, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, y);
 }
 
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,

@@ -85,6 +85,12 @@ static int sack_bits(const struct hps_unique *p)
     return hps_radix_bits(most);
 }
 
+/* Offsets of a lookup's bags. */
+static size_t offsets_of(const struct hps_lookup *lookup)
+{
+    return lookup->single ? 0 : (size_t)lookup->nslot * (size_t)lookup->B + 1;
+}
+
 /* The bags' own offsets, and room for what they point at. */
 static void lay_bags(struct hps_unique *p)
 {
@@ -92,24 +98,26 @@ static void lay_bags(struct hps_unique *p)
     int at = 0, *offset;
 
     for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++)
-        noffset += p->bag[q].single ? 0 : (size_t)p->bag[q].nslot * (size_t)p->bag[q].B + 1;
+        noffset += offsets_of(&p->lookup[q]);
     if (p->index)
         hps_int_mirror_grow(&p->room->index, p->sacks.nid + 1); /* always somewhere to point at */
     if (p->lie) hps_int_mirror_grow(&p->room->lies, p->sacks.nid + 1);
     hps_int_mirror_grow(&p->room->offset, noffset + 1);
     offset = p->room->offset.host;
     for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++) {
-        struct hps_bag *bag = &p->bag[q];
-        bag->index = p->index ? p->room->index.host + at : NULL;
-        bag->lies = p->lie ? p->room->lies.host + at : NULL;
-        bag->offset = bag->single ? NULL : offset;
-        for (int i = 0; i < bag->nslot && !bag->single; i++)
-            for (int b = 0; b < bag->B; b++)
-                *offset++ = p->sack[sack + (size_t)b * (size_t)bag->nslot + (size_t)i] - at;
+        struct hps_lookup *lookup = &p->lookup[q];
+        lookup->form = p->index ? HPS_ROWS_BY_INDEX
+                       : p->lie ? HPS_ROWS_IN_TABLE
+                                : HPS_ROWS_IN_ORDER;
+        if (p->index) lookup->of.index = p->room->index.host + at;
+        if (p->lie) lookup->of.in_table.row = p->room->lies.host + at;
+        lookup->offset = lookup->single ? NULL : offset;
+        for (int i = 0; i < lookup->nslot && !lookup->single; i++)
+            for (int b = 0; b < lookup->B; b++)
+                *offset++ = p->sack[sack + (size_t)b * (size_t)lookup->nslot + (size_t)i] - at;
         sack = p->sacks.end[q];
-        at += (int)bag->nid;
-        if (!bag->single)
-            *offset++ = (int)bag->nid;
+        at += (int)lookup->nid;
+        if (!lookup->single) *offset++ = (int)lookup->nid;
     }
 }
 
@@ -143,26 +151,26 @@ static void number_bags(struct hps_unique *p)
     hps_int_mirror_grow(&p->room->start, p->sacks.nid + n);
     hps_int_mirror_grow(&p->room->from, p->sacks.nid + 1);
     for (size_t q = 0; q < n; q++) {
-        struct hps_bag *bag = &p->bag[q];
+        struct hps_lookup *lookup = &p->lookup[q];
         size_t before = row;
         row = hps_parallel_number(&p->sacks.work, &c.bag_rows[q], each, row);
         id = hps_parallel_number(&p->sacks.work, &c.bag_ids[q], each, id);
-        bag->nplace = row - before;
-        bag->place = p->room->place.host + before;
-        bag->start = p->room->start.host + before + q;
-        bag->from = p->room->from.host;
+        lookup->by_row.n = row - before;
+        lookup->by_row.row = p->room->place.host + before;
+        lookup->by_row.start = p->room->start.host + before + q;
+        lookup->by_row.bag = p->room->from.host;
         p->room->start.host[row + q] = (int)id;
     }
 }
 
 void hps_unique_find(struct hps_unique *p, const struct hps_batch *batch,
-                     struct hps_unique_room *room, int *first, int *ask, struct hps_bag *bag)
+                     struct hps_unique_room *room, int *first, int *ask, struct hps_lookup *lookup)
 {
     size_t ncount;
 
     p->room = room;
-    p->bag = bag;
-    hps_csr_list(&p->sacks, batch, p->dev->nthread, bag);
+    p->lookup = lookup;
+    hps_csr_list(&p->sacks, batch, p->dev->nthread, lookup);
     ncount = (size_t)p->sacks.work.n * hps_unique_counters(p);
     hps_mem_grow(&p->count, &p->count_cap, ncount, sizeof *p->count);
     memset(p->count, 0, ncount * sizeof *p->count);
@@ -185,26 +193,26 @@ void hps_unique_find(struct hps_unique *p, const struct hps_batch *batch,
     if (batch) hps_parallel_for(&p->sacks.work, hps_unique_place_part, p);
 }
 
-void hps_unique_show(const struct hps_unique *p, struct hps_unique_room *room, struct hps_bag *bag)
+void hps_unique_show(const struct hps_unique *p, struct hps_unique_room *room,
+                     struct hps_lookup *lookup)
 {
     size_t nid = 0, noffset = 0;
 
     if (p->dev->host)
         return;
     for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++) {
-        nid += bag[q].nid;
-        noffset += bag[q].single ? 0 : (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+        nid += lookup[q].nid;
+        noffset += offsets_of(&lookup[q]);
     }
     const int *index = hps_int_mirror_show(&room->index, nid + 1, p->dev);
     const int *offset = hps_int_mirror_show(&room->offset, noffset, p->dev);
     for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++) {
-        bag[q].index = index;
-        index += bag[q].nid;
-        if (!bag[q].single) {
-            bag[q].offset = offset;
-            offset += (size_t)bag[q].nslot * (size_t)bag[q].B + 1;
+        lookup[q].of.index = index;
+        index += lookup[q].nid;
+        if (!lookup[q].single) {
+            lookup[q].offset = offset;
+            offset += offsets_of(&lookup[q]);
         }
-        bag[q].place = bag[q].start = bag[q].from = bag[q].lies = NULL;
-        bag[q].nplace = 0;
+        lookup[q].by_row = (struct hps_row_bags){ 0 };
     }
 }

@@ -13,11 +13,11 @@ struct hps_unique {
     struct hps_csr sacks;
     struct hps_radix *radix;
     size_t sack_cap, count_cap;
-    int bag_bits, sack_bits, place_bits;    /* of a tail: the bag, its sack, and for an index the
-                                               place in that */
+    int bag_bits, sack_bits, place_bits; /* of a tail: the lookup, its sack, and for an index the
+                                            place in that */
     int *sack;                          /* (nsack) its first id                             */
     size_t *pair_at;                    /* (M * nlayer) pairs before those of its micro-batch */
-    struct hps_bag *bag;                /* of the step under way                            */
+    struct hps_lookup *lookup;          /* of the step under way                            */
     struct hps_unique_room *room;
     size_t *count;                      /* (nwork, counters) how many, then which is next   */
 };

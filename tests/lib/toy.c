@@ -82,9 +82,12 @@ static void make_bag(struct toy_feed *f, const struct hps_net *net, const struct
                 index[n++] = (int)(hps_rng_bits(key, 1 + (uint64_t)i / 2) % TOY_ROWS);
             offset[s * B + b + 1] = n;
         }
-    f->lookup[l->index].bag = (struct hps_bag){ .nslot = l->nslot, .B = B, .nid = (size_t)n,
-                                                .index = index, .offset = offset,
-                                                .single = single };
+    f->lookup[l->index] = (struct hps_lookup){ .nslot = l->nslot,
+                                               .B = B,
+                                               .nid = (size_t)n,
+                                               .offset = offset,
+                                               .single = single,
+                                               .of.index = index };
 }
 
 static void make_rows(struct toy_feed *f, const struct hps_layer *l)
@@ -95,7 +98,7 @@ static void make_rows(struct toy_feed *f, const struct hps_layer *l)
     f->rows[l->index] = hps_mem_new(n, sizeof(float));
     f->rows_grad[l->index] = (struct hps_row_grad){ .row = hps_mem_new(n, sizeof(float)),
                                                     .nrow = TOY_ROWS, .written = true };
-    f->lookup[l->index].rows = f->rows[l->index];
+    f->lookup[l->index].rows.gathered = f->rows[l->index];
     f->lookup[l->index].grad = &f->rows_grad[l->index];
     f->lookups[l->index] = &f->lookup[l->index];
     for (size_t i = 0; i < n; i++)
@@ -146,8 +149,8 @@ struct hps_feed toy_feed_from(const struct toy_feed *f, int first)
 void toy_feed_free(struct toy_feed *f)
 {
     for (int l = 0; l < f->L; l++) {
-        hps_mem_free((void *)f->lookup[l].bag.index);
-        hps_mem_free((void *)f->lookup[l].bag.offset);
+        hps_mem_free((void *)f->lookup[l].of.index);
+        hps_mem_free((void *)f->lookup[l].offset);
         hps_mem_free(f->rows[l]);
         hps_mem_free(f->rows_grad[l].row);
     }

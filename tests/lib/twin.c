@@ -78,30 +78,30 @@ void twin_dropout(int B, int width, double p, uint64_t key, const long long *exa
 
 /* How one kind of layer reads its bags. */
 struct walk {
-    const struct hps_bag *bag;
+    const struct hps_lookup *lookup;
     int dim;
     enum hps_pool_kind pool;
     enum hps_combine combine;
 };
 
-static size_t first_of(const struct hps_bag *bag, size_t s_b)
+static size_t first_of(const struct hps_lookup *lookup, size_t s_b)
 {
-    return bag->single ? s_b : (size_t)bag->offset[s_b];
+    return lookup->single ? s_b : (size_t)lookup->offset[s_b];
 }
 
 static void walk(const struct walk *k, int s, int b, const double *rows, double *y,
                  const double *dy, double *rows_grad)
 {
-    size_t at = (size_t)s * k->bag->B + b;
-    size_t first = first_of(k->bag, at), last = first_of(k->bag, at + 1);
+    size_t at = (size_t)s * k->lookup->B + b;
+    size_t first = first_of(k->lookup, at), last = first_of(k->lookup, at + 1);
     bool concat = k->combine == HPS_COMBINE_CONCAT;
-    size_t width = concat ? (size_t)k->bag->nslot * k->dim : (size_t)k->dim;
+    size_t width = concat ? (size_t)k->lookup->nslot * k->dim : (size_t)k->dim;
     size_t to = (size_t)b * width + (concat ? (size_t)s * k->dim : 0);
 
     for (size_t i = first; i < last; i++) {
         double share = k->pool == HPS_POOL_MEAN ? 1.0 / (double)(last - first) : 1;
         for (int d = 0; d < k->dim; d++) {
-            size_t row = (size_t)k->bag->index[i] * k->dim + d;
+            size_t row = (size_t)k->lookup->of.index[i] * k->dim + d;
             if (y)
                 y[to + d] += share * rows[row];
             else
@@ -110,26 +110,26 @@ static void walk(const struct walk *k, int s, int b, const double *rows, double 
     }
 }
 
-void twin_bag(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
+void twin_bag(const struct hps_lookup *lookup, int dim, enum hps_pool_kind pool,
               enum hps_combine combine, const double *rows, double *y)
 {
-    struct walk k = { bag, dim, pool, combine };
-    size_t slots = combine == HPS_COMBINE_CONCAT ? (size_t)bag->nslot : 1;
+    struct walk k = { lookup, dim, pool, combine };
+    size_t slots = combine == HPS_COMBINE_CONCAT ? (size_t)lookup->nslot : 1;
 
-    for (size_t i = 0; i < (size_t)bag->B * slots * dim; i++)
+    for (size_t i = 0; i < (size_t)lookup->B * slots * dim; i++)
         y[i] = 0;
-    for (int s = 0; s < bag->nslot; s++)
-        for (int b = 0; b < bag->B; b++)
+    for (int s = 0; s < lookup->nslot; s++)
+        for (int b = 0; b < lookup->B; b++)
             walk(&k, s, b, rows, y, NULL, NULL);
 }
 
-void twin_bag_back(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
+void twin_bag_back(const struct hps_lookup *lookup, int dim, enum hps_pool_kind pool,
                    enum hps_combine combine, const double *dy, double *rows_grad)
 {
-    struct walk k = { bag, dim, pool, combine };
+    struct walk k = { lookup, dim, pool, combine };
 
-    for (int s = 0; s < bag->nslot; s++)
-        for (int b = 0; b < bag->B; b++)
+    for (int s = 0; s < lookup->nslot; s++)
+        for (int b = 0; b < lookup->B; b++)
             walk(&k, s, b, NULL, NULL, dy, rows_grad);
 }
 

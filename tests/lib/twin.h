@@ -27,9 +27,9 @@ void twin_dropout(int B, int width, double p, uint64_t key, const long long *exa
                   const double *x, double *y);
 
 /* y (B, nslot*dim) or (B, dim) is overwritten; rows_grad is added to. */
-void twin_bag(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
+void twin_bag(const struct hps_lookup *lookup, int dim, enum hps_pool_kind pool,
               enum hps_combine combine, const double *rows, double *y);
-void twin_bag_back(const struct hps_bag *bag, int dim, enum hps_pool_kind pool,
+void twin_bag_back(const struct hps_lookup *lookup, int dim, enum hps_pool_kind pool,
                    enum hps_combine combine, const double *dy, double *rows_grad);
 
 /* Answers the sum of losses; score, dx (B) may be NULL; dx = (p - t) * weight. */

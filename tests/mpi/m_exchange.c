@@ -105,9 +105,9 @@ static void *copy_of(const struct world *w, const void *p, size_t bytes)
 }
 
 /* The ids of a bag by place, to free. */
-static int *index_of(const struct world *w, const struct hps_bag *bag)
+static int *index_of(const struct world *w, const struct hps_lookup *lookup)
 {
-    return copy_of(w, bag->index, bag->nid * sizeof(int));
+    return copy_of(w, lookup->of.index, lookup->nid * sizeof(int));
 }
 
 static void check_rows(const struct world *w, const struct twin *t,
@@ -115,22 +115,21 @@ static void check_rows(const struct world *w, const struct twin *t,
                        const struct hps_exchange *ps)
 {
     size_t bytes = (size_t)s->nplace * DIM * sizeof(float);
-    float *copy = w->in_place ? NULL : copy_of(w, hps_exchange_rows(ps), bytes);
-    const float *rows = copy ? copy : hps_exchange_rows(ps);
+    float *copy = NULL;
     struct ids_batch own;
     struct hps_batch b;
 
     ids_make(&own, &b, step, w->me, m);
     for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
-        struct hps_bag bag = s->bag[m * IDS_LAYERS + j];
-        int *from = index_of(w, &bag), *index = from;
-        hps_exchange_locate(ps, &bag);
+        struct hps_lookup lookup = s->lookup[m * IDS_LAYERS + j];
+        int *from = index_of(w, &lookup), *index = from;
+        hps_exchange_locate(ps, &lookup);
+        if (!w->in_place && !copy) copy = copy_of(w, lookup.rows.gathered, bytes);
+        if (copy) lookup.rows.gathered = copy;
         for (int i = 0; i < w->ids.use[j]->nslot; i++)
             for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
                 for (int c = 0; c < DIM; c++) {
-                    const float *row = !bag.at ? rows + *index * DIM
-                                       : bag.at[*index] < 0 ? bag.far + *index * DIM
-                                       : rows + (size_t)bag.at[*index] * bag.stride;
+                    const float *row = hps_lookup_row(&lookup.rows, *index, DIM);
                     double want = t->row[ids_row(w->ids.use[j], &b, i, n)][c];
                     if (fabs((double)row[c] - want) > 1e-5)     /* of numbers near 1 */
                         HPS_DIE("step %lld row %lld: %.9g, not %.9g", step,
@@ -143,19 +142,19 @@ static void check_rows(const struct world *w, const struct twin *t,
 }
 
 /* How many places a bag of sums points at, and the k-th: partial sums, then popular rows. */
-static int nplace_of(const struct hps_bag *bag, int sack)
+static int nplace_of(const struct hps_lookup *lookup, int sack)
 {
-    return bag->offset[sack + 1] - bag->offset[sack] + bag->name_begin[sack + 1] -
-           bag->name_begin[sack];
+    return lookup->offset[sack + 1] - lookup->offset[sack] + lookup->hot.begin[sack + 1] -
+           lookup->hot.begin[sack];
 }
 
-static int place_of(const struct hps_bag *bag, int sack, int k)
+static int place_of(const struct hps_lookup *lookup, int sack, int k)
 {
-    int nsum = bag->offset[sack + 1] - bag->offset[sack];
+    int nsum = lookup->offset[sack + 1] - lookup->offset[sack];
 
-    return k < nsum ? bag->index[bag->offset[sack] + k]
-                    : bag->place[(int)bag->nplace - bag->npopular +
-                                 bag->name[bag->name_begin[sack] + k - nsum]];
+    return k < nsum ? lookup->of.index[lookup->offset[sack] + k]
+                    : lookup->by_row.row[(int)lookup->by_row.n - lookup->hot.n +
+                                         lookup->hot.number[lookup->hot.begin[sack] + k - nsum]];
 }
 
 /* Sums of the twin's rows, by bag: the partial ones and popular rows add up to them. */
@@ -164,14 +163,16 @@ static void check_sums(const struct world *w, const struct twin *t,
                        const struct hps_exchange *ps)
 {
     static double want[IDS_MOST_B][DIM];
-    const float *rows = hps_exchange_rows(ps);
+    struct hps_lookup located = { 0 };
     struct ids_batch own;
     struct hps_batch b;
 
     ids_make(&own, &b, step, w->me, m);
+    hps_exchange_locate(ps, &located);
+    const float *rows = located.rows.gathered;
     for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++) {
         const struct hps_layer *l = w->ids.use[j];
-        const struct hps_bag *bag = &s->bag[m * IDS_LAYERS + j];
+        const struct hps_lookup *lookup = &s->lookup[m * IDS_LAYERS + j];
         for (int i = 0; i < l->nslot; i++) {
             memset(want, 0, sizeof want);
             for (int n = 0; n < ids_count(l, &b, i); n++)
@@ -180,8 +181,8 @@ static void check_sums(const struct world *w, const struct twin *t,
             for (int e = 0; e < b.B; e++)
                 for (int c = 0; c < DIM; c++) {
                     double sum = 0;
-                    for (int k = 0; k < nplace_of(bag, i * b.B + e); k++)
-                        sum += (double)rows[place_of(bag, i * b.B + e, k) * DIM + c];
+                    for (int k = 0; k < nplace_of(lookup, i * b.B + e); k++)
+                        sum += (double)rows[place_of(lookup, i * b.B + e, k) * DIM + c];
                     if (fabs(sum - want[e][c]) > 1e-5)
                         HPS_DIE("step %lld, slot %d of layer %d, example %d: %.9g, not %.9g", step,
                                 i, j, e, sum, want[e][c]);
@@ -196,12 +197,12 @@ static void add_bag_grads(const struct world *w, const struct hps_request_step *
 {
     for (int m = 0; m < M && reads(w, w->me); m++)
         for (int j = 0; j < IDS_LAYERS; j++) {
-            const struct hps_bag *bag = &s->bag[m * IDS_LAYERS + j];
-            for (int sum = 0; sum < bag->nslot * bag->B; sum++)
-                for (int k = 0; k < nplace_of(bag, sum); k++)
+            const struct hps_lookup *lookup = &s->lookup[m * IDS_LAYERS + j];
+            for (int sum = 0; sum < lookup->nslot * lookup->B; sum++)
+                for (int k = 0; k < nplace_of(lookup, sum); k++)
                     for (int c = 0; c < DIM; c++)
-                        grad[place_of(bag, sum, k) * DIM + c] +=
-                            push(step, w->me, m, j, sum / bag->B, sum % bag->B, c);
+                        grad[place_of(lookup, sum, k) * DIM + c] +=
+                            push(step, w->me, m, j, sum / lookup->B, sum % lookup->B, c);
         }
 }
 
@@ -214,7 +215,7 @@ static void add_grads(const struct world *w, const struct hps_request_step *s, l
     for (int m = M - 1; m >= 0 && reads(w, w->me); m--) {
         ids_make(&own, &b, step, w->me, m);
         for (int j = 0; j < IDS_LAYERS; j++) {
-            int *from = index_of(w, &s->bag[m * IDS_LAYERS + j]), *index = from;
+            int *from = index_of(w, &s->lookup[m * IDS_LAYERS + j]), *index = from;
             for (int i = 0; i < w->ids.use[j]->nslot; i++)
                 for (int n = 0; n < ids_count(w->ids.use[j], &b, i); n++, index++)
                     for (int c = 0; c < DIM; c++)

@@ -73,7 +73,7 @@ static void give(const struct world *w, const struct hps_request_step *s, long l
 }
 
 /* A bag's places against its ids; `used` marks the places that micro-batches so far have seen. */
-static void check_bag(const struct hps_layer *l, const struct hps_bag *bag,
+static void check_bag(const struct hps_layer *l, const struct hps_lookup *lookup,
                       const struct hps_batch *b, const long long *place, int limit, bool *used)
 {
     size_t at = 0;
@@ -82,18 +82,18 @@ static void check_bag(const struct hps_layer *l, const struct hps_bag *bag,
     for (int i = 0; i < l->nslot; i++) {
         const int *offset = b->offset[l->slot[i]];
         single = single && !offset;
-        for (int e = 0; e <= b->B && !bag->single && (e < b->B || i == l->nslot - 1); e++)
-            if (bag->offset[i * b->B + e] != (int)at + (offset ? offset[e] : e))
-                HPS_DIE("bag %d of slot %d begins at %d", e, i, bag->offset[i * b->B + e]);
+        for (int e = 0; e <= b->B && !lookup->single && (e < b->B || i == l->nslot - 1); e++)
+            if (lookup->offset[i * b->B + e] != (int)at + (offset ? offset[e] : e))
+                HPS_DIE("bag %d of slot %d begins at %d", e, i, lookup->offset[i * b->B + e]);
         for (int n = 0; n < ids_count(l, b, i); n++, at++) {
-            int p = bag->index[at];
+            int p = lookup->of.index[at];
             if (p < 0 || p >= limit || place[p] != ids_row(l, b, i, n))
                 HPS_DIE("id %d of slot %d has the wrong row", n, i);
             used[p] = true;
         }
     }
-    if (bag->nslot != l->nslot || bag->B != b->B || bag->nid != at || bag->single != single ||
-        (single && bag->offset))
+    if (lookup->nslot != l->nslot || lookup->B != b->B || lookup->nid != at ||
+        lookup->single != single || (single && lookup->offset))
         HPS_DIE("a bag has the wrong shape");
 }
 
@@ -114,7 +114,8 @@ static void check_places(const struct world *w, const struct hps_request_step *s
     for (int m = 0; m < s->M; m++) {
         ids_make(&own, &b, step, w->me, m);
         for (int j = 0; j < IDS_LAYERS && reads(w, w->me); j++)
-            check_bag(w->ids.use[j], &s->bag[m * IDS_LAYERS + j], &b, place, s->first[m + 1], used);
+            check_bag(w->ids.use[j], &s->lookup[m * IDS_LAYERS + j], &b, place, s->first[m + 1],
+                      used);
         for (int p = s->first[m]; p < s->first[m + 1]; p++)
             if (!used[p])
                 HPS_DIE("place %d is asked for by micro-batch %d, which does not need it", p, m);

@@ -14,77 +14,79 @@
 
 /* Bags of 0 to 4 ids (or exactly one) over nrow rows. */
 struct bags {
-    struct hps_bag bag;
+    struct hps_lookup lookup;
     int *index, *offset, *place, *start, *from, *at, *lies;
     int *name, *name_begin, *rest, *rest_offset;
     float *table, *far;
 };
 
-/* The rows where they lie: backwards, in a table with something behind each, a third elsewhere. */
+/* Rows where they are in the table: backwards, with something behind each, a third elsewhere. */
 static void stay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows)
 {
-    k->bag.stride = dim + 3;
-    k->bag.at = k->at = hps_mem_new(nrow, sizeof(int));
-    k->table = hps_mem_new(nrow * k->bag.stride, sizeof(float));
-    k->bag.far = k->far = hps_mem_new(nrow * dim, sizeof(float));
+    size_t stride = dim + 3;
+
+    k->at = hps_mem_new(nrow, sizeof(int));
+    k->table = hps_mem_new(nrow * stride, sizeof(float));
+    k->far = hps_mem_new(nrow * dim, sizeof(float));
     for (size_t i = 0; i < nrow; i++) {
         k->at[i] = i % 3 == 1 ? -1 : (int)(nrow - 1 - i);
-        memcpy(k->at[i] < 0 ? k->far + i * dim : k->table + (nrow - 1 - i) * k->bag.stride,
-               rows + i * dim, dim * sizeof(float));
+        memcpy(k->at[i] < 0 ? k->far + i * dim : k->table + (nrow - 1 - i) * stride, rows + i * dim,
+               dim * sizeof(float));
     }
+    k->lookup.rows = (struct hps_rows){ k->far, k->table, stride, k->at };
 }
 
 /* All of them in the table; each id knows where. */
 static void lay_rows(struct bags *k, size_t nrow, size_t dim, const float *rows)
 {
-    k->bag.lies = k->lies = hps_mem_new(k->bag.nid + 1, sizeof(int));
+    k->lies = hps_mem_new(k->lookup.nid + 1, sizeof(int));
     for (size_t i = 0; i < nrow; i++) {
         k->at[i] = (int)(nrow - 1 - i);
-        memcpy(k->table + (nrow - 1 - i) * k->bag.stride, rows + i * dim, dim * sizeof(float));
+        memcpy(k->table + (nrow - 1 - i) * k->lookup.rows.stride, rows + i * dim,
+               dim * sizeof(float));
     }
-    for (size_t i = 0; i < k->bag.nid; i++)
+    for (size_t i = 0; i < k->lookup.nid; i++)
         k->lies[i] = k->at[(k->rest ? k->rest : k->index)[i]];
 }
 
 /* The bag by row, from its index; with or without that. */
 static void turn_bags(struct bags *k, size_t nrow, bool both)
 {
-    struct hps_bag *bag = &k->bag;
-    int n = 0, nslot = bag->nslot, B = bag->B;
+    struct hps_lookup *lookup = &k->lookup;
+    int n = 0, nslot = lookup->nslot, B = lookup->B;
 
     k->place = hps_mem_new(nrow, sizeof(int));
     k->start = hps_mem_new(nrow + 1, sizeof(int));
-    k->from = hps_mem_new(bag->nid + 1, sizeof(int));
+    k->from = hps_mem_new(lookup->nid + 1, sizeof(int));
     for (size_t row = 0; row < nrow; row++) {
         int before = n;
         for (int sack = 0, i = 0; sack < nslot * B; sack++)
-            for (; i < (bag->single ? sack + 1 : bag->offset[sack + 1]); i++)
-                if (bag->index[i] == (int)row)
-                    k->from[n++] = sack % B * nslot + sack / B;
-        k->start[bag->nplace] = before;
-        k->place[bag->nplace] = (int)row;
-        bag->nplace += n > before;
+            for (; i < (lookup->single ? sack + 1 : lookup->offset[sack + 1]); i++)
+                if (lookup->of.index[i] == (int)row) k->from[n++] = sack % B * nslot + sack / B;
+        k->start[lookup->by_row.n] = before;
+        k->place[lookup->by_row.n] = (int)row;
+        lookup->by_row.n += n > before;
     }
-    k->start[bag->nplace] = n;
-    bag->place = k->place;
-    bag->start = k->start;
-    bag->from = k->from;
-    if (!both)
-        bag->index = NULL;
+    k->start[lookup->by_row.n] = n;
+    lookup->by_row.row = k->place;
+    lookup->by_row.start = k->start;
+    lookup->by_row.bag = k->from;
+    if (!both) lookup->form = HPS_ROWS_IN_ORDER;
 }
 
 /* Of the bag by row, the last rows by name, and no longer among the others. */
 static void name_bags(struct bags *k, int popular)
 {
-    struct hps_bag *bag = &k->bag;
-    int nsack = bag->nslot * bag->B, listed = (int)bag->nplace - popular, n = 0, rest = 0;
+    struct hps_lookup *lookup = &k->lookup;
+    int nsack = lookup->nslot * lookup->B, listed = (int)lookup->by_row.n - popular, n = 0,
+        rest = 0;
 
-    k->name = hps_mem_new(bag->nid + 1, sizeof(int));
+    k->name = hps_mem_new(lookup->nid + 1, sizeof(int));
     k->name_begin = hps_mem_new((size_t)nsack + 1, sizeof(int));
-    k->rest = hps_mem_new(bag->nid + 1, sizeof(int));
+    k->rest = hps_mem_new(lookup->nid + 1, sizeof(int));
     k->rest_offset = hps_mem_new((size_t)nsack + 1, sizeof(int));
     for (int sack = 0, i = 0; sack < nsack; sack++) {
-        for (; i < (bag->single ? sack + 1 : bag->offset[sack + 1]); i++) {
+        for (; i < (lookup->single ? sack + 1 : lookup->offset[sack + 1]); i++) {
             int p = 0;
             while (p < popular && k->place[listed + p] != k->index[i])
                 p++;
@@ -98,13 +100,13 @@ static void name_bags(struct bags *k, int popular)
     }
     for (int p = 1; p <= popular; p++)
         k->start[listed + p] = k->start[listed];
-    bag->npopular = popular;
-    bag->name = k->name;
-    bag->name_begin = k->name_begin;
-    bag->index = k->rest;
-    bag->offset = k->rest_offset;
-    bag->nid = (size_t)rest;
-    bag->single = false;
+    lookup->hot.n = popular;
+    lookup->hot.number = k->name;
+    lookup->hot.begin = k->name_begin;
+    lookup->of.index = k->rest;
+    lookup->offset = k->rest_offset;
+    lookup->nid = (size_t)rest;
+    lookup->single = false;
 }
 
 static void free_bags(struct bags *k)
@@ -134,22 +136,38 @@ static struct bags make_bags(int nslot, int B, size_t nrow, bool single)
         k.offset[i + 1] = k.offset[i] + (single ? 1 : (int)(hps_rng_bits(7, i) % 5));
     for (int i = 0; i < k.offset[n]; i++)
         k.index[i] = (int)(hps_rng_bits(9, (uint64_t)i) % nrow);
-    k.bag = (struct hps_bag){ .nslot = nslot, .B = B, .nid = (size_t)k.offset[n],
-                              .index = k.index, .offset = single ? NULL : k.offset,
-                              .single = single };
+    k.lookup = (struct hps_lookup){ .nslot = nslot,
+                                    .B = B,
+                                    .nid = (size_t)k.offset[n],
+                                    .offset = single ? NULL : k.offset,
+                                    .single = single,
+                                    .of.index = k.index };
     return k;
 }
 
 static void check_forward(struct hps_dev *dev, const struct bags *k, int dim,
-                          enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
-                          struct matrix *y)
+                          enum hps_pool_kind pool, enum hps_combine combine, struct matrix *y)
 {
     for (int b = 0; b < y->B; b++)
         for (int i = 0; i < y->width; i++)
             y->f[(size_t)b * y->ld + (size_t)i] = 7;
-    dev->ops->rows->bag_forward(dev, &k->bag, dim, pool, combine, rows, tensor(y));
+    dev->ops->rows->bag_forward(dev, &k->lookup, dim, pool, combine, tensor(y));
     dev->ops->sync(dev);
     matrix_check(y, y->d);
+}
+
+/* With each id's row in the table instead of an index. */
+static void check_in_table(struct hps_dev *dev, const struct bags *k, int dim,
+                           enum hps_pool_kind pool, enum hps_combine combine, struct matrix *y)
+{
+    struct bags direct = *k;
+
+    direct.lookup.form = HPS_ROWS_IN_TABLE;
+    for (int cold = 0; cold < 2; cold++) {
+        direct.lookup.of.in_table.row = k->lies;
+        direct.lookup.of.in_table.cold = cold;
+        check_forward(dev, &direct, dim, pool, combine, y);
+    }
 }
 
 /* by: its index, its rows, both; both and popular rows by name. */
@@ -158,30 +176,31 @@ static void bag_once(struct hps_dev *dev, int B, int dim, bool single, enum hps_
 {
     int nslot = 3, nrow = 101, slots = combine == HPS_COMBINE_CONCAT ? nslot : 1;
     struct bags k = make_bags(nslot, B, (size_t)nrow, single);
-    const struct hps_bag whole = k.bag;
+    const struct hps_lookup whole = k.lookup;
     struct matrix rows = matrix(nrow, dim, 0), grad = matrix(nrow, dim, 0);
     struct matrix y = matrix(B, slots * dim, 3), dy = matrix(B, slots * dim, 2);
+    struct hps_row_grad there = { .row = grad.f, .nrow = (size_t)nrow };
 
     twin_bag(&whole, dim, pool, combine, rows.d, y.d);
     twin_bag_back(&whole, dim, pool, combine, dy.d, grad.d);
     if (by > 0)
         turn_bags(&k, (size_t)nrow, by >= 2 || !dev->host);
-    if (by == 3 && dev->host)
-        name_bags(&k, k.bag.nplace > 20 ? 20 : 0);
-    check_forward(dev, &k, dim, pool, combine, rows.f, &y);
+    if (by == 3 && dev->host) name_bags(&k, k.lookup.by_row.n > 20 ? 20 : 0);
+    k.lookup.rows.gathered = rows.f;
+    k.lookup.grad = &there;
+    check_forward(dev, &k, dim, pool, combine, &y);
     stay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
-    check_forward(dev, &k, dim, pool, combine, k.table, &y);
+    check_forward(dev, &k, dim, pool, combine, &y);
     lay_rows(&k, (size_t)nrow, (size_t)dim, rows.f);
-    check_forward(dev, &k, dim, pool, combine, k.table, &y);
-    dev->ops->rows->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
-                           true);
+    check_forward(dev, &k, dim, pool, combine, &y);
+    if (dev->host) check_in_table(dev, &k, dim, pool, combine, &y);
+    dev->ops->rows->bag_backward(dev, &k.lookup, dim, pool, combine, tensor(&dy), true);
     dev->ops->sync(dev);
     matrix_check(&grad, grad.d);
     for (size_t i = 0; i < (size_t)nrow * grad.ld; i++)     /* what was there does not matter */
         grad.d[i] = 0;
     twin_bag_back(&whole, dim, pool, combine, dy.d, grad.d);
-    dev->ops->rows->bag_backward(dev, &k.bag, dim, pool, combine, tensor(&dy), grad.f, (size_t)nrow,
-                           false);
+    dev->ops->rows->bag_backward(dev, &k.lookup, dim, pool, combine, tensor(&dy), false);
     dev->ops->sync(dev);
     matrix_check(&grad, grad.d);
     free_bags(&k);
@@ -222,8 +241,9 @@ static void same_bits(void **state)
             name_bags(&k, 10);
         rows[i] = matrix(50, dim, 0);
         twin_fill_f(1, 50 * (size_t)dim, rows[i].f);
-        dev.ops->rows->bag_backward(&dev, &k.bag, dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                                    tensor(&dy), rows[i].f, 50, true);
+        k.lookup.grad = &(struct hps_row_grad){ .row = rows[i].f, .nrow = 50 };
+        dev.ops->rows->bag_backward(&dev, &k.lookup, dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                    tensor(&dy), true);
         dev.ops->sync(&dev);
         dev.ops->close(&dev);
     }

@@ -57,7 +57,7 @@ static uint64_t drop_key(const struct work *w)
 
 static void twin_forward(struct work *w)
 {
-    const struct hps_bag *bag = &w->feed.lookup[w->l->index].bag;
+    const struct hps_lookup *lookup = &w->feed.lookup[w->l->index];
     int in = w->l->ninput ? work_width(w, 0) : 0;
     double *x = in ? work_take(w, 0) : NULL;
 
@@ -65,7 +65,7 @@ static void twin_forward(struct work *w)
     if (work_kind_is(w, "fc"))
         twin_fc(work_act(w), w->B, in, w->out, x, w->param, w->param + in * w->out, NULL, w->y);
     else if (work_kind_is(w, "embedding"))
-        twin_bag(bag, w->l->dim, pool_of(w), combine_of(w), w->rows, w->y);
+        twin_bag(lookup, w->l->dim, pool_of(w), combine_of(w), w->rows, w->y);
     else if (work_kind_is(w, "dropout"))
         twin_dropout(w->B, in, rate_of(w), drop_key(w), w->feed.example, x, w->y);
     else if (work_kind_is(w, "concat") || work_kind_is(w, "add"))
@@ -96,10 +96,10 @@ static void twin_backward_one_input(struct work *w)
 
 static void twin_backward(struct work *w)
 {
-    const struct hps_bag *bag = &w->feed.lookup[w->l->index].bag;
+    const struct hps_lookup *lookup = &w->feed.lookup[w->l->index];
 
     if (work_kind_is(w, "embedding"))
-        twin_bag_back(bag, w->l->dim, pool_of(w), combine_of(w), w->dy, w->drows);
+        twin_bag_back(lookup, w->l->dim, pool_of(w), combine_of(w), w->dy, w->drows);
     else if (work_kind_is(w, "concat") || work_kind_is(w, "add"))
         columns(w, work_kind_is(w, "add"), NULL, w->dy);
     else if (w->l->ninput)

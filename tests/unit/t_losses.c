@@ -83,7 +83,7 @@ static double nce_loss(const struct loss_case *w, int b)
     double sum = 0;
 
     for (int j = 0; j <= n; j++) {
-        const double *row = w->rows + w->feed.feed.lookup[0]->bag.index[b * (n + 1) + j] * dim;
+        const double *row = w->rows + w->feed.feed.lookup[0]->of.index[b * (n + 1) + j] * dim;
         double f = row[w->in];
         for (int i = 0; i < w->in; i++)
             f += row[i] * w->x[b * w->in + i];
@@ -143,7 +143,8 @@ static void case_new(struct loss_case *w, const char *layers, const char *loss, 
     for (int i = 0; i < B * w->in; i++)
         w->x[i] = (double)(float)(2 * w->x[i]);
     if (w->l->table >= 0)
-        twin_widen(TOY_ROWS, w->l->dim, w->feed.feed.lookup[0]->rows, (size_t)w->l->dim, w->rows);
+        twin_widen(TOY_ROWS, w->l->dim, w->feed.feed.lookup[0]->rows.gathered, (size_t)w->l->dim,
+                   w->rows);
     for (int b = 0; kind_is(w, "cross_entropy") && b < B; b++)
         w->feed.label[b] = (float)(b % w->in);
 }

@@ -29,30 +29,33 @@ struct made {
     int nplace, n;
 };
 
-static void forward(const struct hps_measure_rows *r, const struct hps_bag *bag,
+static void forward(const struct hps_measure_rows *r, struct hps_lookup *lookup,
                     struct hps_table *table, float *value, struct made *made)
 {
     const struct hps_dev_ops *ops = r->dev->ops;
 
     hps_measure_rows_pull(r, table, value);
-    for (int m = 0; m < M; m++)
-        ops->rows->bag_forward(r->dev, &bag[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT, value,
-                         (struct hps_tensor){ made->y[m], WIDTH, WIDTH, false });
+    for (int m = 0; m < M; m++) {
+        lookup[m].rows.gathered = value;
+        ops->rows->bag_forward(r->dev, &lookup[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                               (struct hps_tensor){ made->y[m], WIDTH, WIDTH, false });
+    }
     ops->sync(r->dev);
 }
 
-static void backward(const struct hps_measure_rows *r, const struct hps_bag *bag, float *grad,
+static void backward(const struct hps_measure_rows *r, struct hps_lookup *lookup, float *grad,
                      struct made *made)
 {
     const struct hps_dev_ops *ops = r->dev->ops;
+    struct hps_row_grad there = { .row = grad, .nrow = (size_t)r->nplace };
     float dy[B * WIDTH];
 
     for (int m = 0; m < M; m++) {
         for (int i = 0; i < B * WIDTH; i++)
             dy[i] = hps_rng_unit(hps_rng_key((uint64_t)m, "dy"), (uint64_t)i) - 0.5f;
-        ops->rows->bag_backward(r->dev, &bag[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                                (struct hps_tensor){ dy, WIDTH, WIDTH, false }, grad,
-                                (size_t)r->nplace, m > 0);
+        lookup[m].grad = &there;
+        ops->rows->bag_backward(r->dev, &lookup[m], DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                (struct hps_tensor){ dy, WIDTH, WIDTH, false }, m > 0);
         ops->sync(r->dev);
     }
     struct hps_row_sums sums = hps_measure_rows_sums(r, grad);
@@ -75,18 +78,18 @@ static struct made *make(struct toy *toy, const struct slots *s, bool sums, int 
     struct made *made = hps_mem_new(1, sizeof *made);
     struct hps_measure_rows r;
     struct hps_table *table;
-    struct hps_bag bag[M] = { { 0 } };
+    struct hps_lookup lookup[M] = { { 0 } };
 
     layer.kind = &kind;
     assert_int_equal(hps_table_new(&table, toy->net, 0, 0, parts, &toy->dev, &toy->train, 9, NULL),
                      HPS_OK);
     hps_measure_rows_new(&r, &layer, sums, ROWS, parts, M, &toy->dev);
-    hps_measure_rows_find(&r, s->batch, B, bag);
-    hps_measure_rows_find(&r, s->batch, most, bag);
+    hps_measure_rows_find(&r, s->batch, B, lookup);
+    hps_measure_rows_find(&r, s->batch, most, lookup);
     float *value = hps_mem_new((size_t)r.nplace * DIM, sizeof *value);
     float *grad = hps_mem_new((size_t)r.nplace * DIM, sizeof *grad);
-    forward(&r, bag, table, value, made);
-    backward(&r, bag, grad, made);
+    forward(&r, lookup, table, value, made);
+    backward(&r, lookup, grad, made);
     made->nplace = r.nplace;
     made->n = r.n;
     hps_mem_free(value);

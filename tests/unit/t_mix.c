@@ -177,17 +177,17 @@ static double score(const struct work *w, const double *c, const double *r)
 
 static void attention(struct work *w, double *const *x)
 {
-    const struct hps_bag *bag = &w->feed.lookup[w->l->index].bag;
+    const struct hps_lookup *lookup = &w->feed.lookup[w->l->index];
     bool softmax = work_key_is(w, "weights", "softmax");
     int dim = w->out;
 
     memset(w->y, 0, w->ny * sizeof *w->y);
     for (int b = 0; b < w->B; b++) {
-        int first = bag->single ? b : bag->offset[b];
-        int last = bag->single ? b + 1 : bag->offset[b + 1];
+        int first = lookup->single ? b : lookup->offset[b];
+        int last = lookup->single ? b + 1 : lookup->offset[b + 1];
         double all = 0, *y = w->y + b * dim;
         for (int i = first; i < last; i++) {
-            const double *r = w->rows + (size_t)bag->index[i] * dim;
+            const double *r = w->rows + (size_t)lookup->of.index[i] * dim;
             double share = score(w, x[0] + b * dim, r);
             if (softmax)
                 share = exp(share / sqrt(dim));

@@ -1,6 +1,6 @@
 /* t_partials: every id of a bag is in the sum of its row's owner, in order, or names a popular row,
  * which is in no sum but its own; owners are told the rows that are theirs; by place the bags are
- * what they are by bag; popular rows are those that many ids name. The same on any number of
+ * what they are by lookup; popular rows are those that many ids name. The same on any number of
  * threads, whatever was found before; of large tables and of such as have few rows an owner. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ struct found {
     int nlayer, nmicro, parts, first[M + 1], ask[M * PARTS], length[M * PARTS];
     size_t at[M * PARTS];
     struct hps_int_mirror to;
-    struct hps_bag bag[BAGS];
+    struct hps_lookup lookup[BAGS];
     struct hps_dev dev;
 };
 
@@ -40,7 +40,8 @@ static void find(struct found *f, const struct slots *made, const struct slots *
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
     struct hps_pooled *p = hps_pooled_new(nlayer, made->use, made->rows, nmicro, parts, &f->dev);
     for (int i = 0; i < 3; i++) {
-        hps_pooled_find(p, batch[i], &f->room, f->first, f->ask, f->bag, f->length, f->at, &f->to);
+        hps_pooled_find(p, batch[i], &f->room, f->first, f->ask, f->lookup, f->length, f->at,
+                        &f->to);
         assert_true(batch[i] || (f->first[nmicro] == 0 && f->length[0] == 0));
     }
     hps_pooled_free(p);
@@ -68,7 +69,7 @@ static int sums_of(const struct found *f, int m)
     int n = 0;
 
     for (int j = 0; j < f->nlayer; j++)
-        n += f->bag[m * f->nlayer + j].nslot * f->bag[m * f->nlayer + j].B;
+        n += f->lookup[m * f->nlayer + j].nslot * f->lookup[m * f->nlayer + j].B;
     return n;
 }
 
@@ -114,10 +115,11 @@ static void read_told(const struct found *f, struct places *p)
 static void check_sack(const struct found *f, const struct hps_layer *l, int q, int i,
                        const struct hps_batch *b, int e, struct places *p)
 {
-    const struct hps_bag *bag = &f->bag[q];
+    const struct hps_lookup *lookup = &f->lookup[q];
     const int *offset = b->offset[l->slot[i]], m = q / f->nlayer, sack = i * b->B + e;
-    const int *index = bag->index + bag->offset[sack], *name = bag->name + bag->name_begin[sack];
-    const int *popular = bag->place + bag->nplace - bag->npopular;
+    const int *index = lookup->of.index + lookup->offset[sack],
+              *name = lookup->hot.number + lookup->hot.begin[sack];
+    const int *popular = lookup->by_row.row + lookup->by_row.n - lookup->hot.n;
 
     for (int o = 0; o < f->parts; o++)
         assert_in_range(index[o], f->first[m], f->first[m + 1] - 1);
@@ -127,7 +129,7 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
         int place = p->place[m][row];
         if (place >= 0) {
             p->met[place]++;
-            assert_in_range(*name, 0, bag->npopular - 1);
+            assert_in_range(*name, 0, lookup->hot.n - 1);
             assert_int_equal(popular[*name++], place);
             continue;
         }
@@ -135,37 +137,37 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
         assert_false(p->popular[place]);
         assert_int_equal(p->row[p->start[place] + p->met[place]++], row);
     }
-    assert_ptr_equal(name, bag->name + bag->name_begin[sack + 1]);
-    assert_int_equal(bag->offset[sack + 1], bag->offset[sack] + f->parts);
+    assert_ptr_equal(name, lookup->hot.number + lookup->hot.begin[sack + 1]);
+    assert_int_equal(lookup->offset[sack + 1], lookup->offset[sack] + f->parts);
     for (int o = 0; o < f->parts; o++)
         assert_int_equal(p->met[index[o]], p->start[index[o] + 1] - p->start[index[o]]);
 }
 
 /* By place, in the order of the places' mentions by bag: a sum at each owner. */
-static void check_by_place(const struct hps_bag *bag, int parts)
+static void check_by_place(const struct hps_lookup *lookup, int parts)
 {
     static int next[PLACES], end[PLACES];
-    size_t n = (size_t)bag->nslot * (size_t)bag->B, at = 0;
-    size_t listed = bag->nplace - (size_t)bag->npopular;
+    size_t n = (size_t)lookup->nslot * (size_t)lookup->B, at = 0;
+    size_t listed = lookup->by_row.n - (size_t)lookup->hot.n;
 
-    for (size_t i = 0; i < bag->nplace; i++) {
-        next[bag->place[i]] = bag->start[i];
-        end[bag->place[i]] = bag->start[i + 1];
+    for (size_t i = 0; i < lookup->by_row.n; i++) {
+        next[lookup->by_row.row[i]] = lookup->by_row.start[i];
+        end[lookup->by_row.row[i]] = lookup->by_row.start[i + 1];
     }
     for (size_t sack = 0; sack < n; sack++)
         for (int q = 0; q < parts; q++, at++) {
-            int *k = &next[bag->index[at]];
-            assert_in_range(*k, 0, bag->start[bag->nplace] - 1);
-            assert_int_equal(bag->from[(*k)++], (int)sack % bag->B * bag->nslot +
-                                                    (int)sack / bag->B);
+            int *k = &next[lookup->of.index[at]];
+            assert_in_range(*k, 0, lookup->by_row.start[lookup->by_row.n] - 1);
+            assert_int_equal(lookup->by_row.bag[(*k)++],
+                             (int)sack % lookup->B * lookup->nslot + (int)sack / lookup->B);
         }
-    for (size_t i = 0; i < bag->nplace; i++)
-        assert_int_equal(next[bag->place[i]], end[bag->place[i]]);
-    assert_int_equal(at, bag->nid);
-    assert_int_equal(bag->start[bag->nplace], n * (size_t)parts);
-    assert_int_equal(bag->start[listed], bag->start[bag->nplace]);
-    assert_int_equal(bag->offset[0], 0);
-    assert_false(bag->single);
+    for (size_t i = 0; i < lookup->by_row.n; i++)
+        assert_int_equal(next[lookup->by_row.row[i]], end[lookup->by_row.row[i]]);
+    assert_int_equal(at, lookup->nid);
+    assert_int_equal(lookup->by_row.start[lookup->by_row.n], n * (size_t)parts);
+    assert_int_equal(lookup->by_row.start[listed], lookup->by_row.start[lookup->by_row.n]);
+    assert_int_equal(lookup->offset[0], 0);
+    assert_false(lookup->single);
 }
 
 static void check(const struct found *f, const struct slots *made, struct places *p)
@@ -174,12 +176,12 @@ static void check(const struct found *f, const struct slots *made, struct places
     for (int q = 0; q < f->nlayer * f->nmicro; q++) {
         const struct hps_layer *l = made->use[q % f->nlayer];
         const struct hps_batch *b = &made->batch[q / f->nlayer];
-        assert_int_equal(f->bag[q].B, b->B);
-        assert_int_equal(f->bag[q].nslot, l->nslot);
+        assert_int_equal(f->lookup[q].B, b->B);
+        assert_int_equal(f->lookup[q].nslot, l->nslot);
         for (int i = 0; i < l->nslot; i++)
             for (int e = 0; e < b->B; e++)
                 check_sack(f, l, q, i, b, e, p);
-        check_by_place(&f->bag[q], f->parts);
+        check_by_place(&f->lookup[q], f->parts);
     }
     for (int place = 0; place < p->n; place++)
         if (p->popular[place])
@@ -189,18 +191,19 @@ static void check(const struct found *f, const struct slots *made, struct places
 static void same(const struct found *a, const struct found *b)
 {
     for (int q = 0; q < a->nlayer * a->nmicro; q++) {
-        const struct hps_bag *x = &a->bag[q], *y = &b->bag[q];
+        const struct hps_lookup *x = &a->lookup[q], *y = &b->lookup[q];
         assert_int_equal(x->nid, y->nid);
-        assert_int_equal(x->nplace, y->nplace);
-        assert_memory_equal(x->index, y->index, x->nid * sizeof(int));
+        assert_int_equal(x->by_row.n, y->by_row.n);
+        assert_memory_equal(x->of.index, y->of.index, x->nid * sizeof(int));
         size_t nsack = (size_t)x->nslot * (size_t)x->B;
-        assert_memory_equal(x->from, y->from, (size_t)x->start[x->nplace] * sizeof(int));
-        assert_int_equal(x->npopular, y->npopular);
-        assert_memory_equal(x->name_begin, y->name_begin, (nsack + 1) * sizeof(int));
-        assert_memory_equal(x->name + x->name_begin[0], y->name + x->name_begin[0],
-                            (size_t)(x->name_begin[nsack] - x->name_begin[0]) * sizeof(int));
-        assert_memory_equal(x->place, y->place, x->nplace * sizeof(int));
-        assert_memory_equal(x->start, y->start, (x->nplace + 1) * sizeof(int));
+        assert_memory_equal(x->by_row.bag, y->by_row.bag,
+                            (size_t)x->by_row.start[x->by_row.n] * sizeof(int));
+        assert_int_equal(x->hot.n, y->hot.n);
+        assert_memory_equal(x->hot.begin, y->hot.begin, (nsack + 1) * sizeof(int));
+        assert_memory_equal(x->hot.number + x->hot.begin[0], y->hot.number + x->hot.begin[0],
+                            (size_t)(x->hot.begin[nsack] - x->hot.begin[0]) * sizeof(int));
+        assert_memory_equal(x->by_row.row, y->by_row.row, x->by_row.n * sizeof(int));
+        assert_memory_equal(x->by_row.start, y->by_row.start, (x->by_row.n + 1) * sizeof(int));
         assert_memory_equal(x->offset, y->offset, (nsack + 1) * sizeof(int));
     }
     assert_memory_equal(a->first, b->first, sizeof a->first);

@@ -24,7 +24,7 @@ enum { M = SLOTS_M, B = 900, ROWS = 20000, BAGS = SLOTS_LAYERS * M };
 struct found {
     struct hps_unique_room room;
     int nmicro, first[M + 1], *ask;
-    struct hps_bag bag[BAGS];
+    struct hps_lookup lookup[BAGS];
     struct hps_dev dev;
 };
 
@@ -36,7 +36,7 @@ static void find(struct found *f, const struct slots *made, int nlayer, int nmic
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
     struct hps_unique *p = hps_unique_new(nlayer, made->use, ROWS, nmicro, parts, index, &f->dev);
     for (int again = 0; again < 2; again++)
-        hps_unique_find(p, made->batch, &f->room, f->first, f->ask, f->bag);
+        hps_unique_find(p, made->batch, &f->room, f->first, f->ask, f->lookup);
     hps_unique_free(p);
 }
 
@@ -72,28 +72,31 @@ static void check_places(const struct found *f, int parts, long long *row)
 
 /* The bag's index against its ids, then its rows against its index. */
 static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
-                      const struct hps_bag *bag, const long long *row, int *sack)
+                      const struct hps_lookup *lookup, const long long *row, int *sack)
 {
     size_t nid = 0, seen = 0;
 
-    assert_int_equal(bag->B, b->B);
+    assert_int_equal(lookup->B, b->B);
     for (int i = 0; i < l->nslot; i++)
         for (int e = 0; e < b->B; e++) {
             const int *offset = b->offset[l->slot[i]];
             int first = offset ? offset[e] : e, last = offset ? offset[e + 1] : e + 1;
-            assert_int_equal(bag->offset ? bag->offset[i * b->B + e] : i * b->B + e, (int)nid);
+            assert_int_equal(lookup->offset ? lookup->offset[i * b->B + e] : i * b->B + e,
+                             (int)nid);
             for (int k = first; k < last; k++, nid++) {
                 long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
-                assert_int_equal(row[bag->index[nid]], slots_row(l, i, id));
+                assert_int_equal(row[lookup->of.index[nid]], slots_row(l, i, id));
                 sack[nid] = e * l->nslot + i;
             }
         }
-    assert_int_equal(bag->nid, nid);
-    for (size_t i = 0; i < bag->nplace; i++)
-        for (int k = bag->start[i], at = -1; k < bag->start[i + 1]; k++, seen++) {
+    assert_int_equal(lookup->nid, nid);
+    for (size_t i = 0; i < lookup->by_row.n; i++)
+        for (int k = lookup->by_row.start[i], at = -1; k < lookup->by_row.start[i + 1];
+             k++, seen++) {
             do
                 at++;
-            while (at < (int)nid && (bag->index[at] != bag->place[i] || sack[at] != bag->from[k]));
+            while (at < (int)nid && (lookup->of.index[at] != lookup->by_row.row[i] ||
+                                     sack[at] != lookup->by_row.bag[k]));
             assert_true(at < (int)nid);
         }
     assert_int_equal(seen, nid);
@@ -104,15 +107,15 @@ static void same(const struct found *a, const struct found *b, int nlayer, int p
     size_t nid = 0, nplace = 0, n = (size_t)(nlayer * a->nmicro);
 
     for (size_t q = 0; q < n; q++) {
-        nid += a->bag[q].nid;
-        nplace += a->bag[q].nplace;
-        assert_int_equal(a->bag[q].nplace, b->bag[q].nplace);
+        nid += a->lookup[q].nid;
+        nplace += a->lookup[q].by_row.n;
+        assert_int_equal(a->lookup[q].by_row.n, b->lookup[q].by_row.n);
     }
     assert_memory_equal(a->first, b->first, sizeof a->first);
     assert_memory_equal(a->ask, b->ask, (size_t)(a->nmicro * parts) * sizeof(int));
     assert_memory_equal(a->room.row.host, b->room.row.host,
                         (size_t)a->first[a->nmicro] * sizeof(int));
-    if (b->bag[0].index)
+    if (b->lookup[0].form == HPS_ROWS_BY_INDEX)
         assert_memory_equal(a->room.index.host, b->room.index.host, nid * sizeof(int));
     assert_memory_equal(a->room.from.host, b->room.from.host, nid * sizeof(int));
     assert_memory_equal(a->room.start.host, b->room.start.host, (nplace + n) * sizeof(int));
@@ -123,11 +126,11 @@ static void check_lies(const struct found *a, const struct found *bare, int n, i
                        const long long *row)
 {
     for (int q = 0; q < n; q++) {
-        const struct hps_bag *bag = &bare->bag[q];
-        assert_null(a->bag[q].lies);
-        assert_int_equal(bag->lies != NULL, parts == 1);
-        for (size_t i = 0; i < bag->nid && bag->lies; i++)
-            assert_int_equal(bag->lies[i], row[a->bag[q].index[i]]);
+        const struct hps_lookup *lookup = &bare->lookup[q];
+        assert_int_equal(a->lookup[q].form, HPS_ROWS_BY_INDEX);
+        assert_int_equal(lookup->form == HPS_ROWS_IN_TABLE, parts == 1);
+        for (size_t i = 0; i < lookup->nid && parts == 1; i++)
+            assert_int_equal(lookup->of.in_table.row[i], row[a->lookup[q].of.index[i]]);
     }
 }
 
@@ -143,8 +146,8 @@ static void layout(int nlayer, int nmicro, int parts)
     find(&bare, made, nlayer, nmicro, parts, false, 1);
     check_places(&one, parts, row);
     for (int q = 0; q < nlayer * nmicro; q++)
-        check_bag(made->use[q % nlayer], &made->batch[q / nlayer], &one.bag[q], row, sack);
-    assert_null(bare.bag[0].index);
+        check_bag(made->use[q % nlayer], &made->batch[q / nlayer], &one.lookup[q], row, sack);
+    assert_int_not_equal(bare.lookup[0].form, HPS_ROWS_BY_INDEX);
     same(&one, &many, nlayer, parts);
     same(&one, &bare, nlayer, parts);
     check_lies(&one, &bare, nlayer * nmicro, parts, row);

@@ -17,9 +17,8 @@
 
 struct attend {
     const struct hps_attention *net;
-    const struct hps_bag *bag;
+    const struct hps_lookup *lookup;
     size_t dim;
-    const float *rows;
     struct hps_tensor c, y, dc; /* y or dy */
     size_t b0, b1, first, n;    /* examples of the block; its ids                       */
     float *value, *grad;        /* n of every level: features, hidden values, the score */
@@ -33,12 +32,12 @@ struct attend {
 
 static size_t start_of(const struct attend *j, size_t b)
 {
-    return j->bag->single ? b : (size_t)j->bag->offset[b];
+    return j->lookup->single ? b : (size_t)j->lookup->offset[b];
 }
 
 static const float *row_of(const struct attend *j, size_t i)
 {
-    return j->rows + (size_t)j->bag->index[i] * j->dim;
+    return hps_lookup_row(&j->lookup->rows, j->lookup->of.index[i], j->dim);
 }
 
 static int width_of(const struct attend *j, int level)
@@ -99,7 +98,7 @@ static void unfold(const struct attend *j, float *grad)
 static void next_block(struct attend *j, struct hps_dev *dev, size_t b0, bool back)
 {
     struct hps_cpu *cpu = dev->state;
-    size_t B = (size_t)j->bag->B, each = j->at[j->net->nhidden + 2];
+    size_t B = (size_t)j->lookup->B, each = j->at[j->net->nhidden + 2];
 
     j->b0 = j->b1 = b0;
     j->first = start_of(j, b0);
@@ -243,13 +242,14 @@ static void run_net(struct attend *j, struct hps_dev *dev, const float *param)
 
 static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor y)
 {
-    struct attend j = { .net = a->net, .bag = a->bag, .dim = (size_t)a->net->dim, .rows = a->rows,
-                        .c = a->c, .y = y };
+    struct attend j = {
+        .net = a->net, .lookup = a->lookup, .dim = (size_t)a->net->dim, .c = a->c, .y = y
+    };
 
     hps_cpu_wait(dev);
     lay_levels(&j);
     fold(&j, dev, a->param);
-    for (size_t b = 0; b < (size_t)a->bag->B; b = j.b1) {
+    for (size_t b = 0; b < (size_t)a->lookup->B; b = j.b1) {
         next_block(&j, dev, b, false);
         run_net(&j, dev, a->param);
         hps_cpu_spread(dev, 1.0 * (double)(j.n * j.dim), pool_part, &j);
@@ -353,27 +353,30 @@ static void back_net(struct attend *j, struct hps_dev *dev, const float *param, 
     back_first(j, dev, grad);
 }
 
-static void attend_backward(struct hps_dev *dev, const struct hps_attended *a,
-                            struct hps_tensor dy, float *grad, struct hps_tensor dc,
-                            float *rows_grad, size_t nrow)
+static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor dy,
+                            float *grad, struct hps_tensor dc)
 {
-    struct attend j = { .net = a->net, .bag = a->bag, .dim = (size_t)a->net->dim, .rows = a->rows,
-                        .c = a->c, .y = dy, .dc = dc };
+    struct attend j = {
+        .net = a->net, .lookup = a->lookup, .dim = (size_t)a->net->dim, .c = a->c, .y = dy, .dc = dc
+    };
 
     hps_cpu_wait(dev);
     lay_levels(&j);
     fold(&j, dev, a->param);
-    for (size_t b = 0; b < (size_t)a->bag->B; b = j.b1) {
+    for (size_t b = 0; b < (size_t)a->lookup->B; b = j.b1) {
         next_block(&j, dev, b, true);
         run_net(&j, dev, a->param);
         hps_cpu_spread(dev, 1.0 * (double)(j.n * j.dim), unpool_part, &j);
         back_net(&j, dev, a->param, grad);
         hps_cpu_spread(dev, 1.5 * (double)(j.n * j.dim), unfeature_part, &j);
-        struct hps_bag each = { .nslot = 1, .B = (int)j.n, .nid = j.n,
-                                .index = a->bag->index + j.first, .single = true };
+        struct hps_lookup each = { .nslot = 1,
+                                   .B = (int)j.n,
+                                   .nid = j.n,
+                                   .single = true,
+                                   .of.index = a->lookup->of.index + j.first,
+                                   .grad = a->lookup->grad };
         struct hps_tensor drow = { j.drow, j.dim, j.net->dim, false };
-        hps_cpu_bag_backward(dev, &each, j.net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow,
-                             rows_grad, nrow, true);
+        hps_cpu_bag_backward(dev, &each, j.net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow, true);
         hps_cpu_wait(dev);              /* the block's room is the next one's */
     }
     unfold(&j, grad);

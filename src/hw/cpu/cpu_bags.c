@@ -10,35 +10,28 @@
  * must be looked for farther ahead. */
 #define FAR 160
 
-/* The row of a position. */
-HPS_INLINE const float *row_of(const struct hps_bags *j, int p, size_t dim)
-{
-    const struct hps_bag *bag = &j->bag;
-    int at = bag->at ? bag->at[p] : -1;
-
-    if (at >= 0)
-        return j->rows + (size_t)at * bag->stride;
-    return (bag->at ? bag->far : j->rows) + (size_t)p * dim;
-}
-
-/* The rows of ids: where these lie; by position, all side by side; by position, wherever. */
-enum rows { LIE, LIE_RARE, BESIDE, ANYWHERE };
+/* The rows of ids: by number in the table; by index, all gathered; by index, wherever they are. */
+enum rows { TABLE, TABLE_COLD, GATHERED, ANYWHERE };
 
 HPS_INLINE const float *row_of_id(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
 {
+    const struct hps_lookup *l = &j->lookup;
+
     switch (rows) {
-    case LIE:
-    case LIE_RARE: return j->rows + (size_t)j->bag.lies[i] * j->bag.stride;
-    case BESIDE: return j->rows + (size_t)j->bag.index[i] * dim;
-    default: return row_of(j, j->bag.index[i], dim);
+    case TABLE:
+    case TABLE_COLD:
+        return l->rows.table + (size_t)l->of.in_table.row[i] * l->rows.stride;
+    case GATHERED:
+        return l->rows.gathered + (size_t)l->of.index[i] * dim;
+    default:
+        return hps_lookup_row(&l->rows, l->of.index[i], dim);
     }
 }
 
 HPS_INLINE void fetch_ahead(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
 {
-    i += rows == LIE ? FAR : HPS_CPU_AHEAD;
-    if (i < j->bag.nid)
-        hps_cpu_fetch(row_of_id(j, i, rows, dim), dim);
+    i += rows == TABLE ? FAR : HPS_CPU_AHEAD;
+    if (i < j->lookup.nid) hps_cpu_fetch(row_of_id(j, i, rows, dim), dim);
 }
 
 /* to += the rows of ids first..last-1. */
@@ -51,12 +44,12 @@ HPS_INLINE void add_ids(const struct hps_bags *j, size_t first, size_t last, enu
     }
 }
 
-/* to += the popular rows of names first..last-1. */
+/* to += the hot rows of names first..last-1. */
 HPS_INLINE void add_names(const struct hps_bags *j, int first, int last, float share, float *to,
                           size_t dim)
 {
     for (int k = first; k < last; k++)
-        hps_cpu_row_add(to, j->popular + (size_t)j->bag.name[k] * dim, share, dim);
+        hps_cpu_row_add(to, j->hot + (size_t)j->lookup.hot.number[k] * dim, share, dim);
 }
 
 /* to (+)= the rows of sack `at`; of a dim that is short, summed in registers, one kind after the
@@ -64,7 +57,7 @@ HPS_INLINE void add_names(const struct hps_bags *j, int first, int last, float s
 HPS_INLINE void pool_ids(const struct hps_bags *j, size_t at, bool begin, enum rows rows,
                          float share, float *to, size_t dim)
 {
-    size_t first = hps_bags_start(&j->bag, at), last = hps_bags_start(&j->bag, at + 1);
+    size_t first = hps_bags_start(&j->lookup, at), last = hps_bags_start(&j->lookup, at + 1);
     float sum[HPS_CPU_SHORT] = { 0 };
 
     if (dim > HPS_CPU_SHORT) {
@@ -81,7 +74,7 @@ HPS_INLINE void pool_ids(const struct hps_bags *j, size_t at, bool begin, enum r
 
 HPS_INLINE void pool_names(const struct hps_bags *j, size_t at, float share, float *to, size_t dim)
 {
-    const int *name = j->bag.name_begin + at;
+    const int *name = j->lookup.hot.begin + at;
     float sum[HPS_CPU_SHORT];
 
     if (dim > HPS_CPU_SHORT) {
@@ -101,27 +94,28 @@ HPS_INLINE void pool_slot(const struct hps_bags *j, size_t s, size_t b0, size_t 
     float *y = j->y.data + (j->concat ? s * dim : 0);
 
     for (size_t b = b0; b < b1; b++) {
-        size_t at = s * (size_t)j->bag.B + b;
+        size_t at = s * (size_t)j->lookup.B + b;
         float share = mean ? hps_bags_share(j, at) : 1, *to = y + b * j->y.ld;
         pool_ids(j, at, begin, rows, share, to, dim);
-        if (j->bag.npopular > 0)
-            pool_names(j, at, share, to, dim);
+        if (j->lookup.hot.n > 0) pool_names(j, at, share, to, dim);
     }
 }
 
 /* Rows added as they are, and not from anywhere: the usual cases, compiled by themselves. */
 HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, size_t b1)
 {
-    enum rows rows = j->bag.lies ? (j->bag.rare ? LIE_RARE : LIE)
-                                 : j->bag.at ? ANYWHERE : BESIDE;
+    const struct hps_lookup *l = &j->lookup;
+    enum rows rows = l->form == HPS_ROWS_IN_TABLE ? (l->of.in_table.cold ? TABLE_COLD : TABLE)
+                     : l->rows.at                 ? ANYWHERE
+                                                  : GATHERED;
 
-    for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
-        if (rows == LIE && !j->mean) {
-            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, LIE, false);
-        } else if (rows == LIE_RARE && !j->mean) {
-            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, LIE_RARE, false);
-        } else if (rows == BESIDE && !j->mean) {
-            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, BESIDE, false);
+    for (size_t s = 0; s < (size_t)j->lookup.nslot; s++)
+        if (rows == TABLE && !j->mean) {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, TABLE, false);
+        } else if (rows == TABLE_COLD && !j->mean) {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, TABLE_COLD, false);
+        } else if (rows == GATHERED && !j->mean) {
+            HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, GATHERED, false);
         } else {
             HPS_CPU_WITH_DIM(j->dim, pool_slot, j, s, b0, b1, rows, j->mean);
         }
@@ -130,7 +124,7 @@ HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, siz
 static void pool_part(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
-    size_t B = (size_t)j->bag.B, last = hps_cpu_cut(B, HPS_CPU_GRAIN, t + 1, n), end;
+    size_t B = (size_t)j->lookup.B, last = hps_cpu_cut(B, HPS_CPU_GRAIN, t + 1, n), end;
 
     for (size_t b = hps_cpu_cut(B, HPS_CPU_GRAIN, t, n); b < last; b = end) {
         end = b + HPS_BAGS_BLOCK < last ? b + HPS_BAGS_BLOCK : last;
@@ -139,38 +133,39 @@ static void pool_part(const void *job, int t, int n)
 }
 
 /* Popular rows, side by side. */
-static void gather_popular(const void *job, int t, int n)
+static void gather_hot(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
-    size_t N = (size_t)j->bag.npopular, last = hps_cpu_cut(N, 1, t + 1, n);
-    const int *place = j->bag.place + j->bag.nplace - N;
+    size_t N = (size_t)j->lookup.hot.n, last = hps_cpu_cut(N, 1, t + 1, n);
+    const int *place = j->lookup.by_row.row + j->lookup.by_row.n - N;
 
     for (size_t i = hps_cpu_cut(N, 1, t, n); i < last; i++)
-        memcpy(j->popular + i * j->dim, row_of(j, place[i], j->dim), j->dim * sizeof *j->popular);
+        memcpy(j->hot + i * j->dim, hps_lookup_row(&j->lookup.rows, place[i], j->dim),
+               j->dim * sizeof *j->hot);
 }
 
 static void pool(struct hps_dev *dev, struct hps_bags *j, double work_ns)
 {
-    size_t B = (size_t)j->bag.B, popular = (size_t)j->bag.npopular;
+    size_t B = (size_t)j->lookup.B, hot = (size_t)j->lookup.hot.n;
 
     hps_cpu_writes(dev, B, j->y);
-    if (popular > 0) {
-        j->popular = hps_cpu_keep(dev, popular * j->dim * sizeof *j->popular);
-        hps_cpu_first(dev, (double)popular * (2 + 0.1 * (double)j->dim),
-                      hps_cpu_parts(dev, popular, HPS_BAGS_PART), gather_popular, j, sizeof *j);
+    if (hot > 0) {
+        j->hot = hps_cpu_keep(dev, hot * j->dim * sizeof *j->hot);
+        hps_cpu_first(dev, (double)hot * (2 + 0.1 * (double)j->dim),
+                      hps_cpu_parts(dev, hot, HPS_BAGS_PART), gather_hot, j, sizeof *j);
     }
     hps_cpu_rows(dev, B, work_ns, hps_cpu_parts(dev, B, HPS_BAGS_BLOCK), pool_part, j, sizeof *j);
 }
 
 /* ---- by row: each row is read once and added to all of its bags ---- */
 
-HPS_INLINE void strew_row(const struct hps_bags *j, size_t i, float *y, bool plain, bool once,
-                          size_t dim)
+HPS_INLINE void scatter_row(const struct hps_bags *j, size_t i, float *y, bool plain, bool once,
+                            size_t dim)
 {
-    const float *row = row_of(j, j->bag.place[i], dim);
-    const int *from = j->bag.from;
+    const float *row = hps_lookup_row(&j->lookup.rows, j->lookup.by_row.row[i], dim);
+    const int *from = j->lookup.by_row.bag;
 
-    for (int k = j->bag.start[i], end = j->bag.start[i + 1]; k < end; k++) {
+    for (int k = j->lookup.by_row.start[i], end = j->lookup.by_row.start[i + 1]; k < end; k++) {
         float *to = y + hps_bags_spot(j, from[k], plain, dim);
         hps_cpu_fetch(y + hps_bags_spot(j, hps_bags_ahead(j, k), plain, dim), dim);
         if (once)
@@ -180,57 +175,57 @@ HPS_INLINE void strew_row(const struct hps_bags *j, size_t i, float *y, bool pla
     }
 }
 
-HPS_INLINE void strew_all(const struct hps_bags *j, size_t first, size_t last, float *y, bool plain,
-                          bool once, size_t dim)
+HPS_INLINE void scatter_all(const struct hps_bags *j, size_t first, size_t last, float *y,
+                            bool plain, bool once, size_t dim)
 {
-    const struct hps_bag *bag = &j->bag;
+    const struct hps_lookup *lookup = &j->lookup;
     size_t ahead = HPS_CPU_AHEAD;
 
     for (size_t i = first; i < last; i++) {
         size_t next = i + ahead < last ? i + ahead : i;
-        hps_cpu_fetch(row_of(j, bag->place[next], dim), dim);
-        strew_row(j, i, y, plain, once, dim);
+        hps_cpu_fetch(hps_lookup_row(&j->lookup.rows, lookup->by_row.row[next], dim), dim);
+        scatter_row(j, i, y, plain, once, dim);
     }
 }
 
-HPS_INLINE void strew_rows(const struct hps_bags *j, size_t first, size_t last, float *y,
-                           size_t dim)
+HPS_INLINE void scatter_rows(const struct hps_bags *j, size_t first, size_t last, float *y,
+                             size_t dim)
 {
     if (hps_bags_plain(j) && j->once)
-        strew_all(j, first, last, y, true, true, dim);
+        scatter_all(j, first, last, y, true, true, dim);
     else if (hps_bags_plain(j))
-        strew_all(j, first, last, y, true, false, dim);
+        scatter_all(j, first, last, y, true, false, dim);
     else if (j->once)
-        strew_all(j, first, last, y, false, true, dim);
+        scatter_all(j, first, last, y, false, true, dim);
     else
-        strew_all(j, first, last, y, false, false, dim);
+        scatter_all(j, first, last, y, false, false, dim);
 }
 
-HPS_MULTIVERSION static void strew_span(const struct hps_bags *j, size_t first, size_t last,
-                                        float *y)
+HPS_MULTIVERSION static void scatter_span(const struct hps_bags *j, size_t first, size_t last,
+                                          float *y)
 {
-    HPS_CPU_WITH_DIM(j->dim, strew_rows, j, first, last, y);
+    HPS_CPU_WITH_DIM(j->dim, scatter_rows, j, first, last, y);
 }
 
 /* Thread t's rows, into y or, behind the first, into a y of its own. */
-static void strew_part(const void *job, int t, int n)
+static void scatter_part(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     float *y = j->y.data;
-    size_t width = (size_t)j->y.width, B = (size_t)j->bag.B;
+    size_t width = (size_t)j->y.width, B = (size_t)j->lookup.B;
 
     if (t > 0 && j->apart)
         y = j->apart + (size_t)(t - 1) * j->y.ld * B;
     for (size_t b = 0; b < B && !j->once; b++)
         memset(y + b * j->y.ld, 0, width * sizeof *y);
-    strew_span(j, hps_bags_cut(&j->bag, t, n), hps_bags_cut(&j->bag, t + 1, n), y);
+    scatter_span(j, hps_bags_cut(&j->lookup, t, n), hps_bags_cut(&j->lookup, t + 1, n), y);
 }
 
 /* y of some examples and what the threads behind the first have for them. */
 static void join_part(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
-    size_t ld = j->y.ld, B = (size_t)j->bag.B, last = hps_cpu_cut(B, 1, t + 1, n);
+    size_t ld = j->y.ld, B = (size_t)j->lookup.B, last = hps_cpu_cut(B, 1, t + 1, n);
 
     for (size_t b = hps_cpu_cut(B, 1, t, n); b < last; b++)
         for (int k = 0; k < n - 1; k++)
@@ -238,29 +233,27 @@ static void join_part(const void *job, int t, int n)
                             (size_t)j->y.width);
 }
 
-static void strew(struct hps_dev *dev, struct hps_bags *j, double work_ns)
+static void scatter(struct hps_dev *dev, struct hps_bags *j, double work_ns)
 {
-    size_t all = (size_t)j->bag.B * j->y.ld;
+    size_t all = (size_t)j->lookup.B * j->y.ld;
 
     if (dev->nthread > 1 && !j->once)
         j->apart = hps_cpu_scratch(dev, (size_t)(dev->nthread - 1) * all * sizeof *j->apart);
-    hps_cpu_spread(dev, work_ns, strew_part, j);
+    hps_cpu_spread(dev, work_ns, scatter_part, j);
     if (j->apart)
         hps_cpu_spread(dev, (double)all * dev->nthread, join_part, j);
 }
 
 /* ---- the verb ---- */
 
-void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
-                         enum hps_pool_kind pooling, enum hps_combine combine, const float *rows,
-                         struct hps_tensor y)
+void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
+                         enum hps_pool_kind pooling, enum hps_combine combine, struct hps_tensor y)
 {
-    struct hps_bags j = hps_bags_of(bag, dim, pooling, combine, y);
-    double work_ns = (double)(bag->nid + hps_bags_names(bag)) * (4 + 0.3 * dim);
+    struct hps_bags j = hps_bags_of(lookup, dim, pooling, combine, y);
+    double work_ns = (double)(lookup->nid + hps_bags_names(lookup)) * (4 + 0.3 * dim);
 
-    j.rows = rows;
-    if (bag->lies || bag->index)
-        pool(dev, &j, work_ns);
+    if (lookup->form == HPS_ROWS_IN_ORDER)
+        scatter(dev, &j, work_ns);
     else
-        strew(dev, &j, work_ns);
+        pool(dev, &j, work_ns);
 }

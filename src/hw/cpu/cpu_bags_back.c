@@ -1,11 +1,11 @@
-/* cpu_bags_back.c - gradients of the rows that bags are of: by id, by row, and of popular rows bag
+/* cpu_bags_back.c - gradients of the rows that bags are of: by id, by row, and of hot rows bag
  * by bag. */
 #include <string.h>
 
 #include "hw/cpu/cpu_bags_impl.h"
 
 #define PENDING 256             /* occurrences that a thread collects before it adds them       */
-#define NAMED 16                /* most parts of the bags that name popular rows                */
+#define NAMED   16              /* most parts of the bags that name hot rows                */
 
 /* Occurrences that wait to be added: the row, and where its gradient is in dy. */
 struct pending {
@@ -29,7 +29,7 @@ HPS_MULTIVERSION static void flush(const struct hps_bags *j, struct pending *p)
     HPS_CPU_WITH_DIM(j->dim, add_pending, j, p);
 }
 
-/* Rows have one owner among n, blocks of 16 strewn by a multiplicative hash (Knuth): popular rows
+/* Rows have one owner among n, blocks of 16 strewn by a multiplicative hash (Knuth): hot rows
  * are neighbours. */
 static inline bool is_mine(size_t row, size_t t, size_t n)
 {
@@ -42,15 +42,15 @@ static inline bool is_mine(size_t row, size_t t, size_t n)
 static void spill_part(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
-    const struct hps_bag *bag = &j->bag;
+    const struct hps_lookup *lookup = &j->lookup;
     struct pending p = { .n = 0 };
 
-    for (size_t s = 0, at = 0; s < (size_t)bag->nslot; s++)
-        for (size_t b = 0; b < (size_t)bag->B; b++, at++) {
-            size_t first = hps_bags_start(bag, at), last = hps_bags_start(bag, at + 1);
+    for (size_t s = 0, at = 0; s < (size_t)lookup->nslot; s++)
+        for (size_t b = 0; b < (size_t)lookup->B; b++, at++) {
+            size_t first = hps_bags_start(lookup, at), last = hps_bags_start(lookup, at + 1);
             float share = hps_bags_share(j, at);
             for (size_t i = first; i < last; i++) {
-                p.row[p.n] = (size_t)bag->index[i];
+                p.row[p.n] = (size_t)lookup->of.index[i];
                 p.from[p.n] = b * j->y.ld + (j->concat ? s * j->dim : 0);
                 p.share[p.n] = share;
                 p.n += is_mine(p.row[p.n], (size_t)t, (size_t)n);
@@ -63,10 +63,10 @@ static void spill_part(const void *job, int t, int n)
 
 HPS_INLINE void sum_row(const struct hps_bags *j, size_t i, float *sum, bool plain, size_t dim)
 {
-    const int *from = j->bag.from;
+    const int *from = j->lookup.by_row.bag;
     const float *dy = j->y.data;
 
-    for (int k = j->bag.start[i], end = j->bag.start[i + 1]; k < end; k++) {
+    for (int k = j->lookup.by_row.start[i], end = j->lookup.by_row.start[i + 1]; k < end; k++) {
         float share = plain || !j->mean ? 1 : hps_bags_share_of(j, from[k]);
         hps_cpu_fetch(dy + hps_bags_spot(j, hps_bags_ahead(j, k), plain, dim), dim);
         hps_cpu_row_add(sum, dy + hps_bags_spot(j, from[k], plain, dim), share, dim);
@@ -79,7 +79,7 @@ HPS_INLINE void sum_all(const struct hps_bags *j, size_t first, size_t last, boo
     float sum[HPS_CPU_SHORT];
 
     for (size_t i = first; i < last; i++) {
-        float *to = j->grad + (size_t)j->bag.place[i] * dim;
+        float *to = j->grad + (size_t)j->lookup.by_row.row[i] * dim;
         float *here = dim <= HPS_CPU_SHORT ? sum : to;
         if (!j->add)
             memset(here, 0, dim * sizeof *here);
@@ -107,17 +107,17 @@ HPS_MULTIVERSION static void sum_span(const struct hps_bags *j, size_t first, si
 static void sum_part(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
-    sum_span(j, hps_bags_cut(&j->bag, t, n), hps_bags_cut(&j->bag, t + 1, n));
+    sum_span(j, hps_bags_cut(&j->lookup, t, n), hps_bags_cut(&j->lookup, t + 1, n));
 }
 
-/* ---- gradients of popular rows: bag by bag ---- */
+/* ---- gradients of hot rows: bag by bag ---- */
 
 /* How many parts, each with gradients of its own: what these cost is little beside what bags name.
  * They follow the bags alone, so that the bits do. */
-static int named_parts(const struct hps_bag *bag)
+static int named_parts(const struct hps_lookup *lookup)
 {
-    size_t n = (size_t)bag->B / HPS_BAGS_BLOCK;
-    size_t few = hps_bags_names(bag) / (4 * (size_t)bag->npopular);
+    size_t n = (size_t)lookup->B / HPS_BAGS_BLOCK;
+    size_t few = hps_bags_names(lookup) / (4 * (size_t)lookup->hot.n);
 
     n = n < few ? n : few;
     n = n < NAMED ? n : NAMED;
@@ -127,26 +127,27 @@ static int named_parts(const struct hps_bag *bag)
 HPS_INLINE void add_named_slot(const struct hps_bags *j, size_t s, size_t b0, size_t b1,
                                float *grad, size_t dim)
 {
-    const struct hps_bag *bag = &j->bag;
+    const struct hps_lookup *lookup = &j->lookup;
     const float *dy = j->y.data + (j->concat ? s * dim : 0);
 
-    for (size_t b = b0, at = s * (size_t)bag->B + b0; b < b1; b++, at++) {
+    for (size_t b = b0, at = s * (size_t)lookup->B + b0; b < b1; b++, at++) {
         float share = hps_bags_share(j, at);
-        for (int k = bag->name_begin[at]; k < bag->name_begin[at + 1]; k++)
-            hps_cpu_row_add(grad + (size_t)bag->name[k] * dim, dy + b * j->y.ld, share, dim);
+        for (int k = lookup->hot.begin[at]; k < lookup->hot.begin[at + 1]; k++)
+            hps_cpu_row_add(grad + (size_t)lookup->hot.number[k] * dim, dy + b * j->y.ld, share,
+                            dim);
     }
 }
 
 HPS_MULTIVERSION static void add_named(const struct hps_bags *j, size_t b0, size_t b1, float *grad)
 {
-    for (size_t s = 0; s < (size_t)j->bag.nslot; s++)
+    for (size_t s = 0; s < (size_t)j->lookup.nslot; s++)
         HPS_CPU_WITH_DIM(j->dim, add_named_slot, j, s, b0, b1, grad);
 }
 
 static void named_part(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
-    size_t B = (size_t)j->bag.B, all = (size_t)j->bag.npopular * j->dim;
+    size_t B = (size_t)j->lookup.B, all = (size_t)j->lookup.hot.n * j->dim;
     float *grad = j->named + (size_t)t * all;
 
     memset(grad, 0, all * sizeof *grad);
@@ -157,45 +158,46 @@ static void named_part(const void *job, int t, int n)
 static void join_named(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
-    size_t N = (size_t)j->bag.npopular, first = j->bag.nplace - N;
+    size_t N = (size_t)j->lookup.hot.n, first = j->lookup.by_row.n - N;
 
     for (size_t i = hps_cpu_cut(N, 1, t, n); i < hps_cpu_cut(N, 1, t + 1, n); i++)
         for (size_t k = 0; k < (size_t)j->nnamed; k++)
-            hps_cpu_row_add(j->grad + (size_t)j->bag.place[first + i] * j->dim,
+            hps_cpu_row_add(j->grad + (size_t)j->lookup.by_row.row[first + i] * j->dim,
                             j->named + (k * N + i) * j->dim, 1, j->dim);
 }
 
 static void sum_named(struct hps_dev *dev, struct hps_bags *j)
 {
-    size_t all = (size_t)j->bag.npopular * j->dim;
+    size_t all = (size_t)j->lookup.hot.n * j->dim;
     double add_ns = 1 + 0.1 * (double)j->dim;
 
-    j->nnamed = named_parts(&j->bag);
+    j->nnamed = named_parts(&j->lookup);
     j->named = hps_cpu_keep(dev, (size_t)j->nnamed * all * sizeof *j->named);
-    hps_cpu_beside(dev, (double)hps_bags_names(&j->bag) * add_ns, j->nnamed, named_part, j,
+    hps_cpu_beside(dev, (double)hps_bags_names(&j->lookup) * add_ns, j->nnamed, named_part, j,
                    sizeof *j);
-    hps_cpu_reads(dev, (size_t)j->bag.B, j->y);
-    hps_cpu_after(dev, j->nnamed * j->bag.npopular * add_ns,
-                  hps_cpu_parts(dev, (size_t)j->bag.npopular, HPS_BAGS_PART), join_named, j,
+    hps_cpu_reads(dev, (size_t)j->lookup.B, j->y);
+    hps_cpu_after(dev, j->nnamed * j->lookup.hot.n * add_ns,
+                  hps_cpu_parts(dev, (size_t)j->lookup.hot.n, HPS_BAGS_PART), join_named, j,
                   sizeof *j);
 }
 
-void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
-                          float *rows_grad, size_t nrow, bool add)
+                          bool add)
 {
-    struct hps_bags j = hps_bags_of(bag, dim, pool, combine, dy);
+    struct hps_bags j = hps_bags_of(lookup, dim, pool, combine, dy);
+    const struct hps_row_bags *by_row = &lookup->by_row;
+    size_t nrow = lookup->grad->nrow;
 
-    j.grad = rows_grad;
+    j.grad = lookup->grad->row;
     j.add = add;
-    if (!add && nrow > (bag->place ? bag->nplace : 0)) {
+    if (!add && nrow > (by_row->row ? by_row->n : 0)) {
         hps_cpu_wait(dev);
-        memset(rows_grad, 0, nrow * (size_t)dim * sizeof *rows_grad);
+        memset(j.grad, 0, nrow * (size_t)dim * sizeof *j.grad);
     }
-    int parts = bag->place ? hps_cpu_parts(dev, bag->nplace, HPS_BAGS_PART) : dev->nthread;
-    hps_cpu_beside(dev, (double)bag->nid * (5 + 0.3 * dim), parts,
-                   bag->place ? sum_part : spill_part, &j, sizeof j);
-    hps_cpu_reads(dev, (size_t)bag->B, dy);
-    if (bag->place && bag->npopular > 0)
-        sum_named(dev, &j);
+    int parts = by_row->row ? hps_cpu_parts(dev, by_row->n, HPS_BAGS_PART) : dev->nthread;
+    hps_cpu_beside(dev, (double)lookup->nid * (5 + 0.3 * dim), parts,
+                   by_row->row ? sum_part : spill_part, &j, sizeof j);
+    hps_cpu_reads(dev, (size_t)lookup->B, dy);
+    if (by_row->row && lookup->hot.n > 0) sum_named(dev, &j);
 }

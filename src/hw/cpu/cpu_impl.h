@@ -137,12 +137,11 @@ void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, 
 void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum);
 double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat);
 
-void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
-                         enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
-                         struct hps_tensor y);
-void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
+                         enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor y);
+void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
-                          float *rows_grad, size_t nrow, bool add);
+                          bool add);
 void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
                         size_t stride, int dim, size_t n, const int *at,
                         const struct hps_row_sums *grad);

@@ -7,9 +7,8 @@
 
 struct attend {
     const struct hps_attention *net;
-    struct hps_bag bag;
+    struct hps_lookup bag;
     int dim;
-    const float *rows;
     struct hps_tensor c;
     size_t most;                /* ids at once                                    */
     int *of, *nth;              /* (nid) whose candidate; not used                */
@@ -70,7 +69,7 @@ static void lay_out(struct attend *j, struct hps_dev *dev, bool back)
 
 static struct hps_kern_attend kern_of(const struct attend *j)
 {
-    return (struct hps_kern_attend){ j->bag, j->dim, j->of, j->rows, j->c };
+    return (struct hps_kern_attend){ j->bag, j->dim, j->of, j->c };
 }
 
 /* The net's values of n ids from `first` on; the last level is their scores. */
@@ -106,8 +105,7 @@ static void weigh(struct attend *j, struct hps_dev *dev, const float *param)
 
 static struct attend attend_of(const struct hps_attended *a)
 {
-    return (struct attend){ .net = a->net, .bag = *a->bag, .dim = a->net->dim, .rows = a->rows,
-                            .c = a->c };
+    return (struct attend){ .net = a->net, .bag = *a->lookup, .dim = a->net->dim, .c = a->c };
 }
 
 static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor y)
@@ -116,7 +114,7 @@ static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, st
 
     lay_out(&j, dev, false);
     weigh(&j, dev, a->param);
-    HPS_CUDA(hps_kern_attend_pool(hps_cuda_stream(dev), j.bag, j.dim, j.weight, j.rows, y));
+    HPS_CUDA(hps_kern_attend_pool(hps_cuda_stream(dev), j.bag, j.dim, j.weight, y));
 }
 
 /* Back through the net for n ids from `first` on, last level first. */
@@ -140,14 +138,17 @@ static void back_net(struct attend *j, struct hps_dev *dev, const float *param, 
                                 j->dcand));
 }
 
-static void attend_backward(struct hps_dev *dev, const struct hps_attended *a,
-                            struct hps_tensor dy, float *grad, struct hps_tensor dc,
-                            float *rows_grad, size_t nrow)
+static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor dy,
+                            float *grad, struct hps_tensor dc)
 {
     struct attend j = attend_of(a);
     size_t nid = j.bag.nid;
-    struct hps_bag each = { .nslot = 1, .B = (int)nid, .nid = nid, .single = true,
-                            .index = j.bag.index };
+    struct hps_lookup each = { .nslot = 1,
+                               .B = (int)nid,
+                               .nid = nid,
+                               .single = true,
+                               .of.index = j.bag.of.index,
+                               .grad = j.bag.grad };
     void *stream = hps_cuda_stream(dev);
 
     lay_out(&j, dev, true);
@@ -159,7 +160,7 @@ static void attend_backward(struct hps_dev *dev, const struct hps_attended *a,
     }
     if (dc.data) HPS_CUDA(hps_kern_candidates(stream, j.bag, j.dim, j.dcand, dc));
     hps_cuda_bag_backward(dev, &each, j.dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                          hps_tensor_of(j.drow, j.dim), rows_grad, nrow, true);
+                          hps_tensor_of(j.drow, j.dim), true);
 }
 
 const struct hps_op_attention hps_cuda_attention = { attend_forward, attend_backward };

@@ -3,37 +3,36 @@
 
 #include "hw/cuda/cuda_impl.h"
 
-void hps_cuda_bag_forward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
-                          enum hps_pool_kind pool, enum hps_combine combine, const float *rows,
-                          struct hps_tensor y)
+void hps_cuda_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
+                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor y)
 {
-    assert(bag->index);
-    HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), *bag, dim, pool == HPS_POOL_MEAN,
-                          combine == HPS_COMBINE_CONCAT, rows, y));
+    assert(lookup->form == HPS_ROWS_BY_INDEX);
+    HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), *lookup, dim, pool == HPS_POOL_MEAN,
+                          combine == HPS_COMBINE_CONCAT, y));
 }
 
 /* Sorted by row, ids keep their order: each row's sum is that of the CPU's. */
-void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_bag *bag, int dim,
+void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                            enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
-                           float *rows_grad, size_t nrow, bool add)
+                           bool add)
 {
     void *stream = hps_cuda_stream(dev);
-    size_t n = bag->nid, temp = 0;
+    size_t n = lookup->nid, temp = 0;
+    float *grad = lookup->grad->row;
 
-    assert(bag->index);
-    if (!add) dev->ops->zero(dev, rows_grad, nrow * (size_t)dim * sizeof *rows_grad);
+    assert(lookup->form == HPS_ROWS_BY_INDEX);
+    if (!add) dev->ops->zero(dev, grad, lookup->grad->nrow * (size_t)dim * sizeof *grad);
     if (n == 0) return;
     HPS_CUDA(hps_kern_sort(stream, n, NULL, NULL, NULL, NULL, NULL, &temp));
     size_t pieces = hps_kern_pieces(n, dim) * sizeof(float);
     int *of = hps_cuda_scratch(dev, 4 * n * sizeof *of + pieces + temp), *was = of + n;
     int *key = was + n, *nth = key + n;
     float *piece = (float *)(void *)(nth + n);
-    HPS_CUDA(hps_kern_bag_numbers(stream, *bag, of, was));
-    HPS_CUDA(hps_kern_sort(stream, n, bag->index, key, was, nth,
-                           (char *)piece + pieces, &temp));
-    HPS_CUDA(hps_kern_bag_back(stream, *bag, dim, pool == HPS_POOL_MEAN,
-                               combine == HPS_COMBINE_CONCAT, key, nth, of, dy, piece,
-                               rows_grad));
+    HPS_CUDA(hps_kern_bag_numbers(stream, *lookup, of, was));
+    HPS_CUDA(
+        hps_kern_sort(stream, n, lookup->of.index, key, was, nth, (char *)piece + pieces, &temp));
+    HPS_CUDA(hps_kern_bag_back(stream, *lookup, dim, pool == HPS_POOL_MEAN,
+                               combine == HPS_COMBINE_CONCAT, key, nth, of, dy, piece, grad));
 }
 
 void hps_cuda_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim,

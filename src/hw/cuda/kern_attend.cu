@@ -1,17 +1,21 @@
 /* kern_attend.cu - attention over the bags of one slot, but for the net that weighs. */
 #include "hw/cuda/kern_impl.h"
 
-static __device__ __forceinline__ const float *row_at(struct hps_bag bag, int dim,
-                                                      const float *rows, size_t i)
+/* The row of id i. */
+static __device__ __forceinline__ const float *row_at(const struct hps_lookup &bag, int dim,
+                                                      size_t i)
 {
-    return rows + (size_t)bag.index[i] * (size_t)dim;
+    return hps_lookup_row(&bag.rows, bag.of.index[i], (size_t)dim);
 }
 
 /* The ids from `first` on, with what they are weighed by. */
 struct ids : hps_kern_attend {
     size_t first;
 
-    __device__ float row(size_t k, int d) const { return row_at(bag, dim, rows, first + k)[d]; }
+    __device__ float row(size_t k, int d) const
+    {
+        return row_at(bag, dim, first + k)[d];
+    }
     __device__ float candidate(size_t k, int d) const
     {
         return row_of(c, (size_t)of[first + k])[d];
@@ -41,7 +45,7 @@ extern "C" int hps_kern_features(void *stream, struct hps_kern_attend a, size_t 
 }
 
 struct weigh {
-    struct hps_bag bag;
+    struct hps_lookup bag;
     float rate;
     bool softmax;
     const float *score;
@@ -64,7 +68,7 @@ struct weigh {
     }
 };
 
-extern "C" int hps_kern_weigh(void *stream, struct hps_bag bag, int dim, bool softmax,
+extern "C" int hps_kern_weigh(void *stream, struct hps_lookup bag, int dim, bool softmax,
                               const float *score, float *weight)
 {
     weigh f = { bag, 1 / sqrtf((float)dim), softmax, score, weight };
@@ -72,24 +76,24 @@ extern "C" int hps_kern_weigh(void *stream, struct hps_bag bag, int dim, bool so
 }
 
 struct attend_pool {
-    struct hps_bag bag;
+    struct hps_lookup bag;
     int dim;
-    const float *weight, *rows;
+    const float *weight;
     struct hps_tensor y;
 
     __device__ void operator()(size_t b, int d) const
     {
         float sum = 0;
         for (size_t i = bag_start(bag, b); i < bag_start(bag, b + 1); i++)
-            sum += weight[i] * row_at(bag, dim, rows, i)[d];
+            sum += weight[i] * row_at(bag, dim, i)[d];
         row_of(y, b)[d] = sum;
     }
 };
 
-extern "C" int hps_kern_attend_pool(void *stream, struct hps_bag bag, int dim,
-                                    const float *weight, const float *rows, struct hps_tensor y)
+extern "C" int hps_kern_attend_pool(void *stream, struct hps_lookup bag, int dim,
+                                    const float *weight, struct hps_tensor y)
 {
-    attend_pool f = { bag, dim, weight, rows, y };
+    attend_pool f = { bag, dim, weight, y };
     return run_each(stream, (size_t)bag.B, dim, f);
 }
 
@@ -103,7 +107,7 @@ struct unpool : hps_kern_attend {
 
     __device__ float pull(size_t b, size_t i, int lane) const
     {
-        const float *d = row_of(dy, b), *r = row_at(bag, dim, rows, i);
+        const float *d = row_of(dy, b), *r = row_at(bag, dim, i);
         float sum = 0;
         for (int k = lane; k < dim; k += WARP) {
             sum += d[k] * r[k];
@@ -155,7 +159,7 @@ extern "C" int hps_kern_unfeature(void *stream, struct hps_kern_attend a, size_t
 }
 
 struct candidates {
-    struct hps_bag bag;
+    struct hps_lookup bag;
     int dim;
     const float *dcand;
     struct hps_tensor dc;
@@ -169,7 +173,7 @@ struct candidates {
     }
 };
 
-extern "C" int hps_kern_candidates(void *stream, struct hps_bag bag, int dim, const float *dcand,
+extern "C" int hps_kern_candidates(void *stream, struct hps_lookup bag, int dim, const float *dcand,
                                    struct hps_tensor dc)
 {
     candidates f = { bag, dim, dcand, dc };

@@ -2,24 +2,21 @@
 #include "hw/cuda/kern_impl.h"
 
 struct pool {
-    struct hps_bag bag;
+    struct hps_lookup bag;
     int dim;
     bool mean, concat;
-    const float *rows;
     struct hps_tensor y;
 
     __device__ float of_row(int p, int d) const
     {
-        int at = bag.at ? bag.at[p] : -1;
-        if (at >= 0) return rows[(size_t)at * bag.stride + (size_t)d];
-        return (bag.at ? bag.far : rows)[(size_t)p * (size_t)dim + (size_t)d];
+        return hps_lookup_row(&bag.rows, p, (size_t)dim)[d];
     }
     __device__ float sum_of(size_t at, int d) const
     {
         size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
         float sum = 0, share = mean && last > first ? 1.0f / (float)(last - first) : 1.0f;
         for (size_t i = first; i < last; i++)
-            sum += share * of_row(bag.index[i], d);
+            sum += share * of_row(bag.of.index[i], d);
         return sum;
     }
     __device__ void operator()(size_t b, int c) const
@@ -32,15 +29,15 @@ struct pool {
     }
 };
 
-extern "C" int hps_kern_bag(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
-                            const float *rows, struct hps_tensor y)
+extern "C" int hps_kern_bag(void *stream, struct hps_lookup bag, int dim, bool mean, bool concat,
+                            struct hps_tensor y)
 {
-    pool f = { bag, dim, mean, concat, rows, y };
+    pool f = { bag, dim, mean, concat, y };
     return run_each(stream, (size_t)bag.B, y.width, f);
 }
 
 struct numbers {
-    struct hps_bag bag;
+    struct hps_lookup bag;
     int *of, *nth;
 
     __device__ void operator()(size_t at, int) const
@@ -52,7 +49,7 @@ struct numbers {
     }
 };
 
-extern "C" int hps_kern_bag_numbers(void *stream, struct hps_bag bag, int *of, int *nth)
+extern "C" int hps_kern_bag_numbers(void *stream, struct hps_lookup bag, int *of, int *nth)
 {
     numbers f = { bag, of, nth };
     return run_each(stream, (size_t)bag.nslot * (size_t)bag.B, 1, f);
@@ -60,7 +57,7 @@ extern "C" int hps_kern_bag_numbers(void *stream, struct hps_bag bag, int *of, i
 
 /* What an id adds to its row. */
 struct spill {
-    struct hps_bag bag;
+    struct hps_lookup bag;
     int dim;
     bool mean, concat;
     const int *nth, *of;
@@ -74,8 +71,8 @@ struct spill {
     }
 };
 
-extern "C" int hps_kern_bag_back(void *stream, struct hps_bag bag, int dim, bool mean, bool concat,
-                                 const int *key, const int *nth, const int *of,
+extern "C" int hps_kern_bag_back(void *stream, struct hps_lookup bag, int dim, bool mean,
+                                 bool concat, const int *key, const int *nth, const int *of,
                                  struct hps_tensor dy, float *piece, float *rows_grad)
 {
     spill g = { bag, dim, mean, concat, nth, of, dy };

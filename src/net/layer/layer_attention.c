@@ -145,7 +145,7 @@ static struct hps_attended attended_of(const struct hps_layer *l, const struct h
 {
     const struct attention_opt *o = l->opt;
 
-    return (struct hps_attended){ &o->net, &p->lookup->bag, p->param, p->lookup->rows, p->x[0] };
+    return (struct hps_attended){ &o->net, p->lookup, p->param, p->x[0] };
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -162,8 +162,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
 
     if (!hps_row_grad_adds(grad))
         p->dev->ops->zero(p->dev, grad->row, grad->nrow * (size_t)l->dim * sizeof(float));
-    p->dev->ops->layers->attention->backward(p->dev, &a, p->dy, p->grad, p->dx[0], grad->row,
-                                             grad->nrow);
+    p->dev->ops->layers->attention->backward(p->dev, &a, p->dy, p->grad, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_attention;

@@ -61,8 +61,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct embedding_opt *o = l->opt;
 
-    p->dev->ops->rows->bag_forward(p->dev, &p->lookup->bag, l->dim, pool_of(o), combine_of(o),
-                                   p->lookup->rows, p->y);
+    p->dev->ops->rows->bag_forward(p->dev, p->lookup, l->dim, pool_of(o), combine_of(o), p->y);
 }
 
 /* Where bags are side by side in dy and rows know their bags, each row's gradient is a plain sum of
@@ -72,22 +71,22 @@ static bool can_defer(const struct hps_layer *l, const struct hps_pass *p)
     const struct embedding_opt *o = l->opt;
     bool side_by_side = combine_of(o) == HPS_COMBINE_CONCAT || l->nslot == 1;
 
-    return p->lookup->grad->may_defer && p->lookup->bag.place && pool_of(o) == HPS_POOL_SUM &&
+    return p->lookup->grad->may_defer && p->lookup->by_row.row && pool_of(o) == HPS_POOL_SUM &&
            side_by_side && p->dy.ld == (size_t)l->nslot * (size_t)l->dim;
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct embedding_opt *o = l->opt;
-    const struct hps_bag *bag = &p->lookup->bag;
+    const struct hps_row_bags *by_row = &p->lookup->by_row;
     struct hps_row_grad *grad = p->lookup->grad;
     bool add = hps_row_grad_adds(grad);
 
     if (can_defer(l, p))
-        grad->deferred = (struct hps_row_sums){ p->dy.data, bag->start, bag->from };
+        grad->deferred = (struct hps_row_sums){ p->dy.data, by_row->start, by_row->bag };
     else
-        p->dev->ops->rows->bag_backward(p->dev, bag, l->dim, pool_of(o), combine_of(o), p->dy,
-                                        grad->row, grad->nrow, add);
+        p->dev->ops->rows->bag_backward(p->dev, p->lookup, l->dim, pool_of(o), combine_of(o), p->dy,
+                                        add);
 }
 
 static bool sums(const struct hps_layer *l)

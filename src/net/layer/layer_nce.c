@@ -136,11 +136,16 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 6.0 * ((double)l->noise.n + 1) * l->dim;
 }
 
-/* The bag as if each class were an example's only one: its rows then lie one after another. */
-static struct hps_bag flat(const struct hps_layer *l, const struct hps_pass *p)
+/* As if each class were an example's only one: their rows are then one after another. */
+static struct hps_lookup flat(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_bag){ .nslot = 1, .B = p->B * (l->noise.n + 1), .nid = p->lookup->bag.nid,
-                             .index = p->lookup->bag.index, .single = true };
+    struct hps_lookup lookup = *p->lookup;
+
+    lookup.nslot = 1;
+    lookup.B = p->B * (l->noise.n + 1);
+    lookup.single = true;
+    lookup.by_row.row = NULL;
+    return lookup;
 }
 
 /* In keep: the classes' rows, which become their gradients; then the gradient of x. */
@@ -156,21 +161,20 @@ static float *dx_of(const struct hps_layer *l, const struct hps_pass *p)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_bag bag = flat(l, p);
+    struct hps_lookup lookup = flat(l, p);
     struct hps_loss loss = hps_loss_of(p, dx_of(l, p));
 
-    p->dev->ops->rows->bag_forward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                                   p->lookup->rows, rows_of(l, p));
+    p->dev->ops->rows->bag_forward(p->dev, &lookup, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                   rows_of(l, p));
     p->dev->ops->layers->nce->run(p->dev, &loss, l->noise.n + 1, p->keep);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_row_grad *grad = p->lookup->grad;
-    struct hps_bag bag = flat(l, p);
+    struct hps_lookup lookup = flat(l, p);
 
-    p->dev->ops->rows->bag_backward(p->dev, &bag, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                                    rows_of(l, p), grad->row, grad->nrow, hps_row_grad_adds(grad));
+    p->dev->ops->rows->bag_backward(p->dev, &lookup, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
+                                    rows_of(l, p), hps_row_grad_adds(lookup.grad));
     if (p->dx[0].data)
         p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(dx_of(l, p), l->dim - 1), p->dx[0]);
 }

@@ -320,7 +320,7 @@ static int check_cover(uint64_t seed, const struct hps_profile *p, double limit)
     for (int a = 0; a < m->narc; a++)
         id[a] = a;
     if (isfinite(truth) && hps_exact_view_fill(v, hps_exact_min_tau(m), m->tau_max, m->narc, id,
-                                               HPS_EXACT_ANY, 0, 0)) {
+                                               (struct hps_exact_branch){ HPS_EXACT_ANY, 0, 0 })) {
         hps_exact_view_drop(v, INFINITY);
         hps_exact_cover_begin(x, v);
         for (int n = 0; n < 5; n++) {
@@ -369,13 +369,13 @@ static double by_labels(const struct hps_exact_model *m, double ratio, double cu
     for (int a = 0; a < m->narc; a++)
         id[a] = a;
     for (double t = hps_exact_min_tau(m); t <= m->tau_max; t *= ratio) {
-        if (!hps_exact_view_fill(v, t, fmin(t * ratio, m->tau_max), m->narc, id, HPS_EXACT_ANY, 0,
-                                 0))
+        if (!hps_exact_view_fill(v, t, fmin(t * ratio, m->tau_max), m->narc, id,
+                                 (struct hps_exact_branch){ HPS_EXACT_ANY, 0, 0 }))
             continue;
         leaf->best = cut;
         hps_exact_view_bound(v, leaf, rounds++ % 20);
         for (int g = 0; g < m->G; g++)
-            v->busy[g] = true;
+            v->dual.busy[g] = true;
         least = fmin(least, hps_exact_label_bound(x, v, leaf, cut, 1000000));
     }
     hps_mem_free(id);

@@ -146,7 +146,7 @@ static double charged(const struct hps_exact_beam *b, const struct hps_exact_vie
                       long long used)
 {
     const struct hps_exact_model *m = b->m;
-    const double *price = v->lambda + m->dual[g];
+    const double *price = v->dual.lambda + m->dual[g];
     long long left = m->sum[g] - used;
     double beyond = left < 0 ? b->over * (double)-left : 0;
 

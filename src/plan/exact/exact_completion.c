@@ -104,7 +104,7 @@ double hps_exact_completion_fill(struct hps_exact_completion *x, struct hps_exac
     const struct hps_exact_model *m = x->m;
     int L = m->L;
 
-    choose(x, v->lambda);
+    choose(x, v->dual.lambda);
     hps_exact_dual_charge(v, x->price);
     x->base = m->server_price * v->t1 - hps_exact_dual_base(m, x->price);
     for (int s = 0; s < x->n; s++)

@@ -41,8 +41,8 @@ struct hps_exact_cover *hps_exact_cover_new(const struct hps_exact_model *m)
     x->times = hps_mem_new(4 * (L * G + 1), sizeof *x->times);
     x->rises = x->times + 2 * (L * G + 1);
     x->trial = x->price + L;
-    x->way = x->trial + L;
-    x->sum = x->way + L;
+    x->direction = x->trial + L;
+    x->sum = x->direction + L;
     x->now = x->sum + L + 1;
     x->mean = x->now + L * G;
     return x;
@@ -135,7 +135,7 @@ static double value(const struct hps_exact_cover *x, const struct hps_exact_view
 
     for (int g = 0; g < m->G; g++)
         for (int b = m->begin[g]; b < hps_exact_cover_end(x, g); b++)
-            sum += x->behind[x->row[g] + hps_exact_cover_room(x, g, b)];
+            sum += x->behind[x->row[g] + hps_exact_cover_capacity(x, g, b)];
     return sum;
 }
 
@@ -162,7 +162,7 @@ static void count(struct hps_exact_cover *x, const struct hps_exact_view *v)
     memset(x->now, 0, (size_t)m->L * (size_t)m->G * sizeof *x->now);
     for (int g = 0; g < m->G; g++)
         for (int b = m->begin[g]; b < hps_exact_cover_end(x, g); b++)
-            for (int i = 0, u = hps_exact_cover_room(x, g, b); i < m->L;) {
+            for (int i = 0, u = hps_exact_cover_capacity(x, g, b); i < m->L;) {
                 const double *here = x->behind + (size_t)i * x->n + x->row[g] + u;
                 const struct hps_exact_item *e = here[0] < here[x->n] ? taken(x, v, i, g, u) : NULL;
                 for (; e && i <= e->j; i++)
@@ -188,8 +188,8 @@ static bool turn(struct hps_exact_cover *x, int r)
             missed -= x->now[a];
             x->mean[a] += share * (x->now[a] - x->mean[a]);
         }
-        x->way[l] = (missed + momentum * x->way[l]) / (1 + momentum);
-        any = any || x->way[l] != 0;
+        x->direction[l] = (missed + momentum * x->direction[l]) / (1 + momentum);
+        any = any || x->direction[l] != 0;
     }
     return any;
 }
@@ -202,11 +202,11 @@ static void step(struct hps_exact_cover *x, double rise)
 
     for (int l = 0; l < L; l++) {
         double far = least > 0 ? least + fabs(x->price[l]) : 1;
-        norm += x->way[l] * x->way[l] * far * far;
+        norm += x->direction[l] * x->direction[l] * far * far;
     }
     for (int l = 0; l < L; l++) {
         double far = least > 0 ? least + fabs(x->price[l]) : 1;
-        x->trial[l] += rise / norm * x->way[l] * far * far;
+        x->trial[l] += rise / norm * x->direction[l] * far * far;
     }
 }
 
@@ -223,9 +223,9 @@ bool hps_exact_cover_useful(const struct hps_exact_view *v)
     bool any = false;
 
     for (int g = 0; g < v->m->G; g++) {
-        if (v->busy[g] && !hps_exact_dual_table(v->m, g))
+        if (v->dual.busy[g] && !hps_exact_dual_table(v->m, g))
             return false;       /* only the paths have a price for it */
-        any = any || v->busy[g];
+        any = any || v->dual.busy[g];
     }
     return any;
 }
@@ -267,31 +267,28 @@ double hps_exact_cover_bound(struct hps_exact_cover *x, struct hps_exact_view *v
     }
 }
 
-struct sets {
-    const struct hps_exact_cover *x;
-    double all;                 /* what the best ones cost */
-};
-
-/* The least that the sets cost when this item, of first layer i, is in one. */
-static double with_item(const void *with, const struct hps_exact_item *e, int i)
+/* By how much the sets cost more at least when this item, of first layer i, is in one of them. */
+static double extra_of(const struct hps_exact_cover *x, const struct hps_exact_item *e, int i)
 {
-    const struct hps_exact_cover *x = ((const struct sets *)with)->x;
     const double *before = ahead(x, e, i), *after = hps_exact_cover_behind(x, e);
     int k = hps_exact_cover_units(x, e);
     double more = INFINITY;
 
     for (int b = x->m->begin[e->g]; b < hps_exact_cover_end(x, e->g); b++) {
-        int most = hps_exact_cover_room(x, e->g, b);
-        for (int u = 0; u <= most - k; u++)
-            more = fmin(more, before[u] + after[most - k - u] - x->behind[x->row[e->g] + most]);
+        int max = hps_exact_cover_capacity(x, e->g, b);
+        for (int u = 0; u <= max - k; u++)
+            more = fmin(more, before[u] + after[max - k - u] - x->behind[x->row[e->g] + max]);
     }
-    return ((const struct sets *)with)->all + (more + e->c);
+    return more + e->c;
 }
 
 void hps_exact_cover_drop(struct hps_exact_cover *x, struct hps_exact_view *v, double cut)
 {
-    struct sets s = { x, hps_exact_cover_at(x, v, x->price) };
+    double all = hps_exact_cover_at(x, v, x->price); /* what the best sets cost */
 
     look_ahead(x, v);
-    hps_exact_view_keep(v, cut, with_item, &s);
+    for (int i = 0; i < x->m->L; i++)
+        for (int a = v->first[i]; a < v->first[i + 1]; a++)
+            v->least[a] = all + extra_of(x, &v->item[a], i);
+    hps_exact_view_keep(v, cut);
 }

@@ -18,7 +18,7 @@ struct hps_exact_cover {
     size_t n;                   /* columns: units 0 to the limit of all groups              */
     double *behind, *ahead;     /* (L + 2, n) the best sets from a layer on; before it      */
     double *price, *trial;      /* (L) the best prices, those of the last sets              */
-    double *way, *sum;          /* (L) where prices go; (L + 1) prices before a layer       */
+    double *direction, *sum;    /* (L) in which prices move; (L + 1) prices before a layer  */
     double *now, *mean;         /* (L, G) how often a layer is on a group: last, mean       */
     double *times, *rises;      /* (L * G + 1, 2) what dividing there gave: without, with   */
     double pace;                /* of the prices                                            */
@@ -60,7 +60,7 @@ static inline int hps_exact_cover_units(const struct hps_exact_cover *x,
 }
 
 /* The same of a real type: the b-th of all, of group g. */
-static inline int hps_exact_cover_room(const struct hps_exact_cover *x, int g, int b)
+static inline int hps_exact_cover_capacity(const struct hps_exact_cover *x, int g, int b)
 {
     return hps_exact_dual_table(x->m, g) ? (int)hps_cost_capacity(x->m->p, x->m->member[b]) : 0;
 }

@@ -109,17 +109,17 @@ static bool excess(struct hps_exact_view *v)
     size_t n = (size_t)m->dual[m->G];
     bool any = false;
 
-    memset(v->use, 0, n * sizeof *v->use);
-    for (int s = 0; s < v->S; s++) {
-        const struct hps_exact_item *e = &v->item[v->path[s]];
-        double *use = v->use + m->dual[e->g];
+    memset(v->dual.use, 0, n * sizeof *v->dual.use);
+    for (int s = 0; s < v->path.S; s++) {
+        const struct hps_exact_item *e = &v->item[v->path.item[s]];
+        double *use = v->dual.use + m->dual[e->g];
         if (hps_exact_dual_table(m, e->g))
             use[(int)e->k - 1]++;
         else
             *use += e->k;
     }
     for (int g = 0; g < m->G; g++) {
-        double *use = v->use + m->dual[g], *price = v->trial + m->dual[g];
+        double *use = v->dual.use + m->dual[g], *price = v->dual.trial + m->dual[g];
         int few = m->dual[g + 1] - m->dual[g];
         if (few == 1)
             use[0] = price[0] > 0 || use[0] > (double)m->sum[g] ? use[0] - (double)m->sum[g] : 0;
@@ -127,8 +127,8 @@ static bool excess(struct hps_exact_view *v)
             memset(use, 0, (size_t)few * sizeof *use);
         else
             take_packing(m, g, price, use);
-        for (int a = 0; a < few && !(any && v->busy[g]); a++) {
-            v->busy[g] = v->busy[g] || use[a] != 0;
+        for (int a = 0; a < few && !(any && v->dual.busy[g]); a++) {
+            v->dual.busy[g] = v->dual.busy[g] || use[a] != 0;
             any = any || use[a] != 0;
         }
     }
@@ -145,14 +145,14 @@ static double alike(const struct hps_exact_view *v, int g, const double *x)
 
     for (int k = 1; k <= n; k++)
         sum += k * x[first + k - 1];
-    return sum > 0 || v->lambda[first + n - 1] > 0 ? sum / (double)m->sum[g] : 0;
+    return sum > 0 || v->dual.lambda[first + n - 1] > 0 ? sum / (double)m->sum[g] : 0;
 }
 
 static double single(const struct hps_exact_view *v, int g, int k, const double *x)
 {
     int a = v->m->dual[g] + k - 1;
 
-    return x[a] > 0 || v->lambda[a] > 0 ? k * x[a] / (double)v->m->sum[g] : 0;
+    return x[a] > 0 || v->dual.lambda[a] > 0 ? k * x[a] / (double)v->m->sum[g] : 0;
 }
 
 /* Both of every busy group, scaled so that a product of two such vectors is that of the steps. */
@@ -163,8 +163,7 @@ static size_t scale(const struct hps_exact_view *v, const double *x, double *to)
     size_t n = 0;
 
     for (int g = 0; g < m->G; g++) {
-        if (!v->busy[g])
-            continue;
+        if (!v->dual.busy[g]) continue;
         to[n++] = alike(v, g, x);
         for (int k = 1; hps_exact_dual_table(m, g) && k <= (int)m->max[g]; k++)
             to[n++] = spread * single(v, g, k, x);
@@ -178,16 +177,16 @@ bool hps_exact_dual_look(struct hps_exact_view *v, bool first)
     size_t n = (size_t)m->dual[m->G];
 
     for (int g = 0; first && g < m->G; g++)
-        v->busy[g] = v->lambda[m->dual[g + 1] - 1] > 0;
+        v->dual.busy[g] = v->dual.lambda[m->dual[g + 1] - 1] > 0;
     bool any = excess(v);
     if (first) {
-        memcpy(v->way, v->use, n * sizeof *v->way);
+        memcpy(v->dual.direction, v->dual.use, n * sizeof *v->dual.direction);
         return any;
     }
-    const double *w = v->scaled, *u = v->scaled + n + m->G;
+    const double *w = v->dual.scaled, *u = v->dual.scaled + n + m->G;
     double cross = 0, apart = 0, share = 1;
-    n = scale(v, v->way, v->scaled);
-    scale(v, v->use, v->scaled + (u - w));
+    n = scale(v, v->dual.direction, v->dual.scaled);
+    scale(v, v->dual.use, v->dual.scaled + (u - w));
     for (size_t a = 0; a < n; a++) {
         cross += w[a] * (w[a] - u[a]);
         apart += (w[a] - u[a]) * (w[a] - u[a]);
@@ -195,35 +194,34 @@ bool hps_exact_dual_look(struct hps_exact_view *v, bool first)
     if (apart > 0)                      /* the shortest mean of both */
         share = fmin(fmax(cross / apart, 0.1), 1);
     for (int g = 0; g < m->G; g++)
-        for (int a = m->dual[g]; v->busy[g] && a < m->dual[g + 1]; a++)
-            v->way[a] += share * (v->use[a] - v->way[a]);
+        for (int a = m->dual[g]; v->dual.busy[g] && a < m->dual[g + 1]; a++)
+            v->dual.direction[a] += share * (v->dual.use[a] - v->dual.direction[a]);
     return true;
 }
 
 bool hps_exact_dual_step(struct hps_exact_view *v, double rise)
 {
     const struct hps_exact_model *m = v->m;
-    size_t n = scale(v, v->way, v->scaled);
+    size_t n = scale(v, v->dual.direction, v->dual.scaled);
     double norm = 0;
 
     for (size_t a = 0; a < n; a++)
-        norm += v->scaled[a] * v->scaled[a];
+        norm += v->dual.scaled[a] * v->dual.scaled[a];
     if (!(norm > 0))
         return false;
     for (int g = 0; g < m->G; g++) {
-        const double *from = v->lambda + m->dual[g];
-        double *price = v->trial + m->dual[g];
-        if (!v->busy[g])
-            continue;
-        double all = alike(v, g, v->way);
+        const double *from = v->dual.lambda + m->dual[g];
+        double *price = v->dual.trial + m->dual[g];
+        if (!v->dual.busy[g]) continue;
+        double all = alike(v, g, v->dual.direction);
         double step = rise / norm / (double)m->sum[g];
         if (!hps_exact_dual_table(m, g)) {
             price[0] = fmax(0, from[0] + step * all);
             continue;
         }
         for (int k = 1; k <= (int)m->max[g]; k++)
-            price[k - 1] =
-                fmax(0, from[k - 1] + step * k * (all + SPREAD * single(v, g, k, v->way)));
+            price[k - 1] = fmax(
+                0, from[k - 1] + step * k * (all + SPREAD * single(v, g, k, v->dual.direction)));
         raise_all(m, g, price);
     }
     return true;

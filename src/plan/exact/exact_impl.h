@@ -77,22 +77,32 @@ struct hps_exact_best {             /* at a boundary: the best, and the best of 
     int g1, a1, a2;                 /* items that give them                                 */
 };
 
+/* Prices of units on top of their own, raised by steps along a mean of subgradients; (dual[G])
+ * unless said. */
+struct hps_exact_dual {
+    double *lambda, *trial;  /* the best prices; those of the last path              */
+    double *use, *direction; /* the last path's units beyond the limits, their mean  */
+    double *scaled;          /* (2, dual[G] + G) direction and use as steps weigh them */
+    bool *busy;              /* (G) did paths break its limit, or are units priced?  */
+};
+
 struct hps_exact_view {
     const struct hps_exact_model *m;
     double t1, t2;
     int n;
     int *first;                     /* (L + 1) where the items of a first layer begin       */
     struct hps_exact_item *item;    /* (narc)                                               */
+    double *least;                  /* (narc) of an item, for hps_exact_view_keep           */
     struct hps_exact_best *fwd, *bwd;   /* (L + 1)                                          */
-    double *lambda, *trial;         /* (dual[G]) the best prices; those of the last path    */
-    double *use, *way;              /* the last path's units beyond the limits, their mean  */
+    struct hps_exact_dual dual;
     double *share;                  /* (L, G) how often the paths had a layer on a group    */
-    double *scaled;             /* (2, dual[G] + G) way and use as the steps count them     */
     double *used;                   /* (G) units of a walk                                  */
-    bool *busy;                     /* (G) did paths break its limit, or are units priced?  */
-    int S;
-    int *path, *last;               /* (L) items of the last path; arcs of the last one tried */
-    int nlast;
+    struct {
+        int S, *item;
+    } path; /* (L) the items of the last path                       */
+    struct {
+        int S, *arc;
+    } tried; /* (L) the arcs of the path that was tried last         */
 };
 
 struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m);
@@ -105,10 +115,10 @@ static inline double hps_exact_adjacent(const struct hps_exact_view *v,
     return b->g1 != g || v->m->again[g] ? b->v1 : b->v2;
 }
 
-/* Prices of units on top of their own, so that a path minds the limits: v->lambda, and those under
- * trial. A group whose stages can have few units has a price for every number of them, such that
- * no packing of stages into one type is charged more than price[limit]; another group has one price
- * a unit. */
+/* Prices of units on top of their own, so that a path minds the limits: v->dual.lambda, and those
+ * under trial. A group whose stages can have few units has a price for every number of them, such
+ * that no packing of stages into one type is charged more than price[limit]; another group has one
+ * price a unit. */
 #define HPS_EXACT_TABLE 32      /* units that are few */
 static inline bool hps_exact_dual_table(const struct hps_exact_model *m, int g)
 {
@@ -129,18 +139,20 @@ bool hps_exact_dual_step(struct hps_exact_view *v, double rise);
 
 /* Only paths with layer `l` on group `g`, or only without; HPS_EXACT_ANY: all. */
 enum hps_exact_rule { HPS_EXACT_ANY, HPS_EXACT_ON, HPS_EXACT_OFF };
+struct hps_exact_branch {
+    enum hps_exact_rule rule;
+    int l, g;
+};
 
 /* Fill with those of `n` arcs that can work in t1..t2 under the rule, and draw the interval's ends
  * in to taus that a stage can have. False when none is left. */
 bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
-                         enum hps_exact_rule rule, int l, int g);
-/* Raise the prices from v->lambda for `rounds`; every path is tried as a plan. The lower
+                         struct hps_exact_branch branch);
+/* Raise the prices from v->dual.lambda for `rounds`; every path is tried as a plan. The lower
  * bound. */
 double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds);
-/* Drop every item of which least(with, item, its first layer) is not below `cut`. */
-void hps_exact_view_keep(struct hps_exact_view *v, double cut,
-                         double (*least)(const void *with, const struct hps_exact_item *e, int i),
-                         const void *with);
+/* Drop every item whose `least`, set by the caller, is not below `cut`. */
+void hps_exact_view_keep(struct hps_exact_view *v, double cut);
 /* Drop every item that is on no path below `cut`. */
 void hps_exact_view_drop(struct hps_exact_view *v, double cut);
 /* The backward program alone, by the charges that the items have. */

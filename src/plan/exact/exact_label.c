@@ -95,8 +95,7 @@ static void count_all(struct hps_exact_label *x, const struct hps_exact_view *v)
     for (int n = 0; n < x->rest->ngroup; n++)
         at = count(x, x->rest->group[n], at);
     for (int g = 0; g < x->m->G; g++)
-        if (v->busy[g] && x->shift[g] < 0)
-            at = count(x, g, at);
+        if (v->dual.busy[g] && x->shift[g] < 0) at = count(x, g, at);
 }
 
 /* Is a no more than b in every field? */
@@ -226,7 +225,7 @@ double hps_exact_label_bound(struct hps_exact_label *x, struct hps_exact_view *v
     double bound =
         hps_exact_completion_fill(x->rest, v) < cut ? least(x, v, leaf, cut, steps) : cut;
 
-    hps_exact_dual_charge(v, v->lambda);
+    hps_exact_dual_charge(v, v->dual.lambda);
     hps_exact_view_back(v);
     return bound;
 }

@@ -22,8 +22,8 @@ void hps_exact_list_leave(struct hps_exact_list *list);
 struct hps_exact_node {
     double bound, t1, t2;
     struct hps_exact_list *list;
-    enum hps_exact_rule rule;   /* of layer l on group g                                    */
-    int l, g, depth;
+    struct hps_exact_branch branch; /* the rule that its parent was divided by          */
+    int depth;
     double share, above;        /* of the layer on the group, and the bound by the prices of layers,
                                    when it was divided; INFINITY: these were not known      */
 };

@@ -22,18 +22,19 @@ struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
     v->m = m;
     v->first = hps_mem_new(L + 1, sizeof *v->first);
     v->item = hps_mem_new((size_t)m->narc, sizeof *v->item);
-    v->fwd = hps_mem_new(2 * (L + 1), sizeof *v->fwd);
-    v->bwd = v->fwd + L + 1;
-    v->lambda = hps_mem_new(6 * n + 3 * G + L * G, sizeof *v->lambda);
-    v->trial = v->lambda + n;
-    v->way = v->lambda + 2 * n;
-    v->use = v->lambda + 3 * n;
-    v->used = v->lambda + 4 * n;
-    v->scaled = v->used + G;
-    v->share = v->scaled + 2 * (n + G);
-    v->busy = hps_mem_new(G, sizeof *v->busy);
-    v->path = hps_mem_new(2 * L, sizeof *v->path);
-    v->last = v->path + L;
+    v->least = hps_mem_new((size_t)m->narc, sizeof *v->least);
+    v->fwd = hps_mem_new(L + 1, sizeof *v->fwd);
+    v->bwd = hps_mem_new(L + 1, sizeof *v->bwd);
+    v->dual = (struct hps_exact_dual){ .lambda = hps_mem_new(n, sizeof(double)),
+                                       .trial = hps_mem_new(n, sizeof(double)),
+                                       .use = hps_mem_new(n, sizeof(double)),
+                                       .direction = hps_mem_new(n, sizeof(double)),
+                                       .scaled = hps_mem_new(2 * (n + G), sizeof(double)),
+                                       .busy = hps_mem_new(G, sizeof(bool)) };
+    v->share = hps_mem_new(L * G, sizeof *v->share);
+    v->used = hps_mem_new(G, sizeof *v->used);
+    v->path.item = hps_mem_new(L, sizeof *v->path.item);
+    v->tried.arc = hps_mem_new(L, sizeof *v->tried.arc);
     return v;
 }
 
@@ -43,10 +44,19 @@ void hps_exact_view_free(struct hps_exact_view *v)
         return;
     hps_mem_free(v->first);
     hps_mem_free(v->item);
+    hps_mem_free(v->least);
     hps_mem_free(v->fwd);
-    hps_mem_free(v->lambda);
-    hps_mem_free(v->busy);
-    hps_mem_free(v->path);
+    hps_mem_free(v->bwd);
+    hps_mem_free(v->dual.lambda);
+    hps_mem_free(v->dual.trial);
+    hps_mem_free(v->dual.use);
+    hps_mem_free(v->dual.direction);
+    hps_mem_free(v->dual.scaled);
+    hps_mem_free(v->dual.busy);
+    hps_mem_free(v->share);
+    hps_mem_free(v->used);
+    hps_mem_free(v->path.item);
+    hps_mem_free(v->tried.arc);
     hps_mem_free(v);
 }
 
@@ -74,11 +84,10 @@ static void draw_in(struct hps_exact_view *v)
     v->t2 = fmin(high, v->t2);
 }
 
-static bool obeys(const struct hps_exact_arc *x, enum hps_exact_rule rule, int l, int g)
+static bool obeys(const struct hps_exact_arc *x, struct hps_exact_branch b)
 {
-    if (rule == HPS_EXACT_ANY || l < x->i || l > x->j)
-        return true;
-    return (x->g == g) == (rule == HPS_EXACT_ON);
+    if (b.rule == HPS_EXACT_ANY || b.l < x->i || b.l > x->j) return true;
+    return (x->g == b.g) == (b.rule == HPS_EXACT_ON);
 }
 
 static void weigh(struct hps_exact_view *v)
@@ -91,17 +100,16 @@ static void weigh(struct hps_exact_view *v)
 }
 
 bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
-                         enum hps_exact_rule rule, int l, int g)
+                         struct hps_exact_branch branch)
 {
     int at = 0;
 
     v->t1 = t1;
     v->t2 = t2;
-    v->n = v->nlast = 0;
+    v->n = v->tried.S = 0;
     for (int a = 0; a < n; a++) {
         const struct hps_exact_arc *x = &v->m->arc[id[a]];
-        if (!obeys(x, rule, l, g))
-            continue;
+        if (!obeys(x, branch)) continue;
         long long k = hps_cost_line_units(&x->line, t2, v->m->max[x->g]);
         if (k == 0)
             continue;
@@ -191,33 +199,32 @@ static void trace(struct hps_exact_view *v)
         const struct hps_exact_best *x = &v->fwd[b];
         int a = next < 0 || x->g1 != next || m->again[next] ? x->a1 : x->a2;
         const struct hps_exact_item *e = &v->item[a];
-        v->path[m->L - ++S] = a;
+        v->path.item[m->L - ++S] = a;
         next = e->g;
         b = m->arc[e->id].i;
     }
-    v->S = S;
-    memmove(v->path, v->path + m->L - S, (size_t)S * sizeof *v->path);
+    v->path.S = S;
+    memmove(v->path.item, v->path.item + m->L - S, (size_t)S * sizeof *v->path.item);
 }
 
 /* Price the path as a plan unless it is the one that was tried last. */
 static void try_path(struct hps_exact_view *v, struct hps_exact_leaf *leaf)
 {
-    bool same = v->S == v->nlast;
+    bool same = v->path.S == v->tried.S;
 
-    for (int s = 0; s < v->S; s++) {
-        int id = v->item[v->path[s]].id;
-        same = same && v->last[s] == id;
-        v->last[s] = id;
+    for (int s = 0; s < v->path.S; s++) {
+        int id = v->item[v->path.item[s]].id;
+        same = same && v->tried.arc[s] == id;
+        v->tried.arc[s] = id;
     }
-    v->nlast = v->S;
-    if (!same)
-        hps_exact_leaf_try(leaf, v->S, v->last);
+    v->tried.S = v->path.S;
+    if (!same) hps_exact_leaf_try(leaf, v->path.S, v->tried.arc);
 }
 
 static void remember(struct hps_exact_view *v, double weight)
 {
-    for (int s = 0; s < v->S; s++) {
-        const struct hps_exact_item *e = &v->item[v->path[s]];
+    for (int s = 0; s < v->path.S; s++) {
+        const struct hps_exact_item *e = &v->item[v->path.item[s]];
         for (int l = v->m->arc[e->id].i; l <= e->j; l++)
             v->share[l * v->m->G + e->g] += weight;
     }
@@ -236,10 +243,10 @@ double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *lea
     double best = -INFINITY, pace = PACE, weight = 1;
     int idle = 0;
 
-    memcpy(v->trial, v->lambda, n * sizeof *v->trial);
+    memcpy(v->dual.trial, v->dual.lambda, n * sizeof *v->dual.trial);
     memset(v->share, 0, (size_t)m->L * G * sizeof *v->share);
     for (int r = 0;; r++) {
-        hps_exact_dual_charge(v, v->trial);
+        hps_exact_dual_charge(v, v->dual.trial);
         forward(v);
         if (v->fwd[m->L].v1 == INFINITY)
             return INFINITY;
@@ -247,13 +254,13 @@ double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *lea
         try_path(v, leaf);
         remember(v, weight);
         weight *= 1.1;
-        double q = v->fwd[m->L].v1 + base(v, v->trial);
+        double q = v->fwd[m->L].v1 + base(v, v->dual.trial);
         bool more = hps_exact_dual_look(v, r == 0);
         if (q > best) {
             best = q;
             idle = 0;
             pace *= FASTER;
-            memcpy(v->lambda, v->trial, n * sizeof *v->lambda);
+            memcpy(v->dual.lambda, v->dual.trial, n * sizeof *v->dual.lambda);
         } else if (++idle == IDLE) {
             pace *= SLOWER;
             idle = 0;
@@ -272,52 +279,43 @@ double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *
 
     for (int a = 0; a < m->narc; a++)
         all[a] = a;
-    if (hps_exact_view_fill(v, 0, m->tau_max, m->narc, all, HPS_EXACT_ANY, 0, 0))
+    if (hps_exact_view_fill(v, 0, m->tau_max, m->narc, all,
+                            (struct hps_exact_branch){ HPS_EXACT_ANY, 0, 0 }))
         bound = hps_exact_view_bound(v, leaf, 0) + m->server_price * hps_exact_min_tau(m);
     hps_mem_free(all);
     hps_exact_view_free(v);
     return bound;
 }
 
-void hps_exact_view_keep(struct hps_exact_view *v, double cut,
-                         double (*least)(const void *with, const struct hps_exact_item *e, int i),
-                         const void *with)
+void hps_exact_view_keep(struct hps_exact_view *v, double cut)
 {
     int n = 0, at = 0;
 
     for (int i = 0; i < v->m->L; i++)
         for (int a = v->first[i], end = v->first[i + 1]; a < end; a++) {
-            struct hps_exact_item e = v->item[a];
-            if (least(with, &e, i) >= cut)
-                continue;
+            if (v->least[a] >= cut) continue;
             while (at <= i)
                 v->first[at++] = n;
-            v->item[n++] = e;
+            v->item[n++] = v->item[a];
         }
     while (at <= v->m->L)
         v->first[at++] = n;
     v->n = n;
 }
 
-struct through {
-    const struct hps_exact_view *v;
-    double rest;                /* what is not on paths */
-};
-
-static double through(const void *with, const struct hps_exact_item *e, int i)
-{
-    const struct through *t = with;
-
-    return hps_exact_adjacent(t->v, &t->v->fwd[i], e->g) + e->c +
-           hps_exact_adjacent(t->v, &t->v->bwd[e->j + 1], e->g) + t->rest;
-}
-
 void hps_exact_view_drop(struct hps_exact_view *v, double cut)
 {
-    hps_exact_dual_charge(v, v->lambda);
+    hps_exact_dual_charge(v, v->dual.lambda);
     forward(v);
     backward(v);
-    hps_exact_view_keep(v, cut, through, &(struct through){ v, base(v, v->lambda) });
+    double beside = base(v, v->dual.lambda); /* what is not on paths */
+    for (int i = 0; i < v->m->L; i++)
+        for (int a = v->first[i]; a < v->first[i + 1]; a++) {
+            const struct hps_exact_item *e = &v->item[a];
+            v->least[a] = hps_exact_adjacent(v, &v->fwd[i], e->g) + e->c +
+                          hps_exact_adjacent(v, &v->bwd[e->j + 1], e->g) + beside;
+        }
+    hps_exact_view_keep(v, cut);
     backward(v);
 }
 
@@ -336,7 +334,7 @@ static bool visit(struct walk *w, int b, int before, double value)
     const struct hps_exact_model *m = v->m;
 
     if (b == m->L) {
-        hps_exact_leaf_try(w->leaf, w->S, v->last);
+        hps_exact_leaf_try(w->leaf, w->S, v->tried.arc);
         return true;
     }
     for (int a = v->first[b]; a < v->first[b + 1]; a++) {
@@ -351,7 +349,7 @@ static bool visit(struct walk *w, int b, int before, double value)
             v->used[e->g] + e->k > (double)m->sum[e->g])
             continue;
         v->used[e->g] += e->k;
-        v->last[w->S++] = e->id;
+        v->tried.arc[w->S++] = e->id;
         bool whole = visit(w, e->j + 1, e->g, sum);
         w->S--;
         v->used[e->g] -= e->k;
@@ -363,9 +361,9 @@ static bool visit(struct walk *w, int b, int before, double value)
 
 bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps)
 {
-    struct walk w = { v, leaf, base(v, v->lambda), steps, 0 };
+    struct walk w = { v, leaf, base(v, v->dual.lambda), steps, 0 };
 
-    v->nlast = 0;
+    v->tried.S = 0;
     memset(v->used, 0, (size_t)v->m->G * sizeof *v->used);
     return visit(&w, 0, -1, 0);
 }

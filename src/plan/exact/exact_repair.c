@@ -229,8 +229,9 @@ static bool look(struct hps_exact_repair *x)
 
     for (int a = 0; a < m->narc; a++)
         id[a] = a;
-    bool any = t2 < INFINITY && hps_exact_view_fill(x->all, LOW * t2, t2, m->narc, id,
-                                                    HPS_EXACT_ANY, 0, 0);
+    bool any =
+        t2 < INFINITY && hps_exact_view_fill(x->all, LOW * t2, t2, m->narc, id,
+                                             (struct hps_exact_branch){ HPS_EXACT_ANY, 0, 0 });
     hps_mem_free(id);
     if (!any)
         return false;
@@ -238,7 +239,8 @@ static bool look(struct hps_exact_repair *x)
     if (!isfinite(bound))
         return false;
     hps_exact_view_drop(x->all, INFINITY);
-    memcpy(x->part->lambda, x->all->lambda, (size_t)m->dual[m->G] * sizeof *x->all->lambda);
+    memcpy(x->part->dual.lambda, x->all->dual.lambda,
+           (size_t)m->dual[m->G] * sizeof *x->all->dual.lambda);
     x->over = DEAR * bound;
     x->begun = true;
     return true;

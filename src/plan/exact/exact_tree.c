@@ -97,7 +97,7 @@ static struct hps_exact_node child_of(struct tree *x, const struct hps_exact_nod
     a.list = hps_exact_list_new(x->m, v->n);
     for (int i = 0; i < v->n; i++)
         a.list->id[i] = v->item[i].id;
-    memcpy(a.list->lambda, v->lambda, (size_t)x->m->dual[x->m->G] * sizeof *v->lambda);
+    memcpy(a.list->lambda, v->dual.lambda, (size_t)x->m->dual[x->m->G] * sizeof *v->dual.lambda);
     a.list->covered = x->covered;
     a.list->pace = x->cover->pace;
     memcpy(a.list->price, x->cover->price, (size_t)x->m->L * sizeof *x->cover->price);
@@ -125,12 +125,10 @@ static void push_rules(struct tree *x, const struct hps_exact_node *node, double
 {
     struct hps_exact_node a = child_of(x, node, bound), b = a;
 
-    a.l = b.l = l;
-    a.g = b.g = g;
     a.share = b.share = hps_exact_cover_share(x->cover, l, g);
     a.above = b.above = x->covered ? x->here : INFINITY;
-    a.rule = HPS_EXACT_ON;
-    b.rule = HPS_EXACT_OFF;
+    a.branch = (struct hps_exact_branch){ HPS_EXACT_ON, l, g };
+    b.branch = (struct hps_exact_branch){ HPS_EXACT_OFF, l, g };
     hps_exact_open_push(&x->open, a);
     hps_exact_open_push(&x->open, b);
 }
@@ -162,8 +160,7 @@ static void finish(struct tree *x, const struct hps_exact_node *node, double bou
 
 static bool fill(struct tree *x, const struct hps_exact_node *node, double t1, double t2)
 {
-    return hps_exact_view_fill(x->view, t1, t2, node->list->n, node->list->id, node->rule, node->l,
-                               node->g);
+    return hps_exact_view_fill(x->view, t1, t2, node->list->n, node->list->id, node->branch);
 }
 
 static bool narrow(const struct hps_exact_view *v)
@@ -175,7 +172,9 @@ static bool narrow(const struct hps_exact_view *v)
 static double cover(struct tree *x, const struct hps_exact_node *node)
 {
     const struct hps_exact_list *list = node->list;
-    int rounds = !list->covered ? ROUNDS_COVER : node->rule == HPS_EXACT_ANY ? 3 * ROUNDS : ROUNDS;
+    int rounds = !list->covered                       ? ROUNDS_COVER
+                 : node->branch.rule == HPS_EXACT_ANY ? 3 * ROUNDS
+                                                      : ROUNDS;
 
     if (list->covered) {
         memcpy(x->cover->price, list->price, (size_t)x->m->L * sizeof *list->price);
@@ -204,8 +203,9 @@ static bool by_layers(struct tree *x, const struct hps_exact_node *node, double 
 {
     double here = x->here = cover(x, node);
 
-    if (node->rule != HPS_EXACT_ANY && isfinite(node->above))
-        hps_exact_cover_learn(x->cover, node->l, node->g, node->rule == HPS_EXACT_ON, node->share,
+    if (node->branch.rule != HPS_EXACT_ANY && isfinite(node->above))
+        hps_exact_cover_learn(x->cover, node->branch.l, node->branch.g,
+                              node->branch.rule == HPS_EXACT_ON, node->share,
                               fmin(here, cut(x)) - node->above);
     x->covered = true;
     if (!node->list->covered) {
@@ -217,7 +217,7 @@ static bool by_layers(struct tree *x, const struct hps_exact_node *node, double 
         return false;
     hps_exact_cover_drop(x->cover, x->view, cut(x));
     if (!x->covered) {
-        hps_exact_dual_charge(x->view, x->view->lambda);
+        hps_exact_dual_charge(x->view, x->view->dual.lambda);
         hps_exact_view_back(x->view);
     }
     return x->view->n > 0 && !walk_few(x, node, *bound);
@@ -365,7 +365,8 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
         }
         struct hps_exact_node node = hps_exact_open_pop(&x.open);
         x.covered = false;
-        memcpy(x.view->lambda, node.list->lambda, (size_t)m->dual[m->G] * sizeof *x.view->lambda);
+        memcpy(x.view->dual.lambda, node.list->lambda,
+               (size_t)m->dual[m->G] * sizeof *x.view->dual.lambda);
         if (m->min_tau)
             expand_tau(&x, &node);
         else

@@ -30,7 +30,7 @@ static double rest_of(const struct hps_exact_cover *x, int b)
             sum += here[x->row[g] + x->left[g]];
         else
             for (int t = x->m->begin[g]; t < hps_exact_cover_end(x, g); t++)
-                sum += here[x->row[g] + hps_exact_cover_room(x, g, t)];
+                sum += here[x->row[g] + hps_exact_cover_capacity(x, g, t)];
     }
     return sum;
 }
@@ -53,7 +53,7 @@ static bool visit(struct walk *w, int b, int before, double paid)
     double rest = 0;
 
     if (b == x->m->L) {
-        hps_exact_leaf_try(w->leaf, w->S, v->last);
+        hps_exact_leaf_try(w->leaf, w->S, v->tried.arc);
         return true;
     }
     for (int a = v->first[b], end = -1; a < v->first[b + 1]; a++) {
@@ -68,7 +68,7 @@ static bool visit(struct walk *w, int b, int before, double paid)
             w->leaf->best * (1 - HPS_EXACT_SAME))
             continue;
         x->left[e->g] -= (int)e->k;
-        v->last[w->S++] = e->id;
+        v->tried.arc[w->S++] = e->id;
         bool whole = visit(w, e->j + 1, e->g, paid + e->c);
         w->S--;
         x->left[e->g] += (int)e->k;
@@ -88,6 +88,6 @@ bool hps_exact_cover_close(struct hps_exact_cover *x, struct hps_exact_view *v,
     w.base = m->server_price * v->t1 + x->sum[m->L];
     for (int g = 0; g < m->G; g++)
         x->left[g] = m->sum[g] < 1000000000 ? (int)m->sum[g] : 1000000000;
-    v->nlast = 0;
+    v->tried.S = 0;
     return visit(&w, 0, -1, 0);
 }

@@ -14,8 +14,8 @@
 #define FRESH 100               /* whole plans drawn first, and after a restart                  */
 #define AGAIN 12                /* after a restart                                                */
 #define WINDOW 5                /* a window is L * u^WINDOW layers long, u uniform               */
-#define SHARP_LEAST 1.0         /* log2 of the chain's sharpness: anything between these         */
-#define SHARP_MOST 7.0
+#define SHARP_MIN     1.0 /* log2 of the Markov policy's sharpness: anything between these        */
+#define SHARP_MAX     7.0
 #define AT_HOME 0.8             /* so often plans are drawn near the tau of the plan at hand     */
 #define NEAR_TAU 0.1            /* how near: of log tau                                          */
 #define RATE 0.5                /* of the preferences of this problem                            */
@@ -30,27 +30,44 @@
 #define SAME 20                 /* known plans in a row, before moves are made at random         */
 #define PATIENCE 8              /* moves without a gain                                          */
 
+/* The network, and what it computed for this problem. */
+struct network {
+    struct hps_policy *policy;
+    struct hps_policy_pass *pass;
+    bool ours, knows; /* the search frees the policy; it learned before      */
+    double *x, *out;  /* (L, T, F) features, (L, T, OUTPUTS) preferences     */
+};
+
+/* The plans of a search; type (L) of each. */
+struct plans {
+    int *top, *home, *here; /* the best; where windows are drawn; the plan at hand */
+    int *scratch;
+    double top_price, run_price; /* of top; the best since the restart          */
+    double home_tau;             /* 0: none yet                                         */
+    uint64_t *seen;              /* (SEEN) hashes of plans that were drawn before       */
+};
+
+/* Moving averages of the reward, and of how far rewards are from it. */
+struct baseline {
+    double mean, deviation;
+    long long rewards; /* so far */
+};
+
 struct learn {
     const struct hps_problem *q;
     struct hps_pricer *pr;
-    struct hps_markov *chain;
+    struct hps_markov *markov;
     struct hps_value *value;
-    struct hps_tau_grid ladder;
+    struct hps_tau_grid grid;
     struct hps_joint *joint;    /* NULL: the units are the pricer's to find            */
-    struct hps_policy *policy;
-    struct hps_policy_pass *pass;
-    bool ours, knows;           /* free the policy; it learned before                  */
-    double *x, *out;            /* (L, T, F), (L, T, OUTPUTS)                          */
-    double *own;                /* (2, L, T) what is learned for this problem          */
-    uint64_t *seen;             /* (SEEN) marks of plans that were drawn before        */
-    int *top, *home, *here, *work;      /* (L) the best; where windows are drawn; scratch */
-    double top_price, run_price;        /* of top; the best since the restart             */
-    double home_tau;            /* 0: none yet                                         */
-    double mean, spread;        /* moving averages of the reward, and of how it varies */
+    struct network net;
+    struct plans plans;
+    struct baseline baseline;
+    double *bias;               /* (2, L, T) what is learned for this problem alone    */
     long long batch;            /* plans between two steps of learning                 */
-    long long drawn, fresh;     /* plans so far; whole plans still to be drawn         */
+    long long fresh;            /* whole plans still to be drawn                       */
     long long same;             /* plans in a row that were drawn before               */
-    long long idle, stale;      /* plans since run_price, top_price became better      */
+    long long idle, stale;      /* plans since run_price, top_price became lower       */
 };
 
 static void copy(const struct learn *k, int *to, const int *from)
@@ -64,31 +81,31 @@ static size_t cells(const struct learn *k)
 }
 
 /* The network's preferences, and what was learned since. */
-static void set_chain(struct learn *k)
+static void set_markov(struct learn *k)
 {
     for (size_t a = 0; a < cells(k); a++) {
-        k->chain->go[a] = k->out[OUTPUTS * a] + k->own[a];
-        k->chain->stay[a] = k->out[OUTPUTS * a + 1] + k->own[cells(k) + a];
+        k->markov->go[a] = k->net.out[OUTPUTS * a] + k->bias[a];
+        k->markov->stay[a] = k->net.out[OUTPUTS * a + 1] + k->bias[cells(k) + a];
     }
-    hps_markov_refresh(k->chain);
+    hps_markov_refresh(k->markov);
 }
 
 static double sharpness(double u)
 {
-    return exp2(SHARP_LEAST + (SHARP_MOST - SHARP_LEAST) * u);
+    return exp2(SHARP_MIN + (SHARP_MAX - SHARP_MIN) * u);
 }
 
 /* Another sharpness for every batch; another tau when its value has been used for as long as it
  * takes to compute. */
 static void set_place(struct learn *k, long long batch, uint64_t key)
 {
-    k->chain->sharp = sharpness(hps_rng_real(key, 0));
+    k->markov->sharp = sharpness(hps_rng_real(key, 0));
     if (batch % (1 + (long long)cells(k) / 2000) != 0)
         return;
-    double tau = hps_tau_grid_draw(&k->ladder, hps_rng_sub(key, 0));
-    if (k->home_tau > 0 && k->fresh <= 0 && hps_rng_real(key, 1) < AT_HOME)
-        tau = k->home_tau * exp(NEAR_TAU * (hps_rng_real(key, 2) - 0.5));
-    hps_tau_grid_value(&k->ladder, k->q->profile, k->pr, k->value, tau);
+    double tau = hps_tau_grid_draw(&k->grid, hps_rng_sub(key, 0));
+    if (k->plans.home_tau > 0 && k->fresh <= 0 && hps_rng_real(key, 1) < AT_HOME)
+        tau = k->plans.home_tau * exp(NEAR_TAU * (hps_rng_real(key, 2) - 0.5));
+    hps_tau_grid_value(&k->grid, k->q->profile, k->pr, k->value, tau);
 }
 
 static void look(struct learn *k)
@@ -97,15 +114,15 @@ static void look(struct learn *k)
 
     hps_dev_blas_alone();
     k->value = hps_value_new(k->pr->L, k->pr->T);
-    k->chain = hps_markov_new(k->pr->L, k->pr->T);
-    k->chain->value = k->value;
-    k->x = hps_mem_new(n * HPS_FEATURES, sizeof *k->x);
-    k->out = hps_mem_new(n * OUTPUTS, sizeof *k->out);
-    k->own = hps_mem_new(2 * n, sizeof *k->own);
-    k->pass = hps_policy_pass_new(k->policy, k->pr->L, k->pr->T);
-    hps_tau_grid_fill(&k->ladder, k->q->profile, k->pr, k->value);
-    hps_feature_fill(k->q->profile, k->pr, &k->ladder, k->value, k->x);
-    hps_policy_forward(k->pass, k->x, k->out);
+    k->markov = hps_markov_new(k->pr->L, k->pr->T);
+    k->markov->value = k->value;
+    k->net.x = hps_mem_new(n * HPS_FEATURES, sizeof *k->net.x);
+    k->net.out = hps_mem_new(n * OUTPUTS, sizeof *k->net.out);
+    k->bias = hps_mem_new(2 * n, sizeof *k->bias);
+    k->net.pass = hps_policy_pass_new(k->net.policy, k->pr->L, k->pr->T);
+    hps_tau_grid_fill(&k->grid, k->q->profile, k->pr, k->value);
+    hps_feature_fill(k->q->profile, k->pr, &k->grid, k->value, k->net.x);
+    hps_policy_forward(k->net.pass, k->net.x, k->net.out);
 }
 
 static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hps_cell cell,
@@ -114,44 +131,47 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
     size_t L = (size_t)k->pr->L;
     enum hps_status s = HPS_OK;
 
-    k->policy = policy;
-    k->ours = !policy;
-    k->knows = policy || *k->q->opt->policy;
-    if (!policy && k->knows)
-        s = hps_policy_load(&k->policy, k->q->opt->policy, cell, HPS_FEATURES, OUTPUTS);
+    k->net.policy = policy;
+    k->net.ours = !policy;
+    k->net.knows = policy || *k->q->opt->policy;
+    if (!policy && k->net.knows)
+        s = hps_policy_load(&k->net.policy, k->q->opt->policy, cell, HPS_FEATURES, OUTPUTS);
     else if (!policy)
-        k->policy = hps_policy_new(cell, HPS_FEATURES, OUTPUTS, hps_rng_sub(key, 0));
+        k->net.policy = hps_policy_new(cell, HPS_FEATURES, OUTPUTS, hps_rng_sub(key, 0));
     if (s)
         return s;
-    k->seen = hps_mem_new(SEEN, sizeof *k->seen);
-    k->top = hps_mem_new(4 * L, sizeof *k->top);
-    k->home = k->top + L;
-    k->here = k->top + 2 * L;
-    k->work = k->top + 3 * L;
-    k->top_price = hps_pricer_single_types(k->pr, k->top); /* a short budget has these at least */
+    k->plans.seen = hps_mem_new(SEEN, sizeof *k->plans.seen);
+    k->plans.top = hps_mem_new(L, sizeof(int));
+    k->plans.home = hps_mem_new(L, sizeof(int));
+    k->plans.here = hps_mem_new(L, sizeof(int));
+    k->plans.scratch = hps_mem_new(L, sizeof(int));
+    k->plans.top_price =
+        hps_pricer_single_types(k->pr, k->plans.top); /* a short budget has these at least */
     look(k);
     k->batch = 16 + (long long)cells(k) / 100;
-    k->run_price = INFINITY;
+    k->plans.run_price = INFINITY;
     k->fresh = FRESH;
-    copy(k, k->home, k->top);
+    copy(k, k->plans.home, k->plans.top);
     set_place(k, 0, hps_rng_sub(key, 1));
-    set_chain(k);
+    set_markov(k);
     return HPS_OK;
 }
 
 static void end(struct learn *k)
 {
-    hps_policy_pass_free(k->pass);
-    if (k->ours)
-        hps_policy_free(k->policy);
-    hps_markov_free(k->chain);
+    hps_policy_pass_free(k->net.pass);
+    if (k->net.ours) hps_policy_free(k->net.policy);
+    hps_markov_free(k->markov);
     hps_value_free(k->value);
     hps_joint_free(k->joint);
-    hps_mem_free(k->x);
-    hps_mem_free(k->out);
-    hps_mem_free(k->own);
-    hps_mem_free(k->seen);
-    hps_mem_free(k->top);
+    hps_mem_free(k->net.x);
+    hps_mem_free(k->net.out);
+    hps_mem_free(k->bias);
+    hps_mem_free(k->plans.seen);
+    hps_mem_free(k->plans.top);
+    hps_mem_free(k->plans.home);
+    hps_mem_free(k->plans.here);
+    hps_mem_free(k->plans.scratch);
     hps_pricer_free(k->pr);
 }
 
@@ -161,8 +181,8 @@ static bool again(struct learn *k)
     uint64_t mark = 1;
 
     for (int l = 0; l < k->pr->L; l++)
-        mark = hps_rng_mix(mark * 0x9e3779b97f4a7c15u + (uint64_t)k->here[l]);
-    uint64_t *place = &k->seen[mark % SEEN];
+        mark = hps_rng_mix(mark * 0x9e3779b97f4a7c15u + (uint64_t)k->plans.here[l]);
+    uint64_t *place = &k->plans.seen[mark % SEEN];
     bool is = *place == mark;
     *place = mark;
     return is;
@@ -174,12 +194,13 @@ static double price_of(struct learn *k, uint64_t key)
     bool polish = k->q->opt->polish;
 
     if (k->joint) {
-        hps_joint_draw(k->joint, k->pr, k->value, k->here, key);
-        return hps_joint_price(k->joint, k->pr, k->here, polish && k->idle % 8 == 0);
+        hps_joint_draw(k->joint, k->pr, k->value, k->plans.here, key);
+        return hps_joint_price(k->joint, k->pr, k->plans.here, polish && k->idle % 8 == 0);
     }
-    double price = hps_pricer_price(k->pr, k->here, INFINITY);
-    if (polish && price < k->run_price)
-        price = hps_propose_local_search(k->chain, k->pr, k->here, k->work, price, PATIENCE, key);
+    double price = hps_pricer_price(k->pr, k->plans.here, INFINITY);
+    if (polish && price < k->plans.run_price)
+        price = hps_propose_local_search(k->markov, k->pr, k->plans.here, k->plans.scratch, price,
+                                         PATIENCE, key);
     return price;
 }
 
@@ -191,14 +212,14 @@ static double draw(struct learn *k, uint64_t key)
     if (k->fresh > 0 || !k->q->opt->polish) {
         k->fresh--;
     } else {
-        copy(k, k->here, k->home);
+        copy(k, k->plans.here, k->plans.home);
         n = 1 + (int)(pow(hps_rng_real(key, 0), WINDOW) * L);
         from = (int)(hps_rng_real(key, 1) * (L - n + 1));
     }
-    hps_markov_draw(k->chain, k->pr, from, from + n, hps_rng_sub(key, 2), k->here);
+    hps_markov_draw(k->markov, k->pr, from, from + n, hps_rng_sub(key, 2), k->plans.here);
     k->same = !k->joint && again(k) ? k->same + 1 : 0;
     if (k->same > SAME && k->q->opt->polish) {
-        hps_moves_shake(k->here, k->work, L, k->pr->T, 1, hps_rng_sub(key, 4));
+        hps_moves_shake(k->plans.here, k->plans.scratch, L, k->pr->T, 1, hps_rng_sub(key, 4));
         k->same = again(k) ? k->same : 0;
     }
     return k->same > 0 ? INFINITY : price_of(k, hps_rng_sub(key, 3));
@@ -206,27 +227,27 @@ static double draw(struct learn *k, uint64_t key)
 
 static void go_home(struct learn *k, double price)
 {
-    copy(k, k->home, k->here);
-    if (price < k->pr->ceiling && isfinite(hps_pricer_price(k->pr, k->here, INFINITY)))
-        k->home_tau = hps_pricer_last_tau(k->pr);
+    copy(k, k->plans.home, k->plans.here);
+    if (price < k->pr->ceiling && isfinite(hps_pricer_price(k->pr, k->plans.here, INFINITY)))
+        k->plans.home_tau = hps_pricer_last_tau(k->pr);
 }
 
 /* Keep what is better; from where the next windows are drawn. */
 static void judge(struct learn *k, double price)
 {
-    bool better = price < k->run_price;
+    bool better = price < k->plans.run_price;
 
     k->idle = better ? 0 : k->idle + 1;
     k->stale++;
-    if (price < k->top_price) {
+    if (price < k->plans.top_price) {
         k->stale = 0;
-        k->top_price = price;
-        copy(k, k->top, k->here);
+        k->plans.top_price = price;
+        copy(k, k->plans.top, k->plans.here);
     }
-    if (better)
-        k->run_price = price;
-    if (better || (price < k->pr->ceiling && price <= k->run_price * WORSE &&
-                   memcmp(k->home, k->here, (size_t)k->pr->L * sizeof *k->home) != 0))
+    if (better) k->plans.run_price = price;
+    if (better ||
+        (price < k->pr->ceiling && price <= k->plans.run_price * WORSE &&
+         memcmp(k->plans.home, k->plans.here, (size_t)k->pr->L * sizeof *k->plans.home) != 0))
         go_home(k, price);
 }
 
@@ -237,33 +258,32 @@ static void reward(struct learn *k, double price)
 
     if (!isfinite(value))
         return;
-    if (k->drawn++ == 0)
-        k->mean = value;
-    gain = value - k->mean;
-    k->mean += (1 - CALM) * gain;
-    k->spread += (1 - CALM) * (fabs(gain) - k->spread);
-    gain = k->spread > 0 ? gain / k->spread : 0;
+    if (k->baseline.rewards++ == 0) k->baseline.mean = value;
+    gain = value - k->baseline.mean;
+    k->baseline.mean += (1 - CALM) * gain;
+    k->baseline.deviation += (1 - CALM) * (fabs(gain) - k->baseline.deviation);
+    gain = k->baseline.deviation > 0 ? gain / k->baseline.deviation : 0;
     gain = fmax(-2, fmin(2, gain)) / (double)k->batch;
-    hps_markov_add(k->chain, 0, k->pr->L, k->here, gain);
+    hps_markov_add(k->markov, 0, k->pr->L, k->plans.here, gain);
     if (k->joint)
         hps_joint_add(k->joint, gain);
 }
 
-/* The chain's gradient to the network's; the outputs are lost. */
+/* The Markov policy's gradient to the network's; the outputs are lost. */
 static void pass_back(struct learn *k)
 {
     for (size_t a = 0; a < cells(k); a++) {
-        k->out[OUTPUTS * a] = k->chain->dgo[a];
-        k->out[OUTPUTS * a + 1] = k->chain->dstay[a];
+        k->net.out[OUTPUTS * a] = k->markov->dgo[a];
+        k->net.out[OUTPUTS * a + 1] = k->markov->dstay[a];
     }
-    hps_policy_backward(k->pass, k->out);
+    hps_policy_backward(k->net.pass, k->net.out);
 }
 
 static void step_network(struct learn *k)
 {
     pass_back(k);
-    hps_policy_step(k->policy, NET_RATE);
-    hps_policy_forward(k->pass, k->x, k->out);
+    hps_policy_step(k->net.policy, NET_RATE);
+    hps_policy_forward(k->net.pass, k->net.x, k->net.out);
 }
 
 /* A step of learning after each batch. The network's way over all cells takes as long as many
@@ -272,19 +292,18 @@ static void step(struct learn *k, long long batch, uint64_t key)
 {
     size_t n = cells(k);
 
-    hps_markov_add_entropy(k->chain, ENTROPY + ENTROPY_FIRST / (1 + (double)batch / 8));
-    hps_markov_add(k->chain, 0, k->pr->L, k->top, TOP);
-    if (!k->knows && batch % (32 + (long long)n / 2) == 0)
-        step_network(k);
+    hps_markov_add_entropy(k->markov, ENTROPY + ENTROPY_FIRST / (1 + (double)batch / 8));
+    hps_markov_add(k->markov, 0, k->pr->L, k->plans.top, TOP);
+    if (!k->net.knows && batch % (32 + (long long)n / 2) == 0) step_network(k);
     for (size_t a = 0; a < n; a++) {
-        k->own[a] += RATE * k->chain->dgo[a] - FADE * k->own[a];
-        k->own[n + a] += RATE * k->chain->dstay[a] - FADE * k->own[n + a];
+        k->bias[a] += RATE * k->markov->dgo[a] - FADE * k->bias[a];
+        k->bias[n + a] += RATE * k->markov->dstay[a] - FADE * k->bias[n + a];
     }
     if (k->joint)
         hps_joint_step(k->joint, RATE, FADE);
-    hps_markov_clear(k->chain);
+    hps_markov_clear(k->markov);
     set_place(k, batch, key);
-    set_chain(k);
+    set_markov(k);
 }
 
 /* Nothing gained for long: forget this problem; go on from the next plan whatever it is, a window
@@ -292,14 +311,14 @@ static void step(struct learn *k, long long batch, uint64_t key)
 static void restart(struct learn *k, uint64_t key)
 {
     k->idle = 0;
-    k->run_price = INFINITY;
-    copy(k, k->home, k->top);
+    k->plans.run_price = INFINITY;
+    copy(k, k->plans.home, k->plans.top);
     if (hps_rng_real(key, 0) < 0.5)
         k->fresh = AGAIN;
-    memset(k->own, 0, 2 * cells(k) * sizeof *k->own);
+    memset(k->bias, 0, 2 * cells(k) * sizeof *k->bias);
     if (k->joint)
         hps_joint_forget(k->joint);
-    set_chain(k);
+    set_markov(k);
 }
 
 static void search(struct learn *k, uint64_t key)
@@ -339,17 +358,17 @@ enum hps_status hps_learn_run(const struct hps_problem *q, struct hps_policy *po
 double hps_learn_teach(const struct hps_problem *q, struct hps_policy *policy,
                        const struct hps_plan *plan, double sharp)
 {
-    struct learn k = { .q = q, .pr = hps_pricer_new(q), .policy = policy };
+    struct learn k = { .q = q, .pr = hps_pricer_new(q), .net.policy = policy };
     int L = k.pr->L, *type = hps_mem_new((size_t)L, sizeof *type);
     double likely;
 
     hps_plan_assignment(plan, type);
     look(&k);
-    hps_tau_grid_value(&k.ladder, q->profile, k.pr, k.value, 1 / plan->throughput);
-    k.chain->sharp = sharpness(sharp);
-    set_chain(&k);
-    likely = hps_markov_log(k.chain, 0, L, type) / L;
-    hps_markov_add(k.chain, 0, L, type, 1.0 / L);
+    hps_tau_grid_value(&k.grid, q->profile, k.pr, k.value, 1 / plan->throughput);
+    k.markov->sharp = sharpness(sharp);
+    set_markov(&k);
+    likely = hps_markov_log(k.markov, 0, L, type) / L;
+    hps_markov_add(k.markov, 0, L, type, 1.0 / L);
     pass_back(&k);
     hps_mem_free(type);
     end(&k);

@@ -38,8 +38,7 @@ struct hps_nccl_piece {         /* of what goes to a peer, or comes from it */
 static inline void hps_nccl_add(struct hps_nccl_piece *piece, int *n, int peer, float *at,
                                 size_t floats)
 {
-    if (floats > 0)
-        piece[(*n)++] = (struct hps_nccl_piece){ peer, at, floats };
+    if (floats > 0) piece[(*n)++] = (struct hps_nccl_piece){ peer, at, floats };
 }
 
 struct hps_nccl_ops {

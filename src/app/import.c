@@ -87,8 +87,7 @@ static bool is_word(const char *words, const char *word)
     size_t n = strlen(word);
 
     for (const char *at = words; n > 0 && (at = strstr(at, word)); at++)
-        if ((at == words || at[-1] == '|') && (at[n] == '|' || !at[n]))
-            return true;
+        if ((at == words || at[-1] == '|') && (at[n] == '|' || !at[n])) return true;
     return false;
 }
 
@@ -112,10 +111,8 @@ static enum hps_status put_field(const struct given *g, int i, const struct hps_
         HPS_SAY(HPS_ERROR, "--%s is missing", g->name[i]);
         return HPS_USAGE;
     }
-    if (f->kind == HPS_LONG || f->kind == HPS_REAL)
-        return put_number(f, g->name[i], text, to);
-    if (f->kind == HPS_WORD && !is_word(f->words, text))
-        return refuse(g->name[i], text, f->words);
+    if (f->kind == HPS_LONG || f->kind == HPS_REAL) return put_number(f, g->name[i], text, to);
+    if (f->kind == HPS_WORD && !is_word(f->words, text)) return refuse(g->name[i], text, f->words);
     *(const char **)to = text;
     return HPS_OK;
 }
@@ -130,8 +127,7 @@ static enum hps_status check(const struct hps_import_opt *o, const char *format)
         why = "--append keeps the dataset's own constants: --scaling does not go with it";
     else if (o->nset && strcmp(format, "csv") != 0)
         why = "--set changes a schema, which only csv has";
-    if (!why)
-        return HPS_OK;
+    if (!why) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s", why);
     return HPS_USAGE;
 }
@@ -160,8 +156,7 @@ static void print(const struct hps_import_opt *o, const struct hps_import_result
     struct rusage usage;
 
     hps_out("%s: %lld rows\n", o->output, r->rows);
-    if (*o->test_output)
-        hps_out("%s: %lld rows\n", o->test_output, r->test_rows);
+    if (*o->test_output) hps_out("%s: %lld rows\n", o->test_output, r->test_rows);
     hps_out("%lld bad lines, %lld missing values, %lld unknown categories\n", r->bad, r->missing,
             r->unknown);
     getrusage(RUSAGE_SELF, &usage);
@@ -179,8 +174,7 @@ static char *join_names(int n, char *const *name)
         bytes += strlen(name[i]) + 1;
     text = hps_mem_new(bytes, 1);
     for (int i = 0; i < n; i++) {
-        if (i)
-            strcat(text, " ");
+        if (i) strcat(text, " ");
         strcat(text, name[i]);
     }
     return text;
@@ -192,8 +186,7 @@ static enum hps_status name_files(struct hps_import_opt *o, int ninput, char *co
     enum hps_output_how how = o->append ? HPS_OUTPUT_GROWS : HPS_OUTPUT_NEW;
     enum hps_status s = hps_outputs_add("output", &o->output, how);
 
-    if (!s)
-        s = hps_outputs_add("test-output", &o->test_output, how);
+    if (!s) s = hps_outputs_add("test-output", &o->test_output, how);
     for (int i = 0; i < ninput && !s; i++)
         s = hps_outputs_will_read(input[i]);
     return s;
@@ -206,19 +199,15 @@ static enum hps_status run(const struct hps_import *format, struct hps_import_op
     char *names = join_names(ninput, input);
     enum hps_status s = check(opt, format->name);
 
-    if (!s)
-        s = name_files(opt, ninput, input);
-    if (!*opt->source)
-        opt->source = names;
+    if (!s) s = name_files(opt, ninput, input);
+    if (!*opt->source) opt->source = names;
     if (!s) {
         catch_signals(stop);
         s = format->run(opt, ninput, input, &result);
         catch_signals(SIG_DFL);
     }
-    if (hps_text_stop && s)
-        raise(hps_text_stop);                         /* nothing is left: end as was asked */
-    if (!s)
-        print(opt, &result);
+    if (hps_text_stop && s) raise(hps_text_stop); /* nothing is left: end as was asked */
+    if (!s) print(opt, &result);
     hps_mem_free(names);
     return s ? s : hps_out_flush();
 }
@@ -227,8 +216,7 @@ static const struct hps_import *find(const char *name)
 {
     const struct hps_import *format = hps_import_find(name);
 
-    if (!format)
-        HPS_SAY(HPS_ERROR, "import: unknown format '%s' (%s)", name, hps_import_words());
+    if (!format) HPS_SAY(HPS_ERROR, "import: unknown format '%s' (%s)", name, hps_import_words());
     return format;
 }
 
@@ -243,14 +231,12 @@ enum hps_status hps_app_import(int argc, char **argv, MPI_Comm world)
     (void)world;
     make_table(&given);
     s = hps_args_parse(argc, argv, given.arg, 2, -1, &operand);
-    if (!s && !(format = find(operand.item[0])))
-        s = HPS_USAGE;
+    if (!s && !(format = find(operand.item[0]))) s = HPS_USAGE;
     for (int i = 0; i < given.n && !s; i++)
         s = put_field(&given, i, format, &opt);
     opt.nset = given.set.n;
     opt.set = given.set.item;
-    if (!s)
-        s = run(format, &opt, operand.n - 1, operand.item + 1);
+    if (!s) s = run(format, &opt, operand.n - 1, operand.item + 1);
     hps_args_done(&operand);
     free_table(&given);
     return s;

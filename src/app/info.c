@@ -35,8 +35,7 @@ static void add_attribute(void *self, const char *name, const char *text, bool n
     struct listing *l = self;
     json_t *value = number ? json_loads(text, JSON_DECODE_ANY, NULL) : hps_json_word(text);
 
-    if (!value)
-        value = hps_json_word(text);                    /* several numbers */
+    if (!value) value = hps_json_word(text); /* several numbers */
     json_object_set_new(l->attributes, name, value ? value : json_null());
     if (!l->quiet) {
         hps_out("  %-20s ", name);
@@ -60,13 +59,10 @@ static enum hps_status list_h5(struct hps_h5 *h, const char *format, bool quiet,
     struct listing l = { quiet, json_object(), json_object() };
     enum hps_status s;
 
-    if (!quiet)
-        hps_out("%s: %s\nattributes\n", h->path, format);
+    if (!quiet) hps_out("%s: %s\nattributes\n", h->path, format);
     s = hps_h5_attributes(h, "/", &l, add_attribute);
-    if (!quiet)
-        hps_out("datasets\n");
-    if (!s)
-        s = hps_h5_datasets(h, &l, add_dataset);
+    if (!quiet) hps_out("datasets\n");
+    if (!s) s = hps_h5_datasets(h, &l, add_dataset);
     json_object_set_new(into, "kind", json_string(format));
     json_object_set_new(into, "attributes", l.attributes);
     json_object_set_new(into, "datasets", l.datasets);
@@ -80,16 +76,14 @@ enum hps_status hps_info_h5(const char *path, bool quiet, json_t *into)
     bool dataset = false;
     enum hps_status s = hps_h5_open(&h, path);
 
-    if (s)
-        return s;
+    if (s) return s;
     if (hps_h5_get_text(&h, "/", "format", &format, true) ||
         strncmp(format, "heterps-", 8) != 0) {
         HPS_SAY(HPS_ERROR, "%s: an HDF5 file, but none of heterps: it has no format", path);
         s = HPS_DECK;
     } else {
         dataset = strcmp(format, "heterps-dataset-1") == 0;
-        if (!dataset)
-            s = list_h5(&h, format, quiet, into);
+        if (!dataset) s = list_h5(&h, format, quiet, into);
     }
     hps_mem_free(format);
     s = hps_h5_read(&h, s);
@@ -133,8 +127,7 @@ enum hps_status hps_info_json(const char *path, bool quiet, json_t *into)
     json_error_t error;
     enum hps_status s = hps_json_read(&text, &length, path);
 
-    if (s)
-        return s;
+    if (s) return s;
     tree = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     hps_mem_free(text);
     format = json_string_value(json_object_get(tree, "format"));
@@ -168,8 +161,7 @@ static bool is_hdf5(const char *path)
     bool same = fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
                 read(fd, begin, 8) == 8 && memcmp(begin, magic, 8) == 0;
 
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0) close(fd);
     return same;
 }
 
@@ -197,8 +189,7 @@ static enum hps_status tell_files(const struct hps_arg_list *file, bool quiet, j
     enum hps_status s = HPS_OK;
 
     for (int i = 0; i < file->n; i++) {
-        if (i > 0 && !quiet)
-            hps_out("\n");
+        if (i > 0 && !quiet) hps_out("\n");
         enum hps_status st = tell_file(file->item[i], quiet, &one);
         s = s ? s : st;
         json_array_append_new(list, one);
@@ -220,8 +211,10 @@ enum hps_status hps_app_info(int argc, char **argv, MPI_Comm world)
     (void)world;
     if (!s) s = hps_outputs_add("json", &json, HPS_OUTPUT_ANY);
     if (!s) s = tell_files(&file, json && strcmp(json, "-") == 0, &all);
-    if (!s && json) s = hps_args_json(json, hps_json_text(all));
-    else json_decref(all);
+    if (!s && json)
+        s = hps_args_json(json, hps_json_text(all));
+    else
+        json_decref(all);
     hps_args_done(&file);
     return s ? s : hps_out_flush();
 }

@@ -13,8 +13,7 @@ static bool load_scaling(struct hps_h5 *h, int D, struct hps_scale *scale)
 {
     char *text;
 
-    if (D == 0 || hps_h5_get_text(h, "dense", "scaling", &text, true))
-        return false;
+    if (D == 0 || hps_h5_get_text(h, "dense", "scaling", &text, true)) return false;
     hps_mem_free(text);
     return hps_scale_load(scale, D, h) == HPS_OK;
 }
@@ -61,10 +60,8 @@ static json_t *count_or_null(struct hps_h5 *h, const char *group, const char *na
 {
     long long count;
 
-    if (hps_h5_get_long(h, group, name, &count, true))
-        return json_null();
-    if (count >= 0)
-        return json_integer(count);
+    if (hps_h5_get_long(h, group, name, &count, true)) return json_null();
+    if (count >= 0) return json_integer(count);
     HPS_SAY(HPS_WARN, "%s: attribute %s of %s is %lld: no count", h->path, name, group, count);
     return json_null();
 }
@@ -100,8 +97,7 @@ static json_t *text_or_null(struct hps_h5 *h, const char *object, const char *na
     char *text;
     json_t *j;
 
-    if (hps_h5_get_text(h, object, name, &text, true))
-        return json_null();
+    if (hps_h5_get_text(h, object, name, &text, true)) return json_null();
     j = hps_json_word(text);
     hps_mem_free(text);
     return j;
@@ -112,10 +108,8 @@ static double teacher_auc(struct hps_h5 *h)
 {
     double auc;
 
-    if (hps_h5_get_real(h, "/", "teacher_auc", 1, &auc, true))
-        return NAN;
-    if (auc >= 0 && auc <= 1)
-        return auc;
+    if (hps_h5_get_real(h, "/", "teacher_auc", 1, &auc, true)) return NAN;
+    if (auc >= 0 && auc <= 1) return auc;
     HPS_SAY(HPS_WARN, "%s: attribute teacher_auc is %g: no AUC", h->path, auc);
     return NAN;
 }
@@ -128,12 +122,9 @@ static void tell(struct hps_h5 *h, const struct hps_data *d, bool checked, bool 
     if (!quiet) {
         hps_out("%s: a dataset of %lld examples, %.2f %% positive; %d dense features, %d slots\n",
                 d->path, d->N, 100 * d->positives, d->D, d->nslot);
-        if (json_is_string(source))
-            hps_out("source: %s\n", json_string_value(source));
-        if (json_is_string(rule))
-            hps_out("label: %s\n", json_string_value(rule));
-        if (auc == auc)
-            hps_out("AUC of its teacher: %.6f\n", auc);
+        if (json_is_string(source)) hps_out("source: %s\n", json_string_value(source));
+        if (json_is_string(rule)) hps_out("label: %s\n", json_string_value(rule));
+        if (auc == auc) hps_out("AUC of its teacher: %.6f\n", auc);
         hps_out("content: %s\n", checked ? "whole, as its checksum says" : "has no checksum");
     }
     json_object_set_new(into, "kind", json_string("heterps-dataset-1"));
@@ -154,11 +145,9 @@ enum hps_status hps_info_dataset(const char *path, bool quiet, json_t *into)
     bool checked;
     enum hps_status s = hps_data_open(&data, path, MPI_COMM_NULL);
 
-    if (s)
-        return s;
+    if (s) return s;
     s = hps_writer_verify(data, &checked);
-    if (!s)
-        s = hps_h5_open(&h, path);
+    if (!s) s = hps_h5_open(&h, path);
     if (!s) {
         tell(&h, data, checked, quiet, into);
         s = hps_h5_read(&h, HPS_OK);

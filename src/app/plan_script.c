@@ -52,8 +52,7 @@ static long long units_of(const struct hps_job *j, int type)
     long long units = p->server_units > 0 && p->server_type == type ? p->server_units : 0;
 
     for (int s = 0; s < p->S; s++)
-        if (p->stage[s].type == type && !hps_plan_is_second(p, s))
-            units += p->stage[s].units;
+        if (p->stage[s].type == type && !hps_plan_is_second(p, s)) units += p->stage[s].units;
     return units;
 }
 
@@ -66,8 +65,7 @@ static int parts_of(struct part *part, const struct hps_job *j)
         long long units = units_of(j, t);
         int a = part_of(part, n, j, t);
 
-        if (units == 0)
-            continue;
+        if (units == 0) continue;
         if (a == n)
             part[n++] = (struct part){ .r = &j->o.pool.entry[j->pool->type[t].entry],
                                        .cores = cores_of(j, t) };
@@ -86,8 +84,7 @@ static long long first_of(const struct part *part, int n, const struct hps_job *
     for (int a = 0; a < own; a++)
         rank += part[a].units;
     for (int t = 0; t < type; t++)
-        if (part_of(part, n, j, t) == own)
-            rank += units_of(j, t);
+        if (part_of(part, n, j, t) == own) rank += units_of(j, t);
     return rank;
 }
 
@@ -115,8 +112,7 @@ static void plain(struct hps_page *t, const char *word)
 
 static void directive(struct hps_page *t, const char *option, const char *word)
 {
-    if (*word)
-        hps_page_add(t, "#SBATCH --%s=%s\n", option, word);
+    if (*word) hps_page_add(t, "#SBATCH --%s=%s\n", option, word);
 }
 
 /* gpu:1 and gpu:v100:1 are of a task; other resources Slurm gives by node. */
@@ -241,8 +237,7 @@ enum hps_status hps_plan_script(const char *path, const struct hps_job *j, const
         head(&text, j, part, n);
         body(&text, deck, nset, set);
         for (int e = 0; e < j->o.pool.n; e++)
-            if (j->o.pool.entry[e].emulate_ranks[0])
-                emulated(&text, j, part, n, e);
+            if (j->o.pool.entry[e].emulate_ranks[0]) emulated(&text, j, part, n, e);
         hps_page_add(&text, "\n");
         st = hps_json_write(path, text.at);
     }

@@ -137,8 +137,7 @@ enum hps_status hps_plan_sequence_run(struct hps_plan_sequence *c, struct hps_jo
     struct hps_nvml *nvml = j->node.on_gpu ? hps_nvml_open(j->node.gpu_uuid) : NULL;
     double joules = hps_nvml_joules(nvml);
 
-    if (j->o.sched.replan)
-        adapt = hps_adapt_new(&j->o.sched, j->profile, j->o.run.stall_seconds);
+    if (j->o.sched.replan) adapt = hps_adapt_new(&j->o.sched, j->profile, j->o.run.stall_seconds);
     l->adapt = adapt;
     enum hps_status st = run_plan(c, j, l, cursor, &change);
     while (!st && change.plan) {

@@ -22,22 +22,19 @@ static bool is_there_room(void)
     if (statvfs("/dev/shm", &s) == 0)
         return (double)s.f_blocks * (double)s.f_frsize >
                4 * atof(SEGMENT) * (ranks ? atof(ranks) : 1);
-    if (errno != ENOENT && errno != EACCES)
-        HPS_DIE("/dev/shm: %s", strerror(errno));
+    if (errno != ENOENT && errno != EACCES) HPS_DIE("/dev/shm: %s", strerror(errno));
     return false;
 }
 
 static void prefer(const char *name, const char *value)
 {
-    if (setenv(name, value, 0) != 0)
-        HPS_DIE("%s cannot be set: %s", name, strerror(errno));
+    if (setenv(name, value, 0) != 0) HPS_DIE("%s cannot be set: %s", name, strerror(errno));
 }
 
 /* The component is called vader up to Open MPI 4, sm from 5 on. */
 void hps_eager_prefer(void)
 {
-    if (!is_there_room())
-        return;
+    if (!is_there_room()) return;
     prefer("OMPI_MCA_btl_vader_eager_limit", EAGER);
     prefer("OMPI_MCA_btl_vader_segment_size", SEGMENT);
     prefer("OMPI_MCA_btl_sm_eager_limit", EAGER);

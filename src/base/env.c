@@ -17,8 +17,7 @@ int hps_env_count(const char *name)
     const char *word = getenv(name);
     char *end;
 
-    if (!word)
-        return 0;
+    if (!word) return 0;
     long n = strtol(word, &end, 10);
     return end == word || *end || n < 1 || n > INT_MAX ? 0 : (int)n;
 }

@@ -8,8 +8,7 @@ static long code_of(const unsigned char *c, int n)
     long code = n == 1 ? c[0] : c[0] & (0xff >> (n + 1));
 
     for (int i = 1; i < n; i++) {
-        if ((c[i] & 0xc0) != 0x80)
-            return -1;
+        if ((c[i] & 0xc0) != 0x80) return -1;
         code = code << 6 | (c[i] & 0x3f);
     }
     return code;
@@ -21,8 +20,7 @@ int hps_escape_shown(const char *s, size_t n)
     const unsigned char *c = (const unsigned char *)s;
     int k = c[0] < 0x80 ? 1 : c[0] < 0xc0 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
 
-    if (k == 0 || c[0] >= 0xf8 || (size_t)k > n)
-        return 0;
+    if (k == 0 || c[0] >= 0xf8 || (size_t)k > n) return 0;
     long code = code_of(c, k);
     bool half = code >= 0xd800 && code < 0xe000;        /* of a pair of UTF-16 */
     return code < least[k] || code == 0x7f || code > 0x10ffff || half ? 0 : k;
@@ -39,8 +37,7 @@ size_t hps_escape(char *to, size_t *done, size_t size, const char *from, size_t 
         int k = *c == '\t' || (*c == '\n' && lines) ? 1 : hps_escape_shown(c, n - taken);
         const char *put = k > 0 ? c : *c == '\n' ? "\\n" : hex;
         size_t bytes = k > 0 ? (size_t)k : put == hex ? sizeof hex : 2;
-        if (bytes > size - *done)
-            break;
+        if (bytes > size - *done) break;
         memcpy(to + *done, put, bytes);
         *done += bytes;
         taken += k > 0 ? (size_t)k : 1;

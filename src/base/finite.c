@@ -15,8 +15,7 @@ size_t hps_first_not_finite(const float *x, size_t n)
     }
     for (size_t i = 0; worst >= 0x7f800000u && i < n; i++) {
         memcpy(&bits, x + i, sizeof bits);
-        if ((bits & 0x7f800000u) == 0x7f800000u)
-            return i;
+        if ((bits & 0x7f800000u) == 0x7f800000u) return i;
     }
     return n;
 }

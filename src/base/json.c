@@ -33,8 +33,7 @@ enum hps_status hps_json_parse(json_t **tree, const char *from, const char *form
         return HPS_DECK;
     }
     const char *is = json_string_value(json_object_get(*tree, "format"));
-    if (is && strcmp(is, format) == 0)
-        return HPS_OK;
+    if (is && strcmp(is, format) == 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: the format is %s, wanted is %s", from, is ? is : "not named", format);
     json_decref(*tree);
     *tree = NULL;
@@ -44,14 +43,12 @@ enum hps_status hps_json_parse(json_t **tree, const char *from, const char *form
 enum hps_status hps_json_read(char **text, size_t *length, const char *path)
 {
     *text = NULL;
-    if (hps_outputs_will_read(path))
-        return HPS_USAGE;
+    if (hps_outputs_will_read(path)) return HPS_USAGE;
     if (!hps_file_read(text, length, MOST_BYTES, path)) {
         HPS_SAY(HPS_ERROR, "%s: cannot be read: %s", path, hps_file_why(errno));
         return HPS_INPUT;
     }
-    if (*length <= MOST_BYTES)
-        return HPS_OK;
+    if (*length <= MOST_BYTES) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: more than %d MiB: that is no JSON of ours", path, MOST_BYTES >> 20);
     hps_mem_free(*text);
     *text = NULL;
@@ -75,8 +72,7 @@ static bool put_into(const char *device, const char *text)
     size_t n = strlen(text);
     FILE *f = fopen(device, "wb");
 
-    if (!f)
-        return false;
+    if (!f) return false;
     bool good = fwrite(text, 1, n, f) == n;
     good = fclose(f) == 0 && good;
     return good;
@@ -86,10 +82,8 @@ enum hps_status hps_json_write(const char *path, const char *text)
 {
     struct stat st;
 
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
-        return hps_file_save(path, text);
-    if (put_into(path, text))
-        return HPS_OK;
+    if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) return hps_file_save(path, text);
+    if (put_into(path, text)) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: cannot be written: %s", path, strerror(errno));
     return HPS_OUTPUT;
 }
@@ -107,8 +101,7 @@ static char *without_controls(char *text)
 
     for (const char *s = text; *s; s++, n++)
         controls += control(s) > 0;
-    if (controls == 0)
-        return text;
+    if (controls == 0) return text;
     char *shown = hps_mem_new(n + 5 * controls + 1, 1), *to = shown;
     for (const char *s = text; *s; s++) {
         int k = control(s);
@@ -127,8 +120,7 @@ json_t *hps_json_word(const char *word)
     json_t *text = json_string(word);
     size_t n = strlen(word), done = 0;
 
-    if (text)
-        return text;
+    if (text) return text;
     char *shown = hps_mem_new(4 * n + 1, 1);
     hps_escape(shown, &done, 4 * n, word, n, false);
     text = json_string(shown);
@@ -141,12 +133,10 @@ char *hps_json_text(json_t *tree)
     size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(17);
     size_t n = json_dumpb(tree, NULL, 0, flags);
 
-    if (n == 0)
-        HPS_DIE("JSON cannot be made: a text in it is not UTF-8");
+    if (n == 0) HPS_DIE("JSON cannot be made: a text in it is not UTF-8");
     char *text = hps_mem_new(n + 2, 1);
 
-    if (json_dumpb(tree, text, n, flags) != n)
-        HPS_DIE("JSON of %zu bytes cannot be written", n);
+    if (json_dumpb(tree, text, n, flags) != n) HPS_DIE("JSON of %zu bytes cannot be written", n);
     text[n] = '\n';
     json_decref(tree);
     return without_controls(text);
@@ -182,8 +172,7 @@ static const json_t *find(const struct hps_json_at *at, const char *key)
 {
     const json_t *v = json_object_get(at->object, key);
 
-    if (!v)
-        hps_json_wrong(at, key, "is missing");
+    if (!v) hps_json_wrong(at, key, "is missing");
     return v;
 }
 
@@ -191,8 +180,7 @@ bool hps_json_get_real(const struct hps_json_at *at, const char *key, double *x)
 {
     const json_t *v = find(at, key);
 
-    if (!v)
-        return false;
+    if (!v) return false;
     *x = json_number_value(v);
     return json_is_number(v) || hps_json_wrong(at, key, "must be a number");
 }
@@ -201,8 +189,7 @@ bool hps_json_get_int(const struct hps_json_at *at, const char *key, long long *
 {
     double r;
 
-    if (!hps_json_get_real(at, key, &r))
-        return false;
+    if (!hps_json_get_real(at, key, &r)) return false;
     const json_t *v = json_object_get(at->object, key);
     if (json_is_integer(v))
         *x = json_integer_value(v);
@@ -217,12 +204,9 @@ bool hps_json_get_name(const struct hps_json_at *at, const char *key, char *name
 {
     const json_t *v = find(at, key);
 
-    if (!v)
-        return false;
-    if (!json_is_string(v))
-        return hps_json_wrong(at, key, "must be text");
-    if (json_string_length(v) >= size)
-        return hps_json_wrong(at, key, "is too long a name");
+    if (!v) return false;
+    if (!json_is_string(v)) return hps_json_wrong(at, key, "must be text");
+    if (json_string_length(v) >= size) return hps_json_wrong(at, key, "is too long a name");
     memcpy(name, json_string_value(v), json_string_length(v) + 1);
     return true;
 }
@@ -243,8 +227,7 @@ bool hps_json_get_reals(const struct hps_json_at *at, const char *key, int n, do
     const json_t *list = hps_json_get_list(at, key);
     char what[96];
 
-    if (!list)
-        return false;
+    if (!list) return false;
     if (json_array_size(list) != (size_t)n) {
         snprintf(what, sizeof what, "has %zu numbers, wanted are %d", json_array_size(list), n);
         return hps_json_wrong(at, key, what);
@@ -263,8 +246,7 @@ bool hps_json_get_reals(const struct hps_json_at *at, const char *key, int n, do
 bool hps_json_get_object(struct hps_json_at *member, const struct hps_json_at *at, const char *key)
 {
     *member = (struct hps_json_at){ at->from, key, json_object_get(at->object, key) };
-    if (json_is_null(member->object))
-        member->object = NULL;
+    if (json_is_null(member->object)) member->object = NULL;
     return !member->object || json_is_object(member->object) ||
            hps_json_wrong(member, "", "must be an object");
 }

@@ -125,8 +125,7 @@ static void *wait_for_start(void *arg)
     }
     bool over = start.over;
     pthread_mutex_unlock(&start.lock);
-    if (!over)
-        give_up();
+    if (!over) give_up();
     return NULL;
 }
 

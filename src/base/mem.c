@@ -30,8 +30,7 @@ static struct head *take_large(size_t bytes)
     size_t span = bytes + HUGE_PAGE + sizeof(struct head);
     char *base = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (base == MAP_FAILED)
-        return NULL;
+    if (base == MAP_FAILED) return NULL;
     uintptr_t first = (uintptr_t)base + sizeof(struct head);
     uintptr_t block = (first + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
     madvise((void *)block, bytes, MADV_HUGEPAGE);       /* a wish: without it all is only slower */
@@ -45,8 +44,7 @@ static struct head *take_small(size_t bytes)
     size_t span = sizeof(struct head) + bytes;
     void *base;
 
-    if (posix_memalign(&base, _Alignof(struct head), span) != 0)
-        return NULL;
+    if (posix_memalign(&base, _Alignof(struct head), span) != 0) return NULL;
     memset(base, 0, span);
     struct head *h = base;
     *h = (struct head){ alive, span, base };
@@ -78,8 +76,7 @@ void *hps_mem_foreign(size_t bytes)
 
 void hps_mem_free(void *p)
 {
-    if (!p)
-        return;
+    if (!p) return;
     struct head *h = (struct head *)p - 1;
     assert(h->mark == alive);                           /* not ours, or freed before */
     h->mark = 0;
@@ -95,14 +92,11 @@ void hps_mem_grow(void *p, size_t *cap, size_t n, size_t size)
     void *old, *new;
     size_t want = *cap + *cap / 2;
 
-    if (n <= *cap)
-        return;
-    if (want < n)
-        want = n;
+    if (n <= *cap) return;
+    if (want < n) want = n;
     memcpy(&old, p, sizeof old);                        /* *p is a pointer to any type */
     new = hps_mem_new(want, size);
-    if (old)
-        memcpy(new, old, *cap * size);
+    if (old) memcpy(new, old, *cap * size);
     hps_mem_free(old);
     memcpy(p, &new, sizeof new);
     *cap = want;

@@ -45,8 +45,7 @@ static void *say_last(void *arg)
     (void)arg;
     saying = true;
     hps_say_last(last.line, last.n);
-    if (record && !last.follows)
-        record(last.status);
+    if (record && !last.follows) record(last.status);
     last.said = true;
     return NULL;
 }
@@ -69,8 +68,7 @@ static _Noreturn void leave(enum hps_status status, bool follows, const char *li
     static _Thread_local bool again;
     pthread_t thread;
 
-    if (again)
-        _exit((int)status);
+    if (again) _exit((int)status);
     again = true;
     if (atomic_flag_test_and_set(&leaving)) {
         if (saying)
@@ -84,12 +82,10 @@ static _Noreturn void leave(enum hps_status status, bool follows, const char *li
     last.n = n;
     last.status = status;
     last.follows = follows;
-    if (hps_thread_start(&thread, say_last, NULL) != 0)
-        say_last(NULL);
+    if (hps_thread_start(&thread, say_last, NULL) != 0) say_last(NULL);
     for (double began = hps_steady_s(); !last.said && hps_steady_s() - began < say_max_s;)
         hps_sleep_s(0.002);
-    if (follows)
-        raise(SIGKILL);
+    if (follows) raise(SIGKILL);
     hps_thread_start(&thread, reap, NULL);
     if (hps_world_parallel() && MPI_Abort(MPI_COMM_WORLD, (int)status) != MPI_SUCCESS)
         hps_say_write("MPI_Abort failed\n", 17);

@@ -31,10 +31,8 @@ void hps_say_write(const char *line, size_t n)
 {
     while (n > 0) {
         ssize_t done = write(STDERR_FILENO, line, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return;                                     /* nobody is left to read it */
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return; /* nobody is left to read it */
         line += done;
         n -= (size_t)done;
     }
@@ -66,8 +64,7 @@ static void give_up_log(void)
 
 static void put_log(const char *text, size_t n)
 {
-    if (me.log && fwrite(text, 1, n, me.log) != n)
-        give_up_log();
+    if (me.log && fwrite(text, 1, n, me.log) != n) give_up_log();
 }
 
 /* Text that comes from a file or a user is only shown: it moves no cursor, begins no line. */
@@ -92,8 +89,7 @@ static void say(enum hps_level level, bool aloud, const char *format, va_list ar
     char line[HPS_SAY_LINE];
     size_t n = hps_say_line(line, level, format, args);
 
-    if (aloud)
-        hps_say_write(line, n);
+    if (aloud) hps_say_write(line, n);
     if (take_voice()) {
         put_log(line, n);
         pthread_mutex_unlock(&voice);
@@ -103,12 +99,10 @@ static void say(enum hps_level level, bool aloud, const char *format, va_list ar
 void hps_say_last(const char *line, size_t n)
 {
     hps_say_write(line, n);
-    if (!take_voice())
-        return;
+    if (!take_voice()) return;
     put_log(line, n);
     fflush(stdout);
-    if (me.log)
-        fflush(me.log);
+    if (me.log) fflush(me.log);
     pthread_mutex_unlock(&voice);
 }
 
@@ -121,8 +115,7 @@ void hps_say(enum hps_level level, bool all, const char *format, ...)
 {
     va_list args;
 
-    if ((int)level < atomic_load(&min_level) || (hps_rank() != 0 && !all && !me.log))
-        return;
+    if ((int)level < atomic_load(&min_level) || (hps_rank() != 0 && !all && !me.log)) return;
     va_start(args, format);
     say(level, hps_rank() == 0 || all, format, args);
     va_end(args);
@@ -133,8 +126,7 @@ static FILE *open_log(const char *path)
     int fd = hps_file_open(path, O_WRONLY | O_APPEND | O_CREAT);
     FILE *log = fd < 0 ? NULL : fdopen(fd, "a");
 
-    if (fd >= 0 && !log)
-        close(fd);
+    if (fd >= 0 && !log) close(fd);
     return log;
 }
 
@@ -152,12 +144,10 @@ enum hps_status hps_say_log(const char *path)
         setvbuf(log, NULL, _IOLBF, BUFSIZ);             /* a line that was said is on disk */
     }
     pthread_mutex_lock(&voice);
-    if (me.log)
-        whole = fclose(me.log) == 0;
+    if (me.log) whole = fclose(me.log) == 0;
     me.log = log;
     pthread_mutex_unlock(&voice);
-    if (!whole)
-        HPS_SAY(HPS_WARN, "the log before is not whole: %s", strerror(errno));
+    if (!whole) HPS_SAY(HPS_WARN, "the log before is not whole: %s", strerror(errno));
     return HPS_OK;
 }
 
@@ -169,8 +159,7 @@ static void put_out(const char *text, size_t n)
     for (size_t done; n > 0;) {
         done = 0;
         size_t taken = hps_escape(shown, &done, sizeof shown, text, n, true);
-        if (fwrite(shown, 1, done, stdout) != done && !me.out_errno)
-            me.out_errno = errno;
+        if (fwrite(shown, 1, done, stdout) != done && !me.out_errno) me.out_errno = errno;
         put_log(shown, done);
         text += taken;
         n -= taken;
@@ -182,8 +171,7 @@ void hps_out(const char *format, ...)
     va_list args, again;
     char brief[1024], *text = brief;
 
-    if (hps_rank() != 0)
-        return;
+    if (hps_rank() != 0) return;
     va_start(args, format);
     va_copy(again, args);
     int n = vsnprintf(brief, sizeof brief, format, args);
@@ -197,23 +185,19 @@ void hps_out(const char *format, ...)
     pthread_mutex_lock(&voice);
     put_out(text, (size_t)n);
     pthread_mutex_unlock(&voice);
-    if (text != brief)
-        hps_mem_free(text);
+    if (text != brief) hps_mem_free(text);
 }
 
 enum hps_status hps_out_flush(void)
 {
     bool report;
 
-    if (hps_rank() != 0)
-        return HPS_OK;
+    if (hps_rank() != 0) return HPS_OK;
     pthread_mutex_lock(&voice);
-    if (fflush(stdout) != 0 && !me.out_errno)
-        me.out_errno = errno;
+    if (fflush(stdout) != 0 && !me.out_errno) me.out_errno = errno;
     report = me.out_errno && !me.out_reported;
     me.out_reported |= report;
     pthread_mutex_unlock(&voice);
-    if (report)
-        HPS_SAY(HPS_ERROR, "standard output cannot be written: %s", strerror(me.out_errno));
+    if (report) HPS_SAY(HPS_ERROR, "standard output cannot be written: %s", strerror(me.out_errno));
     return me.out_errno ? HPS_OUTPUT : HPS_OK;
 }

@@ -16,8 +16,7 @@ void hps_wait_sleeping(MPI_Request *request)
 
     for (;;) {
         HPS_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
-        if (done)
-            return;
+        if (done) return;
         hps_sleep_s(sleep_s);                             /* a signal wakes it early: test again */
         sleep_s = fmin(1.5 * sleep_s, max_s);
     }
@@ -28,8 +27,7 @@ static bool oversubscribed;
 void hps_wait_set_oversubscribed(bool on)
 {
     oversubscribed = on;
-    if (on)
-        prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);    /* a sleep of 10 us does not last 60 */
+    if (on) prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL); /* a sleep of 10 us does not last 60 */
 }
 
 bool hps_wait_oversubscribed(void)
@@ -49,11 +47,9 @@ void hps_wait_all(int n, MPI_Request *request)
     }
     for (int tries = 0;; tries++) {
         HPS_MPI(MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE));
-        if (done)
-            return;
+        if (done) return;
         hps_progress_poll();
-        if (tries < 20 || !oversubscribed)
-            continue;
+        if (tries < 20 || !oversubscribed) continue;
         hps_sleep_s(sleep_s);
         sleep_s = fmin(1.5 * sleep_s, max_s);
     }
@@ -81,8 +77,7 @@ void hps_barrier_sleeping(MPI_Comm comm)
 {
     MPI_Request all;
 
-    if (comm == MPI_COMM_NULL)
-        return;
+    if (comm == MPI_COMM_NULL) return;
     HPS_MPI(MPI_Ibarrier(comm, &all));
     hps_wait_sleeping(&all);
 }

@@ -42,10 +42,8 @@ const char *hps_host(void)
     static _Thread_local char name[256];
     const char *node = getenv("SLURMD_NODENAME");
 
-    if (node && *node)
-        return node;
-    if (gethostname(name, sizeof name - 1) != 0)
-        return "an unknown host";
+    if (node && *node) return node;
+    if (gethostname(name, sizeof name - 1) != 0) return "an unknown host";
     return name;
 }
 
@@ -80,8 +78,7 @@ MPI_Comm hps_begin(int *argc, char ***argv, bool parallel)
     assert(me.world == MPI_COMM_NULL);
     hps_clock_begin();
     hps_json_begin();
-    if (parallel)
-        begin_parallel(argc, argv);
+    if (parallel) begin_parallel(argc, argv);
     ignore_failed_writes();                             /* after MPI, which has handlers too */
     return me.world;
 }
@@ -90,8 +87,7 @@ int hps_end(enum hps_status status)
 {
     enum hps_status flushed = hps_out_flush();
 
-    if (!status)
-        status = flushed;
+    if (!status) status = flushed;
     hps_say_log(NULL);
     if (me.parallel) {
         HPS_MPI(MPI_Comm_free(&me.world));

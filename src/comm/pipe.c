@@ -114,8 +114,7 @@ static void go(struct hps_pipe *p, enum hps_way way, struct flight *fl)
 static void hold(struct hps_pipe *p, enum hps_way way, struct flight *fl)
 {
     fl->state = HELD;
-    if (p->dev->host || p->dev->ops->event_done(p->dev, awaited(p, fl)))
-        go(p, way, fl);
+    if (p->dev->host || p->dev->ops->event_done(p->dev, awaited(p, fl))) go(p, way, fl);
 }
 
 static void look(void *pipe)
@@ -134,8 +133,7 @@ static void check(const struct parcel *c)
 {
     const struct head *h = &c->head, *d = &c->due;
 
-    if (memcmp(h, d, sizeof *h) == 0)
-        return;
+    if (memcmp(h, d, sizeof *h) == 0) return;
     HPS_DIE("rank %d got from rank %d: step %lld micro-batch %lld stage %d rows %d+%d width %d; "
             "due: step %lld micro-batch %lld stage %d rows %d+%d width %d", hps_rank(), c->peer,
             h->step, h->m, h->from, h->first, h->rows, h->width, d->step, d->m, d->from, d->first,
@@ -236,8 +234,7 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
 
 void hps_pipe_free(struct hps_pipe *p)
 {
-    if (!p)
-        return;
+    if (!p) return;
     if (!p->dev->host) hps_progress_drop(look, p);
     close_way(p, HPS_WAY_FORWARD);
     close_way(p, HPS_WAY_BACKWARD);
@@ -258,8 +255,7 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct flight *fl, struct h
     fl->n = 0;
     for (long long at = first; at < end; q++) {
         long long stop = hps_share(n, k, q + 1) < end ? hps_share(n, k, q + 1) : end;
-        if (stop <= at)
-            continue;
+        if (stop <= at) continue;
         struct parcel *c = &fl->parcel[fl->n++];
         head.first = (int)at;
         head.rows = (int)(stop - at);
@@ -286,14 +282,12 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long s
     struct head head = { step, m, p->from[way], 0, 0, p->width[way] };
 
     assert(p->side == (way == HPS_WAY_FORWARD ? 1 : -1));
-    if (p->width[way] == 0)
-        return;
+    if (p->width[way] == 0) return;
     float *from;
     memcpy(&from, &buf, sizeof from);                   /* what is sent is only read */
     size_t floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : from)
                     * (size_t)p->width[way];
-    if (fl->n == 0)
-        return;
+    if (fl->n == 0) return;
     fl->m = m;
     fl->in = false;
     if (fl->copy) {
@@ -324,17 +318,14 @@ void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long s
     struct head head = { step, m, p->from[way], 0, 0, p->width[way] };
 
     assert(p->side == (way == HPS_WAY_FORWARD ? -1 : 1));
-    if (p->width[way] == 0)
-        return;
+    if (p->width[way] == 0) return;
     fl->floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : buf)
                  * (size_t)p->width[way];
-    if (fl->n == 0)
-        return;
+    if (fl->n == 0) return;
     fl->to = buf;
     fl->m = m;
     fl->in = true;
-    if (!p->dev->host)
-        p->dev->ops->event_record(p->dev, fl->free, HPS_STREAM_COMPUTE);
+    if (!p->dev->host) p->dev->ops->event_record(p->dev, fl->free, HPS_STREAM_COMPUTE);
     hold(p, way, fl);
 }
 
@@ -343,8 +334,7 @@ void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int flight)
     struct flight *fl = &p->flight[way][flight];
 
     finish(p, way, fl);
-    if (fl->state == TRAVELS)
-        take_in(p, fl);
+    if (fl->state == TRAVELS) take_in(p, fl);
     if (fl->state == HERE && fl->copy)
         p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, fl->ready);
     fl->state = IDLE;
@@ -359,18 +349,15 @@ static void poll_flight(struct hps_pipe *p, struct flight *fl)
         HPS_MPI(MPI_Testall(2, fl->parcel[i].request, &done, MPI_STATUSES_IGNORE));
         all &= done;
     }
-    if (all && fl->in && fl->copy)
-        take_in(p, fl);
+    if (all && fl->in && fl->copy) take_in(p, fl);
 }
 
 void hps_pipe_poll(struct hps_pipe *p)
 {
-    if (!p->dev->host)
-        look(p);
+    if (!p->dev->host) look(p);
     for (int way = 0; way < 2; way++)
         for (int f = 0; f < p->flights; f++)
-            if (p->flight[way][f].state == TRAVELS)
-                poll_flight(p, &p->flight[way][f]);
+            if (p->flight[way][f].state == TRAVELS) poll_flight(p, &p->flight[way][f]);
 }
 
 double hps_pipe_bytes(const struct hps_pipe *p)

@@ -60,15 +60,13 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
     r->bucket = bucket_bytes / sizeof(float);
     r->comm = MPI_COMM_NULL;
     r->nrank = 1;
-    if (stage != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_size(stage, &r->nrank));
+    if (stage != MPI_COMM_NULL) HPS_MPI(MPI_Comm_size(stage, &r->nrank));
     if (r->nrank > 1 && n > 0) {
         HPS_MPI(MPI_Comm_dup(stage, &r->comm));
         r->nbucket = (int)((n - 1) / r->bucket + 1);
         r->cards = hps_gpu_group_new(dev, stage, HPS_INFO);
         pick(r);
-        if (!dev->host && !r->ops->device)
-            make_copy(r);
+        if (!dev->host && !r->ops->device) make_copy(r);
     }
     *reduce = r;
     return HPS_OK;
@@ -76,8 +74,7 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
 
 static void free_copy(struct hps_reduce *r)
 {
-    if (!r->copy)
-        return;
+    if (!r->copy) return;
     r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     r->dev->ops->sync(r->dev);
     for (int b = 0; b < r->nbucket; b++)
@@ -88,8 +85,7 @@ static void free_copy(struct hps_reduce *r)
 
 void hps_reduce_free(struct hps_reduce *r)
 {
-    if (!r)
-        return;
+    if (!r) return;
     free_copy(r);
     if (r->ops) {
         r->ops->close(r->state);
@@ -133,8 +129,7 @@ static void ask(struct hps_reduce *r, int b)
         return;
     }
     r->dev->ops->stream_wait(r->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
-    if (!r->copy)
-        return;
+    if (!r->copy) return;
     r->dev->ops->copy_to_host_async(r->dev, HPS_STREAM_PEERS, r->copy + first, r->grad + first,
                                     bytes);
     r->dev->ops->event_record(r->dev, r->came[b], HPS_STREAM_PEERS);
@@ -157,8 +152,7 @@ static void start(struct hps_reduce *r, bool all_of_them)
 void hps_reduce_ready(struct hps_reduce *r, size_t offset)
 {
     assert(offset <= r->n);
-    if (!r->ops)
-        return;
+    if (!r->ops) return;
     while (r->left > 0 && (offset == 0 || r->left >= offset + r->bucket)) {
         ask(r, r->nasked);
         r->left = first_of(r, r->nasked++);
@@ -168,8 +162,7 @@ void hps_reduce_ready(struct hps_reduce *r, size_t offset)
 
 void hps_reduce_poll(struct hps_reduce *r)
 {
-    if (!r->ops)
-        return;
+    if (!r->ops) return;
     start(r, false);
     r->ops->poll(r->state);
 }
@@ -181,16 +174,14 @@ bool hps_reduce_busy(const struct hps_reduce *r)
 
 void hps_reduce_end(struct hps_reduce *r)
 {
-    if (!r->ops)
-        return;
+    if (!r->ops) return;
     hps_reduce_ready(r, 0);
     start(r, true);
     r->ops->wait(r->state);
     if (r->copy)
         r->dev->ops->copy_to_device_async(r->dev, HPS_STREAM_PEERS, r->grad, r->copy,
                                           r->n * sizeof *r->grad);
-    if (!r->dev->host)
-        r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
+    if (!r->dev->host) r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     r->left = r->n;
     r->nasked = r->nstarted = 0;
 }

@@ -260,8 +260,7 @@ static void lengthen(struct hps_shm *n, int q, struct buffer *x, size_t bytes)
     void *at = bad ? MAP_FAILED
                    : mmap(base + had, want - had, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                           fd, x->at + (off_t)had);
-    if (at == MAP_FAILED)
-        HPS_DIE("no memory for %zu bytes that ranks of this host share", want);
+    if (at == MAP_FAILED) HPS_DIE("no memory for %zu bytes that ranks of this host share", want);
     madvise(at, want - had, MADV_HUGEPAGE);     /* a wish: without it all is only slower */
     if (q != n->me) close(fd);
     x->seen[q] = want;

@@ -30,8 +30,7 @@ enum hps_status hps_stage_collective_new(struct hps_stage_collective **out, stru
 
 void hps_stage_collective_free(struct hps_stage_collective *m)
 {
-    if (!m)
-        return;
+    if (!m) return;
     m->way->close(m);
     m->dev->ops->free(m->dev, m->parts);
     hps_gpu_group_free(m->cards);

@@ -25,8 +25,7 @@ static void *open_mpi(struct hps_stage_collective *m)
 
     s->n = hps_mem_new(2 * (size_t)m->k, sizeof *s->n);
     s->at = s->n + m->k;
-    if (!m->dev->host)
-        s->came = m->dev->ops->event_new(m->dev);
+    if (!m->dev->host) s->came = m->dev->ops->event_new(m->dev);
     return s;
 }
 

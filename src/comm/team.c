@@ -20,8 +20,7 @@ static void list_ranks(struct hps_team *t, const int *stage_of)
     for (int s = 0; s < t->S; s++) {
         t->rank[s] = hps_mem_new((size_t)t->R, sizeof *t->rank[s]);
         for (int r = 0; r < t->R; r++)
-            if (stage_of[r] == t->home[s])
-                t->rank[s][t->count[s]++] = r;
+            if (stage_of[r] == t->home[s]) t->rank[s][t->count[s]++] = r;
         assert(t->count[s] > 0);
     }
 }
@@ -42,8 +41,7 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
     t->home = hps_mem_new((size_t)S, sizeof *t->home);
     for (int s = 0; s < S; s++) {
         t->home[s] = hps_plan_is_second(plan, s) ? hps_plan_partner(plan, s) : s;
-        if (t->home[s] == stage_of[me])
-            t->role[t->nrole++] = s;
+        if (t->home[s] == stage_of[me]) t->role[t->nrole++] = s;
     }
     list_ranks(t, stage_of);
     t->stage = split(world, me, t->nrole > 0, stage_of[me]);
@@ -58,10 +56,8 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
 
 void hps_team_free(struct hps_team *t)
 {
-    if (!t)
-        return;
-    if (t->stage != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_free(&t->stage));
+    if (!t) return;
+    if (t->stage != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&t->stage));
     for (int s = 0; s < t->S; s++)
         hps_mem_free(t->rank[s]);
     hps_mem_free(t->rank);

@@ -16,8 +16,7 @@ static size_t take(size_t *end, bool wanted, size_t bytes)
 {
     size_t at = (*end + bytes - 1) & ~(bytes - 1);      /* a number at a multiple of its size */
 
-    if (!wanted)
-        return SIZE_MAX;
+    if (!wanted) return SIZE_MAX;
     *end = at + bytes;
     return at;
 }
@@ -155,10 +154,8 @@ static enum hps_status read_bytes(struct hps_blocks *b, const struct hps_data *f
 {
     while (n > 0) {
         ssize_t got = pread(file->fd, to, n, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return cannot_read(b, file, offset, got);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return cannot_read(b, file, offset, got);
         to += got;
         offset += (uint64_t)got;
         n -= (size_t)got;
@@ -197,8 +194,7 @@ static void expect_rows(const struct hps_data *file, const struct hps_h5_extent 
     long long row = (long long)e->width * e->size, inside = first % e->chunk;
     uint64_t offset = e->offset[first / e->chunk];
 
-    if (e->chunk - inside < n)
-        n = e->chunk - inside;
+    if (e->chunk - inside < n) n = e->chunk - inside;
     if (offset != UINT64_MAX)
         posix_fadvise(file->fd, (off_t)offset + inside * row, n * row, POSIX_FADV_WILLNEED);
 }
@@ -208,10 +204,8 @@ void hps_blocks_expect(const struct hps_blocks *b, long long number)
     struct hps_block k;
 
     find_block(b, number, &k);
-    if (b->label_at != SIZE_MAX)
-        expect_rows(k.file, &k.file->label, k.inside, k.rows);
-    if (b->dense_at != SIZE_MAX)
-        expect_rows(k.file, &k.file->dense, k.inside, k.rows);
+    if (b->label_at != SIZE_MAX) expect_rows(k.file, &k.file->label, k.inside, k.rows);
+    if (b->dense_at != SIZE_MAX) expect_rows(k.file, &k.file->dense, k.inside, k.rows);
     for (int j = 0; j < b->data->nslot; j++)
         if (b->slot[j])
             expect_rows(k.file, b->slot_at[j] == SIZE_MAX ? &k.file->slot[j].offsets
@@ -227,8 +221,7 @@ static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
 
     for (int i = 0; i < k->rows && !s; i++)
         memcpy(k->record + (size_t)i * b->record_bytes + b->label_at, x + i, sizeof *x);
-    if (bad == k->rows)
-        return s;
+    if (bad == k->rows) return s;
     snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is not a finite number",
              k->file->path, k->inside + bad, (double)x[bad]);
     return HPS_DECK;
@@ -244,8 +237,7 @@ static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
     for (int i = 0; i < k->rows && !s; i++)
         memcpy(k->record + (size_t)i * b->record_bytes + b->dense_at, x + i * D,
                (size_t)D * sizeof *x);
-    if (bad == n)
-        return s;
+    if (bad == n) return s;
     snprintf(b->why, sizeof b->why, "%s: dense %s, example %lld: %g is not a finite number",
              k->file->path, b->data->dense_name[bad % D], k->inside + bad / D, (double)x[bad]);
     return HPS_DECK;
@@ -259,8 +251,7 @@ static long long first_outside(const long long *id, long long n, long long bucke
     for (long long i = 0; i < n; i++)
         worst = (uint64_t)id[i] > worst ? (uint64_t)id[i] : worst;
     for (long long i = 0; worst >= (uint64_t)buckets && i < n; i++)
-        if ((uint64_t)id[i] >= (uint64_t)buckets)
-            return i;
+        if ((uint64_t)id[i] >= (uint64_t)buckets) return i;
     return n;
 }
 
@@ -270,8 +261,7 @@ static enum hps_status check_ids(struct hps_blocks *b, const struct hps_block *k
     const struct hps_slot *slot = &b->data->slot[j];
     long long bad = first_outside(id, n, slot->buckets), row = bad;
 
-    if (bad == n)
-        return HPS_OK;
+    if (bad == n) return HPS_OK;
     if (slot->multi)
         for (row = 0; k->offset[j][row + 1] <= bad; row++)
             continue;
@@ -296,8 +286,7 @@ static void keep_ids(const struct hps_blocks *b, size_t n, void *to)
 {
     uint32_t *narrow = to;
 
-    if (n > 0 && b->wide)
-        memcpy(to, b->id, n * sizeof *b->id);
+    if (n > 0 && b->wide) memcpy(to, b->id, n * sizeof *b->id);
     for (size_t i = 0; i < n && !b->wide; i++)
         narrow[i] = (uint32_t)b->id[i];
 }
@@ -315,11 +304,9 @@ static enum hps_status read_singles(struct hps_blocks *b, struct hps_block *k)
     enum hps_status s = HPS_OK;
 
     for (int j = 0; j < b->data->nslot && !s; j++) {
-        if (b->slot_at[j] == SIZE_MAX)
-            continue;
+        if (b->slot_at[j] == SIZE_MAX) continue;
         s = read_ids(b, k, j, k->inside, k->rows);
-        if (!s)
-            keep_ids(b, rows, b->column + n++ * stride);
+        if (!s) keep_ids(b, rows, b->column + n++ * stride);
     }
     for (size_t i = 0; i < rows && !s; i++) {           /* single slots come first in a record */
         char *to = k->record + i * b->record_bytes;
@@ -338,8 +325,7 @@ static enum hps_status read_multi(struct hps_blocks *b, struct hps_block *k, int
     long long *offset = k->offset[j], before, n;
     enum hps_status s = read_rows(b, k->file, &slot->offsets, k->inside, k->rows + 1, offset);
 
-    if (s)
-        return s;
+    if (s) return s;
     before = offset[0];
     for (int i = 0; i <= k->rows; i++)
         if (offset[i] < (i ? offset[i - 1] : 0) || offset[i] > slot->ids.nrow) {
@@ -351,8 +337,7 @@ static enum hps_status read_multi(struct hps_blocks *b, struct hps_block *k, int
     for (int i = k->rows; i >= 0; i--)
         offset[i] -= before;
     s = read_ids(b, k, j, before, n);
-    if (s)
-        return s;
+    if (s) return s;
     hps_mem_grow(&k->ids[j], &k->ids_cap[j], (size_t)n, hps_ids_size(b->wide));
     keep_ids(b, (size_t)n, k->ids[j]);
     return HPS_OK;
@@ -362,15 +347,11 @@ static enum hps_status read_block(struct hps_blocks *b, struct hps_block *k)
 {
     enum hps_status s = HPS_OK;
 
-    if (b->label_at != SIZE_MAX)
-        s = read_label(b, k);
-    if (!s && b->dense_at != SIZE_MAX)
-        s = read_dense(b, k);
-    if (!s)
-        s = read_singles(b, k);
+    if (b->label_at != SIZE_MAX) s = read_label(b, k);
+    if (!s && b->dense_at != SIZE_MAX) s = read_dense(b, k);
+    if (!s) s = read_singles(b, k);
     for (int j = 0; j < b->data->nslot && !s; j++)
-        if (b->slot[j] && b->data->slot[j].multi)
-            s = read_multi(b, k, j);
+        if (b->slot[j] && b->data->slot[j].multi) s = read_multi(b, k, j);
     return s;
 }
 
@@ -402,8 +383,7 @@ enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long
     hps_mem_grow(&b->live, &b->live_cap, (size_t)b->nlive + 1, sizeof *b->live);
     b->place[at] = (struct hps_block_entry){ number, b->nlive };
     b->live[b->nlive++] = k;
-    if (2 * b->nlive > b->mask)
-        place_all(b);
+    if (2 * b->nlive > b->mask) place_all(b);
     *block = k;
     return HPS_OK;
 }
@@ -412,8 +392,7 @@ void hps_blocks_drop(struct hps_blocks *b, long long mark)
 {
     int kept = 0;
 
-    if (mark == b->dropped)
-        return;
+    if (mark == b->dropped) return;
     b->dropped = mark;
     for (int i = 0; i < b->nlive; i++) {
         if (b->live[i]->mark < mark)

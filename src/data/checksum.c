@@ -72,8 +72,7 @@ static enum hps_status sum_slot(struct hps_h5 *h, const struct hps_slot *slot, u
     enum hps_status s = sum_column(h, name, false, 0, slot->ids.nrow, sum);
 
     hps_mem_free(name);
-    if (s || !slot->multi)
-        return s;
+    if (s || !slot->multi) return s;
     name = hps_mem_print("slots/%s/offsets", slot->name);
     s = sum_column(h, name, false, 0, slot->offsets.nrow, sum);
     hps_mem_free(name);
@@ -84,8 +83,7 @@ static enum hps_status sum_all(struct hps_h5 *h, const struct hps_data *d, uint6
 {
     enum hps_status s = sum_column(h, "label", true, 0, d->N, sum);
 
-    if (!s && d->D)
-        s = sum_column(h, "dense", true, d->D, d->N, sum);
+    if (!s && d->D) s = sum_column(h, "dense", true, d->D, d->N, sum);
     for (int j = 0; j < d->nslot && !s; j++)
         s = sum_slot(h, &d->slot[j], sum);
     return s;
@@ -99,11 +97,9 @@ enum hps_status hps_writer_verify(const struct hps_data *data, bool *told)
     enum hps_status s = hps_h5_open(&h, data->path);
 
     *told = false;
-    if (s)
-        return s;
+    if (s) return s;
     *told = !hps_h5_get_text(&h, "/", "checksum", &text, true);
-    if (*told)
-        s = sum_all(&h, data, &sum);
+    if (*told) s = sum_all(&h, data, &sum);
     s = hps_h5_read(&h, s);
     sum_text = hps_mem_print("sum64:%016llx", (unsigned long long)sum);
     if (*told && !s && strcmp(text, sum_text) != 0) {

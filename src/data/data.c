@@ -44,8 +44,7 @@ static const char **cut_names(char *text, int *n)
     const char **name;
 
     *n = 0;
-    if (!*text)
-        return NULL;
+    if (!*text) return NULL;
     *n = 1;
     for (const char *c = text; *c; c++)
         *n += *c == ',';
@@ -78,10 +77,8 @@ static enum hps_status look_at_root(struct look *at)
     else if (strcmp(format, "heterps-dataset-1") != 0)
         s = wrong(at, "not a heterps dataset: its format is not heterps-dataset-1");
     hps_mem_free(format);
-    if (!s)
-        s = hps_h5_get_text(&at->h5, "/", "slots", &d->slot_text, false);
-    if (!s)
-        s = hps_h5_get_text(&at->h5, "/", "dense", &d->dense_text, false);
+    if (!s) s = hps_h5_get_text(&at->h5, "/", "slots", &d->slot_text, false);
+    if (!s) s = hps_h5_get_text(&at->h5, "/", "dense", &d->dense_text, false);
     return s;
 }
 
@@ -107,11 +104,9 @@ static enum hps_status look_at_label(struct look *at)
     long long told;
     enum hps_status s = look_at_column(at, "label", H5T_FLOAT, 4, &d->label);
 
-    if (s)
-        return s;
+    if (s) return s;
     d->N = d->label.nrow;
-    if (d->N < 1)
-        return wrong(at, "the dataset has no examples");
+    if (d->N < 1) return wrong(at, "the dataset has no examples");
     if (!hps_h5_get_long(&at->h5, "/", "examples", &told, true) && told != d->N)
         return wrong(at, "attribute examples is not the length of label");
     return HPS_OK;
@@ -124,8 +119,7 @@ static enum hps_status look_at_dense(struct look *at)
 
     d->dense_name = cut_names(d->dense_text, &d->D);
     s = check_names(at, d->D, d->dense_name);
-    if (s || d->D == 0)
-        return s;
+    if (s || d->D == 0) return s;
     s = hps_h5_extent(&at->h5, "dense", H5T_FLOAT, 4, &d->dense);
     if (!s && (d->dense.nrow != d->N || d->dense.width != d->D)) {
         HPS_SAY_ALL(HPS_ERROR,
@@ -143,16 +137,14 @@ static enum hps_status look_at_offsets(struct look *at, struct hps_slot *slot, c
     long long N = at->data->N, first = -1, last = -1;
     enum hps_status s = look_at_column(at, path, H5T_INTEGER, 8, &slot->offsets);
 
-    if (s)
-        return s;
+    if (s) return s;
     if (slot->offsets.nrow != N + 1) {
         HPS_SAY_ALL(HPS_ERROR, "%s: %s: %lld offsets instead of %lld", at->h5.path, path,
                     slot->offsets.nrow, N + 1);
         return HPS_DECK;
     }
     s = hps_h5_get(&at->h5, path, H5T_NATIVE_LLONG, 0, 1, 0, &first);
-    if (!s)
-        s = hps_h5_get(&at->h5, path, H5T_NATIVE_LLONG, N, 1, 0, &last);
+    if (!s) s = hps_h5_get(&at->h5, path, H5T_NATIVE_LLONG, N, 1, 0, &last);
     if (!s && (first != 0 || last != slot->ids.nrow)) {
         HPS_SAY_ALL(HPS_ERROR, "%s: %s go from %lld to %lld instead of from 0 to %lld",
                     at->h5.path, path, first, last, slot->ids.nrow);
@@ -168,15 +160,12 @@ static enum hps_status look_at_slot(struct look *at, struct hps_slot *slot)
 
     snprintf(path, sizeof path, "slots/%s", slot->name);
     s = hps_h5_get_long(&at->h5, path, "buckets", &slot->buckets, false);
-    if (!s && slot->buckets < 1)
-        s = wrong(at, "a slot has no buckets");
+    if (!s && slot->buckets < 1) s = wrong(at, "a slot has no buckets");
     snprintf(path, sizeof path, "slots/%s/ids", slot->name);
-    if (!s)
-        s = look_at_column(at, path, H5T_INTEGER, 8, &slot->ids);
+    if (!s) s = look_at_column(at, path, H5T_INTEGER, 8, &slot->ids);
     snprintf(path, sizeof path, "slots/%s/offsets", slot->name);
     slot->multi = !s && hps_h5_has(&at->h5, path);
-    if (!s && slot->multi)
-        return look_at_offsets(at, slot, path);
+    if (!s && slot->multi) return look_at_offsets(at, slot, path);
     if (!s && slot->ids.nrow != at->data->N) {
         HPS_SAY_ALL(HPS_ERROR, "%s: slot %s: %lld ids for %lld examples", at->h5.path, slot->name,
                     slot->ids.nrow, at->data->N);
@@ -195,10 +184,8 @@ static enum hps_status look_at_slots(struct look *at)
     for (int j = 0; j < d->nslot && !s; j++) {
         d->slot[j].name = name[j];
         for (int i = 0; i < j && !s; i++)
-            if (strcmp(name[i], name[j]) == 0)
-                s = wrong(at, "two slots have one name");
-        if (!s)
-            s = look_at_slot(at, &d->slot[j]);
+            if (strcmp(name[i], name[j]) == 0) s = wrong(at, "two slots have one name");
+        if (!s) s = look_at_slot(at, &d->slot[j]);
     }
     hps_mem_free(name);
     return s;
@@ -243,8 +230,7 @@ static void look_at_constants(struct look *at)
     if (d->D && !hps_h5_get_text(&at->h5, "dense", "scaling", &words, true))
         d->constants = hps_rng_key(0, words);
     for (int i = 0; i < 3 && words; i++) {
-        if (hps_h5_get_real(&at->h5, "dense", names[i], d->D, x, true))
-            continue;
+        if (hps_h5_get_real(&at->h5, "dense", names[i], d->D, x, true)) continue;
         for (int k = 0; k < d->D; k++) {
             uint64_t bits;
             memcpy(&bits, x + k, sizeof bits);
@@ -260,8 +246,7 @@ static void look_at_rule(struct look *at)
 {
     char *rule;
 
-    if (hps_h5_get_text(&at->h5, "label", "rule", &rule, true))
-        return;
+    if (hps_h5_get_text(&at->h5, "label", "rule", &rule, true)) return;
     at->data->rule = hps_rng_key(0, rule);
     hps_mem_free(rule);
 }
@@ -274,41 +259,29 @@ enum hps_status hps_data_look(struct hps_data **data, const char *path)
 
     *data = d->file[0] = d;
 
-    if (s)
-        return s;
+    if (s) return s;
     s = look_at_root(&at);
-    if (!s)
-        s = look_at_label(&at);
-    if (!s)
-        s = look_at_dense(&at);
-    if (!s)
-        s = look_at_slots(&at);
-    if (!s)
-        s = look_at_balance(&at);
-    if (!s)
-        look_at_constants(&at);
-    if (!s)
-        look_at_rule(&at);
+    if (!s) s = look_at_label(&at);
+    if (!s) s = look_at_dense(&at);
+    if (!s) s = look_at_slots(&at);
+    if (!s) s = look_at_balance(&at);
+    if (!s) look_at_constants(&at);
+    if (!s) look_at_rule(&at);
     s = hps_h5_read(&at.h5, s);
-    if (s)
-        return s;
+    if (s) return s;
     hps_data_count(d);
     d->fd = open(d->path, O_RDONLY | O_CLOEXEC);
-    if (d->fd >= 0)
-        return HPS_OK;
+    if (d->fd >= 0) return HPS_OK;
     HPS_SAY_ALL(HPS_ERROR, "%s: %s", d->path, strerror(errno));
     return HPS_INPUT;
 }
 
 void hps_data_close(struct hps_data *data)
 {
-    if (!data)
-        return;
-    if (data->fd >= 0)
-        close(data->fd);
+    if (!data) return;
+    if (data->fd >= 0) close(data->fd);
     for (int f = 0; f < data->files.n; f++)
-        if (data->file[f] != data)
-            hps_data_close(data->file[f]);
+        if (data->file[f] != data) hps_data_close(data->file[f]);
     hps_mem_free(data->files.first);
     hps_mem_free(data->file);
     for (int j = 0; j < data->nslot; j++) {

@@ -117,8 +117,7 @@ static enum hps_status look_at_all(struct hps_data **data, const struct hps_list
     const char *why = NULL;
     enum hps_status s = HPS_OK;
 
-    if (path->n == 1)
-        return hps_data_look(data, path->item[0]);
+    if (path->n == 1) return hps_data_look(data, path->item[0]);
     name = hps_mem_print("%s and %d more", path->item[0], path->n - 1);
     *data = hps_data_new(name, path->n);
     hps_mem_free(name);
@@ -126,11 +125,9 @@ static enum hps_status look_at_all(struct hps_data **data, const struct hps_list
         s = hps_data_look(&(*data)->file[f], path->item[f]);
     for (int f = 1; f < path->n && !s && !why; f++) {
         why = difference((*data)->file[0], (*data)->file[f]);
-        if (why)
-            HPS_SAY_ALL(HPS_ERROR, "%s and %s: %s", path->item[0], path->item[f], why);
+        if (why) HPS_SAY_ALL(HPS_ERROR, "%s and %s: %s", path->item[0], path->item[f], why);
     }
-    if (s || why)
-        return s ? s : HPS_DECK;
+    if (s || why) return s ? s : HPS_DECK;
     hps_data_count(*data);
     take_columns(*data);
     return HPS_OK;
@@ -145,13 +142,10 @@ static enum hps_status open_paths(struct hps_data **data, const struct hps_list 
     enum hps_status s = HPS_OK;
 
     *data = NULL;
-    if (world != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_rank(world, &rank));
-    if (rank == 0)
-        s = look_at_all(data, path);
+    if (world != MPI_COMM_NULL) HPS_MPI(MPI_Comm_rank(world, &rank));
+    if (rank == 0) s = look_at_all(data, path);
     s = hps_agree(world, s);
-    if (!s && rank != 0)
-        s = look_at_all(data, path);
+    if (!s && rank != 0) s = look_at_all(data, path);
     s = hps_agree(world, s);
     if (s) {
         hps_data_close(*data);
@@ -205,8 +199,7 @@ static enum hps_status find_paths(struct paths *p, const char *name)
     for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
         add_path(p, found.gl_pathv[i]);
     globfree(&found);
-    if (rc == 0)
-        return HPS_OK;
+    if (rc == 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: %s", name,
             rc == GLOB_NOMATCH ? "no file has such a name" : strerror(why));
     return HPS_INPUT;
@@ -221,8 +214,7 @@ static enum hps_status tell_paths(struct paths *p, const struct hps_list *names,
     for (int i = 0; i < names->n && hps_rank() == 0 && !s; i++)
         s = find_paths(p, names->item[i]);
     s = hps_agree(world, s);
-    if (s || world == MPI_COMM_NULL)
-        return s;
+    if (s || world == MPI_COMM_NULL) return s;
     bytes = (int)p->bytes;
     HPS_MPI(MPI_Bcast(&bytes, 1, MPI_INT, 0, world));
     p->bytes = (size_t)bytes;
@@ -244,8 +236,7 @@ enum hps_status hps_data_open_all(struct hps_data **data, const struct hps_list 
     path.item = hps_mem_new((size_t)path.n, sizeof *path.item);
     for (size_t at = 0, n = 0; at < p.bytes && !s; at += strlen(p.text + at) + 1)
         path.item[n++] = p.text + at;
-    if (!s)
-        s = open_paths(data, &path, world);
+    if (!s) s = open_paths(data, &path, world);
     hps_mem_free(path.item);
     hps_mem_free(p.text);
     return s;
@@ -260,8 +251,7 @@ char *hps_data_order_text(const struct hps_data *data, const struct hps_data_opt
 {
     uint64_t lengths = hps_rng_key(0, opt->files);
 
-    if (data->files.n == 1 || !opt->shuffle)
-        return hps_mem_text(opt->shuffle ? "true" : "false");
+    if (data->files.n == 1 || !opt->shuffle) return hps_mem_text(opt->shuffle ? "true" : "false");
     for (int f = 0; f < data->files.n; f++)
         lengths = hps_rng_sub(lengths, (uint64_t)data->file[f]->N);
     return hps_mem_print("true, %d files %s (%016llx)", data->files.n, opt->files,

@@ -43,8 +43,7 @@ static void begin_slot(struct slot *s, const struct hps_generate_opt *o, int j)
     s->place = hps_rng_sub(meaning, 2);
     s->length = hps_rng_sub(key, 3);
     s->power = 1 - o->zipf;
-    if (fabs(s->power) < 1e-6)
-        s->power = 1e-6;                                /* the limit, a logarithm, near enough */
+    if (fabs(s->power) < 1e-6) s->power = 1e-6; /* the limit, a logarithm, near enough */
     s->span = pow((double)o->buckets[j] + 1, s->power) - 1;
 }
 
@@ -62,10 +61,8 @@ static int bag_length(const struct teacher *t, int j, long long e)
 {
     double mean = t->opt->bag[j];
 
-    if (mean == 0)
-        return 1;
-    if (t->opt->even)
-        return (int)(mean + 0.5);
+    if (mean == 0) return 1;
+    if (t->opt->even) return (int)(mean + 0.5);
     return (int)((2 * mean + 1) * hps_rng_real(t->slot[j].length, (uint64_t)e));
 }
 
@@ -174,8 +171,7 @@ static double auc(struct sample *s)
         positives += (double)here;
     }
     negatives = (double)s->n - positives;
-    if (positives == 0 || negatives == 0)
-        return 0.5;
+    if (positives == 0 || negatives == 0) return 0.5;
     return (ranks - positives * (positives + 1) / 2) / (positives * negatives);
 }
 
@@ -188,8 +184,7 @@ static enum hps_status put_row(struct hps_writer *w, const struct teacher *t, co
     for (int d = 0; d < t->opt->D; d++)
         w->dense[w->row * t->opt->D + d] = r->dense[d];
     for (int j = 0; j < t->opt->nslot; j++) {
-        if (t->opt->bag[j] == 0)
-            w->ids[j][w->row] = *id;
+        if (t->opt->bag[j] == 0) w->ids[j][w->row] = *id;
         for (int k = 0; k < r->nid[j] && t->opt->bag[j] > 0; k++)
             hps_writer_id(w, j, id[k]);
         id += r->nid[j];
@@ -208,8 +203,7 @@ static enum hps_status put_rows(struct hps_writer *w, struct teacher *t, struct 
         draw_row(t, e, r);
         double p = probability(r->odds + t->bias);
         bool label = hps_rng_real(t->label, (uint64_t)e) < p;
-        if (i % sample->every == 0)
-            sample->guess[sample->n++] = (struct guess){ (float)p, label };
+        if (i % sample->every == 0) sample->guess[sample->n++] = (struct guess){ (float)p, label };
         s = put_row(w, t, r, label);
     }
     return s;
@@ -226,17 +220,12 @@ static enum hps_status write_all(const char *path, const struct hps_writer_form 
     enum hps_status s = hps_writer_new(&w, path, form);
 
     sample.guess = hps_mem_new((size_t)(o->rows / sample.every + 1), sizeof *sample.guess);
-    if (!s)
-        s = put_rows(w, t, &r, &sample);
-    if (!s)
-        s = hps_writer_finish(w, NULL);
+    if (!s) s = put_rows(w, t, &r, &sample);
+    if (!s) s = hps_writer_finish(w, NULL);
     *teacher_auc = auc(&sample);
-    if (!s)
-        s = hps_writer_note(w, "teacher_auc", *teacher_auc);
-    if (!s)
-        s = hps_writer_close(w);
-    if (!s)
-        s = hps_writer_commit(w);
+    if (!s) s = hps_writer_note(w, "teacher_auc", *teacher_auc);
+    if (!s) s = hps_writer_close(w);
+    if (!s) s = hps_writer_commit(w);
     hps_writer_free(w);
     hps_mem_free(sample.guess);
     hps_mem_free(r.nid);

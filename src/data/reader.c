@@ -28,8 +28,7 @@ static void *read_ahead(void *reader)
     struct hps_reader_filling f = { .nid = hps_mem_new((size_t)r->data->nslot, sizeof *f.nid) };
     enum hps_status s = HPS_OK;
 
-    if (r->yields)
-        hps_thread_yields();
+    if (r->yields) hps_thread_yields();
     for (long long i = 0; !s && r->first_step + i < r->steps.total && wait_for_tray(r); i++) {
         f.tray = &r->tray[i % r->ntray];
         s = hps_reader_fill(r, &f, r->first_step + i);
@@ -59,11 +58,9 @@ static void new_tray(const struct hps_reader *r, struct hps_tray *t, size_t rows
     t->ids_of = hps_mem_new(M * nslot, sizeof *t->ids_of);
     t->offset_of = hps_mem_new(M * nslot, sizeof *t->offset_of);
     for (size_t j = 0; j < nslot; j++) {
-        if (!r->blocks.slot[j])
-            continue;
+        if (!r->blocks.slot[j]) continue;
         hps_mem_grow(&t->ids[j], &t->ids_cap[j], rows, hps_ids_size(r->blocks.wide));
-        if (r->data->slot[j].multi)
-            t->offset[j] = hps_mem_new(rows + M, sizeof **t->offset);
+        if (r->data->slot[j].multi) t->offset[j] = hps_mem_new(rows + M, sizeof **t->offset);
     }
 }
 
@@ -89,8 +86,7 @@ static void start(struct hps_reader *r)
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->moved, NULL);
     int rc = hps_thread_start(&r->thread, read_ahead, r);
-    if (rc != 0)
-        HPS_DIE("no thread for reading: %s", strerror(rc));
+    if (rc != 0) HPS_DIE("no thread for reading: %s", strerror(rc));
 }
 
 enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data *data,
@@ -124,8 +120,7 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->single_slot = hps_mem_new((size_t)data->nslot, sizeof *r->single_slot);
     r->single = hps_mem_new((size_t)data->nslot, sizeof *r->single);
     for (int j = 0; j < data->nslot; j++)
-        if (r->blocks.slot_at[j] != SIZE_MAX)
-            r->single_slot[r->nsingle++] = j;
+        if (r->blocks.slot_at[j] != SIZE_MAX) r->single_slot[r->nsingle++] = j;
     r->tray = hps_mem_new((size_t)r->ntray, sizeof *r->tray);
     for (int i = 0; i < r->ntray; i++)
         new_tray(r, &r->tray[i], rows * (size_t)steps->M);
@@ -143,18 +138,15 @@ enum hps_status hps_reader_take(struct hps_reader *r, const struct hps_batch **b
     *batch = NULL;
     pthread_mutex_lock(&r->lock);
     want = r->asked++;
-    if (r->made <= want)
-        pthread_cond_signal(&r->moved);
+    if (r->made <= want) pthread_cond_signal(&r->moved);
     while (r->made <= want && !r->status && r->first_step + want < r->steps.total)
         pthread_cond_wait(&r->moved, &r->lock);
     s = r->made > want ? HPS_OK : r->status;
-    if (r->made > want)
-        *batch = r->tray[want % r->ntray].batch;
+    if (r->made > want) *batch = r->tray[want % r->ntray].batch;
     say = s && !r->said;
     r->said |= say;
     pthread_mutex_unlock(&r->lock);
-    if (say)
-        HPS_SAY_ALL(HPS_ERROR, "%s", r->blocks.why);
+    if (say) HPS_SAY_ALL(HPS_ERROR, "%s", r->blocks.why);
     return s;
 }
 
@@ -175,8 +167,7 @@ enum hps_status hps_reader_next(struct hps_reader *r, const struct hps_batch **b
 
 void hps_reader_free(struct hps_reader *r)
 {
-    if (!r)
-        return;
+    if (!r) return;
     pthread_mutex_lock(&r->lock);
     r->stop = true;
     pthread_cond_signal(&r->moved);

@@ -97,10 +97,8 @@ static void gather_records(const struct hps_reader *r, struct hps_tray *t, long 
             gather_singles(r, record, i, true);
         else
             gather_singles(r, record, i, false);
-        if (label)
-            memcpy(label + i, record + label_at, sizeof *label);
-        if (dense)
-            memcpy(dense + (size_t)i * D, record + dense_at, D * sizeof *dense);
+        if (label) memcpy(label + i, record + label_at, sizeof *label);
+        if (dense) memcpy(dense + (size_t)i * D, record + dense_at, D * sizeof *dense);
     }
 }
 
@@ -138,8 +136,7 @@ static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, in
     size_t size = hps_ids_size(r->blocks.wide);
     enum hps_status s = find_multi(r, j, example, n, offset);
 
-    if (s)
-        return s;
+    if (s) return s;
     hps_mem_grow(&t->ids[j], &t->ids_cap[j], *filled + (size_t)offset[n], size);
     char *to = (char *)t->ids[j] + *filled * size;
     for (long long i = 0; i < n; i++) {
@@ -147,8 +144,7 @@ static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, in
         size_t bytes = (size_t)(offset[i + 1] - offset[i]) * size;
         size_t ahead = (size_t)(offset[next + 1] - offset[next]) * size;
         fetch(r->bag[next], ahead < MOST ? ahead : MOST);
-        if (bytes > 0)
-            memcpy(to, r->bag[i], bytes);
+        if (bytes > 0) memcpy(to, r->bag[i], bytes);
         to += bytes;
     }
     *filled += (size_t)offset[n];
@@ -162,8 +158,7 @@ static enum hps_status gather_multis(struct hps_reader *r, const struct hps_read
     enum hps_status s = HPS_OK;
 
     for (int j = 0; j < r->data->nslot && !s; j++) {
-        if (!r->blocks.slot[j] || !r->data->slot[j].multi)
-            continue;
+        if (!r->blocks.slot[j] || !r->data->slot[j].multi) continue;
         s = gather_multi(r, t, j, example, n, t->offset[j] + f->row + m, &f->nid[j]);
     }
     return s;
@@ -179,12 +174,10 @@ static void window_blocks(struct hps_reader *r, long long epoch, long long windo
     *n = 0;
     for (long long i = 0; i < most && !r->order.shuffle; i++)
         block[(*n)++] = hps_blocks_of(r->data, first + i * HPS_BLOCK_ROWS);
-    if (!r->order.shuffle)
-        return;
+    if (!r->order.shuffle) return;
     hps_order_rows(&r->order, &r->next, epoch, first, 1, &example);
     for (long long i = 0; i < most; i++)
-        if (r->next.start[i] >= 0)
-            block[(*n)++] = hps_blocks_of(r->data, r->next.start[i]);
+        if (r->next.start[i] >= 0) block[(*n)++] = hps_blocks_of(r->data, r->next.start[i]);
     sort_short(block, *n);
 }
 
@@ -196,8 +189,7 @@ static void expect_next(struct hps_reader *r, long long epoch, long long window)
     long long windows = hps_order_windows(&r->order);
     long long block[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS], n, first, last;
 
-    if (windows == 1 || epoch * windows + window == r->entered)
-        return;
+    if (windows == 1 || epoch * windows + window == r->entered) return;
     r->entered = epoch * windows + window;
     window_blocks(r, epoch + (window + 1 == windows), (window + 1) % windows, block, &n);
     first = hps_share(n, r->parts, r->part) - MARGIN;
@@ -220,14 +212,12 @@ static enum hps_status fill_batch(struct hps_reader *r, struct hps_reader_fillin
     if (n > 0) {
         long long first = hps_order_window(&r->order, position);
         last = before + hps_order_window(&r->order, position + n - 1);
-        if (windows > 1)
-            hps_blocks_drop(&r->blocks, before + first);
+        if (windows > 1) hps_blocks_drop(&r->blocks, before + first);
         expect_next(r, epoch, first);
     }
     n = share_of_rows(r, epoch, position, n, &mine);
     s = find_blocks(r, mine, n, last);
-    if (s)
-        return s;
+    if (s) return s;
     memcpy(t->example + f->row, mine, (size_t)n * sizeof *mine);
     gather_records(r, t, f->row, n);
     s = gather_multis(r, f, m, mine, n);
@@ -275,7 +265,6 @@ enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_filling 
         long long first = hps_share(n, M, m);
         s = fill_batch(r, f, m, epoch, position + first, hps_share(n, M, m + 1) - first);
     }
-    if (!s)
-        point(r, f->tray);
+    if (!s) point(r, f->tray);
     return s;
 }

@@ -88,8 +88,7 @@ static long long example_at(const struct hps_files *files, long long place)
     long long whole, rest;
     int low = 0, high;
 
-    if (!files)
-        return place;
+    if (!files) return place;
     whole = files->whole[files->n];
     if (place < whole * HPS_BLOCK_ROWS) {
         low = hps_files_find(files->whole, files->n, place / HPS_BLOCK_ROWS);
@@ -112,8 +111,7 @@ static long long block_at(const struct hps_order *order, uint64_t epoch_key, lon
 {
     long long whole = order->N / HPS_BLOCK_ROWS;
 
-    if (place >= whole)
-        return place;
+    if (place >= whole) return place;
     return (long long)hps_rng_permute(hps_rng_sub(epoch_key, 0), (uint64_t)place, (uint64_t)whole);
 }
 
@@ -134,8 +132,7 @@ long long hps_order_at(const struct hps_order *order, long long epoch, long long
     long long inside = position - p.first, window = inside / HPS_WINDOW_ROWS, row, block;
 
     assert(position >= 0 && position < order->N);
-    if (!order->shuffle)
-        return position;
+    if (!order->shuffle) return position;
     rows_at(&p.order, hps_rng_sub(key, (uint64_t)window + 1), inside, 1, &row);
     block = block_at(&p.order, key, window * WINDOW_BLOCKS + row / HPS_BLOCK_ROWS);
     return p.first + example_at(p.order.files, block * HPS_BLOCK_ROWS + row % HPS_BLOCK_ROWS);
@@ -151,8 +148,7 @@ static void enter_window(const struct part *p, struct hps_order_memo *memo, long
     long long whole = files ? files->whole[files->n] : (p->order.N + HPS_BLOCK_ROWS - 1) /
                                                        HPS_BLOCK_ROWS;
 
-    if (memo->window == p->window + window && memo->epoch == epoch)
-        return;
+    if (memo->window == p->window + window && memo->epoch == epoch) return;
     memo->epoch = epoch;
     memo->window = p->window + window;
     memo->key = hps_rng_sub(key, (uint64_t)window + 1);

@@ -25,14 +25,12 @@ enum hps_status hps_writer_row(struct hps_writer *w)
     w->positives += w->label[w->row] > 0.5f;
     for (int j = 0; j < w->form->nslot && w->impl->multi; j++) {
         struct hps_writer_column *c = &w->impl->column[j];
-        if (!w->form->slot[j].multi)
-            continue;
+        if (!w->form->slot[j].multi) continue;
         c->offset[w->row] = c->nid;
         most += c->nid;
     }
     w->row++;
-    if (w->row < w->rows && most * (long long)sizeof **w->ids < MULTI_BYTES)
-        return HPS_OK;
+    if (w->row < w->rows && most * (long long)sizeof **w->ids < MULTI_BYTES) return HPS_OK;
     return hps_writer_flush(w, false);
 }
 
@@ -42,8 +40,7 @@ static long long chunk_rows(const struct hps_writer *w, bool last)
 {
     long long chunk = HPS_WRITER_ROWS;
 
-    if (last)
-        return w->row > CHUNK_LEAST ? w->row : CHUNK_LEAST;
+    if (last) return w->row > CHUNK_LEAST ? w->row : CHUNK_LEAST;
     while ((double)chunk * CHUNKS < w->form->rows_about && chunk < (long long)1 << 24)
         chunk *= 2;
     return chunk;
@@ -63,11 +60,9 @@ static enum hps_status make_slot(struct hps_writer *w, int j, long long chunk)
         ids = ids > CHUNK_LEAST ? ids : CHUNK_LEAST;
     }
     s = hps_h5_make(&w->impl->h5, c->ids, H5T_NATIVE_LLONG, 0, 0, ids);
-    if (s || !c->offsets)
-        return s;
+    if (s || !c->offsets) return s;
     s = hps_h5_make(&w->impl->h5, c->offsets, H5T_NATIVE_LLONG, 0, 0, chunk);
-    if (!s)
-        s = hps_h5_put(&w->impl->h5, c->offsets, H5T_NATIVE_LLONG, 0, 1, 0, &zero);
+    if (!s) s = hps_h5_put(&w->impl->h5, c->offsets, H5T_NATIVE_LLONG, 0, 1, 0, &zero);
     w->impl->sum += hps_checksum_longs(c->offsets_key, 0, 1, &zero);
     return s;
 }
@@ -107,8 +102,7 @@ static enum hps_status flush_slot(struct hps_writer *w, int j)
 {
     struct hps_writer_column *c = &w->impl->column[j];
 
-    if (c->offsets)
-        return flush_multi(w, j);
+    if (c->offsets) return flush_multi(w, j);
     w->impl->sum += hps_checksum_longs(c->ids_key, w->written, w->row, w->ids[j]);
     return hps_h5_put(&w->impl->h5, c->ids, H5T_NATIVE_LLONG, w->written, w->row, 0, w->ids[j]);
 }
@@ -130,15 +124,12 @@ enum hps_status hps_writer_flush(struct hps_writer *w, bool last)
 {
     enum hps_status s = HPS_OK;
 
-    if (w->row == 0)
-        return HPS_OK;
-    if (!w->impl->made)
-        s = make_all(w, last);
+    if (w->row == 0) return HPS_OK;
+    if (!w->impl->made) s = make_all(w, last);
     if (!s)
         s = hps_h5_put(&w->impl->h5, "label", H5T_NATIVE_FLOAT, w->written, w->row, 0, w->label);
     w->impl->sum += hps_checksum_reals(hps_checksum_key("label"), w->written, w->row, w->label);
-    if (!s && w->form->D)
-        s = flush_dense(w);
+    if (!s && w->form->D) s = flush_dense(w);
     for (int j = 0; j < w->form->nslot && !s; j++)
         s = flush_slot(w, j);
     w->written += w->row;

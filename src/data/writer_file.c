@@ -69,10 +69,8 @@ static struct hps_writer *new_writer(const char *path, const struct hps_writer_f
         struct hps_writer_column *c = &w->impl->column[j];
         c->ids = hps_mem_print("slots/%s/ids", form->slot[j].name);
         c->ids_key = hps_checksum_key(c->ids);
-        if (form->slot[j].multi)
-            c->offsets = hps_mem_print("slots/%s/offsets", form->slot[j].name);
-        if (form->slot[j].multi)
-            c->offsets_key = hps_checksum_key(c->offsets);
+        if (form->slot[j].multi) c->offsets = hps_mem_print("slots/%s/offsets", form->slot[j].name);
+        if (form->slot[j].multi) c->offsets_key = hps_checksum_key(c->offsets);
     }
     new_buffers(w);
     return w;
@@ -84,12 +82,10 @@ enum hps_status hps_writer_new(struct hps_writer **writer, const char *path,
     struct hps_writer *w = new_writer(path, form);
     enum hps_status s = hps_folder_for(path);
 
-    if (!s)
-        s = hps_h5_create(&w->impl->h5, w->impl->file.part, MPI_COMM_NULL);
+    if (!s) s = hps_h5_create(&w->impl->h5, w->impl->file.part, MPI_COMM_NULL);
     w->impl->exists = !s;
     *writer = w;
-    if (!s)
-        return HPS_OK;
+    if (!s) return HPS_OK;
     hps_writer_free(w);
     *writer = NULL;
     return s;
@@ -112,8 +108,7 @@ static enum hps_status copy_bytes(int from, int to, const struct hps_writer_impl
         do
             n = read(from, buffer, PIECE);
         while (n < 0 && errno == EINTR);
-        if (n < 0)
-            s = system_trouble(impl->file.path, HPS_INPUT);
+        if (n < 0) s = system_trouble(impl->file.path, HPS_INPUT);
         for (ssize_t done = 0, put; !s && done < n; done += put) {
             put = write(to, buffer + done, (size_t)(n - done));
             if (put < 0 && errno == EINTR)
@@ -132,13 +127,11 @@ static enum hps_status copy_file(struct hps_writer_impl *impl)
     int from = open(impl->file.path, O_RDONLY | O_CLOEXEC), to;
     enum hps_status s;
 
-    if (from < 0)
-        return system_trouble(impl->file.path, HPS_INPUT);
+    if (from < 0) return system_trouble(impl->file.path, HPS_INPUT);
     to = hps_file_new(impl->file.part, 0);
     impl->exists = to >= 0;
     s = to < 0 ? system_trouble(impl->file.part, HPS_OUTPUT) : copy_bytes(from, to, impl);
-    if (to >= 0 && close(to) != 0 && !s)
-        s = system_trouble(impl->file.part, HPS_OUTPUT);
+    if (to >= 0 && close(to) != 0 && !s) s = system_trouble(impl->file.part, HPS_OUTPUT);
     close(from);
     return s;
 }
@@ -148,8 +141,7 @@ static const char *difference(const struct hps_writer_form *f, const struct hps_
     if (f->D != d->D || f->nslot != d->nslot)
         return "it has another number of slots or dense features";
     for (int i = 0; i < f->D; i++)
-        if (strcmp(f->dense_name[i], d->dense_name[i]) != 0)
-            return "it has other dense features";
+        if (strcmp(f->dense_name[i], d->dense_name[i]) != 0) return "it has other dense features";
     for (int j = 0; j < f->nslot; j++)
         if (strcmp(f->slot[j].name, d->slot[j].name) != 0 ||
             f->slot[j].multi != d->slot[j].multi)
@@ -166,8 +158,7 @@ static enum hps_status add_count(struct hps_h5 *h, const char *slot, const char 
 {
     long long count;
 
-    if (hps_h5_get_long(h, slot, name, &count, true))
-        return HPS_OK;
+    if (hps_h5_get_long(h, slot, name, &count, true)) return HPS_OK;
     if (count < 0) {
         HPS_SAY(HPS_ERROR, "%s: attribute %s of %s is %lld: no count", h->path, name, slot, count);
         return HPS_DECK;
@@ -187,16 +178,14 @@ static enum hps_status take_over(struct hps_writer *w, const struct hps_data *d)
     w->positives = (long long)(d->positives * (double)d->N + 0.5);
     impl->sums = !hps_h5_get_text(&impl->h5, "/", "checksum", &text, true) &&
                 strncmp(text, "sum64:", 6) == 0;
-    if (impl->sums)
-        impl->sum = strtoull(text + 6, NULL, 16);
+    if (impl->sums) impl->sum = strtoull(text + 6, NULL, 16);
     hps_mem_free(text);
     for (int j = 0; j < d->nslot && !s; j++) {
         struct hps_writer_slot *slot = &w->form->slot[j];
         impl->column[j].nid_written = d->slot[j].multi ? d->slot[j].ids.nrow : 0;
         text = hps_mem_print("slots/%s", d->slot[j].name);
         s = add_count(&impl->h5, text, "missing", &slot->missing);
-        if (!s)
-            s = add_count(&impl->h5, text, "unknown", &slot->unknown);
+        if (!s) s = add_count(&impl->h5, text, "unknown", &slot->unknown);
         hps_mem_free(text);
     }
     return s ? s : hps_scale_load(w->form->scale, d->D, &impl->h5);
@@ -211,8 +200,7 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
     enum hps_status s = hps_data_open(&d, path, MPI_COMM_NULL);
 
     *writer = NULL;
-    if (s)
-        return s;
+    if (s) return s;
     w = new_writer(path, form);
     w->impl->grows = w->impl->made = w->impl->settled = true;
     why = difference(form, d);
@@ -220,14 +208,10 @@ enum hps_status hps_writer_append(struct hps_writer **writer, const char *path,
         HPS_SAY(HPS_ERROR, "%s: rows cannot be appended: %s", path, why);
         s = HPS_DECK;
     }
-    if (!s)
-        s = hps_writer_agrees(path, form, true);
-    if (!s)
-        s = copy_file(w->impl);
-    if (!s)
-        s = hps_h5_change(&w->impl->h5, w->impl->file.part);
-    if (!s)
-        s = take_over(w, d);
+    if (!s) s = hps_writer_agrees(path, form, true);
+    if (!s) s = copy_file(w->impl);
+    if (!s) s = hps_h5_change(&w->impl->h5, w->impl->file.part);
+    if (!s) s = take_over(w, d);
     hps_data_close(d);
     if (s)
         hps_writer_free(w);
@@ -244,19 +228,14 @@ static enum hps_status put_slot(struct hps_writer *w, int j)
     char *index = hps_mem_print("slots/%s/index", slot->name);
     enum hps_status s = hps_h5_put_long(h, group, "buckets", slot->buckets);
 
-    if (!s)
-        s = hps_h5_put_long(h, group, "multi", slot->multi);
-    if (!s)
-        s = hps_h5_put_long(h, group, "missing", slot->missing);
-    if (!s)
-        s = hps_h5_put_long(h, group, "unknown", slot->unknown);
-    if (!s && slot->rule && !w->impl->grows)
-        s = hps_h5_put_text(h, group, "rule", slot->rule);
+    if (!s) s = hps_h5_put_long(h, group, "multi", slot->multi);
+    if (!s) s = hps_h5_put_long(h, group, "missing", slot->missing);
+    if (!s) s = hps_h5_put_long(h, group, "unknown", slot->unknown);
+    if (!s && slot->rule && !w->impl->grows) s = hps_h5_put_text(h, group, "rule", slot->rule);
     if (!s && slot->index && !hps_h5_has(h, index)) {
         long long bytes = (long long)slot->index_bytes;
         s = hps_h5_make(h, index, H5T_NATIVE_UCHAR, bytes, 0, 0);
-        if (!s)
-            s = hps_h5_put(h, index, H5T_NATIVE_UCHAR, 0, bytes, 0, slot->index);
+        if (!s) s = hps_h5_put(h, index, H5T_NATIVE_UCHAR, 0, bytes, 0, slot->index);
     }
     hps_mem_free(index);
     hps_mem_free(group);
@@ -309,21 +288,15 @@ static enum hps_status put_root(struct hps_writer *w)
     char text[32];
     enum hps_status s = hps_h5_put_text(h, "/", "format", "heterps-dataset-1");
 
-    if (!s)
-        s = hps_h5_put_long(h, "/", "examples", w->written);
-    if (!s)
-        s = hps_h5_put_long(h, "/", "positives", w->positives);
-    if (!s)
-        s = put_names(w, "slots", w->form->nslot, slot_name);
-    if (!s)
-        s = put_names(w, "dense", w->form->D, dense_name);
-    if (!s)
-        s = put_source(w);
+    if (!s) s = hps_h5_put_long(h, "/", "examples", w->written);
+    if (!s) s = hps_h5_put_long(h, "/", "positives", w->positives);
+    if (!s) s = put_names(w, "slots", w->form->nslot, slot_name);
+    if (!s) s = put_names(w, "dense", w->form->D, dense_name);
+    if (!s) s = put_source(w);
     if (!s && w->form->rule && !w->impl->grows)
         s = hps_h5_put_text(h, "label", "rule", w->form->rule);
     snprintf(text, sizeof text, "sum64:%016llx", (unsigned long long)w->impl->sum);
-    if (!s && w->impl->sums)
-        s = hps_h5_put_text(h, "/", "checksum", text);
+    if (!s && w->impl->sums) s = hps_h5_put_text(h, "/", "checksum", text);
     return s;
 }
 
@@ -338,8 +311,7 @@ static enum hps_status scale_rows(struct hps_writer *w)
     for (long long first = 0; first < w->written && !s; first += w->rows) {
         long long n = w->written - first < w->rows ? w->written - first : w->rows;
         s = hps_h5_get(h, "dense", H5T_NATIVE_FLOAT, first, n, D, w->dense);
-        if (s)
-            break;
+        if (s) break;
         hps_scale_second(w->form->scale, D, n, w->dense);
         w->impl->sum += hps_checksum_reals(key, first * D, n * D, w->dense);
         s = hps_h5_put(h, "dense", H5T_NATIVE_FLOAT, first, n, D, w->dense);
@@ -356,20 +328,16 @@ enum hps_status hps_writer_finish(struct hps_writer *w, const struct hps_scale *
         HPS_SAY(HPS_ERROR, "%s: there is no row to write", w->impl->file.path);
         s = HPS_DECK;
     }
-    if (!w->impl->settled)
-        hps_scale_settle(f->scale, f->D);
+    if (!w->impl->settled) hps_scale_settle(f->scale, f->D);
     for (int d = 0; d < f->D && constants && !w->impl->settled; d++) {
         f->scale[d].shift = constants[d].shift;
         f->scale[d].scale = constants[d].scale;
     }
-    if (!s && !w->impl->settled)
-        s = scale_rows(w);
-    if (!s)
-        s = put_root(w);
+    if (!s && !w->impl->settled) s = scale_rows(w);
+    if (!s) s = put_root(w);
     for (int j = 0; j < f->nslot && !s; j++)
         s = put_slot(w, j);
-    if (!s)
-        s = hps_scale_save(f->scale, f->D, &w->impl->h5);
+    if (!s) s = hps_scale_save(f->scale, f->D, &w->impl->h5);
     return s;
 }
 
@@ -390,24 +358,20 @@ enum hps_status hps_writer_commit(struct hps_writer *w)
 
     assert(w->impl->h5.file < 0);
     w->impl->exists = !renamed;
-    if (good)
-        return HPS_OK;
-    if (!renamed)
-        return system_trouble(path, HPS_OUTPUT);
+    if (good) return HPS_OK;
+    if (!renamed) return system_trouble(path, HPS_OUTPUT);
     HPS_SAY(HPS_ERROR, "%s is whole, but its name may not last: %s", path, strerror(errno));
     return HPS_OUTPUT;
 }
 
 void hps_writer_free(struct hps_writer *w)
 {
-    if (!w)
-        return;
+    if (!w) return;
     hps_h5_drop(&w->impl->h5);
     hps_part_file_done(&w->impl->file, w->impl->exists);
     for (int j = 0; j < w->form->nslot; j++) {
         struct hps_writer_column *c = &w->impl->column[j];
-        if (w->form->slot[j].multi)
-            hps_mem_free(w->ids[j]);
+        if (w->form->slot[j].multi) hps_mem_free(w->ids[j]);
         hps_mem_free(c->offset);
         hps_mem_free(c->ids);
         hps_mem_free(c->offsets);

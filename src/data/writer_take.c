@@ -12,8 +12,7 @@ static enum hps_status check_names(const struct hps_data *data, int D, const cha
 
     for (int d = 0; d < D && same; d++)
         same = strcmp(data->dense_name[d], name[d]) == 0;
-    if (same)
-        return HPS_OK;
+    if (same) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: its dense features are not those of this import", data->path);
     return HPS_DECK;
 }
@@ -40,8 +39,7 @@ static enum hps_status compare_rule(struct compared *c, const char *object, cons
     char *told = NULL, *why;
     enum hps_status s = HPS_OK;
 
-    if (!rule)
-        return HPS_OK;
+    if (!rule) return HPS_OK;
     if (hps_h5_get_text(&c->h5, object, "rule", &told, true)) {
         c->untold++;
     } else if (strcmp(told, rule) != 0) {
@@ -60,8 +58,7 @@ static enum hps_status compare_slot(struct compared *c, const struct hps_writer_
     bool indexed = hps_h5_has(&c->h5, index);
     enum hps_status s = HPS_OK;
 
-    if (hps_h5_has(&c->h5, group))
-        s = compare_rule(c, group, "slot", slot->name, slot->rule);
+    if (hps_h5_has(&c->h5, group)) s = compare_rule(c, group, "slot", slot->name, slot->rule);
     if (!s && indexed && slot->rule && strcmp(slot->rule, "index") != 0)
         s = differs(c, "slot", slot->name, "it has an index of categories");
     hps_mem_free(index);
@@ -77,8 +74,7 @@ static enum hps_status compare_scales(struct compared *c)
 
     for (int d = 0; d < f->D && !s; d++) {
         const char *why = hps_scale_differs(&scale[d], &f->scale[d]);
-        if (why && !f->any_scaling)
-            s = differs(c, "dense feature", f->dense_name[d], why);
+        if (why && !f->any_scaling) s = differs(c, "dense feature", f->dense_name[d], why);
     }
     hps_mem_free(scale);
     return s;
@@ -89,13 +85,11 @@ enum hps_status hps_writer_agrees(const char *path, const struct hps_writer_form
     struct compared c = { .form = form };
     enum hps_status s = hps_h5_open(&c.h5, path);
 
-    if (s)
-        return s;
+    if (s) return s;
     s = compare_scales(&c);
     for (int j = 0; j < form->nslot && !s; j++)
         s = compare_slot(&c, &form->slot[j]);
-    if (!s && label)
-        s = compare_rule(&c, "label", "label", "", form->rule);
+    if (!s && label) s = compare_rule(&c, "label", "label", "", form->rule);
     if (!s && c.untold)
         HPS_SAY(HPS_WARN, "%s does not tell how its labels or ids were made: let it be as here",
                 path);
@@ -108,8 +102,7 @@ static enum hps_status take_constants(const char *path, const struct hps_writer_
     struct hps_h5 h;
     enum hps_status s = hps_h5_open(&h, path);
 
-    if (s)
-        return s;
+    if (s) return s;
     s = hps_scale_load(scale, form->D, &h);
     s = hps_h5_read(&h, s);
     for (int d = 0; d < form->D && !s; d++)
@@ -124,12 +117,10 @@ enum hps_status hps_writer_constants(const char *path, const struct hps_writer_f
     struct hps_data *data;
     enum hps_status s = hps_data_open(&data, path, MPI_COMM_NULL);
 
-    if (s)
-        return s;
+    if (s) return s;
     s = check_names(data, form->D, form->dense_name);
     hps_data_close(data);
-    if (!s)
-        s = hps_writer_agrees(path, form, false);
+    if (!s) s = hps_writer_agrees(path, form, false);
     return s ? s : take_constants(path, form);
 }
 

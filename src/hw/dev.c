@@ -13,8 +13,7 @@ static const struct hps_dev_ops *const all[] = {
 const struct hps_dev_ops *hps_dev_find(const char *name)
 {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
+        if (strcmp(all[i]->name, name) == 0) return all[i];
     return NULL;
 }
 

@@ -11,8 +11,7 @@ static void move(struct hps_int_mirror *a, size_t cap, size_t n)
 {
     int *to = a->dev->ops->pin(a->dev, cap * sizeof *to);
 
-    if (n > 0)
-        memcpy(to, a->host, n * sizeof *to);
+    if (n > 0) memcpy(to, a->host, n * sizeof *to);
     if (a->shown)
         a->dev->ops->unpin(a->dev, a->host);
     else
@@ -39,8 +38,7 @@ void hps_int_mirror_grow(struct hps_int_mirror *a, size_t n)
         return;
     }
     hps_dev_wait(a->dev, a->shown);
-    if (n > a->cap)
-        move(a, n > a->cap + a->cap / 2 ? n : a->cap + a->cap / 2, a->cap);
+    if (n > a->cap) move(a, n > a->cap + a->cap / 2 ? n : a->cap + a->cap / 2, a->cap);
 }
 
 /* The first time on this device: there is room for half as many more, then and later. */
@@ -53,11 +51,9 @@ static void adopt(struct hps_int_mirror *a, size_t n, struct hps_dev *dev)
 
 const int *hps_int_mirror_show(struct hps_int_mirror *a, size_t n, struct hps_dev *dev)
 {
-    if (dev->host)
-        return a->host;
+    if (dev->host) return a->host;
     assert(!a->room);
-    if (!a->dev)
-        adopt(a, n, dev);
+    if (!a->dev) adopt(a, n, dev);
     if (a->cap > a->device_cap) {
         dev->ops->free(dev, a->device);
         a->device_cap = a->cap;
@@ -70,8 +66,7 @@ const int *hps_int_mirror_show(struct hps_int_mirror *a, size_t n, struct hps_de
 
 void hps_int_mirror_free(struct hps_int_mirror *a, struct hps_dev *dev)
 {
-    if (a->room)
-        return;
+    if (a->room) return;
     if (!a->dev) {
         hps_mem_free(a->host);
         return;

@@ -53,8 +53,7 @@ const struct hps_field hps_layer_fields[] = {
 const struct hps_layer_kind *hps_layer_find(const char *name)
 {
     for (int i = 0; i < NKIND; i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
+        if (strcmp(all[i]->name, name) == 0) return all[i];
     return NULL;
 }
 
@@ -100,8 +99,7 @@ enum hps_act hps_layer_act(const char *word)
 enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int least,
                                   int *dim, int *n)
 {
-    if (*dim == 0)
-        *dim = net->layer[l->input[0]].width;
+    if (*dim == 0) *dim = net->layer[l->input[0]].width;
     *n = 0;
     for (int i = 0; i < l->ninput; i++) {
         const struct hps_layer *x = &net->layer[l->input[i]];

@@ -12,19 +12,16 @@ static bool range_of(const char *text, long *first, long *last)
 {
     char *end;
 
-    if (*text < '0' || *text > '9')
-        return false;
+    if (*text < '0' || *text > '9') return false;
     *first = *last = strtol(text, &end, 10) - 1;
-    if (*end == '-' && end[1] >= '0' && end[1] <= '9')
-        *last = strtol(end + 1, &end, 10) - 1;
+    if (*end == '-' && end[1] >= '0' && end[1] <= '9') *last = strtol(end + 1, &end, 10) - 1;
     return *end == '\0';
 }
 
 static int slot_named(const struct hps_net *net, const char *name)
 {
     for (int s = 0; s < net->nslot; s++)
-        if (strcmp(net->slot_name[s], name) == 0)
-            return s;
+        if (strcmp(net->slot_name[s], name) == 0) return s;
     return -1;
 }
 
@@ -58,10 +55,8 @@ static enum hps_status one_entry(struct hps_layer *l, const struct hps_net *net,
     long first, last;
     int s = slot_named(net, text);
 
-    if (s >= 0)
-        return take_slots(l, net, k, s, s);
-    if (!range_of(text, &first, &last))
-        return no_slot(l, net, k, text);
+    if (s >= 0) return take_slots(l, net, k, s, s);
+    if (!range_of(text, &first, &last)) return no_slot(l, net, k, text);
     if (first < 0 || last < first || last >= net->nslot)
         return hps_deck_wrong(l->item, k->key, "'%s' is no range of the dataset's slots 1-%d",
                               text, net->nslot);
@@ -150,8 +145,7 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
     if (hps_item_has(l->item, "learning_rate") && t->own.learning_rate != head->learning_rate)
         return hps_deck_wrong(l->item, "learning_rate", "table '%s' has learning_rate %g already",
                               name, t->own.learning_rate);
-    if (t->rows < rows)
-        t->rows = rows;
+    if (t->rows < rows) t->rows = rows;
     return HPS_OK;
 }
 

@@ -14,13 +14,10 @@ void hps_load_begin(struct hps_load *l, struct hps_dev *dev, size_t bytes, size_
     size_t need = whole(bytes) + pieces * HPS_LOAD_PIECE;
 
     l->n = 0;
-    if (dev->host)
-        return;
-    if (!l->brought)
-        l->brought = dev->ops->event_new(dev);
+    if (dev->host) return;
+    if (!l->brought) l->brought = dev->ops->event_new(dev);
     hps_dev_wait(dev, l->brought);
-    if (need <= l->cap)
-        return;
+    if (need <= l->cap) return;
     dev->ops->unpin(dev, l->host);
     dev->ops->free(dev, l->device);
     l->cap = need + need / 2;
@@ -30,8 +27,7 @@ void hps_load_begin(struct hps_load *l, struct hps_dev *dev, size_t bytes, size_
 
 const void *hps_load_add(struct hps_load *l, struct hps_dev *dev, const void *from, size_t bytes)
 {
-    if (dev->host || !from)
-        return from;
+    if (dev->host || !from) return from;
     assert(l->n + bytes <= l->cap);
     memcpy(l->host + l->n, from, bytes);
     const char *at = l->device + l->n;
@@ -41,8 +37,7 @@ const void *hps_load_add(struct hps_load *l, struct hps_dev *dev, const void *fr
 
 void hps_load_bring(struct hps_load *l, struct hps_dev *dev)
 {
-    if (dev->host)
-        return;
+    if (dev->host) return;
     dev->ops->copy_to_device_async(dev, HPS_STREAM_FEED, l->device, l->host,
                                    l->n < l->cap ? l->n : l->cap);
     dev->ops->event_record(dev, l->brought, HPS_STREAM_FEED);
@@ -68,8 +63,7 @@ void hps_load_batch(struct hps_load *l, struct hps_dev *dev, int M, const struct
 
 void hps_load_free(struct hps_load *l, struct hps_dev *dev)
 {
-    if (dev->host || !l->brought)
-        return;
+    if (dev->host || !l->brought) return;
     hps_dev_wait(dev, l->brought);
     dev->ops->unpin(dev, l->host);
     dev->ops->free(dev, l->device);

@@ -28,8 +28,7 @@ enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batc
 {
     for (int b = 0; b < batch->B; b++) {
         double x = (double)batch->label[b];
-        if (x >= least && x <= most && (!whole || x == floor(x)))
-            continue;
+        if (x >= least && x <= most && (!whole || x == floor(x))) continue;
         long long row;
         const char *path = hps_data_locate(batch->data, batch->example[b], &row);
         HPS_SAY_ALL(HPS_ERROR, "%s: the label of example %lld is %g: loss '%s' takes %s from %g "

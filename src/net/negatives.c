@@ -47,8 +47,7 @@ struct hps_negatives_batch *hps_negatives_new(const struct hps_net *net, const b
     *k = (struct hps_negatives_batch){ .net = net, .M = M };
     k->layer = hps_mem_new((size_t)net->L, sizeof *k->layer);
     for (int l = 0; l < net->L; l++)
-        if (mine[l] && net->layer[l].noise.n > 0)
-            k->layer[k->nlayer++] = &net->layer[l];
+        if (mine[l] && net->layer[l].noise.n > 0) k->layer[k->nlayer++] = &net->layer[l];
     if (k->nlayer == 0) {
         hps_negatives_free(k);
         return NULL;
@@ -65,8 +64,7 @@ struct hps_negatives_batch *hps_negatives_new(const struct hps_net *net, const b
 
 void hps_negatives_free(struct hps_negatives_batch *k)
 {
-    if (!k)
-        return;
+    if (!k) return;
     for (int t = 0; t < TURNS; t++) {
         for (int i = 0; k->turn[t].drawn && i < k->M * k->nlayer; i++) {
             hps_mem_free(k->turn[t].drawn[i].id);
@@ -102,8 +100,7 @@ static void draw(struct drawn *d, const struct hps_layer *l, const struct hps_ba
 const struct hps_batch *hps_negatives_step(struct hps_negatives_batch *k,
                                            const struct hps_batch *batch, uint64_t key)
 {
-    if (!k || !batch)
-        return batch;
+    if (!k || !batch) return batch;
     struct turn *t = &k->turn[k->taken++ % TURNS];
     size_t all = (size_t)(k->net->nslot + k->net->ndrawn), n = (size_t)k->net->nslot;
     for (int m = 0; m < k->M; m++) {

@@ -55,8 +55,7 @@ int hps_net_draw(struct hps_net *net, const struct hps_negatives *noise)
 static int layer_named(const struct hps_net *net, int n, const char *name)
 {
     for (int l = 0; l < n; l++)
-        if (strcmp(net->layer[l].name, name) == 0)
-            return l;
+        if (strcmp(net->layer[l].name, name) == 0) return l;
     return -1;
 }
 
@@ -108,17 +107,14 @@ static enum hps_status bind_inputs(struct hps_net *net, struct hps_layer *l)
     const struct hps_layer_opt *o = l->opt;
     enum hps_status s = count_inputs(l, o->inputs.n);
 
-    if (s)
-        return s;
+    if (s) return s;
     bool before = o->inputs.n == 0 && l->kind->least_inputs > 0;
     l->ninput = before ? 1 : o->inputs.n;
     l->input = hps_mem_new((size_t)l->ninput, sizeof *l->input);
-    if (before)
-        l->input[0] = l->index - 1;
+    if (before) l->input[0] = l->index - 1;
     for (int i = 0; i < o->inputs.n; i++) {
         l->input[i] = layer_named(net, l->index, o->inputs.item[i]);
-        if (l->input[i] < 0)
-            return no_input(net, l, o->inputs.item[i]);
+        if (l->input[i] < 0) return no_input(net, l, o->inputs.item[i]);
     }
     for (int i = 0; i < l->ninput; i++) {
         struct hps_layer *x = &net->layer[l->input[i]];
@@ -172,8 +168,7 @@ static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *de
     if (!type)
         return hps_deck_wrong(l->item, NULL, "a layer needs a `type`: %s", hps_layer_words());
     l->kind = hps_layer_find(type);
-    if (!l->kind)
-        return hps_layer_unknown(l->item, type);
+    if (!l->kind) return hps_layer_unknown(l->item, type);
     l->opt = hps_mem_new(1, l->kind->opt_size);
     s = hps_deck_bind(deck, l->item, hps_layer_fields, l->kind->fields, NULL, l->opt);
     if (!s) s = bind_name(net, l);
@@ -181,8 +176,7 @@ static enum hps_status bind_layer(struct hps_net *net, const struct hps_deck *de
     if (!s) s = l->kind->shape(l, net);
     if (!s) s = bind_rule(l);
     if (!s && l->table >= 0) s = bind_exchange(net, l);
-    if (s)
-        return s;
+    if (s) return s;
     assert(l->kind->table == (l->table >= 0));
     if (l->kind->loss) l->weight = ((const struct hps_loss_opt *)l->opt)->weight;
     l->grad = l->nparam > 0 || l->table >= 0;
@@ -215,8 +209,7 @@ enum hps_status hps_net_fits(const struct hps_net *net, long long least, long lo
     enum hps_status s = HPS_OK;
 
     for (int l = 0; !s && l < net->L; l++)
-        if (net->layer[l].kind->fits)
-            s = net->layer[l].kind->fits(&net->layer[l], least, most);
+        if (net->layer[l].kind->fits) s = net->layer[l].kind->fits(&net->layer[l], least, most);
     return s;
 }
 
@@ -230,10 +223,8 @@ enum hps_status hps_net_new(struct hps_net **out, const struct hps_deck *deck,
 
     *out = NULL;
     s = hps_deck_entries(deck, "model", &n, &item);
-    if (!s && n == 0)
-        s = hps_deck_wrong(hps_deck_root(deck), "model", "the deck lists no layers");
-    if (s)
-        return s;
+    if (!s && n == 0) s = hps_deck_wrong(hps_deck_root(deck), "model", "the deck lists no layers");
+    if (s) return s;
     net = hps_mem_new(1, sizeof *net);
     net->own = hps_mem_new(1, sizeof(struct own));
     take_data(net, data, n);
@@ -265,8 +256,7 @@ static void free_layer(struct hps_layer *l)
 
 void hps_net_free(struct hps_net *net)
 {
-    if (!net)
-        return;
+    if (!net) return;
     struct own *own = net->own;
     for (int l = 0; l < net->L; l++)
         free_layer(&net->layer[l]);

@@ -15,10 +15,8 @@ int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, in
     *width = *grad_width = 0;
     for (int l = 0; l < b && b < net->L; l++) {
         const struct hps_layer *x = &net->layer[l];
-        if (x->last_use < b)
-            continue;
-        if (list)
-            list[n] = l;
+        if (x->last_use < b) continue;
+        if (list) list[n] = l;
         n++;
         *width += x->width;
         *grad_width += x->grad ? x->width : 0;
@@ -90,8 +88,7 @@ void hps_net_init_param(const struct hps_net *net, int l, uint64_t seed, float *
 {
     const struct hps_layer *layer = &net->layer[l];
 
-    if (layer->nparam)
-        layer->kind->init(layer, stream(seed, "layer", layer->name), param);
+    if (layer->nparam) layer->kind->init(layer, stream(seed, "layer", layer->name), param);
 }
 
 void hps_net_init_running(const struct hps_net *net, int l, float *running)
@@ -99,8 +96,7 @@ void hps_net_init_running(const struct hps_net *net, int l, float *running)
     const struct hps_layer *layer = &net->layer[l];
 
     memset(running, 0, layer->nrunning * sizeof *running);
-    if (layer->kind->settle)
-        layer->kind->settle(layer, running);
+    if (layer->kind->settle) layer->kind->settle(layer, running);
 }
 
 /* Two normal numbers from one index (Box-Muller in single precision: a big table has billions). */
@@ -131,8 +127,7 @@ void hps_net_init_rows(const struct hps_net *net, int table, uint64_t seed, long
         for (int d = 0; d < t->dim; d += 2) {
             normal_pair(key, at + (uint64_t)d / 2, (float)t->init_std, two);
             row[d] = two[0];
-            if (d + 1 < t->dim)
-                row[d + 1] = two[1];
+            if (d + 1 < t->dim) row[d + 1] = two[1];
         }
     }
 }
@@ -149,10 +144,8 @@ static void print_inputs(const struct hps_net *net, const struct hps_layer *l, c
     for (int i = 0; i < l->nslot && l->nslot <= 3 && n + 1 < size; i++)
         n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "",
                               net->slot_name[l->slot[i]]);
-    if (l->nslot > 3)
-        snprintf(text, size, "%d slots", l->nslot);
-    if (l->wants_dense)
-        snprintf(text, size, "%d features", net->D);
+    if (l->nslot > 3) snprintf(text, size, "%d slots", l->nslot);
+    if (l->wants_dense) snprintf(text, size, "%d features", net->D);
 }
 
 void hps_net_print(const struct hps_net *net)
@@ -166,10 +159,8 @@ void hps_net_print(const struct hps_net *net)
         const struct hps_table_shape *t = l->table >= 0 ? &net->table[l->table] : NULL;
         long long weights = t ? t->rows * t->dim : (long long)l->nparam;
         for (int k = 0; t && k < i; k++)
-            if (net->layer[k].table == l->table)
-                t = NULL;                               /* shared: told and counted once */
-        if (l->table >= 0 && !t)
-            weights = 0;
+            if (net->layer[k].table == l->table) t = NULL; /* shared: told and counted once */
+        if (l->table >= 0 && !t) weights = 0;
         sum += weights;
         print_inputs(net, l, inputs, sizeof inputs);
         hps_out("%-16s %-12s %-32.32s %7d %14lld\n", l->name, l->kind->name, inputs, l->width,

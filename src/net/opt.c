@@ -72,14 +72,11 @@ static double share(const struct hps_train_opt *opt, long long step, long long t
     long long after = step - opt->warmup_steps;
     long long span = opt->decay_steps ? opt->decay_steps : total - 1 - opt->warmup_steps;
 
-    if (after < 0)
-        return (double)(step + 1) / (double)opt->warmup_steps;
+    if (after < 0) return (double)(step + 1) / (double)opt->warmup_steps;
     double way = (double)after / (double)(span > 0 ? span : 1);
-    if (is(opt->decay, "exponential"))
-        return pow(opt->decay_to, way);
+    if (is(opt->decay, "exponential")) return pow(opt->decay_to, way);
     way = way < 1 ? way : 1;
-    if (is(opt->decay, "linear"))
-        return 1 - (1 - opt->decay_to) * way;
+    if (is(opt->decay, "linear")) return 1 - (1 - opt->decay_to) * way;
     if (is(opt->decay, "cosine"))
         return opt->decay_to + (1 - opt->decay_to) * (1 + cos(half_turn * way)) / 2;
     return 1;
@@ -103,19 +100,15 @@ static const struct kind {
 
 const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_own *own)
 {
-    if (own && own->optimizer && !is(own->optimizer, "same"))
-        return own->optimizer;
-    if (own && own->table && !is(opt->table_optimizer, "same"))
-        return opt->table_optimizer;
+    if (own && own->optimizer && !is(own->optimizer, "same")) return own->optimizer;
+    if (own && own->table && !is(opt->table_optimizer, "same")) return opt->table_optimizer;
     return opt->optimizer;
 }
 
 static double rate_of(const struct hps_train_opt *opt, const struct hps_opt_own *own)
 {
-    if (own && own->learning_rate > 0)
-        return own->learning_rate;
-    if (own && own->table && opt->table_learning_rate > 0)
-        return opt->table_learning_rate;
+    if (own && own->learning_rate > 0) return own->learning_rate;
+    if (own && own->table && opt->table_learning_rate > 0) return opt->table_learning_rate;
     return opt->learning_rate;
 }
 

@@ -137,8 +137,7 @@ void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *f
             s->dev->ops->dense->copy(s->dev, feed->B, x, y);
         }
     for (int l = s->first; l <= s->last; l++)
-        if (takes_part(s, feed, l))
-            forward_layer(s, flight, feed, l, training);
+        if (takes_part(s, feed, l)) forward_layer(s, flight, feed, l, training);
 }
 
 /* Gradients that arrive from behind are there already: relay those of relayed tensors. */
@@ -150,8 +149,7 @@ static void begin_gradients(struct hps_slice *s, int flight, int B)
         const struct hps_slice_home *h = &own->home[l];
         bool relay = h->relay && h->grad_place == HPS_PLACE_IN;
         own->written[l] = relay || h->grad_place == HPS_PLACE_OUT;
-        if (!relay)
-            continue;
+        if (!relay) continue;
         struct hps_tensor g = grad_of(s, flight, l);
         struct hps_tensor from = { s->out_grad[flight] + h->out_grad_at,
                                    (size_t)s->out_grad_width, g.width, false };
@@ -166,10 +164,8 @@ void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *
     begin_gradients(s, flight, feed->B);
     for (int l = s->last; l >= s->first; l--) {
         const struct hps_layer *layer = &s->net->layer[l];
-        if (layer->grad && takes_part(s, feed, l))
-            backward_layer(s, flight, feed, l);
-        if (done && (layer->nparam > 0 || layer->table >= 0))
-            done(l, arg);
+        if (layer->grad && takes_part(s, feed, l)) backward_layer(s, flight, feed, l);
+        if (done && (layer->nparam > 0 || layer->table >= 0)) done(l, arg);
     }
 }
 
@@ -189,13 +185,11 @@ static void clock_device(struct hps_slice *s, const struct hps_feed *feed, bool 
     const struct hps_dev_ops *ops = s->dev->ops;
     int n = s->last - s->first + 1;
 
-    if (!own->clock)
-        own->clock = hps_mem_new((size_t)n + 1, sizeof *own->clock);
+    if (!own->clock) own->clock = hps_mem_new((size_t)n + 1, sizeof *own->clock);
     for (int i = 0; i <= n && !own->clock[n]; i++)
         own->clock[i] = ops->event_new(s->dev);
     ops->event_record(s->dev, own->clock[0], HPS_STREAM_COMPUTE);
-    if (backward)
-        begin_gradients(s, 0, feed->B);
+    if (backward) begin_gradients(s, 0, feed->B);
     for (int i = 0; i < n; i++) {
         clock_layer(s, feed, backward, backward ? s->last - i : s->first + i);
         ops->event_record(s->dev, own->clock[i + 1], HPS_STREAM_COMPUTE);
@@ -216,8 +210,7 @@ void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool back
         return;
     }
     double then_s = clock_s(), now_s;
-    if (backward)
-        begin_gradients(s, 0, feed->B);
+    if (backward) begin_gradients(s, 0, feed->B);
     for (int i = 0; i < n; i++, then_s = now_s) {
         int l = backward ? s->last - i : s->first + i;
         clock_layer(s, feed, backward, l);
@@ -247,8 +240,7 @@ void hps_slice_tell_loss(struct hps_slice *s, int place)
     const struct hps_dev_ops *ops = s->dev->ops;
     size_t bytes = layers(s) * sizeof *s->loss;
 
-    if (!hps_slice_judges(s->net, s->first, s->last))
-        return;
+    if (!hps_slice_judges(s->net, s->first, s->last)) return;
     ops->copy_to_host_async(s->dev, HPS_STREAM_COMPUTE, own->told + (size_t)place * layers(s),
                             s->loss, bytes);
     ops->zero(s->dev, s->loss, bytes);
@@ -278,8 +270,7 @@ void hps_slice_update(struct hps_slice *s, long long step, long long total, floa
 {
     for (int i = 0; i <= s->last - s->first; i++) {
         size_t n = s->offset[i + 1] - s->offset[i];
-        if (n == 0)
-            continue;
+        if (n == 0) continue;
         struct hps_rule rule = hps_slice_rule(s, i, step, total);
         rule.scale = scale;
         s->dev->ops->dense->update(s->dev, &rule, n, s->param + s->offset[i],

@@ -18,14 +18,12 @@ static void home_in(struct hps_slice *s, struct hps_slice_home *home)
     hps_net_boundary(net, s->first, NULL, &s->in_width, &s->in_grad_width);
     for (int l = 0; l < s->first; l++) {
         const struct hps_layer *x = &net->layer[l];
-        if (x->last_use < s->first)
-            continue;
+        if (x->last_use < s->first) continue;
         home[l].place = HPS_PLACE_IN;
         home[l].at = at;
         home[l].ld = (size_t)s->in_width;
         at += (size_t)x->width;
-        if (!x->grad)
-            continue;
+        if (!x->grad) continue;
         home[l].grad_place = HPS_PLACE_IN;
         home[l].grad_at = grad_at;
         home[l].grad_ld = (size_t)s->in_grad_width;
@@ -42,15 +40,13 @@ static void home_out(struct hps_slice *s, struct hps_slice_home *home)
     hps_net_boundary(net, s->last + 1, NULL, &s->out_width, &s->out_grad_width);
     for (int l = 0; l <= s->last; l++) {
         const struct hps_layer *x = &net->layer[l];
-        if (x->last_use <= s->last)
-            continue;
+        if (x->last_use <= s->last) continue;
         home[l].relay = l < s->first;
         home[l].out_at = at;
         home[l].out_grad_at = grad_at;
         at += (size_t)x->width;
         grad_at += x->grad ? (size_t)x->width : 0;
-        if (home[l].relay)
-            continue;
+        if (home[l].relay) continue;
         home[l].place = HPS_PLACE_OUT;
         home[l].at = home[l].out_at;
         home[l].ld = (size_t)s->out_width;
@@ -101,8 +97,7 @@ static void home_inner(const struct hps_slice *s, struct hps_slice_home *home, s
     *inner = *grad = 0;
     for (int l = s->last; l >= s->first; l--) {
         const struct hps_layer *x = &s->net->layer[l];
-        if (x->kind->loss)
-            continue;
+        if (x->kind->loss) continue;
         if (home[l].place == HPS_PLACE_NONE) {
             home[l].place = HPS_PLACE_INNER;
             home[l].at = *inner;
@@ -115,8 +110,7 @@ static void home_inner(const struct hps_slice *s, struct hps_slice_home *home, s
             home[l].grad_ld = (size_t)x->width;
             *grad += block((size_t)s->rows, (size_t)x->width);
         }
-        if (x->kind->beside)
-            home_beside(s, home, l);
+        if (x->kind->beside) home_beside(s, home, l);
     }
 }
 
@@ -163,8 +157,7 @@ static void take_buffers(struct hps_slice *s, bool training)
         s->in_grad = flight_floats(s, rows * (size_t)s->in_grad_width);
         s->out_grad = flight_floats(s, rows * (size_t)s->out_grad_width);
     }
-    if (s->last == s->net->L - 1)
-        s->score = floats(s, (size_t)s->flights * rows);
+    if (s->last == s->net->L - 1) s->score = floats(s, (size_t)s->flights * rows);
     size_t losses = (size_t)(s->last - s->first + 1) * sizeof *s->loss;
     s->loss = s->dev->ops->alloc(s->dev, losses);
     own->told = s->dev->ops->pin(s->dev, HPS_TOLD * losses);
@@ -190,8 +183,7 @@ static void take_states(struct hps_slice *s, const float *param)
     for (int i = 0; i < n; i++) {
         struct hps_rule rule = hps_slice_rule(s, i, 0, 1);
         size_t nparam = s->net->layer[s->first + i].nparam;
-        if (nparam > 0)
-            hps_opt_start(&rule, nparam, param + s->offset[i], host + s->state_at[i]);
+        if (nparam > 0) hps_opt_start(&rule, nparam, param + s->offset[i], host + s->state_at[i]);
     }
     s->dev->ops->copy_to_device(s->dev, s->state, host, s->state_at[n] * sizeof *host);
     s->dev->ops->sync(s->dev);
@@ -246,8 +238,7 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     *s = (struct hps_slice){ .net = net, .dev = dev, .first = first, .last = last,
                              .rows = rows, .flights = flights, .opt = opt, .own = own };
     for (int l = first; l <= last; l++)
-        if (inputs < (size_t)net->layer[l].ninput)
-            inputs = (size_t)net->layer[l].ninput;
+        if (inputs < (size_t)net->layer[l].ninput) inputs = (size_t)net->layer[l].ninput;
     own->home = hps_mem_new((size_t)last + 1, sizeof *own->home);
     own->written = hps_mem_new((size_t)last + 1, sizeof *own->written);
     own->keep_at = hps_mem_new(n, sizeof *own->keep_at);
@@ -268,8 +259,7 @@ void hps_slice_lend_grad(struct hps_slice *s, float *grad)
 {
     struct hps_slice_own *own = s->own;
 
-    if (grad == s->grad)
-        return;
+    if (grad == s->grad) return;
     s->dev->ops->free(s->dev, own->grad);
     own->grad = NULL;
     s->grad = grad;
@@ -284,14 +274,12 @@ static void free_flights(struct hps_slice *s, float **p)
 
 void hps_slice_free(struct hps_slice *s)
 {
-    if (!s)
-        return;
+    if (!s) return;
     struct hps_slice_own *own = s->own;
     void *const device[] = { s->param, own->grad, s->state, s->running, s->score, s->loss,
                              own->inner_grad, own->all, own->scratch };
     for (size_t i = 0; i < sizeof device / sizeof *device; i++)
-        if (device[i])
-            s->dev->ops->free(s->dev, device[i]);
+        if (device[i]) s->dev->ops->free(s->dev, device[i]);
     s->dev->ops->unpin(s->dev, own->told);
     for (int i = 0; i < HPS_TOLD; i++)
         s->dev->ops->event_free(s->dev, own->told_at[i]);

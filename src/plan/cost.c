@@ -27,10 +27,8 @@ static struct hps_cost_line with_ends(struct hps_cost_line x, const struct hps_p
 {
     double ends = 0;
 
-    if (i > 0)
-        ends += p->recv[(size_t)i * (size_t)p->T + (size_t)t];
-    if (j < p->L - 1)
-        ends += p->send[(size_t)j * (size_t)p->T + (size_t)t];
+    if (i > 0) ends += p->recv[(size_t)i * (size_t)p->T + (size_t)t];
+    if (j < p->L - 1) ends += p->send[(size_t)j * (size_t)p->T + (size_t)t];
     x.dt1 += ends / p->batch;
     return x;
 }
@@ -58,8 +56,7 @@ struct hps_cost *hps_cost_new(const struct hps_profile *p)
 
 void hps_cost_free(struct hps_cost *c)
 {
-    if (!c)
-        return;
+    if (!c) return;
     hps_mem_free(c->line);
     hps_mem_free(c);
 }
@@ -108,8 +105,7 @@ static long long fast_enough(const struct hps_cost_line *x, double tau, long lon
     long long k = guess < 1 ? 1 : guess > (double)most ? most : (long long)guess;
     if (hps_cost_line_et(x, (double)k) > tau)
         return hps_cost_line_et(x, (double)(k + 1)) <= tau ? k + 1 : halve(x, tau, k + 1, most);
-    if (k == 1 || hps_cost_line_et(x, (double)(k - 1)) > tau)
-        return k;
+    if (k == 1 || hps_cost_line_et(x, (double)(k - 1)) > tau) return k;
     return halve(x, tau, 0, k - 1);
 }
 
@@ -132,8 +128,7 @@ long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double t
 
 double hps_cost_tau_max(double throughput_limit)
 {
-    if (!(throughput_limit > 0))
-        return INFINITY;
+    if (!(throughput_limit > 0)) return INFINITY;
     double tau = (1 + HPS_COST_TIE) / throughput_limit;
     while (tau * throughput_limit > 1 + HPS_COST_TIE)
         tau = nextafter(tau, 0);

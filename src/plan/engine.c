@@ -22,8 +22,7 @@ static bool reads_more(const struct hps_profile *p, int i, int j)
     while (first < p->L && !p->layer[first].reads)
         first++;
     for (int l = i; l <= j && i > first; l++)
-        if (p->layer[l].reads)
-            return true;
+        if (p->layer[l].reads) return true;
     return false;
 }
 
@@ -43,14 +42,10 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
         x.sync0 += sum * p->sync[a] * (1 - p->beta[a]);
         x.sync1 += sum * p->sync[a] * p->beta[a];
     }
-    if (oct > 0)
-        x.share = fmin(once / oct, 1);
-    if (forward > 0 && oct > once)
-        x.part = fmin(forward / (oct - once), 1);
-    if (reads_more(p, i, j))
-        x.extra += p->engine.read_s[t] * rows;
-    if (i > 0)
-        x.hop = p->recv[(size_t)i * (size_t)p->T + (size_t)t] / p->batch * rows;
+    if (oct > 0) x.share = fmin(once / oct, 1);
+    if (forward > 0 && oct > once) x.part = fmin(forward / (oct - once), 1);
+    if (reads_more(p, i, j)) x.extra += p->engine.read_s[t] * rows;
+    if (i > 0) x.hop = p->recv[(size_t)i * (size_t)p->T + (size_t)t] / p->batch * rows;
     return x;
 }
 
@@ -80,8 +75,7 @@ static inline double idle_s(const struct hps_engine_terms *y, double ahead, int 
     double first = larger(0, ahead - warm * y->forward);
     double last = larger(0, ahead - warm * y->backward);
 
-    if (behind == 0)
-        return 0;
+    if (behind == 0) return 0;
     return M > behind + 1 ? first + last : larger(first, last);
 }
 

@@ -29,10 +29,8 @@ long long hps_memory_min_units(const struct hps_profile *p, int t, struct hps_me
 {
     double most = p->type[t].memory_bytes * (1 + SLACK);
 
-    if (!(p->type[t].memory_bytes > 0) || hps_memory_need(m, 1) <= most)
-        return 1;
-    if (!(m.rows < (most - m.whole) * 1e15))
-        return HPS_MEMORY_NEVER;
+    if (!(p->type[t].memory_bytes > 0) || hps_memory_need(m, 1) <= most) return 1;
+    if (!(m.rows < (most - m.whole) * 1e15)) return HPS_MEMORY_NEVER;
     double k = ceil(m.rows / (most - m.whole));
     while (hps_memory_need(m, k) > most)    /* rounding: by one at most */
         k++;

@@ -25,8 +25,7 @@ static enum hps_status find(struct hps_pareto *f, int i, struct hps_problem *q)
     x->cost_usd = INFINITY;
     q->throughput_limit = x->limit;
     enum hps_status s = hps_sched_search(&plan, q);
-    if (s)
-        return s;
+    if (s) return s;
     struct hps_exact_request wish = { .throughput_limit = x->limit,
                                       .seconds = q->opt->seconds,
                                       .known = plan,
@@ -72,8 +71,7 @@ static void find_singles(struct hps_pareto *f)
     f->single = hps_mem_new(2 * (size_t)p->T, sizeof *f->single);
     for (int t = 0; t < p->T; t++) {
         plan->stage[0] = (struct hps_plan_stage){ .last = p->L - 1, .type = t };
-        if (!hps_provision(plan, p, c, 0))
-            continue;
+        if (!hps_provision(plan, p, c, 0)) continue;
         add_single(f, plan);
         if (isfinite(hps_provision_min_tau(plan, p, c))) add_single(f, plan);
     }
@@ -125,8 +123,7 @@ enum hps_status hps_pareto_run(struct hps_pareto **pareto, const struct hps_prof
 
 void hps_pareto_free(struct hps_pareto *f)
 {
-    if (!f)
-        return;
+    if (!f) return;
     hps_mem_free(f->point);
     hps_mem_free(f->single);
     hps_mem_free(f);
@@ -199,8 +196,7 @@ char *hps_pareto_svg(const struct hps_pareto *f)
     int above = draw_singles(f, &plot);
     snprintf(word, sizeof word, "plans by %s", f->method);
     snprintf(dots, sizeof dots, "one type alone, its cheapest and its fastest plan");
-    if (above > 0)
-        snprintf(dots + strlen(dots), sizeof dots - strlen(dots), " (%d dearer)", above);
+    if (above > 0) snprintf(dots + strlen(dots), sizeof dots - strlen(dots), " (%d dearer)", above);
     hps_plot_legend(&plot, 0, "got", word);
     hps_plot_legend(&plot, 1, "said", "no plan costs less");
     hps_plot_legend(&plot, 2, "dot", dots);

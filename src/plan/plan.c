@@ -21,8 +21,7 @@ struct hps_plan *hps_plan_new(int L, int S)
 
 void hps_plan_free(struct hps_plan *plan)
 {
-    if (!plan)
-        return;
+    if (!plan) return;
     hps_mem_free(plan->layer);
     hps_mem_free(plan->type);
     hps_mem_free(plan->share);
@@ -43,8 +42,7 @@ static void take_names(struct hps_plan *plan, int T)
 bool hps_plan_cuts(const struct hps_plan *plan)
 {
     for (int s = 1; s < plan->S; s++)
-        if (plan->stage[s].type == plan->stage[s - 1].type)
-            return true;
+        if (plan->stage[s].type == plan->stage[s - 1].type) return true;
     return false;
 }
 
@@ -112,8 +110,7 @@ struct hps_plan *hps_plan_copy(const struct hps_plan *plan)
     hps_plan_share(q, plan->nshare);
     copy_head(q, plan);
     memcpy(q->stage, plan->stage, (size_t)plan->S * sizeof *plan->stage);
-    if (plan->nshare > 0)
-        memcpy(q->share, plan->share, (size_t)plan->nshare * sizeof *plan->share);
+    if (plan->nshare > 0) memcpy(q->share, plan->share, (size_t)plan->nshare * sizeof *plan->share);
     if (plan->T > 0) {
         memcpy(q->layer, plan->layer, (size_t)plan->L * sizeof *plan->layer);
         memcpy(q->type, plan->type, (size_t)plan->T * sizeof *plan->type);
@@ -203,8 +200,7 @@ static enum hps_status check_share(const struct hps_plan *plan, int n, const cha
         for (int c = 0; c < 2; c++)
             if (plan->share[m][c] == a || plan->share[m][c] == b)
                 wrong = "share with another stage already";
-    if (!wrong)
-        return HPS_OK;
+    if (!wrong) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: stages %d and %d, which share their units, %s", from, a, b, wrong);
     return HPS_DECK;
 }
@@ -214,8 +210,7 @@ static enum hps_status check_limits(const struct hps_plan *plan, const struct hp
 {
     for (int t = 0; t < p->T; t++) {
         long long left = p->type[t].limit;
-        if (p->server_units > 0 && p->server_type == t)
-            left -= p->server_units;
+        if (p->server_units > 0 && p->server_type == t) left -= p->server_units;
         for (int s = 0; s < plan->S; s++) {
             if (plan->stage[s].type != t || hps_plan_is_second(plan, s)) continue;
             if (plan->stage[s].units > left) {
@@ -280,11 +275,9 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world)
     struct hps_plan head = { 0 };
     int rank;
 
-    if (world == MPI_COMM_NULL)
-        return;
+    if (world == MPI_COMM_NULL) return;
     HPS_MPI(MPI_Comm_rank(world, &rank));
-    if (rank == 0)
-        head = **plan;
+    if (rank == 0) head = **plan;
     tell(&head, sizeof head, world);
     if (rank != 0) {
         *plan = hps_plan_new(head.L, head.S);
@@ -293,8 +286,7 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world)
         copy_head(*plan, &head);
     }
     tell((*plan)->stage, (size_t)head.S * sizeof *head.stage, world);
-    if (head.nshare > 0)
-        tell((*plan)->share, (size_t)head.nshare * sizeof *head.share, world);
+    if (head.nshare > 0) tell((*plan)->share, (size_t)head.nshare * sizeof *head.share, world);
     if (head.T > 0) {
         tell((*plan)->layer, (size_t)head.L * sizeof *head.layer, world);
         tell((*plan)->type, (size_t)head.T * sizeof *head.type, world);

@@ -13,10 +13,8 @@ static bool get_index(const struct hps_json_at *at, const char *key, int *x)
 {
     long long value;
 
-    if (!hps_json_get_int(at, key, &value))
-        return false;
-    if (value < 0 || value > 1 << 20)
-        return hps_json_wrong(at, key, "is out of range");
+    if (!hps_json_get_int(at, key, &value)) return false;
+    if (value < 0 || value > 1 << 20) return hps_json_wrong(at, key, "is out of range");
     *x = (int)value;
     return true;
 }
@@ -51,17 +49,14 @@ static bool agree(const struct hps_plan *plan, const struct hps_json_at *top)
 /* Names of the network and the pool, where the file has them. */
 static bool read_names(struct hps_plan *plan, const struct hps_json_at *top)
 {
-    if (!hps_json_has(top, "layer_names") || !hps_json_has(top, "type_names"))
-        return true;
+    if (!hps_json_has(top, "layer_names") || !hps_json_has(top, "type_names")) return true;
     const json_t *layers = hps_json_get_list(top, "layer_names");
     const json_t *types = layers ? hps_json_get_list(top, "type_names") : NULL;
-    if (!types)
-        return false;
+    if (!types) return false;
     if (json_array_size(layers) != (size_t)plan->L)
         return hps_json_wrong(top, "layer_names", "must name every layer of the assignment");
     plan->T = (int)json_array_size(types);
-    if (plan->T < 1)
-        return hps_json_wrong(top, "type_names", "must not be empty");
+    if (plan->T < 1) return hps_json_wrong(top, "type_names", "must not be empty");
     plan->layer = hps_mem_new((size_t)plan->L, sizeof *plan->layer);
     plan->type = hps_mem_new((size_t)plan->T, sizeof *plan->type);
     for (int a = 0; a < plan->L + plan->T; a++) {
@@ -80,8 +75,7 @@ static bool read_share(struct hps_plan *plan, const struct hps_json_at *top)
 {
     const json_t *list = json_object_get(top->object, "share");
 
-    if (!list || json_is_null(list))
-        return true;
+    if (!list || json_is_null(list)) return true;
     if (!json_is_array(list))
         return hps_json_wrong(top, "share", "must be a list of pairs of stages");
     hps_plan_share(plan, (int)json_array_size(list));
@@ -149,8 +143,7 @@ static enum hps_status read_tree(struct hps_plan **plan, const char *from, json_
                 json_array_size(stages), json_array_size(layers));
     } else if (stages) {
         *plan = hps_plan_new((int)json_array_size(layers), (int)json_array_size(stages));
-        if (read_all(*plan, &top))
-            s = HPS_OK;
+        if (read_all(*plan, &top)) s = HPS_OK;
     }
     if (s) {
         hps_plan_free(*plan);
@@ -211,12 +204,9 @@ static void write_results(json_t *o, const struct hps_plan *plan)
     json_object_set_new(o, "gap", hps_json_real(plan->gap));
     json_object_set_new(o, "search_seconds", hps_json_real(plan->search_seconds));
     json_object_set_new(o, "evaluations", json_integer(plan->evaluations));
-    if (*plan->warm)
-        json_object_set_new(o, "warm", json_string(plan->warm));
-    if (*plan->instead)
-        json_object_set_new(o, "instead_of", json_string(plan->instead));
-    if (*plan->by)
-        json_object_set_new(o, "by", json_string(plan->by));
+    if (*plan->warm) json_object_set_new(o, "warm", json_string(plan->warm));
+    if (*plan->instead) json_object_set_new(o, "instead_of", json_string(plan->instead));
+    if (*plan->by) json_object_set_new(o, "by", json_string(plan->by));
     if (*plan->rival) {
         json_object_set_new(o, "rival", json_string(plan->rival));
         json_object_set_new(o, "rival_ratio",
@@ -250,8 +240,7 @@ json_t *hps_plan_tree(const struct hps_plan *plan)
     if (plan->server_units > 0)
         json_object_set_new(o, "servers", json_pack("{s:i,s:I}", "type", plan->server_type, "units",
                                                     (json_int_t)plan->server_units));
-    if (plan->nshare > 0)
-        json_object_set_new(o, "share", pairs(plan));
+    if (plan->nshare > 0) json_object_set_new(o, "share", pairs(plan));
     if (plan->T > 0) {
         json_object_set_new(o, "layer_names", names(plan->L, plan->layer));
         json_object_set_new(o, "type_names", names(plan->T, plan->type));
@@ -278,8 +267,7 @@ char *hps_plan_list_text(int n, struct hps_plan *const *plan)
     json_t *list = json_array();
 
     for (int a = 0; a < n; a++)
-        if (plan[a])
-            json_array_append_new(list, hps_plan_tree(plan[a]));
+        if (plan[a]) json_array_append_new(list, hps_plan_tree(plan[a]));
     return hps_plan_trees_text(list);
 }
 

@@ -74,8 +74,7 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
             hps_cost_busy(plan, s) >= tau ? ", slowest" : "",
             memory_binds(plan, s, p) ? ", memory" : "",
             is_used_up(plan, p, g->type) ? ", no unit left" : "");
-    if (with >= 0)
-        hps_out(", units of stage %d", with);
+    if (with >= 0) hps_out(", units of stage %d", with);
     hps_out("\n");
     hps_mem_free(where.at);
 }
@@ -84,8 +83,7 @@ static void print_servers(const struct hps_plan *plan, const struct hps_profile 
 {
     double mine = p->type[plan->server_type].price_usd_hour * (double)plan->server_units;
 
-    if (plan->server_units == 0)
-        return;
+    if (plan->server_units == 0) return;
     hps_out("%5s  %-30s %-16.16s %6lld %12s %12s  %5.1f %%\n", "", "parameter servers",
             p->type[plan->server_type].name, plan->server_units, "", "",
             usd_hour > 0 ? 100 * mine / usd_hour : 0);
@@ -94,12 +92,9 @@ static void print_servers(const struct hps_plan *plan, const struct hps_profile 
 static void print_method(const struct hps_plan *plan)
 {
     hps_out("\nplan by %s", plan->method);
-    if (*plan->by)
-        hps_out(" (%s)", plan->by);
-    if (*plan->instead)
-        hps_out(", since %s was stopped before it found one", plan->instead);
-    if (*plan->warm)
-        hps_out(", begun with the plan of %s", plan->warm);
+    if (*plan->by) hps_out(" (%s)", plan->by);
+    if (*plan->instead) hps_out(", since %s was stopped before it found one", plan->instead);
+    if (*plan->warm) hps_out(", begun with the plan of %s", plan->warm);
 }
 
 static void print_promise(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
@@ -117,8 +112,7 @@ static void print_rival(const struct hps_plan *plan)
 {
     double more = 100 * (plan->rival_ratio - 1), usd = plan->rival_ratio * plan->cost_usd;
 
-    if (!*plan->rival)
-        return;
+    if (!*plan->rival) return;
     if (!*plan->by)
         hps_out("%s %s a plan that costs %.3g %% less: schedule.method: best takes it\n",
                 plan->rival, plan->lower_bound_usd >= usd * (1 - HPS_COST_TIE) ? "proved" : "found",

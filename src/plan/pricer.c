@@ -151,8 +151,7 @@ static void free_workspace(struct hps_pricer_workspace *w)
 
 void hps_pricer_free(struct hps_pricer *pr)
 {
-    if (!pr)
-        return;
+    if (!pr) return;
     free_workspace(pr->workspace);
     hps_mem_free(pr);
 }
@@ -176,8 +175,7 @@ bool hps_pricer_late(struct hps_pricer *pr)
 /* One more plan; false when the budget has none left. */
 static bool spend(struct hps_pricer *pr)
 {
-    if (pr->evaluations % LOOK == 0 ? hps_pricer_late(pr) : hps_pricer_over(pr))
-        return false;
+    if (pr->evaluations % LOOK == 0 ? hps_pricer_late(pr) : hps_pricer_over(pr)) return false;
     pr->evaluations++;
     return true;
 }
@@ -202,8 +200,7 @@ static void cut_into_stages(struct hps_pricer *pr, int n, const int *type, doubl
         w->stages.mate[w->stages.S] = -1;
         w->stages.type[w->stages.S++] = type[i];
     }
-    if (!enough)
-        *floor = 0;
+    if (!enough) *floor = 0;
 }
 
 /* The plan at hand, of all layers, where it is the best. */
@@ -211,8 +208,7 @@ static void keep(struct hps_pricer *pr, const int *type, const long long *units,
 {
     struct hps_pricer_workspace *w = pr->workspace;
 
-    if (!(price < pr->best && price < pr->ceiling))
-        return;
+    if (!(price < pr->best && price < pr->ceiling)) return;
     pr->best = price;
     memcpy(w->best.type, type, (size_t)pr->L * sizeof *type);
     memcpy(w->best.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
@@ -224,11 +220,9 @@ double hps_pricer_prefix(struct hps_pricer *pr, int n, const int *type, double c
     struct hps_pricer_workspace *w = pr->workspace;
     double floor;
 
-    if (!spend(pr))
-        return INFINITY;
+    if (!spend(pr)) return INFINITY;
     cut_into_stages(pr, n, type, &floor);
-    if (floor >= cutoff)
-        return INFINITY;
+    if (floor >= cutoff) return INFINITY;
     double price = hps_pricer_value(pr, hps_pricer_load(pr), cutoff);
     if (w->q->opt->share) price = hps_pricer_share(pr, price, cutoff);
     if (n == pr->L) keep(pr, type, w->stages.units, price);
@@ -246,8 +240,7 @@ double hps_pricer_given(struct hps_pricer *pr, const int *type, const long long 
     struct hps_pricer_workspace *w = pr->workspace;
     double floor;
 
-    if (!spend(pr))
-        return INFINITY;
+    if (!spend(pr)) return INFINITY;
     cut_into_stages(pr, pr->L, type, &floor);
     w->given = units;
     double price = hps_pricer_value(pr, hps_pricer_load(pr), INFINITY);
@@ -313,8 +306,7 @@ double hps_pricer_single_types(struct hps_pricer *pr, int *type)
     }
     if (warm) hps_plan_assignment(warm, type);
     double price = warm ? hps_pricer_price(pr, type, least) : INFINITY;
-    if (price < least)
-        return price;
+    if (price < least) return price;
     paint(type, pr->L, best);
     return least;
 }
@@ -324,8 +316,7 @@ struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
     const struct hps_pricer_workspace *w = pr->workspace;
     int n = 0;
 
-    if (isinf(pr->best))
-        return NULL;
+    if (isinf(pr->best)) return NULL;
     struct hps_plan *plan = hps_plan_of_assignment(pr->L, w->best.type);
     for (int s = 0; s < plan->S; s++) {
         plan->stage[s].units = w->best.units[s];

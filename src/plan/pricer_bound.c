@@ -139,8 +139,7 @@ static double tangent(const struct bound *b, double rate, double mean, double mo
         double k = w->engine.real[x];
         double slope = w->job.price[x] * k / rate - (1 + more) * w->engine.gain[x] / (k * mean);
         double end = (double)(slope > 0 ? w->low[x] : w->job.max[x]);
-        if (fabs(slope) > 1e-12)
-            f += slope * log(end / k);
+        if (fabs(slope) > 1e-12) f += slope * log(end / k);
     }
     return f;
 }
@@ -172,8 +171,7 @@ double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
         w->engine.real[x] = (double)w->low[x];
         rate += w->job.price[x] * w->engine.real[x];
     }
-    if (!(rate > 0))
-        return 0;
+    if (!(rate > 0)) return 0;
     weigh(&b, look(&b, &mean));
     look(&b, &mean);
     double worth = rate / mean;

@@ -65,8 +65,7 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
                 line = x;
             }
         }
-        if (line < 0)
-            return false;
+        if (line < 0) return false;
         change(w, units, line, more);
     }
     return true;
@@ -107,8 +106,7 @@ static double settle_by(struct hps_pricer *pr, long long *units, int part)
                 gains = more;
             }
         }
-        if (line < 0)
-            return price;
+        if (line < 0) return price;
         change(w, units, line, gains);
         rate += (double)gains * w->job.price[line];
         price = best;
@@ -227,8 +225,7 @@ static void try_least(struct hps_pricer *pr, double *best)
         tau = fmin(tau * (1 - STRIDE), fmin(*best, least) / rate);
         can = tau > 0 && hps_provision_down(&w->job, tau, w->low);
     }
-    if (isfinite(least))
-        try_from(pr, best);
+    if (isfinite(least)) try_from(pr, best);
 }
 
 double hps_pricer_engine(struct hps_pricer *pr, double cutoff)
@@ -236,13 +233,10 @@ double hps_pricer_engine(struct hps_pricer *pr, double cutoff)
     struct hps_pricer_workspace *w = pr->workspace;
     double best = cutoff, bound = hps_pricer_bound(pr, cutoff);
 
-    if (bound >= cutoff && cutoff <= pr->ceiling)
-        return INFINITY;
+    if (bound >= cutoff && cutoff <= pr->ceiling) return INFINITY;
     try_wish(pr, &best);
-    if (best > bound * (1 + HPS_COST_TIE))
-        try_least(pr, &best);
-    if (best < cutoff || cutoff <= pr->ceiling)
-        return best < cutoff ? best : INFINITY;
+    if (best > bound * (1 + HPS_COST_TIE)) try_least(pr, &best);
+    if (best < cutoff || cutoff <= pr->ceiling) return best < cutoff ? best : INFINITY;
     hps_provision_fastest(&w->job, INFINITY, w->units, w->low);
     return improve(pr, w->units);
 }

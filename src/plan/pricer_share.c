@@ -30,8 +30,7 @@ static bool try_pairs(struct hps_pricer *pr, double *best)
     struct hps_pricer_workspace *w = pr->workspace;
     double price = hps_pricer_value(pr, hps_pricer_load(pr), *best);
 
-    if (!(price < *best))
-        return false;
+    if (!(price < *best)) return false;
     *best = price;
     memcpy(w->pairing.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     memcpy(w->pairing.units, w->stages.units, (size_t)w->stages.S * sizeof *w->stages.units);
@@ -82,8 +81,7 @@ double hps_pricer_share(struct hps_pricer *pr, double price, double cutoff)
     for (int a = 0; a < w->stages.S; a++)
         for (int b = a + 1; b < w->stages.S; b++)
             pairs += may_share(w, a, b);
-    if (pairs == 0)
-        return price;
+    if (pairs == 0) return price;
     memcpy(w->pairing.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     memcpy(w->pairing.units, w->stages.units, (size_t)w->stages.S * sizeof *w->stages.units);
     if (pairs <= FEW)

@@ -21,8 +21,7 @@ static void load_line(struct hps_pricer *pr, int s)
     w->low[x] = hps_pricer_min_units(pr, w->stages.first[s], w->stages.last[s], t);
     if (!w->job.shared) return;
     w->job.more[x].min_units = 0;
-    if (with < 0)
-        return;
+    if (with < 0) return;
     struct hps_memory m = hps_memory_of(p, w->stages.first[s], w->stages.last[s]);
     for (int l = w->stages.first[with]; l <= w->stages.last[with]; l++)
         hps_memory_add(&m, &p->layer[l]);
@@ -80,11 +79,9 @@ static double price_infeasible(struct hps_pricer *pr, double cutoff)
 {
     struct hps_pricer_workspace *w = pr->workspace;
 
-    if (cutoff <= pr->ceiling)
-        return INFINITY;
+    if (cutoff <= pr->ceiling) return INFINITY;
     long long many = stages_too_many(w);
-    if (many > 0)
-        return pr->ceiling * (2 + (double)many);
+    if (many > 0) return pr->ceiling * (2 + (double)many);
     double share = 2 - cutoff / pr->ceiling;
     double tau = hps_provision_fastest(&w->job, share > 0 ? pr->tau_max / share : INFINITY,
                                        w->units, w->low);
@@ -175,10 +172,8 @@ double hps_pricer_value(struct hps_pricer *pr, bool can, double cutoff)
         price = hps_pricer_engine(pr, cutoff);
     else
         price = hps_provision_cheapest(&w->job, pr->tau_max, cutoff, w->units, w->low);
-    if (!(price < cutoff))
-        return INFINITY;
-    if (price > pr->ceiling)
-        return price;
+    if (!(price < cutoff)) return INFINITY;
+    if (price > pr->ceiling) return price;
     for (int s = 0; s < w->stages.S; s++)
         w->stages.units[s] = w->units[w->stages.line[s]];
     return price;

@@ -59,8 +59,7 @@ struct hps_profile *hps_profile_new(int L, int T)
 
 void hps_profile_free(struct hps_profile *p)
 {
-    if (!p)
-        return;
+    if (!p) return;
     hps_mem_free(p->type);
     hps_mem_free(p->layer);
     hps_mem_free(p->oct);
@@ -72,11 +71,9 @@ void hps_profile_bcast(struct hps_profile **p, MPI_Comm world)
     struct hps_profile head = { 0 };
     int rank, place = (int)sizeof head;
 
-    if (world == MPI_COMM_NULL)
-        return;
+    if (world == MPI_COMM_NULL) return;
     HPS_MPI(MPI_Comm_rank(world, &rank));
-    if (rank == 0)
-        head = **p;
+    if (rank == 0) head = **p;
     HPS_MPI(MPI_Bcast(&head, place, MPI_BYTE, 0, world));
     if (rank != 0) {
         struct hps_profile *q = *p = hps_profile_new(head.L, head.T);
@@ -123,8 +120,7 @@ static enum hps_status check_head(const struct hps_profile *p, const char *from)
 static bool good_number(const char *from, const char *of, int n, const char *name, const char *key,
                         double x)
 {
-    if (finite_not_negative(x))
-        return true;
+    if (finite_not_negative(x)) return true;
     HPS_SAY(HPS_ERROR, "%s: %s of %s %d (%s) is %g, must be finite and not negative", from, key, of,
             n, name, x);
     return false;
@@ -224,11 +220,9 @@ enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
     if (!s) s = check_table(p, from, "forward", p->engine.forward_s, INFINITY);
     if (!s) s = check_table(p, from, "once", p->engine.once_s, INFINITY);
     if (!s) s = check_engine(p, from);
-    if (s)
-        return s;
+    if (s) return s;
     for (size_t a = 0; a < table_size(p); a++)
-        if (p->oct[a] > 0)
-            return HPS_OK;
+        if (p->oct[a] > 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: oct is 0 everywhere: nothing was measured", from);
     return HPS_DECK;
 }

@@ -72,14 +72,11 @@ static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
     struct hps_json_at at;
     long long type;
 
-    if (!hps_json_get_object(&at, top, "servers"))
-        return false;
-    if (!at.object)
-        return true;
+    if (!hps_json_get_object(&at, top, "servers")) return false;
+    if (!at.object) return true;
     if (!hps_json_get_int(&at, "type", &type) || !hps_json_get_int(&at, "units", &p->server_units))
         return false;
-    if (type < 0 || type >= p->T)
-        return hps_json_wrong(&at, "type", "must be the index of a type");
+    if (type < 0 || type >= p->T) return hps_json_wrong(&at, "type", "must be the index of a type");
     p->server_type = (int)type;
     return true;
 }
@@ -89,10 +86,8 @@ static bool read_engine(struct hps_profile *p, const struct hps_json_at *top)
     struct hps_profile_engine *e = &p->engine;
     struct hps_json_at at;
 
-    if (!hps_json_get_object(&at, top, "engine"))
-        return false;
-    if (!at.object)
-        return true;
+    if (!hps_json_get_object(&at, top, "engine")) return false;
+    if (!at.object) return true;
     return hps_json_get_real(&at, "batch", &e->batch) &&
            hps_json_get_int(&at, "microbatches", &e->microbatches) &&
            hps_json_get_reals(&at, "read_s", p->T, e->read_s) &&
@@ -129,8 +124,7 @@ static enum hps_status read_tree(struct hps_profile **p, const char *from, json_
         HPS_SAY(HPS_ERROR, "%s: a profile has at least one type and one layer", from);
     } else if (layers) {
         *p = hps_profile_new((int)json_array_size(layers), (int)json_array_size(types));
-        if (read_all(*p, &top))
-            s = hps_profile_check(*p, from);
+        if (read_all(*p, &top)) s = hps_profile_check(*p, from);
     }
     if (s) {
         hps_profile_free(*p);
@@ -167,8 +161,7 @@ static json_t *write_type(const struct hps_profile_type *y)
     json_object_set_new(o, "kind", json_string(y->gpu ? "gpu" : "cpu"));
     json_object_set_new(o, "price_usd_hour", hps_json_real(y->price_usd_hour));
     json_object_set_new(o, "limit", json_integer(y->limit));
-    if (y->memory_bytes > 0)
-        json_object_set_new(o, "memory_bytes", hps_json_real(y->memory_bytes));
+    if (y->memory_bytes > 0) json_object_set_new(o, "memory_bytes", hps_json_real(y->memory_bytes));
     return o;
 }
 
@@ -191,8 +184,7 @@ static json_t *write_layer(const struct hps_profile *p, int l)
     json_object_set_new(o, "type", json_string(y->type));
     json_object_set_new(o, "input_bytes", hps_json_real(y->input_bytes));
     json_object_set_new(o, "weight_bytes", hps_json_real(y->weight_bytes));
-    if (y->state_bytes > 0)
-        json_object_set_new(o, "state_bytes", hps_json_real(y->state_bytes));
+    if (y->state_bytes > 0) json_object_set_new(o, "state_bytes", hps_json_real(y->state_bytes));
     write_reals(o, "oct", p->T, p->oct + row);
     write_reals(o, "alpha", p->T, p->alpha + row);
     write_reals(o, "sync", p->T, p->sync + row);
@@ -203,8 +195,7 @@ static json_t *write_layer(const struct hps_profile *p, int l)
         write_reals(o, "forward", p->T, p->engine.forward_s + row);
         write_reals(o, "once", p->T, p->engine.once_s + row);
     }
-    if (y->reads)
-        json_object_set_new(o, "reads", json_true());
+    if (y->reads) json_object_set_new(o, "reads", json_true());
     return o;
 }
 
@@ -242,8 +233,7 @@ static json_t *write_all(const struct hps_profile *p)
         json_object_set_new(o, "servers",
                             json_pack("{s:i,s:I}", "type", p->server_type, "units",
                                       (json_int_t)p->server_units));
-    if (p->engine.batch > 0)
-        json_object_set_new(o, "engine", write_engine(p));
+    if (p->engine.batch > 0) json_object_set_new(o, "engine", write_engine(p));
     return o;
 }
 

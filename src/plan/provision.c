@@ -64,11 +64,9 @@ static long long units_of_both(const struct hps_provision_job *job, int s, doubl
     long long most = job->max[s], first = hps_cost_line_units(&job->line[s], tau, most);
     long long second = hps_cost_line_units(&job->more[s], tau, most);
 
-    if (first == 0 || second == 0 || hps_provision_et(job, s, most) > tau)
-        return 0;
+    if (first == 0 || second == 0 || hps_provision_et(job, s, most) > tau) return 0;
     long long k = first > second ? first : second;
-    if (hps_provision_et(job, s, k) <= tau)
-        return k;
+    if (hps_provision_et(job, s, k) <= tau) return k;
     while (most - k > 1) {
         long long mid = k + (most - k) / 2;
         if (hps_provision_et(job, s, mid) <= tau)
@@ -89,8 +87,7 @@ bool hps_provision_at(const struct hps_provision_job *job, double tau, long long
 {
     for (int s = 0; s < job->S; s++) {
         units[s] = hps_provision_units(job, s, tau);
-        if (units[s] == 0)
-            return false;
+        if (units[s] == 0) return false;
         job->et[s] = hps_provision_et(job, s, units[s]);
     }
     return hps_provision_fits(job, units);
@@ -100,11 +97,9 @@ bool hps_provision_at(const struct hps_provision_job *job, double tau, long long
 bool hps_provision_down(const struct hps_provision_job *job, double tau, long long *units)
 {
     for (int s = 0; s < job->S; s++) {
-        if (job->et[s] <= tau)
-            continue;
+        if (job->et[s] <= tau) continue;
         units[s] = hps_provision_units(job, s, tau);
-        if (units[s] == 0)
-            return false;
+        if (units[s] == 0) return false;
         job->et[s] = hps_provision_et(job, s, units[s]);
     }
     return hps_provision_fits(job, units);
@@ -121,8 +116,7 @@ static double slowest(const struct hps_provision_job *job)
 
 static bool begin_at(const struct hps_provision_job *job, double tau, long long *units)
 {
-    if (!job->begun)
-        return hps_provision_at(job, tau, units);
+    if (!job->begun) return hps_provision_at(job, tau, units);
     for (int s = 0; s < job->S; s++)
         job->et[s] = hps_provision_et(job, s, units[s]);
     return true;
@@ -149,11 +143,9 @@ double hps_provision_cheapest(const struct hps_provision_job *job, double tau_ma
             memcpy(units, scratch, (size_t)job->S * sizeof *units);
             found = true;
         }
-        if (floor >= best || !(real > 0))
-            break;
+        if (floor >= best || !(real > 0)) break;
         tau = nextafter(real, 0);
-        if (rate * tau > best)
-            tau = best / rate;
+        if (rate * tau > best) tau = best / rate;
     }
     return found ? best : INFINITY;
 }
@@ -171,8 +163,7 @@ double hps_provision_fastest(const struct hps_provision_job *job, double cutoff,
     for (;;) {
         double mid = under > 0 && most > 4 * under ? sqrt(under) * sqrt(most)
                                                    : under + (most - under) / 2;
-        if (!(under < mid && mid < most))
-            return most;
+        if (!(under < mid && mid < most)) return most;
         if (hps_provision_at(job, mid, scratch)) {
             memcpy(units, scratch, (size_t)job->S * sizeof *units);
             most = slowest(job);
@@ -267,11 +258,9 @@ bool hps_provision(struct hps_plan *plan, const struct hps_profile *p, const str
     begin(&d, plan, p, c);
     double cost = hps_provision_cheapest(&d.job, hps_cost_tau_max(throughput_limit), INFINITY,
                                          d.units, d.scratch);
-    if (isfinite(cost))
-        adopt(plan, p, &d);
+    if (isfinite(cost)) adopt(plan, p, &d);
     end(&d);
-    if (isfinite(cost))
-        return true;
+    if (isfinite(cost)) return true;
     hps_provision_min_tau(plan, p, c);
     return false;
 }

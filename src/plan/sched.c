@@ -68,12 +68,9 @@ const struct hps_sched *hps_sched_find(const char *method, const char **argument
 
     for (size_t a = 0; a < sizeof all / sizeof *all; a++) {
         const struct hps_sched *x = all[a];
-        if (strlen(x->name) != n || memcmp(x->name, method, n) != 0)
-            continue;
-        if (x->argument != (colon && colon[1]) || (colon && !x->argument))
-            return NULL;
-        if (argument)
-            *argument = colon ? colon + 1 : "";
+        if (strlen(x->name) != n || memcmp(x->name, method, n) != 0) continue;
+        if (x->argument != (colon && colon[1]) || (colon && !x->argument)) return NULL;
+        if (argument) *argument = colon ? colon + 1 : "";
         return x;
     }
     return NULL;
@@ -103,10 +100,8 @@ static enum hps_status check_warm(const struct hps_sched_opt *opt, const struct 
         HPS_SAY(HPS_ERROR, "schedule.warm: '%s' is none of %s", opt->warm, WORDS);
         return HPS_DECK;
     }
-    if (warm == method)
-        return refuse("warm", "names the method itself");
-    if (!method->endless)
-        return refuse("warm", "this method does not begin with a plan");
+    if (warm == method) return refuse("warm", "names the method itself");
+    if (!method->endless) return refuse("warm", "this method does not begin with a plan");
     if (warm->endless && !(opt->seconds > 0) && opt->evaluations == 0)
         return refuse("seconds", "the warm start ends on it or evaluations: one must be above 0");
     return HPS_OK;
@@ -124,17 +119,14 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
     if (*opt->policy && !method->learns && !(warm && warm->learns))
         return refuse("policy", "is for rl, rl-rnn, rl-joint and best, which learn, or for one "
                                 "of them as warm");
-    if (*opt->warm && check_warm(opt, method))
-        return HPS_DECK;
+    if (*opt->warm && check_warm(opt, method)) return HPS_DECK;
     if (opt->replan && method == &hps_sched_file)
         return refuse("replan", "a plan that is read does not change; name a method that searches");
     if (method->endless && !(opt->seconds > 0) && opt->evaluations == 0)
         return refuse("seconds", "this method ends on seconds or evaluations: one must be above 0");
     bool reads = method == &hps_sched_file || warm == &hps_sched_file;
-    if (*opt->plan && !reads)
-        return refuse("plan", "is for schedule.method: file, or warm: file");
-    if (!*opt->plan && reads)
-        return refuse("plan", "must name the plan of method (or warm) file");
+    if (*opt->plan && !reads) return refuse("plan", "is for schedule.method: file, or warm: file");
+    if (!*opt->plan && reads) return refuse("plan", "must name the plan of method (or warm) file");
     return HPS_OK;
 }
 
@@ -187,10 +179,8 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
     bool proven;
 
     q->throughput_limit = q->opt->throughput_limit;
-    if (!isinf(q->throughput_limit))
-        return HPS_OK;
-    if (method->most)
-        return method->most(q, &q->throughput_limit);
+    if (!isinf(q->throughput_limit)) return HPS_OK;
+    if (method->most) return method->most(q, &q->throughput_limit);
     q->throughput_limit = hps_exact_max_throughput(q->profile, q->opt->seconds, fastest, &proven);
     q->fastest = *fastest;
     if (!proven)
@@ -199,8 +189,7 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
                 q->throughput_limit);
     if (*fastest && hps_sched_engine(q->opt))
         q->throughput_limit = hps_engine_of(*fastest, q->profile).examples_s;
-    if (isinf(q->throughput_limit))
-        q->throughput_limit = 0;
+    if (isinf(q->throughput_limit)) q->throughput_limit = 0;
     return HPS_OK;
 }
 
@@ -249,8 +238,7 @@ static enum hps_status search(struct hps_plan **plan, struct hps_problem *q)
     double began = hps_now_s();
     enum hps_status s = method->run(q, hps_rng_key((uint64_t)q->opt->seed, method->name), plan);
 
-    if (s || !*plan)
-        return s;
+    if (s || !*plan) return s;
     (*plan)->search_seconds = hps_now_s() - began;
     snprintf((*plan)->method, sizeof (*plan)->method, "%s", q->opt->method);
     hps_plan_name(*plan, q->profile);
@@ -344,17 +332,12 @@ enum hps_status hps_sched_plan(struct hps_plan **plan, const struct hps_profile 
     enum hps_status s = HPS_OK;
 
     *plan = NULL;
-    if (world != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_rank(world, &rank));
-    if (rank == 0)
-        s = hps_sched_run(plan, p, opt);
-    if (rank == 0 && !s)
-        say_late(*plan, opt);
-    if (world != MPI_COMM_NULL)
-        hps_barrier_sleeping(world);
+    if (world != MPI_COMM_NULL) HPS_MPI(MPI_Comm_rank(world, &rank));
+    if (rank == 0) s = hps_sched_run(plan, p, opt);
+    if (rank == 0 && !s) say_late(*plan, opt);
+    if (world != MPI_COMM_NULL) hps_barrier_sleeping(world);
     s = hps_agree(world, s);
-    if (s)
-        return s;
+    if (s) return s;
     hps_plan_bcast(plan, world);
     s = hps_agree(world, hps_plan_check(*plan, p, "the plan"));
     if (s) {

@@ -80,19 +80,16 @@ void hps_measure_rows_find(struct hps_measure_rows *r, const struct hps_batch *b
 
 void hps_measure_rows_pull(const struct hps_measure_rows *r, struct hps_table *table, float *value)
 {
-    if (r->places)
-        hps_table_gather(table, (size_t)r->n, r->at, value);
+    if (r->places) hps_table_gather(table, (size_t)r->n, r->at, value);
     for (int i = 0; !r->places && i < r->M * r->parts; i++) {
         const struct hps_merge_list *l = &r->list[i];
-        if (l->n > 0)
-            hps_table_sums(table, (size_t)l->n, l->begin, l->row, value);
+        if (l->n > 0) hps_table_sums(table, (size_t)l->n, l->begin, l->row, value);
         value += (size_t)l->n * (size_t)table->dim;
     }
 }
 
 struct hps_row_sums hps_measure_rows_sums(const struct hps_measure_rows *r, const float *grad)
 {
-    if (r->places)
-        return (struct hps_row_sums){ .row = grad };
+    if (r->places) return (struct hps_row_sums){ .row = grad };
     return (struct hps_row_sums){ grad, r->merged.start.host, r->merged.from.host };
 }

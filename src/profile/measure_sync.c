@@ -134,8 +134,7 @@ static void floats_of(double n[KINDS], const struct hps_profile *p, const struct
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
     n[DENSE] = (double)y->nparam;
     n[TOLD] = (double)y->told + mine * (double)y->told_row;
-    if (y->table >= 0 && net->table[y->table].sums && !p->type[t].gpu)
-        sums_of(n, net, y, mine);
+    if (y->table >= 0 && net->table[y->table].sums && !p->type[t].gpu) sums_of(n, net, y, mine);
 }
 
 /* From the seconds of each kind. Rows are split over the units of a stage, so their traffic is

@@ -14,8 +14,7 @@
  * 0 < e <= parts, and number * e < 2^shift, since 2^shift > 2^30 parts. */
 static void find_inverse(struct hps_csr *s)
 {
-    if (s->rows / HPS_CYCLIC_BLOCK >> 30 > 0)
-        return;
+    if (s->rows / HPS_CYCLIC_BLOCK >> 30 > 0) return;
     s->part_shift = 30 + hps_radix_bits((uint64_t)s->parts + 1);
     s->part_inverse = (uint32_t)(((uint64_t)1 << s->part_shift) / (uint64_t)s->parts + 1);
 }
@@ -156,8 +155,7 @@ HPS_MULTIVERSION static void make_keys(const struct hps_csr *s, const struct hps
     for (size_t c = 0; c < n; c++)
         outside |= (uint64_t)s->rows - 1 - key[c];
     assert(outside >> 63 == 0);         /* row < 0 or >= rows */
-    if (s->parts > 1)
-        part_keys(s, n, key);
+    if (s->parts > 1) part_keys(s, n, key);
 }
 
 void hps_csr_keys(const struct hps_csr *s, const struct hps_csr_slot *slot, size_t at, size_t n,
@@ -205,8 +203,7 @@ static bool next_slot(const struct hps_csr *s, struct hps_csr_walk *w)
 bool hps_csr_next(const struct hps_csr *s, struct hps_csr_walk *w)
 {
     w->from += w->n;
-    if (w->from == w->to && !next_slot(s, w))
-        return false;
+    if (w->from == w->to && !next_slot(s, w)) return false;
     w->n = w->to - w->from < HPS_CSR_CHUNK ? w->to - w->from : HPS_CSR_CHUNK;
     size_t end = w->from + w->n;
     for (w->b0 = w->b1; w->b1 < w->bend; w->b1++)

@@ -38,8 +38,7 @@ static void *open_host(struct hps_exchange *p)
 
 static void wait_sent(struct post *h)
 {
-    if (h->nsend > 0)
-        hps_wait_all(h->nsend, h->send);
+    if (h->nsend > 0) hps_wait_all(h->nsend, h->send);
     h->nsend = 0;
 }
 
@@ -168,13 +167,11 @@ static void send_grad(struct hps_exchange *p, int q)
 
     for (int m = 0; m < r->M; m++) {
         int i = m * p->parts + q;
-        if (r->ask[i] == 0)
-            continue;
+        if (r->ask[i] == 0) continue;
         h->cut[n] = r->ask[i];
         h->cut_at[n++] = p->place[i];
     }
-    if (n == 0)
-        return;
+    if (n == 0) return;
     HPS_MPI(MPI_Type_indexed(n, h->cut, h->cut_at, h->row, &pieces));
     HPS_MPI(MPI_Type_commit(&pieces));
     HPS_MPI(MPI_Isend(p->grad.host, 1, pieces, q, HPS_TAG_PUSH, p->comm, &h->send[h->nsend++]));
@@ -213,8 +210,7 @@ static void pushed(struct hps_exchange *p)
     hps_wait_all(p->parts, h->push);
     hps_shm_acquire();
     for (int q = 0; q < p->parts; q++)
-        if (is_near(p, q))
-            see_grad(p, q);
+        if (is_near(p, q)) see_grad(p, q);
     hps_mirror_to_device(&p->grad, p->dev, (size_t)p->r->nplace * dim, p->nfar * dim);
     wait_sent(h);
 }

@@ -40,8 +40,7 @@ void hps_exchange_give_mine(struct hps_exchange *p)
 void hps_exchange_give_others(struct hps_exchange *p)
 {
     for (int q = 0; q < p->parts; q++)
-        if (q != p->me)
-            give_sums(p, q);
+        if (q != p->me) give_sums(p, q);
     p->dev->ops->sync(p->dev);          /* they leave, or are read, without asking the device */
 }
 

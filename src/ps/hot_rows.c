@@ -133,6 +133,5 @@ HPS_MULTIVERSION static void mark_keys(const uint64_t *restrict word, int bits, 
 
 void hps_hot_rows_mark(const struct hps_hot_rows *p, size_t n, uint64_t *key, uint64_t other)
 {
-    if (p->n > 0)
-        mark_keys(p->word, p->bits, n, key, other);
+    if (p->n > 0) mark_keys(p->word, p->bits, n, key, other);
 }

@@ -40,8 +40,7 @@ struct hps_merge *hps_merge_new(long long rows, int nlist)
 
 void hps_merge_free(struct hps_merge *w)
 {
-    if (!w)
-        return;
+    if (!w) return;
     hps_radix_free(w->radix);
     hps_mem_free(w->before);
     hps_mem_free(w);

@@ -5,10 +5,8 @@
 
 void hps_mirror_free(struct hps_mirror *b, struct hps_dev *dev)
 {
-    if (b->device && !b->lent)
-        dev->ops->free(dev, b->device);
-    if (!dev->host)
-        hps_mem_free(b->host);
+    if (b->device && !b->lent) dev->ops->free(dev, b->device);
+    if (!dev->host) hps_mem_free(b->host);
 }
 
 void hps_mirror_lend(struct hps_mirror *b, void *memory)
@@ -20,8 +18,7 @@ void hps_mirror_lend(struct hps_mirror *b, void *memory)
 void hps_mirror_grow(struct hps_mirror *b, struct hps_dev *dev, size_t n)
 {
     if (n > b->cap) {
-        if (b->device)
-            dev->ops->free(dev, b->device);
+        if (b->device) dev->ops->free(dev, b->device);
         b->cap = n > b->cap + b->cap / 2 ? n : b->cap + b->cap / 2;
         b->device = dev->ops->alloc(dev, b->cap * sizeof *b->device);
     }
@@ -33,8 +30,7 @@ void hps_mirror_grow(struct hps_mirror *b, struct hps_dev *dev, size_t n)
 
 void hps_mirror_to_host(struct hps_mirror *b, struct hps_dev *dev, size_t n)
 {
-    if (dev->host || n == 0)
-        return;
+    if (dev->host || n == 0) return;
     dev->ops->copy_to_host(dev, b->host, b->device, n * sizeof *b->host);
     dev->ops->sync(dev);
 }

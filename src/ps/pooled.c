@@ -42,8 +42,7 @@ struct hps_pooled *hps_pooled_new(int nlayer, const struct hps_layer *const *lay
 
 void hps_pooled_free(struct hps_pooled *p)
 {
-    if (!p)
-        return;
+    if (!p) return;
     for (int m = 0; m < p->sacks.M; m++)
         hps_hot_rows_done(&p->popular[m]);
     hps_csr_done(&p->sacks);

@@ -104,8 +104,7 @@ static void lay_part(void *partials, int t)
 
     for (const struct hps_csr_slot *s = k->slot; s < k->slot + k->nslot; s++) {
         int b1, b0 = hps_csr_part(k, s, t, &b1);
-        if (b0 < b1)
-            lay_sacks(p, s, b0, b1);
+        if (b0 < b1) lay_sacks(p, s, b0, b1);
     }
 }
 

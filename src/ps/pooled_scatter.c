@@ -276,8 +276,7 @@ static void end_messages(const struct hps_pooled *p, int *length, size_t *at, co
     for (int m = 0, i = 0; m < p->sacks.M; m++)
         for (int q = 0; q < p->receivers; q++, i++) {
             size_t n = length_of(p, m, q, p->message[i].nid);
-            if (n > 0)
-                end_message(p, m, q);
+            if (n > 0) end_message(p, m, q);
             if (q < p->sacks.parts) {
                 *length++ = (int)n;
                 *at++ = (size_t)(p->message[i].begin - to);

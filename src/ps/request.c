@@ -112,17 +112,14 @@ enum hps_status hps_request_new(struct hps_request **route, const struct hps_req
 
 void hps_request_free(struct hps_request *r)
 {
-    if (!r)
-        return;
+    if (!r) return;
     while (r->taken < r->begun)                 /* a run that stops has begun one more step */
         hps_request_take(r);
     for (int i = 0; i < HPS_REQUEST_KEPT; i++)
         turn_free(r, &r->turn[i]);
     r->way->close(r->with);
-    if (r->count_comm != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_free(&r->count_comm));
-    if (r->number_comm != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_free(&r->number_comm));
+    if (r->count_comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&r->count_comm));
+    if (r->number_comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&r->number_comm));
     hps_mem_free(r);
 }
 
@@ -174,8 +171,7 @@ static const int *heard_from(struct hps_request *r, struct hps_request_turn *t, 
 {
     size_t at = (size_t)t->give[HPS_REQUEST_TOLD * q * r->M + 3], n = (size_t)t->ngive[q];
 
-    if (!is_direct(r, q))
-        return t->told.host + t->ngive_at[q];
+    if (!is_direct(r, q)) return t->told.host + t->ngive_at[q];
     return hps_shm_ints(r->near, q, t->lent.buffer, at + n) + at;
 }
 
@@ -241,8 +237,7 @@ static void hear_myself(struct hps_request *r, struct hps_request_turn *t)
 static bool advance(struct hps_request *r, struct hps_request_turn *t, bool patient)
 {
     if (t->state == HPS_REQUEST_COUNTS) {
-        if (!hps_wait_arrived(1, &t->request, patient))
-            return false;
+        if (!hps_wait_arrived(1, &t->request, patient)) return false;
         send_numbers(r, t);
     }
     return t->state == HPS_REQUEST_READY || hps_wait_arrived(1, &t->request, patient);
@@ -276,10 +271,8 @@ void hps_request_poll(struct hps_request *r, bool time)
 {
     for (long long s = r->taken; s < r->begun; s++) {
         struct hps_request_turn *t = &r->turn[s % HPS_REQUEST_KEPT];
-        if (!advance(r, t, false))
-            break;              /* numbers travel in the order of the steps */
-        if (time)
-            settle(r, t);
+        if (!advance(r, t, false)) break; /* numbers travel in the order of the steps */
+        if (time) settle(r, t);
     }
 }
 

@@ -49,8 +49,7 @@ static void put(struct hps_request *r, struct hps_request_turn *t)
     hps_int_mirror_grow(&t->want, at + 1);
     for (int i = 0; i < r->M * r->parts; i++) {
         size_t n = (size_t)t->length[i];
-        if (n > 0)
-            memcpy(t->want.host + t->at[i], from, n * sizeof *from);
+        if (n > 0) memcpy(t->want.host + t->at[i], from, n * sizeof *from);
         from += n;
     }
 }
@@ -61,8 +60,7 @@ static void find(struct hps_request *r, struct hps_request_turn *t, const struct
 
     hps_unique_find(w->places, batch, &t->room, t->step.first, t->step.ask, t->step.lookup);
     if (batch) hps_unique_show(w->places, &t->room, t->step.lookup);
-    if (r->parts > 1)
-        put(r, t);
+    if (r->parts > 1) put(r, t);
 }
 
 /* All that was heard, side by side; what travelled is there. */
@@ -74,8 +72,7 @@ static void put_together(struct hps_request *r, struct hps_request_turn *t)
         size_t n = 0;
         for (int m = 0; m < r->M; m++)
             n += (size_t)t->step.give[m * r->parts + q];
-        if (n > 0 && t->heard[q] != to)
-            memcpy(to, t->heard[q], n * sizeof *to);
+        if (n > 0 && t->heard[q] != to) memcpy(to, t->heard[q], n * sizeof *to);
     }
 }
 

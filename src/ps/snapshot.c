@@ -85,8 +85,7 @@ struct hps_snapshot *hps_snapshot_new(struct hps_table *t, double share)
 
 void hps_snapshot_free(struct hps_snapshot *s)
 {
-    if (!s)
-        return;
+    if (!s) return;
     for (int i = 0; s->kept && i * SLAB < s->n; i++) {
         hps_mem_free(s->kept[i]);
         hps_mem_free(s->row[i]);
@@ -163,8 +162,7 @@ void hps_snapshot_change(struct hps_snapshot *s, size_t n, const int *at)
     for (size_t i = 0; i < n; i++) {
         while (wanted(s, at[i]) && s->spare < 0 && s->n == s->most)
             wait_for_reader(s);
-        if (wanted(s, at[i]))
-            keep(s, at[i]);
+        if (wanted(s, at[i])) keep(s, at[i]);
     }
     s->cost_s += hps_now_s() - t0;
 }
@@ -224,8 +222,7 @@ long long hps_snapshot_take(struct hps_snapshot *s, long long *first, float *to)
     long long left = t->nrow - s->next, n = left < s->chunk ? left : s->chunk;
     if (n > 0) {
         memcpy(to, from + (size_t)*first * t->stride, (size_t)n * t->stride * sizeof *to);
-        if (!s->copy)
-            put_back(s, *first / s->chunk, to);
+        if (!s->copy) put_back(s, *first / s->chunk, to);
         s->next += n;
         pthread_cond_signal(&s->passed);
     }

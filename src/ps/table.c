@@ -95,8 +95,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
 
 void hps_table_free(struct hps_table *t)
 {
-    if (!t)
-        return;
+    if (!t) return;
     t->dev->ops->free(t->dev, t->row);
     t->dev->ops->unpin(t->dev, t->home);
     hps_mem_free(t);
@@ -169,8 +168,7 @@ void hps_table_set(struct hps_table *t, const float *from)
 
 void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 {
-    if (n > 0)
-        t->dev->ops->rows->gather(t->dev, t->row, t->stride, t->dim, n, at, out);
+    if (n > 0) t->dev->ops->rows->gather(t->dev, t->row, t->stride, t->dim, n, at, out);
 }
 
 void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
@@ -190,12 +188,10 @@ void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *
 void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n, const int *at,
                      const struct hps_row_sums *grad)
 {
-    if (n == 0)
-        return;
+    if (n == 0) return;
     if (t->snap) hps_snapshot_change(t->snap, n, at);
     t->dev->ops->rows->apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
-    if (!t->snap)
-        return;
+    if (!t->snap) return;
     t->dev->ops->sync(t->dev);
     hps_snapshot_changed(t->snap);
 }

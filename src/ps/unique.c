@@ -34,8 +34,7 @@ struct hps_unique *hps_unique_new(int nlayer, const struct hps_layer *const *lay
 
 void hps_unique_free(struct hps_unique *p)
 {
-    if (!p)
-        return;
+    if (!p) return;
     hps_radix_free(p->radix);
     hps_csr_done(&p->sacks);
     hps_mem_free(p->pair_at);
@@ -80,8 +79,7 @@ static int sack_bits(const struct hps_unique *p)
     size_t most = 1;
 
     for (size_t q = 0, before = 0; q < hps_csr_bags(&p->sacks); before = p->sacks.end[q++])
-        if (p->sacks.end[q] - before > most)
-            most = p->sacks.end[q] - before;
+        if (p->sacks.end[q] - before > most) most = p->sacks.end[q] - before;
     return hps_radix_bits(most);
 }
 
@@ -198,8 +196,7 @@ void hps_unique_show(const struct hps_unique *p, struct hps_unique_room *room,
 {
     size_t nid = 0, noffset = 0;
 
-    if (p->dev->host)
-        return;
+    if (p->dev->host) return;
     for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++) {
         nid += lookup[q].nid;
         noffset += offsets_of(&lookup[q]);

@@ -32,8 +32,7 @@ static struct walk walk_of(const struct hps_unique *p)
 /* One bag, one owner, no index: then all runs of a bucket go to the same places. */
 static bool is_plain(const struct walk *w, const struct hps_bucket *b)
 {
-    if (b->n == 0 || w->many || w->p->index)
-        return false;
+    if (b->n == 0 || w->many || w->p->index) return false;
     uint64_t first = b->key | hps_bucket_word(b->word, b->wide, 0) >> w->tail_bits;
     uint64_t last = b->key | hps_bucket_word(b->word, b->wide, b->n - 1) >> w->tail_bits;
     return first >> w->p->sacks.local_bits == last >> w->p->sacks.local_bits;

@@ -15,8 +15,7 @@ void hps_unique_count_part(void *places, int t)
 
     hps_csr_walk(&p->sacks, &w, 0, p->sacks.M, t);
     while (hps_csr_next(&p->sacks, &w)) {
-        if (p->lie)
-            keep_rows(w.n, w.key, p->room->lies.host + w.slot->at + w.from);
+        if (p->lie) keep_rows(w.n, w.key, p->room->lies.host + w.slot->at + w.from);
         hps_radix_count(p->radix, t, w.n, w.key);
     }
 }

@@ -29,8 +29,7 @@ static bool is_backward(const struct count *c, int s)
 /* Is there something left to do for stage s, and has what it needs come from its neighbour? */
 static bool ready(const struct count *c, int s)
 {
-    if (is_backward(c, s))
-        return c->bwd[s] < (s == c->S - 1 ? c->fwd[s] : c->bwd[s + 1]);
+    if (is_backward(c, s)) return c->bwd[s] < (s == c->S - 1 ? c->fwd[s] : c->bwd[s + 1]);
     return c->fwd[s] < (s == 0 ? c->M : c->fwd[s - 1]) &&
            under_way(c, s) < hps_order_flights(c->S, s, c->M);
 }

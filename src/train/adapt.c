@@ -196,8 +196,7 @@ static struct hps_correct_price price_of(const struct hps_adapt *a, const struct
 {
     struct hps_engine_result e = hps_engine_of(plan, v->profile);
 
-    if (hps_sched_engine(a->opt))
-        return (struct hps_correct_price){ e.examples_s, e.cost_usd };
+    if (hps_sched_engine(a->opt)) return (struct hps_correct_price){ e.examples_s, e.cost_usd };
     return (struct hps_correct_price){ plan->throughput, plan->cost_usd };
 }
 

@@ -321,8 +321,7 @@ static void say_reason(const struct state *s)
 {
     int me = s->reason ? hps_rank() : INT_MAX, first;
     HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, s->world));
-    if (me == first)
-        HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
+    if (me == first) HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
 }
 
 /* Up to the end, a wish to stop, a trouble, or a change of plan: then the last checkpoint is begun.

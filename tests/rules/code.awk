@@ -69,6 +69,22 @@ file !~ /base\/(quit|mpi_check)\.c$/ {
     statement(FNR, code, "PAPI_[a-z_]+[ \t]*\\(", "the result of a PAPI call is ignored")
 }
 
+# A short if stands on one line where no else follows, as .clang-format has it (WithoutElse).
+{
+    follows = code ~ /^[ \t]*else([^a-zA-Z0-9_]|$)/
+    if (split_if && !follows) wrong(split_if, "a short if on two lines")
+    if (joined_if && follows) wrong(joined_if, "an if with an else on one line")
+    split_if = joined_if = 0
+    if (head && !inside && code ~ /;[ \t]*$/ && code !~ /^[ \t]*(if|for|while|do|switch|else|case|default)([^a-zA-Z0-9_]|$)/) {
+        tail = $0
+        gsub(/^[ \t]+/, "", tail)
+        sub(/[ \t]+\/\*/, " /*", tail)
+        if (length(head) + 1 + length(tail) <= 100) split_if = FNR - 1
+    }
+    head = code ~ /^[ \t]*if \(.*\)$/ && $0 !~ /\/[*\/]/ && gsub(/\(/, "(", code) == gsub(/\)/, ")", code) ? $0 : ""
+    if (code ~ /^[ \t]*if \(.*\) .*;[ \t]*$/) joined_if = FNR
+}
+
 # A function: a line that begins at the margin, its brace at the margin, its end at the margin.
 code ~ /^[a-zA-Z_].*\(/ && code !~ /;[ \t]*$/ { start = FNR }
 code ~ /^\{/ && start { open = start; start = 0 }

@@ -66,6 +66,8 @@ broken style.sh 'outside HPS_MPI' src/hw/x.c 'int f(void) { return MPI_Barrier(c
 broken style.sh 'an HDF5 call is ignored' src/hw/x.c 'H5Fclose(f);'
 broken style.sh 'a CUDA call is ignored' src/hw/x.c 'cudaFree(p);'
 broken style.sh 'a PAPI call is ignored' src/hw/x.c 'PAPI_start(s);'
+broken style.sh 'a short if on two lines' src/hw/x.c '    if (x)' '        f();' '    g();'
+broken style.sh 'an if with an else on one' src/hw/x.c '    if (x) f();' '    else' '        g();'
 broken style.sh 'a function of 61 lines' src/hw/x.c 'int f(void)' '{' "$(seq -f 'g(%g);' 58)" '}'
 broken style.sh 'a file of 501 lines' src/hw/x.c "$(seq -f 'int x%g;' 501)"
 broken style.sh 'a file of 501 lines' tests/unit/x.c "$(seq -f 'int x%g;' 501)"

@@ -57,12 +57,10 @@ const char *hps_deck_nearest(const char *word, const char *const *words, int n)
     const char *nearest = NULL;
     int fewest = MOST_WORD;
 
-    if (strlen(word) > MOST_WORD)
-        return NULL;
+    if (strlen(word) > MOST_WORD) return NULL;
     for (int i = 0; i < n; i++) {
         size_t longer = strlen(words[i]) > strlen(word) ? strlen(words[i]) : strlen(word);
-        if (longer > MOST_WORD)
-            continue;
+        if (longer > MOST_WORD) continue;
         int d = distance(word, words[i]);
         if (d < fewest && d <= 1 + (int)longer / 4) {
             fewest = d;
@@ -88,8 +86,7 @@ static enum hps_status no_entry(const struct change *c, const struct hps_item *l
 
     for (const struct hps_item *i = list->first; i; i = i->next) {
         const struct hps_item *is = hps_tree_find(i, "name");
-        if (is && is->kind == HPS_ITEM_SCALAR)
-            names[n++] = is->text;
+        if (is && is->kind == HPS_ITEM_SCALAR) names[n++] = is->text;
     }
     const char *near = hps_deck_nearest(name, names, n);
     hps_mem_free(names);
@@ -102,8 +99,7 @@ static struct hps_item *entry_named(const struct hps_item *list, const char *nam
 {
     for (struct hps_item *i = list->first; i; i = i->next) {
         const struct hps_item *is = hps_tree_find(i, "name");
-        if (is && is->kind == HPS_ITEM_SCALAR && strcmp(is->text, name) == 0)
-            return i;
+        if (is && is->kind == HPS_ITEM_SCALAR && strcmp(is->text, name) == 0) return i;
     }
     return NULL;
 }
@@ -114,8 +110,7 @@ static enum hps_status find_or_add(const struct change *c, struct hps_item *map,
                                    struct hps_item **item)
 {
     *item = hps_tree_find(map, key);
-    if (*item)
-        return HPS_OK;
+    if (*item) return HPS_OK;
     for (const char *k = key; *k; k++)
         if (*k < ' ' || *k > '~')
             return hps_tree_wrong(c->source, 0, 0, "a key is made of plain letters");
@@ -131,15 +126,12 @@ static enum hps_status walk(const struct change *c, struct hps_item **at, const 
 
     if (from->kind == HPS_ITEM_LIST) {
         *at = entry_named(from, part);
-        if (!*at)
-            return no_entry(c, from, part);
+        if (!*at) return no_entry(c, from, part);
     } else {
         enum hps_status s = find_or_add(c, from, part, at);
-        if (s)
-            return s;
+        if (s) return s;
     }
-    if (hps_tree_null(*at))
-        (*at)->kind = HPS_ITEM_MAP;
+    if (hps_tree_null(*at)) (*at)->kind = HPS_ITEM_MAP;
     if ((*at)->kind == HPS_ITEM_SCALAR) {
         hps_tree_path(*at, path, sizeof path);
         return hps_tree_wrong(c->source, 0, 0, "%s is a value, nothing is under it", path);
@@ -159,8 +151,7 @@ static enum hps_status hang(const struct change *c, struct hps_item *at, const c
     }
     struct hps_item *old, links;
     enum hps_status s = find_or_add(c, at, last, &old);
-    if (s)
-        return s;
+    if (s) return s;
     links = *old;
     *old = *value;
     old->parent = links.parent;
@@ -197,11 +188,9 @@ static enum hps_status change_key(const struct change *c, struct hps_item *root,
         part[n] = '\0';
         if (n == 0 || n > HPS_TREE_KEY || depth >= HPS_TREE_DEPTH)
             return hps_tree_wrong(c->source, 0, 0, "the key has an empty or endless part");
-        if (last)
-            break;
+        if (last) break;
         s = walk(c, &at, part);
-        if (s)
-            return s;
+        if (s) return s;
         part += n + 1;
         depth++;
     }
@@ -241,14 +230,12 @@ static enum hps_status settle(struct hps_deck *deck)
         root->line = root->column = 1;
         tree->root = root;
     }
-    if (hps_tree_null(root))
-        root->kind = HPS_ITEM_MAP;
+    if (hps_tree_null(root)) root->kind = HPS_ITEM_MAP;
     if (root->kind != HPS_ITEM_MAP)
         return hps_tree_wrong(deck->file, root->line, root->column,
                               "a deck is a mapping of sections");
     for (struct hps_item *i = root->first; i; i = i->next)
-        if (hps_tree_null(i))
-            i->kind = HPS_ITEM_MAP;
+        if (hps_tree_null(i)) i->kind = HPS_ITEM_MAP;
     return HPS_OK;
 }
 
@@ -261,22 +248,18 @@ enum hps_status hps_deck_parse(struct hps_deck **deck, const char *file, const c
     d->file = hps_mem_text(file);
     d->tree = hps_mem_new(1, sizeof *d->tree);
     s = hps_tree_parse(d->tree, file, true, 0, text, length, &d->tree->root);
-    if (!s)
-        s = settle(d);
+    if (!s) s = settle(d);
     for (int i = 0; i < nset && !s; i++)
         s = apply_set(d, set[i]);
-    if (!s)
-        s = settle(d);
+    if (!s) s = settle(d);
     *deck = s ? NULL : d;
-    if (s)
-        hps_deck_free(d);
+    if (s) hps_deck_free(d);
     return s;
 }
 
 void hps_deck_free(struct hps_deck *deck)
 {
-    if (!deck)
-        return;
+    if (!deck) return;
     hps_tree_done(deck->tree);
     hps_mem_free(deck->tree);
     hps_mem_free(deck->file);
@@ -287,14 +270,12 @@ static enum hps_status read_file(const char *path, char **text, size_t *length)
 {
     enum hps_status s = hps_outputs_will_read(path);
 
-    if (s)
-        return s;
+    if (s) return s;
     if (!hps_file_read(text, length, MOST_BYTES, path)) {
         HPS_SAY(HPS_ERROR, "%s: the deck cannot be read: %s", path, hps_file_why(errno));
         return HPS_INPUT;
     }
-    if (*length > MOST_BYTES)
-        return hps_tree_wrong(path, 1, 1, "too large for a deck");
+    if (*length > MOST_BYTES) return hps_tree_wrong(path, 1, 1, "too large for a deck");
     return HPS_OK;
 }
 
@@ -307,19 +288,16 @@ enum hps_status hps_deck_load(struct hps_deck **deck, const char *path, int nset
     enum hps_status s = HPS_OK;
 
     *deck = NULL;
-    if (hps_rank() == 0)
-        s = read_file(path, &text, &length);
+    if (hps_rank() == 0) s = read_file(path, &text, &length);
     s = hps_agree(world, s);
     if (!s && world != MPI_COMM_NULL) {
         n = (int)length;
         HPS_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, world));
-        if (!text)
-            text = hps_mem_new((size_t)n, 1);
+        if (!text) text = hps_mem_new((size_t)n, 1);
         HPS_MPI(MPI_Bcast(text, n, MPI_CHAR, 0, world));
         length = (size_t)n;
     }
-    if (!s)
-        s = hps_agree(world, hps_deck_parse(deck, path, text, length, nset, set));
+    if (!s) s = hps_agree(world, hps_deck_parse(deck, path, text, length, nset, set));
     hps_mem_free(text);
     return s;
 }
@@ -336,10 +314,8 @@ enum hps_status hps_deck_wrong(const struct hps_item *item, const char *key, con
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!at)
-        at = item;
-    if (at)
-        hps_tree_path(at, path, sizeof path);
+    if (!at) at = item;
+    if (at) hps_tree_path(at, path, sizeof path);
     if (key && at == item) {
         size_t n = strlen(path);
         snprintf(path + n, sizeof path - n, "%s%s", n ? "." : "", key);
@@ -363,8 +339,7 @@ enum hps_status hps_deck_sections(const struct hps_deck *deck, const char *const
         int at = 0;
         while (at < n && strcmp(names[at], i->key) != 0)
             at++;
-        if (at < n)
-            continue;
+        if (at < n) continue;
         const char *near = hps_deck_nearest(i->key, names, n);
         return hps_tree_wrong(i->source, i->key_line, i->key_column, "unknown section '%s'%s%s%s",
                               i->key, near ? ", did you mean '" : "", near ? near : "",
@@ -377,8 +352,7 @@ enum hps_status hps_item_map(const struct hps_item *item, const char *key,
                              const struct hps_item **inner)
 {
     *inner = item ? hps_tree_find(item, key) : NULL;
-    if (*inner && hps_tree_null(*inner))
-        *inner = NULL;
+    if (*inner && hps_tree_null(*inner)) *inner = NULL;
     if (*inner && (*inner)->kind != HPS_ITEM_MAP) {
         *inner = NULL;
         return hps_deck_wrong(item, key, "a mapping {key: value, ...} is wanted");

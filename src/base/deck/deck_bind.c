@@ -36,10 +36,8 @@ static bool refuse(struct value *v, const char *format, ...)
 
 static bool within(struct value *v, double x)
 {
-    if (x < v->field->min)
-        return refuse(v, "%.60s is below %.10g", v->item->text, v->field->min);
-    if (x > v->field->max)
-        return refuse(v, "%.60s is above %.10g", v->item->text, v->field->max);
+    if (x < v->field->min) return refuse(v, "%.60s is below %.10g", v->item->text, v->field->min);
+    if (x > v->field->max) return refuse(v, "%.60s is above %.10g", v->item->text, v->field->max);
     return true;
 }
 
@@ -58,13 +56,11 @@ static size_t number(const char *s, bool real)
         part = digits(s + n + 1);
         n += part + 1;
     }
-    if (whole + part == 0)
-        return 0;
+    if (whole + part == 0) return 0;
     if (real && (s[n] == 'e' || s[n] == 'E')) {
         size_t sign = s[n + 1] == '+' || s[n + 1] == '-';
         size_t power = digits(s + n + 1 + sign);
-        if (power > 0)
-            n += 1 + sign + power;
+        if (power > 0) n += 1 + sign + power;
     }
     return n;
 }
@@ -80,14 +76,12 @@ static bool put_whole(struct value *v)
 {
     bool small = v->field->kind == HPS_INT;
 
-    if (!is_number(v, false))
-        return refuse(v, "'%.60s' is no whole number", v->item->text);
+    if (!is_number(v, false)) return refuse(v, "'%.60s' is no whole number", v->item->text);
     errno = 0;
     long long x = strtoll(v->item->text, NULL, 10);
     if (errno == ERANGE || (small && (x < INT_MIN || x > INT_MAX)))
         return refuse(v, "%.60s is too large a number", v->item->text);
-    if (!within(v, (double)x))
-        return false;
+    if (!within(v, (double)x)) return false;
     int i = (int)x;
     memcpy(v->to, small ? (void *)&i : (void *)&x, small ? sizeof i : sizeof x);
     return true;
@@ -100,8 +94,7 @@ static bool is_word(const char *words, const char *text)
         w += *w == '|';
         size_t n = strcspn(w, "|");
         bool open = n > 0 && w[n - 1] == ':';
-        if (strncmp(w, text, n) == 0 && (open ? text[n] != '\0' : text[n] == '\0'))
-            return true;
+        if (strncmp(w, text, n) == 0 && (open ? text[n] != '\0' : text[n] == '\0')) return true;
     }
     return false;
 }
@@ -119,8 +112,7 @@ static bool put_real(struct value *v)
         x = strtod(v->item->text, NULL);
         if (errno == ERANGE)
             return refuse(v, "%.60s is too large or too small a number", v->item->text);
-        if (!within(v, x))
-            return false;
+        if (!within(v, x)) return false;
     }
     memcpy(v->to, &x, sizeof x);
     return true;
@@ -131,8 +123,7 @@ static bool put_bool(struct value *v)
     static const char *const word[] = { "false", "true", "no", "yes", "off", "on" };
 
     for (int i = 0; i < 6; i++) {
-        if (v->item->quoted || strcasecmp(v->item->text, word[i]) != 0)
-            continue;
+        if (v->item->quoted || strcasecmp(v->item->text, word[i]) != 0) continue;
         bool x = i % 2;
         memcpy(v->to, &x, sizeof x);
         return true;
@@ -159,8 +150,7 @@ static bool put_text(struct value *v)
 {
     const char *text = v->item->text;
 
-    if (v->field->kind == HPS_WORD && !is_word(v->field->words, text))
-        return refuse_word(v);
+    if (v->field->kind == HPS_WORD && !is_word(v->field->words, text)) return refuse_word(v);
     memcpy(v->to, &text, sizeof text);
     return true;
 }
@@ -169,8 +159,7 @@ static bool put_list(struct value *v)
 {
     struct hps_list list = { v->item->n, v->item->n ? v->item->word : NULL };
 
-    if (list.n > 0 && !list.item)
-        return refuse(v, "a list of plain values is wanted");
+    if (list.n > 0 && !list.item) return refuse(v, "a list of plain values is wanted");
     if (v->item->kind == HPS_ITEM_SCALAR)       /* one value is a list of one */
         list = (struct hps_list){ 1, (const char **)&((struct hps_item *)v->item)->text };
     memcpy(v->to, &list, sizeof list);
@@ -185,8 +174,7 @@ static bool put(struct value *v)
         return refuse(v, "a %s is wanted, not a %s",
                       v->field->kind == HPS_LIST ? "list" : "single value",
                       item->kind == HPS_ITEM_MAP ? "mapping" : "list");
-    if (hps_tree_null(item))
-        return refuse(v, "there is no value");
+    if (hps_tree_null(item)) return refuse(v, "there is no value");
     switch (v->field->kind) {
     case HPS_INT:
     case HPS_LONG:
@@ -219,23 +207,20 @@ static void put_preset(const struct hps_deck *deck, const struct hps_field *f, v
     assert(!s && item);
     struct value v = { .field = f, .item = item, .to = to };
     bool good = put(&v);
-    if (s || !good)
-        HPS_DIE("the preset of '%s' is wrong: %s", f->name, v.why);
+    if (s || !good) HPS_DIE("the preset of '%s' is wrong: %s", f->name, v.why);
 }
 
 static bool is_listed(const char *const *names, const char *key)
 {
     for (; names && *names; names++)
-        if (strcmp(*names, key) == 0)
-            return true;
+        if (strcmp(*names, key) == 0) return true;
     return false;
 }
 
 static const struct hps_field *field_of(const struct hps_field *table, const char *key)
 {
     for (; table && table->name; table++)
-        if (strcmp(table->name, key) == 0)
-            return table;
+        if (strcmp(table->name, key) == 0) return table;
     return NULL;
 }
 
@@ -269,8 +254,7 @@ static enum hps_status bind_field(const struct hps_deck *deck, const struct hps_
     const struct hps_item *given = item ? hps_tree_find(item, f->name) : NULL;
     struct value v = { .field = f, .item = given, .to = (char *)into + f->offset };
 
-    if (given)
-        return put(&v) ? HPS_OK : hps_deck_wrong(item, f->name, "%s", v.why);
+    if (given) return put(&v) ? HPS_OK : hps_deck_wrong(item, f->name, "%s", v.why);
     if (f->preset) {
         put_preset(deck, f, v.to);
         return HPS_OK;

@@ -64,8 +64,7 @@ static void add_quoted(struct text *t, const char *s)
     add(t, "\"");
     for (size_t n; *s; s += n) {
         n = decode(s, &c);
-        if (c == '"' || c == '\\')
-            add(t, "\\");
+        if (c == '"' || c == '\\') add(t, "\\");
         if (shows(c)) {
             add_bytes(t, s, n);
         } else {
@@ -103,8 +102,7 @@ static void add_flow(struct text *t, const struct hps_item *item)
     }
     add(t, item->kind == HPS_ITEM_MAP ? "{" : "[");
     for (const struct hps_item *i = item->first; i; i = i->next) {
-        if (item->kind == HPS_ITEM_MAP)
-            add_key(t, i->key);
+        if (item->kind == HPS_ITEM_MAP) add_key(t, i->key);
         add_flow(t, i);
         add(t, i->next ? ", " : "");
     }
@@ -124,8 +122,7 @@ static void add_section(struct text *t, const struct hps_item *section)
     add(t, "\n");
     for (const struct hps_item *i = section->first; i; i = i->next) {
         add(t, i->key ? "  " : "  - ");
-        if (i->key)
-            add_key(t, i->key);
+        if (i->key) add_key(t, i->key);
         add_flow(t, i);
         add(t, "\n");
     }
@@ -179,8 +176,7 @@ static void add_meaning(struct text *t, const struct hps_field *f)
     add(t, f->help);
     add(t, " (");
     add(t, kind[f->kind]);
-    if (counts)
-        add_bounds(t, f);
+    if (counts) add_bounds(t, f);
     if (f->unit && *f->unit) {
         add(t, " ");
         add(t, f->unit);
@@ -196,8 +192,7 @@ static void add_line(struct text *t, const struct hps_field *f)
 {
     add(t, f->preset ? "" : "# ");              /* a key without default may not look given */
     add_key(t, f->name);
-    if (f->preset)
-        add_value(t, f);
+    if (f->preset) add_value(t, f);
 }
 
 /* As roff reads it: no word of it is a request or an escape, and lists of words may be broken. */
@@ -250,8 +245,7 @@ static void print_yaml(const char *indent, const struct hps_field *table)
     for (const struct hps_field *f = table; f->name; f++) {
         struct text t = { 0 };
         add_line(&t, f);
-        if ((int)t.n > width && t.n <= WIDEST)
-            width = (int)t.n;
+        if ((int)t.n > width && t.n <= WIDEST) width = (int)t.n;
         hps_mem_free(t.s);
     }
     for (const struct hps_field *f = table; f->name; f++) {

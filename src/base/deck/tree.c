@@ -65,8 +65,7 @@ enum hps_status hps_tree_wrong(const char *source, int line, int column, const c
     char *all = line ? hps_mem_print("%s:%d:%d: %s", source, line, column, text)
                      : hps_mem_print("%s: %s", source, text);
     for (char *c = all; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
     HPS_SAY(HPS_ERROR, "%s", all);
     hps_mem_free(all);
     return HPS_DECK;
@@ -81,8 +80,7 @@ static enum hps_status wrong_at(const struct reader *r, yaml_mark_t at, const ch
 struct hps_item *hps_tree_find(const struct hps_item *map, const char *key)
 {
     for (struct hps_item *i = map->first; i; i = i->next)
-        if (i->key && strcmp(i->key, key) == 0)
-            return i;
+        if (i->key && strcmp(i->key, key) == 0) return i;
     return NULL;
 }
 
@@ -90,11 +88,9 @@ bool hps_tree_null(const struct hps_item *item)
 {
     static const char *const nothing[] = { "", "~", "null", "Null", "NULL" };
 
-    if (item->kind != HPS_ITEM_SCALAR || item->quoted)
-        return false;
+    if (item->kind != HPS_ITEM_SCALAR || item->quoted) return false;
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
-        if (strcmp(item->text, nothing[i]) == 0)
-            return true;
+        if (strcmp(item->text, nothing[i]) == 0) return true;
     return false;
 }
 
@@ -105,8 +101,7 @@ void hps_tree_path(const struct hps_item *item, char *path, size_t size)
     int place = 0;
 
     path[0] = '\0';
-    if (!up)
-        return;
+    if (!up) return;
     hps_tree_path(up, path, size);
     n = strlen(path);
     if (item->key) {
@@ -132,8 +127,7 @@ struct hps_item *hps_tree_add(struct hps_tree *tree, struct hps_item *to, const 
     item->source = source;
     item->text = "";
     item->parent = to;
-    if (!to)
-        return item;
+    if (!to) return item;
     item->key = key ? copy(tree, key, strlen(key)) : NULL;
     if (to->last)
         to->last->next = item;
@@ -166,11 +160,9 @@ static enum hps_status keys_once(const struct hps_item *map)
         all[n++] = i;
     qsort(all, (size_t)n, sizeof *all, by_key);
     for (int i = 1; i < n && !twice; i++)
-        if (strcmp(all[i - 1]->key, all[i]->key) == 0)
-            twice = all[i];
+        if (strcmp(all[i - 1]->key, all[i]->key) == 0) twice = all[i];
     hps_mem_free(all);
-    if (!twice)
-        return HPS_OK;
+    if (!twice) return HPS_OK;
     return hps_tree_wrong(twice->source, twice->key_line, twice->key_column,
                           "the key '%.100s' is given twice", twice->key);
 }
@@ -180,8 +172,7 @@ static void gather_words(struct hps_tree *tree, struct hps_item *list)
     int n = 0;
 
     for (const struct hps_item *i = list->first; i; i = i->next)
-        if (i->kind != HPS_ITEM_SCALAR || hps_tree_null(i))
-            return;
+        if (i->kind != HPS_ITEM_SCALAR || hps_tree_null(i)) return;
     list->word = hps_tree_take(tree, (size_t)list->n, sizeof *list->word);
     for (const struct hps_item *i = list->first; i; i = i->next)
         list->word[n++] = i->text;
@@ -199,8 +190,7 @@ static struct hps_item *add_item(struct reader *r, enum hps_item_kind kind, yaml
         item->key_column = (int)r->key_mark.column + 1;
     }
     r->key = NULL;
-    if (!r->top)
-        r->top = item;
+    if (!r->top) r->top = item;
     return item;
 }
 
@@ -216,11 +206,9 @@ static enum hps_status take_scalar(struct reader *r, const yaml_event_t *e)
 
     if (e->data.scalar.anchor || e->data.scalar.tag)
         return wrong_at(r, e->start_mark, "anchors and tags are not for decks");
-    if (memchr(text, '\0', n))
-        return wrong_at(r, e->start_mark, "a text may not hold a zero byte");
+    if (memchr(text, '\0', n)) return wrong_at(r, e->start_mark, "a text may not hold a zero byte");
     if (wants_key(r)) {
-        if (n > HPS_TREE_KEY)
-            return wrong_at(r, e->start_mark, "the key is too long");
+        if (n > HPS_TREE_KEY) return wrong_at(r, e->start_mark, "the key is too long");
         r->key = copy(r->tree, text, n);
         r->key_mark = e->start_mark;
         return HPS_OK;
@@ -238,10 +226,8 @@ static enum hps_status open_item(struct reader *r, const yaml_event_t *e)
     if (map ? e->data.mapping_start.anchor || e->data.mapping_start.tag
             : e->data.sequence_start.anchor || e->data.sequence_start.tag)
         return wrong_at(r, e->start_mark, "anchors and tags are not for decks");
-    if (wants_key(r))
-        return wrong_at(r, e->start_mark, "a key must be one word");
-    if (++r->depth > HPS_TREE_DEPTH)
-        return wrong_at(r, e->start_mark, "too many levels");
+    if (wants_key(r)) return wrong_at(r, e->start_mark, "a key must be one word");
+    if (++r->depth > HPS_TREE_DEPTH) return wrong_at(r, e->start_mark, "too many levels");
     r->at = add_item(r, map ? HPS_ITEM_MAP : HPS_ITEM_LIST, e->start_mark);
     return HPS_OK;
 }
@@ -252,8 +238,7 @@ static enum hps_status close_item(struct reader *r)
 
     r->at = item->parent;
     r->depth--;
-    if (item->kind == HPS_ITEM_MAP)
-        return keys_once(item);
+    if (item->kind == HPS_ITEM_MAP) return keys_once(item);
     gather_words(r->tree, item);
     return HPS_OK;
 }
@@ -289,8 +274,7 @@ static enum hps_status no_yaml(const struct reader *r, const yaml_parser_t *p, c
 {
     yaml_mark_t at = p->problem_mark;
 
-    if (p->error == YAML_MEMORY_ERROR || !p->problem)
-        HPS_DIE("no memory to read %s", r->source);
+    if (p->error == YAML_MEMORY_ERROR || !p->problem) HPS_DIE("no memory to read %s", r->source);
     if (p->error == YAML_READER_ERROR) {
         at = (yaml_mark_t){ 0 };
         for (size_t i = 0; i < p->problem_offset && i < length; i++) {
@@ -311,8 +295,7 @@ enum hps_status hps_tree_parse(struct hps_tree *tree, const char *source, bool l
 
     *root = NULL;
     r.source = copy(tree, source, strlen(source));
-    if (!yaml_parser_initialize(&p))
-        HPS_DIE("no memory for the YAML parser");
+    if (!yaml_parser_initialize(&p)) HPS_DIE("no memory for the YAML parser");
     yaml_parser_set_input_string(&p, (const unsigned char *)(text ? text : ""), length);
     while (!s && !end) {
         yaml_event_t e;
@@ -325,7 +308,6 @@ enum hps_status hps_tree_parse(struct hps_tree *tree, const char *source, bool l
         yaml_event_delete(&e);
     }
     yaml_parser_delete(&p);
-    if (!s)
-        *root = r.top;
+    if (!s) *root = r.top;
     return s;
 }

@@ -25,12 +25,10 @@ static bool for_each(bool (*act)(int fd, const void *with), const void *with)
     struct dirent *e;
     bool good = true;
 
-    if (!list)
-        return for_usual(act, with);
+    if (!list) return for_usual(act, with);
     while (errno = 0, (e = readdir(list))) {
         int fd = atoi(e->d_name);
-        if (e->d_name[0] != '.' && fd != dirfd(list))
-            good = act(fd, with) && good;
+        if (e->d_name[0] != '.' && fd != dirfd(list)) good = act(fd, with) && good;
     }
     int why = errno;
     closedir(list);
@@ -39,8 +37,7 @@ static bool for_each(bool (*act)(int fd, const void *with), const void *with)
 
 static bool close_other(int fd, const void *keep)
 {
-    if (fd > STDERR_FILENO && fd != *(const int *)keep)
-        close(fd);
+    if (fd > STDERR_FILENO && fd != *(const int *)keep) close(fd);
     return true;
 }
 
@@ -49,8 +46,7 @@ void hps_fd_keep_only(int keep)
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (nothing < 0 || dup2(nothing, fd) < 0)
-            close(fd);
+        if (nothing < 0 || dup2(nothing, fd) < 0) close(fd);
     for_each(close_other, &keep);
 }
 

@@ -40,8 +40,7 @@ bool hps_file_fits(const char *path)
 {
     struct stat facts;
 
-    if (lstat(path, &facts) != 0)
-        return errno == ENOENT;
+    if (lstat(path, &facts) != 0) return errno == ENOENT;
     errno = kind_error(facts.st_mode);
     return errno == 0;
 }
@@ -52,14 +51,12 @@ static int regular(int fd)
     struct stat facts;
     int error = 0;
 
-    if (fd < 0)
-        return fd;
+    if (fd < 0) return fd;
     if (fstat(fd, &facts) != 0)
         error = errno;
     else
         error = kind_error(facts.st_mode);
-    if (error == 0)
-        return fd;
+    if (error == 0) return fd;
     close(fd);
     errno = error;
     return -1;
@@ -74,13 +71,11 @@ int hps_file_new(const char *path, int flags)
 {
     int mine, fd, error;
 
-    if (unlink(path) != 0 && errno != ENOENT)
-        return -1;
+    if (unlink(path) != 0 && errno != ENOENT) return -1;
     mine = open(path, flags | O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     fd = regular(mine);
     error = errno;
-    if (mine >= 0 && fd < 0)
-        unlink(path);
+    if (mine >= 0 && fd < 0) unlink(path);
     errno = error;
     return fd;
 }
@@ -91,8 +86,7 @@ bool hps_file_sync(const char *path)
     bool good = fd >= 0 && fsync(fd) == 0;
     int why = errno;
 
-    if (fd >= 0 && close(fd) != 0 && good)
-        return false;
+    if (fd >= 0 && close(fd) != 0 && good) return false;
     errno = why;
     return good;
 }
@@ -103,12 +97,9 @@ static bool put_all(int fd, const char *text)
 
     while (left > 0) {
         ssize_t n = write(fd, text, left);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = ENOSPC;
-        if (n <= 0)
-            return false;
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = ENOSPC;
+        if (n <= 0) return false;
         text += n;
         left -= (size_t)n;
     }
@@ -119,16 +110,14 @@ bool hps_file_replace(const char *path, const char *part, const char *text)
 {
     int fd = hps_file_fits(path) ? hps_file_new(part, 0) : -1, error;
 
-    if (fd < 0)
-        return false;
+    if (fd < 0) return false;
     bool good = put_all(fd, text);
     error = errno;
     if (close(fd) != 0 && good) {
         good = false;
         error = errno;
     }
-    if (good && rename(part, path) == 0)
-        return true;
+    if (good && rename(part, path) == 0) return true;
     error = good ? errno : error;
     unlink(part);
     errno = error;
@@ -162,10 +151,8 @@ static bool wait_more(struct pipe *p, bool writer)
     struct pollfd request = { p->fd, POLLIN, 0 };
     int n = 0;
 
-    if (writer || !p->late)
-        n = poll(&request, 1, writer ? bytes_ms : writer_ms);
-    if (n < 0)
-        return errno == EINTR;
+    if (writer || !p->late) n = poll(&request, 1, writer ? bytes_ms : writer_ms);
+    if (n < 0) return errno == EINTR;
     p->began = p->began || (n > 0 && (request.revents & POLLHUP));
     if (n > 0 || (!writer && !p->late)) {
         p->late = n == 0;       /* one read more: a writer may have come and gone meanwhile */
@@ -180,16 +167,11 @@ static ssize_t next_bytes(struct pipe *p, char *to, size_t size)
 {
     for (;;) {
         ssize_t n = read(p->fd, to, size);
-        if (n > 0)
-            p->began = true;
-        if (n > 0 || (n == 0 && (p->began || !p->waits)))
-            return n;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno != EAGAIN)
-            return -1;
-        if (!wait_more(p, n < 0))
-            return -1;
+        if (n > 0) p->began = true;
+        if (n > 0 || (n == 0 && (p->began || !p->waits))) return n;
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno != EAGAIN) return -1;
+        if (!wait_more(p, n < 0)) return -1;
     }
 }
 
@@ -209,10 +191,8 @@ bool hps_file_read(char **text, size_t *length, size_t max, const char *path)
         *length += n > 0 ? (size_t)n : 0;
     }
     int error = errno;
-    if (p.fd >= 0)
-        close(p.fd);
-    if (n >= 0)
-        return true;
+    if (p.fd >= 0) close(p.fd);
+    if (n >= 0) return true;
     hps_mem_free(*text);
     *text = NULL;
     errno = error;

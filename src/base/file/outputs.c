@@ -60,8 +60,7 @@ static bool follow_one(char *path)
     char to[PATH_MAX], whole[2 * PATH_MAX];
     ssize_t n = readlink(path, to, sizeof to - 1);
 
-    if (n < 0)
-        return false;
+    if (n < 0) return false;
     to[n] = 0;
     path[*to == '/' ? 0 : base_of(path) - path] = 0;
     n = snprintf(whole, sizeof whole, "%s%s", path, to);
@@ -79,10 +78,8 @@ static enum hps_status follow(char *path, const char *name)
     struct stat facts;
 
     for (int i = 0; lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode); i++) {
-        if (i == LINKS)
-            return wrong(name, strerror(ELOOP));
-        if (!follow_one(path))
-            return wrong(name, strerror(errno));
+        if (i == LINKS) return wrong(name, strerror(ELOOP));
+        if (!follow_one(path)) return wrong(name, strerror(errno));
     }
     return HPS_OK;
 }
@@ -104,12 +101,10 @@ static enum hps_status look(struct output *o)
     char part[PATH_MAX + 8];
     struct stat facts;
 
-    if (stat(o->path, &facts) == 0)
-        o->is = file_of(&facts);
+    if (stat(o->path, &facts) == 0) o->is = file_of(&facts);
     o->folder = folder_of(o->path);
     snprintf(part, sizeof part, "%s.part", o->path);
-    if (lstat(part, &facts) != 0)
-        return HPS_OK;
+    if (lstat(part, &facts) != 0) return HPS_OK;
     o->part = file_of(&facts);
     return S_ISREG(facts.st_mode) ? HPS_OK
                                   : wrong(part, "not a regular file: it is in the way of the one "
@@ -131,8 +126,7 @@ static bool collide(const struct output *a, const struct output *b)
                     (x - a->path == y - b->path &&
                      strncmp(a->path, b->path, (size_t)(x - a->path)) == 0);
 
-    if (same(&a->is, &b->is) || same(&a->is, &b->part) || same(&a->part, &b->is))
-        return true;
+    if (same(&a->is, &b->is) || same(&a->is, &b->part) || same(&a->part, &b->is)) return true;
     return together && (strcmp(x, y) == 0 || is_part_of(x, y) || is_part_of(y, x));
 }
 
@@ -153,25 +147,19 @@ enum hps_status hps_outputs_add(const char *option, const char **path, enum hps_
     struct stat facts;
     enum hps_status s;
 
-    if (!*path || !**path || strcmp(*path, "-") == 0)
-        return HPS_OK;
+    if (!*path || !**path || strcmp(*path, "-") == 0) return HPS_OK;
     assert(noutput < OUTPUTS);
     *o = (struct output){ .option = option, .name = *path, .grows = how == HPS_OUTPUT_GROWS };
-    if (strlen(*path) >= sizeof o->path)
-        return wrong(*path, strerror(ENAMETOOLONG));
+    if (strlen(*path) >= sizeof o->path) return wrong(*path, strerror(ENAMETOOLONG));
     if (stat(*path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
-        if (how == HPS_OUTPUT_ANY && !S_ISDIR(facts.st_mode))
-            return HPS_OK;
+        if (how == HPS_OUTPUT_ANY && !S_ISDIR(facts.st_mode)) return HPS_OK;
         return wrong(*path, "not a regular file: it is not replaced");
     }
     strcpy(o->path, *path);
     s = follow(o->path, *path);
-    if (!s)
-        s = look(o);
-    if (!s)
-        s = compare(o);
-    if (s)
-        return s;
+    if (!s) s = look(o);
+    if (!s) s = compare(o);
+    if (s) return s;
     *path = o->path;
     noutput++;
     return HPS_OK;
@@ -183,8 +171,7 @@ static enum hps_status read_as(const struct stat *facts, const char *name, bool 
 
     for (const struct output *o = output; o < output + noutput && S_ISREG(facts->st_mode); o++) {
         bool own = dataset && o->grows;
-        if ((own || !same(&f, &o->is)) && !same(&f, &o->part))
-            continue;
+        if ((own || !same(&f, &o->is)) && !same(&f, &o->part)) continue;
         HPS_SAY(HPS_ERROR, "%s is read, it cannot be written too: --%s %s%s", name, o->option,
                 o->name, same(&f, &o->part) ? ", whose .part it is" : "");
         return HPS_USAGE;

@@ -17,8 +17,7 @@ struct hps_part_file hps_part_file(const char *path)
 
 void hps_part_file_done(struct hps_part_file *file, bool remove)
 {
-    if (remove)
-        unlink(file->part);
+    if (remove) unlink(file->part);
     hps_mem_free(file->part);
     hps_mem_free(file->path);
     *file = (struct hps_part_file){ NULL, NULL };

@@ -42,8 +42,7 @@ const char *hps_h5_why(void)
 
 long long hps_h5_check(long long rc, const char *call, const char *file, int line)
 {
-    if (rc < 0)
-        hps_die(file, line, "%s: %s", call, hps_h5_why());
+    if (rc < 0) hps_die(file, line, "%s: %s", call, hps_h5_why());
     return rc;
 }
 
@@ -70,10 +69,8 @@ enum hps_status hps_h5_verdict(const struct hps_h5 *h, enum hps_status mine, con
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (h->comm != MPI_COMM_NULL)
-        speak = first_in_trouble(h, mine, &rank) == rank && mine;
-    if (speak && *text)
-        HPS_SAY_ALL(HPS_ERROR, "%s: %s", h->path, text);
+    if (h->comm != MPI_COMM_NULL) speak = first_in_trouble(h, mine, &rank) == rank && mine;
+    if (speak && *text) HPS_SAY_ALL(HPS_ERROR, "%s: %s", h->path, text);
     return hps_agree(h->comm, mine);
 }
 
@@ -86,12 +83,10 @@ void hps_h5_prepare(void)
 {
     static bool done;
 
-    if (done)
-        return;
+    if (done) return;
     done = true;
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
-    if (H5dont_atexit() < 0)
-        HPS_SAY(HPS_DEBUG, "HDF5 was used before, it ends in its own way");
+    if (H5dont_atexit() < 0) HPS_SAY(HPS_DEBUG, "HDF5 was used before, it ends in its own way");
     HPS_H5(H5Eset_auto2(H5E_DEFAULT, NULL, NULL));
     HPS_H5(H5Lunregister(H5L_TYPE_EXTERNAL));
     HPS_H5(H5PLset_loading_state(0));
@@ -107,8 +102,7 @@ hid_t hps_h5_access(MPI_Comm comm)
     HPS_H5(H5Pset_fclose_degree(list, H5F_CLOSE_STRONG));
     /* attributes of more than 64 KiB need the format of 1.8, which every library in use reads */
     HPS_H5(H5Pset_libver_bounds(list, H5F_LIBVER_V18, H5F_LIBVER_LATEST));
-    if (comm != MPI_COMM_NULL)
-        HPS_H5(H5Pset_fapl_mpio(list, comm, MPI_INFO_NULL));
+    if (comm != MPI_COMM_NULL) HPS_H5(H5Pset_fapl_mpio(list, comm, MPI_INFO_NULL));
     return list;
 }
 
@@ -124,13 +118,10 @@ static enum hps_status ask_system(const char *path, int flags, enum hps_status s
         why = hps_file_why(errno);
     else if (!S_ISREG(facts.st_mode))
         why = "not a regular file";
-    if (why)
-        HPS_SAY_ALL(HPS_ERROR, "%s: %s", path, why);
-    if (why && fd >= 0 && flags & O_CREAT)
-        unlink(path);
+    if (why) HPS_SAY_ALL(HPS_ERROR, "%s: %s", path, why);
+    if (why && fd >= 0 && flags & O_CREAT) unlink(path);
     status = why ? status : flags == O_RDONLY ? hps_outputs_read(fd, path, true) : HPS_OK;
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0) close(fd);
     return status;
 }
 
@@ -140,8 +131,7 @@ static enum hps_status open_as(struct hps_h5 *h, const char *path, unsigned acce
     enum hps_status s = HPS_OK;
 
     h->file = H5Fopen(path, access, list);
-    if (h->file < 0)
-        s = hps_h5_verdict(h, HPS_DECK, "not a whole HDF5 file: %s", hps_h5_why());
+    if (h->file < 0) s = hps_h5_verdict(h, HPS_DECK, "not a whole HDF5 file: %s", hps_h5_why());
     HPS_H5(H5Pclose(list));
     return s;
 }
@@ -154,17 +144,13 @@ enum hps_status hps_h5_open(struct hps_h5 *h, const char *path)
     bool walked, good;
 
     *h = (struct hps_h5){ .file = -1, .path = path, .comm = MPI_COMM_NULL };
-    if (s)
-        return s;
+    if (s) return s;
     hps_h5_walk_request(path);
     hps_h5_prepare();
     good = hps_h5_walk_response(&walked, why);
-    if (good)
-        s = open_as(h, path, H5F_ACC_RDONLY);
-    if (!s && good && !walked)
-        good = hps_h5_survey(h->file, why);
-    if (good)
-        return s;
+    if (good) s = open_as(h, path, H5F_ACC_RDONLY);
+    if (!s && good && !walked) good = hps_h5_survey(h->file, why);
+    if (good) return s;
     hps_h5_close(h);
     return hps_h5_verdict(h, HPS_DECK, "%s", why);
 }
@@ -184,19 +170,15 @@ enum hps_status hps_h5_create(struct hps_h5 *h, const char *path, MPI_Comm comm)
     enum hps_status s = HPS_OK;
 
     *h = (struct hps_h5){ .file = -1, .path = path, .comm = comm };
-    if (comm != MPI_COMM_NULL)
-        HPS_MPI(MPI_Comm_rank(comm, &rank));
-    if (rank == 0)
-        s = ask_system(path, O_WRONLY | O_CREAT, HPS_OUTPUT);
+    if (comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_rank(comm, &rank));
+    if (rank == 0) s = ask_system(path, O_WRONLY | O_CREAT, HPS_OUTPUT);
     s = hps_agree(comm, s);
-    if (s)
-        return s;
+    if (s) return s;
     list = hps_h5_access(comm);
     h->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list);
     s = hps_h5_verdict(h, h->file < 0 ? HPS_OUTPUT : HPS_OK, "cannot be created: %s",
                        h->file < 0 ? hps_h5_why() : "");
-    if (s && rank == 0)
-        unlink(path);
+    if (s && rank == 0) unlink(path);
     HPS_H5(H5Pclose(list));
     return s;
 }

@@ -20,13 +20,11 @@ static hid_t object_to_write(struct hps_h5 *h, const char *object)
 {
     hid_t links, group;
 
-    if (is_base(object) || hps_h5_has(h, object))
-        return H5Oopen(h->file, object, H5P_DEFAULT);
+    if (is_base(object) || hps_h5_has(h, object)) return H5Oopen(h->file, object, H5P_DEFAULT);
     links = HPS_H5(H5Pcreate(H5P_LINK_CREATE));
     HPS_H5(H5Pset_create_intermediate_group(links, 1));
     group = H5Gcreate2(h->file, object, links, H5P_DEFAULT, H5P_DEFAULT);
-    if (group < 0)
-        HPS_SAY_ALL(HPS_ERROR, "%s: %s: %s", h->path, object, hps_h5_why());
+    if (group < 0) HPS_SAY_ALL(HPS_ERROR, "%s: %s: %s", h->path, object, hps_h5_why());
     HPS_H5(H5Pclose(links));
     return group;
 }
@@ -38,18 +36,14 @@ static enum hps_status put(struct hps_h5 *h, const char *object, const char *nam
     hid_t at = object_to_write(h, object), attribute = -1;
     bool good = at >= 0;
 
-    if (good && H5Aexists(at, name) > 0)
-        good = H5Adelete(at, name) >= 0;
-    if (good)
-        attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (good && H5Aexists(at, name) > 0) good = H5Adelete(at, name) >= 0;
+    if (good) attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     good = attribute >= 0 && H5Awrite(attribute, memory, value) >= 0;
     enum hps_status s = hps_h5_verdict(h, good ? HPS_OK : HPS_OUTPUT,
                                        "attribute %s of %s cannot be written: %s", name, object,
                                        good ? "" : hps_h5_why());
-    if (attribute >= 0)
-        HPS_H5(H5Aclose(attribute));
-    if (at >= 0)
-        HPS_H5(H5Oclose(at));
+    if (attribute >= 0) HPS_H5(H5Aclose(attribute));
+    if (at >= 0) HPS_H5(H5Oclose(at));
     HPS_H5(H5Sclose(space));
     HPS_H5(H5Tclose(type));
     return s;
@@ -99,20 +93,16 @@ static hid_t find(struct hps_h5 *h, const char *object, const char *name, H5T_cl
     if (there && hps_h5_there(h, H5Aexists_by_name(h->file, object, name, H5P_DEFAULT)))
         attribute = H5Aopen_by_name(h->file, object, name, H5P_DEFAULT, H5P_DEFAULT);
     if (attribute < 0) {
-        if (!quiet)
-            HPS_SAY_ALL(HPS_ERROR, "%s: %s has no attribute %s", h->path, object, name);
+        if (!quiet) HPS_SAY_ALL(HPS_ERROR, "%s: %s has no attribute %s", h->path, object, name);
         return -1;
     }
     type = H5Aget_type(attribute);                      /* fails only in a damaged file */
     space = H5Aget_space(attribute);
     good = type >= 0 && space >= 0 && H5Tget_class(type) == class &&
            H5Sget_simple_extent_npoints(space) == n;
-    if (space >= 0)
-        HPS_H5(H5Sclose(space));
-    if (type >= 0)
-        HPS_H5(H5Tclose(type));
-    if (good)
-        return attribute;
+    if (space >= 0) HPS_H5(H5Sclose(space));
+    if (type >= 0) HPS_H5(H5Tclose(type));
+    if (good) return attribute;
     HPS_H5(H5Aclose(attribute));
     if (!quiet)
         HPS_SAY_ALL(HPS_ERROR, "%s: attribute %s of %s is not %d value%s of the right kind",
@@ -126,8 +116,7 @@ static enum hps_status get(struct hps_h5 *h, const char *object, const char *nam
     hid_t attribute = find(h, object, name, class, n, quiet);
     bool good;
 
-    if (attribute < 0)
-        return HPS_DECK;
+    if (attribute < 0) return HPS_DECK;
     good = H5Aread(attribute, memory, value) >= 0;
     if (!good && !quiet)
         HPS_SAY_ALL(HPS_ERROR, "%s: attribute %s of %s cannot be read: %s", h->path, name, object,
@@ -144,10 +133,8 @@ static bool is_wider(struct hps_h5 *h, const char *object, const char *name)
     size_t bytes = type < 0 ? 0 : H5Tget_size(type);
     bool wider = bytes > 8 || (bytes == 8 && H5Tget_sign(type) == H5T_SGN_NONE);
 
-    if (type >= 0)
-        HPS_H5(H5Tclose(type));
-    if (attribute >= 0)
-        HPS_H5(H5Aclose(attribute));
+    if (type >= 0) HPS_H5(H5Tclose(type));
+    if (attribute >= 0) HPS_H5(H5Aclose(attribute));
     return wider;
 }
 
@@ -157,8 +144,7 @@ enum hps_status hps_h5_get_long(struct hps_h5 *h, const char *object, const char
 {
     enum hps_status s = get(h, object, name, H5T_INTEGER, H5T_NATIVE_LLONG, 1, value, quiet);
 
-    if (s || (*value != LLONG_MAX && *value != LLONG_MIN) || !is_wider(h, object, name))
-        return s;
+    if (s || (*value != LLONG_MAX && *value != LLONG_MIN) || !is_wider(h, object, name)) return s;
     if (!quiet)
         HPS_SAY_ALL(HPS_ERROR, "%s: attribute %s of %s is beyond %lld", h->path, name, object,
                     *value);
@@ -176,11 +162,9 @@ static char *read_varying(hid_t attribute, hid_t type)
 {
     char *shared = NULL, *text;
 
-    if (H5Aread(attribute, type, &shared) < 0)
-        return NULL;
+    if (H5Aread(attribute, type, &shared) < 0) return NULL;
     text = hps_mem_text(shared ? shared : "");
-    if (shared)
-        HPS_H5(H5free_memory(shared));
+    if (shared) HPS_H5(H5free_memory(shared));
     return text;
 }
 
@@ -189,8 +173,7 @@ static char *read_fixed(hid_t attribute, hid_t type)
     size_t size = (size_t)H5Tget_size(type);
     char *text = hps_mem_new(size + 1, 1);
 
-    if (H5Aread(attribute, type, text) >= 0)
-        return text;
+    if (H5Aread(attribute, type, text) >= 0) return text;
     hps_mem_free(text);
     return NULL;
 }
@@ -201,8 +184,7 @@ enum hps_status hps_h5_get_text(struct hps_h5 *h, const char *object, const char
     hid_t attribute = find(h, object, name, H5T_STRING, 1, quiet), type;
 
     *text = NULL;
-    if (attribute < 0)
-        return HPS_DECK;
+    if (attribute < 0) return HPS_DECK;
     type = HPS_H5(H5Aget_type(attribute));
     *text = H5Tis_variable_str(type) > 0 ? read_varying(attribute, type)
                                          : read_fixed(attribute, type);

@@ -22,8 +22,7 @@ static void give_up(const struct hps_h5 *h)
 
     if (nowhere < 0 || stat(h->path, &facts) != 0 || !hps_fd_divert(&facts, nowhere))
         HPS_SAY(HPS_DEBUG, "%s cannot be given up: %s", h->path, strerror(errno));
-    if (nowhere >= 0)
-        close(nowhere);
+    if (nowhere >= 0) close(nowhere);
 }
 
 /* Close it; NULL, or why it cannot be. With MPI the library visits a file that it could not close
@@ -34,10 +33,8 @@ static const char *shut(struct hps_h5 *h, enum hps_status status)
     int parallel = 0;
 
     h->file = -1;
-    if (why)
-        HPS_MPI(MPI_Initialized(&parallel));
-    if (parallel && status == HPS_OUTPUT)
-        unlink(h->path);                            /* a half, and nobody comes back to it */
+    if (why) HPS_MPI(MPI_Initialized(&parallel));
+    if (parallel && status == HPS_OUTPUT) unlink(h->path); /* a half, and nobody comes back to it */
     if (parallel)
         hps_quit(status, "%s: cannot be %s: %s", h->path,
                  status == HPS_OUTPUT ? "written" : "closed", why);
@@ -48,12 +45,10 @@ void hps_h5_drop(struct hps_h5 *h)
 {
     const char *why;
 
-    if (h->file < 0)
-        return;
+    if (h->file < 0) return;
     give_up(h);
     why = shut(h, HPS_OUTPUT);
-    if (why)
-        HPS_SAY(HPS_DEBUG, "%s: %s", h->path, why);
+    if (why) HPS_SAY(HPS_DEBUG, "%s: %s", h->path, why);
 }
 
 /* One rank writes what describes the data, and where it fails it does not come to the meeting with
@@ -68,11 +63,9 @@ static const char *reserve(const struct hps_h5 *h)
     int rank, fd;
 
     HPS_MPI(MPI_Comm_rank(h->comm, &rank));
-    if (rank != 0)
-        return NULL;
+    if (rank != 0) return NULL;
     fd = open(h->path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
+    if (fd < 0) return NULL;
     if (fstat(fd, &facts) == 0 &&
         fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, facts.st_size + MORE) != 0 &&
         (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
@@ -91,8 +84,7 @@ static enum hps_status flush(struct hps_h5 *h)
     if (!s)
         s = hps_h5_verdict(h, good ? HPS_OK : HPS_OUTPUT, "cannot be written: %s",
                            good ? "" : hps_h5_why());
-    if (s)
-        give_up(h);
+    if (s) give_up(h);
     return s;
 }
 
@@ -103,19 +95,16 @@ enum hps_status hps_h5_close(struct hps_h5 *h)
     unsigned intent;
     bool change;
 
-    if (h->file < 0)
-        return HPS_OK;
+    if (h->file < 0) return HPS_OK;
     HPS_H5(H5Fget_intent(h->file, &intent));
     change = intent & H5F_ACC_RDWR;
-    if (change)
-        s = flush(h);
+    if (change) s = flush(h);
     if (change && !s)                                   /* what was not found may be there */
         s = hps_agree(h->comm, h->failed ? HPS_INPUT : HPS_OK);
     why = shut(h, change ? HPS_OUTPUT : HPS_INPUT);
     if (!why && change && h->comm == MPI_COMM_NULL && !s && !hps_file_sync(h->path))
         why = strerror(errno);
-    if (s)
-        return s;
+    if (s) return s;
     if (why && !change)                                 /* what was read was read */
         HPS_SAY_ALL(HPS_WARN, "%s: cannot be closed: %s", h->path, why);
     return hps_h5_verdict(h, why && change ? HPS_OUTPUT : HPS_OK, "cannot be written: %s",
@@ -126,8 +115,7 @@ enum hps_status hps_h5_read(struct hps_h5 *h, enum hps_status s)
 {
     enum hps_status closed = hps_h5_close(h);
 
-    if (!s && h->failed)
-        return HPS_INPUT;
+    if (!s && h->failed) return HPS_INPUT;
     return s ? s : closed;
 }
 
@@ -136,15 +124,13 @@ enum hps_status hps_h5_leave(struct hps_h5 *h)
     bool flushed;
     const char *why;
 
-    if (h->file < 0)
-        return HPS_OK;
+    if (h->file < 0) return HPS_OK;
     flushed = H5Fflush(h->file, H5F_SCOPE_GLOBAL) >= 0;
     if (!flushed) {
         HPS_SAY_ALL(HPS_ERROR, "%s: cannot be written: %s", h->path, hps_h5_why());
         give_up(h);
     }
     why = shut(h, HPS_OUTPUT);
-    if (why && flushed)
-        return hps_h5_verdict(h, HPS_OUTPUT, "cannot be written: %s", why);
+    if (why && flushed) return hps_h5_verdict(h, HPS_OUTPUT, "cannot be written: %s", why);
     return flushed ? HPS_OK : HPS_OUTPUT;
 }

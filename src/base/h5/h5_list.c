@@ -21,8 +21,7 @@ static herr_t visit_object(hid_t root, const char *name, const H5O_info_t *info,
     int width;
 
     (void)root;
-    if (info->type != H5O_TYPE_DATASET)
-        return 0;
+    if (info->type != H5O_TYPE_DATASET) return 0;
     if (hps_h5_shape(w->h5, name, &nrow, &width))
         w->status = HPS_DECK;
     else
@@ -37,8 +36,7 @@ enum hps_status hps_h5_datasets(struct hps_h5 *h, void *self,
     struct walk w = { .h5 = h, .self = self, .dataset = each };
     bool good = H5Ovisit(h->file, H5_INDEX_NAME, H5_ITER_INC, visit_object, &w) >= 0;
 
-    if (good)
-        return w.status;
+    if (good) return w.status;
     return hps_h5_verdict(h, HPS_DECK, "its objects cannot be listed: %s", hps_h5_why());
 }
 
@@ -53,22 +51,18 @@ static bool read_numbers(struct walk *w, const char *name, char *text, size_t si
     hssize_t n = space >= 0 ? H5Sget_simple_extent_npoints(space) : -1;
     size_t at = 0;
 
-    if (space >= 0)
-        HPS_H5(H5Sclose(space));
-    if (attribute >= 0)
-        HPS_H5(H5Aclose(attribute));
+    if (space >= 0) HPS_H5(H5Sclose(space));
+    if (attribute >= 0) HPS_H5(H5Aclose(attribute));
     if (n == 1 && !hps_h5_get_long(w->h5, w->object, name, &value, true)) {
         snprintf(text, size, "%lld", value);
         return true;
     }
-    if (n < 1 || n > 1 << 24)
-        return false;
+    if (n < 1 || n > 1 << 24) return false;
     x = hps_mem_new((size_t)n, sizeof *x);
     bool good = !hps_h5_get_real(w->h5, w->object, name, (int)n, x, true);
     for (int i = 0; good && i < n && i < FEW; i++)
         at += (size_t)snprintf(text + at, size - at, "%s%.17g", i ? ", " : "", x[i]);
-    if (good && n > FEW)
-        snprintf(text + at, size - at, ", ...");
+    if (good && n > FEW) snprintf(text + at, size - at, ", ...");
     hps_mem_free(x);
     return good;
 }

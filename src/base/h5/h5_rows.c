@@ -38,8 +38,7 @@ enum hps_status hps_h5_make(struct hps_h5 *h, const char *name, hid_t type, long
     set = H5Dcreate2(h->file, name, stored, space, links, make, H5P_DEFAULT);
     enum hps_status s = hps_h5_verdict(h, set < 0 ? HPS_OUTPUT : HPS_OK, "%s cannot be made: %s",
                                        name, set < 0 ? hps_h5_why() : "");
-    if (set >= 0)
-        HPS_H5(H5Dclose(set));
+    if (set >= 0) HPS_H5(H5Dclose(set));
     HPS_H5(H5Pclose(links));
     HPS_H5(H5Pclose(make));
     HPS_H5(H5Sclose(space));
@@ -68,8 +67,7 @@ static bool shape_of(hid_t set, long long *nrow, int *width)
 
     if (good)
         good = H5Sget_simple_extent_dims(space, dims, NULL) == rank && (rank == 1 || dims[1] > 0);
-    if (space >= 0)
-        HPS_H5(H5Sclose(space));
+    if (space >= 0) HPS_H5(H5Sclose(space));
     *nrow = (long long)dims[0];
     *width = (int)dims[1];
     return good && dims[0] < (hsize_t)1 << 62 && dims[1] < (hsize_t)1 << 30;
@@ -88,15 +86,12 @@ bool hps_h5_has(struct hps_h5 *h, const char *name)
     char part[1024];
     size_t n = strlen(name);
 
-    if (n >= sizeof part)
-        return false;
+    if (n >= sizeof part) return false;
     for (size_t i = 1; i <= n; i++) {                   /* every group on the way must be there */
-        if (i < n && name[i] != '/')
-            continue;
+        if (i < n && name[i] != '/') continue;
         memcpy(part, name, i);
         part[i] = 0;
-        if (!hps_h5_there(h, H5Lexists(h->file, part, H5P_DEFAULT)))
-            return false;
+        if (!hps_h5_there(h, H5Lexists(h->file, part, H5P_DEFAULT))) return false;
     }
     return n > 0 && hps_h5_there(h, H5Oexists_by_name(h->file, name, H5P_DEFAULT));
 }
@@ -110,8 +105,7 @@ enum hps_status hps_h5_shape(struct hps_h5 *h, const char *name, long long *nrow
         HPS_SAY_ALL(HPS_ERROR, "%s: there is no dataset %s", h->path, name);
     else if (!good)
         HPS_SAY_ALL(HPS_ERROR, "%s: dataset %s has no one or two dimensions", h->path, name);
-    if (set >= 0)
-        HPS_H5(H5Dclose(set));
+    if (set >= 0) HPS_H5(H5Dclose(set));
     return good ? HPS_OK : HPS_DECK;
 }
 
@@ -151,16 +145,13 @@ static bool move_piece(struct job *j, hsize_t first, hsize_t count)
     hid_t space = H5Dget_space(j->set), memory;
     bool good;
 
-    if (space < 0)
-        return failed(j, hps_h5_why());
+    if (space < 0) return failed(j, hps_h5_why());
     memory = HPS_H5(H5Screate_simple(j->width ? 2 : 1, dims, NULL));
     select_rows(space, j->pick, first, count, j->width);
-    if (count == 0)
-        HPS_H5(H5Sselect_none(memory));
+    if (count == 0) HPS_H5(H5Sselect_none(memory));
     good = j->write ? H5Dwrite(j->set, j->type, memory, space, j->how, at) >= 0
                     : H5Dread(j->set, j->type, memory, space, j->how, at) >= 0;
-    if (!good)
-        failed(j, hps_h5_why());
+    if (!good) failed(j, hps_h5_why());
     HPS_H5(H5Sclose(memory));
     HPS_H5(H5Sclose(space));
     return good;
@@ -200,8 +191,7 @@ static bool grow(struct hps_h5 *h, struct job *j, long long nrow, long long end)
     if (h->comm != MPI_COMM_NULL)
         HPS_MPI(MPI_Allreduce(&end, &furthest, 1, MPI_LONG_LONG, MPI_MAX, h->comm));
     dims[0] = (hsize_t)furthest;
-    if (furthest <= nrow || H5Dset_extent(j->set, dims) >= 0)
-        return true;
+    if (furthest <= nrow || H5Dset_extent(j->set, dims) >= 0) return true;
     return failed(j, hps_h5_why());
 }
 
@@ -220,14 +210,10 @@ static bool fits(struct job *j, long long *nrow, long long end)
 {
     int width = 0;
 
-    if (j->set < 0)
-        return failed(j, "there is none such");
-    if (!shape_of(j->set, nrow, &width))
-        return failed(j, "it has no one or two dimensions");
-    if (width != j->width)
-        return misfit(j, *nrow, width);
-    if (j->write || end <= *nrow)
-        return true;
+    if (j->set < 0) return failed(j, "there is none such");
+    if (!shape_of(j->set, nrow, &width)) return failed(j, "it has no one or two dimensions");
+    if (width != j->width) return misfit(j, *nrow, width);
+    if (j->write || end <= *nrow) return true;
     snprintf(j->why, sizeof j->why, "it has %lld rows, %lld are wanted", *nrow, end);
     return false;
 }
@@ -241,13 +227,11 @@ static enum hps_status transfer(struct hps_h5 *h, const char *name, hid_t type, 
     long long nrow = 0, end = 0;
     bool good;
 
-    if (p->count)
-        end = (long long)(p->start + (p->count - 1) * p->stride + p->block);
+    if (p->count) end = (long long)(p->start + (p->count - 1) * p->stride + p->block);
     j.set = hps_h5_has(h, name) ? open_set(h, name) : -1;
     good = fits(&j, &nrow, end);
     s = hps_agree(h->comm, good ? HPS_OK : bad);        /* or some would wait for the others */
-    if (!s)
-        good = (!write || grow(h, &j, nrow, end)) && move(h, &j);
+    if (!s) good = (!write || grow(h, &j, nrow, end)) && move(h, &j);
     if (j.set >= 0 && H5Dclose(j.set) < 0 && good)      /* what was buffered is written here */
         good = failed(&j, hps_h5_why());
     return hps_h5_verdict(h, good ? HPS_OK : bad, "dataset %s cannot be %s: %s", name,

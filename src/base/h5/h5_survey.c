@@ -15,8 +15,7 @@ static herr_t visit_link(hid_t root, const char *name, const H5L_info_t *info, v
     struct survey *s = survey;
 
     (void)root;
-    if (info->type == H5L_TYPE_HARD || info->type == H5L_TYPE_SOFT)
-        return 0;
+    if (info->type == H5L_TYPE_HARD || info->type == H5L_TYPE_SOFT) return 0;
     snprintf(s->why, HPS_H5_WHY,
              info->type == H5L_TYPE_EXTERNAL
                  ? "/%s links to another file: only what is in the file itself is read"
@@ -31,8 +30,7 @@ static const char *storage_trouble(hid_t set)
     hid_t make = H5Dget_create_plist(set);
     const char *why = NULL;
 
-    if (make < 0)
-        return NULL;            /* who wants to read it says what is wrong */
+    if (make < 0) return NULL; /* who wants to read it says what is wrong */
     if (H5Pget_nfilters(make) > 0)
         why = "it is stored with filters (h5repack -f NONE removes them)";
     else if (H5Pget_external_count(make) > 0)
@@ -83,10 +81,8 @@ static void read_shape(hid_t set)
         chunks = 0;             /* it has none: another layout */
     if (space >= 0 && (class == H5T_FLOAT || class == H5T_INTEGER) && !is_plain(type))
         read_first(set, space, class);
-    if (space >= 0)
-        HPS_H5(H5Sclose(space));
-    if (type >= 0)
-        HPS_H5(H5Tclose(type));
+    if (space >= 0) HPS_H5(H5Sclose(space));
+    if (type >= 0) HPS_H5(H5Tclose(type));
 }
 
 /* As h5_rows.c does, without a chunk cache. */
@@ -126,11 +122,9 @@ static herr_t visit_object(hid_t root, const char *name, const H5O_info_t *info,
     bool set = info->type == H5O_TYPE_DATASET, good;
 
     object.file = set ? open_set(root, name) : H5Oopen(root, name, H5P_DEFAULT);
-    if (object.file < 0)
-        return 0;               /* whoever wants it says what is wrong */
+    if (object.file < 0) return 0; /* whoever wants it says what is wrong */
     good = !set || look_at_set(survey, object.file, name);
-    if (good)
-        hps_h5_each_attribute(&object, ".", NULL, no_more);
+    if (good) hps_h5_each_attribute(&object, ".", NULL, no_more);
     HPS_H5(H5Oclose(object.file));
     return !good;
 }
@@ -145,7 +139,6 @@ bool hps_h5_survey(hid_t file, char why[HPS_H5_WHY])
     if (good && !*why)
         good = H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit_object, &s,
                          H5O_INFO_BASIC) >= 0;
-    if (!good)
-        snprintf(why, HPS_H5_WHY, "damaged: its objects cannot be listed: %s", hps_h5_why());
+    if (!good) snprintf(why, HPS_H5_WHY, "damaged: its objects cannot be listed: %s", hps_h5_why());
     return !*why;
 }

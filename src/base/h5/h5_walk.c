@@ -34,16 +34,14 @@ struct answer {
 /* The child goes with its parent. */
 static void follow(pid_t parent)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
-        hps_leave(HPS_FAIL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) hps_leave(HPS_FAIL);
 }
 
 static void limit(int resource, rlim_t most)
 {
     struct rlimit r;
 
-    if (getrlimit(resource, &r) != 0 || (r.rlim_cur != RLIM_INFINITY && r.rlim_cur <= most))
-        return;
+    if (getrlimit(resource, &r) != 0 || (r.rlim_cur != RLIM_INFINITY && r.rlim_cur <= most)) return;
     r.rlim_cur = most;
     setrlimit(resource, &r);
 }
@@ -62,8 +60,7 @@ static void limit_all(void)
     limit(RLIMIT_CPU, LOOK_CPU_S);
     if (size && fscanf(size, "%llu", &pages) == 1)
         limit(RLIMIT_AS, (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + LOOK_BYTES);
-    if (size)
-        fclose(size);
+    if (size) fclose(size);
 }
 
 static _Noreturn void look(const char *path, char why[HPS_H5_WHY])
@@ -83,8 +80,7 @@ static _Noreturn void look(const char *path, char why[HPS_H5_WHY])
 static void judge(int how, struct answer *a)
 {
     a->good = WIFEXITED(how) && WEXITSTATUS(how) == GOOD;
-    if (a->good || (WIFEXITED(how) && WEXITSTATUS(how) == REFUSED))
-        return;
+    if (a->good || (WIFEXITED(how) && WEXITSTATUS(how) == REFUSED)) return;
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGXCPU)
         snprintf(a->why, sizeof a->why, "damaged: the HDF5 library does not come to an end on it");
     else if (WIFSIGNALED(how))
@@ -137,19 +133,16 @@ static _Noreturn void serve(int from, pid_t parent)
     be_deaf();
     prctl(PR_SET_NAME, "heterps-walker");
     hps_fd_keep_only(from);
-    if (a == MAP_FAILED)
-        hps_leave(HPS_FAIL);
+    if (a == MAP_FAILED) hps_leave(HPS_FAIL);
     hps_h5_prepare();
     for (;;) {
         while ((n = recv(from, path, sizeof path - 1, 0)) < 0 && errno == EINTR)
             ;
-        if (n <= 0)
-            hps_leave(HPS_OK);
+        if (n <= 0) hps_leave(HPS_OK);
         path[n] = 0;
         *a = (struct answer){ 0 };
         walk(path, a);
-        if (send(from, a, sizeof *a, 0) < 0)
-            hps_leave(HPS_OK);
+        if (send(from, a, sizeof *a, 0) < 0) hps_leave(HPS_OK);
     }
 }
 
@@ -202,8 +195,7 @@ void hps_h5_walk_begin(void)
 
 void hps_h5_walk_end(void)
 {
-    if (walker.to < 0)
-        return;
+    if (walker.to < 0) return;
     close(walker.to);
     walker.to = -1;
     while (waitpid(walker.pid, NULL, 0) < 0 && errno == EINTR)
@@ -214,8 +206,7 @@ static struct key key_of(const char *path)
 {
     struct stat f;
 
-    if (stat(path, &f) != 0)
-        return (struct key){ 0 };
+    if (stat(path, &f) != 0) return (struct key){ 0 };
     return (struct key){ f.st_dev, f.st_ino, f.st_size, f.st_ctim };
 }
 
@@ -247,8 +238,7 @@ void hps_h5_walk_request(const char *path)
 /* No walker: it is said once, where one was wanted. */
 static bool alone(bool *walked)
 {
-    if (walker.to >= 0)
-        walker.trouble = ECHILD;
+    if (walker.to >= 0) walker.trouble = ECHILD;
     hps_h5_walk_end();
     if (walker.trouble)
         HPS_SAY_ALL(HPS_WARN, "no other process looks through HDF5 files first (%s): a damaged "
@@ -264,12 +254,10 @@ bool hps_h5_walk_response(bool *walked, char why[HPS_H5_WHY])
     ssize_t n = -1;
 
     *walked = true;
-    if (walker.known)
-        return true;
+    if (walker.known) return true;
     while (walker.sent && (n = recv(walker.to, &a, sizeof a, 0)) < 0 && errno == EINTR)
         ;
-    if (n != (ssize_t)sizeof a)
-        return alone(walked);
+    if (n != (ssize_t)sizeof a) return alone(walked);
     if (a.error) {              /* of the system, not of the file */
         HPS_SAY_ALL(HPS_WARN, "no other process looks through this HDF5 file first: %s",
                     strerror(a.error));

@@ -42,8 +42,7 @@ struct hps_radix *hps_radix_new(void)
 
 void hps_radix_free(struct hps_radix *r)
 {
-    if (!r)
-        return;
+    if (!r) return;
     hps_mem_free(r->word);
     hps_mem_free(r->spare);
     hps_mem_free(r->count);
@@ -114,8 +113,7 @@ void hps_radix_deal(struct hps_radix *r)
             *count = at;
             at += here;
         }
-        if (at - begin[b] > r->largest)
-            r->largest = at - begin[b];
+        if (at - begin[b] > r->largest) r->largest = at - begin[b];
     }
     begin[n] = at;
     assert(at <= r->n);
@@ -161,8 +159,7 @@ int hps_radix_cut(const struct hps_radix *r, int t, int n)
     const size_t *begin = begins(r);
     size_t low = 0, high = buckets(r), want = begin[high] / (size_t)n * (size_t)t;
 
-    if (t == n)
-        return (int)high;
+    if (t == n) return (int)high;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (begin[middle] < want)
@@ -248,8 +245,7 @@ HPS_INLINE bool is_popular(const void *word, size_t n, int shift, bool wide, uin
 
     for (size_t i = 0; i < LOOKS; i++) {            /* who has most of them leads in the end */
         uint64_t its = hps_bucket_word(word, wide, n / LOOKS * i) >> shift;
-        if (lead == 0)
-            *key = its;
+        if (lead == 0) *key = its;
         lead += its == *key ? 1 : -1;
     }
     for (size_t i = 0; i < LOOKS; i++)

@@ -29,8 +29,7 @@ static size_t close_quote(struct hps_cell *c, const char *text, size_t at, size_
     *closed = false;
     while (at < n) {
         const char *quote = memchr(text + at, '"', n - at);
-        if (!quote)
-            return n;
+        if (!quote) return n;
         at = (size_t)(quote - text) + 1;
         if (at == n || text[at] != '"') {
             *closed = true;
@@ -51,8 +50,7 @@ static bool cut_quoted(struct hps_record *r, const char *text, size_t n)
 
     r->inside = !closed;
     r->at = end;
-    if (!closed)
-        return false;
+    if (!closed) return false;
     c->at = r->start;
     c->n = end - 1 - r->start;
     rest = r->at;
@@ -98,13 +96,10 @@ bool hps_record_cut(struct hps_record *r, const char *text, size_t n, bool again
             r->start = r->at = first + 1;
             going = true;
         }
-        if (going && !cut_quoted(r, text, n))
-            return false;
-        if (!going)
-            cut_plain(r, text, n);
+        if (going && !cut_quoted(r, text, n)) return false;
+        if (!going) cut_plain(r, text, n);
         going = false;
-        if (r->at >= n)
-            return true;
+        if (r->at >= n) return true;
         r->start = r->at + 1;                           /* behind the delimiter */
     }
 }
@@ -120,8 +115,7 @@ const char *hps_record_guess(const char *text, size_t n, char delimiter)
         size_t times = 0;
         for (size_t k = 0; k < n && sign != delimiter; k++)
             times += text[k] == sign;
-        if (times <= most)
-            continue;
+        if (times <= most) continue;
         most = times;
         guess = word[i];
     }
@@ -137,14 +131,12 @@ enum hps_status hps_record_next(struct hps_record *r, struct hps_text *t, char *
         s = hps_text_next(t, text, &n);
     } while (!s && *text && skip_blanks(r, *text, 0, n) == n);
     *whole = true;
-    if (s || !*text)
-        return s;
+    if (s || !*text) return s;
     for (bool again = false; !hps_record_cut(r, *text, n, again); again = true) {
         char *longer;
         s = hps_text_more(t, &longer, &n);
         *whole = !s && longer;
-        if (!*whole)
-            break;
+        if (!*whole) break;
         *text = longer;
     }
     return s;

@@ -95,8 +95,7 @@ enum { PARTS = sizeof parts / sizeof *parts };
 enum hps_date_part hps_date_part_named(const char *word)
 {
     for (int i = HPS_DATE_WHOLE + 1; i < PARTS; i++)
-        if (strcmp(parts[i].word, word) == 0)
-            return (enum hps_date_part)i;
+        if (strcmp(parts[i].word, word) == 0) return (enum hps_date_part)i;
     return HPS_DATE_WHOLE;
 }
 

@@ -51,16 +51,14 @@ static bool within(struct said *t, enum field f, int least, int most, int low, i
 
 static bool sign(struct said *t, char c)
 {
-    if (t->at == t->end || *t->at != c)
-        return false;
+    if (t->at == t->end || *t->at != c) return false;
     t->at++;
     return true;
 }
 
 static bool any_sign(struct said *t, const char *signs)
 {
-    if (t->at == t->end || !*t->at || !strchr(signs, *t->at))
-        return false;
+    if (t->at == t->end || !*t->at || !strchr(signs, *t->at)) return false;
     t->at++;
     return true;
 }
@@ -69,8 +67,7 @@ static bool fraction(struct said *t)
 {
     double unit = 0.1;
 
-    if (!is_digit(t))
-        return false;
+    if (!is_digit(t)) return false;
     for (; is_digit(t); t->at++, unit /= 10)
         t->fraction_s += unit * (*t->at - '0');
     t->fraction_s = t->fraction_s < 1 ? t->fraction_s : 1 - 1e-15;
@@ -83,15 +80,11 @@ static bool offset(struct said *t)
     long long hours, minutes = 0;
     int way;
 
-    if (any_sign(t, "Zz"))
-        return put(t, OFFSET, 0);
+    if (any_sign(t, "Zz")) return put(t, OFFSET, 0);
     way = sign(t, '+') ? 1 : -1;
-    if (way < 0 && !sign(t, '-'))
-        return false;
-    if (!number(t, 2, 2, &hours) || hours > 23)
-        return false;
-    if ((sign(t, ':') || is_digit(t)) && (!number(t, 2, 2, &minutes) || minutes > 59))
-        return false;
+    if (way < 0 && !sign(t, '-')) return false;
+    if (!number(t, 2, 2, &hours) || hours > 23) return false;
+    if ((sign(t, ':') || is_digit(t)) && (!number(t, 2, 2, &minutes) || minutes > 59)) return false;
     return put(t, OFFSET, way * (hours * 3600 + minutes * 60));
 }
 
@@ -102,10 +95,8 @@ static bool name(struct said *t, enum field f, const char *const *names, int n)
 
     for (int i = 0; i < n; i++) {
         size_t whole = strlen(names[i]), length = whole;
-        if (left < whole || strncasecmp(t->at, names[i], whole) != 0)
-            length = 3;
-        if (left < length || strncasecmp(t->at, names[i], length) != 0)
-            continue;
+        if (left < whole || strncasecmp(t->at, names[i], whole) != 0) length = 3;
+        if (left < length || strncasecmp(t->at, names[i], length) != 0) continue;
         t->at += length;
         return put(t, f, i + 1);
     }
@@ -141,8 +132,7 @@ static bool epoch(struct said *t)
     long long x;
 
     t->minus = sign(t, '-');
-    if (!number(t, 1, 12, &x))
-        return false;
+    if (!number(t, 1, 12, &x)) return false;
     x = t->minus ? -x : x;
     return x >= low && x < high && put(t, EPOCH, x);
 }
@@ -179,8 +169,7 @@ static const struct conversion conversions[] = {
 static const struct conversion *find(char letter)
 {
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
-        if (conversions[i].letter == letter)
-            return &conversions[i];
+        if (conversions[i].letter == letter) return &conversions[i];
     return NULL;
 }
 
@@ -192,12 +181,9 @@ static const char *longer(char letter)
 
 static bool convert(struct said *t, const struct conversion *c)
 {
-    if (c->read)
-        return c->read(t);
-    if (!within(t, c->field, c->least, c->most, c->low, c->high))
-        return false;
-    if (c->letter == 'y')
-        t->value[YEAR] += t->value[YEAR] < 69 ? 2000 : 1900;
+    if (c->read) return c->read(t);
+    if (!within(t, c->field, c->least, c->most, c->low, c->high)) return false;
+    if (c->letter == 'y') t->value[YEAR] += t->value[YEAR] < 69 ? 2000 : 1900;
     return true;
 }
 
@@ -221,12 +207,10 @@ static bool read_format(struct said *t, const char *format)
         if (is_blank(*f)) {
             while (is_blank(f[1]))
                 f++;
-            if (!blanks(t))
-                return false;
+            if (!blanks(t)) return false;
         } else if (*f != '%' || f[1] == '%') {
             f += *f == '%';
-            if (!sign(t, *f))
-                return false;
+            if (!sign(t, *f)) return false;
         } else if (longer(*++f) ? !read_format(t, longer(*f)) : !convert(t, find(*f))) {
             return false;
         }
@@ -244,21 +228,16 @@ static bool iso_time(struct said *t)
 {
     if (!within(t, HOUR, 2, 2, 0, 23) || !sign(t, ':') || !within(t, MINUTE, 2, 2, 0, 59))
         return false;
-    if (!sign(t, ':'))
-        return true;
+    if (!sign(t, ':')) return true;
     return within(t, SECOND, 2, 2, 0, 60) && (!any_sign(t, ".,") || fraction(t));
 }
 
 static bool read_iso(struct said *t)
 {
-    if (!iso_day(t))
-        return false;
-    if (t->at == t->end)
-        return true;
-    if (!any_sign(t, "Tt ") || !iso_time(t))
-        return false;
-    if (t->at == t->end)
-        return true;
+    if (!iso_day(t)) return false;
+    if (t->at == t->end) return true;
+    if (!any_sign(t, "Tt ") || !iso_time(t)) return false;
+    if (t->at == t->end) return true;
     sign(t, ' ');
     return offset(t);
 }
@@ -289,12 +268,9 @@ static bool settle(const struct said *t, struct hps_date *date)
         date->utc_s--;
         date->fraction_s = 1 - t->fraction_s;
     }
-    if (t->has[EPOCH])
-        return true;
-    if (!day_of(t, &days))
-        return false;
-    if (t->has[HOUR12])
-        hour = t->value[HOUR12] % 12 + 12 * t->value[AFTERNOON];
+    if (t->has[EPOCH]) return true;
+    if (!day_of(t, &days)) return false;
+    if (t->has[HOUR12]) hour = t->value[HOUR12] % 12 + 12 * t->value[AFTERNOON];
     date->utc_s = days * DAY_S + hour * 3600 + t->value[MINUTE] * 60 + t->value[SECOND] -
                   t->value[OFFSET];
     return true;
@@ -322,10 +298,8 @@ static bool list(const char *format, bool *has, char *why, size_t size)
             snprintf(why, size, "it ends in a %% alone");
             return false;
         }
-        if (longer(f[1]) && !list(longer(f[1]), has, why, size))
-            return false;
-        if (f[1] == '%' || longer(f[1]))
-            continue;
+        if (longer(f[1]) && !list(longer(f[1]), has, why, size)) return false;
+        if (f[1] == '%' || longer(f[1])) continue;
         if (!c || has[c->field]) {
             snprintf(why, size, c ? "%%%c is there twice, or what means the same"
                                   : "%%%c is not known (%%Y %%m %%d %%H %%M %%S %%y %%b %%j %%s "
@@ -343,8 +317,7 @@ static const char *contradiction(const bool *has)
 
     for (int f = 0; f < FIELDS; f++)
         others += has[f] && f != EPOCH && f != FRACTION;
-    if (has[EPOCH])
-        return others ? "%s is a whole date: nothing but %f goes with it" : NULL;
+    if (has[EPOCH]) return others ? "%s is a whole date: nothing but %f goes with it" : NULL;
     if (has[YEARDAY] && (has[MONTH] || has[DAY]))
         return "%j is a whole day: no month and no day go with it";
     if (!has[YEAR] || (!has[YEARDAY] && (!has[MONTH] || !has[DAY])))
@@ -362,16 +335,13 @@ bool hps_date_check(const char *format, char *why, size_t size)
     bool has[FIELDS] = { false };
     const char *wrong;
 
-    if (is_iso(format))
-        return true;
+    if (is_iso(format)) return true;
     if (!strchr(format, '%')) {
         snprintf(why, size, "neither iso nor a format with %%Y and others");
         return false;
     }
-    if (!list(format, has, why, size))
-        return false;
+    if (!list(format, has, why, size)) return false;
     wrong = contradiction(has);
-    if (wrong)
-        snprintf(why, size, "%s", wrong);
+    if (wrong) snprintf(why, size, "%s", wrong);
     return !wrong;
 }

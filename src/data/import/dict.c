@@ -51,8 +51,7 @@ static void widen(struct hps_dict *d)
 
 static long long learn_new(struct hps_dict *d, int at, const char *s, size_t n)
 {
-    if (d->n >= d->max || d->bytes + n + 1 > d->bytes_max)
-        return 0;
+    if (d->n >= d->max || d->bytes + n + 1 > d->bytes_max) return 0;
     hps_mem_grow(&d->text, &d->cap, d->bytes + n + 1, 1);
     hps_mem_grow(&d->start, &d->start_cap, (size_t)d->n + 1, sizeof *d->start);
     memcpy(d->text + d->bytes, s, n);
@@ -60,8 +59,7 @@ static long long learn_new(struct hps_dict *d, int at, const char *s, size_t n)
     d->start[d->n++] = d->bytes;
     d->bytes += n + 1;
     d->place[at] = (int)d->n;
-    if (2 * d->n > d->mask)
-        widen(d);
+    if (2 * d->n > d->mask) widen(d);
     return d->n;
 }
 
@@ -72,8 +70,7 @@ long long hps_dict_id(struct hps_dict *d, const char *s, size_t n, bool learn)
     if (memchr(s, 0, n))                                /* could not be told from two texts */
         return 0;
     at = probe(d, s, n);
-    if (d->place[at])
-        return d->place[at];
+    if (d->place[at]) return d->place[at];
     return learn ? learn_new(d, at, s, n) : 0;
 }
 

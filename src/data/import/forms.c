@@ -71,8 +71,7 @@ enum hps_status hps_forms_put(struct hps_forms *f, struct hps_intake *in, const 
                                                 .slot = f->slot[k], .source = in->opt->source,
                                                 .rule = f->rule, .classes = f->classes,
                                                 .any_scaling = any, .settled = *from };
-        if (*from)
-            s = hps_writer_constants(from, &in->form[k]);
+        if (*from) s = hps_writer_constants(from, &in->form[k]);
     }
     return s;
 }

@@ -54,8 +54,7 @@ const struct hps_field hps_import_fields[] = {
 const struct hps_import *hps_import_find(const char *name)
 {
     for (int i = 0; i < NFORMAT; i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
+        if (strcmp(all[i]->name, name) == 0) return all[i];
     return NULL;
 }
 
@@ -65,8 +64,7 @@ static bool is_one(const char *words, const char *word)
 
     for (const char *at = words; at; at = strchr(at, '|')) {
         at += *at == '|';
-        if (strncmp(at, word, n) == 0 && (at[n] == '|' || !at[n]))
-            return true;
+        if (strncmp(at, word, n) == 0 && (at[n] == '|' || !at[n])) return true;
     }
     return false;
 }

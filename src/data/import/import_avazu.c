@@ -45,8 +45,7 @@ static const char *parse_hour(struct avazu *a, const char *s, size_t n)
 {
     struct hps_date date;
 
-    if (n == sizeof a->hour_text && memcmp(s, a->hour_text, n) == 0)
-        return NULL;
+    if (n == sizeof a->hour_text && memcmp(s, a->hour_text, n) == 0) return NULL;
     if (n != sizeof a->hour_text || !hps_date_parse(hour_format, s, n, &date))
         return bad(a, HOUR, s, n, "is no hour of a day (YYMMDDHH)");
     memcpy(a->hour_text, s, n);
@@ -58,14 +57,11 @@ static const char *parse_hour(struct avazu *a, const char *s, size_t n)
 
 static const char *parse_cell(struct avazu *a, int column, const char *s, size_t n)
 {
-    if (column == HOUR)
-        return parse_hour(a, s, n);
+    if (column == HOUR) return parse_hour(a, s, n);
     if (column == CLICK && (n != 1 || (*s != '0' && *s != '1')))
         return bad(a, CLICK, s, n, "is neither 0 nor 1");
-    if (column == CLICK)
-        a->label = (float)(*s - '0');
-    if (column < FIRST)
-        return NULL;
+    if (column == CLICK) a->label = (float)(*s - '0');
+    if (column < FIRST) return NULL;
     int j = column - FIRST + NMADE;
     a->id[j] = n ? 1 + hps_parse_bucket(hps_parse_hash(s, n, a->seed[j]), a->opt->buckets - 1) : 0;
     return NULL;
@@ -75,8 +71,7 @@ static const char *next_cell(const char **at, const char *end, size_t *n)
 {
     const char *s = *at, *stop = memchr(s, ',', (size_t)(end - s));
 
-    if (!stop)
-        stop = end;
+    if (!stop) stop = end;
     *n = (size_t)(stop - s);
     *at = stop + 1;                 /* behind the end when this was the last one */
     return s;
@@ -107,8 +102,7 @@ static const char *parse(void *self, const struct hps_intake *in, char *line, si
 static int find_column(const char *s, size_t n)
 {
     for (int i = 0; i < NCOLUMN; i++)
-        if (strlen(column_names[i]) == n && memcmp(column_names[i], s, n) == 0)
-            return i;
+        if (strlen(column_names[i]) == n && memcmp(column_names[i], s, n) == 0) return i;
     return -1;
 }
 
@@ -161,12 +155,10 @@ static bool is_header(const struct avazu *a, const char *line, size_t n)
     const char *at = line;
     size_t length;
 
-    if (strcmp(a->opt->header, "auto") != 0)
-        return strcmp(a->opt->header, "yes") == 0;
+    if (strcmp(a->opt->header, "auto") != 0) return strcmp(a->opt->header, "yes") == 0;
     for (int i = 0; i < 2 && at <= line + n; i++) {
         const char *s = next_cell(&at, line + n, &length);
-        if (find_column(s, length) >= 0)
-            return true;
+        if (find_column(s, length) >= 0) return true;
     }
     return false;
 }
@@ -209,8 +201,7 @@ static void name_slots(struct avazu *a)
 
 static enum hps_status check_split(const struct hps_intake *in)
 {
-    if (in->split != HPS_SPLIT_KEY || strcmp(in->opt->split, "hour") == 0)
-        return HPS_OK;
+    if (in->split != HPS_SPLIT_KEY || strcmp(in->opt->split, "hour") == 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "--split %s: file, random or hour", in->opt->split);
     return HPS_USAGE;
 }
@@ -228,12 +219,9 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
     name_slots(a);
     in.key_time = hour_format;
     s = hps_intake_split(&in, "file", HPS_INTAKE_SHARE);
-    if (!s)
-        s = check_split(&in);
-    if (!s)
-        s = hps_forms_put(&a->forms, &in, "none");
-    if (!s)
-        s = hps_intake_run(&in, &format, ninput, input, result);
+    if (!s) s = check_split(&in);
+    if (!s) s = hps_forms_put(&a->forms, &in, "none");
+    if (!s) s = hps_intake_run(&in, &format, ninput, input, result);
     hps_forms_free(&a->forms);
     hps_mem_free(a);
     return s;

@@ -30,8 +30,7 @@ static bool parse_rest(const struct criteo *c, const char *s, const char **p, fl
 
     while (**p != c->delimiter)
         (*p)++;
-    if (!hps_parse_real(s, (size_t)(*p - s), &value) || fabs(value) > (double)FLT_MAX)
-        return false;
+    if (!hps_parse_real(s, (size_t)(*p - s), &value) || fabs(value) > (double)FLT_MAX) return false;
     *x = (float)value;
     return true;
 }
@@ -54,8 +53,7 @@ static bool parse_number(const struct criteo *c, const char **p, float *x)
 
     memcpy(&word, s, sizeof word);                      /* may reach behind the line: slack */
     found = find_delimiters(c, word);
-    if (!found)
-        return parse_rest(c, s, p, x);
+    if (!found) return parse_rest(c, s, p, x);
     bits = (unsigned)__builtin_ctzll(found) & ~7u;
     word = word << (56 - bits) << 8 | 0x3030303030303030u >> bits;
     if (((word + 0x4646464646464646u) | (word - 0x3030303030303030u)) & 0x8080808080808080u)
@@ -74,8 +72,7 @@ static long long parse_category(const struct criteo *c, const char **p, uint64_t
     const char *s = *p;
     uint64_t word, hash;
 
-    if (*s == c->delimiter)
-        return 0;
+    if (*s == c->delimiter) return 0;
     memcpy(&word, s, sizeof word);
     if (s[8] == c->delimiter && !find_delimiters(c, word)) {
         *p = s + 8;
@@ -151,8 +148,7 @@ static bool look_at_first(struct criteo *c, const char *line, size_t n)
 
     c->fresh = false;
     c->delimiter = strcmp(delimiter, "comma") == 0 ? ',' : '\t';
-    if (strcmp(delimiter, "auto") == 0 && !memchr(line, '\t', n))
-        c->delimiter = ',';
+    if (strcmp(delimiter, "auto") == 0 && !memchr(line, '\t', n)) c->delimiter = ',';
     c->delimiters = 0x0101010101010101u * (unsigned char)c->delimiter;
     while (first < n && line[first] != c->delimiter)
         first++;
@@ -218,10 +214,8 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
     c->opt = opt;
     name_columns(c);
     s = hps_intake_split_rows(&in);
-    if (!s)
-        s = hps_forms_put(&c->forms, &in, "log1p");
-    if (!s)
-        s = hps_intake_run(&in, &format, ninput, input, result);
+    if (!s) s = hps_forms_put(&c->forms, &in, "log1p");
+    if (!s) s = hps_intake_run(&in, &format, ninput, input, result);
     hps_forms_free(&c->forms);
     hps_mem_free(c);
     return s;

@@ -16,10 +16,8 @@ static enum hps_status find_joined(struct hps_csv *c, const struct hps_text *t, 
     int again;
 
     from->joined = hps_join_find(column, c->join.n, c->join.name, &again);
-    if (again >= 0)
-        return hps_join_twice(c->schema->join_file, column, from->joined, again);
-    if (from->main < 0 || from->joined < 0 || from->main == c->on.main)
-        return HPS_OK;
+    if (again >= 0) return hps_join_twice(c->schema->join_file, column, from->joined, again);
+    if (from->main < 0 || from->joined < 0 || from->main == c->on.main) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s and %s both have the column '%s': which of them? (in the schema, text: "
             "{names: [...]} gives the first other names)", t->path, c->schema->join_file, column);
     return HPS_DECK;
@@ -34,12 +32,9 @@ static enum hps_status find_source(struct hps_csv *c, const struct hps_text *t, 
 
     from->main = hps_join_find(column, c->nname, c->name, &again);
     from->joined = -1;
-    if (again >= 0)
-        return hps_join_twice(t->path, column, from->main, again);
-    if (anywhere && c->joined)
-        s = find_joined(c, t, column, from);
-    if (s || from->main >= 0 || from->joined >= 0)
-        return s;
+    if (again >= 0) return hps_join_twice(t->path, column, from->main, again);
+    if (anywhere && c->joined) s = find_joined(c, t, column, from);
+    if (s || from->main >= 0 || from->joined >= 0) return s;
     return hps_join_lacks(t->path, c->schema->delimiter, column, c->nname, c->name);
 }
 
@@ -60,10 +55,8 @@ static enum hps_status read_names(struct hps_csv *c, struct hps_text *t)
     enum hps_status s = HPS_OK;
 
     forget_names(c);
-    if (c->schema->header)
-        s = hps_record_next(&c->record, t, &c->text, &whole);
-    if (s)
-        return s;
+    if (c->schema->header) s = hps_record_next(&c->record, t, &c->text, &whole);
+    if (s) return s;
     if (c->schema->header && (!c->text || !whole)) {
         HPS_SAY(HPS_ERROR, "%s: there is no header line", t->path);
         return HPS_DECK;
@@ -85,12 +78,9 @@ static enum hps_status begin(void *self, struct hps_text *t)
     const struct hps_schema *schema = c->schema;
     enum hps_status s = read_names(c, t);
 
-    if (!s && c->joined)
-        s = find_source(c, t, schema->join_on, false, &c->on);
-    if (!s)
-        s = find_source(c, t, schema->label, true, &c->label);
-    if (!s && c->split_by)
-        s = find_source(c, t, c->split_by, true, &c->key);
+    if (!s && c->joined) s = find_source(c, t, schema->join_on, false, &c->on);
+    if (!s) s = find_source(c, t, schema->label, true, &c->label);
+    if (!s && c->split_by) s = find_source(c, t, c->split_by, true, &c->key);
     for (int i = 0; i < schema->ncolumn && !s; i++)
         s = find_source(c, t, schema->column[i].column, true, &c->column[i].from);
     return s;
@@ -114,12 +104,10 @@ static bool is_there(char **path, const char *folder, int folder_length, const c
 
     for (int i = 0; i < 3; i++) {                       /* as it is, packed, unpacked */
         bool packed = n > 3 && strcmp(file + n - 3, ".gz") == 0;
-        if (i == 2 && !packed)
-            continue;
+        if (i == 2 && !packed) continue;
         *path = hps_mem_print("%.*s%.*s%s", folder_length, folder, (int)(i == 2 ? n - 3 : n), file,
                               ends[i == 1]);
-        if (access(*path, R_OK) == 0)
-            return true;
+        if (access(*path, R_OK) == 0) return true;
         hps_mem_free(*path);
     }
     return false;
@@ -133,8 +121,7 @@ static enum hps_status load_join(struct hps_csv *c, const char *input)
     char *path;
     enum hps_status s;
 
-    if (!*file)
-        return HPS_OK;
+    if (!*file) return HPS_OK;
     if (!is_there(&path, "", 0, file) &&
         (*file == '/' || !slash || !is_there(&path, input, (int)(slash - input) + 1, file))) {
         HPS_SAY(HPS_ERROR, "%s: the file to join is not there, nor beside %s", file, input);
@@ -163,31 +150,27 @@ static enum hps_status load_dict(struct hps_csv *c, struct hps_csv_column *col)
     enum hps_status s;
 
     hps_dict_init(&col->dict, col->is->index, INDEX_BYTES);
-    if (!*from)
-        return HPS_OK;
+    if (!*from) return HPS_OK;
     s = hps_writer_index(from, col->is->name, &texts, &bytes);
     if (!s && count_texts(texts, bytes) > col->is->index) {
         HPS_SAY(HPS_ERROR, "%s: slot %s has %lld categories, the schema's index holds %lld", from,
                 col->is->name, count_texts(texts, bytes), col->is->index);
         s = HPS_DECK;
     }
-    if (!s)
-        hps_dict_load(&col->dict, texts, bytes);
+    if (!s) hps_dict_load(&col->dict, texts, bytes);
     hps_mem_free(texts);
     return s;
 }
 
 static long long buckets_of(const struct hps_schema_column *is)
 {
-    if (is->part)
-        return hps_date_part_max(is->part) + 1;
+    if (is->part) return hps_date_part_max(is->part) + 1;
     return is->hash ? is->hash : is->index + 1;
 }
 
 static const char *rule_of(const struct hps_schema_column *is)
 {
-    if (is->part)
-        return hps_date_part_word(is->part);
+    if (is->part) return hps_date_part_word(is->part);
     return is->index ? "index" : "hash of the text";
 }
 
@@ -241,8 +224,7 @@ static char *label_rule(const struct hps_schema *schema)
 
     for (int i = 0; i < n; i++)
         text[i] = schema->equals.item[i];
-    if (n)
-        qsort(text, (size_t)n, sizeof *text, by_text);
+    if (n) qsort(text, (size_t)n, sizeof *text, by_text);
     hps_page_add(&page, "%s", schema->label);
     if (schema->has_at_least)
         hps_page_add(&page, " at_least %.17g", schema->at_least);
@@ -265,12 +247,10 @@ static enum hps_status make_forms(struct hps_csv *c, struct hps_intake *in)
                                                 .source = c->opt->source, .rule = c->rule,
                                                 .classes = is_class(c->schema),
                                                 .settled = *c->opt->scaling };
-        if (*c->opt->scaling)
-            s = hps_writer_constants(c->opt->scaling, &in->form[k]);
+        if (*c->opt->scaling) s = hps_writer_constants(c->opt->scaling, &in->form[k]);
     }
     for (int i = 0; i < c->schema->ncolumn && !s; i++) {
-        if (c->column[i].is->index)
-            s = load_dict(c, &c->column[i]);
+        if (c->column[i].is->index) s = load_dict(c, &c->column[i]);
         in->relearn |= in->split > HPS_SPLIT_FILE && c->column[i].is->index;
     }
     return s;
@@ -292,8 +272,7 @@ static enum hps_status prepare(struct hps_csv *c, struct hps_intake *in, const c
                 c->opt->schema);
         return HPS_DECK;
     }
-    if (s)
-        return s;
+    if (s) return s;
     make_columns(c);
     c->rule = label_rule(schema);
     s = make_forms(c, in);
@@ -333,12 +312,9 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
         HPS_SAY(HPS_ERROR, "csv needs --schema FILE");
         s = HPS_USAGE;
     }
-    if (!s)
-        s = hps_schema_load(&c->schema, opt->schema, opt->nset, opt->set);
-    if (!s)
-        s = prepare(c, &in, input[0]);
-    if (!s)
-        s = hps_intake_run(&in, &format, ninput, input, result);
+    if (!s) s = hps_schema_load(&c->schema, opt->schema, opt->nset, opt->set);
+    if (!s) s = prepare(c, &in, input[0]);
+    if (!s) s = hps_intake_run(&in, &format, ninput, input, result);
     free_csv(c);
     return s;
 }

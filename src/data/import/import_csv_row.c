@@ -22,11 +22,9 @@ static const char *cell(struct hps_csv *c, struct hps_csv_source from, size_t *n
                                    : hps_join_cell(&c->join, c->join_row, from.joined);
     const struct hps_list *missing = &c->schema->missing;
 
-    if (from.main < 0)
-        *n = s ? strlen(s) : 0;
+    if (from.main < 0) *n = s ? strlen(s) : 0;
     for (int i = 0; i < missing->n; i++)
-        if (strlen(missing->item[i]) == *n && memcmp(missing->item[i], s, *n) == 0)
-            *n = 0;
+        if (strlen(missing->item[i]) == *n && memcmp(missing->item[i], s, *n) == 0) *n = 0;
     return s;
 }
 
@@ -47,10 +45,8 @@ static const char *parse_date(struct hps_csv *c, struct hps_csv_column *col)
     const char *s = cell(c, col->from, &n);
 
     col->id = 0;
-    if (dense)
-        c->dense[col->at] = NAN;
-    if (n == 0)
-        return NULL;
+    if (dense) c->dense[col->at] = NAN;
+    if (n == 0) return NULL;
     if (!hps_date_parse(col->is->time, s, n, &date))
         return bad_date(c, col->is->column, s, n, col->is->time);
     if (dense)
@@ -67,8 +63,7 @@ static const char *parse_dense(struct hps_csv *c, const struct hps_csv_column *c
     double x;
 
     c->dense[col->at] = NAN;
-    if (n == 0)
-        return NULL;
+    if (n == 0) return NULL;
     if (!hps_parse_real(s, n, &x) || fabs(x) > (double)FLT_MAX)
         return bad(c, col->is->column, s, n, "is not a number");
     c->dense[col->at] = (float)x;
@@ -82,14 +77,12 @@ static const char *parse_label(struct hps_csv *c, float *label)
     const char *s = cell(c, c->label, &n);
     double x;
 
-    if (n == 0)
-        return "there is no label";
+    if (n == 0) return "there is no label";
     *label = 0;
     for (int i = 0; i < schema->equals.n; i++)
         if (strlen(schema->equals.item[i]) == n && memcmp(schema->equals.item[i], s, n) == 0)
             *label = 1;
-    if (schema->has_equals)
-        return NULL;
+    if (schema->has_equals) return NULL;
     if (!hps_parse_real(s, n, &x) || fabs(x) > (double)FLT_MAX)
         return bad(c, schema->label, s, n, "is not a number, and the label");
     *label = schema->has_at_least ? (float)(x >= schema->at_least) : (float)x;
@@ -100,8 +93,7 @@ static const char *parse_date_key(struct hps_csv *c, const char *s, size_t n, do
 {
     struct hps_date date;
 
-    if (n == 0)
-        return bad(c, c->split_by, "", 0, "is no date to split by");
+    if (n == 0) return bad(c, c->split_by, "", 0, "is no date to split by");
     if (!hps_date_parse(c->split_time, s, n, &date))
         return bad_date(c, c->split_by, s, n, c->split_time);
     *key = hps_date_s(&date);
@@ -114,11 +106,9 @@ static const char *parse_key(struct hps_csv *c, double *key)
     const char *s;
 
     *key = 0;
-    if (!c->split_by)
-        return NULL;
+    if (!c->split_by) return NULL;
     s = cell(c, c->key, &n);
-    if (c->split_time)
-        return parse_date_key(c, s ? s : "", n, key);
+    if (c->split_time) return parse_date_key(c, s ? s : "", n, key);
     if (n == 0 || !hps_parse_real(s, n, key))
         return bad(c, c->split_by, s ? s : "", n,
                    "is not a number to split by (of dates, give `time`)");
@@ -130,8 +120,7 @@ static void find_join(struct hps_csv *c)
     size_t n;
     const char *s;
 
-    if (!c->joined)
-        return;
+    if (!c->joined) return;
     s = hps_record_text(&c->record, c->text, c->on.main, &n);
     c->join_row = hps_dict_id(&c->join.key, s, n, false);
 }
@@ -139,8 +128,7 @@ static void find_join(struct hps_csv *c)
 /* The id of a text; 0: not known. */
 static long long id_of(struct hps_csv_column *col, const char *s, size_t n, bool learn)
 {
-    if (col->is->hash)
-        return 1 + hps_parse_bucket(hps_parse_hash(s, n, 0), col->is->hash - 1);
+    if (col->is->hash) return 1 + hps_parse_bucket(hps_parse_hash(s, n, 0), col->is->hash - 1);
     return hps_dict_id(&col->dict, s, n, learn);
 }
 
@@ -151,8 +139,7 @@ static bool next_part(const char **rest, size_t *left, const char *separator, co
     size_t length = strlen(separator);
     const char *end;
 
-    if (*left == 0)
-        return false;
+    if (*left == 0) return false;
     end = memmem(*rest, *left, separator, length);
     *part = *rest;
     *n = end ? (size_t)(end - *rest) : *left;
@@ -170,11 +157,9 @@ static void put_multi(struct hps_csv *c, struct hps_csv_column *col, struct hps_
     long long ids = 0;
 
     while (next_part(&rest, &left, col->is->separator, &part, &n)) {
-        if (n == 0)
-            continue;
+        if (n == 0) continue;
         long long id = id_of(col, part, n, dest.learn);
-        if (dest.writer)
-            hps_writer_id(dest.writer, col->at, id);
+        if (dest.writer) hps_writer_id(dest.writer, col->at, id);
         slot->unknown += dest.writer && id == 0;
         ids++;
     }
@@ -189,8 +174,7 @@ static void put_category(struct hps_csv *c, struct hps_csv_column *col,
     const char *s = cell(c, col->from, &n);
     long long id = col->is->part ? col->id : n ? id_of(col, s, n, dest.learn) : 0;
 
-    if (!dest.writer)
-        return;
+    if (!dest.writer) return;
     dest.writer->ids[col->at][dest.writer->row] = id;
     slot->missing += n == 0;
     slot->unknown += n > 0 && id == 0;
@@ -200,8 +184,7 @@ static enum hps_status put_row(struct hps_csv *c, struct hps_destination dest, f
 {
     struct hps_writer *w = dest.writer;
 
-    if (!w && !dest.learn)
-        return HPS_OK;
+    if (!w && !dest.learn) return HPS_OK;
     for (int i = 0; i < c->schema->ncolumn; i++) {
         struct hps_csv_column *col = &c->column[i];
         if (col->is->kind == HPS_COLUMN_CATEGORY)
@@ -209,11 +192,9 @@ static enum hps_status put_row(struct hps_csv *c, struct hps_destination dest, f
         else if (col->is->kind == HPS_COLUMN_MULTI)
             put_multi(c, col, dest);
     }
-    if (!w)
-        return HPS_OK;
+    if (!w) return HPS_OK;
     w->label[w->row] = label;
-    if (c->D)
-        memcpy(w->dense + w->row * c->D, c->dense, (size_t)c->D * sizeof *c->dense);
+    if (c->D) memcpy(w->dense + w->row * c->D, c->dense, (size_t)c->D * sizeof *c->dense);
     return hps_writer_row(w);
 }
 
@@ -233,14 +214,11 @@ static const char *parse_record(struct hps_csv *c, bool whole, float *label, dou
 {
     const char *why;
 
-    if (!whole)
-        return "a quote is not closed";
-    if (c->record.n != c->nname)
-        return bad_count(c);
+    if (!whole) return "a quote is not closed";
+    if (c->record.n != c->nname) return bad_count(c);
     find_join(c);
     why = parse_label(c, label);
-    if (!why)
-        why = parse_key(c, key);
+    if (!why) why = parse_key(c, key);
     for (int i = 0; i < c->schema->ncolumn && !why; i++)
         if (*c->column[i].is->time)
             why = parse_date(c, &c->column[i]);
@@ -259,11 +237,9 @@ enum hps_status hps_csv_record(void *self, struct hps_text *t, struct hps_intake
     enum hps_status s = hps_record_next(&c->record, t, &c->text, &whole);
 
     *more = c->text != NULL;
-    if (s || !c->text)
-        return s;
+    if (s || !c->text) return s;
     *why = parse_record(c, whole, &label, &key);
-    if (*why)
-        return HPS_OK;
+    if (*why) return HPS_OK;
     return put_row(c, hps_intake_destination(in, key), label);
 }
 

@@ -71,8 +71,7 @@ static const char *parse(void *self, const struct hps_intake *in, char *line, si
     (void)key;
     l->nid = 0;
     memset(l->dense, 0, (size_t)l->D * sizeof *l->dense);
-    if (!hps_token_next(&at, end, &w) || w.name)
-        return "there is no label";
+    if (!hps_token_next(&at, end, &w) || w.name) return "there is no label";
     if (!hps_token_label(l->opt, w.value, w.nvalue, &l->label))
         return bad(l, &w, "is not a number, and the label");
     while (!why && hps_token_next(&at, end, &w))
@@ -86,8 +85,7 @@ static void put(void *self, struct hps_destination dest)
     struct hps_writer *w = dest.writer;
 
     w->label[w->row] = l->label;
-    if (l->D)
-        memcpy(w->dense + w->row * l->D, l->dense, (size_t)l->D * sizeof *l->dense);
+    if (l->D) memcpy(w->dense + w->row * l->D, l->dense, (size_t)l->D * sizeof *l->dense);
     for (long long i = 0; i < l->nid; i++)
         hps_writer_id(w, 0, l->id[i]);
     l->forms.slot[dest.test]->missing += l->nid == 0;
@@ -136,10 +134,8 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
     l->seed = hps_rng_key(0, "features");
     name_columns(l);
     s = hps_intake_split_rows(&in);
-    if (!s)
-        s = hps_forms_put(&l->forms, &in, "none");
-    if (!s)
-        s = hps_intake_run(&in, &format, ninput, input, result);
+    if (!s) s = hps_forms_put(&l->forms, &in, "none");
+    if (!s) s = hps_intake_run(&in, &format, ninput, input, result);
     hps_forms_free(&l->forms);
     hps_mem_free(l->dense);
     hps_mem_free(l->id);

@@ -58,8 +58,7 @@ static bool is_fit(const char *s, size_t n)
 
 static int find_name(struct slots *c, const struct hps_token *w, bool learn)
 {
-    if (!is_fit(w->name, w->nname))
-        return 0;
+    if (!is_fit(w->name, w->nname)) return 0;
     return (int)hps_dict_id(&c->dict, w->name, w->nname, learn);
 }
 
@@ -68,10 +67,8 @@ static const char *parse_word(struct slots *c, const struct hps_token *w, bool l
     struct word *to;
     int name = w->name ? find_name(c, w, learn) : 0;
 
-    if (!w->name)
-        return "a word without a colon";
-    if (name == 0)
-        return bad(c, w, c->known ? "is in no slot of the dataset" : "is in no slot");
+    if (!w->name) return "a word without a colon";
+    if (name == 0) return bad(c, w, c->known ? "is in no slot of the dataset" : "is in no slot");
     hps_mem_grow(&c->word, &c->word_cap, c->nword + 1, sizeof *c->word);
     to = &c->word[c->nword++];
     to->name = name;
@@ -81,8 +78,7 @@ static const char *parse_word(struct slots *c, const struct hps_token *w, bool l
                                                                        : bad(c, w, "is no number");
     if (c->name[name].dense)
         return hps_token_real(w->value, w->nvalue, &to->x) ? NULL : bad(c, w, "is no number");
-    if (hps_token_id(c->opt, w->value, w->nvalue, 0, &to->id))
-        return NULL;
+    if (hps_token_id(c->opt, w->value, w->nvalue, 0, &to->id)) return NULL;
     return bad(c, w, "is no id below --buckets (see --ids hash)");
 }
 
@@ -91,14 +87,12 @@ static const char *check_counts(struct slots *c)
 {
     const char *text = c->dict.text;
 
-    if (c->name[1].count != 1)
-        return c->name[1].count ? "two labels" : "there is no label";
+    if (c->name[1].count != 1) return c->name[1].count ? "two labels" : "there is no label";
     for (int i = 2; i <= c->dict.n; i++) {
         const struct name *n = &c->name[i];
         int most = n->dense ? n->width : c->known && !n->multi ? 1 : 0;
         bool open = most == 0 && !(n->dense && c->known);
-        if (n->count == 0 || open || (n->dense ? n->count == most : n->count <= most))
-            continue;
+        if (n->count == 0 || open || (n->dense ? n->count == most : n->count <= most)) continue;
         snprintf(c->why, sizeof c->why, "%d values of %.60s instead of %d", n->count,
                  text + c->dict.start[i - 1], most);
         return c->why;
@@ -112,8 +106,7 @@ static void survey_row(struct slots *c)
         struct name *n = &c->name[i];
         n->rows += n->count > 0;
         n->multi |= n->count > 1;
-        if (n->dense && n->count > 0)
-            n->width = n->count;
+        if (n->dense && n->count > 0) n->width = n->count;
     }
 }
 
@@ -130,10 +123,8 @@ static const char *parse(void *self, const struct hps_intake *in, char *line, si
         c->name[i].count = 0;
     while (!why && hps_token_next(&at, line + n, &w))
         why = parse_word(c, &w, survey && !c->known);
-    if (!why)
-        why = check_counts(c);
-    if (!why && survey)
-        survey_row(c);
+    if (!why) why = check_counts(c);
+    if (!why && survey) survey_row(c);
     return why;
 }
 
@@ -149,11 +140,9 @@ static void put(void *self, struct hps_destination dest)
         dense[d] = NAN;
     for (int i = 2; i <= c->dict.n; i++) {
         const struct name *n = &c->name[i];
-        if (n->dense || n->at < 0)
-            continue;
+        if (n->dense || n->at < 0) continue;
         f->slot[dest.test][n->at].missing += n->count == 0;
-        if (!f->slot[0][n->at].multi)
-            w->ids[n->at][w->row] = 0;
+        if (!f->slot[0][n->at].multi) w->ids[n->at][w->row] = 0;
     }
     for (size_t i = 0; i < c->nword; i++) {
         struct name *n = &c->name[c->word[i].name];
@@ -179,8 +168,7 @@ static int sort_slots(const struct slots *c, int *order)
     for (int i = 2 + c->ndense; i <= c->dict.n; i++) {
         const char *text = name_text(c, i);
         int k = n;
-        if (c->name[i].rows == 0)
-            continue;
+        if (c->name[i].rows == 0) continue;
         for (; !c->known && k > 0 && strverscmp(name_text(c, order[k - 1]), text) > 0; k--)
             order[k] = order[k - 1];
         order[k] = i;
@@ -235,8 +223,7 @@ static enum hps_status take_forms(struct slots *c, const char *path)
     struct hps_data *d;
     enum hps_status s = hps_data_open(&d, path, MPI_COMM_NULL);
 
-    if (s)
-        return s;
+    if (s) return s;
     c->known = true;
     for (int i = 2; i < 2 + c->ndense; i++)
         for (int k = 0; k < d->D; k++)
@@ -256,11 +243,9 @@ static enum hps_status ready(void *self, struct hps_intake *in)
 {
     struct slots *c = self;
 
-    if (c->known)
-        return HPS_OK;
+    if (c->known) return HPS_OK;
     make_forms(c);
-    if (c->forms.nslot + c->forms.D > 0)
-        return hps_forms_put(&c->forms, in, "none");
+    if (c->forms.nslot + c->forms.D > 0) return hps_forms_put(&c->forms, in, "none");
     HPS_SAY(HPS_ERROR, "the input has neither slots nor numbers");
     return HPS_DECK;
 }
@@ -280,8 +265,7 @@ static enum hps_status learn_names(struct slots *c)
     }
     for (int i = 0; i <= NAMES; i++)
         c->name[i].at = -1;
-    if (fit)
-        return HPS_OK;
+    if (fit) return HPS_OK;
     HPS_SAY(HPS_ERROR, "--label-name, --dense-names: names that differ, without '/', are wanted");
     return HPS_USAGE;
 }
@@ -292,12 +276,9 @@ static enum hps_status prepare(struct slots *c, struct hps_intake *in)
     const char *from = opt->append ? opt->output : opt->scaling;
     enum hps_status s = learn_names(c);
 
-    if (!s)
-        s = hps_intake_split_rows(in);
-    if (!s && *from)
-        s = take_forms(c, from);
-    if (!s && *from)
-        s = hps_forms_put(&c->forms, in, "none");
+    if (!s) s = hps_intake_split_rows(in);
+    if (!s && *from) s = take_forms(c, from);
+    if (!s && *from) s = hps_forms_put(&c->forms, in, "none");
     in->survey = !c->known;
     return s;
 }
@@ -313,8 +294,7 @@ static enum hps_status run(const struct hps_import_opt *opt, int ninput, char *c
     c->opt = opt;
     hps_dict_init(&c->dict, NAMES, (size_t)NAMES * (NAME_BYTES + 1));
     s = prepare(c, &in);
-    if (!s)
-        s = hps_intake_run(&in, &format, ninput, input, result);
+    if (!s) s = hps_intake_run(&in, &format, ninput, input, result);
     hps_forms_free(&c->forms);
     hps_dict_done(&c->dict);
     hps_mem_free(c->word);

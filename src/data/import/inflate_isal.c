@@ -41,8 +41,7 @@ enum hps_inflated hps_inflate_some(struct hps_inflate *z)
     z->nin = state->avail_in;
     z->out = state->next_out;
     z->nout = state->avail_out;
-    if (rc != ISAL_DECOMP_OK)
-        return HPS_INFLATE_BAD;
+    if (rc != ISAL_DECOMP_OK) return HPS_INFLATE_BAD;
     return state->block_state == ISAL_BLOCK_FINISH ? HPS_INFLATE_END : HPS_INFLATE_ON;
 }
 

@@ -14,8 +14,7 @@ void hps_inflate_new(struct hps_inflate *z)
     z_stream *state = hps_mem_new(1, sizeof *state);
 
     z->state = state;
-    if (inflateInit2(state, 15 + 16) != Z_OK)
-        HPS_DIE("zlib cannot begin");
+    if (inflateInit2(state, 15 + 16) != Z_OK) HPS_DIE("zlib cannot begin");
 }
 
 void hps_inflate_again(struct hps_inflate *z)
@@ -43,8 +42,7 @@ enum hps_inflated hps_inflate_some(struct hps_inflate *z)
     z->nin = state->avail_in;
     z->out = state->next_out;
     z->nout = state->avail_out;
-    if (rc == Z_STREAM_END)
-        return HPS_INFLATE_END;
+    if (rc == Z_STREAM_END) return HPS_INFLATE_END;
     return rc == Z_OK || rc == Z_BUF_ERROR ? HPS_INFLATE_ON : HPS_INFLATE_BAD;
 }
 

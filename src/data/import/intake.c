@@ -25,8 +25,7 @@ struct inputs {
 static void keep_key(struct hps_intake *in, double key)
 {
     in->key[in->nkey++] = key;
-    if (in->nkey < KEYS)
-        return;
+    if (in->nkey < KEYS) return;
     if (!in->status)
         in->status = hps_select_write(in->keys, in->opt->output, in->key, KEYS * sizeof key);
     in->nkey = 0;
@@ -44,8 +43,7 @@ static bool is_test(struct hps_intake *in, long long row, double key)
     case HPS_SPLIT_KEY:
         break;
     }
-    if (key != in->threshold)
-        return key > in->threshold;
+    if (key != in->threshold) return key > in->threshold;
     return in->has_at || in->ties-- <= 0;               /* the first ones train */
 }
 
@@ -55,26 +53,22 @@ struct hps_destination hps_intake_destination(struct hps_intake *in, double key)
     long long row = in->row++;
 
     if (in->pass == HPS_PASS_SURVEY) {
-        if (in->keys >= 0)
-            keep_key(in, key);
+        if (in->keys >= 0) keep_key(in, key);
         return dest;
     }
     dest.test = is_test(in, row, key);
     dest.learn = !dest.test && (in->pass == HPS_PASS_LEARN || !in->relearn) &&
                   !*in->opt->scaling && !in->opt->append;
-    if (in->pass == HPS_PASS_WRITE)
-        dest.writer = in->writer[dest.test];
+    if (in->pass == HPS_PASS_WRITE) dest.writer = in->writer[dest.test];
     return dest;
 }
 
 static void tell_bad(struct hps_intake *in, const struct hps_text *t, const char *why)
 {
     in->bad++;
-    if (in->named || in->bad > TOLD)
-        return;
+    if (in->named || in->bad > TOLD) return;
     HPS_SAY(HPS_WARN, "%s:%lld: %s", t->path, t->line, why);
-    if (in->bad == TOLD)
-        HPS_SAY(HPS_WARN, "more bad lines are only counted");
+    if (in->bad == TOLD) HPS_SAY(HPS_WARN, "more bad lines are only counted");
 }
 
 /* The next line that is a record; NULL at the end. */
@@ -87,8 +81,7 @@ static enum hps_status next_line(const struct hps_format *f, struct hps_text *t,
     do {
         s = hps_text_next(t, line, n);
         skip = !s && *line && *n == 0;
-        if (!s && *line && !skip && f->skip)
-            s = f->skip(f->self, t, *line, *n, &skip);
+        if (!s && *line && !skip && f->skip) s = f->skip(f->self, t, *line, *n, &skip);
     } while (!s && skip);
     return s;
 }
@@ -103,14 +96,11 @@ static enum hps_status read_line(struct hps_intake *in, const struct hps_format 
     enum hps_status s = next_line(f, t, &line, &n);
 
     *more = line != NULL;
-    if (s || !line)
-        return s;
+    if (s || !line) return s;
     *why = f->parse(f->self, in, line, n, &key);
-    if (*why)
-        return HPS_OK;
+    if (*why) return HPS_OK;
     dest = hps_intake_destination(in, key);
-    if (!dest.writer)
-        return HPS_OK;
+    if (!dest.writer) return HPS_OK;
     f->put(f->self, dest);
     return hps_writer_row(dest.writer);
 }
@@ -124,11 +114,9 @@ static enum hps_status read_text(struct hps_intake *in, const struct hps_format 
     while (!s && more) {
         const char *why = NULL;
         s = f->record ? f->record(f->self, t, in, &more, &why) : read_line(in, f, t, &more, &why);
-        if (!s && why)
-            tell_bad(in, t, why);
+        if (!s && why) tell_bad(in, t, why);
         in->lines += more && !s;
-        if (!s)
-            s = hps_text_stop ? HPS_AGAIN : in->status;
+        if (!s) s = hps_text_stop ? HPS_AGAIN : in->status;
     }
     return s;
 }
@@ -151,14 +139,12 @@ static enum hps_status read_inputs(struct hps_intake *in, const struct hps_forma
     for (int i = 0; i < inputs->n && !s; i++) {
         struct hps_text t;
         s = open_input(in, &t, inputs->path[i]);
-        if (s)
-            break;
+        if (s) break;
         s = read_text(in, f, &t);
         hps_text_close(&t);
     }
     in->named = true;
-    if (pass != HPS_PASS_SURVEY)
-        in->ties = ties;
+    if (pass != HPS_PASS_SURVEY) in->ties = ties;
     return s;
 }
 
@@ -198,19 +184,15 @@ static enum hps_status spool(struct hps_intake *in, const struct inputs *inputs)
 
     for (int i = 0; i < inputs->n; i++)
         standard |= strcmp(inputs->path[i], "-") == 0;
-    if (!standard)
-        return HPS_OK;
+    if (!standard) return HPS_OK;
     s = hps_text_standard();
-    if (s)
-        return s;
+    if (s) return s;
     in->spool = hps_select_scratch(in->opt->output);
-    if (in->spool < 0)
-        return HPS_OUTPUT;
+    if (in->spool < 0) return HPS_OUTPUT;
     buffer = hps_mem_new(PIECE, 1);
     while (!s && got != 0 && !hps_text_stop) {
         got = read(STDIN_FILENO, buffer, PIECE);
-        if (got > 0)
-            s = hps_select_write(in->spool, in->opt->output, buffer, (size_t)got);
+        if (got > 0) s = hps_select_write(in->spool, in->opt->output, buffer, (size_t)got);
         if (got < 0 && errno != EINTR) {
             HPS_SAY(HPS_ERROR, "standard input: %s", strerror(errno));
             s = HPS_INPUT;
@@ -247,19 +229,15 @@ static enum hps_status survey(struct hps_intake *in, const struct hps_format *f,
     bool share = in->split == HPS_SPLIT_FILE || (in->split == HPS_SPLIT_KEY && !in->has_at);
     enum hps_status s = HPS_OK;
 
-    if (share || in->survey || in->relearn)
-        s = spool(in, inputs);
-    if (s || (!share && !in->survey))
-        return s;
+    if (share || in->survey || in->relearn) s = spool(in, inputs);
+    if (s || (!share && !in->survey)) return s;
     if (share && in->split == HPS_SPLIT_KEY) {
         in->key = hps_mem_new(KEYS, sizeof *in->key);
         in->keys = hps_select_scratch(in->opt->output);
         s = in->keys < 0 ? HPS_OUTPUT : HPS_OK;
     }
-    if (!s)
-        s = read_inputs(in, f, inputs, HPS_PASS_SURVEY);
-    if (!s)
-        s = judge_once(in);
+    if (!s) s = read_inputs(in, f, inputs, HPS_PASS_SURVEY);
+    if (!s) s = judge_once(in);
     in->rows = in->row;
     return s || !share ? s : find_split(in);
 }
@@ -271,8 +249,7 @@ static double rows_about(const struct hps_intake *in, const struct inputs *input
     double bytes = 0;
     const char *end;
 
-    if (in->rows)
-        return (double)in->rows;
+    if (in->rows) return (double)in->rows;
     for (int i = 0; i < inputs->n; i++) {
         end = strrchr(inputs->path[i], '.');
         if (stat(inputs->path[i], &facts) == 0)
@@ -346,22 +323,14 @@ static enum hps_status run(struct hps_intake *in, const struct hps_format *f,
 {
     enum hps_status s = survey(in, f, inputs);
 
-    if (!s && f->ready)
-        s = f->ready(f->self, in);
-    if (!s)
-        s = begin_files(in, inputs);
-    if (!s && in->relearn)
-        s = read_inputs(in, f, inputs, HPS_PASS_LEARN);
-    if (!s)
-        s = read_inputs(in, f, inputs, HPS_PASS_WRITE);
-    if (!s)
-        s = judge_once(in);
-    if (!s && f->end)
-        f->end(f->self, in);
-    if (!s)
-        s = end_files(in);
-    if (!s)
-        sum_up(in, result);
+    if (!s && f->ready) s = f->ready(f->self, in);
+    if (!s) s = begin_files(in, inputs);
+    if (!s && in->relearn) s = read_inputs(in, f, inputs, HPS_PASS_LEARN);
+    if (!s) s = read_inputs(in, f, inputs, HPS_PASS_WRITE);
+    if (!s) s = judge_once(in);
+    if (!s && f->end) f->end(f->self, in);
+    if (!s) s = end_files(in);
+    if (!s) sum_up(in, result);
     return s;
 }
 
@@ -371,8 +340,7 @@ static bool parse_threshold(struct hps_intake *in, const char *at)
     struct hps_date date;
     size_t n = strlen(at);
 
-    if (!in->key_time)
-        return hps_parse_real(at, n, &in->threshold);
+    if (!in->key_time) return hps_parse_real(at, n, &in->threshold);
     if (!hps_date_parse(in->key_time, at, n, &date) && !hps_date_parse("iso", at, n, &date))
         return false;
     in->threshold = hps_date_s(&date);
@@ -401,8 +369,7 @@ enum hps_status hps_intake_split(struct hps_intake *in, const char *by, double s
     else if (in->has_at && !parse_threshold(in, at))
         why = in->key_time ? "--split-at wants a date, as in the column or as 2014-10-21T13:45:00Z"
                            : "--split-at wants a number (of dates, the schema says `time`)";
-    if (!why)
-        return HPS_OK;
+    if (!why) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s", why);
     return HPS_USAGE;
 }
@@ -411,8 +378,7 @@ enum hps_status hps_intake_split_rows(struct hps_intake *in)
 {
     enum hps_status s = hps_intake_split(in, "file", HPS_INTAKE_SHARE);
 
-    if (s || in->split != HPS_SPLIT_KEY)
-        return s;
+    if (s || in->split != HPS_SPLIT_KEY) return s;
     HPS_SAY(HPS_ERROR, "--split %s: file or random; this format has no column to split by",
             in->opt->split);
     return HPS_USAGE;
@@ -432,9 +398,7 @@ enum hps_status hps_intake_run(struct hps_intake *in, const struct hps_format *f
     hps_writer_free(in->writer[0]);
     hps_writer_free(in->writer[1]);
     hps_mem_free(in->key);
-    if (in->keys >= 0)
-        close(in->keys);
-    if (in->spool >= 0)
-        close(in->spool);
+    if (in->keys >= 0) close(in->keys);
+    if (in->spool >= 0) close(in->spool);
     return s;
 }

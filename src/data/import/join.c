@@ -13,8 +13,7 @@ static int next_column(int (*compare)(const char *, const char *), const char *c
                        int n, char *const *name)
 {
     for (int i = from; i < n; i++)
-        if (compare(name[i], column) == 0)
-            return i;
+        if (compare(name[i], column) == 0) return i;
     return -1;
 }
 
@@ -23,8 +22,7 @@ int hps_join_find(const char *column, int n, char *const *name, int *again)
     int (*compare)(const char *, const char *) = strcmp;
     int at = next_column(compare, column, 0, n, name);
 
-    if (at < 0)
-        at = next_column(compare = strcasecmp, column, 0, n, name);
+    if (at < 0) at = next_column(compare = strcasecmp, column, 0, n, name);
     *again = at < 0 ? -1 : next_column(compare, column, at + 1, n, name);
     return at;
 }
@@ -74,10 +72,8 @@ static enum hps_status load_header(struct hps_join *j, struct hps_record *r, str
     bool whole;
     enum hps_status s = hps_record_next(r, t, &text, &whole);
 
-    if (s)
-        return s;
-    if (!text || !whole)
-        return wrong(t, "there is no header line");
+    if (s) return s;
+    if (!text || !whole) return wrong(t, "there is no header line");
     j->n = r->n;
     j->name = hps_mem_new((size_t)j->n, sizeof *j->name);
     for (int i = 0; i < j->n; i++)
@@ -98,8 +94,7 @@ static enum hps_status add_row(struct hps_join *j, struct hps_record *r, struct 
     hps_mem_grow(&j->start, &j->start_cap, (row + 1) * (size_t)j->n, sizeof *j->start);
     for (int i = 0; i < j->n; i++) {
         s = hps_record_text(r, text, i, &n);
-        if (j->bytes + n + 1 > HPS_JOIN_BYTES)
-            return wrong(t, "too much text to join in memory");
+        if (j->bytes + n + 1 > HPS_JOIN_BYTES) return wrong(t, "too much text to join in memory");
         hps_mem_grow(&j->text, &j->cap, j->bytes + n + 1, 1);
         memcpy(j->text + j->bytes, s, n);
         j->start[row * (size_t)j->n + (size_t)i] = j->bytes;
@@ -116,13 +111,10 @@ static enum hps_status load_rows(struct hps_join *j, struct hps_record *r, struc
     enum hps_status s;
 
     while (!(s = hps_record_next(r, t, &text, &whole)) && text) {
-        if (!whole)
-            return wrong(t, "a quote is not closed");
-        if (r->n != j->n)
-            return wrong(t, "another number of columns than in the header");
+        if (!whole) return wrong(t, "a quote is not closed");
+        if (r->n != j->n) return wrong(t, "another number of columns than in the header");
         s = add_row(j, r, t, text, key);
-        if (s)
-            break;
+        if (s) break;
     }
     return s;
 }
@@ -136,28 +128,23 @@ enum hps_status hps_join_load(struct hps_join *j, const char *path, char delimit
     enum hps_status s = hps_text_open(&t, path);
 
     *j = (struct hps_join){ 0 };
-    if (s)
-        return s;
+    if (s) return s;
     hps_dict_init(&j->key, (long long)1 << 22, HPS_JOIN_BYTES);
     hps_record_init(&r, delimiter);
     s = load_header(j, &r, &t);
     if (!s && (key = hps_join_find(column, j->n, j->name, &again)) < 0)
         s = hps_join_lacks(path, delimiter, column, j->n, j->name);
-    if (!s && again >= 0)
-        s = hps_join_twice(path, column, key, again);
-    if (!s)
-        s = load_rows(j, &r, &t, key);
+    if (!s && again >= 0) s = hps_join_twice(path, column, key, again);
+    if (!s) s = load_rows(j, &r, &t, key);
     hps_record_done(&r);
     hps_text_close(&t);
-    if (s)
-        hps_join_done(j);
+    if (s) hps_join_done(j);
     return s;
 }
 
 void hps_join_done(struct hps_join *j)
 {
-    if (!j->key.place)
-        return;
+    if (!j->key.place) return;
     for (int i = 0; i < j->n; i++)
         hps_mem_free(j->name[i]);
     hps_mem_free(j->name);

@@ -22,11 +22,9 @@ static bool parse_slowly(const char *s, size_t n, double *x)
 {
     char copy[512], *end;
 
-    if (n == 0 || n >= sizeof copy)
-        return false;
+    if (n == 0 || n >= sizeof copy) return false;
     for (size_t i = 0; i < n; i++)
-        if (!is_digit(s[i]) && !strchr("+-.eE", s[i]))
-            return false;
+        if (!is_digit(s[i]) && !strchr("+-.eE", s[i])) return false;
     memcpy(copy, s, n);
     copy[n] = 0;
     *x = strtod(copy, &end);
@@ -49,13 +47,10 @@ bool hps_parse_real(const char *s, size_t n, double *x)
         after = i - point;
         digits += after;
     }
-    if (i < n || digits == 0 || digits > DIGITS)
-        return parse_slowly(s, n, x);
+    if (i < n || digits == 0 || digits > DIGITS) return parse_slowly(s, n, x);
     *x = (double)value;
-    if (after)
-        *x /= power[after];
-    if (minus)
-        *x = -*x;
+    if (after) *x /= power[after];
+    if (minus) *x = -*x;
     return true;
 }
 

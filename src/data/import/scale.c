@@ -53,8 +53,7 @@ static void logs(int D, long long n, float *x)
     for (long long i = 0; i < n; i++, x += D) {
         float v = *x;
         int whole = v >= 0 && v < TABLE ? (int)v : 0;
-        if (v != v)
-            continue;
+        if (v != v) continue;
         if (v <= 0)
             *x = 0;
         else if ((float)whole == v)
@@ -107,8 +106,7 @@ static void merge(struct hps_scale *s, const struct learned *l, int d, long long
     double total = s->seen + seen;
 
     s->missing += (double)rows - seen;
-    if (seen == 0)
-        return;
+    if (seen == 0) return;
     s->m2 += l->m2[d] + step * step * s->seen * seen / total;
     s->mean += step * seen / total;
     s->min = s->seen == 0 || l->min[d] < s->min ? l->min[d] : s->min;
@@ -137,8 +135,7 @@ void hps_scale_first(struct hps_scale *scale, int D, long long n, float *x)
     for (long long first = 0; first < n; first += TILE, x += (long long)TILE * D) {
         long long rows = n - first < TILE ? n - first : TILE;
         for (int d = 0; d < D; d++)
-            if (scale[d].log1p)
-                logs(D, rows, x + d);
+            if (scale[d].log1p) logs(D, rows, x + d);
         learn(scale, D, rows, x);
     }
 }
@@ -174,8 +171,7 @@ void hps_scale_second(const struct hps_scale *scale, int D, long long n, float *
 bool hps_scale_waits(const struct hps_scale *scale, int D)
 {
     for (int d = 0; d < D; d++)
-        if (scale[d].range != HPS_RANGE_NONE)
-            return true;
+        if (scale[d].range != HPS_RANGE_NONE) return true;
     return false;
 }
 
@@ -204,8 +200,7 @@ static bool is_told(const struct hps_scale *scale, int D, int i)
 /* Is a number one that an import writes? */
 static bool can_be(int i, double x)
 {
-    if (i == SCALE)
-        return isfinite(x) && x > 0;
+    if (i == SCALE) return isfinite(x) && x > 0;
     return isfinite(x) && (x >= 0 || (i != STD && i != SEEN && i != MISSING));
 }
 
@@ -219,16 +214,14 @@ enum hps_status hps_scale_save(const struct hps_scale *scale, int D, struct hps_
         for (int d = 0; d < D; d++) {
             struct hps_scale one = scale[d];
             x[d] = *number(&one, i);
-            if (i == STD)
-                x[d] = one.seen > 0 ? sqrt(one.m2 / one.seen) : 0;
+            if (i == STD) x[d] = one.seen > 0 ? sqrt(one.m2 / one.seen) : 0;
         }
         s = hps_h5_put_real(h, "dense", names[i], D, x);
     }
     for (int d = 0, at = 0; d < D; d++)
         at += snprintf(text + at, 16, "%s%s", d ? "," : "",
                        hps_scale_word(&scale[d]));
-    if (!s && D)
-        s = hps_h5_put_text(h, "dense", "scaling", text);
+    if (!s && D) s = hps_h5_put_text(h, "dense", "scaling", text);
     hps_mem_free(text);
     hps_mem_free(x);
     return s;
@@ -240,8 +233,7 @@ static enum hps_status load_kinds(struct hps_scale *scale, int D, struct hps_h5 
     bool good = true;
     enum hps_status s = hps_h5_get_text(h, "dense", "scaling", &text, false);
 
-    if (s)
-        return s;
+    if (s) return s;
     rest = text;
     for (int d = 0; d < D && good; d++) {
         size_t n = strcspn(rest, ",");
@@ -251,8 +243,7 @@ static enum hps_status load_kinds(struct hps_scale *scale, int D, struct hps_h5 
         rest += n + !last;
     }
     hps_mem_free(text);
-    if (good)
-        return HPS_OK;
+    if (good) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: attribute scaling of dense is not %d known words", h->path, D);
     return HPS_DECK;
 }
@@ -262,12 +253,10 @@ static enum hps_status load_numbers(struct hps_scale *scale, int D, struct hps_h
 {
     enum hps_status s = hps_h5_get_real(h, "dense", names[i], D, x, i == SINCE);
 
-    if (s && i == SINCE)
-        return HPS_OK;
+    if (s && i == SINCE) return HPS_OK;
     for (int d = 0; d < D && !s; d++) {
         *number(&scale[d], i) = x[d];
-        if (can_be(i, x[d]))
-            continue;
+        if (can_be(i, x[d])) continue;
         HPS_SAY(HPS_ERROR, "%s: attribute %s of dense is %g, which no import writes", h->path,
                 names[i], x[d]);
         s = HPS_DECK;

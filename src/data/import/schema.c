@@ -103,10 +103,8 @@ static enum hps_status load_text(struct hps_schema *s)
     struct text_opt o;
     enum hps_status status = hps_deck_map(s->deck, "text", &item);
 
-    if (!status)
-        status = hps_deck_bind(s->deck, item, text_fields, NULL, NULL, &o);
-    if (status)
-        return status;
+    if (!status) status = hps_deck_bind(s->deck, item, text_fields, NULL, NULL, &o);
+    if (status) return status;
     s->delimiter = strcmp(o.delimiter, "tab") == 0 ? '\t' : *o.delimiter;
     if (!s->delimiter || strchr("\"\n\r", s->delimiter) ||
         (strlen(o.delimiter) != 1 && s->delimiter != '\t'))
@@ -127,10 +125,8 @@ static enum hps_status load_label(struct hps_schema *s)
 
     if (!status && !item)
         return hps_deck_wrong(hps_deck_root(s->deck), NULL, "the schema has no section 'label'");
-    if (!status)
-        status = hps_deck_bind(s->deck, item, label_fields, NULL, NULL, &o);
-    if (status)
-        return status;
+    if (!status) status = hps_deck_bind(s->deck, item, label_fields, NULL, NULL, &o);
+    if (status) return status;
     s->label = o.column;
     s->has_at_least = item && hps_item_has(item, "at_least");
     s->has_equals = item && hps_item_has(item, "equals");
@@ -150,14 +146,12 @@ static enum hps_status load_ids(struct hps_schema *s, struct hps_schema_column *
     enum hps_status status = hps_deck_bind(s->deck, item, category_fields,
                                            multi ? multi_fields : NULL, NULL, &o);
 
-    if (status)
-        return status;
+    if (status) return status;
     if (!hps_item_has(item, "hash") == !hps_item_has(item, "index"))
         return hps_deck_wrong(item, NULL, "give `hash` or `index`");
     if (o.hash == 1 || (o.hash == 0 && o.index == 0))
         return hps_deck_wrong(item, o.hash ? "hash" : NULL, "too few: id 0 is for no value");
-    if (multi && !*o.separator)
-        return hps_deck_wrong(item, "separator", "it is empty");
+    if (multi && !*o.separator) return hps_deck_wrong(item, "separator", "it is empty");
     c->hash = o.hash;
     c->index = o.index;
     c->separator = o.separator;
@@ -243,14 +237,12 @@ static enum hps_status load_kind(struct hps_schema *s, struct hps_schema_column 
         hps_scale_parse(o->dense, &c->scale);
         return *c->time ? load_since(c, item, o->since) : HPS_OK;
     }
-    if (c->kind == HPS_COLUMN_CATEGORY && word)
-        return load_part(c, item, word);
+    if (c->kind == HPS_COLUMN_CATEGORY && word) return load_part(c, item, word);
     if (*c->time)
         return hps_deck_wrong(item, "time", "dates become `dense`, with `since`, or `category: "
                                             HPS_DATE_WORDS "`");
     status = hps_item_map(item, c->kind == HPS_COLUMN_MULTI ? "multi" : "category", &ids);
-    if (!status && !ids)
-        status = hps_deck_wrong(item, NULL, "give `hash` or `index`");
+    if (!status && !ids) status = hps_deck_wrong(item, NULL, "give `hash` or `index`");
     return status ? status : load_ids(s, c, ids);
 }
 
@@ -263,19 +255,16 @@ static enum hps_status load_column(struct hps_schema *s, struct hps_schema_colum
     struct column_opt o;
     enum hps_status status = hps_deck_bind(s->deck, item, column_fields, NULL, inner, &o);
 
-    if (status)
-        return status;
+    if (status) return status;
     if (dense + category + multi != 1)
         return hps_deck_wrong(item, NULL, "give one of `dense`, `category`, `multi`");
     c->column = o.column;
     c->name = *o.name ? o.name : o.column;
     c->time = "";
     c->kind = dense ? HPS_COLUMN_DENSE : category ? HPS_COLUMN_CATEGORY : HPS_COLUMN_MULTI;
-    if (hps_item_has(item, "time"))
-        status = check_time(s, item, o.column, o.time);
+    if (hps_item_has(item, "time")) status = check_time(s, item, o.column, o.time);
     c->time = o.time;
-    if (!status)
-        status = load_kind(s, c, item, &o);
+    if (!status) status = load_kind(s, c, item, &o);
     return status ? status : check_name(s, c, item);
 }
 
@@ -284,8 +273,7 @@ static enum hps_status load_columns(struct hps_schema *s)
     const struct hps_item *const *item;
     enum hps_status status = hps_deck_entries(s->deck, "columns", &s->ncolumn, &item);
 
-    if (status)
-        return status;
+    if (status) return status;
     if (s->ncolumn == 0)
         return hps_deck_wrong(hps_deck_root(s->deck), "columns", "the schema has no columns");
     s->column = hps_mem_new((size_t)s->ncolumn, sizeof *s->column);
@@ -303,11 +291,9 @@ static enum hps_status load_join(struct hps_schema *s)
     enum hps_status status = hps_deck_map(s->deck, "join", &item);
 
     s->join_file = s->join_on = s->join_key = "";
-    if (status || !item)
-        return status;
+    if (status || !item) return status;
     status = hps_deck_bind(s->deck, item, join_fields, NULL, NULL, &o);
-    if (status)
-        return status;
+    if (status) return status;
     s->join_file = o.file;
     s->join_on = o.on;
     s->join_key = *o.key ? o.key : o.on;
@@ -320,18 +306,14 @@ static enum hps_status load_split(struct hps_schema *s)
     struct split_opt o;
     enum hps_status status = hps_deck_map(s->deck, "split", &item);
 
-    if (!status)
-        status = hps_deck_bind(s->deck, item, split_fields, NULL, NULL, &o);
-    if (status)
-        return status;
+    if (!status) status = hps_deck_bind(s->deck, item, split_fields, NULL, NULL, &o);
+    if (status) return status;
     if (o.share <= 0 || o.share >= 1)
         return hps_deck_wrong(item, "share", "it must lie between 0 and 1");
     if (hps_item_has(item, "time") && (strcmp(o.by, "file") == 0 || strcmp(o.by, "random") == 0))
         return hps_deck_wrong(item, "time", "it goes with `by: COLUMN`");
-    if (hps_item_has(item, "time"))
-        status = check_time(s, item, o.by, o.time);
-    if (status)
-        return status;
+    if (hps_item_has(item, "time")) status = check_time(s, item, o.by, o.time);
+    if (status) return status;
     s->split_time = o.time;
     if (item)                                           /* else --split must say which rows */
         s->split_by = o.by;
@@ -341,8 +323,7 @@ static enum hps_status load_split(struct hps_schema *s)
 
 const char *hps_schema_time(const struct hps_schema *schema, const char *column)
 {
-    if (*schema->split_time && strcasecmp(schema->split_by, column) == 0)
-        return schema->split_time;
+    if (*schema->split_time && strcasecmp(schema->split_by, column) == 0) return schema->split_time;
     for (int i = 0; i < schema->ncolumn; i++)
         if (*schema->column[i].time && strcasecmp(schema->column[i].column, column) == 0)
             return schema->column[i].time;
@@ -357,18 +338,12 @@ static enum hps_status load(struct hps_schema **schema, struct hps_deck *deck)
 
     s->deck = deck;
     s->split_by = s->split_time = "";
-    if (!status)
-        status = load_text(s);
-    if (!status)
-        status = load_label(s);
-    if (!status)
-        status = load_columns(s);
-    if (!status)
-        status = load_join(s);
-    if (!status)
-        status = load_split(s);
-    if (status)
-        hps_schema_free(s);
+    if (!status) status = load_text(s);
+    if (!status) status = load_label(s);
+    if (!status) status = load_columns(s);
+    if (!status) status = load_join(s);
+    if (!status) status = load_split(s);
+    if (status) hps_schema_free(s);
     *schema = status ? NULL : s;
     return status;
 }
@@ -395,8 +370,7 @@ enum hps_status hps_schema_parse(struct hps_schema **schema, const char *file, c
 
 void hps_schema_free(struct hps_schema *schema)
 {
-    if (!schema)
-        return;
+    if (!schema) return;
     hps_mem_free(schema->column);
     hps_deck_free(schema->deck);
     hps_mem_free(schema);

@@ -17,8 +17,7 @@ enum { PIECE = 65536, DIGITS = 65536 };
 
 int hps_select_scratch(const char *beside)
 {
-    if (hps_folder_for(beside) != HPS_OK)
-        return -1;
+    if (hps_folder_for(beside) != HPS_OK) return -1;
     char *path = hps_mem_print("%s.scratch.XXXXXX", beside);
     int fd = mkstemp(path);
 
@@ -36,8 +35,7 @@ enum hps_status hps_select_write(int fd, const char *beside, const void *data, s
 
     while (n > 0) {
         ssize_t put = write(fd, at, n);
-        if (put < 0 && errno == EINTR)
-            continue;
+        if (put < 0 && errno == EINTR) continue;
         if (put < 0) {
             HPS_SAY(HPS_ERROR, "%s: no scratch space beside it: %s", beside, strerror(errno));
             return HPS_OUTPUT;
@@ -84,8 +82,7 @@ static enum hps_status count(int fd, uint64_t prefix, int known, long long *time
         at += got - got % (ssize_t)sizeof *key;
     }
     hps_mem_free(key);
-    if (got == 0)
-        return HPS_OK;
+    if (got == 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "scratch space cannot be read: %s", strerror(errno));
     return HPS_OUTPUT;
 }

@@ -44,10 +44,8 @@ static enum hps_status read_some(struct hps_text *t, void *to, size_t n, size_t 
         r = read(t->fd, to, n);
     } while (r < 0 && errno == EINTR && !hps_text_stop);
     *got = r > 0 ? (size_t)r : 0;
-    if (hps_text_stop)
-        return HPS_AGAIN;
-    if (r >= 0)
-        return HPS_OK;
+    if (hps_text_stop) return HPS_AGAIN;
+    if (r >= 0) return HPS_OK;
     HPS_SAY(HPS_ERROR, "%s: %s", t->path, strerror(errno));
     return HPS_INPUT;
 }
@@ -147,8 +145,7 @@ static enum hps_status find_end(struct hps_text *t, size_t from, size_t *end, bo
             return HPS_OK;
         }
         looked = t->end - t->begin;
-        if (t->ended)
-            break;
+        if (t->ended) break;
         s = refill(t);
     }
     *end = t->end - t->begin;
@@ -159,8 +156,7 @@ static void give(struct hps_text *t, size_t end, bool found, char **line, size_t
 {
     *line = t->buffer + t->begin;
     *n = end;
-    if (*n > 0 && (*line)[*n - 1] == '\r')
-        --*n;
+    if (*n > 0 && (*line)[*n - 1] == '\r') --*n;
     t->next = t->begin + end + found;
 }
 
@@ -171,12 +167,10 @@ enum hps_status hps_text_next(struct hps_text *t, char **line, size_t *n)
     enum hps_status s;
 
     *line = NULL;
-    if (t->status)
-        return t->status;
+    if (t->status) return t->status;
     t->begin = t->next;
     s = find_end(t, 0, &end, &found);
-    if (s || (!found && end == 0))
-        return s;
+    if (s || (!found && end == 0)) return s;
     give(t, end, found, line, n);
     t->first_next = t->next;
     if (t->line++ == 0 && !found && memchr(*line, '\r', *n)) {
@@ -195,10 +189,8 @@ enum hps_status hps_text_more(struct hps_text *t, char **line, size_t *n)
     enum hps_status s = HPS_OK;
 
     *line = NULL;
-    if (from < HPS_TEXT_RECORD)
-        s = find_end(t, from, &end, &found);
-    if (s)
-        return s;
+    if (from < HPS_TEXT_RECORD) s = find_end(t, from, &end, &found);
+    if (s) return s;
     if (from >= HPS_TEXT_RECORD || (!found && end == from)) {
         t->next = t->first_next;                        /* the record was its first line only */
         t->line = t->first_line;
@@ -220,8 +212,7 @@ static enum hps_status look_for_gzip(struct hps_text *t)
         s = read_some(t, t->buffer + t->end, LOOK - t->end, &got);
         t->end += got;
     }
-    if (s || t->end < 2 || memcmp(t->buffer, magic, 2) != 0)
-        return s;
+    if (s || t->end < 2 || memcmp(t->buffer, magic, 2) != 0) return s;
     hps_unpack_new(&t->gzip, t->fd, t->buffer, t->end);
     t->end = 0;
     return HPS_OK;
@@ -233,8 +224,7 @@ static enum hps_status skip_mark(struct hps_text *t)
 
     while (t->end < 8 && !t->ended && !s)
         s = refill(t);
-    if (!s)
-        s = look_at_begin(t);
+    if (!s) s = look_at_begin(t);
     if (!s && t->end >= 3 && memcmp(t->buffer, "\xef\xbb\xbf", 3) == 0)
         t->next = 3;                                    /* some programs mark UTF-8 like this */
     return s;
@@ -246,12 +236,9 @@ static enum hps_status begin(struct hps_text *t)
 
     t->cap = BUFFER;
     t->buffer = hps_mem_new(t->cap + HPS_TEXT_SLACK, 1);
-    if (!s)
-        s = look_for_gzip(t);
-    if (!s)
-        s = skip_mark(t);
-    if (s)
-        hps_text_close(t);
+    if (!s) s = look_for_gzip(t);
+    if (!s) s = skip_mark(t);
+    if (s) hps_text_close(t);
     return s;
 }
 
@@ -267,8 +254,7 @@ enum hps_status hps_text_open_fd(struct hps_text *t, int fd, const char *path)
 
 enum hps_status hps_text_standard(void)
 {
-    if (!hps_streams_no_input())
-        return hps_outputs_read(STDIN_FILENO, "standard input", false);
+    if (!hps_streams_no_input()) return hps_outputs_read(STDIN_FILENO, "standard input", false);
     HPS_SAY(HPS_ERROR, "standard input is not open for reading, and '-' is to be read");
     return HPS_INPUT;
 }
@@ -280,11 +266,9 @@ enum hps_status hps_text_open(struct hps_text *t, const char *path)
 
     *t = (struct hps_text){ .path = standard ? "standard input" : path, .fd = -1 };
     s = standard ? hps_text_standard() : HPS_OK;
-    if (s)
-        return s;
+    if (s) return s;
     t->fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-    if (t->fd >= 0)
-        return begin(t);
+    if (t->fd >= 0) return begin(t);
     HPS_SAY(HPS_ERROR, "%s: %s", t->path, strerror(errno));
     return HPS_INPUT;
 }
@@ -293,8 +277,7 @@ void hps_text_close(struct hps_text *t)
 {
     hps_unpack_free(t->gzip);
     hps_mem_free(t->buffer);
-    if (t->fd >= 0)
-        close(t->fd);
+    if (t->fd >= 0) close(t->fd);
     t->gzip = NULL;
     t->buffer = NULL;
     t->fd = -1;

@@ -54,15 +54,13 @@ static enum hps_status read_packed(struct hps_unpack *u)
     ssize_t n = -1;
 
     do {
-        if (is_stopped(u))
-            return HPS_AGAIN;
+        if (is_stopped(u)) return HPS_AGAIN;
         if (poll(&wait, 1, LOOK_MS) > 0)
             n = read(u->fd, u->in, PACKED);
         else
             errno = EINTR;
     } while (n < 0 && (errno == EINTR || errno == EAGAIN));
-    if (n < 0)
-        return fail(u, HPS_INPUT, strerror(errno));
+    if (n < 0) return fail(u, HPS_INPUT, strerror(errno));
     u->more = n > 0;
     u->z.in = u->in;
     u->z.nin = (size_t)n;
@@ -76,8 +74,7 @@ static void next_member(struct hps_unpack *u)
         u->z.in++;
         u->z.nin--;
     }
-    if (u->z.nin == 0)
-        return;
+    if (u->z.nin == 0) return;
     hps_inflate_again(&u->z);
     u->inside = true;
 }
@@ -90,14 +87,10 @@ static enum hps_status fill(struct hps_unpack *u, char *block, size_t *size)
     u->z.out = (unsigned char *)block;
     u->z.nout = BLOCK;
     while (u->z.nout > 0 && !s) {
-        if (u->z.nin == 0 && u->more)
-            s = read_packed(u);
-        if (!s && !u->inside)
-            next_member(u);
-        if (s || (!u->inside && !u->more))
-            break;
-        if (!u->inside)
-            continue;
+        if (u->z.nin == 0 && u->more) s = read_packed(u);
+        if (!s && !u->inside) next_member(u);
+        if (s || (!u->inside && !u->more)) break;
+        if (!u->inside) continue;
         size_t room = u->z.nout;
         switch (hps_inflate_some(&u->z)) {
         case HPS_INFLATE_END:
@@ -154,8 +147,7 @@ static void start(struct hps_unpack *u)
     pthread_mutex_init(&u->lock, NULL);
     hps_cond_init(&u->moved);
     int rc = hps_thread_start(&u->thread, unpack_all, u);
-    if (rc != 0)
-        HPS_DIE("no thread for unpacking: %s", strerror(rc));
+    if (rc != 0) HPS_DIE("no thread for unpacking: %s", strerror(rc));
 }
 
 void hps_unpack_new(struct hps_unpack **unpack, int fd, const void *first, size_t n)
@@ -190,14 +182,12 @@ enum hps_status hps_unpack_read(struct hps_unpack *u, void *to, size_t n, size_t
     *why = u->ended && !hps_text_stop ? u->why : NULL;
     pthread_mutex_unlock(&u->lock);
     *got = 0;
-    if (s || !is_there)
-        return s;
+    if (s || !is_there) return s;
     at = (int)(u->used % BLOCKS);
     *got = u->size[at] - u->taken < n ? u->size[at] - u->taken : n;
     memcpy(to, u->block[at] + u->taken, *got);
     u->taken += *got;
-    if (u->taken < u->size[at])
-        return HPS_OK;
+    if (u->taken < u->size[at]) return HPS_OK;
     u->taken = 0;
     pthread_mutex_lock(&u->lock);
     u->used++;
@@ -208,8 +198,7 @@ enum hps_status hps_unpack_read(struct hps_unpack *u, void *to, size_t n, size_t
 
 void hps_unpack_free(struct hps_unpack *u)
 {
-    if (!u)
-        return;
+    if (!u) return;
     pthread_mutex_lock(&u->lock);
     u->stop = true;
     pthread_cond_signal(&u->moved);

@@ -61,13 +61,11 @@ HPS_INLINE void pool_ids(const struct hps_bags *j, size_t at, bool begin, enum r
     float sum[HPS_CPU_SHORT] = { 0 };
 
     if (dim > HPS_CPU_SHORT) {
-        if (begin)
-            memset(to, 0, dim * sizeof *to);
+        if (begin) memset(to, 0, dim * sizeof *to);
         add_ids(j, first, last, rows, share, to, dim);
         return;
     }
-    if (!begin)
-        hps_cpu_row_set(sum, to, dim);
+    if (!begin) hps_cpu_row_set(sum, to, dim);
     add_ids(j, first, last, rows, share, sum, dim);
     hps_cpu_row_set(to, sum, dim);
 }
@@ -214,8 +212,7 @@ static void scatter_part(const void *job, int t, int n)
     float *y = j->y.data;
     size_t width = (size_t)j->y.width, B = (size_t)j->lookup.B;
 
-    if (t > 0 && j->apart)
-        y = j->apart + (size_t)(t - 1) * j->y.ld * B;
+    if (t > 0 && j->apart) y = j->apart + (size_t)(t - 1) * j->y.ld * B;
     for (size_t b = 0; b < B && !j->once; b++)
         memset(y + b * j->y.ld, 0, width * sizeof *y);
     scatter_span(j, hps_bags_cut(&j->lookup, t, n), hps_bags_cut(&j->lookup, t + 1, n), y);
@@ -240,8 +237,7 @@ static void scatter(struct hps_dev *dev, struct hps_bags *j, double work_ns)
     if (dev->nthread > 1 && !j->once)
         j->apart = hps_cpu_scratch(dev, (size_t)(dev->nthread - 1) * all * sizeof *j->apart);
     hps_cpu_spread(dev, work_ns, scatter_part, j);
-    if (j->apart)
-        hps_cpu_spread(dev, (double)all * dev->nthread, join_part, j);
+    if (j->apart) hps_cpu_spread(dev, (double)all * dev->nthread, join_part, j);
 }
 
 /* ---- the verb ---- */

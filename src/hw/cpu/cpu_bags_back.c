@@ -17,8 +17,7 @@ struct pending {
 HPS_INLINE void add_pending(const struct hps_bags *j, struct pending *p, size_t dim)
 {
     for (size_t i = 0; i < p->n; i++) {
-        if (i + HPS_CPU_AHEAD < p->n)
-            hps_cpu_fetch(j->grad + p->row[i + HPS_CPU_AHEAD] * dim, dim);
+        if (i + HPS_CPU_AHEAD < p->n) hps_cpu_fetch(j->grad + p->row[i + HPS_CPU_AHEAD] * dim, dim);
         hps_cpu_row_add(j->grad + p->row[i] * dim, j->y.data + p->from[i], p->share[i], dim);
     }
     p->n = 0;
@@ -54,8 +53,7 @@ static void spill_part(const void *job, int t, int n)
                 p.from[p.n] = b * j->y.ld + (j->concat ? s * j->dim : 0);
                 p.share[p.n] = share;
                 p.n += is_mine(p.row[p.n], (size_t)t, (size_t)n);
-                if (p.n == PENDING)
-                    flush(j, &p);
+                if (p.n == PENDING) flush(j, &p);
             }
         }
     flush(j, &p);
@@ -86,8 +84,7 @@ HPS_INLINE void sum_all(const struct hps_bags *j, size_t first, size_t last, boo
         else if (here != to)
             hps_cpu_row_set(here, to, dim);
         sum_row(j, i, here, plain, dim);
-        if (here != to)
-            hps_cpu_row_set(to, here, dim);
+        if (here != to) hps_cpu_row_set(to, here, dim);
     }
 }
 

@@ -85,8 +85,7 @@ static inline bool hps_bags_plain(const struct hps_bags *j)
  * below 2^31. */
 HPS_INLINE size_t hps_bags_spot(const struct hps_bags *j, int from, bool plain, size_t dim)
 {
-    if (plain || j->dense)
-        return (size_t)from * dim;
+    if (plain || j->dense) return (size_t)from * dim;
     int b = (int)(((double)from + 0.5) * j->per_slot), s = from - b * j->lookup.nslot;
     return (size_t)b * j->y.ld + (j->concat ? (size_t)s * dim : 0);
 }
@@ -111,8 +110,7 @@ static inline size_t hps_bags_cut(const struct hps_lookup *lookup, int t, int n)
            nid = (size_t)(lookup->by_row.start[high] - lookup->by_row.start[0]);
     int want = (int)(nid / (size_t)n * (size_t)t);
 
-    if (t == n)
-        return high;
+    if (t == n) return high;
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (lookup->by_row.start[middle] - lookup->by_row.start[0] < want)

@@ -129,8 +129,7 @@ static void unact_rows(const struct unact *u, struct hps_tensor dy, int t, size_
 
 static void clear_sums(const struct unact *u, int t, size_t width)
 {
-    if (u->sums)
-        memset(u->sums + (size_t)t * width, 0, width * sizeof *u->sums);
+    if (u->sums) memset(u->sums + (size_t)t * width, 0, width * sizeof *u->sums);
 }
 
 static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
@@ -146,8 +145,7 @@ static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
                     f->turned ? f->turned : f->w, f->turned ? f->in : f->out, f->dx.add ? 1 : 0, dx,
                     f->dx.ld);
     unact_rows(&f->before, f->dx, t, first, rows);
-    if (f->fused)
-        weight_rows(f, (struct part){ 0, f->in, 0, f->out }, first, rows);
+    if (f->fused) weight_rows(f, (struct part){ 0, f->in, 0, f->out }, first, rows);
 }
 
 /* Columns of w from o on become rows; 16 rows of w at a time fill lines of them. */
@@ -260,20 +258,17 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
                     .dw = dw, .db = db, .mine = { fc->act, fc->pre, fc->y, NULL },
                     .fused = dev->nthread == 1 };
 
-    if (f.B == 0)
-        return;
+    if (f.B == 0) return;
     double work_ns = flops(&f) * NS_A_FLOP;
     hps_cpu_writes(dev, f.B, dy);
     hps_cpu_writes(dev, f.B, dx);
     f.parts = hps_cpu_parts(dev, f.B, block_rows(&f));
     lay_back(dev, &f);
     hand_over(dev, &f);
-    if (f.turned)
-        hps_cpu_first(dev, (double)(f.in * f.out), dev->nthread, turn_part, &f, sizeof f);
+    if (f.turned) hps_cpu_first(dev, (double)(f.in * f.out), dev->nthread, turn_part, &f, sizeof f);
     hps_cpu_rows(dev, f.B, work_ns, f.parts, back_part, &f, sizeof f);
     hps_cpu_after(dev, 0, 1, bias_part, &f, sizeof f);
-    if (f.fused)
-        return;
+    if (f.fused) return;
     hps_cpu_after(dev, work_ns, dev->nthread, weight_part, &f, sizeof f);
     hps_cpu_reads(dev, f.B, f.x);
     hps_cpu_reads(dev, f.B, dy);

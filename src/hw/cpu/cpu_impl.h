@@ -92,18 +92,15 @@ HPS_INLINE const float *hps_cpu_summand(const struct hps_row_sums *s, int k, int
 HPS_INLINE const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t i, int n, size_t dim,
                                         float *room)
 {
-    if (!s->start)
-        return s->row + i * dim;
+    if (!s->start) return s->row + i * dim;
     int k = s->start[i], end = s->start[i + 1];
     const float *row = hps_cpu_summand(s, k, n, dim);
-    if (++k == end)
-        return row;
+    if (++k == end) return row;
     float sum[HPS_CPU_SHORT], *to = dim <= HPS_CPU_SHORT ? sum : room;
     hps_cpu_row_set(to, row, dim);
     for (; k < end; k++)
         hps_cpu_row_add(to, hps_cpu_summand(s, k, n, dim), 1, dim);
-    if (to != room)
-        hps_cpu_row_set(room, to, dim);
+    if (to != room) hps_cpu_row_set(room, to, dim);
     return room;
 }
 

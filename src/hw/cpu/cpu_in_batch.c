@@ -90,8 +90,7 @@ static double pair_row(const struct held *k, size_t b)
     double sum = 0;
 
     at[0] = p->first + (int)b;
-    if (k->score)
-        k->score[b] = own;
+    if (k->score) k->score[b] = own;
     memset(force, 0, n * sizeof *force);
     for (size_t j = 1; j < n && p->label[b] > 0.5f; j++) {
         at[j] = (int)other(p, b, j - 1);
@@ -112,8 +111,7 @@ HPS_MULTIVERSION static void pair_rows(const struct held *k, size_t first, size_
     for (size_t b = first; b < last; b++) {
         const float *force = k->force + b * n;
         *sum += pair_row(k, b);
-        if (!k->du)
-            continue;
+        if (!k->du) continue;
         memset(k->du + b * D, 0, D * sizeof *k->du);
         for (size_t j = 0; j < n; j++)
             if (force[j] != 0)
@@ -171,8 +169,7 @@ static void hinge(struct hps_dev *dev, const struct hps_in_batch *p, float weigh
     hps_cpu_spread(dev, work_ns, pair_part, &k);
     for (int t = 0; t < dev->nthread; t++)
         *loss_sum += sum[t];
-    if (dall)
-        hps_cpu_spread(dev, work_ns, pull_part, &k);
+    if (dall) hps_cpu_spread(dev, work_ns, pull_part, &k);
 }
 
 const struct hps_op_in_batch hps_cpu_in_batch = { l2_normalise, l2_normalise_back, hinge };

@@ -65,8 +65,7 @@ static float class_score(size_t C, const float *x, float top, double sum)
 {
     size_t best = 0;
 
-    if (C == 2)
-        return (float)(exp((double)x[1] - (double)top) / sum);
+    if (C == 2) return (float)(exp((double)x[1] - (double)top) / sum);
     while (best + 1 < C && !(x[best] == top))
         best++;
     return (float)best;
@@ -82,17 +81,14 @@ static inline double class_row(const struct loss *l, size_t r)
     bool known = l->of.label[r] >= 0 && l->of.label[r] < (float)C;
     double sum = 0, label = known ? (double)x[(size_t)l->of.label[r]] : NAN;
 
-    if (dx)
-        sum = exps(C, x, top, dx);
+    if (dx) sum = exps(C, x, top, dx);
     for (size_t c = 0; !dx && c < C; c += CHUNK)
         sum += exps(C - c < CHUNK ? C - c : CHUNK, x + c, top, part);
-    if (l->of.score)
-        l->of.score[r] = class_score(C, x, top, sum);
+    if (l->of.score) l->of.score[r] = class_score(C, x, top, sum);
     float share = (float)((double)l->of.weight / sum);
     for (size_t c = 0; dx && c < C; c++)
         dx[c] *= share;
-    if (dx && known)
-        dx[(size_t)l->of.label[r]] -= l->of.weight;
+    if (dx && known) dx[(size_t)l->of.label[r]] -= l->of.weight;
     return log(sum) + (double)top - label;
 }
 
@@ -128,10 +124,8 @@ static void squared_part(const void *job, int t, int n)
         float x = l->of.x.data[r * l->of.x.ld];
         double off = (double)x - (double)l->of.label[r];
         sum += off * off;
-        if (l->of.score)
-            l->of.score[r] = x;
-        if (l->of.dx.data)
-            l->of.dx.data[r * l->of.dx.ld] = (float)(2 * off * (double)l->of.weight);
+        if (l->of.score) l->of.score[r] = x;
+        if (l->of.dx.data) l->of.dx.data[r * l->of.dx.ld] = (float)(2 * off * (double)l->of.weight);
     }
     l->sum[t] = sum;
 }
@@ -153,10 +147,8 @@ static void hinge_part(const void *job, int t, int n)
         float x = l->of.x.data[r * l->of.x.ld], sign = l->of.label[r] > 0.5f ? 1.0f : -1.0f;
         float lack = l->margin - sign * x;
         sum += lack <= 0 ? 0 : (double)lack;            /* a NaN stays one */
-        if (l->of.score)
-            l->of.score[r] = x;
-        if (l->of.dx.data)
-            l->of.dx.data[r * l->of.dx.ld] = lack > 0 ? -sign * l->of.weight : 0;
+        if (l->of.score) l->of.score[r] = x;
+        if (l->of.dx.data) l->of.dx.data[r * l->of.dx.ld] = lack > 0 ? -sign * l->of.weight : 0;
     }
     l->sum[t] = sum;
 }
@@ -182,8 +174,7 @@ static void logistic_part(const void *job, int t, int n)
         double e = exp(-fabs(x));
         double p = x < 0 ? e / (1 + e) : 1 / (1 + e);
         sum += (x < 0 ? 0 : x) - label * x + log1p(e);
-        if (l->of.score)
-            l->of.score[r] = (float)p;
+        if (l->of.score) l->of.score[r] = (float)p;
         if (l->of.dx.data) {
             float *dx = l->of.dx.data + r * l->of.dx.ld;
             float d = (float)((p - label) * (double)l->of.weight);

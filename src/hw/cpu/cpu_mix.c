@@ -234,10 +234,8 @@ HPS_MULTIVERSION static void cosine_row_back(const struct mix *j, size_t r)
     float y = j->y.data[r * j->y.ld], d = j->dy.data[r * j->dy.ld];
     float by_a = j->saved[2 * r], by_b = j->saved[2 * r + 1];
 
-    if (j->da.data)
-        lean(j->width, a, by_a, b, by_b, y, d, j->da.data + r * j->da.ld, j->da.add);
-    if (j->db.data)
-        lean(j->width, b, by_b, a, by_a, y, d, j->db.data + r * j->db.ld, j->db.add);
+    if (j->da.data) lean(j->width, a, by_a, b, by_b, y, d, j->da.data + r * j->da.ld, j->da.add);
+    if (j->db.data) lean(j->width, b, by_b, a, by_a, y, d, j->db.data + r * j->db.ld, j->db.add);
 }
 
 static void cosine_backward(struct hps_dev *dev, const struct hps_cosine *c, struct hps_tensor dy,

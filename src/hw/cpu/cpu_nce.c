@@ -25,8 +25,7 @@ static inline double nce_class(const struct nce *k, const float *x, size_t b, si
     double f = (double)hps_cpu_dot(k->D, x, e) + (double)e[k->D], want = j == 0 ? 1 : 0;
     double odds = f - log((double)(k->K - 1));
 
-    if (j == 0 && k->score)
-        k->score[b] = (float)f;
+    if (j == 0 && k->score) k->score[b] = (float)f;
     if (dx) {
         float force = (float)((1 / (1 + exp(-odds)) - want) * (double)k->weight);
         hps_cpu_add(k->D, force, e, dx);
@@ -40,8 +39,7 @@ static inline double nce_class(const struct nce *k, const float *x, size_t b, si
 HPS_MULTIVERSION static void nce_rows(const struct nce *k, size_t first, size_t last, double *sum)
 {
     for (size_t b = first; b < last; b++) {
-        if (k->dx)
-            memset(k->dx + b * k->D, 0, k->D * sizeof *k->dx);
+        if (k->dx) memset(k->dx + b * k->D, 0, k->D * sizeof *k->dx);
         for (size_t j = 0; j < k->K; j++)
             *sum += nce_class(k, k->x + b * k->ldx, b, j);
     }

@@ -134,10 +134,8 @@ HPS_MULTIVERSION static void gain_by(const struct columns *j, size_t first, size
 
 static void forward_part(const struct columns *j, size_t first, size_t last)
 {
-    if (j->sums)
-        measure(j, first, last);
-    if (j->sums && j->norm.rows > 1)
-        follow(j, first, last);
+    if (j->sums) measure(j, first, last);
+    if (j->sums && j->norm.rows > 1) follow(j, first, last);
     gain_by(j, first, last);
 }
 
@@ -290,8 +288,7 @@ HPS_MULTIVERSION static void row_norm_back(const struct norm *j, size_t b, float
         sums[c] += dy[c] * ((x[c] - mean) * rate);
         sums[j->width + c] += dy[c];
     }
-    if (!j->dx.data)
-        return;
+    if (!j->dx.data) return;
     float *dx = j->dx.data + b * j->dx.ld;
     float level = sum_of(j->width, g) / n;
     float tilt = rate * product_of(j->width, g, 0, x, mean) / n;

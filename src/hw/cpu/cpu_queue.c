@@ -104,8 +104,7 @@ static void drain(struct hps_cpu_queue *q)
         long long i = atomic_fetch_add_explicit(&q->next, 1, memory_order_relaxed);
         while (op < end && i >= op->first + op->n)
             op++;
-        if (op == end)
-            return;
+        if (op == end) return;
         work(q, op, (int)(i - op->first));
     }
 }
@@ -114,8 +113,7 @@ void hps_cpu_wait(const struct hps_dev *dev)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
-    if (q->nop == 0)
-        return;
+    if (q->nop == 0) return;
     for (size_t g = 0; g * HPS_CPU_GRAIN < q->rows; g++)
         atomic_init(&q->done[g], 0);
     atomic_init(&q->next, 0);
@@ -141,8 +139,7 @@ void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
-    if (dev->nthread == 1)
-        return;
+    if (dev->nthread == 1) return;
     assert(q->nop > 0 && q->nread < 2 * q->nop);
     q->read[q->nread++] = span_of(rows, x);
 }
@@ -153,8 +150,7 @@ void hps_cpu_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
     struct span w = span_of(rows, x);
 
     for (int i = 0; i < q->nread; i++)
-        if (q->read[i].from < w.end && w.from < q->read[i].end)
-            hps_cpu_wait(dev);
+        if (q->read[i].from < w.end && w.from < q->read[i].end) hps_cpu_wait(dev);
 }
 
 void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes)
@@ -162,8 +158,7 @@ void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes)
     struct hps_cpu_queue *q = queue_of(dev);
 
     bytes = (bytes + 63) / 64 * 64;
-    if (q->nop == 0)
-        q->kept_at = 0;
+    if (q->nop == 0) q->kept_at = 0;
     if (q->nop > MOST / 2 || q->kept_at + bytes > q->kept_cap) {
         hps_cpu_wait(dev);
         hps_mem_grow(&q->kept, &q->kept_cap, q->kept_at + bytes, 1);    /* all of it next time */
@@ -179,8 +174,7 @@ static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, i
     struct hps_cpu_queue *q = queue_of(dev);
 
     assert(bytes <= JOB_BYTES && n >= 1);
-    if (q->nop == MOST)
-        hps_cpu_wait(dev);
+    if (q->nop == MOST) hps_cpu_wait(dev);
     struct op *op = &q->op[q->nop];
     op->kind = kind;
     op->part = part;
@@ -198,8 +192,7 @@ static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, i
  * such as messages, is looked at between operations. */
 static void make_way(const struct hps_dev *dev)
 {
-    if (dev->nthread == 1)
-        hps_cpu_wait(dev);
+    if (dev->nthread == 1) hps_cpu_wait(dev);
 }
 
 void *hps_cpu_pending(const struct hps_dev *dev, hps_cpu_part *part)
@@ -207,8 +200,7 @@ void *hps_cpu_pending(const struct hps_dev *dev, hps_cpu_part *part)
     struct hps_cpu_queue *q = queue_of(dev);
 
     for (int i = q->nop - 1; i >= 0; i--)
-        if (q->op[i].kind == ROWS)
-            return q->op[i].part == part ? q->op[i].job : NULL;
+        if (q->op[i].kind == ROWS) return q->op[i].part == part ? q->op[i].job : NULL;
     return NULL;
 }
 
@@ -225,8 +217,7 @@ void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
     struct hps_cpu_queue *q = queue_of(dev);
 
     make_way(dev);
-    if (q->nrow_op > 0 && q->rows != rows)
-        hps_cpu_wait(dev);
+    if (q->nrow_op > 0 && q->rows != rows) hps_cpu_wait(dev);
     if (q->nrow_op == 0) {
         q->rows = rows;
         hps_mem_grow(&q->done, &q->done_cap, rows / HPS_CPU_GRAIN + 1, sizeof *q->done);

@@ -79,8 +79,7 @@ static void sums_part(const void *job, int t, int n)
     for (size_t i = hps_cpu_cut(j->n, 16, t, n); i < last; i++) {
         float *to = j->to + i * j->dim;
         const float *from = hps_cpu_row_sum(s, i, all, j->dim, to);
-        if (from != to)
-            memcpy(to, from, j->dim * sizeof *to);
+        if (from != to) memcpy(to, from, j->dim * sizeof *to);
     }
 }
 

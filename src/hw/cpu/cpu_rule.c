@@ -28,10 +28,8 @@ static struct rule prepare(const struct hps_rule *r)
         k.rise1 = (float)(1 / (1 - pow(b1, step)));
         k.rise2 = (float)(1 / (1 - pow(b2, step)));
     }
-    if (r->kind == HPS_RULE_ADAM)
-        k.lr = (float)((double)r->lr / (1 - pow(b1, step)));
-    if (r->kind == HPS_RULE_FTRL)
-        k.per_lr = (float)(1 / (double)r->lr);
+    if (r->kind == HPS_RULE_ADAM) k.lr = (float)((double)r->lr / (1 - pow(b1, step)));
+    if (r->kind == HPS_RULE_FTRL) k.per_lr = (float)(1 / (double)r->lr);
     return k;
 }
 
@@ -323,8 +321,7 @@ HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *r
 
     for (; i < last; i++) {
         float *row = j->table + (size_t)j->at[i] * j->stride;
-        if (i + HPS_CPU_AHEAD < j->n)
-            fetch_row(j, i + HPS_CPU_AHEAD);
+        if (i + HPS_CPU_AHEAD < j->n) fetch_row(j, i + HPS_CPU_AHEAD);
         apply(&j->rule, dim, row, hps_cpu_row_sum(&j->grad, i, all, dim, room), row + dim, dim);
     }
 }

@@ -20,8 +20,7 @@ void hps_dev_blas_alone(void)
 {
     static bool alone;          /* set again after a fork, OpenBLAS would start its threads anew */
 
-    if (openblas_set_num_threads && !alone)
-        openblas_set_num_threads(1);
+    if (openblas_set_num_threads && !alone) openblas_set_num_threads(1);
     alone = true;
 #ifdef _OPENMP
     omp_set_num_threads(1);             /* oneDNN's; our own loops name their number */
@@ -118,15 +117,13 @@ static void release(struct hps_dev *dev, void *p)
 static void copy_host(struct hps_dev *dev, void *to, const void *from, size_t bytes)
 {
     hps_cpu_wait(dev);
-    if (bytes > 0)
-        memcpy(to, from, bytes);
+    if (bytes > 0) memcpy(to, from, bytes);
 }
 
 static void zero(struct hps_dev *dev, void *p, size_t bytes)
 {
     hps_cpu_wait(dev);
-    if (bytes > 0)
-        memset(p, 0, bytes);
+    if (bytes > 0) memset(p, 0, bytes);
 }
 
 static void sync(struct hps_dev *dev)

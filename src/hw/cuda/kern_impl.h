@@ -238,8 +238,10 @@ template <class G> struct sum_pieces {
         for (; i < last && key[i] == row; i++)
             sum += g(i, d);
         bool ends = i < last || i == n || key[i] != row;
-        if (begins && ends) to[(size_t)row * (size_t)dim + (size_t)d] += sum;
-        else piece[(2 * span + (begins ? 1 : 0)) * (size_t)dim + (size_t)d] = sum;
+        if (begins && ends)
+            to[(size_t)row * (size_t)dim + (size_t)d] += sum;
+        else
+            piece[(2 * span + (begins ? 1 : 0)) * (size_t)dim + (size_t)d] = sum;
     }
 };
 

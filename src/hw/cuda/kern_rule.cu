@@ -200,9 +200,12 @@ struct apply {
     __device__ void operator()(size_t i, int lane) const
     {
         float *w = table + (size_t)at[i] * stride;
-        if (k.kind == HPS_RULE_ROW_ADAGRAD) row_adagrad(w, i, lane);
-        else if (k.kind == HPS_RULE_LAMB) lamb(w, i, lane);
-        else plain(w, i, lane);
+        if (k.kind == HPS_RULE_ROW_ADAGRAD)
+            row_adagrad(w, i, lane);
+        else if (k.kind == HPS_RULE_LAMB)
+            lamb(w, i, lane);
+        else
+            plain(w, i, lane);
     }
 };
 

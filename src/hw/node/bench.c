@@ -125,8 +125,7 @@ static void bench_disk(struct hps_node *node, const char *file)
     node->disk_bytes_s = got > 0 && took > 0 ? got / took : 0;
     if (file && got <= 0)
         HPS_SAY_ALL(HPS_DEBUG, "%s cannot be read: the disk's rate is not known", file);
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0) close(fd);
     hps_mem_free(buffer);
 }
 
@@ -139,8 +138,7 @@ enum hps_status hps_bench_node(struct hps_dev *dev, struct hps_node *node, const
     bench_gemm(dev, node);
     bench_memory(dev, node, block, bytes);
     bench_gather(dev, node, block, bytes);
-    if (!dev->host)
-        bench_copies(dev, node, block);
+    if (!dev->host) bench_copies(dev, node, block);
     bench_disk(node, file);
     dev->ops->free(dev, block);
     return HPS_OK;
@@ -152,8 +150,7 @@ static double pause_s(void)
 {
     double start = hps_now_s();
 
-    if (!hps_wait_oversubscribed())
-        return 0;
+    if (!hps_wait_oversubscribed()) return 0;
     hps_sleep_s(400e-6);
     return hps_now_s() - start;
 }
@@ -175,8 +172,7 @@ static double round_trip(char *buffer, size_t bytes, int peer, bool first, bool 
 {
     double theirs = 0, mine, start;
 
-    if (!first)
-        pass(buffer, bytes, peer, false, comm);
+    if (!first) pass(buffer, bytes, peer, false, comm);
     mine = paused ? pause_s() : 0;
     start = hps_now_s();
     memcpy(buffer, &mine, sizeof mine);

@@ -24,8 +24,7 @@ static void tidy(char *to, const char *from)
             to[n++] = *from > ' ' && *from < 127 ? *from : '?';
         else if (n > 0 && to[n - 1] != ' ')
             to[n++] = ' ';
-    if (n > 0 && to[n - 1] == ' ')
-        n--;
+    if (n > 0 && to[n - 1] == ' ') n--;
     to[n] = '\0';
 }
 
@@ -39,11 +38,9 @@ static bool find_line(const char *path, const char *key, char *value, size_t siz
     while (f && !found && fgets(line, sizeof line, f)) {
         char *colon = strchr(line, ':');
         found = colon && strncmp(line, key, strlen(key)) == 0;
-        if (found)
-            snprintf(value, size, "%s", colon + 1);
+        if (found) snprintf(value, size, "%s", colon + 1);
     }
-    if (f)
-        fclose(f);
+    if (f) fclose(f);
     return found;
 }
 
@@ -62,11 +59,9 @@ static void find_cpu(struct hps_node *node, hwloc_topology_t topology)
     const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
     char line[512] = "";
 
-    if (!model && find_line("/proc/cpuinfo", "model name", line, sizeof line))
-        model = line;
+    if (!model && find_line("/proc/cpuinfo", "model name", line, sizeof line)) model = line;
     tidy(node->cpu, model ? model : "");
-    if (!node->cpu[0])
-        HPS_SAY_ALL(HPS_DEBUG, "the model of the CPU is not known");
+    if (!node->cpu[0]) HPS_SAY_ALL(HPS_DEBUG, "the model of the CPU is not known");
 }
 
 /* Cores count whole: two ranks on two threads of one core share it. */
@@ -78,16 +73,13 @@ static void find_cores(struct hps_node *node, hwloc_topology_t topology)
 
     if (hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) != 0)
         hwloc_bitmap_copy(mine, hwloc_topology_get_allowed_cpuset(topology));
-    if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) <= 0)
-        type = HWLOC_OBJ_PU;
+    if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) <= 0) type = HWLOC_OBJ_PU;
     while ((core = hwloc_get_next_obj_by_type(topology, (hwloc_obj_type_t)type, core))) {
         int p;
-        if (!hwloc_bitmap_intersects(core->cpuset, mine))
-            continue;
+        if (!hwloc_bitmap_intersects(core->cpuset, mine)) continue;
         node->cores++;
         hwloc_bitmap_foreach_begin(p, core->cpuset)
-            if (p / 8 < HPS_NODE_MASK)
-                node->mask[p / 8] |= (unsigned char)(1 << p % 8);
+            if (p / 8 < HPS_NODE_MASK) node->mask[p / 8] |= (unsigned char)(1 << p % 8);
         hwloc_bitmap_foreach_end();
     }
     hwloc_bitmap_free(mine);
@@ -132,10 +124,8 @@ static double read_limit(const char *root, const char *group, const char *file)
 
     snprintf(path, sizeof path, "%s%s/%s", root, group, file);
     FILE *f = fopen(path, "r");
-    if (f && fgets(text, sizeof text, f))
-        bytes = strtod(text, NULL);
-    if (f)
-        fclose(f);
+    if (f && fgets(text, sizeof text, f)) bytes = strtod(text, NULL);
+    if (f) fclose(f);
     return bytes;
 }
 
@@ -145,11 +135,9 @@ static double least_limit(double least, const char *root, char *group, const cha
     group[strcspn(group, "\n")] = '\0';
     for (;;) {
         double limit = read_limit(root, group, file);
-        if (limit > 0 && limit < least)
-            least = limit;
+        if (limit > 0 && limit < least) least = limit;
         char *slash = strrchr(group, '/');
-        if (!slash)
-            return least;
+        if (!slash) return least;
         *slash = '\0';
     }
 }
@@ -162,16 +150,14 @@ static double cgroup_limit(double least)
 
     while (f && fgets(line, sizeof line, f)) {
         char *kind = strchr(line, ':'), *path = kind ? strchr(kind + 1, ':') : NULL;
-        if (!path)
-            continue;
+        if (!path) continue;
         *path++ = '\0';
         if (kind[1] == '\0')
             least = least_limit(least, "/sys/fs/cgroup", path, "memory.max");
         else if (strstr(kind, "memory"))
             least = least_limit(least, "/sys/fs/cgroup/memory", path, "memory.limit_in_bytes");
     }
-    if (f)
-        fclose(f);
+    if (f) fclose(f);
     return least;
 }
 
@@ -191,8 +177,7 @@ enum hps_status hps_node_probe(struct hps_node *node)
     find_host(node);
     find_topology(node);
     find_memory(node);
-    if (node->cores < 1)
-        node->cores = 1;
+    if (node->cores < 1) node->cores = 1;
     node->threads = node->cores;
     node->sharing = 1;
     return HPS_OK;
@@ -201,8 +186,7 @@ enum hps_status hps_node_probe(struct hps_node *node)
 static bool overlap(const unsigned char *a, const unsigned char *b)
 {
     for (int i = 0; i < HPS_NODE_MASK; i++)
-        if (a[i] & b[i])
-            return true;
+        if (a[i] & b[i]) return true;
     return false;
 }
 
@@ -235,16 +219,14 @@ void hps_node_share(struct hps_node *node, int wanted, MPI_Comm host)
 {
     node->sharing = host == MPI_COMM_NULL ? 1 : count_sharing(node, host);
     node->threads = wanted > 0 ? wanted : node->cores / node->sharing;
-    if (node->threads < 1)
-        node->threads = 1;
+    if (node->threads < 1) node->threads = 1;
 }
 
 double hps_node_cpu_s(void)
 {
     struct rusage u;
 
-    if (getrusage(RUSAGE_SELF, &u) != 0)
-        return 0;
+    if (getrusage(RUSAGE_SELF, &u) != 0) return 0;
     return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }

@@ -20,8 +20,7 @@ static bool fits(const struct hps_resource_opt *e, const struct hps_node *node)
     const char *const what[] = { node->host, node->cpu, node->on_gpu ? node->gpu : "" };
 
     for (int i = 0; i < 3; i++)
-        if (fnmatch(e->match, what[i], 0) == 0)
-            return true;
+        if (fnmatch(e->match, what[i], 0) == 0) return true;
     return false;
 }
 
@@ -57,13 +56,11 @@ static enum hps_status assign(const struct hps_pool_opt *opt, int R, const struc
         entry_of[r] = NOBODY;
     for (int e = 0; e < opt->n; e++) {
         enum hps_status s = emulate(opt, e, R, node, entry_of);
-        if (s)
-            return s;
+        if (s) return s;
     }
     for (int r = 0; r < R; r++) {
         for (int e = 0; e < opt->n && entry_of[r] == NOBODY; e++)
-            if (!opt->entry[e].emulate_ranks[0] && fits(&opt->entry[e], &node[r]))
-                entry_of[r] = e;
+            if (!opt->entry[e].emulate_ranks[0] && fits(&opt->entry[e], &node[r])) entry_of[r] = e;
         if (entry_of[r] == NOBODY)
             return hps_deck_wrong(opt->entry[0].item, "match",
                                   "no entry of resources fits rank %d (host %s, %s%s%s)", r,
@@ -134,8 +131,7 @@ static void set_name(struct hps_pool *pool, struct hps_type *type, const struct 
             taken = strcmp(t->name, type->name) == 0;
         for (int e = 0; e < opt->n && !taken; e++)
             taken = strcmp(opt->entry[e].name, type->name) == 0;
-        if (!taken)
-            return;
+        if (!taken) return;
     }
 }
 
@@ -151,8 +147,7 @@ static double least_memory(const struct key *k, int n, int R, const struct hps_n
         double share = k[i].node->memory_bytes / there;
         if (k[i].node->on_gpu && k[i].node->gpu_memory_bytes > 0)
             share = k[i].node->gpu_memory_bytes + (k[i].node->rows_at_home ? share : 0);
-        if (i == 0 || share < least)
-            least = share;
+        if (i == 0 || share < least) least = share;
     }
     return least;
 }
@@ -172,8 +167,7 @@ static void set_type(struct hps_pool *pool, struct hps_type *type, const struct 
     type->limit = e->limit;
     type->slow = e->emulate_ranks[0] ? e->emulate_slow : 1;
     type->price_usd_hour = e->price_usd_hour;
-    if (strcmp(e->price_per, "core") == 0)
-        type->price_usd_hour *= type->node.threads;
+    if (strcmp(e->price_per, "core") == 0) type->price_usd_hour *= type->node.threads;
     type->memory_bytes = e->memory > 0 ? e->memory : least_memory(k, n, pool->R, pool->node);
     set_name(pool, type, opt);
 }
@@ -217,8 +211,7 @@ enum hps_status hps_pool_make(struct hps_pool **pool, int R, const struct hps_no
 
 void hps_pool_free(struct hps_pool *pool)
 {
-    if (!pool)
-        return;
+    if (!pool) return;
     hps_mem_free(pool->type);
     hps_mem_free(pool->node);
     hps_mem_free(pool->type_of);
@@ -276,8 +269,7 @@ static void pass_turn(int from, int to, int me, MPI_Comm world)
     MPI_Request request;
     char turn = 0;
 
-    if (from == to || (me != from && me != to))
-        return;
+    if (from == to || (me != from && me != to)) return;
     if (me == from)
         HPS_MPI(MPI_Isend(&turn, 1, MPI_BYTE, to, HPS_TAG_BENCH, world, &request));
     else
@@ -296,12 +288,10 @@ static void measure_links(struct hps_pool *pool, MPI_Comm world)
     for (int i = 0; i < n; i++) {
         struct pair p = list[i];
         struct hps_link link = { 0, pool->type[p.t].node.memory_bytes_s };
-        if (i > 0)
-            pass_turn(list[i - 1].a, p.a, me, world);
+        if (i > 0) pass_turn(list[i - 1].a, p.a, me, world);
         if (p.b != NOBODY && (me == p.a || me == p.b))
             link = hps_bench_pair(me == p.a ? p.b : p.a, me == p.a, world);
-        if (me == p.a)
-            mine[p.t * T + p.u] = mine[p.u * T + p.t] = link;
+        if (me == p.a) mine[p.t * T + p.u] = mine[p.u * T + p.t] = link;
     }
     HPS_MPI(MPI_Iallreduce(mine, pool->link, 2 * T * T, MPI_DOUBLE, MPI_SUM, world, &request));
     hps_wait_sleeping(&request);
@@ -315,15 +305,13 @@ enum hps_status hps_pool_gather(struct hps_pool **pool, const struct hps_node *n
 {
     int R = 1, bytes = (int)sizeof *node;
 
-    if (world == MPI_COMM_NULL)
-        return hps_pool_make(pool, 1, node, opt);
+    if (world == MPI_COMM_NULL) return hps_pool_make(pool, 1, node, opt);
     HPS_MPI(MPI_Comm_size(world, &R));
     struct hps_node *all = hps_mem_new((size_t)R, sizeof *all);
     HPS_MPI(MPI_Gather(node, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, world));
     HPS_MPI(MPI_Bcast(all, R * bytes, MPI_BYTE, 0, world));
     enum hps_status s = hps_pool_make(pool, R, all, opt);
-    if (!s && links)
-        measure_links(*pool, world);
+    if (!s && links) measure_links(*pool, world);
     hps_mem_free(all);
     return s;
 }

@@ -46,13 +46,10 @@ int hps_pool_range(const char **text, int *first, int *last)
     char *end;
 
     *text += strspn(*text, " ");
-    if (**text == '\0')
-        return 0;
-    if (**text < '0' || **text > '9')
-        return -1;
+    if (**text == '\0') return 0;
+    if (**text < '0' || **text > '9') return -1;
     from = to = strtol(*text, &end, 10);
-    if (*end == '-' && end[1] >= '0' && end[1] <= '9')
-        to = strtol(end + 1, &end, 10);
+    if (*end == '-' && end[1] >= '0' && end[1] <= '9') to = strtol(end + 1, &end, 10);
     end += strspn(end, " ");
     if (from > to || to >= INT_MAX || (*end != ',' && *end != '\0') ||
         (*end == ',' && end[1 + strspn(end + 1, " ")] == '\0'))
@@ -67,8 +64,7 @@ static bool is_list(const char *text)
 {
     int first, last, got = -1;
 
-    if (strcmp(text, "none") == 0)
-        return true;
+    if (strcmp(text, "none") == 0) return true;
     for (bool more = true; more; more = got > 0)
         got = hps_pool_range(&text, &first, &last);
     return got == 0;
@@ -81,14 +77,10 @@ static enum hps_status bind_entry(struct hps_resource_opt *e, const struct hps_d
     const struct hps_item *emulate = NULL, *slurm = NULL;
     enum hps_status s = hps_deck_bind(deck, item, hps_resource_fields, NULL, inner, e);
 
-    if (!s && item)
-        s = hps_item_map(item, "emulate", &emulate);
-    if (!s)
-        s = hps_deck_bind(deck, emulate, hps_resource_emulate_fields, NULL, NULL, e);
-    if (!s && item)
-        s = hps_item_map(item, "slurm", &slurm);
-    if (!s)
-        s = hps_deck_bind(deck, slurm, hps_resource_slurm_fields, NULL, NULL, e);
+    if (!s && item) s = hps_item_map(item, "emulate", &emulate);
+    if (!s) s = hps_deck_bind(deck, emulate, hps_resource_emulate_fields, NULL, NULL, e);
+    if (!s && item) s = hps_item_map(item, "slurm", &slurm);
+    if (!s) s = hps_deck_bind(deck, slurm, hps_resource_slurm_fields, NULL, NULL, e);
     e->item = item;
     if (!s && emulate && !e->emulate_ranks[0])
         return hps_deck_wrong(item, "emulate", "emulate needs ranks, as {ranks: \"1-3,5\"}");
@@ -107,8 +99,7 @@ enum hps_status hps_pool_bind(struct hps_pool_opt *opt, const struct hps_deck *d
     enum hps_status s = hps_deck_entries(deck, "resources", &n, &items);
 
     *opt = (struct hps_pool_opt){ 0, NULL };
-    if (s)
-        return s;
+    if (s) return s;
     opt->n = n > 0 ? n : 1;
     opt->entry = hps_mem_new((size_t)opt->n, sizeof *opt->entry);
     for (int i = 0; i < opt->n && !s; i++) {

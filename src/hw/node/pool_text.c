@@ -16,8 +16,7 @@ static int name_width(const struct hps_pool *pool)
     size_t width = 4;
 
     for (int t = 0; t < pool->T; t++)
-        if (strlen(pool->type[t].name) > width)
-            width = strlen(pool->type[t].name);
+        if (strlen(pool->type[t].name) > width) width = strlen(pool->type[t].name);
     return (int)width;
 }
 
@@ -34,8 +33,7 @@ static void print_links(const struct hps_pool *pool, int width)
     int slow_t = 0, slow_u = 0;
     double least = pool->link[0].bytes_s;
 
-    if (least <= 0)
-        return;
+    if (least <= 0) return;
     hps_out("links between ranks of two types%s\n",
             pool->T > LINKS_SHOWN ? " (the slowest)" : "");
     for (int t = 0; t < pool->T; t++)
@@ -48,8 +46,7 @@ static void print_links(const struct hps_pool *pool, int width)
                 slow_u = u;
             }
         }
-    if (pool->T > LINKS_SHOWN)
-        print_link(pool, slow_t, slow_u, width);
+    if (pool->T > LINKS_SHOWN) print_link(pool, slow_t, slow_u, width);
 }
 
 /* What there is to say of the type's GPU. */
@@ -86,8 +83,7 @@ void hps_pool_print(const struct hps_pool *pool)
                 k->slow);
         print_gpu(k, width);
     }
-    if (pool->R > 1)
-        print_links(pool, width);
+    if (pool->R > 1) print_links(pool, width);
 }
 
 static json_t *whole(double v)
@@ -105,8 +101,7 @@ static json_t *ranks_of(const struct hps_pool *pool, int t)
     json_t *list = json_array();
 
     for (int r = 0; r < pool->R; r++)
-        if (pool->type_of[r] == t)
-            json_array_append_new(list, json_integer(r));
+        if (pool->type_of[r] == t) json_array_append_new(list, json_integer(r));
     return list;
 }
 
@@ -160,14 +155,12 @@ char *hps_pool_text(const struct hps_pool *pool)
 {
     json_t *all = pool_json(pool);
 
-    if (!all)
-        HPS_DIE("a fact of the pool is no text or number that JSON can hold");
+    if (!all) HPS_DIE("a fact of the pool is no text or number that JSON can hold");
     return hps_json_text(all);
 }
 
 enum hps_status hps_pool_save(const struct hps_pool *pool, const char *path)
 {
-    if (hps_rank() != 0)
-        return HPS_OK;
+    if (hps_rank() != 0) return HPS_OK;
     return hps_json_save(pool_json(pool), path);
 }

@@ -81,8 +81,7 @@ static double take_time(void)
 {
     double now = hps_now_s();
 
-    if (me.paused)
-        return now;
+    if (me.paused) return now;
     if (me.depth > 0) {
         enum hps_region r = me.frame[me.depth - 1].region;
         me.total[r].seconds += now - me.seen_s;
@@ -90,8 +89,7 @@ static double take_time(void)
         me.window.region[r].seconds += now - me.seen_s;
     }
     me.seen_s = now;
-    if (me.on && me.per_region)
-        take_events();
+    if (me.on && me.per_region) take_events();
     return now;
 }
 
@@ -109,8 +107,7 @@ void hps_region_enter(enum hps_region region)
     me.total[region].calls += !me.paused;
     me.part_total[me.part][region].calls += !me.paused;
     me.window.region[region].calls += !me.paused;
-    if (the_range)
-        the_range(hps_region_name[region]);
+    if (the_range) the_range(hps_region_name[region]);
     show();
 }
 
@@ -129,18 +126,15 @@ void hps_region_leave(enum hps_region region)
     assert(me.depth > 0 && me.frame[me.depth - 1].region == region);
     double now = take_time();
     struct frame left = me.frame[--me.depth];
-    if (me.trace && !me.paused)
-        keep_span(region, left.begin_s, now);
-    if (the_range)
-        the_range(NULL);
+    if (me.trace && !me.paused) keep_span(region, left.begin_s, now);
+    if (the_range) the_range(NULL);
     show();
 }
 
 void hps_count_part(int part)
 {
     assert(part >= 0 && part < HPS_COUNT_PARTS);
-    if (part == me.part)
-        return;
+    if (part == me.part) return;
     take_time();
     me.part = part;
 }
@@ -166,8 +160,7 @@ void hps_count_pause(void)
 {
     assert(me.depth == 0 && !me.paused);
     me.paused_s = take_time();
-    if (me.on && !me.per_region)
-        take_events();
+    if (me.on && !me.per_region) take_events();
     me.paused = true;
 }
 
@@ -230,8 +223,7 @@ static void halve_rows(void)
 
 static void keep_row(void)
 {
-    if (me.nrow == HPS_COUNT_ROWS && me.windows_in_last == me.windows_a_row)
-        halve_rows();
+    if (me.nrow == HPS_COUNT_ROWS && me.windows_in_last == me.windows_a_row) halve_rows();
     if (me.nrow > 0 && me.windows_in_last < me.windows_a_row) {
         add_row(&me.row[me.nrow - 1], &me.window);
         me.windows_in_last++;
@@ -246,10 +238,8 @@ void hps_count_window(long long step)
 {
     double now = take_time();
 
-    if (!me.on)
-        return;
-    if (!me.per_region)
-        take_events();
+    if (!me.on) return;
+    if (!me.per_region) take_events();
     me.window.step = step;
     me.window.seconds = now - me.mark_s;
     me.mark_s = now;
@@ -267,8 +257,7 @@ enum hps_status hps_count_begin(const struct hps_count_opt *opt)
     memset(&me, 0, sizeof me);
     atomic_store(&inside, 0);
     enum hps_status s = hps_papi_open(&opt->events, HPS_EVENTS);
-    if (s)
-        return s;
+    if (s) return s;
     me.on = true;
     me.trace = opt->trace;
     me.per_region = opt->events_per_region;

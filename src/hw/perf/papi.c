@@ -30,8 +30,7 @@ static struct {
 #define HPS_PAPI(call) papi((call), #call)
 static bool papi(int rc, const char *call)
 {
-    if (rc != PAPI_OK)
-        HPS_SAY(HPS_DEBUG, "%s: %s", call, PAPI_strerror(rc));
+    if (rc != PAPI_OK) HPS_SAY(HPS_DEBUG, "%s: %s", call, PAPI_strerror(rc));
     return rc == PAPI_OK;
 }
 
@@ -72,8 +71,7 @@ static void stop(void)
 {
     long long last[EVENTS];
 
-    if (me.running)
-        (void)HPS_PAPI(PAPI_stop(me.set, last));
+    if (me.running) (void)HPS_PAPI(PAPI_stop(me.set, last));
     if (me.set != PAPI_NULL && HPS_PAPI(PAPI_cleanup_eventset(me.set)))
         (void)HPS_PAPI(PAPI_destroy_eventset(&me.set));
     me.set = PAPI_NULL;
@@ -89,10 +87,8 @@ static bool start(int n, const char *const *name, int domain)
     if (!HPS_PAPI(PAPI_set_cmp_domain(domain, core)) || !HPS_PAPI(PAPI_create_eventset(&me.set)))
         return false;
     for (int i = 0; i < n; i++)
-        if (!add(name[i]))
-            HPS_SAY(HPS_DEBUG, "event %s cannot be counted here", name[i]);
-    if (me.n > 0)
-        me.running = HPS_PAPI(PAPI_start(me.set));
+        if (!add(name[i])) HPS_SAY(HPS_DEBUG, "event %s cannot be counted here", name[i]);
+    if (me.n > 0) me.running = HPS_PAPI(PAPI_start(me.set));
     if (me.running && HPS_PAPI(PAPI_read(me.set, me.seen))) {
         me.seen_s = hps_core_s();
         return true;
@@ -105,12 +101,9 @@ static bool start(int n, const char *const *name, int domain)
 static bool is_plausible(const long long *delta, double took_s)
 {
     for (int i = 0; i < me.n; i++) {
-        if (delta[i] < 0 || delta[i] > TOO_MUCH)
-            return false;
-        if (me.role[i] != OTHER && delta[i] == 0)
-            return false;
-        if (me.role[i] == CYCLES && (double)delta[i] > MOST_HZ * (took_s + 1e-4))
-            return false;
+        if (delta[i] < 0 || delta[i] > TOO_MUCH) return false;
+        if (me.role[i] != OTHER && delta[i] == 0) return false;
+        if (me.role[i] == CYCLES && (double)delta[i] > MOST_HZ * (took_s + 1e-4)) return false;
     }
     return true;
 }
@@ -218,8 +211,7 @@ enum hps_status hps_papi_open(const struct hps_list *wanted, int most)
     }
     if (wanted->n > 0) {
         enum hps_status s = check_wanted(wanted, most);
-        if (!s)
-            start_some(wanted->n, wanted->item, true);
+        if (!s) start_some(wanted->n, wanted->item, true);
         return s;
     }
     char *text = hps_mem_text(given ? given : "");

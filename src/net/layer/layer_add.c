@@ -32,8 +32,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     for (int i = 0; i < l->ninput; i++)
-        if (p->dx[i].data)
-            p->dev->ops->dense->copy(p->dev, p->B, p->dy, p->dx[i]);
+        if (p->dx[i].data) p->dev->ops->dense->copy(p->dev, p->B, p->dy, p->dx[i]);
 }
 
 extern const struct hps_layer_kind hps_layer_add;

@@ -91,8 +91,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
         s = hps_deck_wrong(l->item, "dim", "the candidate '%s' is %d wide, rows of '%s' have %d",
                            c->name, c->width, l->name, o->dim);
     if (!s) s = read_hidden(l);
-    if (s)
-        return s;
+    if (s) return s;
     l->nparam = weights(&o->net);
     return hps_layer_set_width(l, o->dim);
 }
@@ -128,8 +127,7 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
     const struct attention_opt *o = l->opt;
     const int *offset = batch->offset[l->slot[0]];
 
-    if (strcmp(o->empty, "zero") == 0 || !offset)
-        return HPS_OK;
+    if (strcmp(o->empty, "zero") == 0 || !offset) return HPS_OK;
     for (int b = 0; b < batch->B; b++)
         if (offset[b] == offset[b + 1]) {
             long long row;

@@ -57,8 +57,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
 {
     (void)most;
-    if (least > 1)
-        return HPS_OK;
+    if (least > 1) return HPS_OK;
     return hps_deck_wrong(l->item, NULL, "layer '%s' needs micro-batches of at least 2 examples: "
                           "raise data.batch or lower data.microbatches", l->name);
 }
@@ -110,8 +109,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     op->moments(p->dev, p->B, p->dy, p->x[0], k.sums);
     op->gradients(p->dev, &norm, k.sums, p->grad, p->grad + l->width);
     p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
-    if (!p->dx[0].data)
-        return;
+    if (!p->dx[0].data) return;
     op->backward(p->dev, &norm, k.sums, k.p, k.r, k.q);
     struct hps_blend b = { k.p, norm.stats, k.r, k.q, p->x[0], p->dy };
     op->blend(p->dev, p->B, &b, p->dx[0]);

@@ -23,8 +23,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
     struct hps_tensor y = p->y;
 
     for (int i = 0; i < l->ninput; y.data += p->x[i++].width)
-        if (p->x[i].data != y.data)
-            p->dev->ops->dense->copy(p->dev, p->B, p->x[i], y);
+        if (p->x[i].data != y.data) p->dev->ops->dense->copy(p->dev, p->B, p->x[i], y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)

@@ -34,8 +34,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     struct dot_opt *o = l->opt;
     enum hps_status s = hps_layer_vectors(l, net, o->self ? 1 : 2, &o->dim, &o->n);
 
-    if (s)
-        return s;
+    if (s) return s;
     long long n = o->n, pairs = o->self ? n * (n + 1) / 2 : n * (n - 1) / 2;
     return hps_layer_set_width(l, pairs + passed(l, net));
 }
@@ -63,8 +62,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
     struct hps_tensor y = products(l, p, p->y);
     struct hps_vectors v = { p->B, o->dim, l->ninput, p->x };
 
-    if (y.data != p->y.data)
-        p->dev->ops->dense->copy(p->dev, p->B, p->x[0], p->y);
+    if (y.data != p->y.data) p->dev->ops->dense->copy(p->dev, p->B, p->x[0], p->y);
     p->dev->ops->layers->dot_interaction->forward(p->dev, &v, o->self, y);
 }
 
@@ -78,8 +76,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->layers->dot_interaction->backward(p->dev, &v, o->self, dy, p->dx);
     first.width = dx.width;
     dx.add = true;
-    if (dy.data != p->dy.data && dx.data)
-        p->dev->ops->dense->copy(p->dev, p->B, first, dx);
+    if (dy.data != p->dy.data && dx.data) p->dev->ops->dense->copy(p->dev, p->B, first, dx);
 }
 
 extern const struct hps_layer_kind hps_layer_dot_interaction;

@@ -45,8 +45,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    if (p->dx[0].data)
-        drop(l, p, p->dy, p->dx[0]);
+    if (p->dx[0].data) drop(l, p, p->dy, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_dropout;

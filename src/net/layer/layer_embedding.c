@@ -36,8 +36,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     if (!s && strcmp(o->exchange, "bags") == 0 && strcmp(o->pooling, "mean") == 0)
         s = hps_deck_wrong(l->item, "exchange", "bags are sent as sums, layer '%s' has pooling: "
                            "mean", l->name);
-    if (s)
-        return s;
+    if (s) return s;
     return hps_layer_set_width(l, strcmp(o->combine, "sum") == 0 ? o->dim
                                                                  : (long long)l->nslot * o->dim);
 }

@@ -24,8 +24,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     struct fm_opt *o = l->opt;
     enum hps_status s = hps_layer_vectors(l, net, 2, &o->dim, &o->n);
 
-    if (s)
-        return s;
+    if (s) return s;
     l->kept = (size_t)o->dim;
     return hps_layer_set_width(l, strcmp(o->output, "sum") == 0 ? 1 : o->dim);
 }

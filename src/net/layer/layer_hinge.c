@@ -63,8 +63,7 @@ static enum hps_status shape_pairs(struct hps_layer *l, struct hps_net *net)
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 {
     l->score = HPS_SCORE_RANK;
-    if (paired(l))
-        return shape_pairs(l, net);
+    if (paired(l)) return shape_pairs(l, net);
     if (hps_item_has(l->item, "likeness"))
         return hps_deck_wrong(l->item, "likeness", "loss '%s' compares nothing: it has no "
                               "`negatives`", l->name);
@@ -151,8 +150,7 @@ static void forward_pairs(const struct hps_layer *l, struct hps_pass *p)
     };
     op->hinge(p->dev, &rows, p->weight, p->score, p->loss, p->training ? k.duser : NULL,
               p->training ? k.dall : NULL);
-    if (!p->training)
-        return;
+    if (!p->training) return;
     p->peers->scatter(p->peers, width, k.dall, k.ditem);
     if (p->B > 0 && cosine(l)) {
         op->l2_normalise_back(p->dev, p->B, width, k.user, k.user_norm, k.duser);
@@ -173,8 +171,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    if (p->B == 0)
-        return;
+    if (p->B == 0) return;
     if (!paired(l)) {
         hps_loss_backward(l, p);
         return;

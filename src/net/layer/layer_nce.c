@@ -42,8 +42,7 @@ static int slot_of(const struct hps_net *net, const char *text)
     char *end;
 
     for (int s = 0; s < net->nslot; s++)
-        if (strcmp(net->slot_name[s], text) == 0)
-            return s;
+        if (strcmp(net->slot_name[s], text) == 0) return s;
     long at = strtol(text, &end, 10);
     return *text != '\0' && *end == '\0' && at >= 1 && at <= net->nslot ? (int)at - 1 : -1;
 }
@@ -53,8 +52,7 @@ static enum hps_status find_slot(struct hps_layer *l, const struct hps_net *net)
     const struct nce_opt *o = l->opt;
     int s = slot_of(net, o->slot);
 
-    if (s < 0)
-        return hps_deck_wrong(l->item, "slot", "the dataset has no slot '%s'", o->slot);
+    if (s < 0) return hps_deck_wrong(l->item, "slot", "the dataset has no slot '%s'", o->slot);
     if (net->slot_multi[s])
         return hps_deck_wrong(l->item, "slot", "slot '%s' has any number of ids an example, loss "
                               "'%s' needs exactly one", net->slot_name[s], l->name);
@@ -92,8 +90,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     enum hps_status s = find_slot(l, net);
 
     if (!s) s = make_table(l, net, width + 1);
-    if (s)
-        return s;
+    if (s) return s;
     l->nslot = 1;
     l->slot = hps_mem_new(1, sizeof *l->slot);
     l->base = hps_mem_new(1, sizeof *l->base);
@@ -108,8 +105,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
 {
     (void)least;
-    if (most <= INT_MAX / ((long long)l->noise.n + 1))
-        return HPS_OK;
+    if (most <= INT_MAX / ((long long)l->noise.n + 1)) return HPS_OK;
     return hps_deck_wrong(l->item, "negatives", "loss '%s' draws %d classes for each of %lld "
                           "examples of a micro-batch, %d classes are the most: raise "
                           "data.microbatches", l->name, l->noise.n, most, INT_MAX);
@@ -119,8 +115,7 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
 {
     for (int b = 0; b < batch->B; b++) {
         long long id = hps_ids_get(batch->ids[l->noise.slot], (size_t)b);
-        if (id < l->noise.classes)
-            continue;
+        if (id < l->noise.classes) continue;
         long long row;
         const char *path = hps_data_locate(batch->data, batch->example[b], &row);
         HPS_SAY_ALL(HPS_ERROR, "%s: the class of example %lld is %lld: loss '%s' has %lld classes, "

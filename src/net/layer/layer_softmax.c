@@ -27,8 +27,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     (void)l;
-    if (p->dx[0].data)
-        p->dev->ops->layers->softmax->backward(p->dev, p->B, p->y, p->dy, p->dx[0]);
+    if (p->dx[0].data) p->dev->ops->layers->softmax->backward(p->dev, p->B, p->y, p->dy, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_softmax;

@@ -73,8 +73,7 @@ struct hps_exact_anneal *hps_exact_anneal_new(struct hps_exact_leaf *leaf)
 
 void hps_exact_anneal_free(struct hps_exact_anneal *x)
 {
-    if (!x)
-        return;
+    if (!x) return;
     hps_mem_free(x->group);
     hps_mem_free(x->room);
     hps_mem_free(x->weight);
@@ -100,8 +99,7 @@ static void weigh(struct hps_exact_anneal *x)
         double sum = 0, n = 0;
         for (int l = 0; l < x->m->L; l++) {
             long long k = units(x, l, l, t);
-            if (k > x->room[t])
-                continue;
+            if (k > x->room[t]) continue;
             sum += (double)k;
             n++;
         }
@@ -121,11 +119,9 @@ static void look_at(struct hps_exact_anneal *x, double tau)
     for (int a = 0; a < m->narc; a++) {
         const struct hps_exact_arc *e = &m->arc[a];
         long long k = hps_cost_line_units(&e->line, tau, m->max[e->g]);
-        if (k > 0)
-            *place(x, e->i, e->j, e->g) = k;
+        if (k > 0) *place(x, e->i, e->j, e->g) = k;
     }
-    if (!(x->tau > 0))
-        weigh(x);
+    if (!(x->tau > 0)) weigh(x);
     x->tau = tau;
 }
 
@@ -212,12 +208,10 @@ static void recolour(struct hps_exact_anneal *x, int l, int b, double heat, uint
 {
     int a = x->type[l];
 
-    if (a == b)
-        return;
+    if (a == b) return;
     struct change d = change_of(x, l, b);
     double rise = excess(x, a, d.a) - excess(x, a, 0) + excess(x, b, d.b) - excess(x, b, 0);
-    if (taken(x, rise, heat, bits))
-        take(x, l, b, d);
+    if (taken(x, rise, heat, bits)) take(x, l, b, d);
 }
 
 /* Layers l and k exchange their types. */
@@ -225,8 +219,7 @@ static void swap(struct hps_exact_anneal *x, int l, int k, double heat, uint64_t
 {
     int a = x->type[l], b = x->type[k];
 
-    if (a == b)
-        return;
+    if (a == b) return;
     double before = excess(x, a, 0) + excess(x, b, 0);
     struct change d = change_of(x, l, b);
     take(x, l, b, d);
@@ -254,8 +247,7 @@ static void move(struct hps_exact_anneal *x, double heat)
 static bool within(const struct hps_exact_anneal *x)
 {
     for (int t = 0; t < x->T; t++)
-        if (x->used[t] > x->room[t])
-            return false;
+        if (x->used[t] > x->room[t]) return false;
     return true;
 }
 
@@ -272,8 +264,7 @@ static bool cycle(struct hps_exact_anneal *x, const struct hps_exact_end *end)
 
     begin(x);
     for (int a = 0; a < n && !within(x); a++, heat *= colder) {
-        if (a % 64 == 0 && late(end))
-            return false;
+        if (a % 64 == 0 && late(end)) return false;
         for (int b = 0; b < STEP; b++)
             move(x, heat);
         x->leaf->evaluations += a % (x->m->L / STEP + 1) == 0;
@@ -288,8 +279,7 @@ static void reweigh(struct hps_exact_anneal *x)
 
     for (int t = 0; t < x->T; t++) {
         was += x->weight[t];
-        if (x->used[t] > x->room[t])
-            x->weight[t] *= HEAVIER;
+        if (x->used[t] > x->room[t]) x->weight[t] *= HEAVIER;
         is += x->weight[t];
     }
     for (int t = 0; t < x->T; t++)
@@ -317,10 +307,8 @@ void hps_exact_anneal_run(struct hps_exact_anneal *x, int cycles, const struct h
 
     for (; cycles > 0 && !late(end) && leaf->best > end->enough; cycles--) {
         double tau = next_tau(x);
-        if (leaf->S > 0 && !plan)
-            return;
-        if (tau != x->tau)
-            look_at(x, tau);
+        if (leaf->S > 0 && !plan) return;
+        if (tau != x->tau) look_at(x, tau);
         if (cycle(x, end) && keep(x)) {
             x->stride = fmin(2 * x->stride, STRIDE);
         } else {

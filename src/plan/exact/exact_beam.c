@@ -53,8 +53,7 @@ struct hps_exact_beam *hps_exact_beam_new(const struct hps_exact_model *m)
 
 void hps_exact_beam_free(struct hps_exact_beam *b)
 {
-    if (!b)
-        return;
+    if (!b) return;
     for (int l = 0; l <= b->m->L; l++)
         hps_mem_free(b->heap[l].label);
     hps_mem_free(b->heap);
@@ -77,8 +76,7 @@ static void sink(struct label *x, size_t a, size_t n)
 
     for (size_t c; (c = 2 * a + 1) < n; a = c) {
         c += c + 1 < n && better(&x[c], &x[c + 1]);
-        if (!better(&top, &x[c]))
-            break;
+        if (!better(&top, &x[c])) break;
         x[a] = x[c];
     }
     x[a] = top;
@@ -137,8 +135,7 @@ static void thin_out(struct hps_exact_beam *b, struct heap *h)
         *slot = (int)++n;
     }
     h->n = n;
-    if (n == b->width)
-        h->most = h->label[n - 1].value;
+    if (n == b->width) h->most = h->label[n - 1].value;
 }
 
 /* What so many units of a group are charged: prices rise as they run out. */
@@ -150,8 +147,7 @@ static double charged(const struct hps_exact_beam *b, const struct hps_exact_vie
     long long left = m->sum[g] - used;
     double beyond = left < 0 ? b->over * (double)-left : 0;
 
-    if (!hps_exact_dual_table(m, g))
-        return price[0] * (double)used + beyond;
+    if (!hps_exact_dual_table(m, g)) return price[0] * (double)used + beyond;
     return price[m->sum[g] - 1] - (left > 0 ? price[left - 1] : 0) + beyond;
 }
 
@@ -178,8 +174,7 @@ static void count_used(struct hps_exact_beam *b, const struct hps_exact_view *v,
 static void arrive(struct hps_exact_beam *b, struct heap *h, struct label x)
 {
     if (x.value >= h->most) return;
-    if (h->n == 4 * b->width)
-        thin_out(b, h);
+    if (h->n == 4 * b->width) thin_out(b, h);
     hps_mem_grow(&h->label, &h->cap, h->n + 1, sizeof *h->label);
     h->label[h->n++] = x;
 }
@@ -193,8 +188,7 @@ static void extend(struct hps_exact_beam *b, const struct hps_exact_view *v, siz
 
     count_used(b, v, a);
     from.value -= last < 0 ? v->bwd[0].v1 : hps_exact_adjacent(v, &v->bwd[l], last);
-    if (last >= 0 && !m->again[last])
-        from.hash -= b->key[m->G + last];
+    if (last >= 0 && !m->again[last]) from.hash -= b->key[m->G + last];
     for (int c = v->first[l]; c < v->first[l + 1]; c++) {
         const struct hps_exact_item *e = &v->item[c];
         if (e->g == last && !m->again[last]) continue;
@@ -237,8 +231,7 @@ static size_t sweep(struct hps_exact_beam *b, const struct hps_exact_view *v)
         thin_out(b, h);
         first = b->ndone;
         hps_mem_grow(&b->done, &b->cap, first + h->n, sizeof *b->done);
-        if (h->n > 0)
-            memcpy(b->done + first, h->label, h->n * sizeof *b->done);
+        if (h->n > 0) memcpy(b->done + first, h->label, h->n * sizeof *b->done);
         b->ndone += h->n;
         for (size_t a = first; a < b->ndone && l < m->L; a++)
             extend(b, v, a, l);
@@ -253,8 +246,7 @@ int hps_exact_beam_least(struct hps_exact_beam *b, const struct hps_exact_view *
     b->over = over;
     b->given = given;
     size_t a = sweep(b, v);
-    if (a == b->ndone)
-        return 0;
+    if (a == b->ndone) return 0;
     int S = trace(b, v, a);
     memcpy(arc, b->path, (size_t)S * sizeof *arc);
     return S;

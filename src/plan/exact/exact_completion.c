@@ -27,8 +27,7 @@ struct hps_exact_completion *hps_exact_completion_new(const struct hps_exact_mod
 
 void hps_exact_completion_free(struct hps_exact_completion *x)
 {
-    if (!x)
-        return;
+    if (!x) return;
     hps_mem_free(x->group);
     hps_mem_free(x->least);
     hps_mem_free(x->price);
@@ -43,8 +42,7 @@ static int next_group(const struct hps_exact_completion *x, const double *lambda
     int best = -1;
 
     for (int g = 0; g < m->G; g++) {
-        if (x->at[g] >= 0 || m->sum[g] >= STATES || x->n * (m->sum[g] + 1) > STATES)
-            continue;
+        if (x->at[g] >= 0 || m->sum[g] >= STATES || x->n * (m->sum[g] + 1) > STATES) continue;
         double worth = hps_exact_dual_most(m, lambda, g) / log2((double)m->sum[g] + 1);
         if (worth > most) {
             most = worth;

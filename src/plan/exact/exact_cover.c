@@ -50,8 +50,7 @@ struct hps_exact_cover *hps_exact_cover_new(const struct hps_exact_model *m)
 
 void hps_exact_cover_free(struct hps_exact_cover *x)
 {
-    if (!x)
-        return;
+    if (!x) return;
     hps_mem_free(x->row);
     hps_mem_free(x->behind);
     hps_mem_free(x->price);
@@ -261,8 +260,7 @@ double hps_exact_cover_bound(struct hps_exact_cover *x, struct hps_exact_view *v
             x->pace *= SLOWER;
             idle = 0;
         }
-        if (r == rounds || !more || best >= cut)
-            return best;
+        if (r == rounds || !more || best >= cut) return best;
         step(x, x->pace * (isfinite(cut) ? cut - best : fabs(best)));
     }
 }

@@ -39,8 +39,7 @@ double hps_exact_dual_most(const struct hps_exact_model *m, const double *price,
     const double *x = price + m->dual[g];
     double sum = 0;
 
-    if (!hps_exact_dual_table(m, g))
-        return x[0] * (double)m->sum[g];
+    if (!hps_exact_dual_table(m, g)) return x[0] * (double)m->sum[g];
     for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
         sum += x[hps_cost_capacity(m->p, m->member[b]) - 1];
     return sum;
@@ -86,8 +85,7 @@ static void take_packing(const struct hps_exact_model *m, int g, const double *p
     }
     for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
         for (int c = (int)hps_cost_capacity(m->p, m->member[b]); c > 0; c -= pick[c] ? pick[c] : 1)
-            if (pick[c])
-                use[pick[c] - 1]--;
+            if (pick[c]) use[pick[c] - 1]--;
 }
 
 /* Does the path keep the limit of a group alone, and is it charged as much as any packing? */
@@ -207,8 +205,7 @@ bool hps_exact_dual_step(struct hps_exact_view *v, double rise)
 
     for (size_t a = 0; a < n; a++)
         norm += v->dual.scaled[a] * v->dual.scaled[a];
-    if (!(norm > 0))
-        return false;
+    if (!(norm > 0)) return false;
     for (int g = 0; g < m->G; g++) {
         const double *from = v->dual.lambda + m->dual[g];
         double *price = v->dual.trial + m->dual[g];

@@ -59,8 +59,7 @@ struct hps_exact_label *hps_exact_label_new(const struct hps_exact_model *m)
 
 void hps_exact_label_free(struct hps_exact_label *x)
 {
-    if (!x)
-        return;
+    if (!x) return;
     hps_exact_completion_free(x->rest);
     hps_mem_free(x->shift);
     hps_mem_free(x->head);
@@ -76,8 +75,7 @@ static int count(struct hps_exact_label *x, int g, int at)
 
     while (bits < 63 && x->m->sum[g] >> bits > 0)
         bits++;
-    if (at + bits + 1 > 64)
-        return at;
+    if (at + bits + 1 > 64) return at;
     x->shift[g] = at;
     x->bits[g] = bits;
     x->limits |= (uint64_t)x->m->sum[g] << at;
@@ -120,15 +118,12 @@ static void extend(struct hps_exact_label *x, const struct hps_exact_view *v, in
     for (int a = v->first[i]; a < v->first[i + 1]; a++) {
         const struct hps_exact_item *e = &v->item[a];
         struct label next = x->label[id];
-        if (e->g == g && !x->m->again[g])
-            continue;
+        if (e->g == g && !x->m->again[g]) continue;
         if (x->shift[e->g] >= 0) {
             next.used += (uint64_t)e->k << x->shift[e->g];
-            if (!within(x, next.used, x->limits))
-                continue;
+            if (!within(x, next.used, x->limits)) continue;
         }
-        if (rest->at[e->g] >= 0)
-            next.left -= rest->stride[rest->at[e->g]] * (int)e->k;
+        if (rest->at[e->g] >= 0) next.left -= rest->stride[rest->at[e->g]] * (int)e->k;
         next.c += e->c;
         if (next.c + rest->least[(size_t)(e->j + 1) * (size_t)rest->n + (size_t)next.left] >= cut)
             continue;
@@ -154,8 +149,7 @@ static bool follows(const struct hps_exact_label *x, const struct row *a, const 
 {
     int g = a->g;
 
-    if (g == b->g || g < 0 || x->m->again[g])
-        return true;
+    if (g == b->g || g < 0 || x->m->again[g]) return true;
     return x->shift[g] >= 0 &&
            ((b->used >> x->shift[g]) & (((uint64_t)1 << x->bits[g]) - 1)) ==
                (uint64_t)x->m->sum[g];
@@ -178,8 +172,7 @@ static void gather(struct hps_exact_label *x, const struct hps_exact_view *v, in
                                 (b == x->m->L || follows(x, &x->row[j], here))))
             j++;
         x->steps -= j;
-        if (j == x->nrow)
-            x->row[x->nrow++] = *here;
+        if (j == x->nrow) x->row[x->nrow++] = *here;
     }
 }
 
@@ -212,8 +205,7 @@ static double least(struct hps_exact_label *x, const struct hps_exact_view *v,
             extend(x, v, x->row[i].label, b, x->row[i].g, cut - x->rest->base);
     }
     gather(x, v, L);
-    if (x->steps <= 0)
-        return -INFINITY;
+    if (x->steps <= 0) return -INFINITY;
     for (int i = 0; i < x->nrow && i < TRY; i++)
         try_path(x, v, leaf, x->row[i].label);
     return x->nrow > 0 ? fmin(x->m->server_price * v->t1 + x->row[0].w, cut) : cut;

@@ -22,8 +22,7 @@ struct hps_provision_packing {
 /* A type is closed to a stage when a neighbour of its group has it: the two would be one run. */
 static bool closed(const struct hps_provision_packing *d, int s, int type)
 {
-    if (d->leaf->m->cuts)
-        return false;
+    if (d->leaf->m->cuts) return false;
     return (s > 0 && d->leaf->job.type[s - 1] == d->leaf->job.type[s] && d->type[s - 1] == type) ||
            (s + 1 < d->leaf->job.S && d->leaf->job.type[s + 1] == d->leaf->job.type[s] &&
             d->type[s + 1] == type);
@@ -36,8 +35,7 @@ static bool tried(const struct hps_provision_packing *d, int g, int b)
     const struct hps_exact_model *m = d->leaf->m;
     long long room = hps_cost_capacity(m->p, m->member[b]);
 
-    if (d->left[m->member[b]] < room)
-        return false;
+    if (d->left[m->member[b]] < room) return false;
     for (int a = m->begin[g]; a < b; a++)
         if (d->left[m->member[a]] == room && hps_cost_capacity(m->p, m->member[a]) == room)
             return true;
@@ -49,19 +47,15 @@ static bool put(struct hps_provision_packing *d, const long long *units, int a)
 {
     const struct hps_exact_model *m = d->leaf->m;
 
-    if (a == d->norder)
-        return true;
+    if (a == d->norder) return true;
     int s = d->order[a], g = d->leaf->job.type[s];
     for (int b = m->begin[g]; b < m->begin[g + 1]; b++) {
         int t = m->member[b];
-        if (d->left[t] < units[s] || closed(d, s, t) || tried(d, g, b))
-            continue;
-        if (++d->steps > PACK_STEPS)
-            return false;
+        if (d->left[t] < units[s] || closed(d, s, t) || tried(d, g, b)) continue;
+        if (++d->steps > PACK_STEPS) return false;
         d->left[t] -= units[s];
         d->type[s] = t;
-        if (put(d, units, a + 1))
-            return true;
+        if (put(d, units, a + 1)) return true;
         d->left[t] += units[s];
         d->type[s] = -1;
     }
@@ -85,8 +79,7 @@ static bool pack_group(struct hps_provision_packing *d, const long long *units, 
         d->left[m->member[b]] = hps_cost_capacity(m->p, m->member[b]);
     d->steps = 0;
     bool good = put(d, units, 0);
-    if (!good && d->steps > PACK_STEPS)
-        d->leaf->doubt = true;
+    if (!good && d->steps > PACK_STEPS) d->leaf->doubt = true;
     return good;
 }
 
@@ -135,8 +128,7 @@ struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m)
 
 void hps_exact_leaf_free(struct hps_exact_leaf *leaf)
 {
-    if (!leaf)
-        return;
+    if (!leaf) return;
     hps_mem_free(leaf->job.packing->left);
     hps_mem_free(leaf->job.packing->type);
     hps_mem_free(leaf->job.packing->order);
@@ -189,8 +181,7 @@ double hps_exact_leaf_price(struct hps_exact_leaf *leaf, int S, const int *arc, 
         cost = hps_provision_fastest(&leaf->job, fmin(cut, m->tau_max), leaf->trial, leaf->scratch);
     else
         cost = hps_provision_cheapest(&leaf->job, m->tau_max, cut, leaf->trial, leaf->scratch);
-    if (cost < leaf->best * (1 - HPS_EXACT_SAME))
-        keep(leaf, S, arc, cost);
+    if (cost < leaf->best * (1 - HPS_EXACT_SAME)) keep(leaf, S, arc, cost);
     return cost;
 }
 

@@ -36,8 +36,7 @@ struct hps_exact_local *hps_exact_local_new(struct hps_exact_leaf *leaf)
 
 void hps_exact_local_free(struct hps_exact_local *c)
 {
-    if (!c)
-        return;
+    if (!c) return;
     hps_mem_free(c->home);
     hps_mem_free(c);
 }
@@ -56,8 +55,7 @@ static double value(struct hps_exact_local *c, double cutoff)
     for (int i = 0, j; i < m->L; i = j) {
         j = hps_plan_run_end(c->next, m->L, i);
         c->arc[S] = hps_exact_model_arc(m, i, j - 1, c->next[i]);
-        if (c->arc[S++] < 0)
-            return INFINITY;
+        if (c->arc[S++] < 0) return INFINITY;
     }
     return hps_exact_leaf_price(c->leaf, S, c->arc, cutoff);
 }
@@ -79,16 +77,14 @@ static bool move(struct hps_exact_local *c, uint64_t n)
     if (n >= ranges) {
         l = (int)((n - ranges) % L);
         other = (int)((n - ranges) / L);
-        if (l >= other || c->now[l] == c->now[other])
-            return false;
+        if (l >= other || c->now[l] == c->now[other]) return false;
         copy(c, c->next, c->now);
         hps_moves_recolour(c->next, c->now, m->L, l, c->now[other]);
         hps_moves_recolour(c->next, c->now, m->L, other, c->now[l]);
         return true;
     }
     int was = c->now[l];
-    if (was == other)
-        return false;
+    if (was == other) return false;
     copy(c, c->next, c->now);
     for (; l >= 0 && l < m->L && c->now[l] == was; l += step)
         c->next[l] = other;
@@ -101,15 +97,13 @@ static bool climb(struct hps_exact_local *c)
     uint64_t all = moves(c->leaf->m);
 
     for (; c->idle < all; c->idle++) {
-        if (c->steps-- <= 0)
-            return false;
+        if (c->steps-- <= 0) return false;
         uint64_t n = hps_rng_permute(hps_rng_sub(c->key, c->pass), c->at++, all);
         if (c->at == all) {
             c->at = 0;
             c->pass++;
         }
-        if (!move(c, n))
-            continue;
+        if (!move(c, n)) continue;
         double v = value(c, c->value);
         if (v < c->value) {
             c->value = v;
@@ -152,11 +146,9 @@ static void begin(struct hps_exact_local *c)
 
 void hps_exact_local_run(struct hps_exact_local *c, long long steps)
 {
-    if (c->leaf->S == 0)
-        return;
+    if (c->leaf->S == 0) return;
     c->steps = steps;
-    if (!c->begun || c->leaf->best < c->home_value * (1 - HPS_EXACT_SAME))
-        begin(c);
+    if (!c->begun || c->leaf->best < c->home_value * (1 - HPS_EXACT_SAME)) begin(c);
     while (climb(c)) {
         if (c->value <= c->home_value * 1.002) {
             c->home_value = c->value;

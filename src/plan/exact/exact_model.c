@@ -39,8 +39,7 @@ static void merge(struct hps_exact_model *m)
         m->price[g] = m->min_tau ? 0 : p->type[t].price_usd_hour;
         for (int u = t; u < p->T; u++) {
             long long room = hps_cost_capacity(p, u);
-            if (done[u] || room < 1 || !equal_types(p, t, u))
-                continue;
+            if (done[u] || room < 1 || !equal_types(p, t, u)) continue;
             done[u] = true;
             m->member[n++] = u;
             m->sum[g] += room;
@@ -105,8 +104,7 @@ struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const s
 
 void hps_exact_model_free(struct hps_exact_model *m)
 {
-    if (!m)
-        return;
+    if (!m) return;
     hps_mem_free(m->price);
     hps_mem_free(m->max);
     hps_mem_free(m->sum);
@@ -128,8 +126,7 @@ int hps_exact_model_group(const struct hps_exact_model *m, int type)
 {
     for (int g = 0; g < m->G; g++)
         for (int a = m->begin[g]; a < m->begin[g + 1]; a++)
-            if (m->member[a] == type)
-                return g;
+            if (m->member[a] == type) return g;
     return -1;
 }
 

@@ -17,8 +17,7 @@ struct hps_exact_list *hps_exact_list_new(const struct hps_exact_model *m, int n
 
 void hps_exact_list_leave(struct hps_exact_list *list)
 {
-    if (--list->users > 0)
-        return;
+    if (--list->users > 0) return;
     hps_mem_free(list->id);
     hps_mem_free(list->lambda);
     hps_mem_free(list);
@@ -47,8 +46,7 @@ struct hps_exact_node hps_exact_open_pop(struct hps_exact_open *x)
 
     while ((b = 2 * a + 1) < x->n) {
         b += b + 1 < x->n && before(&x->heap[b + 1], &x->heap[b]);
-        if (!before(&x->heap[b], &last))
-            break;
+        if (!before(&x->heap[b], &last)) break;
         x->heap[a] = x->heap[b];
         a = b;
     }

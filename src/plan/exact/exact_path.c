@@ -40,8 +40,7 @@ struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
 
 void hps_exact_view_free(struct hps_exact_view *v)
 {
-    if (!v)
-        return;
+    if (!v) return;
     hps_mem_free(v->first);
     hps_mem_free(v->item);
     hps_mem_free(v->least);
@@ -111,8 +110,7 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
         const struct hps_exact_arc *x = &v->m->arc[id[a]];
         if (!obeys(x, branch)) continue;
         long long k = hps_cost_line_units(&x->line, t2, v->m->max[x->g]);
-        if (k == 0)
-            continue;
+        if (k == 0) continue;
         while (at <= x->i)
             v->first[at++] = v->n;
         v->item[v->n++] = (struct hps_exact_item){ 0, (double)k, 0, id[a], (short)x->j,
@@ -120,8 +118,7 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
     }
     while (at <= v->m->L)
         v->first[at++] = v->n;
-    if (t2 < t1 * 1.01)
-        draw_in(v);
+    if (t2 < t1 * 1.01) draw_in(v);
     weigh(v);
     return v->n > 0 && v->t1 <= v->t2;
 }
@@ -129,8 +126,7 @@ bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, 
 static void offer(struct hps_exact_best *b, double value, int g, int a)
 {
     if (g == b->g1 || value < b->v1) {
-        if (value >= b->v1)
-            return;
+        if (value >= b->v1) return;
         if (g != b->g1) {
             b->v2 = b->v1;
             b->a2 = b->a1;
@@ -156,8 +152,7 @@ static void forward(struct hps_exact_view *v)
     v->fwd[0].v1 = v->fwd[0].v2 = 0;
     for (int i = 0; i < v->m->L; i++) {
         const struct hps_exact_best *b = &v->fwd[i];
-        if (b->v1 == INFINITY)
-            continue;
+        if (b->v1 == INFINITY) continue;
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
             offer(&v->fwd[e->j + 1], hps_exact_adjacent(v, b, e->g) + e->c, e->g, a);
@@ -248,8 +243,7 @@ double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *lea
     for (int r = 0;; r++) {
         hps_exact_dual_charge(v, v->dual.trial);
         forward(v);
-        if (v->fwd[m->L].v1 == INFINITY)
-            return INFINITY;
+        if (v->fwd[m->L].v1 == INFINITY) return INFINITY;
         trace(v);
         try_path(v, leaf);
         remember(v, weight);
@@ -339,10 +333,8 @@ static bool visit(struct walk *w, int b, int before, double value)
     }
     for (int a = v->first[b]; a < v->first[b + 1]; a++) {
         const struct hps_exact_item *e = &v->item[a];
-        if (--w->steps < 0)
-            return false;
-        if (e->g == before && !m->again[e->g])
-            continue;
+        if (--w->steps < 0) return false;
+        if (e->g == before && !m->again[e->g]) continue;
         double sum = value + e->c;
         if (sum + hps_exact_adjacent(v, &v->bwd[e->j + 1], e->g) + w->base >=
                 w->leaf->best * (1 - HPS_EXACT_SAME) ||
@@ -353,8 +345,7 @@ static bool visit(struct walk *w, int b, int before, double value)
         bool whole = visit(w, e->j + 1, e->g, sum);
         w->S--;
         v->used[e->g] -= e->k;
-        if (!whole)
-            return false;
+        if (!whole) return false;
     }
     return true;
 }

@@ -36,8 +36,7 @@ struct hps_exact_primal *hps_exact_primal_new(struct hps_exact_leaf *leaf)
 
 void hps_exact_primal_free(struct hps_exact_primal *x)
 {
-    if (!x)
-        return;
+    if (!x) return;
     hps_exact_local_free(x->climb);
     hps_exact_repair_free(x->mend);
     hps_exact_anneal_free(x->anneal);

@@ -62,8 +62,7 @@ struct hps_exact_repair *hps_exact_repair_new(struct hps_exact_leaf *leaf)
 
 void hps_exact_repair_free(struct hps_exact_repair *x)
 {
-    if (!x)
-        return;
+    if (!x) return;
     hps_exact_view_free(x->all);
     hps_exact_view_free(x->part);
     hps_exact_beam_free(x->beam);
@@ -106,14 +105,12 @@ static void choose_parts(struct hps_exact_repair *x)
     for (int tries = 0; tries < TRIES; tries++) {
         s = (int)(draw(x) * x->S);
         int g = x->m->arc[x->arc[s]].g;
-        if (x->given[g] > x->m->sum[g])
-            break;
+        if (x->given[g] > x->m->sum[g]) break;
     }
     leave(x, s - (int)(draw(x) * PART));
     leave(x, (int)(draw(x) * x->S));
     for (s = 0; s < x->S; s++)
-        if (!x->stays[s])
-            x->given[x->m->arc[x->arc[s]].g] -= units(x, x->arc[s]);
+        if (!x->stays[s]) x->given[x->m->arc[x->arc[s]].g] -= units(x, x->arc[s]);
 }
 
 /* The items of layers first..last: all that lie within them. */
@@ -124,8 +121,7 @@ static void add_all(struct hps_exact_repair *x, int first, int last)
     for (int l = first; l <= last; l++) {
         x->part->first[l] = x->part->n;
         for (int a = all->first[l]; a < all->first[l + 1]; a++) {
-            if (all->item[a].j > last)
-                continue;
+            if (all->item[a].j > last) continue;
             x->part->item[x->part->n] = all->item[a];
             x->part->item[x->part->n++].c *= 1 + (isinf(x->here) ? NOISE : FINE) * draw(x);
         }
@@ -178,12 +174,10 @@ static void adopt(struct hps_exact_repair *x, int S)
     long long worse = beyond(x, S, x->next);
     double cost = INFINITY;
 
-    if (worse > x->beyond)
-        return;
+    if (worse > x->beyond) return;
     if (worse == 0)
         cost = hps_exact_leaf_price(x->leaf, S, x->next, x->here * (1 + 2 * HPS_EXACT_SAME));
-    if (isfinite(x->here) && isinf(cost))
-        return;
+    if (isfinite(x->here) && isinf(cost)) return;
     x->idle = worse < x->beyond || cost < x->here * (1 - HPS_EXACT_SAME) ? 0 : x->idle;
     x->S = S;
     x->beyond = worse;
@@ -216,8 +210,7 @@ static void make_path(struct hps_exact_repair *x)
     hps_exact_view_back(x->part);
     memset(x->given, 0, (size_t)m->G * sizeof *x->given);
     int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, WIDE, x->next);
-    if (S > 0)
-        adopt(x, S);
+    if (S > 0) adopt(x, S);
 }
 
 /* All arcs at the interval's end, and prices for them. False when there is no path. */
@@ -233,11 +226,9 @@ static bool look(struct hps_exact_repair *x)
         t2 < INFINITY && hps_exact_view_fill(x->all, LOW * t2, t2, m->narc, id,
                                              (struct hps_exact_branch){ HPS_EXACT_ANY, 0, 0 });
     hps_mem_free(id);
-    if (!any)
-        return false;
+    if (!any) return false;
     double bound = hps_exact_view_bound(x->all, x->leaf, x->begun ? 0 : ROUNDS);
-    if (!isfinite(bound))
-        return false;
+    if (!isfinite(bound)) return false;
     hps_exact_view_drop(x->all, INFINITY);
     memcpy(x->part->dual.lambda, x->all->dual.lambda,
            (size_t)m->dual[m->G] * sizeof *x->all->dual.lambda);
@@ -254,8 +245,7 @@ static bool begin(struct hps_exact_repair *x, bool anew)
     x->S = x->idle = 0;
     x->here = INFINITY;
     x->beyond = LLONG_MAX;
-    if (!look(x))
-        return false;
+    if (!look(x)) return false;
     x->known = leaf->best;
     if (leaf->S == 0 || anew) {
         make_path(x);
@@ -264,8 +254,7 @@ static bool begin(struct hps_exact_repair *x, bool anew)
     x->S = leaf->S;
     memcpy(x->arc, leaf->arc, (size_t)leaf->S * sizeof *x->arc);
     x->beyond = beyond(x, x->S, x->arc);
-    if (x->beyond == 0)
-        x->here = leaf->best;
+    if (x->beyond == 0) x->here = leaf->best;
     return true;
 }
 
@@ -275,8 +264,7 @@ static void one(struct hps_exact_repair *x)
     fill_part(x);
     int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, NARROW, x->next);
     x->idle++;
-    if (S > 0)
-        adopt(x, S);
+    if (S > 0) adopt(x, S);
     x->leaf->evaluations++;
 }
 
@@ -288,10 +276,8 @@ void hps_exact_repair_run(struct hps_exact_repair *x, long long tries,
 
     for (; tries > 0 && !hps_budget_over(end->until_s); tries--) {
         bool better = leaf->S > 0 && leaf->best < x->known, idle = x->idle > IDLE;
-        if (mend && leaf->S > 0)
-            return;
-        if ((!x->begun || better || idle) && !begin(x, idle && !better))
-            return;
+        if (mend && leaf->S > 0) return;
+        if ((!x->begun || better || idle) && !begin(x, idle && !better)) return;
         one(x);
     }
 }

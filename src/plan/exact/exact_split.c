@@ -42,8 +42,7 @@ bool hps_exact_cover_split(const struct hps_exact_cover *x, int *l, int *g)
     for (int a = 0; a < x->m->L * G; a++) {
         double all = x->mean[a] > 0 ? all_of(x, a / G) : 0;
         double share = all >= LITTLE ? x->mean[a] / all : 0;
-        if (share < NONE || share > 1 - NONE)
-            continue;
+        if (share < NONE || share > 1 - NONE) continue;
         double score = rise_of(x, a, true) * (1 - share) * rise_of(x, a, false) * share;
         if (score > best) {
             best = score;

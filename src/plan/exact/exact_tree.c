@@ -74,13 +74,11 @@ static void plant(struct tree *x)
     const struct hps_exact_model *m = x->m;
     struct hps_exact_node root = { .t1 = hps_exact_min_tau(m), .t2 = largest_tau(m) };
 
-    if (!(root.t1 <= root.t2))
-        return;
+    if (!(root.t1 <= root.t2)) return;
     root.list = hps_exact_list_new(m, m->narc);
     for (int a = 0; a < m->narc; a++) {
         root.list->id[a] = a;
-        if (m->arc[a].i == 0 && m->arc[a].j == m->L - 1)
-            hps_exact_leaf_try(x->leaf, 1, &a);
+        if (m->arc[a].i == 0 && m->arc[a].j == m->L - 1) hps_exact_leaf_try(x->leaf, 1, &a);
     }
     root.bound = m->server_price * root.t1;
     hps_exact_open_push(&x->open, root);
@@ -110,8 +108,7 @@ static bool push_halves(struct tree *x, const struct hps_exact_node *node, doubl
     double t1 = x->view->t1, t2 = x->view->t2;
     double middle = t1 > 0 ? sqrt(t1) * sqrt(t2) : t2 / 1000;
 
-    if (!(t1 < middle && middle < t2))
-        return false;
+    if (!(t1 < middle && middle < t2)) return false;
     struct hps_exact_node a = child_of(x, node, bound), b = a;
     a.t2 = b.t1 = middle;
     hps_exact_open_push(&x->open, a);
@@ -140,8 +137,7 @@ static bool walk(struct tree *x, const struct hps_exact_node *node, double bound
     if (x->covered ? !hps_exact_cover_close(x->cover, x->view, x->leaf, steps)
                    : !hps_exact_view_close(x->view, x->leaf, steps))
         return false;
-    if (x->leaf->doubt)
-        x->closed = fmin(x->closed, fmax(bound, node->bound));
+    if (x->leaf->doubt) x->closed = fmin(x->closed, fmax(bound, node->bound));
     return true;
 }
 
@@ -192,8 +188,7 @@ static bool by_units(struct tree *x, const struct hps_exact_node *node, double *
     struct hps_exact_view *v = x->view;
 
     *bound = fmax(*bound, hps_exact_view_bound(v, x->leaf, narrow(v) ? ROUNDS : ROUNDS_WIDE));
-    if (*bound >= cut(x))
-        return false;
+    if (*bound >= cut(x)) return false;
     hps_exact_view_drop(v, cut(x));
     return v->n > 0 && !walk_few(x, node, *bound);
 }
@@ -213,8 +208,7 @@ static bool by_layers(struct tree *x, const struct hps_exact_node *node, double 
         hps_exact_trust(&x->cover_trust, x->covered);
     }
     *bound = fmax(*bound, here);
-    if (*bound >= cut(x))
-        return false;
+    if (*bound >= cut(x)) return false;
     hps_exact_cover_drop(x->cover, x->view, cut(x));
     if (!x->covered) {
         hps_exact_dual_charge(x->view, x->view->dual.lambda);
@@ -228,8 +222,7 @@ static bool split(struct tree *x, double *bound, int *l, int *g)
 {
     struct hps_exact_view *v = x->view;
 
-    if (hps_exact_cover_split(x->cover, l, g))
-        return true;
+    if (hps_exact_cover_split(x->cover, l, g)) return true;
     *bound = fmax(*bound, hps_exact_view_bound(v, x->leaf, ROUNDS));
     return *bound < cut(x) && hps_exact_view_split(v, l, g);
 }
@@ -246,10 +239,8 @@ static bool wide(const struct tree *x, double bound, double part)
  * nothing is left of the node, or it was divided. */
 static bool by_labels(struct tree *x, const struct hps_exact_node *node, double *bound)
 {
-    if (!hps_exact_trusted(&x->label_trust))
-        return true;
-    if (wide(x, *bound, WIDE_LABEL) && push_halves(x, node, *bound))
-        return false;
+    if (!hps_exact_trusted(&x->label_trust)) return true;
+    if (wide(x, *bound, WIDE_LABEL) && push_halves(x, node, *bound)) return false;
     double here = hps_exact_label_bound(x->label, x->view, x->leaf, cut(x), LABEL_STEPS);
     hps_exact_trust(&x->label_trust, isfinite(here));
     *bound = fmax(*bound, here);
@@ -264,26 +255,19 @@ static void expand(struct tree *x, const struct hps_exact_node *node)
     double bound = node->bound;
     int l, g;
 
-    if (!fill(x, node, node->t1, node->t2))
-        return;
+    if (!fill(x, node, node->t1, node->t2)) return;
     if (!covered) {
-        if (!by_units(x, node, &bound))
-            return;
+        if (!by_units(x, node, &bound)) return;
         layer = hps_exact_view_split(v, &l, &g);
-        if ((!layer || wide(x, bound, WIDE)) && push_halves(x, node, bound))
-            return;
-        if (!by_labels(x, node, &bound))
-            return;
+        if ((!layer || wide(x, bound, WIDE)) && push_halves(x, node, bound)) return;
+        if (!by_labels(x, node, &bound)) return;
         covered = hps_exact_cover_useful(v) && hps_exact_trusted(&x->cover_trust);
     }
-    if (covered && !by_layers(x, node, &bound))
-        return;
+    if (covered && !by_layers(x, node, &bound)) return;
     if (x->covered) {
         layer = split(x, &bound, &l, &g);
-        if (bound >= cut(x))
-            return;
-        if ((!layer || wide(x, bound, WIDE_COVER)) && push_halves(x, node, bound))
-            return;
+        if (bound >= cut(x)) return;
+        if ((!layer || wide(x, bound, WIDE_COVER)) && push_halves(x, node, bound)) return;
     }
     if (layer)
         push_rules(x, node, bound, l, g);
@@ -301,8 +285,7 @@ static bool lift(struct tree *x, const struct hps_exact_node *node, double *t1)
 
     while (high == 0 || (high > low * (1 + 2 * PRECISION) && high > DBL_MIN)) {
         double top = fmin(node->t2, cut(x)), t2 = low * (1 + stride);
-        if (low >= top)
-            return false;
+        if (low >= top) return false;
         if (low == 0)
             t2 = (high > 0 ? high : top) / 1000;
         else if (high > 0)
@@ -326,11 +309,9 @@ static void expand_tau(struct tree *x, const struct hps_exact_node *node)
     double bound;
     int l, g;
 
-    if (!lift(x, node, &bound) || !fill(x, node, bound, fmin(node->t2, cut(x))))
-        return;
+    if (!lift(x, node, &bound) || !fill(x, node, bound, fmin(node->t2, cut(x)))) return;
     hps_exact_view_drop(v, cut(x));
-    if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS)))
-        return;
+    if (v->n == 0 || (v->n <= CLOSE_ARCS && walk(x, node, bound, CLOSE_STEPS))) return;
     if (hps_exact_view_split(v, &l, &g))
         push_rules(x, node, bound, l, g);
     else if (!push_halves(x, node, bound))
@@ -377,8 +358,7 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     while (x.open.n > 0)
         hps_exact_list_leave(x.open.heap[--x.open.n].list);
     bound = fmin(bound, x.closed);
-    if (bound >= cut(&x))
-        bound = leaf->best;
+    if (bound >= cut(&x)) bound = leaf->best;
     hps_exact_primal_free(x.beside);
     hps_exact_view_free(x.view);
     hps_exact_cover_free(x.cover);

@@ -58,12 +58,9 @@ static bool visit(struct walk *w, int b, int before, double paid)
     }
     for (int a = v->first[b], end = -1; a < v->first[b + 1]; a++) {
         const struct hps_exact_item *e = &v->item[a];
-        if (--w->steps < 0)
-            return false;
-        if ((e->g == before && !x->m->again[e->g]) || e->k > x->left[e->g])
-            continue;
-        if (e->j != end)
-            rest = rest_of(x, (end = e->j) + 1);
+        if (--w->steps < 0) return false;
+        if ((e->g == before && !x->m->again[e->g]) || e->k > x->left[e->g]) continue;
+        if (e->j != end) rest = rest_of(x, (end = e->j) + 1);
         if (w->base + paid + e->c + rest_behind(x, e, rest) >=
             w->leaf->best * (1 - HPS_EXACT_SAME))
             continue;
@@ -72,8 +69,7 @@ static bool visit(struct walk *w, int b, int before, double paid)
         bool whole = visit(w, e->j + 1, e->g, paid + e->c);
         w->S--;
         x->left[e->g] += (int)e->k;
-        if (!whole)
-            return false;
+        if (!whole) return false;
     }
     return true;
 }

@@ -30,8 +30,7 @@ struct question {
 
 static struct hps_plan *plan_of(const struct hps_exact_leaf *leaf, const struct hps_profile *p)
 {
-    if (leaf->S == 0)
-        return NULL;
+    if (leaf->S == 0) return NULL;
     struct hps_plan *plan = hps_plan_new(p->L, leaf->S);
     for (int s = 0; s < leaf->S; s++) {
         const struct hps_exact_arc *x = &leaf->m->arc[leaf->arc[s]];
@@ -55,8 +54,7 @@ static void seed(struct hps_exact_leaf *leaf, const struct hps_plan *plan)
         arc[s] = group < 0 ? -1 : hps_exact_model_arc(leaf->m, g->first, g->last, group);
         all = all && arc[s] >= 0;
     }
-    if (all)
-        hps_exact_leaf_try(leaf, plan->S, arc);
+    if (all) hps_exact_leaf_try(leaf, plan->S, arc);
     hps_mem_free(arc);
 }
 
@@ -78,11 +76,9 @@ static double ask(struct question *q, struct hps_plan **best)
     struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_max, q->min_tau, q->cuts);
     struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
 
-    if (*best)
-        seed(leaf, *best);
+    if (*best) seed(leaf, *best);
     double bound = hps_exact_tree(m, leaf, &q->end);
-    if (q->share)
-        bound = fmin(bound, hps_exact_shared(m, leaf));
+    if (q->share) bound = fmin(bound, hps_exact_shared(m, leaf));
     hps_plan_free(*best);
     *best = plan_of(leaf, q->p);
     q->evaluations += leaf->evaluations;
@@ -208,8 +204,7 @@ double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_reque
 
     hps_cost_free(c);
     *proven = plan ? bound >= plan->cost_usd * (1 - 2 * HPS_EXACT_SAME) : isinf(bound);
-    if (plan && *proven)
-        bound = plan->cost_usd;
+    if (plan && *proven) bound = plan->cost_usd;
     if (plan) {
         plan->lower_bound_usd = bound;
         plan->gap = *proven || !(plan->cost_usd > 0) ? 0 : 1 - bound / plan->cost_usd;
@@ -245,8 +240,7 @@ double hps_exact_max_throughput(const struct hps_profile *p, double seconds, str
     double bound = ask(&q, &plan), most = plan ? plan->throughput : 0;
 
     hps_cost_free(c);
-    if (plan)
-        plan->evaluations = q.evaluations;
+    if (plan) plan->evaluations = q.evaluations;
     *proven = !plan || !(bound * most < 1 - 2 * HPS_EXACT_SAME);    /* tau may be 0 */
     if (best)
         *best = plan;
@@ -368,8 +362,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
 
     (void)key;
     hps_exact_solve(q->profile, &wish, best, &proven);
-    if (q->opt->share || hps_sched_engine(q->opt))
-        adapt(q, until_s, best);
+    if (q->opt->share || hps_sched_engine(q->opt)) adapt(q, until_s, best);
     return HPS_OK;
 }
 

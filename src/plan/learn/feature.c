@@ -64,10 +64,8 @@ static void fill_cover(struct look *k)
             for (int j = v->L - 1; j >= i; j--) {       /* the best that reaches j */
                 double more = (k->ahead[i] + v->w[hps_value_at(v, i, j, t)] + v->rest[j + 1] -
                                v->rest[0]) / v->unit;
-                if (more < best.more)
-                    best = (struct cover){ more, i, j };
-                if (best.more < k->cover[at(k, j, t)].more)
-                    k->cover[at(k, j, t)] = best;
+                if (more < best.more) best = (struct cover){ more, i, j };
+                if (best.more < k->cover[at(k, j, t)].more) k->cover[at(k, j, t)] = best;
             }
         }
 }
@@ -114,8 +112,7 @@ static double lead(const struct look *k, int l, int t)
     double own = k->cover[at(k, l, t)].more, second = INFINITY;
 
     for (int u = 0; u < k->p->T; u++)
-        if (u != t)
-            second = fmin(second, k->cover[at(k, l, u)].more);
+        if (u != t) second = fmin(second, k->cover[at(k, l, u)].more);
     return isfinite(own) && own <= second ? within(log1p(10 * fmin(second - own, 100))) : 0;
 }
 
@@ -182,8 +179,7 @@ void hps_feature_fill(const struct hps_profile *p, const struct hps_pricer *pr,
         hps_tau_grid_value(ladder, p, pr, value, tau * pow(STEP, a - MIDDLE));
         fill_cover(&k);
         fill_tau(&k, a, x);
-        if (a == MIDDLE)
-            fill_rest(&k, x);
+        if (a == MIDDLE) fill_rest(&k, x);
     }
     hps_mem_free(k.ahead);
     hps_mem_free(k.cover);

@@ -24,8 +24,7 @@ struct hps_joint *hps_joint_new(int L, int T)
 
 void hps_joint_free(struct hps_joint *j)
 {
-    if (!j)
-        return;
+    if (!j) return;
     hps_mem_free(j->more);
     hps_mem_free(j->at);
     hps_mem_free(j->units);
@@ -45,8 +44,7 @@ void hps_joint_draw(struct hps_joint *j, const struct hps_pricer *pr,
         j->x[j->S] = j->more[j->at[j->S]] + SPREAD * hps_rng_normal(key, (uint64_t)i);
         double units = (double)(least ? least : room) * exp2(j->x[j->S]);
         j->units[j->S] = units >= (double)room ? room : llround(units);
-        if (j->units[j->S] < 1)
-            j->units[j->S] = 1;
+        if (j->units[j->S] < 1) j->units[j->S] = 1;
     }
 }
 

@@ -100,8 +100,7 @@ static double sharpness(double u)
 static void set_place(struct learn *k, long long batch, uint64_t key)
 {
     k->markov->sharp = sharpness(hps_rng_real(key, 0));
-    if (batch % (1 + (long long)cells(k) / 2000) != 0)
-        return;
+    if (batch % (1 + (long long)cells(k) / 2000) != 0) return;
     double tau = hps_tau_grid_draw(&k->grid, hps_rng_sub(key, 0));
     if (k->plans.home_tau > 0 && k->fresh <= 0 && hps_rng_real(key, 1) < AT_HOME)
         tau = k->plans.home_tau * exp(NEAR_TAU * (hps_rng_real(key, 2) - 0.5));
@@ -138,8 +137,7 @@ static enum hps_status begin(struct learn *k, struct hps_policy *policy, enum hp
         s = hps_policy_load(&k->net.policy, k->q->opt->policy, cell, HPS_FEATURES, OUTPUTS);
     else if (!policy)
         k->net.policy = hps_policy_new(cell, HPS_FEATURES, OUTPUTS, hps_rng_sub(key, 0));
-    if (s)
-        return s;
+    if (s) return s;
     k->plans.seen = hps_mem_new(SEEN, sizeof *k->plans.seen);
     k->plans.top = hps_mem_new(L, sizeof(int));
     k->plans.home = hps_mem_new(L, sizeof(int));
@@ -256,8 +254,7 @@ static void reward(struct learn *k, double price)
 {
     double value = -log(price), gain;
 
-    if (!isfinite(value))
-        return;
+    if (!isfinite(value)) return;
     if (k->baseline.rewards++ == 0) k->baseline.mean = value;
     gain = value - k->baseline.mean;
     k->baseline.mean += (1 - CALM) * gain;
@@ -265,8 +262,7 @@ static void reward(struct learn *k, double price)
     gain = k->baseline.deviation > 0 ? gain / k->baseline.deviation : 0;
     gain = fmax(-2, fmin(2, gain)) / (double)k->batch;
     hps_markov_add(k->markov, 0, k->pr->L, k->plans.here, gain);
-    if (k->joint)
-        hps_joint_add(k->joint, gain);
+    if (k->joint) hps_joint_add(k->joint, gain);
 }
 
 /* The Markov policy's gradient to the network's; the outputs are lost. */
@@ -299,8 +295,7 @@ static void step(struct learn *k, long long batch, uint64_t key)
         k->bias[a] += RATE * k->markov->dgo[a] - FADE * k->bias[a];
         k->bias[n + a] += RATE * k->markov->dstay[a] - FADE * k->bias[n + a];
     }
-    if (k->joint)
-        hps_joint_step(k->joint, RATE, FADE);
+    if (k->joint) hps_joint_step(k->joint, RATE, FADE);
     hps_markov_clear(k->markov);
     set_place(k, batch, key);
     set_markov(k);
@@ -313,11 +308,9 @@ static void restart(struct learn *k, uint64_t key)
     k->idle = 0;
     k->plans.run_price = INFINITY;
     copy(k, k->plans.home, k->plans.top);
-    if (hps_rng_real(key, 0) < 0.5)
-        k->fresh = AGAIN;
+    if (hps_rng_real(key, 0) < 0.5) k->fresh = AGAIN;
     memset(k->bias, 0, 2 * cells(k) * sizeof *k->bias);
-    if (k->joint)
-        hps_joint_forget(k->joint);
+    if (k->joint) hps_joint_forget(k->joint);
     set_markov(k);
 }
 
@@ -335,8 +328,7 @@ static void search(struct learn *k, uint64_t key)
                 break;
             step(k, (long long)(n / (uint64_t)k->batch), hps_rng_sub(mine, 1));
         }
-        if (k->idle > patience)
-            restart(k, hps_rng_sub(mine, 2));
+        if (k->idle > patience) restart(k, hps_rng_sub(mine, 2));
     }
 }
 
@@ -348,8 +340,7 @@ enum hps_status hps_learn_run(const struct hps_problem *q, struct hps_policy *po
                        .joint = joint ? hps_joint_new(q->profile->L, q->profile->T) : NULL };
     enum hps_status s = begin(&k, policy, cell, key);
 
-    if (!s && k.pr->T > 1)
-        search(&k, hps_rng_sub(key, 2));
+    if (!s && k.pr->T > 1) search(&k, hps_rng_sub(key, 2));
     *best = s ? NULL : hps_pricer_plan(k.pr);
     end(&k);
     return s;

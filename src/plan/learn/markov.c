@@ -37,8 +37,7 @@ struct hps_markov *hps_markov_new(int L, int T)
 
 void hps_markov_free(struct hps_markov *c)
 {
-    if (!c)
-        return;
+    if (!c) return;
     hps_mem_free(c->go);
     hps_mem_free(c->desk->e);
     hps_mem_free(c->desk->left);
@@ -88,8 +87,7 @@ static double hold(const struct hps_markov *c, int i, int l, int u)
     double more = v->best[hps_value_at(v, i, l, u)] - v->w[hps_value_at(v, i, l - 1, u)] -
                   v->rest[l];
 
-    if (!isfinite(more))
-        return 0;
+    if (!isfinite(more)) return 0;
     return weight(c->go[at(c, l, u)] + c->stay[at(c, l, u)] - c->sharp * more / v->unit -
                   c->desk->most[l]);
 }
@@ -132,8 +130,7 @@ static int likeliest_other(const struct hps_markov *c, int l, int u)
     int best = u == 0 ? 1 : 0;
 
     for (int t = 0; t < c->T; t++)
-        if (t != u && e[t] > e[best])
-            best = t;
+        if (t != u && e[t] > e[best]) best = t;
     return best;
 }
 
@@ -151,8 +148,7 @@ static int draw_other(const struct hps_markov *c, const struct hps_pricer *pr, i
         if (t == u)                     /* the others are lost in rounding */
             t = likeliest_other(c, l, u);
         long long units = hps_pricer_min_units(pr, l, l, t);
-        if (units > 0 && units <= d->left[t])
-            break;
+        if (units > 0 && units <= d->left[t]) break;
     }
     return t;
 }
@@ -166,10 +162,8 @@ static void count_room(struct hps_markov *c, const struct hps_pricer *pr, int fr
     for (int t = 0; t < c->T; t++)
         d->left[t] = hps_pricer_capacity(pr, t);
     for (int i = 0, j; i < c->L; i = j) {
-        if (i == from)
-            i = to;
-        if (i >= c->L)
-            break;
+        if (i == from) i = to;
+        if (i >= c->L) break;
         for (j = i + 1; j < c->L && j != from && type[j] == type[i]; j++)
             continue;
         d->left[type[i]] -= hps_pricer_min_units(pr, i, j - 1, type[i]);
@@ -233,12 +227,10 @@ void hps_markov_add(struct hps_markov *c, int from, int to, const int *type, dou
         int u = l > 0 ? type[l - 1] : -1;
         double same, all = weights(c, i, l, u, &same);
         i = type[l] == u ? i : l;
-        if (!(all > 0))
-            continue;
+        if (!(all > 0)) continue;
         c->dgo[at(c, l, type[l])] += weight;
         d->spread[l] += weight / all;
-        if (u < 0)
-            continue;
+        if (u < 0) continue;
         size_t a = at(c, l, u);
         c->dgo[a] -= weight / all * (same - d->e[a]);
         c->dstay[a] += weight * ((type[l] == u) - same / all);
@@ -267,8 +259,7 @@ void hps_markov_add_entropy(struct hps_markov *c, double weight)
         const double *e = c->desk->e + at(c, l, 0);
         double all = c->desk->sum[at(c, l, c->T - 1)], mean = entropy(c, l);
         for (int t = 0; t < c->T; t++)
-            if (e[t] > 0)
-                c->dgo[at(c, l, t)] -= weight * e[t] / all * (log(e[t] / all) + mean);
+            if (e[t] > 0) c->dgo[at(c, l, t)] -= weight * e[t] / all * (log(e[t] / all) + mean);
     }
 }
 

@@ -76,8 +76,7 @@ struct hps_policy *hps_policy_new(enum hps_cell cell, int features, int outputs,
 
 void hps_policy_free(struct hps_policy *p)
 {
-    if (!p)
-        return;
+    if (!p) return;
     hps_mem_free(p->param);
     hps_mem_free(p);
 }
@@ -119,8 +118,7 @@ struct hps_policy_pass *hps_policy_pass_new(struct hps_policy *p, int L, int T)
 
 void hps_policy_pass_free(struct hps_policy_pass *a)
 {
-    if (!a)
-        return;
+    if (!a) return;
     for (int way = 0; way < 2; way++) {
         hps_mem_free(a->gate[way]);
         hps_mem_free(a->state[way]);

@@ -122,8 +122,7 @@ void hps_cell_backward(const struct hps_cell_run *r, double *dh, double *dgate, 
             lstm_back(r, l, b, dh, dgate, dstate);
         else
             rnn_back(r, l, dh, dgate);
-        if (b < 0)
-            continue;
+        if (b < 0) continue;
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, r->T, r->H, width, 1, d, width, r->w,
                     width, 1, dh + row(r, b) * (size_t)r->stride, r->stride);
         cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, r->H, width, r->T, 1,

@@ -32,11 +32,9 @@ static enum hps_status write_part(const struct hps_policy *p, const char *part)
     struct hps_h5 h;
     enum hps_status s = hps_h5_create(&h, part, MPI_COMM_NULL);
 
-    if (s)
-        return s;
+    if (s) return s;
     s = write_all(&h, p);
-    if (!s)
-        return hps_h5_close(&h);
+    if (!s) return hps_h5_close(&h);
     hps_h5_drop(&h);
     return s;
 }
@@ -62,16 +60,14 @@ static enum hps_status read_sizes(struct hps_h5 *h, int *cell, long long *F, lon
     enum hps_status s = hps_h5_get_text(h, "/", "format", &format, true);
 
     *cell = -1;
-    if (s || strcmp(format, FORMAT) != 0)
-        s = refuse(h, "not a policy (" FORMAT ")");
+    if (s || strcmp(format, FORMAT) != 0) s = refuse(h, "not a policy (" FORMAT ")");
     if (!s) s = hps_h5_get_text(h, "/", "cell", &word, false);
     if (!s) s = hps_h5_get_long(h, "/", "features", F, false);
     if (!s) s = hps_h5_get_long(h, "/", "hidden", H, false);
     if (!s) s = hps_h5_get_long(h, "/", "head", K, false);
     if (!s) s = hps_h5_get_long(h, "/", "outputs", D, false);
     for (int c = HPS_CELL_LSTM; !s && c <= HPS_CELL_RNN; c++)
-        if (strcmp(word, words[c]) == 0)
-            *cell = c;
+        if (strcmp(word, words[c]) == 0) *cell = c;
     hps_mem_free(format);
     hps_mem_free(word);
     return s;
@@ -85,11 +81,9 @@ static enum hps_status read_weights(struct hps_h5 *h, struct hps_policy *p)
 
     if (!s && (n != p->nparam || width != 0))
         s = refuse(h, "its weights are not as many as its sizes say");
-    if (!s)
-        s = hps_h5_get(h, "param", H5T_NATIVE_DOUBLE, 0, n, 0, p->param);
+    if (!s) s = hps_h5_get(h, "param", H5T_NATIVE_DOUBLE, 0, n, 0, p->param);
     for (int a = 0; !s && a < p->nparam; a++)
-        if (!isfinite(p->param[a]))
-            s = refuse(h, "a weight is not finite");
+        if (!isfinite(p->param[a])) s = refuse(h, "a weight is not finite");
     return s;
 }
 
@@ -100,11 +94,9 @@ enum hps_status hps_policy_look(const char *path, enum hps_cell *cell)
     int is;
     enum hps_status s = hps_h5_open(&h, path);
 
-    if (s)
-        return s;
+    if (s) return s;
     s = read_sizes(&h, &is, &size, &size, &size, &size);
-    if (!s && is < 0)
-        s = refuse(&h, "the policy's cells are of no kind known here");
+    if (!s && is < 0) s = refuse(&h, "the policy's cells are of no kind known here");
     *cell = s ? HPS_CELL_LSTM : (enum hps_cell)is;
     return hps_h5_read(&h, s);
 }
@@ -118,8 +110,7 @@ enum hps_status hps_policy_load(struct hps_policy **policy, const char *path, en
     enum hps_status s = hps_h5_open(&h, path);
 
     *policy = NULL;
-    if (s)
-        return s;
+    if (s) return s;
     s = read_sizes(&h, &is, &F, &H, &K, &D);
     if (!s && is != (int)cell)
         s = refuse(&h, "the policy has another kind of cell than this method (lstm: rl, rnn: "

@@ -18,8 +18,7 @@ static double lowest(const struct hps_pricer *pr)
         double least = INFINITY;
         for (int t = 0; t < pr->T; t++) {
             double room = (double)hps_pricer_capacity(pr, t);
-            if (room > 0)
-                least = fmin(least, hps_cost_line_et(hps_cost_line(c, l, l, t), room));
+            if (room > 0) least = fmin(least, hps_cost_line_et(hps_cost_line(c, l, l, t), room));
         }
         low = fmax(low, least);
     }
@@ -48,8 +47,7 @@ int hps_tau_grid_best(const struct hps_tau_grid *ladder)
     int best = 0;
 
     for (int q = 1; q < HPS_TAU_GRID; q++)
-        if (ladder->bound[q] < ladder->bound[best])
-            best = q;
+        if (ladder->bound[q] < ladder->bound[best]) best = q;
     return best;
 }
 

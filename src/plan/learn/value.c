@@ -18,8 +18,7 @@ struct hps_value *hps_value_new(int L, int T)
 
 void hps_value_free(struct hps_value *v)
 {
-    if (!v)
-        return;
+    if (!v) return;
     hps_mem_free(v->rest);
     hps_mem_free(v->w);
     hps_mem_free(v);
@@ -30,8 +29,7 @@ static double units(const struct hps_cost_line *x, double tau, double room)
 {
     double c = tau - x->ct0, d = tau - x->dt0, k;
 
-    if (!(c > 0 && d > 0))
-        return INFINITY;
+    if (!(c > 0 && d > 0)) return INFINITY;
     k = fmax(ceil(fmax(x->ct1 / c, x->dt1 / d) - 1e-9), fmax((double)x->min_units, 1));
     return k > room ? INFINITY : k;
 }
@@ -46,8 +44,7 @@ static void fill_stage(struct hps_value *v, const struct hps_profile *p, const s
         double k = room[t] > 0 ? units(line + t, v->tau, (double)room[t]) : INFINITY;
         w[t] = isinf(k) ? INFINITY : p->type[t].price_usd_hour * k;     /* it may cost nothing */
         best[t] = w[t] + v->rest[j + 1];
-        if (j + 1 < v->L)
-            best[t] = fmin(best[t], best[t + v->T]);
+        if (j + 1 < v->L) best[t] = fmin(best[t], best[t + v->T]);
     }
 }
 
@@ -60,8 +57,7 @@ static int count_stages(const struct hps_value *v)
         int next = v->L;
         for (int j = i; j < v->L && next == v->L; j++)
             for (int t = 0; t < v->T; t++)
-                if (v->w[hps_value_at(v, i, j, t)] + v->rest[j + 1] <= v->rest[i])
-                    next = j + 1;
+                if (v->w[hps_value_at(v, i, j, t)] + v->rest[j + 1] <= v->rest[i]) next = j + 1;
         i = next;
     }
     return n;
@@ -80,6 +76,5 @@ void hps_value_fill(struct hps_value *v, const struct hps_profile *p, const stru
             v->rest[i] = fmin(v->rest[i], v->best[hps_value_at(v, i, i, t)]);
     }
     v->unit = isfinite(v->rest[0]) ? v->rest[0] / count_stages(v) : 1;
-    if (!(v->unit > 0))
-        v->unit = 1;
+    if (!(v->unit > 0)) v->unit = 1;
 }

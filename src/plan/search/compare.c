@@ -27,12 +27,10 @@ static void list_methods(struct hps_compare *c, const struct hps_profile *p)
     c->plan = hps_mem_new((size_t)most, sizeof *c->plan);
     add(c, hps_mem_text(hps_sched_exact.name));
     for (int a = 0; (x = hps_sched_at(a)); a++) {
-        if (x == &hps_sched_exact || x == &hps_sched_file || x == &hps_sched_best)
-            continue;
+        if (x == &hps_sched_exact || x == &hps_sched_file || x == &hps_sched_best) continue;
         for (int t = 0; x->argument && t < p->T; t++)
             add(c, hps_mem_print("%s:%s", x->name, p->type[t].name));
-        if (!x->argument)
-            add(c, hps_mem_text(x->name));
+        if (!x->argument) add(c, hps_mem_text(x->name));
     }
 }
 
@@ -56,10 +54,8 @@ static void search(struct hps_compare *c, int a, struct hps_problem *q, struct h
         HPS_SAY(HPS_INFO, "%s searches without the policy, which has other cells", c->method[a]);
     enum hps_status s = hps_sched_check(opt);
     if (!s) s = hps_sched_search(&c->plan[a], q);
-    if (s)
-        HPS_SAY(HPS_INFO, "%s is left out of the comparison", c->method[a]);
-    if (c->plan[a])
-        hps_cost_certify(c->plan[a], c->lower_bound_usd);
+    if (s) HPS_SAY(HPS_INFO, "%s is left out of the comparison", c->method[a]);
+    if (c->plan[a]) hps_cost_certify(c->plan[a], c->lower_bound_usd);
 }
 
 static double cost_of(const struct hps_plan *plan)
@@ -73,8 +69,7 @@ static void sort(struct hps_compare *c)
     for (int a = 1; a < c->n; a++)
         for (int b = a; b > 0; b--) {
             double x = cost_of(c->plan[b - 1]), y = cost_of(c->plan[b]);
-            if (!(y < x * (1 - HPS_COST_TIE)) && !(isinf(x) && isfinite(y)))
-                break;
+            if (!(y < x * (1 - HPS_COST_TIE)) && !(isinf(x) && isfinite(y))) break;
             struct hps_plan *plan = c->plan[b];
             char *method = c->method[b];
             c->plan[b] = c->plan[b - 1];
@@ -95,8 +90,7 @@ static enum hps_status prove(struct hps_compare *c, struct hps_problem *q)
                                       .evaluations = q->opt->evaluations };
 
     c->throughput_limit = q->throughput_limit;
-    if (s)
-        return s;
+    if (s) return s;
     c->lower_bound_usd = c->plan[0] ? c->plan[0]->lower_bound_usd
                                     : hps_exact_solve(c->profile, &wish, NULL, &c->proven);
     c->proven = c->plan[0] && c->plan[0]->gap == 0;
@@ -109,8 +103,7 @@ static enum hps_status prove(struct hps_compare *c, struct hps_problem *q)
 static enum hps_status check_any(struct hps_compare *c, struct hps_sched_opt *opt)
 {
     for (int a = 0; a < c->n; a++)
-        if (c->plan[a])
-            return HPS_OK;
+        if (c->plan[a]) return HPS_OK;
     opt->method = hps_sched_exact.name;
     opt->policy = "";
     return hps_sched_run(&c->plan[0], c->profile, opt);
@@ -147,8 +140,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
 
 void hps_compare_free(struct hps_compare *c)
 {
-    if (!c)
-        return;
+    if (!c) return;
     for (int a = 0; a < c->n; a++) {
         hps_plan_free(c->plan[a]);
         hps_mem_free(c->method[a]);
@@ -163,8 +155,7 @@ char *hps_compare_text(const struct hps_compare *c)
     json_t *list = json_array();
 
     for (int a = 0; a < c->n; a++)
-        if (c->plan[a])
-            json_array_append_new(list, hps_engine_tree(c->plan[a], c->profile));
+        if (c->plan[a]) json_array_append_new(list, hps_engine_tree(c->plan[a], c->profile));
     return hps_plan_trees_text(list);
 }
 
@@ -174,13 +165,11 @@ static void print_without(const struct hps_compare *c)
     const char *mark = "no plan: ";
 
     for (int a = 0; a < c->n; a++) {
-        if (c->plan[a] || !strchr(c->method[a], ':'))
-            continue;
+        if (c->plan[a] || !strchr(c->method[a], ':')) continue;
         hps_out("%s%s", mark, c->method[a]);
         mark = ", ";
     }
-    if (*mark == ',')
-        hps_out("\n");
+    if (*mark == ',') hps_out("\n");
 }
 
 void hps_compare_print(const struct hps_compare *c)

@@ -53,8 +53,7 @@ struct hps_gauss *hps_gauss_new(int L, int most, const double *weight)
 
 void hps_gauss_free(struct hps_gauss *g)
 {
-    if (!g)
-        return;
+    if (!g) return;
     hps_mem_free(g->weight);
     hps_mem_free(g->type);
     hps_mem_free(g->H);
@@ -100,10 +99,8 @@ bool hps_gauss_add(struct hps_gauss *g, const int *type)
     size_t bytes = (size_t)g->L * sizeof *type;
 
     for (int i = 0; i < g->n; i++)
-        if (memcmp(hps_gauss_plan(g, i), type, bytes) == 0)
-            return false;
-    if (g->n == g->most)
-        return false;
+        if (memcmp(hps_gauss_plan(g, i), type, bytes) == 0) return false;
+    if (g->n == g->most) return false;
     memcpy(g->type + (size_t)g->n * (size_t)g->L, type, bytes);
     for (int j = 0; j < g->n; j++) {
         g->H[at(g, g->n, j)] = layers_apart(g, type, hps_gauss_plan(g, j));
@@ -169,11 +166,9 @@ void hps_gauss_fit(struct hps_gauss *g, const double *value)
 
     for (size_t i = 0; i < sizeof grid_a / sizeof *grid_a; i++)
         for (size_t j = 0; j < sizeof grid_b / sizeof *grid_b; j++) {
-            if (!factorise(g, grid_a[i], grid_b[j], g->trial))
-                continue;
+            if (!factorise(g, grid_a[i], grid_b[j], g->trial)) continue;
             double x = unlikely(g, g->trial, value);
-            if (!(x < least))
-                continue;
+            if (!(x < least)) continue;
             double *swap = g->factor;
             least = x;
             g->a = grid_a[i];

@@ -29,8 +29,7 @@ static bool exchange(int *next, const int *now, int L, uint64_t n)
         n -= (uint64_t)b++;
     int a = (int)n;
     /* one pair of layers speaks for two stages: the first of each */
-    if (now[a] == now[b] || now[b - 1] == now[b] || (a > 0 && now[a - 1] == now[a]))
-        return false;
+    if (now[a] == now[b] || now[b - 1] == now[b] || (a > 0 && now[a - 1] == now[a])) return false;
     copy(next, now, L);
     hps_moves_recolour(next, now, L, a, now[b]);
     hps_moves_recolour(next, now, L, b, now[a]);
@@ -53,15 +52,12 @@ bool hps_moves_apply(int *next, const int *now, int L, int T, uint64_t n)
 {
     uint64_t cells = (uint64_t)L * (uint64_t)T;
 
-    if (n >= 3 * cells)
-        return exchange(next, now, L, n - 3 * cells);
-    if (n >= 2 * cells)
-        return split(next, now, L, n - 2 * cells);
+    if (n >= 3 * cells) return exchange(next, now, L, n - 3 * cells);
+    if (n >= 2 * cells) return split(next, now, L, n - 2 * cells);
     int l = (int)(n / 2 % (uint64_t)L), t = (int)(n / 2 / (uint64_t)L), step = n % 2 ? 1 : -1;
     int was = now[l];
     /* a whole stage is met from both of its ends: once is enough */
-    if (was == t || (step > 0 && (l == 0 || now[l - 1] != was)))
-        return false;
+    if (was == t || (step > 0 && (l == 0 || now[l - 1] != was))) return false;
     copy(next, now, L);
     for (; l >= 0 && l < L && now[l] == was; l += step)
         next[l] = t;
@@ -123,8 +119,7 @@ double hps_moves_local_search(struct hps_pricer *pr, int *type, int *work, doubl
     while (divisor(step, all) != 1)     /* steps of this length meet every move */
         step++;
     for (uint64_t idle = 0; idle < all && !hps_pricer_over(pr); idle++, at = (at + step) % all) {
-        if (!hps_moves_apply(work, type, L, T, at))
-            continue;
+        if (!hps_moves_apply(work, type, L, T, at)) continue;
         double gain = hps_pricer_price(pr, work, price);
         if (gain < price) {
             price = gain;

@@ -33,8 +33,7 @@ static void shift(const int *now, int *next, int L, uint64_t key)
     bool left = below(key, 2, 2);
     int edge = left ? hps_markov_begin(now, l + 1) : hps_plan_run_end(now, L, l);
 
-    if (edge == 0 || edge == L)
-        return;
+    if (edge == 0 || edge == L) return;
     if (below(key, 4, 2))
         paint(next, edge, edge + n < L ? edge + n : L, now[edge - 1]);
     else
@@ -92,8 +91,7 @@ double hps_propose_local_search(const struct hps_markov *c, struct hps_pricer *p
     uint64_t n = 0;
 
     for (int idle = 0; idle < patience && !hps_pricer_over(pr); idle++) {
-        if (!hps_propose_move(c, type, work, hps_rng_sub(key, n++)))
-            continue;
+        if (!hps_propose_move(c, type, work, hps_rng_sub(key, n++))) continue;
         double gain = hps_pricer_price(pr, work, price);
         if (gain < price) {
             price = gain;

@@ -73,8 +73,7 @@ static struct hps_plan *plan_of(const struct hps_runner_up *r, const struct hps_
     struct hps_plan *plan = hps_pricer_plan(d.pr);
     hps_pricer_free(d.pr);
     hps_mem_free(scratch);
-    if (plan)
-        name(plan, r);
+    if (plan) name(plan, r);
     return plan;
 }
 
@@ -89,8 +88,7 @@ static void find_next(struct hps_runner_up *r, const struct hps_sched_opt *opt)
     hps_plan_assignment(r->plan, now);
     desk_open(&d, r, opt);
     for (uint64_t n = 0; n < all && !hps_pricer_over(d.pr); n += step) {
-        if (!hps_moves_apply(work, now, L, T, n))
-            continue;
+        if (!hps_moves_apply(work, now, L, T, n)) continue;
         double price = hps_pricer_price(d.pr, work, fmin(least, d.pr->ceiling));
         if (price < least) {
             least = price;
@@ -98,8 +96,7 @@ static void find_next(struct hps_runner_up *r, const struct hps_sched_opt *opt)
         }
     }
     hps_pricer_free(d.pr);
-    if (isfinite(least))
-        r->next = plan_of(r, opt, next);
+    if (isfinite(least)) r->next = plan_of(r, opt, next);
     hps_mem_free(now);
 }
 
@@ -135,15 +132,13 @@ struct hps_runner_up *hps_runner_up_new(const struct hps_plan *plan, const struc
         r->throughput_limit = isfinite(promise_of(r, plan).rate) ? promise_of(r, plan).rate : 0;
     find_next(r, opt);
     r->single = plan_of(r, opt, NULL);
-    if (!r->single)
-        find_fastest(r);
+    if (!r->single) find_fastest(r);
     return r;
 }
 
 void hps_runner_up_free(struct hps_runner_up *r)
 {
-    if (!r)
-        return;
+    if (!r) return;
     hps_plan_free(r->next);
     hps_plan_free(r->single);
     hps_mem_free(r);
@@ -192,11 +187,9 @@ static void print_stages(const struct hps_runner_up *r, const struct hps_plan *x
 
     for (int s = 0; s < x->S; s++) {
         const struct hps_plan_stage *g = &x->stage[s];
-        if (has_stage(r->plan, g))
-            continue;
+        if (has_stage(r->plan, g)) continue;
         hps_out("%s%d", mark, g->first);
-        if (g->last > g->first)
-            hps_out("-%d", g->last);
+        if (g->last > g->first) hps_out("-%d", g->last);
         hps_out(" on %lld %s", g->units, r->profile->type[g->type].name);
         mark = ", ";
     }

@@ -69,8 +69,7 @@ static void make_room(struct bayes *b, uint64_t key)
 {
     int n = hps_gauss_count(b->gauss), keep[STAY];
 
-    if (n + PICKED <= MOST)
-        return;
+    if (n + PICKED <= MOST) return;
     sort(b);
     for (int i = STAY - OTHERS; i < STAY; i++) {
         int other = i + draw(key, (uint64_t)i, n - i), swap = b->order[i];
@@ -91,10 +90,8 @@ static bool price(struct bayes *b, const int *type)
     int n = hps_gauss_count(b->gauss);
     double x = hps_pricer_price(b->pr, type, INFINITY);
 
-    if (isinf(x))
-        return false;
-    if (n < MOST && hps_gauss_add(b->gauss, type))
-        b->price[n] = x;
+    if (isinf(x)) return false;
+    if (n < MOST && hps_gauss_add(b->gauss, type)) b->price[n] = x;
     return true;
 }
 
@@ -142,8 +139,7 @@ static void propose(struct bayes *b, int *type, uint64_t key)
 /* How much a plan is expected to fall below the best value, which is 0. */
 static double improvement(double mean, double deviation)
 {
-    if (!(deviation > 0))
-        return 0;
+    if (!(deviation > 0)) return 0;
     double z = -mean / deviation;
     return deviation * (z * 0.5 * erfc(-z / sqrt(2)) + exp(-0.5 * z * z) / sqrt(2 * acos(-1)));
 }

@@ -34,8 +34,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     struct hps_plan *first = NULL;
     enum hps_status s = learned->run(q, hps_rng_sub(key, 0), &first);
 
-    if (first)
-        mine.fastest = first;
+    if (first) mine.fastest = first;
     if (!s) s = hps_sched_exact.run(&mine, key, best);
     if (s || !*best || !first) {
         if (!s && *best) name(*best, &hps_sched_exact, learned, 0);

@@ -13,12 +13,9 @@ static enum hps_status refuse_beyond(const struct hps_problem *q)
     const struct hps_profile *p = q->profile;
     double plans = pow(p->T, p->L), reach = INFINITY;
 
-    if (q->opt->seconds > 0)
-        reach = q->opt->seconds * PLANS_S;
-    if (q->opt->evaluations > 0)
-        reach = fmin(reach, (double)q->opt->evaluations);
-    if (plans <= reach)
-        return HPS_OK;
+    if (q->opt->seconds > 0) reach = q->opt->seconds * PLANS_S;
+    if (q->opt->evaluations > 0) reach = fmin(reach, (double)q->opt->evaluations);
+    if (plans <= reach) return HPS_OK;
     HPS_SAY(HPS_ERROR, "brute: %d types for %d layers are %.3g plans, the budget reaches %.3g "
             "(schedule.seconds, schedule.evaluations)", p->T, p->L, plans, reach);
     return HPS_DECK;
@@ -31,8 +28,7 @@ static bool next(int *type, int L, int T)
 
     while (l >= 0 && type[l] == T - 1)
         type[l--] = 0;
-    if (l < 0)
-        return false;
+    if (l < 0) return false;
     type[l]++;
     return true;
 }
@@ -43,8 +39,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
 
     (void)key;
     *best = NULL;
-    if (s)
-        return s;
+    if (s) return s;
     struct hps_pricer *pr = hps_pricer_new(q);
     int *type = hps_mem_new((size_t)pr->L, sizeof *type);
     do {

@@ -36,8 +36,7 @@ static int drawn(const struct herd *h, uint64_t key, int n, bool worst)
 
     for (int b = 1; b < n; b++) {
         int other = draw(key, (uint64_t)b, PLANS);
-        if (worst ? h->price[other] > h->price[a] : h->price[other] < h->price[a])
-            a = other;
+        if (worst ? h->price[other] > h->price[a] : h->price[other] < h->price[a]) a = other;
     }
     return a;
 }
@@ -77,8 +76,7 @@ static void breed(struct herd *h, uint64_t key)
     memcpy(h->child, mother, bytes);
     memcpy(h->child + from, father + from, (size_t)n * sizeof *h->child);
     bool same = memcmp(h->child, mother, bytes) == 0 || memcmp(h->child, father, bytes) == 0;
-    if (same && moves == 0)
-        moves = 1;
+    if (same && moves == 0) moves = 1;
     hps_moves_shake(h->child, h->work, L, h->pr->T, moves, hps_rng_sub(key, 5));
 }
 
@@ -90,8 +88,7 @@ static void generation(struct herd *h, uint64_t key)
         breed(h, hps_rng_sub(mine, 1));
         double price = hps_pricer_price(h->pr, h->child, h->price[victim]);
         h->idle++;
-        if (!(price < h->price[victim]) || is_twin(h, h->child, price))
-            continue;
+        if (!(price < h->price[victim]) || is_twin(h, h->child, price)) continue;
         memcpy(member(h, victim), h->child, (size_t)h->pr->L * sizeof *h->child);
         h->price[victim] = price;
         if (price < h->best) {
@@ -113,8 +110,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     renew(&h, 1, hps_rng_sub(key, 0));
     for (uint64_t n = 1; !hps_pricer_over(h.pr); n++) {
         generation(&h, hps_rng_sub(key, n));
-        if (h.idle > PATIENCE * PLANS)
-            renew(&h, 0, hps_rng_sub(hps_rng_sub(key, n), PLANS));
+        if (h.idle > PATIENCE * PLANS) renew(&h, 0, hps_rng_sub(hps_rng_sub(key, n), PLANS));
     }
     *best = hps_pricer_plan(h.pr);
     hps_mem_free(h.type);

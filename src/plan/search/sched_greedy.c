@@ -34,8 +34,7 @@ static bool join(struct hps_pricer *pr, int *type, int *next, int *work, double 
     bool gained = false;
 
     for (int l = 1, first = 0; l < pr->L; l++) {
-        if (type[l] == type[l - 1])
-            continue;
+        if (type[l] == type[l - 1]) continue;
         for (int onto = 0; onto < 2; onto++) {
             memcpy(work, type, bytes);
             hps_moves_recolour(work, type, pr->L, onto ? first : l, onto ? type[l] : type[l - 1]);
@@ -48,8 +47,7 @@ static bool join(struct hps_pricer *pr, int *type, int *next, int *work, double 
         }
         first = l;
     }
-    if (gained)
-        memcpy(type, next, bytes);
+    if (gained) memcpy(type, next, bytes);
     return gained;
 }
 

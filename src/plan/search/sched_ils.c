@@ -54,8 +54,7 @@ static void judge(struct search *x, double price)
         x->top_price = price;
         copy(x, x->top, x->here);
     }
-    if (price <= x->run_price * (price < x->pr->ceiling ? WORSE : 1))
-        copy(x, x->home, x->here);
+    if (price <= x->run_price * (price < x->pr->ceiling ? WORSE : 1)) copy(x, x->home, x->here);
 }
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)

@@ -214,8 +214,7 @@ enum hps_status hps_ckpt_state_get(struct hps_h5 *h, struct hps_step *s, MPI_Com
 {
     enum hps_status st = HPS_OK;
     for (int l = 0; !st && l < s->net->L; l++)
-        if (hps_step_slice(s, l) && s->net->layer[l].nparam > 0)
-            st = get_layer(h, s, l);
+        if (hps_step_slice(s, l) && s->net->layer[l].nparam > 0) st = get_layer(h, s, l);
     for (int l = 0; !st && l < s->net->L; l++)
         if (hps_step_slice(s, l) && s->net->layer[l].nrunning > 0) st = get_running(h, s, l);
     st = hps_agree(world, st);

@@ -247,8 +247,7 @@ static void tell_trouble(const struct hps_save *s, MPI_Comm world)
     int me = hps_save_poll(s).trouble ? hps_rank() : INT_MAX, first;
 
     HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, world));
-    if (me == first && me < INT_MAX)
-        HPS_SAY_ALL(HPS_ERROR, "%s", hps_background_end(s->task)->why);
+    if (me == first && me < INT_MAX) HPS_SAY_ALL(HPS_ERROR, "%s", hps_background_end(s->task)->why);
 }
 
 enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)

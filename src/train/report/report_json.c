@@ -13,8 +13,7 @@
 
 void hps_report_put(json_t *object, const char *key, json_t *value)
 {
-    if (json_object_set_new(object, key, value) != 0)
-        HPS_DIE("no memory for the report's %s", key);
+    if (json_object_set_new(object, key, value) != 0) HPS_DIE("no memory for the report's %s", key);
 }
 
 void hps_report_put_real(json_t *object, const char *key, double x)
@@ -34,8 +33,7 @@ void hps_report_put_word(json_t *object, const char *key, const char *word)
 
 void hps_report_append(json_t *list, json_t *value)
 {
-    if (json_array_append_new(list, value) != 0)
-        HPS_DIE("no memory for the report");
+    if (json_array_append_new(list, value) != 0) HPS_DIE("no memory for the report");
 }
 
 /* A text of our own as an object; the text is freed. */

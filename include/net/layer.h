@@ -7,6 +7,7 @@
 #include "base/deck.h"
 #include "hw/lookup.h"
 #include "net/collective.h"
+#include "net/load.h"
 
 struct hps_net;
 struct hps_layer;
@@ -21,31 +22,44 @@ struct hps_layer_opt {
 };
 extern const struct hps_field hps_layer_fields[];
 
+/* The dense weights of a layer; device memory. */
+struct hps_pass_weights {
+    const float *param;                 /* (nparam)                                          */
+    float *grad;                        /* (nparam) added to                                 */
+    float *running;                     /* (nrunning) state that no optimiser moves: saved   */
+};
+
+/* Memory of one call, or from the forward of a micro-batch to its backward; device memory. */
+struct hps_pass_memory {
+    float *saved;                       /* (B * nsaved) activations, for the backward        */
+    float *saved_batch;                 /* (nsaved_batch) the same, of the whole micro-batch */
+    float *all;                         /* (collective->rows * shared) scratch of this call  */
+    double *scratch;                    /* (nscratch) scratch of this call                   */
+};
+
+/* What a loss computes with. */
+struct hps_pass_loss {
+    float weight;                       /* of an example in the gradient of this loss        */
+    float *score;                       /* (B) predictions; NULL: not wanted                 */
+    double *sum;                        /* device: the losses are added, unweighted          */
+};
+
 /* What a layer sees of one micro-batch. All pointers are device memory unless said; borrowed. */
 struct hps_pass {
     struct hps_dev *dev;
-    int B;                              /* at least 1; a kind with `peers`: may be 0         */
-    bool training;                      /* dropout, statistics, what a backward needs       */
+    int B;                              /* at least 1; a `collective` kind: may be 0         */
+    bool training;                      /* dropout, statistics, what a backward needs        */
     uint64_t key;                       /* random numbers of (seed, step): sub-key by layer  */
-    const long long *example;           /* (B) global example numbers                        */
-    const float *label;                 /* (B)   layers with wants_label                     */
-    const float *dense;                 /* (B,D) layers with wants_dense                     */
+    struct hps_load_raw raw;            /* columns of the dataset, for layers that want them */
     const struct hps_tensor *x;         /* (ninput) inputs                                   */
     struct hps_tensor y;                /* output                                            */
     const struct hps_tensor *dx;        /* (ninput) gradients to fill; data NULL: not wanted */
     struct hps_tensor dy;               /* gradient of the output; may be overwritten        */
-    const float *param;                 /* (nparam) dense weights                            */
-    float *grad;                        /* (nparam) added to                                 */
-    float *keep;                        /* (B * kept floats) from forward to backward        */
-    float *once;                        /* (kept_once) the same, of the whole micro-batch    */
-    float *running;                     /* (nrunning) state that no optimiser moves: saved   */
-    const struct hps_collective *peers; /* the whole micro-batch, of at least 1 row          */
-    float *all;                         /* (peers->rows * shared) scratch of this call       */
-    double *scratch;                    /* (nscratch) scratch of this call                   */
+    struct hps_pass_weights weights;
+    struct hps_pass_memory memory;
+    struct hps_pass_loss loss;
+    const struct hps_collective *collective;    /* the whole micro-batch, of at least 1 row  */
     const struct hps_lookup *lookup;    /* of a table: its bags, their rows, where gradients go */
-    float weight;                       /* of an example in the gradient of this loss        */
-    float *score;                       /* loss: (B) predictions; NULL: not wanted           */
-    double *loss;                       /* loss: its sum over examples is added, unweighted  */
 };
 
 /* What the scores of a loss are, and so how they are judged. */
@@ -65,14 +79,14 @@ struct hps_layer_kind {
     bool loss;                          /* no output; its options begin with net/loss.h's */
     bool table;                         /* reads rows of a table, dealt to the ranks of its stage */
     bool keyed;                         /* forward reads example numbers              */
-    bool beside;                        /* y is the inputs side by side: x may lie in y       */
+    bool side_by_side;                  /* y is the inputs side by side: x may lie in y       */
     bool by_row;                        /* its bags need no index on a host           */
     /* Does it want the sums of bags, not their rows (ps/pooled.h)? NULL: no. */
     bool (*sums)(const struct hps_layer *l);
-    /* It may use p->peers: every rank of a stage then calls it for each micro-batch of at least one
-     * row, so what it asks of them must not depend on its own rows. Others cost nothing. */
-    bool peers;
-    /* Check inputs and keys, set width, nparam, kept, table and slots of the layer, and what else
+    /* It may use p->collective: every rank of the stage then calls it for each micro-batch of at
+     * least one row, so what it asks for must not depend on its own rows. Others cost nothing. */
+    bool collective;
+    /* Check inputs and keys, set width, nparam, nsaved, table and slots of the layer, and what else
      * of its sizes is not 0. HPS_DECK at the layer's place. */
     enum hps_status (*shape)(struct hps_layer *l, struct hps_net *net);
     /* Initial weights from the layer's stream, host memory (nparam). NULL when there are none. */
@@ -107,6 +121,11 @@ enum hps_act hps_layer_act(const char *word);
  * width of one is no multiple, or there are fewer than `least`, 1 or 2. */
 enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int least,
                                   int *dim, int *n);
+/* Initial weights w (n): numbers first .. of the stream, uniform with the variance 2 / fan (Glorot
+ * and Bengio 2010 with fan = in + out; He et al. 2015 before a relu with fan = in). Pure. */
+void hps_layer_init_uniform(float *w, size_t n, double fan, uint64_t key, size_t first);
+/* Initial weights of a norm: gains of 1, then shifts of 0, one each of a number. Pure. */
+void hps_layer_init_gains(const struct hps_layer *l, uint64_t key, float *param);
 /* Set a layer's width; HPS_DECK at its place when it is wider than a layer may be. */
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width);
 

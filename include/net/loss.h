@@ -28,7 +28,7 @@ enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batc
 /* What the device is asked for: the loss of the only input; a forward that trains leaves the
  * input's gradient (B, its width) at `dx`. Pure. */
 struct hps_loss hps_loss_of(const struct hps_pass *p, float *dx);
-/* The backward of a loss that left it in p->keep. */
+/* The backward of a loss that left it in p->memory.saved. */
 void hps_loss_backward(const struct hps_layer *l, struct hps_pass *p);
 
 #endif

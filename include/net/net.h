@@ -21,12 +21,13 @@ struct hps_layer {
     int index, ninput;
     int *input;                     /* (ninput) earlier layers                              */
     int width;                      /* of its output                                        */
-    size_t nparam, kept;            /* dense weights; floats kept an example                */
-    size_t kept_once;               /* floats kept of a micro-batch                         */
+    size_t nparam, nsaved;          /* dense weights; floats saved for the backward, an example */
+    size_t nsaved_batch;            /* and of a whole micro-batch                           */
     size_t nrunning;                /* floats of state beside the weights, saved with them  */
     size_t shared, nscratch;        /* scratch: floats a row of a micro-batch; doubles      */
-    size_t told, told_row;          /* floats that each of the ranks tells its peers forward,
-                                       and again backward: of a micro-batch, and a row      */
+    size_t nexchange, nexchange_row;    /* floats that each rank of a stage exchanges with the
+                                       others, forward and again backward: of a micro-batch, and
+                                       of a row                                             */
     bool wants_dense, wants_label;
     double weight;                  /* of a loss in the sum of losses                       */
     enum hps_score score;           /* of a loss                                            */
@@ -36,7 +37,7 @@ struct hps_layer {
     int table;                      /* net->table that it reads, -1: none                   */
     int nslot, dim;                 /* of an embedding                                      */
     int *slot;                      /* (nslot) dataset slots, or the one that it draws      */
-    struct hps_negatives noise;
+    struct hps_negatives negatives;
     long long *base;                /* (nslot) first row of a slot's part of the table      */
     long long *modulo;              /* (nslot) ids are taken modulo this; 0: as they are    */
 };
@@ -97,7 +98,7 @@ double hps_net_ids(const struct hps_net *net, const struct hps_layer *layer);
 /* Mark the dataset slots (nslot) that layer l reads. Pure. */
 void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot);
 /* For kinds: a slot more, of what the layer draws; answers its number. */
-int hps_net_draw(struct hps_net *net, const struct hps_negatives *noise);
+int hps_net_draw(struct hps_net *net, const struct hps_negatives *negatives);
 
 /* Initial dense weights of a layer (nparam), and of table rows first..first+n-1, (n, dim) `stride`
  * floats apart, in host memory: addressed by (seed, name, row), the same on any layout. Pure. */

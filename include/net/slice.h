@@ -16,7 +16,7 @@ struct hps_feed {
     const long long *example;           /* (B)                                               */
     const float *label, *dense;         /* (B), (B, D); NULL where no layer here wants them  */
     const struct hps_lookup **lookup;   /* (last-first+1) of layers with a table, else NULL  */
-    const struct hps_collective *peers; /* who shares the micro-batch; NULL: nobody          */
+    const struct hps_collective *collective; /* the ranks that share the micro-batch; NULL: one */
 };
 
 struct hps_slice {
@@ -52,13 +52,13 @@ void hps_slice_free(struct hps_slice *slice);
  * stays for every backward and update; it may go before the slice. */
 void hps_slice_lend_grad(struct hps_slice *slice, float *grad);
 
-/* Does a layer of first..last ask for the other rows of its micro-batch? Pure. */
-bool hps_slice_meets(const struct hps_net *net, int first, int last);
+/* Is there a collective layer among first..last? Pure. */
+bool hps_slice_is_collective(const struct hps_net *net, int first, int last);
 
 /* Forward of a micro-batch in place `flight`: reads in[flight] and the feed, fills out[flight];
  * scores and adds to the loss if that is here. No backward may follow training = false. Queued: it
  * is done when the device is in sync, and what it reads stays until then. Collective over the
- * feed's peers, where a layer asks for them. */
+ * ranks that share the micro-batch, where a layer is. */
 void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
                        bool training);
 /* Backward of it, queued: reads out_grad[flight], fills in_grad[flight], adds to grad and to the
@@ -74,14 +74,14 @@ void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_fe
 void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, bool backward,
                      double (*clock_s)(void), double *seconds);
 
-/* Sum of the losses here, each times its weight, since the last call; back to 0. `tell` asks for
- * it, in place 0 or 1, `told` answers, and waits for the device where it must; `loss` is both, in
- * a place of its own. */
-void hps_slice_tell_loss(struct hps_slice *slice, int place);
-double hps_slice_told_loss(struct hps_slice *slice, int place);
+/* Sum of the losses here, each times its weight, since the last call; back to 0. `begin` queues the
+ * copy to the host, as number 0 or 1; `end` answers it, and waits for the device where it must;
+ * `loss` is both, with a number of its own. */
+void hps_slice_loss_begin(struct hps_slice *slice, int copy);
+double hps_slice_loss_end(struct hps_slice *slice, int copy);
 double hps_slice_loss(struct hps_slice *slice);
 /* Is there a loss among layers first..last? Pure. */
-bool hps_slice_judges(const struct hps_net *net, int first, int last);
+bool hps_slice_has_loss(const struct hps_net *net, int first, int last);
 /* 0-based `step` of `total` on all dense weights by each layer's rule, gradients times `scale`;
  * these are 0 after. */
 void hps_slice_update(struct hps_slice *slice, long long step, long long total, float scale);

@@ -72,9 +72,9 @@ static void lay_out(struct hps_stage_collective *m, int rows, int width)
 }
 
 /* Doubles travel as two floats: nobody looks at them on the way. */
-static void sum(const struct hps_collective *peers, size_t n, double *x)
+static void allreduce(const struct hps_collective *c, size_t n, double *x)
 {
-    struct hps_stage_collective *m = peers->with;
+    struct hps_stage_collective *m = c->context;
     size_t bytes = n * sizeof *x;
     void *parts = parts_for(m, (size_t)m->k * bytes), *own = x;
 
@@ -87,21 +87,21 @@ static void sum(const struct hps_collective *peers, size_t n, double *x)
     m->bytes += (double)(m->k - 1) * (double)bytes;
 }
 
-static void gather(const struct hps_collective *peers, int width, const float *own, float *all)
+static void allgather(const struct hps_collective *c, int width, const float *own, float *all)
 {
-    struct hps_stage_collective *m = peers->with;
+    struct hps_stage_collective *m = c->context;
 
-    lay_out(m, peers->rows, width);
+    lay_out(m, c->rows, width);
     m->way->gather(m, own, all);
     m->bytes += (double)(m->k - 1) * m->n[m->me] * (double)sizeof *own;
 }
 
-static void scatter(const struct hps_collective *peers, int width, const float *all, float *own)
+static void reduce_scatter(const struct hps_collective *c, int width, const float *all, float *own)
 {
-    struct hps_stage_collective *m = peers->with;
-    size_t n = (size_t)peers->rows * (size_t)width;
+    struct hps_stage_collective *m = c->context;
+    size_t n = (size_t)c->rows * (size_t)width;
 
-    lay_out(m, peers->rows, width);
+    lay_out(m, c->rows, width);
     size_t mine = (size_t)m->n[m->me];
     float *parts = parts_for(m, (size_t)m->k * mine * sizeof *parts);
     m->way->deal(m, all, parts);
@@ -114,10 +114,10 @@ struct hps_collective hps_stage_collective_over(struct hps_stage_collective *m, 
     return (struct hps_collective){ .rows = rows,
                                     .first = (int)hps_share(rows, m->k, m->me),
                                     .dev = m->dev,
-                                    .sum = sum,
-                                    .gather = gather,
-                                    .scatter = scatter,
-                                    .with = m };
+                                    .allreduce = allreduce,
+                                    .allgather = allgather,
+                                    .reduce_scatter = reduce_scatter,
+                                    .context = m };
 }
 
 void hps_stage_collective_mark(struct hps_stage_collective *m, int what)

@@ -2,9 +2,11 @@
 #include "net/layer.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/say.h"
 #include "net/net.h"
 
@@ -113,6 +115,23 @@ enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_ne
         return hps_deck_wrong(l->item, NULL, "layer '%s' has one vector of %d: no pair", l->name,
                               *dim);
     return HPS_OK;
+}
+
+void hps_layer_init_uniform(float *w, size_t n, double fan, uint64_t key, size_t first)
+{
+    float limit = (float)sqrt(6.0 / fan);
+
+    for (size_t i = 0; i < n; i++)
+        w[i] = limit * (2.0f * hps_rng_unit(key, (uint64_t)(first + i)) - 1.0f);
+}
+
+void hps_layer_init_gains(const struct hps_layer *l, uint64_t key, float *param)
+{
+    (void)key;
+    for (int c = 0; c < l->width; c++) {
+        param[c] = 1;
+        param[l->width + c] = 0;
+    }
 }
 
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width)

@@ -19,7 +19,7 @@ enum hps_status hps_loss_of_one(struct hps_layer *l, struct hps_net *net)
                               "loss '%s' needs an input of width 1, '%s' is %d wide", l->name,
                               x->name, x->width);
     l->wants_label = true;
-    l->kept = 1;
+    l->nsaved = 1;
     return hps_layer_set_width(l, 1);
 }
 
@@ -41,7 +41,8 @@ enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batc
 
 struct hps_loss hps_loss_of(const struct hps_pass *p, float *dx)
 {
-    return (struct hps_loss){ p->B, p->x[0], p->label, p->weight, p->score, p->loss,
+    return (struct hps_loss){ p->B, p->x[0], p->raw.label, p->loss.weight, p->loss.score,
+                              p->loss.sum,
                               hps_tensor_of(p->training ? dx : NULL, p->x[0].width) };
 }
 
@@ -49,5 +50,6 @@ void hps_loss_backward(const struct hps_layer *l, struct hps_pass *p)
 {
     (void)l;
     if (p->dx[0].data)
-        p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(p->keep, p->x[0].width), p->dx[0]);
+        p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(p->memory.saved, p->x[0].width),
+                                 p->dx[0]);
 }

@@ -1,4 +1,4 @@
-/* negatives.c - classes drawn as noise, and batches with them. */
+/* negatives.c - negative sampling: classes that are drawn, and batches with them. */
 #include "net/negatives.h"
 
 #include <math.h>
@@ -31,12 +31,12 @@ struct hps_negatives_batch {
     long long taken;
 };
 
-long long hps_negatives_class(const struct hps_negatives *noise, uint64_t key, uint64_t index)
+long long hps_negatives_class(const struct hps_negatives *negatives, uint64_t key, uint64_t index)
 {
-    double u = hps_rng_real(key, index), n = (double)noise->classes;
-    long long c = (long long)(noise->log_uniform ? exp(u * log(n + 1)) - 1 : u * n);
+    double u = hps_rng_real(key, index), n = (double)negatives->classes;
+    long long c = (long long)(negatives->log_uniform ? exp(u * log(n + 1)) - 1 : u * n);
 
-    return c < noise->classes ? c : noise->classes - 1;
+    return c < negatives->classes ? c : negatives->classes - 1;
 }
 
 struct hps_negatives_batch *hps_negatives_new(const struct hps_net *net, const bool *mine, int M)
@@ -47,7 +47,7 @@ struct hps_negatives_batch *hps_negatives_new(const struct hps_net *net, const b
     *k = (struct hps_negatives_batch){ .net = net, .M = M };
     k->layer = hps_mem_new((size_t)net->L, sizeof *k->layer);
     for (int l = 0; l < net->L; l++)
-        if (mine[l] && net->layer[l].noise.n > 0) k->layer[k->nlayer++] = &net->layer[l];
+        if (mine[l] && net->layer[l].negatives.n > 0) k->layer[k->nlayer++] = &net->layer[l];
     if (k->nlayer == 0) {
         hps_negatives_free(k);
         return NULL;
@@ -82,7 +82,7 @@ void hps_negatives_free(struct hps_negatives_batch *k)
 static void draw(struct drawn *d, const struct hps_layer *l, const struct hps_batch *b,
                  uint64_t key)
 {
-    size_t n = (size_t)l->noise.n + 1, B = (size_t)b->B;
+    size_t n = (size_t)l->negatives.n + 1, B = (size_t)b->B;
 
     hps_mem_grow(&d->id, &d->id_cap, B * n, sizeof *d->id);
     hps_mem_grow(&d->offset, &d->offset_cap, B + 1, sizeof *d->offset);
@@ -90,9 +90,9 @@ static void draw(struct drawn *d, const struct hps_layer *l, const struct hps_ba
         uint64_t mine = hps_rng_sub(key, (uint64_t)b->example[e]);
         long long *id = d->id + e * n;
         d->offset[e] = (int)(e * n);
-        id[0] = hps_ids_get(b->ids[l->noise.slot], e);
+        id[0] = hps_ids_get(b->ids[l->negatives.slot], e);
         for (size_t j = 1; j < n; j++)
-            id[j] = hps_negatives_class(&l->noise, mine, j);
+            id[j] = hps_negatives_class(&l->negatives, mine, j);
     }
     d->offset[B] = (int)(B * n);
 }

@@ -40,15 +40,15 @@ static void take_data(struct hps_net *net, const struct hps_data *data, int nlay
     net->slot_ids = own->slot_ids;
 }
 
-int hps_net_draw(struct hps_net *net, const struct hps_negatives *noise)
+int hps_net_draw(struct hps_net *net, const struct hps_negatives *negatives)
 {
     struct own *own = net->own;
     int s = net->nslot + net->ndrawn++;
 
-    own->slot_name[s] = own->slot_name[noise->slot];
-    own->slot_buckets[s] = noise->classes;
+    own->slot_name[s] = own->slot_name[negatives->slot];
+    own->slot_buckets[s] = negatives->classes;
     own->slot_multi[s] = true;
-    own->slot_ids[s] = noise->n + 1;
+    own->slot_ids[s] = negatives->n + 1;
     return s;
 }
 

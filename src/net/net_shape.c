@@ -47,7 +47,7 @@ void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot)
     const struct hps_layer *y = &net->layer[l];
 
     for (int i = 0; i < y->nslot; i++)
-        slot[y->slot[i] < net->nslot ? y->slot[i] : y->noise.slot] = true;
+        slot[y->slot[i] < net->nslot ? y->slot[i] : y->negatives.slot] = true;
 }
 
 static bool learns_by(const struct hps_net *net, const struct hps_train_opt *opt, const char *name)

@@ -40,20 +40,20 @@ static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
     }
 }
 
-/* Who shares the micro-batch, and scratch for all of its rows: more than before is rare. */
-static const struct hps_collective *peers_of(struct hps_slice *s, const struct hps_feed *feed)
+/* The ranks that share the micro-batch; and scratch for all of its rows, which rarely grows. */
+static const struct hps_collective *collective_of(struct hps_slice *s, const struct hps_feed *feed)
 {
     struct hps_slice_own *own = s->own;
 
     own->alone = hps_collective_alone(s->dev, feed->B);
-    const struct hps_collective *peers = feed->peers ? feed->peers : &own->alone;
-    size_t need = (size_t)peers->rows * own->shared;
+    const struct hps_collective *c = feed->collective ? feed->collective : &own->alone;
+    size_t need = (size_t)c->rows * own->shared;
     if (need > own->all_cap) {
         s->dev->ops->free(s->dev, own->all);
         own->all = s->dev->ops->alloc(s->dev, need * sizeof *own->all);
         own->all_cap = need;
     }
-    return peers;
+    return c;
 }
 
 /* What layer l sees of the micro-batch; the gradients are filled in by backward. */
@@ -65,17 +65,19 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
     int i = l - s->first;
     struct hps_pass p = {
         .dev = s->dev, .B = feed->B, .training = training, .key = feed->key,
-        .example = feed->example, .label = feed->label, .dense = feed->dense,
+        .raw = { feed->example, feed->label, feed->dense },
         .x = own->x, .y = value_of(s, flight, l), .dx = own->dx,
-        .param = s->param + s->offset[i], .grad = s->grad ? s->grad + s->offset[i] : NULL,
-        .keep = own->keep[flight] + own->keep_at[i], .once = own->keep[flight] + own->once_at[i],
-        .running = s->running + s->running_at[i], .peers = peers_of(s, feed),
-        .scratch = own->scratch, .weight = (float)(layer->weight * (double)feed->weight),
-        .score = l == s->net->L - 1 ? s->score + (size_t)flight * (size_t)s->rows : NULL,
-        .loss = s->loss + i,
+        .weights = { s->param + s->offset[i], s->grad ? s->grad + s->offset[i] : NULL,
+                     s->running + s->running_at[i] },
+        .memory = { own->saved[flight] + own->saved_at[i],
+                    own->saved[flight] + own->saved_batch_at[i], NULL, own->scratch },
+        .loss = { (float)(layer->weight * (double)feed->weight),
+                  l == s->net->L - 1 ? s->score + (size_t)flight * (size_t)s->rows : NULL,
+                  s->loss + i },
+        .collective = collective_of(s, feed),
     };
 
-    p.all = own->all;
+    p.memory.all = own->all;            /* which collective_of may have moved */
     for (int k = 0; k < layer->ninput; k++)
         own->x[k] = value_of(s, flight, layer->input[k]);
     if (layer->table >= 0) {
@@ -85,19 +87,20 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
     return p;
 }
 
-bool hps_slice_meets(const struct hps_net *net, int first, int last)
+bool hps_slice_is_collective(const struct hps_net *net, int first, int last)
 {
     bool any = false;
 
     for (int l = first; l <= last; l++)
-        any |= net->layer[l].kind->peers;
+        any |= net->layer[l].kind->collective;
     return any;
 }
 
-/* A rank without rows of a micro-batch still meets those that have some. */
+/* A rank without rows of a micro-batch still calls collective layers with those that have some. */
 static bool takes_part(const struct hps_slice *s, const struct hps_feed *feed, int l)
 {
-    return feed->B > 0 || (s->net->layer[l].kind->peers && feed->peers && feed->peers->rows > 0);
+    return feed->B > 0 ||
+           (s->net->layer[l].kind->collective && feed->collective && feed->collective->rows > 0);
 }
 
 static void forward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
@@ -130,7 +133,7 @@ void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *f
 
     assert(feed->B <= s->rows && flight < s->flights);
     for (int l = 0; l < s->first && feed->B > 0; l++)
-        if (own->home[l].relay) {
+        if (own->home[l].passes) {
             struct hps_tensor x = value_of(s, flight, l);
             struct hps_tensor y = { s->out[flight] + own->home[l].out_at, (size_t)s->out_width,
                                     x.width, false };
@@ -140,16 +143,16 @@ void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *f
         if (takes_part(s, feed, l)) forward_layer(s, flight, feed, l, training);
 }
 
-/* Gradients that arrive from behind are there already: relay those of relayed tensors. */
+/* Gradients of the next stage are there already; those of tensors that pass through go on. */
 static void begin_gradients(struct hps_slice *s, int flight, int B)
 {
     struct hps_slice_own *own = s->own;
 
     for (int l = 0; l <= s->last; l++) {
         const struct hps_slice_home *h = &own->home[l];
-        bool relay = h->relay && h->grad_place == HPS_PLACE_IN;
-        own->written[l] = relay || h->grad_place == HPS_PLACE_OUT;
-        if (!relay) continue;
+        bool passes = h->passes && h->grad_place == HPS_PLACE_IN;
+        own->written[l] = passes || h->grad_place == HPS_PLACE_OUT;
+        if (!passes) continue;
         struct hps_tensor g = grad_of(s, flight, l);
         struct hps_tensor from = { s->out_grad[flight] + h->out_grad_at,
                                    (size_t)s->out_grad_width, g.width, false };
@@ -220,7 +223,7 @@ void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool back
     }
 }
 
-bool hps_slice_judges(const struct hps_net *net, int first, int last)
+bool hps_slice_has_loss(const struct hps_net *net, int first, int last)
 {
     bool any = false;
 
@@ -234,36 +237,36 @@ static size_t layers(const struct hps_slice *s)
     return (size_t)(s->last - s->first + 1);
 }
 
-void hps_slice_tell_loss(struct hps_slice *s, int place)
+void hps_slice_loss_begin(struct hps_slice *s, int copy)
 {
     const struct hps_slice_own *own = s->own;
     const struct hps_dev_ops *ops = s->dev->ops;
     size_t bytes = layers(s) * sizeof *s->loss;
 
-    if (!hps_slice_judges(s->net, s->first, s->last)) return;
-    ops->copy_to_host_async(s->dev, HPS_STREAM_COMPUTE, own->told + (size_t)place * layers(s),
+    if (!hps_slice_has_loss(s->net, s->first, s->last)) return;
+    ops->copy_to_host_async(s->dev, HPS_STREAM_COMPUTE, own->loss_copy + (size_t)copy * layers(s),
                             s->loss, bytes);
     ops->zero(s->dev, s->loss, bytes);
-    ops->event_record(s->dev, own->told_at[place], HPS_STREAM_COMPUTE);
+    ops->event_record(s->dev, own->loss_event[copy], HPS_STREAM_COMPUTE);
 }
 
-double hps_slice_told_loss(struct hps_slice *s, int place)
+double hps_slice_loss_end(struct hps_slice *s, int copy)
 {
     const struct hps_slice_own *own = s->own;
     double sum = 0;
 
-    hps_dev_wait(s->dev, own->told_at[place]);
+    hps_dev_wait(s->dev, own->loss_event[copy]);
     for (int l = s->first; l <= s->last; l++)
         if (s->net->layer[l].kind->loss)
-            sum += s->net->layer[l].weight * own->told[(size_t)place * layers(s) +
+            sum += s->net->layer[l].weight * own->loss_copy[(size_t)copy * layers(s) +
                                                        (size_t)(l - s->first)];
     return sum;
 }
 
 double hps_slice_loss(struct hps_slice *s)
 {
-    hps_slice_tell_loss(s, HPS_TOLD - 1);
-    return hps_slice_told_loss(s, HPS_TOLD - 1);
+    hps_slice_loss_begin(s, HPS_LOSS_COPIES - 1);
+    return hps_slice_loss_end(s, HPS_LOSS_COPIES - 1);
 }
 
 void hps_slice_update(struct hps_slice *s, long long step, long long total, float scale)

@@ -1,9 +1,9 @@
-/* slice_impl.h - what the files of a slice share: where its tensors live. For src/model/slice*.c.
+/* slice_impl.h - what the files of a slice share: where its tensors live. For src/net/slice*.c.
  *
  * Every tensor that the slice sees has a home, found once: a column of the packed boundary before
  * it (in), of the one behind it (out), or a block of its own, which what is concatenated shares
- * with the concatenation. A tensor that crosses both boundaries is relayed: copied from in to out,
- * its gradient from out to in, where readers here add theirs. */
+ * with the concatenation. A tensor that crosses both boundaries passes through: it is copied from
+ * in to out, its gradient from out to in, where readers here add theirs. */
 #ifndef HPS_NET_SLICE_IMPL_H
 #define HPS_NET_SLICE_IMPL_H
 
@@ -15,26 +15,26 @@ struct hps_slice_home {
     enum hps_destination place, grad_place;
     size_t at, grad_at;                 /* floats from the beginning of the place           */
     size_t ld, grad_ld;
-    bool relay;                         /* in `in` (its home) and also in `out`              */
+    bool passes;                         /* in `in` (its home) and also in `out`              */
     size_t out_at, out_grad_at;         /* then: its columns there                          */
 };
 
-enum { HPS_TOLD = 3 };                  /* places for sums of losses */
+enum { HPS_LOSS_COPIES = 3 };                  /* places for sums of losses */
 
 struct hps_slice_own {
     struct hps_slice_home *home;        /* (last+1) by layer; before first: what crosses  */
     float **inner;                      /* (flights) outputs that stay here                  */
     float *inner_grad;                  /* their gradients: one flight goes back at a time   */
-    float **keep;                       /* (flights)                                         */
-    size_t *keep_at, *once_at;          /* (last-first+1)                                    */
+    float **saved;                      /* (flights) activations from forward to backward    */
+    size_t *saved_at, *saved_batch_at;  /* (last-first+1) where a layer's begin              */
     float *all;                         /* scratch of a layer at work: for my rows, grown for
-                                           those of peers                                    */
+                                           those of others                                   */
     float *grad;                        /* of dense weights, where no other's is lent        */
     size_t all_cap, shared;             /* floats; most of a row                             */
     double *scratch;                    /* of a layer at work                                */
-    struct hps_collective alone;        /* of a feed without peers                           */
-    double *told;                       /* (HPS_TOLD, last-first+1) on the host, pinned      */
-    struct hps_event *told_at[HPS_TOLD];
+    struct hps_collective alone;        /* of a feed without others                          */
+    double *loss_copy;                  /* (HPS_LOSS_COPIES, last-first+1) on the host, pinned */
+    struct hps_event *loss_event[HPS_LOSS_COPIES];
     struct hps_event **clock;            /* (last-first+2) NULL until it is looked at         */
     bool *written;                      /* (last+1) this backward has begun the gradient     */
     struct hps_tensor *x, *dx;          /* (most inputs) of the layer at work                */

@@ -31,7 +31,8 @@ static void home_in(struct hps_slice *s, struct hps_slice_home *home)
     }
 }
 
-/* Tensors made here write straight into the boundary; those from before are relayed into it. */
+/* Tensors made here write straight into the boundary; those from before pass through: they are
+ * copied into it. */
 static void home_out(struct hps_slice *s, struct hps_slice_home *home)
 {
     const struct hps_net *net = s->net;
@@ -41,12 +42,12 @@ static void home_out(struct hps_slice *s, struct hps_slice_home *home)
     for (int l = 0; l <= s->last; l++) {
         const struct hps_layer *x = &net->layer[l];
         if (x->last_use <= s->last) continue;
-        home[l].relay = l < s->first;
+        home[l].passes = l < s->first;
         home[l].out_at = at;
         home[l].out_grad_at = grad_at;
         at += (size_t)x->width;
         grad_at += x->grad ? (size_t)x->width : 0;
-        if (home[l].relay) continue;
+        if (home[l].passes) continue;
         home[l].place = HPS_PLACE_OUT;
         home[l].at = home[l].out_at;
         home[l].ld = (size_t)s->out_width;
@@ -68,7 +69,7 @@ static int readers(const struct hps_net *net, int l)
 
 /* The inputs of layer c that are made and stay here live in its columns: nothing is left to copy.
  * So do the gradients of those that nobody else reads. */
-static void home_beside(const struct hps_slice *s, struct hps_slice_home *home, int c)
+static void home_side_by_side(const struct hps_slice *s, struct hps_slice_home *home, int c)
 {
     const struct hps_net *net = s->net;
     size_t at = 0;
@@ -110,7 +111,7 @@ static void home_inner(const struct hps_slice *s, struct hps_slice_home *home, s
             home[l].grad_ld = (size_t)x->width;
             *grad += block((size_t)s->rows, (size_t)x->width);
         }
-        if (x->kind->beside) home_beside(s, home, l);
+        if (x->kind->side_by_side) home_side_by_side(s, home, l);
     }
 }
 
@@ -131,17 +132,17 @@ static float **flight_floats(struct hps_slice *s, size_t n)
 static void take_buffers(struct hps_slice *s, bool training)
 {
     struct hps_slice_own *own = s->own;
-    size_t rows = (size_t)s->rows, inner, grad, keep = 0, nscratch = 0;
+    size_t rows = (size_t)s->rows, inner, grad, saved = 0, nscratch = 0;
 
     home_in(s, own->home);
     home_out(s, own->home);
     home_inner(s, own->home, &inner, &grad);
     for (int l = s->first; l <= s->last; l++) {
         const struct hps_layer *x = &s->net->layer[l];
-        own->keep_at[l - s->first] = keep;
-        keep += block(rows, x->kept);
-        own->once_at[l - s->first] = keep;
-        keep += block(1, x->kept_once);
+        own->saved_at[l - s->first] = saved;
+        saved += block(rows, x->nsaved);
+        own->saved_batch_at[l - s->first] = saved;
+        saved += block(1, x->nsaved_batch);
         own->shared = x->shared > own->shared ? x->shared : own->shared;
         nscratch = x->nscratch > nscratch ? x->nscratch : nscratch;
     }
@@ -149,7 +150,7 @@ static void take_buffers(struct hps_slice *s, bool training)
     own->all_cap = rows * own->shared;
     own->all = floats(s, own->all_cap);
     own->inner = flight_floats(s, inner);
-    own->keep = flight_floats(s, keep);
+    own->saved = flight_floats(s, saved);
     s->in = flight_floats(s, rows * (size_t)s->in_width);
     s->out = flight_floats(s, rows * (size_t)s->out_width);
     if (training) {
@@ -160,9 +161,9 @@ static void take_buffers(struct hps_slice *s, bool training)
     if (s->last == s->net->L - 1) s->score = floats(s, (size_t)s->flights * rows);
     size_t losses = (size_t)(s->last - s->first + 1) * sizeof *s->loss;
     s->loss = s->dev->ops->alloc(s->dev, losses);
-    own->told = s->dev->ops->pin(s->dev, HPS_TOLD * losses);
-    for (int i = 0; i < HPS_TOLD; i++)
-        own->told_at[i] = s->dev->ops->event_new(s->dev);
+    own->loss_copy = s->dev->ops->pin(s->dev, HPS_LOSS_COPIES * losses);
+    for (int i = 0; i < HPS_LOSS_COPIES; i++)
+        own->loss_event[i] = s->dev->ops->event_new(s->dev);
 }
 
 struct hps_rule hps_slice_rule(const struct hps_slice *s, int i, long long step, long long total)
@@ -241,8 +242,8 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
         if (inputs < (size_t)net->layer[l].ninput) inputs = (size_t)net->layer[l].ninput;
     own->home = hps_mem_new((size_t)last + 1, sizeof *own->home);
     own->written = hps_mem_new((size_t)last + 1, sizeof *own->written);
-    own->keep_at = hps_mem_new(n, sizeof *own->keep_at);
-    own->once_at = hps_mem_new(n, sizeof *own->once_at);
+    own->saved_at = hps_mem_new(n, sizeof *own->saved_at);
+    own->saved_batch_at = hps_mem_new(n, sizeof *own->saved_batch_at);
     s->running_at = hps_mem_new(n + 1, sizeof *s->running_at);
     own->x = hps_mem_new(inputs, sizeof *own->x);
     own->dx = hps_mem_new(inputs, sizeof *own->dx);
@@ -280,9 +281,9 @@ void hps_slice_free(struct hps_slice *s)
                              own->inner_grad, own->all, own->scratch };
     for (size_t i = 0; i < sizeof device / sizeof *device; i++)
         if (device[i]) s->dev->ops->free(s->dev, device[i]);
-    s->dev->ops->unpin(s->dev, own->told);
-    for (int i = 0; i < HPS_TOLD; i++)
-        s->dev->ops->event_free(s->dev, own->told_at[i]);
+    s->dev->ops->unpin(s->dev, own->loss_copy);
+    for (int i = 0; i < HPS_LOSS_COPIES; i++)
+        s->dev->ops->event_free(s->dev, own->loss_event[i]);
     for (int i = 0; own->clock && i <= s->last - s->first + 1; i++)
         s->dev->ops->event_free(s->dev, own->clock[i]);
     hps_mem_free(own->clock);
@@ -291,11 +292,11 @@ void hps_slice_free(struct hps_slice *s)
     free_flights(s, s->in_grad);
     free_flights(s, s->out_grad);
     free_flights(s, own->inner);
-    free_flights(s, own->keep);
+    free_flights(s, own->saved);
     hps_mem_free(own->home);
     hps_mem_free(own->written);
-    hps_mem_free(own->keep_at);
-    hps_mem_free(own->once_at);
+    hps_mem_free(own->saved_at);
+    hps_mem_free(own->saved_batch_at);
     hps_mem_free(s->running_at);
     hps_mem_free(own->x);
     hps_mem_free(own->dx);

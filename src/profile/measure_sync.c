@@ -133,7 +133,7 @@ static void floats_of(double n[KINDS], const struct hps_profile *p, const struct
 
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
     n[DENSE] = (double)y->nparam;
-    n[TOLD] = (double)y->told + mine * (double)y->told_row;
+    n[TOLD] = (double)y->nexchange + mine * (double)y->nexchange_row;
     if (y->table >= 0 && net->table[y->table].sums && !p->type[t].gpu) sums_of(n, net, y, mine);
 }
 

@@ -61,7 +61,7 @@ static int make_lag(const struct hps_step *s)
     int mine = 1, all;
     for (int i = 0; i < s->team->nrole; i++) {
         const struct hps_plan_stage *g = &s->plan->stage[s->team->role[i]];
-        if (!s->dev->host && hps_slice_judges(s->net, g->first, g->last)) mine = 2;
+        if (!s->dev->host && hps_slice_has_loss(s->net, g->first, g->last)) mine = 2;
     }
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, s->team->world));
     return all;
@@ -274,7 +274,7 @@ static double told(const struct hps_step *s, int place)
 {
     double loss = 0;
     for (int i = 0; i < s->team->nrole; i++)
-        loss += hps_slice_told_loss(s->role[i].slice, place);
+        loss += hps_slice_loss_end(s->role[i].slice, place);
     return loss;
 }
 
@@ -325,7 +325,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     merge(s);
     o->place = !o->place;
     for (int i = 0; i < s->team->nrole; i++)
-        hps_slice_tell_loss(s->role[i].slice, o->place);
+        hps_slice_loss_begin(s->role[i].slice, o->place);
     update(s);
     drain(s);
     *loss = told(s, s->lag == 2 ? !o->place : o->place);

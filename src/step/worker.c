@@ -62,7 +62,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
         st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
                             team->stage);
     if (!st && training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
-    if (!st && team->nparts > 1 && hps_slice_meets(net, g->first, g->last))
+    if (!st && team->nparts > 1 && hps_slice_is_collective(net, g->first, g->last))
         st = hps_stage_collective_new(&r->meet, dev, team->stage);
     return st;
 }
@@ -117,7 +117,7 @@ void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken,
         r->feed[m].weight = (float)(1.0 / (double)n);
         if (r->meet) {
             r->peers[m] = hps_stage_collective_over(r->meet, rows_of(r, m));
-            r->feed[m].peers = &r->peers[m];
+            r->feed[m].collective = &r->peers[m];
         }
         make_feed(r, taken, m);
     }

@@ -12,8 +12,7 @@
 
 static void must(bool good, const char *what)
 {
-    if (!good)
-        HPS_DIE("toy: %s", what);
+    if (!good) HPS_DIE("toy: %s", what);
 }
 
 enum hps_status toy_try(struct toy *toy, const char *text)
@@ -47,8 +46,7 @@ void toy_close(struct toy *toy)
 {
     hps_net_free(toy->net);
     hps_deck_free(toy->deck);
-    if (toy->dev.ops)
-        toy->dev.ops->close(&toy->dev);
+    if (toy->dev.ops) toy->dev.ops->close(&toy->dev);
     toy->net = NULL;
     toy->deck = NULL;
     toy->dev.ops = NULL;
@@ -59,14 +57,13 @@ static int count_ids(const struct hps_net *net, const struct hps_layer *l, int s
 {
     bool multi = net->slot_multi[l->slot[s]];
 
-    if (l->noise.n > 0)
-        return l->noise.n + 1;
+    if (l->negatives.n > 0) return l->negatives.n + 1;
     return multi ? (int)(hps_rng_bits(key, 0) % 4) : 1;
 }
 
 static void make_bag(struct toy_feed *f, const struct hps_net *net, const struct hps_layer *l)
 {
-    int B = f->feed.B, most = (l->noise.n + 3) * l->nslot * B;
+    int B = f->feed.B, most = (l->negatives.n + 3) * l->nslot * B;
     int *index = hps_mem_new((size_t)most, sizeof *index);
     int *offset = hps_mem_new((size_t)(l->nslot * B + 1), sizeof *offset);
     uint64_t layer = hps_rng_key(7, l->name);

@@ -38,7 +38,7 @@ static void check_sum(const struct hps_collective *p, size_t n)
         for (size_t i = 0; i < n; i++)
             x[turn][i] = value(turn, hps_rank(), i);
         dev->ops->copy_to_device(dev, room.sums + turn * MOST, x[turn], n * sizeof *room.sums);
-        p->sum(p, n, room.sums + turn * MOST);
+        p->allreduce(p, n, room.sums + turn * MOST);
     }
     for (int turn = 0; turn < TURNS; turn++) {
         dev->ops->copy_to_host(dev, x[turn], room.sums + turn * MOST, n * sizeof *room.sums);
@@ -88,7 +88,7 @@ static void check_gather(const struct hps_collective *p, int B)
 {
     put_rows(p->dev, room.own, p->first, B, 1);
     spoil(p->dev, room.all);
-    p->gather(p, WIDTH, room.own, room.all);
+    p->allgather(p, WIDTH, room.own, room.all);
     check_rows(p->dev, room.all, 0, p->rows, 1);
 }
 
@@ -99,7 +99,7 @@ static void check_scatter(const struct hps_collective *p, int B)
 
     put_rows(p->dev, room.all, 0, p->rows, (float)(hps_rank() + 1));
     spoil(p->dev, room.own);
-    p->scatter(p, WIDTH, room.all, room.own);
+    p->reduce_scatter(p, WIDTH, room.all, room.own);
     check_rows(p->dev, room.own, p->first, B, (float)(k * (k + 1) / 2));
 }
 
@@ -107,8 +107,8 @@ static void check_scatter(const struct hps_collective *p, int B)
 static void check_both(const struct hps_collective *p, int B)
 {
     put_rows(p->dev, room.own, p->first, B, 1);
-    p->gather(p, WIDTH, room.own, room.all);
-    p->scatter(p, WIDTH, room.all, room.own);
+    p->allgather(p, WIDTH, room.own, room.all);
+    p->reduce_scatter(p, WIDTH, room.all, room.own);
     check_rows(p->dev, room.own, p->first, B, (float)hps_nrank());
 }
 
@@ -119,9 +119,9 @@ static void check_told(const struct hps_collective *p, int B, MPI_Comm world)
     for (int turn = 0; turn < 2; turn++) {
         if ((hps_rank() == 0) == (turn == 0)) {
             put_rows(p->dev, room.own, p->first, B, 1);
-            p->sum(p, (size_t)p->rows, room.sums);
-            p->gather(p, WIDTH, room.own, room.all);
-            p->scatter(p, WIDTH, room.all, room.own);
+            p->allreduce(p, (size_t)p->rows, room.sums);
+            p->allgather(p, WIDTH, room.own, room.all);
+            p->reduce_scatter(p, WIDTH, room.all, room.own);
         }
         HPS_MPI(MPI_Barrier(world));
     }
@@ -145,8 +145,7 @@ static void check(struct hps_dev *dev, MPI_Comm world, int rows, bool cards)
     if (hps_stage_collective_bytes(meet) != sent)
         HPS_DIE("%g bytes counted, not %g", hps_stage_collective_bytes(meet), sent);
     check_gather(&one, one.rows);
-    if (cards)
-        check_told(&p, B, world);
+    if (cards) check_told(&p, B, world);
     hps_stage_collective_free(meet);
 }
 
@@ -174,7 +173,6 @@ int main(int argc, char **argv)
         check_all(&dev, world, how == GPU_GROUP_APART);
         dev.ops->close(&dev);
     }
-    if (hps_mem_held_bytes() != 0)
-        HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
+    if (hps_mem_held_bytes() != 0) HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());
     return hps_end(HPS_OK);
 }

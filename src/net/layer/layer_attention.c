@@ -2,7 +2,6 @@
  * Interest Network pools a user's history (Zhou et al. 2018): a small net sees a row, the
  * candidate, their difference and product, and says how much of the row counts. Weights: for each
  * level w (in, out), then b (out). */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,17 +95,15 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     return hps_layer_set_width(l, o->dim);
 }
 
-/* Glorot and Bengio 2010, level by level. */
 static void init(const struct hps_layer *l, uint64_t key, float *param)
 {
     const struct attention_opt *o = l->opt;
 
     for (int k = 0; k <= o->net.nhidden; k++) {
         size_t in = (size_t)level_in(&o->net, k), out = (size_t)level_out(&o->net, k);
-        uint64_t level = hps_rng_sub(key, (uint64_t)k);
-        float limit = (float)sqrt(6.0 / (double)(in + out));
-        for (size_t i = 0; i < in * out; i++)
-            *param++ = limit * (2.0f * hps_rng_unit(level, i) - 1.0f);
+        hps_layer_init_uniform(param, in * out, (double)(in + out),
+                               hps_rng_sub(key, (uint64_t)k), 0);
+        param += in * out;
         memset(param, 0, out * sizeof *param);
         param += out;
     }
@@ -143,7 +140,7 @@ static struct hps_attended attended_of(const struct hps_layer *l, const struct h
 {
     const struct attention_opt *o = l->opt;
 
-    return (struct hps_attended){ &o->net, p->lookup, p->param, p->x[0] };
+    return (struct hps_attended){ &o->net, p->lookup, p->weights.param, p->x[0] };
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -160,7 +157,7 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
 
     if (!hps_row_grad_adds(grad))
         p->dev->ops->zero(p->dev, grad->row, grad->nrow * (size_t)l->dim * sizeof(float));
-    p->dev->ops->layers->attention->backward(p->dev, &a, p->dy, p->grad, p->dx[0]);
+    p->dev->ops->layers->attention->backward(p->dev, &a, p->dy, p->weights.grad, p->dx[0]);
 }
 
 extern const struct hps_layer_kind hps_layer_attention;

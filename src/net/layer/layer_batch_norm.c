@@ -28,9 +28,9 @@ struct columns {
 static struct columns columns_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     size_t w = (size_t)l->width;
-    float *f = (float *)(p->scratch + 2 * w);
+    float *f = (float *)(p->memory.scratch + 2 * w);
 
-    return (struct columns){ p->scratch, f, f + w, f + 2 * w };
+    return (struct columns){ p->memory.scratch, f, f + w, f + 2 * w };
 }
 
 static struct hps_batch_norm norm_of(const struct hps_layer *l, const struct hps_pass *p,
@@ -38,18 +38,18 @@ static struct hps_batch_norm norm_of(const struct hps_layer *l, const struct hps
 {
     const struct norm_opt *o = l->opt;
 
-    return (struct hps_batch_norm){ .rows = p->peers->rows, .width = l->width,
+    return (struct hps_batch_norm){ .rows = p->collective->rows, .width = l->width,
                                     .epsilon = o->epsilon, .share = o->momentum,
-                                    .gain = p->param, .stats = stats };
+                                    .gain = p->weights.param, .stats = stats };
 }
 
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 {
     size_t w = (size_t)net->layer[l->input[0]].width;
 
-    l->nparam = l->nrunning = l->kept_once = 2 * w;
+    l->nparam = l->nrunning = l->nsaved_batch = 2 * w;
     l->nscratch = 4 * w;
-    l->told = 4 * w;                /* two doubles a column */
+    l->nexchange = 4 * w;                /* two doubles a column */
     return hps_layer_set_width(l, (long long)w);
 }
 
@@ -60,15 +60,6 @@ static enum hps_status fits(const struct hps_layer *l, long long least, long lon
     if (least > 1) return HPS_OK;
     return hps_deck_wrong(l->item, NULL, "layer '%s' needs micro-batches of at least 2 examples: "
                           "raise data.batch or lower data.microbatches", l->name);
-}
-
-static void init(const struct hps_layer *l, uint64_t key, float *param)
-{
-    (void)key;
-    for (int c = 0; c < l->width; c++) {
-        param[c] = 1;
-        param[l->width + c] = 0;
-    }
 }
 
 static void settle(const struct hps_layer *l, float *running)
@@ -87,14 +78,17 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct hps_op_batch_norm *op = p->dev->ops->layers->batch_norm;
     struct columns k = columns_of(l, p);
-    struct hps_batch_norm norm = norm_of(l, p, p->training ? p->once : p->running);
+    struct hps_batch_norm norm =
+        norm_of(l, p, p->training ? p->memory.saved_batch : p->weights.running);
 
     if (p->training) {
         op->moments(p->dev, p->B, p->x[0], p->x[0], k.sums);
-        p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
+        p->collective->allreduce(p->collective, 2 * (size_t)l->width, k.sums);
     }
-    op->forward(p->dev, &norm, p->training ? k.sums : NULL, p->running, k.p);
-    struct hps_blend b = { .p = k.p, .m = norm.stats, .r = p->param + l->width, .x = p->x[0] };
+    op->forward(p->dev, &norm, p->training ? k.sums : NULL, p->weights.running, k.p);
+    struct hps_blend b = {
+        .p = k.p, .m = norm.stats, .r = p->weights.param + l->width, .x = p->x[0]
+    };
     op->blend(p->dev, p->B, &b, p->y);
 }
 
@@ -104,11 +98,11 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct hps_op_batch_norm *op = p->dev->ops->layers->batch_norm;
     struct columns k = columns_of(l, p);
-    struct hps_batch_norm norm = norm_of(l, p, p->once);
+    struct hps_batch_norm norm = norm_of(l, p, p->memory.saved_batch);
 
     op->moments(p->dev, p->B, p->dy, p->x[0], k.sums);
-    op->gradients(p->dev, &norm, k.sums, p->grad, p->grad + l->width);
-    p->peers->sum(p->peers, 2 * (size_t)l->width, k.sums);
+    op->gradients(p->dev, &norm, k.sums, p->weights.grad, p->weights.grad + l->width);
+    p->collective->allreduce(p->collective, 2 * (size_t)l->width, k.sums);
     if (!p->dx[0].data) return;
     op->backward(p->dev, &norm, k.sums, k.p, k.r, k.q);
     struct hps_blend b = { k.p, norm.stats, k.r, k.q, p->x[0], p->dy };
@@ -123,10 +117,10 @@ const struct hps_layer_kind hps_layer_batch_norm = {
     .opt_size = sizeof(struct norm_opt),
     .least_inputs = 1,
     .most_inputs = 1,
-    .peers = true,
+    .collective = true,
     .shape = shape,
     .fits = fits,
-    .init = init,
+    .init = hps_layer_init_gains,
     .settle = settle,
     .flops = flops,
     .forward = forward,

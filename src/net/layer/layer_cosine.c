@@ -21,7 +21,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
         return hps_deck_wrong(l->item, "inputs",
                               "layer '%s' compares '%s' (%d wide) and '%s' (%d wide)", l->name,
                               a->name, a->width, b->name, b->width);
-    l->kept = 3;                        /* the lengths, and the cosine before it is scaled */
+    l->nsaved = 3;                        /* the lengths, and the cosine before it is scaled */
     l->shared = 1;                      /* its gradient */
     return hps_layer_set_width(l, 1);
 }
@@ -38,9 +38,9 @@ static float scale_of(const struct hps_layer *l)
 
 static struct hps_cosine cosine_of(const struct hps_pass *p)
 {
-    struct hps_tensor y = { p->keep + 2 * (size_t)p->B, 1, 1, false };
+    struct hps_tensor y = { p->memory.saved + 2 * (size_t)p->B, 1, 1, false };
 
-    return (struct hps_cosine){ p->B, p->x[0], p->x[1], y, p->keep };
+    return (struct hps_cosine){ p->B, p->x[0], p->x[1], y, p->memory.saved };
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -54,7 +54,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_cosine c = cosine_of(p);
-    struct hps_tensor d = { p->all, 1, 1, false };
+    struct hps_tensor d = { p->memory.all, 1, 1, false };
 
     p->dev->ops->dense->scale(p->dev, p->B, scale_of(l), p->dy, d);
     p->dev->ops->layers->cosine->backward(p->dev, &c, d, p->dx[0], p->dx[1]);

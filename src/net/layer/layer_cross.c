@@ -1,9 +1,7 @@
 /* layer_cross.c - a cross layer of DCN-v2 (Wang et al. 2021): y = x0 * (W x + b) + x. W is (d, d),
  * or the product of (d, rank) and (rank, d). Weights: those, then b (d). */
-#include <math.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "hw/op_cross.h"
 #include "net/net.h"
 
@@ -36,29 +34,20 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
         return hps_deck_wrong(l->item, "rank", "a rank of %zu is not below the width, %zu", rank,
                               d);
     l->nparam = (rank ? 2 * rank : d) * d + d;
-    l->kept = d + rank;
+    l->nsaved = d + rank;
     l->shared = rank;                   /* the gradient of the low-rank product */
     return hps_layer_set_width(l, x->width);
 }
 
-static void fill(float *w, size_t n, double fan, uint64_t key, uint64_t first)
-{
-    float limit = (float)sqrt(6.0 / fan);
-
-    for (size_t i = 0; i < n; i++)
-        w[i] = limit * (2.0f * hps_rng_unit(key, first + i) - 1.0f);
-}
-
-/* Glorot and Bengio 2010, as an fc. */
 static void init(const struct hps_layer *l, uint64_t key, float *param)
 {
     size_t d = (size_t)l->width, rank = (size_t)rank_of(l);
 
     if (rank) {
-        fill(param, d * rank, (double)(d + rank), key, 0);
-        fill(param + d * rank, d * rank, (double)(d + rank), key, d * rank);
+        hps_layer_init_uniform(param, d * rank, (double)(d + rank), key, 0);
+        hps_layer_init_uniform(param + d * rank, d * rank, (double)(d + rank), key, d * rank);
     } else {
-        fill(param, d * d, 2.0 * (double)d, key, 0);
+        hps_layer_init_uniform(param, d * d, 2.0 * (double)d, key, 0);
     }
     memset(param + l->nparam - d, 0, d * sizeof *param);
 }
@@ -74,27 +63,29 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 /* The places of W x + b and of the low-rank product before it. */
 static struct hps_tensor gate_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_tensor){ p->keep, (size_t)l->width, l->width, false };
+    return (struct hps_tensor){ p->memory.saved, (size_t)l->width, l->width, false };
 }
 
 static struct hps_tensor low_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     int rank = rank_of(l);
 
-    return (struct hps_tensor){ p->keep + (size_t)p->B * (size_t)l->width, (size_t)rank, rank,
-                                false };
+    return (struct hps_tensor){ p->memory.saved + (size_t)p->B * (size_t)l->width, (size_t)rank,
+                                rank, false };
 }
 
 /* u = W x + b, or its two products. */
 static struct hps_fc whole(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_fc){ .B = p->B, .x = p->x[l->ninput - 1], .w = p->param,
-                            .b = p->param + l->nparam - l->width, .y = gate_of(l, p) };
+    return (struct hps_fc){ .B = p->B, .x = p->x[l->ninput - 1], .w = p->weights.param,
+                            .b = p->weights.param + l->nparam - l->width, .y = gate_of(l, p) };
 }
 
 static struct hps_fc first(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_fc){ .B = p->B, .x = p->x[l->ninput - 1], .w = p->param, .y = low_of(l, p) };
+    return (struct hps_fc){
+        .B = p->B, .x = p->x[l->ninput - 1], .w = p->weights.param, .y = low_of(l, p)
+    };
 }
 
 static struct hps_fc second(const struct hps_layer *l, const struct hps_pass *p)
@@ -125,17 +116,18 @@ static void back_product(const struct hps_layer *l, struct hps_pass *p, struct h
 {
     const struct hps_dense_ops *dense = p->dev->ops->dense;
     struct hps_fc one = whole(l, p), low = first(l, p), high = second(l, p);
-    float *db = p->grad + l->nparam - l->width;
+    float *db = p->weights.grad + l->nparam - l->width;
     struct hps_tensor dv = high.x;
 
     dx.add = true;
     if (rank_of(l) == 0) {
-        dense->fc_backward(p->dev, &one, one.y, dx, p->grad, db);
+        dense->fc_backward(p->dev, &one, one.y, dx, p->weights.grad, db);
         return;
     }
-    dv.data = p->all;
-    dense->fc_backward(p->dev, &high, high.y, dv, p->grad + (high.w - p->param), db);
-    dense->fc_backward(p->dev, &low, dv, dx, p->grad, NULL);
+    dv.data = p->memory.all;
+    dense->fc_backward(p->dev, &high, high.y, dv, p->weights.grad + (high.w - p->weights.param),
+                       db);
+    dense->fc_backward(p->dev, &low, dv, dx, p->weights.grad, NULL);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)

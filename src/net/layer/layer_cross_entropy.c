@@ -9,25 +9,25 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
         return hps_deck_wrong(l->item, "inputs", "loss '%s' needs two classes or more, '%s' is 1 "
                               "wide: one logit is for `logistic`", l->name, x->name);
     l->wants_label = true;
-    l->kept = (size_t)x->width;
+    l->nsaved = (size_t)x->width;
     l->score = x->width == 2 ? HPS_SCORE_CHANCE : HPS_SCORE_CLASS;
     return hps_layer_set_width(l, 1);
 }
 
 static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
 {
-    return hps_loss_labels(l, batch, 0, (double)l->kept - 1, true);
+    return hps_loss_labels(l, batch, 0, (double)l->nsaved - 1, true);
 }
 
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
     (void)net;
-    return 10.0 * (double)l->kept;
+    return 10.0 * (double)l->nsaved;
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_loss loss = hps_loss_of(p, p->keep);
+    struct hps_loss loss = hps_loss_of(p, p->memory.saved);
 
     (void)l;
     p->dev->ops->layers->loss->cross_entropy(p->dev, &loss);

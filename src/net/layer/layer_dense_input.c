@@ -19,7 +19,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(p->dense, l->width), p->y);
+    p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(p->raw.dense, l->width), p->y);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)

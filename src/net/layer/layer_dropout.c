@@ -32,7 +32,7 @@ static void drop(const struct hps_layer *l, struct hps_pass *p, struct hps_tenso
     const struct dropout_opt *o = l->opt;
     uint64_t key = hps_rng_sub(p->key, hps_rng_key(0, l->name));
 
-    p->dev->ops->layers->dropout->run(p->dev, p->B, (float)o->rate, key, p->example, x, y);
+    p->dev->ops->layers->dropout->run(p->dev, p->B, (float)o->rate, key, p->raw.example, x, y);
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)

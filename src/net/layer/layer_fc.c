@@ -1,8 +1,6 @@
 /* layer_fc.c - fully connected: y = act(x w + b). Weights: w (in, out), then b (out). */
-#include <math.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "net/net.h"
 
 struct fc_opt {
@@ -31,20 +29,17 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 
     o->in = net->layer[l->input[0]].width;
     l->nparam = ((size_t)o->in + 1) * (size_t)o->width;
-    l->kept = act_of(l) == HPS_ACT_GELU ? (size_t)o->width : 0;
+    l->nsaved = act_of(l) == HPS_ACT_GELU ? (size_t)o->width : 0;
     return hps_layer_set_width(l, o->width);
 }
 
-/* Uniform with the variance of Glorot and Bengio 2010, or of He et al. 2015 before a relu. */
 static void init(const struct hps_layer *l, uint64_t key, float *param)
 {
     const struct fc_opt *o = l->opt;
     size_t n = (size_t)o->in * (size_t)o->width;
     double fan = act_of(l) == HPS_ACT_RELU ? o->in : o->in + o->width;
-    float limit = (float)sqrt(6.0 / fan);
 
-    for (size_t i = 0; i < n; i++)
-        param[i] = limit * (2.0f * hps_rng_unit(key, i) - 1.0f);
+    hps_layer_init_uniform(param, n, fan, key, 0);
     memset(param + n, 0, (size_t)o->width * sizeof *param);
 }
 
@@ -60,9 +55,9 @@ static struct hps_fc fc_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct fc_opt *o = l->opt;
 
-    return (struct hps_fc){ .act = act_of(l), .B = p->B, .x = p->x[0], .w = p->param,
-                            .b = p->param + (size_t)o->in * (size_t)o->width, .y = p->y,
-                            .pre = l->kept ? p->keep : NULL };
+    return (struct hps_fc){ .act = act_of(l), .B = p->B, .x = p->x[0], .w = p->weights.param,
+                            .b = p->weights.param + (size_t)o->in * (size_t)o->width, .y = p->y,
+                            .pre = l->nsaved ? p->memory.saved : NULL };
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -76,8 +71,8 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_fc fc = fc_of(l, p);
 
-    p->dev->ops->dense->fc_backward(p->dev, &fc, p->dy, p->dx[0], p->grad,
-                                    p->grad + (fc.b - fc.w));
+    p->dev->ops->dense->fc_backward(p->dev, &fc, p->dy, p->dx[0], p->weights.grad,
+                                    p->weights.grad + (fc.b - fc.w));
 }
 
 extern const struct hps_layer_kind hps_layer_fc;

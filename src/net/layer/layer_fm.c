@@ -25,7 +25,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     enum hps_status s = hps_layer_vectors(l, net, 2, &o->dim, &o->n);
 
     if (s) return s;
-    l->kept = (size_t)o->dim;
+    l->nsaved = (size_t)o->dim;
     return hps_layer_set_width(l, strcmp(o->output, "sum") == 0 ? 1 : o->dim);
 }
 
@@ -48,14 +48,14 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_vectors v = vectors_of(l, p);
 
-    p->dev->ops->layers->fm->forward(p->dev, &v, p->y, p->keep);
+    p->dev->ops->layers->fm->forward(p->dev, &v, p->y, p->memory.saved);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_vectors v = vectors_of(l, p);
 
-    p->dev->ops->layers->fm->backward(p->dev, &v, p->keep, p->dy, p->dx);
+    p->dev->ops->layers->fm->backward(p->dev, &v, p->memory.saved, p->dy, p->dx);
 }
 
 extern const struct hps_layer_kind hps_layer_fm;

@@ -38,10 +38,10 @@ static bool cosine(const struct hps_layer *l)
     return strcmp(((const struct hinge_opt *)l->opt)->likeness, "cosine") == 0;
 }
 
-/* Where things lie in keep: a row of mine each. */
+/* The width of what is saved for each of my rows. */
 static size_t width_of(const struct hps_layer *l)
 {
-    return (l->kept - 2) / 4;
+    return (l->nsaved - 2) / 4;
 }
 
 static enum hps_status shape_pairs(struct hps_layer *l, struct hps_net *net)
@@ -54,9 +54,9 @@ static enum hps_status shape_pairs(struct hps_layer *l, struct hps_net *net)
         return hps_deck_wrong(l->item, "inputs", "loss '%s' compares '%s' (%d wide) and '%s' (%d "
                               "wide)", l->name, user->name, user->width, item->name, item->width);
     l->wants_label = true;
-    l->kept = 4 * (size_t)user->width + 2;      /* units and gradients of both, their lengths */
+    l->nsaved = 4 * (size_t)user->width + 2;      /* units and gradients of both, their lengths */
     l->shared = 2 * (size_t)user->width;        /* everybody's items, and gradients of these */
-    l->told_row = (size_t)user->width;
+    l->nexchange_row = (size_t)user->width;
     return hps_layer_set_width(l, 1);
 }
 
@@ -101,7 +101,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return paired(l) ? 6.0 * (double)width_of(l) * (o->negatives + 2) : 4;
 }
 
-/* The parts of keep, and of what is shared. */
+/* The parts of the saved memory, and of the shared scratch. */
 struct parts {
     float *user, *item, *duser, *ditem, *user_norm, *item_norm;     /* (B, width) or (B) */
     float *all, *dall;                                              /* (rows, width)     */
@@ -110,14 +110,14 @@ struct parts {
 static struct parts parts_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     size_t n = (size_t)p->B * width_of(l), B = (size_t)p->B;
-    struct parts k = { .user = p->keep, .all = p->all };
+    struct parts k = { .user = p->memory.saved, .all = p->memory.all };
 
     k.item = k.user + n;
     k.duser = k.item + n;
     k.ditem = k.duser + n;
     k.user_norm = k.ditem + n;
     k.item_norm = k.user_norm + B;
-    k.dall = k.all + (size_t)p->peers->rows * width_of(l);
+    k.dall = k.all + (size_t)p->collective->rows * width_of(l);
     return k;
 }
 
@@ -141,17 +141,17 @@ static void forward_pairs(const struct hps_layer *l, struct hps_pass *p)
 
     take(l, p, 0, k.user, k.user_norm);
     take(l, p, 1, k.item, k.item_norm);
-    p->peers->gather(p->peers, width, k.item, k.all);
+    p->collective->allgather(p->collective, width, k.item, k.all);
     struct hps_in_batch rows = {
-        .B = p->B, .rows = p->peers->rows, .first = p->peers->first, .width = width,
-        .u = k.user, .all = k.all, .label = p->label, .example = p->example,
+        .B = p->B, .rows = p->collective->rows, .first = p->collective->first, .width = width,
+        .u = k.user, .all = k.all, .label = p->raw.label, .example = p->raw.example,
         .negatives = o->negatives, .key = hps_rng_sub(p->key, hps_rng_key(0, l->name)),
         .margin = (float)o->margin,
     };
-    op->hinge(p->dev, &rows, p->weight, p->score, p->loss, p->training ? k.duser : NULL,
-              p->training ? k.dall : NULL);
+    op->hinge(p->dev, &rows, p->loss.weight, p->loss.score, p->loss.sum,
+              p->training ? k.duser : NULL, p->training ? k.dall : NULL);
     if (!p->training) return;
-    p->peers->scatter(p->peers, width, k.dall, k.ditem);
+    p->collective->reduce_scatter(p->collective, width, k.dall, k.ditem);
     if (p->B > 0 && cosine(l)) {
         op->l2_normalise_back(p->dev, p->B, width, k.user, k.user_norm, k.duser);
         op->l2_normalise_back(p->dev, p->B, width, k.item, k.item_norm, k.ditem);
@@ -161,7 +161,7 @@ static void forward_pairs(const struct hps_layer *l, struct hps_pass *p)
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct hinge_opt *o = l->opt;
-    struct hps_loss loss = hps_loss_of(p, p->keep);
+    struct hps_loss loss = hps_loss_of(p, p->memory.saved);
 
     if (paired(l))
         forward_pairs(l, p);
@@ -195,7 +195,7 @@ const struct hps_layer_kind hps_layer_hinge = {
     .most_inputs = 2,
     .loss = true,
     .keyed = true,
-    .peers = true,
+    .collective = true,
     .shape = shape,
     .fits = fits,
     .accept = accept,

@@ -21,17 +21,8 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
         return hps_deck_wrong(l->item, "inputs", "'%s' is one number: its variance is always 0",
                               x->name);
     l->nparam = 2 * (size_t)x->width;
-    l->kept = 2;
+    l->nsaved = 2;
     return hps_layer_set_width(l, x->width);
-}
-
-static void init(const struct hps_layer *l, uint64_t key, float *param)
-{
-    (void)key;
-    for (int c = 0; c < l->width; c++) {
-        param[c] = 1;
-        param[l->width + c] = 0;
-    }
 }
 
 static double flops(const struct hps_layer *l, const struct hps_net *net)
@@ -44,8 +35,8 @@ static struct hps_layer_norm norm_of(const struct hps_layer *l, const struct hps
 {
     const struct norm_opt *o = l->opt;
 
-    return (struct hps_layer_norm){ p->B, p->x[0], p->param, p->param + l->width,
-                                    (float)o->epsilon, p->keep };
+    return (struct hps_layer_norm){ p->B, p->x[0], p->weights.param, p->weights.param + l->width,
+                                    (float)o->epsilon, p->memory.saved };
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -59,8 +50,8 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_layer_norm norm = norm_of(l, p);
 
-    p->dev->ops->layers->layer_norm->backward(p->dev, &norm, p->dy, p->dx[0], p->grad,
-                                              p->grad + l->width);
+    p->dev->ops->layers->layer_norm->backward(p->dev, &norm, p->dy, p->dx[0], p->weights.grad,
+                                              p->weights.grad + l->width);
 }
 
 extern const struct hps_layer_kind hps_layer_layer_norm;
@@ -72,7 +63,7 @@ const struct hps_layer_kind hps_layer_layer_norm = {
     .least_inputs = 1,
     .most_inputs = 1,
     .shape = shape,
-    .init = init,
+    .init = hps_layer_init_gains,
     .flops = flops,
     .forward = forward,
     .backward = backward,

@@ -56,13 +56,13 @@ static enum hps_status find_slot(struct hps_layer *l, const struct hps_net *net)
     if (net->slot_multi[s])
         return hps_deck_wrong(l->item, "slot", "slot '%s' has any number of ids an example, loss "
                               "'%s' needs exactly one", net->slot_name[s], l->name);
-    l->noise.slot = s;
-    l->noise.n = o->negatives;
-    l->noise.classes = o->classes ? o->classes : net->slot_buckets[s];
-    l->noise.log_uniform = strcmp(o->sampler, "log_uniform") == 0;
-    if (l->noise.classes < l->noise.n)
+    l->negatives.slot = s;
+    l->negatives.n = o->negatives;
+    l->negatives.classes = o->classes ? o->classes : net->slot_buckets[s];
+    l->negatives.log_uniform = strcmp(o->sampler, "log_uniform") == 0;
+    if (l->negatives.classes < l->negatives.n)
         return hps_deck_wrong(l->item, "negatives", "loss '%s' draws %d of %lld classes", l->name,
-                              l->noise.n, l->noise.classes);
+                              l->negatives.n, l->negatives.classes);
     return HPS_OK;
 }
 
@@ -78,7 +78,7 @@ static enum hps_status make_table(struct hps_layer *l, struct hps_net *net, int 
     l->dim = dim;
     l->table = net->ntable++;
     net->table[l->table] = (struct hps_table_shape){
-        .name = l->name, .rows = l->noise.classes, .dim = dim, .init_std = o->init_std,
+        .name = l->name, .rows = l->negatives.classes, .dim = dim, .init_std = o->init_std,
         .own = { head->optimizer, head->learning_rate, true }
     };
     return HPS_OK;
@@ -95,31 +95,31 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     l->slot = hps_mem_new(1, sizeof *l->slot);
     l->base = hps_mem_new(1, sizeof *l->base);
     l->modulo = hps_mem_new(1, sizeof *l->modulo);
-    l->slot[0] = hps_net_draw(net, &l->noise);
+    l->slot[0] = hps_net_draw(net, &l->negatives);
     l->wants_label = true;
     l->score = HPS_SCORE_NONE;
-    l->kept = ((size_t)l->noise.n + 1) * (size_t)l->dim + (size_t)width;
+    l->nsaved = ((size_t)l->negatives.n + 1) * (size_t)l->dim + (size_t)width;
     return hps_layer_set_width(l, 1);
 }
 
 static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
 {
     (void)least;
-    if (most <= INT_MAX / ((long long)l->noise.n + 1)) return HPS_OK;
+    if (most <= INT_MAX / ((long long)l->negatives.n + 1)) return HPS_OK;
     return hps_deck_wrong(l->item, "negatives", "loss '%s' draws %d classes for each of %lld "
                           "examples of a micro-batch, %d classes are the most: raise "
-                          "data.microbatches", l->name, l->noise.n, most, INT_MAX);
+                          "data.microbatches", l->name, l->negatives.n, most, INT_MAX);
 }
 
 static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
 {
     for (int b = 0; b < batch->B; b++) {
-        long long id = hps_ids_get(batch->ids[l->noise.slot], (size_t)b);
-        if (id < l->noise.classes) continue;
+        long long id = hps_ids_get(batch->ids[l->negatives.slot], (size_t)b);
+        if (id < l->negatives.classes) continue;
         long long row;
         const char *path = hps_data_locate(batch->data, batch->example[b], &row);
         HPS_SAY_ALL(HPS_ERROR, "%s: the class of example %lld is %lld: loss '%s' has %lld classes, "
-                    "from 0 on", path, row, id, l->name, l->noise.classes);
+                    "from 0 on", path, row, id, l->name, l->negatives.classes);
         return HPS_DECK;
     }
     return HPS_OK;
@@ -128,7 +128,7 @@ static enum hps_status accept(const struct hps_layer *l, const struct hps_batch 
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
     (void)net;
-    return 6.0 * ((double)l->noise.n + 1) * l->dim;
+    return 6.0 * ((double)l->negatives.n + 1) * l->dim;
 }
 
 /* As if each class were an example's only one: their rows are then one after another. */
@@ -137,21 +137,21 @@ static struct hps_lookup flat(const struct hps_layer *l, const struct hps_pass *
     struct hps_lookup lookup = *p->lookup;
 
     lookup.nslot = 1;
-    lookup.B = p->B * (l->noise.n + 1);
+    lookup.B = p->B * (l->negatives.n + 1);
     lookup.single = true;
     lookup.by_row.row = NULL;
     return lookup;
 }
 
-/* In keep: the classes' rows, which become their gradients; then the gradient of x. */
+/* Saved: the classes' rows, which become their gradients; then the gradient of x. */
 static struct hps_tensor rows_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_tensor){ p->keep, (size_t)l->dim, l->dim, false };
+    return (struct hps_tensor){ p->memory.saved, (size_t)l->dim, l->dim, false };
 }
 
 static float *dx_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return p->keep + (size_t)p->B * ((size_t)l->noise.n + 1) * (size_t)l->dim;
+    return p->memory.saved + (size_t)p->B * ((size_t)l->negatives.n + 1) * (size_t)l->dim;
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -161,7 +161,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 
     p->dev->ops->rows->bag_forward(p->dev, &lookup, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
                                    rows_of(l, p));
-    p->dev->ops->layers->nce->run(p->dev, &loss, l->noise.n + 1, p->keep);
+    p->dev->ops->layers->nce->run(p->dev, &loss, l->negatives.n + 1, p->memory.saved);
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)

@@ -4,6 +4,7 @@
 #define HPS_HW_DENSE_OPS_H
 
 #include "hw/ops.h"
+#include "hw/rule.h"
 
 struct hps_dev;
 

@@ -12,6 +12,7 @@
 #include "hw/op_in_batch.h"
 #include "hw/op_layer_norm.h"
 #include "hw/op_loss.h"
+#include "hw/rule.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,10 +43,6 @@ int hps_kern_act_back(void *stream, enum hps_act act, int B, struct hps_tensor x
 /* y = act(y + b), b (width) or NULL; pre (B, width): y + b for gelu, else NULL. */
 int hps_kern_bias_act(void *stream, enum hps_act act, int B, struct hps_tensor y, const float *b,
                       float *pre);
-int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                  struct hps_tensor x, struct hps_tensor y);
-int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                       struct hps_tensor dy, struct hps_tensor da);
 int hps_kern_reduce(void *stream, int k, size_t n, const float *part, float *to);
 int hps_kern_reduce_doubles(void *stream, int k, size_t n, const double *part, double *to);
 int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x, struct hps_tensor y);

@@ -5,6 +5,7 @@
 #ifndef HPS_HW_LOOKUP_H
 #define HPS_HW_LOOKUP_H
 
+#include "base/both.h"
 #include "hw/ops.h"
 
 /* How the rows of a bag's ids are found. */

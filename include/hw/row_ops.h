@@ -4,6 +4,7 @@
 #define HPS_HW_ROW_OPS_H
 
 #include "hw/lookup.h"
+#include "hw/rule.h"
 
 struct hps_dev;
 

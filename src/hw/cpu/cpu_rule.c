@@ -1,4 +1,4 @@
-/* cpu_rule.c - the update rules, once as a loop over weights, used for planes and for rows. */
+/* cpu_rule.c - loops of the update rules (hw/rule.h) over weights, for planes and for rows. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -9,70 +9,16 @@
 #define LANES 8                 /* partial sums of a norm             */
 #define PART 4096               /* rows that a thread takes at once   */
 
-struct rule {                   /* struct hps_rule with what one step has in common worked out */
-    enum hps_rule_kind kind;
-    float lr, eps, l1, l2, scale, beta, per_lr;
-    float keep1, take1, keep2, take2, rise1, rise2;
-};
-
-static struct rule prepare(const struct hps_rule *r)
-{
-    struct rule k = { .kind = r->kind, .lr = r->lr, .eps = r->eps, .l1 = r->l1, .l2 = r->l2,
-                      .scale = r->scale, .beta = r->beta, .keep1 = (float)r->beta1,
-                      .keep2 = (float)r->beta2 };
-    double b1 = r->beta1, b2 = r->beta2, step = (double)r->step;
-
-    k.take1 = (float)(1 - b1);
-    k.take2 = (float)(1 - b2);
-    if (r->kind == HPS_RULE_ADAM || r->kind == HPS_RULE_LAMB) {
-        k.rise1 = (float)(1 / (1 - pow(b1, step)));
-        k.rise2 = (float)(1 / (1 - pow(b2, step)));
-    }
-    if (r->kind == HPS_RULE_ADAM) k.lr = (float)((double)r->lr / (1 - pow(b1, step)));
-    if (r->kind == HPS_RULE_FTRL) k.per_lr = (float)(1 / (double)r->lr);
-    return k;
-}
-
-HPS_INLINE void sgd(const struct rule *k, size_t n, float *restrict w, const float *restrict g)
+/* A loop over weights with the kind as a constant; s, z: planes of their states. */
+HPS_INLINE void plain(const struct hps_rule_step *k, enum hps_rule_kind kind, size_t n,
+                      float *restrict w, const float *restrict g, float *restrict s,
+                      float *restrict z)
 {
     for (size_t i = 0; i < n; i++)
-        w[i] -= k->lr * (k->scale * g[i] + k->l2 * w[i]);
+        w[i] = hps_rule_moved(k, kind, w[i], g[i], s + i, z + i);
 }
 
-HPS_INLINE void momentum(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                         float *restrict v)
-{
-    for (size_t i = 0; i < n; i++) {
-        float d = k->scale * g[i] + k->l2 * w[i];
-        float move = k->keep1 * v[i] + d;
-        v[i] = move;
-        w[i] -= k->lr * move;
-    }
-}
-
-HPS_INLINE void nesterov(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                         float *restrict v)
-{
-    for (size_t i = 0; i < n; i++) {
-        float d = k->scale * g[i] + k->l2 * w[i];
-        float move = k->keep1 * v[i] + d;
-        v[i] = move;
-        w[i] -= k->lr * (d + k->keep1 * move);
-    }
-}
-
-HPS_INLINE void adagrad(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                        float *restrict s)
-{
-    for (size_t i = 0; i < n; i++) {
-        float d = k->scale * g[i] + k->l2 * w[i];
-        float sum = s[i] + d * d;
-        s[i] = sum;
-        w[i] -= k->lr * d / (sqrtf(sum) + k->eps);
-    }
-}
-
-HPS_INLINE void row_adagrad(const struct rule *k, size_t n, float *restrict w,
+HPS_INLINE void row_adagrad(const struct hps_rule_step *k, size_t n, float *restrict w,
                             const float *restrict g, float *restrict s)
 {
     float lane[LANES] = { 0 }, sum = 0;
@@ -80,11 +26,11 @@ HPS_INLINE void row_adagrad(const struct rule *k, size_t n, float *restrict w,
 
     for (; i + LANES <= n; i += LANES)
         for (size_t j = 0; j < LANES; j++) {
-            float d = k->scale * g[i + j] + k->l2 * w[i + j];
+            float d = hps_rule_slope(k, w[i + j], g[i + j]);
             lane[j] += d * d;
         }
     for (; i < n; i++) {
-        float d = k->scale * g[i] + k->l2 * w[i];
+        float d = hps_rule_slope(k, w[i], g[i]);
         sum += d * d;
     }
     for (size_t j = 0; j < LANES; j++)
@@ -92,64 +38,11 @@ HPS_INLINE void row_adagrad(const struct rule *k, size_t n, float *restrict w,
     *s += sum / (float)n;
     float rate = k->lr / (sqrtf(*s) + k->eps);
     for (i = 0; i < n; i++)
-        w[i] -= rate * (k->scale * g[i] + k->l2 * w[i]);
-}
-
-HPS_INLINE void rmsprop(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                        float *restrict s)
-{
-    for (size_t i = 0; i < n; i++) {
-        float d = k->scale * g[i] + k->l2 * w[i];
-        float square = k->keep2 * s[i] + k->take2 * d * d;
-        s[i] = square;
-        w[i] -= k->lr * d / (sqrtf(square) + k->eps);
-    }
-}
-
-HPS_INLINE void adam(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                     float *restrict m, float *restrict v)
-{
-    for (size_t i = 0; i < n; i++) {
-        float d = k->scale * g[i] + k->l2 * w[i];
-        float mean = k->keep1 * m[i] + k->take1 * d;
-        float square = k->keep2 * v[i] + k->take2 * d * d;
-        m[i] = mean;
-        v[i] = square;
-        w[i] -= k->lr * mean / (sqrtf(square * k->rise2) + k->eps);
-    }
-}
-
-HPS_INLINE void ftrl(const struct rule *k, size_t n, float *restrict w, const float *restrict g,
-                     float *restrict s, float *restrict z)
-{
-    for (size_t i = 0; i < n; i++) {
-        float d = k->scale * g[i], sum = s[i] + d * d, root = sqrtf(sum);
-        float pull = z[i] + d - (root - sqrtf(s[i])) * k->per_lr * w[i];
-        float over = fabsf(pull) - k->l1, stiff = (k->beta + root) * k->per_lr + k->l2;
-        s[i] = sum;
-        z[i] = pull;
-        w[i] = over > 0 ? -copysignf(over, pull) / stiff : 0.0f;
-    }
-}
-
-/* What lamb moves a weight by, but for rate and ratio. */
-HPS_INLINE float lamb_move(const struct rule *k, float w, float mean, float square)
-{
-    return k->rise1 * mean / (sqrtf(square * k->rise2) + k->eps) + k->l2 * w;
-}
-
-/* A weight's means go on; answers its move. */
-HPS_INLINE float lamb_mean(const struct rule *k, float w, float g, float *m, float *v)
-{
-    float d = k->scale * g;
-
-    *m = k->keep1 * *m + k->take1 * d;
-    *v = k->keep2 * *v + k->take2 * d * d;
-    return lamb_move(k, w, *m, *v);
+        w[i] -= rate * hps_rule_slope(k, w[i], g[i]);
 }
 
 /* The means, and sums of squares of weights and moves, in double as in a norm. */
-HPS_INLINE void lamb_means(const struct rule *k, size_t n, const float *restrict w,
+HPS_INLINE void lamb_means(const struct hps_rule_step *k, size_t n, const float *restrict w,
                            const float *restrict g, float *restrict m, float *restrict v,
                            double norm2[2])
 {
@@ -158,12 +51,12 @@ HPS_INLINE void lamb_means(const struct rule *k, size_t n, const float *restrict
 
     for (; i + LANES <= n; i += LANES)
         for (size_t j = 0; j < LANES; j++) {
-            float u = lamb_mean(k, w[i + j], g[i + j], m + i + j, v + i + j);
+            float u = hps_rule_lamb_mean(k, w[i + j], g[i + j], m + i + j, v + i + j);
             ww[j] += (double)w[i + j] * (double)w[i + j];
             uu[j] += (double)u * (double)u;
         }
     for (; i < n; i++) {
-        float u = lamb_mean(k, w[i], g[i], m + i, v + i);
+        float u = hps_rule_lamb_mean(k, w[i], g[i], m + i, v + i);
         ww[0] += (double)w[i] * (double)w[i];
         uu[0] += (double)u * (double)u;
     }
@@ -173,47 +66,43 @@ HPS_INLINE void lamb_means(const struct rule *k, size_t n, const float *restrict
     }
 }
 
-static float lamb_rate(const struct rule *k, const double norm2[2])
-{
-    bool trusted = norm2[0] > 0 && norm2[1] > 0;
-
-    return trusted ? (float)((double)k->lr * sqrt(norm2[0] / norm2[1])) : k->lr;
-}
-
-HPS_INLINE void lamb_apply(const struct rule *k, float rate, size_t n, float *restrict w,
+HPS_INLINE void lamb_apply(const struct hps_rule_step *k, float rate, size_t n, float *restrict w,
                            const float *restrict m, const float *restrict v)
 {
     for (size_t i = 0; i < n; i++)
-        w[i] -= rate * lamb_move(k, w[i], m[i], v[i]);
+        w[i] -= rate * hps_rule_lamb_move(k, w[i], m[i], v[i]);
 }
 
 /* A row by itself. */
-HPS_INLINE void lamb(const struct rule *k, size_t n, float *w, const float *g, float *m, float *v)
+HPS_INLINE void lamb(const struct hps_rule_step *k, size_t n, float *w, const float *g, float *m,
+                     float *v)
 {
     double norm2[2] = { 0 };
 
     lamb_means(k, n, w, g, m, v, norm2);
-    lamb_apply(k, lamb_rate(k, norm2), n, w, m, v);
+    lamb_apply(k, hps_rule_lamb_rate(k, norm2[0], norm2[1]), n, w, m, v);
 }
 
-HPS_INLINE void apply(const struct rule *k, size_t n, float *w, const float *g, float *s,
+HPS_INLINE void apply(const struct hps_rule_step *k, size_t n, float *w, const float *g, float *s,
                       size_t plane)
 {
+    float *z = s + plane;
+
     switch (k->kind) {
-    case HPS_RULE_SGD: sgd(k, n, w, g); break;
-    case HPS_RULE_MOMENTUM: momentum(k, n, w, g, s); break;
-    case HPS_RULE_NESTEROV: nesterov(k, n, w, g, s); break;
-    case HPS_RULE_ADAGRAD: adagrad(k, n, w, g, s); break;
+    case HPS_RULE_SGD: plain(k, HPS_RULE_SGD, n, w, g, s, z); break;
+    case HPS_RULE_MOMENTUM: plain(k, HPS_RULE_MOMENTUM, n, w, g, s, z); break;
+    case HPS_RULE_NESTEROV: plain(k, HPS_RULE_NESTEROV, n, w, g, s, z); break;
+    case HPS_RULE_ADAGRAD: plain(k, HPS_RULE_ADAGRAD, n, w, g, s, z); break;
+    case HPS_RULE_RMSPROP: plain(k, HPS_RULE_RMSPROP, n, w, g, s, z); break;
+    case HPS_RULE_ADAM: plain(k, HPS_RULE_ADAM, n, w, g, s, z); break;
+    case HPS_RULE_FTRL: plain(k, HPS_RULE_FTRL, n, w, g, s, z); break;
     case HPS_RULE_ROW_ADAGRAD: row_adagrad(k, n, w, g, s); break;
-    case HPS_RULE_RMSPROP: rmsprop(k, n, w, g, s); break;
-    case HPS_RULE_ADAM: adam(k, n, w, g, s, s + plane); break;
-    case HPS_RULE_LAMB: lamb(k, n, w, g, s, s + plane); break;
-    case HPS_RULE_FTRL: ftrl(k, n, w, g, s, s + plane); break;
+    case HPS_RULE_LAMB: lamb(k, n, w, g, s, z); break;
     }
 }
 
 struct update {
-    struct rule rule;
+    struct hps_rule_step rule;
     size_t n;
     float *param, *grad, *state;
     double (*norm2)[2];             /* lamb: of each block */
@@ -277,14 +166,14 @@ static void update_lamb(struct hps_dev *dev, struct update *u, double work_ns)
     for (size_t b = 0; b < nblock; b++)
         for (int i = 0; i < 2; i++)
             norm2[i] += u->norm2[b][i];
-    u->rate = lamb_rate(&u->rule, norm2);
+    u->rate = hps_rule_lamb_rate(&u->rule, norm2[0], norm2[1]);
     hps_cpu_spread(dev, work_ns, move_part, u);
 }
 
 void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
                     float *grad, float *state)
 {
-    struct update u = { .rule = prepare(rule), .n = n, .param = param, .grad = grad,
+    struct update u = { .rule = hps_rule_prepare(rule), .n = n, .param = param, .grad = grad,
                         .state = state };
     double work_ns = (double)n * (0.5 + 0.5 * rule->nstate);
 
@@ -296,7 +185,7 @@ void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, 
 }
 
 struct rows {
-    struct rule rule;
+    struct hps_rule_step rule;
     size_t n, dim, stride, ahead;
     float *table;
     const int *at;
@@ -346,7 +235,9 @@ void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float 
     size_t width = hps_rule_stride(rule, dim);
     int parts = hps_cpu_parts(dev, n, PART);
     float *room = hps_cpu_keep(dev, (size_t)parts * (size_t)dim * sizeof *room);
-    struct rows j = { prepare(rule), n, (size_t)dim, stride, width, table, at, *grad, room };
+    struct rows j = {
+        hps_rule_prepare(rule), n, (size_t)dim, stride, width, table, at, *grad, room
+    };
 
     hps_cpu_after(dev, (double)n * (10 + 1.0 * (double)width), parts, apply_part, &j, sizeof j);
     hps_cpu_wait(dev);

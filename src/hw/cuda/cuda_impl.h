@@ -7,6 +7,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include "hw/cuda/launch_impl.h"
 #include "hw/dev.h"
 #include "hw/kern.h"
 
@@ -28,18 +29,10 @@ struct hps_cuda {               /* dev->state */
     double *number;             /* a double on the device: what is read by the host */
 };
 
-/* Every call of the runtime, of cuBLAS, of a launcher stands inside one of these: a failure says
- * rank, call, the library's text and place, ends all. */
-#define HPS_CUDA(call) hps_cuda_check((int)(call), #call, __FILE__, __LINE__)
 #define HPS_CUBLAS(call) hps_cublas_check((int)(call), #call, __FILE__, __LINE__)
-void hps_cuda_check(int error, const char *call, const char *file, int line);
 void hps_cublas_check(int status, const char *call, const char *file, int line);
 
 static inline struct hps_cuda *hps_cuda_of(struct hps_dev *dev) { return dev->state; }
-static inline void *hps_cuda_stream(struct hps_dev *dev)
-{
-    return hps_cuda_of(dev)->stream[HPS_STREAM_COMPUTE];
-}
 
 /* cuda_graph.c: ops->graph_begin, _end; is a graph being captured? Then nothing may wait for the
  * stream COMPUTE, and a block that its kernels use is freed behind the graph. */
@@ -52,10 +45,8 @@ void hps_cuda_free_later(struct hps_cuda *cuda, void *block);
 
 void hps_cuda_range(const char *name);          /* cuda_range.c: ops->range */
 
-/* So many bytes, not zeroed, good until the next call for the same room. What is queued and uses
- * the smaller block before is waited for when it must grow. */
+/* As hps_cuda_scratch, for this room. */
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes);
-void *hps_cuda_scratch(struct hps_dev *dev, size_t bytes);
 
 /* C (m, n) = A B + beta C, row-major; A (m, k) or turned (k, m), B (k, n) or turned (n, k). */
 void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size_t n, size_t k,
@@ -94,10 +85,5 @@ void hps_cuda_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int 
                         const float *from, const int *to_at, float *to);
 void hps_cuda_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
                        float *to);
-
-/* The tables of layers' own operations, in whichever source has them. */
-#define HPS_CUDA_OP(name) extern const struct hps_op_##name hps_cuda_##name;
-HPS_LAYER_OPS(HPS_CUDA_OP)
-#undef HPS_CUDA_OP
 
 #endif

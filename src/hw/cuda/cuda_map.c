@@ -1,6 +1,5 @@
 /* cuda_map.c - operations that are one kernel, or one and a sum. */
 #include "hw/cuda/cuda_impl.h"
-#include "hw/op_cross.h"
 #include "hw/op_dropout.h"
 #include "hw/op_fm.h"
 #include "hw/op_softmax.h"
@@ -45,20 +44,6 @@ static void dropout(struct hps_dev *dev, int B, float p, uint64_t key, const lon
 }
 
 const struct hps_op_dropout hps_cuda_dropout = { dropout };
-
-static void gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                         struct hps_tensor x, struct hps_tensor y)
-{
-    HPS_CUDA(hps_kern_gate(hps_cuda_stream(dev), B, a, b, x, y));
-}
-
-static void gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
-                          struct hps_tensor dy, struct hps_tensor da)
-{
-    HPS_CUDA(hps_kern_gate_back(hps_cuda_stream(dev), B, a, b, dy, da));
-}
-
-const struct hps_op_cross hps_cuda_cross = { gate_forward, gate_backward };
 
 static void cosine_forward(struct hps_dev *dev, const struct hps_cosine *c)
 {

@@ -134,6 +134,11 @@ void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t byte
     return room->at;
 }
 
+void *hps_cuda_stream(struct hps_dev *dev)
+{
+    return hps_cuda_of(dev)->stream[HPS_STREAM_COMPUTE];
+}
+
 void *hps_cuda_scratch(struct hps_dev *dev, size_t bytes)
 {
     return hps_cuda_take(dev, &hps_cuda_of(dev)->scratch, bytes);

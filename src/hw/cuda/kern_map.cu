@@ -1,4 +1,4 @@
-/* kern_map.cu - element by element: copies, dropout, activations, gates, parts that are added
+/* kern_map.cu - element by element: copies, dropout, activations, parts that are added
  * up. */
 #include "base/rng.h"
 #include "hw/cuda/kern_impl.h"
@@ -131,41 +131,7 @@ extern "C" int hps_kern_bias_act(void *stream, enum hps_act act, int B, struct h
     return run_each(stream, (size_t)B, y.width, f);
 }
 
-/* ---- gates, factors ---- */
-
-struct gate {
-    struct hps_tensor a, b, x, y;
-
-    __device__ void operator()(size_t r, int c) const
-    {
-        row_of(y, r)[c] = row_of(a, r)[c] * row_of(b, r)[c] + row_of(x, r)[c];
-    }
-};
-
-extern "C" int hps_kern_gate(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                             struct hps_tensor x, struct hps_tensor y)
-{
-    gate f = { a, b, x, y };
-    return run_each(stream, (size_t)B, x.width, f);
-}
-
-struct ungate {
-    struct hps_tensor a, b, dy, da;
-
-    __device__ void operator()(size_t r, int c) const
-    {
-        float d = row_of(dy, r)[c];
-        if (da.data) put_to(row_of(da, r) + c, d * row_of(b, r)[c], da.add);
-        row_of(b, r)[c] = d * row_of(a, r)[c];
-    }
-};
-
-extern "C" int hps_kern_gate_back(void *stream, int B, struct hps_tensor a, struct hps_tensor b,
-                                  struct hps_tensor dy, struct hps_tensor da)
-{
-    ungate f = { a, b, dy, da };
-    return run_each(stream, (size_t)B, dy.width, f);
-}
+/* ---- factors ---- */
 
 struct scaled {
     float by;

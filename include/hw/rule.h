@@ -33,6 +33,12 @@ enum hps_rule_kind {
     HPS_RULE_SGD, HPS_RULE_MOMENTUM, HPS_RULE_NESTEROV, HPS_RULE_ADAGRAD, HPS_RULE_ROW_ADAGRAD,
     HPS_RULE_RMSPROP, HPS_RULE_ADAM, HPS_RULE_LAMB, HPS_RULE_FTRL
 };
+/* The deck's words for them (nesterov is momentum with a key). */
+#define HPS_RULE_WORDS "sgd|momentum|adagrad|row_adagrad|rmsprop|adam|lamb|ftrl"
+/* The rules that look at one weight alone: the cases of hps_rule_moved. */
+#define HPS_RULES_ALONE(one)                                                                       \
+    one(SGD) one(MOMENTUM) one(NESTEROV) one(ADAGRAD) one(RMSPROP) one(ADAM) one(FTRL)
+
 struct hps_rule {
     enum hps_rule_kind kind;
     int nstate;                 /* floats of state a weight: 0, 1, 2              */

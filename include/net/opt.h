@@ -34,7 +34,6 @@ struct hps_opt_own {
     double learning_rate;           /* 0: the section's                                          */
     bool table;                     /* rows of a table                                           */
 };
-#define HPS_OPT_WORDS "sgd|momentum|adagrad|row_adagrad|rmsprop|adam|lamb|ftrl"
 
 /* The optimizer's name in the end. Pure. */
 const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_own *own);

@@ -45,7 +45,7 @@ const struct hps_field hps_layer_fields[] = {
     HPS_FIELD(hps_layer_opt, type, HPS_TEXT, NULL, 0, 0, "", "the kind of layer"),
     HPS_FIELD(hps_layer_opt, inputs, HPS_LIST, "[]", 0, 0, "",
               "names of earlier layers; not given: the layer before"),
-    HPS_CHOICE(hps_layer_opt, optimizer, "same", "same|" HPS_OPT_WORDS,
+    HPS_CHOICE(hps_layer_opt, optimizer, "same", "same|" HPS_RULE_WORDS,
                "of its weights or rows; same: as in `train`"),
     HPS_FIELD(hps_layer_opt, learning_rate, HPS_REAL, "0", 0, 1e6, "",
               "of its weights or rows; 0: as in `train`"),

@@ -9,11 +9,11 @@
 #define CHOICE(member, preset, words, help) HPS_CHOICE(hps_train_opt, member, preset, words, help)
 
 const struct hps_field hps_train_fields[] = {
-    CHOICE(optimizer, "adagrad", HPS_OPT_WORDS,
+    CHOICE(optimizer, "adagrad", HPS_RULE_WORDS,
            "update rule; on rows all are lazy: only touched ones move"),
     FIELD(learning_rate, HPS_REAL, "0.05", 0, 1e6, "",
           "the rate, before warm-up and decay (ftrl: alpha, which stays as it is)"),
-    CHOICE(table_optimizer, "same", "same|" HPS_OPT_WORDS, "of rows of tables; same: optimizer"),
+    CHOICE(table_optimizer, "same", "same|" HPS_RULE_WORDS, "of rows of tables; same: optimizer"),
     FIELD(table_learning_rate, HPS_REAL, "0", 0, 1e6, "", "of rows of tables; 0: learning_rate"),
     FIELD(epochs, HPS_LONG, "6", 0, 1e12, "", "passes over the data; 0: steps decide"),
     FIELD(steps, HPS_LONG, "0", 0, 1e15, "", "most steps; 0: epochs decide"),

@@ -89,13 +89,10 @@ HPS_INLINE void apply(const struct hps_rule_step *k, size_t n, float *w, const f
     float *z = s + plane;
 
     switch (k->kind) {
-    case HPS_RULE_SGD: plain(k, HPS_RULE_SGD, n, w, g, s, z); break;
-    case HPS_RULE_MOMENTUM: plain(k, HPS_RULE_MOMENTUM, n, w, g, s, z); break;
-    case HPS_RULE_NESTEROV: plain(k, HPS_RULE_NESTEROV, n, w, g, s, z); break;
-    case HPS_RULE_ADAGRAD: plain(k, HPS_RULE_ADAGRAD, n, w, g, s, z); break;
-    case HPS_RULE_RMSPROP: plain(k, HPS_RULE_RMSPROP, n, w, g, s, z); break;
-    case HPS_RULE_ADAM: plain(k, HPS_RULE_ADAM, n, w, g, s, z); break;
-    case HPS_RULE_FTRL: plain(k, HPS_RULE_FTRL, n, w, g, s, z); break;
+#define PLAIN(kind)                                                                                \
+    case HPS_RULE_##kind: plain(k, HPS_RULE_##kind, n, w, g, s, z); break;
+    HPS_RULES_ALONE(PLAIN)
+#undef PLAIN
     case HPS_RULE_ROW_ADAGRAD: row_adagrad(k, n, w, g, s); break;
     case HPS_RULE_LAMB: lamb(k, n, w, g, s, z); break;
     }

@@ -93,11 +93,15 @@ enum hps_status hps_h5_put(struct hps_h5 *h, const char *name, hid_t type, long 
                            long long n, int width, const void *from);
 enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long long first,
                            long long n, int width, void *to);
-/* Block-cyclic rows: blocks b = part, part + parts, ... of `block` rows each (the last may be
- * short), packed in `to` in that order. The way a sharded table lies in a checkpoint. Collective
- * over comm when parallel. */
-enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
-                                  int width, int block, int part, int parts, void *to);
+/* Rows that are dealt to `parts` parts in blocks, block-cyclically: part p has the blocks p,
+ * p + parts, ... of `block` rows each (the last may be short), as a sharded table has its rows. */
+struct hps_h5_cyclic {
+    long long nrow;             /* of the dataset */
+    int width, block, part, parts;
+};
+/* The rows of rows->part, packed in `to` in ascending order. Collective over comm when parallel. */
+enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type,
+                                  const struct hps_h5_cyclic *rows, void *to);
 
 /* Shape of a dataset: rows and width (0: one-dimensional). HPS_DECK when absent, or of another
  * rank than 1 or 2. */

@@ -33,21 +33,29 @@ const struct hps_field hps_shape_fields[] = {
     { 0 }
 };
 
-/* The i-th number of a list of one or n: whole where `whole`, from `least` on. */
-static enum hps_status number(const struct hps_item *item, const char *key,
-                              const struct hps_list *list, int i, int n, bool whole, double least,
-                              double *value)
+/* A key whose value is one number, or one for each slot: whole where `whole`, from `min` on. */
+struct numbers {
+    const struct hps_item *item;    /* the section of the deck */
+    const char *key;
+    const struct hps_list *list;
+    bool whole;
+    double min;
+};
+
+/* The number of slot i of n. */
+static enum hps_status number(const struct numbers *k, int i, int n, double *value)
 {
+    const struct hps_list *list = k->list;
     if (list->n != 1 && list->n != n)
-        return hps_deck_wrong(item, key, "%d numbers for %d slots: wanted is one, or one a slot",
-                              list->n, n);
+        return hps_deck_wrong(k->item, k->key,
+                              "%d numbers for %d slots: wanted is one, or one a slot", list->n, n);
     const char *text = list->item[list->n == 1 ? 0 : i];
     char *end;
     *value = strtod(text, &end);
-    if (end == text || *end || !(*value >= least && *value <= 1e15) ||
-        (whole && *value != floor(*value)))
-        return hps_deck_wrong(item, key, "'%s' is no %s from %g on", text,
-                              whole ? "whole number" : "number", least);
+    if (end == text || *end || !(*value >= k->min && *value <= 1e15) ||
+        (k->whole && *value != floor(*value)))
+        return hps_deck_wrong(k->item, k->key, "'%s' is no %s from %g on", text,
+                              k->whole ? "whole number" : "number", k->min);
     return HPS_OK;
 }
 
@@ -64,6 +72,8 @@ static enum hps_status fill(struct shape *s, const struct hps_options *o)
     const struct hps_item *item;
     enum hps_status st = hps_deck_map(o->deck, "generate", &item);
 
+    const struct numbers sizes = { item, "buckets", &g->buckets, true, 1 };
+    const struct numbers bags = { item, "ids", &g->ids, false, 0 };
     s->dense = hps_mem_new((size_t)g->dense, sizeof *s->dense);
     s->slot = hps_mem_new((size_t)g->slots, sizeof *s->slot);
     s->buckets = hps_mem_new((size_t)g->slots, sizeof *s->buckets);
@@ -73,8 +83,8 @@ static enum hps_status fill(struct shape *s, const struct hps_options *o)
     for (int i = 0; !st && i < g->slots; i++) {
         double buckets = 0;
         s->slot[i] = hps_mem_print("C%d", i + 1);
-        st = number(item, "buckets", &g->buckets, i, g->slots, true, 1, &buckets);
-        if (!st) st = number(item, "ids", &g->ids, i, g->slots, false, 0, &s->bag[i]);
+        st = number(&sizes, i, g->slots, &buckets);
+        if (!st) st = number(&bags, i, g->slots, &s->bag[i]);
         s->buckets[i] = (long long)buckets;
     }
     return st;

@@ -59,9 +59,10 @@ static void check_rows(struct hps_h5 *h, const char *name, long long first, long
 static void check_cyclic(struct hps_h5 *h, int part, int parts)
 {
     float *x = hps_mem_new(N * W, sizeof *x);
+    struct hps_h5_cyclic rows = { N, W, BLOCK, part, parts };
     long long k = 0;
 
-    must(hps_h5_get_cyclic(h, "plain", H5T_NATIVE_FLOAT, N, W, BLOCK, part, parts, x), "get");
+    must(hps_h5_get_cyclic(h, "plain", H5T_NATIVE_FLOAT, &rows, x), "get");
     for (long long row = 0; row < N; row++)
         for (int w = 0; w < W && row / BLOCK % parts == part; w++)
             if (x[k++] != value(row, w))

@@ -144,8 +144,8 @@ static void test_cyclic(void **state)
         assert_int_equal(hps_h5_put(&h, "x", H5T_NATIVE_FLOAT, 0, nrow, W, x), HPS_OK);
         for (int part = 0; part < 2; part++) {
             int n = 0;
-            assert_int_equal(hps_h5_get_cyclic(&h, "x", H5T_NATIVE_FLOAT, nrow, W, BLOCK, part, 2,
-                                               y), HPS_OK);
+            struct hps_h5_cyclic rows = { nrow, W, BLOCK, part, 2 };
+            assert_int_equal(hps_h5_get_cyclic(&h, "x", H5T_NATIVE_FLOAT, &rows, y), HPS_OK);
             for (int row = 0; row < nrow; row++)
                 if (row / BLOCK % 2 == part) {
                     fill(x, row, 1, W);

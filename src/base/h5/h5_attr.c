@@ -110,9 +110,11 @@ static hid_t find(struct hps_h5 *h, const char *object, const char *name, H5T_cl
     return -1;
 }
 
+/* n numbers of a class, which are integers where it is H5T_INTEGER, else reals. */
 static enum hps_status get(struct hps_h5 *h, const char *object, const char *name,
-                           H5T_class_t class, hid_t memory, int n, void *value, bool quiet)
+                           H5T_class_t class, int n, void *value, bool quiet)
 {
+    hid_t memory = class == H5T_INTEGER ? H5T_NATIVE_LLONG : H5T_NATIVE_DOUBLE;
     hid_t attribute = find(h, object, name, class, n, quiet);
     bool good;
 
@@ -142,7 +144,7 @@ static bool is_wider(struct hps_h5 *h, const char *object, const char *name)
 enum hps_status hps_h5_get_long(struct hps_h5 *h, const char *object, const char *name,
                                 long long *value, bool quiet)
 {
-    enum hps_status s = get(h, object, name, H5T_INTEGER, H5T_NATIVE_LLONG, 1, value, quiet);
+    enum hps_status s = get(h, object, name, H5T_INTEGER, 1, value, quiet);
 
     if (s || (*value != LLONG_MAX && *value != LLONG_MIN) || !is_wider(h, object, name)) return s;
     if (!quiet)
@@ -154,7 +156,7 @@ enum hps_status hps_h5_get_long(struct hps_h5 *h, const char *object, const char
 enum hps_status hps_h5_get_real(struct hps_h5 *h, const char *object, const char *name, int n,
                                 double *value, bool quiet)
 {
-    return get(h, object, name, H5T_FLOAT, H5T_NATIVE_DOUBLE, n, value, quiet);
+    return get(h, object, name, H5T_FLOAT, n, value, quiet);
 }
 
 /* NULL when it cannot be read. */

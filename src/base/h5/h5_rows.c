@@ -257,10 +257,11 @@ enum hps_status hps_h5_get(struct hps_h5 *h, const char *name, hid_t type, long 
 }
 
 /* The whole blocks of a part in one pick, then the short last block of all, if it is its. */
-enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type, long long nrow,
-                                  int width, int block, int part, int parts, void *to)
+enum hps_status hps_h5_get_cyclic(struct hps_h5 *h, const char *name, hid_t type,
+                                  const struct hps_h5_cyclic *rows, void *to)
 {
-    long long whole = nrow / block, rest = nrow % block;
+    int part = rows->part, parts = rows->parts, block = rows->block, width = rows->width;
+    long long whole = rows->nrow / block, rest = rows->nrow % block;
     long long mine = whole > part ? (whole - part - 1) / parts + 1 : 0;
     size_t row = (size_t)(width ? width : 1) * (size_t)HPS_H5(H5Tget_size(type));
     struct pick blocks = { mine ? (hsize_t)part * (hsize_t)block : 0,

@@ -187,9 +187,9 @@ static enum hps_status get_rows(struct hps_h5 *h, const char *name, struct hps_s
     *sum = 0;
     if (!hps_ps_shard(s->ps, t, &mine)) return HPS_OK;
     row = hps_ps_load_begin(s->ps, t);
-    enum hps_status st =
-        hps_h5_get_cyclic(h, name, H5T_NATIVE_FLOAT, s->net->table[t].rows, (int)mine.stride,
-                          HPS_CYCLIC_BLOCK, mine.part, mine.parts, row);
+    struct hps_h5_cyclic rows = { s->net->table[t].rows, (int)mine.stride, HPS_CYCLIC_BLOCK,
+                                  mine.part, mine.parts };
+    enum hps_status st = hps_h5_get_cyclic(h, name, H5T_NATIVE_FLOAT, &rows, row);
     if (!st) *sum = blocks_sum(&mine, row);
     hps_ps_load_end(s->ps, t, row);
     return st;

@@ -1,4 +1,4 @@
-/* compare.h - every method on one problem, side by side. */
+/* compare.h - the plans of all methods for one problem, in one table. */
 #ifndef HPS_PLAN_COMPARE_H
 #define HPS_PLAN_COMPARE_H
 
@@ -14,23 +14,25 @@ struct hps_compare {
     struct hps_plan **plan;     /* (n) with that bound and the gap to it; NULL: found none  */
 };
 
-/* All methods but `file` and `best`, `single` once for each type, with opt's seed and budget for
- * each one; opt->method and the warm start do not matter: each stands alone. "max" is the most of
- * the whole pool to all of them. A policy is for the methods of its cells, the others search
- * without one. A method that refuses the problem says why and found none. HPS_DECK where it is
- * proven that no plan is feasible and where no method found one, with hps_sched_run's message;
- * statuses of hps_policy_look. Local, one rank; `compare` [out] is to free, also after a failure.
- */
+/* Run all methods but `file` and `best`, `single` once for each type, each with the seed and the
+ * whole budget of `opt`; opt->method and the warm start have no effect. For all methods "max" is
+ * the highest throughput of the whole pool. A policy is given to the methods with its kind of
+ * cells; the other methods that learn run without one. A method that refuses the problem prints
+ * why and has no plan.
+ *
+ * HPS_DECK where it is proven that no plan is feasible, and where no method found one, with the
+ * message of hps_sched_run; else the statuses of hps_policy_look. Local, one rank. The caller
+ * frees `compare` [out], also after a failure. */
 enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_profile *p,
                                 const struct hps_sched_opt *opt);
 void hps_compare_free(struct hps_compare *compare);
 
-/* JSON "heterps-plans-1": {"format", "plans": [...]}, each plan with what the engine makes of it
- * (hps_engine_tree). To free with hps_mem_free. */
+/* JSON "heterps-plans-1": {"format", "plans": [...]}, each plan with its cost under the
+ * engine-faithful model (hps_engine_tree). The caller frees the text with hps_mem_free. */
 char *hps_compare_text(const struct hps_compare *compare);
 
-/* The table for people: cost, gap, examples/s, cost as the engine runs it, stages, seconds, plans
- * priced. On standard output, rank 0. */
+/* Print a table: cost, gap, examples/s, cost under the engine-faithful model, stages, seconds,
+ * plans priced. On standard output, rank 0. */
 void hps_compare_print(const struct hps_compare *compare);
 
 #endif

@@ -8,12 +8,13 @@
  *     seconds = epochs * examples * tau;  cost = seconds/3600 * (sum price*k + servers)
  * recv of the first layer and send of the last count as 0.
  *
- * Two stages of one type that share their k units: the units do the work of both, and are paid and
+ * Two stages of one type may share their k units. These units compute both stages, and are paid and
  * counted once: ET_a + ET_b takes the place of both ET in tau.
  *
- * A unit must hold its part of the stage, where its type says what it has (plan/memory.h):
+ * Where the memory of a type is known, a unit must hold its share of the stage (plan/memory.h):
  *     sum over i..j of (weight_bytes + state_bytes) / (k of a table's, else 1) <= memory_bytes
- * which never rises with k: a stage has a least k, whatever tau. Stages that share hold both. */
+ * The sum never rises with k, so a stage has a smallest k, whatever tau is. Units that two stages
+ * share hold both. */
 #ifndef HPS_PLAN_COST_H
 #define HPS_PLAN_COST_H
 
@@ -22,8 +23,8 @@
 
 #define HPS_COST_TIE 1e-9       /* relative: ties of cost, slack of feasibility */
 
-/* A stage as a function of its units: CT = ct0 + ct1/k, DT = dt0 + dt1/k, all in seconds per
- * example; `min_units` hold what it must hold in memory. */
+/* A stage as a function of its number of units k: CT = ct0 + ct1/k, DT = dt0 + dt1/k, in seconds
+ * per example. It needs min_units for its memory. */
 struct hps_cost_line {
     double ct0, ct1, dt0, dt1;
     long long min_units;
@@ -36,12 +37,12 @@ static inline double hps_cost_line_et(const struct hps_cost_line *x, double k)
     return ct > dt ? ct : dt;
 }
 
-/* The least k in least..most with ET(k) <= tau, 0 when there is none. Exact to the last bit of ET.
- * Pure. */
-long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most);
+/* The smallest k in min_units..max with ET(k) <= tau, 0 when there is none. Exact to the last bit
+ * of ET. Pure. */
+long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long max);
 
-/* The line of every stage, summed directly (no differences of prefix sums: a short stage beside a
- * long one keeps all its digits), so that any stage is priced in O(1): built once for a search. */
+/* The lines of all stages, each summed directly (a difference of prefix sums would lose digits of
+ * a short stage), so that any stage is priced in O(1). Built once for a search. */
 struct hps_cost;
 struct hps_cost *hps_cost_new(const struct hps_profile *p);   /* borrows p; caller frees */
 void hps_cost_free(struct hps_cost *c);
@@ -55,39 +56,42 @@ static inline size_t hps_cost_index(int L, int T, int i, int j, int t)
     return (first * (size_t)L - first * (first + 1) / 2 + (size_t)j) * (size_t)T + (size_t)t;
 }
 
-/* The line of stage i..j on type t; those of all types lie side by side. Borrowed from c. */
+/* The line of stage i..j on type t; the lines of all types of a stage are contiguous. Borrowed
+ * from c. */
 const struct hps_cost_line *hps_cost_line(const struct hps_cost *c, int i, int j, int t);
 
 struct hps_cost_et { double ct, dt, et; };
 struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t, double k);
 
-/* The least k up to the limit with ET <= tau and memory enough, 0 when there is none. Exact to the
- * last bit of ET(k). */
+/* The smallest k up to the limit of the type with ET <= tau and enough memory, 0 when there is
+ * none. Exact to the last bit of ET(k). */
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau);
 
-/* Units of type t that stages can have: its limit less the dedicated servers. */
+/* Units of type t that all stages can have together: its limit less the dedicated servers. */
 long long hps_cost_capacity(const struct hps_profile *p, int t);
 
-/* The largest tau that keeps the limit (slack included); INFINITY for 0. Pure. */
+/* The largest tau that keeps the throughput limit (slack included); INFINITY for a limit of 0.
+ * Pure. */
 double hps_cost_tau_max(double throughput_limit);
 
-/* Fill in ct, dt, et of every stage and throughput, seconds, cost_usd of the plan. Direct sums, the
- * same bits as a struct hps_cost gives. Units >= 1. A tau of 0: an infinite throughput. Pure. */
+/* Set ct, dt, et of every stage, and throughput, seconds, cost_usd of the plan, whose units are >=
+ * 1. The sums have the same bits as those of struct hps_cost. A tau of 0 gives an infinite
+ * throughput. Pure. */
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p);
 
-/* Fill in lower_bound_usd and gap of a plan with its cost, from a bound on all plans' costs: the
- * cost itself and 0 where the bound is not below it by more than HPS_COST_TIE. Pure. */
+/* Set lower_bound_usd and gap of a priced plan from a bound on the costs of all plans: to the cost
+ * itself and 0 where the bound is not below it by more than HPS_COST_TIE. Pure. */
 void hps_cost_certify(struct hps_plan *plan, double bound_usd);
 
-/* Seconds per example that the units of stage s are at work, those of its partner included. Of a
- * priced plan. Pure. */
+/* Seconds per example for which the units of stage s of a priced plan are busy, with its partner
+ * if it shares them. Pure. */
 double hps_cost_busy(const struct hps_plan *plan, int s);
 
-/* USD an hour of all units, and of the dedicated servers. Pure. */
+/* USD per hour of all units, and of the dedicated servers. Pure. */
 double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *p);
 
-/* tau * limit <= 1 + 1e-9, units within limits and enough to hold their stages. Of a priced
- * plan. */
+/* Does a priced plan keep the throughput limit (tau * limit <= 1 + 1e-9) and the limits of its
+ * types, and do its units hold their stages? Pure. */
 bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
                        double throughput_limit);
 

@@ -1,7 +1,7 @@
-/* feature.h - what the policy sees of a problem: for each layer and type some numbers of order 1
- * that say how well the layer is placed on the type, compared with the other types, in stages of
- * any length, and how many layers want the type. None of them names a type or depends on how many
- * layers or types there are. Local, pure. */
+/* feature.h - the input of the policy network: for each layer and type some numbers of order 1
+ * that describe how well the layer is placed on the type, compared with the other types, in stages
+ * of any length, and how many layers compete for the type. No feature names a type or depends on
+ * how many layers or types there are. Local, pure. */
 #ifndef HPS_PLAN_FEATURE_H
 #define HPS_PLAN_FEATURE_H
 
@@ -9,8 +9,8 @@
 
 #define HPS_FEATURES 22
 
-/* x (L, T, HPS_FEATURES) [out]; `value` is filled on the way. */
+/* Set x (L, T, HPS_FEATURES) [out]. `value` is overwritten. */
 void hps_feature_fill(const struct hps_profile *p, const struct hps_pricer *pr,
-                      const struct hps_tau_grid *ladder, struct hps_value *value, double *x);
+                      const struct hps_tau_grid *grid, struct hps_value *value, double *x);
 
 #endif

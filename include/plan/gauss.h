@@ -1,9 +1,9 @@
-/* gauss.h - a Gaussian process over assignments of types to layers: what a plan not priced yet may
- * cost, and how sure that is.
+/* gauss.h - a Gaussian process over assignments of types to layers: predicts what a plan that was
+ * not priced yet costs, and with what standard deviation.
  *
- * Two plans are alike as exp(-a * H - b * D): H, the share of the layers (by weight) that are on
- * different types; D, the share of the boundaries where one plan changes the type and the other
- * does not. a and b are those of a small grid under which the values are likeliest; the height
+ * The correlation of two plans is exp(-a * H - b * D): H is the share of the layers (by weight)
+ * that are on different types, D the share of the boundaries where one plan changes the type and
+ * the other does not. a and b are chosen from a small grid by maximum likelihood; the variance
  * follows from the values. */
 #ifndef HPS_PLAN_GAUSS_H
 #define HPS_PLAN_GAUSS_H
@@ -12,28 +12,28 @@
 
 struct hps_gauss;
 
-/* Room for `most` plans of L layers. weight (L) of each layer, positive, sums to 1; copied. Caller
- * frees. */
-struct hps_gauss *hps_gauss_new(int L, int most, const double *weight);
+/* Memory for `max` plans of L layers. weight (L) of each layer is positive, sums to 1, and is
+ * copied. Caller frees. */
+struct hps_gauss *hps_gauss_new(int L, int max, const double *weight);
 void hps_gauss_free(struct hps_gauss *g);
 
-/* One more plan, type (L), copied; false, and nothing is done, when it is there already or there is
- * no room. Its value is asked for by the next solve. */
+/* Add a plan, type (L), which is copied. Returns false, and does nothing, when the plan is there
+ * already or there is no memory for it. The next solve needs its value. */
 bool hps_gauss_add(struct hps_gauss *g, const int *type);
 int hps_gauss_count(const struct hps_gauss *g);
 const int *hps_gauss_plan(const struct hps_gauss *g, int i);    /* (L), borrowed */
 
-/* Only the n plans keep[0] < keep[1] < ... stay, in this order. */
+/* Remove all plans but the n plans keep[0] < keep[1] < ..., which stay in this order. */
 void hps_gauss_keep(struct hps_gauss *g, int n, const int *keep);
 
-/* Choose a and b anew for these values (count). Before the first solve, and when it pays. */
+/* Choose a and b for these values (count): before the first solve, and whenever it pays. */
 void hps_gauss_fit(struct hps_gauss *g, const double *value);
 
-/* Take these values (count) as those of the plans. */
+/* Condition the process on these values (count) of the plans. */
 void hps_gauss_solve(struct hps_gauss *g, const double *value);
 
-/* Of n more plans, type (n, L): what their values should be, and the standard deviation of that
- * (0 for a plan that is there). mean, deviation (n) [out]. After a solve. */
+/* Predict the values of n more plans, type (n, L): mean and deviation (n) [out]. The deviation of
+ * a plan that is in the process is 0. After a solve. */
 void hps_gauss_predict(struct hps_gauss *g, int n, const int *type, double *mean,
                        double *deviation);
 

@@ -1,10 +1,10 @@
-/* memory.h - what the units of a stage must hold, and how many of them hold it.
+/* memory.h - how much memory the units of a stage need, and how many units hold the stage.
  *
- * One of k units of layers i..j:
+ * Each of the k units of a stage of layers i..j needs
  *     need = sum over i..j of (weight_bytes + state_bytes) / (k where it has a table, else 1)
- * since rows of tables (hps_profile_has_table) are dealt to the units and dense layers are whole on
- * each. Enough is need <= memory_bytes * (1 + 1e-9); a type that does not say what it has holds
- * everything. The need never rises with k, so there is a least k. */
+ * since the rows of tables (hps_profile_has_table) are distributed over the units, while dense
+ * layers are replicated on each. It suffices that need <= memory_bytes * (1 + 1e-9); a type of
+ * unknown memory holds everything. The need never rises with k, so there is a smallest k. */
 #ifndef HPS_PLAN_MEMORY_H
 #define HPS_PLAN_MEMORY_H
 
@@ -13,9 +13,11 @@
 
 #include "plan/profile.h"
 
-#define HPS_MEMORY_NEVER LLONG_MAX      /* units: no number of them is enough */
+#define HPS_MEMORY_NEVER LLONG_MAX /* no number of units is enough       */
 
-struct hps_memory { double whole, rows; };      /* bytes that each unit holds; that all hold */
+struct hps_memory {
+    double whole, rows; /* bytes replicated on each unit; distributed over all units */
+};
 
 /* Of layers i..j. Pure. */
 struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j);
@@ -26,20 +28,20 @@ static inline double hps_memory_need(struct hps_memory m, double k)
     return m.whole + m.rows / k;
 }
 
-/* The least units of type t that hold m, HPS_MEMORY_NEVER where none do. Pure. */
+/* The fewest units of type t that hold m, HPS_MEMORY_NEVER where no number of them does. Pure. */
 long long hps_memory_min_units(const struct hps_profile *p, int t, struct hps_memory m);
 
-/* Do layers i..j need more than a unit of type t has, on so many of its units? Then `text` says so.
+/* Do layers i..j on so many units of type t need more memory than a unit has? Then `text` says so.
  * Pure. */
 bool hps_memory_lacks(const struct hps_profile *p, int i, int j, int t, long long units,
                       char *text, size_t size);
-/* Is there a layer that no type can hold with all the units that it may have? Then `text` says
- * which, and what it needs of the type that comes nearest. Nothing measured is asked for. Pure. */
+/* Is there a layer that no type can hold with all the units that it may have? Then `text` names
+ * it, and what it needs of the type that comes closest. Reads nothing that is measured. Pure. */
 bool hps_memory_unplaceable(const struct hps_profile *p, char *text, size_t size);
 
-/* Bytes that each of k units of type t may have of old rows while a checkpoint is written behind
- * the training: half of its rows, but no more than half of what m leaves of its memory; on a GPU
- * all its rows, in the host's memory. Pure. */
+/* Bytes of old rows that each of k units of type t may hold while a checkpoint is written during
+ * training (the copy-on-write snapshot): half of its rows, but at most half of the memory that m
+ * leaves; on a GPU all of its rows, in the memory of the host. Pure. */
 double hps_memory_snapshot(const struct hps_profile *p, int t, struct hps_memory m, double k);
 
 #endif

@@ -1,4 +1,5 @@
-/* plan.h - layer to stage, stage to type and units: check, tell, print, keep. */
+/* plan.h - a plan: which layers form a stage, and on which type and how many units each stage
+ * runs. Checked, printed, broadcast, read and written here. */
 #ifndef HPS_PLAN_PLAN_H
 #define HPS_PLAN_PLAN_H
 
@@ -13,14 +14,14 @@ struct hps_plan_stage {
 
 struct hps_plan {
     char method[HPS_NAME];
-    char warm[HPS_NAME];        /* the method whose plan the search began with, "": none  */
-    char instead[HPS_NAME];     /* the method that was asked and was stopped before it found any
-                                   plan, "": `method` is the one that was asked           */
-    char by[HPS_NAME];          /* of `best`: whose plan it is, "" otherwise              */
-    char rival[HPS_NAME];       /* what else was asked: exact beside others where it has a cheaper
-                                   plan, in `best` the one that lost; "": none            */
-    double rival_ratio;         /* its plan's cost under the objective, over this one's; 0: it has
-                                   none                                                   */
+    char warm[HPS_NAME];       /* the warm start whose plan the search began with, "": none */
+    char instead[HPS_NAME];    /* the requested method that was stopped before it found any
+                                  plan; "": `method` is the requested one */
+    char by[HPS_NAME];         /* of method `best`: the method that found the plan, "" otherwise */
+    char competitor[HPS_NAME]; /* the other method that was run: exact, where it has a
+                                  cheaper plan, or of `best` the method that lost; "": none */
+    double competitor_ratio;   /* cost of the other method's plan under the objective, over
+                                  this one's; 0: it has no plan */
     int L, S;
     struct hps_plan_stage *stage;      /* (S), in the pipeline's order, covers 0..L-1 */
     double throughput, seconds, cost_usd;
@@ -40,7 +41,8 @@ struct hps_plan *hps_plan_new(int L, int S);
 struct hps_plan *hps_plan_copy(const struct hps_plan *plan);
 void hps_plan_free(struct hps_plan *plan);
 
-/* A plan of maximal runs from a type per layer (units 0, costs 0). `assignment` (L). Pure. */
+/* A plan whose stages are the maximal runs of equal types of `assignment` (L), with 0 units and
+ * costs. Pure. */
 struct hps_plan *hps_plan_of_assignment(int L, const int *assignment);
 
 /* The inverse: type (L) [out] of each layer. The layers of stages that a plan cuts inside one type
@@ -57,29 +59,30 @@ static inline int hps_plan_run_end(const int *type, int L, int l)
     return end;
 }
 
-/* Does it cut between layers of one type, as only a plan that is read may? Pure. */
+/* Does it cut between layers of one type? Only a plan that is read may. Pure. */
 bool hps_plan_cuts(const struct hps_plan *plan);
 
-/* Room for n pairs of stages that share their units, all 0, in place of those there were. Pure. */
+/* Allocate n pairs of stages that share their units, all 0, in place of the pairs there were.
+ * Pure. */
 void hps_plan_share(struct hps_plan *plan, int n);
-/* The stage that works on the same units as s, -1: none. Of a shared pair's units, the first stage
- * of the two is the one that pays and is counted. Pure. */
+/* The stage that shares its units with stage s, -1: none. The units of a pair belong to its first
+ * stage, which is the one that is paid and counted. Pure. */
 int hps_plan_partner(const struct hps_plan *plan, int s);
-/* Is s the second stage of a pair: its units are those of an earlier one? Pure. */
+/* Is s the second stage of a pair, so that its units belong to an earlier one? Pure. */
 bool hps_plan_is_second(const struct hps_plan *plan, int s);
 
-/* What the units of stage s must hold, its partner's part included. Pure. */
+/* The memory that the units of stage s need, including that of a stage that shares them. Pure. */
 struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s);
 
-/* Remember for which network and pool the plan is, so that a file of it is refused elsewhere.
- * Pure. */
+/* Store the names of the layers and types in the plan, so that a file of it is refused for another
+ * network or pool. Pure. */
 void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p);
 
-/* Valid for this profile: made for its layers and types where that is known, stages cover the
- * layers in order, none is empty, types exist, units >= 1, stages that share are two of one type
- * with equal units and in one pair each, sums of units (and servers) within limits, every unit has
- * the memory that its stages need. HPS_DECK with one message that begins with `from`. A plan is
- * valid or refused, never repaired. Pure. */
+/* Is the plan valid for this profile? It is made for its layers and types where these are known;
+ * stages cover the layers in order and are not empty; types exist; units >= 1; stages that share
+ * units are two of one type with equal units, and in one pair each; the units of a type (with
+ * servers) are within its limit; every unit has the memory for its stages. Else HPS_DECK with one
+ * message that begins with `from`. A plan is valid or refused, never repaired. Pure. */
 enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
                                const char *from);
 
@@ -98,20 +101,22 @@ struct json_t *hps_plan_tree(const struct hps_plan *plan);  /* to free with json
 char *hps_plan_list_text(int n, struct hps_plan *const *plan);
 char *hps_plan_trees_text(struct json_t *trees);
 
-/* Rank 0's plan to all; *plan is NULL on the others before. Collective over world. */
+/* Broadcast the plan of rank 0; *plan is NULL on the other ranks before. Collective over world. */
 void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world);
 
-/* The table for people, of a priced plan: stage, layers, type, units, seconds per example,
- * throughput, share of cost, what a unit must hold and has (where its type says), what bounds it;
- * then throughput and cost under both models, bound, gap. On standard output, rank 0. */
+/* Print a priced plan as a table: stage, layers, type, units, seconds per example, throughput,
+ * share of the cost, memory that a unit needs and has (where known), what limits it; then
+ * throughput and cost under both models, bound, gap. On standard output, rank 0. */
 void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p);
-/* What its stages keep of old rows while a checkpoint is written (hps_memory_snapshot). */
+/* Print how many bytes of old rows the units of each stage may hold while a checkpoint is written
+ * (hps_memory_snapshot). */
 void hps_plan_print_snapshot(const struct hps_plan *plan, const struct hps_profile *p);
 
-/* Which rank works in which stage, from each rank's type: stage s takes the first free ranks of
- * its type in rank order; a stage that shares works on those of the first of the two, whose number
- * they have. type (R); stage_of (R) [out], -1 for a rank left out. HPS_DECK (with a
- * message on rank 0) when a type has fewer ranks than the plan wants. Pure but for the message. */
+/* Assign ranks to stages: stage s gets the first free ranks of its type in rank order; a stage
+ * that shares units gets the ranks of its pair's first stage, and stage_of has the number of that
+ * one. type (R) is the type of each rank; stage_of (R) [out], -1 for an idle rank. HPS_DECK (with
+ * a message on rank 0) when a type has fewer ranks than the plan needs. Pure but for the message.
+ */
 enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *type, int *stage_of);
 
 #endif

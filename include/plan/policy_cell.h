@@ -1,5 +1,5 @@
-/* policy_cell.h - the recurrent cells of plan/policy: T sequences side by side, one step of a layer
- * after the other, forward or backward in l. */
+/* policy_cell.h - the recurrent cells of plan/policy: T sequences in parallel, one layer after the
+ * other, forward or backward in l. */
 #ifndef HPS_PLAN_POLICY_CELL_H
 #define HPS_PLAN_POLICY_CELL_H
 
@@ -23,9 +23,9 @@ struct hps_cell_run {
 };
 void hps_cell_forward(const struct hps_cell_run *r);
 
-/* The way back. dh (L, T, stride) as h: what reaches each h from above [in], changed; dgate as
- * gate [out]: the gradient of the gates' input; dw (H, gates * H) is added to; dstate (T, H)
- * scratch. */
+/* The backward pass. dh (L, T, stride), laid out as h: the gradient of each h from above [in],
+ * changed; dgate, laid out as gate [out]: the gradient of the input of the gates; dw (H, gates *
+ * H) is added to; dstate (T, H) scratch. */
 void hps_cell_backward(const struct hps_cell_run *r, double *dh, double *dgate, double *dw,
                        double *dstate);
 

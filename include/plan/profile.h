@@ -1,5 +1,5 @@
-/* profile.h - what each layer costs on each type of hardware, and what the types cost: the
- * planner's only input.
+/* profile.h - the only input of the planner: how long each layer takes on each type of hardware,
+ * and what the types cost.
  *
  * Letters: L layers, T types. Arrays per layer and type are row-major (L, T): entry [l * T + t].
  * Times are seconds for Bo examples on one unit (design: "From hardware to plan"). */
@@ -23,19 +23,20 @@ struct hps_profile_type {
 struct hps_profile_layer {
     char name[HPS_NAME], type[HPS_NAME];
     double input_bytes, weight_bytes;
-    double state_bytes;         /* beside the weights: gradients of dense layers, the optimiser's;
-                                   of a unit that holds all of it */
+    double state_bytes;         /* in addition to the weights: gradients of dense layers, state
+                                   of the optimiser; of a unit that holds all of the layer */
     bool reads;                 /* it reads columns of the dataset */
 };
 
-/* What the engine-faithful model (plan/engine.h) knows more than the paper's. All 0, and 4
+/* What the engine-faithful model (plan/engine.h) needs in addition to the paper's. All 0, and 4
  * micro-batches of Bo, where nothing is known. */
 struct hps_profile_engine {
     double batch;               /* examples of a step                                     */
     long long microbatches;
-    double *forward_s, *once_s; /* (L, T) parts of oct: forward; what is done once a step */
-    double *read_s;             /* (T) an example, for a stage that reads beside the first one */
-    double *micro_s, *step_s;   /* (T) of a stage, whatever it does: a micro-batch; a step */
+    double *forward_s, *once_s; /* (L, T) contained in oct: the forward; what is done once a step */
+    double *read_s;             /* (T) per example, for a stage that reads but is not the first
+                                   to */
+    double *micro_s, *step_s;   /* (T) of any stage: per micro-batch; per step             */
 };
 
 struct hps_profile {
@@ -60,9 +61,9 @@ bool hps_profile_has_table(const struct hps_profile_layer *layer);
 struct hps_profile *hps_profile_new(int L, int T);
 void hps_profile_free(struct hps_profile *p);
 
-/* Everything the design refuses, with a message that names layer, type and value: negative, NaN,
- * infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1, two types of one name.
- * HPS_DECK. `from` names the source. Pure. */
+/* Refuse what the design does not allow, with a message that names layer, type and value:
+ * negative, NaN, infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1, two types of
+ * one name. HPS_DECK. `from` names the source. Pure. */
 enum hps_status hps_profile_check(const struct hps_profile *p, const char *from);
 
 /* JSON "heterps-profile-1" from and to a file or memory. Missing file HPS_INPUT; damaged or refused
@@ -73,7 +74,7 @@ enum hps_status hps_profile_parse(struct hps_profile **p, const char *from, cons
 enum hps_status hps_profile_save(const struct hps_profile *p, const char *path);
 char *hps_profile_text(const struct hps_profile *p);   /* to free with hps_mem_free */
 
-/* Rank 0's profile to all ranks. *p is NULL on the others before. Collective over world. */
+/* Broadcast the profile of rank 0. *p is NULL on the other ranks before. Collective over world. */
 void hps_profile_bcast(struct hps_profile **p, MPI_Comm world);
 
 #endif

@@ -1,5 +1,5 @@
-/* runner_up.h - the plans that lost to a plan, and by what: one move of stages away, and on one
- * type alone. */
+/* runner_up.h - the plans that a plan was chosen over, and by how much: the best one that is one
+ * move of stages away, and the best one on one type alone. */
 #ifndef HPS_PLAN_RUNNER_UP_H
 #define HPS_PLAN_RUNNER_UP_H
 
@@ -14,16 +14,17 @@ struct hps_runner_up {
                                    of them keeps the limits                                     */
     struct hps_plan *single;    /* the best on one type; NULL: none keeps the limits            */
     int type;                   /* without single: the type that is fastest alone, -1: none can */
-    double most;                /* its throughput                                               */
+    double max_throughput;      /* of that type    */
 };
 
-/* Of a plan that was made with these options; with throughput_limit "max", plans must be as fast
- * as it is (under the objective). At most some tenths of a second. Local; caller frees. */
+/* For a plan that was made with these options. With throughput_limit "max", the other plans must
+ * be as fast as it is (under the objective). Takes some tenths of a second at most. Local; caller
+ * frees. */
 struct hps_runner_up *hps_runner_up_new(const struct hps_plan *plan, const struct hps_profile *p,
                                         const struct hps_sched_opt *opt);
 void hps_runner_up_free(struct hps_runner_up *r);
 
-/* Lines behind the plan's table. On standard output, rank 0. */
+/* Print lines after the table of the plan. On standard output, rank 0. */
 void hps_runner_up_print(const struct hps_runner_up *r);
 
 /* The plan and what the engine makes of it (hps_engine_tree), and beside it "runner_up" and

@@ -82,12 +82,12 @@ static void fade(struct notes *n, size_t count)
 /* What is promised for the ranks of stage s, which may have a second stage to do. */
 static struct hps_correct_stage promise(const struct hps_plan *plan, int s)
 {
-    int with = hps_plan_partner(plan, s);
+    int partner = hps_plan_partner(plan, s);
     struct hps_correct_stage x = { plan->stage[s].ct, plan->stage[s].dt };
 
-    if (with >= 0) {
-        x.ct += plan->stage[with].ct;
-        x.dt += plan->stage[with].dt;
+    if (partner >= 0) {
+        x.ct += plan->stage[partner].ct;
+        x.dt += plan->stage[partner].dt;
     }
     return x;
 }
@@ -135,11 +135,11 @@ double hps_correct_type(const struct hps_correct *c, int t)
 
 static double common_factor(const struct hps_profile *p, const struct notes *n)
 {
-    double least = INFINITY;
+    double min = INFINITY;
 
     for (int t = 0; t < p->T; t++)
-        least = fmin(least, type_factor(p, n, t)); /* NaN is passed over */
-    return isinf(least) ? 1 : fmin(fmax(least, 1), MOST_COMMON);
+        min = fmin(min, type_factor(p, n, t)); /* NaN is passed over */
+    return isinf(min) ? 1 : fmin(fmax(min, 1), MOST_COMMON);
 }
 
 static void correct(struct hps_profile *p, const struct notes *n, int narray, double *const *array)
@@ -172,10 +172,10 @@ struct hps_profile *hps_correct_profile(const struct hps_correct *c)
 bool hps_correct_better(struct hps_correct_price now, struct hps_correct_price then,
                         double throughput_limit, double margin)
 {
-    double least = throughput_limit * (1 - HPS_COST_TIE), more = 1 + margin;
+    double min = throughput_limit * (1 - HPS_COST_TIE), more = 1 + margin;
     bool cheaper = then.cost_usd * more < now.cost_usd;
 
-    if (now.examples_s >= least) return then.examples_s >= least && cheaper;
+    if (now.examples_s >= min) return then.examples_s >= min && cheaper;
     return fmin(then.examples_s, throughput_limit) > now.examples_s * more ||
            (then.examples_s >= now.examples_s && cheaper);
 }

@@ -78,17 +78,17 @@ struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t,
     return at_units(hps_cost_line(c, i, j, t), k);
 }
 
-/* The least k in (under, most] by time alone, where `most` is enough: ET never rises with k. */
-static long long halve(const struct hps_cost_line *x, double tau, long long under, long long most)
+/* The smallest k in (under, most] by time alone, where `max` is enough: ET never rises with k. */
+static long long halve(const struct hps_cost_line *x, double tau, long long under, long long max)
 {
-    while (most - under > 1) {
-        long long k = under + (most - under) / 2;
+    while (max - under > 1) {
+        long long k = under + (max - under) / 2;
         if (hps_cost_line_et(x, (double)k) <= tau)
-            most = k;
+            max = k;
         else
             under = k;
     }
-    return most;
+    return max;
 }
 
 /* k that a part fixed + shared/k of the time wants; rounding may be off by a few. */
@@ -97,22 +97,22 @@ static double wanted(double fixed, double shared, double tau)
     return tau > fixed ? shared / (tau - fixed) : 1;
 }
 
-/* The least k that is fast enough, where `most` is. */
-static long long fast_enough(const struct hps_cost_line *x, double tau, long long most)
+/* The smallest k that is fast enough, where `max` is. */
+static long long fast_enough(const struct hps_cost_line *x, double tau, long long max)
 {
     double ct = wanted(x->ct0, x->ct1, tau), dt = wanted(x->dt0, x->dt1, tau);
     double guess = ceil(ct > dt ? ct : dt);
-    long long k = guess < 1 ? 1 : guess > (double)most ? most : (long long)guess;
+    long long k = guess < 1 ? 1 : guess > (double)max ? max : (long long)guess;
     if (hps_cost_line_et(x, (double)k) > tau)
-        return hps_cost_line_et(x, (double)(k + 1)) <= tau ? k + 1 : halve(x, tau, k + 1, most);
+        return hps_cost_line_et(x, (double)(k + 1)) <= tau ? k + 1 : halve(x, tau, k + 1, max);
     if (k == 1 || hps_cost_line_et(x, (double)(k - 1)) > tau) return k;
     return halve(x, tau, 0, k - 1);
 }
 
-long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long most)
+long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long long max)
 {
-    if (most < 1 || most < x->min_units || hps_cost_line_et(x, (double)most) > tau) return 0;
-    long long k = fast_enough(x, tau, most);
+    if (max < 1 || max < x->min_units || hps_cost_line_et(x, (double)max) > tau) return 0;
+    long long k = fast_enough(x, tau, max);
     return k < x->min_units ? x->min_units : k;
 }
 
@@ -137,9 +137,9 @@ double hps_cost_tau_max(double throughput_limit)
 
 double hps_cost_busy(const struct hps_plan *plan, int s)
 {
-    int with = hps_plan_partner(plan, s);
+    int partner = hps_plan_partner(plan, s);
 
-    return plan->stage[s].et + (with >= 0 ? plan->stage[with].et : 0);
+    return plan->stage[s].et + (partner >= 0 ? plan->stage[partner].et : 0);
 }
 
 /* A unit that two stages share is paid once. */

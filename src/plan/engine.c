@@ -31,8 +31,11 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
 {
     double oct = 0, forward = 0, once = 0, rows = cut.batch / cut.M;
     double sum = 2 * cut.M * rows / p->batch;     /* of the syncs, between k of k units */
-    struct hps_engine_line x = { .rows = rows, .M = cut.M, .step = p->engine.step_s[t],
-                                 .extra = p->engine.micro_s[t], .part = 1.0 / 3 };
+    struct hps_engine_line x = { .rows = rows,
+                                 .M = cut.M,
+                                 .step = p->engine.step_s[t],
+                                 .extra = p->engine.micro_s[t],
+                                 .forward_share = 1.0 / 3 };
 
     for (int l = i; l <= j; l++) {
         size_t a = (size_t)l * (size_t)p->T + (size_t)t;
@@ -42,8 +45,8 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
         x.sync0 += sum * p->sync[a] * (1 - p->beta[a]);
         x.sync1 += sum * p->sync[a] * p->beta[a];
     }
-    if (oct > 0) x.share = fmin(once / oct, 1);
-    if (forward > 0 && oct > once) x.part = fmin(forward / (oct - once), 1);
+    if (oct > 0) x.once_share = fmin(once / oct, 1);
+    if (forward > 0 && oct > once) x.forward_share = fmin(forward / (oct - once), 1);
     if (reads_more(p, i, j)) x.extra += p->engine.read_s[t] * rows;
     if (i > 0) x.hop = p->recv[(size_t)i * (size_t)p->T + (size_t)t] / p->batch * rows;
     return x;
@@ -51,11 +54,11 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
 
 struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k)
 {
-    double micro = ct * x->rows, once = x->share * micro, work = micro - once;
+    double micro = ct * x->rows, once = x->once_share * micro, pass = micro - once;
 
     return (struct hps_engine_terms){
-        .forward = x->part * work + x->extra / 2,
-        .backward = (1 - x->part) * work + x->extra / 2,
+        .forward = x->forward_share * pass + x->extra / 2,
+        .backward = (1 - x->forward_share) * pass + x->extra / 2,
         .once = x->M * once + (x->sync0 + x->sync1 / k) * ((k - 1) / k) + x->step,
         .hop = x->hop,
     };
@@ -68,7 +71,7 @@ static inline double larger(double a, double b)
 }
 
 /* Seconds for which a stage waits inside a step: for its first gradient, and for its last. `ahead`
- * is the way of a micro-batch from here to the end of the pipeline and back. */
+ * is the round trip of a micro-batch from here to the end of the pipeline. */
 static inline double idle_s(const struct hps_engine_terms *y, double ahead, int behind, double M)
 {
     double warm = (M < behind + 1 ? M : behind + 1) - 1;
@@ -80,23 +83,24 @@ static inline double idle_s(const struct hps_engine_terms *y, double ahead, int 
 }
 
 double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M,
-                       double most)
+                       double max)
 {
-    double way = 0, begin = 0, step = 0, micro = 0;
+    double round_trip = 0, begin = 0, step = 0, micro = 0;
 
     for (int s = 0; s < S; s++)
-        way += x[s].hop + x[s].forward + x[s].backward;
-    for (int s = 0; s < S && step <= most; s++) {
+        round_trip += x[s].hop + x[s].forward + x[s].backward;
+    for (int s = 0; s < S && step <= max; s++) {
         const struct hps_engine_terms *y = &x[s];
-        int with = mate ? mate[s] : -1;
+        int partner = mate ? mate[s] : -1;
         begin = s > 0 ? larger(y->once, begin + micro + y->hop) : y->once;
         micro = y->forward + y->backward;
-        way -= y->hop + micro;
-        double mine = M * micro + idle_s(y, way, S - 1 - s, M);
+        round_trip -= y->hop + micro;
+        double mine = M * micro + idle_s(y, round_trip, S - 1 - s, M);
         double laps = M > S - s ? (double)((long long)M / (S - s)) : 1;
-        mine = larger(mine, laps * (micro + way));
-        if (with > s)
-            mine = larger(mine, M * (micro + x[with].forward + x[with].backward) + x[with].once);
+        mine = larger(mine, laps * (micro + round_trip));
+        if (partner > s)
+            mine = larger(mine,
+                          M * (micro + x[partner].forward + x[partner].backward) + x[partner].once);
         step = larger(step, begin + mine);
     }
     return step;

@@ -27,12 +27,12 @@ struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j)
 
 long long hps_memory_min_units(const struct hps_profile *p, int t, struct hps_memory m)
 {
-    double most = p->type[t].memory_bytes * (1 + SLACK);
+    double max = p->type[t].memory_bytes * (1 + SLACK);
 
-    if (!(p->type[t].memory_bytes > 0) || hps_memory_need(m, 1) <= most) return 1;
-    if (!(m.rows < (most - m.whole) * 1e15)) return HPS_MEMORY_NEVER;
-    double k = ceil(m.rows / (most - m.whole));
-    while (hps_memory_need(m, k) > most)    /* rounding: by one at most */
+    if (!(p->type[t].memory_bytes > 0) || hps_memory_need(m, 1) <= max) return 1;
+    if (!(m.rows < (max - m.whole) * 1e15)) return HPS_MEMORY_NEVER;
+    double k = ceil(m.rows / (max - m.whole));
+    while (hps_memory_need(m, k) > max) /* rounding: by one at most */
         k++;
     return (long long)k;
 }
@@ -80,13 +80,13 @@ bool hps_memory_lacks(const struct hps_profile *p, int i, int j, int t, long lon
 /* The type that comes nearest to holding layer l with all its units, -1: none has a unit. */
 static int nearest_type(const struct hps_profile *p, int l)
 {
-    double least = INFINITY;
+    double min = INFINITY;
     int nearest = -1;
 
     for (int t = 0; t < p->T; t++) {
-        if (hps_cost_capacity(p, t) < 1 || !(times(p, l, l, t, hps_cost_capacity(p, t)) < least))
+        if (hps_cost_capacity(p, t) < 1 || !(times(p, l, l, t, hps_cost_capacity(p, t)) < min))
             continue;
-        least = times(p, l, l, t, hps_cost_capacity(p, t));
+        min = times(p, l, l, t, hps_cost_capacity(p, t));
         nearest = t;
     }
     return nearest;

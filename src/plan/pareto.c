@@ -13,9 +13,9 @@
 #define POINTS 25
 #define SHARE 0.125             /* of the budget of time, for each point */
 #define LEGEND 1.35             /* the frame is so much higher than what is drawn */
-#define HIGH 2.5                /* plans dearer than so many times the curve's end are not drawn */
+#define HIGH   2.5              /* plans above so many times the end of the curve are not drawn */
 
-/* The cheapest plan of a limit and the bound beside it. */
+/* The cheapest plan for a limit, and the bound for it. */
 static enum hps_status find(struct hps_pareto *f, int i, struct hps_problem *q)
 {
     struct hps_pareto_point *x = &f->point[i];
@@ -26,12 +26,12 @@ static enum hps_status find(struct hps_pareto *f, int i, struct hps_problem *q)
     q->throughput_limit = x->limit;
     enum hps_status s = hps_sched_search(&plan, q);
     if (s) return s;
-    struct hps_exact_request wish = { .throughput_limit = x->limit,
-                                      .seconds = q->opt->seconds,
-                                      .known = plan,
-                                      .cuts = plan && hps_plan_cuts(plan),
-                                      .share = q->opt->share || (plan && plan->nshare > 0) };
-    x->lower_bound_usd = hps_exact_solve(f->profile, &wish, NULL, &proven);
+    struct hps_exact_request request = { .throughput_limit = x->limit,
+                                         .seconds = q->opt->seconds,
+                                         .known = plan,
+                                         .cuts = plan && hps_plan_cuts(plan),
+                                         .share = q->opt->share || (plan && plan->nshare > 0) };
+    x->lower_bound_usd = hps_exact_solve(f->profile, &request, NULL, &proven);
     if (plan) {
         x->cost_usd = plan->cost_usd;
         x->throughput = plan->throughput;
@@ -80,12 +80,12 @@ static void find_singles(struct hps_pareto *f)
 }
 
 /* From the cheapest plan's throughput, which any lower limit would get too, up to the most. */
-static void build_ladder(struct hps_pareto *f, double least, double most)
+static void build_ladder(struct hps_pareto *f, double min, double max)
 {
-    f->n = most > least * (1 + 1e-6) ? POINTS : 1;
+    f->n = max > min * (1 + 1e-6) ? POINTS : 1;
     f->point = hps_mem_new((size_t)f->n, sizeof *f->point);
     for (int i = 0; i < f->n; i++)
-        f->point[i].limit = f->n > 1 ? least + (most - least) * i / (f->n - 1) : least;
+        f->point[i].limit = f->n > 1 ? min + (max - min) * i / (f->n - 1) : min;
 }
 
 enum hps_status hps_pareto_run(struct hps_pareto **pareto, const struct hps_profile *p,

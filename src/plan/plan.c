@@ -63,19 +63,19 @@ int hps_plan_partner(const struct hps_plan *plan, int s)
 
 bool hps_plan_is_second(const struct hps_plan *plan, int s)
 {
-    int with = hps_plan_partner(plan, s);
+    int partner = hps_plan_partner(plan, s);
 
-    return with >= 0 && with < s;
+    return partner >= 0 && partner < s;
 }
 
 struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s)
 {
     const struct hps_plan_stage *g = &plan->stage[s];
     struct hps_memory m = hps_memory_of(p, g->first, g->last);
-    int with = hps_plan_partner(plan, s);
+    int partner = hps_plan_partner(plan, s);
 
-    for (int l = with < 0 ? 0 : plan->stage[with].first; with >= 0 && l <= plan->stage[with].last;
-         l++)
+    for (int l = partner < 0 ? 0 : plan->stage[partner].first;
+         partner >= 0 && l <= plan->stage[partner].last; l++)
         hps_memory_add(&m, &p->layer[l]);
     return m;
 }
@@ -265,7 +265,7 @@ enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_pro
     return e;
 }
 
-static void tell(void *what, size_t bytes, MPI_Comm world)
+static void bcast(void *what, size_t bytes, MPI_Comm world)
 {
     HPS_MPI(MPI_Bcast(what, (int)bytes, MPI_BYTE, 0, world));
 }
@@ -278,18 +278,18 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world)
     if (world == MPI_COMM_NULL) return;
     HPS_MPI(MPI_Comm_rank(world, &rank));
     if (rank == 0) head = **plan;
-    tell(&head, sizeof head, world);
+    bcast(&head, sizeof head, world);
     if (rank != 0) {
         *plan = hps_plan_new(head.L, head.S);
         take_names(*plan, head.T);
         hps_plan_share(*plan, head.nshare);
         copy_head(*plan, &head);
     }
-    tell((*plan)->stage, (size_t)head.S * sizeof *head.stage, world);
-    if (head.nshare > 0) tell((*plan)->share, (size_t)head.nshare * sizeof *head.share, world);
+    bcast((*plan)->stage, (size_t)head.S * sizeof *head.stage, world);
+    if (head.nshare > 0) bcast((*plan)->share, (size_t)head.nshare * sizeof *head.share, world);
     if (head.T > 0) {
-        tell((*plan)->layer, (size_t)head.L * sizeof *head.layer, world);
-        tell((*plan)->type, (size_t)head.T * sizeof *head.type, world);
+        bcast((*plan)->layer, (size_t)head.L * sizeof *head.layer, world);
+        bcast((*plan)->type, (size_t)head.T * sizeof *head.type, world);
     }
 }
 

@@ -25,7 +25,7 @@ static bool read_stage(struct hps_plan_stage *g, const struct hps_json_at *at)
            get_index(at, "type", &g->type) && hps_json_get_int(at, "units", &g->units);
 }
 
-/* The stages decide; the assignment must say the same. */
+/* The assignment must agree with the stages, which decide. */
 static bool agree(const struct hps_plan *plan, const struct hps_json_at *top)
 {
     const json_t *list = json_object_get(top->object, "assignment");
@@ -99,7 +99,8 @@ static void read_word(char *word, const json_t *object, const char *key)
     snprintf(word, HPS_NAME, "%s", text ? text : "");
 }
 
-/* What the search knew, where the file says it: a run that goes on with its plan shows it again. */
+/* The results of the search, where the file has them: a run that continues with the plan prints
+ * them again. */
 static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
 {
     const json_t *o = top->object;
@@ -111,8 +112,8 @@ static void read_search(struct hps_plan *plan, const struct hps_json_at *top)
     read_word(plan->warm, o, "warm");
     read_word(plan->instead, o, "instead_of");
     read_word(plan->by, o, "by");
-    read_word(plan->rival, o, "rival");
-    plan->rival_ratio = json_number_value(json_object_get(o, "rival_ratio"));
+    read_word(plan->competitor, o, "rival");
+    plan->competitor_ratio = json_number_value(json_object_get(o, "rival_ratio"));
 }
 
 static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
@@ -207,10 +208,11 @@ static void write_results(json_t *o, const struct hps_plan *plan)
     if (*plan->warm) json_object_set_new(o, "warm", json_string(plan->warm));
     if (*plan->instead) json_object_set_new(o, "instead_of", json_string(plan->instead));
     if (*plan->by) json_object_set_new(o, "by", json_string(plan->by));
-    if (*plan->rival) {
-        json_object_set_new(o, "rival", json_string(plan->rival));
+    if (*plan->competitor) {
+        json_object_set_new(o, "rival", json_string(plan->competitor));
         json_object_set_new(o, "rival_ratio",
-                            plan->rival_ratio > 0 ? hps_json_real(plan->rival_ratio) : json_null());
+                            plan->competitor_ratio > 0 ? hps_json_real(plan->competitor_ratio)
+                                                       : json_null());
     }
 }
 

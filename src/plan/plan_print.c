@@ -22,7 +22,7 @@ static void layers_of(char *text, size_t size, const struct hps_plan_stage *g,
         snprintf(text, size, "%d-%d %s..%s", g->first, g->last, first, last);
 }
 
-/* Gigabytes that a unit must hold and has, "-" where its type does not say. */
+/* Gigabytes that a unit needs and has, "-" where the memory of the type is unknown. */
 static void memory_of(char *text, size_t size, const struct hps_plan *plan, int s,
                       const struct hps_profile *p)
 {
@@ -58,7 +58,7 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
                         double usd_hour, double tau)
 {
     const struct hps_plan_stage *g = &plan->stage[s];
-    int with = hps_plan_partner(plan, s);
+    int partner = hps_plan_partner(plan, s);
     double mine = p->type[g->type].price_usd_hour * (double)g->units;
     char layers[160], memory[32];
     struct hps_page where = { 0 };
@@ -74,7 +74,7 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
             hps_cost_busy(plan, s) >= tau ? ", slowest" : "",
             memory_binds(plan, s, p) ? ", memory" : "",
             is_used_up(plan, p, g->type) ? ", no unit left" : "");
-    if (with >= 0) hps_out(", units of stage %d", with);
+    if (partner >= 0) hps_out(", units of stage %d", partner);
     hps_out("\n");
     hps_mem_free(where.at);
 }
@@ -107,20 +107,20 @@ static void print_promise(const struct hps_plan *plan, const struct hps_profile 
             e.seconds, e.cost_usd);
 }
 
-/* What the other method that was asked has to say. */
-static void print_rival(const struct hps_plan *plan)
+/* The result of the other method that was run. */
+static void print_competitor(const struct hps_plan *plan)
 {
-    double more = 100 * (plan->rival_ratio - 1), usd = plan->rival_ratio * plan->cost_usd;
+    double more = 100 * (plan->competitor_ratio - 1), usd = plan->competitor_ratio * plan->cost_usd;
 
-    if (!*plan->rival) return;
+    if (!*plan->competitor) return;
     if (!*plan->by)
         hps_out("%s %s a plan that costs %.3g %% less: schedule.method: best takes it\n",
-                plan->rival, plan->lower_bound_usd >= usd * (1 - HPS_COST_TIE) ? "proved" : "found",
-                -more);
-    else if (plan->rival_ratio > 0)
-        hps_out("the plan of %s costs %.3g %% more\n", plan->rival, more);
+                plan->competitor,
+                plan->lower_bound_usd >= usd * (1 - HPS_COST_TIE) ? "proved" : "found", -more);
+    else if (plan->competitor_ratio > 0)
+        hps_out("the plan of %s costs %.3g %% more\n", plan->competitor, more);
     else
-        hps_out("%s found none cheaper\n", plan->rival);
+        hps_out("%s found none cheaper\n", plan->competitor);
 }
 
 void hps_plan_print_snapshot(const struct hps_plan *plan, const struct hps_profile *p)
@@ -155,5 +155,5 @@ void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
     else
         hps_out("proven: by the paper's model no plan costs less; ");
     hps_out("%lld plans priced in %.3g s\n", plan->evaluations, plan->search_seconds);
-    print_rival(plan);
+    print_competitor(plan);
 }

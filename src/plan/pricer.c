@@ -31,9 +31,9 @@ static void fill_floor(struct hps_pricer *pr)
             }
 }
 
-/* Seconds per example that no plan exceeds which has no limit to keep: all layers one after the
- * other, each on its slowest type; under the engine model every micro-batch alone, with sums over
- * many units, its ways to and fro, and all else. */
+/* An upper bound on the seconds per example of any plan without a limit: all layers one after the
+ * other, each on its slowest type; under the engine model every micro-batch alone, with gradient
+ * sums over many units and both directions of every hop. */
 static double slowest(const struct hps_pricer *pr)
 {
     const struct hps_profile *p = pr->workspace->q->profile;
@@ -41,12 +41,12 @@ static double slowest(const struct hps_pricer *pr)
     double tau = 0, micro = 0, step = 0;
 
     for (int l = 0; l < pr->L; l++) {
-        double most = 0;
+        double max = 0;
         for (int t = 0; t < pr->T; t++) {
             size_t a = (size_t)l * (size_t)pr->T + (size_t)t;
-            most = fmax(most, p->oct[a] + p->sync[a] + p->recv[a] + p->send[a]);
+            max = fmax(max, p->oct[a] + p->sync[a] + p->recv[a] + p->send[a]);
         }
-        tau += most / p->batch;
+        tau += max / p->batch;
     }
     if (!pr->workspace->engine.on) return tau;
     for (int t = 0; t < pr->T; t++) {
@@ -159,9 +159,9 @@ void hps_pricer_free(struct hps_pricer *pr)
 bool hps_pricer_over(const struct hps_pricer *pr)
 {
     const struct hps_pricer_workspace *w = pr->workspace;
-    long long most = w->q->opt->evaluations;
+    long long max = w->q->opt->evaluations;
 
-    return w->late || (most > 0 && pr->evaluations >= most);
+    return w->late || (max > 0 && pr->evaluations >= max);
 }
 
 bool hps_pricer_late(struct hps_pricer *pr)
@@ -274,10 +274,10 @@ double hps_pricer_last_tau(const struct hps_pricer *pr)
         double k = (double)w->stages.units[s];
         double et =
             hps_cost_stage(w->c, w->stages.first[s], w->stages.last[s], w->stages.type[s], k).et;
-        int with = w->stages.mate[s];
-        if (with >= 0)
-            et += hps_cost_stage(w->c, w->stages.first[with], w->stages.last[with],
-                                 w->stages.type[with], k)
+        int partner = w->stages.mate[s];
+        if (partner >= 0)
+            et += hps_cost_stage(w->c, w->stages.first[partner], w->stages.last[partner],
+                                 w->stages.type[partner], k)
                       .et;
         tau = fmax(tau, et);
     }
@@ -293,22 +293,22 @@ static void paint(int *type, int L, int t)
 double hps_pricer_single_types(struct hps_pricer *pr, int *type)
 {
     const struct hps_plan *warm = pr->workspace->q->warm;
-    double least = INFINITY;
+    double min = INFINITY;
     int best = 0;
 
     for (int t = 0; t < pr->T; t++) {
         paint(type, pr->L, t);
         double price = hps_pricer_price(pr, type, INFINITY);
-        if (price < least) {
-            least = price;
+        if (price < min) {
+            min = price;
             best = t;
         }
     }
     if (warm) hps_plan_assignment(warm, type);
-    double price = warm ? hps_pricer_price(pr, type, least) : INFINITY;
-    if (price < least) return price;
+    double price = warm ? hps_pricer_price(pr, type, min) : INFINITY;
+    if (price < min) return price;
     paint(type, pr->L, best);
-    return least;
+    return min;
 }
 
 struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)

@@ -1,5 +1,5 @@
-/* pricer_bound.c - what the loaded lines cost at least under the engine-faithful model, whatever
- * their units: most plans of a search are dearer than the one at hand, and this says so early.
+/* pricer_bound.c - a lower bound on the price of the loaded lines under the engine-faithful model,
+ * whatever their units are: it rejects most plans of a search early.
  *
  * Seconds of a step are at least each of these, whose terms never rise with k (plan/engine.h; of
  * o_s the least over k), c = 1 where M > S - s and else 1/2, n = min(M, S-s) - 1:
@@ -17,7 +17,7 @@
 struct bound {
     struct hps_pricer_workspace *w;
     double batch, M;
-    double most;                /* of a step, to keep the limit */
+    double max; /* of a step, to keep the limit */
 };
 
 static double sums(const struct hps_engine_line *y, double k)
@@ -31,11 +31,11 @@ static void load(const struct bound *b, int s)
     const struct hps_engine_line *y = &w->engine.line[s];
     int x = w->stages.line[s];
     const struct hps_cost_line *c = s == w->stage_of[x] ? &w->job.line[x] : &w->job.more[x];
-    double work = y->rows * (1 - y->share), once = y->M * y->rows * y->share;
+    double pass = y->rows * (1 - y->once_share), once = y->M * y->rows * y->once_share;
 
     w->engine.bound[s] = (struct hps_pricer_bound_stage){
-        .e0 = work * c->ct0 + y->extra,
-        .e1 = work * c->ct1,
+        .e0 = pass * c->ct0 + y->extra,
+        .e1 = pass * c->ct1,
         .o0 = once * c->ct0 + y->step +
               fmin(sums(y, (double)w->low[x]), sums(y, (double)w->job.max[x])),
         .o1 = once * c->ct1,
@@ -47,42 +47,42 @@ static void load(const struct bound *b, int s)
     };
 }
 
-static double early(const struct bound *b, int s)
+static double idle_weight(const struct bound *b, int s)
 {
     return s == b->w->stages.S - 1 ? 0 : b->M > b->w->stages.S - s ? 1 : 0.5;
 }
 
-static double own(const struct bound *b, int s)
+static double own_weight(const struct bound *b, int s)
 {
-    return b->M - early(b, s) * (fmin(b->M, b->w->stages.S - s) - 1);
+    return b->M - idle_weight(b, s) * (fmin(b->M, b->w->stages.S - s) - 1);
 }
 
-/* All parts at the units in w->engine.real; the largest, and the weights' mean. */
+/* Evaluate all stages at the units in w->engine.real: the largest term, and the weighted mean. */
 static double look(const struct bound *b, double *mean)
 {
     struct hps_pricer_workspace *w = b->w;
-    double ahead = 0, most = 0;
+    double ahead = 0, max = 0;
 
     *mean = 0;
     for (int s = w->stages.S - 1; s >= 0; s--) {
         struct hps_pricer_bound_stage *y = &w->engine.bound[s];
         double k = w->engine.real[w->stages.line[s]], e = y->e0 + y->e1 / k, o = y->o0 + y->o1 / k;
-        y->p = o + own(b, s) * e + 2 * early(b, s) * ahead;
+        y->p = o + own_weight(b, s) * e + 2 * idle_weight(b, s) * ahead;
         y->d_s = y->d0 + y->d1 / k;
         y->q_s = o + b->M * e;
         ahead += e + w->engine.line[s].hop;
     }
     for (int s = 0; s < w->stages.S; s++) {
         struct hps_pricer_bound_stage *y = &w->engine.bound[s];
-        int with = w->stages.mate[s];
-        y->q_s = with > s ? y->q_s + w->engine.bound[with].q_s : 0;
+        int partner = w->stages.mate[s];
+        y->q_s = partner > s ? y->q_s + w->engine.bound[partner].q_s : 0;
         *mean += y->w * y->p + y->q * y->q_s + y->z * y->d_s;
-        most = fmax(most, fmax(y->p, fmax(y->q_s, y->d_s)));
+        max = fmax(max, fmax(y->p, fmax(y->q_s, y->d_s)));
     }
-    return most;
+    return max;
 }
 
-/* How eagerly weights go to what is large: the sixth power. */
+/* The weight of a large term: its sixth power. */
 static double eager(double x)
 {
     double y = x * x;
@@ -90,17 +90,17 @@ static double eager(double x)
     return y * y * y;
 }
 
-/* Weights to what is large; all of them 1. */
-static void weigh(const struct bound *b, double most)
+/* Shift weights to large terms; they sum to 1. */
+static void weigh(const struct bound *b, double max)
 {
     struct hps_pricer_workspace *w = b->w;
     double sum = 0;
 
     for (int s = 0; s < w->stages.S; s++) {
         struct hps_pricer_bound_stage *y = &w->engine.bound[s];
-        y->w *= eager(y->p / most);
-        y->q *= eager(y->q_s / most);
-        y->z *= eager(y->d_s / most);
+        y->w *= eager(y->p / max);
+        y->q *= eager(y->q_s / max);
+        y->z *= eager(y->d_s / max);
         sum += y->w + y->q + y->z;
     }
     for (int s = 0; s < w->stages.S; s++) {
@@ -123,9 +123,10 @@ static void gains(const struct bound *b)
         double pair = w->stages.mate[s] < 0   ? 0
                       : w->stages.mate[s] > s ? y->q
                                               : w->engine.bound[w->stages.mate[s]].q;
-        w->engine.gain[w->stages.line[s]] += y->e1 * (y->w * own(b, s) + behind + b->M * pair) +
-                                             y->o1 * (y->w + pair) + y->d1 * y->z;
-        behind += 2 * early(b, s) * y->w;
+        w->engine.gain[w->stages.line[s]] +=
+            y->e1 * (y->w * own_weight(b, s) + behind + b->M * pair) + y->o1 * (y->w + pair) +
+            y->d1 * y->z;
+        behind += 2 * idle_weight(b, s) * y->w;
     }
 }
 
@@ -133,7 +134,7 @@ static void gains(const struct bound *b)
 static double tangent(const struct bound *b, double rate, double mean, double more)
 {
     const struct hps_pricer_workspace *w = b->w;
-    double f = log(rate * mean) + (more > 0 ? more * log(mean / b->most) : 0);
+    double f = log(rate * mean) + (more > 0 ? more * log(mean / b->max) : 0);
 
     for (int x = 0; x < w->job.S; x++) {
         double k = w->engine.real[x];
@@ -144,7 +145,7 @@ static double tangent(const struct bound *b, double rate, double mean, double mo
     return f;
 }
 
-/* Units where a second of the step is worth so much; what they cost an hour. */
+/* Units for a given worth of a second of the step; their price per hour. */
 static double move(struct hps_pricer_workspace *w, double worth)
 {
     double rate = w->job.server_price;
@@ -178,12 +179,12 @@ double hps_pricer_bound(struct hps_pricer *pr, double cutoff)
     for (int n = 0; n < ROUNDS && best < enough; n++) {
         gains(&b);
         rate = move(w, worth);
-        double most = look(&b, &mean), more = fmax(0, worth * mean / rate - 1);
-        best = fmax(best, tangent(&b, rate, mean, isinf(b.most) ? 0 : more));
-        weigh(&b, most);
+        double max = look(&b, &mean), more = fmax(0, worth * mean / rate - 1);
+        best = fmax(best, tangent(&b, rate, mean, isinf(b.max) ? 0 : more));
+        weigh(&b, max);
         look(&b, &mean);
         worth = rate / mean;
-        if (mean > b.most) worth *= (mean / b.most) * (mean / b.most);
+        if (mean > b.max) worth *= (mean / b.max) * (mean / b.max);
     }
     return exp(best) / b.batch;
 }

@@ -1,14 +1,14 @@
-/* pricer_engine.c - the best units under the engine-faithful model, where no rule gives them: whole
- * numbers around the real ones of the bound, and the least units at some tau of the paper's model,
- * both improved by a unit more or fewer, in one line or in two. */
+/* pricer_engine.c - the best units under the engine-faithful model, for which no rule is known: a
+ * local search from whole numbers near the real ones of the bound, and from the fewest units at
+ * some tau of the paper's model, by single units in one line or in two. */
 #include "plan/pricer_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-#define STRIDE (1 / 32.0)       /* taus looked at are so far apart, relative, at least       */
+#define STRIDE (1 / 32.0)          /* relative distance of the taus that are tried, at least    */
 #define FEW 24                  /* units of a line up to which one of them matters much   */
-#define NEAR 1.1                /* of the best plan's price: two lines at once are looked at */
+#define NEAR   1.1                 /* of the best price: below it moves in two lines are tried  */
 
 static double rate_of(struct hps_pricer_workspace *w, const long long *units)
 {
@@ -39,7 +39,7 @@ static void change(struct hps_pricer_workspace *w, long long *units, int x, long
     w->job.used[w->job.type[x]] += more;
 }
 
-/* Units added where they save most time for their price, but none to line `but`, until the limit is
+/* Add units where they save most time for their price, but none to line `but`, until the limit is
  * kept; several at once where there are many. False when more units save no time. */
 static bool hasten(struct hps_pricer *pr, long long *units, int but)
 {
@@ -48,7 +48,7 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
 
     rate_of(w, units);
     while ((tau = hps_pricer_tau(pr, units, INFINITY)) > pr->tau_max) {
-        double most = 0;
+        double max = 0;
         long long more = 0;
         int line = -1;
         for (int x = 0; x < w->job.S; x++) {
@@ -59,8 +59,8 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
             double saved =
                 (tau - hps_pricer_tau(pr, units, tau)) / (w->job.price[x] * (double)step + 1e-300);
             units[x] -= step;
-            if (saved > most) {
-                most = saved;
+            if (saved > max) {
+                max = saved;
                 more = step;
                 line = x;
             }
@@ -74,16 +74,16 @@ static bool hasten(struct hps_pricer *pr, long long *units, int but)
 /* The price of these units, which cost `rate` an hour, where it is below `best`; else INFINITY. */
 static double price_below(struct hps_pricer *pr, const long long *units, double rate, double best)
 {
-    double most = best > pr->ceiling ? INFINITY : fmin(best / rate, pr->tau_max);
-    double tau = hps_pricer_tau(pr, units, most);
+    double max = best > pr->ceiling ? INFINITY : fmin(best / rate, pr->tau_max);
+    double tau = hps_pricer_tau(pr, units, max);
     double price = tau > pr->tau_max ? hps_pricer_too_slow(pr, tau) : tau * rate;
 
-    return tau <= most && price < best ? price : INFINITY;
+    return tau <= max && price < best ? price : INFINITY;
 }
 
-/* The step of a line that gains most, 1/2^part of its units (one at least), again and again. The
- * price. */
-static double settle_by(struct hps_pricer *pr, long long *units, int part)
+/* Take the best step in one line, by 1/2^level of its units (at least one), again and again.
+ * Returns the price. */
+static double settle_by(struct hps_pricer *pr, long long *units, int level)
 {
     struct hps_pricer_workspace *w = pr->workspace;
     double rate = rate_of(w, units), price = price_below(pr, units, rate, INFINITY);
@@ -94,7 +94,7 @@ static double settle_by(struct hps_pricer *pr, long long *units, int part)
         int line = -1;
         for (int n = 0; n < 2 * w->job.S; n++) {
             int x = n / 2;
-            long long step = units[x] >> part > 1 ? units[x] >> part : 1;
+            long long step = units[x] >> level > 1 ? units[x] >> level : 1;
             long long more = n % 2 ? -step : step;
             if (!may(w, units, x, more)) continue;
             units[x] += more;
@@ -116,17 +116,17 @@ static double settle_by(struct hps_pricer *pr, long long *units, int part)
 /* Ever smaller steps where there are many units, by one in the end. */
 static double settle(struct hps_pricer *pr, long long *units)
 {
-    long long most = 0;
-    int part = 4;
+    long long max = 0;
+    int level = 4;
 
     for (int x = 0; x < pr->workspace->job.S; x++)
-        most = units[x] > most ? units[x] : most;
-    for (; most >> part > 0; part++)
-        settle_by(pr, units, part);
-    return settle_by(pr, units, part);
+        max = units[x] > max ? units[x] : max;
+    for (; max >> level > 0; level++)
+        settle_by(pr, units, level);
+    return settle_by(pr, units, level);
 }
 
-/* A unit more or fewer in two lines of few at once: the first way that gains. */
+/* Add or take a unit in two lines of few units at once: the first such move that gains. */
 static bool exchange(struct hps_pricer *pr, long long *units, double price)
 {
     static const int more[3][2] = { { 1, 1 }, { 1, -1 }, { -1, 1 } };
@@ -152,8 +152,8 @@ static bool exchange(struct hps_pricer *pr, long long *units, double price)
     return false;
 }
 
-/* The best units around these, whose price is returned: settled, then changed in two lines, and one
- * taken from each line in turn and others hastened for it. */
+/* Local search from these units by moves in one and two lines, and by taking a unit from each line
+ * in turn and adding units elsewhere until the limit is kept. Returns the price. */
 static double descend(struct hps_pricer *pr, long long *units, double price)
 {
     struct hps_pricer_workspace *w = pr->workspace;
@@ -176,7 +176,8 @@ static double descend(struct hps_pricer *pr, long long *units, double price)
     return price;
 }
 
-/* The best units around these; no more than settled where the plan is much dearer than the best. */
+/* Improve these units; without moves in two lines where the plan is much more expensive than the
+ * best. */
 static double improve(struct hps_pricer *pr, long long *units)
 {
     hasten(pr, units, -1);
@@ -205,27 +206,27 @@ static void try_wish(struct hps_pricer *pr, double *best)
     if (hps_provision_fits(&w->job, w->engine.trial)) try_from(pr, best);
 }
 
-/* The least units at some tau, from the largest downwards: those that cost least. */
+/* Try the fewest units at ever smaller taus; start the search from the cheapest of them. */
 static void try_least(struct hps_pricer *pr, double *best)
 {
     struct hps_pricer_workspace *w = pr->workspace;
     size_t bytes = (size_t)w->job.S * sizeof *w->engine.trial;
-    double least = INFINITY;
+    double min = INFINITY;
 
     for (bool can = hps_provision_at(&w->job, pr->tau_max, w->low); can;) {
         double price = hps_pricer_of_units(pr, w->low), tau = 0, rate = w->job.server_price;
-        if (price < least) {
-            least = price;
+        if (price < min) {
+            min = price;
             memcpy(w->engine.trial, w->low, bytes);
         }
         for (int x = 0; x < w->job.S; x++) {
             rate += w->job.price[x] * (double)w->low[x];
             tau = fmax(tau, w->job.et[x]);
         }
-        tau = fmin(tau * (1 - STRIDE), fmin(*best, least) / rate);
+        tau = fmin(tau * (1 - STRIDE), fmin(*best, min) / rate);
         can = tau > 0 && hps_provision_down(&w->job, tau, w->low);
     }
-    if (isfinite(least)) try_from(pr, best);
+    if (isfinite(min)) try_from(pr, best);
 }
 
 double hps_pricer_engine(struct hps_pricer *pr, double cutoff)

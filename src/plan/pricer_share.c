@@ -1,11 +1,11 @@
-/* pricer_share.c - which stages of one type should share their units: all ways where there are few,
- * else pair by pair. */
+/* pricer_share.c - choose which stages of one type share their units: by trying all pairings where
+ * there are few, else pair by pair. */
 #include "plan/pricer_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Pairs of stages up to which all ways to share are priced. */
+/* Number of possible pairs up to which all pairings are priced. */
 #define FEW 6
 
 static bool may_share(const struct hps_pricer_workspace *w, int a, int b)
@@ -13,18 +13,18 @@ static bool may_share(const struct hps_pricer_workspace *w, int a, int b)
     return w->stages.type[a] == w->stages.type[b] && w->stages.mate[a] < 0 && w->stages.mate[b] < 0;
 }
 
-static void marry(struct hps_pricer_workspace *w, int a, int b)
+static void pair(struct hps_pricer_workspace *w, int a, int b)
 {
     w->stages.mate[a] = b;
     w->stages.mate[b] = a;
 }
 
-static void part(struct hps_pricer_workspace *w, int a, int b)
+static void unpair(struct hps_pricer_workspace *w, int a, int b)
 {
     w->stages.mate[a] = w->stages.mate[b] = -1;
 }
 
-/* Price the pairs at hand; they are the best of all where they are below *best. */
+/* Price the current pairing; store it where it is below *best. */
 static bool try_pairs(struct hps_pricer *pr, double *best)
 {
     struct hps_pricer_workspace *w = pr->workspace;
@@ -37,8 +37,8 @@ static bool try_pairs(struct hps_pricer *pr, double *best)
     return true;
 }
 
-/* Every way to pair the stages from s on. */
-static void all_ways(struct hps_pricer *pr, int s, double *best)
+/* Price every pairing of the stages from s on. */
+static void all_pairings(struct hps_pricer *pr, int s, double *best)
 {
     struct hps_pricer_workspace *w = pr->workspace;
 
@@ -46,16 +46,16 @@ static void all_ways(struct hps_pricer *pr, int s, double *best)
         try_pairs(pr, best);
         return;
     }
-    all_ways(pr, s + 1, best);
+    all_pairings(pr, s + 1, best);
     for (int b = s + 1; b < w->stages.S; b++)
         if (may_share(w, s, b)) {
-            marry(w, s, b);
-            all_ways(pr, s + 1, best);
-            part(w, s, b);
+            pair(w, s, b);
+            all_pairings(pr, s + 1, best);
+            unpair(w, s, b);
         }
 }
 
-/* The pair that gains most beside those there are. False when none gains. */
+/* Add the pair that gains most to the current ones. False when none gains. */
 static bool best_pair(struct hps_pricer *pr, double *best)
 {
     struct hps_pricer_workspace *w = pr->workspace;
@@ -64,9 +64,9 @@ static bool best_pair(struct hps_pricer *pr, double *best)
     for (int a = 0; a < w->stages.S; a++)
         for (int b = a + 1; b < w->stages.S; b++)
             if (may_share(w, a, b)) {
-                marry(w, a, b);
+                pair(w, a, b);
                 found = try_pairs(pr, best) || found;
-                part(w, a, b);
+                unpair(w, a, b);
             }
     memcpy(w->stages.mate, w->pairing.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     return found;
@@ -76,16 +76,16 @@ double hps_pricer_share(struct hps_pricer *pr, double price, double cutoff)
 {
     struct hps_pricer_workspace *w = pr->workspace;
     double best = fmin(price, cutoff);
-    int pairs = 0;
+    int npair = 0;
 
     for (int a = 0; a < w->stages.S; a++)
         for (int b = a + 1; b < w->stages.S; b++)
-            pairs += may_share(w, a, b);
-    if (pairs == 0) return price;
+            npair += may_share(w, a, b);
+    if (npair == 0) return price;
     memcpy(w->pairing.mate, w->stages.mate, (size_t)w->stages.S * sizeof *w->stages.mate);
     memcpy(w->pairing.units, w->stages.units, (size_t)w->stages.S * sizeof *w->stages.units);
-    if (pairs <= FEW)
-        all_ways(pr, 0, &best);
+    if (npair <= FEW)
+        all_pairings(pr, 0, &best);
     else
         while (best_pair(pr, &best))
             continue;

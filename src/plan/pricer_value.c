@@ -9,7 +9,7 @@ static void load_line(struct hps_pricer *pr, int s)
 {
     struct hps_pricer_workspace *w = pr->workspace;
     const struct hps_profile *p = w->q->profile;
-    int t = w->stages.type[s], with = w->stages.mate[s], x = w->job.S++;
+    int t = w->stages.type[s], partner = w->stages.mate[s], x = w->job.S++;
 
     w->stages.line[s] = x;
     w->stage_of[x] = s;
@@ -21,11 +21,11 @@ static void load_line(struct hps_pricer *pr, int s)
     w->low[x] = hps_pricer_min_units(pr, w->stages.first[s], w->stages.last[s], t);
     if (!w->job.shared) return;
     w->job.more[x].min_units = 0;
-    if (with < 0) return;
+    if (partner < 0) return;
     struct hps_memory m = hps_memory_of(p, w->stages.first[s], w->stages.last[s]);
-    for (int l = w->stages.first[with]; l <= w->stages.last[with]; l++)
+    for (int l = w->stages.first[partner]; l <= w->stages.last[partner]; l++)
         hps_memory_add(&m, &p->layer[l]);
-    w->job.more[x] = *hps_cost_line(w->c, w->stages.first[with], w->stages.last[with], t);
+    w->job.more[x] = *hps_cost_line(w->c, w->stages.first[partner], w->stages.last[partner], t);
     w->job.line[x].min_units = hps_memory_min_units(p, t, m);
     w->low[x] = hps_provision_units(&w->job, x, pr->tau_max);
 }
@@ -101,7 +101,7 @@ static void refresh(struct hps_pricer_workspace *w, int x, long long units)
     }
 }
 
-double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double most)
+double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double max)
 {
     struct hps_pricer_workspace *w = pr->workspace;
     double tau = 0;
@@ -110,10 +110,10 @@ double hps_pricer_tau(struct hps_pricer *pr, const long long *units, double most
         if (w->memo.units[x] != units[x]) refresh(w, x, units[x]);
         tau = w->memo.et[x] > tau ? w->memo.et[x] : tau;
     }
-    if (!w->engine.on || tau > most) return tau;
+    if (!w->engine.on || tau > max) return tau;
     double step =
         hps_engine_step(w->stages.S, w->engine.terms, w->job.shared ? w->stages.mate : NULL,
-                        w->engine.cut.M, most * w->engine.cut.batch);
+                        w->engine.cut.M, max * w->engine.cut.batch);
     return step > w->engine.cut.batch * tau ? step / w->engine.cut.batch : tau;
 }
 

@@ -21,7 +21,7 @@ static size_t table_size(const struct hps_profile *p)
     return (size_t)p->L * (size_t)p->T;
 }
 
-/* All tables lie one after the other, so that they are copied and told as one. */
+/* All tables are contiguous, so that they are copied and broadcast as one. */
 static size_t all_tables(const struct hps_profile *p)
 {
     return 8 * table_size(p) + 3 * (size_t)p->T;
@@ -126,7 +126,7 @@ static bool good_number(const char *from, const char *of, int n, const char *nam
     return false;
 }
 
-/* A type is asked for by its name (single:NAME, resources.NAME). */
+/* Names of types must differ: decks refer to a type by its name (single:NAME, resources.NAME). */
 static enum hps_status check_names(const struct hps_profile *p, const char *from)
 {
     for (int t = 1; t < p->T; t++)
@@ -173,14 +173,14 @@ static enum hps_status check_bytes(const struct hps_profile *p, const char *from
 }
 
 static enum hps_status check_table(const struct hps_profile *p, const char *from, const char *name,
-                                   const double *x, double most)
+                                   const double *x, double max)
 {
     for (size_t a = 0; a < table_size(p); a++)
-        if (!finite_not_negative(x[a]) || x[a] > most) {
+        if (!finite_not_negative(x[a]) || x[a] > max) {
             size_t l = a / (size_t)p->T, t = a % (size_t)p->T;
             HPS_SAY(HPS_ERROR, "%s: %s of layer %zu (%s) on type %zu (%s) is %.17g, must be %s",
                     from, name, l, p->layer[l].name, t, p->type[t].name, x[a],
-                    most == 1 ? "in [0, 1]" : "finite and not negative");
+                    max == 1 ? "in [0, 1]" : "finite and not negative");
             return HPS_DECK;
         }
     return HPS_OK;

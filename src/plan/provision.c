@@ -61,20 +61,20 @@ double hps_provision_et(const struct hps_provision_job *job, int s, long long k)
 /* Of two lines together: at least what each wants alone, and halved from there. */
 static long long units_of_both(const struct hps_provision_job *job, int s, double tau)
 {
-    long long most = job->max[s], first = hps_cost_line_units(&job->line[s], tau, most);
-    long long second = hps_cost_line_units(&job->more[s], tau, most);
+    long long max = job->max[s], first = hps_cost_line_units(&job->line[s], tau, max);
+    long long second = hps_cost_line_units(&job->more[s], tau, max);
 
-    if (first == 0 || second == 0 || hps_provision_et(job, s, most) > tau) return 0;
+    if (first == 0 || second == 0 || hps_provision_et(job, s, max) > tau) return 0;
     long long k = first > second ? first : second;
     if (hps_provision_et(job, s, k) <= tau) return k;
-    while (most - k > 1) {
-        long long mid = k + (most - k) / 2;
+    while (max - k > 1) {
+        long long mid = k + (max - k) / 2;
         if (hps_provision_et(job, s, mid) <= tau)
-            most = mid;
+            max = mid;
         else
             k = mid;
     }
-    return most;
+    return max;
 }
 
 long long hps_provision_units(const struct hps_provision_job *job, int s, double tau)
@@ -122,9 +122,9 @@ static bool begin_at(const struct hps_provision_job *job, double tau, long long 
     return true;
 }
 
-/* From the largest tau downwards. Units only grow on the way, so does what they cost in an hour,
- * and so does price * k * ET(k) of each stage: the first says how far tau must fall to gain, the
- * second when to stop. */
+/* From the largest tau downwards. Units only grow on the way, and so do their price per hour and
+ * price * k * ET(k) of each stage: the first shows how far tau must fall to gain, the second when
+ * to stop. */
 double hps_provision_cheapest(const struct hps_provision_job *job, double tau_max, double cutoff,
                               long long *units, long long *scratch)
 {
@@ -150,23 +150,23 @@ double hps_provision_cheapest(const struct hps_provision_job *job, double tau_ma
     return found ? best : INFINITY;
 }
 
-/* Halves the bits of tau: the least double at which the limits hold is the ET of some stage. */
+/* Bisection over tau: the smallest double at which the limits hold is the ET of some stage. */
 double hps_provision_fastest(const struct hps_provision_job *job, double cutoff, long long *units,
                              long long *scratch)
 {
     if (!hps_provision_at(job, cutoff, scratch)) return INFINITY;
     memcpy(units, scratch, (size_t)job->S * sizeof *units);
-    double most = slowest(job), under = 0;
+    double max = slowest(job), under = 0;
     for (int s = 0; s < job->S; s++)
         under = fmax(under, hps_provision_et(job, s, job->max[s]));
     under = nextafter(under, -1);
     for (;;) {
-        double mid = under > 0 && most > 4 * under ? sqrt(under) * sqrt(most)
-                                                   : under + (most - under) / 2;
-        if (!(under < mid && mid < most)) return most;
+        double mid =
+            under > 0 && max > 4 * under ? sqrt(under) * sqrt(max) : under + (max - under) / 2;
+        if (!(under < mid && mid < max)) return max;
         if (hps_provision_at(job, mid, scratch)) {
             memcpy(units, scratch, (size_t)job->S * sizeof *units);
-            most = slowest(job);
+            max = slowest(job);
         } else {
             under = mid;
         }
@@ -185,17 +185,17 @@ static void add_line(struct plan_job *d, const struct hps_plan *plan, int s,
                      const struct hps_profile *p, const struct hps_cost *c)
 {
     const struct hps_plan_stage *g = &plan->stage[s];
-    int with = hps_plan_partner(plan, s), x = d->job.S;
+    int partner = hps_plan_partner(plan, s), x = d->job.S;
 
-    if (with >= 0 && with < s) {
-        d->line[s] = d->line[with];
+    if (partner >= 0 && partner < s) {
+        d->line[s] = d->line[partner];
         return;
     }
     d->line[s] = x;
     d->job.line[x] = *hps_cost_line(c, g->first, g->last, g->type);
-    if (with >= 0) {
+    if (partner >= 0) {
         d->job.more[x] =
-            *hps_cost_line(c, plan->stage[with].first, plan->stage[with].last, g->type);
+            *hps_cost_line(c, plan->stage[partner].first, plan->stage[partner].last, g->type);
         d->job.line[x].min_units = hps_memory_min_units(p, g->type, hps_plan_holds(plan, p, s));
     }
     d->job.price[x] = p->type[g->type].price_usd_hour;

@@ -148,10 +148,10 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
 {
     struct hps_plan *fastest, *plan;
     bool proven, priced;
-    char most[64] = "0", lack[512];
-    struct hps_exact_request wish = { .seconds = seconds };
+    char max[64] = "0", lack[512];
+    struct hps_exact_request request = { .seconds = seconds };
 
-    wish.throughput_limit = hps_exact_max_throughput(p, seconds, &fastest, &proven);
+    request.throughput_limit = hps_exact_max_throughput(p, seconds, &fastest, &proven);
     bool lacks = hps_exact_lacks(p, limit, seconds, lack, sizeof lack);
     if (!fastest && lacks) {
         HPS_SAY(HPS_ERROR, "no plan fits the memory of its units: %s", lack);
@@ -161,12 +161,13 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
         HPS_SAY(HPS_ERROR, "no plan is feasible: the servers leave no unit to any stage");
         return HPS_DECK;
     }
-    round_down(most, sizeof most, &wish.throughput_limit);
-    wish.known = fastest;
-    hps_exact_solve(p, &wish, &plan, &priced);
+    round_down(max, sizeof max, &request.throughput_limit);
+    request.known = fastest;
+    hps_exact_solve(p, &request, &plan, &priced);
     HPS_SAY(HPS_ERROR,
             "no plan reaches %.10g examples/s: the highest throughput %s is %s examples/s, "
-            "at %.6g USD%s%s", limit, proven ? "that can be had" : "found", most, plan->cost_usd,
+            "at %.6g USD%s%s",
+            limit, proven ? "that can be had" : "found", max, plan->cost_usd,
             lacks ? "; with more memory it could be had: " : "", lacks ? lack : "");
     hps_plan_free(plan);
     hps_plan_free(fastest);
@@ -180,7 +181,7 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
 
     q->throughput_limit = q->opt->throughput_limit;
     if (!isinf(q->throughput_limit)) return HPS_OK;
-    if (method->most) return method->most(q, &q->throughput_limit);
+    if (method->max_throughput) return method->max_throughput(q, &q->throughput_limit);
     q->throughput_limit = hps_exact_max_throughput(q->profile, q->opt->seconds, fastest, &proven);
     q->fastest = *fastest;
     if (!proven)
@@ -193,35 +194,35 @@ enum hps_status hps_sched_limit(struct hps_problem *q, const struct hps_sched *m
     return HPS_OK;
 }
 
-/* The bound beside a plan of a method that has none of its own. */
+/* Add a bound to the plan of a method that has none of its own. */
 static void certify(struct hps_plan *plan, const struct hps_problem *q)
 {
-    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
-                                      .seconds = q->opt->seconds,
-                                      .cuts = hps_plan_cuts(plan),
-                                      .known = plan,
-                                      .share = q->opt->share || plan->nshare > 0 };
+    struct hps_exact_request request = { .throughput_limit = q->throughput_limit,
+                                         .seconds = q->opt->seconds,
+                                         .cuts = hps_plan_cuts(plan),
+                                         .known = plan,
+                                         .share = q->opt->share || plan->nshare > 0 };
     struct hps_plan *best;
     bool proven;
-    double bound = hps_exact_solve(q->profile, &wish, &best, &proven);
+    double bound = hps_exact_solve(q->profile, &request, &best, &proven);
 
     hps_cost_certify(plan, bound);
     bool cheaper = best && best->cost_usd < plan->cost_usd * (1 - HPS_COST_TIE);
     if (cheaper && !hps_sched_engine(q->opt)) {
-        snprintf(plan->rival, sizeof plan->rival, "%s", hps_sched_exact.name);
-        plan->rival_ratio = best->cost_usd / plan->cost_usd;
+        snprintf(plan->competitor, sizeof plan->competitor, "%s", hps_sched_exact.name);
+        plan->competitor_ratio = best->cost_usd / plan->cost_usd;
     }
     hps_plan_free(best);
 }
 
 static enum hps_status none(const struct hps_problem *q)
 {
-    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
-                                      .seconds = q->opt->seconds,
-                                      .share = q->opt->share };
+    struct hps_exact_request request = { .throughput_limit = q->throughput_limit,
+                                         .seconds = q->opt->seconds,
+                                         .share = q->opt->share };
     bool proven;
 
-    if (isinf(hps_exact_solve(q->profile, &wish, NULL, &proven)))
+    if (isinf(hps_exact_solve(q->profile, &request, NULL, &proven)))
         return say_infeasible(q->profile, q->throughput_limit, q->opt->seconds);
     if (q->throughput_limit > 0)
         HPS_SAY(HPS_ERROR, "%s found no feasible plan for %.10g examples/s in its budget",

@@ -79,7 +79,7 @@ static void the_best_of_the_losers(void **state)
         }
         check(p, r->single, single, opt.throughput_limit);
         with += isfinite(single);
-        without += isinf(single) && r->type >= 0 && fabs(r->most / most - 1) < 1e-9;
+        without += isinf(single) && r->type >= 0 && fabs(r->max_throughput / most - 1) < 1e-9;
         hps_runner_up_free(r);
         hps_plan_free(plan);
         hps_profile_free(p);

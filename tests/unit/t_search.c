@@ -272,17 +272,17 @@ static void best_takes_the_cheaper(void **state)
         struct sample x = sample_of(seed);
         struct hps_plan *learned = certified(&x, "rl", x.p->T), *best;
         bool cheaper = learned->cost_usd > x.least * (1 + 1e-9);
-        assert_string_equal(learned->rival, cheaper ? "exact" : "");
+        assert_string_equal(learned->competitor, cheaper ? "exact" : "");
         assert_true(!cheaper ||
-                    fabs(learned->rival_ratio * learned->cost_usd / x.least - 1) <= 1e-9);
+                    fabs(learned->competitor_ratio * learned->cost_usd / x.least - 1) <= 1e-9);
         best = certified(&x, "best", 2000);
         assert_string_equal(best->method, "best");
         assert_string_equal(best->by, "rl");
-        assert_string_equal(best->rival, "exact");
-        assert_true(best->gap == 0 && best->rival_ratio == 0);
+        assert_string_equal(best->competitor, "exact");
+        assert_true(best->gap == 0 && best->competitor_ratio == 0);
         hps_plan_free(best);
         best = certified(&x, "best", x.p->T);
-        beaten += strcmp(best->by, "exact") == 0 && best->rival_ratio > 1 &&
+        beaten += strcmp(best->by, "exact") == 0 && best->competitor_ratio > 1 &&
                   best->cost_usd < learned->cost_usd;
         held += strcmp(best->by, "rl") == 0 && best->cost_usd == learned->cost_usd;
         hps_plan_free(best);

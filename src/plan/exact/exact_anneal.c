@@ -1,9 +1,9 @@
-/* exact_anneal.c - a plan at the edge of what the limits allow: layers change their types, or swap
- * them, while the units beyond the limits freeze out; what stays beyond weighs more in the next
- * cycle.
+/* exact_anneal.c - simulated annealing for a plan at the edge of the limits: layers change their
+ * types, or exchange them, while the number of units beyond the limits is driven to 0; types that
+ * stay beyond their limit weigh more in the next cycle.
  *
- * A type's excess is weighed so that a layer needs about 1 of each. Real types have limits of
- * their own, so nothing is left to pack. */
+ * The excess of a type is weighed so that an average layer needs about 1 of each type. Types are
+ * the real ones with limits of their own, so nothing is left to pack. */
 #include "plan/exact/exact_impl.h"
 
 #include <math.h>
@@ -14,11 +14,12 @@
 #include "plan/budget.h"
 
 enum {
-    CYCLE = 300,                /* moves of a cycle, for each layer and type        */
-    STEP = 64,                  /* moves at one temperature                         */
+    CYCLE = 300, /* moves of a cycle, for each layer and type        */
+    STEP = 64,   /* moves at one temperature                         */
     LOGS = 1024,
-    NEVER = 1000,               /* times all units: what a layer costs where none do */
-    RECOLOUR = 8, BESIDE = 2    /* of 16 moves; those of a neighbour's type         */
+    NEVER = 1000, /* times all units: what a layer costs where none do */
+    RECOLOUR = 8,
+    NEIGHBOUR = 2 /* of 16 moves; those of a neighbour's type         */
 };
 
 #define HOT 1.0                 /* excess that a cycle begins with: taken as easily as not */
@@ -31,7 +32,7 @@ struct hps_exact_anneal {
     const struct hps_exact_model *m;
     struct hps_exact_leaf *leaf;
     int T, *group;              /* (T) types with units, by group                   */
-    long long *room, *used;     /* (T)                                              */
+    long long *capacity, *used; /* (T)                                              */
     double *weight;             /* (T) of a unit beyond the limit                   */
     int *type;                  /* (L) of a layer                                   */
     int *from, *to;             /* (L) first and last layer of the run around it    */
@@ -55,14 +56,14 @@ struct hps_exact_anneal *hps_exact_anneal_new(struct hps_exact_leaf *leaf)
     x->from = x->type + L;
     x->to = x->from + L;
     x->arc = x->to + L;
-    x->room = hps_mem_new(2 * T, sizeof *x->room);
-    x->used = x->room + T;
+    x->capacity = hps_mem_new(2 * T, sizeof *x->capacity);
+    x->used = x->capacity + T;
     x->weight = hps_mem_new(T, sizeof *x->weight);
     x->units = hps_mem_new(L * (L + 1) / 2 * (size_t)m->G, sizeof *x->units);
     for (int g = 0; g < m->G; g++)
         for (int t = m->begin[g]; t < m->begin[g + 1]; t++) {
             x->group[t] = g;
-            x->room[t] = hps_cost_capacity(m->p, m->member[t]);
+            x->capacity[t] = hps_cost_capacity(m->p, m->member[t]);
         }
     for (int a = 0; a < LOGS; a++)
         x->log[a] = -log((a + 0.5) / LOGS);
@@ -75,7 +76,7 @@ void hps_exact_anneal_free(struct hps_exact_anneal *x)
 {
     if (!x) return;
     hps_mem_free(x->group);
-    hps_mem_free(x->room);
+    hps_mem_free(x->capacity);
     hps_mem_free(x->weight);
     hps_mem_free(x->units);
     hps_mem_free(x);
@@ -92,14 +93,14 @@ static long long units(const struct hps_exact_anneal *x, int i, int j, int t)
     return i > j ? 0 : *place(x, i, j, x->group[t]);
 }
 
-/* So that the mean layer, of those that can be on the type, weighs 1. */
+/* Set the weights so that the mean layer, of those that can be on the type, weighs 1. */
 static void weigh(struct hps_exact_anneal *x)
 {
     for (int t = 0; t < x->T; t++) {
         double sum = 0, n = 0;
         for (int l = 0; l < x->m->L; l++) {
             long long k = units(x, l, l, t);
-            if (k > x->room[t]) continue;
+            if (k > x->capacity[t]) continue;
             sum += (double)k;
             n++;
         }
@@ -107,7 +108,7 @@ static void weigh(struct hps_exact_anneal *x)
     }
 }
 
-/* All that follows is at this tau. */
+/* Set tau: all units are counted at it from now on. */
 static void look_at(struct hps_exact_anneal *x, double tau)
 {
     const struct hps_exact_model *m = x->m;
@@ -193,7 +194,7 @@ static void take(struct hps_exact_anneal *x, int l, int b, struct change d)
 
 static double excess(const struct hps_exact_anneal *x, int t, long long more)
 {
-    long long beyond = x->used[t] + more - x->room[t];
+    long long beyond = x->used[t] + more - x->capacity[t];
 
     return beyond > 0 ? x->weight[t] * (double)beyond : 0;
 }
@@ -204,7 +205,7 @@ static bool taken(const struct hps_exact_anneal *x, double rise, double heat, ui
     return rise <= 0 || rise < heat * x->log[bits % LOGS];
 }
 
-static void recolour(struct hps_exact_anneal *x, int l, int b, double heat, uint64_t bits)
+static void reassign(struct hps_exact_anneal *x, int l, int b, double heat, uint64_t bits)
 {
     int a = x->type[l];
 
@@ -237,17 +238,17 @@ static void move(struct hps_exact_anneal *x, double heat)
 
     if (kind >= RECOLOUR)
         swap(x, l, other, heat, bits >> 40);
-    else if (kind >= BESIDE || L == 1)
-        recolour(x, l, below(bits >> 16, x->T), heat, bits >> 40);
+    else if (kind >= NEIGHBOUR || L == 1)
+        reassign(x, l, below(bits >> 16, x->T), heat, bits >> 40);
     else
-        recolour(x, l, x->type[l > 0 && (kind == 0 || l + 1 == L) ? l - 1 : l + 1], heat,
+        reassign(x, l, x->type[l > 0 && (kind == 0 || l + 1 == L) ? l - 1 : l + 1], heat,
                  bits >> 40);
 }
 
 static bool within(const struct hps_exact_anneal *x)
 {
     for (int t = 0; t < x->T; t++)
-        if (x->used[t] > x->room[t]) return false;
+        if (x->used[t] > x->capacity[t]) return false;
     return true;
 }
 
@@ -256,7 +257,7 @@ static bool late(const struct hps_exact_end *end)
     return hps_budget_over(end->until_s);
 }
 
-/* From hot to cold. True when the limits are kept. */
+/* One cycle of annealing, from hot to cold. True when the limits are kept. */
 static bool cycle(struct hps_exact_anneal *x, const struct hps_exact_end *end)
 {
     int n = CYCLE * x->m->L * x->T / STEP + 1;
@@ -272,14 +273,14 @@ static bool cycle(struct hps_exact_anneal *x, const struct hps_exact_end *end)
     return within(x);
 }
 
-/* What kept failing weighs more, beside the rest. */
+/* Raise the weights of types that are still beyond their limit, relative to the other types. */
 static void reweigh(struct hps_exact_anneal *x)
 {
     double was = 0, is = 0;
 
     for (int t = 0; t < x->T; t++) {
         was += x->weight[t];
-        if (x->used[t] > x->room[t]) x->weight[t] *= HEAVIER;
+        if (x->used[t] > x->capacity[t]) x->weight[t] *= HEAVIER;
         is += x->weight[t];
     }
     for (int t = 0; t < x->T; t++)

@@ -1,5 +1,6 @@
-/* exact_beam.c - paths through a view, boundary by boundary: of those with the same units the best,
- * and of all so many as are wanted. */
+/* exact_beam.c - beam search for a path through a view, boundary by boundary: of the paths to a
+ * boundary with the same units only the best is followed, and of all others only the best `width`.
+ */
 #include "plan/exact/exact_impl.h"
 
 #include <math.h>
@@ -10,16 +11,16 @@
 
 /* A path to a boundary. */
 struct label {
-    double value;           /* charged, with the least that is to come                        */
+    double value;           /* charge, with the lowest cost to go                             */
     uint64_t hash;          /* of its units, and of its last group where that matters         */
     int parent, item;       /* the label before; the item that ends here                      */
 };
 
-/* Those that came to a boundary so far. */
+/* The labels of one boundary so far. */
 struct heap {
     struct label *label;
     size_t n, cap;
-    double most;            /* beyond it nothing is wanted any more */
+    double max; /* labels above this value are not followed */
 };
 
 struct hps_exact_beam {
@@ -82,7 +83,7 @@ static void sink(struct label *x, size_t a, size_t n)
     x[a] = top;
 }
 
-/* The best last label to the front: heap sort, which needs no room of its own. */
+/* Heap sort of the labels, best first, in place. */
 static void sort(struct label *x, size_t n)
 {
     for (size_t a = n / 2; a-- > 0;)
@@ -119,7 +120,7 @@ static void clear_slots(struct hps_exact_beam *b, size_t n)
     memset(b->slot, 0, b->nslot * sizeof *b->slot);
 }
 
-/* Keep the best that differ. */
+/* Drop all but the best `width` labels with different hashes. */
 static void thin_out(struct hps_exact_beam *b, struct heap *h)
 {
     size_t n = 0;
@@ -135,10 +136,10 @@ static void thin_out(struct hps_exact_beam *b, struct heap *h)
         *slot = (int)++n;
     }
     h->n = n;
-    if (n == b->width) h->most = h->label[n - 1].value;
+    if (n == b->width) h->max = h->label[n - 1].value;
 }
 
-/* What so many units of a group are charged: prices rise as they run out. */
+/* The charge for so many units of a group: prices rise as the units run out. */
 static double charged(const struct hps_exact_beam *b, const struct hps_exact_view *v, int g,
                       long long used)
 {
@@ -151,7 +152,7 @@ static double charged(const struct hps_exact_beam *b, const struct hps_exact_vie
     return price[m->sum[g] - 1] - (left > 0 ? price[left - 1] : 0) + beyond;
 }
 
-/* What an item costs behind units that were used already. */
+/* The charge of an item after `used` units of its group. */
 static double charge(const struct hps_exact_beam *b, const struct hps_exact_view *v,
                      const struct hps_exact_item *e, long long used)
 {
@@ -173,13 +174,13 @@ static void count_used(struct hps_exact_beam *b, const struct hps_exact_view *v,
 
 static void arrive(struct hps_exact_beam *b, struct heap *h, struct label x)
 {
-    if (x.value >= h->most) return;
+    if (x.value >= h->max) return;
     if (h->n == 4 * b->width) thin_out(b, h);
     hps_mem_grow(&h->label, &h->cap, h->n + 1, sizeof *h->label);
     h->label[h->n++] = x;
 }
 
-/* All that goes on from the a-th label, at boundary l. */
+/* Extend the a-th label, at boundary l, by every item. */
 static void extend(struct hps_exact_beam *b, const struct hps_exact_view *v, size_t a, int l)
 {
     const struct hps_exact_model *m = b->m;
@@ -223,7 +224,7 @@ static size_t sweep(struct hps_exact_beam *b, const struct hps_exact_view *v)
     b->ndone = 0;
     for (int l = 0; l <= m->L; l++) {
         b->heap[l].n = 0;
-        b->heap[l].most = INFINITY;
+        b->heap[l].max = INFINITY;
     }
     arrive(b, &b->heap[0], (struct label){ v->bwd[0].v1, 0, -1, -1 });
     for (int l = 0; l <= m->L; l++) {

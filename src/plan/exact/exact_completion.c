@@ -1,5 +1,5 @@
-/* exact_completion.c - what the rest of a path costs at least, by the units that are left of a few
- * groups. */
+/* exact_completion.c - the completion bound: a lower bound on the cost from a boundary to the end
+ * of a path, by the units left of a few groups. */
 #include "plan/exact/exact_label_impl.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ struct hps_exact_completion *hps_exact_completion_new(const struct hps_exact_mod
     x->group = hps_mem_new(3 * G, sizeof *x->group);
     x->at = x->group + G;
     x->stride = x->at + G;
-    x->least = hps_mem_new((L + 1) * STATES, sizeof *x->least);
+    x->min = hps_mem_new((L + 1) * STATES, sizeof *x->min);
     x->price = hps_mem_new((size_t)m->dual[G], sizeof *x->price);
     return x;
 }
@@ -29,30 +29,31 @@ void hps_exact_completion_free(struct hps_exact_completion *x)
 {
     if (!x) return;
     hps_mem_free(x->group);
-    hps_mem_free(x->least);
+    hps_mem_free(x->min);
     hps_mem_free(x->price);
     hps_mem_free(x);
 }
 
-/* The group that costs most for the states that it takes; -1: none has room. */
+/* The group of the highest charge for the states that it takes; -1: there are no states left for
+ * any. */
 static int next_group(const struct hps_exact_completion *x, const double *lambda)
 {
     const struct hps_exact_model *m = x->m;
-    double most = 0;
+    double max = 0;
     int best = -1;
 
     for (int g = 0; g < m->G; g++) {
         if (x->at[g] >= 0 || m->sum[g] >= STATES || x->n * (m->sum[g] + 1) > STATES) continue;
         double worth = hps_exact_dual_most(m, lambda, g) / log2((double)m->sum[g] + 1);
-        if (worth > most) {
-            most = worth;
+        if (worth > max) {
+            max = worth;
             best = g;
         }
     }
     return best;
 }
 
-/* Where limits are large, neighbouring states are those of a group: long loops. */
+/* Order groups so that neighbouring states belong to a group of a large limit: long loops. */
 static void arrange(struct hps_exact_completion *x)
 {
     const struct hps_exact_model *m = x->m;
@@ -85,8 +86,8 @@ static void choose(struct hps_exact_completion *x, const double *lambda)
     arrange(x);
 }
 
-/* A stage before the rests, for all units left that suffice: in each block of `n` states those from
- * `first` on, less `first`. */
+/* Put a stage before the completions, for all numbers of units left that suffice: in each block of
+ * `n` states those from `first` on, moved by `first`. */
 HPS_MULTIVERSION static void offer(double *restrict to, const double *restrict from, int states,
                                    int n, int first, double c)
 {
@@ -106,18 +107,18 @@ double hps_exact_completion_fill(struct hps_exact_completion *x, struct hps_exac
     hps_exact_dual_charge(v, x->price);
     x->base = m->server_price * v->t1 - hps_exact_dual_base(m, x->price);
     for (int s = 0; s < x->n; s++)
-        x->least[(size_t)L * (size_t)x->n + (size_t)s] = 0;
+        x->min[(size_t)L * (size_t)x->n + (size_t)s] = 0;
     for (int i = L - 1; i >= 0; i--) {
-        double *to = x->least + (size_t)i * (size_t)x->n;
+        double *to = x->min + (size_t)i * (size_t)x->n;
         for (int s = 0; s < x->n; s++)
             to[s] = INFINITY;
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            const double *from = x->least + (size_t)(e->j + 1) * (size_t)x->n;
+            const double *from = x->min + (size_t)(e->j + 1) * (size_t)x->n;
             int stride = x->at[e->g] < 0 ? 0 : x->stride[x->at[e->g]];
             int block = stride > 0 ? stride * ((int)m->sum[e->g] + 1) : x->n;
             offer(to, from, x->n, block, stride * (int)e->k, e->c);
         }
     }
-    return x->least[x->n - 1] + x->base;
+    return x->min[x->n - 1] + x->base;
 }

@@ -1,12 +1,12 @@
-/* exact_cover.c - what layers are worth: each type takes the stages that are worth most more than
- * they cost and that its units hold; a layer that none takes is worth more, one that several take
- * less.
+/* exact_cover.c - the set-cover bound: layers have prices, and each type takes the set of stages
+ * whose layers are worth most more than the stages cost and that its units hold; the price of a
+ * layer that no type takes rises, that of a layer that several types take falls.
  *
- * Paths with prices on units know of a limit that no mixture of paths may break it; here each
- * type keeps its own to the unit, and what is relaxed is that a layer is taken once (as in the
- * generalised assignment problem: Fisher, Jaikumar, Van Wassenhove 1986). Of all sets of a type's
- * stages with at most u units, none adjacent, the best is found by a dynamic program over layers
- * and u. */
+ * The bound by paths with prices on units knows of a limit only that no convex combination of
+ * paths may break it. Here each type keeps its own limit to the unit, and what is relaxed is that
+ * a layer is taken once (as in the generalised assignment problem: Fisher, Jaikumar, Van
+ * Wassenhove 1986). The best of all sets of a type's stages with at most u units, no two adjacent,
+ * is found by a dynamic program over layers and u. */
 #include "plan/exact/exact_cover_impl.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@
 #define IDLE 4
 #define MOMENTUM 5.0
 
-/* Of the last sets in the mean. */
+/* Weight of the last sets in the mean. */
 #define NEW 0.1
 
 struct hps_exact_cover *hps_exact_cover_new(const struct hps_exact_model *m)
@@ -173,9 +173,10 @@ static void count(struct hps_exact_cover *x, const struct hps_exact_view *v)
             }
 }
 
-/* Take the last sets into the mean, and turn the way to what they miss: a layer that none takes, or
- * several. False when there is no way to go. Dearer layers go further. */
-static bool turn(struct hps_exact_cover *x, int r)
+/* Update the mean by the last sets, and the direction by what they miss: a layer that no type
+ * takes, or several do. False when there is no direction to move in. Prices of more expensive
+ * layers move further. */
+static bool update_direction(struct hps_exact_cover *x, int r)
 {
     const struct hps_exact_model *m = x->m;
     double share = fmax(NEW, 1.0 / (r + 1)), momentum = r == 0 ? 0 : MOMENTUM;
@@ -193,18 +194,18 @@ static bool turn(struct hps_exact_cover *x, int r)
     return any;
 }
 
-/* The next prices: so far along the way that the bound rises by `rise` if all goes straight. */
+/* The next prices: so far in that direction that the bound rises by `rise` if it is linear. */
 static void step(struct hps_exact_cover *x, double rise)
 {
     int L = x->m->L;
-    double least = fabs(x->sum[L]) / L, norm = 0;
+    double min = fabs(x->sum[L]) / L, norm = 0;
 
     for (int l = 0; l < L; l++) {
-        double far = least > 0 ? least + fabs(x->price[l]) : 1;
+        double far = min > 0 ? min + fabs(x->price[l]) : 1;
         norm += x->direction[l] * x->direction[l] * far * far;
     }
     for (int l = 0; l < L; l++) {
-        double far = least > 0 ? least + fabs(x->price[l]) : 1;
+        double far = min > 0 ? min + fabs(x->price[l]) : 1;
         x->trial[l] += rise / norm * x->direction[l] * far * far;
     }
 }
@@ -251,7 +252,7 @@ double hps_exact_cover_bound(struct hps_exact_cover *x, struct hps_exact_view *v
     for (int r = 0, idle = 0;; r++) {
         double q = hps_exact_cover_at(x, v, x->trial);
         count(x, v);
-        bool more = turn(x, r);
+        bool more = update_direction(x, r);
         if (q > best) {
             best = q;
             idle = 0;
@@ -287,6 +288,6 @@ void hps_exact_cover_drop(struct hps_exact_cover *x, struct hps_exact_view *v, d
     look_ahead(x, v);
     for (int i = 0; i < x->m->L; i++)
         for (int a = v->first[i]; a < v->first[i + 1]; a++)
-            v->least[a] = all + extra_of(x, &v->item[a], i);
+            v->min[a] = all + extra_of(x, &v->item[a], i);
     hps_exact_view_keep(v, cut);
 }

@@ -1,12 +1,12 @@
-/* exact_cover_impl.h - a second lower bound, for where limits bind: prices of layers instead of
- * units.
+/* exact_cover_impl.h - a second lower bound, for problems whose limits bind: prices of layers
+ * instead of units.
  *
- * Every type takes the set of stages that is worth most beyond its cost and that its units hold.
- * A layer may be taken by none or by several types; prices p that make it one give the bound
- *     sum of p + sum over types of min over sets of (cost of the stages - p of their layers)
- * which is valid at any p. Limits are kept to the unit, so it is above that of the paths where
- * limits are few units and break stages up (as in the generalised assignment problem). Types of
- * many units have no limit here. */
+ * Every type takes the set of stages that is worth most beyond its cost and that its units hold. A
+ * layer may be taken by none or by several types; with prices p of layers the bound is sum of p +
+ * sum over types of min over sets of (cost of the stages - p of their layers), which is valid for
+ * any p. Limits are kept to the unit, so where limits are few units and fragment stages this bound
+ * is above that of the paths (as in the generalised assignment problem). Types of many units have
+ * no limit here. */
 #ifndef HPS_PLAN_EXACT_EXACT_COVER_IMPL_H
 #define HPS_PLAN_EXACT_EXACT_COVER_IMPL_H
 
@@ -27,7 +27,8 @@ struct hps_exact_cover {
 struct hps_exact_cover *hps_exact_cover_new(const struct hps_exact_model *m);
 void hps_exact_cover_free(struct hps_exact_cover *x);
 
-/* Does it know more of the limits that the view's paths broke, and as much of all? Pure. */
+/* Can this bound be better than that of the paths: do the paths break limits, and only such as
+ * this bound knows? Pure. */
 bool hps_exact_cover_useful(const struct hps_exact_view *v);
 /* First prices, by the view's backward program. */
 void hps_exact_cover_begin(struct hps_exact_cover *x, const struct hps_exact_view *v);
@@ -45,10 +46,11 @@ bool hps_exact_cover_close(struct hps_exact_cover *x, struct hps_exact_view *v,
 
 /* The share of a layer that the mean of the sets has on a group. Pure. */
 double hps_exact_cover_share(const struct hps_exact_cover *x, int l, int g);
-/* The layer and group to divide by: on that group or not, the bound rises most if it does as it
- * did before. False when the sets agree. */
+/* The layer and group to branch on: the pair for which the bound should rise most, judged by
+ * earlier branchings. False when the sets agree on all layers. */
 bool hps_exact_cover_split(const struct hps_exact_cover *x, int *l, int *g);
-/* It rose so much where layer l, of which that share was on group g, is on it or is not. */
+/* Record by how much the bound rose where layer l, whose share on group g was `share`, is on it
+ * (or is not). */
 void hps_exact_cover_learn(struct hps_exact_cover *x, int l, int g, bool on, double share,
                            double rise);
 

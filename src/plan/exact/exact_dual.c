@@ -1,37 +1,39 @@
-/* exact_dual.c - what units cost on top of their price, so that the cheapest path minds the limits.
+/* exact_dual.c - prices of units on top of their own price, which make the cheapest path respect
+ * the limits (Lagrangian relaxation).
  *
- * Prices of a group with few units are those of its packings: the bound is the one over all convex
- * mixtures of packings, not of all units at a price each. Three stages of two units have no place
- * in a type of five, whatever two fifths of a stage have. The bound is raised by the volume
+ * Prices of a group with few units are those of its packings: the bound is over all convex
+ * combinations of packings, not of single units. (Three stages of two units each do not fit into a
+ * type of five units, although their sum with fractions would.) The bound is raised by the volume
  * algorithm (Barahona, Anbil 2000): steps from the best prices along a mean of subgradients. */
 #include "plan/exact/exact_impl.h"
 
 #include <math.h>
 #include <string.h>
 
-/* How much of a step is for the prices of each number of units, beside that for all units alike. */
-#define SPREAD 0.3
+/* The share of a step for the prices of each number of units, relative to that for all units
+ * alike. */
+#define SINGLE_SHARE 0.3
 
 static bool alone(const struct hps_exact_model *m, int g)
 {
     return m->begin[g + 1] - m->begin[g] == 1;
 }
 
-/* Raise prices as far as no packing is charged more than before: price[c - 1] becomes the most
- * that stages in c units are charged. Of two stages one has at most half of the units: the other
- * may be charged all that this one leaves. */
+/* Raise prices as far as no packing is charged more than before: price[c - 1] becomes the highest
+ * charge of stages in c units. Of two stages one has at most half of the units, so the other may
+ * be charged all that this one leaves. */
 static void raise_all(const struct hps_exact_model *m, int g, double *price)
 {
-    int most = (int)m->max[g];
+    int max = (int)m->max[g];
 
-    for (int c = 2; c <= most; c++) {
+    for (int c = 2; c <= max; c++) {
         double x = fmax(price[c - 1], price[c - 2]);
         for (int a = 1; a <= c / 2; a++)
             x = fmax(x, price[a - 1] + price[c - a - 1]);
         price[c - 1] = x;
     }
-    for (int c = most / 2 + 1; alone(m, g) && c < most; c++)
-        price[c - 1] = fmax(price[c - 1], price[most - 1] - price[most - c - 1]);
+    for (int c = max / 2 + 1; alone(m, g) && c < max; c++)
+        price[c - 1] = fmax(price[c - 1], price[max - 1] - price[max - c - 1]);
 }
 
 double hps_exact_dual_most(const struct hps_exact_model *m, const double *price, int g)
@@ -65,27 +67,29 @@ void hps_exact_dual_charge(struct hps_exact_view *v, const double *price)
     }
 }
 
-/* Take away the packing that is charged most; of equal ones that with stages as the path has. */
+/* Subtract the packing of the highest charge; among equal ones the one with stages like those of
+ * the path. */
 static void take_packing(const struct hps_exact_model *m, int g, const double *price, double *use)
 {
-    int most = (int)m->max[g], pick[HPS_EXACT_TABLE + 1];
+    int max = (int)m->max[g], largest[HPS_EXACT_TABLE + 1];
     double best[HPS_EXACT_TABLE + 1], bonus[HPS_EXACT_TABLE + 1];
 
     best[0] = 0;
-    for (int k = 1; k <= most; k++)
-        bonus[k] = use[k - 1] > 0 ? 1e-7 * k * price[most - 1] + 1e-300 * k : 0;
-    for (int c = 1; c <= most; c++) {
+    for (int k = 1; k <= max; k++)
+        bonus[k] = use[k - 1] > 0 ? 1e-7 * k * price[max - 1] + 1e-300 * k : 0;
+    for (int c = 1; c <= max; c++) {
         best[c] = best[c - 1];
-        pick[c] = 0;
+        largest[c] = 0;
         for (int k = 1; k <= c; k++)
             if (best[c - k] + price[k - 1] + bonus[k] > best[c]) {
                 best[c] = best[c - k] + price[k - 1] + bonus[k];
-                pick[c] = k;
+                largest[c] = k;
             }
     }
     for (int b = m->begin[g]; b < m->begin[g + 1]; b++)
-        for (int c = (int)hps_cost_capacity(m->p, m->member[b]); c > 0; c -= pick[c] ? pick[c] : 1)
-            if (pick[c]) use[pick[c] - 1]--;
+        for (int c = (int)hps_cost_capacity(m->p, m->member[b]); c > 0;
+             c -= largest[c] ? largest[c] : 1)
+            if (largest[c]) use[largest[c] - 1]--;
 }
 
 /* Does the path keep the limit of a group alone, and is it charged as much as any packing? */
@@ -133,8 +137,8 @@ static bool excess(struct hps_exact_view *v)
     return any;
 }
 
-/* What of a group's use x counts: nothing less where there is no price to lower. All units alike,
- * and every number of units, as shares of the limit. */
+/* What counts of the use x of a group: negative use only where there is a price to lower. For all
+ * units alike, and for every number of units, as shares of the limit. */
 static double alike(const struct hps_exact_view *v, int g, const double *x)
 {
     const struct hps_exact_model *m = v->m;
@@ -157,14 +161,14 @@ static double single(const struct hps_exact_view *v, int g, int k, const double 
 static size_t scale(const struct hps_exact_view *v, const double *x, double *to)
 {
     const struct hps_exact_model *m = v->m;
-    const double spread = sqrt(SPREAD);
+    const double weight = sqrt(SINGLE_SHARE);
     size_t n = 0;
 
     for (int g = 0; g < m->G; g++) {
         if (!v->dual.busy[g]) continue;
         to[n++] = alike(v, g, x);
         for (int k = 1; hps_exact_dual_table(m, g) && k <= (int)m->max[g]; k++)
-            to[n++] = spread * single(v, g, k, x);
+            to[n++] = weight * single(v, g, k, x);
     }
     return n;
 }
@@ -217,8 +221,9 @@ bool hps_exact_dual_step(struct hps_exact_view *v, double rise)
             continue;
         }
         for (int k = 1; k <= (int)m->max[g]; k++)
-            price[k - 1] = fmax(
-                0, from[k - 1] + step * k * (all + SPREAD * single(v, g, k, v->dual.direction)));
+            price[k - 1] =
+                fmax(0, from[k - 1] +
+                            step * k * (all + SINGLE_SHARE * single(v, g, k, v->dual.direction)));
         raise_all(m, g, price);
     }
     return true;

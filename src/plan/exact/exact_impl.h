@@ -1,11 +1,11 @@
 /* exact_impl.h - the branch and bound behind plan/sched_exact: problem, paths, leaves, tree.
  *
- * A plan's stages are a path through the layers' boundaries 0..L; an arc is one stage: first layer
- * i, last layer j, group g of equal types. Inside an interval t1 <= tau <= t2 an arc has at least
- * k units, the least with ET(k) <= t2, and so costs at least price * k * max(t1, ET(k));
- * prices on the units of a group bring in the limits; the cheapest path under both is a lower
- * bound, found by one dynamic program. Costs here are tau * (sum of price * units): USD of an hour
- * times seconds per example. */
+ * The stages of a plan are a path through the boundaries 0..L of the layers; an arc is one stage:
+ * first layer i, last layer j, group g of equal types. Inside an interval t1 <= tau <= t2 an arc
+ * has at least k units, the smallest k with ET(k) <= t2, and so costs at least
+ * price * k * max(t1, ET(k)). Lagrangian prices on the units of a group account for the limits. The
+ * cheapest path under both is a lower bound, found by one dynamic program. Costs here are
+ * tau * (sum of price * units): USD per hour times seconds per example. */
 #ifndef HPS_PLAN_EXACT_EXACT_IMPL_H
 #define HPS_PLAN_EXACT_EXACT_IMPL_H
 
@@ -43,7 +43,7 @@ int hps_exact_model_arc(const struct hps_exact_model *m, int i, int j, int g);
 /* The group of a real type, -1 when it has no unit. Pure. */
 int hps_exact_model_group(const struct hps_exact_model *m, int type);
 
-/* The best plan so far, and what prices another one. */
+/* The best plan so far, and the memory to price another one. */
 struct hps_exact_leaf {
     const struct hps_exact_model *m;
     double best;                    /* cost of the best plan, INFINITY: none                */
@@ -58,16 +58,16 @@ struct hps_exact_leaf {
 
 struct hps_exact_leaf *hps_exact_leaf_new(const struct hps_exact_model *m);
 void hps_exact_leaf_free(struct hps_exact_leaf *leaf);
-/* A path at its best tau: its cost, INFINITY when it is not below `cutoff`; kept when it is better
- * than the best plan. */
+/* Price a path at its best tau: its cost, INFINITY when it is not below `cutoff`. A path that is
+ * cheaper than the best plan replaces it. */
 double hps_exact_leaf_price(struct hps_exact_leaf *leaf, int S, const int *arc, double cutoff);
-/* The same with the best plan as cutoff. True when it was kept. */
+/* The same with the best plan as cutoff. True when the path became the best plan. */
 bool hps_exact_leaf_try(struct hps_exact_leaf *leaf, int S, const int *arc);
 
 /* The arcs that are left in one interval, and the dynamic program over them. */
 struct hps_exact_item {
-    double w, k, c;                 /* least cost inside the interval; least units; charged
-                                       with the prices of its units                         */
+    double w, k, c;                 /* lowest cost inside the interval; fewest units; cost with
+                                       the prices of its units */
     int id;                         /* arc                                                  */
     short j, g;
 };
@@ -92,7 +92,7 @@ struct hps_exact_view {
     int n;
     int *first;                     /* (L + 1) where the items of a first layer begin       */
     struct hps_exact_item *item;    /* (narc)                                               */
-    double *least;                  /* (narc) of an item, for hps_exact_view_keep           */
+    double *min;                    /* (narc) of an item, for hps_exact_view_keep           */
     struct hps_exact_best *fwd, *bwd;   /* (L + 1)                                          */
     struct hps_exact_dual dual;
     double *share;                  /* (L, G) how often the paths had a layer on a group    */
@@ -108,7 +108,7 @@ struct hps_exact_view {
 struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m);
 void hps_exact_view_free(struct hps_exact_view *v);
 
-/* What stands before (or behind) a stage of group g at this boundary. */
+/* The best path to (or from) this boundary that a stage of group g can continue. */
 static inline double hps_exact_adjacent(const struct hps_exact_view *v,
                                         const struct hps_exact_best *b, int g)
 {
@@ -130,11 +130,12 @@ double hps_exact_dual_most(const struct hps_exact_model *m, const double *price,
 double hps_exact_dual_base(const struct hps_exact_model *m, const double *price);
 /* Set `c` of the view's items. */
 void hps_exact_dual_charge(struct hps_exact_view *v, const double *price);
-/* Take the view's path into the mean of what paths use beyond the limits. False when it is the
- * `first` and keeps them, and pays nothing for them: no prices give more. */
+/* Update the mean of what paths use beyond the limits by the path of the view. False when this
+ * path is the `first`, keeps the limits and is charged nothing for them: then no prices raise the
+ * bound. */
 bool hps_exact_dual_look(struct hps_exact_view *v, bool first);
 /* The next prices to try: from the best ones along that mean, so far that the bound rises by
- * `rise` if all goes straight. False when there is no way. */
+ * `rise` if it is linear. False when there is no direction to move in. */
 bool hps_exact_dual_step(struct hps_exact_view *v, double rise);
 
 /* Only paths with layer `l` on group `g`, or only without; HPS_EXACT_ANY: all. */
@@ -144,14 +145,14 @@ struct hps_exact_branch {
     int l, g;
 };
 
-/* Fill with those of `n` arcs that can work in t1..t2 under the rule, and draw the interval's ends
- * in to taus that a stage can have. False when none is left. */
+/* Fill the view with those of `n` arcs that can keep a tau in t1..t2 and obey the branch, and
+ * shrink the interval to values of tau that a stage can have. False when no item is left. */
 bool hps_exact_view_fill(struct hps_exact_view *v, double t1, double t2, int n, const int *id,
                          struct hps_exact_branch branch);
 /* Raise the prices from v->dual.lambda for `rounds`; every path is tried as a plan. The lower
  * bound. */
 double hps_exact_view_bound(struct hps_exact_view *v, struct hps_exact_leaf *leaf, int rounds);
-/* Drop every item whose `least`, set by the caller, is not below `cut`. */
+/* Drop every item whose `min`, set by the caller, is not below `cut`. */
 void hps_exact_view_keep(struct hps_exact_view *v, double cut);
 /* Drop every item that is on no path below `cut`. */
 void hps_exact_view_drop(struct hps_exact_view *v, double cut);
@@ -159,15 +160,18 @@ void hps_exact_view_drop(struct hps_exact_view *v, double cut);
 void hps_exact_view_back(struct hps_exact_view *v);
 /* Try every path below the best plan; false when `steps` did not suffice. After a drop only. */
 bool hps_exact_view_close(struct hps_exact_view *v, struct hps_exact_leaf *leaf, long long steps);
-/* The layer and group that the paths agree on least; false when they agree. */
+/* The layer and group to branch on: the ones that the paths disagree on most; false when they
+ * agree. */
 bool hps_exact_view_split(const struct hps_exact_view *v, int *l, int *g);
 
-/* Paths boundary by boundary, only the best `width` of those that use unlike units. */
+/* Beam search: paths boundary by boundary, of which only the best `width` with different units are
+ * followed. */
 struct hps_exact_beam;
 struct hps_exact_beam *hps_exact_beam_new(const struct hps_exact_model *m);
 void hps_exact_beam_free(struct hps_exact_beam *b);
-/* The least path that is found, where a unit beyond its group's limit costs `over` and `given` (G)
- * units are used before: number of arcs, 0: none; arc (L) [out]. Needs hps_exact_view_back. */
+/* The cheapest path found, where a unit beyond the limit of its group costs `over` and `given` (G)
+ * units are in use already. Returns the number of arcs, 0: none; arc (L) [out]. Needs
+ * hps_exact_view_back. */
 int hps_exact_beam_least(struct hps_exact_beam *b, const struct hps_exact_view *v,
                          const long long *given, double over, int width, int *arc);
 
@@ -182,9 +186,9 @@ void hps_exact_anneal_free(struct hps_exact_anneal *x);
  * until there is one. */
 void hps_exact_anneal_run(struct hps_exact_anneal *x, int cycles, const struct hps_exact_end *end);
 
-/* Replaces parts of a path by what the rest leaves room for: a path that breaks the limits at
- * tau_max until it is a plan, and then the best plan until it is a better one. For where the
- * limits bind; proves nothing. */
+/* Repair: replaces segments of a path by what the other stages leave units for: first a path that
+ * breaks the limits at tau_max, until it is a plan, and then the best plan, until it is a better
+ * one. For problems whose limits bind; proves nothing. */
 struct hps_exact_repair;
 struct hps_exact_repair *hps_exact_repair_new(struct hps_exact_leaf *leaf);
 void hps_exact_repair_free(struct hps_exact_repair *x);
@@ -192,7 +196,7 @@ void hps_exact_repair_free(struct hps_exact_repair *x);
 void hps_exact_repair_run(struct hps_exact_repair *x, long long tries,
                           const struct hps_exact_end *end);
 
-/* Restarted local search from the best plan: ranges of layers that begin or end with a stage change
+/* Iterated local search from the best plan: ranges of layers that begin or end with a stage change
  * their group. For good plans early; proves nothing. */
 struct hps_exact_local;
 struct hps_exact_local *hps_exact_local_new(struct hps_exact_leaf *leaf);
@@ -207,12 +211,12 @@ struct hps_exact_end {
     long long evaluations;
     double enough;
 };
-/* The local searches that go on beside the tree; `run` after each node, of which n arcs were
- * left. */
+/* The primal heuristics: searches for better plans that run between the nodes of the tree. `run`
+ * after each node, of which n arcs were left. */
 struct hps_exact_primal;
 struct hps_exact_primal *hps_exact_primal_new(struct hps_exact_leaf *leaf);
 void hps_exact_primal_free(struct hps_exact_primal *x);
-/* Before the tree: from what is the best plan so far. */
+/* Before the tree: improve the best plan so far. */
 void hps_exact_primal_begin(struct hps_exact_primal *x);
 void hps_exact_primal_run(struct hps_exact_primal *x, int n, const struct hps_exact_end *end);
 
@@ -221,12 +225,13 @@ void hps_exact_primal_run(struct hps_exact_primal *x, int n, const struct hps_ex
 double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *leaf,
                       const struct hps_exact_end *end);
 
-/* The least tau that some path could have if each stage had all units of its group. Pure. */
+/* The smallest tau that some path could have if each stage had all units of its group. Pure. */
 double hps_exact_min_tau(const struct hps_exact_model *m);
 
 /* A lower bound on the cost of any plan, also of one whose stages share their units: tau is at
- * least what shared units work, so each stage costs at least price * k * ET(k), which never falls
- * with k, at the least k that keeps tau_max. No prices: shared units are counted once. */
+ * least the time that shared units are busy, so each stage costs at least price * k * ET(k), which
+ * never falls with k, at the smallest k that keeps tau_max. No prices on units: shared units are
+ * counted once. */
 double hps_exact_shared(const struct hps_exact_model *m, struct hps_exact_leaf *leaf);
 
 /* Below this a bound meets the best plan: relative, more than rounding can do. */

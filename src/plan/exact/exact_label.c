@@ -1,5 +1,6 @@
-/* exact_label.c - the least path of an interval that keeps the limits: labels with units used, of
- * which one drops another (shortest paths with resources: Desrochers, Soumis 1988). */
+/* exact_label.c - labelling: the cheapest path of an interval that keeps the limits. A label holds
+ * the units used, and one label may dominate another (shortest paths with resource constraints:
+ * Desrochers, Soumis 1988). */
 #include "plan/exact/exact_label_impl.h"
 
 #include <math.h>
@@ -9,16 +10,16 @@
 
 #include "base/mem.h"
 
-/* Steps of a label, beside one for each other that it is compared with. */
+/* Steps charged for a label, besides one for each other label that it is compared with. */
 #define STEPS 30
 
 /* The best paths that are tried as plans. */
 #define TRY 10
 
 struct label {
-    double w, c;            /* cost inside the interval; charged with the prices of the rest */
+    double w, c;            /* cost inside the interval; with the prices of the completion   */
     uint64_t used;          /* units, a field for each group that is counted                 */
-    int left;               /* state of the rest                                             */
+    int left;               /* state of the completion                                       */
     int item, from, next;   /* last stage; the label before it; another of the boundary      */
 };
 
@@ -31,7 +32,7 @@ struct row {
 
 struct hps_exact_label {
     const struct hps_exact_model *m;
-    struct hps_exact_completion *rest;
+    struct hps_exact_completion *completion;
     int *shift, *bits;      /* (G) of a group's field, -1: not counted; without the guard    */
     uint64_t guards, limits;
     int *head;              /* (L + 1) first label of a boundary, -1: none                   */
@@ -49,7 +50,7 @@ struct hps_exact_label *hps_exact_label_new(const struct hps_exact_model *m)
     size_t L = (size_t)m->L, G = (size_t)m->G;
 
     x->m = m;
-    x->rest = hps_exact_completion_new(m);
+    x->completion = hps_exact_completion_new(m);
     x->shift = hps_mem_new(2 * G, sizeof *x->shift);
     x->bits = x->shift + G;
     x->head = hps_mem_new(2 * L + 1, sizeof *x->head);
@@ -60,7 +61,7 @@ struct hps_exact_label *hps_exact_label_new(const struct hps_exact_model *m)
 void hps_exact_label_free(struct hps_exact_label *x)
 {
     if (!x) return;
-    hps_exact_completion_free(x->rest);
+    hps_exact_completion_free(x->completion);
     hps_mem_free(x->shift);
     hps_mem_free(x->head);
     hps_mem_free(x->label);
@@ -68,7 +69,7 @@ void hps_exact_label_free(struct hps_exact_label *x)
     hps_mem_free(x);
 }
 
-/* Count a group's units if there is room for a field, with a bit above it that is never lent. */
+/* Reserve a field for the units of a group if one is free, with a guard bit above it. */
 static int count(struct hps_exact_label *x, int g, int at)
 {
     int bits = 1;
@@ -83,15 +84,16 @@ static int count(struct hps_exact_label *x, int g, int at)
     return at + bits + 1;
 }
 
-/* Those of the rest, and others that paths break the limit of. */
+/* Reserve fields for the groups of the completion bound, and for other groups whose limit paths
+ * break. */
 static void count_all(struct hps_exact_label *x, const struct hps_exact_view *v)
 {
     int at = 0;
 
     memset(x->shift, -1, (size_t)x->m->G * sizeof *x->shift);
     x->guards = x->limits = 0;
-    for (int n = 0; n < x->rest->ngroup; n++)
-        at = count(x, x->rest->group[n], at);
+    for (int n = 0; n < x->completion->ngroup; n++)
+        at = count(x, x->completion->group[n], at);
     for (int g = 0; g < x->m->G; g++)
         if (v->dual.busy[g] && x->shift[g] < 0) at = count(x, g, at);
 }
@@ -109,11 +111,11 @@ static struct label *another(struct hps_exact_label *x)
     return &x->label[x->n++];
 }
 
-/* All ways on from a label. */
+/* Extend a label by every item. */
 static void extend(struct hps_exact_label *x, const struct hps_exact_view *v, int id, int i, int g,
                    double cut)
 {
-    const struct hps_exact_completion *rest = x->rest;
+    const struct hps_exact_completion *completion = x->completion;
 
     for (int a = v->first[i]; a < v->first[i + 1]; a++) {
         const struct hps_exact_item *e = &v->item[a];
@@ -123,9 +125,12 @@ static void extend(struct hps_exact_label *x, const struct hps_exact_view *v, in
             next.used += (uint64_t)e->k << x->shift[e->g];
             if (!within(x, next.used, x->limits)) continue;
         }
-        if (rest->at[e->g] >= 0) next.left -= rest->stride[rest->at[e->g]] * (int)e->k;
+        if (completion->at[e->g] >= 0)
+            next.left -= completion->stride[completion->at[e->g]] * (int)e->k;
         next.c += e->c;
-        if (next.c + rest->least[(size_t)(e->j + 1) * (size_t)rest->n + (size_t)next.left] >= cut)
+        if (next.c +
+                completion->min[(size_t)(e->j + 1) * (size_t)completion->n + (size_t)next.left] >=
+            cut)
             continue;
         next.w += e->w;
         next.item = a;
@@ -144,7 +149,7 @@ static int by_cost(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* May the first have the stages that the second can have next? */
+/* Can every stage that may follow the second label follow the first? */
 static bool follows(const struct hps_exact_label *x, const struct row *a, const struct row *b)
 {
     int g = a->g;
@@ -155,7 +160,7 @@ static bool follows(const struct hps_exact_label *x, const struct row *a, const 
                (uint64_t)x->m->sum[g];
 }
 
-/* The labels of a boundary that no other drops, by cost. */
+/* The labels of a boundary that no other label dominates, by cost. */
 static void gather(struct hps_exact_label *x, const struct hps_exact_view *v, int b)
 {
     int n = 0;
@@ -188,8 +193,8 @@ static void try_path(struct hps_exact_label *x, const struct hps_exact_view *v,
     hps_exact_leaf_try(leaf, S, x->arc);
 }
 
-static double least(struct hps_exact_label *x, const struct hps_exact_view *v,
-                    struct hps_exact_leaf *leaf, double cut, long long steps)
+static double min(struct hps_exact_label *x, const struct hps_exact_view *v,
+                  struct hps_exact_leaf *leaf, double cut, long long steps)
 {
     int L = x->m->L;
 
@@ -198,11 +203,11 @@ static double least(struct hps_exact_label *x, const struct hps_exact_view *v,
     x->steps = steps;
     memset(x->head, -1, (size_t)(L + 1) * sizeof *x->head);
     x->head[0] = 0;
-    *another(x) = (struct label){ 0, 0, 0, x->rest->n - 1, -1, -1, -1 };
+    *another(x) = (struct label){ 0, 0, 0, x->completion->n - 1, -1, -1, -1 };
     for (int b = 0; b < L && x->steps > 0; b++) {
         gather(x, v, b);
         for (int i = 0; i < x->nrow && x->steps > 0; i++)
-            extend(x, v, x->row[i].label, b, x->row[i].g, cut - x->rest->base);
+            extend(x, v, x->row[i].label, b, x->row[i].g, cut - x->completion->base);
     }
     gather(x, v, L);
     if (x->steps <= 0) return -INFINITY;
@@ -215,7 +220,7 @@ double hps_exact_label_bound(struct hps_exact_label *x, struct hps_exact_view *v
                              struct hps_exact_leaf *leaf, double cut, long long steps)
 {
     double bound =
-        hps_exact_completion_fill(x->rest, v) < cut ? least(x, v, leaf, cut, steps) : cut;
+        hps_exact_completion_fill(x->completion, v) < cut ? min(x, v, leaf, cut, steps) : cut;
 
     hps_exact_dual_charge(v, v->dual.lambda);
     hps_exact_view_back(v);

@@ -28,16 +28,15 @@ static bool closed(const struct hps_provision_packing *d, int s, int type)
             d->type[s + 1] == type);
 }
 
-/* Is an earlier type of the group as empty and as large as this one? Then it was tried in its
- * place. */
+/* Was an earlier type of the group, as empty and as large as this one, tried in its place? */
 static bool tried(const struct hps_provision_packing *d, int g, int b)
 {
     const struct hps_exact_model *m = d->leaf->m;
-    long long room = hps_cost_capacity(m->p, m->member[b]);
+    long long capacity = hps_cost_capacity(m->p, m->member[b]);
 
-    if (d->left[m->member[b]] < room) return false;
+    if (d->left[m->member[b]] < capacity) return false;
     for (int a = m->begin[g]; a < b; a++)
-        if (d->left[m->member[a]] == room && hps_cost_capacity(m->p, m->member[a]) == room)
+        if (d->left[m->member[a]] == capacity && hps_cost_capacity(m->p, m->member[a]) == capacity)
             return true;
     return false;
 }
@@ -83,7 +82,7 @@ static bool pack_group(struct hps_provision_packing *d, const long long *units, 
     return good;
 }
 
-/* Have the types of each group room for its stages? Sets the real type of each stage. */
+/* Can the stages of each group be packed into its types? Sets the real type of each stage. */
 static bool pack(struct hps_provision_packing *d, const long long *units)
 {
     const struct hps_exact_model *m = d->leaf->m;

@@ -1,5 +1,5 @@
-/* exact_local.c - good plans early: a local search that is thrown off its optimum and climbs
- * again. */
+/* exact_local.c - good plans early: an iterated local search, which perturbs its optimum and
+ * descends again. */
 #include "plan/exact/exact_impl.h"
 
 #include <math.h>
@@ -79,8 +79,8 @@ static bool move(struct hps_exact_local *c, uint64_t n)
         other = (int)((n - ranges) / L);
         if (l >= other || c->now[l] == c->now[other]) return false;
         copy(c, c->next, c->now);
-        hps_moves_recolour(c->next, c->now, m->L, l, c->now[other]);
-        hps_moves_recolour(c->next, c->now, m->L, other, c->now[l]);
+        hps_moves_reassign(c->next, c->now, m->L, l, c->now[other]);
+        hps_moves_reassign(c->next, c->now, m->L, other, c->now[l]);
         return true;
     }
     int was = c->now[l];
@@ -91,8 +91,8 @@ static bool move(struct hps_exact_local *c, uint64_t n)
     return true;
 }
 
-/* Climb until no move gains. False when the steps were used up before. */
-static bool climb(struct hps_exact_local *c)
+/* Descend until no move gains. False when the steps were used up before. */
+static bool descend(struct hps_exact_local *c)
 {
     uint64_t all = moves(c->leaf->m);
 
@@ -115,7 +115,7 @@ static bool climb(struct hps_exact_local *c)
 }
 
 /* A few random moves from home, fewer where that keeps no limit. */
-static void throw_off(struct hps_exact_local *c)
+static void perturb(struct hps_exact_local *c)
 {
     c->value = INFINITY;
     for (int tries = 0; tries < 30 && !isfinite(c->value); tries++) {
@@ -149,11 +149,11 @@ void hps_exact_local_run(struct hps_exact_local *c, long long steps)
     if (c->leaf->S == 0) return;
     c->steps = steps;
     if (!c->begun || c->leaf->best < c->home_value * (1 - HPS_EXACT_SAME)) begin(c);
-    while (climb(c)) {
+    while (descend(c)) {
         if (c->value <= c->home_value * 1.002) {
             c->home_value = c->value;
             copy(c, c->home, c->now);
         }
-        throw_off(c);
+        perturb(c);
     }
 }

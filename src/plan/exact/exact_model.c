@@ -38,12 +38,12 @@ static void merge(struct hps_exact_model *m)
         m->begin[g] = n;
         m->price[g] = m->min_tau ? 0 : p->type[t].price_usd_hour;
         for (int u = t; u < p->T; u++) {
-            long long room = hps_cost_capacity(p, u);
-            if (done[u] || room < 1 || !equal_types(p, t, u)) continue;
+            long long capacity = hps_cost_capacity(p, u);
+            if (done[u] || capacity < 1 || !equal_types(p, t, u)) continue;
             done[u] = true;
             m->member[n++] = u;
-            m->sum[g] += room;
-            m->max[g] = room > m->max[g] ? room : m->max[g];
+            m->sum[g] += capacity;
+            m->max[g] = capacity > m->max[g] ? capacity : m->max[g];
         }
         m->again[g] = m->cuts || n - m->begin[g] > 1;
     }
@@ -141,7 +141,7 @@ double hps_exact_min_tau(const struct hps_exact_model *m)
         double et = fmax(tau[x->i], hps_cost_line_et(&x->line, (double)m->max[x->g]));
         tau[x->j + 1] = fmin(tau[x->j + 1], et);
     }
-    double least = tau[m->L];
+    double min = tau[m->L];
     hps_mem_free(tau);
-    return least;
+    return min;
 }

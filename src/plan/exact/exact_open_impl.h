@@ -35,11 +35,11 @@ struct hps_exact_open {
 
 /* Takes one use of the node's list. */
 void hps_exact_open_push(struct hps_exact_open *x, struct hps_exact_node node);
-/* The node of the least bound; among equals the deepest, which comes to a plan or an end soonest.
- * n > 0. */
+/* The node of the lowest bound; among equal ones the deepest, which is closest to a plan or to
+ * being closed. n > 0. */
 struct hps_exact_node hps_exact_open_pop(struct hps_exact_open *x);
 
-/* In a bound that may not be worth its time: nodes that do without, next time and left. */
+/* Skips a costly bound where it did not help: nodes to skip next time, and still to skip. */
 struct hps_exact_trust {
     int wait, pause;
 };

@@ -22,7 +22,7 @@ struct hps_exact_view *hps_exact_view_new(const struct hps_exact_model *m)
     v->m = m;
     v->first = hps_mem_new(L + 1, sizeof *v->first);
     v->item = hps_mem_new((size_t)m->narc, sizeof *v->item);
-    v->least = hps_mem_new((size_t)m->narc, sizeof *v->least);
+    v->min = hps_mem_new((size_t)m->narc, sizeof *v->min);
     v->fwd = hps_mem_new(L + 1, sizeof *v->fwd);
     v->bwd = hps_mem_new(L + 1, sizeof *v->bwd);
     v->dual = (struct hps_exact_dual){ .lambda = hps_mem_new(n, sizeof(double)),
@@ -43,7 +43,7 @@ void hps_exact_view_free(struct hps_exact_view *v)
     if (!v) return;
     hps_mem_free(v->first);
     hps_mem_free(v->item);
-    hps_mem_free(v->least);
+    hps_mem_free(v->min);
     hps_mem_free(v->fwd);
     hps_mem_free(v->bwd);
     hps_mem_free(v->dual.lambda);
@@ -59,13 +59,13 @@ void hps_exact_view_free(struct hps_exact_view *v)
     hps_mem_free(v);
 }
 
-/* The least tau from t1 on that is an ET of the stage, INFINITY when it has none. */
-static double next_tau(const struct hps_exact_arc *x, double t1, long long most)
+/* The smallest tau from t1 on that is an ET of the stage, INFINITY when it has none. */
+static double next_tau(const struct hps_exact_arc *x, double t1, long long max)
 {
-    long long k = hps_cost_line_units(&x->line, nextafter(t1, 0), most);
+    long long k = hps_cost_line_units(&x->line, nextafter(t1, 0), max);
 
     if (k == 1 || k == x->line.min_units) return INFINITY;
-    return hps_cost_line_et(&x->line, (double)(k == 0 ? most : k - 1));
+    return hps_cost_line_et(&x->line, (double)(k == 0 ? max : k - 1));
 }
 
 /* tau is the ET of some stage: draw t1 up and t2 down to such. Only worth it in a narrow interval.
@@ -225,7 +225,7 @@ static void remember(struct hps_exact_view *v, double weight)
     }
 }
 
-/* How far the bound is from the best plan, or from a guess when there is none. */
+/* The distance from the bound to the best plan, or a guess when there is none. */
 static double missing(const struct hps_exact_leaf *leaf, double q)
 {
     return isfinite(leaf->best) ? leaf->best - q : 0.1 * fabs(q) + 1e-300;
@@ -287,7 +287,7 @@ void hps_exact_view_keep(struct hps_exact_view *v, double cut)
 
     for (int i = 0; i < v->m->L; i++)
         for (int a = v->first[i], end = v->first[i + 1]; a < end; a++) {
-            if (v->least[a] >= cut) continue;
+            if (v->min[a] >= cut) continue;
             while (at <= i)
                 v->first[at++] = n;
             v->item[n++] = v->item[a];
@@ -306,8 +306,8 @@ void hps_exact_view_drop(struct hps_exact_view *v, double cut)
     for (int i = 0; i < v->m->L; i++)
         for (int a = v->first[i]; a < v->first[i + 1]; a++) {
             const struct hps_exact_item *e = &v->item[a];
-            v->least[a] = hps_exact_adjacent(v, &v->fwd[i], e->g) + e->c +
-                          hps_exact_adjacent(v, &v->bwd[e->j + 1], e->g) + beside;
+            v->min[a] = hps_exact_adjacent(v, &v->fwd[i], e->g) + e->c +
+                        hps_exact_adjacent(v, &v->bwd[e->j + 1], e->g) + beside;
         }
     hps_exact_view_keep(v, cut);
     backward(v);

@@ -1,6 +1,6 @@
-/* exact_repair.c - plans at the edge of what the limits allow: in a path, two parts at a time are
- * replaced by the best that the other stages leave room for, until it keeps the limits, and then
- * until it is cheaper or faster. */
+/* exact_repair.c - plans at the edge of the limits, by large-neighbourhood search: two segments of
+ * a path at a time are replaced by the best ones that fit into the units left by the other stages,
+ * until the path keeps the limits, and then until it is cheaper or faster. */
 #include "plan/exact/exact_impl.h"
 
 #include <limits.h>
@@ -12,23 +12,23 @@
 #include "plan/budget.h"
 
 enum {
-    ROUNDS = 200,           /* of the prices, where nothing is known of them */
-    WIDE = 50,              /* labels of a boundary: over all layers         */
-    NARROW = 20,            /* over two parts                                */
-    PART = 8,               /* stages of a part                              */
-    TRIES = 20,             /* at a stage of a group that has too many units */
-    IDLE = 200              /* without a gain, before it begins anew         */
+    ROUNDS = 200, /* of the prices, where nothing is known of them */
+    WIDE = 50,    /* labels of a boundary: over all layers         */
+    NARROW = 20,  /* over two segments                             */
+    SEGMENT = 8,  /* stages of a segment                           */
+    TRIES = 20,   /* at a stage of a group that has too many units */
+    IDLE = 200    /* without a gain, before it begins anew         */
 };
 
 #define LOW 0.99            /* of its end: where the interval begins         */
 #define DEAR 0.05           /* a unit too many, as a share of the bound      */
-#define NOISE 0.3           /* of what an arc is charged: other ways every time, */
-#define FINE 0.03           /* nearly the same way from a plan                  */
+#define NOISE 0.3            /* of the charge of an arc: other paths every time,  */
+#define FINE  0.03           /* nearly the same path from a plan                 */
 
 struct hps_exact_repair {
     const struct hps_exact_model *m;
     struct hps_exact_leaf *leaf;
-    struct hps_exact_view *all, *part;
+    struct hps_exact_view *all, *window;
     struct hps_exact_beam *beam;
     long long *given;       /* (G) units of the stages that stay                            */
     int S, *arc, *next;     /* (L) the path here, another                                   */
@@ -50,7 +50,7 @@ struct hps_exact_repair *hps_exact_repair_new(struct hps_exact_leaf *leaf)
     x->m = m;
     x->leaf = leaf;
     x->all = hps_exact_view_new(m);
-    x->part = hps_exact_view_new(m);
+    x->window = hps_exact_view_new(m);
     x->beam = hps_exact_beam_new(m);
     x->given = hps_mem_new((size_t)m->G, sizeof *x->given);
     x->arc = hps_mem_new(2 * L, sizeof *x->arc);
@@ -64,7 +64,7 @@ void hps_exact_repair_free(struct hps_exact_repair *x)
 {
     if (!x) return;
     hps_exact_view_free(x->all);
-    hps_exact_view_free(x->part);
+    hps_exact_view_free(x->window);
     hps_exact_beam_free(x->beam);
     hps_mem_free(x->given);
     hps_mem_free(x->arc);
@@ -88,12 +88,13 @@ static double draw(struct hps_exact_repair *x)
 
 static void leave(struct hps_exact_repair *x, int first)
 {
-    for (int s = first < 0 ? 0 : first; s < first + PART && s < x->S; s++)
+    for (int s = first < 0 ? 0 : first; s < first + SEGMENT && s < x->S; s++)
         x->stays[s] = false;
 }
 
-/* A part around a stage whose group has too many units, or any stage, and a part anywhere. */
-static void choose_parts(struct hps_exact_repair *x)
+/* Choose a segment around a stage whose group has too many units, or around any stage, and a
+ * segment anywhere. */
+static void choose_segments(struct hps_exact_repair *x)
 {
     int s = 0;
 
@@ -107,7 +108,7 @@ static void choose_parts(struct hps_exact_repair *x)
         int g = x->m->arc[x->arc[s]].g;
         if (x->given[g] > x->m->sum[g]) break;
     }
-    leave(x, s - (int)(draw(x) * PART));
+    leave(x, s - (int)(draw(x) * SEGMENT));
     leave(x, (int)(draw(x) * x->S));
     for (s = 0; s < x->S; s++)
         if (!x->stays[s]) x->given[x->m->arc[x->arc[s]].g] -= units(x, x->arc[s]);
@@ -119,11 +120,11 @@ static void add_all(struct hps_exact_repair *x, int first, int last)
     const struct hps_exact_view *all = x->all;
 
     for (int l = first; l <= last; l++) {
-        x->part->first[l] = x->part->n;
+        x->window->first[l] = x->window->n;
         for (int a = all->first[l]; a < all->first[l + 1]; a++) {
             if (all->item[a].j > last) continue;
-            x->part->item[x->part->n] = all->item[a];
-            x->part->item[x->part->n++].c *= 1 + (isinf(x->here) ? NOISE : FINE) * draw(x);
+            x->window->item[x->window->n] = all->item[a];
+            x->window->item[x->window->n++].c *= 1 + (isinf(x->here) ? NOISE : FINE) * draw(x);
         }
     }
 }
@@ -134,15 +135,16 @@ static void add_stage(struct hps_exact_repair *x, int arc)
     const struct hps_exact_arc *a = &x->m->arc[arc];
 
     for (int l = a->i; l <= a->j; l++)
-        x->part->first[l] = x->part->n + (l > a->i);
-    x->part->item[x->part->n++] = (struct hps_exact_item){ 0, 0, 0, arc, (short)a->j, (short)a->g };
+        x->window->first[l] = x->window->n + (l > a->i);
+    x->window->item[x->window->n++] =
+        (struct hps_exact_item){ 0, 0, 0, arc, (short)a->j, (short)a->g };
 }
 
-static void fill_part(struct hps_exact_repair *x)
+static void fill_window(struct hps_exact_repair *x)
 {
     const struct hps_exact_arc *arc = x->m->arc;
 
-    x->part->n = 0;
+    x->window->n = 0;
     for (int s = 0, e; s < x->S; s = e) {
         for (e = s + 1; !x->stays[s] && e < x->S && !x->stays[e]; e++)
             continue;
@@ -151,8 +153,8 @@ static void fill_part(struct hps_exact_repair *x)
         else
             add_all(x, arc[x->arc[s]].i, arc[x->arc[e - 1]].j);
     }
-    x->part->first[x->m->L] = x->part->n;
-    hps_exact_view_back(x->part);
+    x->window->first[x->m->L] = x->window->n;
+    hps_exact_view_back(x->window);
 }
 
 static long long beyond(struct hps_exact_repair *x, int S, const int *arc)
@@ -204,12 +206,12 @@ static void make_path(struct hps_exact_repair *x)
 {
     const struct hps_exact_model *m = x->m;
 
-    x->part->n = 0;
+    x->window->n = 0;
     add_all(x, 0, m->L - 1);
-    x->part->first[m->L] = x->part->n;
-    hps_exact_view_back(x->part);
+    x->window->first[m->L] = x->window->n;
+    hps_exact_view_back(x->window);
     memset(x->given, 0, (size_t)m->G * sizeof *x->given);
-    int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, WIDE, x->next);
+    int S = hps_exact_beam_least(x->beam, x->window, x->given, x->over, WIDE, x->next);
     if (S > 0) adopt(x, S);
 }
 
@@ -230,7 +232,7 @@ static bool look(struct hps_exact_repair *x)
     double bound = hps_exact_view_bound(x->all, x->leaf, x->begun ? 0 : ROUNDS);
     if (!isfinite(bound)) return false;
     hps_exact_view_drop(x->all, INFINITY);
-    memcpy(x->part->dual.lambda, x->all->dual.lambda,
+    memcpy(x->window->dual.lambda, x->all->dual.lambda,
            (size_t)m->dual[m->G] * sizeof *x->all->dual.lambda);
     x->over = DEAR * bound;
     x->begun = true;
@@ -260,9 +262,9 @@ static bool begin(struct hps_exact_repair *x, bool anew)
 
 static void one(struct hps_exact_repair *x)
 {
-    choose_parts(x);
-    fill_part(x);
-    int S = hps_exact_beam_least(x->beam, x->part, x->given, x->over, NARROW, x->next);
+    choose_segments(x);
+    fill_window(x);
+    int S = hps_exact_beam_least(x->beam, x->window, x->given, x->over, NARROW, x->next);
     x->idle++;
     if (S > 0) adopt(x, S);
     x->leaf->evaluations++;
@@ -272,11 +274,11 @@ void hps_exact_repair_run(struct hps_exact_repair *x, long long tries,
                           const struct hps_exact_end *end)
 {
     const struct hps_exact_leaf *leaf = x->leaf;
-    bool mend = leaf->S == 0;
+    bool repair = leaf->S == 0;
 
     for (; tries > 0 && !hps_budget_over(end->until_s); tries--) {
         bool better = leaf->S > 0 && leaf->best < x->known, idle = x->idle > IDLE;
-        if (mend && leaf->S > 0) return;
+        if (repair && leaf->S > 0) return;
         if ((!x->begun || better || idle) && !begin(x, idle && !better)) return;
         one(x);
     }

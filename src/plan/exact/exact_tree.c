@@ -24,19 +24,20 @@ enum {
     LABEL_STEPS = 2000000
 };
 
-/* An interval is divided while it is wider than this part of the gap. */
+/* An interval is divided while it is wider than this share of the gap. */
 #define WIDE 0.5
 #define WIDE_COVER 0.125
 #define WIDE_LABEL 0.15
 
-/* How eagerly the prices of layers move again: as a node's last steps by so much, at most. */
+/* The first step of the prices of layers at a node: this factor times the last step of its parent,
+ * up to a maximum. */
 #define AGAIN 4
 #define AGAIN_MOST 1.0
 
-/* Prices of layers stay when they close this part of the gap. */
+/* Prices of layers are used on when they close this share of the gap. */
 #define GAIN 0.4
 
-/* How near the least tau of a node is looked for: relative. */
+/* The relative precision of the smallest tau of a node. */
 #define PRECISION 5e-4
 
 struct tree {
@@ -48,10 +49,10 @@ struct tree {
     bool covered;           /* has the view's node prices of layers?   */
     double here;            /* its bound by them                       */
     struct hps_exact_trust cover_trust, label_trust;
-    struct hps_exact_primal *beside;
+    struct hps_exact_primal *primal;
     const struct hps_exact_end *end;
     struct hps_exact_open open;
-    double closed;          /* least bound of what was given up        */
+    double closed; /* lowest bound of nodes that were given up */
 };
 
 static double cut(const struct tree *x)
@@ -217,7 +218,8 @@ static bool by_layers(struct tree *x, const struct hps_exact_node *node, double 
     return x->view->n > 0 && !walk_few(x, node, *bound);
 }
 
-/* The layer to divide by: by the paths where the sets agree, unless these rule out the rest. */
+/* Choose the layer to branch on: by the paths where the sets agree, unless their bound closes the
+ * node. */
 static bool split(struct tree *x, double *bound, int *l, int *g)
 {
     struct hps_exact_view *v = x->view;
@@ -227,12 +229,12 @@ static bool split(struct tree *x, double *bound, int *l, int *g)
     return *bound < cut(x) && hps_exact_view_split(v, l, g);
 }
 
-/* Is the interval's width to blame for the gap? */
-static bool wide(const struct tree *x, double bound, double part)
+/* Is the gap due to the width of the interval? */
+static bool wide(const struct tree *x, double bound, double share)
 {
     const struct hps_exact_view *v = x->view;
 
-    return !narrow(v) || v->t2 / v->t1 - 1 >= (x->leaf->best / bound - 1) * part;
+    return !narrow(v) || v->t2 / v->t1 - 1 >= (x->leaf->best / bound - 1) * share;
 }
 
 /* By labels, where the interval's width leaves them a chance; they may be too many. False when
@@ -247,7 +249,7 @@ static bool by_labels(struct tree *x, const struct hps_exact_node *node, double 
     return *bound < cut(x) && !(wide(x, *bound, WIDE_LABEL) && push_halves(x, node, *bound));
 }
 
-/* Divide the interval while its width is to blame for the gap, and else a layer. */
+/* Divide the interval while the gap is due to its width, and else branch on a layer. */
 static void expand(struct tree *x, const struct hps_exact_node *node)
 {
     struct hps_exact_view *v = x->view;
@@ -275,9 +277,9 @@ static void expand(struct tree *x, const struct hps_exact_node *node)
         finish(x, node, bound);
 }
 
-/* The least tau of a node that its prices cannot rule out: doubled strides up, then halves.
- * False when they rule out all that is below the best plan. Afterwards the view's paths tell where
- * to branch. */
+/* The smallest tau of a node that its prices cannot exclude: by doubled steps up, then by
+ * bisection. False when they exclude all that is below the best plan. Afterwards the paths of the
+ * view show where to branch. */
 static bool lift(struct tree *x, const struct hps_exact_node *node, double *t1)
 {
     double low = node->t1, high = 0, stride = PRECISION;
@@ -336,9 +338,9 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
     x.view = hps_exact_view_new(m);
     x.cover = hps_exact_cover_new(m);
     x.label = hps_exact_label_new(m);
-    x.beside = hps_exact_primal_new(leaf);
+    x.primal = hps_exact_primal_new(leaf);
     plant(&x);
-    hps_exact_primal_begin(x.beside);
+    hps_exact_primal_begin(x.primal);
     while (x.open.n > 0) {
         if (x.open.heap[0].bound >= cut(&x) || over(&x)) {
             bound = x.open.heap[0].bound;
@@ -353,13 +355,13 @@ double hps_exact_tree(const struct hps_exact_model *m, struct hps_exact_leaf *le
         else
             expand(&x, &node);
         hps_exact_list_leave(node.list);
-        if (x.open.n > 0) hps_exact_primal_run(x.beside, x.view->n, end);
+        if (x.open.n > 0) hps_exact_primal_run(x.primal, x.view->n, end);
     }
     while (x.open.n > 0)
         hps_exact_list_leave(x.open.heap[--x.open.n].list);
     bound = fmin(bound, x.closed);
     if (bound >= cut(&x)) bound = leaf->best;
-    hps_exact_primal_free(x.beside);
+    hps_exact_primal_free(x.primal);
     hps_exact_view_free(x.view);
     hps_exact_cover_free(x.cover);
     hps_exact_label_free(x.label);

@@ -1,4 +1,5 @@
-/* exact_walk.c - all paths below the best plan, by what the units that are left are good for. */
+/* exact_walk.c - enumerates all paths below the best plan, depth first, by what the units that are
+ * left are worth. */
 #include "plan/exact/exact_cover_impl.h"
 
 #include <math.h>
@@ -13,13 +14,14 @@ struct walk {
     int S;
 };
 
-/* Are the units that a group has left counted? Those of equal types could be on any. */
+/* Are the units left of a group counted? Stages of a group of several types could be on any of
+ * them. */
 static bool counted(const struct hps_exact_cover *x, int g)
 {
     return hps_exact_dual_table(x->m, g) && x->m->begin[g + 1] - x->m->begin[g] == 1;
 }
 
-/* What the sets from boundary b on cost, with the units that are left. */
+/* The cost of the sets from boundary b on, with the units that are left. */
 static double rest_of(const struct hps_exact_cover *x, int b)
 {
     const double *here = x->behind + (size_t)b * x->n;
@@ -35,7 +37,7 @@ static double rest_of(const struct hps_exact_cover *x, int b)
     return sum;
 }
 
-/* The same when this item comes first, which leaves fewer. */
+/* The same when this item comes first and uses some of them. */
 static double rest_behind(const struct hps_exact_cover *x, const struct hps_exact_item *e,
                           double rest)
 {

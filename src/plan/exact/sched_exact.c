@@ -12,12 +12,13 @@
 #include "plan/exact/exact_impl.h"
 #include "plan/moves.h"
 
-/* Plans that a search prices in its first turn, and cycles of annealing. */
+/* Plans that are priced when the search for the fastest plan runs first, and cycles of annealing.
+ */
 #define FIRST 3000
 #define CYCLES 4
 
 /* Plans that are priced for one that keeps the limit under the options. */
-#define CLIMB 100000
+#define LOCAL_PLANS 100000
 
 struct question {
     const struct hps_profile *p;
@@ -59,7 +60,7 @@ static void seed(struct hps_exact_leaf *leaf, const struct hps_plan *plan)
 }
 
 /* The bound on plans that share, where the others are known to be infeasible. */
-static double ask_shared(const struct question *q)
+static double solve_shared(const struct question *q)
 {
     struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_max, false, q->cuts);
     struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
@@ -71,7 +72,7 @@ static double ask_shared(const struct question *q)
 }
 
 /* One question: the best plan takes the place of *best (which may be NULL); the bound. */
-static double ask(struct question *q, struct hps_plan **best)
+static double solve(struct question *q, struct hps_plan **best)
 {
     struct hps_exact_model *m = hps_exact_model_new(q->p, q->c, q->tau_max, q->min_tau, q->cuts);
     struct hps_exact_leaf *leaf = hps_exact_leaf_new(m);
@@ -103,7 +104,7 @@ static bool over(const struct question *q)
            (q->end.evaluations > 0 && q->evaluations >= q->end.evaluations);
 }
 
-/* A plan by annealing alone, or none: what `x` learned in earlier turns stays. */
+/* Look for a plan by annealing alone: `x` keeps what it learned in earlier calls. */
 static void anneal(struct question *q, struct hps_exact_anneal *x,
                    const struct hps_exact_leaf *leaf, int cycles, struct hps_plan **best)
 {
@@ -117,8 +118,8 @@ static void anneal(struct question *q, struct hps_exact_anneal *x,
     }
 }
 
-/* Go on from the best plan to the fastest one, until it is fast enough. The least tau that is not
- * ruled out. */
+/* Continue from the best plan to the fastest one, until it is fast enough. Returns the smallest
+ * tau that is not excluded. */
 static double hasten(struct question *q, long long evaluations, struct hps_plan **best)
 {
     struct question one = *q;
@@ -127,13 +128,13 @@ static double hasten(struct question *q, long long evaluations, struct hps_plan 
     one.end.enough = q->tau_max;
     one.end.evaluations = evaluations;
     one.evaluations = 0;
-    double tau = ask(&one, best);
+    double tau = solve(&one, best);
     q->evaluations += one.evaluations;
     return tau;
 }
 
-/* A plan that keeps q's tau_max, or a bound above it. The search for the fastest plan, which can
- * prove that there is none, and annealing take turns, for twice as long each time. */
+/* Find a plan that keeps q's tau_max, or a bound above it. The search for the fastest plan, which
+ * can prove that there is none, and annealing alternate, each time with twice the budget. */
 static double feasible(struct question *q, struct hps_plan **best)
 {
     double tau_max = q->tau_max, tau = 0;
@@ -144,9 +145,10 @@ static double feasible(struct question *q, struct hps_plan **best)
 
     for (int n = 0; tau <= tau_max && isfinite(tau) && !enough(*best, tau_max) && !over(q); n++) {
         int round = n / 2 < 20 ? n / 2 : 20;
-        long long turn = (long long)FIRST << round, rest = all > 0 ? all - q->evaluations : turn;
+        long long steps = (long long)FIRST << round,
+                  remaining = all > 0 ? all - q->evaluations : steps;
         if (n % 2 == 0)
-            tau = hasten(q, rest < turn ? rest : turn, best);
+            tau = hasten(q, remaining < steps ? remaining : steps, best);
         else
             anneal(q, x, leaf, CYCLES << round, best);
     }
@@ -156,8 +158,8 @@ static double feasible(struct question *q, struct hps_plan **best)
     return tau;
 }
 
-/* The cheapest plan. Prices of units only work against a best plan, so a feasible one is looked for
- * first: by the fastest plan, where those of one type do not keep the limits. */
+/* The cheapest plan. Prices of units only help against a best plan, so a feasible plan is found
+ * first: from the fastest plan, where the plans on one type do not keep the limits. */
 static double cheapest(struct question *q, struct hps_plan **best)
 {
     struct question fast = *q;
@@ -169,9 +171,9 @@ static double cheapest(struct question *q, struct hps_plan **best)
     if (tau > q->tau_max) {
         hps_plan_free(*best);
         *best = NULL;
-        return q->share ? ask_shared(q) : INFINITY;
+        return q->share ? solve_shared(q) : INFINITY;
     }
-    return ask(q, best);
+    return solve(q, best);
 }
 
 static double usd(const struct hps_profile *p, double cost)
@@ -186,21 +188,21 @@ static bool one_type_enough(const struct hps_profile *p, const struct hps_cost *
     return false;
 }
 
-double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_request *wish,
+double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_request *request,
                        struct hps_plan **best, bool *proven)
 {
     struct hps_cost *c = hps_cost_new(p);
-    struct question q = {
-        .p = p,
-        .c = c,
-        .cuts = wish->cuts,
-        .share = wish->share,
-        .tau_max = hps_cost_tau_max(wish->throughput_limit),
-        .end = { .until_s = until(wish->seconds), .enough = -1, .evaluations = wish->evaluations }
-    };
-    struct hps_plan *plan = wish->known ? hps_plan_copy(wish->known) : NULL;
+    struct question q = { .p = p,
+                          .c = c,
+                          .cuts = request->cuts,
+                          .share = request->share,
+                          .tau_max = hps_cost_tau_max(request->throughput_limit),
+                          .end = { .until_s = until(request->seconds),
+                                   .enough = -1,
+                                   .evaluations = request->evaluations } };
+    struct hps_plan *plan = request->known ? hps_plan_copy(request->known) : NULL;
     bool begun = plan || one_type_enough(p, c, q.tau_max);
-    double bound = usd(p, begun ? ask(&q, &plan) : cheapest(&q, &plan));
+    double bound = usd(p, begun ? solve(&q, &plan) : cheapest(&q, &plan));
 
     hps_cost_free(c);
     *proven = plan ? bound >= plan->cost_usd * (1 - 2 * HPS_EXACT_SAME) : isinf(bound);
@@ -220,11 +222,11 @@ double hps_exact_solve(const struct hps_profile *p, const struct hps_exact_reque
 double hps_exact_bound(const struct hps_profile *p, double throughput_limit, double seconds,
                        long long evaluations, struct hps_plan **best, bool *proven)
 {
-    struct hps_exact_request wish = { .throughput_limit = throughput_limit,
-                                      .seconds = seconds,
-                                      .evaluations = evaluations };
+    struct hps_exact_request request = { .throughput_limit = throughput_limit,
+                                         .seconds = seconds,
+                                         .evaluations = evaluations };
 
-    return hps_exact_solve(p, &wish, best, proven);
+    return hps_exact_solve(p, &request, best, proven);
 }
 
 double hps_exact_max_throughput(const struct hps_profile *p, double seconds, struct hps_plan **best,
@@ -237,33 +239,33 @@ double hps_exact_max_throughput(const struct hps_profile *p, double seconds, str
                           .min_tau = true,
                           .end = { .until_s = until(seconds), .enough = -1 } };
     struct hps_plan *plan = NULL;
-    double bound = ask(&q, &plan), most = plan ? plan->throughput : 0;
+    double bound = solve(&q, &plan), max = plan ? plan->throughput : 0;
 
     hps_cost_free(c);
     if (plan) plan->evaluations = q.evaluations;
-    *proven = !plan || !(bound * most < 1 - 2 * HPS_EXACT_SAME);    /* tau may be 0 */
+    *proven = !plan || !(bound * max < 1 - 2 * HPS_EXACT_SAME); /* tau may be 0 */
     if (best)
         *best = plan;
     else
         hps_plan_free(plan);
-    return most;
+    return max;
 }
 
 /* What is left of q's budget for further questions. */
-struct rest {
+struct remaining {
     double until_s;         /* 0: no end */
     long long evaluations;  /* 0: no end */
     long long used;
 };
 
-static bool spent(const struct rest *r)
+static bool spent(const struct remaining *r)
 {
     return hps_budget_over(r->until_s) ||
            (r->evaluations > 0 && r->used >= r->evaluations);
 }
 
 /* The fastest plan under the paper's model, with units for the options. */
-static struct hps_plan *fastest(const struct hps_problem *q, struct rest *r)
+static struct hps_plan *fastest(const struct hps_problem *q, struct remaining *r)
 {
     struct hps_plan *plan = q->fastest ? hps_plan_copy(q->fastest) : NULL;
 
@@ -275,7 +277,7 @@ static struct hps_plan *fastest(const struct hps_problem *q, struct rest *r)
                                  .min_tau = true,
                                  .end = { .until_s = r->until_s, .enough = -1 } };
         if (r->evaluations > 0) fast.end.evaluations = r->evaluations - r->used;
-        ask(&fast, &plan);
+        solve(&fast, &plan);
         r->used += fast.evaluations;
         hps_cost_free(c);
     }
@@ -285,7 +287,7 @@ static struct hps_plan *fastest(const struct hps_problem *q, struct rest *r)
 
 /* The cheapest plan of ever higher throughput under the paper's model, until one keeps the limit
  * under the options; NULL: none did. */
-static struct hps_plan *faster(const struct hps_problem *q, struct rest *r)
+static struct hps_plan *faster(const struct hps_problem *q, struct remaining *r)
 {
     struct hps_plan *plan = NULL;
 
@@ -301,9 +303,9 @@ static struct hps_plan *faster(const struct hps_problem *q, struct rest *r)
     return plan;
 }
 
-/* The first plan that keeps the limit under the options which a local search comes to, thrown off
- * again and again; NULL: none. Without a budget it prices CLIMB plans. */
-static struct hps_plan *any(const struct hps_problem *q, const struct rest *r)
+/* The first plan that keeps the limit under the options, found by an iterated local search; NULL:
+ * none. Without a budget it prices LOCAL_PLANS plans. */
+static struct hps_plan *any(const struct hps_problem *q, const struct remaining *r)
 {
     struct hps_sched_opt opt = *q->opt;
     struct hps_problem mine = *q;
@@ -315,7 +317,7 @@ static struct hps_plan *any(const struct hps_problem *q, const struct rest *r)
     if (r->evaluations > 0)
         opt.evaluations = r->evaluations - r->used;
     else if (!(r->until_s > 0))
-        opt.evaluations = CLIMB;
+        opt.evaluations = LOCAL_PLANS;
     struct hps_pricer *pr = hps_pricer_new(&mine);
     int *type = hps_mem_new(2 * (size_t)L, sizeof *type);
     double price = hps_pricer_single_types(pr, type);
@@ -324,7 +326,7 @@ static struct hps_plan *any(const struct hps_problem *q, const struct rest *r)
         if (n % 4 == 3)
             hps_moves_random(type, L, T, hps_rng_key(n, "random"));
         else
-            hps_moves_shake(type, type + L, L, T, 4, hps_rng_key(n, "shake"));
+            hps_moves_perturb(type, type + L, L, T, 4, hps_rng_key(n, "shake"));
         price = hps_pricer_price(pr, type, INFINITY);
     }
     struct hps_plan *plan = hps_pricer_plan(pr);        /* with their number */
@@ -339,7 +341,7 @@ static void adapt(const struct hps_problem *q, double until_s, struct hps_plan *
 {
     bool found = *plan;
     double bound = found ? (*plan)->lower_bound_usd : 0;
-    struct rest r = { until_s, q->opt->evaluations, found ? (*plan)->evaluations : 0 };
+    struct remaining r = { until_s, q->opt->evaluations, found ? (*plan)->evaluations : 0 };
 
     if (found) hps_sched_adapt(q, plan);
     if (found && !*plan) *plan = faster(q, &r);
@@ -352,16 +354,16 @@ static void adapt(const struct hps_problem *q, double until_s, struct hps_plan *
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
-    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
-                                      .seconds = q->opt->seconds,
-                                      .known = q->fastest,
-                                      .evaluations = q->opt->evaluations,
-                                      .share = q->opt->share };
+    struct hps_exact_request request = { .throughput_limit = q->throughput_limit,
+                                         .seconds = q->opt->seconds,
+                                         .known = q->fastest,
+                                         .evaluations = q->opt->evaluations,
+                                         .share = q->opt->share };
     double until_s = until(q->opt->seconds);
     bool proven;
 
     (void)key;
-    hps_exact_solve(q->profile, &wish, best, &proven);
+    hps_exact_solve(q->profile, &request, best, &proven);
     if (q->opt->share || hps_sched_engine(q->opt)) adapt(q, until_s, best);
     return HPS_OK;
 }

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-#define SPREAD 0.5              /* of x */
+#define DEVIATION 0.5 /* of x */
 
 struct hps_joint *hps_joint_new(int L, int T)
 {
@@ -37,13 +37,13 @@ void hps_joint_draw(struct hps_joint *j, const struct hps_pricer *pr,
     j->S = 0;
     for (int i = 0, end; i < j->L; i = end, j->S++) {
         end = hps_plan_run_end(type, j->L, i);
-        long long room = hps_pricer_capacity(pr, type[i]);
-        long long least = hps_cost_line_units(hps_cost_line(hps_pricer_cost(pr), i, end - 1,
-                                                            type[i]), value->tau, room);
+        long long capacity = hps_pricer_capacity(pr, type[i]);
+        long long min = hps_cost_line_units(hps_cost_line(hps_pricer_cost(pr), i, end - 1, type[i]),
+                                            value->tau, capacity);
         j->at[j->S] = i * j->T + type[i];
-        j->x[j->S] = j->more[j->at[j->S]] + SPREAD * hps_rng_normal(key, (uint64_t)i);
-        double units = (double)(least ? least : room) * exp2(j->x[j->S]);
-        j->units[j->S] = units >= (double)room ? room : llround(units);
+        j->x[j->S] = j->more[j->at[j->S]] + DEVIATION * hps_rng_normal(key, (uint64_t)i);
+        double units = (double)(min ? min : capacity) * exp2(j->x[j->S]);
+        j->units[j->S] = units >= (double)capacity ? capacity : llround(units);
         if (j->units[j->S] < 1) j->units[j->S] = 1;
     }
 }
@@ -69,7 +69,7 @@ double hps_joint_price(struct hps_joint *j, struct hps_pricer *pr, const int *ty
 void hps_joint_add(struct hps_joint *j, double weight)
 {
     for (int s = 0; s < j->S; s++)
-        j->dmore[j->at[s]] += weight * (j->x[s] - j->more[j->at[s]]) / (SPREAD * SPREAD);
+        j->dmore[j->at[s]] += weight * (j->x[s] - j->more[j->at[s]]) / (DEVIATION * DEVIATION);
 }
 
 void hps_joint_step(struct hps_joint *j, double rate, double fade)

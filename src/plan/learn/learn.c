@@ -217,7 +217,7 @@ static double draw(struct learn *k, uint64_t key)
     hps_markov_draw(k->markov, k->pr, from, from + n, hps_rng_sub(key, 2), k->plans.here);
     k->same = !k->joint && again(k) ? k->same + 1 : 0;
     if (k->same > SAME && k->q->opt->polish) {
-        hps_moves_shake(k->plans.here, k->plans.scratch, L, k->pr->T, 1, hps_rng_sub(key, 4));
+        hps_moves_perturb(k->plans.here, k->plans.scratch, L, k->pr->T, 1, hps_rng_sub(key, 4));
         k->same = again(k) ? k->same : 0;
     }
     return k->same > 0 ? INFINITY : price_of(k, hps_rng_sub(key, 3));
@@ -231,7 +231,7 @@ static void go_home(struct learn *k, double price)
 }
 
 /* Keep what is better; from where the next windows are drawn. */
-static void judge(struct learn *k, double price)
+static void accept(struct learn *k, double price)
 {
     bool better = price < k->plans.run_price;
 
@@ -282,8 +282,8 @@ static void step_network(struct learn *k)
     hps_policy_forward(k->net.pass, k->net.x, k->net.out);
 }
 
-/* A step of learning after each batch. The network's way over all cells takes as long as many
- * plans: it steps more seldom. */
+/* A step of learning after each batch. A pass of the network over all cells takes as long as many
+ * plans, so the network learns less often. */
 static void step(struct learn *k, long long batch, uint64_t key)
 {
     size_t n = cells(k);
@@ -316,12 +316,12 @@ static void restart(struct learn *k, uint64_t key)
 
 static void search(struct learn *k, uint64_t key)
 {
-    long long L = k->pr->L, patience = 60 + L, most = 20000 + 1000 * L;
+    long long L = k->pr->L, patience = 60 + L, max = 20000 + 1000 * L;
 
-    for (uint64_t n = 1; !hps_pricer_over(k->pr) && k->stale < most; n++) {
+    for (uint64_t n = 1; !hps_pricer_over(k->pr) && k->stale < max; n++) {
         uint64_t mine = hps_rng_sub(key, n);
         double price = draw(k, hps_rng_sub(mine, 0));
-        judge(k, price);
+        accept(k, price);
         reward(k, price);
         if (n % (uint64_t)k->batch == 0) {
             if (hps_pricer_late(k->pr))     /* plans that come again price nothing */

@@ -6,14 +6,14 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-#define TRIES 6                 /* types drawn before one without room is taken */
+#define TRIES 6 /* types drawn before one without units left is taken */
 
 struct hps_markov_workspace {
-    double *e;                  /* (L, T) exp(go - sharp ... - most)                              */
-    double *most;               /* (L)                                                            */
+    double *e;                  /* (L, T) exp(go - sharp ... - max)                               */
+    double *max;                /* (L)                                                            */
     double *sum;                /* (L, T) running sums of e                                       */
-    double *spread;             /* (L) what every type of the layer gets from plans added         */
-    long long *left;            /* (T) room while drawing                                         */
+    double *common;             /* (L) what the gradient of all types of the layer has in common  */
+    long long *left;            /* (T) units left while drawing                                   */
 };
 
 struct hps_markov *hps_markov_new(int L, int T)
@@ -22,15 +22,15 @@ struct hps_markov *hps_markov_new(int L, int T)
     struct hps_markov_workspace *d = hps_mem_new(1, sizeof *d);
     size_t n = (size_t)L * (size_t)T;
 
-    *c = (struct hps_markov){ .L = L, .T = T, .desk = d };
+    *c = (struct hps_markov){ .L = L, .T = T, .workspace = d };
     c->go = hps_mem_new(4 * n, sizeof *c->go);
     c->stay = c->go + n;
     c->dgo = c->go + 2 * n;
     c->dstay = c->go + 3 * n;
     d->e = hps_mem_new(2 * n + 2 * (size_t)L, sizeof *d->e);
     d->sum = d->e + n;
-    d->spread = d->e + 2 * n;
-    d->most = d->spread + L;
+    d->common = d->e + 2 * n;
+    d->max = d->common + L;
     d->left = hps_mem_new((size_t)T, sizeof *d->left);
     return c;
 }
@@ -39,9 +39,9 @@ void hps_markov_free(struct hps_markov *c)
 {
     if (!c) return;
     hps_mem_free(c->go);
-    hps_mem_free(c->desk->e);
-    hps_mem_free(c->desk->left);
-    hps_mem_free(c->desk);
+    hps_mem_free(c->workspace->e);
+    hps_mem_free(c->workspace->left);
+    hps_mem_free(c->workspace);
     hps_mem_free(c);
 }
 
@@ -50,7 +50,7 @@ static size_t at(const struct hps_markov *c, int l, int t)
     return (size_t)l * (size_t)c->T + (size_t)t;
 }
 
-/* exp(x), of a difference to the most: x is never far above 0. */
+/* exp(x) of a difference to the maximum: x is never far above 0. */
 static double weight(double x)
 {
     return x > -700 ? exp(fmin(x, 500)) : 0;
@@ -58,30 +58,30 @@ static double weight(double x)
 
 void hps_markov_refresh(struct hps_markov *c)
 {
-    struct hps_markov_workspace *d = c->desk;
+    struct hps_markov_workspace *d = c->workspace;
     const struct hps_value *v = c->value;
 
     for (int l = 0; l < c->L; l++) {
         size_t a = at(c, l, 0);
         const double *best = v->best + hps_value_at(v, l, l, 0);
         double sum = 0;
-        d->most[l] = -INFINITY;
+        d->max[l] = -INFINITY;
         for (int t = 0; t < c->T; t++) {
             d->e[a + (size_t)t] = c->go[a + (size_t)t] -
                                   c->sharp * (best[t] - v->rest[l]) / v->unit;
-            d->most[l] = fmax(d->most[l], d->e[a + (size_t)t]);
+            d->max[l] = fmax(d->max[l], d->e[a + (size_t)t]);
         }
-        if (!isfinite(d->most[l]))      /* no stage can begin here: all the same */
-            d->most[l] = 0;
+        if (!isfinite(d->max[l])) /* no stage can begin here: all the same */
+            d->max[l] = 0;
         for (int t = 0; t < c->T; t++, a++)
-            d->sum[a] = sum += d->e[a] = weight(d->e[a] - d->most[l]);
+            d->sum[a] = sum += d->e[a] = weight(d->e[a] - d->max[l]);
         for (int t = 0; t < c->T && sum == 0; t++)
             d->sum[at(c, l, t)] = t + 1;
     }
 }
 
 /* The weight of staying at layer l on type u of a stage that began at layer i. */
-static double hold(const struct hps_markov *c, int i, int l, int u)
+static double weight_of_staying(const struct hps_markov *c, int i, int l, int u)
 {
     const struct hps_value *v = c->value;
     double more = v->best[hps_value_at(v, i, l, u)] - v->w[hps_value_at(v, i, l - 1, u)] -
@@ -89,23 +89,23 @@ static double hold(const struct hps_markov *c, int i, int l, int u)
 
     if (!isfinite(more)) return 0;
     return weight(c->go[at(c, l, u)] + c->stay[at(c, l, u)] - c->sharp * more / v->unit -
-                  c->desk->most[l]);
+                  c->workspace->max[l]);
 }
 
 /* The weights of layer l behind type u (-1: nobody), whose stage began at i: of u, of all types. */
 static double weights(const struct hps_markov *c, int i, int l, int u, double *same)
 {
-    const struct hps_markov_workspace *d = c->desk;
+    const struct hps_markov_workspace *d = c->workspace;
     double all = d->sum[at(c, l, c->T - 1)];
 
-    *same = u < 0 ? 0 : hold(c, i, l, u);
+    *same = u < 0 ? 0 : weight_of_staying(c, i, l, u);
     return u < 0 ? all : fmax(all - d->e[at(c, l, u)], 0) + *same;
 }
 
 /* The first type whose running sum is above x. */
 static int find(const struct hps_markov *c, int l, double x)
 {
-    const double *sum = c->desk->sum + at(c, l, 0);
+    const double *sum = c->workspace->sum + at(c, l, 0);
     int low = 0, high = c->T - 1;
 
     while (low < high) {
@@ -120,13 +120,13 @@ static int find(const struct hps_markov *c, int l, double x)
 
 int hps_markov_type(const struct hps_markov *c, int l, uint64_t key)
 {
-    return find(c, l, hps_rng_real(key, 0) * c->desk->sum[at(c, l, c->T - 1)]);
+    return find(c, l, hps_rng_real(key, 0) * c->workspace->sum[at(c, l, c->T - 1)]);
 }
 
 /* The likeliest type but u. */
 static int likeliest_other(const struct hps_markov *c, int l, int u)
 {
-    const double *e = c->desk->e + at(c, l, 0);
+    const double *e = c->workspace->e + at(c, l, 0);
     int best = u == 0 ? 1 : 0;
 
     for (int t = 0; t < c->T; t++)
@@ -134,17 +134,18 @@ static int likeliest_other(const struct hps_markov *c, int l, int u)
     return best;
 }
 
-/* Another type than u (-1: any), one that has room for layer l alone if that is soon found. */
+/* Draw another type than u (-1: any type), one with units left for layer l alone if such a type is
+ * soon found. */
 static int draw_other(const struct hps_markov *c, const struct hps_pricer *pr, int l, int u,
                       uint64_t key)
 {
-    const struct hps_markov_workspace *d = c->desk;
-    double own = u < 0 ? 0 : d->e[at(c, l, u)], all = d->sum[at(c, l, c->T - 1)] - own;
+    const struct hps_markov_workspace *d = c->workspace;
+    double excluded = u < 0 ? 0 : d->e[at(c, l, u)], all = d->sum[at(c, l, c->T - 1)] - excluded;
     int t = u;
 
     for (uint64_t n = 0; n < TRIES; n++) {
         double x = hps_rng_real(key, n) * all;
-        t = find(c, l, u < 0 || x < d->sum[at(c, l, u)] - own ? x : x + own);
+        t = find(c, l, u < 0 || x < d->sum[at(c, l, u)] - excluded ? x : x + excluded);
         if (t == u)                     /* the others are lost in rounding */
             t = likeliest_other(c, l, u);
         long long units = hps_pricer_min_units(pr, l, l, t);
@@ -153,11 +154,11 @@ static int draw_other(const struct hps_markov *c, const struct hps_pricer *pr, i
     return t;
 }
 
-/* What the stages of a plan outside from..to-1 leave. */
+/* Count the units left by the stages of a plan outside of from..to-1. */
 static void count_room(struct hps_markov *c, const struct hps_pricer *pr, int from, int to,
                        const int *type)
 {
-    struct hps_markov_workspace *d = c->desk;
+    struct hps_markov_workspace *d = c->workspace;
 
     for (int t = 0; t < c->T; t++)
         d->left[t] = hps_pricer_capacity(pr, t);
@@ -182,7 +183,7 @@ int hps_markov_begin(const int *type, int l)
 void hps_markov_draw(struct hps_markov *c, const struct hps_pricer *pr, int from, int to,
                      uint64_t key, int *type)
 {
-    struct hps_markov_workspace *d = c->desk;
+    struct hps_markov_workspace *d = c->workspace;
     int first = hps_markov_begin(type, from);
     long long used = 0;         /* units of the stage at hand */
 
@@ -193,8 +194,8 @@ void hps_markov_draw(struct hps_markov *c, const struct hps_pricer *pr, int from
         int u = l > 0 ? type[l - 1] : -1, t = u;
         double same, all = weights(c, first, l, u, &same);
         long long units = u >= 0 ? hps_pricer_min_units(pr, first, l, u) : 0;
-        bool room = u >= 0 && units > 0 && units - used <= d->left[u];
-        if (c->T > 1 && (!room || hps_rng_real(mine, 0) * all >= same)) {
+        bool capacity = u >= 0 && units > 0 && units - used <= d->left[u];
+        if (c->T > 1 && (!capacity || hps_rng_real(mine, 0) * all >= same)) {
             t = draw_other(c, pr, l, u, hps_rng_sub(mine, 1));
             first = l;
             used = 0;
@@ -214,14 +215,14 @@ double hps_markov_log(const struct hps_markov *c, int from, int to, const int *t
         int u = l > 0 ? type[l - 1] : -1;
         double same, all = weights(c, i, l, u, &same);
         i = type[l] == u ? i : l;
-        sum += all > 0 ? log((type[l] == u ? same : c->desk->e[at(c, l, type[l])]) / all) : 0;
+        sum += all > 0 ? log((type[l] == u ? same : c->workspace->e[at(c, l, type[l])]) / all) : 0;
     }
     return sum;
 }
 
 void hps_markov_add(struct hps_markov *c, int from, int to, const int *type, double weight)
 {
-    struct hps_markov_workspace *d = c->desk;
+    struct hps_markov_workspace *d = c->workspace;
 
     for (int l = from, i = hps_markov_begin(type, from); l < to; l++) {
         int u = l > 0 ? type[l - 1] : -1;
@@ -229,7 +230,7 @@ void hps_markov_add(struct hps_markov *c, int from, int to, const int *type, dou
         i = type[l] == u ? i : l;
         if (!(all > 0)) continue;
         c->dgo[at(c, l, type[l])] += weight;
-        d->spread[l] += weight / all;
+        d->common[l] += weight / all;
         if (u < 0) continue;
         size_t a = at(c, l, u);
         c->dgo[a] -= weight / all * (same - d->e[a]);
@@ -237,16 +238,16 @@ void hps_markov_add(struct hps_markov *c, int from, int to, const int *type, dou
     }
     for (int l = from; l < to; l++) {
         for (size_t a = at(c, l, 0); a < at(c, l + 1, 0); a++)
-            c->dgo[a] -= d->spread[l] * d->e[a];
-        d->spread[l] = 0;
+            c->dgo[a] -= d->common[l] * d->e[a];
+        d->common[l] = 0;
     }
 }
 
 /* The entropy of layer l's own distribution. */
 static double entropy(const struct hps_markov *c, int l)
 {
-    const double *e = c->desk->e + at(c, l, 0);
-    double all = c->desk->sum[at(c, l, c->T - 1)], sum = 0;
+    const double *e = c->workspace->e + at(c, l, 0);
+    double all = c->workspace->sum[at(c, l, c->T - 1)], sum = 0;
 
     for (int t = 0; t < c->T; t++)
         sum -= e[t] > 0 ? e[t] / all * log(e[t] / all) : 0;
@@ -256,8 +257,8 @@ static double entropy(const struct hps_markov *c, int l)
 void hps_markov_add_entropy(struct hps_markov *c, double weight)
 {
     for (int l = 0; l < c->L; l++) {
-        const double *e = c->desk->e + at(c, l, 0);
-        double all = c->desk->sum[at(c, l, c->T - 1)], mean = entropy(c, l);
+        const double *e = c->workspace->e + at(c, l, 0);
+        double all = c->workspace->sum[at(c, l, c->T - 1)], mean = entropy(c, l);
         for (int t = 0; t < c->T; t++)
             if (e[t] > 0) c->dgo[at(c, l, t)] -= weight * e[t] / all * (log(e[t] / all) + mean);
     }

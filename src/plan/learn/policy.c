@@ -8,10 +8,10 @@
 #include "base/rng.h"
 #include "plan/policy_cell.h"
 
-#define CELL 24                 /* numbers of a cell, each way       */
+#define CELL 24                 /* size of a cell, for each direction */
 #define HEAD 32                 /* of the head                       */
 
-/* Where the weights lie in `param`: of both ways, then of the head. */
+/* Offsets of the weights in `param`: of both directions, then of the head. */
 struct place {
     size_t x[2], h[2], b[2], w1, w2, b1, w3, b3, all;
 };
@@ -22,10 +22,10 @@ static struct place places(const struct hps_policy *p)
     size_t width = (size_t)hps_cell_gates(p->cell) * H;
     struct place at;
 
-    for (int way = 0; way < 2; way++) {
-        at.x[way] = n;
-        at.h[way] = n += F * width;
-        at.b[way] = n += H * width;
+    for (int dir = 0; dir < 2; dir++) {
+        at.x[dir] = n;
+        at.h[dir] = n += F * width;
+        at.b[dir] = n += H * width;
         n += width;
     }
     at.w1 = n;
@@ -63,11 +63,11 @@ struct hps_policy *hps_policy_new(enum hps_cell cell, int features, int outputs,
     struct hps_policy *p = hps_policy_shape(cell, features, CELL, HEAD, outputs);
     struct place at = places(p);
 
-    for (int way = 0; way < 2; way++) {
-        draw(p, at.x[way], at.h[way], p->F, key);
-        draw(p, at.h[way], at.b[way], p->H, key);
+    for (int dir = 0; dir < 2; dir++) {
+        draw(p, at.x[dir], at.h[dir], p->F, key);
+        draw(p, at.h[dir], at.b[dir], p->H, key);
         for (int n = 0; n < p->H && cell == HPS_CELL_LSTM; n++)
-            p->param[at.b[way] + (size_t)(p->H + n)] = 1;       /* remember, to begin with */
+            p->param[at.b[dir] + (size_t)(p->H + n)] = 1; /* remember, to begin with */
     }
     draw(p, at.w1, at.b1, 4 * p->H, key);
     draw(p, at.w3, at.b3, 100 * p->K, key);
@@ -87,8 +87,8 @@ struct hps_policy_pass {
     const double *x;            /* (L, T, F) of the last run                     */
     double *gate[2], *state[2]; /* (L, T, gates * H), (L, T, H)                  */
     double *h, *m, *y;          /* (L, T, 2H), (L, 2H), (L, T, K) after the tanh */
-    double *dh, *dm, *dy;       /* the same on the way back                      */
-    double *pool, *dpool;       /* (L, K) what m gives to the head               */
+    double *dh, *dm, *dy;       /* their gradients                               */
+    double *pool, *dpool;       /* (L, K) the contribution of m to the head      */
     double *dgate, *dstate;     /* (L, T, gates * H), (T, H)                     */
 };
 
@@ -99,9 +99,9 @@ struct hps_policy_pass *hps_policy_pass_new(struct hps_policy *p, int L, int T)
     size_t width = (size_t)hps_cell_gates(p->cell) * H;
 
     *a = (struct hps_policy_pass){ .p = p, .L = L, .T = T };
-    for (int way = 0; way < 2; way++) {
-        a->gate[way] = hps_mem_new(n * width, sizeof(double));
-        a->state[way] = hps_mem_new(n * H, sizeof(double));
+    for (int dir = 0; dir < 2; dir++) {
+        a->gate[dir] = hps_mem_new(n * width, sizeof(double));
+        a->state[dir] = hps_mem_new(n * H, sizeof(double));
     }
     a->h = hps_mem_new(4 * n * H, sizeof(double));
     a->dh = a->h + 2 * n * H;
@@ -119,9 +119,9 @@ struct hps_policy_pass *hps_policy_pass_new(struct hps_policy *p, int L, int T)
 void hps_policy_pass_free(struct hps_policy_pass *a)
 {
     if (!a) return;
-    for (int way = 0; way < 2; way++) {
-        hps_mem_free(a->gate[way]);
-        hps_mem_free(a->state[way]);
+    for (int dir = 0; dir < 2; dir++) {
+        hps_mem_free(a->gate[dir]);
+        hps_mem_free(a->state[dir]);
     }
     hps_mem_free(a->h);
     hps_mem_free(a->m);
@@ -140,14 +140,20 @@ static void product(bool ta, bool tb, int m, int n, int k, const double *A, cons
                 n, k, 1, A, ta ? m : k, B, tb ? k : n, beta, C, n);
 }
 
-static struct hps_cell_run way_of(const struct hps_policy_pass *a, int way)
+static struct hps_cell_run run_of(const struct hps_policy_pass *a, int dir)
 {
     const struct hps_policy *p = a->p;
 
-    return (struct hps_cell_run){ .cell = p->cell, .L = a->L, .T = a->T, .H = p->H,
-                                  .stride = 2 * p->H, .back = way == 1,
-                                  .w = p->param + places(p).h[way], .gate = a->gate[way],
-                                  .state = a->state[way], .h = a->h + way * p->H };
+    return (struct hps_cell_run){ .cell = p->cell,
+                                  .L = a->L,
+                                  .T = a->T,
+                                  .H = p->H,
+                                  .stride = 2 * p->H,
+                                  .back = dir == 1,
+                                  .w = p->param + places(p).h[dir],
+                                  .gate = a->gate[dir],
+                                  .state = a->state[dir],
+                                  .h = a->h + dir * p->H };
 }
 
 /* to (rows, n) = each row the vector `from` (n). */
@@ -183,10 +189,10 @@ void hps_policy_forward(struct hps_policy_pass *a, const double *x, double *out)
     int rows = a->L * a->T, width = hps_cell_gates(p->cell) * p->H;
 
     a->x = x;
-    for (int way = 0; way < 2; way++) {
-        struct hps_cell_run r = way_of(a, way);
-        repeat(r.gate, p->param + at.b[way], (size_t)rows, (size_t)width);
-        product(false, false, rows, width, p->F, x, p->param + at.x[way], 1, r.gate);
+    for (int dir = 0; dir < 2; dir++) {
+        struct hps_cell_run r = run_of(a, dir);
+        repeat(r.gate, p->param + at.b[dir], (size_t)rows, (size_t)width);
+        product(false, false, rows, width, p->F, x, p->param + at.x[dir], 1, r.gate);
         hps_cell_forward(&r);
     }
     mean_over_types(a->m, a->h, a->L, a->T, 2 * p->H);
@@ -235,11 +241,11 @@ void hps_policy_backward(struct hps_policy_pass *a, const double *dout)
     int rows = a->L * a->T, width = hps_cell_gates(p->cell) * p->H;
 
     head_backward(a, dout);
-    for (int way = 0; way < 2; way++) {
-        struct hps_cell_run r = way_of(a, way);
-        hps_cell_backward(&r, a->dh + way * p->H, a->dgate, p->grad + at.h[way], a->dstate);
-        add_rows(p->grad + at.b[way], a->dgate, (size_t)rows, (size_t)width);
-        product(true, false, p->F, width, rows, a->x, a->dgate, 1, p->grad + at.x[way]);
+    for (int dir = 0; dir < 2; dir++) {
+        struct hps_cell_run r = run_of(a, dir);
+        hps_cell_backward(&r, a->dh + dir * p->H, a->dgate, p->grad + at.h[dir], a->dstate);
+        add_rows(p->grad + at.b[dir], a->dgate, (size_t)rows, (size_t)width);
+        product(true, false, p->F, width, rows, a->x, a->dgate, 1, p->grad + at.x[dir]);
     }
 }
 

@@ -14,7 +14,7 @@ static size_t row(const struct hps_cell_run *r, int l)
     return (size_t)l * (size_t)r->T;
 }
 
-/* The layer that came before l on this way, -1: none. */
+/* The previous layer in this direction, -1: none. */
 static int before(const struct hps_cell_run *r, int l)
 {
     int b = r->back ? l + 1 : l - 1;

@@ -1,5 +1,5 @@
-/* sched_rl_joint.c - the policy of sched_rl also chooses the units of each stage, as the
- * paper's future work asks (HeterPS, arXiv 2111.10635, section 7). */
+/* sched_rl_joint.c - the policy of sched_rl that also chooses the units of each stage, which the
+ * paper names as future work (HeterPS, arXiv 2111.10635, section 7). */
 #include "plan/learn.h"
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)

@@ -25,23 +25,23 @@ void hps_value_free(struct hps_value *v)
 }
 
 /* Like hps_cost_line_units but for tau's last bits, which values do not need. INFINITY: none. */
-static double units(const struct hps_cost_line *x, double tau, double room)
+static double units(const struct hps_cost_line *x, double tau, double capacity)
 {
     double c = tau - x->ct0, d = tau - x->dt0, k;
 
     if (!(c > 0 && d > 0)) return INFINITY;
     k = fmax(ceil(fmax(x->ct1 / c, x->dt1 / d) - 1e-9), fmax((double)x->min_units, 1));
-    return k > room ? INFINITY : k;
+    return k > capacity ? INFINITY : k;
 }
 
 static void fill_stage(struct hps_value *v, const struct hps_profile *p, const struct hps_cost *c,
-                       const long long *room, int i, int j)
+                       const long long *capacity, int i, int j)
 {
     const struct hps_cost_line *line = hps_cost_line(c, i, j, 0);
     double *w = v->w + hps_value_at(v, i, j, 0), *best = v->best + hps_value_at(v, i, j, 0);
 
     for (int t = 0; t < v->T; t++) {
-        double k = room[t] > 0 ? units(line + t, v->tau, (double)room[t]) : INFINITY;
+        double k = capacity[t] > 0 ? units(line + t, v->tau, (double)capacity[t]) : INFINITY;
         w[t] = isinf(k) ? INFINITY : p->type[t].price_usd_hour * k;     /* it may cost nothing */
         best[t] = w[t] + v->rest[j + 1];
         if (j + 1 < v->L) best[t] = fmin(best[t], best[t + v->T]);
@@ -64,13 +64,13 @@ static int count_stages(const struct hps_value *v)
 }
 
 void hps_value_fill(struct hps_value *v, const struct hps_profile *p, const struct hps_cost *c,
-                    const long long *room, double tau)
+                    const long long *capacity, double tau)
 {
     v->tau = tau;
     v->rest[v->L] = 0;
     for (int i = v->L - 1; i >= 0; i--) {
         for (int j = v->L - 1; j >= i; j--)
-            fill_stage(v, p, c, room, i, j);
+            fill_stage(v, p, c, capacity, i, j);
         v->rest[i] = INFINITY;
         for (int t = 0; t < v->T; t++)
             v->rest[i] = fmin(v->rest[i], v->best[hps_value_at(v, i, i, t)]);

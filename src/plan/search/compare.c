@@ -15,16 +15,16 @@ static void add(struct hps_compare *c, char *method)
     c->method[c->n++] = method;
 }
 
-/* exact first: its proof stands beside the others. */
+/* exact comes first: its proof is printed with all plans. */
 static void list_methods(struct hps_compare *c, const struct hps_profile *p)
 {
     const struct hps_sched *x;
-    int most = 1;
+    int max = 1;
 
     for (int a = 0; (x = hps_sched_at(a)); a++)
-        most += x->argument ? p->T : 1;
-    c->method = hps_mem_new((size_t)most, sizeof *c->method);
-    c->plan = hps_mem_new((size_t)most, sizeof *c->plan);
+        max += x->argument ? p->T : 1;
+    c->method = hps_mem_new((size_t)max, sizeof *c->method);
+    c->plan = hps_mem_new((size_t)max, sizeof *c->plan);
     add(c, hps_mem_text(hps_sched_exact.name));
     for (int a = 0; (x = hps_sched_at(a)); a++) {
         if (x == &hps_sched_exact || x == &hps_sched_file || x == &hps_sched_best) continue;
@@ -84,15 +84,15 @@ static void sort(struct hps_compare *c)
 static enum hps_status prove(struct hps_compare *c, struct hps_problem *q)
 {
     enum hps_status s = hps_sched_search(&c->plan[0], q);
-    struct hps_exact_request wish = { .throughput_limit = q->throughput_limit,
-                                      .seconds = q->opt->seconds,
-                                      .share = q->opt->share,
-                                      .evaluations = q->opt->evaluations };
+    struct hps_exact_request request = { .throughput_limit = q->throughput_limit,
+                                         .seconds = q->opt->seconds,
+                                         .share = q->opt->share,
+                                         .evaluations = q->opt->evaluations };
 
     c->throughput_limit = q->throughput_limit;
     if (s) return s;
     c->lower_bound_usd = c->plan[0] ? c->plan[0]->lower_bound_usd
-                                    : hps_exact_solve(c->profile, &wish, NULL, &c->proven);
+                                    : hps_exact_solve(c->profile, &request, NULL, &c->proven);
     c->proven = c->plan[0] && c->plan[0]->gap == 0;
     if (!c->plan[0] && isinf(c->lower_bound_usd))
         return hps_sched_run(&c->plan[0], c->profile, q->opt);

@@ -12,7 +12,7 @@ uint64_t hps_moves_count(int L, int T)
     return 3 * (uint64_t)L * (uint64_t)T + (uint64_t)L * (uint64_t)(L - 1) / 2;
 }
 
-void hps_moves_recolour(int *next, const int *now, int L, int l, int t)
+void hps_moves_reassign(int *next, const int *now, int L, int l, int t)
 {
     for (int a = l; a >= 0 && now[a] == now[l]; a--)
         next[a] = t;
@@ -28,11 +28,11 @@ static bool exchange(int *next, const int *now, int L, uint64_t n)
     while (n >= (uint64_t)b)
         n -= (uint64_t)b++;
     int a = (int)n;
-    /* one pair of layers speaks for two stages: the first of each */
+    /* only the first layers of both stages count, so each pair has one number */
     if (now[a] == now[b] || now[b - 1] == now[b] || (a > 0 && now[a - 1] == now[a])) return false;
     copy(next, now, L);
-    hps_moves_recolour(next, now, L, a, now[b]);
-    hps_moves_recolour(next, now, L, b, now[a]);
+    hps_moves_reassign(next, now, L, a, now[b]);
+    hps_moves_reassign(next, now, L, b, now[a]);
     return true;
 }
 
@@ -56,7 +56,7 @@ bool hps_moves_apply(int *next, const int *now, int L, int T, uint64_t n)
     if (n >= 2 * cells) return split(next, now, L, n - 2 * cells);
     int l = (int)(n / 2 % (uint64_t)L), t = (int)(n / 2 / (uint64_t)L), step = n % 2 ? 1 : -1;
     int was = now[l];
-    /* a whole stage is met from both of its ends: once is enough */
+    /* a whole stage is reached from both of its ends: one of them counts */
     if (was == t || (step > 0 && (l == 0 || now[l - 1] != was))) return false;
     copy(next, now, L);
     for (; l >= 0 && l < L && now[l] == was; l += step)
@@ -64,16 +64,16 @@ bool hps_moves_apply(int *next, const int *now, int L, int T, uint64_t n)
     return true;
 }
 
-void hps_moves_shake(int *type, int *work, int L, int T, int moves, uint64_t key)
+void hps_moves_perturb(int *type, int *scratch, int L, int T, int moves, uint64_t key)
 {
     uint64_t draw = 0;
 
     for (int m = 0; m < moves; m++) {
         if (hps_rng_below(key, draw++, 4) > 0) {
             for (int tries = 0; tries < 20; tries++)
-                if (hps_moves_apply(work, type, L, T,
+                if (hps_moves_apply(scratch, type, L, T,
                                     hps_rng_below(key, draw++, hps_moves_count(L, T)))) {
-                    copy(type, work, L);
+                    copy(type, scratch, L);
                     break;
                 }
             continue;
@@ -109,7 +109,7 @@ static uint64_t divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-double hps_moves_local_search(struct hps_pricer *pr, int *type, int *work, double price,
+double hps_moves_local_search(struct hps_pricer *pr, int *type, int *scratch, double price,
                               uint64_t key)
 {
     int L = pr->L, T = pr->T;
@@ -119,11 +119,11 @@ double hps_moves_local_search(struct hps_pricer *pr, int *type, int *work, doubl
     while (divisor(step, all) != 1)     /* steps of this length meet every move */
         step++;
     for (uint64_t idle = 0; idle < all && !hps_pricer_over(pr); idle++, at = (at + step) % all) {
-        if (!hps_moves_apply(work, type, L, T, at)) continue;
-        double gain = hps_pricer_price(pr, work, price);
+        if (!hps_moves_apply(scratch, type, L, T, at)) continue;
+        double gain = hps_pricer_price(pr, scratch, price);
         if (gain < price) {
             price = gain;
-            copy(type, work, L);
+            copy(type, scratch, L);
             idle = 0;
         }
     }

@@ -41,7 +41,7 @@ static void shift(const int *now, int *next, int L, uint64_t key)
 }
 
 /* A stage, its beginning, its end or a piece in it to another type. */
-static void recolour(const struct hps_markov *c, const int *now, int *next, bool copy, uint64_t key)
+static void reassign(const struct hps_markov *c, const int *now, int *next, bool copy, uint64_t key)
 {
     int l = below(key, 1, c->L), a = hps_markov_begin(now, l + 1),
         b = hps_plan_run_end(now, c->L, l);
@@ -65,8 +65,8 @@ static void exchange(const int *now, int *next, int L, uint64_t key)
 {
     int l = below(key, 1, L), m = below(key, 2, L);
 
-    hps_moves_recolour(next, now, L, l, now[m]);
-    if (now[l] != now[m]) hps_moves_recolour(next, now, L, m, now[l]);
+    hps_moves_reassign(next, now, L, l, now[m]);
+    if (now[l] != now[m]) hps_moves_reassign(next, now, L, m, now[l]);
 }
 
 bool hps_propose_move(const struct hps_markov *c, const int *now, int *next, uint64_t key)
@@ -77,25 +77,25 @@ bool hps_propose_move(const struct hps_markov *c, const int *now, int *next, uin
     if (kind < 6)
         shift(now, next, c->L, key);
     else if (kind < 13)
-        recolour(c, now, next, false, key);
+        reassign(c, now, next, false, key);
     else if (kind < 15)
-        recolour(c, now, next, true, key);
+        reassign(c, now, next, true, key);
     else
         exchange(now, next, c->L, key);
     return memcmp(next, now, (size_t)c->L * sizeof *next) != 0;
 }
 
 double hps_propose_local_search(const struct hps_markov *c, struct hps_pricer *pr, int *type,
-                                int *work, double price, int patience, uint64_t key)
+                                int *scratch, double price, int patience, uint64_t key)
 {
     uint64_t n = 0;
 
     for (int idle = 0; idle < patience && !hps_pricer_over(pr); idle++) {
-        if (!hps_propose_move(c, type, work, hps_rng_sub(key, n++))) continue;
-        double gain = hps_pricer_price(pr, work, price);
+        if (!hps_propose_move(c, type, scratch, hps_rng_sub(key, n++))) continue;
+        double gain = hps_pricer_price(pr, scratch, price);
         if (gain < price) {
             price = gain;
-            memcpy(type, work, (size_t)c->L * sizeof *type);
+            memcpy(type, scratch, (size_t)c->L * sizeof *type);
             idle = 0;
         }
     }

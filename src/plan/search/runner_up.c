@@ -14,8 +14,8 @@
 #define PLANS 50000             /* priced at most */
 #define SECONDS 0.3
 
-/* A problem of the runner's own: the method's question, a small budget. */
-struct desk {
+/* The same problem with a small budget of its own. */
+struct subproblem {
     struct hps_sched_opt opt;
     struct hps_problem q;
     struct hps_pricer *pr;
@@ -32,8 +32,8 @@ static struct promise promise_of(const struct hps_runner_up *r, const struct hps
                      : (struct promise){ plan->throughput, plan->cost_usd };
 }
 
-static void desk_open(struct desk *d, const struct hps_runner_up *r,
-                      const struct hps_sched_opt *opt)
+static void subproblem_begin(struct subproblem *d, const struct hps_runner_up *r,
+                             const struct hps_sched_opt *opt)
 {
     d->opt = *opt;
     d->opt.seconds = SECONDS;
@@ -63,9 +63,9 @@ static struct hps_plan *plan_of(const struct hps_runner_up *r, const struct hps_
                                 const int *type)
 {
     int *scratch = hps_mem_new((size_t)r->profile->L, sizeof *scratch);
-    struct desk d;
+    struct subproblem d;
 
-    desk_open(&d, r, opt);
+    subproblem_begin(&d, r, opt);
     if (type)
         hps_pricer_price(d.pr, type, INFINITY);
     else
@@ -80,23 +80,23 @@ static struct hps_plan *plan_of(const struct hps_runner_up *r, const struct hps_
 static void find_next(struct hps_runner_up *r, const struct hps_sched_opt *opt)
 {
     int L = r->profile->L, T = r->profile->T;
-    int *now = hps_mem_new(3 * (size_t)L, sizeof *now), *work = now + L, *next = now + 2 * L;
+    int *now = hps_mem_new(3 * (size_t)L, sizeof *now), *scratch = now + L, *next = now + 2 * L;
     uint64_t all = hps_moves_count(L, T), step = 1 + all / PLANS;
-    double least = INFINITY;
-    struct desk d;
+    double min = INFINITY;
+    struct subproblem d;
 
     hps_plan_assignment(r->plan, now);
-    desk_open(&d, r, opt);
+    subproblem_begin(&d, r, opt);
     for (uint64_t n = 0; n < all && !hps_pricer_over(d.pr); n += step) {
-        if (!hps_moves_apply(work, now, L, T, n)) continue;
-        double price = hps_pricer_price(d.pr, work, fmin(least, d.pr->ceiling));
-        if (price < least) {
-            least = price;
-            memcpy(next, work, (size_t)L * sizeof *next);
+        if (!hps_moves_apply(scratch, now, L, T, n)) continue;
+        double price = hps_pricer_price(d.pr, scratch, fmin(min, d.pr->ceiling));
+        if (price < min) {
+            min = price;
+            memcpy(next, scratch, (size_t)L * sizeof *next);
         }
     }
     hps_pricer_free(d.pr);
-    if (isfinite(least)) r->next = plan_of(r, opt, next);
+    if (isfinite(min)) r->next = plan_of(r, opt, next);
     hps_mem_free(now);
 }
 
@@ -109,8 +109,8 @@ static void find_fastest(struct hps_runner_up *r)
         struct hps_plan *plan = hps_plan_new(r->profile->L, 1);
         plan->stage[0] = (struct hps_plan_stage){ .last = r->profile->L - 1, .type = t };
         double tau = hps_provision_min_tau(plan, r->profile, c);
-        if (tau > 0 && 1 / tau > r->most) {
-            r->most = 1 / tau;
+        if (tau > 0 && 1 / tau > r->max_throughput) {
+            r->max_throughput = 1 / tau;
             r->type = t;
         }
         hps_plan_free(plan);
@@ -144,11 +144,11 @@ void hps_runner_up_free(struct hps_runner_up *r)
     hps_mem_free(r);
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
-/* "3.1 % less" of x beside y, "the same" within rounding. */
-static const char *beside(char *text, size_t size, double x, double y, const char *less,
-                          const char *more)
+/* "3.1 % less" for x compared with y, "the same" within rounding. */
+static const char *compare(char *text, size_t size, double x, double y, const char *less,
+                           const char *more)
 {
     if (!(fabs(x - y) > HPS_COST_TIE * fabs(y)))
         snprintf(text, size, "the same");
@@ -164,9 +164,9 @@ static void print_loss(const struct hps_runner_up *r, const struct hps_plan *x)
     char usd[64], rate[64], price[64];
 
     hps_out(": %.6g examples/s, %.6g USD, %s (speed: %s; an hour: %s)\n", its.rate, its.usd,
-            beside(usd, sizeof usd, its.usd, ours.usd, "less", "more"),
-            beside(rate, sizeof rate, its.rate, ours.rate, "less", "more"),
-            beside(price, sizeof price, hour, mine, "less", "more"));
+            compare(usd, sizeof usd, its.usd, ours.usd, "less", "more"),
+            compare(rate, sizeof rate, its.rate, ours.rate, "less", "more"),
+            compare(price, sizeof price, hour, mine, "less", "more"));
 }
 
 static bool has_stage(const struct hps_plan *plan, const struct hps_plan_stage *g)
@@ -209,7 +209,7 @@ void hps_runner_up_print(const struct hps_runner_up *r)
         print_loss(r, r->single);
     } else if (!r->single && r->type >= 0) {
         hps_out("one type alone: none keeps the limit of %.6g examples/s, all of %s have %.6g\n",
-                r->throughput_limit, r->profile->type[r->type].name, r->most);
+                r->throughput_limit, r->profile->type[r->type].name, r->max_throughput);
     } else if (!r->single) {
         hps_out("one type alone: none has the memory for all layers\n");
     }

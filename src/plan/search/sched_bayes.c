@@ -1,5 +1,5 @@
-/* sched_bayes.c - Bayesian optimisation: a Gaussian process over the plans priced so far says what
- * any other plan may cost and how sure that is; those of many candidates that promise the most
+/* sched_bayes.c - Bayesian optimisation: a Gaussian process over the plans priced so far predicts
+ * the cost of other plans and its deviation; of many candidates the ones with the highest expected
  * improvement are priced next. */
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct bayes {
     struct hps_gauss *gauss;
     double price[MOST], value[MOST];    /* of the plans of the process                */
     int order[MOST];                    /* of their numbers, by price                 */
-    int *type, *work;                   /* (CANDIDATES, L), (L)                       */
+    int *type, *scratch;                /* (CANDIDATES, L), (L)                       */
     double mean[CANDIDATES], deviation[CANDIDATES];
     int fitted;                         /* plans at the last fit, 0: fit now          */
 };
@@ -64,7 +64,8 @@ static int upwards(const void *x, const void *y)
     return *(const int *)x - *(const int *)y;
 }
 
-/* The process is full: the best stay, and of the others some, for what is far away. */
+/* Make place in a full process: the best plans stay, and some others, which represent distant
+ * regions. */
 static void make_room(struct bayes *b, uint64_t key)
 {
     int n = hps_gauss_count(b->gauss), keep[STAY];
@@ -133,7 +134,7 @@ static void propose(struct bayes *b, int *type, uint64_t key)
         memcpy(type + from, hps_gauss_plan(b->gauss, b->order[second]) + from,
                (size_t)more * sizeof *type);
     }
-    hps_moves_shake(type, b->work, L, T, kind < 4 ? 1 : draw(key, 5, 4), hps_rng_sub(key, 1));
+    hps_moves_perturb(type, b->scratch, L, T, kind < 4 ? 1 : draw(key, 5, 4), hps_rng_sub(key, 1));
 }
 
 /* How much a plan is expected to fall below the best value, which is 0. */
@@ -144,16 +145,16 @@ static double improvement(double mean, double deviation)
     return deviation * (z * 0.5 * erfc(-z / sqrt(2)) + exp(-0.5 * z * z) / sqrt(2 * acos(-1)));
 }
 
-/* The candidate that promises most, none twice; one that promises nothing is as good as any. */
-static int pick(struct bayes *b)
+/* The candidate of the highest expected improvement, none twice. */
+static int best_candidate(struct bayes *b)
 {
-    double most = -1;
+    double max = -1;
     int best = 0;
 
     for (int c = 0; c < CANDIDATES; c++) {
         double x = isnan(b->mean[c]) ? -1 : improvement(b->mean[c], b->deviation[c]);
-        if (x > most) {
-            most = x;
+        if (x > max) {
+            max = x;
             best = c;
         }
     }
@@ -169,10 +170,10 @@ static void search_round(struct bayes *b, uint64_t key)
         propose(b, candidate(b, c), hps_rng_sub(key, (uint64_t)c));
     hps_gauss_predict(b->gauss, CANDIDATES, b->type, b->mean, b->deviation);
     for (int n = 0; n < PICKED && !hps_pricer_late(b->pr); n++)
-        price(b, candidate(b, pick(b)));
+        price(b, candidate(b, best_candidate(b)));
 }
 
-/* Layers by their share of all time that the profile knows, and all a little. */
+/* Weigh layers by their share of all time in the profile, and all of them a little. */
 static struct hps_gauss *process_of(const struct hps_profile *p)
 {
     double *weight = hps_mem_new((size_t)p->L, sizeof *weight), sum = 0;
@@ -198,7 +199,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     b->pr = hps_pricer_new(q);
     b->gauss = process_of(q->profile);
     b->type = hps_mem_new((CANDIDATES + 1) * L, sizeof *b->type);
-    b->work = b->type + CANDIDATES * L;
+    b->scratch = b->type + CANDIDATES * L;
     hps_pricer_single_types(b->pr, b->type);
     bool more = price(b, b->type);
     for (uint64_t n = 0; n < BEGIN && more; n++) {

@@ -1,5 +1,6 @@
-/* sched_best.c - the learned method and then exact, each with the whole budget: the cheaper plan.
- * exact begins with what it has to beat, so that it says whether that was the best. */
+/* sched_best.c - the learned method and then exact, each with the whole budget: the cheaper of
+ * both plans. exact starts from the learned plan, so that it can prove that this plan was the
+ * best. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,11 +15,11 @@ static void name(struct hps_plan *plan, const struct hps_sched *by, const struct
                  double ratio)
 {
     snprintf(plan->by, sizeof plan->by, "%s", by->name);
-    snprintf(plan->rival, sizeof plan->rival, "%s", other->name);
-    plan->rival_ratio = ratio > 1 + HPS_COST_TIE && isfinite(ratio) ? ratio : 0;
+    snprintf(plan->competitor, sizeof plan->competitor, "%s", other->name);
+    plan->competitor_ratio = ratio > 1 + HPS_COST_TIE && isfinite(ratio) ? ratio : 0;
 }
 
-/* The learned plan stands: exact's proof beside it. */
+/* The learned plan is the cheaper one: exact adds its proof. */
 static void keep(struct hps_plan *first, struct hps_plan **proof, double ratio)
 {
     hps_cost_certify(first, (*proof)->lower_bound_usd);

@@ -34,8 +34,8 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     return s;
 }
 
-/* A plan that is read is taken as it is: the most is what it has. */
-static enum hps_status most(const struct hps_problem *q, double *throughput)
+/* A plan that is read is not changed: "max" is its own throughput. */
+static enum hps_status max_throughput(const struct hps_problem *q, double *throughput)
 {
     struct hps_plan *plan = NULL;
     enum hps_status s = read_plan(q, &plan);
@@ -49,5 +49,5 @@ const struct hps_sched hps_sched_file = {
     .name = "file",
     .help = "the plan in schedule.plan",
     .run = run,
-    .most = most,
+    .max_throughput = max_throughput,
 };

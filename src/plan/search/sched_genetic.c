@@ -8,18 +8,18 @@
 
 #define PLANS 120               /* of the population                                     */
 #define PARENTS 3               /* the best of so many drawn is a parent                 */
-#define VICTIMS 4               /* the worst of so many drawn makes room                 */
+#define VICTIMS  4               /* the worst of so many drawn is replaced                */
 #define PATIENCE 400            /* generations without a gain before all are new       */
 
-struct herd {
+struct population {
     struct hps_pricer *pr;
     int *type;                  /* (PLANS, L)        */
-    int *child, *work;          /* (L)               */
+    int *child, *scratch;       /* (L)               */
     double price[PLANS], best;  /* of each; since all were new */
     long long idle;             /* children since the best plan became better */
 };
 
-static int *member(const struct herd *h, int a)
+static int *member(const struct population *h, int a)
 {
     return h->type + (size_t)a * (size_t)h->pr->L;
 }
@@ -30,7 +30,7 @@ static int draw(uint64_t key, uint64_t index, int n)
 }
 
 /* The best (worst) of some that are drawn. */
-static int drawn(const struct herd *h, uint64_t key, int n, bool worst)
+static int drawn(const struct population *h, uint64_t key, int n, bool worst)
 {
     int a = draw(key, 0, PLANS);
 
@@ -41,13 +41,13 @@ static int drawn(const struct herd *h, uint64_t key, int n, bool worst)
     return a;
 }
 
-/* New plans, but for the first `kept` of them. */
-static void renew(struct herd *h, int kept, uint64_t key)
+/* New plans, but for the first `survivors` of them. */
+static void renew(struct population *h, int survivors, uint64_t key)
 {
     h->best = INFINITY;
     h->idle = 0;
     for (int a = 0; a < PLANS; a++) {
-        if (a >= kept) {
+        if (a >= survivors) {
             hps_moves_random(member(h, a), h->pr->L, h->pr->T, hps_rng_sub(key, (uint64_t)a));
             h->price[a] = hps_pricer_price(h->pr, member(h, a), INFINITY);
         }
@@ -55,7 +55,7 @@ static void renew(struct herd *h, int kept, uint64_t key)
     }
 }
 
-static bool is_twin(const struct herd *h, const int *type, double price)
+static bool is_duplicate(const struct population *h, const int *type, double price)
 {
     for (int a = 0; a < PLANS; a++)
         if (h->price[a] == price &&
@@ -65,7 +65,7 @@ static bool is_twin(const struct herd *h, const int *type, double price)
 }
 
 /* A block of one parent inside the other, then no, one or two moves; always one on a copy. */
-static void breed(struct herd *h, uint64_t key)
+static void breed(struct population *h, uint64_t key)
 {
     int L = h->pr->L;
     size_t bytes = (size_t)L * sizeof *h->child;
@@ -77,10 +77,10 @@ static void breed(struct herd *h, uint64_t key)
     memcpy(h->child + from, father + from, (size_t)n * sizeof *h->child);
     bool same = memcmp(h->child, mother, bytes) == 0 || memcmp(h->child, father, bytes) == 0;
     if (same && moves == 0) moves = 1;
-    hps_moves_shake(h->child, h->work, L, h->pr->T, moves, hps_rng_sub(key, 5));
+    hps_moves_perturb(h->child, h->scratch, L, h->pr->T, moves, hps_rng_sub(key, 5));
 }
 
-static void generation(struct herd *h, uint64_t key)
+static void generation(struct population *h, uint64_t key)
 {
     for (uint64_t n = 0; n < PLANS && !hps_pricer_over(h->pr); n++) {
         uint64_t mine = hps_rng_sub(key, n);
@@ -88,7 +88,7 @@ static void generation(struct herd *h, uint64_t key)
         breed(h, hps_rng_sub(mine, 1));
         double price = hps_pricer_price(h->pr, h->child, h->price[victim]);
         h->idle++;
-        if (!(price < h->price[victim]) || is_twin(h, h->child, price)) continue;
+        if (!(price < h->price[victim]) || is_duplicate(h, h->child, price)) continue;
         memcpy(member(h, victim), h->child, (size_t)h->pr->L * sizeof *h->child);
         h->price[victim] = price;
         if (price < h->best) {
@@ -100,12 +100,12 @@ static void generation(struct herd *h, uint64_t key)
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
-    struct herd h = { .pr = hps_pricer_new(q) };
+    struct population h = { .pr = hps_pricer_new(q) };
     size_t L = (size_t)h.pr->L;
 
     h.type = hps_mem_new((PLANS + 2) * L, sizeof *h.type);
     h.child = h.type + PLANS * L;
-    h.work = h.child + L;
+    h.scratch = h.child + L;
     h.price[0] = hps_pricer_single_types(h.pr, h.type);
     renew(&h, 1, hps_rng_sub(key, 0));
     for (uint64_t n = 1; !hps_pricer_over(h.pr); n++) {

@@ -1,6 +1,6 @@
-/* sched_greedy.c - a plan in two passes that never look back. First layer by layer: each takes the
- * type with which the layers so far cost least. Then neighbouring stages are joined, on the type of
- * either, the pair that gains most first, until none gains. */
+/* sched_greedy.c - a plan in two passes without backtracking. First each layer in turn takes the
+ * type with which the layers so far cost least. Then neighbouring stages are joined, on the type
+ * of either, the pair that gains most first, until none gains. */
 #include <math.h>
 #include <string.h>
 
@@ -9,26 +9,26 @@
 
 static double grow(struct hps_pricer *pr, int *type)
 {
-    double least = INFINITY;
+    double min = INFINITY;
 
     for (int l = 0; l < pr->L; l++) {
         int best = l > 0 ? type[l - 1] : 0;
-        least = INFINITY;
+        min = INFINITY;
         for (int t = 0; t < pr->T; t++) {
             type[l] = t;
-            double price = hps_pricer_prefix(pr, l + 1, type, least);
-            if (price < least) {
-                least = price;
+            double price = hps_pricer_prefix(pr, l + 1, type, min);
+            if (price < min) {
+                min = price;
                 best = t;
             }
         }
         type[l] = best;
     }
-    return least;
+    return min;
 }
 
-/* The best join; false when none is below *price. next (L) and work (L) are scratch. */
-static bool join(struct hps_pricer *pr, int *type, int *next, int *work, double *price)
+/* Take the best join; false when none is below *price. next (L) and scratch (L) are scratch. */
+static bool join(struct hps_pricer *pr, int *type, int *next, int *scratch, double *price)
 {
     size_t bytes = (size_t)pr->L * sizeof *type;
     bool gained = false;
@@ -36,12 +36,13 @@ static bool join(struct hps_pricer *pr, int *type, int *next, int *work, double 
     for (int l = 1, first = 0; l < pr->L; l++) {
         if (type[l] == type[l - 1]) continue;
         for (int onto = 0; onto < 2; onto++) {
-            memcpy(work, type, bytes);
-            hps_moves_recolour(work, type, pr->L, onto ? first : l, onto ? type[l] : type[l - 1]);
-            double joined = hps_pricer_price(pr, work, *price);
+            memcpy(scratch, type, bytes);
+            hps_moves_reassign(scratch, type, pr->L, onto ? first : l,
+                               onto ? type[l] : type[l - 1]);
+            double joined = hps_pricer_price(pr, scratch, *price);
             if (joined < *price) {
                 *price = joined;
-                memcpy(next, work, bytes);
+                memcpy(next, scratch, bytes);
                 gained = true;
             }
         }

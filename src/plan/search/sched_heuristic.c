@@ -27,7 +27,7 @@ static int cheapest_cpu(const struct hps_profile *p)
 /* By the sum of oct over the layers that it would get. */
 static int fastest(const struct hps_profile *p)
 {
-    double least = INFINITY;
+    double min = INFINITY;
     int best = -1;
 
     for (int t = 0; t < p->T; t++) {
@@ -35,8 +35,8 @@ static int fastest(const struct hps_profile *p)
         for (int l = 0; l < p->L; l++)
             if (!hps_profile_has_table(&p->layer[l]))
                 sum += p->oct[(size_t)l * (size_t)p->T + (size_t)t];
-        if (usable(p, t) && sum < least) {
-            least = sum;
+        if (usable(p, t) && sum < min) {
+            min = sum;
             best = t;
         }
     }
@@ -71,7 +71,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     return s ? s : hps_sched_fixed(q, best);
 }
 
-static enum hps_status most(const struct hps_problem *q, double *throughput)
+static enum hps_status max_throughput(const struct hps_problem *q, double *throughput)
 {
     struct hps_plan *plan;
     enum hps_status s = stages(&plan, q->profile);
@@ -83,5 +83,5 @@ const struct hps_sched hps_sched_heuristic = {
     .name = "heuristic",
     .help = "layers with tables on the cheapest CPU type, the rest on the fastest type",
     .run = run,
-    .most = most,
+    .max_throughput = max_throughput,
 };

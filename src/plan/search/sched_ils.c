@@ -1,5 +1,5 @@
-/* sched_ils.c - restarted local search: climb by moves of stages, be thrown off a little, climb
- * again; where that has not gained for long, begin anew. */
+/* sched_ils.c - iterated local search: descend by moves of stages, perturb the optimum a little,
+ * descend again; where that has not gained for long, restart. */
 #include <math.h>
 #include <string.h>
 
@@ -7,11 +7,14 @@
 #include "plan/moves.h"
 
 #define WORSE 1.005             /* a plan that costs so much more is still a place to go on from */
-#define PATIENCE 60             /* climbs without a gain before a restart, and one a layer more  */
+#define PATIENCE                                                                                   \
+    60 /* descents without a gain before a restart, and one more per                               \
+          layer */
 
 struct search {
     struct hps_pricer *pr;
-    int *top, *home, *here, *work;      /* (L) best of all; where it is thrown off from; scratch */
+    int *top, *home, *here, *scratch;   /* (L) best of all; current optimum; current plan;
+                                           scratch */
     double top_price, run_price;        /* of top; the best since the restart                    */
     long long idle, restarts;
 };
@@ -21,15 +24,15 @@ static void copy(const struct search *x, int *to, const int *from)
     memcpy(to, from, (size_t)x->pr->L * sizeof *to);
 }
 
-/* The plan to climb from next, and its price. */
-static double throw_off(struct search *x, uint64_t key)
+/* The plan to descend from next, and its price. */
+static double perturb(struct search *x, uint64_t key)
 {
     int L = x->pr->L, T = x->pr->T;
 
     if (x->idle <= PATIENCE + L) {
         copy(x, x->here, x->home);
-        hps_moves_shake(x->here, x->work, L, T, 1 + (int)(3 * hps_rng_real(key, 0)),
-                        hps_rng_sub(key, 1));
+        hps_moves_perturb(x->here, x->scratch, L, T, 1 + (int)(3 * hps_rng_real(key, 0)),
+                          hps_rng_sub(key, 1));
     } else {
         x->idle = 0;
         x->run_price = INFINITY;
@@ -37,13 +40,13 @@ static double throw_off(struct search *x, uint64_t key)
             hps_moves_random(x->here, L, T, hps_rng_sub(key, 2));
         } else {
             copy(x, x->here, x->top);
-            hps_moves_shake(x->here, x->work, L, T, 8, hps_rng_sub(key, 3));
+            hps_moves_perturb(x->here, x->scratch, L, T, 8, hps_rng_sub(key, 3));
         }
     }
     return hps_pricer_price(x->pr, x->here, INFINITY);
 }
 
-static void judge(struct search *x, double price)
+static void accept(struct search *x, double price)
 {
     x->idle++;
     if (price < x->run_price) {
@@ -66,13 +69,13 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
 
     x.home = x.top + L;
     x.here = x.top + 2 * L;
-    x.work = x.top + 3 * L;
+    x.scratch = x.top + 3 * L;
     double price = hps_pricer_single_types(pr, x.here);
     for (uint64_t round = 0; !hps_pricer_over(pr); round++) {
         uint64_t mine = hps_rng_sub(key, round);
-        price = hps_moves_local_search(pr, x.here, x.work, price, hps_rng_sub(mine, 0));
-        judge(&x, price);
-        price = throw_off(&x, hps_rng_sub(mine, 1));
+        price = hps_moves_local_search(pr, x.here, x.scratch, price, hps_rng_sub(mine, 0));
+        accept(&x, price);
+        price = perturb(&x, hps_rng_sub(mine, 1));
     }
     *best = hps_pricer_plan(pr);
     hps_mem_free(x.top);

@@ -1,4 +1,5 @@
-/* sched_lack.c - is it memory that no plan has enough of? And whose. */
+/* sched_lack.c - whether a problem has no plan because of memory, and which layers need too much.
+ */
 #include "plan/sched.h"
 
 #include "base/mem.h"

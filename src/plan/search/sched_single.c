@@ -41,7 +41,7 @@ static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps
     return s ? s : hps_sched_fixed(q, best);
 }
 
-static enum hps_status most(const struct hps_problem *q, double *throughput)
+static enum hps_status max_throughput(const struct hps_problem *q, double *throughput)
 {
     struct hps_plan *plan;
     enum hps_status s = stage(&plan, q);
@@ -54,5 +54,5 @@ const struct hps_sched hps_sched_single = {
     .help = "all layers on one type: single:TYPE",
     .argument = true,
     .run = run,
-    .most = most,
+    .max_throughput = max_throughput,
 };

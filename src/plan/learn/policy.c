@@ -132,12 +132,32 @@ void hps_policy_pass_free(struct hps_policy_pass *a)
     hps_mem_free(a);
 }
 
-/* C (m, n) = A (m, k) B (k, n) + beta C; with `ta`, `tb` A is (k, m), B (n, k). */
-static void product(bool ta, bool tb, int m, int n, int k, const double *A, const double *B,
-                    double beta, double *C)
+/* A row-major matrix as it is stored, and whether its transpose takes part in a product. */
+struct matrix {
+    const double *at;
+    int rows, columns;
+    bool transpose;
+};
+
+static struct matrix plain(const double *at, int rows, int columns)
 {
-    cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, m,
-                n, k, 1, A, ta ? m : k, B, tb ? k : n, beta, C, n);
+    return (struct matrix){ at, rows, columns, false };
+}
+
+static struct matrix transposed(const double *at, int rows, int columns)
+{
+    return (struct matrix){ at, rows, columns, true };
+}
+
+/* C += A B, of the matrices or their transposes; with `anew` C = A B. */
+static void product(struct matrix A, struct matrix B, bool anew, double *C)
+{
+    int m = A.transpose ? A.columns : A.rows, k = A.transpose ? A.rows : A.columns;
+    int n = B.transpose ? B.rows : B.columns;
+
+    cblas_dgemm(CblasRowMajor, A.transpose ? CblasTrans : CblasNoTrans,
+                B.transpose ? CblasTrans : CblasNoTrans, m, n, k, 1, A.at, A.columns, B.at,
+                B.columns, anew ? 0 : 1, C, n);
 }
 
 static struct hps_cell_run run_of(const struct hps_policy_pass *a, int dir)
@@ -192,20 +212,20 @@ void hps_policy_forward(struct hps_policy_pass *a, const double *x, double *out)
     for (int dir = 0; dir < 2; dir++) {
         struct hps_cell_run r = run_of(a, dir);
         repeat(r.gate, p->param + at.b[dir], (size_t)rows, (size_t)width);
-        product(false, false, rows, width, p->F, x, p->param + at.x[dir], 1, r.gate);
+        product(plain(x, rows, p->F), plain(p->param + at.x[dir], p->F, width), false, r.gate);
         hps_cell_forward(&r);
     }
     mean_over_types(a->m, a->h, a->L, a->T, 2 * p->H);
     repeat(a->pool, p->param + at.b1, (size_t)a->L, (size_t)p->K);
-    product(false, false, a->L, p->K, 2 * p->H, a->m, p->param + at.w2, 1, a->pool);
+    product(plain(a->m, a->L, 2 * p->H), plain(p->param + at.w2, 2 * p->H, p->K), false, a->pool);
     for (int l = 0; l < a->L; l++)
         repeat(a->y + (size_t)l * (size_t)a->T * (size_t)p->K,
                a->pool + (size_t)l * (size_t)p->K, (size_t)a->T, (size_t)p->K);
-    product(false, false, rows, p->K, 2 * p->H, a->h, p->param + at.w1, 1, a->y);
+    product(plain(a->h, rows, 2 * p->H), plain(p->param + at.w1, 2 * p->H, p->K), false, a->y);
     for (size_t n = 0; n < (size_t)rows * (size_t)p->K; n++)
         a->y[n] = tanh(a->y[n]);
     repeat(out, p->param + at.b3, (size_t)rows, (size_t)p->D);
-    product(false, false, rows, p->D, p->K, a->y, p->param + at.w3, 1, out);
+    product(plain(a->y, rows, p->K), plain(p->param + at.w3, p->K, p->D), false, out);
 }
 
 static void head_backward(struct hps_policy_pass *a, const double *dout)
@@ -216,18 +236,18 @@ static void head_backward(struct hps_policy_pass *a, const double *dout)
     size_t K = (size_t)p->K, T = (size_t)a->T;
 
     add_rows(p->grad + at.b3, dout, (size_t)rows, (size_t)p->D);
-    product(true, false, p->K, p->D, rows, a->y, dout, 1, p->grad + at.w3);
-    product(false, true, rows, p->K, p->D, dout, p->param + at.w3, 0, a->dy);
+    product(transposed(a->y, rows, p->K), plain(dout, rows, p->D), false, p->grad + at.w3);
+    product(plain(dout, rows, p->D), transposed(p->param + at.w3, p->K, p->D), true, a->dy);
     for (size_t n = 0; n < (size_t)rows * K; n++)
         a->dy[n] *= 1 - a->y[n] * a->y[n];
-    product(true, false, H2, p->K, rows, a->h, a->dy, 1, p->grad + at.w1);
-    product(false, true, rows, H2, p->K, a->dy, p->param + at.w1, 0, a->dh);
+    product(transposed(a->h, rows, H2), plain(a->dy, rows, p->K), false, p->grad + at.w1);
+    product(plain(a->dy, rows, p->K), transposed(p->param + at.w1, H2, p->K), true, a->dh);
     memset(a->dpool, 0, (size_t)a->L * K * sizeof *a->dpool);
     for (size_t l = 0; l < (size_t)a->L; l++)
         add_rows(a->dpool + l * K, a->dy + l * T * K, T, K);
     add_rows(p->grad + at.b1, a->dpool, (size_t)a->L, K);
-    product(true, false, H2, p->K, a->L, a->m, a->dpool, 1, p->grad + at.w2);
-    product(false, true, a->L, H2, p->K, a->dpool, p->param + at.w2, 0, a->dm);
+    product(transposed(a->m, a->L, H2), plain(a->dpool, a->L, p->K), false, p->grad + at.w2);
+    product(plain(a->dpool, a->L, p->K), transposed(p->param + at.w2, H2, p->K), true, a->dm);
     for (int l = 0; l < a->L; l++)
         for (int t = 0; t < a->T; t++)
             cblas_daxpy(H2, 1.0 / a->T, a->dm + (size_t)l * (size_t)H2, 1,
@@ -245,7 +265,8 @@ void hps_policy_backward(struct hps_policy_pass *a, const double *dout)
         struct hps_cell_run r = run_of(a, dir);
         hps_cell_backward(&r, a->dh + dir * p->H, a->dgate, p->grad + at.h[dir], a->dstate);
         add_rows(p->grad + at.b[dir], a->dgate, (size_t)rows, (size_t)width);
-        product(true, false, p->F, width, rows, a->x, a->dgate, 1, p->grad + at.x[dir]);
+        product(transposed(a->x, rows, p->F), plain(a->dgate, rows, width), false,
+                p->grad + at.x[dir]);
     }
 }
 

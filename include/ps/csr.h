@@ -1,9 +1,9 @@
-/* csr.h - the ids of a step, slot by slot: in which sack each is, whose row it names, and how
- * threads part them.
+/* csr.h - the ids of a step as bags in CSR form: which bag each id is in, whose row it names, and
+ * how threads share the work.
  *
- * A sack is one bag of one slot of a layer in a micro-batch; those of a step are numbered through.
- * Those of a bag by example, then slot: a slot of n has first, first + n, ... Bags are numbered by
- * micro-batch, then layer. */
+ * A bag is the ids of one example in one slot of a layer. The bags of a step are numbered through;
+ * those of one layer in one micro-batch (a lookup) by example, then slot, so that a slot of n has
+ * the bags first, first + n, ... Lookups are numbered by micro-batch, then layer. */
 #ifndef HPS_PS_CSR_H
 #define HPS_PS_CSR_H
 
@@ -17,8 +17,8 @@ struct hps_csr_slot {
     struct hps_ids id;
     const int *offset;                  /* (B + 1), NULL: one id each                    */
     int B;
-    size_t first, at;                   /* its first sack; the step's ids from `at` on are its */
-    int q;                              /* the bag that its sacks are of                 */
+    size_t first, at; /* its first bag; the number of its first id     */
+    int q;            /* the lookup that its bags are of               */
 };
 
 struct hps_csr {
@@ -29,8 +29,8 @@ struct hps_csr {
     uint32_t part_inverse;              /* block / parts = block * inverse >> shift for each of */
     int part_shift;                     /* the blocks of rows; 0: they are too many for that    */
     struct hps_csr_slot *slot;          /* (nslot)                                             */
-    size_t nid, nsack;
-    size_t *end;                        /* (M * nlayer) sacks up to the end of a bag           */
+    size_t nid, nbag;
+    size_t *end;                        /* (M * nlayer) bags up to the end of a lookup        */
     struct hps_parallel work;           /* of a step, on so many ids                           */
 };
 
@@ -40,23 +40,23 @@ void hps_csr_init(struct hps_csr *s, int nlayer, const struct hps_layer *const *
                   long long rows, int M, int parts);
 void hps_csr_done(struct hps_csr *s);
 
-static inline size_t hps_csr_bags(const struct hps_csr *s)
+static inline size_t hps_csr_lookups(const struct hps_csr *s)
 {
     return (size_t)s->M * (size_t)s->nlayer;
 }
 
-/* Sacks in front of bag q. Pure, as listed. */
+/* Bags in front of lookup q. Pure, as listed. */
 static inline size_t hps_csr_front(const struct hps_csr *s, size_t q)
 {
     return q > 0 ? s->end[q - 1] : 0;
 }
 
-/* The step's batches (M; NULL: none), to be worked on by so many threads; of bag (M, nlayer) its
- * nslot, B, nid and single are set [out]. More ids than an int can number end the run. */
+/* The step's batches (M; NULL: none), to be worked on by so many threads; of lookup (M, nlayer)
+ * its nslot, B, nid and single are set [out]. More ids than an int can number end the run. */
 void hps_csr_list(struct hps_csr *s, const struct hps_batch *batch, int nthread,
                   struct hps_lookup *lookup);
 
-/* A walk over the ids of part t of the work, in the order of the step's ids; parts have whole sacks
+/* A walk over the ids of part t of the work, in the order of the step's ids; parts have whole bags
  * and follow each other. It goes by chunks: ids of one slot in one micro-batch.
  *     hps_csr_walk(s, &w, m0, m1, t);
  *     while (hps_csr_next(s, &w)) ... */

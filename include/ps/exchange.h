@@ -19,7 +19,7 @@ struct hps_exchange;
  * the table is member `part`. near: the route's, whose buffers from index * HPS_EXCHANGE_BUFFERS on
  * are this table's; or NULL. Borrows it, the table and the device. Collective over comm. */
 enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *table,
-                                 struct hps_dev *dev, struct hps_shm *near, int index,
+                                 struct hps_dev *dev, struct hps_shm *shm, int index,
                                  MPI_Comm comm);
 /* Nothing may be pushed and not ended. Waits until the rows last sent have left. */
 void hps_exchange_free(struct hps_exchange *ps);

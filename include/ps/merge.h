@@ -1,5 +1,5 @@
 /* merge.h - sums of rows, and row by row which sums it is in: what an owner of rows makes of the
- * ids that it is told (pooled.h), so that a row gets its gradient from all of them at once. */
+ * ids that it receives (pooled.h), so that a row gets its gradient from all of them at once. */
 #ifndef HPS_PS_MERGE_H
 #define HPS_PS_MERGE_H
 

@@ -11,15 +11,15 @@ struct hps_mirror {       /* zeroed memory is a valid start */
     bool lent;            /* memory of somebody else's           */
     size_t cap, host_cap;
 };
-void hps_mirror_free(struct hps_mirror *twin, struct hps_dev *dev);
+void hps_mirror_free(struct hps_mirror *mirror, struct hps_dev *dev);
 /* It is that memory now, which stays its owner's; on a host. */
-void hps_mirror_lend(struct hps_mirror *twin, void *memory);
+void hps_mirror_lend(struct hps_mirror *mirror, void *memory);
 
 /* Room for n floats; what was there is lost. */
-void hps_mirror_grow(struct hps_mirror *twin, struct hps_dev *dev, size_t n);
+void hps_mirror_grow(struct hps_mirror *mirror, struct hps_dev *dev, size_t n);
 /* The first n floats come to the host, before it returns. */
-void hps_mirror_to_host(struct hps_mirror *twin, struct hps_dev *dev, size_t n);
+void hps_mirror_to_host(struct hps_mirror *mirror, struct hps_dev *dev, size_t n);
 /* n floats from `at` on go to the device, before what it does next. */
-void hps_mirror_to_device(struct hps_mirror *twin, struct hps_dev *dev, size_t at, size_t n);
+void hps_mirror_to_device(struct hps_mirror *mirror, struct hps_dev *dev, size_t at, size_t n);
 
 #endif

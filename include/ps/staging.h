@@ -15,14 +15,14 @@ struct hps_staging;
 /* The tier is borrowed, as are the tables that have it (ntable). Local. */
 struct hps_staging *hps_staging_new(struct hps_tier *tier, int ntable,
                                     struct hps_table *const *table, struct hps_dev *dev);
-void hps_staging_free(struct hps_staging *warm); /* NULL is fine */
+void hps_staging_free(struct hps_staging *staging); /* NULL is fine */
 
 /* The step as its tables have it: row and merged are slots. Good until the next but one. A step
  * that needs more rows than there are slots gets more of them, which is said. Local. */
-const struct hps_request_step *hps_staging_step(struct hps_staging *warm,
+const struct hps_request_step *hps_staging_step(struct hps_staging *staging,
                                                 const struct hps_request_step *step);
 
 /* Bytes moved so far, to the device and from it. */
-double hps_staging_bytes(const struct hps_staging *warm);
+double hps_staging_bytes(const struct hps_staging *staging);
 
 #endif

@@ -22,7 +22,7 @@ struct hps_table {
     size_t stride;                          /* floats from row to row: hps_rule_stride */
     struct hps_dev *dev;                    /* borrowed */
     float *row;                             /* (nrow, stride) device memory; of slots where ... */
-    float *home;                            /* (nrow, stride) host memory has the rest, or NULL */
+    float *backing;                         /* (nrow, stride) host memory has the rest, or NULL */
     struct hps_tier *tier;                  /* then: what is where; borrowed */
     struct hps_snapshot *snap;              /* who still reads rows as they were; or NULL */
 };

@@ -34,7 +34,7 @@ void hps_csr_init(struct hps_csr *s, int nlayer, const struct hps_layer *const *
     s->key_bits = s->local_bits + hps_radix_bits((uint64_t)parts);
     find_inverse(s);
     s->slot = hps_mem_new((size_t)M * nslot, sizeof *s->slot);
-    s->end = hps_mem_new(hps_csr_bags(s), sizeof *s->end);
+    s->end = hps_mem_new(hps_csr_lookups(s), sizeof *s->end);
 }
 
 void hps_csr_done(struct hps_csr *s)
@@ -53,21 +53,21 @@ static void add_slots(struct hps_csr *s, const struct hps_layer *l, const struct
     for (int i = 0; i < l->nslot; i++) {
         const int *offset = b->offset[l->slot[i]];
         s->slot[s->nslot++] = (struct hps_csr_slot){
-            l, i, b->ids[l->slot[i]], offset, b->B, s->nsack + (size_t)i, s->nid + lookup->nid, q
+            l, i, b->ids[l->slot[i]], offset, b->B, s->nbag + (size_t)i, s->nid + lookup->nid, q
         };
         lookup->nid += (size_t)(offset ? offset[b->B] : b->B);
         lookup->single &= !offset;
     }
     s->nid += lookup->nid;
-    s->nsack += (size_t)l->nslot * (size_t)b->B;
-    s->end[q] = s->nsack;
+    s->nbag += (size_t)l->nslot * (size_t)b->B;
+    s->end[q] = s->nbag;
 }
 
 void hps_csr_list(struct hps_csr *s, const struct hps_batch *batch, int nthread,
                   struct hps_lookup *lookup)
 {
     s->nslot = 0;
-    s->nid = s->nsack = 0;
+    s->nid = s->nbag = 0;
     for (int m = 0, q = 0; batch && m < s->M; m++)
         for (int j = 0; j < s->nlayer; j++, q++)
             add_slots(s, s->layer[j], &batch[m], q, &lookup[q]);

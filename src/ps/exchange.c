@@ -15,15 +15,14 @@ static void join(struct hps_exchange *p, MPI_Comm comm)
     HPS_MPI(MPI_Comm_rank(comm, &p->me));
     if (p->parts == 1) return;
     HPS_MPI(MPI_Comm_dup(comm, &p->comm));
-    p->cards = hps_gpu_group_new(p->dev, comm, HPS_INFO);
-    lone = p->cards->group != NULL;
+    p->gpus = hps_gpu_group_new(p->dev, comm, HPS_INFO);
+    lone = p->gpus->group != NULL;
     p->rows.lone = p->grad.lone = p->out.lone = lone;
-    p->way = lone ? &hps_exchange_nccl : &hps_exchange_mpi;
+    p->ops = lone ? &hps_exchange_nccl : &hps_exchange_mpi;
 }
 
 enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *table,
-                                 struct hps_dev *dev, struct hps_shm *near, int index,
-                                 MPI_Comm comm)
+                                 struct hps_dev *dev, struct hps_shm *shm, int index, MPI_Comm comm)
 {
     struct hps_exchange *p = hps_mem_new(1, sizeof *p);
 
@@ -33,14 +32,14 @@ enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *tab
     p->dev = dev;
     p->dim = table->dim;
     p->sum.lone = true;
-    p->near = near;
+    p->shm = shm;
     p->buffer = index * HPS_EXCHANGE_BUFFERS;
     if (comm != MPI_COMM_NULL) join(p, comm);
     assert(table->part == p->me && table->parts == p->parts);
-    p->given = hps_mem_new((size_t)p->parts, sizeof *p->given);
-    p->given_at = hps_mem_new((size_t)p->parts, sizeof *p->given_at);
-    p->far_at = hps_mem_new((size_t)p->parts, sizeof *p->far_at);
-    if (p->way) p->with = p->way->open(p);
+    p->sent = hps_mem_new((size_t)p->parts, sizeof *p->sent);
+    p->sent_first = hps_mem_new((size_t)p->parts, sizeof *p->sent_first);
+    p->remote_first = hps_mem_new((size_t)p->parts, sizeof *p->remote_first);
+    if (p->ops) p->context = p->ops->open(p);
     *ps = p;
     return HPS_OK;
 }
@@ -48,21 +47,21 @@ enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *tab
 void hps_exchange_free(struct hps_exchange *p)
 {
     if (!p) return;
-    if (p->way) {
-        p->way->close(p);
+    if (p->ops) {
+        p->ops->close(p);
         HPS_MPI(MPI_Comm_free(&p->comm));
     }
-    hps_gpu_group_free(p->cards);
+    hps_gpu_group_free(p->gpus);
     hps_mirror_free(&p->rows, p->dev);
     hps_mirror_free(&p->grad, p->dev);
     hps_mirror_free(&p->out, p->dev);
     hps_mirror_free(&p->sum, p->dev);
     hps_mirror_free(&p->all, p->dev);
-    hps_mem_free(p->place);
+    hps_mem_free(p->first_of);
     hps_mem_free(p->at);
-    hps_mem_free(p->given);
-    hps_mem_free(p->given_at);
-    hps_mem_free(p->far_at);
+    hps_mem_free(p->sent);
+    hps_mem_free(p->sent_first);
+    hps_mem_free(p->remote_first);
     hps_mem_free(p);
 }
 
@@ -74,20 +73,20 @@ static void lay_out(struct hps_exchange *p, const struct hps_request_step *r)
 
     assert(r->parts == p->parts && !(r->sums && p->in_place));
     p->r = r;
-    hps_mem_grow(&p->place, &p->place_cap, pairs, sizeof *p->place);
+    hps_mem_grow(&p->first_of, &p->first_cap, pairs, sizeof *p->first_of);
     for (size_t i = 0; i < pairs; i++) {
-        p->place[i] = at;
-        at += r->ask[i];
+        p->first_of[i] = at;
+        at += r->nrecv[i];
     }
     at = 0;
-    p->nfar = 0;
+    p->nremote = 0;
     for (int q = 0; q < p->parts; q++) {
-        p->given_at[q] = at;
+        p->sent_first[q] = at;
         for (int m = 0; m < r->M; m++)
-            at += r->give[m * p->parts + q];
-        p->given[q] = at - p->given_at[q];
-        p->far_at[q] = p->nfar;
-        if (hps_exchange_is_far(p, q)) p->nfar += (size_t)p->given[q];
+            at += r->nsend[m * p->parts + q];
+        p->sent[q] = at - p->sent_first[q];
+        p->remote_first[q] = p->nremote;
+        if (hps_exchange_is_remote(p, q)) p->nremote += (size_t)p->sent[q];
     }
 }
 
@@ -95,11 +94,11 @@ static void lay_out(struct hps_exchange *p, const struct hps_request_step *r)
 static void find_mine(struct hps_exchange *p)
 {
     const struct hps_request_step *r = p->r;
-    const int *row = r->row + p->given_at[p->me];
+    const int *row = r->row + p->sent_first[p->me];
 
-    hps_mem_grow(&p->at, &p->at_cap, (size_t)r->nplace, sizeof *p->at);
+    hps_mem_grow(&p->at, &p->at_cap, (size_t)r->nrow, sizeof *p->at);
     for (int m = 0, at = 0; m < r->M; m++) {
-        int i = m * p->parts + p->me, first = p->place[i], n = r->ask[i];
+        int i = m * p->parts + p->me, first = p->first_of[i], n = r->nrecv[i];
         for (; at < first; at++)
             p->at[at] = -1;
         if (n > 0) memcpy(p->at + first, row, (size_t)n * sizeof *row);
@@ -109,20 +108,20 @@ static void find_mine(struct hps_exchange *p)
     }
 }
 
-/* To where a member who is near has them. */
-static void gather_near(struct hps_exchange *p, int q)
+/* To the buffer of a member that shares memory with me. */
+static void gather_to_peer(struct hps_exchange *p, int q)
 {
     const struct hps_request_step *r = p->r;
-    const int *row = r->row + p->given_at[q];
+    const int *row = r->row + p->sent_first[q];
 
     for (int m = 0; m < r->M; m++) {
-        int n = r->give[m * p->parts + q];
-        if (n > 0) hps_table_gather(p->table, (size_t)n, row, hps_exchange_piece(p, q, m, p->turn));
+        int n = r->nsend[m * p->parts + q];
+        if (n > 0) hps_table_gather(p->table, (size_t)n, row, hps_exchange_piece(p, q, m, p->slot));
         row += n;
     }
 }
 
-/* My rows that the others asked for, by member; of those who are not near as many as possible at
+/* My rows that the others need, by member; those that leave in messages, as many as possible at
  * once. */
 static void gather(struct hps_exchange *p)
 {
@@ -132,53 +131,53 @@ static void gather(struct hps_exchange *p)
     for (int q = 0, end; q < p->parts; q = end) {
         end = q + 1;
         if (q == p->me) continue;
-        if (!hps_exchange_is_far(p, q)) {
-            gather_near(p, q);
+        if (!hps_exchange_is_remote(p, q)) {
+            gather_to_peer(p, q);
             continue;
         }
-        while (end < p->parts && hps_exchange_is_far(p, end))
+        while (end < p->parts && hps_exchange_is_remote(p, end))
             end++;
-        int n = p->given_at[end - 1] + p->given[end - 1] - p->given_at[q];
+        int n = p->sent_first[end - 1] + p->sent[end - 1] - p->sent_first[q];
         if (n)
-            hps_table_gather(p->table, (size_t)n, r->row + p->given_at[q],
-                             p->out.device + p->far_at[q] * dim);
+            hps_table_gather(p->table, (size_t)n, r->row + p->sent_first[q],
+                             p->out.device + p->remote_first[q] * dim);
     }
 }
 
-/* What the others asked for leaves, theirs is awaited. */
+/* The rows that others need of me leave, and receives for theirs are posted. */
 static void pull(struct hps_exchange *p)
 {
-    hps_mirror_grow(&p->out, p->dev, p->nfar * (size_t)p->dim);
+    hps_mirror_grow(&p->out, p->dev, p->nremote * (size_t)p->dim);
     if (p->r->sums)
-        hps_exchange_give_others(p);
+        hps_exchange_sum_others(p);
     else
         gather(p);
     p->bytes += (double)hps_exchange_others(p) * (double)p->dim * (double)sizeof(float);
-    p->way->pull(p);
+    p->ops->pull(p);
 }
 
-/* Room for n rows where members who are near see them, or for myself. */
-static void grow(struct hps_exchange *p, struct hps_mirror *twin, int buffer, size_t n)
+/* Memory for n rows: shared, or my own. */
+static void grow(struct hps_exchange *p, struct hps_mirror *mirror, int buffer, size_t n)
 {
-    if (p->near)
-        hps_mirror_lend(twin, hps_shm_at(p->near, p->me, p->buffer + buffer, n));
+    if (p->shm)
+        hps_mirror_lend(mirror, hps_shm_at(p->shm, p->me, p->buffer + buffer, n));
     else
-        hps_mirror_grow(twin, p->dev, n * (size_t)p->dim);
+        hps_mirror_grow(mirror, p->dev, n * (size_t)p->dim);
 }
 
 void hps_exchange_pull_begin(struct hps_exchange *p, const struct hps_request_step *r)
 {
-    if (p->way) p->way->settle(p);
+    if (p->ops) p->ops->settle(p);
     lay_out(p, r);
-    p->read = (struct hps_row_grad){ .nrow = (size_t)r->nplace };
+    p->read = (struct hps_row_grad){ .nrow = (size_t)r->nrow };
     p->pushed = p->summed = false;
-    p->turn = p->turn == HPS_EXCHANGE_ROWS ? HPS_EXCHANGE_ROWS_TOO : HPS_EXCHANGE_ROWS;
-    if (!p->in_place || p->parts > 1) grow(p, &p->rows, p->turn, (size_t)r->nplace);
+    p->slot = p->slot == HPS_EXCHANGE_ROWS ? HPS_EXCHANGE_ROWS_TOO : HPS_EXCHANGE_ROWS;
+    if (!p->in_place || p->parts > 1) grow(p, &p->rows, p->slot, (size_t)r->nrow);
     if (p->parts > 1) {
         if (p->in_place) find_mine(p);
         pull(p);
     }
-    p->mine_at = p->given_at[p->me];
+    p->mine_at = p->sent_first[p->me];
     p->next = 0;
 }
 
@@ -186,17 +185,17 @@ void hps_exchange_pull_begin(struct hps_exchange *p, const struct hps_request_st
 void hps_exchange_pull_end(struct hps_exchange *p, int m)
 {
     const struct hps_request_step *r = p->r;
-    int i = m * p->parts + p->me, n = r->ask[i];
+    int i = m * p->parts + p->me, n = r->nrecv[i];
 
     assert(m == p->next);
     if (r->sums && m == 0)
-        hps_exchange_give_mine(p);
+        hps_exchange_sum_mine(p);
     else if (n > 0 && !p->in_place && !r->sums)
         hps_table_gather(p->table, (size_t)n, r->row + p->mine_at,
-                         p->rows.device + (size_t)p->place[i] * (size_t)p->dim);
+                         p->rows.device + (size_t)p->first_of[i] * (size_t)p->dim);
     p->mine_at += n;
     p->next++;
-    if (p->way) p->way->pulled(p, m);
+    if (p->ops) p->ops->pulled(p, m);
 }
 
 void hps_exchange_read_in_place(struct hps_exchange *p)
@@ -218,7 +217,7 @@ void hps_exchange_locate(const struct hps_exchange *p, struct hps_lookup *lookup
 
 struct hps_row_grad *hps_exchange_grad(struct hps_exchange *p, bool alone)
 {
-    grow(p, &p->grad, HPS_EXCHANGE_GRAD, (size_t)p->r->nplace + p->nfar);
+    grow(p, &p->grad, HPS_EXCHANGE_GRAD, (size_t)p->r->nrow + p->nremote);
     p->read.row = p->grad.device;
     p->read.may_defer = alone && p->parts == 1 && p->dev->host && !p->r->sums;
     return &p->read;
@@ -227,23 +226,23 @@ struct hps_row_grad *hps_exchange_grad(struct hps_exchange *p, bool alone)
 void hps_exchange_push_begin(struct hps_exchange *p)
 {
     const struct hps_request_step *r = p->r;
-    size_t dim = (size_t)p->dim, n = (size_t)r->nplace;
+    size_t dim = (size_t)p->dim, n = (size_t)r->nrow;
 
     hps_exchange_grad(p, false);
-    assert(!p->read.deferred.row || r->nmerge == r->nplace);
+    assert(!p->read.deferred.row || r->nmerge == r->nrow);
     if (!p->read.written && n > 0) /* nobody had anything to add */
         p->dev->ops->zero(p->dev, p->grad.device, n * dim * sizeof(float));
-    if (!p->way) return;
-    p->way->push(p);
+    if (!p->ops) return;
+    p->ops->push(p);
     for (int m = 0; m < r->M; m++)
-        n -= (size_t)r->ask[m * p->parts + p->me];
+        n -= (size_t)r->nrecv[m * p->parts + p->me];
     p->bytes += (double)n * (double)dim * (double)sizeof(float);
 }
 
 void hps_exchange_push_end(struct hps_exchange *p)
 {
-    if (p->way) p->way->pushed(p);
-    if (p->r->sums && p->parts > 1) hps_exchange_take_sums(p);
+    if (p->ops) p->ops->pushed(p);
+    if (p->r->sums && p->parts > 1) hps_exchange_merge_sums(p);
     p->pushed = true;
 }
 
@@ -287,7 +286,7 @@ void hps_exchange_apply(struct hps_exchange *p, const struct hps_rule *rule)
 
 void hps_exchange_poll(struct hps_exchange *p)
 {
-    if (p->way) p->way->poll(p);
+    if (p->ops) p->ops->poll(p);
 }
 
 double hps_exchange_bytes(const struct hps_exchange *p)

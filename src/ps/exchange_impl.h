@@ -1,5 +1,5 @@
-/* exchange_impl.h - what the files of ps/ps share: its state, and the ways that rows travel. For
- * src/comm/ps*.c only. */
+/* exchange_impl.h - what the files of ps/exchange share: its state, and how rows travel. For
+ * src/ps/exchange*.c only. */
 #ifndef HPS_PS_EXCHANGE_IMPL_H
 #define HPS_PS_EXCHANGE_IMPL_H
 
@@ -17,7 +17,7 @@ struct hps_exchange_ops {
      * micro-batch m are there for the device's next work. */
     void (*pull)(struct hps_exchange *ps);
     void (*pulled)(struct hps_exchange *ps, int m);
-    /* push: gradients of the first nplace rows leave, those of the others come behind them. */
+    /* push: gradients of the first nrow rows leave, those of the others come behind them. */
     void (*push)(struct hps_exchange *ps);
     void (*pushed)(struct hps_exchange *ps);
     void (*poll)(struct hps_exchange *ps);
@@ -26,64 +26,64 @@ extern const struct hps_exchange_ops hps_exchange_mpi;  /* messages of MPI, in h
 extern const struct hps_exchange_ops hps_exchange_nccl; /* NCCL, from GPU to GPU                 */
 
 struct hps_exchange {
-    const struct hps_exchange_ops *way; /* NULL when alone; its own state is `with`      */
-    void *with;
-    const struct hps_gpu_group *cards;
-    struct hps_shm *near;       /* who sees my rows and gradients; borrowed, NULL: nobody */
+    const struct hps_exchange_ops *ops; /* NULL when alone; its own state is `context`   */
+    void *context;
+    const struct hps_gpu_group *gpus;
+    struct hps_shm *shm;        /* who reads my rows and gradients there; borrowed, or NULL */
     int buffer;                 /* the first of mine there                               */
-    int turn;                   /* which one has the rows of this pull                   */
+    int slot;                   /* which one has the rows of this pull                   */
     MPI_Comm comm;              /* owned; MPI_COMM_NULL when alone                       */
     int me, parts, dim;
     struct hps_table *table;
     struct hps_dev *dev;
     const struct hps_request_step *r;
-    struct hps_mirror rows;     /* (nplace, dim)                                         */
-    struct hps_mirror grad;     /* (nplace + nfar, dim): theirs by member, then micro-batch */
-    struct hps_mirror out;      /* (nfar, dim) rows to those who are not near, likewise  */
+    struct hps_mirror rows;     /* (nrow, dim)                                         */
+    struct hps_mirror grad;     /* (nrow + nremote, dim): theirs by member, then micro-batch */
+    struct hps_mirror out;      /* (nremote, dim) rows to members that share no memory  */
     struct hps_mirror sum;      /* (nmerge, dim) gradients merged, where their norm is asked */
-    struct hps_mirror all;      /* (ngive, dim) gradients of the sums that I gave to several */
+    struct hps_mirror all;      /* (nsend_all, dim) gradients of the sums that I sent */
     bool in_place;              /* my rows are read in the table                         */
-    int *at;                    /* (nplace) then: their numbers there, < 0 those of others */
+    int *at;                    /* (nrow) then: their numbers there, < 0 those of others */
     struct hps_row_grad read;   /* gradients of the rows that I read: grad, or deferred  */
     bool pushed, summed;        /* of this step: all are there; they are in `sum`        */
-    int *place;                 /* (M, parts) first place of each owner's rows            */
-    int *given, *given_at;      /* (parts) what a member asked, the first's number as asked */
-    size_t *far_at, nfar;       /* (parts) where `out` and the end of grad have a member's */
+    int *first_of;              /* (M, parts) first unique row index of each owner's rows */
+    int *sent, *sent_first;     /* (parts) rows sent to a member, and the first one's number */
+    size_t *remote_first, nremote; /* (parts) where `out` and the end of grad have a member's */
     int mine_at, next;          /* my own row and the micro-batch that pull_end takes next */
-    size_t place_cap, at_cap;
+    size_t first_cap, at_cap;
     double bytes;
 };
 
-/* Do member q and I send messages with what is meant? */
-static inline bool hps_exchange_is_far(const struct hps_exchange *p, int q)
+/* Does what member q needs of me travel in messages? */
+static inline bool hps_exchange_is_remote(const struct hps_exchange *p, int q)
 {
-    return q != p->me && !hps_shm_is(p->near, q);
+    return q != p->me && !hps_shm_is(p->shm, q);
 }
 
-/* A table's buffers that members who are near see: rows of a pull, which the next one leaves alone,
- * since a member may still read them then, and gradients. */
+/* A table's buffers in shared memory: rows of a pull, which the next pull leaves alone, since a
+ * member may still read them then, and gradients. */
 enum { HPS_EXCHANGE_ROWS, HPS_EXCHANGE_ROWS_TOO, HPS_EXCHANGE_GRAD };
 
-/* The piece of member q's buffer, who is near, with the rows of mine that it asked for
+/* In the buffer of member q, which shares memory with me: the rows of mine that it needs for
  * micro-batch m. */
 static inline float *hps_exchange_piece(struct hps_exchange *p, int q, int m, int buffer)
 {
     int i = m * p->parts + q;
-    size_t first = (size_t)p->r->give_place[i], end = first + (size_t)p->r->give[i];
+    size_t first = (size_t)p->r->send_index[i], end = first + (size_t)p->r->nsend[i];
 
-    return hps_shm_at(p->near, q, p->buffer + buffer, end) + first * (size_t)p->dim;
+    return hps_shm_at(p->shm, q, p->buffer + buffer, end) + first * (size_t)p->dim;
 }
 
-/* Partial sums, on a host: those that I, or the others, asked of me are made where they leave, or
- * are read; the gradients of all, which have come, are put together. */
-void hps_exchange_give_mine(struct hps_exchange *ps);
-void hps_exchange_give_others(struct hps_exchange *ps);
-void hps_exchange_take_sums(struct hps_exchange *ps);
+/* Partial sums, on a host: those that I need of my own rows, or that the others need, are made
+ * where they are read, or sent from; the gradients of all, which have come, are put together. */
+void hps_exchange_sum_mine(struct hps_exchange *ps);
+void hps_exchange_sum_others(struct hps_exchange *ps);
+void hps_exchange_merge_sums(struct hps_exchange *ps);
 
-/* Rows that the others asked of me. */
+/* How many rows the others need of me. */
 static inline size_t hps_exchange_others(const struct hps_exchange *p)
 {
-    return p->r->ngive - (size_t)p->given[p->me];
+    return p->r->nsend_all - (size_t)p->sent[p->me];
 }
 
 #endif

@@ -44,12 +44,12 @@ static void wait_sent(struct post *h)
 
 static void settle(struct hps_exchange *p)
 {
-    wait_sent(p->with);
+    wait_sent(p->context);
 }
 
 static void close_host(struct hps_exchange *p)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
 
     wait_sent(h);
     hps_mem_free(h->sent_at);
@@ -74,25 +74,26 @@ static void make_room(struct post *h, const struct hps_exchange *p)
     hps_mem_grow(&h->cut_at, &h->cut_at_cap, M, sizeof *h->cut_at);
 }
 
-static bool is_near(const struct hps_exchange *p, int q)
+static bool is_shm_peer(const struct hps_exchange *p, int q)
 {
-    return q != p->me && hps_shm_is(p->near, q);
+    return q != p->me && hps_shm_is(p->shm, q);
 }
 
-/* What I wrote for those who are near is there: an empty message of this tag says so. */
-static void tell_near(struct hps_exchange *p, int tag)
+/* An empty message of this tag tells each member that shares memory: what I wrote for it is
+ * there. */
+static void release_to_peers(struct hps_exchange *p, int tag)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
 
     hps_shm_release();
     for (int q = 0; q < p->parts; q++)
-        if (is_near(p, q))
+        if (is_shm_peer(p, q))
             HPS_MPI(MPI_Isend(NULL, 0, MPI_BYTE, q, tag, p->comm, &h->send[h->nsend++]));
 }
 
 static void post_rows(struct hps_exchange *p)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
     const struct hps_request_step *r = p->r;
 
     h->npull = 0;
@@ -100,11 +101,11 @@ static void post_rows(struct hps_exchange *p)
         h->pull_at[m] = h->npull;
         for (int q = 0; q < p->parts; q++) {
             int i = m * p->parts + q;
-            if (m == 0 && is_near(p, q))
+            if (m == 0 && is_shm_peer(p, q))
                 HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_ROWS, p->comm,
                                   &h->pull[h->npull++]));
-            if (!hps_exchange_is_far(p, q) || r->ask[i] == 0) continue;
-            HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->place[i] * (size_t)p->dim, r->ask[i],
+            if (!hps_exchange_is_remote(p, q) || r->nrecv[i] == 0) continue;
+            HPS_MPI(MPI_Irecv(p->rows.host + (size_t)p->first_of[i] * (size_t)p->dim, r->nrecv[i],
                               h->row, q, HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm,
                               &h->pull[h->npull++]));
         }
@@ -114,17 +115,17 @@ static void post_rows(struct hps_exchange *p)
 
 static void send_rows(struct hps_exchange *p)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
     const struct hps_request_step *r = p->r;
     size_t dim = (size_t)p->dim, *at = h->sent_at;
 
-    hps_mirror_to_host(&p->out, p->dev, p->nfar * dim);
+    hps_mirror_to_host(&p->out, p->dev, p->nremote * dim);
     for (int q = 0; q < p->parts; q++)
-        at[q] = p->far_at[q];
+        at[q] = p->remote_first[q];
     for (int m = 0; m < r->M; m++)
         for (int q = 0; q < p->parts; q++) {
-            int k = r->give[m * p->parts + q];
-            if (!hps_exchange_is_far(p, q) || k == 0) continue;
+            int k = r->nsend[m * p->parts + q];
+            if (!hps_exchange_is_remote(p, q) || k == 0) continue;
             HPS_MPI(MPI_Isend(p->out.host + at[q] * dim, k, h->row, q,
                               HPS_TAG_ROWS + m % HPS_TAG_SPAN, p->comm, &h->send[h->nsend++]));
             at[q] += (size_t)k;
@@ -133,13 +134,13 @@ static void send_rows(struct hps_exchange *p)
 
 static void pull(struct hps_exchange *p)
 {
-    make_room(p->with, p);
+    make_room(p->context, p);
     post_rows(p);
-    tell_near(p, HPS_TAG_ROWS);
+    release_to_peers(p, HPS_TAG_ROWS);
     send_rows(p);
 }
 
-static void bring_rows(struct hps_exchange *p, int first, int end)
+static void rows_to_device(struct hps_exchange *p, int first, int end)
 {
     size_t dim = (size_t)p->dim;
     hps_mirror_to_device(&p->rows, p->dev, (size_t)first * dim, (size_t)(end - first) * dim);
@@ -147,29 +148,29 @@ static void bring_rows(struct hps_exchange *p, int first, int end)
 
 static void pulled(struct hps_exchange *p, int m)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
     const struct hps_request_step *r = p->r;
     int i = m * p->parts + p->me;
 
     hps_wait_all(h->pull_at[m + 1] - h->pull_at[m], h->pull + h->pull_at[m]);
     hps_shm_acquire();
-    bring_rows(p, r->first[m], p->place[i]);
-    bring_rows(p, p->place[i] + r->ask[i], r->first[m + 1]);
+    rows_to_device(p, r->first[m], p->first_of[i]);
+    rows_to_device(p, p->first_of[i] + r->nrecv[i], r->first[m + 1]);
 }
 
 /* One message to an owner: its rows of all micro-batches, in place. */
 static void send_grad(struct hps_exchange *p, int q)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
     const struct hps_request_step *r = p->r;
     MPI_Datatype pieces;
     int n = 0;
 
     for (int m = 0; m < r->M; m++) {
         int i = m * p->parts + q;
-        if (r->ask[i] == 0) continue;
-        h->cut[n] = r->ask[i];
-        h->cut_at[n++] = p->place[i];
+        if (r->nrecv[i] == 0) continue;
+        h->cut[n] = r->nrecv[i];
+        h->cut_at[n++] = p->first_of[i];
     }
     if (n == 0) return;
     HPS_MPI(MPI_Type_indexed(n, h->cut, h->cut_at, h->row, &pieces));
@@ -180,44 +181,44 @@ static void send_grad(struct hps_exchange *p, int q)
 
 static void push(struct hps_exchange *p)
 {
-    struct post *h = p->with;
-    size_t dim = (size_t)p->dim, mine = (size_t)p->r->nplace;
+    struct post *h = p->context;
+    size_t dim = (size_t)p->dim, mine = (size_t)p->r->nrow;
 
     for (int q = 0; q < p->parts; q++)
-        if (is_near(p, q))
+        if (is_shm_peer(p, q))
             HPS_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
-        else if (q != p->me && p->given[q] > 0)
-            HPS_MPI(MPI_Irecv(p->grad.host + (mine + p->far_at[q]) * dim, p->given[q],
-                              h->row, q, HPS_TAG_PUSH, p->comm, &h->push[q]));
-    tell_near(p, HPS_TAG_PUSH);
+        else if (q != p->me && p->sent[q] > 0)
+            HPS_MPI(MPI_Irecv(p->grad.host + (mine + p->remote_first[q]) * dim, p->sent[q], h->row,
+                              q, HPS_TAG_PUSH, p->comm, &h->push[q]));
+    release_to_peers(p, HPS_TAG_PUSH);
     hps_mirror_to_host(&p->grad, p->dev, mine * dim);
     for (int q = 0; q < p->parts; q++)
-        if (hps_exchange_is_far(p, q)) send_grad(p, q);
+        if (hps_exchange_is_remote(p, q)) send_grad(p, q);
 }
 
-/* The gradients that a member who is near has for rows of mine are read where they were written. */
-static void see_grad(struct hps_exchange *p, int q)
+/* The gradients of a member that shares memory are read where it wrote them. */
+static void map_grad(struct hps_exchange *p, int q)
 {
     for (int m = 0; m < p->r->M; m++)
-        if (p->r->give[m * p->parts + q] > 0) hps_exchange_piece(p, q, m, HPS_EXCHANGE_GRAD);
+        if (p->r->nsend[m * p->parts + q] > 0) hps_exchange_piece(p, q, m, HPS_EXCHANGE_GRAD);
 }
 
 static void pushed(struct hps_exchange *p)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
     size_t dim = (size_t)p->dim;
 
     hps_wait_all(p->parts, h->push);
     hps_shm_acquire();
     for (int q = 0; q < p->parts; q++)
-        if (is_near(p, q)) see_grad(p, q);
-    hps_mirror_to_device(&p->grad, p->dev, (size_t)p->r->nplace * dim, p->nfar * dim);
+        if (is_shm_peer(p, q)) map_grad(p, q);
+    hps_mirror_to_device(&p->grad, p->dev, (size_t)p->r->nrow * dim, p->nremote * dim);
     wait_sent(h);
 }
 
 static void poll(struct hps_exchange *p)
 {
-    struct post *h = p->with;
+    struct post *h = p->context;
     int done;
 
     HPS_MPI(MPI_Testall(h->npull, h->pull, &done, MPI_STATUSES_IGNORE));

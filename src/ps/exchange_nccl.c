@@ -5,7 +5,7 @@
 #include "ps/exchange_impl.h"
 
 struct post {
-    struct hps_nccl_piece *out, *in;    /* (nout), (nin) of what is told next */
+    struct hps_nccl_piece *out, *in;    /* (nout), (nin) of the next exchange */
     size_t out_cap, in_cap;
     int nout, nin;
     size_t *sent_at;                    /* (parts) the next row of `out` */
@@ -14,7 +14,7 @@ struct post {
     int ncame;
 };
 
-static void *open_cards(struct hps_exchange *p)
+static void *open_nccl(struct hps_exchange *p)
 {
     struct post *c = hps_mem_new(1, sizeof *c);
 
@@ -27,9 +27,9 @@ static void settle(struct hps_exchange *p)
     p->dev->ops->stream_wait(p->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
 }
 
-static void close_cards(struct hps_exchange *p)
+static void close_nccl(struct hps_exchange *p)
 {
-    struct post *c = p->with;
+    struct post *c = p->context;
 
     settle(p);
     p->dev->ops->sync(p->dev);
@@ -63,29 +63,29 @@ static void add(struct hps_nccl_piece *piece, int *n, const struct hps_exchange 
 
 static void tell(struct hps_exchange *p)
 {
-    struct post *c = p->with;
+    struct post *c = p->context;
 
-    p->cards->ops->exchange(p->cards->group, c->nout, c->out, c->nin, c->in);
+    p->gpus->ops->exchange(p->gpus->group, c->nout, c->out, c->nin, c->in);
     c->nout = c->nin = 0;
 }
 
 static void pull(struct hps_exchange *p)
 {
-    struct post *c = p->with;
+    struct post *c = p->context;
     const struct hps_request_step *r = p->r;
     size_t *at = c->sent_at;
 
     make_room(c, p);
     for (int q = 0; q < p->parts; q++)
-        at[q] = p->far_at[q];
+        at[q] = p->remote_first[q];
     p->dev->ops->stream_wait(p->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
     for (int m = 0; m < r->M; m++) {
         for (int q = 0; q < p->parts; q++) {
             int i = m * p->parts + q;
             if (q == p->me) continue;
-            add(c->out, &c->nout, p, q, p->out.device, at[q], r->give[i]);
-            add(c->in, &c->nin, p, q, p->rows.device, (size_t)p->place[i], r->ask[i]);
-            at[q] += (size_t)r->give[i];
+            add(c->out, &c->nout, p, q, p->out.device, at[q], r->nsend[i]);
+            add(c->in, &c->nin, p, q, p->rows.device, (size_t)p->first_of[i], r->nrecv[i]);
+            at[q] += (size_t)r->nsend[i];
         }
         tell(p);
         p->dev->ops->event_record(p->dev, c->came[m], HPS_STREAM_PEERS);
@@ -94,23 +94,24 @@ static void pull(struct hps_exchange *p)
 
 static void pulled(struct hps_exchange *p, int m)
 {
-    const struct post *c = p->with;
+    const struct post *c = p->context;
     p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, c->came[m]);
 }
 
-/* An owner takes the gradients of a member in the pieces that they are given in: by micro-batch. */
+/* An owner receives the gradients of a member in the pieces in which they are sent: by
+ * micro-batch. */
 static void push(struct hps_exchange *p)
 {
-    struct post *c = p->with;
+    struct post *c = p->context;
     const struct hps_request_step *r = p->r;
 
     for (int q = 0; q < p->parts; q++) {
-        size_t at = (size_t)r->nplace + p->far_at[q];
+        size_t at = (size_t)r->nrow + p->remote_first[q];
         for (int m = 0; m < r->M && q != p->me; m++) {
             int i = m * p->parts + q;
-            add(c->out, &c->nout, p, q, p->grad.device, (size_t)p->place[i], r->ask[i]);
-            add(c->in, &c->nin, p, q, p->grad.device, at, r->give[i]);
-            at += (size_t)r->give[i];
+            add(c->out, &c->nout, p, q, p->grad.device, (size_t)p->first_of[i], r->nrecv[i]);
+            add(c->in, &c->nin, p, q, p->grad.device, at, r->nsend[i]);
+            at += (size_t)r->nsend[i];
         }
     }
     p->dev->ops->stream_wait(p->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
@@ -119,11 +120,11 @@ static void push(struct hps_exchange *p)
 
 static void poll(struct hps_exchange *p)
 {
-    p->cards->ops->look(p->cards->group);
+    p->gpus->ops->look(p->gpus->group);
 }
 
-const struct hps_exchange_ops hps_exchange_nccl = { .open = open_cards,
-                                                    .close = close_cards,
+const struct hps_exchange_ops hps_exchange_nccl = { .open = open_nccl,
+                                                    .close = close_nccl,
                                                     .settle = settle,
                                                     .pull = pull,
                                                     .pulled = pulled,

@@ -1,4 +1,4 @@
-/* hot_rows.c - a row is popular that is named twice in a short while. */
+/* hot_rows.c - a row is hot that is named twice in a short while. */
 #include "ps/hot_rows.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ void hps_hot_rows_done(struct hps_hot_rows *p)
     hps_mem_free(p->word);
 }
 
-/* seen: keys that were met lately, by hash: while so many pass, most. Of two popular rows of one
+/* seen: keys that were met lately, by hash: while so many pass, most. Of two hot rows of one
  * hash the first stays. Without branches: it is hard to say which id was met before. */
 static void meet(struct hps_hot_rows *p, size_t n, const uint64_t *key, uint64_t *seen)
 {

@@ -1,4 +1,4 @@
-/* mirror.c - device memory and its twin on the host. */
+/* mirror.c - device memory and its mirror on the host. */
 #include "ps/mirror.h"
 
 #include "base/mem.h"

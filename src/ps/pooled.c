@@ -1,4 +1,4 @@
-/* pooled.c - which sums a step needs: one of each bag at each owner, and popular rows by
+/* pooled.c - which sums a step needs: one of each bag at each owner, and hot rows by
  * themselves. */
 #include "ps/pooled_impl.h"
 
@@ -24,12 +24,12 @@ struct hps_pooled *hps_pooled_new(int nlayer, const struct hps_layer *const *lay
     size_t all = (size_t)M * ((size_t)parts + 1), bags;
 
     p->dev = dev;
-    hps_csr_init(&p->sacks, nlayer, layer, rows, M, parts);
-    make_room_for_popular(&p->sacks);
-    bags = hps_csr_bags(&p->sacks);
-    p->popular = hps_mem_new((size_t)M, sizeof *p->popular);
+    hps_csr_init(&p->csr, nlayer, layer, rows, M, parts);
+    make_room_for_popular(&p->csr);
+    bags = hps_csr_lookups(&p->csr);
+    p->hot = hps_mem_new((size_t)M, sizeof *p->hot);
     for (int m = 0; m < M; m++)
-        hps_hot_rows_init(&p->popular[m], parts);
+        hps_hot_rows_init(&p->hot[m], parts);
     p->seen = hps_mem_new((size_t)dev->nthread * HPS_HOT_ROWS_SEEN, sizeof *p->seen);
     p->nsum = hps_mem_new((size_t)M, sizeof *p->nsum);
     p->receivers = parts + 1;
@@ -43,10 +43,10 @@ struct hps_pooled *hps_pooled_new(int nlayer, const struct hps_layer *const *lay
 void hps_pooled_free(struct hps_pooled *p)
 {
     if (!p) return;
-    for (int m = 0; m < p->sacks.M; m++)
-        hps_hot_rows_done(&p->popular[m]);
-    hps_csr_done(&p->sacks);
-    hps_mem_free(p->popular);
+    for (int m = 0; m < p->csr.M; m++)
+        hps_hot_rows_done(&p->hot[m]);
+    hps_csr_done(&p->csr);
+    hps_mem_free(p->hot);
     hps_mem_free(p->seen);
     hps_mem_free(p->nsum);
     hps_mem_free(p->message);
@@ -60,12 +60,12 @@ void hps_pooled_free(struct hps_pooled *p)
 
 static void count_sums(struct hps_pooled *p)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
     size_t n;
 
     for (int m = 0; m < k->M; m++)
-        p->front[m + 1] = p->front[m] + (size_t)p->popular[m].n;
-    n = (size_t)k->parts * (k->nsack + (size_t)k->M) + 2 * p->front[k->M];
+        p->front[m + 1] = p->front[m] + (size_t)p->hot[m].n;
+    n = (size_t)k->parts * (k->nbag + (size_t)k->M) + 2 * p->front[k->M];
     if (n + k->nid > INT_MAX)
         HPS_DIE("%zu ids and %zu partial sums of bags on this rank in one step; it can work with "
                 "%d", k->nid, n, INT_MAX);
@@ -74,45 +74,44 @@ static void count_sums(struct hps_pooled *p)
         p->nsum[s->q / k->nlayer] += s->B;
 }
 
-static void find_popular(void *partials, int m)
+static void find_hot(void *partials, int m)
 {
     struct hps_pooled *p = partials;
 
-    hps_hot_rows_find(&p->popular[m], &p->sacks, m,
-                      p->seen + hps_parallel_me() * HPS_HOT_ROWS_SEEN);
+    hps_hot_rows_find(&p->hot[m], &p->csr, m, p->seen + hps_parallel_me() * HPS_HOT_ROWS_SEEN);
 }
 
-/* Places, by micro-batch and owner: of sums, then of popular rows. */
-static void number_places(struct hps_pooled *p, int *first, int *ask)
+/* Places, by micro-batch and owner: of sums, then of hot rows. */
+static void number_places(struct hps_pooled *p, int *first, int *nrecv)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
 
     p->first = first;
     first[0] = 0;
     hps_mem_grow(&p->place, &p->place_cap, p->front[k->M] + 1, sizeof *p->place);
     for (int m = 0; m < k->M; m++) {
         int *place = p->place + p->front[m];
-        first[m + 1] = first[m] + k->parts * p->nsum[m] + p->popular[m].n;
+        first[m + 1] = first[m] + k->parts * p->nsum[m] + p->hot[m].n;
         for (int q = 0, i = 0; q < k->parts; q++) {
             int at = hps_pooled_place(p, m, q) + p->nsum[m];
-            for (; i < p->popular[m].first[q + 1]; i++)
+            for (; i < p->hot[m].first[q + 1]; i++)
                 place[i] = at++;
-            *ask++ = p->nsum[m] + hps_pooled_rows(p, m, q);
+            *nrecv++ = p->nsum[m] + hps_pooled_rows(p, m, q);
         }
     }
 }
 
 void hps_pooled_find(struct hps_pooled *p, const struct hps_batch *batch,
-                     struct hps_unique_room *room, int *first, int *ask, struct hps_lookup *lookup,
-                     int *length, size_t *at, struct hps_int_mirror *to)
+                     struct hps_unique_room *room, int *first, int *nrecv,
+                     struct hps_lookup *lookup, int *length, size_t *at, struct hps_int_mirror *to)
 {
-    struct hps_parallel each = { p->sacks.M, p->dev->nthread };
+    struct hps_parallel each = { p->csr.M, p->dev->nthread };
 
     p->lookup = lookup;
-    hps_csr_list(&p->sacks, batch, p->dev->nthread, lookup);
-    hps_parallel_for(&each, find_popular, p);
+    hps_csr_list(&p->csr, batch, p->dev->nthread, lookup);
+    hps_parallel_for(&each, find_hot, p);
     count_sums(p);
-    number_places(p, first, ask);
+    number_places(p, first, nrecv);
     hps_pooled_deal(p, length, at, to, &room->name);
     if (batch) hps_pooled_bags(p, room);
 }

@@ -1,19 +1,19 @@
-/* pooled_bags.c - bags of partial sums and popular rows, by bag and by place. */
+/* pooled_bags.c - bags of partial sums and hot rows, by bag and by place. */
 #include "ps/pooled_impl.h"
 
 /* Sums of bag q, at all owners. */
 static size_t bag_sums(const struct hps_pooled *p, size_t q)
 {
-    return (size_t)p->sacks.parts * (size_t)p->lookup[q].nslot * (size_t)p->lookup[q].B;
+    return (size_t)p->csr.parts * (size_t)p->lookup[q].nslot * (size_t)p->lookup[q].B;
 }
 
 /* ---- where the lists are ---- */
 
 /* The bags' shapes, and room for all of their lists. */
-static void shape_bags(struct hps_pooled *p, struct hps_unique_room *room)
+static void shape_lookups(struct hps_pooled *p, struct hps_unique_room *room)
 {
-    const struct hps_csr *k = &p->sacks;
-    size_t nid = 0, nplace = 0, bags = hps_csr_bags(k);
+    const struct hps_csr *k = &p->csr;
+    size_t nid = 0, nrow = 0, bags = hps_csr_lookups(k);
 
     for (size_t q = 0; q < bags; q++) {
         struct hps_lookup *lookup = &p->lookup[q];
@@ -22,29 +22,29 @@ static void shape_bags(struct hps_pooled *p, struct hps_unique_room *room)
         const int *begin = kept->begin + hps_csr_front(k, q) - hps_csr_front(k, first);
         lookup->single = false;
         lookup->nid = bag_sums(p, q);
-        lookup->by_row.n = lookup->nid + (size_t)p->popular[m].n;
-        lookup->hot.n = p->popular[m].n;
+        lookup->by_row.n = lookup->nid + (size_t)p->hot[m].n;
+        lookup->hot.n = p->hot[m].n;
         lookup->hot.number = kept->row;
         lookup->hot.begin = begin;
         nid += lookup->nid;
-        nplace += lookup->by_row.n;
+        nrow += lookup->by_row.n;
     }
     hps_int_mirror_grow(&room->index, nid + 1);
     hps_int_mirror_grow(&room->from, nid + 1);
-    hps_int_mirror_grow(&room->offset, k->nsack + bags + 1);
-    hps_int_mirror_grow(&room->place, nplace + 1);
-    hps_int_mirror_grow(&room->start, nplace + bags + 1);
+    hps_int_mirror_grow(&room->offset, k->nbag + bags + 1);
+    hps_int_mirror_grow(&room->place, nrow + 1);
+    hps_int_mirror_grow(&room->start, nrow + bags + 1);
 }
 
 /* They lie one behind the other. */
 static void part_room(struct hps_pooled *p, struct hps_unique_room *room)
 {
-    size_t nid = 0, nplace = 0, noffset = 0, bags = hps_csr_bags(&p->sacks);
+    size_t nid = 0, nrow = 0, noffset = 0, bags = hps_csr_lookups(&p->csr);
 
     for (size_t q = 0; q < bags; q++) {
         struct hps_lookup *lookup = &p->lookup[q];
         struct hps_pooled_lists l = { room->index.host + nid, room->offset.host + noffset,
-                                      room->place.host + nplace, room->start.host + nplace + q,
+                                      room->place.host + nrow, room->start.host + nrow + q,
                                       room->from.host + nid };
         p->lists[q] = l;
         lookup->form = HPS_POOLED_SUMS;
@@ -54,19 +54,19 @@ static void part_room(struct hps_pooled *p, struct hps_unique_room *room)
         lookup->by_row.start = l.start;
         lookup->by_row.bag = l.from;
         nid += lookup->nid;
-        nplace += lookup->by_row.n;
+        nrow += lookup->by_row.n;
         noffset += (size_t)lookup->nslot * (size_t)lookup->B + 1;
     }
 }
 
 /* ---- the lists ---- */
 
-/* Of bag q, what lies behind its sums: popular rows, and all ends. */
+/* Of bag q, what lies behind its sums: hot rows, and all ends. */
 static void lay_rows(struct hps_pooled *p, size_t q)
 {
     const struct hps_pooled_lists *l = &p->lists[q];
     const struct hps_lookup *lookup = &p->lookup[q];
-    const int *place = p->place + p->front[q / (size_t)p->sacks.nlayer];
+    const int *place = p->place + p->front[q / (size_t)p->csr.nlayer];
 
     for (size_t i = lookup->nid; i < lookup->by_row.n; i++) {
         l->place[i] = place[i - lookup->nid];
@@ -78,7 +78,7 @@ static void lay_rows(struct hps_pooled *p, size_t q)
 /* Examples b0 .. b1-1 of a slot: the sums of each bag, and the bag of each sum. */
 static void lay_sacks(const struct hps_pooled *p, const struct hps_csr_slot *s, int b0, int b1)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
     const struct hps_pooled_lists l = p->lists[s->q];
     const int m = s->q / k->nlayer, before = hps_pooled_before(k, s), nslot = s->layer->nslot;
     const size_t parts = (size_t)k->parts, n = (size_t)nslot * (size_t)s->B;
@@ -89,8 +89,8 @@ static void lay_sacks(const struct hps_pooled *p, const struct hps_csr_slot *s, 
     for (size_t q = 0; q < parts; q++) {
         int place = hps_pooled_place(p, m, (int)q) + before;
         for (int b = b0; b < b1; b++) {
-            size_t sack = first + (size_t)b, sum = q * n + sack;
-            l.index[sack * parts + q] = l.place[sum] = place + b;
+            size_t bag = first + (size_t)b, sum = q * n + bag;
+            l.index[bag * parts + q] = l.place[sum] = place + b;
             l.start[sum] = (int)sum;
             l.from[sum] = b * nslot + s->i;
         }
@@ -100,7 +100,7 @@ static void lay_sacks(const struct hps_pooled *p, const struct hps_csr_slot *s, 
 static void lay_part(void *partials, int t)
 {
     const struct hps_pooled *p = partials;
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
 
     for (const struct hps_csr_slot *s = k->slot; s < k->slot + k->nslot; s++) {
         int b1, b0 = hps_csr_part(k, s, t, &b1);
@@ -110,9 +110,9 @@ static void lay_part(void *partials, int t)
 
 void hps_pooled_bags(struct hps_pooled *p, struct hps_unique_room *room)
 {
-    shape_bags(p, room);
+    shape_lookups(p, room);
     part_room(p, room);
-    for (size_t q = 0; q < hps_csr_bags(&p->sacks); q++)
+    for (size_t q = 0; q < hps_csr_lookups(&p->csr); q++)
         lay_rows(p, q);
-    hps_parallel_for(&p->sacks.work, lay_part, p);
+    hps_parallel_for(&p->csr.work, lay_part, p);
 }

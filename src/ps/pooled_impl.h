@@ -1,4 +1,4 @@
-/* pooled_impl.h - for src/model/partials*.c only: a step under way. */
+/* pooled_impl.h - for src/ps/pooled*.c only: a step under way. */
 #ifndef HPS_PS_POOLED_IMPL_H
 #define HPS_PS_POOLED_IMPL_H
 
@@ -6,11 +6,11 @@
 #include "ps/hot_rows.h"
 #include "ps/pooled.h"
 
-/* Ids of a micro-batch, by sack (csr.h): those of sack i are row[begin[i]] and so on up to
- * row[begin[i + 1] - 1], sacks in the order layer, slot, example. */
+/* Ids of a micro-batch, by bag (csr.h): those of bag i are row[begin[i]] and so on up to
+ * row[begin[i + 1] - 1], bags in the order layer, slot, example. */
 struct hps_pooled_message {
     int *begin, *row;
-    size_t nid;                         /* ids of sacks; behind them, popular rows                */
+    size_t nid; /* ids of bags; behind them, hot rows                */
 };
 
 /* The lists of a lookup, to be written. */
@@ -20,13 +20,13 @@ struct hps_pooled_lists {
 
 struct hps_pooled {
     struct hps_dev *dev;
-    struct hps_csr sacks;
-    struct hps_hot_rows *popular; /* (M)                                                    */
+    struct hps_csr csr;
+    struct hps_hot_rows *hot;     /* (M)                                                    */
     uint64_t *seen;               /* (nthread, HPS_HOT_ROWS_SEEN) scratch                    */
-    int *nsum;                          /* (M) sacks of a micro-batch: each a sum at each owner   */
+    int *nsum;                    /* (M) bags of a micro-batch: each a sum at each owner   */
     const int *first;                   /* (M + 1) places before those of a micro-batch; as `bag`
                                            the caller's, while it looks for them                  */
-    /* To each owner, and behind them, as to one more, ids of popular rows, which stay here. */
+    /* To each owner, and behind them, as to one more, ids of hot rows, which stay here. */
     int receivers;                      /* parts + 1                                              */
     struct hps_pooled_message *message; /* (M, receivers)                                     */
     size_t *next;                       /* (nwork, each) ids of a part by micro-batch and receiver,
@@ -41,25 +41,25 @@ struct hps_pooled {
     /* Bags. */
     struct hps_lookup *lookup;          /* (M, nlayer)                                            */
     struct hps_pooled_lists *lists;     /* (M, nlayer)                                            */
-    int *place;                         /* of popular rows, by micro-batch ...                    */
+    int *place;                         /* of hot rows, by micro-batch ...                    */
     size_t *front;                      /* (M + 1) ... how many are before its own                */
     size_t place_cap;
 };
 
-/* How many popular rows of micro-batch m are owner q's. Pure. */
+/* How many hot rows of micro-batch m are owner q's. Pure. */
 static inline int hps_pooled_rows(const struct hps_pooled *p, int m, int q)
 {
-    return p->popular[m].first[q + 1] - p->popular[m].first[q];
+    return p->hot[m].first[q + 1] - p->hot[m].first[q];
 }
 
-/* Of owner q in micro-batch m the place of its first sum; its popular rows have the places behind
+/* Of owner q in micro-batch m the place of its first sum; its hot rows have the places behind
  * all nsum[m]. Pure. */
 static inline int hps_pooled_place(const struct hps_pooled *p, int m, int q)
 {
-    return p->first[m] + q * p->nsum[m] + p->popular[m].first[q];
+    return p->first[m] + q * p->nsum[m] + p->hot[m].first[q];
 }
 
-/* The sacks of its micro-batch before the first one of a slot. Pure. */
+/* The bags of its micro-batch before the first one of a slot. Pure. */
 static inline int hps_pooled_before(const struct hps_csr *k, const struct hps_csr_slot *s)
 {
     size_t front = hps_csr_front(k, (size_t)(s->q / k->nlayer * k->nlayer));

@@ -1,4 +1,4 @@
-/* pooled_scatter.c - the ids of bags are dealt: to the owners of their rows and, those of popular
+/* pooled_scatter.c - the ids of bags are dealt: to the owners of their rows and, those of hot
  * rows, to this rank itself. */
 #include <string.h>
 
@@ -10,23 +10,23 @@
  * this may take. */
 enum { FEW = 2 * HPS_PARTITION_WAYS, FREE = 1 << 24 };
 
-/* The next chunk, with the numbers of popular rows as those of the last receiver. */
+/* The next chunk, with the numbers of hot rows as those of the last receiver. */
 static bool next_chunk(const struct hps_pooled *p, struct hps_csr_walk *w)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
 
     if (!hps_csr_next(k, w)) return false;
-    hps_hot_rows_mark(&p->popular[w->slot->q / k->nlayer], w->n, w->key,
+    hps_hot_rows_mark(&p->hot[w->slot->q / k->nlayer], w->n, w->key,
                       (uint64_t)k->parts << k->local_bits);
     return true;
 }
 
 /* ---- the messages ---- */
 
-/* Sums that receiver q is asked for: bags, and popular rows of its own. */
+/* Sums that receiver q is asked for: bags, and hot rows of its own. */
 static int asked_of(const struct hps_pooled *p, int m, int q)
 {
-    return p->nsum[m] + (q < p->sacks.parts ? hps_pooled_rows(p, m, q) : 0);
+    return p->nsum[m] + (q < p->csr.parts ? hps_pooled_rows(p, m, q) : 0);
 }
 
 /* Numbers of a message with so many ids of bags. */
@@ -37,16 +37,16 @@ static size_t length_of(const struct hps_pooled *p, int m, int q, size_t nid)
     return p->nsum[m] > 0 ? (size_t)(n + 1 + n - p->nsum[m]) + nid : 0;
 }
 
-/* Numbers of the messages for all popular rows: where each begins, and it. */
+/* Numbers of the messages for all hot rows: where each begins, and it. */
 static size_t all_popular(const struct hps_pooled *p)
 {
-    return 2 * p->front[p->sacks.M];
+    return 2 * p->front[p->csr.M];
 }
 
 /* The most that a receiver gets. */
 static size_t most_of(const struct hps_pooled *p)
 {
-    return p->sacks.nid + p->sacks.nsack + (size_t)p->sacks.M + all_popular(p);
+    return p->csr.nid + p->csr.nbag + (size_t)p->csr.M + all_popular(p);
 }
 
 static struct hps_pooled_message *messages_of(const struct hps_pooled *p, int m)
@@ -91,17 +91,17 @@ static void put_chunk(const struct hps_csr_walk *w, uint64_t q, int some, int bi
 static void put_few(const struct hps_pooled *p, const struct hps_csr_walk *w,
                     const struct hps_pooled_message *l, size_t *next)
 {
-    int before = hps_pooled_before(&p->sacks, w->slot), end = p->receivers;
+    int before = hps_pooled_before(&p->csr, w->slot), end = p->receivers;
 
     for (int q = 0; q < end; q += HPS_PARTITION_WAYS)
         put_chunk(w, (uint64_t)q, end - q < HPS_PARTITION_WAYS ? end - q : HPS_PARTITION_WAYS,
-                  p->sacks.local_bits, before, l + q, next + q);
+                  p->csr.local_bits, before, l + q, next + q);
 }
 
-/* Where sacks of part t begin: `by` numbers later than was thought. */
+/* Where bags of part t begin: `by` numbers later than was thought. */
 static void move_begins(const struct hps_pooled *p, int t, int *begin, int by)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
     const struct hps_csr_slot *s = k->slot + (size_t)p->now * (size_t)(k->nslot / k->M);
 
     for (const struct hps_csr_slot *last = s + k->nslot / k->M; s < last; s++) {
@@ -117,7 +117,7 @@ static void put_in_turn(void *partials, int t)
 {
     struct hps_pooled *p = partials;
     const struct hps_pooled_message *to = messages_of(p, p->now);
-    const bool lone = p->sacks.work.n == 1;
+    const bool lone = p->csr.work.n == 1;
     bool any = false;
     struct hps_pooled_message l[FEW];
     size_t n[FEW] = { 0 }, at[FEW];
@@ -126,7 +126,7 @@ static void put_in_turn(void *partials, int t)
 
     for (int q = 0; q < p->receivers; q++, aside += p->aside_each)
         l[q] = (struct hps_pooled_message){ to[q].begin, lone ? to[q].row : aside, 0 };
-    hps_csr_walk(&p->sacks, &w, p->now, p->now + 1, t);
+    hps_csr_walk(&p->csr, &w, p->now, p->now + 1, t);
     while (next_chunk(p, &w)) {
         any = true;
         put_few(p, &w, l, n);
@@ -143,22 +143,22 @@ static void put_in_turn(void *partials, int t)
     }
 }
 
-/* Not fewer ids than a part has: its share, and what its last sack has beyond. */
+/* Not fewer ids than a part has: its share, and what its last bag has beyond. */
 static size_t most_ids(const struct hps_pooled *p)
 {
-    const struct hps_csr *k = &p->sacks;
-    int sack = 1;
+    const struct hps_csr *k = &p->csr;
+    int bag = 1;
 
     for (const struct hps_csr_slot *s = k->slot; s < k->slot + k->nslot; s++)
         for (int b = 0; s->offset && b < s->B; b++)
-            sack = s->offset[b + 1] - s->offset[b] > sack ? s->offset[b + 1] - s->offset[b] : sack;
-    return k->nid / (size_t)k->work.n + 1 + (size_t)sack;
+            bag = s->offset[b + 1] - s->offset[b] > bag ? s->offset[b + 1] - s->offset[b] : bag;
+    return k->nid / (size_t)k->work.n + 1 + (size_t)bag;
 }
 
 /* Each receiver has room for the most that there can be. */
 static void put_freely(struct hps_pooled *p, int *to, int *mine)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
     size_t threads = (size_t)k->work.nthread;
 
     p->aside_each = k->work.n > 1 ? hps_parallel_apart(most_ids(p), sizeof *p->aside) : 0;
@@ -191,7 +191,7 @@ static size_t *counts_of(const struct hps_pooled *p, int t, int m)
 static void count_part(void *partials, int t)
 {
     struct hps_pooled *p = partials;
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
     struct hps_csr_walk w;
 
     hps_csr_walk(k, &w, 0, k->M, t);
@@ -206,7 +206,7 @@ static void count_part(void *partials, int t)
 static void put_many(const struct hps_pooled *p, const struct hps_csr_walk *w,
                      const struct hps_pooled_message *l, size_t *next)
 {
-    const int bits = p->sacks.local_bits, before = hps_pooled_before(&p->sacks, w->slot);
+    const int bits = p->csr.local_bits, before = hps_pooled_before(&p->csr, w->slot);
     const uint64_t local = ((uint64_t)1 << bits) - 1;
     size_t i = 0;
 
@@ -226,16 +226,16 @@ static void put_part(void *partials, int t)
     struct hps_pooled *p = partials;
     struct hps_csr_walk w;
 
-    hps_csr_walk(&p->sacks, &w, 0, p->sacks.M, t);
+    hps_csr_walk(&p->csr, &w, 0, p->csr.M, t);
     while (next_chunk(p, &w)) {
-        int m = w.slot->q / p->sacks.nlayer;
+        int m = w.slot->q / p->csr.nlayer;
         put_many(p, &w, messages_of(p, m), counts_of(p, t, m));
     }
 }
 
 static void put_counted(struct hps_pooled *p, int *to, int *mine)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
     size_t next = 0;
 
     memset(p->next, 0, p->each * (size_t)k->work.n * sizeof *p->next);
@@ -256,28 +256,28 @@ static void put_counted(struct hps_pooled *p, int *to, int *mine)
 
 /* ---- the ends of messages ---- */
 
-/* What lies behind the ids of bags: the popular rows of owner q, a sum each, and the end. */
+/* What lies behind the ids of bags: the hot rows of owner q, a sum each, and the end. */
 static void end_message(const struct hps_pooled *p, int m, int q)
 {
-    const struct hps_hot_rows *popular = &p->popular[m];
+    const struct hps_hot_rows *hot = &p->hot[m];
     const struct hps_pooled_message *l = &messages_of(p, m)[q];
-    const uint64_t local = ((uint64_t)1 << p->sacks.local_bits) - 1;
+    const uint64_t local = ((uint64_t)1 << p->csr.local_bits) - 1;
     int n = asked_of(p, m, q), at = (int)l->nid;
 
     for (int i = p->nsum[m]; i < n; i++) {
         l->begin[i] = at;
-        l->row[at++] = (int)(popular->key[popular->first[q] + i - p->nsum[m]] & local);
+        l->row[at++] = (int)(hot->key[hot->first[q] + i - p->nsum[m]] & local);
     }
     l->begin[n] = at;
 }
 
 static void end_messages(const struct hps_pooled *p, int *length, size_t *at, const int *to)
 {
-    for (int m = 0, i = 0; m < p->sacks.M; m++)
+    for (int m = 0, i = 0; m < p->csr.M; m++)
         for (int q = 0; q < p->receivers; q++, i++) {
             size_t n = length_of(p, m, q, p->message[i].nid);
             if (n > 0) end_message(p, m, q);
-            if (q < p->sacks.parts) {
+            if (q < p->csr.parts) {
                 *length++ = (int)n;
                 *at++ = (size_t)(p->message[i].begin - to);
             }
@@ -287,7 +287,7 @@ static void end_messages(const struct hps_pooled *p, int *length, size_t *at, co
 void hps_pooled_deal(struct hps_pooled *p, int *length, size_t *at, struct hps_int_mirror *to,
                      struct hps_int_mirror *mine)
 {
-    const struct hps_csr *k = &p->sacks;
+    const struct hps_csr *k = &p->csr;
     size_t parts = (size_t)k->parts, most = most_of(p);
     /* in turn where each micro-batch has parts for all threads */
     bool freely = p->receivers <= FEW && parts * most <= FREE &&
@@ -297,7 +297,7 @@ void hps_pooled_deal(struct hps_pooled *p, int *length, size_t *at, struct hps_i
     hps_int_mirror_grow(mine, most + 1);
     hps_int_mirror_grow(
         to,
-        1 + (freely ? parts * most : parts * (k->nsack + (size_t)k->M) + k->nid + all_popular(p)));
+        1 + (freely ? parts * most : parts * (k->nbag + (size_t)k->M) + k->nid + all_popular(p)));
     if (freely)
         put_freely(p, to->host, mine->host);
     else

@@ -14,15 +14,15 @@
 #include "ps/request_impl.h"
 #include "ps/table.h"
 
-/* Room for n numbers where those who are near see them. */
-static int *near_room(void *of, size_t n)
+/* Shared memory for n numbers. */
+static int *shared_ints(void *of, size_t n)
 {
     const struct hps_request_lent *l = of;
 
-    return hps_shm_ints(l->near, l->me, l->buffer, n);
+    return hps_shm_ints(l->shm, l->me, l->buffer, n);
 }
 
-static void turn_new(struct hps_request *r, struct hps_request_turn *t, int nlayer)
+static void slot_new(struct hps_request *r, struct hps_request_slot *t, int nlayer)
 {
     size_t pairs = (size_t)r->M * (size_t)r->parts, parts = (size_t)r->parts;
 
@@ -30,55 +30,55 @@ static void turn_new(struct hps_request *r, struct hps_request_turn *t, int nlay
     t->step.M = r->M;
     t->step.parts = r->parts;
     t->step.first = hps_mem_new((size_t)r->M + 1, sizeof(int));
-    t->step.ask = hps_mem_new(pairs, sizeof(int));
-    t->step.give = hps_mem_new(2 * pairs, sizeof(int));
-    t->step.give_place = t->step.give + pairs;
+    t->step.nrecv = hps_mem_new(pairs, sizeof(int));
+    t->step.nsend = hps_mem_new(2 * pairs, sizeof(int));
+    t->step.send_index = t->step.nsend + pairs;
     t->step.lookup = hps_mem_new((size_t)r->M * (size_t)nlayer, sizeof *t->step.lookup);
-    t->ask = hps_mem_new(HPS_REQUEST_TOLD * pairs, sizeof(int));
-    t->give = hps_mem_new(HPS_REQUEST_TOLD * pairs, sizeof(int));
+    t->nrecv = hps_mem_new(HPS_REQUEST_NCOUNT * pairs, sizeof(int));
+    t->nsend = hps_mem_new(HPS_REQUEST_NCOUNT * pairs, sizeof(int));
     t->length = hps_mem_new(pairs, sizeof(int));
     t->at = hps_mem_new(pairs, sizeof *t->at);
-    t->nask = hps_mem_new(4 * parts, sizeof(int));
-    t->nask_at = t->nask + parts;
-    t->ngive = t->nask_at + parts;
-    t->ngive_at = t->ngive + parts;
-    t->heard = hps_mem_new(parts, sizeof *t->heard);
-    t->lent = (struct hps_request_lent){ r->near, r->me, 0 };
-    if (r->direct) hps_int_mirror_lend(&t->want, near_room, &t->lent);
+    t->nout = hps_mem_new(4 * parts, sizeof(int));
+    t->out_at = t->nout + parts;
+    t->nin = t->out_at + parts;
+    t->in_at = t->nin + parts;
+    t->received = hps_mem_new(parts, sizeof *t->received);
+    t->lent = (struct hps_request_lent){ r->shm, r->me, 0 };
+    if (r->direct) hps_int_mirror_lend(&t->outgoing, shared_ints, &t->lent);
 }
 
-static void turn_free(struct hps_request *r, struct hps_request_turn *t)
+static void slot_free(struct hps_request *r, struct hps_request_slot *t)
 {
     hps_mem_free(t->step.first);
-    hps_mem_free(t->step.ask);
-    hps_mem_free(t->step.give);
+    hps_mem_free(t->step.nrecv);
+    hps_mem_free(t->step.nsend);
     hps_mem_free(t->step.lookup);
     hps_mem_free(t->step.sums);
-    hps_mem_free(t->ask);
-    hps_mem_free(t->give);
+    hps_mem_free(t->nrecv);
+    hps_mem_free(t->nsend);
     hps_mem_free(t->length);
     hps_mem_free(t->at);
-    hps_mem_free(t->nask);
-    hps_mem_free(t->heard);
-    hps_int_mirror_free(&t->want, r->dev);
+    hps_mem_free(t->nout);
+    hps_mem_free(t->received);
+    hps_int_mirror_free(&t->outgoing, r->dev);
     hps_unique_room_free(&t->room, r->dev);
-    hps_int_mirror_free(&t->told, r->dev);
+    hps_int_mirror_free(&t->incoming, r->dev);
     hps_merged_free(&t->merged, r->dev);
 }
 
-/* Is each member near each? Collective over comm. */
-static bool all_near(const struct hps_shm *near, int parts, MPI_Comm comm)
+/* Do all members share memory with each other? Collective over comm. */
+static bool all_share_memory(const struct hps_shm *shm, int parts, MPI_Comm comm)
 {
     bool mine = true, all;
 
     for (int q = 0; q < parts; q++)
-        mine &= hps_shm_is(near, q);
+        mine &= hps_shm_is(shm, q);
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_C_BOOL, MPI_LAND, comm));
     return all;
 }
 
-enum hps_status hps_request_new(struct hps_request **route, const struct hps_request_use *use,
-                                long long rows, int M, struct hps_dev *dev, struct hps_shm *near,
+enum hps_status hps_request_new(struct hps_request **request, const struct hps_request_use *use,
+                                long long rows, int M, struct hps_dev *dev, struct hps_shm *shm,
                                 MPI_Comm comm)
 {
     int parts = 1, me = 0;
@@ -89,24 +89,24 @@ enum hps_status hps_request_new(struct hps_request **route, const struct hps_req
     }
     assert(hps_cyclic_nlocal(rows, 0, parts) <= INT_MAX && (!use->sums || dev->host));
     struct hps_request *r = hps_mem_new(1, sizeof *r);
-    *route = r;
+    *request = r;
     r->count_comm = r->number_comm = MPI_COMM_NULL;
     if (parts > 1) {
         HPS_MPI(MPI_Comm_dup(comm, &r->count_comm));
         HPS_MPI(MPI_Comm_dup(comm, &r->number_comm));
     }
     r->dev = dev;
-    r->near = near;
+    r->shm = shm;
     r->parts = parts;
     r->me = me;
     r->M = M;
-    r->way = use->sums ? &hps_request_by_sums : &hps_request_by_rows;
-    r->with = r->way->open(use, rows, r);
-    r->direct = near && use->told >= 0;
-    r->quiet = parts > 1 && use->told >= 0 && all_near(near, parts, comm);
-    r->told = use->told;
+    r->ops = use->sums ? &hps_request_by_sums : &hps_request_by_rows;
+    r->context = r->ops->open(use, rows, r);
+    r->direct = shm && use->buffer >= 0;
+    r->silent = parts > 1 && use->buffer >= 0 && all_share_memory(shm, parts, comm);
+    r->buffer = use->buffer;
     for (int i = 0; i < HPS_REQUEST_KEPT; i++)
-        turn_new(r, &r->turn[i], use->nlayer);
+        slot_new(r, &r->slot[i], use->nlayer);
     return HPS_OK;
 }
 
@@ -116,8 +116,8 @@ void hps_request_free(struct hps_request *r)
     while (r->taken < r->begun)                 /* a run that stops has begun one more step */
         hps_request_take(r);
     for (int i = 0; i < HPS_REQUEST_KEPT; i++)
-        turn_free(r, &r->turn[i]);
-    r->way->close(r->with);
+        slot_free(r, &r->slot[i]);
+    r->ops->close(r->context);
     if (r->count_comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&r->count_comm));
     if (r->number_comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&r->number_comm));
     hps_mem_free(r);
@@ -126,90 +126,90 @@ void hps_request_free(struct hps_request *r)
 /* ---- to owners ---- */
 
 /* Counts by micro-batch, then owner, turn. Returns how many numbers go to others. */
-static size_t tell_counts(const struct hps_request *r, struct hps_request_turn *t)
+static size_t fill_counts(const struct hps_request *r, struct hps_request_slot *t)
 {
     size_t all = 0;
 
     for (int q = 0; q < r->parts; q++) {
-        t->nask[q] = 0;
-        t->nask_at[q] = (int)t->at[q];
+        t->nout[q] = 0;
+        t->out_at[q] = (int)t->at[q];
         for (int m = 0; m < r->M; m++)
-            t->nask[q] += t->length[m * r->parts + q];
-        all += q == r->me ? 0 : (size_t)t->nask[q];
+            t->nout[q] += t->length[m * r->parts + q];
+        all += q == r->me ? 0 : (size_t)t->nout[q];
     }
     for (int m = 0, i = 0, place = 0; m < r->M; m++)
         for (int q = 0; q < r->parts; q++, i++) {
-            int *tell = t->ask + HPS_REQUEST_TOLD * (q * r->M + m);
-            tell[0] = t->step.ask[i];
+            int *tell = t->nrecv + HPS_REQUEST_NCOUNT * (q * r->M + m);
+            tell[0] = t->step.nrecv[i];
             tell[1] = place;
             tell[2] = t->length[i];
             tell[3] = (int)t->at[i];
-            place += t->step.ask[i];
+            place += t->step.nrecv[i];
         }
     return all;
 }
 
-static void send_counts(struct hps_request *r, struct hps_request_turn *t)
+static void send_counts(struct hps_request *r, struct hps_request_slot *t)
 {
-    size_t n = tell_counts(r, t);
+    size_t n = fill_counts(r, t);
 
     hps_shm_release();
-    HPS_MPI(MPI_Ialltoall(t->ask, HPS_REQUEST_TOLD * r->M, MPI_INT, t->give,
-                          HPS_REQUEST_TOLD * r->M, MPI_INT, r->count_comm, &t->request));
+    HPS_MPI(MPI_Ialltoall(t->nrecv, HPS_REQUEST_NCOUNT * r->M, MPI_INT, t->nsend,
+                          HPS_REQUEST_NCOUNT * r->M, MPI_INT, r->count_comm, &t->request));
     r->bytes +=
-        ((double)(r->parts - 1) * HPS_REQUEST_TOLD * r->M + (double)n) * (double)sizeof(int);
+        ((double)(r->parts - 1) * HPS_REQUEST_NCOUNT * r->M + (double)n) * (double)sizeof(int);
     t->state = HPS_REQUEST_COUNTS;
 }
 
 /* Numbers that member q tells me lie where it wrote them. */
 static bool is_direct(const struct hps_request *r, int q)
 {
-    return r->direct && hps_shm_is(r->near, q);
+    return r->direct && hps_shm_is(r->shm, q);
 }
 
-static const int *heard_from(struct hps_request *r, struct hps_request_turn *t, int q)
+static const int *received_from(struct hps_request *r, struct hps_request_slot *t, int q)
 {
-    size_t at = (size_t)t->give[HPS_REQUEST_TOLD * q * r->M + 3], n = (size_t)t->ngive[q];
+    size_t at = (size_t)t->nsend[HPS_REQUEST_NCOUNT * q * r->M + 3], n = (size_t)t->nin[q];
 
-    if (!is_direct(r, q)) return t->told.host + t->ngive_at[q];
-    return hps_shm_ints(r->near, q, t->lent.buffer, at + n) + at;
+    if (!is_direct(r, q)) return t->incoming.host + t->in_at[q];
+    return hps_shm_ints(r->shm, q, t->lent.buffer, at + n) + at;
 }
 
 /* All counts have come: now the numbers. */
-static void send_numbers(struct hps_request *r, struct hps_request_turn *t)
+static void send_numbers(struct hps_request *r, struct hps_request_slot *t)
 {
-    size_t n = 0, ngive = 0;
+    size_t n = 0, nsend_all = 0;
 
     hps_shm_acquire();
     for (int q = 0; q < r->parts; q++) {
-        t->ngive_at[q] = (int)n;
+        t->in_at[q] = (int)n;
         for (int m = 0; m < r->M; m++) {
-            const int *told = t->give + HPS_REQUEST_TOLD * (q * r->M + m);
-            t->step.give[m * r->parts + q] = told[0];
-            t->step.give_place[m * r->parts + q] = told[1];
-            ngive += (size_t)told[0];
-            n += (size_t)told[2];
+            const int *count = t->nsend + HPS_REQUEST_NCOUNT * (q * r->M + m);
+            t->step.nsend[m * r->parts + q] = count[0];
+            t->step.send_index[m * r->parts + q] = count[1];
+            nsend_all += (size_t)count[0];
+            n += (size_t)count[2];
         }
-        if (n + (size_t)t->step.nplace > INT_MAX)
+        if (n + (size_t)t->step.nrow > INT_MAX)
             HPS_DIE("%d ranks tell this one more than %d numbers of rows in one step", r->parts,
                     INT_MAX);
-        t->ngive[q] = (int)n - t->ngive_at[q];
+        t->nin[q] = (int)n - t->in_at[q];
     }
-    t->step.ngive = ngive;
-    if (!r->quiet) hps_int_mirror_grow(&t->told, n + 1);
+    t->step.nsend_all = nsend_all;
+    if (!r->silent) hps_int_mirror_grow(&t->incoming, n + 1);
     for (int q = 0; q < r->parts; q++) {
-        t->heard[q] = heard_from(r, t, q);
-        if (is_direct(r, q)) t->nask[q] = t->ngive[q] = 0;
+        t->received[q] = received_from(r, t, q);
+        if (is_direct(r, q)) t->nout[q] = t->nin[q] = 0;
     }
-    if (!r->quiet)
-        HPS_MPI(MPI_Ialltoallv(t->want.host, t->nask, t->nask_at, MPI_INT, t->told.host, t->ngive,
-                               t->ngive_at, MPI_INT, r->number_comm, &t->request));
+    if (!r->silent)
+        HPS_MPI(MPI_Ialltoallv(t->outgoing.host, t->nout, t->out_at, MPI_INT, t->incoming.host,
+                               t->nin, t->in_at, MPI_INT, r->number_comm, &t->request));
     t->state = HPS_REQUEST_NUMBERS;
 }
 
 /* ---- at owners ---- */
 
-void hps_request_show(struct hps_request *r, struct hps_request_turn *t)
+void hps_request_show(struct hps_request *r, struct hps_request_slot *t)
 {
     struct hps_merged *m = &t->merged;
     size_t n = (size_t)m->n;
@@ -221,20 +221,20 @@ void hps_request_show(struct hps_request *r, struct hps_request_turn *t)
     t->step.merged_host = m->row.host;
 }
 
-/* Alone, what is asked is what is given. */
-static void hear_myself(struct hps_request *r, struct hps_request_turn *t)
+/* Alone, what is received is what is sent. */
+static void hear_myself(struct hps_request *r, struct hps_request_slot *t)
 {
-    memcpy(t->step.give, t->step.ask, (size_t)r->M * sizeof(int));
-    memcpy(t->step.give_place, t->step.first, (size_t)r->M * sizeof(int));
-    t->step.ngive = (size_t)t->step.nplace;
-    t->heard[0] = t->want.host;
+    memcpy(t->step.nsend, t->step.nrecv, (size_t)r->M * sizeof(int));
+    memcpy(t->step.send_index, t->step.first, (size_t)r->M * sizeof(int));
+    t->step.nsend_all = (size_t)t->step.nrow;
+    t->received[0] = t->outgoing.host;
     t->state = HPS_REQUEST_NUMBERS;
 }
 
 /* ---- the order of things ---- */
 
 /* As far as its messages get; `patient`: to the end. Have all come? */
-static bool advance(struct hps_request *r, struct hps_request_turn *t, bool patient)
+static bool advance(struct hps_request *r, struct hps_request_slot *t, bool patient)
 {
     if (t->state == HPS_REQUEST_COUNTS) {
         if (!hps_wait_arrived(1, &t->request, patient)) return false;
@@ -244,20 +244,20 @@ static bool advance(struct hps_request *r, struct hps_request_turn *t, bool pati
 }
 
 /* They have: in order. */
-static void settle(struct hps_request *r, struct hps_request_turn *t)
+static void settle(struct hps_request *r, struct hps_request_slot *t)
 {
-    if (t->state == HPS_REQUEST_NUMBERS) r->way->merge(r, t);
+    if (t->state == HPS_REQUEST_NUMBERS) r->ops->merge(r, t);
     t->state = HPS_REQUEST_READY;
 }
 
 void hps_request_begin(struct hps_request *r, const struct hps_batch *batch)
 {
-    struct hps_request_turn *t = &r->turn[r->begun % HPS_REQUEST_KEPT];
+    struct hps_request_slot *t = &r->slot[r->begun % HPS_REQUEST_KEPT];
 
     assert(r->begun - r->taken < 2);
-    t->lent.buffer = r->told + (int)(r->begun % HPS_REQUEST_BUFFERS);
-    r->way->find(r, t, batch);
-    t->step.nplace = t->step.first[r->M];
+    t->lent.buffer = r->buffer + (int)(r->begun % HPS_REQUEST_BUFFERS);
+    r->ops->find(r, t, batch);
+    t->step.nrow = t->step.first[r->M];
     if (r->parts == 1) {
         hear_myself(r, t);
         settle(r, t);
@@ -270,15 +270,15 @@ void hps_request_begin(struct hps_request *r, const struct hps_batch *batch)
 void hps_request_poll(struct hps_request *r, bool time)
 {
     for (long long s = r->taken; s < r->begun; s++) {
-        struct hps_request_turn *t = &r->turn[s % HPS_REQUEST_KEPT];
-        if (!advance(r, t, false)) break; /* numbers travel in the order of the steps */
+        struct hps_request_slot *t = &r->slot[s % HPS_REQUEST_KEPT];
+        if (!advance(r, t, false)) break;              /* numbers travel in the order of the steps */
         if (time) settle(r, t);
     }
 }
 
 const struct hps_request_step *hps_request_take(struct hps_request *r)
 {
-    struct hps_request_turn *t = &r->turn[r->taken % HPS_REQUEST_KEPT];
+    struct hps_request_slot *t = &r->slot[r->taken % HPS_REQUEST_KEPT];
 
     assert(r->taken < r->begun);
     advance(r, t, true);

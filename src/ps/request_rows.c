@@ -1,4 +1,4 @@
-/* request_rows.c - owners are told which of their rows a member needs, each once. */
+/* request_rows.c - the rows that a member needs are requested of their owners, each once. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,91 +8,91 @@
 #include "ps/request_impl.h"
 
 struct rows {
-    struct hps_unique *places;
-    uint64_t *given, *spare;            /* scratch: rows asked of me                */
+    struct hps_unique *unique;
+    uint64_t *sent, *spare;             /* scratch: rows that I send                */
     size_t *run;                        /* (M * parts + 1) scratch: runs among them */
-    size_t given_cap, spare_cap;
+    size_t sent_cap, spare_cap;
 };
 
 static void *open_rows(const struct hps_request_use *use, long long rows, struct hps_request *r)
 {
     struct rows *w = hps_mem_new(1, sizeof *w);
 
-    w->places = hps_unique_new(use->nlayer, use->layer, rows, r->M, r->parts, use->index, r->dev);
+    w->unique = hps_unique_new(use->nlayer, use->layer, rows, r->M, r->parts, use->index, r->dev);
     w->run = hps_mem_new((size_t)r->M * (size_t)r->parts + 1, sizeof *w->run);
     return w;
 }
 
-static void close_rows(void *with)
+static void close_rows(void *context)
 {
-    struct rows *w = with;
+    struct rows *w = context;
 
-    hps_unique_free(w->places);
-    hps_mem_free(w->given);
+    hps_unique_free(w->unique);
+    hps_mem_free(w->sent);
     hps_mem_free(w->spare);
     hps_mem_free(w->run);
     hps_mem_free(w);
 }
 
 /* Row numbers by place become row numbers by owner, then micro-batch. */
-static void put(struct hps_request *r, struct hps_request_turn *t)
+static void put(struct hps_request *r, struct hps_request_slot *t)
 {
     const int *from = t->room.row.host;
     size_t at = 0;
 
-    memcpy(t->length, t->step.ask, (size_t)r->M * (size_t)r->parts * sizeof *t->length);
+    memcpy(t->length, t->step.nrecv, (size_t)r->M * (size_t)r->parts * sizeof *t->length);
     for (int q = 0; q < r->parts; q++)
         for (int i = q; i < r->M * r->parts; i += r->parts) {
             t->at[i] = at;
             at += (size_t)t->length[i];
         }
-    hps_int_mirror_grow(&t->want, at + 1);
+    hps_int_mirror_grow(&t->outgoing, at + 1);
     for (int i = 0; i < r->M * r->parts; i++) {
         size_t n = (size_t)t->length[i];
-        if (n > 0) memcpy(t->want.host + t->at[i], from, n * sizeof *from);
+        if (n > 0) memcpy(t->outgoing.host + t->at[i], from, n * sizeof *from);
         from += n;
     }
 }
 
-static void find(struct hps_request *r, struct hps_request_turn *t, const struct hps_batch *batch)
+static void find(struct hps_request *r, struct hps_request_slot *t, const struct hps_batch *batch)
 {
-    struct rows *w = r->with;
+    struct rows *w = r->context;
 
-    hps_unique_find(w->places, batch, &t->room, t->step.first, t->step.ask, t->step.lookup);
-    if (batch) hps_unique_show(w->places, &t->room, t->step.lookup);
+    hps_unique_find(w->unique, batch, &t->room, t->step.first, t->step.nrecv, t->step.lookup);
+    if (batch) hps_unique_show(w->unique, &t->room, t->step.lookup);
     if (r->parts > 1) put(r, t);
 }
 
-/* All that was heard, side by side; what travelled is there. */
-static void put_together(struct hps_request *r, struct hps_request_turn *t)
+/* All numbers that were received, side by side; those that travelled are there already. */
+static void put_together(struct hps_request *r, struct hps_request_slot *t)
 {
-    hps_int_mirror_grow(&t->told, t->step.ngive + 1);
+    hps_int_mirror_grow(&t->incoming, t->step.nsend_all + 1);
     for (int q = 0; q < r->parts; q++) {
-        int *to = t->told.host + t->ngive_at[q];
+        int *to = t->incoming.host + t->in_at[q];
         size_t n = 0;
         for (int m = 0; m < r->M; m++)
-            n += (size_t)t->step.give[m * r->parts + q];
-        if (n > 0 && t->heard[q] != to) memcpy(to, t->heard[q], n * sizeof *to);
+            n += (size_t)t->step.nsend[m * r->parts + q];
+        if (n > 0 && t->received[q] != to) memcpy(to, t->received[q], n * sizeof *to);
     }
 }
 
-/* Where the gradients of the rows that member q asked of me for micro-batch m will lie; *other is
+/* Where the gradients of the rows that member q needs of me for micro-batch m will be; *other is
  * the first number that is free behind those of mine. */
-static uint64_t gradients_at(const struct hps_request *r, const struct hps_request_turn *t, int q,
+static uint64_t gradients_at(const struct hps_request *r, const struct hps_request_slot *t, int q,
                              int m, uint64_t *other)
 {
     int i = m * r->parts + q;
     uint64_t at = *other;
 
-    if (q == r->me) return (uint64_t)t->step.give_place[i];
-    if (hps_shm_is(r->near, q))
-        return (uint64_t)hps_shm_first(r->near, q) + (uint64_t)t->step.give_place[i];
-    *other += (uint64_t)t->step.give[i];
+    if (q == r->me) return (uint64_t)t->step.send_index[i];
+    if (hps_shm_is(r->shm, q))
+        return (uint64_t)hps_shm_first(r->shm, q) + (uint64_t)t->step.send_index[i];
+    *other += (uint64_t)t->step.nsend[i];
     return at;
 }
 
-/* n rows, each behind the one before, whose gradients will lie at `at` and behind it. */
-static void tell_rows(const int *row, size_t n, uint64_t at, int tail_bits, uint64_t *word)
+/* n rows, each behind the one before, whose gradients will be at `at` and behind it. */
+static void words_of(const int *row, size_t n, uint64_t at, int tail_bits, uint64_t *word)
 {
     for (size_t i = 0; i < n; i++) {
         assert(i == 0 || row[i - 1] < row[i]);
@@ -100,19 +100,19 @@ static void tell_rows(const int *row, size_t n, uint64_t at, int tail_bits, uint
     }
 }
 
-/* All rows asked of me with where their gradients will lie: a sorted run for each member and
+/* All rows that I send with where their gradients will be: a sorted run for each member and
  * micro-batch. */
-static void tell_given(struct hps_request *r, const struct hps_request_turn *t, int tail_bits)
+static void list_sent(struct hps_request *r, const struct hps_request_slot *t, int tail_bits)
 {
-    struct rows *w = r->with;
-    uint64_t other = (uint64_t)t->step.nplace;
+    struct rows *w = r->context;
+    uint64_t other = (uint64_t)t->step.nrow;
     size_t at = 0, *run = w->run;
 
     for (int q = 0; q < r->parts; q++)
         for (int m = 0; m < r->M; m++) {
-            size_t n = (size_t)t->step.give[m * r->parts + q];
-            tell_rows(t->told.host + at, n, gradients_at(r, t, q, m, &other), tail_bits,
-                      w->given + at);
+            size_t n = (size_t)t->step.nsend[m * r->parts + q];
+            words_of(t->incoming.host + at, n, gradients_at(r, t, q, m, &other), tail_bits,
+                     w->sent + at);
             *run++ = at;
             at += n;
         }
@@ -120,7 +120,7 @@ static void tell_given(struct hps_request *r, const struct hps_request_turn *t, 
 }
 
 /* The sorted rows, and the gradients of each, as lists. */
-static void list_rows(struct hps_request_turn *t, const uint64_t *word, size_t n, int tail_bits)
+static void list_rows(struct hps_request_slot *t, const uint64_t *word, size_t n, int tail_bits)
 {
     const uint64_t tail = ((uint64_t)1 << tail_bits) - 1;
     int *restrict start = t->merged.start.host, *restrict from = t->merged.from.host;
@@ -139,38 +139,37 @@ static void list_rows(struct hps_request_turn *t, const uint64_t *word, size_t n
     t->merged.nid = n;
 }
 
-/* All that is asked by one alone is distinct. */
-static void keep(struct hps_request *r, struct hps_request_turn *t)
+/* A lone reader requests each row once. */
+static void keep(struct hps_request *r, struct hps_request_slot *t)
 {
-    t->step.nmerge = t->step.nplace;
-    t->step.row = t->step.merged =
-        hps_int_mirror_show(&t->room.row, (size_t)t->step.nplace, r->dev);
+    t->step.nmerge = t->step.nrow;
+    t->step.row = t->step.merged = hps_int_mirror_show(&t->room.row, (size_t)t->step.nrow, r->dev);
     t->step.row_host = t->step.merged_host = t->room.row.host;
 }
 
-/* Which of the rows that members asked of me are the same row. */
-static void merge(struct hps_request *r, struct hps_request_turn *t)
+/* Which of the rows that members need of me are the same row. */
+static void merge(struct hps_request *r, struct hps_request_slot *t)
 {
-    struct rows *w = r->with;
-    size_t n = t->step.ngive;
-    int tail_bits = hps_radix_bits(r->near ? HPS_SHM_MOST : (uint64_t)t->step.nplace + n);
+    struct rows *w = r->context;
+    size_t n = t->step.nsend_all;
+    int tail_bits = hps_radix_bits(r->shm ? HPS_SHM_MOST : (uint64_t)t->step.nrow + n);
 
     if (r->parts == 1) {
         keep(r, t);
         return;
     }
     hps_merged_grow(&t->merged, n);
-    hps_mem_grow(&w->given, &w->given_cap, n + 1, sizeof *w->given);
+    hps_mem_grow(&w->sent, &w->sent_cap, n + 1, sizeof *w->sent);
     hps_mem_grow(&w->spare, &w->spare_cap, n + 1, sizeof *w->spare);
     put_together(r, t);
-    tell_given(r, t, tail_bits);
-    list_rows(t, hps_kway_merge(w->given, w->spare, r->parts * r->M, w->run, tail_bits), n,
+    list_sent(r, t, tail_bits);
+    list_rows(t, hps_kway_merge(w->sent, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);
     hps_request_show(r, t);
-    t->step.row = hps_int_mirror_show(&t->told, n, r->dev);
-    t->step.row_host = t->told.host;
+    t->step.row = hps_int_mirror_show(&t->incoming, n, r->dev);
+    t->step.row_host = t->incoming.host;
 }
 
-const struct hps_request_way hps_request_by_rows = {
+const struct hps_request_ops hps_request_by_rows = {
     .open = open_rows, .close = close_rows, .find = find, .merge = merge
 };

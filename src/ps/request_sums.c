@@ -1,4 +1,4 @@
-/* request_sums.c - owners are told the ids of bags that are theirs, and give the sums of these
+/* request_sums.c - owners receive the ids of bags that are theirs, and send the sums of these
  * rows. Which sums a row is in, they find themselves. */
 #include "base/mem.h"
 #include "ps/pooled.h"
@@ -6,7 +6,7 @@
 #include "ps/table.h"
 
 struct sums {
-    struct hps_pooled *partials;
+    struct hps_pooled *pooled;
     struct hps_merge *merge;
 };
 
@@ -14,54 +14,54 @@ static void *open_sums(const struct hps_request_use *use, long long rows, struct
 {
     struct sums *w = hps_mem_new(1, sizeof *w);
 
-    w->partials = hps_pooled_new(use->nlayer, use->layer, rows, r->M, r->parts, r->dev);
+    w->pooled = hps_pooled_new(use->nlayer, use->layer, rows, r->M, r->parts, r->dev);
     w->merge = hps_merge_new(hps_cyclic_nlocal(rows, 0, r->parts), r->M * r->parts);
     for (int i = 0; i < HPS_REQUEST_KEPT; i++)
-        r->turn[i].step.sums =
+        r->slot[i].step.sums =
             hps_mem_new((size_t)r->M * (size_t)r->parts, sizeof(struct hps_merge_list));
     return w;
 }
 
-static void close_sums(void *with)
+static void close_sums(void *context)
 {
-    struct sums *w = with;
+    struct sums *w = context;
 
-    hps_pooled_free(w->partials);
+    hps_pooled_free(w->pooled);
     hps_merge_free(w->merge);
     hps_mem_free(w);
 }
 
-static void find(struct hps_request *r, struct hps_request_turn *t, const struct hps_batch *batch)
+static void find(struct hps_request *r, struct hps_request_slot *t, const struct hps_batch *batch)
 {
-    struct sums *w = r->with;
+    struct sums *w = r->context;
 
-    hps_pooled_find(w->partials, batch, &t->room, t->step.first, t->step.ask, t->step.lookup,
-                    t->length, t->at, &t->want);
+    hps_pooled_find(w->pooled, batch, &t->room, t->step.first, t->step.nrecv, t->step.lookup,
+                    t->length, t->at, &t->outgoing);
 }
 
 /* ---- at owners ---- */
 
-static void read_lists(struct hps_request *r, struct hps_request_turn *t)
+static void read_lists(struct hps_request *r, struct hps_request_slot *t)
 {
     for (int q = 0, i = 0; q < r->parts; q++) {
-        const int *told = t->heard[q];
+        const int *received = t->received[q];
         for (int m = 0; m < r->M; m++, i++) {
-            struct hps_merge_list l = hps_pooled_list(t->step.give[m * r->parts + q], told);
-            told += l.n > 0 ? l.n + 1 + l.begin[l.n] : 0;
+            struct hps_merge_list l = hps_pooled_list(t->step.nsend[m * r->parts + q], received);
+            received += l.n > 0 ? l.n + 1 + l.begin[l.n] : 0;
             t->step.sums[i] = l;
         }
     }
 }
 
-static void merge(struct hps_request *r, struct hps_request_turn *t)
+static void merge(struct hps_request *r, struct hps_request_slot *t)
 {
-    struct sums *w = r->with;
+    struct sums *w = r->context;
 
     read_lists(r, t);
     hps_merge_lists(w->merge, t->step.sums, r->dev->nthread, &t->merged);
     hps_request_show(r, t);
 }
 
-const struct hps_request_way hps_request_by_sums = {
+const struct hps_request_ops hps_request_by_sums = {
     .open = open_sums, .close = close_sums, .find = find, .merge = merge
 };

@@ -118,7 +118,7 @@ const struct hps_request_step *hps_staging_step(struct hps_staging *w,
     t->step.merged = found(w, &t->merged, n, step->merged_host);
     t->step.row = step->row_host == step->merged_host
                       ? t->step.merged
-                      : found(w, &t->row, step->ngive, step->row_host);
+                      : found(w, &t->row, step->nsend_all, step->row_host);
     w->dev->ops->stream_wait(w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     return &t->step;
 }

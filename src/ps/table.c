@@ -86,7 +86,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
                              .dim = shape->dim, .stride = hps_rule_stride(&rule, shape->dim),
                              .dev = dev, .tier = tier };
     size_t row_bytes = t->stride * sizeof *t->row;
-    if (tier) t->home = dev->ops->pin_mapped(dev, (size_t)nrow * row_bytes);
+    if (tier) t->backing = dev->ops->pin_mapped(dev, (size_t)nrow * row_bytes);
     t->row = dev->ops->alloc(dev, (tier ? (size_t)hps_tier_slots(tier) : (size_t)nrow) * row_bytes);
     fill(t, net, index, &rule, seed);
     *out = t;
@@ -97,18 +97,18 @@ void hps_table_free(struct hps_table *t)
 {
     if (!t) return;
     t->dev->ops->free(t->dev, t->row);
-    t->dev->ops->unpin(t->dev, t->home);
+    t->dev->ops->unpin(t->dev, t->backing);
     hps_mem_free(t);
 }
 
 void hps_table_fetch(struct hps_table *t, size_t n, const int *row, const int *slot)
 {
-    t->dev->ops->rows->move(t->dev, t->stride, n, row, t->home, slot, t->row);
+    t->dev->ops->rows->move(t->dev, t->stride, n, row, t->backing, slot, t->row);
 }
 
 void hps_table_return(struct hps_table *t, size_t n, const int *row, const int *slot)
 {
-    t->dev->ops->rows->move(t->dev, t->stride, n, slot, t->row, row, t->home);
+    t->dev->ops->rows->move(t->dev, t->stride, n, slot, t->row, row, t->backing);
 }
 
 void hps_table_slots(struct hps_table *t, int slots)
@@ -124,7 +124,7 @@ struct hps_shard hps_table_shard(const struct hps_table *t)
 
 float *hps_table_host(const struct hps_table *t)
 {
-    return t->dev->host ? t->row : t->home;
+    return t->dev->host ? t->row : t->backing;
 }
 
 /* A copy of what is in slots, put over what is at home. */

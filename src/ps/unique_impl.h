@@ -1,4 +1,4 @@
-/* unique_impl.h - for src/model/places*.c only: a step under way. */
+/* unique_impl.h - for src/ps/unique*.c only: a step under way. */
 #ifndef HPS_PS_UNIQUE_IMPL_H
 #define HPS_PS_UNIQUE_IMPL_H
 
@@ -9,13 +9,13 @@
 struct hps_unique {
     struct hps_dev *dev;
     bool wanted, index;                 /* by the user; in the step under way               */
-    bool lie;                           /* rows are read where they lie, all of one owner   */
-    struct hps_csr sacks;
+    bool direct;                        /* rows are read in the table, all of one owner   */
+    struct hps_csr csr;
     struct hps_radix *radix;
-    size_t sack_cap, count_cap;
-    int bag_bits, sack_bits, place_bits; /* of a tail: the lookup, its sack, and for an index the
+    size_t bag_cap, count_cap;
+    int lookup_bits, bag_bits, place_bits; /* of a tail: the lookup, its bag, and for an index the
                                             place in that */
-    int *sack;                          /* (nsack) its first id                             */
+    int *bag;                              /* (nbag) its first id                             */
     size_t *pair_at;                    /* (M * nlayer) pairs before those of its micro-batch */
     struct hps_lookup *lookup;          /* of the step under way                            */
     struct hps_unique_room *room;
@@ -24,18 +24,18 @@ struct hps_unique {
 
 static inline size_t hps_unique_pairs(const struct hps_unique *p)
 {
-    return (size_t)p->sacks.M * (size_t)p->sacks.parts;
+    return (size_t)p->csr.M * (size_t)p->csr.parts;
 }
 
 /* What a part counts: rows by micro-batch and owner; rows and ids by bag. Later the next of
  * each. */
 struct hps_unique_counts {
-    size_t *rows, *bag_rows, *bag_ids;
+    size_t *rows, *lookup_rows, *lookup_ids;
 };
 /* How many numbers that are, and to the next part's: no cache line is of two. */
 static inline size_t hps_unique_counters(const struct hps_unique *p)
 {
-    return hps_parallel_apart(hps_unique_pairs(p) + 2 * hps_csr_bags(&p->sacks), sizeof(size_t));
+    return hps_parallel_apart(hps_unique_pairs(p) + 2 * hps_csr_lookups(&p->csr), sizeof(size_t));
 }
 struct hps_unique_counts hps_unique_counts(const struct hps_unique *p, int t);
 

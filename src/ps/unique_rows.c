@@ -7,26 +7,26 @@ enum { SPAN = 256 };            /* words in work at once */
 
 struct walk {
     const struct hps_unique *p;
-    int tail_bits, bag_shift;
-    uint64_t tail, local, sack, inside; /* masks */
+    int tail_bits, lookup_shift;
+    uint64_t tail, local, bag, inside;  /* masks */
     uint64_t same;                      /* bits in which words of a run differ */
     bool many;                          /* bags */
 };
 
 static struct walk walk_of(const struct hps_unique *p)
 {
-    int shift = p->sack_bits + p->place_bits, tail_bits = p->bag_bits + shift;
+    int shift = p->bag_bits + p->place_bits, tail_bits = p->lookup_bits + shift;
     uint64_t one = 1;
 
     return (struct walk){ p,
                           tail_bits,
                           shift,
                           (one << tail_bits) - 1,
-                          (one << p->sacks.local_bits) - 1,
-                          (one << p->sack_bits) - 1,
+                          (one << p->csr.local_bits) - 1,
+                          (one << p->bag_bits) - 1,
                           (one << p->place_bits) - 1,
                           (one << shift) - 1,
-                          hps_csr_bags(&p->sacks) > 1 };
+                          hps_csr_lookups(&p->csr) > 1 };
 }
 
 /* One bag, one owner, no index: then all runs of a bucket go to the same places. */
@@ -35,7 +35,7 @@ static bool is_plain(const struct walk *w, const struct hps_bucket *b)
     if (b->n == 0 || w->many || w->p->index) return false;
     uint64_t first = b->key | hps_bucket_word(b->word, b->wide, 0) >> w->tail_bits;
     uint64_t last = b->key | hps_bucket_word(b->word, b->wide, b->n - 1) >> w->tail_bits;
-    return first >> w->p->sacks.local_bits == last >> w->p->sacks.local_bits;
+    return first >> w->p->csr.local_bits == last >> w->p->csr.local_bits;
 }
 
 struct run {
@@ -50,9 +50,9 @@ HPS_INLINE struct run run_at(const struct walk *w, const struct hps_bucket *b, b
 {
     const struct hps_unique *p = w->p;
     uint64_t word = hps_bucket_word(b->word, wide, k), key = b->key | word >> w->tail_bits;
-    size_t q = w->many ? (word & w->tail) >> w->bag_shift : 0;
+    size_t q = w->many ? (word & w->tail) >> w->lookup_shift : 0;
 
-    return (struct run){ q, p->pair_at[q] + (p->sacks.parts > 1 ? key >> p->sacks.local_bits : 0),
+    return (struct run){ q, p->pair_at[q] + (p->csr.parts > 1 ? key >> p->csr.local_bits : 0),
                          k == 0 || (word ^ hps_bucket_word(b->word, wide, k - 1)) > w->tail,
                          (int)(key & w->local) };
 }
@@ -69,17 +69,17 @@ HPS_INLINE void count_bucket(const struct walk *w, struct hps_unique_counts *c,
         size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin);
         if (plain) {
             c->rows[run_at(w, b, wide, 0).pair] += n;
-            c->bag_rows[0] += n;
-            c->bag_ids[0] += end - k;
+            c->lookup_rows[0] += n;
+            c->lookup_ids[0] += end - k;
             continue;
         }
-        c->bag_ids[q] += begin[0] - k;                  /* of the run before */
+        c->lookup_ids[q] += begin[0] - k; /* of the run before */
         for (size_t i = 0; i < n; i++) {
             struct run r = run_at(w, b, wide, begin[i]);
             q = r.q;
             c->rows[r.pair] += r.row;
-            c->bag_rows[q]++;
-            c->bag_ids[q] += begin[i + 1] - begin[i];
+            c->lookup_rows[q]++;
+            c->lookup_ids[q] += begin[i + 1] - begin[i];
         }
     }
 }
@@ -89,9 +89,9 @@ void hps_unique_sort_part(void *places, int t)
     struct hps_unique *p = places;
     struct walk w = walk_of(p);
     struct hps_unique_counts c = hps_unique_counts(p, t);
-    int last = hps_radix_cut(p->radix, t + 1, p->sacks.work.n);
+    int last = hps_radix_cut(p->radix, t + 1, p->csr.work.n);
 
-    for (int i = hps_radix_cut(p->radix, t, p->sacks.work.n); i < last; i++) {
+    for (int i = hps_radix_cut(p->radix, t, p->csr.work.n); i < last; i++) {
         hps_radix_sort(p->radix, t, i);
         struct hps_bucket b = hps_radix_bucket(p->radix, i);
         if (b.wide)
@@ -101,7 +101,7 @@ void hps_unique_sort_part(void *places, int t)
     }
 }
 
-/* The words k0 .. k1-1, of one run: their sacks, and in these, where an index is wanted, the place.
+/* The words k0 .. k1-1, of one run: their bags, and in these, where an index is wanted, the place.
  */
 HPS_INLINE void put_ids(const struct walk *w, struct hps_unique_counts *c,
                         const struct hps_bucket *b, bool wide, size_t k0, size_t k1, size_t q,
@@ -109,15 +109,16 @@ HPS_INLINE void put_ids(const struct walk *w, struct hps_unique_counts *c,
 {
     const struct hps_unique *p = w->p;
     const int place_bits = p->place_bits;
-    const int *sack = p->sack + (q > 0 ? p->sacks.end[q - 1] : 0);
-    int *restrict from = p->room->from.host + c->bag_ids[q];
+    const int *bag = p->bag + (q > 0 ? p->csr.end[q - 1] : 0);
+    int *restrict from = p->room->from.host + c->lookup_ids[q];
 
     for (size_t k = k0; k < k1; k++)
-        from[k - k0] = (int)(hps_bucket_word(b->word, wide, k) >> place_bits & w->sack);
+        from[k - k0] = (int)(hps_bucket_word(b->word, wide, k) >> place_bits & w->bag);
     for (size_t k = k0; k < k1 && p->index; k++)
-        p->room->index.host[(size_t)sack[from[k - k0]] +
-                            (hps_bucket_word(b->word, wide, k) & w->inside)] = place;
-    c->bag_ids[q] += k1 - k0;
+        p->room->index
+            .host[(size_t)bag[from[k - k0]] + (hps_bucket_word(b->word, wide, k) & w->inside)] =
+            place;
+    c->lookup_ids[q] += k1 - k0;
 }
 
 /* Rows get their places; their bags learn of them, in both directions. */
@@ -140,8 +141,8 @@ HPS_INLINE void place_runs(const struct walk *w, struct hps_unique_counts *c,
             place = r.row ? (int)c->rows[r.pair] : place;
             c->rows[r.pair] += r.row;
             row[place] = r.local;
-            start[c->bag_rows[q] + q] = (int)c->bag_ids[q];
-            places[c->bag_rows[q]++] = place;
+            start[c->lookup_rows[q] + q] = (int)c->lookup_ids[q];
+            places[c->lookup_rows[q]++] = place;
             put_ids(w, c, b, wide, begin[i], begin[i + 1], q, place);
         }
     }
@@ -161,16 +162,16 @@ HPS_INLINE void place_plain(const struct walk *w, struct hps_unique_counts *c,
         end = k + SPAN < b->n ? k + SPAN : b->n;
         size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin), first = c->rows[pair];
         int *restrict row = p->room->row.host + first;
-        int *restrict place = p->room->place.host + c->bag_rows[0];
-        int *restrict start = p->room->start.host + c->bag_rows[0];
-        int at = (int)(c->bag_ids[0] - k);
+        int *restrict place = p->room->place.host + c->lookup_rows[0];
+        int *restrict start = p->room->start.host + c->lookup_rows[0];
+        int at = (int)(c->lookup_ids[0] - k);
         for (size_t i = 0; i < n; i++) {
             row[i] = (int)((key | hps_bucket_word(b->word, wide, begin[i]) >> shift) & local);
             start[i] = at + (int)begin[i];
             place[i] = (int)(first + i);
         }
         c->rows[pair] += n;
-        c->bag_rows[0] += n;
+        c->lookup_rows[0] += n;
         put_ids(w, c, b, wide, k, end, 0, 0);
     }
 }
@@ -189,9 +190,9 @@ void hps_unique_place_part(void *places, int t)
     struct hps_unique *p = places;
     struct walk w = walk_of(p);
     struct hps_unique_counts c = hps_unique_counts(p, t);
-    int last = hps_radix_cut(p->radix, t + 1, p->sacks.work.n);
+    int last = hps_radix_cut(p->radix, t + 1, p->csr.work.n);
 
-    for (int i = hps_radix_cut(p->radix, t, p->sacks.work.n); i < last; i++) {
+    for (int i = hps_radix_cut(p->radix, t, p->csr.work.n); i < last; i++) {
         struct hps_bucket b = hps_radix_bucket(p->radix, i);
         if (b.wide)
             place_bucket(&w, &c, &b, true);

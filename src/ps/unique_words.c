@@ -1,4 +1,4 @@
-/* unique_words.c - the ids of a step as keys, with the sack and the place in it behind each. */
+/* unique_words.c - the ids of a step as keys, with the bag and the place in it behind each. */
 #include "base/multiversion.h"
 #include "ps/unique_impl.h"
 
@@ -13,14 +13,14 @@ void hps_unique_count_part(void *places, int t)
     struct hps_unique *p = places;
     struct hps_csr_walk w;
 
-    hps_csr_walk(&p->sacks, &w, 0, p->sacks.M, t);
-    while (hps_csr_next(&p->sacks, &w)) {
-        if (p->lie) keep_rows(w.n, w.key, p->room->lies.host + w.slot->at + w.from);
+    hps_csr_walk(&p->csr, &w, 0, p->csr.M, t);
+    while (hps_csr_next(&p->csr, &w)) {
+        if (p->direct) keep_rows(w.n, w.key, p->room->direct.host + w.slot->at + w.from);
         hps_radix_count(p->radix, t, w.n, w.key);
     }
 }
 
-/* Tails of a chunk's ids: bag, sack of it, and place in that where an index wants to know. */
+/* Tails of a chunk's ids: bag, bag of it, and place in that where an index wants to know. */
 static void make_tails(const struct hps_unique *p, const struct hps_csr_walk *w, uint64_t *tail)
 {
     const struct hps_csr_slot *s = w->slot;
@@ -29,21 +29,21 @@ static void make_tails(const struct hps_unique *p, const struct hps_csr_walk *w,
     const int b0 = hps_csr_before(s, w->b0) > at ? w->b0 - 1 : w->b0; /* of its first id */
     const uint64_t step = (uint64_t)s->layer->nslot << p->place_bits;
     const uint64_t one = p->index;
-    const uint64_t first = (uint64_t)s->q << p->sack_bits | (uint64_t)s->i;
-    uint64_t sack = (first << p->place_bits) + (uint64_t)b0 * step;
+    const uint64_t first = (uint64_t)s->q << p->bag_bits | (uint64_t)s->i;
+    uint64_t bag = (first << p->place_bits) + (uint64_t)b0 * step;
 
     if (!offset) {
-        for (size_t c = 0; c < n; c++, sack += step)
-            tail[c] = sack;
+        for (size_t c = 0; c < n; c++, bag += step)
+            tail[c] = bag;
         return;
     }
     for (size_t c = 0, b = (size_t)b0; c < n;) {
         for (; (size_t)offset[b + 1] <= at + c; b++)
-            sack += step;
+            bag += step;
         size_t end = (size_t)offset[b + 1] - at;
         uint64_t place = one * (at + c - (size_t)offset[b]);
         for (end = end < n ? end : n; c < end; c++, place += one)
-            tail[c] = sack | place;
+            tail[c] = bag | place;
     }
 }
 
@@ -53,8 +53,8 @@ void hps_unique_put_part(void *places, int t)
     struct hps_csr_walk w;
     uint64_t tail[HPS_CSR_CHUNK];
 
-    hps_csr_walk(&p->sacks, &w, 0, p->sacks.M, t);
-    while (hps_csr_next(&p->sacks, &w)) {
+    hps_csr_walk(&p->csr, &w, 0, p->csr.M, t);
+    while (hps_csr_next(&p->csr, &w)) {
         make_tails(p, &w, tail);
         hps_radix_put(p->radix, t, w.n, w.key, tail);
     }

@@ -114,7 +114,7 @@ static void check_rows(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
                        const struct hps_exchange *ps)
 {
-    size_t bytes = (size_t)s->nplace * DIM * sizeof(float);
+    size_t bytes = (size_t)s->nrow * DIM * sizeof(float);
     float *copy = NULL;
     struct ids_batch own;
     struct hps_batch b;
@@ -141,23 +141,23 @@ static void check_rows(const struct world *w, const struct twin *t,
     hps_mem_free(copy);
 }
 
-/* How many places a bag of sums points at, and the k-th: partial sums, then popular rows. */
-static int nplace_of(const struct hps_lookup *lookup, int sack)
+/* How many places a bag of sums points at, and the k-th: partial sums, then hot rows. */
+static int nplace_of(const struct hps_lookup *lookup, int bag)
 {
-    return lookup->offset[sack + 1] - lookup->offset[sack] + lookup->hot.begin[sack + 1] -
-           lookup->hot.begin[sack];
+    return lookup->offset[bag + 1] - lookup->offset[bag] + lookup->hot.begin[bag + 1] -
+           lookup->hot.begin[bag];
 }
 
-static int place_of(const struct hps_lookup *lookup, int sack, int k)
+static int place_of(const struct hps_lookup *lookup, int bag, int k)
 {
-    int nsum = lookup->offset[sack + 1] - lookup->offset[sack];
+    int nsum = lookup->offset[bag + 1] - lookup->offset[bag];
 
-    return k < nsum ? lookup->of.index[lookup->offset[sack] + k]
+    return k < nsum ? lookup->of.index[lookup->offset[bag] + k]
                     : lookup->by_row.row[(int)lookup->by_row.n - lookup->hot.n +
-                                         lookup->hot.number[lookup->hot.begin[sack] + k - nsum]];
+                                         lookup->hot.number[lookup->hot.begin[bag] + k - nsum]];
 }
 
-/* Sums of the twin's rows, by bag: the partial ones and popular rows add up to them. */
+/* Sums of the twin's rows, by bag: the partial ones and hot rows add up to them. */
 static void check_sums(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
                        const struct hps_exchange *ps)
@@ -191,7 +191,7 @@ static void check_sums(const struct world *w, const struct twin *t,
     }
 }
 
-/* Every partial sum has the gradient of its bag, popular rows those of theirs. */
+/* Every partial sum has the gradient of its bag, hot rows those of theirs. */
 static void add_bag_grads(const struct world *w, const struct hps_request_step *s, long long step,
                           float *grad)
 {
@@ -232,7 +232,7 @@ static void defer_grads(const struct hps_request_step *s, const float *grad,
 {
     static float half[2 * IDS_ROWS * DIM];
     static int start_at[IDS_ROWS + 1], from[2 * IDS_ROWS];
-    int n = s->nplace;
+    int n = s->nrow;
 
     for (int i = 0; i < n; i++) {
         from[2 * i] = i;
@@ -266,8 +266,8 @@ static void step_of(const struct world *w, struct twin *t, struct hps_exchange *
     pull(w, t, ps, s, step);
     if (step % 2 == 1)
         pull(w, t, ps, s, step);                        /* reading alone changes nothing */
-    if (s->nplace > 0 || step % 3 == 0) {               /* who has no gradient need not ask */
-        size_t n = (size_t)s->nplace * DIM;
+    if (s->nrow > 0 || step % 3 == 0) {                 /* who has no gradient need not ask */
+        size_t n = (size_t)s->nrow * DIM;
         float *grad = hps_mem_new(n, sizeof *grad);
         struct hps_row_grad *there = hps_exchange_grad(ps, w->defer);
         struct hps_dev dev = w->dev;
@@ -304,14 +304,14 @@ static void start(const struct world *w, struct twin *t)
         }
 }
 
-/* A run of STEPS steps; returns the shard, on the host. Caller frees. `told`: who is near reads
- * what it is told where it was written. */
-static float *run(struct world *w, bool told, size_t *bytes)
+/* A run of STEPS steps; returns the shard, on the host. Caller frees. `direct`: members that share
+ * memory read requests where they were written. */
+static float *run(struct world *w, bool direct, size_t *bytes)
 {
     static struct twin twin;
     static struct ids_batch own[M];
     struct hps_request_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
-                                   told ? HPS_EXCHANGE_BUFFERS : -1 };
+                                   direct ? HPS_EXCHANGE_BUFFERS : -1 };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_request *route;
@@ -319,11 +319,11 @@ static float *run(struct world *w, bool told, size_t *bytes)
     const int dim[HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS] = { DIM, DIM, DIM, 1, 1, 1, 1, 1, 1 };
 
     start(w, &twin);
-    struct hps_shm *near =
+    struct hps_shm *shm =
         hps_shm_new(w->dev.host, HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
     if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
-        hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, near, w->comm) != HPS_OK ||
-        hps_exchange_new(&ps, table, &w->dev, near, 0, w->comm) != HPS_OK)
+        hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, shm, w->comm) != HPS_OK ||
+        hps_exchange_new(&ps, table, &w->dev, shm, 0, w->comm) != HPS_OK)
         HPS_DIE("no store");
     if (w->in_place) hps_exchange_read_in_place(ps);
     for (long long step = 0; step < STEPS; step++) {
@@ -340,7 +340,7 @@ static float *run(struct world *w, bool told, size_t *bytes)
     float *shard = copy_of(w, table->row, *bytes);
     hps_exchange_free(ps);
     hps_request_free(route);
-    hps_shm_free(near);
+    hps_shm_free(shm);
     hps_table_free(table);
     return shard;
 }
@@ -356,10 +356,10 @@ static void run_twice(struct world *w)
     hps_mem_free(b);
 }
 
-/* Do members see each other's memory: 0 none, 1 all, 2 those of even number. */
-static void let_near(const struct world *w, int near)
+/* Which members share memory: 0 none, 1 all, 2 those of even number. */
+static void share_memory(const struct world *w, int who)
 {
-    bool may = near == 1 || (near == 2 && w->me % 2 == 0);
+    bool may = who == 1 || (who == 2 && w->me % 2 == 0);
     setenv("HETERPS_SHARED_MEMORY", may ? "1" : "0", 1);
 }
 
@@ -386,8 +386,8 @@ int main(int argc, char **argv)
             w.silent = i & 2;
             w.in_place = w.dev.host && i % 3 == 0;
             w.defer = i % 3 == 0;
-            for (int near = 0; near < (w.dev.host ? 3 : 1); near++) {
-                let_near(&w, near);
+            for (int who = 0; who < (w.dev.host ? 3 : 1); who++) {
+                share_memory(&w, who);
                 run_twice(&w);
                 w.sums = w.dev.host;
                 w.in_place &= !w.sums;

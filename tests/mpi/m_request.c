@@ -19,7 +19,7 @@ enum { MOST_NID = IDS_MOST_M * IDS_MOST_B * (4 + IDS_MOST_BAG) };
 
 struct world {
     MPI_Comm comm;
-    struct hps_shm *near; /* who sees what I tell; or NULL */
+    struct hps_shm *shm; /* who sees what I tell; or NULL */
     int R, me;
     bool silent;                /* odd members read nothing */
     struct ids ids;
@@ -40,29 +40,28 @@ static long long global(int local, int owner, int k)
 /* What the places hold when every owner gives the rows it was asked for: their numbers. */
 static void give(const struct world *w, const struct hps_request_step *s, long long *place)
 {
-    long long *out = hps_mem_new(s->ngive, sizeof *out), *in;
+    long long *out = hps_mem_new(s->nsend_all, sizeof *out), *in;
     int give_n[MOST] = { 0 }, give_at[MOST], ask_n[MOST] = { 0 }, ask_at[MOST], at = 0, from = 0;
 
-    in = hps_mem_new((size_t)s->nplace, sizeof *in);
-    for (size_t i = 0; i < s->ngive; i++)
+    in = hps_mem_new((size_t)s->nrow, sizeof *in);
+    for (size_t i = 0; i < s->nsend_all; i++)
         out[i] = global(s->row[i], w->me, w->R);
     for (int q = 0; q < w->R; q++) {
         for (int m = 0; m < s->M; m++) {
-            give_n[q] += s->give[m * w->R + q];
-            ask_n[q] += s->ask[m * w->R + q];
+            give_n[q] += s->nsend[m * w->R + q];
+            ask_n[q] += s->nrecv[m * w->R + q];
         }
         give_at[q] = from;
         ask_at[q] = at;
         from += give_n[q];
         at += ask_n[q];
     }
-    if ((size_t)from != s->ngive || at != s->nplace)
-        HPS_DIE("the counts do not add up");
+    if ((size_t)from != s->nsend_all || at != s->nrow) HPS_DIE("the counts do not add up");
     HPS_MPI(MPI_Alltoallv(out, give_n, give_at, MPI_LONG_LONG, in, ask_n, ask_at, MPI_LONG_LONG,
                           w->comm));
     for (int m = 0, p = 0; m < s->M; m++)               /* by owner, then micro-batch: turned */
         for (int q = 0; q < w->R; q++) {
-            for (int i = 0; i < s->ask[m * w->R + q]; i++)
+            for (int i = 0; i < s->nrecv[m * w->R + q]; i++)
                 if (hps_cyclic_owner(place[p++] = in[ask_at[q]++], w->R) != q)
                     HPS_DIE("row %lld is not from its owner", place[p - 1]);
             if (q == w->R - 1 && p != s->first[m + 1])
@@ -106,7 +105,7 @@ static void check_places(const struct world *w, const struct hps_request_step *s
 
     memset(used, 0, sizeof used);
     memset(row_seen, 0, sizeof row_seen);
-    for (int p = 0; p < s->nplace; p++) {
+    for (int p = 0; p < s->nrow; p++) {
         if (row_seen[place[p]])
             HPS_DIE("row %lld has two places", place[p]);
         row_seen[place[p]] = true;
@@ -120,8 +119,7 @@ static void check_places(const struct world *w, const struct hps_request_step *s
             if (!used[p])
                 HPS_DIE("place %d is asked for by micro-batch %d, which does not need it", p, m);
     }
-    if (!reads(w, w->me) && s->nplace != 0)
-        HPS_DIE("who reads nothing asks for nothing");
+    if (!reads(w, w->me) && s->nrow != 0) HPS_DIE("who reads nothing asks for nothing");
 }
 
 /* Owners know where in a member's places the rows lie that it asked of them. */
@@ -132,29 +130,29 @@ static void check_told(const struct world *w, const struct hps_request_step *s)
     for (int m = 0; m < s->M; m++) {
         for (int q = 0, at = s->first[m]; q < w->R; q++) {
             mine[q] = at;
-            at += s->ask[m * w->R + q];
+            at += s->nrecv[m * w->R + q];
         }
         HPS_MPI(MPI_Alltoall(mine, 1, MPI_INT, told, 1, MPI_INT, w->comm));
         for (int q = 0; q < w->R; q++)
-            if (told[q] != s->give_place[m * w->R + q])
+            if (told[q] != s->send_index[m * w->R + q])
                 HPS_DIE("member %d has its rows of micro-batch %d at %d, not at %d", q, m, told[q],
-                        s->give_place[m * w->R + q]);
+                        s->send_index[m * w->R + q]);
     }
 }
 
 /* Where member q's i-th row for me has its gradient. */
 static int lies(const struct world *w, const struct hps_request_step *s, int q, int m, int i)
 {
-    if (q != w->me && hps_shm_is(w->near, q))
-        return hps_shm_first(w->near, q) + s->give_place[m * w->R + q] + i;
-    int at = q == w->me ? s->first[m] : s->nplace;
+    if (q != w->me && hps_shm_is(w->shm, q))
+        return hps_shm_first(w->shm, q) + s->send_index[m * w->R + q] + i;
+    int at = q == w->me ? s->first[m] : s->nrow;
 
     for (int k = 0; k < (q == w->me ? w->me : q); k++)
         for (int n = 0; n < s->M; n++)
-            at += q == w->me ? (n == m ? s->ask[n * w->R + k] : 0)
-                             : (k == w->me || hps_shm_is(w->near, k) ? 0 : s->give[n * w->R + k]);
+            at += q == w->me ? (n == m ? s->nrecv[n * w->R + k] : 0)
+                             : (k == w->me || hps_shm_is(w->shm, k) ? 0 : s->nsend[n * w->R + k]);
     for (int n = 0; n < m && q != w->me; n++)
-        at += s->give[n * w->R + q];
+        at += s->nsend[n * w->R + q];
     return at + i;
 }
 
@@ -174,7 +172,7 @@ static void check_merge(const struct world *w, const struct hps_request_step *s)
     }
     for (int q = 0; q < w->R && s->merge_start; q++)
         for (int m = 0; m < s->M; m++)
-            for (int i = 0; i < s->give[m * w->R + q]; i++, row++) {
+            for (int i = 0; i < s->nsend[m * w->R + q]; i++, row++) {
                 int at = merged[*row];
                 if (at < 0 || next[at] >= s->merge_start[at + 1] ||
                     s->merge_from[next[at]++] != lies(w, s, q, m, i))
@@ -183,13 +181,13 @@ static void check_merge(const struct world *w, const struct hps_request_step *s)
     for (int i = 0; i < s->nmerge && s->merge_start; i++)
         if (next[i] != s->merge_start[i + 1])
             HPS_DIE("row %d gets too much", s->merged[i]);
-    if (!s->merge_start && (w->R > 1 || s->merged != s->row || s->nmerge != s->nplace))
+    if (!s->merge_start && (w->R > 1 || s->merged != s->row || s->nmerge != s->nrow))
         HPS_DIE("alone, what is asked is what is merged");
 }
 
 static void check_step(const struct world *w, const struct hps_request_step *s, long long step)
 {
-    long long *place = hps_mem_new((size_t)s->nplace, sizeof *place);
+    long long *place = hps_mem_new((size_t)s->nrow, sizeof *place);
 
     give(w, s, place);
     check_places(w, s, step, place);
@@ -198,14 +196,14 @@ static void check_step(const struct world *w, const struct hps_request_step *s, 
     hps_mem_free(place);
 }
 
-static void begin(const struct world *w, struct hps_request *route, int M, long long step)
+static void begin(const struct world *w, struct hps_request *request, int M, long long step)
 {
     static struct ids_batch own[IDS_MOST_M];
     struct hps_batch batch[IDS_MOST_M];
 
     for (int m = 0; m < M; m++)
         ids_make(&own[m], &batch[m], step, w->me, m);
-    hps_request_begin(route, reads(w, w->me) ? batch : NULL);
+    hps_request_begin(request, reads(w, w->me) ? batch : NULL);
 }
 
 /* Of all that members told me of their bags. */
@@ -231,18 +229,17 @@ static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sum
     struct hps_request_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, sums,
                                    told ? 0 : -1 };
     const struct hps_request_step *before = NULL;
-    struct hps_request *route;
+    struct hps_request *request;
     uint64_t heard = 0;
 
-    w->near = hps_shm_new(told, HPS_REQUEST_BUFFERS, dim, w->comm);
-    if (hps_request_new(&route, &use, IDS_ROWS, M, dev, w->near, w->comm) != HPS_OK)
-        HPS_DIE("no route");
-    begin(w, route, M, 0);
+    w->shm = hps_shm_new(told, HPS_REQUEST_BUFFERS, dim, w->comm);
+    if (hps_request_new(&request, &use, IDS_ROWS, M, dev, w->shm, w->comm) != HPS_OK)
+        HPS_DIE("no request");
+    begin(w, request, M, 0);
     for (long long step = 0; step < STEPS; step++) {
-        if (step + 1 < STEPS)
-            begin(w, route, M, step + 1);
-        hps_request_poll(route, true);
-        const struct hps_request_step *now = hps_request_take(route);
+        if (step + 1 < STEPS) begin(w, request, M, step + 1);
+        hps_request_poll(request, true);
+        const struct hps_request_step *now = hps_request_take(request);
         if (!sums)
             check_step(w, now, step);
         if (before && !sums)
@@ -250,13 +247,13 @@ static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sum
         if (before && sums && sum_of(before) != heard)
             HPS_DIE("what was told for step %lld changed", step - 1);
         heard = sums ? sum_of(now) : 0;
-        hps_request_poll(route, true);
+        hps_request_poll(request, true);
         before = now;
     }
-    begin(w, route, M, STEPS);                          /* a run that stops leaves one begun, */
-    hps_request_begin(route, NULL);                     /* and one for which nothing was read  */
-    hps_request_free(route);
-    hps_shm_free(w->near);
+    begin(w, request, M, STEPS);      /* a run that stops leaves one begun, */
+    hps_request_begin(request, NULL); /* and one for which nothing was read  */
+    hps_request_free(request);
+    hps_shm_free(w->shm);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* t_partials: every id of a bag is in the sum of its row's owner, in order, or names a popular row,
+/* t_partials: every id of a bag is in the sum of its row's owner, in order, or names a hot row,
  * which is in no sum but its own; owners are told the rows that are theirs; by place the bags are
- * what they are by lookup; popular rows are those that many ids name. The same on any number of
+ * what they are by lookup; hot rows are those that many ids name. The same on any number of
  * threads, whatever was found before; of large tables and of such as have few rows an owner. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ enum { NID = 3 * B * SLOTS_MOST_BAG, PLACES = M * (PARTS * 3 * B + HPS_HOT_ROWS_
 
 struct found {
     struct hps_unique_room room;
-    int nlayer, nmicro, parts, first[M + 1], ask[M * PARTS], length[M * PARTS];
+    int nlayer, nmicro, parts, first[M + 1], nrecv[M * PARTS], length[M * PARTS];
     size_t at[M * PARTS];
     struct hps_int_mirror to;
     struct hps_lookup lookup[BAGS];
@@ -40,7 +40,7 @@ static void find(struct found *f, const struct slots *made, const struct slots *
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
     struct hps_pooled *p = hps_pooled_new(nlayer, made->use, made->rows, nmicro, parts, &f->dev);
     for (int i = 0; i < 3; i++) {
-        hps_pooled_find(p, batch[i], &f->room, f->first, f->ask, f->lookup, f->length, f->at,
+        hps_pooled_find(p, batch[i], &f->room, f->first, f->nrecv, f->lookup, f->length, f->at,
                         &f->to);
         assert_true(batch[i] || (f->first[nmicro] == 0 && f->length[0] == 0));
     }
@@ -54,12 +54,12 @@ static void done(struct found *f)
     f->dev.ops->close(&f->dev);
 }
 
-/* By place: the rows in its sum, how far these were met, is it a popular row; by micro-batch the
- * place of a popular row, else -1. */
+/* By place: the rows in its sum, how far these were met, is it a hot row; by micro-batch the
+ * place of a hot row, else -1. */
 struct places {
     int n, start[PLACES + 1], met[PLACES];
     long long row[M * (NID + HPS_HOT_ROWS_MOST)];
-    bool popular[PLACES];
+    bool hot[PLACES];
     int place[M][ROWS];
 };
 
@@ -82,7 +82,7 @@ static void read_told(const struct found *f, struct places *p)
     for (int m = 0; m < f->nmicro; m++) {
         assert_int_equal(f->first[m], place);
         for (int q = 0; q < f->parts; q++) {
-            int i = m * f->parts + q, n = f->ask[i];
+            int i = m * f->parts + q, n = f->nrecv[i];
             const int *begin = f->to.host + f->at[i], *row = begin + n + 1;
             assert_true(m == 0 || f->at[i] == f->at[i - f->parts] +
                                                   (size_t)f->length[i - f->parts]);
@@ -90,15 +90,14 @@ static void read_told(const struct found *f, struct places *p)
             assert_int_equal(begin[0], 0);
             for (int s = 0; s < n; s++, place++) {
                 p->start[place] = nrow;
-                p->popular[place] = s >= sums_of(f, m);
+                p->hot[place] = s >= sums_of(f, m);
                 p->met[place] = 0;
                 assert_in_range(begin[s + 1], begin[s], begin[n]);
                 for (int k = begin[s]; k < begin[s + 1]; k++)
                     p->row[nrow++] =
                         ((long long)(row[k] / HPS_CYCLIC_BLOCK) * f->parts + q) * HPS_CYCLIC_BLOCK +
                         row[k] % HPS_CYCLIC_BLOCK;
-                if (!p->popular[place])
-                    continue;
+                if (!p->hot[place]) continue;
                 assert_int_equal(begin[s + 1], begin[s] + 1);
                 assert_int_equal(p->place[m][p->row[nrow - 1]], -1);
                 p->place[m][p->row[nrow - 1]] = place;
@@ -111,15 +110,15 @@ static void read_told(const struct found *f, struct places *p)
 }
 
 /* The ids of a slot's example, one after the other: each is the next one of the sum at its owner,
- * to which the bag points, or its popular row is the next to which it does. */
+ * to which the bag points, or its hot row is the next to which it does. */
 static void check_sack(const struct found *f, const struct hps_layer *l, int q, int i,
                        const struct hps_batch *b, int e, struct places *p)
 {
     const struct hps_lookup *lookup = &f->lookup[q];
-    const int *offset = b->offset[l->slot[i]], m = q / f->nlayer, sack = i * b->B + e;
-    const int *index = lookup->of.index + lookup->offset[sack],
-              *name = lookup->hot.number + lookup->hot.begin[sack];
-    const int *popular = lookup->by_row.row + lookup->by_row.n - lookup->hot.n;
+    const int *offset = b->offset[l->slot[i]], m = q / f->nlayer, bag = i * b->B + e;
+    const int *index = lookup->of.index + lookup->offset[bag],
+              *name = lookup->hot.number + lookup->hot.begin[bag];
+    const int *hot = lookup->by_row.row + lookup->by_row.n - lookup->hot.n;
 
     for (int o = 0; o < f->parts; o++)
         assert_in_range(index[o], f->first[m], f->first[m + 1] - 1);
@@ -130,15 +129,15 @@ static void check_sack(const struct found *f, const struct hps_layer *l, int q, 
         if (place >= 0) {
             p->met[place]++;
             assert_in_range(*name, 0, lookup->hot.n - 1);
-            assert_int_equal(popular[*name++], place);
+            assert_int_equal(hot[*name++], place);
             continue;
         }
         place = index[hps_cyclic_owner(row, f->parts)];
-        assert_false(p->popular[place]);
+        assert_false(p->hot[place]);
         assert_int_equal(p->row[p->start[place] + p->met[place]++], row);
     }
-    assert_ptr_equal(name, lookup->hot.number + lookup->hot.begin[sack + 1]);
-    assert_int_equal(lookup->offset[sack + 1], lookup->offset[sack] + f->parts);
+    assert_ptr_equal(name, lookup->hot.number + lookup->hot.begin[bag + 1]);
+    assert_int_equal(lookup->offset[bag + 1], lookup->offset[bag] + f->parts);
     for (int o = 0; o < f->parts; o++)
         assert_int_equal(p->met[index[o]], p->start[index[o] + 1] - p->start[index[o]]);
 }
@@ -154,12 +153,12 @@ static void check_by_place(const struct hps_lookup *lookup, int parts)
         next[lookup->by_row.row[i]] = lookup->by_row.start[i];
         end[lookup->by_row.row[i]] = lookup->by_row.start[i + 1];
     }
-    for (size_t sack = 0; sack < n; sack++)
+    for (size_t bag = 0; bag < n; bag++)
         for (int q = 0; q < parts; q++, at++) {
             int *k = &next[lookup->of.index[at]];
             assert_in_range(*k, 0, lookup->by_row.start[lookup->by_row.n] - 1);
             assert_int_equal(lookup->by_row.bag[(*k)++],
-                             (int)sack % lookup->B * lookup->nslot + (int)sack / lookup->B);
+                             (int)bag % lookup->B * lookup->nslot + (int)bag / lookup->B);
         }
     for (size_t i = 0; i < lookup->by_row.n; i++)
         assert_int_equal(next[lookup->by_row.row[i]], end[lookup->by_row.row[i]]);
@@ -184,8 +183,7 @@ static void check(const struct found *f, const struct slots *made, struct places
         check_by_place(&f->lookup[q], f->parts);
     }
     for (int place = 0; place < p->n; place++)
-        if (p->popular[place])
-            assert_true(p->met[place] > 1);
+        if (p->hot[place]) assert_true(p->met[place] > 1);
 }
 
 static void same(const struct found *a, const struct found *b)
@@ -195,28 +193,28 @@ static void same(const struct found *a, const struct found *b)
         assert_int_equal(x->nid, y->nid);
         assert_int_equal(x->by_row.n, y->by_row.n);
         assert_memory_equal(x->of.index, y->of.index, x->nid * sizeof(int));
-        size_t nsack = (size_t)x->nslot * (size_t)x->B;
+        size_t nbag = (size_t)x->nslot * (size_t)x->B;
         assert_memory_equal(x->by_row.bag, y->by_row.bag,
                             (size_t)x->by_row.start[x->by_row.n] * sizeof(int));
         assert_int_equal(x->hot.n, y->hot.n);
-        assert_memory_equal(x->hot.begin, y->hot.begin, (nsack + 1) * sizeof(int));
+        assert_memory_equal(x->hot.begin, y->hot.begin, (nbag + 1) * sizeof(int));
         assert_memory_equal(x->hot.number + x->hot.begin[0], y->hot.number + x->hot.begin[0],
-                            (size_t)(x->hot.begin[nsack] - x->hot.begin[0]) * sizeof(int));
+                            (size_t)(x->hot.begin[nbag] - x->hot.begin[0]) * sizeof(int));
         assert_memory_equal(x->by_row.row, y->by_row.row, x->by_row.n * sizeof(int));
         assert_memory_equal(x->by_row.start, y->by_row.start, (x->by_row.n + 1) * sizeof(int));
-        assert_memory_equal(x->offset, y->offset, (nsack + 1) * sizeof(int));
+        assert_memory_equal(x->offset, y->offset, (nbag + 1) * sizeof(int));
     }
     assert_memory_equal(a->first, b->first, sizeof a->first);
     for (int i = 0; i < a->nmicro * a->parts; i++) {
-        assert_int_equal(a->ask[i], b->ask[i]);
+        assert_int_equal(a->nrecv[i], b->nrecv[i]);
         assert_int_equal(a->length[i], b->length[i]);
         assert_memory_equal(a->to.host + a->at[i], b->to.host + b->at[i],
                             (size_t)a->length[i] * sizeof(int));
     }
 }
 
-/* Where no row is named twice none is popular; else the first of slot 1 is, which every tenth id or
- * so names; of few rows, 64 to an owner, more are popular than an owner has. */
+/* Where no row is named twice none is hot; else the first of slot 1 is, which every tenth id or
+ * so names; of few rows, 64 to an owner, more are hot than an owner has. */
 static void check_popular(const struct found *f, const struct slots *made, const struct places *p,
                           enum slots_kind kind)
 {

@@ -23,7 +23,7 @@ enum { M = SLOTS_M, B = 900, ROWS = 20000, BAGS = SLOTS_LAYERS * M };
 
 struct found {
     struct hps_unique_room room;
-    int nmicro, first[M + 1], *ask;
+    int nmicro, first[M + 1], *nrecv;
     struct hps_lookup lookup[BAGS];
     struct hps_dev dev;
 };
@@ -32,18 +32,18 @@ static void find(struct found *f, const struct slots *made, int nlayer, int nmic
                  bool index, int nthread)
 {
     *f = (struct found){ .nmicro = nmicro,
-                         .ask = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
+                         .nrecv = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
     struct hps_unique *p = hps_unique_new(nlayer, made->use, ROWS, nmicro, parts, index, &f->dev);
     for (int again = 0; again < 2; again++)
-        hps_unique_find(p, made->batch, &f->room, f->first, f->ask, f->lookup);
+        hps_unique_find(p, made->batch, &f->room, f->first, f->nrecv, f->lookup);
     hps_unique_free(p);
 }
 
 static void done(struct found *f)
 {
     hps_unique_room_free(&f->room, &f->dev);
-    hps_mem_free(f->ask);
+    hps_mem_free(f->nrecv);
     f->dev.ops->close(&f->dev);
 }
 
@@ -57,7 +57,7 @@ static void check_places(const struct found *f, int parts, long long *row)
     for (int m = 0, k = 0; m < f->nmicro; m++) {
         assert_int_equal(f->first[m], at);
         for (int o = 0; o < parts; o++, k++)
-            for (int i = 0; i < f->ask[k]; i++, at++) {
+            for (int i = 0; i < f->nrecv[k]; i++, at++) {
                 int local = f->room.row.host[at];
                 assert_true(i == 0 || local > f->room.row.host[at - 1]);
                 row[at] = ((long long)(local / HPS_CYCLIC_BLOCK) * parts + o) * HPS_CYCLIC_BLOCK +
@@ -72,7 +72,7 @@ static void check_places(const struct found *f, int parts, long long *row)
 
 /* The bag's index against its ids, then its rows against its index. */
 static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
-                      const struct hps_lookup *lookup, const long long *row, int *sack)
+                      const struct hps_lookup *lookup, const long long *row, int *bag)
 {
     size_t nid = 0, seen = 0;
 
@@ -86,7 +86,7 @@ static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
             for (int k = first; k < last; k++, nid++) {
                 long long id = hps_ids_get(b->ids[l->slot[i]], (size_t)k);
                 assert_int_equal(row[lookup->of.index[nid]], slots_row(l, i, id));
-                sack[nid] = e * l->nslot + i;
+                bag[nid] = e * l->nslot + i;
             }
         }
     assert_int_equal(lookup->nid, nid);
@@ -96,7 +96,7 @@ static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
             do
                 at++;
             while (at < (int)nid && (lookup->of.index[at] != lookup->by_row.row[i] ||
-                                     sack[at] != lookup->by_row.bag[k]));
+                                     bag[at] != lookup->by_row.bag[k]));
             assert_true(at < (int)nid);
         }
     assert_int_equal(seen, nid);
@@ -104,21 +104,21 @@ static void check_bag(const struct hps_layer *l, const struct hps_batch *b,
 
 static void same(const struct found *a, const struct found *b, int nlayer, int parts)
 {
-    size_t nid = 0, nplace = 0, n = (size_t)(nlayer * a->nmicro);
+    size_t nid = 0, nrow = 0, n = (size_t)(nlayer * a->nmicro);
 
     for (size_t q = 0; q < n; q++) {
         nid += a->lookup[q].nid;
-        nplace += a->lookup[q].by_row.n;
+        nrow += a->lookup[q].by_row.n;
         assert_int_equal(a->lookup[q].by_row.n, b->lookup[q].by_row.n);
     }
     assert_memory_equal(a->first, b->first, sizeof a->first);
-    assert_memory_equal(a->ask, b->ask, (size_t)(a->nmicro * parts) * sizeof(int));
+    assert_memory_equal(a->nrecv, b->nrecv, (size_t)(a->nmicro * parts) * sizeof(int));
     assert_memory_equal(a->room.row.host, b->room.row.host,
                         (size_t)a->first[a->nmicro] * sizeof(int));
     if (b->lookup[0].form == HPS_ROWS_BY_INDEX)
         assert_memory_equal(a->room.index.host, b->room.index.host, nid * sizeof(int));
     assert_memory_equal(a->room.from.host, b->room.from.host, nid * sizeof(int));
-    assert_memory_equal(a->room.start.host, b->room.start.host, (nplace + n) * sizeof(int));
+    assert_memory_equal(a->room.start.host, b->room.start.host, (nrow + n) * sizeof(int));
 }
 
 /* Where all rows are of one owner, each id tells its row itself. */
@@ -137,7 +137,7 @@ static void check_lies(const struct found *a, const struct found *bare, int n, i
 static void layout(int nlayer, int nmicro, int parts)
 {
     static long long row[ROWS];
-    static int sack[2 * B * SLOTS_MOST_BAG];
+    static int bag[2 * B * SLOTS_MOST_BAG];
     struct slots *made = slots_make(nlayer, SLOTS_SKEWED, ROWS, B, 0);
     struct found one, many, bare;
 
@@ -146,7 +146,7 @@ static void layout(int nlayer, int nmicro, int parts)
     find(&bare, made, nlayer, nmicro, parts, false, 1);
     check_places(&one, parts, row);
     for (int q = 0; q < nlayer * nmicro; q++)
-        check_bag(made->use[q % nlayer], &made->batch[q / nlayer], &one.lookup[q], row, sack);
+        check_bag(made->use[q % nlayer], &made->batch[q / nlayer], &one.lookup[q], row, bag);
     assert_int_not_equal(bare.lookup[0].form, HPS_ROWS_BY_INDEX);
     same(&one, &many, nlayer, parts);
     same(&one, &bare, nlayer, parts);
@@ -204,8 +204,8 @@ static int by_key(const void *a, const void *b)
     return x[1] < y[1] ? -1 : 1;            /* the order in which they came */
 }
 
-/* `popular`: most words have one key. */
-static void words(size_t n, int key_bits, int parts, bool popular)
+/* `hot`: most words have one key. */
+static void words(size_t n, int key_bits, int parts, bool hot)
 {
     struct hps_radix *r = hps_radix_new();
     uint64_t(*want)[2] = hps_mem_new(n, sizeof *want), key = 0;
@@ -213,8 +213,8 @@ static void words(size_t n, int key_bits, int parts, bool popular)
 
     for (size_t i = 0; i < n; i++) {
         want[i][0] = hps_rng_bits(4, i) >> (64 - key_bits);
-        if (popular ? i % 5 < 3 : i % 3 > 0)
-            want[i][0] = popular ? hps_rng_bits(4, 0) >> (64 - key_bits) : want[i][0] & 0x1f;
+        if (hot ? i % 5 < 3 : i % 3 > 0)
+            want[i][0] = hot ? hps_rng_bits(4, 0) >> (64 - key_bits) : want[i][0] & 0x1f;
         want[i][1] = i;
     }
     hps_radix_begin(r, n, key_bits, 20, parts);
@@ -253,9 +253,9 @@ static void sorted(void **state)
         for (int parts = 1; parts <= 3; parts++) {
             words(0, bits[i], parts, false);
             words(5, bits[i], parts, false);
-            for (int popular = 0; popular < 2; popular++) {
-                words(900, bits[i], parts, popular);
-                words(30000, bits[i], parts, popular);
+            for (int hot = 0; hot < 2; hot++) {
+                words(900, bits[i], parts, hot);
+                words(30000, bits[i], parts, hot);
             }
         }
     assert_int_equal(hps_radix_bits(1), 0);

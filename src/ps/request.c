@@ -271,7 +271,7 @@ void hps_request_poll(struct hps_request *r, bool time)
 {
     for (long long s = r->taken; s < r->begun; s++) {
         struct hps_request_slot *t = &r->slot[s % HPS_REQUEST_KEPT];
-        if (!advance(r, t, false)) break;              /* numbers travel in the order of the steps */
+        if (!advance(r, t, false)) break; /* numbers travel in the order of the steps */
         if (time) settle(r, t);
     }
 }

@@ -93,6 +93,8 @@ int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, in
 
 /* Do two layers with tables take the same slots' ids to the same row numbers? Pure. */
 bool hps_net_same_ids(const struct hps_layer *a, const struct hps_layer *b);
+/* How many layers read a table. Pure. */
+int hps_net_readers(const struct hps_net *net, int table);
 /* Ids of an example in all slots of a layer, mean. Pure. */
 double hps_net_ids(const struct hps_net *net, const struct hps_layer *layer);
 /* Mark the dataset slots (nslot) that layer l reads. Pure. */

@@ -33,6 +33,15 @@ bool hps_net_same_ids(const struct hps_layer *a, const struct hps_layer *b)
            memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
 }
 
+int hps_net_readers(const struct hps_net *net, int table)
+{
+    int n = 0;
+
+    for (int l = 0; l < net->L; l++)
+        n += net->layer[l].table == table;
+    return n;
+}
+
 double hps_net_ids(const struct hps_net *net, const struct hps_layer *l)
 {
     double ids = 0;

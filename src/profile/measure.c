@@ -111,17 +111,6 @@ static void fill_boundaries(struct hps_profile *p, const struct hps_net *net,
     }
 }
 
-/* Layers that read a table: each stands for a part of its rows, which lie on the units of all their
- * stages. */
-static int readers(const struct hps_net *net, int table)
-{
-    int n = 0;
-
-    for (int l = 0; l < net->L; l++)
-        n += net->layer[l].table == table;
-    return n;
-}
-
 static void fill_layers(struct hps_profile *p, const struct hps_net *net,
                         const struct hps_measure_opt *o)
 {
@@ -137,7 +126,8 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         if (y->table >= 0) {
             const struct hps_table_shape *t = &net->table[y->table];
             rule = hps_opt_rule(o->train, &t->own, 0, 1);
-            double part = (double)t->rows / readers(net, y->table);
+            /* its rows lie on the units of all stages that read it */
+            double part = (double)t->rows / hps_net_readers(net, y->table);
             weights += part * t->dim;
             states += part * ((double)hps_rule_stride(&rule, t->dim) - t->dim);
         }

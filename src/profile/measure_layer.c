@@ -13,32 +13,24 @@
 #include "net/negatives.h"
 #include "net/slice.h"
 #include "plan/budget.h"
-#include "profile/measure_rows.h"
-#include "ps/table.h"
+#include "profile/measure_table.h"
 
 #define TABLE_BYTES 268435456.0
 #define ENOUGH_S    0.05        /* of a size, if it had LEAST passes                     */
 
 enum { LEAST = 4, MOST = 48 };  /* micro-batches of a size, beside the first              */
+enum { WARM = 4 };              /* steps to pull before: the server has memory of several */
 enum part { FORWARD, BACKWARD, PARTS };
-
-/* Rows of a layer's table and their gradients, device memory for `cap` of them. */
-struct pulled {
-    size_t cap;
-    float *value;
-    struct hps_row_grad grad;
-    struct hps_lookup lookup;   /* of the micro-batch under way */
-};
 
 struct bench {
     const struct hps_net *net;
     struct hps_dev *dev;
     const struct hps_measure_opt *opt;
     struct hps_slice *slice;
-    struct hps_table **table;   /* (ntable) stand-ins                                     */
-    struct hps_measure_rows *rows; /* (L)                                                 */
-    int *like;                  /* (L) the layer whose finding of rows serves this one    */
-    struct pulled *pulled;      /* (L)                                                    */
+    struct hps_measure_alone alone;
+    struct hps_measure_table *table;  /* (L)                                              */
+    bool *first;                /* (L) no layer before it asks for the same rows          */
+    const struct hps_lookup **lookup; /* (M, L) of the step under way                     */
     struct hps_reader *reader;
     struct hps_negatives_batch *noise;
     const struct hps_batch *batch; /* (M) of the step under way                          */
@@ -47,7 +39,6 @@ struct bench {
     struct hps_feed feed;
     double *sample[PARTS];      /* (MOST, L) seconds                                      */
     double *once, *rows_s;      /* (L) a micro-batch's share of update, of finding rows   */
-    struct hps_lookup *lookup;  /* (L, M) of the step under way                           */
     double (*clock_s)(void);
     double look_s;              /* what a look at the clock takes                         */
     struct hps_stopwatch watch; /* of updates                                             */
@@ -55,21 +46,7 @@ struct bench {
 
 /* ---- making ---- */
 
-static enum hps_status make_tables(struct bench *w)
-{
-    enum hps_status st = HPS_OK;
-    w->table = hps_mem_new((size_t)w->net->ntable, sizeof *w->table);
-    for (int t = 0; !st && t < w->net->ntable; t++) {
-        const struct hps_table_shape *shape = &w->net->table[t];
-        struct hps_rule rule = hps_opt_rule(w->opt->train, &shape->own, 0, 1);
-        double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, shape->dim) * 4;
-        st = hps_table_new(&w->table[t], w->net, t, 0, 1 + (int)(bytes / TABLE_BYTES), w->dev,
-                           w->opt->train, 1, NULL);
-    }
-    return st;
-}
-
-/* Does an embedding layer get sums of its bags? */
+/* Do owners give sums of an embedding layer's bags? */
 static bool gets_sums(const struct bench *w, const struct hps_layer *y)
 {
     return w->net->table[y->table].sums && w->dev->host;
@@ -83,18 +60,21 @@ static bool same_rows(const struct bench *w, const struct hps_layer *a, const st
            hps_net_same_ids(a, b);
 }
 
-static void make_rows(struct bench *w)
+static enum hps_status make_tables(struct bench *w)
 {
-    for (int l = 0; l < w->net->L; l++) {
+    enum hps_status st = hps_measure_alone_new(&w->alone);
+
+    for (int l = 0; !st && l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
-        w->like[l] = l;
         if (y->table < 0) continue;
-        hps_measure_rows_new(&w->rows[l], y, gets_sums(w, y), w->net->table[y->table].rows,
-                             w->table[y->table]->parts, w->opt->microbatches, w->dev);
-        for (int i = l - 1; i >= 0; i--)
-            if (same_rows(w, y, &w->net->layer[i]) && w->rows[i].parts == w->rows[l].parts)
-                w->like[l] = w->like[i];
+        w->first[l] = true;
+        for (int i = 0; i < l; i++)
+            w->first[l] &= !same_rows(w, y, &w->net->layer[i]);
+        st = hps_measure_table_new(&w->table[l], w->net, l,
+                                   TABLE_BYTES / hps_net_readers(w->net, y->table),
+                                   w->opt->microbatches, &w->alone, w->dev, w->opt->train);
     }
+    return st;
 }
 
 static enum hps_status make_reader(struct bench *w)
@@ -141,18 +121,16 @@ static void make_noise(struct bench *w)
 
 static enum hps_status make(struct bench *w, int Bo)
 {
-    size_t L = (size_t)w->net->L;
+    size_t L = (size_t)w->net->L, M = (size_t)w->opt->microbatches;
     enum hps_status st;
 
-    w->rows = hps_mem_new(L, sizeof *w->rows);
-    w->like = hps_mem_new(L, sizeof *w->like);
-    w->feed.lookup = hps_mem_new(L, sizeof *w->feed.lookup);
-    w->pulled = hps_mem_new(L, sizeof *w->pulled);
+    w->table = hps_mem_new(L, sizeof *w->table);
+    w->first = hps_mem_new(L, sizeof *w->first);
+    w->lookup = hps_mem_new(M * L, sizeof *w->lookup);
     w->once = hps_mem_new(L, sizeof *w->once);
     w->rows_s = hps_mem_new(L, sizeof *w->rows_s);
     hps_stopwatch_init(&w->watch, w->dev, hps_core_s);
-    w->raw = hps_mem_new((size_t)w->opt->microbatches, sizeof *w->raw);
-    w->lookup = hps_mem_new(L * (size_t)w->opt->microbatches, sizeof *w->lookup);
+    w->raw = hps_mem_new(M, sizeof *w->raw);
     for (int p = 0; p < PARTS; p++)
         w->sample[p] = hps_mem_new(L * MOST, sizeof *w->sample[p]);
     st = make_reader(w);
@@ -162,38 +140,25 @@ static enum hps_status make(struct bench *w, int Bo)
         st = hps_slice_new(&w->slice, w->net, 0, w->net->L - 1, w->dev, Bo, 1, w->opt->train, 1,
                            true);
     if (!st) st = make_tables(w);
-    if (!st) make_rows(w);
     return st;
-}
-
-static void free_pulled(struct bench *w, struct pulled *p)
-{
-    w->dev->ops->free(w->dev, p->value);
-    w->dev->ops->free(w->dev, p->grad.row);
 }
 
 static void done(struct bench *w)
 {
-    for (int l = 0; l < w->net->L; l++) {
-        hps_measure_rows_free(&w->rows[l]);
-        free_pulled(w, &w->pulled[l]);
-    }
-    for (int t = 0; w->table && t < w->net->ntable; t++)
-        hps_table_free(w->table[t]);
+    for (int l = 0; l < w->net->L; l++)
+        hps_measure_table_free(&w->table[l]);
+    hps_measure_alone_free(&w->alone);
     hps_slice_free(w->slice);
     hps_reader_free(w->reader);
     hps_negatives_free(w->noise);
     hps_mem_free(w->table);
-    hps_mem_free(w->rows);
-    hps_mem_free(w->like);
-    hps_mem_free(w->feed.lookup);
-    hps_mem_free(w->pulled);
+    hps_mem_free(w->first);
+    hps_mem_free(w->lookup);
     hps_mem_free(w->once);
     hps_mem_free(w->rows_s);
     hps_load_free(&w->load, w->dev);
     hps_stopwatch_done(&w->watch);
     hps_mem_free(w->raw);
-    hps_mem_free(w->lookup);
     for (int p = 0; p < PARTS; p++)
         hps_mem_free(w->sample[p]);
 }
@@ -213,39 +178,32 @@ static void set_clock(struct bench *w)
     w->look_s = (w->clock_s() - t0) / (LOOKS + 1);
 }
 
-/* All rows of the step, or sums of them, come from the table. */
-static void fetch(struct bench *w, int l, const struct hps_measure_rows *found)
+/* The rows of layer l are requested, and come. Seconds of the step; what layers with the same rows
+ * request is requested once, and counted for the first. */
+static double pull_one(struct bench *w, int l, int B)
 {
-    struct hps_table *t = w->table[w->net->layer[l].table];
-    struct pulled *p = &w->pulled[l];
-    size_t dim = (size_t)t->dim, n = (size_t)found->nplace;
+    struct hps_measure_table *t = &w->table[l];
+    const struct hps_batch *batch = hps_measure_table_batch(t, w->batch, B);
+    double t0 = w->clock_s();
 
-    if (n > p->cap) {
-        free_pulled(w, p);
-        p->cap = 2 * n;
-        p->value = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
-        p->grad.row = w->dev->ops->alloc(w->dev, p->cap * dim * sizeof(float));
+    hps_ps_prefetch(t->requests, batch);
+    if (!w->first[l]) {
+        w->dev->ops->sync(w->dev);
+        t0 = w->clock_s();
     }
-    p->grad.nrow = n;
-    p->grad.written = false;
-    hps_measure_rows_pull(found, t, p->value);
+    hps_ps_begin(t->ps, t->requests);
+    for (int m = 0; m < w->opt->microbatches; m++)
+        w->lookup[m * w->net->L + l] = hps_ps_pull(t->ps, m, 0);
+    w->dev->ops->sync(w->dev);
+    return w->clock_s() - t0;
 }
 
-/* A step begins: the rows of its micro-batches, of each B examples, are found and fetched. */
+/* A step begins, of micro-batches of at most B examples. */
 static void pull(struct bench *w, int B)
 {
-    int M = w->opt->microbatches;
-
-    for (int l = 0; l < w->net->L; l++) {
-        struct hps_measure_rows *found = &w->rows[w->like[l]];
-        if (!found->layer) continue;
-        double t0 = w->clock_s();
-        if (w->like[l] == l)
-            hps_measure_rows_find(found, w->batch, B, w->lookup + (size_t)l * (size_t)M);
-        fetch(w, l, found);
-        w->dev->ops->sync(w->dev);
-        w->rows_s[l] = fmin(w->rows_s[l], (w->clock_s() - t0) / M);
-    }
+    for (int l = 0; l < w->net->L; l++)
+        if (w->table[l].ps)
+            w->rows_s[l] = fmin(w->rows_s[l], pull_one(w, l, B) / w->opt->microbatches);
 }
 
 /* An emulated rank sleeps after its work, in naps as in training. */
@@ -282,14 +240,7 @@ static void pass(struct bench *w, int m, int B, int at)
     w->feed.label = raw->label;
     w->feed.dense = raw->dense;
     w->feed.weight = 1.0f / (float)w->opt->batch;
-    for (int l = 0; l < w->net->L; l++) {
-        struct pulled *p = &w->pulled[l];
-        if (!w->rows[l].layer) continue;
-        p->lookup = w->lookup[w->like[l] * w->opt->microbatches + m];
-        p->lookup.rows = (struct hps_rows){ .gathered = p->value };
-        p->lookup.grad = &p->grad;
-        w->feed.lookup[l] = &p->lookup;
-    }
+    w->feed.lookup = w->lookup + m * w->net->L;
     half_pass(w, false, w->sample[FORWARD] + row);
     half_pass(w, true, w->sample[BACKWARD] + row);
 }
@@ -299,19 +250,18 @@ static void update(struct bench *w, long long step)
 {
     for (int l = 0; l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
-        const struct hps_measure_rows *found = &w->rows[w->like[l]];
-        struct hps_rule rule = hps_opt_rule(w->opt->train, &y->own, step, INT32_MAX), rows = rule;
+        struct hps_rule rule = hps_opt_rule(w->opt->train, &y->own, step, INT32_MAX);
         size_t at = w->slice->offset[l];
-        if (y->table >= 0)
-            rows = hps_opt_rule(w->opt->train, &w->net->table[y->table].own, step, INT32_MAX);
         hps_stopwatch_begin(&w->watch);
-        if (y->table >= 0 && found->n > 0) {
-            struct hps_row_sums sums = hps_measure_rows_sums(found, w->pulled[l].grad.row);
-            hps_table_apply(w->table[y->table], &rows, (size_t)found->n, found->at, &sums);
+        if (w->table[l].ps) {
+            hps_ps_push_begin(w->table[l].ps);
+            hps_ps_push_end(w->table[l].ps);
+            hps_ps_apply(w->table[l].ps, 0, step, INT32_MAX, 1);
         }
         if (y->nparam > 0)
             w->dev->ops->dense->update(w->dev, &rule, y->nparam, w->slice->param + at,
-                                w->slice->grad + at, w->slice->state + w->slice->state_at[l]);
+                                       w->slice->grad + at,
+                                       w->slice->state + w->slice->state_at[l]);
         w->once[l] = fmin(w->once[l], hps_stopwatch_end(&w->watch) / w->opt->microbatches);
     }
 }
@@ -347,6 +297,14 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
     return st;
 }
 
+/* All memory that requests of the largest size take is known to the system. */
+static void warm_up(struct bench *w, int B)
+{
+    for (int l = 0; l < w->net->L; l++)
+        for (int i = 0; w->table[l].ps && i < WARM && !hps_budget_over(0); i++)
+            pull_one(w, l, B);
+}
+
 static double median(const struct bench *w, enum part p, int l, int n)
 {
     double x[MOST];
@@ -366,12 +324,19 @@ static void share_of_first(struct hps_measured *m, int L, int i, double share)
     }
 }
 
+/* Rows, or sums of them, that layer l had in the step under way. */
+static double rows_of(const struct bench *w, int l)
+{
+    return w->lookup[l] ? (double)w->lookup[l]->grad->nrow : 0;
+}
+
 static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int Bo)
 {
     int most = w->batch[0].B < Bo ? w->batch[0].B : Bo, n;
     double scale = (double)Bo / most; /* a dataset smaller than Bo */
     enum hps_status st = HPS_OK;
 
+    warm_up(w, most);
     for (int i = 0; !st && i < 3; i++) {
         int B = most >> i > 0 ? most >> i : 1;
         if (i > 0 && hps_budget_over(0)) {
@@ -383,11 +348,11 @@ static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int 
             double forward_s = median(w, FORWARD, l, n);
             m[l].batch[i] = scale * B;
             m[l].work_s[i] = scale * (forward_s + median(w, BACKWARD, l, n) + w->once[l]);
-            m[l].rows_s[i] = w->rows[l].layer ? scale * w->rows_s[l] : 0;
+            m[l].rows_s[i] = w->table[l].ps ? scale * w->rows_s[l] : 0;
             if (i > 0) continue;
             m[l].forward_s = scale * forward_s;
             m[l].once_s = scale * w->once[l];
-            m[l].rows = scale * w->rows[w->like[l]].n / w->opt->microbatches;
+            m[l].rows = scale * rows_of(w, l) / w->opt->microbatches;
         }
     }
     return st;

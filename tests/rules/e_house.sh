@@ -16,7 +16,7 @@ tree() {
     echo 'int hps_shared(void);' >tree/src/hw/cpu/high_impl.h
     echo '#include "base/low.h"' >tree/src/base/deck/low.c
     printf '%s\n' '#include "hw/high.h"' '#include "hw/cpu/high_impl.h"' >tree/src/hw/cpu/high.c
-    echo '#include "jobs/many.h"' >tree/src/jobs/many.c
+    printf '%s\n' '#include "jobs/many.h"' '#include "ps/ps.h"' >tree/src/jobs/many.c
     for i in $(seq "$more"); do echo 'int x;' >"tree/src/hw/cpu/x$i.c"; done
 }
 
@@ -46,6 +46,7 @@ broken floors.sh 'base/attic is no wing' src/base/attic/x.c 'int x;'
 broken floors.sh 'hw/cpu is no wing' include/hw/cpu/x.h 'int x;'
 broken floors.sh 'is private to hw/cpu' src/hw/x.c '#include "hw/cpu/high_impl.h"'
 broken floors.sh 'is private to hw/cpu' include/hw/high.h '#include "hw/cpu/high_impl.h"'
+broken floors.sh 'is behind the doors of ps' src/jobs/many.c '#include "ps/table.h"'
 broken floors.sh 'a private header lies' include/hw/x_impl.h 'int x;'
 broken floors.sh 'a contract lies in include/hw' src/hw/cpu/x.h 'int x;'
 more=24

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The floors of the house, and their wings: an #include looks sideways or down, never up; a private
-# header (*_impl.h, beside its sources) is included in its folder alone; a folder has at most 25
-# sources. `floors.sh DIR`: of the tree in DIR.
+# header (*_impl.h, beside its sources) is included in its folder alone; ps is entered by its doors;
+# a folder has at most 25 sources. `floors.sh DIR`: of the tree in DIR.
 cd "${1:-${srcdir:-.}}" || exit 99
 find include src -name '*.[ch]' -o -name '*.cu' | sort | xargs awk '
 BEGIN {
@@ -12,6 +12,9 @@ BEGIN {
               "net/layer plan/exact plan/search plan/learn train/ckpt train/report", f, " ")
     for (i = 1; i <= n; i++)
         wing[f[i]]
+    n = split("ps/ps.h ps/cyclic.h ps/snapshot.h", f, " ")
+    for (i = 1; i <= n; i++)
+        door[f[i]]
     most = 25
 }
 function wrong(what) { print FILENAME (line ? ":" line : "") ": " what; bad = 1 }
@@ -41,6 +44,8 @@ match($0, /^#include "[^"]*\//) {
         wrong("floor " p[2] " looks up to " q[1])
     if (q[1] == "train" && p[2] == "jobs")
         wrong("jobs looks at train")
+    if (q[1] == "ps" && p[2] != "ps" && !(name in door))
+        wrong(name " is behind the doors of ps")
     if (name ~ /_impl\.h$/ && (p[1] == "include" || folder(name) != here))
         wrong(name " is private to " folder(name))
 }

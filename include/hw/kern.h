@@ -101,17 +101,31 @@ int hps_kern_fm_back(void *stream, int B, int dim, struct hps_tensor x, const fl
 
 /* ---- kern_bag.cu ---- */
 
-/* The arrays of ids and rows are on the device; by_row and hot are not looked at. */
-int hps_kern_bag(void *stream, struct hps_lookup bag, int dim, bool mean, bool concat,
+/* A lookup by index, with what a kernel needs alone: all arrays are device memory. */
+struct hps_kern_bags {
+    int nslot, B;
+    size_t nid;
+    const int *offset;          /* (nslot * B + 1); not read where `single` */
+    bool single;
+    const int *index;           /* (nid) unique row index of each id        */
+    struct hps_rows rows;
+};
+static inline struct hps_kern_bags hps_kern_bags_of(const struct hps_lookup *lookup)
+{
+    struct hps_kern_bags bags = { lookup->nslot,  lookup->B,        lookup->nid, lookup->offset,
+                                  lookup->single, lookup->of.index, lookup->rows };
+    return bags;
+}
+int hps_kern_bag(void *stream, struct hps_kern_bags bag, int dim, bool mean, bool concat,
                  struct hps_tensor y);
 /* of (nid) = the number of its bag (slot * B + example), for each id; nth (nid) = 0, 1, ... */
-int hps_kern_bag_numbers(void *stream, struct hps_lookup bag, int *of, int *nth);
+int hps_kern_bag_numbers(void *stream, struct hps_kern_bags bag, int *of, int *nth);
 /* Pairs by key, those of one key in their order. temp NULL: *bytes of it that are needed. */
 int hps_kern_sort(void *stream, size_t n, const int *key, int *key_out, const int *value,
                   int *value_out, void *temp, size_t *bytes);
 /* rows_grad += of sorted ids: key (nid), nth (nid), the number of the id before it was sorted;
  * piece: hps_kern_pieces(nid, dim) floats. */
-int hps_kern_bag_back(void *stream, struct hps_lookup bag, int dim, bool mean, bool concat,
+int hps_kern_bag_back(void *stream, struct hps_kern_bags bag, int dim, bool mean, bool concat,
                       const int *key, const int *nth, const int *of, struct hps_tensor dy,
                       float *piece, float *rows_grad);
 
@@ -156,7 +170,7 @@ int hps_kern_count_up(void *stream, size_t n, int *to);        /* to[i] = i */
 /* ---- kern_attend.cu: attention over the ids first .. first + n - 1 of the bags ---- */
 
 struct hps_kern_attend {
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     int dim;
     const int *of;              /* (nid) whose candidate each id has */
     struct hps_tensor c;
@@ -164,9 +178,9 @@ struct hps_kern_attend {
 /* f (n, 4 dim): candidate, row, their difference, their product. */
 int hps_kern_features(void *stream, struct hps_kern_attend a, size_t first, size_t n, float *f);
 /* weight (nid) of all bags from score (nid). */
-int hps_kern_weigh(void *stream, struct hps_lookup bag, int dim, bool softmax, const float *score,
-                   float *weight);
-int hps_kern_attend_pool(void *stream, struct hps_lookup bag, int dim, const float *weight,
+int hps_kern_weigh(void *stream, struct hps_kern_bags bag, int dim, bool softmax,
+                   const float *score, float *weight);
+int hps_kern_attend_pool(void *stream, struct hps_kern_bags bag, int dim, const float *weight,
                          struct hps_tensor y);
 /* dscore (nid), drow (nid, dim) from dy. */
 int hps_kern_unpool(void *stream, struct hps_kern_attend a, bool softmax, const float *weight,
@@ -175,7 +189,7 @@ int hps_kern_unpool(void *stream, struct hps_kern_attend a, bool softmax, const 
 int hps_kern_unfeature(void *stream, struct hps_kern_attend a, size_t first, size_t n,
                        const float *df, float *drow, float *dcand);
 /* dc (+)= dcand, over each bag. */
-int hps_kern_candidates(void *stream, struct hps_lookup bag, int dim, const float *dcand,
+int hps_kern_candidates(void *stream, struct hps_kern_bags bag, int dim, const float *dcand,
                         struct hps_tensor dc);
 
 #ifdef __cplusplus

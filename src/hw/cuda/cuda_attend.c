@@ -7,7 +7,7 @@
 
 struct attend {
     const struct hps_attention *net;
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     int dim;
     struct hps_tensor c;
     size_t most;                /* ids at once                                    */
@@ -105,7 +105,9 @@ static void weigh(struct attend *j, struct hps_dev *dev, const float *param)
 
 static struct attend attend_of(const struct hps_attended *a)
 {
-    return (struct attend){ .net = a->net, .bag = *a->lookup, .dim = a->net->dim, .c = a->c };
+    return (struct attend){
+        .net = a->net, .bag = hps_kern_bags_of(a->lookup), .dim = a->net->dim, .c = a->c
+    };
 }
 
 static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor y)
@@ -147,8 +149,8 @@ static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, s
                                .B = (int)nid,
                                .nid = nid,
                                .single = true,
-                               .of.index = j.bag.of.index,
-                               .grad = j.bag.grad };
+                               .of.index = a->lookup->of.index,
+                               .grad = a->lookup->grad };
     void *stream = hps_cuda_stream(dev);
 
     lay_out(&j, dev, true);

@@ -7,8 +7,8 @@ void hps_cuda_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, 
                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor y)
 {
     assert(lookup->form == HPS_ROWS_BY_INDEX);
-    HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), *lookup, dim, pool == HPS_POOL_MEAN,
-                          combine == HPS_COMBINE_CONCAT, y));
+    HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), hps_kern_bags_of(lookup), dim,
+                          pool == HPS_POOL_MEAN, combine == HPS_COMBINE_CONCAT, y));
 }
 
 /* Sorted by row, ids keep their order: each row's sum is that of the CPU's. */
@@ -28,10 +28,10 @@ void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup,
     int *of = hps_cuda_scratch(dev, 4 * n * sizeof *of + pieces + temp), *was = of + n;
     int *key = was + n, *nth = key + n;
     float *piece = (float *)(void *)(nth + n);
-    HPS_CUDA(hps_kern_bag_numbers(stream, *lookup, of, was));
+    HPS_CUDA(hps_kern_bag_numbers(stream, hps_kern_bags_of(lookup), of, was));
     HPS_CUDA(
         hps_kern_sort(stream, n, lookup->of.index, key, was, nth, (char *)piece + pieces, &temp));
-    HPS_CUDA(hps_kern_bag_back(stream, *lookup, dim, pool == HPS_POOL_MEAN,
+    HPS_CUDA(hps_kern_bag_back(stream, hps_kern_bags_of(lookup), dim, pool == HPS_POOL_MEAN,
                                combine == HPS_COMBINE_CONCAT, key, nth, of, dy, piece, grad));
 }
 

@@ -2,10 +2,10 @@
 #include "hw/cuda/kern_impl.h"
 
 /* The row of id i. */
-static __device__ __forceinline__ const float *row_at(const struct hps_lookup &bag, int dim,
+static __device__ __forceinline__ const float *row_at(const struct hps_kern_bags &bag, int dim,
                                                       size_t i)
 {
-    return hps_lookup_row(&bag.rows, bag.of.index[i], (size_t)dim);
+    return hps_lookup_row(&bag.rows, bag.index[i], (size_t)dim);
 }
 
 /* The ids from `first` on, with what they are weighed by. */
@@ -45,7 +45,7 @@ extern "C" int hps_kern_features(void *stream, struct hps_kern_attend a, size_t 
 }
 
 struct weigh {
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     float rate;
     bool softmax;
     const float *score;
@@ -68,7 +68,7 @@ struct weigh {
     }
 };
 
-extern "C" int hps_kern_weigh(void *stream, struct hps_lookup bag, int dim, bool softmax,
+extern "C" int hps_kern_weigh(void *stream, struct hps_kern_bags bag, int dim, bool softmax,
                               const float *score, float *weight)
 {
     weigh f = { bag, 1 / sqrtf((float)dim), softmax, score, weight };
@@ -76,7 +76,7 @@ extern "C" int hps_kern_weigh(void *stream, struct hps_lookup bag, int dim, bool
 }
 
 struct attend_pool {
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     int dim;
     const float *weight;
     struct hps_tensor y;
@@ -90,7 +90,7 @@ struct attend_pool {
     }
 };
 
-extern "C" int hps_kern_attend_pool(void *stream, struct hps_lookup bag, int dim,
+extern "C" int hps_kern_attend_pool(void *stream, struct hps_kern_bags bag, int dim,
                                     const float *weight, struct hps_tensor y)
 {
     attend_pool f = { bag, dim, weight, y };
@@ -159,7 +159,7 @@ extern "C" int hps_kern_unfeature(void *stream, struct hps_kern_attend a, size_t
 }
 
 struct candidates {
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     int dim;
     const float *dcand;
     struct hps_tensor dc;
@@ -173,8 +173,8 @@ struct candidates {
     }
 };
 
-extern "C" int hps_kern_candidates(void *stream, struct hps_lookup bag, int dim, const float *dcand,
-                                   struct hps_tensor dc)
+extern "C" int hps_kern_candidates(void *stream, struct hps_kern_bags bag, int dim,
+                                   const float *dcand, struct hps_tensor dc)
 {
     candidates f = { bag, dim, dcand, dc };
     return run_each(stream, (size_t)bag.B, dim, f);

@@ -2,7 +2,7 @@
 #include "hw/cuda/kern_impl.h"
 
 struct pool {
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     int dim;
     bool mean, concat;
     struct hps_tensor y;
@@ -16,7 +16,7 @@ struct pool {
         size_t first = bag_start(bag, at), last = bag_start(bag, at + 1);
         float sum = 0, share = mean && last > first ? 1.0f / (float)(last - first) : 1.0f;
         for (size_t i = first; i < last; i++)
-            sum += share * of_row(bag.of.index[i], d);
+            sum += share * of_row(bag.index[i], d);
         return sum;
     }
     __device__ void operator()(size_t b, int c) const
@@ -29,7 +29,7 @@ struct pool {
     }
 };
 
-extern "C" int hps_kern_bag(void *stream, struct hps_lookup bag, int dim, bool mean, bool concat,
+extern "C" int hps_kern_bag(void *stream, struct hps_kern_bags bag, int dim, bool mean, bool concat,
                             struct hps_tensor y)
 {
     pool f = { bag, dim, mean, concat, y };
@@ -37,7 +37,7 @@ extern "C" int hps_kern_bag(void *stream, struct hps_lookup bag, int dim, bool m
 }
 
 struct numbers {
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     int *of, *nth;
 
     __device__ void operator()(size_t at, int) const
@@ -49,7 +49,7 @@ struct numbers {
     }
 };
 
-extern "C" int hps_kern_bag_numbers(void *stream, struct hps_lookup bag, int *of, int *nth)
+extern "C" int hps_kern_bag_numbers(void *stream, struct hps_kern_bags bag, int *of, int *nth)
 {
     numbers f = { bag, of, nth };
     return run_each(stream, (size_t)bag.nslot * (size_t)bag.B, 1, f);
@@ -57,7 +57,7 @@ extern "C" int hps_kern_bag_numbers(void *stream, struct hps_lookup bag, int *of
 
 /* What an id adds to its row. */
 struct spill {
-    struct hps_lookup bag;
+    struct hps_kern_bags bag;
     int dim;
     bool mean, concat;
     const int *nth, *of;
@@ -71,7 +71,7 @@ struct spill {
     }
 };
 
-extern "C" int hps_kern_bag_back(void *stream, struct hps_lookup bag, int dim, bool mean,
+extern "C" int hps_kern_bag_back(void *stream, struct hps_kern_bags bag, int dim, bool mean,
                                  bool concat, const int *key, const int *nth, const int *of,
                                  struct hps_tensor dy, float *piece, float *rows_grad)
 {

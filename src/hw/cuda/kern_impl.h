@@ -282,7 +282,7 @@ static int run_keys(void *stream, size_t n, int dim, const int *key, G g, float 
 }
 
 /* Where a bag begins. */
-static __device__ __forceinline__ size_t bag_start(struct hps_lookup bag, size_t at)
+static __device__ __forceinline__ size_t bag_start(struct hps_kern_bags bag, size_t at)
 {
     return bag.single ? at : (size_t)bag.offset[at];
 }

@@ -8,12 +8,12 @@
 
 #include "ps/request.h"
 #include "ps/table.h"
-#include "ps/tier.h"
+#include "ps/slots.h"
 
 struct hps_staging;
 
 /* The tier is borrowed, as are the tables that have it (ntable). Local. */
-struct hps_staging *hps_staging_new(struct hps_tier *tier, int ntable,
+struct hps_staging *hps_staging_new(struct hps_slots *tier, int ntable,
                                     struct hps_table *const *table, struct hps_dev *dev);
 void hps_staging_free(struct hps_staging *staging); /* NULL is fine */
 

@@ -2,7 +2,7 @@
  * Which rows it has: ps/cyclic.h.
  *
  * A device that has not room for all rows has some of them in slots, the others wait in the host's
- * memory: which, is the tier's to say (ps/tier.h), and who moves them before a step ps/staging.h.
+ * memory: which, is the tier's to say (ps/slots.h), and who moves them before a step ps/staging.h.
  * Local rows are then told to gather and apply by their slots. */
 #ifndef HPS_PS_TABLE_H
 #define HPS_PS_TABLE_H
@@ -12,7 +12,7 @@
 #include "ps/cyclic.h"
 
 struct hps_snapshot;
-struct hps_tier;
+struct hps_slots;
 
 struct hps_table {
     const struct hps_table_shape *shape;    /* borrowed */
@@ -23,7 +23,7 @@ struct hps_table {
     struct hps_dev *dev;                    /* borrowed */
     float *row;                             /* (nrow, stride) device memory; of slots where ... */
     float *backing;                         /* (nrow, stride) host memory has the rest, or NULL */
-    struct hps_tier *tier;                  /* then: what is where; borrowed */
+    struct hps_slots *tier;                  /* then: what is where; borrowed */
     struct hps_snapshot *snap;              /* who still reads rows as they were; or NULL */
 };
 
@@ -33,7 +33,7 @@ struct hps_table {
 enum hps_status hps_table_new(struct hps_table **table, const struct hps_net *net, int index,
                               int part, int parts, struct hps_dev *dev,
                               const struct hps_train_opt *opt, uint64_t seed,
-                              struct hps_tier *tier);
+                              struct hps_slots *tier);
 void hps_table_free(struct hps_table *table);
 
 /* Rows come to their slots or go home, queued: (n) row and slot, device memory. With a tier. */

@@ -114,8 +114,8 @@ struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)
 
     for (const struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++) {
         if (!g->staging) continue;
-        m.asked += hps_tier_asked(g->tier);
-        m.hits += hps_tier_hits(g->tier);
+        m.asked += hps_slots_asked(g->tier);
+        m.hits += hps_slots_hits(g->tier);
         m.bytes += hps_staging_bytes(g->staging);
     }
     return m;

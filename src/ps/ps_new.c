@@ -189,7 +189,7 @@ static void make_tiers(struct hps_ps *s, const struct hps_net *net, struct hps_d
         long long nrow = hps_cyclic_nlocal(g->rows, o.part, o.parts);
         double slots = floor(storage->gpu_memory / all * (double)nrow);
         if (!g->tier && nrow > 0 && nrow <= INT_MAX)
-            g->tier = hps_tier_new((int)nrow, slots < 1 ? 1 : (int)slots);
+            g->tier = hps_slots_new((int)nrow, slots < 1 ? 1 : (int)slots);
     }
 }
 
@@ -320,7 +320,7 @@ void hps_ps_free(struct hps_ps *s)
     for (int g = 0; g < s->ngroup; g++) {
         hps_shm_free(s->group[g].shm);
         hps_staging_free(s->group[g].staging);
-        hps_tier_free(s->group[g].tier);
+        hps_slots_free(s->group[g].tier);
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));
     }

@@ -9,7 +9,8 @@ BEGIN {
     for (i = 1; i <= n; i++)
         at[f[i]] = i
     n = split("base/deck base/file base/h5 base/sort hw/cpu hw/cuda hw/node hw/perf data/import " \
-              "net/layer plan/exact plan/search plan/learn train/ckpt train/report", f, " ")
+              "net/layer plan/exact plan/search plan/learn ps/request ps/tier ps/exchange " \
+              "train/ckpt train/report", f, " ")
     for (i = 1; i <= n; i++)
         wing[f[i]]
     n = split("ps/ps.h ps/cyclic.h ps/snapshot.h", f, " ")

@@ -1,4 +1,4 @@
-/* t_tier: after any steps, with any number of slots, each row of the step has a slot of its own,
+/* t_slots: after any steps, with any number of slots, each row of the step has a slot of its own,
  * what moved makes the slab hold what it should, and nothing moves that was there. A row that every
  * step needs comes once. */
 #include <setjmp.h>
@@ -11,21 +11,21 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ps/tier.h"
+#include "ps/slots.h"
 
 enum { ROWS = 200, STEPS = 400 };
 
 /* What is where, told by the moves alone: each row has a number of its own, and each step adds to
  * those that it needs. */
 struct world {
-    struct hps_tier *tier;
+    struct hps_slots *tier;
     int slots;
     uint64_t key, next;         /* random numbers      */
     uint64_t host[ROWS], truth[ROWS], slab[ROWS];
     int holds[ROWS];            /* (slots) -1: nothing */
 };
 
-static void move(struct world *w, const struct hps_tier_moves *m)
+static void move(struct world *w, const struct hps_slots_moves *m)
 {
     for (size_t i = 0; i < m->nout; i++) {
         assert_int_equal(w->holds[m->out_slot[i]], m->out_row[i]);
@@ -68,10 +68,10 @@ static int draw(struct world *w, int most, int *row)
 static void step(struct world *w, int most)
 {
     int row[ROWS], slot[ROWS], n = draw(w, most, row);
-    struct hps_tier_moves m = hps_tier_take(w->tier, (size_t)n, row);
+    struct hps_slots_moves m = hps_slots_take(w->tier, (size_t)n, row);
 
     move(w, &m);
-    hps_tier_find(w->tier, (size_t)n, row, slot);
+    hps_slots_find(w->tier, (size_t)n, row, slot);
     for (int i = 0; i < n; i++) {
         assert_int_equal(w->holds[slot[i]], row[i]);
         assert_int_equal(w->slab[slot[i]], w->truth[row[i]]);
@@ -81,7 +81,7 @@ static void step(struct world *w, int most)
 
 static void all_home(struct world *w)
 {
-    struct hps_tier_moves m = hps_tier_all(w->tier);
+    struct hps_slots_moves m = hps_slots_all(w->tier);
 
     assert_int_equal(m.nin, 0);
     move(w, &m);
@@ -95,7 +95,7 @@ static void any_slots(void **state)
     (void)state;
 
     for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
-        struct world w = { .tier = hps_tier_new(ROWS, slots[k]), .slots = slots[k],
+        struct world w = { .tier = hps_slots_new(ROWS, slots[k]), .slots = slots[k],
                            .key = hps_rng_key(7, "tier") };
         for (int s = 0; s < ROWS; s++) {
             w.holds[s] = -1;
@@ -105,14 +105,14 @@ static void any_slots(void **state)
             step(&w, slots[k]);
             if (s % 50 == 0) all_home(&w);
             if (s != STEPS / 2) continue;
-            hps_tier_forget(w.tier);
+            hps_slots_forget(w.tier);
             for (int i = 0; i < ROWS; i++)
                 w.holds[i] = -1;
         }
         all_home(&w);
-        assert_true(hps_tier_hits(w.tier) <= hps_tier_asked(w.tier));
-        if (slots[k] == ROWS) assert_true(hps_tier_hits(w.tier) > 0.9 * hps_tier_asked(w.tier));
-        hps_tier_free(w.tier);
+        assert_true(hps_slots_hits(w.tier) <= hps_slots_asked(w.tier));
+        if (slots[k] == ROWS) assert_true(hps_slots_hits(w.tier) > 0.9 * hps_slots_asked(w.tier));
+        hps_slots_free(w.tier);
     }
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
@@ -120,7 +120,7 @@ static void any_slots(void **state)
 /* Ten rows that each step needs, beside ten of many that come and go: the ten stay. */
 static void hot_stay(void **state)
 {
-    struct hps_tier *t = hps_tier_new(10000, 40);
+    struct hps_slots *t = hps_slots_new(10000, 40);
     size_t came = 0;
     (void)state;
 
@@ -130,12 +130,12 @@ static void hot_stay(void **state)
             row[i] = i * 31;
             row[10 + i] = 1000 + (s * 10 + i) % 9000;
         }
-        struct hps_tier_moves m = hps_tier_take(t, 20, row);
+        struct hps_slots_moves m = hps_slots_take(t, 20, row);
         for (size_t i = 0; i < m.nin; i++)
             came += m.in_row[i] < 1000;
     }
     assert_int_equal(came, 10);
-    hps_tier_free(t);
+    hps_slots_free(t);
 }
 
 int main(void)

@@ -2,7 +2,7 @@
  * rows. Which sums a row is in, they find themselves. */
 #include "base/mem.h"
 #include "ps/pooled.h"
-#include "ps/request_impl.h"
+#include "ps/request/request_impl.h"
 #include "ps/table.h"
 
 struct sums {

@@ -1,7 +1,7 @@
 /* request_impl.h - what the files of ps/request share: the state of a request, and what is sent to
- * owners. For src/ps/request*.c only. */
-#ifndef HPS_PS_REQUEST_IMPL_H
-#define HPS_PS_REQUEST_IMPL_H
+ * owners. For src/ps/request/request*.c only. */
+#ifndef HPS_PS_REQUEST_REQUEST_IMPL_H
+#define HPS_PS_REQUEST_REQUEST_IMPL_H
 
 #include "ps/request.h"
 #include "ps/unique.h"

@@ -1,7 +1,7 @@
 /* exchange_sums.c - partial sums of bags at an owner, and their gradients. */
 #include <string.h>
 
-#include "ps/exchange_impl.h"
+#include "ps/exchange/exchange_impl.h"
 
 /* Where the sums of micro-batch m for member q leave from, or their gradients come to; `at`: the
  * first one's number as requested. */

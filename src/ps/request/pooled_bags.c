@@ -1,5 +1,5 @@
 /* pooled_bags.c - bags of partial sums and hot rows, by bag and by place. */
-#include "ps/pooled_impl.h"
+#include "ps/request/pooled_impl.h"
 
 /* Sums of bag q, at all owners. */
 static size_t bag_sums(const struct hps_pooled *p, size_t q)

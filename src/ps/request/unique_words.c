@@ -1,6 +1,6 @@
 /* unique_words.c - the ids of a step as keys, with the bag and the place in it behind each. */
 #include "base/multiversion.h"
-#include "ps/unique_impl.h"
+#include "ps/request/unique_impl.h"
 
 HPS_MULTIVERSION static void keep_rows(size_t n, const uint64_t *restrict key, int *restrict row)
 {

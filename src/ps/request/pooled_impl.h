@@ -1,6 +1,6 @@
-/* pooled_impl.h - for src/ps/pooled*.c only: a step under way. */
-#ifndef HPS_PS_POOLED_IMPL_H
-#define HPS_PS_POOLED_IMPL_H
+/* pooled_impl.h - for src/ps/request/pooled*.c only: a step under way. */
+#ifndef HPS_PS_REQUEST_POOLED_IMPL_H
+#define HPS_PS_REQUEST_POOLED_IMPL_H
 
 #include "ps/csr.h"
 #include "ps/hot_rows.h"

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "ps/snapshot.h"
-#include "ps/tier.h"
+#include "ps/slots.h"
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 
@@ -65,7 +65,7 @@ static void fill(struct hps_table *t, const struct hps_net *net, int index,
 enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net, int index,
                               int part, int parts, struct hps_dev *dev,
                               const struct hps_train_opt *opt, uint64_t seed,
-                              struct hps_tier *tier)
+                              struct hps_slots *tier)
 {
     const struct hps_table_shape *shape = &net->table[index];
     long long nrow = hps_cyclic_nlocal(shape->rows, part, parts);
@@ -87,7 +87,8 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
                              .dev = dev, .tier = tier };
     size_t row_bytes = t->stride * sizeof *t->row;
     if (tier) t->backing = dev->ops->pin_mapped(dev, (size_t)nrow * row_bytes);
-    t->row = dev->ops->alloc(dev, (tier ? (size_t)hps_tier_slots(tier) : (size_t)nrow) * row_bytes);
+    size_t n = tier ? (size_t)hps_slots_count(tier) : (size_t)nrow;
+    t->row = dev->ops->alloc(dev, n * row_bytes);
     fill(t, net, index, &rule, seed);
     *out = t;
     return HPS_OK;
@@ -130,11 +131,11 @@ float *hps_table_host(const struct hps_table *t)
 /* A copy of what is in slots, put over what is at home. */
 static void copy_slots(struct hps_table *t, float *to)
 {
-    struct hps_tier_moves all = hps_tier_all(t->tier);
+    struct hps_slots_moves all = hps_slots_all(t->tier);
     size_t bytes = t->stride * sizeof *to;
-    float *slot = hps_mem_new((size_t)hps_tier_slots(t->tier), bytes);
+    float *slot = hps_mem_new((size_t)hps_slots_count(t->tier), bytes);
 
-    t->dev->ops->copy_to_host(t->dev, slot, t->row, (size_t)hps_tier_slots(t->tier) * bytes);
+    t->dev->ops->copy_to_host(t->dev, slot, t->row, (size_t)hps_slots_count(t->tier) * bytes);
     for (size_t i = 0; i < all.nout; i++)
         memcpy(to + (size_t)all.out_row[i] * t->stride,
                slot + (size_t)all.out_slot[i] * t->stride, bytes);
@@ -159,7 +160,7 @@ void hps_table_set(struct hps_table *t, const float *from)
     size_t bytes = (size_t)t->nrow * t->stride * sizeof *from;
     float *host = hps_table_host(t);
 
-    if (t->tier) hps_tier_forget(t->tier);
+    if (t->tier) hps_slots_forget(t->tier);
     if (!host)
         t->dev->ops->copy_to_device(t->dev, t->row, from, bytes);
     else if (host != from)

@@ -5,7 +5,7 @@
 #include "base/kway_merge.h"
 #include "base/mem.h"
 #include "base/radix.h"
-#include "ps/request_impl.h"
+#include "ps/request/request_impl.h"
 
 struct rows {
     struct hps_unique *unique;

@@ -1,6 +1,6 @@
-/* unique_impl.h - for src/ps/unique*.c only: a step under way. */
-#ifndef HPS_PS_UNIQUE_IMPL_H
-#define HPS_PS_UNIQUE_IMPL_H
+/* unique_impl.h - for src/ps/request/unique*.c only: a step under way. */
+#ifndef HPS_PS_REQUEST_UNIQUE_IMPL_H
+#define HPS_PS_REQUEST_UNIQUE_IMPL_H
 
 #include "base/radix.h"
 #include "ps/csr.h"

@@ -1,6 +1,6 @@
 /* pooled.c - which sums a step needs: one of each bag at each owner, and hot rows by
  * themselves. */
-#include "ps/pooled_impl.h"
+#include "ps/request/pooled_impl.h"
 
 #include <limits.h>
 #include <string.h>

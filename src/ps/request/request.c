@@ -11,7 +11,7 @@
 #include "base/mpi_check.h"
 #include "base/quit.h"
 #include "base/wait.h"
-#include "ps/request_impl.h"
+#include "ps/request/request_impl.h"
 #include "ps/table.h"
 
 /* Shared memory for n numbers. */

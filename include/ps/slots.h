@@ -5,39 +5,39 @@
  * those that leave for them are found by a clock whose hand takes one from a slot's count until it
  * finds none (generalised CLOCK; Smith 1978): a row that was used often stays for as many rounds.
  * What a lookup gives does not depend on where the row was. Local, host memory only. */
-#ifndef HPS_PS_TIER_H
-#define HPS_PS_TIER_H
+#ifndef HPS_PS_SLOTS_H
+#define HPS_PS_SLOTS_H
 
 #include <stddef.h>
 
-struct hps_tier;
+struct hps_slots;
 
 /* What has to move before a step's rows are in their slots: first those that leave, then those that
- * come. A slot may be in both lists. Borrowed, good until the next hps_tier_take. */
-struct hps_tier_moves {
+ * come. A slot may be in both lists. Borrowed, good until the next hps_slots_take. */
+struct hps_slots_moves {
     size_t nout, nin;
     const int *out_row, *out_slot; /* (nout) back to the host */
     const int *in_row, *in_slot;   /* (nin) to the device     */
 };
 
 /* nrow rows, slots of them fast (at least 1, at most nrow); none is there yet. */
-struct hps_tier *hps_tier_new(int nrow, int slots);
-void hps_tier_free(struct hps_tier *tier); /* NULL is fine */
+struct hps_slots *hps_slots_new(int nrow, int slots);
+void hps_slots_free(struct hps_slots *tier); /* NULL is fine */
 
 /* A step is to come that needs the n distinct rows `row`: n <= slots. */
-struct hps_tier_moves hps_tier_take(struct hps_tier *tier, size_t n, const int *row);
+struct hps_slots_moves hps_slots_take(struct hps_slots *tier, size_t n, const int *row);
 /* slot[i] of row[i], for rows of the step taken last, repeats allowed. */
-void hps_tier_find(const struct hps_tier *tier, size_t n, const int *row, int *slot);
-int hps_tier_slots(const struct hps_tier *tier); /* how many there are. Pure. */
+void hps_slots_find(const struct hps_slots *tier, size_t n, const int *row, int *slot);
+int hps_slots_count(const struct hps_slots *tier); /* how many there are. Pure. */
 /* All rows that are in a slot, as nout; they stay there. Before somebody reads the host's copy. */
-struct hps_tier_moves hps_tier_all(struct hps_tier *tier);
+struct hps_slots_moves hps_slots_all(struct hps_slots *tier);
 /* The host's rows were written: none is in a slot any more. And the same with another number of
  * slots. */
-void hps_tier_forget(struct hps_tier *tier);
-void hps_tier_resize(struct hps_tier *tier, int slots);
+void hps_slots_forget(struct hps_slots *tier);
+void hps_slots_resize(struct hps_slots *tier, int slots);
 
 /* Rows that steps needed so far, and those of them that were in a slot already. */
-double hps_tier_asked(const struct hps_tier *tier);
-double hps_tier_hits(const struct hps_tier *tier);
+double hps_slots_asked(const struct hps_slots *tier);
+double hps_slots_hits(const struct hps_slots *tier);
 
 #endif

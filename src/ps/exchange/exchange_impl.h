@@ -1,7 +1,7 @@
 /* exchange_impl.h - what the files of ps/exchange share: its state, and how rows travel. For
- * src/ps/exchange*.c only. */
-#ifndef HPS_PS_EXCHANGE_IMPL_H
-#define HPS_PS_EXCHANGE_IMPL_H
+ * src/ps/exchange/exchange*.c only. */
+#ifndef HPS_PS_EXCHANGE_EXCHANGE_IMPL_H
+#define HPS_PS_EXCHANGE_EXCHANGE_IMPL_H
 
 #include "ps/mirror.h"
 #include "hw/gpu_group.h"

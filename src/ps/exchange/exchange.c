@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/mpi_check.h"
-#include "ps/exchange_impl.h"
+#include "ps/exchange/exchange_impl.h"
 
 static void join(struct hps_exchange *p, MPI_Comm comm)
 {

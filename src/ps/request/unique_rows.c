@@ -1,7 +1,7 @@
 /* unique_rows.c - sorted words to places: those of a row follow each other, and among them those of
  * a bag: a run. */
 #include "base/multiversion.h"
-#include "ps/unique_impl.h"
+#include "ps/request/unique_impl.h"
 
 enum { SPAN = 256 };            /* words in work at once */
 

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "ps/table.h"
-#include "ps/unique_impl.h"
+#include "ps/request/unique_impl.h"
 
 /* Ids of a bag, by thread, that make sums by row cheaper than an index. */
 enum { FULL = 2 };

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/partition.h"
-#include "ps/pooled_impl.h"
+#include "ps/request/pooled_impl.h"
 
 /* Receivers so few that each is looked for by itself, and may have room for all ids, numbers that
  * this may take. */

@@ -1,5 +1,5 @@
 /* tier.c - a slot for each row of a step, by a clock with counts. */
-#include "ps/tier.h"
+#include "ps/slots.h"
 
 #include <assert.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { MOST = 7 };              /* rounds of the hand that a row can outlast */
 
-struct hps_tier {
+struct hps_slots {
     int nrow, slots, hand;
     int used;                   /* slots that have had a row: those before it */
     int *slot_of;               /* (nrow) -1: not there                       */
@@ -20,17 +20,17 @@ struct hps_tier {
     double asked, hits;
 };
 
-struct hps_tier *hps_tier_new(int nrow, int slots)
+struct hps_slots *hps_slots_new(int nrow, int slots)
 {
-    struct hps_tier *t = hps_mem_new(1, sizeof *t);
+    struct hps_slots *t = hps_mem_new(1, sizeof *t);
 
     t->nrow = nrow;
     t->slot_of = hps_mem_new((size_t)nrow, sizeof *t->slot_of);
-    hps_tier_resize(t, slots);
+    hps_slots_resize(t, slots);
     return t;
 }
 
-static void free_slots(struct hps_tier *t)
+static void free_slots(struct hps_slots *t)
 {
     hps_mem_free(t->row_of);
     hps_mem_free(t->count);
@@ -38,7 +38,7 @@ static void free_slots(struct hps_tier *t)
     hps_mem_free(t->out_row);
 }
 
-void hps_tier_free(struct hps_tier *t)
+void hps_slots_free(struct hps_slots *t)
 {
     if (!t) return;
     free_slots(t);
@@ -46,7 +46,7 @@ void hps_tier_free(struct hps_tier *t)
     hps_mem_free(t);
 }
 
-void hps_tier_resize(struct hps_tier *t, int slots)
+void hps_slots_resize(struct hps_slots *t, int slots)
 {
     size_t n = (size_t)slots;
 
@@ -60,17 +60,17 @@ void hps_tier_resize(struct hps_tier *t, int slots)
     t->out_slot = t->out_row + n;
     t->in_row = t->out_row + 2 * n;
     t->in_slot = t->out_row + 3 * n;
-    hps_tier_forget(t);
+    hps_slots_forget(t);
 }
 
-void hps_tier_forget(struct hps_tier *t)
+void hps_slots_forget(struct hps_slots *t)
 {
     memset(t->slot_of, -1, (size_t)t->nrow * sizeof *t->slot_of);
     t->used = t->hand = 0;
 }
 
 /* A slot that this step does not need: a free one, else where the hand stops. */
-static int find(struct hps_tier *t)
+static int find(struct hps_slots *t)
 {
     if (t->used < t->slots) return t->used++;
     for (;; t->hand++) {
@@ -82,7 +82,7 @@ static int find(struct hps_tier *t)
 }
 
 /* Those that are there are wanted before a slot is given away. */
-static size_t keep(struct hps_tier *t, size_t n, const int *row)
+static size_t keep(struct hps_slots *t, size_t n, const int *row)
 {
     size_t hits = 0;
 
@@ -96,9 +96,9 @@ static size_t keep(struct hps_tier *t, size_t n, const int *row)
     return hits;
 }
 
-struct hps_tier_moves hps_tier_take(struct hps_tier *t, size_t n, const int *row)
+struct hps_slots_moves hps_slots_take(struct hps_slots *t, size_t n, const int *row)
 {
-    struct hps_tier_moves m = { 0, 0, t->out_row, t->out_slot, t->in_row, t->in_slot };
+    struct hps_slots_moves m = { 0, 0, t->out_row, t->out_slot, t->in_row, t->in_slot };
 
     assert(n <= (size_t)t->slots);
     t->step++;
@@ -120,31 +120,31 @@ struct hps_tier_moves hps_tier_take(struct hps_tier *t, size_t n, const int *row
     return m;
 }
 
-void hps_tier_find(const struct hps_tier *t, size_t n, const int *row, int *slot)
+void hps_slots_find(const struct hps_slots *t, size_t n, const int *row, int *slot)
 {
     for (size_t i = 0; i < n; i++)
         slot[i] = t->slot_of[row[i]];
 }
 
-int hps_tier_slots(const struct hps_tier *t)
+int hps_slots_count(const struct hps_slots *t)
 {
     return t->slots;
 }
 
-struct hps_tier_moves hps_tier_all(struct hps_tier *t)
+struct hps_slots_moves hps_slots_all(struct hps_slots *t)
 {
     for (int s = 0; s < t->used; s++)
         t->out_slot[s] = s;
-    return (struct hps_tier_moves){ (size_t)t->used, 0, t->row_of, t->out_slot, t->in_row,
+    return (struct hps_slots_moves){ (size_t)t->used, 0, t->row_of, t->out_slot, t->in_row,
                                     t->in_slot };
 }
 
-double hps_tier_asked(const struct hps_tier *t)
+double hps_slots_asked(const struct hps_slots *t)
 {
     return t->asked;
 }
 
-double hps_tier_hits(const struct hps_tier *t)
+double hps_slots_hits(const struct hps_slots *t)
 {
     return t->hits;
 }

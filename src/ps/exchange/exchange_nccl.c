@@ -2,7 +2,7 @@
  * way from the start of the step, each micro-batch's with an event of its own: work on one begins
  * when its rows are there, whatever else still travels. */
 #include "base/mem.h"
-#include "ps/exchange_impl.h"
+#include "ps/exchange/exchange_impl.h"
 
 struct post {
     struct hps_nccl_piece *out, *in;    /* (nout), (nin) of the next exchange */

@@ -9,7 +9,7 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "comm/team.h"
-#include "ps/exchange_impl.h"
+#include "ps/exchange/exchange_impl.h"
 
 struct post {
     MPI_Datatype row;           /* dim floats                                                    */

@@ -20,24 +20,24 @@ struct hps_slots_moves {
     const int *in_row, *in_slot;   /* (nin) to the device     */
 };
 
-/* nrow rows, slots of them fast (at least 1, at most nrow); none is there yet. */
-struct hps_slots *hps_slots_new(int nrow, int slots);
-void hps_slots_free(struct hps_slots *tier); /* NULL is fine */
+/* For nrow rows, with n slots (at least 1, at most nrow), all of them empty. Local. */
+struct hps_slots *hps_slots_new(int nrow, int n);
+void hps_slots_free(struct hps_slots *slots); /* NULL is fine */
 
 /* A step is to come that needs the n distinct rows `row`: n <= slots. */
-struct hps_slots_moves hps_slots_take(struct hps_slots *tier, size_t n, const int *row);
+struct hps_slots_moves hps_slots_take(struct hps_slots *slots, size_t n, const int *row);
 /* slot[i] of row[i], for rows of the step taken last, repeats allowed. */
-void hps_slots_find(const struct hps_slots *tier, size_t n, const int *row, int *slot);
-int hps_slots_count(const struct hps_slots *tier); /* how many there are. Pure. */
+void hps_slots_find(const struct hps_slots *slots, size_t n, const int *row, int *slot);
+int hps_slots_count(const struct hps_slots *slots); /* how many there are. Pure. */
 /* All rows that are in a slot, as nout; they stay there. Before somebody reads the host's copy. */
-struct hps_slots_moves hps_slots_all(struct hps_slots *tier);
+struct hps_slots_moves hps_slots_all(struct hps_slots *slots);
 /* The host's rows were written: none is in a slot any more. And the same with another number of
  * slots. */
-void hps_slots_forget(struct hps_slots *tier);
-void hps_slots_resize(struct hps_slots *tier, int slots);
+void hps_slots_forget(struct hps_slots *slots);
+void hps_slots_resize(struct hps_slots *slots, int n);
 
 /* Rows that steps needed so far, and those of them that were in a slot already. */
-double hps_slots_asked(const struct hps_slots *tier);
-double hps_slots_hits(const struct hps_slots *tier);
+double hps_slots_asked(const struct hps_slots *slots);
+double hps_slots_hits(const struct hps_slots *slots);
 
 #endif

@@ -1,8 +1,9 @@
-/* staging.h - the tables of one route on a device that has not room for their rows: before a step,
- * those that it needs are brought to slots, and the step is told again in slots (design 6).
+/* staging.h - on a device that has not room for all rows: before a step, the rows that it needs are
+ * brought to slots, and the step is written anew with slots in place of local row numbers (design
+ * 6).
  *
- * Tables of one route have the same rows at this rank, so one tier serves all of them. What moves
- * is queued on the device behind the step before; nobody waits. */
+ * Tables of one request have the same rows at this rank, so the same slots serve all of them. What
+ * moves is queued on the device behind the step before; nobody waits. */
 #ifndef HPS_PS_STAGING_H
 #define HPS_PS_STAGING_H
 
@@ -12,8 +13,8 @@
 
 struct hps_staging;
 
-/* The tier is borrowed, as are the tables that have it (ntable). Local. */
-struct hps_staging *hps_staging_new(struct hps_slots *tier, int ntable,
+/* The slots are borrowed, as are the tables that have it (ntable). Local. */
+struct hps_staging *hps_staging_new(struct hps_slots *slots, int ntable,
                                     struct hps_table *const *table, struct hps_dev *dev);
 void hps_staging_free(struct hps_staging *staging); /* NULL is fine */
 

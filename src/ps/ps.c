@@ -114,8 +114,8 @@ struct hps_ps_staged hps_ps_staged(const struct hps_ps *p)
 
     for (const struct hps_ps_group *g = p->group; g < p->group + p->ngroup; g++) {
         if (!g->staging) continue;
-        m.asked += hps_slots_asked(g->tier);
-        m.hits += hps_slots_hits(g->tier);
+        m.asked += hps_slots_asked(g->slots);
+        m.hits += hps_slots_hits(g->slots);
         m.bytes += hps_staging_bytes(g->staging);
     }
     return m;
@@ -152,7 +152,7 @@ struct hps_snapshot *hps_ps_save(struct hps_ps *p, int t, double share)
 float *hps_ps_load_begin(struct hps_ps *p, int t)
 {
     const struct hps_table *table = part_of(p, t)->table;
-    float *host = hps_table_host(table);
+    float *host = table->tier->host(table);
 
     return host ? host : hps_mem_new((size_t)table->nrow * table->stride, sizeof *host);
 }
@@ -160,8 +160,8 @@ float *hps_ps_load_begin(struct hps_ps *p, int t)
 void hps_ps_load_end(struct hps_ps *p, int t, float *row)
 {
     struct hps_table *table = part_of(p, t)->table;
-    bool lent = row == hps_table_host(table);
+    bool lent = row == table->tier->host(table);
 
-    hps_table_set(table, row);
+    table->tier->set(table, row);
     if (!lent) hps_mem_free(row);
 }

@@ -26,7 +26,8 @@ struct hps_ps_group {
     bool index;                         /* one of them needs bags with an index                  */
     bool sums;                          /* owners send partial pooled sums, not rows             */
     int request_buffers;                /* the first of the buffers of shm for requests          */
-    struct hps_slots *tier;              /* on a device without memory for all rows ...           */
+    const struct hps_tier_ops *tier;    /* where their rows are kept                             */
+    struct hps_slots *slots;            /* on a device without memory for all rows ...           */
     struct hps_staging *staging;        /* ... what brings those of a step; else both NULL       */
     const struct hps_request_step *step; /* the step under way                                   */
 };

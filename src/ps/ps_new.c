@@ -180,6 +180,8 @@ static void make_tiers(struct hps_ps *s, const struct hps_net *net, struct hps_d
 {
     double all = 0;
 
+    for (int g = 0; g < s->ngroup; g++)
+        s->group[g].tier = hps_tier_find("device");
     if (dev->host || storage->gpu_memory <= 0) return;
     for (int i = 0; i < s->ntable; i++)
         all += bytes_of(s, &s->table[i], net, opt);
@@ -188,8 +190,9 @@ static void make_tiers(struct hps_ps *s, const struct hps_net *net, struct hps_d
         struct owner o = owner_of(s, &s->table[i]);
         long long nrow = hps_cyclic_nlocal(g->rows, o.part, o.parts);
         double slots = floor(storage->gpu_memory / all * (double)nrow);
-        if (!g->tier && nrow > 0 && nrow <= INT_MAX)
-            g->tier = hps_slots_new((int)nrow, slots < 1 ? 1 : (int)slots);
+        if (g->slots || nrow <= 0 || nrow > INT_MAX) continue;
+        g->tier = hps_tier_find("host");
+        g->slots = hps_slots_new((int)nrow, slots < 1 ? 1 : (int)slots);
     }
 }
 
@@ -202,7 +205,7 @@ static void make_staging(struct hps_ps *s, struct hps_dev *dev)
         int n = 0;
         for (int i = 0; i < s->ntable; i++)
             if (s->table[i].group == g) table[n++] = s->table[i].table;
-        if (group->tier) group->staging = hps_staging_new(group->tier, n, table, dev);
+        if (group->slots) group->staging = hps_staging_new(group->slots, n, table, dev);
     }
     hps_mem_free(table);
 }
@@ -248,16 +251,16 @@ static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
 }
 
 static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
-                                   struct hps_dev *dev, const struct hps_train_opt *opt,
-                                   uint64_t seed)
+                                   struct hps_dev *dev, const struct hps_ps_opt *opt)
 {
     enum hps_status st = HPS_OK;
 
     for (int i = 0; !st && i < s->ntable; i++) {
         struct hps_ps_table *t = &s->table[i];
+        const struct hps_ps_group *g = &s->group[t->group];
         struct owner o = owner_of(s, t);
-        st = hps_table_new(&t->table, net, t->index, o.part, o.parts, dev, opt, seed,
-                           s->group[t->group].tier);
+        struct hps_table_opt own = { o.part, o.parts, opt->train, opt->seed, g->tier, g->slots };
+        st = hps_table_new(&t->table, net, t->index, dev, &own);
     }
     return st;
 }
@@ -298,7 +301,7 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
         s->layer_table[l] = s->layer_bag[l] = -1;
     list_tables(s, net, plan, team, dev);
     make_tiers(s, net, dev, opt->train, opt->storage);
-    st = hps_agree(team->world, make_tables(s, net, dev, opt->train, opt->seed));
+    st = hps_agree(team->world, make_tables(s, net, dev, opt));
     if (!st) make_staging(s, dev);
     if (!st) make_shm(s, dev);
     if (!st) st = make_exchanges(s, dev);
@@ -320,7 +323,7 @@ void hps_ps_free(struct hps_ps *s)
     for (int g = 0; g < s->ngroup; g++) {
         hps_shm_free(s->group[g].shm);
         hps_staging_free(s->group[g].staging);
-        hps_slots_free(s->group[g].tier);
+        hps_slots_free(s->group[g].slots);
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));
     }

@@ -321,7 +321,8 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     start(w, &twin);
     struct hps_shm *shm =
         hps_shm_new(w->dev.host, HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
-    if (hps_table_new(&table, &w->net, 0, w->me, w->R, &w->dev, &w->opt, 1, NULL) != HPS_OK ||
+    const struct hps_table_opt opt = { w->me, w->R, &w->opt, 1, hps_tier_find("device"), NULL };
+    if (hps_table_new(&table, &w->net, 0, &w->dev, &opt) != HPS_OK ||
         hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, shm, w->comm) != HPS_OK ||
         hps_exchange_new(&ps, table, &w->dev, shm, 0, w->comm) != HPS_OK)
         HPS_DIE("no store");

@@ -49,10 +49,10 @@ static void rows_are_dealt_without_gap(void **state)
 
 static void open_shards(struct hps_table **t, struct toy *toy, int k)
 {
-    for (int part = 0; part < k; part++)
-        assert_int_equal(hps_table_new(&t[part], toy->net, 0, part, k, &toy->dev, &toy->train, 9,
-                                       NULL),
-                         HPS_OK);
+    struct hps_table_opt opt = { 0, k, &toy->train, 9, hps_tier_find("device"), NULL };
+
+    for (; opt.part < k; opt.part++)
+        assert_int_equal(hps_table_new(&t[opt.part], toy->net, 0, &toy->dev, &opt), HPS_OK);
 }
 
 static struct hps_rule rule_of(const struct toy *toy, long long step, long long total)
@@ -197,8 +197,9 @@ static void too_many_rows_for_one_owner_is_told(void **state)
     (void)state;
     toy_open(&toy, "model: [{name: e, type: embedding, slots: a, buckets: 8000000000, dim: 1}, "
                    "{name: l, type: logistic}]");
+    struct hps_table_opt opt = { 1, 3, &toy.train, 1, hps_tier_find("device"), NULL };
     toy_listen();
-    assert_int_equal(hps_table_new(&t, toy.net, 0, 1, 3, &toy.dev, &toy.train, 1, NULL), HPS_DECK);
+    assert_int_equal(hps_table_new(&t, toy.net, 0, &toy.dev, &opt), HPS_DECK);
     assert_non_null(strstr(toy_heard(), "table 'e': 2666666688 of its 8000000000 rows"));
     assert_null(t);
     toy_close(&toy);

@@ -48,7 +48,7 @@ static float *copy_of(struct hps_table *t)
 {
     float *copy = hps_mem_new((size_t)t->nrow * t->stride, sizeof *copy);
 
-    hps_table_copy(t, copy);
+    t->tier->copy(t, copy);
     return copy;
 }
 

@@ -17,7 +17,7 @@ struct turn {
 };
 
 struct hps_staging {
-    struct hps_slots *tier;
+    struct hps_slots *slots;
     int ntable;
     struct hps_table **table;   /* (ntable) */
     struct hps_dev *dev;
@@ -26,12 +26,12 @@ struct hps_staging {
     double bytes;
 };
 
-struct hps_staging *hps_staging_new(struct hps_slots *tier, int ntable,
+struct hps_staging *hps_staging_new(struct hps_slots *slots, int ntable,
                                     struct hps_table *const *table, struct hps_dev *dev)
 {
     struct hps_staging *w = hps_mem_new(1, sizeof *w);
 
-    w->tier = tier;
+    w->slots = slots;
     w->ntable = ntable;
     w->dev = dev;
     w->table = hps_mem_new((size_t)ntable, sizeof(struct hps_table *));
@@ -58,7 +58,7 @@ void hps_staging_free(struct hps_staging *w)
 /* A copy of n numbers as the device sees it. */
 static const int *shown(struct hps_staging *w, struct hps_int_mirror *a, size_t n, const int *from)
 {
-    hps_int_mirror_grow(a, (size_t)hps_slots_count(w->tier)); /* at once as many as it can be */
+    hps_int_mirror_grow(a, (size_t)hps_slots_count(w->slots)); /* at once as many as it can be */
     memcpy(a->host, from, n * sizeof *from);
     return hps_int_mirror_show(a, n, w->dev);
 }
@@ -67,7 +67,7 @@ static const int *shown(struct hps_staging *w, struct hps_int_mirror *a, size_t 
 static const int *found(struct hps_staging *w, struct hps_int_mirror *a, size_t n, const int *row)
 {
     hps_int_mirror_grow(a, n + 1);
-    hps_slots_find(w->tier, n, row, a->host);
+    hps_slots_find(w->slots, n, row, a->host);
     return hps_int_mirror_show(a, n, w->dev);
 }
 
@@ -81,25 +81,26 @@ static void move(struct hps_staging *w, struct turn *t, const struct hps_slots_m
 
     w->dev->ops->stream_wait(w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
     for (int i = 0; i < w->ntable; i++) {
-        if (m->nout > 0) hps_table_return(w->table[i], m->nout, out_row, out_slot);
-        if (m->nin > 0) hps_table_fetch(w->table[i], m->nin, in_row, in_slot);
-        w->bytes += (double)(m->nout + m->nin) * (double)w->table[i]->stride * sizeof(float);
+        struct hps_table *table = w->table[i];
+        if (m->nout > 0) table->tier->evict(table, m->nout, out_row, out_slot);
+        if (m->nin > 0) table->tier->fetch(table, m->nin, in_row, in_slot);
+        w->bytes += (double)(m->nout + m->nin) * (double)table->stride * sizeof(float);
     }
 }
 
 /* More slots, for n rows and some: everything goes home first. */
 static void grow(struct hps_staging *w, struct turn *t, size_t n)
 {
-    struct hps_slots_moves all = hps_slots_all(w->tier);
+    struct hps_slots_moves all = hps_slots_all(w->slots);
     int slots = (int)fmin((double)n * 1.25, (double)w->table[0]->nrow);
 
     HPS_SAY_ALL(HPS_WARN, "storage.gpu_memory: a step needs %zu rows of table '%s', there was room "
                 "for %d: it is made for %d", n, w->table[0]->shape->name,
-                hps_slots_count(w->tier), slots);
+                hps_slots_count(w->slots), slots);
     move(w, t, &all);
     for (int i = 0; i < w->ntable; i++)
-        hps_table_slots(w->table[i], slots);
-    hps_slots_resize(w->tier, slots);
+        w->table[i]->tier->resize(w->table[i], slots);
+    hps_slots_resize(w->slots, slots);
     w->dev->ops->sync(w->dev);  /* the lists are read before they are written again */
 }
 
@@ -111,8 +112,8 @@ const struct hps_request_step *hps_staging_step(struct hps_staging *w,
 
     /* COMPUTE has read the lists of this turn */
     w->dev->ops->stream_wait(w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
-    if (n > (size_t)hps_slots_count(w->tier)) grow(w, t, n);
-    struct hps_slots_moves m = hps_slots_take(w->tier, n, step->merged_host);
+    if (n > (size_t)hps_slots_count(w->slots)) grow(w, t, n);
+    struct hps_slots_moves m = hps_slots_take(w->slots, n, step->merged_host);
     move(w, t, &m);
     t->step = *step;
     t->step.merged = found(w, &t->merged, n, step->merged_host);

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "ps/snapshot.h"
-#include "ps/slots.h"
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 
@@ -44,7 +43,7 @@ static void fill(struct hps_table *t, const struct hps_net *net, int index,
 {
     size_t size = HPS_CYCLIC_BLOCK * t->stride, all = (size_t)t->nrow * t->stride;
     long long nblock = (t->nrow + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK;
-    float *host = hps_table_host(t), *buffer;
+    float *host = t->tier->host(t), *buffer;
 
     if (host) {
         fill_blocks(t, net, index, rule, seed, 0, nblock, host);
@@ -63,16 +62,14 @@ static void fill(struct hps_table *t, const struct hps_net *net, int index,
 }
 
 enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net, int index,
-                              int part, int parts, struct hps_dev *dev,
-                              const struct hps_train_opt *opt, uint64_t seed,
-                              struct hps_slots *tier)
+                              struct hps_dev *dev, const struct hps_table_opt *opt)
 {
     const struct hps_table_shape *shape = &net->table[index];
-    long long nrow = hps_cyclic_nlocal(shape->rows, part, parts);
-    struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
+    long long nrow = hps_cyclic_nlocal(shape->rows, opt->part, opt->parts);
+    struct hps_rule rule = hps_opt_rule(opt->train, &shape->own, 0, 1);
     struct hps_table *t;
 
-    assert(0 <= part && part < parts);
+    assert(0 <= opt->part && opt->part < opt->parts && !opt->tier->fetch == !opt->slots);
     *out = NULL;
     if (nrow > INT_MAX) {
         HPS_SAY_ALL(HPS_ERROR,
@@ -82,14 +79,11 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
         return HPS_DECK;
     }
     t = hps_mem_new(1, sizeof *t);
-    *t = (struct hps_table){ .shape = shape, .part = part, .parts = parts, .nrow = nrow,
+    *t = (struct hps_table){ .shape = shape, .part = opt->part, .parts = opt->parts, .nrow = nrow,
                              .dim = shape->dim, .stride = hps_rule_stride(&rule, shape->dim),
-                             .dev = dev, .tier = tier };
-    size_t row_bytes = t->stride * sizeof *t->row;
-    if (tier) t->backing = dev->ops->pin_mapped(dev, (size_t)nrow * row_bytes);
-    size_t n = tier ? (size_t)hps_slots_count(tier) : (size_t)nrow;
-    t->row = dev->ops->alloc(dev, n * row_bytes);
-    fill(t, net, index, &rule, seed);
+                             .dev = dev, .tier = opt->tier, .slots = opt->slots };
+    t->tier->alloc(t);
+    fill(t, net, index, &rule, opt->seed);
     *out = t;
     return HPS_OK;
 }
@@ -97,74 +91,13 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
 void hps_table_free(struct hps_table *t)
 {
     if (!t) return;
-    t->dev->ops->free(t->dev, t->row);
-    t->dev->ops->unpin(t->dev, t->backing);
+    t->tier->free(t);
     hps_mem_free(t);
-}
-
-void hps_table_fetch(struct hps_table *t, size_t n, const int *row, const int *slot)
-{
-    t->dev->ops->rows->move(t->dev, t->stride, n, row, t->backing, slot, t->row);
-}
-
-void hps_table_return(struct hps_table *t, size_t n, const int *row, const int *slot)
-{
-    t->dev->ops->rows->move(t->dev, t->stride, n, slot, t->row, row, t->backing);
-}
-
-void hps_table_slots(struct hps_table *t, int slots)
-{
-    t->dev->ops->free(t->dev, t->row);
-    t->row = t->dev->ops->alloc(t->dev, (size_t)slots * t->stride * sizeof *t->row);
 }
 
 struct hps_shard hps_table_shard(const struct hps_table *t)
 {
     return (struct hps_shard){ t->part, t->parts, t->nrow, t->stride };
-}
-
-float *hps_table_host(const struct hps_table *t)
-{
-    return t->dev->host ? t->row : t->backing;
-}
-
-/* A copy of what is in slots, put over what is at home. */
-static void copy_slots(struct hps_table *t, float *to)
-{
-    struct hps_slots_moves all = hps_slots_all(t->tier);
-    size_t bytes = t->stride * sizeof *to;
-    float *slot = hps_mem_new((size_t)hps_slots_count(t->tier), bytes);
-
-    t->dev->ops->copy_to_host(t->dev, slot, t->row, (size_t)hps_slots_count(t->tier) * bytes);
-    for (size_t i = 0; i < all.nout; i++)
-        memcpy(to + (size_t)all.out_row[i] * t->stride,
-               slot + (size_t)all.out_slot[i] * t->stride, bytes);
-    hps_mem_free(slot);
-}
-
-void hps_table_copy(struct hps_table *t, float *to)
-{
-    size_t bytes = (size_t)t->nrow * t->stride * sizeof *to;
-    const float *host = hps_table_host(t);
-
-    t->dev->ops->sync(t->dev);
-    if (host)
-        memcpy(to, host, bytes);
-    else
-        t->dev->ops->copy_to_host(t->dev, to, t->row, bytes);
-    if (t->tier) copy_slots(t, to);
-}
-
-void hps_table_set(struct hps_table *t, const float *from)
-{
-    size_t bytes = (size_t)t->nrow * t->stride * sizeof *from;
-    float *host = hps_table_host(t);
-
-    if (t->tier) hps_slots_forget(t->tier);
-    if (!host)
-        t->dev->ops->copy_to_device(t->dev, t->row, from, bytes);
-    else if (host != from)
-        memcpy(host, from, bytes);
 }
 
 void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)

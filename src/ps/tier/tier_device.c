@@ -1,0 +1,47 @@
+/* tier_device.c - the device's memory has all rows of a shard. Where the device is the host, that
+ * is host memory. */
+#include <string.h>
+
+#include "ps/table.h"
+#include "ps/tier.h"
+
+static size_t bytes_of(const struct hps_table *t)
+{
+    return (size_t)t->nrow * t->stride * sizeof *t->row;
+}
+
+static void alloc_rows(struct hps_table *t)
+{
+    t->row = t->dev->ops->alloc(t->dev, bytes_of(t));
+}
+
+static void free_rows(struct hps_table *t)
+{
+    t->dev->ops->free(t->dev, t->row);
+}
+
+static float *host(const struct hps_table *t)
+{
+    return t->dev->host ? t->row : NULL;
+}
+
+static void copy(struct hps_table *t, float *to)
+{
+    t->dev->ops->sync(t->dev);
+    if (t->dev->host)
+        memcpy(to, t->row, bytes_of(t));
+    else
+        t->dev->ops->copy_to_host(t->dev, to, t->row, bytes_of(t));
+}
+
+static void set(struct hps_table *t, const float *from)
+{
+    if (!t->dev->host)
+        t->dev->ops->copy_to_device(t->dev, t->row, from, bytes_of(t));
+    else if (t->row != from)
+        memcpy(t->row, from, bytes_of(t));
+}
+
+const struct hps_tier_ops hps_tier_device = {
+    .name = "device", .alloc = alloc_rows, .free = free_rows, .host = host, .copy = copy, .set = set
+};

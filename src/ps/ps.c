@@ -1,21 +1,12 @@
-/* ps.c - one step of the tables that stages of mine read. What is done for a table is counted for
- * the first of my stages that reads it. Tables are gone through in the order of the net on all
- * ranks: collectives of GPUs must be queued in one order. */
+/* ps.c - the door of the parameter server: a step is handed to the mode of synchronising, lookups
+ * are made here, checkpoints read and write rows through it. */
 #include "ps/ps.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
-#include "hw/count.h"
 #include "ps/ps_impl.h"
 #include "ps/snapshot.h"
-
-/* Table i, to work on it. */
-static struct hps_exchange *work_on(struct hps_ps *p, int i)
-{
-    hps_count_part(hps_team_turn(p->team, p->table[i].stage));
-    return p->table[i].exchange;
-}
 
 /* ---- a step ---- */
 
@@ -32,9 +23,7 @@ static void clear_lookups(struct hps_ps *p, int M)
 void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
 {
     clear_lookups(p, hps_ps_requests_take(requests));
-    for (int i = 0; i < p->ntable; i++)
-        hps_exchange_pull_begin(work_on(p, i), p->group[p->table[i].group].step);
-    hps_count_part(0);
+    p->sync->begin(p);
 }
 
 /* What layer l gets for micro-batch m of table t. */
@@ -63,23 +52,17 @@ const struct hps_lookup *hps_ps_pull(struct hps_ps *p, int m, int l)
 
 void hps_ps_push_begin(struct hps_ps *p)
 {
-    for (int i = 0; i < p->ntable; i++)
-        hps_exchange_push_begin(work_on(p, i));
+    p->sync->push_begin(p);
 }
 
 void hps_ps_push_end(struct hps_ps *p)
 {
-    for (int i = 0; i < p->ntable; i++)
-        hps_exchange_push_end(work_on(p, i));
+    p->sync->push_end(p);
 }
 
 double hps_ps_norm2(struct hps_ps *p)
 {
-    double sum = 0;
-
-    for (int i = 0; i < p->ntable; i++)
-        sum += hps_exchange_norm2(p->table[i].exchange);
-    return sum;
+    return p->sync->norm2(p);
 }
 
 void hps_ps_apply(struct hps_ps *p, int stage, long long step, long long total, float scale)
@@ -89,14 +72,13 @@ void hps_ps_apply(struct hps_ps *p, int stage, long long step, long long total, 
         if (t->stage != stage) continue;
         struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->own, step, total);
         rule.scale = scale;
-        hps_exchange_apply(t->exchange, &rule);
+        p->sync->apply(p, t, &rule);
     }
 }
 
 void hps_ps_poll(struct hps_ps *p)
 {
-    for (int i = 0; i < p->ntable; i++)
-        hps_exchange_poll(p->table[i].exchange);
+    p->sync->poll(p);
 }
 
 double hps_ps_bytes(const struct hps_ps *p)

@@ -1,10 +1,11 @@
-/* ps_impl.h - the state of the parameter server at one rank. For src/ps/ps*.c only. */
+/* ps_impl.h - the state of the parameter server at one rank. For src/ps/{ps,sync}*.c only. */
 #ifndef HPS_PS_PS_IMPL_H
 #define HPS_PS_PS_IMPL_H
 
 #include "ps/exchange.h"
 #include "ps/ps.h"
 #include "ps/staging.h"
+#include "ps/sync_impl.h"
 
 /* A table of which I have a shard. */
 struct hps_ps_table {
@@ -37,6 +38,7 @@ struct hps_ps {
     const struct hps_team *team;
     struct hps_dev *dev;
     const struct hps_train_opt *train;
+    const struct hps_sync_ops *sync;    /* train.synchronization                                 */
     int ntable, ngroup;                 /* those whose rows I read, and own a part of            */
     struct hps_ps_table *table;
     struct hps_ps_group *group;

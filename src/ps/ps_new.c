@@ -2,6 +2,7 @@
  * read a table is computed on every rank from the same net and plan; only these then hold anything.
  */
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 
@@ -292,7 +293,12 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
     struct hps_ps *s = hps_mem_new(1, sizeof *s);
     enum hps_status st;
 
-    *s = (struct hps_ps){ .net = net, .team = team, .dev = dev, .train = opt->train };
+    *s = (struct hps_ps){ .net = net,
+                          .team = team,
+                          .dev = dev,
+                          .train = opt->train,
+                          .sync = hps_sync_find(opt->train->synchronization) };
+    assert(s->sync);            /* the deck has no other word */
     s->group = hps_mem_new((size_t)net->ntable, sizeof *s->group);
     s->table = hps_mem_new((size_t)net->ntable, sizeof *s->table);
     s->layer_table = hps_mem_new((size_t)net->L, sizeof *s->layer_table);

@@ -32,6 +32,7 @@ enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *tab
     p->dev = dev;
     p->dim = table->dim;
     p->sum.lone = true;
+    p->codec = hps_codec_find("fp32");
     p->shm = shm;
     p->buffer = index * HPS_EXCHANGE_BUFFERS;
     if (comm != MPI_COMM_NULL) join(p, comm);
@@ -152,7 +153,7 @@ static void pull(struct hps_exchange *p)
         hps_exchange_sum_others(p);
     else
         gather(p);
-    p->bytes += (double)hps_exchange_others(p) * (double)p->dim * (double)sizeof(float);
+    p->bytes += (double)hps_exchange_others(p) * (double)p->codec->bytes((size_t)p->dim);
     p->ops->pull(p);
 }
 
@@ -236,7 +237,7 @@ void hps_exchange_push_begin(struct hps_exchange *p)
     p->ops->push(p);
     for (int m = 0; m < r->M; m++)
         n -= (size_t)r->nrecv[m * p->parts + p->me];
-    p->bytes += (double)n * (double)dim * (double)sizeof(float);
+    p->bytes += (double)n * (double)p->codec->bytes(dim);
 }
 
 void hps_exchange_push_end(struct hps_exchange *p)

@@ -3,9 +3,10 @@
 #ifndef HPS_PS_EXCHANGE_EXCHANGE_IMPL_H
 #define HPS_PS_EXCHANGE_EXCHANGE_IMPL_H
 
-#include "ps/mirror.h"
+#include "hw/codec.h"
 #include "hw/gpu_group.h"
 #include "ps/exchange.h"
+#include "ps/mirror.h"
 
 /* How rows and gradients go from member to member; none is needed by one alone. */
 struct hps_exchange_ops {
@@ -28,6 +29,7 @@ extern const struct hps_exchange_ops hps_exchange_nccl; /* NCCL, from GPU to GPU
 struct hps_exchange {
     const struct hps_exchange_ops *ops; /* NULL when alone; its own state is `context`   */
     void *context;
+    const struct hps_codec_ops *codec;  /* in which rows and gradients travel    */
     const struct hps_gpu_group *gpus;
     struct hps_shm *shm;        /* who reads my rows and gradients there; borrowed, or NULL */
     int buffer;                 /* the first of mine there                               */

@@ -12,7 +12,7 @@
 #include "ps/exchange/exchange_impl.h"
 
 struct post {
-    MPI_Datatype row;           /* dim floats                                                    */
+    MPI_Datatype row;           /* a row, as sent                                                 */
     size_t *sent_at;            /* (parts) scratch: the next row of `out` to send                 */
     int *cut, *cut_at;          /* (M) scratch: a message's pieces                                */
     MPI_Request *pull;          /* (npull) receives of rows; micro-batch m's begin at pull_at[m]  */
@@ -27,7 +27,7 @@ static void *open_host(struct hps_exchange *p)
 {
     struct post *h = hps_mem_new(1, sizeof *h);
 
-    HPS_MPI(MPI_Type_contiguous(p->dim, MPI_FLOAT, &h->row));
+    HPS_MPI(MPI_Type_contiguous((int)p->codec->bytes((size_t)p->dim), MPI_BYTE, &h->row));
     HPS_MPI(MPI_Type_commit(&h->row));
     h->sent_at = hps_mem_new((size_t)p->parts, sizeof *h->sent_at);
     h->push = hps_mem_new((size_t)p->parts, sizeof(MPI_Request));

@@ -6,16 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* c (m, n) = a (m, k) b (k, n) + beta c, row-major; `ta`, `tb`: a, b are stored transposed. The
- * leading dimensions are floats. beta is 0 (c may hold anything) or 1. */
-typedef void hps_gemm_run(bool ta, bool tb, size_t m, size_t n, size_t k, const float *a,
-                          size_t lda, const float *b, size_t ldb, float beta, float *c,
-                          size_t ldc);
+/* c (m, n) = a (m, k) b (k, n) + beta c, row-major. The leading dimensions are floats. */
+struct hps_gemm {
+    bool ta, tb;                /* a, b are stored transposed            */
+    size_t m, n, k;
+    const float *a;
+    size_t lda;
+    const float *b;
+    size_t ldb;
+    float beta;                 /* 0 (c may hold anything) or 1          */
+    float *c;
+    size_t ldc;
+};
 
 struct hps_gemm_lib {
     const char *name;
     bool (*usable)(void);       /* on this processor */
-    hps_gemm_run *run;
+    void (*run)(const struct hps_gemm *g);
     size_t near_floats;         /* rows x width from which on it is at its full rate: what comes
                                    before and after such a block finds it in the near cache */
     bool plain;                 /* b stored transposed slows it by a tenth */

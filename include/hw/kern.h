@@ -116,28 +116,40 @@ static inline struct hps_kern_bags hps_kern_bags_of(const struct hps_lookup *loo
                                   lookup->single, lookup->of.index, lookup->rows };
     return bags;
 }
-int hps_kern_bag(void *stream, struct hps_kern_bags bag, int dim, bool mean, bool concat,
+struct hps_kern_pool {
+    int dim;
+    bool mean, concat;          /* else sums, in a slot; over the slots */
+};
+int hps_kern_bag(void *stream, struct hps_kern_bags bag, struct hps_kern_pool pool,
                  struct hps_tensor y);
 /* of (nid) = the number of its bag (slot * B + example), for each id; nth (nid) = 0, 1, ... */
 int hps_kern_bag_numbers(void *stream, struct hps_kern_bags bag, int *of, int *nth);
-/* Pairs by key, those of one key in their order. temp NULL: *bytes of it that are needed. */
-int hps_kern_sort(void *stream, size_t n, const int *key, int *key_out, const int *value,
-                  int *value_out, void *temp, size_t *bytes);
-/* rows_grad += of sorted ids: key (nid), nth (nid), the number of the id before it was sorted;
- * piece: hps_kern_pieces(nid, dim) floats. */
-int hps_kern_bag_back(void *stream, struct hps_kern_bags bag, int dim, bool mean, bool concat,
-                      const int *key, const int *nth, const int *of, struct hps_tensor dy,
-                      float *piece, float *rows_grad);
+/* Pairs by key, those of one key in their order. temp NULL: *bytes of it that are needed, from n
+ * alone. */
+struct hps_kern_sort {
+    size_t n;
+    const int *key, *value;
+    int *key_out, *value_out;
+};
+int hps_kern_sort(void *stream, const struct hps_kern_sort *sort, void *temp, size_t *bytes);
+/* rows_grad += of sorted ids. */
+struct hps_kern_sorted {
+    const int *key;             /* (nid) unique row indices, ascending               */
+    const int *nth;             /* (nid) the number of the id before it was sorted   */
+    const int *of;              /* (nid) of hps_kern_bag_numbers                     */
+    float *piece;               /* hps_kern_pieces(nid, dim) floats of scratch       */
+};
+int hps_kern_bag_back(void *stream, struct hps_kern_bags bag, struct hps_kern_pool pool,
+                      struct hps_kern_sorted ids, struct hps_tensor dy, float *rows_grad);
 
 /* ---- kern_rule.cu: tables and rules ---- */
 
-int hps_kern_gather(void *stream, const float *table, size_t stride, int dim, size_t n,
-                    const int *at, float *out);
+int hps_kern_gather(void *stream, const float *table, struct hps_row_list rows, float *out);
 int hps_kern_rows_move(void *stream, size_t stride, size_t n, const int *from_at,
                        const float *from, const int *to_at, float *to);
 int hps_kern_rows_sum(void *stream, int dim, size_t n, struct hps_row_sums sums, float *to);
-int hps_kern_rows_apply(void *stream, struct hps_rule rule, float *table, size_t stride, int dim,
-                        size_t n, const int *at, struct hps_row_sums grad);
+int hps_kern_rows_apply(void *stream, struct hps_rule rule, float *table, struct hps_row_list rows,
+                        struct hps_row_sums grad);
 /* room: 2 * hps_kern_spans(n) + 2 doubles (lamb). */
 int hps_kern_update(void *stream, struct hps_rule rule, size_t n, float *param, float *grad,
                     float *state, double *room);

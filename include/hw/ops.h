@@ -26,6 +26,15 @@ enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_AC
 enum hps_pool_kind { HPS_POOL_SUM, HPS_POOL_MEAN };       /* inside a slot  */
 enum hps_combine { HPS_COMBINE_CONCAT, HPS_COMBINE_SUM }; /* over the slots */
 
+/* n rows of a table in device memory: the i-th is row at[i], `stride` floats from row to row, `dim`
+ * weights first. */
+struct hps_row_list {
+    size_t stride;
+    int dim;
+    size_t n;
+    const int *at;              /* (n) device memory */
+};
+
 /* n vectors of dim, each a sum: the i-th of vectors from[start[i]] .. from[start[i+1]-1] of `row`,
  * at least one; start and from NULL: vector i itself. Device memory. */
 struct hps_row_sums {

@@ -18,21 +18,18 @@ struct hps_row_ops {
                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
                          bool add);
 
-    /* Rows of a table, `stride` floats apart: hps_rule_stride floats each.
-     * gather: out (n, dim) = weights of rows at[i]. apply: the rule on rows at[i] with the i-th
-     * gradient; at is distinct. */
-    void (*gather)(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
-                        const int *at, float *out);
+    /* Rows of a table, of hps_rule_stride floats each. gather: out (n, dim) = their weights. apply:
+     * the rule on each with its gradient; no row is listed twice. */
+    void (*gather)(struct hps_dev *dev, const float *table, struct hps_row_list rows, float *out);
     void (*apply)(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                       size_t stride, int dim, size_t n, const int *at,
-                       const struct hps_row_sums *grad);
+                  struct hps_row_list rows, const struct hps_row_sums *grad);
     /* to[to_at[i]] = from[from_at[i]], rows of `stride` floats; to_at is distinct. One of the two
      * may be mapped memory. */
     void (*move)(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
-                      const float *from, const int *to_at, float *to);
+                 const float *from, const int *to_at, float *to);
     /* to (n, dim) = the sums, each in its order. */
     void (*sum)(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
-                     float *to);
+                float *to);
 };
 
 #endif

@@ -42,11 +42,18 @@ struct hps_slice {
     void *own;
 };
 
-/* Everything that a slice will ever need is taken here. Weights are initialised from (seed, layer),
- * states as `opt` says. training = false: no gradients, no states. Local. */
-enum hps_status hps_slice_new(struct hps_slice **slice, const struct hps_net *net, int first,
-                              int last, struct hps_dev *dev, int rows, int flights,
-                              const struct hps_train_opt *opt, uint64_t seed, bool training);
+struct hps_slice_opt {
+    int first, last;                    /* layers                                            */
+    int rows;                           /* the most examples of a micro-batch                */
+    int flights;                        /* micro-batches under way at once                   */
+    const struct hps_train_opt *train;  /* borrowed                                          */
+    uint64_t seed;                      /* of the initial weights: a stream for each layer   */
+    bool training;                      /* else no gradients and no states                   */
+};
+/* Everything that a slice will ever need is taken here: weights are initialised, and states as
+ * opt->train says. Net and device are borrowed. Local. */
+enum hps_status hps_slice_new(struct hps_slice **slice, const struct hps_net *net,
+                              struct hps_dev *dev, const struct hps_slice_opt *opt);
 void hps_slice_free(struct hps_slice *slice);
 /* Its gradients are made there from now on, in device memory of the caller's (nparam), zeroed, that
  * stays for every backward and update; it may go before the slice. */

@@ -28,14 +28,18 @@ struct hps_measure_table {
     size_t *id_cap;
 };
 
-/* The table of layer l of the net, in steps of M micro-batches. One of more than most_bytes is
- * stood in for by its like of fewer rows: each slot's part is as many times smaller, and ids are
- * folded into it. Its rows start from seed 1. The struct stays where it is; net, alone, device and
- * train are borrowed. Local. */
+struct hps_measure_table_opt {
+    int M;                              /* micro-batches of a step         */
+    double max_bytes;                   /* of the table                    */
+    const struct hps_train_opt *train;
+};
+/* The table of layer l of the net. A table of more than max_bytes is stood in for by one like it of
+ * fewer rows: each slot's part is as many times smaller, and ids are folded into it. Its rows start
+ * from seed 1. The struct stays where it is; net, alone, device and opt->train are borrowed. Local.
+ */
 enum hps_status hps_measure_table_new(struct hps_measure_table *table, const struct hps_net *net,
-                                      int l, double most_bytes, int M,
-                                      const struct hps_measure_alone *alone, struct hps_dev *dev,
-                                      const struct hps_train_opt *train);
+                                      int l, const struct hps_measure_alone *alone,
+                                      struct hps_dev *dev, const struct hps_measure_table_opt *opt);
 void hps_measure_table_free(struct hps_measure_table *table);
 
 /* What to prefetch in the stead of a step's batches (M): their first `most` examples, the ids

@@ -18,16 +18,26 @@ struct hps_pooled *hps_pooled_new(int nlayer, const struct hps_layer *const *lay
                                   int M, int parts, struct hps_dev *dev);
 void hps_pooled_free(struct hps_pooled *pooled);
 
-/* The sums of the step's batches (M; NULL: none). first (M + 1): those of micro-batch m begin at
- * first[m]; nrecv (M, parts): how many of them each owner has; lookup (M, nlayer) [out], not
- * touched without batches: pooled sums, in both directions, and hot rows; its numbers are in
- * `room`. What is sent to owners: to owner q for micro-batch m (M, parts) length[m * parts + q]
- * numbers in `to`, which grows, from at[m * parts + q] on; an owner's follow each other. For n sums
- * n + 1 numbers where each one's rows begin, then the rows as the owner numbers them; nothing where
- * n = 0. The numbers do not depend on the number of threads. */
+/* The sums of a step; all arrays are the caller's. */
+struct hps_pooled_step {
+    int *first;                 /* (M + 1) those of micro-batch m begin at first[m]              */
+    int *nrecv;                 /* (M, parts) how many of them each owner has                    */
+    struct hps_lookup *lookup;  /* (M, nlayer) pooled sums, in both directions, and hot rows; not
+                                   touched without batches                                       */
+    struct hps_unique_room *room;       /* has the numbers of the lookups                        */
+};
+/* What is sent to owners: to owner q for micro-batch m length[m * parts + q] numbers, from
+ * at[m * parts + q] on; an owner's follow each other. For n sums there are n + 1 numbers where the
+ * rows of each begin, then the rows as the owner numbers them; nothing where n = 0. */
+struct hps_pooled_request {
+    int *length;                /* (M, parts); the caller's, as is `at` */
+    size_t *at;
+    struct hps_int_mirror *to;  /* grows                                */
+};
+/* The sums of the step's batches (M; NULL: none). The numbers do not depend on the number of
+ * threads. */
 void hps_pooled_find(struct hps_pooled *pooled, const struct hps_batch *batch,
-                     struct hps_unique_room *room, int *first, int *nrecv,
-                     struct hps_lookup *lookup, int *length, size_t *at, struct hps_int_mirror *to);
+                     const struct hps_pooled_step *step, const struct hps_pooled_request *request);
 
 /* The n sums of a micro-batch that an owner received, as a list, which points there. Pure. */
 struct hps_merge_list hps_pooled_list(int n, const int *received);

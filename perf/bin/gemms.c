@@ -36,13 +36,16 @@ static float *filled(size_t n)
 
 static void forward(const struct hps_gemm_lib *lib, const struct shape *s)
 {
-    lib->run(false, false, s->rows, s->out, s->in, s->x, s->in, s->w, s->out, 0, s->y, s->out);
+    lib->run(&(struct hps_gemm){ false, false, s->rows, s->out, s->in, s->x, s->in, s->w, s->out, 0,
+                                 s->y, s->out });
 }
 
 static void backward(const struct hps_gemm_lib *lib, const struct shape *s)
 {
-    lib->run(false, true, s->rows, s->in, s->out, s->y, s->out, s->w, s->out, 0, s->dx, s->in);
-    lib->run(true, false, s->in, s->out, s->rows, s->x, s->in, s->y, s->out, 1, s->dw, s->out);
+    lib->run(&(struct hps_gemm){ false, true, s->rows, s->in, s->out, s->y, s->out, s->w, s->out, 0,
+                                 s->dx, s->in });
+    lib->run(&(struct hps_gemm){ true, false, s->in, s->out, s->rows, s->x, s->in, s->y, s->out, 1,
+                                 s->dw, s->out });
 }
 
 /* Of every step of a library, and of its y. */

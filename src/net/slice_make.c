@@ -227,17 +227,18 @@ static void take_weights(struct hps_slice *s, uint64_t seed, bool training)
     hps_mem_free(host);
 }
 
-enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net, int first,
-                              int last, struct hps_dev *dev, int rows, int flights,
-                              const struct hps_train_opt *opt, uint64_t seed, bool training)
+enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
+                              struct hps_dev *dev, const struct hps_slice_opt *opt)
 {
-    assert(0 <= first && first <= last && last < net->L && rows >= 0 && flights >= 1);
+    int first = opt->first, last = opt->last;
+    assert(0 <= first && first <= last && last < net->L && opt->rows >= 0 && opt->flights >= 1);
     struct hps_slice *s = hps_mem_new(1, sizeof *s);
     struct hps_slice_own *own = hps_mem_new(1, sizeof *own);
     size_t n = (size_t)(last - first + 1), inputs = 0;
 
     *s = (struct hps_slice){ .net = net, .dev = dev, .first = first, .last = last,
-                             .rows = rows, .flights = flights, .opt = opt, .own = own };
+                             .rows = opt->rows, .flights = opt->flights, .opt = opt->train,
+                             .own = own };
     for (int l = first; l <= last; l++)
         if (inputs < (size_t)net->layer[l].ninput) inputs = (size_t)net->layer[l].ninput;
     own->home = hps_mem_new((size_t)last + 1, sizeof *own->home);
@@ -249,9 +250,9 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     own->dx = hps_mem_new(inputs, sizeof *own->dx);
     s->offset = hps_mem_new(n + 1, sizeof *s->offset);
     s->state_at = hps_mem_new(n + 1, sizeof *s->state_at);
-    take_buffers(s, training);
+    take_buffers(s, opt->training);
     take_running(s);
-    take_weights(s, seed, training);
+    take_weights(s, opt->seed, opt->training);
     *out = s;
     return HPS_OK;
 }

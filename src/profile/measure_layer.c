@@ -70,9 +70,10 @@ static enum hps_status make_tables(struct bench *w)
         w->first[l] = true;
         for (int i = 0; i < l; i++)
             w->first[l] &= !same_rows(w, y, &w->net->layer[i]);
-        st = hps_measure_table_new(&w->table[l], w->net, l,
-                                   TABLE_BYTES / hps_net_readers(w->net, y->table),
-                                   w->opt->microbatches, &w->alone, w->dev, w->opt->train);
+        struct hps_measure_table_opt opt = { w->opt->microbatches,
+                                             TABLE_BYTES / hps_net_readers(w->net, y->table),
+                                             w->opt->train };
+        st = hps_measure_table_new(&w->table[l], w->net, l, &w->alone, w->dev, &opt);
     }
     return st;
 }
@@ -137,8 +138,9 @@ static enum hps_status make(struct bench *w, int Bo)
     make_noise(w);
     if (!st) st = next_batch(w);
     if (!st)
-        st = hps_slice_new(&w->slice, w->net, 0, w->net->L - 1, w->dev, Bo, 1, w->opt->train, 1,
-                           true);
+        st = hps_slice_new(&w->slice, w->net, w->dev,
+                           &(struct hps_slice_opt){ 0, w->net->L - 1, Bo, 1,
+                                                    w->opt->train, 1, true });
     if (!st) st = make_tables(w);
     return st;
 }

@@ -51,7 +51,7 @@ static void shrink(struct hps_measure_table *t, const struct hps_net *net, long 
 }
 
 static void make_net(struct hps_measure_table *t, const struct hps_net *net, int l,
-                     double most_bytes, const struct hps_train_opt *train)
+                     const struct hps_measure_table_opt *opt)
 {
     t->layer = net->layer[l];
     t->shape = net->table[t->layer.table];
@@ -60,25 +60,24 @@ static void make_net(struct hps_measure_table *t, const struct hps_net *net, int
     t->net.L = t->net.ntable = 1;
     t->net.layer = &t->layer;
     t->net.table = &t->shape;
-    struct hps_rule rule = hps_opt_rule(train, &t->shape.own, 0, 1);
+    struct hps_rule rule = hps_opt_rule(opt->train, &t->shape.own, 0, 1);
     double row_bytes = (double)hps_rule_stride(&rule, t->shape.dim) * sizeof(float);
-    double times = 1 + (double)t->shape.rows * row_bytes / most_bytes;
+    double times = 1 + (double)t->shape.rows * row_bytes / opt->max_bytes;
     if (times >= 2) shrink(t, net, (long long)times);
 }
 
 enum hps_status hps_measure_table_new(struct hps_measure_table *t, const struct hps_net *net,
-                                      int l, double most_bytes, int M,
-                                      const struct hps_measure_alone *alone, struct hps_dev *dev,
-                                      const struct hps_train_opt *train)
+                                      int l, const struct hps_measure_alone *alone,
+                                      struct hps_dev *dev, const struct hps_measure_table_opt *opt)
 {
     const struct hps_storage_opt storage = { .file = "" };
-    const struct hps_ps_opt opt = { .train = train, .storage = &storage, .seed = 1 };
+    const struct hps_ps_opt ps_opt = { .train = opt->train, .storage = &storage, .seed = 1 };
 
-    t->M = M;
-    t->batch = hps_mem_new((size_t)M, sizeof *t->batch);
-    make_net(t, net, l, most_bytes, train);
-    enum hps_status st = hps_ps_new(&t->ps, &t->net, alone->plan, alone->team, dev, &opt);
-    if (!st) st = hps_ps_requests_new(&t->requests, t->ps, M, true);
+    t->M = opt->M;
+    t->batch = hps_mem_new((size_t)t->M, sizeof *t->batch);
+    make_net(t, net, l, opt);
+    enum hps_status st = hps_ps_new(&t->ps, &t->net, alone->plan, alone->team, dev, &ps_opt);
+    if (!st) st = hps_ps_requests_new(&t->requests, t->ps, t->M, true);
     return st;
 }
 

@@ -54,8 +54,8 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     if (stage > 0 && flights < M) flights++; /* the next one comes in while these are computed */
     *r = (struct hps_worker){ .stage = stage, .M = M, .flights = flights, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
-    enum hps_status st = hps_slice_new(&r->slice, net, g->first, g->last, dev, rows, flights, opt,
-                                       seed, training);
+    struct hps_slice_opt own = { g->first, g->last, rows, flights, opt, seed, training };
+    enum hps_status st = hps_slice_new(&r->slice, net, dev, &own);
     if (!st) st = make_pipe(&r->prev, r, -1);
     if (!st) st = make_pipe(&r->next, r, +1);
     if (!st && training)

@@ -166,8 +166,9 @@ void work_check_slice(struct work *w)
     struct hps_slice *s;
     struct hps_feed feed = toy_feed_from(&w->feed, l);
 
-    assert_int_equal(hps_slice_new(&s, w->toy.net, l, l, &w->toy.dev, rows, 1, &w->toy.train, 5,
-                                   true), HPS_OK);
+    assert_int_equal(hps_slice_new(&s, w->toy.net, &w->toy.dev,
+                                   &(struct hps_slice_opt){ l, l, rows, 1,
+                                                            &w->toy.train, 5, true }), HPS_OK);
     assert_int_equal(s->in_width, w->in);
     assert_int_equal(s->nparam, w->nparam);
     twin_narrow(w->B, w->in, w->x, s->in[0], (size_t)w->in);

@@ -145,9 +145,9 @@ static void check_table(const char *more, int times)
     const struct hps_table_shape *shape = &toy.net->table[0];
     struct hps_rule rule = hps_opt_rule(&toy.train, &shape->own, 0, 1);
     double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, DIM) * sizeof(float);
+    struct hps_measure_table_opt opt = { M, bytes / (times - 0.5), &toy.train };
     if (hps_measure_alone_new(&alone) ||
-        hps_measure_table_new(&t, toy.net, 0, bytes / (times - 0.5), M, &alone, &toy.dev,
-                              &toy.train))
+        hps_measure_table_new(&t, toy.net, 0, &alone, &toy.dev, &opt))
         HPS_DIE("no table");
     if (t.shape.rows > shape->rows / times + (times > 1) || t.shape.rows > ROWS)
         HPS_DIE("%lld rows stand in for %lld", t.shape.rows, shape->rows);

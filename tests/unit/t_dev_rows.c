@@ -334,6 +334,7 @@ static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n, bool sum
     struct hps_row_sums grad = { g.f, summed ? s.start : NULL, summed ? s.from : NULL };
     const double *want = summed ? s.want : g.d;
     int *at = some_rows(n, (size_t)nrow);
+    struct hps_row_list rows = { table.ld, dim, n, at };
 
     for (size_t i = 0; i < (size_t)nrow * table.ld; i++)        /* states are not negative */
         if (i % table.ld >= D && i % table.ld < W)
@@ -344,13 +345,13 @@ static void rows_once(struct hps_dev *dev, int kind, int dim, size_t n, bool sum
         memcpy(out.d + i * D, row, D * sizeof *row);
         twin_rule(&rule, D, row, want + i * D, row + D, row + 2 * D);
     }
-    dev->ops->rows->gather(dev, table.f, table.ld, dim, n, at, out.f);
+    dev->ops->rows->gather(dev, table.f, rows, out.f);
     dev->ops->sync(dev);
     matrix_check(&out, out.d);
     dev->ops->rows->sum(dev, dim, n, &grad, sum.f);
     dev->ops->sync(dev);
     matrix_check(&sum, want);
-    dev->ops->rows->apply(dev, &rule, table.f, table.ld, dim, n, at, &grad);
+    dev->ops->rows->apply(dev, &rule, table.f, rows, &grad);
     dev->ops->sync(dev);
     matrix_check(&table, table.d);
     matrix_check(&g, g.d);

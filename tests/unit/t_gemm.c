@@ -30,7 +30,7 @@ static void check(const struct hps_gemm_lib *lib, bool ta, bool tb, size_t m, si
 
     if (beta == 0)
         c[0] = NAN;             /* nothing of what was there comes through */
-    lib->run(ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc);
+    lib->run(&(struct hps_gemm){ ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc });
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
             double sum = beta == 0 ? 0 : (double)beta * before[i * ldc + j];

@@ -230,7 +230,8 @@ static void the_loss_is_its_twin(void **state)
         slope[b] = twin_slope(loss_of, &w, &w.x[b], 1e-5);
     work_no_more(twin_error(7, dx, slope), 1e-6, &worst[0]);
 
-    assert_int_equal(hps_slice_new(&s, w.toy.net, 1, 1, &w.toy.dev, 9, 2, &w.toy.train, 5, true),
+    assert_int_equal(hps_slice_new(&s, w.toy.net, &w.toy.dev,
+                                   &(struct hps_slice_opt){ 1, 1, 9, 2, &w.toy.train, 5, true }),
                      HPS_OK);
     twin_narrow(7, 1, w.x, s->in[1], 1);
     hps_slice_forward(s, 1, &feed, true);
@@ -257,7 +258,8 @@ static void the_loss_does_not_overflow(void **state)
     work_new(&w, "model: [{name: e, type: embedding, dim: 1, slots: a}, "
                  "{name: t, type: logistic}]", "t", 4);
     struct hps_feed feed = toy_feed_from(&w.feed, 1);
-    assert_int_equal(hps_slice_new(&s, w.toy.net, 1, 1, &w.toy.dev, 4, 1, &w.toy.train, 5, true),
+    assert_int_equal(hps_slice_new(&s, w.toy.net, &w.toy.dev,
+                                   &(struct hps_slice_opt){ 1, 1, 4, 1, &w.toy.train, 5, true }),
                      HPS_OK);
     memcpy(s->in[0], far, sizeof far);
     hps_slice_forward(s, 0, &feed, true);
@@ -278,8 +280,9 @@ static void evaluation_drops_nothing(void **state)
     (void)state;
     work_new(&w, BEFORE "- {name: t, type: dropout, rate: 0.5, inputs: x}\n" AFTER, "t", 6);
     struct hps_feed feed = toy_feed_from(&w.feed, w.l->index);
-    assert_int_equal(hps_slice_new(&s, w.toy.net, w.l->index, w.l->index, &w.toy.dev, 6, 1,
-                                   &w.toy.train, 5, false), HPS_OK);
+    assert_int_equal(hps_slice_new(&s, w.toy.net, &w.toy.dev,
+                                   &(struct hps_slice_opt){ w.l->index, w.l->index, 6, 1,
+                                                            &w.toy.train, 5, false }), HPS_OK);
     twin_fill_f(1, (size_t)6 * s->in_width, s->in[0]);
     hps_slice_forward(s, 0, &feed, false);
     s->dev->ops->sync(s->dev);

@@ -135,8 +135,9 @@ static void case_new(struct loss_case *w, const char *layers, const char *loss, 
     w->l = &w->toy.net->layer[L - 1];
     toy_feed_new(&w->feed, &w->toy, 40, B, weight);
     w->feed.feed = toy_feed_from(&w->feed, L - 1);
-    assert_int_equal(hps_slice_new(&w->slice, w->toy.net, L - 1, L - 1, &w->toy.dev, B, 1,
-                                   &w->toy.train, 1, true), HPS_OK);
+    assert_int_equal(hps_slice_new(&w->slice, w->toy.net, &w->toy.dev,
+                                   &(struct hps_slice_opt){ L - 1, L - 1, B, 1,
+                                                            &w->toy.train, 1, true }), HPS_OK);
     w->in = w->slice->in_width;
     assert_true(w->in <= MOST);
     twin_fill(5, (size_t)(B * w->in), w->x);
@@ -272,8 +273,9 @@ static double learn(const char *losses, float *grad, size_t n)
              "- {name: h, type: fc, width: 1}\n%s", losses);
     toy_open(&toy, deck);
     toy_feed_new(&feed, &toy, 0, B, 1.0f / B);
-    assert_int_equal(hps_slice_new(&s, toy.net, 0, toy.net->L - 1, &toy.dev, B, 1, &toy.train, 1,
-                                   true), HPS_OK);
+    assert_int_equal(hps_slice_new(&s, toy.net, &toy.dev,
+                                   &(struct hps_slice_opt){ 0, toy.net->L - 1, B, 1,
+                                                            &toy.train, 1, true }), HPS_OK);
     hps_slice_forward(s, 0, &feed.feed, true);
     hps_slice_backward(s, 0, &feed.feed, NULL, NULL);
     s->dev->ops->sync(s->dev);

@@ -360,7 +360,8 @@ static void many_rows_are_their_parts(void **state)
     twin_fill_f(2, MANY * 40, dout);
     for (int k = 0; k < 2; k++) {
         int B = k ? MANY / PARTS : MANY;
-        assert_int_equal(hps_slice_new(&s[k], toy.net, 4, 4, &toy.dev, B, 1, &toy.train, 5, true),
+        assert_int_equal(hps_slice_new(&s[k], toy.net, &toy.dev,
+                                       &(struct hps_slice_opt){ 4, 4, B, 1, &toy.train, 5, true }),
                          HPS_OK);
         assert_true(s[k]->out_width <= 40 && toy.net->layer[4].dim == 6);
         for (int first = 0; first < MANY; first += B)

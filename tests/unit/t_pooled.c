@@ -40,8 +40,9 @@ static void find(struct found *f, const struct slots *made, const struct slots *
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
     struct hps_pooled *p = hps_pooled_new(nlayer, made->use, made->rows, nmicro, parts, &f->dev);
     for (int i = 0; i < 3; i++) {
-        hps_pooled_find(p, batch[i], &f->room, f->first, f->nrecv, f->lookup, f->length, f->at,
-                        &f->to);
+        hps_pooled_find(p, batch[i],
+                        &(struct hps_pooled_step){ f->first, f->nrecv, f->lookup, &f->room },
+                        &(struct hps_pooled_request){ f->length, f->at, &f->to });
         assert_true(batch[i] || (f->first[nmicro] == 0 && f->length[0] == 0));
     }
     hps_pooled_free(p);

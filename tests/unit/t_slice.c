@@ -75,8 +75,9 @@ static void line_new(struct line *p, int n, const int *cut)
     p->n = n;
     for (int i = 0; i < n; i++) {
         int first = i ? cut[i - 1] : 0, last = i < n - 1 ? cut[i] - 1 : p->toy.net->L - 1;
-        assert_int_equal(hps_slice_new(&p->s[i], p->toy.net, first, last, &p->toy.dev, ROWS,
-                                       FLIGHTS, &p->toy.train, 11, true), HPS_OK);
+        assert_int_equal(hps_slice_new(&p->s[i], p->toy.net, &p->toy.dev,
+                                       &(struct hps_slice_opt){ first, last, ROWS, FLIGHTS,
+                                                                &p->toy.train, 11, true }), HPS_OK);
     }
     for (int m = 0, at = 0; m < MB; at += B[m++])
         toy_feed_new(&p->feed[m], &p->toy, at, B[m], 1.0f / 9);
@@ -297,8 +298,9 @@ static void evaluation_needs_no_gradients(void **state)
     (void)state;
     line_new(&p, 1, NULL);
     forward(&p, 0, 0, false);
-    assert_int_equal(hps_slice_new(&s, p.toy.net, 0, p.toy.net->L - 1, &p.toy.dev, ROWS, 1,
-                                   &p.toy.train, 11, false), HPS_OK);
+    assert_int_equal(hps_slice_new(&s, p.toy.net, &p.toy.dev,
+                                   &(struct hps_slice_opt){ 0, p.toy.net->L - 1, ROWS, 1,
+                                                            &p.toy.train, 11, false }), HPS_OK);
     assert_null(s->grad);
     hps_slice_forward(s, 0, &p.feed[0].feed, false);
     s->dev->ops->sync(s->dev);
@@ -318,8 +320,9 @@ static void every_layer_is_timed(void **state)
     (void)state;
     line_new(&p, 1, NULL);
     forward(&p, 0, 0, true);
-    assert_int_equal(hps_slice_new(&s, p.toy.net, 0, p.toy.net->L - 1, &p.toy.dev, ROWS, 1,
-                                   &p.toy.train, 11, true), HPS_OK);
+    assert_int_equal(hps_slice_new(&s, p.toy.net, &p.toy.dev,
+                                   &(struct hps_slice_opt){ 0, p.toy.net->L - 1, ROWS, 1,
+                                                            &p.toy.train, 11, true }), HPS_OK);
     assert_true(p.toy.net->L <= 32);
     hps_slice_clock(s, &p.feed[0].feed, false, hps_now_s, forward_s);
     hps_slice_clock(s, &p.feed[0].feed, true, hps_now_s, backward_s);
@@ -346,7 +349,8 @@ static void slices_may_be_empty(void **state)
     toy_feed_new(&f, &toy, 0, 0, 1);
     for (int l = 0; l < toy.net->L; l++) {
         struct hps_feed feed = toy_feed_from(&f, l);
-        assert_int_equal(hps_slice_new(&s, toy.net, l, l, &toy.dev, 0, 3, &toy.train, 1, true), 0);
+        struct hps_slice_opt opt = { l, l, 0, 3, &toy.train, 1, true };
+        assert_int_equal(hps_slice_new(&s, toy.net, &toy.dev, &opt), HPS_OK);
         hps_slice_forward(s, 2, &feed, true);
         hps_slice_backward(s, 2, &feed, NULL, NULL);
         s->dev->ops->sync(s->dev);

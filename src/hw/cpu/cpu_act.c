@@ -113,15 +113,17 @@ HPS_MULTIVERSION static void gelu_back(size_t B, size_t n, const float *restrict
         }
 }
 
-void hps_cpu_act_back(enum hps_act act, size_t B, size_t n, const float *y, size_t ldy,
-                      const float *pre, float *dy, size_t lddy, float *db)
+void hps_cpu_act_back(enum hps_act act, size_t B, struct hps_tensor y, const float *pre,
+                      struct hps_tensor dy, float *db)
 {
+    size_t n = (size_t)dy.width;
+
     switch (act) {
-    case HPS_ACT_RELU: relu_back(B, n, y, ldy, dy, lddy, db); break;
-    case HPS_ACT_SIGMOID: sigmoid_back(B, n, y, ldy, dy, lddy, db); break;
-    case HPS_ACT_TANH: tanh_back(B, n, y, ldy, dy, lddy, db); break;
-    case HPS_ACT_GELU: gelu_back(B, n, pre, dy, lddy, db); break;
+    case HPS_ACT_RELU: relu_back(B, n, y.data, y.ld, dy.data, dy.ld, db); break;
+    case HPS_ACT_SIGMOID: sigmoid_back(B, n, y.data, y.ld, dy.data, dy.ld, db); break;
+    case HPS_ACT_TANH: tanh_back(B, n, y.data, y.ld, dy.data, dy.ld, db); break;
+    case HPS_ACT_GELU: gelu_back(B, n, pre, dy.data, dy.ld, db); break;
     default:
-        if (db) none_back(B, n, dy, lddy, db);
+        if (db) none_back(B, n, dy.data, dy.ld, db);
     }
 }

@@ -312,7 +312,8 @@ static void end_act(const struct attend *j, size_t b)
     float *dbase = j->dbase + (b - j->b0) * j->h;
 
     memset(dbase, 0, j->h * sizeof *dbase);
-    hps_cpu_act_back(act_of(j, 0), n, j->h, j->value + at, j->h, NULL, j->grad + at, j->h, dbase);
+    hps_cpu_act_back(act_of(j, 0), n, hps_tensor_of(j->value + at, (int)j->h), NULL,
+                     hps_tensor_of(j->grad + at, (int)j->h), dbase);
 }
 
 static void end_act_part(const void *job, int t, int n)

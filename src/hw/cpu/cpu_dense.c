@@ -57,7 +57,9 @@ static void forward_rows(const struct fc *f, size_t first, size_t rows)
         cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)f->in, 1, x, (int)f->x.ld, f->w,
                     1, 0, y, (int)f->y.ld);
     else
-        f->lib->run(false, false, rows, f->out, f->in, x, f->x.ld, f->w, f->out, 0, y, f->y.ld);
+        f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in, .a = x,
+                                        .lda = f->x.ld, .b = f->w, .ldb = f->out, .c = y,
+                                        .ldc = f->y.ld });
     hps_cpu_act(f->act, rows, f->out, y, f->y.ld, f->b, f->pre ? f->pre + first * f->out : NULL);
 }
 
@@ -83,11 +85,13 @@ void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
 }
 
 HPS_MULTIVERSION static void outer(size_t rows, size_t n, const float *d, size_t ldd,
-                                   const float *restrict w, float *restrict dx, size_t ld, bool add)
+                                   const float *restrict w, struct hps_tensor to)
 {
-    for (size_t r = 0; r < rows; r++, dx += ld) {
+    float *restrict dx = to.data;
+
+    for (size_t r = 0; r < rows; r++, dx += to.ld) {
         float v = d[r * ldd];
-        if (add)
+        if (to.add)
             for (size_t c = 0; c < n; c++)
                 dx[c] += v * w[c];
         else
@@ -111,7 +115,9 @@ static void weight_rows(const struct fc *f, struct part p, size_t first, size_t 
         cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)p.ni, 1, x, (int)f->x.ld, dy,
                     (int)f->dy.ld, 1, dw, 1);
     else
-        f->lib->run(true, false, p.ni, p.no, rows, x, f->x.ld, dy, f->dy.ld, 1, dw, f->out);
+        f->lib->run(&(struct hps_gemm){ .ta = true, .m = p.ni, .n = p.no, .k = rows, .a = x,
+                                        .lda = f->x.ld, .b = dy, .ldb = f->dy.ld, .beta = 1,
+                                        .c = dw, .ldc = f->out });
 }
 
 /* dy *= act' of some rows, in part t. */
@@ -120,11 +126,12 @@ static void unact_rows(const struct unact *u, struct hps_tensor dy, int t, size_
 {
     size_t width = (size_t)dy.width;
 
-    if (u->sums)
-        hps_cpu_act_back(u->act, rows, width,
-                         u->act == HPS_ACT_NONE ? NULL : u->y.data + first * u->y.ld, u->y.ld,
-                         u->pre ? u->pre + first * width : NULL, dy.data + first * dy.ld, dy.ld,
-                         u->sums + (size_t)t * width);
+    if (!u->sums) return;
+    struct hps_tensor y = u->y;
+    y.data = u->act == HPS_ACT_NONE ? NULL : y.data + first * y.ld;
+    dy.data += first * dy.ld;
+    hps_cpu_act_back(u->act, rows, y, u->pre ? u->pre + first * width : NULL, dy,
+                     u->sums + (size_t)t * width);
 }
 
 static void clear_sums(const struct unact *u, int t, size_t width)
@@ -134,16 +141,19 @@ static void clear_sums(const struct unact *u, int t, size_t width)
 
 static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
 {
-    float *dy = f->dy.data + first * f->dy.ld;
-    float *dx = f->dx.data ? f->dx.data + first * f->dx.ld : NULL;
+    const float *dy = f->dy.data + first * f->dy.ld;
+    struct hps_tensor dx = f->dx;
 
+    if (dx.data) dx.data += first * dx.ld;
     unact_rows(&f->mine, f->dy, t, first, rows);
-    if (dx && f->out == 1)
-        outer(rows, f->in, dy, f->dy.ld, f->w, dx, f->dx.ld, f->dx.add);
-    else if (dx)
-        f->lib->run(false, !f->turned, rows, f->in, f->out, dy, f->dy.ld,
-                    f->turned ? f->turned : f->w, f->turned ? f->in : f->out, f->dx.add ? 1 : 0, dx,
-                    f->dx.ld);
+    if (dx.data && f->out == 1)
+        outer(rows, f->in, dy, f->dy.ld, f->w, dx);
+    else if (dx.data)
+        f->lib->run(&(struct hps_gemm){ .tb = !f->turned, .m = rows, .n = f->in, .k = f->out,
+                                        .a = dy, .lda = f->dy.ld,
+                                        .b = f->turned ? f->turned : f->w,
+                                        .ldb = f->turned ? f->in : f->out,
+                                        .beta = dx.add ? 1 : 0, .c = dx.data, .ldc = dx.ld });
     unact_rows(&f->before, f->dx, t, first, rows);
     if (f->fused) weight_rows(f, (struct part){ 0, f->in, 0, f->out }, first, rows);
 }
@@ -281,8 +291,10 @@ static void product_part(const void *job, int t, int n)
     size_t rows = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n) - r;
 
     if (rows > 0)
-        f->lib->run(false, false, rows, f->out, f->in, f->x.data + r * f->in, f->in, f->w, f->out,
-                    1, f->y.data + r * f->out, f->out);
+        f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in,
+                                        .a = f->x.data + r * f->in, .lda = f->in, .b = f->w,
+                                        .ldb = f->out, .beta = 1, .c = f->y.data + r * f->out,
+                                        .ldc = f->out });
 }
 
 double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)

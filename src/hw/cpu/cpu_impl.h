@@ -112,9 +112,10 @@ static inline int hps_cpu_summands(const struct hps_row_sums *s, size_t n)
 /* y (B, n) = act(y + b), keeping y + b in pre (gelu). Rows of pre follow each other. */
 void hps_cpu_act(enum hps_act act, size_t B, size_t n, float *y, size_t ldy, const float *b,
                  float *pre);
-/* dy (B, n) *= act'; db (n) += its column sums. */
-void hps_cpu_act_back(enum hps_act act, size_t B, size_t n, const float *y, size_t ldy,
-                      const float *pre, float *dy, size_t lddy, float *db);
+/* dy (B, n) *= act'; db (n) += its column sums. y and pre are those of hps_cpu_act, where `act`
+ * needs them. */
+void hps_cpu_act_back(enum hps_act act, size_t B, struct hps_tensor y, const float *pre,
+                      struct hps_tensor dy, float *db);
 
 /* The operations on dense matrices and on rows, for the tables in dev_cpu.c (hw/dense_ops.h,
  * hw/row_ops.h). */
@@ -140,10 +141,9 @@ void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup, 
                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
                           bool add);
 void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                        size_t stride, int dim, size_t n, const int *at,
-                        const struct hps_row_sums *grad);
-void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
-                         const int *at, float *out);
+                        struct hps_row_list rows, const struct hps_row_sums *grad);
+void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, struct hps_row_list rows,
+                         float *out);
 void hps_cpu_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
                        const float *from, const int *to_at, float *to);
 void hps_cpu_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,

@@ -218,24 +218,32 @@ static void cosine_forward(struct hps_dev *dev, const struct hps_cosine *c)
     hps_cpu_spread(dev, 0.5 * c->B * c->a.width, part, &j);
 }
 
+/* A vector, and one over its length. */
+struct vector {
+    const float *x;
+    float by;
+};
+
 /* With u = a / |a|, v = b / |b|: d cos / da = (v - cos u) / |a|. */
-HPS_INLINE void lean(size_t n, const float *restrict a, float by_a, const float *restrict b,
-                     float by_b, float cosine, float d, float *restrict da, bool add)
+HPS_INLINE void cosine_grad(size_t n, struct vector a, struct vector b, float cosine, float d,
+                            float *restrict da, bool add)
 {
+    const float *restrict x = a.x, *restrict y = b.x;
+
     for (size_t c = 0; c < n; c++) {
-        float g = d * by_a * (by_b * b[c] - cosine * by_a * a[c]);
+        float g = d * a.by * (b.by * y[c] - cosine * a.by * x[c]);
         da[c] = add ? da[c] + g : g;
     }
 }
 
 HPS_MULTIVERSION static void cosine_row_back(const struct mix *j, size_t r)
 {
-    const float *a = j->a.data + r * j->a.ld, *b = j->b.data + r * j->b.ld;
+    struct vector a = { j->a.data + r * j->a.ld, j->saved[2 * r] };
+    struct vector b = { j->b.data + r * j->b.ld, j->saved[2 * r + 1] };
     float y = j->y.data[r * j->y.ld], d = j->dy.data[r * j->dy.ld];
-    float by_a = j->saved[2 * r], by_b = j->saved[2 * r + 1];
 
-    if (j->da.data) lean(j->width, a, by_a, b, by_b, y, d, j->da.data + r * j->da.ld, j->da.add);
-    if (j->db.data) lean(j->width, b, by_b, a, by_a, y, d, j->db.data + r * j->db.ld, j->db.add);
+    if (j->da.data) cosine_grad(j->width, a, b, y, d, j->da.data + r * j->da.ld, j->da.add);
+    if (j->db.data) cosine_grad(j->width, b, a, y, d, j->db.data + r * j->db.ld, j->db.add);
 }
 
 static void cosine_backward(struct hps_dev *dev, const struct hps_cosine *c, struct hps_tensor dy,

@@ -32,11 +32,11 @@ static void gather_part(const void *job, int t, int n)
     gather_span(j, hps_cpu_cut(j->n, 16, t, n), hps_cpu_cut(j->n, 16, t + 1, n));
 }
 
-void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
-                         const int *at, float *out)
+void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, struct hps_row_list rows,
+                         float *out)
 {
-    struct rows j = { n, (size_t)dim, stride, at, table, out };
-    hps_cpu_spread(dev, (double)n * (8 + 0.5 * dim), gather_part, &j);
+    struct rows j = { rows.n, (size_t)rows.dim, rows.stride, rows.at, table, out };
+    hps_cpu_spread(dev, (double)rows.n * (8 + 0.5 * rows.dim), gather_part, &j);
 }
 
 struct moves {

@@ -226,16 +226,15 @@ static void apply_part(const void *job, int t, int n)
 }
 
 void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                        size_t stride, int dim, size_t n, const int *at,
-                        const struct hps_row_sums *grad)
+                        struct hps_row_list rows, const struct hps_row_sums *grad)
 {
-    size_t width = hps_rule_stride(rule, dim);
-    int parts = hps_cpu_parts(dev, n, PART);
-    float *room = hps_cpu_keep(dev, (size_t)parts * (size_t)dim * sizeof *room);
+    size_t width = hps_rule_stride(rule, rows.dim), dim = (size_t)rows.dim;
+    int parts = hps_cpu_parts(dev, rows.n, PART);
+    float *room = hps_cpu_keep(dev, (size_t)parts * dim * sizeof *room);
     struct rows j = {
-        hps_rule_prepare(rule), n, (size_t)dim, stride, width, table, at, *grad, room
+        hps_rule_prepare(rule), rows.n, dim, rows.stride, width, table, rows.at, *grad, room
     };
 
-    hps_cpu_after(dev, (double)n * (10 + 1.0 * (double)width), parts, apply_part, &j, sizeof j);
+    hps_cpu_after(dev, (double)j.n * (10 + 1.0 * (double)width), parts, apply_part, &j, sizeof j);
     hps_cpu_wait(dev);
 }

@@ -9,11 +9,11 @@ static bool anywhere(void)
     return true;
 }
 
-static void by_blas(bool ta, bool tb, size_t m, size_t n, size_t k, const float *a, size_t lda,
-                    const float *b, size_t ldb, float beta, float *c, size_t ldc)
+static void by_blas(const struct hps_gemm *g)
 {
-    cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-                (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    cblas_sgemm(CblasRowMajor, g->ta ? CblasTrans : CblasNoTrans, g->tb ? CblasTrans : CblasNoTrans,
+                (int)g->m, (int)g->n, (int)g->k, 1, g->a, (int)g->lda, g->b, (int)g->ldb, g->beta,
+                g->c, (int)g->ldc);
 }
 
 static const struct hps_gemm_lib blas = {

@@ -15,14 +15,14 @@ static bool usable(void)
 #endif
 }
 
-static void run(bool ta, bool tb, size_t m, size_t n, size_t k, const float *a, size_t lda,
-                const float *b, size_t ldb, float beta, float *c, size_t ldc)
+static void run(const struct hps_gemm *g)
 {
-    dnnl_status_t s = dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n,
-                                 (dnnl_dim_t)k, 1, a, (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c,
-                                 (dnnl_dim_t)ldc);
+    dnnl_status_t s = dnnl_sgemm(g->ta ? 'T' : 'N', g->tb ? 'T' : 'N', (dnnl_dim_t)g->m,
+                                 (dnnl_dim_t)g->n, (dnnl_dim_t)g->k, 1, g->a, (dnnl_dim_t)g->lda,
+                                 g->b, (dnnl_dim_t)g->ldb, g->beta, g->c, (dnnl_dim_t)g->ldc);
     if (s != dnnl_success)
-        HPS_DIE("oneDNN: a product of %zu x %zu x %zu ends with status %d", m, n, k, (int)s);
+        HPS_DIE("oneDNN: a product of %zu x %zu x %zu ends with status %d", g->m, g->n, g->k,
+                (int)s);
 }
 
 extern const struct hps_gemm_lib hps_gemm_onednn;

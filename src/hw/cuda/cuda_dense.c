@@ -14,25 +14,25 @@ static cublasComputeType_t compute_type(const struct hps_dev *dev)
 }
 
 /* cuBLAS counts columns first: C' = B' A' in its eyes. */
-void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size_t n, size_t k,
-                   const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
-                   size_t ldc)
+void hps_cuda_gemm(struct hps_dev *dev, const struct hps_gemm *g)
 {
     const float one = 1;
 
-    if (m > 0 && n > 0)
-        HPS_CUBLAS(cublasGemmEx(hps_cuda_of(dev)->blas, turn_b ? CUBLAS_OP_T : CUBLAS_OP_N,
-                                turn_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one,
-                                b, CUDA_R_32F, (int)ldb, a, CUDA_R_32F, (int)lda, &beta, c,
-                                CUDA_R_32F, (int)ldc, compute_type(dev), CUBLAS_GEMM_DEFAULT));
+    if (g->m > 0 && g->n > 0)
+        HPS_CUBLAS(cublasGemmEx(hps_cuda_of(dev)->blas, g->tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                                g->ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n, (int)g->m,
+                                (int)g->k, &one, g->b, CUDA_R_32F, (int)g->ldb, g->a, CUDA_R_32F,
+                                (int)g->lda, &g->beta, g->c, CUDA_R_32F, (int)g->ldc,
+                                compute_type(dev), CUBLAS_GEMM_DEFAULT));
 }
 
 void hps_cuda_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
 {
     size_t in = (size_t)fc->x.width, out = (size_t)fc->y.width;
 
-    hps_cuda_gemm(dev, false, false, (size_t)fc->B, out, in, fc->x.data, fc->x.ld, fc->w, out, 0,
-                  fc->y.data, fc->y.ld);
+    hps_cuda_gemm(dev, &(struct hps_gemm){ .m = (size_t)fc->B, .n = out, .k = in,
+                                           .a = fc->x.data, .lda = fc->x.ld, .b = fc->w,
+                                           .ldb = out, .c = fc->y.data, .ldc = fc->y.ld });
     if (fc->b || fc->act != HPS_ACT_NONE)
         HPS_CUDA(hps_kern_bias_act(hps_cuda_stream(dev), fc->act, fc->B, fc->y, fc->b,
                                    fc->act == HPS_ACT_GELU ? fc->pre : NULL));
@@ -49,10 +49,13 @@ void hps_cuda_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct h
         HPS_CUDA(hps_kern_act_back(stream, fc->act, fc->B, hps_tensor_of(fc->pre, dy.width),
                                    fc->y, dy, dy));
     if (dx.data)
-        hps_cuda_gemm(dev, false, true, rows, in, out, dy.data, dy.ld, fc->w, out,
-                      dx.add ? 1 : 0, dx.data, dx.ld);
-    hps_cuda_gemm(dev, true, false, in, out, rows, fc->x.data, fc->x.ld, dy.data, dy.ld, 1, dw,
-                  out);
+        hps_cuda_gemm(dev, &(struct hps_gemm){ .tb = true, .m = rows, .n = in, .k = out,
+                                               .a = dy.data, .lda = dy.ld, .b = fc->w, .ldb = out,
+                                               .beta = dx.add ? 1 : 0, .c = dx.data,
+                                               .ldc = dx.ld });
+    hps_cuda_gemm(dev, &(struct hps_gemm){ .ta = true, .m = in, .n = out, .k = rows,
+                                           .a = fc->x.data, .lda = fc->x.ld, .b = dy.data,
+                                           .ldb = dy.ld, .beta = 1, .c = dw, .ldc = out });
     if (db) {
         float *room = hps_cuda_scratch(dev, hps_kern_chunks(rows) * out * sizeof *room);
         HPS_CUDA(hps_kern_column_sums(stream, fc->B, dy, room, db));
@@ -79,6 +82,8 @@ double hps_cuda_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
     size_t M = (size_t)m, N = (size_t)n, K = (size_t)k, nr = repeat > 0 ? (size_t)repeat : 1;
     cudaStream_t stream = hps_cuda_stream(dev);
     float *all = dev->ops->alloc(dev, (M * K + K * N + M * N) * sizeof *all), ms;
+    struct hps_gemm g = { .m = M, .n = N, .k = K, .a = all, .lda = K, .b = all + M * K, .ldb = N,
+                          .beta = 1, .c = all + M * K + K * N, .ldc = N };
     double *took = hps_mem_new(nr, sizeof *took);
     cudaEvent_t from, to;
 
@@ -87,8 +92,7 @@ double hps_cuda_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
     HPS_CUDA(cudaEventCreate(&to));
     for (size_t i = 0; i <= nr; i++) {
         HPS_CUDA(cudaEventRecord(from, stream));
-        hps_cuda_gemm(dev, false, false, M, N, K, all, K, all + M * K, N, 1, all + M * K + K * N,
-                      N);
+        hps_cuda_gemm(dev, &g);
         HPS_CUDA(cudaEventRecord(to, stream));
         HPS_CUDA(cudaEventSynchronize(to));
         HPS_CUDA(cudaEventElapsedTime(&ms, from, to));

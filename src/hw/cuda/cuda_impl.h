@@ -9,6 +9,7 @@
 
 #include "hw/cuda/launch_impl.h"
 #include "hw/dev.h"
+#include "hw/gemm.h"
 #include "hw/kern.h"
 
 extern const struct hps_dev_ops hps_dev_cuda;    /* what heterps-cuda.so is loaded for */
@@ -48,10 +49,7 @@ void hps_cuda_range(const char *name);          /* cuda_range.c: ops->range */
 /* As hps_cuda_scratch, for this room. */
 void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes);
 
-/* C (m, n) = A B + beta C, row-major; A (m, k) or turned (k, m), B (k, n) or turned (n, k). */
-void hps_cuda_gemm(struct hps_dev *dev, bool turn_a, bool turn_b, size_t m, size_t n, size_t k,
-                   const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c,
-                   size_t ldc);
+void hps_cuda_gemm(struct hps_dev *dev, const struct hps_gemm *g);      /* hw/gemm.h */
 
 /* The operations on dense matrices and on rows, for the tables in dev_cuda.c (hw/dense_ops.h,
  * hw/row_ops.h). */
@@ -77,10 +75,9 @@ void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup,
                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
                           bool add);
 void hps_cuda_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                         size_t stride, int dim, size_t n, const int *at,
-                         const struct hps_row_sums *grad);
-void hps_cuda_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim, size_t n,
-                          const int *at, float *out);
+                         struct hps_row_list rows, const struct hps_row_sums *grad);
+void hps_cuda_rows_gather(struct hps_dev *dev, const float *table, struct hps_row_list rows,
+                          float *out);
 void hps_cuda_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
                         const float *from, const int *to_at, float *to);
 void hps_cuda_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,

@@ -86,8 +86,8 @@ static void pull(struct hps_dev *dev, const struct hps_kern_pairs *k, size_t tem
 
     dev->ops->zero(dev, dall, (size_t)k->p.rows * width * sizeof *dall);
     HPS_CUDA(hps_kern_count_up(stream, all, was));
-    HPS_CUDA(hps_kern_sort(stream, all, k->at, key, was, nth,
-                           piece + hps_kern_pieces(all, k->p.width), &temp));
+    struct hps_kern_sort sort = { all, k->at, was, key, nth };
+    HPS_CUDA(hps_kern_sort(stream, &sort, piece + hps_kern_pieces(all, k->p.width), &temp));
     HPS_CUDA(hps_kern_pairs_dall(stream, *k, key, nth, piece, dall));
 }
 
@@ -99,7 +99,7 @@ static void hinge_in_batch(struct hps_dev *dev, const struct hps_in_batch *p, fl
     void *stream = hps_cuda_stream(dev);
     size_t all = (size_t)p->B * (size_t)k.n, temp = 0;
 
-    HPS_CUDA(hps_kern_sort(stream, all, NULL, NULL, NULL, NULL, NULL, &temp));
+    HPS_CUDA(hps_kern_sort(stream, &(struct hps_kern_sort){ .n = all }, NULL, &temp));
     size_t pieces = hps_kern_pieces(all, p->width) * sizeof(float);
     double *losses = losses_of(dev, p->B, 5 * all * sizeof(int) + pieces + temp);
     k.at = behind(p->B, losses);

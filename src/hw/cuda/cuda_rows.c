@@ -7,8 +7,8 @@ void hps_cuda_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, 
                           enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor y)
 {
     assert(lookup->form == HPS_ROWS_BY_INDEX);
-    HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), hps_kern_bags_of(lookup), dim,
-                          pool == HPS_POOL_MEAN, combine == HPS_COMBINE_CONCAT, y));
+    struct hps_kern_pool pooling = { dim, pool == HPS_POOL_MEAN, combine == HPS_COMBINE_CONCAT };
+    HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), hps_kern_bags_of(lookup), pooling, y));
 }
 
 /* Sorted by row, ids keep their order: each row's sum is that of the CPU's. */
@@ -23,29 +23,31 @@ void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup,
     assert(lookup->form == HPS_ROWS_BY_INDEX);
     if (!add) dev->ops->zero(dev, grad, lookup->grad->nrow * (size_t)dim * sizeof *grad);
     if (n == 0) return;
-    HPS_CUDA(hps_kern_sort(stream, n, NULL, NULL, NULL, NULL, NULL, &temp));
+    struct hps_kern_pool pooling = { dim, pool == HPS_POOL_MEAN, combine == HPS_COMBINE_CONCAT };
+    struct hps_kern_sort sort = { .n = n, .key = lookup->of.index };
+    HPS_CUDA(hps_kern_sort(stream, &sort, NULL, &temp));
     size_t pieces = hps_kern_pieces(n, dim) * sizeof(float);
     int *of = hps_cuda_scratch(dev, 4 * n * sizeof *of + pieces + temp), *was = of + n;
-    int *key = was + n, *nth = key + n;
-    float *piece = (float *)(void *)(nth + n);
+    sort.value = was;
+    sort.key_out = was + n;
+    sort.value_out = was + 2 * n;
+    float *piece = (float *)(void *)(was + 3 * n);
     HPS_CUDA(hps_kern_bag_numbers(stream, hps_kern_bags_of(lookup), of, was));
-    HPS_CUDA(
-        hps_kern_sort(stream, n, lookup->of.index, key, was, nth, (char *)piece + pieces, &temp));
-    HPS_CUDA(hps_kern_bag_back(stream, hps_kern_bags_of(lookup), dim, pool == HPS_POOL_MEAN,
-                               combine == HPS_COMBINE_CONCAT, key, nth, of, dy, piece, grad));
+    HPS_CUDA(hps_kern_sort(stream, &sort, (char *)piece + pieces, &temp));
+    struct hps_kern_sorted ids = { sort.key_out, sort.value_out, of, piece };
+    HPS_CUDA(hps_kern_bag_back(stream, hps_kern_bags_of(lookup), pooling, ids, dy, grad));
 }
 
-void hps_cuda_rows_gather(struct hps_dev *dev, const float *table, size_t stride, int dim,
-                          size_t n, const int *at, float *out)
+void hps_cuda_rows_gather(struct hps_dev *dev, const float *table, struct hps_row_list rows,
+                          float *out)
 {
-    HPS_CUDA(hps_kern_gather(hps_cuda_stream(dev), table, stride, dim, n, at, out));
+    HPS_CUDA(hps_kern_gather(hps_cuda_stream(dev), table, rows, out));
 }
 
 void hps_cuda_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
-                         size_t stride, int dim, size_t n, const int *at,
-                         const struct hps_row_sums *grad)
+                         struct hps_row_list rows, const struct hps_row_sums *grad)
 {
-    HPS_CUDA(hps_kern_rows_apply(hps_cuda_stream(dev), *rule, table, stride, dim, n, at, *grad));
+    HPS_CUDA(hps_kern_rows_apply(hps_cuda_stream(dev), *rule, table, rows, *grad));
 }
 
 void hps_cuda_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,

@@ -29,10 +29,10 @@ struct pool {
     }
 };
 
-extern "C" int hps_kern_bag(void *stream, struct hps_kern_bags bag, int dim, bool mean, bool concat,
+extern "C" int hps_kern_bag(void *stream, struct hps_kern_bags bag, struct hps_kern_pool p,
                             struct hps_tensor y)
 {
-    pool f = { bag, dim, mean, concat, y };
+    pool f = { bag, p.dim, p.mean, p.concat, y };
     return run_each(stream, (size_t)bag.B, y.width, f);
 }
 
@@ -71,10 +71,10 @@ struct spill {
     }
 };
 
-extern "C" int hps_kern_bag_back(void *stream, struct hps_kern_bags bag, int dim, bool mean,
-                                 bool concat, const int *key, const int *nth, const int *of,
-                                 struct hps_tensor dy, float *piece, float *rows_grad)
+extern "C" int hps_kern_bag_back(void *stream, struct hps_kern_bags bag, struct hps_kern_pool p,
+                                 struct hps_kern_sorted ids, struct hps_tensor dy,
+                                 float *rows_grad)
 {
-    spill g = { bag, dim, mean, concat, nth, of, dy };
-    return run_keys(stream, bag.nid, dim, key, g, piece, rows_grad);
+    spill g = { bag, p.dim, p.mean, p.concat, ids.nth, ids.of, dy };
+    return run_keys(stream, bag.nid, p.dim, ids.key, g, ids.piece, rows_grad);
 }

@@ -16,11 +16,11 @@ struct gather {
     }
 };
 
-extern "C" int hps_kern_gather(void *stream, const float *table, size_t stride, int dim, size_t n,
-                               const int *at, float *out)
+extern "C" int hps_kern_gather(void *stream, const float *table, struct hps_row_list rows,
+                               float *out)
 {
-    gather f = { table, stride, dim, at, out };
-    return run_each(stream, n, dim, f);
+    gather f = { table, rows.stride, rows.dim, rows.at, out };
+    return run_each(stream, rows.n, rows.dim, f);
 }
 
 struct move {
@@ -126,11 +126,11 @@ struct apply {
     }
 };
 
-extern "C" int hps_kern_rows_apply(void *stream, struct hps_rule r, float *table, size_t stride,
-                                   int dim, size_t n, const int *at, struct hps_row_sums grad)
+extern "C" int hps_kern_rows_apply(void *stream, struct hps_rule r, float *table,
+                                   struct hps_row_list rows, struct hps_row_sums grad)
 {
-    apply f = { hps_rule_prepare(&r), table, stride, dim, at, grad };
-    return run_rows(stream, n, f);
+    apply f = { hps_rule_prepare(&r), table, rows.stride, rows.dim, rows.at, grad };
+    return run_rows(stream, rows.n, f);
 }
 
 /* ---- planes ---- */

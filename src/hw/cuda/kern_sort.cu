@@ -3,11 +3,12 @@
 
 #include "hw/cuda/kern_impl.h"
 
-extern "C" int hps_kern_sort(void *stream, size_t n, const int *key, int *key_out,
-                             const int *value, int *value_out, void *temp, size_t *bytes)
+extern "C" int hps_kern_sort(void *stream, const struct hps_kern_sort *s, void *temp,
+                             size_t *bytes)
 {
-    return (int)cub::DeviceRadixSort::SortPairs(temp, *bytes, key, key_out, value, value_out,
-                                                (int)n, 0, 32, (cudaStream_t)stream);
+    return (int)cub::DeviceRadixSort::SortPairs(temp, *bytes, s->key, s->key_out, s->value,
+                                                s->value_out, (int)s->n, 0, 32,
+                                                (cudaStream_t)stream);
 }
 
 struct count_up {

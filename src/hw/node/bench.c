@@ -77,8 +77,9 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
         host[i] = (int)(hps_rng_bits(1, i) % nrow);
     dev->ops->copy_to_device(dev, at, host, (REPEAT + 1) * list);
     for (int i = -1; i < REPEAT; i++) {         /* every time other rows: nothing is in a cache */
+        struct hps_row_list rows = { ROW, ROW, GATHERED, at + (i + 1) * GATHERED };
         hps_stopwatch_begin(&watch);
-        dev->ops->rows->gather(dev, block, ROW, ROW, GATHERED, at + (i + 1) * GATHERED, out);
+        dev->ops->rows->gather(dev, block, rows, out);
         took[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
     hps_stopwatch_done(&watch);

@@ -102,18 +102,17 @@ static void number_places(struct hps_pooled *p, int *first, int *nrecv)
 }
 
 void hps_pooled_find(struct hps_pooled *p, const struct hps_batch *batch,
-                     struct hps_unique_room *room, int *first, int *nrecv,
-                     struct hps_lookup *lookup, int *length, size_t *at, struct hps_int_mirror *to)
+                     const struct hps_pooled_step *step, const struct hps_pooled_request *request)
 {
     struct hps_parallel each = { p->csr.M, p->dev->nthread };
 
-    p->lookup = lookup;
-    hps_csr_list(&p->csr, batch, p->dev->nthread, lookup);
+    p->lookup = step->lookup;
+    hps_csr_list(&p->csr, batch, p->dev->nthread, step->lookup);
     hps_parallel_for(&each, find_hot, p);
     count_sums(p);
-    number_places(p, first, nrecv);
-    hps_pooled_deal(p, length, at, to, &room->name);
-    if (batch) hps_pooled_bags(p, room);
+    number_places(p, step->first, step->nrecv);
+    hps_pooled_distribute(p, request, &step->room->name);
+    if (batch) hps_pooled_bags(p, step->room);
 }
 
 struct hps_merge_list hps_pooled_list(int n, const int *told)

@@ -67,10 +67,9 @@ static inline int hps_pooled_before(const struct hps_csr *k, const struct hps_cs
     return (int)(s->first - (size_t)s->i - front) + s->i * s->B;
 }
 
-/* What each receiver gets of the step; out: hps_pooled_find's length, at and to, and what stays
- * here in `mine`. */
-void hps_pooled_deal(struct hps_pooled *p, int *length, size_t *at, struct hps_int_mirror *to,
-                     struct hps_int_mirror *mine);
+/* What each receiver gets of the step: the request, and what stays here in `mine`. */
+void hps_pooled_distribute(struct hps_pooled *p, const struct hps_pooled_request *request,
+                           struct hps_int_mirror *mine);
 /* The step's bags, behind that. */
 void hps_pooled_bags(struct hps_pooled *p, struct hps_unique_room *room);
 

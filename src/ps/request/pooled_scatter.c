@@ -284,8 +284,8 @@ static void end_messages(const struct hps_pooled *p, int *length, size_t *at, co
         }
 }
 
-void hps_pooled_deal(struct hps_pooled *p, int *length, size_t *at, struct hps_int_mirror *to,
-                     struct hps_int_mirror *mine)
+void hps_pooled_distribute(struct hps_pooled *p, const struct hps_pooled_request *request,
+                           struct hps_int_mirror *mine)
 {
     const struct hps_csr *k = &p->csr;
     size_t parts = (size_t)k->parts, most = most_of(p);
@@ -296,11 +296,11 @@ void hps_pooled_deal(struct hps_pooled *p, int *length, size_t *at, struct hps_i
     hps_mem_grow(&p->next, &p->next_cap, p->each * (size_t)k->work.n, sizeof *p->next);
     hps_int_mirror_grow(mine, most + 1);
     hps_int_mirror_grow(
-        to,
+        request->to,
         1 + (freely ? parts * most : parts * (k->nbag + (size_t)k->M) + k->nid + all_popular(p)));
     if (freely)
-        put_freely(p, to->host, mine->host);
+        put_freely(p, request->to->host, mine->host);
     else
-        put_counted(p, to->host, mine->host);
-    end_messages(p, length, at, to->host);
+        put_counted(p, request->to->host, mine->host);
+    end_messages(p, request->length, request->at, request->to->host);
 }

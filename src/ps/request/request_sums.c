@@ -35,8 +35,10 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
 {
     struct sums *w = r->context;
 
-    hps_pooled_find(w->pooled, batch, &t->room, t->step.first, t->step.nrecv, t->step.lookup,
-                    t->length, t->at, &t->outgoing);
+    struct hps_pooled_step step = { t->step.first, t->step.nrecv, t->step.lookup, &t->room };
+    struct hps_pooled_request request = { t->length, t->at, &t->outgoing };
+
+    hps_pooled_find(w->pooled, batch, &step, &request);
 }
 
 /* ---- at owners ---- */

@@ -101,24 +101,28 @@ void hps_unique_sort_part(void *places, int t)
     }
 }
 
-/* The words k0 .. k1-1, of one run: their bags, and in these, where an index is wanted, the place.
- */
+/* The words k0 .. k1-1 of a bucket, which name one row: of lookup q, with that unique index. */
+struct same {
+    size_t k0, k1, q;
+    int place;
+};
+
+/* Their bags, and in these, where an index is wanted, the unique index of the row. */
 HPS_INLINE void put_ids(const struct walk *w, struct hps_unique_counts *c,
-                        const struct hps_bucket *b, bool wide, size_t k0, size_t k1, size_t q,
-                        int place)
+                        const struct hps_bucket *b, bool wide, struct same s)
 {
     const struct hps_unique *p = w->p;
     const int place_bits = p->place_bits;
-    const int *bag = p->bag + (q > 0 ? p->csr.end[q - 1] : 0);
-    int *restrict from = p->room->from.host + c->lookup_ids[q];
+    const int *bag = p->bag + (s.q > 0 ? p->csr.end[s.q - 1] : 0);
+    int *restrict from = p->room->from.host + c->lookup_ids[s.q];
 
-    for (size_t k = k0; k < k1; k++)
-        from[k - k0] = (int)(hps_bucket_word(b->word, wide, k) >> place_bits & w->bag);
-    for (size_t k = k0; k < k1 && p->index; k++)
+    for (size_t k = s.k0; k < s.k1; k++)
+        from[k - s.k0] = (int)(hps_bucket_word(b->word, wide, k) >> place_bits & w->bag);
+    for (size_t k = s.k0; k < s.k1 && p->index; k++)
         p->room->index
-            .host[(size_t)bag[from[k - k0]] + (hps_bucket_word(b->word, wide, k) & w->inside)] =
-            place;
-    c->lookup_ids[q] += k1 - k0;
+            .host[(size_t)bag[from[k - s.k0]] + (hps_bucket_word(b->word, wide, k) & w->inside)] =
+            s.place;
+    c->lookup_ids[s.q] += s.k1 - s.k0;
 }
 
 /* Rows get their places; their bags learn of them, in both directions. */
@@ -134,7 +138,7 @@ HPS_INLINE void place_runs(const struct walk *w, struct hps_unique_counts *c,
     for (size_t k = 0, end; k < b->n; k = end) {
         end = k + SPAN < b->n ? k + SPAN : b->n;
         size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin);
-        put_ids(w, c, b, wide, k, begin[0], q, place);  /* of the run before */
+        put_ids(w, c, b, wide, (struct same){ k, begin[0], q, place }); /* of the run before */
         for (size_t i = 0; i < n; i++) {
             struct run r = run_at(w, b, wide, begin[i]);
             q = r.q;
@@ -143,7 +147,7 @@ HPS_INLINE void place_runs(const struct walk *w, struct hps_unique_counts *c,
             row[place] = r.local;
             start[c->lookup_rows[q] + q] = (int)c->lookup_ids[q];
             places[c->lookup_rows[q]++] = place;
-            put_ids(w, c, b, wide, begin[i], begin[i + 1], q, place);
+            put_ids(w, c, b, wide, (struct same){ begin[i], begin[i + 1], q, place });
         }
     }
 }
@@ -172,7 +176,7 @@ HPS_INLINE void place_plain(const struct walk *w, struct hps_unique_counts *c,
         }
         c->rows[pair] += n;
         c->lookup_rows[0] += n;
-        put_ids(w, c, b, wide, k, end, 0, 0);
+        put_ids(w, c, b, wide, (struct same){ k, end, 0, 0 });
     }
 }
 

@@ -11,51 +11,55 @@
 
 enum { CHUNK = 256 };                   /* blocks that one put carries to a device */
 
+/* How rows of a shard get their initial values. */
+struct start {
+    const struct hps_table *table;
+    const struct hps_net *net;
+    int index;                          /* of the table in the net */
+    struct hps_rule rule;
+    uint64_t seed;
+};
+
 /* One block of local rows, in host memory. */
-static void fill_block(const struct hps_table *t, const struct hps_net *net, int index,
-                       const struct hps_rule *rule, uint64_t seed, long long block, float *to)
+static void fill_block(const struct start *s, long long block, float *to)
 {
+    const struct hps_table *t = s->table;
     long long first = (block * t->parts + t->part) * HPS_CYCLIC_BLOCK;
     long long left = t->shape->rows - first;
     long long n = left < HPS_CYCLIC_BLOCK ? left : HPS_CYCLIC_BLOCK;
 
-    hps_net_init_rows(net, index, seed, first, n, to, t->stride);
+    hps_net_init_rows(s->net, s->index, s->seed, first, n, to, t->stride);
     for (long long r = 0; r < n; r++, to += t->stride)
-        hps_opt_start(rule, (size_t)t->dim, to, to + t->dim);
+        hps_opt_start(&s->rule, (size_t)t->dim, to, to + t->dim);
 }
 
-/* Blocks from `first` on, in host memory, by all threads: each page lies near one that works on
- * it. */
-static void fill_blocks(const struct hps_table *t, const struct hps_net *net, int index,
-                        const struct hps_rule *rule, uint64_t seed, long long first, long long n,
-                        float *to)
+/* Blocks from `first` on, in host memory, by all threads: each page is then near a thread that
+ * works on it. */
+static void fill_blocks(const struct start *s, long long first, long long n, float *to)
 {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static) num_threads(t->dev->nthread)
+#pragma omp parallel for schedule(static) num_threads(s->table->dev->nthread)
 #endif
     for (long long b = 0; b < n; b++)
-        fill_block(t, net, index, rule, seed, first + b,
-                   to + (size_t)b * HPS_CYCLIC_BLOCK * t->stride);
+        fill_block(s, first + b, to + (size_t)b * HPS_CYCLIC_BLOCK * s->table->stride);
 }
 
-static void fill(struct hps_table *t, const struct hps_net *net, int index,
-                 const struct hps_rule *rule, uint64_t seed)
+static void fill(const struct start *s, struct hps_table *t)
 {
     size_t size = HPS_CYCLIC_BLOCK * t->stride, all = (size_t)t->nrow * t->stride;
     long long nblock = (t->nrow + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK;
     float *host = t->tier->host(t), *buffer;
 
     if (host) {
-        fill_blocks(t, net, index, rule, seed, 0, nblock, host);
+        fill_blocks(s, 0, nblock, host);
         return;
     }
     buffer = hps_mem_new(CHUNK * size, sizeof *buffer);
     for (long long first = 0; first < nblock; first += CHUNK) {
-        size_t at = (size_t)first * size, most = CHUNK * size;
-        fill_blocks(t, net, index, rule, seed, first,
-                    nblock - first < CHUNK ? nblock - first : CHUNK, buffer);
+        size_t at = (size_t)first * size, max = CHUNK * size;
+        fill_blocks(s, first, nblock - first < CHUNK ? nblock - first : CHUNK, buffer);
         t->dev->ops->copy_to_device(t->dev, t->row + at, buffer,
-                                    (all - at < most ? all - at : most) * sizeof *buffer);
+                                    (all - at < max ? all - at : max) * sizeof *buffer);
         t->dev->ops->sync(t->dev);
     }
     hps_mem_free(buffer);
@@ -83,7 +87,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
                              .dim = shape->dim, .stride = hps_rule_stride(&rule, shape->dim),
                              .dev = dev, .tier = opt->tier, .slots = opt->slots };
     t->tier->alloc(t);
-    fill(t, net, index, &rule, opt->seed);
+    fill(&(struct start){ t, net, index, rule, opt->seed }, t);
     *out = t;
     return HPS_OK;
 }
@@ -100,9 +104,14 @@ struct hps_shard hps_table_shard(const struct hps_table *t)
     return (struct hps_shard){ t->part, t->parts, t->nrow, t->stride };
 }
 
+static struct hps_row_list list_of(const struct hps_table *t, size_t n, const int *at)
+{
+    return (struct hps_row_list){ t->stride, t->dim, n, at };
+}
+
 void hps_table_gather(struct hps_table *t, size_t n, const int *at, float *out)
 {
-    if (n > 0) t->dev->ops->rows->gather(t->dev, t->row, t->stride, t->dim, n, at, out);
+    if (n > 0) t->dev->ops->rows->gather(t->dev, t->row, list_of(t, n, at), out);
 }
 
 void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *row, float *out)
@@ -124,7 +133,7 @@ void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n,
 {
     if (n == 0) return;
     if (t->snap) hps_snapshot_change(t->snap, n, at);
-    t->dev->ops->rows->apply(t->dev, rule, t->row, t->stride, t->dim, n, at, grad);
+    t->dev->ops->rows->apply(t->dev, rule, t->row, list_of(t, n, at), grad);
     if (!t->snap) return;
     t->dev->ops->sync(t->dev);
     hps_snapshot_changed(t->snap);

@@ -36,13 +36,16 @@ extern const struct hps_field hps_count_fields[];
 enum hps_status hps_count_begin(const struct hps_count_opt *opt);
 void hps_count_end(void);
 
-/* Enter and leave a region; regions nest (16 deep), time is given to the innermost. Main thread
- * only. 40 to 70 ns, with events_per_region some microseconds. Local. */
-void hps_region_enter(enum hps_region region);
+/* Enter and leave a region; regions nest (16 deep), time is given to the innermost. `part` of the
+ * rank's work it is, 0 .. HPS_COUNT_PARTS - 1, since a rank may work for two stages of a pipeline;
+ * HPS_SAME_PART: that of the region around it, part 0 where there is none. Main thread only. 40 to
+ * 70 ns, with events_per_region some microseconds. Local. */
+enum { HPS_SAME_PART = -1 };
+void hps_region_enter(enum hps_region region, int part);
 void hps_region_leave(enum hps_region region);
-/* From now on calls and time are those of this part of the rank's work too (of part 0 at first): a
- * rank may work for two stages of a pipeline. Local. */
-void hps_count_part(int part);
+/* The rest of the innermost region is the work of this part. Outside of all regions it does
+ * nothing. Local. */
+void hps_region_part(int part);
 /* From now on `range` (ops->range of a device; NULL: none) hears of each region: its name, and NULL
  * when it is left. Outside of all regions. Local. */
 void hps_count_range(void (*range)(const char *name));

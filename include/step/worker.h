@@ -13,6 +13,7 @@
 
 struct hps_worker {
     int stage, M, flights;
+    int part;                     /* of this rank's work, for hps_region_enter            */
     const struct hps_team *team;  /* borrowed                                             */
     struct hps_slice *slice;
     struct hps_feed *feed;        /* (M) of the step under way                            */

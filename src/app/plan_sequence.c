@@ -113,7 +113,7 @@ static enum hps_status change_plan(struct hps_plan_sequence *c, struct hps_job *
 {
     double t0 = hps_now_s();
 
-    hps_region_enter(HPS_REGION_CHECKPOINT);
+    hps_region_enter(HPS_REGION_CHECKPOINT, 0);
     c->sent_bytes += hps_step_bytes(j->step);
     enum hps_status st = adopt(j, cursor, change);
     hps_region_leave(HPS_REGION_CHECKPOINT);

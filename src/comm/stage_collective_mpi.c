@@ -46,7 +46,7 @@ static void wait(struct hps_stage_collective *m, MPI_Request *request)
 {
     double wall = hps_now_s(), core = hps_core_s();
 
-    hps_region_enter(HPS_REGION_REDUCE);
+    hps_region_enter(HPS_REGION_REDUCE, HPS_SAME_PART);
     hps_wait_all(1, request);
     hps_region_leave(HPS_REGION_REDUCE);
     m->wall_s += hps_now_s() - wall;

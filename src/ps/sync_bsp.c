@@ -10,7 +10,7 @@
 /* The exchange of table i; time is counted for its stage from now on. */
 static struct hps_exchange *work_on(struct hps_ps *p, int i)
 {
-    hps_count_part(hps_team_turn(p->team, p->table[i].stage));
+    hps_region_part(hps_team_turn(p->team, p->table[i].stage));
     return p->table[i].exchange;
 }
 
@@ -18,7 +18,6 @@ static void begin(struct hps_ps *p)
 {
     for (int i = 0; i < p->ntable; i++)
         hps_exchange_pull_begin(work_on(p, i), p->group[p->table[i].group].step);
-    hps_count_part(0);
 }
 
 static void push_begin(struct hps_ps *p)

@@ -149,7 +149,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
 
     if (f->next >= f->total) return HPS_OK;
     f->next++;
-    hps_region_enter(HPS_REGION_READ);
+    hps_region_enter(HPS_REGION_READ, 0);
     if (f->reader) st = hps_reader_take(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
     if (st) batch = NULL; /* no row is asked for by what may be no id */
@@ -160,7 +160,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
     hps_region_leave(HPS_REGION_READ);
     f->batch[f->nbatch++] = batch;
-    hps_region_enter(HPS_REGION_PULL);
+    hps_region_enter(HPS_REGION_PULL, 0);
     /* after a failure too: the other members' exchange needs us */
     hps_ps_prefetch(f->requests, batch);
     hps_region_leave(HPS_REGION_PULL);
@@ -184,7 +184,7 @@ struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *f)
 
 void hps_feeder_poll(struct hps_feeder *f, bool time)
 {
-    hps_region_enter(HPS_REGION_PULL); /* the next step's ids may be put in order here */
+    hps_region_enter(HPS_REGION_PULL, 0); /* the next step's ids may be put in order here */
     hps_ps_prefetch_poll(f->requests, time);
     hps_region_leave(HPS_REGION_PULL);
 }

@@ -119,13 +119,9 @@ struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 
 /* ---- computing ---- */
 
-/* What follows is done for this stage. */
-static struct hps_worker *work_for(struct hps_step *s, int stage)
+static struct hps_worker *worker_of(struct hps_step *s, int stage)
 {
-    int i = hps_team_turn(s->team, stage);
-    hps_count_part(i);
-    own_of(s)->part = i;
-    return &s->role[i];
+    return &s->role[hps_team_turn(s->team, stage)];
 }
 
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
@@ -136,11 +132,8 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     hps_feeder_poll(feeder, s->team->S > 1);
     hps_ps_poll(s->ps);
     hps_step_poll(s);
-    int part = own_of(s)->part;
     for (int i = 0; i < s->team->nrole; i++)
-        hps_step_poll_sums(s, work_for(s, s->team->role[i]));
-    hps_count_part(part);
-    own_of(s)->part = part;
+        hps_step_poll_sums(s, &s->role[i]);
 }
 
 /* Numbers of graphs: the last ones are updates of dense weights, the others micro-batches. */
@@ -162,12 +155,12 @@ static int graph_of(const struct hps_step *s, const struct hps_worker *r, int m,
 static void forward(struct hps_step *s, struct hps_worker *r, int m, bool training)
 {
     hps_worker_receive(r, m);
-    hps_region_enter(HPS_REGION_PULL);
-    hps_step_span(s, HPS_REGION_PULL, false);
+    hps_region_enter(HPS_REGION_PULL, r->part);
+    hps_step_span(s, r, HPS_REGION_PULL, false);
     hps_worker_pull(r, s->ps, m);
     hps_spans_end(own_of(s)->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
-    struct hps_since t0 = hps_step_compute(s, HPS_REGION_FORWARD);
+    struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_FORWARD);
     int graph = training ? graph_of(s, r, m, false) : -1;
     if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
     hps_slice_forward(r->slice, m % r->flights, &r->feed[m], training);
@@ -193,7 +186,7 @@ static void backward(struct hps_step *s, struct hps_worker *r, int m)
 {
     hps_worker_receive_back(r, m);
     own_of(s)->now = r;
-    struct hps_since t0 = hps_step_compute(s, HPS_REGION_BACKWARD);
+    struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_BACKWARD);
     int graph = graph_of(s, r, m, true);
     if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
     hps_slice_backward(r->slice, m % r->flights, &r->feed[m], layer_done, s);
@@ -206,14 +199,16 @@ static void backward(struct hps_step *s, struct hps_worker *r, int m)
 /* All sums: dense gradients of the stages, row gradients at their owners. */
 static void merge(struct hps_step *s)
 {
-    hps_region_enter(HPS_REGION_PUSH);
+    hps_region_enter(HPS_REGION_PUSH, 0);
     hps_ps_push_begin(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
-    hps_region_enter(HPS_REGION_REDUCE);
-    for (int i = 0; i < s->team->nrole; i++)
-        hps_reduce_end(work_for(s, s->team->role[i])->reduce);
+    hps_region_enter(HPS_REGION_REDUCE, 0);
+    for (int i = 0; i < s->team->nrole; i++) {
+        hps_region_part(s->role[i].part);
+        hps_reduce_end(s->role[i].reduce);
+    }
     hps_region_leave(HPS_REGION_REDUCE);
-    hps_region_enter(HPS_REGION_PUSH);
+    hps_region_enter(HPS_REGION_PUSH, 0);
     hps_ps_push_end(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
 }
@@ -233,7 +228,7 @@ static float clip_scale(struct hps_step *s)
         mine += norm2;
     }
     mine += hps_ps_norm2(s->ps);
-    hps_region_enter(HPS_REGION_REDUCE);
+    hps_region_enter(HPS_REGION_REDUCE, 0);
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, o->active));
     hps_region_leave(HPS_REGION_REDUCE);
     double norm = sqrt(all), clip = o->opt.train->clip;
@@ -244,7 +239,7 @@ static void update_role(struct hps_step *s, struct hps_worker *r, float scale)
 {
     const struct hps_step_opt *opt = &own_of(s)->opt;
     long long number = own_of(s)->number, total = opt->steps.total;
-    struct hps_since t0 = hps_step_compute(s, HPS_REGION_UPDATE);
+    struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_UPDATE);
     bool graph = s->dev->ops->graph_begin && r->slice->nparam > 0;
     if (graph) s->dev->ops->graph_begin(s->dev, UPDATES + role_of(s, r));
     hps_slice_update(r->slice, number, total, scale);
@@ -258,15 +253,14 @@ static void update(struct hps_step *s)
 {
     float scale = clip_scale(s);
     for (int i = 0; i < s->team->nrole; i++)
-        update_role(s, work_for(s, s->team->role[i]), scale);
+        update_role(s, &s->role[i], scale);
 }
 
 /* Messages of the last micro-batches must have left before their buffers are written again. */
 static void drain(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nrole; i++)
-        hps_worker_drain(work_for(s, s->team->role[i]));
-    hps_count_part(0);
+        hps_worker_drain(&s->role[i]);
 }
 
 /* My sum of losses since it was last asked for in that place. */
@@ -291,7 +285,7 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
     struct hps_step_own *o = own_of(s);
     if (s->team->nrole == 0) return HPS_OK;
     o->number = number;
-    hps_region_enter(HPS_REGION_PULL);
+    hps_region_enter(HPS_REGION_PULL, 0);
     o->taken = hps_feeder_take(feeder);
     hps_ps_begin(s->ps, hps_feeder_requests(feeder));
     hps_region_leave(HPS_REGION_PULL);
@@ -317,9 +311,9 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
         if (t->backward)
-            backward(s, work_for(s, t->stage), t->m);
+            backward(s, worker_of(s, t->stage), t->m);
         else
-            forward(s, work_for(s, t->stage), t->m, true);
+            forward(s, worker_of(s, t->stage), t->m, true);
         poll(s, feeder);
     }
     merge(s);
@@ -350,7 +344,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     start(s, steps, number, o->opt.seed);
     o->looks = true;
     for (const struct hps_todo *t = o->look.todo; t < o->look.todo + o->look.n; t++) {
-        struct hps_worker *r = work_for(s, t->stage);
+        struct hps_worker *r = worker_of(s, t->stage);
         forward(s, r, t->m, false);
         if (s->net->L - 1 == r->slice->last) collect(s, r, t->m, metric);
         hps_worker_freed(r, t->m);

@@ -24,7 +24,6 @@ struct hps_step_own {
     double owed_s;        /* emulation: sleep not yet slept            */
     double sums_wall_s, sums_core_s; /* that gradients were summed for, as hps_since    */
     struct hps_spans *spans; /* of a GPU; NULL on a host               */
-    int part;             /* whose work is done: a role                */
     bool looks;           /* an evaluation: nothing counts              */
     int place;            /* of the loss of the step worked last       */
 };
@@ -42,10 +41,13 @@ struct hps_since {
 };
 /* A computation of this region begins; it is queued, and done but for a GPU. An emulated rank has
  * slept then; busy_s grows. */
-struct hps_since hps_step_compute(struct hps_step *step, enum hps_region region);
+struct hps_since hps_step_compute(struct hps_step *step, const struct hps_worker *worker,
+                                  enum hps_region region);
 void hps_step_computed(struct hps_step *step, struct hps_since since);
-/* What a GPU does from here to hps_spans_end belongs to a region; `busy`: it is computation. */
-void hps_step_span(struct hps_step *step, enum hps_region region, bool busy);
+/* What a GPU does from here to hps_spans_end belongs to a region of this worker; `busy`: it is
+ * computation. */
+void hps_step_span(struct hps_step *step, const struct hps_worker *worker, enum hps_region region,
+                   bool busy);
 /* What the GPU is through with is counted; `patient`: once it is. Answers the computation. */
 double hps_step_read(struct hps_step *step, bool patient);
 

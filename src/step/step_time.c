@@ -22,7 +22,7 @@ void hps_step_poll_sums(struct hps_step *s, struct hps_worker *r)
     struct hps_step_own *o = s->own;
     if (!r->reduce || !hps_reduce_busy(r->reduce)) return;
     double wall = hps_now_s(), core = core_s(s);
-    hps_region_enter(HPS_REGION_REDUCE);
+    hps_region_enter(HPS_REGION_REDUCE, r->part);
     hps_reduce_poll(r->reduce);
     hps_region_leave(HPS_REGION_REDUCE);
     if (!s->dev->host) return; /* a GPU computes meanwhile */
@@ -85,10 +85,11 @@ double hps_step_read(struct hps_step *s, bool patient)
     return busy_s;
 }
 
-void hps_step_span(struct hps_step *s, enum hps_region region, bool busy)
+void hps_step_span(struct hps_step *s, const struct hps_worker *r, enum hps_region region,
+                   bool busy)
 {
     struct hps_step_own *o = s->own;
-    int what = (int)region << 8 | o->part << 2 | busy << 1 | !o->looks;
+    int what = (int)region << 8 | r->part << 2 | busy << 1 | !o->looks;
     hps_spans_begin(o->spans, what);
     for (int i = 0; i < s->team->nrole; i++)
         hps_stage_collective_mark(s->role[i].meet, what);
@@ -138,9 +139,10 @@ void hps_step_computed(struct hps_step *s, struct hps_since since)
     s->busy_s += now(s).wall_s - since.wall_s;
 }
 
-struct hps_since hps_step_compute(struct hps_step *s, enum hps_region region)
+struct hps_since hps_step_compute(struct hps_step *s, const struct hps_worker *r,
+                                  enum hps_region region)
 {
-    hps_region_enter(region);
-    hps_step_span(s, region, true);
+    hps_region_enter(region, r->part);
+    hps_step_span(s, r, region, true);
     return now(s);
 }

@@ -27,9 +27,8 @@ static void make_feeds(struct hps_worker *r, size_t nlayer)
 {
     r->feed = hps_mem_new((size_t)r->M, sizeof *r->feed);
     r->peers = hps_mem_new((size_t)r->M, sizeof *r->peers);
-    for (int m = 0; m < r->M; m++) {
+    for (int m = 0; m < r->M; m++)
         r->feed[m].lookup = hps_mem_new(nlayer, sizeof *r->feed[m].lookup);
-    }
 }
 
 /* The pipe to the stage on this side; none at the pipeline's end. */
@@ -52,7 +51,8 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     int flights = hps_order_flights(team->S, stage, M);
 
     if (stage > 0 && flights < M) flights++; /* the next one comes in while these are computed */
-    *r = (struct hps_worker){ .stage = stage, .M = M, .flights = flights, .team = team };
+    *r = (struct hps_worker){ .stage = stage, .part = hps_team_turn(team, stage), .M = M,
+                              .flights = flights, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
     struct hps_slice_opt own = { g->first, g->last, rows, flights, opt, seed, training };
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &own);
@@ -126,25 +126,28 @@ void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken,
 }
 
 /* Wait for what comes from `from`, and for what was sent to `to` from the same flight before. */
-static void clear_flight(struct hps_pipe *from, struct hps_pipe *to, enum hps_way way, int flight)
+static void clear_flight(const struct hps_worker *r, struct hps_pipe *from, struct hps_pipe *to,
+                         enum hps_way way, int m)
 {
-    hps_region_enter(HPS_REGION_RECV);
+    int flight = m % r->flights;
+
+    hps_region_enter(HPS_REGION_RECV, r->part);
     if (from) hps_pipe_wait(from, way, flight);
     hps_region_leave(HPS_REGION_RECV);
-    hps_region_enter(HPS_REGION_SEND);
+    hps_region_enter(HPS_REGION_SEND, r->part);
     if (to) hps_pipe_sent(to, way, flight);
     hps_region_leave(HPS_REGION_SEND);
 }
 
 void hps_worker_receive(struct hps_worker *r, int m)
 {
-    clear_flight(r->prev, r->next, HPS_WAY_FORWARD, m % r->flights);
+    clear_flight(r, r->prev, r->next, HPS_WAY_FORWARD, m);
 }
 
 void hps_worker_receive_back(struct hps_worker *r, int m)
 {
     r->last = m == r->M - 1;
-    clear_flight(r->next, r->prev, HPS_WAY_BACKWARD, m % r->flights);
+    clear_flight(r, r->next, r->prev, HPS_WAY_BACKWARD, m);
 }
 
 static void send(struct hps_worker *r, struct hps_pipe *to, enum hps_way way, int m,
@@ -152,7 +155,7 @@ static void send(struct hps_worker *r, struct hps_pipe *to, enum hps_way way, in
 {
     int flight = m % r->flights;
 
-    hps_region_enter(HPS_REGION_SEND);
+    hps_region_enter(HPS_REGION_SEND, r->part);
     if (to) hps_pipe_send(to, way, flight, r->step, m, rows_of(r, m), buf[flight]);
     hps_region_leave(HPS_REGION_SEND);
 }
@@ -178,7 +181,7 @@ void hps_worker_freed(struct hps_worker *r, int m)
 
 void hps_worker_drain(struct hps_worker *r)
 {
-    hps_region_enter(HPS_REGION_SEND);
+    hps_region_enter(HPS_REGION_SEND, r->part);
     for (int f = 0; f < r->flights; f++) {
         if (r->next) hps_pipe_sent(r->next, HPS_WAY_FORWARD, f);
         if (r->prev) hps_pipe_sent(r->prev, HPS_WAY_BACKWARD, f);

@@ -152,7 +152,7 @@ static enum hps_status take_loss(struct state *s, long long step, double sum)
 static enum hps_status settle_loss(struct state *s)
 {
     double mine = hps_step_loss(s->l->step), all;
-    hps_region_enter(HPS_REGION_WAIT);
+    hps_region_enter(HPS_REGION_WAIT, 0);
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, s->world));
     hps_region_leave(HPS_REGION_WAIT);
     return take_loss(s, s->c->step, all);
@@ -183,7 +183,7 @@ static enum hps_status go_on_saving(struct state *s)
 {
     bool whole;
 
-    hps_region_enter(HPS_REGION_CHECKPOINT);
+    hps_region_enter(HPS_REGION_CHECKPOINT, 0);
     enum hps_status st = hps_save_next(s->save, &whole, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     return st || whole ? saved(s, st) : HPS_OK;
@@ -193,7 +193,7 @@ static enum hps_status go_on_saving(struct state *s)
 static enum hps_status finish_saving(struct state *s)
 {
     if (!s->save) return HPS_OK;
-    hps_region_enter(HPS_REGION_CHECKPOINT);
+    hps_region_enter(HPS_REGION_CHECKPOINT, 0);
     /* what the disk has not taken yet is waited for without a sign of progress */
     hps_watch_phase(NULL, hps_ckpt_bytes(s->l->step->net, s->l->train) / HPS_CKPT_BYTES_S);
     enum hps_status st = hps_save_wait(s->save, s->world);
@@ -211,7 +211,7 @@ static enum hps_status save(struct state *s)
     enum hps_status st = finish_saving(s);
     if (!st) st = settle_loss(s);
     if (st) return st;
-    hps_region_enter(HPS_REGION_CHECKPOINT);
+    hps_region_enter(HPS_REGION_CHECKPOINT, 0);
     clock_off(s);
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     struct hps_save_order order = { l->ckpt, l->dir, l->step, s->c, &l->text,
@@ -298,7 +298,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     if (wish) s->reason = wish;
     hps_step_agree_begin(&s->pulse, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);
-    hps_region_enter(HPS_REGION_WAIT);
+    hps_region_enter(HPS_REGION_WAIT, 0);
     struct hps_heartbeat all = hps_step_agree_end(&s->pulse, l->step->team->nrole == 0);
     hps_region_leave(HPS_REGION_WAIT);
     hps_watch_heartbeat(number + 1);

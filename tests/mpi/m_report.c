@@ -24,10 +24,10 @@ static void work(int me)
     if (hps_count_begin(&opt)) HPS_DIE("no counting");
     for (int step = 1; step <= STEPS; step++) {
         for (int k = 0; k < PULLS + me; k++) {
-            hps_region_enter(HPS_REGION_PULL);
+            hps_region_enter(HPS_REGION_PULL, 0);
             hps_region_leave(HPS_REGION_PULL);
         }
-        hps_region_enter(HPS_REGION_FORWARD);
+        hps_region_enter(HPS_REGION_FORWARD, 0);
         hps_region_leave(HPS_REGION_FORWARD);
         if (step % 10 == 0 && !(me == 1 && step == STEPS)) hps_count_window(step);
     }

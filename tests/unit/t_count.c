@@ -103,12 +103,12 @@ static void nesting(void **state)
     begin(false, false);
     assert_int_equal(hps_region_now(), -1);
     double start = hps_now_s();
-    hps_region_enter(HPS_REGION_FORWARD);
+    hps_region_enter(HPS_REGION_FORWARD, 0);
     usleep(2000);
-    hps_region_enter(HPS_REGION_WAIT);
+    hps_region_enter(HPS_REGION_WAIT, 0);
     assert_int_equal(hps_region_now(), HPS_REGION_WAIT);
     usleep(10000);
-    hps_region_enter(HPS_REGION_FORWARD);       /* even in itself */
+    hps_region_enter(HPS_REGION_FORWARD, 0);       /* even in itself */
     hps_region_leave(HPS_REGION_FORWARD);
     hps_region_leave(HPS_REGION_WAIT);
     assert_int_equal(hps_region_now(), HPS_REGION_FORWARD);
@@ -133,11 +133,11 @@ static void windows(void **state)
     double start = hps_now_s();
     for (int s = 5; s < 8; s++) {
         for (int i = 0; i < s; i++) {
-            hps_region_enter(HPS_REGION_READ);
+            hps_region_enter(HPS_REGION_READ, 0);
             hps_region_leave(HPS_REGION_READ);
         }
         usleep(1000);
-        hps_region_enter(HPS_REGION_UPDATE);    /* a region may last over a mark */
+        hps_region_enter(HPS_REGION_UPDATE, 0);    /* a region may last over a mark */
         hps_count_window(s);
         usleep(1000);
         hps_region_leave(HPS_REGION_UPDATE);
@@ -169,7 +169,7 @@ static void long_run(void **state)
     double start = hps_now_s();
     for (int s = 1; s <= steps; s++) {
         for (int i = 0; i < s % 3; i++) {
-            hps_region_enter(HPS_REGION_PUSH);
+            hps_region_enter(HPS_REGION_PUSH, 0);
             hps_region_leave(HPS_REGION_PUSH);
         }
         hps_count_window(s);
@@ -194,8 +194,8 @@ static void spans(void **state)
 
     begin(false, true);
     for (int s = 0; s < 2; s++) {
-        hps_region_enter(HPS_REGION_BACKWARD);
-        hps_region_enter(HPS_REGION_SEND);
+        hps_region_enter(HPS_REGION_BACKWARD, 0);
+        hps_region_enter(HPS_REGION_SEND, 0);
         hps_region_leave(HPS_REGION_SEND);
         hps_region_leave(HPS_REGION_BACKWARD);
         hps_count_window(10 + s);
@@ -209,7 +209,7 @@ static void spans(void **state)
     assert_true(span[1].begin_s <= span[0].begin_s && span[0].end_s <= span[1].end_s);
 }
 
-/* Time goes to the part of the work under way, also where it changes inside of a region. */
+/* Time goes to the part of the region, also where it changes inside of one. */
 static void parts(void **state)
 {
     const struct hps_count_sum *sum = hps_count_total();
@@ -218,15 +218,14 @@ static void parts(void **state)
     (void)state;
 
     begin(false, true);
-    hps_region_enter(HPS_REGION_FORWARD);
+    hps_region_enter(HPS_REGION_FORWARD, 0);
     usleep(2000);
-    hps_count_part(1);
+    hps_region_part(1);
     usleep(5000);
-    hps_region_enter(HPS_REGION_SEND);
+    hps_region_enter(HPS_REGION_SEND, HPS_SAME_PART);
     hps_region_leave(HPS_REGION_SEND);
     hps_region_leave(HPS_REGION_FORWARD);
-    hps_count_part(0);
-    hps_region_enter(HPS_REGION_SEND);
+    hps_region_enter(HPS_REGION_SEND, 0);
     hps_region_leave(HPS_REGION_SEND);
     for (int part = 0; part < HPS_COUNT_PARTS; part++) {
         const struct hps_count_sum *mine = hps_count_part_total(part);
@@ -249,7 +248,7 @@ static void spans_are_bounded(void **state)
     machine = NO_COUNTERS;
     begin(false, true);
     for (int i = 0; i < HPS_COUNT_SPANS + 5; i++) {
-        hps_region_enter(HPS_REGION_READ);
+        hps_region_enter(HPS_REGION_READ, 0);
         hps_region_leave(HPS_REGION_READ);
     }
     assert_int_equal(hps_count_spans(&span), HPS_COUNT_SPANS);
@@ -297,7 +296,7 @@ static void without_counters(void **state)
     machine = NO_COUNTERS;
     begin(true, false);
     assert_int_equal(hps_count_events(&name, &total), 0);
-    hps_region_enter(HPS_REGION_READ);
+    hps_region_enter(HPS_REGION_READ, 0);
     hps_region_leave(HPS_REGION_READ);
     hps_count_window(1);
     assert_int_equal(hps_count_total()[HPS_REGION_READ].calls, 1);
@@ -317,12 +316,12 @@ static void pauses(void **state)
     begin(false, true);
     int n = hps_count_events(&name, &total);
     hps_count_pause();
-    hps_region_enter(HPS_REGION_WAIT);
+    hps_region_enter(HPS_REGION_WAIT, 0);
     assert_int_equal(hps_region_now(), HPS_REGION_WAIT);
     usleep(10000);
     hps_region_leave(HPS_REGION_WAIT);
     hps_count_resume();
-    hps_region_enter(HPS_REGION_READ);
+    hps_region_enter(HPS_REGION_READ, 0);
     hps_region_leave(HPS_REGION_READ);
     hps_count_window(1);
     assert_true(sum[HPS_REGION_WAIT].calls == 0 && !(sum[HPS_REGION_WAIT].seconds > 0));
@@ -356,8 +355,8 @@ static void events_in_regions(void **state)
     step = 1000;
     begin(true, false);
     assert_int_equal(hps_count_events(&name, &total), 3);
-    hps_region_enter(HPS_REGION_READ);          /* each look reads 1000 more */
-    hps_region_enter(HPS_REGION_WAIT);
+    hps_region_enter(HPS_REGION_READ, 0);          /* each look reads 1000 more */
+    hps_region_enter(HPS_REGION_WAIT, 0);
     hps_region_leave(HPS_REGION_WAIT);
     hps_region_leave(HPS_REGION_READ);
     hps_count_window(1);

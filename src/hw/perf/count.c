@@ -29,6 +29,7 @@ const struct hps_field hps_count_fields[] = {
 
 struct frame {
     enum hps_region region;
+    int part;                                   /* of the work                          */
     double begin_s;
 };
 
@@ -36,7 +37,6 @@ static struct {
     bool on, trace, per_region, paused;
     struct frame frame[DEEP];
     int depth;
-    int part;                                   /* of the work, under way               */
     double seen_s;                              /* up to here time is given to a region */
     double mark_s;                              /* the last step mark                   */
     double paused_s;                            /* when the pause began                 */
@@ -83,9 +83,10 @@ static double take_time(void)
 
     if (me.paused) return now;
     if (me.depth > 0) {
-        enum hps_region r = me.frame[me.depth - 1].region;
+        const struct frame *f = &me.frame[me.depth - 1];
+        enum hps_region r = f->region;
         me.total[r].seconds += now - me.seen_s;
-        me.part_total[me.part][r].seconds += now - me.seen_s;
+        me.part_total[f->part][r].seconds += now - me.seen_s;
         me.window.region[r].seconds += now - me.seen_s;
     }
     me.seen_s = now;
@@ -99,26 +100,27 @@ static void show(void)
     atomic_store_explicit(&inside, now, memory_order_relaxed);
 }
 
-void hps_region_enter(enum hps_region region)
+void hps_region_enter(enum hps_region region, int part)
 {
-    assert(me.depth < DEEP);
+    assert(me.depth < DEEP && part < HPS_COUNT_PARTS);
     double now = take_time();
-    me.frame[me.depth++] = (struct frame){ region, now };
+    if (part == HPS_SAME_PART) part = me.depth > 0 ? me.frame[me.depth - 1].part : 0;
+    me.frame[me.depth++] = (struct frame){ region, part, now };
     me.total[region].calls += !me.paused;
-    me.part_total[me.part][region].calls += !me.paused;
+    me.part_total[part][region].calls += !me.paused;
     me.window.region[region].calls += !me.paused;
     if (the_range) the_range(hps_region_name[region]);
     show();
 }
 
-static void keep_span(enum hps_region region, double begin_s, double end_s)
+static void keep_span(const struct frame *f, double end_s)
 {
     if (me.nspan == HPS_COUNT_SPANS) {
         me.dropped++;
         return;
     }
     hps_mem_grow(&me.span, &me.span_cap, me.nspan + 1, sizeof *me.span);
-    me.span[me.nspan++] = (struct hps_count_span){ region, me.part, begin_s, end_s, -1 };
+    me.span[me.nspan++] = (struct hps_count_span){ f->region, f->part, f->begin_s, end_s, -1 };
 }
 
 void hps_region_leave(enum hps_region region)
@@ -126,17 +128,17 @@ void hps_region_leave(enum hps_region region)
     assert(me.depth > 0 && me.frame[me.depth - 1].region == region);
     double now = take_time();
     struct frame left = me.frame[--me.depth];
-    if (me.trace && !me.paused) keep_span(region, left.begin_s, now);
+    if (me.trace && !me.paused) keep_span(&left, now);
     if (the_range) the_range(NULL);
     show();
 }
 
-void hps_count_part(int part)
+void hps_region_part(int part)
 {
     assert(part >= 0 && part < HPS_COUNT_PARTS);
-    if (part == me.part) return;
+    if (me.depth == 0 || me.frame[me.depth - 1].part == part) return;
     take_time();
-    me.part = part;
+    me.frame[me.depth - 1].part = part;
 }
 
 void hps_count_gpu(enum hps_region region, int part, double seconds)
@@ -188,7 +190,7 @@ struct hps_count_cost hps_count_cost(void)
     cost.window_s = (hps_now_s() - t0) / WINDOWS;
     t0 = hps_now_s();
     for (int i = 0; i < REGIONS; i++) {
-        hps_region_enter(HPS_REGION_WAIT);
+        hps_region_enter(HPS_REGION_WAIT, 0);
         hps_region_leave(HPS_REGION_WAIT);
     }
     cost.region_s = (hps_now_s() - t0) / REGIONS;

@@ -15,15 +15,19 @@
 /* Activations go down the pipeline; gradients up. */
 enum hps_way { HPS_WAY_FORWARD, HPS_WAY_BACKWARD };
 
-/* One boundary seen from one side: between a stage of mine and the next (side +1) or the one
- * before it (side -1). */
+/* One boundary between two stages, seen from one side. */
 struct hps_pipe;
-/* forward_width, backward_width: floats a row that cross it; `flights`: messages of different
- * micro-batches under way at once, a way; `rows`: most rows of my share. Team (its world carries
- * the messages) and device are borrowed. Local (from equal facts of both sides). */
+struct hps_pipe_opt {
+    int stage, side;            /* between this stage, one of mine, and the next (side +1) or the
+                                   one before it (-1)                                            */
+    int width[2];               /* floats of a row that cross it, by hps_way; 0: nothing does    */
+    int flights;                /* micro-batches whose messages may be under way at once, a way  */
+    int rows;                   /* the most rows of my share of a micro-batch                    */
+};
+/* Team (its world carries the messages) and device are borrowed. Local (from equal facts of both
+ * sides). */
 enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team,
-                             struct hps_dev *dev, int stage, int side, int forward_width,
-                             int backward_width, int flights, int rows);
+                             struct hps_dev *dev, const struct hps_pipe_opt *opt);
 /* Nothing may be under way. */
 void hps_pipe_free(struct hps_pipe *pipe);
 

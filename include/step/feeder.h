@@ -8,16 +8,22 @@
 
 struct hps_feeder;
 
-/* Reads `data` for the layers of my stages; a rank that needs no raw column reads nothing. What
- * layers draw is by the order's key and the step. `learns`: of a training; there is one such feeder
- * of a parameter server at a time. Collective over team->world; idle ranks (no role) get a feeder
- * that does nothing. */
-enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_data *data,
-                               const struct hps_order *order, const struct hps_steps *steps,
-                               const struct hps_net *net, const struct hps_plan *plan,
-                               const struct hps_team *team, struct hps_ps *ps,
-                               struct hps_dev *dev, int ahead, long long first_step,
-                               bool learns);
+struct hps_feeder_opt {
+    const struct hps_data *data;        /* borrowed, as are the next two                       */
+    const struct hps_order *order;      /* of the examples; its key is that of what is drawn   */
+    const struct hps_steps *steps;
+    int ahead;                          /* steps that are read ahead                           */
+    long long first_step;
+    bool learns;                        /* a training: one such feeder of a parameter server at
+                                           a time                                              */
+};
+/* Reads the data for the layers of my stages; a rank that needs no raw column reads nothing. What
+ * layers draw is by the order's key and the step. Collective over team->world; idle ranks get a
+ * feeder that does nothing. */
+enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_net *net,
+                               const struct hps_plan *plan, const struct hps_team *team,
+                               struct hps_ps *ps, struct hps_dev *dev,
+                               const struct hps_feeder_opt *opt);
 /* Steps fetched and not taken are waited for: all ranks fetched as many. Collective. */
 void hps_feeder_free(struct hps_feeder *feeder);
 

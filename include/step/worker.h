@@ -25,12 +25,18 @@ struct hps_worker {
     bool last;                    /* the backward under way is the step's last            */
 };
 
-/* The role of `stage`, one of mine. rows: most of my share of a micro-batch. Collective over
- * team->stage; the status is this rank's own (free it then too). */
+struct hps_worker_opt {
+    int M;                              /* micro-batches of a step                    */
+    int rows;                           /* the most rows of my share of a micro-batch */
+    const struct hps_train_opt *train;  /* borrowed                                   */
+    uint64_t seed;
+    bool training;
+};
+/* The worker of `stage`, one of mine. Collective over team->stage; the status is this rank's own
+ * (free it then too). */
 enum hps_status hps_worker_new(struct hps_worker *role, const struct hps_net *net,
                                const struct hps_plan *plan, const struct hps_team *team, int stage,
-                               struct hps_dev *dev, int M, int rows,
-                               const struct hps_train_opt *opt, uint64_t seed, bool training);
+                               struct hps_dev *dev, const struct hps_worker_opt *opt);
 /* What there is of it; all 0 is fine. Nothing may be under way. */
 void hps_worker_free(struct hps_worker *role);
 

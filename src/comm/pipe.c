@@ -18,6 +18,7 @@
 #include "base/world.h"
 #include "comm/cuda_aware.h"
 #include "data/data.h"
+#include "hw/codec.h"
 
 struct head {
     long long step, m;
@@ -60,6 +61,7 @@ struct hps_pipe {
     int most;                   /* messages of a flight, at most               */
     MPI_Datatype row[2];
     struct flight *flight[2];   /* (flights) a way                             */
+    const struct hps_codec_ops *codec;          /* in which activations and gradients travel */
     double bytes;
 };
 
@@ -172,7 +174,9 @@ static void open_way(struct hps_pipe *p, enum hps_way way)
 {
     size_t floats = (size_t)p->rows * (size_t)p->width[way];
 
-    HPS_MPI(MPI_Type_contiguous(p->width[way], MPI_FLOAT, &p->row[way]));
+    int bytes = (int)p->codec->bytes((size_t)p->width[way]);
+
+    HPS_MPI(MPI_Type_contiguous(bytes, MPI_BYTE, &p->row[way]));
     HPS_MPI(MPI_Type_commit(&p->row[way]));
     p->flight[way] = hps_mem_new((size_t)p->flights, sizeof *p->flight[way]);
     for (int f = 0; f < p->flights; f++) {
@@ -205,10 +209,10 @@ static void close_way(struct hps_pipe *p, enum hps_way way)
 }
 
 enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team,
-                             struct hps_dev *dev, int stage, int side, int forward_width,
-                             int backward_width, int flights, int rows)
+                             struct hps_dev *dev, const struct hps_pipe_opt *opt)
 {
     struct hps_pipe *p = hps_mem_new(1, sizeof *p);
+    int stage = opt->stage, side = opt->side;
 
     assert(side == 1 || side == -1);
     p->team = team;
@@ -219,12 +223,12 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->from[HPS_WAY_FORWARD] = side == 1 ? stage : p->other;
     p->from[HPS_WAY_BACKWARD] = side == 1 ? p->other : stage;
     p->turn = hps_team_turn(team, p->from[HPS_WAY_FORWARD]);
-    p->width[HPS_WAY_FORWARD] = forward_width;
-    p->width[HPS_WAY_BACKWARD] = backward_width;
-    p->flights = flights;
-    p->rows = rows;
+    p->codec = hps_codec_find("fp32");
+    memcpy(p->width, opt->width, sizeof p->width);
+    p->flights = opt->flights;
+    p->rows = opt->rows;
     p->direct = !dev->host && hps_cuda_aware();
-    p->most = rows < team->count[p->other] ? rows : team->count[p->other];
+    p->most = p->rows < team->count[p->other] ? p->rows : team->count[p->other];
     open_way(p, HPS_WAY_FORWARD);
     open_way(p, HPS_WAY_BACKWARD);
     if (!dev->host) hps_progress_add(look, p);
@@ -299,7 +303,7 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long s
         p->dev->ops->event_record(p->dev, fl->ready,
                                   fl->copy ? HPS_STREAM_SEND : HPS_STREAM_COMPUTE);
     hold(p, way, fl);
-    p->bytes += (double)(floats * sizeof *buf + (size_t)fl->n * sizeof head);
+    p->bytes += (double)(p->codec->bytes(floats) + (size_t)fl->n * sizeof head);
 }
 
 void hps_pipe_sent(struct hps_pipe *p, enum hps_way way, int flight)

@@ -58,19 +58,18 @@ static bool needs(const struct hps_net *net, const bool *mine, struct hps_reader
     return any;
 }
 
-static enum hps_status make_reader(struct hps_feeder *f, const struct hps_data *data,
-                                   const struct hps_order *order, const struct hps_steps *steps,
+static enum hps_status make_reader(struct hps_feeder *f, const struct hps_feeder_opt *opt,
                                    const struct hps_net *net, const bool *mine,
-                                   const struct hps_team *team, int ahead)
+                                   const struct hps_team *team)
 {
-    struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = ahead,
+    struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = opt->ahead,
                                 .yields = f->dev->nthread > 1 };
-    bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
+    bool *slot = hps_mem_new((size_t)opt->data->nslot, sizeof *slot);
     enum hps_status st = HPS_OK;
 
     r.slot = slot;
     if (needs(net, mine, &r, slot))
-        st = hps_reader_new(&f->reader, data, order, steps, &r, f->next);
+        st = hps_reader_new(&f->reader, opt->data, opt->order, opt->steps, &r, f->next);
     hps_mem_free(slot);
     return st;
 }
@@ -92,30 +91,29 @@ static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const bo
         if (mine[l] && net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
 }
 
-enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_data *data,
-                               const struct hps_order *order, const struct hps_steps *steps,
-                               const struct hps_net *net, const struct hps_plan *plan,
-                               const struct hps_team *team, struct hps_ps *ps,
-                               struct hps_dev *dev, int ahead, long long first_step,
-                               bool learns)
+enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *net,
+                               const struct hps_plan *plan, const struct hps_team *team,
+                               struct hps_ps *ps, struct hps_dev *dev,
+                               const struct hps_feeder_opt *opt)
 {
+    const struct hps_steps *steps = opt->steps;
     struct hps_feeder *f = hps_mem_new(1, sizeof *f);
     enum hps_status st = HPS_OK;
 
-    f->next = first_step;
+    f->next = opt->first_step;
     f->dev = dev;
     for (int i = 0; i < TURNS; i++)
         f->turn[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->turn[i].raw);
     f->total = team->nrole == 0 ? 0 : steps->total;
     f->M = steps->M;
-    f->key = hps_rng_key(order->key, "noise");
+    f->key = hps_rng_key(opt->order->key, "noise");
     bool *mine = my_layers(net, plan, team);
     list_fussy(f, net, mine);
     f->noise = hps_negatives_new(net, mine, f->M);
     if (team->nrole > 0) {
-        st = make_reader(f, data, order, steps, net, mine, team, ahead);
+        st = make_reader(f, opt, net, mine, team);
         /* with the other members */
-        enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, learns);
+        enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, opt->learns);
         if (!st) st = requests;
     }
     hps_mem_free(mine);

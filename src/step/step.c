@@ -36,9 +36,9 @@ static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
     o->spans = hps_spans_new(s->dev);
     make_agenda(&o->train, t, o->M, true);
     make_agenda(&o->look, t, o->M, false);
+    struct hps_worker_opt opt = { o->M, rows, o->opt.train, o->opt.seed, o->opt.training };
     for (int i = 0; !st && i < t->nrole; i++)
-        st = hps_worker_new(&s->role[i], s->net, s->plan, t, t->role[i], s->dev, o->M, rows,
-                            o->opt.train, o->opt.seed, o->opt.training);
+        st = hps_worker_new(&s->role[i], s->net, s->plan, t, t->role[i], s->dev, &opt);
     return st;
 }
 

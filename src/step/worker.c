@@ -35,33 +35,34 @@ static void make_feeds(struct hps_worker *r, size_t nlayer)
 static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker *r, int side)
 {
     const struct hps_slice *s = r->slice;
-    int width, grad;
+    struct hps_pipe_opt opt = { r->stage, side, { 0 }, r->flights, s->rows };
 
     if (r->stage + side < 0 || r->stage + side == r->team->S) return HPS_OK;
-    hps_net_boundary(s->net, side == 1 ? s->last + 1 : s->first, NULL, &width, &grad);
-    return hps_pipe_new(pipe, r->team, s->dev, r->stage, side, width, grad, r->flights, s->rows);
+    hps_net_boundary(s->net, side == 1 ? s->last + 1 : s->first, NULL,
+                     &opt.width[HPS_WAY_FORWARD], &opt.width[HPS_WAY_BACKWARD]);
+    return hps_pipe_new(pipe, r->team, s->dev, &opt);
 }
 
 enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
                                const struct hps_plan *plan, const struct hps_team *team, int stage,
-                               struct hps_dev *dev, int M, int rows,
-                               const struct hps_train_opt *opt, uint64_t seed, bool training)
+                               struct hps_dev *dev, const struct hps_worker_opt *opt)
 {
     const struct hps_plan_stage *g = &plan->stage[stage];
-    int flights = hps_order_flights(team->S, stage, M);
+    int M = opt->M, flights = hps_order_flights(team->S, stage, M);
 
     if (stage > 0 && flights < M) flights++; /* the next one comes in while these are computed */
     *r = (struct hps_worker){ .stage = stage, .part = hps_team_turn(team, stage), .M = M,
                               .flights = flights, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
-    struct hps_slice_opt own = { g->first, g->last, rows, flights, opt, seed, training };
+    struct hps_slice_opt own = { g->first, g->last, opt->rows, flights, opt->train, opt->seed,
+                                 opt->training };
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &own);
     if (!st) st = make_pipe(&r->prev, r, -1);
     if (!st) st = make_pipe(&r->next, r, +1);
-    if (!st && training)
+    if (!st && opt->training)
         st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
                             team->stage);
-    if (!st && training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
+    if (!st && opt->training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
     if (!st && team->nparts > 1 && hps_slice_is_collective(net, g->first, g->last))
         st = hps_stage_collective_new(&r->meet, dev, team->stage);
     return st;

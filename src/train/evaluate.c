@@ -40,8 +40,9 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     hps_watch_phase("the evaluation", 0);
     hps_metric_clear(metric);
     hps_metric_of(metric, s->net->layer[s->net->L - 1].score);
-    enum hps_status st = hps_feeder_new(&feeder, data, &order, &steps, s->net, s->plan, s->team,
-                                        s->ps, s->dev, opt->prefetch, 0, false);
+    struct hps_feeder_opt feed = { data, &order, &steps, opt->prefetch, 0, false };
+    enum hps_status st =
+        hps_feeder_new(&feeder, s->net, s->plan, s->team, s->ps, s->dev, &feed);
     if (!st) {
         hps_count_pause();
         st = run(s, feeder, &steps, patience_s, metric);

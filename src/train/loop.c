@@ -380,9 +380,10 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     const struct hps_step *step = l->step;
 
     *change = (struct hps_loop_change){ NULL, NULL };
-    enum hps_status st =
-        hps_feeder_new(&s.feeder, l->data, &order, &l->steps, step->net, step->plan, step->team,
-                       step->ps, step->dev, l->data_opt->prefetch, cursor->step, true);
+    struct hps_feeder_opt feed = { l->data, &order, &l->steps, l->data_opt->prefetch,
+                                   cursor->step, true };
+    enum hps_status st = hps_feeder_new(&s.feeder, step->net, step->plan, step->team, step->ps,
+                                        step->dev, &feed);
     if (st) return st;
     if (l->past->loss_every == 0) l->past->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();

@@ -91,8 +91,8 @@ static void turn(struct side *s, int nside, long long step, int n)
 
 static void open_side(struct side *s, struct hps_dev *dev, int rows)
 {
-    if (hps_pipe_new(&s->pipe, s->team, dev, s->stage, s->side, s->width[0], s->width[1], FLIGHTS,
-                     rows) != HPS_OK)
+    struct hps_pipe_opt opt = { s->stage, s->side, { s->width[0], s->width[1] }, FLIGHTS, rows };
+    if (hps_pipe_new(&s->pipe, s->team, dev, &opt) != HPS_OK)
         HPS_DIE("no pipe");
     s->rows = (size_t)rows;
     for (int m = 0; m < FLIGHTS; m++) {
@@ -190,7 +190,8 @@ static void expect_wrong(MPI_Comm world, struct hps_dev *dev)
     if (hps_nrank() != 2 || hps_team_new(&team, plan, (int[]){ 0, 1 }, world) != HPS_OK)
         HPS_DIE("two ranks are needed");
     bool front = team->role[0] == 0;
-    if (hps_pipe_new(&pipe, team, dev, team->role[0], front ? 1 : -1, 2, 0, 1, 2) != HPS_OK)
+    struct hps_pipe_opt opt = { team->role[0], front ? 1 : -1, { 2, 0 }, 1, 2 };
+    if (hps_pipe_new(&pipe, team, dev, &opt) != HPS_OK)
         HPS_DIE("no pipe");
     if (front) {
         hps_pipe_send(pipe, HPS_WAY_FORWARD, 0, 41, 0, 2, x);

@@ -5,8 +5,8 @@
 #include "comm/team.h"
 #include "hw/gpu_group.h"
 
-/* GPUs that may work as a group (hw/gpu_group.h) sum by NCCL, beside the backward pass; all others
- * on the host: CPU ranks in memory that those of a host share (comm/shm.h), and by MPI.
+/* GPUs that form a group (hw/gpu_group.h) sum by NCCL, beside the backward pass. All other ranks
+ * sum on the host: CPU ranks of one host in shared memory (comm/shm.h), hosts by MPI.
  *
  * Layers' gradients lie one behind the other in hps_reduce_grad (n); the backward pass completes
  * them from the end to the front, and so the buckets are cut from the end. On a stage of one rank
@@ -20,11 +20,11 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
 /* Collective over the stage where it has several ranks; NULL is fine. */
 void hps_reduce_free(struct hps_reduce *reduce);
 
-/* Where gradients are made and sums are found: the `grad` that was passed, or memory that others
- * of the host see, zeroed, as long as the reduce lives. */
+/* Where the backward pass writes gradients and the caller finds sums: the `grad` passed to new, or
+ * zeroed memory shared with ranks of this host, which lives as long as the reduce. Pure. */
 float *hps_reduce_grad(const struct hps_reduce *reduce);
-/* How it sums: a name of the list; "none" where there is nobody to sum with. */
-const char *hps_reduce_way(const struct hps_reduce *reduce);
+/* The name of the operations that sum; "none" on a stage of one rank. Pure. */
+const char *hps_reduce_name(const struct hps_reduce *reduce);
 
 /* Everything from `offset` (floats) to the end is complete: full buckets start to travel and are
  * not the caller's until hps_reduce_end. Does not wait for others. */
@@ -41,23 +41,23 @@ void hps_reduce_end(struct hps_reduce *reduce);
 /* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);
 
-/* What a way to sum may want to know; all borrowed. */
+/* What reduce operations are opened with; all borrowed. */
 struct hps_reduce_need {
-    const struct hps_gpu_group *cards; /* what was found out of them                  */
+    const struct hps_gpu_group *gpus; /* whether GPUs form a group, and its NCCL     */
     const struct hps_dev *dev;
     size_t n;                           /* floats of all gradients                     */
-    int nbucket;                        /* sums under way at once, at most             */
+    int nbucket;                        /* upper bound of sums under way at once       */
 };
 
-/* A way to sum: reduce.c has the list. A state serves one hps_reduce. */
+/* Operations of one way to sum; reduce.c lists them. A state serves one hps_reduce. */
 struct hps_reduce_ops {
     const char *name;
     bool device;                /* takes device memory, on the stream PEERS; else a host's */
-    /* NULL: it cannot sum for these ranks, and the next of the list is asked: alike on all.
-     * Borrows comm, too. Collective over it. */
+    /* NULL: these operations cannot sum for these ranks, and the next of the list are tried; the
+     * answer is the same on all ranks. Borrows comm. Collective over comm. */
     void *(*open)(const struct hps_reduce_need *need, MPI_Comm comm);
     void (*close)(void *state);
-    float *(*home)(void *state);        /* where it sums; no such verb: anywhere */
+    float *(*memory)(void *state);        /* where it sums; NULL: anywhere */
     void (*start)(void *state, float *at, size_t n);    /* in place; does not wait for others */
     void (*poll)(void *state);
     /* For all started since the last wait; what takes device memory leaves that to its stream. */

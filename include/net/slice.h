@@ -1,7 +1,7 @@
 /* slice.h - layers first..last of a net, live on one device: weights, activations, gradients.
  *
  * Letters: B examples of a micro-batch on this rank, at most `rows`; B = 0 is fine everywhere.
- * A flight is a place for one micro-batch between its forward and its backward. */
+ * An in-flight slot holds one micro-batch between its forward and its backward. */
 #ifndef HPS_NET_SLICE_H
 #define HPS_NET_SLICE_H
 
@@ -23,7 +23,7 @@ struct hps_slice {
     const struct hps_net *net;          /* borrowed */
     struct hps_dev *dev;                /* borrowed */
     int first, last;                    /* layers   */
-    int rows, flights;                  /* most rows of a micro-batch here; micro-batches at once */
+    int rows, nslot;                  /* most rows of a micro-batch here; micro-batches at once */
     size_t nparam;
     size_t *offset;                     /* (last-first+2) where a layer's weights begin in param */
     size_t *state_at;                   /* (last-first+2) where a layer's states begin in state  */
@@ -33,11 +33,11 @@ struct hps_slice {
     const struct hps_train_opt *opt;    /* borrowed */
     int in_width, out_width;            /* sums of widths that cross the boundaries          */
     int in_grad_width, out_grad_width;  /* of those with a gradient                          */
-    /* Packed in boundary order, device: (flights) each (rows, in_width), (rows, out_width) and
+    /* Packed in boundary order, device: (nslot) each (rows, in_width), (rows, out_width) and
      * (rows, *_grad_width). in and out_grad are filled by the caller, out and in_grad here;
      * out_grad is spoilt by the backward that reads it. */
     float **in, **out, **in_grad, **out_grad;
-    float *score;                       /* (flights, rows) predictions, where the net ends   */
+    float *score;                       /* (nslot, rows) predictions, where the net ends   */
     double *loss;                       /* device: (last-first+1) sums of each loss here     */
     void *own;
 };
@@ -45,7 +45,7 @@ struct hps_slice {
 struct hps_slice_opt {
     int first, last;                    /* layers                                            */
     int rows;                           /* the most examples of a micro-batch                */
-    int flights;                        /* micro-batches under way at once                   */
+    int nslot;                          /* in-flight slots: micro-batches under way at once  */
     const struct hps_train_opt *train;  /* borrowed                                          */
     uint64_t seed;                      /* of the initial weights: a stream for each layer   */
     bool training;                      /* else no gradients and no states                   */
@@ -62,20 +62,20 @@ void hps_slice_lend_grad(struct hps_slice *slice, float *grad);
 /* Is there a collective layer among first..last? Pure. */
 bool hps_slice_is_collective(const struct hps_net *net, int first, int last);
 
-/* Forward of a micro-batch in place `flight`: reads in[flight] and the feed, fills out[flight];
+/* Forward of a micro-batch in in-flight slot `slot`: reads in[slot] and the feed, fills out[slot];
  * scores and adds to the loss if that is here. No backward may follow training = false. Queued: it
  * is done when the device is in sync, and what it reads stays until then. Collective over the
  * ranks that share the micro-batch, where a layer is. */
-void hps_slice_forward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
+void hps_slice_forward(struct hps_slice *slice, int slot, const struct hps_feed *feed,
                        bool training);
-/* Backward of it, queued: reads out_grad[flight], fills in_grad[flight], adds to grad and to the
+/* Backward of it, queued: reads out_grad[slot], fills in_grad[slot], adds to grad and to the
  * lookup's grad. `done(l, arg)` is called for each layer with dense weights or a table, last
  * layer first, when its gradient is queued for this micro-batch (so that it can travel); may be
  * NULL. */
-void hps_slice_backward(struct hps_slice *slice, int flight, const struct hps_feed *feed,
+void hps_slice_backward(struct hps_slice *slice, int slot, const struct hps_feed *feed,
                         void (*done)(int layer, void *arg), void *arg);
 
-/* Forward of a micro-batch of one example and more in flight 0, or its backward then, for the
+/* Forward of a micro-batch of one example and more in slot 0, or its backward then, for the
  * profile: each layer's seconds (last-first+1) by that clock; a device that is no host has its
  * own. Waits. */
 void hps_slice_clock(struct hps_slice *slice, const struct hps_feed *feed, bool backward,

@@ -9,21 +9,22 @@ struct hps_todo {
     int stage, m; /* stage of the pipeline, micro-batch */
 };
 
-/* Micro-batches in flight in stage s of S: activations to keep. */
-static inline int hps_order_flights(int S, int s, int M)
+/* Micro-batches in flight in stage s of S, each of which keeps its activations. Pure. */
+static inline int hps_order_in_flight(int S, int s, int M)
 {
     return S - s < M ? S - s : M;
 }
 
 /* What the ranks of stage `me` do with M micro-batches, in order: warm-up forwards, then one
  * forward and one backward in turn, then the backwards that are left (PipeDream-Flush, Narayanan et
- * al. 2021); `training` false: the forwards alone. home (S): the first stage on the same ranks, its
- * own number where there is none. Ranks of several stages take their things in turn, each stage's
- * in the order it would have alone: as if all ranks had the same work (a stage that shares takes
- * half as long as one that does not, a backward twice as long as a forward) and each thing began
- * when its ranks are free and it can, a backward first, then the later stage. All stages come to
- * their end in such an order, so nobody who keeps to it waits for ever; and it does not depend on
- * what was measured. list: room for 2 M of each stage of `me`; returns how many there are. */
+ * al. 2021). With `training` false there are forwards alone. home (S) has the first stage on the
+ * same ranks as each stage, its own number where it shares none. Ranks of several stages interleave
+ * them, and each stage keeps the order that it would have alone. The order is that of a simulation
+ * in which all ranks have the same work (a stage that shares its ranks takes half as long as one
+ * that does not, a backward twice as long as a forward) and each pass begins as soon as its ranks
+ * are free and its input has come, a backward before a forward, then the later stage first. The
+ * simulation ends, so ranks that keep to the order cannot deadlock; it does not depend on what was
+ * measured. list: capacity for 2 M passes of each stage of `me`; returns their count. Pure. */
 int hps_order_1f1b(int S, const int *home, int me, int M, bool training, struct hps_todo *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* wait_for.h - for whom a rank may be waiting, region by region: told to the watchdog. */
+/* wait_for.h - which ranks a rank may be waiting for, region by region, for the watchdog. */
 #ifndef HPS_STEP_WAIT_FOR_H
 #define HPS_STEP_WAIT_FOR_H
 
@@ -7,7 +7,7 @@
 
 /* The regions of hw/count.h, for hps_watch_begin. */
 extern const struct hps_watch_regions hps_wait_for_regions;
-/* Of a step's team and tables. Local. */
+/* Give the watchdog the ranks of this step's team and tables. Local. */
 void hps_wait_for_tell(const struct hps_step *step);
 
 #endif

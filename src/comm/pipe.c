@@ -1,10 +1,10 @@
-/* pipe.c - for each overlap of shares a header and the rows behind it, straight from and to where
- * they lie: rows in one piece can be fetched by the receiver while the sender computes, which a
- * datatype of two blocks cannot.
+/* pipe.c - for each overlap of shares a header and the rows behind it, in place on both sides. MPI
+ * can let the receiver fetch contiguous rows while the sender computes; it could not do so with a
+ * datatype of two blocks.
  *
- * On a device that is no host, what is sent is held back until the device has made it, and copied
- * it to the host where MPI cannot read it there; what is received, until the device has read what
- * was there before. Held messages go on their way in every look (base/progress.h). */
+ * On a GPU a send is held until the device has made its rows, and has copied them to the host where
+ * MPI cannot read device memory; a receive is held until the device has read what the buffer had
+ * before. The progress engine (base/progress.h) starts held messages. */
 #include "comm/pipe.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ struct head {
 };
 
 /* A header and its rows under way. */
-struct parcel {
+struct message {
     MPI_Request request[2];     /* of the header, of the rows                  */
     float *at;
     int peer;                   /* world rank                                  */
@@ -34,15 +34,15 @@ struct parcel {
     struct head due;            /* what a received one must say                */
 };
 
-/* Messages that are not under way, or are held back, or travel, or have come and not been waited
- * for. */
+/* Of the messages of a slot: none; held until the device is ready; under way; arrived, and not yet
+ * waited for. */
 enum state { IDLE, HELD, TRAVELS, HERE };
 
-struct flight {
+struct slot {
     enum state state;
-    bool in;                    /* is received                                 */
-    int m, n;                   /* the micro-batch; its parcels                */
-    struct parcel *parcel;      /* (most)                                      */
+    bool in;                    /* is received                                */
+    int m, n;                   /* the micro-batch; how many messages         */
+    struct message *message;      /* (max_message)                                      */
     float *copy;                /* (rows, width) pinned; NULL: not needed      */
     float *to;                  /* device memory that waits for `copy`          */
     size_t floats;
@@ -57,10 +57,10 @@ struct hps_pipe {
     int from[2];                /* the stage that sends, a way                 */
     int turn;                   /* of the stage before the boundary            */
     bool direct;                /* MPI reads and writes the device's memory    */
-    int width[2], flights, rows;
-    int most;                   /* messages of a flight, at most               */
+    int width[2], nslot, rows;
+    int max_message;            /* upper bound of the messages of a slot       */
     MPI_Datatype row[2];
-    struct flight *flight[2];   /* (flights) a way                             */
+    struct slot *slot[2];       /* (nslot) in each direction                   */
     const struct hps_codec_ops *codec;          /* in which activations and gradients travel */
     double bytes;
 };
@@ -70,53 +70,53 @@ static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
     return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->turn;
 }
 
-/* ---- a flight goes on its way ---- */
+/* ---- messages of a slot ---- */
 
-static void send_parcels(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+static void send_messages(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
-    for (int i = 0; i < fl->n; i++) {
-        struct parcel *c = &fl->parcel[i];
+    for (int i = 0; i < s->n; i++) {
+        struct message *c = &s->message[i];
         c->head = c->due;
-        HPS_MPI(MPI_Isend(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, fl->m, way),
+        HPS_MPI(MPI_Isend(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, s->m, way),
                           p->team->world, &c->request[0]));
-        HPS_MPI(MPI_Isend(c->at, c->head.rows, p->row[way], c->peer, tag_of(p, fl->m, way),
+        HPS_MPI(MPI_Isend(c->at, c->head.rows, p->row[way], c->peer, tag_of(p, s->m, way),
                           p->team->world, &c->request[1]));
     }
 }
 
-static void receive_parcels(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+static void receive_messages(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
-    for (int i = 0; i < fl->n; i++) {
-        struct parcel *c = &fl->parcel[i];
+    for (int i = 0; i < s->n; i++) {
+        struct message *c = &s->message[i];
         c->head = (struct head){ .m = -1 };
-        HPS_MPI(MPI_Irecv(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, fl->m, way),
+        HPS_MPI(MPI_Irecv(&c->head, sizeof c->head, MPI_BYTE, c->peer, tag_of(p, s->m, way),
                           p->team->world, &c->request[0]));
-        HPS_MPI(MPI_Irecv(c->at, c->due.rows, p->row[way], c->peer, tag_of(p, fl->m, way),
+        HPS_MPI(MPI_Irecv(c->at, c->due.rows, p->row[way], c->peer, tag_of(p, s->m, way),
                           p->team->world, &c->request[1]));
     }
 }
 
-/* What must be reached before MPI may have its memory. */
-static struct hps_event *awaited(const struct hps_pipe *p, const struct flight *fl)
+/* The event after which MPI may use the slot's memory. */
+static struct hps_event *awaited(const struct hps_pipe *p, const struct slot *s)
 {
-    return fl->in && p->direct ? fl->free : fl->ready;
+    return s->in && p->direct ? s->free : s->ready;
 }
 
-static void go(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+static void go(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
-    assert(fl->state == HELD);
-    if (fl->in)
-        receive_parcels(p, way, fl);
+    assert(s->state == HELD);
+    if (s->in)
+        receive_messages(p, way, s);
     else
-        send_parcels(p, way, fl);
-    fl->state = TRAVELS;
+        send_messages(p, way, s);
+    s->state = TRAVELS;
 }
 
-/* On a host nothing is waited for. */
-static void hold(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+/* Start the slot's messages now where the device is ready (a host always is), else later. */
+static void hold(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
-    fl->state = HELD;
-    if (p->dev->host || p->dev->ops->event_done(p->dev, awaited(p, fl))) go(p, way, fl);
+    s->state = HELD;
+    if (p->dev->host || p->dev->ops->event_done(p->dev, awaited(p, s))) go(p, way, s);
 }
 
 static void look(void *pipe)
@@ -124,14 +124,14 @@ static void look(void *pipe)
     struct hps_pipe *p = pipe;
 
     for (int way = 0; way < 2; way++)
-        for (int f = 0; f < p->flights; f++) {
-            struct flight *fl = &p->flight[way][f];
-            if (fl->state == HELD && p->dev->ops->event_done(p->dev, awaited(p, fl)))
-                go(p, (enum hps_way)way, fl);
+        for (int f = 0; f < p->nslot; f++) {
+            struct slot *s = &p->slot[way][f];
+            if (s->state == HELD && p->dev->ops->event_done(p->dev, awaited(p, s)))
+                go(p, (enum hps_way)way, s);
         }
 }
 
-static void check(const struct parcel *c)
+static void check(const struct message *c)
 {
     const struct head *h = &c->head, *d = &c->due;
 
@@ -142,30 +142,30 @@ static void check(const struct parcel *c)
             d->rows, d->width);
 }
 
-/* All parcels have come: on to the device, behind what reads there what was before. */
-static void take_in(struct hps_pipe *p, struct flight *fl)
+/* All messages have come: copy them to the device, after kernels that read the old contents. */
+static void take_in(struct hps_pipe *p, struct slot *s)
 {
-    for (int i = 0; i < fl->n; i++)
-        check(&fl->parcel[i]);
-    if (fl->copy) {
-        p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_RECV, fl->free);
-        p->dev->ops->copy_to_device_async(p->dev, HPS_STREAM_RECV, fl->to, fl->copy,
-                                          fl->floats * sizeof *fl->copy);
-        p->dev->ops->event_record(p->dev, fl->ready, HPS_STREAM_RECV);
+    for (int i = 0; i < s->n; i++)
+        check(&s->message[i]);
+    if (s->copy) {
+        p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_RECV, s->free);
+        p->dev->ops->copy_to_device_async(p->dev, HPS_STREAM_RECV, s->to, s->copy,
+                                          s->floats * sizeof *s->copy);
+        p->dev->ops->event_record(p->dev, s->ready, HPS_STREAM_RECV);
     }
-    fl->state = HERE;
+    s->state = HERE;
 }
 
-/* Wait until the flight's messages are through. */
-static void finish(struct hps_pipe *p, enum hps_way way, struct flight *fl)
+/* Wait until the slot's messages are complete. */
+static void finish(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
-    if (fl->state == HELD) {
-        hps_dev_wait(p->dev, awaited(p, fl));
-        if (fl->state == HELD)                          /* else it left while we waited */
-            go(p, way, fl);
+    if (s->state == HELD) {
+        hps_dev_wait(p->dev, awaited(p, s));
+        if (s->state == HELD)                          /* else it left while we waited */
+            go(p, way, s);
     }
-    for (int i = 0; i < fl->n && fl->state == TRAVELS; i++)
-        hps_wait_all(2, fl->parcel[i].request);
+    for (int i = 0; i < s->n && s->state == TRAVELS; i++)
+        hps_wait_all(2, s->message[i].request);
 }
 
 /* ---- making ---- */
@@ -178,33 +178,33 @@ static void open_way(struct hps_pipe *p, enum hps_way way)
 
     HPS_MPI(MPI_Type_contiguous(bytes, MPI_BYTE, &p->row[way]));
     HPS_MPI(MPI_Type_commit(&p->row[way]));
-    p->flight[way] = hps_mem_new((size_t)p->flights, sizeof *p->flight[way]);
-    for (int f = 0; f < p->flights; f++) {
-        struct flight *fl = &p->flight[way][f];
-        fl->parcel = hps_mem_new((size_t)p->most, sizeof *fl->parcel);
-        for (int i = 0; i < p->most; i++) {
-            fl->parcel[i].request[0] = MPI_REQUEST_NULL;
-            fl->parcel[i].request[1] = MPI_REQUEST_NULL;
+    p->slot[way] = hps_mem_new((size_t)p->nslot, sizeof *p->slot[way]);
+    for (int f = 0; f < p->nslot; f++) {
+        struct slot *s = &p->slot[way][f];
+        s->message = hps_mem_new((size_t)p->max_message, sizeof *s->message);
+        for (int i = 0; i < p->max_message; i++) {
+            s->message[i].request[0] = MPI_REQUEST_NULL;
+            s->message[i].request[1] = MPI_REQUEST_NULL;
         }
-        fl->free = p->dev->ops->event_new(p->dev);
-        fl->ready = p->dev->ops->event_new(p->dev);
+        s->free = p->dev->ops->event_new(p->dev);
+        s->ready = p->dev->ops->event_new(p->dev);
         if (!p->dev->host && !p->direct)
-            fl->copy = p->dev->ops->pin(p->dev, floats * sizeof *fl->copy);
+            s->copy = p->dev->ops->pin(p->dev, floats * sizeof *s->copy);
     }
 }
 
 static void close_way(struct hps_pipe *p, enum hps_way way)
 {
-    for (int f = 0; f < p->flights; f++) {
-        struct flight *fl = &p->flight[way][f];
-        assert(fl->n == 0);
-        hps_dev_wait(p->dev, fl->ready);
-        p->dev->ops->event_free(p->dev, fl->free);
-        p->dev->ops->event_free(p->dev, fl->ready);
-        p->dev->ops->unpin(p->dev, fl->copy);
-        hps_mem_free(fl->parcel);
+    for (int f = 0; f < p->nslot; f++) {
+        struct slot *s = &p->slot[way][f];
+        assert(s->n == 0);
+        hps_dev_wait(p->dev, s->ready);
+        p->dev->ops->event_free(p->dev, s->free);
+        p->dev->ops->event_free(p->dev, s->ready);
+        p->dev->ops->unpin(p->dev, s->copy);
+        hps_mem_free(s->message);
     }
-    hps_mem_free(p->flight[way]);
+    hps_mem_free(p->slot[way]);
     HPS_MPI(MPI_Type_free(&p->row[way]));
 }
 
@@ -225,10 +225,10 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->turn = hps_team_turn(team, p->from[HPS_WAY_FORWARD]);
     p->codec = hps_codec_find("fp32");
     memcpy(p->width, opt->width, sizeof p->width);
-    p->flights = opt->flights;
+    p->nslot = opt->nslot;
     p->rows = opt->rows;
     p->direct = !dev->host && hps_cuda_aware();
-    p->most = p->rows < team->count[p->other] ? p->rows : team->count[p->other];
+    p->max_message = p->rows < team->count[p->other] ? p->rows : team->count[p->other];
     open_way(p, HPS_WAY_FORWARD);
     open_way(p, HPS_WAY_BACKWARD);
     if (!dev->host) hps_progress_add(look, p);
@@ -246,7 +246,7 @@ void hps_pipe_free(struct hps_pipe *p)
 }
 
 /* The messages of a micro-batch: my share cut by the shares of the other side. Returns my rows. */
-static int cut(struct hps_pipe *p, enum hps_way way, struct flight *fl, struct head head, int n,
+static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head head, int n,
                float *buf)
 {
     const struct hps_team *t = p->team;
@@ -256,11 +256,11 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct flight *fl, struct h
     int q = n > 0 ? (int)(first * k / n) : 0;           /* its share begins at or before mine */
 
     assert(end - first <= p->rows);
-    fl->n = 0;
+    s->n = 0;
     for (long long at = first; at < end; q++) {
         long long stop = hps_share(n, k, q + 1) < end ? hps_share(n, k, q + 1) : end;
         if (stop <= at) continue;
-        struct parcel *c = &fl->parcel[fl->n++];
+        struct message *c = &s->message[s->n++];
         head.first = (int)at;
         head.rows = (int)(stop - at);
         c->peer = t->rank[p->other][q];
@@ -271,97 +271,97 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct flight *fl, struct h
     return (int)(end - first);
 }
 
-static struct flight *prepare(struct hps_pipe *p, enum hps_way way, int flight)
+static struct slot *prepare(struct hps_pipe *p, enum hps_way way, int slot)
 {
-    assert(flight >= 0 && flight < p->flights);
-    struct flight *fl = &p->flight[way][flight];
-    assert(fl->n == 0);                                 /* the one before was waited for */
-    return fl;
+    assert(slot >= 0 && slot < p->nslot);
+    struct slot *s = &p->slot[way][slot];
+    assert(s->n == 0);                                 /* the one before was waited for */
+    return s;
 }
 
-void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int flight, long long step, int m, int n,
+void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int slot, long long step, int m, int n,
                    const float *buf)
 {
-    struct flight *fl = prepare(p, way, flight);
+    struct slot *s = prepare(p, way, slot);
     struct head head = { step, m, p->from[way], 0, 0, p->width[way] };
 
     assert(p->side == (way == HPS_WAY_FORWARD ? 1 : -1));
     if (p->width[way] == 0) return;
     float *from;
     memcpy(&from, &buf, sizeof from);                   /* what is sent is only read */
-    size_t floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : from)
+    size_t floats = (size_t)cut(p, way, s, head, n, s->copy ? s->copy : from)
                     * (size_t)p->width[way];
-    if (fl->n == 0) return;
-    fl->m = m;
-    fl->in = false;
-    if (fl->copy) {
+    if (s->n == 0) return;
+    s->m = m;
+    s->in = false;
+    if (s->copy) {
         p->dev->ops->stream_wait(p->dev, HPS_STREAM_SEND, HPS_STREAM_COMPUTE);
-        p->dev->ops->copy_to_host_async(p->dev, HPS_STREAM_SEND, fl->copy, buf,
+        p->dev->ops->copy_to_host_async(p->dev, HPS_STREAM_SEND, s->copy, buf,
                                         floats * sizeof *buf);
     }
     if (!p->dev->host)
-        p->dev->ops->event_record(p->dev, fl->ready,
-                                  fl->copy ? HPS_STREAM_SEND : HPS_STREAM_COMPUTE);
-    hold(p, way, fl);
-    p->bytes += (double)(p->codec->bytes(floats) + (size_t)fl->n * sizeof head);
+        p->dev->ops->event_record(p->dev, s->ready,
+                                  s->copy ? HPS_STREAM_SEND : HPS_STREAM_COMPUTE);
+    hold(p, way, s);
+    p->bytes += (double)(p->codec->bytes(floats) + (size_t)s->n * sizeof head);
 }
 
-void hps_pipe_sent(struct hps_pipe *p, enum hps_way way, int flight)
+void hps_pipe_sent(struct hps_pipe *p, enum hps_way way, int slot)
 {
-    struct flight *fl = &p->flight[way][flight];
+    struct slot *s = &p->slot[way][slot];
 
-    finish(p, way, fl);
-    fl->state = IDLE;
-    fl->n = 0;
+    finish(p, way, s);
+    s->state = IDLE;
+    s->n = 0;
 }
 
-void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int flight, long long step, int m, int n,
+void hps_pipe_recv(struct hps_pipe *p, enum hps_way way, int slot, long long step, int m, int n,
                    float *buf)
 {
-    struct flight *fl = prepare(p, way, flight);
+    struct slot *s = prepare(p, way, slot);
     struct head head = { step, m, p->from[way], 0, 0, p->width[way] };
 
     assert(p->side == (way == HPS_WAY_FORWARD ? -1 : 1));
     if (p->width[way] == 0) return;
-    fl->floats = (size_t)cut(p, way, fl, head, n, fl->copy ? fl->copy : buf)
+    s->floats = (size_t)cut(p, way, s, head, n, s->copy ? s->copy : buf)
                  * (size_t)p->width[way];
-    if (fl->n == 0) return;
-    fl->to = buf;
-    fl->m = m;
-    fl->in = true;
-    if (!p->dev->host) p->dev->ops->event_record(p->dev, fl->free, HPS_STREAM_COMPUTE);
-    hold(p, way, fl);
+    if (s->n == 0) return;
+    s->to = buf;
+    s->m = m;
+    s->in = true;
+    if (!p->dev->host) p->dev->ops->event_record(p->dev, s->free, HPS_STREAM_COMPUTE);
+    hold(p, way, s);
 }
 
-void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int flight)
+void hps_pipe_wait(struct hps_pipe *p, enum hps_way way, int slot)
 {
-    struct flight *fl = &p->flight[way][flight];
+    struct slot *s = &p->slot[way][slot];
 
-    finish(p, way, fl);
-    if (fl->state == TRAVELS) take_in(p, fl);
-    if (fl->state == HERE && fl->copy)
-        p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, fl->ready);
-    fl->state = IDLE;
-    fl->n = 0;
+    finish(p, way, s);
+    if (s->state == TRAVELS) take_in(p, s);
+    if (s->state == HERE && s->copy)
+        p->dev->ops->stream_wait_event(p->dev, HPS_STREAM_COMPUTE, s->ready);
+    s->state = IDLE;
+    s->n = 0;
 }
 
-static void poll_flight(struct hps_pipe *p, struct flight *fl)
+static void poll_slot(struct hps_pipe *p, struct slot *s)
 {
     int done, all = 1;
 
-    for (int i = 0; i < fl->n; i++) {
-        HPS_MPI(MPI_Testall(2, fl->parcel[i].request, &done, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < s->n; i++) {
+        HPS_MPI(MPI_Testall(2, s->message[i].request, &done, MPI_STATUSES_IGNORE));
         all &= done;
     }
-    if (all && fl->in && fl->copy) take_in(p, fl);
+    if (all && s->in && s->copy) take_in(p, s);
 }
 
 void hps_pipe_poll(struct hps_pipe *p)
 {
     if (!p->dev->host) look(p);
     for (int way = 0; way < 2; way++)
-        for (int f = 0; f < p->flights; f++)
-            if (p->flight[way][f].state == TRAVELS) poll_flight(p, &p->flight[way][f]);
+        for (int f = 0; f < p->nslot; f++)
+            if (p->slot[way][f].state == TRAVELS) poll_slot(p, &p->slot[way][f]);
 }
 
 double hps_pipe_bytes(const struct hps_pipe *p)

@@ -14,7 +14,7 @@ struct hps_reduce {
     struct hps_dev *dev;
     const struct hps_reduce_ops *ops;   /* NULL: nobody to sum with                   */
     void *state;
-    const struct hps_gpu_group *cards;
+    const struct hps_gpu_group *gpus;
     MPI_Comm comm;                      /* owned                                      */
     float *grad;
     size_t n, bucket;                   /* floats                                     */
@@ -22,22 +22,22 @@ struct hps_reduce {
     /* where sums are made on the host and grad is not there: buckets come, are summed, go back */
     float *copy;                        /* (n) pinned; NULL: not needed               */
     struct hps_event **came;             /* (nbucket)                                  */
-    int nbucket, nasked, nstarted;      /* of a step: told to come, being summed      */
+    int nbucket, nready, nstarted;      /* of a step: told to come, being summed      */
     int nrank;
     double bytes;
 };
 
 /* ---- making ---- */
 
-static void pick(struct hps_reduce *r)
+static void choose(struct hps_reduce *r)
 {
-    const struct hps_reduce_need need = { r->cards, r->dev, r->n, r->nbucket };
+    const struct hps_reduce_need need = { r->gpus, r->dev, r->n, r->nbucket };
 
     for (size_t i = 0; !r->state; i++) {
         r->ops = all[i];
         r->state = r->ops->open(&need, r->comm);
     }
-    if (r->ops->home) r->grad = r->ops->home(r->state);
+    if (r->ops->memory) r->grad = r->ops->memory(r->state);
 }
 
 static void make_copy(struct hps_reduce *r)
@@ -64,8 +64,8 @@ enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, 
     if (r->nrank > 1 && n > 0) {
         HPS_MPI(MPI_Comm_dup(stage, &r->comm));
         r->nbucket = (int)((n - 1) / r->bucket + 1);
-        r->cards = hps_gpu_group_new(dev, stage, HPS_INFO);
-        pick(r);
+        r->gpus = hps_gpu_group_new(dev, stage, HPS_INFO);
+        choose(r);
         if (!dev->host && !r->ops->device) make_copy(r);
     }
     *reduce = r;
@@ -91,7 +91,7 @@ void hps_reduce_free(struct hps_reduce *r)
         r->ops->close(r->state);
         HPS_MPI(MPI_Comm_free(&r->comm));
     }
-    hps_gpu_group_free(r->cards);
+    hps_gpu_group_free(r->gpus);
     hps_mem_free(r);
 }
 
@@ -100,7 +100,7 @@ float *hps_reduce_grad(const struct hps_reduce *r)
     return r->grad;
 }
 
-const char *hps_reduce_way(const struct hps_reduce *r)
+const char *hps_reduce_name(const struct hps_reduce *r)
 {
     return r->ops ? r->ops->name : "none";
 }
@@ -120,7 +120,7 @@ static size_t size_of(const struct hps_reduce *r, int b)
 }
 
 /* A bucket that the device has made, or will have by then, is told to come where it is summed. */
-static void ask(struct hps_reduce *r, int b)
+static void begin_copy(struct hps_reduce *r, int b)
 {
     size_t first = first_of(r, b), bytes = size_of(r, b) * sizeof *r->grad;
 
@@ -138,7 +138,7 @@ static void ask(struct hps_reduce *r, int b)
 /* Those that have come are summed, in their order: `all_of_them`: each is waited for. */
 static void start(struct hps_reduce *r, bool all_of_them)
 {
-    for (; r->nstarted < r->nasked; r->nstarted++) {
+    for (; r->nstarted < r->nready; r->nstarted++) {
         int b = r->nstarted;
         if (r->copy && all_of_them)
             hps_dev_wait(r->dev, r->came[b]);
@@ -154,8 +154,8 @@ void hps_reduce_ready(struct hps_reduce *r, size_t offset)
     assert(offset <= r->n);
     if (!r->ops) return;
     while (r->left > 0 && (offset == 0 || r->left >= offset + r->bucket)) {
-        ask(r, r->nasked);
-        r->left = first_of(r, r->nasked++);
+        begin_copy(r, r->nready);
+        r->left = first_of(r, r->nready++);
         start(r, false);
     }
 }
@@ -169,7 +169,7 @@ void hps_reduce_poll(struct hps_reduce *r)
 
 bool hps_reduce_busy(const struct hps_reduce *r)
 {
-    return r->nasked > 0;
+    return r->nready > 0;
 }
 
 void hps_reduce_end(struct hps_reduce *r)
@@ -183,7 +183,7 @@ void hps_reduce_end(struct hps_reduce *r)
                                           r->n * sizeof *r->grad);
     if (!r->dev->host) r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     r->left = r->n;
-    r->nasked = r->nstarted = 0;
+    r->nready = r->nstarted = 0;
 }
 
 double hps_reduce_bytes(const struct hps_reduce *r)

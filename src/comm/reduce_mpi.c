@@ -9,8 +9,8 @@
 
 struct state {
     MPI_Comm comm;
-    int n, most;
-    MPI_Request *request;       /* (most) */
+    int n, max_bucket;
+    MPI_Request *request;       /* (max_bucket) */
 };
 
 static void *open_mpi(const struct hps_reduce_need *need, MPI_Comm comm)
@@ -18,8 +18,8 @@ static void *open_mpi(const struct hps_reduce_need *need, MPI_Comm comm)
     struct state *s = hps_mem_new(1, sizeof *s);
 
     s->comm = comm;
-    s->most = need->nbucket;
-    s->request = hps_mem_new((size_t)s->most, sizeof(MPI_Request));
+    s->max_bucket = need->nbucket;
+    s->request = hps_mem_new((size_t)s->max_bucket, sizeof(MPI_Request));
     return s;
 }
 
@@ -35,7 +35,7 @@ static void start(void *state, float *at, size_t n)
 {
     struct state *s = state;
 
-    assert(s->n < s->most && n <= INT_MAX);
+    assert(s->n < s->max_bucket && n <= INT_MAX);
     HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, s->comm,
                            &s->request[s->n++]));
 }

@@ -8,26 +8,26 @@ static void *open_nccl(const struct hps_reduce_need *need, MPI_Comm comm)
     const struct hps_gpu_group **s;
 
     (void)comm;
-    if (!need->cards->group) return NULL;
+    if (!need->gpus->group) return NULL;
     s = hps_mem_new(1, sizeof *s);
-    *s = need->cards;
+    *s = need->gpus;
     return s;
 }
 
-static const struct hps_gpu_group *cards_of(void *state)
+static const struct hps_gpu_group *gpus_of(void *state)
 {
     return *(const struct hps_gpu_group *const *)state;
 }
 
 static void start(void *state, float *at, size_t n)
 {
-    const struct hps_gpu_group *c = cards_of(state);
+    const struct hps_gpu_group *c = gpus_of(state);
     c->ops->sum(c->group, at, n);
 }
 
 static void look(void *state)
 {
-    const struct hps_gpu_group *c = cards_of(state);
+    const struct hps_gpu_group *c = gpus_of(state);
     c->ops->look(c->group);
 }
 

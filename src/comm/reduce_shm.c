@@ -31,7 +31,7 @@ struct bucket {
 };
 
 struct state {
-    struct hps_shm *near;       /* NULL: I am alone on my host                               */
+    struct hps_shm *shm;        /* NULL: I am alone on my host                               */
     float *own;                 /* then: my gradients                                        */
     int nthread, k, me;         /* ranks of my host, my place among them                     */
     int nhost, my_host;         /* hosts; mine, from 1 on                                    */
@@ -41,9 +41,9 @@ struct state {
     MPI_Comm *across;           /* (nmine) who has the same share; none where hosts are one  */
     float *sum;                 /* my shares of a step as my host has them                   */
     size_t nsum, sum_cap;
-    struct bucket *bucket;      /* (most)                                                    */
-    MPI_Request *summed;        /* (most * nmine)                                            */
-    int most, begun, added, given, laid_down;   /* so many buckets                           */
+    struct bucket *bucket;      /* (max_bucket)                                              */
+    MPI_Request *summed;        /* (max_bucket * nmine)                                      */
+    int max_bucket, begun, added, given, laid_down;   /* counts of buckets                   */
 };
 
 /* ---- who ---- */
@@ -53,7 +53,7 @@ static int dim_for(size_t n, int parts)
 {
     int dim = 1;
 
-    while (dim < MOST_DIM && n / (size_t)dim >= (size_t)(HPS_SHM_MOST / 2 / parts))
+    while (dim < MOST_DIM && n / (size_t)dim >= (size_t)(HPS_SHM_MAX_ROWS / 2 / parts))
         dim *= 2;
     return dim;
 }
@@ -64,8 +64,8 @@ static int meet_host(struct state *s, int parts, MPI_Comm comm)
     int first, seen = 0;
 
     HPS_MPI(MPI_Comm_rank(comm, &first));
-    for (int q = parts - 1; s->near && q >= 0; q--)
-        if (hps_shm_is(s->near, q)) {
+    for (int q = parts - 1; s->shm && q >= 0; q--)
+        if (hps_shm_is(s->shm, q)) {
             first = q;
             seen++;
         }
@@ -73,22 +73,22 @@ static int meet_host(struct state *s, int parts, MPI_Comm comm)
     HPS_MPI(MPI_Comm_dup(s->host, &s->laid));
     HPS_MPI(MPI_Comm_size(s->host, &s->k));
     HPS_MPI(MPI_Comm_rank(s->host, &s->me));
-    return s->near ? seen : 1;
+    return s->shm ? seen : 1;
 }
 
 /* Does memory of the hosts serve? Somebody shares some; who shares some sees all of the host, and
  * has room for `rows`. Alike on all. */
 static bool serves(const struct state *s, int seen, size_t rows, int parts, MPI_Comm comm)
 {
-    bool fits = seen == s->k && (!s->near || rows <= hps_shm_rows(s->near));
-    int mine[2] = { s->k, !fits }, most[2], me;
+    bool fits = seen == s->k && (!s->shm || rows <= hps_shm_rows(s->shm));
+    int mine[2] = { s->k, !fits }, worst[2], me;
 
-    HPS_MPI(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm));
+    HPS_MPI(MPI_Allreduce(mine, worst, 2, MPI_INT, MPI_MAX, comm));
     HPS_MPI(MPI_Comm_rank(comm, &me));
-    if (most[1] && me == 0)
+    if (worst[1] && me == 0)
         HPS_SAY_ALL(HPS_INFO, "dense gradients of %d ranks travel inside hosts, too: no memory "
                               "that these share has room for them", parts);
-    return most[0] > 1 && !most[1];
+    return worst[0] > 1 && !worst[1];
 }
 
 /* Each takes the memory of its own gradients, where it runs, and then sees that of the others. */
@@ -97,15 +97,15 @@ static void see_all(struct state *s, size_t n, size_t rows, int parts, MPI_Comm 
     int me, i = 0;
 
     s->at = hps_mem_new((size_t)s->k, sizeof *s->at);
-    if (!s->near) {
+    if (!s->shm) {
         s->at[0] = s->own = hps_mem_new(n, sizeof *s->own);
         return;
     }
     HPS_MPI(MPI_Comm_rank(comm, &me));
-    hps_shm_at(s->near, me, 0, rows);
+    hps_shm_at(s->shm, me, 0, rows);
     HPS_MPI(MPI_Barrier(s->host));
     for (int q = 0; q < parts; q++)
-        if (hps_shm_is(s->near, q)) s->at[i++] = hps_shm_at(s->near, q, 0, rows);
+        if (hps_shm_is(s->shm, q)) s->at[i++] = hps_shm_at(s->shm, q, 0, rows);
     assert(i == s->k);
 }
 
@@ -137,12 +137,12 @@ static void reach_across(struct state *s, MPI_Comm comm)
 /* Room for what is said to them. */
 static void make_room(struct state *s, size_t n)
 {
-    size_t lines = n / LINE + 2 * (size_t)s->most;
+    size_t lines = n / LINE + 2 * (size_t)s->max_bucket;
 
-    s->sum_cap = (size_t)s->nmine * (lines / (size_t)s->nshare + (size_t)s->most) * LINE;
+    s->sum_cap = (size_t)s->nmine * (lines / (size_t)s->nshare + (size_t)s->max_bucket) * LINE;
     s->sum = hps_mem_new(s->sum_cap, sizeof *s->sum);
-    s->summed = hps_mem_new((size_t)s->most * (size_t)s->nmine, sizeof(MPI_Request));
-    for (int b = 0; b < s->most; b++)
+    s->summed = hps_mem_new((size_t)s->max_bucket * (size_t)s->nmine, sizeof(MPI_Request));
+    for (int b = 0; b < s->max_bucket; b++)
         s->bucket[b].summed = s->summed + (size_t)b * (size_t)s->nmine;
 }
 
@@ -154,7 +154,7 @@ static void close_near(void *state)
         HPS_MPI(MPI_Comm_free(&s->across[i]));
     HPS_MPI(MPI_Comm_free(&s->host));
     HPS_MPI(MPI_Comm_free(&s->laid));
-    hps_shm_free(s->near);
+    hps_shm_free(s->shm);
     hps_mem_free(s->own);
     hps_mem_free(s->at);
     hps_mem_free(s->across);
@@ -172,14 +172,14 @@ static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
     HPS_MPI(MPI_Comm_size(comm, &parts));
     const int dim = dim_for(need->n, parts);
     const size_t rows = need->n / (size_t)dim + 1;
-    *s = (struct state){ .nthread = need->dev->nthread, .most = need->nbucket };
-    s->near = hps_shm_new(need->dev->host, 1, &dim, comm);
+    *s = (struct state){ .nthread = need->dev->nthread, .max_bucket = need->nbucket };
+    s->shm = hps_shm_new(need->dev->host, 1, &dim, comm);
     int seen = meet_host(s, parts, comm);
     if (!serves(s, seen, rows, parts, comm)) {
         close_near(s);
         return NULL;
     }
-    s->bucket = hps_mem_new((size_t)s->most, sizeof *s->bucket);
+    s->bucket = hps_mem_new((size_t)s->max_bucket, sizeof *s->bucket);
     see_all(s, need->n, rows, parts, comm);
     deal_shares(s, comm);
     if (s->nhost > 1) {
@@ -189,7 +189,7 @@ static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
     return s;
 }
 
-static float *home(void *state)
+static float *memory(void *state)
 {
     const struct state *s = state;
     return s->at[s->me];
@@ -270,7 +270,7 @@ static void add_share(struct state *s, struct bucket *b, int i)
     if (!j.to) return;
     s->nsum += n;
     assert(n <= INT_MAX && s->nsum <= s->sum_cap);
-    HPS_MPI(MPI_Iallreduce(j.to, home(s) + j.first, (int)n, MPI_FLOAT, MPI_SUM, s->across[i],
+    HPS_MPI(MPI_Iallreduce(j.to, memory(s) + j.first, (int)n, MPI_FLOAT, MPI_SUM, s->across[i],
                            &b->summed[i]));
 }
 
@@ -289,7 +289,7 @@ static void give(struct state *s, struct bucket *b)
 {
     for (int j = s->me; j < s->nshare; j += s->k) {
         size_t first = share(s, b, j);
-        lay_down(s, home(s) + first, first, share(s, b, j + 1) - first);
+        lay_down(s, memory(s) + first, first, share(s, b, j + 1) - first);
     }
     tell_laid(s, b);
 }
@@ -301,8 +301,8 @@ static void start(void *state, float *at, size_t n)
     struct state *s = state;
     struct bucket *b = &s->bucket[s->begun];
 
-    assert(s->begun < s->most);
-    b->first = (size_t)(at - home(s));
+    assert(s->begun < s->max_bucket);
+    b->first = (size_t)(at - memory(s));
     b->end = b->first + n;
     hps_shm_release();
     HPS_MPI(MPI_Ibarrier(s->host, &b->made));
@@ -346,7 +346,7 @@ static void wait(void *state)
 const struct hps_reduce_ops hps_reduce_shm = { .name = "near",
                                                .open = open_near,
                                                .close = close_near,
-                                               .home = home,
+                                               .memory = memory,
                                                .start = start,
                                                .poll = poll,
                                                .wait = wait };

@@ -37,7 +37,7 @@ struct fact {
 struct buffer {
     size_t row_bytes;
     off_t at;                   /* in the files                                */
-    char *base;                 /* HPS_SHM_MOST rows                          */
+    char *base;                 /* HPS_SHM_MAX_ROWS rows                          */
     size_t *seen;               /* (parts) bytes of each member's that I see   */
 };
 
@@ -53,10 +53,10 @@ struct hps_shm {
 /* By its user, or by a limit of files, which these are to the system. */
 static bool is_forbidden(void)
 {
-    struct rlimit most;
+    struct rlimit limit;
 
-    return hps_env_is("HETERPS_SHARED_MEMORY", "0") || getrlimit(RLIMIT_FSIZE, &most) != 0 ||
-           most.rlim_cur != RLIM_INFINITY;
+    return hps_env_is("HETERPS_SHARED_MEMORY", "0") || getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+           limit.rlim_cur != RLIM_INFINITY;
 }
 
 /* Address space for all rows that there may be, without memory. */
@@ -67,7 +67,7 @@ static bool reserve(struct hps_shm *n, const int *dim)
     for (int b = 0; b < n->n; b++) {
         struct buffer *x = &n->buffer[b];
         x->row_bytes = (size_t)dim[b] * sizeof(float);
-        size_t bytes = HPS_SHM_MOST * x->row_bytes;
+        size_t bytes = HPS_SHM_MAX_ROWS * x->row_bytes;
         int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
         void *base = mmap(NULL, bytes, PROT_NONE, flags, -1, 0);
         if (base == MAP_FAILED) return false;
@@ -118,7 +118,7 @@ static bool reach(const struct fact *f)
 }
 
 /* Those of my host: who can reach whom, both ways. Returns how many I have, with me. */
-static int meet(struct hps_shm *n, const struct fact *mine, MPI_Comm host)
+static int find_peers(struct hps_shm *n, const struct fact *mine, MPI_Comm host)
 {
     int k, me, slots = 1;
 
@@ -144,10 +144,10 @@ static int meet(struct hps_shm *n, const struct fact *mine, MPI_Comm host)
 /* The rows of a member: as many as there is room for if all of the host are near. */
 static int share_out(MPI_Comm host)
 {
-    int k, rows = HPS_SHM_MOST;
+    int k, rows = HPS_SHM_MAX_ROWS;
 
     HPS_MPI(MPI_Comm_size(host, &k));
-    while ((long long)rows * k > HPS_SHM_MOST)
+    while ((long long)rows * k > HPS_SHM_MAX_ROWS)
         rows /= 2;
     return rows;
 }
@@ -198,7 +198,7 @@ struct hps_shm *hps_shm_new(bool may, int nbuffer, const int *dim, MPI_Comm comm
         n->slot[q] = q == n->me ? 0 : -1;
     HPS_MPI(MPI_Comm_size(host, &k));
     struct fact mine = make(n, may && k > 1, dim);
-    int slots = meet(n, &mine, host);
+    int slots = find_peers(n, &mine, host);
     n->rows = share_out(host);
     HPS_MPI(MPI_Comm_split(host, slots > 1 ? 0 : MPI_UNDEFINED, n->me, &n->host));
     HPS_MPI(MPI_Comm_free(&host));
@@ -213,8 +213,8 @@ void hps_shm_free(struct hps_shm *n)
     part(&n->host);
     for (int b = 0; b < n->n; b++) {
         struct buffer *x = &n->buffer[b];
-        if (x->base && munmap(x->base, HPS_SHM_MOST * x->row_bytes) != 0)
-            HPS_DIE("munmap of %zu bytes failed", HPS_SHM_MOST * x->row_bytes);
+        if (x->base && munmap(x->base, HPS_SHM_MAX_ROWS * x->row_bytes) != 0)
+            HPS_DIE("munmap of %zu bytes failed", HPS_SHM_MAX_ROWS * x->row_bytes);
         hps_mem_free(x->seen);
     }
     if (n->fd >= 0) close(n->fd);
@@ -243,19 +243,19 @@ size_t hps_shm_rows(const struct hps_shm *n)
 /* The file never gets shorter by this: another member may have made it longer meanwhile. */
 static void lengthen(struct hps_shm *n, int q, struct buffer *x, size_t bytes)
 {
-    size_t most = (size_t)n->rows * x->row_bytes, had = x->seen[q];
+    size_t max = (size_t)n->rows * x->row_bytes, had = x->seen[q];
     size_t want = had + had / 2 > bytes ? had + had / 2 : bytes;
-    char *base = x->base + (size_t)n->slot[q] * most;
+    char *base = x->base + (size_t)n->slot[q] * max;
     int fd = q == n->me ? n->fd : open_of(&n->fact[q]);
 
     if (fd < 0)
         hps_die_late(__FILE__, __LINE__, "memory of process %d, which shares it, cannot be opened: "
                      "%s", n->fact[q].pid, strerror(errno));
-    if (bytes > most)
+    if (bytes > max)
         HPS_DIE("more than %d rows in one step of one rank; with HETERPS_SHARED_MEMORY=0 it can "
                 "work with more", n->rows);
     want = (want / GRAIN + 1) * GRAIN;
-    if (want > most) want = most;
+    if (want > max) want = max;
     int bad = posix_fallocate(fd, x->at, (off_t)want);
     void *at = bad ? MAP_FAILED
                    : mmap(base + had, want - had, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,

@@ -1,5 +1,5 @@
-/* stage_collective.c - sums and rows of a shared micro-batch: what each rank has of them, and in
- * which order it is added up. */
+/* stage_collective.c - sums and rows of a shared micro-batch: which part each rank has, and
+ * the order of the summands. */
 #include "comm/stage_collective_impl.h"
 
 #include <assert.h>
@@ -21,9 +21,9 @@ enum hps_status hps_stage_collective_new(struct hps_stage_collective **out, stru
     HPS_MPI(MPI_Comm_size(m->comm, &m->k));
     m->n = hps_mem_new(2 * (size_t)m->k, sizeof *m->n);
     m->at = m->n + m->k;
-    m->cards = hps_gpu_group_new(dev, stage, HPS_INFO);
-    m->way = m->cards->group ? &hps_stage_collective_by_nccl : &hps_stage_collective_by_mpi;
-    m->with = m->way->open(m);
+    m->gpus = hps_gpu_group_new(dev, stage, HPS_INFO);
+    m->ops = m->gpus->group ? &hps_stage_collective_by_nccl : &hps_stage_collective_by_mpi;
+    m->impl = m->ops->open(m);
     *out = m;
     return HPS_OK;
 }
@@ -31,15 +31,15 @@ enum hps_status hps_stage_collective_new(struct hps_stage_collective **out, stru
 void hps_stage_collective_free(struct hps_stage_collective *m)
 {
     if (!m) return;
-    m->way->close(m);
+    m->ops->close(m);
     m->dev->ops->free(m->dev, m->parts);
-    hps_gpu_group_free(m->cards);
+    hps_gpu_group_free(m->gpus);
     HPS_MPI(MPI_Comm_free(&m->comm));
     hps_mem_free(m->n);
     hps_mem_free(m);
 }
 
-/* More than before is rare. */
+/* Device memory for summands; it seldom has to grow. */
 static void *parts_for(struct hps_stage_collective *m, size_t bytes)
 {
     if (bytes > m->parts_bytes) {
@@ -50,7 +50,7 @@ static void *parts_for(struct hps_stage_collective *m, size_t bytes)
     return m->parts;
 }
 
-/* As many floats of each, and one rank's behind the other's. */
+/* n floats of each rank, in the order of the ranks. */
 static void lay_out_alike(struct hps_stage_collective *m, int n)
 {
     assert(n <= INT_MAX / m->k);
@@ -82,7 +82,7 @@ static void allreduce(const struct hps_collective *c, size_t n, double *x)
     assert(n <= INT_MAX / 2);
     m->width = 2;
     lay_out_alike(m, 2 * (int)n);
-    m->way->gather(m, own, parts);
+    m->ops->gather(m, own, parts);
     m->dev->ops->dense->reduce_doubles(m->dev, m->k, n, parts, x);
     m->bytes += (double)(m->k - 1) * (double)bytes;
 }
@@ -92,7 +92,7 @@ static void allgather(const struct hps_collective *c, int width, const float *ow
     struct hps_stage_collective *m = c->context;
 
     lay_out(m, c->rows, width);
-    m->way->gather(m, own, all);
+    m->ops->gather(m, own, all);
     m->bytes += (double)(m->k - 1) * m->n[m->me] * (double)sizeof *own;
 }
 
@@ -104,7 +104,7 @@ static void reduce_scatter(const struct hps_collective *c, int width, const floa
     lay_out(m, c->rows, width);
     size_t mine = (size_t)m->n[m->me];
     float *parts = parts_for(m, (size_t)m->k * mine * sizeof *parts);
-    m->way->deal(m, all, parts);
+    m->ops->scatter(m, all, parts);
     m->dev->ops->dense->reduce(m->dev, m->k, mine, parts, own);
     m->bytes += (double)(n - mine) * sizeof *all;
 }
@@ -125,10 +125,10 @@ void hps_stage_collective_mark(struct hps_stage_collective *m, int what)
     if (m) m->what = what;
 }
 
-bool hps_stage_collective_took(struct hps_stage_collective *m, bool patient, int *what,
+bool hps_stage_collective_took(struct hps_stage_collective *m, bool blocking, int *what,
                                double *seconds)
 {
-    return m && hps_spans_take(m->spans, patient, what, seconds);
+    return m && hps_spans_take(m->spans, blocking, what, seconds);
 }
 
 double hps_stage_collective_wall_s(const struct hps_stage_collective *m)

@@ -1,8 +1,9 @@
-/* stage_collective_impl.h - what the files of meetings share. For src/comm/meet*.c only.
+/* stage_collective_impl.h - what the files of stage collectives share. For
+ * src/comm/stage_collective*.c only.
  *
- * In a meeting what each rank has goes to all, or of what it has each gets a part; it lies on the
- * device before and after. What is to be added up is added there, in the order of the ranks, so
- * that the bits do not depend on the way. */
+ * A collective gathers the numbers of each rank on all ranks, or scatters a part of them to each
+ * rank; numbers are in device memory before and after. The device reduces them in the order of the
+ * ranks, so that the bits do not depend on how they travel. */
 #ifndef HPS_COMM_STAGE_COLLECTIVE_IMPL_H
 #define HPS_COMM_STAGE_COLLECTIVE_IMPL_H
 
@@ -14,29 +15,29 @@ struct hps_stage_collective {
     struct hps_dev *dev;
     MPI_Comm comm;                      /* owned                                         */
     int me, k;
-    const struct hps_gpu_group *cards;
-    const struct hps_stage_collective_way *way;
-    void *with;                         /* the way's own                                 */
-    int width;                          /* of a row of the meeting under way             */
+    const struct hps_gpu_group *gpus;
+    const struct hps_stage_collective_ops *ops;
+    void *impl;                         /* the state of the operations                   */
+    int width;                          /* of a row of the collective under way          */
     int *n, *at;                        /* (k) floats of each rank's rows, their places  */
-    void *parts;                        /* device: what is to be added up                */
+    void *parts;                        /* device: the summands of a reduction           */
     size_t parts_bytes;
-    struct hps_spans *spans;            /* of meetings that no host waits for; or NULL   */
-    int what;                           /* those to come are marked                      */
+    struct hps_spans *spans;            /* of collectives by NCCL; or NULL               */
+    int what;                           /* label of the collectives to come              */
     double wall_s, core_s, bytes;
 };
 
-/* How numbers travel. Both are Collective over comm. */
-struct hps_stage_collective_way {
-    void *(*open)(struct hps_stage_collective *meet);
-    void (*close)(struct hps_stage_collective *meet);
+/* How numbers travel. gather and scatter are collective over comm. */
+struct hps_stage_collective_ops {
+    void *(*open)(struct hps_stage_collective *collective);
+    void (*close)(struct hps_stage_collective *collective);
     /* own (n[me]) of every rank to all, n[r] floats of rank r at at[r]. */
-    void (*gather)(struct hps_stage_collective *meet, const float *own, float *all);
+    void (*gather)(struct hps_stage_collective *collective, const float *own, float *all);
     /* n[r] floats at at[r] of all to rank r; of every rank, those for me to parts (k, n[me]). */
-    void (*deal)(struct hps_stage_collective *meet, const float *all, float *parts);
+    void (*scatter)(struct hps_stage_collective *collective, const float *all, float *parts);
 };
-extern const struct hps_stage_collective_way hps_stage_collective_by_mpi; /* through the hosts */
-extern const struct hps_stage_collective_way
+extern const struct hps_stage_collective_ops hps_stage_collective_by_mpi; /* through the hosts */
+extern const struct hps_stage_collective_ops
     hps_stage_collective_by_nccl; /* from GPU to GPU: no host waits   */
 
 #endif

@@ -1,6 +1,5 @@
-/* stage_collective_mpi.c - meetings over MPI, in host memory; where the device is no host, through
- * memory that is pinned: this host waits for its own numbers, the device for nobody but the host.
- */
+/* stage_collective_mpi.c - collectives over MPI, in host memory. Numbers of a GPU pass through
+ * pinned memory: the host waits for its own GPU's numbers, the GPU for its host alone. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
@@ -31,7 +30,7 @@ static void *open_mpi(struct hps_stage_collective *m)
 
 static void close_mpi(struct hps_stage_collective *m)
 {
-    struct state *s = m->with;
+    struct state *s = m->impl;
 
     m->dev->ops->sync(m->dev);
     m->dev->ops->event_free(m->dev, s->came);
@@ -41,7 +40,7 @@ static void close_mpi(struct hps_stage_collective *m)
     hps_mem_free(s);
 }
 
-/* Wait for the meeting that `request` is. */
+/* Wait for the collective of `request`. */
 static void wait(struct hps_stage_collective *m, MPI_Request *request)
 {
     double wall = hps_now_s(), core = hps_core_s();
@@ -53,8 +52,8 @@ static void wait(struct hps_stage_collective *m, MPI_Request *request)
     m->core_s += hps_core_s() - core;
 }
 
-/* Room for n floats; more than before is rare. */
-static float *room(struct hps_stage_collective *m, struct stage *s, size_t n)
+/* Pinned memory of n floats; it seldom has to grow. */
+static float *pinned_for(struct hps_stage_collective *m, struct stage *s, size_t n)
 {
     if (n > s->n) {
         m->dev->ops->sync(m->dev);
@@ -68,13 +67,13 @@ static float *room(struct hps_stage_collective *m, struct stage *s, size_t n)
 /* x (n) of the device, complete, on the host. */
 static const float *to_host(struct hps_stage_collective *m, const float *x, size_t n)
 {
-    struct state *s = m->with;
+    struct state *s = m->impl;
 
     if (m->dev->host) {
         m->dev->ops->sync(m->dev);
         return x;
     }
-    float *host = room(m, &s->out, n);
+    float *host = pinned_for(m, &s->out, n);
     m->dev->ops->copy_to_host_async(m->dev, HPS_STREAM_COMPUTE, host, x, n * sizeof *x);
     m->dev->ops->event_record(m->dev, s->came, HPS_STREAM_COMPUTE);
     hps_dev_wait(m->dev, s->came);
@@ -84,8 +83,8 @@ static const float *to_host(struct hps_stage_collective *m, const float *x, size
 /* Where on the host what x (n) is to be comes; what came before it has gone on: see to_host. */
 static float *host_for(struct hps_stage_collective *m, float *x, size_t n)
 {
-    struct state *s = m->with;
-    return m->dev->host ? x : room(m, &s->in, n);
+    struct state *s = m->impl;
+    return m->dev->host ? x : pinned_for(m, &s->in, n);
 }
 
 static void from_host(struct hps_stage_collective *m, float *x, const float *host, size_t n)
@@ -125,9 +124,9 @@ static void gather(struct hps_stage_collective *m, const float *own, float *all)
     from_host(m, all, to, n);
 }
 
-static void deal(struct hps_stage_collective *m, const float *all, float *parts)
+static void scatter(struct hps_stage_collective *m, const float *all, float *parts)
 {
-    struct state *s = m->with;
+    struct state *s = m->impl;
     int mine = m->n[m->me];
     const float *from = to_host(m, all, all_of(m));
     float *to = host_for(m, parts, (size_t)m->k * (size_t)mine);
@@ -143,6 +142,6 @@ static void deal(struct hps_stage_collective *m, const float *all, float *parts)
     from_host(m, parts, to, (size_t)m->k * (size_t)mine);
 }
 
-const struct hps_stage_collective_way hps_stage_collective_by_mpi = {
-    .open = open_mpi, .close = close_mpi, .gather = gather, .deal = deal
+const struct hps_stage_collective_ops hps_stage_collective_by_mpi = {
+    .open = open_mpi, .close = close_mpi, .gather = gather, .scatter = scatter
 };

@@ -1,10 +1,10 @@
-/* stage_collective_nccl.c - meetings from GPU to GPU, in the device's memory. What is queued behind
- * one waits for it, the host does not. */
+/* stage_collective_nccl.c - collectives from GPU to GPU, in device memory. Kernels queued after
+ * one wait for it, the host does not. */
 #include "base/mem.h"
 #include "comm/stage_collective_impl.h"
 
 struct post {
-    struct hps_nccl_piece *out, *in;    /* (k) of what is told next */
+    struct hps_nccl_piece *out, *in;    /* (k) of the next exchange */
     int nout, nin;
 };
 
@@ -20,7 +20,7 @@ static void *open_nccl(struct hps_stage_collective *m)
 
 static void close_nccl(struct hps_stage_collective *m)
 {
-    struct post *p = m->with;
+    struct post *p = m->impl;
 
     m->dev->ops->sync(m->dev);
     hps_spans_free(m->spans);
@@ -36,17 +36,17 @@ static void add(struct hps_nccl_piece *piece, int *n, int peer, const float *at,
 /* The numbers were made on the stream COMPUTE, and are used there. */
 static void travel(struct hps_stage_collective *m)
 {
-    struct post *p = m->with;
+    struct post *p = m->impl;
 
     hps_spans_begin(m->spans, m->what);
     m->dev->ops->stream_wait(m->dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
-    m->cards->ops->exchange(m->cards->group, p->nout, p->out, p->nin, p->in);
+    m->gpus->ops->exchange(m->gpus->group, p->nout, p->out, p->nin, p->in);
     m->dev->ops->stream_wait(m->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     hps_spans_end(m->spans, 0);
     p->nout = p->nin = 0;
 }
 
-static void keep(struct hps_stage_collective *m, const float *from, float *to)
+static void copy_own(struct hps_stage_collective *m, const float *from, float *to)
 {
     int n = m->n[m->me], width = m->width;
 
@@ -56,9 +56,9 @@ static void keep(struct hps_stage_collective *m, const float *from, float *to)
 
 static void gather(struct hps_stage_collective *m, const float *own, float *all)
 {
-    struct post *p = m->with;
+    struct post *p = m->impl;
 
-    keep(m, own, all + m->at[m->me]);
+    copy_own(m, own, all + m->at[m->me]);
     for (int r = 0; r < m->k; r++) {
         if (r == m->me) continue;
         add(p->out, &p->nout, r, own, m->n[m->me]);
@@ -67,12 +67,12 @@ static void gather(struct hps_stage_collective *m, const float *own, float *all)
     travel(m);
 }
 
-static void deal(struct hps_stage_collective *m, const float *all, float *parts)
+static void scatter(struct hps_stage_collective *m, const float *all, float *parts)
 {
-    struct post *p = m->with;
+    struct post *p = m->impl;
     int mine = m->n[m->me];
 
-    keep(m, all + m->at[m->me], parts + (size_t)m->me * (size_t)mine);
+    copy_own(m, all + m->at[m->me], parts + (size_t)m->me * (size_t)mine);
     for (int r = 0; r < m->k; r++) {
         if (r == m->me) continue;
         add(p->out, &p->nout, r, all + m->at[r], m->n[r]);
@@ -81,6 +81,6 @@ static void deal(struct hps_stage_collective *m, const float *all, float *parts)
     travel(m);
 }
 
-const struct hps_stage_collective_way hps_stage_collective_by_nccl = {
-    .open = open_nccl, .close = close_nccl, .gather = gather, .deal = deal
+const struct hps_stage_collective_ops hps_stage_collective_by_nccl = {
+    .open = open_nccl, .close = close_nccl, .gather = gather, .scatter = scatter
 };

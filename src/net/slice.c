@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "net/slice_impl.h"
 
-static struct hps_tensor value_of(const struct hps_slice *s, int flight, int l)
+static struct hps_tensor value_of(const struct hps_slice *s, int slot, int l)
 {
     const struct hps_slice_own *own = s->own;
     const struct hps_slice_home *h = &own->home[l];
@@ -12,17 +12,17 @@ static struct hps_tensor value_of(const struct hps_slice *s, int flight, int l)
 
     switch (h->place) {
     case HPS_PLACE_IN:
-        return (struct hps_tensor){ s->in[flight] + h->at, h->ld, width, false };
+        return (struct hps_tensor){ s->in[slot] + h->at, h->ld, width, false };
     case HPS_PLACE_INNER:
-        return (struct hps_tensor){ own->inner[flight] + h->at, h->ld, width, false };
+        return (struct hps_tensor){ own->inner[slot] + h->at, h->ld, width, false };
     case HPS_PLACE_OUT:
-        return (struct hps_tensor){ s->out[flight] + h->at, h->ld, width, false };
+        return (struct hps_tensor){ s->out[slot] + h->at, h->ld, width, false };
     default:
         return (struct hps_tensor){ NULL, 0, width, false };
     }
 }
 
-static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
+static struct hps_tensor grad_of(const struct hps_slice *s, int slot, int l)
 {
     const struct hps_slice_own *own = s->own;
     const struct hps_slice_home *h = &own->home[l];
@@ -30,11 +30,11 @@ static struct hps_tensor grad_of(const struct hps_slice *s, int flight, int l)
 
     switch (h->grad_place) {
     case HPS_PLACE_IN:
-        return (struct hps_tensor){ s->in_grad[flight] + h->grad_at, h->grad_ld, width, false };
+        return (struct hps_tensor){ s->in_grad[slot] + h->grad_at, h->grad_ld, width, false };
     case HPS_PLACE_INNER:
         return (struct hps_tensor){ own->inner_grad + h->grad_at, h->grad_ld, width, false };
     case HPS_PLACE_OUT:
-        return (struct hps_tensor){ s->out_grad[flight] + h->grad_at, h->grad_ld, width, false };
+        return (struct hps_tensor){ s->out_grad[slot] + h->grad_at, h->grad_ld, width, false };
     default:
         return (struct hps_tensor){ NULL, 0, width, false };
     }
@@ -57,7 +57,7 @@ static const struct hps_collective *collective_of(struct hps_slice *s, const str
 }
 
 /* What layer l sees of the micro-batch; the gradients are filled in by backward. */
-static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
+static struct hps_pass pass_of(struct hps_slice *s, int slot, const struct hps_feed *feed, int l,
                                bool training)
 {
     struct hps_slice_own *own = s->own;
@@ -66,20 +66,20 @@ static struct hps_pass pass_of(struct hps_slice *s, int flight, const struct hps
     struct hps_pass p = {
         .dev = s->dev, .B = feed->B, .training = training, .key = feed->key,
         .raw = { feed->example, feed->label, feed->dense },
-        .x = own->x, .y = value_of(s, flight, l), .dx = own->dx,
+        .x = own->x, .y = value_of(s, slot, l), .dx = own->dx,
         .weights = { s->param + s->offset[i], s->grad ? s->grad + s->offset[i] : NULL,
                      s->running + s->running_at[i] },
-        .memory = { own->saved[flight] + own->saved_at[i],
-                    own->saved[flight] + own->saved_batch_at[i], NULL, own->scratch },
+        .memory = { own->saved[slot] + own->saved_at[i],
+                    own->saved[slot] + own->saved_batch_at[i], NULL, own->scratch },
         .loss = { (float)(layer->weight * (double)feed->weight),
-                  l == s->net->L - 1 ? s->score + (size_t)flight * (size_t)s->rows : NULL,
+                  l == s->net->L - 1 ? s->score + (size_t)slot * (size_t)s->rows : NULL,
                   s->loss + i },
         .collective = collective_of(s, feed),
     };
 
     p.memory.all = own->all;            /* which collective_of may have moved */
     for (int k = 0; k < layer->ninput; k++)
-        own->x[k] = value_of(s, flight, layer->input[k]);
+        own->x[k] = value_of(s, slot, layer->input[k]);
     if (layer->table >= 0) {
         p.lookup = feed->lookup[i];
         assert(p.lookup->B == feed->B && p.lookup->nslot == layer->nslot);
@@ -103,48 +103,48 @@ static bool takes_part(const struct hps_slice *s, const struct hps_feed *feed, i
            (s->net->layer[l].kind->collective && feed->collective && feed->collective->rows > 0);
 }
 
-static void forward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l,
+static void forward_layer(struct hps_slice *s, int slot, const struct hps_feed *feed, int l,
                           bool training)
 {
-    struct hps_pass p = pass_of(s, flight, feed, l, training);
+    struct hps_pass p = pass_of(s, slot, feed, l, training);
 
     s->net->layer[l].kind->forward(&s->net->layer[l], &p);
 }
 
 /* The first writer of a gradient overwrites, the others add. */
-static void backward_layer(struct hps_slice *s, int flight, const struct hps_feed *feed, int l)
+static void backward_layer(struct hps_slice *s, int slot, const struct hps_feed *feed, int l)
 {
     struct hps_slice_own *own = s->own;
     const struct hps_layer *layer = &s->net->layer[l];
-    struct hps_pass p = pass_of(s, flight, feed, l, true);
+    struct hps_pass p = pass_of(s, slot, feed, l, true);
 
-    p.dy = grad_of(s, flight, l);
+    p.dy = grad_of(s, slot, l);
     for (int k = 0; k < layer->ninput; k++) {
-        own->dx[k] = grad_of(s, flight, layer->input[k]);
+        own->dx[k] = grad_of(s, slot, layer->input[k]);
         own->dx[k].add = own->written[layer->input[k]];
         own->written[layer->input[k]] = true;
     }
     layer->kind->backward(layer, &p);
 }
 
-void hps_slice_forward(struct hps_slice *s, int flight, const struct hps_feed *feed, bool training)
+void hps_slice_forward(struct hps_slice *s, int slot, const struct hps_feed *feed, bool training)
 {
     const struct hps_slice_own *own = s->own;
 
-    assert(feed->B <= s->rows && flight < s->flights);
+    assert(feed->B <= s->rows && slot < s->nslot);
     for (int l = 0; l < s->first && feed->B > 0; l++)
         if (own->home[l].passes) {
-            struct hps_tensor x = value_of(s, flight, l);
-            struct hps_tensor y = { s->out[flight] + own->home[l].out_at, (size_t)s->out_width,
+            struct hps_tensor x = value_of(s, slot, l);
+            struct hps_tensor y = { s->out[slot] + own->home[l].out_at, (size_t)s->out_width,
                                     x.width, false };
             s->dev->ops->dense->copy(s->dev, feed->B, x, y);
         }
     for (int l = s->first; l <= s->last; l++)
-        if (takes_part(s, feed, l)) forward_layer(s, flight, feed, l, training);
+        if (takes_part(s, feed, l)) forward_layer(s, slot, feed, l, training);
 }
 
 /* Gradients of the next stage are there already; those of tensors that pass through go on. */
-static void begin_gradients(struct hps_slice *s, int flight, int B)
+static void begin_gradients(struct hps_slice *s, int slot, int B)
 {
     struct hps_slice_own *own = s->own;
 
@@ -153,21 +153,21 @@ static void begin_gradients(struct hps_slice *s, int flight, int B)
         bool passes = h->passes && h->grad_place == HPS_PLACE_IN;
         own->written[l] = passes || h->grad_place == HPS_PLACE_OUT;
         if (!passes) continue;
-        struct hps_tensor g = grad_of(s, flight, l);
-        struct hps_tensor from = { s->out_grad[flight] + h->out_grad_at,
+        struct hps_tensor g = grad_of(s, slot, l);
+        struct hps_tensor from = { s->out_grad[slot] + h->out_grad_at,
                                    (size_t)s->out_grad_width, g.width, false };
         s->dev->ops->dense->copy(s->dev, B, from, g);
     }
 }
 
-void hps_slice_backward(struct hps_slice *s, int flight, const struct hps_feed *feed,
+void hps_slice_backward(struct hps_slice *s, int slot, const struct hps_feed *feed,
                         void (*done)(int layer, void *arg), void *arg)
 {
-    assert(feed->B <= s->rows && flight < s->flights && s->grad);
-    begin_gradients(s, flight, feed->B);
+    assert(feed->B <= s->rows && slot < s->nslot && s->grad);
+    begin_gradients(s, slot, feed->B);
     for (int l = s->last; l >= s->first; l--) {
         const struct hps_layer *layer = &s->net->layer[l];
-        if (layer->grad && takes_part(s, feed, l)) backward_layer(s, flight, feed, l);
+        if (layer->grad && takes_part(s, feed, l)) backward_layer(s, slot, feed, l);
         if (done && (layer->nparam > 0 || layer->table >= 0)) done(l, arg);
     }
 }

@@ -23,9 +23,9 @@ enum { HPS_LOSS_COPIES = 3 };                  /* places for sums of losses */
 
 struct hps_slice_own {
     struct hps_slice_home *home;        /* (last+1) by layer; before first: what crosses  */
-    float **inner;                      /* (flights) outputs that stay here                  */
-    float *inner_grad;                  /* their gradients: one flight goes back at a time   */
-    float **saved;                      /* (flights) activations from forward to backward    */
+    float **inner;                      /* (nslot) outputs that stay here                  */
+    float *inner_grad;                  /* their gradients: one slot goes back at a time   */
+    float **saved;                      /* (nslot) activations from forward to backward    */
     size_t *saved_at, *saved_batch_at;  /* (last-first+1) where a layer's begin              */
     float *all;                         /* scratch of a layer at work: for my rows, grown for
                                            those of others                                   */

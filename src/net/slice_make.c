@@ -122,9 +122,9 @@ static float *floats(struct hps_slice *s, size_t n)
 
 static float **flight_floats(struct hps_slice *s, size_t n)
 {
-    float **p = hps_mem_new((size_t)s->flights, sizeof *p);
+    float **p = hps_mem_new((size_t)s->nslot, sizeof *p);
 
-    for (int f = 0; f < s->flights; f++)
+    for (int f = 0; f < s->nslot; f++)
         p[f] = floats(s, n);
     return p;
 }
@@ -158,7 +158,7 @@ static void take_buffers(struct hps_slice *s, bool training)
         s->in_grad = flight_floats(s, rows * (size_t)s->in_grad_width);
         s->out_grad = flight_floats(s, rows * (size_t)s->out_grad_width);
     }
-    if (s->last == s->net->L - 1) s->score = floats(s, (size_t)s->flights * rows);
+    if (s->last == s->net->L - 1) s->score = floats(s, (size_t)s->nslot * rows);
     size_t losses = (size_t)(s->last - s->first + 1) * sizeof *s->loss;
     s->loss = s->dev->ops->alloc(s->dev, losses);
     own->loss_copy = s->dev->ops->pin(s->dev, HPS_LOSS_COPIES * losses);
@@ -231,13 +231,13 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
                               struct hps_dev *dev, const struct hps_slice_opt *opt)
 {
     int first = opt->first, last = opt->last;
-    assert(0 <= first && first <= last && last < net->L && opt->rows >= 0 && opt->flights >= 1);
+    assert(0 <= first && first <= last && last < net->L && opt->rows >= 0 && opt->nslot >= 1);
     struct hps_slice *s = hps_mem_new(1, sizeof *s);
     struct hps_slice_own *own = hps_mem_new(1, sizeof *own);
     size_t n = (size_t)(last - first + 1), inputs = 0;
 
     *s = (struct hps_slice){ .net = net, .dev = dev, .first = first, .last = last,
-                             .rows = opt->rows, .flights = opt->flights, .opt = opt->train,
+                             .rows = opt->rows, .nslot = opt->nslot, .opt = opt->train,
                              .own = own };
     for (int l = first; l <= last; l++)
         if (inputs < (size_t)net->layer[l].ninput) inputs = (size_t)net->layer[l].ninput;
@@ -269,7 +269,7 @@ void hps_slice_lend_grad(struct hps_slice *s, float *grad)
 
 static void free_flights(struct hps_slice *s, float **p)
 {
-    for (int f = 0; p && f < s->flights; f++)
+    for (int f = 0; p && f < s->nslot; f++)
         s->dev->ops->free(s->dev, p[f]);
     hps_mem_free(p);
 }

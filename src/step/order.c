@@ -23,7 +23,7 @@ static int under_way(const struct count *c, int s)
 static bool is_backward(const struct count *c, int s)
 {
     return c->training &&
-           (c->fwd[s] == c->M || under_way(c, s) == hps_order_flights(c->S, s, c->M));
+           (c->fwd[s] == c->M || under_way(c, s) == hps_order_in_flight(c->S, s, c->M));
 }
 
 /* Is there something left to do for stage s, and has what it needs come from its neighbour? */
@@ -31,7 +31,7 @@ static bool ready(const struct count *c, int s)
 {
     if (is_backward(c, s)) return c->bwd[s] < (s == c->S - 1 ? c->fwd[s] : c->bwd[s + 1]);
     return c->fwd[s] < (s == 0 ? c->M : c->fwd[s - 1]) &&
-           under_way(c, s) < hps_order_flights(c->S, s, c->M);
+           under_way(c, s) < hps_order_in_flight(c->S, s, c->M);
 }
 
 /* What home h does next: a backward before a forward, else the later stage; -1: it has to wait. */

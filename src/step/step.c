@@ -28,8 +28,8 @@ static void make_agenda(struct hps_agenda *a, const struct hps_team *t, int M, b
 static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
 {
     const struct hps_team *t = s->team;
-    int most = (int)((o->opt.steps.batch + o->M - 1) / o->M);
-    int rows = (most + t->nparts - 1) / t->nparts;
+    int max_rows = (int)((o->opt.steps.batch + o->M - 1) / o->M);
+    int rows = (max_rows + t->nparts - 1) / t->nparts;
     enum hps_status st = HPS_OK;
 
     o->score = hps_mem_new((size_t)rows, sizeof *o->score);
@@ -38,7 +38,7 @@ static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
     make_agenda(&o->look, t, o->M, false);
     struct hps_worker_opt opt = { o->M, rows, o->opt.train, o->opt.seed, o->opt.training };
     for (int i = 0; !st && i < t->nrole; i++)
-        st = hps_worker_new(&s->role[i], s->net, s->plan, t, t->role[i], s->dev, &opt);
+        st = hps_worker_new(&s->worker[i], s->net, s->plan, t, t->role[i], s->dev, &opt);
     return st;
 }
 
@@ -97,7 +97,7 @@ void hps_step_free(struct hps_step *s)
     if (!s) return;
     struct hps_step_own *o = s->own;
     for (int i = 0; i < s->team->nrole; i++)
-        hps_worker_free(&s->role[i]);
+        hps_worker_free(&s->worker[i]);
     hps_ps_free(s->ps);
     if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
     hps_spans_free(o->spans);
@@ -111,7 +111,7 @@ void hps_step_free(struct hps_step *s)
 struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 {
     for (int i = 0; i < s->team->nrole; i++) {
-        struct hps_slice *mine = s->role[i].slice;
+        struct hps_slice *mine = s->worker[i].slice;
         if (mine->first <= l && l <= mine->last) return mine;
     }
     return NULL;
@@ -121,7 +121,7 @@ struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 
 static struct hps_worker *worker_of(struct hps_step *s, int stage)
 {
-    return &s->role[hps_team_turn(s->team, stage)];
+    return &s->worker[hps_team_turn(s->team, stage)];
 }
 
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
@@ -133,23 +133,24 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     hps_ps_poll(s->ps);
     hps_step_poll(s);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_step_poll_sums(s, &s->role[i]);
+        hps_step_poll_sums(s, &s->worker[i]);
 }
 
 /* Numbers of graphs: the last ones are updates of dense weights, the others micro-batches. */
 enum { UPDATES = HPS_NGRAPH - HPS_ROLES };
 
-static int role_of(const struct hps_step *s, const struct hps_worker *r)
+static int index_of(const struct hps_step *s, const struct hps_worker *r)
 {
-    return (int)(r - s->role);
+    return (int)(r - s->worker);
 }
 
 /* What is queued of a micro-batch may be launched as one graph where no other rank is met in it. */
 static int graph_of(const struct hps_step *s, const struct hps_worker *r, int m, bool backward)
 {
-    int graph = role_of(s, r) + HPS_ROLES * (m % r->flights * 2 + backward);
+    int graph = index_of(s, r) + HPS_ROLES * (m % r->nslot * 2 + backward);
     bool reduces = backward && r->last && s->team->nparts > 1;
-    return s->dev->ops->graph_begin && !reduces && !r->meet && graph < UPDATES ? graph : -1;
+    bool fits = !reduces && !r->stage_collective && graph < UPDATES;
+    return s->dev->ops->graph_begin && fits ? graph : -1;
 }
 
 static void forward(struct hps_step *s, struct hps_worker *r, int m, bool training)
@@ -163,7 +164,7 @@ static void forward(struct hps_step *s, struct hps_worker *r, int m, bool traini
     struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_FORWARD);
     int graph = training ? graph_of(s, r, m, false) : -1;
     if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
-    hps_slice_forward(r->slice, m % r->flights, &r->feed[m], training);
+    hps_slice_forward(r->slice, m % r->nslot, &r->feed[m], training);
     if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
@@ -189,7 +190,7 @@ static void backward(struct hps_step *s, struct hps_worker *r, int m)
     struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_BACKWARD);
     int graph = graph_of(s, r, m, true);
     if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
-    hps_slice_backward(r->slice, m % r->flights, &r->feed[m], layer_done, s);
+    hps_slice_backward(r->slice, m % r->nslot, &r->feed[m], layer_done, s);
     if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
@@ -204,8 +205,8 @@ static void merge(struct hps_step *s)
     hps_region_leave(HPS_REGION_PUSH);
     hps_region_enter(HPS_REGION_REDUCE, 0);
     for (int i = 0; i < s->team->nrole; i++) {
-        hps_region_part(s->role[i].part);
-        hps_reduce_end(s->role[i].reduce);
+        hps_region_part(s->worker[i].part);
+        hps_reduce_end(s->worker[i].reduce);
     }
     hps_region_leave(HPS_REGION_REDUCE);
     hps_region_enter(HPS_REGION_PUSH, 0);
@@ -222,7 +223,7 @@ static float clip_scale(struct hps_step *s)
     if (o->active == MPI_COMM_NULL) return 1.0f;
     /* dense gradients are the same on every rank of a stage */
     for (int i = 0; s->team->my_part == 0 && i < s->team->nrole; i++) {
-        const struct hps_slice *slice = s->role[i].slice;
+        const struct hps_slice *slice = s->worker[i].slice;
         double norm2 = 0;
         s->dev->ops->dense->norm2(s->dev, slice->nparam, slice->grad, &norm2);
         mine += norm2;
@@ -235,15 +236,15 @@ static float clip_scale(struct hps_step *s)
     return norm > clip ? (float)(clip / norm) : 1.0f;
 }
 
-static void update_role(struct hps_step *s, struct hps_worker *r, float scale)
+static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
 {
     const struct hps_step_opt *opt = &own_of(s)->opt;
     long long number = own_of(s)->number, total = opt->steps.total;
     struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_UPDATE);
     bool graph = s->dev->ops->graph_begin && r->slice->nparam > 0;
-    if (graph) s->dev->ops->graph_begin(s->dev, UPDATES + role_of(s, r));
+    if (graph) s->dev->ops->graph_begin(s->dev, UPDATES + index_of(s, r));
     hps_slice_update(r->slice, number, total, scale);
-    if (graph) s->dev->ops->graph_end(s->dev, UPDATES + role_of(s, r));
+    if (graph) s->dev->ops->graph_end(s->dev, UPDATES + index_of(s, r));
     hps_ps_apply(s->ps, r->stage, number, total, scale);
     hps_step_computed(s, t0);
     hps_region_leave(HPS_REGION_UPDATE);
@@ -253,29 +254,29 @@ static void update(struct hps_step *s)
 {
     float scale = clip_scale(s);
     for (int i = 0; i < s->team->nrole; i++)
-        update_role(s, &s->role[i], scale);
+        update_worker(s, &s->worker[i], scale);
 }
 
 /* Messages of the last micro-batches must have left before their buffers are written again. */
 static void drain(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nrole; i++)
-        hps_worker_drain(&s->role[i]);
+        hps_worker_drain(&s->worker[i]);
 }
 
 /* My sum of losses since it was last asked for in that place. */
-static double told(const struct hps_step *s, int place)
+static double loss_of(const struct hps_step *s, int place)
 {
     double loss = 0;
     for (int i = 0; i < s->team->nrole; i++)
-        loss += hps_slice_loss_end(s->role[i].slice, place);
+        loss += hps_slice_loss_end(s->worker[i].slice, place);
     return loss;
 }
 
 double hps_step_loss(struct hps_step *s)
 {
     if (s->team->nrole > 0) hps_step_read(s, true);
-    return told(s, own_of(s)->place);
+    return loss_of(s, own_of(s)->place);
 }
 
 /* ---- the verbs ---- */
@@ -300,7 +301,7 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
     uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
     long long n = hps_steps_batch(steps, number, &epoch, &position);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_worker_begin(&s->role[i], &o->taken, number, n, key);
+        hps_worker_begin(&s->worker[i], &o->taken, number, n, key);
 }
 
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
@@ -319,10 +320,10 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     merge(s);
     o->place = !o->place;
     for (int i = 0; i < s->team->nrole; i++)
-        hps_slice_loss_begin(s->role[i].slice, o->place);
+        hps_slice_loss_begin(s->worker[i].slice, o->place);
     update(s);
     drain(s);
-    *loss = told(s, s->lag == 2 ? !o->place : o->place);
+    *loss = loss_of(s, s->lag == 2 ? !o->place : o->place);
 }
 
 static void collect(struct hps_step *s, const struct hps_worker *r, int m,
@@ -330,7 +331,7 @@ static void collect(struct hps_step *s, const struct hps_worker *r, int m,
 {
     struct hps_step_own *o = own_of(s);
     const struct hps_batch *b = &o->taken.batch[m];
-    const float *score = r->slice->score + (size_t)(m % r->flights) * (size_t)r->slice->rows;
+    const float *score = r->slice->score + (size_t)(m % r->nslot) * (size_t)r->slice->rows;
     float *host = o->score;
     s->dev->ops->copy_to_host(s->dev, host, score, (size_t)b->B * sizeof *host);
     hps_metric_add(metric, b->B, host, b->label, b->example);
@@ -353,13 +354,13 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     o->looks = false;
     drain(s);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_metric_add_loss(metric, hps_slice_loss(s->role[i].slice));
+        hps_metric_add_loss(metric, hps_slice_loss(s->worker[i].slice));
 }
 
 double hps_step_bytes(const struct hps_step *s)
 {
     double bytes = s->other_bytes;
     for (int i = 0; i < s->team->nrole; i++)
-        bytes += hps_worker_bytes(&s->role[i]);
+        bytes += hps_worker_bytes(&s->worker[i]);
     return bytes + hps_ps_bytes(s->ps);
 }

@@ -10,8 +10,8 @@
 enum { STOP, SAVE, READY, LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
 _Static_assert((int)NWORD == HPS_STEP_AGREE_WORDS, "room for all of them");
 
-/* Troubles are counted by kind, so that one sum carries them: worst last. */
-static const enum hps_status kind[] = {
+/* Troubles are counted by status, so that one sum carries them: worst last. */
+static const enum hps_status trouble_of[] = {
     [DECK] = HPS_DECK, [INPUT] = HPS_INPUT, [FAIL] = HPS_FAIL, [OUTPUT] = HPS_OUTPUT
 };
 
@@ -34,17 +34,17 @@ void hps_step_agree_begin(struct hps_step_agree *p, const struct hps_heartbeat *
     p->mine[SAVE] = b->save;
     p->mine[READY] = b->ready;
     p->mine[LOSS] = b->loss;
-    bool told = !b->trouble;
+    bool counted = !b->trouble;
     for (int i = DECK; i <= OUTPUT; i++)
-        if (b->trouble == kind[i]) p->mine[i] = told = true;
-    assert(told);               /* the others would go on without this rank */
-    (void)told;
+        if (b->trouble == trouble_of[i]) p->mine[i] = counted = true;
+    assert(counted);               /* the others would go on without this rank */
+    (void)counted;
     HPS_MPI(MPI_Iallreduce(p->mine, p->sum, NWORD, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
 }
 
-struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool quiet)
+struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool sleeping)
 {
-    if (quiet)
+    if (sleeping)
         hps_wait_sleeping(&p->request);
     else
         hps_wait_all(1, &p->request);
@@ -53,6 +53,6 @@ struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool quiet)
                                .ready = (int)p->sum[READY],
                                .loss = p->sum[LOSS] };
     for (int i = DECK; i <= OUTPUT; i++)
-        if (p->sum[i] > 0) b.trouble = kind[i];
+        if (p->sum[i] > 0) b.trouble = trouble_of[i];
     return b;
 }

@@ -48,7 +48,7 @@ void hps_step_computed(struct hps_step *step, struct hps_since since);
  * computation. */
 void hps_step_span(struct hps_step *step, const struct hps_worker *worker, enum hps_region region,
                    bool busy);
-/* What the GPU is through with is counted; `patient`: once it is. Answers the computation. */
-double hps_step_read(struct hps_step *step, bool patient);
+/* What the GPU is through with is counted; `blocking`: once it is. Answers the computation. */
+double hps_step_read(struct hps_step *step, bool blocking);
 
 #endif

@@ -9,7 +9,7 @@
 void hps_step_poll(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nrole; i++)
-        hps_worker_poll(&s->role[i]);
+        hps_worker_poll(&s->worker[i]);
 }
 
 static double core_s(const struct hps_step *s)
@@ -43,8 +43,8 @@ static struct hps_since now(const struct hps_step *s)
     double clock_s = hps_now_s();
     struct hps_since t = { clock_s - o->sums_wall_s, core_s(s) - o->sums_core_s, clock_s };
     for (int i = 0; i < s->team->nrole; i++) {
-        t.wall_s -= hps_stage_collective_wall_s(s->role[i].meet);
-        t.core_s -= hps_stage_collective_core_s(s->role[i].meet);
+        t.wall_s -= hps_stage_collective_wall_s(s->worker[i].stage_collective);
+        t.core_s -= hps_stage_collective_core_s(s->worker[i].stage_collective);
     }
     return t;
 }
@@ -54,33 +54,35 @@ static struct doing doing_of(int what)
     return (struct doing){ what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
 }
 
-/* What a GPU met its peers for was none of its computation. Answers what was counted as that. */
-static double read_meetings(struct hps_step *s, bool patient)
+/* Collectives of a GPU are no computation. Returns their seconds that were counted as such. */
+static double read_collectives(struct hps_step *s, bool blocking)
 {
     double seconds, busy_s = 0;
     int what;
-    for (int i = 0; i < s->team->nrole; i++)
-        while (hps_stage_collective_took(s->role[i].meet, patient, &what, &seconds)) {
+    for (int i = 0; i < s->team->nrole; i++) {
+        struct hps_stage_collective *c = s->worker[i].stage_collective;
+        while (hps_stage_collective_took(c, blocking, &what, &seconds)) {
             struct doing d = doing_of(what);
             if (!d.counts) continue;
             hps_count_gpu(d.region, d.part, -seconds);
             hps_count_gpu(HPS_REGION_REDUCE, d.part, seconds);
             if (d.busy) busy_s += seconds;
         }
+    }
     return busy_s;
 }
 
-double hps_step_read(struct hps_step *s, bool patient)
+double hps_step_read(struct hps_step *s, bool blocking)
 {
     double seconds, busy_s = 0;
     int what;
-    while (hps_spans_take(((struct hps_step_own *)s->own)->spans, patient, &what, &seconds)) {
+    while (hps_spans_take(((struct hps_step_own *)s->own)->spans, blocking, &what, &seconds)) {
         struct doing d = doing_of(what);
         if (!d.counts) continue;
         hps_count_gpu(d.region, d.part, seconds);
         if (d.busy) busy_s += seconds;
     }
-    busy_s -= read_meetings(s, patient);
+    busy_s -= read_collectives(s, blocking);
     s->busy_s += busy_s;
     return busy_s;
 }
@@ -92,7 +94,7 @@ void hps_step_span(struct hps_step *s, const struct hps_worker *r, enum hps_regi
     int what = (int)region << 8 | r->part << 2 | busy << 1 | !o->looks;
     hps_spans_begin(o->spans, what);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_stage_collective_mark(s->role[i].meet, what);
+        hps_stage_collective_mark(s->worker[i].stage_collective, what);
 }
 
 /* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its

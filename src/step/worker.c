@@ -26,7 +26,7 @@ static int my_rows(const struct hps_worker *r, int m)
 static void make_feeds(struct hps_worker *r, size_t nlayer)
 {
     r->feed = hps_mem_new((size_t)r->M, sizeof *r->feed);
-    r->peers = hps_mem_new((size_t)r->M, sizeof *r->peers);
+    r->collective = hps_mem_new((size_t)r->M, sizeof *r->collective);
     for (int m = 0; m < r->M; m++)
         r->feed[m].lookup = hps_mem_new(nlayer, sizeof *r->feed[m].lookup);
 }
@@ -35,7 +35,7 @@ static void make_feeds(struct hps_worker *r, size_t nlayer)
 static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker *r, int side)
 {
     const struct hps_slice *s = r->slice;
-    struct hps_pipe_opt opt = { r->stage, side, { 0 }, r->flights, s->rows };
+    struct hps_pipe_opt opt = { r->stage, side, { 0 }, r->nslot, s->rows };
 
     if (r->stage + side < 0 || r->stage + side == r->team->S) return HPS_OK;
     hps_net_boundary(s->net, side == 1 ? s->last + 1 : s->first, NULL,
@@ -48,13 +48,13 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
                                struct hps_dev *dev, const struct hps_worker_opt *opt)
 {
     const struct hps_plan_stage *g = &plan->stage[stage];
-    int M = opt->M, flights = hps_order_flights(team->S, stage, M);
+    int M = opt->M, nslot = hps_order_in_flight(team->S, stage, M);
 
-    if (stage > 0 && flights < M) flights++; /* the next one comes in while these are computed */
+    if (stage > 0 && nslot < M) nslot++; /* the next one comes in while these are computed */
     *r = (struct hps_worker){ .stage = stage, .part = hps_team_turn(team, stage), .M = M,
-                              .flights = flights, .team = team };
+                              .nslot = nslot, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
-    struct hps_slice_opt own = { g->first, g->last, opt->rows, flights, opt->train, opt->seed,
+    struct hps_slice_opt own = { g->first, g->last, opt->rows, nslot, opt->train, opt->seed,
                                  opt->training };
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &own);
     if (!st) st = make_pipe(&r->prev, r, -1);
@@ -64,21 +64,21 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
                             team->stage);
     if (!st && opt->training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
     if (!st && team->nparts > 1 && hps_slice_is_collective(net, g->first, g->last))
-        st = hps_stage_collective_new(&r->meet, dev, team->stage);
+        st = hps_stage_collective_new(&r->stage_collective, dev, team->stage);
     return st;
 }
 
 void hps_worker_free(struct hps_worker *r)
 {
     hps_reduce_free(r->reduce);
-    hps_stage_collective_free(r->meet);
+    hps_stage_collective_free(r->stage_collective);
     hps_pipe_free(r->prev);
     hps_pipe_free(r->next);
     hps_slice_free(r->slice);
     for (int m = 0; r->feed && m < r->M; m++)
         hps_mem_free(r->feed[m].lookup);
     hps_mem_free(r->feed);
-    hps_mem_free(r->peers);
+    hps_mem_free(r->collective);
 }
 
 /* ---- a step ---- */
@@ -103,8 +103,8 @@ void hps_worker_pull(struct hps_worker *r, struct hps_ps *ps, int m)
 static void post_forward(struct hps_worker *r, int m)
 {
     if (r->prev && m < r->M)
-        hps_pipe_recv(r->prev, HPS_WAY_FORWARD, m % r->flights, r->step, m, rows_of(r, m),
-                      r->slice->in[m % r->flights]);
+        hps_pipe_recv(r->prev, HPS_WAY_FORWARD, m % r->nslot, r->step, m, rows_of(r, m),
+                      r->slice->in[m % r->nslot]);
 }
 
 void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken, long long step,
@@ -116,48 +116,48 @@ void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken,
         r->feed[m].B = my_rows(r, m);
         r->feed[m].key = key;
         r->feed[m].weight = (float)(1.0 / (double)n);
-        if (r->meet) {
-            r->peers[m] = hps_stage_collective_over(r->meet, rows_of(r, m));
-            r->feed[m].collective = &r->peers[m];
+        if (r->stage_collective) {
+            r->collective[m] = hps_stage_collective_over(r->stage_collective, rows_of(r, m));
+            r->feed[m].collective = &r->collective[m];
         }
         make_feed(r, taken, m);
     }
-    for (int m = 0; m < r->flights; m++)
+    for (int m = 0; m < r->nslot; m++)
         post_forward(r, m);
 }
 
-/* Wait for what comes from `from`, and for what was sent to `to` from the same flight before. */
-static void clear_flight(const struct hps_worker *r, struct hps_pipe *from, struct hps_pipe *to,
+/* Wait for the rows of m from `from`, and until what its slot last sent to `to` has left. */
+static void clear_slot(const struct hps_worker *r, struct hps_pipe *from, struct hps_pipe *to,
                          enum hps_way way, int m)
 {
-    int flight = m % r->flights;
+    int slot = m % r->nslot;
 
     hps_region_enter(HPS_REGION_RECV, r->part);
-    if (from) hps_pipe_wait(from, way, flight);
+    if (from) hps_pipe_wait(from, way, slot);
     hps_region_leave(HPS_REGION_RECV);
     hps_region_enter(HPS_REGION_SEND, r->part);
-    if (to) hps_pipe_sent(to, way, flight);
+    if (to) hps_pipe_sent(to, way, slot);
     hps_region_leave(HPS_REGION_SEND);
 }
 
 void hps_worker_receive(struct hps_worker *r, int m)
 {
-    clear_flight(r, r->prev, r->next, HPS_WAY_FORWARD, m);
+    clear_slot(r, r->prev, r->next, HPS_WAY_FORWARD, m);
 }
 
 void hps_worker_receive_back(struct hps_worker *r, int m)
 {
     r->last = m == r->M - 1;
-    clear_flight(r, r->next, r->prev, HPS_WAY_BACKWARD, m);
+    clear_slot(r, r->next, r->prev, HPS_WAY_BACKWARD, m);
 }
 
 static void send(struct hps_worker *r, struct hps_pipe *to, enum hps_way way, int m,
                  float *const *buf)
 {
-    int flight = m % r->flights;
+    int slot = m % r->nslot;
 
     hps_region_enter(HPS_REGION_SEND, r->part);
-    if (to) hps_pipe_send(to, way, flight, r->step, m, rows_of(r, m), buf[flight]);
+    if (to) hps_pipe_send(to, way, slot, r->step, m, rows_of(r, m), buf[slot]);
     hps_region_leave(HPS_REGION_SEND);
 }
 
@@ -165,8 +165,8 @@ void hps_worker_forwarded(struct hps_worker *r, int m, bool training)
 {
     send(r, r->next, HPS_WAY_FORWARD, m, r->slice->out);
     if (r->next && training)
-        hps_pipe_recv(r->next, HPS_WAY_BACKWARD, m % r->flights, r->step, m, rows_of(r, m),
-                      r->slice->out_grad[m % r->flights]);
+        hps_pipe_recv(r->next, HPS_WAY_BACKWARD, m % r->nslot, r->step, m, rows_of(r, m),
+                      r->slice->out_grad[m % r->nslot]);
 }
 
 void hps_worker_backwarded(struct hps_worker *r, int m)
@@ -177,13 +177,13 @@ void hps_worker_backwarded(struct hps_worker *r, int m)
 
 void hps_worker_freed(struct hps_worker *r, int m)
 {
-    post_forward(r, m + r->flights);
+    post_forward(r, m + r->nslot);
 }
 
 void hps_worker_drain(struct hps_worker *r)
 {
     hps_region_enter(HPS_REGION_SEND, r->part);
-    for (int f = 0; f < r->flights; f++) {
+    for (int f = 0; f < r->nslot; f++) {
         if (r->next) hps_pipe_sent(r->next, HPS_WAY_FORWARD, f);
         if (r->prev) hps_pipe_sent(r->prev, HPS_WAY_BACKWARD, f);
     }
@@ -203,6 +203,6 @@ double hps_worker_bytes(const struct hps_worker *r)
     if (r->prev) bytes += hps_pipe_bytes(r->prev);
     if (r->next) bytes += hps_pipe_bytes(r->next);
     if (r->reduce) bytes += hps_reduce_bytes(r->reduce);
-    bytes += hps_stage_collective_bytes(r->meet);
+    bytes += hps_stage_collective_bytes(r->stage_collective);
     return bytes;
 }

@@ -11,20 +11,20 @@
 static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struct hps_steps *steps,
                            double patience_s, struct hps_metric *metric)
 {
-    struct hps_step_agree pulse;
+    struct hps_step_agree agree;
     enum hps_status st = hps_agree(s->team->world, hps_feeder_fetch(f));
 
-    hps_step_agree_init(&pulse, s->team->world);
+    hps_step_agree_init(&agree, s->team->world);
     for (long long i = 0; !st && i < steps->total; i++) {
         struct hps_heartbeat mine = { .trouble = hps_step_begin(s, f, i),
                                       .stop = hps_stop_overdue(patience_s) };
-        hps_step_agree_begin(&pulse, &mine);
+        hps_step_agree_begin(&agree, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
-        struct hps_heartbeat all = hps_step_agree_end(&pulse, s->team->nrole == 0);
+        struct hps_heartbeat all = hps_step_agree_end(&agree, s->team->nrole == 0);
         st = all.trouble ? all.trouble : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_heartbeat(-1);
     }
-    hps_step_agree_done(&pulse);
+    hps_step_agree_done(&agree);
     return st;
 }
 

@@ -1,6 +1,5 @@
-/* loop.c - the frame around the step. A wish (to stop, to save) or a trouble is told with the
- * step's pulse and acted upon by all ranks at the same boundary; nobody waits for it in the step.
- */
+/* loop.c - the frame around the step. Requests (to stop, to save) and errors travel with the step's
+ * agreement, and all ranks act on them at the same boundary; no rank waits for them in the step. */
 #include "train/loop.h"
 
 #include <limits.h>
@@ -28,7 +27,7 @@ struct state {
     struct hps_cursor *c;
     MPI_Comm world;
     struct hps_feeder *feeder;
-    struct hps_step_agree pulse;
+    struct hps_step_agree agree;
     struct hps_loop_change *change;
     double loss;                    /* this rank's sum, as the last step told it            */
     long long known;                /* step whose loss is the cursor's                      */
@@ -225,7 +224,7 @@ static enum hps_status save(struct state *s)
     return st;
 }
 
-/* Is it time to save? Rank 0's clock decides, with the pulse. */
+/* Is it time to save? Rank 0's clock decides, with the step agreement. */
 static bool save_due(const struct state *s)
 {
     double every = s->l->ckpt->interval_seconds;
@@ -280,7 +279,7 @@ static enum hps_status reconsider(struct state *s)
     return st;
 }
 
-/* One step and its pulse. *stop: all have agreed to end after it. */
+/* One step and its agreement. *stop: all have agreed to end after it. */
 static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, bool *ready)
 {
     const struct hps_loop *l = s->l;
@@ -296,10 +295,10 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     if (!mine.trouble) mine.trouble = look.trouble;
     if (wish && !s->reason) HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", wish);
     if (wish) s->reason = wish;
-    hps_step_agree_begin(&s->pulse, &mine);
+    hps_step_agree_begin(&s->agree, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);
     hps_region_enter(HPS_REGION_WAIT, 0);
-    struct hps_heartbeat all = hps_step_agree_end(&s->pulse, l->step->team->nrole == 0);
+    struct hps_heartbeat all = hps_step_agree_end(&s->agree, l->step->team->nrole == 0);
     hps_region_leave(HPS_REGION_WAIT);
     hps_watch_heartbeat(number + 1);
     hps_count_window(number);
@@ -388,14 +387,14 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     if (l->past->loss_every == 0) l->past->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
-    hps_step_agree_init(&s.pulse, world);
+    hps_step_agree_init(&s.agree, world);
     hps_wait_for_tell(step);
     hps_watch_phase(NULL, 0);
     st = all_steps(&s);
     if (st) drop(change);
     l->past->status.step = cursor->step;
     l->past->status.loss = cursor->train_loss;
-    hps_step_agree_done(&s.pulse);
+    hps_step_agree_done(&s.agree);
     l->step->other_bytes += hps_feeder_bytes(s.feeder);
     hps_feeder_free(s.feeder);
     return st;

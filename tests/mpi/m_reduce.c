@@ -72,7 +72,7 @@ static void share(const struct sharing *how)
 static void check_way(const struct hps_reduce *reduce, size_t n, bool host, MPI_Comm world)
 {
     int each = hps_env_count("HETERPS_SHARED_RANKS"), mine, alone;
-    const char *way = hps_reduce_way(reduce);
+    const char *way = hps_reduce_name(reduce);
 
     mine = hps_env_is("HETERPS_SHARED_MEMORY", "0");
     HPS_MPI(MPI_Allreduce(&mine, &alone, 1, MPI_INT, MPI_SUM, world));
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
         no_group(&dev, dev.host ? world : MPI_COMM_SELF);
         for (size_t i = 0; i < sizeof sharing / sizeof *sharing && (dev.host || i == 0); i++) {
             share(&sharing[i]);
-            run_sizes(&dev, how >= GPU_GROUP_APART, world); /* cards take their time */
+            run_sizes(&dev, how >= GPU_GROUP_APART, world); /* gpus take their time */
         }
         dev.ops->close(&dev);
     }

@@ -50,7 +50,7 @@ struct run {
 /* A receive is posted as soon as its place is free: activations of stage s for micro-batch m. */
 static bool posted(const struct run *r, int s, int m)
 {
-    int free = m - hps_order_flights(r->S, s, r->M);
+    int free = m - hps_order_in_flight(r->S, s, r->M);
     return free < (r->training ? r->bwd[s] : r->fwd[s]);
 }
 
@@ -59,7 +59,7 @@ static bool posted(const struct run *r, int s, int m)
  * (their receive is posted with the forward of the stage before). */
 static bool may(const struct run *r, const struct hps_todo *t)
 {
-    int s = t->stage, before = t->m - hps_order_flights(r->S, s, r->M);
+    int s = t->stage, before = t->m - hps_order_in_flight(r->S, s, r->M);
 
     if (t->backward)
         return r->fwd[s] > t->m && (s == r->S - 1 || r->bwd[s + 1] > t->m) &&
@@ -80,7 +80,7 @@ static int play(struct run *r)
                 const struct hps_todo *t = &r->list[h][r->at[h]];
                 *(t->backward ? &r->bwd[t->stage] : &r->fwd[t->stage]) += 1;
                 assert_true(r->fwd[t->stage] - r->bwd[t->stage] <=
-                            (r->training ? hps_order_flights(r->S, t->stage, r->M) : r->M));
+                            (r->training ? hps_order_in_flight(r->S, t->stage, r->M) : r->M));
                 moved = 1;
                 done++;
             }

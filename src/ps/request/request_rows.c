@@ -152,7 +152,7 @@ static void merge(struct hps_request *r, struct hps_request_slot *t)
 {
     struct rows *w = r->context;
     size_t n = t->step.nsend_all;
-    int tail_bits = hps_radix_bits(r->shm ? HPS_SHM_MOST : (uint64_t)t->step.nrow + n);
+    int tail_bits = hps_radix_bits(r->shm ? HPS_SHM_MAX_ROWS : (uint64_t)t->step.nrow + n);
 
     if (r->parts == 1) {
         keep(r, t);

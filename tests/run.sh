@@ -4,7 +4,7 @@
 # The last line is "N passed, N failed, N skipped"; the exit code is not 0 if any failed.
 #
 #   HPS_TESTS_DIR     where it builds (default build-tests)
-#   HPS_FUZZ_SECONDS  each fuzz target (default 30 with CI=true, else 5)
+#   HPS_FUZZ_SECONDS  each fuzz target (default 10 with CI=true, else 5)
 #   HPS_FUZZ_JOBS     targets at a time (default 2)
 cd "$(dirname "$0")/.." || exit 1
 . jobs/lib.sh
@@ -13,7 +13,7 @@ export srcdir
 . tests/lib/env.sh
 
 dir=${HPS_TESTS_DIR:-build-tests}
-fuzz_seconds=${HPS_FUZZ_SECONDS:-$([ "${CI:-}" = true ] && echo 30 || echo 5)}
+fuzz_seconds=${HPS_FUZZ_SECONDS:-$([ "${CI:-}" = true ] && echo 10 || echo 5)}
 passed=0 failed=0 skipped=0
 
 pass() { passed=$((passed + 1)); }
@@ -257,8 +257,9 @@ sanitizers() {
     fi
 }
 
-# The build that several suites start from.
-main_build() { build_in "$dir/gcc" CC=gcc --enable-werror; }
+# The build that several suites start from; kernels are compiled for one architecture.
+one_arch='-gencode arch=compute_80,code=sm_80'
+main_build() { build_in "$dir/gcc" CC=gcc --enable-werror NVCC_ARCH="$one_arch"; }
 
 wanted=$*
 [ "$wanted" != quick ] || wanted=gcc
@@ -274,7 +275,8 @@ install_packages missing_for_tests
 try_slurm
 bootstrap
 mkdir -p "$dir"
-suite gcc 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror
+suite gcc 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror \
+    NVCC_ARCH="$one_arch"
 suite clang 'clang with sanitizers, the rooms' sanitizers
 suite coverage 'without CUDA, with coverage, the rooms' coverage
 suite configure 'configure' configure_refuses

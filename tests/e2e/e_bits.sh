@@ -1,8 +1,9 @@
 #!/bin/sh
-# What is learned is the same to the bit, by messages or through shared memory, in whatever cut; and
-# the same as ever: the losses in e_bits.txt, of the training and of an evaluation of its last
+# What three ranks learn is the same to the bit, by messages or through shared memory; and the same
+# as ever: the losses in e_bits.txt, of the training and of an evaluation of its last
 # checkpoint, are those of the program before its rooms were moved. Bits depend on compiler, vector
 # instructions and BLAS: each such machine has its lines there, another one is told which to add.
+# HPS_BITS_DECKS: other decks of inputs/ than these.
 . "$srcdir/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 
@@ -28,16 +29,15 @@ machine() {
 # one_type DECK: it, with all ranks of one type at one price, and its data
 one_type() {
     heterps deck "$srcdir/inputs/$1.yaml" --set data.test= >full.yaml
-    sed 's/buckets: 1000001/buckets: 1001/' full.yaml | awk '
+    sed 's/buckets: 1000000*1*/buckets: 1001/' full.yaml | awk '
         /^[a-z]/ { skip = ($1 == "resources:" || $1 == "schedule:"); model = $1 == "model:" }
         !skip
         END { print "resources:\n  - {name: cpu, match: \"*\", price_usd_hour: 1}" }' >"$1.yaml"
     layers=$(awk '/^[a-z]/ { on = $1 == "model:" } on && /^  - / { n++ } END { print n }' "$1.yaml")
-    if [ "$1" = census ]; then
-        cp data/census_test.h5 census.h5
-    else
-        expect 0 '' heterps generate "$1.yaml" --rows 900 --output "$1.h5"
-    fi
+    case $1 in
+    census*) cp data/census_test.h5 "$1.h5" ;;
+    *) expect 0 '' heterps generate "$1.yaml" --rows 900 --output "$1.h5" ;;
+    esac
 }
 
 # bits DECK RANKS "CUTS" "UNITS": a training of 3 steps; its loss is in $bits
@@ -60,14 +60,16 @@ kept() {
     line="$key $bits $(number eval.json loss)"
     if ! grep -q -F "$key" "$kept"; then
         echo "not kept: $line"
+        unknown=1
     elif ! grep -q -x -F "$line" "$kept"; then
         fail "other bits than ever: $line"
     fi
 }
 
+unknown=
 census
 machine=$(machine)
-for deck in census nce din; do
+for deck in ${HPS_BITS_DECKS:-census nce din}; do
     one_type "$deck"
     bits "$deck" 1 '' 1
     kept "$deck" 1 ''
@@ -84,4 +86,6 @@ for deck in census nce din; do
         [ "$memory" = "$bits" ] || fail "$deck: by messages $bits, by shared memory $memory"
     done
 done
+[ -z "$unknown" ] || [ "$hps_failed" -gt 0 ] ||
+    skip "e_bits.txt has no lines for this machine: $machine"
 verdict

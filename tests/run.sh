@@ -221,6 +221,15 @@ fuzz() {
     done
 }
 
+# The programs that only measure still compile.
+perf_programs() {
+    if main_build && quietly "$dir/perf.out" make -C "$dir/gcc" -j "$(cores)" perf-programs; then
+        pass
+    else
+        flunk 'the programs of perf/bin'
+    fi
+}
+
 # Which lines of src the tests run: of the build without what is optional,
 # which so is tested as well.
 coverage() {
@@ -277,6 +286,7 @@ bootstrap
 mkdir -p "$dir"
 suite gcc 'gcc, 1 to 4 ranks' checked gcc check '1 2 3 4' CC=gcc --enable-werror \
     NVCC_ARCH="$one_arch"
+suite gcc 'programs of perf' perf_programs
 suite clang 'clang with sanitizers, the rooms' sanitizers
 suite coverage 'without CUDA, with coverage, the rooms' coverage
 suite configure 'configure' configure_refuses

@@ -1,9 +1,9 @@
-/* owners.c - the ids that owners of a table get where these give sums of bags, on paper: each batch
- * of a data set is what one rank reads, all slots share the table.
+/* owners.c - the ids that each owner of a table receives where owners send pooled sums, on paper:
+ * each batch of a dataset is what one rank reads, and all slots share the table.
  *   owners DATA BATCH TABLE-ROWS OWNERS...
- *   prints for each number of owners "OWNERS PLAIN NAMED TOLD": of the busiest owner, how many times
- *   its fair share of the ids are ids of its rows; the share of ids that name popular rows; how many
- *   times the fair share of what all are told it is told. Built by `make perf/bin/owners`. */
+ *   prints "OWNERS IDS HOT RECEIVED" for each number of owners: the ids that belong to the busiest
+ *   owner over its fair share; the share of ids that are of hot rows; the ids that the busiest
+ *   owner receives over its fair share. Built by `make perf/bin/owners`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,67 +17,70 @@
 
 struct owners {
     int n;
-    struct hps_pooled *partials;
-    double *plain, *told;       /* (n) ids */
-    double nid, named;
+    struct hps_pooled *pooled;
+    double *ids, *received;     /* (n) of each owner */
+    double nid, nhot;
     struct hps_unique_room room;
-    struct hps_int_mirror to;
-    int *ask, *length;
-    size_t *at;
+    struct hps_int_mirror sent;
+    int *nrecv, *length;        /* (n) */
+    size_t *at;                 /* (n) */
 };
 
-static void make(struct owners *o, int n, const struct hps_layer *layer, long long rows,
+static void init(struct owners *o, int n, const struct hps_layer *layer, long long rows,
                  struct hps_dev *dev)
 {
-    size_t parts = (size_t)n;
+    size_t nowner = (size_t)n;
 
-    *o = (struct owners){ .n = n, .plain = hps_mem_new(parts, sizeof *o->plain),
-                          .told = hps_mem_new(parts, sizeof *o->told),
-                          .ask = hps_mem_new(parts, sizeof *o->ask),
-                          .length = hps_mem_new(parts, sizeof *o->length),
-                          .at = hps_mem_new(parts, sizeof *o->at) };
-    o->partials = hps_pooled_new(1, &layer, rows, 1, n, dev);
+    *o = (struct owners){ .n = n, .ids = hps_mem_new(nowner, sizeof *o->ids),
+                          .received = hps_mem_new(nowner, sizeof *o->received),
+                          .nrecv = hps_mem_new(nowner, sizeof *o->nrecv),
+                          .length = hps_mem_new(nowner, sizeof *o->length),
+                          .at = hps_mem_new(nowner, sizeof *o->at) };
+    o->pooled = hps_pooled_new(1, &layer, rows, 1, n, dev);
 }
 
-static void drop(struct owners *o, struct hps_dev *dev)
+static void done(struct owners *o, struct hps_dev *dev)
 {
-    hps_pooled_free(o->partials);
+    hps_pooled_free(o->pooled);
     hps_unique_room_free(&o->room, dev);
-    hps_int_mirror_free(&o->to, dev);
-    hps_mem_free(o->plain);
-    hps_mem_free(o->told);
-    hps_mem_free(o->ask);
+    hps_int_mirror_free(&o->sent, dev);
+    hps_mem_free(o->ids);
+    hps_mem_free(o->received);
+    hps_mem_free(o->nrecv);
     hps_mem_free(o->length);
     hps_mem_free(o->at);
 }
 
-static void add(struct owners *o, const struct hps_layer *layer, const struct hps_batch *b)
+static void add(struct owners *o, const struct hps_layer *layer, const struct hps_batch *batch)
 {
-    struct hps_bag bag;
+    struct hps_lookup lookup;
     int first[2];
+    const struct hps_pooled_step step = { first, o->nrecv, &lookup, &o->room };
+    const struct hps_pooled_request request = { o->length, o->at, &o->sent };
 
-    hps_pooled_find(o->partials, b, &o->room, first, o->ask, &bag, o->length, o->at, &o->to);
+    hps_pooled_find(o->pooled, batch, &step, &request);
     for (int q = 0; q < o->n; q++)
-        o->told[q] += o->to.host[o->at[q] + (size_t)o->ask[q]];
-    o->named += bag.name_begin[bag.nslot * bag.B] - bag.name_begin[0];
+        o->received[q] += o->sent.host[o->at[q] + (size_t)o->nrecv[q]];
+    o->nhot += lookup.hot.begin[lookup.nslot * lookup.B] - lookup.hot.begin[0];
     for (int i = 0; i < layer->nslot; i++) {
-        size_t n = (size_t)(b->offset[i] ? b->offset[i][b->B] : b->B);
+        const int *offset = batch->offset[i];
+        size_t n = (size_t)(offset ? offset[batch->B] : batch->B);
         for (size_t k = 0; k < n; k++)
-            o->plain[hps_cyclic_owner(hps_ids_get(b->ids[i], k), o->n)]++;
+            o->ids[hps_cyclic_owner(hps_ids_get(batch->ids[i], k), o->n)]++;
         o->nid += (double)n;
     }
 }
 
-/* The most of n numbers over their mean. */
+/* The largest of n numbers over their mean. */
 static double over_mean(const double *x, int n)
 {
-    double most = 0, sum = 0;
+    double max = 0, sum = 0;
 
     for (int q = 0; q < n; q++) {
-        most = x[q] > most ? x[q] : most;
+        max = x[q] > max ? x[q] : max;
         sum += x[q];
     }
-    return most * n / sum;
+    return max * n / sum;
 }
 
 static enum hps_status read_all(const struct hps_data *data, long long batch,
@@ -113,13 +116,13 @@ static enum hps_status print_owners(const struct hps_data *data, long long batch
     for (int i = 0; i < data->nslot; i++)
         layer.slot[i] = i;
     for (int i = 0; i < n; i++)
-        make(&o[i], atoi(owners[i]), &layer, rows, dev);
+        init(&o[i], atoi(owners[i]), &layer, rows, dev);
     enum hps_status st = read_all(data, batch, &layer, o, n);
     for (int i = 0; i < n && !st; i++)
-        hps_out("%d %.3f %.3f %.3f\n", o[i].n, over_mean(o[i].plain, o[i].n),
-                o[i].named / o[i].nid, over_mean(o[i].told, o[i].n));
+        hps_out("%d %.3f %.3f %.3f\n", o[i].n, over_mean(o[i].ids, o[i].n),
+                o[i].nhot / o[i].nid, over_mean(o[i].received, o[i].n));
     for (int i = 0; i < n; i++)
-        drop(&o[i], dev);
+        done(&o[i], dev);
     hps_mem_free(o);
     hps_mem_free(layer.slot);
     hps_mem_free(layer.base);

@@ -30,10 +30,10 @@ figure() {
 # busiest: the table of perf/bin/owners.c
 busiest() {
     said mpirun -n 1 build/owners data/bags_train.h5 $((batch / 2)) "$rows" 2 4 8 64 512 4096
-    header owners 'ids of the busiest, of a fair share' 'ids that name popular rows' \
-        'told to the busiest, of a fair share'
-    while read -r n plain named told; do
-        row "$n" "$plain" "$named" "$told"
+    header owners 'ids of the busiest, of a fair share' 'ids of hot rows' \
+        'received by the busiest, of a fair share'
+    while read -r n ids hot received; do
+        row "$n" "$ids" "$hot" "$received"
     done <out
 }
 
@@ -59,8 +59,8 @@ done
 echo
 echo 'MB a step: of all ranks. The ratios are sums over rows, that of the rate the median over the rounds.'
 echo
-echo "What owners get to add up, where each rank reads $((batch / 2)) examples. Popular rows are told once by each"
-echo 'rank, which adds them itself; without that the owner of the most popular row would get all of them.'
+echo "What owners receive, where each rank reads $((batch / 2)) examples. Each rank requests a hot row once"
+echo 'and adds it itself; without that the owner of the hottest row would receive all of its ids.'
 echo
 busiest
 fewer=yes

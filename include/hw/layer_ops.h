@@ -1,4 +1,4 @@
-/* layer_ops.h - the operations that only one kind of layer asks a device for: a line of the list
+/* layer_ops.h - the operations that a single layer type asks a device for: a line of the list
  * and a table for each. The tables lie in hw/op_NAME.h; backend B defines `hps_B_NAME`, so that a
  * backend which lacks one does not link. The rules of hw/dev.h hold for each operation. */
 #ifndef HPS_HW_LAYER_OPS_H

@@ -1,32 +1,30 @@
-/* collective.h - collectives over the ranks of a stage, for layers that look beyond the rows of
- * this rank.
+/* collective.h - collectives over the ranks of a stage, for layers that need the whole micro-batch.
  *
- * The ranks of a stage share each micro-batch by contiguous rows, in the order of the ranks.
- * Each verb is Collective over them: a layer whose kind says `collective` is called on all of them
- * in the same order, also where B = 0. The results are the same bits on every rank, and the same to
- * rounding on any number of them: sums are made in the order of the ranks. All numbers are device
- * memory; a call is queued on COMPUTE with the operations around it. A rank alone (most runs, the
- * profile) just copies. */
+ * The ranks of a stage share each micro-batch by contiguous rows, in the order of the ranks. Each
+ * function is Collective over them: a layer of a `collective` type is called on all of them in the
+ * same order, also where B = 0. Sums are made in the order of the ranks, so the results are the
+ * same bits on every rank, and the same to rounding on any number of ranks. All arrays are device
+ * memory; a call is queued on COMPUTE with the operations around it. */
 #ifndef HPS_NET_COLLECTIVE_H
 #define HPS_NET_COLLECTIVE_H
 
 #include "hw/dev.h"
 
 struct hps_collective {
-    int rows, first;            /* of the whole micro-batch; the first of mine (B are mine)  */
+    int rows;                   /* of the whole micro-batch                                  */
+    int first;                  /* my first row; B rows are mine                             */
     struct hps_dev *dev;
-    /* x (n) summed over the ranks. */
+    /* Sum x (n) over the ranks, in place. */
     void (*allreduce)(const struct hps_collective *c, size_t n, double *x);
-    /* own (B, width) of every rank to all (rows, width), in the micro-batch's order; contiguous, as
-     * in reduce_scatter. */
-    void (*allgather)(const struct hps_collective *c, int width, const float *own, float *all);
-    /* Its transpose: all (rows, width) of every rank summed, and my rows of the sums to own. */
+    /* Gather my_rows (B, width) of every rank to all (rows, width); both contiguous. */
+    void (*allgather)(const struct hps_collective *c, int width, const float *my_rows, float *all);
+    /* Its transpose: sum `all` (rows, width) over the ranks and keep my rows of the sums. */
     void (*reduce_scatter)(const struct hps_collective *c, int width, const float *all,
-                           float *own);
-    void *context;              /* the maker's                                               */
+                           float *my_rows);
+    void *context;              /* of the implementation                                     */
 };
 
-/* A rank that has all `rows` to itself. */
+/* For a rank that has all `rows` of the micro-batch: nothing is communicated. */
 struct hps_collective hps_collective_alone(struct hps_dev *dev, int rows);
 
 #endif

@@ -1,15 +1,15 @@
-/* layer_rows.h - what the kinds that read rows of tables share: their keys, slots and table.
+/* layer_rows.h - what layer types that read rows of tables share: keys, slots and the table.
  *
- * Without the key `table` each slot has rows of its own, one part after another in one logical
- * table named after the layer; with it, all slots of all its layers start at row 0. */
+ * Without the key `table` each slot has rows of its own, one slot after another in one logical
+ * table named after the layer. With it, all slots of all layers of that table start at row 0. */
 #ifndef HPS_NET_LAYER_ROWS_H
 #define HPS_NET_LAYER_ROWS_H
 
 #include "net/net.h"
 
-/* The keys, with the same names in the options of each kind; `key` is what the slots stand in. */
+/* The keys; every such type has them by these names. */
 struct hps_rows_keys {
-    const char *key;
+    const char *key;                /* of the slots, for messages */
     struct hps_list slots;
     long long buckets;
     int dim;
@@ -29,8 +29,9 @@ struct hps_rows_keys {
     HPS_FIELD(type, init_std, HPS_REAL, "0.01", 0, 100, "",                                        \
               "standard deviation of the rows at the start")
 
-/* Set slots, rows, table and dim of the layer. HPS_DECK at its place: a slot that the dataset
- * lacks, hash needed, a table of another shape. */
+/* Set slot, base, modulo, table and dim of the layer, and add the table to the net or enlarge it.
+ * HPS_DECK at the layer's place for a slot that the dataset lacks, a hash that is needed, or a
+ * shared table of another shape. */
 enum hps_status hps_layer_rows(struct hps_layer *l, struct hps_net *net,
                                const struct hps_rows_keys *keys);
 

@@ -1,4 +1,4 @@
-/* net.h - the model of a deck: layers in pipeline order, each may use any earlier one. */
+/* net.h - the network of a deck: layers in pipeline order, each may read any earlier one. */
 #ifndef HPS_NET_NET_H
 #define HPS_NET_NET_H
 
@@ -6,50 +6,52 @@
 #include "net/layer.h"
 #include "net/opt.h"
 
-struct hps_negatives {              /* what a layer draws for each example: net/negatives.h    */
-    int n;                          /* classes; 0: it draws nothing                         */
-    int slot;                       /* dataset slot of the class that was seen              */
+/* The classes that a layer samples for each example (net/negatives.h). */
+struct hps_negatives {
+    int n;                          /* negatives an example; 0: the layer samples nothing   */
+    int slot;                       /* dataset slot of the positive class                   */
     long long classes;
-    bool log_uniform;               /* else uniform                                         */
+    bool log_uniform;               /* the distribution; else uniform                       */
 };
 
 struct hps_layer {
     const char *name;
-    const struct hps_layer_kind *kind;
-    void *opt;                      /* the kind's keys                                      */
-    const struct hps_item *item;    /* its place in the deck                                */
+    const struct hps_layer_type *type;
+    void *opt;                      /* its keys, a struct of its type                       */
+    const struct hps_item *item;    /* its place in the deck, for messages                  */
     int index, ninput;
     int *input;                     /* (ninput) earlier layers                              */
     int width;                      /* of its output                                        */
-    size_t nparam, nsaved;          /* dense weights; floats saved for the backward, an example */
-    size_t nsaved_batch;            /* and of a whole micro-batch                           */
-    size_t nrunning;                /* floats of state beside the weights, saved with them  */
+    size_t nparam;                  /* dense weights                                        */
+    size_t nsaved, nsaved_batch;    /* saved activations: of an example; of a micro-batch   */
+    size_t nrunning;                /* state beside the weights, in checkpoints too         */
     size_t shared, nscratch;        /* scratch: floats a row of a micro-batch; doubles      */
     size_t nexchange, nexchange_row;    /* floats that each rank of a stage exchanges with the
-                                       others, forward and again backward: of a micro-batch, and
-                                       of a row                                             */
-    bool wants_dense, wants_label;
+                                       others, in the forward and again in the backward: of a
+                                       micro-batch, and of each row                         */
+    bool wants_dense, wants_label;  /* columns of the dataset that it reads                 */
     double weight;                  /* of a loss in the sum of losses                       */
     enum hps_score score;           /* of a loss                                            */
-    bool grad;                      /* its output depends on weights: a gradient is wanted  */
-    int last_use;                   /* the last layer that reads it (its own index: none)   */
-    struct hps_opt_own own;         /* how its weights learn; rows: as their table says     */
-    int table;                      /* net->table that it reads, -1: none                   */
-    int nslot, dim;                 /* of an embedding                                      */
-    int *slot;                      /* (nslot) dataset slots, or the one that it draws      */
+    bool grad;                      /* its output depends on weights, so has a gradient     */
+    int last_use;                   /* the last layer that reads it; its own index: none    */
+    struct hps_opt_override override;   /* how its dense weights learn                      */
+    int table;                      /* in net->table; -1: it reads none                     */
+    int nslot, dim;                 /* of a layer with a table                              */
+    int *slot;                      /* (nslot) dataset slots, or the slot of its negatives  */
     struct hps_negatives negatives;
     long long *base;                /* (nslot) first row of a slot's part of the table      */
     long long *modulo;              /* (nslot) ids are taken modulo this; 0: as they are    */
 };
 
-struct hps_table_shape {            /* one logical table of rows (design: embedding)        */
-    const char *name;               /* the layer's, or the shared name of key `table`       */
+/* One logical table of rows (design: embedding). */
+struct hps_table_shape {
+    const char *name;               /* the layer's, or that of the key `table`              */
     long long rows;
     int dim;
     double init_std;                /* rows start as init_std * normal(seed, table, row)    */
-    bool shared;                    /* named by a key `table`, else by its only layer       */
-    struct hps_opt_own own;         /* how its rows learn                                   */
-    bool sums;                      /* owners on CPUs give sums (ps/pooled.h)          */
+    bool shared;                    /* named by a key `table`, so several layers may read it */
+    struct hps_opt_override override;   /* how its rows learn                               */
+    bool sums;                      /* owners on CPUs send partial pooled sums (ps/pooled.h) */
 };
 
 /* Names and options are borrowed from the deck and the dataset: close both after the net. */
@@ -57,55 +59,61 @@ struct hps_net {
     int L, ntable;
     struct hps_layer *layer;
     struct hps_table_shape *table;
-    int D, nslot;                   /* the dataset's                                        */
-    int ndrawn;                     /* slots behind these that layers draw                  */
-    const char *const *slot_name;   /* (nslot + ndrawn) */
-    const long long *slot_buckets;
-    const bool *slot_multi;
-    const double *slot_ids;         /* (nslot) ids an example, mean                         */
-    void *own;
+    int D, nslot;                   /* of the dataset                                       */
+    int ndrawn;                     /* slots behind these: negatives of layers              */
+    const char *const *slot_name;   /* (nslot + ndrawn)                                     */
+    const long long *slot_buckets;  /* (nslot + ndrawn)                                     */
+    const bool *slot_multi;         /* (nslot + ndrawn)                                     */
+    const double *slot_ids;         /* (nslot + ndrawn) ids an example, mean                */
+    struct hps_net_impl *impl;
 };
 
-/* From the deck's `model` list and the dataset's shape. Every contradiction is HPS_DECK with its
- * place: an unknown input, no loss at the end, a name given twice, a slot that the dataset lacks,
- * hash needed, a layer that nothing uses, widths that do not fit; *net is NULL then. Local, equal
- * on all ranks. */
+/* The network of the deck's `model` list for a dataset. Every contradiction is HPS_DECK with its
+ * place in the deck: an unknown input, no loss at the end, a name given twice, a slot that the
+ * dataset lacks, hash needed, a layer that no other reads, widths that do not fit. *net is NULL
+ * then. Local; equal on all ranks. */
 enum hps_status hps_net_new(struct hps_net **net, const struct hps_deck *deck,
                             const struct hps_data *data);
 void hps_net_free(struct hps_net *net);
 
-/* Is there a layer that cannot work on micro-batches of `least` to `most` rows? HPS_DECK at its
- * place. Pure but for the message. */
-enum hps_status hps_net_fits(const struct hps_net *net, long long least, long long most);
+/* HPS_DECK, at its place in the deck, for the first layer that cannot work on micro-batches of min
+ * to max rows. Pure but for the message. */
+enum hps_status hps_net_check_rows(const struct hps_net *net, long long min, long long max);
 
-/* Does the section `train` (an item, or NULL) give a key of an optimizer that nothing learns by?
- * HPS_DECK at its place. Pure but for the message. */
-enum hps_status hps_net_rules(const struct hps_net *net, const struct hps_train_opt *opt,
-                              const struct hps_item *train);
+/* HPS_DECK if the section `train` (an item, or NULL) sets a key of an optimizer by which neither a
+ * layer nor a table learns. Pure but for the message. */
+enum hps_status hps_net_check_optimizers(const struct hps_net *net,
+                                         const struct hps_train_opt *opt,
+                                         const struct hps_item *train);
 
-/* A table: layer, type, inputs, width, weights (shared rows are counted once). Rank 0, stdout. */
+/* Print a table of the layers: name, type, inputs, width, weights (those of a shared table once).
+ * Rank 0, stdout. */
 void hps_net_print(const struct hps_net *net);
 
-/* Tensors that cross the boundary before layer `b` (made before b, used at b or later), by layer
- * index, in order; none at b = 0 and b = L. list may be NULL. Returns their number; *width: sum of
- * widths; *grad_width: of those with a gradient. Pure. */
+/* The outputs that cross the boundary before layer b: made before b, read by b or later. Returns
+ * how many; none at b = 0 and b = L.
+ *   list        (returned) [out] their layers in ascending order; may be NULL
+ *   width       [out] sum of their widths
+ *   grad_width  [out] sum of the widths of those with a gradient
+ * Pure. */
 int hps_net_boundary(const struct hps_net *net, int b, int *list, int *width, int *grad_width);
 
-/* Do two layers with tables take the same slots' ids to the same row numbers? Pure. */
+/* Do two layers with tables take the ids of the same slots to the same row numbers? Pure. */
 bool hps_net_same_ids(const struct hps_layer *a, const struct hps_layer *b);
 /* How many layers read a table. Pure. */
-int hps_net_readers(const struct hps_net *net, int table);
+int hps_net_layers_of_table(const struct hps_net *net, int table);
 /* Ids of an example in all slots of a layer, mean. Pure. */
-double hps_net_ids(const struct hps_net *net, const struct hps_layer *layer);
-/* Mark the dataset slots (nslot) that layer l reads. Pure. */
+double hps_net_ids_per_example(const struct hps_net *net, const struct hps_layer *layer);
+/* Set slot[s] for each dataset slot s that layer l reads; slot (nslot). Pure. */
 void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot);
-/* For kinds: a slot more, of what the layer draws; answers its number. */
-int hps_net_draw(struct hps_net *net, const struct hps_negatives *negatives);
+/* For layer types: add a slot that holds the negatives of a layer; returns its number. */
+int hps_net_add_drawn_slot(struct hps_net *net, const struct hps_negatives *negatives);
 
-/* Initial dense weights of a layer (nparam), and of table rows first..first+n-1, (n, dim) `stride`
- * floats apart, in host memory: addressed by (seed, name, row), the same on any layout. Pure. */
+/* Initial values, host memory, addressed by (seed, name, row) and so the same on any layout. Pure:
+ *   param    (nparam) the dense weights of layer l
+ *   running  (nrunning) the running state of layer l
+ *   rows     (n, dim) rows first .. first + n - 1 of a table, `stride` floats apart */
 void hps_net_init_param(const struct hps_net *net, int l, uint64_t seed, float *param);
-/* What a layer's running state (nrunning) starts from, host memory. Pure. */
 void hps_net_init_running(const struct hps_net *net, int l, float *running);
 void hps_net_init_rows(const struct hps_net *net, int table, uint64_t seed, long long first,
                        long long n, float *rows, size_t stride);

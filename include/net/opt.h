@@ -8,15 +8,15 @@
 struct hps_train_opt {
     const char *optimizer;          /* sgd|momentum|adagrad|...                                  */
     double learning_rate;
-    const char *table_optimizer;    /* of rows of tables; same: as `optimizer`                   */
+    const char *table_optimizer;    /* of rows of tables; same: that of `optimizer`              */
     double table_learning_rate;     /* 0: learning_rate                                          */
     double momentum, beta1, beta2, epsilon, initial_accumulator, ftrl_beta;
     bool nesterov;
     double l1, l2;                  /* see hw/dev.h                                              */
-    double clip;                    /* most global norm of the gradient; 0: none                 */
+    double clip;                    /* max global norm of the gradient; 0: no clipping           */
     long long warmup_steps;         /* the rate rises linearly over these                        */
     const char *decay;              /* none|linear|cosine|exponential, after warm-up             */
-    double decay_to;                /* share of learning_rate that is left after decay_steps     */
+    double decay_to;                /* fraction of learning_rate left after decay_steps          */
     long long decay_steps;          /* 0: to the end of the run                                  */
     long long epochs, steps;        /* whichever comes first; 0: unset; both 0 is refused        */
     const char *synchronization, *precision;   /* bsp; of HPS_PRECISION_WORDS                     */
@@ -25,25 +25,27 @@ struct hps_train_opt {
 };
 extern const struct hps_field hps_train_fields[];
 
-/* The contradictions that a table cannot say. HPS_DECK at the section `item` (NULL: absent). */
+/* HPS_DECK, at the section `item` (NULL: absent), where keys contradict each other. */
 enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hps_item *item);
 
-/* Keys of a layer for its weights, or its rows: they go before those of the section. */
-struct hps_opt_own {
-    const char *optimizer;          /* NULL or same: the section's                               */
-    double learning_rate;           /* 0: the section's                                          */
-    bool table;                     /* rows of a table                                           */
+/* The keys of a layer that override those of the section, for its dense weights or its rows. */
+struct hps_opt_override {
+    const char *optimizer;          /* NULL or same: that of the section                         */
+    double learning_rate;           /* 0: that of the section                                    */
+    bool table;                     /* it is for rows of a table                                 */
 };
 
-/* The optimizer's name in the end. Pure. */
-const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_own *own);
-/* The rule of 0-based `step` of `total`: kind, rate after warm-up and decay (ftrl: without, its
- * states are only good for one), scale 1. own NULL: dense weights without keys. Pure. */
-struct hps_rule hps_opt_rule(const struct hps_train_opt *opt, const struct hps_opt_own *own,
-                             long long step, long long total);
-/* The states that n weights (of a row: all of them) begin with; host memory, planes of (n), then
- * the row's. Sums of squares begin as `start`, ftrl's z so that the weights stay what they are, all
- * else with 0. Pure. */
-void hps_opt_start(const struct hps_rule *rule, size_t n, const float *w, float *state);
+/* The name of the optimizer that the override and the section give together. Pure. */
+const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_override *override);
+/* The update rule of 0-based `step` of `total` with its rate after warm-up and decay; scale is 1.
+ * The rate of ftrl is constant, since its states hold for one rate only. override NULL: dense
+ * weights without keys of their own. Pure. */
+struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
+                             const struct hps_opt_override *override, long long step,
+                             long long total);
+/* Initial optimiser states of the weights w (n), or of one row of n: planes of (n), then the states
+ * of the row; host memory. Sums of squares begin as rule->start, z of ftrl so that the weights keep
+ * their values, all others as 0. Pure. */
+void hps_opt_init_states(const struct hps_rule *rule, size_t n, const float *w, float *state);
 
 #endif

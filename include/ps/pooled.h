@@ -13,7 +13,8 @@
 #include "ps/unique.h"
 
 struct hps_pooled;
-/* As hps_unique_new. The layers read their bags as plain sums of rows (hps_layer_kind.sums). */
+/* As hps_unique_new. The layers read their bags as plain sums of rows (hps_layer_type.wants_sums).
+ */
 struct hps_pooled *hps_pooled_new(int nlayer, const struct hps_layer *const *layer, long long rows,
                                   int M, int parts, struct hps_dev *dev);
 void hps_pooled_free(struct hps_pooled *pooled);

@@ -71,7 +71,7 @@ static double flops_of(const struct hps_net *net)
 {
     double sum = 0;
     for (int l = 0; l < net->L; l++)
-        sum += net->layer[l].kind->flops(&net->layer[l], net);
+        sum += net->layer[l].type->flops(&net->layer[l], net);
     return sum;
 }
 
@@ -91,9 +91,9 @@ static enum hps_status suits(const struct hps_job *j)
     const struct hps_options *o = &j->o;
     const struct hps_item *train;
     enum hps_status st = hps_deck_map(o->deck, "train", &train);
-    if (!st) st = hps_net_rules(j->net, &o->train, train);
+    if (!st) st = hps_net_check_optimizers(j->net, &o->train, train);
     long long n = o->data.batch, M = o->data.microbatches;
-    return st ? st : hps_net_fits(j->net, n / M, (n + M - 1) / M);
+    return st ? st : hps_net_check_rows(j->net, n / M, (n + M - 1) / M);
 }
 
 enum hps_status hps_job_data(struct hps_job *j)

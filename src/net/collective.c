@@ -1,4 +1,4 @@
-/* collective.c - the rows of a micro-batch that no other rank shares. */
+/* collective.c - the collectives of a rank that shares its micro-batches with no other. */
 #include "net/collective.h"
 
 static void allreduce(const struct hps_collective *c, size_t n, double *x)
@@ -8,16 +8,17 @@ static void allreduce(const struct hps_collective *c, size_t n, double *x)
     (void)x;
 }
 
-static void allgather(const struct hps_collective *c, int width, const float *own, float *all)
+static void allgather(const struct hps_collective *c, int width, const float *my_rows, float *all)
 {
-    c->dev->ops->dense->copy(c->dev, c->rows, hps_tensor_of(own, width),
+    c->dev->ops->dense->copy(c->dev, c->rows, hps_tensor_of(my_rows, width),
                              hps_tensor_of(all, width));
 }
 
-static void reduce_scatter(const struct hps_collective *c, int width, const float *all, float *own)
+static void reduce_scatter(const struct hps_collective *c, int width, const float *all,
+                           float *my_rows)
 {
     c->dev->ops->dense->copy(c->dev, c->rows, hps_tensor_of(all, width),
-                             hps_tensor_of(own, width));
+                             hps_tensor_of(my_rows, width));
 }
 
 struct hps_collective hps_collective_alone(struct hps_dev *dev, int rows)

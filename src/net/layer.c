@@ -1,4 +1,4 @@
-/* layer.c - the list of layer kinds, and what all of them share. */
+/* layer.c - the list of layer types, and what all of them share. */
 #include "net/layer.h"
 
 #include <assert.h>
@@ -10,13 +10,13 @@
 #include "base/say.h"
 #include "net/net.h"
 
-extern const struct hps_layer_kind hps_layer_embedding, hps_layer_attention, hps_layer_dense_input,
+extern const struct hps_layer_type hps_layer_embedding, hps_layer_attention, hps_layer_dense_input,
     hps_layer_concat, hps_layer_add, hps_layer_fc, hps_layer_activation, hps_layer_dot_interaction,
     hps_layer_fm, hps_layer_cross, hps_layer_cosine, hps_layer_softmax, hps_layer_dropout,
     hps_layer_batch_norm, hps_layer_layer_norm, hps_layer_logistic,
     hps_layer_cross_entropy, hps_layer_squared, hps_layer_hinge, hps_layer_nce;
 
-static const struct hps_layer_kind *const all[] = {
+static const struct hps_layer_type *const all[] = {
     &hps_layer_embedding,
     &hps_layer_attention,
     &hps_layer_dense_input,
@@ -38,11 +38,11 @@ static const struct hps_layer_kind *const all[] = {
     &hps_layer_hinge,
     &hps_layer_nce,
 };
-enum { NKIND = sizeof all / sizeof *all, MOST_WIDTH = 1 << 22 };
+enum { NTYPE = sizeof all / sizeof *all, MAX_WIDTH = 1 << 22 };
 
 const struct hps_field hps_layer_fields[] = {
     HPS_FIELD(hps_layer_opt, name, HPS_TEXT, NULL, 0, 0, "", "letters, digits, _ and -"),
-    HPS_FIELD(hps_layer_opt, type, HPS_TEXT, NULL, 0, 0, "", "the kind of layer"),
+    HPS_FIELD(hps_layer_opt, type, HPS_TEXT, NULL, 0, 0, "", "the layer's type"),
     HPS_FIELD(hps_layer_opt, inputs, HPS_LIST, "[]", 0, 0, "",
               "names of earlier layers; not given: the layer before"),
     HPS_CHOICE(hps_layer_opt, optimizer, "same", "same|" HPS_RULE_WORDS,
@@ -52,19 +52,19 @@ const struct hps_field hps_layer_fields[] = {
     { 0 }
 };
 
-const struct hps_layer_kind *hps_layer_find(const char *name)
+const struct hps_layer_type *hps_layer_find(const char *name)
 {
-    for (int i = 0; i < NKIND; i++)
+    for (int i = 0; i < NTYPE; i++)
         if (strcmp(all[i]->name, name) == 0) return all[i];
     return NULL;
 }
 
-const char *hps_layer_words(void)
+const char *hps_layer_type_words(void)
 {
     static char words[512];
     size_t n = 0;
 
-    for (int i = 0; i < NKIND; i++) {
+    for (int i = 0; i < NTYPE; i++) {
         size_t more = strlen(all[i]->name);
         assert(n + more + 2 < sizeof words);
         memcpy(words + n, all[i]->name, more);
@@ -75,17 +75,18 @@ const char *hps_layer_words(void)
     return words;
 }
 
-enum hps_status hps_layer_unknown(const struct hps_item *item, const char *type)
+enum hps_status hps_layer_unknown_type(const struct hps_item *item, const char *type)
 {
-    const char *names[NKIND];
+    const char *names[NTYPE];
 
-    for (int i = 0; i < NKIND; i++)
+    for (int i = 0; i < NTYPE; i++)
         names[i] = all[i]->name;
-    const char *near = hps_deck_nearest(type, names, NKIND);
+    const char *near = hps_deck_nearest(type, names, NTYPE);
     if (near)
         return hps_deck_wrong(item, "type", "unknown layer type '%s', did you mean '%s'?", type,
                               near);
-    return hps_deck_wrong(item, "type", "unknown layer type '%s' (%s)", type, hps_layer_words());
+    return hps_deck_wrong(item, "type", "unknown layer type '%s' (%s)", type,
+                          hps_layer_type_words());
 }
 
 enum hps_act hps_layer_act(const char *word)
@@ -98,7 +99,7 @@ enum hps_act hps_layer_act(const char *word)
     return (enum hps_act)act;
 }
 
-enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int least,
+enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_net *net, int min,
                                   int *dim, int *n)
 {
     if (*dim == 0) *dim = net->layer[l->input[0]].width;
@@ -111,7 +112,7 @@ enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_ne
                                   x->name, l->name, x->width, *dim);
         *n += x->width / *dim;
     }
-    if (*n < least)
+    if (*n < min)
         return hps_deck_wrong(l->item, NULL, "layer '%s' has one vector of %d: no pair", l->name,
                               *dim);
     return HPS_OK;
@@ -136,15 +137,15 @@ void hps_layer_init_gains(const struct hps_layer *l, uint64_t key, float *param)
 
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width)
 {
-    if (width > MOST_WIDTH)
+    if (width > MAX_WIDTH)
         return hps_deck_wrong(l->item, NULL, "layer '%s' is %lld wide, the most is %d", l->name,
-                              width, MOST_WIDTH);
+                              width, MAX_WIDTH);
     l->width = (int)width;
     return HPS_OK;
 }
 
 /* Names become names of HDF5 groups and of --set paths. */
-bool hps_layer_good_name(const char *name)
+bool hps_layer_name_is_valid(const char *name)
 {
     static const char good[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -166,7 +167,7 @@ void hps_layer_print_reference(enum hps_deck_form form)
                            "  - {name: loss, type: logistic}\n");
     hps_deck_print_group(form, "Every layer has:", NULL);
     hps_deck_print_table(form, true, hps_layer_fields);
-    for (int i = 0; i < NKIND; i++) {
+    for (int i = 0; i < NTYPE; i++) {
         char *head = hps_mem_print("type: %s", all[i]->name);
         hps_deck_print_group(form, head, all[i]->help);
         if (all[i]->fields) hps_deck_print_table(form, true, all[i]->fields);

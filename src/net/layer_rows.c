@@ -1,5 +1,5 @@
-/* layer_rows.c - from the keys of a layer that reads rows to its slots, their parts of a table, and
- * the table. */
+/* layer_rows.c - from the keys of a layer that reads rows to its slots, their parts of the table,
+ * and the table. */
 #include "net/layer_rows.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static enum hps_status no_slot(const struct hps_layer *l, const struct hps_net *
     return hps_deck_wrong(l->item, k->key, "the dataset has no slot '%s'", name);
 }
 
-static enum hps_status take_slots(struct hps_layer *l, const struct hps_net *net,
+static enum hps_status add_slots(struct hps_layer *l, const struct hps_net *net,
                                   const struct hps_rows_keys *k, long first, long last)
 {
     for (long s = first; s <= last; s++) {
@@ -49,18 +49,18 @@ static enum hps_status take_slots(struct hps_layer *l, const struct hps_net *net
     return HPS_OK;
 }
 
-static enum hps_status one_entry(struct hps_layer *l, const struct hps_net *net,
+static enum hps_status add_entry(struct hps_layer *l, const struct hps_net *net,
                                  const struct hps_rows_keys *k, const char *text)
 {
     long first, last;
     int s = slot_named(net, text);
 
-    if (s >= 0) return take_slots(l, net, k, s, s);
+    if (s >= 0) return add_slots(l, net, k, s, s);
     if (!range_of(text, &first, &last)) return no_slot(l, net, k, text);
     if (first < 0 || last < first || last >= net->nslot)
         return hps_deck_wrong(l->item, k->key, "'%s' is no range of the dataset's slots 1-%d",
                               text, net->nslot);
-    return take_slots(l, net, k, first, last);
+    return add_slots(l, net, k, first, last);
 }
 
 static enum hps_status find_slots(struct hps_layer *l, const struct hps_net *net,
@@ -73,16 +73,16 @@ static enum hps_status find_slots(struct hps_layer *l, const struct hps_net *net
                               l->name);
     l->slot = hps_mem_new((size_t)net->nslot, sizeof *l->slot);
     if (k->slots.n == 1 && strcmp(k->slots.item[0], "all") == 0)
-        return take_slots(l, net, k, 0, net->nslot - 1);
+        return add_slots(l, net, k, 0, net->nslot - 1);
     for (int i = 0; !s && i < k->slots.n; i++)
-        s = one_entry(l, net, k, k->slots.item[i]);
+        s = add_entry(l, net, k, k->slots.item[i]);
     if (!s && l->nslot == 0)
         s = hps_deck_wrong(l->item, k->key, "layer '%s' has no slots", l->name);
     return s;
 }
 
-/* Where each slot's rows begin and how its ids are folded; *rows: how many rows that takes. */
-static enum hps_status lay_rows(struct hps_layer *l, const struct hps_net *net,
+/* Set the first row and the modulo of each slot; *rows [out]: the rows of all slots. */
+static enum hps_status assign_rows(struct hps_layer *l, const struct hps_net *net,
                                 const struct hps_rows_keys *k, long long *rows)
 {
     bool shared = *k->table != '\0';
@@ -107,7 +107,7 @@ static enum hps_status lay_rows(struct hps_layer *l, const struct hps_net *net,
     return HPS_OK;
 }
 
-/* The table of this layer: a new one, or the shared one of that name, which may have to grow. */
+/* Give the layer a new table, or the shared one of its name, which may have to grow. */
 static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
                                   const struct hps_rows_keys *k, long long rows)
 {
@@ -116,7 +116,7 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
     const char *name = shared ? k->table : l->name;
     struct hps_table_shape *t = net->table;
 
-    if (shared && !hps_layer_good_name(name))
+    if (shared && !hps_layer_name_is_valid(name))
         return hps_deck_wrong(l->item, "table",
                               "'%s' is no name: 1 to 63 letters, digits, _ and -", name);
     while (t < net->table + net->ntable && strcmp(t->name, name) != 0)
@@ -126,7 +126,7 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
         net->ntable++;
         *t = (struct hps_table_shape){ .name = name, .rows = rows, .dim = k->dim,
                                        .init_std = k->init_std, .shared = shared,
-                                       .own = { head->optimizer, head->learning_rate, true } };
+                                       .override = { head->optimizer, head->learning_rate, true } };
         return HPS_OK;
     }
     if (!shared || !t->shared)
@@ -139,12 +139,12 @@ static enum hps_status join_table(struct hps_layer *l, struct hps_net *net,
     if (hps_item_has(l->item, "init_std") && t->init_std != k->init_std)
         return hps_deck_wrong(l->item, "init_std", "table '%s' has init_std %g already", name,
                               t->init_std);
-    if (hps_item_has(l->item, "optimizer") && strcmp(t->own.optimizer, head->optimizer) != 0)
+    if (hps_item_has(l->item, "optimizer") && strcmp(t->override.optimizer, head->optimizer) != 0)
         return hps_deck_wrong(l->item, "optimizer", "table '%s' has optimizer %s already", name,
-                              t->own.optimizer);
-    if (hps_item_has(l->item, "learning_rate") && t->own.learning_rate != head->learning_rate)
+                              t->override.optimizer);
+    if (hps_item_has(l->item, "learning_rate") && t->override.learning_rate != head->learning_rate)
         return hps_deck_wrong(l->item, "learning_rate", "table '%s' has learning_rate %g already",
-                              name, t->own.learning_rate);
+                              name, t->override.learning_rate);
     if (t->rows < rows) t->rows = rows;
     return HPS_OK;
 }
@@ -155,7 +155,7 @@ enum hps_status hps_layer_rows(struct hps_layer *l, struct hps_net *net,
     long long rows;
     enum hps_status s = find_slots(l, net, k);
 
-    if (!s) s = lay_rows(l, net, k, &rows);
+    if (!s) s = assign_rows(l, net, k, &rows);
     if (!s) s = join_table(l, net, k, rows);
     l->dim = k->dim;
     return s;

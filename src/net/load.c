@@ -1,22 +1,22 @@
-/* load.c - pieces side by side, and their copy. */
+/* load.c - arrays packed one behind another, and their copy. */
 #include "net/load.h"
 
 #include <assert.h>
 #include <string.h>
 
-static size_t whole(size_t bytes)
+static size_t aligned(size_t bytes)
 {
-    return (bytes + HPS_LOAD_PIECE - 1) / HPS_LOAD_PIECE * HPS_LOAD_PIECE;
+    return (bytes + HPS_LOAD_ALIGN - 1) / HPS_LOAD_ALIGN * HPS_LOAD_ALIGN;
 }
 
-void hps_load_begin(struct hps_load *l, struct hps_dev *dev, size_t bytes, size_t pieces)
+void hps_load_begin(struct hps_load *l, struct hps_dev *dev, size_t bytes, size_t narray)
 {
-    size_t need = whole(bytes) + pieces * HPS_LOAD_PIECE;
+    size_t need = aligned(bytes) + narray * HPS_LOAD_ALIGN;
 
     l->n = 0;
     if (dev->host) return;
-    if (!l->brought) l->brought = dev->ops->event_new(dev);
-    hps_dev_wait(dev, l->brought);
+    if (!l->copied) l->copied = dev->ops->event_new(dev);
+    hps_dev_wait(dev, l->copied);
     if (need <= l->cap) return;
     dev->ops->unpin(dev, l->host);
     dev->ops->free(dev, l->device);
@@ -25,22 +25,22 @@ void hps_load_begin(struct hps_load *l, struct hps_dev *dev, size_t bytes, size_
     l->device = dev->ops->alloc(dev, l->cap);
 }
 
-const void *hps_load_add(struct hps_load *l, struct hps_dev *dev, const void *from, size_t bytes)
+const void *hps_load_add(struct hps_load *l, struct hps_dev *dev, const void *src, size_t bytes)
 {
-    if (dev->host || !from) return from;
+    if (dev->host || !src) return src;
     assert(l->n + bytes <= l->cap);
-    memcpy(l->host + l->n, from, bytes);
+    memcpy(l->host + l->n, src, bytes);
     const char *at = l->device + l->n;
-    l->n += whole(bytes);
+    l->n += aligned(bytes);
     return at;
 }
 
-void hps_load_bring(struct hps_load *l, struct hps_dev *dev)
+void hps_load_copy(struct hps_load *l, struct hps_dev *dev)
 {
     if (dev->host) return;
     dev->ops->copy_to_device_async(dev, HPS_STREAM_FEED, l->device, l->host,
                                    l->n < l->cap ? l->n : l->cap);
-    dev->ops->event_record(dev, l->brought, HPS_STREAM_FEED);
+    dev->ops->event_record(dev, l->copied, HPS_STREAM_FEED);
 }
 
 void hps_load_batch(struct hps_load *l, struct hps_dev *dev, int M, const struct hps_batch *batch,
@@ -58,14 +58,14 @@ void hps_load_batch(struct hps_load *l, struct hps_dev *dev, int M, const struct
         raw[m].label = hps_load_add(l, dev, b->label, B * sizeof *b->label);
         raw[m].dense = hps_load_add(l, dev, b->dense, B * D * sizeof *b->dense);
     }
-    hps_load_bring(l, dev);
+    hps_load_copy(l, dev);
 }
 
 void hps_load_free(struct hps_load *l, struct hps_dev *dev)
 {
-    if (dev->host || !l->brought) return;
-    hps_dev_wait(dev, l->brought);
+    if (dev->host || !l->copied) return;
+    hps_dev_wait(dev, l->copied);
     dev->ops->unpin(dev, l->host);
     dev->ops->free(dev, l->device);
-    dev->ops->event_free(dev, l->brought);
+    dev->ops->event_free(dev, l->copied);
 }

@@ -1,4 +1,4 @@
-/* loss.c - what the kinds of losses share. */
+/* loss.c - what losses share. */
 #include "net/loss.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ const struct hps_field hps_loss_fields[] = {
     { 0 }
 };
 
-enum hps_status hps_loss_of_one(struct hps_layer *l, struct hps_net *net)
+enum hps_status hps_loss_shape_scalar(struct hps_layer *l, struct hps_net *net)
 {
     const struct hps_layer *x = &net->layer[l->input[0]];
 
@@ -24,16 +24,16 @@ enum hps_status hps_loss_of_one(struct hps_layer *l, struct hps_net *net)
 }
 
 enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batch *batch,
-                                double least, double most, bool whole)
+                                double min, double max, bool whole)
 {
     for (int b = 0; b < batch->B; b++) {
         double x = (double)batch->label[b];
-        if (x >= least && x <= most && (!whole || x == floor(x))) continue;
+        if (x >= min && x <= max && (!whole || x == floor(x))) continue;
         long long row;
         const char *path = hps_data_locate(batch->data, batch->example[b], &row);
         HPS_SAY_ALL(HPS_ERROR, "%s: the label of example %lld is %g: loss '%s' takes %s from %g "
-                    "to %g", path, row, x, l->name, whole ? "whole numbers" : "numbers", least,
-                    most);
+                    "to %g", path, row, x, l->name, whole ? "whole numbers" : "numbers", min,
+                    max);
         return HPS_DECK;
     }
     return HPS_OK;

@@ -1,4 +1,5 @@
-/* net_shape.c - what others ask of a net that is bound: boundaries, first weights, its table. */
+/* net_shape.c - questions about a network: boundaries, slots, initial weights, the printed table.
+ */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ bool hps_net_same_ids(const struct hps_layer *a, const struct hps_layer *b)
            memcmp(a->modulo, b->modulo, n * sizeof *a->modulo) == 0;
 }
 
-int hps_net_readers(const struct hps_net *net, int table)
+int hps_net_layers_of_table(const struct hps_net *net, int table)
 {
     int n = 0;
 
@@ -42,7 +43,7 @@ int hps_net_readers(const struct hps_net *net, int table)
     return n;
 }
 
-double hps_net_ids(const struct hps_net *net, const struct hps_layer *l)
+double hps_net_ids_per_example(const struct hps_net *net, const struct hps_layer *l)
 {
     double ids = 0;
 
@@ -64,14 +65,16 @@ static bool learns_by(const struct hps_net *net, const struct hps_train_opt *opt
     bool any = false;
 
     for (int l = 0; l < net->L; l++)
-        any |= net->layer[l].nparam > 0 && strcmp(hps_opt_name(opt, &net->layer[l].own), name) == 0;
+        any |= net->layer[l].nparam > 0 &&
+               strcmp(hps_opt_name(opt, &net->layer[l].override), name) == 0;
     for (int t = 0; t < net->ntable; t++)
-        any |= strcmp(hps_opt_name(opt, &net->table[t].own), name) == 0;
+        any |= strcmp(hps_opt_name(opt, &net->table[t].override), name) == 0;
     return any;
 }
 
-enum hps_status hps_net_rules(const struct hps_net *net, const struct hps_train_opt *opt,
-                              const struct hps_item *train)
+enum hps_status hps_net_check_optimizers(const struct hps_net *net,
+                                         const struct hps_train_opt *opt,
+                                         const struct hps_item *train)
 {
     static const char *const key[][2] = {
         { "l1", "ftrl" }, { "ftrl_beta", "ftrl" }, { "momentum", "momentum" },
@@ -97,7 +100,7 @@ void hps_net_init_param(const struct hps_net *net, int l, uint64_t seed, float *
 {
     const struct hps_layer *layer = &net->layer[l];
 
-    if (layer->nparam) layer->kind->init(layer, stream(seed, "layer", layer->name), param);
+    if (layer->nparam) layer->type->init(layer, stream(seed, "layer", layer->name), param);
 }
 
 void hps_net_init_running(const struct hps_net *net, int l, float *running)
@@ -105,16 +108,16 @@ void hps_net_init_running(const struct hps_net *net, int l, float *running)
     const struct hps_layer *layer = &net->layer[l];
 
     memset(running, 0, layer->nrunning * sizeof *running);
-    if (layer->kind->settle) layer->kind->settle(layer, running);
+    if (layer->type->init_running) layer->type->init_running(layer, running);
 }
 
-/* Two normal numbers from one index (Box-Muller in single precision: a big table has billions). */
+/* Two normal numbers from one index (Box-Muller, in single precision for speed). */
 static void normal_pair(uint64_t key, uint64_t index, float scale, float out[2])
 {
-    const float turn = 6.2831853f;
+    const float two_pi = 6.2831853f;
     uint64_t bits = hps_rng_bits(key, index);
     float u = ((float)(bits >> 40) + 0.5f) * 0x1p-24f;          /* never 0: the log is finite */
-    float angle = turn * (float)(bits & 0xffffff) * 0x1p-24f;
+    float angle = two_pi * (float)(bits & 0xffffff) * 0x1p-24f;
     float radius = scale * sqrtf(-2.0f * logf(u));
 
     out[0] = radius * cosf(angle);
@@ -172,7 +175,7 @@ void hps_net_print(const struct hps_net *net)
         if (l->table >= 0 && !t) weights = 0;
         sum += weights;
         print_inputs(net, l, inputs, sizeof inputs);
-        hps_out("%-16s %-12s %-32.32s %7d %14lld\n", l->name, l->kind->name, inputs, l->width,
+        hps_out("%-16s %-12s %-32.32s %7d %14lld\n", l->name, l->type->name, inputs, l->width,
                 weights);
     }
     hps_out("%-16s %-12s %-32s %7s %14lld\n", "", "", "", "", sum);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FIELD(member, kind, preset, least, most, unit, help)                                       \
-    HPS_FIELD(hps_train_opt, member, kind, preset, least, most, unit, help)
+#define FIELD(member, kind, preset, min, max, unit, help)                                          \
+    HPS_FIELD(hps_train_opt, member, kind, preset, min, max, unit, help)
 #define CHOICE(member, preset, words, help) HPS_CHOICE(hps_train_opt, member, preset, words, help)
 
 const struct hps_field hps_train_fields[] = {
@@ -45,7 +45,7 @@ const struct hps_field hps_train_fields[] = {
     { 0 }
 };
 
-#define LEAST_ALPHA 1e-30           /* ftrl divides by its rate; with this one weights stay */
+#define MIN_ALPHA 1e-30           /* ftrl divides by its rate; with this one weights stay */
 
 static bool is(const char *word, const char *other)
 {
@@ -64,30 +64,30 @@ enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hp
     return HPS_OK;
 }
 
-/* Share of the rate at a step: the first warm-up step has 1/warmup, the last step of the run (or of
- * decay_steps) has decay_to. */
-static double share(const struct hps_train_opt *opt, long long step, long long total)
+/* Factor of the rate at a step: the first warm-up step has 1/warmup, the last step of the run (or
+ * of decay_steps) has decay_to. */
+static double schedule(const struct hps_train_opt *opt, long long step, long long total)
 {
-    const double half_turn = 3.14159265358979323846;
+    const double pi = 3.14159265358979323846;
     long long after = step - opt->warmup_steps;
     long long span = opt->decay_steps ? opt->decay_steps : total - 1 - opt->warmup_steps;
 
     if (after < 0) return (double)(step + 1) / (double)opt->warmup_steps;
-    double way = (double)after / (double)(span > 0 ? span : 1);
-    if (is(opt->decay, "exponential")) return pow(opt->decay_to, way);
-    way = way < 1 ? way : 1;
-    if (is(opt->decay, "linear")) return 1 - (1 - opt->decay_to) * way;
+    double progress = (double)after / (double)(span > 0 ? span : 1);
+    if (is(opt->decay, "exponential")) return pow(opt->decay_to, progress);
+    progress = progress < 1 ? progress : 1;
+    if (is(opt->decay, "linear")) return 1 - (1 - opt->decay_to) * progress;
     if (is(opt->decay, "cosine"))
-        return opt->decay_to + (1 - opt->decay_to) * (1 + cos(half_turn * way)) / 2;
+        return opt->decay_to + (1 - opt->decay_to) * (1 + cos(pi * progress)) / 2;
     return 1;
 }
 
-static const struct kind {
+static const struct optimizer {
     const char *name;
     enum hps_rule_kind kind;
     int nstate, nrow;
     bool squares;                   /* has a sum of squares that may begin above 0 */
-} kinds[] = {
+} optimizers[] = {
     { "sgd", HPS_RULE_SGD, 0, 0, false },
     { "momentum", HPS_RULE_MOMENTUM, 1, 0, false },
     { "adagrad", HPS_RULE_ADAGRAD, 1, 0, true },
@@ -98,26 +98,30 @@ static const struct kind {
     { "ftrl", HPS_RULE_FTRL, 2, 0, true },
 };
 
-const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_own *own)
+const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_override *override)
 {
-    if (own && own->optimizer && !is(own->optimizer, "same")) return own->optimizer;
-    if (own && own->table && !is(opt->table_optimizer, "same")) return opt->table_optimizer;
+    if (override && override->optimizer && !is(override->optimizer, "same"))
+        return override->optimizer;
+    if (override && override->table && !is(opt->table_optimizer, "same"))
+        return opt->table_optimizer;
     return opt->optimizer;
 }
 
-static double rate_of(const struct hps_train_opt *opt, const struct hps_opt_own *own)
+static double rate_of(const struct hps_train_opt *opt, const struct hps_opt_override *override)
 {
-    if (own && own->learning_rate > 0) return own->learning_rate;
-    if (own && own->table && opt->table_learning_rate > 0) return opt->table_learning_rate;
+    if (override && override->learning_rate > 0) return override->learning_rate;
+    if (override && override->table && opt->table_learning_rate > 0)
+        return opt->table_learning_rate;
     return opt->learning_rate;
 }
 
-struct hps_rule hps_opt_rule(const struct hps_train_opt *opt, const struct hps_opt_own *own,
-                             long long step, long long total)
+struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
+                             const struct hps_opt_override *override, long long step,
+                             long long total)
 {
-    const char *name = hps_opt_name(opt, own);
-    const struct kind *k = kinds;
-    double rate = rate_of(opt, own);
+    const char *name = hps_opt_name(opt, override);
+    const struct optimizer *k = optimizers;
+    double rate = rate_of(opt, override);
 
     while (!is(k->name, name))
         k++;
@@ -126,7 +130,7 @@ struct hps_rule hps_opt_rule(const struct hps_train_opt *opt, const struct hps_o
         .kind = momentum && opt->nesterov ? HPS_RULE_NESTEROV : k->kind,
         .nstate = k->nstate,
         .nrow = k->nrow,
-        .lr = (float)(ftrl ? fmax(rate, LEAST_ALPHA) : rate * share(opt, step, total)),
+        .lr = (float)(ftrl ? fmax(rate, MIN_ALPHA) : rate * schedule(opt, step, total)),
         .beta1 = momentum ? opt->momentum : opt->beta1,
         .beta2 = opt->beta2,
         .eps = (float)opt->epsilon,
@@ -139,7 +143,7 @@ struct hps_rule hps_opt_rule(const struct hps_train_opt *opt, const struct hps_o
     };
 }
 
-/* Algorithm 1 solved for z. */
+/* Algorithm 1 of McMahan et al. 2013, solved for z. */
 static float z_of(const struct hps_rule *r, float w)
 {
     float d = (r->beta + sqrtf(r->start)) / r->lr + r->l2;
@@ -147,7 +151,7 @@ static float z_of(const struct hps_rule *r, float w)
     return w == 0 ? 0 : -(w * d + copysignf(r->l1, w));
 }
 
-void hps_opt_start(const struct hps_rule *r, size_t n, const float *w, float *state)
+void hps_opt_init_states(const struct hps_rule *r, size_t n, const float *w, float *state)
 {
     size_t all = n * (size_t)r->nstate + (size_t)r->nrow;
 

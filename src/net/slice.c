@@ -1,4 +1,4 @@
-/* slice.c - layers first..last of a net at work: forward, backward, update. */
+/* slice.c - forward, backward and update of layers first..last of a network. */
 #include <assert.h>
 
 #include "base/mem.h"
@@ -6,16 +6,16 @@
 
 static struct hps_tensor value_of(const struct hps_slice *s, int slot, int l)
 {
-    const struct hps_slice_own *own = s->own;
-    const struct hps_slice_home *h = &own->home[l];
+    const struct hps_slice_impl *impl = s->impl;
+    const struct hps_slice_view *h = &impl->view[l];
     int width = s->net->layer[l].width;
 
-    switch (h->place) {
-    case HPS_PLACE_IN:
+    switch (h->buffer) {
+    case HPS_BUFFER_IN:
         return (struct hps_tensor){ s->in[slot] + h->at, h->ld, width, false };
-    case HPS_PLACE_INNER:
-        return (struct hps_tensor){ own->inner[slot] + h->at, h->ld, width, false };
-    case HPS_PLACE_OUT:
+    case HPS_BUFFER_INNER:
+        return (struct hps_tensor){ impl->inner[slot] + h->at, h->ld, width, false };
+    case HPS_BUFFER_OUT:
         return (struct hps_tensor){ s->out[slot] + h->at, h->ld, width, false };
     default:
         return (struct hps_tensor){ NULL, 0, width, false };
@@ -24,62 +24,62 @@ static struct hps_tensor value_of(const struct hps_slice *s, int slot, int l)
 
 static struct hps_tensor grad_of(const struct hps_slice *s, int slot, int l)
 {
-    const struct hps_slice_own *own = s->own;
-    const struct hps_slice_home *h = &own->home[l];
+    const struct hps_slice_impl *impl = s->impl;
+    const struct hps_slice_view *h = &impl->view[l];
     int width = s->net->layer[l].width;
 
-    switch (h->grad_place) {
-    case HPS_PLACE_IN:
+    switch (h->grad_buffer) {
+    case HPS_BUFFER_IN:
         return (struct hps_tensor){ s->in_grad[slot] + h->grad_at, h->grad_ld, width, false };
-    case HPS_PLACE_INNER:
-        return (struct hps_tensor){ own->inner_grad + h->grad_at, h->grad_ld, width, false };
-    case HPS_PLACE_OUT:
+    case HPS_BUFFER_INNER:
+        return (struct hps_tensor){ impl->inner_grad + h->grad_at, h->grad_ld, width, false };
+    case HPS_BUFFER_OUT:
         return (struct hps_tensor){ s->out_grad[slot] + h->grad_at, h->grad_ld, width, false };
     default:
         return (struct hps_tensor){ NULL, 0, width, false };
     }
 }
 
-/* The ranks that share the micro-batch; and scratch for all of its rows, which rarely grows. */
+/* The ranks that share the micro-batch. Enlarges the scratch for all of its rows where it must. */
 static const struct hps_collective *collective_of(struct hps_slice *s, const struct hps_feed *feed)
 {
-    struct hps_slice_own *own = s->own;
+    struct hps_slice_impl *impl = s->impl;
 
-    own->alone = hps_collective_alone(s->dev, feed->B);
-    const struct hps_collective *c = feed->collective ? feed->collective : &own->alone;
-    size_t need = (size_t)c->rows * own->shared;
-    if (need > own->all_cap) {
-        s->dev->ops->free(s->dev, own->all);
-        own->all = s->dev->ops->alloc(s->dev, need * sizeof *own->all);
-        own->all_cap = need;
+    impl->alone = hps_collective_alone(s->dev, feed->B);
+    const struct hps_collective *c = feed->collective ? feed->collective : &impl->alone;
+    size_t need = (size_t)c->rows * impl->shared;
+    if (need > impl->all_cap) {
+        s->dev->ops->free(s->dev, impl->all);
+        impl->all = s->dev->ops->alloc(s->dev, need * sizeof *impl->all);
+        impl->all_cap = need;
     }
     return c;
 }
 
-/* What layer l sees of the micro-batch; the gradients are filled in by backward. */
+/* The pass of layer l for the micro-batch; backward fills in the gradients. */
 static struct hps_pass pass_of(struct hps_slice *s, int slot, const struct hps_feed *feed, int l,
                                bool training)
 {
-    struct hps_slice_own *own = s->own;
+    struct hps_slice_impl *impl = s->impl;
     const struct hps_layer *layer = &s->net->layer[l];
     int i = l - s->first;
     struct hps_pass p = {
         .dev = s->dev, .B = feed->B, .training = training, .key = feed->key,
         .raw = { feed->example, feed->label, feed->dense },
-        .x = own->x, .y = value_of(s, slot, l), .dx = own->dx,
+        .x = impl->x, .y = value_of(s, slot, l), .dx = impl->dx,
         .weights = { s->param + s->offset[i], s->grad ? s->grad + s->offset[i] : NULL,
                      s->running + s->running_at[i] },
-        .memory = { own->saved[slot] + own->saved_at[i],
-                    own->saved[slot] + own->saved_batch_at[i], NULL, own->scratch },
+        .memory = { impl->saved[slot] + impl->saved_at[i],
+                    impl->saved[slot] + impl->saved_batch_at[i], NULL, impl->scratch },
         .loss = { (float)(layer->weight * (double)feed->weight),
                   l == s->net->L - 1 ? s->score + (size_t)slot * (size_t)s->rows : NULL,
                   s->loss + i },
         .collective = collective_of(s, feed),
     };
 
-    p.memory.all = own->all;            /* which collective_of may have moved */
+    p.memory.all = impl->all;            /* which collective_of may have moved */
     for (int k = 0; k < layer->ninput; k++)
-        own->x[k] = value_of(s, slot, layer->input[k]);
+        impl->x[k] = value_of(s, slot, layer->input[k]);
     if (layer->table >= 0) {
         p.lookup = feed->lookup[i];
         assert(p.lookup->B == feed->B && p.lookup->nslot == layer->nslot);
@@ -92,15 +92,15 @@ bool hps_slice_is_collective(const struct hps_net *net, int first, int last)
     bool any = false;
 
     for (int l = first; l <= last; l++)
-        any |= net->layer[l].kind->collective;
+        any |= net->layer[l].type->collective;
     return any;
 }
 
-/* A rank without rows of a micro-batch still calls collective layers with those that have some. */
+/* A rank without rows of the micro-batch still calls its collective layers. */
 static bool takes_part(const struct hps_slice *s, const struct hps_feed *feed, int l)
 {
     return feed->B > 0 ||
-           (s->net->layer[l].kind->collective && feed->collective && feed->collective->rows > 0);
+           (s->net->layer[l].type->collective && feed->collective && feed->collective->rows > 0);
 }
 
 static void forward_layer(struct hps_slice *s, int slot, const struct hps_feed *feed, int l,
@@ -108,34 +108,34 @@ static void forward_layer(struct hps_slice *s, int slot, const struct hps_feed *
 {
     struct hps_pass p = pass_of(s, slot, feed, l, training);
 
-    s->net->layer[l].kind->forward(&s->net->layer[l], &p);
+    s->net->layer[l].type->forward(&s->net->layer[l], &p);
 }
 
-/* The first writer of a gradient overwrites, the others add. */
+/* The first layer that writes a gradient overwrites it, the others add to it. */
 static void backward_layer(struct hps_slice *s, int slot, const struct hps_feed *feed, int l)
 {
-    struct hps_slice_own *own = s->own;
+    struct hps_slice_impl *impl = s->impl;
     const struct hps_layer *layer = &s->net->layer[l];
     struct hps_pass p = pass_of(s, slot, feed, l, true);
 
     p.dy = grad_of(s, slot, l);
     for (int k = 0; k < layer->ninput; k++) {
-        own->dx[k] = grad_of(s, slot, layer->input[k]);
-        own->dx[k].add = own->written[layer->input[k]];
-        own->written[layer->input[k]] = true;
+        impl->dx[k] = grad_of(s, slot, layer->input[k]);
+        impl->dx[k].add = impl->written[layer->input[k]];
+        impl->written[layer->input[k]] = true;
     }
-    layer->kind->backward(layer, &p);
+    layer->type->backward(layer, &p);
 }
 
 void hps_slice_forward(struct hps_slice *s, int slot, const struct hps_feed *feed, bool training)
 {
-    const struct hps_slice_own *own = s->own;
+    const struct hps_slice_impl *impl = s->impl;
 
     assert(feed->B <= s->rows && slot < s->nslot);
     for (int l = 0; l < s->first && feed->B > 0; l++)
-        if (own->home[l].passes) {
+        if (impl->view[l].passes) {
             struct hps_tensor x = value_of(s, slot, l);
-            struct hps_tensor y = { s->out[slot] + own->home[l].out_at, (size_t)s->out_width,
+            struct hps_tensor y = { s->out[slot] + impl->view[l].out_at, (size_t)s->out_width,
                                     x.width, false };
             s->dev->ops->dense->copy(s->dev, feed->B, x, y);
         }
@@ -143,15 +143,15 @@ void hps_slice_forward(struct hps_slice *s, int slot, const struct hps_feed *fee
         if (takes_part(s, feed, l)) forward_layer(s, slot, feed, l, training);
 }
 
-/* Gradients of the next stage are there already; those of tensors that pass through go on. */
+/* Gradients of the next stage are there already; those of skip tensors are copied on. */
 static void begin_gradients(struct hps_slice *s, int slot, int B)
 {
-    struct hps_slice_own *own = s->own;
+    struct hps_slice_impl *impl = s->impl;
 
     for (int l = 0; l <= s->last; l++) {
-        const struct hps_slice_home *h = &own->home[l];
-        bool passes = h->passes && h->grad_place == HPS_PLACE_IN;
-        own->written[l] = passes || h->grad_place == HPS_PLACE_OUT;
+        const struct hps_slice_view *h = &impl->view[l];
+        bool passes = h->passes && h->grad_buffer == HPS_BUFFER_IN;
+        impl->written[l] = passes || h->grad_buffer == HPS_BUFFER_OUT;
         if (!passes) continue;
         struct hps_tensor g = grad_of(s, slot, l);
         struct hps_tensor from = { s->out_grad[slot] + h->out_grad_at,
@@ -180,30 +180,30 @@ static void clock_layer(struct hps_slice *s, const struct hps_feed *feed, bool b
         backward_layer(s, 0, feed, l);
 }
 
-/* A device that works by itself says how long it did. */
+/* Other devices than the host measure with their events. */
 static void clock_device(struct hps_slice *s, const struct hps_feed *feed, bool backward,
                          double *seconds)
 {
-    struct hps_slice_own *own = s->own;
+    struct hps_slice_impl *impl = s->impl;
     const struct hps_dev_ops *ops = s->dev->ops;
     int n = s->last - s->first + 1;
 
-    if (!own->clock) own->clock = hps_mem_new((size_t)n + 1, sizeof *own->clock);
-    for (int i = 0; i <= n && !own->clock[n]; i++)
-        own->clock[i] = ops->event_new(s->dev);
-    ops->event_record(s->dev, own->clock[0], HPS_STREAM_COMPUTE);
+    if (!impl->clock) impl->clock = hps_mem_new((size_t)n + 1, sizeof *impl->clock);
+    for (int i = 0; i <= n && !impl->clock[n]; i++)
+        impl->clock[i] = ops->event_new(s->dev);
+    ops->event_record(s->dev, impl->clock[0], HPS_STREAM_COMPUTE);
     if (backward) begin_gradients(s, 0, feed->B);
     for (int i = 0; i < n; i++) {
         clock_layer(s, feed, backward, backward ? s->last - i : s->first + i);
-        ops->event_record(s->dev, own->clock[i + 1], HPS_STREAM_COMPUTE);
+        ops->event_record(s->dev, impl->clock[i + 1], HPS_STREAM_COMPUTE);
     }
     ops->sync(s->dev);
     for (int i = 0; i < n; i++)
         seconds[backward ? n - 1 - i : i] =
-            ops->event_elapsed_s(s->dev, own->clock[i], own->clock[i + 1]);
+            ops->event_elapsed_s(s->dev, impl->clock[i], impl->clock[i + 1]);
 }
 
-void hps_slice_clock(struct hps_slice *s, const struct hps_feed *feed, bool backward,
+void hps_slice_measure(struct hps_slice *s, const struct hps_feed *feed, bool backward,
                      double (*clock_s)(void), double *seconds)
 {
     int n = s->last - s->first + 1;
@@ -228,7 +228,7 @@ bool hps_slice_has_loss(const struct hps_net *net, int first, int last)
     bool any = false;
 
     for (int l = first; l <= last; l++)
-        any |= net->layer[l].kind->loss;
+        any |= net->layer[l].type->loss;
     return any;
 }
 
@@ -239,26 +239,26 @@ static size_t layers(const struct hps_slice *s)
 
 void hps_slice_loss_begin(struct hps_slice *s, int copy)
 {
-    const struct hps_slice_own *own = s->own;
+    const struct hps_slice_impl *impl = s->impl;
     const struct hps_dev_ops *ops = s->dev->ops;
     size_t bytes = layers(s) * sizeof *s->loss;
 
     if (!hps_slice_has_loss(s->net, s->first, s->last)) return;
-    ops->copy_to_host_async(s->dev, HPS_STREAM_COMPUTE, own->loss_copy + (size_t)copy * layers(s),
+    ops->copy_to_host_async(s->dev, HPS_STREAM_COMPUTE, impl->loss_copy + (size_t)copy * layers(s),
                             s->loss, bytes);
     ops->zero(s->dev, s->loss, bytes);
-    ops->event_record(s->dev, own->loss_event[copy], HPS_STREAM_COMPUTE);
+    ops->event_record(s->dev, impl->loss_event[copy], HPS_STREAM_COMPUTE);
 }
 
 double hps_slice_loss_end(struct hps_slice *s, int copy)
 {
-    const struct hps_slice_own *own = s->own;
+    const struct hps_slice_impl *impl = s->impl;
     double sum = 0;
 
-    hps_dev_wait(s->dev, own->loss_event[copy]);
+    hps_dev_wait(s->dev, impl->loss_event[copy]);
     for (int l = s->first; l <= s->last; l++)
-        if (s->net->layer[l].kind->loss)
-            sum += s->net->layer[l].weight * own->loss_copy[(size_t)copy * layers(s) +
+        if (s->net->layer[l].type->loss)
+            sum += s->net->layer[l].weight * impl->loss_copy[(size_t)copy * layers(s) +
                                                        (size_t)(l - s->first)];
     return sum;
 }

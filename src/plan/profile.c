@@ -11,7 +11,7 @@
 
 bool hps_profile_has_table(const struct hps_profile_layer *layer)
 {
-    const struct hps_layer_kind *kind = hps_layer_find(layer->type);
+    const struct hps_layer_type *kind = hps_layer_find(layer->type);
 
     return kind && kind->table;
 }

@@ -120,19 +120,19 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         for (int i = 0; i < y->ninput; i++)
             in += net->layer[y->input[i]].width * 4.0;
         if (y->wants_dense) in += net->D * 4.0;
-        in += hps_net_ids(net, y) * 8.0;
-        struct hps_rule rule = hps_opt_rule(o->train, &y->own, 0, 1);
+        in += hps_net_ids_per_example(net, y) * 8.0;
+        struct hps_rule rule = hps_opt_rule(o->train, &y->override, 0, 1);
         double states = (rule.nstate + 1) * weights; /* and gradients */
         if (y->table >= 0) {
             const struct hps_table_shape *t = &net->table[y->table];
-            rule = hps_opt_rule(o->train, &t->own, 0, 1);
+            rule = hps_opt_rule(o->train, &t->override, 0, 1);
             /* its rows lie on the units of all stages that read it */
-            double part = (double)t->rows / hps_net_readers(net, y->table);
+            double part = (double)t->rows / hps_net_layers_of_table(net, y->table);
             weights += part * t->dim;
             states += part * ((double)hps_rule_stride(&rule, t->dim) - t->dim);
         }
         snprintf(p->layer[l].name, sizeof p->layer[l].name, "%s", y->name);
-        snprintf(p->layer[l].type, sizeof p->layer[l].type, "%s", y->kind->name);
+        snprintf(p->layer[l].type, sizeof p->layer[l].type, "%s", y->type->name);
         p->layer[l].input_bytes = in;
         p->layer[l].weight_bytes = weights * 4;
         p->layer[l].state_bytes = states * 4;

@@ -32,7 +32,7 @@ struct bench {
     bool *first;                /* (L) no layer before it asks for the same rows          */
     const struct hps_lookup **lookup; /* (M, L) of the step under way                     */
     struct hps_reader *reader;
-    struct hps_negatives_batch *noise;
+    struct hps_negatives_sampler *noise;
     const struct hps_batch *batch; /* (M) of the step under way                          */
     struct hps_load load;       /* of its columns: raw (M) as the device has them         */
     struct hps_load_raw *raw;
@@ -56,8 +56,8 @@ static bool gets_sums(const struct bench *w, const struct hps_layer *y)
 static bool same_rows(const struct bench *w, const struct hps_layer *a, const struct hps_layer *b)
 {
     return b->table >= 0 && w->net->table[a->table].rows == w->net->table[b->table].rows &&
-           gets_sums(w, a) == gets_sums(w, b) && a->kind->by_row == b->kind->by_row &&
-           hps_net_same_ids(a, b);
+           gets_sums(w, a) == gets_sums(w, b) &&
+           a->type->host_needs_no_index == b->type->host_needs_no_index && hps_net_same_ids(a, b);
 }
 
 static enum hps_status make_tables(struct bench *w)
@@ -70,8 +70,8 @@ static enum hps_status make_tables(struct bench *w)
         w->first[l] = true;
         for (int i = 0; i < l; i++)
             w->first[l] &= !same_rows(w, y, &w->net->layer[i]);
-        struct hps_measure_table_opt opt = { w->opt->microbatches,
-                                             TABLE_BYTES / hps_net_readers(w->net, y->table),
+        int nreader = hps_net_layers_of_table(w->net, y->table);
+        struct hps_measure_table_opt opt = { w->opt->microbatches, TABLE_BYTES / nreader,
                                              w->opt->train };
         st = hps_measure_table_new(&w->table[l], w->net, l, &w->alone, w->dev, &opt);
     }
@@ -100,11 +100,11 @@ static enum hps_status next_batch(struct bench *w)
     enum hps_status st = hps_reader_next(w->reader, &w->batch);
     for (int l = 0; l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
-        for (int m = 0; !st && y->kind->accept && m < w->opt->microbatches; m++)
-            st = y->kind->accept(y, &w->batch[m]);
+        for (int m = 0; !st && y->type->check_batch && m < w->opt->microbatches; m++)
+            st = y->type->check_batch(y, &w->batch[m]);
     }
     if (st) w->batch = NULL;
-    w->batch = hps_negatives_step(w->noise, w->batch, 1);
+    w->batch = hps_negatives_batches(w->noise, w->batch, 1);
     w->dev->ops->stream_wait(w->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     if (w->batch) hps_load_batch(&w->load, w->dev, w->opt->microbatches, w->batch, w->raw);
     w->dev->ops->stream_wait(w->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
@@ -222,7 +222,7 @@ static void half_pass(struct bench *w, bool backward, double *seconds)
 {
     double began = hps_now_s(), core = hps_core_s(), device = 0;
 
-    hps_slice_clock(w->slice, &w->feed, backward, w->clock_s, seconds);
+    hps_slice_measure(w->slice, &w->feed, backward, w->clock_s, seconds);
     for (int l = 0; l < w->net->L; l++)
         device += seconds[l];
     nap(w, w->dev->host ? hps_core_s() - core : device, began);
@@ -252,7 +252,7 @@ static void update(struct bench *w, long long step)
 {
     for (int l = 0; l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
-        struct hps_rule rule = hps_opt_rule(w->opt->train, &y->own, step, INT32_MAX);
+        struct hps_rule rule = hps_opt_rule(w->opt->train, &y->override, step, INT32_MAX);
         size_t at = w->slice->offset[l];
         hps_stopwatch_begin(&w->watch);
         if (w->table[l].ps) {

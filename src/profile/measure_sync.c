@@ -120,7 +120,7 @@ static void sums_of(double n[KINDS], const struct hps_net *net, const struct hps
 {
     double bags = mine * y->nslot;
 
-    n[ROWS] = floor(mine * hps_net_ids(net, y) / 2 / 2);
+    n[ROWS] = floor(mine * hps_net_ids_per_example(net, y) / 2 / 2);
     n[TOLD] += bags * y->dim + floor(bags / 2);
 }
 

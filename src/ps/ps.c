@@ -70,7 +70,7 @@ void hps_ps_apply(struct hps_ps *p, int stage, long long step, long long total, 
     for (int i = 0; i < p->ntable; i++) {
         const struct hps_ps_table *t = &p->table[i];
         if (t->stage != stage) continue;
-        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->own, step, total);
+        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, step, total);
         rule.scale = scale;
         p->sync->apply(p, t, &rule);
     }

@@ -121,7 +121,7 @@ static void note_layers(struct hps_ps *s, const struct hps_net *net, const struc
         if (bag == 0) s->table[mine].stage = stage;
         s->layer_table[l] = mine;
         s->layer_bag[l] = bag++;
-        s->group[s->table[mine].group].index |= !net->layer[l].kind->by_row;
+        s->group[s->table[mine].group].index |= !net->layer[l].type->host_needs_no_index;
     }
 }
 
@@ -168,7 +168,7 @@ static double bytes_of(const struct hps_ps *s, const struct hps_ps_table *st,
                        const struct hps_net *net, const struct hps_train_opt *opt)
 {
     const struct hps_table_shape *shape = &net->table[st->index];
-    struct hps_rule rule = hps_opt_rule(opt, &shape->own, 0, 1);
+    struct hps_rule rule = hps_opt_rule(opt, &shape->override, 0, 1);
     struct owner o = owner_of(s, st);
 
     return (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts) *

@@ -22,7 +22,7 @@ struct hps_feeder {
     const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
     int nbatch;
     long long next, total; /* next step to fetch                             */
-    struct hps_negatives_batch *noise; /* NULL: my stages draw nothing                   */
+    struct hps_negatives_sampler *noise; /* NULL: my stages draw nothing                   */
     uint64_t key;                  /* of what is drawn                               */
     int M, nfussy;
     const struct hps_layer **fussy; /* (nfussy) mine that do not take all data      */
@@ -53,7 +53,7 @@ static bool needs(const struct hps_net *net, const bool *mine, struct hps_reader
         r->dense |= y->wants_dense;
         r->label |= y->wants_label;
         hps_net_mark_slots(net, l, slot);
-        any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->kind->keyed;
+        any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->type->reads_example;
     }
     return any;
 }
@@ -80,7 +80,7 @@ static enum hps_status accept(const struct hps_feeder *f, const struct hps_batch
     enum hps_status st = HPS_OK;
     for (int i = 0; i < f->nfussy; i++)
         for (int m = 0; !st && m < f->M; m++)
-            st = f->fussy[i]->kind->accept(f->fussy[i], &batch[m]);
+            st = f->fussy[i]->type->check_batch(f->fussy[i], &batch[m]);
     return st;
 }
 
@@ -88,7 +88,7 @@ static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const bo
 {
     f->fussy = hps_mem_new((size_t)net->L, sizeof *f->fussy);
     for (int l = 0; l < net->L; l++)
-        if (mine[l] && net->layer[l].kind->accept) f->fussy[f->nfussy++] = &net->layer[l];
+        if (mine[l] && net->layer[l].type->check_batch) f->fussy[f->nfussy++] = &net->layer[l];
 }
 
 enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *net,
@@ -151,7 +151,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     if (f->reader) st = hps_reader_take(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
     if (st) batch = NULL; /* no row is asked for by what may be no id */
-    batch = hps_negatives_step(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
+    batch = hps_negatives_batches(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
     /* all steps but the one taken last are queued: what they read is free behind them */
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     struct turn *t = &f->turn[f->fetched++ % TURNS];

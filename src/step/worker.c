@@ -62,7 +62,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     if (!st && opt->training)
         st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
                             team->stage);
-    if (!st && opt->training) hps_slice_lend_grad(r->slice, hps_reduce_grad(r->reduce));
+    if (!st && opt->training) hps_slice_borrow_grad(r->slice, hps_reduce_grad(r->reduce));
     if (!st && team->nparts > 1 && hps_slice_is_collective(net, g->first, g->last))
         st = hps_stage_collective_new(&r->stage_collective, dev, team->stage);
     return st;

@@ -62,7 +62,7 @@ static int fussy_losses(const struct hps_net *net, const struct hps_layer **loss
     int n = 0;
     for (int l = 0; l < net->L; l++) {
         const struct hps_layer *y = &net->layer[l];
-        if (!y->kind->loss || !y->kind->accept) continue;
+        if (!y->type->loss || !y->type->check_batch) continue;
         r->label |= y->wants_label;
         hps_net_mark_slots(net, l, slot);
         loss[n++] = y;
@@ -83,7 +83,7 @@ static enum hps_status look(const struct hps_data *data, const struct hps_reader
     for (long long i = 0; !st && i < steps.total; i++) {
         st = hps_reader_next(reader, &batch);
         for (int k = 0; !st && k < n; k++)
-            st = loss[k]->kind->accept(loss[k], batch);
+            st = loss[k]->type->check_batch(loss[k], batch);
         hps_watch_heartbeat(-1);
     }
     hps_reader_free(reader);

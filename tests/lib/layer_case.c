@@ -25,7 +25,7 @@ double work_number(const struct work *w, const char *key, double preset)
 
 bool work_kind_is(const struct work *w, const char *kind)
 {
-    return strcmp(w->l->kind->name, kind) == 0;
+    return strcmp(w->l->type->name, kind) == 0;
 }
 
 enum hps_act work_act(const struct work *w)

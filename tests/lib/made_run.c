@@ -13,7 +13,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 6 * (double)l->nparam;
 }
 
-static const struct hps_layer_kind kind = { .name = "made", .flops = flops };
+static const struct hps_layer_type kind = { .name = "made", .flops = flops };
 static int inputs[4] = { 0, 0, 1, 2 }, slots[1] = { 0 };
 
 static void make_pool(struct made_run *m, int R)
@@ -87,7 +87,7 @@ static void make_net(struct made_run *m)
     static const size_t nparam[] = { 0, 0, 100000, 0 };
 
     for (int l = 0; l < 4; l++) {
-        m->layer[l] = (struct hps_layer){ .name = m->profile->layer[l].name, .kind = &kind,
+        m->layer[l] = (struct hps_layer){ .name = m->profile->layer[l].name, .type = &kind,
                                           .index = l, .ninput = l > 0, .input = &inputs[l],
                                           .width = 10 * (l + 1), .nparam = nparam[l],
                                           .table = l == 0 ? 0 : -1, .nslot = l == 0, .dim = 8,

@@ -76,7 +76,7 @@ void twin_dropout(int B, int width, double p, uint64_t key, const long long *exa
         }
 }
 
-/* How one kind of layer reads its bags. */
+/* How one layer type reads its bags. */
 struct walk {
     const struct hps_lookup *lookup;
     int dim;

@@ -143,7 +143,7 @@ static void check_table(const char *more, int times)
              "train: {optimizer: sgd, learning_rate: 0.5}\n", more);
     toy_open(&toy, deck);
     const struct hps_table_shape *shape = &toy.net->table[0];
-    struct hps_rule rule = hps_opt_rule(&toy.train, &shape->own, 0, 1);
+    struct hps_rule rule = hps_opt_rule(&toy.train, &shape->override, 0, 1);
     double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, DIM) * sizeof(float);
     struct hps_measure_table_opt opt = { M, bytes / (times - 0.5), &toy.train };
     if (hps_measure_alone_new(&alone) ||

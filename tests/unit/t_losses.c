@@ -39,7 +39,7 @@ static double number(const struct loss_case *w, const char *key, double preset)
 
 static bool kind_is(const struct loss_case *w, const char *kind)
 {
-    return strcmp(w->l->kind->name, kind) == 0;
+    return strcmp(w->l->type->name, kind) == 0;
 }
 
 static double likeness(const struct loss_case *w, const double *u, const double *v, int n)
@@ -331,7 +331,7 @@ static void labels_are_looked_at(void **state)
         for (int b = 0; b < 3; b++)
             w.feed.label[b] = b == 1 ? try[i].label : 0;
         toy_listen();
-        enum hps_status s = w.l->kind->accept ? w.l->kind->accept(w.l, &batch) : HPS_OK;
+        enum hps_status s = w.l->type->check_batch ? w.l->type->check_batch(w.l, &batch) : HPS_OK;
         const char *heard = toy_heard();
         assert_int_equal(s, try[i].good ? HPS_OK : HPS_DECK);
         if (s && (!strstr(heard, "b.h5: the label of example 11 is") ||
@@ -365,7 +365,7 @@ static void sizes_are_looked_at(void **state)
         const char *says = tries[i].says;
         case_new(&w, cases[tries[i].i].layers, cases[tries[i].i].loss, 1);
         toy_listen();
-        enum hps_status st = hps_net_fits(w.toy.net, tries[i].least, tries[i].most);
+        enum hps_status st = hps_net_check_rows(w.toy.net, tries[i].least, tries[i].most);
         const char *heard = toy_heard();
         if (st != (says ? HPS_DECK : HPS_OK) || (says && !strstr(heard, says)))
             fail_msg("heard: %s", heard);
@@ -392,7 +392,7 @@ static void noise_is_the_examples_own(void **state)
     long long example[2][8], id[2][8];
     struct hps_ids ids[2][4] = { { { NULL, false } } };
     const int *offset[4] = { NULL };
-    struct hps_negatives_batch *a, *b;
+    struct hps_negatives_sampler *a, *b;
     struct loss_case w;
 
     (void)state;
@@ -401,9 +401,9 @@ static void noise_is_the_examples_own(void **state)
     struct hps_batch part = batch_of(33, 2, example[1], id[1], ids[1], offset);
     a = hps_negatives_new(w.toy.net, mine, 1);
     b = hps_negatives_new(w.toy.net, mine, 1);
-    const struct hps_batch *x = hps_negatives_step(a, &whole, 7),
-                           *y = hps_negatives_step(b, &part, 7);
-    const struct hps_batch *z = hps_negatives_step(a, &whole, 8);
+    const struct hps_batch *x = hps_negatives_batches(a, &whole, 7),
+                           *y = hps_negatives_batches(b, &part, 7);
+    const struct hps_batch *z = hps_negatives_batches(a, &whole, 8);
     int s = w.l->slot[0];
     assert_int_equal(x->offset[s][8], 8 * 4);
     const long long *of_x = x->ids[s].at;
@@ -426,14 +426,14 @@ static void noise_has_its_law(void **state)
         int count[C] = { 0 };
         noise.log_uniform = way;
         for (int i = 0; i < MANY; i++)
-            count[hps_negatives_class(&noise, 3, (uint64_t)i)]++;
+            count[hps_negatives_draw(&noise, 3, (uint64_t)i)]++;
         for (int c = 0; c < C; c++) {
             double p = way ? log((c + 2.0) / (c + 1)) / log(C + 1.0) : 1.0 / C;
             assert_true(fabs((double)count[c] / MANY - p) < 5 * sqrt(p / MANY));  /* 5 sigma */
         }
     }
     noise.classes = 1;
-    assert_int_equal(hps_negatives_class(&noise, 3, 0), 0);
+    assert_int_equal(hps_negatives_draw(&noise, 3, 0), 0);
 }
 
 int main(void)

@@ -197,10 +197,10 @@ static void a_net_is_bound_as_written(void **state)
         assert_int_equal(l[i].wants_dense, i == 1);
         assert_int_equal(l[i].wants_label, i == 7);
         assert_int_equal(l[i].table, i == 0 ? 0 : i == 5 ? 1 : -1);
-        assert_true(l[i].kind->flops(&l[i], n) >= 0);
+        assert_true(l[i].type->flops(&l[i], n) >= 0);
     }
-    assert_true(l[3].kind->flops(&l[3], n) == 6.0 * 35 * 64);
-    assert_true(l[0].kind->flops(&l[0], n) == 2 * 8 * (1 + 1 + 1.5 + 0.5));
+    assert_true(l[3].type->flops(&l[3], n) == 6.0 * 35 * 64);
+    assert_true(l[0].type->flops(&l[0], n) == 2 * 8 * (1 + 1 + 1.5 + 0.5));
     assert_int_equal(l[6].input[0], 4);
     assert_int_equal(l[6].input[1], 5);
     toy_close(&toy);
@@ -336,7 +336,7 @@ static void weights_start_with_the_right_spread(void **state)
 static void the_list_is_whole(void **state)
 {
     (void)state;
-    assert_string_equal(hps_layer_words(),
+    assert_string_equal(hps_layer_type_words(),
                         "embedding|attention|dense_input|concat|add|fc|activation|"
                         "dot_interaction|fm|cross|cosine|softmax|dropout|batch_norm|layer_norm|"
                         "logistic|cross_entropy|squared|hinge|nce");

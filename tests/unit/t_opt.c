@@ -118,7 +118,7 @@ static void a_rule_is_the_textbooks(void **state)
         twin_fill_f(1, W, w);
         twin_widen(1, W, w, 0, tw);
         struct hps_rule begin = hps_opt_rule(&opt, NULL, 0, STEPS);
-        hps_opt_start(&begin, W, w, s);
+        hps_opt_init_states(&begin, W, w, s);
         twin_widen(1, W * begin.nstate, s, 0, ts);
         for (int step = 0; step < STEPS; step++) {
             struct hps_rule rule = hps_opt_rule(&opt, NULL, step, STEPS);
@@ -141,7 +141,7 @@ static struct hps_rule start(const char *keys, size_t n, const float *w, float *
     struct hps_train_opt opt = train(keys);
     struct hps_rule rule = hps_opt_rule(&opt, NULL, 0, 1);
 
-    hps_opt_start(&rule, n, w, s);
+    hps_opt_init_states(&rule, n, w, s);
     return rule;
 }
 
@@ -186,8 +186,8 @@ static void who_learns_how(void **state)
 {
     struct hps_train_opt opt = train("optimizer: adam, learning_rate: 0.5, decay: linear, "
                                      "table_optimizer: ftrl, table_learning_rate: 0.2");
-    struct hps_opt_own rows = { .table = true }, layer = { .optimizer = "sgd" };
-    struct hps_opt_own mine = { "momentum", 0.1, true };
+    struct hps_opt_override rows = { .table = true }, layer = { .optimizer = "sgd" };
+    struct hps_opt_override mine = { "momentum", 0.1, true };
     struct hps_rule r = hps_opt_rule(&opt, &rows, 50, 101);
 
     (void)state;

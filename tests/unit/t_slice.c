@@ -324,8 +324,8 @@ static void every_layer_is_timed(void **state)
                                    &(struct hps_slice_opt){ 0, p.toy.net->L - 1, ROWS, 1,
                                                             &p.toy.train, 11, true }), HPS_OK);
     assert_true(p.toy.net->L <= 32);
-    hps_slice_clock(s, &p.feed[0].feed, false, hps_now_s, forward_s);
-    hps_slice_clock(s, &p.feed[0].feed, true, hps_now_s, backward_s);
+    hps_slice_measure(s, &p.feed[0].feed, false, hps_now_s, forward_s);
+    hps_slice_measure(s, &p.feed[0].feed, true, hps_now_s, backward_s);
     for (int l = 0; l < p.toy.net->L; l++) {
         assert_true(forward_s[l] >= 0 && backward_s[l] >= 0);
         sum += forward_s[l] + backward_s[l];

@@ -1,4 +1,4 @@
-/* layer_activation.c - an activation alone, for what is not the output of one fc. */
+/* layer_activation.c - an activation function by itself, behind layers other than fc. */
 #include <string.h>
 
 #include "net/net.h"
@@ -42,14 +42,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
         p->dev->ops->dense->act_backward(p->dev, act_of(l), p->B, p->x[0], p->y, p->dy, p->dx[0]);
 }
 
-extern const struct hps_layer_kind hps_layer_activation;
-const struct hps_layer_kind hps_layer_activation = {
+extern const struct hps_layer_type hps_layer_activation;
+const struct hps_layer_type hps_layer_activation = {
     .name = "activation",
     .help = "an activation alone; (B, width)",
     .fields = fields,
     .opt_size = sizeof(struct activation_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .shape = shape,
     .flops = flops,
     .forward = forward,

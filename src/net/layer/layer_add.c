@@ -35,13 +35,13 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
         if (p->dx[i].data) p->dev->ops->dense->copy(p->dev, p->B, p->dy, p->dx[i]);
 }
 
-extern const struct hps_layer_kind hps_layer_add;
-const struct hps_layer_kind hps_layer_add = {
+extern const struct hps_layer_type hps_layer_add;
+const struct hps_layer_type hps_layer_add = {
     .name = "add",
     .help = "the sum of inputs of one width; (B, width)",
     .opt_size = sizeof(struct hps_layer_opt),
-    .least_inputs = 1,
-    .most_inputs = -1,
+    .min_inputs = 1,
+    .max_inputs = -1,
     .shape = shape,
     .flops = flops,
     .forward = forward,

@@ -19,7 +19,7 @@ struct attention_opt {
     double init_std;
     struct hps_list hidden;
     const char *activation, *weights, *empty;
-    struct hps_attention net;                              /* not keys: what they say */
+    struct hps_attention net;                              /* not a key: made of the keys */
     int width[HPS_ATTENTION_HIDDEN];
 };
 
@@ -109,7 +109,8 @@ static void init(const struct hps_layer *l, uint64_t key, float *param)
     }
 }
 
-/* The backward makes the forward's values again; half the first level is not done for each id. */
+/* The backward computes the forward's values again; half of the first level is shared by all ids.
+ */
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
     const struct attention_opt *o = l->opt;
@@ -119,7 +120,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 8 * quarter + net->slot_ids[l->slot[0]] * (8 * each + 20.0 * o->dim);
 }
 
-static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
+static enum hps_status check_batch(const struct hps_layer *l, const struct hps_batch *batch)
 {
     const struct attention_opt *o = l->opt;
     const int *offset = batch->offset[l->slot[0]];
@@ -160,18 +161,18 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->layers->attention->backward(p->dev, &a, p->dy, p->weights.grad, p->dx[0]);
 }
 
-extern const struct hps_layer_kind hps_layer_attention;
-const struct hps_layer_kind hps_layer_attention = {
+extern const struct hps_layer_type hps_layer_attention;
+const struct hps_layer_type hps_layer_attention = {
     .name = "attention",
     .help = "rows of a slot weighed against a candidate of dim numbers (DIN); (B, dim)",
     .fields = fields,
     .opt_size = sizeof(struct attention_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .table = true,
     .shape = shape,
     .init = init,
-    .accept = accept,
+    .check_batch = check_batch,
     .flops = flops,
     .forward = forward,
     .backward = backward,

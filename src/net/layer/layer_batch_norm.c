@@ -2,8 +2,8 @@
  * shift (Ioffe and Szegedy 2015). Weights: gains, then shifts; running state: means, then
  * variances, moved by each micro-batch in turn and used in evaluation.
  *
- * The statistics are those of the whole micro-batch, whoever has its rows: sums in double over all
- * ranks of the stage, so that any layout computes the same. */
+ * The statistics are those of the whole micro-batch, whichever ranks have its rows: sums in double
+ * over all ranks of the stage, so that any layout computes the same. */
 #include "hw/op_batch_norm.h"
 #include "net/net.h"
 
@@ -22,7 +22,7 @@ static const struct hps_field fields[] = {
 /* Device memory of a call. */
 struct columns {
     double *sums;               /* (2, width)                       */
-    float *p, *r, *q;           /* (width) each: what `blend` wants */
+    float *p, *r, *q;           /* (width) each: coefficients of `blend` */
 };
 
 static struct columns columns_of(const struct hps_layer *l, const struct hps_pass *p)
@@ -53,16 +53,16 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     return hps_layer_set_width(l, (long long)w);
 }
 
-/* Of one row every column is its own mean: what comes out does not depend on what goes in. */
-static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
+/* With one row each column is its own mean, so the output would not depend on the input. */
+static enum hps_status check_rows(const struct hps_layer *l, long long min, long long max)
 {
-    (void)most;
-    if (least > 1) return HPS_OK;
+    (void)max;
+    if (min > 1) return HPS_OK;
     return hps_deck_wrong(l->item, NULL, "layer '%s' needs micro-batches of at least 2 examples: "
                           "raise data.batch or lower data.microbatches", l->name);
 }
 
-static void settle(const struct hps_layer *l, float *running)
+static void init_running(const struct hps_layer *l, float *running)
 {
     for (int c = 0; c < l->width; c++)
         running[l->width + c] = 1;
@@ -109,19 +109,19 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     op->blend(p->dev, p->B, &b, p->dx[0]);
 }
 
-extern const struct hps_layer_kind hps_layer_batch_norm;
-const struct hps_layer_kind hps_layer_batch_norm = {
+extern const struct hps_layer_type hps_layer_batch_norm;
+const struct hps_layer_type hps_layer_batch_norm = {
     .name = "batch_norm",
     .help = "columns of the micro-batch to mean 0, variance 1, then a gain and a shift; (B, width)",
     .fields = fields,
     .opt_size = sizeof(struct norm_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .collective = true,
     .shape = shape,
-    .fits = fits,
+    .check_rows = check_rows,
     .init = hps_layer_init_gains,
-    .settle = settle,
+    .init_running = init_running,
     .flops = flops,
     .forward = forward,
     .backward = backward,

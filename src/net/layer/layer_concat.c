@@ -17,7 +17,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 0;
 }
 
-/* An input that lies in y already (net/slice_impl.h) is there; so is its gradient in dy. */
+/* An input that is a view of y (net/slice_impl.h) needs no copy, nor does its gradient. */
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_tensor y = p->y;
@@ -37,14 +37,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     }
 }
 
-extern const struct hps_layer_kind hps_layer_concat;
-const struct hps_layer_kind hps_layer_concat = {
+extern const struct hps_layer_type hps_layer_concat;
+const struct hps_layer_type hps_layer_concat = {
     .name = "concat",
     .help = "the inputs side by side; (B, sum of widths)",
     .opt_size = sizeof(struct hps_layer_opt),
-    .side_by_side = true,
-    .least_inputs = 1,
-    .most_inputs = -1,
+    .concatenates = true,
+    .min_inputs = 1,
+    .max_inputs = -1,
     .shape = shape,
     .flops = flops,
     .forward = forward,

@@ -1,4 +1,4 @@
-/* layer_cosine.c - how alike two towers are: the cosine of their outputs. */
+/* layer_cosine.c - cosine similarity of the outputs of two towers. */
 #include "hw/op_cosine.h"
 #include "net/net.h"
 
@@ -21,7 +21,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
         return hps_deck_wrong(l->item, "inputs",
                               "layer '%s' compares '%s' (%d wide) and '%s' (%d wide)", l->name,
                               a->name, a->width, b->name, b->width);
-    l->nsaved = 3;                        /* the lengths, and the cosine before it is scaled */
+    l->nsaved = 3;                        /* both norms, and the cosine before it is scaled */
     l->shared = 1;                      /* its gradient */
     return hps_layer_set_width(l, 1);
 }
@@ -60,14 +60,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->layers->cosine->backward(p->dev, &c, d, p->dx[0], p->dx[1]);
 }
 
-extern const struct hps_layer_kind hps_layer_cosine;
-const struct hps_layer_kind hps_layer_cosine = {
+extern const struct hps_layer_type hps_layer_cosine;
+const struct hps_layer_type hps_layer_cosine = {
     .name = "cosine",
     .help = "the cosine of two inputs of one width; (B, 1)",
     .fields = fields,
     .opt_size = sizeof(struct cosine_opt),
-    .least_inputs = 2,
-    .most_inputs = 2,
+    .min_inputs = 2,
+    .max_inputs = 2,
     .shape = shape,
     .flops = flops,
     .forward = forward,

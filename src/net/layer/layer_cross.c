@@ -60,7 +60,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 6 * d * (rank > 0 ? 2 * rank : d) + 6 * d;
 }
 
-/* The places of W x + b and of the low-rank product before it. */
+/* Saved: W x + b, then the low-rank product before it. */
 static struct hps_tensor gate_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     return (struct hps_tensor){ p->memory.saved, (size_t)l->width, l->width, false };
@@ -111,7 +111,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->layers->cross->forward(p->dev, p->B, p->x[0], one.y, one.x, p->y);
 }
 
-/* u becomes its own gradient; dx (data NULL: not wanted) is added to. */
+/* Overwrites u with its gradient and adds to dx (data NULL: not wanted). */
 static void back_product(const struct hps_layer *l, struct hps_pass *p, struct hps_tensor dx)
 {
     const struct hps_dense_ops *dense = p->dev->ops->dense;
@@ -141,14 +141,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     back_product(l, p, dx);
 }
 
-extern const struct hps_layer_kind hps_layer_cross;
-const struct hps_layer_kind hps_layer_cross = {
+extern const struct hps_layer_type hps_layer_cross;
+const struct hps_layer_type hps_layer_cross = {
     .name = "cross",
     .help = "x0 * (W x + b) + x of inputs [x0, x], or of one that is both (DCN-v2); (B, width)",
     .fields = fields,
     .opt_size = sizeof(struct cross_opt),
-    .least_inputs = 1,
-    .most_inputs = 2,
+    .min_inputs = 1,
+    .max_inputs = 2,
     .shape = shape,
     .init = init,
     .flops = flops,

@@ -1,4 +1,4 @@
-/* layer_cross_entropy.c - a logit for each class; the label is the number of one. */
+/* layer_cross_entropy.c - softmax cross-entropy: one logit a class; the label is a class number. */
 #include "net/loss.h"
 
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
@@ -14,7 +14,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     return hps_layer_set_width(l, 1);
 }
 
-static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
+static enum hps_status check_batch(const struct hps_layer *l, const struct hps_batch *batch)
 {
     return hps_loss_labels(l, batch, 0, (double)l->nsaved - 1, true);
 }
@@ -33,17 +33,17 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->layers->loss->cross_entropy(p->dev, &loss);
 }
 
-extern const struct hps_layer_kind hps_layer_cross_entropy;
-const struct hps_layer_kind hps_layer_cross_entropy = {
+extern const struct hps_layer_type hps_layer_cross_entropy;
+const struct hps_layer_type hps_layer_cross_entropy = {
     .name = "cross_entropy",
     .help = "loss of a logit a class against a label that is the number of a class, from 0",
     .fields = hps_loss_fields,
     .opt_size = sizeof(struct hps_loss_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .loss = true,
     .shape = shape,
-    .accept = accept,
+    .check_batch = check_batch,
     .flops = flops,
     .forward = forward,
     .backward = hps_loss_backward,

@@ -28,8 +28,8 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     (void)p;
 }
 
-extern const struct hps_layer_kind hps_layer_dense_input;
-const struct hps_layer_kind hps_layer_dense_input = {
+extern const struct hps_layer_type hps_layer_dense_input;
+const struct hps_layer_type hps_layer_dense_input = {
     .name = "dense_input",
     .help = "the dense features of the dataset; (B, D)",
     .opt_size = sizeof(struct hps_layer_opt),

@@ -10,7 +10,7 @@ struct dot_opt {
     int dim;
     bool self;
     const char *pass;
-    int n;                                  /* vectors; not a key, nor is what dim then is */
+    int n;                                  /* vectors of dim numbers; not a key */
 };
 
 static const struct hps_field fields[] = {
@@ -46,7 +46,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 6.0 * o->dim * (l->width - passed(l, net));
 }
 
-/* The products' columns of the output or of its gradient. */
+/* The columns of the dot products in the output or in its gradient. */
 static struct hps_tensor products(const struct hps_layer *l, const struct hps_pass *p,
                                   struct hps_tensor y)
 {
@@ -79,14 +79,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     if (dy.data != p->dy.data && dx.data) p->dev->ops->dense->copy(p->dev, p->B, first, dx);
 }
 
-extern const struct hps_layer_kind hps_layer_dot_interaction;
-const struct hps_layer_kind hps_layer_dot_interaction = {
+extern const struct hps_layer_type hps_layer_dot_interaction;
+const struct hps_layer_type hps_layer_dot_interaction = {
     .name = "dot_interaction",
     .help = "dot products of all pairs of vectors of dim (DLRM); (B, pairs)",
     .fields = fields,
     .opt_size = sizeof(struct dot_opt),
-    .least_inputs = 1,
-    .most_inputs = -1,
+    .min_inputs = 1,
+    .max_inputs = -1,
     .shape = shape,
     .flops = flops,
     .forward = forward,

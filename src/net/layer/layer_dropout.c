@@ -1,4 +1,4 @@
-/* layer_dropout.c - inverted dropout: what is kept is scaled up, so evaluation changes nothing. */
+/* layer_dropout.c - inverted dropout: training scales the numbers that stay, evaluation copies. */
 #include "base/rng.h"
 #include "hw/op_dropout.h"
 #include "net/net.h"
@@ -25,7 +25,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 2.0 * l->width;
 }
 
-/* The stream is the layer's name and the place is the example: the same on any layout. */
+/* Random numbers are addressed by (layer name, example), so they are the same on any layout. */
 static void drop(const struct hps_layer *l, struct hps_pass *p, struct hps_tensor x,
                  struct hps_tensor y)
 {
@@ -48,15 +48,15 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     if (p->dx[0].data) drop(l, p, p->dy, p->dx[0]);
 }
 
-extern const struct hps_layer_kind hps_layer_dropout;
-const struct hps_layer_kind hps_layer_dropout = {
+extern const struct hps_layer_type hps_layer_dropout;
+const struct hps_layer_type hps_layer_dropout = {
     .name = "dropout",
     .help = "sets a random share of its input to 0 in training; (B, width)",
     .fields = fields,
     .opt_size = sizeof(struct dropout_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
-    .keyed = true,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .reads_example = true,
     .shape = shape,
     .flops = flops,
     .forward = forward,

@@ -1,7 +1,7 @@
 /* layer_embedding.c - rows of tables by id, pooled inside a slot, then joined over the slots.
  *
- * The layer never looks a row up: it is handed the rows that its micro-batch needs and gives back
- * their gradients. */
+ * The parameter server gives the layer the rows that its micro-batch needs (p->lookup) and takes
+ * the gradients of these rows. */
 #include <string.h>
 
 #include "net/layer_rows.h"
@@ -43,7 +43,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
-    return 2 * hps_net_ids(net, l) * l->dim;
+    return 2 * hps_net_ids_per_example(net, l) * l->dim;
 }
 
 static enum hps_pool_kind pool_of(const struct embedding_opt *o)
@@ -63,8 +63,8 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->rows->bag_forward(p->dev, p->lookup, l->dim, pool_of(o), combine_of(o), p->y);
 }
 
-/* Where bags are side by side in dy and rows know their bags, each row's gradient is a plain sum of
- * rows of dy: the update rule can make it on the way. */
+/* Where bags are side by side in dy and the lookup has the transpose of the bags, each row's
+ * gradient is a plain sum of rows of dy, which the update rule can compute itself. */
 static bool can_defer(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct embedding_opt *o = l->opt;
@@ -88,22 +88,22 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
                                         add);
 }
 
-static bool sums(const struct hps_layer *l)
+static bool wants_sums(const struct hps_layer *l)
 {
     const struct embedding_opt *o = l->opt;
 
     return strcmp(o->exchange, "bags") == 0;
 }
 
-extern const struct hps_layer_kind hps_layer_embedding;
-const struct hps_layer_kind hps_layer_embedding = {
+extern const struct hps_layer_type hps_layer_embedding;
+const struct hps_layer_type hps_layer_embedding = {
     .name = "embedding",
     .help = "rows of tables by id; (B, slots * dim), or (B, dim) with combine: sum",
     .fields = fields,
     .opt_size = sizeof(struct embedding_opt),
     .table = true,
-    .by_row = true,
-    .sums = sums,
+    .host_needs_no_index = true,
+    .wants_sums = wants_sums,
     .shape = shape,
     .flops = flops,
     .forward = forward,

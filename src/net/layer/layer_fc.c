@@ -75,14 +75,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
                                     p->weights.grad + (fc.b - fc.w));
 }
 
-extern const struct hps_layer_kind hps_layer_fc;
-const struct hps_layer_kind hps_layer_fc = {
+extern const struct hps_layer_type hps_layer_fc;
+const struct hps_layer_type hps_layer_fc = {
     .name = "fc",
     .help = "fully connected with an activation; (B, width)",
     .fields = fields,
     .opt_size = sizeof(struct fc_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .shape = shape,
     .init = init,
     .flops = flops,

@@ -9,7 +9,7 @@ struct fm_opt {
     struct hps_layer_opt head;
     int dim;
     const char *output;
-    int n;                                  /* vectors; not a key, nor is what dim then is */
+    int n;                                  /* vectors of dim numbers; not a key */
 };
 
 static const struct hps_field fields[] = {
@@ -58,14 +58,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->layers->fm->backward(p->dev, &v, p->memory.saved, p->dy, p->dx);
 }
 
-extern const struct hps_layer_kind hps_layer_fm;
-const struct hps_layer_kind hps_layer_fm = {
+extern const struct hps_layer_type hps_layer_fm;
+const struct hps_layer_type hps_layer_fm = {
     .name = "fm",
     .help = "second-order term of a factorization machine; (B, 1) or (B, dim)",
     .fields = fields,
     .opt_size = sizeof(struct fm_opt),
-    .least_inputs = 1,
-    .most_inputs = -1,
+    .min_inputs = 1,
+    .max_inputs = -1,
     .shape = shape,
     .flops = flops,
     .forward = forward,

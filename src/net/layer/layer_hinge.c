@@ -38,7 +38,7 @@ static bool cosine(const struct hps_layer *l)
     return strcmp(((const struct hinge_opt *)l->opt)->likeness, "cosine") == 0;
 }
 
-/* The width of what is saved for each of my rows. */
+/* The width of a tower, which is saved for each of my rows. */
 static size_t width_of(const struct hps_layer *l)
 {
     return (l->nsaved - 2) / 4;
@@ -54,8 +54,8 @@ static enum hps_status shape_pairs(struct hps_layer *l, struct hps_net *net)
         return hps_deck_wrong(l->item, "inputs", "loss '%s' compares '%s' (%d wide) and '%s' (%d "
                               "wide)", l->name, user->name, user->width, item->name, item->width);
     l->wants_label = true;
-    l->nsaved = 4 * (size_t)user->width + 2;      /* units and gradients of both, their lengths */
-    l->shared = 2 * (size_t)user->width;        /* everybody's items, and gradients of these */
+    l->nsaved = 4 * (size_t)user->width + 2;      /* normalised towers, gradients, norms */
+    l->shared = 2 * (size_t)user->width;        /* items of all rows, and their gradients */
     l->nexchange_row = (size_t)user->width;
     return hps_layer_set_width(l, 1);
 }
@@ -70,25 +70,25 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     if (l->ninput != 1)
         return hps_deck_wrong(l->item, "inputs", "loss '%s' has %d inputs, but no `negatives`",
                               l->name, l->ninput);
-    return hps_loss_of_one(l, net);
+    return hps_loss_shape_scalar(l, net);
 }
 
-/* A message of MPI counts in int. */
-static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
+/* The counts of an MPI message are int. */
+static enum hps_status check_rows(const struct hps_layer *l, long long min, long long max)
 {
     const struct hinge_opt *o = l->opt;
 
-    if (o->negatives >= least)
+    if (o->negatives >= min)
         return hps_deck_wrong(l->item, "negatives", "loss '%s' wants %d other items, a micro-batch "
-                              "has %lld examples", l->name, o->negatives, least);
-    if (paired(l) && most > INT_MAX / (long long)width_of(l))
+                              "has %lld examples", l->name, o->negatives, min);
+    if (paired(l) && max > INT_MAX / (long long)width_of(l))
         return hps_deck_wrong(l->item, "inputs", "loss '%s' compares %lld items of %zu numbers in "
                               "a micro-batch, %d numbers are the most: raise data.microbatches",
-                              l->name, most, width_of(l), INT_MAX);
+                              l->name, max, width_of(l), INT_MAX);
     return HPS_OK;
 }
 
-static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
+static enum hps_status check_batch(const struct hps_layer *l, const struct hps_batch *batch)
 {
     return hps_loss_labels(l, batch, 0, 1, true);
 }
@@ -101,7 +101,7 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return paired(l) ? 6.0 * (double)width_of(l) * (o->negatives + 2) : 4;
 }
 
-/* The parts of the saved memory, and of the shared scratch. */
+/* The arrays of the saved memory and of the shared scratch. */
 struct parts {
     float *user, *item, *duser, *ditem, *user_norm, *item_norm;     /* (B, width) or (B) */
     float *all, *dall;                                              /* (rows, width)     */
@@ -131,7 +131,7 @@ static void take(const struct hps_layer *l, struct hps_pass *p, int i, float *to
         p->dev->ops->dense->copy(p->dev, p->B, x, hps_tensor_of(to, x.width));
 }
 
-/* What pulls at items of others goes back to those at once: backward has nobody to ask. */
+/* The gradients of items of other ranks are sent back here: the backward has no collective. */
 static void forward_pairs(const struct hps_layer *l, struct hps_pass *p)
 {
     const struct hinge_opt *o = l->opt;
@@ -184,21 +184,21 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
                                      p->dx[i]);
 }
 
-extern const struct hps_layer_kind hps_layer_hinge;
-const struct hps_layer_kind hps_layer_hinge = {
+extern const struct hps_layer_type hps_layer_hinge;
+const struct hps_layer_type hps_layer_hinge = {
     .name = "hinge",
     .help = "loss of one number an example against a label of 0 or 1, or of user and item against "
             "other items of the micro-batch",
     .fields = fields,
     .opt_size = sizeof(struct hinge_opt),
-    .least_inputs = 1,
-    .most_inputs = 2,
+    .min_inputs = 1,
+    .max_inputs = 2,
     .loss = true,
-    .keyed = true,
+    .reads_example = true,
     .collective = true,
     .shape = shape,
-    .fits = fits,
-    .accept = accept,
+    .check_rows = check_rows,
+    .check_batch = check_batch,
     .flops = flops,
     .forward = forward,
     .backward = backward,

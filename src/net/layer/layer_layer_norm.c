@@ -54,14 +54,14 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
                                               p->weights.grad + l->width);
 }
 
-extern const struct hps_layer_kind hps_layer_layer_norm;
-const struct hps_layer_kind hps_layer_layer_norm = {
+extern const struct hps_layer_type hps_layer_layer_norm;
+const struct hps_layer_type hps_layer_layer_norm = {
     .name = "layer_norm",
     .help = "each example's numbers to mean 0, variance 1, then a gain and a shift; (B, width)",
     .fields = fields,
     .opt_size = sizeof(struct norm_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .shape = shape,
     .init = hps_layer_init_gains,
     .flops = flops,

@@ -1,10 +1,10 @@
-/* layer_nce.c - noise-contrastive estimation over the classes of a slot: how likely a class is,
- * without a sum over all of them (Gutmann and Hyvarinen 2010; Mnih and Teh 2012).
+/* layer_nce.c - noise-contrastive estimation over the classes of a slot: class probabilities
+ * without a sum over all classes (Gutmann and Hyvarinen 2010; Mnih and Teh 2012).
  *
- * Each class has a row of weights and a bias in a table, sharded like an embedding's; of it the
- * rows of the class that was seen and of `negatives` drawn ones are pulled. What is learned is
- * x.w + b, the log of how much likelier than under the noise a class is, so that a net that knows
- * nothing says what the noise says, and its chances add up to 1 from the start. */
+ * Each class has a row of weights and a bias in a table, sharded like an embedding's. A step pulls
+ * the rows of the positive class and of `negatives` sampled classes. The score x.w + b is the log
+ * of the ratio between a class's probability and its probability under the noise distribution, so
+ * that an untrained network predicts the noise distribution, and its probabilities add up to 1. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static enum hps_status make_table(struct hps_layer *l, struct hps_net *net, int 
     l->table = net->ntable++;
     net->table[l->table] = (struct hps_table_shape){
         .name = l->name, .rows = l->negatives.classes, .dim = dim, .init_std = o->init_std,
-        .own = { head->optimizer, head->learning_rate, true }
+        .override = { head->optimizer, head->learning_rate, true }
     };
     return HPS_OK;
 }
@@ -95,23 +95,23 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
     l->slot = hps_mem_new(1, sizeof *l->slot);
     l->base = hps_mem_new(1, sizeof *l->base);
     l->modulo = hps_mem_new(1, sizeof *l->modulo);
-    l->slot[0] = hps_net_draw(net, &l->negatives);
+    l->slot[0] = hps_net_add_drawn_slot(net, &l->negatives);
     l->wants_label = true;
     l->score = HPS_SCORE_NONE;
     l->nsaved = ((size_t)l->negatives.n + 1) * (size_t)l->dim + (size_t)width;
     return hps_layer_set_width(l, 1);
 }
 
-static enum hps_status fits(const struct hps_layer *l, long long least, long long most)
+static enum hps_status check_rows(const struct hps_layer *l, long long min, long long max)
 {
-    (void)least;
-    if (most <= INT_MAX / ((long long)l->negatives.n + 1)) return HPS_OK;
+    (void)min;
+    if (max <= INT_MAX / ((long long)l->negatives.n + 1)) return HPS_OK;
     return hps_deck_wrong(l->item, "negatives", "loss '%s' draws %d classes for each of %lld "
                           "examples of a micro-batch, %d classes are the most: raise "
-                          "data.microbatches", l->name, l->negatives.n, most, INT_MAX);
+                          "data.microbatches", l->name, l->negatives.n, max, INT_MAX);
 }
 
-static enum hps_status accept(const struct hps_layer *l, const struct hps_batch *batch)
+static enum hps_status check_batch(const struct hps_layer *l, const struct hps_batch *batch)
 {
     for (int b = 0; b < batch->B; b++) {
         long long id = hps_ids_get(batch->ids[l->negatives.slot], (size_t)b);
@@ -131,8 +131,8 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
     return 6.0 * ((double)l->negatives.n + 1) * l->dim;
 }
 
-/* As if each class were an example's only one: their rows are then one after another. */
-static struct hps_lookup flat(const struct hps_layer *l, const struct hps_pass *p)
+/* The lookup with each class as an example of its own, so that the rows come one behind another. */
+static struct hps_lookup flattened(const struct hps_layer *l, const struct hps_pass *p)
 {
     struct hps_lookup lookup = *p->lookup;
 
@@ -143,7 +143,7 @@ static struct hps_lookup flat(const struct hps_layer *l, const struct hps_pass *
     return lookup;
 }
 
-/* Saved: the classes' rows, which become their gradients; then the gradient of x. */
+/* Saved: the rows of the classes, overwritten with their gradients; then the gradient of x. */
 static struct hps_tensor rows_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     return (struct hps_tensor){ p->memory.saved, (size_t)l->dim, l->dim, false };
@@ -156,7 +156,7 @@ static float *dx_of(const struct hps_layer *l, const struct hps_pass *p)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_lookup lookup = flat(l, p);
+    struct hps_lookup lookup = flattened(l, p);
     struct hps_loss loss = hps_loss_of(p, dx_of(l, p));
 
     p->dev->ops->rows->bag_forward(p->dev, &lookup, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
@@ -166,7 +166,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_lookup lookup = flat(l, p);
+    struct hps_lookup lookup = flattened(l, p);
 
     p->dev->ops->rows->bag_backward(p->dev, &lookup, l->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
                                     rows_of(l, p), hps_row_grad_adds(lookup.grad));
@@ -174,19 +174,19 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
         p->dev->ops->dense->copy(p->dev, p->B, hps_tensor_of(dx_of(l, p), l->dim - 1), p->dx[0]);
 }
 
-extern const struct hps_layer_kind hps_layer_nce;
-const struct hps_layer_kind hps_layer_nce = {
+extern const struct hps_layer_type hps_layer_nce;
+const struct hps_layer_type hps_layer_nce = {
     .name = "nce",
     .help = "loss of a vector an example against the class that a slot names, and sampled others",
     .fields = fields,
     .opt_size = sizeof(struct nce_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .loss = true,
     .table = true,
     .shape = shape,
-    .fits = fits,
-    .accept = accept,
+    .check_rows = check_rows,
+    .check_batch = check_batch,
     .flops = flops,
     .forward = forward,
     .backward = backward,

@@ -30,13 +30,13 @@ static void backward(const struct hps_layer *l, struct hps_pass *p)
     if (p->dx[0].data) p->dev->ops->layers->softmax->backward(p->dev, p->B, p->y, p->dy, p->dx[0]);
 }
 
-extern const struct hps_layer_kind hps_layer_softmax;
-const struct hps_layer_kind hps_layer_softmax = {
+extern const struct hps_layer_type hps_layer_softmax;
+const struct hps_layer_type hps_layer_softmax = {
     .name = "softmax",
     .help = "numbers above 0 whose sum is 1; (B, width)",
     .opt_size = sizeof(struct hps_layer_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .shape = shape,
     .flops = flops,
     .forward = forward,

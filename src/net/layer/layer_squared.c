@@ -4,7 +4,7 @@
 static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
 {
     l->score = HPS_SCORE_VALUE;
-    return hps_loss_of_one(l, net);
+    return hps_loss_shape_scalar(l, net);
 }
 
 static double flops(const struct hps_layer *l, const struct hps_net *net)
@@ -22,14 +22,14 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
     p->dev->ops->layers->loss->squared(p->dev, &loss);
 }
 
-extern const struct hps_layer_kind hps_layer_squared;
-const struct hps_layer_kind hps_layer_squared = {
+extern const struct hps_layer_type hps_layer_squared;
+const struct hps_layer_type hps_layer_squared = {
     .name = "squared",
     .help = "loss of one number an example: the square of its distance from the label",
     .fields = hps_loss_fields,
     .opt_size = sizeof(struct hps_loss_opt),
-    .least_inputs = 1,
-    .most_inputs = 1,
+    .min_inputs = 1,
+    .max_inputs = 1,
     .loss = true,
     .shape = shape,
     .flops = flops,

@@ -44,7 +44,7 @@ static void slot_new(struct hps_request *r, struct hps_request_slot *t, int nlay
     t->in_at = t->nin + parts;
     t->received = hps_mem_new(parts, sizeof *t->received);
     t->lent = (struct hps_request_lent){ r->shm, r->me, 0 };
-    if (r->direct) hps_int_mirror_lend(&t->outgoing, shared_ints, &t->lent);
+    if (r->direct) hps_int_mirror_borrow(&t->outgoing, shared_ints, &t->lent);
 }
 
 static void slot_free(struct hps_request *r, struct hps_request_slot *t)
@@ -215,9 +215,9 @@ void hps_request_show(struct hps_request *r, struct hps_request_slot *t)
     size_t n = (size_t)m->n;
 
     t->step.nmerge = m->n;
-    t->step.merged = hps_int_mirror_show(&m->row, n, r->dev);
-    t->step.merge_start = hps_int_mirror_show(&m->start, n + 1, r->dev);
-    t->step.merge_from = hps_int_mirror_show(&m->from, m->nid, r->dev);
+    t->step.merged = hps_int_mirror_to_device(&m->row, n, r->dev);
+    t->step.merge_start = hps_int_mirror_to_device(&m->start, n + 1, r->dev);
+    t->step.merge_from = hps_int_mirror_to_device(&m->from, m->nid, r->dev);
     t->step.merged_host = m->row.host;
 }
 

@@ -143,7 +143,8 @@ static void list_rows(struct hps_request_slot *t, const uint64_t *word, size_t n
 static void keep(struct hps_request *r, struct hps_request_slot *t)
 {
     t->step.nmerge = t->step.nrow;
-    t->step.row = t->step.merged = hps_int_mirror_show(&t->room.row, (size_t)t->step.nrow, r->dev);
+    t->step.row = hps_int_mirror_to_device(&t->room.row, (size_t)t->step.nrow, r->dev);
+    t->step.merged = t->step.row;
     t->step.row_host = t->step.merged_host = t->room.row.host;
 }
 
@@ -166,7 +167,7 @@ static void merge(struct hps_request *r, struct hps_request_slot *t)
     list_rows(t, hps_kway_merge(w->sent, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);
     hps_request_show(r, t);
-    t->step.row = hps_int_mirror_show(&t->incoming, n, r->dev);
+    t->step.row = hps_int_mirror_to_device(&t->incoming, n, r->dev);
     t->step.row_host = t->incoming.host;
 }
 

@@ -202,8 +202,8 @@ void hps_unique_show(const struct hps_unique *p, struct hps_unique_room *room,
         nid += lookup[q].nid;
         noffset += offsets_of(&lookup[q]);
     }
-    const int *index = hps_int_mirror_show(&room->index, nid + 1, p->dev);
-    const int *offset = hps_int_mirror_show(&room->offset, noffset, p->dev);
+    const int *index = hps_int_mirror_to_device(&room->index, nid + 1, p->dev);
+    const int *offset = hps_int_mirror_to_device(&room->offset, noffset, p->dev);
     for (size_t q = 0; q < hps_csr_lookups(&p->csr); q++) {
         lookup[q].of.index = index;
         index += lookup[q].nid;

@@ -60,7 +60,7 @@ static const int *shown(struct hps_staging *w, struct hps_int_mirror *a, size_t 
 {
     hps_int_mirror_grow(a, (size_t)hps_slots_count(w->slots)); /* at once as many as it can be */
     memcpy(a->host, from, n * sizeof *from);
-    return hps_int_mirror_show(a, n, w->dev);
+    return hps_int_mirror_to_device(a, n, w->dev);
 }
 
 /* Slots of n rows, likewise. */
@@ -68,7 +68,7 @@ static const int *found(struct hps_staging *w, struct hps_int_mirror *a, size_t 
 {
     hps_int_mirror_grow(a, n + 1);
     hps_slots_find(w->slots, n, row, a->host);
-    return hps_int_mirror_show(a, n, w->dev);
+    return hps_int_mirror_to_device(a, n, w->dev);
 }
 
 /* Those that leave go first: a slot may be another's at once. */

@@ -30,7 +30,7 @@ static void fill_block(const struct start *s, long long block, float *to)
 
     hps_net_init_rows(s->net, s->index, s->seed, first, n, to, t->stride);
     for (long long r = 0; r < n; r++, to += t->stride)
-        hps_opt_start(&s->rule, (size_t)t->dim, to, to + t->dim);
+        hps_opt_init_states(&s->rule, (size_t)t->dim, to, to + t->dim);
 }
 
 /* Blocks from `first` on, in host memory, by all threads: each page is then near a thread that
@@ -70,7 +70,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
 {
     const struct hps_table_shape *shape = &net->table[index];
     long long nrow = hps_cyclic_nlocal(shape->rows, opt->part, opt->parts);
-    struct hps_rule rule = hps_opt_rule(opt->train, &shape->own, 0, 1);
+    struct hps_rule rule = hps_opt_rule(opt->train, &shape->override, 0, 1);
     struct hps_table *t;
 
     assert(0 <= opt->part && opt->part < opt->parts && !opt->tier->fetch == !opt->slots);

@@ -33,22 +33,24 @@ const struct hps_field hps_ckpt_fields[] = {
     { 0 }
 };
 
-/* The optimizer of a layer that has another than its kind in `train`; NULL: the same, or none. */
+/* The optimizer of layer l where it is not that of the section `train`; NULL: it is, or l has no
+ * weights. */
 static const char *optimizer_of(const struct hps_net *net, int l, const struct hps_train_opt *train)
 {
     const struct hps_layer *y = &net->layer[l];
-    const struct hps_opt_own *own = y->table >= 0 ? &net->table[y->table].own : &y->own;
-    struct hps_opt_own usual = { .table = own->table };
-    const char *name = hps_opt_name(train, own);
+    const struct hps_opt_override *override =
+        y->table >= 0 ? &net->table[y->table].override : &y->override;
+    struct hps_opt_override none = { .table = override->table };
+    const char *name = hps_opt_name(train, override);
 
     if (y->table < 0 && y->nparam == 0) return NULL;
-    return strcmp(name, hps_opt_name(train, &usual)) == 0 ? NULL : name;
+    return strcmp(name, hps_opt_name(train, &none)) == 0 ? NULL : name;
 }
 
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, const char *order)
 {
-    struct hps_opt_own rows = { .table = true };
+    struct hps_opt_override rows = { .table = true };
     char *text =
         hps_mem_print("run.seed %llu\ndata.train %lld examples\ndata.batch %lld\ndata.shuffle %s\n"
                       "train.optimizer %s\ntrain.table_optimizer %s\n",
@@ -65,7 +67,7 @@ char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
     for (int l = 0; l < net->L; l++) {
         const struct hps_layer *y = &net->layer[l];
         char *more = hps_mem_print("%slayer %s: %s, width %d, %zu weights\n", text, y->name,
-                                   y->kind->name, y->width, y->nparam);
+                                   y->type->name, y->width, y->nparam);
         hps_mem_free(text);
         text = more;
     }
@@ -208,11 +210,11 @@ double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *tra
     double sum = 65536;
 
     for (int l = 0; l < net->L; l++) {
-        struct hps_rule rule = hps_opt_rule(train, &net->layer[l].own, 0, 1);
+        struct hps_rule rule = hps_opt_rule(train, &net->layer[l].override, 0, 1);
         sum += (double)net->layer[l].nparam * (1 + rule.nstate) * sizeof(float);
     }
     for (int t = 0; t < net->ntable; t++) {
-        struct hps_rule rule = hps_opt_rule(train, &net->table[t].own, 0, 1);
+        struct hps_rule rule = hps_opt_rule(train, &net->table[t].override, 0, 1);
         size_t row = hps_rule_stride(&rule, net->table[t].dim) * sizeof(float);
         sum += (double)net->table[t].rows * (double)row;
     }

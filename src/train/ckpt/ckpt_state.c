@@ -30,7 +30,7 @@ static uint64_t blocks_sum(const struct hps_shard *t, const float *row)
 /* Floats of state a weight of layer l. */
 static int nstate_of(const struct hps_step *s, int l)
 {
-    return hps_opt_rule(s->train, &s->net->layer[l].own, 0, 1).nstate;
+    return hps_opt_rule(s->train, &s->net->layer[l].override, 0, 1).nstate;
 }
 
 /* The slice of layer l where this rank is to write it. */
@@ -72,7 +72,7 @@ static int take_layer(struct hps_ckpt_item *item, const struct hps_step *s, int 
 static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double keep_share)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
-    struct hps_rule rule = hps_opt_rule(s->train, &shape->own, 0, 1);
+    struct hps_rule rule = hps_opt_rule(s->train, &shape->override, 0, 1);
     struct hps_shard shard;
     struct hps_ckpt_item it = { .name = hps_mem_print("/tables/%s/rows", shape->name),
                                 .kind = "table", .of = shape->name, .rows = shape->rows,

@@ -24,7 +24,7 @@ static double least_bytes(const struct hps_layer *l, const struct hps_net *net, 
 
     for (int i = 0; i < l->ninput; i++)
         in += net->layer[l->input[i]].width;
-    if (l->table >= 0) in += hps_net_ids(net, l) * l->dim;
+    if (l->table >= 0) in += hps_net_ids_per_example(net, l) * l->dim;
     return 4 * (Bo * (3 * in + 2 * l->width) + 3 * (double)l->nparam);
 }
 
@@ -44,7 +44,7 @@ static struct roof roof_of(const struct hps_run_facts *f, int l, const struct hp
     if (!f->setup.net) return r;
     const struct hps_layer *layer = &f->setup.net->layer[l];
     double Bo = f->setup.profile->batch, slow = type ? fmax(type->slow, 1) : NAN;
-    r.flops = Bo * layer->kind->flops(layer, f->setup.net);
+    r.flops = Bo * layer->type->flops(layer, f->setup.net);
     r.bytes = least_bytes(layer, f->setup.net, Bo);
     if (!type || !(type->node.sgemm_flops_s > 0 && type->node.memory_bytes_s > 0)) return r;
     double compute_s = slow * r.flops / type->node.sgemm_flops_s;

@@ -65,8 +65,8 @@ struct hps_csr_walk {
     int t;
     size_t i, end;                      /* the next slot, of those before end         */
     const struct hps_csr_slot *slot;    /* the chunk's                                */
-    size_t to;                          /* the part's ids and examples of it end here */
-    int bend;
+    size_t id_end;                          /* the part's ids and examples of it end here */
+    int example_end;
     size_t from, n;                     /* the chunk: ids of the slot                 */
     int b0, b1;                         /* examples whose ids begin in the chunk      */
     uint64_t key[HPS_CSR_CHUNK];        /* (n) of the chunk's ids                     */

@@ -25,7 +25,7 @@ struct hps_pooled_step {
     int *nrecv;                 /* (M, parts) how many of them each owner has                    */
     struct hps_lookup *lookup;  /* (M, nlayer) pooled sums, in both directions, and hot rows; not
                                    touched without batches                                       */
-    struct hps_unique_room *room;       /* has the numbers of the lookups                        */
+    struct hps_unique_memory *memory;   /* of the arrays of the lookups                          */
 };
 /* What is sent to owners: to owner q for micro-batch m length[m * parts + q] numbers, from
  * at[m * parts + q] on; an owner's follow each other. For n sums there are n + 1 numbers where the

@@ -17,7 +17,7 @@
 /* Which ids: those of the embedding layers (of this rank's stages) that read tables of this
  * mapping; id i of slot j of a layer names row base[j] + i (% modulo). Layers that read the same
  * ids in the same way are named once: their bags are the same. */
-struct hps_request_use {
+struct hps_request_opt {
     int nlayer;
     const struct hps_layer *const *layer;
     bool index; /* bags need an index: a layer does not read them row by row    */
@@ -66,7 +66,7 @@ struct hps_request;
  * nlayer 0. rows: of the tables (hps_table_new refuses more than an int can number at an owner),
  * the same on all members, as is M. shm: the members that share memory with me, borrowed; NULL:
  * none. Collective over comm. */
-enum hps_status hps_request_new(struct hps_request **request, const struct hps_request_use *use,
+enum hps_status hps_request_new(struct hps_request **request, const struct hps_request_opt *use,
                                 long long rows, int M, struct hps_dev *dev, struct hps_shm *shm,
                                 MPI_Comm comm);
 /* Steps begun and not taken are waited for: all members began as many. Collective over comm. */

@@ -20,7 +20,7 @@ struct owners {
     struct hps_pooled *pooled;
     double *ids, *received;     /* (n) of each owner */
     double nid, nhot;
-    struct hps_unique_room room;
+    struct hps_unique_memory room;
     struct hps_int_mirror sent;
     int *nrecv, *length;        /* (n) */
     size_t *at;                 /* (n) */
@@ -42,7 +42,7 @@ static void init(struct owners *o, int n, const struct hps_layer *layer, long lo
 static void done(struct owners *o, struct hps_dev *dev)
 {
     hps_pooled_free(o->pooled);
-    hps_unique_room_free(&o->room, dev);
+    hps_unique_memory_free(&o->room, dev);
     hps_int_mirror_free(&o->sent, dev);
     hps_mem_free(o->ids);
     hps_mem_free(o->received);

@@ -53,7 +53,7 @@ static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
     return member;
 }
 
-/* The communicator of them. Collective over world. */
+/* The communicator of the ranks whose stages read table t. Collective over world. */
 static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, int t)
 {
@@ -64,8 +64,8 @@ static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
     return comm;
 }
 
-/* `sums` (ntable) [out]: do the owners of a table give sums? Not from or to GPUs. Collective over
- * world. */
+/* sums (ntable) [out]: do the owners of a table send pooled sums? Not from or to GPUs. Collective
+ * over world. */
 static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
                       const struct hps_team *team, const struct hps_dev *dev, bool *sums)
 {
@@ -84,7 +84,7 @@ static void list_sums(const struct hps_net *net, const struct hps_plan *plan,
     hps_mem_free(host);
 }
 
-/* Do tables a and b ask for the same rows on every rank? Then one request serves both. */
+/* Are the same rows of tables a and b requested on every rank? Then one request serves both. */
 static bool same_requests(const struct hps_net *net, const struct hps_plan *plan,
                        const struct hps_team *team, const bool *sums, int a, int b)
 {
@@ -100,7 +100,7 @@ static bool same_requests(const struct hps_net *net, const struct hps_plan *plan
     return la == net->L && lb == net->L;
 }
 
-/* List the layers of my stages that read table t: they stand for all tables of the group. */
+/* List the layers of my stages that read table t, the first of the group. */
 static void list_layers(struct hps_ps_group *g, const struct hps_net *net,
                         const struct hps_plan *plan, const struct hps_team *team, int t)
 {
@@ -110,7 +110,7 @@ static void list_layers(struct hps_ps_group *g, const struct hps_net *net,
         if (hps_team_works(team, stage_of_layer(plan, l))) g->layer[g->nlayer++] = &net->layer[l];
 }
 
-/* Note for each layer of my stages which of my tables it reads and which bag of its group. */
+/* Set for each layer of my stages which of my tables it reads and which lookup of its group. */
 static void note_layers(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, int mine)
 {
@@ -125,8 +125,8 @@ static void note_layers(struct hps_ps *s, const struct hps_net *net, const struc
     }
 }
 
-/* Groups of all tables, the same on every rank; `mine` [out] (ntable): my number of a table's
- * group, -1 when I am no member. */
+/* Make the groups of all tables, the same on every rank; mine (ntable) [out]: my number of the
+ * group of a table, -1 where this rank is no member. */
 static void make_groups(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, const bool *sums, int *mine)
 {
@@ -148,7 +148,7 @@ static void make_groups(struct hps_ps *s, const struct hps_net *net, const struc
     }
 }
 
-/* Which part of a group's rows is mine. */
+/* The part of a group's rows that this rank owns. */
 struct owner {
     int part, parts;
 };
@@ -175,7 +175,7 @@ static double bytes_of(const struct hps_ps *s, const struct hps_ps_table *st,
            (double)hps_rule_stride(&rule, shape->dim) * sizeof(float);
 }
 
-/* A device with memory for some of its rows has as large a share of each table there. */
+/* A device without memory for all of its rows keeps the same share of each table there. */
 static void make_tiers(struct hps_ps *s, const struct hps_net *net, struct hps_dev *dev,
                        const struct hps_train_opt *opt, const struct hps_storage_opt *storage)
 {
@@ -231,8 +231,8 @@ static void make_shm(struct hps_ps *s, struct hps_dev *dev)
     hps_mem_free(dim);
 }
 
-/* Of the tables; those of a group follow each other in its shared memory. Collective over the
- * groups. */
+/* Make the exchanges of the tables, which have consecutive buffers of their group's shared memory.
+ * Collective over the groups. */
 static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
 {
     int *next = hps_mem_new((size_t)s->ngroup, sizeof *next);
@@ -266,7 +266,7 @@ static enum hps_status make_tables(struct hps_ps *s, const struct hps_net *net,
     return st;
 }
 
-/* Which tables I am a member of, in which groups, and which layer reads which. Collective over
+/* List the tables that this rank is a member of, with their groups and layers. Collective over
  * world. */
 static void list_tables(struct hps_ps *s, const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, const struct hps_dev *dev)

@@ -226,7 +226,7 @@ static uint64_t sum_of(const struct hps_request_step *s)
 static void run(struct world *w, struct hps_dev *dev, int M, bool told, bool sums)
 {
     static const int dim[HPS_REQUEST_BUFFERS] = { 1, 1, 1, 1, 1, 1 };
-    struct hps_request_use use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, sums,
+    struct hps_request_opt use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, sums,
                                    told ? 0 : -1 };
     const struct hps_request_step *before = NULL;
     struct hps_request *request;

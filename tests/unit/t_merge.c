@@ -58,7 +58,7 @@ static void check(const struct made *m, int rows, const struct hps_merged *got)
             for (int j = m->begin[i][k]; j < m->begin[i][k + 1]; j++, nid++) {
                 int x = m->row[i][j];
                 assert_true(at[x] >= 0 && next[x] < got->start.host[at[x] + 1]);
-                assert_int_equal(got->from.host[next[x]++], sum);
+                assert_int_equal(got->sum.host[next[x]++], sum);
             }
     for (int i = 0; i < got->n; i++)
         assert_true(next[got->row.host[i]] == got->start.host[i + 1] &&

@@ -18,10 +18,10 @@
 #include "tests/lib/slots.h"
 
 enum { M = SLOTS_M, B = 4000, ROWS = 65000, BAGS = SLOTS_LAYERS * M, PARTS = 8, THREADS = 4 };
-enum { NID = 3 * B * SLOTS_MOST_BAG, PLACES = M * (PARTS * 3 * B + HPS_HOT_ROWS_MOST) };
+enum { NID = 3 * B * SLOTS_MOST_BAG, PLACES = M * (PARTS * 3 * B + HPS_HOT_ROWS_MAX) };
 
 struct found {
-    struct hps_unique_room room;
+    struct hps_unique_memory room;
     int nlayer, nmicro, parts, first[M + 1], nrecv[M * PARTS], length[M * PARTS];
     size_t at[M * PARTS];
     struct hps_int_mirror to;
@@ -50,7 +50,7 @@ static void find(struct found *f, const struct slots *made, const struct slots *
 
 static void done(struct found *f)
 {
-    hps_unique_room_free(&f->room, &f->dev);
+    hps_unique_memory_free(&f->room, &f->dev);
     hps_int_mirror_free(&f->to, &f->dev);
     f->dev.ops->close(&f->dev);
 }
@@ -59,7 +59,7 @@ static void done(struct found *f)
  * place of a hot row, else -1. */
 struct places {
     int n, start[PLACES + 1], met[PLACES];
-    long long row[M * (NID + HPS_HOT_ROWS_MOST)];
+    long long row[M * (NID + HPS_HOT_ROWS_MAX)];
     bool hot[PLACES];
     int place[M][ROWS];
 };

@@ -22,7 +22,7 @@
 enum { M = SLOTS_M, B = 900, ROWS = 20000, BAGS = SLOTS_LAYERS * M };
 
 struct found {
-    struct hps_unique_room room;
+    struct hps_unique_memory room;
     int nmicro, first[M + 1], *nrecv;
     struct hps_lookup lookup[BAGS];
     struct hps_dev dev;
@@ -42,7 +42,7 @@ static void find(struct found *f, const struct slots *made, int nlayer, int nmic
 
 static void done(struct found *f)
 {
-    hps_unique_room_free(&f->room, &f->dev);
+    hps_unique_memory_free(&f->room, &f->dev);
     hps_mem_free(f->nrecv);
     f->dev.ops->close(&f->dev);
 }
@@ -117,8 +117,8 @@ static void same(const struct found *a, const struct found *b, int nlayer, int p
                         (size_t)a->first[a->nmicro] * sizeof(int));
     if (b->lookup[0].form == HPS_ROWS_BY_INDEX)
         assert_memory_equal(a->room.index.host, b->room.index.host, nid * sizeof(int));
-    assert_memory_equal(a->room.from.host, b->room.from.host, nid * sizeof(int));
-    assert_memory_equal(a->room.start.host, b->room.start.host, (nrow + n) * sizeof(int));
+    assert_memory_equal(a->room.bag.host, b->room.bag.host, nid * sizeof(int));
+    assert_memory_equal(a->room.bag_start.host, b->room.bag_start.host, (nrow + n) * sizeof(int));
 }
 
 /* Where all rows are of one owner, each id tells its row itself. */

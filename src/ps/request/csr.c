@@ -180,7 +180,7 @@ void hps_csr_walk(const struct hps_csr *s, struct hps_csr_walk *w, int m0, int m
     w->t = t;
     w->i = (size_t)m0 * each;
     w->end = (size_t)m1 * each;
-    w->from = w->n = w->to = 0;         /* as at the end of a slot */
+    w->from = w->n = w->id_end = 0;         /* as at the end of a slot */
 }
 
 /* The next slot that has examples of the part. */
@@ -188,11 +188,11 @@ static bool next_slot(const struct hps_csr *s, struct hps_csr_walk *w)
 {
     while (w->i < w->end) {
         const struct hps_csr_slot *slot = &s->slot[w->i++];
-        int b0 = hps_csr_part(s, slot, w->t, &w->bend);
-        if (b0 < w->bend) {
+        int b0 = hps_csr_part(s, slot, w->t, &w->example_end);
+        if (b0 < w->example_end) {
             w->slot = slot;
             w->from = hps_csr_before(slot, b0);
-            w->to = hps_csr_before(slot, w->bend);
+            w->id_end = hps_csr_before(slot, w->example_end);
             w->b1 = b0;
             return true;
         }
@@ -203,11 +203,11 @@ static bool next_slot(const struct hps_csr *s, struct hps_csr_walk *w)
 bool hps_csr_next(const struct hps_csr *s, struct hps_csr_walk *w)
 {
     w->from += w->n;
-    if (w->from == w->to && !next_slot(s, w)) return false;
-    w->n = w->to - w->from < HPS_CSR_CHUNK ? w->to - w->from : HPS_CSR_CHUNK;
+    if (w->from == w->id_end && !next_slot(s, w)) return false;
+    w->n = w->id_end - w->from < HPS_CSR_CHUNK ? w->id_end - w->from : HPS_CSR_CHUNK;
     size_t end = w->from + w->n;
-    for (w->b0 = w->b1; w->b1 < w->bend; w->b1++)
-        if (end < w->to && hps_csr_before(w->slot, w->b1) >= end) break;
+    for (w->b0 = w->b1; w->b1 < w->example_end; w->b1++)
+        if (end < w->id_end && hps_csr_before(w->slot, w->b1) >= end) break;
     make_keys(s, w->slot, w->from, w->n, w->key);
     return true;
 }

@@ -1,4 +1,4 @@
-/* hot_rows.c - a row is hot that is named twice in a short while. */
+/* hot_rows.c - a row is hot if it occurs twice within a short window of a sample of the ids. */
 #include "ps/hot_rows.h"
 
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "base/multiversion.h"
 #include "base/radix.h"
 
-/* Of a slot's ids one in so many are looked at, or in as many as a row has numbers; but so many at
- * least, and of a micro-batch not many more than so many. So most rows that are named twice as
- * often are found: what it takes to ask for a row by itself is little beside that. */
-enum { SHARE = 16, LEAST = 64, MOST_SEEN = 1 << 16 };
-/* Of so many that are looked at one hash is there. */
-enum { LOOKS = MOST_SEEN / HPS_HOT_ROWS_MOST };
+/* The sample of a slot is one id in SHARE, or in the numbers of a row if these are more; at least
+ * MIN_SAMPLE ids, and in a micro-batch about MAX_SAMPLE at most. That finds most rows that occur
+ * more often than twice SHARE; to request a row by itself costs little beside so many ids. */
+enum { SHARE = 16, MIN_SAMPLE = 64, MAX_SAMPLE = 1 << 16 };
+/* The hash table has one word for so many ids of the sample. */
+enum { IDS_A_WORD = MAX_SAMPLE / HPS_HOT_ROWS_MAX };
 
-static const uint64_t nothing = UINT64_MAX;     /* the word of no key: they have fewer bits */
+static const uint64_t nothing = UINT64_MAX;     /* an empty word: keys have fewer bits */
 
 /* Multiplicative (Knuth). */
 HPS_INLINE uint32_t hash(uint64_t key)
@@ -39,9 +39,9 @@ void hps_hot_rows_done(struct hps_hot_rows *p)
     hps_mem_free(p->word);
 }
 
-/* seen: keys that were met lately, by hash: while so many pass, most. Of two hot rows of one
- * hash the first stays. Without branches: it is hard to say which id was met before. */
-static void meet(struct hps_hot_rows *p, size_t n, const uint64_t *key, uint64_t *seen)
+/* Enter n keys of the sample. seen: the last key of each hash. Of two hot rows with one hash the
+ * first stays. Branchless, since the branches would be unpredictable. */
+static void enter(struct hps_hot_rows *p, size_t n, const uint64_t *key, uint64_t *seen)
 {
     const int bits = p->bits;
 
@@ -54,7 +54,7 @@ static void meet(struct hps_hot_rows *p, size_t n, const uint64_t *key, uint64_t
     }
 }
 
-/* Numbers by owner, then hash. */
+/* Number the hot rows by owner, then hash. */
 static void number(struct hps_hot_rows *p, int parts, int local_bits)
 {
     const int size = 1 << p->bits;
@@ -73,31 +73,31 @@ static void number(struct hps_hot_rows *p, int parts, int local_bits)
             p->key[at] = key;
             p->word[i] |= (uint64_t)at;
         }
-    for (int q = parts; q > 0; q--)             /* each had become the next one's */
+    for (int q = parts; q > 0; q--)             /* first[q] had advanced to first[q + 1] */
         p->first[q] = p->first[q - 1];
     p->first[0] = 0;
 }
 
-/* Of how many ids of a slot, of which the micro-batch has nslot. */
-static size_t looks(const struct hps_csr_slot *slot, size_t nslot)
+/* Ids of the sample of a slot, where the micro-batch has nslot slots. */
+static size_t sample_size(const struct hps_csr_slot *slot, size_t nslot)
 {
-    size_t nid = hps_csr_before(slot, slot->B), most = MOST_SEEN / nslot + 1;
+    size_t nid = hps_csr_before(slot, slot->B), max = MAX_SAMPLE / nslot + 1;
     size_t n = nid / (slot->layer->dim > SHARE ? (size_t)slot->layer->dim : SHARE);
 
-    n = n > LEAST ? n : LEAST;
-    n = n < most ? n : most;
+    n = n > MIN_SAMPLE ? n : MIN_SAMPLE;
+    n = n < max ? n : max;
     return n < nid ? n : nid;
 }
 
-/* Room for the hashes of what will be looked at in the slots first .. end-1. */
-static void make_room(struct hps_hot_rows *p, const struct hps_csr_slot *first,
+/* Clear a hash table for the samples of the slots first .. end-1. */
+static void clear_hash(struct hps_hot_rows *p, const struct hps_csr_slot *first,
                       const struct hps_csr_slot *end)
 {
     size_t all = 0, nslot = (size_t)(end - first);
 
     for (const struct hps_csr_slot *slot = first; slot < end; slot++)
-        all += looks(slot, nslot);
-    p->bits = hps_radix_bits(all / LOOKS);
+        all += sample_size(slot, nslot);
+    p->bits = hps_radix_bits(all / IDS_A_WORD);
     p->bits = p->bits < HPS_HOT_ROWS_BITS ? p->bits : HPS_HOT_ROWS_BITS;
     hps_mem_grow(&p->word, &p->word_cap, (size_t)1 << p->bits, sizeof *p->word);
     memset(p->word, 0xff, sizeof *p->word << p->bits);
@@ -111,13 +111,13 @@ void hps_hot_rows_find(struct hps_hot_rows *p, const struct hps_csr *s, int m, u
 
     if (s->key_bits + HPS_HOT_ROWS_BITS > 63) /* no word holds a key and its number */
         end = first;
-    make_room(p, first, end);
+    clear_hash(p, first, end);
     memset(seen, 0xff, HPS_HOT_ROWS_SEEN * sizeof *seen);
     for (const struct hps_csr_slot *slot = first; slot < end; slot++)
-        for (size_t at = 0, n = looks(slot, nslot), some; at < n; at += some) {
+        for (size_t at = 0, n = sample_size(slot, nslot), some; at < n; at += some) {
             some = n - at < HPS_CSR_CHUNK ? n - at : HPS_CSR_CHUNK;
             hps_csr_keys(s, slot, at, some, key);
-            meet(p, some, key, seen);
+            enter(p, some, key, seen);
         }
     number(p, s->parts, s->local_bits);
 }
@@ -127,7 +127,7 @@ HPS_MULTIVERSION static void mark_keys(const uint64_t *restrict word, int bits, 
 {
     for (size_t c = 0; c < n; c++) {
         uint64_t w = word[slot_of(key[c], bits)];
-        key[c] = w >> HPS_HOT_ROWS_BITS == key[c] ? other | (w & (HPS_HOT_ROWS_MOST - 1)) : key[c];
+        key[c] = w >> HPS_HOT_ROWS_BITS == key[c] ? other | (w & (HPS_HOT_ROWS_MAX - 1)) : key[c];
     }
 }
 

@@ -1,4 +1,4 @@
-/* merge.c - lists of ids by row: a radix sort, whose buckets are listed while a cache has them. */
+/* merge.c - lists of ids are merged by row: a radix sort whose buckets are listed while cached. */
 #include "ps/merge.h"
 
 #include "base/mem.h"
@@ -6,24 +6,24 @@
 #include "base/parallel.h"
 #include "base/radix.h"
 
-/* Ids in work at once, and so many more that may be written: in whole vectors, without a branch. */
+/* Ids at a time, and ids beyond them that may be overwritten, so that vectors need no remainder. */
 enum { SPAN = 256, SPARE = 32 };
 
-/* Ids of the lists, and sums, before a list: all are numbered through. */
+/* The ids and sums of all lists before one: both are numbered through. */
 struct before {
     size_t nid, nsum;
 };
 
 struct hps_merge {
     struct hps_radix *radix;
-    int row_bits, sum_bits;             /* of a row's number, of a sum's                 */
+    int row_bits, sum_bits;             /* of the number of a row, of a sum              */
     int nlist;
     struct before *before;              /* (nlist + 1)                                   */
     size_t nid;                         /* of all                                        */
-    size_t row, id;                     /* listed so far, by parts in turn               */
+    size_t row, id;                     /* rows and ids listed so far, task by task      */
     struct hps_parallel work;
-    struct hps_parallel_ordered turn;
-    const struct hps_merge_list *list;  /* of the merging under way, as is `to`          */
+    struct hps_parallel_ordered order;
+    const struct hps_merge_list *list;  /* of the current merge, as is `to`              */
     struct hps_merged *to;
 };
 
@@ -50,14 +50,14 @@ void hps_merged_grow(struct hps_merged *to, size_t n)
 {
     hps_int_mirror_grow(&to->row, n + 1);
     hps_int_mirror_grow(&to->start, n + 1);
-    hps_int_mirror_grow(&to->from, n + 1);
+    hps_int_mirror_grow(&to->sum, n + 1);
 }
 
 void hps_merged_free(struct hps_merged *to, struct hps_dev *dev)
 {
     hps_int_mirror_free(&to->row, dev);
     hps_int_mirror_free(&to->start, dev);
-    hps_int_mirror_free(&to->from, dev);
+    hps_int_mirror_free(&to->sum, dev);
 }
 
 static void number_lists(struct hps_merge *w)
@@ -74,7 +74,7 @@ static void number_lists(struct hps_merge *w)
     w->sum_bits = hps_radix_bits(at.nsum);
 }
 
-/* Ids from .. to-1 of list i are of part t. */
+/* The ids from .. to-1 of list i that task t has. */
 struct cut {
     size_t from, to;
 };
@@ -112,7 +112,7 @@ static void count_part(void *merge, int t)
     }
 }
 
-/* The sum that id number `at` of a list is in: the last that begins there or before it. */
+/* The sum that has id number `at` of a list: the last one that begins at or before it. */
 static int sum_at(const struct hps_merge_list *l, size_t at)
 {
     int low = 0, high = l->n;
@@ -127,8 +127,8 @@ static int sum_at(const struct hps_merge_list *l, size_t at)
     return low;
 }
 
-/* The sums that n ids of a list from `at` on are in, numbered from `first`; *s: the place of the
- * first one's, moves on. */
+/* The numbers of the sums that have the n ids of a list from `at` on; the list's are numbered from
+ * `first`. *s: the sum of the first id, then that of the last. */
 HPS_MULTIVERSION static void sums_of(const struct hps_merge_list *l, size_t first, size_t at,
                                      size_t n, int *s, uint64_t *sum)
 {
@@ -161,14 +161,13 @@ static void put_part(void *merge, int t)
     }
 }
 
-/* A bucket's rows and the sums that they are in, as lists from `row` and `id` on. Returns how many
- * rows. */
+/* Append the rows of a bucket at `row` and their sums at `id`. Returns how many rows. */
 HPS_INLINE size_t list_bucket(const struct hps_merge *w, const struct hps_bucket *b, bool wide,
                               size_t row, size_t id)
 {
     const uint64_t sum = ((uint64_t)1 << w->sum_bits) - 1;
     int *restrict merged = w->to->row.host + row, *restrict start = w->to->start.host + row;
-    int *restrict from = w->to->from.host + id;
+    int *restrict sums = w->to->sum.host + id;
     uint32_t begin[SPAN + 1];
     size_t nrow = 0;
 
@@ -181,13 +180,13 @@ HPS_INLINE size_t list_bucket(const struct hps_merge *w, const struct hps_bucket
             start[nrow + i] = (int)(id + begin[i]);
         }
         for (size_t i = k; i < end; i++)
-            from[i] = (int)(hps_bucket_word(b->word, wide, i) & sum);
+            sums[i] = (int)(hps_bucket_word(b->word, wide, i) & sum);
         nrow += n;
     }
     return nrow;
 }
 
-/* How many rows a bucket has. */
+/* Rows of a bucket. */
 static size_t rows_of(const struct hps_merge *w, const struct hps_bucket *b)
 {
     const uint64_t same = ((uint64_t)1 << w->sum_bits) - 1;
@@ -202,7 +201,7 @@ static size_t rows_of(const struct hps_merge *w, const struct hps_bucket *b)
     return n;
 }
 
-/* Buckets of part t: sorted, and while they are in a cache listed behind those before. */
+/* Sort the buckets of task t and, while they are cached, append them behind those of task t - 1. */
 static void list_part(void *merge, int t)
 {
     struct hps_merge *w = merge;
@@ -216,12 +215,12 @@ static void list_part(void *merge, int t)
         nrow += rows_of(w, &b);
         nid += b.n;
     }
-    hps_parallel_take(&w->turn, t);
+    hps_parallel_take(&w->order, t);
     row = w->row;
     id = w->id;
     w->row += nrow;
     w->id += nid;
-    hps_parallel_pass(&w->turn, t);
+    hps_parallel_pass(&w->order, t);
     for (int i = first; i < last; i++) {
         struct hps_bucket b = hps_radix_bucket(w->radix, i);
         row += b.wide ? list_bucket(w, &b, true, row, id) : list_bucket(w, &b, false, row, id);
@@ -242,7 +241,7 @@ void hps_merge_lists(struct hps_merge *w, const struct hps_merge_list *list, int
     hps_radix_deal(w->radix);
     hps_parallel_for(&w->work, put_part, w);
     w->row = w->id = 0;
-    atomic_init(&w->turn.next, 0);
+    atomic_init(&w->order.next, 0);
     hps_parallel_for(&w->work, list_part, w);
     to->n = (int)w->row;
     to->nid = w->nid;

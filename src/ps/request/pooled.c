@@ -1,5 +1,5 @@
-/* pooled.c - which sums a step needs: one of each bag at each owner, and hot rows by
- * themselves. */
+/* pooled.c - the partial pooled sums of a step: one of each bag at each owner, and hot rows apart.
+ */
 #include "ps/request/pooled_impl.h"
 
 #include <limits.h>
@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/quit.h"
 
-/* Their numbers stand where an owner's rows do. */
-static void make_room_for_popular(struct hps_csr *k)
+/* A key has the number of a hot row where others have the number of a row at its owner. */
+static void widen_local_bits(struct hps_csr *k)
 {
     if (k->local_bits < HPS_HOT_ROWS_BITS) {
         k->key_bits += HPS_HOT_ROWS_BITS - k->local_bits;
@@ -25,7 +25,7 @@ struct hps_pooled *hps_pooled_new(int nlayer, const struct hps_layer *const *lay
 
     p->dev = dev;
     hps_csr_init(&p->csr, nlayer, layer, rows, M, parts);
-    make_room_for_popular(&p->csr);
+    widen_local_bits(&p->csr);
     bags = hps_csr_lookups(&p->csr);
     p->hot = hps_mem_new((size_t)M, sizeof *p->hot);
     for (int m = 0; m < M; m++)
@@ -54,7 +54,7 @@ void hps_pooled_free(struct hps_pooled *p)
     hps_mem_free(p->aside);
     hps_mem_free(p->lists);
     hps_mem_free(p->front);
-    hps_mem_free(p->place);
+    hps_mem_free(p->hot_index);
     hps_mem_free(p);
 }
 
@@ -74,28 +74,28 @@ static void count_sums(struct hps_pooled *p)
         p->nsum[s->q / k->nlayer] += s->B;
 }
 
-static void find_hot(void *partials, int m)
+static void find_hot(void *pooled, int m)
 {
-    struct hps_pooled *p = partials;
+    struct hps_pooled *p = pooled;
 
     hps_hot_rows_find(&p->hot[m], &p->csr, m, p->seen + hps_parallel_me() * HPS_HOT_ROWS_SEEN);
 }
 
-/* Places, by micro-batch and owner: of sums, then of hot rows. */
-static void number_places(struct hps_pooled *p, int *first, int *nrecv)
+/* Unique indices by micro-batch and owner: those of its sums, then those of its hot rows. */
+static void assign_indices(struct hps_pooled *p, int *first, int *nrecv)
 {
     const struct hps_csr *k = &p->csr;
 
     p->first = first;
     first[0] = 0;
-    hps_mem_grow(&p->place, &p->place_cap, p->front[k->M] + 1, sizeof *p->place);
+    hps_mem_grow(&p->hot_index, &p->hot_index_cap, p->front[k->M] + 1, sizeof *p->hot_index);
     for (int m = 0; m < k->M; m++) {
-        int *place = p->place + p->front[m];
+        int *index = p->hot_index + p->front[m];
         first[m + 1] = first[m] + k->parts * p->nsum[m] + p->hot[m].n;
         for (int q = 0, i = 0; q < k->parts; q++) {
-            int at = hps_pooled_place(p, m, q) + p->nsum[m];
+            int at = hps_pooled_first_index(p, m, q) + p->nsum[m];
             for (; i < p->hot[m].first[q + 1]; i++)
-                place[i] = at++;
+                index[i] = at++;
             *nrecv++ = p->nsum[m] + hps_pooled_rows(p, m, q);
         }
     }
@@ -110,15 +110,15 @@ void hps_pooled_find(struct hps_pooled *p, const struct hps_batch *batch,
     hps_csr_list(&p->csr, batch, p->dev->nthread, step->lookup);
     hps_parallel_for(&each, find_hot, p);
     count_sums(p);
-    number_places(p, step->first, step->nrecv);
-    hps_pooled_distribute(p, request, &step->room->name);
-    if (batch) hps_pooled_bags(p, step->room);
+    assign_indices(p, step->first, step->nrecv);
+    hps_pooled_distribute(p, request, &step->memory->hot);
+    if (batch) hps_pooled_bags(p, step->memory);
 }
 
-struct hps_merge_list hps_pooled_list(int n, const int *told)
+struct hps_merge_list hps_pooled_list(int n, const int *received)
 {
     static const int none[] = { 0 };
 
-    return n > 0 ? (struct hps_merge_list){ n, told, told + n + 1 }
+    return n > 0 ? (struct hps_merge_list){ n, received, received + n + 1 }
                  : (struct hps_merge_list){ 0, none, NULL };
 }

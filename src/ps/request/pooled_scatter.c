@@ -1,14 +1,14 @@
-/* pooled_scatter.c - the ids of bags are dealt: to the owners of their rows and, those of hot
- * rows, to this rank itself. */
+/* pooled_scatter.c - the ids of bags are distributed: to the owners of their rows, and those of hot
+ * rows to this rank itself. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/partition.h"
 #include "ps/request/pooled_impl.h"
 
-/* Receivers so few that each is looked for by itself, and may have room for all ids, numbers that
- * this may take. */
-enum { FEW = 2 * HPS_PARTITION_WAYS, FREE = 1 << 24 };
+/* With at most FEW receivers the ids are partitioned in one pass, into messages that could each
+ * hold all ids; together they have at most MAX_SPACE numbers. Else the ids are counted first. */
+enum { FEW = 2 * HPS_PARTITION_WAYS, MAX_SPACE = 1 << 24 };
 
 /* The next chunk, with the numbers of hot rows as those of the last receiver. */
 static bool next_chunk(const struct hps_pooled *p, struct hps_csr_walk *w)
@@ -23,30 +23,30 @@ static bool next_chunk(const struct hps_pooled *p, struct hps_csr_walk *w)
 
 /* ---- the messages ---- */
 
-/* Sums that receiver q is asked for: bags, and hot rows of its own. */
-static int asked_of(const struct hps_pooled *p, int m, int q)
+/* Sums of receiver q: bags, and its hot rows. */
+static int nsum_of(const struct hps_pooled *p, int m, int q)
 {
     return p->nsum[m] + (q < p->csr.parts ? hps_pooled_rows(p, m, q) : 0);
 }
 
-/* Numbers of a message with so many ids of bags. */
+/* Numbers of a message with nid ids of bags. */
 static size_t length_of(const struct hps_pooled *p, int m, int q, size_t nid)
 {
-    int n = asked_of(p, m, q);
+    int n = nsum_of(p, m, q);
 
     return p->nsum[m] > 0 ? (size_t)(n + 1 + n - p->nsum[m]) + nid : 0;
 }
 
-/* Numbers of the messages for all hot rows: where each begins, and it. */
-static size_t all_popular(const struct hps_pooled *p)
+/* Numbers of all messages that are for hot rows: where each begins, and the row. */
+static size_t hot_numbers(const struct hps_pooled *p)
 {
     return 2 * p->front[p->csr.M];
 }
 
-/* The most that a receiver gets. */
-static size_t most_of(const struct hps_pooled *p)
+/* The max length of a message. */
+static size_t max_length(const struct hps_pooled *p)
 {
-    return p->csr.nid + p->csr.nbag + (size_t)p->csr.M + all_popular(p);
+    return p->csr.nid + p->csr.nbag + (size_t)p->csr.M + hot_numbers(p);
 }
 
 static struct hps_pooled_message *messages_of(const struct hps_pooled *p, int m)
@@ -58,14 +58,14 @@ static struct hps_pooled_message *begin_message(struct hps_pooled *p, int m, int
 {
     struct hps_pooled_message *l = &messages_of(p, m)[q];
 
-    *l = (struct hps_pooled_message){ begin, begin + asked_of(p, m, q) + 1, 0 };
+    *l = (struct hps_pooled_message){ begin, begin + nsum_of(p, m, q) + 1, 0 };
     return l;
 }
 
-/* ---- to few: by threads in turn, each of which says how far it got ---- */
+/* ---- to few receivers: one pass, each task continues where the one before ended ---- */
 
-/* A chunk to `some` receivers from q on, whose messages are l and which get next ids; `before` bags
- * are in front of the slot's. */
+/* Distribute a chunk to `some` receivers from q on: id number next[k] of message l[k] is written
+ * next. `before` bags precede those of the slot. */
 static void put_chunk(const struct hps_csr_walk *w, uint64_t q, int some, int bits, int before,
                       const struct hps_pooled_message *l, size_t *next)
 {
@@ -87,7 +87,6 @@ static void put_chunk(const struct hps_csr_walk *w, uint64_t q, int some, int bi
     }
 }
 
-/* A chunk to few. */
 static void put_few(const struct hps_pooled *p, const struct hps_csr_walk *w,
                     const struct hps_pooled_message *l, size_t *next)
 {
@@ -98,7 +97,7 @@ static void put_few(const struct hps_pooled *p, const struct hps_csr_walk *w,
                   p->csr.local_bits, before, l + q, next + q);
 }
 
-/* Where bags of part t begin: `by` numbers later than was thought. */
+/* Add `by` to where the bags of task t begin. */
 static void move_begins(const struct hps_pooled *p, int t, int *begin, int by)
 {
     const struct hps_csr *k = &p->csr;
@@ -111,11 +110,11 @@ static void move_begins(const struct hps_pooled *p, int t, int *begin, int by)
     }
 }
 
-/* Part t, first put aside, in a cache, since it is not known where the ids of the parts before it
- * end. A lone part begins at 0. */
-static void put_in_turn(void *partials, int t)
+/* Task t distributes its ids to a staging area in its cache, since only the task before knows where
+ * they go, then copies them. A lone task needs no staging. */
+static void distribute_task(void *pooled, int t)
 {
-    struct hps_pooled *p = partials;
+    struct hps_pooled *p = pooled;
     const struct hps_pooled_message *to = messages_of(p, p->now);
     const bool lone = p->csr.work.n == 1;
     bool any = false;
@@ -131,20 +130,20 @@ static void put_in_turn(void *partials, int t)
         any = true;
         put_few(p, &w, l, n);
     }
-    hps_parallel_take(&p->turn, t);
+    hps_parallel_take(&p->order, t);
     for (int q = 0; q < p->receivers; q++) {
         at[q] = p->next[q];
         p->next[q] += n[q];
     }
-    hps_parallel_pass(&p->turn, t);
+    hps_parallel_pass(&p->order, t);
     for (int q = 0; q < p->receivers && any && !lone; q++) {
         memcpy(to[q].row + at[q], l[q].row, n[q] * sizeof *to[q].row);
         move_begins(p, t, to[q].begin, (int)at[q]);
     }
 }
 
-/* Not fewer ids than a part has: its share, and what its last bag has beyond. */
-static size_t most_ids(const struct hps_pooled *p)
+/* An upper bound of the ids of a task: its share, and the rest of its last bag. */
+static size_t max_ids(const struct hps_pooled *p)
 {
     const struct hps_csr *k = &p->csr;
     int bag = 1;
@@ -155,22 +154,22 @@ static size_t most_ids(const struct hps_pooled *p)
     return k->nid / (size_t)k->work.n + 1 + (size_t)bag;
 }
 
-/* Each receiver has room for the most that there can be. */
-static void put_freely(struct hps_pooled *p, int *to, int *mine)
+/* Each message has space for all ids. */
+static void distribute_to_few(struct hps_pooled *p, int *to, int *hot)
 {
     const struct hps_csr *k = &p->csr;
     size_t threads = (size_t)k->work.nthread;
 
-    p->aside_each = k->work.n > 1 ? hps_parallel_apart(most_ids(p), sizeof *p->aside) : 0;
+    p->aside_each = k->work.n > 1 ? hps_parallel_apart(max_ids(p), sizeof *p->aside) : 0;
     hps_mem_grow(&p->aside, &p->aside_cap, threads * (size_t)p->receivers * p->aside_each + 1,
                  sizeof *p->aside);
     for (int q = 0; q < p->receivers; q++)
-        begin_message(p, 0, q, q < k->parts ? to + (size_t)q * most_of(p) : mine);
+        begin_message(p, 0, q, q < k->parts ? to + (size_t)q * max_length(p) : hot);
     for (p->now = 0; p->now < k->M; p->now++) {
         struct hps_pooled_message *l = messages_of(p, p->now);
         memset(p->next, 0, (size_t)p->receivers * sizeof *p->next);
-        atomic_init(&p->turn.next, 0);
-        hps_parallel_for(&k->work, put_in_turn, p);
+        atomic_init(&p->order.next, 0);
+        hps_parallel_for(&k->work, distribute_task, p);
         for (int q = 0; q < p->receivers; q++) {
             l[q].nid = p->next[q];
             if (p->now + 1 < k->M)
@@ -180,17 +179,17 @@ static void put_freely(struct hps_pooled *p, int *to, int *mine)
     }
 }
 
-/* ---- to many: counted first ---- */
+/* ---- to many receivers: the ids are counted first ---- */
 
-/* Where the ids of part t in micro-batch m are counted, or numbered, by receiver. */
+/* (receivers) ids of task t in micro-batch m, then where the next one goes. */
 static size_t *counts_of(const struct hps_pooled *p, int t, int m)
 {
     return p->next + (size_t)t * p->each + (size_t)m * (size_t)p->receivers;
 }
 
-static void count_part(void *partials, int t)
+static void count_part(void *pooled, int t)
 {
-    struct hps_pooled *p = partials;
+    struct hps_pooled *p = pooled;
     const struct hps_csr *k = &p->csr;
     struct hps_csr_walk w;
 
@@ -202,7 +201,6 @@ static void count_part(void *partials, int t)
     }
 }
 
-/* Each id to its receiver. */
 static void put_many(const struct hps_pooled *p, const struct hps_csr_walk *w,
                      const struct hps_pooled_message *l, size_t *next)
 {
@@ -221,9 +219,9 @@ static void put_many(const struct hps_pooled *p, const struct hps_csr_walk *w,
     }
 }
 
-static void put_part(void *partials, int t)
+static void put_part(void *pooled, int t)
 {
-    struct hps_pooled *p = partials;
+    struct hps_pooled *p = pooled;
     struct hps_csr_walk w;
 
     hps_csr_walk(&p->csr, &w, 0, p->csr.M, t);
@@ -233,7 +231,7 @@ static void put_part(void *partials, int t)
     }
 }
 
-static void put_counted(struct hps_pooled *p, int *to, int *mine)
+static void distribute_to_many(struct hps_pooled *p, int *to, int *hot)
 {
     const struct hps_csr *k = &p->csr;
     size_t next = 0;
@@ -242,7 +240,7 @@ static void put_counted(struct hps_pooled *p, int *to, int *mine)
     hps_parallel_for(&k->work, count_part, p);
     for (int q = 0; q < p->receivers; q++) {
         if (q == k->parts) {
-            to = mine;
+            to = hot;
             next = 0;
         }
         for (int m = 0; m < k->M; m++) {
@@ -256,13 +254,13 @@ static void put_counted(struct hps_pooled *p, int *to, int *mine)
 
 /* ---- the ends of messages ---- */
 
-/* What lies behind the ids of bags: the hot rows of owner q, a sum each, and the end. */
+/* Append the hot rows of owner q, a sum each, and the end. */
 static void end_message(const struct hps_pooled *p, int m, int q)
 {
     const struct hps_hot_rows *hot = &p->hot[m];
     const struct hps_pooled_message *l = &messages_of(p, m)[q];
     const uint64_t local = ((uint64_t)1 << p->csr.local_bits) - 1;
-    int n = asked_of(p, m, q), at = (int)l->nid;
+    int n = nsum_of(p, m, q), at = (int)l->nid;
 
     for (int i = p->nsum[m]; i < n; i++) {
         l->begin[i] = at;
@@ -285,22 +283,22 @@ static void end_messages(const struct hps_pooled *p, int *length, size_t *at, co
 }
 
 void hps_pooled_distribute(struct hps_pooled *p, const struct hps_pooled_request *request,
-                           struct hps_int_mirror *mine)
+                           struct hps_int_mirror *hot)
 {
     const struct hps_csr *k = &p->csr;
-    size_t parts = (size_t)k->parts, most = most_of(p);
-    /* in turn where each micro-batch has parts for all threads */
-    bool freely = p->receivers <= FEW && parts * most <= FREE &&
+    size_t parts = (size_t)k->parts, max = max_length(p);
+    /* one pass only where each micro-batch has tasks for all threads */
+    bool few = p->receivers <= FEW && parts * max <= MAX_SPACE &&
                   (k->work.n == 1 || k->work.n >= k->M * k->work.nthread);
 
     hps_mem_grow(&p->next, &p->next_cap, p->each * (size_t)k->work.n, sizeof *p->next);
-    hps_int_mirror_grow(mine, most + 1);
+    hps_int_mirror_grow(hot, max + 1);
     hps_int_mirror_grow(
         request->to,
-        1 + (freely ? parts * most : parts * (k->nbag + (size_t)k->M) + k->nid + all_popular(p)));
-    if (freely)
-        put_freely(p, request->to->host, mine->host);
+        1 + (few ? parts * max : parts * (k->nbag + (size_t)k->M) + k->nid + hot_numbers(p)));
+    if (few)
+        distribute_to_few(p, request->to->host, hot->host);
     else
-        put_counted(p, request->to->host, mine->host);
+        distribute_to_many(p, request->to->host, hot->host);
     end_messages(p, request->length, request->at, request->to->host);
 }

@@ -1,8 +1,8 @@
-/* request.c - what a step needs: counts are exchanged, then numbers of rows, which members who are
- * near read where they were written.
+/* request.c - the requests of a step: members exchange counts, then row numbers. Members that share
+ * memory read each other's row numbers in place.
  *
- * Counts and numbers travel on communicators of their own, each in the order of the steps, so that
- * no member's progress decides the order of collectives. */
+ * Counts and row numbers have a communicator each and are sent in the order of the steps, so that
+ * the order of collectives does not depend on the progress of a member. */
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -14,10 +14,9 @@
 #include "ps/request/request_impl.h"
 #include "ps/table.h"
 
-/* Shared memory for n numbers. */
-static int *shared_ints(void *of, size_t n)
+static int *alloc_shared(void *arg, size_t n)
 {
-    const struct hps_request_lent *l = of;
+    const struct hps_request_shared *l = arg;
 
     return hps_shm_ints(l->shm, l->me, l->buffer, n);
 }
@@ -43,8 +42,8 @@ static void slot_new(struct hps_request *r, struct hps_request_slot *t, int nlay
     t->nin = t->out_at + parts;
     t->in_at = t->nin + parts;
     t->received = hps_mem_new(parts, sizeof *t->received);
-    t->lent = (struct hps_request_lent){ r->shm, r->me, 0 };
-    if (r->direct) hps_int_mirror_borrow(&t->outgoing, shared_ints, &t->lent);
+    t->shared = (struct hps_request_shared){ r->shm, r->me, 0 };
+    if (r->direct) hps_int_mirror_borrow(&t->outgoing, alloc_shared, &t->shared);
 }
 
 static void slot_free(struct hps_request *r, struct hps_request_slot *t)
@@ -61,7 +60,7 @@ static void slot_free(struct hps_request *r, struct hps_request_slot *t)
     hps_mem_free(t->nout);
     hps_mem_free(t->received);
     hps_int_mirror_free(&t->outgoing, r->dev);
-    hps_unique_room_free(&t->room, r->dev);
+    hps_unique_memory_free(&t->memory, r->dev);
     hps_int_mirror_free(&t->incoming, r->dev);
     hps_merged_free(&t->merged, r->dev);
 }
@@ -77,7 +76,7 @@ static bool all_share_memory(const struct hps_shm *shm, int parts, MPI_Comm comm
     return all;
 }
 
-enum hps_status hps_request_new(struct hps_request **request, const struct hps_request_use *use,
+enum hps_status hps_request_new(struct hps_request **request, const struct hps_request_opt *use,
                                 long long rows, int M, struct hps_dev *dev, struct hps_shm *shm,
                                 MPI_Comm comm)
 {
@@ -103,9 +102,9 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
     r->ops = use->sums ? &hps_request_by_sums : &hps_request_by_rows;
     r->context = r->ops->open(use, rows, r);
     r->direct = shm && use->buffer >= 0;
-    r->silent = parts > 1 && use->buffer >= 0 && all_share_memory(shm, parts, comm);
+    r->no_messages = parts > 1 && use->buffer >= 0 && all_share_memory(shm, parts, comm);
     r->buffer = use->buffer;
-    for (int i = 0; i < HPS_REQUEST_KEPT; i++)
+    for (int i = 0; i < HPS_REQUEST_NSLOT; i++)
         slot_new(r, &r->slot[i], use->nlayer);
     return HPS_OK;
 }
@@ -113,9 +112,9 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
 void hps_request_free(struct hps_request *r)
 {
     if (!r) return;
-    while (r->taken < r->begun)                 /* a run that stops has begun one more step */
+    while (r->taken < r->begun)                 /* a run that stops has begun one step more */
         hps_request_take(r);
-    for (int i = 0; i < HPS_REQUEST_KEPT; i++)
+    for (int i = 0; i < HPS_REQUEST_NSLOT; i++)
         slot_free(r, &r->slot[i]);
     r->ops->close(r->context);
     if (r->count_comm != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&r->count_comm));
@@ -125,7 +124,8 @@ void hps_request_free(struct hps_request *r)
 
 /* ---- to owners ---- */
 
-/* Counts by micro-batch, then owner, turn. Returns how many numbers go to others. */
+/* Transpose the counts from (micro-batch, owner) to (owner, micro-batch). Returns how many numbers
+ * are for other members. */
 static size_t fill_counts(const struct hps_request *r, struct hps_request_slot *t)
 {
     size_t all = 0;
@@ -137,14 +137,14 @@ static size_t fill_counts(const struct hps_request *r, struct hps_request_slot *
             t->nout[q] += t->length[m * r->parts + q];
         all += q == r->me ? 0 : (size_t)t->nout[q];
     }
-    for (int m = 0, i = 0, place = 0; m < r->M; m++)
+    for (int m = 0, i = 0, index = 0; m < r->M; m++)
         for (int q = 0; q < r->parts; q++, i++) {
-            int *tell = t->nrecv + HPS_REQUEST_NCOUNT * (q * r->M + m);
-            tell[0] = t->step.nrecv[i];
-            tell[1] = place;
-            tell[2] = t->length[i];
-            tell[3] = (int)t->at[i];
-            place += t->step.nrecv[i];
+            int *count = t->nrecv + HPS_REQUEST_NCOUNT * (q * r->M + m);
+            count[0] = t->step.nrecv[i];
+            count[1] = index;
+            count[2] = t->length[i];
+            count[3] = (int)t->at[i];
+            index += t->step.nrecv[i];
         }
     return all;
 }
@@ -161,7 +161,7 @@ static void send_counts(struct hps_request *r, struct hps_request_slot *t)
     t->state = HPS_REQUEST_COUNTS;
 }
 
-/* Numbers that member q tells me lie where it wrote them. */
+/* Do I read the row numbers of member q in its memory? */
 static bool is_direct(const struct hps_request *r, int q)
 {
     return r->direct && hps_shm_is(r->shm, q);
@@ -172,10 +172,10 @@ static const int *received_from(struct hps_request *r, struct hps_request_slot *
     size_t at = (size_t)t->nsend[HPS_REQUEST_NCOUNT * q * r->M + 3], n = (size_t)t->nin[q];
 
     if (!is_direct(r, q)) return t->incoming.host + t->in_at[q];
-    return hps_shm_ints(r->shm, q, t->lent.buffer, at + n) + at;
+    return hps_shm_ints(r->shm, q, t->shared.buffer, at + n) + at;
 }
 
-/* All counts have come: now the numbers. */
+/* The counts have been received; exchange the row numbers. */
 static void send_numbers(struct hps_request *r, struct hps_request_slot *t)
 {
     size_t n = 0, nsend_all = 0;
@@ -191,17 +191,17 @@ static void send_numbers(struct hps_request *r, struct hps_request_slot *t)
             n += (size_t)count[2];
         }
         if (n + (size_t)t->step.nrow > INT_MAX)
-            HPS_DIE("%d ranks tell this one more than %d numbers of rows in one step", r->parts,
+            HPS_DIE("%d ranks request more than %d rows of this one in one step", r->parts,
                     INT_MAX);
         t->nin[q] = (int)n - t->in_at[q];
     }
     t->step.nsend_all = nsend_all;
-    if (!r->silent) hps_int_mirror_grow(&t->incoming, n + 1);
+    if (!r->no_messages) hps_int_mirror_grow(&t->incoming, n + 1);
     for (int q = 0; q < r->parts; q++) {
         t->received[q] = received_from(r, t, q);
         if (is_direct(r, q)) t->nout[q] = t->nin[q] = 0;
     }
-    if (!r->silent)
+    if (!r->no_messages)
         HPS_MPI(MPI_Ialltoallv(t->outgoing.host, t->nout, t->out_at, MPI_INT, t->incoming.host,
                                t->nin, t->in_at, MPI_INT, r->number_comm, &t->request));
     t->state = HPS_REQUEST_NUMBERS;
@@ -209,7 +209,7 @@ static void send_numbers(struct hps_request *r, struct hps_request_slot *t)
 
 /* ---- at owners ---- */
 
-void hps_request_show(struct hps_request *r, struct hps_request_slot *t)
+void hps_request_to_device(struct hps_request *r, struct hps_request_slot *t)
 {
     struct hps_merged *m = &t->merged;
     size_t n = (size_t)m->n;
@@ -217,12 +217,12 @@ void hps_request_show(struct hps_request *r, struct hps_request_slot *t)
     t->step.nmerge = m->n;
     t->step.merged = hps_int_mirror_to_device(&m->row, n, r->dev);
     t->step.merge_start = hps_int_mirror_to_device(&m->start, n + 1, r->dev);
-    t->step.merge_from = hps_int_mirror_to_device(&m->from, m->nid, r->dev);
+    t->step.merge_from = hps_int_mirror_to_device(&m->sum, m->nid, r->dev);
     t->step.merged_host = m->row.host;
 }
 
-/* Alone, what is received is what is sent. */
-static void hear_myself(struct hps_request *r, struct hps_request_slot *t)
+/* A lone member receives what it sends. */
+static void send_to_self(struct hps_request *r, struct hps_request_slot *t)
 {
     memcpy(t->step.nsend, t->step.nrecv, (size_t)r->M * sizeof(int));
     memcpy(t->step.send_index, t->step.first, (size_t)r->M * sizeof(int));
@@ -231,20 +231,20 @@ static void hear_myself(struct hps_request *r, struct hps_request_slot *t)
     t->state = HPS_REQUEST_NUMBERS;
 }
 
-/* ---- the order of things ---- */
+/* ---- progress ---- */
 
-/* As far as its messages get; `patient`: to the end. Have all come? */
-static bool advance(struct hps_request *r, struct hps_request_slot *t, bool patient)
+/* Make progress on the messages of a step; `block`: until all are received. Are they? */
+static bool advance(struct hps_request *r, struct hps_request_slot *t, bool block)
 {
     if (t->state == HPS_REQUEST_COUNTS) {
-        if (!hps_wait_arrived(1, &t->request, patient)) return false;
+        if (!hps_wait_arrived(1, &t->request, block)) return false;
         send_numbers(r, t);
     }
-    return t->state == HPS_REQUEST_READY || hps_wait_arrived(1, &t->request, patient);
+    return t->state == HPS_REQUEST_READY || hps_wait_arrived(1, &t->request, block);
 }
 
-/* They have: in order. */
-static void settle(struct hps_request *r, struct hps_request_slot *t)
+/* All messages are received: merge them. */
+static void finish(struct hps_request *r, struct hps_request_slot *t)
 {
     if (t->state == HPS_REQUEST_NUMBERS) r->ops->merge(r, t);
     t->state = HPS_REQUEST_READY;
@@ -252,15 +252,15 @@ static void settle(struct hps_request *r, struct hps_request_slot *t)
 
 void hps_request_begin(struct hps_request *r, const struct hps_batch *batch)
 {
-    struct hps_request_slot *t = &r->slot[r->begun % HPS_REQUEST_KEPT];
+    struct hps_request_slot *t = &r->slot[r->begun % HPS_REQUEST_NSLOT];
 
     assert(r->begun - r->taken < 2);
-    t->lent.buffer = r->buffer + (int)(r->begun % HPS_REQUEST_BUFFERS);
+    t->shared.buffer = r->buffer + (int)(r->begun % HPS_REQUEST_BUFFERS);
     r->ops->find(r, t, batch);
     t->step.nrow = t->step.first[r->M];
     if (r->parts == 1) {
-        hear_myself(r, t);
-        settle(r, t);
+        send_to_self(r, t);
+        finish(r, t);
     } else {
         send_counts(r, t);
     }
@@ -270,19 +270,19 @@ void hps_request_begin(struct hps_request *r, const struct hps_batch *batch)
 void hps_request_poll(struct hps_request *r, bool time)
 {
     for (long long s = r->taken; s < r->begun; s++) {
-        struct hps_request_slot *t = &r->slot[s % HPS_REQUEST_KEPT];
+        struct hps_request_slot *t = &r->slot[s % HPS_REQUEST_NSLOT];
         if (!advance(r, t, false)) break; /* numbers travel in the order of the steps */
-        if (time) settle(r, t);
+        if (time) finish(r, t);
     }
 }
 
 const struct hps_request_step *hps_request_take(struct hps_request *r)
 {
-    struct hps_request_slot *t = &r->slot[r->taken % HPS_REQUEST_KEPT];
+    struct hps_request_slot *t = &r->slot[r->taken % HPS_REQUEST_NSLOT];
 
     assert(r->taken < r->begun);
     advance(r, t, true);
-    settle(r, t);
+    finish(r, t);
     r->taken++;
     return &t->step;
 }

@@ -1,4 +1,4 @@
-/* request_rows.c - the rows that a member needs are requested of their owners, each once. */
+/* request_rows.c - a member requests each unique row that it needs once, from its owner. */
 #include <assert.h>
 #include <string.h>
 
@@ -10,11 +10,11 @@
 struct rows {
     struct hps_unique *unique;
     uint64_t *sent, *spare;             /* scratch: rows that I send                */
-    size_t *run;                        /* (M * parts + 1) scratch: runs among them */
+    size_t *run;                        /* (M * parts + 1) scratch: their sorted runs */
     size_t sent_cap, spare_cap;
 };
 
-static void *open_rows(const struct hps_request_use *use, long long rows, struct hps_request *r)
+static void *open_rows(const struct hps_request_opt *use, long long rows, struct hps_request *r)
 {
     struct rows *w = hps_mem_new(1, sizeof *w);
 
@@ -34,10 +34,10 @@ static void close_rows(void *context)
     hps_mem_free(w);
 }
 
-/* Row numbers by place become row numbers by owner, then micro-batch. */
-static void put(struct hps_request *r, struct hps_request_slot *t)
+/* Reorder row numbers from unique index order to owner, then micro-batch. */
+static void fill_outgoing(struct hps_request *r, struct hps_request_slot *t)
 {
-    const int *from = t->room.row.host;
+    const int *from = t->memory.row.host;
     size_t at = 0;
 
     memcpy(t->length, t->step.nrecv, (size_t)r->M * (size_t)r->parts * sizeof *t->length);
@@ -58,13 +58,13 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
 {
     struct rows *w = r->context;
 
-    hps_unique_find(w->unique, batch, &t->room, t->step.first, t->step.nrecv, t->step.lookup);
-    if (batch) hps_unique_show(w->unique, &t->room, t->step.lookup);
-    if (r->parts > 1) put(r, t);
+    hps_unique_find(w->unique, batch, &t->memory, t->step.first, t->step.nrecv, t->step.lookup);
+    if (batch) hps_unique_to_device(w->unique, &t->memory, t->step.lookup);
+    if (r->parts > 1) fill_outgoing(r, t);
 }
 
-/* All numbers that were received, side by side; those that travelled are there already. */
-static void put_together(struct hps_request *r, struct hps_request_slot *t)
+/* Copy the row numbers that are read in place behind those of messages. */
+static void collect_incoming(struct hps_request *r, struct hps_request_slot *t)
 {
     hps_int_mirror_grow(&t->incoming, t->step.nsend_all + 1);
     for (int q = 0; q < r->parts; q++) {
@@ -76,8 +76,8 @@ static void put_together(struct hps_request *r, struct hps_request_slot *t)
     }
 }
 
-/* Where the gradients of the rows that member q needs of me for micro-batch m will be; *other is
- * the first number that is free behind those of mine. */
+/* The number of the first gradient that member q will send for rows of micro-batch m; *other: the
+ * next free number for gradients that arrive in messages. */
 static uint64_t gradients_at(const struct hps_request *r, const struct hps_request_slot *t, int q,
                              int m, uint64_t *other)
 {
@@ -91,8 +91,8 @@ static uint64_t gradients_at(const struct hps_request *r, const struct hps_reque
     return at;
 }
 
-/* n rows, each behind the one before, whose gradients will be at `at` and behind it. */
-static void words_of(const int *row, size_t n, uint64_t at, int tail_bits, uint64_t *word)
+/* The words of n ascending rows, whose gradients have the numbers from `at` on. */
+static void fill_words(const int *row, size_t n, uint64_t at, int tail_bits, uint64_t *word)
 {
     for (size_t i = 0; i < n; i++) {
         assert(i == 0 || row[i - 1] < row[i]);
@@ -100,7 +100,7 @@ static void words_of(const int *row, size_t n, uint64_t at, int tail_bits, uint6
     }
 }
 
-/* All rows that I send with where their gradients will be: a sorted run for each member and
+/* All rows that I send, with the numbers of their gradients: a sorted run for each member and
  * micro-batch. */
 static void list_sent(struct hps_request *r, const struct hps_request_slot *t, int tail_bits)
 {
@@ -111,7 +111,7 @@ static void list_sent(struct hps_request *r, const struct hps_request_slot *t, i
     for (int q = 0; q < r->parts; q++)
         for (int m = 0; m < r->M; m++) {
             size_t n = (size_t)t->step.nsend[m * r->parts + q];
-            words_of(t->incoming.host + at, n, gradients_at(r, t, q, m, &other), tail_bits,
+            fill_words(t->incoming.host + at, n, gradients_at(r, t, q, m, &other), tail_bits,
                      w->sent + at);
             *run++ = at;
             at += n;
@@ -119,16 +119,16 @@ static void list_sent(struct hps_request *r, const struct hps_request_slot *t, i
     *run = at;
 }
 
-/* The sorted rows, and the gradients of each, as lists. */
+/* The unique rows and, in CSR form, the numbers of their gradients, from the sorted words. */
 static void list_rows(struct hps_request_slot *t, const uint64_t *word, size_t n, int tail_bits)
 {
     const uint64_t tail = ((uint64_t)1 << tail_bits) - 1;
-    int *restrict start = t->merged.start.host, *restrict from = t->merged.from.host;
+    int *restrict start = t->merged.start.host, *restrict sum = t->merged.sum.host;
     size_t k = 0;
 
     for (size_t i = 0; i < n; i++)
-        from[i] = (int)(word[i] & tail);
-    for (size_t i = 0; i < n; i++) {            /* one that is no new row's is written over */
+        sum[i] = (int)(word[i] & tail);
+    for (size_t i = 0; i < n; i++) {            /* overwritten unless it begins a row */
         start[k] = (int)i;
         k += i == 0 || (word[i] ^ word[i - 1]) > tail;
     }
@@ -139,16 +139,16 @@ static void list_rows(struct hps_request_slot *t, const uint64_t *word, size_t n
     t->merged.nid = n;
 }
 
-/* A lone reader requests each row once. */
-static void keep(struct hps_request *r, struct hps_request_slot *t)
+/* A lone member requests each row once: nothing is to be merged. */
+static void merge_alone(struct hps_request *r, struct hps_request_slot *t)
 {
     t->step.nmerge = t->step.nrow;
-    t->step.row = hps_int_mirror_to_device(&t->room.row, (size_t)t->step.nrow, r->dev);
+    t->step.row = hps_int_mirror_to_device(&t->memory.row, (size_t)t->step.nrow, r->dev);
     t->step.merged = t->step.row;
-    t->step.row_host = t->step.merged_host = t->room.row.host;
+    t->step.row_host = t->step.merged_host = t->memory.row.host;
 }
 
-/* Which of the rows that members need of me are the same row. */
+/* Merge the requests of all members by row. */
 static void merge(struct hps_request *r, struct hps_request_slot *t)
 {
     struct rows *w = r->context;
@@ -156,17 +156,17 @@ static void merge(struct hps_request *r, struct hps_request_slot *t)
     int tail_bits = hps_radix_bits(r->shm ? HPS_SHM_MAX_ROWS : (uint64_t)t->step.nrow + n);
 
     if (r->parts == 1) {
-        keep(r, t);
+        merge_alone(r, t);
         return;
     }
     hps_merged_grow(&t->merged, n);
     hps_mem_grow(&w->sent, &w->sent_cap, n + 1, sizeof *w->sent);
     hps_mem_grow(&w->spare, &w->spare_cap, n + 1, sizeof *w->spare);
-    put_together(r, t);
+    collect_incoming(r, t);
     list_sent(r, t, tail_bits);
     list_rows(t, hps_kway_merge(w->sent, w->spare, r->parts * r->M, w->run, tail_bits), n,
               tail_bits);
-    hps_request_show(r, t);
+    hps_request_to_device(r, t);
     t->step.row = hps_int_mirror_to_device(&t->incoming, n, r->dev);
     t->step.row_host = t->incoming.host;
 }

@@ -1,5 +1,5 @@
-/* request_sums.c - owners receive the ids of bags that are theirs, and send the sums of these
- * rows. Which sums a row is in, they find themselves. */
+/* request_sums.c - each owner receives its ids of the bags, sends the sums of their rows, and finds
+ * for each row the sums that it is in. */
 #include "base/mem.h"
 #include "ps/pooled.h"
 #include "ps/request/request_impl.h"
@@ -10,13 +10,13 @@ struct sums {
     struct hps_merge *merge;
 };
 
-static void *open_sums(const struct hps_request_use *use, long long rows, struct hps_request *r)
+static void *open_sums(const struct hps_request_opt *use, long long rows, struct hps_request *r)
 {
     struct sums *w = hps_mem_new(1, sizeof *w);
 
     w->pooled = hps_pooled_new(use->nlayer, use->layer, rows, r->M, r->parts, r->dev);
     w->merge = hps_merge_new(hps_cyclic_nlocal(rows, 0, r->parts), r->M * r->parts);
-    for (int i = 0; i < HPS_REQUEST_KEPT; i++)
+    for (int i = 0; i < HPS_REQUEST_NSLOT; i++)
         r->slot[i].step.sums =
             hps_mem_new((size_t)r->M * (size_t)r->parts, sizeof(struct hps_merge_list));
     return w;
@@ -35,7 +35,7 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
 {
     struct sums *w = r->context;
 
-    struct hps_pooled_step step = { t->step.first, t->step.nrecv, t->step.lookup, &t->room };
+    struct hps_pooled_step step = { t->step.first, t->step.nrecv, t->step.lookup, &t->memory };
     struct hps_pooled_request request = { t->length, t->at, &t->outgoing };
 
     hps_pooled_find(w->pooled, batch, &step, &request);
@@ -61,7 +61,7 @@ static void merge(struct hps_request *r, struct hps_request_slot *t)
 
     read_lists(r, t);
     hps_merge_lists(w->merge, t->step.sums, r->dev->nthread, &t->merged);
-    hps_request_show(r, t);
+    hps_request_to_device(r, t);
 }
 
 const struct hps_request_ops hps_request_by_sums = {

@@ -1,21 +1,21 @@
-/* unique_rows.c - sorted words to places: those of a row follow each other, and among them those of
- * a bag: a run. */
+/* unique_rows.c - from sorted words to unique indices. The words of a row follow each other, and
+ * among them those of a lookup: a run. */
 #include "base/multiversion.h"
 #include "ps/request/unique_impl.h"
 
-enum { SPAN = 256 };            /* words in work at once */
+enum { SPAN = 256 };            /* words at a time */
 
 struct walk {
     const struct hps_unique *p;
     int tail_bits, lookup_shift;
     uint64_t tail, local, bag, inside;  /* masks */
     uint64_t same;                      /* bits in which words of a run differ */
-    bool many;                          /* bags */
+    bool many;                          /* there are several lookups */
 };
 
 static struct walk walk_of(const struct hps_unique *p)
 {
-    int shift = p->bag_bits + p->place_bits, tail_bits = p->lookup_bits + shift;
+    int shift = p->bag_bits + p->offset_bits, tail_bits = p->lookup_bits + shift;
     uint64_t one = 1;
 
     return (struct walk){ p,
@@ -24,12 +24,12 @@ static struct walk walk_of(const struct hps_unique *p)
                           (one << tail_bits) - 1,
                           (one << p->csr.local_bits) - 1,
                           (one << p->bag_bits) - 1,
-                          (one << p->place_bits) - 1,
+                          (one << p->offset_bits) - 1,
                           (one << shift) - 1,
                           hps_csr_lookups(&p->csr) > 1 };
 }
 
-/* One bag, one owner, no index: then all runs of a bucket go to the same places. */
+/* One lookup, one owner and no index: all runs of a bucket have the same counters. */
 static bool is_plain(const struct walk *w, const struct hps_bucket *b)
 {
     if (b->n == 0 || w->many || w->p->index) return false;
@@ -39,9 +39,8 @@ static bool is_plain(const struct walk *w, const struct hps_bucket *b)
 }
 
 struct run {
-    size_t q, pair;             /* its bag; where its row is counted: by the micro-batch that has
-                                   it first, and its owner                                     */
-    bool row;                   /* the row's first one                                         */
+    size_t q, pair;             /* its lookup; the row's first micro-batch and its owner      */
+    bool row;                   /* it is the row's first run                                   */
     int local;                  /* the row's number at its owner                               */
 };
 
@@ -84,9 +83,9 @@ HPS_INLINE void count_bucket(const struct walk *w, struct hps_unique_counts *c,
     }
 }
 
-void hps_unique_sort_part(void *places, int t)
+void hps_unique_sort_part(void *unique, int t)
 {
-    struct hps_unique *p = places;
+    struct hps_unique *p = unique;
     struct walk w = walk_of(p);
     struct hps_unique_counts c = hps_unique_counts(p, t);
     int last = hps_radix_cut(p->radix, t + 1, p->csr.work.n);
@@ -101,59 +100,60 @@ void hps_unique_sort_part(void *places, int t)
     }
 }
 
-/* The words k0 .. k1-1 of a bucket, which name one row: of lookup q, with that unique index. */
+/* The words k0 .. k1-1 of a bucket, ids of lookup q of the row with a unique index. */
 struct same {
     size_t k0, k1, q;
-    int place;
+    int index;
 };
 
-/* Their bags, and in these, where an index is wanted, the unique index of the row. */
+/* List their bags and, for lookups by index, store the unique index of the row at each id. */
 HPS_INLINE void put_ids(const struct walk *w, struct hps_unique_counts *c,
                         const struct hps_bucket *b, bool wide, struct same s)
 {
     const struct hps_unique *p = w->p;
-    const int place_bits = p->place_bits;
+    const int offset_bits = p->offset_bits;
     const int *bag = p->bag + (s.q > 0 ? p->csr.end[s.q - 1] : 0);
-    int *restrict from = p->room->from.host + c->lookup_ids[s.q];
+    int *restrict bags = p->memory->bag.host + c->lookup_ids[s.q];
 
     for (size_t k = s.k0; k < s.k1; k++)
-        from[k - s.k0] = (int)(hps_bucket_word(b->word, wide, k) >> place_bits & w->bag);
+        bags[k - s.k0] = (int)(hps_bucket_word(b->word, wide, k) >> offset_bits & w->bag);
     for (size_t k = s.k0; k < s.k1 && p->index; k++)
-        p->room->index
-            .host[(size_t)bag[from[k - s.k0]] + (hps_bucket_word(b->word, wide, k) & w->inside)] =
-            s.place;
+        p->memory->index
+            .host[(size_t)bag[bags[k - s.k0]] + (hps_bucket_word(b->word, wide, k) & w->inside)] =
+            s.index;
     c->lookup_ids[s.q] += s.k1 - s.k0;
 }
 
-/* Rows get their places; their bags learn of them, in both directions. */
-HPS_INLINE void place_runs(const struct walk *w, struct hps_unique_counts *c,
+/* Number the rows of a bucket and list their bags. */
+HPS_INLINE void number_runs(const struct walk *w, struct hps_unique_counts *c,
                            const struct hps_bucket *b, bool wide)
 {
     const struct hps_unique *p = w->p;
-    int *row = p->room->row.host, *places = p->room->place.host, *start = p->room->start.host;
+    int *row = p->memory->row.host, *rows = p->memory->row_index.host;
+    int *start = p->memory->bag_start.host;
     uint32_t begin[SPAN + 1];
     size_t q = 0;
-    int place = 0;
+    int index = 0;
 
     for (size_t k = 0, end; k < b->n; k = end) {
         end = k + SPAN < b->n ? k + SPAN : b->n;
         size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin);
-        put_ids(w, c, b, wide, (struct same){ k, begin[0], q, place }); /* of the run before */
+        put_ids(w, c, b, wide, (struct same){ k, begin[0], q, index }); /* of the run before */
         for (size_t i = 0; i < n; i++) {
             struct run r = run_at(w, b, wide, begin[i]);
             q = r.q;
-            place = r.row ? (int)c->rows[r.pair] : place;
+            index = r.row ? (int)c->rows[r.pair] : index;
             c->rows[r.pair] += r.row;
-            row[place] = r.local;
+            row[index] = r.local;
             start[c->lookup_rows[q] + q] = (int)c->lookup_ids[q];
-            places[c->lookup_rows[q]++] = place;
-            put_ids(w, c, b, wide, (struct same){ begin[i], begin[i + 1], q, place });
+            rows[c->lookup_rows[q]++] = index;
+            put_ids(w, c, b, wide, (struct same){ begin[i], begin[i + 1], q, index });
         }
     }
 }
 
-/* The same for a plain bucket: what each array gets lies together. */
-HPS_INLINE void place_plain(const struct walk *w, struct hps_unique_counts *c,
+/* The same for a plain bucket, whose rows are contiguous in each array. */
+HPS_INLINE void number_plain(const struct walk *w, struct hps_unique_counts *c,
                             const struct hps_bucket *b, bool wide)
 {
     const struct hps_unique *p = w->p;
@@ -165,14 +165,14 @@ HPS_INLINE void place_plain(const struct walk *w, struct hps_unique_counts *c,
     for (size_t k = 0, end; k < b->n; k = end) {
         end = k + SPAN < b->n ? k + SPAN : b->n;
         size_t n = hps_bucket_begins(b->word, wide, k, end, w->same, begin), first = c->rows[pair];
-        int *restrict row = p->room->row.host + first;
-        int *restrict place = p->room->place.host + c->lookup_rows[0];
-        int *restrict start = p->room->start.host + c->lookup_rows[0];
+        int *restrict row = p->memory->row.host + first;
+        int *restrict rows = p->memory->row_index.host + c->lookup_rows[0];
+        int *restrict start = p->memory->bag_start.host + c->lookup_rows[0];
         int at = (int)(c->lookup_ids[0] - k);
         for (size_t i = 0; i < n; i++) {
             row[i] = (int)((key | hps_bucket_word(b->word, wide, begin[i]) >> shift) & local);
             start[i] = at + (int)begin[i];
-            place[i] = (int)(first + i);
+            rows[i] = (int)(first + i);
         }
         c->rows[pair] += n;
         c->lookup_rows[0] += n;
@@ -180,18 +180,18 @@ HPS_INLINE void place_plain(const struct walk *w, struct hps_unique_counts *c,
     }
 }
 
-HPS_INLINE void place_bucket(const struct walk *w, struct hps_unique_counts *c,
+HPS_INLINE void number_bucket(const struct walk *w, struct hps_unique_counts *c,
                              const struct hps_bucket *b, bool wide)
 {
     if (is_plain(w, b))
-        place_plain(w, c, b, wide);
+        number_plain(w, c, b, wide);
     else
-        place_runs(w, c, b, wide);
+        number_runs(w, c, b, wide);
 }
 
-void hps_unique_place_part(void *places, int t)
+void hps_unique_number_part(void *unique, int t)
 {
-    struct hps_unique *p = places;
+    struct hps_unique *p = unique;
     struct walk w = walk_of(p);
     struct hps_unique_counts c = hps_unique_counts(p, t);
     int last = hps_radix_cut(p->radix, t + 1, p->csr.work.n);
@@ -199,8 +199,8 @@ void hps_unique_place_part(void *places, int t)
     for (int i = hps_radix_cut(p->radix, t, p->csr.work.n); i < last; i++) {
         struct hps_bucket b = hps_radix_bucket(p->radix, i);
         if (b.wide)
-            place_bucket(&w, &c, &b, true);
+            number_bucket(&w, &c, &b, true);
         else
-            place_bucket(&w, &c, &b, false);
+            number_bucket(&w, &c, &b, false);
     }
 }

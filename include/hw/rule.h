@@ -10,7 +10,7 @@
 
 #include "base/both.h"
 
-/* An update rule with the numbers of one step; the states lie beside the weights.
+/* An update rule with the numbers of one step. The states are stored beside the weights.
  *   sgd          w -= lr g
  *   momentum     v = beta1 v + g;  w -= lr v                                (Polyak 1964)
  *   nesterov     v = beta1 v + g;  w -= lr (g + beta1 v)
@@ -27,15 +27,32 @@
  *   ftrl         s += g^2, z += g - (change of sqrt(s)) / lr w;  w = 0 where |z| <= l1, else
  *                -(z - sign(z) l1) / ((beta + sqrt(s)) / lr + l2)
  *                (McMahan et al. 2013, algorithm 1, with alpha = lr; lr > 0)
- * where g = scale * gradient + l2 * w, but for lamb and ftrl, which use l2 as written: scale *
- * gradient. All are lazy on rows: only touched rows move. */
-enum hps_rule_kind {
-    HPS_RULE_SGD, HPS_RULE_MOMENTUM, HPS_RULE_NESTEROV, HPS_RULE_ADAGRAD, HPS_RULE_ROW_ADAGRAD,
-    HPS_RULE_RMSPROP, HPS_RULE_ADAM, HPS_RULE_LAMB, HPS_RULE_FTRL
-};
-/* The deck's words for them (nesterov is momentum with a key). */
+ * where g = scale * gradient + l2 * w; for lamb and ftrl g = scale * gradient, and l2 is where
+ * their formula has it. All are lazy on rows: only touched rows are updated.
+ *
+ * The list of rules: one(NAME, word of the deck, states of a weight, states of a row, whether the
+ * first state is a sum of squares that starts as the deck says). */
+#define HPS_RULES(one)                                                                             \
+    one(SGD, "sgd", 0, 0, false)                                                                   \
+    one(MOMENTUM, "momentum", 1, 0, false)                                                         \
+    one(NESTEROV, "nesterov", 1, 0, false)                                                         \
+    one(ADAGRAD, "adagrad", 1, 0, true)                                                            \
+    one(ROW_ADAGRAD, "row_adagrad", 0, 1, true)                                                    \
+    one(RMSPROP, "rmsprop", 1, 0, false)                                                           \
+    one(ADAM, "adam", 2, 0, false)                                                                 \
+    one(LAMB, "lamb", 2, 0, false)                                                                 \
+    one(FTRL, "ftrl", 2, 0, true)
+
+#define HPS_RULE_NAME(name, ...) HPS_RULE_##name,
+enum hps_rule_kind { HPS_RULES(HPS_RULE_NAME) };
+#undef HPS_RULE_NAME
+#define HPS_RULE_ONE(...) + 1
+enum { HPS_NRULE = 0 HPS_RULES(HPS_RULE_ONE) };
+#undef HPS_RULE_ONE
+
+/* The words that a deck may have (nesterov is momentum with a key). */
 #define HPS_RULE_WORDS "sgd|momentum|adagrad|row_adagrad|rmsprop|adam|lamb|ftrl"
-/* The rules that look at one weight alone: the cases of hps_rule_moved. */
+/* The rules that update each weight by itself: they have a case in hps_rule_moved. */
 #define HPS_RULES_ALONE(one)                                                                       \
     one(SGD) one(MOMENTUM) one(NESTEROV) one(ADAGRAD) one(RMSPROP) one(ADAM) one(FTRL)
 
@@ -57,10 +74,11 @@ static inline HPS_BOTH size_t hps_rule_stride(const struct hps_rule *rule, int d
     return (size_t)dim * (size_t)(1 + rule->nstate) + (size_t)rule->nrow;
 }
 
-/* A rule with what all weights of one step have in common worked out. */
+/* A rule with the numbers that all weights of a step share. */
 struct hps_rule_step {
     float lr, eps, l1, l2, scale, beta, per_lr;
-    float keep1, take1, keep2, take2, rise1, rise2;
+    float keep1, take1, rise1;  /* beta1, 1 - beta1, 1 / (1 - beta1^step): the bias correction */
+    float keep2, take2, rise2;  /* the same of beta2 */
     enum hps_rule_kind kind;
 };
 
@@ -87,7 +105,7 @@ static inline struct hps_rule_step hps_rule_prepare(const struct hps_rule *r)
     return k;
 }
 
-/* The gradient of a weight, scaled and with its decay. */
+/* The gradient of a weight with scale and l2. */
 HPS_BOTH_INLINE float hps_rule_slope(const struct hps_rule_step *k, float w, float g)
 {
     return k->scale * g + k->l2 * w;
@@ -105,8 +123,8 @@ HPS_BOTH_INLINE float hps_rule_ftrl(const struct hps_rule_step *k, float w, floa
     return over > 0 ? -copysignf(over, pull) / stiff : 0.0f;
 }
 
-/* A weight after its step, for the rules that look at one weight alone; s, z: its states, as many
- * as the rule has. `kind` is k->kind, a constant where a loop is to be fast. */
+/* The new weight of rules that update each weight by itself; s, z: its states, as many as the rule
+ * has. `kind` is k->kind, as a constant where a loop is to be fast. */
 HPS_BOTH_INLINE float hps_rule_moved(const struct hps_rule_step *k, enum hps_rule_kind kind,
                                      float w, float g, float *s, float *z)
 {
@@ -130,19 +148,21 @@ HPS_BOTH_INLINE float hps_rule_moved(const struct hps_rule_step *k, enum hps_rul
         *z = k->keep2 * *z + k->take2 * d * d;
         return w - k->lr * *s / (sqrtf(*z * k->rise2) + k->eps);
     case HPS_RULE_FTRL: return hps_rule_ftrl(k, w, g, s, z);
-    default: return w - k->lr * d;
+    case HPS_RULE_ROW_ADAGRAD: case HPS_RULE_LAMB:      /* not by itself */
+    case HPS_RULE_SGD: break;
     }
+    return w - k->lr * d;
 }
 
-/* ---- lamb, whose rate needs the norms of all weights and moves ---- */
+/* ---- lamb, whose rate needs the norms of all weights and updates ---- */
 
-/* What a weight moves by, but for rate and ratio. */
+/* The update of a weight without rate and ratio. */
 HPS_BOTH_INLINE float hps_rule_lamb_move(const struct hps_rule_step *k, float w, float m, float v)
 {
     return k->rise1 * m / (sqrtf(v * k->rise2) + k->eps) + k->l2 * w;
 }
 
-/* A weight's means go on; answers its move. */
+/* Update the means of a weight; returns its update. */
 HPS_BOTH_INLINE float hps_rule_lamb_mean(const struct hps_rule_step *k, float w, float g, float *m,
                                          float *v)
 {
@@ -153,7 +173,7 @@ HPS_BOTH_INLINE float hps_rule_lamb_mean(const struct hps_rule_step *k, float w,
     return hps_rule_lamb_move(k, w, *m, *v);
 }
 
-/* The rate, from the sums of squares of weights and moves. */
+/* The rate, from the sums of squares of weights (ww) and updates (uu). */
 HPS_BOTH_INLINE float hps_rule_lamb_rate(const struct hps_rule_step *k, double ww, double uu)
 {
     return ww > 0 && uu > 0 ? (float)((double)k->lr * sqrt(ww / uu)) : k->lr;

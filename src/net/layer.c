@@ -10,34 +10,16 @@
 #include "base/say.h"
 #include "net/net.h"
 
-extern const struct hps_layer_type hps_layer_embedding, hps_layer_attention, hps_layer_dense_input,
-    hps_layer_concat, hps_layer_add, hps_layer_fc, hps_layer_activation, hps_layer_dot_interaction,
-    hps_layer_fm, hps_layer_cross, hps_layer_cosine, hps_layer_softmax, hps_layer_dropout,
-    hps_layer_batch_norm, hps_layer_layer_norm, hps_layer_logistic,
-    hps_layer_cross_entropy, hps_layer_squared, hps_layer_hinge, hps_layer_nce;
+/* Their order is that of the reference deck. */
+#define LAYER_TYPES(one)                                                                           \
+    one(embedding) one(attention) one(dense_input) one(concat) one(add) one(fc) one(activation)    \
+    one(dot_interaction) one(fm) one(cross) one(cosine) one(softmax) one(dropout) one(batch_norm)  \
+    one(layer_norm) one(logistic) one(cross_entropy) one(squared) one(hinge) one(nce)
 
-static const struct hps_layer_type *const all[] = {
-    &hps_layer_embedding,
-    &hps_layer_attention,
-    &hps_layer_dense_input,
-    &hps_layer_concat,
-    &hps_layer_add,
-    &hps_layer_fc,
-    &hps_layer_activation,
-    &hps_layer_dot_interaction,
-    &hps_layer_fm,
-    &hps_layer_cross,
-    &hps_layer_cosine,
-    &hps_layer_softmax,
-    &hps_layer_dropout,
-    &hps_layer_batch_norm,
-    &hps_layer_layer_norm,
-    &hps_layer_logistic,
-    &hps_layer_cross_entropy,
-    &hps_layer_squared,
-    &hps_layer_hinge,
-    &hps_layer_nce,
-};
+#define DECLARED(name) extern const struct hps_layer_type hps_layer_##name;
+LAYER_TYPES(DECLARED)
+#define LISTED(name) &hps_layer_##name,
+static const struct hps_layer_type *const all[] = { LAYER_TYPES(LISTED) };
 enum { NTYPE = sizeof all / sizeof *all, MAX_WIDTH = 1 << 22 };
 
 const struct hps_field hps_layer_fields[] = {

@@ -86,16 +86,12 @@ static const struct optimizer {
     const char *name;
     enum hps_rule_kind kind;
     int nstate, nrow;
-    bool squares;                   /* has a sum of squares that may begin above 0 */
+    bool squares;
 } optimizers[] = {
-    { "sgd", HPS_RULE_SGD, 0, 0, false },
-    { "momentum", HPS_RULE_MOMENTUM, 1, 0, false },
-    { "adagrad", HPS_RULE_ADAGRAD, 1, 0, true },
-    { "row_adagrad", HPS_RULE_ROW_ADAGRAD, 0, 1, true },
-    { "rmsprop", HPS_RULE_RMSPROP, 1, 0, false },
-    { "adam", HPS_RULE_ADAM, 2, 0, false },
-    { "lamb", HPS_RULE_LAMB, 2, 0, false },
-    { "ftrl", HPS_RULE_FTRL, 2, 0, true },
+#define OPTIMIZER(kind, word, nstate, nrow, squares)                                               \
+    { word, HPS_RULE_##kind, nstate, nrow, squares },
+    HPS_RULES(OPTIMIZER)
+#undef OPTIMIZER
 };
 
 const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_override *override)

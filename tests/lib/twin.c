@@ -176,12 +176,13 @@ static double twin_weight(const struct hps_rule *r, double w, double d, double *
         if (fabs(*z) <= r->l1)
             return 0;
         return -(*z - copysign(r->l1, *z)) / ((r->beta + sqrt(*s)) / r->lr + r->l2);
-    default:
+    case HPS_RULE_ADAM: case HPS_RULE_LAMB:
         *s = b1 * *s + (1 - b1) * d;
         *z = b2 * *z + (1 - b2) * d * d;
         d = unbiased(*s, b1, r) / (sqrt(unbiased(*z, b2, r)) + r->eps);
         return r->kind == HPS_RULE_ADAM ? w - r->lr * d : d + r->l2 * w;
     }
+    return NAN;
 }
 
 static double squares(size_t n, const double *x)

@@ -27,6 +27,28 @@ listed perf/rooms.am perf/bin/*.[ch]
 # shellcheck disable=SC2046
 listed Makefile.am $(find inputs jobs -type f)
 
+# kernels are compiled anew when a header changes that they include, themselves or through others
+included() { sed -n 's/^#include "\(.*\)"/\1/p' "$@"; }
+kernel_headers=$(sed -n '/^kernel_headers =/,/[^\\]$/p' src/rooms.am)
+seen=
+todo=$(included src/hw/cuda/*.cu)
+while [ -n "$todo" ]; do
+    next=
+    for name in $(echo "$todo" | sort -u); do
+        case " $seen " in *" $name "*) continue ;; esac
+        seen="$seen $name"
+        [ -f "include/$name" ] && file=include/$name || file=src/$name
+        case "$kernel_headers " in
+        *" $file "*) ;;
+        *)
+            echo "$file is not in kernel_headers of src/rooms.am"
+            bad=1 ;;
+        esac
+        next="$next $(included "$file")"
+    done
+    todo=$(echo "$next" | xargs -n 1)
+done
+
 # each format that the program writes is described
 page=$(sed 's/\\-/-/g' src/man/heterps-formats.5)
 for format in $(grep -rho '"heterps-[a-z]*-[0-9]*"' src | tr -d '"' | sort -u); do

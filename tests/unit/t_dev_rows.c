@@ -259,7 +259,9 @@ static void same_bits(void **state)
 
 static struct hps_rule rule_of(int kind, long long step)
 {
-    static const int nstate[] = { 0, 1, 1, 1, 0, 1, 2, 2, 2 };
+#define NSTATE(name, word, n, ...) n,
+    static const int nstate[] = { HPS_RULES(NSTATE) };
+#undef NSTATE
 
     return (struct hps_rule){ .kind = (enum hps_rule_kind)kind, .nstate = nstate[kind],
                               .nrow = kind == HPS_RULE_ROW_ADAGRAD, .lr = 0.05f, .beta1 = 0.9f,
@@ -393,7 +395,7 @@ static void rules(void **state)
     static const int dims[] = { 1, 3, 8, 10, 16, 33 };
     (void)state;
 
-    for (int kind = HPS_RULE_SGD; kind <= HPS_RULE_FTRL; kind++) {
+    for (int kind = HPS_RULE_SGD; kind < HPS_NRULE; kind++) {
         if (kind != HPS_RULE_ROW_ADAGRAD) {
             EACH_DEV(update_once, kind, 1);
             EACH_DEV(update_once, kind, 10007);
@@ -414,7 +416,7 @@ static void rules_same_bits(void **state)
     static float w[3][MANY], g[MANY], s[3][2 * MANY];
     (void)state;
 
-    for (int kind = HPS_RULE_SGD; kind <= HPS_RULE_FTRL; kind++) {
+    for (int kind = HPS_RULE_SGD; kind < HPS_NRULE; kind++) {
         for (int i = 0; i < 3 && kind != HPS_RULE_ROW_ADAGRAD; i++) {
             struct hps_dev dev = open_dev(i + 1);
             twin_fill_f(1, MANY, w[i]);

@@ -25,7 +25,7 @@ make -C build-card -j "$(cores)" card-tests perf/bin/gemms >"$tmp/out" 2>&1 || {
 [ -f build-card/heterps-cuda.so ] || give_up 'no CUDA here'
 
 programs="heterps heterps-cuda.so perf/bin/gemms $(cd build-card &&
-    find tests -name '*_card_*' -type f -perm -u+x | xargs)"
+    find tests -name '*_card_*' -type f -perm -u+x -printf '%p ')"
 for program in $programs; do
     mkdir -p "$tmp/kit/build/$(dirname "$program")"
     strip -o "$tmp/kit/build/$program" "build-card/$program"
@@ -62,6 +62,6 @@ for folder in /usr/share/openmpi /etc/openmpi /usr/share/pmix /usr/lib/x86_64-li
 done >"$tmp/texts"
 # shellcheck disable=SC2046 # one word a file
 take $(cat "$tmp/texts") \
-    $(needed build-card/heterps build-card/heterps-cuda.so "$launcher" $(cat "$tmp/parts"))
+    $(cd build-card && needed $programs "$launcher" $(cat "$tmp/parts"))
 tar -C "$tmp" -czf "$file" kit
 ls -l "$file"

@@ -1,52 +1,144 @@
 #!/bin/sh
-# gpu.sh [PEERS_FOLDER] - on a machine with a GPU: ctrdnn, dlrm and wide_deep at batches of 4096,
-# 16384 and 65536 on one card, beside PyTorch and FBGEMM on the same card and beside the card's
-# roofline, all in one call; two ranks on the card; a plan for CPU and GPU ranks beside plans for one
-# kind; the loss after 100 steps beside a CPU rank's. NETWORKS, BATCHES: others; STEPS (40);
-# CARD: a glob for the GPU's name, where it is not NVIDIA's.
-peers=${1:+$(cd "$1" && pwd)}
+# gpu.sh [TABLE...] - what one GPU does; needs a machine with one. Tables, in this order, all or
+# those named: networks (ctrdnn, dlrm, wide_deep, bags in fp32, tf32 and bf16, beside the card's own
+# rates and, where PEERS_PYTHON has PyTorch, beside PyTorch in seven ways), graphs (with and without),
+# ranks (two on the card), rows (tables in host memory, some on the card), plan (CPU and GPU ranks
+# beside one kind alone), loss (beside a CPU rank's, and twice the same). NETWORKS, BATCHES,
+# PRECISIONS, THREADS, STEPS (40), PEERS_SECONDS (420): others than usual. CARD: a glob for the
+# GPU's name, where it is not NVIDIA's.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 . perf/scripts/networks.sh
-steps=${STEPS:-40} DEVICE=cuda report=runs/it/report.json
+tables=${*:-networks graphs ranks rows plan loss}
+networks=${NETWORKS:-ctrdnn dlrm wide_deep bags} batches=${BATCHES:-4096 16384 65536}
+precisions=${PRECISIONS:-fp32 tf32 bf16} threads=${THREADS:-$(nproc)} steps=${STEPS:-40}
+largest=$(printf '%s\n' $batches | sort -n | tail -n 1)
+report=runs/it/report.json
+: >peers
+: >ahead
 
-# roofline: of the median step, what its layers would take at the card's own rates: each layer the
-# longer of its products at the SGEMM's rate and its bytes at the memory's
-roofline() {
+# prepared NETWORK BATCH: its data are there; one file serves all batches
+prepared() {
+    BATCH=$largest
+    network "$1"
+    [ -f "data/$1_train.h5" ] || data_network
+    BATCH=$2
+    network "$1"
+}
+
+# on_card [ARGUMENT...]: examples/s of the median step of one rank on the GPU
+on_card() {
+    ours 1 "$threads" "$@" >ours || return
+    grep -q '"kind": *"gpu"' runs/it/pool.json || give_up 'no rank computes on a GPU here'
+    cat ours
+}
+
+# of_roofline: of the median step, what its layers would take at the card's own rates: each layer the
+# longer of its products at the GEMM's rate and its bytes at the memory's
+of_roofline() {
     awk -v step="$(number $report step_median_s)" '
         { gsub(/[",]/, "") }
         $1 == "oct:" { oct = $2 }
-        $1 == "roofline:" && $2 != "null" { least += oct * $2 }
-        END { printf "%.1f %%\n", 100 * least / step }' $report
+        $1 == "roofline:" && $2 != "null" { bound += oct * $2 }
+        END { printf "%.1f %%\n", 100 * bound / step }' $report
 }
 
-# one NETWORK BATCH: a row; what it is of the best peer stays in the file ahead
+# peer_in NETWORK BATCH PRECISION MODE...: the best of these ways of PyTorch, or nothing
+peer_in() {
+    key="workload=$1 batch=$2 " precision=" precision=$3 "
+    shift 3
+    for mode; do
+        grep -F "$key" peers | grep -F "$precision" | grep -F " mode=$mode " |
+            sed -n 's/.* examples_s=\([0-9]*\).*/\1/p'
+    done | sort -g | tail -n 1
+}
+
+# rate EXAMPLES_S: of four digits, or a dash where a run failed (its end is on standard error)
+rate() { if [ "$1" ]; then digits 4 "$1"; else echo -; fi; }
+
+ratio() { awk -v x="$1" -v y="$2" 'BEGIN { if (x > 0 && y > 0) printf "%.2f\n", x / y; else print "-" }'; }
+
+# one NETWORK BATCH PRECISION: a row; what it is of the best peer stays in the file ahead
 one() {
-    BATCH=$2
-    network "$1"
-    data_network
-    mine=$(ours 1 1)
-    grep -q '"kind": *"gpu"' runs/it/pool.json || give_up 'no rank computes on a GPU here'
-    share=$(roofline)
-    printf '%s %s\n' "$1 $2" "$share" >>shares
-    eager='' compiled='' fbgemm=''
-    if [ -n "$peers" ]; then
-        eager=$(peer fbgemm run_torch.py)
-        compiled=$(peer fbgemm run_torch.py --mode compiled)
-        fbgemm=$(peer fbgemm run_fbgemm.py)
-    fi
-    best=$(printf '%s\n' 0 "$eager" "$compiled" "$fbgemm" | sort -g | tail -n 1)
-    over=$(awk -v x="$mine" -v y="$best" 'BEGIN { if (y > 0) printf "%.2f\n", x / y; else print "-" }')
-    row "$1" "$2" "$(digits 4 "$mine")" "$share" "${eager:--}" "${compiled:--}" "${fbgemm:--}" "$over"
-    echo "$2 $over" >>ahead
+    prepared "$1" "$2"
+    mine=$(on_card --set "train.precision=$3")
+    eager=$(peer_in "$1" "$2" "$3" sparse dense)
+    graph=$(peer_in "$1" "$2" "$3" graph rows)
+    compiled=$(peer_in "$1" "$2" "$3" compiled compiled_graph compiled_rows)
+    best=$(printf '%s\n' 0 "$eager" "$graph" "$compiled" | sort -g | tail -n 1)
+    row "$1" "$2" "$3" "$(rate "$mine")" "$(of_roofline)" "${eager:--}" "${graph:--}" \
+        "${compiled:--}" "$(ratio "$mine" "$best")"
+    echo "$1 $2 $(ratio "$mine" "$best")" >>ahead
+    cp out "out.$1"
 }
 
-# least BATCH: the least of a batch's ratios to the best peer
-least() { awk -v b="$1" '$1 == b { print $2 }' ahead | sort -g | head -n 1; }
+# smallest PATTERN: the smallest ratio to the best peer among the rows that begin with it
+smallest() { awk -v p="^$1 " '$0 ~ p && $3 != "-" { print $3 }' ahead | sort -g | head -n 1; }
 
-# kernels: where the last run's step went
-kernels() {
-    sed -n '/^region /,/^$/p; /^slowest layers/,/^$/p' out | sed 's/^/    /'
+table_networks() {
+    if [ "${PEERS_PYTHON:-}" ]; then
+        note 'PyTorch, in seven ways'
+        PYTHONUNBUFFERED=1 timeout $((${PEERS_SECONDS:-420} + 60)) "$PEERS_PYTHON" \
+            perf/peers/gpu_torch.py --limits --seconds "${PEERS_SECONDS:-420}" \
+            --networks "$(echo $networks | tr ' ' ,)" --batches "$(echo $batches | tr ' ' ,)" \
+            --bag-batches "$(echo $batches | tr ' ' ,)" --precisions "$(echo $precisions | tr ' ' ,)" \
+            >peers 2>peers.err || note "PyTorch ended with $?: $(tail -n 1 peers.err)"
+    fi
+    printf '\nOne rank on the GPU, examples/s, beside PyTorch:\n\n'
+    header network batch products examples/s 'of the roofline' eager 'CUDA graph' compiled 'of the best'
+    for name in $networks; do
+        for size in $batches; do
+            for precision in $precisions; do one "$name" "$size" "$precision"; done
+        done
+    done
+    printf '\nThe card, and where the last step of each was spent:\n\n'
+    sed -n '/^resources:/,/^links/p' out | sed '$d; s/^/    /'
+    for name in $networks; do
+        printf '\n    %s, batch %s\n' "$name" "$largest"
+        sed -n '/^region /,/^$/p; /^slowest layers/,/^$/p' "out.$name" | sed 's/^/    /'
+    done
+    [ ! -s peers ] || {
+        printf '\nAll that PyTorch did:\n\n'
+        sed 's/^/    /' peers
+    }
+}
+
+table_graphs() {
+    printf '\nCUDA graphs, examples/s:\n\n'
+    header network batch with without
+    for name in $networks; do
+        for size in $batches; do
+            prepared "$name" "$size"
+            with=$(HETERPS_CUDA_GRAPHS=1 on_card)
+            row "$name" "$size" "$(rate "$with")" \
+                "$(rate "$(HETERPS_CUDA_GRAPHS=0 on_card)")"
+        done
+    done
+}
+
+table_ranks() {
+    printf '\nRanks on the card, ctrdnn, examples/s:\n\n'
+    header batch 'one rank' 'two ranks'
+    for size in $batches; do
+        prepared ctrdnn "$size"
+        alone=$(on_card)
+        row "$size" "$(rate "$alone")" \
+            "$(rate "$(ours 2 $(((threads + 1) / 2)) --set run.ranks_per_gpu=2)")"
+    done
+    sed -n 's/.*\] \(.*share their GPUs\|.*NCCL.*\)/    \1/p' err
+}
+
+table_rows() {
+    printf '\nTables in host memory, rows of so many bytes on the card, examples/s:\n\n'
+    header network batch 'on the card' examples/s hits
+    for name in ctrdnn bags; do
+        prepared "$name" 4096
+        row "$name" 4096 all "$(rate "$(on_card)")" -
+        for bytes in 1e8 3e7; do
+            x=$(on_card --set "storage.gpu_memory=$bytes")
+            row "$name" 4096 "$bytes" "$(rate "$x")" "$(number $report tier_hits)"
+        done
+    done
 }
 
 # stages: "ids-both 2 cpu, h1-loss 1 gpu" of the last run
@@ -60,54 +152,60 @@ planned() {
     name=$1
     shift
     rm -rf runs
-    quiet mpirun -n 3 build/heterps train kinds.yaml --set data.test= \
+    quiet mpirun -n 3 --bind-to none build/heterps train kinds.yaml --set data.test= \
         --set data.train=data/ctrdnn_train.h5 --set data.batch=4096 --set data.microbatches=4 \
         --set train.epochs=0 --set "train.steps=$steps" --set run.ranks_per_gpu=1 \
+        --set "run.threads=$(((threads + 3) / 4))" \
         --set run.directory=runs/it --set checkpoint.interval_seconds=0 "$@"
-    row "$name" "$(stages)" "$(digits 4 "$(number $report examples_s)")" \
-        "$(digits 4 "$(number $report usd_epoch)")"
+    row "$name" "$(stages)" "$(rate "$(number $report predicted_examples_s)")" \
+        "$(rate "$(number $report examples_s)")" "$(rate "$(number $report usd_epoch)")"
 }
 
-title 'One GPU: examples/s'
-header network batch examples/s 'of the roofline' PyTorch 'PyTorch, compiled' 'FBGEMM' \
-    'of the best peer'
-for name in ${NETWORKS:-ctrdnn dlrm wide_deep}; do
-    for size in ${BATCHES:-4096 16384 65536}; do one "$name" "$size"; done
-done
-printf '\nThe card, and where the last one spent its step:\n\n'
-sed -n '/^resources:/,/^links/p' out | sed '$d; s/^/    /'
-kernels
-printf '\nTwo ranks on the card, ctrdnn, batch 4096:\n\n'
-BATCH=4096
-network ctrdnn
-data_network
-header ranks examples/s
-row 1 "$(ours 1 1)"
-row 2 "$(ours 2 1)"
-sed -n 's/.*\] \(.*share their GPUs\|.*NCCL.*\)/    \1/p' err
-printf '\nOne rank with the GPU, two on cores, by plan:\n\n'
-sed '/^resources:/,/^[a-z]*:/{/^resources:/d;/^  - /d}' inputs/ctrdnn.yaml >kinds.yaml
-cat >>kinds.yaml <<EOT
+table_plan() {
+    prepared ctrdnn 4096
+    sed '/^resources:/,/^[a-z]*:/{/^resources:/d;/^  - /d}' inputs/ctrdnn.yaml >kinds.yaml
+    cat >>kinds.yaml <<EOT
 resources:
   - {name: gpu, match: "${CARD:-*NVIDIA*}", price_usd_hour: 2}
   - {name: cpu, match: "*", price_usd_hour: 0.04, price_per: core}
 EOT
-header plan 'stages: layers, units, type' examples/s 'USD an epoch'
-planned 'by rl'
-planned 'all on cores' --set schedule.method=single:cpu
-planned 'all on the GPU' --set schedule.method=single:gpu
-printf '\nLoss after 100 steps, batch 4096:\n\n'
-steps=100
-ours 1 1 >/dev/null
-on_gpu=$(number $report train_loss)
-HETERPS_LIBDIR=/nowhere ours 1 1 >/dev/null
-on_cpu=$(number $report train_loss)
-header network 'on the GPU' 'on a core' apart
-row ctrdnn "$on_gpu" "$on_cpu" "$(apart "$on_gpu" "$on_cpu")"
+    printf '\nOne rank with the GPU, two on cores, by plan:\n\n'
+    header plan 'stages: layers, units, type' 'examples/s promised' measured 'USD an epoch'
+    planned 'by rl'
+    planned 'all on the GPU' --set schedule.method=single:gpu
+    planned 'all on cores' --set schedule.method=single:cpu
+}
+
+table_loss() {
+    printf '\nLoss after 100 steps, batch 4096, fp32:\n\n'
+    prepared ctrdnn 4096
+    steps=100
+    on_card >/dev/null
+    on_gpu=$(number $report train_loss)
+    on_card >/dev/null
+    again=$(number $report train_loss)
+    CUDA_VISIBLE_DEVICES='' ours 1 "$threads" >/dev/null
+    on_cpu=$(number $report train_loss)
+    header network 'on the GPU' again 'on cores' apart
+    row ctrdnn "$on_gpu" "$again" "$on_cpu" "$(apart "$on_gpu" "$on_cpu")"
+    echo
+    goal "the loss after 100 steps within 1e-3 of a CPU rank's" at_most \
+        "$(apart "$on_gpu" "$on_cpu")" 1e-3
+    goal 'the same bits again' [ "$on_gpu" = "$again" ]
+}
+
+title 'One GPU'
+for table in $tables; do
+    case $table in
+    networks | graphs | ranks | rows | plan | loss) "table_$table" ;;
+    *) give_up "no table '$table': networks, graphs, ranks, rows, plan or loss" ;;
+    esac
+done
 commands
-printf '\n'
-goal "the loss after 100 steps within 1e-3 of a CPU rank's" at_most \
-    "$(apart "$on_gpu" "$on_cpu")" 1e-3
-[ -z "$peers" ] || goal 'at 4096 at least 2 times the best peer' at_most 2 "$(least 4096)"
-[ -z "$peers" ] || goal 'at 65536 at least 1.2 times the best peer' at_most 1.2 "$(least 65536)"
+[ ! -s peers ] || {
+    printf '\n'
+    goal 'at 4096 at least 2 times the best peer' at_most 2 "$(smallest '[cdw].* 4096')"
+    goal 'at 65536 at least 1.2 times the best peer' at_most 1.2 "$(smallest '[cdw].* 65536')"
+    goal 'bags at least 1.2 times the best peer' at_most 1.2 "$(smallest 'bags [0-9]*')"
+}
 the_end

@@ -2,6 +2,7 @@
 #ifndef HPS_BASE_MEM_H
 #define HPS_BASE_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 /* `n` elements of `size` bytes, zeroed, 64-byte aligned; n = 0 gives a valid pointer to free.
@@ -23,6 +24,7 @@ char *hps_mem_text(const char *s);       /* a copy of a string, to free */
 
 /* A printed string, to free. */
 char *hps_mem_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *hps_mem_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* With the headers of the blocks; large blocks count as the address space that they take. */
 size_t hps_mem_held_bytes(void);         /* held now: 0 at the end of a clean run */

@@ -30,6 +30,10 @@ enum hps_status hps_loss_labels(const struct hps_layer *l, const struct hps_batc
 /* The arguments of a device's loss operation for the only input of the layer. Where the pass
  * trains, the operation writes the gradient of the input to dx (B, width). Pure. */
 struct hps_loss hps_loss_of(const struct hps_pass *p, float *dx);
+/* The forward of a loss by an operation that has no more arguments: the gradient of the input is
+ * written to p->memory.saved. */
+void hps_loss_forward(struct hps_pass *p,
+                      void (*operation)(struct hps_dev *dev, const struct hps_loss *loss));
 /* The backward of a loss whose forward wrote that gradient to p->memory.saved. */
 void hps_loss_backward(const struct hps_layer *l, struct hps_pass *p);
 

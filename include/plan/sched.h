@@ -47,11 +47,13 @@ extern const struct hps_sched hps_sched_exact, hps_sched_brute, hps_sched_greedy
 extern const struct hps_sched hps_sched_genetic, hps_sched_heuristic, hps_sched_single;
 extern const struct hps_sched hps_sched_file, hps_sched_best, hps_sched_bayes;
 
-/* For methods whose stages do not depend on the limit: give *plan its cheapest units (it is freed
- * and NULL when none are feasible); return the highest throughput of its stages (and free plan).
- * HPS_OK. */
-enum hps_status hps_sched_fixed(const struct hps_problem *q, struct hps_plan **plan);
-enum hps_status hps_sched_fixed_max(const struct hps_problem *q, struct hps_plan *plan,
+/* For methods whose stages do not depend on the limit: `stages` makes a plan of them, without
+ * units, or returns why it cannot. *plan [out] has the cheapest feasible units (NULL: there are
+ * none); *throughput [out] is the highest that these stages can have. */
+typedef enum hps_status hps_sched_stages(const struct hps_problem *q, struct hps_plan **plan);
+enum hps_status hps_sched_fixed(const struct hps_problem *q, hps_sched_stages *stages,
+                                struct hps_plan **plan);
+enum hps_status hps_sched_fixed_max(const struct hps_problem *q, hps_sched_stages *stages,
                                     double *throughput);
 
 /* Is the engine-faithful model the objective? Pure. */

@@ -108,18 +108,26 @@ char *hps_mem_text(const char *s)
     return memcpy(hps_mem_new(n, 1), s, n);
 }
 
-char *hps_mem_print(const char *format, ...)
+char *hps_mem_vprint(const char *format, va_list args)
 {
-    va_list args, again;
+    va_list again;
 
-    va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     assert(n >= 0);
     char *text = hps_mem_new((size_t)n + 1, 1);
-    vsnprintf(text, (size_t)n + 1, format, again);
-    va_end(again);
+    vsnprintf(text, (size_t)n + 1, format, args);
+    return text;
+}
+
+char *hps_mem_print(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    char *text = hps_mem_vprint(format, args);
+    va_end(args);
     return text;
 }
 

@@ -11,17 +11,16 @@
 
 void hps_page_add(struct hps_page *text, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
 
     va_start(args, format);
-    va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    char *more = hps_mem_vprint(format, args);
     va_end(args);
-    assert(n >= 0);
-    hps_mem_grow(&text->at, &text->cap, text->n + (size_t)n + 1, 1);
-    vsnprintf(text->at + text->n, (size_t)n + 1, format, again);
-    va_end(again);
-    text->n += (size_t)n;
+    size_t n = strlen(more);
+    hps_mem_grow(&text->at, &text->cap, text->n + n + 1, 1);
+    memcpy(text->at + text->n, more, n + 1);
+    text->n += n;
+    hps_mem_free(more);
 }
 
 /* Bytes of the first `max` characters (or fewer), and how many they are. */

@@ -46,6 +46,14 @@ struct hps_loss hps_loss_of(const struct hps_pass *p, float *dx)
                               hps_tensor_of(p->training ? dx : NULL, p->x[0].width) };
 }
 
+void hps_loss_forward(struct hps_pass *p,
+                      void (*operation)(struct hps_dev *dev, const struct hps_loss *loss))
+{
+    struct hps_loss loss = hps_loss_of(p, p->memory.saved);
+
+    operation(p->dev, &loss);
+}
+
 void hps_loss_backward(const struct hps_layer *l, struct hps_pass *p)
 {
     (void)l;

@@ -203,17 +203,6 @@ said() {
     esac || echo 'nothing is said'
 }
 
-# whole FILE: is it what its kind of file must be?
-whole() {
-    case $1 in
-    *.h5 | *profile.json | *plan.json | *pool.json) heterps info "$1" >/dev/null 2>&1 ;;
-    *.json) [ "$(head -c 1 "$1")" = '{' ] && tail -n 1 "$1" | grep -q '} *$' ;;
-    *deck.yaml) heterps deck "$1" >/dev/null 2>&1 ;;
-    *.part | */log | */.lock | */.stall/*) true ;;
-    *) false ;;
-    esac
-}
-
 # harmed: files that were whole before and are not, and new ones that are not
 harmed() {
     sums >"$scratch.after"
@@ -328,6 +317,7 @@ HPS_TMP=${HPS_TMP:-/tmp}
 . "$srcdir/tests/lib/env.sh"
 . "$srcdir/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
+. "$srcdir/tests/lib/whole.sh"
 export OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
 bad_mpi=$(cd "${HETERPS%/*}" && pwd -P)/tests/lib/bad_mpi.so
 act=$1 world=$2

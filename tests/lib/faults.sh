@@ -232,20 +232,6 @@ fault_of() {
     [ -z "$6" ] || fault="$fault FAIL_RANK=$6"
 }
 
-# is FILE what its kind of file must be?
-whole() {
-    case $1 in
-    *.h5 | *profile.json | *plan.json | *pool.json) "$HETERPS" info "$1" >/dev/null 2>&1 ;;
-    *.json) [ "$(head -c 1 "$1")" = '{' ] && tail -n 1 "$1" | grep -q '} *$' ;;
-    *.html) tail -n 1 "$1" | grep -q '</html>' ;;
-    *.svg) tail -n 1 "$1" | grep -q '</svg>' ;;
-    *.trace) [ "$(head -c 1 "$1")" = '{' ] && tail -n 1 "$1" | grep -q ']}$' ;;
-    *.sh) sh -n "$1" 2>/dev/null && [ -z "$(tail -c 1 "$1")" ] ;;
-    */log | */.lock) true ;;
-    *) false ;;
-    esac
-}
-
 # harmed VERB: files that were whole before and are not, and new ones that are not. A file outside
 # of the run directory is as it was or as it should become; one in it is whole.
 harmed() {
@@ -395,6 +381,7 @@ HPS_TMP=${HPS_TMP:-/tmp}
 . "$srcdir/tests/lib/env.sh"
 . "$srcdir/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
+. "$srcdir/tests/lib/whole.sh"
 export OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
 hps_task=$1
 shift

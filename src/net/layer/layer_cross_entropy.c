@@ -27,10 +27,8 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_loss loss = hps_loss_of(p, p->memory.saved);
-
     (void)l;
-    p->dev->ops->layers->loss->cross_entropy(p->dev, &loss);
+    hps_loss_forward(p, p->dev->ops->layers->loss->cross_entropy);
 }
 
 extern const struct hps_layer_type hps_layer_cross_entropy;

@@ -15,10 +15,8 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_loss loss = hps_loss_of(p, p->memory.saved);
-
     (void)l;
-    p->dev->ops->layers->loss->logistic(p->dev, &loss);
+    hps_loss_forward(p, p->dev->ops->layers->loss->logistic);
 }
 
 extern const struct hps_layer_type hps_layer_logistic;

@@ -33,8 +33,12 @@ void hps_sched_adapt(const struct hps_problem *q, struct hps_plan **plan)
     hps_pricer_free(pr);
 }
 
-enum hps_status hps_sched_fixed(const struct hps_problem *q, struct hps_plan **plan)
+enum hps_status hps_sched_fixed(const struct hps_problem *q, hps_sched_stages *stages,
+                                struct hps_plan **plan)
 {
+    enum hps_status s = stages(q, plan);
+
+    if (s) return s;
     if (q->opt->share || hps_sched_engine(q->opt)) {
         hps_sched_adapt(q, plan);
         return HPS_OK;
@@ -51,9 +55,13 @@ enum hps_status hps_sched_fixed(const struct hps_problem *q, struct hps_plan **p
     return HPS_OK;
 }
 
-enum hps_status hps_sched_fixed_max(const struct hps_problem *q, struct hps_plan *plan,
+enum hps_status hps_sched_fixed_max(const struct hps_problem *q, hps_sched_stages *stages,
                                     double *throughput)
 {
+    struct hps_plan *plan;
+    enum hps_status s = stages(q, &plan);
+
+    if (s) return s;
     struct hps_cost *c = hps_cost_new(q->profile);
     double tau = hps_provision_min_tau(plan, q->profile, c);
 

@@ -43,8 +43,9 @@ static int fastest(const struct hps_profile *p)
     return best;
 }
 
-static enum hps_status stages(struct hps_plan **plan, const struct hps_profile *p)
+static enum hps_status stages(const struct hps_problem *q, struct hps_plan **plan)
 {
+    const struct hps_profile *p = q->profile;
     int cpu = cheapest_cpu(p), fast = fastest(p);
     int *type = hps_mem_new((size_t)p->L, sizeof *type);
     bool good = true;
@@ -65,18 +66,13 @@ static enum hps_status stages(struct hps_plan **plan, const struct hps_profile *
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
-    enum hps_status s = stages(best, q->profile);
-
     (void)key;
-    return s ? s : hps_sched_fixed(q, best);
+    return hps_sched_fixed(q, stages, best);
 }
 
 static enum hps_status max_throughput(const struct hps_problem *q, double *throughput)
 {
-    struct hps_plan *plan;
-    enum hps_status s = stages(&plan, q->profile);
-
-    return s ? s : hps_sched_fixed_max(q, plan, throughput);
+    return hps_sched_fixed_max(q, stages, throughput);
 }
 
 const struct hps_sched hps_sched_heuristic = {

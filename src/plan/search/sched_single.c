@@ -20,7 +20,7 @@ static enum hps_status unknown(const struct hps_profile *p, const char *name)
     return HPS_DECK;
 }
 
-static enum hps_status stage(struct hps_plan **plan, const struct hps_problem *q)
+static enum hps_status stages(const struct hps_problem *q, struct hps_plan **plan)
 {
     const struct hps_profile *p = q->profile;
 
@@ -35,18 +35,13 @@ static enum hps_status stage(struct hps_plan **plan, const struct hps_problem *q
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
-    enum hps_status s = stage(best, q);
-
     (void)key;
-    return s ? s : hps_sched_fixed(q, best);
+    return hps_sched_fixed(q, stages, best);
 }
 
 static enum hps_status max_throughput(const struct hps_problem *q, double *throughput)
 {
-    struct hps_plan *plan;
-    enum hps_status s = stage(&plan, q);
-
-    return s ? s : hps_sched_fixed_max(q, plan, throughput);
+    return hps_sched_fixed_max(q, stages, throughput);
 }
 
 const struct hps_sched hps_sched_single = {

@@ -6,19 +6,20 @@
 #include "step/worker.h"
 
 struct hps_step {
-    const struct hps_net *net; /* borrowed, as are team, plan, dev                        */
+    const struct hps_net *net;  /* borrowed, as are team, plan, dev                        */
     const struct hps_plan *plan;
     const struct hps_team *team;
     struct hps_dev *dev;
-    struct hps_worker worker[HPS_ROLES]; /* (team->nrole), none on an idle rank              */
+    struct hps_worker worker[HPS_ROLES];    /* (team->nrole), none on an idle rank         */
     struct hps_ps *ps;
-    const struct hps_train_opt *train; /* borrowed                                          */
-    /* These count training alone: an evaluation takes off again what it added. */
-    double busy_s;      /* seconds of computation on this rank, an emulation's slept ones too; of
-                           a GPU its own seconds, of steps that are over: the host is ahead      */
-    double other_bytes; /* sent beside the step's own: requests, less evaluations               */
-    int lag;            /* of the loss that hps_step_work returns, the same on all ranks         */
-    void *own;
+    const struct hps_train_opt *train;      /* borrowed                                    */
+    /* Training alone counts: an evaluation subtracts again what it added. */
+    double busy_s;              /* seconds of computation on this rank, with those that an
+                                   emulation slept; of a GPU the seconds by its own clock, of
+                                   steps that are over, since the host runs ahead          */
+    double other_bytes;         /* sent beside the step's own: requests, less evaluations  */
+    int lag;                    /* of the loss that hps_step_work returns, equal on all ranks */
+    struct hps_step_impl *impl;
 };
 
 struct hps_step_opt {
@@ -26,23 +27,23 @@ struct hps_step_opt {
     const struct hps_storage_opt *storage;
     struct hps_steps steps;
     uint64_t seed;
-    bool training; /* false: forward only                                      */
+    bool training;              /* false: forward only */
 };
 
-/* Make all that a step needs. Collective over team->world. */
+/* Allocate all that a step needs. Collective over team->world. */
 enum hps_status hps_step_new(struct hps_step **step, const struct hps_step_opt *opt,
                              const struct hps_net *net, const struct hps_plan *plan,
                              const struct hps_team *team, struct hps_dev *dev);
 /* Collective over team->world; NULL is fine. */
 void hps_step_free(struct hps_step *step);
 
-/* My slice that has layer l; NULL where another rank has it. Pure. */
+/* This rank's slice with layer l; NULL where another rank has it. Pure. */
 struct hps_slice *hps_step_slice(const struct hps_step *step, int l);
 
-/* Step `number` (0-based): take the feeder's step, start its pulls, fetch the one after. The status
- * is that of the fetch (bad data HPS_DECK, a read error HPS_INPUT), this rank's own: agree before
- * the next begin. An idle rank does nothing here and in work. Begin, work and evaluate are
- * collective over the working ranks. */
+/* Begin step `number` (0-based): take the feeder's oldest step, start its pulls, fetch the step
+ * after it. The status is that of the fetch (bad data HPS_DECK, a read error HPS_INPUT) on this
+ * rank alone: agree before the next begin. An idle rank does nothing here and in work. Begin, work
+ * and evaluate are collective over the ranks that work. */
 enum hps_status hps_step_begin(struct hps_step *step, struct hps_feeder *feeder, long long number);
 /* Do the rest of the step. *loss is this rank's sum of losses over its examples (0 on a rank
  * without the loss layer), of this step when lag is 1, of the step before when lag is 2: where a

@@ -14,27 +14,27 @@
 
 struct hps_worker {
     int stage, M, nslot;            /* nslot: in-flight slots                               */
-    int part;                     /* of this rank's work, for hps_region_enter            */
-    const struct hps_team *team;  /* borrowed                                             */
+    int part;                       /* of the rank's work, for hps_region_enter             */
+    const struct hps_team *team;    /* borrowed                                             */
     struct hps_slice *slice;
-    struct hps_feed *feed;        /* (M) of the step under way                            */
-    struct hps_pipe *prev, *next; /* NULL at the pipeline's ends                          */
-    struct hps_reduce *reduce;    /* NULL: no training                                    */
+    struct hps_feed *feed;          /* (M) of the step under way                            */
+    struct hps_pipe *prev, *next;   /* NULL at the pipeline's ends                          */
+    struct hps_reduce *reduce;      /* NULL: no training                                    */
     struct hps_stage_collective *stage_collective; /* NULL: no layer needs one, or one rank */
-    struct hps_collective *collective; /* (M) of the step under way                       */
-    long long step, n;            /* the step under way, and how many examples it has      */
-    bool last;                    /* the backward under way is the step's last            */
+    struct hps_collective *collective;  /* (M) of the step under way                        */
+    long long step, n;              /* the step under way, and how many examples it has     */
+    bool last;                      /* the backward under way is the step's last            */
 };
 
 struct hps_worker_opt {
     int M;                              /* micro-batches of a step                    */
-    int rows;                           /* upper bound of my rows of a micro-batch    */
+    int rows;                           /* of this rank's share of a micro-batch, max */
     const struct hps_train_opt *train;  /* borrowed                                   */
     uint64_t seed;
     bool training;
 };
-/* The worker of `stage`, one of mine. Collective over team->stage; the status is this rank's own,
- * and the caller frees the worker after a failure too. */
+/* Make the worker of `stage`, one that this rank works for. The status is this rank's own, and the
+ * caller frees the worker after a failure too. Collective over team->stage. */
 enum hps_status hps_worker_new(struct hps_worker *worker, const struct hps_net *net,
                                const struct hps_plan *plan, const struct hps_team *team, int stage,
                                struct hps_dev *dev, const struct hps_worker_opt *opt);
@@ -46,7 +46,7 @@ void hps_worker_free(struct hps_worker *worker);
  * not wait. */
 void hps_worker_begin(struct hps_worker *worker, const struct hps_feeder_step *taken,
                       long long step, long long n, uint64_t key);
-/* Wait for the rows that my layers read in micro-batch m. */
+/* Wait for the rows that the slice's layers read in micro-batch m. */
 void hps_worker_pull(struct hps_worker *worker, struct hps_ps *ps, int m);
 /* Before the forward of micro-batch m, receive waits for its activations and until its in-flight
  * slot is free. After it, forwarded sends the activations on and posts the receive of their

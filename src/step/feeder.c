@@ -6,29 +6,31 @@
 #include "hw/count.h"
 #include "net/negatives.h"
 
-enum { TURNS = 2 }; /* steps whose inputs live on the device at once */
+enum { NSLOT = 2 };             /* steps whose inputs are on the device at the same time */
 
-struct turn {
+/* A slot of the ring of inputs: dense features and labels of one step. */
+struct slot {
     struct hps_load load;
-    struct hps_load_raw *raw; /* (M) */
+    struct hps_load_raw *raw;   /* (M) */
 };
 
 struct hps_feeder {
     struct hps_dev *dev;
-    struct turn turn[TURNS]; /* step n's: n % TURNS              */
+    struct slot slot[NSLOT];                /* step n's: n % NSLOT                           */
     long long fetched, taken;
-    struct hps_reader *reader; /* NULL: my stages read nothing                   */
+    struct hps_reader *reader;              /* NULL: the rank's stages read nothing          */
     struct hps_ps_requests *requests;
-    const struct hps_batch *batch[2];  /* fetched, not yet taken: the older first        */
+    const struct hps_batch *batch[2];       /* fetched and not yet taken, the older first    */
     int nbatch;
-    long long next, total; /* next step to fetch                             */
-    struct hps_negatives_sampler *noise; /* NULL: my stages draw nothing                   */
-    uint64_t key;                  /* of what is drawn                               */
-    int M, nfussy;
-    const struct hps_layer **fussy; /* (nfussy) mine that do not take all data      */
+    long long next, total;                  /* next step to fetch                            */
+    struct hps_negatives_sampler *negatives;    /* NULL: the rank's stages draw none         */
+    uint64_t key;                           /* of the negatives                              */
+    int M, nvalidating;
+    const struct hps_layer **validating;    /* (nvalidating) the rank's layers that refuse some
+                                               data                                          */
 };
 
-/* Which layers (L) are of my stages? To free. */
+/* Which layers (L) belong to this rank's stages? To free. */
 static bool *my_layers(const struct hps_net *net, const struct hps_plan *plan,
                        const struct hps_team *team)
 {
@@ -42,7 +44,7 @@ static bool *my_layers(const struct hps_net *net, const struct hps_plan *plan,
     return mine;
 }
 
-/* Adds the columns that my layers read; false when there are none. */
+/* Add the columns that this rank's layers read; false when there are none. */
 static bool needs(const struct hps_net *net, const bool *mine, struct hps_reader_opt *r,
                   bool *slot)
 {
@@ -74,21 +76,23 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_feeder
     return st;
 }
 
-/* Is there something in the step that a layer of mine cannot take? */
+/* Does a layer of this rank refuse something in the step? */
 static enum hps_status accept(const struct hps_feeder *f, const struct hps_batch *batch)
 {
     enum hps_status st = HPS_OK;
-    for (int i = 0; i < f->nfussy; i++)
+    for (int i = 0; i < f->nvalidating; i++)
         for (int m = 0; !st && m < f->M; m++)
-            st = f->fussy[i]->type->check_batch(f->fussy[i], &batch[m]);
+            st = f->validating[i]->type->check_batch(f->validating[i], &batch[m]);
     return st;
 }
 
-static void list_fussy(struct hps_feeder *f, const struct hps_net *net, const bool *mine)
+static void list_validating(struct hps_feeder *f, const struct hps_net *net, const bool *mine)
 {
-    f->fussy = hps_mem_new((size_t)net->L, sizeof *f->fussy);
-    for (int l = 0; l < net->L; l++)
-        if (mine[l] && net->layer[l].type->check_batch) f->fussy[f->nfussy++] = &net->layer[l];
+    f->validating = hps_mem_new((size_t)net->L, sizeof *f->validating);
+    for (int l = 0; l < net->L; l++) {
+        const struct hps_layer *y = &net->layer[l];
+        if (mine[l] && y->type->check_batch) f->validating[f->nvalidating++] = y;
+    }
 }
 
 enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *net,
@@ -102,17 +106,17 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
 
     f->next = opt->first_step;
     f->dev = dev;
-    for (int i = 0; i < TURNS; i++)
-        f->turn[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->turn[i].raw);
+    for (int i = 0; i < NSLOT; i++)
+        f->slot[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->slot[i].raw);
     f->total = team->nrole == 0 ? 0 : steps->total;
     f->M = steps->M;
     f->key = hps_rng_key(opt->order->key, "noise");
     bool *mine = my_layers(net, plan, team);
-    list_fussy(f, net, mine);
-    f->noise = hps_negatives_new(net, mine, f->M);
+    list_validating(f, net, mine);
+    f->negatives = hps_negatives_new(net, mine, f->M);
     if (team->nrole > 0) {
         st = make_reader(f, opt, net, mine, team);
-        /* with the other members */
+        /* collective: also after a failure */
         enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, opt->learns);
         if (!st) st = requests;
     }
@@ -130,13 +134,13 @@ void hps_feeder_free(struct hps_feeder *f)
 {
     if (!f) return;
     hps_ps_requests_free(f->requests);
-    for (int i = 0; i < TURNS; i++) {
-        hps_load_free(&f->turn[i].load, f->dev);
-        hps_mem_free(f->turn[i].raw);
+    for (int i = 0; i < NSLOT; i++) {
+        hps_load_free(&f->slot[i].load, f->dev);
+        hps_mem_free(f->slot[i].raw);
     }
     hps_reader_free(f->reader);
-    hps_negatives_free(f->noise);
-    hps_mem_free(f->fussy);
+    hps_negatives_free(f->negatives);
+    hps_mem_free(f->validating);
     hps_mem_free(f);
 }
 
@@ -150,16 +154,16 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     hps_region_enter(HPS_REGION_READ, 0);
     if (f->reader) st = hps_reader_take(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
-    if (st) batch = NULL; /* no row is asked for by what may be no id */
-    batch = hps_negatives_batches(f->noise, batch, hps_rng_sub(f->key, (uint64_t)f->next));
-    /* all steps but the one taken last are queued: what they read is free behind them */
+    if (st) batch = NULL; /* it may hold what is no id: request nothing */
+    batch = hps_negatives_batches(f->negatives, batch, hps_rng_sub(f->key, (uint64_t)f->next));
+    /* all steps but the one taken last are queued: their inputs may be overwritten behind them */
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
-    struct turn *t = &f->turn[f->fetched++ % TURNS];
+    struct slot *t = &f->slot[f->fetched++ % NSLOT];
     if (batch) hps_load_batch(&t->load, f->dev, f->M, batch, t->raw);
     hps_region_leave(HPS_REGION_READ);
     f->batch[f->nbatch++] = batch;
     hps_region_enter(HPS_REGION_PULL, 0);
-    /* after a failure too: the other members' exchange needs us */
+    /* collective: also after a failure */
     hps_ps_prefetch(f->requests, batch);
     hps_region_leave(HPS_REGION_PULL);
     if (f->reader) hps_reader_wake(f->reader);
@@ -168,7 +172,7 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
 
 struct hps_feeder_step hps_feeder_take(struct hps_feeder *f)
 {
-    struct hps_feeder_step step = { f->batch[0], f->turn[f->taken++ % TURNS].raw };
+    struct hps_feeder_step step = { f->batch[0], f->slot[f->taken++ % NSLOT].raw };
     f->batch[0] = f->batch[1];
     f->nbatch--;
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_COMPUTE, HPS_STREAM_FEED);
@@ -182,7 +186,7 @@ struct hps_ps_requests *hps_feeder_requests(struct hps_feeder *f)
 
 void hps_feeder_poll(struct hps_feeder *f, bool time)
 {
-    hps_region_enter(HPS_REGION_PULL, 0); /* the next step's ids may be put in order here */
+    hps_region_enter(HPS_REGION_PULL, 0);   /* may sort the next step's ids */
     hps_ps_prefetch_poll(f->requests, time);
     hps_region_leave(HPS_REGION_PULL);
 }

@@ -9,23 +9,18 @@
 #include "base/wait.h"
 #include "step/step_impl.h"
 
-_Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "each role's time is counted for itself");
-
-static struct hps_step_own *own_of(const struct hps_step *s)
-{
-    return s->own;
-}
+_Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "the time of each worker is counted for itself");
 
 /* ---- making ---- */
 
-static void make_agenda(struct hps_agenda *a, const struct hps_team *t, int M, bool training)
+static void make_tasks(struct hps_step_tasks *a, const struct hps_team *t, int M, bool training)
 {
     a->todo = hps_mem_new((size_t)t->nrole * (size_t)M * 2, sizeof *a->todo);
     a->n = hps_order_1f1b(t->S, t->home, t->role[0], M, training, a->todo);
 }
 
 /* What a working rank needs beside the parameter server. Collective over team->stage. */
-static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
+static enum hps_status make_workers(struct hps_step *s, struct hps_step_impl *o)
 {
     const struct hps_team *t = s->team;
     int max_rows = (int)((o->opt.steps.batch + o->M - 1) / o->M);
@@ -34,8 +29,8 @@ static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
 
     o->score = hps_mem_new((size_t)rows, sizeof *o->score);
     o->spans = hps_spans_new(s->dev);
-    make_agenda(&o->train, t, o->M, true);
-    make_agenda(&o->look, t, o->M, false);
+    make_tasks(&o->train, t, o->M, true);
+    make_tasks(&o->evaluate, t, o->M, false);
     struct hps_worker_opt opt = { o->M, rows, o->opt.train, o->opt.seed, o->opt.training };
     for (int i = 0; !st && i < t->nrole; i++)
         st = hps_worker_new(&s->worker[i], s->net, s->plan, t, t->role[i], s->dev, &opt);
@@ -43,7 +38,7 @@ static enum hps_status make_mine(struct hps_step *s, struct hps_step_own *o)
 }
 
 /* The ranks that work, where a global norm must be agreed on. Collective over world. */
-static MPI_Comm make_active(const struct hps_step *s, const struct hps_step_own *o)
+static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step_impl *o)
 {
     if (o->opt.train->clip <= 0 || !o->opt.training) return MPI_COMM_NULL;
     bool *member = hps_mem_new((size_t)s->team->R, sizeof *member);
@@ -55,7 +50,7 @@ static MPI_Comm make_active(const struct hps_step *s, const struct hps_step_own 
     return comm;
 }
 
-/* Does a GPU have a loss? Then it is told a step later, by all. Collective over world. */
+/* Where a GPU computes a loss, all ranks report the loss a step later. Collective over world. */
 static int make_lag(const struct hps_step *s)
 {
     int mine = 1, all;
@@ -72,18 +67,18 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
                              const struct hps_team *team, struct hps_dev *dev)
 {
     struct hps_step *s = hps_mem_new(1, sizeof *s);
-    struct hps_step_own *o = hps_mem_new(1, sizeof *o);
+    struct hps_step_impl *o = hps_mem_new(1, sizeof *o);
     enum hps_status st = HPS_OK;
 
-    *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .own = o };
+    *s = (struct hps_step){ .net = net, .plan = plan, .team = team, .dev = dev, .impl = o };
     o->opt = *opt;
     o->M = opt->steps.M;
     s->train = opt->train;
-    o->active = make_active(s, o);
+    o->active = make_active_comm(s, o);
     s->lag = make_lag(s);
     st = hps_ps_new(&s->ps, net, plan, team, dev,
                     &(struct hps_ps_opt){ opt->train, opt->storage, opt->seed });
-    if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_mine(s, o) : HPS_OK);
+    if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_workers(s, o) : HPS_OK);
     *out = s;
     if (st) {
         hps_step_free(s);
@@ -95,14 +90,14 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
 void hps_step_free(struct hps_step *s)
 {
     if (!s) return;
-    struct hps_step_own *o = s->own;
+    struct hps_step_impl *o = s->impl;
     for (int i = 0; i < s->team->nrole; i++)
         hps_worker_free(&s->worker[i]);
     hps_ps_free(s->ps);
     if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
     hps_spans_free(o->spans);
     hps_mem_free(o->train.todo);
-    hps_mem_free(o->look.todo);
+    hps_mem_free(o->evaluate.todo);
     hps_mem_free(o->score);
     hps_mem_free(o);
     hps_mem_free(s);
@@ -128,28 +123,29 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
 {
     hps_step_read(s, false);
     if (hps_wait_oversubscribed()) return;
-    /* ranks that wait for no stage would wait for whoever puts the next rows in order first */
+    /* without a pipeline no time is lost in waiting for other stages, and the rank that sorted the
+     * next step's ids first would make the others wait for it */
     hps_feeder_poll(feeder, s->team->S > 1);
     hps_ps_poll(s->ps);
     hps_step_poll(s);
     for (int i = 0; i < s->team->nrole; i++)
-        hps_step_poll_sums(s, &s->worker[i]);
+        hps_step_poll_reduce(s, &s->worker[i]);
 }
 
 /* Numbers of graphs: the last ones are updates of dense weights, the others micro-batches. */
-enum { UPDATES = HPS_NGRAPH - HPS_ROLES };
+enum { UPDATE_GRAPHS = HPS_NGRAPH - HPS_ROLES };
 
 static int index_of(const struct hps_step *s, const struct hps_worker *r)
 {
     return (int)(r - s->worker);
 }
 
-/* What is queued of a micro-batch may be launched as one graph where no other rank is met in it. */
+/* A micro-batch's kernels may be launched as one graph unless they meet other ranks in between. */
 static int graph_of(const struct hps_step *s, const struct hps_worker *r, int m, bool backward)
 {
     int graph = index_of(s, r) + HPS_ROLES * (m % r->nslot * 2 + backward);
     bool reduces = backward && r->last && s->team->nparts > 1;
-    bool fits = !reduces && !r->stage_collective && graph < UPDATES;
+    bool fits = !reduces && !r->stage_collective && graph < UPDATE_GRAPHS;
     return s->dev->ops->graph_begin && fits ? graph : -1;
 }
 
@@ -159,45 +155,45 @@ static void forward(struct hps_step *s, struct hps_worker *r, int m, bool traini
     hps_region_enter(HPS_REGION_PULL, r->part);
     hps_step_span(s, r, HPS_REGION_PULL, false);
     hps_worker_pull(r, s->ps, m);
-    hps_spans_end(own_of(s)->spans, 0);
+    hps_spans_end(s->impl->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
-    struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_FORWARD);
+    struct hps_step_clock t0 = hps_step_compute_begin(s, r, HPS_REGION_FORWARD);
     int graph = training ? graph_of(s, r, m, false) : -1;
     if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
     hps_slice_forward(r->slice, m % r->nslot, &r->feed[m], training);
     if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
-    hps_step_computed(s, t0);
+    hps_step_compute_end(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
     hps_worker_forwarded(r, m, training);
 }
 
-/* A layer is done with a micro-batch; with the last one its gradient is complete for the whole
- * step, and everything behind its offset may travel. */
+/* The backward of a layer has been queued. In the last micro-batch the layer's gradient is complete
+ * for the whole step, and the gradients from its offset on may be reduced. */
 static void layer_done(int layer, void *arg)
 {
     struct hps_step *s = arg;
-    struct hps_worker *r = own_of(s)->now;
+    struct hps_worker *r = s->impl->in_backward;
     if (!hps_wait_oversubscribed()) hps_step_poll(s);
     if (!r->last) return;
     hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
-    if (!hps_wait_oversubscribed()) hps_step_poll_sums(s, r);
+    if (!hps_wait_oversubscribed()) hps_step_poll_reduce(s, r);
 }
 
 static void backward(struct hps_step *s, struct hps_worker *r, int m)
 {
     hps_worker_receive_back(r, m);
-    own_of(s)->now = r;
-    struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_BACKWARD);
+    s->impl->in_backward = r;
+    struct hps_step_clock t0 = hps_step_compute_begin(s, r, HPS_REGION_BACKWARD);
     int graph = graph_of(s, r, m, true);
     if (graph >= 0) s->dev->ops->graph_begin(s->dev, graph);
     hps_slice_backward(r->slice, m % r->nslot, &r->feed[m], layer_done, s);
     if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
-    hps_step_computed(s, t0);
+    hps_step_compute_end(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
     hps_worker_backwarded(r, m);
 }
 
-/* All sums: dense gradients of the stages, row gradients at their owners. */
+/* Sum all gradients up: dense ones over the ranks of a stage, those of rows at their owners. */
 static void merge(struct hps_step *s)
 {
     hps_region_enter(HPS_REGION_PUSH, 0);
@@ -218,7 +214,7 @@ static void merge(struct hps_step *s)
  * `clip`. */
 static float clip_scale(struct hps_step *s)
 {
-    struct hps_step_own *o = own_of(s);
+    struct hps_step_impl *o = s->impl;
     double mine = 0, all;
     if (o->active == MPI_COMM_NULL) return 1.0f;
     /* dense gradients are the same on every rank of a stage */
@@ -238,15 +234,15 @@ static float clip_scale(struct hps_step *s)
 
 static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
 {
-    const struct hps_step_opt *opt = &own_of(s)->opt;
-    long long number = own_of(s)->number, total = opt->steps.total;
-    struct hps_since t0 = hps_step_compute(s, r, HPS_REGION_UPDATE);
+    const struct hps_step_opt *opt = &s->impl->opt;
+    long long number = s->impl->number, total = opt->steps.total;
+    struct hps_step_clock t0 = hps_step_compute_begin(s, r, HPS_REGION_UPDATE);
     bool graph = s->dev->ops->graph_begin && r->slice->nparam > 0;
-    if (graph) s->dev->ops->graph_begin(s->dev, UPDATES + index_of(s, r));
+    if (graph) s->dev->ops->graph_begin(s->dev, UPDATE_GRAPHS + index_of(s, r));
     hps_slice_update(r->slice, number, total, scale);
-    if (graph) s->dev->ops->graph_end(s->dev, UPDATES + index_of(s, r));
+    if (graph) s->dev->ops->graph_end(s->dev, UPDATE_GRAPHS + index_of(s, r));
     hps_ps_apply(s->ps, r->stage, number, total, scale);
-    hps_step_computed(s, t0);
+    hps_step_compute_end(s, t0);
     hps_region_leave(HPS_REGION_UPDATE);
 }
 
@@ -257,33 +253,33 @@ static void update(struct hps_step *s)
         update_worker(s, &s->worker[i], scale);
 }
 
-/* Messages of the last micro-batches must have left before their buffers are written again. */
+/* The last micro-batches' messages must have left before their buffers are written again. */
 static void drain(struct hps_step *s)
 {
     for (int i = 0; i < s->team->nrole; i++)
         hps_worker_drain(&s->worker[i]);
 }
 
-/* My sum of losses since it was last asked for in that place. */
-static double loss_of(const struct hps_step *s, int place)
+/* This rank's sum of losses since this copy was last read. */
+static double sum_losses(const struct hps_step *s, int copy)
 {
     double loss = 0;
     for (int i = 0; i < s->team->nrole; i++)
-        loss += hps_slice_loss_end(s->worker[i].slice, place);
+        loss += hps_slice_loss_end(s->worker[i].slice, copy);
     return loss;
 }
 
 double hps_step_loss(struct hps_step *s)
 {
     if (s->team->nrole > 0) hps_step_read(s, true);
-    return loss_of(s, own_of(s)->place);
+    return sum_losses(s, s->impl->loss_copy);
 }
 
 /* ---- the verbs ---- */
 
 enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, long long number)
 {
-    struct hps_step_own *o = own_of(s);
+    struct hps_step_impl *o = s->impl;
     if (s->team->nrole == 0) return HPS_OK;
     o->number = number;
     hps_region_enter(HPS_REGION_PULL, 0);
@@ -296,7 +292,7 @@ enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, lo
 static void start(struct hps_step *s, const struct hps_steps *steps, long long number,
                   uint64_t seed)
 {
-    struct hps_step_own *o = own_of(s);
+    struct hps_step_impl *o = s->impl;
     long long epoch, position;
     uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
     long long n = hps_steps_batch(steps, number, &epoch, &position);
@@ -306,7 +302,7 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
 
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
 {
-    struct hps_step_own *o = own_of(s);
+    struct hps_step_impl *o = s->impl;
     *loss = 0;
     if (s->team->nrole == 0) return;
     start(s, &o->opt.steps, number, o->opt.seed);
@@ -318,18 +314,18 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
         poll(s, feeder);
     }
     merge(s);
-    o->place = !o->place;
+    o->loss_copy = !o->loss_copy;
     for (int i = 0; i < s->team->nrole; i++)
-        hps_slice_loss_begin(s->worker[i].slice, o->place);
+        hps_slice_loss_begin(s->worker[i].slice, o->loss_copy);
     update(s);
     drain(s);
-    *loss = loss_of(s, s->lag == 2 ? !o->place : o->place);
+    *loss = sum_losses(s, s->lag == 2 ? !o->loss_copy : o->loss_copy);
 }
 
 static void collect(struct hps_step *s, const struct hps_worker *r, int m,
                     struct hps_metric *metric)
 {
-    struct hps_step_own *o = own_of(s);
+    struct hps_step_impl *o = s->impl;
     const struct hps_batch *b = &o->taken.batch[m];
     const float *score = r->slice->score + (size_t)(m % r->nslot) * (size_t)r->slice->rows;
     float *host = o->score;
@@ -340,18 +336,18 @@ static void collect(struct hps_step *s, const struct hps_worker *r, int m,
 void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const struct hps_steps *steps,
                        long long number, struct hps_metric *metric)
 {
-    struct hps_step_own *o = own_of(s);
+    struct hps_step_impl *o = s->impl;
     if (s->team->nrole == 0) return;
     start(s, steps, number, o->opt.seed);
-    o->looks = true;
-    for (const struct hps_todo *t = o->look.todo; t < o->look.todo + o->look.n; t++) {
+    o->evaluating = true;
+    for (const struct hps_todo *t = o->evaluate.todo; t < o->evaluate.todo + o->evaluate.n; t++) {
         struct hps_worker *r = worker_of(s, t->stage);
         forward(s, r, t->m, false);
         if (s->net->L - 1 == r->slice->last) collect(s, r, t->m, metric);
         hps_worker_freed(r, t->m);
         poll(s, feeder);
     }
-    o->looks = false;
+    o->evaluating = false;
     drain(s);
     for (int i = 0; i < s->team->nrole; i++)
         hps_metric_add_loss(metric, hps_slice_loss(s->worker[i].slice));

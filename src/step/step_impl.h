@@ -1,4 +1,4 @@
-/* step_impl.h - what the files of a step share: for src/train/step*.c only. */
+/* step_impl.h - the private struct of a step, and how its sources measure computation. */
 #ifndef HPS_STEP_STEP_IMPL_H
 #define HPS_STEP_STEP_IMPL_H
 
@@ -7,48 +7,51 @@
 #include "step/order.h"
 #include "step/step.h"
 
-struct hps_agenda {
+struct hps_step_tasks {
     int n;
-    struct hps_todo *todo; /* (n) */
+    struct hps_todo *todo;      /* (n) forwards and backwards, in order */
 };
 
-struct hps_step_own {
+struct hps_step_impl {
     struct hps_step_opt opt;
     int M;
-    struct hps_agenda train, look; /* of a step of training, of an evaluation   */
-    struct hps_feeder_step taken;
-    struct hps_worker *now; /* whose backward is under way               */
-    MPI_Comm active;      /* all ranks that work, for the global norm; or NULL */
-    long long number;     /* the step                                  */
-    float *score;         /* (rows) host copy of predictions           */
-    double owed_s;        /* emulation: sleep not yet slept            */
-    double sums_wall_s, sums_core_s; /* that gradients were summed for, as hps_since    */
-    struct hps_spans *spans; /* of a GPU; NULL on a host               */
-    bool looks;           /* an evaluation: nothing counts              */
-    int place;            /* of the loss of the step worked last       */
+    struct hps_step_tasks train, evaluate;
+    struct hps_feeder_step taken;           /* the inputs of the step under way              */
+    struct hps_worker *in_backward;         /* the worker whose backward is under way        */
+    MPI_Comm active;            /* all ranks that work, for the global norm; or NULL         */
+    long long number;           /* of the step                                               */
+    float *score;               /* (rows) host copy of predictions                           */
+    double sleep_debt_s;        /* that an emulated rank has still to sleep                  */
+    double reduce_wall_s, reduce_core_s;    /* spent on summing gradients up, see below      */
+    struct hps_spans *spans;    /* of a GPU; NULL on a host                                  */
+    bool evaluating;            /* nothing counts then                                       */
+    int loss_copy;              /* which copy of the loss the last step used (net/slice.h)   */
 };
 
-/* Let the messages between stages move on. */
+/* Let messages between stages make progress. */
 void hps_step_poll(struct hps_step *step);
 
-/* Sums of a role's gradients that are under way move on; what others have made is added up here. */
-void hps_step_poll_sums(struct hps_step *step, struct hps_worker *role);
+/* Let the sums of a worker's gradients make progress, and add up what has arrived. */
+void hps_step_poll_reduce(struct hps_step *step, struct hps_worker *role);
 
-/* When a computation began: by the wall, and by the time this thread was given on a core; less what
- * its layers met for, and gradients were summed for. */
-struct hps_since {
-    double wall_s, core_s, clock_s; /* clock_s: the wall's, with the meetings */
+/* The beginning of a computation, by two clocks that stand still while the rank is in a collective
+ * of a layer or sums gradients up: wall time, and the time that this thread ran on a core. */
+struct hps_step_clock {
+    double wall_s, core_s;
+    double clock_s;             /* wall time that does not stand still */
 };
-/* A computation of this region begins; it is queued, and done but for a GPU. An emulated rank has
- * slept then; busy_s grows. */
-struct hps_since hps_step_compute(struct hps_step *step, const struct hps_worker *worker,
-                                  enum hps_region region);
-void hps_step_computed(struct hps_step *step, struct hps_since since);
-/* What a GPU does from here to hps_spans_end belongs to a region of this worker; `busy`: it is
+/* Begin and end the computation of a region by this worker. On a host the computation is done when
+ * end returns, and on a GPU it is queued. An emulated slower rank sleeps in end. busy_s grows. */
+struct hps_step_clock hps_step_compute_begin(struct hps_step *step,
+                                             const struct hps_worker *worker,
+                                             enum hps_region region);
+void hps_step_compute_end(struct hps_step *step, struct hps_step_clock begin);
+/* Attribute what a GPU does from here to hps_spans_end to a region of this worker; `busy`: it is
  * computation. */
 void hps_step_span(struct hps_step *step, const struct hps_worker *worker, enum hps_region region,
                    bool busy);
-/* What the GPU is through with is counted; `blocking`: once it is. Answers the computation. */
+/* Count the spans that the GPU has finished (`blocking`: wait for all). Returns the seconds of
+ * computation among them. */
 double hps_step_read(struct hps_step *step, bool blocking);
 
 #endif

@@ -17,31 +17,32 @@ static double core_s(const struct hps_step *s)
     return s->dev->slow > 1 ? hps_core_s() : 0;
 }
 
-void hps_step_poll_sums(struct hps_step *s, struct hps_worker *r)
+void hps_step_poll_reduce(struct hps_step *s, struct hps_worker *r)
 {
-    struct hps_step_own *o = s->own;
+    struct hps_step_impl *o = s->impl;
     if (!r->reduce || !hps_reduce_busy(r->reduce)) return;
     double wall = hps_now_s(), core = core_s(s);
     hps_region_enter(HPS_REGION_REDUCE, r->part);
     hps_reduce_poll(r->reduce);
     hps_region_leave(HPS_REGION_REDUCE);
-    if (!s->dev->host) return; /* a GPU computes meanwhile */
-    o->sums_wall_s += hps_now_s() - wall;
-    o->sums_core_s += core_s(s) - core;
+    if (!s->dev->host) return; /* a GPU computes at the same time */
+    o->reduce_wall_s += hps_now_s() - wall;
+    o->reduce_core_s += core_s(s) - core;
 }
 
-/* What a span is: a region, the part, whether it counts as computation, whether anything counts. */
-struct doing {
+/* What a span of the GPU's time belongs to. It is packed into one number for the span's record. */
+struct span {
     enum hps_region region;
     int part;
-    bool busy, counts;
+    bool busy;                  /* computation                        */
+    bool counts;                /* of a training, not an evaluation   */
 };
 
-static struct hps_since now(const struct hps_step *s)
+static struct hps_step_clock now(const struct hps_step *s)
 {
-    const struct hps_step_own *o = s->own;
+    const struct hps_step_impl *o = s->impl;
     double clock_s = hps_now_s();
-    struct hps_since t = { clock_s - o->sums_wall_s, core_s(s) - o->sums_core_s, clock_s };
+    struct hps_step_clock t = { clock_s - o->reduce_wall_s, core_s(s) - o->reduce_core_s, clock_s };
     for (int i = 0; i < s->team->nrole; i++) {
         t.wall_s -= hps_stage_collective_wall_s(s->worker[i].stage_collective);
         t.core_s -= hps_stage_collective_core_s(s->worker[i].stage_collective);
@@ -49,12 +50,13 @@ static struct hps_since now(const struct hps_step *s)
     return t;
 }
 
-static struct doing doing_of(int what)
+static struct span span_of(int what)
 {
-    return (struct doing){ what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
+    return (struct span){ what >> 8, what >> 2 & 63, what >> 1 & 1, what & 1 };
 }
 
-/* Collectives of a GPU are no computation. Returns their seconds that were counted as such. */
+/* A GPU's collectives lie within spans of computation: move their time to the reduction. Returns
+ * the seconds to subtract from computation. */
 static double read_collectives(struct hps_step *s, bool blocking)
 {
     double seconds, busy_s = 0;
@@ -62,7 +64,7 @@ static double read_collectives(struct hps_step *s, bool blocking)
     for (int i = 0; i < s->team->nrole; i++) {
         struct hps_stage_collective *c = s->worker[i].stage_collective;
         while (hps_stage_collective_took(c, blocking, &what, &seconds)) {
-            struct doing d = doing_of(what);
+            struct span d = span_of(what);
             if (!d.counts) continue;
             hps_count_gpu(d.region, d.part, -seconds);
             hps_count_gpu(HPS_REGION_REDUCE, d.part, seconds);
@@ -76,8 +78,8 @@ double hps_step_read(struct hps_step *s, bool blocking)
 {
     double seconds, busy_s = 0;
     int what;
-    while (hps_spans_take(((struct hps_step_own *)s->own)->spans, blocking, &what, &seconds)) {
-        struct doing d = doing_of(what);
+    while (hps_spans_take(s->impl->spans, blocking, &what, &seconds)) {
+        struct span d = span_of(what);
         if (!d.counts) continue;
         hps_count_gpu(d.region, d.part, seconds);
         if (d.busy) busy_s += seconds;
@@ -90,59 +92,59 @@ double hps_step_read(struct hps_step *s, bool blocking)
 void hps_step_span(struct hps_step *s, const struct hps_worker *r, enum hps_region region,
                    bool busy)
 {
-    struct hps_step_own *o = s->own;
-    int what = (int)region << 8 | r->part << 2 | busy << 1 | !o->looks;
+    struct hps_step_impl *o = s->impl;
+    int what = (int)region << 8 | r->part << 2 | busy << 1 | !o->evaluating;
     hps_spans_begin(o->spans, what);
     for (int i = 0; i < s->team->nrole; i++)
         hps_stage_collective_mark(s->worker[i].stage_collective, what);
 }
 
-/* An emulated slower rank computes as fast as it can and sleeps the rest, in naps between which its
- * messages move, as they would during its computation. All of it lasts `slow` times its time on the
- * core; what it waited for the core is part of that, and what a nap overshoots is taken off the
- * next. */
-static void nap(struct hps_step *s)
+/* An emulated slower rank computes at full speed and sleeps the rest, so that all of it lasts
+ * `slow` times the time on the core. It sleeps in short pieces, between which messages make
+ * progress as they would during a computation. Waiting for the core counts as part of the sleep,
+ * and what one sleep overshoots is subtracted from the next. */
+static void sleep_off_debt(struct hps_step *s)
 {
-    struct hps_step_own *o = s->own;
-    while (o->owed_s > 50e-6) {
+    struct hps_step_impl *o = s->impl;
+    while (o->sleep_debt_s > 50e-6) {
         double t0 = hps_now_s();
-        hps_sleep_s(fmin(o->owed_s, 200e-6));
+        hps_sleep_s(fmin(o->sleep_debt_s, 200e-6));
         hps_step_poll(s);
-        o->owed_s -= hps_now_s() - t0;
+        o->sleep_debt_s -= hps_now_s() - t0;
     }
 }
 
-/* A GPU goes on by itself, but where it is emulated; then its own time is what is stretched. */
-static void computed_gpu(struct hps_step *s, struct hps_since since)
+/* The host does not wait for a GPU, unless the GPU is emulated: then its own time is stretched. */
+static void gpu_compute_end(struct hps_step *s, struct hps_step_clock begin)
 {
-    struct hps_step_own *o = s->own;
-    double slow = s->dev->slow, gone_s = hps_now_s() - since.clock_s;
-    hps_spans_end(o->spans, gone_s - (now(s).wall_s - since.wall_s));
+    struct hps_step_impl *o = s->impl;
+    double slow = s->dev->slow, gone_s = hps_now_s() - begin.clock_s;
+    hps_spans_end(o->spans, gone_s - (now(s).wall_s - begin.wall_s));
     if (slow == 1) return;
-    double mine_s = hps_step_read(s, true);
-    o->owed_s += mine_s * (slow - 1);
-    nap(s);
-    s->busy_s += mine_s * (slow - 1);
+    double gpu_s = hps_step_read(s, true);
+    o->sleep_debt_s += gpu_s * (slow - 1);
+    sleep_off_debt(s);
+    s->busy_s += gpu_s * (slow - 1);
 }
 
-void hps_step_computed(struct hps_step *s, struct hps_since since)
+void hps_step_compute_end(struct hps_step *s, struct hps_step_clock begin)
 {
-    struct hps_step_own *o = s->own;
+    struct hps_step_impl *o = s->impl;
     if (o->spans) {
-        computed_gpu(s, since);
+        gpu_compute_end(s, begin);
         return;
     }
     s->dev->ops->sync(s->dev);
-    struct hps_since then = now(s);
+    struct hps_step_clock end = now(s);
     if (s->dev->slow > 1)
-        o->owed_s +=
-            (then.core_s - since.core_s) * s->dev->slow - (then.wall_s - since.wall_s);
-    nap(s);
-    s->busy_s += now(s).wall_s - since.wall_s;
+        o->sleep_debt_s +=
+            (end.core_s - begin.core_s) * s->dev->slow - (end.wall_s - begin.wall_s);
+    sleep_off_debt(s);
+    s->busy_s += now(s).wall_s - begin.wall_s;
 }
 
-struct hps_since hps_step_compute(struct hps_step *s, const struct hps_worker *r,
-                                  enum hps_region region)
+struct hps_step_clock hps_step_compute_begin(struct hps_step *s, const struct hps_worker *r,
+                                             enum hps_region region)
 {
     hps_region_enter(region, r->part);
     hps_step_span(s, r, region, true);

@@ -7,7 +7,7 @@
 
 #define BUCKET_BYTES ((size_t)4 << 20)
 
-/* Rows of micro-batch m: in all, and of my share. */
+/* Examples of micro-batch m: in all, and this rank's. */
 static int rows_of(const struct hps_worker *r, int m)
 {
     return (int)(hps_share(r->n, r->M, m + 1) - hps_share(r->n, r->M, m));
@@ -31,7 +31,7 @@ static void make_feeds(struct hps_worker *r, size_t nlayer)
         r->feed[m].lookup = hps_mem_new(nlayer, sizeof *r->feed[m].lookup);
 }
 
-/* The pipe to the stage on this side; none at the pipeline's end. */
+/* The pipe to the stage before (side -1) or after (+1); none at the pipeline's end. */
 static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker *r, int side)
 {
     const struct hps_slice *s = r->slice;
@@ -54,9 +54,9 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     *r = (struct hps_worker){ .stage = stage, .part = hps_team_turn(team, stage), .M = M,
                               .nslot = nslot, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
-    struct hps_slice_opt own = { g->first, g->last, opt->rows, nslot, opt->train, opt->seed,
-                                 opt->training };
-    enum hps_status st = hps_slice_new(&r->slice, net, dev, &own);
+    struct hps_slice_opt slice_opt = { g->first, g->last, opt->rows, nslot, opt->train, opt->seed,
+                                       opt->training };
+    enum hps_status st = hps_slice_new(&r->slice, net, dev, &slice_opt);
     if (!st) st = make_pipe(&r->prev, r, -1);
     if (!st) st = make_pipe(&r->next, r, +1);
     if (!st && opt->training)
@@ -126,9 +126,9 @@ void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken,
         post_forward(r, m);
 }
 
-/* Wait for the rows of m from `from`, and until what its slot last sent to `to` has left. */
+/* Wait for the input of m, and until the last message from its slot's output has left. */
 static void clear_slot(const struct hps_worker *r, struct hps_pipe *from, struct hps_pipe *to,
-                         enum hps_way way, int m)
+                       enum hps_way way, int m)
 {
     int slot = m % r->nslot;
 

@@ -17,7 +17,7 @@ static inline int hps_order_in_flight(int S, int s, int M)
 
 /* What the ranks of stage `me` do with M micro-batches, in order: warm-up forwards, then one
  * forward and one backward in turn, then the backwards that are left (PipeDream-Flush, Narayanan et
- * al. 2021). With `training` false there are forwards alone. home (S) has the first stage on the
+ * al. 2021). With `training` false there are forwards alone. lead (S) has the first stage on the
  * same ranks as each stage, its own number where it shares none. Ranks of several stages interleave
  * them, and each stage keeps the order that it would have alone. The order is that of a simulation
  * in which all ranks have the same work (a stage that shares its ranks takes half as long as one
@@ -25,6 +25,6 @@ static inline int hps_order_in_flight(int S, int s, int M)
  * are free and its input has come, a backward before a forward, then the later stage first. The
  * simulation ends, so ranks that keep to the order cannot deadlock; it does not depend on what was
  * measured. list: capacity for 2 M passes of each stage of `me`; returns their count. Pure. */
-int hps_order_1f1b(int S, const int *home, int me, int M, bool training, struct hps_todo *list);
+int hps_order_1f1b(int S, const int *lead, int me, int M, bool training, struct hps_todo *list);
 
 #endif

@@ -10,7 +10,7 @@ struct hps_step {
     const struct hps_plan *plan;
     const struct hps_team *team;
     struct hps_dev *dev;
-    struct hps_worker worker[HPS_ROLES];    /* (team->nrole), none on an idle rank         */
+    struct hps_worker worker[HPS_WORKERS];  /* (team->nworker), none on an idle rank       */
     struct hps_ps *ps;
     const struct hps_train_opt *train;      /* borrowed                                    */
     /* Training alone counts: an evaluation subtracts again what it added. */

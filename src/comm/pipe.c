@@ -219,16 +219,16 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->dev = dev;
     p->side = side;
     p->other = stage + side;
-    assert(p->other >= 0 && p->other < team->S && hps_team_works(team, stage));
+    assert(p->other >= 0 && p->other < team->S && hps_team_has_stage(team, stage));
     p->from[HPS_WAY_FORWARD] = side == 1 ? stage : p->other;
     p->from[HPS_WAY_BACKWARD] = side == 1 ? p->other : stage;
-    p->turn = hps_team_turn(team, p->from[HPS_WAY_FORWARD]);
+    p->turn = hps_team_worker(team, p->from[HPS_WAY_FORWARD]);
     p->codec = hps_codec_find("fp32");
     memcpy(p->width, opt->width, sizeof p->width);
     p->nslot = opt->nslot;
     p->rows = opt->rows;
     p->direct = !dev->host && hps_cuda_aware();
-    p->max_message = p->rows < team->count[p->other] ? p->rows : team->count[p->other];
+    p->max_message = p->rows < team->nrank[p->other] ? p->rows : team->nrank[p->other];
     open_way(p, HPS_WAY_FORWARD);
     open_way(p, HPS_WAY_BACKWARD);
     if (!dev->host) hps_progress_add(look, p);
@@ -250,9 +250,9 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head
                float *buf)
 {
     const struct hps_team *t = p->team;
-    int k = t->count[p->other];
-    long long first = hps_share(n, t->nparts, t->my_part);
-    long long end = hps_share(n, t->nparts, t->my_part + 1);
+    int k = t->nrank[p->other];
+    long long first = hps_share(n, t->nreplica, t->my_replica);
+    long long end = hps_share(n, t->nreplica, t->my_replica + 1);
     int q = n > 0 ? (int)(first * k / n) : 0;           /* its share begins at or before mine */
 
     assert(end - first <= p->rows);

@@ -1,4 +1,4 @@
-/* team.c - who works with whom. */
+/* team.c - which rank works for which stage. */
 #include "comm/team.h"
 
 #include <assert.h>
@@ -14,14 +14,14 @@ static MPI_Comm split(MPI_Comm world, int me, bool in, int color)
     return comm;
 }
 
-/* Parts follow world ranks, as MPI_Comm_split numbers them. */
+/* Replicas are in the order of world ranks, as MPI_Comm_split numbers them. */
 static void list_ranks(struct hps_team *t, const int *stage_of)
 {
     for (int s = 0; s < t->S; s++) {
         t->rank[s] = hps_mem_new((size_t)t->R, sizeof *t->rank[s]);
         for (int r = 0; r < t->R; r++)
-            if (stage_of[r] == t->home[s]) t->rank[s][t->count[s]++] = r;
-        assert(t->count[s] > 0);
+            if (stage_of[r] == t->lead[s]) t->rank[s][t->nrank[s]++] = r;
+        assert(t->nrank[s] > 0);
     }
 }
 
@@ -36,19 +36,19 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
     t->world = world;
     t->R = R;
     t->S = S;
-    t->count = hps_mem_new((size_t)S, sizeof *t->count);
+    t->nrank = hps_mem_new((size_t)S, sizeof *t->nrank);
     t->rank = hps_mem_new((size_t)S, sizeof *t->rank);
-    t->home = hps_mem_new((size_t)S, sizeof *t->home);
+    t->lead = hps_mem_new((size_t)S, sizeof *t->lead);
     for (int s = 0; s < S; s++) {
-        t->home[s] = hps_plan_is_second(plan, s) ? hps_plan_partner(plan, s) : s;
-        if (t->home[s] == stage_of[me]) t->role[t->nrole++] = s;
+        t->lead[s] = hps_plan_is_second(plan, s) ? hps_plan_partner(plan, s) : s;
+        if (t->lead[s] == stage_of[me]) t->worker_stage[t->nworker++] = s;
     }
     list_ranks(t, stage_of);
-    t->stage = split(world, me, t->nrole > 0, stage_of[me]);
-    if (t->nrole > 0) {
-        HPS_MPI(MPI_Comm_rank(t->stage, &t->my_part));
-        HPS_MPI(MPI_Comm_size(t->stage, &t->nparts));
-        assert(t->rank[t->role[0]][t->my_part] == me);
+    t->stage = split(world, me, t->nworker > 0, stage_of[me]);
+    if (t->nworker > 0) {
+        HPS_MPI(MPI_Comm_rank(t->stage, &t->my_replica));
+        HPS_MPI(MPI_Comm_size(t->stage, &t->nreplica));
+        assert(t->rank[t->worker_stage[0]][t->my_replica] == me);
     }
     *team = t;
     return HPS_OK;
@@ -61,19 +61,19 @@ void hps_team_free(struct hps_team *t)
     for (int s = 0; s < t->S; s++)
         hps_mem_free(t->rank[s]);
     hps_mem_free(t->rank);
-    hps_mem_free(t->count);
-    hps_mem_free(t->home);
+    hps_mem_free(t->nrank);
+    hps_mem_free(t->lead);
     hps_mem_free(t);
 }
 
-bool hps_team_works(const struct hps_team *t, int s)
+bool hps_team_has_stage(const struct hps_team *t, int s)
 {
-    return t->nrole > 0 && t->home[s] == t->role[0];
+    return t->nworker > 0 && t->lead[s] == t->worker_stage[0];
 }
 
-int hps_team_turn(const struct hps_team *t, int s)
+int hps_team_worker(const struct hps_team *t, int s)
 {
-    return t->home[s] != s;
+    return t->lead[s] != s;
 }
 
 MPI_Comm hps_team_of(const struct hps_team *team, const bool *member)

@@ -47,7 +47,7 @@ static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
 
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
         int s = stage_of_layer(plan, l);
-        for (int p = 0; p < team->count[s]; p++)
+        for (int p = 0; p < team->nrank[s]; p++)
             member[team->rank[s][p]] = true;
     }
     return member;
@@ -91,8 +91,8 @@ static bool same_requests(const struct hps_net *net, const struct hps_plan *plan
     if (net->table[a].rows != net->table[b].rows || sums[a] != sums[b]) return false;
     int la = next_reader(net, a, 0), lb = next_reader(net, b, 0);
     while (la < net->L && lb < net->L) {
-        const int *home = team->home;
-        if (home[stage_of_layer(plan, la)] != home[stage_of_layer(plan, lb)]) return false;
+        const int *lead = team->lead;
+        if (lead[stage_of_layer(plan, la)] != lead[stage_of_layer(plan, lb)]) return false;
         if (!hps_net_same_ids(&net->layer[la], &net->layer[lb])) return false;
         la = next_reader(net, a, la + 1);
         lb = next_reader(net, b, lb + 1);
@@ -107,7 +107,8 @@ static void list_layers(struct hps_ps_group *g, const struct hps_net *net,
     g->rows = net->table[t].rows;
     g->layer = hps_mem_new((size_t)net->L, sizeof *g->layer);
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1))
-        if (hps_team_works(team, stage_of_layer(plan, l))) g->layer[g->nlayer++] = &net->layer[l];
+        if (hps_team_has_stage(team, stage_of_layer(plan, l)))
+            g->layer[g->nlayer++] = &net->layer[l];
 }
 
 /* Set for each layer of my stages which of my tables it reads and which lookup of its group. */
@@ -117,7 +118,7 @@ static void note_layers(struct hps_ps *s, const struct hps_net *net, const struc
     int t = s->table[mine].index, bag = 0;
     for (int l = next_reader(net, t, 0); l < net->L; l = next_reader(net, t, l + 1)) {
         int stage = stage_of_layer(plan, l);
-        if (!hps_team_works(team, stage)) continue;
+        if (!hps_team_has_stage(team, stage)) continue;
         if (bag == 0) s->table[mine].stage = stage;
         s->layer_table[l] = mine;
         s->layer_bag[l] = bag++;

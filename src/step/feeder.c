@@ -36,8 +36,8 @@ static bool *my_layers(const struct hps_net *net, const struct hps_plan *plan,
 {
     bool *mine = hps_mem_new((size_t)net->L, sizeof *mine);
 
-    for (int i = 0; i < team->nrole; i++) {
-        const struct hps_plan_stage *s = &plan->stage[team->role[i]];
+    for (int i = 0; i < team->nworker; i++) {
+        const struct hps_plan_stage *s = &plan->stage[team->worker_stage[i]];
         for (int l = s->first; l <= s->last; l++)
             mine[l] = true;
     }
@@ -64,8 +64,8 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_feeder
                                    const struct hps_net *net, const bool *mine,
                                    const struct hps_team *team)
 {
-    struct hps_reader_opt r = { .part = team->my_part, .parts = team->nparts, .ahead = opt->ahead,
-                                .yields = f->dev->nthread > 1 };
+    struct hps_reader_opt r = { .part = team->my_replica, .parts = team->nreplica,
+                                .ahead = opt->ahead, .yields = f->dev->nthread > 1 };
     bool *slot = hps_mem_new((size_t)opt->data->nslot, sizeof *slot);
     enum hps_status st = HPS_OK;
 
@@ -108,13 +108,13 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
     f->dev = dev;
     for (int i = 0; i < NSLOT; i++)
         f->slot[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->slot[i].raw);
-    f->total = team->nrole == 0 ? 0 : steps->total;
+    f->total = team->nworker == 0 ? 0 : steps->total;
     f->M = steps->M;
     f->key = hps_rng_key(opt->order->key, "noise");
     bool *mine = my_layers(net, plan, team);
     list_validating(f, net, mine);
     f->negatives = hps_negatives_new(net, mine, f->M);
-    if (team->nrole > 0) {
+    if (team->nworker > 0) {
         st = make_reader(f, opt, net, mine, team);
         /* collective: also after a failure */
         enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, opt->learns);

@@ -1,53 +1,56 @@
-/* order.c - one forward, one backward; several stages on the same ranks take turns. */
+/* order.c - one forward, one backward; stages on the same ranks alternate. */
 #include "step/order.h"
 
 #include "base/mem.h"
 
-/* How far every stage is, and what every home is at. */
-struct count {
+/* The simulation: what each stage has done, and what the ranks of each lead stage are doing. */
+struct simulation {
     int S, M;
     bool training;
-    const int *home;
-    int *fwd, *bwd;   /* (S) done                                    */
-    int *sharing;     /* (S) by home: stages there                   */
-    int *now, *ticks; /* (S) by home: the stage at work, -1 none; what is left of it */
+    const int *lead;
+    int *fwd, *bwd;             /* (S) passes done                                           */
+    int *sharing;               /* (S) of a lead stage: stages on its ranks                  */
+    int *now, *ticks;           /* (S) of a lead stage: the stage whose pass is under way, -1
+                                   none; ticks until its end                                 */
 };
 
-/* In the flights of stage s: not yet back, or not yet taken by the next stage. */
-static int under_way(const struct count *c, int s)
+/* Micro-batches in flight in stage s: without their backward yet, or not yet taken by the next
+ * stage. */
+static int under_way(const struct simulation *c, int s)
 {
     int gone = s == c->S - 1 ? c->fwd[s] : c->fwd[s + 1];
     return c->fwd[s] - (c->training ? c->bwd[s] : gone);
 }
 
-static bool is_backward(const struct count *c, int s)
+static bool is_backward(const struct simulation *c, int s)
 {
     return c->training &&
            (c->fwd[s] == c->M || under_way(c, s) == hps_order_in_flight(c->S, s, c->M));
 }
 
-/* Is there something left to do for stage s, and has what it needs come from its neighbour? */
-static bool ready(const struct count *c, int s)
+/* Has stage s a pass left whose input has come from its neighbour? */
+static bool ready(const struct simulation *c, int s)
 {
     if (is_backward(c, s)) return c->bwd[s] < (s == c->S - 1 ? c->fwd[s] : c->bwd[s + 1]);
     return c->fwd[s] < (s == 0 ? c->M : c->fwd[s - 1]) &&
            under_way(c, s) < hps_order_in_flight(c->S, s, c->M);
 }
 
-/* What home h does next: a backward before a forward, else the later stage; -1: it has to wait. */
-static int choose(const struct count *c, int h)
+/* The stage whose pass the ranks of lead stage h begin next: one with a backward before one with a
+ * forward, else the later one; -1: they have to wait. */
+static int choose(const struct simulation *c, int h)
 {
     int best = -1;
 
     for (int s = h; s < c->S; s++)
-        if (c->home[s] == h && ready(c, s) &&
+        if (c->lead[s] == h && ready(c, s) &&
             (best < 0 || is_backward(c, s) || !is_backward(c, best)))
             best = s;
     return best;
 }
 
-/* All that are idle begin something, if they can; returns how many are at work. */
-static int begin(struct count *c, int me, struct hps_todo **list)
+/* Ranks that are idle begin a pass if they can. Returns how many lead stages are at work. */
+static int begin(struct simulation *c, int me, struct hps_todo **list)
 {
     int busy = 0;
 
@@ -65,7 +68,7 @@ static int begin(struct count *c, int me, struct hps_todo **list)
     return busy;
 }
 
-static void tick(struct count *c)
+static void tick(struct simulation *c)
 {
     for (int h = 0; h < c->S; h++) {
         int s = c->now[h];
@@ -75,16 +78,16 @@ static void tick(struct count *c)
     }
 }
 
-int hps_order_1f1b(int S, const int *home, int me, int M, bool training, struct hps_todo *list)
+int hps_order_1f1b(int S, const int *lead, int me, int M, bool training, struct hps_todo *list)
 {
     size_t n = (size_t)S;
     int *at = hps_mem_new(5 * n, sizeof *at);
-    struct count c = { S, M, training, home, at, at + n, at + 2 * n, at + 3 * n, at + 4 * n };
+    struct simulation c = { S, M, training, lead, at, at + n, at + 2 * n, at + 3 * n, at + 4 * n };
     struct hps_todo *end = list;
 
     for (int s = 0; s < S; s++) {
         c.now[s] = -1;
-        c.sharing[home[s]]++;
+        c.sharing[lead[s]]++;
     }
     while (begin(&c, me, &end) > 0)
         tick(&c);

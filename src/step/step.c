@@ -9,14 +9,14 @@
 #include "base/wait.h"
 #include "step/step_impl.h"
 
-_Static_assert(HPS_ROLES <= HPS_COUNT_PARTS, "the time of each worker is counted for itself");
+_Static_assert(HPS_WORKERS <= HPS_COUNT_PARTS, "the time of each worker is counted for itself");
 
 /* ---- making ---- */
 
 static void make_tasks(struct hps_step_tasks *a, const struct hps_team *t, int M, bool training)
 {
-    a->todo = hps_mem_new((size_t)t->nrole * (size_t)M * 2, sizeof *a->todo);
-    a->n = hps_order_1f1b(t->S, t->home, t->role[0], M, training, a->todo);
+    a->todo = hps_mem_new((size_t)t->nworker * (size_t)M * 2, sizeof *a->todo);
+    a->n = hps_order_1f1b(t->S, t->lead, t->worker_stage[0], M, training, a->todo);
 }
 
 /* What a working rank needs beside the parameter server. Collective over team->stage. */
@@ -24,7 +24,7 @@ static enum hps_status make_workers(struct hps_step *s, struct hps_step_impl *o)
 {
     const struct hps_team *t = s->team;
     int max_rows = (int)((o->opt.steps.batch + o->M - 1) / o->M);
-    int rows = (max_rows + t->nparts - 1) / t->nparts;
+    int rows = (max_rows + t->nreplica - 1) / t->nreplica;
     enum hps_status st = HPS_OK;
 
     o->score = hps_mem_new((size_t)rows, sizeof *o->score);
@@ -32,8 +32,8 @@ static enum hps_status make_workers(struct hps_step *s, struct hps_step_impl *o)
     make_tasks(&o->train, t, o->M, true);
     make_tasks(&o->evaluate, t, o->M, false);
     struct hps_worker_opt opt = { o->M, rows, o->opt.train, o->opt.seed, o->opt.training };
-    for (int i = 0; !st && i < t->nrole; i++)
-        st = hps_worker_new(&s->worker[i], s->net, s->plan, t, t->role[i], s->dev, &opt);
+    for (int i = 0; !st && i < t->nworker; i++)
+        st = hps_worker_new(&s->worker[i], s->net, s->plan, t, t->worker_stage[i], s->dev, &opt);
     return st;
 }
 
@@ -43,7 +43,7 @@ static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step
     if (o->opt.train->clip <= 0 || !o->opt.training) return MPI_COMM_NULL;
     bool *member = hps_mem_new((size_t)s->team->R, sizeof *member);
     for (int i = 0; i < s->team->S; i++)
-        for (int p = 0; p < s->team->count[i]; p++)
+        for (int p = 0; p < s->team->nrank[i]; p++)
             member[s->team->rank[i][p]] = true;
     MPI_Comm comm = hps_team_of(s->team, member);
     hps_mem_free(member);
@@ -54,8 +54,8 @@ static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step
 static int make_lag(const struct hps_step *s)
 {
     int mine = 1, all;
-    for (int i = 0; i < s->team->nrole; i++) {
-        const struct hps_plan_stage *g = &s->plan->stage[s->team->role[i]];
+    for (int i = 0; i < s->team->nworker; i++) {
+        const struct hps_plan_stage *g = &s->plan->stage[s->team->worker_stage[i]];
         if (!s->dev->host && hps_slice_has_loss(s->net, g->first, g->last)) mine = 2;
     }
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, s->team->world));
@@ -78,7 +78,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     s->lag = make_lag(s);
     st = hps_ps_new(&s->ps, net, plan, team, dev,
                     &(struct hps_ps_opt){ opt->train, opt->storage, opt->seed });
-    if (!st) st = hps_agree(team->world, team->nrole > 0 ? make_workers(s, o) : HPS_OK);
+    if (!st) st = hps_agree(team->world, team->nworker > 0 ? make_workers(s, o) : HPS_OK);
     *out = s;
     if (st) {
         hps_step_free(s);
@@ -91,7 +91,7 @@ void hps_step_free(struct hps_step *s)
 {
     if (!s) return;
     struct hps_step_impl *o = s->impl;
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_worker_free(&s->worker[i]);
     hps_ps_free(s->ps);
     if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
@@ -105,7 +105,7 @@ void hps_step_free(struct hps_step *s)
 
 struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 {
-    for (int i = 0; i < s->team->nrole; i++) {
+    for (int i = 0; i < s->team->nworker; i++) {
         struct hps_slice *mine = s->worker[i].slice;
         if (mine->first <= l && l <= mine->last) return mine;
     }
@@ -116,7 +116,7 @@ struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 
 static struct hps_worker *worker_of(struct hps_step *s, int stage)
 {
-    return &s->worker[hps_team_turn(s->team, stage)];
+    return &s->worker[hps_team_worker(s->team, stage)];
 }
 
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
@@ -128,12 +128,12 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     hps_feeder_poll(feeder, s->team->S > 1);
     hps_ps_poll(s->ps);
     hps_step_poll(s);
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_step_poll_reduce(s, &s->worker[i]);
 }
 
 /* Numbers of graphs: the last ones are updates of dense weights, the others micro-batches. */
-enum { UPDATE_GRAPHS = HPS_NGRAPH - HPS_ROLES };
+enum { UPDATE_GRAPHS = HPS_NGRAPH - HPS_WORKERS };
 
 static int index_of(const struct hps_step *s, const struct hps_worker *r)
 {
@@ -143,8 +143,8 @@ static int index_of(const struct hps_step *s, const struct hps_worker *r)
 /* A micro-batch's kernels may be launched as one graph unless they meet other ranks in between. */
 static int graph_of(const struct hps_step *s, const struct hps_worker *r, int m, bool backward)
 {
-    int graph = index_of(s, r) + HPS_ROLES * (m % r->nslot * 2 + backward);
-    bool reduces = backward && r->last && s->team->nparts > 1;
+    int graph = index_of(s, r) + HPS_WORKERS * (m % r->nslot * 2 + backward);
+    bool reduces = backward && r->last && s->team->nreplica > 1;
     bool fits = !reduces && !r->stage_collective && graph < UPDATE_GRAPHS;
     return s->dev->ops->graph_begin && fits ? graph : -1;
 }
@@ -200,7 +200,7 @@ static void merge(struct hps_step *s)
     hps_ps_push_begin(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
     hps_region_enter(HPS_REGION_REDUCE, 0);
-    for (int i = 0; i < s->team->nrole; i++) {
+    for (int i = 0; i < s->team->nworker; i++) {
         hps_region_part(s->worker[i].part);
         hps_reduce_end(s->worker[i].reduce);
     }
@@ -218,7 +218,7 @@ static float clip_scale(struct hps_step *s)
     double mine = 0, all;
     if (o->active == MPI_COMM_NULL) return 1.0f;
     /* dense gradients are the same on every rank of a stage */
-    for (int i = 0; s->team->my_part == 0 && i < s->team->nrole; i++) {
+    for (int i = 0; s->team->my_replica == 0 && i < s->team->nworker; i++) {
         const struct hps_slice *slice = s->worker[i].slice;
         double norm2 = 0;
         s->dev->ops->dense->norm2(s->dev, slice->nparam, slice->grad, &norm2);
@@ -249,14 +249,14 @@ static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
 static void update(struct hps_step *s)
 {
     float scale = clip_scale(s);
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         update_worker(s, &s->worker[i], scale);
 }
 
 /* The last micro-batches' messages must have left before their buffers are written again. */
 static void drain(struct hps_step *s)
 {
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_worker_drain(&s->worker[i]);
 }
 
@@ -264,14 +264,14 @@ static void drain(struct hps_step *s)
 static double sum_losses(const struct hps_step *s, int copy)
 {
     double loss = 0;
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         loss += hps_slice_loss_end(s->worker[i].slice, copy);
     return loss;
 }
 
 double hps_step_loss(struct hps_step *s)
 {
-    if (s->team->nrole > 0) hps_step_read(s, true);
+    if (s->team->nworker > 0) hps_step_read(s, true);
     return sum_losses(s, s->impl->loss_copy);
 }
 
@@ -280,7 +280,7 @@ double hps_step_loss(struct hps_step *s)
 enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, long long number)
 {
     struct hps_step_impl *o = s->impl;
-    if (s->team->nrole == 0) return HPS_OK;
+    if (s->team->nworker == 0) return HPS_OK;
     o->number = number;
     hps_region_enter(HPS_REGION_PULL, 0);
     o->taken = hps_feeder_take(feeder);
@@ -296,7 +296,7 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
     long long epoch, position;
     uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
     long long n = hps_steps_batch(steps, number, &epoch, &position);
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_worker_begin(&s->worker[i], &o->taken, number, n, key);
 }
 
@@ -304,7 +304,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
 {
     struct hps_step_impl *o = s->impl;
     *loss = 0;
-    if (s->team->nrole == 0) return;
+    if (s->team->nworker == 0) return;
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
         if (t->backward)
@@ -315,7 +315,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     }
     merge(s);
     o->loss_copy = !o->loss_copy;
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_slice_loss_begin(s->worker[i].slice, o->loss_copy);
     update(s);
     drain(s);
@@ -337,7 +337,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
                        long long number, struct hps_metric *metric)
 {
     struct hps_step_impl *o = s->impl;
-    if (s->team->nrole == 0) return;
+    if (s->team->nworker == 0) return;
     start(s, steps, number, o->opt.seed);
     o->evaluating = true;
     for (const struct hps_todo *t = o->evaluate.todo; t < o->evaluate.todo + o->evaluate.n; t++) {
@@ -349,14 +349,14 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
     }
     o->evaluating = false;
     drain(s);
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_metric_add_loss(metric, hps_slice_loss(s->worker[i].slice));
 }
 
 double hps_step_bytes(const struct hps_step *s)
 {
     double bytes = s->other_bytes;
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         bytes += hps_worker_bytes(&s->worker[i]);
     return bytes + hps_ps_bytes(s->ps);
 }

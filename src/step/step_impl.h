@@ -32,7 +32,7 @@ struct hps_step_impl {
 void hps_step_poll(struct hps_step *step);
 
 /* Let the sums of a worker's gradients make progress, and add up what has arrived. */
-void hps_step_poll_reduce(struct hps_step *step, struct hps_worker *role);
+void hps_step_poll_reduce(struct hps_step *step, struct hps_worker *worker);
 
 /* The beginning of a computation, by two clocks that stand still while the rank is in a collective
  * of a layer or sums gradients up: wall time, and the time that this thread ran on a core. */

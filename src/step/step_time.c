@@ -8,7 +8,7 @@
 
 void hps_step_poll(struct hps_step *s)
 {
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_worker_poll(&s->worker[i]);
 }
 
@@ -43,7 +43,7 @@ static struct hps_step_clock now(const struct hps_step *s)
     const struct hps_step_impl *o = s->impl;
     double clock_s = hps_now_s();
     struct hps_step_clock t = { clock_s - o->reduce_wall_s, core_s(s) - o->reduce_core_s, clock_s };
-    for (int i = 0; i < s->team->nrole; i++) {
+    for (int i = 0; i < s->team->nworker; i++) {
         t.wall_s -= hps_stage_collective_wall_s(s->worker[i].stage_collective);
         t.core_s -= hps_stage_collective_core_s(s->worker[i].stage_collective);
     }
@@ -61,7 +61,7 @@ static double read_collectives(struct hps_step *s, bool blocking)
 {
     double seconds, busy_s = 0;
     int what;
-    for (int i = 0; i < s->team->nrole; i++) {
+    for (int i = 0; i < s->team->nworker; i++) {
         struct hps_stage_collective *c = s->worker[i].stage_collective;
         while (hps_stage_collective_took(c, blocking, &what, &seconds)) {
             struct span d = span_of(what);
@@ -95,7 +95,7 @@ void hps_step_span(struct hps_step *s, const struct hps_worker *r, enum hps_regi
     struct hps_step_impl *o = s->impl;
     int what = (int)region << 8 | r->part << 2 | busy << 1 | !o->evaluating;
     hps_spans_begin(o->spans, what);
-    for (int i = 0; i < s->team->nrole; i++)
+    for (int i = 0; i < s->team->nworker; i++)
         hps_stage_collective_mark(s->worker[i].stage_collective, what);
 }
 

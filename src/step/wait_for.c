@@ -25,7 +25,7 @@ static void tell(enum hps_region region, const bool *mark)
 
 static void mark_stage(const struct hps_team *t, int stage, bool *mark)
 {
-    for (int i = 0; 0 <= stage && stage < t->S && i < t->count[stage]; i++)
+    for (int i = 0; 0 <= stage && stage < t->S && i < t->nrank[stage]; i++)
         mark[t->rank[stage][i]] = true;
 }
 
@@ -54,10 +54,10 @@ void hps_wait_for_tell(const struct hps_step *s)
     struct hps_shard shard;
 
     memset(all, true, R);
-    for (int i = 0; i < t->nrole; i++) {
-        mark_stage(t, t->role[i], stage);
-        mark_stage(t, t->role[i] - 1, beside);
-        mark_stage(t, t->role[i] + 1, beside);
+    for (int i = 0; i < t->nworker; i++) {
+        mark_stage(t, t->worker_stage[i], stage);
+        mark_stage(t, t->worker_stage[i] - 1, beside);
+        mark_stage(t, t->worker_stage[i] + 1, beside);
     }
     for (int i = 0; i < s->net->ntable; i++)
         if (hps_ps_shard(s->ps, i, &shard)) mark_members(hps_ps_owners(s->ps, i), t->world, table);

@@ -17,8 +17,8 @@ static int my_rows(const struct hps_worker *r, int m)
 {
     const struct hps_team *t = r->team;
     int rows = rows_of(r, m);
-    return (int)(hps_share(rows, t->nparts, t->my_part + 1) -
-                 hps_share(rows, t->nparts, t->my_part));
+    return (int)(hps_share(rows, t->nreplica, t->my_replica + 1) -
+                 hps_share(rows, t->nreplica, t->my_replica));
 }
 
 /* ---- making ---- */
@@ -51,7 +51,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     int M = opt->M, nslot = hps_order_in_flight(team->S, stage, M);
 
     if (stage > 0 && nslot < M) nslot++; /* the next one comes in while these are computed */
-    *r = (struct hps_worker){ .stage = stage, .part = hps_team_turn(team, stage), .M = M,
+    *r = (struct hps_worker){ .stage = stage, .part = hps_team_worker(team, stage), .M = M,
                               .nslot = nslot, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
     struct hps_slice_opt slice_opt = { g->first, g->last, opt->rows, nslot, opt->train, opt->seed,
@@ -63,7 +63,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
         st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
                             team->stage);
     if (!st && opt->training) hps_slice_borrow_grad(r->slice, hps_reduce_grad(r->reduce));
-    if (!st && team->nparts > 1 && hps_slice_is_collective(net, g->first, g->last))
+    if (!st && team->nreplica > 1 && hps_slice_is_collective(net, g->first, g->last))
         st = hps_stage_collective_new(&r->stage_collective, dev, team->stage);
     return st;
 }

@@ -107,7 +107,7 @@ static struct hps_correct_stage fold(const struct hps_team *team, int s, const s
 {
     struct sums x = { 0, INFINITY, INFINITY };
 
-    for (int p = 0; p < team->count[s]; p++) {
+    for (int p = 0; p < team->nrank[s]; p++) {
         const struct sums *r = &of[team->rank[s][p]];
         x.compute_s = fmax(x.compute_s, r->compute_s);
         x.rows_s = fmin(x.rows_s, r->rows_s);

@@ -298,7 +298,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     hps_step_agree_begin(&s->agree, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);
     hps_region_enter(HPS_REGION_WAIT, 0);
-    struct hps_heartbeat all = hps_step_agree_end(&s->agree, l->step->team->nrole == 0);
+    struct hps_heartbeat all = hps_step_agree_end(&s->agree, l->step->team->nworker == 0);
     hps_region_leave(HPS_REGION_WAIT);
     hps_watch_heartbeat(number + 1);
     hps_count_window(number);

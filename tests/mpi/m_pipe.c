@@ -38,8 +38,8 @@ static void fill(const struct side *s, enum hps_way way, long long step, int m, 
                  bool check)
 {
     const struct hps_team *t = s->team;
-    long long first = hps_share(n, t->nparts, t->my_part);
-    long long end = hps_share(n, t->nparts, t->my_part + 1);
+    long long first = hps_share(n, t->nreplica, t->my_replica);
+    long long end = hps_share(n, t->nreplica, t->my_replica + 1);
 
     for (long long row = first; row < end; row++)
         for (int c = 0; c < s->width[way]; c++, buf++) {
@@ -105,8 +105,8 @@ static void close_side(struct side *s, int n, int rows)
 {
     const struct hps_team *t = s->team;
     bool some = s->width[out_of(s)] > 0 && rows > 0 &&
-                hps_share(n + 2, t->nparts, t->my_part) <
-                hps_share(n + 2, t->nparts, t->my_part + 1);
+                hps_share(n + 2, t->nreplica, t->my_replica) <
+                hps_share(n + 2, t->nreplica, t->my_replica + 1);
 
     if (n > 2 && (hps_pipe_bytes(s->pipe) > 0) != some)
         HPS_DIE("%g bytes counted", hps_pipe_bytes(s->pipe));
@@ -120,14 +120,14 @@ static void close_side(struct side *s, int n, int rows)
 /* All boundaries of all my stages at once. */
 static void run(const struct hps_team *team, struct hps_dev *dev, int n, int forward, int backward)
 {
-    struct side s[2 * HPS_ROLES];
-    int rows = (n + FLIGHTS - 1 + team->nparts - 1) / team->nparts, nside = 0;
+    struct side s[2 * HPS_WORKERS];
+    int rows = (n + FLIGHTS - 1 + team->nreplica - 1) / team->nreplica, nside = 0;
 
-    for (int i = 0; i < team->nrole; i++)
+    for (int i = 0; i < team->nworker; i++)
         for (int side = -1; side <= 1; side += 2) {
-            int other = team->role[i] + side;
+            int other = team->worker_stage[i] + side;
             if (other < 0 || other == team->S) continue;
-            s[nside] = (struct side){ .team = team, .dev = dev, .stage = team->role[i],
+            s[nside] = (struct side){ .team = team, .dev = dev, .stage = team->worker_stage[i],
                                       .side = side, .width = { forward, backward } };
             open_side(&s[nside++], dev, rows);
         }
@@ -146,7 +146,7 @@ static void run_all(struct hps_plan *plan, const int *stage_of, struct hps_dev *
 
     if (hps_team_new(&team, plan, stage_of, world) != HPS_OK)
         HPS_DIE("no team");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && team->nrole > 0; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && team->nworker > 0; i++) {
         run(team, dev, rows[i], 7, 16);
         run(team, dev, rows[i], 1, 0);
     }
@@ -189,8 +189,8 @@ static void expect_wrong(MPI_Comm world, struct hps_dev *dev)
     struct hps_plan *plan = hps_plan_new(2, 2);
     if (hps_nrank() != 2 || hps_team_new(&team, plan, (int[]){ 0, 1 }, world) != HPS_OK)
         HPS_DIE("two ranks are needed");
-    bool front = team->role[0] == 0;
-    struct hps_pipe_opt opt = { team->role[0], front ? 1 : -1, { 2, 0 }, 1, 2 };
+    bool front = team->worker_stage[0] == 0;
+    struct hps_pipe_opt opt = { team->worker_stage[0], front ? 1 : -1, { 2, 0 }, 1, 2 };
     if (hps_pipe_new(&pipe, team, dev, &opt) != HPS_OK)
         HPS_DIE("no pipe");
     if (front) {

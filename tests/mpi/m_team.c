@@ -29,25 +29,26 @@ static void check_lists(const struct hps_team *t, const int *stage_of, int R)
             HPS_DIE("rank %d is not part %d of stage %d", r, part[s] - 1, s);
     }
     for (int s = 0; s < t->S; s++)
-        if (t->count[s] != part[s])
-            HPS_DIE("stage %d has %d ranks, not %d", s, t->count[s], part[s]);
+        if (t->nrank[s] != part[s])
+            HPS_DIE("stage %d has %d ranks, not %d", s, t->nrank[s], part[s]);
 }
 
 static void check(MPI_Comm world, int S, const int *stage_of, int R)
 {
     struct hps_team *t = team_of(hps_plan_new(S, S), stage_of, world);
-    int me = hps_rank(), sum = 1, mine = t->nrole > 0 ? t->role[0] : -1;
+    int me = hps_rank(), sum = 1, mine = t->nworker > 0 ? t->worker_stage[0] : -1;
 
     check_lists(t, stage_of, R);
-    if (mine != stage_of[me] || t->nrole > 1 || (t->stage == MPI_COMM_NULL) != (mine < 0))
+    if (mine != stage_of[me] || t->nworker > 1 || (t->stage == MPI_COMM_NULL) != (mine < 0))
         HPS_DIE("stage %d, not %d", mine, stage_of[me]);
     for (int s = 0; s < S; s++)
-        if (hps_team_works(t, s) != (s == mine) || hps_team_turn(t, s) != 0)
+        if (hps_team_has_stage(t, s) != (s == mine) || hps_team_worker(t, s) != 0)
             HPS_DIE("stage %d is not only that of its ranks", s);
     if (mine >= 0) {
         HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, t->stage));
-        if (sum != t->nparts || t->nparts != t->count[mine] || t->rank[mine][t->my_part] != me)
-            HPS_DIE("part %d of %d is not rank %d", t->my_part, t->nparts, me);
+        if (sum != t->nreplica || t->nreplica != t->nrank[mine] ||
+            t->rank[mine][t->my_replica] != me)
+            HPS_DIE("part %d of %d is not rank %d", t->my_replica, t->nreplica, me);
     }
     hps_team_free(t);
 }
@@ -64,15 +65,17 @@ static void check_shared(MPI_Comm world, int first, int R)
     for (int r = 0; r < R; r++)
         stage_of[r] = r < first ? 1 : 0;
     struct hps_team *t = team_of(plan, stage_of, world);
-    if (t->nrole != 2 - other || t->role[0] != other || (!other && t->role[1] != 2))
-        HPS_DIE("%d roles, the first %d", t->nrole, t->role[0]);
-    if (t->home[2] != 0 || t->count[2] != t->count[0] || t->count[0] != R - first)
-        HPS_DIE("%d ranks do stage 0, %d stage 2", t->count[0], t->count[2]);
-    for (int p = 0; p < t->count[2]; p++)
+    if (t->nworker != 2 - other || t->worker_stage[0] != other ||
+        (!other && t->worker_stage[1] != 2))
+        HPS_DIE("%d stages, the first %d", t->nworker, t->worker_stage[0]);
+    if (t->lead[2] != 0 || t->nrank[2] != t->nrank[0] || t->nrank[0] != R - first)
+        HPS_DIE("%d ranks do stage 0, %d stage 2", t->nrank[0], t->nrank[2]);
+    for (int p = 0; p < t->nrank[2]; p++)
         if (t->rank[2][p] != first + p || t->rank[0][p] != first + p)
             HPS_DIE("part %d is not the same rank", p);
-    if (hps_team_turn(t, 0) != 0 || hps_team_turn(t, 2) != 1 || hps_team_works(t, 2) == other ||
-        hps_team_works(t, 1) != other)
+    if (hps_team_worker(t, 0) != 0 || hps_team_worker(t, 2) != 1 ||
+        hps_team_has_stage(t, 2) == other ||
+        hps_team_has_stage(t, 1) != other)
         HPS_DIE("who works for what");
     hps_team_free(t);
 }

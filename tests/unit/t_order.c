@@ -88,45 +88,45 @@ static int play(struct run *r)
     return done;
 }
 
-static void check(int S, const int *home, int M, bool training)
+static void check(int S, const int *lead, int M, bool training)
 {
     struct run r = { .S = S, .M = M, .training = training };
 
     for (int s = 0; s < S; s++) {
-        if (home[s] == s) r.n[s] = hps_order_1f1b(S, home, s, M, training, r.list[s]);
-        check_stage(r.list[home[s]], r.n[home[s]], S, s, M, training);
+        if (lead[s] == s) r.n[s] = hps_order_1f1b(S, lead, s, M, training, r.list[s]);
+        check_stage(r.list[lead[s]], r.n[lead[s]], S, s, M, training);
     }
     assert_int_equal(play(&r), (training ? 2 : 1) * M * S);
 }
 
 /* Every way to put stages from s on onto ranks of their own or of an earlier stage. */
-static int each_home(int S, int *home, int s)
+static int each_lead(int S, int *lead, int s)
 {
     int n = 0;
 
     if (s == S) {
         for (int M = 1; M <= MOST_M; M++) {
-            check(S, home, M, true);
-            check(S, home, M, false);
+            check(S, lead, M, true);
+            check(S, lead, M, false);
         }
         return 1;
     }
     for (int h = 0; h <= s; h++)
-        if (h == s || home[h] == h) {
-            home[s] = h;
-            n += each_home(S, home, s + 1);
+        if (h == s || lead[h] == h) {
+            lead[s] = h;
+            n += each_lead(S, lead, s + 1);
         }
     return n;
 }
 
-static void every_home(void **state)
+static void every_lead(void **state)
 {
     static const int bell[] = { 1, 1, 2, 5, 15, 52, 203 };
-    int home[MOST_S];
+    int lead[MOST_S];
 
     (void)state;
     for (int S = 1; S <= MOST_S; S++)
-        assert_int_equal(each_home(S, home, 0), bell[S]);
+        assert_int_equal(each_lead(S, lead, 0), bell[S]);
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
@@ -139,22 +139,22 @@ static void backward_first(void **state)
         { false, 2, 1 }, { true, 2, 1 }, { true, 0, 0 }
     };
     struct hps_todo list[16];
-    int home[] = { 0, 1, 0 };
+    int lead[] = { 0, 1, 0 };
 
     (void)state;
-    assert_int_equal(hps_order_1f1b(3, home, 0, 4, true, list), 16);
+    assert_int_equal(hps_order_1f1b(3, lead, 0, 4, true, list), 16);
     for (int i = 0; i < 8; i++) {
         assert_int_equal(list[i].backward, want[i].backward);
         assert_int_equal(list[i].stage, want[i].stage);
         assert_int_equal(list[i].m, want[i].m);
     }
-    assert_int_equal(hps_order_1f1b(3, home, 2, 4, true, list), 0);
+    assert_int_equal(hps_order_1f1b(3, lead, 2, 4, true, list), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_home),
+        cmocka_unit_test(every_lead),
         cmocka_unit_test(backward_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static int nstate_of(const struct hps_step *s, int l)
 /* The slice of layer l where this rank is to write it. */
 static const struct hps_slice *my_slice(const struct hps_step *s, int l)
 {
-    return s->team->my_part == 0 ? hps_step_slice(s, l) : NULL;
+    return s->team->my_replica == 0 ? hps_step_slice(s, l) : NULL;
 }
 
 /* One array of `rows` x n of layer l; `from` NULL: another rank's. */

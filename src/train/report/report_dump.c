@@ -81,18 +81,18 @@ static void put_head(struct dump *d, const char *report)
     hps_mem_free(region.at);
 }
 
-/* (R, HPS_ROLES) the stages that each rank works for. */
+/* (R, HPS_WORKERS) the stages that each rank works for. */
 static void put_stages(struct dump *d)
 {
-    int R = d->counts->R, *stage = hps_mem_new((size_t)R * HPS_ROLES, sizeof *stage);
+    int R = d->counts->R, *stage = hps_mem_new((size_t)R * HPS_WORKERS, sizeof *stage);
 
     for (int r = 0; r < R; r++) {
         int first = d->facts->setup.stage_of[r];
-        stage[r * HPS_ROLES] = first;
-        stage[r * HPS_ROLES + 1] = first < 0 ? -1 : hps_plan_partner(d->facts->setup.plan, first);
+        stage[r * HPS_WORKERS] = first;
+        stage[r * HPS_WORKERS + 1] = first < 0 ? -1 : hps_plan_partner(d->facts->setup.plan, first);
     }
-    make(d, "ranks/stage", H5T_NATIVE_INT, R, HPS_ROLES);
-    put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, HPS_ROLES, stage);
+    make(d, "ranks/stage", H5T_NATIVE_INT, R, HPS_WORKERS);
+    put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, HPS_WORKERS, stage);
     hps_mem_free(stage);
 }
 

@@ -105,7 +105,7 @@ void hps_perf_free(struct hps_perf *perf);
 struct hps_perf_spans {
     struct hps_h5 file;
     int R;
-    int *stage;                         /* (R, HPS_ROLES) that a rank works for, -1: no more */
+    int *stage;                         /* (R, HPS_WORKERS) that a rank works for, -1: no more */
     long long nspan;
     int *rank, *part, *region;          /* of a piece, HPS_REPORT_PIECE of each */
     long long *step;

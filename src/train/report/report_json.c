@@ -156,12 +156,12 @@ static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_rep
                              int s)
 {
     const struct hps_plan_stage *g = &f->setup.plan->stage[s];
-    int home = hps_plan_is_second(f->setup.plan, s) ? hps_plan_partner(f->setup.plan, s) : s;
+    int lead = hps_plan_is_second(f->setup.plan, s) ? hps_plan_partner(f->setup.plan, s) : s;
     int *in_stage = hps_mem_new((size_t)f->setup.pool->R, sizeof *in_stage);
     json_t *one = json_object(), *ranks = json_array();
 
     for (int r = 0; r < f->setup.pool->R; r++) {
-        in_stage[r] = f->setup.stage_of[r] == home ? s : -1;
+        in_stage[r] = f->setup.stage_of[r] == lead ? s : -1;
         if (in_stage[r] == s) hps_report_append(ranks, json_integer(r));
     }
     hps_report_put_whole(one, "first", g->first);
@@ -170,10 +170,10 @@ static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_rep
     hps_report_put_word(one, "last_name", f->setup.profile->layer[g->last].name);
     hps_report_put_word(one, "type", f->setup.profile->type[g->type].name);
     hps_report_put_whole(one, "units", g->units);
-    hps_report_put(one, "shares", home < s ? json_integer(home) : json_null());
+    hps_report_put(one, "shares", lead < s ? json_integer(lead) : json_null());
     hps_report_put_real(one, "price_usd_hour", f->setup.profile->type[g->type].price_usd_hour);
     hps_report_put_real(one, "predicted_examples_s", 1 / g->et);
-    put_times(one, f, c, in_stage, home < s);
+    put_times(one, f, c, in_stage, lead < s);
     hps_report_put(one, "ranks", ranks);
     hps_mem_free(in_stage);
     return one;

@@ -1,19 +1,20 @@
-/* cpu_queue.h - operations of the CPU backend of which a thread takes the next part when it did
- * one, so that threads meet once at the end and not behind each. What they give is what they would
- * one behind the other, the same bits for the same number of threads. Local; one thread does what
- * is queued when the next operation on rows comes. */
+/* cpu_queue.h - a queue of operations of the CPU backend. An operation is divided into tasks that
+ * the threads of a rank take one after the other, across operations, so that threads synchronise
+ * once at the end of the queue instead of behind each operation. The result is that of the
+ * operations executed in order, with the same bits for the same number of threads. All are Local.
+ * With one thread an operation on rows is executed when the next one is queued. */
 #ifndef HPS_HW_CPU_QUEUE_H
 #define HPS_HW_CPU_QUEUE_H
 
 #include "hw/dev.h"
 
-#define HPS_CPU_WORTH_NS 15000.0 /* waking threads and meeting again costs some microseconds */
-#define HPS_CPU_GRAIN 8         /* rows that parts are cut at */
+#define HPS_CPU_WAKE_NS 15000.0 /* work above which it pays to wake threads and join them again */
+#define HPS_CPU_GRAIN 8         /* tasks begin at multiples of so many rows                     */
 
-/* Part t of an operation in n parts. `job` is a copy of what was queued (see hps_cpu_pending). */
-typedef void hps_cpu_part(const void *job, int t, int n);
+/* Task t of an operation's n. `job` is a copy of what was queued (see hps_cpu_queue_pending). */
+typedef void hps_cpu_task(const void *job, int t, int n);
 
-/* Where part t of n begins in `count` things, cut at multiples of `grain`; part n begins at
+/* Where task t of n begins among `count` things, at a multiple of `grain`; task n begins at
  * `count`. Pure. */
 static inline size_t hps_cpu_cut(size_t count, size_t grain, int t, int n)
 {
@@ -22,51 +23,52 @@ static inline size_t hps_cpu_cut(size_t count, size_t grain, int t, int n)
     return at < count ? at : count;
 }
 
-/* Parts for operations on rows: of about `step` rows, or less, as many for each thread. */
-int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step);
+/* The number of tasks for an operation on rows: of about `step` rows or less, equally many for each
+ * thread. */
+int hps_cpu_ntask(const struct hps_dev *dev, size_t rows, size_t step);
 
-/* Queue part(job, t, n) for t = 0 .. n-1. Part t is of the rows from hps_cpu_cut(rows,
- * HPS_CPU_GRAIN, t, n) to where part t + 1 begins; of what is queued before, it reads and writes
- * what was made on these rows alone, and waits for no more. Who does a part is left to the moment:
- * what it writes must not depend on it. `work_ns`: what one thread would need, about. `job` (bytes,
- * few) is copied. */
-void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
-                  hps_cpu_part *part, const void *job, size_t bytes);
+/* Queue an operation on rows: task(job, t, n) for t = 0 .. n - 1. Task t works on the rows from
+ * hps_cpu_cut(rows, HPS_CPU_GRAIN, t, n) to the beginning of task t + 1. Of the operations queued
+ * before, it may read and write what they computed for these rows, and it waits for these rows
+ * alone. Which thread takes a task is not determined, and the result must not depend on it.
+ * `work_ns`: a guess of the time that one thread needs. `job` (few bytes) is copied. */
+void hps_cpu_queue_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
+                        hps_cpu_task *task, const void *job, size_t bytes);
 
-/* The job of the operation on rows that was queued last, if it is one of `part` and nothing of it
- * is done yet, else NULL. Until the next call of these it may be changed: more can be done with
- * rows that are near then. */
-void *hps_cpu_pending(const struct hps_dev *dev, hps_cpu_part *part);
+/* The job of the operation on rows queued last, if its function is `task` and none of its tasks has
+ * begun, else NULL. It may be changed until the next call of these functions: this is how an
+ * operation is fused into the one before, whose rows are in the cache then. */
+void *hps_cpu_queue_pending(const struct hps_dev *dev, hps_cpu_task *task);
 
-/* The same, but each part waits for all that is queued before; what is queued behind on rows does
- * not wait for it. What it reads and others may write: hps_cpu_reads. */
-void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n, hps_cpu_part *part,
-                   const void *job, size_t bytes);
+/* Queue an operation whose tasks wait for all operations queued before. Operations on rows queued
+ * later do not wait for it: declare what it reads and they may write by hps_cpu_queue_reads. */
+void hps_cpu_queue_after(const struct hps_dev *dev, double work_ns, int n, hps_cpu_task *task,
+                         const void *job, size_t bytes);
 
-/* The same, but it waits for no hps_cpu_after: it reads nothing that such a one makes, and writes
- * nothing that one reads or writes. */
-void hps_cpu_beside(const struct hps_dev *dev, double work_ns, int n, hps_cpu_part *part,
-                    const void *job, size_t bytes);
+/* The same, but it does not wait for operations of hps_cpu_queue_after either: it reads nothing
+ * that they write, and writes nothing that they read or write. */
+void hps_cpu_queue_beside(const struct hps_dev *dev, double work_ns, int n, hps_cpu_task *task,
+                          const void *job, size_t bytes);
 
-/* On no rows either: it waits for nothing, and what is queued behind, but for others of its kind,
- * waits for it. Short. */
-void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n, hps_cpu_part *part,
-                   const void *job, size_t bytes);
+/* Queue a short operation that waits for nothing. All operations queued later wait for it, but for
+ * others of this kind. */
+void hps_cpu_queue_first(const struct hps_dev *dev, double work_ns, int n, hps_cpu_task *task,
+                         const void *job, size_t bytes);
 
-/* Rows of x (data NULL: none) that the hps_cpu_after or hps_cpu_beside queued last reads, at most
- * two of them; and rows that the operation on rows queued next writes: if they are read so, all
- * that is queued is done first. Overlap is taken from the first float to the last. */
-void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
-void hps_cpu_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
+/* Declare rows of x (data NULL: none) that the operation of hps_cpu_queue_after or _beside queued
+ * last reads, at most two such; and rows that the operation on rows queued next writes. Where they
+ * overlap, from the first float to the last, the queue is executed first. */
+void hps_cpu_queue_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
+void hps_cpu_queue_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
 
-/* So many bytes, not zeroed, for the one operation, or the row of them, that is queued next: good
- * until it is done. Asked for once, before. */
-void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes);
+/* Scratch memory, not zeroed, for the operation (or the chain of fused ones) that is queued next,
+ * valid until it is done. At most one call for each. */
+void *hps_cpu_queue_scratch(const struct hps_dev *dev, size_t bytes);
 
-/* Do what is queued. */
-void hps_cpu_wait(const struct hps_dev *dev);
+/* Execute what is queued. */
+void hps_cpu_queue_wait(const struct hps_dev *dev);
 
-/* For the device that owns it: empty; the caller frees. */
+/* For the device that owns the queue; free it when it is empty. */
 struct hps_cpu_queue *hps_cpu_queue_new(void);
 void hps_cpu_queue_free(struct hps_cpu_queue *q);
 

@@ -1,4 +1,4 @@
-/* dense_ops.h - what a device does to matrices and dense weights: one table a backend. The rules of
+/* dense_ops.h - device operations on matrices and dense weights: one table a backend. The rules of
  * hw/dev.h hold for each operation. */
 #ifndef HPS_HW_DENSE_OPS_H
 #define HPS_HW_DENSE_OPS_H
@@ -22,8 +22,8 @@ struct hps_dense_ops {
     /* gelu (the exact x * Phi(x)) also fills `pre`. */
     void (*fc_forward)(struct hps_dev *dev, const struct hps_fc *fc);
     /* Its derivative. dy (B, out) is overwritten by dy * act'(y). dw, db are added to; db NULL:
-     * there is no b. act' comes from y for relu, sigmoid, tanh; gelu needs `pre` as fc_forward
-     * filled it; none looks at neither. */
+     * there is no b. act' is computed from y (relu, sigmoid, tanh) or `pre` as fc_forward filled it
+     * (gelu). */
     void (*fc_backward)(struct hps_dev *dev, const struct hps_fc *fc, struct hps_tensor dy,
                         struct hps_tensor dx, float *dw, float *db);
 
@@ -33,12 +33,12 @@ struct hps_dense_ops {
     void (*act_backward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
                          struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx);
 
-    /* y = x, or y += x where y.add says so. */
+    /* y = x, or y += x where y.add is set. */
     void (*copy)(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y);
     /* y = by * x, element by element. */
     void (*scale)(struct hps_dev *dev, int B, float by, struct hps_tensor x, struct hps_tensor y);
 
-    /* to (n) = part (k, n) summed over the k, in their order; k is at least 1. */
+    /* to (n) = part (k, n) summed over k, in order; k is at least 1. */
     void (*reduce)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
     void (*reduce_doubles)(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
 
@@ -49,8 +49,8 @@ struct hps_dense_ops {
     /* *sum (host) = sum of squares of x (n), in double, deterministic. Waits. */
     void (*norm2)(struct hps_dev *dev, size_t n, const float *x, double *sum);
 
-    /* Micro-benchmark: seconds of one C(m,n) += A(m,k) B(k,n), the median of `repeat` after one to
-     * warm up, for the roofline. Waits. */
+    /* Micro-benchmark for the roofline: seconds of one C(m,n) += A(m,k) B(k,n), the median of
+     * `repeat` after a warm-up. Waits. */
     double (*gemm_s)(struct hps_dev *dev, int m, int n, int k, int repeat);
 };
 

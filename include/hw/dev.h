@@ -1,14 +1,13 @@
 /* dev.h - the device interface: memory, streams and events; and the list of devices of this build.
  *
  * A backend is a constant table of functions over one device, which leads to the tables of its
- * operations: on dense matrices, on rows of tables, and those of single layers. Pointers called
- * `device` memory come from ops->alloc and are touched by ops only; on the CPU backend they are
- * plain memory (dev->host is true). Operations are queued in order on the device's stream COMPUTE
- * and may return before they are done; ops->sync waits. Sizes: B rows (examples), ld = distance of
- * rows in floats (ld >= width). Matrices are row-major; B = 0 does nothing. Inputs and outputs do
- * not overlap unless said.
- * No operation allocates, but for scratch that the device keeps. All are Local. The same call on
- * the same inputs with the same number of threads gives the same bits. */
+ * operations: on dense matrices, on rows of tables, and those of single layer types. Device
+ * memory comes from ops->alloc and is accessed by operations only; on the CPU backend it is
+ * plain memory (dev->host is true). Operations are queued in order on the stream COMPUTE and may
+ * return before they are done; ops->sync waits. Sizes: B rows (examples), ld = distance of rows
+ * in floats (ld >= width). Matrices are row-major; B = 0 does nothing. Inputs and outputs do not
+ * overlap unless said. No operation allocates, but for scratch that the device keeps. All are
+ * Local. The same call on the same inputs with the same number of threads gives the same bits. */
 #ifndef HPS_HW_DEV_H
 #define HPS_HW_DEV_H
 
@@ -23,31 +22,30 @@
 
 struct hps_dev_ops;
 
-/* What a product's operands are rounded to before they are multiplied; a CPU's are not. */
+/* To what a GPU rounds the operands of matrix products; a CPU does not round them. */
 enum hps_precision { HPS_FP32, HPS_TF32, HPS_BF16 };
 #define HPS_PRECISION_WORDS "fp32|tf32|bf16"
 enum hps_precision hps_dev_precision(const char *word);         /* one of them. Pure. */
 
-/* A stream is what a device does in order: COMPUTE runs the operations; beside it FEED copies the
- * inputs of a later step from the host, RECV and SEND copy tensors from and to other stages, PEERS
- * exchanges with the ranks of a stage. A stream waits for another one only where it is told to. On
- * a host all streams are one. */
+/* The streams of a device: COMPUTE runs the operations, FEED copies the inputs of a later step
+ * from the host, RECV and SEND copy tensors from and to other stages, PEERS exchanges with the
+ * ranks of a stage. Streams wait for each other only by stream_wait and stream_wait_event. On a
+ * host all streams are one. */
 enum hps_stream {
     HPS_STREAM_COMPUTE, HPS_STREAM_FEED, HPS_STREAM_RECV, HPS_STREAM_SEND, HPS_STREAM_PEERS,
     HPS_NSTREAM
 };
 #define HPS_NGRAPH 64
-struct hps_event;               /* a point in a stream: done when all that is queued before it is */
+struct hps_event;               /* a point in a stream: done when all work queued before it is */
 
 struct hps_dev {
     const struct hps_dev_ops *ops;
     bool host;                  /* device memory is host memory          */
     int nthread;                /* CPU: threads of this rank             */
-    double slow;                /* emulation: computation lasts this many times as long (>= 1),
-                                   the rest slept: applied by step/step and profile/measure,
-                                   never in here                         */
+    double slow;                /* emulation: computation lasts this many times as long (>= 1).
+                                   step and profile sleep the rest, the backend ignores it */
     enum hps_precision precision;       /* HPS_FP32 when opened            */
-    void *state;                /* the backend's own                     */
+    void *state;                /* of the backend                        */
 };
 
 struct hps_dev_ops {
@@ -58,52 +56,53 @@ struct hps_dev_ops {
     enum hps_status (*open)(struct hps_dev *dev, int local, int nthread);
     void (*close)(struct hps_dev *dev);
 
-    /* alloc gives zeroed memory; no memory ends the run, said with the size. free takes NULL, and
-     * may wait for all streams, as alloc may: neither belongs into a step. */
+    /* alloc returns zeroed memory, or ends the run with a message of the size. free takes NULL.
+     * Both may wait for all streams and are not called in a step. */
     void *(*alloc)(struct hps_dev *dev, size_t bytes);
     void (*free)(struct hps_dev *dev, void *p);
-    /* Copies of any host memory, on COMPUTE. The host memory has been read when copy_to_device
-     * returns, and is filled when copy_to_host does. */
+    /* Copy on COMPUTE, from and to any host memory. Host memory has been read when copy_to_device
+     * returns, and is filled when copy_to_host returns. */
     void (*copy_to_device)(struct hps_dev *dev, void *to, const void *from_host, size_t bytes);
     void (*copy_to_host)(struct hps_dev *dev, void *to_host, const void *from, size_t bytes);
     void (*zero)(struct hps_dev *dev, void *p, size_t bytes);
     void (*sync)(struct hps_dev *dev);                          /* waits for COMPUTE */
 
-    /* Host memory that asynchronous copies go to and from; zeroed. unpin takes NULL; no copy may be
-     * under way. As alloc and free, not in a step. */
+    /* Pinned host memory for asynchronous copies, zeroed. unpin takes NULL; no copy may be under
+     * way. Not called in a step. */
     void *(*pin)(struct hps_dev *dev, size_t bytes);
     void (*unpin)(struct hps_dev *dev, void *p);
-    /* Mapped memory: pinned, and operations reach it too, over the bus: for what is larger than
-     * the device. To unpin. */
+    /* Mapped memory: pinned, and operations can access it over the bus, for data larger than the
+     * device. Free with unpin. */
     void *(*pin_mapped)(struct hps_dev *dev, size_t bytes);
-    /* Queue a copy on a stream, between pinned memory and the device. Never waits; neither side is
-     * the caller's until an event recorded behind the copy is done. */
+    /* Queue a copy on a stream, between pinned memory and the device. Never waits; both sides must
+     * stay untouched until an event recorded after the copy is done. */
     void (*copy_to_device_async)(struct hps_dev *dev, enum hps_stream stream, void *to,
                                  const void *from_pinned, size_t bytes);
     void (*copy_to_host_async)(struct hps_dev *dev, enum hps_stream stream, void *to_pinned,
                                const void *from, size_t bytes);
-    /* What is queued on `stream` from now on begins when what is queued on `before` now is done. */
+    /* Work queued on `stream` from now on begins when the work now queued on `before` is done. */
     void (*stream_wait)(struct hps_dev *dev, enum hps_stream stream, enum hps_stream before);
-    /* An event is recorded behind what a stream has queued, as often as wanted; one never recorded
-     * is done. event_done never waits; event_wait does, for no more than the event. */
+    /* Record an event after the work that a stream has queued, any number of times; an event never
+     * recorded is done. event_done does not wait; event_wait waits for the event alone. */
     struct hps_event *(*event_new)(struct hps_dev *dev);
     void (*event_free)(struct hps_dev *dev, struct hps_event *event);   /* NULL is fine */
     void (*event_record)(struct hps_dev *dev, struct hps_event *event, enum hps_stream stream);
     bool (*event_done)(struct hps_dev *dev, struct hps_event *event);
     void (*event_wait)(struct hps_dev *dev, struct hps_event *event);
-    /* What is queued on `stream` from now on begins when the event, as recorded now, is done. */
+    /* Work queued on `stream` from now on begins when the event, as recorded now, is done. */
     void (*stream_wait_event)(struct hps_dev *dev, enum hps_stream stream,
                               struct hps_event *event);
     /* Seconds of the device from one event to a later one, both done. */
     double (*event_elapsed_s)(struct hps_dev *dev, struct hps_event *from, struct hps_event *to);
 
-    /* What is queued on COMPUTE between the two may be launched as one graph. Nothing in it waits,
-     * takes memory or looks at another stream. number < HPS_NGRAPH: much the same is queued under
-     * the same number, which may then cost less. NULL: the device has no graphs. */
+    /* Work queued on COMPUTE between the two may be launched as one graph. Nothing between them
+     * waits, allocates or uses another stream. number < HPS_NGRAPH: similar work has the same
+     * number, so that its graph can be updated instead of built anew. NULL: the device has no
+     * graphs. */
     void (*graph_begin)(struct hps_dev *dev, int number);
     void (*graph_end)(struct hps_dev *dev, int number);
-    /* Begin a named range on a profiler's timeline; NULL: end the innermost one. The operation
-     * NULL: nobody would look. */
+    /* Begin a named range on the timeline of a profiler; name NULL: end the innermost one. The
+     * function is NULL where no profiler is attached. */
     void (*range)(const char *name);
 
     const struct hps_dense_ops *dense;
@@ -113,19 +112,19 @@ struct hps_dev_ops {
 
 extern const struct hps_dev_ops hps_dev_cpu;
 
-/* "cuda": has no operation but `open`, which loads the backend - heterps-cuda.so in HETERPS_LIBDIR,
- * else beside the program, else where it was installed - and leaves its table in dev->ops. HPS_FAIL
- * where there is none or no GPU answers it: the reason is said as HPS_DEBUG. */
+/* "cuda": has `open` alone, which loads the backend - heterps-cuda.so in HETERPS_LIBDIR, else
+ * beside the program, else where it was installed - and sets dev->ops to its table. HPS_FAIL
+ * where there is no backend or no usable GPU, with the reason as HPS_DEBUG. */
 extern const struct hps_dev_ops hps_dev_loaded;
 
 /* The backend called `name`, NULL when this build has none. */
 const struct hps_dev_ops *hps_dev_find(const char *name);
 
-/* ops->event_wait, while the messages that other ranks wait for go out (base/progress.h). */
+/* ops->event_wait, while messages to other ranks make progress (base/progress.h). */
 void hps_dev_wait(struct hps_dev *dev, struct hps_event *event);
 
-/* The BLAS uses no threads of its own from now on: ours call it, and what it computes does not
- * depend on how many it would have had. Local. */
+/* From now on the BLAS uses no threads of its own: this program's threads call it, and its
+ * results do not depend on a number of threads. Local. */
 void hps_dev_blas_alone(void);
 
 #endif

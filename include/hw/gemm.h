@@ -1,5 +1,5 @@
-/* gemm.h - the one matrix product of the CPU backend, by the library that is the quickest on this
- * processor. Local; thread-safe: each thread of a rank multiplies its own part. */
+/* gemm.h - the matrix product of the CPU backend, by the library that is the fastest on this
+ * processor. Local and thread-safe: each thread of a rank multiplies its own block. */
 #ifndef HPS_HW_GEMM_H
 #define HPS_HW_GEMM_H
 
@@ -23,12 +23,13 @@ struct hps_gemm_lib {
     const char *name;
     bool (*usable)(void);       /* on this processor */
     void (*run)(const struct hps_gemm *g);
-    size_t near_floats;         /* rows x width from which on it is at its full rate: what comes
-                                   before and after such a block finds it in the near cache */
-    bool plain;                 /* b stored transposed slows it by a tenth */
+    size_t cache_floats;        /* rows x width of the smallest block that it multiplies at its
+                                   full rate: what is done to such a block before and after the
+                                   product finds it in the cache */
+    bool plain;                 /* a transposed b costs it a tenth of its rate */
 };
 
-/* All that this build has, the preferred ones first, ended by NULL. The last one, the BLAS, is
+/* The libraries of this build, the preferred ones first, ended by NULL. The last one, the BLAS, is
  * usable everywhere. */
 extern const struct hps_gemm_lib *const hps_gemm_libs[];
 

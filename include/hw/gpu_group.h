@@ -1,5 +1,4 @@
-/* gpu_group.h - may the GPUs of some ranks work as one group (NCCL)? Found out once, told to all.
- */
+/* gpu_group.h - whether the GPUs of some ranks form one NCCL group: decided once, equal on all. */
 #ifndef HPS_HW_GPU_GROUP_H
 #define HPS_HW_GPU_GROUP_H
 
@@ -8,33 +7,34 @@
 #include "base/say.h"
 #include "hw/nccl.h"
 
-/* They may where there are two ranks or more, each computes on a GPU, no two on the same one (NCCL
- * refuses that), each has libnccl.so.2, all the same release, and nobody forbids it: HETERPS_NCCL=0
- * in a rank's environment does, and HETERPS_CUDA_SYNC=1, which waits for each kernel. Else sums and
- * rows go through the host, as between CPUs. */
+/* A group needs two ranks or more, each of which computes on a GPU of its own (NCCL refuses two
+ * ranks on one), and libnccl.so.2 of the same release on all. HETERPS_NCCL=0 in the environment
+ * of any rank forbids it, as does HETERPS_CUDA_SYNC=1, which waits for each kernel. Without a
+ * group, sums and rows travel through the hosts, as between CPUs. */
 struct hps_gpu_group {
     const struct hps_nccl_ops *ops;
-    struct hps_nccl_group *group;       /* NULL: they may not */
+    struct hps_nccl_group *group;       /* NULL: there is none */
 };
 
-/* The ranks of comm (not MPI_COMM_NULL). Where all compute on GPUs the first of them says what was
- * found, at `level`. Who asks again for the same ranks while the answer is still held gets the same
- * one: what sums and what exchanges share a group. Making one may take HPS_NCCL_OPEN_S; where not
- * all have a GPU nothing is held. Collective over comm, as is the free; NULL is fine. */
+/* The group of the ranks of comm (not MPI_COMM_NULL). Where all compute on GPUs, the first rank
+ * says what was decided, at `level`. As long as a result is held, another call for the same
+ * ranks returns the same group, so that sums and exchanges share one. Opening a group may take
+ * HPS_NCCL_OPEN_S; where not all have a GPU, nothing is opened. Collective over comm, as is the
+ * free; free takes NULL. */
 const struct hps_gpu_group *hps_gpu_group_new(struct hps_dev *dev, MPI_Comm comm,
                                               enum hps_level level);
-void hps_gpu_group_free(const struct hps_gpu_group *cards);
+void hps_gpu_group_free(const struct hps_gpu_group *group);
 
 /* ---- the decision ---- */
 
-struct hps_gpu_group_fact {     /* what a rank tells the others; plain data */
-    int rank;                   /* in the world                             */
-    int version;                /* of NCCL; 0: none, or forbidden: why      */
-    char host[HPS_NCCL_CARD], card[HPS_NCCL_CARD];
+struct hps_gpu_group_fact {     /* what a rank sends to the others; plain data      */
+    int rank;                   /* in the world                                     */
+    int version;                /* of NCCL; 0: it has none or forbids it, see `why` */
+    char host[HPS_NCCL_GPU], gpu[HPS_NCCL_GPU];
     char why[HPS_NCCL_WHY];
 };
 
-/* May these n? No: `why` [out] says it, with the ranks that are in the way. Pure. */
-bool hps_gpu_group_may(int n, const struct hps_gpu_group_fact *fact, char *why, size_t size);
+/* Can these n ranks form a group? If not, `why` [out] names the reason and the ranks. Pure. */
+bool hps_gpu_group_possible(int n, const struct hps_gpu_group_fact *fact, char *why, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
-/* layer_ops.h - the operations that a single layer type asks a device for: a line of the list
- * and a table for each. The tables lie in hw/op_NAME.h; backend B defines `hps_B_NAME`, so that a
- * backend which lacks one does not link. The rules of hw/dev.h hold for each operation. */
+/* layer_ops.h - the device operations that one layer type alone needs. Each has a name in the list
+ * below, a table of functions declared in hw/op_NAME.h, and an instance `hps_BACKEND_NAME` in each
+ * backend (hps_cpu_fm, hps_cuda_fm): a backend that lacks one does not link. The rules of hw/dev.h
+ * hold for each operation. */
 #ifndef HPS_HW_LAYER_OPS_H
 #define HPS_HW_LAYER_OPS_H
 

@@ -1,60 +1,61 @@
-/* lookup.h - what a layer with a table gets for one micro-batch: its bags of ids, the rows that
- * belong to them, and where the gradients of these rows go. The parameter server makes it
- * (ps/ps.h); a layer hands it to the operations of a device. Plain data: C and CUDA C read it
- * alike. */
+/* lookup.h - what a layer with a table gets for one micro-batch: the bags of ids, their rows, and
+ * where the gradients of the rows go. The parameter server makes it (ps/ps.h), a layer hands it to
+ * the operations of a device. Plain data, for C and CUDA C. */
 #ifndef HPS_HW_LOOKUP_H
 #define HPS_HW_LOOKUP_H
 
 #include "base/both.h"
 #include "hw/ops.h"
 
-/* How the rows of a bag's ids are found. */
+/* How the row of an id is found. */
 enum hps_lookup_form {
-    HPS_ROWS_BY_INDEX, /* each id has the unique index of its row                             */
-    HPS_ROWS_IN_ORDER, /* no id has: each row, in order, knows its bags (by_row). On a host   */
-    HPS_ROWS_IN_TABLE, /* each id has its row's number in the table. On a host                */
-    HPS_POOLED_SUMS    /* by index, of partial sums that owners made of a bag's rows; a host  */
+    HPS_ROWS_BY_INDEX,  /* by the unique row index of each id                                  */
+    HPS_ROWS_IN_ORDER,  /* not by id: by_row lists the bags of each row. On a host             */
+    HPS_ROWS_IN_TABLE,  /* by the number of each id's row in the table. On a host              */
+    HPS_POOLED_SUMS     /* by index, of partial pooled sums that owners made. On a host        */
 };
 
-/* The rows of a step by unique row index p: number at[p] of `table`, whose rows are `stride` floats
- * apart; where at is NULL or at[p] < 0, number p of `gathered`. */
+/* The rows of a step. The row with unique index p is number at[p] of `table`, whose rows are
+ * `stride` floats apart, or, where at is NULL or at[p] < 0, number p of `gathered`. */
 struct hps_rows {
-    const float *gathered; /* (nrow, dim) */
+    const float *gathered;      /* (nrow, dim) */
     const float *table;
     size_t stride;
-    const int *at; /* (nrow) */
+    const int *at;              /* (nrow) */
 };
 
-/* The transpose of the bags: row[i], a unique row index, is in the bags (b * nslot + slot)
- * bag[start[i] .. start[i+1]-1], in the order of ids. Host memory; row NULL: nobody made it. */
+/* The transpose of the bags: the row with unique index row[i] is in the bags
+ * bag[start[i]] .. bag[start[i+1] - 1], each numbered b * nslot + slot, in the order of ids. Host
+ * memory; row NULL: it was not made. */
 struct hps_row_bags {
     size_t n;
-    const int *row;   /* (n) all different */
-    const int *start; /* (n + 1) */
+    const int *row;             /* (n) distinct */
+    const int *start;           /* (n + 1) */
     const int *bag;
 };
 
-/* The last n rows of by_row are hot: many bags have them, and neither the index, nor nid, nor
- * by_row's bags count them. Bag (slot, example) has hot rows number[begin[i] .. begin[i+1]-1],
- * i = slot * B + example, in the order of its ids: who goes from bag to bag has them in a cache. */
+/* Hot rows, those that many bags have: the last n rows of by_row. Their ids are not in `index`,
+ * not in nid and not in by_row's bags; bag i = slot * B + example has the hot rows
+ * number[begin[i]] .. number[begin[i+1] - 1], in the order of its ids. There are few, so that a
+ * loop over bags has them in the cache. */
 struct hps_hot_bags {
     int n;
     const int *number;
-    const int *begin; /* (nslot * B + 1) */
+    const int *begin;           /* (nslot * B + 1) */
 };
 
-/* Gradients of the rows of one step. The first layer that has some overwrites all of them, the
- * others add; with one alone, that layer may name what they are sums of instead. */
+/* Gradients of the rows of one step. The first layer that has some overwrites all of them, later
+ * ones add. Where there is one layer alone, it may instead state of what the gradients are sums
+ * (deferred gradients). */
 struct hps_row_grad {
     float *row;                         /* (nrow, dim), device memory                            */
     size_t nrow;
-    bool written;                       /* somebody wrote: row, or deferred                      */
-    bool may_defer;                     /* only one layer and one micro-batch read these rows    */
-    struct hps_row_sums deferred;       /* set where deferred.row is not NULL                    */
+    bool written;                       /* `row` or `deferred` was written                       */
+    bool may_defer;                     /* one layer and one micro-batch alone read these rows   */
+    struct hps_row_sums deferred;       /* valid where deferred.row is not NULL                  */
 };
 
-/* Are gradients to be added to grad->row (else all of it is overwritten)? They are written from now
- * on. Local. */
+/* Must gradients be added to grad->row (else they overwrite it)? Marks them as written. Local. */
 static inline bool hps_row_grad_adds(struct hps_row_grad *grad)
 {
     bool add = grad->written;
@@ -63,25 +64,25 @@ static inline bool hps_row_grad_adds(struct hps_row_grad *grad)
     return add;
 }
 
-/* One bag of ids per example and slot, in CSR form: bag (slot, example) begins at id
- * offset[slot * B + example]. `single`: each has exactly one id, and offset may be NULL. */
+/* One bag of ids for each example and slot, in CSR form: bag (slot, example) begins at id
+ * offset[slot * B + example]. `single`: each bag has exactly one id, and offset may be NULL. */
 struct hps_lookup {
     int nslot, B;
     size_t nid;
-    const int *offset; /* (nslot * B + 1) */
+    const int *offset;          /* (nslot * B + 1) */
     bool single;
     enum hps_lookup_form form;
     union {
-        const int *index; /* by index, pooled sums: (nid) unique row index of each id */
+        const int *index;       /* by index, pooled sums: (nid) unique row index of each id      */
         struct {
-            const int *row; /* (nid) each id's row in rows.table                     */
-            bool cold;      /* hot rows are not among them, most are met once        */
+            const int *row;     /* (nid) number of each id's row in rows.table                   */
+            bool cold;          /* without hot rows: most rows occur once and are not cached     */
         } in_table;
     } of;
     struct hps_row_bags by_row;
     struct hps_hot_bags hot;
     struct hps_rows rows;
-    struct hps_row_grad *grad; /* NULL: nothing is learned */
+    struct hps_row_grad *grad;  /* NULL: no training */
 };
 
 /* Row of unique index p, `dim` floats. */

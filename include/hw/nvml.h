@@ -1,30 +1,30 @@
-/* nvml.h - what NVIDIA's management library (NVML) knows of a GPU. It is found at run time: a
- * program built without CUDA asks it too. No library, an old one that lacks a function, a call that
- * fails: what it would have told is not known, and nothing is said. */
+/* nvml.h - facts of a GPU from NVIDIA's management library (NVML). The library is opened at run
+ * time, so that a program built without CUDA can ask it too. Where it is missing, lacks a function
+ * or a call fails, the fact stays unknown without a message. */
 #ifndef HPS_HW_NVML_H
 #define HPS_HW_NVML_H
 
 #define HPS_NVML_TEXT 32
 
 struct hps_nvml_facts {         /* plain data that travels as bytes; "" and 0: not known       */
-    char driver[HPS_NVML_TEXT]; /* its version                                                 */
+    char driver[HPS_NVML_TEXT]; /* version                                                     */
     int sm_mhz, memory_mhz;     /* the highest clocks                                          */
-    int pcie_generation, pcie_width;    /* the most that card and slot can                     */
-    double power_limit_w;       /* that is enforced                                            */
+    int pcie_generation, pcie_width;    /* the highest of GPU and slot                         */
+    double power_limit_w;       /* the enforced one                                            */
     enum { HPS_NVML_ECC_UNKNOWN, HPS_NVML_ECC_OFF, HPS_NVML_ECC_ON } ecc;
 };
 
-struct hps_nvml;                /* a GPU as the library knows it */
+struct hps_nvml;                /* a handle of a GPU */
 
-/* The GPU of that UUID, as the driver tells it. NULL: it cannot be asked; the others take that.
- * Starting the library may take 0.1 s. Local, as all are. */
+/* Open the GPU with that UUID. NULL: the library or the GPU is missing; the other functions accept
+ * it. Starting the library may take 0.1 s. All are Local. */
 struct hps_nvml *hps_nvml_open(const unsigned char uuid[16]);
 void hps_nvml_close(struct hps_nvml *nvml);
 
-/* Fills in what is known; the rest of *facts stays. */
+/* Fill in what is known; the rest of *facts is unchanged. */
 void hps_nvml_facts(const struct hps_nvml *nvml, struct hps_nvml_facts *facts);
 
-/* Used by the card since its driver was loaded; NaN: not known. */
+/* Energy used by the GPU since its driver was loaded; NaN: not known. */
 double hps_nvml_joules(const struct hps_nvml *nvml);
 
 #endif

@@ -6,15 +6,15 @@
 
 struct hps_dev;
 
-/* The n vectors v of dim that the tensors x (nx), each (B, some * dim), make side by side. */
+/* n vectors v of length dim: the tensors x (nx), each (B, a multiple of dim), concatenated. */
 struct hps_vectors {
     int B, dim, nx;
     const struct hps_tensor *x;
 };
 
 struct hps_op_dot_interaction {
-    /* y (B, n(n-1)/2) = v_i . v_j, j < i, row after row of the triangle; `self`: j <= i,
-     * n(n+1)/2 of them. */
+    /* y (B, n(n-1)/2) = v_i . v_j for j < i, the lower triangle row by row; `self`: for j <= i,
+     * y (B, n(n+1)/2). */
     void (*forward)(struct hps_dev *dev, const struct hps_vectors *v, bool self,
                     struct hps_tensor y);
     /* dx (nx) */

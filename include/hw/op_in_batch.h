@@ -6,9 +6,9 @@
 
 struct hps_dev;
 
-/* Rows of a micro-batch held against the others: row b of mine is row first + b of all. Where label
- * is above 0.5 it takes `negatives` others, all different, by permutation of (key, example); all of
- * them where they are no more. */
+/* In-batch negatives: each row of a micro-batch is compared with other rows of it. Row b of this
+ * rank is row first + b of `all`. A row whose label is above 0.5 gets `negatives` different other
+ * rows, by a permutation that (key, example) seeds, or all others where they are not more. */
 struct hps_in_batch {
     int B, rows, first, width;
     const float *u;             /* (B, width)    */
@@ -26,9 +26,9 @@ struct hps_op_in_batch {
     void (*l2_normalise)(struct hps_dev *dev, int B, struct hps_tensor x, float *y, float *norm);
     void (*l2_normalise_back)(struct hps_dev *dev, int B, int width, float *y, float *norm,
                               float *dy);
-    /* Hinge between rows: the mean over row b's negatives o of max(0, margin - u[b].all[b] +
-     * u[b].all[o]), added to *loss_sum. score: u[b].all[b]. du (B, width), dall (rows, width) are
-     * overwritten; NULL: not wanted. */
+    /* Hinge loss: the mean over row b's negatives o of max(0, margin - u[b] . all[b] + u[b] .
+     * all[o]), added to *loss_sum. score: u[b] . all[b]. du (B, width) and dall (rows, width)
+     * are overwritten by the gradients; NULL: not computed. */
     void (*hinge)(struct hps_dev *dev, const struct hps_in_batch *rows, float weight,
                   float *score, double *loss_sum, float *du, float *dall);
 };

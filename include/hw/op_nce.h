@@ -6,11 +6,11 @@
 
 struct hps_op_nce {
     /* Noise-contrastive estimation (Gutmann and Hyvarinen 2010; Mnih and Teh 2012) of loss->x
-     * (B, D) over K classes: e (B, K, D + 1) are their weights and biases, the class that was seen,
-     * then K - 1 that were drawn. With f = x.w + b, the log of how much likelier than noise a class
-     * is, and o = f - log(K - 1): loss = -log s(o) of the seen class - sum of log s(-o) of the
-     * others, s the logistic function. score: f of the seen class. There are no labels. With a dx
-     * (ld = D) e becomes its gradient. */
+     * (B, D) over K classes. e (B, K, D + 1) holds their weights and biases: first the true class,
+     * then K - 1 samples. f = x . w + b is the log of a class's odds over noise. With
+     * o = f - log(K - 1) and the logistic function s, loss = -log s(o) of the true class - sum of
+     * log s(-o) of the samples. score: f of the true class. There are no labels. Where loss->dx is
+     * given (ld = D), e is overwritten by its gradient. */
     void (*run)(struct hps_dev *dev, const struct hps_loss *loss, int K, float *e);
 };
 

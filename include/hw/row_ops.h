@@ -1,5 +1,5 @@
-/* row_ops.h - what a device does to bags of ids and rows of tables: one table a backend. The rules
- * of hw/dev.h hold for each operation. */
+/* row_ops.h - device operations on bags of ids and rows of tables: one table a backend. The
+ * rules of hw/dev.h hold for each operation. */
 #ifndef HPS_HW_ROW_OPS_H
 #define HPS_HW_ROW_OPS_H
 
@@ -9,25 +9,25 @@
 struct hps_dev;
 
 struct hps_row_ops {
-    /* Bags of rows: y (B, nslot*dim) or (B, dim); an empty bag gives 0. */
+    /* Pool bags of rows: y (B, nslot * dim) or (B, dim); an empty bag gives 0. */
     void (*bag_forward)(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                         enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor y);
-    /* To lookup->grad->row: `add`, or else all of it is overwritten. Every row's sum is made in the
-     * order of the ids. */
+    /* Gradients of the rows, to lookup->grad->row: `add` to them, or overwrite all of them. The
+     * sum of each row is in the order of the ids. */
     void (*bag_backward)(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                          enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
                          bool add);
 
-    /* Rows of a table, of hps_rule_stride floats each. gather: out (n, dim) = their weights. apply:
-     * the rule on each with its gradient; no row is listed twice. */
+    /* On rows of a table, hps_rule_stride floats each. gather: out (n, dim) = their weights. apply:
+     * update each by the rule with its gradient; no row is listed twice. */
     void (*gather)(struct hps_dev *dev, const float *table, struct hps_row_list rows, float *out);
     void (*apply)(struct hps_dev *dev, const struct hps_rule *rule, float *table,
                   struct hps_row_list rows, const struct hps_row_sums *grad);
-    /* to[to_at[i]] = from[from_at[i]], rows of `stride` floats; to_at is distinct. One of the two
-     * may be mapped memory. */
+    /* to[to_at[i]] = from[from_at[i]], rows of `stride` floats; to_at has no repeats. One of the
+     * two tables may be mapped memory. */
     void (*move)(struct hps_dev *dev, size_t stride, size_t n, const int *from_at,
                  const float *from, const int *to_at, float *to);
-    /* to (n, dim) = the sums, each in its order. */
+    /* to (n, dim) = the sums, each in order. */
     void (*sum)(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
                 float *to);
 };

@@ -164,7 +164,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     st = hps_agree(j->world, open_device(j));
     j->dev.precision = hps_dev_precision(j->o.train.precision);
     j->node.on_gpu = !j->dev.host;
-    j->node.rows_at_home = j->node.on_gpu && j->o.storage.gpu_memory > 0;
+    j->node.rows_on_host = j->node.on_gpu && j->o.storage.gpu_memory > 0;
     if (st) return st;
     hps_count_range(j->dev.ops->range);
     say_gpus(j);

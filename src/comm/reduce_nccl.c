@@ -28,7 +28,7 @@ static void start(void *state, float *at, size_t n)
 static void look(void *state)
 {
     const struct hps_gpu_group *c = gpus_of(state);
-    c->ops->look(c->group);
+    c->ops->check_error(c->group);
 }
 
 const struct hps_reduce_ops hps_reduce_nccl = {

@@ -4,7 +4,7 @@
 #include "comm/stage_collective_impl.h"
 
 struct post {
-    struct hps_nccl_piece *out, *in;    /* (k) of the next exchange */
+    struct hps_nccl_message *out, *in;    /* (k) of the next exchange */
     int nout, nin;
 };
 
@@ -28,9 +28,9 @@ static void close_nccl(struct hps_stage_collective *m)
     hps_mem_free(p);
 }
 
-static void add(struct hps_nccl_piece *piece, int *n, int peer, const float *at, int floats)
+static void add(struct hps_nccl_message *message, int *n, int peer, const float *at, int floats)
 {
-    hps_nccl_add(piece, n, peer, (float *)(size_t)at, (size_t)floats);
+    hps_nccl_add(message, n, peer, (float *)(size_t)at, (size_t)floats);
 }
 
 /* The numbers were made on the stream COMPUTE, and are used there. */

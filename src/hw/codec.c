@@ -1,4 +1,4 @@
-/* codec.c - the list of forms in which numbers travel. */
+/* codec.c - the list of encodings. */
 #include "hw/codec.h"
 
 #include <string.h>

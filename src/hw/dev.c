@@ -1,4 +1,4 @@
-/* dev.c - the list of devices this build has. */
+/* dev.c - the list of device backends of this build. */
 #include "hw/dev.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* dev_load.c - the CUDA backend as the program knows it: one shared object, loaded only on a rank
- * whose driver answers, so that a CPU rank pays neither for cuBLAS nor for NCCL. */
+/* dev_load.c - loads the CUDA backend, a shared object, on ranks with a GPU alone, so that CPU
+ * ranks pay neither for cuBLAS nor for NCCL. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@
 
 static void *object;            /* stays loaded: CUDA cannot be unloaded */
 
-/* HETERPS_LIBDIR alone where that is set; else beside the program, as built, or where it was
- * configured to be. To free. */
+/* The folder of the object: HETERPS_LIBDIR where that is set; else the program's, as built, or the
+ * configured one. To free. */
 static char *path_of(void)
 {
     const char *asked = getenv("HETERPS_LIBDIR");
@@ -29,7 +29,7 @@ static char *path_of(void)
     return hps_mem_print("%s/" OBJECT, HPS_LIBDIR);
 }
 
-/* The table of the object. NULL: *why, to free. */
+/* Load the table. NULL: *why, to free. */
 static const struct hps_dev_ops *load(char **why)
 {
     static const struct hps_dev_ops *loaded;

@@ -74,7 +74,7 @@ static double exchange_s(const struct road *road, size_t n)
 static void queue(const struct road *road, float *x, size_t n, bool sum)
 {
     const struct hps_nccl_ops *nccl = road->cards->ops;
-    const struct hps_nccl_piece out = { road->other, x, n }, in = { road->other, x + n, n };
+    const struct hps_nccl_message out = { road->other, x, n }, in = { road->other, x + n, n };
 
     if (sum) nccl->sum(road->cards->group, x, n);
     for (int way = 0; way < 2 && !sum; way++)

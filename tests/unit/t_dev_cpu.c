@@ -472,7 +472,7 @@ static void no_remainders_next_to_zero(void **state)
     float product[2] = { 1, 1 }, *p = product;
     (void)state;
 
-    if (dev.host) hps_cpu_spread(&dev, 1e9, multiply, &p);      /* a CPU's own trouble */
+    if (dev.host) hps_cpu_parallel_for(&dev, 1e9, multiply, &p);      /* a CPU's own trouble */
 #if defined(__SSE__) || defined(__aarch64__)
     assert_true(!dev.host || product[0] == 0);
     assert_true(!dev.host || dev.nthread == 1 || product[1] == 0);

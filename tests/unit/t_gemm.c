@@ -70,7 +70,7 @@ static void first_usable_one(void **state)
         lib++;
     }
     assert_non_null(*lib);
-    assert_true((*lib)->usable() && (*lib)->near_floats > 0);
+    assert_true((*lib)->usable() && (*lib)->cache_floats > 0);
     while (lib[1])
         lib++;
     assert_true((*lib)->usable());

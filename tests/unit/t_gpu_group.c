@@ -21,7 +21,7 @@ static void make(struct hps_gpu_group_fact fact[N])
         fact[r].rank = 10 + r;
         fact[r].version = 22809;
         snprintf(fact[r].host, sizeof fact[r].host, "n%d", r / 2);
-        snprintf(fact[r].card, sizeof fact[r].card, "0000:0%d:00.0", r % 2);
+        snprintf(fact[r].gpu, sizeof fact[r].gpu, "0000:0%d:00.0", r % 2);
     }
 }
 
@@ -33,7 +33,7 @@ static void a_card_each(void **state)
     (void)state;
     make(fact);
     for (int n = 1; n <= N; n++)
-        assert_true(hps_gpu_group_may(n, fact, why, sizeof why));
+        assert_true(hps_gpu_group_possible(n, fact, why, sizeof why));
     assert_string_equal(why, "as it was");
 }
 
@@ -44,9 +44,9 @@ static void one_card(void **state)
 
     (void)state;
     make(fact);
-    memcpy(fact[3].card, fact[2].card, sizeof fact[3].card);
-    assert_true(hps_gpu_group_may(3, fact, why, sizeof why));
-    assert_false(hps_gpu_group_may(N, fact, why, sizeof why));
+    memcpy(fact[3].gpu, fact[2].gpu, sizeof fact[3].gpu);
+    assert_true(hps_gpu_group_possible(3, fact, why, sizeof why));
+    assert_false(hps_gpu_group_possible(N, fact, why, sizeof why));
     assert_string_equal(why, "ranks 12 and 13 are on one GPU, 0000:00:00.0 of n1");
 }
 
@@ -59,10 +59,10 @@ static void no_library(void **state)
     make(fact);
     fact[2].version = 0;
     snprintf(fact[2].why, sizeof fact[2].why, "HETERPS_NCCL=0");
-    assert_false(hps_gpu_group_may(N, fact, why, sizeof why));
+    assert_false(hps_gpu_group_possible(N, fact, why, sizeof why));
     assert_string_equal(why, "rank 12 on n1: HETERPS_NCCL=0");
     fact[2].version = 22100;
-    assert_false(hps_gpu_group_may(N, fact, why, sizeof why));
+    assert_false(hps_gpu_group_possible(N, fact, why, sizeof why));
     assert_string_equal(why, "ranks 10 and 12 have unlike releases of it, 22809 and 22100");
 }
 

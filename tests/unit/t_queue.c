@@ -92,16 +92,16 @@ static void chain(struct hps_dev *dev, struct sheet *s, size_t rows, int parts)
     for (int i = 0, first = -1, side = -1; i < CHAIN; i++) {
         size_t now = i % 50 == 49 ? rows / 2 : rows;
         struct job j = { s, now, NULL, parts, i, first, side };
-        j.part = hps_cpu_keep(dev, (size_t)parts * sizeof *j.part);
+        j.part = hps_cpu_queue_scratch(dev, (size_t)parts * sizeof *j.part);
         if (i % 7 == 3) {
-            hps_cpu_first(dev, LARGE_NS, 2, before_all, &j, sizeof j);
+            hps_cpu_queue_first(dev, LARGE_NS, 2, before_all, &j, sizeof j);
             first = j.first = i;
         }
-        hps_cpu_rows(dev, now, LARGE_NS, parts, on_rows, &j, sizeof j);
+        hps_cpu_queue_rows(dev, now, LARGE_NS, parts, on_rows, &j, sizeof j);
         if (i % 3 == 1)
-            hps_cpu_after(dev, LARGE_NS, 1, behind_all, &j, sizeof j);
+            hps_cpu_queue_after(dev, LARGE_NS, 1, behind_all, &j, sizeof j);
         if (i % 3 != 0) {
-            hps_cpu_beside(dev, LARGE_NS, SIDES, beside_others, &j, sizeof j);
+            hps_cpu_queue_beside(dev, LARGE_NS, SIDES, beside_others, &j, sizeof j);
             side = i;
         }
     }
@@ -128,15 +128,15 @@ static void crowd(struct hps_dev *dev, struct sheet *s, size_t rows, int parts, 
     memset(s, 0, sizeof *s);
     for (int i = 0; i < CHAIN; i++) {
         j.number = i;
-        hps_cpu_writes(dev, rows, x);
-        hps_cpu_rows(dev, rows, LARGE_NS, parts, on_rows, &j, sizeof j);
+        hps_cpu_queue_writes(dev, rows, x);
+        hps_cpu_queue_rows(dev, rows, LARGE_NS, parts, on_rows, &j, sizeof j);
         if (i % 40 == 39) {
             j.part = share + i / 40 * 4;
             if (i % 80 == 79)
-                hps_cpu_beside(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
+                hps_cpu_queue_beside(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
             else
-                hps_cpu_after(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
-            hps_cpu_reads(dev, rows, x);
+                hps_cpu_queue_after(dev, LARGE_NS, 4, in_shares, &j, sizeof j);
+            hps_cpu_queue_reads(dev, rows, x);
             j.part = spare;
         }
     }
@@ -199,19 +199,19 @@ static void a_change(void **state)
     for (int nthread = 1; nthread <= 3; nthread++) {
         struct hps_dev dev = open_dev(nthread);
         struct job j = { s, 100, spare, 4, 1, -1, -1 }, *later;
-        assert_null(hps_cpu_pending(&dev, write_number));
-        hps_cpu_rows(&dev, 100, LARGE_NS, 1, write_number, &j, sizeof j);
-        hps_cpu_after(&dev, LARGE_NS, 1, beside_others, &j, sizeof j);
-        assert_null(hps_cpu_pending(&dev, on_rows));
-        later = hps_cpu_pending(&dev, write_number);
+        assert_null(hps_cpu_queue_pending(&dev, write_number));
+        hps_cpu_queue_rows(&dev, 100, LARGE_NS, 1, write_number, &j, sizeof j);
+        hps_cpu_queue_after(&dev, LARGE_NS, 1, beside_others, &j, sizeof j);
+        assert_null(hps_cpu_queue_pending(&dev, on_rows));
+        later = hps_cpu_queue_pending(&dev, write_number);
         assert_non_null(later);
         later->number = 7;
         dev.ops->sync(&dev);
         assert_int_equal(s->all, 7);
-        assert_null(hps_cpu_pending(&dev, write_number));
-        hps_cpu_rows(&dev, 100, LARGE_NS, 1, write_number, &j, sizeof j);
-        hps_cpu_rows(&dev, 100, LARGE_NS, 4, on_rows, &j, sizeof j);
-        assert_null(hps_cpu_pending(&dev, write_number));
+        assert_null(hps_cpu_queue_pending(&dev, write_number));
+        hps_cpu_queue_rows(&dev, 100, LARGE_NS, 1, write_number, &j, sizeof j);
+        hps_cpu_queue_rows(&dev, 100, LARGE_NS, 4, on_rows, &j, sizeof j);
+        assert_null(hps_cpu_queue_pending(&dev, write_number));
         dev.ops->sync(&dev);
         assert_int_equal(s->all, 1);
         dev.ops->close(&dev);
@@ -226,12 +226,12 @@ static void parts(void **state)
     int n = dev.nthread;
     (void)state;
 
-    assert_int_equal(hps_cpu_parts(&dev, 0, 64), 1);
-    assert_int_equal(hps_cpu_parts(&dev, 5, 64), 1);
-    assert_int_equal(hps_cpu_parts(&dev, 16, 64), n < 2 ? n : 2);
-    assert_int_equal(hps_cpu_parts(&dev, 600, 1000), n);
-    assert_int_equal(hps_cpu_parts(&dev, 6000, 1000), 6);
-    assert_int_equal(hps_cpu_parts(&dev, 6001, 1000), n < 2 ? 7 : 9);
+    assert_int_equal(hps_cpu_ntask(&dev, 0, 64), 1);
+    assert_int_equal(hps_cpu_ntask(&dev, 5, 64), 1);
+    assert_int_equal(hps_cpu_ntask(&dev, 16, 64), n < 2 ? n : 2);
+    assert_int_equal(hps_cpu_ntask(&dev, 600, 1000), n);
+    assert_int_equal(hps_cpu_ntask(&dev, 6000, 1000), 6);
+    assert_int_equal(hps_cpu_ntask(&dev, 6001, 1000), n < 2 ? 7 : 9);
     dev.ops->close(&dev);
 }
 

@@ -1,5 +1,5 @@
-/* cpu_act.c - activations and their derivatives on rows, in loops that the compiler vectorises. A
- * NaN that goes in comes out. */
+/* cpu_act.c - activations and their derivatives on rows, in loops that the compiler vectorises.
+ * They propagate NaN. */
 #include "hw/cpu/cpu_math_impl.h"
 
 HPS_MULTIVERSION static void none(size_t B, size_t n, float *restrict y, size_t ld,

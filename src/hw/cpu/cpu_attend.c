@@ -1,18 +1,18 @@
-/* cpu_attend.c - attention over bags of rows: a small net weighs each row of a bag against the
+/* cpu_attend.c - attention over bags of rows: a small network scores each row of a bag against the
  * example's candidate.
  *
- * Examples go through in blocks of some hundred ids, whose features and hidden values stay in the
- * cache; the backward makes them again, so that nothing is kept that grows with the bags.
+ * Examples are processed in blocks of some hundred ids, whose features and hidden values stay in
+ * the cache. The backward recomputes them, so that no memory grows with the bags.
  *
- * The first level's product with (c, r, c - r, c * r) is c (Wc + Wd) + r (Wr - Wd) + (c * r) Wp:
- * a quarter of it once an example, half of it for each id. */
+ * The first layer's product with (c, r, c - r, c * r) is c (Wc + Wd) + r (Wr - Wd) + (c * r) Wp:
+ * a quarter of the work once an example, half of it for each id. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "hw/cpu/cpu_math_impl.h"
 #include "hw/op_attention.h"
 
-#define BLOCK 512               /* ids that make a block full: for the GEMMs */
+#define BLOCK 512               /* ids of a block, enough for the GEMMs      */
 #define FEATURES 2              /* of an id: r, c * r */
 
 struct attend {
@@ -21,11 +21,11 @@ struct attend {
     size_t dim;
     struct hps_tensor c, y, dc; /* y or dy */
     size_t b0, b1, first, n;    /* examples of the block; its ids                       */
-    float *value, *grad;        /* n of every level: features, hidden values, the score */
-    size_t at[HPS_ATTENTION_HIDDEN + 3];   /* where a level of one id begins               */
+    float *value, *grad;        /* of each layer n: features, hidden values, the score  */
+    size_t at[HPS_ATTENTION_HIDDEN + 3];   /* where a layer's values of one id begin       */
     float *weight, *drow;       /* (n), (n, dim)                                        */
-    size_t h;                   /* width of the first level                             */
-    float *base, *dbase;        /* (b1-b0, h) the candidates' part of it                */
+    size_t h;                   /* width of the first hidden layer                      */
+    float *base, *dbase;        /* (b1-b0, h) what the candidates add to it             */
     float *wc, *wr;             /* (dim, h) Wc + Wd; (2 dim, h) Wr - Wd, Wp             */
     float *dwc, *dwr;
 };
@@ -63,14 +63,14 @@ static void lay_levels(struct attend *j)
     j->h = (size_t)width_of(j, 1);
 }
 
-/* The first level's weights as they are used, behind room for their gradients. */
-static void fold(struct attend *j, struct hps_dev *dev, const float *param)
+/* Combine the first layer's weights as above; their gradients are in front of them. */
+static void combine_weights(struct attend *j, struct hps_dev *dev, const float *param)
 {
     struct hps_cpu *cpu = dev->state;
     size_t n = j->dim * j->h;
 
-    hps_mem_grow(&cpu->folded, &cpu->folded_floats, 6 * n, sizeof *cpu->folded);
-    j->dwc = cpu->folded;
+    hps_mem_grow(&cpu->combined, &cpu->combined_floats, 6 * n, sizeof *cpu->combined);
+    j->dwc = cpu->combined;
     j->dwr = j->dwc + n;
     j->wc = j->dwr + 2 * n;
     j->wr = j->wc + n;
@@ -94,7 +94,7 @@ static void unfold(const struct attend *j, float *grad)
     }
 }
 
-/* The examples from b0 on that make a block, and room for it. */
+/* The block of examples from b0 on, and its memory. */
 static void next_block(struct attend *j, struct hps_dev *dev, size_t b0, bool back)
 {
     struct hps_cpu *cpu = dev->state;
@@ -140,13 +140,13 @@ HPS_MULTIVERSION static void features(const struct attend *j, size_t b)
     }
 }
 
-static void features_part(const void *job, int t, int n)
+static void features_task(const void *job, int t, int n)
 {
     each_example(job, t, n, features);
 }
 
-/* Scores of a bag to weights. */
-static void weigh(const struct attend *j, size_t n, const float *score, float *weight)
+/* Turn the scores of a bag into weights. */
+static void attention_weights(const struct attend *j, size_t n, const float *score, float *weight)
 {
     float most = n > 0 ? score[0] : 0, sum = 0, rate = 1 / sqrtf((float)j->dim);
 
@@ -172,7 +172,7 @@ HPS_MULTIVERSION static void pool(const struct attend *j, size_t b)
     size_t first = start_of(j, b), last = start_of(j, b + 1), at = first - j->first;
     float *restrict y = j->y.data + b * j->y.ld;
 
-    weigh(j, last - first, score_of(j, j->value) + at, j->weight + at);
+    attention_weights(j, last - first, score_of(j, j->value) + at, j->weight + at);
     memset(y, 0, j->dim * sizeof *y);
     for (size_t i = first; i < last; i++) {
         const float *r = row_of(j, i);
@@ -182,7 +182,7 @@ HPS_MULTIVERSION static void pool(const struct attend *j, size_t b)
     }
 }
 
-static void pool_part(const void *job, int t, int n)
+static void pool_task(const void *job, int t, int n)
 {
     each_example(job, t, n, pool);
 }
@@ -192,7 +192,7 @@ static enum hps_act act_of(const struct attend *j, int level)
     return level < j->net->nhidden ? j->net->act : HPS_ACT_NONE;
 }
 
-/* The candidates' rows of the block, and what they are multiplied to. */
+/* The candidates of the block, and what they add to the first layer. */
 static struct hps_tensor candidates(const struct attend *j, struct hps_tensor of)
 {
     of.data = of.data ? of.data + j->b0 * of.ld : NULL;
@@ -204,8 +204,8 @@ static struct hps_tensor bases(const struct attend *j, float *of)
     return (struct hps_tensor){ of, j->h, (int)j->h, false };
 }
 
-/* Values of the first level: of the ids, with their candidate's as a bias. */
-static void begin_act(const struct attend *j, size_t b)
+/* Activate the first layer: the ids' products plus their candidate's, as a bias. */
+static void act_forward(const struct attend *j, size_t b)
 {
     size_t first = start_of(j, b) - j->first, n = start_of(j, b + 1) - j->first - first;
 
@@ -213,23 +213,23 @@ static void begin_act(const struct attend *j, size_t b)
                 j->base + (b - j->b0) * j->h, NULL);
 }
 
-static void begin_act_part(const void *job, int t, int n)
+static void act_forward_task(const void *job, int t, int n)
 {
-    each_example(job, t, n, begin_act);
+    each_example(job, t, n, act_forward);
 }
 
-/* Features and the net's values of the block. */
+/* The features and the values of all layers of the block. */
 static void run_net(struct attend *j, struct hps_dev *dev, const float *param)
 {
     int k = j->net->nhidden, B = (int)(j->b1 - j->b0);
     const float *bias = param + 4 * j->dim * j->h;
 
-    hps_cpu_spread(dev, 1.0 * (double)(j->n * j->dim), features_part, j);
+    hps_cpu_parallel_for(dev, 1.0 * (double)(j->n * j->dim), features_task, j);
     hps_cpu_fc_forward(dev, &(struct hps_fc){ .B = B, .x = candidates(j, j->c), .w = j->wc,
                                               .b = bias, .y = bases(j, j->base) });
     hps_cpu_fc_forward(dev, &(struct hps_fc){ .B = (int)j->n, .x = level_of(j, j->value, 0),
                                               .w = j->wr, .y = level_of(j, j->value, 1) });
-    hps_cpu_spread(dev, 1.0 * (double)(j->n * j->h), begin_act_part, j);
+    hps_cpu_parallel_for(dev, 1.0 * (double)(j->n * j->h), act_forward_task, j);
     param = bias + j->h;
     for (int l = 1; l <= k; l++) {
         struct hps_tensor x = level_of(j, j->value, l), y = level_of(j, j->value, l + 1);
@@ -246,24 +246,24 @@ static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, st
         .net = a->net, .lookup = a->lookup, .dim = (size_t)a->net->dim, .c = a->c, .y = y
     };
 
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
     lay_levels(&j);
-    fold(&j, dev, a->param);
+    combine_weights(&j, dev, a->param);
     for (size_t b = 0; b < (size_t)a->lookup->B; b = j.b1) {
         next_block(&j, dev, b, false);
         run_net(&j, dev, a->param);
-        hps_cpu_spread(dev, 1.0 * (double)(j.n * j.dim), pool_part, &j);
+        hps_cpu_parallel_for(dev, 1.0 * (double)(j.n * j.dim), pool_task, &j);
     }
 }
 
-/* Of the output to the scores, and to the rows that it was made of. */
-HPS_MULTIVERSION static void unpool(const struct attend *j, size_t b)
+/* Backward of the pooling: from dy to the scores and the pooled rows. */
+HPS_MULTIVERSION static void pool_back(const struct attend *j, size_t b)
 {
     size_t first = start_of(j, b), n = start_of(j, b + 1) - first, at = first - j->first;
     const float *dy = j->y.data + b * j->y.ld;
     float *d = score_of(j, j->grad) + at, *w = j->weight + at, level = 0;
 
-    weigh(j, n, score_of(j, j->value) + at, w);
+    attention_weights(j, n, score_of(j, j->value) + at, w);
     for (size_t i = 0; i < n; i++) {
         const float *r = row_of(j, first + i);
         float *dr = j->drow + (at + i) * j->dim;
@@ -278,13 +278,14 @@ HPS_MULTIVERSION static void unpool(const struct attend *j, size_t b)
         d[i] = w[i] * (d[i] - level) / sqrtf((float)j->dim);
 }
 
-static void unpool_part(const void *job, int t, int n)
+static void pool_back_task(const void *job, int t, int n)
 {
-    each_example(job, t, n, unpool);
+    each_example(job, t, n, pool_back);
 }
 
-/* Of the features to rows and candidate, which has its part from the first level already. */
-HPS_MULTIVERSION static void unfeature(const struct attend *j, size_t b)
+/* Backward of the features: to the rows and the candidate, which already has the first layer's
+ * part. */
+HPS_MULTIVERSION static void features_back(const struct attend *j, size_t b)
 {
     const float *c = j->c.data + b * j->c.ld;
     float *dc = j->dc.data ? j->dc.data + b * j->dc.ld : NULL;
@@ -300,12 +301,12 @@ HPS_MULTIVERSION static void unfeature(const struct attend *j, size_t b)
     }
 }
 
-static void unfeature_part(const void *job, int t, int n)
+static void features_back_task(const void *job, int t, int n)
 {
-    each_example(job, t, n, unfeature);
+    each_example(job, t, n, features_back);
 }
 
-static void end_act(const struct attend *j, size_t b)
+static void act_back(const struct attend *j, size_t b)
 {
     size_t first = start_of(j, b) - j->first, n = start_of(j, b + 1) - j->first - first;
     size_t at = j->n * j->at[1] + first * j->h;
@@ -316,18 +317,18 @@ static void end_act(const struct attend *j, size_t b)
                      hps_tensor_of(j->grad + at, (int)j->h), dbase);
 }
 
-static void end_act_part(const void *job, int t, int n)
+static void act_back_task(const void *job, int t, int n)
 {
-    each_example(job, t, n, end_act);
+    each_example(job, t, n, act_back);
 }
 
-/* Of the first level's values to its weights, the features and the candidates. */
+/* Backward of the first layer: to its weights, the features and the candidates. */
 static void back_first(struct attend *j, struct hps_dev *dev, float *grad)
 {
     int B = (int)(j->b1 - j->b0);
     struct hps_tensor d = level_of(j, j->grad, 1), dbase = bases(j, j->dbase);
 
-    hps_cpu_spread(dev, 1.0 * (double)(j->n * j->h), end_act_part, j);
+    hps_cpu_parallel_for(dev, 1.0 * (double)(j->n * j->h), act_back_task, j);
     hps_cpu_fc_backward(dev, &(struct hps_fc){ .B = (int)j->n, .x = level_of(j, j->value, 0),
                                                .w = j->wr, .y = d },
                         d, level_of(j, j->grad, 0), j->dwr, NULL);
@@ -336,7 +337,7 @@ static void back_first(struct attend *j, struct hps_dev *dev, float *grad)
                         dbase, candidates(j, j->dc), j->dwc, grad + 4 * j->dim * j->h);
 }
 
-/* The net's backward of the block, last level first; at: where a level's weights begin. */
+/* Backward of the network on a block, last layer first; at: where a layer's weights begin. */
 static void back_net(struct attend *j, struct hps_dev *dev, const float *param, float *grad)
 {
     size_t at[HPS_ATTENTION_HIDDEN + 2] = { 0 };
@@ -361,15 +362,15 @@ static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, s
         .net = a->net, .lookup = a->lookup, .dim = (size_t)a->net->dim, .c = a->c, .y = dy, .dc = dc
     };
 
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
     lay_levels(&j);
-    fold(&j, dev, a->param);
+    combine_weights(&j, dev, a->param);
     for (size_t b = 0; b < (size_t)a->lookup->B; b = j.b1) {
         next_block(&j, dev, b, true);
         run_net(&j, dev, a->param);
-        hps_cpu_spread(dev, 1.0 * (double)(j.n * j.dim), unpool_part, &j);
+        hps_cpu_parallel_for(dev, 1.0 * (double)(j.n * j.dim), pool_back_task, &j);
         back_net(&j, dev, a->param, grad);
-        hps_cpu_spread(dev, 1.5 * (double)(j.n * j.dim), unfeature_part, &j);
+        hps_cpu_parallel_for(dev, 1.5 * (double)(j.n * j.dim), features_back_task, &j);
         struct hps_lookup each = { .nslot = 1,
                                    .B = (int)j.n,
                                    .nid = j.n,
@@ -378,7 +379,7 @@ static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, s
                                    .grad = a->lookup->grad };
         struct hps_tensor drow = { j.drow, j.dim, j.net->dim, false };
         hps_cpu_bag_backward(dev, &each, j.net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow, true);
-        hps_cpu_wait(dev);              /* the block's room is the next one's */
+        hps_cpu_queue_wait(dev);        /* the next block uses the same memory */
     }
     unfold(&j, grad);
 }

@@ -1,16 +1,17 @@
-/* cpu_bags.c - bags of rows: short vectors at random places.
+/* cpu_bags.c - the forward of pooled bags: sums of short vectors at random addresses.
  *
- * Such loops wait for memory, so the rows ahead are fetched early; the usual lengths of a row are
- * compiled as constants. */
+ * Such loops are bound by the latency of memory, so rows are prefetched. Common lengths of a row
+ * are compiled as constants. */
 #include <string.h>
 
 #include "hw/cpu/cpu_bags_impl.h"
 
-/* Rows to prefetch where they lie in any order, and many are in a cache already: those that are not
- * must be looked for farther ahead. */
+/* Rows to prefetch ahead where they are in any order and many are in a cache already: the others
+ * must be requested earlier. */
 #define FAR 160
 
-/* The rows of ids: by number in the table; by index, all gathered; by index, wherever they are. */
+/* The rows of ids: by number in the table; by index, all gathered; by index, gathered or in the
+ * table. */
 enum rows { TABLE, TABLE_COLD, GATHERED, ANYWHERE };
 
 HPS_INLINE const float *row_of_id(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
@@ -30,8 +31,8 @@ HPS_INLINE const float *row_of_id(const struct hps_bags *j, size_t i, enum rows 
 
 HPS_INLINE void fetch_ahead(const struct hps_bags *j, size_t i, enum rows rows, size_t dim)
 {
-    i += rows == TABLE ? FAR : HPS_CPU_AHEAD;
-    if (i < j->lookup.nid) hps_cpu_fetch(row_of_id(j, i, rows, dim), dim);
+    i += rows == TABLE ? FAR : HPS_CPU_PREFETCH;
+    if (i < j->lookup.nid) hps_cpu_prefetch(row_of_id(j, i, rows, dim), dim);
 }
 
 /* to += the rows of ids first..last-1. */
@@ -44,16 +45,16 @@ HPS_INLINE void add_ids(const struct hps_bags *j, size_t first, size_t last, enu
     }
 }
 
-/* to += the hot rows of names first..last-1. */
-HPS_INLINE void add_names(const struct hps_bags *j, int first, int last, float share, float *to,
-                          size_t dim)
+/* to += the hot rows of hot ids first..last-1. */
+HPS_INLINE void add_hot(const struct hps_bags *j, int first, int last, float share, float *to,
+                        size_t dim)
 {
     for (int k = first; k < last; k++)
         hps_cpu_row_add(to, j->hot + (size_t)j->lookup.hot.number[k] * dim, share, dim);
 }
 
-/* to (+)= the rows of sack `at`; of a dim that is short, summed in registers, one kind after the
- * other. */
+/* to (+)= the rows of bag `at`: in registers where dim is short; first the other rows, then the hot
+ * ones. */
 HPS_INLINE void pool_ids(const struct hps_bags *j, size_t at, bool begin, enum rows rows,
                          float share, float *to, size_t dim)
 {
@@ -70,21 +71,21 @@ HPS_INLINE void pool_ids(const struct hps_bags *j, size_t at, bool begin, enum r
     hps_cpu_row_set(to, sum, dim);
 }
 
-HPS_INLINE void pool_names(const struct hps_bags *j, size_t at, float share, float *to, size_t dim)
+HPS_INLINE void pool_hot(const struct hps_bags *j, size_t at, float share, float *to, size_t dim)
 {
     const int *name = j->lookup.hot.begin + at;
     float sum[HPS_CPU_SHORT];
 
     if (dim > HPS_CPU_SHORT) {
-        add_names(j, name[0], name[1], share, to, dim);
+        add_hot(j, name[0], name[1], share, to, dim);
         return;
     }
     hps_cpu_row_set(sum, to, dim);
-    add_names(j, name[0], name[1], share, sum, dim);
+    add_hot(j, name[0], name[1], share, sum, dim);
     hps_cpu_row_set(to, sum, dim);
 }
 
-/* Bags of slot s for the examples b0 .. b1-1. The first bag into a place of y overwrites it. */
+/* Bags of slot s for the examples b0 .. b1-1. The first bag of an output overwrites it. */
 HPS_INLINE void pool_slot(const struct hps_bags *j, size_t s, size_t b0, size_t b1,
                           enum rows rows, bool mean, size_t dim)
 {
@@ -95,11 +96,12 @@ HPS_INLINE void pool_slot(const struct hps_bags *j, size_t s, size_t b0, size_t 
         size_t at = s * (size_t)j->lookup.B + b;
         float share = mean ? hps_bags_share(j, at) : 1, *to = y + b * j->y.ld;
         pool_ids(j, at, begin, rows, share, to, dim);
-        if (j->lookup.hot.n > 0) pool_names(j, at, share, to, dim);
+        if (j->lookup.hot.n > 0) pool_hot(j, at, share, to, dim);
     }
 }
 
-/* Rows added as they are, and not from anywhere: the usual cases, compiled by themselves. */
+/* Sums of rows that are all gathered or all in the table: the common cases, compiled by
+ * themselves. */
 HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, size_t b1)
 {
     const struct hps_lookup *l = &j->lookup;
@@ -119,7 +121,7 @@ HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, siz
         }
 }
 
-static void pool_part(const void *job, int t, int n)
+static void pool_task(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     size_t B = (size_t)j->lookup.B, last = hps_cpu_cut(B, HPS_CPU_GRAIN, t + 1, n), end;
@@ -130,7 +132,7 @@ static void pool_part(const void *job, int t, int n)
     }
 }
 
-/* Popular rows, side by side. */
+/* Copy the hot rows to contiguous memory. */
 static void gather_hot(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
@@ -146,27 +148,28 @@ static void pool(struct hps_dev *dev, struct hps_bags *j, double work_ns)
 {
     size_t B = (size_t)j->lookup.B, hot = (size_t)j->lookup.hot.n;
 
-    hps_cpu_writes(dev, B, j->y);
+    hps_cpu_queue_writes(dev, B, j->y);
     if (hot > 0) {
-        j->hot = hps_cpu_keep(dev, hot * j->dim * sizeof *j->hot);
-        hps_cpu_first(dev, (double)hot * (2 + 0.1 * (double)j->dim),
-                      hps_cpu_parts(dev, hot, HPS_BAGS_PART), gather_hot, j, sizeof *j);
+        j->hot = hps_cpu_queue_scratch(dev, hot * j->dim * sizeof *j->hot);
+        hps_cpu_queue_first(dev, (double)hot * (2 + 0.1 * (double)j->dim),
+                            hps_cpu_ntask(dev, hot, HPS_BAGS_TASK), gather_hot, j, sizeof *j);
     }
-    hps_cpu_rows(dev, B, work_ns, hps_cpu_parts(dev, B, HPS_BAGS_BLOCK), pool_part, j, sizeof *j);
+    hps_cpu_queue_rows(dev, B, work_ns, hps_cpu_ntask(dev, B, HPS_BAGS_BLOCK), pool_task, j,
+                       sizeof *j);
 }
 
 /* ---- by row: each row is read once and added to all of its bags ---- */
 
-HPS_INLINE void scatter_row(const struct hps_bags *j, size_t i, float *y, bool plain, bool once,
+HPS_INLINE void scatter_row(const struct hps_bags *j, size_t i, float *y, bool plain, bool one_id,
                             size_t dim)
 {
     const float *row = hps_lookup_row(&j->lookup.rows, j->lookup.by_row.row[i], dim);
     const int *from = j->lookup.by_row.bag;
 
     for (int k = j->lookup.by_row.start[i], end = j->lookup.by_row.start[i + 1]; k < end; k++) {
-        float *to = y + hps_bags_spot(j, from[k], plain, dim);
-        hps_cpu_fetch(y + hps_bags_spot(j, hps_bags_ahead(j, k), plain, dim), dim);
-        if (once)
+        float *to = y + hps_bags_output(j, from[k], plain, dim);
+        hps_cpu_prefetch(y + hps_bags_output(j, hps_bags_ahead(j, k), plain, dim), dim);
+        if (one_id)
             hps_cpu_row_set(to, row, dim);
         else
             hps_cpu_row_add(to, row, plain || !j->mean ? 1 : hps_bags_share_of(j, from[k]), dim);
@@ -174,26 +177,26 @@ HPS_INLINE void scatter_row(const struct hps_bags *j, size_t i, float *y, bool p
 }
 
 HPS_INLINE void scatter_all(const struct hps_bags *j, size_t first, size_t last, float *y,
-                            bool plain, bool once, size_t dim)
+                            bool plain, bool one_id, size_t dim)
 {
     const struct hps_lookup *lookup = &j->lookup;
-    size_t ahead = HPS_CPU_AHEAD;
+    size_t ahead = HPS_CPU_PREFETCH;
 
     for (size_t i = first; i < last; i++) {
         size_t next = i + ahead < last ? i + ahead : i;
-        hps_cpu_fetch(hps_lookup_row(&j->lookup.rows, lookup->by_row.row[next], dim), dim);
-        scatter_row(j, i, y, plain, once, dim);
+        hps_cpu_prefetch(hps_lookup_row(&j->lookup.rows, lookup->by_row.row[next], dim), dim);
+        scatter_row(j, i, y, plain, one_id, dim);
     }
 }
 
 HPS_INLINE void scatter_rows(const struct hps_bags *j, size_t first, size_t last, float *y,
                              size_t dim)
 {
-    if (hps_bags_plain(j) && j->once)
+    if (hps_bags_plain(j) && j->one_id)
         scatter_all(j, first, last, y, true, true, dim);
     else if (hps_bags_plain(j))
         scatter_all(j, first, last, y, true, false, dim);
-    else if (j->once)
+    else if (j->one_id)
         scatter_all(j, first, last, y, false, true, dim);
     else
         scatter_all(j, first, last, y, false, false, dim);
@@ -205,28 +208,28 @@ HPS_MULTIVERSION static void scatter_span(const struct hps_bags *j, size_t first
     HPS_CPU_WITH_DIM(j->dim, scatter_rows, j, first, last, y);
 }
 
-/* Thread t's rows, into y or, behind the first, into a y of its own. */
-static void scatter_part(const void *job, int t, int n)
+/* The rows of thread t: into y, or, for all threads but the first, into a private y. */
+static void scatter_task(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     float *y = j->y.data;
     size_t width = (size_t)j->y.width, B = (size_t)j->lookup.B;
 
-    if (t > 0 && j->apart) y = j->apart + (size_t)(t - 1) * j->y.ld * B;
-    for (size_t b = 0; b < B && !j->once; b++)
+    if (t > 0 && j->private_y) y = j->private_y + (size_t)(t - 1) * j->y.ld * B;
+    for (size_t b = 0; b < B && !j->one_id; b++)
         memset(y + b * j->y.ld, 0, width * sizeof *y);
     scatter_span(j, hps_bags_cut(&j->lookup, t, n), hps_bags_cut(&j->lookup, t + 1, n), y);
 }
 
-/* y of some examples and what the threads behind the first have for them. */
-static void join_part(const void *job, int t, int n)
+/* Add the private sums of the other threads to y, for some examples. */
+static void join_task(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     size_t ld = j->y.ld, B = (size_t)j->lookup.B, last = hps_cpu_cut(B, 1, t + 1, n);
 
     for (size_t b = hps_cpu_cut(B, 1, t, n); b < last; b++)
         for (int k = 0; k < n - 1; k++)
-            hps_cpu_row_add(j->y.data + b * ld, j->apart + ((size_t)k * B + b) * ld, 1,
+            hps_cpu_row_add(j->y.data + b * ld, j->private_y + ((size_t)k * B + b) * ld, 1,
                             (size_t)j->y.width);
 }
 
@@ -234,19 +237,20 @@ static void scatter(struct hps_dev *dev, struct hps_bags *j, double work_ns)
 {
     size_t all = (size_t)j->lookup.B * j->y.ld;
 
-    if (dev->nthread > 1 && !j->once)
-        j->apart = hps_cpu_scratch(dev, (size_t)(dev->nthread - 1) * all * sizeof *j->apart);
-    hps_cpu_spread(dev, work_ns, scatter_part, j);
-    if (j->apart) hps_cpu_spread(dev, (double)all * dev->nthread, join_part, j);
+    if (dev->nthread > 1 && !j->one_id)
+        j->private_y =
+            hps_cpu_scratch(dev, (size_t)(dev->nthread - 1) * all * sizeof *j->private_y);
+    hps_cpu_parallel_for(dev, work_ns, scatter_task, j);
+    if (j->private_y) hps_cpu_parallel_for(dev, (double)all * dev->nthread, join_task, j);
 }
 
-/* ---- the verb ---- */
+/* ---- the operation ---- */
 
 void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                          enum hps_pool_kind pooling, enum hps_combine combine, struct hps_tensor y)
 {
     struct hps_bags j = hps_bags_of(lookup, dim, pooling, combine, y);
-    double work_ns = (double)(lookup->nid + hps_bags_names(lookup)) * (4 + 0.3 * dim);
+    double work_ns = (double)(lookup->nid + hps_bags_hot_count(lookup)) * (4 + 0.3 * dim);
 
     if (lookup->form == HPS_ROWS_IN_ORDER)
         scatter(dev, &j, work_ns);

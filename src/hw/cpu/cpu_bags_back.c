@@ -1,13 +1,13 @@
-/* cpu_bags_back.c - gradients of the rows that bags are of: by id, by row, and of hot rows bag
+/* cpu_bags_back.c - the backward of pooled bags: gradients of rows, by id, by row, and of hot rows
  * by bag. */
 #include <string.h>
 
 #include "hw/cpu/cpu_bags_impl.h"
 
-#define PENDING 256             /* occurrences that a thread collects before it adds them       */
-#define NAMED   16              /* most parts of the bags that name hot rows                */
+#define PENDING 256             /* ids that a thread collects before it adds their gradients    */
+#define MAX_HOT_TASKS 16        /* each has partial gradients of all hot rows                    */
 
-/* Occurrences that wait to be added: the row, and where its gradient is in dy. */
+/* Gradients that are to be added: the row, and where its gradient is in dy. */
 struct pending {
     size_t n;
     size_t row[PENDING], from[PENDING];
@@ -17,7 +17,8 @@ struct pending {
 HPS_INLINE void add_pending(const struct hps_bags *j, struct pending *p, size_t dim)
 {
     for (size_t i = 0; i < p->n; i++) {
-        if (i + HPS_CPU_AHEAD < p->n) hps_cpu_fetch(j->grad + p->row[i + HPS_CPU_AHEAD] * dim, dim);
+        if (i + HPS_CPU_PREFETCH < p->n)
+            hps_cpu_prefetch(j->grad + p->row[i + HPS_CPU_PREFETCH] * dim, dim);
         hps_cpu_row_add(j->grad + p->row[i] * dim, j->y.data + p->from[i], p->share[i], dim);
     }
     p->n = 0;
@@ -28,17 +29,17 @@ HPS_MULTIVERSION static void flush(const struct hps_bags *j, struct pending *p)
     HPS_CPU_WITH_DIM(j->dim, add_pending, j, p);
 }
 
-/* Rows have one owner among n, blocks of 16 strewn by a multiplicative hash (Knuth): hot rows
- * are neighbours. */
+/* Each row belongs to one of n threads: blocks of 16 rows are distributed by a multiplicative hash
+ * (Knuth), since hot rows are neighbours. */
 static inline bool is_mine(size_t row, size_t t, size_t n)
 {
     uint32_t h = (uint32_t)(row >> 4) * 2654435761u;
     return ((uint64_t)h * n) >> 32 == t;
 }
 
-/* Each thread looks at all ids and adds to its own rows only, in the order of the ids: the sums are
- * the same for any number of threads. */
-static void spill_part(const void *job, int t, int n)
+/* Each thread reads all ids and adds to its own rows only, in the order of the ids, so that the
+ * sums are the same for any number of threads. */
+static void spill_task(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     const struct hps_lookup *lookup = &j->lookup;
@@ -66,12 +67,12 @@ HPS_INLINE void sum_row(const struct hps_bags *j, size_t i, float *sum, bool pla
 
     for (int k = j->lookup.by_row.start[i], end = j->lookup.by_row.start[i + 1]; k < end; k++) {
         float share = plain || !j->mean ? 1 : hps_bags_share_of(j, from[k]);
-        hps_cpu_fetch(dy + hps_bags_spot(j, hps_bags_ahead(j, k), plain, dim), dim);
-        hps_cpu_row_add(sum, dy + hps_bags_spot(j, from[k], plain, dim), share, dim);
+        hps_cpu_prefetch(dy + hps_bags_output(j, hps_bags_ahead(j, k), plain, dim), dim);
+        hps_cpu_row_add(sum, dy + hps_bags_output(j, from[k], plain, dim), share, dim);
     }
 }
 
-/* Each row once, with all that the bags add to it. */
+/* By row: each row is written once, with the sum over its bags. */
 HPS_INLINE void sum_all(const struct hps_bags *j, size_t first, size_t last, bool plain, size_t dim)
 {
     float sum[HPS_CPU_SHORT];
@@ -101,28 +102,28 @@ HPS_MULTIVERSION static void sum_span(const struct hps_bags *j, size_t first, si
     HPS_CPU_WITH_DIM(j->dim, sum_rows, j, first, last);
 }
 
-static void sum_part(const void *job, int t, int n)
+static void sum_task(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     sum_span(j, hps_bags_cut(&j->lookup, t, n), hps_bags_cut(&j->lookup, t + 1, n));
 }
 
-/* ---- gradients of hot rows: bag by bag ---- */
+/* ---- gradients of hot rows, by bag ---- */
 
-/* How many parts, each with gradients of its own: what these cost is little beside what bags name.
- * They follow the bags alone, so that the bits do. */
-static int named_parts(const struct hps_lookup *lookup)
+/* The number of tasks, each with partial gradients of its own, whose cost is small beside that
+ * of the bags. It depends on the bags alone, and so do the bits. */
+static int hot_tasks(const struct hps_lookup *lookup)
 {
     size_t n = (size_t)lookup->B / HPS_BAGS_BLOCK;
-    size_t few = hps_bags_names(lookup) / (4 * (size_t)lookup->hot.n);
+    size_t few = hps_bags_hot_count(lookup) / (4 * (size_t)lookup->hot.n);
 
     n = n < few ? n : few;
-    n = n < NAMED ? n : NAMED;
+    n = n < MAX_HOT_TASKS ? n : MAX_HOT_TASKS;
     return n > 0 ? (int)n : 1;
 }
 
-HPS_INLINE void add_named_slot(const struct hps_bags *j, size_t s, size_t b0, size_t b1,
-                               float *grad, size_t dim)
+HPS_INLINE void add_hot_slot(const struct hps_bags *j, size_t s, size_t b0, size_t b1,
+                             float *grad, size_t dim)
 {
     const struct hps_lookup *lookup = &j->lookup;
     const float *dy = j->y.data + (j->concat ? s * dim : 0);
@@ -135,47 +136,48 @@ HPS_INLINE void add_named_slot(const struct hps_bags *j, size_t s, size_t b0, si
     }
 }
 
-HPS_MULTIVERSION static void add_named(const struct hps_bags *j, size_t b0, size_t b1, float *grad)
+HPS_MULTIVERSION static void add_hot_gradients(const struct hps_bags *j, size_t b0, size_t b1,
+                                               float *grad)
 {
     for (size_t s = 0; s < (size_t)j->lookup.nslot; s++)
-        HPS_CPU_WITH_DIM(j->dim, add_named_slot, j, s, b0, b1, grad);
+        HPS_CPU_WITH_DIM(j->dim, add_hot_slot, j, s, b0, b1, grad);
 }
 
-static void named_part(const void *job, int t, int n)
+static void hot_task(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     size_t B = (size_t)j->lookup.B, all = (size_t)j->lookup.hot.n * j->dim;
-    float *grad = j->named + (size_t)t * all;
+    float *grad = j->hot_grad + (size_t)t * all;
 
     memset(grad, 0, all * sizeof *grad);
-    add_named(j, hps_cpu_cut(B, 1, t, n), hps_cpu_cut(B, 1, t + 1, n), grad);
+    add_hot_gradients(j, hps_cpu_cut(B, 1, t, n), hps_cpu_cut(B, 1, t + 1, n), grad);
 }
 
-/* To what else these rows have. */
-static void join_named(const void *job, int t, int n)
+/* Add them to the gradients that the rows have. */
+static void join_hot(const void *job, int t, int n)
 {
     const struct hps_bags *j = job;
     size_t N = (size_t)j->lookup.hot.n, first = j->lookup.by_row.n - N;
 
     for (size_t i = hps_cpu_cut(N, 1, t, n); i < hps_cpu_cut(N, 1, t + 1, n); i++)
-        for (size_t k = 0; k < (size_t)j->nnamed; k++)
+        for (size_t k = 0; k < (size_t)j->nhot_grad; k++)
             hps_cpu_row_add(j->grad + (size_t)j->lookup.by_row.row[first + i] * j->dim,
-                            j->named + (k * N + i) * j->dim, 1, j->dim);
+                            j->hot_grad + (k * N + i) * j->dim, 1, j->dim);
 }
 
-static void sum_named(struct hps_dev *dev, struct hps_bags *j)
+static void sum_hot(struct hps_dev *dev, struct hps_bags *j)
 {
     size_t all = (size_t)j->lookup.hot.n * j->dim;
     double add_ns = 1 + 0.1 * (double)j->dim;
 
-    j->nnamed = named_parts(&j->lookup);
-    j->named = hps_cpu_keep(dev, (size_t)j->nnamed * all * sizeof *j->named);
-    hps_cpu_beside(dev, (double)hps_bags_names(&j->lookup) * add_ns, j->nnamed, named_part, j,
-                   sizeof *j);
-    hps_cpu_reads(dev, (size_t)j->lookup.B, j->y);
-    hps_cpu_after(dev, j->nnamed * j->lookup.hot.n * add_ns,
-                  hps_cpu_parts(dev, (size_t)j->lookup.hot.n, HPS_BAGS_PART), join_named, j,
-                  sizeof *j);
+    j->nhot_grad = hot_tasks(&j->lookup);
+    j->hot_grad = hps_cpu_queue_scratch(dev, (size_t)j->nhot_grad * all * sizeof *j->hot_grad);
+    hps_cpu_queue_beside(dev, (double)hps_bags_hot_count(&j->lookup) * add_ns, j->nhot_grad,
+                         hot_task, j, sizeof *j);
+    hps_cpu_queue_reads(dev, (size_t)j->lookup.B, j->y);
+    hps_cpu_queue_after(dev, j->nhot_grad * j->lookup.hot.n * add_ns,
+                        hps_cpu_ntask(dev, (size_t)j->lookup.hot.n, HPS_BAGS_TASK), join_hot, j,
+                        sizeof *j);
 }
 
 void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
@@ -189,12 +191,12 @@ void hps_cpu_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup, 
     j.grad = lookup->grad->row;
     j.add = add;
     if (!add && nrow > (by_row->row ? by_row->n : 0)) {
-        hps_cpu_wait(dev);
+        hps_cpu_queue_wait(dev);
         memset(j.grad, 0, nrow * (size_t)dim * sizeof *j.grad);
     }
-    int parts = by_row->row ? hps_cpu_parts(dev, by_row->n, HPS_BAGS_PART) : dev->nthread;
-    hps_cpu_beside(dev, (double)lookup->nid * (5 + 0.3 * dim), parts,
-                   by_row->row ? sum_part : spill_part, &j, sizeof j);
-    hps_cpu_reads(dev, (size_t)lookup->B, dy);
-    if (by_row->row && lookup->hot.n > 0) sum_named(dev, &j);
+    int ntask = by_row->row ? hps_cpu_ntask(dev, by_row->n, HPS_BAGS_TASK) : dev->nthread;
+    hps_cpu_queue_beside(dev, (double)lookup->nid * (5 + 0.3 * dim), ntask,
+                         by_row->row ? sum_task : spill_task, &j, sizeof j);
+    hps_cpu_queue_reads(dev, (size_t)lookup->B, dy);
+    if (by_row->row && lookup->hot.n > 0) sum_hot(dev, &j);
 }

@@ -1,4 +1,4 @@
-/* cpu_dense.c - fully connected layers: GEMMs on blocks of rows, the rest fused with them. */
+/* cpu_dense.c - fully connected layers: GEMMs on blocks of rows, with bias and activation fused. */
 #include <cblas.h>
 #include <string.h>
 
@@ -9,15 +9,16 @@
 #include "hw/gemm.h"
 
 #define NS_A_FLOP 0.02
-#define TURN 16                 /* edge of what is transposed at once       */
-#define WORTH_ROWS 512          /* of products that a transposed w pays for */
+#define TILE 16                 /* edge of what is transposed at once       */
+#define WORTH_ROWS 512          /* from which on transposing w pays         */
 
-/* An activation's backward. Each part of the rows leaves its column sums, from which db is made. */
-struct unact {
+/* The backward of an activation. Each task leaves the column sums of its rows, which db is the sum
+ * of. */
+struct act_back {
     enum hps_act act;
     const float *pre;
     struct hps_tensor y;
-    float *sums;                /* (parts, width); NULL: nothing to do */
+    float *sums;                /* (ntask, width); NULL: nothing to do */
 };
 
 struct fc {
@@ -27,19 +28,20 @@ struct fc {
     struct hps_tensor x, y, dy, dx;
     const float *w, *b;
     float *pre;                 /* forward                                         */
-    float *turned;              /* backward: w transposed (out, in), or NULL       */
-    bool fused;                 /* one thread, dw block by block with dx    */
+    float *w_transposed;        /* backward: (out, in), or NULL                    */
+    bool fused;                 /* one thread: dw block by block with dx           */
     float *dw, *db;
-    struct unact mine, before;  /* backward: on dy; on dx, for the layer before    */
-    const float *sums;          /* mine.sums, whoever makes them                   */
-    int parts;                  /* of the rows                                     */
+    struct act_back mine;       /* backward: on dy                                 */
+    struct act_back before;     /* and on dx, for the layer before                 */
+    const float *sums;          /* mine.sums, also where another layer computes them */
+    int ntask;                  /* of the rows                                     */
 };
 
-/* Rows of a block: many for its GEMM, few enough that what follows finds them near. */
+/* Rows of a block: enough for its GEMM, few enough to stay in the cache for what follows. */
 static size_t block_rows(const struct fc *f)
 {
     const size_t grain = HPS_CPU_GRAIN;
-    size_t rows = f->lib->near_floats / (f->in > f->out ? f->in : f->out) / grain * grain;
+    size_t rows = f->lib->cache_floats / (f->in > f->out ? f->in : f->out) / grain * grain;
     return rows > 8 * grain ? rows : 8 * grain;
 }
 
@@ -63,7 +65,7 @@ static void forward_rows(const struct fc *f, size_t first, size_t rows)
     hps_cpu_act(f->act, rows, f->out, y, f->y.ld, f->b, f->pre ? f->pre + first * f->out : NULL);
 }
 
-static void forward_part(const void *job, int t, int n)
+static void forward_task(const void *job, int t, int n)
 {
     const struct fc *f = job;
     size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = block_rows(f);
@@ -78,10 +80,10 @@ void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
                     .in = (size_t)fc->x.width, .out = (size_t)fc->y.width, .x = fc->x, .y = fc->y,
                     .w = fc->w, .b = fc->b, .pre = fc->act == HPS_ACT_GELU ? fc->pre : NULL };
 
-    hps_cpu_writes(dev, f.B, f.y);
-    hps_cpu_writes(dev, f.B, hps_tensor_of(f.pre, f.y.width));
-    hps_cpu_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_parts(dev, f.B, block_rows(&f)),
-                 forward_part, &f, sizeof f);
+    hps_cpu_queue_writes(dev, f.B, f.y);
+    hps_cpu_queue_writes(dev, f.B, hps_tensor_of(f.pre, f.y.width));
+    hps_cpu_queue_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_ntask(dev, f.B, block_rows(&f)),
+                       forward_task, &f, sizeof f);
 }
 
 HPS_MULTIVERSION static void outer(size_t rows, size_t n, const float *d, size_t ldd,
@@ -120,9 +122,9 @@ static void weight_rows(const struct fc *f, struct part p, size_t first, size_t 
                                         .c = dw, .ldc = f->out });
 }
 
-/* dy *= act' of some rows, in part t. */
-static void unact_rows(const struct unact *u, struct hps_tensor dy, int t, size_t first,
-                       size_t rows)
+/* dy *= act' of some rows, in task t. */
+static void act_back_rows(const struct act_back *u, struct hps_tensor dy, int t, size_t first,
+                          size_t rows)
 {
     size_t width = (size_t)dy.width;
 
@@ -134,7 +136,7 @@ static void unact_rows(const struct unact *u, struct hps_tensor dy, int t, size_
                      u->sums + (size_t)t * width);
 }
 
-static void clear_sums(const struct unact *u, int t, size_t width)
+static void clear_sums(const struct act_back *u, int t, size_t width)
 {
     if (u->sums) memset(u->sums + (size_t)t * width, 0, width * sizeof *u->sums);
 }
@@ -145,43 +147,43 @@ static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
     struct hps_tensor dx = f->dx;
 
     if (dx.data) dx.data += first * dx.ld;
-    unact_rows(&f->mine, f->dy, t, first, rows);
+    act_back_rows(&f->mine, f->dy, t, first, rows);
     if (dx.data && f->out == 1)
         outer(rows, f->in, dy, f->dy.ld, f->w, dx);
     else if (dx.data)
-        f->lib->run(&(struct hps_gemm){ .tb = !f->turned, .m = rows, .n = f->in, .k = f->out,
+        f->lib->run(&(struct hps_gemm){ .tb = !f->w_transposed, .m = rows, .n = f->in, .k = f->out,
                                         .a = dy, .lda = f->dy.ld,
-                                        .b = f->turned ? f->turned : f->w,
-                                        .ldb = f->turned ? f->in : f->out,
+                                        .b = f->w_transposed ? f->w_transposed : f->w,
+                                        .ldb = f->w_transposed ? f->in : f->out,
                                         .beta = dx.add ? 1 : 0, .c = dx.data, .ldc = dx.ld });
-    unact_rows(&f->before, f->dx, t, first, rows);
+    act_back_rows(&f->before, f->dx, t, first, rows);
     if (f->fused) weight_rows(f, (struct part){ 0, f->in, 0, f->out }, first, rows);
 }
 
-/* Columns of w from o on become rows; 16 rows of w at a time fill lines of them. */
-HPS_MULTIVERSION static void turn(const struct fc *f, size_t o, size_t last)
+/* Transpose the columns o .. last-1 of w, in tiles of 16 rows, which fill cache lines. */
+HPS_MULTIVERSION static void transpose(const struct fc *f, size_t o, size_t last)
 {
     const float *restrict w = f->w;
-    float *restrict to = f->turned;
+    float *restrict to = f->w_transposed;
     size_t in = f->in, out = f->out;
 
-    for (size_t i = 0; i + TURN <= in; i += TURN)
+    for (size_t i = 0; i + TILE <= in; i += TILE)
         for (size_t c = o; c < last; c++)
-            for (size_t k = 0; k < TURN; k++)
+            for (size_t k = 0; k < TILE; k++)
                 to[c * in + i + k] = w[(i + k) * out + c];
     for (size_t c = o; c < last; c++)
-        for (size_t i = in / TURN * TURN; i < in; i++)
+        for (size_t i = in / TILE * TILE; i < in; i++)
             to[c * in + i] = w[i * out + c];
 }
 
-static void turn_part(const void *job, int t, int n)
+static void transpose_task(const void *job, int t, int n)
 {
     const struct fc *f = job;
 
-    turn(f, hps_cpu_cut(f->out, TURN, t, n), hps_cpu_cut(f->out, TURN, t + 1, n));
+    transpose(f, hps_cpu_cut(f->out, TILE, t, n), hps_cpu_cut(f->out, TILE, t + 1, n));
 }
 
-static void back_part(const void *job, int t, int n)
+static void back_task(const void *job, int t, int n)
 {
     const struct fc *f = job;
     size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = block_rows(f);
@@ -192,24 +194,24 @@ static void back_part(const void *job, int t, int n)
         back_rows(f, t, r, last - r < step ? last - r : step);
 }
 
-/* Cut dw into a grid of n parts with the shortest edges: so many across its rows. */
+/* Cut dw into n rectangles with the shortest edges; returns how many along its rows. */
 static int grid_rows(size_t in, size_t out, int n)
 {
     int best = 1;
-    double least = (double)in + (double)out / n;
+    double min = (double)in + (double)out / n;
 
     for (int p = 2; p <= n; p++) {
         double edge = (double)in / p + (double)out / (n / p);
-        if (n % p == 0 && edge < least) {
-            least = edge;
+        if (n % p == 0 && edge < min) {
+            min = edge;
             best = p;
         }
     }
     return best;
 }
 
-/* My rectangle of dw, over all rows of the batch: nobody else adds to it. */
-static void weight_part(const void *job, int t, int n)
+/* One rectangle of dw, over all rows of the batch: no other task adds to it. */
+static void weight_task(const void *job, int t, int n)
 {
     const struct fc *f = job;
     int tall = grid_rows(f->in, f->out, n), wide = n / tall;
@@ -222,39 +224,39 @@ static void weight_part(const void *job, int t, int n)
         weight_rows(f, p, r, f->B - r < step ? f->B - r : step);
 }
 
-static void bias_part(const void *job, int t, int n)
+static void bias_task(const void *job, int t, int n)
 {
     const struct fc *f = job;
     (void)t, (void)n;
 
-    for (size_t p = 0; f->db && p < (size_t)f->parts; p++)
+    for (size_t p = 0; f->db && p < (size_t)f->ntask; p++)
         for (size_t c = 0; c < f->out; c++)
             f->db[c] += f->sums[p * f->out + c];
 }
 
-static bool wants_turned(const struct fc *f)
+static bool wants_transpose(const struct fc *f)
 {
     return f->lib->plain && f->dx.data && f->out > 1 && f->B >= WORTH_ROWS;
 }
 
-/* Room for column sums and w transposed. */
-static void lay_back(struct hps_dev *dev, struct fc *f)
+/* Memory for the column sums and for w transposed. */
+static void take_scratch(struct hps_dev *dev, struct fc *f)
 {
-    size_t sums = (size_t)f->parts * f->out, nturned = wants_turned(f) ? f->in * f->out : 0;
+    size_t sums = (size_t)f->ntask * f->out, ntransposed = wants_transpose(f) ? f->in * f->out : 0;
 
-    f->sums = f->mine.sums = hps_cpu_keep(dev, (sums + nturned) * sizeof(float));
-    f->turned = nturned > 0 ? f->mine.sums + sums : NULL;
+    f->sums = f->mine.sums = hps_cpu_queue_scratch(dev, (sums + ntransposed) * sizeof(float));
+    f->w_transposed = ntransposed > 0 ? f->mine.sums + sums : NULL;
 }
 
-/* The layer behind does my activation, if it is still to make my dy: then it has these rows in its
- * near cache. Only where it cuts them into the same parts: so that sums are the same bits, whether
- * it could or not. */
-static void hand_over(struct hps_dev *dev, struct fc *f)
+/* If the next layer's backward, which computes this layer's dy, is still in the queue, let it do
+ * the backward of this layer's activation while the rows are in the cache; only where both have
+ * the same tasks, so that the bits of the sums do not depend on it. */
+static void fuse_activation(struct hps_dev *dev, struct fc *f)
 {
-    struct fc *g = hps_cpu_pending(dev, back_part);
+    struct fc *g = hps_cpu_queue_pending(dev, back_task);
 
     if (!g || g->dx.data != f->dy.data || g->dx.ld != f->dy.ld || g->in != f->out ||
-        g->B != f->B || g->parts != f->parts)
+        g->B != f->B || g->ntask != f->ntask)
         return;
     g->before = f->mine;
     f->mine.sums = NULL;
@@ -270,21 +272,23 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
 
     if (f.B == 0) return;
     double work_ns = flops(&f) * NS_A_FLOP;
-    hps_cpu_writes(dev, f.B, dy);
-    hps_cpu_writes(dev, f.B, dx);
-    f.parts = hps_cpu_parts(dev, f.B, block_rows(&f));
-    lay_back(dev, &f);
-    hand_over(dev, &f);
-    if (f.turned) hps_cpu_first(dev, (double)(f.in * f.out), dev->nthread, turn_part, &f, sizeof f);
-    hps_cpu_rows(dev, f.B, work_ns, f.parts, back_part, &f, sizeof f);
-    hps_cpu_after(dev, 0, 1, bias_part, &f, sizeof f);
+    hps_cpu_queue_writes(dev, f.B, dy);
+    hps_cpu_queue_writes(dev, f.B, dx);
+    f.ntask = hps_cpu_ntask(dev, f.B, block_rows(&f));
+    take_scratch(dev, &f);
+    fuse_activation(dev, &f);
+    if (f.w_transposed)
+        hps_cpu_queue_first(dev, (double)(f.in * f.out), dev->nthread, transpose_task, &f,
+                            sizeof f);
+    hps_cpu_queue_rows(dev, f.B, work_ns, f.ntask, back_task, &f, sizeof f);
+    hps_cpu_queue_after(dev, 0, 1, bias_task, &f, sizeof f);
     if (f.fused) return;
-    hps_cpu_after(dev, work_ns, dev->nthread, weight_part, &f, sizeof f);
-    hps_cpu_reads(dev, f.B, f.x);
-    hps_cpu_reads(dev, f.B, dy);
+    hps_cpu_queue_after(dev, work_ns, dev->nthread, weight_task, &f, sizeof f);
+    hps_cpu_queue_reads(dev, f.B, f.x);
+    hps_cpu_queue_reads(dev, f.B, dy);
 }
 
-static void product_part(const void *job, int t, int n)
+static void product_task(const void *job, int t, int n)
 {
     const struct fc *f = job;
     size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n);
@@ -306,11 +310,11 @@ double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
                     .w = all + M * K, .y.data = all + M * K + K * N };
 
     for (size_t i = 0; i < M * K + K * N; i++)
-        all[i] = (float)(i % 7) - 3;            /* no zeros and no denormals to run fast over */
-    hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, product_part, &f);
+        all[i] = (float)(i % 7) - 3;            /* no zeros, no denormals */
+    hps_cpu_parallel_for(dev, flops(&f) * NS_A_FLOP, product_task, &f);
     for (size_t i = 0; i < nr; i++) {
         double start = hps_now_s();
-        hps_cpu_spread(dev, flops(&f) * NS_A_FLOP, product_part, &f);
+        hps_cpu_parallel_for(dev, flops(&f) * NS_A_FLOP, product_task, &f);
         took[i] = hps_now_s() - start;
     }
     double median = hps_sort_median(took, nr);

@@ -1,8 +1,7 @@
-/* cpu_dots.c - what the vectors of an example have to do with each other: dot products of all
- * pairs, and the sum of them.
+/* cpu_dots.c - pairwise dot products of the vectors of an example, and factorization machines.
  *
- * The vectors of one example fit the nearest cache: they are laid out once, in lines of 16 numbers,
- * and each line of results is summed in a register. */
+ * The vectors of one example fit the L1 cache: they are laid out once, in lines of 16 numbers, and
+ * each line of results is summed in a register. */
 #include <string.h>
 
 #include "hw/cpu/cpu_impl.h"
@@ -13,13 +12,13 @@
 typedef float line __attribute__((vector_size(LINE * sizeof(float))));
 
 struct dots {
-    size_t dim, n, lines, width;        /* of a vector; vectors; lines of n; results        */
+    size_t dim, n, lines, width;        /* length of vectors; their number; lines of n; results */
     int nx;
     const struct hps_tensor *x, *dx;    /* (nx) */
     bool self;
     size_t B;
     struct hps_tensor y;                /* or dy */
-    float *scratch;                     /* (threads) each so many floats: */
+    float *scratch;                     /* (threads) of so many floats each: */
     size_t each;
 };
 
@@ -37,7 +36,7 @@ static size_t vectors(const struct hps_vectors *v)
     return n;
 }
 
-/* Numbers d of all vectors side by side: to (dim, lines * LINE). */
+/* to (dim, lines * LINE): element d of all vectors, contiguous. */
 HPS_INLINE void lay_across(const struct dots *j, size_t b, float *to)
 {
     size_t ld = j->lines * LINE, v = 0;
@@ -50,7 +49,7 @@ HPS_INLINE void lay_across(const struct dots *j, size_t b, float *to)
     }
 }
 
-/* A line of sums: of n lines of v, each times its number of s. */
+/* A line of sums: over n lines of v, each times its element of s. */
 HPS_INLINE void sum_lines(float *to, size_t n, const float *v, size_t ldv, const float *s,
                           size_t lds)
 {
@@ -63,8 +62,8 @@ HPS_INLINE void sum_lines(float *to, size_t n, const float *v, size_t ldv, const
     memcpy(to, &sum, sizeof sum);
 }
 
-/* Four of them over the same lines of v: numbers of s that stand `next` apart. A line needs several
- * sums under way, since each waits for the one before. */
+/* Four of them over the same lines of v, with elements of s that are `next` apart: independent sums
+ * hide the latency of an addition. */
 HPS_INLINE void sum_lines_4(float *const to[4], size_t n, const float *v, size_t ldv,
                             const float *s, size_t lds, size_t next)
 {
@@ -83,9 +82,9 @@ HPS_INLINE void sum_lines_4(float *const to[4], size_t n, const float *v, size_t
     memcpy(to[3], &d, sizeof d);
 }
 
-/* Products of vectors i .. i+3 with those before each, row after row of the triangle. Whole lines
- * are written, the last ones of all rows first: what is too much is overwritten by the next row's
- * beginning. Answers where the next row begins. */
+/* Products of vectors i .. i+3 with those before each: four rows of the triangle. Whole lines are
+ * written, the last lines of all rows first: the excess is overwritten by the beginning of the next
+ * row. Returns where the next row begins. */
 HPS_INLINE float *four_rows(const struct dots *j, const float *z, size_t ld, size_t i, float *to)
 {
     size_t m = i + (j->self ? 1 : 0);
@@ -99,7 +98,7 @@ HPS_INLINE float *four_rows(const struct dots *j, const float *z, size_t ld, siz
     return row[3] + m + 3;
 }
 
-/* Whole lines are written one behind the other: what is too much is overwritten by the next. */
+/* Whole lines are written in order: the excess is overwritten by the next row. */
 HPS_MULTIVERSION static void dot_rows(const struct dots *j, size_t b0, size_t b1, float *scratch)
 {
     size_t ld = j->lines * LINE, last = j->self ? 1 : 0;
@@ -122,7 +121,7 @@ HPS_MULTIVERSION static void dot_rows(const struct dots *j, size_t b0, size_t b1
     }
 }
 
-static void dot_part(const void *job, int t, int n)
+static void dot_task(const void *job, int t, int n)
 {
     const struct dots *j = job;
 
@@ -130,7 +129,7 @@ static void dot_part(const void *job, int t, int n)
              j->scratch + (size_t)t * j->each);
 }
 
-/* to (n, lines of dim): vector after vector, filled up with zeros. */
+/* to (n, lines of dim): vector after vector, padded with zeros. */
 HPS_INLINE void lay_along(const struct dots *j, size_t b, float *to)
 {
     size_t ld = lines_of(j->dim) * LINE;
@@ -142,7 +141,7 @@ HPS_INLINE void lay_along(const struct dots *j, size_t b, float *to)
     }
 }
 
-/* What each pair's gradient does to both: to (n, n), symmetric. */
+/* to (n, n): the gradients of the pairs as a symmetric matrix. */
 HPS_INLINE void mirror(const struct dots *j, const float *dy, float *to)
 {
     for (size_t i = 0; i < j->n; i++) {
@@ -195,7 +194,7 @@ HPS_MULTIVERSION static void dot_rows_back(const struct dots *j, size_t b0, size
     }
 }
 
-static void dot_part_back(const void *job, int t, int n)
+static void dot_task_back(const void *job, int t, int n)
 {
     const struct dots *j = job;
 
@@ -222,7 +221,7 @@ static void dots_forward(struct hps_dev *dev, const struct hps_vectors *v, bool 
     j.y = y;
     j.each = j.dim * j.lines * LINE + j.width + 4 * LINE;
     j.scratch = hps_cpu_scratch(dev, (size_t)dev->nthread * j.each * sizeof(float));
-    hps_cpu_spread(dev, 0.1 * v->B * (double)j.width * v->dim, dot_part, &j);
+    hps_cpu_parallel_for(dev, 0.1 * v->B * (double)j.width * v->dim, dot_task, &j);
 }
 
 static void dots_backward(struct hps_dev *dev, const struct hps_vectors *v, bool self,
@@ -234,12 +233,12 @@ static void dots_backward(struct hps_dev *dev, const struct hps_vectors *v, bool
     j.dx = dx;
     j.each = j.n * (2 * lines_of(j.dim) * LINE + j.n);
     j.scratch = hps_cpu_scratch(dev, (size_t)dev->nthread * j.each * sizeof(float));
-    hps_cpu_spread(dev, 0.2 * v->B * (double)j.width * v->dim, dot_part_back, &j);
+    hps_cpu_parallel_for(dev, 0.2 * v->B * (double)j.width * v->dim, dot_task_back, &j);
 }
 
 const struct hps_op_dot_interaction hps_cpu_dot_interaction = { dots_forward, dots_backward };
 
-/* ---- all pairs in one sum: ((sum v)^2 - sum v^2) / 2 ---- */
+/* ---- factorization machine: ((sum v)^2 - sum v^2) / 2 ---- */
 
 struct all_pairs {
     size_t B, dim;
@@ -274,7 +273,7 @@ HPS_MULTIVERSION static void pair_row(const struct all_pairs *j, size_t b, float
         memcpy(y, square, j->dim * sizeof *y);
 }
 
-static void pair_part(const void *job, int t, int n)
+static void pair_task(const void *job, int t, int n)
 {
     const struct all_pairs *j = job;
 
@@ -289,7 +288,7 @@ static void fm_forward(struct hps_dev *dev, const struct hps_vectors *v, struct 
                            .y = y, .sum = sums };
 
     j.square = hps_cpu_scratch(dev, (size_t)dev->nthread * j.dim * sizeof(float));
-    hps_cpu_spread(dev, 0.3 * v->B * (double)vectors(v) * v->dim, pair_part, &j);
+    hps_cpu_parallel_for(dev, 0.3 * v->B * (double)vectors(v) * v->dim, pair_task, &j);
 }
 
 /* dv = dy * (sum - v). */
@@ -309,7 +308,7 @@ HPS_MULTIVERSION static void pair_row_back(const struct all_pairs *j, size_t b)
     }
 }
 
-static void pair_part_back(const void *job, int t, int n)
+static void pair_task_back(const void *job, int t, int n)
 {
     const struct all_pairs *j = job;
 
@@ -323,7 +322,7 @@ static void fm_backward(struct hps_dev *dev, const struct hps_vectors *v, float 
     struct all_pairs j = { .B = (size_t)v->B, .dim = (size_t)v->dim, .nx = v->nx, .x = v->x,
                            .dx = dx, .y = dy, .sum = sums };
 
-    hps_cpu_spread(dev, 0.5 * v->B * (double)vectors(v) * v->dim, pair_part_back, &j);
+    hps_cpu_parallel_for(dev, 0.5 * v->B * (double)vectors(v) * v->dim, pair_task_back, &j);
 }
 
 const struct hps_op_fm hps_cpu_fm = { fm_forward, fm_backward };

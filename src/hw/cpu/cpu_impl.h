@@ -1,44 +1,45 @@
-/* cpu_impl.h - what the files of the CPU backend share: work in slices, the operations by name.
- * For src/hw/cpu/dev_cpu.c and src/hw/cpu_*.c only; the meaning of each operation is in dev.h. */
+/* cpu_impl.h - what the sources of the CPU backend share: its state, parallel-for, sums of rows,
+ * and the operations whose tables are in dev_cpu.c. What an operation computes is said in
+ * hw/dense_ops.h, hw/row_ops.h and hw/op_*.h. */
 #ifndef HPS_HW_CPU_CPU_IMPL_H
 #define HPS_HW_CPU_CPU_IMPL_H
 
 #include "base/multiversion.h"
 #include "hw/cpu_queue.h"
 
-#define HPS_CPU_AHEAD 24        /* rows to prefetch in front of the one in work      */
+#define HPS_CPU_PREFETCH 24     /* rows that are prefetched ahead                    */
 #define HPS_CPU_SHORT 16        /* the longest row whose sum is kept in registers    */
 
 struct hps_cpu {                /* dev->state */
-    void *scratch;              /* one block for an operation's partial sums, kept */
+    void *scratch;              /* of one operation, see hps_cpu_scratch           */
     size_t scratch_bytes;
     struct hps_cpu_queue *queue;
-    float *attend;              /* a block of attention at work, kept              */
+    float *attend;              /* scratch of an attention                         */
     size_t attend_floats;
-    float *folded;              /* its first level's weights                       */
-    size_t folded_floats;
+    float *combined;            /* its first layer's weights, see cpu_attend.c     */
+    size_t combined_floats;
 };
 
-/* Do what is queued, then part(job, t, n) for t = 0 .. n-1, n = dev->nthread: on n threads when
- * `work_ns`, a guess of what one thread would need, is worth waking them, else one after the other.
- * The parts are always the same, so the bits are too. Returns when all are done. */
-void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
-                    hps_cpu_part *part, const void *job);
+/* Execute the queue, then task(job, t, n) for t = 0 .. n - 1, n = dev->nthread: on n threads where
+ * `work_ns`, a guess of the time of one thread, is worth waking them, else in a loop. The tasks are
+ * the same in both cases, and so are the bits. Returns when all are done. */
+void hps_cpu_parallel_for(const struct hps_dev *dev, double work_ns,
+                          hps_cpu_task *task, const void *job);
 
-/* So many bytes, not zeroed, good until the next call. */
+/* Scratch memory, not zeroed, valid until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
 
-static inline void hps_cpu_fetch(const float *row, size_t dim)
+static inline void hps_cpu_prefetch(const float *row, size_t dim)
 {
     __builtin_prefetch(row);
     __builtin_prefetch(row + dim - 1);
 }
 
-/* Eight numbers at once, of which two make a usual row: registers, where compilers do not always
- * see that a loop over sixteen is one. Without AVX in pieces. */
+/* A vector of eight floats. Rows of sixteen are common, and compilers do not always keep a loop
+ * over sixteen floats in two registers. Without AVX the compiler splits it. */
 typedef float hps_cpu_eight __attribute__((vector_size(32), aligned(4)));
 
-/* to = from;  to += share * from: rows that do not overlap. */
+/* to = from;  to += share * from. The rows do not overlap. */
 HPS_INLINE void hps_cpu_row_set(float *restrict to, const float *restrict from, size_t dim)
 {
     const hps_cpu_eight *f = (const hps_cpu_eight *)from;
@@ -70,7 +71,7 @@ HPS_INLINE void hps_cpu_row_add(float *restrict to, const float *restrict from, 
         to[d] += share * from[d];
 }
 
-/* call(args, dim), with the constant where dim is a usual one. */
+/* call(args, dim), with a constant dim where it is a common one. */
 #define HPS_CPU_WITH_DIM(dim, call, ...)                                                           \
     switch (dim) {                                                                                 \
     case 1: call(__VA_ARGS__, 1); break;                                                           \
@@ -80,28 +81,29 @@ HPS_INLINE void hps_cpu_row_add(float *restrict to, const float *restrict from, 
     default: call(__VA_ARGS__, dim);                                                               \
     }
 
-/* Summand k of n; one that comes later, of whatever sum, is fetched. */
+/* Summand k of n; prefetches a later one. */
 HPS_INLINE const float *hps_cpu_summand(const struct hps_row_sums *s, int k, int n, size_t dim)
 {
-    if (k + HPS_CPU_AHEAD < n)
-        hps_cpu_fetch(s->row + (size_t)s->from[k + HPS_CPU_AHEAD] * dim, dim);
+    if (k + HPS_CPU_PREFETCH < n)
+        hps_cpu_prefetch(s->row + (size_t)s->from[k + HPS_CPU_PREFETCH] * dim, dim);
     return s->row + (size_t)s->from[k] * dim;
 }
 
-/* The i-th sum, of n summands in all: in `room` (dim), or where it lies already. */
+/* The i-th sum; the sums have n summands in all. The result is in `scratch` (dim), or it is the
+ * only summand itself. */
 HPS_INLINE const float *hps_cpu_row_sum(const struct hps_row_sums *s, size_t i, int n, size_t dim,
-                                        float *room)
+                                        float *scratch)
 {
     if (!s->start) return s->row + i * dim;
     int k = s->start[i], end = s->start[i + 1];
     const float *row = hps_cpu_summand(s, k, n, dim);
     if (++k == end) return row;
-    float sum[HPS_CPU_SHORT], *to = dim <= HPS_CPU_SHORT ? sum : room;
+    float sum[HPS_CPU_SHORT], *to = dim <= HPS_CPU_SHORT ? sum : scratch;
     hps_cpu_row_set(to, row, dim);
     for (; k < end; k++)
         hps_cpu_row_add(to, hps_cpu_summand(s, k, n, dim), 1, dim);
-    if (to != room) hps_cpu_row_set(room, to, dim);
-    return room;
+    if (to != scratch) hps_cpu_row_set(scratch, to, dim);
+    return scratch;
 }
 
 static inline int hps_cpu_summands(const struct hps_row_sums *s, size_t n)
@@ -109,11 +111,11 @@ static inline int hps_cpu_summands(const struct hps_row_sums *s, size_t n)
     return s->start ? s->start[n] : 0;
 }
 
-/* y (B, n) = act(y + b), keeping y + b in pre (gelu). Rows of pre follow each other. */
+/* y (B, n) = act(y + b); pre (B, n) = y + b (gelu), contiguous. */
 void hps_cpu_act(enum hps_act act, size_t B, size_t n, float *y, size_t ldy, const float *b,
                  float *pre);
-/* dy (B, n) *= act'; db (n) += its column sums. y and pre are those of hps_cpu_act, where `act`
- * needs them. */
+/* dy (B, n) *= act'; db (n) += its column sums. y and pre as left by hps_cpu_act, where `act` needs
+ * them. */
 void hps_cpu_act_back(enum hps_act act, size_t B, struct hps_tensor y, const float *pre,
                       struct hps_tensor dy, float *db);
 
@@ -149,7 +151,7 @@ void hps_cpu_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *
 void hps_cpu_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_row_sums *sums,
                       float *to);
 
-/* The tables of layers' own operations, in whichever source has them. */
+/* The tables of operations of single layer types. */
 #define HPS_CPU_OP(name) extern const struct hps_op_##name hps_cpu_##name;
 HPS_LAYER_OPS(HPS_CPU_OP)
 #undef HPS_CPU_OP

@@ -1,5 +1,4 @@
-/* cpu_in_batch.c - losses against the other rows of a micro-batch: rows of length 1, the hinge
- * loss over in-batch negatives. */
+/* cpu_in_batch.c - in-batch negatives: L2 normalisation of rows, the hinge loss between rows. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +23,7 @@ HPS_MULTIVERSION static void norm_rows(const struct norm *u, size_t first, size_
     }
 }
 
-static void norm_part(const void *job, int t, int n)
+static void norm_task(const void *job, int t, int n)
 {
     const struct norm *u = job;
     norm_rows(u, hps_cpu_cut(u->B, 1, t, n), hps_cpu_cut(u->B, 1, t + 1, n));
@@ -35,7 +34,7 @@ static void l2_normalise(struct hps_dev *dev, int B, struct hps_tensor x, float 
     struct norm u = { .B = (size_t)B, .width = (size_t)x.width, .ldx = x.ld, .x = x.data, .y = y,
                       .norm = norm };
 
-    hps_cpu_spread(dev, 0.5 * B * x.width, norm_part, &u);
+    hps_cpu_parallel_for(dev, 0.5 * B * x.width, norm_task, &u);
 }
 
 HPS_MULTIVERSION static void norm_back_rows(const struct norm *u, size_t first, size_t last)
@@ -48,7 +47,7 @@ HPS_MULTIVERSION static void norm_back_rows(const struct norm *u, size_t first, 
     }
 }
 
-static void norm_back_part(const void *job, int t, int n)
+static void norm_back_task(const void *job, int t, int n)
 {
     const struct norm *u = job;
     norm_back_rows(u, hps_cpu_cut(u->B, 1, t, n), hps_cpu_cut(u->B, 1, t + 1, n));
@@ -59,18 +58,19 @@ static void l2_normalise_back(struct hps_dev *dev, int B, int width, float *y, f
 {
     struct norm u = { .B = (size_t)B, .width = (size_t)width, .y = y, .norm = norm, .dy = dy };
 
-    hps_cpu_spread(dev, 0.5 * B * width, norm_back_part, &u);
+    hps_cpu_parallel_for(dev, 0.5 * B * width, norm_back_task, &u);
 }
 
 struct held {
     const struct hps_in_batch *p;
-    float weight, *score, *du, *dall, *force;   /* force (B, n) of each pair, the first: its own */
-    int n;                      /* the pairs of a row with its own one */
-    int *at;                    /* (B, n) whose item each is           */
+    float weight, *score, *du, *dall;
+    float *force;               /* (B, n) derivative by the dot product of each pair      */
+    int n;                      /* pairs of a row: with its own item, then with negatives */
+    int *at;                    /* (B, n) the row of the item                              */
     double *sum;
 };
 
-/* The j-th other row that row b is held against. */
+/* The j-th negative of row b. */
 static size_t other(const struct hps_in_batch *p, size_t b, size_t j)
 {
     size_t mine = (size_t)p->first + b, others = (size_t)p->rows - 1;
@@ -119,7 +119,7 @@ HPS_MULTIVERSION static void pair_rows(const struct held *k, size_t first, size_
     }
 }
 
-static void pair_part(const void *job, int t, int n)
+static void pair_task(const void *job, int t, int n)
 {
     const struct held *k = job;
     size_t B = (size_t)k->p->B;
@@ -128,7 +128,7 @@ static void pair_part(const void *job, int t, int n)
     pair_rows(k, hps_cpu_cut(B, 1, t, n), hps_cpu_cut(B, 1, t + 1, n), &k->sum[t]);
 }
 
-/* What pulls at the others: many rows pull at one, so each part has columns for itself. */
+/* The gradients of the items: many rows add to one item, so each task has columns of its own. */
 HPS_MULTIVERSION static void pull_columns(const struct held *k, size_t first, size_t last)
 {
     const struct hps_in_batch *p = k->p;
@@ -145,7 +145,7 @@ HPS_MULTIVERSION static void pull_columns(const struct held *k, size_t first, si
         }
 }
 
-static void pull_part(const void *job, int t, int n)
+static void pull_task(const void *job, int t, int n)
 {
     const struct held *k = job;
     size_t D = (size_t)k->p->width, first = hps_cpu_cut(D, 16, t, n);
@@ -157,19 +157,19 @@ static void hinge(struct hps_dev *dev, const struct hps_in_batch *p, float weigh
                   double *loss_sum, float *du, float *dall)
 {
     int others = p->negatives < p->rows - 1 ? p->negatives : p->rows - 1;
-    size_t parts = (size_t)dev->nthread * sizeof(double), n = (size_t)others + 1;
+    size_t ntask = (size_t)dev->nthread * sizeof(double), n = (size_t)others + 1;
     size_t pairs = (size_t)p->B * n;
-    double *sum = hps_cpu_scratch(dev, parts + pairs * (sizeof(float) + sizeof(int)));
+    double *sum = hps_cpu_scratch(dev, ntask + pairs * (sizeof(float) + sizeof(int)));
     struct held k = { .p = p, .weight = weight, .score = score, .du = du, .dall = dall,
                        .force = (float *)(void *)(sum + dev->nthread), .n = others + 1,
                        .sum = sum };
     k.at = (int *)(void *)(k.force + pairs);
     double work_ns = (double)p->B * (double)n * (20 + 0.3 * p->width);
 
-    hps_cpu_spread(dev, work_ns, pair_part, &k);
+    hps_cpu_parallel_for(dev, work_ns, pair_task, &k);
     for (int t = 0; t < dev->nthread; t++)
         *loss_sum += sum[t];
-    if (dall) hps_cpu_spread(dev, work_ns, pull_part, &k);
+    if (dall) hps_cpu_parallel_for(dev, work_ns, pull_task, &k);
 }
 
 const struct hps_op_in_batch hps_cpu_in_batch = { l2_normalise, l2_normalise_back, hinge };

@@ -1,31 +1,31 @@
-/* cpu_loss.c - the pointwise losses: each row by itself, sums by part in order. */
+/* cpu_loss.c - the pointwise losses: row by row, sums by task in order. */
 #include <math.h>
 #include <string.h>
 
 #include "hw/cpu/cpu_math_impl.h"
 #include "hw/op_loss.h"
 
-#define ROWS 256                /* of a part of the logistic loss, about */
-#define CHUNK 256               /* classes in work at once where nothing is learnt */
+#define ROWS 256                /* of a task of the logistic loss, about      */
+#define CHUNK 256               /* classes at a time where no gradient is wanted */
 
 struct loss {
     struct hps_loss of;
     size_t B;
     float margin;
-    double *sum;                /* one a part                */
-    int parts;                  /* of a loss that is queued  */
+    double *sum;                /* (ntask)                   */
+    int ntask;                  /* of a loss that is queued  */
 };
 
-static void spread_loss(struct hps_dev *dev, double row_ns, struct loss *l, hps_cpu_part *part)
+static void parallel_loss(struct hps_dev *dev, double row_ns, struct loss *l, hps_cpu_task *part)
 {
     l->sum = hps_cpu_scratch(dev, (size_t)dev->nthread * sizeof *l->sum);
-    hps_cpu_spread(dev, row_ns * (double)l->B, part, l);
+    hps_cpu_parallel_for(dev, row_ns * (double)l->B, part, l);
     for (int t = 0; t < dev->nthread; t++)
         *l->of.sum += l->sum[t];
 }
 
-/* The largest, NaN aside. */
-static inline float most(size_t n, const float *x)
+/* The largest number, ignoring NaN. */
+static inline float max_of(size_t n, const float *x)
 {
     float lane[HPS_CPU_LANES], top = x[0];
     size_t c = 0;
@@ -60,7 +60,7 @@ static inline double exps(size_t n, const float *restrict x, float top, float *r
     return sum;
 }
 
-/* The chance of the second of two classes, else the first of the likeliest. */
+/* The probability of the second of two classes, else the first of the likeliest classes. */
 static float class_score(size_t C, const float *x, float top, double sum)
 {
     size_t best = 0;
@@ -71,13 +71,13 @@ static float class_score(size_t C, const float *x, float top, double sum)
     return (float)best;
 }
 
-/* The largest logit is taken off: no exponential overflows. */
+/* The largest logit is subtracted, so that no exponential overflows. */
 static inline double class_row(const struct loss *l, size_t r)
 {
     const float *x = l->of.x.data + r * l->of.x.ld;
     float *dx = l->of.dx.data ? l->of.dx.data + r * l->of.dx.ld : NULL, part[CHUNK];
     size_t C = (size_t)l->of.x.width;
-    float top = most(C, x);
+    float top = max_of(C, x);
     bool known = l->of.label[r] >= 0 && l->of.label[r] < (float)C;
     double sum = 0, label = known ? (double)x[(size_t)l->of.label[r]] : NAN;
 
@@ -99,7 +99,7 @@ HPS_MULTIVERSION static void class_rows(const struct loss *l, size_t first, size
         *sum += class_row(l, r);
 }
 
-static void class_part(const void *job, int t, int n)
+static void class_task(const void *job, int t, int n)
 {
     const struct loss *l = job;
 
@@ -111,10 +111,10 @@ static void cross_entropy(struct hps_dev *dev, const struct hps_loss *loss)
 {
     struct loss l = { .of = *loss, .B = (size_t)loss->B };
 
-    spread_loss(dev, 20 + 2.0 * loss->x.width, &l, class_part);
+    parallel_loss(dev, 20 + 2.0 * loss->x.width, &l, class_task);
 }
 
-static void squared_part(const void *job, int t, int n)
+static void squared_task(const void *job, int t, int n)
 {
     const struct loss *l = job;
     size_t last = hps_cpu_cut(l->B, 1, t + 1, n);
@@ -134,10 +134,10 @@ static void squared(struct hps_dev *dev, const struct hps_loss *loss)
 {
     struct loss l = { .of = *loss, .B = (size_t)loss->B };
 
-    spread_loss(dev, 2, &l, squared_part);
+    parallel_loss(dev, 2, &l, squared_task);
 }
 
-static void hinge_part(const void *job, int t, int n)
+static void hinge_task(const void *job, int t, int n)
 {
     const struct loss *l = job;
     size_t last = hps_cpu_cut(l->B, 1, t + 1, n);
@@ -146,7 +146,7 @@ static void hinge_part(const void *job, int t, int n)
     for (size_t r = hps_cpu_cut(l->B, 1, t, n); r < last; r++) {
         float x = l->of.x.data[r * l->of.x.ld], sign = l->of.label[r] > 0.5f ? 1.0f : -1.0f;
         float lack = l->margin - sign * x;
-        sum += lack <= 0 ? 0 : (double)lack;            /* a NaN stays one */
+        sum += lack <= 0 ? 0 : (double)lack;            /* propagates NaN */
         if (l->of.score) l->of.score[r] = x;
         if (l->of.dx.data) l->of.dx.data[r * l->of.dx.ld] = lack > 0 ? -sign * l->of.weight : 0;
     }
@@ -157,13 +157,13 @@ static void hinge(struct hps_dev *dev, const struct hps_loss *loss, float margin
 {
     struct loss l = { .of = *loss, .B = (size_t)loss->B, .margin = margin };
 
-    spread_loss(dev, 2, &l, hinge_part);
+    parallel_loss(dev, 2, &l, hinge_task);
 }
 
 /* ---- logistic: queued with the layers around it ---- */
 
-/* With e = exp(-|x|) in (0, 1] nothing overflows, and no digits are lost. */
-static void logistic_part(const void *job, int t, int n)
+/* With e = exp(-|x|) in (0, 1] nothing overflows and no digits cancel. */
+static void logistic_task(const void *job, int t, int n)
 {
     const struct loss *l = job;
     size_t last = hps_cpu_cut(l->B, HPS_CPU_GRAIN, t + 1, n);
@@ -184,12 +184,12 @@ static void logistic_part(const void *job, int t, int n)
     l->sum[t] = sum;
 }
 
-static void sum_part(const void *job, int t, int n)
+static void sum_task(const void *job, int t, int n)
 {
     const struct loss *l = job;
     (void)t, (void)n;
 
-    for (int p = 0; p < l->parts; p++)
+    for (int p = 0; p < l->ntask; p++)
         *l->of.sum += l->sum[p];
 }
 
@@ -197,12 +197,12 @@ static void logistic(struct hps_dev *dev, const struct hps_loss *loss)
 {
     struct loss l = { .of = *loss, .B = (size_t)loss->B };
 
-    hps_cpu_writes(dev, l.B, loss->dx);
-    hps_cpu_writes(dev, l.B, hps_tensor_of(loss->score, 1));
-    l.parts = hps_cpu_parts(dev, l.B, ROWS);
-    l.sum = hps_cpu_keep(dev, (size_t)l.parts * sizeof *l.sum);
-    hps_cpu_rows(dev, l.B, 40.0 * loss->B, l.parts, logistic_part, &l, sizeof l);
-    hps_cpu_after(dev, 0, 1, sum_part, &l, sizeof l);
+    hps_cpu_queue_writes(dev, l.B, loss->dx);
+    hps_cpu_queue_writes(dev, l.B, hps_tensor_of(loss->score, 1));
+    l.ntask = hps_cpu_ntask(dev, l.B, ROWS);
+    l.sum = hps_cpu_queue_scratch(dev, (size_t)l.ntask * sizeof *l.sum);
+    hps_cpu_queue_rows(dev, l.B, 40.0 * loss->B, l.ntask, logistic_task, &l, sizeof l);
+    hps_cpu_queue_after(dev, 0, 1, sum_task, &l, sizeof l);
 }
 
 const struct hps_op_loss hps_cpu_loss = { logistic, cross_entropy, squared, hinge };

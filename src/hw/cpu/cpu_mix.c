@@ -1,9 +1,9 @@
-/* cpu_mix.c - element by element: an activation alone, a gate, a factor; the cosine of two rows. */
+/* cpu_mix.c - elementwise operations: activations, the cross layer's product, scaling; cosines. */
 #include "hw/cpu/cpu_math_impl.h"
 #include "hw/op_cosine.h"
 #include "hw/op_cross.h"
 
-#define TINY 1e-12f             /* added to a square: rows of zeros have a cosine and a gradient */
+#define TINY 1e-12f             /* added to a square, so that rows of zeros have a gradient */
 
 struct mix {
     void (*row)(const struct mix *j, size_t r);
@@ -73,7 +73,7 @@ HPS_INLINE void slope_with(const struct mix *j, size_t r, enum hps_act act)
             dx[c] = dy[c] * slope_of(act, x[c], y[c]);
 }
 
-/* call with the activation as a constant. */
+/* call(...) with the activation as a constant. */
 #define WITH_ACT(call, j, r)                                                                       \
     switch ((j)->act) {                                                                            \
     case HPS_ACT_RELU: call(j, r, HPS_ACT_RELU); break;                                            \
@@ -99,7 +99,7 @@ void hps_cpu_act_forward(struct hps_dev *dev, enum hps_act act, int B, struct hp
     struct mix j = { .row = act_row, .act = act, .B = (size_t)B, .width = (size_t)x.width, .x = x,
                      .y = y };
 
-    hps_cpu_spread(dev, 1.0 * B * x.width, part, &j);
+    hps_cpu_parallel_for(dev, 1.0 * B * x.width, part, &j);
 }
 
 void hps_cpu_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
@@ -108,7 +108,7 @@ void hps_cpu_act_backward(struct hps_dev *dev, enum hps_act act, int B, struct h
     struct mix j = { .row = slope_row, .act = act, .B = (size_t)B, .width = (size_t)x.width,
                      .x = x, .y = y, .dy = dy, .da = dx };
 
-    hps_cpu_spread(dev, 1.0 * B * x.width, part, &j);
+    hps_cpu_parallel_for(dev, 1.0 * B * x.width, part, &j);
 }
 
 /* ---- gate: y = a * b + x ---- */
@@ -129,7 +129,7 @@ static void gate_forward(struct hps_dev *dev, int B, struct hps_tensor a, struct
     struct mix j = { .row = gate_row, .B = (size_t)B, .width = (size_t)x.width, .a = a, .b = b,
                      .x = x, .y = y };
 
-    hps_cpu_spread(dev, 0.5 * B * x.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.5 * B * x.width, part, &j);
 }
 
 HPS_MULTIVERSION static void gate_row_back(const struct mix *j, size_t r)
@@ -150,12 +150,12 @@ static void gate_backward(struct hps_dev *dev, int B, struct hps_tensor a, struc
     struct mix j = { .row = gate_row_back, .B = (size_t)B, .width = (size_t)dy.width, .a = a,
                      .b = b, .dy = dy, .da = da };
 
-    hps_cpu_spread(dev, 0.7 * B * dy.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.7 * B * dy.width, part, &j);
 }
 
 const struct hps_op_cross hps_cpu_cross = { gate_forward, gate_backward };
 
-/* ---- a factor ---- */
+/* ---- scaling ---- */
 
 HPS_MULTIVERSION static void scale_row(const struct mix *j, size_t r)
 {
@@ -171,7 +171,7 @@ void hps_cpu_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x, st
     struct mix j = { .row = scale_row, .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y,
                      .by = by };
 
-    hps_cpu_spread(dev, 0.3 * B * (double)x.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.3 * B * (double)x.width, part, &j);
 }
 
 /* ---- cosine ---- */
@@ -215,10 +215,10 @@ static void cosine_forward(struct hps_dev *dev, const struct hps_cosine *c)
     struct mix j = cosine_of(c);
 
     j.row = cosine_row;
-    hps_cpu_spread(dev, 0.5 * c->B * c->a.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.5 * c->B * c->a.width, part, &j);
 }
 
-/* A vector, and one over its length. */
+/* A vector and the inverse of its length. */
 struct vector {
     const float *x;
     float by;
@@ -255,7 +255,7 @@ static void cosine_backward(struct hps_dev *dev, const struct hps_cosine *c, str
     j.dy = dy;
     j.da = da;
     j.db = db;
-    hps_cpu_spread(dev, 0.7 * c->B * c->a.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.7 * c->B * c->a.width, part, &j);
 }
 
 const struct hps_op_cosine hps_cpu_cosine = { cosine_forward, cosine_backward };

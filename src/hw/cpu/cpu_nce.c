@@ -1,4 +1,4 @@
-/* cpu_nce.c - noise-contrastive estimation: each row against its classes, sums by part in order. */
+/* cpu_nce.c - noise-contrastive estimation: row by row over its classes, sums by task in order. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static double softplus(double x)
     return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
-/* One class of row b: its loss; its row becomes its gradient. */
+/* The loss of one class of row b; its weights are overwritten by their gradient. */
 static inline double nce_class(const struct nce *k, const float *x, size_t b, size_t j)
 {
     float *e = k->e + (b * k->K + j) * (k->D + 1), *dx = k->dx ? k->dx + b * k->D : NULL;
@@ -45,7 +45,7 @@ HPS_MULTIVERSION static void nce_rows(const struct nce *k, size_t first, size_t 
     }
 }
 
-static void nce_part(const void *job, int t, int n)
+static void nce_task(const void *job, int t, int n)
 {
     const struct nce *k = job;
 
@@ -59,7 +59,7 @@ static void nce(struct hps_dev *dev, const struct hps_loss *loss, int K, float *
     struct nce k = { (size_t)loss->B, (size_t)K, (size_t)loss->x.width, loss->x.ld, loss->x.data,
                      e, loss->weight, loss->score, loss->dx.data, sum };
 
-    hps_cpu_spread(dev, (double)k.B * K * (40 + 1.0 * (double)k.D), nce_part, &k);
+    hps_cpu_parallel_for(dev, (double)k.B * K * (40 + 1.0 * (double)k.D), nce_task, &k);
     for (int t = 0; t < dev->nthread; t++)
         *loss->sum += sum[t];
 }

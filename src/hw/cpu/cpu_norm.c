@@ -1,4 +1,4 @@
-/* cpu_norm.c - over columns and over rows: moments, batch norm, layer norm, softmax. */
+/* cpu_norm.c - batch norm over columns; layer norm and softmax over rows. */
 #include <string.h>
 
 #include "hw/cpu/cpu_math_impl.h"
@@ -41,7 +41,7 @@ HPS_MULTIVERSION static void add_moments(size_t rows, size_t n, const float *res
         }
 }
 
-static void moments_part(const void *job, int t, int n)
+static void moments_task(const void *job, int t, int n)
 {
     const struct norm *j = job;
     size_t first = first_row(j, t, n);
@@ -57,7 +57,7 @@ static void moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_
     double *part = hps_cpu_scratch(dev, (size_t)dev->nthread * n * sizeof *part);
     struct norm j = { .B = (size_t)B, .width = (size_t)x.width, .x = x, .z = z, .sums = part };
 
-    hps_cpu_spread(dev, 0.5 * B * (double)x.width, moments_part, &j);
+    hps_cpu_parallel_for(dev, 0.5 * B * (double)x.width, moments_task, &j);
     for (size_t i = 0; i < n; i++)
         sums[i] = 0;
     for (size_t t = 0; t < (size_t)dev->nthread; t++)
@@ -69,12 +69,12 @@ struct columns {
     void (*part)(const struct columns *j, size_t first, size_t last);
     struct hps_batch_norm norm;
     const double *sums;         /* (2, width) */
-    double *slopes;             /* (2, width) the same, to be written to */
+    double *slopes;             /* (2, width) the same, to be written    */
     float *running, *p, *q, *r; /* (2, width), (width) each              */
     float *dgain, *dshift;
 };
 
-static void columns_part(const void *job, int t, int n)
+static void columns_task(const void *job, int t, int n)
 {
     const struct columns *j = job;
     size_t width = (size_t)j->norm.width;
@@ -82,12 +82,12 @@ static void columns_part(const void *job, int t, int n)
     j->part(j, hps_cpu_cut(width, 8, t, n), hps_cpu_cut(width, 8, t + 1, n));
 }
 
-static void spread_columns(struct hps_dev *dev, const struct columns *j)
+static void parallel_columns(struct hps_dev *dev, const struct columns *j)
 {
-    hps_cpu_spread(dev, 5.0 * j->norm.width, columns_part, j);
+    hps_cpu_parallel_for(dev, 5.0 * j->norm.width, columns_task, j);
 }
 
-/* Of n numbers with that sum of squares and that mean. */
+/* The variance of n numbers with this sum of squares and this mean. */
 HPS_INLINE double variance(double square, double mean, double n)
 {
     double v = square / n - mean * mean;
@@ -108,8 +108,8 @@ HPS_MULTIVERSION static void measure(const struct columns *j, size_t first, size
     }
 }
 
-/* The running state takes its share of this micro-batch; the variance as of a sample. */
-HPS_MULTIVERSION static void follow(const struct columns *j, size_t first, size_t last)
+/* Blend the micro-batch into the running state; the variance is that of a sample. */
+HPS_MULTIVERSION static void update_running(const struct columns *j, size_t first, size_t last)
 {
     const double *restrict sum = j->sums, *restrict square = sum + j->norm.width;
     float *restrict mean = j->running, *restrict var = mean + j->norm.width;
@@ -132,19 +132,19 @@ HPS_MULTIVERSION static void gain_by(const struct columns *j, size_t first, size
         p[c] = (float)((double)gain[c] / sqrt((double)var[c] + epsilon));
 }
 
-static void forward_part(const struct columns *j, size_t first, size_t last)
+static void forward_task(const struct columns *j, size_t first, size_t last)
 {
     if (j->sums) measure(j, first, last);
-    if (j->sums && j->norm.rows > 1) follow(j, first, last);
+    if (j->sums && j->norm.rows > 1) update_running(j, first, last);
     gain_by(j, first, last);
 }
 
 static void batch_forward(struct hps_dev *dev, const struct hps_batch_norm *norm,
                           const double *sums, float *running, float *p)
 {
-    struct columns j = { forward_part, .norm = *norm, .sums = sums, .running = running, .p = p };
+    struct columns j = { forward_task, .norm = *norm, .sums = sums, .running = running, .p = p };
 
-    spread_columns(dev, &j);
+    parallel_columns(dev, &j);
 }
 
 HPS_MULTIVERSION static void gradients_part(const struct columns *j, size_t first, size_t last)
@@ -168,7 +168,7 @@ static void batch_gradients(struct hps_dev *dev, const struct hps_batch_norm *no
     struct columns j = { gradients_part, .norm = *norm, .slopes = sums, .dgain = dgain,
                          .dshift = dshift };
 
-    spread_columns(dev, &j);
+    parallel_columns(dev, &j);
 }
 
 /* dx = gain * rate * (dy - dshift / n - h * dgain / n) */
@@ -192,7 +192,7 @@ static void batch_backward(struct hps_dev *dev, const struct hps_batch_norm *nor
 {
     struct columns j = { backward_part, .norm = *norm, .sums = sums, .p = p, .r = r, .q = q };
 
-    spread_columns(dev, &j);
+    parallel_columns(dev, &j);
 }
 
 HPS_MULTIVERSION static void blend_row(const struct norm *j, size_t b)
@@ -213,7 +213,7 @@ static void blend(struct hps_dev *dev, int B, const struct hps_blend *of, struct
     struct norm j = { .row = blend_row, .B = (size_t)B, .width = (size_t)of->x.width, .x = of->x,
                       .z = of->z, .y = y, .p = of->p, .q = of->q, .r = of->r, .m = of->m };
 
-    hps_cpu_spread(dev, 0.5 * B * (double)of->x.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.5 * B * (double)of->x.width, part, &j);
 }
 
 const struct hps_op_batch_norm hps_cpu_batch_norm = {
@@ -273,7 +273,7 @@ static void layer_forward(struct hps_dev *dev, const struct hps_layer_norm *of,
                       .x = of->x, .y = y, .p = of->gain, .r = of->shift, .eps = of->eps,
                       .saved = of->saved };
 
-    hps_cpu_spread(dev, 0.6 * of->B * (double)of->x.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.6 * of->B * (double)of->x.width, part, &j);
 }
 
 /* With h = (x - mean) * rate and g = gain * dy:  dx = rate * (g - mean(g) - h * mean(g h)). */
@@ -298,7 +298,7 @@ HPS_MULTIVERSION static void row_norm_back(const struct norm *j, size_t b, float
     }
 }
 
-static void row_norm_part_back(const void *job, int t, int n)
+static void row_norm_task_back(const void *job, int t, int n)
 {
     const struct norm *j = job;
     float *g = j->partial + (size_t)t * 3 * j->width;
@@ -316,7 +316,7 @@ static void layer_backward(struct hps_dev *dev, const struct hps_layer_norm *of,
                       .p = of->gain, .saved = of->saved };
 
     j.partial = hps_cpu_scratch(dev, (size_t)dev->nthread * 3 * w * sizeof(float));
-    hps_cpu_spread(dev, 1.0 * of->B * (double)w, row_norm_part_back, &j);
+    hps_cpu_parallel_for(dev, 1.0 * of->B * (double)w, row_norm_task_back, &j);
     for (size_t t = 0; t < (size_t)dev->nthread; t++)
         for (size_t c = 0; c < w; c++) {
             dgain[c] += j.partial[(3 * t + 1) * w + c];
@@ -345,7 +345,7 @@ static void softmax_forward(struct hps_dev *dev, int B, struct hps_tensor x, str
     struct norm j = { .row = softmax_row, .B = (size_t)B, .width = (size_t)x.width, .x = x,
                       .y = y };
 
-    hps_cpu_spread(dev, 1.5 * B * (double)x.width, part, &j);
+    hps_cpu_parallel_for(dev, 1.5 * B * (double)x.width, part, &j);
 }
 
 HPS_MULTIVERSION static void softmax_row_back(const struct norm *j, size_t b)
@@ -366,7 +366,7 @@ static void softmax_backward(struct hps_dev *dev, int B, struct hps_tensor y,
     struct norm j = { .row = softmax_row_back, .B = (size_t)B, .width = (size_t)y.width, .y = y,
                       .dy = dy, .dx = dx };
 
-    hps_cpu_spread(dev, 0.5 * B * (double)y.width, part, &j);
+    hps_cpu_parallel_for(dev, 0.5 * B * (double)y.width, part, &j);
 }
 
 const struct hps_op_softmax hps_cpu_softmax = { softmax_forward, softmax_backward };

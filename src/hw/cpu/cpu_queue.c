@@ -1,5 +1,6 @@
-/* cpu_queue.c - operations on rows that follow each other without a meeting of the threads between
- * them. A thread that is late is waited for once, at the end; until then others take its parts. */
+/* cpu_queue.c - executes queued operations without a barrier between them: threads take tasks in
+ * the order of the queue, and a task waits only for those before it that it depends on. A slow
+ * thread is waited for once, at the end; until then the others take more tasks. */
 #include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,18 +9,18 @@
 #include "base/parallel.h"
 #include "hw/cpu/cpu_impl.h"
 
-#define MOST 64                 /* operations in the queue   */
-#define JOB_BYTES 320           /* of an operation's own     */
+#define MAX_OPS 64              /* operations in the queue   */
+#define JOB_BYTES 320           /* of an operation's job     */
 
 enum kind { FIRST, ROWS, BESIDE, AFTER };
 
 struct op {
     enum kind kind;
-    hps_cpu_part *part;
-    int n;                      /* parts                                               */
-    int row_op;                 /* operations on rows before it                        */
-    long long first;            /* parts of the operations before it                   */
-    atomic_int done;            /* of them                                             */
+    hps_cpu_task *task;
+    int n;                      /* tasks                                               */
+    int row_op;                 /* operations on rows before this one                  */
+    long long first;            /* tasks of the operations before this one             */
+    atomic_int done;            /* tasks that are done                                 */
     _Alignas(max_align_t) unsigned char job[JOB_BYTES];
 };
 
@@ -28,17 +29,17 @@ struct span {
 };
 
 struct hps_cpu_queue {
-    struct op op[MOST];
+    struct op op[MAX_OPS];
     int nop, nrow_op;
-    size_t rows;                /* of all of them                                      */
+    size_t rows;                /* of each operation on rows                           */
     double work_ns;
-    atomic_llong next;          /* the next part to take                               */
-    atomic_int *done;           /* a grain of rows: operations done on it              */
+    atomic_llong next;          /* the next task to take                               */
+    atomic_int *done;           /* by grain of rows: operations on rows done           */
     size_t done_cap;
-    struct span read[2 * MOST]; /* by what is beside others or behind all              */
+    struct span read[2 * MAX_OPS];      /* by operations of the kinds beside and after */
     int nread;
-    char *kept;                 /* what parts leave for later ones                     */
-    size_t kept_cap, kept_at;
+    char *scratch;              /* of hps_cpu_queue_scratch                            */
+    size_t scratch_cap, scratch_at;
 };
 
 struct hps_cpu_queue *hps_cpu_queue_new(void)
@@ -49,7 +50,7 @@ struct hps_cpu_queue *hps_cpu_queue_new(void)
 void hps_cpu_queue_free(struct hps_cpu_queue *q)
 {
     hps_mem_free(q->done);
-    hps_mem_free(q->kept);
+    hps_mem_free(q->scratch);
     hps_mem_free(q);
 }
 
@@ -58,20 +59,20 @@ static struct hps_cpu_queue *queue_of(const struct hps_dev *dev)
     return ((struct hps_cpu *)dev->state)->queue;
 }
 
-int hps_cpu_parts(const struct hps_dev *dev, size_t rows, size_t step)
+int hps_cpu_ntask(const struct hps_dev *dev, size_t rows, size_t step)
 {
-    size_t n = (size_t)dev->nthread, most = (rows + HPS_CPU_GRAIN - 1) / HPS_CPU_GRAIN;
+    size_t n = (size_t)dev->nthread, max = (rows + HPS_CPU_GRAIN - 1) / HPS_CPU_GRAIN;
     size_t rounds = (rows + n * step - 1) / (n * step);
 
-    return (int)(n * rounds < most ? n * rounds : most > 0 ? most : 1);
+    return (int)(n * rounds < max ? n * rounds : max > 0 ? max : 1);
 }
 
-/* ---- at work ---- */
+/* ---- executing ---- */
 
-/* Does an operation wait for the whole of one that was queued before it? */
-static bool waits_for(enum kind one, enum kind before)
+/* Does an operation wait for all tasks of one that was queued before it? */
+static bool waits_for(enum kind kind, enum kind before)
 {
-    switch (one) {
+    switch (kind) {
     case FIRST: return false;
     case ROWS: return before == FIRST;
     case BESIDE: return before != AFTER;
@@ -79,7 +80,7 @@ static bool waits_for(enum kind one, enum kind before)
     }
 }
 
-static void work(struct hps_cpu_queue *q, struct op *op, int t)
+static void execute(struct hps_cpu_queue *q, struct op *op, int t)
 {
     size_t first = hps_cpu_cut(q->rows, HPS_CPU_GRAIN, t, op->n) / HPS_CPU_GRAIN;
     size_t end = hps_cpu_cut(q->rows, HPS_CPU_GRAIN, t + 1, op->n);
@@ -89,13 +90,13 @@ static void work(struct hps_cpu_queue *q, struct op *op, int t)
         if (waits_for(op->kind, o->kind)) hps_parallel_await(&o->done, o->n);
     for (size_t g = first; op->kind == ROWS && g < last; g++)
         hps_parallel_await(&q->done[g], op->row_op);
-    op->part(op->job, t, op->n);
+    op->task(op->job, t, op->n);
     for (size_t g = first; op->kind == ROWS && g < last; g++)
         atomic_store_explicit(&q->done[g], op->row_op + 1, memory_order_release);
     atomic_fetch_add_explicit(&op->done, 1, memory_order_release);
 }
 
-/* Parts are taken in the order of the queue: what one waits for, somebody is at. */
+/* Tasks are taken in the order of the queue, so that the tasks that one waits for have begun. */
 static void drain(struct hps_cpu_queue *q)
 {
     struct op *op = q->op, *end = q->op + q->nop;
@@ -105,11 +106,11 @@ static void drain(struct hps_cpu_queue *q)
         while (op < end && i >= op->first + op->n)
             op++;
         if (op == end) return;
-        work(q, op, (int)(i - op->first));
+        execute(q, op, (int)(i - op->first));
     }
 }
 
-void hps_cpu_wait(const struct hps_dev *dev)
+void hps_cpu_queue_wait(const struct hps_dev *dev)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
@@ -119,14 +120,14 @@ void hps_cpu_wait(const struct hps_dev *dev)
     atomic_init(&q->next, 0);
 #ifdef _OPENMP
 #pragma omp parallel num_threads(dev->nthread) \
-    if (dev->nthread > 1 && q->work_ns > HPS_CPU_WORTH_NS)
+    if (dev->nthread > 1 && q->work_ns > HPS_CPU_WAKE_NS)
 #endif
     drain(q);
     q->nop = q->nrow_op = q->nread = 0;
     q->work_ns = 0;
 }
 
-/* ---- in line ---- */
+/* ---- queueing ---- */
 
 static struct span span_of(size_t rows, struct hps_tensor x)
 {
@@ -135,7 +136,7 @@ static struct span span_of(size_t rows, struct hps_tensor x)
     return (struct span){ (uintptr_t)x.data, (uintptr_t)x.data + n * sizeof *x.data };
 }
 
-void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
+void hps_cpu_queue_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
@@ -144,40 +145,41 @@ void hps_cpu_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
     q->read[q->nread++] = span_of(rows, x);
 }
 
-void hps_cpu_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
+void hps_cpu_queue_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x)
 {
     const struct hps_cpu_queue *q = queue_of(dev);
     struct span w = span_of(rows, x);
 
     for (int i = 0; i < q->nread; i++)
-        if (q->read[i].from < w.end && w.from < q->read[i].end) hps_cpu_wait(dev);
+        if (q->read[i].from < w.end && w.from < q->read[i].end) hps_cpu_queue_wait(dev);
 }
 
-void *hps_cpu_keep(const struct hps_dev *dev, size_t bytes)
+void *hps_cpu_queue_scratch(const struct hps_dev *dev, size_t bytes)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
     bytes = (bytes + 63) / 64 * 64;
-    if (q->nop == 0) q->kept_at = 0;
-    if (q->nop > MOST / 2 || q->kept_at + bytes > q->kept_cap) {
-        hps_cpu_wait(dev);
-        hps_mem_grow(&q->kept, &q->kept_cap, q->kept_at + bytes, 1);    /* all of it next time */
-        q->kept_at = 0;
+    if (q->nop == 0) q->scratch_at = 0;
+    if (q->nop > MAX_OPS / 2 || q->scratch_at + bytes > q->scratch_cap) {
+        hps_cpu_queue_wait(dev);
+        /* enough for all of it next time */
+        hps_mem_grow(&q->scratch, &q->scratch_cap, q->scratch_at + bytes, 1);
+        q->scratch_at = 0;
     }
-    q->kept_at += bytes;
-    return q->kept + q->kept_at - bytes;
+    q->scratch_at += bytes;
+    return q->scratch + q->scratch_at - bytes;
 }
 
-static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, int n,
-                    hps_cpu_part *part, const void *job, size_t bytes)
+static void enqueue(const struct hps_dev *dev, enum kind kind, double work_ns, int n,
+                    hps_cpu_task *task, const void *job, size_t bytes)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
     assert(bytes <= JOB_BYTES && n >= 1);
-    if (q->nop == MOST) hps_cpu_wait(dev);
+    if (q->nop == MAX_OPS) hps_cpu_queue_wait(dev);
     struct op *op = &q->op[q->nop];
     op->kind = kind;
-    op->part = part;
+    op->task = task;
     op->n = n;
     op->row_op = q->nrow_op;
     op->first = q->nop == 0 ? 0 : op[-1].first + op[-1].n;
@@ -188,51 +190,51 @@ static void line_up(const struct hps_dev *dev, enum kind kind, double work_ns, i
     q->nrow_op += kind == ROWS;
 }
 
-/* One thread keeps back no more than the operation that may yet be changed: what others wait for,
- * such as messages, is looked at between operations. */
-static void make_way(const struct hps_dev *dev)
+/* One thread keeps no more than the operation that may still be changed in the queue, so that
+ * messages that other ranks wait for make progress between operations. */
+static void execute_on_one_thread(const struct hps_dev *dev)
 {
-    if (dev->nthread == 1) hps_cpu_wait(dev);
+    if (dev->nthread == 1) hps_cpu_queue_wait(dev);
 }
 
-void *hps_cpu_pending(const struct hps_dev *dev, hps_cpu_part *part)
+void *hps_cpu_queue_pending(const struct hps_dev *dev, hps_cpu_task *task)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
     for (int i = q->nop - 1; i >= 0; i--)
-        if (q->op[i].kind == ROWS) return q->op[i].part == part ? q->op[i].job : NULL;
+        if (q->op[i].kind == ROWS) return q->op[i].task == task ? q->op[i].job : NULL;
     return NULL;
 }
 
-void hps_cpu_first(const struct hps_dev *dev, double work_ns, int n,
-                   hps_cpu_part *part, const void *job, size_t bytes)
+void hps_cpu_queue_first(const struct hps_dev *dev, double work_ns, int n,
+                         hps_cpu_task *task, const void *job, size_t bytes)
 {
-    make_way(dev);
-    line_up(dev, FIRST, work_ns, n, part, job, bytes);
+    execute_on_one_thread(dev);
+    enqueue(dev, FIRST, work_ns, n, task, job, bytes);
 }
 
-void hps_cpu_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
-                  hps_cpu_part *part, const void *job, size_t bytes)
+void hps_cpu_queue_rows(const struct hps_dev *dev, size_t rows, double work_ns, int n,
+                        hps_cpu_task *task, const void *job, size_t bytes)
 {
     struct hps_cpu_queue *q = queue_of(dev);
 
-    make_way(dev);
-    if (q->nrow_op > 0 && q->rows != rows) hps_cpu_wait(dev);
+    execute_on_one_thread(dev);
+    if (q->nrow_op > 0 && q->rows != rows) hps_cpu_queue_wait(dev);
     if (q->nrow_op == 0) {
         q->rows = rows;
         hps_mem_grow(&q->done, &q->done_cap, rows / HPS_CPU_GRAIN + 1, sizeof *q->done);
     }
-    line_up(dev, ROWS, work_ns, n, part, job, bytes);
+    enqueue(dev, ROWS, work_ns, n, task, job, bytes);
 }
 
-void hps_cpu_beside(const struct hps_dev *dev, double work_ns, int n,
-                    hps_cpu_part *part, const void *job, size_t bytes)
+void hps_cpu_queue_beside(const struct hps_dev *dev, double work_ns, int n,
+                          hps_cpu_task *task, const void *job, size_t bytes)
 {
-    line_up(dev, BESIDE, work_ns, n, part, job, bytes);
+    enqueue(dev, BESIDE, work_ns, n, task, job, bytes);
 }
 
-void hps_cpu_after(const struct hps_dev *dev, double work_ns, int n,
-                   hps_cpu_part *part, const void *job, size_t bytes)
+void hps_cpu_queue_after(const struct hps_dev *dev, double work_ns, int n,
+                         hps_cpu_task *task, const void *job, size_t bytes)
 {
-    line_up(dev, AFTER, work_ns, n, part, job, bytes);
+    enqueue(dev, AFTER, work_ns, n, task, job, bytes);
 }

@@ -1,6 +1,6 @@
-/* cpu_rows.c - rows of tables: gathered, moved, and sums of rows.
+/* cpu_rows.c - rows of tables: gather, move, sum.
  *
- * Such loops wait for memory, so the rows ahead are fetched early. */
+ * Such loops are bound by the latency of memory, so rows are prefetched. */
 #include <string.h>
 
 #include "hw/cpu/cpu_impl.h"
@@ -15,8 +15,8 @@ struct rows {
 HPS_INLINE void gather_rows(const struct rows *j, size_t i, size_t last, size_t dim)
 {
     for (; i < last; i++) {
-        if (i + HPS_CPU_AHEAD < j->n)
-            hps_cpu_fetch(j->from + (size_t)j->at[i + HPS_CPU_AHEAD] * j->stride, dim);
+        if (i + HPS_CPU_PREFETCH < j->n)
+            hps_cpu_prefetch(j->from + (size_t)j->at[i + HPS_CPU_PREFETCH] * j->stride, dim);
         hps_cpu_row_set(j->to + i * dim, j->from + (size_t)j->at[i] * j->stride, dim);
     }
 }
@@ -26,7 +26,7 @@ HPS_MULTIVERSION static void gather_span(const struct rows *j, size_t first, siz
     HPS_CPU_WITH_DIM(j->dim, gather_rows, j, first, last);
 }
 
-static void gather_part(const void *job, int t, int n)
+static void gather_task(const void *job, int t, int n)
 {
     const struct rows *j = job;
     gather_span(j, hps_cpu_cut(j->n, 16, t, n), hps_cpu_cut(j->n, 16, t + 1, n));
@@ -36,7 +36,7 @@ void hps_cpu_rows_gather(struct hps_dev *dev, const float *table, struct hps_row
                          float *out)
 {
     struct rows j = { rows.n, (size_t)rows.dim, rows.stride, rows.at, table, out };
-    hps_cpu_spread(dev, (double)rows.n * (8 + 0.5 * rows.dim), gather_part, &j);
+    hps_cpu_parallel_for(dev, (double)rows.n * (8 + 0.5 * rows.dim), gather_task, &j);
 }
 
 struct moves {
@@ -46,7 +46,7 @@ struct moves {
     float *to;
 };
 
-static void move_part(const void *job, int t, int n)
+static void move_task(const void *job, int t, int n)
 {
     const struct moves *j = job;
     size_t last = hps_cpu_cut(j->n, 16, t + 1, n);
@@ -60,7 +60,7 @@ void hps_cpu_rows_move(struct hps_dev *dev, size_t stride, size_t n, const int *
                        const float *from, const int *to_at, float *to)
 {
     struct moves j = { n, stride, from_at, to_at, from, to };
-    hps_cpu_spread(dev, (double)n * (8 + 0.5 * (double)stride), move_part, &j);
+    hps_cpu_parallel_for(dev, (double)n * (8 + 0.5 * (double)stride), move_task, &j);
 }
 
 struct sums {
@@ -69,7 +69,7 @@ struct sums {
     float *to;
 };
 
-static void sums_part(const void *job, int t, int n)
+static void sums_task(const void *job, int t, int n)
 {
     const struct sums *j = job;
     const struct hps_row_sums *s = j->sums;
@@ -87,5 +87,5 @@ void hps_cpu_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_r
                       float *to)
 {
     struct sums j = { n, (size_t)dim, sums, to };
-    hps_cpu_spread(dev, (double)n * (8 + 0.5 * dim), sums_part, &j);
+    hps_cpu_parallel_for(dev, (double)n * (8 + 0.5 * dim), sums_task, &j);
 }

@@ -1,15 +1,15 @@
-/* cpu_rule.c - loops of the update rules (hw/rule.h) over weights, for planes and for rows. */
+/* cpu_rule.c - loops of the update rules (hw/rule.h): over planes of dense weights, over rows. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "hw/cpu/cpu_impl.h"
 
-#define BLOCK 4096              /* weights of a plane in work at once */
+#define BLOCK 4096              /* weights of a block                 */
 #define LANES 8                 /* partial sums of a norm             */
-#define PART 4096               /* rows that a thread takes at once   */
+#define PART 4096               /* rows of a task                     */
 
-/* A loop over weights with the kind as a constant; s, z: planes of their states. */
+/* A loop over weights with the rule's kind as a constant; s, z: planes of their states. */
 HPS_INLINE void plain(const struct hps_rule_step *k, enum hps_rule_kind kind, size_t n,
                       float *restrict w, const float *restrict g, float *restrict s,
                       float *restrict z)
@@ -41,7 +41,7 @@ HPS_INLINE void row_adagrad(const struct hps_rule_step *k, size_t n, float *rest
         w[i] -= rate * hps_rule_slope(k, w[i], g[i]);
 }
 
-/* The means, and sums of squares of weights and moves, in double as in a norm. */
+/* Update the means; returns the sums of squares of weights and updates, in double. */
 HPS_INLINE void lamb_means(const struct hps_rule_step *k, size_t n, const float *restrict w,
                            const float *restrict g, float *restrict m, float *restrict v,
                            double norm2[2])
@@ -73,7 +73,7 @@ HPS_INLINE void lamb_apply(const struct hps_rule_step *k, float rate, size_t n, 
         w[i] -= rate * hps_rule_lamb_move(k, w[i], m[i], v[i]);
 }
 
-/* A row by itself. */
+/* One row with norms of its own. */
 HPS_INLINE void lamb(const struct hps_rule_step *k, size_t n, float *w, const float *g, float *m,
                      float *v)
 {
@@ -103,7 +103,7 @@ struct update {
     size_t n;
     float *param, *grad, *state;
     double (*norm2)[2];             /* lamb: of each block */
-    float rate;                     /* lamb: with the ratio of the whole */
+    float rate;                     /* lamb: with the ratio of the layer */
 };
 
 HPS_MULTIVERSION static void apply_planes(const struct update *u, size_t first, size_t last)
@@ -115,7 +115,7 @@ HPS_MULTIVERSION static void apply_planes(const struct update *u, size_t first, 
     }
 }
 
-static void update_part(const void *job, int t, int n)
+static void update_task(const void *job, int t, int n)
 {
     const struct update *u = job;
     apply_planes(u, hps_cpu_cut(u->n, 16, t, n), hps_cpu_cut(u->n, 16, t + 1, n));
@@ -133,7 +133,7 @@ HPS_MULTIVERSION static void means_of_planes(const struct update *u, size_t firs
     }
 }
 
-static void means_part(const void *job, int t, int n)
+static void means_task(const void *job, int t, int n)
 {
     const struct update *u = job;
     means_of_planes(u, hps_cpu_cut(u->n, BLOCK, t, n), hps_cpu_cut(u->n, BLOCK, t + 1, n));
@@ -145,26 +145,26 @@ HPS_MULTIVERSION static void move_planes(const struct update *u, size_t first, s
                u->state + u->n + first);
 }
 
-static void move_part(const void *job, int t, int n)
+static void move_task(const void *job, int t, int n)
 {
     const struct update *u = job;
     move_planes(u, hps_cpu_cut(u->n, 16, t, n), hps_cpu_cut(u->n, 16, t + 1, n));
 }
 
-/* The norms are of the whole: the weights move in a second pass. Their sums are those of the
- * blocks in order, whoever made them. */
+/* The norms are of the whole layer, so the weights are updated in a second pass. The sums of blocks
+ * are added in order, whichever thread made them. */
 static void update_lamb(struct hps_dev *dev, struct update *u, double work_ns)
 {
     size_t nblock = (u->n + BLOCK - 1) / BLOCK;
     double norm2[2] = { 0 };
 
     u->norm2 = hps_cpu_scratch(dev, nblock * sizeof *u->norm2);
-    hps_cpu_spread(dev, work_ns, means_part, u);
+    hps_cpu_parallel_for(dev, work_ns, means_task, u);
     for (size_t b = 0; b < nblock; b++)
         for (int i = 0; i < 2; i++)
             norm2[i] += u->norm2[b][i];
     u->rate = hps_rule_lamb_rate(&u->rule, norm2[0], norm2[1]);
-    hps_cpu_spread(dev, work_ns, move_part, u);
+    hps_cpu_parallel_for(dev, work_ns, move_task, u);
 }
 
 void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
@@ -178,7 +178,7 @@ void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, 
     if (rule->kind == HPS_RULE_LAMB)
         update_lamb(dev, &u, work_ns);
     else
-        hps_cpu_spread(dev, work_ns, update_part, &u);
+        hps_cpu_parallel_for(dev, work_ns, update_task, &u);
 }
 
 struct rows {
@@ -187,11 +187,10 @@ struct rows {
     float *table;
     const int *at;
     struct hps_row_sums grad;
-    float *room;                /* (parts, dim) for a sum */
+    float *scratch;             /* (ntask, dim) for a sum */
 };
 
-/* As far as the second-level cache: of whole rows with their state, more can be on their way there
- * at once than the first level has room for. */
+/* Prefetch a row with its states to the L2 cache: more rows are on their way than L1 can hold. */
 HPS_INLINE void fetch_row(const struct rows *j, size_t i)
 {
     const float *row = j->table + (size_t)j->at[i] * j->stride;
@@ -201,40 +200,41 @@ HPS_INLINE void fetch_row(const struct rows *j, size_t i)
     __builtin_prefetch(row + j->ahead - 1, 0, 2);
 }
 
-HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *room, size_t dim)
+HPS_INLINE void apply_rows(const struct rows *j, size_t i, size_t last, float *scratch, size_t dim)
 {
     int all = hps_cpu_summands(&j->grad, j->n);
 
     for (; i < last; i++) {
         float *row = j->table + (size_t)j->at[i] * j->stride;
-        if (i + HPS_CPU_AHEAD < j->n) fetch_row(j, i + HPS_CPU_AHEAD);
-        apply(&j->rule, dim, row, hps_cpu_row_sum(&j->grad, i, all, dim, room), row + dim, dim);
+        if (i + HPS_CPU_PREFETCH < j->n) fetch_row(j, i + HPS_CPU_PREFETCH);
+        apply(&j->rule, dim, row, hps_cpu_row_sum(&j->grad, i, all, dim, scratch), row + dim, dim);
     }
 }
 
 HPS_MULTIVERSION static void apply_span(const struct rows *j, size_t first, size_t last,
-                                        float *room)
+                                        float *scratch)
 {
-    HPS_CPU_WITH_DIM(j->dim, apply_rows, j, first, last, room);
+    HPS_CPU_WITH_DIM(j->dim, apply_rows, j, first, last, scratch);
 }
 
-static void apply_part(const void *job, int t, int n)
+static void apply_task(const void *job, int t, int n)
 {
     const struct rows *j = job;
     apply_span(j, hps_cpu_cut(j->n, 16, t, n), hps_cpu_cut(j->n, 16, t + 1, n),
-               j->room + (size_t)t * j->dim);
+               j->scratch + (size_t)t * j->dim);
 }
 
 void hps_cpu_rows_apply(struct hps_dev *dev, const struct hps_rule *rule, float *table,
                         struct hps_row_list rows, const struct hps_row_sums *grad)
 {
     size_t width = hps_rule_stride(rule, rows.dim), dim = (size_t)rows.dim;
-    int parts = hps_cpu_parts(dev, rows.n, PART);
-    float *room = hps_cpu_keep(dev, (size_t)parts * dim * sizeof *room);
+    int ntask = hps_cpu_ntask(dev, rows.n, PART);
+    float *scratch = hps_cpu_queue_scratch(dev, (size_t)ntask * dim * sizeof *scratch);
     struct rows j = {
-        hps_rule_prepare(rule), rows.n, dim, rows.stride, width, table, rows.at, *grad, room
+        hps_rule_prepare(rule), rows.n, dim, rows.stride, width, table, rows.at, *grad, scratch
     };
 
-    hps_cpu_after(dev, (double)j.n * (10 + 1.0 * (double)width), parts, apply_part, &j, sizeof j);
-    hps_cpu_wait(dev);
+    hps_cpu_queue_after(dev, (double)j.n * (10 + 1.0 * (double)width), ntask, apply_task, &j,
+                        sizeof j);
+    hps_cpu_queue_wait(dev);
 }

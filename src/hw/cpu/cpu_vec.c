@@ -1,11 +1,11 @@
-/* cpu_vec.c - element by element: copy, dropout, the norm, reductions. */
+/* cpu_vec.c - elementwise operations on vectors: copy, dropout, the norm, reductions. */
 #include <math.h>
 
 #include "base/rng.h"
 #include "hw/cpu/cpu_impl.h"
 #include "hw/op_dropout.h"
 
-#define ROWS 256                /* of a part, about */
+#define ROWS 256                /* of a task, about */
 
 struct map {
     size_t B, width;
@@ -27,7 +27,7 @@ HPS_MULTIVERSION static void copy_rows(size_t rows, size_t n, const float *restr
                 y[c] = x[c];
 }
 
-static void copy_part(const void *job, int t, int n)
+static void copy_task(const void *job, int t, int n)
 {
     const struct map *m = job;
     size_t first = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t, n);
@@ -41,14 +41,14 @@ void hps_cpu_copy(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_te
 {
     struct map m = { .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y };
 
-    y.width = x.width;          /* that of y may be more */
-    hps_cpu_writes(dev, m.B, y);
-    hps_cpu_rows(dev, m.B, 0.4 * (double)B * x.width, hps_cpu_parts(dev, m.B, ROWS), copy_part, &m,
-                 sizeof m);
+    y.width = x.width;          /* y may be wider */
+    hps_cpu_queue_writes(dev, m.B, y);
+    hps_cpu_queue_rows(dev, m.B, 0.4 * (double)B * x.width, hps_cpu_ntask(dev, m.B, ROWS),
+                       copy_task, &m, sizeof m);
 }
 
-/* unit(key, i) >= p without a branch, which no processor would guess: the 24 bits of unit as a
- * whole number are at least p * 2^24. */
+/* Is the random number of (key, i) at least p? Without a branch, which would be unpredictable:
+ * its 24 bits as an integer are compared with p * 2^24. */
 HPS_MULTIVERSION static void drop_row(const struct map *m, uint64_t first, const float *x, float *y)
 {
     enum { BLOCK = 64 };
@@ -67,7 +67,7 @@ HPS_MULTIVERSION static void drop_row(const struct map *m, uint64_t first, const
     }
 }
 
-static void dropout_part(const void *job, int t, int n)
+static void dropout_task(const void *job, int t, int n)
 {
     const struct map *m = job;
     size_t last = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t + 1, n);
@@ -83,9 +83,9 @@ static void dropout(struct hps_dev *dev, int B, float p, uint64_t key, const lon
     struct map m = { .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y, .p = p, .key = key,
                      .example = example };
 
-    hps_cpu_writes(dev, m.B, y);
-    hps_cpu_rows(dev, m.B, 2.0 * (double)B * x.width, hps_cpu_parts(dev, m.B, ROWS), dropout_part,
-                 &m, sizeof m);
+    hps_cpu_queue_writes(dev, m.B, y);
+    hps_cpu_queue_rows(dev, m.B, 2.0 * (double)B * x.width, hps_cpu_ntask(dev, m.B, ROWS),
+                       dropout_task, &m, sizeof m);
 }
 
 const struct hps_op_dropout hps_cpu_dropout = { dropout };
@@ -93,7 +93,7 @@ const struct hps_op_dropout hps_cpu_dropout = { dropout };
 struct norm {
     size_t n;
     const float *x;
-    double *sum;                /* one a part */
+    double *sum;                /* one a task */
 };
 
 HPS_MULTIVERSION static double squares(size_t n, const float *x)
@@ -111,7 +111,7 @@ HPS_MULTIVERSION static double squares(size_t n, const float *x)
     return sum;
 }
 
-static void norm_part(const void *job, int t, int n)
+static void norm_task(const void *job, int t, int n)
 {
     const struct norm *m = job;
     size_t first = hps_cpu_cut(m->n, 8, t, n), last = hps_cpu_cut(m->n, 8, t + 1, n);
@@ -124,7 +124,7 @@ void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum)
     double *part = hps_cpu_scratch(dev, (size_t)dev->nthread * sizeof *part);
     struct norm m = { n, x, part };
 
-    hps_cpu_spread(dev, 0.3 * (double)n, norm_part, &m);
+    hps_cpu_parallel_for(dev, 0.3 * (double)n, norm_task, &m);
     *sum = 0;
     for (int t = 0; t < dev->nthread; t++)
         *sum += part[t];
@@ -135,7 +135,7 @@ struct reduction {
     size_t n;
     const float *part;
     float *to;
-    const double *part_double;          /* or these two */
+    const double *part_double;          /* or doubles */
     double *to_double;
 };
 
@@ -163,7 +163,7 @@ HPS_MULTIVERSION static void reduce_doubles(const struct reduction *f, size_t fi
             to[i] += part[(size_t)r * f->n + i];
 }
 
-static void reduce_part(const void *job, int t, int n)
+static void reduce_task(const void *job, int t, int n)
 {
     const struct reduction *f = job;
     size_t first = hps_cpu_cut(f->n, 16, t, n), last = hps_cpu_cut(f->n, 16, t + 1, n);
@@ -178,12 +178,12 @@ void hps_cpu_reduce(struct hps_dev *dev, int k, size_t n, const float *part, flo
 {
     struct reduction f = { .k = k, .n = n, .part = part, .to = to };
 
-    hps_cpu_spread(dev, 0.3 * k * (double)n, reduce_part, &f);
+    hps_cpu_parallel_for(dev, 0.3 * k * (double)n, reduce_task, &f);
 }
 
 void hps_cpu_reduce_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to)
 {
     struct reduction f = { .k = k, .n = n, .part_double = part, .to_double = to };
 
-    hps_cpu_spread(dev, 0.3 * k * (double)n, reduce_part, &f);
+    hps_cpu_parallel_for(dev, 0.3 * k * (double)n, reduce_task, &f);
 }

@@ -1,4 +1,4 @@
-/* dev_cpu.c - the CPU backend: its memory, its threads, its table of operations. */
+/* dev_cpu.c - the CPU backend: memory, threads, the tables of operations. */
 #include <cblas.h>
 #include <string.h>
 
@@ -13,22 +13,23 @@
 #include "base/mem.h"
 #include "hw/cpu/cpu_impl.h"
 
-/* Only OpenBLAS has it. Our threads call the BLAS; it must not start its own under each of them. */
+/* Of OpenBLAS alone. This program's threads call the BLAS, which must not start threads of its
+ * own. */
 void openblas_set_num_threads(int n) __attribute__((weak));
 
 void hps_dev_blas_alone(void)
 {
-    static bool alone;          /* set again after a fork, OpenBLAS would start its threads anew */
+    static bool alone;          /* a second call after a fork would start OpenBLAS's threads */
 
     if (openblas_set_num_threads && !alone) openblas_set_num_threads(1);
     alone = true;
 #ifdef _OPENMP
-    omp_set_num_threads(1);             /* oneDNN's; our own loops name their number */
+    omp_set_num_threads(1);             /* for oneDNN; other loops set their number */
 #endif
 }
 
-/* Numbers next to zero become zero: gradients of examples that are learnt vanish, and a processor
- * takes a hundred times as long over such remainders. Threads that this one starts do the same. */
+/* Flush denormals to zero: gradients of learnt examples vanish, and a processor takes a hundred
+ * times as long for denormals. Threads that this one starts inherit it. */
 static void flush_denormals(void)
 {
 #if defined(__SSE__)
@@ -45,7 +46,7 @@ static void flush_denormals(void)
 
 static enum hps_status open_cpu(struct hps_dev *dev, int local, int nthread)
 {
-    (void)local;                        /* the threads are bound by the launcher's mask */
+    (void)local;                        /* the launcher binds the threads */
     hps_dev_blas_alone();
     flush_denormals();
     *dev = (struct hps_dev){ .ops = &hps_dev_cpu, .host = true, .slow = 1, .nthread = 1 };
@@ -68,20 +69,20 @@ static void close_cpu(struct hps_dev *dev)
         hps_cpu_queue_free(cpu->queue);
         hps_mem_free(cpu->scratch);
         hps_mem_free(cpu->attend);
-        hps_mem_free(cpu->folded);
+        hps_mem_free(cpu->combined);
     }
     hps_mem_free(cpu);
     dev->state = NULL;
 }
 
-void hps_cpu_spread(const struct hps_dev *dev, double work_ns,
-                    hps_cpu_part *part, const void *job)
+void hps_cpu_parallel_for(const struct hps_dev *dev, double work_ns,
+                          hps_cpu_task *part, const void *job)
 {
     int n = dev->nthread;
 
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
 #ifdef _OPENMP
-    if (n > 1 && work_ns > HPS_CPU_WORTH_NS) {
+    if (n > 1 && work_ns > HPS_CPU_WAKE_NS) {
 #pragma omp parallel for num_threads(n) schedule(static, 1)
         for (int t = 0; t < n; t++)
             part(job, t, n);
@@ -110,28 +111,28 @@ static void *alloc(struct hps_dev *dev, size_t bytes)
 
 static void release(struct hps_dev *dev, void *p)
 {
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
     hps_mem_free(p);
 }
 
 static void copy_host(struct hps_dev *dev, void *to, const void *from, size_t bytes)
 {
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
     if (bytes > 0) memcpy(to, from, bytes);
 }
 
 static void zero(struct hps_dev *dev, void *p, size_t bytes)
 {
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
     if (bytes > 0) memset(p, 0, bytes);
 }
 
 static void sync(struct hps_dev *dev)
 {
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
 }
 
-/* ---- one stream: what is queued is done when it is asked for ---- */
+/* ---- one stream: the queue is executed when its results are needed ---- */
 
 struct hps_event {
     double at_s;
@@ -164,7 +165,7 @@ static void event_free(struct hps_dev *dev, struct hps_event *event)
 static void event_record(struct hps_dev *dev, struct hps_event *event, enum hps_stream stream)
 {
     (void)stream;
-    hps_cpu_wait(dev);
+    hps_cpu_queue_wait(dev);
     event->at_s = hps_now_s();
 }
 

@@ -1,4 +1,4 @@
-/* gemm.c - which library multiplies, and the BLAS as the one that is always there. */
+/* gemm.c - the choice of the library for matrix products, and the BLAS, which is always there. */
 #include <cblas.h>
 
 #include "config.h"
@@ -20,7 +20,7 @@ static const struct hps_gemm_lib blas = {
     .name = HAVE_OPENBLAS ? "OpenBLAS" : "BLAS",
     .usable = anywhere,
     .run = by_blas,
-    .near_floats = 262144,
+    .cache_floats = 262144,
 };
 
 #if HAVE_DNNL

@@ -1,5 +1,6 @@
-/* gemm_onednn.c - products by oneDNN. With AVX-512 it is ahead of OpenBLAS by a tenth, and at its
- * full rate on blocks of some hundred rows; with AVX2 it is not (perf/records/gemms.md). */
+/* gemm_onednn.c - matrix products by oneDNN. With AVX-512 it is faster than OpenBLAS by a tenth and
+ * reaches its full rate on blocks of some hundred rows; with AVX2 it is slower
+ * (perf/records/gemms.md). */
 #include <dnnl.h>
 
 #include "base/quit.h"
@@ -30,6 +31,6 @@ const struct hps_gemm_lib hps_gemm_onednn = {
     .name = "oneDNN",
     .usable = usable,
     .run = run,
-    .near_floats = 65536,
+    .cache_floats = 65536,
     .plain = true,
 };

@@ -1,20 +1,20 @@
-/* cuda_attend.c - attention: the net over all ids of the bags, some at a time, between kernels that
- * go over the bags. */
+/* cuda_attend.c - attention: the scoring network over all ids, in chunks, between kernels over the
+ * bags. */
 #include "hw/cuda/cuda_impl.h"
 #include "hw/op_attention.h"
 
-#define IDS ((size_t)1 << 17)   /* that the net works on at once */
+#define IDS ((size_t)1 << 17)   /* of a chunk */
 
 struct attend {
     const struct hps_attention *net;
     struct hps_kern_bags bag;
     int dim;
     struct hps_tensor c;
-    size_t most;                /* ids at once                                    */
-    int *of, *nth;              /* (nid) whose candidate; not used                */
+    size_t chunk;               /* ids                                            */
+    int *of, *nth;              /* (nid) the example of each id; not used         */
     float *score, *weight;      /* (nid)                                          */
     float *dscore, *drow, *dcand;       /* backward: (nid), twice (nid, dim)      */
-    float *level[HPS_ATTENTION_HIDDEN + 2];        /* (most, width) values           */
+    float *level[HPS_ATTENTION_HIDDEN + 2];        /* (chunk, width) values          */
     float *slope[HPS_ATTENTION_HIDDEN + 2];        /* and their gradients            */
 };
 
@@ -38,28 +38,28 @@ static enum hps_act act_of(const struct attend *j, int level)
 static float *cut(float **at, size_t n)
 {
     float *p = *at;
-    if (n) *at += n;            /* without ids there may be no memory to count in */
+    if (n) *at += n;            /* without ids it may be no pointer into memory */
     return p;
 }
 
-/* All room of one operation, and whose each id is. */
+/* Take the scratch of an operation, and fill in the example of each id. */
 static void lay_out(struct attend *j, struct hps_dev *dev, bool back)
 {
     size_t n = j->bag.nid, wide = 0, dim = (size_t)j->dim;
     int levels = j->net->nhidden + 2;
 
-    j->most = n < IDS ? n : IDS;
+    j->chunk = n < IDS ? n : IDS;
     for (int l = 0; l < levels; l++)
         wide += (size_t)width_of(j, l);
-    size_t floats = 4 * n + j->most * wide * (back ? 2 : 1) + (back ? n * (1 + 2 * dim) : 0);
-    float *at = hps_cuda_take(dev, &hps_cuda_of(dev)->attend, floats * sizeof *at);
+    size_t floats = 4 * n + j->chunk * wide * (back ? 2 : 1) + (back ? n * (1 + 2 * dim) : 0);
+    float *at = hps_cuda_reserve(dev, &hps_cuda_of(dev)->attend, floats * sizeof *at);
     j->of = (int *)(void *)cut(&at, n);
     j->nth = (int *)(void *)cut(&at, n);
     j->score = cut(&at, n);
     j->weight = cut(&at, n);
     for (int l = 0; l < levels; l++) {
-        j->level[l] = cut(&at, j->most * (size_t)width_of(j, l));
-        j->slope[l] = back ? cut(&at, j->most * (size_t)width_of(j, l)) : NULL;
+        j->level[l] = cut(&at, j->chunk * (size_t)width_of(j, l));
+        j->slope[l] = back ? cut(&at, j->chunk * (size_t)width_of(j, l)) : NULL;
     }
     j->dscore = back ? cut(&at, n) : NULL;
     j->drow = back ? cut(&at, n * dim) : NULL;
@@ -72,7 +72,7 @@ static struct hps_kern_attend kern_of(const struct attend *j)
     return (struct hps_kern_attend){ j->bag, j->dim, j->of, j->c };
 }
 
-/* The net's values of n ids from `first` on; the last level is their scores. */
+/* The network's values for n ids from `first` on; those of the last layer are the scores. */
 static void run_net(struct attend *j, struct hps_dev *dev, const float *param, size_t first,
                     size_t n)
 {
@@ -91,16 +91,16 @@ static void run_net(struct attend *j, struct hps_dev *dev, const float *param, s
 static size_t step_of(const struct attend *j, size_t first)
 {
     size_t left = j->bag.nid - first;
-    return left < j->most ? left : j->most;
+    return left < j->chunk ? left : j->chunk;
 }
 
-/* Scores and weights of all ids. */
+/* The scores and weights of all ids. */
 static void weigh(struct attend *j, struct hps_dev *dev, const float *param)
 {
     for (size_t i = 0; i < j->bag.nid; i += step_of(j, i))
         run_net(j, dev, param, i, step_of(j, i));
-    HPS_CUDA(hps_kern_weigh(hps_cuda_stream(dev), j->bag, j->dim, j->net->softmax, j->score,
-                            j->weight));
+    HPS_CUDA(hps_kern_attend_weights(hps_cuda_stream(dev), j->bag, j->dim, j->net->softmax,
+                                     j->score, j->weight));
 }
 
 static struct attend attend_of(const struct hps_attended *a)
@@ -119,7 +119,7 @@ static void attend_forward(struct hps_dev *dev, const struct hps_attended *a, st
     HPS_CUDA(hps_kern_attend_pool(hps_cuda_stream(dev), j.bag, j.dim, j.weight, y));
 }
 
-/* Back through the net for n ids from `first` on, last level first. */
+/* Backward of the network for n ids from `first` on, last layer first. */
 static void back_net(struct attend *j, struct hps_dev *dev, const float *param, float *grad,
                      size_t first, size_t n)
 {
@@ -136,8 +136,8 @@ static void back_net(struct attend *j, struct hps_dev *dev, const float *param, 
         hps_cuda_fc_backward(dev, &fc, dy, dx, grad + at[l],
                              grad + at[l] + (size_t)x.width * (size_t)y.width);
     }
-    HPS_CUDA(hps_kern_unfeature(hps_cuda_stream(dev), kern_of(j), first, n, j->slope[0], j->drow,
-                                j->dcand));
+    HPS_CUDA(hps_kern_features_back(hps_cuda_stream(dev), kern_of(j), first, n, j->slope[0],
+                                    j->drow, j->dcand));
 }
 
 static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, struct hps_tensor dy,
@@ -155,7 +155,8 @@ static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, s
 
     lay_out(&j, dev, true);
     weigh(&j, dev, a->param);
-    HPS_CUDA(hps_kern_unpool(stream, kern_of(&j), j.net->softmax, j.weight, dy, j.dscore, j.drow));
+    HPS_CUDA(hps_kern_attend_pool_back(stream, kern_of(&j), j.net->softmax, j.weight, dy, j.dscore,
+                                       j.drow));
     for (size_t i = 0; i < nid; i += step_of(&j, i)) {
         run_net(&j, dev, a->param, i, step_of(&j, i));
         back_net(&j, dev, a->param, grad, i, step_of(&j, i));

@@ -1,4 +1,4 @@
-/* cuda_dense.c - fully connected layers: products by cuBLAS, the rest by kernels. */
+/* cuda_dense.c - fully connected layers: products by cuBLAS, bias and activation by kernels. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
@@ -13,7 +13,7 @@ static cublasComputeType_t compute_type(const struct hps_dev *dev)
     }
 }
 
-/* cuBLAS counts columns first: C' = B' A' in its eyes. */
+/* cuBLAS is column-major: it computes C' = B' A'. */
 void hps_cuda_gemm(struct hps_dev *dev, const struct hps_gemm *g)
 {
     const float one = 1;
@@ -57,12 +57,13 @@ void hps_cuda_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct h
                                            .a = fc->x.data, .lda = fc->x.ld, .b = dy.data,
                                            .ldb = dy.ld, .beta = 1, .c = dw, .ldc = out });
     if (db) {
-        float *room = hps_cuda_scratch(dev, hps_kern_chunks(rows) * out * sizeof *room);
-        HPS_CUDA(hps_kern_column_sums(stream, fc->B, dy, room, db));
+        size_t n = hps_kern_column_blocks(rows) * out;
+        float *scratch = hps_cuda_scratch(dev, n * sizeof *scratch);
+        HPS_CUDA(hps_kern_column_sums(stream, fc->B, dy, scratch, db));
     }
 }
 
-/* Numbers that are not zero: a card that multiplies zeros draws less power and runs faster. */
+/* Nonzero numbers: a GPU that multiplies zeros draws less power and runs faster. */
 static void fill(struct hps_dev *dev, float *to, size_t n)
 {
     enum { MANY = 1 << 16 };

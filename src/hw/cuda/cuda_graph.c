@@ -1,15 +1,14 @@
-/* cuda_graph.c - kernels that are queued between two calls, launched as one graph.
+/* cuda_graph.c - kernels that are queued between graph_begin and graph_end, launched as one graph.
  *
- * Each time they are captured anew, so that pointers, sizes and the numbers of a step are those of
- * the moment; the graph made before is brought up to date, which is cheap as long as the same
- * kernels come in the same order, and made again where they do not. The first time nothing is
- * captured: a kernel may have to be loaded. */
+ * They are captured each time, so that pointers, sizes and parameters are current. The graph made
+ * before is updated, which is cheap as long as the same kernels come in the same order, or else
+ * instantiated anew. The first time nothing is captured, since a kernel may have to be loaded. */
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/quit.h"
 #include "hw/cuda/cuda_impl.h"
 
-enum { LATE = 8 };              /* blocks to be freed behind a graph */
+enum { LATE = 8 };              /* blocks to be freed after a graph, at most */
 
 struct hps_cuda_graphs {
     cudaGraphExec_t exec[HPS_NGRAPH];
@@ -82,11 +81,11 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
 }
 #endif
 
-/* The graph under that number is brought up to date, or made. */
+/* Update the graph under that number, or instantiate it. */
 static void renew(struct hps_cuda_graphs *g, int number, cudaGraph_t graph)
 {
     if (g->exec[number] && update(g->exec[number], graph)) return;
-    (void)cudaGetLastError();                   /* of the update: another graph is no error */
+    (void)cudaGetLastError();                   /* a failed update is no error */
     if (g->exec[number]) HPS_CUDA(cudaGraphExecDestroy(g->exec[number]));
     HPS_CUDA(instantiate(&g->exec[number], graph));
 }
@@ -103,5 +102,5 @@ void hps_cuda_graph_end(struct hps_dev *dev, int number)
     HPS_CUDA(cudaGraphLaunch(g->exec[number], hps_cuda_stream(dev)));
     HPS_CUDA(cudaGraphDestroy(graph));
     while (g->nlate > 0)
-        dev->ops->free(dev, g->late[--g->nlate]);       /* waits for what uses it */
+        dev->ops->free(dev, g->late[--g->nlate]);       /* waits for the kernels that use it */
 }

@@ -1,6 +1,6 @@
-/* cuda_impl.h - what the files of the CUDA backend share: its state, errors, scratch, the
- * operations by name. For the sources of this folder only, which make heterps-cuda.so; the meaning
- * of each operation is in dev.h. */
+/* cuda_impl.h - what the C sources of the CUDA backend share: its state, errors, scratch, and the
+ * operations whose tables are in dev_cuda.c. They make heterps-cuda.so. What an operation computes
+ * is said in hw/dense_ops.h, hw/row_ops.h and hw/op_*.h. */
 #ifndef HPS_HW_CUDA_CUDA_IMPL_H
 #define HPS_HW_CUDA_CUDA_IMPL_H
 
@@ -12,22 +12,22 @@
 #include "hw/gemm.h"
 #include "hw/kern.h"
 
-extern const struct hps_dev_ops hps_dev_cuda;    /* what heterps-cuda.so is loaded for */
+extern const struct hps_dev_ops hps_dev_cuda;   /* the symbol that the loader looks up */
 
-struct hps_cuda_room {          /* one block of device memory, kept between operations */
+struct hps_cuda_block {         /* device memory that is kept between operations */
     void *at;
     size_t bytes;
 };
 
 struct hps_cuda {               /* dev->state */
     cudaStream_t stream[HPS_NSTREAM];
-    cudaEvent_t ahead[HPS_NSTREAM];     /* of each stream, for those that wait for it */
+    cudaEvent_t ahead[HPS_NSTREAM];     /* of each stream, for streams that wait for it */
     cublasHandle_t blas;
-    struct hps_cuda_graphs *graphs;     /* NULL: each kernel by itself              */
-    void *products;                     /* of cuBLAS, where there are graphs        */
-    struct hps_cuda_room scratch;       /* of one operation                         */
-    struct hps_cuda_room attend;        /* of an attention, which calls operations  */
-    double *number;             /* a double on the device: what is read by the host */
+    struct hps_cuda_graphs *graphs;     /* NULL: kernels are launched one by one      */
+    void *products;                     /* workspace of cuBLAS, where there are graphs */
+    struct hps_cuda_block scratch;      /* of one operation                           */
+    struct hps_cuda_block attend;       /* of an attention, which calls operations    */
+    double *number;                     /* a double on the device that the host reads */
 };
 
 #define HPS_CUBLAS(call) hps_cublas_check((int)(call), #call, __FILE__, __LINE__)
@@ -35,9 +35,9 @@ void hps_cublas_check(int status, const char *call, const char *file, int line);
 
 static inline struct hps_cuda *hps_cuda_of(struct hps_dev *dev) { return dev->state; }
 
-/* cuda_graph.c: ops->graph_begin, _end; is a graph being captured? Then nothing may wait for the
- * stream COMPUTE, and a block that its kernels use is freed behind the graph. */
-struct hps_cuda_graphs *hps_cuda_graphs_new(void);      /* NULL: not asked for */
+/* cuda_graph.c: ops->graph_begin and graph_end. While a graph is being captured, nothing may wait
+ * for the stream COMPUTE, and a block that its kernels use is freed after the graph. */
+struct hps_cuda_graphs *hps_cuda_graphs_new(void);      /* NULL: not requested */
 void hps_cuda_graphs_free(struct hps_cuda_graphs *graphs);
 void hps_cuda_graph_begin(struct hps_dev *dev, int number);
 void hps_cuda_graph_end(struct hps_dev *dev, int number);
@@ -46,8 +46,8 @@ void hps_cuda_free_later(struct hps_cuda *cuda, void *block);
 
 void hps_cuda_range(const char *name);          /* cuda_range.c: ops->range */
 
-/* As hps_cuda_scratch, for this room. */
-void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes);
+/* As hps_cuda_scratch, of this block. */
+void *hps_cuda_reserve(struct hps_dev *dev, struct hps_cuda_block *block, size_t bytes);
 
 void hps_cuda_gemm(struct hps_dev *dev, const struct hps_gemm *g);      /* hw/gemm.h */
 

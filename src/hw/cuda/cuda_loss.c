@@ -1,17 +1,17 @@
-/* cuda_loss.c - losses: each row's, then their sum; and the norm. */
+/* cuda_loss.c - losses: of each row, then their sum; the norm. */
 #include "hw/cuda/cuda_impl.h"
 #include "hw/op_nce.h"
 
-/* Room for the losses of B rows, for their sum, and `more` bytes behind. */
+/* Scratch for the losses of B rows and their sum, followed by `more` bytes. */
 static double *losses_of(struct hps_dev *dev, int B, size_t more)
 {
     size_t n = (size_t)B;
-    return hps_cuda_scratch(dev, (n + hps_kern_spans(n)) * sizeof(double) + more);
+    return hps_cuda_scratch(dev, (n + hps_kern_sum_blocks(n)) * sizeof(double) + more);
 }
 
 static void *behind(int B, double *losses)
 {
-    return losses + (size_t)B + hps_kern_spans((size_t)B);
+    return losses + (size_t)B + hps_kern_sum_blocks((size_t)B);
 }
 
 static void total(struct hps_dev *dev, int B, double *losses, double *loss_sum)
@@ -63,7 +63,7 @@ static void nce(struct hps_dev *dev, const struct hps_loss *loss, int K, float *
 
 const struct hps_op_nce hps_cuda_nce = { nce };
 
-/* ---- against the other rows of the micro-batch ---- */
+/* ---- in-batch negatives ---- */
 
 static void l2_normalise(struct hps_dev *dev, int B, struct hps_tensor x, float *y, float *norm)
 {
@@ -76,19 +76,20 @@ static void l2_normalise_back(struct hps_dev *dev, int B, int width, float *y, f
     HPS_CUDA(hps_kern_l2_normalise_back(hps_cuda_stream(dev), B, width, y, norm, dy));
 }
 
-/* What pulls at the others: the pairs sorted by whom they pull at. */
+/* The gradients of the items: the pairs sorted by item. */
 static void pull(struct hps_dev *dev, const struct hps_kern_pairs *k, size_t temp, float *dall)
 {
     void *stream = hps_cuda_stream(dev);
     size_t all = (size_t)k->p.B * (size_t)k->n, width = (size_t)k->p.width;
     int *nth = k->at + all, *key = nth + all, *was = key + all;
-    float *piece = k->force + all;
+    float *partial = k->force + all;
 
     dev->ops->zero(dev, dall, (size_t)k->p.rows * width * sizeof *dall);
     HPS_CUDA(hps_kern_count_up(stream, all, was));
     struct hps_kern_sort sort = { all, k->at, was, key, nth };
-    HPS_CUDA(hps_kern_sort(stream, &sort, piece + hps_kern_pieces(all, k->p.width), &temp));
-    HPS_CUDA(hps_kern_pairs_dall(stream, *k, key, nth, piece, dall));
+    float *sort_scratch = partial + hps_kern_partial_floats(all, k->p.width);
+    HPS_CUDA(hps_kern_sort(stream, &sort, sort_scratch, &temp));
+    HPS_CUDA(hps_kern_pairs_dall(stream, *k, key, nth, partial, dall));
 }
 
 static void hinge_in_batch(struct hps_dev *dev, const struct hps_in_batch *p, float weight,
@@ -100,7 +101,7 @@ static void hinge_in_batch(struct hps_dev *dev, const struct hps_in_batch *p, fl
     size_t all = (size_t)p->B * (size_t)k.n, temp = 0;
 
     HPS_CUDA(hps_kern_sort(stream, &(struct hps_kern_sort){ .n = all }, NULL, &temp));
-    size_t pieces = hps_kern_pieces(all, p->width) * sizeof(float);
+    size_t pieces = hps_kern_partial_floats(all, p->width) * sizeof(float);
     double *losses = losses_of(dev, p->B, 5 * all * sizeof(int) + pieces + temp);
     k.at = behind(p->B, losses);
     k.force = (float *)(void *)(k.at + 4 * all);
@@ -117,8 +118,8 @@ const struct hps_op_in_batch hps_cuda_in_batch = {
 void hps_cuda_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum)
 {
     struct hps_cuda *cuda = hps_cuda_of(dev);
-    double *room = hps_cuda_scratch(dev, hps_kern_spans(n) * sizeof *room);
+    double *scratch = hps_cuda_scratch(dev, hps_kern_sum_blocks(n) * sizeof *scratch);
 
-    HPS_CUDA(hps_kern_squares(hps_cuda_stream(dev), n, x, room, cuda->number));
+    HPS_CUDA(hps_kern_squares(hps_cuda_stream(dev), n, x, scratch, cuda->number));
     dev->ops->copy_to_host(dev, sum, cuda->number, sizeof *sum);
 }

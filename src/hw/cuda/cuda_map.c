@@ -1,4 +1,4 @@
-/* cuda_map.c - operations that are one kernel, or one and a sum. */
+/* cuda_map.c - operations of one kernel, or of one kernel and a sum. */
 #include "hw/cuda/cuda_impl.h"
 #include "hw/op_dropout.h"
 #include "hw/op_fm.h"
@@ -82,10 +82,10 @@ static void layer_norm_backward(struct hps_dev *dev, const struct hps_layer_norm
                                 float *dshift)
 {
     void *stream = hps_cuda_stream(dev);
-    size_t chunks = hps_kern_chunks((size_t)norm->B);
-    float *room = hps_cuda_scratch(dev, chunks * (size_t)norm->x.width * sizeof *room);
+    size_t chunks = hps_kern_column_blocks((size_t)norm->B);
+    float *scratch = hps_cuda_scratch(dev, chunks * (size_t)norm->x.width * sizeof *scratch);
 
-    HPS_CUDA(hps_kern_layer_norm_sums(stream, *norm, dy, room, dgain, dshift));
+    HPS_CUDA(hps_kern_layer_norm_sums(stream, *norm, dy, scratch, dgain, dshift));
     if (dx.data) HPS_CUDA(hps_kern_layer_norm_back(stream, *norm, dy, dx));
 }
 
@@ -96,10 +96,10 @@ const struct hps_op_layer_norm hps_cuda_layer_norm = { layer_norm_forward, layer
 static void moments(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor z,
                     double *sums)
 {
-    size_t n = (size_t)x.width, chunks = hps_kern_chunks((size_t)B);
-    double *room = hps_cuda_scratch(dev, 2 * chunks * n * sizeof *room);
+    size_t n = (size_t)x.width, chunks = hps_kern_column_blocks((size_t)B);
+    double *scratch = hps_cuda_scratch(dev, 2 * chunks * n * sizeof *scratch);
 
-    HPS_CUDA(hps_kern_moments(hps_cuda_stream(dev), B, x, z, room, sums));
+    HPS_CUDA(hps_kern_moments(hps_cuda_stream(dev), B, x, z, scratch, sums));
 }
 
 static void norm_forward(struct hps_dev *dev, const struct hps_batch_norm *norm,
@@ -129,9 +129,9 @@ const struct hps_op_batch_norm hps_cuda_batch_norm = {
     moments, norm_forward, norm_gradients, norm_backward, blend
 };
 
-/* ---- the vectors of an example, side by side in the scratch ---- */
+/* ---- the vectors of an example, contiguous in the scratch ---- */
 
-/* `behind`: more numbers of an example, in a block behind all vectors. */
+/* `behind`: more numbers of each example, in a block behind all vectors. */
 static struct hps_kern_vectors lay(struct hps_dev *dev, const struct hps_vectors *of, bool behind)
 {
     struct hps_kern_vectors v = { of->B, 0, of->dim, NULL };

@@ -1,5 +1,5 @@
-/* cuda_nccl.c - NCCL, opened where it is. Who waits for the device lets MPI go on, since what a
- * peer needs to come as far may be a message of this rank's. */
+/* cuda_nccl.c - NCCL, opened at run time. While the host waits for the device, MPI makes progress,
+ * since a peer may need a message of this rank first. */
 #include <assert.h>
 #include <dlfcn.h>
 #include <nccl.h>
@@ -18,7 +18,7 @@
 #include "hw/cuda/cuda_impl.h"
 #include "hw/nccl.h"
 
-#define PIECE ((size_t)1 << 28)         /* floats of one message: 1 GiB */
+#define PIECE ((size_t)1 << 28)         /* floats of one message, at most: 1 GiB */
 
 struct hps_nccl_group {
     struct hps_dev *dev;
@@ -44,7 +44,8 @@ static bool bind(void *library, void *function, const char *name, char why[HPS_N
     return has;
 }
 
-/* It stays loaded: its threads cannot be unloaded. Its own environment has the last word. */
+/* It stays loaded, since its threads cannot be unloaded. Its environment variables take
+ * precedence. */
 static bool load(char why[HPS_NCCL_WHY])
 {
     setenv("NCCL_NVLS_ENABLE", "0", 0);
@@ -73,7 +74,7 @@ static void check(const struct hps_nccl_group *g, ncclResult_t rc, const char *c
     if (rc != ncclSuccess) die(g, rc, call, line);
 }
 
-/* Every call of NCCL's, by its name without the first letters; g: of which group, or NULL. */
+/* For every call of NCCL, by its name without `nccl`; g: the group, or NULL. */
 #define HPS_NCCL(g, call) check((g), nccl.call, #call, __LINE__)
 
 static int version(char why[HPS_NCCL_WHY])
@@ -84,7 +85,7 @@ static int version(char why[HPS_NCCL_WHY])
     return known;
 }
 
-/* ---- what travels ---- */
+/* ---- messages ---- */
 
 static cudaStream_t stream(const struct hps_nccl_group *g)
 {
@@ -96,7 +97,7 @@ static void sum(struct hps_nccl_group *g, float *at, size_t n)
     HPS_NCCL(g, AllReduce(at, at, n, ncclFloat32, ncclSum, g->comm, stream(g)));
 }
 
-static void give(const struct hps_nccl_group *g, struct hps_nccl_piece p)
+static void send_to(const struct hps_nccl_group *g, struct hps_nccl_message p)
 {
     for (size_t at = 0; at < p.n; at += PIECE) {
         size_t n = p.n - at < PIECE ? p.n - at : PIECE;
@@ -104,7 +105,7 @@ static void give(const struct hps_nccl_group *g, struct hps_nccl_piece p)
     }
 }
 
-static void take(const struct hps_nccl_group *g, struct hps_nccl_piece p)
+static void recv_from(const struct hps_nccl_group *g, struct hps_nccl_message p)
 {
     for (size_t at = 0; at < p.n; at += PIECE) {
         size_t n = p.n - at < PIECE ? p.n - at : PIECE;
@@ -112,46 +113,46 @@ static void take(const struct hps_nccl_group *g, struct hps_nccl_piece p)
     }
 }
 
-static void exchange(struct hps_nccl_group *g, int nout, const struct hps_nccl_piece *out,
-                     int nin, const struct hps_nccl_piece *in)
+static void exchange(struct hps_nccl_group *g, int nout, const struct hps_nccl_message *out,
+                     int nin, const struct hps_nccl_message *in)
 {
     if (nout + nin == 0) return;
     HPS_NCCL(g, GroupStart());
     for (int i = 0; i < nout; i++)
-        give(g, out[i]);
+        send_to(g, out[i]);
     for (int i = 0; i < nin; i++)
-        take(g, in[i]);
+        recv_from(g, in[i]);
     HPS_NCCL(g, GroupEnd());
 }
 
 /* ---- while the host waits ---- */
 
-static void look(struct hps_nccl_group *g)
+static void check_error(struct hps_nccl_group *g)
 {
-    ncclResult_t heard = ncclSuccess;
+    ncclResult_t asynchronous = ncclSuccess;
 
-    HPS_NCCL(g, CommGetAsyncError(g->comm, &heard));
-    if (heard != ncclSuccess && heard != ncclInProgress)
-        die(g, heard, "CommGetAsyncError", __LINE__);
+    HPS_NCCL(g, CommGetAsyncError(g->comm, &asynchronous));
+    if (asynchronous != ncclSuccess && asynchronous != ncclInProgress)
+        die(g, asynchronous, "CommGetAsyncError", __LINE__);
 }
 
-/* In every wait of this rank's. */
+/* Called in every wait of this rank. */
 static void meanwhile(void *group)
 {
-    look(group);
+    check_error(group);
     hps_progress_mpi();
 }
 
 /* ---- groups ---- */
 
-static void card(struct hps_dev *dev, char text[HPS_NCCL_CARD])
+static void gpu(struct hps_dev *dev, char text[HPS_NCCL_GPU])
 {
     int device;
 
     (void)dev;
-    memset(text, 0, HPS_NCCL_CARD);
+    memset(text, 0, HPS_NCCL_GPU);
     HPS_CUDA(cudaGetDevice(&device));
-    HPS_CUDA(cudaDeviceGetPCIBusId(text, HPS_NCCL_CARD, device));
+    HPS_CUDA(cudaDeviceGetPCIBusId(text, HPS_NCCL_GPU, device));
 }
 
 static void name(char text[HPS_NCCL_NAME])
@@ -163,17 +164,17 @@ static void name(char text[HPS_NCCL_NAME])
     memcpy(text, &id, sizeof id);
 }
 
-/* Making a group lasts seconds and waits for the others' hosts: a thread does it, so that MPI goes
- * on and they come. */
+/* Opening a group takes seconds and waits for the other hosts: a thread does it, while MPI makes
+ * progress so that they can follow. */
 struct making {
     struct hps_nccl_group *group;
     ncclUniqueId id;
     int n, me, device;
-    float *room;                        /* (2 n) device memory */
+    float *scratch;                     /* (2 n) device memory */
     atomic_bool done;
 };
 
-/* One number with each and one sum: what is connected at the first use is connected now. */
+/* Exchange a number with each member and sum one: NCCL connects at the first use, which is now. */
 static void greet(struct making *m)
 {
     struct hps_nccl_group *g = m->group;
@@ -181,11 +182,11 @@ static void greet(struct making *m)
     HPS_NCCL(g, GroupStart());
     for (int r = 0; r < m->n; r++) {
         if (r == m->me) continue;
-        HPS_NCCL(g, Send(m->room + r, 1, ncclFloat32, r, g->comm, stream(g)));
-        HPS_NCCL(g, Recv(m->room + m->n + r, 1, ncclFloat32, r, g->comm, stream(g)));
+        HPS_NCCL(g, Send(m->scratch + r, 1, ncclFloat32, r, g->comm, stream(g)));
+        HPS_NCCL(g, Recv(m->scratch + m->n + r, 1, ncclFloat32, r, g->comm, stream(g)));
     }
     HPS_NCCL(g, GroupEnd());
-    HPS_NCCL(g, AllReduce(m->room, m->room, 1, ncclFloat32, ncclSum, g->comm, stream(g)));
+    HPS_NCCL(g, AllReduce(m->scratch, m->scratch, 1, ncclFloat32, ncclSum, g->comm, stream(g)));
 }
 
 static void *make(void *arg)
@@ -209,7 +210,7 @@ static struct hps_nccl_group *open_group(struct hps_dev *dev, const char text[HP
     g->dev = dev;
     memcpy(&m.id, text, sizeof m.id);
     HPS_CUDA(cudaGetDevice(&m.device));
-    m.room = dev->ops->alloc(dev, 2 * (size_t)n * sizeof *m.room);
+    m.scratch = dev->ops->alloc(dev, 2 * (size_t)n * sizeof *m.scratch);
     if (hps_thread_start(&thread, make, &m) != 0) HPS_DIE("no thread to make a group of GPUs");
     while (!m.done) {
         hps_progress_mpi();
@@ -218,7 +219,7 @@ static struct hps_nccl_group *open_group(struct hps_dev *dev, const char text[HP
     pthread_join(thread, NULL);
     hps_progress_add(meanwhile, g);
     dev->ops->stream_wait(dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
-    dev->ops->free(dev, m.room);
+    dev->ops->free(dev, m.scratch);
     return g;
 }
 
@@ -233,11 +234,11 @@ static void close_group(struct hps_nccl_group *g)
 
 const struct hps_nccl_ops hps_cuda_nccl = {
     .version = version,
-    .card = card,
+    .gpu = gpu,
     .name = name,
     .open = open_group,
     .close = close_group,
     .sum = sum,
     .exchange = exchange,
-    .look = look
+    .check_error = check_error
 };

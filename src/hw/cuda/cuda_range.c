@@ -1,5 +1,5 @@
-/* cuda_range.c - the timeline of a profiler, where NVTX is: a header alone, which finds one that
- * listens and costs nothing else. */
+/* cuda_range.c - ranges on the timeline of a profiler by NVTX, a library of headers that costs
+ * nothing without a profiler. */
 #include "hw/cuda/cuda_impl.h"
 
 #if defined(__has_include)

@@ -1,4 +1,4 @@
-/* cuda_rows.c - bags, tables, rules. */
+/* cuda_rows.c - operations on bags and rows of tables, update rules. */
 #include <assert.h>
 
 #include "hw/cuda/cuda_impl.h"
@@ -11,7 +11,7 @@ void hps_cuda_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, 
     HPS_CUDA(hps_kern_bag(hps_cuda_stream(dev), hps_kern_bags_of(lookup), pooling, y));
 }
 
-/* Sorted by row, ids keep their order: each row's sum is that of the CPU's. */
+/* The sort by row is stable, so that each row's sum has the order of the CPU's. */
 void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                            enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor dy,
                            bool add)
@@ -26,15 +26,15 @@ void hps_cuda_bag_backward(struct hps_dev *dev, const struct hps_lookup *lookup,
     struct hps_kern_pool pooling = { dim, pool == HPS_POOL_MEAN, combine == HPS_COMBINE_CONCAT };
     struct hps_kern_sort sort = { .n = n, .key = lookup->of.index };
     HPS_CUDA(hps_kern_sort(stream, &sort, NULL, &temp));
-    size_t pieces = hps_kern_pieces(n, dim) * sizeof(float);
+    size_t pieces = hps_kern_partial_floats(n, dim) * sizeof(float);
     int *of = hps_cuda_scratch(dev, 4 * n * sizeof *of + pieces + temp), *was = of + n;
     sort.value = was;
     sort.key_out = was + n;
     sort.value_out = was + 2 * n;
-    float *piece = (float *)(void *)(was + 3 * n);
+    float *partial = (float *)(void *)(was + 3 * n);
     HPS_CUDA(hps_kern_bag_numbers(stream, hps_kern_bags_of(lookup), of, was));
-    HPS_CUDA(hps_kern_sort(stream, &sort, (char *)piece + pieces, &temp));
-    struct hps_kern_sorted ids = { sort.key_out, sort.value_out, of, piece };
+    HPS_CUDA(hps_kern_sort(stream, &sort, (char *)partial + pieces, &temp));
+    struct hps_kern_sorted ids = { sort.key_out, sort.value_out, of, partial };
     HPS_CUDA(hps_kern_bag_back(stream, hps_kern_bags_of(lookup), pooling, ids, dy, grad));
 }
 
@@ -65,8 +65,8 @@ void hps_cuda_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_
 void hps_cuda_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
                      float *grad, float *state)
 {
-    double *room = hps_cuda_scratch(dev, (hps_kern_spans(n) + 2) * sizeof *room);
+    double *scratch = hps_cuda_scratch(dev, (hps_kern_sum_blocks(n) + 2) * sizeof *scratch);
 
     assert(rule->nrow == 0);
-    HPS_CUDA(hps_kern_update(hps_cuda_stream(dev), *rule, n, param, grad, state, room));
+    HPS_CUDA(hps_kern_update(hps_cuda_stream(dev), *rule, n, param, grad, state, scratch));
 }

@@ -1,4 +1,4 @@
-/* dev_cuda.c - the CUDA backend: its memory, its stream, errors, its table of operations. */
+/* dev_cuda.c - the CUDA backend: memory, streams, errors, the tables of operations. */
 #include <string.h>
 
 #include "base/env.h"
@@ -9,10 +9,10 @@
 #include "base/world.h"
 #include "hw/cuda/cuda_impl.h"
 
-#define PRODUCTS ((size_t)32 << 20)     /* what cuBLAS wants on the largest cards */
+#define PRODUCTS ((size_t)32 << 20)     /* workspace that cuBLAS takes on the largest GPUs */
 
-/* Kernels run later: what one of them did wrong is heard of in another call, but where each is
- * waited for. */
+/* Kernels run asynchronously: an error of one is reported by a later call, unless HETERPS_CUDA_SYNC
+ * waits for each. */
 static bool waits_for_each(void)
 {
     static int yes = -1;
@@ -64,7 +64,7 @@ static enum hps_status open_cuda(struct hps_dev *dev, int local, int nthread)
     HPS_CUBLAS(cublasCreate(&cuda->blas));
     HPS_CUBLAS(cublasSetStream(cuda->blas, cuda->stream[HPS_STREAM_COMPUTE]));
     cuda->graphs = hps_cuda_graphs_new();
-    if (cuda->graphs) {                         /* else cuBLAS takes memory inside of a graph */
+    if (cuda->graphs) {                         /* else cuBLAS allocates inside a graph */
         cuda->products = new_block(PRODUCTS, "products in graphs");
         HPS_CUBLAS(cublasSetWorkspace(cuda->blas, cuda->products, PRODUCTS));
     }
@@ -93,8 +93,9 @@ static void close_cuda(struct hps_dev *dev)
     dev->state = NULL;
 }
 
-/* A stream may wait for other ranks, and they for messages of this rank: the host sends those while
- * it waits for the stream. "Not ready" is no error, but the runtime keeps it as its last one. */
+/* A stream may wait for other ranks, which may wait for messages of this rank: the host makes
+ * progress while it waits for the stream. "Not ready" is no error, but the runtime keeps it as
+ * the last one. */
 static void progress_while_busy(cudaStream_t stream)
 {
     cudaError_t now;
@@ -111,7 +112,7 @@ static void wait_for(cudaStream_t stream)
     HPS_CUDA(cudaStreamSynchronize(stream));
 }
 
-/* Every stream that may use the block is waited for. */
+/* Waits for every stream that may use the block. */
 static void release(struct hps_dev *dev, void *p)
 {
     struct hps_cuda *cuda = hps_cuda_of(dev);
@@ -122,16 +123,16 @@ static void release(struct hps_dev *dev, void *p)
     HPS_CUDA(cudaFree(p));
 }
 
-void *hps_cuda_take(struct hps_dev *dev, struct hps_cuda_room *room, size_t bytes)
+void *hps_cuda_reserve(struct hps_dev *dev, struct hps_cuda_block *block, size_t bytes)
 {
-    if (room->bytes >= bytes) return room->at;
+    if (block->bytes >= bytes) return block->at;
     if (!hps_cuda_capturing(hps_cuda_of(dev)))
-        release(dev, room->at);
-    else if (room->at)
-        hps_cuda_free_later(hps_cuda_of(dev), room->at);
-    room->bytes = bytes + bytes / 2;
-    room->at = new_block(room->bytes, "an operation's scratch");
-    return room->at;
+        release(dev, block->at);
+    else if (block->at)
+        hps_cuda_free_later(hps_cuda_of(dev), block->at);
+    block->bytes = bytes + bytes / 2;
+    block->at = new_block(block->bytes, "an operation's scratch");
+    return block->at;
 }
 
 void *hps_cuda_stream(struct hps_dev *dev)
@@ -141,7 +142,7 @@ void *hps_cuda_stream(struct hps_dev *dev)
 
 void *hps_cuda_scratch(struct hps_dev *dev, size_t bytes)
 {
-    return hps_cuda_take(dev, &hps_cuda_of(dev)->scratch, bytes);
+    return hps_cuda_reserve(dev, &hps_cuda_of(dev)->scratch, bytes);
 }
 
 static void *alloc(struct hps_dev *dev, size_t bytes)
@@ -149,7 +150,7 @@ static void *alloc(struct hps_dev *dev, size_t bytes)
     void *p = new_block(bytes, "the layers of this stage");
 
     HPS_CUDA(cudaMemsetAsync(p, 0, bytes, hps_cuda_stream(dev)));
-    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));      /* any stream may write to it now */
+    HPS_CUDA(cudaStreamSynchronize(hps_cuda_stream(dev)));      /* any stream may use it now */
     return p;
 }
 
@@ -167,7 +168,7 @@ static void sync(struct hps_dev *dev)
 
 static void copy_to_host(struct hps_dev *dev, void *to_host, const void *from, size_t bytes)
 {
-    progress_while_busy(hps_cuda_stream(dev)); /* a copy to memory not pinned waits in CUDA */
+    progress_while_busy(hps_cuda_stream(dev)); /* a copy to pageable memory blocks in CUDA */
     if (bytes > 0)
         HPS_CUDA(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost,
                                  hps_cuda_stream(dev)));
@@ -262,7 +263,7 @@ static bool event_done(struct hps_dev *dev, struct hps_event *event)
     cudaError_t error = cudaEventQuery(event->cuda);
 
     (void)dev;
-    (void)cudaGetLastError();   /* "not ready" would be the next launch's */
+    (void)cudaGetLastError();   /* else the next launch would report "not ready" */
     if (error == cudaErrorNotReady) return false;
     hps_cuda_check((int)error, "cudaEventQuery", __FILE__, __LINE__);
     return true;

@@ -1,4 +1,4 @@
-/* kern_attend.cu - attention over the bags of one slot, but for the net that weighs. */
+/* kern_attend.cu - attention over the bags of one slot, without the scoring network. */
 #include "hw/cuda/kern_impl.h"
 
 /* The row of id i. */
@@ -8,7 +8,7 @@ static __device__ __forceinline__ const float *row_at(const struct hps_kern_bags
     return hps_lookup_row(&bag.rows, bag.index[i], (size_t)dim);
 }
 
-/* The ids from `first` on, with what they are weighed by. */
+/* The features of the ids from `first` on. */
 struct ids : hps_kern_attend {
     size_t first;
 
@@ -57,7 +57,7 @@ struct weigh {
         float most = first < last ? score[first] : 0.0f, sum = 0;
         for (size_t i = first + (size_t)lane; i < last; i += WARP)
             most = score[i] > most ? score[i] : most;
-        most = warp_most(most);
+        most = warp_max(most);
         for (size_t i = first + (size_t)lane; i < last; i += WARP) {
             weight[i] = softmax ? expf(rate * (score[i] - most)) : score[i];
             sum += weight[i];
@@ -68,8 +68,8 @@ struct weigh {
     }
 };
 
-extern "C" int hps_kern_weigh(void *stream, struct hps_kern_bags bag, int dim, bool softmax,
-                              const float *score, float *weight)
+extern "C" int hps_kern_attend_weights(void *stream, struct hps_kern_bags bag, int dim,
+                                       bool softmax, const float *score, float *weight)
 {
     weigh f = { bag, 1 / sqrtf((float)dim), softmax, score, weight };
     return run_rows(stream, (size_t)bag.B, f);
@@ -97,8 +97,8 @@ extern "C" int hps_kern_attend_pool(void *stream, struct hps_kern_bags bag, int 
     return run_each(stream, (size_t)bag.B, dim, f);
 }
 
-/* Of the output to the scores, and to the rows that it was made of. */
-struct unpool : hps_kern_attend {
+/* Backward of the pooling: from dy to the scores and the pooled rows. */
+struct pool_back : hps_kern_attend {
     bool softmax;
     float rate;
     const float *weight;
@@ -129,15 +129,15 @@ struct unpool : hps_kern_attend {
     }
 };
 
-extern "C" int hps_kern_unpool(void *stream, struct hps_kern_attend a, bool softmax,
-                               const float *weight, struct hps_tensor dy, float *dscore,
-                               float *drow)
+extern "C" int hps_kern_attend_pool_back(void *stream, struct hps_kern_attend a, bool softmax,
+                                         const float *weight, struct hps_tensor dy, float *dscore,
+                                         float *drow)
 {
-    unpool f = { a, softmax, 1 / sqrtf((float)a.dim), weight, dy, dscore, drow };
+    pool_back f = { a, softmax, 1 / sqrtf((float)a.dim), weight, dy, dscore, drow };
     return run_rows(stream, (size_t)a.bag.B, f);
 }
 
-struct unfeature {
+struct features_back {
     ids i;
     const float *df;
     float *drow, *dcand;
@@ -151,10 +151,10 @@ struct unfeature {
     }
 };
 
-extern "C" int hps_kern_unfeature(void *stream, struct hps_kern_attend a, size_t first, size_t n,
-                                  const float *df, float *drow, float *dcand)
+extern "C" int hps_kern_features_back(void *stream, struct hps_kern_attend a, size_t first,
+                                      size_t n, const float *df, float *drow, float *dcand)
 {
-    unfeature f = { { a, first }, df, drow, dcand };
+    features_back f = { { a, first }, df, drow, dcand };
     return run_each(stream, n, a.dim, f);
 }
 

@@ -1,4 +1,4 @@
-/* kern_bag.cu - bags of rows: pooled, and the gradients of rows summed in the order of the ids. */
+/* kern_bag.cu - pooled bags: the forward, and gradients of rows summed in the order of the ids. */
 #include "hw/cuda/kern_impl.h"
 
 struct pool {
@@ -76,5 +76,5 @@ extern "C" int hps_kern_bag_back(void *stream, struct hps_kern_bags bag, struct 
                                  float *rows_grad)
 {
     spill g = { bag, p.dim, p.mean, p.concat, ids.nth, ids.of, dy };
-    return run_keys(stream, bag.nid, p.dim, ids.key, g, ids.piece, rows_grad);
+    return run_keys(stream, bag.nid, p.dim, ids.key, g, ids.partial, rows_grad);
 }

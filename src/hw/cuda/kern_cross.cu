@@ -1,4 +1,4 @@
-/* kern_cross.cu - the gate of a cross layer: all of hw/op_cross.h. */
+/* kern_cross.cu - the elementwise part of a cross layer: all of hw/op_cross.h. */
 #include "hw/cuda/kern_impl.h"
 #include "hw/cuda/launch_impl.h"
 #include "hw/op_cross.h"
@@ -19,7 +19,7 @@ static void forward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_
     HPS_CUDA(run_each(hps_cuda_stream(dev), (size_t)B, x.width, f));
 }
 
-struct ungate {
+struct gate_back {
     struct hps_tensor a, b, dy, da;
 
     __device__ void operator()(size_t r, int c) const
@@ -33,7 +33,7 @@ struct ungate {
 static void backward(struct hps_dev *dev, int B, struct hps_tensor a, struct hps_tensor b,
                      struct hps_tensor dy, struct hps_tensor da)
 {
-    ungate f = { a, b, dy, da };
+    gate_back f = { a, b, dy, da };
     HPS_CUDA(run_each(hps_cuda_stream(dev), (size_t)B, dy.width, f));
 }
 

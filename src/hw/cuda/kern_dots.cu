@@ -1,4 +1,4 @@
-/* kern_dots.cu - what the vectors of an example have to do with each other, v (B, n, dim). */
+/* kern_dots.cu - pairwise dot products and factorization machines, of v (B, n, dim). */
 #include "hw/cuda/kern_impl.h"
 
 /* Where row i of the triangle begins: j < i, or j <= i. */
@@ -63,7 +63,7 @@ extern "C" int hps_kern_dots_back(void *stream, struct hps_kern_vectors v, bool 
     return run_each(stream, (size_t)v.B, v.n * v.dim, f);
 }
 
-/* ---- all pairs in one sum: ((sum v)^2 - sum v^2) / 2 ---- */
+/* ---- factorization machine: ((sum v)^2 - sum v^2) / 2 ---- */
 
 struct fm {
     int n, dim;

@@ -1,8 +1,9 @@
-/* kern_impl.h - what the files of kernels share; for src/hw/kern_*.cu only. The same source runs on
- * a card and, launched by a stand-in for CUDA, block by block on a CPU.
+/* kern_impl.h - templates that the sources of kernels share: loops over elements and rows, and
+ * reductions. The same source runs on a GPU and, launched by a stand-in for CUDA, block by block on
+ * a CPU.
  *
- * Whatever is summed is summed in an order that depends on the sizes only: the same bits each time.
- * `each` and `each_row` are loops over a matrix: a thread an element, a warp a row. */
+ * Reductions have an order that depends on the sizes alone, so the bits are the same in each run.
+ * `each` uses a thread for an element, `each_row` a warp for a row. */
 #ifndef HPS_HW_CUDA_KERN_IMPL_H
 #define HPS_HW_CUDA_KERN_IMPL_H
 
@@ -10,7 +11,7 @@
 
 #include "hw/kern.h"
 
-/* kernel<<<blocks, threads, 0, stream>>>(...) as an int; _TEAM: its threads meet. */
+/* kernel<<<blocks, threads, 0, stream>>>(...) as an int; _TEAM: its threads synchronise. */
 #ifdef __CUDACC__
 #define HPS_LAUNCH(kernel, blocks, threads, stream, ...)                                           \
     (kernel<<<blocks, threads, 0, (cudaStream_t)(stream)>>>(__VA_ARGS__), (int)cudaGetLastError())
@@ -26,17 +27,17 @@
 
 #define THREADS 256
 #define WARP 32
-#define MOST_BLOCKS 65535u      /* more rows than these take: a block goes round again */
+#define MAX_BLOCKS 65535u       /* with more rows, a block loops */
 
 static inline unsigned blocks_of(size_t n, unsigned each)
 {
     size_t blocks = (n + each - 1) / each;
-    return blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS;
+    return blocks < MAX_BLOCKS ? (unsigned)blocks : MAX_BLOCKS;
 }
 
 /* ---- a thread an element ---- */
 
-/* As many threads along a row as it is wide, up to all of them, the rest over rows. */
+/* The shape of a block: as many threads along a row as it is wide, the rest over rows. */
 static inline dim3 shape_of(int width)
 {
     unsigned x = 1;
@@ -72,7 +73,7 @@ template <class T> static __device__ __forceinline__ T warp_sum(T v)
     return v;
 }
 
-static __device__ __forceinline__ float warp_most(float v)
+static __device__ __forceinline__ float warp_max(float v)
 {
     for (int m = WARP / 2; m > 0; m /= 2) {
         float other = __shfl_xor_sync(0xffffffffu, v, m);
@@ -81,7 +82,7 @@ static __device__ __forceinline__ float warp_most(float v)
     return v;
 }
 
-static __device__ __forceinline__ int warp_least(int v)
+static __device__ __forceinline__ int warp_min(int v)
 {
     for (int m = WARP / 2; m > 0; m /= 2) {
         int other = __shfl_xor_sync(0xffffffffu, v, m);
@@ -105,7 +106,7 @@ template <class F> static int run_rows(void *stream, size_t B, F f)
     return HPS_LAUNCH_TEAM(each_row<F>, dim3(blocks), dim3(WARP, THREADS / WARP), stream, B, f);
 }
 
-/* ---- sums of everything: by blocks, then over them ---- */
+/* ---- a sum of all: by blocks, then over the blocks ---- */
 
 /* The sum of v over the block, in thread 0. */
 static __device__ __forceinline__ double block_sum(double v)
@@ -113,7 +114,7 @@ static __device__ __forceinline__ double block_sum(double v)
     __shared__ double part[THREADS / WARP];
 
     v = warp_sum(v);
-    __syncthreads();            /* who read the ones before has done so */
+    __syncthreads();            /* part may still be read by a call before */
     if (threadIdx.x % WARP == 0) part[threadIdx.x / WARP] = v;
     __syncthreads();
     v = 0;
@@ -125,7 +126,7 @@ static __device__ __forceinline__ double block_sum(double v)
 template <class G> static __global__ void sum_spans(size_t n, G g, double *part)
 {
     double sum = 0;
-    size_t first = (size_t)blockIdx.x * HPS_KERN_SUM, last = first + HPS_KERN_SUM;
+    size_t first = (size_t)blockIdx.x * HPS_KERN_SUM_BLOCK, last = first + HPS_KERN_SUM_BLOCK;
 
     if (last > n) last = n;
     for (size_t i = first + threadIdx.x; i < last; i += THREADS)
@@ -144,11 +145,11 @@ static __global__ void sum_parts(size_t n, const double *part, double *sum, bool
     if (threadIdx.x == 0) *sum = add ? *sum + all : all;
 }
 
-/* *sum (+)= g(0) + .. + g(n-1); part: hps_kern_spans(n) doubles. */
+/* *sum (+)= g(0) + .. + g(n-1); part: hps_kern_sum_blocks(n) doubles. */
 template <class G>
 static int run_sum(void *stream, size_t n, G g, double *part, double *sum, bool add)
 {
-    size_t spans = hps_kern_spans(n);
+    size_t spans = hps_kern_sum_blocks(n);
     int error = 0;
 
     if (n > 0)
@@ -159,14 +160,14 @@ static int run_sum(void *stream, size_t n, G g, double *part, double *sum, bool 
                            sum, add);
 }
 
-/* ---- sums of columns: by chunks of rows, then over them ---- */
+/* ---- column sums: by blocks of rows, then over the blocks ---- */
 
 template <class T, class G>
 static __global__ void sum_columns(size_t B, int width, G g, T *part)
 {
     __shared__ T lane[THREADS / WARP][WARP];
     int c = (int)(blockIdx.y * WARP + threadIdx.x);
-    size_t first = (size_t)blockIdx.x * HPS_KERN_CHUNK, last = first + HPS_KERN_CHUNK;
+    size_t first = (size_t)blockIdx.x * HPS_KERN_COLUMN_BLOCK, last = first + HPS_KERN_COLUMN_BLOCK;
     T sum = 0;
 
     if (last > B) last = B;
@@ -196,11 +197,12 @@ template <class T> struct add_chunks {
     }
 };
 
-/* to (width) (+)= the sums of g(row, column) over the B rows; part: hps_kern_chunks(B) * width. */
+/* to (width) (+)= the sums of g(row, column) over the B rows;
+ * part: hps_kern_column_blocks(B) * width. */
 template <class T, class G>
 static int run_columns(void *stream, size_t B, int width, G g, T *part, T *to, bool add)
 {
-    size_t chunks = hps_kern_chunks(B);
+    size_t chunks = hps_kern_column_blocks(B);
     int error = 0;
     unsigned across = ((unsigned)width + WARP - 1) / WARP;
 
@@ -214,24 +216,24 @@ static int run_columns(void *stream, size_t B, int width, G g, T *part, T *to, b
     return run_each(stream, 1, width, f);
 }
 
-/* ---- sums over equal keys: by spans of the sorted pairs, then over what crosses them ---- */
+/* ---- sums by key: by blocks of the sorted pairs, then over keys that cross blocks ---- */
 
-/* Popular keys have thousands of pairs: one thread for all of them would be the last one at work.
- * Pieces that lie in more than one span, two a span at most: the one that began before it, and the
- * one that goes on behind it. */
-template <class G> struct sum_pieces {
+/* Hot keys have thousands of pairs, too many for one thread. A key whose pairs lie in several
+ * blocks leaves a partial sum in each; a block has at most two of them, of the key that begins
+ * before the block and of the key that continues behind it. */
+template <class G> struct sum_partials {
     size_t n;
     int dim;
     const int *key;
-    G g;                        /* what the pair at k adds to number d */
-    float *piece;               /* (spans, 2, dim) */
+    G g;                        /* g(k, d): what pair k adds to element d */
+    float *partial;             /* (blocks, 2, dim) */
     float *to;                  /* (.., dim) by key, added to */
 
     __device__ void operator()(size_t k, int d) const
     {
         int row = key[k];
-        size_t span = k / HPS_KERN_SPAN, first = span * HPS_KERN_SPAN, i = k;
-        size_t last = first + HPS_KERN_SPAN < n ? first + HPS_KERN_SPAN : n;
+        size_t span = k / HPS_KERN_SORTED_BLOCK, first = span * HPS_KERN_SORTED_BLOCK, i = k;
+        size_t last = first + HPS_KERN_SORTED_BLOCK < n ? first + HPS_KERN_SORTED_BLOCK : n;
         bool begins = k == 0 || key[k - 1] != row;
         float sum = 0;
         if (!begins && k != first) return;
@@ -241,21 +243,21 @@ template <class G> struct sum_pieces {
         if (begins && ends)
             to[(size_t)row * (size_t)dim + (size_t)d] += sum;
         else
-            piece[(2 * span + (begins ? 1 : 0)) * (size_t)dim + (size_t)d] = sum;
+            partial[(2 * span + (begins ? 1 : 0)) * (size_t)dim + (size_t)d] = sum;
     }
 };
 
-struct join_pieces {
+struct join_partials {
     size_t n;
     int dim;
     const int *key;
-    const float *piece;
+    const float *partial;
     float *to;
 
-    /* Does the key of the span's last pair go on behind it, and had it not before the span? */
+    /* Does the key of the block's last pair begin in the block and continue behind it? */
     __device__ bool leaves(size_t span) const
     {
-        size_t first = span * HPS_KERN_SPAN, last = first + HPS_KERN_SPAN;
+        size_t first = span * HPS_KERN_SORTED_BLOCK, last = first + HPS_KERN_SORTED_BLOCK;
         return last < n && key[last - 1] == key[last] &&
                (first == 0 || key[first - 1] != key[last - 1]);
     }
@@ -263,31 +265,33 @@ struct join_pieces {
     {
         size_t next = span + 1;
         if (!leaves(span)) return;
-        int row = key[next * HPS_KERN_SPAN];
-        float sum = piece[(2 * span + 1) * (size_t)dim + (size_t)d];
-        for (; next * HPS_KERN_SPAN < n && key[next * HPS_KERN_SPAN] == row; next++)
-            sum += piece[2 * next * (size_t)dim + (size_t)d];
+        int row = key[next * HPS_KERN_SORTED_BLOCK];
+        float sum = partial[(2 * span + 1) * (size_t)dim + (size_t)d];
+        for (; next * HPS_KERN_SORTED_BLOCK < n && key[next * HPS_KERN_SORTED_BLOCK] == row; next++)
+            sum += partial[2 * next * (size_t)dim + (size_t)d];
         to[(size_t)row * (size_t)dim + (size_t)d] += sum;
     }
 };
 
-/* to[key[k]] += g(k, ..) over the n sorted pairs; piece: hps_kern_pieces(n, dim) floats. */
+/* to[key[k]] += g(k, ..) over the n sorted pairs;
+ * partial: hps_kern_partial_floats(n, dim) floats. */
 template <class G>
-static int run_keys(void *stream, size_t n, int dim, const int *key, G g, float *piece, float *to)
+static int run_keys(void *stream, size_t n, int dim, const int *key, G g, float *partial, float *to)
 {
-    sum_pieces<G> sum = { n, dim, key, g, piece, to };
-    join_pieces join = { n, dim, key, piece, to };
+    sum_partials<G> sum = { n, dim, key, g, partial, to };
+    join_partials join = { n, dim, key, partial, to };
     int error = run_each(stream, n, dim, sum);
-    return error ? error : run_each(stream, (n + HPS_KERN_SPAN - 1) / HPS_KERN_SPAN, dim, join);
+    size_t blocks = (n + HPS_KERN_SORTED_BLOCK - 1) / HPS_KERN_SORTED_BLOCK;
+    return error ? error : run_each(stream, blocks, dim, join);
 }
 
-/* Where a bag begins. */
+/* The first id of a bag. */
 static __device__ __forceinline__ size_t bag_start(struct hps_kern_bags bag, size_t at)
 {
     return bag.single ? at : (size_t)bag.offset[at];
 }
 
-/* The row of a matrix view. */
+/* A row of a matrix view. */
 static __device__ __forceinline__ float *row_of(struct hps_tensor x, size_t r)
 {
     return x.data + r * x.ld;

@@ -1,8 +1,8 @@
-/* kern_loss.cu - losses, a thread or a warp a row; their sum is made elsewhere. */
+/* kern_loss.cu - losses, a thread or a warp for a row; kern_sum.cu sums them. */
 #include "base/rng.h"
 #include "hw/cuda/kern_impl.h"
 
-/* With e = exp(-|x|) in (0, 1] nothing overflows, and no digits are lost. */
+/* With e = exp(-|x|) in (0, 1] nothing overflows and no digits cancel. */
 struct logistic : hps_loss {
     double *losses;
 
@@ -49,7 +49,7 @@ struct hinge : hps_loss {
     {
         float v = row_of(x, r)[0], sign = label[r] > 0.5f ? 1.0f : -1.0f;
         float lack = margin - sign * v;
-        losses[r] = lack <= 0 ? 0 : (double)lack;       /* a NaN stays one */
+        losses[r] = lack <= 0 ? 0 : (double)lack;       /* propagates NaN */
         if (score) score[r] = v;
         if (dx.data) row_of(dx, r)[0] = lack > 0 ? -sign * weight : 0;
     }
@@ -61,18 +61,18 @@ extern "C" int hps_kern_hinge(void *stream, struct hps_loss loss, float margin, 
     return run_each(stream, (size_t)loss.B, 1, f);
 }
 
-/* The largest logit is taken off: no exponential overflows. */
+/* The largest logit is subtracted, so that no exponential overflows. */
 struct classes : hps_loss {
     double *losses;
 
-    /* The chance of the second of two classes, else the first of the likeliest. */
+    /* The probability of the second of two classes, else the first of the likeliest classes. */
     __device__ float score_of(const float *v, int C, float top, double sum, int lane) const
     {
         int best = C - 1;
         if (C == 2) return (float)(exp((double)v[1] - (double)top) / sum);
         for (int c = C - 1 - lane; c >= 0; c -= WARP)
             best = v[c] == top ? c : best;
-        return (float)warp_least(best);
+        return (float)warp_min(best);
     }
     __device__ void operator()(size_t r, int lane) const
     {
@@ -83,7 +83,7 @@ struct classes : hps_loss {
         double sum = 0;
         for (int c = lane; c < C; c += WARP)
             top = v[c] > top ? v[c] : top;
-        top = warp_most(top);
+        top = warp_max(top);
         for (int c = lane; c < C; c += WARP)
             sum += (double)expf(v[c] - top);
         sum = warp_sum(sum);
@@ -120,7 +120,7 @@ struct nce : hps_loss {
     float *e;
     double *losses;
 
-    /* One class of a row: its loss; its numbers become their gradient. */
+    /* The loss of one class of a row; its weights are overwritten by their gradient. */
     __device__ double class_of(size_t b, int j, int lane) const
     {
         float *mine = e + (b * (size_t)K + (size_t)j) * (size_t)(D + 1);
@@ -134,7 +134,7 @@ struct nce : hps_loss {
             d[i] = (j == 0 ? 0.0f : d[i]) + force * mine[i];
             mine[i] = force * v[i];
         }
-        __syncwarp();                   /* all have read the bias */
+        __syncwarp();                   /* all lanes have read the bias */
         if (d && lane == 0) mine[D] = force;
         return (away > 0 ? away : 0) + log1p(exp(-fabs(away)));
     }
@@ -153,13 +153,13 @@ extern "C" int hps_kern_nce(void *stream, struct hps_loss loss, int K, float *e,
     return run_rows(stream, (size_t)loss.B, f);
 }
 
-/* ---- hinge between rows ---- */
+/* ---- in-batch negatives ---- */
 
 struct pairing : hps_kern_pairs {
     float weight, *score;
     double *losses;
 
-    /* The j-th other row that row b is held against. */
+    /* The j-th negative of row b. */
     __device__ int other(size_t b, int j) const
     {
         uint64_t i = (uint64_t)j, others = (uint64_t)p.rows - 1;
@@ -220,7 +220,7 @@ extern "C" int hps_kern_pairs_du(void *stream, struct hps_kern_pairs pairs, floa
     return run_each(stream, (size_t)pairs.p.B, pairs.p.width, f);
 }
 
-/* What a pair pulls at the other by. */
+/* The gradient that a pair adds to its item. */
 struct pulled : hps_kern_pairs {
     const int *nth;
 
@@ -232,9 +232,9 @@ struct pulled : hps_kern_pairs {
 };
 
 extern "C" int hps_kern_pairs_dall(void *stream, struct hps_kern_pairs pairs, const int *key,
-                                   const int *nth, float *piece, float *dall)
+                                   const int *nth, float *partial, float *dall)
 {
     pulled g = { pairs, nth };
     size_t n = (size_t)pairs.p.B * (size_t)pairs.n;
-    return run_keys(stream, n, pairs.p.width, key, g, piece, dall);
+    return run_keys(stream, n, pairs.p.width, key, g, partial, dall);
 }

@@ -1,5 +1,4 @@
-/* kern_map.cu - element by element: copies, dropout, activations, parts that are added
- * up. */
+/* kern_map.cu - elementwise kernels: copies, dropout, activations, scaling, reductions. */
 #include "base/rng.h"
 #include "hw/cuda/kern_impl.h"
 
@@ -18,7 +17,8 @@ extern "C" int hps_kern_copy(void *stream, int B, struct hps_tensor x, struct hp
     return run_each(stream, (size_t)B, x.width, f);
 }
 
-/* unit(key, i) >= p as in hw/op_dropout.h: its 24 bits as a whole number are at least p * 2^24. */
+/* Is the random number of (key, i) at least p (hw/op_dropout.h)? Its 24 bits as an integer are
+ * compared with p * 2^24. */
 struct drop {
     uint64_t key, least;
     float scale;
@@ -43,7 +43,7 @@ extern "C" int hps_kern_dropout(void *stream, int B, float p, uint64_t key,
     return run_each(stream, (size_t)B, x.width, f);
 }
 
-/* ---- activations; a NaN that goes in comes out ---- */
+/* ---- activations; they propagate NaN ---- */
 
 static __device__ __forceinline__ float normal(float x)
 {
@@ -89,7 +89,7 @@ extern "C" int hps_kern_act(void *stream, enum hps_act act, int B, struct hps_te
     return run_each(stream, (size_t)B, x.width, f);
 }
 
-/* x is looked at for gelu only, y for the others; dx may be dy. */
+/* gelu reads x, the others y; dx may be dy. */
 struct incline {
     enum hps_act act;
     struct hps_tensor x, y, dy, dx;
@@ -131,7 +131,7 @@ extern "C" int hps_kern_bias_act(void *stream, enum hps_act act, int B, struct h
     return run_each(stream, (size_t)B, y.width, f);
 }
 
-/* ---- factors ---- */
+/* ---- scaling ---- */
 
 struct scaled {
     float by;
@@ -147,7 +147,7 @@ extern "C" int hps_kern_scale(void *stream, int B, float by, struct hps_tensor x
     return run_each(stream, (size_t)B, x.width, f);
 }
 
-/* ---- parts of a sum ---- */
+/* ---- reductions ---- */
 
 template <class T> struct reduced {
     int k;

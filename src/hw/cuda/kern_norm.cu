@@ -1,4 +1,4 @@
-/* kern_norm.cu - batch norm: sums over columns, what is done once a column, and to each element. */
+/* kern_norm.cu - batch norm: sums over columns, factors of each column, the elements. */
 #include "hw/cuda/kern_impl.h"
 
 struct moment {                 /* of x, and behind those of x * z */
@@ -14,13 +14,13 @@ struct moment {                 /* of x, and behind those of x * z */
 };
 
 extern "C" int hps_kern_moments(void *stream, int B, struct hps_tensor x, struct hps_tensor z,
-                                double *room, double *sums)
+                                double *scratch, double *sums)
 {
     moment g = { x, z };
-    return run_columns<double>(stream, (size_t)B, 2 * x.width, g, room, sums, false);
+    return run_columns<double>(stream, (size_t)B, 2 * x.width, g, scratch, sums, false);
 }
 
-/* ---- once a column, in doubles as on a host ---- */
+/* ---- factors of each column, in double as on a host ---- */
 
 struct column {
     struct hps_batch_norm n;
@@ -103,7 +103,7 @@ extern "C" int hps_kern_norm_back(void *stream, struct hps_batch_norm n, const d
     return run_each(stream, 1, n.width, f);
 }
 
-/* ---- to each element ---- */
+/* ---- the elements ---- */
 
 struct mixed : hps_blend {
     struct hps_tensor y;

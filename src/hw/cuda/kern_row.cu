@@ -1,9 +1,9 @@
-/* kern_row.cu - row by row, a warp each: cosine, softmax, layer norm, rows of length 1. */
+/* kern_row.cu - a warp for a row: cosine, softmax, layer norm, L2 normalisation. */
 #include "hw/cuda/kern_impl.h"
 
-#define TINY 1e-12f             /* added to a square: rows of zeros have a cosine and a gradient */
+#define TINY 1e-12f             /* added to a square, so that rows of zeros have a gradient */
 
-/* The lane's part of a sum over a row. */
+/* The columns of a lane in a sum over a row. */
 #define OVER_ROW(c, lane, width) for (int c = lane; c < (width); c += WARP)
 
 struct cosine : hps_cosine {
@@ -36,7 +36,7 @@ extern "C" int hps_kern_cosine(void *stream, struct hps_cosine c)
 /* With u = a / |a|, v = b / |b|: d cos / da = (v - cos u) / |a|. */
 struct lean {
     struct hps_tensor a, b, y, dy, da;
-    const float *by_a, *by_b;   /* every second */
+    const float *by_a, *by_b;   /* with a stride of 2 */
 
     __device__ void operator()(size_t r, int c) const
     {
@@ -63,7 +63,7 @@ struct softmax {
         const float *from = row_of(x, r);
         float *to = row_of(y, r), most = from[0], sum = 0;
         OVER_ROW(c, lane, x.width) most = from[c] > most ? from[c] : most;
-        most = warp_most(most);
+        most = warp_max(most);
         OVER_ROW(c, lane, x.width)
         {
             to[c] = expf(from[c] - most);

@@ -1,7 +1,7 @@
-/* kern_rule.cu - tables and update rules: a warp a row, a thread a weight. */
+/* kern_rule.cu - tables and update rules: a warp for a row, a thread for a dense weight. */
 #include "hw/cuda/kern_impl.h"
 
-/* ---- rows gathered, sums of rows ---- */
+/* ---- gather, sums of rows ---- */
 
 struct gather {
     const float *table;
@@ -96,7 +96,7 @@ struct apply {
         float rate = k.lr / (sqrtf(state) + k.eps);
         for (int d = lane; d < dim; d += WARP)
             w[d] -= rate * hps_rule_slope(&k, w[d], sum_of(grad, i, dim, d));
-        __syncwarp();                   /* all have read the state */
+        __syncwarp();                   /* all lanes have read the state */
         if (lane == 0) w[dim] = state;
     }
     __device__ void lamb(float *w, size_t i, int lane) const
@@ -153,7 +153,7 @@ struct weights2 {
     __device__ double operator()(size_t i) const { return (double)param[i] * (double)param[i]; }
 };
 
-struct moves2 {                 /* the means go on with it */
+struct moves2 {                 /* also updates the means */
     hps_rule_step k;
     size_t n;
     float *param, *grad, *state;
@@ -170,7 +170,7 @@ struct lamb_step {
     hps_rule_step k;
     size_t n;
     float *param, *state;
-    const double *norm2;        /* of the weights, of the moves */
+    const double *norm2;        /* of the weights, of the updates */
 
     __device__ void operator()(size_t i, int) const
     {
@@ -180,15 +180,15 @@ struct lamb_step {
 };
 
 extern "C" int hps_kern_update(void *stream, struct hps_rule r, size_t n, float *param,
-                               float *grad, float *state, double *room)
+                               float *grad, float *state, double *scratch)
 {
     hps_rule_step k = hps_rule_prepare(&r);
     update f = { k, n, param, grad, state };
     if (r.kind != HPS_RULE_LAMB) return run_each(stream, n, 1, f);
     weights2 w = { param };
     moves2 m = { k, n, param, grad, state };
-    lamb_step s = { k, n, param, state, room };
-    int error = run_sum(stream, n, w, room + 2, room, false);
-    if (!error) error = run_sum(stream, n, m, room + 2, room + 1, false);
+    lamb_step s = { k, n, param, state, scratch };
+    int error = run_sum(stream, n, w, scratch + 2, scratch, false);
+    if (!error) error = run_sum(stream, n, m, scratch + 2, scratch + 1, false);
     return error ? error : run_each(stream, n, 1, s);
 }

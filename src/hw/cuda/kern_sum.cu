@@ -1,4 +1,4 @@
-/* kern_sum.cu - sums over columns and over everything, in an order that the sizes alone decide. */
+/* kern_sum.cu - column sums and sums of all elements, in an order that depends on sizes alone. */
 #include "hw/cuda/kern_impl.h"
 
 struct element {
@@ -7,11 +7,11 @@ struct element {
     __device__ float operator()(size_t r, int c) const { return row_of(x, r)[c]; }
 };
 
-extern "C" int hps_kern_column_sums(void *stream, int B, struct hps_tensor x, float *room,
+extern "C" int hps_kern_column_sums(void *stream, int B, struct hps_tensor x, float *scratch,
                                     float *to)
 {
     element g = { x };
-    return run_columns<float>(stream, (size_t)B, x.width, g, room, to, true);
+    return run_columns<float>(stream, (size_t)B, x.width, g, scratch, to, true);
 }
 
 struct tilted {                 /* dy * h, h = (x - mean) * rate */
@@ -25,14 +25,14 @@ struct tilted {                 /* dy * h, h = (x - mean) * rate */
 };
 
 extern "C" int hps_kern_layer_norm_sums(void *stream, struct hps_layer_norm norm,
-                                        struct hps_tensor dy, float *room, float *dgain,
+                                        struct hps_tensor dy, float *scratch, float *dgain,
                                         float *dshift)
 {
     size_t B = (size_t)norm.B;
     tilted g = { norm.x, dy, norm.saved };
     element d = { dy };
-    int error = run_columns<float>(stream, B, dy.width, g, room, dgain, true);
-    return error ? error : run_columns<float>(stream, B, dy.width, d, room, dshift, true);
+    int error = run_columns<float>(stream, B, dy.width, g, scratch, dgain, true);
+    return error ? error : run_columns<float>(stream, B, dy.width, d, scratch, dshift, true);
 }
 
 struct square {
@@ -41,10 +41,11 @@ struct square {
     __device__ double operator()(size_t i) const { return (double)x[i] * (double)x[i]; }
 };
 
-extern "C" int hps_kern_squares(void *stream, size_t n, const float *x, double *room, double *sum)
+extern "C" int hps_kern_squares(void *stream, size_t n, const float *x, double *scratch,
+                                double *sum)
 {
     square g = { x };
-    return run_sum(stream, n, g, room, sum, false);
+    return run_sum(stream, n, g, scratch, sum, false);
 }
 
 struct number {
@@ -53,8 +54,8 @@ struct number {
     __device__ double operator()(size_t i) const { return x[i]; }
 };
 
-extern "C" int hps_kern_total(void *stream, size_t n, const double *x, double *room, double *sum)
+extern "C" int hps_kern_total(void *stream, size_t n, const double *x, double *scratch, double *sum)
 {
     number g = { x };
-    return run_sum(stream, n, g, room, sum, true);
+    return run_sum(stream, n, g, scratch, sum, true);
 }

@@ -1,4 +1,4 @@
-/* bench.c - short measurements: medians of few, after one to warm up, at fixed sizes. */
+/* bench.c - micro-benchmarks: medians of a few repetitions after a warm-up, at fixed sizes. */
 #include "hw/bench.h"
 
 #include <fcntl.h>
@@ -19,13 +19,13 @@
 #define REPEAT 3
 #define MIB ((size_t)1 << 20)
 #define ROW 16                  /* floats: a row of 64 bytes */
-#define GATHERED 65536          /* rows at a time            */
+#define GATHERED 65536          /* rows of one gather        */
 #define COPIED (8 * MIB)
 #define READ_BYTES (8 * MIB)
 #define PINGS 21
 #define BLOCKS 5
 
-/* Long enough that every thread has blocks to reuse. */
+/* Large enough that every thread multiplies several blocks. */
 static void bench_gemm(struct hps_dev *dev, struct hps_node *node)
 {
     int n = 384, m = dev->nthread > 4 ? 96 * dev->nthread : n;
@@ -34,7 +34,7 @@ static void bench_gemm(struct hps_dev *dev, struct hps_node *node)
     node->sgemm_flops_s = s > 0 ? 2.0 * m * n * n / s : 0;
 }
 
-/* Twice the last cache, 16 to 64 MiB: in whole rows. */
+/* Twice the last-level cache, 16 to 64 MiB, in whole rows. */
 static size_t beyond_caches(const struct hps_node *node)
 {
     size_t bytes = (size_t)(2 * node->cache_bytes[2]);
@@ -43,7 +43,7 @@ static size_t beyond_caches(const struct hps_node *node)
     return bytes / MIB * MIB;
 }
 
-/* y += x over the halves of the block: three streams of floats. */
+/* y += x over the halves of the block: two reads and a write. */
 static void bench_memory(struct hps_dev *dev, struct hps_node *node, float *block, size_t bytes)
 {
     double took[REPEAT];
@@ -76,7 +76,7 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
     for (size_t i = 0; i < (REPEAT + 1) * (size_t)GATHERED; i++)
         host[i] = (int)(hps_rng_bits(1, i) % nrow);
     dev->ops->copy_to_device(dev, at, host, (REPEAT + 1) * list);
-    for (int i = -1; i < REPEAT; i++) {         /* every time other rows: nothing is in a cache */
+    for (int i = -1; i < REPEAT; i++) {         /* other rows each time, so that none is cached */
         struct hps_row_list rows = { ROW, ROW, GATHERED, at + (i + 1) * GATHERED };
         hps_stopwatch_begin(&watch);
         dev->ops->rows->gather(dev, block, rows, out);
@@ -89,7 +89,7 @@ static void bench_gather(struct hps_dev *dev, struct hps_node *node, const float
     hps_mem_free(host);
 }
 
-/* Between the device and pinned memory of the host. */
+/* Copies between the device and pinned host memory. */
 static void bench_copies(struct hps_dev *dev, struct hps_node *node, float *block)
 {
     double in[REPEAT], out[REPEAT];
@@ -105,8 +105,8 @@ static void bench_copies(struct hps_dev *dev, struct hps_node *node, float *bloc
         dev->ops->copy_to_host_async(dev, HPS_STREAM_COMPUTE, host, block, COPIED);
         out[i < 0 ? 0 : i] = hps_stopwatch_end(&watch);
     }
-    node->bring_bytes_s = (double)COPIED / hps_sort_median(in, REPEAT);
-    node->fetch_bytes_s = (double)COPIED / hps_sort_median(out, REPEAT);
+    node->copy_to_device_bytes_s = (double)COPIED / hps_sort_median(in, REPEAT);
+    node->copy_to_host_bytes_s = (double)COPIED / hps_sort_median(out, REPEAT);
     dev->ops->unpin(dev, host);
     hps_stopwatch_done(&watch);
 }
@@ -135,7 +135,7 @@ enum hps_status hps_bench_node(struct hps_dev *dev, struct hps_node *node, const
     size_t bytes = beyond_caches(node);
     float *block = dev->ops->alloc(dev, bytes);
 
-    dev->ops->zero(dev, block, bytes);          /* else all its pages are the one page of zeros */
+    dev->ops->zero(dev, block, bytes);          /* else all its pages are the zero page */
     bench_gemm(dev, node);
     bench_memory(dev, node, block, bytes);
     bench_gather(dev, node, block, bytes);
@@ -145,8 +145,8 @@ enum hps_status hps_bench_node(struct hps_dev *dev, struct hps_node *node, const
     return HPS_OK;
 }
 
-/* On a crowded host those who wait sleep, the longer the longer they wait, and wake up late: as in
- * training, where a message is long in coming. */
+/* On an oversubscribed host a waiting rank sleeps, with growing intervals, and wakes up late: as in
+ * training, where a message takes long to come. */
 static double pause_s(void)
 {
     double start = hps_now_s();
@@ -167,7 +167,7 @@ static void pass(char *buffer, size_t bytes, int peer, bool send, MPI_Comm comm)
     hps_wait_all(1, &request);
 }
 
-/* One round trip, seen by the first, without the pauses before each half. */
+/* One round trip, timed by the first rank, without the pauses before each half. */
 static double round_trip(char *buffer, size_t bytes, int peer, bool first, bool paused,
                          MPI_Comm comm)
 {
@@ -185,7 +185,7 @@ static double round_trip(char *buffer, size_t bytes, int peer, bool first, bool 
     return hps_now_s() - start - theirs;
 }
 
-/* Neither spins for a partner that is still busy elsewhere. */
+/* Neither rank spins while its peer is busy elsewhere. */
 static void meet(int peer, MPI_Comm comm)
 {
     MPI_Request request[2];

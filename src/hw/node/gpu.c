@@ -1,4 +1,4 @@
-/* gpu.c - the CUDA driver's own library, opened where it is; its names and numbers are its ABI. */
+/* gpu.c - the CUDA driver's library, opened at run time by the names and numbers of its ABI. */
 #include "hw/gpu.h"
 
 #include <dlfcn.h>
@@ -22,10 +22,10 @@ struct driver {
     int (*uuid)(unsigned char id[16], int device);
 };
 
-/* What a rank sees, as it tells the others of its host. */
+/* The GPUs visible to a rank, as sent to the other ranks of the host. */
 struct seen {
     int n;
-    unsigned char id[HPS_GPU_MOST][16];
+    unsigned char id[HPS_GPU_MAX][16];
 };
 
 static bool open_driver(struct driver *d)
@@ -45,20 +45,20 @@ static void look(const struct driver *d, struct seen *seen)
     int n = 0, device;
 
     if (d->init(0) || d->count(&n)) return;
-    for (int i = 0; i < n && i < HPS_GPU_MOST; i++) {
+    for (int i = 0; i < n && i < HPS_GPU_MAX; i++) {
         if (d->get(&device, i) || d->uuid(seen->id[i], device)) return;
         seen->n = i + 1;
     }
 }
 
-/* ---- who takes which ---- */
+/* ---- the assignment ---- */
 
 struct use {                    /* a GPU of the host and its ranks so far */
     const unsigned char *id;
     int ranks;
 };
 
-/* The use of a GPU; a new one behind the n that are known. */
+/* The entry of a GPU; a new one is appended to the n that there are. */
 static struct use *use_of(struct use *use, int *n, const unsigned char *id)
 {
     int i = 0;
@@ -69,7 +69,7 @@ static struct use *use_of(struct use *use, int *n, const unsigned char *id)
     return &use[i];
 }
 
-/* What a rank takes of what it sees; NULL: nothing. */
+/* The GPU that a rank takes among the visible ones; NULL: none. */
 static struct use *take(struct use *use, int *n, const struct seen *seen, int each, int *index)
 {
     struct use *best = NULL;
@@ -85,10 +85,11 @@ static struct use *take(struct use *use, int *n, const struct seen *seen, int ea
     return best;
 }
 
-/* All of the host's R ranks in their order: the index of mine, -1: none; how many ranks it has. */
+/* Assign in the order of the host's R ranks. Returns the number of this rank's GPU, -1: none,
+ * and how many ranks it has. */
 static int choose(int R, const struct seen *seen, int each, int me, int *ranks)
 {
-    struct use *use = hps_mem_new((size_t)R * HPS_GPU_MOST, sizeof *use), *mine = NULL;
+    struct use *use = hps_mem_new((size_t)R * HPS_GPU_MAX, sizeof *use), *mine = NULL;
     int n = 0, index = 0, chosen = -1;
 
     for (int r = 0; r < R; r++) {

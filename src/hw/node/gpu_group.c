@@ -1,4 +1,4 @@
-/* gpu_group.c - the facts that decide whether NCCL is used, and the groups that are open. */
+/* gpu_group.c - the decision whether NCCL is used, and the list of open groups. */
 #include "hw/gpu_group.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "base/world.h"
 
 struct held {
-    struct hps_gpu_group cards;         /* first: what callers have */
+    struct hps_gpu_group group;         /* first: callers have a pointer to it */
     MPI_Comm comm;                      /* owned                    */
     int users;
     struct held *next;
@@ -24,12 +24,12 @@ static const struct hps_gpu_group none;
 
 /* ---- the decision ---- */
 
-static bool same_card(const struct hps_gpu_group_fact *a, const struct hps_gpu_group_fact *b)
+static bool same_gpu(const struct hps_gpu_group_fact *a, const struct hps_gpu_group_fact *b)
 {
-    return strcmp(a->host, b->host) == 0 && strcmp(a->card, b->card) == 0;
+    return strcmp(a->host, b->host) == 0 && strcmp(a->gpu, b->gpu) == 0;
 }
 
-bool hps_gpu_group_may(int n, const struct hps_gpu_group_fact *fact, char *why, size_t size)
+bool hps_gpu_group_possible(int n, const struct hps_gpu_group_fact *fact, char *why, size_t size)
 {
     for (int r = 0; r < n; r++)
         if (fact[r].version == 0) {
@@ -44,9 +44,9 @@ bool hps_gpu_group_may(int n, const struct hps_gpu_group_fact *fact, char *why, 
         }
     for (int r = 1; r < n; r++)
         for (int q = 0; q < r; q++)
-            if (same_card(&fact[q], &fact[r])) {
+            if (same_gpu(&fact[q], &fact[r])) {
                 snprintf(why, size, "ranks %d and %d are on one GPU, %s of %s", fact[q].rank,
-                         fact[r].rank, fact[r].card, fact[r].host);
+                         fact[r].rank, fact[r].gpu, fact[r].host);
                 return false;
             }
     return true;
@@ -67,7 +67,7 @@ static struct hps_gpu_group_fact my_fact(const struct hps_nccl_ops *ops, struct 
         snprintf(f.why, sizeof f.why, "HETERPS_CUDA_SYNC=1");
     else
         f.version = ops->version(f.why);
-    if (ops) ops->card(dev, f.card);
+    if (ops) ops->gpu(dev, f.gpu);
     return f;
 }
 
@@ -79,12 +79,12 @@ static bool decide(const struct hps_gpu_group *c, struct hps_dev *dev, int n, MP
 
     mine = my_fact(c->ops, dev);
     HPS_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, fact, sizeof mine, MPI_BYTE, comm));
-    bool may = hps_gpu_group_may(n, fact, why, sizeof why);
-    if (!may && fact[0].rank == hps_rank())
+    bool possible = hps_gpu_group_possible(n, fact, why, sizeof why);
+    if (!possible && fact[0].rank == hps_rank())
         HPS_SAY_ALL(level, "%d GPUs do without NCCL, their sums and rows go through the hosts: %s",
                     n, why);
     hps_mem_free(fact);
-    return may;
+    return possible;
 }
 
 /* ---- groups ---- */
@@ -104,8 +104,7 @@ static void open_group(struct hps_gpu_group *c, struct hps_dev *dev, int n, int 
                     v / 10000, v / 100 % 100, v % 100, hps_now_s() - began);
 }
 
-/* Of one rank, and of some that do not all have a GPU, there is nothing to say or to hold: they
- * never could. */
+/* A single rank, or ranks that do not all have a GPU, get no group and no message. */
 static bool could(const struct hps_dev *dev, MPI_Comm comm)
 {
     int n, can = !dev->host;
@@ -126,7 +125,7 @@ static void make(struct hps_gpu_group *c, struct hps_dev *dev, MPI_Comm comm, en
     if (decide(c, dev, n, comm, level)) open_group(c, dev, n, me, comm, level);
 }
 
-/* The answer for these ranks in their order, if it is held: on all of them alike. */
+/* The group of these ranks in this order, if one is held: then it is held on all of them. */
 static struct held *find(MPI_Comm comm)
 {
     int same;
@@ -147,27 +146,27 @@ const struct hps_gpu_group *hps_gpu_group_new(struct hps_dev *dev, MPI_Comm comm
     if (!h) {
         h = hps_mem_new(1, sizeof *h);
         HPS_MPI(MPI_Comm_dup(comm, &h->comm));
-        make(&h->cards, dev, h->comm, level);
+        make(&h->group, dev, h->comm, level);
         h->next = all;
         all = h;
     }
     h->users++;
-    return &h->cards;
+    return &h->group;
 }
 
-void hps_gpu_group_free(const struct hps_gpu_group *cards)
+void hps_gpu_group_free(const struct hps_gpu_group *group)
 {
     struct held **at = &all, *h;
 
-    if (!cards || cards == &none) return;
-    while (&(*at)->cards != cards)
+    if (!group || group == &none) return;
+    while (&(*at)->group != group)
         at = &(*at)->next;
     h = *at;
     if (--h->users > 0) return;
     *at = h->next;
-    if (h->cards.group) {
-        hps_barrier_sleeping(h->comm);     /* they take leave of each other together */
-        h->cards.ops->close(h->cards.group);
+    if (h->group.group) {
+        hps_barrier_sleeping(h->comm);     /* NCCL closes on all at the same time */
+        h->group.ops->close(h->group.group);
     }
     HPS_MPI(MPI_Comm_free(&h->comm));
     hps_mem_free(h);

@@ -1,4 +1,4 @@
-/* node.c - what this rank runs on: hwloc for cores and caches, /proc for memory. */
+/* node.c - facts of a rank's hardware: hwloc for cores and caches, /proc for memory. */
 #include "hw/node.h"
 
 #include <ctype.h>
@@ -13,8 +13,8 @@
 #include "base/mpi_check.h"
 #include "base/say.h"
 
-/* Copy without blanks at the ends and with single ones inside, what is no ASCII as '?'; cut to what
- * a node holds. */
+/* Copy with blanks trimmed and collapsed and with '?' for what is not ASCII, cut to the length of a
+ * node's text. */
 static void tidy(char *to, const char *from)
 {
     size_t n = 0;
@@ -28,7 +28,7 @@ static void tidy(char *to, const char *from)
     to[n] = '\0';
 }
 
-/* The text behind "key" and a colon in a file of such lines; false when there is none. */
+/* The text after "key:" in a file of such lines; false: there is none. */
 static bool find_line(const char *path, const char *key, char *value, size_t size)
 {
     FILE *f = fopen(path, "r");
@@ -64,7 +64,7 @@ static void find_cpu(struct hps_node *node, hwloc_topology_t topology)
     if (!node->cpu[0]) HPS_SAY_ALL(HPS_DEBUG, "the model of the CPU is not known");
 }
 
-/* Cores count whole: two ranks on two threads of one core share it. */
+/* Whole cores count: two ranks on two hardware threads of one core share it. */
 static void find_cores(struct hps_node *node, hwloc_topology_t topology)
 {
     hwloc_bitmap_t mine = hwloc_bitmap_alloc();
@@ -116,7 +116,7 @@ static void find_topology(struct hps_node *node)
     hwloc_topology_destroy(topology);
 }
 
-/* A limit file holds a number of bytes, or "max"; 0: no limit there. */
+/* A limit file has a number of bytes, or "max"; 0: no limit. */
 static double read_limit(const char *root, const char *group, const char *file)
 {
     char path[1024], text[64];
@@ -129,7 +129,7 @@ static double read_limit(const char *root, const char *group, const char *file)
     return bytes;
 }
 
-/* The least limit of a group and of those that hold it. `group` is eaten up. */
+/* The smallest limit of a cgroup and its ancestors. `group` is modified. */
 static double least_limit(double least, const char *root, char *group, const char *file)
 {
     group[strcspn(group, "\n")] = '\0';
@@ -190,7 +190,7 @@ static bool overlap(const unsigned char *a, const unsigned char *b)
     return false;
 }
 
-/* How many ranks of this host may run on a core of mine, me included. */
+/* The number of ranks of this host that may run on a core of this rank, including itself. */
 static int count_sharing(const struct hps_node *node, MPI_Comm host)
 {
     int n, me, sharing = 1;
@@ -215,10 +215,10 @@ MPI_Comm hps_node_host(MPI_Comm world)
     return host;
 }
 
-void hps_node_share(struct hps_node *node, int wanted, MPI_Comm host)
+void hps_node_share(struct hps_node *node, int requested, MPI_Comm host)
 {
     node->sharing = host == MPI_COMM_NULL ? 1 : count_sharing(node, host);
-    node->threads = wanted > 0 ? wanted : node->cores / node->sharing;
+    node->threads = requested > 0 ? requested : node->cores / node->sharing;
     if (node->threads < 1) node->threads = 1;
 }
 

@@ -1,4 +1,4 @@
-/* nvml.c - libnvidia-ml.so.1, opened where it is; its names and numbers are its ABI. */
+/* nvml.c - libnvidia-ml.so.1, opened at run time by the names and numbers of its ABI. */
 #include "hw/nvml.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };        /* NVML_CLOCK_SM, NVML_CLOCK_MEM */
 
-/* All answer 0 where they did what they are for. What comes after the device may be missing. */
+/* All return 0 on success. The functions after `device` may be missing. */
 struct hps_nvml {
     void *library, *device;
     int (*init)(void);
@@ -79,8 +79,8 @@ void hps_nvml_close(struct hps_nvml *m)
     hps_mem_free(m);
 }
 
-/* What a function of one number tells; 0: nothing. */
-static int tell(const struct hps_nvml *m, int (*function)(void *device, unsigned *n))
+/* The result of a function of one number; 0: unknown. */
+static int number_of(const struct hps_nvml *m, int (*function)(void *device, unsigned *n))
 {
     unsigned n = 0;
 
@@ -96,7 +96,7 @@ static int clock_mhz(const struct hps_nvml *m, int which)
 
 void hps_nvml_facts(const struct hps_nvml *m, struct hps_nvml_facts *f)
 {
-    char driver[128] = "";              /* it wants 80 */
+    char driver[128] = "";              /* NVML asks for 80 */
     int now = 0, later = 0;
 
     if (!m) return;
@@ -104,9 +104,9 @@ void hps_nvml_facts(const struct hps_nvml *m, struct hps_nvml_facts *f)
         snprintf(f->driver, sizeof f->driver, "%.*s", HPS_NVML_TEXT - 1, driver);
     f->sm_mhz = clock_mhz(m, CLOCK_SM);
     f->memory_mhz = clock_mhz(m, CLOCK_MEMORY);
-    f->pcie_generation = tell(m, m->generation);
-    f->pcie_width = tell(m, m->width);
-    f->power_limit_w = tell(m, m->limit) / 1e3;
+    f->pcie_generation = number_of(m, m->generation);
+    f->pcie_width = number_of(m, m->width);
+    f->power_limit_w = number_of(m, m->limit) / 1e3;
     if (m->ecc && m->ecc(m->device, &now, &later) == 0)
         f->ecc = now ? HPS_NVML_ECC_ON : HPS_NVML_ECC_OFF;
 }

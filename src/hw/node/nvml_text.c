@@ -1,11 +1,11 @@
-/* nvml_text.c - a fact that is not known is left out of the text, and null in JSON. */
+/* nvml_text.c - unknown facts are omitted in the text, and null in JSON. */
 #include "hw/nvml_text.h"
 
 #include "base/mem.h"
 #include "base/page.h"
 #include "base/quit.h"
 
-/* Before a part of the text. */
+/* The separator before a part of the text. */
 static const char *comma(const struct hps_page *p)
 {
     return p->at ? ", " : "";
@@ -30,7 +30,7 @@ static json_t *whole(int n)
     return n > 0 ? json_integer(n) : NULL;
 }
 
-/* NULL: not known. */
+/* NULL: unknown. */
 static void put(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value ? value : json_null()) != 0)

@@ -1,4 +1,5 @@
-/* pool.c - which rank is which type: nodes gathered once, sorted, told to all; their links. */
+/* pool.c - sorts ranks into resource types: nodes are gathered, sorted and broadcast; link
+ * tests. */
 #include "hw/pool.h"
 
 #include <fnmatch.h>
@@ -24,7 +25,7 @@ static bool fits(const struct hps_resource_opt *e, const struct hps_node *node)
     return false;
 }
 
-/* Give entry e the ranks that it names. */
+/* Assign to entry e the ranks that it lists. */
 static enum hps_status emulate(const struct hps_pool_opt *opt, int e, int R,
                                const struct hps_node *node, int *entry_of)
 {
@@ -48,7 +49,7 @@ static enum hps_status emulate(const struct hps_pool_opt *opt, int e, int R,
     return HPS_OK;
 }
 
-/* Which entry is each rank's? */
+/* Find the entry of each rank. */
 static enum hps_status assign(const struct hps_pool_opt *opt, int R, const struct hps_node *node,
                               int *entry_of)
 {
@@ -70,12 +71,12 @@ static enum hps_status assign(const struct hps_pool_opt *opt, int R, const struc
     return HPS_OK;
 }
 
-struct key {                    /* what makes two ranks alike, and who it is */
+struct key {                    /* what two ranks of a type have in common, and the rank */
     int entry, rank;
     const struct hps_node *node;
 };
 
-/* Only facts that the system tells: a measured rate wanders. */
+/* Facts of the system alone: measured rates vary. */
 static int compare(const struct key *a, const struct key *b)
 {
     int d = (a->entry > b->entry) - (a->entry < b->entry);
@@ -112,12 +113,13 @@ static void set_medians(struct hps_node *node, const struct key *k, int n)
     node->sgemm_flops_s = median_rate(k, n, offsetof(struct hps_node, sgemm_flops_s));
     node->memory_bytes_s = median_rate(k, n, offsetof(struct hps_node, memory_bytes_s));
     node->gather_rows_s = median_rate(k, n, offsetof(struct hps_node, gather_rows_s));
-    node->bring_bytes_s = median_rate(k, n, offsetof(struct hps_node, bring_bytes_s));
-    node->fetch_bytes_s = median_rate(k, n, offsetof(struct hps_node, fetch_bytes_s));
+    node->copy_to_device_bytes_s =
+        median_rate(k, n, offsetof(struct hps_node, copy_to_device_bytes_s));
+    node->copy_to_host_bytes_s = median_rate(k, n, offsetof(struct hps_node, copy_to_host_bytes_s));
     node->disk_bytes_s = median_rate(k, n, offsetof(struct hps_node, disk_bytes_s));
 }
 
-/* The entry's name; for another kind of hardware under it "-2", "-3" ..., whatever is free. */
+/* The entry's name; for further hardware of the entry with "-2", "-3" .., the first unused. */
 static void set_name(struct hps_pool *pool, struct hps_type *type, const struct hps_pool_opt *opt)
 {
     const char *name = opt->entry[type->entry].name;
@@ -135,7 +137,7 @@ static void set_name(struct hps_pool *pool, struct hps_type *type, const struct 
     }
 }
 
-/* The least memory among n ranks: of the GPU, or a host's divided by its ranks; or of both. */
+/* The smallest memory among n ranks: of the GPU, or the host's share of a rank, or both. */
 static double least_memory(const struct key *k, int n, int R, const struct hps_node *node)
 {
     double least = 0;
@@ -146,13 +148,13 @@ static double least_memory(const struct key *k, int n, int R, const struct hps_n
             there += strcmp(node[r].host, k[i].node->host) == 0;
         double share = k[i].node->memory_bytes / there;
         if (k[i].node->on_gpu && k[i].node->gpu_memory_bytes > 0)
-            share = k[i].node->gpu_memory_bytes + (k[i].node->rows_at_home ? share : 0);
+            share = k[i].node->gpu_memory_bytes + (k[i].node->rows_on_host ? share : 0);
         if (i == 0 || share < least) least = share;
     }
     return least;
 }
 
-/* One type of the n alike ranks at k. */
+/* Make a type of the n ranks at k. */
 static void set_type(struct hps_pool *pool, struct hps_type *type, const struct key *k, int n,
                      const struct hps_pool_opt *opt)
 {
@@ -186,7 +188,7 @@ enum hps_status hps_pool_make(struct hps_pool **pool, int R, const struct hps_no
     struct hps_pool *p = hps_mem_new(1, sizeof *p);
     struct key *k = hps_mem_new((size_t)R, sizeof *k);
     p->R = R;
-    p->type_of = entry_of;                      /* becomes the types below */
+    p->type_of = entry_of;                      /* overwritten by types below */
     p->node = hps_mem_new((size_t)R, sizeof *p->node);
     memcpy(p->node, node, (size_t)R * sizeof *p->node);
     for (int r = 0; r < R; r++)
@@ -219,7 +221,7 @@ void hps_pool_free(struct hps_pool *pool)
     hps_mem_free(pool);
 }
 
-/* Does a rank before r compute on r's GPU? */
+/* Does an earlier rank compute on r's GPU? */
 static bool is_counted(const struct hps_pool *pool, int r)
 {
     const struct hps_node *mine = &pool->node[r];
@@ -243,9 +245,9 @@ double hps_pool_gpu_sum(const struct hps_pool *pool, const double *of_rank)
     return n > 0 ? sum : NAN;
 }
 
-struct pair { int t, u, a, b; };                /* types, and a rank of each */
+struct pair { int t, u, a, b; };                /* two types, and a rank of each */
 
-/* The pairs of types in one order for all ranks; b is NOBODY for a type of one rank. */
+/* The pairs of types, in the same order on all ranks; b is NOBODY for a type of one rank. */
 static struct pair *list_pairs(const struct hps_pool *pool, int *npair)
 {
     int T = pool->T, n = 0;
@@ -263,7 +265,7 @@ static struct pair *list_pairs(const struct hps_pool *pool, int *npair)
     return list;
 }
 
-/* The turn goes from pair to pair, so that none measures beside another. */
+/* The pairs measure one after the other, so that they do not disturb each other. */
 static void pass_turn(int from, int to, int me, MPI_Comm world)
 {
     MPI_Request request;
@@ -299,7 +301,7 @@ static void measure_links(struct hps_pool *pool, MPI_Comm world)
     hps_mem_free(list);
 }
 
-/* Facts as bytes, once to rank 0 and once to all: all ranks then sort the same list. */
+/* Gather the facts as bytes and broadcast them: all ranks then sort the same list. */
 enum hps_status hps_pool_gather(struct hps_pool **pool, const struct hps_node *node,
                                 const struct hps_pool_opt *opt, bool links, MPI_Comm world)
 {

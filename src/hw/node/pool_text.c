@@ -1,4 +1,4 @@
-/* pool_text.c - a pool as a table for people, as JSON for programs, compared with such a file. */
+/* pool_text.c - a pool as a printed table and as JSON. */
 #include <string.h>
 
 #include "base/json.h"
@@ -49,15 +49,15 @@ static void print_links(const struct hps_pool *pool, int width)
     if (pool->T > LINKS_SHOWN) print_link(pool, slow_t, slow_u, width);
 }
 
-/* What there is to say of the type's GPU. */
+/* The line of a type's GPU. */
 static void print_gpu(const struct hps_type *k, int width)
 {
     const struct hps_node *n = &k->node;
     char *more = hps_nvml_text(&n->nvml);
 
-    if (n->bring_bytes_s > 0)
+    if (n->copy_to_device_bytes_s > 0)
         hps_out("  %-*s       from its host %.1f GB/s, back %.1f GB/s\n", width, "",
-                1e-9 * n->bring_bytes_s, 1e-9 * n->fetch_bytes_s);
+                1e-9 * n->copy_to_device_bytes_s, 1e-9 * n->copy_to_host_bytes_s);
     if (n->gpu[0] && !k->gpu)
         hps_out("  %-*s       a %s answers, but this program has no backend for it\n", width, "",
                 n->gpu);
@@ -124,8 +124,9 @@ static json_t *type_json(const struct hps_pool *pool, int t)
                      "gpu_memory_bytes", whole(n->gpu_memory_bytes),
                      "sgemm_flops_s", n->sgemm_flops_s, "memory_bytes_s", n->memory_bytes_s,
                      "gather_rows_s", n->gather_rows_s,
-                     "bring_bytes_s", rate(n->bring_bytes_s),
-                     "fetch_bytes_s", rate(n->fetch_bytes_s), "disk_bytes_s", n->disk_bytes_s);
+                     "bring_bytes_s", rate(n->copy_to_device_bytes_s),
+                     "fetch_bytes_s", rate(n->copy_to_host_bytes_s),
+                     "disk_bytes_s", n->disk_bytes_s);
 }
 
 static json_t *pool_json(const struct hps_pool *pool)

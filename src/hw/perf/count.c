@@ -1,4 +1,4 @@
-/* count.c - where the time goes: a stack of regions, a row a step window, spans for a timeline. */
+/* count.c - a stack of regions, a row for each window of steps, spans for a timeline. */
 #include "hw/count.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ const struct hps_field hps_count_fields[] = {
 
 struct frame {
     enum hps_region region;
-    int part;                                   /* of the work                          */
+    int part;                                   /* of the rank's work                   */
     double begin_s;
 };
 
@@ -37,27 +37,27 @@ static struct {
     bool on, trace, per_region, paused;
     struct frame frame[DEEP];
     int depth;
-    double seen_s;                              /* up to here time is given to a region */
-    double mark_s;                              /* the last step mark                   */
+    double seen_s;                              /* time up to here is attributed        */
+    double mark_s;                              /* end of the last window               */
     double paused_s;                            /* when the pause began                 */
     struct hps_count_sum total[HPS_REGIONS];
     struct hps_count_sum part_total[HPS_COUNT_PARTS][HPS_REGIONS];
-    struct hps_count_row window;                /* since the mark                       */
+    struct hps_count_row window;                /* the current one                      */
     double event[HPS_EVENTS];                   /* totals                               */
     double region_event[HPS_REGIONS][HPS_EVENTS];
     struct hps_count_row *row;
     size_t nrow, row_cap;
     int windows_a_row, windows_in_last;
     struct hps_count_span *span;
-    size_t nspan, span_cap, unmarked;           /* unmarked: the first without its step */
+    size_t nspan, span_cap, unmarked;           /* unmarked: the first without a step   */
     long long dropped;
-    bool doubted;                               /* nonsense was read, and said          */
+    bool doubted;                               /* an impossible count was reported     */
 } me;
 
 static void (*the_range)(const char *name);
 static atomic_int inside;                       /* 1 + the innermost region, 0: none    */
 
-/* Events since the last read belong to the innermost region, and to the window. */
+/* Attribute events since the last read to the innermost region and the window. */
 static void take_events(void)
 {
     double delta[HPS_EVENTS] = { 0 };
@@ -76,7 +76,7 @@ static void take_events(void)
     }
 }
 
-/* Time since the last look belongs to the innermost region. */
+/* Attribute time since the last call to the innermost region. */
 static double take_time(void)
 {
     double now = hps_now_s();
@@ -210,7 +210,7 @@ static void add_row(struct hps_count_row *to, const struct hps_count_row *from)
         to->event[i] += from->event[i];
 }
 
-/* When the rows are full, neighbours join and a row holds twice as many windows from now on. */
+/* When the rows are full, merge neighbours; from now on a row has twice as many windows. */
 static void halve_rows(void)
 {
     for (size_t i = 0; i < me.nrow / 2; i++) {

@@ -1,4 +1,4 @@
-/* papi.c - PAPI with its traps: counters that are denied, read zero or jump by 2^47. */
+/* papi.c - PAPI, with care for counters that are denied, read zero or jump by 2^47. */
 #include "hw/papi.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "base/say.h"
 
 #define EVENTS 16
-#define TOO_MUCH (1LL << 45)    /* no counter comes that far between two reads */
+#define TOO_MUCH (1LL << 45)    /* impossible between two reads */
 #define MOST_HZ 6e9
 #define CALIBRATE_S 1e-3
 
@@ -26,7 +26,7 @@ static struct {
     double seen_s;              /* CPU time of this thread at the last read */
 } me = { .set = PAPI_NULL };
 
-/* A PAPI call that may be refused: that is a fact of the machine, told at HPS_DEBUG. */
+/* For PAPI calls that the machine may refuse: then there is a message of level HPS_DEBUG. */
 #define HPS_PAPI(call) papi((call), #call)
 static bool papi(int rc, const char *call)
 {
@@ -79,7 +79,7 @@ static void stop(void)
     drop(0);
 }
 
-/* Start the events of `name` (n) that can be had, in a domain. False: none, and nothing is open. */
+/* Start the available events among `name` (n), in a domain. False: there are none. */
 static bool start(int n, const char *const *name, int domain)
 {
     const int core = 0;         /* PAPI's first component: the processor and the kernel */
@@ -97,7 +97,7 @@ static bool start(int n, const char *const *name, int domain)
     return false;
 }
 
-/* Could these numbers be true after so much CPU time? */
+/* Are these counts possible after so much CPU time? */
 static bool is_plausible(const long long *delta, double took_s)
 {
     for (int i = 0; i < me.n; i++) {
@@ -125,7 +125,7 @@ bool hps_papi_read(double *delta)
     return good;
 }
 
-/* Do the counters make sense over 1 ms of work that surely executes? */
+/* Are the counts plausible over 1 ms of work? */
 static bool calibrate(void)
 {
     double delta[EVENTS], begin = hps_core_s();
@@ -137,7 +137,7 @@ static bool calibrate(void)
     return hps_papi_read(delta);
 }
 
-/* The kernel counts these for everybody; some of them only where its own work is counted too. */
+/* Software events, which the kernel always has; some only where its own work is counted too. */
 static void start_software(const char *why)
 {
     static const char *const name[] = { "perf::PERF_COUNT_SW_TASK_CLOCK",
@@ -149,7 +149,7 @@ static void start_software(const char *why)
             on ? "software events are counted instead" : "no events are counted");
 }
 
-/* Start n events, or what there is instead of them. `asked`: tell also which are missing. */
+/* Start n events, or software events instead. `asked`: also report the missing ones. */
 static void start_some(int n, const char *const *name, bool asked)
 {
     bool kernel = true;
@@ -168,13 +168,13 @@ static void start_some(int n, const char *const *name, bool asked)
     }
 }
 
-/* The names in PAPI_EVENTS; the text holds them. Those that PAPI does not know are left out. */
-static int read_environment(char *text, const char **name, int most)
+/* The names in PAPI_EVENTS that PAPI knows; `text` holds them. */
+static int read_environment(char *text, const char **name, int max)
 {
     int n = 0;
     char *rest = text;
 
-    for (char *word; (word = strtok_r(rest, ", ", &rest)) && n < most;)
+    for (char *word; (word = strtok_r(rest, ", ", &rest)) && n < max;)
         if (is_known(word))
             name[n++] = word;
         else
@@ -182,40 +182,40 @@ static int read_environment(char *text, const char **name, int most)
     return n;
 }
 
-static enum hps_status check_wanted(const struct hps_list *wanted, int most)
+static enum hps_status check_request(const struct hps_list *requested, int max)
 {
-    if (wanted->n > most) {
-        HPS_SAY(HPS_ERROR, "perf.events: %d events, at most %d can be counted at once", wanted->n,
-                most);
+    if (requested->n > max) {
+        HPS_SAY(HPS_ERROR, "perf.events: %d events, at most %d can be counted at once",
+                requested->n, max);
         return HPS_DECK;
     }
-    for (int i = 0; i < wanted->n; i++)
-        if (!is_known(wanted->item[i])) {
-            HPS_SAY(HPS_ERROR, "perf.events: PAPI does not know '%s'", wanted->item[i]);
+    for (int i = 0; i < requested->n; i++)
+        if (!is_known(requested->item[i])) {
+            HPS_SAY(HPS_ERROR, "perf.events: PAPI does not know '%s'", requested->item[i]);
             return HPS_DECK;
         }
     return HPS_OK;
 }
 
-enum hps_status hps_papi_open(const struct hps_list *wanted, int most)
+enum hps_status hps_papi_open(const struct hps_list *requested, int max)
 {
     static const char *const usual[] = { "PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_FP_OPS" };
     const char *name[EVENTS], *given = getenv("PAPI_EVENTS");
     int version = PAPI_library_init(PAPI_VER_CURRENT), n = 0;
 
     hps_papi_close();
-    most = most < EVENTS ? most : EVENTS;
+    max = max < EVENTS ? max : EVENTS;
     if (version != PAPI_VER_CURRENT) {
         HPS_SAY(HPS_INFO, "counters: PAPI does not start: no events are counted");
         return HPS_OK;
     }
-    if (wanted->n > 0) {
-        enum hps_status s = check_wanted(wanted, most);
-        if (!s) start_some(wanted->n, wanted->item, true);
+    if (requested->n > 0) {
+        enum hps_status s = check_request(requested, max);
+        if (!s) start_some(requested->n, requested->item, true);
         return s;
     }
     char *text = hps_mem_text(given ? given : "");
-    n = read_environment(text, name, most);
+    n = read_environment(text, name, max);
     start_some(n > 0 ? n : 3, n > 0 ? name : usual, n > 0);
     hps_mem_free(text);
     return HPS_OK;

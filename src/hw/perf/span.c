@@ -1,11 +1,11 @@
-/* span.c - a ring of pairs. */
+/* span.c - a ring of pairs of events. */
 #include "hw/span.h"
 
 #include <assert.h>
 
 #include "base/mem.h"
 
-enum { MOST = 256 };            /* not taken at once; then the oldest is dropped */
+enum { CAPACITY = 256 };        /* pairs; then the oldest is dropped */
 
 struct span {
     struct hps_event *from, *to;
@@ -15,7 +15,7 @@ struct span {
 
 struct hps_spans {
     struct hps_dev *dev;
-    struct span span[MOST];
+    struct span span[CAPACITY];
     long long begun, ended, taken;
 };
 
@@ -24,7 +24,7 @@ struct hps_spans *hps_spans_new(struct hps_dev *dev)
     if (dev->host) return NULL;
     struct hps_spans *s = hps_mem_new(1, sizeof *s);
     s->dev = dev;
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < CAPACITY; i++) {
         s->span[i].from = dev->ops->event_new(dev);
         s->span[i].to = dev->ops->event_new(dev);
     }
@@ -34,7 +34,7 @@ struct hps_spans *hps_spans_new(struct hps_dev *dev)
 void hps_spans_free(struct hps_spans *s)
 {
     if (!s) return;
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < CAPACITY; i++) {
         s->dev->ops->event_free(s->dev, s->span[i].from);
         s->dev->ops->event_free(s->dev, s->span[i].to);
     }
@@ -45,8 +45,8 @@ void hps_spans_begin(struct hps_spans *s, int what)
 {
     if (!s) return;
     assert(s->begun == s->ended);
-    if (s->begun - s->taken == MOST) s->taken++;
-    struct span *x = &s->span[s->begun++ % MOST];
+    if (s->begun - s->taken == CAPACITY) s->taken++;
+    struct span *x = &s->span[s->begun++ % CAPACITY];
     x->what = what;
     s->dev->ops->event_record(s->dev, x->from, HPS_STREAM_COMPUTE);
 }
@@ -54,17 +54,17 @@ void hps_spans_begin(struct hps_spans *s, int what)
 void hps_spans_end(struct hps_spans *s, double less_s)
 {
     if (!s) return;
-    struct span *x = &s->span[s->ended++ % MOST];
+    struct span *x = &s->span[s->ended++ % CAPACITY];
     assert(s->begun == s->ended);
     x->less_s = less_s;
     s->dev->ops->event_record(s->dev, x->to, HPS_STREAM_COMPUTE);
 }
 
-bool hps_spans_take(struct hps_spans *s, bool patient, int *what, double *seconds)
+bool hps_spans_take(struct hps_spans *s, bool blocking, int *what, double *seconds)
 {
     if (!s || s->taken == s->ended) return false;
-    struct span *x = &s->span[s->taken % MOST];
-    if (patient)
+    struct span *x = &s->span[s->taken % CAPACITY];
+    if (blocking)
         hps_dev_wait(s->dev, x->to);
     else if (!s->dev->ops->event_done(s->dev, x->to))
         return false;

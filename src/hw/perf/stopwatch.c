@@ -1,4 +1,4 @@
-/* stopwatch.c - a clock, or two events. */
+/* stopwatch.c - the host's clock, or two events. */
 #include "hw/stopwatch.h"
 
 void hps_stopwatch_init(struct hps_stopwatch *w, struct hps_dev *dev, double (*host_s)(void))
@@ -21,7 +21,7 @@ void hps_stopwatch_begin(struct hps_stopwatch *w)
         w->dev->ops->event_record(w->dev, w->from, HPS_STREAM_COMPUTE);
         return;
     }
-    w->dev->ops->sync(w->dev);          /* what was queued before does not count */
+    w->dev->ops->sync(w->dev);          /* work queued before does not count */
     w->from_s = w->host_s();
 }
 

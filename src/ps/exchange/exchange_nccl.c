@@ -5,7 +5,7 @@
 #include "ps/exchange/exchange_impl.h"
 
 struct post {
-    struct hps_nccl_piece *out, *in;    /* (nout), (nin) of the next exchange */
+    struct hps_nccl_message *out, *in;    /* (nout), (nin) of the next exchange */
     size_t out_cap, in_cap;
     int nout, nin;
     size_t *sent_at;                    /* (parts) the next row of `out` */
@@ -53,12 +53,12 @@ static void make_room(struct post *c, const struct hps_exchange *p)
         c->came[c->ncame++] = p->dev->ops->event_new(p->dev);
 }
 
-static void add(struct hps_nccl_piece *piece, int *n, const struct hps_exchange *p, int q,
+static void add(struct hps_nccl_message *message, int *n, const struct hps_exchange *p, int q,
                 float *base, size_t row, int rows)
 {
     size_t dim = (size_t)p->dim;
 
-    if (rows > 0) hps_nccl_add(piece, n, q, base + row * dim, (size_t)rows * dim);
+    if (rows > 0) hps_nccl_add(message, n, q, base + row * dim, (size_t)rows * dim);
 }
 
 static void tell(struct hps_exchange *p)
@@ -120,7 +120,7 @@ static void push(struct hps_exchange *p)
 
 static void poll(struct hps_exchange *p)
 {
-    p->gpus->ops->look(p->gpus->group);
+    p->gpus->ops->check_error(p->gpus->group);
 }
 
 const struct hps_exchange_ops hps_exchange_nccl = { .open = open_nccl,

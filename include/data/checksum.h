@@ -1,4 +1,4 @@
-/* checksum.h - the checksum of columns; data/writer.h says what it is. */
+/* checksum.h - the checksum of columns, as data/writer.h defines it. */
 #ifndef HPS_DATA_CHECKSUM_H
 #define HPS_DATA_CHECKSUM_H
 

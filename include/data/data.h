@@ -1,14 +1,14 @@
-/* data.h - the dataset format; its rows by global example number, the same on any number of ranks.
+/* data.h - the dataset format, and readers of its rows by global example number.
  *
  * File: /label (N) float32; /dense (N, D) float32, absent where D = 0; per slot /slots/NAME/ids
  * int64, (N) for exactly one id an example or, with /slots/NAME/offsets int64 (N + 1), any number.
  * All little-endian, contiguous or chunked by rows, without filters.
- * Attributes that are needed: on / format "heterps-dataset-1", slots and dense (names in their
+ * Required attributes: on / format "heterps-dataset-1", slots and dense (names in their
  * order, joined by ','; may be empty); on each /slots/NAME buckets (ids are 0..buckets-1).
- * Attributes that are used where they are: on / examples, positives (a count: class balance),
- * source, checksum (data/writer.h says of what), teacher_auc; on slots multi, missing; on /dense
- * the scaling (data/scale.h); on /label and on slots rule, which says in words how they were made:
- * only what is made in the same way is appended, or read as one dataset. */
+ * Optional attributes: on / examples, positives (a count: class balance),
+ * source, checksum (see data/writer.h), teacher_auc; on slots multi, missing; on /dense the scaling
+ * (data/scale.h); on /label and on slots rule, a text that says how they were made: only files with
+ * equal rules are appended to each other or read as one dataset. */
 #ifndef HPS_DATA_DATA_H
 #define HPS_DATA_DATA_H
 
@@ -31,20 +31,20 @@ struct hps_slot {
     struct hps_h5_extent ids, offsets;
 };
 
-/* Files one after the other: entry f of each list counts what the files before f have, entry n what
- * all have. A block is HPS_BLOCK_ROWS examples of one file, its last one shorter. */
+/* Prefix sums over the files: entry f of each list is the count in the files before f, entry n the
+ * total. A block is HPS_BLOCK_ROWS examples of one file; the last one of a file may be shorter. */
 struct hps_files {
     int n;
     long long *first;           /* (n + 1) examples                      */
-    long long *block, *whole;   /* (n + 1) blocks, and those that are not shorter */
-    long long *window;          /* (n + 1) windows where each file has its own    */
+    long long *block, *whole;   /* (n + 1) blocks; full blocks           */
+    long long *window;          /* (n + 1) windows, where files are shuffled one by one */
 };
 
 /* The last f with begin[f] <= x < begin[f + 1], 0 <= x < begin[n]. Pure. */
 int hps_files_find(const long long *begin, int n, long long x);
 
-/* A dataset, of one file or of several. Of several, label, dense, the slots' extents and fd are not
- * set, but for how many ids a slot has: those of each file are. */
+/* A dataset of one or several files. Of several files, label, dense, fd and the slots' extents
+ * are in file[], but for the number of ids of a slot. */
 struct hps_data {
     char *path;                 /* for messages where there are several  */
     struct hps_files files;
@@ -55,23 +55,24 @@ struct hps_data {
     struct hps_slot *slot;      /* (nslot) */
     struct hps_h5_extent label, dense;
     double positives;           /* share of label > 0.5                  */
-    uint64_t constants;         /* what dense was scaled by, hashed; 0: the file does not tell */
-    uint64_t rule;              /* what the labels are, hashed; 0: the file does not tell      */
+    uint64_t constants;         /* hash of the scaling constants; 0: the file has none  */
+    uint64_t rule;              /* hash of the labels' rule; 0: the file has none       */
     int fd;                     /* for pread                             */
     char *slot_text, *dense_text;   /* owners of the names               */
 };
 
-/* Open a dataset and check its shape (all lengths agree, sizes fit the file, no filters, offsets'
- * ends). Missing HPS_INPUT; foreign, truncated, zero rows HPS_DECK. Collective over world (rank 0
- * opens first and speaks, then the others; the verdict is shared); MPI_COMM_NULL: alone. */
+/* Open a dataset and check its shape: lengths, sizes, no filters, the ends of offsets. Missing:
+ * HPS_INPUT; of another format, truncated or without rows: HPS_DECK. Rank 0 opens first and reports
+ * errors, then the others; the status is equal on all. Collective over world (MPI_COMM_NULL:
+ * alone). */
 enum hps_status hps_data_open(struct hps_data **data, const char *path, MPI_Comm world);
-/* Several files as one: their examples are numbered through. Names with *, ? or [ that are no files
- * are patterns, which stand for what they match in the order of its names; nothing matches:
- * HPS_INPUT. All must have the same columns, slots and scaling constants: HPS_DECK. */
+/* Open several files as one dataset, with examples numbered consecutively. A name with *, ? or [
+ * that is no file is a pattern for all files that match, in the order of their names; without a
+ * match HPS_INPUT. Files with different columns, slots or scaling constants: HPS_DECK. */
 enum hps_status hps_data_open_all(struct hps_data **data, const struct hps_list *names,
                                   MPI_Comm world);
-/* The order of examples as a text that must be equal on a restart: data.shuffle, and for several
- * shuffled files how they are mixed, and their lengths. To free. Pure. */
+/* A text that identifies the order of examples, to compare on a restart: data.shuffle, and of
+ * several shuffled files how they are mixed, and their lengths. To free. Pure. */
 char *hps_data_order_text(const struct hps_data *data, const struct hps_data_opt *opt);
 bool hps_data_in_turn(const struct hps_data_opt *opt);
 void hps_data_close(struct hps_data *data);
@@ -79,7 +80,7 @@ void hps_data_close(struct hps_data *data);
 /* The file that has global example e, for messages: its path, *row in it. Pure. */
 const char *hps_data_locate(const struct hps_data *data, long long e, long long *row);
 
-/* Ids in a row: 8 bytes each (wide), or 4 where all are below 2^32. */
+/* An array of ids: 8 bytes each (wide), or 4 where all are below 2^32. */
 struct hps_ids {
     const void *at;                     /* long long or uint32_t; NULL: none */
     bool wide;
@@ -95,7 +96,7 @@ static inline long long hps_ids_get(struct hps_ids ids, size_t i)
     return ids.wide ? ((const long long *)ids.at)[i] : ((const uint32_t *)ids.at)[i];
 }
 
-/* Rows of one micro-batch that this rank works on. Memory of the reader. */
+/* This rank's rows of one micro-batch, in memory of the reader. */
 struct hps_batch {
     int B;
     const struct hps_data *data;        /* where they are from                */
@@ -127,8 +128,8 @@ struct hps_order hps_order_of_data(const struct hps_data *data, bool shuffle, bo
                                    uint64_t seed);
 long long hps_order_at(const struct hps_order *order, long long epoch, long long position);
 
-/* The same for n positions in a row. `memo` remembers the blocks of the window last used: begin
- * with { .window = -1 }, one order a memo. */
+/* The same for n consecutive positions. `memo` caches the blocks of the last window: initialise it
+ * with { .window = -1 }, one memo for each order. */
 struct hps_order_memo {
     long long epoch, window;
     uint64_t key;
@@ -137,21 +138,22 @@ struct hps_order_memo {
 void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, long long epoch,
                     long long position, long long n, long long *example);
 
-/* The windows of an epoch, that of a position, and the positions of one: *first, how many. Pure. */
+/* The number of windows of an epoch; the window of a position; the number of positions of a window,
+ * *first [out] its first one. Pure. */
 long long hps_order_windows(const struct hps_order *order);
 long long hps_order_window(const struct hps_order *order, long long position);
 long long hps_order_span(const struct hps_order *order, long long window, long long *first);
 
-/* A share: part p of n things in k parts is [hps_share(n,k,p), hps_share(n,k,p+1)): contiguous,
- * even, some may be empty. */
+/* Block distribution of n things over k parts: part p has hps_share(n, k, p) up to
+ * hps_share(n, k, p + 1). Parts differ by one at most, and may be empty. */
 static inline long long hps_share(long long n, int k, int p)
 {
     return n / k * p + n % k * p / k;   /* floor(n p / k) without overflow */
 }
 
-/* The steps of a run, agreed beforehand: ceil(N/batch) an epoch, the last batch of an epoch short;
- * micro-batch m of a batch of n is hps_share(n, M, m). `epochs` and `steps`: whichever comes first,
- * 0 is unset. */
+/* The steps of a run: ceil(N / batch) an epoch, the last one with a smaller batch. Micro-batch m
+ * of a batch of n begins at hps_share(n, M, m). The run ends after `epochs` or `steps`,
+ * whichever comes first; 0: unset. */
 struct hps_steps {
     long long N, batch, per_epoch, total;
     int M;
@@ -162,34 +164,34 @@ struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epo
 long long hps_steps_batch(const struct hps_steps *s, long long step, long long *epoch,
                           long long *position);
 
-/* What a reader fetches: columns, and which share of each micro-batch (part `part` of `parts`). */
+/* The columns that a reader reads, and its share of each micro-batch: part `part` of `parts`. */
 struct hps_reader_opt {
     bool label, dense;
     const bool *slot;                   /* (nslot), NULL: none                 */
     int part, parts;
     int ahead;                          /* batches read ahead by the reader thread, >= 1 */
-    bool yields;                        /* the reader thread waits for a free core or its share of
-                                           one: for callers whose threads balance work meanwhile. A
-                                           caller with one thread had better lose its core at once,
-                                           when its peers lose theirs */
+    bool yields;                        /* the reader thread has a low priority: for callers with
+                                           several threads, which balance their work. A caller with
+                                           one thread had better lose its core at once, when its
+                                           peers lose theirs */
 };
 
-/* Reads step after step in its own thread by pread, never HDF5 nor MPI; signals stay with the
- * caller's threads. Rows of a micro-batch are sorted by place in the file (which rows are in it is
- * the order's business, their order inside is free), then cut into shares. `data` is borrowed. */
+/* A thread that reads steps ahead by pread, without HDF5, MPI or signals. The rows of a micro-batch
+ * are sorted by their position in the file (the order of examples decides which rows it has, not
+ * their order within), then divided into shares. `data` is borrowed. */
 struct hps_reader;
 enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data *data,
                                const struct hps_order *order, const struct hps_steps *steps,
                                const struct hps_reader_opt *opt, long long first_step);
-/* The M micro-batches of the next step, in turn from first_step; valid until the call after the
- * next one (two steps live at once, so that the ids of the next step can be looked at while this
- * one trains). Blocks until read. An id out of range, NaN in label or dense: HPS_DECK naming file,
- * slot or column, example; a read error: HPS_INPUT; the message is said when the status is first
- * returned. After the last step: *batch = NULL. Local. */
+/* Take the M micro-batches of the next step, from first_step on. They are valid until the call
+ * after the next one, so that requests for the next step can be made while this one trains.
+ * Blocks until they are read. An id out of range, NaN in label or dense: HPS_DECK with file,
+ * slot or column, and example; a read error: HPS_INPUT; the message comes with the first such
+ * status. After the last step *batch = NULL. Local. */
 enum hps_status hps_reader_next(struct hps_reader *reader, const struct hps_batch **batch);
-/* The same in two calls: while steps are ready the reader thread stays asleep until the caller
- * wakes it, at a moment when the core is free. Each take has its wake; one that is forgotten costs
- * time only, since a take that finds nothing ready wakes the thread too. */
+/* The same in two calls: take does not wake the reader thread while steps are ready, and the caller
+ * wakes it when the core is free. A forgotten wake costs time only, since a take that finds nothing
+ * ready wakes the thread too. */
 enum hps_status hps_reader_take(struct hps_reader *reader, const struct hps_batch **batch);
 void hps_reader_wake(struct hps_reader *reader);
 void hps_reader_free(struct hps_reader *reader);

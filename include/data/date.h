@@ -1,5 +1,5 @@
-/* date.h - points in time out of text: ISO 8601, or by a format like that of strptime. Neither the
- * locale nor the time zone of the machine matters: a text without an offset is in UTC.
+/* date.h - parses dates and times: ISO 8601, or a format like that of strptime. Locale and time
+ * zone of the machine do not matter: a text without an offset is in UTC.
  *
  * "iso": YYYY-MM-DD, and behind a T or a blank perhaps HH:MM, :SS, a fraction (.5 or ,5), and an
  * offset: Z, +HH, +HHMM or +HH:MM. Any other format has conversions:
@@ -9,8 +9,8 @@
  *     %H hour, %M minute, %S second (1 or 2)                   %T is %H:%M:%S
  *     %I hour of 12, with %p: AM or PM                         %f digits of a fraction of a second
  *     %s seconds since 1970 in UTC                             %z offset, as in iso      %% is %
- * A blank stands for any number of blanks, one at least, other signs for themselves. The calendar
- * is the Gregorian one, of the years 0 to 9999. Second 60 is the first of the next minute. */
+ * A blank matches one or more blanks, other characters match themselves. The calendar is Gregorian,
+ * years 0 to 9999. Second 60 is the first of the next minute. */
 #ifndef HPS_DATA_DATE_H
 #define HPS_DATA_DATE_H
 
@@ -19,28 +19,27 @@
 
 struct hps_date {
     long long utc_s;            /* whole seconds since 1970-01-01T00:00:00Z              */
-    double fraction_s;          /* what comes on top, in [0, 1)                          */
-    int offset_s;               /* of the clock that the text shows, east of UTC         */
+    double fraction_s;          /* in [0, 1)                                             */
+    int offset_s;               /* of the text's clock, east of UTC                      */
 };
 
-/* Is it a format: all conversions known and given once, a whole date, nothing that contradicts? If
- * not, `why` says so. Pure. */
+/* Is this a format: all conversions known and unique, a complete date, no contradiction? If not,
+ * `why` has the reason. Pure. */
 bool hps_date_check(const char *format, char *why, size_t size);
 
-/* The whole of s[0..n) by a format that was checked. False: it is no such date, or a day that no
- * calendar has. Pure. */
+/* Parse all of s[0..n) by a checked format. False: no match, or a day that does not exist. Pure. */
 bool hps_date_parse(const char *format, const char *s, size_t n, struct hps_date *date);
 
 /* Seconds since 1970-01-01T00:00:00Z, within what a double can hold. Pure. */
 double hps_date_s(const struct hps_date *date);
 
-/* Days since 1970-01-01 of a day that there is, there and back. Pure. */
+/* Days since 1970-01-01 of an existing day, and the inverse. Pure. */
 bool hps_date_exists(int year, int month, int day);
 long long hps_date_days(int year, int month, int day);
 void hps_date_of_days(long long days, int *year, int *month, int *day);
 
-/* Parts of a date, as the clock of the text shows it, numbered from 1: `minute` and `hour` have
- * their number and one, `weekday` 1 is Monday. */
+/* Parts of a date by the clock of the text, numbered from 1: minute 0 is 1, hour 0 is 1, Monday is
+ * 1. */
 enum hps_date_part {
     HPS_DATE_WHOLE,             /* no part                                               */
     HPS_DATE_MINUTE,

@@ -24,7 +24,7 @@ void hps_forms_dense(struct hps_forms *f, int d, const char *name);
 void hps_forms_slot(struct hps_forms *f, int j, const char *name, long long buckets, bool multi,
                     const char *rule);
 void hps_forms_label(struct hps_forms *f, const char *name, const char *labels);
-/* The words for ids that are hashes of slot and text, or as opt->ids says. */
+/* The rule text of ids that are hashes of slot and text, and that by opt->ids. */
 extern const char hps_forms_hash[];
 const char *hps_forms_ids(const char *ids);
 

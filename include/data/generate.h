@@ -1,8 +1,8 @@
-/* generate.h - made-up datasets whose best possible AUC is known: Zipf ids, normal features, labels
- * drawn from the probabilities of a hidden teacher.
+/* generate.h - synthetic datasets whose best possible AUC is known: Zipf ids, normal features,
+ * labels drawn from the probabilities of a hidden teacher.
  *
- * Row e is the same for the same seed and shape, whatever rows are written with it: other rows of
- * one teacher make a test set. */
+ * Row e depends on the seed and the shape alone, not on the range of rows written: other rows of
+ * the same teacher make a test set. */
 #ifndef HPS_DATA_GENERATE_H
 #define HPS_DATA_GENERATE_H
 
@@ -16,9 +16,9 @@ struct hps_generate_opt {
     const long long *buckets;       /* (nslot) ids are 0..buckets-1, scattered by a permutation */
     const double *bag;              /* (nslot) ids an example: 0 exactly one; else the mean of 0
                                        to twice as many                                         */
-    bool even;                      /* not that, but always the mean, rounded                   */
-    bool alike;                     /* slots have the same frequent ids, and an id the same weight
-                                       in all, as suits slots that read one table               */
+    bool even;                      /* always the mean, rounded, instead                        */
+    bool alike;                     /* the slots have the same frequent ids with the same weights,
+                                       for slots that share one table                           */
     double zipf;                    /* the k-th most frequent id of a slot has a share k^-zipf */
     double positives;               /* share of labels 1                                       */
     double strength;                /* standard deviation of the teacher's log-odds            */

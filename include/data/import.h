@@ -1,4 +1,4 @@
-/* import.h - text to datasets: the list of formats; streams, in bounded memory. */
+/* import.h - imports text to datasets: the list of formats. */
 #ifndef HPS_DATA_IMPORT_H
 #define HPS_DATA_IMPORT_H
 
@@ -7,7 +7,7 @@
 struct hps_import_opt {
     const char *output, *test_output;   /* test_output "": none                               */
     const char *schema;                 /* csv: YAML file, data/schema.h                     */
-    const char *scaling;                /* take constants and categories from this dataset    */
+    const char *scaling;                /* a dataset to take constants and categories from    */
     const char *source;                 /* text for the attribute; "" = the input names       */
     const char *split, *split_at;       /* file|random|COLUMN; a threshold of the column      */
     double test_share;                  /* of the rows for test_output; 0: as usual            */
@@ -20,7 +20,7 @@ struct hps_import_opt {
     const char *dense;                  /* not csv: scaling, "auto" or words of data/scale.h */
     const char *header;                 /* criteo, avazu: auto|yes|no                         */
     const char *delimiter;              /* criteo: auto|tab|comma                             */
-    double bad_share;                   /* more bad lines than this share is refused          */
+    double bad_share;                   /* of bad lines, at most                              */
     bool append;
     int nset;                           /* csv: changes of the schema, "KEY=VALUE"            */
     char *const *set;
@@ -33,13 +33,14 @@ struct hps_import_result {
     double seconds;
 };
 
-/* A format: one file, one line in the list. Streams inputs ("-": standard input; gzip is recognised
- * by its magic) into opt->output (written as .part, renamed when whole); nothing is left otherwise.
- * Memory stays under 200 MiB for any input: buffers of 65,536 rows or 32 MiB a file, texts of known
- * categories 8 MiB a slot at most, the rest on disk. Alone, not under a launcher. */
+/* A format: one source and one line of the list. `run` streams the inputs ("-": standard input;
+ * gzip is recognised by its magic) to opt->output, which is written as .part, renamed when
+ * complete and removed on failure. Memory is below 200 MiB for any input: buffers of 65,536 rows
+ * or 32 MiB a file, texts of categories of 8 MiB a slot at most, the rest on disk. Runs alone,
+ * without MPI ranks. */
 struct hps_import {
     const char *name, *help;
-    const char *options;        /* "a|b": fields that are not for all formats, but for this one */
+    const char *options;        /* "a|b": fields that this format has and not all others have */
     enum hps_status (*run)(const struct hps_import_opt *opt, int ninput, char *const *input,
                            struct hps_import_result *result);
 };
@@ -47,7 +48,7 @@ extern const struct hps_import hps_import_csv, hps_import_criteo, hps_import_ava
     hps_import_libsvm;
 const struct hps_import *hps_import_find(const char *name);
 const char *hps_import_words(void);     /* "csv|criteo|..." */
-/* Is a field for this format? Pure. */
+/* Does this format have the field? Pure. */
 bool hps_import_takes(const struct hps_import *format, const char *field);
 
 #endif

@@ -1,5 +1,5 @@
-/* intake.h - what all importers share: passes over the inputs, bad lines, the split into two files,
- * the files' end. A format only turns one record into one row. */
+/* intake.h - what all importers share: passes over the inputs, bad lines, the split into train and
+ * test file, the end of the files. A format converts one record to one row. */
 #ifndef HPS_DATA_INTAKE_H
 #define HPS_DATA_INTAKE_H
 
@@ -7,25 +7,22 @@
 #include "data/text.h"
 #include "data/writer.h"
 
-/* SURVEY counts the good rows where the split or the format needs it (and stores their keys on
- * disk), LEARN collects the categories of the train rows where test rows come between them, WRITE
- * writes.
- * */
+/* SURVEY counts the good rows where the split or the format needs it, and stores their keys on
+ * disk. LEARN collects the categories of train rows where test rows are between them. WRITE
+ * writes. */
 enum hps_pass { HPS_PASS_SURVEY, HPS_PASS_LEARN, HPS_PASS_WRITE };
 
-/* Which rows are for the test file: the last ones; those of the highest keys, or of keys not below
- * a threshold; each row by a seeded random number (rows that are appended later continue its
- * stream).
- * */
+/* The rows of the test file: the last ones; those with the highest keys, or keys not below a
+ * threshold; each row by a seeded random number, whose stream continues when rows are appended. */
 enum hps_split { HPS_SPLIT_NONE, HPS_SPLIT_FILE, HPS_SPLIT_KEY, HPS_SPLIT_RANDOM };
 
-#define HPS_INTAKE_SHARE 0.2        /* of the rows for the test file, unless the user says else */
+#define HPS_INTAKE_SHARE 0.2        /* of the test file, by default */
 
-/* Where a row goes to. */
+/* The destination of a row. */
 struct hps_destination {
     struct hps_writer *writer;      /* NULL: this pass writes nothing                          */
     bool test;                      /* to the test file                                        */
-    bool learn;                     /* its categories may be new                               */
+    bool learn;                     /* new categories get ids                                  */
 };
 
 struct hps_intake {
@@ -53,42 +50,40 @@ struct hps_intake {
     enum hps_status status;         /* of the disk, where a row could not be kept                */
 };
 
-/* How a format reads its records: one a line by `parse` and `put`, or in another way by `record`.
- */
+/* The functions of a format: `parse` and `put` where a record is a line, else `record`. */
 struct hps_format {
     void *self;
-    /* At the beginning of every input, for instance its header line; may be NULL. */
+    /* Called at the beginning of every input, to read its header for example; may be NULL. */
     enum hps_status (*begin)(void *self, struct hps_text *t);
-    /* *skip: the line, which is not empty, is no record; may be NULL. */
+    /* Set *skip where the line, which is not empty, is no record; may be NULL. */
     enum hps_status (*skip)(void *self, const struct hps_text *t, const char *line, size_t n,
                             bool *skip);
-    /* A line, whose end (line[n] too) may be written to. What is wrong with it, a text that lives
-     * until the next call; NULL: it is good. *key where the split is by key. */
+    /* Parse a line; it may be modified up to line[n]. Returns what is wrong with it, valid until
+     * the next call, or NULL. Sets *key where the split is by key. */
     const char *(*parse)(void *self, const struct hps_intake *in, char *line, size_t n,
                          double *key);
-    /* The line that was parsed last into the row under way of dest.writer. */
+    /* Put the line parsed last into the current row of dest.writer. */
     void (*put)(void *self, struct hps_destination dest);
-    /* One record into one row, with hps_intake_destination and hps_writer_row. *more false: the
-     * input has ended. *why: as from `parse`. NULL: by lines. */
+    /* Read one record and write its row, with hps_intake_destination and hps_writer_row. *more
+     * false: the input has ended. *why: as from `parse`. NULL: by lines. */
     enum hps_status (*record)(void *self, struct hps_text *t, struct hps_intake *in, bool *more,
                               const char **why);
-    /* After the pass SURVEY, where there was one, and before the files begin: the forms are
-     * complete when it returns; may be NULL. */
+    /* Complete the forms, after the pass SURVEY, if there is one, and before the files are
+     * created; may be NULL. */
     enum hps_status (*ready)(void *self, struct hps_intake *in);
-    /* Before the files are finished (the texts of categories go into the forms); may be NULL. */
+    /* Put the texts of categories into the forms, before the files are finished; may be NULL. */
     void (*end)(void *self, struct hps_intake *in);
 };
 
-/* Set the split that the options ask for. `by` is for where they do not say: "file", "random" or a
- * column (HPS_SPLIT_KEY; which column, the format knows); `share` likewise. HPS_USAGE where they
+/* Set the split by the options. Their defaults are `by`, "file", "random" or a column
+ * (HPS_SPLIT_KEY; the format knows which column), and `share`. HPS_USAGE where options
  * contradict each other. */
 enum hps_status hps_intake_split(struct hps_intake *in, const char *by, double share);
 
-/* The same for a format without a column to split by: the last fifth of the rows unless the options
- * say otherwise. */
+/* The same for a format without a column to split by: by default the last fifth of the rows. */
 enum hps_status hps_intake_split_rows(struct hps_intake *in);
 
-/* The destination of a row that is good in all respects; `key` where the split is by key. */
+/* The destination of a good row; `key` where the split is by key. */
 struct hps_destination hps_intake_destination(struct hps_intake *in, double key);
 
 /* Read all inputs, write opt->output and opt->test_output. */

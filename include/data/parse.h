@@ -1,4 +1,5 @@
-/* parse.h - numbers and categories out of text, fast: no locale, no copies, no terminating zero. */
+/* parse.h - fast parsing of numbers and hashing of text, without locale, copies or a terminating
+ * zero. */
 #ifndef HPS_DATA_PARSE_H
 #define HPS_DATA_PARSE_H
 
@@ -8,20 +9,20 @@
 
 #include "base/rng.h"
 
-/* A decimal number, the whole of s[0..n): "12", "-0.5", "1e-3". False for anything else, for "nan"
- * and "inf" and for what is larger than a double. Within 1 ulp; exact up to 15 digits. Pure. */
+/* Parse all of s[0..n) as a decimal number: "12", "-0.5", "1e-3". False for anything else, for
+ * "nan", "inf" and overflow. Within 1 ulp; exact up to 15 digits. Pure. */
 bool hps_parse_real(const char *s, size_t n, double *x);
 
-/* A hash of s[0..n) that looks random; `seed` makes families. Pure. */
+/* A hash of s[0..n); each `seed` gives another hash function. Pure. */
 uint64_t hps_parse_hash(const char *s, size_t n, uint64_t seed);
 
-/* The same for 8 signs that lie in a word, first sign in the lowest byte. Pure. */
+/* The same for 8 characters in a word, the first one in the lowest byte. Pure. */
 static inline uint64_t hps_parse_hash8(uint64_t word, uint64_t seed)
 {
     return hps_rng_mix((seed + 8 * 0x9e3779b97f4a7c15u) ^ word);
 }
 
-/* A hash as a bucket 0..buckets-1, evenly. Pure. */
+/* Map a hash uniformly to a bucket 0..buckets-1. Pure. */
 static inline long long hps_parse_bucket(uint64_t hash, long long buckets)
 {
     __extension__ typedef unsigned __int128 wide;

@@ -1,4 +1,4 @@
-/* schema.h - what the columns of a delimited text file mean: a small YAML file.
+/* schema.h - the meaning of the columns of a delimited text file, in a YAML file:
  *
  *     text:    {delimiter: ",", header: true, names: [...], missing: ["?"]}
  *     label:   {column: Salary, equals: ">50K"}       # or at_least: 4; neither: a number as is
@@ -13,7 +13,7 @@
  *     split:   {by: file, share: 0.2}                 # the last fifth, or by: COLUMN, the highest
  *                                                     # (of dates: time: FORMAT)
  *
- * inputs/census.schema.yaml says all of it in words. */
+ * inputs/census.schema.yaml explains all keys. */
 #ifndef HPS_DATA_SCHEMA_H
 #define HPS_DATA_SCHEMA_H
 
@@ -27,8 +27,8 @@ struct hps_schema_column {
     const char *column, *name;      /* in the text, in the dataset                     */
     enum hps_column_kind kind;
     struct hps_scale scale;         /* DENSE                                           */
-    long long hash, index;          /* else: buckets, or the most texts; one is 0      */
-    const char *separator;          /* MULTI: of one or more signs                     */
+    long long hash, index;          /* else: buckets, or texts at most; one is 0       */
+    const char *separator;          /* MULTI: one or more characters                   */
     const char *time;               /* a format of data/date.h; "": no dates          */
     enum hps_date_part part;        /* CATEGORY of a date                              */
     double since_s;                 /* DENSE of a date: seconds since 1970 of its zero */
@@ -38,7 +38,7 @@ struct hps_schema {
     struct hps_deck *deck;          /* owner of all text */
     char delimiter;
     bool header;                    /* the first line of each file has the names      */
-    struct hps_list names, missing; /* names of the columns, instead of the header's  */
+    struct hps_list names, missing; /* names instead of the header's; missing values  */
     const char *label;
     bool has_at_least, has_equals;
     double at_least;
@@ -57,8 +57,7 @@ enum hps_status hps_schema_load(struct hps_schema **schema, const char *path, in
 /* The same from memory. Pure but for messages. */
 enum hps_status hps_schema_parse(struct hps_schema **schema, const char *file, const char *text,
                                  size_t length, int nset, char *const *set);
-/* The format of the dates of a column, from the split or from any of the columns: NULL where the
- * schema does not say that it has dates. Pure. */
+/* The date format of a column, as the split or a column states it; NULL: it has no dates. Pure. */
 const char *hps_schema_time(const struct hps_schema *schema, const char *column);
 void hps_schema_free(struct hps_schema *schema);
 

@@ -1,5 +1,5 @@
-/* unpack.h - gzip streams unpacked by a thread of their own, a little ahead of whoever reads. By
- * ISA-L where it was found (two to three times as fast), else by zlib. */
+/* unpack.h - unpacks gzip streams in a thread, ahead of the reader: by ISA-L where it was found
+ * (two to three times as fast), else by zlib. */
 #ifndef HPS_DATA_UNPACK_H
 #define HPS_DATA_UNPACK_H
 
@@ -10,12 +10,13 @@
 /* Members follow one another; zeros behind the last one are ignored. Memory is under 2 MiB. */
 struct hps_unpack;
 
-/* Begins to unpack what has been read of the stream so far, first[0..n), and what `fd` gives after
- * it. `fd` stays the caller's and must stay open until hps_unpack_free. */
+/* Start unpacking: the bytes of the stream that were already read, first[0..n), then `fd`. `fd`
+ * stays the caller's and must stay open until hps_unpack_free. */
 void hps_unpack_new(struct hps_unpack **unpack, int fd, const void *first, size_t n);
 
-/* Up to n bytes of text, at least one; *got = 0 at the end. Damaged or cut data: HPS_DECK, a read
- * error: HPS_INPUT, *why says what is wrong; hps_text_stop (data/text.h): HPS_AGAIN. Waits. */
+/* Read up to n bytes of text, at least one; *got = 0 at the end. Damaged or truncated data:
+ * HPS_DECK, a read error: HPS_INPUT, with the reason in *why; hps_text_stop (data/text.h):
+ * HPS_AGAIN. Waits. */
 enum hps_status hps_unpack_read(struct hps_unpack *unpack, void *to, size_t n, size_t *got,
                                 const char **why);
 void hps_unpack_free(struct hps_unpack *unpack);    /* NULL is fine */

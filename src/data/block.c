@@ -1,4 +1,4 @@
-/* block.c - blocks of a dataset in memory: read by pread when first asked for, checked, dropped. */
+/* block.c - a cache of blocks of a dataset: read by pread, checked, stored by rows. */
 #include "data/block.h"
 
 #include <errno.h>
@@ -45,8 +45,8 @@ void hps_blocks_new(struct hps_blocks *b, const struct hps_data *data, bool labe
     b->record_bytes = (b->record_bytes + 7) & ~(size_t)7;
     b->column_bytes = rows * sizeof(long long) + 64;
     b->column = hps_mem_new((nsingle + 1) * b->column_bytes + rows * D * sizeof(float), 1);
-    b->place = hps_mem_new((size_t)b->mask + 1, sizeof *b->place);
-    memset(b->place, -1, ((size_t)b->mask + 1) * sizeof *b->place);
+    b->table = hps_mem_new((size_t)b->mask + 1, sizeof *b->table);
+    memset(b->table, -1, ((size_t)b->mask + 1) * sizeof *b->table);
 }
 
 static struct hps_block *new_block(const struct hps_blocks *b)
@@ -85,7 +85,7 @@ void hps_blocks_free(struct hps_blocks *b)
         free_block(b, b->spare[i]);
     hps_mem_free(b->column);
     hps_mem_free(b->id);
-    hps_mem_free(b->place);
+    hps_mem_free(b->table);
     hps_mem_free(b->live);
     hps_mem_free(b->spare);
     hps_mem_free(b->slot_at);
@@ -99,7 +99,7 @@ long long hps_blocks_of(const struct hps_data *data, long long example)
     return data->files.block[f] + (example - data->files.first[f]) / HPS_BLOCK_ROWS;
 }
 
-/* Where a block lies. */
+/* The file and the rows of a block. */
 static void find_block(const struct hps_blocks *b, long long number, struct hps_block *k)
 {
     const struct hps_files *files = &b->data->files;
@@ -108,35 +108,35 @@ static void find_block(const struct hps_blocks *b, long long number, struct hps_
 
     k->file = b->data->file[f];
     k->number = number;
-    k->inside = (number - files->block[f]) * HPS_BLOCK_ROWS;
-    k->first = files->first[f] + k->inside;
-    left = k->file->N - k->inside;
+    k->in_file = (number - files->block[f]) * HPS_BLOCK_ROWS;
+    k->first = files->first[f] + k->in_file;
+    left = k->file->N - k->in_file;
     k->rows = left < HPS_BLOCK_ROWS ? (int)left : HPS_BLOCK_ROWS;
 }
 
-/* Where a block number is in the table of places, or the free place for it. */
+/* The entry of a block number in the hash table, or the free entry for it. */
 static int probe(const struct hps_blocks *b, long long number)
 {
     int at = (int)(hps_rng_mix((uint64_t)number) & (uint64_t)b->mask);
 
-    while (b->place[at].index >= 0 && b->place[at].number != number)
+    while (b->table[at].index >= 0 && b->table[at].number != number)
         at = (at + 1) & b->mask;
     return at;
 }
 
 static void put_place(struct hps_blocks *b, long long number, int index)
 {
-    b->place[probe(b, number)] = (struct hps_block_entry){ number, index };
+    b->table[probe(b, number)] = (struct hps_block_entry){ number, index };
 }
 
 static void place_all(struct hps_blocks *b)
 {
     if (2 * b->nlive > b->mask) {
-        hps_mem_free(b->place);
+        hps_mem_free(b->table);
         b->mask = 4 * b->mask + 3;
-        b->place = hps_mem_new((size_t)b->mask + 1, sizeof *b->place);
+        b->table = hps_mem_new((size_t)b->mask + 1, sizeof *b->table);
     }
-    memset(b->place, -1, ((size_t)b->mask + 1) * sizeof *b->place);
+    memset(b->table, -1, ((size_t)b->mask + 1) * sizeof *b->table);
     for (int i = 0; i < b->nlive; i++)
         put_place(b, b->live[i]->number, i);
 }
@@ -163,7 +163,7 @@ static enum hps_status read_bytes(struct hps_blocks *b, const struct hps_data *f
     return HPS_OK;
 }
 
-/* Rows first..first+n-1 of a column of a file, which may lie in several chunks. */
+/* Read rows first..first+n-1 of a column, which may be in several chunks. */
 static enum hps_status read_rows(struct hps_blocks *b, const struct hps_data *file,
                                  const struct hps_h5_extent *e, long long first, long long n,
                                  void *to)
@@ -173,13 +173,13 @@ static enum hps_status read_rows(struct hps_blocks *b, const struct hps_data *fi
     enum hps_status s = HPS_OK;
 
     while (n > 0 && !s) {
-        long long inside = first % e->chunk, here = e->chunk - inside < n ? e->chunk - inside : n;
+        long long skipped = first % e->chunk, left = e->chunk - skipped, here = left < n ? left : n;
         uint64_t offset = e->offset[first / e->chunk];
         size_t bytes = (size_t)here * row;
         if (offset == UINT64_MAX)
             memset(at, 0, bytes);
         else
-            s = read_bytes(b, file, offset + (uint64_t)inside * row, bytes, at);
+            s = read_bytes(b, file, offset + (uint64_t)skipped * row, bytes, at);
         at += bytes;
         first += here;
         n -= here;
@@ -187,43 +187,43 @@ static enum hps_status read_rows(struct hps_blocks *b, const struct hps_data *fi
     return s;
 }
 
-/* Ask the system for rows that will be read soon; a wish, so nobody minds when it fails. */
-static void expect_rows(const struct hps_data *file, const struct hps_h5_extent *e, long long first,
+/* Advise the system of rows that will be read soon; a failure does not matter. */
+static void advise_rows(const struct hps_data *file, const struct hps_h5_extent *e, long long first,
                         long long n)
 {
-    long long row = (long long)e->width * e->size, inside = first % e->chunk;
+    long long row = (long long)e->width * e->size, skipped = first % e->chunk;
     uint64_t offset = e->offset[first / e->chunk];
 
-    if (e->chunk - inside < n) n = e->chunk - inside;
+    if (e->chunk - skipped < n) n = e->chunk - skipped;
     if (offset != UINT64_MAX)
-        posix_fadvise(file->fd, (off_t)offset + inside * row, n * row, POSIX_FADV_WILLNEED);
+        posix_fadvise(file->fd, (off_t)offset + skipped * row, n * row, POSIX_FADV_WILLNEED);
 }
 
-void hps_blocks_expect(const struct hps_blocks *b, long long number)
+void hps_blocks_prefetch(const struct hps_blocks *b, long long number)
 {
     struct hps_block k;
 
     find_block(b, number, &k);
-    if (b->label_at != SIZE_MAX) expect_rows(k.file, &k.file->label, k.inside, k.rows);
-    if (b->dense_at != SIZE_MAX) expect_rows(k.file, &k.file->dense, k.inside, k.rows);
+    if (b->label_at != SIZE_MAX) advise_rows(k.file, &k.file->label, k.in_file, k.rows);
+    if (b->dense_at != SIZE_MAX) advise_rows(k.file, &k.file->dense, k.in_file, k.rows);
     for (int j = 0; j < b->data->nslot; j++)
         if (b->slot[j])
-            expect_rows(k.file, b->slot_at[j] == SIZE_MAX ? &k.file->slot[j].offsets
+            advise_rows(k.file, b->slot_at[j] == SIZE_MAX ? &k.file->slot[j].offsets
                                                           : &k.file->slot[j].ids,
-                        k.inside, k.rows);
+                        k.in_file, k.rows);
 }
 
 static enum hps_status read_label(struct hps_blocks *b, struct hps_block *k)
 {
     float *x = (float *)(void *)b->column;
-    enum hps_status s = read_rows(b, k->file, &k->file->label, k->inside, k->rows, x);
+    enum hps_status s = read_rows(b, k->file, &k->file->label, k->in_file, k->rows, x);
     long long bad = s ? k->rows : (long long)hps_first_not_finite(x, (size_t)k->rows);
 
     for (int i = 0; i < k->rows && !s; i++)
         memcpy(k->record + (size_t)i * b->record_bytes + b->label_at, x + i, sizeof *x);
     if (bad == k->rows) return s;
     snprintf(b->why, sizeof b->why, "%s: label, example %lld: %g is not a finite number",
-             k->file->path, k->inside + bad, (double)x[bad]);
+             k->file->path, k->in_file + bad, (double)x[bad]);
     return HPS_DECK;
 }
 
@@ -231,7 +231,7 @@ static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
 {
     float *x = (float *)(void *)b->column;
     long long D = b->data->D, n = k->rows * D;
-    enum hps_status s = read_rows(b, k->file, &k->file->dense, k->inside, k->rows, x);
+    enum hps_status s = read_rows(b, k->file, &k->file->dense, k->in_file, k->rows, x);
     long long bad = s ? n : (long long)hps_first_not_finite(x, (size_t)n);
 
     for (int i = 0; i < k->rows && !s; i++)
@@ -239,7 +239,7 @@ static enum hps_status read_dense(struct hps_blocks *b, struct hps_block *k)
                (size_t)D * sizeof *x);
     if (bad == n) return s;
     snprintf(b->why, sizeof b->why, "%s: dense %s, example %lld: %g is not a finite number",
-             k->file->path, b->data->dense_name[bad % D], k->inside + bad / D, (double)x[bad]);
+             k->file->path, b->data->dense_name[bad % D], k->in_file + bad / D, (double)x[bad]);
     return HPS_DECK;
 }
 
@@ -266,7 +266,7 @@ static enum hps_status check_ids(struct hps_blocks *b, const struct hps_block *k
         for (row = 0; k->offset[j][row + 1] <= bad; row++)
             continue;
     snprintf(b->why, sizeof b->why, "%s: slot %s, example %lld: id %lld is outside 0..%lld",
-             k->file->path, slot->name, k->inside + row, id[bad], slot->buckets - 1);
+             k->file->path, slot->name, k->in_file + row, id[bad], slot->buckets - 1);
     return HPS_DECK;
 }
 
@@ -281,7 +281,7 @@ static enum hps_status read_ids(struct hps_blocks *b, const struct hps_block *k,
     return s ? s : check_ids(b, k, j, b->id, n);
 }
 
-/* n of them as they are kept. */
+/* Copy n of them, narrowed unless b->wide. */
 static void keep_ids(const struct hps_blocks *b, size_t n, void *to)
 {
     uint32_t *narrow = to;
@@ -291,7 +291,7 @@ static void keep_ids(const struct hps_blocks *b, size_t n, void *to)
         narrow[i] = (uint32_t)b->id[i];
 }
 
-/* The n ids of a row, from their columns into its record. */
+/* Copy n ids from their columns to the records. */
 HPS_INLINE void record_ids(const char *from, size_t stride, size_t n, char *to, size_t size)
 {
     for (size_t j = 0; j < n; j++)
@@ -305,7 +305,7 @@ static enum hps_status read_singles(struct hps_blocks *b, struct hps_block *k)
 
     for (int j = 0; j < b->data->nslot && !s; j++) {
         if (b->slot_at[j] == SIZE_MAX) continue;
-        s = read_ids(b, k, j, k->inside, k->rows);
+        s = read_ids(b, k, j, k->in_file, k->rows);
         if (!s) keep_ids(b, rows, b->column + n++ * stride);
     }
     for (size_t i = 0; i < rows && !s; i++) {           /* single slots come first in a record */
@@ -323,14 +323,14 @@ static enum hps_status read_multi(struct hps_blocks *b, struct hps_block *k, int
 {
     const struct hps_slot *slot = &k->file->slot[j];
     long long *offset = k->offset[j], before, n;
-    enum hps_status s = read_rows(b, k->file, &slot->offsets, k->inside, k->rows + 1, offset);
+    enum hps_status s = read_rows(b, k->file, &slot->offsets, k->in_file, k->rows + 1, offset);
 
     if (s) return s;
     before = offset[0];
     for (int i = 0; i <= k->rows; i++)
         if (offset[i] < (i ? offset[i - 1] : 0) || offset[i] > slot->ids.nrow) {
             snprintf(b->why, sizeof b->why, "%s: slot %s, example %lld: the offsets do not rise",
-                     k->file->path, slot->name, k->inside + i - (i > 0));
+                     k->file->path, slot->name, k->in_file + i - (i > 0));
             return HPS_DECK;
         }
     n = offset[k->rows] - before;
@@ -361,41 +361,41 @@ static void keep_spare(struct hps_blocks *b, struct hps_block *k)
     b->spare[b->nspare++] = k;
 }
 
-enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long mark,
+enum hps_status hps_blocks_get(struct hps_blocks *b, long long number, long long stamp,
                                const struct hps_block **block)
 {
     int at = probe(b, number);
     enum hps_status s;
 
-    if (b->place[at].index >= 0) {
-        *block = b->live[b->place[at].index];
-        b->live[b->place[at].index]->mark = mark;
+    if (b->table[at].index >= 0) {
+        *block = b->live[b->table[at].index];
+        b->live[b->table[at].index]->stamp = stamp;
         return HPS_OK;
     }
     struct hps_block *k = b->nspare ? b->spare[--b->nspare] : new_block(b);
     find_block(b, number, k);
-    k->mark = mark;
+    k->stamp = stamp;
     s = read_block(b, k);
     if (s) {
         keep_spare(b, k);
         return s;
     }
     hps_mem_grow(&b->live, &b->live_cap, (size_t)b->nlive + 1, sizeof *b->live);
-    b->place[at] = (struct hps_block_entry){ number, b->nlive };
+    b->table[at] = (struct hps_block_entry){ number, b->nlive };
     b->live[b->nlive++] = k;
     if (2 * b->nlive > b->mask) place_all(b);
     *block = k;
     return HPS_OK;
 }
 
-void hps_blocks_drop(struct hps_blocks *b, long long mark)
+void hps_blocks_drop(struct hps_blocks *b, long long stamp)
 {
     int kept = 0;
 
-    if (mark == b->dropped) return;
-    b->dropped = mark;
+    if (stamp == b->drop_stamp) return;
+    b->drop_stamp = stamp;
     for (int i = 0; i < b->nlive; i++) {
-        if (b->live[i]->mark < mark)
+        if (b->live[i]->stamp < stamp)
             keep_spare(b, b->live[i]);
         else
             b->live[kept++] = b->live[i];

@@ -1,4 +1,5 @@
-/* checksum.c - the checksum of columns: a sum of mixed elements, so that any piece can be added. */
+/* checksum.c - the checksum of columns: a sum of mixed elements, so that parts can be added in
+ * any order. */
 #include "data/checksum.h"
 
 #include <string.h>
@@ -89,20 +90,20 @@ static enum hps_status sum_all(struct hps_h5 *h, const struct hps_data *d, uint6
     return s;
 }
 
-enum hps_status hps_writer_verify(const struct hps_data *data, bool *told)
+enum hps_status hps_writer_verify(const struct hps_data *data, bool *has_checksum)
 {
     struct hps_h5 h;
     char *text = NULL, *sum_text;
     uint64_t sum = 0;
     enum hps_status s = hps_h5_open(&h, data->path);
 
-    *told = false;
+    *has_checksum = false;
     if (s) return s;
-    *told = !hps_h5_get_text(&h, "/", "checksum", &text, true);
-    if (*told) s = sum_all(&h, data, &sum);
+    *has_checksum = !hps_h5_get_text(&h, "/", "checksum", &text, true);
+    if (*has_checksum) s = sum_all(&h, data, &sum);
     s = hps_h5_read(&h, s);
     sum_text = hps_mem_print("sum64:%016llx", (unsigned long long)sum);
-    if (*told && !s && strcmp(text, sum_text) != 0) {
+    if (*has_checksum && !s && strcmp(text, sum_text) != 0) {
         HPS_SAY(HPS_ERROR, "%s: damaged: the checksum of its content is %s, it was written with %s",
                 data->path, sum_text, text);
         s = HPS_DECK;

@@ -1,4 +1,4 @@
-/* data.c - a dataset is opened and its shape checked; its rows are the reader's business. */
+/* data.c - opens a dataset and checks its shape. */
 #include "data/data_impl.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ const struct hps_field hps_data_fields[] = {
     { 0 }
 };
 
-/* The file while it is looked at. */
+/* A file while it is checked. */
 struct look {
     struct hps_h5 h5;
     struct hps_data *data;
@@ -38,7 +38,7 @@ static enum hps_status wrong(const struct look *at, const char *what)
     return HPS_DECK;
 }
 
-/* Names joined by commas, cut in place; NULL where there are none. */
+/* Split names at commas, in place; NULL: there are none. */
 static const char **cut_names(char *text, int *n)
 {
     const char **name;
@@ -82,7 +82,7 @@ static enum hps_status look_at_root(struct look *at)
     return s;
 }
 
-/* A dataset of one dimension, and where its bytes are. */
+/* An HDF5 dataset of one dimension, and where its bytes are. */
 static enum hps_status look_at_column(struct look *at, const char *path, H5T_class_t class,
                                       int size, struct hps_h5_extent *extent)
 {
@@ -219,7 +219,7 @@ static enum hps_status look_at_balance(struct look *at)
     return s;
 }
 
-/* What the dense features were scaled by, where the file tells, as one number. */
+/* A hash of the scaling constants of dense features; 0: the file has none. */
 static void look_at_constants(struct look *at)
 {
     static const char *const names[] = { "shift", "scale", "since" };
@@ -241,7 +241,7 @@ static void look_at_constants(struct look *at)
     hps_mem_free(x);
 }
 
-/* What the labels are, where the file tells, as a number. */
+/* A hash of the rule of the labels; 0: the file has none. */
 static void look_at_rule(struct look *at)
 {
     char *rule;
@@ -251,7 +251,7 @@ static void look_at_rule(struct look *at)
     hps_mem_free(rule);
 }
 
-enum hps_status hps_data_look(struct hps_data **data, const char *path)
+enum hps_status hps_data_open_one(struct hps_data **data, const char *path)
 {
     struct hps_data *d = hps_data_new(path, 1);
     struct look at = { .data = d };

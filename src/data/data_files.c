@@ -1,4 +1,4 @@
-/* data_files.c - one or several files opened as a dataset by all ranks. */
+/* data_files.c - opens one or several files as a dataset, on all ranks. */
 #include <errno.h>
 #include <glob.h>
 #include <string.h>
@@ -63,7 +63,7 @@ void hps_data_count(struct hps_data *d)
     d->N = t->first[t->n];
 }
 
-/* Why two files cannot be parts of one dataset; NULL: they can. */
+/* The reason why two files cannot form one dataset; NULL: they can. */
 static const char *difference(const struct hps_data *a, const struct hps_data *b)
 {
     if (a->D != b->D || a->nslot != b->nslot)
@@ -117,12 +117,12 @@ static enum hps_status look_at_all(struct hps_data **data, const struct hps_list
     const char *why = NULL;
     enum hps_status s = HPS_OK;
 
-    if (path->n == 1) return hps_data_look(data, path->item[0]);
+    if (path->n == 1) return hps_data_open_one(data, path->item[0]);
     name = hps_mem_print("%s and %d more", path->item[0], path->n - 1);
     *data = hps_data_new(name, path->n);
     hps_mem_free(name);
     for (int f = 0; f < path->n && !s; f++)
-        s = hps_data_look(&(*data)->file[f], path->item[f]);
+        s = hps_data_open_one(&(*data)->file[f], path->item[f]);
     for (int f = 1; f < path->n && !s && !why; f++) {
         why = difference((*data)->file[0], (*data)->file[f]);
         if (why) HPS_SAY_ALL(HPS_ERROR, "%s and %s: %s", path->item[0], path->item[f], why);
@@ -133,8 +133,8 @@ static enum hps_status look_at_all(struct hps_data **data, const struct hps_list
     return HPS_OK;
 }
 
-/* Rank 0 first: what is wrong with a file is said once. What is wrong with another rank's view of
- * it (a folder that is not shared) is said by that rank. */
+/* Rank 0 opens first, so that an error of the file is reported once. Another rank reports what it
+ * alone cannot open (a folder that is not shared). */
 static enum hps_status open_paths(struct hps_data **data, const struct hps_list *path,
                                   MPI_Comm world)
 {
@@ -176,7 +176,7 @@ static void add_path(struct paths *p, const char *path)
     p->bytes += n;
 }
 
-/* Stop at a folder that is there and cannot be read: it may hold what is meant. */
+/* Stop at a folder that cannot be read: it may have matching files. */
 static int stop_at(const char *folder, int error)
 {
     (void)folder;
@@ -184,7 +184,7 @@ static int stop_at(const char *folder, int error)
     return error != ENOENT;
 }
 
-/* A name as it is, or what it matches. */
+/* A name itself, or the files that it matches. */
 static enum hps_status find_paths(struct paths *p, const char *name)
 {
     glob_t found = { 0 };
@@ -205,7 +205,7 @@ static enum hps_status find_paths(struct paths *p, const char *name)
     return HPS_INPUT;
 }
 
-/* What rank 0 sees in the folders is what all open. */
+/* Rank 0 expands the patterns, and all ranks open the same files. */
 static enum hps_status tell_paths(struct paths *p, const struct hps_list *names, MPI_Comm world)
 {
     enum hps_status s = HPS_OK;

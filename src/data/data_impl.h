@@ -4,11 +4,12 @@
 
 #include "data/data.h"
 
-/* A dataset of n files that are not opened yet; hps_data_close frees it. */
+/* Allocate a dataset of n files that are not open yet; free it with hps_data_close. */
 struct hps_data *hps_data_new(const char *path, int nfile);
-/* N and the tables of files from the N of each file. */
+/* Compute N and the prefix sums over the files from the N of each. */
 void hps_data_count(struct hps_data *data);
-/* One file: opened, its shape checked. Not NULL in any case: hps_data_close frees it. Local. */
-enum hps_status hps_data_look(struct hps_data **data, const char *path);
+/* Open one file and check its shape. *data is not NULL in any case: free it with hps_data_close.
+ * Local. */
+enum hps_status hps_data_open_one(struct hps_data **data, const char *path);
 
 #endif

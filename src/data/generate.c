@@ -1,4 +1,4 @@
-/* generate.c - made-up datasets whose best possible AUC is known. */
+/* generate.c - synthetic datasets whose best possible AUC is known. */
 #include "data/generate.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ struct teacher {
     double unit, bias;                      /* a weight's standard deviation */
 };
 
-/* A row of one teacher: what the writer wants, and its probability. */
+/* A row: what the writer needs, and its probability. */
 struct row {
     float *dense;                           /* (D)                                     */
     long long *id;                          /* ids of all slots, one after the other   */
@@ -47,7 +47,7 @@ static void begin_slot(struct slot *s, const struct hps_generate_opt *o, int j)
     s->span = pow((double)o->buckets[j] + 1, s->power) - 1;
 }
 
-/* The continuous Zipf law cut into ranks; frequent ids are spread over all numbers. */
+/* A continuous Zipf distribution rounded to ranks; a permutation scatters frequent ids. */
 static long long draw_id(const struct slot *s, long long buckets, uint64_t index)
 {
     double u = hps_rng_real(s->id, index);
@@ -101,8 +101,8 @@ static double probability(double odds)
     return 1 / (1 + exp(-odds));
 }
 
-/* The bias that gives the wanted share of positives, from the first rows whether they are written
- * or not. */
+/* The bias that gives the requested share of positives, computed from the first rows, whether these
+ * are written or not. */
 static void find_bias(struct teacher *t, struct row *r)
 {
     double *odds = hps_mem_new(PILOT, sizeof *odds), low = -60, high = 60;
@@ -157,7 +157,7 @@ static int by_probability(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The share of pairs of unlike label that are in order, ties by half: by mean ranks. */
+/* The AUC by mean ranks: the share of pairs of different labels that are in order, ties half. */
 static double auc(struct sample *s)
 {
     double positives = 0, ranks = 0, negatives;

@@ -1,4 +1,4 @@
-/* reader.c - a thread that puts whole steps together ahead of time, in a ring of trays. */
+/* reader.c - a thread that assembles steps ahead, in a ring of buffers. */
 #include <assert.h>
 #include <string.h>
 
@@ -8,15 +8,16 @@
 #include "base/thread.h"
 #include "data/reader_impl.h"
 
-/* Waits for a free tray; false: the reader is being freed. */
-static bool wait_for_tray(struct hps_reader *r)
+/* Wait for a free buffer; false: the reader is being freed. */
+static bool wait_for_buffer(struct hps_reader *r)
 {
     bool go;
 
     pthread_mutex_lock(&r->lock);
-    /* the calls before the last one have given their trays back */
-    while (!r->stop && r->made - (r->asked > 2 ? r->asked - 2 : 0) >= r->ntray)
-        pthread_cond_wait(&r->moved, &r->lock);
+    /* all takes but the last two have released their buffers */
+    while (!r->stop &&
+           r->filled_steps - (r->taken_steps > 2 ? r->taken_steps - 2 : 0) >= r->nbuffer)
+        pthread_cond_wait(&r->changed, &r->lock);
     go = !r->stop;
     pthread_mutex_unlock(&r->lock);
     return go;
@@ -25,26 +26,26 @@ static bool wait_for_tray(struct hps_reader *r)
 static void *read_ahead(void *reader)
 {
     struct hps_reader *r = reader;
-    struct hps_reader_filling f = { .nid = hps_mem_new((size_t)r->data->nslot, sizeof *f.nid) };
+    struct hps_reader_fill_state f = { .nid = hps_mem_new((size_t)r->data->nslot, sizeof *f.nid) };
     enum hps_status s = HPS_OK;
 
     if (r->yields) hps_thread_yields();
-    for (long long i = 0; !s && r->first_step + i < r->steps.total && wait_for_tray(r); i++) {
-        f.tray = &r->tray[i % r->ntray];
+    for (long long i = 0; !s && r->first_step + i < r->steps.total && wait_for_buffer(r); i++) {
+        f.buffer = &r->buffer[i % r->nbuffer];
         s = hps_reader_fill(r, &f, r->first_step + i);
         pthread_mutex_lock(&r->lock);
         if (s)
             r->status = s;
         else
-            r->made = i + 1;
-        pthread_cond_signal(&r->moved);
+            r->filled_steps = i + 1;
+        pthread_cond_signal(&r->changed);
         pthread_mutex_unlock(&r->lock);
     }
     hps_mem_free(f.nid);
     return NULL;
 }
 
-static void new_tray(const struct hps_reader *r, struct hps_tray *t, size_t rows)
+static void new_tray(const struct hps_reader *r, struct hps_batch_buffer *t, size_t rows)
 {
     size_t nslot = (size_t)r->data->nslot, M = (size_t)r->steps.M;
 
@@ -64,7 +65,7 @@ static void new_tray(const struct hps_reader *r, struct hps_tray *t, size_t rows
     }
 }
 
-static void free_tray(const struct hps_reader *r, struct hps_tray *t)
+static void free_tray(const struct hps_reader *r, struct hps_batch_buffer *t)
 {
     for (int j = 0; j < r->data->nslot; j++) {
         hps_mem_free(t->ids[j]);
@@ -84,7 +85,7 @@ static void free_tray(const struct hps_reader *r, struct hps_tray *t)
 static void start(struct hps_reader *r)
 {
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->moved, NULL);
+    pthread_cond_init(&r->changed, NULL);
     int rc = hps_thread_start(&r->thread, read_ahead, r);
     if (rc != 0) HPS_DIE("no thread for reading: %s", strerror(rc));
 }
@@ -107,10 +108,10 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->parts = opt->parts;
     r->label = opt->label;
     r->dense = opt->dense && data->D > 0;
-    r->ntray = opt->ahead + 2;
+    r->nbuffer = opt->ahead + 2;
     r->first_step = first_step;
     r->yields = opt->yields;
-    r->memo.window = r->next.window = r->entered = -1;
+    r->memo.window = r->next.window = r->window = -1;
     hps_blocks_new(&r->blocks, data, r->label, r->dense, opt->slot);
     r->example = hps_mem_new((size_t)micro, sizeof *r->example);
     r->spare = hps_mem_new((size_t)micro, sizeof *r->spare);
@@ -121,9 +122,9 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->single = hps_mem_new((size_t)data->nslot, sizeof *r->single);
     for (int j = 0; j < data->nslot; j++)
         if (r->blocks.slot_at[j] != SIZE_MAX) r->single_slot[r->nsingle++] = j;
-    r->tray = hps_mem_new((size_t)r->ntray, sizeof *r->tray);
-    for (int i = 0; i < r->ntray; i++)
-        new_tray(r, &r->tray[i], rows * (size_t)steps->M);
+    r->buffer = hps_mem_new((size_t)r->nbuffer, sizeof *r->buffer);
+    for (int i = 0; i < r->nbuffer; i++)
+        new_tray(r, &r->buffer[i], rows * (size_t)steps->M);
     start(r);
     *reader = r;
     return HPS_OK;
@@ -137,12 +138,12 @@ enum hps_status hps_reader_take(struct hps_reader *r, const struct hps_batch **b
 
     *batch = NULL;
     pthread_mutex_lock(&r->lock);
-    want = r->asked++;
-    if (r->made <= want) pthread_cond_signal(&r->moved);
-    while (r->made <= want && !r->status && r->first_step + want < r->steps.total)
-        pthread_cond_wait(&r->moved, &r->lock);
-    s = r->made > want ? HPS_OK : r->status;
-    if (r->made > want) *batch = r->tray[want % r->ntray].batch;
+    want = r->taken_steps++;
+    if (r->filled_steps <= want) pthread_cond_signal(&r->changed);
+    while (r->filled_steps <= want && !r->status && r->first_step + want < r->steps.total)
+        pthread_cond_wait(&r->changed, &r->lock);
+    s = r->filled_steps > want ? HPS_OK : r->status;
+    if (r->filled_steps > want) *batch = r->buffer[want % r->nbuffer].batch;
     say = s && !r->said;
     r->said |= say;
     pthread_mutex_unlock(&r->lock);
@@ -153,7 +154,7 @@ enum hps_status hps_reader_take(struct hps_reader *r, const struct hps_batch **b
 void hps_reader_wake(struct hps_reader *r)
 {
     pthread_mutex_lock(&r->lock);
-    pthread_cond_signal(&r->moved);
+    pthread_cond_signal(&r->changed);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -170,14 +171,14 @@ void hps_reader_free(struct hps_reader *r)
     if (!r) return;
     pthread_mutex_lock(&r->lock);
     r->stop = true;
-    pthread_cond_signal(&r->moved);
+    pthread_cond_signal(&r->changed);
     pthread_mutex_unlock(&r->lock);
     pthread_join(r->thread, NULL);
-    pthread_cond_destroy(&r->moved);
+    pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
-    for (int i = 0; i < r->ntray; i++)
-        free_tray(r, &r->tray[i]);
-    hps_mem_free(r->tray);
+    for (int i = 0; i < r->nbuffer; i++)
+        free_tray(r, &r->buffer[i]);
+    hps_mem_free(r->buffer);
     hps_mem_free(r->single);
     hps_mem_free(r->single_slot);
     hps_mem_free(r->bag);

@@ -1,4 +1,4 @@
-/* reader_fill.c - a step put together: its examples' blocks, then row by row what they hold. */
+/* reader_fill.c - assembles a step: finds the blocks of its examples, then copies row by row. */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/multiversion.h"
 #include "data/reader_impl.h"
 
-enum { AHEAD = 16 };                 /* examples that are fetched before they are copied */
+enum { PREFETCH = 16 };         /* examples that are prefetched ahead */
 
 static void sort_short(long long *a, long long n)
 {
@@ -20,7 +20,7 @@ static void sort_short(long long *a, long long n)
     }
 }
 
-/* The examples of a micro-batch by place in the file; my share of them is *mine .. *mine + n. */
+/* The examples of a micro-batch sorted by position; this rank's share is *mine .. *mine + n. */
 static long long share_of_rows(struct hps_reader *r, long long epoch, long long position,
                                long long n, const long long **mine)
 {
@@ -55,7 +55,7 @@ static enum hps_status find_blocks(struct hps_reader *r, const long long *exampl
     return s;
 }
 
-/* Ids of a record, into row i of their columns. */
+/* Copy the ids of a record to row i of their columns. */
 HPS_INLINE void gather_singles(const struct hps_reader *r, const char *record, long long i,
                                bool wide)
 {
@@ -69,7 +69,7 @@ HPS_INLINE void gather_singles(const struct hps_reader *r, const char *record, l
             ((uint32_t *)r->single[j])[i] = narrow[j];
 }
 
-/* What will soon be read: it lies anywhere in a window. */
+/* Prefetch a record: it is anywhere in a window. */
 static void fetch(const char *from, size_t bytes)
 {
     enum { LINE = 64 };
@@ -78,8 +78,8 @@ static void fetch(const char *from, size_t bytes)
         __builtin_prefetch(from + at);
 }
 
-/* All that a record holds, row by row; the records of the next rows are fetched meanwhile. */
-static void gather_records(const struct hps_reader *r, struct hps_tray *t, long long row,
+/* Copy records row by row, prefetching those of later rows. */
+static void gather_records(const struct hps_reader *r, struct hps_batch_buffer *t, long long row,
                            long long n)
 {
     const size_t D = t->dense ? (size_t)r->data->D : 0, bytes = r->blocks.record_bytes;
@@ -92,7 +92,7 @@ static void gather_records(const struct hps_reader *r, struct hps_tray *t, long 
                        (size_t)row * hps_ids_size(r->blocks.wide);
     for (long long i = 0; i < n; i++) {
         const char *record = records[i];
-        fetch(records[i + AHEAD < n ? i + AHEAD : i], bytes);
+        fetch(records[i + PREFETCH < n ? i + PREFETCH : i], bytes);
         if (r->blocks.wide)
             gather_singles(r, record, i, true);
         else
@@ -102,8 +102,8 @@ static void gather_records(const struct hps_reader *r, struct hps_tray *t, long 
     }
 }
 
-/* Where the ids of each example of a micro-batch lie in slot j, and in the tray's column: offsets
- * begin at 0 for each micro-batch. HPS_DECK: more than an int counts. */
+/* Find the ids of each example of a micro-batch in slot j, and fill in the offsets, which begin
+ * at 0 for each micro-batch. HPS_DECK: more ids than an int can count. */
 static enum hps_status find_multi(struct hps_reader *r, int j, const long long *example,
                                   long long n, int *offset)
 {
@@ -127,12 +127,12 @@ static enum hps_status find_multi(struct hps_reader *r, int j, const long long *
     return HPS_OK;
 }
 
-/* Appends at *filled of the tray's column. */
-static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, int j,
+/* Append to the buffer's column at *filled. */
+static enum hps_status gather_multi(struct hps_reader *r, struct hps_batch_buffer *t, int j,
                                     const long long *example, long long n, int *offset,
                                     size_t *filled)
 {
-    enum { MOST = 512 };            /* bytes of a long bag that are fetched */
+    enum { MAX_PREFETCH = 512 };    /* bytes of a long bag */
     size_t size = hps_ids_size(r->blocks.wide);
     enum hps_status s = find_multi(r, j, example, n, offset);
 
@@ -140,10 +140,10 @@ static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, in
     hps_mem_grow(&t->ids[j], &t->ids_cap[j], *filled + (size_t)offset[n], size);
     char *to = (char *)t->ids[j] + *filled * size;
     for (long long i = 0; i < n; i++) {
-        long long next = i + AHEAD < n ? i + AHEAD : i;
+        long long next = i + PREFETCH < n ? i + PREFETCH : i;
         size_t bytes = (size_t)(offset[i + 1] - offset[i]) * size;
         size_t ahead = (size_t)(offset[next + 1] - offset[next]) * size;
-        fetch(r->bag[next], ahead < MOST ? ahead : MOST);
+        fetch(r->bag[next], ahead < MAX_PREFETCH ? ahead : MAX_PREFETCH);
         if (bytes > 0) memcpy(to, r->bag[i], bytes);
         to += bytes;
     }
@@ -151,10 +151,10 @@ static enum hps_status gather_multi(struct hps_reader *r, struct hps_tray *t, in
     return HPS_OK;
 }
 
-static enum hps_status gather_multis(struct hps_reader *r, const struct hps_reader_filling *f,
+static enum hps_status gather_multis(struct hps_reader *r, const struct hps_reader_fill_state *f,
                                      int m, const long long *example, long long n)
 {
-    struct hps_tray *t = f->tray;
+    struct hps_batch_buffer *t = f->buffer;
     enum hps_status s = HPS_OK;
 
     for (int j = 0; j < r->data->nslot && !s; j++) {
@@ -164,7 +164,7 @@ static enum hps_status gather_multis(struct hps_reader *r, const struct hps_read
     return s;
 }
 
-/* The blocks of a window, by place in the files; *n of them. */
+/* The blocks of a window in the order of the files; *n of them. */
 static void window_blocks(struct hps_reader *r, long long epoch, long long window, long long *block,
                           long long *n)
 {
@@ -181,28 +181,28 @@ static void window_blocks(struct hps_reader *r, long long epoch, long long windo
     sort_short(block, *n);
 }
 
-/* When a window is entered, the system is told what the next one will want: of each micro-batch my
- * share is a range of places, so of the window's blocks it is about the same range. */
+/* On entering a window, advise the system of the next one. This rank's share of each sorted
+ * micro-batch is a range of positions, so it reads about the same range of the window's blocks. */
 static void expect_next(struct hps_reader *r, long long epoch, long long window)
 {
     enum { MARGIN = 2 };
     long long windows = hps_order_windows(&r->order);
     long long block[HPS_WINDOW_ROWS / HPS_BLOCK_ROWS], n, first, last;
 
-    if (windows == 1 || epoch * windows + window == r->entered) return;
-    r->entered = epoch * windows + window;
+    if (windows == 1 || epoch * windows + window == r->window) return;
+    r->window = epoch * windows + window;
     window_blocks(r, epoch + (window + 1 == windows), (window + 1) % windows, block, &n);
     first = hps_share(n, r->parts, r->part) - MARGIN;
     last = hps_share(n, r->parts, r->part + 1) + MARGIN;
     for (long long i = first < 0 ? 0 : first; i < last && i < n; i++)
-        hps_blocks_expect(&r->blocks, block[i]);
+        hps_blocks_prefetch(&r->blocks, block[i]);
 }
 
-/* Blocks of windows that lie behind are dropped; where one window is all there is, it stays. */
-static enum hps_status fill_batch(struct hps_reader *r, struct hps_reader_filling *f, int m,
+/* Drop the blocks of earlier windows, unless there is only one window. */
+static enum hps_status fill_batch(struct hps_reader *r, struct hps_reader_fill_state *f, int m,
                                   long long epoch, long long position, long long n)
 {
-    struct hps_tray *t = f->tray;
+    struct hps_batch_buffer *t = f->buffer;
     const long long *mine;
     long long windows = hps_order_windows(&r->order), before = epoch * windows, last = before;
     enum hps_status s;
@@ -227,7 +227,7 @@ static enum hps_status fill_batch(struct hps_reader *r, struct hps_reader_fillin
 }
 
 /* Columns may have moved while they grew, so the pointers are set when all is filled. */
-static void point(const struct hps_reader *r, struct hps_tray *t)
+static void point(const struct hps_reader *r, struct hps_batch_buffer *t)
 {
     const bool wide = r->blocks.wide;
     int nslot = r->data->nslot;
@@ -253,7 +253,8 @@ static void point(const struct hps_reader *r, struct hps_tray *t)
     }
 }
 
-enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_filling *f, long long step)
+enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_fill_state *f,
+                                long long step)
 {
     long long epoch, position, n = hps_steps_batch(&r->steps, step, &epoch, &position);
     int M = r->steps.M;
@@ -265,6 +266,6 @@ enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_filling 
         long long first = hps_share(n, M, m);
         s = fill_batch(r, f, m, epoch, position + first, hps_share(n, M, m + 1) - first);
     }
-    if (!s) point(r, f->tray);
+    if (!s) point(r, f->buffer);
     return s;
 }

@@ -1,4 +1,4 @@
-/* reader_impl.h - for src/model/reader*.c only: a reader, and a step while it is put together. */
+/* reader_impl.h - a reader, and a step while it is assembled. */
 #ifndef HPS_DATA_READER_IMPL_H
 #define HPS_DATA_READER_IMPL_H
 
@@ -7,8 +7,8 @@
 #include "data/block.h"
 #include "data/data.h"
 
-/* One step: its micro-batches one after the other in each column. */
-struct hps_tray {
+/* The columns of one step, with its micro-batches one after the other. */
+struct hps_batch_buffer {
     struct hps_batch *batch;        /* (M) */
     long long *example;             /* (rows) */
     float *label, *dense;           /* (rows), (rows, D); NULL: not wanted */
@@ -23,36 +23,37 @@ struct hps_reader {
     const struct hps_data *data;    /* borrowed */
     struct hps_order order;
     struct hps_steps steps;
-    int part, parts, ntray;
+    int part, parts, nbuffer;
     bool label, dense, yields;
     long long first_step;
     struct hps_blocks blocks;
-    struct hps_order_memo memo, next;   /* of the window read, and the one behind it */
-    long long entered;              /* the window that was entered last, over all epochs */
+    struct hps_order_memo memo, next;   /* of the current window and the next one */
+    long long window;               /* the last one entered, counted over all epochs */
     long long *example, *spare;     /* (rows of a micro-batch) for sorting       */
-    const struct hps_block **block; /* (rows of my share) where each row is,      */
-    const char **record;            /* and its record there,                      */
-    const char **bag;               /* and its ids of the slot at work            */
-    int nsingle, *single_slot;      /* slots in a record, in turn                 */
-    void **single;                  /* (nsingle) where the ids of each go         */
-    struct hps_tray *tray;              /* (ntray) ring: 2 live, the rest ahead       */
+    const struct hps_block **block; /* (rows of the share) the block of each row, */
+    const char **record;            /* its record in it,                          */
+    const char **bag;               /* and its ids of the current slot            */
+    int nsingle, *single_slot;      /* the slots in a record                      */
+    void **single;                  /* (nsingle) the output column of each        */
+    struct hps_batch_buffer *buffer;    /* (nbuffer) ring: 2 in use, others ahead */
     pthread_t thread;
-    pthread_mutex_t lock;           /* of what follows                            */
-    pthread_cond_t moved;
-    long long made, asked;          /* steps put together; calls of take          */
+    pthread_mutex_t lock;           /* of the fields below                        */
+    pthread_cond_t changed;
+    long long filled_steps, taken_steps;    /* steps assembled; calls of take     */
     bool stop, said;
     enum hps_status status;
 };
 
-/* A step while it is put together: where the next micro-batch goes. */
-struct hps_reader_filling {
-    struct hps_tray *tray;
+/* A step while it is assembled: where the next micro-batch goes. */
+struct hps_reader_fill_state {
+    struct hps_batch_buffer *buffer;
     long long row;                  /* rows filled                       */
     size_t *nid;                    /* (nslot) ids filled, multi slots   */
 };
 
-/* Put a step of the run together in f->tray. What is wrong in the data: r->blocks.why. By the
- * reader's thread. */
-enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_filling *f, long long step);
+/* Assemble a step in f->buffer, on the reader's thread. r->blocks.why has the reason of a
+ * failure. */
+enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_fill_state *f,
+                                long long step);
 
 #endif

@@ -1,4 +1,4 @@
-/* shuffle.c - which examples make up which step: pure, without memory, the same on every rank. */
+/* shuffle.c - the order of examples: a pure function, equal on all ranks. */
 #include <assert.h>
 
 #include "base/rng.h"
@@ -33,10 +33,10 @@ static long long windows_of(long long n)
     return (n + HPS_WINDOW_ROWS - 1) / HPS_WINDOW_ROWS;
 }
 
-/* What is mixed together: all files, or the one in which a position lies. */
+/* What is shuffled together: all files, or the file of a position. */
 struct part {
     struct hps_order order;
-    long long first, window;        /* position, and example, of its first row; windows before it */
+    long long first, window;        /* position and example of its first row; windows before it */
 };
 
 static struct part part_at(const struct hps_order *order, long long position)
@@ -81,8 +81,8 @@ long long hps_order_span(const struct hps_order *order, long long window, long l
     return least(end - *first, HPS_WINDOW_ROWS);
 }
 
-/* Several files are mixed as one that has all their whole blocks, then all their short ones; here
- * is the example at a place of it. */
+/* Several files are shuffled as one file that has all their full blocks, then all their short ones.
+ * The example at a row of that file. */
 static long long example_at(const struct hps_files *files, long long place)
 {
     long long whole, rest;
@@ -105,8 +105,8 @@ static long long example_at(const struct hps_files *files, long long place)
     return rest + files->whole[low + 1] * HPS_BLOCK_ROWS;
 }
 
-/* Whole blocks change places, a short last block stays last; then a window of blocks is mixed row
- * by row. Keys: (epoch, 0) for the blocks, (epoch, w + 1) for window w. */
+/* Full blocks are permuted, a short last block stays last; then the rows of a window of blocks are
+ * permuted. Keys: (epoch, 0) for the blocks, (epoch, w + 1) for window w. */
 static long long block_at(const struct hps_order *order, uint64_t epoch_key, long long place)
 {
     long long whole = order->N / HPS_BLOCK_ROWS;
@@ -115,7 +115,7 @@ static long long block_at(const struct hps_order *order, uint64_t epoch_key, lon
     return (long long)hps_rng_permute(hps_rng_sub(epoch_key, 0), (uint64_t)place, (uint64_t)whole);
 }
 
-/* The places in the window of the n rows that come from `position` on; all are of one window. */
+/* The rows within a window of the n positions from `position` on; all are of one window. */
 static void rows_at(const struct hps_order *order, uint64_t window_key, long long position,
                     long long n, long long *row)
 {
@@ -138,8 +138,8 @@ long long hps_order_at(const struct hps_order *order, long long epoch, long long
     return p.first + example_at(p.order.files, block * HPS_BLOCK_ROWS + row % HPS_BLOCK_ROWS);
 }
 
-/* Where the blocks of a window begin; a block that may be put together from several files is
- * remembered by its place: -1 - place. */
+/* The first examples of a window's blocks; of a block that may consist of several files, -1 -
+ * its first row instead. */
 static void enter_window(const struct part *p, struct hps_order_memo *memo, long long epoch,
                          long long window)
 {

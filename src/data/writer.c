@@ -1,4 +1,4 @@
-/* writer.c - the rows of a dataset on their way to the file: buffers, scaling, checksum. */
+/* writer.c - buffers rows of a dataset, scales them, computes the checksum, writes them. */
 #include "data/writer.h"
 
 #include <math.h>
@@ -34,8 +34,8 @@ enum hps_status hps_writer_row(struct hps_writer *w)
     return hps_writer_flush(w, false);
 }
 
-/* All rows at once: one chunk; else 65,536 rows or, for very many rows, more, so that a column has
- * some 256 chunks at most: to find them all takes time that grows with the square. */
+/* Rows of a chunk: all, where they fit the buffers; else 65,536 or, for very many rows, more, so
+ * that a column has some 256 chunks at most: finding them takes time quadratic in their number. */
 static long long chunk_rows(const struct hps_writer *w, bool last)
 {
     long long chunk = HPS_WRITER_ROWS;
@@ -111,9 +111,9 @@ static enum hps_status flush_dense(struct hps_writer *w)
 {
     int D = w->form->D;
 
-    hps_scale_first(w->form->scale, D, w->row, w->dense);
+    hps_scale_collect(w->form->scale, D, w->row, w->dense);
     if (w->impl->settled) {
-        hps_scale_second(w->form->scale, D, w->row, w->dense);
+        hps_scale_apply(w->form->scale, D, w->row, w->dense);
         w->impl->sum += hps_checksum_reals(hps_checksum_key("dense"), w->written * D, w->row * D,
                                           w->dense);
     }

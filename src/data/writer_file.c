@@ -1,4 +1,4 @@
-/* writer_file.c - the file of a dataset under way: begun or gone on with, finished, named. */
+/* writer_file.c - the file of a writer: created or appended to, finished, renamed. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 enum { BUFFER_BYTES = 32 << 20 };
 
-/* Columns lie a little off one another's multiples of 4 KiB, or all would share few cache lines. */
+/* Columns are not multiples of 4 KiB apart, or they would compete for few cache sets. */
 static size_t column_bytes(const struct hps_writer *w, size_t element)
 {
     return ((size_t)w->rows * element + 63) / 64 * 64 + 192;
@@ -62,7 +62,7 @@ static struct hps_writer *new_writer(const char *path, const struct hps_writer_f
     w->impl->file = hps_part_file(path);
     w->impl->h5.file = -1;
     w->impl->sums = true;
-    w->impl->settled = form->settled || !hps_scale_waits(form->scale, form->D);
+    w->impl->settled = form->settled || !hps_scale_needs_pass(form->scale, form->D);
     w->impl->column = hps_mem_new((size_t)form->nslot, sizeof *w->impl->column);
     w->ids = hps_mem_new((size_t)form->nslot, sizeof *w->ids);
     for (int j = 0; j < form->nslot; j++) {
@@ -121,7 +121,7 @@ static enum hps_status copy_bytes(int from, int to, const struct hps_writer_impl
     return s;
 }
 
-/* The dataset stays as it is until its longer copy is whole. */
+/* The dataset is unchanged until its longer copy is complete. */
 static enum hps_status copy_file(struct hps_writer_impl *impl)
 {
     int from = open(impl->file.path, O_RDONLY | O_CLOEXEC), to;
@@ -152,7 +152,7 @@ static const char *difference(const struct hps_writer_form *f, const struct hps_
     return NULL;
 }
 
-/* A count of a slot, on top of *to, where the dataset has it. */
+/* Add a count of a slot to *to, where the dataset has it. */
 static enum hps_status add_count(struct hps_h5 *h, const char *slot, const char *name,
                                  long long *to)
 {
@@ -167,7 +167,7 @@ static enum hps_status add_count(struct hps_h5 *h, const char *slot, const char 
     return HPS_OK;
 }
 
-/* The counts of the rows that are there. */
+/* The counts of the existing rows. */
 static enum hps_status take_over(struct hps_writer *w, const struct hps_data *d)
 {
     struct hps_writer_impl *impl = w->impl;
@@ -268,7 +268,7 @@ static const char *dense_name(const struct hps_writer_form *f, int d)
     return f->dense_name[d];
 }
 
-/* An appended file keeps the source of its first rows and is told the rest. */
+/* Append to the source attribute of an existing file. */
 static enum hps_status put_source(struct hps_writer *w)
 {
     char *before = NULL, *text;
@@ -300,7 +300,7 @@ static enum hps_status put_root(struct hps_writer *w)
     return s;
 }
 
-/* The second pass: what waited for its constants. */
+/* The second pass: scale the rows that were written before the constants were known. */
 static enum hps_status scale_rows(struct hps_writer *w)
 {
     struct hps_h5 *h = &w->impl->h5;
@@ -312,7 +312,7 @@ static enum hps_status scale_rows(struct hps_writer *w)
         long long n = w->written - first < w->rows ? w->written - first : w->rows;
         s = hps_h5_get(h, "dense", H5T_NATIVE_FLOAT, first, n, D, w->dense);
         if (s) break;
-        hps_scale_second(w->form->scale, D, n, w->dense);
+        hps_scale_apply(w->form->scale, D, n, w->dense);
         w->impl->sum += hps_checksum_reals(key, first * D, n * D, w->dense);
         s = hps_h5_put(h, "dense", H5T_NATIVE_FLOAT, first, n, D, w->dense);
     }
@@ -328,7 +328,7 @@ enum hps_status hps_writer_finish(struct hps_writer *w, const struct hps_scale *
         HPS_SAY(HPS_ERROR, "%s: there is no row to write", w->impl->file.path);
         s = HPS_DECK;
     }
-    if (!w->impl->settled) hps_scale_settle(f->scale, f->D);
+    if (!w->impl->settled) hps_scale_compute(f->scale, f->D);
     for (int d = 0; d < f->D && constants && !w->impl->settled; d++) {
         f->scale[d].shift = constants[d].shift;
         f->scale[d].scale = constants[d].scale;

@@ -1,4 +1,4 @@
-/* writer_impl.h - what only the files of the writer know of it. */
+/* writer_impl.h - the private struct of the writer. */
 #ifndef HPS_DATA_WRITER_IMPL_H
 #define HPS_DATA_WRITER_IMPL_H
 
@@ -16,18 +16,18 @@ struct hps_writer_column {
 struct hps_writer_impl {
     struct hps_part_file file;
     struct hps_h5 h5;
-    bool exists;                    /* PATH.part has been made here                        */
-    bool grows;                     /* it had rows: what it does not tell of them, it will not */
-    bool made;                      /* its datasets                                        */
+    bool exists;                    /* this program created PATH.part                      */
+    bool grows;                     /* it is appended to: attributes that it lacks are not added */
+    bool made;                      /* its datasets were created                           */
     bool settled;                   /* rows are scaled when they are buffered              */
-    bool sums;                      /* there is a checksum to keep up                      */
-    bool multi;                     /* there is a slot with any number of ids     */
+    bool sums;                      /* it has a checksum                                   */
+    bool multi;                     /* a slot has any number of ids                        */
     uint64_t sum;
     char *buffer;                   /* label, dense, ids of slots with one id              */
     struct hps_writer_column *column;   /* (nslot) */
 };
 
-/* The buffered rows go to the file; `last`: there are no more. */
+/* Write the buffered rows to the file; `last`: there are no more. */
 enum hps_status hps_writer_flush(struct hps_writer *w, bool last);
 
 #endif

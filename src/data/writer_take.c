@@ -1,5 +1,4 @@
-/* writer_take.c - what a dataset gives to those written after it: constants, categories; and
- * whether they are made in the same way. */
+/* writer_take.c - reads constants and categories of a dataset for a new one, and compares rules. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,7 +20,7 @@ static enum hps_status check_names(const struct hps_data *data, int D, const cha
 struct compared {
     struct hps_h5 h5;
     const struct hps_writer_form *form;
-    int untold;                     /* rules that the form has and the dataset does not tell */
+    int unstated;                   /* rules of the form that the dataset does not state */
 };
 
 static enum hps_status differs(const struct compared *c, const char *what, const char *name,
@@ -32,7 +31,7 @@ static enum hps_status differs(const struct compared *c, const char *what, const
     return HPS_DECK;
 }
 
-/* The rule of an object, as it is in the dataset and in the form (NULL: not told). */
+/* The rule of an object in the dataset and in the form (NULL: not stated). */
 static enum hps_status compare_rule(struct compared *c, const char *object, const char *what,
                                     const char *name, const char *rule)
 {
@@ -41,7 +40,7 @@ static enum hps_status compare_rule(struct compared *c, const char *object, cons
 
     if (!rule) return HPS_OK;
     if (hps_h5_get_text(&c->h5, object, "rule", &told, true)) {
-        c->untold++;
+        c->unstated++;
     } else if (strcmp(told, rule) != 0) {
         why = hps_mem_print("%.200s, not %.200s", told, rule);
         s = differs(c, what, name, why);
@@ -90,7 +89,7 @@ enum hps_status hps_writer_agrees(const char *path, const struct hps_writer_form
     for (int j = 0; j < form->nslot && !s; j++)
         s = compare_slot(&c, &form->slot[j]);
     if (!s && label) s = compare_rule(&c, "label", "label", "", form->rule);
-    if (!s && c.untold)
+    if (!s && c.unstated)
         HPS_SAY(HPS_WARN, "%s does not tell how its labels or ids were made: let it be as here",
                 path);
     return hps_h5_read(&c.h5, s);

@@ -11,12 +11,12 @@ enum { PLACES = 64 };
 void hps_dict_init(struct hps_dict *d, long long max, size_t bytes_max)
 {
     *d = (struct hps_dict){ .max = max, .bytes_max = bytes_max, .mask = PLACES - 1 };
-    d->place = hps_mem_new(PLACES, sizeof *d->place);
+    d->table = hps_mem_new(PLACES, sizeof *d->table);
 }
 
 void hps_dict_done(struct hps_dict *d)
 {
-    hps_mem_free(d->place);
+    hps_mem_free(d->table);
     hps_mem_free(d->start);
     hps_mem_free(d->text);
 }
@@ -28,24 +28,24 @@ static bool is_text(const struct hps_dict *d, int id, const char *s, size_t n)
     return end - at == n + 1 && memcmp(d->text + at, s, n) == 0;
 }
 
-/* The place of a text, or the free place for it. */
+/* The entry of a text in the hash table, or the free entry for it. */
 static int probe(const struct hps_dict *d, const char *s, size_t n)
 {
     int at = (int)(hps_parse_hash(s, n, 0) & (uint64_t)d->mask);
 
-    while (d->place[at] && !is_text(d, d->place[at], s, n))
+    while (d->table[at] && !is_text(d, d->table[at], s, n))
         at = (at + 1) & d->mask;
     return at;
 }
 
 static void widen(struct hps_dict *d)
 {
-    hps_mem_free(d->place);
+    hps_mem_free(d->table);
     d->mask = 2 * d->mask + 1;
-    d->place = hps_mem_new((size_t)d->mask + 1, sizeof *d->place);
+    d->table = hps_mem_new((size_t)d->mask + 1, sizeof *d->table);
     for (int id = 1; id <= d->n; id++) {
         const char *text = d->text + d->start[id - 1];
-        d->place[probe(d, text, strlen(text))] = id;
+        d->table[probe(d, text, strlen(text))] = id;
     }
 }
 
@@ -58,7 +58,7 @@ static long long learn_new(struct hps_dict *d, int at, const char *s, size_t n)
     d->text[d->bytes + n] = 0;
     d->start[d->n++] = d->bytes;
     d->bytes += n + 1;
-    d->place[at] = (int)d->n;
+    d->table[at] = (int)d->n;
     if (2 * d->n > d->mask) widen(d);
     return d->n;
 }
@@ -70,7 +70,7 @@ long long hps_dict_id(struct hps_dict *d, const char *s, size_t n, bool learn)
     if (memchr(s, 0, n))                                /* could not be told from two texts */
         return 0;
     at = probe(d, s, n);
-    if (d->place[at]) return d->place[at];
+    if (d->table[at]) return d->table[at];
     return learn ? learn_new(d, at, s, n) : 0;
 }
 

@@ -144,7 +144,7 @@ enum hps_status hps_join_load(struct hps_join *j, const char *path, char delimit
 
 void hps_join_done(struct hps_join *j)
 {
-    if (!j->key.place) return;
+    if (!j->key.table) return;
     for (int i = 0; i < j->n; i++)
         hps_mem_free(j->name[i]);
     hps_mem_free(j->name);

@@ -128,7 +128,7 @@ static void learn(struct hps_scale *scale, int D, long long rows, const float *x
     }
 }
 
-void hps_scale_first(struct hps_scale *scale, int D, long long n, float *x)
+void hps_scale_collect(struct hps_scale *scale, int D, long long n, float *x)
 {
     enum { TILE = 512 };                                /* rows that stay in the nearest cache */
 
@@ -140,7 +140,7 @@ void hps_scale_first(struct hps_scale *scale, int D, long long n, float *x)
     }
 }
 
-void hps_scale_settle(struct hps_scale *scale, int D)
+void hps_scale_compute(struct hps_scale *scale, int D)
 {
     for (int d = 0; d < D; d++) {
         struct hps_scale *s = &scale[d];
@@ -157,7 +157,7 @@ void hps_scale_settle(struct hps_scale *scale, int D)
     }
 }
 
-void hps_scale_second(const struct hps_scale *scale, int D, long long n, float *x)
+void hps_scale_apply(const struct hps_scale *scale, int D, long long n, float *x)
 {
     for (int d = 0; d < D; d++) {
         double shift = scale[d].shift, factor = scale[d].scale;
@@ -168,7 +168,7 @@ void hps_scale_second(const struct hps_scale *scale, int D, long long n, float *
     }
 }
 
-bool hps_scale_waits(const struct hps_scale *scale, int D)
+bool hps_scale_needs_pass(const struct hps_scale *scale, int D)
 {
     for (int d = 0; d < D; d++)
         if (scale[d].range != HPS_RANGE_NONE) return true;

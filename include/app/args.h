@@ -1,4 +1,4 @@
-/* args.h - the options of a verb, through one table: --name VALUE, --name=VALUE, flags; then
+/* args.h - parses the command line of a verb by a table: --name VALUE, --name=VALUE, flags; then
  * operands. */
 #ifndef HPS_APP_ARGS_H
 #define HPS_APP_ARGS_H
@@ -27,7 +27,7 @@ enum hps_status hps_args_parse(int argc, char **argv, const struct hps_arg *tabl
                                int max, struct hps_arg_list *operand);
 void hps_args_done(struct hps_arg_list *list);
 
-/* Do what `--json FILE` says: write the text to the file, or for "-" to standard output, and free
+/* The option `--json FILE`: write the text to the file, or to standard output for "-", and free
  * it. Rank 0 acts. HPS_OUTPUT. Local. */
 enum hps_status hps_args_json(const char *path, char *text);
 

@@ -1,4 +1,4 @@
-/* generate.h - the deck's section `generate`: the shape of made-up data. */
+/* generate.h - the deck's section `generate`: the shape of synthetic data. */
 #ifndef HPS_APP_GENERATE_H
 #define HPS_APP_GENERATE_H
 

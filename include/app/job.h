@@ -1,5 +1,5 @@
-/* job.h - what the verbs that work on a deck share: deck, data, net, hardware, plan, step, made in
- * this order. */
+/* job.h - what verbs with a deck share: deck, data, net, hardware, plan, step, built in this
+ * order. */
 #ifndef HPS_APP_JOB_H
 #define HPS_APP_JOB_H
 
@@ -24,14 +24,14 @@ struct hps_job {
     struct hps_step *step;
     char *shape, *course, *planning; /* of checkpoints (train/ckpt.h)        */
     double flops_example;
-    double made_s; /* seconds that making team and step took       */
+    double made_s; /* seconds to build team and step               */
 };
 
-/* All verbs are collective over job->world and return the same status on all ranks; each needs what
- * the one before it made. */
+/* All functions are collective over job->world and return the same status on all ranks; each
+ * needs the results of the one before it. */
 enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, char *const *set);
 /* From here on a rank that hangs or dies ends the run (life/watch.h), until hps_watch_leave. Each
- * verb below sets how long it may take. */
+ * function below sets how long it may take. */
 void hps_job_watch(struct hps_job *job);
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
 enum hps_status hps_job_device(struct hps_job *job);   /* node and device, not measured           */
@@ -40,9 +40,9 @@ enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, cou
 void hps_job_search(const struct hps_sched_opt *opt, int n);
 /* Profile, measured or schedule.profile. `present`: types are limited to the ranks present. */
 enum hps_status hps_job_profile(struct hps_job *job, bool present);
-/* Profile and plan. `old`: the planning text of a checkpoint, NULL none. When nothing that the plan
- * depends on has changed, the run directory's plan is used again. A search that a request to stop
- * cuts short (plan/budget.h) answers its best plan so far, HPS_AGAIN where it has none. */
+/* Profile and plan. `old`: the planning text of a checkpoint, NULL: none. Where the text is
+ * unchanged, the run directory's plan is used again. A search that a request to stop cuts short
+ * (plan/budget.h) returns its best plan so far, or HPS_AGAIN. */
 enum hps_status hps_job_plan(struct hps_job *job, const char *old, bool present);
 /* A plan of one stage on all ranks, without planning (for `eval`). */
 void hps_job_plan_one_stage(struct hps_job *job);
@@ -53,6 +53,6 @@ enum hps_status hps_job_save_plan(struct hps_job *job);
  * team, and a step for training, whose state is that of step 0. */
 enum hps_status hps_job_adopt(struct hps_job *job, struct hps_plan *plan,
                               struct hps_profile *profile);
-void hps_job_close(struct hps_job *job); /* free what has been made so far           */
+void hps_job_close(struct hps_job *job); /* free all that was built                  */
 
 #endif

@@ -1,6 +1,6 @@
-/* layout.h - the layout of a plan, which decides in which order the sums of a run are rounded:
- * which layers on how many units of which hardware. A run that goes on in another layout, or with a
- * plan of another origin, ends in other bits, and says so. */
+/* layout.h - the layout of a plan: which layers run on how many units of which hardware. It
+ * decides the order of sums, and so the bits of a run: a run that continues in another layout,
+ * or with a plan of another origin, reports that. */
 #ifndef HPS_APP_LAYOUT_H
 #define HPS_APP_LAYOUT_H
 
@@ -8,7 +8,7 @@
  * equal layouts. To free with hps_mem_free. Pure. */
 char *hps_layout_text(const char *plan, const char *pool);
 
-/* Who made the plan: "greedy", "heuristic in place of greedy". To free. Pure. */
+/* The origin of a plan: "greedy", "heuristic in place of greedy". To free. Pure. */
 char *hps_layout_origin(const char *plan);
 
 #endif

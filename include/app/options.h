@@ -1,4 +1,4 @@
-/* options.h - everything a deck says, bound section by section through the tables of fields. */
+/* options.h - the options of a deck, bound section by section by tables of fields. */
 #ifndef HPS_APP_OPTIONS_H
 #define HPS_APP_OPTIONS_H
 
@@ -26,12 +26,12 @@ struct hps_options {
     struct hps_shape_opt generate;
 };
 
-/* Load a deck and bind all of it. Rank 0 speaks. Collective over world; MPI_COMM_NULL: alone. */
+/* Load and bind a deck; rank 0 prints errors. Collective over world (MPI_COMM_NULL: alone). */
 enum hps_status hps_options_load(struct hps_options *o, const char *path, int nset,
                                  char *const *set, MPI_Comm world);
 void hps_options_done(struct hps_options *o);
-/* The reference, every section and key: the deck that ships as inputs/reference.yaml, or the manual
- * page heterps-deck(5). Rank 0, stdout. */
+/* Print the reference, every section and key: inputs/reference.yaml, or the manual page
+ * heterps-deck(5). Rank 0, stdout. */
 void hps_options_print(enum hps_deck_form form);
 
 #endif

@@ -4,15 +4,15 @@
 
 #include "base/status.h"
 
-/* Each verb: argv[0] is the verb's own name, the rest its options and operands. `world` is what
- * hps_begin gave (MPI_COMM_NULL where the verb runs alone). Collective over world; the status is
- * the same on every rank and becomes the exit code. */
+/* Each verb: argv[0] is the verb's name, the rest are its options and operands. `world` is the
+ * result of hps_begin (MPI_COMM_NULL where the verb runs alone). Collective over world; the
+ * status is equal on all ranks and becomes the exit code. */
 
-/* What was compiled in, for `heterps --version`. Local. */
+/* Print what was compiled in, for `heterps --version`. Local. */
 enum hps_status hps_app_version(void);
-/* Where decks (inputs/) and job scripts (jobs/) lie, for `heterps --datadir`: $HETERPS_DATADIR,
- * else beside the program as installed or as built, else where it was configured to be. Nowhere:
- * HPS_INPUT. Local. */
+/* Print the folder of decks (inputs/) and job scripts (jobs/), for `heterps --datadir`:
+ * $HETERPS_DATADIR, else beside the program as installed or as built, else the configured one. Not
+ * found: HPS_INPUT. Local. */
 enum hps_status hps_app_datadir(void);
 
 enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world);

@@ -1,5 +1,4 @@
-/* rundir.h - the run's directory: locked, with the deck as run, the log, and a status that others
- * can watch. */
+/* rundir.h - the directory of a run: its lock, the deck as run, logs, and status.json. */
 #ifndef HPS_LIFE_RUNDIR_H
 #define HPS_LIFE_RUNDIR_H
 
@@ -26,20 +25,20 @@ struct hps_rundir {
 
 /* The directory's name, to free with hps_mem_free. Pure. */
 char *hps_rundir_path(const struct hps_run_opt *opt);
-/* Make the directory and lock it (held by another run: HPS_OUTPUT), start the logs. Rank 0 acts,
- * all ranks get its status. From now on an end in disorder is written into status.json by the rank
- * that ends the run (not after SIGTERM: life/stop.h). Collective over world. */
+/* Make the directory, lock it (held by another run: HPS_OUTPUT), start the logs. Rank 0 acts,
+ * all ranks get its status. From now on a rank that aborts the run writes that into status.json
+ * (not after SIGTERM, see life/stop.h). Collective over world. */
 enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt *opt,
                                 MPI_Comm world);
 void hps_rundir_close(struct hps_rundir *dir);
 
 /* PATH/name, to free with hps_mem_free. */
 char *hps_rundir_file(const struct hps_rundir *dir, const char *name);
-/* Write a small text file by replacing it whole. Local. HPS_OUTPUT. */
+/* Write a small text file atomically. HPS_OUTPUT. Local. */
 enum hps_status hps_rundir_put(const struct hps_rundir *dir, const char *name, const char *text);
 
-/* status.json, replaced atomically, on a full disk written over (status_file.h); rank 0 only,
- * elsewhere nothing. HPS_OUTPUT where it cannot be written, said at `level`. */
+/* Write status.json (status_file.h) on rank 0; nothing on other ranks. HPS_OUTPUT, with a
+ * message of `level`, where that fails. */
 struct hps_rundir_state {
     const char *state; /* starting, running, finished, stopped, failed             */
     long long step, steps;

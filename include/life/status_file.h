@@ -1,13 +1,13 @@
-/* status_file.h - a run's status.json is replaced whole, and on a full disk written over. */
+/* status_file.h - writes a run's status.json: atomically, or, on a full disk, in place. */
 #ifndef HPS_LIFE_STATUS_FILE_H
 #define HPS_LIFE_STATUS_FILE_H
 
 #include <stdbool.h>
 
-/* Give the file at `path` this text (JSON, which may be followed by blanks). It is written as
- * `part`, in the same folder, and renamed; where that fails, over what is there: all statuses are
- * filled up to one size, so that this needs no new room, and who reads meanwhile sees one or the
- * other. False: neither can be done, errno is that of the first. Local. */
+/* Write this text (JSON, which may be followed by blanks) to `path`: as `part` in the same
+ * folder, which is renamed; where that fails, over the old content. Statuses are padded to one
+ * size, so that this needs no space, and readers see either the old or the new one. False: both
+ * fail, errno is that of the first. Local. */
 bool hps_status_write(const char *path, const char *part, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* watch.h - a thread that turns a hang into a diagnosis: which rank waits in which region for which
- * others. */
+/* watch.h - a watchdog: a thread that ends a run which hangs, with a diagnosis of which rank
+ * waits in which region for which others. */
 #ifndef HPS_LIFE_WATCH_H
 #define HPS_LIFE_WATCH_H
 
@@ -23,16 +23,16 @@ struct hps_watch_regions {
  * Collective over world. */
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir,
                      const struct hps_watch_regions *regions, MPI_Comm world);
-/* From here on the run's directory may belong to another run and is not used any more; the rest of
- * the program, with MPI's own end, is still watched. Local. */
+/* From here on the watchdog does not use the run's directory, which may belong to another run;
+ * it still watches the rest of the program with the end of MPI. Local. */
 void hps_watch_leave(void);
 void hps_watch_end(void); /* local; also without a begin, and behind hps_end */
 
-/* This rank makes progress: `step` steps are done (-1: as many as before). Long work that is no
- * stall (an evaluation) calls it too. Local. */
+/* This rank made progress: `step` steps are done (-1: unchanged). Also to be called during long
+ * work, as an evaluation. Local. */
 void hps_watch_heartbeat(long long step);
-/* From now on this rank does `doing` (a static text; NULL: its region's name), which may take
- * allow_s longer than stall_seconds. Counts as a heartbeat. Local. */
+/* Begin a phase `doing` (a static text; NULL: the region's name), which may take allow_s longer
+ * than stall_seconds. Counts as a heartbeat. Local. */
 void hps_watch_phase(const char *doing, double allow_s);
 /* In region `region` this rank waits for these ranks (ascending; n = 0: for none). Local. */
 void hps_watch_peers(int region, int n, const int *rank);

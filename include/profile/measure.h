@@ -1,5 +1,5 @@
-/* measure.h - the profile of a net on a pool: one rank of each type measures every layer, links
- * give the rest.
+/* measure.h - measures the profile of a net on a pool: one rank of each type measures every layer,
+ * and links give the communication.
  *
  * For Bo examples on one unit (design 4): oct = forward + backward of a layer, the work on its
  * rows, its update scaled by Bo/batch; alpha from a fit a + b B over Bo, Bo/2, Bo/4; sync, recv,
@@ -14,7 +14,7 @@
 
 struct hps_measure_opt {
     const struct hps_train_opt *train;
-    const struct hps_data *data; /* whose first examples are used     */
+    const struct hps_data *data; /* its first examples are used       */
     long long batch;             /* of a step                         */
     int microbatches;
     bool shuffle;
@@ -23,15 +23,16 @@ struct hps_measure_opt {
     bool present;                    /* limit types to the ranks present  */
 };
 
-/* Measured where the types are, told to all. Unlike hardware on one host takes turns; like ranks on
- * it measure at once, a core each, as they will train; those that wait sleep. Collective over
- * world; errors are shared. */
+/* Measure on ranks of each type and broadcast the profile. Ranks of different hardware on one
+ * host measure one after the other; ranks of equal hardware measure at the same time, a core
+ * each, as they will train. Waiting ranks sleep. The status is equal on all ranks. Collective
+ * over world. */
 enum hps_status hps_measure_profile(struct hps_profile **profile, const struct hps_net *net,
                                     const struct hps_pool *pool, struct hps_dev *dev,
                                     const struct hps_measure_opt *opt, MPI_Comm world);
 
-/* The types' side of a profile from the pool: names, prices, limits, memory, and how a step is cut
- * (for a profile that was recorded). Pure. */
+/* Set what a recorded profile takes from the pool and the deck: names, prices, limits and memory
+ * of the types, and the micro-batches of a step. Pure. */
 void hps_measure_types(struct hps_profile *profile, const struct hps_pool *pool,
                        const struct hps_measure_opt *opt);
 

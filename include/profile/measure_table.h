@@ -1,5 +1,5 @@
-/* measure_table.h - the table of one layer, served by the parameter server (ps/ps.h) to this rank
- * alone: to measure what the layer asks of it in a training. */
+/* measure_table.h - the table of one layer in a parameter server (ps/ps.h) of this rank alone, to
+ * measure the layer's requests in a training. */
 #ifndef HPS_PROFILE_MEASURE_TABLE_H
 #define HPS_PROFILE_MEASURE_TABLE_H
 
@@ -15,16 +15,16 @@ void hps_measure_alone_free(struct hps_measure_alone *alone);
 
 /* Zeroed memory is valid: of a layer that reads no table. */
 struct hps_measure_table {
-    struct hps_ps *ps;                  /* of `net`; its layer is 0, its stage too; or NULL    */
+    struct hps_ps *ps;                  /* of `net`, with layer 0 in stage 0; or NULL          */
     struct hps_ps_requests *requests;   /* of a training; or NULL                              */
     int M;
     struct hps_net net;                 /* the layer alone with its table                      */
     struct hps_layer layer;
     struct hps_table_shape shape;
     struct hps_batch *batch;            /* (M) of the step under way                           */
-    long long *base, *modulo, *part;    /* (nslot) of a smaller table: part: its rows; or NULL */
-    struct hps_ids *ids;                /* (M, slots of a batch) then: folded                  */
-    void **id;                          /* (M, nslot) what they are                            */
+    long long *base, *modulo, *part;    /* (nslot) of a smaller table; part: its rows; or NULL */
+    struct hps_ids *ids;                /* (M, slots of a batch) ids modulo the smaller table  */
+    void **id;                          /* (M, nslot) their memory                             */
     size_t *id_cap;
 };
 
@@ -33,19 +33,18 @@ struct hps_measure_table_opt {
     double max_bytes;                   /* of the table                    */
     const struct hps_train_opt *train;
 };
-/* The table of layer l of the net. A table of more than max_bytes is stood in for by one like it of
- * fewer rows: each slot's part is as many times smaller, and ids are folded into it. Its rows start
- * from seed 1. The struct stays where it is; net, alone, device and opt->train are borrowed. Local.
- */
+/* Make the table of layer l of the net. A table of more than max_bytes is replaced by one of
+ * fewer rows: the part of each slot is smaller by the same factor, and ids are taken modulo. Its
+ * rows start from seed 1. The struct must not move; net, alone, device and opt->train are
+ * borrowed. Local. */
 enum hps_status hps_measure_table_new(struct hps_measure_table *table, const struct hps_net *net,
                                       int l, const struct hps_measure_alone *alone,
                                       struct hps_dev *dev, const struct hps_measure_table_opt *opt);
 void hps_measure_table_free(struct hps_measure_table *table);
 
-/* What to prefetch in the stead of a step's batches (M): their first `most` examples, the ids
- * folded where they must be, so that it costs the server what ids of all rows would. Good until
- * the next call; borrows the batches. */
+/* The batches (M) to prefetch in place of a step's: their first `max` examples, with ids of the
+ * smaller table, which cost the server as much. Valid until the next call; borrows the batches. */
 const struct hps_batch *hps_measure_table_batch(struct hps_measure_table *table,
-                                                const struct hps_batch *batch, int most);
+                                                const struct hps_batch *batch, int max);
 
 #endif

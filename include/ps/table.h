@@ -23,7 +23,7 @@ struct hps_table {
     float *row;                             /* (nrow, stride) device memory; or (slots, stride) */
     float *backing;                         /* (nrow, stride) where slots have some rows; or NULL */
     struct hps_slots *slots;                /* which; borrowed, or NULL */
-    struct hps_snapshot *snap;              /* reads rows as they were; or NULL */
+    struct hps_snapshot *snapshot;              /* reads rows as they were; or NULL */
 };
 
 struct hps_table_opt {

@@ -1,29 +1,29 @@
-/* adapt.h - feedback: what the stages of the running plan took, and whether another plan is better.
+/* adapt.h - replanning: measures the stages of the running plan, and decides whether another plan
+ * is better.
  *
- * A window lasts from the first step after the last look (or after the start of a plan, whose first
- * step is left out) to this one; one of fewer than 4 steps goes on. Of a stage's ranks, in a window
- * of n examples:
+ * A window of measurement lasts from the step after the last evaluation (or the second step of a
+ * plan) to the current step; a window of fewer than 4 steps is extended. Over a stage's ranks, in a
+ * window of n examples:
  *     ct = (longest forward + backward + update + shortest pull + push) / n
  *     dt = (shortest pull + push + reduce + send) / n
- * A rank that comes early waits in pull, push and reduce for the others; the one that is awaited
- * does not, so the shortest is the work itself. Communication that computation hides is in none of
- * them: dt is what is left of it (plan/correct.h says what follows).
+ * A rank that arrives early waits for the others in pull, push and reduce, and the last one does
+ * not, so the shortest time is that of the work itself. Communication hidden by computation is in
+ * neither: dt is what is left of it (see plan/correct.h).
  *
- * Planning again is rank 0's, by the deck's method and objective; the others sleep. The search, and
- * each of at most two questions for the most throughput before it, get 2 % of the window's seconds,
- * 10 ms at least, schedule.seconds and a tenth of run.stall_seconds at most; evaluations as in the
- * deck. Where the corrected pool cannot keep throughput_limit any more, the most that it can have
- * takes its place.
+ * Rank 0 plans again by the deck's method and objective, while the others sleep. The search, and
+ * each of at most two searches for the highest throughput before it, get 2 % of the window's
+ * seconds, at least 10 ms, at most schedule.seconds and a tenth of run.stall_seconds; evaluations
+ * as in the deck. Where the corrected pool cannot keep throughput_limit any more, the limit is the
+ * highest throughput that it can have.
  *
  * The plan changes when the new one is better by more than schedule.replan_margin
- * (hps_correct_better), and what it saves in the rest of the run is more than the change takes: the
- * time of the last checkpoint and of making and loading the present plan. To the margin comes
- * 0.5 / sqrt(windows under the present plan) where the new one never ran: rates wander, and of a
- * plan that never ran a window says what the model makes of it; what many windows say is believed.
- * A plan that ran before is judged by the throughput that it had then, so two plans do not take
- * turns; it is taken back too, when the present one was worse in more than one window. After n
- * changes a plan stays for 2^(n-1) windows at least: on a machine whose rates wander the changes
- * get rare. */
+ * (hps_correct_better) and saves more in the rest of the run than the change costs: the time of
+ * the last checkpoint and of building and loading the present plan. A plan that never ran must
+ * be better by 0.5 / sqrt(windows under the present plan) more, since measured rates vary and
+ * its own rate is the model's; this vanishes with the number of windows. A plan that ran before
+ * is judged by the throughput that it had then, so that two plans do not alternate; it also
+ * returns when the present plan was worse in more than one window. After n changes a plan stays
+ * for at least 2^(n-1) windows, so that changes become rare on a machine with varying rates. */
 #ifndef HPS_TRAIN_ADAPT_H
 #define HPS_TRAIN_ADAPT_H
 
@@ -32,29 +32,29 @@
 
 struct hps_adapt;
 
-/* `profile` is the one that the run begins with; a copy is kept. `opt` is borrowed. Caller frees.
+/* `profile`: the one of the run's beginning; it is copied. `opt` is borrowed. Caller frees.
  * Local. */
 struct hps_adapt *hps_adapt_new(const struct hps_sched_opt *opt, const struct hps_profile *profile,
                                 double stall_seconds);
 void hps_adapt_free(struct hps_adapt *a);
 
 /* Begin a window after cursor->step steps; cursor->seconds is up to date on rank 0. Local. */
-void hps_adapt_mark(struct hps_adapt *a, const struct hps_step *step,
-                    const struct hps_cursor *cursor);
-/* Is the window long enough for hps_adapt_look? The same answer on all ranks. Local. */
+void hps_adapt_begin(struct hps_adapt *a, const struct hps_step *step,
+                     const struct hps_cursor *cursor);
+/* Is the window long enough for hps_adapt_evaluate? Equal on all ranks. Local. */
 bool hps_adapt_ready(const struct hps_adapt *a, const struct hps_cursor *cursor);
 
-struct hps_adapt_now {
+struct hps_adapt_state {
     const struct hps_cursor *cursor; /* as in the checkpoint just written            */
     double left_examples;            /* of the run                                   */
     double change_s;                 /* what a change is expected to take            */
 };
-/* Evaluate the window: correct the profile, plan, compare; rank 0 prints one line that says what
- * was measured and what was promised, and why the plan changes or stays. *plan and *profile [out]:
- * the plan to go on with and the corrected profile, equal and checked on all ranks, to free; NULL:
- * the plan stays. HPS_DECK: what rank 0 sent is no valid plan. Collective over world. */
-enum hps_status hps_adapt_look(struct hps_adapt *a, const struct hps_step *step,
-                               const struct hps_adapt_now *now, struct hps_plan **plan,
-                               struct hps_profile **profile, MPI_Comm world);
+/* Evaluate the window: correct the profile, plan, compare. Rank 0 prints a line with the
+ * measured and the promised throughput and the reason of the decision. *plan and *profile [out]:
+ * the next plan and the corrected profile, equal and checked on all ranks, to free; NULL: the
+ * plan stays. HPS_DECK: the broadcast plan is not valid. Collective over world. */
+enum hps_status hps_adapt_evaluate(struct hps_adapt *a, const struct hps_step *step,
+                                   const struct hps_adapt_state *now, struct hps_plan **plan,
+                                   struct hps_profile **profile, MPI_Comm world);
 
 #endif

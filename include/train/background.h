@@ -1,5 +1,4 @@
-/* background.h - a task that another thread does while the training goes on: it calls neither MPI
- * nor HDF5. */
+/* background.h - a task in a thread beside the training; it calls neither MPI nor HDF5. */
 #ifndef HPS_TRAIN_BACKGROUND_H
 #define HPS_TRAIN_BACKGROUND_H
 
@@ -7,7 +6,7 @@
 
 #include "base/status.h"
 
-/* How the task ended: `why` is set by the task, and printed by the caller that waits for it. */
+/* The result of the task; the waiting caller prints `why`. */
 struct hps_background_end {
     enum hps_status status;
     char why[600];
@@ -18,9 +17,9 @@ struct hps_background;
 /* Start a thread that runs run(arg, end); signals are not delivered to it. Local. */
 struct hps_background *hps_background_new(void (*run)(void *arg, struct hps_background_end *end),
                                           void *arg);
-/* Has the task ended? Waits for it for at most max_s. Local. */
+/* Has the task ended? Waits for at most max_s. Local. */
 bool hps_background_done(struct hps_background *task, double max_s);
-/* How it ended, once it is done. Borrowed. Local. */
+/* The result, once it has ended. Borrowed. Local. */
 const struct hps_background_end *hps_background_end(const struct hps_background *task);
 void hps_background_free(struct hps_background *task); /* waits for its end; NULL is fine. Local. */
 

@@ -1,14 +1,14 @@
-/* ckpt.h - the run on disk, keyed by layer name and global row: loadable on any number of ranks and
- * any plan.
+/* ckpt.h - checkpoints: the state of a run in a file, by layer name and global row, to be loaded on
+ * any number of ranks under any plan.
  *
- * One HDF5 file a save (save.h), step_NNNNNNNNN.h5, written as .part by all ranks without filters,
- * checksummed, flushed, renamed when whole. All float32:
+ * Each save (save.h) makes one HDF5 file, step_NNNNNNNNN.h5, which all ranks write as .part without
+ * filters, with checksums; it is synced and renamed when it is complete. All float32:
  *     /layers/NAME/param (1, n)             dense weights
  *     /layers/NAME/state (nstate, n)        their optimiser states, where the rule has any
- *     /layers/NAME/running (1, n)           what a layer averages as it goes, where it does
- *     /tables/NAME/rows (rows, width)         a row: its weights, its states
+ *     /layers/NAME/running (1, n)           running averages of a layer, where it has any
+ *     /tables/NAME/rows (rows, width)       each row: its weights, then its states
  * Each dataset has an attribute `checksum`; the root has format, step, examples, seconds, usd,
- * usd_idle, train_loss, shape and course (what the deck must agree with), planning, deck, plan,
+ * usd_idle, train_loss, shape and course (with which a deck must agree), planning, deck, plan,
  * pool, revision. */
 #ifndef HPS_TRAIN_CKPT_H
 #define HPS_TRAIN_CKPT_H
@@ -24,7 +24,7 @@ struct hps_ckpt_opt {
 };
 extern const struct hps_field hps_ckpt_fields[];
 
-/* Where a run stands; what adds up over restarts. */
+/* The progress of a run, summed over its starts. */
 struct hps_cursor {
     long long step, examples; /* done so far                                             */
     double seconds, usd, usd_idle, train_loss;
@@ -34,51 +34,52 @@ struct hps_cursor {
 struct hps_ckpt_text {
     const char *shape;    /* hps_ckpt_shape                                          */
     const char *course;   /* hps_ckpt_course                                         */
-    const char *planning; /* what the plan depended on: the same text, the same plan  */
+    const char *planning; /* all that the plan depended on: equal texts, equal plans  */
     const char *deck, *plan, *pool;
 };
 
-/* What a checkpoint and a deck must have in common: seed, data, optimiser, layers, tables; a line
- * each. `order`: hps_data_order_text. To free. Pure. */
+/* What a checkpoint and a deck must have in common for loading: seed, data, optimiser, layers,
+ * tables, a line each. `order`: hps_data_order_text. To free. Pure. */
 char *hps_ckpt_shape(const struct hps_net *net, const struct hps_steps *steps,
                      const struct hps_train_opt *train, uint64_t seed, const char *order);
 
-/* What must not change while a run goes on from its own newest checkpoint: the deck's lines
- * (base/deck_lines.h) of data, train and model, but for keys whose change is harmless: paths of the
- * data, number of steps, intervals of evaluation and log. To free. Pure. */
+/* What must not change when a run continues from its own newest checkpoint: the deck's lines
+ * (base/deck_lines.h) of data, train and model, without harmless keys: paths of the data, number of
+ * steps, intervals of evaluation and log. To free. Pure. */
 char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *train,
                       const struct hps_steps *steps);
 
-/* About how many bytes a file has. They are read and written faster than HPS_CKPT_BYTES_S, or the
- * watchdog takes it for a stall. Pure. */
+/* The approximate bytes of a file. A disk slower than HPS_CKPT_BYTES_S looks like a stall to the
+ * watchdog. Pure. */
 enum { HPS_CKPT_BYTES_S = 20000000 };
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
-/* Make the folder, and check before the first step that a checkpoint may be written there and that
- * the disk has space for it: a run that fails at its end has lost all. save_s [out, may be NULL]:
- * on rank 0 the seconds that a save may take: its bytes at the rate of a test write of at most 8
- * MiB; 0 where that cannot be measured, and on other ranks. HPS_OUTPUT. Collective. */
+/* Make the folder and check before the first step that a checkpoint can be written there and
+ * that the disk has space for it, since a run that fails at its end has lost all. save_s [out,
+ * may be NULL]: on rank 0 the seconds that a save may take: its bytes at the rate of a test
+ * write of at most 8 MiB; 0 where that cannot be measured, and on other ranks. HPS_OUTPUT.
+ * Collective. */
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                                const struct hps_step *step, double *save_s, MPI_Comm world);
 /* Remove all checkpoints but the newest opt->keep up to that step; `only_this`: all but that
  * step's. Local, by rank 0. */
-void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
-                    bool only_this);
+void hps_ckpt_remove_old(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                         long long step, bool only_this);
 
-/* The steps that have a file, newest first; *n = 0: none. HPS_INPUT where the folder exists and
- * cannot be read: a run that began anew would ignore what it holds. Rank 0 reads the folder and
- * broadcasts. *steps is to free. Collective over world. */
+/* The steps with a file, newest first; *n = 0: none. HPS_INPUT where the folder exists and
+ * cannot be read, since a new run would ignore its files. Rank 0 reads the folder and
+ * broadcasts. Free *steps. Collective over world. */
 enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                               long long **steps, int *n, MPI_Comm world);
 char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step);
 
-/* Look into a file before anything is built: cursor and planning text (to free; NULL with a
- * failure). Missing or unreadable HPS_INPUT; damaged, of another shape, or of another course (NULL:
- * any; the first line that differs is said), HPS_DECK. `damaged` [out] tells the first from the
- * others. Collective over world. */
+/* Read cursor and planning text (to free; NULL with a failure) of a file before anything is built.
+ * Missing or unreadable: HPS_INPUT. Damaged, of another shape, or of another course (NULL: any; the
+ * first line that differs is printed): HPS_DECK; `damaged` [out] distinguishes the first case.
+ * Collective over world. */
 enum hps_status hps_ckpt_peek(const char *path, const char *shape, const char *course,
                               struct hps_cursor *cursor,
                               char **planning, bool *damaged, MPI_Comm world);
-/* Take the state into a step made for any plan; checksums are verified. Collective over world. */
+/* Load the state into a step, made for any plan; checksums are verified. Collective over world. */
 enum hps_status hps_ckpt_load(const char *path, struct hps_step *step, MPI_Comm world);
 
 #endif

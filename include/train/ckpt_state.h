@@ -1,5 +1,5 @@
-/* ckpt_state.h - the state of dense layers and tables at one moment, as the datasets of a
- * checkpoint, checksummed; read back by global index. */
+/* ckpt_state.h - the state of dense layers and tables as the datasets of a checkpoint, with
+ * checksums; reads them back by global index. */
 #ifndef HPS_TRAIN_CKPT_STATE_H
 #define HPS_TRAIN_CKPT_STATE_H
 
@@ -7,31 +7,31 @@
 #include "ps/snapshot.h"
 #include "step/step.h"
 
-/* One dataset of the file. All ranks have the same list; each has, and writes, its own share of the
- * data. */
+/* One dataset of the file. All ranks have the same list, and each writes its share of the data. */
 struct hps_ckpt_item {
     char *name;
-    const char *kind, *of; /* "layer" or "table", and its name: for messages. Borrowed        */
+    const char *kind, *of;      /* "layer" or "table", and its name: for messages. Borrowed   */
     long long rows;
     int width;
-    uint64_t offset;       /* of its first byte in the file                                   */
-    float *copy;           /* (rows, width) where this rank writes it; else NULL              */
-    struct hps_snapshot *snap; /* or the rows of this rank's shard of a table ...             */
-    MPI_Comm comm;         /* ... whose other shards these ranks have. Borrowed               */
-    uint64_t sum;          /* checksum of this rank's share                                   */
+    uint64_t offset;            /* of its first byte in the file                              */
+    float *copy;                /* a dense array: (rows, width) where this rank writes it     */
+    struct hps_snapshot *snapshot;  /* a table: of this rank's shard                          */
+    MPI_Comm comm;              /* a table: its ranks. Borrowed                               */
+    uint64_t sum;               /* checksum of this rank's share                              */
 };
 
-/* All weights and states of the run as they are now; of a table at most keep_share of its rows are
- * copied in memory at a time (ps/snapshot.h). To free. Local. */
+/* Capture all weights and states of the run as they are now. Of a table, at most keep_share of the
+ * rows are copied in memory at a time (ps/snapshot.h). To free. Local. */
 int hps_ckpt_state_new(struct hps_ckpt_item **item, struct hps_step *step, double keep_share);
 void hps_ckpt_state_free(int n, struct hps_ckpt_item *item);
-/* Make the datasets, empty; offsets are set. The file is open alone. Local. HPS_OUTPUT. */
+/* Create the datasets without data and set the offsets. The file is open on this rank alone. Local.
+ * HPS_OUTPUT. */
 enum hps_status hps_ckpt_state_make(struct hps_h5 *h, int n, struct hps_ckpt_item *item);
 
-/* Checksum of piece number `place` of a dataset, n floats. A dense array is one piece, number 0;
- * the pieces of a table are its blocks. The sum over the pieces does not depend on which ranks have
- * them. Pure. */
-uint64_t hps_ckpt_piece(uint64_t place, const float *x, size_t n);
+/* The checksum of block `number` of a dataset, n floats. A dense array is one block, number 0; the
+ * blocks of a table are those of its distribution. The sum over the blocks does not depend on which
+ * ranks have them. Pure. */
+uint64_t hps_ckpt_block_sum(uint64_t number, const float *x, size_t n);
 
 /* Read the shares that this rank holds from a file opened alone; a wrong checksum is HPS_DECK and
  * names the object. Collective over world (sums); the same status on all. */

@@ -1,4 +1,4 @@
-/* loop.h - step after step: progress, agreement, checkpoints, evaluation, the end. */
+/* loop.h - the loop over steps: progress, step agreement, checkpoints, evaluation, the end. */
 #ifndef HPS_TRAIN_LOOP_H
 #define HPS_TRAIN_LOOP_H
 
@@ -6,21 +6,21 @@
 #include "train/adapt.h"
 #include "train/report.h"
 
-/* The history of a run: the status that was written last; and the losses, the same on every rank:
- * one point a step, then one every two steps, every four ... */
-enum { HPS_LOOP_POINTS = 512, HPS_LOOP_PACE = 1024 };
-struct hps_loop_past {
-    struct hps_rundir_state status; /* on rank 0, but for step and loss                */
+/* The history of a run: the status written last, and the losses, equal on all ranks: one point a
+ * step, then one every two steps, every four .. */
+enum { HPS_LOOP_POINTS = 512, HPS_LOOP_STEP_TIMES = 1024 };
+struct hps_loop_history {
+    struct hps_rundir_state status;     /* valid on rank 0; step and loss on all            */
     int nloss;
-    long long loss_every;          /* steps between two points; 0: none yet            */
+    long long loss_every;               /* steps between two points; 0: none yet            */
     struct hps_run_loss loss[HPS_LOOP_POINTS];
-    long long npace;               /* steps of this start on this rank, the first left out    */
-    double pace_s[HPS_LOOP_PACE];  /* what the last of them took, step n at n % HPS_LOOP_PACE */
+    long long nstep_time;               /* steps of this start after the first one, on this rank */
+    double step_time_s[HPS_LOOP_STEP_TIMES];    /* of the last of them, step n at n % the size */
 };
 
 /* The quantile `share`, 0 < share <= 1, of the times of the last steps, without checkpoints and
- * evaluations; NaN: there was one step or none. Pure. */
-double hps_loop_pace(const struct hps_loop_past *past, double share);
+ * evaluations; NaN: there were fewer than two steps. Pure. */
+double hps_loop_step_s(const struct hps_loop_history *history, double share);
 
 /* Everything that a loop needs; borrowed. */
 struct hps_loop {
@@ -35,11 +35,11 @@ struct hps_loop {
     struct hps_ckpt_text text;
     double usd_s, usd_idle_s;   /* the price of a second of the plan, and of the idle ranks   */
     double promised_examples_s; /* by the plan; printed beside the rate         */
-    bool never;                 /* --restart never: old checkpoints go          */
+    bool never;                 /* --restart never: old checkpoints are removed */
     double keep_share;          /* of this rank's rows, that a checkpoint may copy in memory */
     struct hps_adapt *adapt;    /* NULL: the plan stays                         */
-    double made_s;              /* what making and loading this plan took       */
-    struct hps_loop_past *past; /* in and out: continued over a change of plan  */
+    double made_s;              /* of building and loading this plan            */
+    struct hps_loop_history *history; /* in and out: continued over a change of plan  */
 };
 
 /* The next plan, and the corrected profile that it was made from; to free. NULL: none. */
@@ -48,10 +48,10 @@ struct hps_loop_change {
     struct hps_profile *profile;
 };
 
-/* From cursor->step to the end of the run, to an agreed stop, or to a change of plan. HPS_OK: all
- * steps done, or *change is set: a better plan was found at the checkpoint just written, take the
- * state from there and go on; HPS_AGAIN: stopped early. All with a whole last checkpoint. `cursor`
- * in and out; rank 0's is the truth of seconds. Collective over world. */
+/* Train from cursor->step to the end of the run, a stop, or a change of plan. HPS_OK: all steps
+ * are done, or *change is set: a better plan was found at the checkpoint just written, from
+ * which the run continues; HPS_AGAIN: stopped early. The last checkpoint is complete in all
+ * cases. `cursor` in and out; its seconds are valid on rank 0. Collective over world. */
 enum hps_status hps_loop_run(const struct hps_loop *loop, struct hps_cursor *cursor,
                              struct hps_loop_change *change, MPI_Comm world);
 

@@ -1,4 +1,4 @@
-/* report.h - what was promised, what was got, on what: end-of-run table, report.json, perf.h5. */
+/* report.h - the report of a run, promised and measured: table, report.json, perf.h5. */
 #ifndef HPS_TRAIN_REPORT_H
 #define HPS_TRAIN_REPORT_H
 
@@ -14,18 +14,18 @@ struct hps_run_loss {
     double loss;
 };
 
-/* One plan of this start: steps, time and money while it was in use. */
+/* A plan of this start: steps, time and money while it was in use. */
 struct hps_plan_epoch {
     long long first, last, examples;    /* steps, 1 for the first of the run             */
     double seconds, usd, usd_idle;      /* with the change to the next plan              */
-    double change_s;                    /* of which that change took; 0: there is none   */
+    double change_s;                    /* of which for that change; 0: there is none    */
     double predicted_examples_s;        /* by the engine's model as the plan began       */
     struct hps_plan *plan;
     int *stage_of;                      /* (R)                                           */
 };
 
-/* What a rank had counted when the last plan began. */
-struct hps_run_before {
+/* A rank's counters when the last plan began. */
+struct hps_run_counted {
     struct hps_count_sum part[HPS_COUNT_PARTS][HPS_REGIONS];
 };
 
@@ -33,19 +33,20 @@ struct hps_run_before {
 struct hps_run_plans {
     int n;
     const struct hps_plan_epoch *epoch; /* (n)                                           */
-    const struct hps_run_before *before;    /* on every rank; NULL: there was one plan   */
+    const struct hps_run_counted *before;    /* on every rank; NULL: there was one plan   */
 };
 
-/* What decides in which order sums are rounded, and who made the plan, in words; NULL: unknown. */
+/* The layout (app/layout.h), which decides the order of sums, and the origin of the plan, as texts;
+ * NULL: unknown. */
 struct hps_run_layout {
     const char *layout, *origin;
 };
 struct hps_run_layouts {
-    struct hps_run_layout now, was;     /* was: until this start, where it is another    */
-    long long was_step;                 /* the step until which                          */
+    struct hps_run_layout now, was;     /* was: of the starts before, where it differs   */
+    long long was_step;                 /* the last step of `was`                        */
 };
 
-/* What was trained, on what. */
+/* The network, the hardware and the plan. */
 struct hps_run_setup {
     const struct hps_net *net;          /* each layer's flops, bytes; NULL: no roofline  */
     double flops_example;               /* forward + backward of one example             */
@@ -63,7 +64,7 @@ struct hps_run_start {
     double bubble;                      /* share of time without work; NaN: one stage    */
 };
 
-/* What moved, and what it cost, in the training loop of this start. */
+/* Data traffic and energy of the training loop of this start. */
 struct hps_run_traffic {
     double net_bytes;                   /* sent by all ranks                             */
     double tier_hits;                   /* share of needed rows that were in GPU memory; NaN: all */
@@ -71,7 +72,7 @@ struct hps_run_traffic {
     double gpu_joules;                  /* of the GPUs; NaN: unknown                     */
 };
 
-/* The loss as the run went, for the plot. */
+/* The loss over the run, for the plot. */
 struct hps_run_losses {
     int n;
     const struct hps_run_loss *loss;    /* (n), NULL with 0                              */
@@ -94,26 +95,26 @@ struct hps_run_facts {
     struct hps_run_plans plans;
 };
 
-/* Regions over the ranks that the plan uses: calls of all, min, avg, max seconds of one.
- * `share` = avg_s / seconds. gpu_s: seconds that GPUs were at its work, on average over the ranks
- * that have one and used it; NaN: none did. */
+/* A region over the ranks that the plan uses: calls of all; min, avg, max seconds of a rank;
+ * share = avg_s / seconds; gpu_s: GPU seconds, averaged over the ranks with a GPU that computed,
+ * NaN: none. */
 struct hps_report_region {
     long long calls;
     double min_s, avg_s, max_s, share, gpu_s;
 };
 
 /* Gather counters from all ranks, print the table (rank 0, stdout), write DIR/report.json and
- * DIR/perf.h5. Counters of earlier starts of the same run are not added: the table says which part
- * it shows; money is (an earlier report's usd). A start that trained nothing (the run was finished)
- * keeps the earlier report and perf.h5 of the same steps, and renews only the evaluation.
- * Collective over world (MPI_COMM_NULL: alone); of the facts only plans.before is read on other
- * ranks than 0.
- * HPS_OUTPUT. */
+ * DIR/perf.h5. Counters are of this start alone, and the table says so; money includes the
+ * earlier starts (the earlier report's usd). A start that trained nothing, since the run was
+ * finished, keeps the earlier report and perf.h5 and renews the evaluation. HPS_OUTPUT.
+ * Collective over world (MPI_COMM_NULL: alone); on ranks other than 0 only plans.before of the
+ * facts is read. */
 enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world);
 
-/* The verb: tables again from a run directory's files; JSON ("-": standard output, and nothing else
- * there), HTML with plots (inline SVG), Chrome trace; NULL: not wanted. Missing files: HPS_INPUT;
- * damaged ones, no spans for a trace: HPS_DECK; HPS_OUTPUT. Alone. */
+/* Print the report again from a run directory's files; also write it as JSON ("-": to standard
+ * output instead of the table), as HTML with plots (inline SVG), and as a Chrome trace; NULL:
+ * not written. Missing files: HPS_INPUT; damaged ones, or no spans for a trace: HPS_DECK;
+ * HPS_OUTPUT. Alone. */
 enum hps_status hps_report_show(const char *directory, const char *json, const char *html,
                                 const char *trace);
 

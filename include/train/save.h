@@ -1,5 +1,5 @@
-/* save.h - a checkpoint that is written while the training goes on: begun at a boundary between two
- * steps, whole some steps later. */
+/* save.h - writes a checkpoint in the background of the training: begun between two steps, complete
+ * some steps later. */
 #ifndef HPS_TRAIN_SAVE_H
 #define HPS_TRAIN_SAVE_H
 
@@ -7,7 +7,7 @@
 
 /* What to save, and under which name. Borrowed during hps_save_begin; opt and dir as long as the
  * save. */
-struct hps_save_order {
+struct hps_save_request {
     const struct hps_ckpt_opt *opt;
     const struct hps_rundir *dir;
     struct hps_step *step;
@@ -19,25 +19,25 @@ struct hps_save_order {
 
 struct hps_save;
 
-/* Save the state as it is after cursor->step steps; one save at a time. When the call returns,
- * training may go on: a thread of each rank writes what this rank holds. HPS_OUTPUT: the file
- * cannot be made; *save is NULL then. Collective over world, the same status on all ranks. */
-enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_order *order,
+/* Save the state after cursor->step steps; one save at a time. When the call returns, training may
+ * continue, while a thread of each rank writes its share. HPS_OUTPUT: the file cannot be created;
+ * *save is NULL then. Collective over world, the same status on all ranks. */
+enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_request *order,
                                MPI_Comm world);
 
-/* Is this rank ready for hps_save_next, or in trouble? The next step agreement shares it. Local. */
+/* Is this rank ready for hps_save_next, or has it failed? For the next step agreement. Local. */
 struct hps_save_poll {
     bool ready;
     enum hps_status trouble;
 };
 struct hps_save_poll hps_save_poll(const struct hps_save *save);
-/* To be called when all ranks are ready: the first call seals the file with its checksums, the
- * second has rank 0 rename it and remove old files (the newest opt->keep up to that step stay,
- * those of later steps go). *whole: all is done. Takes little time. Collective over world. */
+/* Called when all ranks are ready: the first call writes the checksums, the second makes rank 0
+ * rename the file and remove old ones (the newest opt->keep up to that step stay, those of later
+ * steps are removed). *whole: all is done. Takes little time. Collective over world. */
 enum hps_status hps_save_next(struct hps_save *save, bool *whole, MPI_Comm world);
-/* Wait, sleeping, until the checkpoint is whole. HPS_OUTPUT: no space, no permission; HPS_DECK: a
- * weight is not finite; then the half-written file is removed, and the lowest rank in trouble has
- * said why. Collective over world, the same status on all ranks. */
+/* Wait, sleeping, until the checkpoint is complete. HPS_OUTPUT: no space, no permission;
+ * HPS_DECK: a weight is not finite; then the incomplete file is removed, and the lowest rank
+ * that failed has printed why. Collective over world, the same status on all ranks. */
 enum hps_status hps_save_wait(struct hps_save *save, MPI_Comm world);
 
 /* What the save cost: seconds since its begin, and seconds in which the training of this rank

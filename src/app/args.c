@@ -1,4 +1,4 @@
-/* args.c - a table of options against a command line. */
+/* args.c - parses a command line by a table of options. */
 #include "app/args.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static enum hps_status unknown(const struct hps_arg *table, const char *verb, co
     return HPS_USAGE;
 }
 
-/* One word that begins with dashes; *i moves on when it takes the next word as its value. */
+/* Parse one option; *i advances where the next word is its value. */
 static enum hps_status option(int argc, char **argv, int *i, const struct hps_arg *table)
 {
     char *word = argv[*i] + 2, *value = strchr(word, '=');

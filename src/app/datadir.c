@@ -1,4 +1,4 @@
-/* datadir.c - where the files lie that come with the program. */
+/* datadir.c - finds the folder of decks and job scripts. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 
-/* The folder, in full, if the job scripts are in there; takes `path` over. */
+/* The absolute folder, if it has the job scripts; else NULL. Frees `path`. */
 static char *folder(char *path)
 {
     char full[PATH_MAX], *library = hps_mem_print("%s/jobs/job.sh", path), *found = NULL;

@@ -1,5 +1,5 @@
-/* deck.c - the verb `deck`: the reference, also as a manual page; or one deck as it would run, or
- * where. */
+/* deck.c - the verb `deck`: prints the reference deck, also as a manual page; or a deck as it would
+ * run, or its folders. */
 #include "app/args.h"
 #include "app/options.h"
 #include "app/verbs.h"

@@ -1,4 +1,4 @@
-/* eval.c - the verb `eval`: a checkpoint's quality on the test set, on one rank or many. */
+/* eval.c - the verb `eval`: evaluates a checkpoint on the test set, on any number of ranks. */
 #include <math.h>
 #include <string.h>
 
@@ -12,12 +12,12 @@
 #include "step/wait_for.h"
 #include "train/evaluate.h"
 
-struct wish {
+struct request {
     const char *checkpoint, *predictions, *json;
 };
 
-static enum hps_status tell(const struct hps_job *j, const struct wish *w,
-                            struct hps_metric *metric)
+static enum hps_status print_result(const struct hps_job *j, const struct request *w,
+                                    struct hps_metric *metric)
 {
     struct hps_metric_result r = hps_metric_read(metric, j->world);
     enum hps_status st = HPS_OK;
@@ -31,7 +31,7 @@ static enum hps_status tell(const struct hps_job *j, const struct wish *w,
     return st ? st : hps_agree(j->world, hps_out_flush());
 }
 
-/* All ranks are one stage: no plan is needed to look at a network. */
+/* All ranks are one stage: an evaluation needs no plan. */
 static enum hps_status prepare(struct hps_job *j)
 {
     enum hps_status st = HPS_OK;
@@ -45,8 +45,8 @@ static enum hps_status prepare(struct hps_job *j)
     return hps_job_build(j, false);
 }
 
-/* What is written must not replace what is read: named before anything is. */
-static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
+/* Check beforehand that outputs do not replace inputs. */
+static enum hps_status name_outputs(struct request *w, MPI_Comm world)
 {
     enum hps_status st = hps_outputs_add("predictions", &w->predictions, HPS_OUTPUT_NEW);
 
@@ -54,7 +54,7 @@ static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
     return hps_agree(world, st);
 }
 
-static enum hps_status eval(struct hps_job *j, const struct wish *w)
+static enum hps_status eval(struct hps_job *j, const struct request *w)
 {
     struct hps_cursor cursor = { 0 };
     bool damaged;
@@ -74,14 +74,14 @@ static enum hps_status eval(struct hps_job *j, const struct wish *w)
     hps_watch_phase(NULL, 0);
     struct hps_metric *metric = hps_metric_new();
     st = hps_evaluate(j->step, j->test, &j->o.data, INFINITY, metric);
-    if (!st) st = tell(j, w, metric);
+    if (!st) st = print_result(j, w, metric);
     hps_metric_free(metric);
     return st;
 }
 
 enum hps_status hps_app_eval(int argc, char **argv, MPI_Comm world)
 {
-    struct wish w = { "", "", "" };
+    struct request w = { "", "", "" };
     struct hps_arg_list set = { 0 }, deck = { 0 };
     struct hps_job job = { .world = world };
     const struct hps_arg table[] = { { "set", NULL, NULL, &set },

@@ -1,4 +1,4 @@
-/* generate.c - the verb `generate`: seeded data of the deck's shape, whose best AUC is known. */
+/* generate.c - the verb `generate`: synthetic data of the deck's shape, whose best AUC is known. */
 #include "app/generate.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ const struct hps_field hps_shape_fields[] = {
     { 0 }
 };
 
-/* A key whose value is one number, or one for each slot: whole where `whole`, from `min` on. */
+/* A key with one number, or one for each slot; integers where `whole`, at least `min`. */
 struct numbers {
     const struct hps_item *item;    /* the section of the deck */
     const char *key;
@@ -59,7 +59,7 @@ static enum hps_status number(const struct numbers *k, int i, int n, double *val
     return HPS_OK;
 }
 
-/* Names and numbers of every slot and feature, as the generator wants them. */
+/* Names and numbers of every slot and feature, for data/generate.h. */
 struct shape {
     char **dense, **slot;
     long long *buckets;

@@ -1,4 +1,4 @@
-/* import.c - the verb `import`: text to datasets. */
+/* import.c - the verb `import`: converts text to datasets. */
 #include "data/import.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/say.h"
 #include "data/text.h"
 
-/* The options of data/import's table, as texts from the command line. */
+/* The options of the fields of data/import.h. */
 struct given {
     int n;
     char **name;                    /* (n) with dashes for underscores */
@@ -91,7 +91,7 @@ static bool is_word(const char *words, const char *word)
     return false;
 }
 
-/* The value of one field: as given, where the format has a use for it, or its default. */
+/* The value of a field: as given, where the format has the field, or its default. */
 static enum hps_status put_field(const struct given *g, int i, const struct hps_import *format,
                                  struct hps_import_opt *opt)
 {
@@ -180,7 +180,7 @@ static char *join_names(int n, char *const *name)
     return text;
 }
 
-/* The outputs, at the end of their links, and that they are none of the inputs. */
+/* Resolve links of the outputs, and check that they are none of the inputs. */
 static enum hps_status name_files(struct hps_import_opt *o, int ninput, char *const *input)
 {
     enum hps_output_how how = o->append ? HPS_OUTPUT_GROWS : HPS_OUTPUT_NEW;
@@ -206,7 +206,7 @@ static enum hps_status run(const struct hps_import *format, struct hps_import_op
         s = format->run(opt, ninput, input, &result);
         catch_signals(SIG_DFL);
     }
-    if (hps_text_stop && s) raise(hps_text_stop); /* nothing is left: end as was asked */
+    if (hps_text_stop && s) raise(hps_text_stop); /* nothing is left behind: end by the signal */
     if (!s) print(opt, &result);
     hps_mem_free(names);
     return s ? s : hps_out_flush();

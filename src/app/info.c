@@ -1,4 +1,4 @@
-/* info.c - the verb `info`: what a file of ours holds. */
+/* info.c - the verb `info`: prints the content of a file of this program. */
 #include "app/info_impl.h"
 
 #include <fcntl.h>
@@ -14,18 +14,18 @@
 #include "base/outputs.h"
 #include "base/say.h"
 
-/* Where a listing of an HDF5 file goes. */
+/* The destination of a listing of an HDF5 file. */
 struct listing {
     bool quiet;
     json_t *attributes, *datasets;
 };
 
-/* The first line of a text, `most` bytes of it, no half a character; and a line's end. */
-static void out_cut(const char *text, size_t most)
+/* Print the first line of a text, at max `max` bytes, without cutting a character. */
+static void out_cut(const char *text, size_t max)
 {
     size_t n = strcspn(text, "\n");
 
-    for (n = n < most ? n : most; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+    for (n = n < max ? n : max; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
         n--;
     hps_out("%.*s%s\n", (int)n, text, text[n] ? " ..." : "");
 }
@@ -90,7 +90,7 @@ enum hps_status hps_info_h5(const char *path, bool quiet, json_t *into)
     return dataset && !s ? hps_info_dataset(path, quiet, into) : s;
 }
 
-/* What stands in one line: words and numbers as they are, of lists and objects how many. */
+/* A value in one line: words and numbers, or the size of a list or an object. */
 static void tell_value(const char *key, const json_t *value)
 {
     char *text = NULL;
@@ -104,7 +104,7 @@ static void tell_value(const char *key, const json_t *value)
     free(text);
 }
 
-/* The entries of the lists that our files have: types, layers, stages. */
+/* The entries of the lists of types, layers and stages. */
 static void tell_entries(const char *key, const json_t *list)
 {
     size_t i;
@@ -157,7 +157,7 @@ static bool is_hdf5(const char *path)
     static const char magic[8] = "\x89HDF\r\n\x1a\n";
     char begin[8] = { 0 };
     struct stat facts;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* nothing is taken from a pipe */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not block */
     bool same = fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
                 read(fd, begin, 8) == 8 && memcmp(begin, magic, 8) == 0;
 
@@ -165,7 +165,7 @@ static bool is_hdf5(const char *path)
     return same;
 }
 
-/* A path that ends in .h5 is meant to be HDF5, whatever it begins with. */
+/* A path that ends in .h5 is meant to be HDF5. */
 static bool is_named_h5(const char *path)
 {
     size_t n = strlen(path);
@@ -173,7 +173,7 @@ static bool is_named_h5(const char *path)
     return n > 3 && strcmp(path + n - 3, ".h5") == 0;
 }
 
-/* Says what a file holds, and gives it to *into, a new object. */
+/* Print the content of a file, and add it to *into, a new object. */
 static enum hps_status tell_file(const char *path, bool quiet, json_t **into)
 {
     *into = json_pack("{s:s, s:o}", "format", "heterps-info-1", "file", hps_json_word(path));
@@ -181,8 +181,8 @@ static enum hps_status tell_file(const char *path, bool quiet, json_t **into)
                                               : hps_info_json(path, quiet, *into);
 }
 
-/* One file's object is the whole; several make a list. All are looked at; the first failure
- * stands. */
+/* The object of one file, or a list of those of several. All files are read; the status is that
+ * of the first failure. */
 static enum hps_status tell_files(const struct hps_arg_list *file, bool quiet, json_t **all)
 {
     json_t *list = json_array(), *one = NULL;

@@ -1,4 +1,4 @@
-/* info_dataset.c - what a dataset holds, and whether it is whole. */
+/* info_dataset.c - prints the content of a dataset and verifies its checksum. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "data/writer.h"
 
-/* The scaling of the dense features; false: the dataset says nothing of it. */
+/* The scaling of the dense features; false: the dataset does not state it. */
 static bool load_scaling(struct hps_h5 *h, int D, struct hps_scale *scale)
 {
     char *text;
@@ -103,7 +103,7 @@ static json_t *text_or_null(struct hps_h5 *h, const char *object, const char *na
     return j;
 }
 
-/* NaN: not told. */
+/* NaN: not stated. */
 static double teacher_auc(struct hps_h5 *h)
 {
     double auc;

@@ -1,4 +1,4 @@
-/* job.c - from a deck to a step that can run. */
+/* job.c - builds, from a deck, all that a training or an evaluation needs. */
 #include "app/job.h"
 
 #include <math.h>
@@ -21,8 +21,7 @@
 #include "profile/measure.h"
 #include "step/wait_for.h"
 
-/* Seconds that nothing may take longer than run.stall_seconds beside them: to look at the host, to
- * measure. */
+/* Seconds that probing the host and measuring may take beyond run.stall_seconds. */
 enum { LOOK_S = 60, MEASURE_S = 120 };
 
 enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char *const *set)
@@ -37,7 +36,7 @@ void hps_job_watch(struct hps_job *j)
     hps_launch_end();
 }
 
-/* What can be judged, but not as it was trained. */
+/* Warn of what an evaluation does otherwise than the training. */
 static void warn_unlike(const struct hps_data *a, const struct hps_data *b)
 {
     if (a->constants && b->constants && a->constants != b->constants)
@@ -48,7 +47,7 @@ static void warn_unlike(const struct hps_data *a, const struct hps_data *b)
                 a->path, b->path);
 }
 
-/* The two sets must be of one shape: the net is made for both. */
+/* Both datasets must have the same shape, since the net is made for both. */
 static enum hps_status same_columns(const struct hps_data *a, const struct hps_data *b)
 {
     bool same = a->D == b->D && a->nslot == b->nslot;
@@ -75,7 +74,7 @@ static double flops_of(const struct hps_net *net)
     return sum;
 }
 
-/* A batch of more examples than there are is all of them: nothing is made any larger. */
+/* A batch larger than the dataset is the dataset. */
 static void fit_batch(struct hps_job *j)
 {
     if (j->o.data.batch <= j->train->N) return;
@@ -85,7 +84,7 @@ static void fit_batch(struct hps_job *j)
     if (j->o.data.microbatches > j->train->N) j->o.data.microbatches = (int)j->train->N;
 }
 
-/* What the sections of the deck ask of each other. */
+/* Check consistency between sections of the deck. */
 static enum hps_status suits(const struct hps_job *j)
 {
     const struct hps_options *o = &j->o;
@@ -118,7 +117,7 @@ enum hps_status hps_job_data(struct hps_job *j)
     return HPS_OK;
 }
 
-/* The GPU that is this rank's, if its backend can be had; else the CPU. */
+/* Open the rank's GPU, if its backend can be loaded; else the CPU. */
 static enum hps_status open_device(struct hps_job *j)
 {
     const struct hps_node *node = &j->node;
@@ -129,7 +128,7 @@ static enum hps_status open_device(struct hps_job *j)
     return hps_dev_find("cpu")->open(&j->dev, 0, node->threads);
 }
 
-/* Ranks that have a GPU and do not compute on it, or not alone, are told of, once. */
+/* Report once the ranks that do not compute on their GPU, or share it. */
 static void say_gpus(const struct hps_job *j)
 {
     bool on = j->node.on_gpu;
@@ -145,7 +144,7 @@ static void say_gpus(const struct hps_job *j)
         HPS_SAY(HPS_WARN, "storage.gpu_memory: no rank computes on a GPU");
 }
 
-/* The cores and GPUs of a host are its ranks'. */
+/* Divide the cores and GPUs of a host among its ranks. */
 static void share_host(struct hps_job *j)
 {
     MPI_Comm host = hps_node_host(j->world);
@@ -171,7 +170,7 @@ enum hps_status hps_job_device(struct hps_job *j)
     return HPS_OK;
 }
 
-/* To make groups of GPUs, in each type one at a time. */
+/* Seconds to make groups of GPUs, one after the other in each type. */
 static double open_s(const struct hps_job *j)
 {
     double s = 0;
@@ -194,8 +193,8 @@ enum hps_status hps_job_hardware(struct hps_job *j)
 
 /* ---- the plan ---- */
 
-/* Everything that the plan depends on, as text: the same text, the same plan. The deck's own lines,
- * but for keys that no plan depends on, or that the shape has. */
+/* All that the plan depends on as a text: equal texts give equal plans. It has the deck's own
+ * lines, without keys that do not affect a plan or are in the shape. */
 static char *planning_text(const struct hps_job *j)
 {
     static const char *const skip[] = { "data.train", "data.test", "data.batch", "data.shuffle",
@@ -239,7 +238,7 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .present = present };
 }
 
-/* Does a recorded profile speak of this net and this pool? */
+/* Is a recorded profile of this net and this pool? */
 static enum hps_status fits(const struct hps_profile *p, const struct hps_job *j)
 {
     const char *from = j->o.sched.profile;
@@ -275,15 +274,15 @@ static enum hps_status recorded(struct hps_job *j, const struct hps_measure_opt 
     if (st) return st;
     hps_profile_bcast(&j->profile, j->world);
     hps_measure_types(j->profile, j->pool,
-                      m); /* layers were recorded; prices and limits are today's */
+                      m); /* prices and limits are current */
     j->profile->examples = (double)m->examples;
     j->profile->epochs = m->epochs;
     j->profile->throughput_limit = m->throughput_limit;
     return HPS_OK;
 }
 
-/* Is the profile of today's types? A start with another pool that had nothing left to train wrote
- * its own there, and no checkpoint. */
+/* Is the profile of the present types? A start with another pool and nothing left to train may have
+ * written its own, without a checkpoint. */
 static bool of_today(struct hps_profile *p, const struct hps_pool *pool,
                      const struct hps_measure_opt *m)
 {
@@ -299,8 +298,7 @@ static bool of_today(struct hps_profile *p, const struct hps_pool *pool,
     return same;
 }
 
-/* The run directory's profile and plan, when they are still there and valid. The same verdict on
- * all ranks. */
+/* Load the run directory's profile and plan, if they are valid. The same result on all ranks. */
 static bool kept(struct hps_job *j, bool present)
 {
     struct hps_measure_opt m = measure_opt(j, present);
@@ -345,12 +343,12 @@ enum hps_status hps_job_profile(struct hps_job *j, bool present)
     return hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
 }
 
-/* A search that was cut short by a wish to stop may be far from the best plan: the next start is to
- * look anew, so what the plan depends on is not told. Where none was found there is nothing to
- * begin with, and it is no fault of the deck's. Collective. */
+/* After a search that a request to stop cut short, the plan may be far from the best, so the
+ * planning text is cleared and the next start searches again. Where no plan was found, the
+ * status is HPS_AGAIN. Collective. */
 static enum hps_status cut_short(struct hps_job *j, enum hps_status st)
 {
-    int mine = hps_budget_stopped(), cut;     /* a rank that measures may have heard it alone */
+    int mine = hps_budget_stopped(), cut;     /* the request may have reached one rank alone */
 
     HPS_MPI(MPI_Allreduce(&mine, &cut, 1, MPI_INT, MPI_MAX, j->world));
     if (!cut) return st;

@@ -18,7 +18,7 @@ static long long whole(const json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
-/* The pool's entry of a type; NULL: it is not there. */
+/* The pool's entry of a type; NULL: there is none. */
 static const json_t *type_of(const json_t *pool, const char *name)
 {
     const json_t *types = json_object_get(pool, "types");

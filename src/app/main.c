@@ -1,4 +1,4 @@
-/* main.c - the table of verbs: what the command line asks for, and who answers. */
+/* main.c - the table of verbs, and the beginning and end of the program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,18 +15,17 @@
 #include "life/stop.h"
 #include "life/watch.h"
 
-/* How a verb meets MPI: alone, and then it is an error to start it on several ranks, or as ranks,
- * one without a launcher. */
+/* How a verb uses MPI: ALONE is an error on several ranks; as RANKS, one without a launcher. */
 enum world { ALONE, RANKS };
 
 struct verb {
     const char *name;
     enum world world;
-    bool reads;                     /* HDF5 files that others may have written        */
+    bool reads;                     /* HDF5 files from elsewhere                      */
     enum hps_status (*run)(int argc, char **argv, MPI_Comm world);
     const char *usage, *help;
-    const char *options;            /* a line each; NULL: none                        */
-    const struct hps_field *fields; /* or a table of them                             */
+    const char *options;            /* their help, a line each; NULL: none            */
+    const struct hps_field *fields; /* or their table                                 */
 };
 
 #define SET "  --set KEY=VALUE     another value for a key of the deck: train.steps=100\n"
@@ -95,7 +94,7 @@ static const struct verb *find(const char *name)
     return NULL;
 }
 
-/* Did a launcher start this process? Asked before MPI is there, so of the environment. */
+/* Did a launcher start this process? By the environment, since MPI is not initialised yet. */
 static bool launched(void)
 {
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK");
@@ -136,7 +135,7 @@ static enum hps_status help_verb(const struct verb *v)
     return hps_out_flush();
 }
 
-/* Is help asked for, behind whatever else is already there? */
+/* Is --help among the arguments? */
 static bool wants_help(int argc, char **argv)
 {
     if (argc > 2 && is(argv[2], "--help", "-h")) return true;
@@ -187,9 +186,9 @@ int main(int argc, char **argv)
     const struct verb *v = argc > 1 ? find(argv[1]) : NULL;
     hps_streams_open();
     bool parallel = (launched() || (v && v->world == RANKS)) && !hps_launch_bare(getenv);
-    hps_dev_blas_alone();                               /* before it is forked */
-    if (v && v->reads) hps_h5_walk_begin();             /* and before all threads */
-    if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI, which takes its time */
+    hps_dev_blas_alone();                               /* before the fork */
+    if (v && v->reads) hps_h5_walk_begin();             /* before all threads */
+    if (v && v->run == hps_app_train) hps_stop_catch(); /* before MPI_Init, which takes long */
     if (parallel) hps_launch_begin();
     MPI_Comm world = hps_begin(&argc, &argv, parallel);
     hps_launch_met();

@@ -1,4 +1,4 @@
-/* options.c - the list of the deck's sections. */
+/* options.c - the list of the deck's sections, and their binding. */
 #include "app/options.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static const char *const sections[] = { "run",       "data",     "model",   "tra
                                         "resources", "schedule", "storage", "checkpoint",
                                         "perf",      "generate", NULL };
 
-/* A section that is left out: `data` cannot be. */
+/* An omitted section; `data` is required. */
 static enum hps_status check_absent(const struct hps_deck *deck, const char *section,
                                     const struct hps_field *table)
 {
@@ -31,7 +31,7 @@ static enum hps_status bind(const struct hps_deck *deck, const char *section,
     return st ? st : hps_deck_bind(deck, item, table, NULL, NULL, into);
 }
 
-/* The name becomes a directory's. */
+/* The name is used for a directory. */
 static enum hps_status check_name(const struct hps_options *o)
 {
     const struct hps_item *run;

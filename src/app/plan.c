@@ -1,4 +1,4 @@
-/* plan.c - the verb `plan`: which plan a profile or a deck asks for, and what it promises. */
+/* plan.c - the verb `plan`: the plan for a profile or a deck, and what it promises. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +20,19 @@
 #include "plan/runner_up.h"
 #include "step/wait_for.h"
 
-struct wish {
+struct request {
     const char *profile, *method, *seed, *json, *script, *pareto;
     struct hps_arg_list set;
 };
 
-/* No method of a deck: the verb's own word for all of them side by side. */
-static bool wants_all(const struct wish *w)
+/* The word for a comparison of all methods; decks do not have it. */
+static bool wants_all(const struct request *w)
 {
     return w->method && strcmp(w->method, "all") == 0;
 }
 
-/* A method or a seed that the command line names is wrong usage where the deck's would be a wrong
- * deck. */
-static enum hps_status check_words(const struct wish *w)
+/* A bad method or seed on the command line is HPS_USAGE, in a deck HPS_DECK. */
+static enum hps_status check_words(const struct request *w)
 {
     if (w->method && !wants_all(w) && !hps_sched_find(w->method, NULL)) {
         HPS_SAY(HPS_ERROR, "heterps plan: '%s' is none of the methods all|%s", w->method,
@@ -56,8 +55,8 @@ static enum hps_status check_words(const struct wish *w)
     return HPS_OK;
 }
 
-/* Before anything is read or measured: can what is asked for be written? */
-static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
+/* Check beforehand that the outputs can be written. */
+static enum hps_status name_outputs(struct request *w, MPI_Comm world)
 {
     enum hps_status st = hps_outputs_add("sbatch", &w->script, HPS_OUTPUT_NEW);
 
@@ -66,13 +65,13 @@ static enum hps_status name_outputs(struct wish *w, MPI_Comm world)
     return hps_agree(world, st);
 }
 
-/* The sets of the command line, and --method and --seed as two more. */
+/* The --set arguments, with --method and --seed appended as two more. */
 struct sets {
-    int n, own; /* the last ones, from `own` on, are to free */
+    int n, own; /* those from `own` on are to free */
     char **item;
 };
 
-static struct sets sets_of(const struct wish *w)
+static struct sets sets_of(const struct request *w)
 {
     struct sets s = { w->set.n, w->set.n, hps_mem_new((size_t)w->set.n + 2, sizeof(char *)) };
 
@@ -90,8 +89,8 @@ static void free_sets(struct sets *s)
     hps_mem_free(s->item);
 }
 
-/* --profile stands alone: a deck of the names of its types, and the sets. */
-static enum hps_status parse_sets(struct hps_deck **deck, const struct wish *w,
+/* With --profile, make a deck of the names of its types and the sets. */
+static enum hps_status parse_sets(struct hps_deck **deck, const struct request *w,
                                   const struct hps_profile *p)
 {
     struct hps_page text = { 0 };
@@ -111,7 +110,7 @@ static enum hps_status parse_sets(struct hps_deck **deck, const struct wish *w,
     return st;
 }
 
-/* What --set can ask of a type that is only on paper. */
+/* Check what --set changes in a type of a recorded profile. */
 struct what_if {
     const char *name;
     double price_usd_hour, memory;
@@ -142,7 +141,7 @@ static enum hps_status ask_what_if(struct hps_profile *p, const struct hps_deck 
     return st ? st : hps_profile_check(p, "--profile with its --set");
 }
 
-/* What plans: the schedule section alone. The limit is the profile's unless it is set. */
+/* The schedule section. The throughput limit is the profile's unless it is set. */
 static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *deck,
                             const struct hps_profile *p)
 {
@@ -157,8 +156,8 @@ static enum hps_status bind(struct hps_sched_opt *opt, const struct hps_deck *de
     return st;
 }
 
-/* Cost against throughput, as a drawing and in `tree`. */
-static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
+/* The curve of cost against throughput, as a plot and in `tree`. */
+static enum hps_status draw(const struct request *w, const struct hps_profile *p,
                             const struct hps_sched_opt *opt, json_t *tree)
 {
     struct hps_pareto *pareto;
@@ -174,11 +173,11 @@ static enum hps_status draw(const struct wish *w, const struct hps_profile *p,
     return st;
 }
 
-/* Whose time together that of all of a curve's is. */
+/* The number of searches of a curve. */
 enum { PARETO_SEARCHES = 4 };
 
-/* Rank 0 alone: what lost is of no interest to the others, who sleep. */
-static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
+/* On rank 0 alone: the other ranks do not need the alternatives. */
+static enum hps_status show(const struct request *w, const struct hps_plan *plan,
                             const struct hps_profile *p, const struct hps_sched_opt *opt)
 {
     bool alone = w->json && strcmp(w->json, "-") == 0;
@@ -200,7 +199,7 @@ static enum hps_status show(const struct wish *w, const struct hps_plan *plan,
     return st ? st : hps_out_flush();
 }
 
-static enum hps_status show_all(const struct wish *w, const struct hps_compare *all)
+static enum hps_status show_all(const struct request *w, const struct hps_compare *all)
 {
     bool alone = w->json && strcmp(w->json, "-") == 0;
     enum hps_status st = HPS_OK;
@@ -210,13 +209,13 @@ static enum hps_status show_all(const struct wish *w, const struct hps_compare *
     return st ? st : hps_out_flush();
 }
 
-/* Rank 0 searches, the others sleep: no rank acts on these plans. */
-static enum hps_status compare(const struct wish *w, const struct hps_profile *p,
+/* Rank 0 searches while the others sleep, since no rank uses these plans. */
+static enum hps_status compare(const struct request *w, const struct hps_profile *p,
                                const struct hps_sched_opt *opt, MPI_Comm world)
 {
     struct hps_compare *all = NULL;
     enum hps_status st = HPS_OK;
-    int n = p->T; /* methods, at most: one of them is as many as there are types */
+    int n = p->T; /* methods, at most: `single` is one for each type */
 
     while (hps_sched_at(n - p->T))
         n++;
@@ -230,7 +229,7 @@ static enum hps_status compare(const struct wish *w, const struct hps_profile *p
     return hps_agree(world, st);
 }
 
-/* No deck says for how long a rank may hang. */
+/* Without a deck there is no run.stall_seconds. */
 static enum hps_status watch(const struct hps_deck *deck, MPI_Comm world)
 {
     struct hps_run_opt run;
@@ -243,7 +242,7 @@ static enum hps_status watch(const struct hps_deck *deck, MPI_Comm world)
     return st;
 }
 
-/* Rank 0 reads; a profile file names its own pool, so nothing is measured and no rank is asked. */
+/* Rank 0 reads the profile, which has its own pool, so that nothing is measured. */
 static enum hps_status load(struct hps_profile **p, const char *path, MPI_Comm world)
 {
     enum hps_status st = hps_rank() == 0 ? hps_profile_load(p, path) : HPS_OK;
@@ -253,7 +252,7 @@ static enum hps_status load(struct hps_profile **p, const char *path, MPI_Comm w
     return st;
 }
 
-static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
+static enum hps_status from_profile(const struct request *w, MPI_Comm world)
 {
     struct hps_sched_opt opt;
     struct hps_profile *p = NULL;
@@ -281,9 +280,9 @@ static enum hps_status from_profile(const struct wish *w, MPI_Comm world)
     return st;
 }
 
-/* A deck: this pool is looked at and measured (or the recorded profile taken), but nothing is run.
- * Types may have as many units as the deck allows, not only the ranks that are here. */
-static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Comm world)
+/* From a deck: probe and measure this pool (or use the recorded profile), without a training.
+ * Types may have as many units as the deck allows, not only the present ranks. */
+static enum hps_status from_deck(const struct request *w, const char *path, MPI_Comm world)
 {
     struct hps_job job = { .world = world };
     struct sets s = sets_of(w);
@@ -311,7 +310,7 @@ static enum hps_status from_deck(const struct wish *w, const char *path, MPI_Com
 
 enum hps_status hps_app_plan(int argc, char **argv, MPI_Comm world)
 {
-    struct wish w = { 0 };
+    struct request w = { 0 };
     struct hps_arg_list operand = { 0, NULL };
     const struct hps_arg table[] = {
         { .name = "profile", .text = &w.profile }, { .name = "method", .text = &w.method },

@@ -12,7 +12,7 @@
 #include "base/say.h"
 #include "plan/engine.h"
 
-/* Units of one kind of request: types that Slurm cannot tell apart are one. */
+/* Units of one kind of request: types with equal requests to Slurm are one part. */
 struct part {
     const struct hps_resource_opt *r;
     int cores; /* of a unit */
@@ -35,7 +35,7 @@ static int cores_of(const struct hps_job *j, int type)
     return cores > 0 ? cores : from->node.threads;
 }
 
-/* The part that units of a type are in; n: none so far. */
+/* The part of a type's units; n: none yet. */
 static int part_of(const struct part *part, int n, const struct hps_job *j, int type)
 {
     const struct hps_resource_opt *r = &j->o.pool.entry[j->pool->type[type].entry];
@@ -56,7 +56,7 @@ static long long units_of(const struct hps_job *j, int type)
     return units;
 }
 
-/* By type, as the pool has them: their ranks come in this order. */
+/* Parts in the order of the pool's types, which is the order of ranks. */
 static int parts_of(struct part *part, const struct hps_job *j)
 {
     int n = 0;
@@ -75,7 +75,7 @@ static int parts_of(struct part *part, const struct hps_job *j)
     return n;
 }
 
-/* The job's first rank of a type: behind other parts before its own, and types before it there. */
+/* The first rank of a type in the job: after earlier parts, and earlier types of its part. */
 static long long first_of(const struct part *part, int n, const struct hps_job *j, int type)
 {
     int own = part_of(part, n, j, type);
@@ -88,7 +88,7 @@ static long long first_of(const struct part *part, int n, const struct hps_job *
     return rank;
 }
 
-/* A word that may stand behind #SBATCH, where no shell reads it. */
+/* A word that is valid after #SBATCH, which no shell expands. */
 static enum hps_status check_word(const struct hps_resource_opt *r, const char *key,
                                   const char *word)
 {
@@ -101,7 +101,7 @@ static enum hps_status check_word(const struct hps_resource_opt *r, const char *
     return HPS_OK;
 }
 
-/* A name in a comment, or a job's: on one line, in one word. */
+/* A name for a comment or a job: one line, one word. */
 static void plain(struct hps_page *t, const char *word)
 {
     for (int n; *word; word += n > 0 ? n : 1) {
@@ -115,7 +115,7 @@ static void directive(struct hps_page *t, const char *option, const char *word)
     if (*word) hps_page_add(t, "#SBATCH --%s=%s\n", option, word);
 }
 
-/* gpu:1 and gpu:v100:1 are of a task; other resources Slurm gives by node. */
+/* gpu:1 and gpu:v100:1 are requested by task, other resources by node. */
 static void gres(struct hps_page *t, const char *word)
 {
     if (strcmp(word, "gpu") == 0)
@@ -135,7 +135,7 @@ static void request(struct hps_page *t, const struct part *x)
     gres(t, x->r->slurm_gres);
 }
 
-/* 'word', whatever is in it. */
+/* 'word', quoted for a shell. */
 static void quoted(struct hps_page *t, const char *word)
 {
     hps_page_add(t, "'");
@@ -184,7 +184,7 @@ static void option(struct hps_page *t, const char *word)
     quoted(t, word);
 }
 
-/* Ranks that stand for other hardware are others in the job than where it was planned. */
+/* Emulated ranks have other numbers in the job than where it was planned. */
 static void emulated(struct hps_page *t, const struct hps_job *j, const struct part *part, int n,
                      int entry)
 {
@@ -205,7 +205,7 @@ static void emulated(struct hps_page *t, const struct hps_job *j, const struct p
     hps_mem_free(word.at);
 }
 
-/* The library of jobs/ does all that a job does. The program is by default the one that planned. */
+/* The script uses the library of jobs/. The program is by default the one that made the plan. */
 static void body(struct hps_page *t, const char *deck, int nset, char *const *set)
 {
     char *self = hps_program();

@@ -1,4 +1,5 @@
-/* plan_sequence.c - the state goes from plan to plan through the checkpoint at the boundary. */
+/* plan_sequence.c - runs under several plans: the state passes through the checkpoint at the
+ * change. */
 #include "app/plan_sequence.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "life/watch.h"
 #include "plan/engine.h"
 
-/* What a second costs: the plan's units, and the ranks that it leaves out. */
+/* The price of a second: of the plan's units, and of idle ranks. */
 static void price(const struct hps_job *j, double *usd_s, double *idle_s)
 {
     *usd_s = *idle_s = 0;
@@ -19,7 +20,7 @@ static void price(const struct hps_job *j, double *usd_s, double *idle_s)
             j->pool->type[j->pool->type_of[r]].price_usd_hour / 3600;
 }
 
-/* ---- the account of a plan ---- */
+/* ---- accounting ---- */
 
 static void begin_epoch(struct hps_plan_sequence *c, const struct hps_job *j,
                       const struct hps_loop *l, const struct hps_cursor *at)
@@ -58,9 +59,9 @@ void hps_plan_sequence_done(struct hps_plan_sequence *c)
     hps_mem_free(c->epoch);
 }
 
-/* ---- from plan to plan ---- */
+/* ---- changes ---- */
 
-/* What the plan leaves of this rank's memory for rows as they were when a checkpoint began. */
+/* The share of this rank's rows for whose copies during a checkpoint the plan leaves memory. */
 static double keep_share(const struct hps_job *j)
 {
     int s = j->stage_of[hps_rank()];
@@ -106,7 +107,7 @@ static enum hps_status adopt(struct hps_job *j, const struct hps_cursor *at,
     return st;
 }
 
-/* A change, timed and paid. */
+/* Change the plan; its time and money are accounted. */
 static enum hps_status change_plan(struct hps_plan_sequence *c, struct hps_job *j,
                                    struct hps_loop *l, struct hps_cursor *cursor,
                                    struct hps_loop_change *change)
@@ -117,7 +118,7 @@ static enum hps_status change_plan(struct hps_plan_sequence *c, struct hps_job *
     c->sent_bytes += hps_step_bytes(j->step);
     enum hps_status st = adopt(j, cursor, change);
     hps_region_leave(HPS_REGION_CHECKPOINT);
-    l->never = false; /* the old checkpoints are gone */
+    l->never = false; /* old checkpoints were removed */
     l->made_s = hps_now_s() - t0;
     cursor->seconds += l->made_s;
     cursor->usd += l->made_s * l->usd_s;

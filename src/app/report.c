@@ -1,4 +1,4 @@
-/* report.c - the verb `report`: a run's tables and plots again, from its files. */
+/* report.c - the verb `report`: prints a run's report from its files. */
 #include "train/report.h"
 
 #include "app/args.h"

@@ -1,4 +1,4 @@
-/* start.c - of the checkpoints that there are, the newest that is whole and fits. */
+/* start.c - finds the newest checkpoint that is intact and fits the deck. */
 #include "app/start.h"
 
 #include <errno.h>
@@ -24,9 +24,9 @@ void hps_start_free(struct hps_start *s)
     hps_mem_free(s->cursor);
 }
 
-/* Look at one file: whole and fitting, it is a candidate; damaged, it is named and left, unless it
- * is the one that was asked for; of another shape, or the newest of another course, an error. Takes
- * `path` over. */
+/* Check one file. Intact and fitting: it is a candidate. Damaged: it is reported and skipped,
+ * unless it was requested by name. Of another shape, or the newest one of another course: an
+ * error. Frees `path`. */
 static enum hps_status consider(struct hps_job *j, struct hps_start *s, char *path, bool asked)
 {
     bool damaged;
@@ -45,7 +45,7 @@ static enum hps_status consider(struct hps_job *j, struct hps_start *s, char *pa
     return st;
 }
 
-/* A file that the run looks for itself is one of its own: regular, or not used. Rank 0 looks. */
+/* Files found by the run itself must be regular, or are not used. Rank 0 checks. */
 static enum hps_status check_own(const char *path, MPI_Comm world)
 {
     bool good = hps_rank() != 0 || hps_file_fits(path);
@@ -63,7 +63,7 @@ static enum hps_status none_left(const struct hps_job *j)
     return HPS_DECK;
 }
 
-/* A word that is none of --restart's is a file's name: it may be misspelt. Rank 0 looks. */
+/* Any other word of --restart is a file name, or a misspelt word. Rank 0 checks. */
 static enum hps_status check_restart(const char *path, MPI_Comm world)
 {
     bool there = hps_rank() != 0 || access(path, F_OK) == 0;
@@ -97,26 +97,26 @@ enum hps_status hps_start_find(struct hps_start *s, struct hps_job *j, const cha
     return !st && n > 0 && s->n == 0 ? none_left(j) : st;
 }
 
-static struct hps_start_was read_was(struct hps_h5 *h)
+static struct hps_start_layout read_was(struct hps_h5 *h)
 {
     char *plan = NULL, *pool = NULL;
-    struct hps_start_was was = { NULL, NULL };
+    struct hps_start_layout was = { NULL, NULL };
 
     if (!hps_h5_get_text(h, "/", "plan", &plan, true) &&
         !hps_h5_get_text(h, "/", "pool", &pool, true))
-        was = (struct hps_start_was){ hps_layout_text(plan, pool), hps_layout_origin(plan) };
+        was = (struct hps_start_layout){ hps_layout_text(plan, pool), hps_layout_origin(plan) };
     hps_mem_free(plan);
     hps_mem_free(pool);
     return was;
 }
 
-enum hps_status hps_start_was(struct hps_start_was *was, const struct hps_start *s,
-                              long long step)
+enum hps_status hps_start_layout(struct hps_start_layout *was, const struct hps_start *s,
+                                 long long step)
 {
     struct hps_h5 h;
     int i = 0;
 
-    *was = (struct hps_start_was){ NULL, NULL };
+    *was = (struct hps_start_layout){ NULL, NULL };
     while (i < s->n && s->cursor[i].step != step)
         i++;
     if (hps_rank() != 0 || i == s->n) return HPS_OK;

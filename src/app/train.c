@@ -18,12 +18,12 @@
 #include "train/evaluate.h"
 #include "train/report.h"
 
-struct wish {
+struct request {
     const char *deck, *restart; /* auto, never or a file */
     bool check;
 };
 
-/* Files that say what runs here, for people and for other programs. Rank 0 writes. */
+/* Write the deck and the pool to the run directory. Rank 0. */
 static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
 {
     enum hps_status st = HPS_OK;
@@ -37,10 +37,10 @@ static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
     return st ? st : hps_job_save_plan(j);
 }
 
-/* The run has its last checkpoint: what is short is still done, what is not is the next start's. */
+/* After the last checkpoint, short work is still done and long work left to the next start. */
 static const double evaluate_s = 5;
 
-/* Of a finished run; HPS_AGAIN where there was a wish to stop instead. */
+/* Evaluate a finished run; HPS_AGAIN on a request to stop. */
 static enum hps_status evaluate(struct hps_job *j, struct hps_run_facts *f)
 {
     struct hps_metric *metric = hps_metric_new();
@@ -55,7 +55,7 @@ static enum hps_status evaluate(struct hps_job *j, struct hps_run_facts *f)
     return st;
 }
 
-/* The share of the working ranks' time in which they did not compute, where there is a pipeline. */
+/* The share of time in which working ranks did not compute, in a pipeline. */
 static double bubble_of(const struct hps_job *j, double seconds)
 {
     double mine = j->step->busy_s, all;
@@ -65,7 +65,7 @@ static double bubble_of(const struct hps_job *j, double seconds)
     return j->plan->S > 1 && seconds > 0 ? 1 - all / n / seconds : NAN;
 }
 
-/* What tables with room for some of their rows on GPUs had to move; under the last plan. */
+/* Traffic of tables with some of their rows on GPUs, under the last plan. */
 static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
 {
     struct hps_ps_staged m = hps_ps_staged(j->step->ps);
@@ -76,7 +76,7 @@ static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
     f->traffic.tier_bytes = all[2];
 }
 
-/* What the GPUs used, each of them once. */
+/* The energy of the GPUs, each counted once. */
 static void add_joules(const struct hps_job *j, double mine, struct hps_run_facts *f)
 {
     double *all = hps_mem_new((size_t)j->pool->R, sizeof *all);
@@ -86,30 +86,30 @@ static void add_joules(const struct hps_job *j, double mine, struct hps_run_fact
     hps_mem_free(all);
 }
 
-/* What a start goes on from. `was`: NULL where it goes on in the same way. To free. */
+/* The layout before this start; NULL: it is the same. To free. */
 struct before {
     long long step;
     double seconds;
-    struct hps_start_was was;
+    struct hps_start_layout was;
 };
 
-static struct hps_start_was way_of(const struct hps_job *j, const char *pool)
+static struct hps_start_layout way_of(const struct hps_job *j, const char *pool)
 {
     char *plan = hps_plan_text(j->plan);
-    struct hps_start_was way = { hps_layout_text(plan, pool), hps_layout_origin(plan) };
+    struct hps_start_layout way = { hps_layout_text(plan, pool), hps_layout_origin(plan) };
 
     hps_mem_free(plan);
     return way;
 }
 
-static void free_way(struct hps_start_was *way)
+static void free_way(struct hps_start_layout *way)
 {
     hps_mem_free(way->layout);
     hps_mem_free(way->origin);
-    *way = (struct hps_start_was){ NULL, NULL };
+    *way = (struct hps_start_layout){ NULL, NULL };
 }
 
-/* A run that goes on in another way than before ends in other bits: it says so. Collective. */
+/* Report that a run continues in another layout, and so ends in other bits. Collective. */
 static enum hps_status look_back(struct before *b, const struct hps_start *s,
                                  const struct hps_job *j, const struct hps_cursor *c,
                                  const char *pool)
@@ -117,10 +117,10 @@ static enum hps_status look_back(struct before *b, const struct hps_start *s,
     enum hps_status st = HPS_OK;
 
     *b = (struct before){ c->step, c->seconds, { NULL, NULL } };
-    if (c->step > 0) st = hps_start_was(&b->was, s, c->step);
+    if (c->step > 0) st = hps_start_layout(&b->was, s, c->step);
     st = hps_agree(j->world, st);
     if (st) return st;
-    struct hps_start_was now = way_of(j, pool);
+    struct hps_start_layout now = way_of(j, pool);
     bool moved = b->was.layout && strcmp(b->was.layout, now.layout) != 0;
     bool other = b->was.origin && strcmp(b->was.origin, now.origin) != 0;
     if (moved)
@@ -140,7 +140,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
 {
     double bytes = sequence->sent_bytes + hps_step_bytes(j->step), all;
     int n = sequence->nepoch;
-    struct hps_start_was now = way_of(j, l->text.pool);
+    struct hps_start_layout now = way_of(j, l->text.pool);
     struct hps_run_facts f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
@@ -150,11 +150,11 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
         .steps_total = j->steps.total,
         .start = { .seconds = c->seconds - before->seconds,
                    .ready_s = start_s,
-                   .step_median_s = hps_loop_pace(l->past, 0.5),
-                   .step_p95_s = hps_loop_pace(l->past, 0.95) },
+                   .step_median_s = hps_loop_step_s(l->history, 0.5),
+                   .step_p95_s = hps_loop_step_s(l->history, 0.95) },
         .setup = { j->net, j->flops_example, j->pool, j->profile, j->plan, j->stage_of },
         .has_test = finished && j->test,
-        .losses = { l->past->nloss, l->past->loss },
+        .losses = { l->history->nloss, l->history->loss },
         .layout = { { now.layout, now.origin },
                     { before->was.layout, before->was.origin },
                     before->step },
@@ -174,11 +174,11 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     return written ? written : st;
 }
 
-/* To try a disk that sleeps. */
+/* Seconds for a test write to a sleeping disk. */
 enum { TRY_S = 60 };
 
 static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool never,
-                          const char *deck_text, struct hps_loop_past *past)
+                          const char *deck_text, struct hps_loop_history *history)
 {
     struct hps_cursor cursor = { .train_loss = NAN };
     struct hps_plan_sequence sequence = { .gpu_joules = NAN };
@@ -191,7 +191,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                              .test = j->test,
                              .steps = j->steps,
                              .never = never,
-                             .past = past };
+                             .history = history };
     char *pool = hps_pool_text(j->pool);
     double load_s = hps_now_s();
     hps_watch_phase("loading the checkpoint",
@@ -204,10 +204,10 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + hps_now_s() - load_s;
-    past->status.step = cursor.step;
-    past->status.steps = j->steps.total;
-    if (cursor.step > 0) past->status.checkpoint = cursor.step;
-    past->status.loss = cursor.train_loss;
+    history->status.step = cursor.step;
+    history->status.steps = j->steps.total;
+    if (cursor.step > 0) history->status.checkpoint = cursor.step;
+    history->status.loss = cursor.train_loss;
     hps_watch_phase("trying the disk", TRY_S);
     if (!st && !finished) st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, &save_s, j->world);
     hps_watch_phase(NULL, 0);
@@ -230,7 +230,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     return st;
 }
 
-/* A plan changes at a checkpoint: there must be some. */
+/* Plans change at checkpoints, so there must be some. */
 static enum hps_status check_replan(const struct hps_job *j)
 {
     const struct hps_ckpt_opt *c = &j->o.ckpt;
@@ -240,11 +240,11 @@ static enum hps_status check_replan(const struct hps_job *j)
     return HPS_DECK;
 }
 
-/* The data, and what would be found in the test set only after all training. */
+/* Open the data, and check the test set before the training. */
 static enum hps_status open_data(struct hps_job *j)
 {
     enum hps_status st = hps_job_data(j);
-    return st || !j->test ? st : hps_evaluate_labels(j->net, j->test, j->world);
+    return st || !j->test ? st : hps_evaluate_check_labels(j->net, j->test, j->world);
 }
 
 static enum hps_status check(struct hps_job *j)
@@ -264,20 +264,20 @@ static enum hps_status check(struct hps_job *j)
     return st;
 }
 
-/* The last words of status.json: what the loop told last, and how the run ended. A script waits for
- * them: where they cannot be written, that is an error of the run. Collective. */
+/* Write the final status.json. Scripts wait for it, so a failure is an error of the run.
+ * Collective. */
 static enum hps_status tell_end(const struct hps_job *j, struct hps_rundir_state *s,
                                 enum hps_status st)
 {
     s->state = st == HPS_OK ? "finished" : st == HPS_AGAIN ? "stopped" : "failed";
     s->steps = j->steps.total;
     s->exit_code = st;
-    enum hps_status told = hps_agree(j->world, hps_rundir_status(&j->dir, s, HPS_ERROR));
-    return st ? st : told;
+    enum hps_status written = hps_agree(j->world, hps_rundir_status(&j->dir, s, HPS_ERROR));
+    return st ? st : written;
 }
 
-/* From the deck to a step that can run, phase by phase. */
-static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct hps_start *s,
+/* Prepare the training, phase by phase. */
+static enum hps_status prepare(struct hps_job *j, const struct request *w, struct hps_start *s,
                                const char *deck_text)
 {
     bool never = strcmp(w->restart, "never") == 0;
@@ -296,7 +296,7 @@ static enum hps_status prepare(struct hps_job *j, const struct wish *w, struct h
     return st ? st : hps_job_build(j, true);
 }
 
-/* It did not come to the training: it stands where it stood. */
+/* The training did not begin: the progress is unchanged. */
 static void tell_start(struct hps_rundir_state *status, const struct hps_cursor *c)
 {
     status->step = status->checkpoint = c->step;
@@ -308,10 +308,10 @@ static bool stop_wished(void)
     return hps_stop_requested() != NULL;
 }
 
-static enum hps_status train(struct hps_job *j, const struct wish *w)
+static enum hps_status train(struct hps_job *j, const struct request *w)
 {
     struct hps_start s = { 0 };
-    struct hps_loop_past past = { .status = { "starting", 0, 0, NAN, NAN, NAN, -1, -1, -1 } };
+    struct hps_loop_history history = { .status = { "starting", 0, 0, NAN, NAN, NAN, -1, -1, -1 } };
     bool never = strcmp(w->restart, "never") == 0;
     enum hps_status st = hps_rundir_open(&j->dir, &j->o.run, j->world);
     char *text = hps_deck_text(j->o.deck);
@@ -320,12 +320,12 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
         hps_job_watch(j);
         hps_stop_begin(&j->o.run, &j->dir);
         hps_budget_check_stop(stop_wished);
-        st = hps_agree(j->world, hps_rundir_status(&j->dir, &past.status, HPS_ERROR));
+        st = hps_agree(j->world, hps_rundir_status(&j->dir, &history.status, HPS_ERROR));
         if (!st) st = prepare(j, w, &s, text);
-        if (st == HPS_AGAIN && s.n > 0) tell_start(&past.status, &s.cursor[0]);
-        if (!st) st = go(j, &s, never, text, &past);
+        if (st == HPS_AGAIN && s.n > 0) tell_start(&history.status, &s.cursor[0]);
+        if (!st) st = go(j, &s, never, text, &history);
         if (st == HPS_AGAIN) hps_stop_done();
-        st = tell_end(j, &past.status, st);
+        st = tell_end(j, &history.status, st);
         hps_watch_leave();
     }
     hps_budget_check_stop(NULL);
@@ -337,7 +337,7 @@ static enum hps_status train(struct hps_job *j, const struct wish *w)
 
 enum hps_status hps_app_train(int argc, char **argv, MPI_Comm world)
 {
-    struct wish w = { .restart = "auto" };
+    struct request w = { .restart = "auto" };
     struct hps_arg_list set = { 0 }, deck = { 0 };
     struct hps_job job = { .world = world };
     const struct hps_arg table[] = { { "set", NULL, NULL, &set },

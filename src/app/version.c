@@ -1,4 +1,4 @@
-/* version.c - what was compiled in, and which libraries this process really runs with. */
+/* version.c - prints what was compiled in, and the libraries of this process. */
 #include <cblas.h>
 #include <hdf5.h>
 #include <hwloc.h>

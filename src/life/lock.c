@@ -1,4 +1,4 @@
-/* lock.c - a lock of the system's, a record of the holder, and a pulse. */
+/* lock.c - a file lock, a record of its holder in the file, and a heartbeat on the file. */
 #include "life/lock.h"
 
 #include <errno.h>
@@ -19,12 +19,13 @@
 #include "base/thread.h"
 #include "base/world.h"
 
-/* Touched so often; looked at for so long: a parallel file system may not answer for some beats. */
+/* The interval of heartbeats, and how long another run watches for one: a parallel file system may
+ * not answer for several intervals. */
 static const double beat_s = 2, look_s = 12;
 
 struct hps_lock {
     char *folder, *path;
-    char *record;                     /* what I wrote */
+    char *record;                       /* of this process */
     int fd;
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -32,7 +33,7 @@ struct hps_lock {
     bool over;
 };
 
-/* Who holds it, as its file says: "" not known. */
+/* The holder by its record; "": unknown. */
 struct holder {
     char host[256], text[512];
 };
@@ -55,7 +56,7 @@ static void read_holder(int fd, struct holder *h)
     snprintf(h->text, sizeof h->text, "%s", line);
 }
 
-/* The host alone in the first line, all that people want to know in the second. */
+/* The host in the first line, a description for people in the second. */
 static bool write_holder(struct hps_lock *l)
 {
     const char *job = getenv("SLURM_JOB_ID");
@@ -80,8 +81,8 @@ static enum hps_status refuse(const char *folder, const struct holder *h)
     return HPS_OUTPUT;
 }
 
-/* Does the path name another file than the open one, or none? A file system that does not answer
- * says nothing. */
+/* Does the path name another file than the open one, or none? False where the file system does not
+ * answer. */
 static bool is_renamed(const char *path, int fd)
 {
     struct stat named, mine;
@@ -91,7 +92,7 @@ static bool is_renamed(const char *path, int fd)
     return named.st_ino != mine.st_ino || named.st_dev != mine.st_dev;
 }
 
-/* Is it another's now, or no more? */
+/* Does another process have it now, or is it gone? */
 static bool is_lost(const struct hps_lock *l)
 {
     char text[512];
@@ -102,7 +103,7 @@ static bool is_lost(const struct hps_lock *l)
     return have >= 0 && (have != (ssize_t)n || memcmp(text, l->record, n) != 0);
 }
 
-/* When the file was last touched, as a fresh open sees it. */
+/* The time of the last heartbeat, by a new open of the file. */
 static struct timespec touched(const char *path)
 {
     struct stat s = { 0 };
@@ -114,7 +115,7 @@ static struct timespec touched(const char *path)
     return s.st_mtim;
 }
 
-/* Is it touched while we look? */
+/* Watch for a heartbeat. */
 static bool beats(const char *path)
 {
     struct timespec before = touched(path);
@@ -127,8 +128,8 @@ static bool beats(const char *path)
     return false;
 }
 
-/* Nobody else may hold it: *again is set where the file was replaced and must be opened anew. What
- * the system says of a lock counts on one host, unless its file system has none. */
+/* Check that no other process holds it; *again: the file was replaced and must be opened anew. The
+ * system's lock decides on one host, unless the file system has none. */
 static enum hps_status claim(const struct hps_lock *l, bool *again)
 {
     struct holder h;
@@ -156,7 +157,7 @@ static enum hps_status unwritable(const char *folder)
     return HPS_OUTPUT;
 }
 
-/* ---- the pulse ---- */
+/* ---- the heartbeat ---- */
 
 static _Noreturn void lost(const struct hps_lock *l)
 {

@@ -1,4 +1,4 @@
-/* rundir.c - one directory, one run at a time. */
+/* rundir.c - the directory of a run: made, locked, cleaned of incomplete files. */
 #include "life/rundir.h"
 
 #include <errno.h>
@@ -41,12 +41,12 @@ static enum hps_status refuse(const char *path, const char *why)
     return HPS_OUTPUT;
 }
 
-/* What a run writes, reads or looks for in its directory, beside the lock. */
+/* The files that a run uses in its directory, beside the lock. */
 static const char *const own[] = { "deck.yaml", "pool.json",   "profile.json", "plan.json", "log",
                                    "status.json", "report.json", "perf.h5",    "stop" };
 enum { NOWN = sizeof own / sizeof *own };
 
-/* A name that stands for something else is found before there is anything to lose. */
+/* Check beforehand that these names are free or regular files. */
 static enum hps_status check_names(const struct hps_rundir *dir)
 {
     enum hps_status st = HPS_OK;
@@ -62,7 +62,7 @@ static enum hps_status check_names(const struct hps_rundir *dir)
     return st;
 }
 
-/* Is this the half of a file of the run's own: NAME.part, or status.json.RANK.part (tell_quit)? */
+/* Is this an incomplete file of a run: NAME.part, or status.json.RANK.part (tell_quit)? */
 static bool is_half(const char *name)
 {
     int rank, end = 0;
@@ -76,8 +76,8 @@ static bool is_half(const char *name)
     return false;
 }
 
-/* A run that was killed as it wrote them left them. Other files are the user's, whatever they are
- * called: run.directory may be any folder. */
+/* Remove files that a killed run left incomplete. All other files are the user's, since
+ * run.directory may be any folder. */
 static void drop_half(void *dir, const char *name)
 {
     char *path = is_half(name) ? hps_rundir_file(dir, name) : NULL;
@@ -95,7 +95,7 @@ static enum hps_status take(struct hps_rundir *dir)
     enum hps_status st = hps_lock_take(&dir->lock, dir->path);
     if (!st) st = check_names(dir);
     if (st) return st;
-    hps_folder_list(dir->path, dir, drop_half); /* what cannot be listed stays */
+    hps_folder_list(dir->path, dir, drop_half); /* a failure does not matter */
     char *log = hps_rundir_file(dir, "log");
     st = hps_say_log(log);
     hps_mem_free(log);
@@ -117,7 +117,7 @@ static enum hps_status start_log(const struct hps_rundir *dir)
     return st;
 }
 
-/* The status of a run that some rank ends in disorder: the last one, but failed. */
+/* The status of a run that a rank aborts: the last one, with the state `failed`. */
 static char *status_path;
 
 static void tell_quit(enum hps_status status)

@@ -1,4 +1,4 @@
-/* stall.c - a file a rank; and one line of all of them. */
+/* stall.c - reports of ranks, a file each, and the line that summarises them. */
 #include "life/stall.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include "base/folder.h"
 #include "base/mem.h"
 
-/* ---- the words ---- */
+/* ---- the reports ---- */
 
 static char *file_of(const char *folder, int rank)
 {
@@ -37,7 +37,7 @@ void hps_stall_remove(const char *folder, int rank)
     char *path = file_of(folder, rank);
 
     if (hps_folder_is(folder)) unlink(path);
-    rmdir(folder); /* while others have a word there, it stays */
+    rmdir(folder); /* fails while other ranks have a report there */
     hps_mem_free(path);
 }
 
@@ -46,7 +46,7 @@ bool hps_stall_any(const char *folder)
     return access(folder, F_OK) == 0;
 }
 
-/* A line without its end. */
+/* Read a line, without its end. */
 static bool line(FILE *f, char *to, size_t size)
 {
     if (!fgets(to, (int)size, f)) return false;
@@ -129,7 +129,7 @@ static enum kind kind_of(const struct hps_stall_report *w)
     return !w->answered ? SILENT : *w->waits_for ? WAITS : ALONE;
 }
 
-/* Does the list of ranks have this one? */
+/* Is a rank in a list like "0-3,5"? */
 static bool lists(const char *list, int rank)
 {
     while (*list >= '0' && *list <= '9') {
@@ -149,7 +149,7 @@ bool hps_stall_killed(int R, const struct hps_stall_report *word, int rank)
     return false;
 }
 
-/* Those that a rank waits for: where some of them do not answer or wait for nobody, only these. */
+/* The ranks that a rank waits for; where some of them do not answer or do not wait, those alone. */
 static void whom_of(int R, const struct hps_stall_report *word, int r, char *to, size_t size)
 {
     int *who = hps_mem_new((size_t)R, sizeof *who), n = 0;
@@ -163,7 +163,8 @@ static void whom_of(int R, const struct hps_stall_report *word, int r, char *to,
     hps_mem_free(who);
 }
 
-/* "TEXT; rank 1 on node ..."; the text is freed. `waits_for`: that it waits for. */
+/* Append "; rank 1 on node ..." to the text, which is freed; `waits_for`: the ranks it waits
+ * for. */
 static char *add_who(char *text, int r, const char *host, const struct hps_stall_report *w,
                      const char *waits_for)
 {

@@ -1,4 +1,4 @@
-/* status_file.c - replaced whole, or written over. */
+/* status_file.c - replaces a file atomically, or overwrites it on a full disk. */
 #include "life/status_file.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum { SIZE = 1024 };   /* of a status in bytes; a longer one has several of these */
 
-/* The text and blanks up to its full size, n bytes; the last one ends the line. To free. */
+/* The text padded with blanks to a multiple of SIZE, n bytes, ending in a newline. To free. */
 static char *fill_up(const char *text, size_t *n)
 {
     size_t length = strlen(text);
@@ -36,7 +36,7 @@ static bool put(int fd, const char *full, size_t n)
     return done == (ssize_t)n;
 }
 
-/* Only what has the room already: half a status would be none. */
+/* Overwrite only where the file is large enough: half a status would be useless. */
 static bool write_over(const char *path, const char *full, size_t n)
 {
     int fd = hps_file_open(path, O_WRONLY);

@@ -1,8 +1,8 @@
 /* stop.c - flags from signal handlers, a file, clocks.
  *
- * Signals are handled by a thread that does nothing else. Those that compute must not be
- * interrupted: oneDNN's kernels (2.6) have their stack pointer near the begin of a block of the
- * heap meanwhile, and what the system keeps there for a handler overwrites what lies before it. */
+ * A thread handles signals and does nothing else. Threads that compute must not be interrupted: the
+ * kernels of oneDNN 2.6 have their stack pointer near the beginning of a heap block, and the signal
+ * frame would overwrite the memory before it. */
 #include "life/stop.h"
 
 #include <signal.h>
@@ -27,10 +27,10 @@ static char *file; /* the stop file; rank 0                 */
 static double looked_s, began_s, most_s, checkpoint_s;
 static bool saving;
 static double end_time; /* of the batch job, epoch seconds; 0: unknown */
-static double wished_s; /* since when there is a wish; -1: there was none  */
+static double requested_s; /* time of the first request; -1: none             */
 
-/* SIGTERM is also how a launcher ends the ranks that are left when one was killed: from then on its
- * code counts, not what becomes of them. */
+/* A launcher also sends SIGTERM to the remaining ranks when one was killed: from then on its
+ * exit code counts, not theirs. */
 static void on_signal(int number)
 {
     int none = 0;
@@ -53,7 +53,7 @@ static void *listen_for(void *arg)
 {
     (void)arg;
     mask(SIG_UNBLOCK);
-    for (;;) /* cancelled in its pause */
+    for (;;) /* cancelled while it waits */
         pause();
     return NULL;
 }
@@ -75,7 +75,7 @@ void hps_stop_begin(const struct hps_run_opt *opt, const struct hps_rundir *dir)
     const char *end = getenv("HETERPS_END_TIME");
 
     if (flag == SIGTERM) hps_on_quit(NULL);
-    looked_s = wished_s = -1;
+    looked_s = requested_s = -1;
     began_s = hps_now_s();
     most_s = opt->max_seconds;
     checkpoint_s = 0;
@@ -137,8 +137,8 @@ bool hps_stop_urgent(void)
 bool hps_stop_overdue(double patience_s)
 {
     if (!hps_stop_requested()) return false;
-    if (wished_s < 0) wished_s = hps_now_s();
-    return hps_now_s() - wished_s >= patience_s;
+    if (requested_s < 0) requested_s = hps_now_s();
+    return hps_now_s() - requested_s >= patience_s;
 }
 
 void hps_stop_checkpoint_s(double seconds)

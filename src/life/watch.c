@@ -1,5 +1,6 @@
-/* watch.c - a counter; a thread that asks and says why it stands still; and one that opens no file
- * and ends the run where that does not come on either. */
+/* watch.c - a counter of heartbeats; a thread that diagnoses a hang through the reports of all
+ * ranks; and a guard thread, which opens no file and ends the run where the first thread hangs
+ * too. */
 #include "life/watch.h"
 
 #include <errno.h>
@@ -21,25 +22,25 @@
 #include "base/world.h"
 #include "life/stall.h"
 
-/* A job that the batch system suspended and woke again has not stalled: what a nap lasts longer
- * than this was not the thread's own time. */
+/* The interval of checks; and how much longer one may last: more than that, the batch system
+ * suspended the job, which is no stall. */
 static const double nap_s = 0.2, lapse_s = 1;
-/* How long words are waited for, and how long the one who says them, who opens a file for each. */
+/* How long to wait for reports, and for the rank that prints them, which opens a file for each. */
 static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
-/* What else it may last before the file system is taken for dead: on rank 0, and on the others, who
- * have not much to add. */
+/* How much longer it may last until the file system is assumed dead: on rank 0, and on the
+ * others, which know less. */
 static const double spare_s = 4, turn_s = 5;
-/* How long after a rank's death its launcher may take to end the others; how often a death is
- * looked for; and how much longer than else the end of the program may take. */
+/* How long a launcher may take to end the other ranks after a death; the interval of checks for
+ * a death; and how much longer the end of the program may take. */
 static const double lost_s = 5, look_s = 1, end_s = 30;
 
 static struct {
     pthread_t thread, guard;
     bool running, guarded;
     double most_s;
-    char *folder;                 /* where the words are; NULL: nobody leaves any */
+    char *folder;                 /* of the reports; NULL: there are none         */
     char (*host)[HPS_STALL_HOST]; /* (R)                                         */
-    int *pid;                     /* (R) there; -1: none that this rank can see  */
+    int *pid;                     /* (R) on its host; -1: not visible            */
     const struct hps_watch_regions *regions;
     struct hps_stall_report *word; /* (regions->n) of which `waits_for` alone is used   */
 } me;
@@ -48,14 +49,14 @@ static _Atomic long long beats, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
 
-/* Was its process there, and is no more? At the end of the program that is no death: it may have
- * come to its end sooner. */
+/* Has its process disappeared? At the end of the program that is no death, since it may have ended
+ * earlier. */
 static bool is_gone(int rank)
 {
     return !ending && me.pid[rank] > 0 && kill(me.pid[rank], 0) != 0 && errno == ESRCH;
 }
 
-/* Ranks on my host that were killed. */
+/* The ranks on this host that were killed. */
 static void tell_killed(char *to, size_t size)
 {
     int *gone = hps_mem_new((size_t)hps_nrank(), sizeof *gone), n = 0;
@@ -80,7 +81,7 @@ static struct hps_stall_report my_word(void)
     return w;
 }
 
-/* The rank that says what all have told: nobody else is left that could. */
+/* The lowest rank with a report prints them. */
 static void conclude(double waited_s)
 {
     struct hps_stall_report *word = hps_mem_new((size_t)hps_nrank(), sizeof *word);
@@ -96,13 +97,13 @@ static void conclude(double waited_s)
     hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);
 }
 
-/* Has the main thread come on since `seen`? */
+/* Has the main thread made progress since `seen`? */
 static bool came_on(long long seen)
 {
     return over || beats != seen;
 }
 
-/* Leave a word, wait for those of the others, say it; or take it back. */
+/* Write a report, wait for those of the others and print them; or withdraw it on progress. */
 static void alarm_of(long long seen, double waited_s)
 {
     struct hps_stall_report w = my_word();
@@ -116,13 +117,13 @@ static void alarm_of(long long seen, double waited_s)
         conclude(waited_s);
 }
 
-/* For how long has nobody beaten? */
+/* Seconds since the last heartbeat. */
 struct standstill {
     long long seen;
     double before, waited;
 };
 
-/* A nap, and on with the count. Returns what the nap counts for. */
+/* Sleep for an interval and update the count. Returns the seconds that count. */
 static double count_on(struct standstill *c)
 {
     hps_sleep_s(nap_s);
@@ -147,7 +148,7 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* What this rank knows by itself. */
+/* The line of this rank alone. */
 static _Noreturn void end_unheard(double waited_s)
 {
     struct hps_stall_report w = my_word();
@@ -160,13 +161,13 @@ static _Noreturn void end_unheard(double waited_s)
     hps_follow("no progress for %.0f s %s", waited_s, text);
 }
 
-/* Ranks of my host that were killed: since when, as far as it was looked for. */
+/* The ranks of this host that were killed, and since when that is known. */
 struct loss {
     double next_s, since_s;
 };
 
-/* Has one been dead for longer than a launcher takes to end the others, whatever this rank is at?
- * The lowest that is left speaks first. */
+/* Has a rank been dead for longer than a launcher takes to end the others? The lowest remaining
+ * rank prints first. */
 static bool is_lost(struct loss *l, double nap)
 {
     bool any = false, first = true;
@@ -185,7 +186,7 @@ static bool is_lost(struct loss *l, double nap)
     return l->since_s > lost_s + (first ? 0 : turn_s);
 }
 
-/* So much longer than the other thread, which asks all. */
+/* The guard waits this much longer than the other thread. */
 static double spare(void)
 {
     double s = hps_rank() > 0 ? turn_s : 0;
@@ -200,7 +201,7 @@ static void *guard(void *arg)
     struct loss l = { 0, 0 };
 
     (void)arg;
-    for (;;) { /* cancelled in its nap */
+    for (;;) { /* cancelled while it sleeps */
         double nap = count_on(&c);
         if (c.waited <= me.most_s + allowed_s + spare() && !is_lost(&l, nap)) continue;
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
@@ -221,7 +222,7 @@ static void start(void)
                     "is noticed");
 }
 
-/* A process, and the namespace in which its number means it. */
+/* A process id and its namespace. */
 struct process {
     char host[HPS_STALL_HOST];
     long long numbers; /* of the namespace */
@@ -238,7 +239,7 @@ static struct process myself(void)
     return p;
 }
 
-/* All ranks learn of each other; a process counts where it can be seen. Collective. */
+/* Exchange hosts and process ids; a process counts where it is visible. Collective. */
 static void meet(MPI_Comm world)
 {
     size_t R = (size_t)hps_nrank();
@@ -253,7 +254,7 @@ static void meet(MPI_Comm world)
         me.pid[r] = seen && kill(all[r].pid, 0) == 0 ? all[r].pid : -1;
     }
     hps_mem_free(all);
-    hps_barrier_sleeping(world); /* nobody ends before he was seen */
+    hps_barrier_sleeping(world); /* no rank ends before it was seen */
 }
 
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir,
@@ -262,7 +263,7 @@ void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir,
     me.regions = regions;
     me.word = hps_mem_new((size_t)regions->n, sizeof *me.word);
     me.folder = dir ? hps_rundir_file(dir, ".stall") : NULL;
-    if (dir && hps_rank() == 0) hps_stall_clear(me.folder); /* of a run before */
+    if (dir && hps_rank() == 0) hps_stall_clear(me.folder); /* of an earlier run */
     if (world == MPI_COMM_NULL) return;
     me.most_s = stall_seconds > 0 ? stall_seconds : INFINITY;
     meet(world);
@@ -275,7 +276,7 @@ void hps_watch_leave(void)
     ending = true;
     if (!me.running) return;
     over = true;
-    pthread_join(me.thread, NULL); /* it may be at a file */
+    pthread_join(me.thread, NULL); /* it may be opening a file */
     me.running = false;
 }
 

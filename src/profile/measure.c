@@ -1,5 +1,4 @@
-/* measure.c - who measures when, and how the pieces become a profile; one layer's seconds are
- * measure_layer.c's. */
+/* measure.c - decides which ranks measure when, and makes a profile of the results. */
 #include "profile/measure.h"
 
 #include <math.h>
@@ -26,7 +25,7 @@ static bool overlap(const struct hps_pool *pool, int r, int q)
     return false;
 }
 
-/* Does rank r have cores left to measure on, beside those that measure in the same turn? */
+/* Does rank r have free cores beside the ranks that measure in the same round? */
 static bool has_room(const struct hps_pool *pool, const int *turn, int r, int i)
 {
     double load = 0;
@@ -36,10 +35,11 @@ static bool has_room(const struct hps_pool *pool, const int *turn, int r, int i)
     return load <= pool->node[r].cores * (1 + 1e-9);
 }
 
-/* In training all cores of a host work, and take memory and clock from each other. So they do when
- * a type is measured: the first rank of every type measures, as many at once as have cores of their
- * own (an emulated rank needs a part of one), and other ranks do the same where cores are left.
- * turn (R) [out]: when, -1 never. The number of turns; equal on all ranks. */
+/* In a training all cores of a host compute, and compete for memory and clock. So they do when
+ * types are measured: the first rank of every type measures, as many at a time as have cores of
+ * their own (an emulated rank needs a part of one), and other ranks do the same where cores are
+ * free. turn (R) [out]: the round of each rank, -1: none. Returns the number of rounds; equal on
+ * all ranks. */
 static int turns_of(const struct hps_pool *pool, int *turn)
 {
     int most = 0;
@@ -59,7 +59,7 @@ static int turns_of(const struct hps_pool *pool, int *turn)
     return most;
 }
 
-/* Of the largest micro-batch. */
+/* For the largest micro-batch. */
 static long long micro_rows(const struct hps_measure_opt *o)
 {
     return (o->batch + o->microbatches - 1) / o->microbatches;
@@ -105,8 +105,10 @@ static void fill_boundaries(struct hps_profile *p, const struct hps_net *net,
         hps_net_boundary(net, l + 1, NULL, &after, &after_grad);
         for (int t = 0; t < p->T; t++) {
             struct hps_link k = slowest(pool, t);
-            p->recv[l * p->T + t] = hps_measure_carry_s(k, p->batch * 4.0 * (before + before_grad));
-            p->send[l * p->T + t] = hps_measure_carry_s(k, p->batch * 4.0 * (after + after_grad));
+            double in = p->batch * 4.0 * (before + before_grad);
+            double out = p->batch * 4.0 * (after + after_grad);
+            p->recv[l * p->T + t] = hps_measure_transfer_s(k, in);
+            p->send[l * p->T + t] = hps_measure_transfer_s(k, out);
         }
     }
 }
@@ -126,7 +128,7 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
         if (y->table >= 0) {
             const struct hps_table_shape *t = &net->table[y->table];
             rule = hps_opt_rule(o->train, &t->override, 0, 1);
-            /* its rows lie on the units of all stages that read it */
+            /* the units of all stages that read it have its rows */
             double part = (double)t->rows / hps_net_layers_of_table(net, y->table);
             weights += part * t->dim;
             states += part * ((double)hps_rule_stride(&rule, t->dim) - t->dim);
@@ -139,7 +141,7 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
     }
 }
 
-/* The fit a + b B through three sizes, and what of it grows with B. */
+/* Fit a + b B to three sizes; the share of b B in it. */
 static double parallel_part(const double *B, const double *s)
 {
     double mb = (B[0] + B[1] + B[2]) / 3, ms = (s[0] + s[1] + s[2]) / 3, up = 0, down = 0;
@@ -153,21 +155,21 @@ static double parallel_part(const double *B, const double *s)
     return fmin(fmax(b * B[0] / all, 0), 1);
 }
 
-/* A reader takes its time from the rank's cores, unless they have some to spare or an emulated rank
- * sleeps meanwhile. */
-static struct hps_measured_read reading(const struct hps_type *type, struct hps_measured_read read)
+/* The reader thread takes time from the rank's cores, unless some are idle or an emulated rank
+ * sleeps. */
+static struct hps_read_time reading(const struct hps_type *type, struct hps_read_time read)
 {
     const struct hps_node *node = &type->node;
     bool spare = node->cores > node->threads * node->sharing || type->slow > 1;
 
-    return spare ? (struct hps_measured_read){ 0, 0 } : read;
+    return spare ? (struct hps_read_time){ 0, 0 } : read;
 }
 
-/* One layer on one type. The dense update takes what it takes however few examples a unit has, and
- * so does ordering the step's rows, which the first layer that reads them pays for. An emulated
- * rank's finding of rows is as fast as it is. */
+/* One layer on one type. The dense update takes the same time for any number of examples, as does
+ * sorting the step's rows, which counts for the first layer that reads them. Finding rows is not
+ * slower on an emulated rank. */
 static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                       const struct hps_measured *m, double slow, struct hps_measured_read read)
+                       const struct hps_layer_time *m, double slow, struct hps_read_time read)
 {
     size_t at = (size_t)l * (size_t)p->T + (size_t)t;
     const struct hps_layer *y = &net->layer[l];
@@ -186,7 +188,7 @@ static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, 
 }
 
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
-                      int t, const struct hps_measured *m, struct hps_measured_read read,
+                      int t, const struct hps_layer_time *m, struct hps_read_time read,
                       double *rows)
 {
     read = reading(&pool->type[t], read);
@@ -199,16 +201,17 @@ static void fill_type(struct hps_profile *p, const struct hps_net *net, const st
     }
 }
 
-/* What a type's ranks measure, and its first tells. A micro-batch enters so many regions. */
+/* What the ranks of a type measure, and its first rank broadcasts. A micro-batch enters so many
+ * regions. */
 enum { REGIONS = 9 };
 struct facts {
-    struct hps_measured_read read;
+    struct hps_read_time read;
     struct hps_count_cost count;
-    struct hps_measured layer[];
+    struct hps_layer_time layer[];
 };
 
-/* What is known of the net on this pool before anything is measured: layers, types, and whether
- * each layer finds the memory that it needs. The same on all ranks. Pure but for the message. */
+/* The profile before measurements: layers, types, and a check that each layer fits a type's
+ * memory. The same on all ranks. Pure but for the message. */
 static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net *net,
                                      const struct hps_pool *pool, const struct hps_measure_opt *o)
 {
@@ -225,7 +228,7 @@ static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net
     return HPS_DECK;
 }
 
-/* By turns. */
+/* Measure in rounds. */
 static enum hps_status measure_mine(struct facts *m, const int *turn, int turns,
                                     const struct hps_net *net, struct hps_dev *dev,
                                     const struct hps_measure_opt *o, MPI_Comm world)
@@ -249,8 +252,8 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
                                     const struct hps_measure_opt *o, MPI_Comm world)
 {
     struct hps_profile *p = hps_profile_new(net->L, pool->T);
-    size_t bytes = sizeof(struct facts) + (size_t)net->L * sizeof(struct hps_measured);
-    struct facts *m = hps_mem_new(bytes, 1), *told = hps_mem_new(bytes, 1);
+    size_t bytes = sizeof(struct facts) + (size_t)net->L * sizeof(struct hps_layer_time);
+    struct facts *m = hps_mem_new(bytes, 1), *received = hps_mem_new(bytes, 1);
     double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows);
     int *turn = hps_mem_new((size_t)pool->R, sizeof *turn), turns = turns_of(pool, turn);
     enum hps_status st = begin_profile(p, net, pool, o);
@@ -259,16 +262,16 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     fill_boundaries(p, net, pool);
     for (int t = 0; !st && t < pool->T; t++) {
         int by = pool->type[t].first;
-        if (hps_rank() == by) memcpy(told, m, bytes);
-        HPS_MPI(MPI_Bcast(told, (int)bytes, MPI_BYTE, by, world));
-        fill_type(p, net, pool, t, told->layer, told->read, rows);
-        p->engine.step_s[t] = told->count.window_s;
-        p->engine.micro_s[t] = REGIONS * told->count.region_s;
+        if (hps_rank() == by) memcpy(received, m, bytes);
+        HPS_MPI(MPI_Bcast(received, (int)bytes, MPI_BYTE, by, world));
+        fill_type(p, net, pool, t, received->layer, received->read, rows);
+        p->engine.step_s[t] = received->count.window_s;
+        p->engine.micro_s[t] = REGIONS * received->count.region_s;
     }
     if (!st) hps_measure_sync(p, rows, net, pool, dev, world);
     hps_mem_free(rows);
     hps_mem_free(turn);
-    hps_mem_free(told);
+    hps_mem_free(received);
     hps_mem_free(m);
     if (st) {
         hps_profile_free(p);

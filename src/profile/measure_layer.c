@@ -1,5 +1,5 @@
-/* measure_layer.c - train a little: micro-batch after micro-batch through all layers, each timed
- * where it stands. Medians, since others on the host disturb now and then. */
+/* measure_layer.c - trains some steps and times each layer in place. Medians, since other
+ * processes of the host may disturb. */
 #include "profile/measure_layer.h"
 
 #include <math.h>
@@ -16,10 +16,10 @@
 #include "profile/measure_table.h"
 
 #define TABLE_BYTES 268435456.0
-#define ENOUGH_S    0.05        /* of a size, if it had LEAST passes                     */
+#define ENOUGH_S    0.05        /* of a size, if it had MIN_SAMPLES passes                     */
 
-enum { LEAST = 4, MOST = 48 };  /* micro-batches of a size, beside the first              */
-enum { WARM = 4 };              /* steps to pull before: the server has memory of several */
+enum { MIN_SAMPLES = 4, MAX_SAMPLES = 48 };     /* micro-batches of a size, after the first */
+enum { WARM = 4 };              /* steps that are pulled before: as many buffers has a server */
 enum part { FORWARD, BACKWARD, PARTS };
 
 struct bench {
@@ -29,7 +29,7 @@ struct bench {
     struct hps_slice *slice;
     struct hps_measure_alone alone;
     struct hps_measure_table *table;  /* (L)                                              */
-    bool *first;                /* (L) no layer before it asks for the same rows          */
+    bool *first;                /* (L) no earlier layer requests the same rows            */
     const struct hps_lookup **lookup; /* (M, L) of the step under way                     */
     struct hps_reader *reader;
     struct hps_negatives_sampler *noise;
@@ -37,22 +37,22 @@ struct bench {
     struct hps_load load;       /* of its columns: raw (M) as the device has them         */
     struct hps_load_raw *raw;
     struct hps_feed feed;
-    double *sample[PARTS];      /* (MOST, L) seconds                                      */
+    double *sample[PARTS];      /* (MAX_SAMPLES, L) seconds                                      */
     double *once, *rows_s;      /* (L) a micro-batch's share of update, of finding rows   */
     double (*clock_s)(void);
-    double look_s;              /* what a look at the clock takes                         */
+    double look_s;              /* of reading the clock                                   */
     struct hps_stopwatch watch; /* of updates                                             */
 };
 
 /* ---- making ---- */
 
-/* Do owners give sums of an embedding layer's bags? */
+/* Do owners send partial pooled sums of an embedding layer? */
 static bool gets_sums(const struct bench *w, const struct hps_layer *y)
 {
     return w->net->table[y->table].sums && w->dev->host;
 }
 
-/* Do two layers ask for the same rows? Then training finds them once. */
+/* Do two layers request the same rows? Then a training requests them once. */
 static bool same_rows(const struct bench *w, const struct hps_layer *a, const struct hps_layer *b)
 {
     return b->table >= 0 && w->net->table[a->table].rows == w->net->table[b->table].rows &&
@@ -133,7 +133,7 @@ static enum hps_status make(struct bench *w, int Bo)
     hps_stopwatch_init(&w->watch, w->dev, hps_core_s);
     w->raw = hps_mem_new(M, sizeof *w->raw);
     for (int p = 0; p < PARTS; p++)
-        w->sample[p] = hps_mem_new(L * MOST, sizeof *w->sample[p]);
+        w->sample[p] = hps_mem_new(L * MAX_SAMPLES, sizeof *w->sample[p]);
     st = make_reader(w);
     make_noise(w);
     if (!st) st = next_batch(w);
@@ -167,8 +167,8 @@ static void done(struct bench *w)
 
 /* ---- measuring ---- */
 
-/* Time that this thread was given on a core; what others took of it is not the layers'. A device
- * that works by itself is timed by events, and by the wall where the host has a part in it. */
+/* CPU time of this thread, which other processes do not affect. A GPU is timed by events, or by
+ * wall time where the host takes part. */
 static void set_clock(struct bench *w)
 {
     enum { LOOKS = 200 };
@@ -180,8 +180,8 @@ static void set_clock(struct bench *w)
     w->look_s = (w->clock_s() - t0) / (LOOKS + 1);
 }
 
-/* The rows of layer l are requested, and come. Seconds of the step; what layers with the same rows
- * request is requested once, and counted for the first. */
+/* Request and pull the rows of layer l. Returns seconds of the step. Layers with the same rows
+ * request them once, and it counts for the first one. */
 static double pull_one(struct bench *w, int l, int B)
 {
     struct hps_measure_table *t = &w->table[l];
@@ -200,7 +200,7 @@ static double pull_one(struct bench *w, int l, int B)
     return w->clock_s() - t0;
 }
 
-/* A step begins, of micro-batches of at most B examples. */
+/* Begin a step of micro-batches of at most B examples. */
 static void pull(struct bench *w, int B)
 {
     for (int l = 0; l < w->net->L; l++)
@@ -208,7 +208,7 @@ static void pull(struct bench *w, int B)
             w->rows_s[l] = fmin(w->rows_s[l], pull_one(w, l, B) / w->opt->microbatches);
 }
 
-/* An emulated rank sleeps after its work, in naps as in training. */
+/* An emulated rank sleeps after its work, in short pieces as in training. */
 static void nap(const struct bench *w, double core, double began)
 {
     const double longest_s = 200e-6, shortest_s = 50e-6;
@@ -230,8 +230,8 @@ static void half_pass(struct bench *w, bool backward, double *seconds)
         seconds[l] = fmax(seconds[l] - w->look_s, 0);
 }
 
-/* The first B examples of micro-batch m through all layers; seconds into row `at` of the samples.
- */
+/* Pass the first B examples of micro-batch m through all layers; seconds to row `at` of the
+ * samples. */
 static void pass(struct bench *w, int m, int B, int at)
 {
     const struct hps_load_raw *raw = &w->raw[m];
@@ -247,7 +247,7 @@ static void pass(struct bench *w, int m, int B, int at)
     half_pass(w, true, w->sample[BACKWARD] + row);
 }
 
-/* The end of a step: a micro-batch's share of it. */
+/* End a step, and record a micro-batch's share of the update. */
 static void update(struct bench *w, long long step)
 {
     for (int l = 0; l < w->net->L; l++) {
@@ -268,7 +268,7 @@ static void update(struct bench *w, long long step)
     }
 }
 
-/* Steps of micro-batches of B examples until enough is known; *n samples there are then. */
+/* Measure steps of micro-batches of B examples until there are enough samples, *n [out]. */
 static enum hps_status run_size(struct bench *w, int B, int *n)
 {
     double began_s = hps_now_s();
@@ -287,10 +287,10 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
         for (int m = 0; m < w->opt->microbatches && !enough; m++) {
             pass(w, m, B, *n);
             bool hurry = hps_budget_over(0);
-            *n += warm || hurry;        /* the first one makes everything known to memory */
+            *n += warm || hurry;        /* the first one touches new memory */
             if (!warm) began_s = hps_now_s();
             warm = true;
-            enough = *n == MOST || (*n >= LEAST && hps_now_s() - began_s > ENOUGH_S) ||
+            enough = *n == MAX_SAMPLES || (*n >= MIN_SAMPLES && hps_now_s() - began_s > ENOUGH_S) ||
                      (*n > 0 && hurry);
         }
         update(w, step);
@@ -299,7 +299,7 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
     return st;
 }
 
-/* All memory that requests of the largest size take is known to the system. */
+/* Touch all memory that requests of the largest size need. */
 static void warm_up(struct bench *w, int B)
 {
     for (int l = 0; l < w->net->L; l++)
@@ -309,15 +309,15 @@ static void warm_up(struct bench *w, int B)
 
 static double median(const struct bench *w, enum part p, int l, int n)
 {
-    double x[MOST];
+    double x[MAX_SAMPLES];
 
     for (int i = 0; i < n; i++)
         x[i] = w->sample[p][(size_t)i * (size_t)w->net->L + (size_t)l];
     return hps_sort_median(x, (size_t)n);
 }
 
-/* Somebody wishes to stop: a smaller size is not measured, but taken for its share of the first. */
-static void share_of_first(struct hps_measured *m, int L, int i, double share)
+/* On a request to stop, a smaller size is not measured but scaled from the first one. */
+static void share_of_first(struct hps_layer_time *m, int L, int i, double share)
 {
     for (int l = 0; l < L; l++) {
         m[l].batch[i] = share * m[l].batch[0];
@@ -326,13 +326,13 @@ static void share_of_first(struct hps_measured *m, int L, int i, double share)
     }
 }
 
-/* Rows, or sums of them, that layer l had in the step under way. */
+/* The rows, or partial pooled sums, of layer l in the current step. */
 static double rows_of(const struct bench *w, int l)
 {
     return w->lookup[l] ? (double)w->lookup[l]->grad->nrow : 0;
 }
 
-static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int Bo)
+static enum hps_status measure_all(struct bench *w, struct hps_layer_time *m, int Bo)
 {
     int most = w->batch[0].B < Bo ? w->batch[0].B : Bo, n;
     double scale = (double)Bo / most; /* a dataset smaller than Bo */
@@ -360,7 +360,7 @@ static enum hps_status measure_all(struct bench *w, struct hps_measured *m, int 
     return st;
 }
 
-enum hps_status hps_measure_layers(struct hps_measured *m, const struct hps_net *net,
+enum hps_status hps_measure_layers(struct hps_layer_time *m, const struct hps_net *net,
                                    struct hps_dev *dev, const struct hps_measure_opt *opt, int Bo)
 {
     struct bench w = { .net = net, .dev = dev, .opt = opt };

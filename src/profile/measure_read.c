@@ -8,7 +8,7 @@
 
 #define ENOUGH_S 0.008
 
-enum { AHEAD = 1, TRAYS = AHEAD + 2, LEAST = 3, MOST = 200 };
+enum { AHEAD = 1, BUFFERS = AHEAD + 2, MIN_SAMPLES = 3, MAX_SAMPLES = 200 };
 
 double hps_measure_bytes(const struct hps_net *net, int l)
 {
@@ -21,13 +21,14 @@ double hps_measure_bytes(const struct hps_net *net, int l)
         for (int e = 0; e < l; e++)
             for (int j = 0; j < net->layer[e].nslot; j++)
                 before |= net->layer[e].slot[j] == y->slot[i];
-        double ids = y->slot[i] < net->nslot ? net->slot_ids[y->slot[i]] : 1; /* noise: drawn */
+        /* else sampled negatives */
+        double ids = y->slot[i] < net->nslot ? net->slot_ids[y->slot[i]] : 1;
         bytes += before ? 0 : 8 * ids;
     }
     return bytes;
 }
 
-/* Seconds of an example when steps are asked for as fast as they come. */
+/* Seconds of an example when steps are taken as fast as they are read. */
 static enum hps_status flat_out(double *s, const struct hps_measure_opt *o,
                                 const struct hps_reader_opt *columns)
 {
@@ -39,19 +40,19 @@ static enum hps_status flat_out(double *s, const struct hps_measure_opt *o,
     enum hps_status st = hps_reader_new(&reader, o->data, &order, &steps, columns, 0);
 
     if (st) return st;
-    for (int i = 0; !st && i < MOST; i++) {
+    for (int i = 0; !st && i < MAX_SAMPLES; i++) {
         st = hps_reader_next(reader, &batch);
-        if (i <= TRAYS) t0 = hps_now_s();       /* what was there already */
-        for (int m = 0; !st && i > TRAYS && m < o->microbatches; m++)
+        if (i <= BUFFERS) t0 = hps_now_s();       /* steps that were read before */
+        for (int m = 0; !st && i > BUFFERS && m < o->microbatches; m++)
             rows += batch[m].B;
-        if (i > TRAYS + LEAST && hps_now_s() - t0 > ENOUGH_S) break;
+        if (i > BUFFERS + MIN_SAMPLES && hps_now_s() - t0 > ENOUGH_S) break;
     }
     *s = (hps_now_s() - t0) / fmax(rows, 1);
     hps_reader_free(reader);
     return st;
 }
 
-enum hps_status hps_measure_read(struct hps_measured_read *m, const struct hps_net *net,
+enum hps_status hps_measure_read(struct hps_read_time *m, const struct hps_net *net,
                                  const struct hps_measure_opt *o)
 {
     bool *slot = hps_mem_new((size_t)o->data->nslot, sizeof *slot);

@@ -1,4 +1,4 @@
-/* measure_sync.c - pairs of ranks, one pair a type, all at once; the others sleep. */
+/* measure_sync.c - a pair of ranks of each type measures, all pairs at the same time. */
 #include "profile/measure_sync.h"
 
 #include <math.h>
@@ -14,8 +14,8 @@
 
 enum { REPEATS = 5 };
 
-/* Which of my type's first two ranks am I? -1: neither, or there is no second. */
-static int place_of(const struct hps_pool *pool, int me)
+/* The index of this rank among the first two of its type; -1: neither, or there is no second. */
+static int pair_index(const struct hps_pool *pool, int me)
 {
     const struct hps_type *t = &pool->type[pool->type_of[me]];
     int second = t->first + 1;
@@ -26,15 +26,15 @@ static int place_of(const struct hps_pool *pool, int me)
     return me == t->first ? 0 : me == second ? 1 : -1;
 }
 
-/* How the two reach each other. */
-struct road {
+/* The connection of the two ranks. */
+struct path {
     MPI_Comm pair;
     int other;
     struct hps_dev *dev;
-    const struct hps_gpu_group *cards;
+    const struct hps_gpu_group *gpus;
 };
 
-static double sum_s(const struct road *road, size_t n)
+static double sum_s(const struct path *path, size_t n)
 {
     double best = INFINITY;
     MPI_Request request;
@@ -42,7 +42,7 @@ static double sum_s(const struct road *road, size_t n)
 
     for (int i = 0; i < REPEATS; i++) {
         double t0 = hps_now_s();
-        HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, x, (int)n, MPI_FLOAT, MPI_SUM, road->pair, &request));
+        HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, x, (int)n, MPI_FLOAT, MPI_SUM, path->pair, &request));
         hps_wait_all(1, &request);
         best = fmin(best, hps_now_s() - t0);
     }
@@ -50,8 +50,8 @@ static double sum_s(const struct road *road, size_t n)
     return best;
 }
 
-/* Half the rows lie at the other: they come, and their gradients go. */
-static double exchange_s(const struct road *road, size_t n)
+/* The other rank owns half the rows: receive them, and send their gradients. */
+static double exchange_s(const struct path *path, size_t n)
 {
     double best = INFINITY;
     MPI_Request request[2];
@@ -60,8 +60,8 @@ static double exchange_s(const struct road *road, size_t n)
     for (int i = 0; i < REPEATS; i++) {
         double t0 = hps_now_s();
         for (int way = 0; way < 2; way++) {
-            HPS_MPI(MPI_Irecv(in, (int)n, MPI_FLOAT, road->other, 0, road->pair, &request[0]));
-            HPS_MPI(MPI_Isend(out, (int)n, MPI_FLOAT, road->other, 0, road->pair, &request[1]));
+            HPS_MPI(MPI_Irecv(in, (int)n, MPI_FLOAT, path->other, 0, path->pair, &request[0]));
+            HPS_MPI(MPI_Isend(out, (int)n, MPI_FLOAT, path->other, 0, path->pair, &request[1]));
             hps_wait_all(2, request);
         }
         best = fmin(best, hps_now_s() - t0);
@@ -71,21 +71,21 @@ static double exchange_s(const struct road *road, size_t n)
     return best;
 }
 
-static void queue(const struct road *road, float *x, size_t n, bool sum)
+static void queue(const struct path *path, float *x, size_t n, bool sum)
 {
-    const struct hps_nccl_ops *nccl = road->cards->ops;
-    const struct hps_nccl_message out = { road->other, x, n }, in = { road->other, x + n, n };
+    const struct hps_nccl_ops *nccl = path->gpus->ops;
+    const struct hps_nccl_message out = { path->other, x, n }, in = { path->other, x + n, n };
 
-    if (sum) nccl->sum(road->cards->group, x, n);
+    if (sum) nccl->sum(path->gpus->group, x, n);
     for (int way = 0; way < 2 && !sum; way++)
-        nccl->exchange(road->cards->group, 1, &out, 1, &in);
+        nccl->exchange(path->gpus->group, 1, &out, 1, &in);
 }
 
-/* The same from card to card, by the device's clock: one is queued behind the other, so that only
- * the first waits for the other's host. */
-static double cards_s(const struct road *road, size_t n, bool sum)
+/* The same by NCCL and the device's clock: operations are queued one after the other, so that
+ * only the first waits for the other host. */
+static double gpus_s(const struct path *path, size_t n, bool sum)
 {
-    struct hps_dev *dev = road->dev;
+    struct hps_dev *dev = path->dev;
     size_t bytes = (sum ? n : 2 * n) * sizeof(float);
     float *x = dev->ops->alloc(dev, bytes);
     struct hps_event *event[REPEATS + 1];
@@ -94,7 +94,7 @@ static double cards_s(const struct road *road, size_t n, bool sum)
     dev->ops->zero(dev, x, bytes);
     dev->ops->stream_wait(dev, HPS_STREAM_PEERS, HPS_STREAM_COMPUTE);
     for (int i = 0; i <= REPEATS; i++) {
-        if (i > 0) queue(road, x, n, sum);
+        if (i > 0) queue(path, x, n, sum);
         event[i] = dev->ops->event_new(dev);
         dev->ops->event_record(dev, event[i], HPS_STREAM_PEERS);
     }
@@ -108,23 +108,23 @@ static double cards_s(const struct road *road, size_t n, bool sum)
     return best;
 }
 
-/* Floats that go one way, of each kind: what more units share, rows or ids told for sums;
- * gradients; what peers tell, and sums of rows. */
-enum { ROWS, DENSE, TOLD, KINDS };
+/* Floats sent in one direction, by kind: rows, or requests for partial sums, which more units
+ * share; dense gradients; requests and partial sums, which more units do not reduce. */
+enum { ROWS, DENSE, REQUESTS, KINDS };
 
-/* Of a unit's bags every other unit sends a sum; for them it is told where each begins, and half of
- * the ids. What is told goes there only, half a float each way. Popular rows, which only data know,
- * are priced as others: their ids stay, but they travel. */
+/* Every other unit sends a partial sum for each bag of a unit. The requests for them contain the
+ * beginning of each bag and half of the ids, in one direction, so half a float in each. Hot
+ * rows, which depend on the data, are priced as others. */
 static void sums_of(double n[KINDS], const struct hps_net *net, const struct hps_layer *y,
                     double mine)
 {
     double bags = mine * y->nslot;
 
     n[ROWS] = floor(mine * hps_net_ids_per_example(net, y) / 2 / 2);
-    n[TOLD] += bags * y->dim + floor(bags / 2);
+    n[REQUESTS] += bags * y->dim + floor(bags / 2);
 }
 
-/* Of layer l on type t. Half of the rows lie at the other. */
+/* For layer l on type t; the other rank owns half of the rows. */
 static void floats_of(double n[KINDS], const struct hps_profile *p, const struct hps_net *net,
                       int l, int t, double rows)
 {
@@ -133,22 +133,22 @@ static void floats_of(double n[KINDS], const struct hps_profile *p, const struct
 
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
     n[DENSE] = (double)y->nparam;
-    n[TOLD] = (double)y->nexchange + mine * (double)y->nexchange_row;
+    n[REQUESTS] = (double)y->nexchange + mine * (double)y->nexchange_row;
     if (y->table >= 0 && net->table[y->table].sums && !p->type[t].gpu) sums_of(n, net, y, mine);
 }
 
-/* From the seconds of each kind. Rows are split over the units of a stage, so their traffic is
- * parallel; a sum over more units of the same weights takes no less time. */
+/* Set sync and beta from the seconds of each kind. The traffic of rows is parallel over the
+ * units of a stage; a sum of dense gradients takes no less time with more units. */
 static void put(struct hps_profile *p, int l, int t, const double s[KINDS])
 {
     size_t at = (size_t)l * (size_t)p->T + (size_t)t;
-    double all = s[ROWS] + s[DENSE] + s[TOLD];
+    double all = s[ROWS] + s[DENSE] + s[REQUESTS];
 
     p->sync[at] = all;
     p->beta[at] = all > 0 ? s[ROWS] / all : 1;
 }
 
-double hps_measure_carry_s(struct hps_link k, double bytes)
+double hps_measure_transfer_s(struct hps_link k, double bytes)
 {
     return bytes > 0 ? 2 * k.latency_s + bytes / k.bytes_s : 0;
 }
@@ -160,60 +160,60 @@ void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int
 
     floats_of(n, p, net, l, t, rows);
     for (int i = 0; i < KINDS; i++)
-        s[i] = hps_measure_carry_s(link, 8 * n[i]);
+        s[i] = hps_measure_transfer_s(link, 8 * n[i]);
     s[DENSE] *= p->batch / p->engine.batch;
     put(p, l, t, s);
 }
 
-static void measure_one(double s[KINDS], const double n[KINDS], const struct road *road,
+static void measure_one(double s[KINDS], const double n[KINDS], const struct path *path,
                         double step_share)
 {
     for (int i = 0; i < KINDS; i++) {
         size_t m = (size_t)fmin(n[i], 1 << 28); /* a message of MPI counts in int */
         s[i] = 0;
         if (m == 0) continue;
-        s[i] = road->cards->group ? cards_s(road, m, i == DENSE)
-               : i == DENSE       ? sum_s(road, m)
-                                  : exchange_s(road, m);
+        s[i] = path->gpus->group ? gpus_s(path, m, i == DENSE)
+               : i == DENSE       ? sum_s(path, m)
+                                  : exchange_s(path, m);
         if (i == DENSE) s[i] *= step_share;
     }
 }
 
-/* Of all layers on my type. */
+/* For all layers on this rank's type. */
 static void measure_all(double (*s)[KINDS], const struct hps_profile *p, const double *rows,
-                        const struct hps_net *net, int t, struct road *road)
+                        const struct hps_net *net, int t, struct path *path)
 {
     double n[KINDS];
 
-    road->cards = hps_gpu_group_new(road->dev, road->pair, HPS_DEBUG);
+    path->gpus = hps_gpu_group_new(path->dev, path->pair, HPS_DEBUG);
     for (int l = 0; l < net->L; l++) {
         floats_of(n, p, net, l, t, rows[l * p->T + t]);
-        measure_one(s[l], n, road, p->batch / p->engine.batch);
+        measure_one(s[l], n, path, p->batch / p->engine.batch);
     }
-    hps_gpu_group_free(road->cards);
+    hps_gpu_group_free(path->gpus);
 }
 
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
                       const struct hps_pool *pool, struct hps_dev *dev, MPI_Comm world)
 {
-    int me = hps_rank(), t = pool->type_of[me], place = place_of(pool, me);
-    double (*told)[KINDS] = hps_mem_new((size_t)net->L, sizeof *told);
+    int me = hps_rank(), t = pool->type_of[me], index = pair_index(pool, me);
+    double (*received)[KINDS] = hps_mem_new((size_t)net->L, sizeof *received);
     double (*mine)[KINDS] = hps_mem_new((size_t)net->L, sizeof *mine);
     MPI_Comm pair;
 
-    HPS_MPI(MPI_Comm_split(world, place < 0 ? MPI_UNDEFINED : t, me, &pair));
+    HPS_MPI(MPI_Comm_split(world, index < 0 ? MPI_UNDEFINED : t, me, &pair));
     if (pair != MPI_COMM_NULL) {
-        measure_all(mine, p, rows, net, t, &(struct road){ pair, 1 - place, dev, NULL });
+        measure_all(mine, p, rows, net, t, &(struct path){ pair, 1 - index, dev, NULL });
         HPS_MPI(MPI_Comm_free(&pair));
     }
     hps_barrier_sleeping(world);
     for (int u = 0; u < pool->T; u++) {
         if (pool->type[u].nrank < 2) continue;
-        memcpy(told, mine, (size_t)net->L * sizeof *told);
-        HPS_MPI(MPI_Bcast(told, net->L * KINDS, MPI_DOUBLE, pool->type[u].first, world));
+        memcpy(received, mine, (size_t)net->L * sizeof *received);
+        HPS_MPI(MPI_Bcast(received, net->L * KINDS, MPI_DOUBLE, pool->type[u].first, world));
         for (int l = 0; l < net->L; l++)
-            put(p, l, u, told[l]);
+            put(p, l, u, received[l]);
     }
-    hps_mem_free(told);
+    hps_mem_free(received);
     hps_mem_free(mine);
 }

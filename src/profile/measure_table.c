@@ -21,13 +21,13 @@ void hps_measure_alone_free(struct hps_measure_alone *a)
 
 /* ---- a table ---- */
 
-/* Ids that slot i of a layer is read with. */
+/* The range of ids of slot i of a layer. */
 static long long ids_of(const struct hps_net *net, const struct hps_layer *y, int i)
 {
     return y->modulo[i] > 0 ? y->modulo[i] : net->slot_buckets[y->slot[i]];
 }
 
-/* Only one of `times` rows is there. */
+/* Make the table smaller by the factor `times`. */
 static void shrink(struct hps_measure_table *t, const struct hps_net *net, long long times)
 {
     struct hps_layer *y = &t->layer;
@@ -112,7 +112,7 @@ static void fold_ids(struct hps_ids from, size_t n, long long part, void *to)
     }
 }
 
-/* Micro-batch m has ids of its own. */
+/* Give micro-batch m its own ids, of the smaller table. */
 static void fold(struct hps_measure_table *t, int m)
 {
     const struct hps_layer *y = &t->layer;
@@ -132,11 +132,11 @@ static void fold(struct hps_measure_table *t, int m)
 }
 
 const struct hps_batch *hps_measure_table_batch(struct hps_measure_table *t,
-                                                const struct hps_batch *batch, int most)
+                                                const struct hps_batch *batch, int max)
 {
     for (int m = 0; m < t->M; m++) {
         t->batch[m] = batch[m];
-        if (t->batch[m].B > most) t->batch[m].B = most;
+        if (t->batch[m].B > max) t->batch[m].B = max;
         if (t->part) fold(t, m);
     }
     return t->batch;

@@ -1,4 +1,4 @@
-/* adapt.c - rank 0 measures, plans and decides; all hear it. */
+/* adapt.c - measures stages; rank 0 plans and decides, and broadcasts the decision. */
 #include "train/adapt.h"
 
 #include <math.h>
@@ -17,17 +17,17 @@
 
 enum { LEAST_STEPS = 4 };
 
-/* How far off the model may be for a plan that never ran, after one window under the present one:
- * as much as promises were off on a busy machine. */
+/* The error of the model for a plan that never ran, after one window under the present plan: as
+ * large as promises were off on a busy machine. */
 #define DOUBT 0.5
 
-/* What a rank did since it began: forward + backward + update; pull + push; these and what else
- * moves data between ranks. */
+/* Seconds of a rank since its start: forward + backward + update; pull + push; all
+ * communication. */
 struct sums {
     double compute_s, rows_s, move_s;
 };
 
-/* A plan that has run, and what it did: a window counts half with each that comes after. */
+/* A plan that ran, and its throughput: the weight of a window halves with each later one. */
 struct tried {
     struct hps_plan *plan;
     int windows;
@@ -46,11 +46,11 @@ struct hps_adapt {
     struct hps_cursor began;
 };
 
-/* What rank 0 makes of a window. */
+/* Rank 0's view of a window. */
 struct verdict {
     double examples, examples_s; /* of the window */
     struct hps_profile *profile; /* corrected     */
-    struct hps_plan *now, *then; /* priced under it; then NULL: none was found */
+    struct hps_plan *now, *then; /* priced by it: present, next; NULL: none was found */
     double limit;
     bool change;
     const char *why;
@@ -89,8 +89,8 @@ static struct sums sums_of(const struct hps_step *step)
     return (struct sums){ step->busy_s, rows, rows + other };
 }
 
-void hps_adapt_mark(struct hps_adapt *a, const struct hps_step *step,
-                    const struct hps_cursor *cursor)
+void hps_adapt_begin(struct hps_adapt *a, const struct hps_step *step,
+                     const struct hps_cursor *cursor)
 {
     a->at = sums_of(step);
     a->began = *cursor;
@@ -101,7 +101,7 @@ bool hps_adapt_ready(const struct hps_adapt *a, const struct hps_cursor *cursor)
     return cursor->step - a->began.step >= LEAST_STEPS;
 }
 
-/* One stage from its ranks' sums. */
+/* The times of one stage from the sums of its ranks. */
 static struct hps_correct_stage fold(const struct hps_team *team, int s, const struct sums *of,
                                      double examples)
 {
@@ -116,7 +116,7 @@ static struct hps_correct_stage fold(const struct hps_team *team, int s, const s
     return (struct hps_correct_stage){ (x.compute_s + x.rows_s) / examples, x.move_s / examples };
 }
 
-/* The window's sums of all ranks, noted at rank 0. Collective. */
+/* Gather the window's sums of all ranks at rank 0. Collective. */
 static void note(struct hps_adapt *a, const struct hps_step *step, double examples, MPI_Comm world)
 {
     const struct hps_team *team = step->team;
@@ -136,7 +136,7 @@ static void note(struct hps_adapt *a, const struct hps_step *step, double exampl
 
 /* ---- deciding: rank 0 ---- */
 
-/* The deck's method on the corrected profile; NULL: it found nothing, or cannot run. */
+/* Run the deck's method on the corrected profile; NULL: it found no plan, or cannot run. */
 static struct hps_plan *search(const struct hps_adapt *a, struct verdict *v, double seconds)
 {
     struct hps_sched_opt opt = *a->opt;
@@ -151,7 +151,7 @@ static struct hps_plan *search(const struct hps_adapt *a, struct verdict *v, dou
         if (hps_sched_limit(&q, method, &fastest) || hps_sched_search(&plan, &q)) break;
         v->limit = q.throughput_limit;
         if (isinf(opt.throughput_limit) || opt.throughput_limit == 0) break;
-        opt.throughput_limit = INFINITY; /* out of reach now: the most that there is */
+        opt.throughput_limit = INFINITY; /* out of reach now: the highest possible instead */
     }
     hps_plan_free(fastest);
     return plan;
@@ -190,7 +190,7 @@ static void remember(struct hps_adapt *a, const struct hps_plan *plan, double ex
     t->seconds = t->seconds / 2 + seconds;
 }
 
-/* Under the deck's objective. */
+/* By the deck's objective. */
 static struct hps_correct_price price_of(const struct hps_adapt *a, const struct verdict *v,
                                          const struct hps_plan *plan)
 {
@@ -200,7 +200,7 @@ static struct hps_correct_price price_of(const struct hps_adapt *a, const struct
     return (struct hps_correct_price){ plan->throughput, plan->cost_usd };
 }
 
-/* What v->then would be like beside v->now, by the model, or as it was when it ran. */
+/* The expected throughput of v->then, by the model or by its own measurements. */
 static struct hps_correct_price expected(const struct hps_adapt *a, const struct verdict *v)
 {
     const struct tried *t = find(a, v->then);
@@ -216,7 +216,7 @@ static struct hps_correct_price expected(const struct hps_adapt *a, const struct
     return x;
 }
 
-/* By which v->then must be better: a promise needs more than what was seen. */
+/* The margin by which v->then must be better: larger for a plan that never ran. */
 static double margin_of(const struct hps_adapt *a, const struct verdict *v)
 {
     double doubt = find(a, v->then) ? 0 : DOUBT / sqrt(a->windows);
@@ -224,8 +224,8 @@ static double margin_of(const struct hps_adapt *a, const struct verdict *v)
     return a->opt->replan_margin + doubt;
 }
 
-/* Is v->then another plan, and better than v->now by the margin? Where the most is wanted, what a
- * plan had when it ran may be more than the model's most. */
+/* Is v->then another plan, and better than v->now by the margin? For the highest throughput, a
+ * plan's measured throughput may exceed the model's highest. */
 static bool is_better(const struct hps_adapt *a, const struct verdict *v)
 {
     if (!v->then || same_work(v->now, v->then)) return false;
@@ -235,8 +235,7 @@ static bool is_better(const struct hps_adapt *a, const struct verdict *v)
     return hps_correct_better(price_of(a, v, v->now), then, limit, margin_of(a, v));
 }
 
-/* A plan that was left and was better than this one in more than one window: the model was wrong
- * about the two. */
+/* A former plan that was better than this one in more than one window: the model was wrong. */
 static void look_back(const struct hps_adapt *a, struct verdict *v)
 {
     bool sure = find(a, v->now)->windows > 1;
@@ -254,7 +253,7 @@ static void look_back(const struct hps_adapt *a, struct verdict *v)
     }
 }
 
-/* Seconds by which the rest of the run is shorter under v->then, or that its savings would pay. */
+/* The seconds that v->then saves in the rest of the run, or that its saved money is worth. */
 static double gain_s(const struct hps_adapt *a, const struct verdict *v, double left_examples)
 {
     struct hps_correct_price now = price_of(a, v, v->now), then = expected(a, v);
@@ -263,7 +262,7 @@ static double gain_s(const struct hps_adapt *a, const struct verdict *v, double 
     return share * left_examples / v->examples_s;
 }
 
-static void decide(const struct hps_adapt *a, struct verdict *v, const struct hps_adapt_now *at)
+static void decide(const struct hps_adapt *a, struct verdict *v, const struct hps_adapt_state *at)
 {
     if (!is_better(a, v)) look_back(a, v);
     bool better = is_better(a, v);
@@ -278,7 +277,7 @@ static void decide(const struct hps_adapt *a, struct verdict *v, const struct hp
                                           : "it stays: no plan is better by the margin";
 }
 
-/* "slow 4.02, fast 0.98": how many times as long as promised the types compute. */
+/* "slow 4.02, fast 0.98": measured over promised computing time of each type. */
 static void types_text(const struct hps_adapt *a, const struct hps_profile *p, char *to,
                        size_t size)
 {
@@ -309,7 +308,7 @@ static void say(const struct hps_adapt *a, const struct verdict *v, const struct
 }
 
 static void judge(struct hps_adapt *a, const struct hps_step *step,
-                  const struct hps_adapt_now *now, struct verdict *v)
+                  const struct hps_adapt_state *now, struct verdict *v)
 {
     double seconds = now->cursor->seconds - a->began.seconds;
 
@@ -329,11 +328,11 @@ static void judge(struct hps_adapt *a, const struct hps_step *step,
     say(a, v, step, now->cursor);
 }
 
-/* ---- together ---- */
+/* ---- all ranks ---- */
 
-enum hps_status hps_adapt_look(struct hps_adapt *a, const struct hps_step *step,
-                               const struct hps_adapt_now *now, struct hps_plan **plan,
-                               struct hps_profile **profile, MPI_Comm world)
+enum hps_status hps_adapt_evaluate(struct hps_adapt *a, const struct hps_step *step,
+                                   const struct hps_adapt_state *now, struct hps_plan **plan,
+                                   struct hps_profile **profile, MPI_Comm world)
 {
     struct verdict v = { .examples = (double)(now->cursor->examples - a->began.examples) };
     enum hps_status st = HPS_OK;

@@ -1,4 +1,4 @@
-/* background.c - a thread, and whether it is through. */
+/* background.c - a thread that runs one task. */
 #include "train/background.h"
 
 #include <string.h>

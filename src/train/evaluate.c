@@ -1,4 +1,4 @@
-/* evaluate.c - forward only, with the same steps, shares and messages as training. */
+/* evaluate.c - forward passes with the steps, shares and messages of training. */
 #include "train/evaluate.h"
 
 #include "base/mem.h"
@@ -55,7 +55,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     return st;
 }
 
-/* The losses that do not take all labels; r: the columns that they look at. */
+/* The losses that refuse some labels; r [out]: the columns that they read. */
 static int fussy_losses(const struct hps_net *net, const struct hps_layer **loss,
                         struct hps_reader_opt *r, bool *slot)
 {
@@ -90,8 +90,8 @@ static enum hps_status look(const struct hps_data *data, const struct hps_reader
     return st;
 }
 
-enum hps_status hps_evaluate_labels(const struct hps_net *net, const struct hps_data *data,
-                                    MPI_Comm world)
+enum hps_status hps_evaluate_check_labels(const struct hps_net *net, const struct hps_data *data,
+                                          MPI_Comm world)
 {
     bool *slot = hps_mem_new((size_t)net->nslot, sizeof *slot);
     const struct hps_layer **loss = hps_mem_new((size_t)net->L, sizeof *loss);

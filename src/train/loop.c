@@ -1,5 +1,5 @@
-/* loop.c - the frame around the step. Requests (to stop, to save) and errors travel with the step's
- * agreement, and all ranks act on them at the same boundary; no rank waits for them in the step. */
+/* loop.c - the loop over steps. Requests to stop or save and errors travel with the step agreement,
+ * and all ranks act on them at the same boundary, without waiting for each other in a step. */
 #include "train/loop.h"
 
 #include <limits.h>
@@ -29,16 +29,16 @@ struct state {
     struct hps_feeder *feeder;
     struct hps_step_agree agree;
     struct hps_loop_change *change;
-    double loss;                    /* this rank's sum, as the last step told it            */
-    long long known;                /* step whose loss is the cursor's                      */
+    double loss;                    /* this rank's sum, of the last step that returned one   */
+    long long known;                /* step of the cursor's loss                             */
     long long begun, saved;         /* step of the newest checkpoint of this start, -1 none  */
     struct hps_save *save;          /* under way; or NULL                                    */
-    double saved_s, said_s, t0_s;   /* when was the last save, progress line, mark of time   */
+    double saved_s, said_s, t0_s;   /* times of the last save, progress line, accounting     */
     double save_took_s;
     long long said, said_examples;  /* step and examples at the last line                    */
     struct hps_cursor began;        /* as it was at the start                                */
     double began_s;
-    const char *reason; /* of this rank's wish to stop                           */
+    const char *reason;             /* why this rank requests to stop                        */
 };
 
 static void clock_on(struct state *s)
@@ -46,7 +46,7 @@ static void clock_on(struct state *s)
     s->t0_s = hps_now_s();
 }
 
-/* Seconds since the mark go to the run's account. */
+/* Add the seconds since the last call to the run's account. */
 static void clock_off(struct state *s)
 {
     double now = hps_now_s(), took = now - s->t0_s;
@@ -67,20 +67,21 @@ static void tell_time(char *to, size_t size, double s)
         snprintf(to, size, "%lld s", t);
 }
 
-double hps_loop_pace(const struct hps_loop_past *past, double share)
+double hps_loop_step_s(const struct hps_loop_history *history, double share)
 {
-    long long n = past->npace < HPS_LOOP_PACE ? past->npace : HPS_LOOP_PACE;
-    double sorted[HPS_LOOP_PACE];
+    long long n = history->nstep_time;
+    double sorted[HPS_LOOP_STEP_TIMES];
 
     if (n == 0) return NAN;
-    memcpy(sorted, past->pace_s, (size_t)n * sizeof *sorted);
+    if (n > HPS_LOOP_STEP_TIMES) n = HPS_LOOP_STEP_TIMES;
+    memcpy(sorted, history->step_time_s, (size_t)n * sizeof *sorted);
     hps_sort_ascending(sorted, (size_t)n);
     long long at = (long long)ceil(share * (double)n) - 1;
     return sorted[at < 0 ? 0 : at];
 }
 
-/* One line an interval on rank 0, and status.json; the first when a loss is known. The last one has
- * the mean rate of this start, or since the plan changed. */
+/* Print a line and write status.json once an interval, on rank 0, as soon as a loss is known.
+ * The last line has the mean rate of this start, or since the plan changed. */
 static void progress(struct state *s, bool last)
 {
     const struct hps_loop *l = s->l;
@@ -99,41 +100,41 @@ static void progress(struct state *s, bool last)
             "step %lld/%lld  epoch %lld  loss %.5f  %.0f examples/s  promised %.0f  %s left",
             s->c->step, l->steps.total, (s->c->step - 1) / l->steps.per_epoch + 1, s->c->train_loss,
             rate, l->promised_examples_s, left);
-    struct hps_rundir_state *now_is = &l->past->status;
+    struct hps_rundir_state *now_is = &l->history->status;
     now_is->state = "running";
     now_is->step = s->c->step;
     now_is->steps = l->steps.total;
     now_is->loss = s->c->train_loss;
     now_is->examples_s = rate;
     now_is->left_s = left_s;
-    hps_rundir_status(l->dir, now_is, HPS_WARN); /* the next one may be written */
+    hps_rundir_status(l->dir, now_is, HPS_WARN); /* a failure is no error: there will be more */
     s->said_s = now;
     s->said = s->c->step;
     s->said_examples = s->c->examples;
 }
 
-/* The mean loss of step `step` (1 for the first). When there is no room every other point goes. */
+/* Record the mean loss of step `step` (from 1). A full history drops every other point. */
 static void keep_loss(struct state *s, long long step)
 {
-    struct hps_loop_past *past = s->l->past;
-    if (step % past->loss_every != 0 || (past->nloss && past->loss[past->nloss - 1].step == step))
-        return;
-    if (past->nloss == HPS_LOOP_POINTS) {
-        past->nloss = 0;
-        past->loss_every *= 2;
+    struct hps_loop_history *history = s->l->history;
+    if (step % history->loss_every != 0) return;
+    if (history->nloss && history->loss[history->nloss - 1].step == step) return;
+    if (history->nloss == HPS_LOOP_POINTS) {
+        history->nloss = 0;
+        history->loss_every *= 2;
         for (int i = 0; i < HPS_LOOP_POINTS; i++)
-            if (past->loss[i].step % past->loss_every == 0)
-                past->loss[past->nloss++] = past->loss[i];
-        if (step % past->loss_every != 0) return;
+            if (history->loss[i].step % history->loss_every == 0)
+                history->loss[history->nloss++] = history->loss[i];
+        if (step % history->loss_every != 0) return;
     }
-    past->loss[past->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
+    history->loss[history->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
 }
 
-/* The losses of all ranks at step `step` (1 for the first) sum up to this. */
+/* Take the sum of all ranks' losses at step `step` (from 1). */
 static enum hps_status take_loss(struct state *s, long long step, double sum)
 {
     long long epoch, position, n = hps_steps_batch(&s->l->steps, step - 1, &epoch, &position);
-    if (isfinite(sum) && step < s->known) return HPS_OK; /* a checkpoint asked for a later one */
+    if (isfinite(sum) && step < s->known) return HPS_OK; /* a checkpoint needed a later one */
     s->known = step;
     s->c->train_loss = sum / (double)n;
     if (isfinite(sum)) {
@@ -146,8 +147,7 @@ static enum hps_status take_loss(struct state *s, long long step, double sum)
     return HPS_DECK;
 }
 
-/* The mean loss of the step just done, over all ranks: what a checkpoint and the report say.
- * Collective. */
+/* Get the mean loss of the last step over all ranks, for a checkpoint or the report. Collective. */
 static enum hps_status settle_loss(struct state *s)
 {
     double mine = hps_step_loss(s->l->step), all;
@@ -157,7 +157,7 @@ static enum hps_status settle_loss(struct state *s)
     return take_loss(s, s->c->step, all);
 }
 
-/* The checkpoint under way is whole, or came to nothing. */
+/* The checkpoint under way is complete or has failed. */
 static enum hps_status saved(struct state *s, enum hps_status st)
 {
     struct hps_save_cost cost = hps_save_cost(s->save);
@@ -171,13 +171,13 @@ static enum hps_status saved(struct state *s, enum hps_status st)
     hps_stop_checkpoint_s(cost.took_s);
     HPS_SAY(HPS_INFO, "checkpoint at step %lld written in %.2f s, training waited %.3f s", s->saved,
             cost.took_s, cost.waited_s);
-    s->l->past->status.checkpoint = s->saved;
-    s->l->past->status.checkpoint_time_s = (long long)time(NULL);
-    hps_rundir_status(s->l->dir, &s->l->past->status, HPS_WARN);
+    s->l->history->status.checkpoint = s->saved;
+    s->l->history->status.checkpoint_time_s = (long long)time(NULL);
+    hps_rundir_status(s->l->dir, &s->l->history->status, HPS_WARN);
     return HPS_OK;
 }
 
-/* All ranks are ready for the next part of the checkpoint under way. Collective. */
+/* Do the next part of the checkpoint under way, for which all ranks are ready. Collective. */
 static enum hps_status go_on_saving(struct state *s)
 {
     bool whole;
@@ -188,12 +188,12 @@ static enum hps_status go_on_saving(struct state *s)
     return st || whole ? saved(s, st) : HPS_OK;
 }
 
-/* Wait for the checkpoint under way, where there is one. Collective. */
+/* Wait for the checkpoint under way, if there is one. Collective. */
 static enum hps_status finish_saving(struct state *s)
 {
     if (!s->save) return HPS_OK;
     hps_region_enter(HPS_REGION_CHECKPOINT, 0);
-    /* what the disk has not taken yet is waited for without a sign of progress */
+    /* syncing the rest to the disk shows no progress to the watchdog */
     hps_watch_phase(NULL, hps_ckpt_bytes(s->l->step->net, s->l->train) / HPS_CKPT_BYTES_S);
     enum hps_status st = hps_save_wait(s->save, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
@@ -202,7 +202,7 @@ static enum hps_status finish_saving(struct state *s)
     return saved(s, st);
 }
 
-/* Begin a checkpoint of the step just done, behind the one under way. Collective. */
+/* Begin a checkpoint of the last step, after the one under way. Collective. */
 static enum hps_status save(struct state *s)
 {
     const struct hps_loop *l = s->l;
@@ -213,7 +213,7 @@ static enum hps_status save(struct state *s)
     hps_region_enter(HPS_REGION_CHECKPOINT, 0);
     clock_off(s);
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
-    struct hps_save_order order = { l->ckpt, l->dir, l->step, s->c, &l->text,
+    struct hps_save_request order = { l->ckpt, l->dir, l->step, s->c, &l->text,
                                     l->never && s->saved < 0, l->keep_share };
     st = hps_save_begin(&s->save, &order, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
@@ -224,7 +224,7 @@ static enum hps_status save(struct state *s)
     return st;
 }
 
-/* Is it time to save? Rank 0's clock decides, with the step agreement. */
+/* Is it time to save? Rank 0's clock decides; the step agreement tells the others. */
 static bool save_due(const struct state *s)
 {
     double every = s->l->ckpt->interval_seconds;
@@ -248,53 +248,55 @@ static enum hps_status evaluate(struct state *s)
     }
     hps_metric_free(metric);
     clock_on(s);
-    return st == HPS_AGAIN ? HPS_OK : st; /* the next step hears the wish, too */
+    return st == HPS_AGAIN ? HPS_OK : st; /* the next step sees the request, too */
 }
 
-/* Examples from here to the end of the run. */
+/* Examples left in the run. */
 static double left_examples(const struct state *s)
 {
     const struct hps_steps *t = &s->l->steps;
     return (double)(t->total - s->c->step) * (double)t->N / (double)t->per_epoch;
 }
 
-/* A window of measurement begins. */
-static void mark(struct state *s)
+/* Begin a window of measurement. */
+static void begin_window(struct state *s)
 {
     clock_off(s);
-    hps_adapt_mark(s->l->adapt, s->l->step, s->c);
+    hps_adapt_begin(s->l->adapt, s->l->step, s->c);
 }
 
-/* At a checkpoint: is another plan better? If not, a new window begins. Collective. */
+/* At a checkpoint: evaluate the plan; if it stays, begin a new window. Collective. */
 static enum hps_status reconsider(struct state *s)
 {
     const struct hps_loop *l = s->l;
     if (!l->adapt || s->c->step >= l->steps.total) return HPS_OK;
     if (!hps_adapt_ready(l->adapt, s->c)) return HPS_OK;
-    struct hps_adapt_now now = { s->c, left_examples(s), s->save_took_s + l->made_s };
+    struct hps_adapt_state now = { s->c, left_examples(s), s->save_took_s + l->made_s };
     enum hps_status st =
-        hps_adapt_look(l->adapt, l->step, &now, &s->change->plan, &s->change->profile, s->world);
+        hps_adapt_evaluate(l->adapt, l->step, &now, &s->change->plan, &s->change->profile,
+                           s->world);
     hps_watch_heartbeat(s->c->step);
-    mark(s);
+    begin_window(s);
     return st;
 }
 
-/* One step and its agreement. *stop: all have agreed to end after it. */
+/* One step and its agreement. *stop: all ranks end after it. */
 static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, bool *ready)
 {
     const struct hps_loop *l = s->l;
     long long number = s->c->step, epoch, position;
-    const char *wish = hps_stop_requested();
+    const char *stop_reason = hps_stop_requested();
     double t0 = hps_now_s();
     struct hps_save_poll look = hps_save_poll(s->save);
     struct hps_heartbeat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
-                                  .stop = wish != NULL,
+                                  .stop = stop_reason != NULL,
                                   .save = save_due(s),
                                   .ready = look.ready,
                                   .loss = s->loss };
     if (!mine.trouble) mine.trouble = look.trouble;
-    if (wish && !s->reason) HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", wish);
-    if (wish) s->reason = wish;
+    if (stop_reason && !s->reason)
+        HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", stop_reason);
+    if (stop_reason) s->reason = stop_reason;
     hps_step_agree_begin(&s->agree, &mine);
     hps_step_work(l->step, s->feeder, number, &s->loss);
     hps_region_enter(HPS_REGION_WAIT, 0);
@@ -305,17 +307,17 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
     s->c->step++;
     if (number > s->began.step)
-        l->past->pace_s[l->past->npace++ % HPS_LOOP_PACE] = hps_now_s() - t0;
+        l->history->step_time_s[l->history->nstep_time++ % HPS_LOOP_STEP_TIMES] = hps_now_s() - t0;
     *stop = all.stop > 0;
     *ready = all.ready == hps_nrank();
     *save_now =
         all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);
     if (all.trouble) return all.trouble;
-    long long told = number + 1 - l->step->lag;
-    return told > s->began.step ? take_loss(s, told, all.loss) : HPS_OK;
+    long long reported = number + 1 - l->step->lag;
+    return reported > s->began.step ? take_loss(s, reported, all.loss) : HPS_OK;
 }
 
-/* One rank says why: the lowest that has a reason of its own. Collective. */
+/* The lowest rank with a reason to stop prints it. Collective. */
 static void say_reason(const struct state *s)
 {
     int me = s->reason ? hps_rank() : INT_MAX, first;
@@ -323,8 +325,7 @@ static void say_reason(const struct state *s)
     if (me == first) HPS_SAY_ALL(HPS_INFO, "stopping after step %lld: %s", s->c->step, s->reason);
 }
 
-/* Up to the end, a wish to stop, a trouble, or a change of plan: then the last checkpoint is begun.
- */
+/* Step until the end, a stop, an error or a change of plan; then the last checkpoint is begun. */
 static enum hps_status steps(struct state *s, bool *stop)
 {
     const struct hps_loop *l = s->l;
@@ -334,7 +335,7 @@ static enum hps_status steps(struct state *s, bool *stop)
     clock_on(s);
     while (!st && !*stop && !s->change->plan && s->c->step < l->steps.total) {
         st = one_step(s, stop, &save_now, &ready);
-        if (l->adapt && s->c->step == s->began.step + 1) mark(s);
+        if (l->adapt && s->c->step == s->began.step + 1) begin_window(s);
         if (!st && ready) st = go_on_saving(s);
         if (!st && save_now) st = save(s);
         if (!st) progress(s, false);
@@ -361,7 +362,7 @@ static enum hps_status all_steps(struct state *s)
     return HPS_AGAIN;
 }
 
-/* The checkpoint that the new plan was to go on from has come to nothing. */
+/* The checkpoint from which the new plan was to continue has failed. */
 static void drop(struct hps_loop_change *change)
 {
     hps_plan_free(change->plan);
@@ -384,7 +385,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     enum hps_status st = hps_feeder_new(&s.feeder, step->net, step->plan, step->team, step->ps,
                                         step->dev, &feed);
     if (st) return st;
-    if (l->past->loss_every == 0) l->past->loss_every = 1;
+    if (l->history->loss_every == 0) l->history->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
     hps_step_agree_init(&s.agree, world);
@@ -392,8 +393,8 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     hps_watch_phase(NULL, 0);
     st = all_steps(&s);
     if (st) drop(change);
-    l->past->status.step = cursor->step;
-    l->past->status.loss = cursor->train_loss;
+    l->history->status.step = cursor->step;
+    l->history->status.loss = cursor->train_loss;
     hps_step_agree_done(&s.agree);
     l->step->other_bytes += hps_feeder_bytes(s.feeder);
     hps_feeder_free(s.feeder);

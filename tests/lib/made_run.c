@@ -140,21 +140,21 @@ struct hps_report_counts *made_counts(int R)
     struct hps_report_counts *c = hps_mem_new(1, sizeof *c);
 
     c->R = R;
-    c->card = hps_mem_new((size_t)R, sizeof *c->card);
+    c->rank_counts = hps_mem_new((size_t)R, sizeof *c->rank_counts);
     c->nevent = R > 1 ? 2 : 1;
     c->event = hps_mem_new(2, sizeof *c->event);
     strcpy(c->event[0], "instructions");
     strcpy(c->event[1], "cycles");
     for (int r = 0; r < R; r++) {
-        struct hps_report_card *card = &c->card[r];
+        struct hps_report_rank *its = &c->rank_counts[r];
         for (int g = 0; g < HPS_REGIONS; g++)
-            card->total[g] = (struct hps_count_sum){ r + g + 1, (r + 1) * (g + 1) / 100.0, 0 };
-        memcpy(card->part[0], card->total, sizeof card->part[0]);
-        card->nevent = 1;
-        strcpy(card->event[0], r > 0 && r == R - 1 ? "cycles" : "instructions");
-        card->event_total[0] = r > 0 && r == R - 1 ? 5 : 1000 * (r + 1);
-        card->cpu_s = 1;
-        card->peak_bytes = 1e8 * (r + 1);
+            its->total[g] = (struct hps_count_sum){ r + g + 1, (r + 1) * (g + 1) / 100.0, 0 };
+        memcpy(its->part[0], its->total, sizeof its->part[0]);
+        its->nevent = 1;
+        strcpy(its->event[0], r > 0 && r == R - 1 ? "cycles" : "instructions");
+        its->event_total[0] = r > 0 && r == R - 1 ? 5 : 1000 * (r + 1);
+        its->cpu_s = 1;
+        its->peak_bytes = 1e8 * (r + 1);
     }
     return c;
 }

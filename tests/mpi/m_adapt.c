@@ -70,18 +70,18 @@ static int window(struct hps_adapt *a, struct hps_step *step, double factor, dou
                   double left, MPI_Comm world)
 {
     struct hps_cursor c = { .step = 100, .examples = 0 };
-    struct hps_adapt_now now = { &c, left, 1 };
+    struct hps_adapt_state now = { &c, left, 1 };
     struct hps_plan *plan;
     struct hps_profile *profile;
 
-    hps_adapt_mark(a, step, &c);
+    hps_adapt_begin(a, step, &c);
     if (hps_adapt_ready(a, &c)) HPS_DIE("an empty window is ripe");
     step->busy_s += EXAMPLES * step->plan->stage[0].ct * factor;
     c.step += STEPS;
     c.examples += EXAMPLES;
     c.seconds += EXAMPLES / rate;
     if (!hps_adapt_ready(a, &c)) HPS_DIE("ten steps are not ripe");
-    if (hps_adapt_look(a, step, &now, &plan, &profile, world)) HPS_DIE("the look failed");
+    if (hps_adapt_evaluate(a, step, &now, &plan, &profile, world)) HPS_DIE("the look failed");
     if (!plan) return -1;
     int type = plan->stage[0].type, least, most;
     if (hps_plan_check(plan, profile, "told")) HPS_DIE("the plan does not fit what was told");

@@ -61,7 +61,7 @@ static void begin(struct world *w, struct hps_ckpt_item *item, double share)
                                           .rows = t->shape->rows,
                                           .width = (int)t->stride,
                                           .offset = offset,
-                                          .snap = hps_snapshot_new(t, share),
+                                          .snapshot = hps_snapshot_new(t, share),
                                           .comm = w->comm };
         offset += (uint64_t)t->shape->rows * t->stride * sizeof(float);
     }
@@ -120,7 +120,7 @@ static void save(struct world *w, double share, bool whole)
     hps_gather_free(write.gather);
     HPS_MPI(MPI_Barrier(w->comm));
     for (int i = 0; i < TABLES; i++) {
-        hps_snapshot_free(item[i].snap);
+        hps_snapshot_free(item[i].snapshot);
         if (whole) compare(w, &item[i], i);
     }
     HPS_MPI(MPI_Barrier(w->comm));

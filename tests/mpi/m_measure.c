@@ -185,7 +185,7 @@ static double distinct(const struct sample *s)
     return n;
 }
 
-static void check_measured(const struct hps_measured *m, int l, double rows)
+static void check_measured(const struct hps_layer_time *m, int l, double rows)
 {
     for (int i = 0; i < 3; i++) {
         if (m->batch[i] != (N / M) >> i) HPS_DIE("layer %d: size %d is %g", l, i, m->batch[i]);
@@ -201,7 +201,7 @@ static void check_measured(const struct hps_measured *m, int l, double rows)
 static void check_profile(struct hps_dev *dev)
 {
     const struct sample s = { .N = N, .D = 1, .nsingle = 1, .nmulti = 1, .buckets = BUCKETS };
-    struct hps_measured m[4] = { { .rows = 0 } };
+    struct hps_layer_time m[4] = { { .rows = 0 } };
     struct hps_data *data;
     struct hps_deck *deck;
     struct hps_net *net;

@@ -423,17 +423,18 @@ static int drop_dir(void **state)
 /* The pace is of the last steps, in whatever order they came. */
 static void test_pace(void **state)
 {
-    struct hps_loop_past *past = hps_mem_new(1, sizeof *past);
+    struct hps_loop_history *past = hps_mem_new(1, sizeof *past);
 
     (void)state;
-    assert_true(isnan(hps_loop_pace(past, 0.5)));
-    for (int i = 0; i < 3 * HPS_LOOP_PACE; i++) {
-        past->pace_s[past->npace++ % HPS_LOOP_PACE] = i < 1000 ? 1e9 : (i * 7919) % 100;
-        if (i == 2) assert_true(hps_loop_pace(past, 0.5) == 1e9);
+    assert_true(isnan(hps_loop_step_s(past, 0.5)));
+    for (int i = 0; i < 3 * HPS_LOOP_STEP_TIMES; i++) {
+        past->step_time_s[past->nstep_time++ % HPS_LOOP_STEP_TIMES] =
+            i < 1000 ? 1e9 : (i * 7919) % 100;
+        if (i == 2) assert_true(hps_loop_step_s(past, 0.5) == 1e9);
     }
-    assert_in_range((int)hps_loop_pace(past, 0.5), 48, 51);
-    assert_in_range((int)hps_loop_pace(past, 0.95), 93, 96);
-    assert_true(hps_loop_pace(past, 1) == 99);
+    assert_in_range((int)hps_loop_step_s(past, 0.5), 48, 51);
+    assert_in_range((int)hps_loop_step_s(past, 0.95), 93, 96);
+    assert_true(hps_loop_step_s(past, 1) == 99);
     hps_mem_free(past);
 }
 

@@ -20,7 +20,7 @@ enum { ROWS = 150001, DIM = 3 };
 struct one {
     struct toy toy;
     struct hps_table *table;
-    struct hps_snapshot *snap;
+    struct hps_snapshot *snapshot;
     float *then, *got; /* all rows: at the moment, as they were taken */
     long long taken;
 };
@@ -37,7 +37,7 @@ static void open_one(struct one *o, double share)
     o->then = hps_mem_new(n, sizeof *o->then);
     o->got = hps_mem_new(n, sizeof *o->got);
     memcpy(o->then, o->table->row, n * sizeof *o->then);
-    o->snap = hps_snapshot_new(o->table, share);
+    o->snapshot = hps_snapshot_new(o->table, share);
 }
 
 /* All rows were taken, as they were. */
@@ -45,8 +45,8 @@ static void close_one(struct one *o)
 {
     assert_int_equal(o->taken, ROWS);
     assert_memory_equal(o->got, o->then, ROWS * o->table->stride * sizeof *o->got);
-    hps_snapshot_free(o->snap);
-    assert_null(o->table->snap);
+    hps_snapshot_free(o->snapshot);
+    assert_null(o->table->snapshot);
     hps_table_free(o->table);
     hps_mem_free(o->then);
     hps_mem_free(o->got);
@@ -73,7 +73,7 @@ static void change(struct one *o, uint64_t key, uint64_t n)
 static bool take(struct one *o)
 {
     float *to = o->got + (size_t)o->taken * o->table->stride;
-    long long first, n = hps_snapshot_take(o->snap, &first, to);
+    long long first, n = hps_snapshot_take(o->snapshot, &first, to);
 
     assert_true(n == 0 || first == o->taken);
     o->taken += n;
@@ -86,7 +86,7 @@ static void every_row_is_as_it_was(void **state)
 
     (void)state;
     open_one(&o, 0.5);
-    assert_true(hps_snapshot_chunk(o.snap) * 3 < ROWS);
+    assert_true(hps_snapshot_chunk(o.snapshot) * 3 < ROWS);
     for (uint64_t i = 0; i < 3; i++)
         change(&o, i, 30);
     while (take(&o))
@@ -116,7 +116,7 @@ static void behind(double share)
     for (uint64_t i = 2; i < 8; i++)
         change(&o, i, 1 + i % 2);
     pthread_join(reader, NULL);
-    assert_true(hps_snapshot_cost_s(o.snap) > 0);
+    assert_true(hps_snapshot_cost_s(o.snapshot) > 0);
     assert_in_range(hps_mem_held_bytes() - before, 0, (size_t)(share * ROWS + 8192) * row);
     close_one(&o);
 }
@@ -135,7 +135,7 @@ static void a_reader_that_quits(void **state)
 
     (void)state;
     open_one(&o, 0.5);
-    hps_snapshot_quit(o.snap);
+    hps_snapshot_quit(o.snapshot);
     change(&o, 1, 1);
     assert_false(take(&o));
     memcpy(o.got, o.then, ROWS * o.table->stride * sizeof *o.got);

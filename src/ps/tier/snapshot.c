@@ -78,7 +78,7 @@ struct hps_snapshot *hps_snapshot_new(struct hps_table *t, double share)
         s->copy = copy_of(t);
     else {
         make_books(s, share);
-        t->snap = s;
+        t->snapshot = s;
     }
     return s;
 }
@@ -90,7 +90,7 @@ void hps_snapshot_free(struct hps_snapshot *s)
         hps_mem_free(s->kept[i]);
         hps_mem_free(s->row[i]);
     }
-    s->table->snap = NULL;
+    s->table->snapshot = NULL;
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->passed);
     hps_mem_free(s->last);

@@ -132,9 +132,9 @@ void hps_table_apply(struct hps_table *t, const struct hps_rule *rule, size_t n,
                      const struct hps_row_sums *grad)
 {
     if (n == 0) return;
-    if (t->snap) hps_snapshot_change(t->snap, n, at);
+    if (t->snapshot) hps_snapshot_change(t->snapshot, n, at);
     t->dev->ops->rows->apply(t->dev, rule, t->row, list_of(t, n, at), grad);
-    if (!t->snap) return;
+    if (!t->snapshot) return;
     t->dev->ops->sync(t->dev);
-    hps_snapshot_changed(t->snap);
+    hps_snapshot_changed(t->snapshot);
 }

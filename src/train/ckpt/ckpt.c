@@ -1,4 +1,5 @@
-/* ckpt.c - which files there are, which stay, which serve; what lies in one is ckpt_state.c's. */
+/* ckpt.c - the files of checkpoints: lists, checks, removes them; ckpt_state.c has their
+ * content. */
 #include "train/ckpt.h"
 
 #include <dirent.h>
@@ -138,8 +139,8 @@ static void take_step(void *steps, const char *name)
     s->step[s->n++] = step;
 }
 
-/* Steps that have a whole file in the folder, which need not be there. False with errno: they are
- * not known. */
+/* The steps with a complete file in the folder; a missing folder has none. False with errno: the
+ * folder cannot be read. */
 static bool look(const char *folder, struct steps *s)
 {
     bool good = hps_folder_list(folder, s, take_step) || errno == ENOENT || errno == ENOTDIR;
@@ -173,14 +174,14 @@ enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_r
     return st;
 }
 
-void hps_ckpt_sweep(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step,
-                    bool only_this)
+void hps_ckpt_remove_old(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                         long long step, bool only_this)
 {
     char *folder = folder_of(opt, dir);
     struct steps s = { 0 };
     int kept = 0;
 
-    look(folder, &s); /* whom it does not see stays until the next time */
+    look(folder, &s); /* files that it misses stay until the next time */
     for (int i = 0; i < s.n; i++) {
         bool stays = only_this ? s.step[i] == step : s.step[i] <= step && kept < opt->keep;
         kept += stays;
@@ -221,8 +222,7 @@ double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *tra
     return sum;
 }
 
-/* Is there room? Asked before, since a disk that is found full by all ranks at once is found late.
- */
+/* Is there space? Checked beforehand: a full disk would fail all ranks late in a write. */
 static enum hps_status have_room(const char *folder, const struct hps_step *s)
 {
     struct statvfs fs;
@@ -244,7 +244,7 @@ static enum hps_status have_room(const char *folder, const struct hps_step *s)
     return HPS_OUTPUT;
 }
 
-/* Halves of files whose run was killed as it wrote them: the lock says that nobody writes now. */
+/* Remove .part files of a run that was killed: the lock guarantees that nobody is writing them. */
 static void clear_parts(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -270,13 +270,13 @@ static bool write_all(int fd, const char *data, size_t n)
     return fsync(fd) == 0;
 }
 
-/* Seconds to have n bytes on the disk in the folder; negative, with errno: it cannot be done. */
+/* Seconds to write and sync n bytes in the folder; negative, with errno: it fails. */
 static double write_s(const char *folder, size_t n)
 {
     char *path = hps_mem_print("%s/.rate", folder), *data = hps_mem_new(n, 1);
     int fd = hps_file_new(path, 0);
 
-    if (fd >= 0) unlink(path); /* whatever becomes of this process */
+    if (fd >= 0) unlink(path); /* also if this process is killed */
     for (size_t i = 0; i < n; i++)
         data[i] = (char)(i ^ (i >> 8));
     double t0 = hps_now_s();
@@ -290,7 +290,7 @@ static double write_s(const char *folder, size_t n)
     return good ? took : -1;
 }
 
-/* How long will a checkpoint take? */
+/* The expected seconds of a checkpoint. */
 static enum hps_status try_disk(const char *folder, const struct hps_step *step, double *save_s)
 {
     double bytes = hps_ckpt_bytes(step->net, step->train);
@@ -317,7 +317,7 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
     return hps_agree(world, st);
 }
 
-/* Say the first line in which two texts differ. */
+/* Print the first line in which two texts differ. */
 static enum hps_status other_shape(const char *path, const char *have, const char *want)
 {
     while (*have && *want) {

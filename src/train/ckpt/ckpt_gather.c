@@ -1,5 +1,5 @@
-/* ckpt_gather.c - all ranks of a table go through its bands in one order, so that a message is
- * known by its turn. Chunks wait in slots to be sent, bands in two to be written. */
+/* ckpt_gather.c - all ranks of a table process its bands in the same order, so that messages
+ * match by order. Chunks wait in slots to be sent, bands in two buffers to be written. */
 #include "train/ckpt_gather.h"
 
 #include <pthread.h>
@@ -12,28 +12,28 @@
 #include "base/thread.h"
 #include "comm/team.h"
 
-enum { BANDS = 2, SLOTS_LEAST = 4, SLOTS_MOST = 64 };
+enum { BANDS = 2, SLOTS_LEAST = 4, MAX_SLOTS = 64 };
 
 /* One table, of k ranks. */
 struct shared {
     struct hps_ckpt_item *item;
     struct hps_shard shard;
-    int number;            /* of the item: turns begin elsewhere with each                  */
-    long long chunk, band; /* rows of a rank, and of all                                    */
-    long long nband, at;   /* its bands, and the number of its first one among all tables'   */
-    MPI_Datatype blocks;   /* where a rank's blocks lie in a band                           */
+    int number;                 /* of the item: shifts the round robin of writers           */
+    long long chunk, band;      /* rows of a chunk, of a band                               */
+    long long nband, at;        /* its bands; the first one's number among those of all tables */
+    MPI_Datatype blocks;        /* a rank's blocks within a band                            */
 };
 
-/* A band of a table; t = n: behind the last. */
-struct place {
+/* Band j of table t; t = n: the end. */
+struct band_index {
     int t;
     long long j;
 };
 
 enum state { FREE, FULL, MOVING };
 
-/* What the thread did with its chunk of a band; else the slot. */
-enum { NOT_YET = 0, NOTHING = SLOTS_MOST + 1, ALONE };
+/* What the thread did with this rank's chunk of a band; other values: 1 + its slot. */
+enum { NOT_YET = 0, NOTHING = MAX_SLOTS + 1, ALONE };
 
 struct slot {
     enum state state;
@@ -44,7 +44,7 @@ struct slot {
 struct gather {
     enum state state; /* FREE, MOVING: being received, FULL: to be written */
     float *x;
-    struct place at;
+    struct band_index at;
     MPI_Request *request; /* (k) */
     bool *lacks;          /* (k) */
     bool some_lack;
@@ -53,31 +53,31 @@ struct gather {
 struct hps_gather {
     int n;
     struct shared *shared;
-    pthread_mutex_t lock;  /* of all below                              */
-    pthread_cond_t moved;  /* there may be something for the thread     */
-    unsigned char *done;   /* (all bands) what became of my chunk, in the order of bands   */
-    struct place take, out, in; /* the next chunk to take, to send; the next band to receive */
+    pthread_mutex_t lock;       /* of all fields below                                      */
+    pthread_cond_t changed;     /* there may be a job for the thread                        */
+    unsigned char *done;        /* (all bands) the state of this rank's chunk, see NOT_YET   */
+    struct band_index take, out, in; /* the next chunk to take, to send; the next band to receive */
     int nslot;
-    struct slot slot[SLOTS_MOST];
+    struct slot slot[MAX_SLOTS];
     struct gather band[BANDS];
     MPI_Status *status;    /* (k) scratch                               */
-    float *alone;          /* a chunk that finds no slot                */
-    long long nfilled, nreceived, nwritten, nmine; /* chunks in slots; my bands            */
+    float *alone;               /* a chunk without a slot                                   */
+    long long nfilled, nreceived, nwritten, nmine;  /* chunks in slots; this rank's bands   */
 };
 
-/* ---- who has what ---- */
+/* ---- bands and chunks ---- */
 
-static long long least(long long a, long long b)
+static long long min(long long a, long long b)
 {
     return a < b ? a : b;
 }
 
-/* Rows that rank p has of band j. */
+/* The number of rows of rank p in band j. */
 static long long rows_of(const struct shared *s, int p, long long j)
 {
     long long left = hps_cyclic_nlocal(s->item->rows, p, s->shard.parts) - j * s->chunk;
 
-    return left < 0 ? 0 : least(left, s->chunk);
+    return left < 0 ? 0 : min(left, s->chunk);
 }
 
 static int writer_of(const struct shared *s, long long j)
@@ -85,13 +85,13 @@ static int writer_of(const struct shared *s, long long j)
     return (int)((j + s->number) % s->shard.parts);
 }
 
-static struct place next(const struct hps_gather *g, struct place p)
+static struct band_index next(const struct hps_gather *g, struct band_index p)
 {
     if (++p.j < g->shared[p.t].nband) return p;
-    return (struct place){ p.t + 1, 0 };
+    return (struct band_index){ p.t + 1, 0 };
 }
 
-static unsigned char *done_at(const struct hps_gather *g, struct place p)
+static unsigned char *done_at(const struct hps_gather *g, struct band_index p)
 {
     return &g->done[g->shared[p.t].at + p.j];
 }
@@ -100,12 +100,12 @@ static unsigned char *done_at(const struct hps_gather *g, struct place p)
 
 static void add(struct hps_gather *g, struct hps_ckpt_item *item, int number, long long *nband)
 {
-    struct hps_shard t = hps_snapshot_shard(item->snap);
+    struct hps_shard t = hps_snapshot_shard(item->snapshot);
     long long most = hps_cyclic_nlocal(item->rows, 0, t.parts), block = HPS_CYCLIC_BLOCK;
     struct shared *s = &g->shared[g->n++];
 
     *s = (struct shared){ .item = item, .shard = t, .number = number, .at = *nband };
-    s->chunk = least(hps_snapshot_chunk(item->snap), (most + block - 1) / block * block);
+    s->chunk = min(hps_snapshot_chunk(item->snapshot), (most + block - 1) / block * block);
     s->band = s->chunk * t.parts;
     s->nband = (most + s->chunk - 1) / s->chunk;
     *nband += s->nband;
@@ -128,7 +128,7 @@ static void take_memory(struct hps_gather *g, long long nband)
         band = band < (size_t)s->band * stride ? (size_t)s->band * stride : band;
         parts = parts < k ? k : parts;
     }
-    g->nslot = parts < SLOTS_LEAST ? SLOTS_LEAST : parts > SLOTS_MOST ? SLOTS_MOST : (int)parts;
+    g->nslot = parts < SLOTS_LEAST ? SLOTS_LEAST : parts > MAX_SLOTS ? MAX_SLOTS : (int)parts;
     for (int i = 0; i < g->nslot; i++)
         g->slot[i].x = hps_mem_new(chunk, sizeof(float));
     g->alone = hps_mem_new(chunk, sizeof(float));
@@ -143,7 +143,7 @@ static void take_memory(struct hps_gather *g, long long nband)
 
 static bool is_shared(const struct hps_ckpt_item *item)
 {
-    return item->snap && hps_snapshot_shard(item->snap).parts > 1;
+    return item->snapshot && hps_snapshot_shard(item->snapshot).parts > 1;
 }
 
 struct hps_gather *hps_gather_new(int n, struct hps_ckpt_item *item)
@@ -161,7 +161,7 @@ struct hps_gather *hps_gather_new(int n, struct hps_ckpt_item *item)
     }
     take_memory(g, nband);
     pthread_mutex_init(&g->lock, NULL);
-    hps_cond_init(&g->moved);
+    hps_cond_init(&g->changed);
     hps_progress_add(hps_gather_poll, g);
     return g;
 }
@@ -180,7 +180,7 @@ void hps_gather_free(struct hps_gather *g)
         hps_mem_free(g->band[i].lacks);
     }
     pthread_mutex_destroy(&g->lock);
-    pthread_cond_destroy(&g->moved);
+    pthread_cond_destroy(&g->changed);
     hps_mem_free(g->status);
     hps_mem_free(g->alone);
     hps_mem_free(g->done);
@@ -198,18 +198,18 @@ static bool write_job(struct hps_gather *g, struct hps_gather_job *job)
     const struct shared *s = &g->shared[b->at.t];
     long long first = b->at.j * s->band;
     *job = (struct hps_gather_job){ .write = true, .item = s->item, .x = b->x, .first = first,
-                                    .rows = least(s->band, s->item->rows - first),
+                                    .rows = min(s->band, s->item->rows - first),
                                     .lacks = b->some_lack ? b->lacks : NULL };
     return true;
 }
 
-/* Does the main thread, which moves the messages, wait for this one to come on? */
+/* Does the main thread, which sends the messages, wait for this thread? */
 static bool pressed(const struct hps_gather *g)
 {
     bool any = false;
 
     for (int t = g->take.t; t < g->n && !any; t++)
-        any = hps_snapshot_pressed(g->shared[t].item->snap);
+        any = hps_snapshot_pressed(g->shared[t].item->snapshot);
     return any;
 }
 
@@ -239,7 +239,7 @@ bool hps_gather_next(struct hps_gather *g, struct hps_gather_job *job, const ato
         found = write_job(g, job) || take_job(g, job);
         more = g->take.t < g->n || g->nwritten < g->nmine;
         if (found || !more) break;
-        hps_cond_wait(&g->moved, &g->lock, hps_steady_s() + nap_s);
+        hps_cond_wait(&g->changed, &g->lock, hps_steady_s() + nap_s);
     }
     pthread_mutex_unlock(&g->lock);
     return found;
@@ -262,7 +262,7 @@ void hps_gather_done(struct hps_gather *g, const struct hps_gather_job *job)
 
 /* ---- the main thread ---- */
 
-/* A chunk that was written alone is told by an empty message. */
+/* An empty message says that the chunk was written alone. */
 static void send(struct hps_gather *g, const struct shared *s, long long j, int done)
 {
     long long rows = rows_of(s, s->shard.part, j);
@@ -315,7 +315,7 @@ static void receive_all(struct hps_gather *g)
     }
 }
 
-/* Has all of the band come, and who has sent nothing? */
+/* Has all of the band arrived, and which ranks sent empty messages? */
 static bool has_come(const struct hps_gather *g, struct gather *b)
 {
     const struct shared *s = &g->shared[b->at.t];
@@ -352,7 +352,7 @@ void hps_gather_poll(void *gather)
         news = true;
     }
     receive_all(g);
-    if (news) pthread_cond_signal(&g->moved);
+    if (news) pthread_cond_signal(&g->changed);
     pthread_mutex_unlock(&g->lock);
 }
 

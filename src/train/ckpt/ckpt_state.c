@@ -1,4 +1,4 @@
-/* ckpt_state.c - dense layers by name, tables by global row. */
+/* ckpt_state.c - the datasets of a checkpoint: dense layers by name, tables by global row. */
 #include "train/ckpt_state.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "base/rng.h"
 #include "base/say.h"
 
-uint64_t hps_ckpt_piece(uint64_t place, const float *x, size_t n)
+uint64_t hps_ckpt_block_sum(uint64_t number, const float *x, size_t n)
 {
-    return hps_rng_mix(hps_crc(x, n * sizeof *x) + (place << 32) + 1);
+    return hps_rng_mix(hps_crc(x, n * sizeof *x) + (number << 32) + 1);
 }
 
 static uint64_t blocks_sum(const struct hps_shard *t, const float *row)
@@ -20,26 +20,27 @@ static uint64_t blocks_sum(const struct hps_shard *t, const float *row)
     for (long long first = 0, b = t->part; first < t->nrow;
          first += HPS_CYCLIC_BLOCK, b += t->parts) {
         long long n = t->nrow - first < HPS_CYCLIC_BLOCK ? t->nrow - first : HPS_CYCLIC_BLOCK;
-        sum += hps_ckpt_piece((uint64_t)b, row + (size_t)first * t->stride, (size_t)n * t->stride);
+        sum += hps_ckpt_block_sum((uint64_t)b, row + (size_t)first * t->stride,
+                                  (size_t)n * t->stride);
     }
     return sum;
 }
 
-/* ---- as it is ---- */
+/* ---- the current state ---- */
 
-/* Floats of state a weight of layer l. */
+/* The floats of state of each weight of layer l. */
 static int nstate_of(const struct hps_step *s, int l)
 {
     return hps_opt_rule(s->train, &s->net->layer[l].override, 0, 1).nstate;
 }
 
-/* The slice of layer l where this rank is to write it. */
+/* The slice of layer l, if this rank writes it; else NULL. */
 static const struct hps_slice *my_slice(const struct hps_step *s, int l)
 {
     return s->team->my_replica == 0 ? hps_step_slice(s, l) : NULL;
 }
 
-/* One array of `rows` x n of layer l; `from` NULL: another rank's. */
+/* An array of `rows` x n of layer l; `from` NULL: another rank writes it. */
 static struct hps_ckpt_item array(const struct hps_step *s, int l, const char *what, int rows,
                                   size_t n, const float *from)
 {
@@ -53,7 +54,7 @@ static struct hps_ckpt_item array(const struct hps_step *s, int l, const char *w
     return it;
 }
 
-/* Weights and their states, and what the layer averages as it goes. */
+/* Weights, their states, and the running averages of a layer. */
 static int take_layer(struct hps_ckpt_item *item, const struct hps_step *s, int l)
 {
     const struct hps_slice *sl = my_slice(s, l);
@@ -80,7 +81,7 @@ static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double k
                                 .comm = MPI_COMM_NULL };
 
     if (!hps_ps_shard(s->ps, t, &shard)) return it;
-    it.snap = hps_ps_save(s->ps, t, keep_share);
+    it.snapshot = hps_ps_save(s->ps, t, keep_share);
     it.comm = hps_ps_owners(s->ps, t);
     return it;
 }
@@ -105,7 +106,7 @@ void hps_ckpt_state_free(int n, struct hps_ckpt_item *item)
     for (int i = 0; i < n; i++) {
         hps_mem_free(item[i].name);
         hps_mem_free(item[i].copy);
-        hps_snapshot_free(item[i].snap);
+        hps_snapshot_free(item[i].snapshot);
     }
     hps_mem_free(item);
 }
@@ -134,7 +135,7 @@ static enum hps_status get_array(struct hps_h5 *h, const char *name, long long r
     long long want;
     enum hps_status st = hps_h5_get(h, name, H5T_NATIVE_FLOAT, 0, rows, (int)n, to);
     if (!st) st = hps_h5_get_long(h, name, "checksum", &want, false);
-    if (!st && (uint64_t)want != hps_ckpt_piece(0, to, (size_t)rows * n)) st = damaged(h, name);
+    if (!st && (uint64_t)want != hps_ckpt_block_sum(0, to, (size_t)rows * n)) st = damaged(h, name);
     return st;
 }
 
@@ -177,7 +178,7 @@ static enum hps_status get_running(struct hps_h5 *h, struct hps_step *s, int l)
     return st;
 }
 
-/* My rows of table t, and the sum of their blocks. */
+/* Read this rank's rows of table t; the sum of their blocks' checksums. */
 static enum hps_status get_rows(struct hps_h5 *h, const char *name, struct hps_step *s, int t,
                                 unsigned long long *sum)
 {

@@ -1,5 +1,5 @@
-/* ckpt_write.c - plain writes at the places that HDF5 gave. What was written starts on its way to
- * the disk at once, so that the sync at the end finds little left. */
+/* ckpt_write.c - plain writes at the offsets of the HDF5 datasets. Writeback is started at once, so
+ * that the sync at the end is short. */
 #include "train/ckpt_write.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
         size_t most = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
         ssize_t done = pwrite(o->fd, x, most, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
-        if (done == 0) errno = ENOSPC;  /* a file system that takes nothing and says nothing */
+        if (done == 0) errno = ENOSPC;  /* a write of no bytes without an error */
         if (done <= 0) return fail(o, "cannot be written");
         x += done;
         at += (uint64_t)done;
@@ -55,7 +55,7 @@ static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
     return true;
 }
 
-/* So many bytes from here on need not wait for the sync. */
+/* Start the writeback of these bytes. */
 static void send_off(const struct out *o, uint64_t at, uint64_t bytes)
 {
     sync_file_range(o->fd, (off_t)at, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
@@ -65,46 +65,46 @@ static bool put_array(struct out *o, struct hps_ckpt_item *it)
 {
     size_t n = (size_t)it->rows * (size_t)it->width;
 
-    it->sum = hps_ckpt_piece(0, it->copy, n);
+    it->sum = hps_ckpt_block_sum(0, it->copy, n);
     if (!judge(o, it, it->copy, n) || !put(o, it->copy, n * sizeof *it->copy, it->offset))
         return false;
     send_off(o, it->offset, n * sizeof *it->copy);
     return true;
 }
 
-/* Where a block of a table begins. */
+/* The file offset of a block of a table. */
 static uint64_t place_of(const struct hps_ckpt_item *it, long long block)
 {
     return it->offset + (uint64_t)(block * HPS_CYCLIC_BLOCK) * (uint64_t)it->width * sizeof(float);
 }
 
-/* My rows first .. first + n - 1, whole blocks but for the last: their part of the checksum; and
- * `alone`: each of these blocks, which lie apart in the file, is written. */
+/* Add rows first .. first + n - 1 of this rank, complete blocks but for the last, to the
+ * checksum; with `alone`, write each block, which are apart in the file. */
 static bool put_blocks(struct out *o, struct hps_ckpt_item *it, long long first, long long n,
                        const float *x, bool alone)
 {
-    struct hps_shard t = hps_snapshot_shard(it->snap);
+    struct hps_shard t = hps_snapshot_shard(it->snapshot);
 
     for (long long r = 0; r < n; r += HPS_CYCLIC_BLOCK) {
         long long rows = n - r < HPS_CYCLIC_BLOCK ? n - r : HPS_CYCLIC_BLOCK;
         long long block = (first + r) / HPS_CYCLIC_BLOCK * t.parts + t.part;
         const float *from = x + (size_t)r * t.stride;
         size_t floats = (size_t)rows * t.stride;
-        it->sum += hps_ckpt_piece((uint64_t)block, from, floats);
+        it->sum += hps_ckpt_block_sum((uint64_t)block, from, floats);
         if (alone && !put(o, from, floats * sizeof *x, place_of(it, block))) return false;
     }
     return true;
 }
 
-/* A table that is mine alone. */
+/* Write a table that this rank alone has. */
 static bool put_table(struct out *o, struct hps_ckpt_item *it)
 {
-    size_t stride = hps_snapshot_shard(it->snap).stride;
-    float *x = hps_mem_new((size_t)hps_snapshot_chunk(it->snap) * stride, sizeof *x);
+    size_t stride = hps_snapshot_shard(it->snapshot).stride;
+    float *x = hps_mem_new((size_t)hps_snapshot_chunk(it->snapshot) * stride, sizeof *x);
     long long first, n;
     bool good = true;
 
-    while (good && (n = hps_snapshot_take(it->snap, &first, x)) > 0) {
+    while (good && (n = hps_snapshot_take(it->snapshot, &first, x)) > 0) {
         size_t bytes = (size_t)n * stride * sizeof *x;
         uint64_t at = place_of(it, first / HPS_CYCLIC_BLOCK);
         good = judge(o, it, x, (size_t)n * stride) && put_blocks(o, it, first, n, x, false) &&
@@ -115,22 +115,22 @@ static bool put_table(struct out *o, struct hps_ckpt_item *it)
     return good;
 }
 
-/* My next rows of a table that others share. */
+/* Take this rank's next rows of a shared table. */
 static bool take_chunk(struct out *o, const struct hps_gather_job *job)
 {
     struct hps_ckpt_item *it = job->item;
-    long long first, n = hps_snapshot_take(it->snap, &first, job->x);
+    long long first, n = hps_snapshot_take(it->snapshot, &first, job->x);
 
     return n == job->rows && judge(o, it, job->x, (size_t)(n * it->width)) &&
            put_blocks(o, it, first, n, job->x, job->alone);
 }
 
-/* Rows of all. Where some wrote theirs alone, those of the others. */
+/* Write a band, without the blocks of ranks that wrote theirs alone. */
 static bool put_band(struct out *o, const struct hps_gather_job *job)
 {
     const struct hps_ckpt_item *it = job->item;
     size_t row = (size_t)it->width * sizeof(float), bytes = (size_t)job->rows * row;
-    long long parts = hps_snapshot_shard(it->snap).parts, block = job->first / HPS_CYCLIC_BLOCK;
+    long long parts = hps_snapshot_shard(it->snapshot).parts, block = job->first / HPS_CYCLIC_BLOCK;
     uint64_t begin = place_of(it, block);
     bool good = job->lacks || put(o, job->x, bytes, begin);
 
@@ -162,7 +162,8 @@ static bool put_all(struct out *o)
     for (int i = 0; good && i < o->w->n; i++) {
         struct hps_ckpt_item *it = &o->w->item[i];
         if (it->copy) good = put_array(o, it);
-        if (good && it->snap && hps_snapshot_shard(it->snap).parts == 1) good = put_table(o, it);
+        if (good && it->snapshot && hps_snapshot_shard(it->snapshot).parts == 1)
+            good = put_table(o, it);
     }
     return good && (!o->w->gather || put_shared(o));
 }
@@ -174,8 +175,8 @@ void hps_ckpt_write(void *write, struct hps_background_end *end)
 
     bool good = o.fd >= 0 || fail(&o, "cannot be opened");
     good = good && put_all(&o);
-    for (int i = 0; i < w->n; i++) /* who still keeps rows for me may stop */
-        if (w->item[i].snap) hps_snapshot_quit(w->item[i].snap);
+    for (int i = 0; i < w->n; i++) /* the main thread need not keep rows any more */
+        if (w->item[i].snapshot) hps_snapshot_quit(w->item[i].snapshot);
     if (good && fsync(o.fd) != 0) good = fail(&o, "cannot be written");
     if (o.fd >= 0 && close(o.fd) != 0 && good) fail(&o, "cannot be written");
 }

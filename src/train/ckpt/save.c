@@ -1,6 +1,6 @@
-/* save.c - rank 0 makes the file and its empty datasets with HDF5; all ranks write their bytes in
- * threads; rank 0 adds the checksums with HDF5, and a thread names the file. The threads know
- * neither MPI nor HDF5: that they are through is told with the steps' own agreement. */
+/* save.c - rank 0 creates the file and its empty datasets with HDF5, all ranks write their bytes
+ * in threads, rank 0 adds the checksums with HDF5, and a thread renames the file. The threads
+ * use neither MPI nor HDF5: the step agreement tells the ranks when all threads are done. */
 #include "train/save.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct hps_save {
     bool only_this, sealed;
     struct hps_part_file file;
     struct hps_ckpt_write write; /* what this rank writes                     */
-    struct hps_background *task; /* writing, then naming; NULL: nothing to do */
+    struct hps_background *task; /* writes, then renames; NULL: nothing to do */
     double began_s, waited_s, kept_s;
 };
 
@@ -53,8 +53,8 @@ static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
     return st;
 }
 
-/* The file without what the ranks write. Rank 0. */
-static enum hps_status make_file(struct hps_save *s, const struct hps_save_order *o)
+/* Create the file, without the data of the ranks. Rank 0. */
+static enum hps_status make_file(struct hps_save *s, const struct hps_save_request *o)
 {
     struct hps_h5 h;
     enum hps_status st = hps_h5_create(&h, s->file.part, MPI_COMM_NULL);
@@ -67,7 +67,7 @@ static enum hps_status make_file(struct hps_save *s, const struct hps_save_order
     return st;
 }
 
-/* All ranks learn where their bytes go. */
+/* Broadcast the offsets. */
 static void tell_places(struct hps_save *s, MPI_Comm world)
 {
     uint64_t *at = hps_mem_new((size_t)s->write.n, sizeof *at);
@@ -83,11 +83,11 @@ static void tell_places(struct hps_save *s, MPI_Comm world)
 static bool have_part(const struct hps_save *s)
 {
     for (int i = 0; i < s->write.n; i++)
-        if (s->write.item[i].copy || s->write.item[i].snap) return true;
+        if (s->write.item[i].copy || s->write.item[i].snapshot) return true;
     return false;
 }
 
-enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_order *o,
+enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_request *o,
                                MPI_Comm world)
 {
     double t0 = hps_now_s();
@@ -130,17 +130,17 @@ struct hps_save_poll hps_save_poll(const struct hps_save *s)
     return poll;
 }
 
-/* ---- sealed and named ---- */
+/* ---- checksums, renaming ---- */
 
 static double kept_s(const struct hps_save *s)
 {
     double sum = 0;
     for (int i = 0; i < s->write.n; i++)
-        if (s->write.item[i].snap) sum += hps_snapshot_cost_s(s->write.item[i].snap);
+        if (s->write.item[i].snapshot) sum += hps_snapshot_cost_s(s->write.item[i].snapshot);
     return sum;
 }
 
-/* The checksums of all ranks, into the file. Rank 0 has the sums. */
+/* Write the checksums, which are summed at rank 0. */
 static enum hps_status put_sums(const struct hps_save *s, const unsigned long long *sum)
 {
     struct hps_h5 h;
@@ -153,14 +153,14 @@ static enum hps_status put_sums(const struct hps_save *s, const unsigned long lo
     return st;
 }
 
-/* The checkpoint has its name when its content is on the disk. */
+/* Rename the file once its content is on the disk. */
 static void name_it(void *save, struct hps_background_end *end)
 {
     struct hps_save *s = save;
     bool renamed = false;
 
     if (hps_file_sync(s->file.part) && hps_part_file_commit(&s->file, &renamed)) {
-        hps_ckpt_sweep(s->opt, s->dir, s->step, s->only_this); /* not before the name is there */
+        hps_ckpt_remove_old(s->opt, s->dir, s->step, s->only_this); /* after the rename */
         return;
     }
     end->status = HPS_OUTPUT;
@@ -207,12 +207,12 @@ enum hps_status hps_save_next(struct hps_save *s, bool *whole, MPI_Comm world)
     return st;
 }
 
-/* ---- waited for ---- */
+/* ---- waiting ---- */
 
-/* What ranks tell each other while they wait. */
+/* What ranks exchange while they wait. */
 enum { READY, TROUBLE, BYTES, NWORD };
 
-/* Until this rank is ready or in trouble, but not for long. */
+/* Wait, not for long, until this rank is ready or has failed. */
 static struct hps_save_poll wait_a_while(const struct hps_save *s)
 {
     const double most_s = 0.2, nap_s = 0.0005;
@@ -228,7 +228,7 @@ static struct hps_save_poll wait_a_while(const struct hps_save *s)
     return poll;
 }
 
-/* One round: who is ready, the worst trouble, all bytes that were written. Sleeps. Collective. */
+/* Agree on ranks that are ready, the worst status and all bytes written. Sleeps. Collective. */
 static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm world)
 {
     struct hps_save_poll poll = wait_a_while(s);
@@ -241,7 +241,7 @@ static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm wo
     hps_wait_sleeping(&request[1]);
 }
 
-/* The lowest rank that is in trouble says why. Collective. */
+/* The lowest rank that failed prints why. Collective. */
 static void tell_trouble(const struct hps_save *s, MPI_Comm world)
 {
     int me = hps_save_poll(s).trouble ? hps_rank() : INT_MAX, first;
@@ -264,7 +264,7 @@ enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
         st = (enum hps_status)all[TROUBLE];
         if (!st && all[READY] == hps_nrank()) st = hps_save_next(s, &whole, world);
     }
-    s->waited_s = before_s + hps_now_s() - t0;     /* hps_save_next's is in it */
+    s->waited_s = before_s + hps_now_s() - t0;     /* includes that of hps_save_next */
     if (st) tell_trouble(s, world);
     return st;
 }

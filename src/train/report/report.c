@@ -1,4 +1,4 @@
-/* report.c - the report written at the end of a run, and shown again from its files. */
+/* report.c - writes the report at the end of a run, and prints it again from its files. */
 #include "train/report.h"
 
 #include <errno.h>
@@ -13,18 +13,18 @@
 #include "base/say.h"
 #include "train/report/report_impl.h"
 
-/* An earlier report of this run; NULL where there is none, or, said, none that can be read: nothing
- * is added up. */
+/* The earlier report of this run, to add to; NULL: there is none, or, with a message, it cannot be
+ * read. */
 static json_t *earlier(const char *path)
 {
-    enum { MOST_BYTES = 256 << 20 };
+    enum { MAX_BYTES = 256 << 20 };
     size_t length = 0;
     char *text = NULL;
     json_t *old = NULL;
     bool there = hps_file_fits(path) && access(path, F_OK) == 0;
     const char *why = there || errno == ENOENT ? NULL : hps_file_why(errno);
 
-    if (there && !hps_file_read(&text, &length, MOST_BYTES, path)) why = hps_file_why(errno);
+    if (there && !hps_file_read(&text, &length, MAX_BYTES, path)) why = hps_file_why(errno);
     if (text) old = json_loadb(text, length, 0, NULL);
     hps_mem_free(text);
     if (strcmp(hps_report_word(old, "format"), "heterps-report-1") == 0) return old;
@@ -34,7 +34,7 @@ static json_t *earlier(const char *path)
     return NULL;
 }
 
-/* Table, report.json and whether perf.h5 is to be kept as it is: rank 0's part. *text to free. */
+/* Rank 0: print the table, write report.json, decide whether perf.h5 is kept. *text to free. */
 static enum hps_status tell(const struct hps_run_facts *f, const struct hps_report_counts *c,
                             const char *json_path, const char *perf_path, char **text, bool *keep)
 {
@@ -72,7 +72,7 @@ enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm wor
     return s ? s : dumped;
 }
 
-/* A report.json whose parts are of the kinds that a report has. */
+/* Does report.json have the parts of a report? */
 static enum hps_status load(json_t **report, const char *path)
 {
     static const char *const lists[] = { "regions", "stages", "types",
@@ -119,7 +119,7 @@ static enum hps_status show_html(const json_t *report, const char *perf_path, co
     return s;
 }
 
-/* A run that goes on, or was killed before its first end, has a status and no report. */
+/* A run that is running or was killed has a status and no report. */
 static bool unfinished(const char *directory, const char *report)
 {
     char *path = hps_mem_print("%s/status.json", directory);
@@ -138,7 +138,7 @@ static bool unfinished(const char *directory, const char *report)
     return state;
 }
 
-/* A file of the run directory is a regular one, or missing. */
+/* A file of the run directory must be regular, or missing. */
 static enum hps_status check_own(const char *path)
 {
     if (hps_file_fits(path)) return HPS_OK;

@@ -1,4 +1,4 @@
-/* report_dump.c - perf.h5: per rank, per region, per step window; the spans of a traced run. */
+/* report_dump.c - perf.h5: counters by rank, region and window of steps; spans of a traced run. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "base/say.h"
 #include "train/report/report_impl.h"
 
-/* The file under work. `bad` is its first failure: what follows is taken from the ranks and
- * dropped, so that they can go on. */
+/* The file while it is written. After a first failure (`bad`), data of other ranks are received and
+ * dropped, so that these can continue. */
 struct dump {
     struct hps_h5 file;
     const struct hps_run_facts *facts;
     const struct hps_report_counts *counts;
     MPI_Comm world;
     enum hps_status bad;
-    int *number;                /* a piece of a column */
+    int *number;                /* a block of a column */
     long long *whole;
     double *real;
 };
@@ -47,7 +47,7 @@ static void note(struct dump *d, const char *name, double x)
     if (!d->bad) d->bad = hps_h5_put_real(&d->file, "/", name, 1, &x);
 }
 
-/* What was run and promised: names of columns, texts, the main numbers. */
+/* Attributes: names of columns, texts, the main numbers. */
 static void put_head(struct dump *d, const char *report)
 {
     const struct hps_run_facts *f = d->facts;
@@ -96,7 +96,7 @@ static void put_stages(struct dump *d)
     hps_mem_free(stage);
 }
 
-/* Totals of each rank: calls and seconds of the regions, events, place in the plan. */
+/* Totals of each rank: calls and seconds of the regions, events, stages. */
 static void put_ranks(struct dump *d)
 {
     const struct hps_report_counts *c = d->counts;
@@ -108,13 +108,13 @@ static void put_ranks(struct dump *d)
 
     for (int r = 0; r < R; r++) {
         for (int g = 0; g < HPS_REGIONS; g++) {
-            gpus += gpu[r * HPS_REGIONS + g] = c->card[r].total[g].gpu_s;
-            calls[r * HPS_REGIONS + g] = c->card[r].total[g].calls;
-            seconds[r * HPS_REGIONS + g] = c->card[r].total[g].seconds;
+            gpus += gpu[r * HPS_REGIONS + g] = c->rank_counts[r].total[g].gpu_s;
+            calls[r * HPS_REGIONS + g] = c->rank_counts[r].total[g].calls;
+            seconds[r * HPS_REGIONS + g] = c->rank_counts[r].total[g].seconds;
         }
         for (int e = 0; e < E; e++) {
-            int k = hps_report_event(&c->card[r], c->event[e]);
-            event[r * E + e] = k < 0 ? NAN : c->card[r].event_total[k];
+            int k = hps_report_event(&c->rank_counts[r], c->event[e]);
+            event[r * E + e] = k < 0 ? NAN : c->rank_counts[r].event_total[k];
         }
     }
     put_stages(d);
@@ -138,7 +138,7 @@ static void put_ranks(struct dump *d)
     hps_mem_free(calls);
 }
 
-/* Which plan was used when, and by whom. */
+/* The plans and the steps in which they were used. */
 static void put_plans(struct dump *d)
 {
     const struct hps_run_facts *f = d->facts;
@@ -168,13 +168,13 @@ static void put_region_events(struct dump *d)
     const struct hps_report_counts *c = d->counts;
     int R = c->R, E = c->nevent, width = HPS_REGIONS * E;
 
-    if (E == 0 || !c->card[0].by_region) return;
+    if (E == 0 || !c->rank_counts[0].by_region) return;
     double *event = hps_mem_new((size_t)R * (size_t)width, sizeof *event);
     for (int r = 0; r < R; r++)
         for (int e = 0; e < E; e++) {
-            int k = hps_report_event(&c->card[r], c->event[e]);
+            int k = hps_report_event(&c->rank_counts[r], c->event[e]);
             for (int g = 0; g < HPS_REGIONS; g++)
-                event[r * width + g * E + e] = k < 0 ? NAN : c->card[r].region_event[g][k];
+                event[r * width + g * E + e] = k < 0 ? NAN : c->rank_counts[r].region_event[g][k];
         }
     make(d, "ranks/region_events", H5T_NATIVE_DOUBLE, R, width);
     put(d, "ranks/region_events", H5T_NATIVE_DOUBLE, 0, R, width, event);
@@ -187,7 +187,7 @@ static void fill_rank(struct dump *d, long long n, int r)
         d->number[i] = r;
 }
 
-/* n windows of rank r to rows first.. of the columns. */
+/* Write n windows of rank r to the rows of the columns from `first` on. */
 static void put_windows(struct dump *d, int r, const struct hps_count_row *row, long long first,
                         long long n)
 {
@@ -209,18 +209,18 @@ static void put_windows(struct dump *d, int r, const struct hps_count_row *row, 
     put(d, "windows/calls", H5T_NATIVE_LLONG, first, n, HPS_REGIONS, d->whole);
     put(d, "windows/region_seconds", H5T_NATIVE_DOUBLE, first, n, HPS_REGIONS, d->real);
     for (int e = 0; e < E; e++) {
-        int k = hps_report_event(&c->card[r], c->event[e]);
+        int k = hps_report_event(&c->rank_counts[r], c->event[e]);
         for (long long i = 0; i < n; i++)
             d->real[i * E + e] = k < 0 ? NAN : row[i].event[k];
     }
     if (E > 0) put(d, "windows/events", H5T_NATIVE_DOUBLE, first, n, E, d->real);
 }
 
-/* Times on rank 0's clock. */
+/* Times are by rank 0's clock. */
 static void put_spans(struct dump *d, int r, const struct hps_count_span *span, long long first,
                       long long n)
 {
-    double shift_s = d->counts->card[r].shift_s, *end_s = d->real + n;
+    double shift_s = d->counts->rank_counts[r].shift_s, *end_s = d->real + n;
 
     fill_rank(d, n, r);
     put(d, "spans/rank", H5T_NATIVE_INT, first, n, 0, d->number);
@@ -245,8 +245,8 @@ static void make_columns(struct dump *d)
     long long nrow = 0, nspan = 0;
 
     for (int r = 0; r < c->R; r++) {
-        nrow += c->card[r].nrow;
-        nspan += c->card[r].nspan;
+        nrow += c->rank_counts[r].nrow;
+        nspan += c->rank_counts[r].nspan;
     }
     make(d, "windows/rank", H5T_NATIVE_INT, nrow, 0);
     make(d, "windows/step", H5T_NATIVE_LLONG, nrow, 0);
@@ -263,23 +263,23 @@ static void make_columns(struct dump *d)
     make(d, "spans/end_s", H5T_NATIVE_DOUBLE, nspan, 0);
 }
 
-/* From each rank in turn, so that rank 0 never holds more than a piece. */
+/* From one rank after the other, so that rank 0 has one block in memory. */
 static void put_streams(struct dump *d)
 {
-    struct hps_count_row *row = hps_mem_new(HPS_REPORT_PIECE, sizeof *row);
-    struct hps_count_span *span = hps_mem_new(HPS_REPORT_PIECE, sizeof *span);
+    struct hps_count_row *row = hps_mem_new(HPS_REPORT_BLOCK, sizeof *row);
+    struct hps_count_span *span = hps_mem_new(HPS_REPORT_BLOCK, sizeof *span);
     long long rows = 0, spans = 0, n;
 
     make_columns(d);
     for (int r = 0; r < d->counts->R; r++) {
-        const struct hps_report_card *card = &d->counts->card[r];
+        const struct hps_report_rank *its = &d->counts->rank_counts[r];
         for (long long from = 0;
-             (n = hps_report_recv(HPS_REPORT_ROWS, card, r, from, row, d->world)) > 0; from += n) {
+             (n = hps_report_recv(HPS_REPORT_ROWS, its, r, from, row, d->world)) > 0; from += n) {
             put_windows(d, r, row, rows, n);
             rows += n;
         }
         for (long long from = 0;
-             (n = hps_report_recv(HPS_REPORT_SPANS, card, r, from, span, d->world)) > 0;
+             (n = hps_report_recv(HPS_REPORT_SPANS, its, r, from, span, d->world)) > 0;
              from += n) {
             put_spans(d, r, span, spans, n);
             spans += n;
@@ -289,7 +289,7 @@ static void put_streams(struct dump *d)
     hps_mem_free(row);
 }
 
-/* Rank 0 alone has the file. Nothing of it is left when it is not whole. */
+/* Rank 0 alone writes the file, and removes it after a failure. */
 static enum hps_status write_file(struct dump *d, const char *report, const char *part)
 {
     size_t wide = HPS_REGIONS;
@@ -297,9 +297,9 @@ static enum hps_status write_file(struct dump *d, const char *report, const char
     if ((size_t)d->counts->nevent > wide) wide = (size_t)d->counts->nevent;
     d->bad = hps_h5_create(&d->file, part, MPI_COMM_NULL);
     bool made = !d->bad;
-    d->number = hps_mem_new(HPS_REPORT_PIECE, sizeof *d->number);
-    d->whole = hps_mem_new(HPS_REPORT_PIECE * wide, sizeof *d->whole);
-    d->real = hps_mem_new(HPS_REPORT_PIECE * wide, sizeof *d->real);
+    d->number = hps_mem_new(HPS_REPORT_BLOCK, sizeof *d->number);
+    d->whole = hps_mem_new(HPS_REPORT_BLOCK * wide, sizeof *d->whole);
+    d->real = hps_mem_new(HPS_REPORT_BLOCK * wide, sizeof *d->real);
     put_head(d, report);
     put_ranks(d);
     put_plans(d);

@@ -1,4 +1,4 @@
-/* report_gather.c - what every rank counted, at rank 0. */
+/* report_gather.c - gathers the counters of all ranks at rank 0. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "hw/node.h"
 #include "train/report/report_impl.h"
 
-static struct hps_report_card my_card(const struct hps_run_before *before)
+static struct hps_report_rank my_card(const struct hps_run_counted *before)
 {
-    struct hps_report_card c = { 0 };
+    struct hps_report_rank c = { 0 };
     const char *const *name;
     const double *total;
     const struct hps_count_row *row;
@@ -43,21 +43,21 @@ static struct hps_report_card my_card(const struct hps_run_before *before)
     return c;
 }
 
-int hps_report_event(const struct hps_report_card *card, const char *event)
+int hps_report_event(const struct hps_report_rank *rank_counts, const char *event)
 {
-    for (int e = 0; e < card->nevent; e++)
-        if (strcmp(card->event[e], event) == 0) return e;
+    for (int e = 0; e < rank_counts->nevent; e++)
+        if (strcmp(rank_counts->event[e], event) == 0) return e;
     return -1;
 }
 
-/* Every name once, in the order of its first appearance. */
+/* The names of events, each once, in order of first occurrence. */
 static void name_events(struct hps_report_counts *c)
 {
     size_t cap = 0;
 
     for (int r = 0; r < c->R; r++)
-        for (int e = 0; e < c->card[r].nevent; e++) {
-            const char *name = c->card[r].event[e];
+        for (int e = 0; e < c->rank_counts[r].nevent; e++) {
+            const char *name = c->rank_counts[r].event[e];
             int k = 0;
             while (k < c->nevent && strcmp(c->event[k], name) != 0)
                 k++;
@@ -67,9 +67,9 @@ static void name_events(struct hps_report_counts *c)
         }
 }
 
-struct hps_report_counts *hps_report_gather(const struct hps_run_before *before, MPI_Comm world)
+struct hps_report_counts *hps_report_gather(const struct hps_run_counted *before, MPI_Comm world)
 {
-    struct hps_report_card mine = my_card(before);
+    struct hps_report_rank mine = my_card(before);
     struct hps_report_counts *c = NULL;
     int me = 0, R = 1;
 
@@ -77,22 +77,22 @@ struct hps_report_counts *hps_report_gather(const struct hps_run_before *before,
         HPS_MPI(MPI_Comm_rank(world, &me));
         HPS_MPI(MPI_Comm_size(world, &R));
     }
-    hps_barrier_sleeping(world);                   /* those that come early sleep, */
+    hps_barrier_sleeping(world);                   /* early ranks sleep, */
     if (world != MPI_COMM_NULL)
         HPS_MPI(MPI_Barrier(world));            /* then all read their clocks at once */
     mine.shift_s = -hps_now_s();
     if (me == 0) {
         c = hps_mem_new(1, sizeof *c);
         c->R = R;
-        c->card = hps_mem_new((size_t)R, sizeof *c->card);
-        c->card[0] = mine;
+        c->rank_counts = hps_mem_new((size_t)R, sizeof *c->rank_counts);
+        c->rank_counts[0] = mine;
     }
     if (world != MPI_COMM_NULL)
-        HPS_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, me == 0 ? c->card : NULL,
+        HPS_MPI(MPI_Gather(&mine, (int)sizeof mine, MPI_BYTE, me == 0 ? c->rank_counts : NULL,
                            (int)sizeof mine, MPI_BYTE, 0, world));
     if (me != 0) return NULL;
     for (int r = R - 1; r >= 0; r--)
-        c->card[r].shift_s -= c->card[0].shift_s;
+        c->rank_counts[r].shift_s -= c->rank_counts[0].shift_s;
     name_events(c);
     return c;
 }
@@ -101,11 +101,11 @@ void hps_report_counts_free(struct hps_report_counts *counts)
 {
     if (!counts) return;
     hps_mem_free(counts->event);
-    hps_mem_free(counts->card);
+    hps_mem_free(counts->rank_counts);
     hps_mem_free(counts);
 }
 
-/* My windows or spans: where they begin, how many, of what size. */
+/* This rank's windows or spans: their address, number and size. */
 static const char *things(enum hps_report_kind kind, long long *n, size_t *size)
 {
     const struct hps_count_row *row;
@@ -121,9 +121,9 @@ static const char *things(enum hps_report_kind kind, long long *n, size_t *size)
     return (const char *)span;
 }
 
-static long long piece_of(long long n, long long from)
+static long long block_of(long long n, long long from)
 {
-    return n - from < HPS_REPORT_PIECE ? n - from : HPS_REPORT_PIECE;
+    return n - from < HPS_REPORT_BLOCK ? n - from : HPS_REPORT_BLOCK;
 }
 
 void hps_report_send(enum hps_report_kind kind, MPI_Comm world)
@@ -132,17 +132,18 @@ void hps_report_send(enum hps_report_kind kind, MPI_Comm world)
     size_t size;
     const char *at = things(kind, &n, &size);
 
-    for (long long from = 0; from < n; from += HPS_REPORT_PIECE) {
-        long long k = piece_of(n, from);
+    for (long long from = 0; from < n; from += HPS_REPORT_BLOCK) {
+        long long k = block_of(n, from);
         HPS_MPI(MPI_Send(at + (size_t)from * size, (int)((size_t)k * size), MPI_BYTE, 0,
                          HPS_TAG_REPORT, world));
     }
 }
 
-long long hps_report_recv(enum hps_report_kind kind, const struct hps_report_card *card, int r,
-                          long long from, void *to, MPI_Comm world)
+long long hps_report_recv(enum hps_report_kind kind, const struct hps_report_rank *rank_counts,
+                          int r, long long from, void *to, MPI_Comm world)
 {
-    long long mine, n = kind == HPS_REPORT_ROWS ? card->nrow : card->nspan, k = piece_of(n, from);
+    long long mine, n = kind == HPS_REPORT_ROWS ? rank_counts->nrow : rank_counts->nspan;
+    long long k = block_of(n, from);
     size_t size;
     const char *at = things(kind, &mine, &size);
 
@@ -155,11 +156,11 @@ long long hps_report_recv(enum hps_report_kind kind, const struct hps_report_car
     return k;
 }
 
-/* Has this rank a GPU that did anything? */
-static bool used_gpu(const struct hps_report_card *card)
+/* Did a GPU of this rank compute? */
+static bool used_gpu(const struct hps_report_rank *rank_counts)
 {
     for (int g = 0; g < HPS_REGIONS; g++)
-        if (card->total[g].gpu_s > 0) return true;
+        if (rank_counts->total[g].gpu_s > 0) return true;
     return false;
 }
 
@@ -171,14 +172,14 @@ void hps_report_regions(const struct hps_report_counts *counts, const int *stage
         int n = 0, gpus = 0;
         for (int r = 0; r < counts->R; r++) {
             if (stage_of && stage_of[r] < 0) continue;
-            const struct hps_report_card *card = &counts->card[r];
-            struct hps_count_sum one = part < 0 ? card->total[g] : card->part[part][g];
+            const struct hps_report_rank *its = &counts->rank_counts[r];
+            struct hps_count_sum one = part < 0 ? its->total[g] : its->part[part][g];
             sum.calls += one.calls;
             sum.min_s = fmin(sum.min_s, one.seconds);
             sum.max_s = fmax(sum.max_s, one.seconds);
             sum.avg_s += one.seconds;
             sum.gpu_s += one.gpu_s;
-            gpus += used_gpu(card);
+            gpus += used_gpu(its);
             n++;
         }
         sum.min_s = n ? sum.min_s : 0;

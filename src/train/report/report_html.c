@@ -1,11 +1,11 @@
-/* report_html.c - the report as one page that needs nothing beside it: table, plots, timeline. */
+/* report_html.c - the report as one self-contained page: table, plots, timeline. */
 #include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "train/report/report_impl.h"
 
-enum { MOST_POINTS = 200, MOST_SPANS = 8000 };
+enum { MAX_POINTS = 200, MAX_SPANS = 8000 };
 
 static const char style[] =
     "<style>:root{color-scheme:light dark;--ink:#1c2430;--soft:#5d6b7c;--grid:#e2e6ec;--back:#fff}"
@@ -45,13 +45,13 @@ static void key_of_regions(struct hps_page *t)
     hps_page_add(t, "</p>\n");
 }
 
-/* The largest of three that are numbers. */
+/* The largest of three numbers, ignoring NaN. */
 static double most_of(double a, double b, double c)
 {
     return fmax(fmax(isfinite(a) ? a : 0, isfinite(b) ? b : 0), isfinite(c) ? c : 0);
 }
 
-/* Each quantity as three bars, relative to the longest: measured, promised, the paper's model. */
+/* Three bars for each quantity, relative to the longest: measured, promised, the paper's model. */
 static void plot_promises(struct hps_page *t, const json_t *r)
 {
     static const char *const key[3][3] = {
@@ -81,7 +81,7 @@ static void plot_promises(struct hps_page *t, const json_t *r)
     hps_plot_end(&p);
 }
 
-/* Windows i.. up to j as one; window 0 begins with the program, so plots begin behind it. */
+/* Windows i to j - 1 as one. Plots omit window 0, which begins with the program. */
 static struct hps_perf_window sum_of(const struct hps_perf *perf, int i, int j)
 {
     struct hps_perf_window sum = perf->window[j - 1];
@@ -96,13 +96,13 @@ static struct hps_perf_window sum_of(const struct hps_perf *perf, int i, int j)
 
 static int group_of(const struct hps_perf *perf)
 {
-    return 1 + perf->nwindow / MOST_POINTS;
+    return 1 + perf->nwindow / MAX_POINTS;
 }
 
 static void plot_rate(struct hps_page *t, const json_t *r, const struct hps_perf *perf)
 {
     double said = hps_report_real(r, "predicted_examples_s"), most = isfinite(said) ? said : 0;
-    double x[MOST_POINTS + 1], y[MOST_POINTS + 1];
+    double x[MAX_POINTS + 1], y[MAX_POINTS + 1];
     int n = 0, group = group_of(perf);
 
     for (int i = 1; i < perf->nwindow; i += group) {
@@ -123,7 +123,7 @@ static void plot_rate(struct hps_page *t, const json_t *r, const struct hps_perf
     hps_plot_end(&p);
 }
 
-/* One bar from step x0 on: what its time went into. */
+/* A stacked bar from step x0 on: the shares of its time. */
 static void stack(const struct hps_plot *p, double x0, const struct hps_perf_window *w)
 {
     double below = 0;
@@ -201,7 +201,7 @@ static void plot_calibration(struct hps_page *t, const json_t *r)
     hps_plot_end(&p);
 }
 
-/* Layers under the roofs of the types, both axes by powers of ten. */
+/* The roofline plot: layers and the roofs of the types, both axes logarithmic. */
 static void plot_roofline(struct hps_page *t, const json_t *r)
 {
     const json_t *layers = json_object_get(r, "layers"), *types = json_object_get(r, "types");
@@ -228,7 +228,7 @@ static void plot_roofline(struct hps_page *t, const json_t *r)
     hps_plot_end(&p);
 }
 
-/* Two steps of every rank, rank 0 on top. */
+/* The timeline of two steps of every rank, rank 0 on top. */
 static void plot_timeline(struct hps_page *t, const struct hps_perf *perf)
 {
     double from = INFINITY, to = -INFINITY;
@@ -247,7 +247,7 @@ static void plot_timeline(struct hps_page *t, const struct hps_perf *perf)
         snprintf(word, sizeof word, "rank %d", r);
         hps_plot_word(&p, 'y', -r - 0.5, word);
     }
-    for (int i = 0; i < perf->nspan && i < MOST_SPANS; i++) {
+    for (int i = 0; i < perf->nspan && i < MAX_SPANS; i++) {
         const struct hps_perf_span *s = &perf->span[i];
         char class[16], tip[96];
         snprintf(class, sizeof class, "r%d", s->region);

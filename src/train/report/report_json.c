@@ -1,4 +1,4 @@
-/* report_json.c - "heterps-report-1": all that the report knows, so that it can be shown again. */
+/* report_json.c - the report as "heterps-report-1", complete, so that it can be printed again. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void hps_report_append(json_t *list, json_t *value)
     if (json_array_append_new(list, value) != 0) HPS_DIE("no memory for the report");
 }
 
-/* A text of our own as an object; the text is freed. */
+/* Parse a JSON text of this program; frees the text. */
 static json_t *read_back(char *text)
 {
     json_t *j = json_loads(text, 0, NULL);
@@ -109,8 +109,8 @@ static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_
         double sum = 0, least = INFINITY, most = -INFINITY;
         int n = 0;
         for (int r = 0; r < c->R; r++) {
-            int k = hps_report_event(&c->card[r], c->event[e]);
-            double x = k < 0 || f->setup.stage_of[r] < 0 ? NAN : c->card[r].event_total[k];
+            int k = hps_report_event(&c->rank_counts[r], c->event[e]);
+            double x = k < 0 || f->setup.stage_of[r] < 0 ? NAN : c->rank_counts[r].event_total[k];
             if (isnan(x)) continue;
             sum += x;
             least = fmin(least, x);
@@ -128,8 +128,8 @@ static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_
     return list;
 }
 
-/* What the ranks of a stage did for it with their time: shares of the seconds of this start, of its
- * last plan where there were several, in which no checkpoint is written. */
+/* How the ranks of a stage spent their time: shares of the seconds of this start (under the last
+ * plan, where there were several) without checkpoints. */
 static void put_times(json_t *one, const struct hps_run_facts *f, const struct hps_report_counts *c,
                       const int *in_stage, int part)
 {
@@ -214,7 +214,7 @@ static void put_pool(json_t *j, const struct hps_run_facts *f)
     hps_report_put(j, "idle", idle);
 }
 
-/* What the engine's model leaves of the units' time without work; NaN: no pipeline. */
+/* The idle share of the units' time by the engine's model; NaN: no pipeline. */
 static double promised_bubble(const struct hps_run_facts *f)
 {
     struct hps_engine_cut cut = hps_engine_cut(f->setup.profile);
@@ -228,8 +228,8 @@ static double promised_bubble(const struct hps_run_facts *f)
     return fmax(1 - busy_s / (units * step_s), 0);
 }
 
-/* The layout, and that of the starts before where this one goes on in another or with a plan of
- * another origin: it ends in other bits than they would have. */
+/* The layout, and the one of the earlier starts where this start changed the layout or the
+ * origin of the plan: its bits then differ from those of a run without a restart. */
 static void put_layout(json_t *j, const struct hps_run_facts *f)
 {
     const struct hps_run_layout *now = &f->layout.now, *before = &f->layout.was;
@@ -289,7 +289,8 @@ static json_t *plan_of(const struct hps_plan_epoch *e)
     return one;
 }
 
-/* Which plan was used when: an earlier report's as far as this start did not do its steps again. */
+/* The plans with their steps, including those of an earlier report up to the step at which this
+ * start began. */
 static json_t *plans_of(const struct hps_run_facts *f, const json_t *old)
 {
     const json_t *before = json_object_get(old, "plans");
@@ -310,8 +311,8 @@ static void put_ranks(json_t *j, const struct hps_report_counts *c)
     double cpu_s = 0, most = 0;
 
     for (int r = 0; r < c->R; r++) {
-        cpu_s += c->card[r].cpu_s;
-        most = fmax(most, c->card[r].peak_bytes);
+        cpu_s += c->rank_counts[r].cpu_s;
+        most = fmax(most, c->rank_counts[r].peak_bytes);
     }
     hps_report_put_real(j, "cpu_s", cpu_s);
     hps_report_put_real(j, "peak_bytes", most);
@@ -353,7 +354,7 @@ static json_t *losses_of(const struct hps_run_facts *f)
     return list;
 }
 
-/* The run was finished before: what was measured then stands, only the evaluation is new. */
+/* The run was finished before: keep its measurements, renew the evaluation. */
 static json_t *renewed(const struct hps_run_facts *f, const json_t *old)
 {
     json_t *j = json_deep_copy(old);

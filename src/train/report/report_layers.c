@@ -1,8 +1,8 @@
-/* report_layers.c - where each layer stands under the roof of its hardware.
+/* report_layers.c - the roofline of each layer.
  *
- * The roof is the least time that the measured GEMM and memory rates allow for the operations of
- * the layer and the bytes that it cannot avoid to move; `roofline` is that over `oct`.
- * Over 1, the bytes came from a cache. */
+ * The bound is the time for the layer's operations at the measured GEMM rate, or for its
+ * compulsory memory traffic at the measured memory rate, whichever is longer; `roofline` is the
+ * bound over `oct`. Above 1, the bytes came from a cache. */
 #include <math.h>
 #include <string.h>
 
@@ -15,9 +15,9 @@ struct roof {
     bool by_memory;
 };
 
-/* Floats that pass memory once: inputs read twice and their gradients written, the output written
- * and its gradient read; weights read twice and their gradients written. Rows of a table are an
- * embedding's inputs. Of Bo examples. */
+/* Compulsory traffic of Bo examples in floats: inputs read twice and their gradients written,
+ * the output written and its gradient read, weights read twice and their gradients written. The
+ * inputs of an embedding are rows of its table. */
 static double least_bytes(const struct hps_layer *l, const struct hps_net *net, double Bo)
 {
     double in = 0;
@@ -28,7 +28,7 @@ static double least_bytes(const struct hps_layer *l, const struct hps_net *net, 
     return 4 * (Bo * (3 * in + 2 * l->width) + 3 * (double)l->nparam);
 }
 
-/* The pool's type of the profile's type t, by name; NULL: a recorded profile of other hardware. */
+/* The pool's type with the name of the profile's type t; NULL: the profile is of other hardware. */
 static const struct hps_type *hardware(const struct hps_run_facts *f, int t)
 {
     for (int i = 0; i < f->setup.pool->T; i++)

@@ -1,4 +1,4 @@
-/* report_perf.c - perf.h5 read again: windows averaged over the ranks, spans by pieces. */
+/* report_perf.c - reads perf.h5: windows averaged over the ranks, spans in blocks. */
 #include <assert.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/say.h"
 #include "train/report/report_impl.h"
 
-/* HDF5's numbers are not trusted: what the arrays are indexed by is checked. */
+/* Numbers from the file that index arrays are checked. */
 static enum hps_status damaged(const struct hps_h5 *h, const char *what)
 {
     HPS_SAY(HPS_ERROR, "%s: damaged: %s", h->path, what);
@@ -29,7 +29,7 @@ static enum hps_status open_perf(struct hps_h5 *h, const char *path)
     return s;
 }
 
-/* A column has the rows that it must, and `width`. */
+/* Check the shape of a column: its rows and `width`. */
 static enum hps_status fits(struct hps_h5 *h, const char *name, long long nrow, int width)
 {
     long long n;
@@ -40,7 +40,7 @@ static enum hps_status fits(struct hps_h5 *h, const char *name, long long nrow, 
     return s;
 }
 
-/* Where a step stands among the windows; it is put there when it is new. */
+/* The window of a step; appended when it is new. */
 static struct hps_perf_window *window_of(struct hps_perf *p, size_t *cap, long long step)
 {
     int lo = 0, hi = p->nwindow;
@@ -61,7 +61,7 @@ static struct hps_perf_window *window_of(struct hps_perf *p, size_t *cap, long l
 }
 
 struct windows {
-    int *rank;                  /* a piece of each column */
+    int *rank;                  /* a block of each column */
     long long *step;
     double *seconds, *region;
 };
@@ -81,10 +81,10 @@ static void add_windows(struct hps_perf *p, size_t *cap, const struct windows *w
 
 static enum hps_status read_windows(struct hps_h5 *h, struct hps_perf *p, const int *stage, int R)
 {
-    struct windows w = { hps_mem_new(HPS_REPORT_PIECE, sizeof *w.rank),
-                         hps_mem_new(HPS_REPORT_PIECE, sizeof *w.step),
-                         hps_mem_new(HPS_REPORT_PIECE, sizeof *w.seconds),
-                         hps_mem_new(HPS_REPORT_PIECE * HPS_REGIONS, sizeof *w.region) };
+    struct windows w = { hps_mem_new(HPS_REPORT_BLOCK, sizeof *w.rank),
+                         hps_mem_new(HPS_REPORT_BLOCK, sizeof *w.step),
+                         hps_mem_new(HPS_REPORT_BLOCK, sizeof *w.seconds),
+                         hps_mem_new(HPS_REPORT_BLOCK * HPS_REGIONS, sizeof *w.region) };
     long long nrow = 0;
     size_t cap = 0;
     int width;
@@ -93,7 +93,7 @@ static enum hps_status read_windows(struct hps_h5 *h, struct hps_perf *p, const 
     if (!s) s = fits(h, "windows/rank", nrow, 0);
     if (!s) s = fits(h, "windows/region_seconds", nrow, HPS_REGIONS);
     for (long long from = 0, n; !s && from < nrow; from += n) {
-        n = nrow - from < HPS_REPORT_PIECE ? nrow - from : HPS_REPORT_PIECE;
+        n = nrow - from < HPS_REPORT_BLOCK ? nrow - from : HPS_REPORT_BLOCK;
         s = hps_h5_get(h, "windows/rank", H5T_NATIVE_INT, from, n, 0, w.rank);
         if (!s) s = hps_h5_get(h, "windows/step", H5T_NATIVE_LLONG, from, n, 0, w.step);
         if (!s) s = hps_h5_get(h, "windows/seconds", H5T_NATIVE_DOUBLE, from, n, 0, w.seconds);
@@ -142,12 +142,12 @@ enum hps_status hps_perf_spans_open(struct hps_perf_spans *spans, const char *pa
     if (!s) s = read_stages(&spans->file, &spans->stage, &spans->R);
     if (!s) s = hps_h5_shape(&spans->file, "spans/rank", &spans->nspan, &width);
     if (!s) s = fits(&spans->file, "spans/rank", spans->nspan, 0);
-    spans->rank = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->rank);
-    spans->part = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->part);
-    spans->region = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->region);
-    spans->step = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->step);
-    spans->begin_s = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->begin_s);
-    spans->end_s = hps_mem_new(HPS_REPORT_PIECE, sizeof *spans->end_s);
+    spans->rank = hps_mem_new(HPS_REPORT_BLOCK, sizeof *spans->rank);
+    spans->part = hps_mem_new(HPS_REPORT_BLOCK, sizeof *spans->part);
+    spans->region = hps_mem_new(HPS_REPORT_BLOCK, sizeof *spans->region);
+    spans->step = hps_mem_new(HPS_REPORT_BLOCK, sizeof *spans->step);
+    spans->begin_s = hps_mem_new(HPS_REPORT_BLOCK, sizeof *spans->begin_s);
+    spans->end_s = hps_mem_new(HPS_REPORT_BLOCK, sizeof *spans->end_s);
     if (s) hps_perf_spans_close(spans);
     return s;
 }
@@ -155,7 +155,7 @@ enum hps_status hps_perf_spans_open(struct hps_perf_spans *spans, const char *pa
 enum hps_status hps_perf_spans_get(struct hps_perf_spans *spans, long long from, int *n)
 {
     struct hps_h5 *h = &spans->file;
-    long long left = spans->nspan - from, k = left < HPS_REPORT_PIECE ? left : HPS_REPORT_PIECE;
+    long long left = spans->nspan - from, k = left < HPS_REPORT_BLOCK ? left : HPS_REPORT_BLOCK;
 
     *n = (int)k;
     if (k == 0) return HPS_OK;
@@ -189,7 +189,7 @@ void hps_perf_spans_close(struct hps_perf_spans *spans)
     hps_mem_free(spans->stage);
 }
 
-/* The spans of two steps in the middle of what was traced. */
+/* The spans of two steps in the middle of the trace. */
 static enum hps_status read_spans(const char *path, struct hps_perf *p)
 {
     struct hps_perf_spans f;

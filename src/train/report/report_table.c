@@ -1,4 +1,4 @@
-/* report_table.c - the report for people: at most 40 lines of at most 100 columns. */
+/* report_table.c - the printed report: at most 40 lines of 100 columns. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "train/report/report_impl.h"
 
-enum { HEAD_LINES = 3, MOST_STAGES = 5, MOST_LAYERS = 3, MOST_PLANS = 2 };
+enum { HEAD_LINES = 3, MAX_STAGES = 5, MAX_LAYERS = 3, MAX_PLANS = 2 };
 
 static const json_t *list_of(const json_t *report, const char *key, size_t *n)
 {
@@ -29,7 +29,7 @@ static void share(struct hps_page *t, double x, int width)
         hps_page_add(t, "%*.1f %%", width - 2, 100 * x);
 }
 
-/* "3, 7-12": the ranks left out, as many as fit in `width` columns. */
+/* "3, 7-12": the idle ranks, as many as fit in `width` columns. */
 static void left_out(struct hps_page *t, const json_t *idle, size_t n, int width)
 {
     struct hps_page list = { 0 };
@@ -54,9 +54,9 @@ static void plans(struct hps_page *t, const json_t *r)
 
     if (n < 2) return;
     hps_page_add(t, "plans: %zu; ", n);
-    for (size_t i = n > MOST_PLANS ? n - MOST_PLANS : 0; i < n; i++) {
+    for (size_t i = n > MAX_PLANS ? n - MAX_PLANS : 0; i < n; i++) {
         const json_t *one = json_array_get(list, i);
-        hps_page_add(t, "%ssteps %lld-%lld at %s", i + MOST_PLANS > n && i ? ", " : "",
+        hps_page_add(t, "%ssteps %lld-%lld at %s", i + MAX_PLANS > n && i ? ", " : "",
                      hps_report_whole(one, "first_step"), hps_report_whole(one, "last_step"),
                      hps_page_real(rate, sizeof rate, hps_report_real(one, "examples_s")));
     }
@@ -112,14 +112,14 @@ static void head(struct hps_page *t, const json_t *r)
     plans(t, r);
 }
 
-/* As many stages as there is room for below the lines so far. */
+/* As many stages as the limit of lines allows. */
 static size_t most_stages(const struct hps_page *t)
 {
-    size_t most = MOST_STAGES + HEAD_LINES;
+    size_t most = MAX_STAGES + HEAD_LINES;
 
     for (const char *c = t->at; *c; c++)
         most -= *c == '\n' && most > 2;
-    return most < MOST_STAGES ? most : MOST_STAGES;
+    return most < MAX_STAGES ? most : MAX_STAGES;
 }
 
 static void stages(struct hps_page *t, const json_t *r)
@@ -225,7 +225,7 @@ static void regions(struct hps_page *t, const json_t *r)
     }
 }
 
-/* The place of the largest `oct` that is below `under` (in value, then place). */
+/* The index of the largest `oct` below `under` (by value, then index). */
 static size_t next_layer(const json_t *list, size_t n, double under, size_t after)
 {
     size_t best = n;
@@ -242,14 +242,14 @@ static size_t next_layer(const json_t *list, size_t n, double under, size_t afte
     return best;
 }
 
-/* The layers that cost most, under their roofs; nothing when no roof is known. */
+/* The slowest layers with their rooflines; nothing where no roofline is known. */
 static void layers(struct hps_page *t, const json_t *r)
 {
     size_t n, at = 0;
     const json_t *list = list_of(r, "layers", &n);
     double under = INFINITY;
 
-    for (int k = 0; k < MOST_LAYERS; k++) {
+    for (int k = 0; k < MAX_LAYERS; k++) {
         at = next_layer(list, n, under, at);
         const json_t *one = json_array_get(list, at);
         double roof = hps_report_real(one, "roofline");

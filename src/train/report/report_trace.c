@@ -1,4 +1,4 @@
-/* report_trace.c - the timeline as Chrome's trace events, written as it is read. */
+/* report_trace.c - converts the timeline to Chrome trace events, block by block. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void name(struct hps_page *t, const char *what, int pid, int tid, const c
                     "\"args\":{\"name\":\"%s %d\"}},\n", what, pid, tid, word, n);
 }
 
-/* Stages and ranks by name; a rank that the plan leaves out has no spans. */
+/* Names of stages and ranks; an idle rank has no spans. */
 static void names(struct hps_page *t, const struct hps_perf_spans *f)
 {
     for (int i = 0; i < f->R * HPS_WORKERS; i++) {

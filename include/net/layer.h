@@ -35,7 +35,7 @@ struct hps_pass_weights {
 struct hps_pass_memory {
     float *saved;                       /* (B * nsaved) saved activations of my rows         */
     float *saved_batch;                 /* (nsaved_batch) and of the whole micro-batch       */
-    float *all;                         /* (collective->rows * shared) scratch               */
+    float *all;                         /* (collective->rows * scratch_row) scratch          */
     double *scratch;                    /* (nscratch) scratch                                */
 };
 

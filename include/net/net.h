@@ -25,7 +25,9 @@ struct hps_layer {
     size_t nparam;                  /* dense weights                                        */
     size_t nsaved, nsaved_batch;    /* saved activations: of an example; of a micro-batch   */
     size_t nrunning;                /* state beside the weights, in checkpoints too         */
-    size_t shared, nscratch;        /* scratch: floats a row of a micro-batch; doubles      */
+    size_t nscratch_row;            /* scratch, shared by layers: floats for each row of a
+                                       micro-batch                                          */
+    size_t nscratch;                /* and doubles in all                                   */
     size_t nexchange, nexchange_row;    /* floats that each rank of a stage exchanges with the
                                        others, in the forward and again in the backward: of a
                                        micro-batch, and of each row                         */

@@ -12,7 +12,7 @@ struct hps_train_opt {
     double table_learning_rate;     /* 0: learning_rate                                          */
     double momentum, beta1, beta2, epsilon, initial_accumulator, ftrl_beta;
     bool nesterov;
-    double l1, l2;                  /* see hw/dev.h                                              */
+    double l1, l2;                  /* see hw/rule.h                                             */
     double clip;                    /* max global norm of the gradient; 0: no clipping           */
     long long warmup_steps;         /* the rate rises linearly over these                        */
     const char *decay;              /* none|linear|cosine|exponential, after warm-up             */

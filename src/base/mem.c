@@ -33,7 +33,7 @@ static struct head *take_large(size_t bytes)
     if (base == MAP_FAILED) return NULL;
     uintptr_t first = (uintptr_t)base + sizeof(struct head);
     uintptr_t block = (first + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-    madvise((void *)block, bytes, MADV_HUGEPAGE);       /* a wish: without it all is only slower */
+    madvise((void *)block, bytes, MADV_HUGEPAGE);       /* a hint: a failure does not matter */
     struct head *h = (struct head *)block - 1;
     *h = (struct head){ alive, span, base };
     return h;

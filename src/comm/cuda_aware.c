@@ -1,4 +1,4 @@
-/* cuda_aware.c - the one place where it is asked. */
+/* cuda_aware.c - asks the MPI library whether it is CUDA-aware. */
 #include "comm/cuda_aware.h"
 
 #include <stdlib.h>

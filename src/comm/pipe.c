@@ -1,10 +1,10 @@
-/* pipe.c - for each overlap of shares a header and the rows behind it, in place on both sides. MPI
- * can let the receiver fetch contiguous rows while the sender computes; it could not do so with a
- * datatype of two blocks.
+/* pipe.c - messages between stages: for each overlap of shares a header, followed by the rows, in
+ * place on both sides. For contiguous rows MPI can let the receiver fetch them while the sender
+ * computes, which it could not with a datatype of two blocks.
  *
- * On a GPU a send is held until the device has made its rows, and has copied them to the host where
- * MPI cannot read device memory; a receive is held until the device has read what the buffer had
- * before. The progress engine (base/progress.h) starts held messages. */
+ * On a GPU a send is held until the device has computed its rows and, where MPI cannot read
+ * device memory, copied them to the host; a receive is held until the device has read the old
+ * content of the buffer. The progress engine (base/progress.h) starts held messages. */
 #include "comm/pipe.h"
 
 #include <assert.h>
@@ -30,44 +30,44 @@ struct message {
     MPI_Request request[2];     /* of the header, of the rows                  */
     float *at;
     int peer;                   /* world rank                                  */
-    struct head head;           /* travels                                     */
-    struct head due;            /* what a received one must say                */
+    struct head head;           /* sent or received                            */
+    struct head due;            /* the expected one                            */
 };
 
-/* Of the messages of a slot: none; held until the device is ready; under way; arrived, and not yet
- * waited for. */
+/* The state of a slot's messages: none; held until the device is ready; under way; arrived, and not
+ * waited for yet. */
 enum state { IDLE, HELD, TRAVELS, HERE };
 
 struct slot {
     enum state state;
     bool in;                    /* is received                                */
     int m, n;                   /* the micro-batch; how many messages         */
-    struct message *message;      /* (max_message)                                      */
+    struct message *message;    /* (max_message)                              */
     float *copy;                /* (rows, width) pinned; NULL: not needed      */
-    float *to;                  /* device memory that waits for `copy`          */
+    float *to;                  /* device memory to copy to                   */
     size_t floats;
-    struct hps_event *free;      /* the device has done with what is overwritten */
-    struct hps_event *ready;     /* what is sent has been made; copied in        */
+    struct hps_event *free;     /* the device has read the old content        */
+    struct hps_event *ready;    /* rows to send were computed; copied in      */
 };
 
 struct hps_pipe {
     const struct hps_team *team;
     struct hps_dev *dev;
     int side, other;            /* the other side's stage                      */
-    int from[2];                /* the stage that sends, a way                 */
-    int turn;                   /* of the stage before the boundary            */
+    int from[2];                /* the sending stage, by hps_way               */
+    int worker;                 /* hps_team_worker of the stage before the boundary */
     bool direct;                /* MPI reads and writes the device's memory    */
     int width[2], nslot, rows;
     int max_message;            /* upper bound of the messages of a slot       */
     MPI_Datatype row[2];
     struct slot *slot[2];       /* (nslot) in each direction                   */
-    const struct hps_codec_ops *codec;          /* in which activations and gradients travel */
+    const struct hps_codec_ops *codec;      /* of activations and gradients    */
     double bytes;
 };
 
 static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
 {
-    return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->turn;
+    return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->worker;
 }
 
 /* ---- messages of a slot ---- */
@@ -142,7 +142,7 @@ static void check(const struct message *c)
             d->rows, d->width);
 }
 
-/* All messages have come: copy them to the device, after kernels that read the old contents. */
+/* All messages have arrived: copy them to the device, after kernels that read the old content. */
 static void take_in(struct hps_pipe *p, struct slot *s)
 {
     for (int i = 0; i < s->n; i++)
@@ -161,7 +161,7 @@ static void finish(struct hps_pipe *p, enum hps_way way, struct slot *s)
 {
     if (s->state == HELD) {
         hps_dev_wait(p->dev, awaited(p, s));
-        if (s->state == HELD)                          /* else it left while we waited */
+        if (s->state == HELD)                          /* else it was started while waiting */
             go(p, way, s);
     }
     for (int i = 0; i < s->n && s->state == TRAVELS; i++)
@@ -222,7 +222,7 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     assert(p->other >= 0 && p->other < team->S && hps_team_has_stage(team, stage));
     p->from[HPS_WAY_FORWARD] = side == 1 ? stage : p->other;
     p->from[HPS_WAY_BACKWARD] = side == 1 ? p->other : stage;
-    p->turn = hps_team_worker(team, p->from[HPS_WAY_FORWARD]);
+    p->worker = hps_team_worker(team, p->from[HPS_WAY_FORWARD]);
     p->codec = hps_codec_find("fp32");
     memcpy(p->width, opt->width, sizeof p->width);
     p->nslot = opt->nslot;
@@ -245,7 +245,8 @@ void hps_pipe_free(struct hps_pipe *p)
     hps_mem_free(p);
 }
 
-/* The messages of a micro-batch: my share cut by the shares of the other side. Returns my rows. */
+/* Make the messages of a micro-batch: this rank's share divided by those of the other side.
+ * Returns the rows of the share. */
 static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head head, int n,
                float *buf)
 {
@@ -253,7 +254,7 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head
     int k = t->nrank[p->other];
     long long first = hps_share(n, t->nreplica, t->my_replica);
     long long end = hps_share(n, t->nreplica, t->my_replica + 1);
-    int q = n > 0 ? (int)(first * k / n) : 0;           /* its share begins at or before mine */
+    int q = n > 0 ? (int)(first * k / n) : 0;           /* its share begins at or before this one */
 
     assert(end - first <= p->rows);
     s->n = 0;
@@ -275,7 +276,7 @@ static struct slot *prepare(struct hps_pipe *p, enum hps_way way, int slot)
 {
     assert(slot >= 0 && slot < p->nslot);
     struct slot *s = &p->slot[way][slot];
-    assert(s->n == 0);                                 /* the one before was waited for */
+    assert(s->n == 0);                                 /* the slot is free */
     return s;
 }
 
@@ -288,7 +289,7 @@ void hps_pipe_send(struct hps_pipe *p, enum hps_way way, int slot, long long ste
     assert(p->side == (way == HPS_WAY_FORWARD ? 1 : -1));
     if (p->width[way] == 0) return;
     float *from;
-    memcpy(&from, &buf, sizeof from);                   /* what is sent is only read */
+    memcpy(&from, &buf, sizeof from);                   /* a send does not write */
     size_t floats = (size_t)cut(p, way, s, head, n, s->copy ? s->copy : from)
                     * (size_t)p->width[way];
     if (s->n == 0) return;

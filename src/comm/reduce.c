@@ -1,4 +1,5 @@
-/* reduce.c - cuts the gradients into buckets and hands them, from the end, to a way to sum. */
+/* reduce.c - divides the gradients into buckets, and passes them, from the end, to reduce
+ * operations. */
 #include "comm/reduce.h"
 
 #include <assert.h>
@@ -12,17 +13,17 @@ static const struct hps_reduce_ops *const all[] = { &hps_reduce_nccl, &hps_reduc
 
 struct hps_reduce {
     struct hps_dev *dev;
-    const struct hps_reduce_ops *ops;   /* NULL: nobody to sum with                   */
+    const struct hps_reduce_ops *ops;   /* NULL: a stage of one rank                  */
     void *state;
     const struct hps_gpu_group *gpus;
     MPI_Comm comm;                      /* owned                                      */
     float *grad;
     size_t n, bucket;                   /* floats                                     */
     size_t left;                        /* [0, left) is not complete yet              */
-    /* where sums are made on the host and grad is not there: buckets come, are summed, go back */
+    /* host sums of device gradients: buckets are copied to the host, summed, copied back */
     float *copy;                        /* (n) pinned; NULL: not needed               */
-    struct hps_event **came;             /* (nbucket)                                  */
-    int nbucket, nready, nstarted;      /* of a step: told to come, being summed      */
+    struct hps_event **came;            /* (nbucket) after the copy to the host       */
+    int nbucket, nready, nstarted;      /* of a step: buckets being copied, summed    */
     int nrank;
     double bytes;
 };
@@ -119,7 +120,7 @@ static size_t size_of(const struct hps_reduce *r, int b)
     return r->n - (size_t)b * r->bucket - first_of(r, b);
 }
 
-/* A bucket that the device has made, or will have by then, is told to come where it is summed. */
+/* Queue the copy of a complete bucket to where it is summed. */
 static void begin_copy(struct hps_reduce *r, int b)
 {
     size_t first = first_of(r, b), bytes = size_of(r, b) * sizeof *r->grad;
@@ -135,7 +136,7 @@ static void begin_copy(struct hps_reduce *r, int b)
     r->dev->ops->event_record(r->dev, r->came[b], HPS_STREAM_PEERS);
 }
 
-/* Those that have come are summed, in their order: `all_of_them`: each is waited for. */
+/* Start the sums of buckets that were copied, in order; `all_of_them`: wait for each copy. */
 static void start(struct hps_reduce *r, bool all_of_them)
 {
     for (; r->nstarted < r->nready; r->nstarted++) {

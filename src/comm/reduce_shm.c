@@ -1,9 +1,10 @@
-/* reduce_shm.c - sums where ranks of a host share memory: there each makes its gradients. A bucket
- * has as many shares as the largest host has ranks, dealt to the ranks of each host in turn: one
- * adds up a share over its host and lays the sums down at all of it. Between hosts a share travels,
- * to those alone who have the same on theirs: a host sends no more than one rank would.
+/* reduce_shm.c - sums where ranks of a host share memory: each has its gradients there. A bucket
+ * has as many shares as the largest host has ranks, distributed round robin over the ranks of each
+ * host. A rank sums each of its shares over its host and stores the sums in all gradients of the
+ * host. With several hosts, a share is reduced over the ranks that have it, one of each host: a
+ * host sends no more than one rank would.
  *
- * A share is of whole cache lines. Each sum is made once, in the order of the ranks on its host. */
+ * A share consists of whole cache lines. Each sum is computed once, in the order of the ranks. */
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -18,47 +19,47 @@
 
 enum {
     LINE = 16,      /* floats                                             */
-    BLOCK = 1024,   /* of them are added up at once, in the nearest cache */
-    MOST_DIM = 1024 /* of what comm/shm calls a row                      */
+    BLOCK = 1024,   /* floats that are summed at a time, in the L1 cache */
+    MAX_DIM = 1024  /* floats of a row of comm/shm                       */
 };
 
-/* A bucket, in the order in which they were begun, and what it waits for. */
+/* A bucket and the requests that it waits for, in order. */
 struct bucket {
     size_t first, end;          /* floats of the gradients               */
-    MPI_Request made;           /* by all of my host                     */
-    MPI_Request *summed;        /* (nmine) my shares, over the hosts     */
-    MPI_Request laid;           /* everybody's shares, everywhere        */
+    MPI_Request made;           /* gradients of all ranks of the host    */
+    MPI_Request *summed;        /* (nmine) this rank's shares, over hosts */
+    MPI_Request laid;           /* all shares are stored on the host     */
 };
 
 struct state {
-    struct hps_shm *shm;        /* NULL: I am alone on my host                               */
-    float *own;                 /* then: my gradients                                        */
-    int nthread, k, me;         /* ranks of my host, my place among them                     */
-    int nhost, my_host;         /* hosts; mine, from 1 on                                    */
-    float **at;                 /* (k) everybody's gradients                                 */
-    MPI_Comm host, laid;        /* my host twice: each has an order of its own               */
-    int nshare, nmine;          /* of a bucket; of these mine: me, me + k, ...               */
-    MPI_Comm *across;           /* (nmine) who has the same share; none where hosts are one  */
-    float *sum;                 /* my shares of a step as my host has them                   */
+    struct hps_shm *shm;        /* NULL: this rank is alone on its host                      */
+    float *own;                 /* then: its gradients                                       */
+    int nthread, k, me;         /* threads; ranks of the host, this rank among them          */
+    int nhost, my_host;         /* hosts; this one, from 1                                   */
+    float **at;                 /* (k) the gradients of each rank of the host                */
+    MPI_Comm host, laid;        /* two communicators of the host, each with its own order    */
+    int nshare, nmine;          /* shares of a bucket; of this rank: me, me + k, ..          */
+    MPI_Comm *across;           /* (nmine) the ranks with the same share; none on one host   */
+    float *sum;                 /* this rank's shares of a step, summed over the host        */
     size_t nsum, sum_cap;
     struct bucket *bucket;      /* (max_bucket)                                              */
     MPI_Request *summed;        /* (max_bucket * nmine)                                      */
     int max_bucket, begun, added, given, laid_down;   /* counts of buckets                   */
 };
 
-/* ---- who ---- */
+/* ---- hosts and shares ---- */
 
-/* Rows that each rank's n floats have room in, with as little address space as can be. */
+/* The rows that hold n floats of each rank with the least address space. */
 static int dim_for(size_t n, int parts)
 {
     int dim = 1;
 
-    while (dim < MOST_DIM && n / (size_t)dim >= (size_t)(HPS_SHM_MAX_ROWS / 2 / parts))
+    while (dim < MAX_DIM && n / (size_t)dim >= (size_t)(HPS_SHM_MAX_ROWS / 2 / parts))
         dim *= 2;
     return dim;
 }
 
-/* Those who are near, or I alone. Returns how many I see, which are all of them or fewer. */
+/* The shared-memory peers, or this rank alone. Returns their number. */
 static int meet_host(struct state *s, int parts, MPI_Comm comm)
 {
     int first, seen = 0;
@@ -76,8 +77,8 @@ static int meet_host(struct state *s, int parts, MPI_Comm comm)
     return s->shm ? seen : 1;
 }
 
-/* Does memory of the hosts serve? Somebody shares some; who shares some sees all of the host, and
- * has room for `rows`. Alike on all. */
+/* Can shared memory be used? Some rank has peers, and a rank with peers sees all ranks of its
+ * host and has capacity for `rows`. Equal on all ranks. */
 static bool serves(const struct state *s, int seen, size_t rows, int parts, MPI_Comm comm)
 {
     bool fits = seen == s->k && (!s->shm || rows <= hps_shm_rows(s->shm));
@@ -91,7 +92,8 @@ static bool serves(const struct state *s, int seen, size_t rows, int parts, MPI_
     return worst[0] > 1 && !worst[1];
 }
 
-/* Each takes the memory of its own gradients, where it runs, and then sees that of the others. */
+/* Each rank touches the memory of its own gradients, on its NUMA node, then maps that of the
+ * others. */
 static void see_all(struct state *s, size_t n, size_t rows, int parts, MPI_Comm comm)
 {
     int me, i = 0;
@@ -120,8 +122,8 @@ static void deal_shares(struct state *s, MPI_Comm comm)
     s->nmine = (s->nshare - s->me + s->k - 1) / s->k;
 }
 
-/* Who has which share on the other hosts. Their order begins with another host for each share:
- * where MPI sums by a tree, its root has more to send and to receive than others. */
+/* Make the communicators across hosts. For each share the order begins with another host, since the
+ * root of MPI's reduction tree sends and receives more than others. */
 static void reach_across(struct state *s, MPI_Comm comm)
 {
     s->across = hps_mem_new((size_t)s->nmine, sizeof *s->across);
@@ -134,7 +136,7 @@ static void reach_across(struct state *s, MPI_Comm comm)
     }
 }
 
-/* Room for what is said to them. */
+/* Allocate the buckets and their requests. */
 static void make_room(struct state *s, size_t n)
 {
     size_t lines = n / LINE + 2 * (size_t)s->max_bucket;
@@ -197,7 +199,7 @@ static float *memory(void *state)
 
 /* ---- a bucket ---- */
 
-/* Where share j of a bucket begins. */
+/* The beginning of share j of a bucket. */
 static size_t share(const struct state *s, const struct bucket *b, int j)
 {
     size_t line = b->first / LINE, lines = (b->end + LINE - 1) / LINE - line;
@@ -206,7 +208,7 @@ static size_t share(const struct state *s, const struct bucket *b, int j)
     return at < b->first ? b->first : at > b->end ? b->end : at;
 }
 
-/* A share under way: its sums, over my host, go everywhere, or (several hosts) to `to`. */
+/* Sum a share over the host: to all gradients of the host, or (several hosts) to `to`. */
 struct adding {
     const struct state *s;
     struct hps_parallel work;
@@ -257,7 +259,7 @@ static void tell_laid(struct state *s, struct bucket *b)
     s->given++;
 }
 
-/* My i-th share. MPI has better ways to sum where it does not do it in place. */
+/* Reduce share i of this rank over hosts; MPI's algorithms are better when not in place. */
 static void add_share(struct state *s, struct bucket *b, int i)
 {
     int share_of = s->me + i * s->k;
@@ -274,7 +276,7 @@ static void add_share(struct state *s, struct bucket *b, int i)
                            &b->summed[i]));
 }
 
-/* All of my host have made it. */
+/* All ranks of the host have computed the bucket: sum the shares. */
 static void add(struct state *s, struct bucket *b)
 {
     hps_shm_acquire();
@@ -284,7 +286,7 @@ static void add(struct state *s, struct bucket *b)
     if (s->nhost == 1) tell_laid(s, b);
 }
 
-/* My shares are summed over all hosts. */
+/* This rank's shares are summed over all hosts: store them on the host. */
 static void give(struct state *s, struct bucket *b)
 {
     for (int j = s->me; j < s->nshare; j += s->k) {
@@ -294,7 +296,7 @@ static void give(struct state *s, struct bucket *b)
     tell_laid(s, b);
 }
 
-/* ---- the order of things ---- */
+/* ---- progress ---- */
 
 static void start(void *state, float *at, size_t n)
 {
@@ -309,23 +311,23 @@ static void start(void *state, float *at, size_t n)
     s->begun++;
 }
 
-/* Everything in the order of the buckets, on all ranks alike; `patient`: it is waited for. */
-static void go_on_giving(struct state *s, bool patient)
+/* Advance buckets in order, the same on all ranks; `blocking`: wait for each. */
+static void advance_given(struct state *s, bool blocking)
 {
     while (s->given < s->added &&
-           hps_wait_arrived(s->nmine, s->bucket[s->given].summed, patient))
+           hps_wait_arrived(s->nmine, s->bucket[s->given].summed, blocking))
         give(s, &s->bucket[s->given]);
-    while (s->laid_down < s->given && hps_wait_arrived(1, &s->bucket[s->laid_down].laid, patient))
+    while (s->laid_down < s->given && hps_wait_arrived(1, &s->bucket[s->laid_down].laid, blocking))
         s->laid_down++;
 }
 
-static void advance(struct state *s, bool patient)
+static void advance(struct state *s, bool blocking)
 {
-    while (s->added < s->begun && hps_wait_arrived(1, &s->bucket[s->added].made, patient)) {
+    while (s->added < s->begun && hps_wait_arrived(1, &s->bucket[s->added].made, blocking)) {
         add(s, &s->bucket[s->added]);
-        go_on_giving(s, false);
+        advance_given(s, false);
     }
-    go_on_giving(s, patient);
+    advance_given(s, blocking);
 }
 
 static void poll(void *state)

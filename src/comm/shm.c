@@ -1,6 +1,6 @@
-/* shm.c - memory that ranks of one host have in common: a file in memory for each member, without
- * a name, which the others open by its owner's number and the descriptor's. Each buffer has so much
- * of the file's, and of everybody's, address space that it never moves. */
+/* shm.c - memory shared by ranks of one host: an unnamed file in memory (memfd) of each member,
+ * which the others open through /proc by its owner's process id and descriptor. Each buffer
+ * reserves so much of the file's offsets and of address space that it never moves. */
 #include "comm/shm.h"
 
 #include <assert.h>
@@ -24,33 +24,33 @@
 #include "base/world.h"
 #include "hw/node.h"
 
-#define GRAIN ((size_t)1 << 16)         /* a page of any size, or more */
+#define GRAIN ((size_t)1 << 16)         /* a multiple of the page size */
 #define FIRST ((off_t)1 << 20)          /* of the buffers in the file; before it is the key */
 
-/* What a member tells those on its host; plain data. */
+/* What a member sends to the others of its host; plain data. */
 struct fact {
     int part;                   /* in comm                                     */
     int pid, fd;                /* fd < 0: it shares nothing                   */
-    uint64_t key;               /* in the file: a number may be another's too  */
+    uint64_t key;               /* in the file, to recognise it                */
 };
 
 struct buffer {
     size_t row_bytes;
-    off_t at;                   /* in the files                                */
+    off_t at;                   /* its offset in the files                     */
     char *base;                 /* HPS_SHM_MAX_ROWS rows                          */
-    size_t *seen;               /* (parts) bytes of each member's that I see   */
+    size_t *seen;               /* (parts) mapped bytes of each member         */
 };
 
 struct hps_shm {
-    MPI_Comm host;              /* owned: those of my host who have somebody   */
+    MPI_Comm host;              /* owned: ranks of the host with peers         */
     int me, parts, fd, n;
-    int rows;                   /* that a member can have: a power of two      */
+    int rows;                   /* capacity of a member: a power of two        */
     struct fact *fact;          /* (parts)                                     */
-    int *slot;                  /* (parts) whose rows come when; < 0: not near */
+    int *slot;                  /* (parts) order of members in a buffer; < 0: no peer */
     struct buffer *buffer;      /* (n)                                         */
 };
 
-/* By its user, or by a limit of files, which these are to the system. */
+/* Is sharing forbidden: by the user, or by a limit on files, which these are? */
 static bool is_forbidden(void)
 {
     struct rlimit limit;
@@ -59,7 +59,7 @@ static bool is_forbidden(void)
            limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Address space for all rows that there may be, without memory. */
+/* Reserve address space for all possible rows, without memory. */
 static bool reserve(struct hps_shm *n, const int *dim)
 {
     off_t at = FIRST;
@@ -105,7 +105,7 @@ static int open_of(const struct fact *f)
     return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Is that file the one that is meant? */
+/* Is this the right file, by its key? */
 static bool reach(const struct fact *f)
 {
     int fd = f->fd < 0 ? -1 : open_of(f);
@@ -117,7 +117,8 @@ static bool reach(const struct fact *f)
     return same;
 }
 
-/* Those of my host: who can reach whom, both ways. Returns how many I have, with me. */
+/* Which ranks of the host can map each other's files? Returns the number of peers, with this
+ * rank. */
 static int find_peers(struct hps_shm *n, const struct fact *mine, MPI_Comm host)
 {
     int k, me, slots = 1;
@@ -141,7 +142,7 @@ static int find_peers(struct hps_shm *n, const struct fact *mine, MPI_Comm host)
     return slots;
 }
 
-/* The rows of a member: as many as there is room for if all of the host are near. */
+/* The capacity of a member: as if all ranks of the host were peers. */
 static int share_out(MPI_Comm host)
 {
     int k, rows = HPS_SHM_MAX_ROWS;
@@ -152,7 +153,8 @@ static int share_out(MPI_Comm host)
     return rows;
 }
 
-/* Those of comm on my host; or so many of them as its first rank was told to take together. */
+/* The ranks of comm on this host, in groups of HETERPS_SHARED_RANKS where the first rank has
+ * that. */
 static MPI_Comm host_of(MPI_Comm comm)
 {
     MPI_Comm host = hps_node_host(comm), some;
@@ -167,7 +169,7 @@ static MPI_Comm host_of(MPI_Comm comm)
     return some;
 }
 
-/* Nobody goes while others may still look for what it shares. */
+/* No rank may leave while others may still open its file. */
 static void part(MPI_Comm *host)
 {
     MPI_Request request;
@@ -240,7 +242,7 @@ size_t hps_shm_rows(const struct hps_shm *n)
     return (size_t)n->rows;
 }
 
-/* The file never gets shorter by this: another member may have made it longer meanwhile. */
+/* This never shortens the file, which another member may have extended. */
 static void lengthen(struct hps_shm *n, int q, struct buffer *x, size_t bytes)
 {
     size_t max = (size_t)n->rows * x->row_bytes, had = x->seen[q];
@@ -261,7 +263,7 @@ static void lengthen(struct hps_shm *n, int q, struct buffer *x, size_t bytes)
                    : mmap(base + had, want - had, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                           fd, x->at + (off_t)had);
     if (at == MAP_FAILED) HPS_DIE("no memory for %zu bytes that ranks of this host share", want);
-    madvise(at, want - had, MADV_HUGEPAGE);     /* a wish: without it all is only slower */
+    madvise(at, want - had, MADV_HUGEPAGE);     /* a hint: a failure does not matter */
     if (q != n->me) close(fd);
     x->seen[q] = want;
 }

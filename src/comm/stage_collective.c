@@ -1,4 +1,4 @@
-/* stage_collective.c - sums and rows of a shared micro-batch: which part each rank has, and
+/* stage_collective.c - collectives over the rows of a micro-batch: the part of each rank, and
  * the order of the summands. */
 #include "comm/stage_collective_impl.h"
 
@@ -39,7 +39,7 @@ void hps_stage_collective_free(struct hps_stage_collective *m)
     hps_mem_free(m);
 }
 
-/* Device memory for summands; it seldom has to grow. */
+/* Device memory for summands, which rarely grows. */
 static void *parts_for(struct hps_stage_collective *m, size_t bytes)
 {
     if (bytes > m->parts_bytes) {
@@ -50,7 +50,7 @@ static void *parts_for(struct hps_stage_collective *m, size_t bytes)
     return m->parts;
 }
 
-/* n floats of each rank, in the order of the ranks. */
+/* Gather n floats of each rank, in the order of the ranks. */
 static void lay_out_alike(struct hps_stage_collective *m, int n)
 {
     assert(n <= INT_MAX / m->k);
@@ -60,7 +60,7 @@ static void lay_out_alike(struct hps_stage_collective *m, int n)
     }
 }
 
-/* Floats of each rank's rows, and where they begin in the whole micro-batch's. */
+/* The floats of each rank's rows, and where they begin in those of the micro-batch. */
 static void lay_out(struct hps_stage_collective *m, int rows, int width)
 {
     assert((long long)rows * width <= INT_MAX);
@@ -71,7 +71,7 @@ static void lay_out(struct hps_stage_collective *m, int rows, int width)
     }
 }
 
-/* Doubles travel as two floats: nobody looks at them on the way. */
+/* Doubles are sent as two floats each, since they are only moved. */
 static void allreduce(const struct hps_collective *c, size_t n, double *x)
 {
     struct hps_stage_collective *m = c->context;

@@ -1,9 +1,8 @@
-/* stage_collective_impl.h - what the files of stage collectives share. For
- * src/comm/stage_collective*.c only.
+/* stage_collective_impl.h - what the sources of stage collectives share.
  *
  * A collective gathers the numbers of each rank on all ranks, or scatters a part of them to each
  * rank; numbers are in device memory before and after. The device reduces them in the order of the
- * ranks, so that the bits do not depend on how they travel. */
+ * ranks, so that the bits do not depend on the transport. */
 #ifndef HPS_COMM_STAGE_COLLECTIVE_IMPL_H
 #define HPS_COMM_STAGE_COLLECTIVE_IMPL_H
 
@@ -27,13 +26,14 @@ struct hps_stage_collective {
     double wall_s, core_s, bytes;
 };
 
-/* How numbers travel. gather and scatter are collective over comm. */
+/* The transport. gather and scatter are collective over comm. */
 struct hps_stage_collective_ops {
     void *(*open)(struct hps_stage_collective *collective);
     void (*close)(struct hps_stage_collective *collective);
-    /* own (n[me]) of every rank to all, n[r] floats of rank r at at[r]. */
+    /* Gather `own` (n[me]) of every rank on all: n[r] floats of rank r at at[r]. */
     void (*gather)(struct hps_stage_collective *collective, const float *own, float *all);
-    /* n[r] floats at at[r] of all to rank r; of every rank, those for me to parts (k, n[me]). */
+    /* Scatter: n[r] floats at at[r] to rank r; those of every rank for this one to parts (k,
+     * n[me]). */
     void (*scatter)(struct hps_stage_collective *collective, const float *all, float *parts);
 };
 extern const struct hps_stage_collective_ops hps_stage_collective_by_mpi; /* through the hosts */

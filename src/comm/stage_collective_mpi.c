@@ -1,5 +1,5 @@
-/* stage_collective_mpi.c - collectives over MPI, in host memory. Numbers of a GPU pass through
- * pinned memory: the host waits for its own GPU's numbers, the GPU for its host alone. */
+/* stage_collective_mpi.c - collectives by MPI, in host memory. Data of a GPU pass through pinned
+ * memory: the host waits for its GPU, and the GPU for its host. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
@@ -14,8 +14,8 @@ struct stage {                          /* pinned */
 
 struct state {
     struct stage out, in;
-    struct hps_event *came;              /* what goes out is on the host */
-    int *n, *at;                        /* (k) what I get of each       */
+    struct hps_event *came;             /* data to send are on the host */
+    int *n, *at;                        /* (k) what each rank sends here */
 };
 
 static void *open_mpi(struct hps_stage_collective *m)
@@ -52,7 +52,7 @@ static void wait(struct hps_stage_collective *m, MPI_Request *request)
     m->core_s += hps_core_s() - core;
 }
 
-/* Pinned memory of n floats; it seldom has to grow. */
+/* Pinned memory of n floats, which rarely grows. */
 static float *pinned_for(struct hps_stage_collective *m, struct stage *s, size_t n)
 {
     if (n > s->n) {
@@ -64,7 +64,7 @@ static float *pinned_for(struct hps_stage_collective *m, struct stage *s, size_t
     return s->at;
 }
 
-/* x (n) of the device, complete, on the host. */
+/* Copy x (n) of the device to the host, and wait. */
 static const float *to_host(struct hps_stage_collective *m, const float *x, size_t n)
 {
     struct state *s = m->impl;
@@ -80,7 +80,7 @@ static const float *to_host(struct hps_stage_collective *m, const float *x, size
     return host;
 }
 
-/* Where on the host what x (n) is to be comes; what came before it has gone on: see to_host. */
+/* Host memory that receives x (n); the last data in it were copied on, see to_host. */
 static float *host_for(struct hps_stage_collective *m, float *x, size_t n)
 {
     struct state *s = m->impl;

@@ -1,5 +1,5 @@
-/* stage_collective_nccl.c - collectives from GPU to GPU, in device memory. Kernels queued after
- * one wait for it, the host does not. */
+/* stage_collective_nccl.c - collectives by NCCL, in device memory. Kernels queued after one wait
+ * for it, the host does not. */
 #include "base/mem.h"
 #include "comm/stage_collective_impl.h"
 
@@ -33,7 +33,7 @@ static void add(struct hps_nccl_message *message, int *n, int peer, const float 
     hps_nccl_add(message, n, peer, (float *)(size_t)at, (size_t)floats);
 }
 
-/* The numbers were made on the stream COMPUTE, and are used there. */
+/* The stream COMPUTE makes the numbers and uses the results. */
 static void travel(struct hps_stage_collective *m)
 {
     struct post *p = m->impl;

@@ -47,7 +47,7 @@ static const struct hps_collective *collective_of(struct hps_slice *s, const str
 
     impl->alone = hps_collective_alone(s->dev, feed->B);
     const struct hps_collective *c = feed->collective ? feed->collective : &impl->alone;
-    size_t need = (size_t)c->rows * impl->shared;
+    size_t need = (size_t)c->rows * impl->scratch_row;
     if (need > impl->all_cap) {
         s->dev->ops->free(s->dev, impl->all);
         impl->all = s->dev->ops->alloc(s->dev, need * sizeof *impl->all);

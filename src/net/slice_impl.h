@@ -31,7 +31,7 @@ struct hps_slice_impl {
     float *all;                         /* scratch of the running layer, grown where a micro-
                                            batch is larger than my rows                      */
     float *grad;                        /* of dense weights; NULL: the caller lends it       */
-    size_t all_cap, shared;             /* floats; floats of a row, max over the layers      */
+    size_t all_cap, scratch_row;      /* floats; floats of a row, max over the layers      */
     double *scratch;                    /* of the running layer                              */
     struct hps_collective alone;        /* of a feed of one rank                             */
     double *loss_copy;                  /* (HPS_LOSS_COPIES, last-first+1) on the host, pinned */

@@ -143,11 +143,11 @@ static void alloc_buffers(struct hps_slice *s, bool training)
         saved += block(rows, x->nsaved);
         impl->saved_batch_at[l - s->first] = saved;
         saved += block(1, x->nsaved_batch);
-        impl->shared = x->shared > impl->shared ? x->shared : impl->shared;
+        if (impl->scratch_row < x->nscratch_row) impl->scratch_row = x->nscratch_row;
         nscratch = x->nscratch > nscratch ? x->nscratch : nscratch;
     }
     impl->scratch = s->dev->ops->alloc(s->dev, nscratch * sizeof *impl->scratch);
-    impl->all_cap = rows * impl->shared;
+    impl->all_cap = rows * impl->scratch_row;
     impl->all = floats(s, impl->all_cap);
     impl->inner = slot_floats(s, inner);
     impl->saved = slot_floats(s, saved);

@@ -1,22 +1,22 @@
-/* layer_case.h - one layer of a toy net at work, in double, beside the same layer alone in a slice:
- * what the tests of layers share. */
+/* layer_case.h - for tests of layers: a layer of a small net computed by its twin in double, and
+ * the same layer computed by a slice. */
 #ifndef HPS_TESTS_LAYER_CASE_H
 #define HPS_TESTS_LAYER_CASE_H
 
 #include "twin.h"
 #include "toy.h"
 
-/* The layer's inputs stand side by side as they cross the boundary before it: the pack. */
+/* The layer's inputs are concatenated, as they cross a boundary between stages: the pack. */
 struct work {
     struct toy toy;
     struct toy_feed feed;
     const struct hps_layer *l;
     int B, in, out;                     /* widths of the pack before, of the output    */
     int list[8], n;                     /* layers in the pack                          */
-    double *x, *param, *rows, *y, *dy;  /* y: the twin's                               */
-    double *dx, *dparam, *drows;        /* gradients of y . dy, the twin's              */
+    double *x, *param, *rows, *y, *dy;  /* y: by the twin                              */
+    double *dx, *dparam, *drows;        /* gradients of y . dy by the twin             */
     size_t nx, nparam, nrows, ny;
-    double slope_error, near_error;     /* the worst: twin to slopes, layer to twin    */
+    double slope_error, near_error;     /* largest: twin to differences, layer to twin */
 };
 
 /* The layer called `layer` of a deck's net and B examples: everything filled with numbers that a

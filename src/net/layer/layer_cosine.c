@@ -22,7 +22,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
                               "layer '%s' compares '%s' (%d wide) and '%s' (%d wide)", l->name,
                               a->name, a->width, b->name, b->width);
     l->nsaved = 3;                        /* both norms, and the cosine before it is scaled */
-    l->shared = 1;                      /* its gradient */
+    l->nscratch_row = 1;                      /* its gradient */
     return hps_layer_set_width(l, 1);
 }
 

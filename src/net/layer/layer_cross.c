@@ -35,7 +35,7 @@ static enum hps_status shape(struct hps_layer *l, struct hps_net *net)
                               d);
     l->nparam = (rank ? 2 * rank : d) * d + d;
     l->nsaved = d + rank;
-    l->shared = rank;                   /* the gradient of the low-rank product */
+    l->nscratch_row = rank;                   /* the gradient of the low-rank product */
     return hps_layer_set_width(l, x->width);
 }
 

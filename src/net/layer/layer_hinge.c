@@ -55,7 +55,7 @@ static enum hps_status shape_pairs(struct hps_layer *l, struct hps_net *net)
                               "wide)", l->name, user->name, user->width, item->name, item->width);
     l->wants_label = true;
     l->nsaved = 4 * (size_t)user->width + 2;      /* normalised towers, gradients, norms */
-    l->shared = 2 * (size_t)user->width;        /* items of all rows, and their gradients */
+    l->nscratch_row = 2 * (size_t)user->width;        /* items of all rows, and their gradients */
     l->nexchange_row = (size_t)user->width;
     return hps_layer_set_width(l, 1);
 }

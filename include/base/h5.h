@@ -5,7 +5,7 @@
  * the user named is never a bug: missing or unreadable HPS_INPUT; not HDF5, truncated or of another
  * shape HPS_DECK; cannot be written HPS_OUTPUT. Local unless a communicator is given; with one,
  * every verb that writes is collective over it, its status is the same on every rank, and the
- * lowest rank in trouble prints. */
+ * lowest rank that failed prints. */
 #ifndef HPS_BASE_H5_H
 #define HPS_BASE_H5_H
 

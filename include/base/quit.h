@@ -9,7 +9,7 @@
 _Noreturn void hps_die(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For a trouble of the user's that one rank alone can see, at a point where the other ranks cannot
+/* For an error of the user's that one rank alone can see, at a point where the other ranks cannot
  * be informed in order any more (a peer is waiting in a message): print, end all with `status`. */
 _Noreturn void hps_quit(enum hps_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -22,7 +22,7 @@ _Noreturn void hps_die_late(const char *file, int line, const char *format, ...)
 /* A rank was killed, and the launcher is slow to end the others: print, and die by the same signal,
  * so that the launcher's code is that of the first death. The function of hps_on_quit is not
  * called. */
-_Noreturn void hps_follow(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void hps_quit_with_peers(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Call `record` on the rank that ends all ranks in disorder, before it does; NULL: nothing. */
 void hps_on_quit(void (*record)(enum hps_status status));

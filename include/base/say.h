@@ -15,7 +15,7 @@ enum hps_level {
 };
 
 /* One line "[rank seconds] text" on standard error. HPS_SAY speaks on rank 0 only, HPS_SAY_ALL on
- * the calling rank: only for a trouble that is that rank's own. Errors begin "error: ", warnings
+ * the calling rank: only for an error of that rank alone. Errors begin "error: ", warnings
  * "warning: ". Thread safe.
  *
  * Messages and results show text that comes from files and users, and never act on it: control

@@ -74,7 +74,7 @@ enum hps_status hps_data_open_all(struct hps_data **data, const struct hps_list 
 /* A text that identifies the order of examples, to compare on a restart: data.shuffle, and of
  * several shuffled files how they are mixed, and their lengths. To free. Pure. */
 char *hps_data_order_text(const struct hps_data *data, const struct hps_data_opt *opt);
-bool hps_data_in_turn(const struct hps_data_opt *opt);
+bool hps_data_interleaved(const struct hps_data_opt *opt);
 void hps_data_close(struct hps_data *data);
 
 /* The file that has global example e, for messages: its path, *row in it. Pure. */

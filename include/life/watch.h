@@ -16,10 +16,11 @@ struct hps_watch_regions {
  * never ended), the run ends with HPS_FAIL within some seconds more. All ranks that can, leave a
  * report in the run's directory (life/stall.h), and the lowest of them prints which rank waits
  * where for which others, with hosts. Ranks without a report do not answer, or were killed: then
- * the run ends as they did (hps_follow). Where the directory's file system does not answer either,
- * or there is no directory (`dir` NULL), each rank ends the run with what it knows by itself, some
- * 10 s later. Some seconds after the death of a rank on this host the run ends in any case, if its
- * launcher has not ended it. Time in which the whole process was suspended does not count.
+ * the run ends as they did (hps_quit_with_peers). Where the directory's file system does not
+ * answer either, or there is no directory (`dir` NULL), each rank ends the run with what it knows
+ * by itself, some 10 s later. Some seconds after the death of a rank on this host the run ends in
+ * any case, if its launcher has not ended it. Time in which the whole process was suspended does
+ * not count.
  * Collective over world. */
 void hps_watch_begin(double stall_seconds, const struct hps_rundir *dir,
                      const struct hps_watch_regions *regions, MPI_Comm world);

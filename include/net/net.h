@@ -107,7 +107,7 @@ int hps_net_layers_of_table(const struct hps_net *net, int table);
 /* Ids of an example in all slots of a layer, mean. Pure. */
 double hps_net_ids_per_example(const struct hps_net *net, const struct hps_layer *layer);
 /* Set slot[s] for each dataset slot s that layer l reads; slot (nslot). Pure. */
-void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot);
+void hps_net_slots_of(const struct hps_net *net, int l, bool *slot);
 /* For layer types: add a slot that holds the negatives of a layer; returns its number. */
 int hps_net_add_drawn_slot(struct hps_net *net, const struct hps_negatives *negatives);
 

@@ -16,7 +16,7 @@ struct hps_step_agree {
 
 /* What one rank contributes (in), and what all ranks get (out). */
 struct hps_heartbeat {
-    enum hps_status trouble; /* in: this rank's, HPS_DECK to HPS_OUTPUT; out: the worst of all */
+    enum hps_status status; /* in: this rank's, HPS_DECK to HPS_OUTPUT; out: the worst of all */
     int stop, save;          /* in: this rank requests it; out: how many do            */
     int ready;               /* in: this rank's part of a checkpoint is written; out: how many */
     double loss;             /* in: this rank's; out: the sum of all                   */

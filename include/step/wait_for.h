@@ -8,6 +8,6 @@
 /* The regions of hw/count.h, for hps_watch_begin. */
 extern const struct hps_watch_regions hps_wait_for_regions;
 /* Give the watchdog the ranks of this step's team and tables. Local. */
-void hps_wait_for_tell(const struct hps_step *step);
+void hps_wait_for_announce(const struct hps_step *step);
 
 #endif

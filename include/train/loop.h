@@ -36,7 +36,7 @@ struct hps_loop {
     double usd_s, usd_idle_s;   /* the price of a second of the plan, and of the idle ranks   */
     double promised_examples_s; /* by the plan; printed beside the rate         */
     bool never;                 /* --restart never: old checkpoints are removed */
-    double keep_share;          /* of this rank's rows, that a checkpoint may copy in memory */
+    double snapshot_share;          /* of this rank's rows, that a checkpoint may copy in memory */
     struct hps_adapt *adapt;    /* NULL: the plan stays                         */
     double made_s;              /* of building and loading this plan            */
     struct hps_loop_history *history; /* in and out: continued over a change of plan  */

@@ -79,7 +79,7 @@ struct hps_run_losses {
 };
 
 /* Facts of a run that rank 0 knows at its end. */
-struct hps_run_facts {
+struct hps_report_input {
     const char *name, *directory, *deck;    /* deck: text as run                         */
     bool finished;
     struct hps_cursor done;             /* over all starts; usd_idle: of idle ranks; train_loss
@@ -109,7 +109,7 @@ struct hps_report_region {
  * finished, keeps the earlier report and perf.h5 and renews the evaluation. HPS_OUTPUT.
  * Collective over world (MPI_COMM_NULL: alone); on ranks other than 0 only plans.before of the
  * facts is read. */
-enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world);
+enum hps_status hps_report_write(const struct hps_report_input *facts, MPI_Comm world);
 
 /* Print the report again from a run directory's files; also write it as JSON ("-": to standard
  * output instead of the table), as HTML with plots (inline SVG), and as a Chrome trace; NULL:

@@ -14,7 +14,7 @@ struct hps_save_request {
     const struct hps_cursor *cursor;
     const struct hps_ckpt_text *text;
     bool only_this;    /* remove all other checkpoints (--restart never)                  */
-    double keep_share; /* of a table's rows, that may be copied in memory: ps/snapshot.h  */
+    double snapshot_share; /* of a table's rows, that may be copied in memory: ps/snapshot.h  */
 };
 
 struct hps_save;
@@ -22,19 +22,19 @@ struct hps_save;
 /* Save the state after cursor->step steps; one save at a time. When the call returns, training may
  * continue, while a thread of each rank writes its share. HPS_OUTPUT: the file cannot be created;
  * *save is NULL then. Collective over world, the same status on all ranks. */
-enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_request *order,
+enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_request *request,
                                MPI_Comm world);
 
 /* Is this rank ready for hps_save_next, or has it failed? For the next step agreement. Local. */
 struct hps_save_poll {
     bool ready;
-    enum hps_status trouble;
+    enum hps_status status;
 };
 struct hps_save_poll hps_save_poll(const struct hps_save *save);
 /* Called when all ranks are ready: the first call writes the checksums, the second makes rank 0
  * rename the file and remove old ones (the newest opt->keep up to that step stay, those of later
- * steps are removed). *whole: all is done. Takes little time. Collective over world. */
-enum hps_status hps_save_next(struct hps_save *save, bool *whole, MPI_Comm world);
+ * steps are removed). *complete: all is done. Takes little time. Collective over world. */
+enum hps_status hps_save_next(struct hps_save *save, bool *complete, MPI_Comm world);
 /* Wait, sleeping, until the checkpoint is complete. HPS_OUTPUT: no space, no permission;
  * HPS_DECK: a weight is not finite; then the incomplete file is removed, and the lowest rank
  * that failed has printed why. Collective over world, the same status on all ranks. */

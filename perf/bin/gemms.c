@@ -18,7 +18,7 @@
 #include "base/world.h"
 #include "hw/gemm.h"
 
-#define MOST_LIBS 4
+#define MAX_LIBS 4
 
 struct shape {
     size_t rows, in, out;
@@ -112,12 +112,12 @@ static enum hps_status run(MPI_Comm world, int argc, char **argv)
         return HPS_USAGE;
     }
     struct shape *s = hps_mem_new((size_t)n, sizeof *s);
-    struct timing t[MOST_LIBS];
+    struct timing t[MAX_LIBS];
     int nlib = 0;
 
     for (int i = 0; i < n; i++)
         make(&s[i], argv[3 + i], (size_t)(batch / hps_nrank()));
-    for (int i = 0; hps_gemm_libs[i] && nlib < MOST_LIBS; i++)
+    for (int i = 0; hps_gemm_libs[i] && nlib < MAX_LIBS; i++)
         if (hps_gemm_libs[i]->usable())
             t[nlib++] = (struct timing){ hps_gemm_libs[i],
                                          hps_mem_new((size_t)steps, sizeof(double)),

@@ -22,7 +22,7 @@
 #include "plan/engine.h"
 #include "random_profile.h"
 
-#define MOST_S 1.0              /* of a search for the fastest plan */
+#define MAX_S 1.0              /* of a search for the fastest plan */
 
 struct side { const char *method; bool share; };
 
@@ -38,7 +38,7 @@ static double limit_of(const struct hps_profile *p, bool engine)
     double limit = p->throughput_limit;
 
     if (!engine) return limit;
-    double most = hps_exact_max_throughput(p, MOST_S, &fastest, &proven);
+    double most = hps_exact_max_throughput(p, MAX_S, &fastest, &proven);
     if (fastest && most > 0)
         limit *= hps_engine_of(fastest, p).examples_s / most;
     hps_plan_free(fastest);

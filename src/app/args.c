@@ -38,9 +38,9 @@ static enum hps_status unknown(const struct hps_arg *table, const char *verb, co
     if (length >= sizeof given) length = sizeof given - 1;
     memcpy(given, word, length);
     given[length] = 0;
-    const char *near = hps_deck_nearest(given, names, n);
+    const char *nearest = hps_deck_nearest(given, names, n);
     HPS_SAY(HPS_ERROR, "heterps %s: unknown option '--%s'%s%s%s", verb, given,
-            near ? "; did you mean '--" : "", near ? near : "", near ? "'?" : "");
+            nearest ? "; did you mean '--" : "", nearest ? nearest : "", nearest ? "'?" : "");
     return HPS_USAGE;
 }
 

@@ -70,7 +70,7 @@ static enum hps_status eval(struct hps_job *j, const struct request *w)
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     st = hps_ckpt_load(w->checkpoint, j->step, j->world);
     if (st) return st;
-    hps_wait_for_tell(j->step);
+    hps_wait_for_announce(j->step);
     hps_watch_phase(NULL, 0);
     struct hps_metric *metric = hps_metric_new();
     st = hps_evaluate(j->step, j->test, &j->o.data, INFINITY, metric);

@@ -91,7 +91,7 @@ enum hps_status hps_info_h5(const char *path, bool quiet, json_t *into)
 }
 
 /* A value in one line: words and numbers, or the size of a list or an object. */
-static void tell_value(const char *key, const json_t *value)
+static void print_value(const char *key, const json_t *value)
 {
     char *text = NULL;
 
@@ -105,7 +105,7 @@ static void tell_value(const char *key, const json_t *value)
 }
 
 /* The entries of the lists of types, layers and stages. */
-static void tell_entries(const char *key, const json_t *list)
+static void print_entries(const char *key, const json_t *list)
 {
     size_t i;
     json_t *entry;
@@ -143,9 +143,9 @@ enum hps_status hps_info_json(const char *path, bool quiet, json_t *into)
     if (!quiet) {
         hps_out("%s: %s\n", path, format);
         json_object_foreach(tree, key, value)
-            if (strcmp(key, "format") != 0) tell_value(key, value);
+            if (strcmp(key, "format") != 0) print_value(key, value);
         json_object_foreach(tree, key, value)
-            tell_entries(key, value);
+            print_entries(key, value);
     }
     json_object_set_new(into, "kind", json_string(format));
     json_object_set_new(into, "content", tree);
@@ -174,7 +174,7 @@ static bool is_named_h5(const char *path)
 }
 
 /* Print the content of a file, and add it to *into, a new object. */
-static enum hps_status tell_file(const char *path, bool quiet, json_t **into)
+static enum hps_status print_file(const char *path, bool quiet, json_t **into)
 {
     *into = json_pack("{s:s, s:o}", "format", "heterps-info-1", "file", hps_json_word(path));
     return is_hdf5(path) || is_named_h5(path) ? hps_info_h5(path, quiet, *into)
@@ -183,14 +183,14 @@ static enum hps_status tell_file(const char *path, bool quiet, json_t **into)
 
 /* The object of one file, or a list of those of several. All files are read; the status is that
  * of the first failure. */
-static enum hps_status tell_files(const struct hps_arg_list *file, bool quiet, json_t **all)
+static enum hps_status print_files(const struct hps_arg_list *file, bool quiet, json_t **all)
 {
     json_t *list = json_array(), *one = NULL;
     enum hps_status s = HPS_OK;
 
     for (int i = 0; i < file->n; i++) {
         if (i > 0 && !quiet) hps_out("\n");
-        enum hps_status st = tell_file(file->item[i], quiet, &one);
+        enum hps_status st = print_file(file->item[i], quiet, &one);
         s = s ? s : st;
         json_array_append_new(list, one);
     }
@@ -210,7 +210,7 @@ enum hps_status hps_app_info(int argc, char **argv, MPI_Comm world)
 
     (void)world;
     if (!s) s = hps_outputs_add("json", &json, HPS_OUTPUT_ANY);
-    if (!s) s = tell_files(&file, json && strcmp(json, "-") == 0, &all);
+    if (!s) s = print_files(&file, json && strcmp(json, "-") == 0, &all);
     if (!s && json)
         s = hps_args_json(json, hps_json_text(all));
     else

@@ -33,7 +33,7 @@ static json_t *dense_feature(const char *name, const struct hps_scale *s)
     return j;
 }
 
-static json_t *tell_dense(struct hps_h5 *h, const struct hps_data *d, bool quiet)
+static json_t *print_dense(struct hps_h5 *h, const struct hps_data *d, bool quiet)
 {
     struct hps_scale *scale = hps_mem_new((size_t)d->D, sizeof *scale);
     bool known = load_scaling(h, d->D, scale);
@@ -66,7 +66,7 @@ static json_t *count_or_null(struct hps_h5 *h, const char *group, const char *na
     return json_null();
 }
 
-static json_t *tell_slots(struct hps_h5 *h, const struct hps_data *d, bool quiet)
+static json_t *print_slots(struct hps_h5 *h, const struct hps_data *d, bool quiet)
 {
     json_t *list = json_array();
 
@@ -134,8 +134,8 @@ static void tell(struct hps_h5 *h, const struct hps_data *d, bool checked, bool 
     json_object_set_new(into, "checksum", text_or_null(h, "/", "checksum"));
     json_object_set_new(into, "label", rule);
     json_object_set_new(into, "teacher_auc", hps_json_real(auc));
-    json_object_set_new(into, "dense", tell_dense(h, d, quiet));
-    json_object_set_new(into, "slots", tell_slots(h, d, quiet));
+    json_object_set_new(into, "dense", print_dense(h, d, quiet));
+    json_object_set_new(into, "slots", print_slots(h, d, quiet));
 }
 
 enum hps_status hps_info_dataset(const char *path, bool quiet, json_t *into)

@@ -154,9 +154,9 @@ static enum hps_status unknown(const char *word)
     names[n++] = "--help";
     names[n++] = "--version";
     names[n++] = "--datadir";
-    const char *near = hps_deck_nearest(word, names, n);
-    if (near)
-        HPS_SAY(HPS_ERROR, "unknown verb '%s'; did you mean '%s'?", word, near);
+    const char *nearest = hps_deck_nearest(word, names, n);
+    if (nearest)
+        HPS_SAY(HPS_ERROR, "unknown verb '%s'; did you mean '%s'?", word, nearest);
     else
         HPS_SAY(HPS_ERROR, "unknown verb '%s'; heterps --help lists them", word);
     return HPS_USAGE;

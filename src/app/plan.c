@@ -67,7 +67,7 @@ static enum hps_status name_outputs(struct request *w, MPI_Comm world)
 
 /* The --set arguments, with --method and --seed appended as two more. */
 struct sets {
-    int n, own; /* those from `own` on are to free */
+    int n, nborrowed; /* those from `nborrowed` on are to free */
     char **item;
 };
 
@@ -84,7 +84,7 @@ static struct sets sets_of(const struct request *w)
 
 static void free_sets(struct sets *s)
 {
-    while (s->n > s->own)
+    while (s->n > s->nborrowed)
         hps_mem_free(s->item[--s->n]);
     hps_mem_free(s->item);
 }
@@ -124,7 +124,7 @@ static const struct hps_field what_if_fields[] = {
     { 0 }
 };
 
-static enum hps_status ask_what_if(struct hps_profile *p, const struct hps_deck *deck)
+static enum hps_status apply_what_if(struct hps_profile *p, const struct hps_deck *deck)
 {
     const struct hps_item *const *item;
     int n = 0;
@@ -262,7 +262,7 @@ static enum hps_status from_profile(const struct request *w, MPI_Comm world)
 
     if (!st) st = parse_sets(&deck, w, p);
     if (!st) st = watch(deck, world);
-    if (!st) st = ask_what_if(p, deck);
+    if (!st) st = apply_what_if(p, deck);
     if (!st) st = bind(&opt, deck, p);
     if (!st) hps_job_search(&opt, 1);
     if (!st && wants_all(w)) {

@@ -78,13 +78,13 @@ static int parts_of(struct part *part, const struct hps_job *j)
 /* The first rank of a type in the job: after earlier parts, and earlier types of its part. */
 static long long first_of(const struct part *part, int n, const struct hps_job *j, int type)
 {
-    int own = part_of(part, n, j, type);
+    int my_part = part_of(part, n, j, type);
     long long rank = 0;
 
-    for (int a = 0; a < own; a++)
+    for (int a = 0; a < my_part; a++)
         rank += part[a].units;
     for (int t = 0; t < type; t++)
-        if (part_of(part, n, j, t) == own) rank += units_of(j, t);
+        if (part_of(part, n, j, t) == my_part) rank += units_of(j, t);
     return rank;
 }
 

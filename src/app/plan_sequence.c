@@ -62,7 +62,7 @@ void hps_plan_sequence_done(struct hps_plan_sequence *c)
 /* ---- changes ---- */
 
 /* The share of this rank's rows for whose copies during a checkpoint the plan leaves memory. */
-static double keep_share(const struct hps_job *j)
+static double snapshot_share(const struct hps_job *j)
 {
     int s = j->stage_of[hps_rank()];
 
@@ -82,7 +82,7 @@ static enum hps_status run_plan(struct hps_plan_sequence *c, struct hps_job *j, 
     l->text.plan = plan;
     l->promised_examples_s = hps_engine_of(j->plan, j->profile).examples_s;
     price(j, &l->usd_s, &l->usd_idle_s);
-    l->keep_share = keep_share(j);
+    l->snapshot_share = snapshot_share(j);
     begin_epoch(c, j, l, cursor);
     enum hps_status st = hps_loop_run(l, cursor, change, j->world);
     end_epoch(c, cursor);

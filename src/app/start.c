@@ -27,17 +27,17 @@ void hps_start_free(struct hps_start *s)
 /* Check one file. Intact and fitting: it is a candidate. Damaged: it is reported and skipped,
  * unless it was requested by name. Of another shape, or the newest one of another course: an
  * error. Frees `path`. */
-static enum hps_status consider(struct hps_job *j, struct hps_start *s, char *path, bool asked)
+static enum hps_status consider(struct hps_job *j, struct hps_start *s, char *path, bool requested)
 {
     bool damaged;
     enum hps_status st =
-        hps_ckpt_peek(path, j->shape, asked || s->n > 0 ? NULL : j->course, &s->cursor[s->n],
+        hps_ckpt_peek(path, j->shape, requested || s->n > 0 ? NULL : j->course, &s->cursor[s->n],
                       &s->planning[s->n], &damaged, j->world);
     if (!st) {
         s->path[s->n++] = path;
         return HPS_OK;
     }
-    if (damaged && !asked) {
+    if (damaged && !requested) {
         HPS_SAY(HPS_WARN, "%s is damaged: the one before it is used", path);
         st = HPS_OK;
     }

@@ -24,7 +24,7 @@ struct request {
 };
 
 /* Write the deck and the pool to the run directory. Rank 0. */
-static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
+static enum hps_status write_artefacts(struct hps_job *j, const char *deck_text)
 {
     enum hps_status st = HPS_OK;
     if (hps_rank() == 0) {
@@ -41,7 +41,7 @@ static enum hps_status keep_papers(struct hps_job *j, const char *deck_text)
 static const double evaluate_s = 5;
 
 /* Evaluate a finished run; HPS_AGAIN on a request to stop. */
-static enum hps_status evaluate(struct hps_job *j, struct hps_run_facts *f)
+static enum hps_status evaluate(struct hps_job *j, struct hps_report_input *f)
 {
     struct hps_metric *metric = hps_metric_new();
     enum hps_status st = hps_evaluate(j->step, j->test, &j->o.data, evaluate_s, metric);
@@ -66,7 +66,7 @@ static double bubble_of(const struct hps_job *j, double seconds)
 }
 
 /* Traffic of tables with some of their rows on GPUs, under the last plan. */
-static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
+static void add_tiers(const struct hps_job *j, struct hps_report_input *f)
 {
     struct hps_ps_staged m = hps_ps_staged(j->step->ps);
     double all[3] = { m.asked, m.hits, m.bytes };
@@ -77,7 +77,7 @@ static void add_tiers(const struct hps_job *j, struct hps_run_facts *f)
 }
 
 /* The energy of the GPUs, each counted once. */
-static void add_joules(const struct hps_job *j, double mine, struct hps_run_facts *f)
+static void add_joules(const struct hps_job *j, double mine, struct hps_report_input *f)
 {
     double *all = hps_mem_new((size_t)j->pool->R, sizeof *all);
 
@@ -93,20 +93,20 @@ struct before {
     struct hps_start_layout was;
 };
 
-static struct hps_start_layout way_of(const struct hps_job *j, const char *pool)
+static struct hps_start_layout layout_of(const struct hps_job *j, const char *pool)
 {
     char *plan = hps_plan_text(j->plan);
-    struct hps_start_layout way = { hps_layout_text(plan, pool), hps_layout_origin(plan) };
+    struct hps_start_layout start = { hps_layout_text(plan, pool), hps_layout_origin(plan) };
 
     hps_mem_free(plan);
-    return way;
+    return start;
 }
 
-static void free_way(struct hps_start_layout *way)
+static void free_layout(struct hps_start_layout *start)
 {
-    hps_mem_free(way->layout);
-    hps_mem_free(way->origin);
-    *way = (struct hps_start_layout){ NULL, NULL };
+    hps_mem_free(start->layout);
+    hps_mem_free(start->origin);
+    *start = (struct hps_start_layout){ NULL, NULL };
 }
 
 /* Report that a run continues in another layout, and so ends in other bits. Collective. */
@@ -120,7 +120,7 @@ static enum hps_status look_back(struct before *b, const struct hps_start *s,
     if (c->step > 0) st = hps_start_layout(&b->was, s, c->step);
     st = hps_agree(j->world, st);
     if (st) return st;
-    struct hps_start_layout now = way_of(j, pool);
+    struct hps_start_layout now = layout_of(j, pool);
     bool moved = b->was.layout && strcmp(b->was.layout, now.layout) != 0;
     bool other = b->was.origin && strcmp(b->was.origin, now.origin) != 0;
     if (moved)
@@ -129,8 +129,8 @@ static enum hps_status look_back(struct before *b, const struct hps_start *s,
     if (other)
         HPS_SAY(HPS_INFO, "the plan until step %lld was made by %s, this one by %s", c->step,
                 b->was.origin, now.origin);
-    if (!moved && !other) free_way(&b->was);
-    free_way(&now);
+    if (!moved && !other) free_layout(&b->was);
+    free_layout(&now);
     return HPS_OK;
 }
 
@@ -140,8 +140,8 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
 {
     double bytes = sequence->sent_bytes + hps_step_bytes(j->step), all;
     int n = sequence->nepoch;
-    struct hps_start_layout now = way_of(j, l->text.pool);
-    struct hps_run_facts f = {
+    struct hps_start_layout now = layout_of(j, l->text.pool);
+    struct hps_report_input f = {
         .name = j->o.run.name,
         .directory = j->dir.path,
         .deck = l->text.deck,
@@ -170,7 +170,7 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     f.start.bubble = bubble_of(j, n > 0 ? sequence->epoch[n - 1].seconds : 0);
     if (f.has_test) st = evaluate(j, &f);
     written = st && st != HPS_AGAIN ? st : hps_report_write(&f, j->world);
-    free_way(&now);
+    free_layout(&now);
     return written ? written : st;
 }
 
@@ -224,7 +224,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
             if (!st) st = loop_st;
         }
     }
-    free_way(&before.was);
+    free_layout(&before.was);
     hps_plan_sequence_done(&sequence);
     hps_mem_free(pool);
     return st;
@@ -266,8 +266,8 @@ static enum hps_status check(struct hps_job *j)
 
 /* Write the final status.json. Scripts wait for it, so a failure is an error of the run.
  * Collective. */
-static enum hps_status tell_end(const struct hps_job *j, struct hps_rundir_state *s,
-                                enum hps_status st)
+static enum hps_status announce_end(const struct hps_job *j, struct hps_rundir_state *s,
+                                    enum hps_status st)
 {
     s->state = st == HPS_OK ? "finished" : st == HPS_AGAIN ? "stopped" : "failed";
     s->steps = j->steps.total;
@@ -289,7 +289,7 @@ static enum hps_status prepare(struct hps_job *j, const struct request *w, struc
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
     if (!st) st = hps_start_check_stop(s, j);
-    if (!st) st = keep_papers(j, deck_text);
+    if (!st) st = write_artefacts(j, deck_text);
     if (!st) hps_pool_print(j->pool);
     if (!st) hps_plan_print(j->plan, j->profile);
     if (!st) st = hps_agree(j->world, hps_out_flush());
@@ -297,13 +297,13 @@ static enum hps_status prepare(struct hps_job *j, const struct request *w, struc
 }
 
 /* The training did not begin: the progress is unchanged. */
-static void tell_start(struct hps_rundir_state *status, const struct hps_cursor *c)
+static void status_at_start(struct hps_rundir_state *status, const struct hps_cursor *c)
 {
     status->step = status->checkpoint = c->step;
     status->loss = c->train_loss;
 }
 
-static bool stop_wished(void)
+static bool stop_requested(void)
 {
     return hps_stop_requested() != NULL;
 }
@@ -319,13 +319,13 @@ static enum hps_status train(struct hps_job *j, const struct request *w)
     if (!st) {
         hps_job_watch(j);
         hps_stop_begin(&j->o.run, &j->dir);
-        hps_budget_check_stop(stop_wished);
+        hps_budget_check_stop(stop_requested);
         st = hps_agree(j->world, hps_rundir_status(&j->dir, &history.status, HPS_ERROR));
         if (!st) st = prepare(j, w, &s, text);
-        if (st == HPS_AGAIN && s.n > 0) tell_start(&history.status, &s.cursor[0]);
+        if (st == HPS_AGAIN && s.n > 0) status_at_start(&history.status, &s.cursor[0]);
         if (!st) st = go(j, &s, never, text, &history);
         if (st == HPS_AGAIN) hps_stop_done();
-        st = tell_end(j, &history.status, st);
+        st = announce_end(j, &history.status, st);
         hps_watch_leave();
     }
     hps_budget_check_stop(NULL);

@@ -15,7 +15,7 @@
 #include "base/quit.h"
 #include "base/say.h"
 
-enum { MOST_BYTES = 256 << 20 };        /* some devices never end */
+enum { MAX_BYTES = 256 << 20 };        /* some devices never end */
 
 void hps_json_begin(void)
 {
@@ -44,12 +44,12 @@ enum hps_status hps_json_read(char **text, size_t *length, const char *path)
 {
     *text = NULL;
     if (hps_outputs_will_read(path)) return HPS_USAGE;
-    if (!hps_file_read(text, length, MOST_BYTES, path)) {
+    if (!hps_file_read(text, length, MAX_BYTES, path)) {
         HPS_SAY(HPS_ERROR, "%s: cannot be read: %s", path, hps_file_why(errno));
         return HPS_INPUT;
     }
-    if (*length <= MOST_BYTES) return HPS_OK;
-    HPS_SAY(HPS_ERROR, "%s: more than %d MiB: that is no JSON of ours", path, MOST_BYTES >> 20);
+    if (*length <= MAX_BYTES) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: more than %d MiB: that is no JSON of ours", path, MAX_BYTES >> 20);
     hps_mem_free(*text);
     *text = NULL;
     return HPS_DECK;

@@ -114,7 +114,7 @@ void hps_quit(enum hps_status status, const char *format, ...)
     leave(status, false, line, n);
 }
 
-void hps_follow(const char *format, ...)
+void hps_quit_with_peers(const char *format, ...)
 {
     char line[HPS_SAY_LINE];
     va_list args;

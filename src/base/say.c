@@ -18,7 +18,7 @@
 #include "base/world.h"
 
 static struct {
-    int out_errno;      /* the first trouble of standard output; 0: none */
+    int out_errno;      /* the first error of standard output; 0: none */
     bool out_reported;
     FILE *log;
 } me;

@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "base/say.h"
 
-enum { NAME_MOST = 255 };
+enum { MAX_NAME = 255 };
 
 const struct hps_field hps_data_fields[] = {
     HPS_FIELD(hps_data_opt, train, HPS_LIST, NULL, 0, 0, "",
@@ -61,7 +61,7 @@ static const char **cut_names(char *text, int *n)
 static enum hps_status check_names(const struct look *at, int n, const char *const *name)
 {
     for (int i = 0; i < n; i++)
-        if (!*name[i] || strlen(name[i]) > NAME_MOST || strchr(name[i], '/'))
+        if (!*name[i] || strlen(name[i]) > MAX_NAME || strchr(name[i], '/'))
             return wrong(at, "a slot or dense feature has an empty, too long or unfit name");
     return HPS_OK;
 }
@@ -155,7 +155,7 @@ static enum hps_status look_at_offsets(struct look *at, struct hps_slot *slot, c
 
 static enum hps_status look_at_slot(struct look *at, struct hps_slot *slot)
 {
-    char path[NAME_MOST + 32];
+    char path[MAX_NAME + 32];
     enum hps_status s;
 
     snprintf(path, sizeof path, "slots/%s", slot->name);

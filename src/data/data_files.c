@@ -242,7 +242,7 @@ enum hps_status hps_data_open_all(struct hps_data **data, const struct hps_list 
     return s;
 }
 
-bool hps_data_in_turn(const struct hps_data_opt *opt)
+bool hps_data_interleaved(const struct hps_data_opt *opt)
 {
     return strcmp(opt->files, "in_turn") == 0;
 }

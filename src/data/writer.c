@@ -8,7 +8,7 @@
 #include "data/checksum.h"
 #include "data/writer_impl.h"
 
-enum { MULTI_BYTES = 16 << 20, CHUNK_LEAST = 1024, CHUNKS = 256 };
+enum { MULTI_BYTES = 16 << 20, MIN_CHUNK = 1024, CHUNKS = 256 };
 
 void hps_writer_id(struct hps_writer *w, int slot, long long id)
 {
@@ -40,7 +40,7 @@ static long long chunk_rows(const struct hps_writer *w, bool last)
 {
     long long chunk = HPS_WRITER_ROWS;
 
-    if (last) return w->row > CHUNK_LEAST ? w->row : CHUNK_LEAST;
+    if (last) return w->row > MIN_CHUNK ? w->row : MIN_CHUNK;
     while ((double)chunk * CHUNKS < w->form->rows_about && chunk < (long long)1 << 24)
         chunk *= 2;
     return chunk;
@@ -57,7 +57,7 @@ static enum hps_status make_slot(struct hps_writer *w, int j, long long chunk)
         if (about >= 1) rows = fmin(rows, 1.01 * about);
         ids = (long long)(rows * ((double)c->nid + 1) / (double)(w->row + 1));
         ids = ids > (long long)rows ? ids : (long long)rows;
-        ids = ids > CHUNK_LEAST ? ids : CHUNK_LEAST;
+        ids = ids > MIN_CHUNK ? ids : MIN_CHUNK;
     }
     s = hps_h5_make(&w->impl->h5, c->ids, H5T_NATIVE_LLONG, 0, 0, ids);
     if (s || !c->offsets) return s;

@@ -116,7 +116,7 @@ static struct timespec touched(const char *path)
 }
 
 /* Watch for a heartbeat. */
-static bool beats(const char *path)
+static bool is_alive(const char *path)
 {
     struct timespec before = touched(path);
 
@@ -142,7 +142,7 @@ static enum hps_status claim(const struct hps_lock *l, bool *again)
         return held ? refuse(l->folder, &h) : HPS_OK;
     HPS_SAY(HPS_INFO, "the run directory %s was left by a run (%s): looking whether it lives",
             l->folder, h.text);
-    if (beats(l->path)) return refuse(l->folder, &h);
+    if (is_alive(l->path)) return refuse(l->folder, &h);
     if (held) {
         unlink(l->path);
         *again = true;
@@ -168,7 +168,7 @@ static _Noreturn void lost(const struct hps_lock *l)
                          "for dead", l->folder);
 }
 
-static void *beat(void *arg)
+static void *refresh(void *arg)
 {
     struct hps_lock *l = arg;
 
@@ -187,7 +187,7 @@ static void start(struct hps_lock *l)
 {
     pthread_mutex_init(&l->mutex, NULL);
     hps_cond_init(&l->end);
-    int rc = hps_thread_start(&l->thread, beat, l);
+    int rc = hps_thread_start(&l->thread, refresh, l);
     if (rc) HPS_DIE("pthread_create: %s", strerror(rc));
 }
 

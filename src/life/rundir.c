@@ -62,7 +62,7 @@ static enum hps_status check_names(const struct hps_rundir *dir)
     return st;
 }
 
-/* Is this an incomplete file of a run: NAME.part, or status.json.RANK.part (tell_quit)? */
+/* Is this an incomplete file of a run: NAME.part, or status.json.RANK.part (record_exit)? */
 static bool is_half(const char *name)
 {
     int rank, end = 0;
@@ -120,7 +120,7 @@ static enum hps_status start_log(const struct hps_rundir *dir)
 /* The status of a run that a rank aborts: the last one, with the state `failed`. */
 static char *status_path;
 
-static void tell_quit(enum hps_status status)
+static void record_exit(enum hps_status status)
 {
     json_t *tree = hps_file_fits(status_path) ? json_load_file(status_path, 0, NULL) : NULL;
     char *part = hps_mem_print("%s.%d.part", status_path, hps_rank());
@@ -141,7 +141,7 @@ enum hps_status hps_rundir_open(struct hps_rundir *dir, const struct hps_run_opt
     if (!st && opt->rank_logs) st = hps_agree(world, hps_rank() ? start_log(dir) : HPS_OK);
     if (st) return st;
     status_path = hps_rundir_file(dir, "status.json");
-    hps_on_quit(tell_quit);
+    hps_on_quit(record_exit);
     return HPS_OK;
 }
 

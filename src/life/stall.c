@@ -150,7 +150,7 @@ bool hps_stall_killed(int R, const struct hps_stall_report *word, int rank)
 }
 
 /* The ranks that a rank waits for; where some of them do not answer or do not wait, those alone. */
-static void whom_of(int R, const struct hps_stall_report *word, int r, char *to, size_t size)
+static void describe_peers(int R, const struct hps_stall_report *word, int r, char *to, size_t size)
 {
     int *who = hps_mem_new((size_t)R, sizeof *who), n = 0;
 
@@ -182,7 +182,7 @@ static char *add(char *text, int R, const struct hps_stall_report *word, int r, 
     char waits_for[sizeof word->waits_for] = "";
 
     if (word[r].answered) {
-        if (kind_of(&word[r]) == WAITS) whom_of(R, word, r, waits_for, sizeof waits_for);
+        if (kind_of(&word[r]) == WAITS) describe_peers(R, word, r, waits_for, sizeof waits_for);
         return add_who(text, r, host, &word[r], waits_for);
     }
     char *more = hps_mem_print("%s; rank %d on %s %s", text, r, host,
@@ -218,14 +218,14 @@ static char *add_kind(char *text, int R, const struct hps_stall_report *word,
 
 char *hps_stall_text(int R, const struct hps_stall_report *word, const char (*host)[HPS_STALL_HOST])
 {
-    long long least = -1;
+    long long min_step = -1;
     bool all_wait = R > 1;
 
     for (int r = 0; r < R; r++) {
-        if (word[r].answered && (least < 0 || word[r].step < least)) least = word[r].step;
+        if (word[r].answered && (min_step < 0 || word[r].step < min_step)) min_step = word[r].step;
         all_wait = all_wait && kind_of(&word[r]) == WAITS;
     }
-    char *text = hps_mem_print("after step %lld%s", least,
+    char *text = hps_mem_print("after step %lld%s", min_step,
                                all_wait ? "; all wait: a message does not arrive" : "");
     for (int kind = SILENT; kind < KINDS; kind++)
         text = add_kind(text, R, word, host, (enum kind)kind);

@@ -115,7 +115,7 @@ static bool stop_file(void)
     return access(file, F_OK) == 0;
 }
 
-static bool near_end(void)
+static bool time_is_up(void)
 {
     return end_time > 0 && (double)time(NULL) >= end_time - ((saving ? 3 : 2) * checkpoint_s + 5);
 }
@@ -125,7 +125,7 @@ const char *hps_stop_requested(void)
     if (flag) return signal_name(flag);
     if (hps_rank() != 0 || !file) return NULL;
     if (most_s > 0 && hps_now_s() - began_s >= most_s) return "run.max_seconds";
-    if (near_end()) return "the batch job's time limit";
+    if (time_is_up()) return "the batch job's time limit";
     return stop_file() ? "the file 'stop'" : NULL;
 }
 

@@ -29,7 +29,7 @@ static const double nap_s = 0.2, lapse_s = 1;
 static const double grace_s = 1.5, patience_s = 5, file_s = 0.005;
 /* How much longer it may last until the file system is assumed dead: on rank 0, and on the
  * others, which know less. */
-static const double spare_s = 4, turn_s = 5;
+static const double spare_s = 4, rank_delay_s = 5;
 /* How long a launcher may take to end the other ranks after a death; the interval of checks for
  * a death; and how much longer the end of the program may take. */
 static const double lost_s = 5, look_s = 1, end_s = 30;
@@ -45,7 +45,7 @@ static struct {
     struct hps_stall_report *word; /* (regions->n) of which `waits_for` alone is used   */
 } me;
 static atomic_bool over, ending;
-static _Atomic long long beats, at_step;
+static _Atomic long long nheartbeat, at_step;
 static const char *_Atomic doing;
 static _Atomic double allowed_s;
 
@@ -57,7 +57,7 @@ static bool is_gone(int rank)
 }
 
 /* The ranks on this host that were killed. */
-static void tell_killed(char *to, size_t size)
+static void describe_killed(char *to, size_t size)
 {
     int *gone = hps_mem_new((size_t)hps_nrank(), sizeof *gone), n = 0;
 
@@ -77,7 +77,7 @@ static struct hps_stall_report my_word(void)
     snprintf(w.region, sizeof w.region, "%s", phase ? phase : name);
     if (!phase && region >= 0)
         snprintf(w.waits_for, sizeof w.waits_for, "%s", me.word[region].waits_for);
-    tell_killed(w.killed, sizeof w.killed);
+    describe_killed(w.killed, sizeof w.killed);
     return w;
 }
 
@@ -93,14 +93,14 @@ static void conclude(double waited_s)
     char *text = hps_stall_text(hps_nrank(), word, (const char(*)[HPS_STALL_HOST])me.host);
     for (int r = 0; r < hps_nrank(); r++)
         if (hps_stall_killed(hps_nrank(), word, r))
-            hps_follow("no progress for %.0f s %s", waited_s, text);
+            hps_quit_with_peers("no progress for %.0f s %s", waited_s, text);
     hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);
 }
 
 /* Has the main thread made progress since `seen`? */
 static bool came_on(long long seen)
 {
-    return over || beats != seen;
+    return over || nheartbeat != seen;
 }
 
 /* Write a report, wait for those of the others and print them; or withdraw it on progress. */
@@ -128,8 +128,8 @@ static double count_on(struct standstill *c)
 {
     hps_sleep_s(nap_s);
     double now = hps_now_s(), nap = fmin(now - c->before, lapse_s);
-    c->waited = beats != c->seen ? 0 : c->waited + nap;
-    c->seen = beats;
+    c->waited = nheartbeat != c->seen ? 0 : c->waited + nap;
+    c->seen = nheartbeat;
     c->before = now;
     return nap;
 }
@@ -158,7 +158,7 @@ static _Noreturn void end_unheard(double waited_s)
         hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s; %s does not answer, so no other rank "
                  "was asked", waited_s, text, me.folder);
     if (!*w.killed) hps_quit(HPS_FAIL, "stall: no progress for %.0f s %s", waited_s, text);
-    hps_follow("no progress for %.0f s %s", waited_s, text);
+    hps_quit_with_peers("no progress for %.0f s %s", waited_s, text);
 }
 
 /* The ranks of this host that were killed, and since when that is known. */
@@ -183,13 +183,13 @@ static bool is_lost(struct loss *l, double nap)
     }
     if (!any) l->since_s = 0;
     if (any && l->since_s <= 0) l->since_s = nap;
-    return l->since_s > lost_s + (first ? 0 : turn_s);
+    return l->since_s > lost_s + (first ? 0 : rank_delay_s);
 }
 
 /* The guard waits this much longer than the other thread. */
 static double spare(void)
 {
-    double s = hps_rank() > 0 ? turn_s : 0;
+    double s = hps_rank() > 0 ? rank_delay_s : 0;
 
     if (!me.folder || ending) return s;
     return s + grace_s + patience_s + 2 * file_s * hps_nrank() + spare_s;
@@ -299,14 +299,14 @@ void hps_watch_end(void)
 void hps_watch_heartbeat(long long step)
 {
     if (step >= 0) at_step = step;
-    beats++;
+    nheartbeat++;
 }
 
 void hps_watch_phase(const char *text, double allow_s)
 {
     doing = text;
     allowed_s = allow_s;
-    beats++;
+    nheartbeat++;
 }
 
 void hps_watch_peers(int region, int n, const int *rank)

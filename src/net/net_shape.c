@@ -52,7 +52,7 @@ double hps_net_ids_per_example(const struct hps_net *net, const struct hps_layer
     return ids;
 }
 
-void hps_net_mark_slots(const struct hps_net *net, int l, bool *slot)
+void hps_net_slots_of(const struct hps_net *net, int l, bool *slot)
 {
     const struct hps_layer *y = &net->layer[l];
 

@@ -8,7 +8,7 @@
 #include "base/quit.h"
 #include "plan/cost.h"
 
-#define MOST_COMMON 1.5
+#define MAX_COMMON 1.5
 
 /* Two sums for each layer and type: what was measured, what was promised for it. */
 struct notes {
@@ -139,7 +139,7 @@ static double common_factor(const struct hps_profile *p, const struct notes *n)
 
     for (int t = 0; t < p->T; t++)
         min = fmin(min, type_factor(p, n, t)); /* NaN is passed over */
-    return isinf(min) ? 1 : fmin(fmax(min, 1), MOST_COMMON);
+    return isinf(min) ? 1 : fmin(fmax(min, 1), MAX_COMMON);
 }
 
 static void correct(struct hps_profile *p, const struct notes *n, int narray, double *const *array)

@@ -26,11 +26,11 @@ static bool overlap(const struct hps_pool *pool, int r, int q)
 }
 
 /* Does rank r have free cores beside the ranks that measure in the same round? */
-static bool has_room(const struct hps_pool *pool, const int *turn, int r, int i)
+static bool is_free(const struct hps_pool *pool, const int *round, int r, int i)
 {
     double load = 0;
     for (int q = 0; q < pool->R; q++)
-        if (q == r || (turn[q] == i && overlap(pool, r, q)))
+        if (q == r || (round[q] == i && overlap(pool, r, q)))
             load += pool->node[q].threads / pool->type[pool->type_of[q]].slow;
     return load <= pool->node[r].cores * (1 + 1e-9);
 }
@@ -38,25 +38,25 @@ static bool has_room(const struct hps_pool *pool, const int *turn, int r, int i)
 /* In a training all cores of a host compute, and compete for memory and clock. So they do when
  * types are measured: the first rank of every type measures, as many at a time as have cores of
  * their own (an emulated rank needs a part of one), and other ranks do the same where cores are
- * free. turn (R) [out]: the round of each rank, -1: none. Returns the number of rounds; equal on
+ * free. round (R) [out]: the round of each rank, -1: none. Returns the number of rounds; equal on
  * all ranks. */
-static int turns_of(const struct hps_pool *pool, int *turn)
+static int rounds_of(const struct hps_pool *pool, int *round)
 {
-    int most = 0;
+    int max_rounds = 0;
     for (int r = 0; r < pool->R; r++)
-        turn[r] = -1;
+        round[r] = -1;
     for (int t = 0; t < pool->T; t++) {
         int r = pool->type[t].first, i = 0;
-        while (i < most && !has_room(pool, turn, r, i))
+        while (i < max_rounds && !is_free(pool, round, r, i))
             i++;
-        turn[r] = i;
-        if (i == most) most++;
+        round[r] = i;
+        if (i == max_rounds) max_rounds++;
     }
     for (int r = 0; r < pool->R; r++) {
-        int i = turn[pool->type[pool->type_of[r]].first];
-        if (turn[r] < 0 && has_room(pool, turn, r, i)) turn[r] = i;
+        int i = round[pool->type[pool->type_of[r]].first];
+        if (round[r] < 0 && is_free(pool, round, r, i)) round[r] = i;
     }
-    return most;
+    return max_rounds;
 }
 
 /* For the largest micro-batch. */
@@ -229,15 +229,15 @@ static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net
 }
 
 /* Measure in rounds. */
-static enum hps_status measure_mine(struct facts *m, const int *turn, int turns,
+static enum hps_status measure_mine(struct facts *m, const int *round, int nround,
                                     const struct hps_net *net, struct hps_dev *dev,
                                     const struct hps_measure_opt *o, MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
     int Bo = (int)micro_rows(o);
 
-    for (int i = 0; i < turns; i++) {
-        if (turn[hps_rank()] == i) {
+    for (int i = 0; i < nround; i++) {
+        if (round[hps_rank()] == i) {
             st = hps_measure_layers(m->layer, net, dev, o, Bo);
             if (!st) st = hps_measure_read(&m->read, net, o);
             m->count = hps_count_cost();
@@ -255,10 +255,10 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     size_t bytes = sizeof(struct facts) + (size_t)net->L * sizeof(struct hps_layer_time);
     struct facts *m = hps_mem_new(bytes, 1), *received = hps_mem_new(bytes, 1);
     double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows);
-    int *turn = hps_mem_new((size_t)pool->R, sizeof *turn), turns = turns_of(pool, turn);
+    int *round = hps_mem_new((size_t)pool->R, sizeof *round), nround = rounds_of(pool, round);
     enum hps_status st = begin_profile(p, net, pool, o);
 
-    if (!st) st = measure_mine(m, turn, turns, net, dev, o, world);
+    if (!st) st = measure_mine(m, round, nround, net, dev, o, world);
     fill_boundaries(p, net, pool);
     for (int t = 0; !st && t < pool->T; t++) {
         int by = pool->type[t].first;
@@ -270,7 +270,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     }
     if (!st) hps_measure_sync(p, rows, net, pool, dev, world);
     hps_mem_free(rows);
-    hps_mem_free(turn);
+    hps_mem_free(round);
     hps_mem_free(received);
     hps_mem_free(m);
     if (st) {

@@ -19,7 +19,7 @@
 #define ENOUGH_S    0.05        /* of a size, if it had MIN_SAMPLES passes                     */
 
 enum { MIN_SAMPLES = 4, MAX_SAMPLES = 48 };     /* micro-batches of a size, after the first */
-enum { WARM = 4 };              /* steps that are pulled before: as many buffers has a server */
+enum { WARM_UP = 4 };           /* steps that are pulled before: as many buffers has a server */
 enum part { FORWARD, BACKWARD, PARTS };
 
 struct bench {
@@ -38,7 +38,7 @@ struct bench {
     struct hps_load_raw *raw;
     struct hps_feed feed;
     double *sample[PARTS];      /* (MAX_SAMPLES, L) seconds                                      */
-    double *once, *rows_s;      /* (L) a micro-batch's share of update, of finding rows   */
+    double *once_s, *rows_s;    /* (L) a micro-batch's share of update, of finding rows   */
     double (*clock_s)(void);
     double look_s;              /* of reading the clock                                   */
     struct hps_stopwatch watch; /* of updates                                             */
@@ -86,7 +86,7 @@ static enum hps_status make_reader(struct bench *w)
         hps_steps_of(data->N, w->opt->batch, w->opt->microbatches, 0, INT32_MAX);
     bool *slot = hps_mem_new((size_t)data->nslot, sizeof *slot);
     for (int l = 0; l < w->net->L; l++)
-        hps_net_mark_slots(w->net, l, slot);
+        hps_net_slots_of(w->net, l, slot);
     struct hps_reader_opt opt = {
         .label = true, .dense = true, .slot = slot, .part = 0, .parts = 1, .ahead = 1
     };
@@ -128,7 +128,7 @@ static enum hps_status make(struct bench *w, int Bo)
     w->table = hps_mem_new(L, sizeof *w->table);
     w->first = hps_mem_new(L, sizeof *w->first);
     w->lookup = hps_mem_new(M * L, sizeof *w->lookup);
-    w->once = hps_mem_new(L, sizeof *w->once);
+    w->once_s = hps_mem_new(L, sizeof *w->once_s);
     w->rows_s = hps_mem_new(L, sizeof *w->rows_s);
     hps_stopwatch_init(&w->watch, w->dev, hps_core_s);
     w->raw = hps_mem_new(M, sizeof *w->raw);
@@ -156,7 +156,7 @@ static void done(struct bench *w)
     hps_mem_free(w->table);
     hps_mem_free(w->first);
     hps_mem_free(w->lookup);
-    hps_mem_free(w->once);
+    hps_mem_free(w->once_s);
     hps_mem_free(w->rows_s);
     hps_load_free(&w->load, w->dev);
     hps_stopwatch_done(&w->watch);
@@ -264,7 +264,7 @@ static void update(struct bench *w, long long step)
             w->dev->ops->dense->update(w->dev, &rule, y->nparam, w->slice->param + at,
                                        w->slice->grad + at,
                                        w->slice->state + w->slice->state_at[l]);
-        w->once[l] = fmin(w->once[l], hps_stopwatch_end(&w->watch) / w->opt->microbatches);
+        w->once_s[l] = fmin(w->once_s[l], hps_stopwatch_end(&w->watch) / w->opt->microbatches);
     }
 }
 
@@ -277,7 +277,7 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
 
     *n = 0;
     for (int l = 0; l < w->net->L; l++)
-        w->once[l] = w->rows_s[l] = INFINITY;
+        w->once_s[l] = w->rows_s[l] = INFINITY;
     for (long long step = 0; !st && !enough; step++) {
         if (w->batch[0].B < B) {        /* the last of an epoch */
             st = next_batch(w);
@@ -303,7 +303,7 @@ static enum hps_status run_size(struct bench *w, int B, int *n)
 static void warm_up(struct bench *w, int B)
 {
     for (int l = 0; l < w->net->L; l++)
-        for (int i = 0; w->table[l].ps && i < WARM && !hps_budget_over(0); i++)
+        for (int i = 0; w->table[l].ps && i < WARM_UP && !hps_budget_over(0); i++)
             pull_one(w, l, B);
 }
 
@@ -349,11 +349,11 @@ static enum hps_status measure_all(struct bench *w, struct hps_layer_time *m, in
         for (int l = 0; !st && l < w->net->L; l++) {
             double forward_s = median(w, FORWARD, l, n);
             m[l].batch[i] = scale * B;
-            m[l].work_s[i] = scale * (forward_s + median(w, BACKWARD, l, n) + w->once[l]);
+            m[l].work_s[i] = scale * (forward_s + median(w, BACKWARD, l, n) + w->once_s[l]);
             m[l].rows_s[i] = w->table[l].ps ? scale * w->rows_s[l] : 0;
             if (i > 0) continue;
             m[l].forward_s = scale * forward_s;
-            m[l].once_s = scale * w->once[l];
+            m[l].once_s = scale * w->once_s[l];
             m[l].rows = scale * rows_of(w, l) / w->opt->microbatches;
         }
     }

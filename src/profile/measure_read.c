@@ -61,7 +61,7 @@ enum hps_status hps_measure_read(struct hps_read_time *m, const struct hps_net *
 
     for (int l = 0; l < net->L; l++) {
         bytes += hps_measure_bytes(net, l);
-        hps_net_mark_slots(net, l, slot);
+        hps_net_slots_of(net, l, slot);
     }
     struct hps_reader_opt label = { .label = true, .part = 0, .parts = 1, .ahead = AHEAD };
     struct hps_reader_opt columns = label;

@@ -54,7 +54,7 @@ static bool needs(const struct hps_net *net, const bool *mine, struct hps_reader
         if (!mine[l]) continue;
         r->dense |= y->wants_dense;
         r->label |= y->wants_label;
-        hps_net_mark_slots(net, l, slot);
+        hps_net_slots_of(net, l, slot);
         any |= y->wants_dense || y->wants_label || y->nslot > 0 || y->type->reads_example;
     }
     return any;

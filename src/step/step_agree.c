@@ -11,7 +11,7 @@ enum { STOP, SAVE, READY, LOSS, DECK, INPUT, FAIL, OUTPUT, NWORD };
 _Static_assert((int)NWORD == HPS_STEP_AGREE_WORDS, "room for all of them");
 
 /* Troubles are counted by status, so that one sum carries them: worst last. */
-static const enum hps_status trouble_of[] = {
+static const enum hps_status status_of[] = {
     [DECK] = HPS_DECK, [INPUT] = HPS_INPUT, [FAIL] = HPS_FAIL, [OUTPUT] = HPS_OUTPUT
 };
 
@@ -34,9 +34,9 @@ void hps_step_agree_begin(struct hps_step_agree *p, const struct hps_heartbeat *
     p->mine[SAVE] = b->save;
     p->mine[READY] = b->ready;
     p->mine[LOSS] = b->loss;
-    bool counted = !b->trouble;
+    bool counted = !b->status;
     for (int i = DECK; i <= OUTPUT; i++)
-        if (b->trouble == trouble_of[i]) p->mine[i] = counted = true;
+        if (b->status == status_of[i]) p->mine[i] = counted = true;
     assert(counted);               /* the others would go on without this rank */
     (void)counted;
     HPS_MPI(MPI_Iallreduce(p->mine, p->sum, NWORD, MPI_DOUBLE, MPI_SUM, p->world, &p->request));
@@ -53,6 +53,6 @@ struct hps_heartbeat hps_step_agree_end(struct hps_step_agree *p, bool sleeping)
                                .ready = (int)p->sum[READY],
                                .loss = p->sum[LOSS] };
     for (int i = DECK; i <= OUTPUT; i++)
-        if (p->sum[i] > 0) b.trouble = trouble_of[i];
+        if (p->sum[i] > 0) b.status = status_of[i];
     return b;
 }

@@ -45,7 +45,7 @@ static void mark_members(MPI_Comm comm, MPI_Comm world, bool *mark)
     HPS_MPI(MPI_Group_free(&all));
 }
 
-void hps_wait_for_tell(const struct hps_step *s)
+void hps_wait_for_announce(const struct hps_step *s)
 {
     const struct hps_team *t = s->team;
     size_t R = (size_t)hps_nrank();

@@ -15,7 +15,7 @@
 #include "plan/cost.h"
 #include "plan/engine.h"
 
-enum { LEAST_STEPS = 4 };
+enum { MIN_STEPS = 4 };
 
 /* The error of the model for a plan that never ran, after one window under the present plan: as
  * large as promises were off on a busy machine. */
@@ -36,7 +36,7 @@ struct tried {
 
 struct hps_adapt {
     const struct hps_sched_opt *opt;
-    double most_s; /* of a search */
+    double max_search_s; /* of a search */
     struct hps_correct *correct;
     int changes, windows; /* of the run; under the present plan */
     int ntried;
@@ -62,8 +62,8 @@ struct hps_adapt *hps_adapt_new(const struct hps_sched_opt *opt, const struct hp
     struct hps_adapt *a = hps_mem_new(1, sizeof *a);
 
     a->opt = opt;
-    a->most_s = opt->seconds > 0 ? opt->seconds : INFINITY;
-    if (stall_seconds > 0) a->most_s = fmin(a->most_s, stall_seconds / 10);
+    a->max_search_s = opt->seconds > 0 ? opt->seconds : INFINITY;
+    if (stall_seconds > 0) a->max_search_s = fmin(a->max_search_s, stall_seconds / 10);
     a->correct = hps_correct_new(profile);
     return a;
 }
@@ -98,7 +98,7 @@ void hps_adapt_begin(struct hps_adapt *a, const struct hps_step *step,
 
 bool hps_adapt_ready(const struct hps_adapt *a, const struct hps_cursor *cursor)
 {
-    return cursor->step - a->began.step >= LEAST_STEPS;
+    return cursor->step - a->began.step >= MIN_STEPS;
 }
 
 /* The times of one stage from the sums of its ranks. */
@@ -144,7 +144,7 @@ static struct hps_plan *search(const struct hps_adapt *a, struct verdict *v, dou
     const struct hps_sched *method = hps_sched_find(opt.method, &q.argument);
     struct hps_plan *plan = NULL, *fastest = NULL;
 
-    opt.seconds = fmin(a->most_s, fmax(0.01, 0.02 * seconds));
+    opt.seconds = fmin(a->max_search_s, fmax(0.01, 0.02 * seconds));
     for (int i = 0; i < 2 && !plan; i++) {
         hps_plan_free(fastest);
         fastest = NULL;

@@ -16,12 +16,12 @@ static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struc
 
     hps_step_agree_init(&agree, s->team->world);
     for (long long i = 0; !st && i < steps->total; i++) {
-        struct hps_heartbeat mine = { .trouble = hps_step_begin(s, f, i),
+        struct hps_heartbeat mine = { .status = hps_step_begin(s, f, i),
                                       .stop = hps_stop_overdue(patience_s) };
         hps_step_agree_begin(&agree, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
         struct hps_heartbeat all = hps_step_agree_end(&agree, s->team->nworker == 0);
-        st = all.trouble ? all.trouble : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
+        st = all.status ? all.status : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_heartbeat(-1);
     }
     hps_step_agree_done(&agree);
@@ -56,15 +56,15 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
 }
 
 /* The losses that refuse some labels; r [out]: the columns that they read. */
-static int fussy_losses(const struct hps_net *net, const struct hps_layer **loss,
-                        struct hps_reader_opt *r, bool *slot)
+static int validating_losses(const struct hps_net *net, const struct hps_layer **loss,
+                             struct hps_reader_opt *r, bool *slot)
 {
     int n = 0;
     for (int l = 0; l < net->L; l++) {
         const struct hps_layer *y = &net->layer[l];
         if (!y->type->loss || !y->type->check_batch) continue;
         r->label |= y->wants_label;
-        hps_net_mark_slots(net, l, slot);
+        hps_net_slots_of(net, l, slot);
         loss[n++] = y;
     }
     return n;
@@ -73,8 +73,8 @@ static int fussy_losses(const struct hps_net *net, const struct hps_layer **loss
 static enum hps_status look(const struct hps_data *data, const struct hps_reader_opt *r, int n,
                             const struct hps_layer **loss)
 {
-    enum { PIECE = 1 << 20 };         /* examples, of all ranks */
-    struct hps_steps steps = hps_steps_of(data->N, PIECE, 1, 1, 0);
+    enum { CHUNK = 1 << 20 };         /* examples, of all ranks */
+    struct hps_steps steps = hps_steps_of(data->N, CHUNK, 1, 1, 0);
     struct hps_order order = hps_order_of(data->N, false, 0);
     struct hps_reader *reader;
     const struct hps_batch *batch;
@@ -96,7 +96,7 @@ enum hps_status hps_evaluate_check_labels(const struct hps_net *net, const struc
     bool *slot = hps_mem_new((size_t)net->nslot, sizeof *slot);
     const struct hps_layer **loss = hps_mem_new((size_t)net->L, sizeof *loss);
     struct hps_reader_opt r = { .slot = slot, .ahead = 1 };
-    int n = fussy_losses(net, loss, &r, slot);
+    int n = validating_losses(net, loss, &r, slot);
     enum hps_status st = HPS_OK;
 
     HPS_MPI(MPI_Comm_rank(world, &r.part));

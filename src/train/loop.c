@@ -56,7 +56,7 @@ static void clock_off(struct state *s)
     s->t0_s = now;
 }
 
-static void tell_time(char *to, size_t size, double s)
+static void print_time(char *to, size_t size, double s)
 {
     long long t = (long long)(s + 0.5);
     if (t >= 3600)
@@ -95,7 +95,7 @@ static void progress(struct state *s, bool last)
         rate = (double)(s->c->examples - s->began.examples) / (s->c->seconds - s->began.seconds);
     double per_step = (now - s->began_s) / (double)(s->c->step - s->began.step);
     double left_s = per_step * (double)(l->steps.total - s->c->step);
-    tell_time(left, sizeof left, left_s);
+    print_time(left, sizeof left, left_s);
     HPS_SAY(HPS_INFO,
             "step %lld/%lld  epoch %lld  loss %.5f  %.0f examples/s  promised %.0f  %s left",
             s->c->step, l->steps.total, (s->c->step - 1) / l->steps.per_epoch + 1, s->c->train_loss,
@@ -114,7 +114,7 @@ static void progress(struct state *s, bool last)
 }
 
 /* Record the mean loss of step `step` (from 1). A full history drops every other point. */
-static void keep_loss(struct state *s, long long step)
+static void record_loss(struct state *s, long long step)
 {
     struct hps_loop_history *history = s->l->history;
     if (step % history->loss_every != 0) return;
@@ -138,7 +138,7 @@ static enum hps_status take_loss(struct state *s, long long step, double sum)
     s->known = step;
     s->c->train_loss = sum / (double)n;
     if (isfinite(sum)) {
-        keep_loss(s, step);
+        record_loss(s, step);
         return HPS_OK;
     }
     HPS_SAY(HPS_ERROR,
@@ -180,12 +180,12 @@ static enum hps_status saved(struct state *s, enum hps_status st)
 /* Do the next part of the checkpoint under way, for which all ranks are ready. Collective. */
 static enum hps_status go_on_saving(struct state *s)
 {
-    bool whole;
+    bool complete;
 
     hps_region_enter(HPS_REGION_CHECKPOINT, 0);
-    enum hps_status st = hps_save_next(s->save, &whole, s->world);
+    enum hps_status st = hps_save_next(s->save, &complete, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
-    return st || whole ? saved(s, st) : HPS_OK;
+    return st || complete ? saved(s, st) : HPS_OK;
 }
 
 /* Wait for the checkpoint under way, if there is one. Collective. */
@@ -214,7 +214,7 @@ static enum hps_status save(struct state *s)
     clock_off(s);
     HPS_MPI(MPI_Bcast(s->c, (int)sizeof *s->c, MPI_BYTE, 0, s->world));
     struct hps_save_request order = { l->ckpt, l->dir, l->step, s->c, &l->text,
-                                    l->never && s->saved < 0, l->keep_share };
+                                    l->never && s->saved < 0, l->snapshot_share };
     st = hps_save_begin(&s->save, &order, s->world);
     hps_region_leave(HPS_REGION_CHECKPOINT);
     s->saved_s = hps_now_s();
@@ -288,12 +288,12 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     const char *stop_reason = hps_stop_requested();
     double t0 = hps_now_s();
     struct hps_save_poll look = hps_save_poll(s->save);
-    struct hps_heartbeat mine = { .trouble = hps_step_begin(l->step, s->feeder, number),
+    struct hps_heartbeat mine = { .status = hps_step_begin(l->step, s->feeder, number),
                                   .stop = stop_reason != NULL,
                                   .save = save_due(s),
                                   .ready = look.ready,
                                   .loss = s->loss };
-    if (!mine.trouble) mine.trouble = look.trouble;
+    if (!mine.status) mine.status = look.status;
     if (stop_reason && !s->reason)
         HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", stop_reason);
     if (stop_reason) s->reason = stop_reason;
@@ -312,7 +312,7 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     *ready = all.ready == hps_nrank();
     *save_now =
         all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);
-    if (all.trouble) return all.trouble;
+    if (all.status) return all.status;
     long long reported = number + 1 - l->step->lag;
     return reported > s->began.step ? take_loss(s, reported, all.loss) : HPS_OK;
 }
@@ -376,7 +376,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     struct state s = { .l = l, .c = cursor, .world = world, .begun = -1, .saved = -1, .said = -1,
                        .began = *cursor, .change = change };
     struct hps_order order = hps_order_of_data(
-        l->data, l->data_opt->shuffle, hps_data_in_turn(l->data_opt), (uint64_t)l->run->seed);
+        l->data, l->data_opt->shuffle, hps_data_interleaved(l->data_opt), (uint64_t)l->run->seed);
     const struct hps_step *step = l->step;
 
     *change = (struct hps_loop_change){ NULL, NULL };
@@ -389,7 +389,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
     hps_step_agree_init(&s.agree, world);
-    hps_wait_for_tell(step);
+    hps_wait_for_announce(step);
     hps_watch_phase(NULL, 0);
     st = all_steps(&s);
     if (st) drop(change);

@@ -10,7 +10,7 @@
 
 #include "shim.h"
 
-#define MOST 16                 /* ranks */
+#define MAX_N 16                 /* ranks */
 #define PATH 256
 
 struct head {                   /* of a file */
@@ -22,7 +22,7 @@ struct head {                   /* of a file */
 struct hps_shim_comm {
     ncclUniqueId id;
     int n, me;
-    long sums, given[MOST], taken[MOST];        /* so far, of each peer */
+    long sums, given[MAX_N], taken[MAX_N];        /* so far, of each peer */
 };
 
 struct piece {
@@ -217,7 +217,7 @@ ncclResult_t ncclGroupEnd(void)
 
 static void add(struct piece p, cudaStream_t stream)
 {
-    if (grouped == MOST * 256) hps_shim_die("too many calls in a group");
+    if (grouped == MAX_N * 256) hps_shim_die("too many calls in a group");
     if (grouped > 0 && stream != group_stream) hps_shim_die("a group on two streams");
     if (!stream) hps_shim_die("NCCL on the stream of who names none");
     hps_shim_expect(p.at, HPS_SHIM_DEVICE);
@@ -311,7 +311,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int n, ncclUniqueId id, int rank
     struct hps_shim_comm *c = calloc(1, sizeof *c);
 
     FAILS("ncclCommInitRank");
-    if (!c || n > MOST || rank < 0 || rank >= n) return ncclInvalidArgument;
+    if (!c || n > MAX_N || rank < 0 || rank >= n) return ncclInvalidArgument;
     c->id = id;
     c->n = n;
     c->me = rank;

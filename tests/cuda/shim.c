@@ -11,7 +11,7 @@
 #include "shim.h"
 
 #define STACK ((size_t)32 << 10)
-#define MOST_THREADS 1024
+#define MAX_THREADS 1024
 
 void hps_shim_die(const char *why)
 {
@@ -258,7 +258,7 @@ struct thread {
 
 struct hps_shim_place hps_shim_now;
 
-static struct thread *threads;  /* (MOST_THREADS), with a stack each */
+static struct thread *threads;  /* (MAX_THREADS), with a stack each */
 static char *stacks;
 static ucontext_t scheduler;
 static unsigned mine, nthread;
@@ -354,8 +354,8 @@ static void run_team(void)
 static void make_team(void)
 {
     if (threads) return;
-    threads = calloc(MOST_THREADS, sizeof *threads);
-    stacks = mmap(NULL, MOST_THREADS * STACK, PROT_READ | PROT_WRITE,
+    threads = calloc(MAX_THREADS, sizeof *threads);
+    stacks = mmap(NULL, MAX_THREADS * STACK, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!threads || stacks == MAP_FAILED) die("no memory for threads");
 }
@@ -383,7 +383,7 @@ void hps_shim_run(bool team, struct hps_shim_dim blocks, struct hps_shim_dim eac
     hps_shim_count.launches++;
     if (fails && ++launched == atol(fails)) hps_shim_heard = 700;
     nthread = each.x * each.y * each.z;
-    if (nthread == 0 || nthread > MOST_THREADS || blocks.y > 65535 || blocks.z > 65535)
+    if (nthread == 0 || nthread > MAX_THREADS || blocks.y > 65535 || blocks.z > 65535)
         die("a launch that no card takes");
     make_team();
     is_team = team, the_kernel = kernel, the_arguments = arguments;

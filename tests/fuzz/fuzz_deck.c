@@ -34,7 +34,7 @@ static const struct hps_field fields[] = {
 static const char *const sections[] = { "run", "model", "train", NULL };
 static const char *const skip[] = { "emulate", NULL };
 
-enum { MOST_SETS = 8 };
+enum { MAX_SETS = 8 };
 
 /* Read all that was bound: a pointer that leads nowhere is found by the sanitizer. */
 static size_t weigh(const struct opt *o)
@@ -92,7 +92,7 @@ static int take_sets(char *text, char **set)
     int n = 0;
     char *at;
 
-    while (n < MOST_SETS && (at = strstr(text, "\n--set "))) {
+    while (n < MAX_SETS && (at = strstr(text, "\n--set "))) {
         set[n++] = at + 7;
         *at = '\0';
         text = at + 7;
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static bool begun;
-    char *text = hps_mem_new(size + 1, 1), *set[MOST_SETS];
+    char *text = hps_mem_new(size + 1, 1), *set[MAX_SETS];
     struct hps_deck *deck;
 
     if (!begun) {

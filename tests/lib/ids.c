@@ -28,15 +28,15 @@ static long long draw(uint64_t key, uint64_t i)
 void ids_make(struct ids_batch *own, struct hps_batch *batch, long long step, int r, int m)
 {
     uint64_t key = hps_rng_sub(hps_rng_sub(hps_rng_key(3, "ids"), (uint64_t)step),
-                               (uint64_t)(r * IDS_MOST_M + m));
+                               (uint64_t)(r * MAX_IDS_M + m));
     uint64_t next = 1;
-    int B = (int)(hps_rng_bits(key, 0) % (IDS_MOST_B + 1)), n = 0;
+    int B = (int)(hps_rng_bits(key, 0) % (MAX_IDS_B + 1)), n = 0;
 
     for (int b = 0; b < B; b++) {
         own->id[0][b] = draw(key, next++);
         own->id[1][b] = draw(key, next++);
         own->offset[b] = n;
-        for (int many = (int)(hps_rng_bits(key, next++) % (IDS_MOST_BAG + 1)); many > 0; many--)
+        for (int many = (int)(hps_rng_bits(key, next++) % (MAX_IDS_BAG + 1)); many > 0; many--)
             own->id[2][n++] = draw(key, next++);
     }
     own->offset[B] = n;

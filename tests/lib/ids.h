@@ -7,7 +7,7 @@
 
 /* Slots 0 and 1 have one id an example; slot 2 any number. Layer `both` reads 0 and 1, `bags` all
  * of them, slot 1 twice, taken modulo 40 the second time. */
-enum { IDS_SLOTS = 3, IDS_LAYERS = 2, IDS_MOST_M = 5, IDS_MOST_B = 9, IDS_MOST_BAG = 4 };
+enum { IDS_SLOTS = 3, IDS_LAYERS = 2, MAX_IDS_M = 5, MAX_IDS_B = 9, MAX_IDS_BAG = 4 };
 enum { IDS_BUCKETS = 900, IDS_ROWS = 3 * IDS_BUCKETS + 40 };
 
 struct ids {
@@ -18,12 +18,12 @@ void ids_layers(struct ids *ids);
 
 /* Memory of one micro-batch. */
 struct ids_batch {
-    long long id[IDS_SLOTS][IDS_MOST_B * IDS_MOST_BAG];
-    int offset[IDS_MOST_B + 1];
+    long long id[IDS_SLOTS][MAX_IDS_B * MAX_IDS_BAG];
+    int offset[MAX_IDS_B + 1];
     struct hps_ids ids[IDS_SLOTS];
     const int *offsets[IDS_SLOTS];
 };
-/* Micro-batch m of `step` at member r: 0 to IDS_MOST_B examples, few ids often, many seldom. */
+/* Micro-batch m of `step` at member r: 0 to MAX_IDS_B examples, few ids often, many seldom. */
 void ids_make(struct ids_batch *own, struct hps_batch *batch, long long step, int r, int m);
 
 /* The table row of the id at place `at` of the i-th slot of layer l. */

@@ -108,7 +108,7 @@ void made_run_init(struct made_run *m, int R, const char *directory)
     m->profile->engine.microbatches = 4;
     for (int i = 0; i < 3; i++)
         m->loss[i] = (struct hps_run_loss){ 20 * (i + 1), 0.7 - 0.1 * i };
-    m->facts = (struct hps_run_facts){
+    m->facts = (struct hps_report_input){
         .name = "made", .directory = directory, .deck = "run: {name: made}\n", .finished = true,
         .done = { .step = 60, .examples = 15360, .seconds = 3, .usd = 3.0 / 3600 * 0.24,
                   .usd_idle = R > 2 ? 3.0 / 3600 * 0.4 : 0, .train_loss = 0.4375 },

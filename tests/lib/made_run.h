@@ -19,7 +19,7 @@ struct made_run {
     struct hps_layer layer[4];
     double slot_ids[1];
     struct hps_run_loss loss[3];
-    struct hps_run_facts facts;
+    struct hps_report_input facts;
 };
 void made_run_init(struct made_run *run, int R, const char *directory);
 void made_run_done(struct made_run *run);

@@ -50,7 +50,7 @@ static void make_ids(struct slots *s, enum slots_kind kind, int m, int B, int tu
     s->single[m] = hps_mem_new((size_t)B, sizeof *s->single[m]);
     for (int b = 0; b < B; b++) {
         s->single[m][b] = single_id(s, kind, key, b);
-        offset[b + 1] = offset[b] + (int)(hps_rng_bits(key, (uint64_t)b) % (SLOTS_MOST_BAG + 1));
+        offset[b + 1] = offset[b] + (int)(hps_rng_bits(key, (uint64_t)b) % (MAX_SLOTS_BAG + 1));
     }
     s->multi[m] = hps_mem_new((size_t)offset[B], sizeof *s->multi[m]);
     for (int i = 0; i < offset[B]; i++)

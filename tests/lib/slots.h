@@ -5,7 +5,7 @@
 
 #include "net/net.h"
 
-enum { SLOTS_M = 2, SLOTS_LAYERS = 2, SLOTS_MOST_BAG = 12 };
+enum { SLOTS_M = 2, SLOTS_LAYERS = 2, MAX_SLOTS_BAG = 12 };
 
 enum slots_kind {
     SLOTS_SKEWED,
@@ -13,7 +13,7 @@ enum slots_kind {
     SLOTS_SMALL                 /* the table has few rows    */
 };
 
-/* Layer 0 reads slots 0 (one id) and 1 (0 to SLOTS_MOST_BAG ids), layer 1 slot 1 alone, folded. */
+/* Layer 0 reads slots 0 (one id) and 1 (0 to MAX_SLOTS_BAG ids), layer 1 slot 1 alone, folded. */
 struct slots {
     struct hps_layer layer[SLOTS_LAYERS];
     const struct hps_layer *use[SLOTS_LAYERS];

@@ -162,7 +162,7 @@ static void check_sums(const struct world *w, const struct twin *t,
                        const struct hps_request_step *s, long long step, int m,
                        const struct hps_exchange *ps)
 {
-    static double want[IDS_MOST_B][DIM];
+    static double want[MAX_IDS_B][DIM];
     struct hps_lookup located = { 0 };
     struct ids_batch own;
     struct hps_batch b;

@@ -16,14 +16,14 @@
 #include "tests/lib/sample.h"
 #include "tests/lib/toy.h"
 
-enum { M = 2, B = 40, SLOTS = 3, DIM = 3, WIDTH = SLOTS * DIM, ROWS = 64, MOST_BAG = 3 };
+enum { M = 2, B = 40, SLOTS = 3, DIM = 3, WIDTH = SLOTS * DIM, ROWS = 64, MAX_BAG = 3 };
 
 /* ---- a table ---- */
 
 /* Two steps of micro-batches: slots a and b have one id an example, c has 0 to 3. */
 struct ids {
     uint32_t single[M][2][B];
-    long long multi[M][B * MOST_BAG];
+    long long multi[M][B * MAX_BAG];
     int begin[M][B + 1];
     struct hps_ids list[M][4];
     const int *offset[M][4];
@@ -36,7 +36,7 @@ static void make_ids(struct ids *x, const struct toy *toy, uint64_t step)
     for (int m = 0; m < M; m++) {
         uint64_t key = hps_rng_sub(hps_rng_key(step, "ids"), (uint64_t)m);
         for (int b = 0; b < B; b++) {
-            int n = (int)(hps_rng_bits(key, (uint64_t)b) % (MOST_BAG + 1));
+            int n = (int)(hps_rng_bits(key, (uint64_t)b) % (MAX_BAG + 1));
             for (int s = 0; s < 2; s++)
                 x->single[m][s][b] =
                     (uint32_t)(hps_rng_bits(hps_rng_sub(key, 1 + (uint64_t)s), (uint64_t)b) %

@@ -13,7 +13,7 @@
 #include "data/data.h"
 #include "tests/lib/device.h"
 
-enum { MOST = 64, FLIGHTS = 3, STEPS = 2 };
+enum { MAX_N = 64, FLIGHTS = 3, STEPS = 2 };
 
 /* A boundary as a rank sees it from one of its stages. */
 struct side {
@@ -63,7 +63,7 @@ static void begin(struct side *s, long long step, int m, int n)
     enum hps_way out = out_of(s), in = 1 - out;
     int at = (m + (int)step) % FLIGHTS;                 /* a flight's buffer is not always one */
 
-    float made[MOST * 16] = { 0 };
+    float made[MAX_N * 16] = { 0 };
     fill(s, out, step, m, n + m, made, false);
     s->dev->ops->copy_to_device(s->dev, s->out[at], made, s->rows * 16 * sizeof *made);
     hps_pipe_recv(s->pipe, in, m, step, m, n + m, s->in[at]);
@@ -157,7 +157,7 @@ static void run_all(struct hps_plan *plan, const int *stage_of, struct hps_dev *
 /* Stage 0 of `front` ranks, stage 1 of `back`, the rest idle. */
 static void between(MPI_Comm world, struct hps_dev *dev, int front, int back)
 {
-    int stage_of[MOST];
+    int stage_of[MAX_N];
 
     for (int r = 0; r < hps_nrank(); r++)
         stage_of[r] = r < back ? 1 : r < back + front ? 0 : -1;
@@ -169,7 +169,7 @@ static void shared(MPI_Comm world, struct hps_dev *dev, int front, int S, const 
                    int npair)
 {
     struct hps_plan *plan = hps_plan_new(S, S);
-    int stage_of[MOST];
+    int stage_of[MAX_N];
 
     hps_plan_share(plan, npair);
     for (int i = 0; i < npair; i++)

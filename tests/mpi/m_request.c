@@ -14,8 +14,8 @@
 #include "ps/request.h"
 #include "ps/table.h"
 
-enum { MOST = 8, STEPS = 2 * HPS_REQUEST_BUFFERS + 2 };
-enum { MOST_NID = IDS_MOST_M * IDS_MOST_B * (4 + IDS_MOST_BAG) };
+enum { MAX_N = 8, STEPS = 2 * HPS_REQUEST_BUFFERS + 2 };
+enum { MAX_NID = MAX_IDS_M * MAX_IDS_B * (4 + MAX_IDS_BAG) };
 
 struct world {
     MPI_Comm comm;
@@ -41,7 +41,8 @@ static long long global(int local, int owner, int k)
 static void give(const struct world *w, const struct hps_request_step *s, long long *place)
 {
     long long *out = hps_mem_new(s->nsend_all, sizeof *out), *in;
-    int give_n[MOST] = { 0 }, give_at[MOST], ask_n[MOST] = { 0 }, ask_at[MOST], at = 0, from = 0;
+    int give_n[MAX_N] = { 0 }, give_at[MAX_N], ask_n[MAX_N] = { 0 }, ask_at[MAX_N];
+    int at = 0, from = 0;
 
     in = hps_mem_new((size_t)s->nrow, sizeof *in);
     for (size_t i = 0; i < s->nsend_all; i++)
@@ -99,7 +100,7 @@ static void check_bag(const struct hps_layer *l, const struct hps_lookup *lookup
 static void check_places(const struct world *w, const struct hps_request_step *s, long long step,
                          const long long *place)
 {
-    static bool used[MOST_NID], row_seen[IDS_ROWS];
+    static bool used[MAX_NID], row_seen[IDS_ROWS];
     static struct ids_batch own;
     struct hps_batch b;
 
@@ -125,7 +126,7 @@ static void check_places(const struct world *w, const struct hps_request_step *s
 /* Owners know where in a member's places the rows lie that it asked of them. */
 static void check_told(const struct world *w, const struct hps_request_step *s)
 {
-    int mine[MOST], told[MOST];
+    int mine[MAX_N], told[MAX_N];
 
     for (int m = 0; m < s->M; m++) {
         for (int q = 0, at = s->first[m]; q < w->R; q++) {
@@ -198,8 +199,8 @@ static void check_step(const struct world *w, const struct hps_request_step *s, 
 
 static void begin(const struct world *w, struct hps_request *request, int M, long long step)
 {
-    static struct ids_batch own[IDS_MOST_M];
-    struct hps_batch batch[IDS_MOST_M];
+    static struct ids_batch own[MAX_IDS_M];
+    struct hps_batch batch[MAX_IDS_M];
 
     for (int m = 0; m < M; m++)
         ids_make(&own[m], &batch[m], step, w->me, m);
@@ -268,7 +269,7 @@ int main(int argc, char **argv)
         HPS_DIE("no device");
     for (int far = 0; far < 2; far++) {                 /* as if device memory were elsewhere */
         dev.host = !far;
-        for (int M = 1; M <= IDS_MOST_M; M++)
+        for (int M = 1; M <= MAX_IDS_M; M++)
             for (w.silent = false; ; w.silent = true) {
                 for (int how = 0; how < 4; how++)       /* on a host: told in place, of sums */
                     if (how == 0 || (dev.host && (how < 2 || w.R > 1)))

@@ -13,13 +13,13 @@
 #include "comm/stage_collective.h"
 #include "tests/lib/gpu_group.h"
 
-enum { WIDTH = 5, MOST = 64, TURNS = 3 };
+enum { WIDTH = 5, MAX_N = 64, TURNS = 3 };
 
 /* The same numbers on the device and on the host. */
 static struct {
     float *own, *all;
     double *sums;
-    float host[MOST * WIDTH];
+    float host[MAX_N * WIDTH];
 } room;
 
 /* Number i of rank r's x: no two sums round alike. */
@@ -31,17 +31,17 @@ static double value(int turn, int r, size_t i)
 
 static void check_sum(const struct hps_collective *p, size_t n)
 {
-    double x[TURNS][MOST], want;
+    double x[TURNS][MAX_N], want;
     struct hps_dev *dev = p->dev;
 
     for (int turn = 0; turn < TURNS; turn++) {          /* the next one is told at once */
         for (size_t i = 0; i < n; i++)
             x[turn][i] = value(turn, hps_rank(), i);
-        dev->ops->copy_to_device(dev, room.sums + turn * MOST, x[turn], n * sizeof *room.sums);
-        p->allreduce(p, n, room.sums + turn * MOST);
+        dev->ops->copy_to_device(dev, room.sums + turn * MAX_N, x[turn], n * sizeof *room.sums);
+        p->allreduce(p, n, room.sums + turn * MAX_N);
     }
     for (int turn = 0; turn < TURNS; turn++) {
-        dev->ops->copy_to_host(dev, x[turn], room.sums + turn * MOST, n * sizeof *room.sums);
+        dev->ops->copy_to_host(dev, x[turn], room.sums + turn * MAX_N, n * sizeof *room.sums);
         for (size_t i = 0; i < n; i++) {
             want = 0;
             for (int r = 0; r < hps_nrank(); r++)
@@ -155,7 +155,7 @@ static void check_all(struct hps_dev *dev, MPI_Comm world, bool cards)
 
     room.own = dev->ops->alloc(dev, sizeof room.host);
     room.all = dev->ops->alloc(dev, sizeof room.host);
-    room.sums = dev->ops->alloc(dev, TURNS * MOST * sizeof *room.sums);
+    room.sums = dev->ops->alloc(dev, TURNS * MAX_N * sizeof *room.sums);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check(dev, world, rows[i], cards);
     dev->ops->free(dev, room.own);

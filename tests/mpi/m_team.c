@@ -7,7 +7,7 @@
 #include "base/world.h"
 #include "comm/team.h"
 
-enum { MOST = 64 };
+enum { MAX_N = 64 };
 
 static struct hps_team *team_of(struct hps_plan *plan, const int *stage_of, MPI_Comm world)
 {
@@ -21,7 +21,7 @@ static struct hps_team *team_of(struct hps_plan *plan, const int *stage_of, MPI_
 
 static void check_lists(const struct hps_team *t, const int *stage_of, int R)
 {
-    int part[MOST] = { 0 };
+    int part[MAX_N] = { 0 };
 
     for (int r = 0; r < R; r++) {
         int s = stage_of[r];
@@ -57,7 +57,7 @@ static void check(MPI_Comm world, int S, const int *stage_of, int R)
 static void check_shared(MPI_Comm world, int first, int R)
 {
     struct hps_plan *plan = hps_plan_new(3, 3);
-    int stage_of[MOST], me = hps_rank(), other = me < first;
+    int stage_of[MAX_N], me = hps_rank(), other = me < first;
 
     hps_plan_share(plan, 1);
     plan->share[0][0] = 0;
@@ -83,11 +83,11 @@ static void check_shared(MPI_Comm world, int first, int R)
 /* The ranks of every other, and of none but the last. */
 static void check_of(MPI_Comm world, int R)
 {
-    int stage_of[MOST] = { 0 };
+    int stage_of[MAX_N] = { 0 };
     struct hps_team *t = team_of(hps_plan_new(1, 1), stage_of, world);
 
     for (int step = 1; step <= 2; step++) {
-        bool member[MOST] = { 0 };
+        bool member[MAX_N] = { 0 };
         int n = 0, size, rank;
         for (int r = R - 1; r >= 0; r -= step)
             n += member[r] = true;
@@ -108,7 +108,7 @@ static void check_of(MPI_Comm world, int R)
 int main(int argc, char **argv)
 {
     MPI_Comm world = hps_begin(&argc, &argv, true);
-    int R = hps_nrank(), stage_of[MOST];
+    int R = hps_nrank(), stage_of[MAX_N];
 
     for (int S = 1; S <= R; S++)
         for (int left = 0; left <= R - S; left++) {     /* `left` ranks idle, stages dealt around */

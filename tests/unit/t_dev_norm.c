@@ -32,12 +32,12 @@ static void moments_once(struct hps_dev *dev, int B, int width, double *sums)
 }
 
 static const int widths[] = { 1, 2, 7, 33, 300 };
-enum { WIDTHS = sizeof widths / sizeof *widths, MOST = 300 };
+enum { WIDTHS = sizeof widths / sizeof *widths, MAX_N = 300 };
 
 static void moments(void **state)
 {
     static const int rows[] = { 0, 1, 2, 7, 130, 1100 };
-    static double sums[2 * MOST];
+    static double sums[2 * MAX_N];
     (void)state;
 
     for (size_t b = 0; b < sizeof rows / sizeof *rows; b++)
@@ -51,7 +51,7 @@ static void moments(void **state)
 struct columns {
     struct hps_batch_norm norm;
     struct matrix gain, stats, running, p, r, q, dgain, dshift;
-    double sums[2 * MOST], want[2 * MOST];
+    double sums[2 * MAX_N], want[2 * MAX_N];
 };
 
 static void columns_new(struct columns *k, int rows, int width)

@@ -12,7 +12,7 @@
 #include "base/kway_merge.h"
 #include "base/rng.h"
 
-enum { MOST = 4000, TAIL = 12 };
+enum { MAX_N = 4000, TAIL = 12 };
 
 static int by_word(const void *a, const void *b)
 {
@@ -23,7 +23,7 @@ static int by_word(const void *a, const void *b)
 /* Runs of 0 to 2 * mean words of few different keys; the tail says which word it was. */
 static void check(int nrun, size_t mean)
 {
-    static uint64_t word[MOST], spare[MOST], want[MOST];
+    static uint64_t word[MAX_N], spare[MAX_N], want[MAX_N];
     size_t at[32], n = 0;
 
     for (int i = 0; i < nrun; i++) {

@@ -18,7 +18,7 @@
 #include "net/negatives.h"
 #include "tests/lib/toy.h"
 
-enum { B = 9, MOST = 300 };
+enum { B = 9, MAX_N = 300 };
 
 /* A loss at work behind the boundary before it: x (B, in) in double, labels, what it does. */
 struct loss_case {
@@ -27,8 +27,8 @@ struct loss_case {
     struct hps_slice *slice;
     const struct hps_layer *l;
     int in;
-    double x[B * MOST];
-    double rows[TOY_ROWS * MOST];       /* of a table that it reads */
+    double x[B * MAX_N];
+    double rows[TOY_ROWS * MAX_N];       /* of a table that it reads */
 };
 
 static double number(const struct loss_case *w, const char *key, double preset)
@@ -139,7 +139,7 @@ static void case_new(struct loss_case *w, const char *layers, const char *loss, 
                                    &(struct hps_slice_opt){ L - 1, L - 1, B, 1,
                                                             &w->toy.train, 1, true }), HPS_OK);
     w->in = w->slice->in_width;
-    assert_true(w->in <= MOST);
+    assert_true(w->in <= MAX_N);
     twin_fill(5, (size_t)(B * w->in), w->x);
     for (int i = 0; i < B * w->in; i++)
         w->x[i] = (double)(float)(2 * w->x[i]);
@@ -177,7 +177,7 @@ static const struct {
 /* The slopes of the weighted sum of losses by n numbers; how far the gradient is off. */
 static double off(struct loss_case *w, int n, double *x, const float *grad, double by)
 {
-    static double slope[B * MOST];
+    static double slope[B * MAX_N];
 
     for (int k = 0; k < n; k++)
         slope[k] = by * twin_slope(loss_of_all, w, &x[k], 1e-6);

@@ -13,10 +13,10 @@
 #include "base/rng.h"
 #include "ps/merge.h"
 
-enum { LISTS = 5, SUMS = 3000, MOST = 9 };
+enum { LISTS = 5, SUMS = 3000, MAX_N = 9 };
 
 struct made {
-    int begin[LISTS][SUMS + 1], row[LISTS][SUMS * MOST];
+    int begin[LISTS][SUMS + 1], row[LISTS][SUMS * MAX_N];
     struct hps_merge_list list[LISTS];
 };
 
@@ -29,7 +29,7 @@ static void make(struct made *m, uint64_t seed, int rows, int sums)
         int n = i == 3 ? 0 : sums, at = 0;
         for (int k = 0; k < n; k++) {
             m->begin[i][k] = at;
-            int left = i == 1 ? 0 : (int)(hps_rng_bits(key, drawn++) % (MOST + 1));
+            int left = i == 1 ? 0 : (int)(hps_rng_bits(key, drawn++) % (MAX_N + 1));
             while (left-- > 0)
                 m->row[i][at++] = (int)(hps_rng_bits(key, drawn++) % (uint64_t)rows);
         }

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "step/order.h"
 
-enum { MOST_S = 6, MOST_M = 8, MOST = MOST_S * 2 * MOST_M };
+enum { MAX_S = 6, MAX_M = 8, MAX_N = MAX_S * 2 * MAX_M };
 
 /* PipeDream-Flush as it is told: warm-up, one forward and one backward in turn, the rest. */
 static void alone(int S, int s, int M, int i, struct hps_todo *want)
@@ -42,9 +42,9 @@ static void check_stage(const struct hps_todo *list, int n, int S, int s, int M,
 }
 
 struct run {
-    int S, M, fwd[MOST_S], bwd[MOST_S], at[MOST_S], n[MOST_S];
+    int S, M, fwd[MAX_S], bwd[MAX_S], at[MAX_S], n[MAX_S];
     bool training;
-    struct hps_todo list[MOST_S][MOST];
+    struct hps_todo list[MAX_S][MAX_N];
 };
 
 /* A receive is posted as soon as its place is free: activations of stage s for micro-batch m. */
@@ -105,7 +105,7 @@ static int each_lead(int S, int *lead, int s)
     int n = 0;
 
     if (s == S) {
-        for (int M = 1; M <= MOST_M; M++) {
+        for (int M = 1; M <= MAX_M; M++) {
             check(S, lead, M, true);
             check(S, lead, M, false);
         }
@@ -122,10 +122,10 @@ static int each_lead(int S, int *lead, int s)
 static void every_lead(void **state)
 {
     static const int bell[] = { 1, 1, 2, 5, 15, 52, 203 };
-    int lead[MOST_S];
+    int lead[MAX_S];
 
     (void)state;
-    for (int S = 1; S <= MOST_S; S++)
+    for (int S = 1; S <= MAX_S; S++)
         assert_int_equal(each_lead(S, lead, 0), bell[S]);
     assert_int_equal(hps_mem_held_bytes(), 0);
 }

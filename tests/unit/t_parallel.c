@@ -10,13 +10,13 @@
 
 #include "base/parallel.h"
 
-enum { MOST = 40, THREADS = 3 };
+enum { MAX_N = 40, THREADS = 3 };
 
 struct order {
     struct hps_parallel work;
     struct hps_parallel_ordered turn;
-    int n, part[MOST];          /* in the order in which they had their turn */
-    int done[MOST], who[MOST];
+    int n, part[MAX_N];          /* in the order in which they had their turn */
+    int done[MAX_N], who[MAX_N];
 };
 
 static void part(void *job, int t)
@@ -34,7 +34,7 @@ static void part(void *job, int t)
 static void in_turn(void **state)
 {
     (void)state;
-    for (int n = 1; n <= MOST; n += 13)
+    for (int n = 1; n <= MAX_N; n += 13)
         for (int threads = 1; threads <= THREADS; threads++) {
             struct order o = { .work = { n, threads } };
             hps_parallel_for(&o.work, part, &o);

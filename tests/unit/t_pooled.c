@@ -18,7 +18,7 @@
 #include "tests/lib/slots.h"
 
 enum { M = SLOTS_M, B = 4000, ROWS = 65000, BAGS = SLOTS_LAYERS * M, PARTS = 8, THREADS = 4 };
-enum { NID = 3 * B * SLOTS_MOST_BAG, PLACES = M * (PARTS * 3 * B + HPS_HOT_ROWS_MAX) };
+enum { NID = 3 * B * MAX_SLOTS_BAG, PLACES = M * (PARTS * 3 * B + HPS_HOT_ROWS_MAX) };
 
 struct found {
     struct hps_unique_memory room;

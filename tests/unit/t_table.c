@@ -14,7 +14,7 @@
 #include "ps/table.h"
 #include "tests/lib/toy.h"
 
-enum { ROWS = 1000, DIM = 3, MOST = 5 };
+enum { ROWS = 1000, DIM = 3, MAX_N = 5 };
 
 #define MODEL                                                                                      \
     "model: [{name: e, type: embedding, slots: a, buckets: 1000, dim: 3, init_std: 0.5}, "         \
@@ -92,12 +92,12 @@ static void update(struct hps_table **t, int k, const struct hps_rule *rule, uin
 
 static void any_number_of_owners_is_one(void **state)
 {
-    struct hps_table *one[1], *many[MOST];
+    struct hps_table *one[1], *many[MAX_N];
     struct toy toy;
 
     (void)state;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        for (int k = 2; k <= MOST; k++) {
+        for (int k = 2; k <= MAX_N; k++) {
             toy_open(&toy, rules[i]);
             open_shards(one, &toy, 1);
             open_shards(many, &toy, k);

@@ -137,7 +137,7 @@ static void check_lies(const struct found *a, const struct found *bare, int n, i
 static void layout(int nlayer, int nmicro, int parts)
 {
     static long long row[ROWS];
-    static int bag[2 * B * SLOTS_MOST_BAG];
+    static int bag[2 * B * MAX_SLOTS_BAG];
     struct slots *made = slots_make(nlayer, SLOTS_SKEWED, ROWS, B, 0);
     struct found one, many, bare;
 

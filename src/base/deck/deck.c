@@ -16,7 +16,7 @@
 #include "base/tree.h"
 #include "base/world.h"
 
-enum { MOST_BYTES = 8 << 20, MOST_WORD = 64 };
+enum { MAX_BYTES = 8 << 20, MAX_WORD = 64 };
 
 /* The nearest. */
 
@@ -33,7 +33,7 @@ static int min_of(int a, int b)
 /* Letters lost, added, changed, or swapped with their neighbour; case does not count. */
 static int distance(const char *a, const char *b)
 {
-    int row[3][MOST_WORD + 1];
+    int row[3][MAX_WORD + 1];
     int na = (int)strlen(a), nb = (int)strlen(b);
 
     for (int j = 0; j <= nb; j++)
@@ -55,12 +55,12 @@ static int distance(const char *a, const char *b)
 const char *hps_deck_nearest(const char *word, const char *const *words, int n)
 {
     const char *nearest = NULL;
-    int fewest = MOST_WORD;
+    int fewest = MAX_WORD;
 
-    if (strlen(word) > MOST_WORD) return NULL;
+    if (strlen(word) > MAX_WORD) return NULL;
     for (int i = 0; i < n; i++) {
         size_t longer = strlen(words[i]) > strlen(word) ? strlen(words[i]) : strlen(word);
-        if (longer > MOST_WORD) continue;
+        if (longer > MAX_WORD) continue;
         int d = distance(word, words[i]);
         if (d < fewest && d <= 1 + (int)longer / 4) {
             fewest = d;
@@ -271,11 +271,11 @@ static enum hps_status read_file(const char *path, char **text, size_t *length)
     enum hps_status s = hps_outputs_will_read(path);
 
     if (s) return s;
-    if (!hps_file_read(text, length, MOST_BYTES, path)) {
+    if (!hps_file_read(text, length, MAX_BYTES, path)) {
         HPS_SAY(HPS_ERROR, "%s: the deck cannot be read: %s", path, hps_file_why(errno));
         return HPS_INPUT;
     }
-    if (*length > MOST_BYTES) return hps_tree_wrong(path, 1, 1, "too large for a deck");
+    if (*length > MAX_BYTES) return hps_tree_wrong(path, 1, 1, "too large for a deck");
     return HPS_OK;
 }
 

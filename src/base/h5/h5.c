@@ -46,7 +46,7 @@ long long hps_h5_check(long long rc, const char *call, const char *file, int lin
     return rc;
 }
 
-/* The lowest rank in trouble; the number of ranks where there is none. */
+/* The lowest rank that failed; the number of ranks where there is none. */
 static int first_in_trouble(const struct hps_h5 *h, enum hps_status mine, int *rank)
 {
     int n, me, first;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 
-enum { CHUNKS_MOST = 1 << 14 };     /* looking one up takes time that grows with their number */
+enum { MAX_CHUNKS = 1 << 14 };     /* looking one up takes time that grows with their number */
 
 /* The one way of storing numbers of a class that can be read as bytes; -1: none. */
 static hid_t plain_type(H5T_class_t class, int size)
@@ -45,7 +45,7 @@ static const char *chunk_trouble(hid_t make, struct hps_h5_extent *e, int rank)
         return "its chunks cannot be read";
     if (chunks[1] != (hsize_t)e->width) return "its rows are cut into several chunks";
     e->chunk = (long long)chunks[0];
-    if (e->nrow / e->chunk >= CHUNKS_MOST)
+    if (e->nrow / e->chunk >= MAX_CHUNKS)
         return "it has too many chunks to be read: some 65,536 rows are good for one";
     return NULL;
 }
@@ -131,8 +131,8 @@ static uint64_t file_bytes(struct hps_h5 *h, bool *plain)
     return bytes;
 }
 
-static const char *trouble(struct hps_h5 *h, hid_t set, H5T_class_t class, int size,
-                           struct hps_h5_extent *e)
+static const char *mismatch(struct hps_h5 *h, hid_t set, H5T_class_t class, int size,
+                            struct hps_h5_extent *e)
 {
     bool plain, chunked = false;
     uint64_t bytes = file_bytes(h, &plain);
@@ -173,7 +173,7 @@ enum hps_status hps_h5_extent(struct hps_h5 *h, const char *name, H5T_class_t cl
     s = hps_h5_shape(h, name, &extent->nrow, &extent->width);
     if (s) return s;
     set = H5Dopen2(h->file, name, H5P_DEFAULT);
-    why = set < 0 ? "it cannot be opened" : trouble(h, set, class, size, extent);
+    why = set < 0 ? "it cannot be opened" : mismatch(h, set, class, size, extent);
     if (set >= 0) HPS_H5(H5Dclose(set));
     if (!why) return HPS_OK;
     hps_mem_free(extent->offset);

@@ -159,7 +159,7 @@ struct key {
 static struct {
     int to;                     /* the socket; -1: there is no walker              */
     pid_t pid;
-    int trouble;                /* errno, why there is none; 0: nobody wanted one  */
+    int error;                /* errno, why there is none; 0: nobody wanted one  */
     bool sent, known;
     struct key key, good[NKEY]; /* of the file asked about; found good, the oldest goes first */
     int ngood;
@@ -177,7 +177,7 @@ void hps_h5_walk_begin(void)
     pid_t me = getpid();
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        walker.trouble = errno;
+        walker.error = errno;
         return;
     }
     walker.pid = fork();
@@ -185,7 +185,7 @@ void hps_h5_walk_begin(void)
         close(pair[0]);         /* or its end would never be seen */
         serve(pair[1], me);
     }
-    walker.trouble = walker.pid < 0 ? errno : 0;
+    walker.error = walker.pid < 0 ? errno : 0;
     close(pair[1]);
     if (walker.pid < 0)
         close(pair[0]);
@@ -238,12 +238,12 @@ void hps_h5_walk_request(const char *path)
 /* No walker: it is said once, where one was wanted. */
 static bool alone(bool *walked)
 {
-    if (walker.to >= 0) walker.trouble = ECHILD;
+    if (walker.to >= 0) walker.error = ECHILD;
     hps_h5_walk_end();
-    if (walker.trouble)
+    if (walker.error)
         HPS_SAY_ALL(HPS_WARN, "no other process looks through HDF5 files first (%s): a damaged "
-                              "one may end this program with a signal", strerror(walker.trouble));
-    walker.trouble = 0;
+                              "one may end this program with a signal", strerror(walker.error));
+    walker.error = 0;
     *walked = false;
     return true;
 }

@@ -8,10 +8,10 @@
 #include "base/multiversion.h"
 #include "base/quit.h"
 
-/* Words that a bucket has at most, where buckets are not too many: as many lines as there are
- * buckets are written at once, and had better fit a first-level cache. Words so few that passes
- * over them cost more than they are worth, and so few that they are put in order one by one. */
-enum { BUCKET = 8192, LEAST = 96, MOST_BITS = 10, DIGIT = 8, DIGITS = 1 << DIGIT, FEW = 16 };
+/* BUCKET: the largest bucket, where that does not take too many of them, since a cache line of each
+ * is written at the same time and all should fit the first-level cache. MIN_BUCKET: fewer words a
+ * bucket are not worth another bit. FEW: so few words are sorted by insertion. */
+enum { BUCKET = 8192, MIN_BUCKET = 96, MAX_BITS = 10, DIGIT = 8, DIGITS = 1 << DIGIT, FEW = 16 };
 
 /* Words that are looked at for a popular key, and how many make that worth it. */
 enum { LOOKS = 16, CROWD = 256 };
@@ -70,7 +70,7 @@ static int bits_of(size_t n, int key_bits, int tail_bits)
 {
     int bits = 0;
 
-    while (bits < MOST_BITS && bits < key_bits && n >> bits > LEAST &&
+    while (bits < MAX_BITS && bits < key_bits && n >> bits > MIN_BUCKET &&
            (n >> bits > BUCKET || key_bits - bits > 2 * DIGIT || key_bits - bits + tail_bits > 32))
         bits++;
     return bits;

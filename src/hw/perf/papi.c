@@ -12,7 +12,7 @@
 
 #define EVENTS 16
 #define TOO_MUCH (1LL << 45)    /* impossible between two reads */
-#define MOST_HZ 6e9
+#define MAX_HZ 6e9
 #define CALIBRATE_S 1e-3
 
 enum role { OTHER, CYCLES, INSTRUCTIONS };
@@ -103,7 +103,7 @@ static bool is_plausible(const long long *delta, double took_s)
     for (int i = 0; i < me.n; i++) {
         if (delta[i] < 0 || delta[i] > TOO_MUCH) return false;
         if (me.role[i] != OTHER && delta[i] == 0) return false;
-        if (me.role[i] == CYCLES && (double)delta[i] > MOST_HZ * (took_s + 1e-4)) return false;
+        if (me.role[i] == CYCLES && (double)delta[i] > MAX_HZ * (took_s + 1e-4)) return false;
     }
     return true;
 }

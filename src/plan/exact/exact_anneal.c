@@ -26,7 +26,7 @@ enum {
 #define COLD 0.01               /* and ends with                                           */
 #define HEAVIER 1.3             /* what was beyond its limit at the end of a cycle         */
 #define STRIDE 0.02             /* how much faster than the best plan, at most             */
-#define LEAST_STRIDE 1e-5
+#define MIN_STRIDE 1e-5
 
 struct hps_exact_anneal {
     const struct hps_exact_model *m;
@@ -314,7 +314,7 @@ void hps_exact_anneal_run(struct hps_exact_anneal *x, int cycles, const struct h
             x->stride = fmin(2 * x->stride, STRIDE);
         } else {
             reweigh(x);
-            x->stride = fmax(x->stride / 2, LEAST_STRIDE);
+            x->stride = fmax(x->stride / 2, MIN_STRIDE);
         }
     }
 }

@@ -32,7 +32,7 @@ enum {
 /* The first step of the prices of layers at a node: this factor times the last step of its parent,
  * up to a maximum. */
 #define AGAIN 4
-#define AGAIN_MOST 1.0
+#define MAX_AGAIN 1.0
 
 /* Prices of layers are used on when they close this share of the gap. */
 #define GAIN 0.4
@@ -175,7 +175,7 @@ static double cover(struct tree *x, const struct hps_exact_node *node)
 
     if (list->covered) {
         memcpy(x->cover->price, list->price, (size_t)x->m->L * sizeof *list->price);
-        x->cover->pace = fmin(AGAIN * list->pace, AGAIN_MOST);
+        x->cover->pace = fmin(AGAIN * list->pace, MAX_AGAIN);
     } else {
         hps_exact_cover_begin(x->cover, x->view);
     }

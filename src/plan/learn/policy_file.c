@@ -9,7 +9,7 @@
 #include "base/say.h"
 
 #define FORMAT "heterps-policy-1"
-#define SIZE_MOST 4096          /* of a cell or head that is still believed */
+#define MAX_SIZE 4096          /* of a cell or head that is still believed */
 
 static const char *const words[] = { [HPS_CELL_LSTM] = "lstm", [HPS_CELL_RNN] = "rnn" };
 
@@ -117,7 +117,7 @@ enum hps_status hps_policy_load(struct hps_policy **policy, const char *path, en
                        "rl-rnn)");
     if (!s && (F != features || D != outputs))
         s = refuse(&h, "the policy was trained for other features or for another method");
-    if (!s && (H < 1 || K < 1 || H > SIZE_MOST || K > SIZE_MOST))
+    if (!s && (H < 1 || K < 1 || H > MAX_SIZE || K > MAX_SIZE))
         s = refuse(&h, "its sizes are out of bounds");
     if (!s) {
         *policy = hps_policy_shape(cell, features, (int)H, (int)K, outputs);

@@ -10,7 +10,7 @@
 #include "plan/gauss.h"
 #include "plan/moves.h"
 
-#define MOST 256                /* plans in the process; then the worst go            */
+#define MAX_PLANS 256                /* plans in the process; then the worst go            */
 #define STAY 128                /* of them stay: the best, and of the others some     */
 #define OTHERS 24
 #define BEGIN 16                /* random plans to begin with                         */
@@ -22,8 +22,8 @@
 struct bayes {
     struct hps_pricer *pr;
     struct hps_gauss *gauss;
-    double price[MOST], value[MOST];    /* of the plans of the process                */
-    int order[MOST];                    /* of their numbers, by price                 */
+    double price[MAX_PLANS], value[MAX_PLANS];    /* of the plans of the process                */
+    int order[MAX_PLANS];                    /* of their numbers, by price                 */
     int *type, *scratch;                /* (CANDIDATES, L), (L)                       */
     double mean[CANDIDATES], deviation[CANDIDATES];
     int fitted;                         /* plans at the last fit, 0: fit now          */
@@ -50,7 +50,7 @@ static int by_price(const void *x, const void *y)
 static void sort(struct bayes *b)
 {
     int n = hps_gauss_count(b->gauss);
-    const double *at[MOST];
+    const double *at[MAX_PLANS];
 
     for (int i = 0; i < n; i++)
         at[i] = &b->price[i];
@@ -70,7 +70,7 @@ static void make_room(struct bayes *b, uint64_t key)
 {
     int n = hps_gauss_count(b->gauss), keep[STAY];
 
-    if (n + PICKED <= MOST) return;
+    if (n + PICKED <= MAX_PLANS) return;
     sort(b);
     for (int i = STAY - OTHERS; i < STAY; i++) {
         int other = i + draw(key, (uint64_t)i, n - i), swap = b->order[i];
@@ -92,7 +92,7 @@ static bool price(struct bayes *b, const int *type)
     double x = hps_pricer_price(b->pr, type, INFINITY);
 
     if (isinf(x)) return false;
-    if (n < MOST && hps_gauss_add(b->gauss, type)) b->price[n] = x;
+    if (n < MAX_PLANS && hps_gauss_add(b->gauss, type)) b->price[n] = x;
     return true;
 }
 
@@ -185,7 +185,7 @@ static struct hps_gauss *process_of(const struct hps_profile *p)
     }
     for (int l = 0; l < p->L; l++)
         weight[l] = 0.5 * weight[l] / sum + 0.5 / p->L;
-    struct hps_gauss *gauss = hps_gauss_new(p->L, MOST, weight);
+    struct hps_gauss *gauss = hps_gauss_new(p->L, MAX_PLANS, weight);
     hps_mem_free(weight);
     return gauss;
 }

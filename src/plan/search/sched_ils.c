@@ -7,15 +7,13 @@
 #include "plan/moves.h"
 
 #define WORSE 1.005             /* a plan that costs so much more is still a place to go on from */
-#define PATIENCE                                                                                   \
-    60 /* descents without a gain before a restart, and one more per                               \
-          layer */
+/* Descents without a gain before a restart, and one more per layer. */
+#define PATIENCE 60
 
 struct search {
     struct hps_pricer *pr;
-    int *top, *home, *here, *scratch;   /* (L) best of all; current optimum; current plan;
-                                           scratch */
-    double top_price, run_price;        /* of top; the best since the restart                    */
+    int *best, *optimum, *current, *scratch;    /* (L) of all; of this climb; a plan; scratch */
+    double best_price, run_price;               /* of all; since the restart                  */
     long long idle, restarts;
 };
 
@@ -30,20 +28,20 @@ static double perturb(struct search *x, uint64_t key)
     int L = x->pr->L, T = x->pr->T;
 
     if (x->idle <= PATIENCE + L) {
-        copy(x, x->here, x->home);
-        hps_moves_perturb(x->here, x->scratch, L, T, 1 + (int)(3 * hps_rng_real(key, 0)),
+        copy(x, x->current, x->optimum);
+        hps_moves_perturb(x->current, x->scratch, L, T, 1 + (int)(3 * hps_rng_real(key, 0)),
                           hps_rng_sub(key, 1));
     } else {
         x->idle = 0;
         x->run_price = INFINITY;
         if (x->restarts++ % 2 == 0) {
-            hps_moves_random(x->here, L, T, hps_rng_sub(key, 2));
+            hps_moves_random(x->current, L, T, hps_rng_sub(key, 2));
         } else {
-            copy(x, x->here, x->top);
-            hps_moves_perturb(x->here, x->scratch, L, T, 8, hps_rng_sub(key, 3));
+            copy(x, x->current, x->best);
+            hps_moves_perturb(x->current, x->scratch, L, T, 8, hps_rng_sub(key, 3));
         }
     }
-    return hps_pricer_price(x->pr, x->here, INFINITY);
+    return hps_pricer_price(x->pr, x->current, INFINITY);
 }
 
 static void accept(struct search *x, double price)
@@ -53,32 +51,33 @@ static void accept(struct search *x, double price)
         x->run_price = price;
         x->idle = 0;
     }
-    if (price < x->top_price) {
-        x->top_price = price;
-        copy(x, x->top, x->here);
+    if (price < x->best_price) {
+        x->best_price = price;
+        copy(x, x->best, x->current);
     }
-    if (price <= x->run_price * (price < x->pr->ceiling ? WORSE : 1)) copy(x, x->home, x->here);
+    if (price <= x->run_price * (price < x->pr->ceiling ? WORSE : 1))
+        copy(x, x->optimum, x->current);
 }
 
 static enum hps_status run(const struct hps_problem *q, uint64_t key, struct hps_plan **best)
 {
     struct hps_pricer *pr = hps_pricer_new(q);
     size_t L = (size_t)pr->L;
-    struct search x = { .pr = pr, .top = hps_mem_new(4 * L, sizeof(int)), .top_price = INFINITY,
+    struct search x = { .pr = pr, .best = hps_mem_new(4 * L, sizeof(int)), .best_price = INFINITY,
                         .run_price = INFINITY };
 
-    x.home = x.top + L;
-    x.here = x.top + 2 * L;
-    x.scratch = x.top + 3 * L;
-    double price = hps_pricer_single_types(pr, x.here);
+    x.optimum = x.best + L;
+    x.current = x.best + 2 * L;
+    x.scratch = x.best + 3 * L;
+    double price = hps_pricer_single_types(pr, x.current);
     for (uint64_t round = 0; !hps_pricer_over(pr); round++) {
         uint64_t mine = hps_rng_sub(key, round);
-        price = hps_moves_local_search(pr, x.here, x.scratch, price, hps_rng_sub(mine, 0));
+        price = hps_moves_local_search(pr, x.current, x.scratch, price, hps_rng_sub(mine, 0));
         accept(&x, price);
         price = perturb(&x, hps_rng_sub(mine, 1));
     }
     *best = hps_pricer_plan(pr);
-    hps_mem_free(x.top);
+    hps_mem_free(x.best);
     hps_pricer_free(pr);
     return HPS_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-enum { MOST = 7 };              /* rounds of the hand that a row can outlast */
+enum { MAX_COUNT = 7 };              /* rounds of the hand that a row can outlast */
 
 struct hps_slots {
     int nrow, slots, hand;
@@ -90,7 +90,7 @@ static size_t keep(struct hps_slots *t, size_t n, const int *row)
         int s = t->slot_of[row[i]];
         if (s < 0) continue;
         t->wanted[s] = t->step;
-        t->count[s] += t->count[s] < MOST;
+        t->count[s] += t->count[s] < MAX_COUNT;
         hits++;
     }
     return hits;

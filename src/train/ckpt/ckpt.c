@@ -179,12 +179,12 @@ void hps_ckpt_remove_old(const struct hps_ckpt_opt *opt, const struct hps_rundir
 {
     char *folder = folder_of(opt, dir);
     struct steps s = { 0 };
-    int kept = 0;
+    int nkept = 0;
 
     look(folder, &s); /* files that it misses stay until the next time */
     for (int i = 0; i < s.n; i++) {
-        bool stays = only_this ? s.step[i] == step : s.step[i] <= step && kept < opt->keep;
-        kept += stays;
+        bool stays = only_this ? s.step[i] == step : s.step[i] <= step && nkept < opt->keep;
+        nkept += stays;
         if (stays) continue;
         char *path = hps_ckpt_path(opt, dir, s.step[i]);
         unlink(path);
@@ -223,7 +223,7 @@ double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *tra
 }
 
 /* Is there space? Checked beforehand: a full disk would fail all ranks late in a write. */
-static enum hps_status have_room(const char *folder, const struct hps_step *s)
+static enum hps_status check_space(const char *folder, const struct hps_step *s)
 {
     struct statvfs fs;
     struct rlimit most;
@@ -310,7 +310,7 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
         char *folder = folder_of(opt, dir);
         st = make_folder(folder);
         clear_parts(folder);
-        if (!st) st = have_room(folder, step);
+        if (!st) st = check_space(folder, step);
         if (!st && save_s) st = try_disk(folder, step, save_s);
         hps_mem_free(folder);
     }
@@ -318,20 +318,20 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
 }
 
 /* Print the first line in which two texts differ. */
-static enum hps_status other_shape(const char *path, const char *have, const char *want)
+static enum hps_status check_shape(const char *path, const char *have, const char *expected)
 {
-    while (*have && *want) {
-        size_t a = strcspn(have, "\n"), b = strcspn(want, "\n");
-        if (a != b || memcmp(have, want, a) != 0) break;
+    while (*have && *expected) {
+        size_t a = strcspn(have, "\n"), b = strcspn(expected, "\n");
+        if (a != b || memcmp(have, expected, a) != 0) break;
         have += a + (have[a] != 0);
-        want += b + (want[b] != 0);
+        expected += b + (expected[b] != 0);
     }
     HPS_SAY(HPS_ERROR, "%s does not fit the deck: it has '%.*s', the deck '%.*s'", path,
-            (int)strcspn(have, "\n"), have, (int)strcspn(want, "\n"), want);
+            (int)strcspn(have, "\n"), have, (int)strcspn(expected, "\n"), expected);
     return HPS_DECK;
 }
 
-static enum hps_status other_course(const char *path, const char *began, const char *now)
+static enum hps_status check_course(const char *path, const char *began, const char *now)
 {
     struct hps_deck_change c;
 
@@ -363,8 +363,8 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     if (!st) st = hps_h5_get_real(h, "/", "train_loss", 1, &c->train_loss, false);
     if (!st) st = hps_h5_get_text(h, "/", "planning", planning, false);
     *damaged = st != HPS_OK;
-    if (!st && strcmp(have, shape) != 0) st = other_shape(path, have, shape);
-    if (!st && course) st = other_course(path, began, course);
+    if (!st && strcmp(have, shape) != 0) st = check_shape(path, have, shape);
+    if (!st && course) st = check_course(path, began, course);
     if (st) {
         hps_mem_free(*planning);
         *planning = NULL;

@@ -12,7 +12,7 @@
 #include "base/thread.h"
 #include "comm/team.h"
 
-enum { BANDS = 2, SLOTS_LEAST = 4, MAX_SLOTS = 64 };
+enum { BANDS = 2, MIN_SLOTS = 4, MAX_SLOTS = 64 };
 
 /* One table, of k ranks. */
 struct shared {
@@ -128,7 +128,7 @@ static void take_memory(struct hps_gather *g, long long nband)
         band = band < (size_t)s->band * stride ? (size_t)s->band * stride : band;
         parts = parts < k ? k : parts;
     }
-    g->nslot = parts < SLOTS_LEAST ? SLOTS_LEAST : parts > MAX_SLOTS ? MAX_SLOTS : (int)parts;
+    g->nslot = parts < MIN_SLOTS ? MIN_SLOTS : parts > MAX_SLOTS ? MAX_SLOTS : (int)parts;
     for (int i = 0; i < g->nslot; i++)
         g->slot[i].x = hps_mem_new(chunk, sizeof(float));
     g->alone = hps_mem_new(chunk, sizeof(float));

@@ -70,7 +70,7 @@ static int take_layer(struct hps_ckpt_item *item, const struct hps_step *s, int 
     return k;
 }
 
-static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double keep_share)
+static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double snapshot_share)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
     struct hps_rule rule = hps_opt_rule(s->train, &shape->override, 0, 1);
@@ -81,12 +81,12 @@ static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double k
                                 .comm = MPI_COMM_NULL };
 
     if (!hps_ps_shard(s->ps, t, &shard)) return it;
-    it.snapshot = hps_ps_save(s->ps, t, keep_share);
+    it.snapshot = hps_ps_save(s->ps, t, snapshot_share);
     it.comm = hps_ps_owners(s->ps, t);
     return it;
 }
 
-int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s, double keep_share)
+int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s, double snapshot_share)
 {
     struct hps_ckpt_item *item = hps_mem_new((size_t)(3 * s->net->L + s->net->ntable),
                                              sizeof *item);
@@ -96,7 +96,7 @@ int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s, double ke
     for (int l = 0; l < s->net->L; l++)
         n += take_layer(item + n, s, l);
     for (int t = 0; t < s->net->ntable; t++)
-        item[n++] = take_table(s, t, keep_share);
+        item[n++] = take_table(s, t, snapshot_share);
     *out = item;
     return n;
 }
@@ -132,10 +132,11 @@ static enum hps_status damaged(const struct hps_h5 *h, const char *name)
 static enum hps_status get_array(struct hps_h5 *h, const char *name, long long rows, size_t n,
                                  float *to)
 {
-    long long want;
+    long long expected;
     enum hps_status st = hps_h5_get(h, name, H5T_NATIVE_FLOAT, 0, rows, (int)n, to);
-    if (!st) st = hps_h5_get_long(h, name, "checksum", &want, false);
-    if (!st && (uint64_t)want != hps_ckpt_block_sum(0, to, (size_t)rows * n)) st = damaged(h, name);
+    if (!st) st = hps_h5_get_long(h, name, "checksum", &expected, false);
+    if (!st && (uint64_t)expected != hps_ckpt_block_sum(0, to, (size_t)rows * n))
+        st = damaged(h, name);
     return st;
 }
 
@@ -200,13 +201,13 @@ static enum hps_status get_table(struct hps_h5 *h, struct hps_step *s, int t, MP
 {
     char *name = hps_mem_print("/tables/%s/rows", s->net->table[t].name);
     unsigned long long part, sum;
-    long long want = 0;
+    long long expected = 0;
     enum hps_status st = get_rows(h, name, s, t, &part);
 
     HPS_MPI(MPI_Allreduce(&part, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, world));
-    if (!st) st = hps_h5_get_long(h, name, "checksum", &want, false);
+    if (!st) st = hps_h5_get_long(h, name, "checksum", &expected, false);
     st = hps_agree(world, st);
-    if (!st && (unsigned long long)want != sum) st = damaged(h, name);
+    if (!st && (unsigned long long)expected != sum) st = damaged(h, name);
     hps_mem_free(name);
     return st;
 }

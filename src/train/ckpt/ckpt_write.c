@@ -12,7 +12,7 @@
 #include "base/finite.h"
 #include "base/mem.h"
 
-enum { PIECE_BYTES = 4 << 20 };
+enum { WRITE_BYTES = 4 << 20 };
 
 struct out {
     struct hps_ckpt_write *w;
@@ -41,8 +41,8 @@ static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
     const char *x = from;
 
     while (bytes > 0) {
-        size_t most = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-        ssize_t done = pwrite(o->fd, x, most, (off_t)at);
+        size_t max = bytes < WRITE_BYTES ? bytes : WRITE_BYTES;
+        ssize_t done = pwrite(o->fd, x, max, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done == 0) errno = ENOSPC;  /* a write of no bytes without an error */
         if (done <= 0) return fail(o, "cannot be written");
@@ -73,7 +73,7 @@ static bool put_array(struct out *o, struct hps_ckpt_item *it)
 }
 
 /* The file offset of a block of a table. */
-static uint64_t place_of(const struct hps_ckpt_item *it, long long block)
+static uint64_t offset_of(const struct hps_ckpt_item *it, long long block)
 {
     return it->offset + (uint64_t)(block * HPS_CYCLIC_BLOCK) * (uint64_t)it->width * sizeof(float);
 }
@@ -91,7 +91,7 @@ static bool put_blocks(struct out *o, struct hps_ckpt_item *it, long long first,
         const float *from = x + (size_t)r * t.stride;
         size_t floats = (size_t)rows * t.stride;
         it->sum += hps_ckpt_block_sum((uint64_t)block, from, floats);
-        if (alone && !put(o, from, floats * sizeof *x, place_of(it, block))) return false;
+        if (alone && !put(o, from, floats * sizeof *x, offset_of(it, block))) return false;
     }
     return true;
 }
@@ -106,7 +106,7 @@ static bool put_table(struct out *o, struct hps_ckpt_item *it)
 
     while (good && (n = hps_snapshot_take(it->snapshot, &first, x)) > 0) {
         size_t bytes = (size_t)n * stride * sizeof *x;
-        uint64_t at = place_of(it, first / HPS_CYCLIC_BLOCK);
+        uint64_t at = offset_of(it, first / HPS_CYCLIC_BLOCK);
         good = judge(o, it, x, (size_t)n * stride) && put_blocks(o, it, first, n, x, false) &&
                put(o, x, bytes, at);
         send_off(o, at, bytes);
@@ -131,13 +131,13 @@ static bool put_band(struct out *o, const struct hps_gather_job *job)
     const struct hps_ckpt_item *it = job->item;
     size_t row = (size_t)it->width * sizeof(float), bytes = (size_t)job->rows * row;
     long long parts = hps_snapshot_shard(it->snapshot).parts, block = job->first / HPS_CYCLIC_BLOCK;
-    uint64_t begin = place_of(it, block);
+    uint64_t begin = offset_of(it, block);
     bool good = job->lacks || put(o, job->x, bytes, begin);
 
     for (long long r = 0; good && job->lacks && r < job->rows; r += HPS_CYCLIC_BLOCK, block++) {
         long long n = job->rows - r < HPS_CYCLIC_BLOCK ? job->rows - r : HPS_CYCLIC_BLOCK;
         if (job->lacks[block % parts]) continue;
-        good = put(o, job->x + (size_t)(r * it->width), (size_t)n * row, place_of(it, block));
+        good = put(o, job->x + (size_t)(r * it->width), (size_t)n * row, offset_of(it, block));
     }
     send_off(o, begin, bytes);
     return good;

@@ -30,7 +30,7 @@ struct hps_save {
     struct hps_part_file file;
     struct hps_ckpt_write write; /* what this rank writes                     */
     struct hps_background *task; /* writes, then renames; NULL: nothing to do */
-    double began_s, waited_s, kept_s;
+    double began_s, waited_s, copying_s;
 };
 
 static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
@@ -68,7 +68,7 @@ static enum hps_status make_file(struct hps_save *s, const struct hps_save_reque
 }
 
 /* Broadcast the offsets. */
-static void tell_places(struct hps_save *s, MPI_Comm world)
+static void bcast_offsets(struct hps_save *s, MPI_Comm world)
 {
     uint64_t *at = hps_mem_new((size_t)s->write.n, sizeof *at);
 
@@ -105,13 +105,13 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_req
     s->file = hps_part_file(path);
     hps_mem_free(path);
     s->write.path = s->file.part;
-    s->write.n = hps_ckpt_state_new(&s->write.item, o->step, o->keep_share);
+    s->write.n = hps_ckpt_state_new(&s->write.item, o->step, o->snapshot_share);
     st = hps_agree(world, hps_rank() == 0 ? make_file(s, o) : HPS_OK);
     if (st) {
         hps_save_free(s);
         return st;
     }
-    tell_places(s, world);
+    bcast_offsets(s, world);
     s->write.gather = hps_gather_new(s->write.n, s->write.item);
     if (have_part(s)) s->task = hps_background_new(hps_ckpt_write, &s->write);
     s->waited_s = hps_now_s() - t0;
@@ -125,14 +125,14 @@ struct hps_save_poll hps_save_poll(const struct hps_save *s)
 
     if (!s) return poll;
     poll.ready = !s->task || hps_background_done(s->task, 0);
-    if (s->task && poll.ready) poll.trouble = hps_background_end(s->task)->status;
-    if (!poll.trouble && s->write.gather) poll.ready &= hps_gather_sent(s->write.gather);
+    if (s->task && poll.ready) poll.status = hps_background_end(s->task)->status;
+    if (!poll.status && s->write.gather) poll.ready &= hps_gather_sent(s->write.gather);
     return poll;
 }
 
 /* ---- checksums, renaming ---- */
 
-static double kept_s(const struct hps_save *s)
+static double copying_s(const struct hps_save *s)
 {
     double sum = 0;
     for (int i = 0; i < s->write.n; i++)
@@ -185,7 +185,7 @@ static enum hps_status seal(struct hps_save *s, MPI_Comm world)
         mine[i] = s->write.item[i].sum;
     HPS_MPI(MPI_Reduce(mine, sum, n, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, world));
     enum hps_status st = hps_agree(world, root ? put_sums(s, sum) : HPS_OK);
-    s->kept_s = kept_s(s);
+    s->copying_s = copying_s(s);
     hps_ckpt_state_free(n, s->write.item);
     s->write.n = 0;
     s->write.item = NULL;
@@ -196,12 +196,12 @@ static enum hps_status seal(struct hps_save *s, MPI_Comm world)
     return st;
 }
 
-enum hps_status hps_save_next(struct hps_save *s, bool *whole, MPI_Comm world)
+enum hps_status hps_save_next(struct hps_save *s, bool *complete, MPI_Comm world)
 {
     double t0 = hps_now_s();
     enum hps_status st = HPS_OK;
 
-    *whole = s->sealed;
+    *complete = s->sealed;
     if (!s->sealed) st = seal(s, world);
     s->waited_s += hps_now_s() - t0;
     return st;
@@ -232,7 +232,7 @@ static struct hps_save_poll wait_a_while(const struct hps_save *s)
 static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm world)
 {
     struct hps_save_poll poll = wait_a_while(s);
-    long long mine[NWORD] = { poll.ready, 0, s->write.bytes }, worst = poll.trouble;
+    long long mine[NWORD] = { poll.ready, 0, s->write.bytes }, worst = poll.status;
     MPI_Request request[2];
 
     HPS_MPI(MPI_Iallreduce(mine, all, NWORD, MPI_LONG_LONG, MPI_SUM, world, &request[0]));
@@ -242,9 +242,9 @@ static void round_of(const struct hps_save *s, long long all[NWORD], MPI_Comm wo
 }
 
 /* The lowest rank that failed prints why. Collective. */
-static void tell_trouble(const struct hps_save *s, MPI_Comm world)
+static void print_failure(const struct hps_save *s, MPI_Comm world)
 {
-    int me = hps_save_poll(s).trouble ? hps_rank() : INT_MAX, first;
+    int me = hps_save_poll(s).status ? hps_rank() : INT_MAX, first;
 
     HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, world));
     if (me == first && me < INT_MAX) HPS_SAY_ALL(HPS_ERROR, "%s", hps_background_end(s->task)->why);
@@ -255,24 +255,24 @@ enum hps_status hps_save_wait(struct hps_save *s, MPI_Comm world)
     enum hps_status st = HPS_OK;
     double t0 = hps_now_s(), before_s = s->waited_s;
     long long bytes = -1, all[NWORD];
-    bool whole = false;
+    bool complete = false;
 
-    while (!st && !whole) {
+    while (!st && !complete) {
         round_of(s, all, world);
         if (all[BYTES] != bytes) hps_watch_heartbeat(-1);
         bytes = all[BYTES];
         st = (enum hps_status)all[TROUBLE];
-        if (!st && all[READY] == hps_nrank()) st = hps_save_next(s, &whole, world);
+        if (!st && all[READY] == hps_nrank()) st = hps_save_next(s, &complete, world);
     }
     s->waited_s = before_s + hps_now_s() - t0;     /* includes that of hps_save_next */
-    if (st) tell_trouble(s, world);
+    if (st) print_failure(s, world);
     return st;
 }
 
 struct hps_save_cost hps_save_cost(const struct hps_save *s)
 {
     return (struct hps_save_cost){ hps_now_s() - s->began_s,
-                                   s->waited_s + (s->sealed ? s->kept_s : kept_s(s)) };
+                                   s->waited_s + (s->sealed ? s->copying_s : copying_s(s)) };
 }
 
 void hps_save_free(struct hps_save *s)

@@ -35,7 +35,7 @@ static json_t *earlier(const char *path)
 }
 
 /* Rank 0: print the table, write report.json, decide whether perf.h5 is kept. *text to free. */
-static enum hps_status tell(const struct hps_run_facts *f, const struct hps_report_counts *c,
+static enum hps_status tell(const struct hps_report_input *f, const struct hps_report_counts *c,
                             const char *json_path, const char *perf_path, char **text, bool *keep)
 {
     json_t *old = earlier(json_path), *report = hps_report_json(f, c, old);
@@ -50,7 +50,7 @@ static enum hps_status tell(const struct hps_run_facts *f, const struct hps_repo
     return s ? s : out;
 }
 
-enum hps_status hps_report_write(const struct hps_run_facts *facts, MPI_Comm world)
+enum hps_status hps_report_write(const struct hps_report_input *facts, MPI_Comm world)
 {
     struct hps_report_counts *c = hps_report_gather(facts->plans.before, world);
     char *json_path = NULL, *perf_path = NULL, *text = NULL;

@@ -13,7 +13,7 @@
  * dropped, so that these can continue. */
 struct dump {
     struct hps_h5 file;
-    const struct hps_run_facts *facts;
+    const struct hps_report_input *facts;
     const struct hps_report_counts *counts;
     MPI_Comm world;
     enum hps_status bad;
@@ -50,7 +50,7 @@ static void note(struct dump *d, const char *name, double x)
 /* Attributes: names of columns, texts, the main numbers. */
 static void put_head(struct dump *d, const char *report)
 {
-    const struct hps_run_facts *f = d->facts;
+    const struct hps_report_input *f = d->facts;
     struct hps_engine_result e = hps_engine_of(f->setup.plan, f->setup.profile);
     struct hps_page region = { 0 }, event = { 0 };
 
@@ -141,7 +141,7 @@ static void put_ranks(struct dump *d)
 /* The plans and the steps in which they were used. */
 static void put_plans(struct dump *d)
 {
-    const struct hps_run_facts *f = d->facts;
+    const struct hps_report_input *f = d->facts;
     int R = f->setup.pool->R;
     long long first[2];
 
@@ -313,7 +313,7 @@ static enum hps_status write_file(struct dump *d, const char *report, const char
     return d->bad;
 }
 
-enum hps_status hps_report_dump(const struct hps_run_facts *facts,
+enum hps_status hps_report_dump(const struct hps_report_input *facts,
                                 const struct hps_report_counts *counts, const char *report,
                                 const char *path, MPI_Comm world)
 {

@@ -66,16 +66,16 @@ static void plot_promises(struct hps_page *t, const json_t *r)
 
     hps_plot_begin(&p, "Measured (blue), promised (orange), by the paper's model (grey)", "", "");
     for (int q = 0; q < 3; q++) {
-        double x[3], most;
+        double x[3], max;
         hps_plot_word(&p, 'x', 2.5 + 4 * q, what[q]);
         for (int k = 0; k < 3; k++)
             x[k] = hps_report_real(r, key[q][k]);
-        most = most_of(x[0], x[1], x[2]);
-        for (int k = 0; k < 3 && most > 0; k++) {
+        max = most_of(x[0], x[1], x[2]);
+        for (int k = 0; k < 3 && max > 0; k++) {
             char tip[96], number[32];
             snprintf(tip, sizeof tip, "%s %s: %s", what[q], who[k],
                      hps_page_real(number, sizeof number, x[k]));
-            hps_plot_box(&p, 1 + 4 * q + k, 1.8 + 4 * q + k, 0, x[k] / most, class[k], tip);
+            hps_plot_box(&p, 1 + 4 * q + k, 1.8 + 4 * q + k, 0, x[k] / max, class[k], tip);
         }
     }
     hps_plot_end(&p);
@@ -101,7 +101,7 @@ static int group_of(const struct hps_perf *perf)
 
 static void plot_rate(struct hps_page *t, const json_t *r, const struct hps_perf *perf)
 {
-    double said = hps_report_real(r, "predicted_examples_s"), most = isfinite(said) ? said : 0;
+    double said = hps_report_real(r, "predicted_examples_s"), max = isfinite(said) ? said : 0;
     double x[MAX_POINTS + 1], y[MAX_POINTS + 1];
     int n = 0, group = group_of(perf);
 
@@ -111,11 +111,11 @@ static void plot_rate(struct hps_page *t, const json_t *r, const struct hps_perf
         double steps = (double)(w.step - perf->window[i - 1].step);
         x[n] = (double)w.step;
         y[n] = steps * hps_report_real(r, "batch") / w.seconds;
-        if (isfinite(y[n])) most = fmax(most, y[n]);
+        if (isfinite(y[n])) max = fmax(max, y[n]);
         n++;
     }
-    if (n < 2 || !(most > 0)) return;
-    const struct hps_plot p = { t, x[0], x[n - 1], 0, 1.1 * most, false, false };
+    if (n < 2 || !(max > 0)) return;
+    const struct hps_plot p = { t, x[0], x[n - 1], 0, 1.1 * max, false, false };
     const double ends[] = { x[0], x[n - 1] }, promise[] = { said, said };
     hps_plot_begin(&p, "Examples per second (dashed: promised)", "step", "");
     hps_plot_line(&p, 2, ends, promise, "said");
@@ -159,19 +159,19 @@ static void plot_loss(struct hps_page *t, const json_t *r)
     const json_t *list = json_object_get(r, "loss");
     int n = (int)json_array_size(list);
     double *x = hps_mem_new((size_t)n, sizeof *x), *y = hps_mem_new((size_t)n, sizeof *y);
-    double least = INFINITY, most = -INFINITY;
+    double min = INFINITY, max = -INFINITY;
 
     for (int i = 0; i < n; i++) {
         const json_t *point = json_array_get(list, (size_t)i), *value = json_array_get(point, 1);
         x[i] = json_number_value(json_array_get(point, 0));
         y[i] = json_is_number(value) ? json_number_value(value) : NAN;
-        least = fmin(least, y[i]);
-        most = fmax(most, y[i]);
+        min = fmin(min, y[i]);
+        max = fmax(max, y[i]);
     }
-    if (n > 1 && x[n - 1] > x[0] && most > least) {
-        double room = 0.05 * (most - least);
-        const struct hps_plot p = { t, x[0], x[n - 1], least - room,
-                                    most + room, false, false };
+    if (n > 1 && x[n - 1] > x[0] && max > min) {
+        double room = 0.05 * (max - min);
+        const struct hps_plot p = { t, x[0], x[n - 1], min - room,
+                                    max + room, false, false };
         hps_plot_begin(&p, "Training loss", "step", "");
         hps_plot_line(&p, n, x, y, "got");
         hps_plot_end(&p);

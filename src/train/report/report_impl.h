@@ -56,9 +56,9 @@ void hps_report_regions(const struct hps_report_counts *counts, const int *stage
                         double seconds, struct hps_report_region *region);
 
 /* The report as "heterps-report-1"; `old` (NULL: none) is an earlier report of the run. Pure. */
-json_t *hps_report_json(const struct hps_run_facts *facts, const struct hps_report_counts *counts,
-                        const json_t *old);
-json_t *hps_report_layers(const struct hps_run_facts *facts);   /* its `layers`: the roofline */
+json_t *hps_report_json(const struct hps_report_input *facts,
+                        const struct hps_report_counts *counts, const json_t *old);
+json_t *hps_report_layers(const struct hps_report_input *facts);   /* its `layers`: the roofline */
 
 /* Build JSON: values are owned by the object; a real that is not finite becomes null; a word goes
  * through hps_json_word, since hosts and models may not be UTF-8. */
@@ -79,7 +79,7 @@ struct hps_perf;
 char *hps_report_html(const json_t *report, const struct hps_perf *perf);
 
 /* Write perf.h5 from rank 0's facts, counts and report; HPS_OUTPUT. Collective over world. */
-enum hps_status hps_report_dump(const struct hps_run_facts *facts,
+enum hps_status hps_report_dump(const struct hps_report_input *facts,
                                 const struct hps_report_counts *counts, const char *report,
                                 const char *path, MPI_Comm world);
 

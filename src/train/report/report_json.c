@@ -46,7 +46,7 @@ static json_t *read_back(char *text)
     return j;
 }
 
-static void put_promises(json_t *j, const struct hps_run_facts *f)
+static void put_promises(json_t *j, const struct hps_report_input *f)
 {
     struct hps_engine_result e = hps_engine_of(f->setup.plan, f->setup.profile);
     double epochs = f->setup.profile->epochs;
@@ -70,7 +70,7 @@ static void put_promises(json_t *j, const struct hps_run_facts *f)
     hps_report_put_real(j, "model_seconds_epoch", f->setup.plan->seconds / epochs);
 }
 
-static void put_test(json_t *j, const struct hps_run_facts *f)
+static void put_test(json_t *j, const struct hps_report_input *f)
 {
     hps_report_put(j, "test_auc", f->has_test ? hps_json_real(f->test.auc) : json_null());
     hps_report_put(j, "test_logloss", f->has_test ? hps_json_real(f->test.logloss) : json_null());
@@ -80,7 +80,7 @@ static void put_test(json_t *j, const struct hps_run_facts *f)
     hps_report_put(j, "test", f->has_test ? read_back(hps_metric_text(&f->test)) : json_null());
 }
 
-static json_t *regions_of(const struct hps_run_facts *f, const struct hps_report_counts *c)
+static json_t *regions_of(const struct hps_report_input *f, const struct hps_report_counts *c)
 {
     struct hps_report_region region[HPS_REGIONS];
     json_t *list = json_array();
@@ -101,28 +101,28 @@ static json_t *regions_of(const struct hps_run_facts *f, const struct hps_report
     return list;
 }
 
-static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_counts *c)
+static json_t *events_of(const struct hps_report_input *f, const struct hps_report_counts *c)
 {
     json_t *list = json_array();
 
     for (int e = 0; e < c->nevent; e++) {
-        double sum = 0, least = INFINITY, most = -INFINITY;
+        double sum = 0, min = INFINITY, max = -INFINITY;
         int n = 0;
         for (int r = 0; r < c->R; r++) {
             int k = hps_report_event(&c->rank_counts[r], c->event[e]);
             double x = k < 0 || f->setup.stage_of[r] < 0 ? NAN : c->rank_counts[r].event_total[k];
             if (isnan(x)) continue;
             sum += x;
-            least = fmin(least, x);
-            most = fmax(most, x);
+            min = fmin(min, x);
+            max = fmax(max, x);
             n++;
         }
         json_t *one = json_object();
         hps_report_put_word(one, "name", c->event[e]);
         hps_report_put_whole(one, "ranks", n);
-        hps_report_put_real(one, "min", n ? least : NAN);
+        hps_report_put_real(one, "min", n ? min : NAN);
         hps_report_put_real(one, "avg", n ? sum / n : NAN);
-        hps_report_put_real(one, "max", n ? most : NAN);
+        hps_report_put_real(one, "max", n ? max : NAN);
         hps_report_append(list, one);
     }
     return list;
@@ -130,8 +130,8 @@ static json_t *events_of(const struct hps_run_facts *f, const struct hps_report_
 
 /* How the ranks of a stage spent their time: shares of the seconds of this start (under the last
  * plan, where there were several) without checkpoints. */
-static void put_times(json_t *one, const struct hps_run_facts *f, const struct hps_report_counts *c,
-                      const int *in_stage, int part)
+static void put_times(json_t *one, const struct hps_report_input *f,
+                      const struct hps_report_counts *c, const int *in_stage, int part)
 {
     static const char kind[HPS_REGIONS] = {
         [HPS_REGION_FORWARD] = 'c', [HPS_REGION_BACKWARD] = 'c', [HPS_REGION_UPDATE] = 'c',
@@ -152,7 +152,7 @@ static void put_times(json_t *one, const struct hps_run_facts *f, const struct h
     hps_report_put_real(one, "wait", wait);
 }
 
-static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_report_counts *c,
+static json_t *stage_of_plan(const struct hps_report_input *f, const struct hps_report_counts *c,
                              int s)
 {
     const struct hps_plan_stage *g = &f->setup.plan->stage[s];
@@ -179,7 +179,7 @@ static json_t *stage_of_plan(const struct hps_run_facts *f, const struct hps_rep
     return one;
 }
 
-static void put_pool(json_t *j, const struct hps_run_facts *f)
+static void put_pool(json_t *j, const struct hps_report_input *f)
 {
     const struct hps_pool *pool = f->setup.pool;
     json_t *types = json_array(), *idle = json_array();
@@ -215,7 +215,7 @@ static void put_pool(json_t *j, const struct hps_run_facts *f)
 }
 
 /* The idle share of the units' time by the engine's model; NaN: no pipeline. */
-static double promised_bubble(const struct hps_run_facts *f)
+static double promised_bubble(const struct hps_report_input *f)
 {
     struct hps_engine_cut cut = hps_engine_cut(f->setup.profile);
     double step_s = hps_engine_of(f->setup.plan, f->setup.profile).step_s, busy_s = 0, units = 0;
@@ -230,7 +230,7 @@ static double promised_bubble(const struct hps_run_facts *f)
 
 /* The layout, and the one of the earlier starts where this start changed the layout or the
  * origin of the plan: its bits then differ from those of a run without a restart. */
-static void put_layout(json_t *j, const struct hps_run_facts *f)
+static void put_layout(json_t *j, const struct hps_report_input *f)
 {
     const struct hps_run_layout *now = &f->layout.now, *before = &f->layout.was;
     json_t *was = json_object();
@@ -248,7 +248,7 @@ static void put_layout(json_t *j, const struct hps_run_facts *f)
     hps_report_put(j, "before", was);
 }
 
-static void put_plan(json_t *j, const struct hps_run_facts *f, const struct hps_report_counts *c)
+static void put_plan(json_t *j, const struct hps_report_input *f, const struct hps_report_counts *c)
 {
     json_t *stages = json_array();
     struct hps_engine_cut cut = hps_engine_cut(f->setup.profile);
@@ -291,7 +291,7 @@ static json_t *plan_of(const struct hps_plan_epoch *e)
 
 /* The plans with their steps, including those of an earlier report up to the step at which this
  * start began. */
-static json_t *plans_of(const struct hps_run_facts *f, const json_t *old)
+static json_t *plans_of(const struct hps_report_input *f, const json_t *old)
 {
     const json_t *before = json_object_get(old, "plans");
     json_t *list = json_array();
@@ -308,17 +308,17 @@ static json_t *plans_of(const struct hps_run_facts *f, const json_t *old)
 
 static void put_ranks(json_t *j, const struct hps_report_counts *c)
 {
-    double cpu_s = 0, most = 0;
+    double cpu_s = 0, max = 0;
 
     for (int r = 0; r < c->R; r++) {
         cpu_s += c->rank_counts[r].cpu_s;
-        most = fmax(most, c->rank_counts[r].peak_bytes);
+        max = fmax(max, c->rank_counts[r].peak_bytes);
     }
     hps_report_put_real(j, "cpu_s", cpu_s);
-    hps_report_put_real(j, "peak_bytes", most);
+    hps_report_put_real(j, "peak_bytes", max);
 }
 
-static void put_head(json_t *j, const struct hps_run_facts *f)
+static void put_head(json_t *j, const struct hps_report_input *f)
 {
     char when[32];
     time_t now = time(NULL);
@@ -341,7 +341,7 @@ static void put_head(json_t *j, const struct hps_run_facts *f)
     hps_report_put_real(j, "step_p95_s", f->start.step_p95_s);
 }
 
-static json_t *losses_of(const struct hps_run_facts *f)
+static json_t *losses_of(const struct hps_report_input *f)
 {
     json_t *list = json_array();
 
@@ -355,7 +355,7 @@ static json_t *losses_of(const struct hps_run_facts *f)
 }
 
 /* The run was finished before: keep its measurements, renew the evaluation. */
-static json_t *renewed(const struct hps_run_facts *f, const json_t *old)
+static json_t *renewed(const struct hps_report_input *f, const json_t *old)
 {
     json_t *j = json_deep_copy(old);
 
@@ -366,7 +366,7 @@ static json_t *renewed(const struct hps_run_facts *f, const json_t *old)
     return j;
 }
 
-json_t *hps_report_json(const struct hps_run_facts *f, const struct hps_report_counts *c,
+json_t *hps_report_json(const struct hps_report_input *f, const struct hps_report_counts *c,
                         const json_t *old)
 {
     if (old && f->start.seconds == 0 && hps_report_whole(old, "steps") == f->done.step)

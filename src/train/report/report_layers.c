@@ -29,7 +29,7 @@ static double least_bytes(const struct hps_layer *l, const struct hps_net *net, 
 }
 
 /* The pool's type with the name of the profile's type t; NULL: the profile is of other hardware. */
-static const struct hps_type *hardware(const struct hps_run_facts *f, int t)
+static const struct hps_type *hardware(const struct hps_report_input *f, int t)
 {
     for (int i = 0; i < f->setup.pool->T; i++)
         if (strcmp(f->setup.pool->type[i].name, f->setup.profile->type[t].name) == 0)
@@ -37,7 +37,7 @@ static const struct hps_type *hardware(const struct hps_run_facts *f, int t)
     return NULL;
 }
 
-static struct roof roof_of(const struct hps_run_facts *f, int l, const struct hps_type *type)
+static struct roof roof_of(const struct hps_report_input *f, int l, const struct hps_type *type)
 {
     struct roof r = { NAN, NAN, NAN, false };
 
@@ -54,7 +54,7 @@ static struct roof roof_of(const struct hps_run_facts *f, int l, const struct hp
     return r;
 }
 
-static json_t *layer_of(const struct hps_run_facts *f, int l, int stage)
+static json_t *layer_of(const struct hps_report_input *f, int l, int stage)
 {
     const struct hps_profile *p = f->setup.profile;
     int t = f->setup.plan->stage[stage].type;
@@ -79,7 +79,7 @@ static json_t *layer_of(const struct hps_run_facts *f, int l, int stage)
     return one;
 }
 
-json_t *hps_report_layers(const struct hps_run_facts *f)
+json_t *hps_report_layers(const struct hps_report_input *f)
 {
     json_t *list = json_array();
 

@@ -115,21 +115,21 @@ static void head(struct hps_page *t, const json_t *r)
 /* As many stages as the limit of lines allows. */
 static size_t most_stages(const struct hps_page *t)
 {
-    size_t most = MAX_STAGES + HEAD_LINES;
+    size_t max = MAX_STAGES + HEAD_LINES;
 
     for (const char *c = t->at; *c; c++)
-        most -= *c == '\n' && most > 2;
-    return most < MAX_STAGES ? most : MAX_STAGES;
+        max -= *c == '\n' && max > 2;
+    return max < MAX_STAGES ? max : MAX_STAGES;
 }
 
 static void stages(struct hps_page *t, const json_t *r)
 {
-    size_t n, most = most_stages(t);
+    size_t n, max = most_stages(t);
     const json_t *list = list_of(r, "stages", &n);
 
     hps_page_add(t, "\n%-44s %-14s %6s %9s %9s %9s\n", "stage", "type", "units", "compute", "move",
                  "wait");
-    for (size_t s = 0; s < n && s < most; s++) {
+    for (size_t s = 0; s < n && s < max; s++) {
         const json_t *one = json_array_get(list, s);
         long long first = hps_report_whole(one, "first"), last = hps_report_whole(one, "last");
         hps_page_add(t, "%5zu  ", s);
@@ -146,7 +146,7 @@ static void stages(struct hps_page *t, const json_t *r)
         share(t, hps_report_real(one, "wait"), 10);
         hps_page_add(t, "\n");
     }
-    if (n > most) hps_page_add(t, "       and %zu more stages\n", n - most);
+    if (n > max) hps_page_add(t, "       and %zu more stages\n", n - max);
     for (size_t s = 0; s < n; s++) {
         const json_t *with = json_object_get(json_array_get(list, s), "shares");
         if (json_is_integer(with))
@@ -229,13 +229,13 @@ static void regions(struct hps_page *t, const json_t *r)
 static size_t next_layer(const json_t *list, size_t n, double under, size_t after)
 {
     size_t best = n;
-    double most = -1;
+    double max = -1;
 
     for (size_t l = 0; l < n; l++) {
         double oct = hps_report_real(json_array_get(list, l), "oct");
         bool left = oct < under || (oct == under && l > after);
-        if (left && oct > most) {
-            most = oct;
+        if (left && oct > max) {
+            max = oct;
             best = l;
         }
     }

@@ -22,6 +22,8 @@ struct hps_job {
     int *stage_of; /* (R) */
     struct hps_team *team;
     struct hps_step *step;
+    bool continues;                /* from a checkpoint, at its precision:          */
+    enum hps_precision began;
     char *shape, *course, *planning; /* of checkpoints (train/ckpt.h)        */
     double flops_example;
     double made_s; /* seconds to build team and step               */
@@ -35,6 +37,8 @@ enum hps_status hps_job_deck(struct hps_job *job, const char *deck, int nset, ch
 void hps_job_watch(struct hps_job *job);
 enum hps_status hps_job_data(struct hps_job *job);     /* datasets, net, number of steps          */
 enum hps_status hps_job_device(struct hps_job *job);   /* node and device, not measured           */
+/* Set the precision of the device; the one before calls it. HPS_DECK where a rank lacks bf16. */
+enum hps_status hps_job_precision(struct hps_job *job);
 enum hps_status hps_job_hardware(struct hps_job *job); /* the same measured, counters, pool       */
 /* Set how long n searches, one after the other, may take. Local. */
 void hps_job_search(const struct hps_sched_opt *opt, int n);

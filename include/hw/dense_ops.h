@@ -8,17 +8,28 @@
 
 struct hps_dev;
 
+/* To what the operands of a matrix product are rounded; its sums are fp32. */
+enum hps_precision { HPS_FP32, HPS_TF32, HPS_BF16 };
+
 /* Fully connected: y = act(x w + b). */
 struct hps_fc {
     enum hps_act act;
+    enum hps_precision precision;       /* hps_dev_product                                 */
     int B;
     struct hps_tensor x;        /* (B, in)                                                 */
     const float *w, *b;         /* (in, out), (out); b NULL: none, where act is none       */
     struct hps_tensor y;        /* (B, out)                                                */
     float *pre;                 /* (B, out) contiguous: x w + b, of gelu alone             */
+    const void *packed;         /* w as fc_pack left it, where fc_packed_bytes is not 0    */
 };
 
 struct hps_dense_ops {
+    /* What products read beside w, or in place of it: made of w (in, out) once after each of its
+     * changes. The bytes that it takes; 0: nothing. NULL: always 0. */
+    size_t (*fc_packed_bytes)(const struct hps_dev *dev, enum hps_precision precision, int in,
+                              int out);
+    void (*fc_pack)(struct hps_dev *dev, enum hps_precision precision, int in, int out,
+                    const float *w, void *packed);
     /* gelu (the exact x * Phi(x)) also fills `pre`. */
     void (*fc_forward)(struct hps_dev *dev, const struct hps_fc *fc);
     /* Its derivative. dy (B, out) is overwritten by dy * act'(y). dw, db are added to; db NULL:
@@ -49,8 +60,8 @@ struct hps_dense_ops {
     /* *sum (host) = sum of squares of x (n), in double, deterministic. Waits. */
     void (*norm2)(struct hps_dev *dev, size_t n, const float *x, double *sum);
 
-    /* Micro-benchmark for the roofline: seconds of one C(m,n) += A(m,k) B(k,n), the median of
-     * `repeat` after a warm-up. Waits. */
+    /* Micro-benchmark for the roofline: seconds of one C(m,n) += A(m,k) B(k,n) at the device's
+     * precision, the median of `repeat` after a warm-up. Waits. */
     double (*gemm_s)(struct hps_dev *dev, int m, int n, int k, int repeat);
 };
 

@@ -22,10 +22,8 @@
 
 struct hps_dev_ops;
 
-/* To what a GPU rounds the operands of matrix products; a CPU does not round them. */
-enum hps_precision { HPS_FP32, HPS_TF32, HPS_BF16 };
-#define HPS_PRECISION_WORDS "fp32|tf32|bf16"
-enum hps_precision hps_dev_precision(const char *word);         /* one of them. Pure. */
+#define HPS_PRECISION_WORDS "fp32|tf32|bf16|auto"
+const char *hps_dev_precision_word(enum hps_precision precision);       /* Pure. */
 
 /* The streams of a device: COMPUTE runs the operations, FEED copies the inputs of a later step
  * from the host, RECV and SEND copy tensors from and to other stages, PEERS exchanges with the
@@ -44,7 +42,10 @@ struct hps_dev {
     int nthread;                /* CPU: threads of this rank             */
     double slow;                /* emulation: computation lasts this many times as long (>= 1).
                                    step and profile sleep the rest, the backend ignores it */
-    enum hps_precision precision;       /* HPS_FP32 when opened            */
+    enum hps_precision precision;       /* of large products; HPS_FP32 when opened: a CPU takes
+                                   tf32 as fp32                          */
+    bool has_bf16;              /* its processor multiplies bf16         */
+    bool emulate_bf16;          /* a CPU multiplies bf16 through fp32    */
     void *state;                /* of the backend                        */
 };
 
@@ -116,6 +117,11 @@ extern const struct hps_dev_ops hps_dev_cpu;
  * beside the program, else where it was installed - and sets dev->ops to its table. HPS_FAIL
  * where there is no backend or no usable GPU, with the reason as HPS_DEBUG. */
 extern const struct hps_dev_ops hps_dev_loaded;
+
+/* The precision of a product of (B, in) by (in, out). Small ones gain nothing from bf16 and are
+ * fp32: decided by the network alone, so that neither the cut nor the pool changes a rounding.
+ * Pure. */
+enum hps_precision hps_dev_product(const struct hps_dev *dev, int in, int out);
 
 /* The backend called `name`, NULL when this build has none. */
 const struct hps_dev_ops *hps_dev_find(const char *name);

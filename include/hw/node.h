@@ -15,6 +15,7 @@ struct hps_node {
     int threads;                /* cores / sharing, at least 1; filled by hps_node_share */
     int sharing;                /* ranks of the host with overlapping masks, this one included */
     bool on_gpu;                /* the rank computes on its GPU                         */
+    bool bf16;                  /* what it computes on multiplies bf16                  */
     int numa, gpu_sm;
     int gpu_index, gpu_ranks;   /* the GPU's number among the visible ones; its ranks   */
     double cache_bytes[3];      /* L1d, L2, L3 (of one core; L3 shared)                 */
@@ -25,7 +26,7 @@ struct hps_node {
     bool rows_on_host;          /* tables are in host memory, some of their rows on the GPU */
     unsigned char mask[HPS_NODE_MASK];  /* processors of the host, bit by bit, in whole cores */
     /* measured (hw/bench.h); 0: not yet */
-    double sgemm_flops_s;       /* fp32, this rank's threads                            */
+    double sgemm_flops_s;       /* at the precision of the run, this rank's threads     */
     double memory_bytes_s;      /* y += x over arrays beyond the caches                 */
     double gather_rows_s;       /* random 64-byte rows of a table beyond the caches     */
     double copy_to_device_bytes_s, copy_to_host_bytes_s;    /* of pinned memory; 0: no GPU */

@@ -15,6 +15,7 @@ struct hps_run_opt {
     double max_seconds;           /* of this start; 0: no limit                               */
     double stall_seconds;         /* without progress of a rank, then the run ends; 0: never  */
     bool rank_logs;               /* each rank has a log                                      */
+    bool emulate_bf16;            /* CPUs multiply bf16 through fp32                          */
 };
 extern const struct hps_field hps_run_fields[];
 

@@ -28,6 +28,7 @@ struct hps_pass_weights {
     const float *param;                 /* (nparam)                                          */
     float *grad;                        /* (nparam) the backward adds to it                  */
     float *running;                     /* (nrunning) state that no optimiser updates        */
+    const char *packed;                 /* as `pack` left it                                 */
 };
 
 /* What a layer may write to in a call; device memory. Saved activations stay until the backward of
@@ -96,6 +97,11 @@ struct hps_layer_type {
     enum hps_status (*shape)(struct hps_layer *l, struct hps_net *net);
     /* Initial weights (nparam), host memory, from the random stream `key`. NULL: no weights. */
     void (*init)(const struct hps_layer *l, uint64_t key, float *param);
+    /* What forward and backward read beside param, made of it after each of its changes: its bytes
+     * on a device, and how to make it (queued). NULL: nothing. */
+    size_t (*packed_bytes)(const struct hps_layer *l, const struct hps_dev *dev);
+    void (*pack)(const struct hps_layer *l, struct hps_dev *dev, const float *param,
+                 char *packed);
     /* Initial running state (nrunning), host memory, zeroed before. NULL: zeros. */
     void (*init_running)(const struct hps_layer *l, float *running);
     /* HPS_DECK if the layer cannot work on micro-batches of min to max rows (the last one of an
@@ -133,6 +139,10 @@ enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_ne
 void hps_layer_init_uniform(float *w, size_t n, double fan, uint64_t key, size_t first);
 /* Initial weights of a normalisation: a gain of 1 for each column, then a shift of 0 for each. */
 void hps_layer_init_gains(const struct hps_layer *l, uint64_t key, float *param);
+/* For a matrix of weights w (in, out): the bytes of what its products read beside it, at the
+ * precision of hps_dev_product, and how to make that. */
+size_t hps_layer_packed_bytes(const struct hps_dev *dev, int in, int out);
+void hps_layer_pack(struct hps_dev *dev, int in, int out, const float *w, char *packed);
 /* Set the width of the layer. HPS_DECK where it is more than a layer may have. */
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width);
 

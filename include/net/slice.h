@@ -94,5 +94,9 @@ bool hps_slice_has_loss(const struct hps_net *net, int first, int last);
 /* Update all dense weights in 0-based `step` of `total`, each layer by its rule, with gradients
  * times `scale`; the gradients are 0 after. Local. */
 void hps_slice_update(struct hps_slice *slice, long long step, long long total, float scale);
+/* Update those of one layer. Local. */
+void hps_slice_update_layer(struct hps_slice *slice, int l, const struct hps_rule *rule);
+/* To be called when the weights of a layer were written by anything else than these two. Local. */
+void hps_slice_pack(struct hps_slice *slice, int l);
 
 #endif

@@ -8,8 +8,8 @@
  *     /layers/NAME/running (1, n)           running averages of a layer, where it has any
  *     /tables/NAME/rows (rows, width)       each row: its weights, then its states
  * Each dataset has an attribute `checksum`; the root has format, step, examples, seconds, usd,
- * usd_idle, train_loss, shape and course (with which a deck must agree), planning, deck, plan,
- * pool, revision. */
+ * usd_idle, train_loss, precision, shape and course (with which a deck must agree), planning, deck,
+ * plan, pool, revision. */
 #ifndef HPS_TRAIN_CKPT_H
 #define HPS_TRAIN_CKPT_H
 
@@ -27,6 +27,7 @@ extern const struct hps_field hps_ckpt_fields[];
 /* The progress of a run, summed over its starts. */
 struct hps_cursor {
     long long step, examples; /* done so far                                             */
+    enum hps_precision precision; /* of the last steps                                    */
     double seconds, usd, usd_idle, train_loss;
 };
 

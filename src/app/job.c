@@ -161,13 +161,13 @@ enum hps_status hps_job_device(struct hps_job *j)
     share_host(j);
     hps_wait_set_oversubscribed(j->node.sharing > j->node.cores);
     st = hps_agree(j->world, open_device(j));
-    j->dev.precision = hps_dev_precision(j->o.train.precision);
     j->node.on_gpu = !j->dev.host;
+    j->node.bf16 = j->dev.has_bf16;
     j->node.rows_on_host = j->node.on_gpu && j->o.storage.gpu_memory > 0;
     if (st) return st;
     hps_count_range(j->dev.ops->range);
     say_gpus(j);
-    return HPS_OK;
+    return hps_job_precision(j);
 }
 
 /* Seconds to make groups of GPUs, one after the other in each type. */
@@ -202,7 +202,8 @@ static char *planning_text(const struct hps_job *j)
                                         "schedule.replan_margin", NULL };
     char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
-    char *text = hps_mem_print("%s%s%s", j->shape, data, schedule);
+    char *text = hps_mem_print("%sprecision %s\n%s%s", j->shape,
+                               hps_dev_precision_word(j->dev.precision), data, schedule);
 
     hps_mem_free(data);
     hps_mem_free(schedule);

@@ -200,6 +200,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     double start_s, save_s = 0;
     struct before before = { cursor.step, cursor.seconds, { NULL, NULL } };
     bool finished = cursor.step >= j->steps.total;
+    cursor.precision = finished ? cursor.precision : j->dev.precision;
     if (!st && !finished) st = look_back(&before, s, j, &cursor, pool);
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
@@ -284,6 +285,8 @@ static enum hps_status prepare(struct hps_job *j, const struct request *w, struc
 
     enum hps_status st = open_data(j);
     if (!st && !never) st = hps_start_find(s, j, w->restart);
+    j->continues = s->n > 0;
+    if (s->n > 0) j->began = s->cursor[0].precision;
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_hardware(j);
     if (!st) st = hps_start_check_stop(s, j);

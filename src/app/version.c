@@ -16,6 +16,7 @@
 #include "base/quit.h"
 #include "base/say.h"
 #include "data/unpack.h"
+#include "hw/bf16.h"
 #include "hw/gemm.h"
 
 static void print_mpi(void)
@@ -44,6 +45,7 @@ static void print_blas(void)
     hps_out("BLAS      not OpenBLAS\n");
 #endif
     hps_out("GEMM      %s\n", hps_gemm_lib()->name);
+    hps_out("bf16      %s\n", hps_bf16_native() ? hps_bf16_native()->name : "not here");
 }
 
 static const char *yes(bool have)

@@ -5,6 +5,8 @@
 
 #include "base/wait.h"
 
+enum { MIN_BF16_WIDTH = 16 };
+
 static const struct hps_dev_ops *const all[] = {
     &hps_dev_cpu,
     &hps_dev_loaded,
@@ -17,10 +19,18 @@ const struct hps_dev_ops *hps_dev_find(const char *name)
     return NULL;
 }
 
-enum hps_precision hps_dev_precision(const char *word)
+const char *hps_dev_precision_word(enum hps_precision precision)
 {
-    if (strcmp(word, "tf32") == 0) return HPS_TF32;
-    return strcmp(word, "bf16") == 0 ? HPS_BF16 : HPS_FP32;
+    static const char *const word[] = { "fp32", "tf32", "bf16" };
+
+    return word[precision];
+}
+
+enum hps_precision hps_dev_product(const struct hps_dev *dev, int in, int out)
+{
+    bool small = in < MIN_BF16_WIDTH || out < MIN_BF16_WIDTH;
+
+    return dev->precision == HPS_BF16 && small ? HPS_FP32 : dev->precision;
 }
 
 void hps_dev_wait(struct hps_dev *dev, struct hps_event *event)

@@ -32,6 +32,8 @@ const struct hps_field hps_run_fields[] = {
               "end the run when a rank makes no progress for so long; 0: never"),
     HPS_FIELD(hps_run_opt, rank_logs, HPS_BOOL, "false", 0, 1, "",
               "every rank keeps a log of its own, log.RANK, beside rank 0's"),
+    HPS_FIELD(hps_run_opt, emulate_bf16, HPS_BOOL, "false", 0, 1, "",
+              "for tests: products of bf16 by fp32 ones of rounded numbers, on any CPU"),
     { 0 }
 };
 

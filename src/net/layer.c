@@ -117,6 +117,21 @@ void hps_layer_init_gains(const struct hps_layer *l, uint64_t key, float *param)
     }
 }
 
+size_t hps_layer_packed_bytes(const struct hps_dev *dev, int in, int out)
+{
+    const struct hps_dense_ops *dense = dev->ops->dense;
+    size_t bytes = dense->fc_packed_bytes
+                       ? dense->fc_packed_bytes(dev, hps_dev_product(dev, in, out), in, out) : 0;
+
+    return (bytes + 63) / 64 * 64;
+}
+
+void hps_layer_pack(struct hps_dev *dev, int in, int out, const float *w, char *packed)
+{
+    if (hps_layer_packed_bytes(dev, in, out) > 0)
+        dev->ops->dense->fc_pack(dev, hps_dev_product(dev, in, out), in, out, w, packed);
+}
+
 enum hps_status hps_layer_set_width(struct hps_layer *l, long long width)
 {
     if (width > MAX_WIDTH)

@@ -19,7 +19,7 @@ const struct hps_field hps_train_fields[] = {
     FIELD(steps, HPS_LONG, "0", 0, 1e15, "", "most steps; 0: epochs decide"),
     CHOICE(synchronization, "bsp", "bsp", "every step ends on all ranks before the next"),
     CHOICE(precision, "fp32", HPS_PRECISION_WORDS,
-           "of what a GPU multiplies, summed up in fp32; CPUs, weights and messages: fp32"),
+           "of what large products multiply, sums are fp32; auto: bf16 where all ranks have it"),
     FIELD(momentum, HPS_REAL, "0.9", 0, 0.999999, "", "momentum: share of the last move"),
     FIELD(nesterov, HPS_BOOL, "false", 0, 1, "", "momentum: with the gradient looked ahead to"),
     FIELD(beta1, HPS_REAL, "0.9", 0, 0.999999, "", "adam, lamb: decay of the mean"),

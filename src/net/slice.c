@@ -68,7 +68,7 @@ static struct hps_pass pass_of(struct hps_slice *s, int slot, const struct hps_f
         .raw = { feed->example, feed->label, feed->dense },
         .x = impl->x, .y = value_of(s, slot, l), .dx = impl->dx,
         .weights = { s->param + s->offset[i], s->grad ? s->grad + s->offset[i] : NULL,
-                     s->running + s->running_at[i] },
+                     s->running + s->running_at[i], impl->packed + impl->packed_at[i] },
         .memory = { impl->saved[slot] + impl->saved_at[i],
                     impl->saved[slot] + impl->saved_batch_at[i], NULL, impl->scratch },
         .loss = { (float)(layer->weight * (double)feed->weight),
@@ -269,14 +269,33 @@ double hps_slice_loss(struct hps_slice *s)
     return hps_slice_loss_end(s, HPS_LOSS_COPIES - 1);
 }
 
+void hps_slice_pack(struct hps_slice *s, int l)
+{
+    const struct hps_slice_impl *impl = s->impl;
+    const struct hps_layer *layer = &s->net->layer[l];
+    int i = l - s->first;
+
+    if (impl->packed_at[i + 1] > impl->packed_at[i])
+        layer->type->pack(layer, s->dev, s->param + s->offset[i],
+                          impl->packed + impl->packed_at[i]);
+}
+
+void hps_slice_update_layer(struct hps_slice *s, int l, const struct hps_rule *rule)
+{
+    int i = l - s->first;
+    size_t n = s->offset[i + 1] - s->offset[i];
+
+    if (n == 0) return;
+    s->dev->ops->dense->update(s->dev, rule, n, s->param + s->offset[i], s->grad + s->offset[i],
+                               s->state + s->state_at[i]);
+    hps_slice_pack(s, l);
+}
+
 void hps_slice_update(struct hps_slice *s, long long step, long long total, float scale)
 {
-    for (int i = 0; i <= s->last - s->first; i++) {
-        size_t n = s->offset[i + 1] - s->offset[i];
-        if (n == 0) continue;
-        struct hps_rule rule = hps_slice_rule(s, i, step, total);
+    for (int l = s->first; l <= s->last; l++) {
+        struct hps_rule rule = hps_slice_rule(s, l - s->first, step, total);
         rule.scale = scale;
-        s->dev->ops->dense->update(s->dev, &rule, n, s->param + s->offset[i],
-                                   s->grad + s->offset[i], s->state + s->state_at[i]);
+        hps_slice_update_layer(s, l, &rule);
     }
 }

@@ -30,6 +30,8 @@ struct hps_slice_impl {
     size_t *saved_at, *saved_batch_at;  /* (last-first+1) where a layer's begin              */
     float *all;                         /* scratch of the running layer, grown where a micro-
                                            batch is larger than my rows                      */
+    char *packed;                       /* what layers made of their weights                 */
+    size_t *packed_at;                  /* (last-first+2) where a layer's begins             */
     float *grad;                        /* of dense weights; NULL: the caller lends it       */
     size_t all_cap, scratch_row;      /* floats; floats of a row, max over the layers      */
     double *scratch;                    /* of the running layer                              */

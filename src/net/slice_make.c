@@ -228,6 +228,22 @@ static void init_weights(struct hps_slice *s, uint64_t seed, bool training)
     hps_mem_free(host);
 }
 
+static void init_packed(struct hps_slice *s)
+{
+    struct hps_slice_impl *impl = s->impl;
+    size_t n = (size_t)(s->last - s->first + 1);
+
+    impl->packed_at = hps_mem_new(n + 1, sizeof *impl->packed_at);
+    for (size_t i = 0; i < n; i++) {
+        const struct hps_layer *l = &s->net->layer[s->first + (int)i];
+        size_t bytes = l->type->packed_bytes ? l->type->packed_bytes(l, s->dev) : 0;
+        impl->packed_at[i + 1] = impl->packed_at[i] + bytes;
+    }
+    impl->packed = s->dev->ops->alloc(s->dev, impl->packed_at[n]);
+    for (int l = s->first; l <= s->last; l++)
+        hps_slice_pack(s, l);
+}
+
 enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
                               struct hps_dev *dev, const struct hps_slice_opt *opt)
 {
@@ -254,6 +270,7 @@ enum hps_status hps_slice_new(struct hps_slice **out, const struct hps_net *net,
     alloc_buffers(s, opt->training);
     init_running(s);
     init_weights(s, opt->seed, opt->training);
+    init_packed(s);
     *out = s;
     return HPS_OK;
 }
@@ -280,7 +297,7 @@ void hps_slice_free(struct hps_slice *s)
     if (!s) return;
     struct hps_slice_impl *impl = s->impl;
     void *const device[] = { s->param, impl->grad, s->state, s->running, s->score, s->loss,
-                             impl->inner_grad, impl->all, impl->scratch };
+                             impl->inner_grad, impl->all, impl->scratch, impl->packed };
     for (size_t i = 0; i < sizeof device / sizeof *device; i++)
         if (device[i]) s->dev->ops->free(s->dev, device[i]);
     s->dev->ops->unpin(s->dev, impl->loss_copy);
@@ -299,6 +316,7 @@ void hps_slice_free(struct hps_slice *s)
     hps_mem_free(impl->written);
     hps_mem_free(impl->saved_at);
     hps_mem_free(impl->saved_batch_at);
+    hps_mem_free(impl->packed_at);
     hps_mem_free(s->running_at);
     hps_mem_free(impl->x);
     hps_mem_free(impl->dx);

@@ -253,17 +253,13 @@ static void update(struct bench *w, long long step)
     for (int l = 0; l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
         struct hps_rule rule = hps_opt_rule(w->opt->train, &y->override, step, INT32_MAX);
-        size_t at = w->slice->offset[l];
         hps_stopwatch_begin(&w->watch);
         if (w->table[l].ps) {
             hps_ps_push_begin(w->table[l].ps);
             hps_ps_push_end(w->table[l].ps);
             hps_ps_apply(w->table[l].ps, 0, step, INT32_MAX, 1);
         }
-        if (y->nparam > 0)
-            w->dev->ops->dense->update(w->dev, &rule, y->nparam, w->slice->param + at,
-                                       w->slice->grad + at,
-                                       w->slice->state + w->slice->state_at[l]);
+        hps_slice_update_layer(w->slice, l, &rule);
         w->once_s[l] = fmin(w->once_s[l], hps_stopwatch_end(&w->watch) / w->opt->microbatches);
     }
 }

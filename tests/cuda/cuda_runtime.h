@@ -35,6 +35,8 @@ enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);
+enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceGetPCIBusId(char *text, int size, int device);
 cudaError_t cudaMemGetInfo(size_t *unused, size_t *all);
 cudaError_t cudaMalloc(void **p, size_t bytes);

@@ -1,6 +1,6 @@
 /* t_dev_cpu: each dense operation of the CPU backend equals its slow double twin, on ragged and
  * strided shapes, down to no row at all, for any number of threads; the same call gives the same
- * bits. Bags, tables and rules: t_dev_rows. */
+ * bits. Fully connected layers: t_dev_fc. Bags, tables and rules: t_dev_rows. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,136 +16,14 @@
 #include "hw/op_loss.h"
 #include "hw/stopwatch.h"
 
-static void fc_once(struct hps_dev *dev, enum hps_act act, int B, int in, int out, bool add)
-{
-    struct matrix x = matrix(B, in, 3), w = matrix(in, out, 0), b = matrix(1, out, 0);
-    struct matrix y = matrix(B, out, 2), pre = matrix(B, out, 0), dy = matrix(B, out, 5);
-    struct matrix dx = matrix(B, in, 1), dw = matrix(in, out, 0), db = matrix(1, out, 0);
-    struct hps_fc fc = { act, B, tensor(&x), w.f, b.f, tensor(&y), pre.f };
-    struct hps_tensor none = { 0 };
-
-    for (int i = 0; i < in * out; i++)          /* keeps the sums of order 1, as layers do */
-        w.d[i] = (double)(w.f[i] /= sqrtf((float)in));
-    dev->ops->dense->fc_forward(dev, &fc);
-    dev->ops->sync(dev);
-    twin_fc(act, B, in, out, x.d, w.d, b.d, pre.d, y.d);
-    matrix_check(&y, y.d);
-    if (act == HPS_ACT_GELU)
-        matrix_check(&pre, pre.d);
-
-    if (!add)
-        memset(dx.d, 0, (size_t)B * (size_t)in * sizeof *dx.d);
-    twin_fc_back(act, B, in, out, x.d, w.d, pre.d, dy.d, dx.d, dw.d, db.d);
-    dev->ops->dense->fc_backward(dev, &fc, tensor(&dy), B == 7 && !add ? none : adding(&dx, add),
-                                 dw.f, db.f);
-    dev->ops->sync(dev);
-    if (B != 7 || add)
-        matrix_check(&dx, dx.d);
-    matrix_check(&dw, dw.d);
-    matrix_check(&db, db.d);
-    for (int i = 0; i < B * out; i++)
-        dy.d[i] *= twin_act_slope(act, pre.d[i]);
-    matrix_check(&dy, dy.d);
-    struct matrix *all[] = { &x, &w, &b, &y, &pre, &dy, &dx, &dw, &db };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        matrix_done(all[i]);
-}
-
-/* relu's slope jumps at 0, where rounding decides; uniform numbers do not come that near. */
-static void fc(void **state)
-{
-    static const int rows[] = { 0, 1, 7, 33, 130 }, ins[] = { 1, 5, 40, 273 };
-    static const int outs[] = { 1, 2, 17, 64 };
-    (void)state;
-
-    for (int act = HPS_ACT_NONE; act <= HPS_ACT_GELU; act++)
-        for (int b = 0; b < 5; b++)
-            for (int i = 0; i < 4; i++)
-                EACH_DEV(fc_once, (enum hps_act)act, rows[b], ins[i], outs[(b + i + act) % 4],
-                         i % 2 == 1);
-    EACH_DEV(fc_once, HPS_ACT_RELU, 600, 37, 21, false);        /* enough to turn w for */
-    EACH_DEV(fc_once, HPS_ACT_TANH, 603, 16, 40, true);
-}
-
 /* One row of B logits through an activation with weight 1, over all magnitudes. */
-/* Three layers one behind the other, the last one of width 1, and nobody waits in between: the
- * activation of one may be done by the layer behind it. `more`: something else is added to what the
- * second layer gives to the first, which then has to do its own. */
-static void tower_once(struct hps_dev *dev, enum hps_act act, int B, const int *width, bool more)
-{
-    struct matrix x[4], dx[4], w[3], b[3], pre[3], dw[3], db[3], extra = matrix(B, width[1], 2);
-    struct hps_fc fc[3];
-
-    for (int l = 0; l < 4; l++) {
-        x[l] = matrix(B, width[l], 3 - l);
-        dx[l] = matrix(B, width[l], l);
-    }
-    for (int l = 0; l < 3; l++) {
-        int in = width[l], out = width[l + 1];
-        w[l] = matrix(in, out, 0), b[l] = matrix(1, out, 0), pre[l] = matrix(B, out, 0);
-        dw[l] = matrix(in, out, 0), db[l] = matrix(1, out, 0);
-        for (int i = 0; i < in * out; i++)
-            w[l].d[i] = (double)(w[l].f[i] /= sqrtf((float)in));
-        fc[l] = (struct hps_fc){ l < 2 ? act : HPS_ACT_NONE, B, tensor(&x[l]), w[l].f, b[l].f,
-                                 tensor(&x[l + 1]), pre[l].f };
-        dev->ops->dense->fc_forward(dev, &fc[l]);
-        twin_fc(l < 2 ? act : HPS_ACT_NONE, B, in, out, x[l].d, w[l].d, b[l].d, pre[l].d,
-                x[l + 1].d);
-    }
-    for (int l = 2; l >= 0; l--) {
-        int in = width[l], out = width[l + 1];
-        if (l != 1)                                 /* the second one adds to what is there */
-            memset(dx[l].d, 0, (size_t)B * (size_t)in * sizeof *dx[l].d);
-        twin_fc_back(l < 2 ? act : HPS_ACT_NONE, B, in, out, x[l].d, w[l].d, pre[l].d,
-                     dx[l + 1].d, dx[l].d, dw[l].d, db[l].d);
-        dev->ops->dense->fc_backward(dev, &fc[l], tensor(&dx[l + 1]), adding(&dx[l], l == 1),
-                                     dw[l].f, db[l].f);
-        if (l == 1 && more)
-            dev->ops->dense->copy(dev, B, tensor(&extra), adding(&dx[1], true));
-        for (int i = 0; l == 1 && more && i < B * in; i++)
-            dx[1].d[i] += extra.d[i];
-    }
-    dev->ops->sync(dev);
-    matrix_check(&dx[0], dx[0].d);
-    for (int l = 0; l < 3; l++) {
-        matrix_check(&dw[l], dw[l].d);
-        matrix_check(&db[l], db[l].d);
-        struct matrix *all[] = { &w[l], &b[l], &pre[l], &dw[l], &db[l] };
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-            matrix_done(all[i]);
-    }
-    for (int l = 0; l < 4; l++) {
-        matrix_done(&x[l]);
-        matrix_done(&dx[l]);
-    }
-    matrix_done(&extra);
-}
-
-/* What is kept for operations finds its size in the first round, where it makes them wait. */
-static void tower_twice(struct hps_dev *dev, enum hps_act act, int B, const int *width, bool more)
-{
-    tower_once(dev, act, B, width, more);
-    tower_once(dev, act, B, width, more);
-}
-
-/* Also where the two layers cut their rows into unlike parts: a wide one into more. */
-static void tower(void **state)
-{
-    static const int width[][4] = { { 5, 17, 64, 1 }, { 20, 16, 400, 1 }, { 40, 400, 24, 1 } };
-    static const int rows[] = { 0, 1, 33, 700 };
-    (void)state;
-
-    for (int act = HPS_ACT_NONE; act <= HPS_ACT_GELU; act++)
-        for (int k = 0; k < 12; k++)
-            EACH_DEV(tower_twice, (enum hps_act)act, rows[k % 4], width[k / 4], (k + act) % 3 == 0);
-}
-
 /* y (n) = act(x) */
 static void act_alone(struct hps_dev *dev, enum hps_act act, int n, const float *x, float *y)
 {
     static float pre[4000];
     const float one = 1, zero = 0;
-    struct hps_fc fc = { act, n, hps_tensor_of(x, 1), &one, &zero, hps_tensor_of(y, 1), pre };
+    struct hps_fc fc = { .act = act, .B = n, .x = hps_tensor_of(x, 1), .w = &one, .b = &zero,
+                         .y = hps_tensor_of(y, 1), .pre = pre };
     dev->ops->dense->fc_forward(dev, &fc);
     dev->ops->sync(dev);
 }
@@ -172,28 +50,6 @@ static void activations(void **state)
         assert_true(isnan(y[0]) && !isnan(y[1]));
     }
     dev.ops->close(&dev);
-}
-
-/* On a card the deck may let operands be rounded: a product of ones and a bit that is lost. */
-static void precision(void **state)
-{
-    static const char *const words[] = { "fp32", "tf32", "bf16" };
-    static const float bit[] = { 0x1p-20f, 0x1p-12f, 0x1p-9f };     /* two are lost to tf32 */
-    float zero[2] = { 0 };
-    (void)state;
-
-    for (int p = 0; p < 3; p++)
-        for (int k = 0; k < 3; k++) {
-            struct hps_dev dev = open_dev(1);
-            float x[2] = { 1 + bit[k], 1 }, w[4] = { 1, 0, 0, 1 }, y[2];
-            dev.precision = hps_dev_precision(words[p]);
-            struct hps_fc fc = { .B = 1, .x = hps_tensor_of(x, 2), .w = w, .b = zero,
-                                 .y = hps_tensor_of(y, 2) };
-            dev.ops->dense->fc_forward(&dev, &fc);
-            dev.ops->sync(&dev);
-            assert_true(y[1] == 1 && (y[0] == 1) == (!dev.host && p > 0 && k <= p));
-            dev.ops->close(&dev);
-        }
 }
 
 static void copy_once(struct hps_dev *dev, int B, int width, bool add)
@@ -348,7 +204,8 @@ static void same_bits(void **state)
     for (int i = 0; i < 2; i++) {
         struct matrix dy = matrix(B, out, 0);
         twin_fill_f(1, (size_t)B * (size_t)out, dy.f);
-        struct hps_fc fc = { HPS_ACT_TANH, B, tensor(&x), w.f, b.f, tensor(&y[i]), NULL };
+        struct hps_fc fc = { .act = HPS_ACT_TANH, .B = B, .x = tensor(&x), .w = w.f, .b = b.f,
+                             .y = tensor(&y[i]) };
         dev.ops->dense->fc_forward(&dev, &fc);
         dev.ops->dense->fc_backward(&dev, &fc, tensor(&dy), tensor(&dx[i]), dw[i].f,
                                     dw[i].f + in * out);
@@ -472,7 +329,7 @@ static void no_remainders_next_to_zero(void **state)
     float product[2] = { 1, 1 }, *p = product;
     (void)state;
 
-    if (dev.host) hps_cpu_parallel_for(&dev, 1e9, multiply, &p);      /* a CPU's own trouble */
+    if (dev.host) hps_cpu_parallel_for(&dev, 1e9, multiply, &p);      /* of a CPU alone */
 #if defined(__SSE__) || defined(__aarch64__)
     assert_true(!dev.host || product[0] == 0);
     assert_true(!dev.host || dev.nthread == 1 || product[1] == 0);
@@ -489,8 +346,7 @@ static void nothing_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fc), cmocka_unit_test(tower), cmocka_unit_test(activations),
-        cmocka_unit_test(precision), cmocka_unit_test(copy), cmocka_unit_test(dropout),
+        cmocka_unit_test(activations), cmocka_unit_test(copy), cmocka_unit_test(dropout),
         cmocka_unit_test(logistic), cmocka_unit_test(logistic_edges), cmocka_unit_test(norm),
         cmocka_unit_test(same_bits), cmocka_unit_test(memory), cmocka_unit_test(streams),
         cmocka_unit_test(stopwatch), cmocka_unit_test(no_remainders_next_to_zero),

@@ -234,7 +234,8 @@ static void run_net(struct attend *j, struct hps_dev *dev, const float *param)
     for (int l = 1; l <= k; l++) {
         struct hps_tensor x = level_of(j, j->value, l), y = level_of(j, j->value, l + 1);
         bias = param + (size_t)x.width * (size_t)y.width;
-        struct hps_fc fc = { act_of(j, l), (int)j->n, x, param, bias, y, NULL };
+        struct hps_fc fc = { .act = act_of(j, l), .B = (int)j->n, .x = x, .w = param, .b = bias,
+                             .y = y };
         hps_cpu_fc_forward(dev, &fc);
         param = bias + y.width;
     }
@@ -348,7 +349,8 @@ static void back_net(struct attend *j, struct hps_dev *dev, const float *param, 
         at[l + 1] = at[l] + (size_t)(width_of(j, l) + 1) * (size_t)width_of(j, l + 1);
     for (int l = k; l > 0; l--) {
         struct hps_tensor x = level_of(j, j->value, l), y = level_of(j, j->value, l + 1);
-        struct hps_fc fc = { act_of(j, l), (int)j->n, x, param + at[l], NULL, y, NULL };
+        struct hps_fc fc = { .act = act_of(j, l), .B = (int)j->n, .x = x, .w = param + at[l],
+                             .y = y };
         hps_cpu_fc_backward(dev, &fc, level_of(j, j->grad, l + 1), level_of(j, j->grad, l),
                             grad + at[l], grad + at[l] + (size_t)x.width * (size_t)y.width);
     }

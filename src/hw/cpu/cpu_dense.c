@@ -1,10 +1,12 @@
-/* cpu_dense.c - fully connected layers: GEMMs on blocks of rows, with bias and activation fused. */
+/* cpu_dense.c - fully connected layers: GEMMs on blocks of rows, with bias and activation fused.
+ * In bf16 the rows of a block are rounded before its products, while they are in the cache. */
 #include <cblas.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "hw/bf16.h"
 #include "hw/cpu/cpu_impl.h"
 #include "hw/gemm.h"
 
@@ -21,8 +23,19 @@ struct act_back {
     float *sums;                /* (ntask, width); NULL: nothing to do */
 };
 
+/* What products in bf16 need. The numbers of all rows are kept where other threads read them, else
+ * those of a block. */
+struct rounded {
+    const struct hps_bf16_lib *lib;     /* NULL: products are fp32                     */
+    bool all_rows;
+    const char *w, *w_transposed;       /* packed                                      */
+    char *x, *dy;                       /* (rows, in), (rows, out)                     */
+    float *product;                     /* (rows, max(in, out)), where y or dx has gaps */
+};
+
 struct fc {
     const struct hps_gemm_lib *lib;
+    struct rounded bf16;
     enum hps_act act;           /* forward                                         */
     size_t B, in, out;
     struct hps_tensor x, y, dy, dx;
@@ -41,7 +54,8 @@ struct fc {
 static size_t block_rows(const struct fc *f)
 {
     const size_t grain = HPS_CPU_GRAIN;
-    size_t rows = f->lib->cache_floats / (f->in > f->out ? f->in : f->out) / grain * grain;
+    size_t cache = f->bf16.lib ? f->bf16.lib->cache_numbers : f->lib->cache_floats;
+    size_t rows = cache / (f->in > f->out ? f->in : f->out) / grain * grain;
     return rows > 8 * grain ? rows : 8 * grain;
 }
 
@@ -50,12 +64,50 @@ static double flops(const struct fc *f)
     return 2.0 * (double)f->B * (double)f->in * (double)f->out;
 }
 
+/* Where the rounded numbers of rows from `first` on are. */
+static char *rounded_rows(const struct fc *f, char *all, size_t first, size_t width)
+{
+    return all + (f->bf16.all_rows ? first * width * f->bf16.lib->size : 0);
+}
+
+static const void *round_rows(const struct fc *f, char *all, struct hps_tensor x, size_t first,
+                              size_t rows)
+{
+    size_t width = (size_t)x.width;
+    void *to = rounded_rows(f, all, first, width);
+
+    f->bf16.lib->round(rows, width, x.data + first * x.ld, x.ld, to);
+    return to;
+}
+
+/* c = a b, or c += a b: a packed b wants c without gaps. */
+static void packed_product(const struct fc *f, size_t first, size_t rows, const void *a, size_t k,
+                           const void *b, struct hps_tensor c)
+{
+    size_t n = (size_t)c.width;
+    bool gaps = c.ld != n;
+    float *to = c.data + first * c.ld;
+    float *dense = f->bf16.product + (f->bf16.all_rows ? first * n : 0);
+
+    f->bf16.lib->run(&(struct hps_bf16_product){ .m = rows, .n = n, .k = k, .a = a, .lda = k,
+                                                 .b = b, .beta = !gaps && c.add ? 1 : 0,
+                                                 .c = gaps ? dense : to, .ldc = n });
+    for (size_t r = 0; gaps && r < rows; r++, to += c.ld, dense += n)
+        if (c.add)
+            hps_cpu_row_add(to, dense, 1, n);
+        else
+            hps_cpu_row_set(to, dense, n);
+}
+
 static void forward_rows(const struct fc *f, size_t first, size_t rows)
 {
     const float *x = f->x.data + first * f->x.ld;
     float *y = f->y.data + first * f->y.ld;
 
-    if (f->out == 1)            /* a GEMM of width 1 is several times slower */
+    if (f->bf16.lib)
+        packed_product(f, first, rows, round_rows(f, f->bf16.x, f->x, first, rows), f->in,
+                       f->bf16.w, f->y);
+    else if (f->out == 1)       /* a GEMM of width 1 is several times slower */
         cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)f->in, 1, x, (int)f->x.ld, f->w,
                     1, 0, y, (int)f->y.ld);
     else
@@ -74,14 +126,95 @@ static void forward_task(const void *job, int t, int n)
         forward_rows(f, r, last - r < step ? last - r : step);
 }
 
+static const struct hps_bf16_lib *bf16_lib(const struct hps_dev *dev,
+                                           enum hps_precision precision)
+{
+    if (precision != HPS_BF16) return NULL;
+    return dev->emulate_bf16 ? &hps_bf16_emulated : hps_bf16_native();
+}
+
+/* The packed w takes whole cache lines, the packed transposed w follows. */
+static size_t packed_half(const struct hps_bf16_lib *lib, size_t in, size_t out)
+{
+    return (lib->packed_bytes(in, out) + 63) / 64 * 64;
+}
+
+size_t hps_cpu_fc_packed_bytes(const struct hps_dev *dev, enum hps_precision precision, int in,
+                               int out)
+{
+    const struct hps_bf16_lib *lib = bf16_lib(dev, precision);
+    size_t k = (size_t)in, n = (size_t)out;
+
+    return lib ? packed_half(lib, k, n) + packed_half(lib, n, k) : 0;
+}
+
+struct pack {
+    const struct hps_bf16_lib *lib;
+    size_t in, out;
+    const float *w;
+    char *packed;
+};
+
+static void pack_task(const void *job, int t, int n)
+{
+    const struct pack *p = job;
+
+    if (t == 0) p->lib->pack(p->in, p->out, false, p->w, p->packed);
+    if (t == n - 1)
+        p->lib->pack(p->out, p->in, true, p->w, p->packed + packed_half(p->lib, p->in, p->out));
+}
+
+void hps_cpu_fc_pack(struct hps_dev *dev, enum hps_precision precision, int in, int out,
+                     const float *w, void *packed)
+{
+    struct pack p = { bf16_lib(dev, precision), (size_t)in, (size_t)out, w, packed };
+
+    hps_cpu_parallel_for(dev, (double)in * out, pack_task, &p);
+}
+
+static size_t width_with_gaps(struct hps_tensor x)
+{
+    return x.data && x.ld != (size_t)x.width ? (size_t)x.width : 0;
+}
+
+/* Scratch of `more` bytes, after what products in bf16 need: the rounded rows of x, those of dy
+ * (ndy wide), and products that are copied to `to`. One thread works on a block at a time, always
+ * in the same memory, which stays in the cache. */
+static char *take_scratch(struct hps_dev *dev, struct fc *f, size_t ndy, struct hps_tensor to,
+                          size_t more)
+{
+    struct rounded *r = &f->bf16;
+
+    if (!r->lib) return hps_cpu_queue_scratch(dev, more);
+    size_t rows = r->all_rows || f->B < block_rows(f) ? f->B : block_rows(f);
+    size_t x = (rows * f->in * r->lib->size + 63) / 64 * 64;
+    size_t dy = (rows * ndy * r->lib->size + 63) / 64 * 64;
+    size_t product = (rows * width_with_gaps(to) * sizeof *r->product + 63) / 64 * 64;
+    char *all = hps_cpu_queue_scratch(dev, (r->all_rows ? x + dy + product : 0) + more);
+
+    r->x = r->all_rows ? all : hps_cpu_block_scratch(dev, x + dy + product);
+    r->dy = r->x + x;
+    r->product = (float *)(void *)(r->dy + dy);
+    return r->all_rows ? all + x + dy + product : all;
+}
+
+static void begin_bf16(const struct hps_dev *dev, struct fc *f, const struct hps_fc *fc)
+{
+    f->bf16 = (struct rounded){ .lib = bf16_lib(dev, fc->precision), .w = fc->packed };
+    f->bf16.all_rows = dev->nthread > 1;
+    if (f->bf16.lib) f->bf16.w_transposed = f->bf16.w + packed_half(f->bf16.lib, f->in, f->out);
+}
+
 void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
 {
     struct fc f = { .lib = hps_gemm_lib(), .act = fc->act, .B = (size_t)fc->B,
                     .in = (size_t)fc->x.width, .out = (size_t)fc->y.width, .x = fc->x, .y = fc->y,
                     .w = fc->w, .b = fc->b, .pre = fc->act == HPS_ACT_GELU ? fc->pre : NULL };
 
+    begin_bf16(dev, &f, fc);
     hps_cpu_queue_writes(dev, f.B, f.y);
     hps_cpu_queue_writes(dev, f.B, hps_tensor_of(f.pre, f.y.width));
+    if (f.bf16.lib) take_scratch(dev, &f, 0, f.y, 0);
     hps_cpu_queue_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_ntask(dev, f.B, block_rows(&f)),
                        forward_task, &f, sizeof f);
 }
@@ -112,8 +245,15 @@ static void weight_rows(const struct fc *f, struct part p, size_t first, size_t 
 {
     const float *x = f->x.data + first * f->x.ld + p.i, *dy = f->dy.data + first * f->dy.ld + p.o;
     float *dw = f->dw + p.i * f->out + p.o;
+    size_t size = f->bf16.lib ? f->bf16.lib->size : 0;
 
-    if (f->out == 1)
+    if (f->bf16.lib)
+        f->bf16.lib->run(&(struct hps_bf16_product){
+            .ta = true, .m = p.ni, .n = p.no, .k = rows,
+            .a = rounded_rows(f, f->bf16.x, first, f->in) + p.i * size, .lda = f->in,
+            .b = rounded_rows(f, f->bf16.dy, first, f->out) + p.o * size, .ldb = f->out,
+            .beta = 1, .c = dw, .ldc = f->out });
+    else if (f->out == 1)
         cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)p.ni, 1, x, (int)f->x.ld, dy,
                     (int)f->dy.ld, 1, dw, 1);
     else
@@ -141,6 +281,14 @@ static void clear_sums(const struct act_back *u, int t, size_t width)
     if (u->sums) memset(u->sums + (size_t)t * width, 0, width * sizeof *u->sums);
 }
 
+static void back_rows_bf16(const struct fc *f, size_t first, size_t rows)
+{
+    const void *dy = round_rows(f, f->bf16.dy, f->dy, first, rows);
+
+    if (f->dx.data) packed_product(f, first, rows, dy, f->out, f->bf16.w_transposed, f->dx);
+    round_rows(f, f->bf16.x, f->x, first, rows);
+}
+
 static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
 {
     const float *dy = f->dy.data + first * f->dy.ld;
@@ -148,7 +296,9 @@ static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
 
     if (dx.data) dx.data += first * dx.ld;
     act_back_rows(&f->mine, f->dy, t, first, rows);
-    if (dx.data && f->out == 1)
+    if (f->bf16.lib)
+        back_rows_bf16(f, first, rows);
+    else if (dx.data && f->out == 1)
         outer(rows, f->in, dy, f->dy.ld, f->w, dx);
     else if (dx.data)
         f->lib->run(&(struct hps_gemm){ .tb = !f->w_transposed, .m = rows, .n = f->in, .k = f->out,
@@ -236,15 +386,16 @@ static void bias_task(const void *job, int t, int n)
 
 static bool wants_transpose(const struct fc *f)
 {
-    return f->lib->plain && f->dx.data && f->out > 1 && f->B >= WORTH_ROWS;
+    return !f->bf16.lib && f->lib->plain && f->dx.data && f->out > 1 && f->B >= WORTH_ROWS;
 }
 
-/* Memory for the column sums and for w transposed. */
-static void take_scratch(struct hps_dev *dev, struct fc *f)
+/* Memory for the column sums, for w transposed and for rounded rows. */
+static void take_back_scratch(struct hps_dev *dev, struct fc *f)
 {
     size_t sums = (size_t)f->ntask * f->out, ntransposed = wants_transpose(f) ? f->in * f->out : 0;
+    char *all = take_scratch(dev, f, f->out, f->dx, (sums + ntransposed) * sizeof(float));
 
-    f->sums = f->mine.sums = hps_cpu_queue_scratch(dev, (sums + ntransposed) * sizeof(float));
+    f->sums = f->mine.sums = (float *)(void *)all;
     f->w_transposed = ntransposed > 0 ? f->mine.sums + sums : NULL;
 }
 
@@ -271,11 +422,12 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
                     .fused = dev->nthread == 1 };
 
     if (f.B == 0) return;
+    begin_bf16(dev, &f, fc);
     double work_ns = flops(&f) * NS_A_FLOP;
     hps_cpu_queue_writes(dev, f.B, dy);
     hps_cpu_queue_writes(dev, f.B, dx);
     f.ntask = hps_cpu_ntask(dev, f.B, block_rows(&f));
-    take_scratch(dev, &f);
+    take_back_scratch(dev, &f);
     fuse_activation(dev, &f);
     if (f.w_transposed)
         hps_cpu_queue_first(dev, (double)(f.in * f.out), dev->nthread, transpose_task, &f,
@@ -294,11 +446,30 @@ static void product_task(const void *job, int t, int n)
     size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n);
     size_t rows = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n) - r;
 
-    if (rows > 0)
+    if (rows > 0 && f->bf16.lib)
+        f->bf16.lib->run(&(struct hps_bf16_product){
+            .m = rows, .n = f->out, .k = f->in, .a = rounded_rows(f, f->bf16.x, r, f->in),
+            .lda = f->in, .b = f->bf16.w, .beta = 1, .c = f->y.data + r * f->out,
+            .ldc = f->out });
+    else if (rows > 0)
         f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in,
                                         .a = f->x.data + r * f->in, .lda = f->in, .b = f->w,
                                         .ldb = f->out, .beta = 1, .c = f->y.data + r * f->out,
                                         .ldc = f->out });
+}
+
+/* The operands of a product in bf16; free x and w. */
+static void round_operands(struct hps_dev *dev, struct fc *f)
+{
+    const struct hps_bf16_lib *lib =
+        bf16_lib(dev, hps_dev_product(dev, (int)f->in, (int)f->out));
+
+    if (!lib) return;
+    char *x = hps_mem_new(f->B * f->in, lib->size);
+    char *w = hps_mem_new(lib->packed_bytes(f->in, f->out), 1);
+    lib->round(f->B, f->in, f->x.data, f->in, x);
+    lib->pack(f->in, f->out, false, f->w, w);
+    f->bf16 = (struct rounded){ .lib = lib, .all_rows = true, .w = w, .x = x };
 }
 
 double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
@@ -307,10 +478,11 @@ double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
     float *all = hps_mem_new(M * K + K * N + M * N, sizeof *all);
     double *took = hps_mem_new(nr, sizeof *took);
     struct fc f = { .lib = hps_gemm_lib(), .B = M, .in = K, .out = N, .x.data = all,
-                    .w = all + M * K, .y.data = all + M * K + K * N };
+                    .x.ld = K, .w = all + M * K, .y.data = all + M * K + K * N };
 
     for (size_t i = 0; i < M * K + K * N; i++)
         all[i] = (float)(i % 7) - 3;            /* no zeros, no denormals */
+    round_operands(dev, &f);
     hps_cpu_parallel_for(dev, flops(&f) * NS_A_FLOP, product_task, &f);
     for (size_t i = 0; i < nr; i++) {
         double start = hps_now_s();
@@ -318,6 +490,8 @@ double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
         took[i] = hps_now_s() - start;
     }
     double median = hps_sort_median(took, nr);
+    hps_mem_free((void *)(size_t)f.bf16.w);
+    hps_mem_free(f.bf16.x);
     hps_mem_free(took);
     hps_mem_free(all);
     return median;

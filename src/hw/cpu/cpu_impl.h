@@ -14,6 +14,8 @@ struct hps_cpu {                /* dev->state */
     void *scratch;              /* of one operation, see hps_cpu_scratch           */
     size_t scratch_bytes;
     struct hps_cpu_queue *queue;
+    char *block;                /* see hps_cpu_block_scratch                       */
+    size_t block_bytes;
     float *attend;              /* scratch of an attention                         */
     size_t attend_floats;
     float *combined;            /* its first layer's weights, see cpu_attend.c     */
@@ -28,6 +30,10 @@ void hps_cpu_parallel_for(const struct hps_dev *dev, double work_ns,
 
 /* Scratch memory, not zeroed, valid until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
+
+/* Scratch memory of a block of rows, not zeroed, that all operations of a device with one thread
+ * share: valid from the first to the last of an operation's tasks. */
+void *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes);
 
 static inline void hps_cpu_prefetch(const float *row, size_t dim)
 {
@@ -121,6 +127,10 @@ void hps_cpu_act_back(enum hps_act act, size_t B, struct hps_tensor y, const flo
 
 /* The operations on dense matrices and on rows, for the tables in dev_cpu.c (hw/dense_ops.h,
  * hw/row_ops.h). */
+size_t hps_cpu_fc_packed_bytes(const struct hps_dev *dev, enum hps_precision precision, int in,
+                               int out);
+void hps_cpu_fc_pack(struct hps_dev *dev, enum hps_precision precision, int in, int out,
+                     const float *w, void *packed);
 void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc);
 void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hps_tensor dy,
                          struct hps_tensor dx, float *dw, float *db);

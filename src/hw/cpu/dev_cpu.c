@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "hw/bf16.h"
 #include "hw/cpu/cpu_impl.h"
 
 /* Of OpenBLAS alone. This program's threads call the BLAS, which must not start threads of its
@@ -49,7 +50,8 @@ static enum hps_status open_cpu(struct hps_dev *dev, int local, int nthread)
     (void)local;                        /* the launcher binds the threads */
     hps_dev_blas_alone();
     flush_denormals();
-    *dev = (struct hps_dev){ .ops = &hps_dev_cpu, .host = true, .slow = 1, .nthread = 1 };
+    *dev = (struct hps_dev){ .ops = &hps_dev_cpu, .host = true, .slow = 1, .nthread = 1,
+                             .has_bf16 = hps_bf16_native() != NULL };
 #ifdef _OPENMP
     dev->nthread = nthread > 1 ? nthread : 1;
 #else
@@ -68,6 +70,7 @@ static void close_cpu(struct hps_dev *dev)
     if (cpu) {
         hps_cpu_queue_free(cpu->queue);
         hps_mem_free(cpu->scratch);
+        hps_mem_free(cpu->block);
         hps_mem_free(cpu->attend);
         hps_mem_free(cpu->combined);
     }
@@ -101,6 +104,15 @@ void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes)
 
     hps_mem_grow(&cpu->scratch, &cpu->scratch_bytes, bytes, 1);
     return cpu->scratch;
+}
+
+void *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes)
+{
+    struct hps_cpu *cpu = dev->state;
+
+    if (bytes > cpu->block_bytes) hps_cpu_queue_wait(dev);      /* an operation may still use it */
+    hps_mem_grow(&cpu->block, &cpu->block_bytes, bytes, 1);
+    return cpu->block;
 }
 
 static void *alloc(struct hps_dev *dev, size_t bytes)
@@ -192,6 +204,8 @@ static double event_elapsed_s(struct hps_dev *dev, struct hps_event *from, struc
 }
 
 static const struct hps_dense_ops dense = {
+    .fc_packed_bytes = hps_cpu_fc_packed_bytes,
+    .fc_pack = hps_cpu_fc_pack,
     .fc_forward = hps_cpu_fc_forward,
     .fc_backward = hps_cpu_fc_backward,
     .act_forward = hps_cpu_act_forward,

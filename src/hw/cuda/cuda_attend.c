@@ -76,6 +76,7 @@ static struct hps_kern_attend kern_of(const struct attend *j)
 static void run_net(struct attend *j, struct hps_dev *dev, const float *param, size_t first,
                     size_t n)
 {
+    enum hps_precision precision = hps_dev_product(dev, 1, 1);  /* small ones */
     int last = j->net->nhidden + 1;
 
     HPS_CUDA(hps_kern_features(hps_cuda_stream(dev), kern_of(j), first, n, j->level[0]));
@@ -83,7 +84,9 @@ static void run_net(struct attend *j, struct hps_dev *dev, const float *param, s
         struct hps_tensor x = tensor_of(j, j->level, l), y = tensor_of(j, j->level, l + 1);
         const float *b = param + (size_t)x.width * (size_t)y.width;
         if (l + 1 == last) y.data = j->score + first;
-        hps_cuda_fc_forward(dev, &(struct hps_fc){ act_of(j, l), (int)n, x, param, b, y, NULL });
+        hps_cuda_fc_forward(dev, &(struct hps_fc){ .act = act_of(j, l), .precision = precision,
+                                                    .B = (int)n, .x = x, .w = param, .b = b,
+                                                    .y = y });
         param = b + y.width;
     }
 }
@@ -132,7 +135,8 @@ static void back_net(struct attend *j, struct hps_dev *dev, const float *param, 
         struct hps_tensor x = tensor_of(j, j->level, l), y = tensor_of(j, j->level, l + 1);
         struct hps_tensor dx = tensor_of(j, j->slope, l), dy = tensor_of(j, j->slope, l + 1);
         if (l + 1 == last) dy.data = j->dscore + first;
-        struct hps_fc fc = { act_of(j, l), (int)n, x, param + at[l], NULL, y, NULL };
+        struct hps_fc fc = { .act = act_of(j, l), .precision = hps_dev_product(dev, 1, 1),
+                             .B = (int)n, .x = x, .w = param + at[l], .y = y };
         hps_cuda_fc_backward(dev, &fc, dy, dx, grad + at[l],
                              grad + at[l] + (size_t)x.width * (size_t)y.width);
     }

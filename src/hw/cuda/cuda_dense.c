@@ -4,9 +4,9 @@
 #include "base/sort.h"
 #include "hw/cuda/cuda_impl.h"
 
-static cublasComputeType_t compute_type(const struct hps_dev *dev)
+static cublasComputeType_t compute_type(enum hps_precision precision)
 {
-    switch (dev->precision) {
+    switch (precision) {
     case HPS_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
     case HPS_BF16: return CUBLAS_COMPUTE_32F_FAST_16BF;
     default: return CUBLAS_COMPUTE_32F;
@@ -14,7 +14,7 @@ static cublasComputeType_t compute_type(const struct hps_dev *dev)
 }
 
 /* cuBLAS is column-major: it computes C' = B' A'. */
-void hps_cuda_gemm(struct hps_dev *dev, const struct hps_gemm *g)
+void hps_cuda_gemm(struct hps_dev *dev, enum hps_precision precision, const struct hps_gemm *g)
 {
     const float one = 1;
 
@@ -23,16 +23,16 @@ void hps_cuda_gemm(struct hps_dev *dev, const struct hps_gemm *g)
                                 g->ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)g->n, (int)g->m,
                                 (int)g->k, &one, g->b, CUDA_R_32F, (int)g->ldb, g->a, CUDA_R_32F,
                                 (int)g->lda, &g->beta, g->c, CUDA_R_32F, (int)g->ldc,
-                                compute_type(dev), CUBLAS_GEMM_DEFAULT));
+                                compute_type(precision), CUBLAS_GEMM_DEFAULT));
 }
 
 void hps_cuda_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
 {
     size_t in = (size_t)fc->x.width, out = (size_t)fc->y.width;
 
-    hps_cuda_gemm(dev, &(struct hps_gemm){ .m = (size_t)fc->B, .n = out, .k = in,
-                                           .a = fc->x.data, .lda = fc->x.ld, .b = fc->w,
-                                           .ldb = out, .c = fc->y.data, .ldc = fc->y.ld });
+    hps_cuda_gemm(dev, fc->precision, &(struct hps_gemm){
+        .m = (size_t)fc->B, .n = out, .k = in, .a = fc->x.data, .lda = fc->x.ld, .b = fc->w,
+        .ldb = out, .c = fc->y.data, .ldc = fc->y.ld });
     if (fc->b || fc->act != HPS_ACT_NONE)
         HPS_CUDA(hps_kern_bias_act(hps_cuda_stream(dev), fc->act, fc->B, fc->y, fc->b,
                                    fc->act == HPS_ACT_GELU ? fc->pre : NULL));
@@ -49,13 +49,12 @@ void hps_cuda_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct h
         HPS_CUDA(hps_kern_act_back(stream, fc->act, fc->B, hps_tensor_of(fc->pre, dy.width),
                                    fc->y, dy, dy));
     if (dx.data)
-        hps_cuda_gemm(dev, &(struct hps_gemm){ .tb = true, .m = rows, .n = in, .k = out,
-                                               .a = dy.data, .lda = dy.ld, .b = fc->w, .ldb = out,
-                                               .beta = dx.add ? 1 : 0, .c = dx.data,
-                                               .ldc = dx.ld });
-    hps_cuda_gemm(dev, &(struct hps_gemm){ .ta = true, .m = in, .n = out, .k = rows,
-                                           .a = fc->x.data, .lda = fc->x.ld, .b = dy.data,
-                                           .ldb = dy.ld, .beta = 1, .c = dw, .ldc = out });
+        hps_cuda_gemm(dev, fc->precision, &(struct hps_gemm){
+            .tb = true, .m = rows, .n = in, .k = out, .a = dy.data, .lda = dy.ld, .b = fc->w,
+            .ldb = out, .beta = dx.add ? 1 : 0, .c = dx.data, .ldc = dx.ld });
+    hps_cuda_gemm(dev, fc->precision, &(struct hps_gemm){
+        .ta = true, .m = in, .n = out, .k = rows, .a = fc->x.data, .lda = fc->x.ld, .b = dy.data,
+        .ldb = dy.ld, .beta = 1, .c = dw, .ldc = out });
     if (db) {
         size_t n = hps_kern_column_blocks(rows) * out;
         float *scratch = hps_cuda_scratch(dev, n * sizeof *scratch);
@@ -93,7 +92,7 @@ double hps_cuda_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
     HPS_CUDA(cudaEventCreate(&to));
     for (size_t i = 0; i <= nr; i++) {
         HPS_CUDA(cudaEventRecord(from, stream));
-        hps_cuda_gemm(dev, &g);
+        hps_cuda_gemm(dev, hps_dev_product(dev, k, n), &g);
         HPS_CUDA(cudaEventRecord(to, stream));
         HPS_CUDA(cudaEventSynchronize(to));
         HPS_CUDA(cudaEventElapsedTime(&ms, from, to));

@@ -49,7 +49,8 @@ void hps_cuda_range(const char *name);          /* cuda_range.c: ops->range */
 /* As hps_cuda_scratch, of this block. */
 void *hps_cuda_reserve(struct hps_dev *dev, struct hps_cuda_block *block, size_t bytes);
 
-void hps_cuda_gemm(struct hps_dev *dev, const struct hps_gemm *g);      /* hw/gemm.h */
+void hps_cuda_gemm(struct hps_dev *dev, enum hps_precision precision,
+                   const struct hps_gemm *g);           /* hw/gemm.h */
 
 /* The operations on dense matrices and on rows, for the tables in dev_cuda.c (hw/dense_ops.h,
  * hw/row_ops.h). */

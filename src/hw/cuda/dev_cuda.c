@@ -47,6 +47,15 @@ static void *new_block(size_t bytes, const char *what)
             all);
 }
 
+/* Tensor cores multiply bf16 from compute capability 8.0 (Ampere) on. */
+static bool has_bf16(int device)
+{
+    int major = 0;
+
+    HPS_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    return major >= 8;
+}
+
 static enum hps_status open_cuda(struct hps_dev *dev, int local, int nthread)
 {
     int n = 0;
@@ -69,7 +78,8 @@ static enum hps_status open_cuda(struct hps_dev *dev, int local, int nthread)
         HPS_CUBLAS(cublasSetWorkspace(cuda->blas, cuda->products, PRODUCTS));
     }
     cuda->number = new_block(sizeof *cuda->number, "a sum");
-    *dev = (struct hps_dev){ .ops = &hps_dev_cuda, .slow = 1, .nthread = nthread, .state = cuda };
+    *dev = (struct hps_dev){ .ops = &hps_dev_cuda, .slow = 1, .nthread = nthread,
+                             .has_bf16 = has_bf16(local % n), .state = cuda };
     return HPS_OK;
 }
 

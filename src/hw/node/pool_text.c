@@ -110,11 +110,11 @@ static json_t *type_json(const struct hps_pool *pool, int t)
     const struct hps_type *k = &pool->type[t];
     const struct hps_node *n = &k->node;
 
-    return json_pack("{s:s, s:s, s:s, s:o, s:i, s:i, s:f, s:o, s:o, s:f, s:o, s:i, s:o, s:o, s:o,"
-                     " s:i, s:o, s:f, s:f, s:f, s:o, s:o, s:f}",
+    return json_pack("{s:s, s:s, s:s, s:o, s:b, s:i, s:i, s:f, s:o, s:o, s:f, s:o, s:i, s:o, s:o,"
+                     " s:o, s:i, s:o, s:f, s:f, s:f, s:o, s:o, s:f}",
                      "name", k->name, "kind", k->gpu ? "gpu" : "cpu", "cpu", n->cpu,
                      "gpu", n->gpu[0] ? json_string(n->gpu) : json_null(),
-                     "cores", n->cores, "threads", n->threads,
+                     "bf16", n->bf16, "cores", n->cores, "threads", n->threads,
                      "price_usd_hour", k->price_usd_hour,
                      "limit", k->limit > 0 ? json_integer(k->limit) : json_null(),
                      "memory_bytes", whole(k->memory_bytes), "slow", k->slow,

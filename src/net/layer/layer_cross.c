@@ -74,26 +74,53 @@ static struct hps_tensor low_of(const struct hps_layer *l, const struct hps_pass
                                 rank, false };
 }
 
+/* The bytes of the packed weights: of the product of full rank, or of the first of low rank. */
+static size_t packed_first(const struct hps_layer *l, const struct hps_dev *dev)
+{
+    return hps_layer_packed_bytes(dev, l->width, rank_of(l) > 0 ? rank_of(l) : l->width);
+}
+
+static size_t packed_bytes(const struct hps_layer *l, const struct hps_dev *dev)
+{
+    int rank = rank_of(l);
+
+    return packed_first(l, dev) + (rank > 0 ? hps_layer_packed_bytes(dev, rank, l->width) : 0);
+}
+
+static void pack(const struct hps_layer *l, struct hps_dev *dev, const float *param, char *packed)
+{
+    int rank = rank_of(l);
+
+    hps_layer_pack(dev, l->width, rank > 0 ? rank : l->width, param, packed);
+    if (rank > 0)
+        hps_layer_pack(dev, rank, l->width, param + (size_t)l->width * (size_t)rank,
+                       packed + packed_first(l, dev));
+}
+
 /* u = W x + b, or its two products. */
 static struct hps_fc whole(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_fc){ .B = p->B, .x = p->x[l->ninput - 1], .w = p->weights.param,
-                            .b = p->weights.param + l->nparam - l->width, .y = gate_of(l, p) };
+    return (struct hps_fc){ .precision = hps_dev_product(p->dev, l->width, l->width), .B = p->B,
+                            .x = p->x[l->ninput - 1], .w = p->weights.param,
+                            .b = p->weights.param + l->nparam - l->width, .y = gate_of(l, p),
+                            .packed = p->weights.packed };
 }
 
 static struct hps_fc first(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_fc){
-        .B = p->B, .x = p->x[l->ninput - 1], .w = p->weights.param, .y = low_of(l, p)
-    };
+    return (struct hps_fc){ .precision = hps_dev_product(p->dev, l->width, rank_of(l)), .B = p->B,
+                            .x = p->x[l->ninput - 1], .w = p->weights.param, .y = low_of(l, p),
+                            .packed = p->weights.packed };
 }
 
 static struct hps_fc second(const struct hps_layer *l, const struct hps_pass *p)
 {
     struct hps_fc fc = whole(l, p);
 
+    fc.precision = hps_dev_product(p->dev, rank_of(l), l->width);
     fc.x = low_of(l, p);
     fc.w += (size_t)l->width * fc.x.ld;
+    if (fc.packed) fc.packed = p->weights.packed + packed_first(l, p->dev);
     return fc;
 }
 
@@ -151,6 +178,8 @@ const struct hps_layer_type hps_layer_cross = {
     .max_inputs = 2,
     .shape = shape,
     .init = init,
+    .packed_bytes = packed_bytes,
+    .pack = pack,
     .flops = flops,
     .forward = forward,
     .backward = backward,

@@ -55,9 +55,25 @@ static struct hps_fc fc_of(const struct hps_layer *l, const struct hps_pass *p)
 {
     const struct fc_opt *o = l->opt;
 
-    return (struct hps_fc){ .act = act_of(l), .B = p->B, .x = p->x[0], .w = p->weights.param,
+    return (struct hps_fc){ .act = act_of(l), .precision = hps_dev_product(p->dev, o->in, o->width),
+                            .B = p->B, .x = p->x[0], .w = p->weights.param,
                             .b = p->weights.param + (size_t)o->in * (size_t)o->width, .y = p->y,
-                            .pre = l->nsaved ? p->memory.saved : NULL };
+                            .pre = l->nsaved ? p->memory.saved : NULL,
+                            .packed = p->weights.packed };
+}
+
+static size_t packed_bytes(const struct hps_layer *l, const struct hps_dev *dev)
+{
+    const struct fc_opt *o = l->opt;
+
+    return hps_layer_packed_bytes(dev, o->in, o->width);
+}
+
+static void pack(const struct hps_layer *l, struct hps_dev *dev, const float *param, char *packed)
+{
+    const struct fc_opt *o = l->opt;
+
+    hps_layer_pack(dev, o->in, o->width, param, packed);
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -85,6 +101,8 @@ const struct hps_layer_type hps_layer_fc = {
     .max_inputs = 1,
     .shape = shape,
     .init = init,
+    .packed_bytes = packed_bytes,
+    .pack = pack,
     .flops = flops,
     .forward = forward,
     .backward = backward,

@@ -87,7 +87,8 @@ char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *t
     static const char *const harmless[] = { "data.train", "data.test", "data.prefetch",
                                             "train.epochs", "train.steps",
                                             "train.eval_interval_steps",
-                                            "train.log_interval_seconds", NULL };
+                                            "train.log_interval_seconds", "train.precision",
+                                            NULL };
     char *data = hps_deck_lines(deck, "data", hps_data_fields, harmless);
     char *how = hps_deck_lines(deck, "train", hps_train_fields, harmless);
     char *model = hps_deck_lines(deck, "model", NULL, NULL);
@@ -343,6 +344,19 @@ static enum hps_status check_course(const char *path, const char *began, const c
     return HPS_DECK;
 }
 
+/* Files of before there was a choice have none: fp32. */
+static enum hps_precision precision_of(struct hps_h5 *h)
+{
+    enum hps_precision is = HPS_FP32;
+    char *word = NULL;
+
+    if (!hps_h5_get_text(h, "/", "precision", &word, true))
+        for (enum hps_precision p = HPS_FP32; p <= HPS_BF16; p++)
+            if (strcmp(word, hps_dev_precision_word(p)) == 0) is = p;
+    hps_mem_free(word);
+    return is;
+}
+
 static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shape,
                             const char *course, struct hps_cursor *c, char **planning,
                             bool *damaged)
@@ -362,6 +376,7 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     if (!st) st = hps_h5_get_real(h, "/", "usd_idle", 1, &c->usd_idle, false);
     if (!st) st = hps_h5_get_real(h, "/", "train_loss", 1, &c->train_loss, false);
     if (!st) st = hps_h5_get_text(h, "/", "planning", planning, false);
+    if (!st) c->precision = precision_of(h);
     *damaged = st != HPS_OK;
     if (!st && strcmp(have, shape) != 0) st = check_shape(path, have, shape);
     if (!st && course) st = check_course(path, began, course);

@@ -150,7 +150,10 @@ static enum hps_status get_layer(struct hps_h5 *h, struct hps_step *s, int l)
     char *sname = hps_mem_print("/layers/%s/state", s->net->layer[l].name);
 
     enum hps_status st = get_array(h, name, 1, n, host);
-    if (!st) s->dev->ops->copy_to_device(s->dev, sl->param + at, host, n * sizeof *host);
+    if (!st) {
+        s->dev->ops->copy_to_device(s->dev, sl->param + at, host, n * sizeof *host);
+        hps_slice_pack(sl, l);
+    }
     if (!st && sl->state && nstate > 0) {
         st = get_array(h, sname, nstate, n, host);
         if (!st)

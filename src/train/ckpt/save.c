@@ -43,6 +43,7 @@ static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
     if (!st) st = hps_h5_put_text(h, "/", "deck", t->deck);
     if (!st) st = hps_h5_put_text(h, "/", "plan", t->plan);
     if (!st) st = hps_h5_put_text(h, "/", "pool", t->pool);
+    if (!st) st = hps_h5_put_text(h, "/", "precision", hps_dev_precision_word(c->precision));
     if (!st) st = hps_h5_put_text(h, "/", "revision", hps_build.revision);
     if (!st) st = hps_h5_put_long(h, "/", "step", c->step);
     if (!st) st = hps_h5_put_long(h, "/", "examples", c->examples);

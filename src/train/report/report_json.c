@@ -334,6 +334,7 @@ static void put_head(json_t *j, const struct hps_report_input *f)
     hps_report_put_whole(j, "steps", f->done.step);
     hps_report_put_whole(j, "steps_total", f->steps_total);
     hps_report_put_whole(j, "examples", f->done.examples);
+    hps_report_put_word(j, "precision", hps_dev_precision_word(f->done.precision));
     hps_report_put_real(j, "seconds", f->done.seconds);
     hps_report_put_real(j, "seconds_now", f->start.seconds);
     hps_report_put_real(j, "start_seconds", f->start.ready_s);

@@ -101,9 +101,11 @@ static void head(struct hps_page *t, const json_t *r)
     hps_page_add(t, "ranks started: %lld, units in the plan: %lld, planned by ",
                  hps_report_whole(r, "ranks"), hps_report_whole(r, "units"));
     hps_page_cut(t, hps_report_word(json_object_get(r, "plan"), "method"), 16);
+    hps_page_add(t, ", ");
+    hps_page_cut(t, hps_report_word(r, "precision"), 8);
     if (n) {
         hps_page_add(t, ", left out: %s ", n > 1 ? "ranks" : "rank");
-        left_out(t, idle, n, 24);
+        left_out(t, idle, n, 18);
     }
     hps_page_add(t, "\n");
     origin(t, r);

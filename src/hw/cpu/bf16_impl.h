@@ -1,0 +1,23 @@
+/* bf16_impl.h - what the sources of bf16 products share. For src/hw/cpu/bf16*.c. */
+#ifndef HPS_HW_CPU_BF16_IMPL_H
+#define HPS_HW_CPU_BF16_IMPL_H
+
+#include <stdint.h>
+
+#include "base/multiversion.h"
+#include "hw/bf16.h"
+
+extern const struct hps_bf16_lib hps_bf16_onednn;       /* where the build has oneDNN */
+
+/* The upper 16 bits of a float, rounded to the nearest, ties to even; a NaN stays one. */
+HPS_INLINE uint16_t hps_bf16_bits(uint32_t bits)
+{
+    uint32_t up = bits + 0x7fff + (bits >> 16 & 1), nan = bits | 0x400000;
+
+    return (uint16_t)(((bits & 0x7fffffff) > 0x7f800000 ? nan : up) >> 16);
+}
+
+/* hps_bf16_lib.round, to uint16_t. */
+void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, void *to);
+
+#endif

@@ -1,6 +1,10 @@
 # shellcheck shell=sh
 # networks.sh - the networks that are measured, here and by peers; read behind lib.sh. $steps of each
-# measurement; $peers: the folder of the peers; DEVICE=cuda: peers on a card.
+# measurement; $peers: the folder of the peers; DEVICE=cuda: peers on a card. PRECISION=bf16: of
+# our products.
+precision=${PRECISION:-fp32}
+rounded=        # a word for build/gemms
+[ "$precision" = fp32 ] || rounded=$precision
 
 # network NAME: its sizes. gemms: IN:OUT of its dense layers but those of one output; least, both,
 # ahead: goals beside the GEMMs alone, of two cores over twice one, and beside the best peer, also:
@@ -65,7 +69,8 @@ train_network() {
         --set "data.train=data/${network}_train.h5" --set "data.batch=$batch" \
         --set data.microbatches="${MICROBATCHES:-1}" --set train.epochs=0 \
         --set "train.steps=$steps_now" --set "run.threads=$threads" --set schedule.method=single:cpu \
-        --set run.directory=runs/it --set checkpoint.interval_seconds=0 "$@"
+        --set run.directory=runs/it --set checkpoint.interval_seconds=0 \
+        --set "train.precision=$precision" "$@"
 }
 
 # train_command: how all its runs are started; 1 rank x 2 threads also with --bind-to none
@@ -75,7 +80,7 @@ train_command() {
         --set data.train=data/${network}_train.h5 --set data.batch=BATCH \\
         --set data.microbatches=${MICROBATCHES:-1} --set train.epochs=0 --set train.steps=STEPS \\
         --set run.threads=THREADS --set schedule.method=single:cpu --set run.directory=runs/it \\
-        --set checkpoint.interval_seconds=0
+        --set checkpoint.interval_seconds=0 --set train.precision=$precision
 EOT
 }
 

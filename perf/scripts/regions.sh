@@ -2,7 +2,8 @@
 # regions.sh NAME - the regions of a step of ctrdnn, dlrm or bags: what bounds each, measured on the
 # same rows and ids in the same minute (perf/bin/limits.c, perf/bin/gemms.c), what it takes, and the
 # ratio.
-# For 2 ranks of one thread and 1 rank of two. STEPS (40), BATCH=N: another batch, MICROBATCHES (1).
+# For 2 ranks of one thread and 1 rank of two. STEPS (40), BATCH=N: another batch, MICROBATCHES (1),
+# PRECISION=bf16: products in bf16.
 # A minute or two.
 name=${1:-ctrdnn}
 cd "$(dirname "$0")/../.." || exit 1
@@ -50,7 +51,7 @@ trained() {
 # limits HOW: "NAME SECONDS AMOUNT" of all that bounds a step; of two times the shorter one
 limits() {
     # shellcheck disable=SC2086 # several words
-    $1 env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" $(((steps + 1) / 2)) $gemms
+    $1 env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" $(((steps + 1) / 2)) $rounded $gemms
     awk 'NR == 1 { print "gemm_y", $3, 0; print "gemm_dx_dw", $4, 0 }' out >>every
     $1 mpirun -n 2 build/limits "data/${name}_train.h5" "$batch" "$steps" "$rows" "$own" "$dim" \
         "$row" "$weights" "$streams" "$widths"

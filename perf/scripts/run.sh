@@ -4,6 +4,8 @@
 # it they are left out). ROUNDS (5) of all in turn, STEPS (25) each; BATCH=N: another batch.
 # Ours takes four times as many, so that its first steps, which touch memory that is new, are few among
 # them: peers have theirs before they are measured.
+# PRECISION=bf16: ours and the GEMMs in bf16, beside them our fp32, and peers in both precisions, of
+# which the best one counts; the kernels that oneDNN took are named.
 # Every figure is the median over the rounds, in each of which ours is measured twice, of the median
 # step. A ratio to the GEMMs is the median of the ratios to the GEMMs measured just before and after,
 # with the library that heterps takes: a machine that others share changes its pace from minute to
@@ -19,7 +21,7 @@ network "$name"
 # The GEMMs by each library: the first is the one that heterps takes, the last the BLAS.
 gemms() {
     # shellcheck disable=SC2086 # several words
-    quiet env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" "$steps" $gemms
+    quiet env OPENBLAS_NUM_THREADS=1 mpirun -n 2 build/gemms "$batch" "$steps" $rounded $gemms
     library=$(awk 'NR == 1 { print $1 }' out) blas=$(awk 'END { print $1 }' out)
     awk 'END { print $2 }' out >>r.blas
     alone=$(awk 'NR == 1 { print $2 }' out)
@@ -30,7 +32,7 @@ gemms() {
 gemms_on_one() {
     # shellcheck disable=SC2086 # several words
     quiet env OPENBLAS_NUM_THREADS=1 mpirun -n 1 --cpu-set "$core" build/gemms "$batch" "$steps" \
-        $gemms
+        $rounded $gemms
     awk 'NR == 1 { print $2 }' out >>r.gemms1
 }
 
@@ -51,12 +53,28 @@ one_round() {
         beside one 1 1
         gemms_on_one
     done
+    if [ "$rounded" ]; then
+        (precision=fp32 && ours 2 1) >>r.fp32
+    fi
     [ -n "$peers" ] || return 0
-    peer fbgemm run_torch.py >>r.torch
-    peer fbgemm run_torch.py --mode compiled >>r.compiled
-    peer fbgemm run_fbgemm.py >>r.fbgemm
-    peer tf run_tf.py >>r.tf
+    all_peers fp32 ''
     peer paddle run_paddle.py >>r.paddle
+    [ -z "$rounded" ] || all_peers bf16 16
+}
+
+# all_peers PRECISION SUFFIX: of those that have more than one
+all_peers() {
+    peer fbgemm run_torch.py --precision "$1" >>"r.torch$2"
+    peer fbgemm run_torch.py --precision "$1" --mode compiled >>"r.compiled$2"
+    peer fbgemm run_fbgemm.py --precision "$1" >>"r.fbgemm$2"
+    peer tf run_tf.py --precision "$1" >>"r.tf$2"
+}
+
+# kernels: those of products in bf16 in a step of ours
+kernels() {
+    (export DNNL_VERBOSE=1 && steps=2 && ours 1 1) >/dev/null
+    sed -n 's/.*exec,cpu,matmul,\([^,]*\),.*/\1/p' out | sort | uniq -c |
+        awk '{ printf "%s%s (%d calls)", (NR > 1 ? ", " : ""), $2, $1 } END { print "" }'
 }
 
 # figure WHO TEXT: its row
@@ -82,13 +100,13 @@ named() { case $1 in torch) echo PyTorch ;; tf) echo TensorFlow ;; esac; }
 over() { awk -v x="$1" -v y="$2" 'BEGIN { if (y > 0) printf "%.3f\n", x / y; else print "-" }'; }
 
 build_tool gemms
-title "$name, batch $batch: examples/s on two cores"
+title "$name, batch $batch${rounded:+, $rounded}: examples/s on two cores"
 data_network
 for _ in $(seq "$rounds"); do
     one_round
 done
 all=$(median <r.gemms) best=0
-for who in torch compiled fbgemm tf paddle; do
+for who in torch compiled fbgemm tf paddle torch16 compiled16 fbgemm16 tf16; do
     if [ -s r.$who ]; then best=$(larger "$best" "$(median <r.$who)"); fi
 done
 echo "Load of the machine at the end: $(cut -d ' ' -f 1 /proc/loadavg)."
@@ -100,13 +118,25 @@ figure gemms1 "the GEMMs alone on one core, $library"
 figure ranks 'heterps, 2 ranks x 1 thread'
 figure threads 'heterps, 1 rank x 2 threads'
 figure one 'heterps, 1 rank x 1 thread'
+figure fp32 'heterps in fp32, 2 ranks x 1 thread'
 figure torch 'PyTorch'
 figure compiled 'PyTorch, compiled'
 figure fbgemm 'FBGEMM with PyTorch'
 figure tf 'TensorFlow'
 figure paddle 'PaddlePaddle'
+figure torch16 'PyTorch, autocast to bf16'
+figure compiled16 'PyTorch, compiled, autocast to bf16'
+figure fbgemm16 'FBGEMM with PyTorch, autocast to bf16'
+figure tf16 'TensorFlow, mixed_bfloat16'
 two=$(larger "$(median <r.ranks)" "$(median <r.threads)")
 echo
+if [ "$rounded" ]; then
+    least=0.5 both=0 also=
+    case $(tr ' ' '\n' </proc/cpuinfo) in *amx_bf16*) ahead=3 ;; *) ahead=1.5 ;; esac
+    echo "Kernels of oneDNN in a step: $(kernels)."
+    echo "Over fp32, 2 ranks x 1 thread: $(over "$(median <r.ranks)" "$(median <r.fp32)")."
+    echo
+fi
 echo "Two cores over the sum of what each does alone (mpirun -n 1 --cpu-set 0, then 1), median over the" \
     "rounds: $(second_core ranks) as ranks," \
     "$(second_core threads) as threads; of the GEMMs alone" \
@@ -119,7 +149,7 @@ for layout in ranks threads; do
     [ "$both" = 0 ] || goal "two cores do at least $both of the sum of both alone, $text" \
         at_most "$both" "$(second_core $layout)"
 done
-[ "$best" = 0 ] || goal "at least $ahead times the best peer" at_most "$ahead" "$(over "$two" "$best")"
+[ "$best" = 0 ] || goal "at least $ahead times the best peer${rounded:+ in any precision}" at_most "$ahead" "$(over "$two" "$best")"
 # shellcheck disable=SC2154 # set by network
 for pair in $also; do
     who=${pair%:*} times=${pair#*:}

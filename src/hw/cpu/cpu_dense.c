@@ -23,14 +23,13 @@ struct act_back {
     float *sums;                /* (ntask, width); NULL: nothing to do */
 };
 
-/* What products in bf16 need. The numbers of all rows are kept where other threads read them, else
- * those of a block. */
+/* What products in bf16 need. Each thread has scratch for a block of rows: the rounded numbers of x
+ * and of dy, and a product that is copied, where y or dx has gaps between its rows. */
 struct rounded {
     const struct hps_bf16_lib *lib;     /* NULL: products are fp32                     */
-    bool all_rows;
     const char *w, *w_transposed;       /* packed                                      */
-    char *x, *dy;                       /* (rows, in), (rows, out)                     */
-    float *product;                     /* (rows, max(in, out)), where y or dx has gaps */
+    char *scratch;
+    size_t dy_at, product_at, bytes;    /* in the scratch of a thread; of it           */
 };
 
 struct fc {
@@ -64,20 +63,26 @@ static double flops(const struct fc *f)
     return 2.0 * (double)f->B * (double)f->in * (double)f->out;
 }
 
-/* Where the rounded numbers of rows from `first` on are. */
-static char *rounded_rows(const struct fc *f, char *all, size_t first, size_t width)
+static char *my_scratch(const struct fc *f, size_t at)
 {
-    return all + (f->bf16.all_rows ? first * width * f->bf16.lib->size : 0);
+    return f->bf16.scratch + (size_t)hps_cpu_thread() * f->bf16.bytes + at;
 }
 
-static const void *round_rows(const struct fc *f, char *all, struct hps_tensor x, size_t first,
+/* The rounded numbers of n columns from `column` on of some rows, without gaps: x is at 0 in the
+ * scratch of a thread, dy at dy_at. */
+static const void *round_part(const struct fc *f, size_t at, struct hps_tensor x, size_t first,
+                              size_t rows, size_t column, size_t n)
+{
+    char *to = my_scratch(f, at);
+
+    f->bf16.lib->round(rows, n, x.data + first * x.ld + column, x.ld, to);
+    return to;
+}
+
+static const void *round_rows(const struct fc *f, size_t at, struct hps_tensor x, size_t first,
                               size_t rows)
 {
-    size_t width = (size_t)x.width;
-    void *to = rounded_rows(f, all, first, width);
-
-    f->bf16.lib->round(rows, width, x.data + first * x.ld, x.ld, to);
-    return to;
+    return round_part(f, at, x, first, rows, 0, (size_t)x.width);
 }
 
 /* c = a b, or c += a b: a packed b wants c without gaps. */
@@ -87,7 +92,7 @@ static void packed_product(const struct fc *f, size_t first, size_t rows, const 
     size_t n = (size_t)c.width;
     bool gaps = c.ld != n;
     float *to = c.data + first * c.ld;
-    float *dense = f->bf16.product + (f->bf16.all_rows ? first * n : 0);
+    float *dense = (float *)(void *)my_scratch(f, f->bf16.product_at);
 
     f->bf16.lib->run(&(struct hps_bf16_product){ .m = rows, .n = n, .k = k, .a = a, .lda = k,
                                                  .b = b, .beta = !gaps && c.add ? 1 : 0,
@@ -105,8 +110,8 @@ static void forward_rows(const struct fc *f, size_t first, size_t rows)
     float *y = f->y.data + first * f->y.ld;
 
     if (f->bf16.lib)
-        packed_product(f, first, rows, round_rows(f, f->bf16.x, f->x, first, rows), f->in,
-                       f->bf16.w, f->y);
+        packed_product(f, first, rows, round_rows(f, 0, f->x, first, rows), f->in, f->bf16.w,
+                       f->y);
     else if (f->out == 1)       /* a GEMM of width 1 is several times slower */
         cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)f->in, 1, x, (int)f->x.ld, f->w,
                     1, 0, y, (int)f->y.ld);
@@ -177,32 +182,22 @@ static size_t width_with_gaps(struct hps_tensor x)
     return x.data && x.ld != (size_t)x.width ? (size_t)x.width : 0;
 }
 
-/* Scratch of `more` bytes, after what products in bf16 need: the rounded rows of x, those of dy
- * (ndy wide), and products that are copied to `to`. One thread works on a block at a time, always
- * in the same memory, which stays in the cache. */
-static char *take_scratch(struct hps_dev *dev, struct fc *f, size_t ndy, struct hps_tensor to,
-                          size_t more)
+/* Take the scratch of products in bf16, where products go to `to`. */
+static void begin_bf16(struct hps_dev *dev, struct fc *f, const struct hps_fc *fc,
+                       struct hps_tensor to)
 {
     struct rounded *r = &f->bf16;
 
-    if (!r->lib) return hps_cpu_queue_scratch(dev, more);
-    size_t rows = r->all_rows || f->B < block_rows(f) ? f->B : block_rows(f);
-    size_t x = (rows * f->in * r->lib->size + 63) / 64 * 64;
-    size_t dy = (rows * ndy * r->lib->size + 63) / 64 * 64;
-    size_t product = (rows * width_with_gaps(to) * sizeof *r->product + 63) / 64 * 64;
-    char *all = hps_cpu_queue_scratch(dev, (r->all_rows ? x + dy + product : 0) + more);
-
-    r->x = r->all_rows ? all : hps_cpu_block_scratch(dev, x + dy + product);
-    r->dy = r->x + x;
-    r->product = (float *)(void *)(r->dy + dy);
-    return r->all_rows ? all + x + dy + product : all;
-}
-
-static void begin_bf16(const struct hps_dev *dev, struct fc *f, const struct hps_fc *fc)
-{
-    f->bf16 = (struct rounded){ .lib = bf16_lib(dev, fc->precision), .w = fc->packed };
-    f->bf16.all_rows = dev->nthread > 1;
-    if (f->bf16.lib) f->bf16.w_transposed = f->bf16.w + packed_half(f->bf16.lib, f->in, f->out);
+    r->lib = bf16_lib(dev, fc->precision);
+    if (!r->lib) return;
+    size_t rows = block_rows(f), x = rows * f->in * r->lib->size, dy = rows * f->out * r->lib->size;
+    r->w = fc->packed;
+    r->w_transposed = r->w + packed_half(r->lib, f->in, f->out);
+    r->dy_at = (x + 63) / 64 * 64;
+    r->product_at = r->dy_at + (dy + 63) / 64 * 64;
+    r->bytes = r->product_at + rows * width_with_gaps(to) * sizeof(float);
+    r->bytes = (r->bytes + 4095) / 4096 * 4096;
+    r->scratch = hps_cpu_block_scratch(dev, (size_t)dev->nthread * r->bytes);
 }
 
 void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
@@ -211,10 +206,9 @@ void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
                     .in = (size_t)fc->x.width, .out = (size_t)fc->y.width, .x = fc->x, .y = fc->y,
                     .w = fc->w, .b = fc->b, .pre = fc->act == HPS_ACT_GELU ? fc->pre : NULL };
 
-    begin_bf16(dev, &f, fc);
+    begin_bf16(dev, &f, fc, f.y);
     hps_cpu_queue_writes(dev, f.B, f.y);
     hps_cpu_queue_writes(dev, f.B, hps_tensor_of(f.pre, f.y.width));
-    if (f.bf16.lib) take_scratch(dev, &f, 0, f.y, 0);
     hps_cpu_queue_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_ntask(dev, f.B, block_rows(&f)),
                        forward_task, &f, sizeof f);
 }
@@ -245,14 +239,14 @@ static void weight_rows(const struct fc *f, struct part p, size_t first, size_t 
 {
     const float *x = f->x.data + first * f->x.ld + p.i, *dy = f->dy.data + first * f->dy.ld + p.o;
     float *dw = f->dw + p.i * f->out + p.o;
-    size_t size = f->bf16.lib ? f->bf16.lib->size : 0;
 
     if (f->bf16.lib)
         f->bf16.lib->run(&(struct hps_bf16_product){
             .ta = true, .m = p.ni, .n = p.no, .k = rows,
-            .a = rounded_rows(f, f->bf16.x, first, f->in) + p.i * size, .lda = f->in,
-            .b = rounded_rows(f, f->bf16.dy, first, f->out) + p.o * size, .ldb = f->out,
-            .beta = 1, .c = dw, .ldc = f->out });
+            .a = round_part(f, 0, f->x, first, rows, p.i, p.ni), .lda = p.ni,
+            .b = f->fused ? my_scratch(f, f->bf16.dy_at)
+                          : round_part(f, f->bf16.dy_at, f->dy, first, rows, p.o, p.no),
+            .ldb = p.no, .beta = 1, .c = dw, .ldc = f->out });
     else if (f->out == 1)
         cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)p.ni, 1, x, (int)f->x.ld, dy,
                     (int)f->dy.ld, 1, dw, 1);
@@ -281,12 +275,12 @@ static void clear_sums(const struct act_back *u, int t, size_t width)
     if (u->sums) memset(u->sums + (size_t)t * width, 0, width * sizeof *u->sums);
 }
 
+/* Leaves the rounded rows of dy in the thread's scratch. */
 static void back_rows_bf16(const struct fc *f, size_t first, size_t rows)
 {
-    const void *dy = round_rows(f, f->bf16.dy, f->dy, first, rows);
+    const void *dy = round_rows(f, f->bf16.dy_at, f->dy, first, rows);
 
     if (f->dx.data) packed_product(f, first, rows, dy, f->out, f->bf16.w_transposed, f->dx);
-    round_rows(f, f->bf16.x, f->x, first, rows);
 }
 
 static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
@@ -389,13 +383,12 @@ static bool wants_transpose(const struct fc *f)
     return !f->bf16.lib && f->lib->plain && f->dx.data && f->out > 1 && f->B >= WORTH_ROWS;
 }
 
-/* Memory for the column sums, for w transposed and for rounded rows. */
-static void take_back_scratch(struct hps_dev *dev, struct fc *f)
+/* Memory for the column sums and for w transposed. */
+static void take_scratch(struct hps_dev *dev, struct fc *f)
 {
     size_t sums = (size_t)f->ntask * f->out, ntransposed = wants_transpose(f) ? f->in * f->out : 0;
-    char *all = take_scratch(dev, f, f->out, f->dx, (sums + ntransposed) * sizeof(float));
 
-    f->sums = f->mine.sums = (float *)(void *)all;
+    f->sums = f->mine.sums = hps_cpu_queue_scratch(dev, (sums + ntransposed) * sizeof(float));
     f->w_transposed = ntransposed > 0 ? f->mine.sums + sums : NULL;
 }
 
@@ -422,12 +415,12 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
                     .fused = dev->nthread == 1 };
 
     if (f.B == 0) return;
-    begin_bf16(dev, &f, fc);
+    begin_bf16(dev, &f, fc, dx);
     double work_ns = flops(&f) * NS_A_FLOP;
     hps_cpu_queue_writes(dev, f.B, dy);
     hps_cpu_queue_writes(dev, f.B, dx);
     f.ntask = hps_cpu_ntask(dev, f.B, block_rows(&f));
-    take_back_scratch(dev, &f);
+    take_scratch(dev, &f);
     fuse_activation(dev, &f);
     if (f.w_transposed)
         hps_cpu_queue_first(dev, (double)(f.in * f.out), dev->nthread, transpose_task, &f,
@@ -440,36 +433,25 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
     hps_cpu_queue_reads(dev, f.B, dy);
 }
 
-static void product_task(const void *job, int t, int n)
+static void product_rows(const struct fc *f, size_t r, size_t rows)
 {
-    const struct fc *f = job;
-    size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n);
-    size_t rows = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n) - r;
-
-    if (rows > 0 && f->bf16.lib)
-        f->bf16.lib->run(&(struct hps_bf16_product){
-            .m = rows, .n = f->out, .k = f->in, .a = rounded_rows(f, f->bf16.x, r, f->in),
-            .lda = f->in, .b = f->bf16.w, .beta = 1, .c = f->y.data + r * f->out,
-            .ldc = f->out });
-    else if (rows > 0)
+    if (f->bf16.lib)
+        packed_product(f, r, rows, round_rows(f, 0, f->x, r, rows), f->in, f->bf16.w, f->y);
+    else
         f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in,
                                         .a = f->x.data + r * f->in, .lda = f->in, .b = f->w,
                                         .ldb = f->out, .beta = 1, .c = f->y.data + r * f->out,
                                         .ldc = f->out });
 }
 
-/* The operands of a product in bf16; free x and w. */
-static void round_operands(struct hps_dev *dev, struct fc *f)
+static void product_task(const void *job, int t, int n)
 {
-    const struct hps_bf16_lib *lib =
-        bf16_lib(dev, hps_dev_product(dev, (int)f->in, (int)f->out));
+    const struct fc *f = job;
+    size_t last = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t + 1, n), step = f->B;
 
-    if (!lib) return;
-    char *x = hps_mem_new(f->B * f->in, lib->size);
-    char *w = hps_mem_new(lib->packed_bytes(f->in, f->out), 1);
-    lib->round(f->B, f->in, f->x.data, f->in, x);
-    lib->pack(f->in, f->out, false, f->w, w);
-    f->bf16 = (struct rounded){ .lib = lib, .all_rows = true, .w = w, .x = x };
+    if (f->bf16.lib) step = block_rows(f);
+    for (size_t r = hps_cpu_cut(f->B, HPS_CPU_GRAIN, t, n); r < last; r += step)
+        product_rows(f, r, last - r < step ? last - r : step);
 }
 
 double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
@@ -477,12 +459,16 @@ double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
     size_t M = (size_t)m, N = (size_t)n, K = (size_t)k, nr = repeat > 0 ? (size_t)repeat : 1;
     float *all = hps_mem_new(M * K + K * N + M * N, sizeof *all);
     double *took = hps_mem_new(nr, sizeof *took);
-    struct fc f = { .lib = hps_gemm_lib(), .B = M, .in = K, .out = N, .x.data = all,
-                    .x.ld = K, .w = all + M * K, .y.data = all + M * K + K * N };
+    struct fc f = { .lib = hps_gemm_lib(), .B = M, .in = K, .out = N,
+                    .x = hps_tensor_of(all, k), .w = all + M * K,
+                    .y = { all + M * K + K * N, N, n, true } };
+    enum hps_precision precision = hps_dev_product(dev, k, n);
+    void *packed = hps_mem_new(hps_cpu_fc_packed_bytes(dev, precision, k, n), 1);
 
     for (size_t i = 0; i < M * K + K * N; i++)
         all[i] = (float)(i % 7) - 3;            /* no zeros, no denormals */
-    round_operands(dev, &f);
+    begin_bf16(dev, &f, &(struct hps_fc){ .precision = precision, .packed = packed }, f.y);
+    if (f.bf16.lib) hps_cpu_fc_pack(dev, precision, k, n, f.w, packed);
     hps_cpu_parallel_for(dev, flops(&f) * NS_A_FLOP, product_task, &f);
     for (size_t i = 0; i < nr; i++) {
         double start = hps_now_s();
@@ -490,8 +476,7 @@ double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
         took[i] = hps_now_s() - start;
     }
     double median = hps_sort_median(took, nr);
-    hps_mem_free((void *)(size_t)f.bf16.w);
-    hps_mem_free(f.bf16.x);
+    hps_mem_free(packed);
     hps_mem_free(took);
     hps_mem_free(all);
     return median;

@@ -4,6 +4,10 @@
 #ifndef HPS_HW_CPU_CPU_IMPL_H
 #define HPS_HW_CPU_CPU_IMPL_H
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include "base/multiversion.h"
 #include "hw/cpu_queue.h"
 
@@ -31,9 +35,19 @@ void hps_cpu_parallel_for(const struct hps_dev *dev, double work_ns,
 /* Scratch memory, not zeroed, valid until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
 
-/* Scratch memory of a block of rows, not zeroed, that all operations of a device with one thread
- * share: valid from the first to the last of an operation's tasks. */
+/* Scratch memory, not zeroed, that the tasks of all operations share: a task finds nothing in it and
+ * leaves nothing, each thread uses its own part. It stays in the caches. */
 void *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes);
+
+/* The number of the thread that executes a task, from 0. */
+static inline int hps_cpu_thread(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
 
 static inline void hps_cpu_prefetch(const float *row, size_t dim)
 {

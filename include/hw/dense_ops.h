@@ -21,6 +21,8 @@ struct hps_fc {
     struct hps_tensor y;        /* (B, out)                                                */
     float *pre;                 /* (B, out) contiguous: x w + b, of gelu alone             */
     const void *packed;         /* w as fc_pack left it, where fc_packed_bytes is not 0    */
+    const uint16_t *x_rounded;  /* (B, in) bf16, contiguous, in place of x.data; or NULL   */
+    uint16_t *y_rounded;        /* (B, out) in place of y.data; or NULL                    */
 };
 
 struct hps_dense_ops {
@@ -30,6 +32,9 @@ struct hps_dense_ops {
                               int out);
     void (*fc_pack)(struct hps_dev *dev, enum hps_precision precision, int in, int out,
                     const float *w, void *packed);
+    /* May x_rounded and y_rounded be used at the precision of the device? NULL: no. Products of
+     * bf16 read nothing else of x; y may be rounded where `act` is none or relu. */
+    bool (*keeps_rounded)(const struct hps_dev *dev);
     /* gelu (the exact x * Phi(x)) also fills `pre`. */
     void (*fc_forward)(struct hps_dev *dev, const struct hps_fc *fc);
     /* Its derivative. dy (B, out) is overwritten by dy * act'(y). dw, db are added to; db NULL:

@@ -40,6 +40,12 @@ struct hps_pass_memory {
     double *scratch;                    /* (nscratch) scratch                                */
 };
 
+/* Tensors in bf16, contiguous, in place of the fp32 ones; NULL: none. */
+struct hps_pass_rounded {
+    const uint16_t *x;                  /* the first input                                   */
+    uint16_t *y;
+};
+
 /* What a loss needs beyond the other layers. */
 struct hps_pass_loss {
     float weight;                       /* of an example in the gradient of this loss        */
@@ -60,6 +66,7 @@ struct hps_pass {
     struct hps_tensor dy;               /* gradient of the output; may be overwritten        */
     struct hps_pass_weights weights;
     struct hps_pass_memory memory;
+    struct hps_pass_rounded rounded;
     struct hps_pass_loss loss;
     const struct hps_collective *collective;    /* the ranks that share the micro-batch      */
     const struct hps_lookup *lookup;    /* of a layer with a table, else NULL                */
@@ -97,6 +104,10 @@ struct hps_layer_type {
     enum hps_status (*shape)(struct hps_layer *l, struct hps_net *net);
     /* Initial weights (nparam), host memory, from the random stream `key`. NULL: no weights. */
     void (*init)(const struct hps_layer *l, uint64_t key, float *param);
+    /* Does the layer read its input by products in bf16 alone? Can it leave its output in bf16? An
+     * output is kept so where its layer can and all its readers do. NULL: no. */
+    bool (*reads_rounded)(const struct hps_layer *l, const struct hps_dev *dev);
+    bool (*writes_rounded)(const struct hps_layer *l, const struct hps_dev *dev);
     /* What forward and backward read beside param, made of it after each of its changes: its bytes
      * on a device, and how to make it (queued). NULL: nothing. */
     size_t (*packed_bytes)(const struct hps_layer *l, const struct hps_dev *dev);

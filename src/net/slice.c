@@ -4,12 +4,21 @@
 #include "base/mem.h"
 #include "net/slice_impl.h"
 
+static uint16_t *rounded_of(const struct hps_slice *s, int slot, int l)
+{
+    const struct hps_slice_impl *impl = s->impl;
+    const struct hps_slice_view *h = &impl->view[l];
+
+    return h->rounded ? (uint16_t *)(void *)(impl->inner[slot] + h->at) : NULL;
+}
+
 static struct hps_tensor value_of(const struct hps_slice *s, int slot, int l)
 {
     const struct hps_slice_impl *impl = s->impl;
     const struct hps_slice_view *h = &impl->view[l];
     int width = s->net->layer[l].width;
 
+    if (h->rounded) return (struct hps_tensor){ NULL, (size_t)width, width, false };
     switch (h->buffer) {
     case HPS_BUFFER_IN:
         return (struct hps_tensor){ s->in[slot] + h->at, h->ld, width, false };
@@ -71,6 +80,8 @@ static struct hps_pass pass_of(struct hps_slice *s, int slot, const struct hps_f
                      s->running + s->running_at[i], impl->packed + impl->packed_at[i] },
         .memory = { impl->saved[slot] + impl->saved_at[i],
                     impl->saved[slot] + impl->saved_batch_at[i], NULL, impl->scratch },
+        .rounded = { layer->ninput > 0 ? rounded_of(s, slot, layer->input[0]) : NULL,
+                     rounded_of(s, slot, l) },
         .loss = { (float)(layer->weight * (double)feed->weight),
                   l == s->net->L - 1 ? s->score + (size_t)slot * (size_t)s->rows : NULL,
                   s->loss + i },

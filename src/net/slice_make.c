@@ -90,6 +90,23 @@ static void view_concatenated(const struct hps_slice *s, struct hps_slice_view *
     }
 }
 
+/* Is the output of layer l kept in bf16? Its readers are in this slice. */
+static bool keeps_rounded(const struct hps_slice *s, int l)
+{
+    const struct hps_net *net = s->net;
+    const struct hps_layer *x = &net->layer[l];
+    const struct hps_dense_ops *dense = s->dev->ops->dense;
+    bool all = dense->keeps_rounded && dense->keeps_rounded(s->dev) && readers(net, l) > 0 &&
+               x->type->writes_rounded && x->type->writes_rounded(x, s->dev);
+
+    for (int k = l + 1; all && k <= x->last_use; k++)
+        for (int i = 0; all && i < net->layer[k].ninput; i++)
+            if (net->layer[k].input[i] == l)
+                all = net->layer[k].type->reads_rounded &&
+                      net->layer[k].type->reads_rounded(&net->layer[k], s->dev);
+    return all;
+}
+
 /* All other tensors get blocks of their own; a loss has none. *inner, *grad: floats of all blocks.
  */
 static void view_inner(const struct hps_slice *s, struct hps_slice_view *view, size_t *inner,
@@ -103,7 +120,9 @@ static void view_inner(const struct hps_slice *s, struct hps_slice_view *view, s
             view[l].buffer = HPS_BUFFER_INNER;
             view[l].at = *inner;
             view[l].ld = (size_t)x->width;
-            *inner += block((size_t)s->rows, (size_t)x->width);
+            view[l].rounded = keeps_rounded(s, l);
+            *inner += block((size_t)s->rows, (size_t)(view[l].rounded ? (x->width + 1) / 2
+                                                                      : x->width));
         }
         if (x->grad && view[l].grad_buffer == HPS_BUFFER_NONE) {
             view[l].grad_buffer = HPS_BUFFER_INNER;

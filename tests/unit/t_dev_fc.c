@@ -117,6 +117,68 @@ static void fc_bf16(void **state)
             }
 }
 
+/* One layer forward and backward, with x and y in fp32, or both in bf16 alone; what it makes is in
+ * `to`: y as bf16 makes it, dx, dw and db. */
+struct made {
+    float y[200 * 48], dx[200 * 32], dw[32 * 48], db[48];
+};
+
+static void kept_once(struct hps_dev *dev, enum hps_act act, bool kept, struct made *to)
+{
+    enum { B = 200, IN = 32, OUT = 48 };
+    static float x[B * IN], w[IN * OUT], b[OUT], dy[B * OUT];
+    static uint16_t x16[B * IN], y16[B * OUT];
+    struct hps_fc fc = { .act = act, .precision = HPS_BF16, .B = B, .x = hps_tensor_of(x, IN),
+                         .w = w, .b = b, .y = hps_tensor_of(to->y, OUT) };
+    struct matrix wm = { IN, OUT, OUT, w, NULL };
+
+    *to = (struct made){ 0 };
+    twin_fill_f(1, B * IN, x);
+    twin_fill_f(2, IN * OUT, w);
+    twin_fill_f(3, OUT, b);
+    twin_fill_f(4, B * OUT, dy);
+    void *packed = packed_for(dev, HPS_BF16, &wm);
+    fc.packed = packed;
+    if (kept) {
+        hps_bf16_native()->round(B, IN, x, IN, x16);
+        fc.x_rounded = x16;
+        fc.y_rounded = y16;
+        fc.x.data = fc.y.data = NULL;
+    }
+    dev->ops->dense->fc_forward(dev, &fc);
+    dev->ops->dense->fc_backward(dev, &fc, hps_tensor_of(dy, OUT), hps_tensor_of(to->dx, IN),
+                                 to->dw, to->db);
+    dev->ops->sync(dev);
+    for (int i = 0; i < B * OUT; i++) {
+        uint32_t bits = (uint32_t)y16[i] << 16;
+        if (kept)
+            memcpy(&to->y[i], &bits, sizeof bits);
+        else
+            to->y[i] = hps_bf16_rounded(to->y[i]);
+    }
+    dev->ops->free(dev, packed);
+}
+
+static void kept_alike(struct hps_dev *dev, enum hps_act act)
+{
+    static struct made plain, kept;
+
+    if (!dev->ops->dense->keeps_rounded) return;
+    dev->precision = HPS_BF16;
+    if (!dev->has_bf16 || !dev->ops->dense->keeps_rounded(dev)) return;
+    kept_once(dev, act, false, &plain);
+    kept_once(dev, act, true, &kept);
+    assert_memory_equal(&plain, &kept, sizeof plain);
+}
+
+/* Inputs and outputs that are kept in bf16 alone change no bit. */
+static void kept_rounded(void **state)
+{
+    (void)state;
+    EACH_DEV(kept_alike, HPS_ACT_NONE);
+    EACH_DEV(kept_alike, HPS_ACT_RELU);
+}
+
 /* Three layers one behind the other, the last one of width 1, and nobody waits in between: the
  * activation of one may be done by the layer behind it. `more`: something else is added to what the
  * second layer gives to the first, which then has to do its own. */
@@ -244,7 +306,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fc), cmocka_unit_test(tower), cmocka_unit_test(fc_bf16),
-        cmocka_unit_test(precision), cmocka_unit_test(product_precision),
+        cmocka_unit_test(kept_rounded), cmocka_unit_test(precision),
+        cmocka_unit_test(product_precision),
         cmocka_unit_test(nothing_held),
     };
 

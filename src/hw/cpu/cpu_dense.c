@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "hw/bf16.h"
 #include "hw/cpu/cpu_impl.h"
+#include "hw/cpu/cpu_rounded_impl.h"
 #include "hw/gemm.h"
 
 #define NS_A_FLOP 0.02
@@ -20,21 +20,15 @@ struct act_back {
     enum hps_act act;
     const float *pre;
     struct hps_tensor y;
+    const uint16_t *y_rounded;  /* in place of y        */
     float *sums;                /* (ntask, width); NULL: nothing to do */
-};
-
-/* What products in bf16 need. Each thread has scratch for a block of rows: the rounded numbers of x
- * and of dy, and a product that is copied, where y or dx has gaps between its rows. */
-struct rounded {
-    const struct hps_bf16_lib *lib;     /* NULL: products are fp32                     */
-    const char *w, *w_transposed;       /* packed                                      */
-    char *scratch;
-    size_t dy_at, product_at, bytes;    /* in the scratch of a thread; of it           */
 };
 
 struct fc {
     const struct hps_gemm_lib *lib;
-    struct rounded bf16;
+    struct hps_cpu_rounded bf16;
+    const uint16_t *x_rounded;  /* in place of x                                   */
+    uint16_t *y_rounded;        /* in place of y                                   */
     enum hps_act act;           /* forward                                         */
     size_t B, in, out;
     struct hps_tensor x, y, dy, dx;
@@ -63,55 +57,39 @@ static double flops(const struct fc *f)
     return 2.0 * (double)f->B * (double)f->in * (double)f->out;
 }
 
-static char *my_scratch(const struct fc *f, size_t at)
+static float *row_of(struct hps_tensor x, size_t r)
 {
-    return f->bf16.scratch + (size_t)hps_cpu_thread() * f->bf16.bytes + at;
+    return x.data ? x.data + r * x.ld : NULL;
 }
 
-/* The rounded numbers of n columns from `column` on of some rows, without gaps: x is at 0 in the
- * scratch of a thread, dy at dy_at. */
-static const void *round_part(const struct fc *f, size_t at, struct hps_tensor x, size_t first,
-                              size_t rows, size_t column, size_t n)
+/* Rounded rows of x, which the layer before may have left. */
+static const void *x_rows(const struct fc *f, size_t first, size_t rows)
 {
-    char *to = my_scratch(f, at);
-
-    f->bf16.lib->round(rows, n, x.data + first * x.ld + column, x.ld, to);
-    return to;
+    return f->x_rounded ? f->x_rounded + first * f->in
+                        : hps_cpu_round(&f->bf16, 0, f->x, first, rows);
 }
 
-static const void *round_rows(const struct fc *f, size_t at, struct hps_tensor x, size_t first,
-                              size_t rows)
+/* The product of some rows: in y, or in the scratch where y is kept as rounded numbers alone. */
+static float *forward_rounded(const struct fc *f, size_t first, size_t rows)
 {
-    return round_part(f, at, x, first, rows, 0, (size_t)x.width);
-}
+    struct hps_tensor y = f->y;
+    size_t row = first;
 
-/* c = a b, or c += a b: a packed b wants c without gaps. */
-static void packed_product(const struct fc *f, size_t first, size_t rows, const void *a, size_t k,
-                           const void *b, struct hps_tensor c)
-{
-    size_t n = (size_t)c.width;
-    bool gaps = c.ld != n;
-    float *to = c.data + first * c.ld;
-    float *dense = (float *)(void *)my_scratch(f, f->bf16.product_at);
-
-    f->bf16.lib->run(&(struct hps_bf16_product){ .m = rows, .n = n, .k = k, .a = a, .lda = k,
-                                                 .b = b, .beta = !gaps && c.add ? 1 : 0,
-                                                 .c = gaps ? dense : to, .ldc = n });
-    for (size_t r = 0; gaps && r < rows; r++, to += c.ld, dense += n)
-        if (c.add)
-            hps_cpu_row_add(to, dense, 1, n);
-        else
-            hps_cpu_row_set(to, dense, n);
+    if (f->y_rounded) {
+        y = hps_tensor_of(hps_cpu_rounded_scratch(&f->bf16, f->bf16.product_at), (int)f->out);
+        row = 0;
+    }
+    hps_cpu_rounded_product(&f->bf16, row, rows, x_rows(f, first, rows), f->in, f->bf16.w, y);
+    return y.data + row * y.ld;
 }
 
 static void forward_rows(const struct fc *f, size_t first, size_t rows)
 {
-    const float *x = f->x.data + first * f->x.ld;
-    float *y = f->y.data + first * f->y.ld;
+    const float *x = row_of(f->x, first);
+    float *y = row_of(f->y, first);
 
     if (f->bf16.lib)
-        packed_product(f, first, rows, round_rows(f, 0, f->x, first, rows), f->in, f->bf16.w,
-                       f->y);
+        y = forward_rounded(f, first, rows);
     else if (f->out == 1)       /* a GEMM of width 1 is several times slower */
         cblas_sgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)f->in, 1, x, (int)f->x.ld, f->w,
                     1, 0, y, (int)f->y.ld);
@@ -119,7 +97,9 @@ static void forward_rows(const struct fc *f, size_t first, size_t rows)
         f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in, .a = x,
                                         .lda = f->x.ld, .b = f->w, .ldb = f->out, .c = y,
                                         .ldc = f->y.ld });
-    hps_cpu_act(f->act, rows, f->out, y, f->y.ld, f->b, f->pre ? f->pre + first * f->out : NULL);
+    hps_cpu_act(f->act, rows, f->out, y, f->y_rounded ? f->out : f->y.ld, f->b,
+                f->pre ? f->pre + first * f->out : NULL);
+    if (f->y_rounded) f->bf16.lib->round(rows, f->out, y, f->out, f->y_rounded + first * f->out);
 }
 
 static void forward_task(const void *job, int t, int n)
@@ -131,73 +111,21 @@ static void forward_task(const void *job, int t, int n)
         forward_rows(f, r, last - r < step ? last - r : step);
 }
 
-static const struct hps_bf16_lib *bf16_lib(const struct hps_dev *dev,
-                                           enum hps_precision precision)
+/* The memory of rows of rounded numbers, for the queue. */
+static struct hps_tensor rounded_span(const uint16_t *x, size_t width)
 {
-    if (precision != HPS_BF16) return NULL;
-    return dev->emulate_bf16 ? &hps_bf16_emulated : hps_bf16_native();
+    return hps_tensor_of((const float *)(const void *)x, (int)((width + 1) / 2));
 }
 
-/* The packed w takes whole cache lines, the packed transposed w follows. */
-static size_t packed_half(const struct hps_bf16_lib *lib, size_t in, size_t out)
-{
-    return (lib->packed_bytes(in, out) + 63) / 64 * 64;
-}
-
-size_t hps_cpu_fc_packed_bytes(const struct hps_dev *dev, enum hps_precision precision, int in,
-                               int out)
-{
-    const struct hps_bf16_lib *lib = bf16_lib(dev, precision);
-    size_t k = (size_t)in, n = (size_t)out;
-
-    return lib ? packed_half(lib, k, n) + packed_half(lib, n, k) : 0;
-}
-
-struct pack {
-    const struct hps_bf16_lib *lib;
-    size_t in, out;
-    const float *w;
-    char *packed;
-};
-
-static void pack_task(const void *job, int t, int n)
-{
-    const struct pack *p = job;
-
-    if (t == 0) p->lib->pack(p->in, p->out, false, p->w, p->packed);
-    if (t == n - 1)
-        p->lib->pack(p->out, p->in, true, p->w, p->packed + packed_half(p->lib, p->in, p->out));
-}
-
-void hps_cpu_fc_pack(struct hps_dev *dev, enum hps_precision precision, int in, int out,
-                     const float *w, void *packed)
-{
-    struct pack p = { bf16_lib(dev, precision), (size_t)in, (size_t)out, w, packed };
-
-    hps_cpu_parallel_for(dev, (double)in * out, pack_task, &p);
-}
-
-static size_t width_with_gaps(struct hps_tensor x)
-{
-    return x.data && x.ld != (size_t)x.width ? (size_t)x.width : 0;
-}
-
-/* Take the scratch of products in bf16, where products go to `to`. */
 static void begin_bf16(struct hps_dev *dev, struct fc *f, const struct hps_fc *fc,
                        struct hps_tensor to)
 {
-    struct rounded *r = &f->bf16;
+    bool copied = f->y_rounded || (to.data && to.ld != (size_t)to.width);
 
-    r->lib = bf16_lib(dev, fc->precision);
-    if (!r->lib) return;
-    size_t rows = block_rows(f), x = rows * f->in * r->lib->size, dy = rows * f->out * r->lib->size;
-    r->w = fc->packed;
-    r->w_transposed = r->w + packed_half(r->lib, f->in, f->out);
-    r->dy_at = (x + 63) / 64 * 64;
-    r->product_at = r->dy_at + (dy + 63) / 64 * 64;
-    r->bytes = r->product_at + rows * width_with_gaps(to) * sizeof(float);
-    r->bytes = (r->bytes + 4095) / 4096 * 4096;
-    r->scratch = hps_cpu_block_scratch(dev, (size_t)dev->nthread * r->bytes);
+    f->bf16.lib = hps_cpu_bf16_lib(dev, fc->precision);
+    if (f->bf16.lib)
+        hps_cpu_rounded_begin(dev, &f->bf16, fc->packed, block_rows(f), f->in, f->out,
+                              copied ? (size_t)to.width : 0);
 }
 
 void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
@@ -206,8 +134,10 @@ void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
                     .in = (size_t)fc->x.width, .out = (size_t)fc->y.width, .x = fc->x, .y = fc->y,
                     .w = fc->w, .b = fc->b, .pre = fc->act == HPS_ACT_GELU ? fc->pre : NULL };
 
+    f.x_rounded = fc->x_rounded;
+    f.y_rounded = fc->y_rounded;
     begin_bf16(dev, &f, fc, f.y);
-    hps_cpu_queue_writes(dev, f.B, f.y);
+    hps_cpu_queue_writes(dev, f.B, f.y_rounded ? rounded_span(f.y_rounded, f.out) : f.y);
     hps_cpu_queue_writes(dev, f.B, hps_tensor_of(f.pre, f.y.width));
     hps_cpu_queue_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_ntask(dev, f.B, block_rows(&f)),
                        forward_task, &f, sizeof f);
@@ -234,19 +164,37 @@ struct part {
     size_t i, ni, o, no;
 };
 
+static struct hps_tensor columns(struct hps_tensor x, size_t first, size_t n)
+{
+    return (struct hps_tensor){ x.data ? x.data + first : NULL, x.ld, (int)n, false };
+}
+
+static void weight_rounded(const struct fc *f, struct part p, size_t first, size_t rows)
+{
+    struct hps_bf16_product g = {
+        .ta = true, .m = p.ni, .n = p.no, .k = rows, .ldb = p.no, .beta = 1,
+        .c = f->dw + p.i * f->out + p.o, .ldc = f->out, .lda = p.ni };
+
+    if (f->x_rounded) {
+        g.a = f->x_rounded + first * f->in + p.i;
+        g.lda = f->in;
+    } else {
+        g.a = hps_cpu_round(&f->bf16, 0, columns(f->x, p.i, p.ni), first, rows);
+    }
+    g.b = f->fused ? hps_cpu_rounded_scratch(&f->bf16, f->bf16.dy_at)
+                   : hps_cpu_round(&f->bf16, f->bf16.dy_at, columns(f->dy, p.o, p.no), first, rows);
+    f->bf16.lib->run(&g);
+}
+
 /* dw += x^T dy of some rows, within `p`. */
 static void weight_rows(const struct fc *f, struct part p, size_t first, size_t rows)
 {
-    const float *x = f->x.data + first * f->x.ld + p.i, *dy = f->dy.data + first * f->dy.ld + p.o;
+    const float *x = row_of(columns(f->x, p.i, p.ni), first);
+    const float *dy = row_of(columns(f->dy, p.o, p.no), first);
     float *dw = f->dw + p.i * f->out + p.o;
 
     if (f->bf16.lib)
-        f->bf16.lib->run(&(struct hps_bf16_product){
-            .ta = true, .m = p.ni, .n = p.no, .k = rows,
-            .a = round_part(f, 0, f->x, first, rows, p.i, p.ni), .lda = p.ni,
-            .b = f->fused ? my_scratch(f, f->bf16.dy_at)
-                          : round_part(f, f->bf16.dy_at, f->dy, first, rows, p.o, p.no),
-            .ldb = p.no, .beta = 1, .c = dw, .ldc = f->out });
+        weight_rounded(f, p, first, rows);
     else if (f->out == 1)
         cblas_sgemv(CblasRowMajor, CblasTrans, (int)rows, (int)p.ni, 1, x, (int)f->x.ld, dy,
                     (int)f->dy.ld, 1, dw, 1);
@@ -264,8 +212,13 @@ static void act_back_rows(const struct act_back *u, struct hps_tensor dy, int t,
 
     if (!u->sums) return;
     struct hps_tensor y = u->y;
-    y.data = u->act == HPS_ACT_NONE ? NULL : y.data + first * y.ld;
     dy.data += first * dy.ld;
+    if (u->y_rounded && u->act == HPS_ACT_RELU) {
+        hps_cpu_relu_back_rounded(rows, u->y_rounded + first * width, dy,
+                                  u->sums + (size_t)t * width);
+        return;
+    }
+    y.data = u->act == HPS_ACT_NONE ? NULL : row_of(y, first);
     hps_cpu_act_back(u->act, rows, y, u->pre ? u->pre + first * width : NULL, dy,
                      u->sums + (size_t)t * width);
 }
@@ -278,9 +231,10 @@ static void clear_sums(const struct act_back *u, int t, size_t width)
 /* Leaves the rounded rows of dy in the thread's scratch. */
 static void back_rows_bf16(const struct fc *f, size_t first, size_t rows)
 {
-    const void *dy = round_rows(f, f->bf16.dy_at, f->dy, first, rows);
+    const void *dy = hps_cpu_round(&f->bf16, f->bf16.dy_at, f->dy, first, rows);
 
-    if (f->dx.data) packed_product(f, first, rows, dy, f->out, f->bf16.w_transposed, f->dx);
+    if (f->dx.data)
+        hps_cpu_rounded_product(&f->bf16, first, rows, dy, f->out, f->bf16.w_transposed, f->dx);
 }
 
 static void back_rows(const struct fc *f, int t, size_t first, size_t rows)
@@ -411,8 +365,8 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
 {
     struct fc f = { .lib = hps_gemm_lib(), .B = (size_t)fc->B, .in = (size_t)fc->x.width,
                     .out = (size_t)dy.width, .x = fc->x, .dy = dy, .dx = dx, .w = fc->w,
-                    .dw = dw, .db = db, .mine = { fc->act, fc->pre, fc->y, NULL },
-                    .fused = dev->nthread == 1 };
+                    .dw = dw, .db = db, .mine = { fc->act, fc->pre, fc->y, fc->y_rounded, NULL },
+                    .fused = dev->nthread == 1, .x_rounded = fc->x_rounded };
 
     if (f.B == 0) return;
     begin_bf16(dev, &f, fc, dx);
@@ -429,14 +383,15 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
     hps_cpu_queue_after(dev, 0, 1, bias_task, &f, sizeof f);
     if (f.fused) return;
     hps_cpu_queue_after(dev, work_ns, dev->nthread, weight_task, &f, sizeof f);
-    hps_cpu_queue_reads(dev, f.B, f.x);
+    hps_cpu_queue_reads(dev, f.B, f.x_rounded ? rounded_span(f.x_rounded, f.in) : f.x);
     hps_cpu_queue_reads(dev, f.B, dy);
 }
 
 static void product_rows(const struct fc *f, size_t r, size_t rows)
 {
     if (f->bf16.lib)
-        packed_product(f, r, rows, round_rows(f, 0, f->x, r, rows), f->in, f->bf16.w, f->y);
+        hps_cpu_rounded_product(&f->bf16, r, rows, hps_cpu_round(&f->bf16, 0, f->x, r, rows),
+                                f->in, f->bf16.w, f->y);
     else
         f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in,
                                         .a = f->x.data + r * f->in, .lda = f->in, .b = f->w,

@@ -35,8 +35,8 @@ void hps_cpu_parallel_for(const struct hps_dev *dev, double work_ns,
 /* Scratch memory, not zeroed, valid until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
 
-/* Scratch memory, not zeroed, that the tasks of all operations share: a task finds nothing in it and
- * leaves nothing, each thread uses its own part. It stays in the caches. */
+/* Scratch memory, not zeroed, that the tasks of all operations share: a task finds nothing in it
+ * and leaves nothing, each thread uses its own part. It stays in the caches. */
 void *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes);
 
 /* The number of the thread that executes a task, from 0. */
@@ -145,6 +145,7 @@ size_t hps_cpu_fc_packed_bytes(const struct hps_dev *dev, enum hps_precision pre
                                int out);
 void hps_cpu_fc_pack(struct hps_dev *dev, enum hps_precision precision, int in, int out,
                      const float *w, void *packed);
+bool hps_cpu_keeps_rounded(const struct hps_dev *dev);
 void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc);
 void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hps_tensor dy,
                          struct hps_tensor dx, float *dw, float *db);

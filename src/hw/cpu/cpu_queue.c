@@ -10,7 +10,7 @@
 #include "hw/cpu/cpu_impl.h"
 
 #define MAX_OPS 64              /* operations in the queue   */
-#define JOB_BYTES 384           /* of an operation's job     */
+#define JOB_BYTES 448           /* of an operation's job     */
 
 enum kind { FIRST, ROWS, BESIDE, AFTER };
 

@@ -206,6 +206,7 @@ static double event_elapsed_s(struct hps_dev *dev, struct hps_event *from, struc
 static const struct hps_dense_ops dense = {
     .fc_packed_bytes = hps_cpu_fc_packed_bytes,
     .fc_pack = hps_cpu_fc_pack,
+    .keeps_rounded = hps_cpu_keeps_rounded,
     .fc_forward = hps_cpu_fc_forward,
     .fc_backward = hps_cpu_fc_backward,
     .act_forward = hps_cpu_act_forward,

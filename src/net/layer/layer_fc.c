@@ -59,7 +59,20 @@ static struct hps_fc fc_of(const struct hps_layer *l, const struct hps_pass *p)
                             .B = p->B, .x = p->x[0], .w = p->weights.param,
                             .b = p->weights.param + (size_t)o->in * (size_t)o->width, .y = p->y,
                             .pre = l->nsaved ? p->memory.saved : NULL,
-                            .packed = p->weights.packed };
+                            .packed = p->weights.packed, .x_rounded = p->rounded.x,
+                            .y_rounded = p->rounded.y };
+}
+
+static bool reads_rounded(const struct hps_layer *l, const struct hps_dev *dev)
+{
+    const struct fc_opt *o = l->opt;
+
+    return hps_dev_product(dev, o->in, o->width) == HPS_BF16;
+}
+
+static bool writes_rounded(const struct hps_layer *l, const struct hps_dev *dev)
+{
+    return reads_rounded(l, dev) && (act_of(l) == HPS_ACT_NONE || act_of(l) == HPS_ACT_RELU);
 }
 
 static size_t packed_bytes(const struct hps_layer *l, const struct hps_dev *dev)
@@ -101,6 +114,8 @@ const struct hps_layer_type hps_layer_fc = {
     .max_inputs = 1,
     .shape = shape,
     .init = init,
+    .reads_rounded = reads_rounded,
+    .writes_rounded = writes_rounded,
     .packed_bytes = packed_bytes,
     .pack = pack,
     .flops = flops,

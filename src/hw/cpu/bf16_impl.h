@@ -17,6 +17,15 @@ HPS_INLINE uint16_t hps_bf16_bits(uint32_t bits)
     return (uint16_t)(((bits & 0x7fffffff) > 0x7f800000 ? nan : up) >> 16);
 }
 
+/* A packed (k, n): blocks of 32 rows and 64 columns, padded with zeros; numbers from one block to
+ * the next along k, along n. In a block two rows lie side by side, number by number. */
+struct hps_bf16_blocks {
+    size_t k, n, k_stride, n_stride;
+};
+/* Pack w (k, n), or (n, k) where it is transposed, as hps_bf16_lib.pack does. */
+void hps_bf16_pack_blocks(const struct hps_bf16_blocks *b, bool transposed, const float *w,
+                          uint16_t *to);
+
 /* hps_bf16_lib.round, to uint16_t. */
 void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, void *to);
 

@@ -34,6 +34,13 @@ struct key {
 
 /* ---- oneDNN 2 and 3 differ in how memory is described ---- */
 
+/* n inner blocks: their sizes, their dimensions; numbers from one outer block to the next. Borrowed
+ * from a form. */
+struct blocking {
+    int n;
+    const dnnl_dim_t *size, *index, *stride;
+};
+
 #if DNNL_VERSION_MAJOR >= 3
 typedef dnnl_memory_desc_t form;
 #define FORM(form) (form)
@@ -83,6 +90,20 @@ static void free_form(form f)
 {
     dnnl_memory_desc_destroy(f);
 }
+
+static struct blocking blocking_of(form f)
+{
+    struct blocking b = { 0 };
+    const dnnl_dims_t *strides, *block, *index;
+    int n = 0;
+
+    if (dnnl_memory_desc_query(f, dnnl_query_inner_nblks_s32, &n) != dnnl_success || n != 3)
+        return b;
+    DNNL(dnnl_memory_desc_query(f, dnnl_query_inner_blks, &block));
+    DNNL(dnnl_memory_desc_query(f, dnnl_query_inner_idxs, &index));
+    DNNL(dnnl_memory_desc_query(f, dnnl_query_strides, &strides));
+    return (struct blocking){ 3, *block, *index, *strides };
+}
 #else
 typedef dnnl_memory_desc_t form;
 #define FORM(form) (&(form))
@@ -131,7 +152,22 @@ static void free_form(form f)
 {
     (void)f;
 }
+
+static struct blocking blocking_of(const form *f)
+{
+    const dnnl_blocking_desc_t *b = &f->format_desc.blocking;
+
+    if (f->format_kind != dnnl_blocked || f->extra.flags != 0) return (struct blocking){ 0 };
+    return (struct blocking){ b->inner_nblks, b->inner_blks, b->inner_idxs, b->strides };
+}
 #endif
+
+/* Is this the form of hps_bf16_pack_blocks? */
+static bool in_blocks(const struct blocking *b)
+{
+    return b->n == 3 && b->index[0] == 0 && b->index[1] == 1 && b->index[2] == 0 &&
+           b->size[0] == 16 && b->size[1] == 64 && b->size[2] == 2;
+}
 
 /* ---- primitives, by what they are compiled for ---- */
 
@@ -140,6 +176,7 @@ struct primitive {
     dnnl_primitive_t run;
     form a, b, c;               /* PACK: a to c              */
     form scratch;               /* of each call, since threads share a primitive */
+    struct hps_bf16_blocks blocks;      /* PACK; k 0: c has another form */
 };
 
 static struct {
@@ -190,6 +227,9 @@ static void make_pack(struct primitive *p)
 
     p->a = strided(k, n, dnnl_f32, transposed ? 1 : n, transposed ? k : 1);
     p->c = packed_form(k, n);
+    struct blocking b = blocking_of(FORM(p->c));
+    if (in_blocks(&b))
+        p->blocks = (struct hps_bf16_blocks){ k, n, (size_t)b.stride[0], (size_t)b.stride[1] };
     DNNL(dnnl_reorder_primitive_desc_create(&desc, FORM(p->a), kept.engine, FORM(p->c),
                                             kept.engine, attr));
     compile(p, desc);
@@ -353,8 +393,11 @@ static void pack(size_t k, size_t n, bool transposed, const float *w, void *pack
     struct primitive spare;
     const struct primitive *p = get(&key, &spare);
 
-    execute(p, 2, (dnnl_exec_arg_t[3]){ { DNNL_ARG_FROM, memory(&p->a, w) },
-                                        { DNNL_ARG_TO, memory(&p->c, packed) } });
+    if (p->blocks.k > 0)
+        hps_bf16_pack_blocks(&p->blocks, transposed, w, packed);
+    else
+        execute(p, 2, (dnnl_exec_arg_t[3]){ { DNNL_ARG_FROM, memory(&p->a, w) },
+                                            { DNNL_ARG_TO, memory(&p->c, packed) } });
     done(p, &spare);
 }
 

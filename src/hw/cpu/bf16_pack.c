@@ -1,5 +1,5 @@
-/* bf16_pack.c - packs a matrix of weights for products in bf16: blocks of 32 rows and 64 columns, in
- * which two rows lie side by side, number by number, as the products of a processor read them.
+/* bf16_pack.c - packs a matrix of weights for products in bf16: blocks of 32 rows and 64 columns,
+ * in which two rows lie side by side, number by number, as the products of a processor read them.
  * oneDNN packs any form, at a fifth of this rate. */
 #include <string.h>
 #if defined __x86_64__

@@ -179,6 +179,74 @@ static void kept_rounded(void **state)
     EACH_DEV(kept_alike, HPS_ACT_RELU);
 }
 
+/* Layers of unlike widths one behind the other in bf16, which threads are in at the same time: the
+ * gradients have the same bits each time. */
+static void many_once(struct hps_dev *dev, float *made, size_t nmade)
+{
+    enum { B = 1500, LAYERS = 4 };
+    static const int width[LAYERS + 1] = { 273, 64, 400, 16, 200 };
+    float *x[LAYERS + 1], *dx[LAYERS + 1], *w[LAYERS], b[400] = { 0 };
+    void *packed[LAYERS];
+    struct hps_fc fc[LAYERS];
+    size_t at = 0;
+
+    for (int l = 0; l <= LAYERS; l++) {
+        size_t n = (size_t)B * (size_t)width[l];
+        x[l] = hps_mem_new(n, sizeof **x);
+        dx[l] = hps_mem_new(n, sizeof **dx);
+        twin_fill_f(1, n, l == 0 ? x[0] : dx[l]);
+    }
+    for (int l = 0; l < LAYERS; l++) {
+        struct matrix m = { width[l], width[l + 1], (size_t)width[l + 1], NULL, NULL };
+        size_t n = (size_t)m.B * (size_t)m.width;
+        w[l] = m.f = hps_mem_new(n, sizeof **w);
+        twin_fill_f(2, n, w[l]);
+        packed[l] = packed_for(dev, HPS_BF16, &m);
+        fc[l] = (struct hps_fc){ .act = HPS_ACT_RELU, .precision = HPS_BF16, .B = B,
+                                 .x = hps_tensor_of(x[l], width[l]), .w = w[l], .b = b,
+                                 .y = hps_tensor_of(x[l + 1], width[l + 1]), .packed = packed[l] };
+        dev->ops->dense->fc_forward(dev, &fc[l]);
+    }
+    for (int l = LAYERS - 1; l >= 0; l--) {
+        size_t n = (size_t)width[l] * (size_t)width[l + 1];
+        assert_true(at + n + 400 <= nmade);
+        dev->ops->dense->fc_backward(dev, &fc[l], hps_tensor_of(dx[l + 1], width[l + 1]),
+                                     hps_tensor_of(dx[l], width[l]), made + at, made + at + n);
+        at += n + 400;
+    }
+    dev->ops->sync(dev);
+    for (int l = 0; l <= LAYERS; l++) {
+        hps_mem_free(x[l]);
+        hps_mem_free(dx[l]);
+    }
+    for (int l = 0; l < LAYERS; l++) {
+        hps_mem_free(w[l]);
+        dev->ops->free(dev, packed[l]);
+    }
+}
+
+static void many_times(struct hps_dev *dev, int times)
+{
+    enum { N = 100000 };
+    static float first[N], next[N];
+
+    if (!dev->host) return;
+    dev->emulate_bf16 = !dev->has_bf16;
+    memset(first, 0, sizeof first);
+    many_once(dev, first, N);
+    for (int i = 0; i < times; i++) {
+        memset(next, 0, sizeof next);
+        many_once(dev, next, N);
+        assert_memory_equal(first, next, sizeof first);
+    }
+}
+
+static void many_layers(void **state)
+{
+    (void)state;
+    EACH_DEV(many_times, 12);
+}
+
 /* Three layers one behind the other, the last one of width 1, and nobody waits in between: the
  * activation of one may be done by the layer behind it. `more`: something else is added to what the
  * second layer gives to the first, which then has to do its own. */
@@ -306,7 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fc), cmocka_unit_test(tower), cmocka_unit_test(fc_bf16),
-        cmocka_unit_test(kept_rounded), cmocka_unit_test(precision),
+        cmocka_unit_test(kept_rounded), cmocka_unit_test(many_layers), cmocka_unit_test(precision),
         cmocka_unit_test(product_precision),
         cmocka_unit_test(nothing_held),
     };

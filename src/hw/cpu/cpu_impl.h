@@ -19,7 +19,7 @@ struct hps_cpu {                /* dev->state */
     size_t scratch_bytes;
     struct hps_cpu_queue *queue;
     char *block;                /* see hps_cpu_block_scratch                       */
-    size_t block_bytes;
+    size_t block_bytes;         /* of all threads                                  */
     float *attend;              /* scratch of an attention                         */
     size_t attend_floats;
     float *combined;            /* its first layer's weights, see cpu_attend.c     */
@@ -35,9 +35,10 @@ void hps_cpu_parallel_for(const struct hps_dev *dev, double work_ns,
 /* Scratch memory, not zeroed, valid until the next call. */
 void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes);
 
-/* Scratch memory, not zeroed, that the tasks of all operations share: a task finds nothing in it
- * and leaves nothing, each thread uses its own part. It stays in the caches. */
-void *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes);
+/* Scratch memory, not zeroed, at least `bytes` for each thread: thread t has that at t * *stride.
+ * A task finds nothing in it and leaves nothing, so it stays in the caches. Threads are in unlike
+ * operations at a time: the stride is one for all that are in the queue. */
+char *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes, size_t *stride);
 
 /* The number of the thread that executes a task, from 0. */
 static inline int hps_cpu_thread(void)

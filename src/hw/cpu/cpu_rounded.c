@@ -2,7 +2,7 @@
  * while they are in the cache; weights are packed once after each change. */
 #include "hw/cpu/cpu_rounded_impl.h"
 
-enum { LINE = 64, PAGE = 4096 };
+enum { LINE = 64 };
 
 static size_t to_multiple(size_t n, size_t of)
 {
@@ -72,13 +72,13 @@ void hps_cpu_rounded_begin(struct hps_dev *dev, struct hps_cpu_rounded *r, const
     r->w_transposed = r->w + packed_half(r->lib, in, out);
     r->dy_at = to_multiple(rows * in * r->lib->size, LINE);
     r->product_at = r->dy_at + to_multiple(rows * out * r->lib->size, LINE);
-    r->bytes = to_multiple(r->product_at + rows * copied * sizeof(float), PAGE);
-    r->scratch = hps_cpu_block_scratch(dev, (size_t)dev->nthread * r->bytes);
+    r->scratch = hps_cpu_block_scratch(dev, r->product_at + rows * copied * sizeof(float),
+                                       &r->stride);
 }
 
 void *hps_cpu_rounded_scratch(const struct hps_cpu_rounded *r, size_t at)
 {
-    return r->scratch + (size_t)hps_cpu_thread() * r->bytes + at;
+    return r->scratch + (size_t)hps_cpu_thread() * r->stride + at;
 }
 
 const void *hps_cpu_round(const struct hps_cpu_rounded *r, size_t at, struct hps_tensor x,

@@ -12,7 +12,8 @@ struct hps_cpu_rounded {
     const struct hps_bf16_lib *lib;     /* NULL: products are fp32              */
     const char *w, *w_transposed;       /* packed                               */
     char *scratch;
-    size_t dy_at, product_at, bytes;    /* in the scratch of a thread; of it    */
+    size_t dy_at, product_at;           /* in the scratch of a thread           */
+    size_t stride;                      /* from one thread's to the next one's  */
 };
 
 /* The library for products of this precision; NULL: they are fp32. */

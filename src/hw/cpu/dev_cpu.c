@@ -106,12 +106,18 @@ void *hps_cpu_scratch(struct hps_dev *dev, size_t bytes)
     return cpu->scratch;
 }
 
-void *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes)
+char *hps_cpu_block_scratch(struct hps_dev *dev, size_t bytes, size_t *stride)
 {
+    const size_t page = 4096, n = (size_t)dev->nthread;
     struct hps_cpu *cpu = dev->state;
 
-    if (bytes > cpu->block_bytes) hps_cpu_queue_wait(dev);      /* an operation may still use it */
-    hps_mem_grow(&cpu->block, &cpu->block_bytes, bytes, 1);
+    if (bytes > cpu->block_bytes / n) {
+        hps_cpu_queue_wait(dev);        /* operations in the queue have the old stride */
+        hps_mem_free(cpu->block);
+        cpu->block_bytes = (bytes + page - 1) / page * page * n;
+        cpu->block = hps_mem_new(cpu->block_bytes, 1);
+    }
+    *stride = cpu->block_bytes / n;
     return cpu->block;
 }
 

@@ -13,10 +13,15 @@
  * (or MPI_COMM_NULL) nothing is done. All calls come in the same order, with the same arguments, on
  * all ranks of the stage. */
 struct hps_reduce;
+struct hps_reduce_opt {
+    size_t n;                           /* floats of all gradients                      */
+    size_t bucket_bytes;
+    bool by_share;                      /* sums may be distributed, see below           */
+};
 /* `grad` (n): device memory, borrowed where hps_reduce_grad is that, else not used. Collective over
  * the stage (a communicator of its own is made). */
 enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, float *grad,
-                               size_t n, size_t bucket_bytes, MPI_Comm stage);
+                               const struct hps_reduce_opt *opt, MPI_Comm stage);
 /* Collective over the stage where it has several ranks; NULL is fine. */
 void hps_reduce_free(struct hps_reduce *reduce);
 
@@ -36,18 +41,40 @@ bool hps_reduce_busy(const struct hps_reduce *reduce);
 /* Start the rest; what the device does next finds the sums in grad (the host waits for them only
  * where it makes them). Resets for the next step. Collective over the stage. Deterministic for the
  * same layout on the same hosts, whose ranks share memory or not as before (hw/nccl.h says what of
- * NCCL that relies on), and the same bits on all ranks of the stage. */
+ * NCCL that relies on), and the same bits on all ranks of the stage unless sums are distributed. */
 void hps_reduce_end(struct hps_reduce *reduce);
 /* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);
+
+/* ---- shares ----
+ * Where ranks of a host share memory, each can use the sums of its shares of the gradients alone,
+ * and so update the weights of these; the others' come by a gather. */
+
+/* Are sums distributed so? Then hps_reduce_end leaves in grad the sums of this rank's shares and
+ * zeros elsewhere. Equal on all ranks of the stage. Pure. */
+bool hps_reduce_by_share(const struct hps_reduce *reduce);
+/* Share i of this rank, [*first, *end) of the gradients, from 0 on; false: there are no more.
+ * Together the ranks of a host have each number once, always the same ones. Pure. */
+bool hps_reduce_share(const struct hps_reduce *reduce, int i, size_t *first, size_t *end);
+/* Gather the shares of x (n; a host's memory) from the ranks of the host: begin takes mine, end
+ * waits for the others and stores theirs in x. Collective over the stage. */
+void hps_reduce_gather_begin(struct hps_reduce *reduce, const float *x);
+void hps_reduce_gather_end(struct hps_reduce *reduce, float *x);
 
 /* What reduce operations are opened with; all borrowed. */
 struct hps_reduce_need {
     const struct hps_gpu_group *gpus; /* whether GPUs form a group, and its NCCL     */
     const struct hps_dev *dev;
-    size_t n;                           /* floats of all gradients                     */
-    int nbucket;                        /* upper bound of sums under way at once       */
+    size_t n, bucket;                   /* floats of all gradients, of a bucket        */
+    int nbucket;                        /* sums under way at once, at most             */
+    bool by_share;                      /* sums may be distributed                     */
 };
+/* Bucket b is [first, *end), the b-th from the end. Returns first. Pure. */
+static inline size_t hps_reduce_bucket(size_t n, size_t bucket, int b, size_t *end)
+{
+    *end = n - (size_t)b * bucket;
+    return *end > bucket ? *end - bucket : 0;
+}
 
 /* Operations of one way to sum; reduce.c lists them. A state serves one hps_reduce. */
 struct hps_reduce_ops {
@@ -62,6 +89,10 @@ struct hps_reduce_ops {
     void (*poll)(void *state);
     /* For all started since the last wait; what takes device memory leaves that to its stream. */
     void (*wait)(void *state);
+    /* As hps_reduce_share and gather, of sums that are distributed; NULL: these never are. */
+    bool (*share)(void *state, int i, size_t *first, size_t *end);
+    void (*gather_begin)(void *state, const float *x);
+    void (*gather_end)(void *state, float *x);
 };
 extern const struct hps_reduce_ops hps_reduce_nccl, hps_reduce_shm, hps_reduce_mpi;
 

@@ -58,10 +58,10 @@ struct hps_dense_ops {
     void (*reduce)(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
     void (*reduce_doubles)(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
 
-    /* An optimiser's update: param (n), grad (n), state (nstate, n) planes. grad is zeroed in the
-     * same pass. */
+    /* An optimiser's update: param (n), grad (n), state: nstate times (n), `plane` >= n floats from
+     * one to the next. grad is zeroed in the same pass. */
     void (*update)(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
-                   float *grad, float *state);
+                   float *grad, float *state, size_t plane);
     /* *sum (host) = sum of squares of x (n), in double, deterministic. Waits. */
     void (*norm2)(struct hps_dev *dev, size_t n, const float *x, double *sum);
 

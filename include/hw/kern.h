@@ -153,7 +153,7 @@ int hps_kern_rows_apply(void *stream, struct hps_rule rule, float *table, struct
                         struct hps_row_sums grad);
 /* scratch: 2 * hps_kern_sum_blocks(n) + 2 doubles (lamb). */
 int hps_kern_update(void *stream, struct hps_rule rule, size_t n, float *param, float *grad,
-                    float *state, double *scratch);
+                    float *state, size_t plane, double *scratch);
 
 /* ---- kern_loss.cu: losses (B) [out] the loss of each row ---- */
 

@@ -99,4 +99,18 @@ void hps_slice_update_layer(struct hps_slice *slice, int l, const struct hps_rul
 /* To be called when the weights of a layer were written by anything else than these two. Local. */
 void hps_slice_pack(struct hps_slice *slice, int l);
 
+/* Ranks of a host may update a share of the weights each. Can they: does every rule update each
+ * weight by itself? Pure. */
+bool hps_slice_has_shares(const struct hps_slice *slice);
+/* Update the weights [first, end) of param alone, as hps_slice_update does at scale 1, and pack
+ * nothing. Local. */
+void hps_slice_update_share(struct hps_slice *slice, size_t first, size_t end, long long step,
+                            long long total);
+/* Copy plane p of the optimiser states to or from `plane` (nparam; host), one number for each
+ * weight; a layer with p states or fewer is left out. A host's device alone. Local. */
+void hps_slice_states_out(const struct hps_slice *slice, int p, float *plane);
+void hps_slice_states_in(struct hps_slice *slice, int p, const float *plane);
+/* The most planes of states of a layer. Pure. */
+int hps_slice_nplane(const struct hps_slice *slice);
+
 #endif

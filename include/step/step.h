@@ -51,6 +51,10 @@ enum hps_status hps_step_begin(struct hps_step *step, struct hps_feeder *feeder,
 void hps_step_work(struct hps_step *step, struct hps_feeder *feeder, long long number,
                    double *loss);
 
+/* Between two steps, before optimiser states of dense layers are read: gather those that other
+ * ranks of the host have updated. Collective over the ranks that work. */
+void hps_step_gather_states(struct hps_step *step);
+
 /* This rank's sum of losses of the last step. Waits for the device. Local. */
 double hps_step_loss(struct hps_step *step);
 

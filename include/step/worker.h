@@ -58,6 +58,12 @@ void hps_worker_receive_back(struct hps_worker *worker, int m);
 void hps_worker_backwarded(struct hps_worker *worker, int m);
 /* The slot of m is free: post the receive of the micro-batch that takes it next. */
 void hps_worker_freed(struct hps_worker *worker, int m);
+/* Where ranks of the host update a share of the dense weights each: update mine in 0-based step
+ * `step` of `total`, and, before anyone uses the weights, gather those of the others. */
+void hps_worker_update_share(struct hps_worker *worker, long long step, long long total);
+void hps_worker_gather(struct hps_worker *worker);
+/* Then gather the optimiser states too, which only their owner has. Nothing to do elsewhere. */
+void hps_worker_gather_states(struct hps_worker *worker);
 /* After the last micro-batch, wait until all messages have left. */
 void hps_worker_drain(struct hps_worker *worker);
 /* Let messages make progress: a large one needs both sides to poll now and then. Never blocks. */

@@ -19,6 +19,7 @@ struct hps_reduce {
     MPI_Comm comm;                      /* owned                                      */
     float *grad;
     size_t n, bucket;                   /* floats                                     */
+    bool by_share;                      /* sums are distributed                       */
     size_t left;                        /* [0, left) is not complete yet              */
     /* host sums of device gradients: buckets are copied to the host, summed, copied back */
     float *copy;                        /* (n) pinned; NULL: not needed               */
@@ -32,13 +33,16 @@ struct hps_reduce {
 
 static void choose(struct hps_reduce *r)
 {
-    const struct hps_reduce_need need = { r->gpus, r->dev, r->n, r->nbucket };
+    const struct hps_reduce_need need = { .gpus = r->gpus, .dev = r->dev, .n = r->n,
+                                          .bucket = r->bucket, .nbucket = r->nbucket,
+                                          .by_share = r->by_share };
 
     for (size_t i = 0; !r->state; i++) {
         r->ops = all[i];
         r->state = r->ops->open(&need, r->comm);
     }
     if (r->ops->memory) r->grad = r->ops->memory(r->state);
+    r->by_share &= r->ops->share != NULL;
 }
 
 static void make_copy(struct hps_reduce *r)
@@ -50,21 +54,18 @@ static void make_copy(struct hps_reduce *r)
 }
 
 enum hps_status hps_reduce_new(struct hps_reduce **reduce, struct hps_dev *dev, float *grad,
-                               size_t n, size_t bucket_bytes, MPI_Comm stage)
+                               const struct hps_reduce_opt *opt, MPI_Comm stage)
 {
     struct hps_reduce *r = hps_mem_new(1, sizeof *r);
 
-    assert(bucket_bytes >= sizeof(float));
-    r->dev = dev;
-    r->grad = grad;
-    r->n = r->left = n;
-    r->bucket = bucket_bytes / sizeof(float);
-    r->comm = MPI_COMM_NULL;
-    r->nrank = 1;
+    assert(opt->bucket_bytes >= sizeof(float));
+    *r = (struct hps_reduce){ .dev = dev, .grad = grad, .n = opt->n, .left = opt->n, .nrank = 1,
+                              .bucket = opt->bucket_bytes / sizeof(float),
+                              .by_share = opt->by_share, .comm = MPI_COMM_NULL };
     if (stage != MPI_COMM_NULL) HPS_MPI(MPI_Comm_size(stage, &r->nrank));
-    if (r->nrank > 1 && n > 0) {
+    if (r->nrank > 1 && r->n > 0) {
         HPS_MPI(MPI_Comm_dup(stage, &r->comm));
-        r->nbucket = (int)((n - 1) / r->bucket + 1);
+        r->nbucket = (int)((r->n - 1) / r->bucket + 1);
         r->gpus = hps_gpu_group_new(dev, stage, HPS_INFO);
         choose(r);
         if (!dev->host && !r->ops->device) make_copy(r);
@@ -108,16 +109,16 @@ const char *hps_reduce_name(const struct hps_reduce *r)
 
 /* ---- a step ---- */
 
-/* Bucket b of this step: the b-th from the end. */
 static size_t first_of(const struct hps_reduce *r, int b)
 {
-    size_t end = r->n - (size_t)b * r->bucket;
-    return end > r->bucket ? end - r->bucket : 0;
+    size_t end;
+    return hps_reduce_bucket(r->n, r->bucket, b, &end);
 }
 
 static size_t size_of(const struct hps_reduce *r, int b)
 {
-    return r->n - (size_t)b * r->bucket - first_of(r, b);
+    size_t end, first = hps_reduce_bucket(r->n, r->bucket, b, &end);
+    return end - first;
 }
 
 /* Queue the copy of a complete bucket to where it is summed. */
@@ -185,6 +186,28 @@ void hps_reduce_end(struct hps_reduce *r)
     if (!r->dev->host) r->dev->ops->stream_wait(r->dev, HPS_STREAM_COMPUTE, HPS_STREAM_PEERS);
     r->left = r->n;
     r->nready = r->nstarted = 0;
+}
+
+/* ---- shares ---- */
+
+bool hps_reduce_by_share(const struct hps_reduce *r)
+{
+    return r->ops && r->by_share;
+}
+
+bool hps_reduce_share(const struct hps_reduce *r, int i, size_t *first, size_t *end)
+{
+    return r->ops->share(r->state, i, first, end);
+}
+
+void hps_reduce_gather_begin(struct hps_reduce *r, const float *x)
+{
+    r->ops->gather_begin(r->state, x);
+}
+
+void hps_reduce_gather_end(struct hps_reduce *r, float *x)
+{
+    r->ops->gather_end(r->state, x);
 }
 
 double hps_reduce_bytes(const struct hps_reduce *r)

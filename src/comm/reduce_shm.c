@@ -1,8 +1,8 @@
 /* reduce_shm.c - sums where ranks of a host share memory: each has its gradients there. A bucket
  * has as many shares as the largest host has ranks, distributed round robin over the ranks of each
  * host. A rank sums each of its shares over its host and stores the sums in all gradients of the
- * host. With several hosts, a share is reduced over the ranks that have it, one of each host: a
- * host sends no more than one rank would.
+ * host, or, where sums are distributed, in its own only. With several hosts, a share is reduced
+ * over the ranks that have it, one of each host: a host sends no more than one rank would.
  *
  * A share consists of whole cache lines. Each sum is computed once, in the order of the ranks. */
 #include <assert.h>
@@ -37,6 +37,10 @@ struct state {
     int nthread, k, me;         /* threads; ranks of the host, this rank among them          */
     int nhost, my_host;         /* hosts; this one, from 1                                   */
     float **at;                 /* (k) the gradients of each rank of the host                */
+    float **shown;              /* (k) of each what the others gather; NULL: not distributed */
+    MPI_Request gathered;       /* the host's ranks have shown their shares                  */
+    MPI_Request read;           /* and have read those of the others                         */
+    size_t n, size;             /* floats of all gradients, of a bucket                      */
     MPI_Comm host, laid;        /* two communicators of the host, each with its own order    */
     int nshare, nmine;          /* shares of a bucket; of this rank: me, me + k, ..          */
     MPI_Comm *across;           /* (nmine) the ranks with the same share; none on one host   */
@@ -94,20 +98,25 @@ static bool serves(const struct state *s, int seen, size_t rows, int parts, MPI_
 
 /* Each rank touches the memory of its own gradients, on its NUMA node, then maps that of the
  * others. */
-static void see_all(struct state *s, size_t n, size_t rows, int parts, MPI_Comm comm)
+static void see_all(struct state *s, bool by_share, size_t rows, int parts, MPI_Comm comm)
 {
     int me, i = 0;
 
     s->at = hps_mem_new((size_t)s->k, sizeof *s->at);
+    if (by_share) s->shown = hps_mem_new((size_t)s->k, sizeof *s->shown);
     if (!s->shm) {
-        s->at[0] = s->own = hps_mem_new(n, sizeof *s->own);
+        s->at[0] = s->own = hps_mem_new(s->n, sizeof *s->own);
         return;
     }
     HPS_MPI(MPI_Comm_rank(comm, &me));
-    hps_shm_at(s->shm, me, 0, rows);
+    for (int b = 0; b <= by_share; b++)
+        hps_shm_at(s->shm, me, b, rows);
     HPS_MPI(MPI_Barrier(s->host));
-    for (int q = 0; q < parts; q++)
-        if (hps_shm_is(s->shm, q)) s->at[i++] = hps_shm_at(s->shm, q, 0, rows);
+    for (int q = 0; q < parts; q++) {
+        if (!hps_shm_is(s->shm, q)) continue;
+        if (by_share) s->shown[i] = hps_shm_at(s->shm, q, 1, rows);
+        s->at[i++] = hps_shm_at(s->shm, q, 0, rows);
+    }
     assert(i == s->k);
 }
 
@@ -137,9 +146,9 @@ static void reach_across(struct state *s, MPI_Comm comm)
 }
 
 /* Allocate the buckets and their requests. */
-static void make_room(struct state *s, size_t n)
+static void make_room(struct state *s)
 {
-    size_t lines = n / LINE + 2 * (size_t)s->max_bucket;
+    size_t lines = s->n / LINE + 2 * (size_t)s->max_bucket;
 
     s->sum_cap = (size_t)s->nmine * (lines / (size_t)s->nshare + (size_t)s->max_bucket) * LINE;
     s->sum = hps_mem_new(s->sum_cap, sizeof *s->sum);
@@ -152,6 +161,7 @@ static void close_near(void *state)
 {
     struct state *s = state;
 
+    hps_wait_all(1, &s->read);
     for (int i = 0; s->across && i < s->nmine; i++)
         HPS_MPI(MPI_Comm_free(&s->across[i]));
     HPS_MPI(MPI_Comm_free(&s->host));
@@ -159,6 +169,7 @@ static void close_near(void *state)
     hps_shm_free(s->shm);
     hps_mem_free(s->own);
     hps_mem_free(s->at);
+    hps_mem_free(s->shown);
     hps_mem_free(s->across);
     hps_mem_free(s->sum);
     hps_mem_free(s->summed);
@@ -172,21 +183,23 @@ static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
     int parts;
 
     HPS_MPI(MPI_Comm_size(comm, &parts));
-    const int dim = dim_for(need->n, parts);
+    const int dim = dim_for(need->n, parts), dims[2] = { dim, dim };
     const size_t rows = need->n / (size_t)dim + 1;
-    *s = (struct state){ .nthread = need->dev->nthread, .max_bucket = need->nbucket };
-    s->shm = hps_shm_new(need->dev->host, 1, &dim, comm);
+    *s = (struct state){ .nthread = need->dev->nthread, .max_bucket = need->nbucket,
+                         .n = need->n, .size = need->bucket, .gathered = MPI_REQUEST_NULL,
+                         .read = MPI_REQUEST_NULL };
+    s->shm = hps_shm_new(need->dev->host, 1 + need->by_share, dims, comm);
     int seen = meet_host(s, parts, comm);
     if (!serves(s, seen, rows, parts, comm)) {
         close_near(s);
         return NULL;
     }
     s->bucket = hps_mem_new((size_t)s->max_bucket, sizeof *s->bucket);
-    see_all(s, need->n, rows, parts, comm);
+    see_all(s, need->by_share, rows, parts, comm);
     deal_shares(s, comm);
     if (s->nhost > 1) {
         reach_across(s, comm);
-        make_room(s, need->n);
+        make_room(s);
     }
     return s;
 }
@@ -222,6 +235,13 @@ static void lay_down(const struct state *s, const float *sum, size_t at, size_t 
         if (sum != s->at[q] + at) memcpy(s->at[q] + at, sum, n * sizeof *sum);
 }
 
+/* Where sums are distributed: each rank's gradients are done with. */
+static void zero_all(const struct state *s, size_t at, size_t n)
+{
+    for (int q = 0; q < s->k; q++)
+        memset(s->at[q] + at, 0, n * sizeof *s->at[q]);
+}
+
 static void add_block(const struct adding *j, size_t at, size_t n)
 {
     const struct state *s = j->s;
@@ -233,8 +253,11 @@ static void add_block(const struct adding *j, size_t at, size_t n)
         for (size_t i = 0; i < n; i++)
             sum[i] += x[i];
     }
+    if (s->shown) zero_all(s, at, n);
     if (j->to)
         memcpy(j->to + (at - j->first), sum, n * sizeof *sum);
+    else if (s->shown)
+        memcpy(s->at[s->me] + at, sum, n * sizeof *sum);
     else
         lay_down(s, sum, at, n);
 }
@@ -252,11 +275,13 @@ static void add_part(void *job, int t)
     }
 }
 
+/* Where sums are distributed, nobody waits for those of others. */
 static void tell_laid(struct state *s, struct bucket *b)
 {
+    s->given++;
+    if (s->shown) return;
     hps_shm_release();
     HPS_MPI(MPI_Ibarrier(s->laid, &b->laid));
-    s->given++;
 }
 
 /* Reduce share i of this rank over hosts; MPI's algorithms are better when not in place. */
@@ -289,7 +314,7 @@ static void add(struct state *s, struct bucket *b)
 /* This rank's shares are summed over all hosts: store them on the host. */
 static void give(struct state *s, struct bucket *b)
 {
-    for (int j = s->me; j < s->nshare; j += s->k) {
+    for (int j = s->me; !s->shown && j < s->nshare; j += s->k) {
         size_t first = share(s, b, j);
         lay_down(s, memory(s) + first, first, share(s, b, j + 1) - first);
     }
@@ -317,7 +342,8 @@ static void advance_given(struct state *s, bool blocking)
     while (s->given < s->added &&
            hps_wait_arrived(s->nmine, s->bucket[s->given].summed, blocking))
         give(s, &s->bucket[s->given]);
-    while (s->laid_down < s->given && hps_wait_arrived(1, &s->bucket[s->laid_down].laid, blocking))
+    while (s->laid_down < s->given &&
+           (s->shown || hps_wait_arrived(1, &s->bucket[s->laid_down].laid, blocking)))
         s->laid_down++;
 }
 
@@ -345,10 +371,60 @@ static void wait(void *state)
     s->nsum = 0;
 }
 
+/* ---- shares ---- */
+
+static bool find_share(const struct state *s, int rank, int i, size_t *first, size_t *end)
+{
+    int each = (s->nshare - rank + s->k - 1) / s->k, b = i / each, j = rank + i % each * s->k;
+    struct bucket at = { .first = 0 };
+
+    if (b >= s->max_bucket) return false;
+    at.first = hps_reduce_bucket(s->n, s->size, b, &at.end);
+    *first = share(s, &at, j);
+    *end = share(s, &at, j + 1);
+    return true;
+}
+
+static bool my_share(void *state, int i, size_t *first, size_t *end)
+{
+    const struct state *s = state;
+    return s->shown && find_share(s, s->me, i, first, end);
+}
+
+static void gather_begin(void *state, const float *x)
+{
+    struct state *s = state;
+    size_t first, end;
+
+    if (s->k == 1) return;
+    hps_wait_all(1, &s->read);
+    for (int i = 0; find_share(s, s->me, i, &first, &end); i++)
+        memcpy(s->shown[s->me] + first, x + first, (end - first) * sizeof *x);
+    hps_shm_release();
+    HPS_MPI(MPI_Ibarrier(s->laid, &s->gathered));
+}
+
+static void gather_end(void *state, float *x)
+{
+    struct state *s = state;
+    size_t first, end;
+
+    if (s->k == 1) return;
+    hps_wait_all(1, &s->gathered);
+    hps_shm_acquire();
+    for (int q = 0; q < s->k; q++)
+        for (int i = 0; q != s->me && find_share(s, q, i, &first, &end); i++)
+            memcpy(x + first, s->shown[q] + first, (end - first) * sizeof *x);
+    HPS_MPI(MPI_Ibarrier(s->laid, &s->read));
+}
+
 const struct hps_reduce_ops hps_reduce_shm = { .name = "near",
                                                .open = open_near,
                                                .close = close_near,
                                                .memory = memory,
                                                .start = start,
                                                .poll = poll,
-                                               .wait = wait };
+                                               .wait = wait,
+                                               .share = my_share,
+                                               .gather_begin = gather_begin,
+                                               .gather_end = gather_end };

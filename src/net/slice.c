@@ -293,12 +293,7 @@ void hps_slice_pack(struct hps_slice *s, int l)
 
 void hps_slice_update_layer(struct hps_slice *s, int l, const struct hps_rule *rule)
 {
-    int i = l - s->first;
-    size_t n = s->offset[i + 1] - s->offset[i];
-
-    if (n == 0) return;
-    s->dev->ops->dense->update(s->dev, rule, n, s->param + s->offset[i], s->grad + s->offset[i],
-                               s->state + s->state_at[i]);
+    hps_slice_update_part(s, l - s->first, rule, 0, s->nparam);
     hps_slice_pack(s, l);
 }
 

@@ -48,4 +48,8 @@ struct hps_slice_impl {
 struct hps_rule hps_slice_rule(const struct hps_slice *slice, int i, long long step,
                                long long total);
 
+/* Update those weights of the i-th layer that lie in [from, end) of param. */
+void hps_slice_update_part(struct hps_slice *slice, int i, const struct hps_rule *rule,
+                           size_t from, size_t end);
+
 #endif

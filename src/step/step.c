@@ -237,11 +237,20 @@ static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
     const struct hps_step_opt *opt = &s->impl->opt;
     long long number = s->impl->number, total = opt->steps.total;
     struct hps_step_clock t0 = hps_step_compute_begin(s, r, HPS_REGION_UPDATE);
+    bool by_share = hps_reduce_by_share(r->reduce);
     bool graph = s->dev->ops->graph_begin && r->slice->nparam > 0;
     if (graph) s->dev->ops->graph_begin(s->dev, UPDATE_GRAPHS + index_of(s, r));
-    hps_slice_update(r->slice, number, total, scale);
+    if (by_share)
+        hps_worker_update_share(r, number, total);
+    else
+        hps_slice_update(r->slice, number, total, scale);
     if (graph) s->dev->ops->graph_end(s->dev, UPDATE_GRAPHS + index_of(s, r));
     hps_ps_apply(s->ps, r->stage, number, total, scale);
+    if (by_share) {
+        hps_step_gather(s, r);
+        for (int l = r->slice->first; l <= r->slice->last; l++)
+            hps_slice_pack(r->slice, l);
+    }
     hps_step_compute_end(s, t0);
     hps_region_leave(HPS_REGION_UPDATE);
 }
@@ -251,6 +260,12 @@ static void update(struct hps_step *s)
     float scale = clip_scale(s);
     for (int i = 0; i < s->team->nworker; i++)
         update_worker(s, &s->worker[i], scale);
+}
+
+void hps_step_gather_states(struct hps_step *s)
+{
+    for (int i = 0; i < s->team->nworker; i++)
+        hps_worker_gather_states(&s->worker[i]);
 }
 
 /* The last micro-batches' messages must have left before their buffers are written again. */

@@ -33,6 +33,8 @@ void hps_step_poll(struct hps_step *step);
 
 /* Let the sums of a worker's gradients make progress, and add up what has arrived. */
 void hps_step_poll_reduce(struct hps_step *step, struct hps_worker *worker);
+/* Gather the dense weights that other ranks of the host have updated. */
+void hps_step_gather(struct hps_step *step, struct hps_worker *worker);
 
 /* The beginning of a computation, by two clocks that stand still while the rank is in a collective
  * of a layer or sums gradients up: wall time, and the time that this thread ran on a core. */

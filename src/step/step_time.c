@@ -17,17 +17,32 @@ static double core_s(const struct hps_step *s)
     return s->dev->slow > 1 ? hps_core_s() : 0;
 }
 
-void hps_step_poll_reduce(struct hps_step *s, struct hps_worker *r)
+/* Both clocks of a computation stand still meanwhile, but not a GPU's, which goes on with it. */
+static void beside(struct hps_step *s, struct hps_worker *r, void (*reduce)(struct hps_worker *))
 {
     struct hps_step_impl *o = s->impl;
-    if (!r->reduce || !hps_reduce_busy(r->reduce)) return;
     double wall = hps_now_s(), core = core_s(s);
     hps_region_enter(HPS_REGION_REDUCE, r->part);
-    hps_reduce_poll(r->reduce);
+    reduce(r);
     hps_region_leave(HPS_REGION_REDUCE);
-    if (!s->dev->host) return; /* a GPU computes at the same time */
+    if (!s->dev->host) return;
     o->reduce_wall_s += hps_now_s() - wall;
     o->reduce_core_s += core_s(s) - core;
+}
+
+static void poll_reduce(struct hps_worker *r)
+{
+    hps_reduce_poll(r->reduce);
+}
+
+void hps_step_poll_reduce(struct hps_step *s, struct hps_worker *r)
+{
+    if (r->reduce && hps_reduce_busy(r->reduce)) beside(s, r, poll_reduce);
+}
+
+void hps_step_gather(struct hps_step *s, struct hps_worker *r)
+{
+    beside(s, r, hps_worker_gather);
 }
 
 /* What a span of the GPU's time belongs to. It is packed into one number for the span's record. */

@@ -43,6 +43,18 @@ static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker
     return hps_pipe_new(pipe, r->team, s->dev, &opt);
 }
 
+/* The norm of a gradient that is clipped needs all of it. */
+static enum hps_status make_reduce(struct hps_worker *r, const struct hps_train_opt *train,
+                                   struct hps_dev *dev)
+{
+    struct hps_reduce_opt opt = { .n = r->slice->nparam, .bucket_bytes = BUCKET_BYTES,
+                                  .by_share = train->clip <= 0 && hps_slice_has_shares(r->slice) };
+    enum hps_status st = hps_reduce_new(&r->reduce, dev, r->slice->grad, &opt, r->team->stage);
+
+    if (!st) hps_slice_borrow_grad(r->slice, hps_reduce_grad(r->reduce));
+    return st;
+}
+
 enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
                                const struct hps_plan *plan, const struct hps_team *team, int stage,
                                struct hps_dev *dev, const struct hps_worker_opt *opt)
@@ -59,10 +71,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &slice_opt);
     if (!st) st = make_pipe(&r->prev, r, -1);
     if (!st) st = make_pipe(&r->next, r, +1);
-    if (!st && opt->training)
-        st = hps_reduce_new(&r->reduce, dev, r->slice->grad, r->slice->nparam, BUCKET_BYTES,
-                            team->stage);
-    if (!st && opt->training) hps_slice_borrow_grad(r->slice, hps_reduce_grad(r->reduce));
+    if (!st && opt->training) st = make_reduce(r, opt->train, dev);
     if (!st && team->nreplica > 1 && hps_slice_is_collective(net, g->first, g->last))
         st = hps_stage_collective_new(&r->stage_collective, dev, team->stage);
     return st;

@@ -81,6 +81,22 @@ static void check_way(const struct hps_reduce *reduce, size_t n, bool host, MPI_
         HPS_DIE("%d ranks, %d together, %d alone, sum by %s", hps_nrank(), each, alone, way);
 }
 
+/* Where sums are distributed: those of my shares, then the others' by a gather; all else is 0. */
+static void gather(struct hps_reduce *reduce, size_t n, float *grad, float *got)
+{
+    size_t first, end;
+
+    memset(got, 0, n * sizeof *got);
+    for (int i = 0; hps_reduce_share(reduce, i, &first, &end); i++) {
+        memcpy(got + first, grad + first, (end - first) * sizeof *got);
+        memset(grad + first, 0, (end - first) * sizeof *grad);
+    }
+    hps_reduce_gather_begin(reduce, got);
+    hps_reduce_gather_end(reduce, got);
+    for (size_t i = 0; i < n; i++)
+        if (grad[i] != 0) HPS_DIE("element %zu of %zu is left of a gradient", i, n);
+}
+
 enum { TURNS = 4 };
 
 static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_Comm world)
@@ -88,10 +104,16 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
     float *own = dev->ops->alloc(dev, n * sizeof *own), *all = hps_mem_new(TURNS * n, sizeof *all);
     struct hps_reduce *reduce;
 
-    if (hps_reduce_new(&reduce, dev, own, n, bucket, world) != HPS_OK)
+    static int nrun;
+    const bool by_share = nrun++ % 2 == 1;
+    const struct hps_reduce_opt opt = { .n = n, .bucket_bytes = bucket, .by_share = by_share };
+
+    if (hps_reduce_new(&reduce, dev, own, &opt, world) != HPS_OK)
         HPS_DIE("no reduce");
     float *grad = hps_reduce_grad(reduce);
     check_way(reduce, n, dev->host, world);
+    if (hps_reduce_by_share(reduce) != (by_share && strcmp(hps_reduce_name(reduce), "near") == 0))
+        HPS_DIE("sums are distributed, or not, against the caller's wish");
     for (int turn = 0; turn < TURNS; turn++) {
         float *got = all + (size_t)turn * n;
         int step = turn < 3 ? turn : 1;                 /* the rounding step comes twice */
@@ -103,7 +125,10 @@ static void run(struct hps_dev *dev, size_t n, size_t bucket, size_t piece, MPI_
         }
         fill(dev, step, grad, got, 0, left);
         hps_reduce_end(reduce);
-        dev->ops->copy_to_host(dev, got, grad, n * sizeof *grad);
+        if (hps_reduce_by_share(reduce))
+            gather(reduce, n, grad, got);
+        else
+            dev->ops->copy_to_host(dev, got, grad, n * sizeof *grad);
         check_sums(step, got, n);
     }
     check_same(all, TURNS * n, world);                  /* now: it holds up who is ahead */

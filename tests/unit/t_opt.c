@@ -125,7 +125,7 @@ static void a_rule_is_the_textbooks(void **state)
             rule.scale = 0.5f;
             twin_fill_f((uint64_t)step, W, g);
             twin_widen(1, W, g, 0, tg);
-            dev.ops->dense->update(&dev, &rule, W, w, g, s);
+            dev.ops->dense->update(&dev, &rule, W, w, g, s, W);
             twin_rule(&rule, W, tw, tg, ts, ts + W);
             assert_true(twin_error_f(W, w, tw) <= 1e-5);
             for (int i = 0; i < W; i++)
@@ -159,7 +159,7 @@ static void starts_and_states(void **state)
     /* ftrl knows weights only by its states: without a gradient it must find the first ones */
     struct hps_rule rule = start("optimizer: ftrl, l1: 2, l2: 1, initial_accumulator: 1", 3, w, s);
     assert_int_equal(hps_dev_cpu.open(&dev, 0, 1), HPS_OK);
-    dev.ops->dense->update(&dev, &rule, 3, w, g, s);
+    dev.ops->dense->update(&dev, &rule, 3, w, g, s, 3);
     dev.ops->close(&dev);
     for (int i = 0; i < 3; i++)
         assert_true(fabsf(w[i] - was[i]) <= 1e-6f * fabsf(was[i]));
@@ -175,9 +175,9 @@ static void ftrl_forgets_what_is_not_needed(void **state)
     (void)state;
     assert_int_equal(hps_dev_cpu.open(&dev, 0, 1), HPS_OK);
     for (int i = 0; i < 2; i++, g = 0.4f)
-        dev.ops->dense->update(&dev, &rule, 1, &w, &g, s);
+        dev.ops->dense->update(&dev, &rule, 1, &w, &g, s, 1);
     assert_true(w == 0);
-    dev.ops->dense->update(&dev, &rule, 1, &w, &g, s);
+    dev.ops->dense->update(&dev, &rule, 1, &w, &g, s, 1);
     assert_true(w < 0);
     dev.ops->close(&dev);
 }

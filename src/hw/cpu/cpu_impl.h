@@ -159,7 +159,7 @@ void hps_cpu_scale(struct hps_dev *dev, int B, float by, struct hps_tensor x, st
 void hps_cpu_reduce(struct hps_dev *dev, int k, size_t n, const float *part, float *to);
 void hps_cpu_reduce_doubles(struct hps_dev *dev, int k, size_t n, const double *part, double *to);
 void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
-                    float *grad, float *state);
+                    float *grad, float *state, size_t plane);
 void hps_cpu_norm2(struct hps_dev *dev, size_t n, const float *x, double *sum);
 double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat);
 

@@ -100,7 +100,7 @@ HPS_INLINE void apply(const struct hps_rule_step *k, size_t n, float *w, const f
 
 struct update {
     struct hps_rule_step rule;
-    size_t n;
+    size_t n, plane;
     float *param, *grad, *state;
     double (*norm2)[2];             /* lamb: of each block */
     float rate;                     /* lamb: with the ratio of the layer */
@@ -110,7 +110,8 @@ HPS_MULTIVERSION static void apply_planes(const struct update *u, size_t first, 
 {
     for (size_t i = first; i < last; i += BLOCK) {
         size_t n = last - i < BLOCK ? last - i : BLOCK;
-        apply(&u->rule, n, u->param + i, u->grad + i, u->state + i, u->n);
+        apply(&u->rule, n, u->param + i, u->grad + i, u->state + i,
+              u->plane);
         memset(u->grad + i, 0, n * sizeof *u->grad);
     }
 }
@@ -127,8 +128,8 @@ HPS_MULTIVERSION static void means_of_planes(const struct update *u, size_t firs
         size_t n = last - i < BLOCK ? last - i : BLOCK;
         double *norm2 = u->norm2[i / BLOCK];
         norm2[0] = norm2[1] = 0;
-        lamb_means(&u->rule, n, u->param + i, u->grad + i, u->state + i, u->state + u->n + i,
-                   norm2);
+        lamb_means(&u->rule, n, u->param + i, u->grad + i, u->state + i,
+                   u->state + u->plane + i, norm2);
         memset(u->grad + i, 0, n * sizeof *u->grad);
     }
 }
@@ -142,7 +143,7 @@ static void means_task(const void *job, int t, int n)
 HPS_MULTIVERSION static void move_planes(const struct update *u, size_t first, size_t last)
 {
     lamb_apply(&u->rule, u->rate, last - first, u->param + first, u->state + first,
-               u->state + u->n + first);
+               u->state + u->plane + first);
 }
 
 static void move_task(const void *job, int t, int n)
@@ -168,10 +169,10 @@ static void update_lamb(struct hps_dev *dev, struct update *u, double work_ns)
 }
 
 void hps_cpu_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
-                    float *grad, float *state)
+                    float *grad, float *state, size_t plane)
 {
-    struct update u = { .rule = hps_rule_prepare(rule), .n = n, .param = param, .grad = grad,
-                        .state = state };
+    struct update u = { .rule = hps_rule_prepare(rule), .n = n, .plane = plane, .param = param,
+                        .grad = grad, .state = state };
     double work_ns = (double)n * (0.5 + 0.5 * rule->nstate);
 
     assert(rule->nrow == 0);

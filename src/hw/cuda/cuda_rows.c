@@ -63,10 +63,11 @@ void hps_cuda_rows_sum(struct hps_dev *dev, int dim, size_t n, const struct hps_
 }
 
 void hps_cuda_update(struct hps_dev *dev, const struct hps_rule *rule, size_t n, float *param,
-                     float *grad, float *state)
+                     float *grad, float *state, size_t plane)
 {
     double *scratch = hps_cuda_scratch(dev, (hps_kern_sum_blocks(n) + 2) * sizeof *scratch);
 
     assert(rule->nrow == 0);
-    HPS_CUDA(hps_kern_update(hps_cuda_stream(dev), *rule, n, param, grad, state, scratch));
+    HPS_CUDA(hps_kern_update(hps_cuda_stream(dev), *rule, n, param, grad, state, plane,
+                             scratch));
 }

@@ -137,12 +137,12 @@ extern "C" int hps_kern_rows_apply(void *stream, struct hps_rule r, float *table
 
 struct update {
     hps_rule_step k;
-    size_t n;
+    size_t plane;
     float *param, *grad, *state;
 
     __device__ void operator()(size_t i, int) const
     {
-        param[i] = hps_rule_moved(&k, k.kind, param[i], grad[i], state + i, state + n + i);
+        param[i] = hps_rule_moved(&k, k.kind, param[i], grad[i], state + i, state + plane + i);
         grad[i] = 0;
     }
 };
@@ -155,12 +155,13 @@ struct weights2 {
 
 struct moves2 {                 /* also updates the means */
     hps_rule_step k;
-    size_t n;
+    size_t plane;
     float *param, *grad, *state;
 
     __device__ double operator()(size_t i) const
     {
-        double u = (double)hps_rule_lamb_mean(&k, param[i], grad[i], state + i, state + n + i);
+        double u = (double)hps_rule_lamb_mean(&k, param[i], grad[i], state + i,
+                                              state + plane + i);
         grad[i] = 0;
         return u * u;
     }
@@ -168,26 +169,26 @@ struct moves2 {                 /* also updates the means */
 
 struct lamb_step {
     hps_rule_step k;
-    size_t n;
+    size_t plane;
     float *param, *state;
     const double *norm2;        /* of the weights, of the updates */
 
     __device__ void operator()(size_t i, int) const
     {
         float rate = hps_rule_lamb_rate(&k, norm2[0], norm2[1]);
-        param[i] -= rate * hps_rule_lamb_move(&k, param[i], state[i], state[n + i]);
+        param[i] -= rate * hps_rule_lamb_move(&k, param[i], state[i], state[plane + i]);
     }
 };
 
 extern "C" int hps_kern_update(void *stream, struct hps_rule r, size_t n, float *param,
-                               float *grad, float *state, double *scratch)
+                               float *grad, float *state, size_t plane, double *scratch)
 {
     hps_rule_step k = hps_rule_prepare(&r);
-    update f = { k, n, param, grad, state };
+    update f = { k, plane, param, grad, state };
     if (r.kind != HPS_RULE_LAMB) return run_each(stream, n, 1, f);
     weights2 w = { param };
-    moves2 m = { k, n, param, grad, state };
-    lamb_step s = { k, n, param, state, scratch };
+    moves2 m = { k, plane, param, grad, state };
+    lamb_step s = { k, plane, param, state, scratch };
     int error = run_sum(stream, n, w, scratch + 2, scratch, false);
     if (!error) error = run_sum(stream, n, m, scratch + 2, scratch + 1, false);
     return error ? error : run_each(stream, n, 1, s);

@@ -93,6 +93,7 @@ int hps_ckpt_state_new(struct hps_ckpt_item **out, struct hps_step *s, double sn
     int n = 0;
 
     s->dev->ops->sync(s->dev);
+    hps_step_gather_states(s);
     for (int l = 0; l < s->net->L; l++)
         n += take_layer(item + n, s, l);
     for (int t = 0; t < s->net->ntable; t++)

@@ -102,7 +102,12 @@ static void done(struct shape *s, const struct hps_shape_opt *g)
     hps_mem_free(s->bag);
 }
 
-static enum hps_status generate(const struct hps_options *o, long long rows, const char *output)
+struct range {
+    long long first, rows;
+};
+
+static enum hps_status generate(const struct hps_options *o, struct range range,
+                                const char *output)
 {
     const struct hps_shape_opt *g = &o->generate;
     struct shape s = { 0 };
@@ -110,7 +115,8 @@ static enum hps_status generate(const struct hps_options *o, long long rows, con
     enum hps_status st = fill(&s, o);
 
     if (!st) {
-        struct hps_generate_opt opt = { .rows = rows,
+        struct hps_generate_opt opt = { .first = range.first,
+                                        .rows = range.rows,
                                         .D = g->dense,
                                         .nslot = g->slots,
                                         .dense_name = (const char *const *)s.dense,
@@ -128,43 +134,45 @@ static enum hps_status generate(const struct hps_options *o, long long rows, con
     }
     if (!st)
         hps_out("%s: %lld rows, %d dense features, %d slots; no model can pass AUC %.4f; %.2f s\n",
-                output, rows, g->dense, g->slots, auc, hps_now_s() - began);
+                output, range.rows, g->dense, g->slots, auc, hps_now_s() - began);
     done(&s, g);
     return st ? st : hps_out_flush();
 }
 
-static enum hps_status rows_of(const char *text, long long *rows)
+static enum hps_status count_of(const char *name, const char *text, int min, long long *count)
 {
     char *end;
     double n = text ? strtod(text, &end) : 0;
-    if (text && end != text && *end == 0 && n >= 1 && n <= 1e13 && n == floor(n)) {
-        *rows = (long long)n;
+    if (text && end != text && *end == 0 && n >= min && n <= 1e13 && n == floor(n)) {
+        *count = (long long)n;
         return HPS_OK;
     }
-    HPS_SAY(HPS_ERROR, "heterps generate: wants --rows N, a whole number from 1 on");
+    HPS_SAY(HPS_ERROR, "heterps generate: wants --%s N, a whole number from %d on", name, min);
     return HPS_USAGE;
 }
 
 enum hps_status hps_app_generate(int argc, char **argv, MPI_Comm world)
 {
-    const char *rows = NULL, *output = NULL;
+    const char *rows = NULL, *first = NULL, *output = NULL;
     struct hps_arg_list set = { 0 }, deck = { 0 };
     struct hps_options o = { 0 };
     const struct hps_arg table[] = { { .name = "rows", .text = &rows },
+                                     { .name = "first", .text = &first },
                                      { .name = "output", .text = &output },
                                      { .name = "set", .list = &set },
                                      { 0 } };
-    long long n = 0;
+    struct range range = { 0 };
     enum hps_status st = hps_args_parse(argc, argv, table, 1, 1, &deck);
 
-    if (!st) st = rows_of(rows, &n);
+    if (!st) st = count_of("rows", rows, 1, &range.rows);
+    if (!st && first) st = count_of("first", first, 0, &range.first);
     if (!st && !output) {
         HPS_SAY(HPS_ERROR, "heterps generate: --output FILE.h5 is missing");
         st = HPS_USAGE;
     }
     if (!st) st = hps_outputs_add("output", &output, HPS_OUTPUT_NEW);
     if (!st) st = hps_options_load(&o, deck.item[0], set.n, set.item, world);
-    if (!st) st = generate(&o, n, output);
+    if (!st) st = generate(&o, range, output);
     hps_options_done(&o);
     hps_args_done(&set);
     hps_args_done(&deck);

@@ -41,9 +41,10 @@ static const struct verb verbs[] = {
           "  --check             validate deck, data and plan, print the plan, run nothing\n",
       NULL },
     { "generate", ALONE, false, hps_app_generate,
-      "DECK --rows N --output FILE.h5 [--set KEY=VALUE]...",
+      "DECK --rows N --output FILE.h5 [--first N] [--set KEY=VALUE]...",
       "made-up data of the deck's shape, whose best possible AUC is known",
       "  --rows N            examples to make\n"
+      "  --first N           the first one's number (0); later ones are a test set\n"
       "  --output FILE       the dataset to write\n" SET,
       NULL },
     { "eval", RANKS, true, hps_app_eval,

@@ -152,6 +152,8 @@ expect 64 '--output o.h5 and --test-output ./o.h5 are one file' heterps import c
 expect 64 'are one file' heterps import criteo --output new/o.h5 --test-output new/o.h5.part a.txt
 expect 64 'const.h5 is read, it cannot be written too: --json const.h5' \
     heterps info --json const.h5 const.h5
+expect 64 'wants --first N, a whole number from 0 on' heterps generate any.yaml --rows 9 \
+    --first -1 --output o.h5
 : >mine.yaml
 expect 64 'mine.yaml is read' heterps generate mine.yaml --rows 9 --output mine.yaml
 # nor is what an empty file lacks said of no file

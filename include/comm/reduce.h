@@ -17,6 +17,8 @@ struct hps_reduce_opt {
     size_t n;                           /* floats of all gradients                      */
     size_t bucket_bytes;
     bool by_share;                      /* sums may be distributed, see below           */
+    bool rounded;                       /* what travels by MPI does as bf16, with fp32 sums:
+                                           comm/rounded_sum.h                           */
 };
 /* `grad` (n): device memory, borrowed where hps_reduce_grad is that, else not used. Collective over
  * the stage (a communicator of its own is made). */
@@ -43,7 +45,8 @@ bool hps_reduce_busy(const struct hps_reduce *reduce);
  * same layout on the same hosts, whose ranks share memory or not as before (hw/nccl.h says what of
  * NCCL that relies on), and the same bits on all ranks of the stage unless sums are distributed. */
 void hps_reduce_end(struct hps_reduce *reduce);
-/* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed. */
+/* Bytes this rank has sent so far, as a ring would: 2 (k-1)/k of what it summed, half of it where
+ * numbers travel as bf16. */
 double hps_reduce_bytes(const struct hps_reduce *reduce);
 
 /* ---- shares ----
@@ -68,6 +71,7 @@ struct hps_reduce_need {
     size_t n, bucket;                   /* floats of all gradients, of a bucket        */
     int nbucket;                        /* sums under way at once, at most             */
     bool by_share;                      /* sums may be distributed                     */
+    bool rounded;                       /* numbers travel as bf16                      */
 };
 /* Bucket b is [first, *end), the b-th from the end. Returns first. Pure. */
 static inline size_t hps_reduce_bucket(size_t n, size_t bucket, int b, size_t *end)
@@ -89,6 +93,7 @@ struct hps_reduce_ops {
     void (*poll)(void *state);
     /* For all started since the last wait; what takes device memory leaves that to its stream. */
     void (*wait)(void *state);
+    bool (*rounds)(void *state);        /* do numbers travel as bf16? NULL: never */
     /* As hps_reduce_share and gather, of sums that are distributed; NULL: these never are. */
     bool (*share)(void *state, int i, size_t *first, size_t *end);
     void (*gather_begin)(void *state, const float *x);

@@ -44,6 +44,8 @@ struct hps_bf16_lib {
 const struct hps_bf16_lib *hps_bf16_native(void);
 extern const struct hps_bf16_lib hps_bf16_emulated;
 
+/* hps_bf16_lib.round of native numbers: their 2 bytes, on any processor. */
+void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, void *to);
 /* x rounded to bf16, and back to fp32. Pure. */
 float hps_bf16_rounded(float x);
 

@@ -21,6 +21,7 @@ struct hps_measure_opt {
     long long examples;              /* of an epoch                       */
     double epochs, throughput_limit; /* of the profile                    */
     bool present;                    /* limit types to the ranks present  */
+    bool round_gradients;            /* dense ones travel as bf16         */
 };
 
 /* Measure on ranks of each type and broadcast the profile. Ranks of different hardware on one

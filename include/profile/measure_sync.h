@@ -12,9 +12,10 @@
 double hps_measure_transfer_s(struct hps_link link, double bytes);
 
 /* Set the profile's sync and beta of layer l and type t by a link's rates, for a layer with so many
- * distinct rows on two units of Bo/2 examples each. Work done once a step is scaled to Bo. Pure. */
+ * distinct rows on two units of Bo/2 examples each; `rounded`: dense gradients travel as bf16, but
+ * between GPUs. Work done once a step is scaled to Bo. Pure. */
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                           struct hps_link link, double rows);
+                           struct hps_link link, double rows, bool rounded);
 
 /* The first two ranks of each type communicate as in a training: they sum dense gradients,
  * exchange half the rows (or partial pooled sums) and their gradients, and send requests. Two
@@ -23,6 +24,7 @@ void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int
  * of types with at least two ranks; the others are unchanged. rows (L, T): distinct rows that a
  * unit of a type reads. Collective over world. */
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
-                      const struct hps_pool *pool, struct hps_dev *dev, MPI_Comm world);
+                      const struct hps_pool *pool, struct hps_dev *dev, bool rounded,
+                      MPI_Comm world);
 
 #endif

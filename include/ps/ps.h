@@ -11,21 +11,13 @@
 #ifndef HPS_PS_PS_H
 #define HPS_PS_PS_H
 
-#include "base/deck.h"
 #include "comm/team.h"
 #include "data/data.h"
 #include "hw/lookup.h"
 #include "net/net.h"
 #include "net/opt.h"
 #include "ps/cyclic.h"
-
-/* deck: storage */
-struct hps_storage_opt {
-    int servers;
-    double gpu_memory, host_memory;
-    const char *file;
-};
-extern const struct hps_field hps_storage_fields[];
+#include "ps/storage_opt.h"
 
 struct hps_ps_opt {
     const struct hps_train_opt *train;  /* borrowed */

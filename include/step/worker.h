@@ -30,6 +30,7 @@ struct hps_worker_opt {
     int M;                              /* micro-batches of a step                    */
     int rows;                           /* of this rank's share of a micro-batch, max */
     const struct hps_train_opt *train;  /* borrowed                                   */
+    bool round_gradients;               /* dense ones travel as bf16                  */
     uint64_t seed;
     bool training;
 };

@@ -202,8 +202,9 @@ static char *planning_text(const struct hps_job *j)
                                         "schedule.replan_margin", NULL };
     char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
-    char *text = hps_mem_print("%sprecision %s\n%s%s", j->shape,
-                               hps_dev_precision_word(j->dev.precision), data, schedule);
+    char *text = hps_mem_print("%sprecision %s, of gradients %s\n%s%s", j->shape,
+                               hps_dev_precision_word(j->dev.precision),
+                               j->o.storage.dense_gradients, data, schedule);
 
     hps_mem_free(data);
     hps_mem_free(schedule);
@@ -236,7 +237,9 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .examples = j->train->N,
                                      .epochs = examples / (double)j->train->N,
                                      .throughput_limit = j->o.sched.throughput_limit,
-                                     .present = present };
+                                     .present = present,
+                                     .round_gradients =
+                                         hps_storage_rounds_gradients(&j->o.storage) };
 }
 
 /* Is a recorded profile of this net and this pool? */

@@ -66,7 +66,7 @@ static enum hps_status bind_all(struct hps_options *o)
     if (!st) st = bind(o->deck, "train", hps_train_fields, &o->train);
     if (!st) st = hps_pool_bind(&o->pool, o->deck);
     if (!st) st = bind(o->deck, "schedule", hps_sched_fields, &o->sched);
-    if (!st) st = bind(o->deck, "storage", hps_storage_fields, &o->storage);
+    if (!st) st = hps_storage_bind(&o->storage, o->deck);
     if (!st) st = bind(o->deck, "checkpoint", hps_ckpt_fields, &o->ckpt);
     if (!st) st = bind(o->deck, "perf", hps_count_fields, &o->perf);
     if (!st) st = bind(o->deck, "generate", hps_shape_fields, &o->generate);
@@ -130,7 +130,7 @@ void hps_options_print(enum hps_deck_form form)
     print_section(form, "train", hps_train_fields);
     hps_pool_print_reference(form);
     print_section(form, "schedule", hps_sched_fields);
-    print_section(form, "storage", hps_storage_fields);
+    hps_storage_print_reference(form);
     print_section(form, "checkpoint", hps_ckpt_fields);
     print_section(form, "perf", hps_count_fields);
     print_section(form, "generate", hps_shape_fields);

@@ -1,4 +1,5 @@
-/* reduce_mpi.c - sums over MPI: one non-blocking all-reduce a bucket, in host memory. */
+/* reduce_mpi.c - sums over MPI: one non-blocking all-reduce a bucket, in host memory, or a sum of
+ * numbers that travel as bf16. */
 #include <assert.h>
 #include <limits.h>
 
@@ -6,11 +7,13 @@
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "comm/reduce.h"
+#include "comm/rounded_sum.h"
 
 struct state {
     MPI_Comm comm;
     int n, max_bucket;
     MPI_Request *request;       /* (max_bucket) */
+    struct hps_rounded_sum *rounded;    /* instead; NULL: numbers travel as fp32 */
 };
 
 static void *open_mpi(const struct hps_reduce_need *need, MPI_Comm comm)
@@ -19,7 +22,10 @@ static void *open_mpi(const struct hps_reduce_need *need, MPI_Comm comm)
 
     s->comm = comm;
     s->max_bucket = need->nbucket;
-    s->request = hps_mem_new((size_t)s->max_bucket, sizeof(MPI_Request));
+    if (need->rounded)
+        s->rounded = hps_rounded_sum_new(comm, s->max_bucket);
+    else
+        s->request = hps_mem_new((size_t)s->max_bucket, sizeof(MPI_Request));
     return s;
 }
 
@@ -27,6 +33,7 @@ static void close_mpi(void *state)
 {
     struct state *s = state;
 
+    hps_rounded_sum_free(s->rounded);
     hps_mem_free(s->request);
     hps_mem_free(s);
 }
@@ -36,8 +43,12 @@ static void start(void *state, float *at, size_t n)
     struct state *s = state;
 
     assert(s->n < s->max_bucket && n <= INT_MAX);
-    HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, s->comm,
-                           &s->request[s->n++]));
+    if (s->rounded)
+        hps_rounded_sum_start(s->rounded, at, at, n);
+    else
+        HPS_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, s->comm,
+                               &s->request[s->n]));
+    s->n++;
 }
 
 static void poll(void *state)
@@ -45,15 +56,29 @@ static void poll(void *state)
     struct state *s = state;
     int done;
 
-    HPS_MPI(MPI_Testall(s->n, s->request, &done, MPI_STATUSES_IGNORE));
+    if (s->rounded)
+        hps_rounded_sum_done(s->rounded, s->n, false);
+    else
+        HPS_MPI(MPI_Testall(s->n, s->request, &done, MPI_STATUSES_IGNORE));
 }
 
 static void wait(void *state)
 {
     struct state *s = state;
 
-    hps_wait_all(s->n, s->request);
+    if (s->rounded) {
+        hps_rounded_sum_done(s->rounded, s->n, true);
+        hps_rounded_sum_reset(s->rounded);
+    } else {
+        hps_wait_all(s->n, s->request);
+    }
     s->n = 0;
+}
+
+static bool rounds(void *state)
+{
+    const struct state *s = state;
+    return s->rounded != NULL;
 }
 
 const struct hps_reduce_ops hps_reduce_mpi = {
@@ -62,5 +87,6 @@ const struct hps_reduce_ops hps_reduce_mpi = {
     .close = close_mpi,
     .start = start,
     .poll = poll,
-    .wait = wait
+    .wait = wait,
+    .rounds = rounds
 };

@@ -15,6 +15,7 @@
 #include "base/say.h"
 #include "base/wait.h"
 #include "comm/reduce.h"
+#include "comm/rounded_sum.h"
 #include "comm/shm.h"
 
 enum {
@@ -44,6 +45,7 @@ struct state {
     MPI_Comm host, laid;        /* two communicators of the host, each with its own order    */
     int nshare, nmine;          /* shares of a bucket; of this rank: me, me + k, ..          */
     MPI_Comm *across;           /* (nmine) the ranks with the same share; none on one host   */
+    struct hps_rounded_sum **rounded;   /* (nmine) over these; NULL: numbers travel as fp32  */
     float *sum;                 /* this rank's shares of a step, summed over the host        */
     size_t nsum, sum_cap;
     struct bucket *bucket;      /* (max_bucket)                                              */
@@ -145,6 +147,13 @@ static void reach_across(struct state *s, MPI_Comm comm)
     }
 }
 
+static void round_across(struct state *s)
+{
+    s->rounded = hps_mem_new((size_t)s->nmine, sizeof(struct hps_rounded_sum *));
+    for (int i = 0; i < s->nmine; i++)
+        s->rounded[i] = hps_rounded_sum_new(s->across[i], s->max_bucket);
+}
+
 /* Allocate the buckets and their requests. */
 static void make_room(struct state *s)
 {
@@ -162,8 +171,10 @@ static void close_near(void *state)
     struct state *s = state;
 
     hps_wait_all(1, &s->read);
-    for (int i = 0; s->across && i < s->nmine; i++)
+    for (int i = 0; s->across && i < s->nmine; i++) {
+        if (s->rounded) hps_rounded_sum_free(s->rounded[i]);
         HPS_MPI(MPI_Comm_free(&s->across[i]));
+    }
     HPS_MPI(MPI_Comm_free(&s->host));
     HPS_MPI(MPI_Comm_free(&s->laid));
     hps_shm_free(s->shm);
@@ -171,6 +182,7 @@ static void close_near(void *state)
     hps_mem_free(s->at);
     hps_mem_free(s->shown);
     hps_mem_free(s->across);
+    hps_mem_free(s->rounded);
     hps_mem_free(s->sum);
     hps_mem_free(s->summed);
     hps_mem_free(s->bucket);
@@ -199,6 +211,7 @@ static void *open_near(const struct hps_reduce_need *need, MPI_Comm comm)
     deal_shares(s, comm);
     if (s->nhost > 1) {
         reach_across(s, comm);
+        if (need->rounded) round_across(s);
         make_room(s);
     }
     return s;
@@ -297,8 +310,12 @@ static void add_share(struct state *s, struct bucket *b, int i)
     if (!j.to) return;
     s->nsum += n;
     assert(n <= INT_MAX && s->nsum <= s->sum_cap);
-    HPS_MPI(MPI_Iallreduce(j.to, memory(s) + j.first, (int)n, MPI_FLOAT, MPI_SUM, s->across[i],
-                           &b->summed[i]));
+    float *to = memory(s) + j.first;
+    if (s->rounded)
+        hps_rounded_sum_start(s->rounded[i], j.to, to, n);
+    else
+        HPS_MPI(MPI_Iallreduce(j.to, to, (int)n, MPI_FLOAT, MPI_SUM, s->across[i],
+                               &b->summed[i]));
 }
 
 /* All ranks of the host have computed the bucket: sum the shares. */
@@ -336,11 +353,22 @@ static void start(void *state, float *at, size_t n)
     s->begun++;
 }
 
+/* Is bucket b summed over all hosts? `blocking`: yes, after waiting. All ranks wait for shares in
+ * the order of their numbers, so that those of a share never wait for each other in a circle. */
+static bool is_summed(struct state *s, int b, bool blocking)
+{
+    bool done = true;
+
+    if (!s->rounded) return hps_wait_arrived(s->nmine, s->bucket[b].summed, blocking);
+    for (int i = 0; i < s->nmine; i++)
+        done &= hps_rounded_sum_done(s->rounded[i], b + 1, blocking);
+    return done;
+}
+
 /* Advance buckets in order, the same on all ranks; `blocking`: wait for each. */
 static void advance_given(struct state *s, bool blocking)
 {
-    while (s->given < s->added &&
-           hps_wait_arrived(s->nmine, s->bucket[s->given].summed, blocking))
+    while (s->given < s->added && is_summed(s, s->given, blocking))
         give(s, &s->bucket[s->given]);
     while (s->laid_down < s->given &&
            (s->shown || hps_wait_arrived(1, &s->bucket[s->laid_down].laid, blocking)))
@@ -367,8 +395,16 @@ static void wait(void *state)
 
     advance(s, true);
     hps_shm_acquire();
+    for (int i = 0; s->rounded && i < s->nmine; i++)
+        hps_rounded_sum_reset(s->rounded[i]);
     s->begun = s->added = s->given = s->laid_down = 0;
     s->nsum = 0;
+}
+
+static bool rounds(void *state)
+{
+    const struct state *s = state;
+    return s->rounded != NULL;
 }
 
 /* ---- shares ---- */
@@ -425,6 +461,7 @@ const struct hps_reduce_ops hps_reduce_shm = { .name = "near",
                                                .start = start,
                                                .poll = poll,
                                                .wait = wait,
+                                               .rounds = rounds,
                                                .share = my_share,
                                                .gather_begin = gather_begin,
                                                .gather_end = gather_end };

@@ -189,14 +189,15 @@ static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, 
 
 static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
                       int t, const struct hps_layer_time *m, struct hps_read_time read,
-                      double *rows)
+                      bool rounded, double *rows)
 {
     read = reading(&pool->type[t], read);
     p->engine.read_s[t] = read.order_s;
     for (int l = 0; l < p->L; l++) {
         size_t at = (size_t)l * (size_t)p->T + (size_t)t;
         fill_layer(p, net, l, t, &m[l], pool->type[t].slow, read);
-        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows);
+        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows,
+                              rounded);
         rows[at] = m[l].rows;
     }
 }
@@ -264,11 +265,11 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         int by = pool->type[t].first;
         if (hps_rank() == by) memcpy(received, m, bytes);
         HPS_MPI(MPI_Bcast(received, (int)bytes, MPI_BYTE, by, world));
-        fill_type(p, net, pool, t, received->layer, received->read, rows);
+        fill_type(p, net, pool, t, received->layer, received->read, o->round_gradients, rows);
         p->engine.step_s[t] = received->count.window_s;
         p->engine.micro_s[t] = REGIONS * received->count.region_s;
     }
-    if (!st) hps_measure_sync(p, rows, net, pool, dev, world);
+    if (!st) hps_measure_sync(p, rows, net, pool, dev, o->round_gradients, world);
     hps_mem_free(rows);
     hps_mem_free(round);
     hps_mem_free(received);

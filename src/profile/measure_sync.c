@@ -124,15 +124,15 @@ static void sums_of(double n[KINDS], const struct hps_net *net, const struct hps
     n[REQUESTS] += bags * y->dim + floor(bags / 2);
 }
 
-/* For layer l on type t; the other rank owns half of the rows. */
+/* For layer l on type t; the other rank owns half of the rows. A number of bf16 is half a float. */
 static void floats_of(double n[KINDS], const struct hps_profile *p, const struct hps_net *net,
-                      int l, int t, double rows)
+                      int l, int t, double rows, bool rounded)
 {
     const struct hps_layer *y = &net->layer[l];
     double mine = floor(p->batch / 2);
 
     n[ROWS] = y->table >= 0 ? floor(rows / 2) * y->dim : 0;
-    n[DENSE] = (double)y->nparam;
+    n[DENSE] = (double)y->nparam / (rounded && !p->type[t].gpu ? 2 : 1);
     n[REQUESTS] = (double)y->nexchange + mine * (double)y->nexchange_row;
     if (y->table >= 0 && net->table[y->table].sums && !p->type[t].gpu) sums_of(n, net, y, mine);
 }
@@ -154,11 +154,11 @@ double hps_measure_transfer_s(struct hps_link k, double bytes)
 }
 
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
-                           struct hps_link link, double rows)
+                           struct hps_link link, double rows, bool rounded)
 {
     double n[KINDS], s[KINDS];
 
-    floats_of(n, p, net, l, t, rows);
+    floats_of(n, p, net, l, t, rows, rounded);
     for (int i = 0; i < KINDS; i++)
         s[i] = hps_measure_transfer_s(link, 8 * n[i]);
     s[DENSE] *= p->batch / p->engine.batch;
@@ -181,20 +181,21 @@ static void measure_one(double s[KINDS], const double n[KINDS], const struct pat
 
 /* For all layers on this rank's type. */
 static void measure_all(double (*s)[KINDS], const struct hps_profile *p, const double *rows,
-                        const struct hps_net *net, int t, struct path *path)
+                        const struct hps_net *net, int t, bool rounded, struct path *path)
 {
     double n[KINDS];
 
     path->gpus = hps_gpu_group_new(path->dev, path->pair, HPS_DEBUG);
     for (int l = 0; l < net->L; l++) {
-        floats_of(n, p, net, l, t, rows[l * p->T + t]);
+        floats_of(n, p, net, l, t, rows[l * p->T + t], rounded);
         measure_one(s[l], n, path, p->batch / p->engine.batch);
     }
     hps_gpu_group_free(path->gpus);
 }
 
 void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hps_net *net,
-                      const struct hps_pool *pool, struct hps_dev *dev, MPI_Comm world)
+                      const struct hps_pool *pool, struct hps_dev *dev, bool rounded,
+                      MPI_Comm world)
 {
     int me = hps_rank(), t = pool->type_of[me], index = pair_index(pool, me);
     double (*received)[KINDS] = hps_mem_new((size_t)net->L, sizeof *received);
@@ -203,7 +204,7 @@ void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hp
 
     HPS_MPI(MPI_Comm_split(world, index < 0 ? MPI_UNDEFINED : t, me, &pair));
     if (pair != MPI_COMM_NULL) {
-        measure_all(mine, p, rows, net, t, &(struct path){ pair, 1 - index, dev, NULL });
+        measure_all(mine, p, rows, net, t, rounded, &(struct path){ pair, 1 - index, dev, NULL });
         HPS_MPI(MPI_Comm_free(&pair));
     }
     hps_barrier_sleeping(world);

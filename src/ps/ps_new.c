@@ -11,18 +11,6 @@
 #include "base/say.h"
 #include "ps/ps_impl.h"
 
-const struct hps_field hps_storage_fields[] = {
-    HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",
-              "dedicated parameter servers; this version has none"),
-    HPS_FIELD(hps_storage_opt, gpu_memory, HPS_REAL, "0", 0, 1e15, "bytes",
-              "of each GPU for hot rows of tables, all are in host memory; 0: all on the GPU"),
-    HPS_FIELD(hps_storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",
-              "limit of the tier in host memory; this version keeps all rows there"),
-    { "file", HPS_WORD, offsetof(struct hps_storage_opt, file), "", 0, 0, "", "",
-      "tier in a file; this version has none" },
-    { 0 }
-};
-
 static int stage_of_layer(const struct hps_plan *plan, int l)
 {
     int s = 0;

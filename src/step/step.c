@@ -31,7 +31,9 @@ static enum hps_status make_workers(struct hps_step *s, struct hps_step_impl *o)
     o->spans = hps_spans_new(s->dev);
     make_tasks(&o->train, t, o->M, true);
     make_tasks(&o->evaluate, t, o->M, false);
-    struct hps_worker_opt opt = { o->M, rows, o->opt.train, o->opt.seed, o->opt.training };
+    struct hps_worker_opt opt = { .M = o->M, .rows = rows, .train = o->opt.train,
+                                  .round_gradients = hps_storage_rounds_gradients(o->opt.storage),
+                                  .seed = o->opt.seed, .training = o->opt.training };
     for (int i = 0; !st && i < t->nworker; i++)
         st = hps_worker_new(&s->worker[i], s->net, s->plan, t, t->worker_stage[i], s->dev, &opt);
     return st;

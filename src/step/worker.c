@@ -44,14 +44,15 @@ static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker
 }
 
 /* The norm of a gradient that is clipped needs all of it. */
-static enum hps_status make_reduce(struct hps_worker *r, const struct hps_train_opt *train,
-                                   struct hps_dev *dev)
+static enum hps_status make_reduce(struct hps_worker *r, const struct hps_worker_opt *opt)
 {
-    struct hps_reduce_opt opt = { .n = r->slice->nparam, .bucket_bytes = BUCKET_BYTES,
-                                  .by_share = train->clip <= 0 && hps_slice_has_shares(r->slice) };
-    enum hps_status st = hps_reduce_new(&r->reduce, dev, r->slice->grad, &opt, r->team->stage);
+    struct hps_slice *s = r->slice;
+    struct hps_reduce_opt how = { .n = s->nparam, .bucket_bytes = BUCKET_BYTES,
+                                  .by_share = opt->train->clip <= 0 && hps_slice_has_shares(s),
+                                  .rounded = opt->round_gradients };
+    enum hps_status st = hps_reduce_new(&r->reduce, s->dev, s->grad, &how, r->team->stage);
 
-    if (!st) hps_slice_borrow_grad(r->slice, hps_reduce_grad(r->reduce));
+    if (!st) hps_slice_borrow_grad(s, hps_reduce_grad(r->reduce));
     return st;
 }
 
@@ -71,7 +72,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &slice_opt);
     if (!st) st = make_pipe(&r->prev, r, -1);
     if (!st) st = make_pipe(&r->next, r, +1);
-    if (!st && opt->training) st = make_reduce(r, opt->train, dev);
+    if (!st && opt->training) st = make_reduce(r, opt);
     if (!st && team->nreplica > 1 && hps_slice_is_collective(net, g->first, g->last))
         st = hps_stage_collective_new(&r->stage_collective, dev, team->stage);
     return st;

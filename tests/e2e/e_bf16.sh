@@ -101,6 +101,30 @@ expect 0 '' heterps eval small.yaml --set data.train=small.h5 --set data.test=sm
     --set data.batch=96 --checkpoint emulated/checkpoint/step_000000006.h5 --json bf16.json
 close "$(number bf16.json loss)" "$(number fp32.json loss)" $near
 
+echo '-- dense gradients travel as bf16'
+learn 0 '' 2 '' 2 shared
+shared=$loss
+set -- --set storage.messages.dense_gradients=bf16
+learn 0 '' 2 '' 2 shared_bf16 "$@"
+[ "$loss" = "$shared" ] || fail "in shared memory sums are rounded: $loss is not $shared"
+export HETERPS_SHARED_MEMORY=0
+learn 0 '' 2 '' 2 apart
+apart=$loss
+close "$apart" "$shared" 1e-5
+learn 0 '' 2 '' 2 apart_bf16 "$@"
+bf16_apart=$loss
+other "$bf16_apart" "$apart"
+close "$bf16_apart" "$apart" $near
+learn 0 '' 2 '' 2 apart_again "$@"
+[ "$loss" = "$bf16_apart" ] || fail "other bits: $loss is not $bf16_apart"
+awk -v half="$(number apart_bf16/report.json net_bytes)" \
+    -v all="$(number apart/report.json net_bytes)" 'BEGIN { exit !(half < 0.75 * all) }' ||
+    fail 'bf16 does not save bytes'
+unset HETERPS_SHARED_MEMORY
+learn 65 "storage.messages.dense_gradients=fp8: .*fp32" 1 '' 1 none \
+    --set storage.messages.dense_gradients=fp8
+learn 65 "'row'" 1 '' 1 none --set storage.messages.row=bf16
+
 echo '-- a GPU rounds the same numbers'
 object=$(dirname "$program")/tests/cuda/heterps-cuda.so
 if [ -f "$object" ] && cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/lib/fake_gpu.c"; then

@@ -26,7 +26,4 @@ struct hps_bf16_blocks {
 void hps_bf16_pack_blocks(const struct hps_bf16_blocks *b, bool transposed, const float *w,
                           uint16_t *to);
 
-/* hps_bf16_lib.round, to uint16_t. */
-void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, void *to);
-
 #endif

@@ -67,7 +67,7 @@ void hps_rounded_sum_start(struct hps_rounded_sum *s, const float *x, float *to,
     assert(o->piece <= INT_MAX);
     hps_mem_grow(&o->sent, &o->sent_cap, k * o->piece, sizeof *o->sent);
     hps_mem_grow(&o->got, &o->got_cap, k * o->piece, sizeof *o->got);
-    hps_bf16_round(1, n, x, n, o->sent);
+    if (n > 0) hps_bf16_round(1, n, x, n, o->sent);
     for (size_t i = n; i < k * o->piece; i++)
         o->sent[i] = 0;
     HPS_MPI(MPI_Ialltoall(o->sent, (int)o->piece, MPI_UINT16_T, o->got, (int)o->piece,

@@ -89,7 +89,8 @@ table() {
         line("backward", backward - later, backward - later)
         line("push", exchange, 0)
         line("reduce", l["reduce"], 0)
-        line("update", l["modify"] + l["update"] + later, l["modify"] + l["update"] / 2 + later)
+        update = l["modify"] + l["update"] / 2 + later
+        line("update", update, update)
         line("wait", 0, 0)
         line("late", 0, 0)
         a = two["step"] - sum_two; b = one["step"] - sum_one
@@ -162,7 +163,7 @@ better of both:
 - forward = GEMMs y + dot products (their operations at the GEMMs' rate) + bags + one pass over the dense layers' outputs
 - backward = GEMMs dx, dw + twice the dot products + spread + one pass
 - push = exchange; reduce = all-reduce; neither where there is one rank
-- update = modify + dense update, which each rank does for all weights and each thread for half of them
+- update = modify + dense update, of which each rank and each thread does a half
 EOT
 [ "$sums" -eq 0 ] ||
     echo '- owners give sums of bags: these come with the pull, rows get their gradients in the update, and of two ranks the sums and their gradients are exchanged'

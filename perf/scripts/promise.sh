@@ -10,7 +10,8 @@ cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 runs=${RUNS:-3}
 
-# DECK|BATCH|MICRO-BATCHES|STEPS|WHICH RANKS ARE SLOW|STAGES: layers:type:units
+# DECK|BATCH|MICRO-BATCHES|STEPS|WHICH RANKS ARE SLOW|STAGES: layers:type:units|TWO OF THEM ON
+# THE SAME UNITS
 plans='
 ctrdnn|8192|32|10||0-7:x1:1
 ctrdnn|8192|32|16||0-7:x1:2
@@ -43,6 +44,26 @@ movielens|8192|8|120|x2=0|0-6:x2:1
 movielens|8192|8|150|x4=0-1|0-1:x1:1 2-6:x4:2
 hard|256|4|4000||0-7:x1:1
 hard|256|4|2000|x2=0|0-3:x1:1 4-7:x2:1
+dlrm|4096|8|20|x2=0|0-6:x2:1 7-9:x1:1
+dlrm|4096|8|20|x4=0-1|0-3:x1:1 4-9:x4:2
+dlrm|8192|16|10|x2=2|0-5:x1:2 6-9:x2:1
+dlrm|8192|16|10|x4=0-2|0-9:x4:3
+dlrm|1024|4|60||0-9:x1:2
+dlrm|1024|4|60|x2=0|0-5:x1:1 6-9:x2:1
+bags|1024|2|30||0-3:x1:1
+bags|1024|2|30||0-3:x1:2
+bags|1024|2|20|x2=0|0-3:x2:1
+bags|2048|8|20|x2=1|0-0:x1:1 1-3:x2:1
+bags|2048|8|20|x4=0-1|0-3:x4:2
+din|1024|4|100||0-11:x1:1
+din|1024|4|100||0-11:x1:2
+din|4096|8|30|x2=0|0-4:x2:1 5-11:x1:1
+din|4096|8|30|x4=0-1|0-11:x4:2
+din|4096|8|30|x4=1-2|0-5:x1:1 6-11:x4:2
+movielens|1024|4|1000||0-6:x1:2
+movielens|8192|8|150|x4=0-3|0-6:x4:4
+ctrdnn|8192|32|8|x2=1|0-3:x1:1 4-6:x2:1 7-7:x1:1|0+2
+dlrm|8192|16|8|x4=1|0-3:x1:1 4-5:x4:1 6-9:x1:1|0+2
 '
 
 # resources "x4=1-2 ...": entries of the deck, slow ones first; the others are x1
@@ -57,17 +78,18 @@ resources() {
     echo '  - {name: x1, match: "*", price_usd_hour: 0.04, price_per: unit}'
 }
 
-# stages "0-3:x1:1 ..." RESOURCES: the plan as JSON
+# stages "0-3:x1:1 ..." "A+B": the plan as JSON
 stages() {
+    pair=${2:+"\"share\": [[${2%+*}, ${2#*+}]], "}
     { sed -n 's/.*{name: \(x[0-9]*\),.*/\1/p' resources.yaml; echo --; echo "$1" | tr ' ' '\n'; } |
-        awk -F '[-:]' '
+        awk -F '[-:]' -v pair="$pair" '
         $0 == "--" { list = 1; next }
         !list { number[$0] = n++; next }
         { for (l = $1; l <= $2; l++) of = of (l > 0 ? ", " : "") number[$3]
           s = s (s ? ", " : "") "{\"first\": " $1 ", \"last\": " $2 ", \"type\": " number[$3] \
               ", \"units\": " $4 "}" }
         END { print "{\"format\": \"heterps-plan-1\", \"method\": \"file\", \"assignment\": [" of \
-                  "], \"stages\": [" s "]}" }'
+                  "], " pair "\"stages\": [" s "]}" }'
 }
 
 # deck_of NAME SLOW: that network on that pool
@@ -77,6 +99,9 @@ deck_of() {
     awk '/^resources:/ { skip = 1; next } skip && /^ / { next } { skip = 0; print }' \
         "inputs/$file.yaml" | cat - resources.yaml >deck.yaml
 }
+
+# units STAGES "A+B": the stages without B, whose units are those of A
+units() { echo "$1" | awk -v b="${2#*+}" '{ if (b != "") $(b + 1) = ""; print }'; }
 
 # launch STAGES SLOW COMMAND...: a rank for each unit, dear ones first to a core, the emptier one
 launch() {
@@ -112,15 +137,15 @@ size() { echo "${1#[-+]}"; }
 
 # run_plan LINE: a row of the table
 run_plan() {
-    IFS='|' read -r name batch micro steps slow cut <<-END
+    IFS='|' read -r name batch micro steps slow cut share <<-END
 	$1
 	END
     deck_of "$name" "$slow"
-    stages "$cut" >plan.json
+    stages "$cut" "$share" >plan.json
     rm -f rates model engine off_p off_e
     for _ in $(seq "$runs"); do
         rm -rf runs
-        launch "$cut" "$slow" build/heterps train deck.yaml --set run.name=promise \
+        launch "$(units "$cut" "$share")" "$slow" build/heterps train deck.yaml --set run.name=promise \
             --set run.directory=runs/promise --set run.threads=1 --set data.test= \
             --set "data.batch=$batch" --set "data.microbatches=$micro" --set train.epochs=0 \
             --set "train.steps=$steps" --set schedule.method=file --set schedule.plan=plan.json \
@@ -137,7 +162,7 @@ run_plan() {
     m=$(median <rates) p=$(median <model) e=$(median <engine)
     off_p=$(printf '%+.1f' "$(median <off_p)") off_e=$(printf '%+.1f' "$(median <off_e)")
     echo "$(size "$off_p") $(size "$off_e") $name $batch $cut" >>offs
-    row "$name" "$batch / $micro" "$cut" "$(digits 4 "$m")" "$(digits 4 "$p")" "$off_p %" \
+    row "$name" "$batch / $micro" "$cut${share:+, $share together}" "$(digits 4 "$m")" "$(digits 4 "$p")" "$off_p %" \
         "$(digits 4 "$e")" "$off_e %"
 }
 
@@ -154,6 +179,8 @@ title 'Emulated heterogeneity: promised and measured'
 import_census
 said build/heterps generate inputs/ctrdnn.yaml --rows 120000 --output data/ctrdnn_train.h5
 said build/heterps generate inputs/dlrm.yaml --rows 100000 --output data/dlrm_train.h5
+said build/heterps generate inputs/din.yaml --rows 100000 --output data/din_train.h5
+said build/heterps generate inputs/bags.yaml --rows 16384 --output data/bags_train.h5
 if [ -n "$movielens" ]; then
     said build/heterps import csv --schema inputs/movielens.schema.yaml \
         --output data/movielens_train.h5 --test-output data/movielens_test.h5 \

@@ -110,6 +110,18 @@ echo '-- never: from step 0; the old files go once the first new one is whole'
 part 2 '' 2 20 --restart never
 [ "$(ls $ckpt)" = step_000000020.h5 ] || fail "old checkpoints stayed: $(ls $ckpt)"
 
+echo '-- ranks of a host update a share of the dense weights each, with their states'
+rm -rf runs
+part 3 '' 3 60 --set train.optimizer=adam
+whole=$loss
+quality $ckpt/step_000000060.h5 >whole.json
+rm -rf runs
+part 3 '' 3 30 --set train.optimizer=adam
+part 3 '' 3 60 --set train.optimizer=adam
+[ "$loss" = "$whole" ] || fail "$loss is not bit for bit $whole"
+quality $ckpt/step_000000060.h5 >parts.json
+cmp whole.json parts.json || fail 'the networks differ'
+
 echo '-- the plan of a start on other ranks, which had nothing left to do, is not that of the run'
 rm -rf runs
 for n in 2 3 2; do

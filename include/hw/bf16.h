@@ -10,15 +10,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* c (m, n) = a b + beta c, row-major; c is fp32, a and b hold rounded numbers. Leading dimensions
- * count numbers. */
+/* c (m, n) = a b + beta c, row-major; c is fp32, a and b are bf16. Leading dimensions count
+ * numbers. */
 struct hps_bf16_product {
     bool ta;                    /* a is stored as (k, m), else (m, k)       */
     size_t m, n, k;
-    const void *a;
+    const uint16_t *a;
     size_t lda;
-    const void *b;              /* (k, n)                                   */
+    const void *b;              /* (k, n) bf16, or as packed                */
     size_t ldb;                 /* 0: b is packed                           */
     float beta;                 /* 0 (c may hold anything) or 1             */
     float *c;
@@ -28,11 +29,10 @@ struct hps_bf16_product {
 struct hps_bf16_lib {
     const char *name;
     bool (*usable)(void);       /* on this processor                        */
-    size_t size;                /* bytes of a rounded number                */
     size_t cache_numbers;       /* rows x width of the smallest block that it multiplies at its
                                    full rate                                */
-    /* to (rows, n), contiguous: the rounded numbers of x, whose rows are ldx floats apart. */
-    void (*round)(size_t rows, size_t n, const float *x, size_t ldx, void *to);
+    /* to (rows, n) = x rounded; rows are ldx floats apart, and ldto numbers. */
+    void (*round)(size_t rows, size_t n, const float *x, size_t ldx, uint16_t *to, size_t ldto);
     /* The bytes of a packed right-hand operand (k, n). */
     size_t (*packed_bytes)(size_t k, size_t n);
     /* packed = w (k, n), contiguous, rounded; transposed: w is stored as (n, k). */
@@ -44,8 +44,8 @@ struct hps_bf16_lib {
 const struct hps_bf16_lib *hps_bf16_native(void);
 extern const struct hps_bf16_lib hps_bf16_emulated;
 
-/* hps_bf16_lib.round of native numbers: their 2 bytes, on any processor. */
-void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, void *to);
+/* hps_bf16_lib.round on any processor. */
+void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, uint16_t *to, size_t ldto);
 /* x rounded to bf16, and back to fp32. Pure. */
 float hps_bf16_rounded(float x);
 

@@ -55,9 +55,9 @@ void hps_cpu_queue_beside(const struct hps_dev *dev, double work_ns, int n, hps_
 void hps_cpu_queue_first(const struct hps_dev *dev, double work_ns, int n, hps_cpu_task *task,
                          const void *job, size_t bytes);
 
-/* Declare rows of x (data NULL: none) that the operation of hps_cpu_queue_after or _beside queued
- * last reads, at most two such; and rows that the operation on rows queued next writes. Where they
- * overlap, from the first float to the last, the queue is executed first. */
+/* Declare rows of x (none where it is not computed) that the operation of hps_cpu_queue_after or
+ * _beside queued last reads, at most two such; and rows that the operation on rows queued next
+ * writes. Where they overlap, from the first number to the last, the queue is executed first. */
 void hps_cpu_queue_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
 void hps_cpu_queue_writes(const struct hps_dev *dev, size_t rows, struct hps_tensor x);
 

@@ -16,13 +16,11 @@ struct hps_fc {
     enum hps_act act;
     enum hps_precision precision;       /* hps_dev_product                                 */
     int B;
-    struct hps_tensor x;        /* (B, in)                                                 */
+    struct hps_tensor x;        /* (B, in), may be in bf16 where `precision` is            */
     const float *w, *b;         /* (in, out), (out); b NULL: none, where act is none       */
-    struct hps_tensor y;        /* (B, out)                                                */
+    struct hps_tensor y;        /* (B, out), may be in bf16 where act is none or relu      */
     float *pre;                 /* (B, out) contiguous: x w + b, of gelu alone             */
     const void *packed;         /* w as fc_pack left it, where fc_packed_bytes is not 0    */
-    const uint16_t *x_rounded;  /* (B, in) bf16, contiguous, in place of x.data; or NULL   */
-    uint16_t *y_rounded;        /* (B, out) in place of y.data; or NULL                    */
 };
 
 struct hps_dense_ops {
@@ -32,8 +30,8 @@ struct hps_dense_ops {
                               int out);
     void (*fc_pack)(struct hps_dev *dev, enum hps_precision precision, int in, int out,
                     const float *w, void *packed);
-    /* May x_rounded and y_rounded be used at the precision of the device? NULL: no. Products of
-     * bf16 read nothing else of x; y may be rounded where `act` is none or relu. */
+    /* May tensors be in bf16 at the precision of the device, where an operation takes such? They
+     * are rounded as products in bf16 round their operands. NULL: no. */
     bool (*keeps_rounded)(const struct hps_dev *dev);
     /* gelu (the exact x * Phi(x)) also fills `pre`. */
     void (*fc_forward)(struct hps_dev *dev, const struct hps_fc *fc);
@@ -49,7 +47,7 @@ struct hps_dense_ops {
     void (*act_backward)(struct hps_dev *dev, enum hps_act act, int B, struct hps_tensor x,
                          struct hps_tensor y, struct hps_tensor dy, struct hps_tensor dx);
 
-    /* y = x, or y += x where y.add is set. */
+    /* y = x, or y += x where y.add is set. y may be in bf16, and then x too. */
     void (*copy)(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y);
     /* y = by * x, element by element. */
     void (*scale)(struct hps_dev *dev, int B, float by, struct hps_tensor x, struct hps_tensor y);

@@ -14,7 +14,7 @@ struct hps_vectors {
 
 struct hps_op_dot_interaction {
     /* y (B, n(n-1)/2) = v_i . v_j for j < i, the lower triangle row by row; `self`: for j <= i,
-     * y (B, n(n+1)/2). */
+     * y (B, n(n+1)/2). y may be in bf16. */
     void (*forward)(struct hps_dev *dev, const struct hps_vectors *v, bool self,
                     struct hps_tensor y);
     /* dx (nx) */

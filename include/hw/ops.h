@@ -7,18 +7,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A matrix view: (B, width) float on the device. */
+/* A matrix view: (B, width) numbers on the device, in fp32, or in bf16 where an operation says that
+ * it takes such. `data` and `rounded` NULL: this output is not computed. */
 struct hps_tensor {
-    float *data;                /* NULL: this output is not computed                       */
-    size_t ld;
+    float *data;
+    size_t ld;                  /* numbers from row to row                                   */
     int width;
     bool add;                   /* an output: accumulate into data instead of overwriting it */
+    uint16_t *rounded;          /* the numbers in bf16, in place of `data`                   */
 };
 
-/* A contiguous view. Of const data: for reading only. Pure. */
+/* A view with `ld` numbers from row to row; a contiguous one. Of const data: for reading only.
+ * Pure. */
+static inline struct hps_tensor hps_tensor_view(const float *data, size_t ld, int width)
+{
+    return (struct hps_tensor){ .data = (float *)(size_t)data, .ld = ld, .width = width };
+}
 static inline struct hps_tensor hps_tensor_of(const float *data, int width)
 {
-    return (struct hps_tensor){ (float *)(size_t)data, (size_t)width, width, false };
+    return hps_tensor_view(data, (size_t)width, width);
+}
+
+/* Columns first .. first + n - 1 of x, to overwrite or to read. Pure. */
+static inline struct hps_tensor hps_tensor_columns(struct hps_tensor x, size_t first, int n)
+{
+    return (struct hps_tensor){ .data = x.data ? x.data + first : NULL, .ld = x.ld, .width = n,
+                                .rounded = x.rounded ? x.rounded + first : NULL };
+}
+
+/* Do two views begin at the same number? Pure. */
+static inline bool hps_tensor_begin_alike(struct hps_tensor x, struct hps_tensor y)
+{
+    return x.data == y.data && x.rounded == y.rounded;
 }
 
 enum hps_act { HPS_ACT_NONE, HPS_ACT_RELU, HPS_ACT_SIGMOID, HPS_ACT_TANH, HPS_ACT_GELU };

@@ -9,7 +9,8 @@
 struct hps_dev;
 
 struct hps_row_ops {
-    /* Pool bags of rows: y (B, nslot * dim) or (B, dim); an empty bag gives 0. */
+    /* Pool bags of rows: y (B, nslot * dim) or (B, dim), may be in bf16: sums are fp32, and are
+     * rounded once. An empty bag gives 0. */
     void (*bag_forward)(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                         enum hps_pool_kind pool, enum hps_combine combine, struct hps_tensor y);
     /* Gradients of the rows, to lookup->grad->row: `add` to them, or overwrite all of them. The

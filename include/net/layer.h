@@ -40,12 +40,6 @@ struct hps_pass_memory {
     double *scratch;                    /* (nscratch) scratch                                */
 };
 
-/* Tensors in bf16, contiguous, in place of the fp32 ones; NULL: none. */
-struct hps_pass_rounded {
-    const uint16_t *x;                  /* the first input                                   */
-    uint16_t *y;
-};
-
 /* What a loss needs beyond the other layers. */
 struct hps_pass_loss {
     float weight;                       /* of an example in the gradient of this loss        */
@@ -60,13 +54,12 @@ struct hps_pass {
     bool training;                      /* a backward follows                                */
     uint64_t key;                       /* of the random numbers of (seed, step)             */
     struct hps_load_raw raw;            /* columns of the dataset                            */
-    const struct hps_tensor *x;         /* (ninput) inputs                                   */
-    struct hps_tensor y;                /* output                                            */
+    const struct hps_tensor *x;         /* (ninput) inputs; in bf16 where reads_rounded is   */
+    struct hps_tensor y;                /* output; in bf16 only where writes_rounded is      */
     const struct hps_tensor *dx;        /* (ninput) [out] gradients; data NULL: not wanted   */
     struct hps_tensor dy;               /* gradient of the output; may be overwritten        */
     struct hps_pass_weights weights;
     struct hps_pass_memory memory;
-    struct hps_pass_rounded rounded;
     struct hps_pass_loss loss;
     const struct hps_collective *collective;    /* the ranks that share the micro-batch      */
     const struct hps_lookup *lookup;    /* of a layer with a table, else NULL                */
@@ -104,8 +97,9 @@ struct hps_layer_type {
     enum hps_status (*shape)(struct hps_layer *l, struct hps_net *net);
     /* Initial weights (nparam), host memory, from the random stream `key`. NULL: no weights. */
     void (*init)(const struct hps_layer *l, uint64_t key, float *param);
-    /* Does the layer read its input by products in bf16 alone? Can it leave its output in bf16? An
-     * output is kept so where its layer can and all its readers do. NULL: no. */
+    /* Does the layer read its inputs by products in bf16 alone? Can it write its output in bf16? An
+     * output is kept so where its layer can and all its readers do, so that what writes a number
+     * also rounds it. A type that `concatenates` reads in bf16 what it keeps so. NULL: no. */
     bool (*reads_rounded)(const struct hps_layer *l, const struct hps_dev *dev);
     bool (*writes_rounded)(const struct hps_layer *l, const struct hps_dev *dev);
     /* What forward and backward read beside param, made of it after each of its changes: its bytes
@@ -150,6 +144,8 @@ enum hps_status hps_layer_vectors(const struct hps_layer *l, const struct hps_ne
 void hps_layer_init_uniform(float *w, size_t n, double fan, uint64_t key, size_t first);
 /* Initial weights of a normalisation: a gain of 1 for each column, then a shift of 0 for each. */
 void hps_layer_init_gains(const struct hps_layer *l, uint64_t key, float *param);
+/* writes_rounded of layers whose operation writes bf16 wherever a device keeps tensors so: true. */
+bool hps_layer_writes_rounded(const struct hps_layer *l, const struct hps_dev *dev);
 /* For a matrix of weights w (in, out): the bytes of what its products read beside it, at the
  * precision of hps_dev_product, and how to make that. */
 size_t hps_layer_packed_bytes(const struct hps_dev *dev, int in, int out);

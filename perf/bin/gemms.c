@@ -26,7 +26,8 @@
 struct shape {
     size_t rows, in, out;
     float *x, *w, *y, *dx, *dw; /* (rows, in), (in, out), (rows, out), as x, as w */
-    void *bx, *by, *bw, *bwt;   /* x, y rounded; w, and w transposed, packed      */
+    uint16_t *bx, *by;          /* x, y rounded                                   */
+    void *bw, *bwt;             /* w, and w transposed, packed                    */
 };
 
 static float *filled(size_t n)
@@ -107,12 +108,12 @@ static void make_bf16(struct shape *s)
 {
     const struct hps_bf16_lib *lib = hps_bf16_native();
 
-    s->bx = hps_mem_new(s->rows * s->in, lib->size);
-    s->by = hps_mem_new(s->rows * s->out, lib->size);
+    s->bx = hps_mem_new(s->rows * s->in, sizeof(uint16_t));
+    s->by = hps_mem_new(s->rows * s->out, sizeof(uint16_t));
     s->bw = hps_mem_new(lib->packed_bytes(s->in, s->out), 1);
     s->bwt = hps_mem_new(lib->packed_bytes(s->out, s->in), 1);
-    lib->round(s->rows, s->in, s->x, s->in, s->bx);
-    lib->round(s->rows, s->out, s->y, s->out, s->by);
+    lib->round(s->rows, s->in, s->x, s->in, s->bx, s->in);
+    lib->round(s->rows, s->out, s->y, s->out, s->by, s->out);
     lib->pack(s->in, s->out, false, s->w, s->bw);
     lib->pack(s->out, s->in, true, s->w, s->bwt);
 }

@@ -67,7 +67,7 @@ void hps_rounded_sum_start(struct hps_rounded_sum *s, const float *x, float *to,
     assert(o->piece <= INT_MAX);
     hps_mem_grow(&o->sent, &o->sent_cap, k * o->piece, sizeof *o->sent);
     hps_mem_grow(&o->got, &o->got_cap, k * o->piece, sizeof *o->got);
-    if (n > 0) hps_bf16_round(1, n, x, n, o->sent);
+    if (n > 0) hps_bf16_round(1, n, x, n, o->sent, n);
     for (size_t i = n; i < k * o->piece; i++)
         o->sent[i] = 0;
     HPS_MPI(MPI_Ialltoall(o->sent, (int)o->piece, MPI_UINT16_T, o->got, (int)o->piece,
@@ -101,7 +101,7 @@ static void add_piece(const struct hps_rounded_sum *s, struct one *o)
         widen_rounded(n, o->got + at, sum);
         for (int q = 1; q < s->k; q++)
             add_rounded(n, o->got + (size_t)q * o->piece + at, sum);
-        hps_bf16_round(1, n, sum, n, o->got + at);
+        hps_bf16_round(1, n, sum, n, o->got + at, n);
     }
     HPS_MPI(MPI_Iallgather(o->got, (int)o->piece, MPI_UINT16_T, o->sent, (int)o->piece,
                            MPI_UINT16_T, s->sums, &o->travel));

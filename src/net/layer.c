@@ -117,6 +117,13 @@ void hps_layer_init_gains(const struct hps_layer *l, uint64_t key, float *param)
     }
 }
 
+bool hps_layer_writes_rounded(const struct hps_layer *l, const struct hps_dev *dev)
+{
+    (void)l;
+    (void)dev;
+    return true;
+}
+
 size_t hps_layer_packed_bytes(const struct hps_dev *dev, int in, int out)
 {
     const struct hps_dense_ops *dense = dev->ops->dense;

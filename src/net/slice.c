@@ -4,49 +4,36 @@
 #include "base/mem.h"
 #include "net/slice_impl.h"
 
-static uint16_t *rounded_of(const struct hps_slice *s, int slot, int l)
-{
-    const struct hps_slice_impl *impl = s->impl;
-    const struct hps_slice_view *h = &impl->view[l];
-
-    return h->rounded ? (uint16_t *)(void *)(impl->inner[slot] + h->at) : NULL;
-}
-
 static struct hps_tensor value_of(const struct hps_slice *s, int slot, int l)
 {
     const struct hps_slice_impl *impl = s->impl;
     const struct hps_slice_view *h = &impl->view[l];
-    int width = s->net->layer[l].width;
+    struct hps_tensor x = { .ld = h->ld, .width = s->net->layer[l].width };
 
-    if (h->rounded) return (struct hps_tensor){ NULL, (size_t)width, width, false };
-    switch (h->buffer) {
-    case HPS_BUFFER_IN:
-        return (struct hps_tensor){ s->in[slot] + h->at, h->ld, width, false };
-    case HPS_BUFFER_INNER:
-        return (struct hps_tensor){ impl->inner[slot] + h->at, h->ld, width, false };
-    case HPS_BUFFER_OUT:
-        return (struct hps_tensor){ s->out[slot] + h->at, h->ld, width, false };
-    default:
-        return (struct hps_tensor){ NULL, 0, width, false };
-    }
+    if (h->rounded)
+        x.rounded = (uint16_t *)(void *)impl->inner[slot] + h->at;
+    else if (h->buffer == HPS_BUFFER_IN)
+        x.data = s->in[slot] + h->at;
+    else if (h->buffer == HPS_BUFFER_INNER)
+        x.data = impl->inner[slot] + h->at;
+    else if (h->buffer == HPS_BUFFER_OUT)
+        x.data = s->out[slot] + h->at;
+    return x;
 }
 
 static struct hps_tensor grad_of(const struct hps_slice *s, int slot, int l)
 {
     const struct hps_slice_impl *impl = s->impl;
     const struct hps_slice_view *h = &impl->view[l];
-    int width = s->net->layer[l].width;
+    struct hps_tensor x = { .ld = h->grad_ld, .width = s->net->layer[l].width };
 
-    switch (h->grad_buffer) {
-    case HPS_BUFFER_IN:
-        return (struct hps_tensor){ s->in_grad[slot] + h->grad_at, h->grad_ld, width, false };
-    case HPS_BUFFER_INNER:
-        return (struct hps_tensor){ impl->inner_grad + h->grad_at, h->grad_ld, width, false };
-    case HPS_BUFFER_OUT:
-        return (struct hps_tensor){ s->out_grad[slot] + h->grad_at, h->grad_ld, width, false };
-    default:
-        return (struct hps_tensor){ NULL, 0, width, false };
-    }
+    if (h->grad_buffer == HPS_BUFFER_IN)
+        x.data = s->in_grad[slot] + h->grad_at;
+    else if (h->grad_buffer == HPS_BUFFER_INNER)
+        x.data = impl->inner_grad + h->grad_at;
+    else if (h->grad_buffer == HPS_BUFFER_OUT)
+        x.data = s->out_grad[slot] + h->grad_at;
+    return x;
 }
 
 /* The ranks that share the micro-batch. Enlarges the scratch for all of its rows where it must. */
@@ -80,8 +67,6 @@ static struct hps_pass pass_of(struct hps_slice *s, int slot, const struct hps_f
                      s->running + s->running_at[i], impl->packed + impl->packed_at[i] },
         .memory = { impl->saved[slot] + impl->saved_at[i],
                     impl->saved[slot] + impl->saved_batch_at[i], NULL, impl->scratch },
-        .rounded = { layer->ninput > 0 ? rounded_of(s, slot, layer->input[0]) : NULL,
-                     rounded_of(s, slot, l) },
         .loss = { (float)(layer->weight * (double)feed->weight),
                   l == s->net->L - 1 ? s->score + (size_t)slot * (size_t)s->rows : NULL,
                   s->loss + i },
@@ -146,8 +131,8 @@ void hps_slice_forward(struct hps_slice *s, int slot, const struct hps_feed *fee
     for (int l = 0; l < s->first && feed->B > 0; l++)
         if (impl->view[l].passes) {
             struct hps_tensor x = value_of(s, slot, l);
-            struct hps_tensor y = { s->out[slot] + impl->view[l].out_at, (size_t)s->out_width,
-                                    x.width, false };
+            struct hps_tensor y = hps_tensor_view(s->out[slot] + impl->view[l].out_at,
+                                                  (size_t)s->out_width, x.width);
             s->dev->ops->dense->copy(s->dev, feed->B, x, y);
         }
     for (int l = s->first; l <= s->last; l++)
@@ -165,8 +150,8 @@ static void begin_gradients(struct hps_slice *s, int slot, int B)
         impl->written[l] = passes || h->grad_buffer == HPS_BUFFER_OUT;
         if (!passes) continue;
         struct hps_tensor g = grad_of(s, slot, l);
-        struct hps_tensor from = { s->out_grad[slot] + h->out_grad_at,
-                                   (size_t)s->out_grad_width, g.width, false };
+        struct hps_tensor from = hps_tensor_view(s->out_grad[slot] + h->out_grad_at,
+                                                 (size_t)s->out_grad_width, g.width);
         s->dev->ops->dense->copy(s->dev, B, from, g);
     }
 }

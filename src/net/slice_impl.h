@@ -14,9 +14,9 @@ enum hps_slice_buffer { HPS_BUFFER_NONE, HPS_BUFFER_IN, HPS_BUFFER_INNER, HPS_BU
 
 struct hps_slice_view {
     enum hps_slice_buffer buffer, grad_buffer;
-    size_t at, grad_at;                 /* first float in the buffer                        */
-    size_t ld, grad_ld;                 /* floats from row to row                           */
-    bool rounded;                       /* in bf16, in an inner block                       */
+    size_t at, grad_at;                 /* first number in the buffer                       */
+    size_t ld, grad_ld;                 /* numbers from row to row                          */
+    bool rounded;                       /* in bf16, in an inner block; its gradient is fp32 */
     bool passes;                        /* a skip tensor: in `in` and copied to `out`       */
     size_t out_at, out_grad_at;         /* its columns in `out`                             */
 };

@@ -66,32 +66,17 @@ static int readers(const struct hps_net *net, int l)
     return n;
 }
 
-/* The inputs of concatenation c that are made here and do not leave become views of its columns, so
- * that nothing is copied; so do their gradients where no other layer reads the input. */
-static void view_concatenated(const struct hps_slice *s, struct hps_slice_view *view, int c)
+/* Does layer k read its inputs in bf16 alone? A concatenation does where it is kept so. */
+static bool reads_rounded(const struct hps_slice *s, const struct hps_slice_view *view, int k)
 {
-    const struct hps_net *net = s->net;
-    size_t at = 0;
+    const struct hps_layer *x = &s->net->layer[k];
 
-    for (int i = 0; i < net->layer[c].ninput; i++) {
-        int l = net->layer[c].input[i];
-        struct hps_slice_view *h = &view[l];
-        if (l >= s->first && h->buffer == HPS_BUFFER_NONE) {
-            h->buffer = view[c].buffer;
-            h->at = view[c].at + at;
-            h->ld = view[c].ld;
-            if (net->layer[l].grad && readers(net, l) == 1) {
-                h->grad_buffer = view[c].grad_buffer;
-                h->grad_at = view[c].grad_at + at;
-                h->grad_ld = view[c].grad_ld;
-            }
-        }
-        at += (size_t)net->layer[l].width;
-    }
+    if (x->type->concatenates) return view[k].rounded;
+    return x->type->reads_rounded && x->type->reads_rounded(x, s->dev);
 }
 
-/* Is the output of layer l kept in bf16? Its readers are in this slice. */
-static bool keeps_rounded(const struct hps_slice *s, int l)
+/* Is the output of layer l kept in bf16? Its readers are in this slice, their views are made. */
+static bool keeps_rounded(const struct hps_slice *s, const struct hps_slice_view *view, int l)
 {
     const struct hps_net *net = s->net;
     const struct hps_layer *x = &net->layer[l];
@@ -101,10 +86,49 @@ static bool keeps_rounded(const struct hps_slice *s, int l)
 
     for (int k = l + 1; all && k <= x->last_use; k++)
         for (int i = 0; all && i < net->layer[k].ninput; i++)
-            if (net->layer[k].input[i] == l)
-                all = net->layer[k].type->reads_rounded &&
-                      net->layer[k].type->reads_rounded(&net->layer[k], s->dev);
+            if (net->layer[k].input[i] == l) all = reads_rounded(s, view, k);
     return all;
+}
+
+/* The inputs of concatenation c that are made here and do not leave become views of its columns, so
+ * that nothing is copied: their numbers where both are kept alike, and their gradients where no
+ * other layer reads the input. */
+static void view_concatenated(const struct hps_slice *s, struct hps_slice_view *view, int c)
+{
+    const struct hps_net *net = s->net;
+    const struct hps_slice_view *y = &view[c];
+
+    for (size_t i = 0, at = 0; i < (size_t)net->layer[c].ninput; i++) {
+        int l = net->layer[c].input[i];
+        struct hps_slice_view *x = &view[l];
+        bool here = l >= s->first && x->buffer == HPS_BUFFER_NONE;
+        if (here && keeps_rounded(s, view, l) == y->rounded) {
+            x->buffer = y->buffer;
+            x->at = y->at + at;
+            x->ld = y->ld;
+            x->rounded = y->rounded;
+        }
+        if (here && net->layer[l].grad && readers(net, l) == 1) {
+            x->grad_buffer = y->grad_buffer;
+            x->grad_at = y->grad_at + at;
+            x->grad_ld = y->grad_ld;
+        }
+        at += (size_t)net->layer[l].width;
+    }
+}
+
+/* A block of its own for the output of layer l; *inner: floats of all blocks. */
+static void view_block(const struct hps_slice *s, struct hps_slice_view *view, int l,
+                       size_t *inner)
+{
+    size_t width = (size_t)s->net->layer[l].width;
+    bool rounded = keeps_rounded(s, view, l);
+
+    view[l].buffer = HPS_BUFFER_INNER;
+    view[l].rounded = rounded;
+    view[l].at = rounded ? 2 * *inner : *inner;
+    view[l].ld = width;
+    *inner += block((size_t)s->rows, rounded ? (width + 1) / 2 : width);
 }
 
 /* All other tensors get blocks of their own; a loss has none. *inner, *grad: floats of all blocks.
@@ -116,14 +140,7 @@ static void view_inner(const struct hps_slice *s, struct hps_slice_view *view, s
     for (int l = s->last; l >= s->first; l--) {
         const struct hps_layer *x = &s->net->layer[l];
         if (x->type->loss) continue;
-        if (view[l].buffer == HPS_BUFFER_NONE) {
-            view[l].buffer = HPS_BUFFER_INNER;
-            view[l].at = *inner;
-            view[l].ld = (size_t)x->width;
-            view[l].rounded = keeps_rounded(s, l);
-            *inner += block((size_t)s->rows, (size_t)(view[l].rounded ? (x->width + 1) / 2
-                                                                      : x->width));
-        }
+        if (view[l].buffer == HPS_BUFFER_NONE) view_block(s, view, l, inner);
         if (x->grad && view[l].grad_buffer == HPS_BUFFER_NONE) {
             view[l].grad_buffer = HPS_BUFFER_INNER;
             view[l].grad_at = *grad;

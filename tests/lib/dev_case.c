@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "hw/bf16.h"
 
 /* Sums of a few hundred products of order 1 lose about sqrt(n) * 6e-8 of the largest; one part in
  * 1e5 leaves room for the longest here and is what the layers are promised. A sum whose terms
@@ -39,12 +40,12 @@ void matrix_done(struct matrix *m)
 
 struct hps_tensor tensor(const struct matrix *m)
 {
-    return (struct hps_tensor){ m->f, m->ld, m->width, false };
+    return hps_tensor_view(m->f, m->ld, m->width);
 }
 
 struct hps_tensor adding(const struct matrix *m, bool add)
 {
-    return (struct hps_tensor){ m->f, m->ld, m->width, add };
+    return (struct hps_tensor){ .data = m->f, .ld = m->ld, .width = m->width, .add = add };
 }
 
 /* m's floats are the doubles `want`, and its gaps are whole. */
@@ -70,4 +71,41 @@ struct hps_dev open_dev(int nthread)
     assert_int_equal(HPS_TEST_DEV.open(&dev, 0, nthread), HPS_OK);
     assert_true(dev.slow >= 1);
     return dev;
+}
+
+static void rounded_once(struct hps_dev *dev, const struct matrix *y,
+                         void (*write)(struct hps_dev *dev, struct hps_tensor to, const void *arg),
+                         const void *arg)
+{
+    enum { GAP = 3, GUARD_BITS = 0x7777 };
+    size_t width = (size_t)y->width, ld = width + GAP, n = (size_t)y->B * ld;
+    uint16_t *to = hps_mem_new(n + 1, sizeof *to), want;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] = GUARD_BITS;
+    write(dev, (struct hps_tensor){ .rounded = to, .ld = ld, .width = y->width }, arg);
+    dev->ops->sync(dev);
+    for (size_t i = 0; i < n; i++) {
+        want = GUARD_BITS;
+        if (i % ld < width) hps_bf16_round(1, 1, y->f + i / ld * y->ld + i % ld, 1, &want, 1);
+        if (to[i] != want)
+            fail_msg("row %zu, column %zu: %#x, not %#x", i / ld, i % ld, to[i], want);
+    }
+    hps_mem_free(to);
+}
+
+void rounded_check(struct hps_dev *dev, const struct matrix *y,
+                   void (*write)(struct hps_dev *dev, struct hps_tensor to, const void *arg),
+                   const void *arg)
+{
+    const struct hps_dense_ops *dense = dev->ops->dense;
+    enum hps_precision before = dev->precision;
+
+    dev->precision = HPS_BF16;
+    for (int native = 0; native <= dev->has_bf16; native++) {
+        dev->emulate_bf16 = !native;
+        if (dense->keeps_rounded && dense->keeps_rounded(dev)) rounded_once(dev, y, write, arg);
+    }
+    dev->emulate_bf16 = false;
+    dev->precision = before;
 }

@@ -26,6 +26,13 @@ void matrix_check(const struct matrix *m, const double *want);
 
 struct hps_dev open_dev(int nthread);
 
+/* What write(dev, to, arg) writes to a tensor in bf16 are the rounded numbers of `y`, which it
+ * wrote in fp32, and gaps are whole: emulated, and by the processor's own bf16. Else the test
+ * fails. A device that keeps no tensor in bf16 is left out. */
+void rounded_check(struct hps_dev *dev, const struct matrix *y,
+                   void (*write)(struct hps_dev *dev, struct hps_tensor to, const void *arg),
+                   const void *arg);
+
 /* call(&dev, ...) on devices of 1, 2 and 3 threads; on a card, whose kernels use none, once. */
 #define EACH_DEV(call, ...)                                                                        \
     for (int nthread = 1; nthread <= HPS_TEST_THREADS; nthread++) {                                \

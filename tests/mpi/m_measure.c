@@ -106,7 +106,7 @@ static void step(struct hps_measure_table *t, struct toy *toy, uint64_t number, 
     for (int m = 0; m < M; m++) {
         const struct hps_lookup *u = hps_ps_pull(t->ps, m, 0);
         toy->dev.ops->rows->bag_forward(&toy->dev, u, DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                                        (struct hps_tensor){ y, WIDTH, WIDTH, false });
+                                        hps_tensor_of(y, WIDTH));
         toy->dev.ops->sync(&toy->dev);
         check_bags(toy, &x, m, most, times, row, y);
         for (int b = 0; b < most; b++) {
@@ -117,7 +117,7 @@ static void step(struct hps_measure_table *t, struct toy *toy, uint64_t number, 
         }
         bool adds = hps_row_grad_adds(u->grad);
         toy->dev.ops->rows->bag_backward(&toy->dev, u, DIM, HPS_POOL_SUM, HPS_COMBINE_CONCAT,
-                                         (struct hps_tensor){ dy, WIDTH, WIDTH, false }, adds);
+                                         hps_tensor_of(dy, WIDTH), adds);
         toy->dev.ops->sync(&toy->dev);
     }
     hps_ps_push_begin(t->ps);

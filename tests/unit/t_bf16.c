@@ -78,17 +78,17 @@ static void product(const struct hps_bf16_lib *lib, struct shape s, bool ta, boo
     size_t ldc = s.n + 3, na = s.m * s.k, nb = s.k * s.n;
     float *a = filled(na, 1), *b = filled(nb, 2), *c = filled(s.m * ldc, 3);
     float *before = filled(s.m * ldc, 3);
-    void *ra = hps_mem_new(na, lib->size);
-    void *rb = hps_mem_new(1, packed ? lib->packed_bytes(s.k, s.n) : nb * lib->size);
+    uint16_t *ra = hps_mem_new(na, sizeof *ra);
+    void *rb = hps_mem_new(1, packed ? lib->packed_bytes(s.k, s.n) : nb * sizeof *ra);
     struct hps_bf16_product p = { ta, s.m, s.n, s.k, ra, ta ? s.m : s.k, rb, packed ? 0 : s.n,
                                   beta, c, ldc };
 
     if (beta == 0) c[0] = NAN;          /* nothing of what was there comes through */
-    lib->round(ta ? s.k : s.m, ta ? s.m : s.k, a, ta ? s.m : s.k, ra);
+    lib->round(ta ? s.k : s.m, p.lda, a, p.lda, ra, p.lda);
     if (packed)
         lib->pack(s.k, s.n, tb, b, rb);
     else
-        lib->round(s.k, s.n, b, s.n, rb);
+        lib->round(s.k, s.n, b, s.n, rb, s.n);
     for (int i = 0; i < 2; i++) {       /* made, and kept */
         memcpy(c, before, s.m * ldc * sizeof *c);
         lib->run(&p);

@@ -52,10 +52,30 @@ static void activations(void **state)
     dev.ops->close(&dev);
 }
 
+static void copy_to(struct hps_dev *dev, struct hps_tensor y, const void *arg)
+{
+    const struct matrix *x = arg;
+
+    dev->ops->dense->copy(dev, x->B, tensor(x), y);
+}
+
+/* By way of a tensor in bf16. */
+static void copy_twice(struct hps_dev *dev, struct hps_tensor y, const void *arg)
+{
+    static uint16_t between[40 * 40];
+    const struct matrix *x = arg;
+    struct hps_tensor to = { .rounded = between, .ld = 39, .width = x->width };
+
+    copy_to(dev, to, arg);
+    dev->ops->dense->copy(dev, x->B, to, y);
+}
+
 static void copy_once(struct hps_dev *dev, int B, int width, bool add)
 {
     struct matrix x = matrix(B, width, 3), y = matrix(B, width, 1);
 
+    rounded_check(dev, &x, copy_to, &x);
+    rounded_check(dev, &x, copy_twice, &x);
     dev->ops->dense->copy(dev, B, tensor(&x), adding(&y, add));
     dev->ops->sync(dev);
     for (int i = 0; i < B * width; i++)
@@ -284,7 +304,7 @@ static void stopwatch_once(struct hps_dev *dev, int rows)
     enum { WIDTH = 700 };
     size_t n = (size_t)rows * WIDTH;
     float *x = dev->ops->alloc(dev, n * sizeof *x), *y = dev->ops->alloc(dev, n * sizeof *y);
-    struct hps_tensor to = { y, WIDTH, WIDTH, true };
+    struct hps_tensor to = { .data = y, .ld = WIDTH, .width = WIDTH, .add = true };
     struct hps_stopwatch watch;
 
     hps_stopwatch_init(&watch, dev, hps_now_s);

@@ -1,6 +1,6 @@
 /* t_dev_rows: bags, tables and update rules of the CPU backend equal their slow double twins, on
  * any dimension, with repeated and with no rows, for any number of threads; sums over bags have the
- * same bits on all of them, and so have rules. */
+ * same bits on all of them, and so have rules. A sum in bf16 is the one in fp32, rounded once. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,15 +145,32 @@ static struct bags make_bags(int nslot, int B, size_t nrow, bool single)
     return k;
 }
 
+struct pooling {
+    const struct hps_lookup *lookup;
+    int dim;
+    enum hps_pool_kind pool;
+    enum hps_combine combine;
+};
+
+static void pool_to(struct hps_dev *dev, struct hps_tensor y, const void *arg)
+{
+    const struct pooling *p = arg;
+
+    dev->ops->rows->bag_forward(dev, p->lookup, p->dim, p->pool, p->combine, y);
+}
+
 static void check_forward(struct hps_dev *dev, const struct bags *k, int dim,
                           enum hps_pool_kind pool, enum hps_combine combine, struct matrix *y)
 {
+    struct pooling p = { &k->lookup, dim, pool, combine };
+
     for (int b = 0; b < y->B; b++)
         for (int i = 0; i < y->width; i++)
             y->f[(size_t)b * y->ld + (size_t)i] = 7;
-    dev->ops->rows->bag_forward(dev, &k->lookup, dim, pool, combine, tensor(y));
+    pool_to(dev, tensor(y), &p);
     dev->ops->sync(dev);
     matrix_check(y, y->d);
+    rounded_check(dev, y, pool_to, &p);
 }
 
 /* With each id's row in the table instead of an index. */

@@ -122,7 +122,7 @@ static void in_shares(const void *job, int t, int n)
 static void crowd(struct hps_dev *dev, struct sheet *s, size_t rows, int parts, uint64_t *share)
 {
     uint64_t spare[WIDE];
-    struct hps_tensor x = { (float *)(void *)s->row, 2, 2, false };
+    struct hps_tensor x = hps_tensor_of((float *)(void *)s->row, 2);
     struct job j = { s, rows, spare, parts, 0, -1, -1 };
 
     memset(s, 0, sizeof *s);

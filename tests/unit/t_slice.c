@@ -1,5 +1,6 @@
 /* t_slice: a net cut in any two or three slices, with any number of micro-batches in flight, gives
- * the scores, losses, gradients and weights of the whole: tensors that skip slices included. */
+ * the scores, losses, gradients and weights of the whole: tensors that skip slices included.
+ * Tensors that are kept in bf16 change none of their bits. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "net/slice_impl.h"
 #include "tests/lib/twin.h"
 #include "tests/lib/toy.h"
 
@@ -52,9 +54,47 @@ static const char mixing[] =
     "- {name: all, type: concat, inputs: [d, f, s, g, y]}\n"
     "- {name: o, type: fc, width: 1}\n"
     "- {name: loss, type: logistic}\n";
+/* Wide enough for products in bf16, which read pooled rows, dense features, concatenations in
+ * concatenations, dot products and other products. */
+static const char wide[] =
+    "train: {optimizer: adam, learning_rate: 0.01}\n"
+    "model:\n"
+    "- {name: e, type: embedding, slots: all, dim: 8}\n"
+    "- {name: n, type: dense_input}\n"
+    "- {name: s, type: embedding, slots: all, dim: 16, combine: sum, pooling: mean}\n"
+    "- {name: b, type: concat, inputs: [e, n]}\n"
+    "- {name: h, type: fc, width: 24, activation: relu}\n"
+    "- {name: g, type: fc, width: 20}\n"
+    "- {name: c, type: concat, inputs: [g, b, n, s]}\n"
+    "- {name: k, type: fc, width: 16, activation: tanh}\n"
+    "- {name: d, type: dot_interaction, dim: 4, inputs: [k, s], pass: first}\n"
+    "- {name: p, type: fc, width: 24, activation: relu}\n"
+    "- {name: q, type: fc, width: 16, activation: relu, inputs: h}\n"
+    "- {name: m, type: concat, inputs: [p, q, d]}\n"
+    "- {name: r, type: fc, width: 16, activation: relu}\n"
+    "- {name: t, type: concat, inputs: [r, k]}\n"
+    "- {name: o, type: fc, width: 1}\n"
+    "- {name: loss, type: logistic}\n";
 static const char *net = deck;          /* the one at work */
 
 enum { MB = 3, ROWS = 5, FLIGHTS = 2 };
+
+/* Of devices that are opened: products in bf16; and no tensor is kept so. */
+static bool in_bf16, keep_none;
+static struct hps_dense_ops dense_keeps_none;
+static struct hps_dev_ops keeps_none;
+
+static void set_precision(struct hps_dev *dev)
+{
+    dev->precision = HPS_BF16;
+    dev->emulate_bf16 = dev->host;
+    if (!keep_none) return;
+    dense_keeps_none = *dev->ops->dense;
+    dense_keeps_none.keeps_rounded = NULL;
+    keeps_none = *dev->ops;
+    keeps_none.dense = &dense_keeps_none;
+    dev->ops = &keeps_none;
+}
 
 /* A pipeline in one process: the caller's part of the slices' contract, by hand. */
 struct line {
@@ -72,6 +112,7 @@ static void line_new(struct line *p, int n, const int *cut)
 
     memset(p, 0, sizeof *p);
     toy_open(&p->toy, net);
+    if (in_bf16) set_precision(&p->toy.dev);
     p->n = n;
     for (int i = 0; i < n; i++) {
         int first = i ? cut[i - 1] : 0, last = i < n - 1 ? cut[i] - 1 : p->toy.net->L - 1;
@@ -226,6 +267,60 @@ static void three_slices_are_the_whole(void **state)
     assert_int_equal(hps_mem_held_bytes(), 0);
 }
 
+static void same_bits(const struct line *x, const struct line *y)
+{
+    assert_memory_equal(x->score, y->score, sizeof x->score);
+    assert_true(x->loss == y->loss);
+    assert_memory_equal(x->s[0]->grad, y->s[0]->grad, x->s[0]->nparam * sizeof(float));
+    for (int m = 0; m < MB; m++)
+        for (int l = 0; l < x->toy.net->L; l++)
+            if (x->toy.net->layer[l].table >= 0)
+                assert_memory_equal(x->feed[m].rows_grad[l].row, y->feed[m].rows_grad[l].row,
+                                    (size_t)TOY_ROWS * (size_t)x->toy.net->layer[l].dim *
+                                        sizeof(float));
+}
+
+/* The layers whose outputs are in bf16, in the order of the net. */
+static void kept(const struct line *p, char *name)
+{
+    const struct hps_slice_impl *impl = p->s[0]->impl;
+
+    for (int l = 0; l < p->toy.net->L; l++)
+        if (impl->view[l].rounded) *name++ = p->toy.net->layer[l].name[0];
+    *name = '\0';
+}
+
+/* What is kept in bf16 is what products would round themselves: no bit changes. s and t have a
+ * reader that computes in fp32; b and n are copied to c. */
+static void tensors_in_bf16_change_no_bit(void **state)
+{
+    struct line rounded, plain;
+    char name[32];
+
+    (void)state;
+    net = wide;
+    in_bf16 = true;
+    line_new(&rounded, 1, NULL);
+    keep_none = true;
+    line_new(&plain, 1, NULL);
+    kept(&plain, name);
+    assert_string_equal(name, "");
+    kept(&rounded, name);
+    if (rounded.toy.dev.host) assert_string_equal(name, "enbhgcdpqm");
+    for (int i = 0; i < 2; i++) {
+        one_after_another(&rounded);
+        one_after_another(&plain);
+        assert_true(rounded.loss > 0.1 && isfinite(rounded.loss));
+        same_bits(&rounded, &plain);
+        step(&rounded, i);
+        step(&plain, i);
+    }
+    line_free(&rounded);
+    line_free(&plain);
+    in_bf16 = keep_none = false;
+    net = deck;
+}
+
 /* Loss by one number; the loss has 7 digits: 1e-7 / h is what the quotient can tell. */
 static void check_slope(struct line *p, float *x, float grad)
 {
@@ -368,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_slices_are_the_whole),
         cmocka_unit_test(three_slices_are_the_whole),
+        cmocka_unit_test(tensors_in_bf16_change_no_bit),
         cmocka_unit_test(the_gradient_is_the_slope),
         cmocka_unit_test(done_is_told_once_a_layer_with_weights),
         cmocka_unit_test(evaluation_needs_no_gradients),

@@ -1,9 +1,10 @@
 /* bf16.c - rounding to bf16, products emulated through fp32, and the choice of the library. */
 #include "hw/bf16.h"
 
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/multiversion.h"
 #include "config.h"
 #include "hw/cpu/bf16_impl.h"
@@ -19,39 +20,26 @@ float hps_bf16_rounded(float x)
     return x;
 }
 
-HPS_MULTIVERSION static void round_bits(size_t rows, size_t n, const float *x, size_t ldx,
-                                        uint16_t *restrict y)
+HPS_MULTIVERSION static void round_rows(size_t rows, size_t n, const float *restrict x, size_t ldx,
+                                        uint16_t *restrict to, size_t ldto)
 {
-    for (size_t r = 0; r < rows; r++, x += ldx, y += n)
+    for (size_t r = 0; r < rows; r++, x += ldx, to += ldto)
         for (size_t c = 0; c < n; c++) {
             union { float x; uint32_t bits; } u = { .x = x[c] };
-            y[c] = hps_bf16_bits(u.bits);
+            to[c] = hps_bf16_bits(u.bits);
         }
 }
 
-void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, void *to)
+void hps_bf16_round(size_t rows, size_t n, const float *x, size_t ldx, uint16_t *to, size_t ldto)
 {
-    round_bits(rows, n, x, ldx, to);
+    round_rows(rows, n, x, ldx, to, ldto);
 }
 
-/* ---- emulated: a rounded number is a float with 16 bits of zeros ---- */
+/* ---- emulated: fp32 products of rounded numbers; packed operands are floats ---- */
 
 static bool anywhere(void)
 {
     return true;
-}
-
-HPS_MULTIVERSION static void round_floats(size_t rows, size_t n, const float *x, size_t ldx,
-                                          void *to)
-{
-    float *restrict y = to;
-
-    for (size_t r = 0; r < rows; r++, x += ldx, y += n)
-        for (size_t c = 0; c < n; c++) {
-            union { float x; uint32_t bits; } u = { .x = x[c] };
-            u.bits = (uint32_t)hps_bf16_bits(u.bits) << 16;
-            y[c] = u.x;
-        }
 }
 
 static size_t floats_bytes(size_t k, size_t n)
@@ -63,29 +51,42 @@ static void pack_floats(size_t k, size_t n, bool transposed, const float *w, voi
 {
     float *to = packed;
 
-    if (!transposed) {
-        round_floats(1, k * n, w, 0, packed);
-        return;
-    }
     for (size_t r = 0; r < k; r++)
         for (size_t c = 0; c < n; c++)
-            to[r * n + c] = hps_bf16_rounded(w[c * k + r]);
+            to[r * n + c] = hps_bf16_rounded(w[transposed ? c * k + r : r * n + c]);
+}
+
+/* Rows of bf16 as floats, contiguous; the caller frees them. */
+static float *floats_of(size_t rows, size_t n, const uint16_t *x, size_t ldx)
+{
+    float *to = hps_mem_foreign(rows * n * sizeof *to);
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < n; c++) {
+            union { uint32_t bits; float x; } u = { .bits = (uint32_t)x[r * ldx + c] << 16 };
+            to[r * n + c] = u.x;
+        }
+    return to;
 }
 
 static void by_floats(const struct hps_bf16_product *p)
 {
-    hps_gemm_lib()->run(&(struct hps_gemm){ .ta = p->ta, .m = p->m, .n = p->n, .k = p->k,
-                                            .a = p->a, .lda = p->lda, .b = p->b,
-                                            .ldb = p->ldb ? p->ldb : p->n, .beta = p->beta,
-                                            .c = p->c, .ldc = p->ldc });
+    size_t rows = p->ta ? p->k : p->m, columns = p->ta ? p->m : p->k;
+    float *a = floats_of(rows, columns, p->a, p->lda);
+    float *b = p->ldb > 0 ? floats_of(p->k, p->n, p->b, p->ldb) : NULL;
+
+    hps_gemm_lib()->run(&(struct hps_gemm){ .ta = p->ta, .m = p->m, .n = p->n, .k = p->k, .a = a,
+                                            .lda = columns, .b = b ? b : p->b, .ldb = p->n,
+                                            .beta = p->beta, .c = p->c, .ldc = p->ldc });
+    free(b);
+    free(a);
 }
 
 const struct hps_bf16_lib hps_bf16_emulated = {
     .name = "fp32",
     .usable = anywhere,
-    .size = sizeof(float),
     .cache_numbers = 65536,
-    .round = round_floats,
+    .round = hps_bf16_round,
     .packed_bytes = floats_bytes,
     .pack = pack_floats,
     .run = by_floats,

@@ -344,19 +344,17 @@ static void execute(const struct primitive *p, int n, dnnl_exec_arg_t *arg)
 #if defined __x86_64__
 /* vcvtneps2bf16 takes denormals as 0, as the products do. */
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16"))) static void
-round_rows(size_t rows, size_t n, const float *x, size_t ldx, void *to)
+round_rows(size_t rows, size_t n, const float *x, size_t ldx, uint16_t *to, size_t ldto)
 {
-    uint16_t *y = to;
-
-    for (size_t r = 0; r < rows; r++, x += ldx, y += n) {
+    for (size_t r = 0; r < rows; r++, x += ldx, to += ldto) {
         size_t c = 0;
         for (; c + 32 <= n; c += 32)
-            _mm512_storeu_si512(y + c, (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + c + 16),
+            _mm512_storeu_si512(to + c, (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + c + 16),
                                                                     _mm512_loadu_ps(x + c)));
         for (; c < n; c += 16) {
             __mmask16 some = n - c < 16 ? (__mmask16)((1u << (n - c)) - 1) : 0xffff;
             __m512 v = _mm512_maskz_loadu_ps(some, x + c);
-            _mm256_mask_storeu_epi16(y + c, some, (__m256i)_mm512_cvtneps_pbh(v));
+            _mm256_mask_storeu_epi16(to + c, some, (__m256i)_mm512_cvtneps_pbh(v));
         }
     }
 }
@@ -417,7 +415,6 @@ static void run(const struct hps_bf16_product *g)
 const struct hps_bf16_lib hps_bf16_onednn = {
     .name = "oneDNN",
     .usable = usable,
-    .size = sizeof(uint16_t),
     .cache_numbers = 65536,
     .round = round_rows,
     .packed_bytes = packed_bytes,

@@ -48,7 +48,7 @@ static int width_of(const struct attend *j, int level)
 static struct hps_tensor level_of(const struct attend *j, float *of, int level)
 {
     int width = width_of(j, level);
-    return (struct hps_tensor){ of + j->n * j->at[level], (size_t)width, width, false };
+    return hps_tensor_of(of + j->n * j->at[level], width);
 }
 
 static void lay_levels(struct attend *j)
@@ -201,7 +201,7 @@ static struct hps_tensor candidates(const struct attend *j, struct hps_tensor of
 
 static struct hps_tensor bases(const struct attend *j, float *of)
 {
-    return (struct hps_tensor){ of, j->h, (int)j->h, false };
+    return hps_tensor_of(of, (int)j->h);
 }
 
 /* Activate the first layer: the ids' products plus their candidate's, as a bias. */
@@ -379,7 +379,7 @@ static void attend_backward(struct hps_dev *dev, const struct hps_attended *a, s
                                    .single = true,
                                    .of.index = a->lookup->of.index + j.first,
                                    .grad = a->lookup->grad };
-        struct hps_tensor drow = { j.drow, j.dim, j.net->dim, false };
+        struct hps_tensor drow = hps_tensor_view(j.drow, j.dim, j.net->dim);
         hps_cpu_bag_backward(dev, &each, j.net->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, drow, true);
         hps_cpu_queue_wait(dev);        /* the next block uses the same memory */
     }

@@ -94,7 +94,7 @@ HPS_INLINE void pool_slot(const struct hps_bags *j, size_t s, size_t b0, size_t 
 
     for (size_t b = b0; b < b1; b++) {
         size_t at = s * (size_t)j->lookup.B + b;
-        float share = mean ? hps_bags_share(j, at) : 1, *to = y + b * j->y.ld;
+        float share = mean ? hps_bags_share(j, at) : 1, *to = y + (b - j->first) * j->y.ld;
         pool_ids(j, at, begin, rows, share, to, dim);
         if (j->lookup.hot.n > 0) pool_hot(j, at, share, to, dim);
     }
@@ -121,14 +121,27 @@ HPS_MULTIVERSION static void pool_block(const struct hps_bags *j, size_t b0, siz
         }
 }
 
+/* A block of fp32 sums stays in the cache until it is rounded. */
+static void pool_rounded(struct hps_bags *j, size_t b0, size_t b1)
+{
+    j->first = b0;
+    j->y.data = (float *)(void *)((char *)j->block + (size_t)hps_cpu_thread() * j->block_stride);
+    pool_block(j, b0, b1);
+    j->bf16->round(b1 - b0, (size_t)j->y.width, j->y.data, j->y.ld,
+                   j->rounded + b0 * j->ldrounded, j->ldrounded);
+}
+
 static void pool_task(const void *job, int t, int n)
 {
-    const struct hps_bags *j = job;
-    size_t B = (size_t)j->lookup.B, last = hps_cpu_cut(B, HPS_CPU_GRAIN, t + 1, n), end;
+    struct hps_bags j = *(const struct hps_bags *)job;
+    size_t B = (size_t)j.lookup.B, last = hps_cpu_cut(B, HPS_CPU_GRAIN, t + 1, n), end;
 
     for (size_t b = hps_cpu_cut(B, HPS_CPU_GRAIN, t, n); b < last; b = end) {
         end = b + HPS_BAGS_BLOCK < last ? b + HPS_BAGS_BLOCK : last;
-        pool_block(j, b, end);
+        if (j.rounded)
+            pool_rounded(&j, b, end);
+        else
+            pool_block(&j, b, end);
     }
 }
 
@@ -144,11 +157,16 @@ static void gather_hot(const void *job, int t, int n)
                j->dim * sizeof *j->hot);
 }
 
-static void pool(struct hps_dev *dev, struct hps_bags *j, double work_ns)
+/* Into `out`. */
+static void pool(struct hps_dev *dev, struct hps_bags *j, struct hps_tensor out, double work_ns)
 {
     size_t B = (size_t)j->lookup.B, hot = (size_t)j->lookup.hot.n;
 
-    hps_cpu_queue_writes(dev, B, j->y);
+    if (j->rounded) {
+        size_t bytes = HPS_BAGS_BLOCK * j->y.ld * sizeof *j->block;
+        j->block = (float *)(void *)hps_cpu_block_scratch(dev, bytes, &j->block_stride);
+    }
+    hps_cpu_queue_writes(dev, B, out);
     if (hot > 0) {
         j->hot = hps_cpu_queue_scratch(dev, hot * j->dim * sizeof *j->hot);
         hps_cpu_queue_first(dev, (double)hot * (2 + 0.1 * (double)j->dim),
@@ -227,21 +245,26 @@ static void join_task(const void *job, int t, int n)
     const struct hps_bags *j = job;
     size_t ld = j->y.ld, B = (size_t)j->lookup.B, last = hps_cpu_cut(B, 1, t + 1, n);
 
-    for (size_t b = hps_cpu_cut(B, 1, t, n); b < last; b++)
-        for (int k = 0; k < n - 1; k++)
-            hps_cpu_row_add(j->y.data + b * ld, j->private_y + ((size_t)k * B + b) * ld, 1,
-                            (size_t)j->y.width);
+    for (size_t b = hps_cpu_cut(B, 1, t, n); b < last; b++) {
+        float *y = j->y.data + b * ld;
+        for (int k = 0; j->private_y && k < n - 1; k++)
+            hps_cpu_row_add(y, j->private_y + ((size_t)k * B + b) * ld, 1, (size_t)j->y.width);
+        if (j->rounded)
+            j->bf16->round(1, (size_t)j->y.width, y, ld, j->rounded + b * j->ldrounded,
+                           j->ldrounded);
+    }
 }
 
 static void scatter(struct hps_dev *dev, struct hps_bags *j, double work_ns)
 {
     size_t all = (size_t)j->lookup.B * j->y.ld;
+    size_t nprivate = j->one_id ? 0 : (size_t)(dev->nthread - 1), nsum = j->rounded ? 1 : 0;
+    float *scratch = hps_cpu_scratch(dev, (nprivate + nsum) * all * sizeof *scratch);
 
-    if (dev->nthread > 1 && !j->one_id)
-        j->private_y =
-            hps_cpu_scratch(dev, (size_t)(dev->nthread - 1) * all * sizeof *j->private_y);
+    if (j->rounded) j->y.data = scratch;
+    if (nprivate > 0) j->private_y = scratch + nsum * all;
     hps_cpu_parallel_for(dev, work_ns, scatter_task, j);
-    if (j->private_y) hps_cpu_parallel_for(dev, (double)all * dev->nthread, join_task, j);
+    if (nprivate + nsum > 0) hps_cpu_parallel_for(dev, (double)all * dev->nthread, join_task, j);
 }
 
 /* ---- the operation ---- */
@@ -249,11 +272,17 @@ static void scatter(struct hps_dev *dev, struct hps_bags *j, double work_ns)
 void hps_cpu_bag_forward(struct hps_dev *dev, const struct hps_lookup *lookup, int dim,
                          enum hps_pool_kind pooling, enum hps_combine combine, struct hps_tensor y)
 {
-    struct hps_bags j = hps_bags_of(lookup, dim, pooling, combine, y);
+    struct hps_tensor sums = y.rounded ? hps_tensor_of(NULL, y.width) : y;
+    struct hps_bags j = hps_bags_of(lookup, dim, pooling, combine, sums);
     double work_ns = (double)(lookup->nid + hps_bags_hot_count(lookup)) * (4 + 0.3 * dim);
 
+    if (y.rounded) {
+        j.rounded = y.rounded;
+        j.ldrounded = y.ld;
+        j.bf16 = hps_cpu_bf16_lib(dev, dev->precision);
+    }
     if (lookup->form == HPS_ROWS_IN_ORDER)
         scatter(dev, &j, work_ns);
     else
-        pool(dev, &j, work_ns);
+        pool(dev, &j, y, work_ns);
 }

@@ -2,7 +2,7 @@
 #ifndef HPS_HW_CPU_CPU_BAGS_IMPL_H
 #define HPS_HW_CPU_CPU_BAGS_IMPL_H
 
-#include "hw/cpu/cpu_impl.h"
+#include "hw/cpu/cpu_rounded_impl.h"
 #include "hw/lookup.h"
 
 #define HPS_BAGS_BLOCK 64       /* examples of a block: their outputs stay in the cache  */
@@ -24,6 +24,12 @@ struct hps_bags {
     float *hot_grad;            /* (nhot_grad, hot rows, dim) partial gradients          */
     int nhot_grad;              /* tasks that sum up gradients of hot rows               */
     struct hps_tensor y;        /* backward: dy                                          */
+    size_t first;               /* forward: the example of y's first row                 */
+    uint16_t *rounded;          /* forward: the output in bf16; y is scratch memory      */
+    size_t ldrounded;
+    const struct hps_bf16_lib *bf16;
+    float *block;               /* each thread's scratch for a block of examples         */
+    size_t block_stride;        /* bytes                                                 */
 };
 
 static inline struct hps_bags hps_bags_of(const struct hps_lookup *lookup, int dim,

@@ -20,15 +20,12 @@ struct act_back {
     enum hps_act act;
     const float *pre;
     struct hps_tensor y;
-    const uint16_t *y_rounded;  /* in place of y        */
     float *sums;                /* (ntask, width); NULL: nothing to do */
 };
 
 struct fc {
     const struct hps_gemm_lib *lib;
     struct hps_cpu_rounded bf16;
-    const uint16_t *x_rounded;  /* in place of x                                   */
-    uint16_t *y_rounded;        /* in place of y                                   */
     enum hps_act act;           /* forward                                         */
     size_t B, in, out;
     struct hps_tensor x, y, dy, dx;
@@ -62,20 +59,18 @@ static float *row_of(struct hps_tensor x, size_t r)
     return x.data ? x.data + r * x.ld : NULL;
 }
 
-/* Rounded rows of x, which the layer before may have left. */
-static const void *x_rows(const struct fc *f, size_t first, size_t rows)
+static struct hps_cpu_rounded_rows x_rows(const struct fc *f, size_t first, size_t rows)
 {
-    return f->x_rounded ? f->x_rounded + first * f->in
-                        : hps_cpu_round(&f->bf16, 0, f->x, first, rows);
+    return hps_cpu_rounded_rows(&f->bf16, 0, f->x, first, rows);
 }
 
-/* The product of some rows: in y, or in the scratch where y is kept as rounded numbers alone. */
+/* The product of some rows: in y, or in the scratch where y is in bf16. */
 static float *forward_rounded(const struct fc *f, size_t first, size_t rows)
 {
     struct hps_tensor y = f->y;
     size_t row = first;
 
-    if (f->y_rounded) {
+    if (y.rounded) {
         y = hps_tensor_of(hps_cpu_rounded_scratch(&f->bf16, f->bf16.product_at), (int)f->out);
         row = 0;
     }
@@ -97,9 +92,10 @@ static void forward_rows(const struct fc *f, size_t first, size_t rows)
         f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in, .a = x,
                                         .lda = f->x.ld, .b = f->w, .ldb = f->out, .c = y,
                                         .ldc = f->y.ld });
-    hps_cpu_act(f->act, rows, f->out, y, f->y_rounded ? f->out : f->y.ld, f->b,
+    hps_cpu_act(f->act, rows, f->out, y, f->y.rounded ? f->out : f->y.ld, f->b,
                 f->pre ? f->pre + first * f->out : NULL);
-    if (f->y_rounded) f->bf16.lib->round(rows, f->out, y, f->out, f->y_rounded + first * f->out);
+    if (f->y.rounded)
+        f->bf16.lib->round(rows, f->out, y, f->out, f->y.rounded + first * f->y.ld, f->y.ld);
 }
 
 static void forward_task(const void *job, int t, int n)
@@ -111,16 +107,10 @@ static void forward_task(const void *job, int t, int n)
         forward_rows(f, r, last - r < step ? last - r : step);
 }
 
-/* The memory of rows of rounded numbers, for the queue. */
-static struct hps_tensor rounded_span(const uint16_t *x, size_t width)
-{
-    return hps_tensor_of((const float *)(const void *)x, (int)((width + 1) / 2));
-}
-
 static void begin_bf16(struct hps_dev *dev, struct fc *f, const struct hps_fc *fc,
                        struct hps_tensor to)
 {
-    bool copied = f->y_rounded || (to.data && to.ld != (size_t)to.width);
+    bool copied = f->y.rounded || (to.data && to.ld != (size_t)to.width);
 
     f->bf16.lib = hps_cpu_bf16_lib(dev, fc->precision);
     if (f->bf16.lib)
@@ -134,10 +124,8 @@ void hps_cpu_fc_forward(struct hps_dev *dev, const struct hps_fc *fc)
                     .in = (size_t)fc->x.width, .out = (size_t)fc->y.width, .x = fc->x, .y = fc->y,
                     .w = fc->w, .b = fc->b, .pre = fc->act == HPS_ACT_GELU ? fc->pre : NULL };
 
-    f.x_rounded = fc->x_rounded;
-    f.y_rounded = fc->y_rounded;
     begin_bf16(dev, &f, fc, f.y);
-    hps_cpu_queue_writes(dev, f.B, f.y_rounded ? rounded_span(f.y_rounded, f.out) : f.y);
+    hps_cpu_queue_writes(dev, f.B, f.y);
     hps_cpu_queue_writes(dev, f.B, hps_tensor_of(f.pre, f.y.width));
     hps_cpu_queue_rows(dev, f.B, flops(&f) * NS_A_FLOP, hps_cpu_ntask(dev, f.B, block_rows(&f)),
                        forward_task, &f, sizeof f);
@@ -164,33 +152,25 @@ struct part {
     size_t i, ni, o, no;
 };
 
-static struct hps_tensor columns(struct hps_tensor x, size_t first, size_t n)
-{
-    return (struct hps_tensor){ x.data ? x.data + first : NULL, x.ld, (int)n, false };
-}
-
 static void weight_rounded(const struct fc *f, struct part p, size_t first, size_t rows)
 {
-    struct hps_bf16_product g = {
-        .ta = true, .m = p.ni, .n = p.no, .k = rows, .ldb = p.no, .beta = 1,
-        .c = f->dw + p.i * f->out + p.o, .ldc = f->out, .lda = p.ni };
+    const struct hps_cpu_rounded *r = &f->bf16;
+    struct hps_tensor x = hps_tensor_columns(f->x, p.i, (int)p.ni);
+    struct hps_tensor dy = hps_tensor_columns(f->dy, p.o, (int)p.no);
+    struct hps_cpu_rounded_rows a = hps_cpu_rounded_rows(r, 0, x, first, rows);
 
-    if (f->x_rounded) {
-        g.a = f->x_rounded + first * f->in + p.i;
-        g.lda = f->in;
-    } else {
-        g.a = hps_cpu_round(&f->bf16, 0, columns(f->x, p.i, p.ni), first, rows);
-    }
-    g.b = f->fused ? hps_cpu_rounded_scratch(&f->bf16, f->bf16.dy_at)
-                   : hps_cpu_round(&f->bf16, f->bf16.dy_at, columns(f->dy, p.o, p.no), first, rows);
-    f->bf16.lib->run(&g);
+    r->lib->run(&(struct hps_bf16_product){
+        .ta = true, .m = p.ni, .n = p.no, .k = rows, .a = a.data, .lda = a.ld, .ldb = p.no,
+        .b = f->fused ? hps_cpu_rounded_scratch(r, r->dy_at)
+                      : hps_cpu_rounded_rows(r, r->dy_at, dy, first, rows).data,
+        .beta = 1, .c = f->dw + p.i * f->out + p.o, .ldc = f->out });
 }
 
 /* dw += x^T dy of some rows, within `p`. */
 static void weight_rows(const struct fc *f, struct part p, size_t first, size_t rows)
 {
-    const float *x = row_of(columns(f->x, p.i, p.ni), first);
-    const float *dy = row_of(columns(f->dy, p.o, p.no), first);
+    const float *x = row_of(hps_tensor_columns(f->x, p.i, (int)p.ni), first);
+    const float *dy = row_of(hps_tensor_columns(f->dy, p.o, (int)p.no), first);
     float *dw = f->dw + p.i * f->out + p.o;
 
     if (f->bf16.lib)
@@ -213,9 +193,9 @@ static void act_back_rows(const struct act_back *u, struct hps_tensor dy, int t,
     if (!u->sums) return;
     struct hps_tensor y = u->y;
     dy.data += first * dy.ld;
-    if (u->y_rounded && u->act == HPS_ACT_RELU) {
-        hps_cpu_relu_back_rounded(rows, u->y_rounded + first * width, dy,
-                                  u->sums + (size_t)t * width);
+    if (y.rounded && u->act == HPS_ACT_RELU) {
+        y.rounded += first * y.ld;
+        hps_cpu_relu_back_rounded(rows, y, dy, u->sums + (size_t)t * width);
         return;
     }
     y.data = u->act == HPS_ACT_NONE ? NULL : row_of(y, first);
@@ -231,7 +211,8 @@ static void clear_sums(const struct act_back *u, int t, size_t width)
 /* Leaves the rounded rows of dy in the thread's scratch. */
 static void back_rows_bf16(const struct fc *f, size_t first, size_t rows)
 {
-    const void *dy = hps_cpu_round(&f->bf16, f->bf16.dy_at, f->dy, first, rows);
+    struct hps_cpu_rounded_rows dy = hps_cpu_rounded_rows(&f->bf16, f->bf16.dy_at, f->dy, first,
+                                                          rows);
 
     if (f->dx.data)
         hps_cpu_rounded_product(&f->bf16, first, rows, dy, f->out, f->bf16.w_transposed, f->dx);
@@ -365,8 +346,8 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
 {
     struct fc f = { .lib = hps_gemm_lib(), .B = (size_t)fc->B, .in = (size_t)fc->x.width,
                     .out = (size_t)dy.width, .x = fc->x, .dy = dy, .dx = dx, .w = fc->w,
-                    .dw = dw, .db = db, .mine = { fc->act, fc->pre, fc->y, fc->y_rounded, NULL },
-                    .fused = dev->nthread == 1, .x_rounded = fc->x_rounded };
+                    .dw = dw, .db = db, .mine = { fc->act, fc->pre, fc->y, NULL },
+                    .fused = dev->nthread == 1 };
 
     if (f.B == 0) return;
     begin_bf16(dev, &f, fc, dx);
@@ -383,15 +364,14 @@ void hps_cpu_fc_backward(struct hps_dev *dev, const struct hps_fc *fc, struct hp
     hps_cpu_queue_after(dev, 0, 1, bias_task, &f, sizeof f);
     if (f.fused) return;
     hps_cpu_queue_after(dev, work_ns, dev->nthread, weight_task, &f, sizeof f);
-    hps_cpu_queue_reads(dev, f.B, f.x_rounded ? rounded_span(f.x_rounded, f.in) : f.x);
+    hps_cpu_queue_reads(dev, f.B, f.x);
     hps_cpu_queue_reads(dev, f.B, dy);
 }
 
 static void product_rows(const struct fc *f, size_t r, size_t rows)
 {
     if (f->bf16.lib)
-        hps_cpu_rounded_product(&f->bf16, r, rows, hps_cpu_round(&f->bf16, 0, f->x, r, rows),
-                                f->in, f->bf16.w, f->y);
+        hps_cpu_rounded_product(&f->bf16, r, rows, x_rows(f, r, rows), f->in, f->bf16.w, f->y);
     else
         f->lib->run(&(struct hps_gemm){ .m = rows, .n = f->out, .k = f->in,
                                         .a = f->x.data + r * f->in, .lda = f->in, .b = f->w,
@@ -416,8 +396,9 @@ double hps_cpu_gemm_s(struct hps_dev *dev, int m, int n, int k, int repeat)
     double *took = hps_mem_new(nr, sizeof *took);
     struct fc f = { .lib = hps_gemm_lib(), .B = M, .in = K, .out = N,
                     .x = hps_tensor_of(all, k), .w = all + M * K,
-                    .y = { all + M * K + K * N, N, n, true } };
+                    .y = hps_tensor_of(all + M * K + K * N, n) };
     enum hps_precision precision = hps_dev_product(dev, k, n);
+    f.y.add = true;
     void *packed = hps_mem_new(hps_cpu_fc_packed_bytes(dev, precision, k, n), 1);
 
     for (size_t i = 0; i < M * K + K * N; i++)

@@ -4,7 +4,7 @@
  * each line of results is summed in a register. */
 #include <string.h>
 
-#include "hw/cpu/cpu_impl.h"
+#include "hw/cpu/cpu_rounded_impl.h"
 #include "hw/op_fm.h"
 
 #define LINE 16
@@ -18,6 +18,7 @@ struct dots {
     bool self;
     size_t B;
     struct hps_tensor y;                /* or dy */
+    const struct hps_bf16_lib *bf16;    /* of y in bf16 */
     float *scratch;                     /* (threads) of so many floats each: */
     size_t each;
 };
@@ -117,7 +118,10 @@ HPS_MULTIVERSION static void dot_rows(const struct dots *j, size_t b0, size_t b1
                 sum_lines(to + l, j->dim, z + l, ld, z + i, ld);
             to += m;
         }
-        memcpy(j->y.data + b * j->y.ld, out, j->width * sizeof *out);
+        if (j->y.rounded)
+            j->bf16->round(1, j->width, out, j->width, j->y.rounded + b * j->y.ld, j->y.ld);
+        else
+            memcpy(j->y.data + b * j->y.ld, out, j->width * sizeof *out);
     }
 }
 
@@ -219,6 +223,7 @@ static void dots_forward(struct hps_dev *dev, const struct hps_vectors *v, bool 
     struct dots j = dots_of(v, self);
 
     j.y = y;
+    if (y.rounded) j.bf16 = hps_cpu_bf16_lib(dev, dev->precision);
     j.each = j.dim * j.lines * LINE + j.width + 4 * LINE;
     j.scratch = hps_cpu_scratch(dev, (size_t)dev->nthread * j.each * sizeof(float));
     hps_cpu_parallel_for(dev, 0.1 * v->B * (double)j.width * v->dim, dot_task, &j);

@@ -131,9 +131,11 @@ void hps_cpu_queue_wait(const struct hps_dev *dev)
 
 static struct span span_of(size_t rows, struct hps_tensor x)
 {
-    size_t n = x.data && rows > 0 ? (rows - 1) * x.ld + (size_t)x.width : 0;
+    uintptr_t from = x.rounded ? (uintptr_t)x.rounded : (uintptr_t)x.data;
+    size_t bytes = x.rounded ? sizeof *x.rounded : sizeof *x.data;
+    size_t n = from && rows > 0 ? (rows - 1) * x.ld + (size_t)x.width : 0;
 
-    return (struct span){ (uintptr_t)x.data, (uintptr_t)x.data + n * sizeof *x.data };
+    return (struct span){ from, from + n * bytes };
 }
 
 void hps_cpu_queue_reads(const struct hps_dev *dev, size_t rows, struct hps_tensor x)

@@ -60,9 +60,7 @@ void hps_cpu_fc_pack(struct hps_dev *dev, enum hps_precision precision, int in, 
 
 bool hps_cpu_keeps_rounded(const struct hps_dev *dev)
 {
-    const struct hps_bf16_lib *lib = hps_cpu_bf16_lib(dev, dev->precision);
-
-    return lib && lib->size == sizeof(uint16_t);
+    return hps_cpu_bf16_lib(dev, dev->precision);
 }
 
 void hps_cpu_rounded_begin(struct hps_dev *dev, struct hps_cpu_rounded *r, const void *packed,
@@ -70,8 +68,8 @@ void hps_cpu_rounded_begin(struct hps_dev *dev, struct hps_cpu_rounded *r, const
 {
     r->w = packed;
     r->w_transposed = r->w + packed_half(r->lib, in, out);
-    r->dy_at = to_multiple(rows * in * r->lib->size, LINE);
-    r->product_at = r->dy_at + to_multiple(rows * out * r->lib->size, LINE);
+    r->dy_at = to_multiple(rows * in * sizeof(uint16_t), LINE);
+    r->product_at = r->dy_at + to_multiple(rows * out * sizeof(uint16_t), LINE);
     r->scratch = hps_cpu_block_scratch(dev, r->product_at + rows * copied * sizeof(float),
                                        &r->stride);
 }
@@ -81,25 +79,28 @@ void *hps_cpu_rounded_scratch(const struct hps_cpu_rounded *r, size_t at)
     return r->scratch + (size_t)hps_cpu_thread() * r->stride + at;
 }
 
-const void *hps_cpu_round(const struct hps_cpu_rounded *r, size_t at, struct hps_tensor x,
-                          size_t first, size_t rows)
+struct hps_cpu_rounded_rows hps_cpu_rounded_rows(const struct hps_cpu_rounded *r, size_t at,
+                                                 struct hps_tensor x, size_t first, size_t rows)
 {
-    void *to = hps_cpu_rounded_scratch(r, at);
+    size_t width = (size_t)x.width;
 
-    r->lib->round(rows, (size_t)x.width, x.data + first * x.ld, x.ld, to);
-    return to;
+    if (x.rounded) return (struct hps_cpu_rounded_rows){ x.rounded + first * x.ld, x.ld };
+    uint16_t *to = hps_cpu_rounded_scratch(r, at);
+    r->lib->round(rows, width, x.data + first * x.ld, x.ld, to, width);
+    return (struct hps_cpu_rounded_rows){ to, width };
 }
 
 /* A packed b wants c without gaps between its rows. */
 void hps_cpu_rounded_product(const struct hps_cpu_rounded *r, size_t first, size_t rows,
-                             const void *a, size_t k, const void *b, struct hps_tensor c)
+                             struct hps_cpu_rounded_rows a, size_t k, const void *b,
+                             struct hps_tensor c)
 {
     size_t n = (size_t)c.width;
     bool gaps = c.ld != n;
     float *to = c.data + first * c.ld, *dense = hps_cpu_rounded_scratch(r, r->product_at);
 
-    r->lib->run(&(struct hps_bf16_product){ .m = rows, .n = n, .k = k, .a = a, .lda = k, .b = b,
-                                            .beta = !gaps && c.add ? 1 : 0,
+    r->lib->run(&(struct hps_bf16_product){ .m = rows, .n = n, .k = k, .a = a.data, .lda = a.ld,
+                                            .b = b, .beta = !gaps && c.add ? 1 : 0,
                                             .c = gaps ? dense : to, .ldc = n });
     for (size_t i = 0; gaps && i < rows; i++, to += c.ld, dense += n)
         if (c.add)
@@ -109,9 +110,10 @@ void hps_cpu_rounded_product(const struct hps_cpu_rounded *r, size_t first, size
 }
 
 HPS_MULTIVERSION static void relu_back_bits(size_t rows, size_t n, const uint16_t *restrict y,
-                                            float *restrict dy, size_t lddy, float *restrict db)
+                                            size_t ldy, float *restrict dy, size_t lddy,
+                                            float *restrict db)
 {
-    for (size_t r = 0; r < rows; r++, y += n, dy += lddy)
+    for (size_t r = 0; r < rows; r++, y += ldy, dy += lddy)
         for (size_t c = 0; c < n; c++) {
             float d = (int16_t)y[c] > 0 ? dy[c] : 0.0f;
             dy[c] = d;
@@ -119,7 +121,7 @@ HPS_MULTIVERSION static void relu_back_bits(size_t rows, size_t n, const uint16_
         }
 }
 
-void hps_cpu_relu_back_rounded(size_t rows, const uint16_t *y, struct hps_tensor dy, float *db)
+void hps_cpu_relu_back_rounded(size_t rows, struct hps_tensor y, struct hps_tensor dy, float *db)
 {
-    relu_back_bits(rows, (size_t)dy.width, y, dy.data, dy.ld, db);
+    relu_back_bits(rows, (size_t)dy.width, y.rounded, y.ld, dy.data, dy.ld, db);
 }

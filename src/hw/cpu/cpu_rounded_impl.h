@@ -25,13 +25,19 @@ void hps_cpu_rounded_begin(struct hps_dev *dev, struct hps_cpu_rounded *r, const
                            size_t rows, size_t in, size_t out, size_t copied);
 /* In the scratch of the calling thread. */
 void *hps_cpu_rounded_scratch(const struct hps_cpu_rounded *r, size_t at);
-/* Round rows of x into the scratch at `at`, without gaps; returns where they are. */
-const void *hps_cpu_round(const struct hps_cpu_rounded *r, size_t at, struct hps_tensor x,
-                          size_t first, size_t rows);
-/* Rows first .. of c = a b, or c += a b where c.add is set: a (rows, k) rounded, b packed. */
+/* Rows of x from `first` on in bf16: where they are, or rounded into the scratch at `at`, without
+ * gaps. */
+struct hps_cpu_rounded_rows {
+    const uint16_t *data;
+    size_t ld;
+};
+struct hps_cpu_rounded_rows hps_cpu_rounded_rows(const struct hps_cpu_rounded *r, size_t at,
+                                                 struct hps_tensor x, size_t first, size_t rows);
+/* Rows first .. of c = a b, or c += a b where c.add is set: a (rows, k), b packed. */
 void hps_cpu_rounded_product(const struct hps_cpu_rounded *r, size_t first, size_t rows,
-                             const void *a, size_t k, const void *b, struct hps_tensor c);
-/* dy (rows, width) *= relu'; db += its column sums. y (rows, width): bf16. */
-void hps_cpu_relu_back_rounded(size_t rows, const uint16_t *y, struct hps_tensor dy, float *db);
+                             struct hps_cpu_rounded_rows a, size_t k, const void *b,
+                             struct hps_tensor c);
+/* Rows of dy (.., width) *= relu' of those of y, which is in bf16; db += their column sums. */
+void hps_cpu_relu_back_rounded(size_t rows, struct hps_tensor y, struct hps_tensor dy, float *db);
 
 #endif

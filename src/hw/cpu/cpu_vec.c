@@ -1,8 +1,10 @@
 /* cpu_vec.c - elementwise operations on vectors: copy, dropout, the norm, reductions. */
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "hw/cpu/cpu_impl.h"
+#include "hw/cpu/cpu_rounded_impl.h"
 #include "hw/op_dropout.h"
 
 #define ROWS 256                /* of a task, about */
@@ -13,6 +15,7 @@ struct map {
     float p;                    /* dropout */
     uint64_t key;
     const long long *example;
+    const struct hps_bf16_lib *bf16;    /* copy: to y in bf16 */
 };
 
 HPS_MULTIVERSION static void copy_rows(size_t rows, size_t n, const float *restrict x, size_t ldx,
@@ -27,20 +30,37 @@ HPS_MULTIVERSION static void copy_rows(size_t rows, size_t n, const float *restr
                 y[c] = x[c];
 }
 
+static void copy_to_rounded(const struct map *m, size_t first, size_t rows)
+{
+    struct hps_tensor x = m->x;
+    uint16_t *y = m->y.rounded + first * m->y.ld;
+
+    if (!x.rounded) {
+        m->bf16->round(rows, m->width, x.data + first * x.ld, x.ld, y, m->y.ld);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++, y += m->y.ld)
+        memcpy(y, x.rounded + (first + r) * x.ld, m->width * sizeof *y);
+}
+
 static void copy_task(const void *job, int t, int n)
 {
     const struct map *m = job;
     size_t first = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t, n);
-    size_t last = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t + 1, n);
+    size_t rows = hps_cpu_cut(m->B, HPS_CPU_GRAIN, t + 1, n) - first;
 
-    copy_rows(last - first, m->width, m->x.data + first * m->x.ld, m->x.ld,
-              m->y.data + first * m->y.ld, m->y.ld, m->y.add);
+    if (m->y.rounded)
+        copy_to_rounded(m, first, rows);
+    else
+        copy_rows(rows, m->width, m->x.data + first * m->x.ld, m->x.ld,
+                  m->y.data + first * m->y.ld, m->y.ld, m->y.add);
 }
 
 void hps_cpu_copy(struct hps_dev *dev, int B, struct hps_tensor x, struct hps_tensor y)
 {
     struct map m = { .B = (size_t)B, .width = (size_t)x.width, .x = x, .y = y };
 
+    if (y.rounded) m.bf16 = hps_cpu_bf16_lib(dev, dev->precision);
     y.width = x.width;          /* y may be wider */
     hps_cpu_queue_writes(dev, m.B, y);
     hps_cpu_queue_rows(dev, m.B, 0.4 * (double)B * x.width, hps_cpu_ntask(dev, m.B, ROWS),

@@ -27,7 +27,7 @@ static int width_of(const struct attend *j, int level)
 static struct hps_tensor tensor_of(const struct attend *j, float *const *at, int level)
 {
     int width = width_of(j, level);
-    return (struct hps_tensor){ at[level], (size_t)width, width, false };
+    return hps_tensor_of(at[level], width);
 }
 
 static enum hps_act act_of(const struct attend *j, int level)

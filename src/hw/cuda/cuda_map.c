@@ -143,7 +143,7 @@ static struct hps_kern_vectors lay(struct hps_dev *dev, const struct hps_vectors
     float *to = hps_cuda_scratch(dev, (size_t)v.B * width * (behind ? 2 : 1) * sizeof *to);
     v.v = to;
     for (int k = 0; k < of->nx; to += of->x[k].width, k++)
-        hps_cuda_copy(dev, v.B, of->x[k], (struct hps_tensor){ to, width, of->x[k].width, false });
+        hps_cuda_copy(dev, v.B, of->x[k], hps_tensor_view(to, width, of->x[k].width));
     return v;
 }
 
@@ -162,8 +162,7 @@ static void dots_backward(struct hps_dev *dev, const struct hps_vectors *of, boo
 
     HPS_CUDA(hps_kern_dots_back(hps_cuda_stream(dev), v, self, dy, dv));
     for (int k = 0; k < of->nx; dv += of->x[k].width, k++)
-        if (dx[k].data)
-            hps_cuda_copy(dev, v.B, (struct hps_tensor){ dv, width, of->x[k].width, false }, dx[k]);
+        if (dx[k].data) hps_cuda_copy(dev, v.B, hps_tensor_view(dv, width, dx[k].width), dx[k]);
 }
 
 const struct hps_op_dot_interaction hps_cuda_dot_interaction = { dots_forward, dots_backward };

@@ -20,18 +20,20 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 /* An input that is a view of y (net/slice_impl.h) needs no copy, nor does its gradient. */
 static void forward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_tensor y = p->y;
+    size_t at = 0;
 
-    for (int i = 0; i < l->ninput; y.data += p->x[i++].width)
-        if (p->x[i].data != y.data) p->dev->ops->dense->copy(p->dev, p->B, p->x[i], y);
+    for (int i = 0; i < l->ninput; at += (size_t)p->x[i++].width) {
+        struct hps_tensor y = hps_tensor_columns(p->y, at, p->x[i].width);
+        if (!hps_tensor_begin_alike(p->x[i], y)) p->dev->ops->dense->copy(p->dev, p->B, p->x[i], y);
+    }
 }
 
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
-    struct hps_tensor dy = p->dy;
+    size_t at = 0;
 
-    for (int i = 0; i < l->ninput; dy.data += p->x[i++].width) {
-        dy.width = p->x[i].width;
+    for (int i = 0; i < l->ninput; at += (size_t)p->x[i++].width) {
+        struct hps_tensor dy = hps_tensor_columns(p->dy, at, p->x[i].width);
         if (p->dx[i].data && p->dx[i].data != dy.data)
             p->dev->ops->dense->copy(p->dev, p->B, dy, p->dx[i]);
     }
@@ -43,6 +45,7 @@ const struct hps_layer_type hps_layer_concat = {
     .help = "the inputs side by side; (B, sum of widths)",
     .opt_size = sizeof(struct hps_layer_opt),
     .concatenates = true,
+    .writes_rounded = hps_layer_writes_rounded,
     .min_inputs = 1,
     .max_inputs = -1,
     .shape = shape,

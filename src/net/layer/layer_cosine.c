@@ -38,7 +38,7 @@ static float scale_of(const struct hps_layer *l)
 
 static struct hps_cosine cosine_of(const struct hps_pass *p)
 {
-    struct hps_tensor y = { p->memory.saved + 2 * (size_t)p->B, 1, 1, false };
+    struct hps_tensor y = hps_tensor_of(p->memory.saved + 2 * (size_t)p->B, 1);
 
     return (struct hps_cosine){ p->B, p->x[0], p->x[1], y, p->memory.saved };
 }
@@ -54,7 +54,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
 static void backward(const struct hps_layer *l, struct hps_pass *p)
 {
     struct hps_cosine c = cosine_of(p);
-    struct hps_tensor d = { p->memory.all, 1, 1, false };
+    struct hps_tensor d = hps_tensor_of(p->memory.all, 1);
 
     p->dev->ops->dense->scale(p->dev, p->B, scale_of(l), p->dy, d);
     p->dev->ops->layers->cosine->backward(p->dev, &c, d, p->dx[0], p->dx[1]);

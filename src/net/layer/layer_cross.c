@@ -63,15 +63,12 @@ static double flops(const struct hps_layer *l, const struct hps_net *net)
 /* Saved: W x + b, then the low-rank product before it. */
 static struct hps_tensor gate_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_tensor){ p->memory.saved, (size_t)l->width, l->width, false };
+    return hps_tensor_of(p->memory.saved, l->width);
 }
 
 static struct hps_tensor low_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    int rank = rank_of(l);
-
-    return (struct hps_tensor){ p->memory.saved + (size_t)p->B * (size_t)l->width, (size_t)rank,
-                                rank, false };
+    return hps_tensor_of(p->memory.saved + (size_t)p->B * (size_t)l->width, rank_of(l));
 }
 
 /* The bytes of the packed weights: of the product of full rank, or of the first of low rank. */

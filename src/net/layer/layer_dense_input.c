@@ -34,6 +34,7 @@ const struct hps_layer_type hps_layer_dense_input = {
     .help = "the dense features of the dataset; (B, D)",
     .opt_size = sizeof(struct hps_layer_opt),
     .shape = shape,
+    .writes_rounded = hps_layer_writes_rounded,
     .flops = flops,
     .forward = forward,
     .backward = backward,

@@ -53,7 +53,7 @@ static struct hps_tensor products(const struct hps_layer *l, const struct hps_pa
     const struct dot_opt *o = l->opt;
     int before = strcmp(o->pass, "first") == 0 ? p->x[0].width : 0;
 
-    return (struct hps_tensor){ y.data + before, y.ld, y.width - before, false };
+    return hps_tensor_columns(y, (size_t)before, y.width - before);
 }
 
 static void forward(const struct hps_layer *l, struct hps_pass *p)
@@ -62,7 +62,7 @@ static void forward(const struct hps_layer *l, struct hps_pass *p)
     struct hps_tensor y = products(l, p, p->y);
     struct hps_vectors v = { p->B, o->dim, l->ninput, p->x };
 
-    if (y.data != p->y.data) p->dev->ops->dense->copy(p->dev, p->B, p->x[0], p->y);
+    if (!hps_tensor_begin_alike(y, p->y)) p->dev->ops->dense->copy(p->dev, p->B, p->x[0], p->y);
     p->dev->ops->layers->dot_interaction->forward(p->dev, &v, o->self, y);
 }
 
@@ -88,6 +88,7 @@ const struct hps_layer_type hps_layer_dot_interaction = {
     .min_inputs = 1,
     .max_inputs = -1,
     .shape = shape,
+    .writes_rounded = hps_layer_writes_rounded,
     .flops = flops,
     .forward = forward,
     .backward = backward,

@@ -105,6 +105,7 @@ const struct hps_layer_type hps_layer_embedding = {
     .host_needs_no_index = true,
     .wants_sums = wants_sums,
     .shape = shape,
+    .writes_rounded = hps_layer_writes_rounded,
     .flops = flops,
     .forward = forward,
     .backward = backward,

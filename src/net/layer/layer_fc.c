@@ -59,8 +59,7 @@ static struct hps_fc fc_of(const struct hps_layer *l, const struct hps_pass *p)
                             .B = p->B, .x = p->x[0], .w = p->weights.param,
                             .b = p->weights.param + (size_t)o->in * (size_t)o->width, .y = p->y,
                             .pre = l->nsaved ? p->memory.saved : NULL,
-                            .packed = p->weights.packed, .x_rounded = p->rounded.x,
-                            .y_rounded = p->rounded.y };
+                            .packed = p->weights.packed };
 }
 
 static bool reads_rounded(const struct hps_layer *l, const struct hps_dev *dev)

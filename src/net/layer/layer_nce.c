@@ -146,7 +146,7 @@ static struct hps_lookup flattened(const struct hps_layer *l, const struct hps_p
 /* Saved: the rows of the classes, overwritten with their gradients; then the gradient of x. */
 static struct hps_tensor rows_of(const struct hps_layer *l, const struct hps_pass *p)
 {
-    return (struct hps_tensor){ p->memory.saved, (size_t)l->dim, l->dim, false };
+    return hps_tensor_of(p->memory.saved, l->dim);
 }
 
 static float *dx_of(const struct hps_layer *l, const struct hps_pass *p)

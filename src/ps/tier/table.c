@@ -123,7 +123,7 @@ void hps_table_sums(struct hps_table *t, size_t n, const int *begin, const int *
                                  .form = HPS_ROWS_IN_TABLE,
                                  .of.in_table = { row, true },
                                  .rows = { .table = t->row, .stride = t->stride } };
-    struct hps_tensor y = { out, (size_t)t->dim, t->dim, false };
+    struct hps_tensor y = hps_tensor_of(out, t->dim);
 
     t->dev->ops->rows->bag_forward(t->dev, &lookup, t->dim, HPS_POOL_SUM, HPS_COMBINE_CONCAT, y);
 }

@@ -22,11 +22,13 @@ struct hps_job {
     int *stage_of; /* (R) */
     struct hps_team *team;
     struct hps_step *step;
+    bool kept;                     /* profile and plan are those of an earlier start */
     bool continues;                /* from a checkpoint, at its precision:          */
     enum hps_precision began;
     char *shape, *course, *planning; /* of checkpoints (train/ckpt.h)        */
     double flops_example;
     double made_s; /* seconds to build team and step               */
+    double save_s; /* that a checkpoint may take; 0: not known, or none is written */
 };
 
 /* All functions are collective over job->world and return the same status on all ranks; each

@@ -73,6 +73,10 @@ void hps_count_window(long long step);
 void hps_count_pause(void);
 void hps_count_resume(void);
 
+/* Forget all that was counted, as if counting began now. To be called outside of all regions and
+ * not paused. Local. */
+void hps_count_clear(void);
+
 /* Measure the overhead: of ending a window, and of entering and leaving a region. Takes 0.1 ms and
  * counts nothing. To be called outside of all regions and not paused. Local. */
 struct hps_count_cost { double window_s, region_s; };

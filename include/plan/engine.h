@@ -26,6 +26,8 @@
  * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
  * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less
  * (tests/unit/t_engine.c), never less than the paper's model, batch*tau: it only adds.
+ * Where a plan was tried (profile/trial.h), steps last `trial` times as long: measured over
+ * promised; the promise is then the measured one, and may be above the paper's model.
  *     examples_s = batch / step;  seconds = epochs * examples / batch * step
  *     cost_usd = seconds/3600 * (sum price*k + servers) */
 #ifndef HPS_PLAN_ENGINE_H
@@ -37,6 +39,10 @@ struct hps_engine_result { double step_s, examples_s, seconds, cost_usd; };
 
 /* Of a priced plan: it reads ct and et of every stage (hps_cost_of). O(L). Pure. */
 struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct hps_profile *p);
+
+/* The same of a whole run, which lasts engine.run_s longer than its steps: what is promised of it.
+ * Pure. */
+struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struct hps_profile *p);
 
 /* The tree of the plan as in its JSON file, with "engine": {"throughput", "seconds", "cost_usd"}
  * added. The caller frees it with json_decref. */

@@ -11,6 +11,7 @@ struct hps_sched_opt {
     const char *method, *objective, *profile, *plan, *policy, *warm;
     bool polish, replan, share;
     double throughput_limit, seconds, replan_margin;
+    double trial_steps;         /* INFINITY: auto */
     int seed;
     long long evaluations;
 };

@@ -12,6 +12,8 @@
 #include "net/opt.h"
 #include "plan/profile.h"
 
+struct hps_storage_opt;
+
 struct hps_measure_opt {
     const struct hps_train_opt *train;
     const struct hps_data *data; /* its first examples are used       */
@@ -21,10 +23,14 @@ struct hps_measure_opt {
     long long examples;              /* of an epoch                       */
     double epochs, throughput_limit; /* of the profile                    */
     bool present;                    /* limit types to the ranks present  */
-    bool round_gradients;            /* dense ones travel as bf16         */
+    const struct hps_storage_opt *storage;
+    int prefetch;                    /* steps that are read ahead         */
 };
 
-/* Measure on ranks of each type and broadcast the profile. Ranks of different hardware on one
+/* Measure on ranks of each type and broadcast the profile. First each layer by itself; then a rank
+ * of each type, and two of it, train some steps of the whole net (profile/trial.h), to which the
+ * layers are fitted (profile/fit.h): what a step pays beside them, contention of ranks on a host,
+ * and the reader thread are in these. Ranks of different hardware on one
  * host measure one after the other; ranks of equal hardware measure at the same time, a core
  * each, as they will train. Waiting ranks sleep. The status is equal on all ranks. Collective
  * over world. */

@@ -17,6 +17,10 @@ double hps_measure_transfer_s(struct hps_link link, double bytes);
 void hps_measure_sync_link(struct hps_profile *p, const struct hps_net *net, int l, int t,
                            struct hps_link link, double rows, bool rounded);
 
+/* The index of a rank among the first two of its type; -1: it is neither, or there is no second.
+ * Pure. */
+int hps_measure_pair_index(const struct hps_pool *pool, int rank);
+
 /* The first two ranks of each type communicate as in a training: they sum dense gradients,
  * exchange half the rows (or partial pooled sums) and their gradients, and send requests. Two
  * GPUs that form a group (hw/gpu_group.h) use NCCL; all others send messages between their

@@ -3,15 +3,8 @@
 #ifndef HPS_PROFILE_MEASURE_TABLE_H
 #define HPS_PROFILE_MEASURE_TABLE_H
 
+#include "profile/one_stage.h"
 #include "ps/ps.h"
-
-/* The only rank of the only stage of a pipeline of one layer. */
-struct hps_measure_alone {
-    struct hps_plan *plan;
-    struct hps_team *team;
-};
-enum hps_status hps_measure_alone_new(struct hps_measure_alone *alone);
-void hps_measure_alone_free(struct hps_measure_alone *alone);
 
 /* Zeroed memory is valid: of a layer that reads no table. */
 struct hps_measure_table {
@@ -38,7 +31,7 @@ struct hps_measure_table_opt {
  * rows start from seed 1. The struct must not move; net, alone, device and opt->train are
  * borrowed. Local. */
 enum hps_status hps_measure_table_new(struct hps_measure_table *table, const struct hps_net *net,
-                                      int l, const struct hps_measure_alone *alone,
+                                      int l, const struct hps_one_stage *alone,
                                       struct hps_dev *dev, const struct hps_measure_table_opt *opt);
 void hps_measure_table_free(struct hps_measure_table *table);
 

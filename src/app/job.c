@@ -238,8 +238,8 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .epochs = examples / (double)j->train->N,
                                      .throughput_limit = j->o.sched.throughput_limit,
                                      .present = present,
-                                     .round_gradients =
-                                         hps_storage_rounds_gradients(&j->o.storage) };
+                                     .storage = &j->o.storage,
+                                     .prefetch = j->o.data.prefetch };
 }
 
 /* Is a recorded profile of this net and this pool? */
@@ -368,11 +368,13 @@ enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
     enum hps_status st;
 
     j->planning = planning_text(j);
-    if (old && strcmp(old, j->planning) == 0 && kept(j, present)) {
+    j->kept = old && strcmp(old, j->planning) == 0 && kept(j, present);
+    if (j->kept) {
         HPS_SAY(HPS_INFO, "the plan is kept: deck and pool are as they were");
         return HPS_OK;
     }
     st = hps_job_profile(j, present);
+    if (!st) j->profile->engine.run_s = j->save_s;
     hps_job_search(&j->o.sched, 1);
     return st ? st : cut_short(j, hps_sched_plan(&j->plan, j->profile, &j->o.sched, j->world));
 }

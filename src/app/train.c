@@ -6,6 +6,7 @@
 #include "app/layout.h"
 #include "app/plan_sequence.h"
 #include "app/start.h"
+#include "app/trial_plans.h"
 #include "app/verbs.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -174,9 +175,6 @@ static enum hps_status report(struct hps_job *j, const struct hps_loop *l,
     return written ? written : st;
 }
 
-/* Seconds for a test write to a sleeping disk. */
-enum { TRY_S = 60 };
-
 static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool never,
                           const char *deck_text, struct hps_loop_history *history)
 {
@@ -197,7 +195,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     hps_watch_phase("loading the checkpoint",
                     hps_ckpt_bytes(j->net, &j->o.train) / HPS_CKPT_BYTES_S);
     enum hps_status st = hps_start_load(s, j, &cursor), loop_st;
-    double start_s, save_s = 0;
+    double start_s;
     struct before before = { cursor.step, cursor.seconds, { NULL, NULL } };
     bool finished = cursor.step >= j->steps.total;
     cursor.precision = finished ? cursor.precision : j->dev.precision;
@@ -209,8 +207,6 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     history->status.steps = j->steps.total;
     if (cursor.step > 0) history->status.checkpoint = cursor.step;
     history->status.loss = cursor.train_loss;
-    hps_watch_phase("trying the disk", TRY_S);
-    if (!st && !finished) st = hps_ckpt_ready(&j->o.ckpt, &j->dir, j->step, &save_s, j->world);
     hps_watch_phase(NULL, 0);
     start_s = hps_now_s();
     if (!st) {
@@ -218,7 +214,7 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
                 finished ? "the run is finished: step %lld of %lld; evaluating (%.2f s)"
                          : "training: steps %lld to %lld, ready after %.2f s",
                 finished ? cursor.step : cursor.step + 1, j->steps.total, start_s);
-        hps_stop_checkpoint_s(save_s);
+        hps_stop_checkpoint_s(j->save_s);
         st = loop_st = finished ? HPS_OK : hps_plan_sequence_run(&sequence, j, &loop, &cursor);
         if (!loop_st || loop_st == HPS_AGAIN) {
             st = report(j, &loop, &sequence, &cursor, start_s, &before, loop_st == HPS_OK);
@@ -277,6 +273,17 @@ static enum hps_status announce_end(const struct hps_job *j, struct hps_rundir_s
     return st ? st : written;
 }
 
+/* Seconds for a test write to a sleeping disk. */
+enum { TRY_S = 60 };
+
+/* Can a checkpoint be written, and how long does it take? */
+static enum hps_status try_disk(struct hps_job *j)
+{
+    hps_watch_phase("trying the disk", TRY_S);
+    return hps_ckpt_ready(&j->o.ckpt, &j->dir, hps_ckpt_bytes(j->net, &j->o.train), &j->save_s,
+                          j->world);
+}
+
 /* Prepare the training, phase by phase. */
 static enum hps_status prepare(struct hps_job *j, const struct request *w, struct hps_start *s,
                                const char *deck_text)
@@ -287,10 +294,14 @@ static enum hps_status prepare(struct hps_job *j, const struct request *w, struc
     if (!st && !never) st = hps_start_find(s, j, w->restart);
     j->continues = s->n > 0;
     if (s->n > 0) j->began = s->cursor[0].precision;
+    bool finished = s->n > 0 && s->cursor[0].step >= j->steps.total;
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_hardware(j);
+    if (!st && !finished) st = try_disk(j);
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
+    if (!st) st = hps_start_check_stop(s, j);
+    if (!st && !finished) st = hps_trial_plans(j);
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = write_artefacts(j, deck_text);
     if (!st) hps_pool_print(j->pool);

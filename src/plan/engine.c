@@ -129,15 +129,25 @@ static double step_s(const struct hps_plan *plan, const struct hps_profile *p,
 struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct hps_profile *p)
 {
     struct hps_engine_cut cut = hps_engine_cut(p);
-    double step = step_s(plan, p, cut), seconds = p->epochs * p->examples / cut.batch * step;
+    double step = step_s(plan, p, cut) * (p->engine.trial > 0 ? p->engine.trial : 1);
+    double seconds = p->epochs * p->examples / cut.batch * step;
 
     return (struct hps_engine_result){ step, cut.batch / step, seconds,
                                        seconds / 3600 * hps_cost_usd_hour(plan, p) };
 }
 
-struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p)
+struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struct hps_profile *p)
 {
     struct hps_engine_result e = hps_engine_of(plan, p);
+    double longer = 1 + p->engine.run_s / e.seconds;
+
+    return (struct hps_engine_result){ e.step_s, e.examples_s / longer, e.seconds * longer,
+                                       e.cost_usd * longer };
+}
+
+struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    struct hps_engine_result e = hps_engine_run(plan, p);
     json_t *o = hps_plan_tree(plan), *engine = json_object();
 
     json_object_set_new(engine, "throughput", hps_json_real(e.examples_s));

@@ -99,7 +99,7 @@ static void print_method(const struct hps_plan *plan)
 
 static void print_promise(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
 {
-    struct hps_engine_result e = hps_engine_of(plan, p);
+    struct hps_engine_result e = hps_engine_run(plan, p);
 
     hps_out(": %.6g examples/s, %.6g s, %.6g USD (%.6g USD/h)\n", plan->throughput, plan->seconds,
             plan->cost_usd, usd_hour);

@@ -192,6 +192,10 @@ static enum hps_status check_engine(const struct hps_profile *p, const char *fro
 
     if (!finite_not_negative(e->batch))
         return refuse(from, "engine.batch", e->batch, "finite and not negative");
+    if (!finite_not_negative(e->run_s))
+        return refuse(from, "engine.run_s", e->run_s, "finite and not negative");
+    if (!finite_not_negative(e->trial))
+        return refuse(from, "engine.trial", e->trial, "finite and not negative");
     if (e->batch > 0 && e->microbatches < 1)
         return refuse(from, "engine.microbatches", (double)e->microbatches, "at least 1");
     for (int t = 0; t < p->T; t++) {

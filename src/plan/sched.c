@@ -35,6 +35,8 @@ const struct hps_field hps_sched_fields[] = {
     HPS_CHOICE(hps_sched_opt, method, "rl", WORDS, "how to search for the plan"),
     HPS_CHOICE(hps_sched_opt, objective, "model", "model|engine",
                "what the plan is best under"),
+    { "trial_steps", HPS_REAL, offsetof(struct hps_sched_opt, trial_steps), "0", 0, 10000, "auto",
+      "", "of each of the best plans before a training; auto: 20, if they take < 1 % of the run" },
     HPS_FIELD(hps_sched_opt, polish, HPS_BOOL, "true", 0, 1, "",
               "methods that sample plans improve each by moves of stages"),
     { "throughput_limit", HPS_REAL, offsetof(struct hps_sched_opt, throughput_limit), "max", 0,
@@ -122,6 +124,8 @@ enum hps_status hps_sched_check(const struct hps_sched_opt *opt)
     if (*opt->warm && check_warm(opt, method)) return HPS_DECK;
     if (opt->replan && method == &hps_sched_file)
         return refuse("replan", "a plan that is read does not change; name a method that searches");
+    if (!isinf(opt->trial_steps) && opt->trial_steps != floor(opt->trial_steps))
+        return refuse("trial_steps", "must be auto or a whole number");
     if (method->endless && !(opt->seconds > 0) && opt->evaluations == 0)
         return refuse("seconds", "this method ends on seconds or evaluations: one must be above 0");
     bool reads = method == &hps_sched_file || warm == &hps_sched_file;

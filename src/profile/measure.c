@@ -12,9 +12,13 @@
 #include "base/world.h"
 #include "hw/count.h"
 #include "plan/memory.h"
-#include "profile/measure_layer.h"
+#include "profile/fit.h"
 #include "profile/measure_read.h"
 #include "profile/measure_sync.h"
+#include "profile/one_stage.h"
+#include "profile/small_tables.h"
+
+#define TABLE_BYTES 268435456.0    /* of each table, in a trial */
 
 static bool overlap(const struct hps_pool *pool, int r, int q)
 {
@@ -187,29 +191,48 @@ static void fill_layer(struct hps_profile *p, const struct hps_net *net, int l, 
     p->engine.once_s[at] = all[0] - slow * (m->work_s[0] - m->once_s);
 }
 
-static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
-                      int t, const struct hps_layer_time *m, struct hps_read_time read,
-                      bool rounded, double *rows)
-{
-    read = reading(&pool->type[t], read);
-    p->engine.read_s[t] = read.order_s;
-    for (int l = 0; l < p->L; l++) {
-        size_t at = (size_t)l * (size_t)p->T + (size_t)t;
-        fill_layer(p, net, l, t, &m[l], pool->type[t].slow, read);
-        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m[l].rows,
-                              rounded);
-        rows[at] = m[l].rows;
-    }
-}
-
 /* What the ranks of a type measure, and its first rank broadcasts. A micro-batch enters so many
  * regions. */
 enum { REGIONS = 9 };
 struct facts {
     struct hps_read_time read;
     struct hps_count_cost count;
+    struct hps_trial alone;
     struct hps_layer_time layer[];
 };
+
+/* Fit the layers to the trial of one unit, whose reader thread took its time; without a trial they
+ * are as they were measured, and reading is added. */
+static void fit_type(struct hps_profile *p, int t, double slow, struct facts *m)
+{
+    double micro_s = REGIONS * m->count.region_s;
+    int M = (int)p->engine.microbatches;
+
+    p->engine.step_s[t] = m->count.window_s;
+    p->engine.micro_s[t] = micro_s;
+    if (m->alone.n == 0) return;
+    struct hps_fit_rest rest = hps_fit_layers(m->layer, p->L, M, slow, &m->alone, micro_s);
+    p->engine.step_s[t] = rest.step_s;
+    p->engine.micro_s[t] = rest.micro_s;
+    m->read = (struct hps_read_time){ 0, 0 };
+}
+
+static void fill_type(struct hps_profile *p, const struct hps_net *net, const struct hps_pool *pool,
+                      int t, struct facts *m, bool rounded, double *rows)
+{
+    struct hps_read_time read = reading(&pool->type[t], m->read);
+
+    p->engine.read_s[t] = read.order_s;
+    fit_type(p, t, pool->type[t].slow, m);
+    read = reading(&pool->type[t], m->read);
+    for (int l = 0; l < p->L; l++) {
+        size_t at = (size_t)l * (size_t)p->T + (size_t)t;
+        fill_layer(p, net, l, t, &m->layer[l], pool->type[t].slow, read);
+        hps_measure_sync_link(p, net, l, t, pool->link[t * pool->T + t], m->layer[l].rows,
+                              rounded);
+        rows[at] = m->layer[l].rows;
+    }
+}
 
 /* The profile before measurements: layers, types, and a check that each layer fits a type's
  * memory. The same on all ranks. Pure but for the message. */
@@ -229,23 +252,84 @@ static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net
     return HPS_DECK;
 }
 
+/* Enough steps for a median, in little time. */
+static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
+{
+    return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
+                                   .batch = o->batch, .microbatches = o->microbatches,
+                                   .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
+                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.15 };
+}
+
+/* The ranks of comm train the whole net together. Collective over comm. */
+static enum hps_status train_a_little(struct hps_trial *trial, const struct hps_net *net,
+                                      struct hps_dev *dev, const struct hps_measure_opt *o,
+                                      MPI_Comm comm)
+{
+    struct hps_trial_opt opt = trial_opt(o);
+    struct hps_one_stage stage = { NULL, NULL };
+    struct hps_small_tables small;
+
+    hps_small_tables_init(&small, net, o->train, TABLE_BYTES);
+    enum hps_status st = hps_one_stage_new(&stage, net->L, comm);
+    if (!st) st = hps_trial_run(trial, &small.net, stage.plan, stage.team, dev, &opt);
+    hps_one_stage_free(&stage);
+    hps_small_tables_done(&small);
+    return st;
+}
+
+/* What rank `round[me]` measures in its round. */
+static enum hps_status measure_round(struct facts *m, const struct hps_net *net,
+                                     struct hps_dev *dev, const struct hps_measure_opt *o)
+{
+    enum hps_status st = hps_measure_layers(m->layer, net, dev, o, (int)micro_rows(o));
+
+    if (!st) st = hps_measure_read(&m->read, net, o);
+    m->count = hps_count_cost();
+    return st ? st : train_a_little(&m->alone, net, dev, o, MPI_COMM_SELF);
+}
+
 /* Measure in rounds. */
 static enum hps_status measure_mine(struct facts *m, const int *round, int nround,
                                     const struct hps_net *net, struct hps_dev *dev,
                                     const struct hps_measure_opt *o, MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
-    int Bo = (int)micro_rows(o);
 
     for (int i = 0; i < nround; i++) {
-        if (round[hps_rank()] == i) {
-            st = hps_measure_layers(m->layer, net, dev, o, Bo);
-            if (!st) st = hps_measure_read(&m->read, net, o);
-            m->count = hps_count_cost();
-        }
+        if (round[hps_rank()] == i) st = measure_round(m, net, dev, o);
         hps_barrier_sleeping(world);
     }
     return hps_agree(world, st);
+}
+
+/* The first two ranks of each type that a plan may have two units of train together, those of the
+ * same round at the same time. Collective over world. */
+static enum hps_status measure_pairs(struct hps_profile *p, const int *round, int nround,
+                                     const struct hps_net *net, const struct hps_pool *pool,
+                                     struct hps_dev *dev, const struct hps_measure_opt *o,
+                                     MPI_Comm world)
+{
+    int me = hps_rank(), t = pool->type_of[me], index = hps_measure_pair_index(pool, me);
+    bool mine = index >= 0 && p->type[t].limit >= 2;
+    struct hps_trial trial = { 0 };
+    enum hps_status st = HPS_OK;
+    MPI_Comm pair;
+
+    HPS_MPI(MPI_Comm_split(world, mine ? t : MPI_UNDEFINED, me, &pair));
+    for (int i = 0; i < nround; i++) {
+        if (mine && round[pool->type[t].first] == i) st = train_a_little(&trial, net, dev, o, pair);
+        hps_barrier_sleeping(world);
+    }
+    if (pair != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&pair));
+    st = hps_agree(world, st);
+    for (int u = 0; !st && u < pool->T; u++) {
+        double step_s = trial.n > 0 ? trial.step_s : 0;
+        HPS_MPI(MPI_Bcast(&step_s, 1, MPI_DOUBLE, pool->type[u].first, world));
+        if (pool->type[u].nrank >= 2 && p->type[u].limit >= 2 && step_s > 0)
+            hps_fit_pair(p, u, step_s);
+    }
+    return st;
 }
 
 enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_net *net,
@@ -257,6 +341,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     struct facts *m = hps_mem_new(bytes, 1), *received = hps_mem_new(bytes, 1);
     double *rows = hps_mem_new((size_t)net->L * (size_t)pool->T, sizeof *rows);
     int *round = hps_mem_new((size_t)pool->R, sizeof *round), nround = rounds_of(pool, round);
+    bool rounded = hps_storage_rounds_gradients(o->storage);
     enum hps_status st = begin_profile(p, net, pool, o);
 
     if (!st) st = measure_mine(m, round, nround, net, dev, o, world);
@@ -265,11 +350,10 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         int by = pool->type[t].first;
         if (hps_rank() == by) memcpy(received, m, bytes);
         HPS_MPI(MPI_Bcast(received, (int)bytes, MPI_BYTE, by, world));
-        fill_type(p, net, pool, t, received->layer, received->read, o->round_gradients, rows);
-        p->engine.step_s[t] = received->count.window_s;
-        p->engine.micro_s[t] = REGIONS * received->count.region_s;
+        fill_type(p, net, pool, t, received, rounded, rows);
     }
-    if (!st) hps_measure_sync(p, rows, net, pool, dev, o->round_gradients, world);
+    if (!st) hps_measure_sync(p, rows, net, pool, dev, rounded, world);
+    if (!st) st = measure_pairs(p, round, nround, net, pool, dev, o, world);
     hps_mem_free(rows);
     hps_mem_free(round);
     hps_mem_free(received);

@@ -14,8 +14,7 @@
 
 enum { REPEATS = 5 };
 
-/* The index of this rank among the first two of its type; -1: neither, or there is no second. */
-static int pair_index(const struct hps_pool *pool, int me)
+int hps_measure_pair_index(const struct hps_pool *pool, int me)
 {
     const struct hps_type *t = &pool->type[pool->type_of[me]];
     int second = t->first + 1;
@@ -197,7 +196,7 @@ void hps_measure_sync(struct hps_profile *p, const double *rows, const struct hp
                       const struct hps_pool *pool, struct hps_dev *dev, bool rounded,
                       MPI_Comm world)
 {
-    int me = hps_rank(), t = pool->type_of[me], index = pair_index(pool, me);
+    int me = hps_rank(), t = pool->type_of[me], index = hps_measure_pair_index(pool, me);
     double (*received)[KINDS] = hps_mem_new((size_t)net->L, sizeof *received);
     double (*mine)[KINDS] = hps_mem_new((size_t)net->L, sizeof *mine);
     MPI_Comm pair;

@@ -3,22 +3,6 @@
 
 #include "base/mem.h"
 
-/* ---- alone ---- */
-
-enum hps_status hps_measure_alone_new(struct hps_measure_alone *a)
-{
-    const int stage = 0;
-
-    a->plan = hps_plan_of_assignment(1, &stage);
-    return hps_team_new(&a->team, a->plan, &stage, MPI_COMM_SELF);
-}
-
-void hps_measure_alone_free(struct hps_measure_alone *a)
-{
-    hps_team_free(a->team);
-    hps_plan_free(a->plan);
-}
-
 /* ---- a table ---- */
 
 /* The range of ids of slot i of a layer. */
@@ -67,7 +51,7 @@ static void make_net(struct hps_measure_table *t, const struct hps_net *net, int
 }
 
 enum hps_status hps_measure_table_new(struct hps_measure_table *t, const struct hps_net *net,
-                                      int l, const struct hps_measure_alone *alone,
+                                      int l, const struct hps_one_stage *alone,
                                       struct hps_dev *dev, const struct hps_measure_table_opt *opt)
 {
     const struct hps_storage_opt storage = { .file = "" };

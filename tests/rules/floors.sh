@@ -5,7 +5,7 @@
 cd "${1:-${srcdir:-.}}" || exit 99
 find include src -name '*.[ch]' -o -name '*.cu' | sort | xargs awk '
 BEGIN {
-    n = split("base life hw data net plan comm ps profile step train jobs app", f, " ")
+    n = split("base life hw data net plan comm ps step profile train jobs app", f, " ")
     for (i = 1; i <= n; i++)
         at[f[i]] = i
     n = split("base/deck base/file base/h5 base/sort hw/cpu hw/cuda hw/node hw/perf data/import " \

@@ -259,6 +259,8 @@ static void scatter(struct hps_dev *dev, struct hps_bags *j, double work_ns)
 {
     size_t all = (size_t)j->lookup.B * j->y.ld;
     size_t nprivate = j->one_id ? 0 : (size_t)(dev->nthread - 1), nsum = j->rounded ? 1 : 0;
+
+    if (all == 0) return;
     float *scratch = hps_cpu_scratch(dev, (nprivate + nsum) * all * sizeof *scratch);
 
     if (j->rounded) j->y.data = scratch;

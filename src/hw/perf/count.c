@@ -253,6 +253,24 @@ void hps_count_window(long long step)
         me.span[me.unmarked].step = step;
 }
 
+void hps_count_clear(void)
+{
+    double dropped[HPS_EVENTS];
+
+    assert(me.depth == 0 && !me.paused);
+    memset(me.total, 0, sizeof me.total);
+    memset(me.part_total, 0, sizeof me.part_total);
+    memset(&me.window, 0, sizeof me.window);
+    memset(me.event, 0, sizeof me.event);
+    memset(me.region_event, 0, sizeof me.region_event);
+    me.nrow = me.nspan = me.unmarked = 0;
+    me.dropped = 0;
+    me.windows_a_row = 1;
+    me.windows_in_last = 0;
+    if (me.on) hps_papi_read(dropped);
+    me.seen_s = me.mark_s = hps_now_s();
+}
+
 enum hps_status hps_count_begin(const struct hps_count_opt *opt)
 {
     hps_count_end();

@@ -224,11 +224,11 @@ double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *tra
 }
 
 /* Is there space? Checked beforehand: a full disk would fail all ranks late in a write. */
-static enum hps_status check_space(const char *folder, const struct hps_step *s)
+static enum hps_status check_space(const char *folder, double need)
 {
     struct statvfs fs;
     struct rlimit most;
-    double need = hps_ckpt_bytes(s->net, s->train), have;
+    double have;
 
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
         (double)most.rlim_cur < need) {
@@ -292,9 +292,8 @@ static double write_s(const char *folder, size_t n)
 }
 
 /* The expected seconds of a checkpoint. */
-static enum hps_status try_disk(const char *folder, const struct hps_step *step, double *save_s)
+static enum hps_status try_disk(const char *folder, double bytes, double *save_s)
 {
-    double bytes = hps_ckpt_bytes(step->net, step->train);
     double probe = bytes < 8388608 ? bytes : 8388608, took_s = write_s(folder, (size_t)probe);
 
     if (took_s < 0) return unwritable(folder);
@@ -303,7 +302,7 @@ static enum hps_status try_disk(const char *folder, const struct hps_step *step,
 }
 
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                               const struct hps_step *step, double *save_s, MPI_Comm world)
+                               double bytes, double *save_s, MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
     if (save_s) *save_s = 0;
@@ -311,10 +310,11 @@ enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_
         char *folder = folder_of(opt, dir);
         st = make_folder(folder);
         clear_parts(folder);
-        if (!st) st = check_space(folder, step);
-        if (!st && save_s) st = try_disk(folder, step, save_s);
+        if (!st) st = check_space(folder, bytes);
+        if (!st && save_s) st = try_disk(folder, bytes, save_s);
         hps_mem_free(folder);
     }
+    if (save_s) HPS_MPI(MPI_Bcast(save_s, 1, MPI_DOUBLE, 0, world));
     return hps_agree(world, st);
 }
 

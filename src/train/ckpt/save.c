@@ -92,7 +92,8 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_req
                                MPI_Comm world)
 {
     double t0 = hps_now_s();
-    enum hps_status st = hps_ckpt_ready(o->opt, o->dir, o->step, NULL, world);
+    double bytes = hps_ckpt_bytes(o->step->net, o->step->train);
+    enum hps_status st = hps_ckpt_ready(o->opt, o->dir, bytes, NULL, world);
 
     *save = NULL;
     if (st) return st;

@@ -48,7 +48,7 @@ static json_t *read_back(char *text)
 
 static void put_promises(json_t *j, const struct hps_report_input *f)
 {
-    struct hps_engine_result e = hps_engine_of(f->setup.plan, f->setup.profile);
+    struct hps_engine_result e = hps_engine_run(f->setup.plan, f->setup.profile);
     double epochs = f->setup.profile->epochs;
     double epoch = f->setup.profile->examples / (double)f->done.examples;
 

@@ -1,0 +1,34 @@
+/* fit.h - fits what was measured of single layers, and between two units, to whole steps of a
+ * training (profile/trial.h), so that the engine-faithful model (plan/engine.h) gives the seconds
+ * that these steps took; pure. Layers that are measured one by one find other caches, and do not
+ * pay for what lies between them. */
+#ifndef HPS_PROFILE_FIT_H
+#define HPS_PROFILE_FIT_H
+
+#include "plan/profile.h"
+#include "profile/measure_layer.h"
+#include "profile/trial.h"
+
+/* Seconds of a step beside its layers: of each micro-batch, and once. */
+struct hps_fit_rest {
+    double micro_s, step_s;
+};
+
+/* The layers m (L) were measured on a unit that computes `slow` times as long as its device, and
+ * `trial` is of the whole net on this unit, in steps of M micro-batches. Multiply
+ *     the forwards           by forward / (M slow sum of forwards)       as seconds of regions
+ *     the backwards          by backward / (M slow sum of backwards)     of the trial's step
+ *     what is done once      by (update + push) / (M slow sum of it)
+ *     finding rows           by pull / (M sum of it)
+ * at all three sizes. What is left of the step is M micro_s + step_s, with micro_s <= max_micro_s.
+ * A region whose layers took no time is in the rest. */
+struct hps_fit_rest hps_fit_layers(struct hps_layer_time *m, int L, int M, double slow,
+                                   const struct hps_trial *trial, double max_micro_s);
+
+/* Two units of type t that have the whole net took step_s a step. Where the model gives less,
+ * multiply the type's sync by what makes it equal, as long as one unit is not said to wait for it,
+ * and lower alpha for the rest; where it gives more, raise alpha, at most to 1, and then reduce
+ * sync. One unit's step stays. Returns the model's seconds of a step of two before. */
+double hps_fit_pair(struct hps_profile *p, int t, double step_s);
+
+#endif

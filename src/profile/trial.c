@@ -1,0 +1,174 @@
+/* trial.c - the loop of a training without checkpoints, lines and watch. */
+#include "profile/trial.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/sort.h"
+#include "base/wait.h"
+#include "plan/budget.h"
+#include "step/step_agree.h"
+
+/* Steps that do not count, since they touch new memory, until a step is no faster than the fastest
+ * before it by FASTER; fewer where steps are long. */
+enum { WARM_UP = 3 };
+#define FASTER 0.03
+#define WARM_UP_S 0.02
+#define MAX_WARM_UP_S 0.4
+
+struct loop {
+    const struct hps_trial_opt *o;
+    struct hps_step *step;
+    struct hps_feeder *feeder;
+    struct hps_steps steps;
+    struct hps_step_agree agree;
+    long long number;
+    double loss;                /* this rank's, of the last step that returned one     */
+    bool warm;                  /* steps count                                         */
+    double last_s, min_s;       /* the last step; the fastest before it                */
+    double *took_s;             /* (max_steps) seconds of the whole batches that count */
+    int n;
+    double began_s;             /* when the first step, then when the first that counts, began */
+    double sum_s, region_s[HPS_REGIONS];    /* of these steps                          */
+    double before_s[HPS_REGIONS];           /* of each region, before the step         */
+    int me;                     /* rank in the world of the team                       */
+};
+
+/* Seconds up to here in a region. */
+static double spent_s(enum hps_region region)
+{
+    const struct hps_count_sum *sum = &hps_count_total()[region];
+
+    return sum->gpu_s > 0 ? sum->gpu_s : sum->seconds;
+}
+
+/* With the step that begins, of n examples. */
+static bool has_enough(const struct loop *x, long long n)
+{
+    int steps = x->n + (x->warm && n == x->o->batch);
+
+    return steps >= x->o->max_steps ||
+           (steps >= x->o->min_steps && hps_now_s() - x->began_s > x->o->seconds);
+}
+
+/* Is the step that begins the last one that does not count? */
+static bool gets_warm(const struct loop *x)
+{
+    double s = hps_now_s() - x->began_s;
+    bool settled = x->number >= WARM_UP && x->last_s > (1 - FASTER) * x->min_s && s > WARM_UP_S;
+
+    return !x->warm && (settled || s > MAX_WARM_UP_S);
+}
+
+/* Seconds of each region up to here; since the last call they are of a step that counts, or of
+ * none. A GPU's clock may be a step late. */
+static void read_regions(struct loop *x, bool counts)
+{
+    for (int r = 0; r < HPS_REGIONS; r++) {
+        double now = spent_s((enum hps_region)r);
+        x->region_s[r] += counts ? now - x->before_s[r] : 0;
+        x->before_s[r] = now;
+    }
+}
+
+static void begin_counting(struct loop *x)
+{
+    hps_step_loss(x->step);                     /* waits for the device */
+    read_regions(x, false);
+    x->warm = true;
+    x->began_s = hps_now_s();
+}
+
+/* One step and its agreement, as the loop of a training has them. Rank 0's clock decides what
+ * counts and when it is enough. */
+static enum hps_status one_step(struct loop *x, bool *stop)
+{
+    long long epoch, position, n = hps_steps_batch(&x->steps, x->number, &epoch, &position);
+    bool counts = x->warm && n == x->o->batch && x->n < x->o->max_steps;
+    double t0 = hps_now_s();
+    struct hps_heartbeat mine = { .status = hps_step_begin(x->step, x->feeder, x->number),
+                                  .stop = (x->me == 0 && has_enough(x, n)) || hps_budget_over(0),
+                                  .save = x->me == 0 && gets_warm(x),
+                                  .loss = x->loss };
+
+    hps_step_agree_begin(&x->agree, &mine);
+    hps_step_work(x->step, x->feeder, x->number, &x->loss);
+    hps_region_enter(HPS_REGION_WAIT, 0);
+    struct hps_heartbeat all = hps_step_agree_end(&x->agree, x->step->team->nworker == 0);
+    hps_region_leave(HPS_REGION_WAIT);
+    hps_count_window(x->number++);
+    double took_s = hps_now_s() - t0;
+    x->min_s = x->number > 1 ? fmin(x->min_s, x->last_s) : INFINITY;
+    x->last_s = took_s;
+    read_regions(x, counts);
+    if (counts) {
+        x->took_s[x->n++] = took_s;
+        x->sum_s += took_s;
+    }
+    if (all.save > 0) begin_counting(x);
+    *stop = all.stop > 0;
+    return all.status;
+}
+
+static void read_times(struct hps_trial *t, double *took_s, int n)
+{
+    t->n = n;
+    t->step_s = hps_sort_median(took_s, (size_t)n);
+    hps_sort_ascending(took_s, (size_t)n);
+    t->low_s = took_s[n / 4];
+    t->high_s = took_s[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1];
+}
+
+static enum hps_status run(struct loop *x, struct hps_trial *t)
+{
+    enum hps_status st = hps_agree(x->step->team->world, hps_feeder_fetch(x->feeder));
+    bool stop = false;
+
+    x->began_s = hps_now_s();
+    while (!st && !stop && x->number < x->steps.total)
+        st = one_step(x, &stop);
+    if (st || x->n == 0) return st;
+    read_times(t, x->took_s, x->n);
+    for (int r = 0; r < HPS_REGIONS; r++)
+        t->region_s[r] = x->region_s[r] * t->step_s / x->sum_s;
+    return HPS_OK;
+}
+
+static enum hps_status make(struct loop *x, const struct hps_order *order,
+                            const struct hps_net *net, const struct hps_plan *plan,
+                            const struct hps_team *team, struct hps_dev *dev)
+{
+    const struct hps_trial_opt *o = x->o;
+    struct hps_step_opt step = { o->train, o->storage, x->steps, o->seed, true };
+    struct hps_feeder_opt feed = { o->data, order, &x->steps, o->prefetch, 0, true };
+    enum hps_status st = hps_step_new(&x->step, &step, net, plan, team, dev);
+
+    if (st) return st;
+    return hps_feeder_new(&x->feeder, net, plan, team, x->step->ps, dev, &feed);
+}
+
+enum hps_status hps_trial_run(struct hps_trial *t, const struct hps_net *net,
+                              const struct hps_plan *plan, const struct hps_team *team,
+                              struct hps_dev *dev, const struct hps_trial_opt *o)
+{
+    struct hps_order order = hps_order_of_data(o->data, o->shuffle, false, o->seed);
+    struct loop x = { .o = o, .steps = hps_steps_of(o->data->N, o->batch, o->microbatches, 0,
+                                                    INT32_MAX) };
+
+    *t = (struct hps_trial){ 0 };
+    assert(o->min_steps >= 1 && o->max_steps >= o->min_steps);
+    HPS_MPI(MPI_Comm_rank(team->world, &x.me));
+    x.took_s = hps_mem_new((size_t)o->max_steps, sizeof *x.took_s);
+    hps_step_agree_init(&x.agree, team->world);
+    enum hps_status st = make(&x, &order, net, plan, team, dev);
+    if (!st) st = run(&x, t);
+    hps_step_agree_done(&x.agree);
+    hps_feeder_free(x.feeder);
+    hps_step_free(x.step);
+    hps_mem_free(x.took_s);
+    hps_count_clear();
+    return st;
+}

@@ -44,6 +44,9 @@ struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct
  * Pure. */
 struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struct hps_profile *p);
 
+/* By what share the promise of a plan is unsure: the most of the types of its stages. Pure. */
+double hps_engine_unsure(const struct hps_plan *plan, const struct hps_profile *p);
+
 /* The tree of the plan as in its JSON file, with "engine": {"throughput", "seconds", "cost_usd"}
  * added. The caller frees it with json_decref. */
 struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p);

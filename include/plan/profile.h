@@ -37,6 +37,8 @@ struct hps_profile_engine {
     double *read_s;             /* (T) per example, for a stage that reads but is not the first
                                    to */
     double *micro_s, *step_s;   /* (T) of any stage: per micro-batch; per step             */
+    double *unsure;             /* (T) of the median step that a unit was measured in, as a share
+                                   of it, < 1; 0: not known                                */
     double run_s;               /* of a run beside its steps: the last checkpoint          */
     double trial;               /* measured over promised step of the plan that was tried; 0: none
                                    was */

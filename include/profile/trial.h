@@ -16,13 +16,17 @@ struct hps_trial_opt {
     bool shuffle;
     uint64_t seed;
     int min_steps, max_steps;               /* that count                                  */
-    double seconds;                         /* enough of them after min_steps              */
+    double seconds;                         /* enough of them, after min_steps             */
+    double sure;                            /* enough, after min_steps and 8: the median is unsure
+                                               by no more than this share; 0: never        */
 };
 
 /* What the trial found. The first steps do not count, since they touch new memory. */
 struct hps_trial {
     int n;                                  /* whole batches that count                    */
     double step_s, low_s, high_s;           /* their median and quartiles on this rank     */
+    double unsure;                          /* of the median, as a share: the interquartile range
+                                               over sqrt(n), below 1                       */
     double region_s[HPS_REGIONS];           /* this rank's seconds in each region in a step of
                                                the median; by a GPU's own clock where that
                                                computes                                    */

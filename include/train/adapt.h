@@ -20,7 +20,8 @@
  * (hps_correct_better) and saves more in the rest of the run than the change costs: the time of
  * the last checkpoint and of building and loading the present plan. A plan that never ran must
  * be better by 0.5 / sqrt(windows under the present plan) more, since measured rates vary and
- * its own rate is the model's; this vanishes with the number of windows. A plan that ran before
+ * its own rate is the model's; this vanishes with the number of windows. By what the profile is
+ * unsure of the types of both plans (plan/profile.h), it must be better too. A plan that ran before
  * is judged by the throughput that it had then, so that two plans do not alternate; it also
  * returns when the present plan was worse in more than one window. After n changes a plan stays
  * for at least 2^(n-1) windows, so that changes become rare on a machine with varying rates. */

@@ -125,7 +125,7 @@ static struct hps_tried_plan result_of(const struct hps_job *j, const struct hps
 {
     return (struct hps_tried_plan){ .promised_s = hps_engine_of(plan, j->profile).step_s,
                                     .step_s = t->step_s,
-                                    .unsure_s = (t->high_s - t->low_s) / sqrt(t->n),
+                                    .unsure_s = t->unsure * t->step_s,
                                     .usd_hour = hps_cost_usd_hour(plan, j->profile) };
 }
 

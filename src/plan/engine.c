@@ -145,6 +145,15 @@ struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struc
                                        e.cost_usd * longer };
 }
 
+double hps_engine_unsure(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    double most = 0;
+
+    for (int s = 0; s < plan->S; s++)
+        most = fmax(most, p->engine.unsure[plan->stage[s].type]);
+    return most;
+}
+
 struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p)
 {
     struct hps_engine_result e = hps_engine_run(plan, p);

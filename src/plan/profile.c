@@ -24,7 +24,7 @@ static size_t table_size(const struct hps_profile *p)
 /* All tables are contiguous, so that they are copied and broadcast as one. */
 static size_t all_tables(const struct hps_profile *p)
 {
-    return 8 * table_size(p) + 3 * (size_t)p->T;
+    return 8 * table_size(p) + 4 * (size_t)p->T;
 }
 
 static void point(struct hps_profile *p, double *table)
@@ -42,6 +42,7 @@ static void point(struct hps_profile *p, double *table)
     p->engine.read_s = table + 8 * n;
     p->engine.micro_s = p->engine.read_s + p->T;
     p->engine.step_s = p->engine.micro_s + p->T;
+    p->engine.unsure = p->engine.step_s + p->T;
 }
 
 struct hps_profile *hps_profile_new(int L, int T)
@@ -202,8 +203,11 @@ static enum hps_status check_engine(const struct hps_profile *p, const char *fro
         const char *name = p->type[t].name;
         if (!good_number(from, "type", t, name, "engine.read_s", e->read_s[t]) ||
             !good_number(from, "type", t, name, "engine.micro_s", e->micro_s[t]) ||
-            !good_number(from, "type", t, name, "engine.step_s", e->step_s[t]))
+            !good_number(from, "type", t, name, "engine.step_s", e->step_s[t]) ||
+            !good_number(from, "type", t, name, "engine.unsure", e->unsure[t]))
             return HPS_DECK;
+        if (e->unsure[t] >= 1)
+            return refuse(from, "engine.unsure", e->unsure[t], "a share of a step, below 1");
     }
     return HPS_OK;
 }

@@ -121,7 +121,8 @@ static void fit_sync(struct hps_profile *p, int t, double step_s)
     hps_mem_free(sync);
 }
 
-/* Move alpha by a share of its way to `end`, so that the step lasts step_s, or as near as can be. */
+/* Move alpha by a share of its way to `end`, so that the step lasts step_s or is as near as can be.
+ */
 static void fit_alpha(struct hps_profile *p, int t, double step_s, double end)
 {
     double now = step_of(p, t, 2), sum = 0;

@@ -214,6 +214,7 @@ static void fit_type(struct hps_profile *p, int t, double slow, struct facts *m)
     struct hps_fit_rest rest = hps_fit_layers(m->layer, p->L, M, slow, &m->alone, micro_s);
     p->engine.step_s[t] = rest.step_s;
     p->engine.micro_s[t] = rest.micro_s;
+    p->engine.unsure[t] = m->alone.unsure;
     m->read = (struct hps_read_time){ 0, 0 };
 }
 
@@ -252,13 +253,14 @@ static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net
     return HPS_DECK;
 }
 
-/* Enough steps for a median, in little time. */
+/* Steps until the median is sure, or in little time. */
 static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
 {
     return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
                                    .batch = o->batch, .microbatches = o->microbatches,
                                    .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
-                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.15 };
+                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.25,
+                                   .sure = 0.01 };
 }
 
 /* The ranks of comm train the whole net together. Collective over comm. */

@@ -14,7 +14,7 @@
 
 /* Steps that do not count, since they touch new memory, until a step is no faster than the fastest
  * before it by FASTER; fewer where steps are long. */
-enum { WARM_UP = 3 };
+enum { WARM_UP = 3, MIN_SURE = 8 };
 #define FASTER 0.03
 #define WARM_UP_S 0.02
 #define MAX_WARM_UP_S 0.4
@@ -45,13 +45,35 @@ static double spent_s(enum hps_region region)
     return sum->gpu_s > 0 ? sum->gpu_s : sum->seconds;
 }
 
+/* The median step of those that counted, and how sure it is. took_s (n) is sorted. */
+static void read_times(struct hps_trial *t, double *took_s, int n)
+{
+    hps_sort_ascending(took_s, (size_t)n);
+    t->n = n;
+    t->step_s = (took_s[(n - 1) / 2] + took_s[n / 2]) / 2;
+    t->low_s = took_s[n / 4];
+    t->high_s = took_s[n - 1 - n / 4];
+    t->unsure = fmin((t->high_s - t->low_s) / (sqrt(n) * t->step_s), 0.99);
+}
+
+/* Is the median sure enough? Looked at now and then, since it sorts. */
+static bool is_sure(const struct loop *x)
+{
+    struct hps_trial t;
+
+    if (!(x->o->sure > 0) || x->n < MIN_SURE || (x->n & (x->n - 1)) != 0) return false;
+    read_times(&t, x->took_s, x->n);
+    return t.unsure <= x->o->sure;
+}
+
 /* With the step that begins, of n examples. */
 static bool has_enough(const struct loop *x, long long n)
 {
     int steps = x->n + (x->warm && n == x->o->batch);
 
     return steps >= x->o->max_steps ||
-           (steps >= x->o->min_steps && hps_now_s() - x->began_s > x->o->seconds);
+           (steps >= x->o->min_steps &&
+            (hps_now_s() - x->began_s > x->o->seconds || is_sure(x)));
 }
 
 /* Is the step that begins the last one that does not count? */
@@ -111,15 +133,6 @@ static enum hps_status one_step(struct loop *x, bool *stop)
     if (all.save > 0) begin_counting(x);
     *stop = all.stop > 0;
     return all.status;
-}
-
-static void read_times(struct hps_trial *t, double *took_s, int n)
-{
-    t->n = n;
-    t->step_s = hps_sort_median(took_s, (size_t)n);
-    hps_sort_ascending(took_s, (size_t)n);
-    t->low_s = took_s[n / 4];
-    t->high_s = took_s[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1];
 }
 
 static enum hps_status run(struct loop *x, struct hps_trial *t)

@@ -216,12 +216,14 @@ static struct hps_correct_price expected(const struct hps_adapt *a, const struct
     return x;
 }
 
-/* The margin by which v->then must be better: larger for a plan that never ran. */
+/* The margin by which v->then must be better: larger for a plan that never ran, and for types whose
+ * measurement is unsure. */
 static double margin_of(const struct hps_adapt *a, const struct verdict *v)
 {
     double doubt = find(a, v->then) ? 0 : DOUBT / sqrt(a->windows);
+    double unsure = hps_engine_unsure(v->now, v->profile) + hps_engine_unsure(v->then, v->profile);
 
-    return a->opt->replan_margin + doubt;
+    return a->opt->replan_margin + doubt + unsure;
 }
 
 /* Is v->then another plan, and better than v->now by the margin? For the highest throughput, a

@@ -1,5 +1,5 @@
 /* t_report: a report says what the run's facts and counters say, by the design's formulas; its
- * table fits 40 lines of 100 columns whatever the run; shown from the files it is the same table;
+ * table fits 41 lines of 100 columns whatever the run; shown from the files it is the same table;
  * what is missing, damaged or was not traced is refused. */
 #include <math.h>
 #include <setjmp.h>
@@ -99,7 +99,9 @@ static void test_keys(void **state)
     double et0 = 0.003 / 64, step = 4 * 0.003 + 0.007 / 4 - 0.003 / 3;
     is_real(j, "model_examples_s", 1 / et0);
     is_real(j, "model_usd", 15360 * et0 / 3600 * 0.24);
+    is_real(j, "model_step_s", 256 * et0);
     is_real(j, "predicted_examples_s", 256 / step);
+    is_real(j, "predicted_step_s", step);
     is_real(j, "predicted_usd", 60 * step / 3600 * 0.24);
     is_real(j, "predicted_usd_epoch", 30 * step / 3600 * 0.24);
     is_real(j, "usd_epoch", 1.5 / 3600 * 0.24);
@@ -290,7 +292,7 @@ static void check_size(const char *table)
             columns += ((unsigned char)*c & 0xc0) != 0x80;
         if (columns > 100) fail_msg("%d columns: %.120s", columns, at);
     }
-    if (lines > 40) fail_msg("%d lines:\n%s", lines, table);
+    if (lines > 41) fail_msg("%d lines:\n%s", lines, table);
 }
 
 /* Long names in letters of two bytes, many stages, large and small numbers, every section there. */

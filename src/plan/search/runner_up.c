@@ -161,12 +161,16 @@ static void print_loss(const struct hps_runner_up *r, const struct hps_plan *x)
 {
     double hour = hps_cost_usd_hour(x, r->profile), mine = hps_cost_usd_hour(r->plan, r->profile);
     struct promise its = promise_of(r, x), ours = promise_of(r, r->plan);
+    double unsure = hps_engine_unsure(x, r->profile) + hps_engine_unsure(r->plan, r->profile);
     char usd[64], rate[64], price[64];
 
-    hps_out(": %.6g examples/s, %.6g USD, %s (speed: %s; an hour: %s)\n", its.rate, its.usd,
+    hps_out(": %.6g examples/s, %.6g USD, %s (speed: %s; an hour: %s)", its.rate, its.usd,
             compare(usd, sizeof usd, its.usd, ours.usd, "less", "more"),
             compare(rate, sizeof rate, its.rate, ours.rate, "less", "more"),
             compare(price, sizeof price, hour, mine, "less", "more"));
+    if (unsure > 0 && fabs(its.usd / ours.usd - 1) <= unsure)
+        hps_out("; a tie: what was measured is unsure by %.2g %%", 100 * unsure);
+    hps_out("\n");
 }
 
 static bool has_stage(const struct hps_plan *plan, const struct hps_plan_stage *g)

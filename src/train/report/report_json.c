@@ -55,6 +55,9 @@ static void put_promises(json_t *j, const struct hps_report_input *f)
     hps_report_put_real(j, "examples_s", (double)f->done.examples / f->done.seconds);
     hps_report_put_real(j, "predicted_examples_s", e.examples_s);
     hps_report_put_real(j, "model_examples_s", f->setup.plan->throughput);
+    hps_report_put_real(j, "predicted_step_s", e.step_s);
+    hps_report_put_real(j, "model_step_s",
+                        hps_engine_cut(f->setup.profile).batch / f->setup.plan->throughput);
     hps_report_put_real(j, "usd", f->done.usd);
     hps_report_put_real(j, "usd_idle", f->done.usd_idle);
     hps_report_put_real(j, "predicted_usd", e.cost_usd);

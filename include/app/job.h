@@ -22,6 +22,7 @@ struct hps_job {
     int *stage_of; /* (R) */
     struct hps_team *team;
     struct hps_step *step;
+    bool trains;                   /* steps follow, and a checkpoint                 */
     bool kept;                     /* profile and plan are those of an earlier start */
     bool continues;                /* from a checkpoint, at its precision:          */
     enum hps_precision began;

@@ -27,8 +27,8 @@ void hps_say(enum hps_level level, bool all, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Messages of lower levels are dropped (default HPS_INFO); the message that ends the run is always
- * printed. Local. */
-void hps_say_min(enum hps_level level);
+ * printed. Returns the level before. Local. */
+enum hps_level hps_say_min(enum hps_level level);
 
 /* Append all further messages to this regular file as well (base/file.h); NULL: stop. On ranks
  * other than 0 the log also gets what that rank would have printed if it were rank 0. Local.

@@ -44,6 +44,16 @@ struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct
  * Pure. */
 struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struct hps_profile *p);
 
+/* The seconds of a step of stage s, by what it does in them: forwards and backwards; what is
+ * computed once a step; sums over its units; the rest of the step, in which it counts, reads, sends
+ * receives and waits for other stages. Their sum is step_s. Pure. */
+enum hps_engine_part {
+    HPS_ENGINE_COMPUTE, HPS_ENGINE_ONCE, HPS_ENGINE_SUMS, HPS_ENGINE_REST, HPS_ENGINE_PARTS
+};
+struct hps_engine_parts { double seconds[HPS_ENGINE_PARTS]; };
+struct hps_engine_parts hps_engine_parts(const struct hps_plan *plan, const struct hps_profile *p,
+                                         int s);
+
 /* By what share the promise of a plan is unsure: the most of the types of its stages. Pure. */
 double hps_engine_unsure(const struct hps_plan *plan, const struct hps_profile *p);
 

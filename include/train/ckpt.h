@@ -54,12 +54,15 @@ char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *t
  * watchdog. Pure. */
 enum { HPS_CKPT_BYTES_S = 20000000 };
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
-/* Make the folder and check before the first step that a checkpoint of so many bytes can be written
- * there and that the disk has space for it, since a run that fails at its end has lost all. save_s
- * [out, may be NULL]: the seconds that a save may take: its bytes at the rate of a test write of at
- * most 8 MiB; equal on all ranks. HPS_OUTPUT. Collective. */
+/* Make the folder and see how fast it can be written: *save_s [out] are the seconds that a
+ * checkpoint of so many bytes may take, at the rate of a test write of at most 8 MiB; equal on all
+ * ranks. HPS_OUTPUT. Collective. */
+enum hps_status hps_ckpt_try(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                             double bytes, double *save_s, MPI_Comm world);
+/* Check before the first step that the disk has space for a checkpoint, since a run that fails at
+ * its end has lost all, and remove those that are not whole. HPS_OUTPUT. Collective. */
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                               double bytes, double *save_s, MPI_Comm world);
+                               double bytes, MPI_Comm world);
 /* Remove all checkpoints but the newest opt->keep up to that step; `only_this`: all but that
  * step's. Local, by rank 0. */
 void hps_ckpt_remove_old(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,

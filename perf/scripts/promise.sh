@@ -3,11 +3,14 @@
 # time; what the paper's model and the engine-faithful one promise of a plan beside the median step
 # of a run of some seconds. Medians over RUNS (3) runs of each plan; PLANS=REGEX takes some of them.
 # MOVIELENS_DIR has ratings.csv and movies.csv; without it its plans are left out.
+# TRIAL=N: each run tries its plan for N steps before it (schedule.trial_steps), which corrects what
+# is promised of it, and has at least 20 N steps.
 # Ranks have one thread each and are tied to two cores by what they need of them: a rank of x1 has
 # one alone, two of x2 share one.
 movielens=${1:+$(cd "$1" && pwd)}
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
+. perf/scripts/emulated.sh
 runs=${RUNS:-3}
 
 # DECK|BATCH|MICRO-BATCHES|STEPS|WHICH RANKS ARE SLOW|STAGES: layers:type:units|TWO OF THEM ON
@@ -66,40 +69,6 @@ ctrdnn|8192|32|8|x2=1|0-3:x1:1 4-6:x2:1 7-7:x1:1|0+2
 dlrm|8192|16|8|x4=1|0-3:x1:1 4-5:x4:1 6-9:x1:1|0+2
 '
 
-# resources "x4=1-2 ...": entries of the deck, slow ones first; the others are x1
-resources() {
-    echo 'resources:'
-    for slow in $1; do
-        factor=${slow%%=*}
-        printf '  - {name: %s, price_usd_hour: %s, price_per: unit, ' "$factor" \
-            "$(awk -v f="${factor#x}" 'BEGIN { print 0.04 / f }')"
-        printf 'emulate: {ranks: "%s", slow: %s}}\n' "${slow#*=}" "${factor#x}"
-    done
-    echo '  - {name: x1, match: "*", price_usd_hour: 0.04, price_per: unit}'
-}
-
-# stages "0-3:x1:1 ..." "A+B": the plan as JSON
-stages() {
-    pair=${2:+"\"share\": [[${2%+*}, ${2#*+}]], "}
-    { sed -n 's/.*{name: \(x[0-9]*\),.*/\1/p' resources.yaml; echo --; echo "$1" | tr ' ' '\n'; } |
-        awk -F '[-:]' -v pair="$pair" '
-        $0 == "--" { list = 1; next }
-        !list { number[$0] = n++; next }
-        { for (l = $1; l <= $2; l++) of = of (l > 0 ? ", " : "") number[$3]
-          s = s (s ? ", " : "") "{\"first\": " $1 ", \"last\": " $2 ", \"type\": " number[$3] \
-              ", \"units\": " $4 "}" }
-        END { print "{\"format\": \"heterps-plan-1\", \"method\": \"file\", \"assignment\": [" of \
-                  "], " pair "\"stages\": [" s "]}" }'
-}
-
-# deck_of NAME SLOW: that network on that pool
-deck_of() {
-    case $1 in wide) file=census_mixed ;; hard) file=census ;; *) file=$1 ;; esac
-    resources "$2" >resources.yaml
-    awk '/^resources:/ { skip = 1; next } skip && /^ / { next } { skip = 0; print }' \
-        "inputs/$file.yaml" | cat - resources.yaml >deck.yaml
-}
-
 # units STAGES "A+B": the stages without B, whose units are those of A
 units() { echo "$1" | awk -v b="${2#*+}" '{ if (b != "") $(b + 1) = ""; print }'; }
 
@@ -143,6 +112,7 @@ run_plan() {
 	END
     deck_of "$name" "$slow"
     stages "$cut" "$share" >plan.json
+    [ "${TRIAL:-0}" -eq 0 ] || [ "$steps" -ge $((20 * TRIAL)) ] || steps=$((20 * TRIAL))
     rm -f rates model engine off_p off_e
     for _ in $(seq "$runs"); do
         rm -rf runs
@@ -150,7 +120,7 @@ run_plan() {
             --set run.directory=runs/promise --set run.threads=1 --set data.test= \
             --set "data.batch=$batch" --set "data.microbatches=$micro" --set train.epochs=0 \
             --set "train.steps=$steps" --set schedule.method=file --set schedule.plan=plan.json \
-            --set schedule.throughput_limit=0
+            --set schedule.throughput_limit=0 --set "schedule.trial_steps=${TRIAL:-0}"
         m=$(rate "$batch" step_median_s)
         p=$(rate "$batch" model_step_s)
         e=$(rate "$batch" predicted_step_s)
@@ -214,6 +184,8 @@ echo 'of some seconds each; measured is the median step of a run, and off is bes
 echo 'promised from the profile that it measured itself, moments before. Stages are'
 echo "layers:type:units; \`wide\` is census_mixed's network, \`hard\` is census itself, whose step is"
 echo 'shorter than a millisecond.'
+[ "${TRIAL:-0}" -eq 0 ] ||
+    echo "The engine's promise is corrected by a trial of $TRIAL steps of the plan, at most a 20th of the run's."
 echo
 header deck 'batch / micro-batches' stages 'measured, examples/s' "paper's model" off engine off
 echo "$plans" | grep "${PLANS:-.}" | while read -r line; do

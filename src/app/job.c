@@ -23,6 +23,8 @@
 
 /* Seconds that probing the host and measuring may take beyond run.stall_seconds. */
 enum { LOOK_S = 60, MEASURE_S = 120 };
+/* For a test write to a sleeping disk. */
+enum { TRY_S = 60 };
 
 enum hps_status hps_job_deck(struct hps_job *j, const char *deck, int nset, char *const *set)
 {
@@ -363,6 +365,16 @@ static enum hps_status cut_short(struct hps_job *j, enum hps_status st)
     return st == HPS_DECK ? HPS_AGAIN : st;
 }
 
+/* How long will the last checkpoint take, for which a run waits? */
+static enum hps_status try_disk(struct hps_job *j)
+{
+    double bytes = hps_ckpt_bytes(j->net, &j->o.train);
+
+    if (!j->trains) return HPS_OK;
+    hps_watch_phase("trying the disk", TRY_S);
+    return hps_ckpt_try(&j->o.ckpt, &j->dir, bytes, &j->save_s, j->world);
+}
+
 enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
 {
     enum hps_status st;
@@ -371,9 +383,10 @@ enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
     j->kept = old && strcmp(old, j->planning) == 0 && kept(j, present);
     if (j->kept) {
         HPS_SAY(HPS_INFO, "the plan is kept: deck and pool are as they were");
-        return HPS_OK;
+        return try_disk(j);
     }
     st = hps_job_profile(j, present);
+    if (!st) st = try_disk(j);
     if (!st) j->profile->engine.run_s = j->save_s;
     hps_job_search(&j->o.sched, 1);
     return st ? st : cut_short(j, hps_sched_plan(&j->plan, j->profile, &j->o.sched, j->world));

@@ -207,6 +207,8 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     history->status.steps = j->steps.total;
     if (cursor.step > 0) history->status.checkpoint = cursor.step;
     history->status.loss = cursor.train_loss;
+    if (!st && !finished)
+        st = hps_ckpt_ready(&j->o.ckpt, &j->dir, hps_ckpt_bytes(j->net, &j->o.train), j->world);
     hps_watch_phase(NULL, 0);
     start_s = hps_now_s();
     if (!st) {
@@ -273,17 +275,6 @@ static enum hps_status announce_end(const struct hps_job *j, struct hps_rundir_s
     return st ? st : written;
 }
 
-/* Seconds for a test write to a sleeping disk. */
-enum { TRY_S = 60 };
-
-/* Can a checkpoint be written, and how long does it take? */
-static enum hps_status try_disk(struct hps_job *j)
-{
-    hps_watch_phase("trying the disk", TRY_S);
-    return hps_ckpt_ready(&j->o.ckpt, &j->dir, hps_ckpt_bytes(j->net, &j->o.train), &j->save_s,
-                          j->world);
-}
-
 /* Prepare the training, phase by phase. */
 static enum hps_status prepare(struct hps_job *j, const struct request *w, struct hps_start *s,
                                const char *deck_text)
@@ -294,14 +285,13 @@ static enum hps_status prepare(struct hps_job *j, const struct request *w, struc
     if (!st && !never) st = hps_start_find(s, j, w->restart);
     j->continues = s->n > 0;
     if (s->n > 0) j->began = s->cursor[0].precision;
-    bool finished = s->n > 0 && s->cursor[0].step >= j->steps.total;
+    j->trains = s->n == 0 || s->cursor[0].step < j->steps.total;
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_hardware(j);
-    if (!st && !finished) st = try_disk(j);
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = hps_job_plan(j, s->n > 0 ? s->planning[0] : NULL, true);
     if (!st) st = hps_start_check_stop(s, j);
-    if (!st && !finished) st = hps_trial_plans(j);
+    if (!st && j->trains) st = hps_trial_plans(j);
     if (!st) st = hps_start_check_stop(s, j);
     if (!st) st = write_artefacts(j, deck_text);
     if (!st) hps_pool_print(j->pool);

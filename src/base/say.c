@@ -106,9 +106,9 @@ void hps_say_last(const char *line, size_t n)
     pthread_mutex_unlock(&voice);
 }
 
-void hps_say_min(enum hps_level level)
+enum hps_level hps_say_min(enum hps_level level)
 {
-    atomic_store(&min_level, (int)level);
+    return (enum hps_level)atomic_exchange(&min_level, (int)level);
 }
 
 void hps_say(enum hps_level level, bool all, const char *format, ...)

@@ -145,6 +145,22 @@ struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struc
                                        e.cost_usd * longer };
 }
 
+struct hps_engine_parts hps_engine_parts(const struct hps_plan *plan, const struct hps_profile *p,
+                                         int s)
+{
+    const struct hps_plan_stage *g = &plan->stage[s];
+    struct hps_engine_cut cut = hps_engine_cut(p);
+    struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
+    double k = (double)g->units, work = cut.M * g->ct * line.rows;
+    double times = p->engine.trial > 0 ? p->engine.trial : 1;
+    double compute = work * (1 - line.once_share), once = work * line.once_share;
+    double sums = (line.sync0 + line.sync1 / k) * ((k - 1) / k);
+    double rest = step_s(plan, p, cut) - compute - once - sums;
+
+    return (struct hps_engine_parts){ { times * compute, times * once, times * sums,
+                                        times * rest } };
+}
+
 double hps_engine_unsure(const struct hps_plan *plan, const struct hps_profile *p)
 {
     double most = 0;

@@ -259,8 +259,8 @@ static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
     return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
                                    .batch = o->batch, .microbatches = o->microbatches,
                                    .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
-                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.25,
-                                   .sure = 0.01 };
+                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.12,
+                                   .sure = 0.02 };
 }
 
 /* The ranks of comm train the whole net together. Collective over comm. */

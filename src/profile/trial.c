@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/mpi_check.h"
+#include "base/say.h"
 #include "base/sort.h"
 #include "base/wait.h"
 #include "plan/budget.h"
@@ -170,6 +171,7 @@ enum hps_status hps_trial_run(struct hps_trial *t, const struct hps_net *net,
     struct hps_order order = hps_order_of_data(o->data, o->shuffle, false, o->seed);
     struct loop x = { .o = o, .steps = hps_steps_of(o->data->N, o->batch, o->microbatches, 0,
                                                     INT32_MAX) };
+    enum hps_level level = hps_say_min(HPS_ERROR);  /* the run will say the rest itself */
 
     *t = (struct hps_trial){ 0 };
     assert(o->min_steps >= 1 && o->max_steps >= o->min_steps);
@@ -183,5 +185,6 @@ enum hps_status hps_trial_run(struct hps_trial *t, const struct hps_net *net,
     hps_step_free(x.step);
     hps_mem_free(x.took_s);
     hps_count_clear();
+    hps_say_min(level);
     return st;
 }

@@ -37,7 +37,8 @@ echo '-- keys that a run that goes on may change'
 # there is safe; of the other sections it may change all but run.seed. A new key of these must be
 # added here, or, where it changes what is learned, to hps_ckpt_shape or _course.
 may='run.name run.seed run.directory run.threads run.ranks_per_gpu run.max_seconds run.stall_seconds
-run.rank_logs schedule.method schedule.objective schedule.polish schedule.throughput_limit
+run.rank_logs schedule.method schedule.objective schedule.trial_steps schedule.polish
+schedule.throughput_limit
 schedule.profile schedule.plan schedule.policy schedule.warm schedule.seed schedule.seconds
 schedule.evaluations schedule.replan schedule.replan_margin schedule.share storage.servers
 storage.gpu_memory storage.host_memory storage.file checkpoint.directory

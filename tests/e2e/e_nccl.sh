@@ -11,9 +11,12 @@ folder=$(dirname "$HETERPS")/tests/cuda
 cc -shared -fPIC -o libcuda.so.1 "$srcdir/tests/lib/fake_gpu.c" || skip 'no compiler at hand'
 cc -shared -fPIC -o libnvidia-ml.so.1 "$srcdir/tests/lib/fake_nvml.c"
 census
-set -- census.yaml --set train.epochs=0 --set train.steps=5 --set schedule.method=single:cpu
+plan_file 8 '' 2 >two.json
+plan_file 8 '' 3 >three.json
+set -- census.yaml --set train.epochs=0 --set train.steps=5
 
-train 1 "$@" --set run.directory=runs/cpu
+train 1 "$@" --set run.directory=runs/cpu --set schedule.method=single:cpu
+set -- "$@" --set schedule.method=file --set schedule.plan=two.json
 loss=$(number runs/cpu/report.json train_loss)
 LD_LIBRARY_PATH=$HPS_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 HETERPS_LIBDIR=$folder HPS_FAKE_GPUS=3 HPS_FAKE_ALIKE=1 HPS_SHIM_STRICT=1
@@ -36,7 +39,7 @@ unset HPS_SHIM_GUARD
 says '2 GPUs sum and exchange rows by NCCL 2\.28\.9'
 set -- "$@" --set schedule.profile=runs/two/profile.json   # the same for all: it is not measured
 export HPS_SHIM_SEED=7
-on 3 three "$@" --set data.microbatches=3
+on 3 three "$@" --set data.microbatches=3 --set schedule.plan=three.json
 says '3 GPUs sum and exchange rows by NCCL'
 close "$(number runs/three/report.json gpu_joules)" 21 1e-12   # 5, 7 and 9: a card each
 shift

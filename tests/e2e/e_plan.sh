@@ -33,6 +33,15 @@ expect 0 '' plan
 shows '^with fill, drain and latency: '
 shows '^runner-up: layers .* USD, .* % more '
 shows '^one type alone: '
+zero='[0, 0, 0]'
+sed "s/\"throughput_limit\": 20000,/& \"engine\": {\"batch\": 2048, \"microbatches\": 4,\
+    \"read_s\": $zero, \"micro_s\": $zero, \"step_s\": $zero, \"unsure\": [0.5, 0.5, 0.5]},/" \
+    profile.json >unsure.json
+# shellcheck disable=SC2086 # the budget is several words
+expect 0 '' heterps plan --profile unsure.json $budget
+shows '^runner-up: .*; a tie: what was measured is unsure by 100 %'
+# shellcheck disable=SC2086 # the budget is several words
+expect 0 '' plan
 least=$(sed -n 's/^plan by rl: .* s, \([0-9.e-]*\) USD .*/\1/p' out)
 expect 0 '' plan --method all --json all.json
 cp out table

@@ -25,7 +25,7 @@ nth() { of "$2" | sed -n "$1p"; }
 
 echo '-- a profile that promises much of all, and most of the slow ranks'
 expect 0 '' ranks 2 train two.yaml --set train.steps=2
-awk '/"(oct|forward|once|sync|recv|send)": \[/ {
+awk '/"(oct|forward|once|sync|recv|send|unsure)": \[/ {
         print; key = $1; getline; getline
         print key ~ /oct/ ? "1e-7,\n4e-7" : "0,\n0"; next
     }

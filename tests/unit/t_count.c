@@ -330,6 +330,37 @@ static void pauses(void **state)
     assert_true(n == 3 && total[0] >= 2000 && total[0] <= 2000);    /* the third look is dropped */
 }
 
+/* What was counted before counts no more, and what comes is counted from zero. */
+static void clears(void **state)
+{
+    const struct hps_count_sum *sum = hps_count_total();
+    const struct hps_count_span *span;
+    const struct hps_count_row *row;
+    const char *const *name;
+    const double *total;
+    (void)state;
+
+    fake = true;
+    step = 1000;
+    begin(false, true);
+    int n = hps_count_events(&name, &total);
+    hps_region_enter(HPS_REGION_WAIT, 1);
+    usleep(10000);
+    hps_region_leave(HPS_REGION_WAIT);
+    hps_count_window(1);
+    hps_count_clear();
+    assert_true(hps_count_rows(&row) == 0 && hps_count_spans(&span) == 0);
+    assert_true(!(hps_count_part_total(1)[HPS_REGION_WAIT].seconds > 0));
+    hps_region_enter(HPS_REGION_READ, 0);
+    hps_region_leave(HPS_REGION_READ);
+    hps_count_window(2);
+    assert_true(sum[HPS_REGION_WAIT].calls == 0 && !(sum[HPS_REGION_WAIT].seconds > 0));
+    assert_true(sum[HPS_REGION_READ].calls == 1 && hps_count_spans(&span) == 1);
+    assert_true(span[0].step == 2);
+    assert_true(hps_count_rows(&row) == 1 && row[0].step == 2 && row[0].seconds < 0.010);
+    assert_true(n == 3 && total[0] >= 1000 && total[0] <= 1000);
+}
+
 static void counting_tells_what_it_costs(void **state)
 {
     const struct hps_count_sum *sum = hps_count_total();
@@ -444,7 +475,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ALONE(nesting), ALONE(windows), ALONE(long_run), ALONE(spans), ALONE(parts),
         ALONE(spans_are_bounded),
-        ALONE(without_hardware), ALONE(without_counters), ALONE(pauses),
+        ALONE(without_hardware), ALONE(without_counters), ALONE(pauses), ALONE(clears),
         ALONE(counting_tells_what_it_costs), ALONE(events_in_regions),
         ALONE(nonsense_at_the_start), ALONE(nonsense_on_the_way), ALONE(wishes),
     };

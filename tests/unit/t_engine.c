@@ -223,6 +223,35 @@ static void shared_units_add_up(void **state)
     hps_profile_free(p);
 }
 
+/* A trial corrects the step; a run lasts longer than its steps by what it pays beside them. */
+static void a_run_is_its_steps_and_more(void **state)
+{
+    struct pipe x = { .S = 2, .M = 4, .forward = { 1, 2 }, .backward = { 2, 3 } };
+    struct hps_plan *plan;
+    struct hps_profile *p = profile_of(&x, &plan);
+
+    (void)state;
+    p->engine.run_s = 0;
+    struct hps_engine_result step = hps_engine_of(plan, p), run = hps_engine_run(plan, p);
+    assert_memory_equal(&run, &step, sizeof run);
+    p->engine.trial = 1.25;
+    struct hps_engine_result tried = hps_engine_of(plan, p);
+    assert_true(fabs(tried.step_s - 1.25 * step.step_s) < 1e-12 * step.step_s);
+    assert_true(fabs(tried.cost_usd - 1.25 * step.cost_usd) <= 1e-12 * step.cost_usd);
+    assert_true(fabs(tried.examples_s - step.examples_s / 1.25) < 1e-12 * step.examples_s);
+    p->engine.run_s = tried.seconds / 2;
+    run = hps_engine_run(plan, p);
+    assert_true(fabs(run.seconds - 1.5 * tried.seconds) < 1e-12 * run.seconds);
+    assert_true(fabs(run.cost_usd - 1.5 * tried.cost_usd) <= 1e-12 * run.cost_usd);
+    assert_true(fabs(run.examples_s - tried.examples_s / 1.5) < 1e-12 * tried.examples_s);
+    assert_true(run.step_s >= tried.step_s && run.step_s <= tried.step_s);
+    p->engine.unsure[plan->stage[0].type] = 0.01;
+    p->engine.unsure[plan->stage[1].type] = 0.02;
+    assert_true(hps_engine_unsure(plan, p) >= 0.02 && hps_engine_unsure(plan, p) <= 0.02);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +259,7 @@ int main(void)
         cmocka_unit_test(unlike_stages_as_simulated),
         cmocka_unit_test(without_constants),
         cmocka_unit_test(shared_units_add_up),
+        cmocka_unit_test(a_run_is_its_steps_and_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,9 @@ static void read_again_is_the_same(void **state)
     p->layer[3].reads = true;
     p->engine.micro_s[1] = 1e-5 / 3;
     p->engine.step_s[2] = 1e-4 / 7;
+    p->engine.unsure[1] = 1e-2 / 3;
+    p->engine.run_s = 1.0 / 3;
+    p->engine.trial = 1.1;
     char *text = hps_profile_text(p);
     assert_int_equal(hps_profile_parse(&q, "text", text, strlen(text)), HPS_OK);
     assert_int_equal(hps_profile_save(q, "t_profile.json"), HPS_OK);
@@ -39,11 +42,12 @@ static void read_again_is_the_same(void **state)
     unlink("t_profile.json");
     char *again = hps_profile_text(r);
     assert_string_equal(text, again);
-    assert_memory_equal(p->oct, r->oct, (8 * 21 + 3 * 3) * sizeof(double));
+    assert_memory_equal(p->oct, r->oct, (8 * 21 + 4 * 3) * sizeof(double));
     assert_memory_equal(p->type, r->type, 3 * sizeof *p->type);
     assert_memory_equal(p->layer, r->layer, 7 * sizeof *p->layer);
     assert_int_equal(r->server_units, 1);
     assert_true(r->engine.batch == 4096 && r->engine.microbatches == 3);
+    assert_true(r->engine.run_s == 1.0 / 3 && r->engine.trial == 1.1);
     hps_mem_free(text);
     hps_mem_free(again);
     hps_profile_free(p);
@@ -91,6 +95,11 @@ static enum hps_status parse(const char *from, const char *to)
     return s;
 }
 
+/* What to replace by what, so that the profile has this engine. */
+#define ENGINE(batch, m, read, micro, step)                                                       \
+    "\"more\": [1]", "\"engine\": {\"batch\": " batch ", \"microbatches\": " m                     \
+    ", \"read_s\": " read ", \"micro_s\": " micro ", \"step_s\": " step "}"
+
 static void optional_keys_may_be_absent(void **state)
 {
     (void)state;
@@ -99,18 +108,21 @@ static void optional_keys_may_be_absent(void **state)
     assert_int_equal(parse("\"more\": [1]", "\"servers\": {\"type\": 0, \"units\": 480}"), HPS_OK);
     assert_int_equal(parse("480", "480.0"), HPS_OK);
     assert_int_equal(parse("\"more\": [1]", "\"engine\": null"), HPS_OK);
+    assert_int_equal(parse(ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [0.99]")), HPS_OK);
+    assert_int_equal(parse(ENGINE("64", "4", "[0]", "[0]", "[0], \"trial\": 0.9")), HPS_OK);
 }
 
-#define ENGINE(batch, m, read, micro, step)                                                       \
-    { "\"more\": [1]", "\"engine\": {\"batch\": " batch ", \"microbatches\": " m                   \
-      ", \"read_s\": " read ", \"micro_s\": " micro ", \"step_s\": " step "}" }
-
 static const char *const wrong[][2] = {
-    ENGINE("-1", "4", "[0]", "[0]", "[0]"),
-    ENGINE("64", "0", "[0]", "[0]", "[0]"),
-    ENGINE("64", "4", "[-1]", "[0]", "[0]"),
-    ENGINE("64", "4", "[0]", "[]", "[0]"),
-    ENGINE("64", "4", "[0]", "[0]", "[-1]"),
+    { ENGINE("-1", "4", "[0]", "[0]", "[0]") },
+    { ENGINE("64", "0", "[0]", "[0]", "[0]") },
+    { ENGINE("64", "4", "[-1]", "[0]", "[0]") },
+    { ENGINE("64", "4", "[0]", "[]", "[0]") },
+    { ENGINE("64", "4", "[0]", "[0]", "[-1]") },
+    { ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [-0.1]") },
+    { ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [1]") },
+    { ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [0, 0]") },
+    { ENGINE("64", "4", "[0]", "[0]", "[0], \"run_s\": -1") },
+    { ENGINE("64", "4", "[0]", "[0]", "[0], \"trial\": -1") },
     { "\"more\": [1]", "\"engine\": 4" },
     { "\"oct\": [1]", "\"oct\": [1], \"forward\": [-1]" },
     { "\"oct\": [1]", "\"oct\": [1], \"once\": [1, 1]" },

@@ -222,6 +222,40 @@ static void test_restart(void **state)
     made_run_done(&m);
 }
 
+static double sum_of(const json_t *list, const char *key)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        sum += hps_report_real(json_array_get(list, i), key);
+    return sum;
+}
+
+/* The parts of a stage's step are all of it, measured and promised; the part that is most off is
+ * the one that differs most. */
+static void check_parts(const json_t *report, double seconds, double steps)
+{
+    const json_t *stages = json_object_get(report, "stages");
+    double promised = hps_report_real(report, "predicted_step_s");
+
+    for (size_t s = 0; s < json_array_size(stages); s++) {
+        const json_t *one = json_array_get(stages, s), *parts = json_object_get(one, "parts");
+        double most = hps_report_real(one, "most_off_share") * seconds / steps;
+        int nmost = 0;
+        assert_int_equal(json_array_size(parts), 4);
+        assert_true(fabs(sum_of(parts, "predicted_s") - promised) < 1e-12 * promised);
+        assert_true(sum_of(parts, "measured_s") <= seconds / steps * (1 + 1e-12));
+        for (size_t i = 0; i < 4; i++) {
+            const json_t *part = json_array_get(parts, i);
+            double off = hps_report_real(part, "measured_s") - hps_report_real(part, "predicted_s");
+            assert_true(fabs(off) <= fabs(most) * (1 + 1e-9));
+            nmost += fabs(off - most) <= 1e-9 * fabs(most) &&
+                     strcmp(hps_report_word(part, "name"), hps_report_word(one, "most_off")) == 0;
+        }
+        assert_int_equal(nmost, 1);
+    }
+}
+
 /* Which plan was used when: this start's, and those of the start before whose steps were not done
  * again. */
 static void test_plans(void **state)
@@ -246,6 +280,7 @@ static void test_plans(void **state)
         hps_report_whole(json_array_get(json_object_get(j, "plans"), 0), "last_step"), 20);
     char *table = hps_report_table(j);
     assert_non_null(strstr(table, "steps 1-20 at 5120, steps 31-60 at 6827 examples/s\n"));
+    check_parts(j, 1.5, 30);
     hps_mem_free(table);
     json_decref(j);
     json_decref(old);

@@ -169,7 +169,7 @@ static void print_loss(const struct hps_runner_up *r, const struct hps_plan *x)
             compare(rate, sizeof rate, its.rate, ours.rate, "less", "more"),
             compare(price, sizeof price, hour, mine, "less", "more"));
     if (unsure > 0 && fabs(its.usd / ours.usd - 1) <= unsure)
-        hps_out("; a tie: what was measured is unsure by %.2g %%", 100 * unsure);
+        hps_out("; a tie: what was measured is unsure by %.3g %%", 100 * unsure);
     hps_out("\n");
 }
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,30 +292,37 @@ static double write_s(const char *folder, size_t n)
     return good ? took : -1;
 }
 
-/* The expected seconds of a checkpoint. */
-static enum hps_status try_disk(const char *folder, double bytes, double *save_s)
+enum hps_status hps_ckpt_try(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                             double bytes, double *save_s, MPI_Comm world)
 {
-    double probe = bytes < 8388608 ? bytes : 8388608, took_s = write_s(folder, (size_t)probe);
+    enum hps_status st = HPS_OK;
 
-    if (took_s < 0) return unwritable(folder);
-    *save_s = took_s * bytes / probe;
-    return HPS_OK;
+    *save_s = 0;
+    if (hps_rank() == 0) {
+        char *folder = folder_of(opt, dir);
+        double probe = fmin(bytes, 8388608), took_s = 0;
+        st = make_folder(folder);
+        if (!st) took_s = write_s(folder, (size_t)probe);
+        if (took_s < 0) st = unwritable(folder);
+        *save_s = took_s * bytes / probe;
+        hps_mem_free(folder);
+    }
+    HPS_MPI(MPI_Bcast(save_s, 1, MPI_DOUBLE, 0, world));
+    return hps_agree(world, st);
 }
 
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                               double bytes, double *save_s, MPI_Comm world)
+                               double bytes, MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
-    if (save_s) *save_s = 0;
+
     if (hps_rank() == 0) {
         char *folder = folder_of(opt, dir);
         st = make_folder(folder);
         clear_parts(folder);
         if (!st) st = check_space(folder, bytes);
-        if (!st && save_s) st = try_disk(folder, bytes, save_s);
         hps_mem_free(folder);
     }
-    if (save_s) HPS_MPI(MPI_Bcast(save_s, 1, MPI_DOUBLE, 0, world));
     return hps_agree(world, st);
 }
 

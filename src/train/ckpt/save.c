@@ -93,7 +93,7 @@ enum hps_status hps_save_begin(struct hps_save **save, const struct hps_save_req
 {
     double t0 = hps_now_s();
     double bytes = hps_ckpt_bytes(o->step->net, o->step->train);
-    enum hps_status st = hps_ckpt_ready(o->opt, o->dir, bytes, NULL, world);
+    enum hps_status st = hps_ckpt_ready(o->opt, o->dir, bytes, world);
 
     *save = NULL;
     if (st) return st;

@@ -58,6 +58,10 @@ void hps_report_regions(const struct hps_report_counts *counts, const int *stage
 /* The report as "heterps-report-1"; `old` (NULL: none) is an earlier report of the run. Pure. */
 json_t *hps_report_json(const struct hps_report_input *facts,
                         const struct hps_report_counts *counts, const json_t *old);
+/* Put the parts of the step of stage s, measured and promised, into its object: `parts`, `most_off`
+ * and by what share of the step. region: of its ranks, in `seconds` of the last plan. Pure. */
+void hps_report_put_parts(json_t *stage, const struct hps_report_input *facts, int s,
+                          const struct hps_report_region *region, double seconds);
 json_t *hps_report_layers(const struct hps_report_input *facts);   /* its `layers`: the roofline */
 
 /* Build JSON: values are owned by the object; a real that is not finite becomes null; a word goes

@@ -134,7 +134,7 @@ static json_t *events_of(const struct hps_report_input *f, const struct hps_repo
 /* How the ranks of a stage spent their time: shares of the seconds of this start (under the last
  * plan, where there were several) without checkpoints. */
 static void put_times(json_t *one, const struct hps_report_input *f,
-                      const struct hps_report_counts *c, const int *in_stage, int part)
+                      const struct hps_report_counts *c, int s, const int *in_stage, int part)
 {
     static const char kind[HPS_REGIONS] = {
         [HPS_REGION_FORWARD] = 'c', [HPS_REGION_BACKWARD] = 'c', [HPS_REGION_UPDATE] = 'c',
@@ -153,6 +153,7 @@ static void put_times(json_t *one, const struct hps_report_input *f,
     hps_report_put_real(one, "compute", compute);
     hps_report_put_real(one, "move", move);
     hps_report_put_real(one, "wait", wait);
+    hps_report_put_parts(one, f, s, region, seconds);
 }
 
 static json_t *stage_of_plan(const struct hps_report_input *f, const struct hps_report_counts *c,
@@ -176,7 +177,7 @@ static json_t *stage_of_plan(const struct hps_report_input *f, const struct hps_
     hps_report_put(one, "shares", lead < s ? json_integer(lead) : json_null());
     hps_report_put_real(one, "price_usd_hour", f->setup.profile->type[g->type].price_usd_hour);
     hps_report_put_real(one, "predicted_examples_s", 1 / g->et);
-    put_times(one, f, c, in_stage, lead < s);
+    put_times(one, f, c, s, in_stage, lead < s);
     hps_report_put(one, "ranks", ranks);
     hps_mem_free(in_stage);
     return one;

@@ -129,23 +129,26 @@ static void stages(struct hps_page *t, const json_t *r)
     size_t n, max = most_stages(t);
     const json_t *list = list_of(r, "stages", &n);
 
-    hps_page_add(t, "\n%-44s %-14s %6s %9s %9s %9s\n", "stage", "type", "units", "compute", "move",
-                 "wait");
+    hps_page_add(t, "\n%-33s %-10s %6s %9s %9s %9s  %s\n", "stage", "type", "units", "compute",
+                 "move", "wait", "most off promise");
     for (size_t s = 0; s < n && s < max; s++) {
         const json_t *one = json_array_get(list, s);
         long long first = hps_report_whole(one, "first"), last = hps_report_whole(one, "last");
         hps_page_add(t, "%5zu  ", s);
-        hps_page_fit(t, hps_report_word(one, "first_name"), first < last ? 16 : 37);
+        hps_page_fit(t, hps_report_word(one, "first_name"), first < last ? 11 : 26);
         if (first < last) {
             hps_page_add(t, " .. ");
-            hps_page_fit(t, hps_report_word(one, "last_name"), 17);
+            hps_page_fit(t, hps_report_word(one, "last_name"), 11);
         }
         hps_page_add(t, " ");
-        hps_page_fit(t, hps_report_word(one, "type"), 14);
+        hps_page_fit(t, hps_report_word(one, "type"), 10);
         hps_page_add(t, " %6lld", hps_report_whole(one, "units"));
         share(t, hps_report_real(one, "compute"), 10);
         share(t, hps_report_real(one, "move"), 10);
         share(t, hps_report_real(one, "wait"), 10);
+        if (*hps_report_word(one, "most_off"))
+            hps_page_add(t, "  %s %+.1f %%", hps_report_word(one, "most_off"),
+                         100 * hps_report_real(one, "most_off_share"));
         hps_page_add(t, "\n");
     }
     if (n > max) hps_page_add(t, "       and %zu more stages\n", n - max);

@@ -34,8 +34,8 @@ struct hps_trial {
 
 /* Train under the plan of the team. The ranks stop together: after opt->seconds by the clock of
  * rank 0, or when a rank is asked to stop (plan/budget.h; then n may be 0). Of the counters nothing
- * is left (hps_count_clear), and but for errors nothing is said. The status, equal on all ranks, is that of a training: HPS_DECK or
- * HPS_INPUT where the data are bad. Collective over team->world. */
+ * is left (hps_count_clear), and nothing but errors is said. The status, equal on all ranks, is
+ * that of a training: HPS_DECK or HPS_INPUT where the data are bad. Collective over team->world. */
 enum hps_status hps_trial_run(struct hps_trial *trial, const struct hps_net *net,
                               const struct hps_plan *plan, const struct hps_team *team,
                               struct hps_dev *dev, const struct hps_trial_opt *opt);

@@ -6,11 +6,11 @@
 # of a slow rank; not given: what it computes costs as much as on x1
 resources() {
     echo 'resources:'
-    for slow in $1; do
-        factor=${slow%%=*}
+    for entry in $1; do
+        factor=${entry%%=*}
         printf '  - {name: %s, price_usd_hour: %s, price_per: unit, ' "$factor" \
             "${2:-$(awk -v f="${factor#x}" 'BEGIN { print 0.04 / f }')}"
-        printf 'emulate: {ranks: "%s", slow: %s}}\n' "${slow#*=}" "${factor#x}"
+        printf 'emulate: {ranks: "%s", slow: %s}}\n' "${entry#*=}" "${factor#x}"
     done
     echo '  - {name: x1, match: "*", price_usd_hour: 0.04, price_per: unit}'
 }

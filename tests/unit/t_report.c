@@ -250,7 +250,7 @@ static void check_parts(const json_t *report, double seconds, double steps)
             double off = hps_report_real(part, "measured_s") - hps_report_real(part, "predicted_s");
             assert_true(fabs(off) <= fabs(most) * (1 + 1e-9));
             nmost += fabs(off - most) <= 1e-9 * fabs(most) &&
-                     strcmp(hps_report_word(part, "name"), hps_report_word(one, "most_off")) == 0;
+                     strcmp(hps_report_word(part, "part"), hps_report_word(one, "most_off")) == 0;
         }
         assert_int_equal(nmost, 1);
     }

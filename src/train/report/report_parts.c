@@ -47,7 +47,7 @@ void hps_report_put_parts(json_t *stage, const struct hps_report_input *f, int s
     measured(region, seconds, steps, got);
     for (int i = 0; i < HPS_ENGINE_PARTS; i++) {
         json_t *one = json_object();
-        hps_report_put_word(one, "name", name[i]);
+        hps_report_put_word(one, "part", name[i]);
         hps_report_put_real(one, "measured_s", got[i]);
         hps_report_put_real(one, "predicted_s", said.seconds[i]);
         hps_report_append(list, one);

@@ -7,7 +7,8 @@
  *     w_s = CT*b * (1 - once/oct)          forward and backward of a micro-batch, without once
  *     f_s = w_s * forward/(oct - once) + x_s/2                     1/3 where forward is not known
  *     g_s = w_s - its forward part + x_s/2                                              backward
- *     x_s = micro_s[t] + read_s[t]*b if it reads the dataset, but is not the first that does
+ *     x_s = micro_s[t] + m_s/k + read_s[t]*b if it reads the dataset, but is not the first to
+ *     m_s = move * (recv[i][t] + send[j][t]) * b/Bo     t a CPU, which copies what it sends itself
  *     e_s = f_s + g_s
  *     o_s = M*b * (CT * once/oct + Y/Bo) + step_s[t]                                 once a step
  *     Y   = sum sync * (1 - beta + beta/k) * 2(k-1)/k     sync is of two units; alone there is none
@@ -74,7 +75,8 @@ struct hps_engine_cut hps_engine_cut(const struct hps_profile *p);
 struct hps_engine_line {
     double rows, M;                   /* examples of a micro-batch, micro-batches              */
     double once_share, forward_share; /* of CT: computed once a step; of the rest: forward     */
-    double extra;                     /* x_s: seconds of a micro-batch beside the layers       */
+    double extra, move;               /* x_s without m_s: seconds of a micro-batch beside the
+                                         layers; m_s                                           */
     double sync0, sync1;              /* seconds of M Y/Bo b: (sync0 + sync1/k) (k - 1)/k      */
     double step, hop;                 /* step_s[t]; h_s                                        */
 };

@@ -39,6 +39,7 @@ struct hps_profile_engine {
     double *micro_s, *step_s;   /* (T) of any stage: per micro-batch; per step             */
     double *unsure;             /* (T) of the median step that a unit was measured in, as a share
                                    of it, < 1; 0: not known                                */
+    double move;                /* seconds that a CPU unit is busy for a second of recv or send */
     double run_s;               /* of a run beside its steps: the last checkpoint          */
     double trial;               /* measured over promised step of the plan that was tried; 0: none
                                    was */

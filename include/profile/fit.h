@@ -31,4 +31,9 @@ struct hps_fit_rest hps_fit_layers(struct hps_layer_time *m, int L, int M, doubl
  * sync. One unit's step stays. Returns the model's seconds of a step of two before. */
 double hps_fit_pair(struct hps_profile *p, int t, double step_s);
 
+/* Two units, of types a and b, that have the net in two stages, cut before layer `cut`, took step_s
+ * a step. Set the profile's engine.move, of 0 to 8, so that the model gives that, or as near as it
+ * can. Returns the model's seconds of a step without it. */
+double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s);
+
 #endif

@@ -3,7 +3,7 @@
 #ifndef HPS_PROFILE_MEASURE_TABLE_H
 #define HPS_PROFILE_MEASURE_TABLE_H
 
-#include "profile/one_stage.h"
+#include "profile/small_team.h"
 #include "ps/ps.h"
 
 /* Zeroed memory is valid: of a layer that reads no table. */
@@ -31,7 +31,7 @@ struct hps_measure_table_opt {
  * rows start from seed 1. The struct must not move; net, alone, device and opt->train are
  * borrowed. Local. */
 enum hps_status hps_measure_table_new(struct hps_measure_table *table, const struct hps_net *net,
-                                      int l, const struct hps_one_stage *alone,
+                                      int l, const struct hps_small_team *alone,
                                       struct hps_dev *dev, const struct hps_measure_table_opt *opt);
 void hps_measure_table_free(struct hps_measure_table *table);
 

@@ -96,7 +96,7 @@ echo
 header deck 'batch / micro-batches' 'slow rank' plans 'fastest, measured' "engine's choice" ratio \
     "paper's model's choice" ratio
 profiled=
-echo "$problems" | grep "${PROBLEMS:-.}" >todo
+echo "$problems" | grep -E "${PROBLEMS:-.}" >todo
 while read -r line; do
     [ -z "$line" ] || run_problem "$line"
 done <todo

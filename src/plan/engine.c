@@ -48,17 +48,21 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
     if (oct > 0) x.once_share = fmin(once / oct, 1);
     if (forward > 0 && oct > once) x.forward_share = fmin(forward / (oct - once), 1);
     if (reads_more(p, i, j)) x.extra += p->engine.read_s[t] * rows;
-    if (i > 0) x.hop = p->recv[(size_t)i * (size_t)p->T + (size_t)t] / p->batch * rows;
+    double recv = i > 0 ? p->recv[(size_t)i * (size_t)p->T + (size_t)t] : 0;
+    double send = j < p->L - 1 ? p->send[(size_t)j * (size_t)p->T + (size_t)t] : 0;
+    x.hop = recv / p->batch * rows;
+    if (!p->type[t].gpu) x.move = p->engine.move * (recv + send) / p->batch * rows;
     return x;
 }
 
 struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k)
 {
     double micro = ct * x->rows, once = x->once_share * micro, pass = micro - once;
+    double extra = x->extra + x->move / k;
 
     return (struct hps_engine_terms){
-        .forward = x->forward_share * pass + x->extra / 2,
-        .backward = (1 - x->forward_share) * pass + x->extra / 2,
+        .forward = x->forward_share * pass + extra / 2,
+        .backward = (1 - x->forward_share) * pass + extra / 2,
         .once = x->M * once + (x->sync0 + x->sync1 / k) * ((k - 1) / k) + x->step,
         .hop = x->hop,
     };

@@ -35,7 +35,7 @@ static void load(const struct bound *b, int s)
 
     w->engine.bound[s] = (struct hps_pricer_bound_stage){
         .e0 = pass * c->ct0 + y->extra,
-        .e1 = pass * c->ct1,
+        .e1 = pass * c->ct1 + y->move,
         .o0 = once * c->ct0 + y->step +
               fmin(sums(y, (double)w->low[x]), sums(y, (double)w->job.max[x])),
         .o1 = once * c->ct1,

@@ -193,6 +193,8 @@ static enum hps_status check_engine(const struct hps_profile *p, const char *fro
 
     if (!finite_not_negative(e->batch))
         return refuse(from, "engine.batch", e->batch, "finite and not negative");
+    if (!finite_not_negative(e->move))
+        return refuse(from, "engine.move", e->move, "finite and not negative");
     if (!finite_not_negative(e->run_s))
         return refuse(from, "engine.run_s", e->run_s, "finite and not negative");
     if (!finite_not_negative(e->trial))

@@ -94,7 +94,8 @@ static bool read_engine(struct hps_profile *p, const struct hps_json_at *top)
            hps_json_get_reals(&at, "micro_s", p->T, e->micro_s) &&
            hps_json_get_reals(&at, "step_s", p->T, e->step_s) &&
            may_get_reals(&at, "unsure", p->T, e->unsure) &&
-           may_get_real(&at, "run_s", &e->run_s) && may_get_real(&at, "trial", &e->trial);
+           may_get_real(&at, "move", &e->move) && may_get_real(&at, "run_s", &e->run_s) &&
+           may_get_real(&at, "trial", &e->trial);
 }
 
 static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
@@ -212,6 +213,7 @@ static json_t *write_engine(const struct hps_profile *p)
     write_reals(o, "micro_s", p->T, e->micro_s);
     write_reals(o, "step_s", p->T, e->step_s);
     write_reals(o, "unsure", p->T, e->unsure);
+    if (e->move > 0) json_object_set_new(o, "move", hps_json_real(e->move));
     if (e->run_s > 0) json_object_set_new(o, "run_s", hps_json_real(e->run_s));
     if (e->trial > 0) json_object_set_new(o, "trial", hps_json_real(e->trial));
     return o;

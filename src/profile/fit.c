@@ -148,3 +148,35 @@ double hps_fit_pair(struct hps_profile *p, int t, double step_s)
     if (step_s > before) fit_alpha(p, t, step_s, 0);
     return before;
 }
+
+/* ---- two stages ---- */
+
+static double step_of_cut(const struct hps_profile *p, int a, int b, int cut)
+{
+    struct hps_plan *plan = hps_plan_new(p->L, 2);
+
+    plan->stage[0] = (struct hps_plan_stage){ .first = 0, .last = cut - 1, .type = a, .units = 1 };
+    plan->stage[1] = (struct hps_plan_stage){ .first = cut, .last = p->L - 1, .type = b,
+                                              .units = 1 };
+    hps_cost_of(plan, p);
+    double step = hps_engine_of(plan, p).step_s;
+    hps_plan_free(plan);
+    return step;
+}
+
+/* The step never falls as `move` rises. */
+double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s)
+{
+    double low = 0, high = 8;
+
+    p->engine.move = 0;
+    double before = step_of_cut(p, a, b, cut);
+    for (int i = 0; i < 50 && before < step_s; i++) {
+        p->engine.move = (low + high) / 2;
+        if (step_of_cut(p, a, b, cut) < step_s)
+            low = p->engine.move;
+        else
+            high = p->engine.move;
+    }
+    return before;
+}

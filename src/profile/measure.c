@@ -15,10 +15,7 @@
 #include "profile/fit.h"
 #include "profile/measure_read.h"
 #include "profile/measure_sync.h"
-#include "profile/one_stage.h"
-#include "profile/small_tables.h"
-
-#define TABLE_BYTES 268435456.0    /* of each table, in a trial */
+#include "profile/measure_trial.h"
 
 static bool overlap(const struct hps_pool *pool, int r, int q)
 {
@@ -253,33 +250,6 @@ static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net
     return HPS_DECK;
 }
 
-/* Steps until the median is sure, or in little time. */
-static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
-{
-    return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
-                                   .batch = o->batch, .microbatches = o->microbatches,
-                                   .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
-                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.12,
-                                   .sure = 0.02 };
-}
-
-/* The ranks of comm train the whole net together. Collective over comm. */
-static enum hps_status train_a_little(struct hps_trial *trial, const struct hps_net *net,
-                                      struct hps_dev *dev, const struct hps_measure_opt *o,
-                                      MPI_Comm comm)
-{
-    struct hps_trial_opt opt = trial_opt(o);
-    struct hps_one_stage stage = { NULL, NULL };
-    struct hps_small_tables small;
-
-    hps_small_tables_init(&small, net, o->train, TABLE_BYTES);
-    enum hps_status st = hps_one_stage_new(&stage, net->L, comm);
-    if (!st) st = hps_trial_run(trial, &small.net, stage.plan, stage.team, dev, &opt);
-    hps_one_stage_free(&stage);
-    hps_small_tables_done(&small);
-    return st;
-}
-
 /* What rank `round[me]` measures in its round. */
 static enum hps_status measure_round(struct facts *m, const struct hps_net *net,
                                      struct hps_dev *dev, const struct hps_measure_opt *o)
@@ -288,7 +258,7 @@ static enum hps_status measure_round(struct facts *m, const struct hps_net *net,
 
     if (!st) st = hps_measure_read(&m->read, net, o);
     m->count = hps_count_cost();
-    return st ? st : train_a_little(&m->alone, net, dev, o, MPI_COMM_SELF);
+    return st ? st : hps_measure_trial(&m->alone, net, 0, dev, o, MPI_COMM_SELF);
 }
 
 /* Measure in rounds. */
@@ -303,35 +273,6 @@ static enum hps_status measure_mine(struct facts *m, const int *round, int nroun
         hps_barrier_sleeping(world);
     }
     return hps_agree(world, st);
-}
-
-/* The first two ranks of each type that a plan may have two units of train together, those of the
- * same round at the same time. Collective over world. */
-static enum hps_status measure_pairs(struct hps_profile *p, const int *round, int nround,
-                                     const struct hps_net *net, const struct hps_pool *pool,
-                                     struct hps_dev *dev, const struct hps_measure_opt *o,
-                                     MPI_Comm world)
-{
-    int me = hps_rank(), t = pool->type_of[me], index = hps_measure_pair_index(pool, me);
-    bool mine = index >= 0 && p->type[t].limit >= 2;
-    struct hps_trial trial = { 0 };
-    enum hps_status st = HPS_OK;
-    MPI_Comm pair;
-
-    HPS_MPI(MPI_Comm_split(world, mine ? t : MPI_UNDEFINED, me, &pair));
-    for (int i = 0; i < nround; i++) {
-        if (mine && round[pool->type[t].first] == i) st = train_a_little(&trial, net, dev, o, pair);
-        hps_barrier_sleeping(world);
-    }
-    if (pair != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&pair));
-    st = hps_agree(world, st);
-    for (int u = 0; !st && u < pool->T; u++) {
-        double step_s = trial.n > 0 ? trial.step_s : 0;
-        HPS_MPI(MPI_Bcast(&step_s, 1, MPI_DOUBLE, pool->type[u].first, world));
-        if (pool->type[u].nrank >= 2 && p->type[u].limit >= 2 && step_s > 0)
-            hps_fit_pair(p, u, step_s);
-    }
-    return st;
 }
 
 enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_net *net,
@@ -355,7 +296,8 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         fill_type(p, net, pool, t, received, rounded, rows);
     }
     if (!st) hps_measure_sync(p, rows, net, pool, dev, rounded, world);
-    if (!st) st = measure_pairs(p, round, nround, net, pool, dev, o, world);
+    if (!st) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);
+    if (!st) st = hps_measure_move(p, net, pool, dev, o, world);
     hps_mem_free(rows);
     hps_mem_free(round);
     hps_mem_free(received);

@@ -27,7 +27,7 @@ struct bench {
     struct hps_dev *dev;
     const struct hps_measure_opt *opt;
     struct hps_slice *slice;
-    struct hps_one_stage alone;
+    struct hps_small_team alone;
     struct hps_measure_table *table;  /* (L)                                              */
     bool *first;                /* (L) no earlier layer requests the same rows            */
     const struct hps_lookup **lookup; /* (M, L) of the step under way                     */
@@ -62,7 +62,7 @@ static bool same_rows(const struct bench *w, const struct hps_layer *a, const st
 
 static enum hps_status make_tables(struct bench *w)
 {
-    enum hps_status st = hps_one_stage_new(&w->alone, 1, MPI_COMM_SELF);
+    enum hps_status st = hps_small_team_new(&w->alone, 1, 0, MPI_COMM_SELF);
 
     for (int l = 0; !st && l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
@@ -149,7 +149,7 @@ static void done(struct bench *w)
 {
     for (int l = 0; l < w->net->L; l++)
         hps_measure_table_free(&w->table[l]);
-    hps_one_stage_free(&w->alone);
+    hps_small_team_free(&w->alone);
     hps_slice_free(w->slice);
     hps_reader_free(w->reader);
     hps_negatives_free(w->noise);

@@ -51,7 +51,7 @@ static void make_net(struct hps_measure_table *t, const struct hps_net *net, int
 }
 
 enum hps_status hps_measure_table_new(struct hps_measure_table *t, const struct hps_net *net,
-                                      int l, const struct hps_one_stage *alone,
+                                      int l, const struct hps_small_team *alone,
                                       struct hps_dev *dev, const struct hps_measure_table_opt *opt)
 {
     const struct hps_storage_opt storage = { .file = "" };

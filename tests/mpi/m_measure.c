@@ -130,7 +130,7 @@ static void step(struct hps_measure_table *t, struct toy *toy, uint64_t number, 
 
 static void check_table(const char *more, int times)
 {
-    struct hps_one_stage alone;
+    struct hps_small_team alone;
     struct hps_measure_table t = { 0 };
     char deck[512];
     struct toy toy;
@@ -146,7 +146,7 @@ static void check_table(const char *more, int times)
     struct hps_rule rule = hps_opt_rule(&toy.train, &shape->override, 0, 1);
     double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, DIM) * sizeof(float);
     struct hps_measure_table_opt opt = { M, bytes / (times - 0.5), &toy.train };
-    if (hps_one_stage_new(&alone, 1, MPI_COMM_SELF) ||
+    if (hps_small_team_new(&alone, 1, 0, MPI_COMM_SELF) ||
         hps_measure_table_new(&t, toy.net, 0, &alone, &toy.dev, &opt))
         HPS_DIE("no table");
     if (t.shape.rows > shape->rows / times + (times > 1) || t.shape.rows > ROWS)
@@ -157,7 +157,7 @@ static void check_table(const char *more, int times)
     for (int s = 0; s < 6; s++)
         step(&t, &toy, (uint64_t)s, s % 2 ? B / 3 : B, times, row);
     hps_measure_table_free(&t);
-    hps_one_stage_free(&alone);
+    hps_small_team_free(&alone);
     toy_close(&toy);
 }
 

@@ -12,7 +12,7 @@
 #include "base/quit.h"
 #include "base/world.h"
 #include "plan/budget.h"
-#include "profile/one_stage.h"
+#include "profile/small_team.h"
 #include "profile/small_tables.h"
 #include "profile/trial.h"
 #include "tests/lib/sample.h"
@@ -60,13 +60,13 @@ static enum hps_status try(struct net *x, struct hps_trial *trial, int min, int 
     struct hps_trial_opt opt = { .train = &x->train, .storage = &storage, .data = x->data,
                                  .batch = BATCH, .microbatches = M, .prefetch = 2, .shuffle = true,
                                  .seed = 1, .min_steps = min, .max_steps = max };
-    struct hps_one_stage stage;
+    struct hps_small_team stage;
     struct hps_small_tables small;
 
     hps_small_tables_init(&small, x->net, &x->train, 400);
-    if (hps_one_stage_new(&stage, x->net->L, MPI_COMM_WORLD)) HPS_DIE("no stage");
+    if (hps_small_team_new(&stage, x->net->L, 0, MPI_COMM_WORLD)) HPS_DIE("no stage");
     enum hps_status st = hps_trial_run(trial, &small.net, stage.plan, stage.team, &x->dev, &opt);
-    hps_one_stage_free(&stage);
+    hps_small_team_free(&stage);
     hps_small_tables_done(&small);
     return st;
 }

@@ -1,6 +1,6 @@
 /* t_fit: layers that are fitted to a trial of one unit make the engine-faithful model give the
  * trial's step, whatever was measured of them; units of a type that are fitted to a pair make it
- * give the pair's step, and leave what one unit does. */
+ * give the pair's step, and leave what one unit does; so do two stages. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -184,12 +184,57 @@ static void two_units_take_the_pairs_step(void **state)
     }
 }
 
+static double step_of_cut(const struct hps_profile *p, int cut)
+{
+    struct hps_plan *plan = hps_plan_new(L, 2);
+
+    plan->stage[0] = (struct hps_plan_stage){ .last = cut - 1, .type = 1, .units = 1 };
+    plan->stage[1] = (struct hps_plan_stage){ .first = cut, .last = L - 1, .units = 1 };
+    hps_cost_of(plan, p);
+    double step = hps_engine_of(plan, p).step_s;
+    hps_plan_free(plan);
+    return step;
+}
+
+/* Where units that copy their messages can explain it; one unit's step stays. */
+static void two_stages_take_their_step(void **state)
+{
+    static const double of_model[] = { 0.5, 1, 1.02, 1.1, 100 };
+
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        struct hps_layer_time m[L];
+        struct hps_profile *p = new_profile();
+        struct hps_trial trial = make_trial();
+        int cut = 1 + i % (L - 1);
+        for (int t = 0; t < T; t++) {
+            make_layers(m);
+            fill(p, t, m, 1, hps_fit_layers(m, L, M, 1, &trial, 1e-5));
+        }
+        for (int at = 0; at < L * T; at++)
+            p->recv[at] = p->send[at] = any(1e-4, 1e-3);
+        p->examples = p->epochs = 1;
+        double one = step_of(p, 1, 1), before = step_of_cut(p, cut);
+        double want = of_model[i % 5] * before;
+        assert_near(hps_fit_move(p, 1, 0, cut, want), before);
+        double got = step_of_cut(p, cut);
+        assert_true(p->engine.move >= 0 && p->engine.move <= 8);
+        if (want <= before)
+            assert_near(got, before);
+        else
+            assert_true(fabs(got - want) < 1e-6 * want || (p->engine.move > 7.99 && got < want));
+        assert_near(step_of(p, 1, 1), one);
+        hps_profile_free(p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_unit_takes_the_trials_step),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(two_units_take_the_pairs_step),
+        cmocka_unit_test(two_stages_take_their_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ static void read_again_is_the_same(void **state)
     p->engine.step_s[2] = 1e-4 / 7;
     p->engine.unsure[1] = 1e-2 / 3;
     p->engine.run_s = 1.0 / 3;
+    p->engine.move = 2.0 / 3;
     p->engine.trial = 1.1;
     char *text = hps_profile_text(p);
     assert_int_equal(hps_profile_parse(&q, "text", text, strlen(text)), HPS_OK);
@@ -47,7 +48,7 @@ static void read_again_is_the_same(void **state)
     assert_memory_equal(p->layer, r->layer, 7 * sizeof *p->layer);
     assert_int_equal(r->server_units, 1);
     assert_true(r->engine.batch == 4096 && r->engine.microbatches == 3);
-    assert_true(r->engine.run_s == 1.0 / 3 && r->engine.trial == 1.1);
+    assert_true(r->engine.move == 2.0 / 3 && r->engine.run_s == 1.0 / 3 && r->engine.trial == 1.1);
     hps_mem_free(text);
     hps_mem_free(again);
     hps_profile_free(p);
@@ -122,6 +123,7 @@ static const char *const wrong[][2] = {
     { ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [1]") },
     { ENGINE("64", "4", "[0]", "[0]", "[0], \"unsure\": [0, 0]") },
     { ENGINE("64", "4", "[0]", "[0]", "[0], \"run_s\": -1") },
+    { ENGINE("64", "4", "[0]", "[0]", "[0], \"move\": -1") },
     { ENGINE("64", "4", "[0]", "[0]", "[0], \"trial\": -1") },
     { "\"more\": [1]", "\"engine\": 4" },
     { "\"oct\": [1]", "\"oct\": [1], \"forward\": [-1]" },

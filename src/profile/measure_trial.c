@@ -1,0 +1,110 @@
+/* measure_trial.c - trials of a fraction of a second each. */
+#include "profile/measure_trial.h"
+
+#include "base/mpi_check.h"
+#include "base/wait.h"
+#include "base/world.h"
+#include "profile/fit.h"
+#include "profile/measure_sync.h"
+#include "profile/small_tables.h"
+#include "profile/small_team.h"
+
+#define TABLE_BYTES 268435456.0         /* of each table */
+
+/* Steps until the median is sure, or in little time. */
+static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
+{
+    return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
+                                   .batch = o->batch, .microbatches = o->microbatches,
+                                   .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
+                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.12,
+                                   .sure = 0.02 };
+}
+
+enum hps_status hps_measure_trial(struct hps_trial *trial, const struct hps_net *net, int cut,
+                                  struct hps_dev *dev, const struct hps_measure_opt *o,
+                                  MPI_Comm comm)
+{
+    struct hps_trial_opt opt = trial_opt(o);
+    struct hps_small_team team = { NULL, NULL };
+    struct hps_small_tables small;
+
+    hps_small_tables_init(&small, net, o->train, TABLE_BYTES);
+    enum hps_status st = hps_small_team_new(&team, net->L, cut, comm);
+    if (!st) st = hps_trial_run(trial, &small.net, team.plan, team.team, dev, &opt);
+    hps_small_team_free(&team);
+    hps_small_tables_done(&small);
+    return st;
+}
+
+/* ---- two units ---- */
+
+enum hps_status hps_measure_pairs(struct hps_profile *p, const int *round, int nround,
+                                  const struct hps_net *net, const struct hps_pool *pool,
+                                  struct hps_dev *dev, const struct hps_measure_opt *o,
+                                  MPI_Comm world)
+{
+    int me = hps_rank(), t = pool->type_of[me], index = hps_measure_pair_index(pool, me);
+    bool mine = index >= 0 && p->type[t].limit >= 2;
+    struct hps_trial trial = { 0 };
+    enum hps_status st = HPS_OK;
+    MPI_Comm pair;
+
+    HPS_MPI(MPI_Comm_split(world, mine ? t : MPI_UNDEFINED, me, &pair));
+    for (int i = 0; i < nround; i++) {
+        if (mine && round[pool->type[t].first] == i)
+            st = hps_measure_trial(&trial, net, 0, dev, o, pair);
+        hps_barrier_sleeping(world);
+    }
+    if (pair != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&pair));
+    st = hps_agree(world, st);
+    for (int u = 0; !st && u < pool->T; u++) {
+        double step_s = trial.n > 0 ? trial.step_s : 0;
+        HPS_MPI(MPI_Bcast(&step_s, 1, MPI_DOUBLE, pool->type[u].first, world));
+        if (pool->type[u].nrank >= 2 && p->type[u].limit >= 2 && step_s > 0)
+            hps_fit_pair(p, u, step_s);
+    }
+    return st;
+}
+
+/* ---- two stages ---- */
+
+/* The cut that most crosses; 0: there is none. */
+static int widest_cut(const struct hps_net *net)
+{
+    int best = 0, most = 0;
+
+    for (int l = 1; l < net->L; l++) {
+        int width, grad_width;
+        hps_net_boundary(net, l, NULL, &width, &grad_width);
+        if (width + grad_width > most) {
+            most = width + grad_width;
+            best = l;
+        }
+    }
+    return best;
+}
+
+enum hps_status hps_measure_move(struct hps_profile *p, const struct hps_net *net,
+                                 const struct hps_pool *pool, struct hps_dev *dev,
+                                 const struct hps_measure_opt *o, MPI_Comm world)
+{
+    int me = hps_rank(), cut = widest_cut(net);
+    struct hps_trial trial = { 0 };
+    enum hps_status st = HPS_OK;
+    MPI_Comm pair;
+
+    if (pool->T < 2 || cut == 0 || (pool->type[0].gpu && pool->type[1].gpu)) return HPS_OK;
+    int stage = me == pool->type[0].first ? 0 : me == pool->type[1].first ? 1 : -1;
+    HPS_MPI(MPI_Comm_split(world, stage < 0 ? MPI_UNDEFINED : 0, stage, &pair));
+    if (pair != MPI_COMM_NULL) {
+        st = hps_measure_trial(&trial, net, cut, dev, o, pair);
+        HPS_MPI(MPI_Comm_free(&pair));
+    }
+    hps_barrier_sleeping(world);
+    st = hps_agree(world, st);
+    double step_s = trial.n > 0 ? trial.step_s : 0;
+    HPS_MPI(MPI_Bcast(&step_s, 1, MPI_DOUBLE, pool->type[0].first, world));
+    if (!st && step_s > 0) hps_fit_move(p, 0, 1, cut, step_s);
+    return st;
+}

@@ -250,7 +250,15 @@ static enum hps_status begin_profile(struct hps_profile *p, const struct hps_net
     return HPS_DECK;
 }
 
-/* What rank `round[me]` measures in its round. */
+/* Is the run shorter than a trial of it? Then its layers are measured one by one, and no more. */
+static bool is_short(const struct hps_measure_opt *o)
+{
+    const double min_steps = 16;
+
+    return (double)o->examples * o->epochs < min_steps * (double)o->batch;
+}
+
+/* What a rank measures in its round. */
 static enum hps_status measure_round(struct facts *m, const struct hps_net *net,
                                      struct hps_dev *dev, const struct hps_measure_opt *o)
 {
@@ -258,7 +266,8 @@ static enum hps_status measure_round(struct facts *m, const struct hps_net *net,
 
     if (!st) st = hps_measure_read(&m->read, net, o);
     m->count = hps_count_cost();
-    return st ? st : hps_measure_trial(&m->alone, net, 0, dev, o, MPI_COMM_SELF);
+    if (st || is_short(o)) return st;
+    return hps_measure_trial(&m->alone, net, 0, dev, o, MPI_COMM_SELF);
 }
 
 /* Measure in rounds. */
@@ -296,8 +305,8 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
         fill_type(p, net, pool, t, received, rounded, rows);
     }
     if (!st) hps_measure_sync(p, rows, net, pool, dev, rounded, world);
-    if (!st) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);
-    if (!st) st = hps_measure_move(p, net, pool, dev, o, world);
+    if (!st && !is_short(o)) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);
+    if (!st && !is_short(o)) st = hps_measure_move(p, net, pool, dev, o, world);
     hps_mem_free(rows);
     hps_mem_free(round);
     hps_mem_free(received);

@@ -2,7 +2,8 @@
 # A trial takes some steps of the training before it: the run learns what it learns without one, its
 # promise is what was measured, and of several plans one is taken and all are shown. Nothing is
 # tried where nothing is run, where a plan is kept, or where it would take too long. A request to
-# stop ends it; bad values are refused.
+# stop ends it; bad values are refused. Without a trial, layers are fitted to whole steps, where the
+# run has enough of them.
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 census
@@ -26,6 +27,12 @@ shows '^taken '
 grep -q '"trial": ' with/profile.json || fail 'the profile does not have what was measured'
 ! grep -q '"trial": ' without/profile.json || fail 'a profile has a trial that was not made'
 
+echo '-- whole steps are measured, but not for a run that has fewer'
+unsure() { awk '/"unsure"/ { getline; print $1 + 0 }' "$1/profile.json"; }
+learn 2 few --set train.steps=15
+[ "$(unsure few)" = 0 ] || fail 'a run of 15 steps has been measured in whole steps'
+[ "$(unsure without)" != 0 ] || fail 'a run of 40 steps has not been measured in whole steps'
+
 echo '-- the promise is what was measured'
 awk -v p="$(number with/report.json predicted_examples_s)" \
     -v m="$(awk '$1 == "taken" { print $3 }' out)" \
@@ -39,12 +46,13 @@ resources:
 END
 awk '/^resources:/ { skip = 1; next } skip && /^ / { next } { skip = 0; print }' \
     "$srcdir/inputs/census.yaml" | cat - types.yaml >two.yaml
-expect 0 '' ranks 2 train two.yaml --set train.steps=6 --set run.directory=two --set run.threads=1 \
-    --set schedule.trial_steps=3 --set schedule.throughput_limit=0
+expect 0 '' ranks 2 train two.yaml --set train.steps=16 --set run.directory=two \
+    --set run.threads=1 --set schedule.trial_steps=3 --set schedule.throughput_limit=0
 awk '/^trial of / { on = 1; next } on && NF == 0 { exit } on && / x [0-9]/ { n++ }
     END { exit !(n > 1) }' out || fail 'no other plan was tried'
-expect 0 '' ranks 2 train two.yaml --set train.steps=6 --set run.directory=one --set run.threads=1 \
-    --set schedule.trial_steps=3 --set schedule.throughput_limit=0 --set schedule.method=single:fast
+expect 0 '' ranks 2 train two.yaml --set train.steps=16 --set run.directory=one \
+    --set run.threads=1 --set schedule.trial_steps=3 --set schedule.throughput_limit=0 \
+    --set schedule.method=single:fast
 [ "$(awk '/^trial of / { on = 1; next } on && / x [0-9]/ { n++ } END { print n + 0 }' out)" = 1 ] ||
     fail 'another plan was tried beside the one that was named'
 

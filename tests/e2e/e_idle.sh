@@ -26,7 +26,7 @@ busy0=$(ticks "$busy") idle0=$(ticks "$idle")
 sleep 3
 busy_ticks=$(($(ticks "$busy") - busy0)) idle_ticks=$(($(ticks "$idle") - idle0))
 echo "in 3 s: rank 0 $busy_ticks ticks, rank 1 $idle_ticks"
-[ $((idle_ticks * 5)) -lt $busy_ticks ] || fail 'the idle rank burns its core'
+[ $((idle_ticks * 3)) -lt $busy_ticks ] || fail 'the idle rank burns its core'
 kill -TERM "$idle"
 wait $job
 rc=$?

@@ -3,6 +3,7 @@
 #define HPS_STEP_STEP_H
 
 #include "step/metric.h"
+#include "step/step_agree.h"
 #include "step/worker.h"
 
 struct hps_step {
@@ -50,6 +51,13 @@ enum hps_status hps_step_begin(struct hps_step *step, struct hps_feeder *feeder,
  * GPU computes a loss, the host does not wait for the step that it has just queued. */
 void hps_step_work(struct hps_step *step, struct hps_feeder *feeder, long long number,
                    double *loss);
+
+/* A step of a training: begin and work, during which all ranks agree on what each contributes
+ * (`mine`; a status of begin takes the place of its status), and the counters' window of the step.
+ * Returns what all contribute, equal on every rank. Collective over team->world. */
+struct hps_heartbeat hps_step_train(struct hps_step *step, struct hps_feeder *feeder,
+                                    struct hps_step_agree *agree, long long number,
+                                    struct hps_heartbeat mine, double *loss);
 
 /* Between two steps, before optimiser states of dense layers are read: gather those that other
  * ranks of the host have updated. Collective over the ranks that work. */

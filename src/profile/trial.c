@@ -112,17 +112,11 @@ static enum hps_status one_step(struct loop *x, bool *stop)
     long long epoch, position, n = hps_steps_batch(&x->steps, x->number, &epoch, &position);
     bool counts = x->warm && n == x->o->batch && x->n < x->o->max_steps;
     double t0 = hps_now_s();
-    struct hps_heartbeat mine = { .status = hps_step_begin(x->step, x->feeder, x->number),
-                                  .stop = (x->me == 0 && has_enough(x, n)) || hps_budget_over(0),
+    struct hps_heartbeat mine = { .stop = (x->me == 0 && has_enough(x, n)) || hps_budget_over(0),
                                   .save = x->me == 0 && gets_warm(x),
                                   .loss = x->loss };
-
-    hps_step_agree_begin(&x->agree, &mine);
-    hps_step_work(x->step, x->feeder, x->number, &x->loss);
-    hps_region_enter(HPS_REGION_WAIT, 0);
-    struct hps_heartbeat all = hps_step_agree_end(&x->agree, x->step->team->nworker == 0);
-    hps_region_leave(HPS_REGION_WAIT);
-    hps_count_window(x->number++);
+    struct hps_heartbeat all = hps_step_train(x->step, x->feeder, &x->agree, x->number++, mine,
+                                              &x->loss);
     double took_s = hps_now_s() - t0;
     x->min_s = x->number > 1 ? fmin(x->min_s, x->last_s) : INFINITY;
     x->last_s = took_s;

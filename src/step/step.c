@@ -339,6 +339,22 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     *loss = sum_losses(s, s->lag == 2 ? !o->loss_copy : o->loss_copy);
 }
 
+struct hps_heartbeat hps_step_train(struct hps_step *s, struct hps_feeder *feeder,
+                                    struct hps_step_agree *agree, long long number,
+                                    struct hps_heartbeat mine, double *loss)
+{
+    enum hps_status st = hps_step_begin(s, feeder, number);
+
+    if (st) mine.status = st;
+    hps_step_agree_begin(agree, &mine);
+    hps_step_work(s, feeder, number, loss);
+    hps_region_enter(HPS_REGION_WAIT, 0);
+    struct hps_heartbeat all = hps_step_agree_end(agree, s->team->nworker == 0);
+    hps_region_leave(HPS_REGION_WAIT);
+    hps_count_window(number);
+    return all;
+}
+
 static void collect(struct hps_step *s, const struct hps_worker *r, int m,
                     struct hps_metric *metric)
 {

@@ -288,22 +288,17 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     const char *stop_reason = hps_stop_requested();
     double t0 = hps_now_s();
     struct hps_save_poll look = hps_save_poll(s->save);
-    struct hps_heartbeat mine = { .status = hps_step_begin(l->step, s->feeder, number),
+    struct hps_heartbeat mine = { .status = look.status,
                                   .stop = stop_reason != NULL,
                                   .save = save_due(s),
                                   .ready = look.ready,
                                   .loss = s->loss };
-    if (!mine.status) mine.status = look.status;
     if (stop_reason && !s->reason)
         HPS_SAY(HPS_INFO, "%s: stopping, with a checkpoint", stop_reason);
     if (stop_reason) s->reason = stop_reason;
-    hps_step_agree_begin(&s->agree, &mine);
-    hps_step_work(l->step, s->feeder, number, &s->loss);
-    hps_region_enter(HPS_REGION_WAIT, 0);
-    struct hps_heartbeat all = hps_step_agree_end(&s->agree, l->step->team->nworker == 0);
-    hps_region_leave(HPS_REGION_WAIT);
+    struct hps_heartbeat all = hps_step_train(l->step, s->feeder, &s->agree, number, mine,
+                                              &s->loss);
     hps_watch_heartbeat(number + 1);
-    hps_count_window(number);
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
     s->c->step++;
     if (number > s->began.step)

@@ -71,6 +71,10 @@ int hps_plan_partner(const struct hps_plan *plan, int s);
 /* Is s the second stage of a pair, so that its units belong to an earlier one? Pure. */
 bool hps_plan_is_second(const struct hps_plan *plan, int s);
 
+/* Do two plans of a network give the same layers to as many units of the same types, shared alike?
+ * Pure. */
+bool hps_plan_same_work(const struct hps_plan *a, const struct hps_plan *b);
+
 /* The memory that the units of stage s need, including that of a stage that shares them. Pure. */
 struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s);
 

@@ -29,20 +29,10 @@ static bool may_take_others(const struct hps_sched_opt *o)
            strncmp(o->method, "single:", 7) != 0;
 }
 
-static bool is_same(const struct hps_plan *a, const struct hps_plan *b)
-{
-    bool same = a->S == b->S && a->nshare == b->nshare;
-
-    for (int s = 0; same && s < a->S; s++)
-        same = a->stage[s].first == b->stage[s].first && a->stage[s].type == b->stage[s].type &&
-               a->stage[s].units == b->stage[s].units;
-    return same;
-}
-
 static int add(struct hps_plan **plan, int n, const struct hps_plan *x)
 {
     for (int i = 0; x && i < n; i++)
-        if (is_same(plan[i], x)) return n;
+        if (hps_plan_same_work(plan[i], x)) return n;
     if (x) plan[n++] = hps_plan_copy(x);
     return n;
 }

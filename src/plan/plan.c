@@ -68,6 +68,17 @@ bool hps_plan_is_second(const struct hps_plan *plan, int s)
     return partner >= 0 && partner < s;
 }
 
+bool hps_plan_same_work(const struct hps_plan *a, const struct hps_plan *b)
+{
+    bool same = a->S == b->S;
+
+    for (int s = 0; same && s < a->S; s++)
+        same = a->stage[s].last == b->stage[s].last && a->stage[s].type == b->stage[s].type &&
+               a->stage[s].units == b->stage[s].units &&
+               hps_plan_partner(a, s) == hps_plan_partner(b, s);
+    return same;
+}
+
 struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s)
 {
     const struct hps_plan_stage *g = &plan->stage[s];

@@ -157,21 +157,10 @@ static struct hps_plan *search(const struct hps_adapt *a, struct verdict *v, dou
     return plan;
 }
 
-static bool same_work(const struct hps_plan *a, const struct hps_plan *b)
-{
-    if (a->S != b->S || a->nshare != b->nshare) return false;
-    for (int s = 0; s < a->S; s++)
-        if (a->stage[s].last != b->stage[s].last || a->stage[s].type != b->stage[s].type ||
-            a->stage[s].units != b->stage[s].units ||
-            hps_plan_partner(a, s) != hps_plan_partner(b, s))
-            return false;
-    return true;
-}
-
 static struct tried *find(const struct hps_adapt *a, const struct hps_plan *plan)
 {
     for (int i = 0; i < a->ntried; i++)
-        if (same_work(a->tried[i].plan, plan)) return &a->tried[i];
+        if (hps_plan_same_work(a->tried[i].plan, plan)) return &a->tried[i];
     return NULL;
 }
 
@@ -230,7 +219,7 @@ static double margin_of(const struct hps_adapt *a, const struct verdict *v)
  * plan's measured throughput may exceed the model's highest. */
 static bool is_better(const struct hps_adapt *a, const struct verdict *v)
 {
-    if (!v->then || same_work(v->now, v->then)) return false;
+    if (!v->then || hps_plan_same_work(v->now, v->then)) return false;
     struct hps_correct_price then = expected(a, v);
     double limit = isinf(a->opt->throughput_limit) ? fmax(v->limit, then.examples_s) : v->limit;
 
@@ -275,7 +264,7 @@ static void decide(const struct hps_adapt *a, struct verdict *v, const struct hp
              : better && early            ? "it stays: it is too new to be left"
              : better                     ? "it stays: too little of the run is left"
              : !v->then                   ? "it stays: no plan was found"
-             : same_work(v->now, v->then) ? "it stays: it is still the best"
+             : hps_plan_same_work(v->now, v->then) ? "it stays: it is still the best"
                                           : "it stays: no plan is better by the margin";
 }
 
@@ -299,7 +288,7 @@ static void say(const struct hps_adapt *a, const struct verdict *v, const struct
     char types[160], other[80] = "";
 
     types_text(a, v->profile, types, sizeof types);
-    if (v->then && !same_work(v->now, v->then))
+    if (v->then && !hps_plan_same_work(v->now, v->then))
         snprintf(other, sizeof other, ", another %.0f at %.4g USD", v->then->throughput,
                  v->then->cost_usd);
     HPS_SAY(HPS_INFO,

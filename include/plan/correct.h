@@ -37,7 +37,8 @@ void hps_correct_free(struct hps_correct *c);
 void hps_correct_note(struct hps_correct *c, const struct hps_plan *plan,
                       const struct hps_correct_stage *stage, double examples);
 
-/* A copy of the first profile, corrected. Caller frees. Pure. */
+/* A copy of the first profile, corrected; without its trial, whose excess was measured again. The
+ * caller frees it. Pure. */
 struct hps_profile *hps_correct_profile(const struct hps_correct *c);
 
 /* The factor by which type t computes longer than promised; NaN where it was never measured. Pure.

@@ -191,6 +191,24 @@ static void what_is_past_fades(void **state)
     hps_profile_free(p);
 }
 
+static void the_trial_counts_once(void **state)
+{
+    struct hps_profile *p = make_profile(6, L, T, 9, 0), *q;
+    struct hps_plan *plan = a_plan(p);
+
+    (void)state;
+    p->engine.trial = 1.5;
+    struct hps_correct *c = hps_correct_new(p);
+    measured(c, plan, (double[]){ 1.5, 1.5, 1.5 }, (double[]){ 1, 1, 1 });
+    q = hps_correct_profile(c);
+    times(q->oct, p->oct, 0, 1.5);
+    assert_true(q->engine.trial == 0);
+    hps_profile_free(q);
+    hps_correct_free(c);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
 static bool better(double rate, double usd, double new_rate, double new_usd, double limit)
 {
     return hps_correct_better((struct hps_correct_price){ rate, usd },
@@ -220,6 +238,7 @@ int main(void)
         cmocka_unit_test(what_all_have_in_common_the_unknown_have),
         cmocka_unit_test(hidden_communication_says_nothing),
         cmocka_unit_test(what_is_past_fades),
+        cmocka_unit_test(the_trial_counts_once),
         cmocka_unit_test(better_is_by_more_than_the_margin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

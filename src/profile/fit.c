@@ -72,20 +72,22 @@ struct hps_fit_rest hps_fit_layers(struct hps_layer_time *m, int L, int M, doubl
 
 /* ---- two units ---- */
 
-/* The model's seconds of a step of k units of type t that have the whole net. */
-static double step_of(const struct hps_profile *p, int t, int k)
+/* The model's seconds of a step. */
+static double price(struct hps_plan *plan, const struct hps_profile *p)
 {
-    int *assignment = hps_mem_new((size_t)p->L, sizeof *assignment);
-
-    for (int l = 0; l < p->L; l++)
-        assignment[l] = t;
-    struct hps_plan *plan = hps_plan_of_assignment(p->L, assignment);
-    plan->stage[0].units = k;
     hps_cost_of(plan, p);
     double step = hps_engine_of(plan, p).step_s;
     hps_plan_free(plan);
-    hps_mem_free(assignment);
     return step;
+}
+
+/* Of k units of type t that have the whole net. */
+static double step_of(const struct hps_profile *p, int t, int k)
+{
+    struct hps_plan *plan = hps_plan_new(p->L, 1);
+
+    plan->stage[0] = (struct hps_plan_stage){ .last = p->L - 1, .type = t, .units = k };
+    return price(plan, p);
 }
 
 static void scale_sync(struct hps_profile *p, int t, double by)
@@ -151,17 +153,15 @@ double hps_fit_pair(struct hps_profile *p, int t, double step_s)
 
 /* ---- two stages ---- */
 
+/* Of a unit of type a with the layers before `cut`, and one of type b with the rest. */
 static double step_of_cut(const struct hps_profile *p, int a, int b, int cut)
 {
     struct hps_plan *plan = hps_plan_new(p->L, 2);
 
-    plan->stage[0] = (struct hps_plan_stage){ .first = 0, .last = cut - 1, .type = a, .units = 1 };
+    plan->stage[0] = (struct hps_plan_stage){ .last = cut - 1, .type = a, .units = 1 };
     plan->stage[1] = (struct hps_plan_stage){ .first = cut, .last = p->L - 1, .type = b,
                                               .units = 1 };
-    hps_cost_of(plan, p);
-    double step = hps_engine_of(plan, p).step_s;
-    hps_plan_free(plan);
-    return step;
+    return price(plan, p);
 }
 
 /* The step never falls as `move` rises. */

@@ -27,7 +27,9 @@ void hps_gather_free(struct hps_gather *g);
 struct hps_gather_job {
     bool write, alone;
     struct hps_ckpt_item *item;
-    float *x;                   /* (rows, item->width)                                      */
+    float *x;                   /* (rows, item->width); of a band: the chunks of its ranks, in
+                                   their order, each with its rows in order                 */
+    size_t chunk;               /* of a band: floats from a rank's chunk to the next one's  */
     long long first, rows;      /* first: of a band, its first row in the table             */
     const bool *lacks;          /* (ranks) of a band: ranks that wrote their chunk; NULL: none */
 };

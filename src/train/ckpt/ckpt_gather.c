@@ -21,7 +21,6 @@ struct shared {
     int number;                 /* of the item: shifts the round robin of writers           */
     long long chunk, band;      /* rows of a chunk, of a band                               */
     long long nband, at;        /* its bands; the first one's number among those of all tables */
-    MPI_Datatype blocks;        /* a rank's blocks within a band                            */
 };
 
 /* Band j of table t; t = n: the end. */
@@ -80,6 +79,11 @@ static long long rows_of(const struct shared *s, int p, long long j)
     return left < 0 ? 0 : min(left, s->chunk);
 }
 
+static size_t chunk_floats(const struct shared *s)
+{
+    return (size_t)s->chunk * s->shard.stride;
+}
+
 static int writer_of(const struct shared *s, long long j)
 {
     return (int)((j + s->number) % s->shard.parts);
@@ -109,10 +113,6 @@ static void add(struct hps_gather *g, struct hps_ckpt_item *item, int number, lo
     s->band = s->chunk * t.parts;
     s->nband = (most + s->chunk - 1) / s->chunk;
     *nband += s->nband;
-    int floats = (int)(block * (long long)t.stride);
-    HPS_MPI(MPI_Type_vector((int)(s->chunk / block), floats, floats * t.parts, MPI_FLOAT,
-                            &s->blocks));
-    HPS_MPI(MPI_Type_commit(&s->blocks));
     for (long long j = 0; j < s->nband; j++)
         g->nmine += writer_of(s, j) == t.part;
 }
@@ -170,8 +170,6 @@ void hps_gather_free(struct hps_gather *g)
 {
     if (!g) return;
     hps_progress_drop(hps_gather_poll, g);
-    for (int t = 0; t < g->n; t++)
-        HPS_MPI(MPI_Type_free(&g->shared[t].blocks));
     for (int i = 0; i < g->nslot; i++)
         hps_mem_free(g->slot[i].x);
     for (int i = 0; i < BANDS; i++) {
@@ -199,6 +197,7 @@ static bool write_job(struct hps_gather *g, struct hps_gather_job *job)
     long long first = b->at.j * s->band;
     *job = (struct hps_gather_job){ .write = true, .item = s->item, .x = b->x, .first = first,
                                     .rows = min(s->band, s->item->rows - first),
+                                    .chunk = chunk_floats(s),
                                     .lacks = b->some_lack ? b->lacks : NULL };
     return true;
 }
@@ -287,16 +286,19 @@ static void send_all(struct hps_gather *g)
     }
 }
 
+/* Chunks arrive one behind the other, not in the order of the file: a message that is contiguous on
+ * both sides is copied at once. */
 static void receive(const struct hps_gather *g, struct gather *b)
 {
     const struct shared *s = &g->shared[b->at.t];
-    size_t block = HPS_CYCLIC_BLOCK * s->shard.stride;
 
     for (int p = 0; p < s->shard.parts; p++) {
+        long long rows = rows_of(s, p, b->at.j);
         b->request[p] = MPI_REQUEST_NULL;
-        b->lacks[p] = rows_of(s, p, b->at.j) == 0;
-        if (!b->lacks[p])
-            HPS_MPI(MPI_Irecv(b->x + (size_t)p * block, 1, s->blocks, p, HPS_TAG_SAVE,
+        b->lacks[p] = rows == 0;
+        if (rows > 0)
+            HPS_MPI(MPI_Irecv(b->x + (size_t)p * chunk_floats(s),
+                              (int)(rows * (long long)s->shard.stride), MPI_FLOAT, p, HPS_TAG_SAVE,
                               s->item->comm, &b->request[p]));
     }
     b->state = MOVING;

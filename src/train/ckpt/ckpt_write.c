@@ -6,13 +6,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/finite.h"
 #include "base/mem.h"
 
-enum { WRITE_BYTES = 4 << 20 };
+/* Of one call, which makes progress visible; fewer pieces than IOV_MAX. */
+enum { WRITE_BYTES = 4 << 20, PIECES = 1000 };
 
 struct out {
     struct hps_ckpt_write *w;
@@ -36,23 +38,37 @@ static bool judge(struct out *o, const struct hps_ckpt_item *it, const float *x,
     return false;
 }
 
-static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
+/* Write the first n of pieces, which are one behind the other in the file; they are overwritten. */
+static bool put_pieces(struct out *o, struct iovec *piece, int n, uint64_t at)
 {
-    const char *x = from;
-
-    while (bytes > 0) {
-        size_t max = bytes < WRITE_BYTES ? bytes : WRITE_BYTES;
-        ssize_t done = pwrite(o->fd, x, max, (off_t)at);
+    while (n > 0) {
+        ssize_t done = pwritev(o->fd, piece, n, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
         if (done == 0) errno = ENOSPC;  /* a write of no bytes without an error */
         if (done <= 0) return fail(o, "cannot be written");
-        x += done;
         at += (uint64_t)done;
-        bytes -= (size_t)done;
         atomic_fetch_add(&o->w->bytes, done);
         if (atomic_load(&o->w->quit)) return false;
+        for (; n > 0 && (size_t)done >= piece->iov_len; piece++, n--)
+            done -= (ssize_t)piece->iov_len;
+        if (n == 0) break;
+        piece->iov_base = (char *)piece->iov_base + done;
+        piece->iov_len -= (size_t)done;
     }
     return true;
+}
+
+static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
+{
+    char *x;
+    bool good = true;
+
+    memcpy(&x, &from, sizeof x);        /* a write does not change it */
+    for (size_t i = 0; good && i < bytes; i += WRITE_BYTES) {
+        struct iovec piece = { x + i, bytes - i < WRITE_BYTES ? bytes - i : WRITE_BYTES };
+        good = put_pieces(o, &piece, 1, at + i);
+    }
+    return good;
 }
 
 /* Start the writeback of these bytes. */
@@ -125,22 +141,40 @@ static bool take_chunk(struct out *o, const struct hps_gather_job *job)
            put_blocks(o, it, first, n, job->x, job->alone);
 }
 
+/* Write blocks i to n - 1 of a band, or as many as fit. Returns the next one, -1: failed. */
+static long long put_run(struct out *o, const struct hps_gather_job *job, long long i, long long n)
+{
+    size_t width = (size_t)job->item->width, block = HPS_CYCLIC_BLOCK * width, bytes = 0;
+    long long parts = hps_snapshot_shard(job->item->snapshot).parts, first = i;
+    struct iovec piece[PIECES];
+    int npiece = 0;
+
+    for (; i < n && npiece < PIECES && bytes < WRITE_BYTES; i++) {
+        long long left = job->rows - i * HPS_CYCLIC_BLOCK, p = i % parts;
+        if (job->lacks && job->lacks[p]) break;
+        float *x = job->x + (size_t)p * job->chunk + (size_t)(i / parts) * block;
+        size_t rows = left < HPS_CYCLIC_BLOCK ? (size_t)left : HPS_CYCLIC_BLOCK;
+        piece[npiece++] = (struct iovec){ x, rows * width * sizeof *x };
+        bytes += rows * width * sizeof *x;
+    }
+    uint64_t at = offset_of(job->item, job->first / HPS_CYCLIC_BLOCK + first);
+    return put_pieces(o, piece, npiece, at) ? i : -1;
+}
+
 /* Write a band, without the blocks of ranks that wrote theirs alone. */
 static bool put_band(struct out *o, const struct hps_gather_job *job)
 {
     const struct hps_ckpt_item *it = job->item;
-    size_t row = (size_t)it->width * sizeof(float), bytes = (size_t)job->rows * row;
-    long long parts = hps_snapshot_shard(it->snapshot).parts, block = job->first / HPS_CYCLIC_BLOCK;
-    uint64_t begin = offset_of(it, block);
-    bool good = job->lacks || put(o, job->x, bytes, begin);
+    long long n = (job->rows + HPS_CYCLIC_BLOCK - 1) / HPS_CYCLIC_BLOCK, i = 0;
+    int parts = hps_snapshot_shard(it->snapshot).parts;
 
-    for (long long r = 0; good && job->lacks && r < job->rows; r += HPS_CYCLIC_BLOCK, block++) {
-        long long n = job->rows - r < HPS_CYCLIC_BLOCK ? job->rows - r : HPS_CYCLIC_BLOCK;
-        if (job->lacks[block % parts]) continue;
-        good = put(o, job->x + (size_t)(r * it->width), (size_t)n * row, offset_of(it, block));
+    while (0 <= i && i < n) {
+        bool lacks = job->lacks && job->lacks[i % parts];
+        i = lacks ? i + 1 : put_run(o, job, i, n);
     }
-    send_off(o, begin, bytes);
-    return good;
+    send_off(o, offset_of(it, job->first / HPS_CYCLIC_BLOCK),
+             (uint64_t)job->rows * (uint64_t)it->width * sizeof(float));
+    return i == n;
 }
 
 static bool put_shared(struct out *o)

@@ -1,7 +1,9 @@
 #!/bin/sh
 # promise.sh [MOVIELENS_DIR] - emulated heterogeneity on one machine: types of 1x, 2x and 4x the
 # time; what the paper's model and the engine-faithful one promise of a plan beside the median step
-# of a run of some seconds. Medians over RUNS (3) runs of each plan; PLANS=REGEX takes some of them.
+# of a run of some seconds. Medians over RUNS (3) runs of each plan; PLANS=REGEX takes some of them,
+# DECKS=REGEX some of the decks as they ship. DRAWN=SEED: instead of the list, ten plans that a seed
+# draws.
 # MOVIELENS_DIR has ratings.csv and movies.csv; without it its plans are left out.
 # TRIAL=N: each run tries its plan for N steps before it (schedule.trial_steps), which corrects what
 # is promised of it, and has at least 20 N steps.
@@ -68,6 +70,49 @@ movielens|8192|8|150|x4=0-3|0-6:x4:4
 ctrdnn|8192|32|8|x2=1|0-3:x1:1 4-6:x2:1 7-7:x1:1|0+2
 dlrm|8192|16|8|x4=1|0-3:x1:1 4-5:x4:1 6-9:x1:1|0+2
 '
+
+# DECK RANKS ARGUMENT...
+decks='
+census 2
+census_mixed 3
+ctrdnn 2 --set data.batch=1024 --set train.steps=100
+dlrm 2 --set data.batch=1024 --set train.steps=100
+'
+
+# drawn SEED: ten more lines for the list; at most three ranks, which need two cores or less
+drawn() {
+    awk -F '|' -v seed="$1" '
+        function draw(n) { return int(rand() * n) }
+        BEGIN { srand(seed) }
+        { deck[NR - 1] = $0 }
+        END {
+            while (lines < 10) {
+                split(deck[draw(NR)], d, "|")
+                S = 1 + draw(3); slow = 2 * (1 + draw(2)); cut = 0; plan = ""; ranks = nslow = 0
+                for (s = 0; s < S; s++) {
+                    last = s == S - 1 ? d[5] - 1 : cut + draw(d[5] - cut - (S - 1 - s))
+                    k = S == 3 ? 1 : 1 + draw(2)
+                    slower[s] = draw(2)
+                    plan = plan (s ? " " : "") cut "-" last ":x" (slower[s] ? slow : 1) ":" k
+                    cut = last + 1; ranks += k; nslow += slower[s] ? k : 0
+                    merged = s && slower[s] == slower[s - 1]
+                    if (merged) break
+                }
+                if (merged || ranks > 3 || ranks - nslow + nslow / slow > 2) continue
+                which = nslow == 0 ? "" : "x" slow "=0" (nslow > 1 ? "-" nslow - 1 : "")
+                print d[1] "|" d[2] "|" d[3] "|" d[4] "|" which "|" plan "|"
+                lines++
+            } }' <<-END
+		ctrdnn|1000|4|90|8
+		ctrdnn|8192|32|16|8
+		dlrm|1024|4|60|10
+		dlrm|4096|8|20|10
+		wide|2048|8|60|9
+		hard|256|4|3000|8
+		bags|1024|2|30|4
+		din|1024|4|80|12
+	END
+}
 
 # units STAGES "A+B": the stages without B, whose units are those of A
 units() { echo "$1" | awk -v b="${2#*+}" '{ if (b != "") $(b + 1) = ""; print }'; }
@@ -146,7 +191,7 @@ run_deck() {
     for _ in 1 2 3; do
         rm -rf runs
         quiet mpirun --oversubscribe -n "$n" build/heterps train "inputs/$name.yaml" \
-            --set run.directory=runs/promise --set data.test= "$@"
+            --set run.directory=runs/promise --set data.test= "$@" </dev/null
         m=$(number runs/promise/report.json examples_s)
         p=$(number runs/promise/report.json predicted_examples_s)
         echo "$m" >>rates
@@ -180,6 +225,7 @@ if [ -n "$movielens" ]; then
 else
     plans=$(echo "$plans" | grep -v '^movielens')
 fi
+[ -z "${DRAWN:-}" ] || plans=$(drawn "$DRAWN")
 echo "Types x1, x2, x4 compute 1, 2 and 4 times as long as this machine does; medians of $runs runs"
 echo 'of some seconds each; measured is the median step of a run, and off is beside what that run'
 echo 'promised from the profile that it measured itself, moments before. Stages are'
@@ -189,17 +235,17 @@ echo 'shorter than a millisecond.'
     echo "The engine's promise is corrected by a trial of $TRIAL steps of the plan, at most a 20th of the run's."
 echo
 header deck 'batch / micro-batches' stages 'measured, examples/s' "paper's model" off engine off
-echo "$plans" | grep "${PLANS:-.}" | while read -r line; do
+echo "$plans" | grep -E "${PLANS:-.}" | while read -r line; do
     run_plan "$line"
 done
 echo
 echo 'Decks as they ship, the whole run with its checkpoint; medians of three runs:'
 echo
 header deck ranks changes 'measured, examples/s' promised off
-run_deck census 2
-run_deck census_mixed 3
-run_deck ctrdnn 2 --set data.batch=1024 --set train.steps=100
-run_deck dlrm 2 --set data.batch=1024 --set train.steps=100
+echo "$decks" | grep -E "${DECKS:-.}" | while read -r line; do
+    # shellcheck disable=SC2086 # the line is several words
+    [ -z "$line" ] || run_deck $line
+done
 echo
 echo "Load of the machine: $before before, $(load) after; the runs' own is at most 2, the rest disturbs"
 echo 'them: a profile is measured in a fraction of a second, a run lasts some seconds.'
@@ -213,6 +259,6 @@ share() { [ $((100 * $(within "$1" "$2"))) -ge $(($3 * $(wc -l <offs))) ]; }
 goal 'engine within 5 % on 80 % of the plans' share 2 5 80
 goal 'engine within 10 % on 95 % of the plans' share 2 10 95
 goal 'engine: worst at most 20 %' share 2 20 100
-goal 'the decks within 10 %' [ "$(awk '$1 <= 10' deck_offs | wc -l)" -eq 4 ]
+goal 'the decks within 10 %' [ "$(awk '$1 > 10' deck_offs | wc -l)" -eq 0 ]
 commands
 the_end

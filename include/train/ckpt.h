@@ -54,11 +54,9 @@ char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *t
  * watchdog. Pure. */
 enum { HPS_CKPT_BYTES_S = 20000000 };
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train);
-/* Make the folder and see how fast it can be written: *save_s [out] are the seconds that a
- * checkpoint of so many bytes may take, at the rate of a test write of at most 8 MiB; equal on all
- * ranks. HPS_OUTPUT. Collective. */
-enum hps_status hps_ckpt_try(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                             double bytes, double *save_s, MPI_Comm world);
+/* Make the folder; HPS_OUTPUT, said. unwritable: say why errno forbids to write there. Local. */
+enum hps_status hps_ckpt_make_folder(const char *folder);
+enum hps_status hps_ckpt_unwritable(const char *folder);
 /* Check before the first step that the disk has space for a checkpoint, since a run that fails at
  * its end has lost all, and remove those that are not whole. HPS_OUTPUT. Collective. */
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
@@ -73,6 +71,8 @@ void hps_ckpt_remove_old(const struct hps_ckpt_opt *opt, const struct hps_rundir
  * broadcasts. Free *steps. Collective over world. */
 enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                               long long **steps, int *n, MPI_Comm world);
+/* The folder of the checkpoints, and the file of a step, to free. Pure. */
+char *hps_ckpt_folder(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir);
 char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step);
 
 /* Read cursor and planning text (to free; NULL with a failure) of a file before anything is built.

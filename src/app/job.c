@@ -20,6 +20,7 @@
 #include "plan/cost.h"
 #include "profile/measure.h"
 #include "step/wait_for.h"
+#include "train/ckpt_try.h"
 
 /* Seconds that probing the host and measuring may take beyond run.stall_seconds. */
 enum { LOOK_S = 60, MEASURE_S = 120 };

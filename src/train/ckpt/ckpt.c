@@ -105,14 +105,14 @@ char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *t
     return text;
 }
 
-static char *folder_of(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir)
+char *hps_ckpt_folder(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir)
 {
     return hps_rundir_file(dir, opt->directory);
 }
 
 char *hps_ckpt_path(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir, long long step)
 {
-    char *folder = folder_of(opt, dir);
+    char *folder = hps_ckpt_folder(opt, dir);
     char *path = hps_mem_print("%s/step_%09lld.h5", folder, step);
     hps_mem_free(folder);
     return path;
@@ -163,7 +163,7 @@ enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_r
                               long long **steps, int *n, MPI_Comm world)
 {
     struct steps s = { 0 };
-    char *folder = folder_of(opt, dir);
+    char *folder = hps_ckpt_folder(opt, dir);
     enum hps_status st = hps_agree(world, hps_rank() == 0 ? find_steps(folder, &s) : HPS_OK);
 
     hps_mem_free(folder);
@@ -179,7 +179,7 @@ enum hps_status hps_ckpt_list(const struct hps_ckpt_opt *opt, const struct hps_r
 void hps_ckpt_remove_old(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                          long long step, bool only_this)
 {
-    char *folder = folder_of(opt, dir);
+    char *folder = hps_ckpt_folder(opt, dir);
     struct steps s = { 0 };
     int nkept = 0;
 
@@ -196,16 +196,16 @@ void hps_ckpt_remove_old(const struct hps_ckpt_opt *opt, const struct hps_rundir
     hps_mem_free(folder);
 }
 
-static enum hps_status unwritable(const char *folder)
+enum hps_status hps_ckpt_unwritable(const char *folder)
 {
-    HPS_SAY(HPS_ERROR, "cannot write checkpoints into %s: %s", folder, hps_file_why(errno));
+    HPS_SAY_ALL(HPS_ERROR, "cannot write checkpoints into %s: %s", folder, hps_file_why(errno));
     return HPS_OUTPUT;
 }
 
-static enum hps_status make_folder(const char *folder)
+enum hps_status hps_ckpt_make_folder(const char *folder)
 {
     if (hps_folder_make(folder) == 0 && access(folder, W_OK | X_OK) == 0) return HPS_OK;
-    return unwritable(folder);
+    return hps_ckpt_unwritable(folder);
 }
 
 double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *train)
@@ -260,65 +260,14 @@ static void clear_parts(const char *folder)
     closedir(d);
 }
 
-static bool write_all(int fd, const char *data, size_t n)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t k = write(fd, data + at, n - at);
-        if (k < 0 && errno == EINTR) continue;
-        if (k == 0) errno = ENOSPC;
-        if (k <= 0) return false;
-        at += (size_t)k;
-    }
-    return fsync(fd) == 0;
-}
-
-/* Seconds to write and sync n bytes in the folder; negative, with errno: it fails. */
-static double write_s(const char *folder, size_t n)
-{
-    char *path = hps_mem_print("%s/.rate", folder), *data = hps_mem_new(n, 1);
-    int fd = hps_file_new(path, 0);
-
-    if (fd >= 0) unlink(path); /* also if this process is killed */
-    for (size_t i = 0; i < n; i++)
-        data[i] = (char)(i ^ (i >> 8));
-    double t0 = hps_now_s();
-    bool good = fd >= 0 && write_all(fd, data, n);
-    int why = errno;
-    double took = hps_now_s() - t0;
-    if (fd >= 0) close(fd);
-    hps_mem_free(data);
-    hps_mem_free(path);
-    errno = why;
-    return good ? took : -1;
-}
-
-enum hps_status hps_ckpt_try(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
-                             double bytes, double *save_s, MPI_Comm world)
-{
-    enum hps_status st = HPS_OK;
-
-    *save_s = 0;
-    if (hps_rank() == 0) {
-        char *folder = folder_of(opt, dir);
-        double probe = fmin(bytes, 8388608), took_s = 0;
-        st = make_folder(folder);
-        if (!st) took_s = write_s(folder, (size_t)probe);
-        if (took_s < 0) st = unwritable(folder);
-        *save_s = took_s * bytes / probe;
-        hps_mem_free(folder);
-    }
-    HPS_MPI(MPI_Bcast(save_s, 1, MPI_DOUBLE, 0, world));
-    return hps_agree(world, st);
-}
-
 enum hps_status hps_ckpt_ready(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
                                double bytes, MPI_Comm world)
 {
     enum hps_status st = HPS_OK;
 
     if (hps_rank() == 0) {
-        char *folder = folder_of(opt, dir);
-        st = make_folder(folder);
+        char *folder = hps_ckpt_folder(opt, dir);
+        st = hps_ckpt_make_folder(folder);
         clear_parts(folder);
         if (!st) st = check_space(folder, bytes);
         hps_mem_free(folder);

@@ -1,0 +1,98 @@
+/* ckpt_try.c - writers of one file wait for each other in some file systems, and memory of the page
+ * cache that was not used before may be slow: so all ranks write, and not very little. */
+#include "train/ckpt_try.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/finite.h"
+#include "base/mem.h"
+#include "base/mpi_check.h"
+#include "base/world.h"
+#include "train/ckpt_state.h"
+
+#define SHARE     (1.0 / 8)     /* of a checkpoint                        */
+#define MIN_BYTES 8388608.0     /* of all ranks                           */
+#define MAX_BYTES 67108864.0
+#define MIN_RANK  65536.0       /* of a rank                              */
+
+enum { PIECE = 4 << 20 };       /* of a write; ranks have pieces in turn  */
+
+/* Rank 0 makes the folder and the file, others open it; *fd [out]. Collective. */
+static enum hps_status open_all(int *fd, const char *folder, const char *path, MPI_Comm world)
+{
+    enum hps_status st = HPS_OK;
+    bool root = hps_rank() == 0;
+
+    if (root) st = hps_ckpt_make_folder(folder);
+    if (root && !st && (*fd = hps_file_new(path, 0)) < 0) st = hps_ckpt_unwritable(folder);
+    st = hps_agree(world, st);
+    if (!st && !root && (*fd = hps_file_open(path, O_WRONLY)) < 0) st = hps_ckpt_unwritable(folder);
+    st = hps_agree(world, st);
+    if (root && *fd >= 0) unlink(path);         /* also if the run is killed now */
+    return st;
+}
+
+/* This rank's bytes, in pieces that take turns with those of the others. */
+static bool write_mine(int fd, const char *x, size_t bytes)
+{
+    size_t piece = bytes < PIECE ? bytes : PIECE, me = (size_t)hps_rank();
+
+    for (size_t at = 0; at < bytes;) {
+        size_t number = at / piece, left = piece - at % piece;
+        size_t n = bytes - at < left ? bytes - at : left;
+        size_t to = (number * (size_t)hps_nrank() + me) * piece + at % piece;
+        ssize_t done = pwrite(fd, x + at, n, (off_t)to);
+        if (done < 0 && errno == EINTR) continue;
+        if (done == 0) errno = ENOSPC;          /* a write of no bytes without an error */
+        if (done <= 0) return false;
+        at += (size_t)done;
+    }
+    return fsync(fd) == 0;
+}
+
+/* Seconds until all ranks have written so many bytes each; negative: this rank failed, with errno.
+ * Collective. */
+static double write_s(int fd, size_t bytes, MPI_Comm world)
+{
+    size_t n = bytes / sizeof(float);
+    float *x = hps_mem_new(n, sizeof *x);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)i;
+    HPS_MPI(MPI_Barrier(world));
+    double t0 = hps_now_s();
+    bool good = hps_first_not_finite(x, n) == n;
+    volatile uint64_t sum = hps_ckpt_block_sum(0, x, n);
+    (void)sum;
+    good = good && write_mine(fd, (const char *)x, n * sizeof *x);
+    int why = errno;
+    double mine = hps_now_s() - t0, most;
+    HPS_MPI(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, world));
+    hps_mem_free(x);
+    errno = why;
+    return good ? most : -1;
+}
+
+enum hps_status hps_ckpt_try(const struct hps_ckpt_opt *opt, const struct hps_rundir *dir,
+                             double bytes, double *save_s, MPI_Comm world)
+{
+    char *folder = hps_ckpt_folder(opt, dir), *path = hps_mem_print("%s/.rate", folder);
+    double all = fmin(fmax(SHARE * bytes, MIN_BYTES), MAX_BYTES), R = hps_nrank();
+    double mine = fmax(all / R, MIN_RANK), took_s = 0;
+    int fd = -1;
+
+    enum hps_status st = open_all(&fd, folder, path, world);
+    if (!st) took_s = write_s(fd, (size_t)mine, world);
+    if (took_s < 0) st = hps_ckpt_unwritable(folder);
+    if (fd >= 0) close(fd);
+    *save_s = fmax(took_s, 0) * bytes / (mine * R);
+    hps_mem_free(path);
+    hps_mem_free(folder);
+    return hps_agree(world, st);
+}

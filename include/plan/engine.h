@@ -13,13 +13,14 @@
  *     o_s = M*b * (CT * once/oct + Y/Bo) + step_s[t]                                 once a step
  *     Y   = sum sync * (1 - beta + beta/k) * 2(k-1)/k     sync is of two units; alone there is none
  *     h_s = recv[i][t] * b/Bo             a hop over the boundary before s, there and back; h_0 = 0
- * A stage waits for its first and for its last gradient, unless the n = min(M, S-s) - 1 forwards
- * (backwards) that it computes meanwhile take as long as the round trip A_s of a micro-batch to
- * the end of the pipeline and back:
- *     A_s = sum of e_r + h_r over r > s;  first = max(0, A_s - n f_s);  last = max(0, A_s - n g_s)
- *     I_s = first + last if M > S - s, else max(first, last): then both are one;  I_{S-1} = 0
- * and at most S - s micro-batches are in flight between s and the end:
- *     W_s = max( M e_s + I_s, floor(M / min(M, S-s)) (e_s + A_s) )
+ * Of its micro-batches n_s are in flight (hps_plan_in_flight). A stage waits for its first and for
+ * its last gradient, unless the n_s - 1 forwards (backwards) that it computes meanwhile take as long
+ * as the round trip A_s of a micro-batch to the end of the pipeline and back:
+ *     A_s = sum of e_r + h_r over r > s
+ *     first = max(0, A_s - (n_s-1) f_s);  last = max(0, A_s - (n_s-1) g_s)
+ *     I_s = first + last if M > n_s, else max(first, last): then both are one;  I_{S-1} = 0
+ * and the pipeline takes n_s of them for each round trip:
+ *     W_s = max( M e_s + I_s, floor(M / n_s) (e_s + A_s) )
  * Between two steps it waits for the slowest of the gradients that travel back to earlier stages
  * and what these compute once a step:
  *     G_0 = o_0;  G_s = max(o_s, G_{s-1} + e_{s-1} + h_s)

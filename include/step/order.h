@@ -9,15 +9,9 @@ struct hps_todo {
     int stage, m; /* stage of the pipeline, micro-batch */
 };
 
-/* Micro-batches in flight in stage s of S, each of which keeps its activations. Pure. */
-static inline int hps_order_in_flight(int S, int s, int M)
-{
-    return S - s < M ? S - s : M;
-}
-
 /* What the ranks of stage `me` do with M micro-batches, in order: warm-up forwards, then one
  * forward and one backward in turn, then the backwards that are left (PipeDream-Flush, Narayanan et
- * al. 2021). With `training` false there are forwards alone. lead (S) has the first stage on the
+ * al. 2021), with more of them in flight (hps_plan_in_flight). With `training` false there are forwards alone. lead (S) has the first stage on the
  * same ranks as each stage, its own number where it shares none. Ranks of several stages interleave
  * them, and each stage keeps the order that it would have alone. The order is that of a simulation
  * in which all ranks have the same work (a stage that shares its ranks takes half as long as one

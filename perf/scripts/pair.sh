@@ -1,9 +1,10 @@
 #!/bin/sh
-# pair.sh OLD [NETWORK]... - examples/s of this program over those of another one (OLD, of another
+# pair.sh OLD [NETWORK[:CUT]]... - examples/s of this program over those of another one (OLD, of another
 # revision, or this one itself: what the machine alone makes of equal programs), two ranks of one
 # thread, in turn; all of ctrdnn, dlrm, bags or those named. Rounds of old, new, new, old go on
 # until the interval that holds the mean of their ratios at 95 % is narrower than 1 %, at least 5,
-# at most ROUNDS (30), of STEPS (60) each; the median step counts.
+# at most ROUNDS (30), of STEPS (60) each; the median step counts. With a CUT the ranks are two
+# stages: layers before and from CUT.
 cd "$(dirname "$0")/../.." || exit 1
 . perf/scripts/lib.sh
 . perf/scripts/networks.sh
@@ -14,7 +15,22 @@ rounds=${ROUNDS:-30} steps=${STEPS:-60}
 
 rate_of() { # PROGRAM
     ln -sf "$1" build/heterps
-    ours 2 1
+    if [ "$cut" ]; then
+        ours 2 1 --set schedule.method=file --set schedule.plan=plan.json
+    else
+        ours 2 1
+    fi
+}
+
+# two_stages NETWORK CUT: the plan
+two_stages() {
+    sed -n '/^model:/,/^[a-z]*:/p' "inputs/$1.yaml" | awk -v cut="$2" '
+        /^  - / { L++ }
+        END {
+            for (l = 0; l < L; l++) of = of (l ? ", 0" : "0")
+            printf "{\"format\": \"heterps-plan-1\", \"method\": \"file\", \"assignment\": [%s], ", of
+            printf "\"stages\": [{\"first\": 0, \"last\": %d, \"type\": 0, \"units\": 1}, ", cut - 1
+            printf "{\"first\": %d, \"last\": %d, \"type\": 0, \"units\": 1}]}\n", cut, L - 1 }'
 }
 
 # Mean of the ratios in lines, and half of the interval: by Student's t.
@@ -30,7 +46,9 @@ interval() {
 }
 
 one_network() {
-    network "$1"
+    network "${1%:*}"
+    cut=${1#"$network"} cut=${cut#:}
+    [ -z "$cut" ] || two_stages "$network" "$cut" >plan.json
     ln -sf "$new" build/heterps
     data_network
     : >ratios
@@ -44,7 +62,7 @@ one_network() {
     done
     # shellcheck disable=SC2046 # four words
     set -- $(interval)
-    row "$network" "$1" "$2 to $3" "$4"
+    row "$network${cut:+, 0-$((cut - 1)) and $cut- on a rank each}" "$1" "$2 to $3" "$4"
 }
 
 title "Training beside $("$old" --version | sed -n '1s/heterps //p')"

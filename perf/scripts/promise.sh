@@ -157,7 +157,7 @@ run_plan() {
 	END
     deck_of "$name" "$slow"
     stages "$cut" "$share" >plan.json
-    [ "$steps" -ge 16 ] || steps=16 # below, no whole steps are measured
+    [ "$steps" -ge 20 ] || steps=20 # below 16 times the batch no whole steps are measured
     [ "${TRIAL:-0}" -eq 0 ] || [ "$steps" -ge $((20 * TRIAL)) ] || steps=$((20 * TRIAL))
     rm -f rates model engine off_p off_e
     for _ in $(seq "$runs"); do

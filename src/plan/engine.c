@@ -74,16 +74,15 @@ static inline double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Seconds for which a stage waits inside a step: for its first gradient, and for its last. `ahead`
- * is the round trip of a micro-batch from here to the end of the pipeline. */
-static inline double idle_s(const struct hps_engine_terms *y, double ahead, int behind, double M)
+/* Seconds for which a stage, with n of M micro-batches in flight, waits inside a step: for its
+ * first gradient, and for its last. `ahead` is the round trip of a micro-batch from here to the end
+ * of the pipeline. */
+static inline double idle_s(const struct hps_engine_terms *y, double ahead, double n, double M)
 {
-    double warm = (M < behind + 1 ? M : behind + 1) - 1;
-    double first = larger(0, ahead - warm * y->forward);
-    double last = larger(0, ahead - warm * y->backward);
+    double first = larger(0, ahead - (n - 1) * y->forward);
+    double last = larger(0, ahead - (n - 1) * y->backward);
 
-    if (behind == 0) return 0;
-    return M > behind + 1 ? first + last : larger(first, last);
+    return M > n ? first + last : larger(first, last);
 }
 
 double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M,
@@ -99,9 +98,9 @@ double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate,
         begin = s > 0 ? larger(y->once, begin + micro + y->hop) : y->once;
         micro = y->forward + y->backward;
         round_trip -= y->hop + micro;
-        double mine = M * micro + idle_s(y, round_trip, S - 1 - s, M);
-        double laps = M > S - s ? (double)((long long)M / (S - s)) : 1;
-        mine = larger(mine, laps * (micro + round_trip));
+        int n = hps_plan_in_flight(S, s, (int)M);
+        double mine = M * micro + (s < S - 1 ? idle_s(y, round_trip, n, M) : 0);
+        mine = larger(mine, (double)((int)M / n) * (micro + round_trip));
         if (partner > s)
             mine = larger(mine,
                           M * (micro + x[partner].forward + x[partner].backward) + x[partner].once);

@@ -2,7 +2,7 @@
  * whatever their units are: it rejects most plans of a search early.
  *
  * Seconds of a step are at least each of these, whose terms never rise with k (plan/engine.h; of
- * o_s the least over k), c = 1 where M > S - s and else 1/2, n = min(M, S-s) - 1:
+ * o_s the least over k), n = n_s - 1, c = 1 where M > n_s and else 1/2, or 0 where that is more:
  *     P_s = o_s + (M - c n) e_s + 2 c A_s              since first + last >= 2 A_s - n e_s
  *     Q_s = o_a + o_b + M (e_a + e_b)                   of two stages on the same units
  *     D_x = batch * DT of line x
@@ -25,6 +25,17 @@ static double sums(const struct hps_engine_line *y, double k)
     return (y->sync0 + y->sync1 / k) * ((k - 1) / k);
 }
 
+/* n: the passes of stage s while a micro-batch makes its round trip. */
+static double meanwhile(const struct bound *b, int s)
+{
+    return hps_plan_in_flight(b->w->stages.S, s, (int)b->M) - 1;
+}
+
+static double max_idle(const struct bound *b, int s)
+{
+    return s == b->w->stages.S - 1 ? 0 : b->M > meanwhile(b, s) + 1 ? 1 : 0.5;
+}
+
 static void load(const struct bound *b, int s)
 {
     const struct hps_pricer_workspace *w = b->w;
@@ -44,17 +55,13 @@ static void load(const struct bound *b, int s)
         .w = 1,
         .q = w->stages.mate[s] > s,
         .z = 1,
+        .c = max_idle(b, s),
     };
-}
-
-static double idle_weight(const struct bound *b, int s)
-{
-    return s == b->w->stages.S - 1 ? 0 : b->M > b->w->stages.S - s ? 1 : 0.5;
 }
 
 static double own_weight(const struct bound *b, int s)
 {
-    return b->M - idle_weight(b, s) * (fmin(b->M, b->w->stages.S - s) - 1);
+    return b->M - b->w->engine.bound[s].c * meanwhile(b, s);
 }
 
 /* Evaluate all stages at the units in w->engine.real: the largest term, and the weighted mean. */
@@ -67,7 +74,8 @@ static double look(const struct bound *b, double *mean)
     for (int s = w->stages.S - 1; s >= 0; s--) {
         struct hps_pricer_bound_stage *y = &w->engine.bound[s];
         double k = w->engine.real[w->stages.line[s]], e = y->e0 + y->e1 / k, o = y->o0 + y->o1 / k;
-        y->p = o + own_weight(b, s) * e + 2 * idle_weight(b, s) * ahead;
+        y->p = o + own_weight(b, s) * e + 2 * y->c * ahead;
+        y->waits = 2 * ahead > meanwhile(b, s) * e;
         y->d_s = y->d0 + y->d1 / k;
         y->q_s = o + b->M * e;
         ahead += e + w->engine.line[s].hop;
@@ -90,7 +98,8 @@ static double eager(double x)
     return y * y * y;
 }
 
-/* Shift weights to large terms; they sum to 1. */
+/* Shift weights to large terms; they sum to 1. A stage that would wait for less than nothing does
+ * not wait. */
 static void weigh(const struct bound *b, double max)
 {
     struct hps_pricer_workspace *w = b->w;
@@ -101,6 +110,7 @@ static void weigh(const struct bound *b, double max)
         y->w *= eager(y->p / max);
         y->q *= eager(y->q_s / max);
         y->z *= eager(y->d_s / max);
+        y->c = y->waits ? max_idle(b, s) : 0;
         sum += y->w + y->q + y->z;
     }
     for (int s = 0; s < w->stages.S; s++) {
@@ -126,7 +136,7 @@ static void gains(const struct bound *b)
         w->engine.gain[w->stages.line[s]] +=
             y->e1 * (y->w * own_weight(b, s) + behind + b->M * pair) + y->o1 * (y->w + pair) +
             y->d1 * y->z;
-        behind += 2 * idle_weight(b, s) * y->w;
+        behind += 2 * y->c * y->w;
     }
 }
 

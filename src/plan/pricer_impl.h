@@ -35,6 +35,8 @@ struct hps_pricer_bound_stage {
     double w, q, z;                /* weights of P, of Q (at the first of a pair), of D     */
     double p;                      /* P at the units at hand                                */
     double q_s, d_s;               /* Q, D                                                  */
+    double c;                      /* weight of the waiting in P                            */
+    bool waits;                    /* at the units at hand                                  */
 };
 
 /* The search for units under the engine-faithful model. */

@@ -2,6 +2,7 @@
 #include "step/order.h"
 
 #include "base/mem.h"
+#include "plan/plan.h"
 
 /* The simulation: what each stage has done, and what the ranks of each lead stage are doing. */
 struct simulation {
@@ -25,7 +26,7 @@ static int under_way(const struct simulation *c, int s)
 static bool is_backward(const struct simulation *c, int s)
 {
     return c->training &&
-           (c->fwd[s] == c->M || under_way(c, s) == hps_order_in_flight(c->S, s, c->M));
+           (c->fwd[s] == c->M || under_way(c, s) == hps_plan_in_flight(c->S, s, c->M));
 }
 
 /* Has stage s a pass left whose input has come from its neighbour? */
@@ -33,7 +34,7 @@ static bool ready(const struct simulation *c, int s)
 {
     if (is_backward(c, s)) return c->bwd[s] < (s == c->S - 1 ? c->fwd[s] : c->bwd[s + 1]);
     return c->fwd[s] < (s == 0 ? c->M : c->fwd[s - 1]) &&
-           under_way(c, s) < hps_order_in_flight(c->S, s, c->M);
+           under_way(c, s) < hps_plan_in_flight(c->S, s, c->M);
 }
 
 /* The stage whose pass the ranks of lead stage h begin next: one with a backward before one with a

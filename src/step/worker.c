@@ -61,7 +61,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
                                struct hps_dev *dev, const struct hps_worker_opt *opt)
 {
     const struct hps_plan_stage *g = &plan->stage[stage];
-    int M = opt->M, nslot = hps_order_in_flight(team->S, stage, M);
+    int M = opt->M, nslot = hps_plan_in_flight(team->S, stage, M);
 
     if (stage > 0 && nslot < M) nslot++; /* the next one comes in while these are computed */
     *r = (struct hps_worker){ .stage = stage, .part = hps_team_worker(team, stage), .M = M,

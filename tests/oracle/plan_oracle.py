@@ -176,12 +176,12 @@ class Stage:
 def inside(x, s, micros):
     """Seconds from the first to the last micro-batch of stage s: its work, and where it waits."""
     ahead = math.fsum(y.both + y.hop for y in x[s + 1:])
-    flights = min(micros, len(x) - s)
+    flights = min(micros, 2 * (len(x) - s) - 1)
     first = max(0, ahead - (flights - 1) * x[s].forward)
     last = max(0, ahead - (flights - 1) * x[s].backward)
     idle = 0
     if s < len(x) - 1:
-        idle = first + last if micros > len(x) - s else max(first, last)
+        idle = first + last if micros > flights else max(first, last)
     return max(micros * x[s].both + idle, micros // flights * (x[s].both + ahead))
 
 

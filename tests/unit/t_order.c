@@ -8,14 +8,15 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "plan/plan.h"
 #include "step/order.h"
 
-enum { MAX_S = 6, MAX_M = 8, MAX_N = MAX_S * 2 * MAX_M };
+enum { MAX_S = 6, MAX_M = 12, MAX_N = MAX_S * 2 * MAX_M };
 
-/* PipeDream-Flush as it is told: warm-up, one forward and one backward in turn, the rest. */
+/* One stage: warm-up, one forward and one backward in turn, the rest. */
 static void alone(int S, int s, int M, int i, struct hps_todo *want)
 {
-    int warm = (S - s < M ? S - s : M) - 1, both = 2 * (M - warm);
+    int warm = hps_plan_in_flight(S, s, M) - 1, both = 2 * (M - warm);
 
     if (i < warm)
         *want = (struct hps_todo){ false, s, i };
@@ -50,7 +51,7 @@ struct run {
 /* A receive is posted as soon as its place is free: activations of stage s for micro-batch m. */
 static bool posted(const struct run *r, int s, int m)
 {
-    int free = m - hps_order_in_flight(r->S, s, r->M);
+    int free = m - hps_plan_in_flight(r->S, s, r->M);
     return free < (r->training ? r->bwd[s] : r->fwd[s]);
 }
 
@@ -59,7 +60,7 @@ static bool posted(const struct run *r, int s, int m)
  * (their receive is posted with the forward of the stage before). */
 static bool may(const struct run *r, const struct hps_todo *t)
 {
-    int s = t->stage, before = t->m - hps_order_in_flight(r->S, s, r->M);
+    int s = t->stage, before = t->m - hps_plan_in_flight(r->S, s, r->M);
 
     if (t->backward)
         return r->fwd[s] > t->m && (s == r->S - 1 || r->bwd[s + 1] > t->m) &&
@@ -80,7 +81,7 @@ static int play(struct run *r)
                 const struct hps_todo *t = &r->list[h][r->at[h]];
                 *(t->backward ? &r->bwd[t->stage] : &r->fwd[t->stage]) += 1;
                 assert_true(r->fwd[t->stage] - r->bwd[t->stage] <=
-                            (r->training ? hps_order_in_flight(r->S, t->stage, r->M) : r->M));
+                            (r->training ? hps_plan_in_flight(r->S, t->stage, r->M) : r->M));
                 moved = 1;
                 done++;
             }
@@ -136,19 +137,20 @@ static void backward_first(void **state)
 {
     static const struct hps_todo want[] = {
         { false, 0, 0 }, { false, 0, 1 }, { false, 0, 2 }, { false, 2, 0 }, { true, 2, 0 },
-        { false, 2, 1 }, { true, 2, 1 }, { true, 0, 0 }
+        { false, 2, 1 }, { true, 2, 1 }, { false, 2, 2 }, { true, 2, 2 }, { false, 0, 3 },
+        { false, 0, 4 }, { true, 0, 0 }, { false, 2, 3 }, { true, 2, 3 }
     };
-    struct hps_todo list[16];
+    struct hps_todo list[32];
     int lead[] = { 0, 1, 0 };
 
     (void)state;
-    assert_int_equal(hps_order_1f1b(3, lead, 0, 4, true, list), 16);
-    for (int i = 0; i < 8; i++) {
+    assert_int_equal(hps_order_1f1b(3, lead, 0, 8, true, list), 32);
+    for (int i = 0; i < 14; i++) {
         assert_int_equal(list[i].backward, want[i].backward);
         assert_int_equal(list[i].stage, want[i].stage);
         assert_int_equal(list[i].m, want[i].m);
     }
-    assert_int_equal(hps_order_1f1b(3, lead, 2, 4, true, list), 0);
+    assert_int_equal(hps_order_1f1b(3, lead, 2, 8, true, list), 0);
 }
 
 int main(void)

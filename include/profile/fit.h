@@ -25,15 +25,19 @@ struct hps_fit_rest {
 struct hps_fit_rest hps_fit_layers(struct hps_layer_time *m, int L, int M, double slow,
                                    const struct hps_trial *trial, double max_micro_s);
 
-/* Two units of type t that have the whole net took step_s a step. Where the model gives less,
- * multiply the type's sync by what makes it equal, as long as one unit is not said to wait for it,
- * and lower alpha for the rest; where it gives more, raise alpha, at most to 1, and then reduce
- * sync. One unit's step stays. Returns the model's seconds of a step of two before. */
-double hps_fit_pair(struct hps_profile *p, int t, double step_s);
+/* Two units of type t that have the whole net took step_s a step, which is unsure by that share. The
+ * model's step goes d^2/(d^2 + (unsure step_s)^2) of the difference d, so that noise is not fitted.
+ * Where the model gives less, multiply the type's sync by what makes it that long, as long as one
+ * unit is not said to wait for it, and lower alpha for the rest; where it gives more, raise alpha,
+ * at most to 1, and then reduce sync. One unit's step stays. Returns the model's seconds of a step
+ * of two before. */
+double hps_fit_pair(struct hps_profile *p, int t, double step_s, double unsure);
 
 /* Two units, of types a and b, that have the net in two stages, cut before layer `cut`, took step_s
- * a step. Set the profile's engine.move, of 0 to 8, so that the model gives that, or as near as it
- * can. Returns the model's seconds of a step without it. */
-double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s);
+ * a step, unsure by that share. Set the profile's engine.move, of 0 to 8, to the one that is most
+ * likely where it is 1 +- 1 beforehand, since each rank copies what it sends or receives once: the
+ * least of (model/step_s - 1)^2 + unsure^2 (move - 1)^2. Returns the model's seconds of a step
+ * without it. */
+double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s, double unsure);
 
 #endif

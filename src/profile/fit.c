@@ -141,10 +141,11 @@ static void fit_alpha(struct hps_profile *p, int t, double step_s, double end)
     }
 }
 
-double hps_fit_pair(struct hps_profile *p, int t, double step_s)
+double hps_fit_pair(struct hps_profile *p, int t, double step_s, double unsure)
 {
-    double before = step_of(p, t, 2);
+    double before = step_of(p, t, 2), d = step_s - before, noise = unsure * step_s;
 
+    step_s = before + d * (noise > 0 ? d * d / (d * d + noise * noise) : 1);
     if (step_s < before) fit_alpha(p, t, step_s, 1);
     fit_sync(p, t, step_s);
     if (step_s > before) fit_alpha(p, t, step_s, 0);
@@ -164,19 +165,32 @@ static double step_of_cut(const struct hps_profile *p, int a, int b, int cut)
     return price(plan, p);
 }
 
-/* The step never falls as `move` rises. */
-double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s)
+/* How unlikely a `move` is: by the step that it makes, and in itself. */
+static double unlikely(struct hps_profile *p, int a, int b, int cut, double step_s, double unsure)
+{
+    double off = step_of_cut(p, a, b, cut) / step_s - 1, far = unsure * (p->engine.move - 1);
+
+    return off * off + far * far;
+}
+
+/* The step never falls as `move` rises, so there is one best, or a range from 0 on. */
+double hps_fit_move(struct hps_profile *p, int a, int b, int cut, double step_s, double unsure)
 {
     double low = 0, high = 8;
 
     p->engine.move = 0;
     double before = step_of_cut(p, a, b, cut);
-    for (int i = 0; i < 50 && before < step_s; i++) {
-        p->engine.move = (low + high) / 2;
-        if (step_of_cut(p, a, b, cut) < step_s)
-            low = p->engine.move;
+    for (int i = 0; i < 80; i++) {
+        double third = (high - low) / 3, left, right;
+        p->engine.move = low + third;
+        left = unlikely(p, a, b, cut, step_s, unsure);
+        p->engine.move = high - third;
+        right = unlikely(p, a, b, cut, step_s, unsure);
+        if (left <= right)
+            high -= third;
         else
-            high = p->engine.move;
+            low += third;
     }
+    p->engine.move = low;
     return before;
 }

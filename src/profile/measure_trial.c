@@ -1,6 +1,10 @@
 /* measure_trial.c - trials of a fraction of a second each. */
 #include "profile/measure_trial.h"
 
+#include <math.h>
+
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "base/world.h"
@@ -10,6 +14,7 @@
 #include "profile/small_team.h"
 
 #define TABLE_BYTES 268435456.0         /* of each table */
+#define WANDERS     0.02                /* a share of a step */
 
 /* Steps until the median is sure, or in little time. */
 static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
@@ -17,7 +22,7 @@ static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
     return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
                                    .batch = o->batch, .microbatches = o->microbatches,
                                    .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
-                                   .min_steps = 2, .max_steps = 1000, .seconds = 0.12,
+                                   .min_steps = 5, .max_steps = 1000, .seconds = 0.3,
                                    .sure = 0.02 };
 }
 
@@ -39,6 +44,19 @@ enum hps_status hps_measure_trial(struct hps_trial *trial, const struct hps_net 
 
 /* ---- two units ---- */
 
+/* A median step; 0: none. */
+struct found { double step_s, unsure; };
+
+/* What a rank's trial found, told to all. A machine wanders by more than the steps of a trial show.
+ * Collective. */
+static struct found found_by(const struct hps_trial *trial, int rank, MPI_Comm world)
+{
+    struct found x = { trial->n > 0 ? trial->step_s : 0, hypot(trial->unsure, WANDERS) };
+
+    HPS_MPI(MPI_Bcast(&x, 2, MPI_DOUBLE, rank, world));
+    return x;
+}
+
 enum hps_status hps_measure_pairs(struct hps_profile *p, const int *round, int nround,
                                   const struct hps_net *net, const struct hps_pool *pool,
                                   struct hps_dev *dev, const struct hps_measure_opt *o,
@@ -59,10 +77,9 @@ enum hps_status hps_measure_pairs(struct hps_profile *p, const int *round, int n
     if (pair != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&pair));
     st = hps_agree(world, st);
     for (int u = 0; !st && u < pool->T; u++) {
-        double step_s = trial.n > 0 ? trial.step_s : 0;
-        HPS_MPI(MPI_Bcast(&step_s, 1, MPI_DOUBLE, pool->type[u].first, world));
-        if (pool->type[u].nrank >= 2 && p->type[u].limit >= 2 && step_s > 0)
-            hps_fit_pair(p, u, step_s);
+        struct found x = found_by(&trial, pool->type[u].first, world);
+        if (pool->type[u].nrank >= 2 && p->type[u].limit >= 2 && x.step_s > 0)
+            hps_fit_pair(p, u, x.step_s, hypot(x.unsure, p->engine.unsure[u]));
     }
     return st;
 }
@@ -103,8 +120,8 @@ enum hps_status hps_measure_move(struct hps_profile *p, const struct hps_net *ne
     }
     hps_barrier_sleeping(world);
     st = hps_agree(world, st);
-    double step_s = trial.n > 0 ? trial.step_s : 0;
-    HPS_MPI(MPI_Bcast(&step_s, 1, MPI_DOUBLE, pool->type[0].first, world));
-    if (!st && step_s > 0) hps_fit_move(p, 0, 1, cut, step_s);
+    struct found x = found_by(&trial, pool->type[0].first, world);
+    double unsure = hypot(x.unsure, fmax(p->engine.unsure[0], p->engine.unsure[1]));
+    if (!st && x.step_s > 0) hps_fit_move(p, 0, 1, cut, x.step_s, unsure);
     return st;
 }

@@ -171,7 +171,7 @@ static void two_units_take_the_pairs_step(void **state)
         double want = of_model[i / 10] * two;
         double min = (one - p->engine.step_s[0] - M * p->engine.micro_s[0]) / 2 +
                      p->engine.step_s[0] + M * p->engine.micro_s[0];
-        assert_near(hps_fit_pair(p, 0, want), two);
+        assert_near(hps_fit_pair(p, 0, want, 0), two);
         if (want <= one)
             assert_near(step_of(p, 0, 2), fmax(want, min));
         else                                    /* alpha is 0 there, sync may not be enough */
@@ -196,6 +196,23 @@ static double step_of_cut(const struct hps_profile *p, int cut)
     return step;
 }
 
+/* All that messages need, too. */
+static struct hps_profile *filled_profile(void)
+{
+    struct hps_profile *p = new_profile();
+    struct hps_trial trial = make_trial();
+    struct hps_layer_time m[L];
+
+    for (int t = 0; t < T; t++) {
+        make_layers(m);
+        fill(p, t, m, 1, hps_fit_layers(m, L, M, 1, &trial, 1e-5));
+    }
+    for (int at = 0; at < L * T; at++)
+        p->recv[at] = p->send[at] = any(1e-4, 1e-3);
+    p->examples = p->epochs = 1;
+    return p;
+}
+
 /* Where units that copy their messages can explain it; one unit's step stays. */
 static void two_stages_take_their_step(void **state)
 {
@@ -203,20 +220,11 @@ static void two_stages_take_their_step(void **state)
 
     (void)state;
     for (int i = 0; i < 60; i++) {
-        struct hps_layer_time m[L];
-        struct hps_profile *p = new_profile();
-        struct hps_trial trial = make_trial();
+        struct hps_profile *p = filled_profile();
         int cut = 1 + i % (L - 1);
-        for (int t = 0; t < T; t++) {
-            make_layers(m);
-            fill(p, t, m, 1, hps_fit_layers(m, L, M, 1, &trial, 1e-5));
-        }
-        for (int at = 0; at < L * T; at++)
-            p->recv[at] = p->send[at] = any(1e-4, 1e-3);
-        p->examples = p->epochs = 1;
         double one = step_of(p, 1, 1), before = step_of_cut(p, cut);
         double want = of_model[i % 5] * before;
-        assert_near(hps_fit_move(p, 1, 0, cut, want), before);
+        assert_near(hps_fit_move(p, 1, 0, cut, want, 0), before);
         double got = step_of_cut(p, cut);
         assert_true(p->engine.move >= 0 && p->engine.move <= 8);
         if (want <= before)
@@ -228,6 +236,20 @@ static void two_stages_take_their_step(void **state)
     }
 }
 
+/* What is within the noise moves nothing, and `move` is what is expected of it. */
+static void noise_is_not_fitted(void **state)
+{
+    (void)state;
+    struct hps_profile *p = filled_profile();
+    double two = step_of(p, 0, 2);
+
+    hps_fit_pair(p, 0, 1.01 * two, 0.2);
+    assert_true(fabs(step_of(p, 0, 2) / two - 1) < 1e-4);
+    hps_fit_move(p, 1, 0, 3, step_of_cut(p, 3), 1e3);
+    assert_true(fabs(p->engine.move - 1) < 1e-3);
+    hps_profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +257,7 @@ int main(void)
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(two_units_take_the_pairs_step),
         cmocka_unit_test(two_stages_take_their_step),
+        cmocka_unit_test(noise_is_not_fitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * (plan/cost.h), and what a step of micro-batches takes in addition; pure.
  *
  * A step of `batch` examples goes in M micro-batches of b = batch/M through S stages, one forward
- * and one backward in turn (step/order.h), with a flush. Of stage s, layers i..j on type t with k
+ * and one backward in turn (plan/order.h), with a flush. Of stage s, layers i..j on type t with k
  * units, in seconds, sums over its layers; `forward`, `once` and constants of hps_profile_engine:
  *     w_s = CT*b * (1 - once/oct)          forward and backward of a micro-batch, without once
  *     f_s = w_s * forward/(oct - once) + x_s/2                     1/3 where forward is not known

@@ -25,8 +25,8 @@ struct hps_fit_rest {
 struct hps_fit_rest hps_fit_layers(struct hps_layer_time *m, int L, int M, double slow,
                                    const struct hps_trial *trial, double max_micro_s);
 
-/* Two units of type t that have the whole net took step_s a step, which is unsure by that share. The
- * model's step goes d^2/(d^2 + (unsure step_s)^2) of the difference d, so that noise is not fitted.
+/* Two units of type t that have the whole net took step_s a step, which is unsure by that share.
+ * The model's step goes d^2/(d^2 + (unsure step_s)^2) of the difference d: noise is not fitted.
  * Where the model gives less, multiply the type's sync by what makes it that long, as long as one
  * unit is not said to wait for it, and lower alpha for the rest; where it gives more, raise alpha,
  * at most to 1, and then reduce sync. One unit's step stays. Returns the model's seconds of a step

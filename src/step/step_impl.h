@@ -4,7 +4,7 @@
 
 #include "hw/count.h"
 #include "hw/span.h"
-#include "step/order.h"
+#include "plan/order.h"
 #include "step/step.h"
 
 struct hps_step_tasks {

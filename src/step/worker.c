@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "hw/count.h"
-#include "step/order.h"
+#include "plan/order.h"
 
 #define BUCKET_BYTES ((size_t)4 << 20)
 

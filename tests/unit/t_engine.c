@@ -12,7 +12,7 @@
 #include "plan/cost.h"
 #include "plan/engine.h"
 #include "tests/lib/plan_make.h"
-#include "step/order.h"
+#include "plan/order.h"
 
 enum { STAGES = 6, MICRO = 9, STEPS = 12 };
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "plan/plan.h"
-#include "step/order.h"
+#include "plan/order.h"
 
 enum { MAX_S = 6, MAX_M = 12, MAX_N = MAX_S * 2 * MAX_M };
 

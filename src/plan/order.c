@@ -1,5 +1,5 @@
 /* order.c - one forward, one backward; stages on the same ranks alternate. */
-#include "step/order.h"
+#include "plan/order.h"
 
 #include "base/mem.h"
 #include "plan/plan.h"

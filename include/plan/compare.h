@@ -28,7 +28,7 @@ enum hps_status hps_compare_run(struct hps_compare **compare, const struct hps_p
 void hps_compare_free(struct hps_compare *compare);
 
 /* JSON "heterps-plans-1": {"format", "plans": [...]}, each plan with its cost under the
- * engine-faithful model (hps_engine_tree). The caller frees the text with hps_mem_free. */
+ * engine-faithful model (hps_promise_tree). The caller frees the text with hps_mem_free. */
 char *hps_compare_text(const struct hps_compare *compare);
 
 /* Print a table: cost, gap, examples/s, cost under the engine-faithful model, stages, seconds,

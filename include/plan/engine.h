@@ -1,5 +1,6 @@
 /* engine.h - the engine-faithful model of a plan's throughput and cost: the paper's model
- * (plan/cost.h), and what a step of micro-batches takes in addition; pure.
+ * (plan/cost.h), and what a step of micro-batches takes in addition; pure. Searches use this closed
+ * form; what is promised of a plan is its replay (plan/promise.h).
  *
  * A step of `batch` examples goes in M micro-batches of b = batch/M through S stages, one forward
  * and one backward in turn (plan/order.h), with a flush. Of stage s, layers i..j on type t with k
@@ -26,10 +27,8 @@
  *     G_0 = o_0;  G_s = max(o_s, G_{s-1} + e_{s-1} + h_s)
  *     step = max( batch*tau, max_s (G_s + W_s) )
  * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
- * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less
- * (tests/unit/t_engine.c), never less than the paper's model, batch*tau: it only adds.
- * Where a plan was tried (profile/trial.h), steps last `trial` times as long: measured over
- * promised; the promise is then the measured one, and may be above the paper's model.
+ * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less, with
+ * shared units a little more (tests/unit/t_engine.c), never less than the paper's model, batch*tau: it only adds.
  *     examples_s = batch / step;  seconds = epochs * examples / batch * step
  *     cost_usd = seconds/3600 * (sum price*k + servers) */
 #ifndef HPS_PLAN_ENGINE_H
@@ -42,26 +41,9 @@ struct hps_engine_result { double step_s, examples_s, seconds, cost_usd; };
 /* Of a priced plan: it reads ct and et of every stage (hps_cost_of). O(L). Pure. */
 struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct hps_profile *p);
 
-/* The same of a whole run, which lasts engine.run_s longer than its steps: what is promised of it.
- * Pure. */
-struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struct hps_profile *p);
-
-/* The seconds of a step of stage s, by what it does in them: forwards and backwards; what is
- * computed once a step; sums over its units; the rest of the step, in which it counts, reads, sends
- * receives and waits for other stages. Their sum is step_s. Pure. */
-enum hps_engine_part {
-    HPS_ENGINE_COMPUTE, HPS_ENGINE_ONCE, HPS_ENGINE_SUMS, HPS_ENGINE_REST, HPS_ENGINE_PARTS
-};
-struct hps_engine_parts { double seconds[HPS_ENGINE_PARTS]; };
-struct hps_engine_parts hps_engine_parts(const struct hps_plan *plan, const struct hps_profile *p,
-                                         int s);
-
-/* By what share the promise of a plan is unsure: the most of the types of its stages. Pure. */
-double hps_engine_unsure(const struct hps_plan *plan, const struct hps_profile *p);
-
-/* The tree of the plan as in its JSON file, with "engine": {"throughput", "seconds", "cost_usd"}
- * added. The caller frees it with json_decref. */
-struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p);
+/* The same for a step of step_s. Pure. */
+struct hps_engine_result hps_engine_result(const struct hps_plan *plan,
+                                           const struct hps_profile *p, double step_s);
 
 /* How a step is cut into micro-batches: as the profile says, or 4 micro-batches of Bo where it
  * does not. Pure. */
@@ -87,5 +69,8 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
 struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double ct, double k);
 double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate, double M,
                        double max);
+/* The terms and mates (S) [out] of a priced plan. Returns batch*tau. Pure. */
+double hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
+                         struct hps_engine_terms *x, int *mate);
 
 #endif

@@ -37,8 +37,8 @@ struct hps_plan {
     char (*type)[HPS_NAME];            /* (T) of the pool that it was made for    */
 };
 
-/* Micro-batches in flight in stage s of S, of M in a step: without their backward yet, each keeps its
- * activations. 1F1B needs the S - s that make the way to the last stage and back; as many again,
+/* Micro-batches in flight in stage s of S, of M in a step: without their backward yet, each keeps
+ * its activations. 1F1B needs the S - s that make the way to the last stage and back; as many again,
  * less one, let messages travel, and a stage be late, while the others compute (eager 1F1B, Zhuang
  * et al., arXiv 2211.05322). Pure. */
 static inline int hps_plan_in_flight(int S, int s, int M)

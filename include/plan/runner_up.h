@@ -27,7 +27,7 @@ void hps_runner_up_free(struct hps_runner_up *r);
 /* Print lines after the table of the plan. On standard output, rank 0. */
 void hps_runner_up_print(const struct hps_runner_up *r);
 
-/* The plan and what the engine makes of it (hps_engine_tree), and beside it "runner_up" and
+/* The plan and what the engine makes of it (hps_promise_tree), and beside it "runner_up" and
  * "single", such plans or null. To free with json_decref. */
 struct json_t *hps_runner_up_tree(const struct hps_runner_up *r);
 

@@ -5,7 +5,7 @@
 #include "hw/count.h"
 #include "hw/pool.h"
 #include "net/net.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 #include "step/metric.h"
 #include "train/ckpt.h"
 

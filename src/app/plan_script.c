@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/page.h"
 #include "base/say.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 
 /* Units of one kind of request: types with equal requests to Slurm are one part. */
 struct part {
@@ -146,7 +146,7 @@ static void quoted(struct hps_page *t, const char *word)
 
 static void head(struct hps_page *t, const struct hps_job *j, const struct part *part, int n)
 {
-    struct hps_engine_result e = hps_engine_run(j->plan, j->profile);
+    struct hps_engine_result e = hps_promise_run(j->plan, j->profile);
     long long minutes = 10 + (long long)fmin(ceil(1.5 * e.seconds / 60), 1e6);
 
     hps_page_add(t, "#!/bin/bash\n"

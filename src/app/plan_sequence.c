@@ -9,7 +9,7 @@
 #include "base/say.h"
 #include "base/world.h"
 #include "life/watch.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 
 /* The price of a second: of the plan's units, and of idle ranks. */
 static void price(const struct hps_job *j, double *usd_s, double *idle_s)
@@ -80,7 +80,7 @@ static enum hps_status run_plan(struct hps_plan_sequence *c, struct hps_job *j, 
 
     l->step = j->step;
     l->text.plan = plan;
-    l->promised_examples_s = hps_engine_of(j->plan, j->profile).examples_s;
+    l->promised_examples_s = hps_promise_step(j->plan, j->profile).examples_s;
     price(j, &l->usd_s, &l->usd_idle_s);
     l->snapshot_share = snapshot_share(j);
     begin_epoch(c, j, l, cursor);

@@ -10,7 +10,7 @@
 #include "base/world.h"
 #include "life/watch.h"
 #include "plan/cost.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 #include "plan/runner_up.h"
 #include "plan/trial_choice.h"
 #include "profile/trial.h"
@@ -70,7 +70,7 @@ static double state_bytes(const struct hps_profile *p)
 /* Seconds of a trial of that many steps of n plans, by the model. */
 static double trial_s(const struct hps_job *j, int n, int steps)
 {
-    double step_s = hps_engine_of(j->plan, j->profile).step_s;
+    double step_s = hps_promise_step(j->plan, j->profile).step_s;
 
     return n * (2 * steps * step_s + state_bytes(j->profile) / BYTES_S);
 }
@@ -81,7 +81,7 @@ static int steps_of(const struct hps_job *j, int n)
     double wanted = j->o.sched.trial_steps, share;
 
     if (!isinf(wanted)) return (int)wanted;
-    share = trial_s(j, n, AUTO_STEPS) / hps_engine_of(j->plan, j->profile).seconds;
+    share = trial_s(j, n, AUTO_STEPS) / hps_promise_step(j->plan, j->profile).seconds;
     if (share <= AUTO_SHARE) return AUTO_STEPS;
     HPS_SAY(HPS_INFO, "schedule.trial_steps auto: no trial, it would take %.2g %% of the run",
             100 * share);
@@ -113,7 +113,7 @@ static enum hps_status try_plan(struct hps_job *j, const struct hps_plan *plan, 
 static struct hps_tried_plan result_of(const struct hps_job *j, const struct hps_plan *plan,
                                        const struct hps_trial *t)
 {
-    return (struct hps_tried_plan){ .promised_s = hps_engine_of(plan, j->profile).step_s,
+    return (struct hps_tried_plan){ .promised_s = hps_promise_step(plan, j->profile).step_s,
                                     .step_s = t->step_s,
                                     .unsure_s = t->unsure * t->step_s,
                                     .usd_hour = hps_cost_usd_hour(plan, j->profile) };

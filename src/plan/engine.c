@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "plan/cost.h"
 
@@ -109,11 +108,10 @@ double hps_engine_step(int S, const struct hps_engine_terms *x, const int *mate,
     return step;
 }
 
-static double step_s(const struct hps_plan *plan, const struct hps_profile *p,
-                     struct hps_engine_cut cut)
+double hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *p,
+                         struct hps_engine_terms *x, int *mate)
 {
-    struct hps_engine_terms *x = hps_mem_new((size_t)plan->S, sizeof *x);
-    int *mate = hps_mem_new((size_t)plan->S, sizeof *mate);
+    struct hps_engine_cut cut = hps_engine_cut(p);
     double tau = 0;
 
     for (int s = 0; s < plan->S; s++) {
@@ -123,64 +121,26 @@ static double step_s(const struct hps_plan *plan, const struct hps_profile *p,
         mate[s] = hps_plan_partner(plan, s);
         tau = fmax(tau, hps_cost_busy(plan, s));
     }
-    double step = hps_engine_step(plan->S, x, mate, cut.M, INFINITY);
-    hps_mem_free(x);
-    hps_mem_free(mate);
-    return fmax(step, cut.batch * tau);
+    return cut.batch * tau;
+}
+
+struct hps_engine_result hps_engine_result(const struct hps_plan *plan,
+                                           const struct hps_profile *p, double step_s)
+{
+    double batch = hps_engine_cut(p).batch, seconds = p->epochs * p->examples / batch * step_s;
+
+    return (struct hps_engine_result){ step_s, batch / step_s, seconds,
+                                       seconds / 3600 * hps_cost_usd_hour(plan, p) };
 }
 
 struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct hps_profile *p)
 {
-    struct hps_engine_cut cut = hps_engine_cut(p);
-    double step = step_s(plan, p, cut) * (p->engine.trial > 0 ? p->engine.trial : 1);
-    double seconds = p->epochs * p->examples / cut.batch * step;
+    struct hps_engine_terms *x = hps_mem_new((size_t)plan->S, sizeof *x);
+    int *mate = hps_mem_new((size_t)plan->S, sizeof *mate);
+    double min = hps_engine_stages(plan, p, x, mate);
+    double step = hps_engine_step(plan->S, x, mate, hps_engine_cut(p).M, INFINITY);
 
-    return (struct hps_engine_result){ step, cut.batch / step, seconds,
-                                       seconds / 3600 * hps_cost_usd_hour(plan, p) };
-}
-
-struct hps_engine_result hps_engine_run(const struct hps_plan *plan, const struct hps_profile *p)
-{
-    struct hps_engine_result e = hps_engine_of(plan, p);
-    double longer = 1 + p->engine.run_s / e.seconds;
-
-    return (struct hps_engine_result){ e.step_s, e.examples_s / longer, e.seconds * longer,
-                                       e.cost_usd * longer };
-}
-
-struct hps_engine_parts hps_engine_parts(const struct hps_plan *plan, const struct hps_profile *p,
-                                         int s)
-{
-    const struct hps_plan_stage *g = &plan->stage[s];
-    struct hps_engine_cut cut = hps_engine_cut(p);
-    struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
-    double k = (double)g->units, work = cut.M * g->ct * line.rows;
-    double times = p->engine.trial > 0 ? p->engine.trial : 1;
-    double compute = work * (1 - line.once_share), once = work * line.once_share;
-    double sums = (line.sync0 + line.sync1 / k) * ((k - 1) / k);
-    double rest = step_s(plan, p, cut) - compute - once - sums;
-
-    return (struct hps_engine_parts){ { times * compute, times * once, times * sums,
-                                        times * rest } };
-}
-
-double hps_engine_unsure(const struct hps_plan *plan, const struct hps_profile *p)
-{
-    double most = 0;
-
-    for (int s = 0; s < plan->S; s++)
-        most = fmax(most, p->engine.unsure[plan->stage[s].type]);
-    return most;
-}
-
-struct json_t *hps_engine_tree(const struct hps_plan *plan, const struct hps_profile *p)
-{
-    struct hps_engine_result e = hps_engine_run(plan, p);
-    json_t *o = hps_plan_tree(plan), *engine = json_object();
-
-    json_object_set_new(engine, "throughput", hps_json_real(e.examples_s));
-    json_object_set_new(engine, "seconds", hps_json_real(e.seconds));
-    json_object_set_new(engine, "cost_usd", hps_json_real(e.cost_usd));
-    json_object_set_new(o, "engine", engine);
-    return o;
+    hps_mem_free(x);
+    hps_mem_free(mate);
+    return hps_engine_result(plan, p, fmax(step, min));
 }

@@ -79,8 +79,39 @@ static void tick(struct simulation *c)
     }
 }
 
+/* The i-th pass of a stage that has its ranks for itself: n - 1 forwards, then one of each in turn,
+ * then the backwards that are left. */
+static struct hps_todo pass_alone(int S, int s, int M, bool training, int i)
+{
+    int warm = training ? hps_plan_in_flight(S, s, M) - 1 : M, turns = 2 * (M - warm);
+
+    if (i < warm) return (struct hps_todo){ false, s, i };
+    if (i >= warm + turns) return (struct hps_todo){ true, s, i - M };
+    bool backward = (i - warm) % 2;
+    return (struct hps_todo){ backward, s, (i - warm) / 2 + (backward ? 0 : warm) };
+}
+
+static int order_alone(int S, int s, int M, bool training, struct hps_todo *list)
+{
+    int n = training ? 2 * M : M;
+
+    for (int i = 0; i < n; i++)
+        list[i] = pass_alone(S, s, M, training, i);
+    return n;
+}
+
+static bool is_alone(int S, const int *lead, int me)
+{
+    int n = 0;
+
+    for (int s = 0; s < S; s++)
+        n += lead[s] == me;
+    return n == 1;
+}
+
 int hps_order_1f1b(int S, const int *lead, int me, int M, bool training, struct hps_todo *list)
 {
+    if (is_alone(S, lead, me)) return order_alone(S, me, M, training, list);
     size_t n = (size_t)S;
     int *at = hps_mem_new(5 * n, sizeof *at);
     struct simulation c = { S, M, training, lead, at, at + n, at + 2 * n, at + 3 * n, at + 4 * n };

@@ -8,7 +8,7 @@
 #include "base/page.h"
 #include "base/say.h"
 #include "plan/cost.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 
 /* "3 h1" or "3-5 h1..deep", cut to the column's width. */
 static void layers_of(char *text, size_t size, const struct hps_plan_stage *g,
@@ -99,11 +99,11 @@ static void print_method(const struct hps_plan *plan)
 
 static void print_promise(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
 {
-    struct hps_engine_result e = hps_engine_run(plan, p);
+    struct hps_engine_result e = hps_promise_run(plan, p);
 
     hps_out(": %.6g examples/s, %.6g s, %.6g USD (%.6g USD/h)\n", plan->throughput, plan->seconds,
             plan->cost_usd, usd_hour);
-    hps_out("with fill, drain and latency: %.6g examples/s, %.6g s, %.6g USD\n", e.examples_s,
+    hps_out("replayed, event by event: %.6g examples/s, %.6g s, %.6g USD\n", e.examples_s,
             e.seconds, e.cost_usd);
 }
 

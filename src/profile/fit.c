@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "plan/cost.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 
 /* ---- the layers on one unit ---- */
 
@@ -76,7 +76,7 @@ struct hps_fit_rest hps_fit_layers(struct hps_layer_time *m, int L, int M, doubl
 static double price(struct hps_plan *plan, const struct hps_profile *p)
 {
     hps_cost_of(plan, p);
-    double step = hps_engine_of(plan, p).step_s;
+    double step = hps_promise_step(plan, p).step_s;
     hps_plan_free(plan);
     return step;
 }

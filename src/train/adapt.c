@@ -13,7 +13,7 @@
 #include "hw/count.h"
 #include "plan/correct.h"
 #include "plan/cost.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 
 enum { MIN_STEPS = 4 };
 
@@ -210,7 +210,9 @@ static struct hps_correct_price expected(const struct hps_adapt *a, const struct
 static double margin_of(const struct hps_adapt *a, const struct verdict *v)
 {
     double doubt = find(a, v->then) ? 0 : DOUBT / sqrt(a->windows);
-    double unsure = hps_engine_unsure(v->now, v->profile) + hps_engine_unsure(v->then, v->profile);
+    double unsure = hps_promise_unsure(v->now, v->profile);
+
+    unsure += hps_promise_unsure(v->then, v->profile);
 
     return a->opt->replan_margin + doubt + unsure;
 }

@@ -30,7 +30,7 @@ budget='--set schedule.seconds=0 --set schedule.evaluations=800'
 plan() { heterps plan --profile profile.json $budget "$@"; }
 
 expect 0 '' plan
-shows '^with fill, drain and latency: '
+shows '^replayed, event by event: '
 shows '^runner-up: layers .* USD, .* % more '
 shows '^one type alone: '
 zero='[0, 0, 0]'

@@ -154,6 +154,8 @@ class Stage:
         def of_type(key):
             return about[key][t] if about else 0
 
+        recv = layers[i]["recv"][t] if i > 0 else 0
+        send = layers[j]["send"][t] if j < len(layers) - 1 else 0
         oct_s, forward_s, once_s = total("oct"), total("forward"), total("once")
         ct = stage_times(profile, g)[0] * rows
         once = ct * min(once_s / oct_s, 1) if oct_s > 0 else 0
@@ -164,38 +166,100 @@ class Stage:
         reading = [l for l, x in enumerate(layers) if x.get("reads")]
         if reading and i > reading[0] and any(i <= l <= j for l in reading):
             extra += of_type("read_s") * rows
+        if profile["types"][t].get("kind", "cpu") == "cpu":
+            extra += about.get("move", 0) * (recv + send) / profile["batch"] * rows / k
         moved = math.fsum(x["sync"][t] * (1 - x["beta"][t] + x["beta"][t] / k) for x in mine)
         moved *= 2 * (k - 1) / k
         self.forward = part * (ct - once) + extra / 2
         self.backward = (1 - part) * (ct - once) + extra / 2
         self.both = self.forward + self.backward
         self.once = micros * (once + moved / profile["batch"] * rows) + of_type("step_s")
-        self.hop = layers[i]["recv"][t] / profile["batch"] * rows if s > 0 else 0
+        self.hop = recv / profile["batch"] * rows
 
 
-def inside(x, s, micros):
-    """Seconds from the first to the last micro-batch of stage s: its work, and where it waits."""
-    ahead = math.fsum(y.both + y.hop for y in x[s + 1:])
-    flights = min(micros, 2 * (len(x) - s) - 1)
-    first = max(0, ahead - (flights - 1) * x[s].forward)
-    last = max(0, ahead - (flights - 1) * x[s].backward)
-    idle = 0
-    if s < len(x) - 1:
-        idle = first + last if micros > flights else max(first, last)
-    return max(micros * x[s].both + idle, micros // flights * (x[s].both + ahead))
+def flights(n, s, micros):
+    return min(micros, 2 * (n - s) - 1)
+
+
+def passes(s, n, micros):
+    """(backward, micro-batch) of stage s, in its order: warm-up, one of each in turn, the rest."""
+    warm = flights(n, s, micros) - 1
+    out = [(False, m) for m in range(warm)]
+    for m in range(warm, micros):
+        out += [(False, m), (True, m - warm)]
+    return out + [(True, m) for m in range(micros - warm, micros)]
+
+
+def shared_order(lead, me, n, micros):
+    """(stage, backward, micro-batch) of ranks with two stages: all ranks do the same work, a shared
+    stage's pass takes half as long, a backward twice; backwards first, then the later stage."""
+    lists, at, out = [passes(s, n, micros) for s in range(n)], [0] * n, []
+    ended = [{}, {}]  # by (stage, micro-batch): the tick
+    busy = {h: (0, None) for h in set(lead)}
+    tick = 0
+    while any(at[s] < len(lists[s]) for s in range(n)):
+        for h, (until, what) in busy.items():
+            if what and until <= tick:
+                ended[what[1]][what[0], what[2]] = tick
+                busy[h] = (until, None)
+        for h in sorted(busy):
+            if busy[h][1]:
+                continue
+            best = None
+            for s in (s for s in range(n) if lead[s] == h and at[s] < len(lists[s])):
+                back, m = lists[s][at[s]]
+                needs = (s + 1, m) if back else (s - 1, m)
+                own = (s, m) in ended[0] if back else True
+                if own and (not 0 <= needs[0] < n or needs in ended[back]):
+                    if best is None or back or not best[1]:
+                        best = (s, back, m)
+            if best:
+                at[best[0]] += 1
+                length = (2 if best[1] else 1) * (1 if lead.count(h) > 1 else 2)
+                busy[h] = (tick + length, best)
+                if h == me:
+                    out.append(best)
+        tick += 1
+    return out
+
+
+def replay(x, lead, micros):
+    """Seconds of a step when many follow each other, event by event."""
+    n, free, began, steps, before = len(x), {h: 0.0 for h in lead}, 0.0, 8, 3
+    orders = {h: shared_order(lead, h, n, micros) if lead.count(h) > 1 else
+              [(h, back, m) for back, m in passes(h, n, micros)] for h in set(lead)}
+    for step in range(before + steps):
+        if step == before:
+            began = free[0]
+        ended, at, moved = [{}, {}], {h: 0 for h in orders}, True
+        while moved:
+            moved = False
+            for h, todo in orders.items():
+                while at[h] < len(todo):
+                    s, back, m = todo[at[h]]
+                    other = s + 1 if back else s - 1
+                    come = 0.0
+                    if 0 <= other < n:
+                        if (other, m) not in ended[back]:
+                            break
+                        come = ended[back][other, m] + x[max(s, other)].hop / 2
+                    free[h] = max(free[h], come) + (x[s].backward if back else x[s].forward)
+                    ended[back][s, m] = free[h]
+                    at[h] += 1
+                    moved = True
+        for s in range(n):
+            free[lead[s]] += x[s].once
+    return (free[0] - began) / steps
 
 
 def engine_step(profile, plan, tau):
     about = profile.get("engine") or {"batch": 4 * profile["batch"], "microbatches": 4}
     batch, micros = about["batch"], about["microbatches"]
     x = [Stage(profile, plan, s, batch, micros) for s in range(len(plan["stages"]))]
-    begins, ends = [], []
-    for s, y in enumerate(x):
-        begins.append(max(y.once, begins[-1] + x[s - 1].both + y.hop) if s else y.once)
-        ends.append(begins[s] + inside(x, s, micros))
+    lead = list(range(len(x)))
     for a, b in plan.get("share") or []:
-        ends.append(begins[a] + micros * (x[a].both + x[b].both) + x[b].once)
-    return max(batch * tau, *ends), batch
+        lead[max(a, b)] = min(a, b)
+    return max(batch * tau, replay(x, lead, micros)), batch
 
 
 def check_engine(profile, plan, tau, rate):

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plan/cost.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 #include "profile/fit.h"
 
 enum { L = 5, T = 2, M = 4, BATCH = 400 };
@@ -80,7 +80,7 @@ static double step_of(const struct hps_profile *p, int t, int units)
 
     plan->stage[0].units = units;
     hps_cost_of(plan, p);
-    double step = hps_engine_of(plan, p).step_s;
+    double step = hps_promise_step(plan, p).step_s;
     hps_plan_free(plan);
     return step;
 }
@@ -191,7 +191,7 @@ static double step_of_cut(const struct hps_profile *p, int cut)
     plan->stage[0] = (struct hps_plan_stage){ .last = cut - 1, .type = 1, .units = 1 };
     plan->stage[1] = (struct hps_plan_stage){ .first = cut, .last = L - 1, .units = 1 };
     hps_cost_of(plan, p);
-    double step = hps_engine_of(plan, p).step_s;
+    double step = hps_promise_step(plan, p).step_s;
     hps_plan_free(plan);
     return step;
 }

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/say.h"
 #include "plan/cost.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 #include "plan/policy.h"
 
 static void add(struct hps_compare *c, char *method)
@@ -155,7 +155,7 @@ char *hps_compare_text(const struct hps_compare *c)
     json_t *list = json_array();
 
     for (int a = 0; a < c->n; a++)
-        if (c->plan[a]) json_array_append_new(list, hps_engine_tree(c->plan[a], c->profile));
+        if (c->plan[a]) json_array_append_new(list, hps_promise_tree(c->plan[a], c->profile));
     return hps_plan_trees_text(list);
 }
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/say.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 #include "plan/moves.h"
 #include "plan/provision.h"
 
@@ -161,7 +161,7 @@ static void print_loss(const struct hps_runner_up *r, const struct hps_plan *x)
 {
     double hour = hps_cost_usd_hour(x, r->profile), mine = hps_cost_usd_hour(r->plan, r->profile);
     struct promise its = promise_of(r, x), ours = promise_of(r, r->plan);
-    double unsure = hps_engine_unsure(x, r->profile) + hps_engine_unsure(r->plan, r->profile);
+    double unsure = hps_promise_unsure(x, r->profile) + hps_promise_unsure(r->plan, r->profile);
     char usd[64], rate[64], price[64];
 
     hps_out(": %.6g examples/s, %.6g USD, %s (speed: %s; an hour: %s)", its.rate, its.usd,
@@ -221,11 +221,11 @@ void hps_runner_up_print(const struct hps_runner_up *r)
 
 struct json_t *hps_runner_up_tree(const struct hps_runner_up *r)
 {
-    json_t *o = hps_engine_tree(r->plan, r->profile);
+    json_t *o = hps_promise_tree(r->plan, r->profile);
 
     json_object_set_new(o, "runner_up",
-                        r->next ? hps_engine_tree(r->next, r->profile) : json_null());
+                        r->next ? hps_promise_tree(r->next, r->profile) : json_null());
     json_object_set_new(o, "single",
-                        r->single ? hps_engine_tree(r->single, r->profile) : json_null());
+                        r->single ? hps_promise_tree(r->single, r->profile) : json_null());
     return o;
 }

@@ -51,7 +51,7 @@ static void note(struct dump *d, const char *name, double x)
 static void put_head(struct dump *d, const char *report)
 {
     const struct hps_report_input *f = d->facts;
-    struct hps_engine_result e = hps_engine_run(f->setup.plan, f->setup.profile);
+    struct hps_engine_result e = hps_promise_run(f->setup.plan, f->setup.profile);
     struct hps_page region = { 0 }, event = { 0 };
 
     for (int g = 0; g < HPS_REGIONS; g++)

@@ -48,7 +48,7 @@ static json_t *read_back(char *text)
 
 static void put_promises(json_t *j, const struct hps_report_input *f)
 {
-    struct hps_engine_result e = hps_engine_run(f->setup.plan, f->setup.profile);
+    struct hps_engine_result e = hps_promise_run(f->setup.plan, f->setup.profile);
     double epochs = f->setup.profile->epochs;
     double epoch = f->setup.profile->examples / (double)f->done.examples;
 
@@ -222,7 +222,7 @@ static void put_pool(json_t *j, const struct hps_report_input *f)
 static double promised_bubble(const struct hps_report_input *f)
 {
     struct hps_engine_cut cut = hps_engine_cut(f->setup.profile);
-    double step_s = hps_engine_of(f->setup.plan, f->setup.profile).step_s, busy_s = 0, units = 0;
+    double step_s = hps_promise_step(f->setup.plan, f->setup.profile).step_s, busy_s = 0, units = 0;
 
     for (int s = 0; s < f->setup.plan->S; s++) {
         const struct hps_plan_stage *g = &f->setup.plan->stage[s];

@@ -1,42 +1,42 @@
 /* report_parts.c - the parts of a stage's step, measured and promised, and which is most off. */
 #include <math.h>
 
-#include "plan/engine.h"
+#include "plan/promise.h"
 #include "train/report/report_impl.h"
 
-static const char *const name[HPS_ENGINE_PARTS] = { "compute", "update", "reduce", "wait" };
+static const char *const name[HPS_PROMISE_PARTS] = { "compute", "update", "reduce", "wait" };
 
 /* Seconds of a step of this stage in each part, mean over its ranks. */
 static void measured(const struct hps_report_region *region, double seconds, double steps,
-                     double part[HPS_ENGINE_PARTS])
+                     double part[HPS_PROMISE_PARTS])
 {
     static const int of[HPS_REGIONS] = {
-        [HPS_REGION_FORWARD] = HPS_ENGINE_COMPUTE, [HPS_REGION_BACKWARD] = HPS_ENGINE_COMPUTE,
-        [HPS_REGION_PULL] = HPS_ENGINE_ONCE,       [HPS_REGION_PUSH] = HPS_ENGINE_ONCE,
-        [HPS_REGION_UPDATE] = HPS_ENGINE_ONCE,     [HPS_REGION_REDUCE] = HPS_ENGINE_SUMS,
-        [HPS_REGION_READ] = HPS_ENGINE_REST,       [HPS_REGION_SEND] = HPS_ENGINE_REST,
-        [HPS_REGION_RECV] = HPS_ENGINE_REST,       [HPS_REGION_WAIT] = HPS_ENGINE_REST,
-        [HPS_REGION_CHECKPOINT] = HPS_ENGINE_REST,
+        [HPS_REGION_FORWARD] = HPS_PROMISE_COMPUTE, [HPS_REGION_BACKWARD] = HPS_PROMISE_COMPUTE,
+        [HPS_REGION_PULL] = HPS_PROMISE_ONCE,       [HPS_REGION_PUSH] = HPS_PROMISE_ONCE,
+        [HPS_REGION_UPDATE] = HPS_PROMISE_ONCE,     [HPS_REGION_REDUCE] = HPS_PROMISE_SUMS,
+        [HPS_REGION_READ] = HPS_PROMISE_REST,       [HPS_REGION_SEND] = HPS_PROMISE_REST,
+        [HPS_REGION_RECV] = HPS_PROMISE_REST,       [HPS_REGION_WAIT] = HPS_PROMISE_REST,
+        [HPS_REGION_CHECKPOINT] = HPS_PROMISE_REST,
     };
     double rest = seconds - region[HPS_REGION_CHECKPOINT].avg_s;
 
-    for (int i = 0; i < HPS_ENGINE_PARTS; i++)
+    for (int i = 0; i < HPS_PROMISE_PARTS; i++)
         part[i] = 0;
     for (int g = 0; g < HPS_REGIONS; g++) {
         double s = region[g].gpu_s > 0 ? region[g].gpu_s : region[g].avg_s;
-        if (of[g] == HPS_ENGINE_REST) continue;
+        if (of[g] == HPS_PROMISE_REST) continue;
         part[of[g]] += s / steps;
         rest -= s;
     }
-    part[HPS_ENGINE_REST] = rest / steps;
+    part[HPS_PROMISE_REST] = rest / steps;
 }
 
 void hps_report_put_parts(json_t *stage, const struct hps_report_input *f, int s,
                           const struct hps_report_region *region, double seconds)
 {
     const struct hps_plan_epoch *e = f->plans.n > 0 ? &f->plans.epoch[f->plans.n - 1] : NULL;
-    double steps = e ? (double)(e->last - e->first + 1) : 0, got[HPS_ENGINE_PARTS];
-    struct hps_engine_parts said = hps_engine_parts(f->setup.plan, f->setup.profile, s);
+    double steps = e ? (double)(e->last - e->first + 1) : 0, got[HPS_PROMISE_PARTS];
+    struct hps_promise_parts said = hps_promise_parts(f->setup.plan, f->setup.profile, s);
     json_t *list = json_array();
     int most = 0;
 
@@ -45,7 +45,7 @@ void hps_report_put_parts(json_t *stage, const struct hps_report_input *f, int s
         return;
     }
     measured(region, seconds, steps, got);
-    for (int i = 0; i < HPS_ENGINE_PARTS; i++) {
+    for (int i = 0; i < HPS_PROMISE_PARTS; i++) {
         json_t *one = json_object();
         hps_report_put_word(one, "part", name[i]);
         hps_report_put_real(one, "measured_s", got[i]);

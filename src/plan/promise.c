@@ -1,0 +1,75 @@
+#include "plan/promise.h"
+
+#include <math.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "plan/replay.h"
+
+static double trial_of(const struct hps_profile *p)
+{
+    return p->engine.trial > 0 ? p->engine.trial : 1;
+}
+
+/* Without the trial. */
+static double step_s(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    struct hps_engine_terms *x = hps_mem_new((size_t)plan->S, sizeof *x);
+    int *mate = hps_mem_new((size_t)plan->S, sizeof *mate);
+    double min = hps_engine_stages(plan, p, x, mate);
+    double step = hps_replay_step(plan->S, x, mate, (int)hps_engine_cut(p).M);
+
+    hps_mem_free(x);
+    hps_mem_free(mate);
+    return fmax(step, min);
+}
+
+struct hps_engine_result hps_promise_step(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    return hps_engine_result(plan, p, trial_of(p) * step_s(plan, p));
+}
+
+struct hps_engine_result hps_promise_run(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    struct hps_engine_result e = hps_promise_step(plan, p);
+    double longer = 1 + p->engine.run_s / e.seconds;
+
+    return (struct hps_engine_result){ e.step_s, e.examples_s / longer, e.seconds * longer,
+                                       e.cost_usd * longer };
+}
+
+struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const struct hps_profile *p,
+                                           int s)
+{
+    const struct hps_plan_stage *g = &plan->stage[s];
+    struct hps_engine_cut cut = hps_engine_cut(p);
+    struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
+    double k = (double)g->units, work = cut.M * g->ct * line.rows, times = trial_of(p);
+    double compute = work * (1 - line.once_share), once = work * line.once_share;
+    double sums = (line.sync0 + line.sync1 / k) * ((k - 1) / k);
+    double rest = step_s(plan, p) - compute - once - sums;
+
+    return (struct hps_promise_parts){ { times * compute, times * once, times * sums,
+                                         times * rest } };
+}
+
+double hps_promise_unsure(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    double most = 0;
+
+    for (int s = 0; s < plan->S; s++)
+        most = fmax(most, p->engine.unsure[plan->stage[s].type]);
+    return most;
+}
+
+struct json_t *hps_promise_tree(const struct hps_plan *plan, const struct hps_profile *p)
+{
+    struct hps_engine_result e = hps_promise_run(plan, p);
+    json_t *o = hps_plan_tree(plan), *engine = json_object();
+
+    json_object_set_new(engine, "throughput", hps_json_real(e.examples_s));
+    json_object_set_new(engine, "seconds", hps_json_real(e.seconds));
+    json_object_set_new(engine, "cost_usd", hps_json_real(e.cost_usd));
+    json_object_set_new(o, "engine", engine);
+    return o;
+}

@@ -1,5 +1,5 @@
-/* replay.c - a list of passes for each group of ranks; each does its next one as soon as it is known
- * when its message comes. */
+/* replay.c - a list of passes for each group of ranks; each does its next one as soon as it is
+ * known when its message comes. */
 #include "plan/replay.h"
 
 #include <assert.h>

@@ -210,11 +210,10 @@ static struct hps_correct_price expected(const struct hps_adapt *a, const struct
 static double margin_of(const struct hps_adapt *a, const struct verdict *v)
 {
     double doubt = find(a, v->then) ? 0 : DOUBT / sqrt(a->windows);
-    double unsure = hps_promise_unsure(v->now, v->profile);
+    double now = hps_promise_unsure(v->now, v->profile);
+    double then = hps_promise_unsure(v->then, v->profile);
 
-    unsure += hps_promise_unsure(v->then, v->profile);
-
-    return a->opt->replan_margin + doubt + unsure;
+    return a->opt->replan_margin + doubt + now + then;
 }
 
 /* Is v->then another plan, and better than v->now by the margin? For the highest throughput, a

@@ -38,9 +38,9 @@ struct hps_plan {
 };
 
 /* Micro-batches in flight in stage s of S, of M in a step: without their backward yet, each keeps
- * its activations. 1F1B needs the S - s that make the way to the last stage and back; as many again,
- * less one, let messages travel, and a stage be late, while the others compute (eager 1F1B, Zhuang
- * et al., arXiv 2211.05322). Pure. */
+ * its activations. 1F1B needs the S - s that make the way to the last stage and back; as many
+ * again, less one, let messages travel, and a stage be late, while the others compute (eager 1F1B,
+ * Zhuang et al., arXiv 2211.05322). Pure. */
 static inline int hps_plan_in_flight(int S, int s, int M)
 {
     int n = 2 * (S - s) - 1;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -17,11 +18,22 @@
 #include "train/ckpt_state.h"
 
 #define SHARE     (1.0 / 8)     /* of a checkpoint                        */
-#define MIN_BYTES 8388608.0     /* of all ranks                           */
+#define MIN_BYTES 8388608.0     /* of all ranks; no more than a checkpoint */
 #define MAX_BYTES 67108864.0
-#define MIN_RANK  65536.0       /* of a rank                              */
+#define MIN_RANK  4096.0        /* of a rank                              */
 
 enum { PIECE = 4 << 20 };       /* of a write; ranks have pieces in turn  */
+
+/* The lowest rank that failed says why, by errno. Collective. */
+static enum hps_status agree(bool good, const char *folder, MPI_Comm world)
+{
+    int why = errno, me = good ? INT_MAX : hps_rank(), first;
+
+    HPS_MPI(MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, world));
+    errno = why;
+    if (!good && me == first) hps_ckpt_unwritable(folder);
+    return first < INT_MAX ? HPS_OUTPUT : HPS_OK;
+}
 
 /* Rank 0 makes the folder and the file, others open it; *fd [out]. Collective. */
 static enum hps_status open_all(int *fd, const char *folder, const char *path, MPI_Comm world)
@@ -30,11 +42,14 @@ static enum hps_status open_all(int *fd, const char *folder, const char *path, M
     bool root = hps_rank() == 0;
 
     if (root) st = hps_ckpt_make_folder(folder);
-    if (root && !st && (*fd = hps_file_new(path, 0)) < 0) st = hps_ckpt_unwritable(folder);
     st = hps_agree(world, st);
-    if (!st && !root && (*fd = hps_file_open(path, O_WRONLY)) < 0) st = hps_ckpt_unwritable(folder);
-    st = hps_agree(world, st);
-    if (root && *fd >= 0) unlink(path);         /* also if the run is killed now */
+    if (st) return st;
+    if (root) *fd = hps_file_new(path, 0);
+    st = agree(!root || *fd >= 0, folder, world);
+    if (st) return st;
+    if (!root) *fd = hps_file_open(path, O_WRONLY);
+    st = agree(*fd >= 0, folder, world);
+    if (root) unlink(path);                     /* also if the run is killed now */
     return st;
 }
 
@@ -83,16 +98,16 @@ enum hps_status hps_ckpt_try(const struct hps_ckpt_opt *opt, const struct hps_ru
                              double bytes, double *save_s, MPI_Comm world)
 {
     char *folder = hps_ckpt_folder(opt, dir), *path = hps_mem_print("%s/.rate", folder);
-    double all = fmin(fmax(SHARE * bytes, MIN_BYTES), MAX_BYTES), R = hps_nrank();
+    double all = fmin(fmax(SHARE * bytes, MIN_BYTES), fmin(bytes, MAX_BYTES)), R = hps_nrank();
     double mine = fmax(all / R, MIN_RANK), took_s = 0;
     int fd = -1;
 
     enum hps_status st = open_all(&fd, folder, path, world);
     if (!st) took_s = write_s(fd, (size_t)mine, world);
-    if (took_s < 0) st = hps_ckpt_unwritable(folder);
+    if (!st) st = agree(took_s >= 0, folder, world);
     if (fd >= 0) close(fd);
     *save_s = fmax(took_s, 0) * bytes / (mine * R);
     hps_mem_free(path);
     hps_mem_free(folder);
-    return hps_agree(world, st);
+    return st;
 }

@@ -24,9 +24,11 @@ struct hps_team {
     MPI_Comm stage;             /* the ranks of this rank's stages, by replica; owned; NULL on
                                    an idle rank                                             */
     int R, S;                   /* ranks of the world, stages                               */
-    int nworker;                /* stages that this rank works for; 0: it is idle           */
+    int nworker;                /* stages that this rank works for; 0: it is idle or serves */
     int worker_stage[HPS_WORKERS];      /* (nworker) their numbers, ascending; 0 is the first
                                            stage of the pipeline                            */
+    bool serves;                /* this rank is a dedicated server                          */
+    int nserver, *server;       /* (nserver) world ranks of the servers                     */
     int my_replica, nreplica;   /* this rank among the ranks of its stages; 0, 0: idle      */
     int *lead;                  /* (S) the first stage that has the same ranks: the stage itself,
                                    or the earlier stage with which it shares them           */
@@ -40,14 +42,16 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
                              const int *stage_of, MPI_Comm world);
 void hps_team_free(struct hps_team *team);
 
+/* Has this rank something to do in a step, for a stage or as a server? Pure. */
+bool hps_team_works(const struct hps_team *team);
 /* Does this rank work for stage s? Pure. */
 bool hps_team_has_stage(const struct hps_team *team, int s);
 /* Which of the stages of its ranks is s: 0 or 1. Ranks that share several boundaries of the
  * pipeline tell the messages apart by this number of the stage before the boundary. Pure. */
 int hps_team_worker(const struct hps_team *team, int s);
 
-/* A communicator of the ranks with member[r] != 0, ordered by world rank (for a table read by
- * several stages, for servers). MPI_COMM_NULL on the others. `member` (R) is equal on all ranks.
+/* A communicator of the ranks with member[r] != 0, servers first, then by world rank (for a table
+ * read by several stages). MPI_COMM_NULL on the others. `member` (R) is equal on all ranks.
  * Collective over world. Caller frees with HPS_MPI(MPI_Comm_free). */
 MPI_Comm hps_team_of(const struct hps_team *team, const bool *member);
 

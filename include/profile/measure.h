@@ -25,6 +25,8 @@ struct hps_measure_opt {
     bool present;                    /* limit types to the ranks present  */
     const struct hps_storage_opt *storage;
     int prefetch;                    /* steps that are read ahead         */
+    int server_type;                 /* of the dedicated servers          */
+    long long servers;               /* 0: none                           */
 };
 
 /* Measure on ranks of each type and broadcast the profile. First each layer by itself; then a rank
@@ -40,7 +42,7 @@ enum hps_status hps_measure_profile(struct hps_profile **profile, const struct h
                                     const struct hps_measure_opt *opt, MPI_Comm world);
 
 /* Set what a recorded profile takes from the pool and the deck: names, prices, limits and memory
- * of the types, and the micro-batches of a step. Pure. */
+ * of the types, the servers, and the micro-batches of a step. Pure. */
 void hps_measure_types(struct hps_profile *profile, const struct hps_pool *pool,
                        const struct hps_measure_opt *opt);
 

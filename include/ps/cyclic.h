@@ -17,7 +17,7 @@ static inline long long hps_cyclic_local(long long row, int k)
 {
     return row / HPS_CYCLIC_BLOCK / k * HPS_CYCLIC_BLOCK + row % HPS_CYCLIC_BLOCK;
 }
-/* How many of `rows` rows owner `part` of k has. */
+/* How many of `rows` rows owner `part` of k has; 0 where part >= k, which is no owner. */
 long long hps_cyclic_nlocal(long long rows, int part, int k);
 
 /* The rows of one owner: nrow rows of `stride` floats, weights first, then states of the update

@@ -15,9 +15,10 @@
 enum { HPS_EXCHANGE_BUFFERS = 3 }; /* of rows, which one table has in `near` */
 
 struct hps_exchange;
-/* One table, sharded over the members of comm (the route's; MPI_COMM_NULL: alone), owner `part` of
- * the table is member `part`. near: the route's, whose buffers from index * HPS_EXCHANGE_BUFFERS on
- * are this table's; or NULL. Borrows it, the table and the device. Collective over comm. */
+/* One table, whose owners are the first members of comm (the request's; MPI_COMM_NULL: alone):
+ * owner `part` is member `part`, the others have an empty one. shm: the request's, whose buffers
+ * from index * HPS_EXCHANGE_BUFFERS on are this table's; or NULL. Borrows it, the table and the
+ * device. Collective over comm. */
 enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *table,
                                  struct hps_dev *dev, struct hps_shm *shm, int index,
                                  MPI_Comm comm);

@@ -1,6 +1,7 @@
 /* ps.h - the parameter server: the tables of a network, each sharded over the ranks whose stages
- * read it. This is the only door to them; floors above include no other header of ps, but for
- * ps/cyclic.h (which owner has which row) and ps/snapshot.h (rows as a checkpoint reads them).
+ * read it, or all over dedicated servers (comm/team.h), which train nothing. This is the only door
+ * to them; floors above include no other header of ps, but for ps/cyclic.h (which owner has which
+ * row) and ps/snapshot.h (rows as a checkpoint reads them).
  *
  * A step is begin; for each micro-batch, pull before a forward and, where one learns, gradients
  * into the lookup in its backward; then push_begin, push_end, norm2 where gradients are clipped,
@@ -26,9 +27,9 @@ struct hps_ps_opt {
 };
 
 struct hps_ps;
-/* The tables that stages of this rank read, with rows initialised. Collective over team->world;
- * errors (a shard that is too large, keys of layers that cannot be met) are shared. Net, team and
- * device are borrowed. */
+/* The tables that stages of this rank read, or that it serves, with rows initialised. Collective
+ * over team->world; errors (a shard that is too large, keys of layers that cannot be met) are
+ * shared. Net, team and device are borrowed. */
 enum hps_status hps_ps_new(struct hps_ps **ps, const struct hps_net *net,
                            const struct hps_plan *plan, const struct hps_team *team,
                            struct hps_dev *dev, const struct hps_ps_opt *opt);
@@ -61,6 +62,9 @@ void hps_ps_begin(struct hps_ps *ps, struct hps_ps_requests *requests);
 /* The rows of layer l and micro-batch m have come: call it for m = 0..M-1 in order, for each layer
  * of my stages that reads a table (NULL for the others). Borrowed until the next begin. */
 const struct hps_lookup *hps_ps_pull(struct hps_ps *ps, int m, int l);
+/* In place of the pulls of a rank that reads nothing: my rows have left for the others. Waits until
+ * these have begun the step. */
+void hps_ps_serve(struct hps_ps *ps);
 /* After the last backward: gradients travel to the owners and are summed there in the order of
  * ranks, so that bits do not depend on arrival. Begin does not wait for others; end does. */
 void hps_ps_push_begin(struct hps_ps *ps);

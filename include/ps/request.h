@@ -26,6 +26,7 @@ struct hps_request_opt {
                    number a row, that are for this request alone: members that
                    share memory read there what was requested of them. < 0, on
                    all members or none: all of it is sent in messages            */
+    int owners; /* the first members own the rows; 0: all do                     */
 };
 /* A member that begins step s has taken step s-2, so all members began that and took s-4: what they
  * read for step s-6 is no longer needed. */
@@ -62,7 +63,7 @@ struct hps_request_step {
 
 struct hps_request;
 /* comm: all members (owners and readers of the tables), dup'ed inside; MPI_COMM_NULL: alone. Owner
- * of a row: hps_cyclic_owner(row, parts), parts = size of comm. A member that reads nothing passes
+ * of a row: hps_cyclic_owner(row, owners). A member that reads nothing passes
  * nlayer 0. rows: of the tables (hps_table_new refuses more than an int can number at an owner),
  * the same on all members, as is M. shm: the members that share memory with me, borrowed; NULL:
  * none. Collective over comm. */

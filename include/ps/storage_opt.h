@@ -6,6 +6,7 @@
 
 struct hps_storage_opt {
     int servers;
+    const char *server_type;            /* "": the cheapest CPU type with enough ranks */
     double gpu_memory, host_memory;
     const char *file;
     const char *dense_gradients;        /* messages: fp32|bf16 */

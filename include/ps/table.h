@@ -14,7 +14,7 @@ struct hps_snapshot;
 
 struct hps_table {
     const struct hps_table_shape *shape;    /* borrowed */
-    int part, parts;                        /* I am owner `part` of `parts` */
+    int part, parts;                        /* I am owner `part` of `parts`; none: part >= parts */
     long long nrow;                         /* mine     */
     int dim;
     size_t stride;                          /* floats from row to row: hps_rule_stride */

@@ -11,13 +11,19 @@
 #include "net/net.h"
 
 struct hps_unique;
-/* For the ids of the slots of `nlayer` layers in steps of M micro-batches; row r of 0..rows-1
- * belongs to owner hps_cyclic_owner(r, parts). With `index`, or on a device that is no host, all
- * lookups are by index; else in order or, with one owner, in its table, and by index where that is
- * faster. Layers (the list is copied) and device are borrowed; the threads of the device do the
- * work. */
-struct hps_unique *hps_unique_new(int nlayer, const struct hps_layer *const *layer, long long rows,
-                                  int M, int parts, bool index, struct hps_dev *dev);
+struct hps_unique_opt {
+    int nlayer;                             /* ids of the slots of these layers              */
+    const struct hps_layer *const *layer;   /* (nlayer) the list is copied, layers borrowed  */
+    long long rows;                         /* row r of 0..rows-1 ...                        */
+    int parts;                              /* ... belongs to hps_cyclic_owner(r, parts)     */
+    int M;                                  /* micro-batches of a step                       */
+    bool index;                             /* all lookups are by index, as they are on a device
+                                               that is no host                               */
+    bool alone;                             /* I own all rows and nobody else reads them     */
+};
+/* Lookups that need not be by index are in order or, alone, in the table, and by index where that
+ * is faster. The device is borrowed; its threads do the work. */
+struct hps_unique *hps_unique_new(const struct hps_unique_opt *opt, struct hps_dev *dev);
 void hps_unique_free(struct hps_unique *unique);
 
 /* The arrays that the lookups of a step point to; zeroed memory is a valid start. */

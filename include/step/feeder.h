@@ -17,7 +17,8 @@ struct hps_feeder_opt {
     bool learns;                        /* for training: a parameter server has one such feeder
                                            at a time                                           */
 };
-/* Make a feeder for the layers of this rank's stages; where they read no column, it reads nothing.
+/* Make a feeder for the layers of this rank's stages; where they read no column, and on a server,
+ * it reads nothing.
  * Negatives depend on the order's key and the step alone. Idle ranks get a feeder that does
  * nothing. Collective over team->world. */
 enum hps_status hps_feeder_new(struct hps_feeder **feeder, const struct hps_net *net,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/servers.h"
 #include "base/clock.h"
 #include "base/deck_lines.h"
 #include "base/launch.h"
@@ -205,9 +206,10 @@ static char *planning_text(const struct hps_job *j)
                                         "schedule.replan_margin", NULL };
     char *data = hps_deck_lines(j->o.deck, "data", hps_data_fields, skip);
     char *schedule = hps_deck_lines(j->o.deck, "schedule", hps_sched_fields, skip);
-    char *text = hps_mem_print("%sprecision %s, of gradients %s\n%s%s", j->shape,
-                               hps_dev_precision_word(j->dev.precision),
-                               j->o.storage.dense_gradients, data, schedule);
+    char *text = hps_mem_print("%sprecision %s, of gradients %s, %d servers of type %d\n%s%s",
+                               j->shape, hps_dev_precision_word(j->dev.precision),
+                               j->o.storage.dense_gradients, j->o.storage.servers, j->server_type,
+                               data, schedule);
 
     hps_mem_free(data);
     hps_mem_free(schedule);
@@ -242,7 +244,9 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .throughput_limit = j->o.sched.throughput_limit,
                                      .present = present,
                                      .storage = &j->o.storage,
-                                     .prefetch = j->o.data.prefetch };
+                                     .prefetch = j->o.data.prefetch,
+                                     .server_type = j->server_type,
+                                     .servers = j->o.storage.servers };
 }
 
 /* Is a recorded profile of this net and this pool? */
@@ -343,8 +347,10 @@ void hps_job_search(const struct hps_sched_opt *opt, int n)
 
 enum hps_status hps_job_profile(struct hps_job *j, bool present)
 {
+    enum hps_status st = hps_job_server_type(&j->server_type, j, present);
     struct hps_measure_opt m = measure_opt(j, present);
 
+    if (st) return st;
     hps_watch_phase("measuring", MEASURE_S + open_s(j));
     if (j->o.sched.profile[0]) return recorded(j, &m);
     return hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
@@ -378,8 +384,9 @@ static enum hps_status try_disk(struct hps_job *j)
 
 enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
 {
-    enum hps_status st;
+    enum hps_status st = hps_job_server_type(&j->server_type, j, present);
 
+    if (st) return st;
     j->planning = planning_text(j);
     j->kept = old && strcmp(old, j->planning) == 0 && kept(j, present);
     if (j->kept) {

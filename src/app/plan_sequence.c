@@ -16,7 +16,7 @@ static void price(const struct hps_job *j, double *usd_s, double *idle_s)
 {
     *usd_s = *idle_s = 0;
     for (int r = 0; r < j->pool->R; r++)
-        *(j->stage_of[r] < 0 ? idle_s : usd_s) +=
+        *(j->stage_of[r] == HPS_PLAN_IDLE ? idle_s : usd_s) +=
             j->pool->type[j->pool->type_of[r]].price_usd_hour / 3600;
 }
 
@@ -64,13 +64,17 @@ void hps_plan_sequence_done(struct hps_plan_sequence *c)
 /* The share of this rank's rows for whose copies during a checkpoint the plan leaves memory. */
 static double snapshot_share(const struct hps_job *j)
 {
-    int s = j->stage_of[hps_rank()];
+    int s = j->stage_of[hps_rank()], type = j->plan->server_type;
+    double units = (double)j->plan->server_units;
+    struct hps_memory m = { 0, units * hps_memory_server(j->profile) };
 
-    if (s < 0) return 0;
-    double units = (double)j->plan->stage[s].units;
-    struct hps_memory m = hps_plan_holds(j->plan, j->profile, s);
-    return m.rows > 0 ? hps_memory_snapshot(j->profile, j->plan->stage[s].type, m, units) /
-                            (m.rows / units) : 0;
+    if (s == HPS_PLAN_IDLE) return 0;
+    if (s != HPS_PLAN_SERVER) {
+        type = j->plan->stage[s].type;
+        units = (double)j->plan->stage[s].units;
+        m = hps_plan_holds(j->plan, j->profile, s);
+    }
+    return m.rows > 0 ? hps_memory_snapshot(j->profile, type, m, units) / (m.rows / units) : 0;
 }
 
 static enum hps_status run_plan(struct hps_plan_sequence *c, struct hps_job *j, struct hps_loop *l,

@@ -6,17 +6,20 @@
 #include "base/mem.h"
 #include "base/mpi_check.h"
 
-static MPI_Comm split(MPI_Comm world, int me, bool in, int color)
+static MPI_Comm split(MPI_Comm world, int key, bool in, int color)
 {
     MPI_Comm comm;
 
-    HPS_MPI(MPI_Comm_split(world, in ? color : MPI_UNDEFINED, me, &comm));
+    HPS_MPI(MPI_Comm_split(world, in ? color : MPI_UNDEFINED, key, &comm));
     return comm;
 }
 
 /* Replicas are in the order of world ranks, as MPI_Comm_split numbers them. */
 static void list_ranks(struct hps_team *t, const int *stage_of)
 {
+    t->server = hps_mem_new((size_t)t->R, sizeof *t->server);
+    for (int r = 0; r < t->R; r++)
+        if (stage_of[r] == HPS_PLAN_SERVER) t->server[t->nserver++] = r;
     for (int s = 0; s < t->S; s++) {
         t->rank[s] = hps_mem_new((size_t)t->R, sizeof *t->rank[s]);
         for (int r = 0; r < t->R; r++)
@@ -44,6 +47,7 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
         if (t->lead[s] == stage_of[me]) t->worker_stage[t->nworker++] = s;
     }
     list_ranks(t, stage_of);
+    t->serves = stage_of[me] == HPS_PLAN_SERVER;
     t->stage = split(world, me, t->nworker > 0, stage_of[me]);
     if (t->nworker > 0) {
         HPS_MPI(MPI_Comm_rank(t->stage, &t->my_replica));
@@ -61,9 +65,15 @@ void hps_team_free(struct hps_team *t)
     for (int s = 0; s < t->S; s++)
         hps_mem_free(t->rank[s]);
     hps_mem_free(t->rank);
+    hps_mem_free(t->server);
     hps_mem_free(t->nrank);
     hps_mem_free(t->lead);
     hps_mem_free(t);
+}
+
+bool hps_team_works(const struct hps_team *t)
+{
+    return t->nworker > 0 || t->serves;
 }
 
 bool hps_team_has_stage(const struct hps_team *t, int s)
@@ -81,5 +91,5 @@ MPI_Comm hps_team_of(const struct hps_team *team, const bool *member)
     int me;
 
     HPS_MPI(MPI_Comm_rank(team->world, &me));
-    return split(team->world, me, member[me], 0);
+    return split(team->world, team->serves ? me : me + team->R, member[me], 0);
 }

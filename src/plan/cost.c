@@ -46,7 +46,7 @@ struct hps_cost *hps_cost_new(const struct hps_profile *p)
             struct hps_memory held = { 0, 0 };
             for (int j = i; j < p->L; j++) {
                 add_layer(&sum, p, j, t);
-                hps_memory_add(&held, &p->layer[j]);
+                hps_memory_add(&held, p, j);
                 sum.min_units = hps_memory_min_units(p, t, held);
                 c->line[hps_cost_index(p->L, p->T, i, j, t)] = with_ends(sum, p, i, j, t);
             }

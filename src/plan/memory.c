@@ -8,12 +8,36 @@
 
 #define SLACK 1e-9              /* relative, as of every limit */
 
-void hps_memory_add(struct hps_memory *m, const struct hps_profile_layer *y)
+void hps_memory_add(struct hps_memory *m, const struct hps_profile *p, int l)
 {
-    if (hps_profile_has_table(y))
-        m->rows += y->weight_bytes + y->state_bytes;
-    else
+    const struct hps_profile_layer *y = &p->layer[l];
+
+    if (!hps_profile_has_table(y))
         m->whole += y->weight_bytes + y->state_bytes;
+    else if (p->server_units == 0)
+        m->rows += y->weight_bytes + y->state_bytes;
+}
+
+double hps_memory_server(const struct hps_profile *p)
+{
+    double rows = 0;
+
+    for (int l = 0; l < p->L; l++)
+        if (hps_profile_has_table(&p->layer[l]))
+            rows += p->layer[l].weight_bytes + p->layer[l].state_bytes;
+    return p->server_units > 0 ? rows / (double)p->server_units : 0;
+}
+
+bool hps_memory_servers_lack(const struct hps_profile *p, char *text, size_t size)
+{
+    const struct hps_profile_type *t = &p->type[p->server_type];
+    double need = hps_memory_server(p);
+
+    if (p->server_units == 0 || !(t->memory_bytes > 0) || need <= t->memory_bytes * (1 + SLACK))
+        return false;
+    snprintf(text, size, "each of %lld servers needs %.10g bytes for its rows, a unit of type %s "
+             "has %.10g", p->server_units, need, t->name, t->memory_bytes);
+    return true;
 }
 
 struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j)
@@ -21,7 +45,7 @@ struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j)
     struct hps_memory m = { 0, 0 };
 
     for (int l = i; l <= j; l++)
-        hps_memory_add(&m, &p->layer[l]);
+        hps_memory_add(&m, p, l);
     return m;
 }
 
@@ -94,6 +118,7 @@ static int nearest_type(const struct hps_profile *p, int l)
 
 bool hps_memory_unplaceable(const struct hps_profile *p, char *text, size_t size)
 {
+    if (hps_memory_servers_lack(p, text, size)) return true;
     for (int l = 0; l < p->L; l++) {
         int t = nearest_type(p, l);
         if (t >= 0 && hps_memory_lacks(p, l, l, t, hps_cost_capacity(p, t), text, size))

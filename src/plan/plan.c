@@ -87,7 +87,7 @@ struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_p
 
     for (int l = partner < 0 ? 0 : plan->stage[partner].first;
          partner >= 0 && l <= plan->stage[partner].last; l++)
-        hps_memory_add(&m, &p->layer[l]);
+        hps_memory_add(&m, p, l);
     return m;
 }
 
@@ -304,15 +304,35 @@ void hps_plan_bcast(struct hps_plan **plan, MPI_Comm world)
     }
 }
 
+/* Servers are the last ranks of their type. Returns how many of them have none. */
+static long long place_servers(const struct hps_plan *plan, int R, const int *type, int *stage_of)
+{
+    long long missing = plan->server_units;
+
+    for (int r = R - 1; r >= 0 && missing > 0; r--)
+        if (type[r] == plan->server_type) {
+            stage_of[r] = HPS_PLAN_SERVER;
+            missing--;
+        }
+    return missing;
+}
+
 enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *type, int *stage_of)
 {
     for (int r = 0; r < R; r++)
-        stage_of[r] = -1;
+        stage_of[r] = HPS_PLAN_IDLE;
+    long long servers = place_servers(plan, R, type, stage_of);
+    if (servers > 0) {
+        HPS_SAY(HPS_ERROR, "the plan wants %lld servers of type %d%s%s, there are %lld ranks",
+                plan->server_units, plan->server_type, plan->T > 0 ? ", " : "",
+                plan->T > 0 ? plan->type[plan->server_type] : "", plan->server_units - servers);
+        return HPS_DECK;
+    }
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
         long long missing = hps_plan_is_second(plan, s) ? 0 : g->units;
         for (int r = 0; r < R && missing > 0; r++)
-            if (stage_of[r] < 0 && type[r] == g->type) {
+            if (stage_of[r] == HPS_PLAN_IDLE && type[r] == g->type) {
                 stage_of[r] = s;
                 missing--;
             }

@@ -23,18 +23,14 @@ static void layers_of(char *text, size_t size, const struct hps_plan_stage *g,
 }
 
 /* Gigabytes that a unit needs and has, "-" where the memory of the type is unknown. */
-static void memory_of(char *text, size_t size, const struct hps_plan *plan, int s,
-                      const struct hps_profile *p)
+static void memory_text(char *text, size_t size, double need, const struct hps_profile_type *t)
 {
-    const struct hps_plan_stage *g = &plan->stage[s];
-    double need = hps_memory_need(hps_plan_holds(plan, p, s), (double)g->units);
-
-    if (!(p->type[g->type].memory_bytes > 0))
+    if (!(t->memory_bytes > 0))
         snprintf(text, size, "-");
     else if (need < 1e6)
-        snprintf(text, size, "<0.001/%.3g", p->type[g->type].memory_bytes / 1e9);
+        snprintf(text, size, "<0.001/%.3g", t->memory_bytes / 1e9);
     else
-        snprintf(text, size, "%.3g/%.3g", need / 1e9, p->type[g->type].memory_bytes / 1e9);
+        snprintf(text, size, "%.3g/%.3g", need / 1e9, t->memory_bytes / 1e9);
 }
 
 /* Stages and servers on a type have all of it. */
@@ -64,7 +60,8 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
     struct hps_page where = { 0 };
 
     layers_of(layers, sizeof layers, g, p);
-    memory_of(memory, sizeof memory, plan, s, p);
+    memory_text(memory, sizeof memory,
+                hps_memory_need(hps_plan_holds(plan, p, s), (double)g->units), &p->type[g->type]);
     hps_page_fit(&where, layers, 30);
     hps_page_add(&where, " ");
     hps_page_fit(&where, p->type[g->type].name, 16);
@@ -82,11 +79,13 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
 static void print_servers(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
 {
     double mine = p->type[plan->server_type].price_usd_hour * (double)plan->server_units;
+    char memory[32];
 
     if (plan->server_units == 0) return;
-    hps_out("%5s  %-30s %-16.16s %6lld %12s %12s  %5.1f %%\n", "", "parameter servers",
+    memory_text(memory, sizeof memory, hps_memory_server(p), &p->type[plan->server_type]);
+    hps_out("%5s  %-30s %-16.16s %6lld %12s %12s  %5.1f %% %11s\n", "", "parameter servers",
             p->type[plan->server_type].name, plan->server_units, "", "",
-            usd_hour > 0 ? 100 * mine / usd_hour : 0);
+            usd_hour > 0 ? 100 * mine / usd_hour : 0, memory);
 }
 
 static void print_method(const struct hps_plan *plan)

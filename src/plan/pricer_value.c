@@ -24,7 +24,7 @@ static void load_line(struct hps_pricer *pr, int s)
     if (partner < 0) return;
     struct hps_memory m = hps_memory_of(p, w->stages.first[s], w->stages.last[s]);
     for (int l = w->stages.first[partner]; l <= w->stages.last[partner]; l++)
-        hps_memory_add(&m, &p->layer[l]);
+        hps_memory_add(&m, p, l);
     w->job.more[x] = *hps_cost_line(w->c, w->stages.first[partner], w->stages.last[partner], t);
     w->job.line[x].min_units = hps_memory_min_units(p, t, m);
     w->low[x] = hps_provision_units(&w->job, x, pr->tau_max);

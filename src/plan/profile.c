@@ -8,6 +8,7 @@
 #include "base/mpi_check.h"
 #include "base/say.h"
 #include "net/layer.h"
+#include "plan/memory.h"
 
 bool hps_profile_has_table(const struct hps_profile_layer *layer)
 {
@@ -214,6 +215,15 @@ static enum hps_status check_engine(const struct hps_profile *p, const char *fro
     return HPS_OK;
 }
 
+static enum hps_status check_servers(const struct hps_profile *p, const char *from)
+{
+    char lack[512];
+
+    if (!hps_memory_servers_lack(p, lack, sizeof lack)) return HPS_OK;
+    HPS_SAY(HPS_ERROR, "%s: %s", from, lack);
+    return HPS_DECK;
+}
+
 enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
 {
     enum hps_status s = check_head(p, from);
@@ -221,6 +231,7 @@ enum hps_status hps_profile_check(const struct hps_profile *p, const char *from)
     if (!s) s = check_types(p, from);
     if (!s) s = check_names(p, from);
     if (!s) s = check_bytes(p, from);
+    if (!s) s = check_servers(p, from);
     if (!s) s = check_table(p, from, "oct", p->oct, INFINITY);
     if (!s) s = check_table(p, from, "alpha", p->alpha, 1);
     if (!s) s = check_table(p, from, "sync", p->sync, INFINITY);

@@ -72,6 +72,8 @@ void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
     long long rows = micro_rows(o);
     p->engine.batch = (double)o->batch;
     p->engine.microbatches = o->microbatches;
+    p->server_type = o->server_type;
+    p->server_units = o->servers;
     for (int t = 0; t < pool->T; t++) {
         const struct hps_type *from = &pool->type[t];
         struct hps_profile_type *to = &p->type[t];

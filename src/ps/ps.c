@@ -22,7 +22,8 @@ static void clear_lookups(struct hps_ps *p, int M)
 
 void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
 {
-    clear_lookups(p, hps_ps_requests_take(requests));
+    p->M = hps_ps_requests_take(requests);
+    clear_lookups(p, p->M);
     p->sync->begin(p);
 }
 
@@ -48,6 +49,13 @@ const struct hps_lookup *hps_ps_pull(struct hps_ps *p, int m, int l)
     if (m == t->next) hps_exchange_pull_end(t->exchange, t->next++);
     *lookup = lookup_of(p, t, m, l);
     return lookup;
+}
+
+void hps_ps_serve(struct hps_ps *p)
+{
+    for (int i = 0; i < p->ntable; i++)
+        for (int m = 0; m < p->M; m++)
+            hps_exchange_pull_end(p->table[i].exchange, m);
 }
 
 void hps_ps_push_begin(struct hps_ps *p)
@@ -118,12 +126,12 @@ bool hps_ps_shard(const struct hps_ps *p, int t, struct hps_shard *shard)
     const struct hps_ps_table *mine = part_of(p, t);
 
     if (mine) *shard = hps_table_shard(mine->table);
-    return mine != NULL;
+    return mine && shard->part < shard->parts;
 }
 
 MPI_Comm hps_ps_owners(const struct hps_ps *p, int t)
 {
-    return p->group[part_of(p, t)->group].comm;
+    return p->servers != MPI_COMM_NULL ? p->servers : p->group[part_of(p, t)->group].comm;
 }
 
 struct hps_snapshot *hps_ps_save(struct hps_ps *p, int t, double share)

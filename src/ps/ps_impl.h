@@ -19,7 +19,8 @@ struct hps_ps_table {
 
 /* Tables that are read for the same ids by the same ranks: one request serves them all. */
 struct hps_ps_group {
-    MPI_Comm comm;                      /* the ranks that read them, and own them; owned         */
+    MPI_Comm comm;                      /* the ranks that own them or read them, owners first;
+                                           owned                                                 */
     struct hps_shm *shm;                /* those of them that share memory with me; or NULL      */
     long long rows;
     int nlayer;                         /* layers of my stages that read one of the tables       */
@@ -39,7 +40,10 @@ struct hps_ps {
     struct hps_dev *dev;
     const struct hps_train_opt *train;
     const struct hps_sync_ops *sync;    /* train.synchronization                                 */
-    int ntable, ngroup;                 /* those whose rows I read, and own a part of            */
+    int ntable, ngroup;                 /* those whose rows I read, or own a part of: readers own
+                                           them where there are no dedicated servers             */
+    MPI_Comm servers;                   /* dedicated ones; owned; NULL: none, or I am not one    */
+    int M;                              /* of the step under way                                 */
     struct hps_ps_table *table;
     struct hps_ps_group *group;
     int *layer_table;                   /* (L) index into table, -1: none or not mine           */

@@ -1,6 +1,6 @@
 /* ps_new.c - the tables of a run, their owners, and which of them can share requests. Which ranks
- * read a table is computed on every rank from the same net and plan; only these then hold anything.
- */
+ * read or serve a table is computed on every rank from the same net, plan and team; only these then
+ * hold anything. */
 
 #include <assert.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ static int next_reader(const struct hps_net *net, int t, int l)
     return l;
 }
 
-/* Which ranks' stages read table t? (R), to free. */
+/* Which ranks' stages read table t, or serve it? (R), to free. */
 static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, int t)
 {
@@ -38,10 +38,12 @@ static bool *members_of(const struct hps_net *net, const struct hps_plan *plan,
         for (int p = 0; p < team->nrank[s]; p++)
             member[team->rank[s][p]] = true;
     }
+    for (int i = 0; i < team->nserver; i++)
+        member[team->server[i]] = true;
     return member;
 }
 
-/* The communicator of the ranks whose stages read table t. Collective over world. */
+/* The communicator of the ranks that read or serve table t. Collective over world. */
 static MPI_Comm comm_of(const struct hps_net *net, const struct hps_plan *plan,
                         const struct hps_team *team, int t)
 {
@@ -137,7 +139,7 @@ static void make_groups(struct hps_ps *s, const struct hps_net *net, const struc
     }
 }
 
-/* The part of a group's rows that this rank owns. */
+/* The part of a group's rows that this rank owns; none where part >= parts. */
 struct owner {
     int part, parts;
 };
@@ -149,7 +151,21 @@ static struct owner owner_of(const struct hps_ps *s, const struct hps_ps_table *
 
     HPS_MPI(MPI_Comm_rank(comm, &o.part));
     HPS_MPI(MPI_Comm_size(comm, &o.parts));
+    if (s->team->nserver > 0) o.parts = s->team->nserver;
     return o;
+}
+
+/* Collective over world. */
+static MPI_Comm server_comm(const struct hps_team *team)
+{
+    bool *member = hps_mem_new((size_t)team->R, sizeof *member);
+    MPI_Comm comm = MPI_COMM_NULL;
+
+    for (int i = 0; i < team->nserver; i++)
+        member[team->server[i]] = true;
+    if (team->nserver > 0) comm = hps_team_of(team, member);
+    hps_mem_free(member);
+    return comm;
 }
 
 /* Bytes of my rows of a table. */
@@ -231,7 +247,8 @@ static enum hps_status make_exchanges(struct hps_ps *s, struct hps_dev *dev)
         struct hps_ps_table *t = &s->table[i];
         const struct hps_ps_group *g = &s->group[t->group];
         st = hps_exchange_new(&t->exchange, t->table, dev, g->shm, next[t->group]++, g->comm);
-        if (!st && !g->index && !g->sums) hps_exchange_read_in_place(t->exchange);
+        if (!st && !g->index && !g->sums && t->table->nrow > 0)
+            hps_exchange_read_in_place(t->exchange);
         if (!st && g->sums && t->table->part == 0 && t->table->parts > 1)
             HPS_SAY_ALL(HPS_INFO, "table '%s': its %d owners send sums of bags",
                         t->table->shape->name, t->table->parts);
@@ -284,6 +301,7 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
 
     *s = (struct hps_ps){ .net = net,
                           .team = team,
+                          .servers = MPI_COMM_NULL,
                           .dev = dev,
                           .train = opt->train,
                           .sync = hps_sync_find(opt->train->synchronization) };
@@ -295,6 +313,7 @@ enum hps_status hps_ps_new(struct hps_ps **out, const struct hps_net *net,
     for (int l = 0; l < net->L; l++)
         s->layer_table[l] = s->layer_bag[l] = -1;
     list_tables(s, net, plan, team, dev);
+    s->servers = server_comm(team);
     make_tiers(s, net, dev, opt->train, opt->storage);
     st = hps_agree(team->world, make_tables(s, net, dev, opt));
     if (!st) make_staging(s, dev);
@@ -322,6 +341,7 @@ void hps_ps_free(struct hps_ps *s)
         hps_mem_free(s->group[g].layer);
         HPS_MPI(MPI_Comm_free(&s->group[g].comm));
     }
+    if (s->servers != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&s->servers));
     hps_mem_free(s->group);
     hps_mem_free(s->table);
     hps_mem_free(s->layer_table);

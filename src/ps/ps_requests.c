@@ -19,7 +19,7 @@ enum hps_status hps_ps_requests_new(struct hps_ps_requests **out, struct hps_ps 
     for (int g = 0; !st && g < p->ngroup; g++) {
         const struct hps_ps_group *group = &p->group[g];
         struct hps_request_opt use = { group->nlayer, group->layer, group->index, group->sums,
-                                       learns ? group->request_buffers : -1 };
+                                       learns ? group->request_buffers : -1, p->team->nserver };
         st = hps_request_new(&r->request[g], &use, group->rows, M, p->dev, group->shm,
                              group->comm);
     }

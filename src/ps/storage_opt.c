@@ -4,8 +4,11 @@
 #include <string.h>
 
 static const struct hps_field storage_fields[] = {
-    HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 0, "ranks",
-              "dedicated parameter servers; this version has none"),
+    HPS_FIELD(hps_storage_opt, servers, HPS_INT, "0", 0, 1000000, "ranks",
+              "dedicated parameter servers, which have the tables and train nothing; 0: the ranks "
+              "that read a table have it"),
+    HPS_FIELD(hps_storage_opt, server_type, HPS_TEXT, "", 0, 0, "",
+              "type of the servers (resources); empty: the cheapest CPU type with enough ranks"),
     HPS_FIELD(hps_storage_opt, gpu_memory, HPS_REAL, "0", 0, 1e15, "bytes",
               "of each GPU for hot rows of tables, all are in host memory; 0: all on the GPU"),
     HPS_FIELD(hps_storage_opt, host_memory, HPS_REAL, "0", 0, 0, "bytes",

@@ -108,14 +108,14 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
     f->dev = dev;
     for (int i = 0; i < NSLOT; i++)
         f->slot[i].raw = hps_mem_new((size_t)steps->M, sizeof *f->slot[i].raw);
-    f->total = team->nworker == 0 ? 0 : steps->total;
+    f->total = hps_team_works(team) ? steps->total : 0;
     f->M = steps->M;
     f->key = hps_rng_key(opt->order->key, "noise");
     bool *mine = my_layers(net, plan, team);
     list_validating(f, net, mine);
     f->negatives = hps_negatives_new(net, mine, f->M);
-    if (team->nworker > 0) {
-        st = make_reader(f, opt, net, mine, team);
+    if (team->nworker > 0) st = make_reader(f, opt, net, mine, team);
+    if (hps_team_works(team)) {
         /* collective: also after a failure */
         enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, opt->learns);
         if (!st) st = requests;

@@ -39,7 +39,8 @@ static enum hps_status make_workers(struct hps_step *s, struct hps_step_impl *o)
     return st;
 }
 
-/* The ranks that work, where a global norm must be agreed on. Collective over world. */
+/* The ranks that work, servers too, where a global norm must be agreed on. Collective over world.
+ */
 static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step_impl *o)
 {
     if (o->opt.train->clip <= 0 || !o->opt.training) return MPI_COMM_NULL;
@@ -47,6 +48,8 @@ static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step
     for (int i = 0; i < s->team->S; i++)
         for (int p = 0; p < s->team->nrank[i]; p++)
             member[s->team->rank[i][p]] = true;
+    for (int i = 0; i < s->team->nserver; i++)
+        member[s->team->server[i]] = true;
     MPI_Comm comm = hps_team_of(s->team, member);
     hps_mem_free(member);
     return comm;
@@ -257,6 +260,20 @@ static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
     hps_region_leave(HPS_REGION_UPDATE);
 }
 
+/* What a server does in a step after its begin. */
+static void serve(struct hps_step *s, bool learns)
+{
+    hps_region_enter(HPS_REGION_PULL, 0);
+    hps_ps_serve(s->ps);
+    hps_region_leave(HPS_REGION_PULL);
+    if (!learns) return;
+    merge(s);
+    float scale = clip_scale(s);
+    hps_region_enter(HPS_REGION_UPDATE, 0);
+    hps_ps_apply(s->ps, 0, s->impl->number, s->impl->opt.steps.total, scale);
+    hps_region_leave(HPS_REGION_UPDATE);
+}
+
 static void update(struct hps_step *s)
 {
     float scale = clip_scale(s);
@@ -297,7 +314,7 @@ double hps_step_loss(struct hps_step *s)
 enum hps_status hps_step_begin(struct hps_step *s, struct hps_feeder *feeder, long long number)
 {
     struct hps_step_impl *o = s->impl;
-    if (s->team->nworker == 0) return HPS_OK;
+    if (!hps_team_works(s->team)) return HPS_OK;
     o->number = number;
     hps_region_enter(HPS_REGION_PULL, 0);
     o->taken = hps_feeder_take(feeder);
@@ -321,6 +338,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
 {
     struct hps_step_impl *o = s->impl;
     *loss = 0;
+    if (s->team->serves) serve(s, true);
     if (s->team->nworker == 0) return;
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
@@ -349,7 +367,7 @@ struct hps_heartbeat hps_step_train(struct hps_step *s, struct hps_feeder *feede
     hps_step_agree_begin(agree, &mine);
     hps_step_work(s, feeder, number, loss);
     hps_region_enter(HPS_REGION_WAIT, 0);
-    struct hps_heartbeat all = hps_step_agree_end(agree, s->team->nworker == 0);
+    struct hps_heartbeat all = hps_step_agree_end(agree, !hps_team_works(s->team));
     hps_region_leave(HPS_REGION_WAIT);
     hps_count_window(number);
     return all;
@@ -370,6 +388,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
                        long long number, struct hps_metric *metric)
 {
     struct hps_step_impl *o = s->impl;
+    if (s->team->serves) serve(s, false);
     if (s->team->nworker == 0) return;
     start(s, steps, number, o->opt.seed);
     o->evaluating = true;

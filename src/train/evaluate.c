@@ -20,7 +20,7 @@ static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struc
                                       .stop = hps_stop_overdue(patience_s) };
         hps_step_agree_begin(&agree, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
-        struct hps_heartbeat all = hps_step_agree_end(&agree, s->team->nworker == 0);
+        struct hps_heartbeat all = hps_step_agree_end(&agree, !hps_team_works(s->team));
         st = all.status ? all.status : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_heartbeat(-1);
     }

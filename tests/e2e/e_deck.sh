@@ -41,6 +41,7 @@ run.rank_logs schedule.method schedule.objective schedule.trial_steps schedule.p
 schedule.throughput_limit
 schedule.profile schedule.plan schedule.policy schedule.warm schedule.seed schedule.seconds
 schedule.evaluations schedule.replan schedule.replan_margin schedule.share storage.servers
+storage.server_type
 storage.gpu_memory storage.host_memory storage.file checkpoint.directory
 checkpoint.interval_steps checkpoint.interval_seconds checkpoint.keep perf.events
 perf.events_per_region perf.trace'

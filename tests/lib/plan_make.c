@@ -106,9 +106,9 @@ bool make_fits(const struct hps_profile *p, const struct hps_plan *plan)
                     const struct hps_plan_stage *h = &plan->stage[plan->share[n][1 - a]];
                     mine = mine || (plan->share[n][a] == s && h->first <= l && l <= h->last);
                 }
-            if (mine)
-                need += (y->weight_bytes + y->state_bytes) /
-                        (y->type[0] == 'e' ? (double)g->units : 1);
+            bool table = y->type[0] == 'e';
+            if (mine && !(table && p->server_units > 0))
+                need += (y->weight_bytes + y->state_bytes) / (table ? (double)g->units : 1);
         }
         if (has > 0 && need > has * (1 + 1e-9))
             return false;

@@ -1,9 +1,9 @@
 /* m_exchange: a pull after a push sees the push, repeats included: tables trained through the store
  * equal a serial twin in double on any number of ranks, rows pulled twice without a push are the
  * same, and a repetition of the run gives the same bits. So do tables of which bags' partial sums
- * are pulled, and these sums are those of the twin's rows. Whether rows travel as messages, through
- * memory that ranks share, or, where each rank has a card of its own (m_gpu_group_ps), between
- * them. */
+ * are pulled, and these sums are those of the twin's rows. Whether all members own rows or some of
+ * them do, and whether rows travel as messages, through memory that ranks share, or, where each
+ * rank has a card of its own (m_gpu_group_ps), between them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,7 @@ struct twin {
 struct world {
     MPI_Comm comm;
     int R, me;
+    int owners;                 /* the first of the members own all rows; 0: all members do */
     bool silent;                /* odd members read nothing */
     bool in_place;                  /* rows are read in the table, where one can */
     bool defer;                 /* gradients are said as sums, where one can */
@@ -311,7 +312,7 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     static struct twin twin;
     static struct ids_batch own[M];
     struct hps_request_opt use = { reads(w, w->me) ? IDS_LAYERS : 0, w->ids.use, true, w->sums,
-                                   direct ? HPS_EXCHANGE_BUFFERS : -1 };
+                                   direct ? HPS_EXCHANGE_BUFFERS : -1, w->owners };
     struct hps_batch batch[M];
     struct hps_table *table;
     struct hps_request *route;
@@ -321,12 +322,13 @@ static float *run(struct world *w, bool direct, size_t *bytes)
     start(w, &twin);
     struct hps_shm *shm =
         hps_shm_new(w->dev.host, HPS_EXCHANGE_BUFFERS + HPS_REQUEST_BUFFERS, dim, w->comm);
-    const struct hps_table_opt opt = { w->me, w->R, &w->opt, 1, hps_tier_find("device"), NULL };
+    const struct hps_table_opt opt = { w->me, w->owners > 0 ? w->owners : w->R, &w->opt, 1,
+                                       hps_tier_find("device"), NULL };
     if (hps_table_new(&table, &w->net, 0, &w->dev, &opt) != HPS_OK ||
         hps_request_new(&route, &use, IDS_ROWS, M, &w->dev, shm, w->comm) != HPS_OK ||
         hps_exchange_new(&ps, table, &w->dev, shm, 0, w->comm) != HPS_OK)
         HPS_DIE("no store");
-    if (w->in_place) hps_exchange_read_in_place(ps);
+    if (w->in_place && table->nrow > 0) hps_exchange_read_in_place(ps);
     for (long long step = 0; step < STEPS; step++) {
         for (int m = 0; m < M; m++)
             ids_make(&own[m], &batch[m], step, w->me, m);
@@ -383,6 +385,7 @@ int main(int argc, char **argv)
             if (how == GPU_GROUP_FORBIDDEN ||
                 (how >= GPU_GROUP_APART && i % 3 == 0)) /* they take long */
                 continue;
+            w.owners = (how + i) % w.R;
             w.opt.optimizer = rules[i & 1];
             w.silent = i & 2;
             w.in_place = w.dev.host && i % 3 == 0;

@@ -119,11 +119,20 @@ def check_memory(profile, plan):
     held = [list(range(g["first"], g["last"] + 1)) for g in stages]
     for a, b in plan.get("share") or []:
         held[a] = held[b] = held[a] + held[b]
+    servers = profile.get("servers") or {"units": 0}
+    if servers["units"] > 0:
+        has = profile["types"][servers["type"]].get("memory_bytes") or math.inf
+        need = math.fsum(x["weight_bytes"] + x.get("state_bytes", 0)
+                         for x in layers if x["type"] == "embedding") / servers["units"]
+        if need > has * (1 + SAME):
+            fail(f"a server needs {need!r} bytes, a unit has {has!r}")
     for s, g in enumerate(stages):
         has = profile["types"][g["type"]].get("memory_bytes") or math.inf
+        table = lambda x: x["type"] == "embedding"
         need = math.fsum((x["weight_bytes"] + x.get("state_bytes", 0))
-                         / (g["units"] if x["type"] == "embedding" else 1)
-                         for x in (layers[l] for l in held[s]))
+                         / (g["units"] if table(x) else 1)
+                         for x in (layers[l] for l in held[s])
+                         if not (table(x) and servers["units"] > 0))
         if need > has * (1 + SAME):
             fail(f"stages[{s}] needs {need!r} bytes on a unit, which has {has!r}")
 

@@ -34,7 +34,9 @@ static void find(struct found *f, const struct slots *made, int nlayer, int nmic
     *f = (struct found){ .nmicro = nmicro,
                          .nrecv = hps_mem_new((size_t)(nmicro * parts), sizeof(int)) };
     assert_int_equal(hps_dev_cpu.open(&f->dev, 0, nthread), HPS_OK);
-    struct hps_unique *p = hps_unique_new(nlayer, made->use, ROWS, nmicro, parts, index, &f->dev);
+    struct hps_unique *p = hps_unique_new(
+        &(struct hps_unique_opt){ nlayer, made->use, ROWS, parts, nmicro, index, parts == 1 },
+        &f->dev);
     for (int again = 0; again < 2; again++)
         hps_unique_find(p, made->batch, &f->room, f->first, f->nrecv, f->lookup);
     hps_unique_free(p);

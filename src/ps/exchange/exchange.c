@@ -36,7 +36,7 @@ enum hps_status hps_exchange_new(struct hps_exchange **ps, struct hps_table *tab
     p->shm = shm;
     p->buffer = index * HPS_EXCHANGE_BUFFERS;
     if (comm != MPI_COMM_NULL) join(p, comm);
-    assert(table->part == p->me && table->parts == p->parts);
+    assert(table->part == p->me && table->parts <= p->parts);
     p->sent = hps_mem_new((size_t)p->parts, sizeof *p->sent);
     p->sent_first = hps_mem_new((size_t)p->parts, sizeof *p->sent_first);
     p->remote_first = hps_mem_new((size_t)p->parts, sizeof *p->remote_first);

@@ -86,7 +86,9 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
         HPS_MPI(MPI_Comm_size(comm, &parts));
         HPS_MPI(MPI_Comm_rank(comm, &me));
     }
-    assert(hps_cyclic_nlocal(rows, 0, parts) <= INT_MAX && (!use->sums || dev->host));
+    int owners = use->owners > 0 ? use->owners : parts;
+    assert(owners <= parts && hps_cyclic_nlocal(rows, 0, owners) <= INT_MAX);
+    assert(!use->sums || dev->host);
     struct hps_request *r = hps_mem_new(1, sizeof *r);
     *request = r;
     r->count_comm = r->number_comm = MPI_COMM_NULL;
@@ -97,6 +99,7 @@ enum hps_status hps_request_new(struct hps_request **request, const struct hps_r
     r->dev = dev;
     r->shm = shm;
     r->parts = parts;
+    r->owners = owners;
     r->me = me;
     r->M = M;
     r->ops = use->sums ? &hps_request_by_sums : &hps_request_by_rows;
@@ -123,6 +126,21 @@ void hps_request_free(struct hps_request *r)
 }
 
 /* ---- to owners ---- */
+
+/* The last ones first: each moves to a place behind its own, or stays. */
+void hps_request_spread_int(const struct hps_request *r, int *x)
+{
+    for (int m = r->M - 1; m >= 0 && r->owners < r->parts; m--)
+        for (int q = r->parts - 1; q >= 0; q--)
+            x[m * r->parts + q] = q < r->owners ? x[m * r->owners + q] : 0;
+}
+
+void hps_request_spread_size(const struct hps_request *r, size_t *x)
+{
+    for (int m = r->M - 1; m >= 0 && r->owners < r->parts; m--)
+        for (int q = r->parts - 1; q >= 0; q--)
+            x[m * r->parts + q] = q < r->owners ? x[m * r->owners + q] : 0;
+}
 
 /* Transpose the counts from (micro-batch, owner) to (owner, micro-batch). Returns how many numbers
  * are for other members. */

@@ -37,7 +37,7 @@ struct hps_request_ops {
     void *(*open)(const struct hps_request_opt *use, long long rows, struct hps_request *r);
     void (*close)(void *context);
     /* From the batches (M; NULL: none) set first, nrecv and lookup of the step, and outgoing,
-     * length and at of the messages to owners. */
+     * length and at of the messages to owners; of members that own nothing they are 0. */
     void (*find)(struct hps_request *r, struct hps_request_slot *t, const struct hps_batch *batch);
     /* From nsend, send_index and the received numbers set the rest of the step. */
     void (*merge)(struct hps_request *r, struct hps_request_slot *t);
@@ -54,13 +54,17 @@ struct hps_request {
     bool direct;         /* members that share memory read numbers in place */
     int buffer;          /* first of the buffers of `shm` for that  */
     bool no_messages;    /* all members share memory: no numbers are sent   */
-    int parts, me, M;
+    int parts, owners, me, M;   /* members; the first of them own the rows         */
     const struct hps_request_ops *ops;
     void *context;
     struct hps_request_slot slot[HPS_REQUEST_NSLOT];
     long long begun, taken;
     double bytes;
 };
+
+/* Numbers (M, owners) become (M, members), in place; 0 of members that own nothing. */
+void hps_request_spread_int(const struct hps_request *r, int *x);
+void hps_request_spread_size(const struct hps_request *r, size_t *x);
 
 /* Copy the merged rows to the device. */
 void hps_request_to_device(struct hps_request *r, struct hps_request_slot *t);

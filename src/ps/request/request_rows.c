@@ -18,7 +18,9 @@ static void *open_rows(const struct hps_request_opt *use, long long rows, struct
 {
     struct rows *w = hps_mem_new(1, sizeof *w);
 
-    w->unique = hps_unique_new(use->nlayer, use->layer, rows, r->M, r->parts, use->index, r->dev);
+    struct hps_unique_opt opt = { use->nlayer, use->layer, rows, r->owners, r->M, use->index,
+                                  r->parts == 1 };
+    w->unique = hps_unique_new(&opt, r->dev);
     w->run = hps_mem_new((size_t)r->M * (size_t)r->parts + 1, sizeof *w->run);
     return w;
 }
@@ -59,6 +61,7 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
     struct rows *w = r->context;
 
     hps_unique_find(w->unique, batch, &t->memory, t->step.first, t->step.nrecv, t->step.lookup);
+    hps_request_spread_int(r, t->step.nrecv);
     if (batch) hps_unique_to_device(w->unique, &t->memory, t->step.lookup);
     if (r->parts > 1) fill_outgoing(r, t);
 }

@@ -14,8 +14,8 @@ static void *open_sums(const struct hps_request_opt *use, long long rows, struct
 {
     struct sums *w = hps_mem_new(1, sizeof *w);
 
-    w->pooled = hps_pooled_new(use->nlayer, use->layer, rows, r->M, r->parts, r->dev);
-    w->merge = hps_merge_new(hps_cyclic_nlocal(rows, 0, r->parts), r->M * r->parts);
+    w->pooled = hps_pooled_new(use->nlayer, use->layer, rows, r->M, r->owners, r->dev);
+    w->merge = hps_merge_new(hps_cyclic_nlocal(rows, 0, r->owners), r->M * r->parts);
     for (int i = 0; i < HPS_REQUEST_NSLOT; i++)
         r->slot[i].step.sums =
             hps_mem_new((size_t)r->M * (size_t)r->parts, sizeof(struct hps_merge_list));
@@ -39,6 +39,9 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
     struct hps_pooled_request request = { t->length, t->at, &t->outgoing };
 
     hps_pooled_find(w->pooled, batch, &step, &request);
+    hps_request_spread_int(r, t->step.nrecv);
+    hps_request_spread_int(r, t->length);
+    hps_request_spread_size(r, t->at);
 }
 
 /* ---- at owners ---- */

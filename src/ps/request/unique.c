@@ -16,19 +16,18 @@ struct hps_unique_counts hps_unique_counts(const struct hps_unique *p, int t)
                                        at + hps_unique_pairs(p) + hps_csr_lookups(&p->csr) };
 }
 
-struct hps_unique *hps_unique_new(int nlayer, const struct hps_layer *const *layer, long long rows,
-                                  int M, int parts, bool index, struct hps_dev *dev)
+struct hps_unique *hps_unique_new(const struct hps_unique_opt *o, struct hps_dev *dev)
 {
     struct hps_unique *p = hps_mem_new(1, sizeof *p);
 
-    *p = (struct hps_unique){ .dev = dev, .wanted = index || !dev->host };
-    p->direct = parts == 1 && !p->wanted;
-    hps_csr_init(&p->csr, nlayer, layer, rows, M, parts);
+    *p = (struct hps_unique){ .dev = dev, .wanted = o->index || !dev->host };
+    p->direct = o->alone && !p->wanted;
+    hps_csr_init(&p->csr, o->nlayer, o->layer, o->rows, o->M, o->parts);
     p->radix = hps_radix_new();
     p->lookup_bits = hps_radix_bits(hps_csr_lookups(&p->csr));
     p->pair_at = hps_mem_new(hps_csr_lookups(&p->csr), sizeof *p->pair_at);
     for (size_t q = 0; q < hps_csr_lookups(&p->csr); q++)
-        p->pair_at[q] = q / (size_t)nlayer * (size_t)parts;
+        p->pair_at[q] = q / (size_t)o->nlayer * (size_t)o->parts;
     return p;
 }
 

@@ -73,7 +73,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
     struct hps_rule rule = hps_opt_rule(opt->train, &shape->override, 0, 1);
     struct hps_table *t;
 
-    assert(0 <= opt->part && opt->part < opt->parts && !opt->tier->fetch == !opt->slots);
+    assert(0 <= opt->part && 0 < opt->parts && !opt->tier->fetch == !opt->slots);
     *out = NULL;
     if (nrow > INT_MAX) {
         HPS_SAY_ALL(HPS_ERROR,

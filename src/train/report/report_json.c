@@ -207,7 +207,7 @@ static void put_pool(json_t *j, const struct hps_report_input *f)
         hps_report_append(types, one);
     }
     for (int r = 0; r < pool->R; r++) {
-        if (f->setup.stage_of[r] >= 0) continue;
+        if (f->setup.stage_of[r] != HPS_PLAN_IDLE) continue;
         json_t *one = json_object();
         hps_report_put_whole(one, "rank", r);
         hps_report_put_word(one, "type", pool->type[pool->type_of[r]].name);

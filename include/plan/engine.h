@@ -12,11 +12,13 @@
  *     m_s = move * (recv[i][t] + send[j][t]) * b/Bo     t a CPU, which copies what it sends itself
  *     e_s = f_s + g_s
  *     o_s = M*b * (CT * once/oct + Y/Bo) + step_s[t]                                 once a step
- *     Y   = sum sync * (1 - beta + beta/k) * 2(k-1)/k     sync is of two units; alone there is none
+ *     Y   = 2 sum sync * ((1 - beta) (k-1)/k + beta/k * (k-1)/k)
+ *           sync is of two units, which have half of the rows each; alone there is none. With
+ *           servers the last (k-1)/k is 1: all rows are elsewhere
  *     h_s = recv[i][t] * b/Bo             a hop over the boundary before s, there and back; h_0 = 0
  * Of its micro-batches n_s are in flight (hps_plan_in_flight). A stage waits for its first and for
- * its last gradient, unless the n_s - 1 forwards (backwards) that it computes meanwhile take as long
- * as the round trip A_s of a micro-batch to the end of the pipeline and back:
+ * its last gradient, unless the n_s - 1 forwards (backwards) that it computes meanwhile take as
+ * long as the round trip A_s of a micro-batch to the end of the pipeline and back:
  *     A_s = sum of e_r + h_r over r > s
  *     first = max(0, A_s - (n_s-1) f_s);  last = max(0, A_s - (n_s-1) g_s)
  *     I_s = first + last if M > n_s, else max(first, last): then both are one;  I_{S-1} = 0
@@ -28,7 +30,8 @@
  *     step = max( batch*tau, max_s (G_s + W_s) )
  * and for stages a < b on the same units also G_a + M (e_a + e_b) + o_b. It is the step of the
  * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less, with
- * shared units a little more (tests/unit/t_engine.c), never less than the paper's model, batch*tau: it only adds.
+ * shared units a little more (tests/unit/t_engine.c), never less than the paper's model, batch*tau:
+ * it only adds.
  *     examples_s = batch / step;  seconds = epochs * examples / batch * step
  *     cost_usd = seconds/3600 * (sum price*k + servers) */
 #ifndef HPS_PLAN_ENGINE_H
@@ -60,9 +63,17 @@ struct hps_engine_line {
     double once_share, forward_share; /* of CT: computed once a step; of the rest: forward     */
     double extra, move;               /* x_s without m_s: seconds of a micro-batch beside the
                                          layers; m_s                                           */
-    double sync0, sync1;              /* seconds of M Y/Bo b: (sync0 + sync1/k) (k - 1)/k      */
+    double sync0, sync1;              /* of the seconds of M Y/Bo b: dense sums, rows          */
+    bool served;                      /* rows are on servers                                   */
     double step, hop;                 /* step_s[t]; h_s                                        */
 };
+/* Seconds of M Y/Bo b of k units. */
+static inline double hps_engine_sums(const struct hps_engine_line *x, double k)
+{
+    double others = (k - 1) / k;
+
+    return x->sync0 * others + x->sync1 / k * (x->served ? 1 : others);
+}
 struct hps_engine_terms { double forward, backward, once, hop; };
 struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_engine_cut cut,
                                        int i, int j, int t);

@@ -22,8 +22,8 @@ struct hps_memory {
 /* Of layers i..j; add: of layer l, too. Pure. */
 struct hps_memory hps_memory_of(const struct hps_profile *p, int i, int j);
 void hps_memory_add(struct hps_memory *m, const struct hps_profile *p, int l);
-/* Where there are dedicated servers, the units of stages have no rows: they are distributed over the
- * servers. Bytes of each of them; 0: there are none. Pure. */
+/* Where there are dedicated servers, the units of stages have no rows: they are distributed over
+ * the servers. Bytes of each of them; 0: there are none. Pure. */
 double hps_memory_server(const struct hps_profile *p);
 /* Do the servers need more memory than a unit of their type has? Then `text` says so. Pure. */
 bool hps_memory_servers_lack(const struct hps_profile *p, char *text, size_t size);

@@ -69,7 +69,8 @@ void hps_profile_free(struct hps_profile *p);
 
 /* Refuse what the design does not allow, with a message that names layer, type and value:
  * negative, NaN, infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1, two types of
- * one name, servers without memory for their rows (plan/memory.h). HPS_DECK. `from` names the source. Pure. */
+ * one name, servers without memory for their rows (plan/memory.h). HPS_DECK. `from` names the
+ * source. Pure. */
 enum hps_status hps_profile_check(const struct hps_profile *p, const char *from);
 
 /* JSON "heterps-profile-1" from and to a file or memory. Missing file HPS_INPUT; damaged or refused

@@ -32,6 +32,7 @@ struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_e
     double sum = 2 * cut.M * rows / p->batch;     /* of the syncs, between k of k units */
     struct hps_engine_line x = { .rows = rows,
                                  .M = cut.M,
+                                 .served = p->server_units > 0,
                                  .step = p->engine.step_s[t],
                                  .extra = p->engine.micro_s[t],
                                  .forward_share = 1.0 / 3 };
@@ -62,7 +63,7 @@ struct hps_engine_terms hps_engine_terms(const struct hps_engine_line *x, double
     return (struct hps_engine_terms){
         .forward = x->forward_share * pass + extra / 2,
         .backward = (1 - x->forward_share) * pass + extra / 2,
-        .once = x->M * once + (x->sync0 + x->sync1 / k) * ((k - 1) / k) + x->step,
+        .once = x->M * once + hps_engine_sums(x, k) + x->step,
         .hop = x->hop,
     };
 }

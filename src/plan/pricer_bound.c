@@ -20,11 +20,6 @@ struct bound {
     double max; /* of a step, to keep the limit */
 };
 
-static double sums(const struct hps_engine_line *y, double k)
-{
-    return (y->sync0 + y->sync1 / k) * ((k - 1) / k);
-}
-
 /* n: the passes of stage s while a micro-batch makes its round trip. */
 static double meanwhile(const struct bound *b, int s)
 {
@@ -48,7 +43,8 @@ static void load(const struct bound *b, int s)
         .e0 = pass * c->ct0 + y->extra,
         .e1 = pass * c->ct1 + y->move,
         .o0 = once * c->ct0 + y->step +
-              fmin(sums(y, (double)w->low[x]), sums(y, (double)w->job.max[x])),
+              fmin(hps_engine_sums(y, (double)w->low[x]),
+                   hps_engine_sums(y, (double)w->job.max[x])),
         .o1 = once * c->ct1,
         .d0 = b->batch * c->dt0,
         .d1 = b->batch * c->dt1,

@@ -46,7 +46,7 @@ struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const st
     struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
     double k = (double)g->units, work = cut.M * g->ct * line.rows, times = trial_of(p);
     double compute = work * (1 - line.once_share), once = work * line.once_share;
-    double sums = (line.sync0 + line.sync1 / k) * ((k - 1) / k);
+    double sums = hps_engine_sums(&line, k);
     double rest = step_s(plan, p) - compute - once - sums;
 
     return (struct hps_promise_parts){ { times * compute, times * once, times * sums,

@@ -177,8 +177,10 @@ class Stage:
             extra += of_type("read_s") * rows
         if profile["types"][t].get("kind", "cpu") == "cpu":
             extra += about.get("move", 0) * (recv + send) / profile["batch"] * rows / k
-        moved = math.fsum(x["sync"][t] * (1 - x["beta"][t] + x["beta"][t] / k) for x in mine)
-        moved *= 2 * (k - 1) / k
+        others = (k - 1) / k
+        of_rows = 1 if (profile.get("servers") or {"units": 0})["units"] > 0 else others
+        moved = 2 * math.fsum(x["sync"][t] * ((1 - x["beta"][t]) * others
+                                              + x["beta"][t] / k * of_rows) for x in mine)
         self.forward = part * (ct - once) + extra / 2
         self.backward = (1 - part) * (ct - once) + extra / 2
         self.both = self.forward + self.backward

@@ -261,11 +261,12 @@ static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
 }
 
 /* What a server does in a step after its begin. */
-static void serve(struct hps_step *s, bool learns)
+static void serve(struct hps_step *s, struct hps_feeder *feeder, bool learns)
 {
     hps_region_enter(HPS_REGION_PULL, 0);
     hps_ps_serve(s->ps);
     hps_region_leave(HPS_REGION_PULL);
+    hps_feeder_poll(feeder, true);      /* the others compute meanwhile */
     if (!learns) return;
     merge(s);
     float scale = clip_scale(s);
@@ -338,7 +339,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
 {
     struct hps_step_impl *o = s->impl;
     *loss = 0;
-    if (s->team->serves) serve(s, true);
+    if (s->team->serves) serve(s, feeder, true);
     if (s->team->nworker == 0) return;
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
@@ -388,7 +389,7 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
                        long long number, struct hps_metric *metric)
 {
     struct hps_step_impl *o = s->impl;
-    if (s->team->serves) serve(s, false);
+    if (s->team->serves) serve(s, feeder, false);
     if (s->team->nworker == 0) return;
     start(s, steps, number, o->opt.seed);
     o->evaluating = true;

@@ -45,6 +45,15 @@ static void mark_members(MPI_Comm comm, MPI_Comm world, bool *mark)
     HPS_MPI(MPI_Group_free(&all));
 }
 
+/* The servers, or on one of them all ranks that train. */
+static void mark_servers(const struct hps_team *t, bool *mark)
+{
+    for (int s = 0; s < t->S && t->serves; s++)
+        mark_stage(t, s, mark);
+    for (int i = 0; i < t->nserver && !t->serves; i++)
+        mark[t->server[i]] = true;
+}
+
 void hps_wait_for_announce(const struct hps_step *s)
 {
     const struct hps_team *t = s->team;
@@ -61,6 +70,7 @@ void hps_wait_for_announce(const struct hps_step *s)
     }
     for (int i = 0; i < s->net->ntable; i++)
         if (hps_ps_shard(s->ps, i, &shard)) mark_members(hps_ps_owners(s->ps, i), t->world, table);
+    if (hps_team_works(t)) mark_servers(t, table);
     tell(HPS_REGION_REDUCE, stage);
     tell(HPS_REGION_SEND, beside);
     tell(HPS_REGION_RECV, beside);

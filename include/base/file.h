@@ -9,8 +9,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
+
+struct iovec;
 
 /* Does the name stand for a regular file, or for nothing yet? Else false with errno. Local. */
 bool hps_file_fits(const char *path);
@@ -19,6 +22,10 @@ int hps_file_open(const char *path, int flags);
 /* A new own file to write (O_RDWR with the flags). What had its name before is removed, never
  * opened; a folder is not removed. A descriptor, or -1 with errno. Local. */
 int hps_file_new(const char *path, int flags);
+/* Write all n bytes; or n pieces, one behind the other in the file; their list is overwritten. False
+ * with errno. Local. */
+bool hps_file_put(int fd, const void *from, size_t n, uint64_t at);
+bool hps_file_put_pieces(int fd, struct iovec *piece, int n, uint64_t at);
 /* What was written to an own file is on the disk. False with errno. Local. */
 bool hps_file_sync(const char *path);
 /* Replace an own file by one with this text: written into `part`, which is then renamed. False with

@@ -283,14 +283,14 @@ static void *next(void **known, const char *name)
     }
 
 /* A write: where it comes short, half is done. Standard error is how a run tells what failed. */
-#define WRITE(name, parameters, arguments, half)                                               \
+#define WRITE(name, bytes, parameters, arguments, half)                                        \
     ssize_t name parameters                                                                    \
     {                                                                                          \
         static void *known;                                                                    \
         ssize_t(*real) parameters = (ssize_t(*) parameters)next(&known, #name);                \
         if (fd != STDERR_FILENO && FAILS(write))                                               \
             return -1;                                                                         \
-        if (fd != STDERR_FILENO && n > 1 && FAILS(short))                                      \
+        if (fd != STDERR_FILENO && (bytes) > 1 && FAILS(short))                                \
             return real half;                                                                  \
         return real arguments;                                                                 \
     }
@@ -333,15 +333,17 @@ CALL(read, size_t, fread, (void *to, size_t size, size_t n, FILE *f), (to, size,
      (SPOIL(f), 0))
 CALL(read, char *, fgets, (char *to, int n, FILE *f), (to, n, f), (SPOIL(f), NULL))
 CALL(read, struct dirent *, readdir, (DIR *d), (d), NULL)
-WRITE(write, (int fd, const void *from, size_t n), (fd, from, n), (fd, from, n / 2))
-WRITE(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
+WRITE(write, n, (int fd, const void *from, size_t n), (fd, from, n), (fd, from, n / 2))
+WRITE(pwrite, n, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
       (fd, from, n / 2, at))
-WRITE(pwrite64, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
+WRITE(pwrite64, n, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
       (fd, from, n / 2, at))
 CALL(write, ssize_t, writev, (int fd, const struct iovec *v, int n), (fd, v, n), -1)
-CALL(write, ssize_t, pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), -1)
-CALL(write, ssize_t, pwritev64, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at),
-     -1)
+#define HALF(v) &(struct iovec){ (v)->iov_base, (v)->iov_len / 2 }  /* of the first piece alone */
+WRITE(pwritev, v->iov_len, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at),
+      (fd, HALF(v), 1, at))
+WRITE(pwritev64, v->iov_len, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at),
+      (fd, HALF(v), 1, at))
 CALL(stream, size_t, fwrite, (const void *from, size_t size, size_t n, FILE *f),
      (from, size, n, f), (SPOIL(f), 0))
 CALL(stream, int, fputs, (const char *text, FILE *f), (text, f), (SPOIL(f), EOF))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -80,6 +81,31 @@ int hps_file_new(const char *path, int flags)
     return fd;
 }
 
+bool hps_file_put_pieces(int fd, struct iovec *piece, int n, uint64_t at)
+{
+    while (n > 0) {
+        ssize_t done = pwritev(fd, piece, n, (off_t)at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done == 0) errno = ENOSPC;  /* a write of no bytes without an error */
+        if (done <= 0) return false;
+        at += (uint64_t)done;
+        for (; n > 0 && (size_t)done >= piece->iov_len; piece++, n--)
+            done -= (ssize_t)piece->iov_len;
+        if (n == 0) return true;
+        piece->iov_base = (char *)piece->iov_base + done;
+        piece->iov_len -= (size_t)done;
+    }
+    return true;
+}
+
+bool hps_file_put(int fd, const void *from, size_t n, uint64_t at)
+{
+    struct iovec piece = { NULL, n };
+
+    memcpy(&piece.iov_base, &from, sizeof from);        /* a write does not change it */
+    return hps_file_put_pieces(fd, &piece, 1, at);
+}
+
 bool hps_file_sync(const char *path)
 {
     int fd = hps_file_open(path, O_WRONLY);
@@ -91,27 +117,12 @@ bool hps_file_sync(const char *path)
     return good;
 }
 
-static bool put_all(int fd, const char *text)
-{
-    size_t left = strlen(text);
-
-    while (left > 0) {
-        ssize_t n = write(fd, text, left);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = ENOSPC;
-        if (n <= 0) return false;
-        text += n;
-        left -= (size_t)n;
-    }
-    return true;
-}
-
 bool hps_file_replace(const char *path, const char *part, const char *text)
 {
     int fd = hps_file_fits(path) ? hps_file_new(part, 0) : -1, error;
 
     if (fd < 0) return false;
-    bool good = put_all(fd, text);
+    bool good = hps_file_put(fd, text, strlen(text), 0);
     error = errno;
     if (close(fd) != 0 && good) {
         good = false;

@@ -56,19 +56,15 @@ static enum hps_status open_all(int *fd, const char *folder, const char *path, M
 /* This rank's bytes, in pieces that take turns with those of the others. */
 static bool write_mine(int fd, const char *x, size_t bytes)
 {
-    size_t piece = bytes < PIECE ? bytes : PIECE, me = (size_t)hps_rank();
+    size_t piece = bytes < PIECE ? bytes : PIECE;
+    bool good = true;
 
-    for (size_t at = 0; at < bytes;) {
-        size_t number = at / piece, left = piece - at % piece;
-        size_t n = bytes - at < left ? bytes - at : left;
-        size_t to = (number * (size_t)hps_nrank() + me) * piece + at % piece;
-        ssize_t done = pwrite(fd, x + at, n, (off_t)to);
-        if (done < 0 && errno == EINTR) continue;
-        if (done == 0) errno = ENOSPC;          /* a write of no bytes without an error */
-        if (done <= 0) return false;
-        at += (size_t)done;
+    for (size_t at = 0; good && at < bytes; at += piece) {
+        size_t n = bytes - at < piece ? bytes - at : piece;
+        uint64_t to = (uint64_t)at * (uint64_t)hps_nrank() + (uint64_t)piece * (uint64_t)hps_rank();
+        good = hps_file_put(fd, x + at, n, to);
     }
-    return fsync(fd) == 0;
+    return good && fsync(fd) == 0;
 }
 
 /* Seconds until all ranks have written so many bytes each; negative: this rank failed, with errno.

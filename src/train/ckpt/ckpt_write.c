@@ -38,35 +38,21 @@ static bool judge(struct out *o, const struct hps_ckpt_item *it, const float *x,
     return false;
 }
 
-/* Write the first n of pieces, which are one behind the other in the file; they are overwritten. */
-static bool put_pieces(struct out *o, struct iovec *piece, int n, uint64_t at)
+/* After a write of so many bytes. */
+static bool wrote(struct out *o, bool good, size_t bytes)
 {
-    while (n > 0) {
-        ssize_t done = pwritev(o->fd, piece, n, (off_t)at);
-        if (done < 0 && errno == EINTR) continue;
-        if (done == 0) errno = ENOSPC;  /* a write of no bytes without an error */
-        if (done <= 0) return fail(o, "cannot be written");
-        at += (uint64_t)done;
-        atomic_fetch_add(&o->w->bytes, done);
-        if (atomic_load(&o->w->quit)) return false;
-        for (; n > 0 && (size_t)done >= piece->iov_len; piece++, n--)
-            done -= (ssize_t)piece->iov_len;
-        if (n == 0) break;
-        piece->iov_base = (char *)piece->iov_base + done;
-        piece->iov_len -= (size_t)done;
-    }
-    return true;
+    if (!good) return fail(o, "cannot be written");
+    atomic_fetch_add(&o->w->bytes, (long long)bytes);
+    return !atomic_load(&o->w->quit);
 }
 
 static bool put(struct out *o, const void *from, size_t bytes, uint64_t at)
 {
-    char *x;
     bool good = true;
 
-    memcpy(&x, &from, sizeof x);        /* a write does not change it */
     for (size_t i = 0; good && i < bytes; i += WRITE_BYTES) {
-        struct iovec piece = { x + i, bytes - i < WRITE_BYTES ? bytes - i : WRITE_BYTES };
-        good = put_pieces(o, &piece, 1, at + i);
+        size_t n = bytes - i < WRITE_BYTES ? bytes - i : WRITE_BYTES;
+        good = wrote(o, hps_file_put(o->fd, (const char *)from + i, n, at + i), n);
     }
     return good;
 }
@@ -158,7 +144,7 @@ static long long put_run(struct out *o, const struct hps_gather_job *job, long l
         bytes += rows * width * sizeof *x;
     }
     uint64_t at = offset_of(job->item, job->first / HPS_CYCLIC_BLOCK + first);
-    return put_pieces(o, piece, npiece, at) ? i : -1;
+    return wrote(o, hps_file_put_pieces(o->fd, piece, npiece, at), bytes) ? i : -1;
 }
 
 /* Write a band, without the blocks of ranks that wrote theirs alone. */

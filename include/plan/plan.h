@@ -127,13 +127,15 @@ void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p);
  * (hps_memory_snapshot). */
 void hps_plan_print_snapshot(const struct hps_plan *plan, const struct hps_profile *p);
 
+/* In place of a stage: what a rank is that trains none. */
+enum { HPS_PLAN_IDLE = -1, HPS_PLAN_SERVER = -2 };
+
 /* Assign ranks to stages: stage s gets the first free ranks of its type in rank order; a stage
  * that shares units gets the ranks of its pair's first stage, and stage_of has the number of that
  * one. Dedicated servers are the last ranks of their type. type (R) is the type of each rank;
  * stage_of (R) [out]: the stage, HPS_PLAN_SERVER or HPS_PLAN_IDLE, which are negative. HPS_DECK
  * (with a message on rank 0) when a type has fewer ranks than the plan needs. Pure but for the
  * message. */
-enum { HPS_PLAN_IDLE = -1, HPS_PLAN_SERVER = -2 };
 enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *type, int *stage_of);
 
 #endif

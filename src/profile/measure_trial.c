@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include <stdio.h>
-#include <stdlib.h>
 #include "base/mpi_check.h"
 #include "base/wait.h"
 #include "base/world.h"
@@ -47,7 +45,7 @@ enum hps_status hps_measure_trial(struct hps_trial *trial, const struct hps_net 
 /* A median step; 0: none. */
 struct found { double step_s, unsure; };
 
-/* What a rank's trial found, told to all. A machine wanders by more than the steps of a trial show.
+/* What a rank's trial found, broadcast. A machine wanders by more than the steps of a trial show.
  * Collective. */
 static struct found found_by(const struct hps_trial *trial, int rank, MPI_Comm world)
 {

@@ -10,10 +10,10 @@
 
 /* ---- a step ---- */
 
-/* Room for the lookups of M micro-batches, none of them made. */
-static void clear_lookups(struct hps_ps *p, int M)
+/* Room for the lookups of the step's micro-batches, none of them made. */
+static void clear_lookups(struct hps_ps *p)
 {
-    size_t n = (size_t)M * (size_t)p->net->L;
+    size_t n = (size_t)p->M * (size_t)p->net->L;
 
     hps_mem_grow(&p->lookup, &p->lookup_cap, n, sizeof *p->lookup);
     for (int i = 0; i < p->ntable; i++)
@@ -23,7 +23,7 @@ static void clear_lookups(struct hps_ps *p, int M)
 void hps_ps_begin(struct hps_ps *p, struct hps_ps_requests *requests)
 {
     p->M = hps_ps_requests_take(requests);
-    clear_lookups(p, p->M);
+    clear_lookups(p);
     p->sync->begin(p);
 }
 

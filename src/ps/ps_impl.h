@@ -11,7 +11,7 @@
 struct hps_ps_table {
     int index;                          /* into net->table                                       */
     int group;
-    int stage;                          /* the first of my stages that reads it                  */
+    int stage;                          /* the first of my stages that reads it; 0 on a server   */
     int next;                           /* the micro-batch whose rows are awaited next           */
     struct hps_table *table;
     struct hps_exchange *exchange;

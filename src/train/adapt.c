@@ -261,12 +261,13 @@ static void decide(const struct hps_adapt *a, struct verdict *v, const struct hp
     bool early = a->changes > 0 && a->windows < ldexp(1, a->changes - 1);
 
     v->change = better && !early && gain_s(a, v, at->left_examples) > at->change_s;
-    v->why = v->change                    ? "the plan changes"
-             : better && early            ? "it stays: it is too new to be left"
-             : better                     ? "it stays: too little of the run is left"
-             : !v->then                   ? "it stays: no plan was found"
-             : hps_plan_same_work(v->now, v->then) ? "it stays: it is still the best"
-                                          : "it stays: no plan is better by the margin";
+    v->why = v->change         ? "the plan changes"
+             : better && early ? "it stays: it is too new to be left"
+             : better          ? "it stays: too little of the run is left"
+             : !v->then        ? "it stays: no plan was found"
+             : hps_plan_same_work(v->now, v->then)
+                 ? "it stays: it is still the best"
+                 : "it stays: no plan is better by the margin";
 }
 
 /* "slow 4.02, fast 0.98": measured over promised computing time of each type. */

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "plan/plan.h"
 #include "plan/order.h"
+#include "plan/plan.h"
 
 enum { MAX_S = 6, MAX_M = 12, MAX_N = MAX_S * 2 * MAX_M };
 

@@ -66,6 +66,8 @@ enum hps_status hps_pool_gather(struct hps_pool **pool, const struct hps_node *n
                                 const struct hps_pool_opt *opt, bool links, MPI_Comm world);
 void hps_pool_free(struct hps_pool *pool);
 
+/* The number of the type of this name; -1: there is none. Pure. */
+int hps_pool_find(const struct hps_pool *pool, const char *name);
 /* The sum of a quantity over the GPUs that ranks compute on, each GPU once, as its first rank
  * has it in of_rank (R). NaN where one of them is NaN or no rank computes on a GPU. Pure. */
 double hps_pool_gpu_sum(const struct hps_pool *pool, const double *of_rank);

@@ -345,15 +345,21 @@ void hps_job_search(const struct hps_sched_opt *opt, int n)
     hps_watch_phase("planning", opt->seconds > 0 ? 3 * n * opt->seconds : INFINITY);
 }
 
-enum hps_status hps_job_profile(struct hps_job *j, bool present)
+/* With the servers' type. */
+static enum hps_status make_profile(struct hps_job *j, bool present)
 {
-    enum hps_status st = hps_job_server_type(&j->server_type, j, present);
     struct hps_measure_opt m = measure_opt(j, present);
 
-    if (st) return st;
     hps_watch_phase("measuring", MEASURE_S + open_s(j));
     if (j->o.sched.profile[0]) return recorded(j, &m);
     return hps_measure_profile(&j->profile, j->net, j->pool, &j->dev, &m, j->world);
+}
+
+enum hps_status hps_job_profile(struct hps_job *j, bool present)
+{
+    enum hps_status st = hps_job_server_type(&j->server_type, j, present);
+
+    return st ? st : make_profile(j, present);
 }
 
 /* After a search that a request to stop cut short, the plan may be far from the best, so the
@@ -393,7 +399,7 @@ enum hps_status hps_job_plan(struct hps_job *j, const char *old, bool present)
         HPS_SAY(HPS_INFO, "the plan is kept: deck and pool are as they were");
         return try_disk(j);
     }
-    st = hps_job_profile(j, present);
+    st = make_profile(j, present);
     if (!st) st = try_disk(j);
     if (!st) j->profile->engine.run_s = j->save_s;
     hps_job_search(&j->o.sched, 1);

@@ -1,15 +1,6 @@
 #include "app/servers.h"
 
-#include <string.h>
-
 #include "base/say.h"
-
-static int find_type(const struct hps_pool *pool, const char *name)
-{
-    for (int t = 0; t < pool->T; t++)
-        if (strcmp(pool->type[t].name, name) == 0) return t;
-    return -1;
-}
 
 /* Ranks of a type that may serve. */
 static long long most_of(const struct hps_type *t, bool present)
@@ -49,7 +40,7 @@ enum hps_status hps_job_server_type(int *type, const struct hps_job *j, bool pre
                 j->pool->R);
         return HPS_DECK;
     }
-    *type = *name ? find_type(j->pool, name) : cheapest(j->pool, n, present);
+    *type = *name ? hps_pool_find(j->pool, name) : cheapest(j->pool, n, present);
     if (*name && *type < 0) return refuse("the pool has no type ", name);
     if (*type < 0) {
         HPS_SAY(HPS_ERROR, "storage.servers: no CPU type has %d ranks", n);

@@ -232,6 +232,13 @@ static bool is_counted(const struct hps_pool *pool, int r)
     return false;
 }
 
+int hps_pool_find(const struct hps_pool *pool, const char *name)
+{
+    for (int t = 0; t < pool->T; t++)
+        if (strcmp(pool->type[t].name, name) == 0) return t;
+    return -1;
+}
+
 double hps_pool_gpu_sum(const struct hps_pool *pool, const double *of_rank)
 {
     double sum = 0;

@@ -128,18 +128,14 @@ void hps_request_free(struct hps_request *r)
 /* ---- to owners ---- */
 
 /* The last ones first: each moves to a place behind its own, or stays. */
-void hps_request_spread_int(const struct hps_request *r, int *x)
+void hps_request_spread(const struct hps_request *r, void *x, size_t size)
 {
-    for (int m = r->M - 1; m >= 0 && r->owners < r->parts; m--)
-        for (int q = r->parts - 1; q >= 0; q--)
-            x[m * r->parts + q] = q < r->owners ? x[m * r->owners + q] : 0;
-}
+    size_t from = (size_t)r->owners * size, to = (size_t)r->parts * size;
 
-void hps_request_spread_size(const struct hps_request *r, size_t *x)
-{
-    for (int m = r->M - 1; m >= 0 && r->owners < r->parts; m--)
-        for (int q = r->parts - 1; q >= 0; q--)
-            x[m * r->parts + q] = q < r->owners ? x[m * r->owners + q] : 0;
+    for (size_t m = (size_t)r->M; m-- > 0 && from < to;) {
+        memmove((char *)x + m * to, (char *)x + m * from, from);
+        memset((char *)x + m * to + from, 0, to - from);
+    }
 }
 
 /* Transpose the counts from (micro-batch, owner) to (owner, micro-batch). Returns how many numbers

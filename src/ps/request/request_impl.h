@@ -62,9 +62,9 @@ struct hps_request {
     double bytes;
 };
 
-/* Numbers (M, owners) become (M, members), in place; 0 of members that own nothing. */
-void hps_request_spread_int(const struct hps_request *r, int *x);
-void hps_request_spread_size(const struct hps_request *r, size_t *x);
+/* Numbers (M, owners) of `size` bytes become (M, members), in place; 0 of members that own
+ * nothing. */
+void hps_request_spread(const struct hps_request *r, void *x, size_t size);
 
 /* Copy the merged rows to the device. */
 void hps_request_to_device(struct hps_request *r, struct hps_request_slot *t);

@@ -39,9 +39,9 @@ static void find(struct hps_request *r, struct hps_request_slot *t, const struct
     struct hps_pooled_request request = { t->length, t->at, &t->outgoing };
 
     hps_pooled_find(w->pooled, batch, &step, &request);
-    hps_request_spread_int(r, t->step.nrecv);
-    hps_request_spread_int(r, t->length);
-    hps_request_spread_size(r, t->at);
+    hps_request_spread(r, t->step.nrecv, sizeof *t->step.nrecv);
+    hps_request_spread(r, t->length, sizeof *t->length);
+    hps_request_spread(r, t->at, sizeof *t->at);
 }
 
 /* ---- at owners ---- */

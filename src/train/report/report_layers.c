@@ -4,7 +4,6 @@
  * compulsory memory traffic at the measured memory rate, whichever is longer; `roofline` is the
  * bound over `oct`. Above 1, the bytes came from a cache. */
 #include <math.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "train/report/report_impl.h"
@@ -31,10 +30,9 @@ static double least_bytes(const struct hps_layer *l, const struct hps_net *net, 
 /* The pool's type with the name of the profile's type t; NULL: the profile is of other hardware. */
 static const struct hps_type *hardware(const struct hps_report_input *f, int t)
 {
-    for (int i = 0; i < f->setup.pool->T; i++)
-        if (strcmp(f->setup.pool->type[i].name, f->setup.profile->type[t].name) == 0)
-            return &f->setup.pool->type[i];
-    return NULL;
+    int i = hps_pool_find(f->setup.pool, f->setup.profile->type[t].name);
+
+    return i >= 0 ? &f->setup.pool->type[i] : NULL;
 }
 
 static struct roof roof_of(const struct hps_report_input *f, int l, const struct hps_type *type)

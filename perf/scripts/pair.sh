@@ -1,7 +1,7 @@
 #!/bin/sh
-# pair.sh OLD [NETWORK[:CUT]]... - examples/s of this program over those of another one (OLD, of another
-# revision, or this one itself: what the machine alone makes of equal programs), two ranks of one
-# thread, in turn; all of ctrdnn, dlrm, bags or those named. Rounds of old, new, new, old go on
+# pair.sh OLD [NETWORK[:CUT]]... - examples/s of this program over those of another one (OLD, of
+# another revision, or this one itself: what the machine alone makes of equal programs), two ranks of
+# one thread, in turn; all of ctrdnn, dlrm, bags or those named. Rounds of old, new, new, old go on
 # until the interval that holds the mean of their ratios at 95 % is narrower than 1 %, at least 5,
 # at most ROUNDS (30), of STEPS (60) each; the median step counts. With a CUT the ranks are two
 # stages: layers before and from CUT.
@@ -22,15 +22,9 @@ rate_of() { # PROGRAM
     fi
 }
 
-# two_stages NETWORK CUT: the plan
-two_stages() {
-    sed -n '/^model:/,/^[a-z]*:/p' "inputs/$1.yaml" | awk -v cut="$2" '
-        /^  - / { L++ }
-        END {
-            for (l = 0; l < L; l++) of = of (l ? ", 0" : "0")
-            printf "{\"format\": \"heterps-plan-1\", \"method\": \"file\", \"assignment\": [%s], ", of
-            printf "\"stages\": [{\"first\": 0, \"last\": %d, \"type\": 0, \"units\": 1}, ", cut - 1
-            printf "{\"first\": %d, \"last\": %d, \"type\": 0, \"units\": 1}]}\n", cut, L - 1 }'
+# layers NETWORK: how many it has
+layers() {
+    sed -n '/^model:/,/^[a-z]*:/p' "inputs/$1.yaml" | grep -c '^  - '
 }
 
 # Mean of the ratios in lines, and half of the interval: by Student's t.
@@ -48,7 +42,7 @@ interval() {
 one_network() {
     network "${1%:*}"
     cut=${1#"$network"} cut=${cut#:}
-    [ -z "$cut" ] || two_stages "$network" "$cut" >plan.json
+    [ -z "$cut" ] || plan_file "$(layers "$network")" "$cut" '1 1' >plan.json
     ln -sf "$new" build/heterps
     data_network
     : >ratios

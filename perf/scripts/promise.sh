@@ -178,7 +178,7 @@ run_plan() {
     done
     m=$(median <rates) p=$(median <model) e=$(median <engine)
     off_p=$(printf '%+.1f' "$(median <off_p)") off_e=$(printf '%+.1f' "$(median <off_e)")
-    echo "$(size "$off_p") $(size "$off_e") $name $batch $cut" >>"$(fits "$(units "$cut" "$share")")"
+    echo "$(size "$off_p") $(size "$off_e") $name $batch $cut" >>"$(list_of "$(units "$cut" "$share")")"
     row "$name" "$batch / $micro" "$cut${share:+, $share together}" "$(digits 4 "$m")" "$(digits 4 "$p")" "$off_p %" \
         "$(digits 4 "$e")" "$off_e %"
 }
@@ -203,8 +203,8 @@ run_deck() {
     row "$name" "$n" "$*" "$(digits 4 "$(median <rates)")" "$(digits 4 "$(median <promises)")" "$o %"
 }
 
-# fits STAGES: the list of the plans with a core for two ranks each, or of the others
-fits() {
+# list_of STAGES: of the plans of at most three ranks, or of the others
+list_of() {
     ranks=$(echo "$1" | awk '{ for (i = 1; i <= NF; i++) { split($i, p, ":"); n += p[3] } print n }')
     [ "$ranks" -lt 4 ] && echo offs || echo offs_oversubscribed
 }

@@ -143,10 +143,7 @@ grep -A 9 '^stage .*type' out | grep -q ' gpu ' || fail 'no stage on the GPU'
 echo '-- the whole net on GPUs, its tables on servers, which are CPU ranks'
 for servers in 1 2; do
     units=$((3 - servers)) on_gpu=$([ "$servers" -eq 1 ] && echo '0 2' || echo 1)
-    cat >served.json <<EOF
-{"format": "heterps-plan-1", "method": "file", "assignment": [0, 0, 0, 0, 0, 0, 0, 0],
- "stages": [{"first": 0, "last": 7, "type": 0, "units": $units}], "share": []}
-EOF
+    plan_file 8 '' "$units" >served.json
     HPS_ON_GPU=$on_gpu
     expect 0 '' ranks 3 train kinds.yaml "$@" --set "run.directory=runs/served$servers" \
         --set schedule.method=file --set schedule.plan=served.json \

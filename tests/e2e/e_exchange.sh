@@ -6,22 +6,7 @@
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 
-cat >bags.yaml <<'EOF'
-run:   {name: bags, seed: 1}
-data:  {train: bags.h5, test: bags.h5, batch: 60, microbatches: 2}
-model:
-  - {name: ids,  type: embedding, slots: 1-3, table: rows, dim: 4}
-  - {name: wide, type: embedding, slots: 1-3, table: ones, dim: 1, combine: sum}
-  - {name: one,  type: embedding, slots: [4], dim: 3}
-  - {name: both, type: concat, inputs: [ids, one]}
-  - {name: h1,   type: fc, width: 16, activation: relu}
-  - {name: deep, type: fc, width: 1}
-  - {name: out,  type: add, inputs: [wide, deep]}
-  - {name: loss, type: logistic}
-train:    {optimizer: adagrad, learning_rate: 0.05, epochs: 0, steps: 12}
-generate: {dense: 0, slots: 4, buckets: [700, 700, 700, 40], ids: [30, 20, 9, 0], alike: true}
-EOF
-expect 0 '' "$HETERPS" generate bags.yaml --rows 900 --output bags.h5
+bags 900
 
 run() { # N NAME ARGUMENT...: on N ranks in runs/NAME
     n=$1 name=$2

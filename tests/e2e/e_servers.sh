@@ -5,31 +5,25 @@
 . "${srcdir:?}/tests/lib/lib.sh"
 . "$srcdir/tests/lib/data.sh"
 
-cat >net.yaml <<'EOF'
-run:   {name: net, seed: 1}
-data:  {train: net.h5, test: net.h5, batch: 60, microbatches: 3}
-model:
-  - {name: ids,  type: embedding, slots: 1-3, table: rows, dim: 4}
-  - {name: wide, type: embedding, slots: 1-3, table: ones, dim: 1, combine: sum}
-  - {name: one,  type: embedding, slots: [4], dim: 3}
-  - {name: both, type: concat, inputs: [ids, one]}
-  - {name: h1,   type: fc, width: 16, activation: relu}
-  - {name: deep, type: fc, width: 1}
-  - {name: out,  type: add, inputs: [wide, deep]}
-  - {name: loss, type: logistic}
-train:    {optimizer: adam, learning_rate: 0.01, epochs: 0, steps: 30}
-generate: {dense: 0, slots: 4, buckets: [700, 700, 700, 40], ids: [9, 5, 3, 0], alike: true}
-EOF
-expect 0 '' "$HETERPS" generate net.yaml --rows 910 --output net.h5
+bags 910
 
-# run RANKS SERVERS "CUTS" "UNITS" [ARGUMENT...]: in runs/net
+# go RANKS ARGUMENT...: trains in runs/bags
+go() {
+    n=$1
+    shift
+    ranks "$n" train bags.yaml --set train.optimizer=adam --set train.learning_rate=0.01 \
+        --set data.microbatches=3 "$@"
+}
+
+# run RANKS SERVERS "CUTS" "UNITS" [ARGUMENT...]
 run() {
     plan_file 8 "$3" "$4" >plan.json
     n=$1 servers=$2
     shift 4
-    expect 0 '' ranks "$n" train net.yaml --set schedule.method=file --set schedule.plan=plan.json \
-        --set "storage.servers=$servers" "$@"
-    loss=$(number runs/net/report.json train_loss) test=$(number runs/net/report.json test_logloss)
+    expect 0 '' go "$n" --set schedule.method=file --set schedule.plan=plan.json \
+        --set "storage.servers=$servers" --set train.steps=30 "$@"
+    loss=$(number runs/bags/report.json train_loss)
+    test=$(number runs/bags/report.json test_logloss)
 }
 # same WHAT RANKS SERVERS CUTS UNITS: as one rank, to rounding
 same() {
@@ -57,15 +51,15 @@ all() {
 }
 all
 grep -q 'parameter servers *cpu' out || fail 'the table does not name the servers'
-[ "$(number runs/net/report.json units)" = 3 ] || fail 'a server is no unit'
+[ "$(number runs/bags/report.json units)" = 3 ] || fail 'a server is no unit'
 some --set train.clip=0.05
-bags='--set model.ids.exchange=bags --set model.wide.exchange=bags'
+sums='--set model.ids.exchange=bags --set model.wide.exchange=bags'
 # shellcheck disable=SC2086 # words
-all $bags
+all $sums
 HETERPS_SHARED_MEMORY=0
 export HETERPS_SHARED_MEMORY
 # shellcheck disable=SC2086
-some $bags
+some $sums
 some
 unset HETERPS_SHARED_MEMORY
 
@@ -73,12 +67,14 @@ echo '-- the same layout twice: the same bits'
 rm -rf runs
 run 4 2 '4' '1 1'
 first=$loss
-cp runs/net/checkpoint/step_000000030.h5 first.h5
+cp runs/bags/checkpoint/step_000000030.h5 first.h5
 rm -rf runs
 run 4 2 '4' '1 1'
 [ "$loss" = "$first" ] || fail "$loss and $first are not the same bits"
-heterps eval net.yaml --checkpoint first.h5 --json - >first.json 2>err
-heterps eval net.yaml --checkpoint runs/net/checkpoint/step_000000030.h5 --json - >second.json 2>err
+cp runs/bags/checkpoint/step_000000030.h5 second.h5
+for which in first second; do
+    heterps eval bags.yaml --checkpoint "$which.h5" --json - >"$which.json" 2>err
+done
 cmp first.json second.json || fail 'the networks differ'
 
 echo '-- a stop, and on with other servers'
@@ -94,14 +90,14 @@ done
 
 echo '-- the planner counts them'
 rm -rf runs
-expect 0 '' ranks 3 train net.yaml --set storage.servers=1 --set schedule.method=exact
+expect 0 '' go 3 --set storage.servers=1 --set schedule.method=exact
 grep -q 'parameter servers *cpu *1' out || fail 'no servers in the table'
 
 echo '-- refused'
 refuse() { # PATTERN RANKS ARGUMENT...
     pattern=$1 n=$2
     shift 2
-    expect 65 "$pattern" ranks "$n" train net.yaml --set run.directory=runs/no "$@"
+    expect 65 "$pattern" go "$n" --set run.directory=runs/no "$@"
 }
 refuse '3 servers leave no rank of 3' 3 --set storage.servers=3
 refuse "the pool has no type 'gpus'" 2 --set storage.servers=1 --set storage.server_type=gpus

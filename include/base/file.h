@@ -22,8 +22,8 @@ int hps_file_open(const char *path, int flags);
 /* A new own file to write (O_RDWR with the flags). What had its name before is removed, never
  * opened; a folder is not removed. A descriptor, or -1 with errno. Local. */
 int hps_file_new(const char *path, int flags);
-/* Write all n bytes; or n pieces, one behind the other in the file; their list is overwritten. False
- * with errno. Local. */
+/* Write all n bytes; or n pieces, one behind the other in the file; their list is overwritten.
+ * False with errno. Local. */
 bool hps_file_put(int fd, const void *from, size_t n, uint64_t at);
 bool hps_file_put_pieces(int fd, struct iovec *piece, int n, uint64_t at);
 /* What was written to an own file is on the disk. False with errno. Local. */

@@ -17,6 +17,7 @@ struct hps_trial_opt {
     uint64_t seed;
     int min_steps, max_steps;               /* that count                                  */
     double seconds;                         /* enough of them, after min_steps             */
+    double max_seconds;                     /* enough, after 2; 0: never                   */
     double sure;                            /* enough, after min_steps and 8: the median is unsure
                                                by no more than this share; 0: never        */
 };

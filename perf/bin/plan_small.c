@@ -18,7 +18,7 @@
 #include "base/say.h"
 #include "base/world.h"
 #include "plan/cost.h"
-#include "plan/engine.h"
+#include "plan/promise.h"
 #include "random_profile.h"
 
 #define ALL (1LL << 40)         /* plans: more than any of these problems has */
@@ -121,7 +121,7 @@ static void judge(struct score *y, double cost, double truth)
 
 static void add(json_t *list, struct hps_plan *plan, const struct hps_profile *p)
 {
-    if (plan) json_array_append_new(list, hps_engine_tree(plan, p));
+    if (plan) json_array_append_new(list, hps_promise_tree(plan, p));
     hps_plan_free(plan);
 }
 

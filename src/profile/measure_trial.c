@@ -14,14 +14,15 @@
 #define TABLE_BYTES 268435456.0         /* of each table */
 #define WANDERS     0.02                /* a share of a step */
 
-/* Steps until the median is sure, or in little time. */
+/* Steps until the median is sure, or in little time. A step of an emulated rank may take seconds:
+ * a few are enough then. */
 static struct hps_trial_opt trial_opt(const struct hps_measure_opt *o)
 {
     return (struct hps_trial_opt){ .train = o->train, .storage = o->storage, .data = o->data,
                                    .batch = o->batch, .microbatches = o->microbatches,
                                    .prefetch = o->prefetch, .shuffle = o->shuffle, .seed = 1,
                                    .min_steps = 5, .max_steps = 1000, .seconds = 0.3,
-                                   .sure = 0.02 };
+                                   .max_seconds = 2, .sure = 0.02 };
 }
 
 enum hps_status hps_measure_trial(struct hps_trial *trial, const struct hps_net *net, int cut,

@@ -15,7 +15,7 @@
 
 /* Steps that do not count, since they touch new memory, until a step is no faster than the fastest
  * before it by FASTER; fewer where steps are long. */
-enum { WARM_UP = 3, MIN_SURE = 8 };
+enum { WARM_UP = 3, MIN_SURE = 8, FEW = 2 };
 #define FASTER 0.03
 #define WARM_UP_S 0.02
 #define MAX_WARM_UP_S 0.4
@@ -70,11 +70,12 @@ static bool is_sure(const struct loop *x)
 /* With the step that begins, of n examples. */
 static bool has_enough(const struct loop *x, long long n)
 {
-    int steps = x->n + (x->warm && n == x->o->batch);
+    const struct hps_trial_opt *o = x->o;
+    int steps = x->n + (x->warm && n == o->batch);
+    double s = hps_now_s() - x->began_s;
 
-    return steps >= x->o->max_steps ||
-           (steps >= x->o->min_steps &&
-            (hps_now_s() - x->began_s > x->o->seconds || is_sure(x)));
+    return steps >= o->max_steps || (steps >= FEW && o->max_seconds > 0 && s > o->max_seconds) ||
+           (steps >= o->min_steps && (s > o->seconds || is_sure(x)));
 }
 
 /* Is the step that begins the last one that does not count? */

@@ -6,7 +6,7 @@
 
 /* All tags of point-to-point messages, in one place. Rows and gradients of a table travel on a
  * communicator of their own. A message of rows adds its micro-batch; a message between stages adds
- * (its micro-batch (mod 4096) * 2 + direction) * 2 + hps_team_worker of the stage before. */
+ * (its micro-batch (mod 4096) * 2 + direction) * 2 + hps_team_part of the stage before. */
 enum hps_tag {
     HPS_TAG_ROUTE = 2,
     HPS_TAG_REPORT = 3,
@@ -17,15 +17,15 @@ enum hps_tag {
 };
 #define HPS_TAG_SPAN 4096       /* micro-batches that a tag can tell apart */
 
-#define HPS_WORKERS 2           /* stages that a rank works for, at most */
+#define HPS_MY_STAGES 2           /* stages that a rank works for, at most */
 
 struct hps_team {
     MPI_Comm world;             /* all ranks, borrowed                                      */
     MPI_Comm stage;             /* the ranks of this rank's stages, by replica; owned; NULL on
                                    an idle rank                                             */
     int R, S;                   /* ranks of the world, stages                               */
-    int nworker;                /* stages that this rank works for; 0: it is idle or serves */
-    int worker_stage[HPS_WORKERS];      /* (nworker) their numbers, ascending; 0 is the first
+    int nmine;                /* stages that this rank works for; 0: it is idle or serves */
+    int my_stage[HPS_MY_STAGES];      /* (nmine) their numbers, ascending; 0 is the first
                                            stage of the pipeline                            */
     bool serves;                /* this rank is a dedicated server                          */
     int nserver, *server;       /* (nserver) world ranks of the servers                     */
@@ -48,7 +48,7 @@ bool hps_team_works(const struct hps_team *team);
 bool hps_team_has_stage(const struct hps_team *team, int s);
 /* Which of the stages of its ranks is s: 0 or 1. Ranks that share several boundaries of the
  * pipeline tell the messages apart by this number of the stage before the boundary. Pure. */
-int hps_team_worker(const struct hps_team *team, int s);
+int hps_team_part(const struct hps_team *team, int s);
 
 /* A communicator of the ranks with member[r] != 0, servers first, then by world rank (for a table
  * read by several stages). MPI_COMM_NULL on the others. `member` (R) is equal on all ranks.

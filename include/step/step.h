@@ -4,14 +4,14 @@
 
 #include "step/metric.h"
 #include "step/step_agree.h"
-#include "step/worker.h"
+#include "step/stage.h"
 
 struct hps_step {
     const struct hps_net *net;  /* borrowed, as are team, plan, dev                        */
     const struct hps_plan *plan;
     const struct hps_team *team;
     struct hps_dev *dev;
-    struct hps_worker worker[HPS_WORKERS];  /* (team->nworker), none on an idle rank       */
+    struct hps_stage stage[HPS_MY_STAGES];   /* (team->nmine), none on an idle rank       */
     struct hps_ps *ps;
     const struct hps_train_opt *train;      /* borrowed                                    */
     /* Training alone counts: an evaluation subtracts again what it added. */

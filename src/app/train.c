@@ -60,7 +60,7 @@ static enum hps_status evaluate(struct hps_job *j, struct hps_report_input *f)
 static double bubble_of(const struct hps_job *j, double seconds)
 {
     double mine = j->step->busy_s, all;
-    int works = j->team->nworker > 0, n;
+    int works = j->team->nmine > 0, n;
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, j->world));
     HPS_MPI(MPI_Allreduce(&works, &n, 1, MPI_INT, MPI_SUM, j->world));
     return j->plan->S > 1 && seconds > 0 ? 1 - all / n / seconds : NAN;

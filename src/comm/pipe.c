@@ -55,7 +55,7 @@ struct hps_pipe {
     struct hps_dev *dev;
     int side, other;            /* the other side's stage                      */
     int from[2];                /* the sending stage, by hps_way               */
-    int worker;                 /* hps_team_worker of the stage before the boundary */
+    int part;                   /* hps_team_part of the stage before the boundary */
     bool direct;                /* MPI reads and writes the device's memory    */
     int width[2], nslot, rows;
     int max_message;            /* upper bound of the messages of a slot       */
@@ -67,7 +67,7 @@ struct hps_pipe {
 
 static int tag_of(const struct hps_pipe *p, int m, enum hps_way way)
 {
-    return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->worker;
+    return HPS_TAG_PIPE + (m % HPS_TAG_SPAN * 2 + (int)way) * 2 + p->part;
 }
 
 /* ---- messages of a slot ---- */
@@ -222,7 +222,7 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     assert(p->other >= 0 && p->other < team->S && hps_team_has_stage(team, stage));
     p->from[HPS_WAY_FORWARD] = side == 1 ? stage : p->other;
     p->from[HPS_WAY_BACKWARD] = side == 1 ? p->other : stage;
-    p->worker = hps_team_worker(team, p->from[HPS_WAY_FORWARD]);
+    p->part = hps_team_part(team, p->from[HPS_WAY_FORWARD]);
     p->codec = hps_codec_find("fp32");
     memcpy(p->width, opt->width, sizeof p->width);
     p->nslot = opt->nslot;

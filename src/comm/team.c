@@ -44,15 +44,15 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
     t->lead = hps_mem_new((size_t)S, sizeof *t->lead);
     for (int s = 0; s < S; s++) {
         t->lead[s] = hps_plan_is_second(plan, s) ? hps_plan_partner(plan, s) : s;
-        if (t->lead[s] == stage_of[me]) t->worker_stage[t->nworker++] = s;
+        if (t->lead[s] == stage_of[me]) t->my_stage[t->nmine++] = s;
     }
     list_ranks(t, stage_of);
     t->serves = stage_of[me] == HPS_PLAN_SERVER;
-    t->stage = split(world, me, t->nworker > 0, stage_of[me]);
-    if (t->nworker > 0) {
+    t->stage = split(world, me, t->nmine > 0, stage_of[me]);
+    if (t->nmine > 0) {
         HPS_MPI(MPI_Comm_rank(t->stage, &t->my_replica));
         HPS_MPI(MPI_Comm_size(t->stage, &t->nreplica));
-        assert(t->rank[t->worker_stage[0]][t->my_replica] == me);
+        assert(t->rank[t->my_stage[0]][t->my_replica] == me);
     }
     *team = t;
     return HPS_OK;
@@ -73,15 +73,15 @@ void hps_team_free(struct hps_team *t)
 
 bool hps_team_works(const struct hps_team *t)
 {
-    return t->nworker > 0 || t->serves;
+    return t->nmine > 0 || t->serves;
 }
 
 bool hps_team_has_stage(const struct hps_team *t, int s)
 {
-    return t->nworker > 0 && t->lead[s] == t->worker_stage[0];
+    return t->nmine > 0 && t->lead[s] == t->my_stage[0];
 }
 
-int hps_team_worker(const struct hps_team *t, int s)
+int hps_team_part(const struct hps_team *t, int s)
 {
     return t->lead[s] != s;
 }

@@ -10,7 +10,7 @@
 /* The exchange of table i; time is counted for its stage from now on. */
 static struct hps_exchange *work_on(struct hps_ps *p, int i)
 {
-    hps_region_part(hps_team_worker(p->team, p->table[i].stage));
+    hps_region_part(hps_team_part(p->team, p->table[i].stage));
     return p->table[i].exchange;
 }
 

@@ -36,8 +36,8 @@ static bool *my_layers(const struct hps_net *net, const struct hps_plan *plan,
 {
     bool *mine = hps_mem_new((size_t)net->L, sizeof *mine);
 
-    for (int i = 0; i < team->nworker; i++) {
-        const struct hps_plan_stage *s = &plan->stage[team->worker_stage[i]];
+    for (int i = 0; i < team->nmine; i++) {
+        const struct hps_plan_stage *s = &plan->stage[team->my_stage[i]];
         for (int l = s->first; l <= s->last; l++)
             mine[l] = true;
     }
@@ -114,7 +114,7 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
     bool *mine = my_layers(net, plan, team);
     list_validating(f, net, mine);
     f->negatives = hps_negatives_new(net, mine, f->M);
-    if (team->nworker > 0) st = make_reader(f, opt, net, mine, team);
+    if (team->nmine > 0) st = make_reader(f, opt, net, mine, team);
     if (hps_team_works(team)) {
         /* collective: also after a failure */
         enum hps_status requests = hps_ps_requests_new(&f->requests, ps, steps->M, opt->learns);

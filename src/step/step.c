@@ -9,18 +9,18 @@
 #include "base/wait.h"
 #include "step/step_impl.h"
 
-_Static_assert(HPS_WORKERS <= HPS_COUNT_PARTS, "the time of each worker is counted for itself");
+_Static_assert(HPS_MY_STAGES <= HPS_COUNT_PARTS, "the time of each stage is counted for itself");
 
 /* ---- making ---- */
 
 static void make_tasks(struct hps_step_tasks *a, const struct hps_team *t, int M, bool training)
 {
-    a->todo = hps_mem_new((size_t)t->nworker * (size_t)M * 2, sizeof *a->todo);
-    a->n = hps_order_1f1b(t->S, t->lead, t->worker_stage[0], M, training, a->todo);
+    a->todo = hps_mem_new((size_t)t->nmine * (size_t)M * 2, sizeof *a->todo);
+    a->n = hps_order_1f1b(t->S, t->lead, t->my_stage[0], M, training, a->todo);
 }
 
 /* What a working rank needs beside the parameter server. Collective over team->stage. */
-static enum hps_status make_workers(struct hps_step *s, struct hps_step_impl *o)
+static enum hps_status make_stages(struct hps_step *s, struct hps_step_impl *o)
 {
     const struct hps_team *t = s->team;
     int max_rows = (int)((o->opt.steps.batch + o->M - 1) / o->M);
@@ -31,11 +31,11 @@ static enum hps_status make_workers(struct hps_step *s, struct hps_step_impl *o)
     o->spans = hps_spans_new(s->dev);
     make_tasks(&o->train, t, o->M, true);
     make_tasks(&o->evaluate, t, o->M, false);
-    struct hps_worker_opt opt = { .M = o->M, .rows = rows, .train = o->opt.train,
+    struct hps_stage_opt opt = { .M = o->M, .rows = rows, .train = o->opt.train,
                                   .round_gradients = hps_storage_rounds_gradients(o->opt.storage),
                                   .seed = o->opt.seed, .training = o->opt.training };
-    for (int i = 0; !st && i < t->nworker; i++)
-        st = hps_worker_new(&s->worker[i], s->net, s->plan, t, t->worker_stage[i], s->dev, &opt);
+    for (int i = 0; !st && i < t->nmine; i++)
+        st = hps_stage_new(&s->stage[i], s->net, s->plan, t, t->my_stage[i], s->dev, &opt);
     return st;
 }
 
@@ -59,8 +59,8 @@ static MPI_Comm make_active_comm(const struct hps_step *s, const struct hps_step
 static int make_lag(const struct hps_step *s)
 {
     int mine = 1, all;
-    for (int i = 0; i < s->team->nworker; i++) {
-        const struct hps_plan_stage *g = &s->plan->stage[s->team->worker_stage[i]];
+    for (int i = 0; i < s->team->nmine; i++) {
+        const struct hps_plan_stage *g = &s->plan->stage[s->team->my_stage[i]];
         if (!s->dev->host && hps_slice_has_loss(s->net, g->first, g->last)) mine = 2;
     }
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, s->team->world));
@@ -83,7 +83,7 @@ enum hps_status hps_step_new(struct hps_step **out, const struct hps_step_opt *o
     s->lag = make_lag(s);
     st = hps_ps_new(&s->ps, net, plan, team, dev,
                     &(struct hps_ps_opt){ opt->train, opt->storage, opt->seed });
-    if (!st) st = hps_agree(team->world, team->nworker > 0 ? make_workers(s, o) : HPS_OK);
+    if (!st) st = hps_agree(team->world, team->nmine > 0 ? make_stages(s, o) : HPS_OK);
     *out = s;
     if (st) {
         hps_step_free(s);
@@ -96,8 +96,8 @@ void hps_step_free(struct hps_step *s)
 {
     if (!s) return;
     struct hps_step_impl *o = s->impl;
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_worker_free(&s->worker[i]);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_stage_free(&s->stage[i]);
     hps_ps_free(s->ps);
     if (o->active != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&o->active));
     hps_spans_free(o->spans);
@@ -110,8 +110,8 @@ void hps_step_free(struct hps_step *s)
 
 struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 {
-    for (int i = 0; i < s->team->nworker; i++) {
-        struct hps_slice *mine = s->worker[i].slice;
+    for (int i = 0; i < s->team->nmine; i++) {
+        struct hps_slice *mine = s->stage[i].slice;
         if (mine->first <= l && l <= mine->last) return mine;
     }
     return NULL;
@@ -119,9 +119,9 @@ struct hps_slice *hps_step_slice(const struct hps_step *s, int l)
 
 /* ---- computing ---- */
 
-static struct hps_worker *worker_of(struct hps_step *s, int stage)
+static struct hps_stage *stage_of(struct hps_step *s, int stage)
 {
-    return &s->worker[hps_team_worker(s->team, stage)];
+    return &s->stage[hps_team_part(s->team, stage)];
 }
 
 static void poll(struct hps_step *s, struct hps_feeder *feeder)
@@ -133,33 +133,33 @@ static void poll(struct hps_step *s, struct hps_feeder *feeder)
     hps_feeder_poll(feeder, s->team->S > 1);
     hps_ps_poll(s->ps);
     hps_step_poll(s);
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_step_poll_reduce(s, &s->worker[i]);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_step_poll_reduce(s, &s->stage[i]);
 }
 
 /* Numbers of graphs: the last ones are updates of dense weights, the others micro-batches. */
-enum { UPDATE_GRAPHS = HPS_NGRAPH - HPS_WORKERS };
+enum { UPDATE_GRAPHS = HPS_NGRAPH - HPS_MY_STAGES };
 
-static int index_of(const struct hps_step *s, const struct hps_worker *r)
+static int index_of(const struct hps_step *s, const struct hps_stage *r)
 {
-    return (int)(r - s->worker);
+    return (int)(r - s->stage);
 }
 
 /* A micro-batch's kernels may be launched as one graph unless they meet other ranks in between. */
-static int graph_of(const struct hps_step *s, const struct hps_worker *r, int m, bool backward)
+static int graph_of(const struct hps_step *s, const struct hps_stage *r, int m, bool backward)
 {
-    int graph = index_of(s, r) + HPS_WORKERS * (m % r->nslot * 2 + backward);
+    int graph = index_of(s, r) + HPS_MY_STAGES * (m % r->nslot * 2 + backward);
     bool reduces = backward && r->last && s->team->nreplica > 1;
     bool fits = !reduces && !r->stage_collective && graph < UPDATE_GRAPHS;
     return s->dev->ops->graph_begin && fits ? graph : -1;
 }
 
-static void forward(struct hps_step *s, struct hps_worker *r, int m, bool training)
+static void forward(struct hps_step *s, struct hps_stage *r, int m, bool training)
 {
-    hps_worker_receive(r, m);
+    hps_stage_receive(r, m);
     hps_region_enter(HPS_REGION_PULL, r->part);
     hps_step_span(s, r, HPS_REGION_PULL, false);
-    hps_worker_pull(r, s->ps, m);
+    hps_stage_pull(r, s->ps, m);
     hps_spans_end(s->impl->spans, 0);
     hps_region_leave(HPS_REGION_PULL);
     struct hps_step_clock t0 = hps_step_compute_begin(s, r, HPS_REGION_FORWARD);
@@ -169,7 +169,7 @@ static void forward(struct hps_step *s, struct hps_worker *r, int m, bool traini
     if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
     hps_step_compute_end(s, t0);
     hps_region_leave(HPS_REGION_FORWARD);
-    hps_worker_forwarded(r, m, training);
+    hps_stage_forwarded(r, m, training);
 }
 
 /* The backward of a layer has been queued. In the last micro-batch the layer's gradient is complete
@@ -177,16 +177,16 @@ static void forward(struct hps_step *s, struct hps_worker *r, int m, bool traini
 static void layer_done(int layer, void *arg)
 {
     struct hps_step *s = arg;
-    struct hps_worker *r = s->impl->in_backward;
+    struct hps_stage *r = s->impl->in_backward;
     if (!hps_wait_oversubscribed()) hps_step_poll(s);
     if (!r->last) return;
     hps_reduce_ready(r->reduce, r->slice->offset[layer - r->slice->first]);
     if (!hps_wait_oversubscribed()) hps_step_poll_reduce(s, r);
 }
 
-static void backward(struct hps_step *s, struct hps_worker *r, int m)
+static void backward(struct hps_step *s, struct hps_stage *r, int m)
 {
-    hps_worker_receive_back(r, m);
+    hps_stage_receive_back(r, m);
     s->impl->in_backward = r;
     struct hps_step_clock t0 = hps_step_compute_begin(s, r, HPS_REGION_BACKWARD);
     int graph = graph_of(s, r, m, true);
@@ -195,7 +195,7 @@ static void backward(struct hps_step *s, struct hps_worker *r, int m)
     if (graph >= 0) s->dev->ops->graph_end(s->dev, graph);
     hps_step_compute_end(s, t0);
     hps_region_leave(HPS_REGION_BACKWARD);
-    hps_worker_backwarded(r, m);
+    hps_stage_backwarded(r, m);
 }
 
 /* Sum all gradients up: dense ones over the ranks of a stage, those of rows at their owners. */
@@ -205,9 +205,9 @@ static void merge(struct hps_step *s)
     hps_ps_push_begin(s->ps);
     hps_region_leave(HPS_REGION_PUSH);
     hps_region_enter(HPS_REGION_REDUCE, 0);
-    for (int i = 0; i < s->team->nworker; i++) {
-        hps_region_part(s->worker[i].part);
-        hps_reduce_end(s->worker[i].reduce);
+    for (int i = 0; i < s->team->nmine; i++) {
+        hps_region_part(s->stage[i].part);
+        hps_reduce_end(s->stage[i].reduce);
     }
     hps_region_leave(HPS_REGION_REDUCE);
     hps_region_enter(HPS_REGION_PUSH, 0);
@@ -223,8 +223,8 @@ static float clip_scale(struct hps_step *s)
     double mine = 0, all;
     if (o->active == MPI_COMM_NULL) return 1.0f;
     /* dense gradients are the same on every rank of a stage */
-    for (int i = 0; s->team->my_replica == 0 && i < s->team->nworker; i++) {
-        const struct hps_slice *slice = s->worker[i].slice;
+    for (int i = 0; s->team->my_replica == 0 && i < s->team->nmine; i++) {
+        const struct hps_slice *slice = s->stage[i].slice;
         double norm2 = 0;
         s->dev->ops->dense->norm2(s->dev, slice->nparam, slice->grad, &norm2);
         mine += norm2;
@@ -237,7 +237,7 @@ static float clip_scale(struct hps_step *s)
     return norm > clip ? (float)(clip / norm) : 1.0f;
 }
 
-static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
+static void update_stage(struct hps_step *s, struct hps_stage *r, float scale)
 {
     const struct hps_step_opt *opt = &s->impl->opt;
     long long number = s->impl->number, total = opt->steps.total;
@@ -246,7 +246,7 @@ static void update_worker(struct hps_step *s, struct hps_worker *r, float scale)
     bool graph = s->dev->ops->graph_begin && r->slice->nparam > 0;
     if (graph) s->dev->ops->graph_begin(s->dev, UPDATE_GRAPHS + index_of(s, r));
     if (by_share)
-        hps_worker_update_share(r, number, total);
+        hps_stage_update_share(r, number, total);
     else
         hps_slice_update(r->slice, number, total, scale);
     if (graph) s->dev->ops->graph_end(s->dev, UPDATE_GRAPHS + index_of(s, r));
@@ -278,35 +278,35 @@ static void serve(struct hps_step *s, struct hps_feeder *feeder, bool learns)
 static void update(struct hps_step *s)
 {
     float scale = clip_scale(s);
-    for (int i = 0; i < s->team->nworker; i++)
-        update_worker(s, &s->worker[i], scale);
+    for (int i = 0; i < s->team->nmine; i++)
+        update_stage(s, &s->stage[i], scale);
 }
 
 void hps_step_gather_states(struct hps_step *s)
 {
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_worker_gather_states(&s->worker[i]);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_stage_gather_states(&s->stage[i]);
 }
 
 /* The last micro-batches' messages must have left before their buffers are written again. */
 static void drain(struct hps_step *s)
 {
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_worker_drain(&s->worker[i]);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_stage_drain(&s->stage[i]);
 }
 
 /* This rank's sum of losses since this copy was last read. */
 static double sum_losses(const struct hps_step *s, int copy)
 {
     double loss = 0;
-    for (int i = 0; i < s->team->nworker; i++)
-        loss += hps_slice_loss_end(s->worker[i].slice, copy);
+    for (int i = 0; i < s->team->nmine; i++)
+        loss += hps_slice_loss_end(s->stage[i].slice, copy);
     return loss;
 }
 
 double hps_step_loss(struct hps_step *s)
 {
-    if (s->team->nworker > 0) hps_step_read(s, true);
+    if (s->team->nmine > 0) hps_step_read(s, true);
     return sum_losses(s, s->impl->loss_copy);
 }
 
@@ -331,8 +331,8 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
     long long epoch, position;
     uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
     long long n = hps_steps_batch(steps, number, &epoch, &position);
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_worker_begin(&s->worker[i], &o->taken, number, n, key);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_stage_begin(&s->stage[i], &o->taken, number, n, key);
 }
 
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
@@ -340,19 +340,19 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     struct hps_step_impl *o = s->impl;
     *loss = 0;
     if (s->team->serves) serve(s, feeder, true);
-    if (s->team->nworker == 0) return;
+    if (s->team->nmine == 0) return;
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
         if (t->backward)
-            backward(s, worker_of(s, t->stage), t->m);
+            backward(s, stage_of(s, t->stage), t->m);
         else
-            forward(s, worker_of(s, t->stage), t->m, true);
+            forward(s, stage_of(s, t->stage), t->m, true);
         poll(s, feeder);
     }
     merge(s);
     o->loss_copy = !o->loss_copy;
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_slice_loss_begin(s->worker[i].slice, o->loss_copy);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_slice_loss_begin(s->stage[i].slice, o->loss_copy);
     update(s);
     drain(s);
     *loss = sum_losses(s, s->lag == 2 ? !o->loss_copy : o->loss_copy);
@@ -374,7 +374,7 @@ struct hps_heartbeat hps_step_train(struct hps_step *s, struct hps_feeder *feede
     return all;
 }
 
-static void collect(struct hps_step *s, const struct hps_worker *r, int m,
+static void collect(struct hps_step *s, const struct hps_stage *r, int m,
                     struct hps_metric *metric)
 {
     struct hps_step_impl *o = s->impl;
@@ -390,26 +390,26 @@ void hps_step_evaluate(struct hps_step *s, struct hps_feeder *feeder, const stru
 {
     struct hps_step_impl *o = s->impl;
     if (s->team->serves) serve(s, feeder, false);
-    if (s->team->nworker == 0) return;
+    if (s->team->nmine == 0) return;
     start(s, steps, number, o->opt.seed);
     o->evaluating = true;
     for (const struct hps_todo *t = o->evaluate.todo; t < o->evaluate.todo + o->evaluate.n; t++) {
-        struct hps_worker *r = worker_of(s, t->stage);
+        struct hps_stage *r = stage_of(s, t->stage);
         forward(s, r, t->m, false);
         if (s->net->L - 1 == r->slice->last) collect(s, r, t->m, metric);
-        hps_worker_freed(r, t->m);
+        hps_stage_freed(r, t->m);
         poll(s, feeder);
     }
     o->evaluating = false;
     drain(s);
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_metric_add_loss(metric, hps_slice_loss(s->worker[i].slice));
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_metric_add_loss(metric, hps_slice_loss(s->stage[i].slice));
 }
 
 double hps_step_bytes(const struct hps_step *s)
 {
     double bytes = s->other_bytes;
-    for (int i = 0; i < s->team->nworker; i++)
-        bytes += hps_worker_bytes(&s->worker[i]);
+    for (int i = 0; i < s->team->nmine; i++)
+        bytes += hps_stage_bytes(&s->stage[i]);
     return bytes + hps_ps_bytes(s->ps);
 }

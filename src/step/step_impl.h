@@ -17,7 +17,7 @@ struct hps_step_impl {
     int M;
     struct hps_step_tasks train, evaluate;
     struct hps_feeder_step taken;           /* the inputs of the step under way              */
-    struct hps_worker *in_backward;         /* the worker whose backward is under way        */
+    struct hps_stage *in_backward;         /* the stage whose backward is under way        */
     MPI_Comm active;            /* all ranks that work, for the global norm; or NULL         */
     long long number;           /* of the step                                               */
     float *score;               /* (rows) host copy of predictions                           */
@@ -31,10 +31,10 @@ struct hps_step_impl {
 /* Let messages between stages make progress. */
 void hps_step_poll(struct hps_step *step);
 
-/* Let the sums of a worker's gradients make progress, and add up what has arrived. */
-void hps_step_poll_reduce(struct hps_step *step, struct hps_worker *worker);
+/* Let the sums of a stage's gradients make progress, and add up what has arrived. */
+void hps_step_poll_reduce(struct hps_step *step, struct hps_stage *mine);
 /* Gather the dense weights that other ranks of the host have updated. */
-void hps_step_gather(struct hps_step *step, struct hps_worker *worker);
+void hps_step_gather(struct hps_step *step, struct hps_stage *mine);
 
 /* The beginning of a computation, by two clocks that stand still while the rank is in a collective
  * of a layer or sums gradients up: wall time, and the time that this thread ran on a core. */
@@ -42,15 +42,15 @@ struct hps_step_clock {
     double wall_s, core_s;
     double clock_s;             /* wall time that does not stand still */
 };
-/* Begin and end the computation of a region by this worker. On a host the computation is done when
+/* Begin and end the computation of a region for this stage. On a host the computation is done when
  * end returns, and on a GPU it is queued. An emulated slower rank sleeps in end. busy_s grows. */
 struct hps_step_clock hps_step_compute_begin(struct hps_step *step,
-                                             const struct hps_worker *worker,
+                                             const struct hps_stage *mine,
                                              enum hps_region region);
 void hps_step_compute_end(struct hps_step *step, struct hps_step_clock begin);
-/* Attribute what a GPU does from here to hps_spans_end to a region of this worker; `busy`: it is
+/* Attribute what a GPU does from here to hps_spans_end to a region of this stage; `busy`: it is
  * computation. */
-void hps_step_span(struct hps_step *step, const struct hps_worker *worker, enum hps_region region,
+void hps_step_span(struct hps_step *step, const struct hps_stage *mine, enum hps_region region,
                    bool busy);
 /* Count the spans that the GPU has finished (`blocking`: wait for all). Returns the seconds of
  * computation among them. */

@@ -8,8 +8,8 @@
 
 void hps_step_poll(struct hps_step *s)
 {
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_worker_poll(&s->worker[i]);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_stage_poll(&s->stage[i]);
 }
 
 static double core_s(const struct hps_step *s)
@@ -18,7 +18,7 @@ static double core_s(const struct hps_step *s)
 }
 
 /* Both clocks of a computation stand still meanwhile, but not a GPU's, which goes on with it. */
-static void beside(struct hps_step *s, struct hps_worker *r, void (*reduce)(struct hps_worker *))
+static void beside(struct hps_step *s, struct hps_stage *r, void (*reduce)(struct hps_stage *))
 {
     struct hps_step_impl *o = s->impl;
     double wall = hps_now_s(), core = core_s(s);
@@ -30,19 +30,19 @@ static void beside(struct hps_step *s, struct hps_worker *r, void (*reduce)(stru
     o->reduce_core_s += core_s(s) - core;
 }
 
-static void poll_reduce(struct hps_worker *r)
+static void poll_reduce(struct hps_stage *r)
 {
     hps_reduce_poll(r->reduce);
 }
 
-void hps_step_poll_reduce(struct hps_step *s, struct hps_worker *r)
+void hps_step_poll_reduce(struct hps_step *s, struct hps_stage *r)
 {
     if (r->reduce && hps_reduce_busy(r->reduce)) beside(s, r, poll_reduce);
 }
 
-void hps_step_gather(struct hps_step *s, struct hps_worker *r)
+void hps_step_gather(struct hps_step *s, struct hps_stage *r)
 {
-    beside(s, r, hps_worker_gather);
+    beside(s, r, hps_stage_gather);
 }
 
 /* What a span of the GPU's time belongs to. It is packed into one number for the span's record. */
@@ -58,9 +58,9 @@ static struct hps_step_clock now(const struct hps_step *s)
     const struct hps_step_impl *o = s->impl;
     double clock_s = hps_now_s();
     struct hps_step_clock t = { clock_s - o->reduce_wall_s, core_s(s) - o->reduce_core_s, clock_s };
-    for (int i = 0; i < s->team->nworker; i++) {
-        t.wall_s -= hps_stage_collective_wall_s(s->worker[i].stage_collective);
-        t.core_s -= hps_stage_collective_core_s(s->worker[i].stage_collective);
+    for (int i = 0; i < s->team->nmine; i++) {
+        t.wall_s -= hps_stage_collective_wall_s(s->stage[i].stage_collective);
+        t.core_s -= hps_stage_collective_core_s(s->stage[i].stage_collective);
     }
     return t;
 }
@@ -76,8 +76,8 @@ static double read_collectives(struct hps_step *s, bool blocking)
 {
     double seconds, busy_s = 0;
     int what;
-    for (int i = 0; i < s->team->nworker; i++) {
-        struct hps_stage_collective *c = s->worker[i].stage_collective;
+    for (int i = 0; i < s->team->nmine; i++) {
+        struct hps_stage_collective *c = s->stage[i].stage_collective;
         while (hps_stage_collective_took(c, blocking, &what, &seconds)) {
             struct span d = span_of(what);
             if (!d.counts) continue;
@@ -104,14 +104,14 @@ double hps_step_read(struct hps_step *s, bool blocking)
     return busy_s;
 }
 
-void hps_step_span(struct hps_step *s, const struct hps_worker *r, enum hps_region region,
+void hps_step_span(struct hps_step *s, const struct hps_stage *r, enum hps_region region,
                    bool busy)
 {
     struct hps_step_impl *o = s->impl;
     int what = (int)region << 8 | r->part << 2 | busy << 1 | !o->evaluating;
     hps_spans_begin(o->spans, what);
-    for (int i = 0; i < s->team->nworker; i++)
-        hps_stage_collective_mark(s->worker[i].stage_collective, what);
+    for (int i = 0; i < s->team->nmine; i++)
+        hps_stage_collective_mark(s->stage[i].stage_collective, what);
 }
 
 /* An emulated slower rank computes at full speed and sleeps the rest, so that all of it lasts
@@ -158,7 +158,7 @@ void hps_step_compute_end(struct hps_step *s, struct hps_step_clock begin)
     s->busy_s += now(s).wall_s - begin.wall_s;
 }
 
-struct hps_step_clock hps_step_compute_begin(struct hps_step *s, const struct hps_worker *r,
+struct hps_step_clock hps_step_compute_begin(struct hps_step *s, const struct hps_stage *r,
                                              enum hps_region region)
 {
     hps_region_enter(region, r->part);

@@ -63,10 +63,10 @@ void hps_wait_for_announce(const struct hps_step *s)
     struct hps_shard shard;
 
     memset(all, true, R);
-    for (int i = 0; i < t->nworker; i++) {
-        mark_stage(t, t->worker_stage[i], stage);
-        mark_stage(t, t->worker_stage[i] - 1, beside);
-        mark_stage(t, t->worker_stage[i] + 1, beside);
+    for (int i = 0; i < t->nmine; i++) {
+        mark_stage(t, t->my_stage[i], stage);
+        mark_stage(t, t->my_stage[i] - 1, beside);
+        mark_stage(t, t->my_stage[i] + 1, beside);
     }
     for (int i = 0; i < s->net->ntable; i++)
         if (hps_ps_shard(s->ps, i, &shard)) mark_members(hps_ps_owners(s->ps, i), t->world, table);

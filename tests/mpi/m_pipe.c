@@ -120,14 +120,14 @@ static void close_side(struct side *s, int n, int rows)
 /* All boundaries of all my stages at once. */
 static void run(const struct hps_team *team, struct hps_dev *dev, int n, int forward, int backward)
 {
-    struct side s[2 * HPS_WORKERS];
+    struct side s[2 * HPS_MY_STAGES];
     int rows = (n + FLIGHTS - 1 + team->nreplica - 1) / team->nreplica, nside = 0;
 
-    for (int i = 0; i < team->nworker; i++)
+    for (int i = 0; i < team->nmine; i++)
         for (int side = -1; side <= 1; side += 2) {
-            int other = team->worker_stage[i] + side;
+            int other = team->my_stage[i] + side;
             if (other < 0 || other == team->S) continue;
-            s[nside] = (struct side){ .team = team, .dev = dev, .stage = team->worker_stage[i],
+            s[nside] = (struct side){ .team = team, .dev = dev, .stage = team->my_stage[i],
                                       .side = side, .width = { forward, backward } };
             open_side(&s[nside++], dev, rows);
         }
@@ -146,7 +146,7 @@ static void run_all(struct hps_plan *plan, const int *stage_of, struct hps_dev *
 
     if (hps_team_new(&team, plan, stage_of, world) != HPS_OK)
         HPS_DIE("no team");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && team->nworker > 0; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && team->nmine > 0; i++) {
         run(team, dev, rows[i], 7, 16);
         run(team, dev, rows[i], 1, 0);
     }
@@ -189,8 +189,8 @@ static void expect_wrong(MPI_Comm world, struct hps_dev *dev)
     struct hps_plan *plan = hps_plan_new(2, 2);
     if (hps_nrank() != 2 || hps_team_new(&team, plan, (int[]){ 0, 1 }, world) != HPS_OK)
         HPS_DIE("two ranks are needed");
-    bool front = team->worker_stage[0] == 0;
-    struct hps_pipe_opt opt = { team->worker_stage[0], front ? 1 : -1, { 2, 0 }, 1, 2 };
+    bool front = team->my_stage[0] == 0;
+    struct hps_pipe_opt opt = { team->my_stage[0], front ? 1 : -1, { 2, 0 }, 1, 2 };
     if (hps_pipe_new(&pipe, team, dev, &opt) != HPS_OK)
         HPS_DIE("no pipe");
     if (front) {

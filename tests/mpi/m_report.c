@@ -42,18 +42,18 @@ static void check_ranks(struct hps_h5 *h, int R)
 {
     long long *calls = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *calls);
     double *seconds = hps_mem_new((size_t)R * HPS_REGIONS, sizeof *seconds);
-    int *stage = hps_mem_new((size_t)R * HPS_WORKERS, sizeof *stage);
+    int *stage = hps_mem_new((size_t)R * HPS_MY_STAGES, sizeof *stage);
 
     get(h, "ranks/calls", H5T_NATIVE_LLONG, R, HPS_REGIONS, calls);
     get(h, "ranks/seconds", H5T_NATIVE_DOUBLE, R, HPS_REGIONS, seconds);
-    get(h, "ranks/stage", H5T_NATIVE_INT, R, HPS_WORKERS, stage);
+    get(h, "ranks/stage", H5T_NATIVE_INT, R, HPS_MY_STAGES, stage);
     for (int r = 0; r < R; r++) {
         const long long *c = calls + r * HPS_REGIONS;
         if (c[HPS_REGION_PULL] != STEPS * (PULLS + r) || c[HPS_REGION_FORWARD] != STEPS ||
             c[HPS_REGION_WAIT] != 0)
             HPS_DIE("the calls of rank %d are wrong", r);
         if (!(seconds[r * HPS_REGIONS + HPS_REGION_PULL] > 0)) HPS_DIE("no time of rank %d", r);
-        if (stage[r * HPS_WORKERS] != (r < 2 ? r : -1) || stage[r * HPS_WORKERS + 1] != -1)
+        if (stage[r * HPS_MY_STAGES] != (r < 2 ? r : -1) || stage[r * HPS_MY_STAGES + 1] != -1)
             HPS_DIE("the stage of rank %d is wrong", r);
     }
     hps_mem_free(stage);

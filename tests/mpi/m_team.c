@@ -36,13 +36,13 @@ static void check_lists(const struct hps_team *t, const int *stage_of, int R)
 static void check(MPI_Comm world, int S, const int *stage_of, int R)
 {
     struct hps_team *t = team_of(hps_plan_new(S, S), stage_of, world);
-    int me = hps_rank(), sum = 1, mine = t->nworker > 0 ? t->worker_stage[0] : -1;
+    int me = hps_rank(), sum = 1, mine = t->nmine > 0 ? t->my_stage[0] : -1;
 
     check_lists(t, stage_of, R);
-    if (mine != stage_of[me] || t->nworker > 1 || (t->stage == MPI_COMM_NULL) != (mine < 0))
+    if (mine != stage_of[me] || t->nmine > 1 || (t->stage == MPI_COMM_NULL) != (mine < 0))
         HPS_DIE("stage %d, not %d", mine, stage_of[me]);
     for (int s = 0; s < S; s++)
-        if (hps_team_has_stage(t, s) != (s == mine) || hps_team_worker(t, s) != 0)
+        if (hps_team_has_stage(t, s) != (s == mine) || hps_team_part(t, s) != 0)
             HPS_DIE("stage %d is not only that of its ranks", s);
     if (mine >= 0) {
         HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, t->stage));
@@ -65,15 +65,15 @@ static void check_shared(MPI_Comm world, int first, int R)
     for (int r = 0; r < R; r++)
         stage_of[r] = r < first ? 1 : 0;
     struct hps_team *t = team_of(plan, stage_of, world);
-    if (t->nworker != 2 - other || t->worker_stage[0] != other ||
-        (!other && t->worker_stage[1] != 2))
-        HPS_DIE("%d stages, the first %d", t->nworker, t->worker_stage[0]);
+    if (t->nmine != 2 - other || t->my_stage[0] != other ||
+        (!other && t->my_stage[1] != 2))
+        HPS_DIE("%d stages, the first %d", t->nmine, t->my_stage[0]);
     if (t->lead[2] != 0 || t->nrank[2] != t->nrank[0] || t->nrank[0] != R - first)
         HPS_DIE("%d ranks do stage 0, %d stage 2", t->nrank[0], t->nrank[2]);
     for (int p = 0; p < t->nrank[2]; p++)
         if (t->rank[2][p] != first + p || t->rank[0][p] != first + p)
             HPS_DIE("part %d is not the same rank", p);
-    if (hps_team_worker(t, 0) != 0 || hps_team_worker(t, 2) != 1 ||
+    if (hps_team_part(t, 0) != 0 || hps_team_part(t, 2) != 1 ||
         hps_team_has_stage(t, 2) == other ||
         hps_team_has_stage(t, 1) != other)
         HPS_DIE("who works for what");

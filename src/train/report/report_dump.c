@@ -81,18 +81,19 @@ static void put_head(struct dump *d, const char *report)
     hps_mem_free(region.at);
 }
 
-/* (R, HPS_WORKERS) the stages that each rank works for. */
+/* (R, HPS_MY_STAGES) the stages that each rank works for. */
 static void put_stages(struct dump *d)
 {
-    int R = d->counts->R, *stage = hps_mem_new((size_t)R * HPS_WORKERS, sizeof *stage);
+    int R = d->counts->R, *stage = hps_mem_new((size_t)R * HPS_MY_STAGES, sizeof *stage);
 
     for (int r = 0; r < R; r++) {
         int first = d->facts->setup.stage_of[r];
-        stage[r * HPS_WORKERS] = first;
-        stage[r * HPS_WORKERS + 1] = first < 0 ? -1 : hps_plan_partner(d->facts->setup.plan, first);
+        stage[r * HPS_MY_STAGES] = first;
+        stage[r * HPS_MY_STAGES + 1] =
+            first < 0 ? -1 : hps_plan_partner(d->facts->setup.plan, first);
     }
-    make(d, "ranks/stage", H5T_NATIVE_INT, R, HPS_WORKERS);
-    put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, HPS_WORKERS, stage);
+    make(d, "ranks/stage", H5T_NATIVE_INT, R, HPS_MY_STAGES);
+    put(d, "ranks/stage", H5T_NATIVE_INT, 0, R, HPS_MY_STAGES, stage);
     hps_mem_free(stage);
 }
 

@@ -111,7 +111,7 @@ void hps_perf_free(struct hps_perf *perf);
 struct hps_perf_spans {
     struct hps_h5 file;
     int R;
-    int *stage;                         /* (R, HPS_WORKERS) stages of each rank, -1: no more */
+    int *stage;                         /* (R, HPS_MY_STAGES) stages of each rank, -1: no more */
     long long nspan;
     int *rank, *part, *region;          /* of a block, HPS_REPORT_BLOCK of each */
     long long *step;

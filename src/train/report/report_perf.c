@@ -70,7 +70,7 @@ static void add_windows(struct hps_perf *p, size_t *cap, const struct windows *w
                         const int *stage, int R)
 {
     for (long long i = 0; i < n; i++) {
-        if (w->rank[i] < 0 || w->rank[i] >= R || stage[w->rank[i] * HPS_WORKERS] < 0) continue;
+        if (w->rank[i] < 0 || w->rank[i] >= R || stage[w->rank[i] * HPS_MY_STAGES] < 0) continue;
         struct hps_perf_window *to = window_of(p, cap, w->step[i]);
         to->n++;
         to->seconds += w->seconds[i];
@@ -120,11 +120,11 @@ static enum hps_status read_stages(struct hps_h5 *h, int **stage, int *R)
     int width;
     enum hps_status s = hps_h5_shape(h, "ranks/stage", &n, &width);
 
-    if (!s && (width != HPS_WORKERS || n < 1 || n > 1 << 24)) s = damaged(h, "ranks/stage");
+    if (!s && (width != HPS_MY_STAGES || n < 1 || n > 1 << 24)) s = damaged(h, "ranks/stage");
     if (s) return s;
     *R = (int)n;
-    *stage = hps_mem_new((size_t)n * HPS_WORKERS, sizeof **stage);
-    return hps_h5_get(h, "ranks/stage", H5T_NATIVE_INT, 0, n, HPS_WORKERS, *stage);
+    *stage = hps_mem_new((size_t)n * HPS_MY_STAGES, sizeof **stage);
+    return hps_h5_get(h, "ranks/stage", H5T_NATIVE_INT, 0, n, HPS_MY_STAGES, *stage);
 }
 
 enum hps_status hps_perf_spans_open(struct hps_perf_spans *spans, const char *path)
@@ -167,14 +167,15 @@ enum hps_status hps_perf_spans_get(struct hps_perf_spans *spans, long long from,
     if (!s) s = hps_h5_get(h, "spans/end_s", H5T_NATIVE_DOUBLE, from, k, 0, spans->end_s);
     for (int i = 0; i < k && !s; i++)
         if (spans->rank[i] < 0 || spans->rank[i] >= spans->R || spans->region[i] < 0 ||
-            spans->region[i] >= HPS_REGIONS || spans->part[i] < 0 || spans->part[i] >= HPS_WORKERS)
+            spans->region[i] >= HPS_REGIONS || spans->part[i] < 0 ||
+            spans->part[i] >= HPS_MY_STAGES)
             s = damaged(h, "a span of no rank, no stage or no region");
     return s;
 }
 
 int hps_perf_spans_stage(const struct hps_perf_spans *spans, int i)
 {
-    return spans->stage[spans->rank[i] * HPS_WORKERS + spans->part[i]];
+    return spans->stage[spans->rank[i] * HPS_MY_STAGES + spans->part[i]];
 }
 
 void hps_perf_spans_close(struct hps_perf_spans *spans)

@@ -19,8 +19,8 @@ static void name(struct hps_page *t, const char *what, int pid, int tid, const c
 /* Names of stages and ranks; an idle rank has no spans. */
 static void names(struct hps_page *t, const struct hps_perf_spans *f)
 {
-    for (int i = 0; i < f->R * HPS_WORKERS; i++) {
-        int r = i / HPS_WORKERS, s = f->stage[i];
+    for (int i = 0; i < f->R * HPS_MY_STAGES; i++) {
+        int r = i / HPS_MY_STAGES, s = f->stage[i];
         if (s < 0) continue;
         name(t, "process_name", s, r, "stage", s);
         name(t, "thread_name", s, r, "rank", r);

@@ -1,10 +1,10 @@
-/* worker.h - what a rank does for one stage of the pipeline: its slice of the net, the messages to
+/* stage.h - what a rank does for one stage of the pipeline: its slice of the net, the messages to
  * and from the stages beside it, the gradient sums with the other ranks of the stage.
  *
  * A step has M micro-batches; an in-flight slot holds one between its forward and its backward.
  * Unless said, a call is local and must come in the same order on all ranks of the stage. */
-#ifndef HPS_STEP_WORKER_H
-#define HPS_STEP_WORKER_H
+#ifndef HPS_STEP_STAGE_H
+#define HPS_STEP_STAGE_H
 
 #include "comm/pipe.h"
 #include "comm/reduce.h"
@@ -12,7 +12,7 @@
 #include "net/slice.h"
 #include "step/feeder.h"
 
-struct hps_worker {
+struct hps_stage {
     int stage, M, nslot;            /* nslot: in-flight slots                               */
     int part;                       /* of the rank's work, for hps_region_enter             */
     const struct hps_team *team;    /* borrowed                                             */
@@ -26,7 +26,7 @@ struct hps_worker {
     bool last;                      /* the backward under way is the step's last            */
 };
 
-struct hps_worker_opt {
+struct hps_stage_opt {
     int M;                              /* micro-batches of a step                    */
     int rows;                           /* of this rank's share of a micro-batch, max */
     const struct hps_train_opt *train;  /* borrowed                                   */
@@ -34,41 +34,41 @@ struct hps_worker_opt {
     uint64_t seed;
     bool training;
 };
-/* Make the worker of `stage`, one that this rank works for. The status is this rank's own, and the
- * caller frees the worker after a failure too. Collective over team->stage. */
-enum hps_status hps_worker_new(struct hps_worker *worker, const struct hps_net *net,
-                               const struct hps_plan *plan, const struct hps_team *team, int stage,
-                               struct hps_dev *dev, const struct hps_worker_opt *opt);
-/* Free a worker, also one that is only in part made or all 0. No message may be under way.
+/* Make that of `stage`, one that this rank works for. The status is this rank's own, and the
+ * caller frees it after a failure too. Collective over team->stage. */
+enum hps_status hps_stage_new(struct hps_stage *mine, const struct hps_net *net,
+                              const struct hps_plan *plan, const struct hps_team *team, int stage,
+                              struct hps_dev *dev, const struct hps_stage_opt *opt);
+/* Free it, also where it is made only in part, or all 0. No message may be under way.
  * Collective over team->stage. */
-void hps_worker_free(struct hps_worker *worker);
+void hps_stage_free(struct hps_stage *mine);
 
 /* Begin a step of n examples: take its raw columns from `taken`, and post its first receives. Does
  * not wait. */
-void hps_worker_begin(struct hps_worker *worker, const struct hps_feeder_step *taken,
-                      long long step, long long n, uint64_t key);
+void hps_stage_begin(struct hps_stage *mine, const struct hps_feeder_step *taken,
+                     long long step, long long n, uint64_t key);
 /* Wait for the rows that the slice's layers read in micro-batch m. */
-void hps_worker_pull(struct hps_worker *worker, struct hps_ps *ps, int m);
+void hps_stage_pull(struct hps_stage *mine, struct hps_ps *ps, int m);
 /* Before the forward of micro-batch m, receive waits for its activations and until its in-flight
  * slot is free. After it, forwarded sends the activations on and posts the receive of their
  * gradients. */
-void hps_worker_receive(struct hps_worker *worker, int m);
-void hps_worker_forwarded(struct hps_worker *worker, int m, bool training);
+void hps_stage_receive(struct hps_stage *mine, int m);
+void hps_stage_forwarded(struct hps_stage *mine, int m, bool training);
 /* The same for the gradients, around the backward of micro-batch m. */
-void hps_worker_receive_back(struct hps_worker *worker, int m);
-void hps_worker_backwarded(struct hps_worker *worker, int m);
+void hps_stage_receive_back(struct hps_stage *mine, int m);
+void hps_stage_backwarded(struct hps_stage *mine, int m);
 /* The slot of m is free: post the receive of the micro-batch that takes it next. */
-void hps_worker_freed(struct hps_worker *worker, int m);
+void hps_stage_freed(struct hps_stage *mine, int m);
 /* Where ranks of the host update a share of the dense weights each: update mine in 0-based step
  * `step` of `total`, and, before anyone uses the weights, gather those of the others. */
-void hps_worker_update_share(struct hps_worker *worker, long long step, long long total);
-void hps_worker_gather(struct hps_worker *worker);
+void hps_stage_update_share(struct hps_stage *mine, long long step, long long total);
+void hps_stage_gather(struct hps_stage *mine);
 /* Then gather the optimiser states too, which only their owner has. Nothing to do elsewhere. */
-void hps_worker_gather_states(struct hps_worker *worker);
+void hps_stage_gather_states(struct hps_stage *mine);
 /* After the last micro-batch, wait until all messages have left. */
-void hps_worker_drain(struct hps_worker *worker);
+void hps_stage_drain(struct hps_stage *mine);
 /* Let messages make progress: a large one needs both sides to poll now and then. Never blocks. */
-void hps_worker_poll(struct hps_worker *worker);
-double hps_worker_bytes(const struct hps_worker *worker); /* sent by this rank so far */
+void hps_stage_poll(struct hps_stage *mine);
+double hps_stage_bytes(const struct hps_stage *mine); /* sent by this rank so far */
 
 #endif

@@ -1,8 +1,8 @@
-/* worker_share.c - ranks of a host update a share of the dense weights each. */
+/* stage_share.c - ranks of a host update a share of the dense weights each. */
 #include "base/mem.h"
-#include "step/worker.h"
+#include "step/stage.h"
 
-void hps_worker_update_share(struct hps_worker *r, long long step, long long total)
+void hps_stage_update_share(struct hps_stage *r, long long step, long long total)
 {
     size_t first, end;
 
@@ -11,12 +11,12 @@ void hps_worker_update_share(struct hps_worker *r, long long step, long long tot
     hps_reduce_gather_begin(r->reduce, r->slice->param);
 }
 
-void hps_worker_gather(struct hps_worker *r)
+void hps_stage_gather(struct hps_stage *r)
 {
     hps_reduce_gather_end(r->reduce, r->slice->param);
 }
 
-void hps_worker_gather_states(struct hps_worker *r)
+void hps_stage_gather_states(struct hps_stage *r)
 {
     if (!r->reduce || !hps_reduce_by_share(r->reduce)) return;
     float *plane = hps_mem_new(r->slice->nparam, sizeof *plane);

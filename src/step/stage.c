@@ -1,5 +1,5 @@
-/* worker.c - a stage's slice and its messages, seen from one of its ranks. */
-#include "step/worker.h"
+/* stage.c - a stage's slice and its messages, seen from one of its ranks. */
+#include "step/stage.h"
 
 #include "base/mem.h"
 #include "hw/count.h"
@@ -8,12 +8,12 @@
 #define BUCKET_BYTES ((size_t)4 << 20)
 
 /* Examples of micro-batch m: in all, and this rank's. */
-static int rows_of(const struct hps_worker *r, int m)
+static int rows_of(const struct hps_stage *r, int m)
 {
     return (int)(hps_share(r->n, r->M, m + 1) - hps_share(r->n, r->M, m));
 }
 
-static int my_rows(const struct hps_worker *r, int m)
+static int my_rows(const struct hps_stage *r, int m)
 {
     const struct hps_team *t = r->team;
     int rows = rows_of(r, m);
@@ -23,7 +23,7 @@ static int my_rows(const struct hps_worker *r, int m)
 
 /* ---- making ---- */
 
-static void make_feeds(struct hps_worker *r, size_t nlayer)
+static void make_feeds(struct hps_stage *r, size_t nlayer)
 {
     r->feed = hps_mem_new((size_t)r->M, sizeof *r->feed);
     r->collective = hps_mem_new((size_t)r->M, sizeof *r->collective);
@@ -32,7 +32,7 @@ static void make_feeds(struct hps_worker *r, size_t nlayer)
 }
 
 /* The pipe to the stage before (side -1) or after (+1); none at the pipeline's end. */
-static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker *r, int side)
+static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_stage *r, int side)
 {
     const struct hps_slice *s = r->slice;
     struct hps_pipe_opt opt = { r->stage, side, { 0 }, r->nslot, s->rows };
@@ -44,7 +44,7 @@ static enum hps_status make_pipe(struct hps_pipe **pipe, const struct hps_worker
 }
 
 /* The norm of a gradient that is clipped needs all of it. */
-static enum hps_status make_reduce(struct hps_worker *r, const struct hps_worker_opt *opt)
+static enum hps_status make_reduce(struct hps_stage *r, const struct hps_stage_opt *opt)
 {
     struct hps_slice *s = r->slice;
     struct hps_reduce_opt how = { .n = s->nparam, .bucket_bytes = BUCKET_BYTES,
@@ -56,15 +56,15 @@ static enum hps_status make_reduce(struct hps_worker *r, const struct hps_worker
     return st;
 }
 
-enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
+enum hps_status hps_stage_new(struct hps_stage *r, const struct hps_net *net,
                                const struct hps_plan *plan, const struct hps_team *team, int stage,
-                               struct hps_dev *dev, const struct hps_worker_opt *opt)
+                               struct hps_dev *dev, const struct hps_stage_opt *opt)
 {
     const struct hps_plan_stage *g = &plan->stage[stage];
     int M = opt->M, nslot = hps_plan_in_flight(team->S, stage, M);
 
     if (stage > 0 && nslot < M) nslot++; /* the next one comes in while these are computed */
-    *r = (struct hps_worker){ .stage = stage, .part = hps_team_worker(team, stage), .M = M,
+    *r = (struct hps_stage){ .stage = stage, .part = hps_team_part(team, stage), .M = M,
                               .nslot = nslot, .team = team };
     make_feeds(r, (size_t)(g->last - g->first + 1));
     struct hps_slice_opt slice_opt = { g->first, g->last, opt->rows, nslot, opt->train, opt->seed,
@@ -78,7 +78,7 @@ enum hps_status hps_worker_new(struct hps_worker *r, const struct hps_net *net,
     return st;
 }
 
-void hps_worker_free(struct hps_worker *r)
+void hps_stage_free(struct hps_stage *r)
 {
     hps_reduce_free(r->reduce);
     hps_stage_collective_free(r->stage_collective);
@@ -94,7 +94,7 @@ void hps_worker_free(struct hps_worker *r)
 /* ---- a step ---- */
 
 /* The raw columns of micro-batch m that the slice reads. */
-static void make_feed(struct hps_worker *r, const struct hps_feeder_step *taken, int m)
+static void make_feed(struct hps_stage *r, const struct hps_feeder_step *taken, int m)
 {
     struct hps_feed *f = &r->feed[m];
     const struct hps_load_raw none = { 0 }, *raw = taken->batch ? &taken->raw[m] : &none;
@@ -104,20 +104,20 @@ static void make_feed(struct hps_worker *r, const struct hps_feeder_step *taken,
     f->dense = raw->dense;
 }
 
-void hps_worker_pull(struct hps_worker *r, struct hps_ps *ps, int m)
+void hps_stage_pull(struct hps_stage *r, struct hps_ps *ps, int m)
 {
     for (int l = r->slice->first; l <= r->slice->last; l++)
         r->feed[m].lookup[l - r->slice->first] = hps_ps_pull(ps, m, l);
 }
 
-static void post_forward(struct hps_worker *r, int m)
+static void post_forward(struct hps_stage *r, int m)
 {
     if (r->prev && m < r->M)
         hps_pipe_recv(r->prev, HPS_WAY_FORWARD, m % r->nslot, r->step, m, rows_of(r, m),
                       r->slice->in[m % r->nslot]);
 }
 
-void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken, long long step,
+void hps_stage_begin(struct hps_stage *r, const struct hps_feeder_step *taken, long long step,
                       long long n, uint64_t key)
 {
     r->step = step;
@@ -137,7 +137,7 @@ void hps_worker_begin(struct hps_worker *r, const struct hps_feeder_step *taken,
 }
 
 /* Wait for the input of m, and until the last message from its slot's output has left. */
-static void clear_slot(const struct hps_worker *r, struct hps_pipe *from, struct hps_pipe *to,
+static void clear_slot(const struct hps_stage *r, struct hps_pipe *from, struct hps_pipe *to,
                        enum hps_way way, int m)
 {
     int slot = m % r->nslot;
@@ -150,18 +150,18 @@ static void clear_slot(const struct hps_worker *r, struct hps_pipe *from, struct
     hps_region_leave(HPS_REGION_SEND);
 }
 
-void hps_worker_receive(struct hps_worker *r, int m)
+void hps_stage_receive(struct hps_stage *r, int m)
 {
     clear_slot(r, r->prev, r->next, HPS_WAY_FORWARD, m);
 }
 
-void hps_worker_receive_back(struct hps_worker *r, int m)
+void hps_stage_receive_back(struct hps_stage *r, int m)
 {
     r->last = m == r->M - 1;
     clear_slot(r, r->next, r->prev, HPS_WAY_BACKWARD, m);
 }
 
-static void send(struct hps_worker *r, struct hps_pipe *to, enum hps_way way, int m,
+static void send(struct hps_stage *r, struct hps_pipe *to, enum hps_way way, int m,
                  float *const *buf)
 {
     int slot = m % r->nslot;
@@ -171,7 +171,7 @@ static void send(struct hps_worker *r, struct hps_pipe *to, enum hps_way way, in
     hps_region_leave(HPS_REGION_SEND);
 }
 
-void hps_worker_forwarded(struct hps_worker *r, int m, bool training)
+void hps_stage_forwarded(struct hps_stage *r, int m, bool training)
 {
     send(r, r->next, HPS_WAY_FORWARD, m, r->slice->out);
     if (r->next && training)
@@ -179,18 +179,18 @@ void hps_worker_forwarded(struct hps_worker *r, int m, bool training)
                       r->slice->out_grad[m % r->nslot]);
 }
 
-void hps_worker_backwarded(struct hps_worker *r, int m)
+void hps_stage_backwarded(struct hps_stage *r, int m)
 {
     send(r, r->prev, HPS_WAY_BACKWARD, m, r->slice->in_grad);
-    hps_worker_freed(r, m);
+    hps_stage_freed(r, m);
 }
 
-void hps_worker_freed(struct hps_worker *r, int m)
+void hps_stage_freed(struct hps_stage *r, int m)
 {
     post_forward(r, m + r->nslot);
 }
 
-void hps_worker_drain(struct hps_worker *r)
+void hps_stage_drain(struct hps_stage *r)
 {
     hps_region_enter(HPS_REGION_SEND, r->part);
     for (int f = 0; f < r->nslot; f++) {
@@ -200,13 +200,13 @@ void hps_worker_drain(struct hps_worker *r)
     hps_region_leave(HPS_REGION_SEND);
 }
 
-void hps_worker_poll(struct hps_worker *r)
+void hps_stage_poll(struct hps_stage *r)
 {
     if (r->prev) hps_pipe_poll(r->prev);
     if (r->next) hps_pipe_poll(r->next);
 }
 
-double hps_worker_bytes(const struct hps_worker *r)
+double hps_stage_bytes(const struct hps_stage *r)
 {
     double bytes = 0;
 

@@ -1,4 +1,8 @@
-/* team.h - which rank works for which stage, with the communicators for it; all message tags. */
+/* team.h - which rank works for which stage of which worker, with the communicators for it; all
+ * message tags.
+ *
+ * There are W workers, each a pipeline of all stages. Of the k ranks of a stage, by world rank,
+ * worker w has the k/W from w k/W on; those are its replicas 0 .. k/W-1. */
 #ifndef HPS_COMM_TEAM_H
 #define HPS_COMM_TEAM_H
 
@@ -21,29 +25,37 @@ enum hps_tag {
 
 struct hps_team {
     MPI_Comm world;             /* all ranks, borrowed                                      */
-    MPI_Comm stage;             /* the ranks of this rank's stages, by replica; owned; NULL on
-                                   an idle rank                                             */
-    int R, S;                   /* ranks of the world, stages                               */
+    MPI_Comm stage;             /* the ranks of this rank's stages, of all workers, by world
+                                   rank; owned; NULL on an idle rank and on a server        */
+    MPI_Comm replicas;          /* those of this rank's worker; owned, or NULL              */
+    int R, S, W;                /* ranks of the world, stages, workers                      */
     int nmine;                /* stages that this rank works for; 0: it is idle or serves */
     int my_stage[HPS_MY_STAGES];      /* (nmine) their numbers, ascending; 0 is the first
                                            stage of the pipeline                            */
     bool serves;                /* this rank is a dedicated server                          */
     int nserver, *server;       /* (nserver) world ranks of the servers                     */
-    int my_replica, nreplica;   /* this rank among the ranks of its stages; 0, 0: idle      */
+    int worker;                 /* that this rank works for; -1: none                       */
+    int my_stage_rank;          /* in `stage`                                               */
+    int my_replica, nreplica;   /* this rank among `replicas`; 0, 0: it works for no stage  */
     int *lead;                  /* (S) the first stage that has the same ranks: the stage itself,
                                    or the earlier stage with which it shares them           */
-    int *nrank;                 /* (S) ranks of each stage                                  */
-    int **rank;                 /* (S) each (nrank) world ranks by replica                  */
+    int *nrank;                 /* (S) ranks of each stage, W times its replicas            */
+    int **rank;                 /* (S) each (nrank) world ranks, ascending                  */
 };
 
 /* Make the team of a plan. stage_of (R): the stage of each rank as hps_plan_place gives it, equal
- * on all ranks; a stage without ranks is a bug. Collective over world. */
+ * on all ranks; a stage without ranks, or with some that the workers cannot share equally, is a bug.
+ * Collective over world. */
 enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan,
                              const int *stage_of, MPI_Comm world);
 void hps_team_free(struct hps_team *team);
 
 /* Has this rank something to do in a step, for a stage or as a server? Pure. */
 bool hps_team_works(const struct hps_team *team);
+/* How many replicas of stage s a worker has; the world ranks of those of this rank's worker,
+ * borrowed. Pure. */
+int hps_team_nreplica(const struct hps_team *team, int s);
+const int *hps_team_replicas(const struct hps_team *team, int s);
 /* Does this rank work for stage s? Pure. */
 bool hps_team_has_stage(const struct hps_team *team, int s);
 /* Which of the stages of its ranks is s: 0 or 1. Ranks that share several boundaries of the

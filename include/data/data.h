@@ -151,23 +151,34 @@ static inline long long hps_share(long long n, int k, int p)
     return n / k * p + n % k * p / k;   /* floor(n p / k) without overflow */
 }
 
-/* The steps of a run: ceil(N / batch) an epoch, the last one with a smaller batch. Micro-batch m
- * of a batch of n begins at hps_share(n, M, m). The run ends after `epochs` or `steps`,
- * whichever comes first; 0: unset. */
+/* The batches of a run: ceil(N / batch) an epoch, the last one smaller. Micro-batch m of a batch of
+ * n begins at hps_share(n, M, m). The run ends after `epochs` or `steps` batches, whichever comes
+ * first; 0: unset.
+ *
+ * W workers take one batch each in a clock, worker w the w-th from where the clock begins; the last
+ * clock of an epoch has short batches, and empty ones. Steps count batches; a clock has the number
+ * of its first batch. */
 struct hps_steps {
     long long N, batch, per_epoch, total;
-    int M;
+    int M, W;
 };
+/* Of one worker. */
 struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epochs,
                               long long steps);
-/* Epoch and first position of a step (0-based) and its number of examples. */
+/* Epoch and first position of the clock at `step` (0-based), and its examples, of all workers. */
 long long hps_steps_batch(const struct hps_steps *s, long long step, long long *epoch,
                           long long *position);
+/* The same of the batch of worker w in it; of an empty one the position is that of the clock. */
+long long hps_steps_of_worker(const struct hps_steps *s, long long step, int w, long long *epoch,
+                              long long *position);
+/* The clock behind it. */
+long long hps_steps_next(const struct hps_steps *s, long long step);
 
 /* The columns that a reader reads, and its share of each micro-batch: part `part` of `parts`. */
 struct hps_reader_opt {
     bool label, dense;
     const bool *slot;                   /* (nslot), NULL: none                 */
+    int worker;                         /* whose batches                       */
     int part, parts;
     int ahead;                          /* batches read ahead by the reader thread, >= 1 */
     bool yields;                        /* the reader thread has a low priority: for callers with

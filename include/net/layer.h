@@ -109,6 +109,10 @@ struct hps_layer_type {
                  char *packed);
     /* Initial running state (nrunning), host memory, zeroed before. NULL: zeros. */
     void (*init_running)(const struct hps_layer *l, float *running);
+    /* Micro-batches move the running state in turn, each of at least `running_rows` rows: to this
+     * share of it and something of the rows. For a type that has such a state. */
+    double (*running_share)(const struct hps_layer *l);
+    int running_rows;
     /* HPS_DECK if the layer cannot work on micro-batches of min to max rows (the last one of an
      * epoch may be shorter than the others). NULL: it works on any number. */
     enum hps_status (*check_rows)(const struct hps_layer *l, long long min, long long max);

@@ -20,6 +20,7 @@ struct hps_train_opt {
     long long decay_steps;          /* 0: to the end of the run                                  */
     long long epochs, steps;        /* whichever comes first; 0: unset; both 0 is refused        */
     const char *synchronization, *precision;   /* bsp; of HPS_PRECISION_WORDS                     */
+    int workers;                    /* pipelines, each with a batch of its own                   */
     long long eval_interval_steps;  /* evaluate the test set every so many steps; 0: at the end  */
     double log_interval_seconds;    /* a progress line on rank 0                                 */
 };
@@ -37,12 +38,25 @@ struct hps_opt_override {
 
 /* The name of the optimizer that the override and the section give together. Pure. */
 const char *hps_opt_name(const struct hps_train_opt *opt, const struct hps_opt_override *override);
-/* The update rule of 0-based `step` of `total` with its rate after warm-up and decay; scale is 1.
- * The rate of ftrl is constant, since its states hold for one rate only. override NULL: dense
- * weights without keys of their own. Pure. */
+
+/* Which update of a run it is. */
+struct hps_update {
+    long long step, total;          /* 0-based number of its first batch, of so many             */
+    int batches;                    /* that a full one learns from: one of each worker           */
+    long long before;               /* updates before it                                         */
+};
+/* That of a run in which each batch is an update. Pure. */
+static inline struct hps_update hps_update_of(long long step, long long total)
+{
+    return (struct hps_update){ step, total, 1, step };
+}
+
+/* The rule of an update, with its rate after warm-up and decay; scale is 1. Warm-up and decay go by
+ * examples: several workers' updates have the rates of one worker with as large a batch. The rate
+ * of ftrl is constant, since its states hold for one rate only. override NULL: dense weights
+ * without keys of their own. Pure. */
 struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
-                             const struct hps_opt_override *override, long long step,
-                             long long total);
+                             const struct hps_opt_override *override, struct hps_update update);
 /* Initial optimiser states of the weights w (n), or of one row of n: planes of (n), then the states
  * of the row; host memory. Sums of squares begin as rule->start, z of ftrl so that the weights keep
  * their values, all others as 0. Pure. */

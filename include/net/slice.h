@@ -60,6 +60,9 @@ void hps_slice_free(struct hps_slice *slice);
  * caller's and must outlive the last backward and update, not the slice. */
 void hps_slice_borrow_grad(struct hps_slice *slice, float *grad);
 
+/* Numbers of all running states, one layer's behind the other's in `running`. Pure. */
+size_t hps_slice_nrunning(const struct hps_slice *slice);
+
 /* Is there a collective layer among first..last? Pure. */
 bool hps_slice_is_collective(const struct hps_net *net, int first, int last);
 
@@ -91,9 +94,9 @@ double hps_slice_loss_end(struct hps_slice *slice, int copy);
 double hps_slice_loss(struct hps_slice *slice);
 /* Is there a loss among layers first..last? Pure. */
 bool hps_slice_has_loss(const struct hps_net *net, int first, int last);
-/* Update all dense weights in 0-based `step` of `total`, each layer by its rule, with gradients
- * times `scale`; the gradients are 0 after. Local. */
-void hps_slice_update(struct hps_slice *slice, long long step, long long total, float scale);
+/* Update all dense weights, each layer by its rule, with gradients times `scale`; the gradients are
+ * 0 after. Local. */
+void hps_slice_update(struct hps_slice *slice, struct hps_update update, float scale);
 /* Update those of one layer. Local. */
 void hps_slice_update_layer(struct hps_slice *slice, int l, const struct hps_rule *rule);
 /* To be called when the weights of a layer were written by anything else than these two. Local. */
@@ -104,8 +107,8 @@ void hps_slice_pack(struct hps_slice *slice, int l);
 bool hps_slice_has_shares(const struct hps_slice *slice);
 /* Update the weights [first, end) of param alone, as hps_slice_update does at scale 1, and pack
  * nothing. Local. */
-void hps_slice_update_share(struct hps_slice *slice, size_t first, size_t end, long long step,
-                            long long total);
+void hps_slice_update_share(struct hps_slice *slice, size_t first, size_t end,
+                            struct hps_update update);
 /* Copy plane p of the optimiser states to or from `plane` (nparam; host), one number for each
  * weight; a layer with p states or fewer is left out. A host's device alone. Local. */
 void hps_slice_states_out(const struct hps_slice *slice, int p, float *plane);

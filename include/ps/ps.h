@@ -71,10 +71,10 @@ void hps_ps_push_begin(struct hps_ps *ps);
 void hps_ps_push_end(struct hps_ps *ps);
 /* Sum of squares of the gradients of my rows, between push_end and apply. Local. */
 double hps_ps_norm2(struct hps_ps *ps);
-/* The update rule of step `step` of `total` (hps_opt_rule), for each table that `stage` is the
- * first of my stages to read (on a server 0, for all): on my rows that this step read.
- * Gradients are scaled first. Local. */
-void hps_ps_apply(struct hps_ps *ps, int stage, long long step, long long total, float scale);
+/* The rule of an update (hps_opt_rule), for each table that `stage` is the first of my stages to
+ * read (on a server 0, for all): on my rows that this step read. Gradients are scaled first.
+ * Local. */
+void hps_ps_apply(struct hps_ps *ps, int stage, struct hps_update update, float scale);
 /* Let rows and gradients make progress. Never blocks. */
 void hps_ps_poll(struct hps_ps *ps);
 double hps_ps_bytes(const struct hps_ps *ps);   /* sent by this rank so far, less requests */

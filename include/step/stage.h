@@ -12,6 +12,14 @@
 #include "net/slice.h"
 #include "step/feeder.h"
 
+struct hps_stage_step {
+    long long number;
+    long long n, all;               /* examples of this worker; of all workers, which the
+                                       gradients are the mean of                            */
+    long long batch;                /* of a worker that has a whole one                     */
+    uint64_t key;                   /* of random draws                                      */
+};
+
 struct hps_stage {
     int stage, M, nslot;            /* nslot: in-flight slots                               */
     int part;                       /* of the rank's work, for hps_region_enter             */
@@ -22,7 +30,9 @@ struct hps_stage {
     struct hps_reduce *reduce;      /* NULL: no training                                    */
     struct hps_stage_collective *stage_collective; /* NULL: no layer needs one, or one rank */
     struct hps_collective *collective;  /* (M) of the step under way                        */
-    long long step, n;              /* the step under way, and how many examples it has     */
+    struct hps_stage_step step;     /* under way                                            */
+    double *running;                /* (2, nrunning) running states before it, and scratch;
+                                       NULL: one worker, or none                            */
     bool last;                      /* the backward under way is the step's last            */
 };
 
@@ -43,10 +53,9 @@ enum hps_status hps_stage_new(struct hps_stage *mine, const struct hps_net *net,
  * Collective over team->stage. */
 void hps_stage_free(struct hps_stage *mine);
 
-/* Begin a step of n examples: take its raw columns from `taken`, and post its first receives. Does
- * not wait. */
+/* Begin a step: take its raw columns from `taken`, and post its first receives. Does not wait. */
 void hps_stage_begin(struct hps_stage *mine, const struct hps_feeder_step *taken,
-                     long long step, long long n, uint64_t key);
+                     const struct hps_stage_step *step);
 /* Wait for the rows that the slice's layers read in micro-batch m. */
 void hps_stage_pull(struct hps_stage *mine, struct hps_ps *ps, int m);
 /* Before the forward of micro-batch m, receive waits for its activations and until its in-flight
@@ -59,10 +68,13 @@ void hps_stage_receive_back(struct hps_stage *mine, int m);
 void hps_stage_backwarded(struct hps_stage *mine, int m);
 /* The slot of m is free: post the receive of the micro-batch that takes it next. */
 void hps_stage_freed(struct hps_stage *mine, int m);
-/* Where ranks of the host update a share of the dense weights each: update mine in 0-based step
- * `step` of `total`, and, before anyone uses the weights, gather those of the others. */
-void hps_stage_update_share(struct hps_stage *mine, long long step, long long total);
+/* Where ranks of the host update a share of the dense weights each: update mine, and,
+ * before anyone uses the weights, gather those of the others. */
+void hps_stage_update_share(struct hps_stage *mine, struct hps_update update);
 void hps_stage_gather(struct hps_stage *mine);
+/* With several workers: running states as one worker has them that takes the micro-batches of all
+ * in turn. Waits for the device. Collective over team->stage. */
+void hps_stage_merge_running(struct hps_stage *mine);
 /* Then gather the optimiser states too, which only their owner has. Nothing to do elsewhere. */
 void hps_stage_gather_states(struct hps_stage *mine);
 /* After the last micro-batch, wait until all messages have left. */

@@ -19,6 +19,8 @@ struct hps_step {
                                    emulation slept; of a GPU the seconds by its own clock, of
                                    steps that are over, since the host runs ahead          */
     double other_bytes;         /* sent beside the step's own: requests, less evaluations  */
+    long long updates;          /* of the weights so far, over restarts: whoever loads them
+                                   sets it                                                 */
     int lag;                    /* of the loss that hps_step_work returns, equal on all ranks */
     struct hps_step_impl *impl;
 };
@@ -41,10 +43,11 @@ void hps_step_free(struct hps_step *step);
 /* This rank's slice with layer l; NULL where another rank has it. Pure. */
 struct hps_slice *hps_step_slice(const struct hps_step *step, int l);
 
-/* Begin step `number` (0-based): take the feeder's oldest step, start its pulls, fetch the step
- * after it. The status is that of the fetch (bad data HPS_DECK, a read error HPS_INPUT) on this
- * rank alone: agree before the next begin. An idle rank does nothing here and in work. Begin, work
- * and evaluate are collective over the ranks that work. */
+/* Begin step `number`, the clock of all workers that begins with this batch (data/data.h): take the
+ * feeder's oldest step, start its pulls, fetch the step after it. The status is that of the fetch
+ * (bad data HPS_DECK, a read error HPS_INPUT) on this rank alone: agree before the next begin. An
+ * idle rank does nothing here and in work. Begin, work and evaluate are collective over the ranks
+ * that work. */
 enum hps_status hps_step_begin(struct hps_step *step, struct hps_feeder *feeder, long long number);
 /* Do the rest of the step. *loss is this rank's sum of losses over its examples (0 on a rank
  * without the loss layer), of this step when lag is 1, of the step before when lag is 2: where a

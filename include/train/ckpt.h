@@ -27,6 +27,8 @@ extern const struct hps_field hps_ckpt_fields[];
 /* The progress of a run, summed over its starts. */
 struct hps_cursor {
     long long step, examples; /* done so far                                             */
+    long long updates;        /* of the weights                                          */
+    long long workers;        /* of the last steps                                       */
     enum hps_precision precision; /* of the last steps                                    */
     double seconds, usd, usd_idle, train_loss;
 };

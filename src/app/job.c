@@ -113,6 +113,7 @@ enum hps_status hps_job_data(struct hps_job *j)
     if (st) return st;
     j->steps = hps_steps_of(j->train->N, o->data.batch, o->data.microbatches, o->train.epochs,
                             o->train.steps);
+    j->steps.W = o->train.workers;
     char *order = hps_data_order_text(j->train, &o->data);
     j->shape = hps_ckpt_shape(j->net, &j->steps, &o->train, (uint64_t)o->run.seed, order);
     hps_mem_free(order);
@@ -230,9 +231,8 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
     long long last = j->steps.total % j->steps.per_epoch, epoch, position;
     examples = (double)(j->steps.total / j->steps.per_epoch) * (double)j->train->N;
     if (last > 0) {
-        hps_steps_batch(&j->steps, last - 1, &epoch, &position);
-        examples +=
-            (double)position + (double)hps_steps_batch(&j->steps, last - 1, &epoch, &position);
+        long long n = hps_steps_of_worker(&j->steps, last - 1, 0, &epoch, &position);
+        examples += (double)(position + n);
     }
     return (struct hps_measure_opt){ .train = &j->o.train,
                                      .data = j->train,

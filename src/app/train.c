@@ -121,6 +121,9 @@ static enum hps_status look_back(struct before *b, const struct hps_start *s,
     if (c->step > 0) st = hps_start_layout(&b->was, s, c->step);
     st = hps_agree(j->world, st);
     if (st) return st;
+    if (c->step > 0 && c->workers != j->o.train.workers)
+        HPS_SAY(HPS_WARN, "%lld workers until step %lld, %d now: that many batches an update",
+                c->workers, c->step, j->o.train.workers);
     struct hps_start_layout now = layout_of(j, pool);
     bool moved = b->was.layout && strcmp(b->was.layout, now.layout) != 0;
     bool other = b->was.origin && strcmp(b->was.origin, now.origin) != 0;
@@ -198,8 +201,9 @@ static enum hps_status go(struct hps_job *j, const struct hps_start *s, bool nev
     double start_s;
     struct before before = { cursor.step, cursor.seconds, { NULL, NULL } };
     bool finished = cursor.step >= j->steps.total;
-    cursor.precision = finished ? cursor.precision : j->dev.precision;
     if (!st && !finished) st = look_back(&before, s, j, &cursor, pool);
+    cursor.precision = finished ? cursor.precision : j->dev.precision;
+    cursor.workers = finished ? cursor.workers : j->o.train.workers;
 
     loop.text = (struct hps_ckpt_text){ j->shape, j->course, j->planning, deck_text, NULL, pool };
     loop.made_s = j->made_s + hps_now_s() - load_s;

@@ -136,7 +136,7 @@ static void stages_of(char *text, size_t size, const struct hps_plan *plan,
 static void print(const struct hps_job *j, int n, struct hps_plan *const *plan,
                   const struct hps_tried_plan *x, int steps, struct hps_trial_choice c)
 {
-    double batch = (double)j->o.data.batch;
+    double batch = (double)j->o.data.batch * j->o.train.workers;
 
     hps_out("\ntrial of %d steps, discarded        promised       measured   unsure     USD/h  "
             "stages\n", steps);
@@ -183,7 +183,8 @@ enum hps_status hps_trial_plans(struct hps_job *j)
         done++;
     }
     if (!st && done == n && steps > 0) {
-        struct hps_trial_choice c = hps_trial_choose(n, result, (double)j->o.data.batch,
+        double batch = (double)j->o.data.batch * j->o.train.workers;
+        struct hps_trial_choice c = hps_trial_choose(n, result, batch,
                                                      j->o.sched.throughput_limit);
         print(j, n, plan, result, steps, c);
         take(j, &plan[c.best], &result[c.best]);

@@ -228,7 +228,8 @@ enum hps_status hps_pipe_new(struct hps_pipe **pipe, const struct hps_team *team
     p->nslot = opt->nslot;
     p->rows = opt->rows;
     p->direct = !dev->host && hps_cuda_aware();
-    p->max_message = p->rows < team->nrank[p->other] ? p->rows : team->nrank[p->other];
+    int k = hps_team_nreplica(team, p->other);
+    p->max_message = p->rows < k ? p->rows : k;
     open_way(p, HPS_WAY_FORWARD);
     open_way(p, HPS_WAY_BACKWARD);
     if (!dev->host) hps_progress_add(look, p);
@@ -251,7 +252,7 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head
                float *buf)
 {
     const struct hps_team *t = p->team;
-    int k = t->nrank[p->other];
+    int k = hps_team_nreplica(t, p->other);
     long long first = hps_share(n, t->nreplica, t->my_replica);
     long long end = hps_share(n, t->nreplica, t->my_replica + 1);
     int q = n > 0 ? (int)(first * k / n) : 0;           /* its share begins at or before this one */
@@ -264,7 +265,7 @@ static int cut(struct hps_pipe *p, enum hps_way way, struct slot *s, struct head
         struct message *c = &s->message[s->n++];
         head.first = (int)at;
         head.rows = (int)(stop - at);
-        c->peer = t->rank[p->other][q];
+        c->peer = hps_team_replicas(t, p->other)[q];
         c->due = head;
         c->at = buf + (size_t)(at - first) * (size_t)p->width[way];
         at = stop;

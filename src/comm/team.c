@@ -14,7 +14,7 @@ static MPI_Comm split(MPI_Comm world, int key, bool in, int color)
     return comm;
 }
 
-/* Replicas are in the order of world ranks, as MPI_Comm_split numbers them. */
+/* Ranks are in the order of world ranks, as MPI_Comm_split numbers them. */
 static void list_ranks(struct hps_team *t, const int *stage_of)
 {
     t->server = hps_mem_new((size_t)t->R, sizeof *t->server);
@@ -24,7 +24,7 @@ static void list_ranks(struct hps_team *t, const int *stage_of)
         t->rank[s] = hps_mem_new((size_t)t->R, sizeof *t->rank[s]);
         for (int r = 0; r < t->R; r++)
             if (stage_of[r] == t->lead[s]) t->rank[s][t->nrank[s]++] = r;
-        assert(t->nrank[s] > 0);
+        assert(t->nrank[s] > 0 && t->nrank[s] % t->W == 0);
     }
 }
 
@@ -39,6 +39,8 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
     t->world = world;
     t->R = R;
     t->S = S;
+    t->W = plan->workers;
+    t->worker = -1;
     t->nrank = hps_mem_new((size_t)S, sizeof *t->nrank);
     t->rank = hps_mem_new((size_t)S, sizeof *t->rank);
     t->lead = hps_mem_new((size_t)S, sizeof *t->lead);
@@ -50,10 +52,14 @@ enum hps_status hps_team_new(struct hps_team **team, const struct hps_plan *plan
     t->serves = stage_of[me] == HPS_PLAN_SERVER;
     t->stage = split(world, me, t->nmine > 0, stage_of[me]);
     if (t->nmine > 0) {
-        HPS_MPI(MPI_Comm_rank(t->stage, &t->my_replica));
-        HPS_MPI(MPI_Comm_size(t->stage, &t->nreplica));
-        assert(t->rank[t->my_stage[0]][t->my_replica] == me);
+        HPS_MPI(MPI_Comm_rank(t->stage, &t->my_stage_rank));
+        assert(t->rank[t->my_stage[0]][t->my_stage_rank] == me);
+        t->nreplica = hps_team_nreplica(t, t->my_stage[0]);
+        t->worker = t->my_stage_rank / t->nreplica;
+        t->my_replica = t->my_stage_rank % t->nreplica;
     }
+    t->replicas = t->stage == MPI_COMM_NULL ? MPI_COMM_NULL
+                                            : split(t->stage, me, true, t->worker);
     *team = t;
     return HPS_OK;
 }
@@ -62,6 +68,7 @@ void hps_team_free(struct hps_team *t)
 {
     if (!t) return;
     if (t->stage != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&t->stage));
+    if (t->replicas != MPI_COMM_NULL) HPS_MPI(MPI_Comm_free(&t->replicas));
     for (int s = 0; s < t->S; s++)
         hps_mem_free(t->rank[s]);
     hps_mem_free(t->rank);
@@ -74,6 +81,16 @@ void hps_team_free(struct hps_team *t)
 bool hps_team_works(const struct hps_team *t)
 {
     return t->nmine > 0 || t->serves;
+}
+
+int hps_team_nreplica(const struct hps_team *t, int s)
+{
+    return t->nrank[s] / t->W;
+}
+
+const int *hps_team_replicas(const struct hps_team *t, int s)
+{
+    return t->rank[s] + t->worker * hps_team_nreplica(t, s);
 }
 
 bool hps_team_has_stage(const struct hps_team *t, int s)

@@ -30,10 +30,12 @@ static void *read_ahead(void *reader)
     enum hps_status s = HPS_OK;
 
     if (r->yields) hps_thread_yields();
-    for (long long i = 0; !s && r->first_step + i < r->steps.total && wait_for_buffer(r); i++) {
+    for (long long i = 0; !s && r->next_step < r->steps.total && wait_for_buffer(r); i++) {
         f.buffer = &r->buffer[i % r->nbuffer];
-        s = hps_reader_fill(r, &f, r->first_step + i);
+        s = hps_reader_fill(r, &f, r->next_step);
+        r->next_step = hps_steps_next(&r->steps, r->next_step);
         pthread_mutex_lock(&r->lock);
+        r->ended = r->next_step >= r->steps.total;
         if (s)
             r->status = s;
         else
@@ -109,7 +111,9 @@ enum hps_status hps_reader_new(struct hps_reader **reader, const struct hps_data
     r->label = opt->label;
     r->dense = opt->dense && data->D > 0;
     r->nbuffer = opt->ahead + 2;
-    r->first_step = first_step;
+    r->next_step = first_step;
+    r->ended = first_step >= steps->total;
+    r->worker = opt->worker;
     r->yields = opt->yields;
     r->memo.window = r->next.window = r->window = -1;
     hps_blocks_new(&r->blocks, data, r->label, r->dense, opt->slot);
@@ -140,7 +144,7 @@ enum hps_status hps_reader_take(struct hps_reader *r, const struct hps_batch **b
     pthread_mutex_lock(&r->lock);
     want = r->taken_steps++;
     if (r->filled_steps <= want) pthread_cond_signal(&r->changed);
-    while (r->filled_steps <= want && !r->status && r->first_step + want < r->steps.total)
+    while (r->filled_steps <= want && !r->status && !r->ended)
         pthread_cond_wait(&r->changed, &r->lock);
     s = r->filled_steps > want ? HPS_OK : r->status;
     if (r->filled_steps > want) *batch = r->buffer[want % r->nbuffer].batch;

@@ -256,7 +256,8 @@ static void point(const struct hps_reader *r, struct hps_batch_buffer *t)
 enum hps_status hps_reader_fill(struct hps_reader *r, struct hps_reader_fill_state *f,
                                 long long step)
 {
-    long long epoch, position, n = hps_steps_batch(&r->steps, step, &epoch, &position);
+    long long epoch, position;
+    long long n = hps_steps_of_worker(&r->steps, step, r->worker, &epoch, &position);
     int M = r->steps.M;
     enum hps_status s = HPS_OK;
 

@@ -23,9 +23,9 @@ struct hps_reader {
     const struct hps_data *data;    /* borrowed */
     struct hps_order order;
     struct hps_steps steps;
-    int part, parts, nbuffer;
+    int worker, part, parts, nbuffer;
     bool label, dense, yields;
-    long long first_step;
+    long long next_step;            /* to assemble; of the thread                */
     struct hps_blocks blocks;
     struct hps_order_memo memo, next;   /* of the current window and the next one */
     long long window;               /* the last one entered, counted over all epochs */
@@ -40,7 +40,7 @@ struct hps_reader {
     pthread_mutex_t lock;           /* of the fields below                        */
     pthread_cond_t changed;
     long long filled_steps, taken_steps;    /* steps assembled; calls of take     */
-    bool stop, said;
+    bool stop, said, ended;         /* ended: all steps are assembled             */
     enum hps_status status;
 };
 

@@ -184,7 +184,7 @@ void hps_order_rows(const struct hps_order *order, struct hps_order_memo *memo, 
 struct hps_steps hps_steps_of(long long N, long long batch, int M, long long epochs,
                               long long steps)
 {
-    struct hps_steps s = { N, batch, (N + batch - 1) / batch, steps, M };
+    struct hps_steps s = { N, batch, (N + batch - 1) / batch, steps, M, 1 };
 
     if (epochs > 0 && (steps == 0 || epochs < (steps + s.per_epoch - 1) / s.per_epoch))
         s.total = epochs * s.per_epoch;
@@ -196,5 +196,23 @@ long long hps_steps_batch(const struct hps_steps *s, long long step, long long *
 {
     *epoch = step / s->per_epoch;
     *position = step % s->per_epoch * s->batch;
-    return least(s->N - *position, s->batch);
+    return least(s->N - *position, (hps_steps_next(s, step) - step) * s->batch);
+}
+
+long long hps_steps_of_worker(const struct hps_steps *s, long long step, int w, long long *epoch,
+                              long long *position)
+{
+    struct hps_steps one = *s;
+
+    one.W = 1;
+    if (step + w < hps_steps_next(s, step)) return hps_steps_batch(&one, step + w, epoch, position);
+    hps_steps_batch(&one, step, epoch, position);
+    return 0;
+}
+
+long long hps_steps_next(const struct hps_steps *s, long long step)
+{
+    long long end = (step / s->per_epoch + 1) * s->per_epoch;
+
+    return least(step + s->W, least(end, s->total > step ? s->total : end));
 }

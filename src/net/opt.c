@@ -18,6 +18,8 @@ const struct hps_field hps_train_fields[] = {
     FIELD(epochs, HPS_LONG, "6", 0, 1e12, "", "passes over the data; 0: steps decide"),
     FIELD(steps, HPS_LONG, "0", 0, 1e15, "", "most steps; 0: epochs decide"),
     CHOICE(synchronization, "bsp", "bsp", "every step ends on all ranks before the next"),
+    FIELD(workers, HPS_INT, "1", 1, 1e6, "",
+          "pipelines, each with a batch of its own, that share the units of each stage equally"),
     CHOICE(precision, "fp32", HPS_PRECISION_WORDS,
            "of what large products multiply, sums are fp32; auto: bf16 where all ranks have it"),
     FIELD(momentum, HPS_REAL, "0.9", 0, 0.999999, "", "momentum: share of the last move"),
@@ -64,15 +66,15 @@ enum hps_status hps_train_check(const struct hps_train_opt *opt, const struct hp
     return HPS_OK;
 }
 
-/* Factor of the rate at a step: the first warm-up step has 1/warmup, the last step of the run (or
- * of decay_steps) has decay_to. */
-static double schedule(const struct hps_train_opt *opt, long long step, long long total)
+/* Factor of the rate: the first warm-up step has 1/warmup, the last step of the run (or of
+ * decay_steps) has decay_to. */
+static double schedule(const struct hps_train_opt *opt, struct hps_update u)
 {
     const double pi = 3.14159265358979323846;
-    long long after = step - opt->warmup_steps;
-    long long span = opt->decay_steps ? opt->decay_steps : total - 1 - opt->warmup_steps;
+    long long after = u.step - opt->warmup_steps;
+    long long span = opt->decay_steps ? opt->decay_steps : u.total - u.batches - opt->warmup_steps;
 
-    if (after < 0) return (double)(step + 1) / (double)opt->warmup_steps;
+    if (after < 0) return fmin((double)(u.step + u.batches) / (double)opt->warmup_steps, 1);
     double progress = (double)after / (double)(span > 0 ? span : 1);
     if (is(opt->decay, "exponential")) return pow(opt->decay_to, progress);
     progress = progress < 1 ? progress : 1;
@@ -112,8 +114,7 @@ static double rate_of(const struct hps_train_opt *opt, const struct hps_opt_over
 }
 
 struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
-                             const struct hps_opt_override *override, long long step,
-                             long long total)
+                             const struct hps_opt_override *override, struct hps_update update)
 {
     const char *name = hps_opt_name(opt, override);
     const struct optimizer *k = optimizers;
@@ -126,7 +127,7 @@ struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
         .kind = momentum && opt->nesterov ? HPS_RULE_NESTEROV : k->kind,
         .nstate = k->nstate,
         .nrow = k->nrow,
-        .lr = (float)(ftrl ? fmax(rate, MIN_ALPHA) : rate * schedule(opt, step, total)),
+        .lr = (float)(ftrl ? fmax(rate, MIN_ALPHA) : rate * schedule(opt, update)),
         .beta1 = momentum ? opt->momentum : opt->beta1,
         .beta2 = opt->beta2,
         .eps = (float)opt->epsilon,
@@ -135,7 +136,7 @@ struct hps_rule hps_opt_rule(const struct hps_train_opt *opt,
         .l2 = (float)opt->l2,
         .start = k->squares ? (float)opt->initial_accumulator : 0,
         .scale = 1,
-        .step = step + 1,
+        .step = update.before + 1,
     };
 }
 

@@ -83,6 +83,11 @@ static struct hps_pass pass_of(struct hps_slice *s, int slot, const struct hps_f
     return p;
 }
 
+size_t hps_slice_nrunning(const struct hps_slice *s)
+{
+    return s->running_at[s->last - s->first + 1];
+}
+
 bool hps_slice_is_collective(const struct hps_net *net, int first, int last)
 {
     bool any = false;
@@ -282,10 +287,10 @@ void hps_slice_update_layer(struct hps_slice *s, int l, const struct hps_rule *r
     hps_slice_pack(s, l);
 }
 
-void hps_slice_update(struct hps_slice *s, long long step, long long total, float scale)
+void hps_slice_update(struct hps_slice *s, struct hps_update update, float scale)
 {
     for (int l = s->first; l <= s->last; l++) {
-        struct hps_rule rule = hps_slice_rule(s, l - s->first, step, total);
+        struct hps_rule rule = hps_slice_rule(s, l - s->first, update);
         rule.scale = scale;
         hps_slice_update_layer(s, l, &rule);
     }

@@ -44,9 +44,8 @@ struct hps_slice_impl {
     struct hps_tensor *x, *dx;          /* (max inputs) of the running layer                 */
 };
 
-/* The update rule of layer first + i in step `step` of `total`. Pure. */
-struct hps_rule hps_slice_rule(const struct hps_slice *slice, int i, long long step,
-                               long long total);
+/* The update rule of layer first + i in an update. Pure. */
+struct hps_rule hps_slice_rule(const struct hps_slice *slice, int i, struct hps_update update);
 
 /* Update those weights of the i-th layer that lie in [from, end) of param. */
 void hps_slice_update_part(struct hps_slice *slice, int i, const struct hps_rule *rule,

@@ -202,9 +202,9 @@ static void alloc_buffers(struct hps_slice *s, bool training)
         impl->loss_event[i] = s->dev->ops->event_new(s->dev);
 }
 
-struct hps_rule hps_slice_rule(const struct hps_slice *s, int i, long long step, long long total)
+struct hps_rule hps_slice_rule(const struct hps_slice *s, int i, struct hps_update update)
 {
-    return hps_opt_rule(s->opt, &s->net->layer[s->first + i].override, step, total);
+    return hps_opt_rule(s->opt, &s->net->layer[s->first + i].override, update);
 }
 
 /* Initial optimiser states for the weights in `param` (host). */
@@ -214,11 +214,11 @@ static void init_states(struct hps_slice *s, const float *param)
 
     for (int i = 0; i < n; i++)
         s->state_at[i + 1] = s->state_at[i] + s->net->layer[s->first + i].nparam
-                             * (size_t)hps_slice_rule(s, i, 0, 1).nstate;
+                             * (size_t)hps_slice_rule(s, i, hps_update_of(0, 1)).nstate;
     s->state = floats(s, s->state_at[n]);
     float *host = hps_mem_new(s->state_at[n], sizeof *host);
     for (int i = 0; i < n; i++) {
-        struct hps_rule rule = hps_slice_rule(s, i, 0, 1);
+        struct hps_rule rule = hps_slice_rule(s, i, hps_update_of(0, 1));
         size_t nparam = s->net->layer[s->first + i].nparam;
         if (nparam > 0)
             hps_opt_init_states(&rule, nparam, param + s->offset[i], host + s->state_at[i]);

@@ -6,7 +6,7 @@
 bool hps_slice_has_shares(const struct hps_slice *s)
 {
     for (int i = 0; i <= s->last - s->first; i++)
-        if (hps_slice_rule(s, i, 0, 1).kind == HPS_RULE_LAMB) return false;
+        if (hps_slice_rule(s, i, hps_update_of(0, 1)).kind == HPS_RULE_LAMB) return false;
     return true;
 }
 
@@ -21,11 +21,11 @@ void hps_slice_update_part(struct hps_slice *s, int i, const struct hps_rule *ru
                                    s->state + s->state_at[i] + (at - first), last - first);
 }
 
-void hps_slice_update_share(struct hps_slice *s, size_t first, size_t end, long long step,
-                            long long total)
+void hps_slice_update_share(struct hps_slice *s, size_t first, size_t end,
+                            struct hps_update update)
 {
     for (int i = 0; i <= s->last - s->first; i++) {
-        struct hps_rule rule = hps_slice_rule(s, i, step, total);
+        struct hps_rule rule = hps_slice_rule(s, i, update);
         hps_slice_update_part(s, i, &rule, first, end);
     }
 }

@@ -15,6 +15,7 @@ struct hps_plan *hps_plan_new(int L, int S)
 
     plan->L = L;
     plan->S = S;
+    plan->workers = 1;
     plan->stage = hps_mem_new((size_t)S, sizeof *plan->stage);
     return plan;
 }

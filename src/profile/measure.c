@@ -126,11 +126,11 @@ static void fill_layers(struct hps_profile *p, const struct hps_net *net,
             in += net->layer[y->input[i]].width * 4.0;
         if (y->wants_dense) in += net->D * 4.0;
         in += hps_net_ids_per_example(net, y) * 8.0;
-        struct hps_rule rule = hps_opt_rule(o->train, &y->override, 0, 1);
+        struct hps_rule rule = hps_opt_rule(o->train, &y->override, hps_update_of(0, 1));
         double states = (rule.nstate + 1) * weights; /* and gradients */
         if (y->table >= 0) {
             const struct hps_table_shape *t = &net->table[y->table];
-            rule = hps_opt_rule(o->train, &t->override, 0, 1);
+            rule = hps_opt_rule(o->train, &t->override, hps_update_of(0, 1));
             /* the units of all stages that read it have its rows */
             double part = (double)t->rows / hps_net_layers_of_table(net, y->table);
             weights += part * t->dim;

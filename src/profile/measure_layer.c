@@ -250,14 +250,16 @@ static void pass(struct bench *w, int m, int B, int at)
 /* End a step, and record a micro-batch's share of the update. */
 static void update(struct bench *w, long long step)
 {
+    struct hps_update u = hps_update_of(step, INT32_MAX);
+
     for (int l = 0; l < w->net->L; l++) {
         const struct hps_layer *y = &w->net->layer[l];
-        struct hps_rule rule = hps_opt_rule(w->opt->train, &y->override, step, INT32_MAX);
+        struct hps_rule rule = hps_opt_rule(w->opt->train, &y->override, u);
         hps_stopwatch_begin(&w->watch);
         if (w->table[l].ps) {
             hps_ps_push_begin(w->table[l].ps);
             hps_ps_push_end(w->table[l].ps);
-            hps_ps_apply(w->table[l].ps, 0, step, INT32_MAX, 1);
+            hps_ps_apply(w->table[l].ps, 0, u, 1);
         }
         hps_slice_update_layer(w->slice, l, &rule);
         w->once_s[l] = fmin(w->once_s[l], hps_stopwatch_end(&w->watch) / w->opt->microbatches);

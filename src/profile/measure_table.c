@@ -44,7 +44,7 @@ static void make_net(struct hps_measure_table *t, const struct hps_net *net, int
     t->net.L = t->net.ntable = 1;
     t->net.layer = &t->layer;
     t->net.table = &t->shape;
-    struct hps_rule rule = hps_opt_rule(opt->train, &t->shape.override, 0, 1);
+    struct hps_rule rule = hps_opt_rule(opt->train, &t->shape.override, hps_update_of(0, 1));
     double row_bytes = (double)hps_rule_stride(&rule, t->shape.dim) * sizeof(float);
     double times = 1 + (double)t->shape.rows * row_bytes / opt->max_bytes;
     if (times >= 2) shrink(t, net, (long long)times);

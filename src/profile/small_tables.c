@@ -29,7 +29,7 @@ static void shrink_layer(struct hps_layer *y, const struct hps_net *net, long lo
 static long long times_of(const struct hps_table_shape *table, const struct hps_train_opt *train,
                           double max_bytes)
 {
-    struct hps_rule rule = hps_opt_rule(train, &table->override, 0, 1);
+    struct hps_rule rule = hps_opt_rule(train, &table->override, hps_update_of(0, 1));
     double row_bytes = (double)hps_rule_stride(&rule, table->dim) * sizeof(float);
 
     return (long long)(1 + (double)table->rows * row_bytes / max_bytes);

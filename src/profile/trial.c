@@ -26,7 +26,8 @@ struct loop {
     struct hps_feeder *feeder;
     struct hps_steps steps;
     struct hps_step_agree agree;
-    long long number;
+    long long number, done;     /* the next step; steps so far                         */
+    long long whole;            /* examples of a step of whole batches                 */
     double loss;                /* this rank's, of the last step that returned one     */
     bool warm;                  /* steps count                                         */
     double last_s, min_s;       /* the last step; the fastest before it                */
@@ -71,7 +72,7 @@ static bool is_sure(const struct loop *x)
 static bool has_enough(const struct loop *x, long long n)
 {
     const struct hps_trial_opt *o = x->o;
-    int steps = x->n + (x->warm && n == o->batch);
+    int steps = x->n + (x->warm && n == x->whole);
     double s = hps_now_s() - x->began_s;
 
     return steps >= o->max_steps || (steps >= FEW && o->max_seconds > 0 && s > o->max_seconds) ||
@@ -82,7 +83,7 @@ static bool has_enough(const struct loop *x, long long n)
 static bool gets_warm(const struct loop *x)
 {
     double s = hps_now_s() - x->began_s;
-    bool settled = x->number >= WARM_UP && x->last_s > (1 - FASTER) * x->min_s && s > WARM_UP_S;
+    bool settled = x->done >= WARM_UP && x->last_s > (1 - FASTER) * x->min_s && s > WARM_UP_S;
 
     return !x->warm && (settled || s > MAX_WARM_UP_S);
 }
@@ -111,15 +112,16 @@ static void begin_counting(struct loop *x)
 static enum hps_status one_step(struct loop *x, bool *stop)
 {
     long long epoch, position, n = hps_steps_batch(&x->steps, x->number, &epoch, &position);
-    bool counts = x->warm && n == x->o->batch && x->n < x->o->max_steps;
+    bool counts = x->warm && n == x->whole && x->n < x->o->max_steps;
     double t0 = hps_now_s();
     struct hps_heartbeat mine = { .stop = (x->me == 0 && has_enough(x, n)) || hps_budget_over(0),
                                   .save = x->me == 0 && gets_warm(x),
                                   .loss = x->loss };
-    struct hps_heartbeat all = hps_step_train(x->step, x->feeder, &x->agree, x->number++, mine,
+    struct hps_heartbeat all = hps_step_train(x->step, x->feeder, &x->agree, x->number, mine,
                                               &x->loss);
     double took_s = hps_now_s() - t0;
-    x->min_s = x->number > 1 ? fmin(x->min_s, x->last_s) : INFINITY;
+    x->number = hps_steps_next(&x->steps, x->number);
+    x->min_s = x->done++ > 0 ? fmin(x->min_s, x->last_s) : INFINITY;
     x->last_s = took_s;
     read_regions(x, counts);
     if (counts) {
@@ -170,6 +172,8 @@ enum hps_status hps_trial_run(struct hps_trial *t, const struct hps_net *net,
 
     *t = (struct hps_trial){ 0 };
     assert(o->min_steps >= 1 && o->max_steps >= o->min_steps);
+    x.steps.W = team->W;
+    x.whole = team->W * o->batch;
     HPS_MPI(MPI_Comm_rank(team->world, &x.me));
     x.took_s = hps_mem_new((size_t)o->max_steps, sizeof *x.took_s);
     hps_step_agree_init(&x.agree, team->world);

@@ -73,12 +73,12 @@ double hps_ps_norm2(struct hps_ps *p)
     return p->sync->norm2(p);
 }
 
-void hps_ps_apply(struct hps_ps *p, int stage, long long step, long long total, float scale)
+void hps_ps_apply(struct hps_ps *p, int stage, struct hps_update update, float scale)
 {
     for (int i = 0; i < p->ntable; i++) {
         const struct hps_ps_table *t = &p->table[i];
         if (t->stage != stage) continue;
-        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, step, total);
+        struct hps_rule rule = hps_opt_rule(p->train, &t->table->shape->override, update);
         rule.scale = scale;
         p->sync->apply(p, t, &rule);
     }

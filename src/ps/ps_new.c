@@ -173,7 +173,7 @@ static double bytes_of(const struct hps_ps *s, const struct hps_ps_table *st,
                        const struct hps_net *net, const struct hps_train_opt *opt)
 {
     const struct hps_table_shape *shape = &net->table[st->index];
-    struct hps_rule rule = hps_opt_rule(opt, &shape->override, 0, 1);
+    struct hps_rule rule = hps_opt_rule(opt, &shape->override, hps_update_of(0, 1));
     struct owner o = owner_of(s, st);
 
     return (double)hps_cyclic_nlocal(shape->rows, o.part, o.parts) *

@@ -22,6 +22,7 @@ struct hps_feeder {
     struct hps_ps_requests *requests;
     const struct hps_batch *batch[2];       /* fetched and not yet taken, the older first    */
     int nbatch;
+    struct hps_steps steps;
     long long next, total;                  /* next step to fetch                            */
     struct hps_negatives_sampler *negatives;    /* NULL: the rank's stages draw none         */
     uint64_t key;                           /* of the negatives                              */
@@ -64,8 +65,9 @@ static enum hps_status make_reader(struct hps_feeder *f, const struct hps_feeder
                                    const struct hps_net *net, const bool *mine,
                                    const struct hps_team *team)
 {
-    struct hps_reader_opt r = { .part = team->my_replica, .parts = team->nreplica,
-                                .ahead = opt->ahead, .yields = f->dev->nthread > 1 };
+    struct hps_reader_opt r = { .worker = team->worker, .part = team->my_replica,
+                                .parts = team->nreplica, .ahead = opt->ahead,
+                                .yields = f->dev->nthread > 1 };
     bool *slot = hps_mem_new((size_t)opt->data->nslot, sizeof *slot);
     enum hps_status st = HPS_OK;
 
@@ -104,6 +106,7 @@ enum hps_status hps_feeder_new(struct hps_feeder **out, const struct hps_net *ne
     struct hps_feeder *f = hps_mem_new(1, sizeof *f);
     enum hps_status st = HPS_OK;
 
+    f->steps = *steps;
     f->next = opt->first_step;
     f->dev = dev;
     for (int i = 0; i < NSLOT; i++)
@@ -150,12 +153,13 @@ enum hps_status hps_feeder_fetch(struct hps_feeder *f)
     enum hps_status st = HPS_OK;
 
     if (f->next >= f->total) return HPS_OK;
-    f->next++;
+    uint64_t key = hps_rng_sub(f->key, (uint64_t)(f->next / f->steps.per_epoch));
+    f->next = hps_steps_next(&f->steps, f->next);
     hps_region_enter(HPS_REGION_READ, 0);
     if (f->reader) st = hps_reader_take(f->reader, &batch);
     if (!st && batch) st = accept(f, batch);
     if (st) batch = NULL; /* it may hold what is no id: request nothing */
-    batch = hps_negatives_batches(f->negatives, batch, hps_rng_sub(f->key, (uint64_t)f->next));
+    batch = hps_negatives_batches(f->negatives, batch, key);
     /* all steps but the one taken last are queued: their inputs may be overwritten behind them */
     f->dev->ops->stream_wait(f->dev, HPS_STREAM_FEED, HPS_STREAM_COMPUTE);
     struct slot *t = &f->slot[f->fetched++ % NSLOT];

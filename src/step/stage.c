@@ -4,13 +4,14 @@
 #include "base/mem.h"
 #include "hw/count.h"
 #include "plan/order.h"
+#include "step/stage_impl.h"
 
 #define BUCKET_BYTES ((size_t)4 << 20)
 
 /* Examples of micro-batch m: in all, and this rank's. */
 static int rows_of(const struct hps_stage *r, int m)
 {
-    return (int)(hps_share(r->n, r->M, m + 1) - hps_share(r->n, r->M, m));
+    return (int)(hps_share(r->step.n, r->M, m + 1) - hps_share(r->step.n, r->M, m));
 }
 
 static int my_rows(const struct hps_stage *r, int m)
@@ -29,6 +30,13 @@ static void make_feeds(struct hps_stage *r, size_t nlayer)
     r->collective = hps_mem_new((size_t)r->M, sizeof *r->collective);
     for (int m = 0; m < r->M; m++)
         r->feed[m].lookup = hps_mem_new(nlayer, sizeof *r->feed[m].lookup);
+}
+
+static void make_running(struct hps_stage *r)
+{
+    size_t n = hps_slice_nrunning(r->slice);
+
+    if (r->team->W > 1 && n > 0) r->running = hps_mem_new(2 * n, sizeof *r->running);
 }
 
 /* The pipe to the stage before (side -1) or after (+1); none at the pipeline's end. */
@@ -70,11 +78,12 @@ enum hps_status hps_stage_new(struct hps_stage *r, const struct hps_net *net,
     struct hps_slice_opt slice_opt = { g->first, g->last, opt->rows, nslot, opt->train, opt->seed,
                                        opt->training };
     enum hps_status st = hps_slice_new(&r->slice, net, dev, &slice_opt);
+    if (!st && opt->training) make_running(r);
     if (!st) st = make_pipe(&r->prev, r, -1);
     if (!st) st = make_pipe(&r->next, r, +1);
     if (!st && opt->training) st = make_reduce(r, opt);
     if (!st && team->nreplica > 1 && hps_slice_is_collective(net, g->first, g->last))
-        st = hps_stage_collective_new(&r->stage_collective, dev, team->stage);
+        st = hps_stage_collective_new(&r->stage_collective, dev, team->replicas);
     return st;
 }
 
@@ -85,6 +94,7 @@ void hps_stage_free(struct hps_stage *r)
     hps_pipe_free(r->prev);
     hps_pipe_free(r->next);
     hps_slice_free(r->slice);
+    hps_mem_free(r->running);
     for (int m = 0; r->feed && m < r->M; m++)
         hps_mem_free(r->feed[m].lookup);
     hps_mem_free(r->feed);
@@ -113,19 +123,19 @@ void hps_stage_pull(struct hps_stage *r, struct hps_ps *ps, int m)
 static void post_forward(struct hps_stage *r, int m)
 {
     if (r->prev && m < r->M)
-        hps_pipe_recv(r->prev, HPS_WAY_FORWARD, m % r->nslot, r->step, m, rows_of(r, m),
+        hps_pipe_recv(r->prev, HPS_WAY_FORWARD, m % r->nslot, r->step.number, m, rows_of(r, m),
                       r->slice->in[m % r->nslot]);
 }
 
-void hps_stage_begin(struct hps_stage *r, const struct hps_feeder_step *taken, long long step,
-                      long long n, uint64_t key)
+void hps_stage_begin(struct hps_stage *r, const struct hps_feeder_step *taken,
+                     const struct hps_stage_step *step)
 {
-    r->step = step;
-    r->n = n;
+    r->step = *step;
+    if (r->running) hps_stage_read_running(r, r->running);
     for (int m = 0; m < r->M; m++) {
         r->feed[m].B = my_rows(r, m);
-        r->feed[m].key = key;
-        r->feed[m].weight = (float)(1.0 / (double)n);
+        r->feed[m].key = step->key;
+        r->feed[m].weight = (float)(1.0 / (double)step->all);
         if (r->stage_collective) {
             r->collective[m] = hps_stage_collective_over(r->stage_collective, rows_of(r, m));
             r->feed[m].collective = &r->collective[m];
@@ -167,7 +177,7 @@ static void send(struct hps_stage *r, struct hps_pipe *to, enum hps_way way, int
     int slot = m % r->nslot;
 
     hps_region_enter(HPS_REGION_SEND, r->part);
-    if (to) hps_pipe_send(to, way, slot, r->step, m, rows_of(r, m), buf[slot]);
+    if (to) hps_pipe_send(to, way, slot, r->step.number, m, rows_of(r, m), buf[slot]);
     hps_region_leave(HPS_REGION_SEND);
 }
 
@@ -175,7 +185,7 @@ void hps_stage_forwarded(struct hps_stage *r, int m, bool training)
 {
     send(r, r->next, HPS_WAY_FORWARD, m, r->slice->out);
     if (r->next && training)
-        hps_pipe_recv(r->next, HPS_WAY_BACKWARD, m % r->nslot, r->step, m, rows_of(r, m),
+        hps_pipe_recv(r->next, HPS_WAY_BACKWARD, m % r->nslot, r->step.number, m, rows_of(r, m),
                       r->slice->out_grad[m % r->nslot]);
 }
 

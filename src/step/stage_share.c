@@ -2,12 +2,12 @@
 #include "base/mem.h"
 #include "step/stage.h"
 
-void hps_stage_update_share(struct hps_stage *r, long long step, long long total)
+void hps_stage_update_share(struct hps_stage *r, struct hps_update update)
 {
     size_t first, end;
 
     for (int i = 0; hps_reduce_share(r->reduce, i, &first, &end); i++)
-        hps_slice_update_share(r->slice, first, end, step, total);
+        hps_slice_update_share(r->slice, first, end, update);
     hps_reduce_gather_begin(r->reduce, r->slice->param);
 }
 

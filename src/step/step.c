@@ -149,7 +149,7 @@ static int index_of(const struct hps_step *s, const struct hps_stage *r)
 static int graph_of(const struct hps_step *s, const struct hps_stage *r, int m, bool backward)
 {
     int graph = index_of(s, r) + HPS_MY_STAGES * (m % r->nslot * 2 + backward);
-    bool reduces = backward && r->last && s->team->nreplica > 1;
+    bool reduces = backward && r->last && s->team->nrank[r->stage] > 1;
     bool fits = !reduces && !r->stage_collective && graph < UPDATE_GRAPHS;
     return s->dev->ops->graph_begin && fits ? graph : -1;
 }
@@ -223,7 +223,7 @@ static float clip_scale(struct hps_step *s)
     double mine = 0, all;
     if (o->active == MPI_COMM_NULL) return 1.0f;
     /* dense gradients are the same on every rank of a stage */
-    for (int i = 0; s->team->my_replica == 0 && i < s->team->nmine; i++) {
+    for (int i = 0; s->team->my_stage_rank == 0 && i < s->team->nmine; i++) {
         const struct hps_slice *slice = s->stage[i].slice;
         double norm2 = 0;
         s->dev->ops->dense->norm2(s->dev, slice->nparam, slice->grad, &norm2);
@@ -237,25 +237,31 @@ static float clip_scale(struct hps_step *s)
     return norm > clip ? (float)(clip / norm) : 1.0f;
 }
 
+static struct hps_update update_of(const struct hps_step *s)
+{
+    return (struct hps_update){ s->impl->number, s->impl->opt.steps.total, s->team->W,
+                                s->updates };
+}
+
 static void update_stage(struct hps_step *s, struct hps_stage *r, float scale)
 {
-    const struct hps_step_opt *opt = &s->impl->opt;
-    long long number = s->impl->number, total = opt->steps.total;
+    struct hps_update u = update_of(s);
     struct hps_step_clock t0 = hps_step_compute_begin(s, r, HPS_REGION_UPDATE);
     bool by_share = hps_reduce_by_share(r->reduce);
     bool graph = s->dev->ops->graph_begin && r->slice->nparam > 0;
     if (graph) s->dev->ops->graph_begin(s->dev, UPDATE_GRAPHS + index_of(s, r));
     if (by_share)
-        hps_stage_update_share(r, number, total);
+        hps_stage_update_share(r, u);
     else
-        hps_slice_update(r->slice, number, total, scale);
+        hps_slice_update(r->slice, u, scale);
     if (graph) s->dev->ops->graph_end(s->dev, UPDATE_GRAPHS + index_of(s, r));
-    hps_ps_apply(s->ps, r->stage, number, total, scale);
+    hps_ps_apply(s->ps, r->stage, u, scale);
     if (by_share) {
         hps_step_gather(s, r);
         for (int l = r->slice->first; l <= r->slice->last; l++)
             hps_slice_pack(r->slice, l);
     }
+    hps_stage_merge_running(r);
     hps_step_compute_end(s, t0);
     hps_region_leave(HPS_REGION_UPDATE);
 }
@@ -271,7 +277,7 @@ static void serve(struct hps_step *s, struct hps_feeder *feeder, bool learns)
     merge(s);
     float scale = clip_scale(s);
     hps_region_enter(HPS_REGION_UPDATE, 0);
-    hps_ps_apply(s->ps, 0, s->impl->number, s->impl->opt.steps.total, scale);
+    hps_ps_apply(s->ps, 0, update_of(s), scale);
     hps_region_leave(HPS_REGION_UPDATE);
 }
 
@@ -328,11 +334,14 @@ static void start(struct hps_step *s, const struct hps_steps *steps, long long n
                   uint64_t seed)
 {
     struct hps_step_impl *o = s->impl;
-    long long epoch, position;
-    uint64_t key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)number);
-    long long n = hps_steps_batch(steps, number, &epoch, &position);
+    long long epoch, position, n = hps_steps_batch(steps, number, &epoch, &position);
+    struct hps_stage_step step = {
+        .number = number, .all = n, .batch = steps->batch,
+        .n = hps_steps_of_worker(steps, number, s->team->worker, &epoch, &position),
+        .key = hps_rng_sub(hps_rng_key(seed, "step"), (uint64_t)epoch),
+    };
     for (int i = 0; i < s->team->nmine; i++)
-        hps_stage_begin(&s->stage[i], &o->taken, number, n, key);
+        hps_stage_begin(&s->stage[i], &o->taken, &step);
 }
 
 void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long number, double *loss)
@@ -340,6 +349,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     struct hps_step_impl *o = s->impl;
     *loss = 0;
     if (s->team->serves) serve(s, feeder, true);
+    s->updates += s->team->nmine == 0;
     if (s->team->nmine == 0) return;
     start(s, &o->opt.steps, number, o->opt.seed);
     for (const struct hps_todo *t = o->train.todo; t < o->train.todo + o->train.n; t++) {
@@ -354,6 +364,7 @@ void hps_step_work(struct hps_step *s, struct hps_feeder *feeder, long long numb
     for (int i = 0; i < s->team->nmine; i++)
         hps_slice_loss_begin(s->stage[i].slice, o->loss_copy);
     update(s);
+    s->updates++;
     drain(s);
     *loss = sum_losses(s, s->lag == 2 ? !o->loss_copy : o->loss_copy);
 }

@@ -15,13 +15,14 @@ static enum hps_status run(struct hps_step *s, struct hps_feeder *f, const struc
     enum hps_status st = hps_agree(s->team->world, hps_feeder_fetch(f));
 
     hps_step_agree_init(&agree, s->team->world);
-    for (long long i = 0; !st && i < steps->total; i++) {
+    for (long long i = 0, next; !st && i < steps->total; i = next) {
+        next = hps_steps_next(steps, i);
         struct hps_heartbeat mine = { .status = hps_step_begin(s, f, i),
                                       .stop = hps_stop_overdue(patience_s) };
         hps_step_agree_begin(&agree, &mine);
         hps_step_evaluate(s, f, steps, i, metric);
         struct hps_heartbeat all = hps_step_agree_end(&agree, !hps_team_works(s->team));
-        st = all.status ? all.status : all.stop && i + 1 < steps->total ? HPS_AGAIN : HPS_OK;
+        st = all.status ? all.status : all.stop && next < steps->total ? HPS_AGAIN : HPS_OK;
         hps_watch_heartbeat(-1);
     }
     hps_step_agree_done(&agree);
@@ -37,6 +38,7 @@ enum hps_status hps_evaluate(struct hps_step *s, const struct hps_data *data,
     double busy_s = s->busy_s, bytes = hps_step_bytes(s);
     struct hps_feeder *feeder;
 
+    steps.W = s->team->W;
     hps_watch_phase("the evaluation", 0);
     hps_metric_clear(metric);
     hps_metric_of(metric, s->net->layer[s->net->L - 1].score);

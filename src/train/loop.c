@@ -30,7 +30,8 @@ struct state {
     struct hps_step_agree agree;
     struct hps_loop_change *change;
     double loss;                    /* this rank's sum, of the last step that returned one   */
-    long long known;                /* step of the cursor's loss                             */
+    long long known;                /* the clock of the cursor's loss                        */
+    long long last, before;         /* the clock that was trained last, and the one before   */
     long long begun, saved;         /* step of the newest checkpoint of this start, -1 none  */
     struct hps_save *save;          /* under way; or NULL                                    */
     double saved_s, said_s, t0_s;   /* times of the last save, progress line, accounting     */
@@ -113,29 +114,38 @@ static void progress(struct state *s, bool last)
     s->said_examples = s->c->examples;
 }
 
-/* Record the mean loss of step `step` (from 1). A full history drops every other point. */
+/* Is a multiple of `every` among the steps behind `from` up to `to`? */
+static bool passes(long long from, long long to, long long every)
+{
+    return every > 0 && to / every > from / every;
+}
+
+/* Record the mean loss of the clock whose last step is `step` (from 1). A full history drops every
+ * other point. */
 static void record_loss(struct state *s, long long step)
 {
     struct hps_loop_history *history = s->l->history;
-    if (step % history->loss_every != 0) return;
-    if (history->nloss && history->loss[history->nloss - 1].step == step) return;
-    if (history->nloss == HPS_LOOP_POINTS) {
-        history->nloss = 0;
+    long long from = history->nloss ? history->loss[history->nloss - 1].step : 0;
+    if (history->nloss == HPS_LOOP_POINTS && passes(from, step, history->loss_every)) {
+        history->nloss = from = 0;
         history->loss_every *= 2;
-        for (int i = 0; i < HPS_LOOP_POINTS; i++)
-            if (history->loss[i].step % history->loss_every == 0)
-                history->loss[history->nloss++] = history->loss[i];
-        if (step % history->loss_every != 0) return;
+        for (int i = 0; i < HPS_LOOP_POINTS; i++) {
+            if (!passes(from, history->loss[i].step, history->loss_every)) continue;
+            from = history->loss[i].step;
+            history->loss[history->nloss++] = history->loss[i];
+        }
     }
-    history->loss[history->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
+    if (passes(from, step, history->loss_every))
+        history->loss[history->nloss++] = (struct hps_run_loss){ step, s->c->train_loss };
 }
 
-/* Take the sum of all ranks' losses at step `step` (from 1). */
-static enum hps_status take_loss(struct state *s, long long step, double sum)
+/* Take the sum of all ranks' losses in a clock. */
+static enum hps_status take_loss(struct state *s, long long clock, double sum)
 {
-    long long epoch, position, n = hps_steps_batch(&s->l->steps, step - 1, &epoch, &position);
-    if (isfinite(sum) && step < s->known) return HPS_OK; /* a checkpoint needed a later one */
-    s->known = step;
+    long long epoch, position, n = hps_steps_batch(&s->l->steps, clock, &epoch, &position);
+    long long step = hps_steps_next(&s->l->steps, clock);
+    if (isfinite(sum) && clock < s->known) return HPS_OK; /* a checkpoint needed a later one */
+    s->known = clock;
     s->c->train_loss = sum / (double)n;
     if (isfinite(sum)) {
         record_loss(s, step);
@@ -154,7 +164,7 @@ static enum hps_status settle_loss(struct state *s)
     hps_region_enter(HPS_REGION_WAIT, 0);
     HPS_MPI(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, s->world));
     hps_region_leave(HPS_REGION_WAIT);
-    return take_loss(s, s->c->step, all);
+    return take_loss(s, s->last, all);
 }
 
 /* The checkpoint under way is complete or has failed. */
@@ -235,7 +245,7 @@ static enum hps_status evaluate(struct state *s)
 {
     const struct hps_loop *l = s->l;
     long long every = l->train->eval_interval_steps;
-    if (!l->test || every == 0 || s->c->step % every != 0 || s->c->step == l->steps.total)
+    if (!l->test || !passes(s->last, s->c->step, every) || s->c->step == l->steps.total)
         return HPS_OK;
     clock_off(s);
     struct hps_metric *metric = hps_metric_new();
@@ -298,18 +308,20 @@ static enum hps_status one_step(struct state *s, bool *stop, bool *save_now, boo
     if (stop_reason) s->reason = stop_reason;
     struct hps_heartbeat all = hps_step_train(l->step, s->feeder, &s->agree, number, mine,
                                               &s->loss);
-    hps_watch_heartbeat(number + 1);
+    hps_watch_heartbeat(hps_steps_next(&l->steps, number));
+    s->before = s->last;
+    s->last = number;
     s->c->examples += hps_steps_batch(&l->steps, number, &epoch, &position);
-    s->c->step++;
+    s->c->step = hps_steps_next(&l->steps, number);
+    s->c->updates = l->step->updates;
     if (number > s->began.step)
         l->history->step_time_s[l->history->nstep_time++ % HPS_LOOP_STEP_TIMES] = hps_now_s() - t0;
     *stop = all.stop > 0;
     *ready = all.ready == hps_nrank();
-    *save_now =
-        all.save > 0 || (l->ckpt->interval_steps > 0 && s->c->step % l->ckpt->interval_steps == 0);
+    *save_now = all.save > 0 || passes(number, s->c->step, l->ckpt->interval_steps);
     if (all.status) return all.status;
-    long long reported = number + 1 - l->step->lag;
-    return reported > s->began.step ? take_loss(s, reported, all.loss) : HPS_OK;
+    long long reported = l->step->lag == 1 ? s->last : s->before;
+    return reported >= s->began.step ? take_loss(s, reported, all.loss) : HPS_OK;
 }
 
 /* The lowest rank with a reason to stop prints it. Collective. */
@@ -330,7 +342,7 @@ static enum hps_status steps(struct state *s, bool *stop)
     clock_on(s);
     while (!st && !*stop && !s->change->plan && s->c->step < l->steps.total) {
         st = one_step(s, stop, &save_now, &ready);
-        if (l->adapt && s->c->step == s->began.step + 1) begin_window(s);
+        if (l->adapt && s->last == s->began.step) begin_window(s);
         if (!st && ready) st = go_on_saving(s);
         if (!st && save_now) st = save(s);
         if (!st) progress(s, false);
@@ -369,6 +381,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
                              struct hps_loop_change *change, MPI_Comm world)
 {
     struct state s = { .l = l, .c = cursor, .world = world, .begun = -1, .saved = -1, .said = -1,
+                       .known = -1, .last = -1, .before = -1,
                        .began = *cursor, .change = change };
     struct hps_order order = hps_order_of_data(
         l->data, l->data_opt->shuffle, hps_data_interleaved(l->data_opt), (uint64_t)l->run->seed);
@@ -383,6 +396,7 @@ enum hps_status hps_loop_run(const struct hps_loop *l, struct hps_cursor *cursor
     if (l->history->loss_every == 0) l->history->loss_every = 1;
     s.began_s = s.said_s = s.saved_s = hps_now_s();
     s.said_examples = cursor->examples;
+    l->step->updates = cursor->updates;
     hps_step_agree_init(&s.agree, world);
     hps_wait_for_announce(step);
     hps_watch_phase(NULL, 0);

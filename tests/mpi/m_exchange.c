@@ -262,7 +262,8 @@ static void pull(const struct world *w, const struct twin *t, struct hps_exchang
 static void step_of(const struct world *w, struct twin *t, struct hps_exchange *ps,
                     const struct hps_request_step *s, long long step)
 {
-    struct hps_rule rule = hps_opt_rule(&w->opt, &w->net.table[0].override, step, STEPS);
+    struct hps_rule rule =
+        hps_opt_rule(&w->opt, &w->net.table[0].override, hps_update_of(step, STEPS));
 
     pull(w, t, ps, s, step);
     if (step % 2 == 1)

@@ -36,7 +36,8 @@ static size_t bytes_of(const struct hps_table *t)
 static void train(const struct world *w, int which, uint64_t step)
 {
     struct hps_table *t = w->table[which];
-    struct hps_rule rule = hps_opt_rule(&w->opt, &w->net.table[which].override, 0, 1);
+    struct hps_rule rule =
+        hps_opt_rule(&w->opt, &w->net.table[which].override, hps_update_of(0, 1));
     int *at = hps_mem_new((size_t)t->nrow, sizeof *at), n = 0;
     float *grad = hps_mem_new((size_t)t->nrow * DIM, sizeof *grad);
 

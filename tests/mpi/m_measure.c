@@ -122,7 +122,7 @@ static void step(struct hps_measure_table *t, struct toy *toy, uint64_t number, 
     }
     hps_ps_push_begin(t->ps);
     hps_ps_push_end(t->ps);
-    hps_ps_apply(t->ps, 0, 0, 1, 1);
+    hps_ps_apply(t->ps, 0, hps_update_of(0, 1), 1);
     toy->dev.ops->sync(&toy->dev);
     for (int i = 0; i < ROWS * DIM; i++)
         row[i / DIM][i % DIM] -= 0.5 * grad[i / DIM][i % DIM];
@@ -143,7 +143,7 @@ static void check_table(const char *more, int times)
              "train: {optimizer: sgd, learning_rate: 0.5}\n", more);
     toy_open(&toy, deck);
     const struct hps_table_shape *shape = &toy.net->table[0];
-    struct hps_rule rule = hps_opt_rule(&toy.train, &shape->override, 0, 1);
+    struct hps_rule rule = hps_opt_rule(&toy.train, &shape->override, hps_update_of(0, 1));
     double bytes = (double)shape->rows * (double)hps_rule_stride(&rule, DIM) * sizeof(float);
     struct hps_measure_table_opt opt = { M, bytes / (times - 0.5), &toy.train };
     if (hps_small_team_new(&alone, 1, 0, MPI_COMM_SELF) ||

@@ -80,6 +80,28 @@ static void check_shared(MPI_Comm world, int first, int R)
     hps_team_free(t);
 }
 
+/* W workers: each has an equal, contiguous part of the ranks of each stage. */
+static void check_workers(MPI_Comm world, int S, int W, int R)
+{
+    struct hps_plan *plan = hps_plan_new(S, S);
+    int stage_of[MAX_N], k = R / S, me = hps_rank(), sum = 1;
+
+    plan->workers = W;
+    for (int r = 0; r < R; r++)
+        stage_of[r] = r % S;
+    struct hps_team *t = team_of(plan, stage_of, world);
+    if (t->W != W || t->nreplica != k / W || t->worker != me / S / (k / W) ||
+        t->my_replica != me / S % (k / W))
+        HPS_DIE("replica %d of %d of worker %d", t->my_replica, t->nreplica, t->worker);
+    HPS_MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, t->replicas));
+    if (sum != t->nreplica) HPS_DIE("%d ranks, not %d", sum, t->nreplica);
+    for (int s = 0; s < S; s++)
+        for (int i = 0; i < hps_team_nreplica(t, s); i++)
+            if (hps_team_replicas(t, s)[i] != s + S * (t->worker * (k / W) + i))
+                HPS_DIE("rank %d is replica %d", hps_team_replicas(t, s)[i], i);
+    hps_team_free(t);
+}
+
 /* The ranks of every other, and of none but the last. */
 static void check_of(MPI_Comm world, int R)
 {
@@ -121,6 +143,9 @@ int main(int argc, char **argv)
         }
     for (int first = 1; first < R; first++)
         check_shared(world, first, R);
+    for (int S = 1; S <= R; S++)
+        for (int W = 1; W <= R; W++)
+            if (R % (S * W) == 0) check_workers(world, S, W, R);
     check_of(world, R);
     if (hps_mem_held_bytes() != 0)
         HPS_DIE("%zu bytes are still held", hps_mem_held_bytes());

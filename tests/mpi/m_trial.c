@@ -148,7 +148,7 @@ static void check_bad(const struct sample *s)
 static void check_small(const struct net *x, double max_bytes)
 {
     struct hps_small_tables s;
-    struct hps_rule rule = hps_opt_rule(&x->train, &x->net->table[0].override, 0, 1);
+    struct hps_rule rule = hps_opt_rule(&x->train, &x->net->table[0].override, hps_update_of(0, 1));
     double row = (double)hps_rule_stride(&rule, 4) * sizeof(float);
 
     hps_small_tables_init(&s, x->net, &x->train, max_bytes);

@@ -41,16 +41,40 @@ static int forget(void **state)
 static void rate_is(const char *keys, long long step, long long total, double want)
 {
     struct hps_train_opt opt = train(keys);
-    double got = (double)hps_opt_rule(&opt, NULL, step, total).lr;
+    double got = (double)hps_opt_rule(&opt, NULL, hps_update_of(step, total)).lr;
 
     if (fabs(got - want) > 1e-6 * fabs(want))
         fail_msg("%s: step %lld of %lld: rate %g, wanted %g", keys, step, total, got, want);
 }
 
+/* W workers' updates have the rates of one worker with a batch W times as large. */
+static void rates_go_by_examples(void **state)
+{
+    const char *keys[2][4] = {
+        { "warmup_steps: 12, decay: linear", "warmup_steps: 12, decay: cosine",
+          "decay: exponential, decay_steps: 12",
+          "warmup_steps: 24, decay: linear, decay_steps: 30" },
+        { "warmup_steps: 4, decay: linear", "warmup_steps: 4, decay: cosine",
+          "decay: exponential, decay_steps: 4", "warmup_steps: 8, decay: linear, decay_steps: 10" },
+    };
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        for (long long k = 0; k < 20; k++) {
+            struct hps_train_opt opt = train(keys[0][i]);
+            struct hps_rule mine = hps_opt_rule(&opt, NULL, (struct hps_update){ 3 * k, 60, 3, k });
+            opt = train(keys[1][i]);
+            struct hps_rule one = hps_opt_rule(&opt, NULL, hps_update_of(k, 20));
+            if (fabsf(mine.lr - one.lr) > 1e-6f || mine.step != one.step)
+                fail_msg("%s, update %lld: rate %g, not %g", keys[0][i], k, (double)mine.lr,
+                         (double)one.lr);
+        }
+}
+
 static void the_defaults_are_the_designs(void **state)
 {
     struct hps_train_opt opt = train("");
-    struct hps_rule rule = hps_opt_rule(&opt, NULL, 41, 100);
+    struct hps_rule rule = hps_opt_rule(&opt, NULL, hps_update_of(41, 100));
 
     (void)state;
     assert_int_equal(rule.kind, HPS_RULE_ADAGRAD);
@@ -117,11 +141,11 @@ static void a_rule_is_the_textbooks(void **state)
         double tw[W], tg[W], ts[2 * W];
         twin_fill_f(1, W, w);
         twin_widen(1, W, w, 0, tw);
-        struct hps_rule begin = hps_opt_rule(&opt, NULL, 0, STEPS);
+        struct hps_rule begin = hps_opt_rule(&opt, NULL, hps_update_of(0, STEPS));
         hps_opt_init_states(&begin, W, w, s);
         twin_widen(1, W * begin.nstate, s, 0, ts);
         for (int step = 0; step < STEPS; step++) {
-            struct hps_rule rule = hps_opt_rule(&opt, NULL, step, STEPS);
+            struct hps_rule rule = hps_opt_rule(&opt, NULL, hps_update_of(step, STEPS));
             rule.scale = 0.5f;
             twin_fill_f((uint64_t)step, W, g);
             twin_widen(1, W, g, 0, tg);
@@ -139,7 +163,7 @@ static void a_rule_is_the_textbooks(void **state)
 static struct hps_rule start(const char *keys, size_t n, const float *w, float *s)
 {
     struct hps_train_opt opt = train(keys);
-    struct hps_rule rule = hps_opt_rule(&opt, NULL, 0, 1);
+    struct hps_rule rule = hps_opt_rule(&opt, NULL, hps_update_of(0, 1));
 
     hps_opt_init_states(&rule, n, w, s);
     return rule;
@@ -188,21 +212,21 @@ static void who_learns_how(void **state)
                                      "table_optimizer: ftrl, table_learning_rate: 0.2");
     struct hps_opt_override rows = { .table = true }, layer = { .optimizer = "sgd" };
     struct hps_opt_override mine = { "momentum", 0.1, true };
-    struct hps_rule r = hps_opt_rule(&opt, &rows, 50, 101);
+    struct hps_rule r = hps_opt_rule(&opt, &rows, hps_update_of(50, 101));
 
     (void)state;
     assert_true(r.kind == HPS_RULE_FTRL && r.lr == 0.2f);       /* alpha stays as it is */
-    r = hps_opt_rule(&opt, NULL, 0, 101);
+    r = hps_opt_rule(&opt, NULL, hps_update_of(0, 101));
     assert_true(r.kind == HPS_RULE_ADAM && r.lr == 0.5f);
-    r = hps_opt_rule(&opt, &layer, 0, 101);
+    r = hps_opt_rule(&opt, &layer, hps_update_of(0, 101));
     assert_true(r.kind == HPS_RULE_SGD && r.lr == 0.5f);
-    r = hps_opt_rule(&opt, &mine, 0, 101);
+    r = hps_opt_rule(&opt, &mine, hps_update_of(0, 101));
     assert_true(r.kind == HPS_RULE_MOMENTUM && r.lr == 0.1f && r.nstate == 1);
     opt = train("optimizer: adam, learning_rate: 0.5");
-    r = hps_opt_rule(&opt, &rows, 0, 101);
+    r = hps_opt_rule(&opt, &rows, hps_update_of(0, 101));
     assert_true(r.kind == HPS_RULE_ADAM && r.lr == 0.5f);
     opt = train("table_optimizer: row_adagrad");
-    r = hps_opt_rule(&opt, &rows, 0, 1);
+    r = hps_opt_rule(&opt, &rows, hps_update_of(0, 1));
     assert_int_equal(hps_rule_stride(&r, 10), 11);
     assert_string_equal(hps_opt_name(&opt, &rows), "row_adagrad");
     assert_string_equal(hps_opt_name(&opt, NULL), "adagrad");
@@ -232,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(the_defaults_are_the_designs, forget),
+        cmocka_unit_test_teardown(rates_go_by_examples, forget),
         cmocka_unit_test_teardown(the_rate_warms_up_and_decays, forget),
         cmocka_unit_test_teardown(a_rule_is_the_textbooks, forget),
         cmocka_unit_test_teardown(starts_and_states, forget),

@@ -61,7 +61,7 @@ static const bool all_slots[8] = { true, true, true, true, true, true, true, tru
 
 struct shape {
     long long batch;
-    int M, parts, ahead;
+    int M, parts, W, ahead;
     bool shuffle, in_turn;
 };
 
@@ -72,14 +72,18 @@ static void check_run(const struct sample *s, struct hps_data *data, const struc
     struct hps_steps steps = hps_steps_of(s->N, q->batch, q->M, 2, 0);
     char *seen = hps_mem_new((size_t)s->N, 1);
 
-    for (int part = 0; part < q->parts; part++) {
+    steps.W = q->W;
+    for (int k = 0; k < q->parts * steps.W; k++) {
+        int part = k % q->parts, w = k / q->parts;
         struct hps_reader_opt opt = { .label = true, .dense = true, .slot = all_slots,
-                                      .part = part, .parts = q->parts, .ahead = q->ahead };
+                                      .worker = w, .part = part, .parts = q->parts,
+                                      .ahead = q->ahead };
         const struct hps_batch *b, *before = NULL;
         struct hps_reader *r;
         assert_int_equal(hps_reader_new(&r, data, &order, &steps, &opt, 0), HPS_OK);
-        for (long long step = 0; step < steps.total; step++) {
-            long long epoch, position, n = hps_steps_batch(&steps, step, &epoch, &position);
+        for (long long step = 0; step < steps.total; step = hps_steps_next(&steps, step)) {
+            long long epoch, position;
+            long long n = hps_steps_of_worker(&steps, step, w, &epoch, &position);
             assert_int_equal(hps_reader_next(r, &b), HPS_OK);
             assert_non_null(b);
             for (int m = 0; m < q->M; m++) {
@@ -87,8 +91,11 @@ static void check_run(const struct sample *s, struct hps_data *data, const struc
                 assert_int_equal(b[m].B, hps_share(rows, q->parts, part + 1) -
                                              hps_share(rows, q->parts, part));
                 check_batch(s, &b[m]);
-                for (int i = 0; i < b[m].B; i++)
-                    assert_int_equal(seen[b[m].example[i]]++, epoch);
+                for (int i = 0; i < b[m].B; i++) {
+                    char *mine = &seen[b[m].example[i]];
+                    assert_int_equal(*mine >> epoch & 1, 0);
+                    *mine = (char)(*mine | 1 << epoch);
+                }
             }
             for (int m = 0; m < q->M && before; m++)
                 check_batch(s, &before[m]);             /* the step before is still alive */
@@ -97,11 +104,9 @@ static void check_run(const struct sample *s, struct hps_data *data, const struc
         assert_int_equal(hps_reader_next(r, &b), HPS_OK);
         assert_null(b);
         hps_reader_free(r);
-        if (part + 1 < q->parts)
-            continue;
-        for (long long e = 0; e < s->N; e++)
-            assert_int_equal(seen[e], 2);
     }
+    for (long long e = 0; e < s->N; e++)
+        assert_int_equal(seen[e], 3);
     hps_mem_free(seen);
 }
 
@@ -111,14 +116,16 @@ static void test_all_rows(void **state)
                                       { 1000, 0, 2, 2, 0, 42, 0 },  { 513, 1, 0, 0, 1, 9, 0 },
                                       { 900, 900, 1, 1, 1, 1LL << 32, 0 },
                                       { 400, 100, 3, 2, 2, (1LL << 32) + 1, 0 } };
-    const struct shape shapes[] = { { 1, 1, 1, 1, true, false },    { 64, 4, 1, 2, true, false },
-                                    { 100, 3, 1, 1, false, false }, { 5000, 7, 1, 3, true, false },
-                                    { 257, 2, 1, 2, false, false } };
+    const struct shape shapes[] = {
+        { 1, 1, 1, 1, 1, true, false },    { 64, 4, 1, 1, 2, true, false },
+        { 100, 3, 1, 1, 1, false, false }, { 5000, 7, 1, 1, 3, true, false },
+        { 257, 2, 1, 1, 2, false, false }, { 64, 2, 2, 3, 2, true, false },
+    };
 
     (void)state;
     for (int i = 0; i < 6; i++) {
         struct hps_data *data = open_sample(&samples[i]);
-        for (int k = samples[i].N < 10 ? 0 : 1; k < 5; k++)
+        for (int k = samples[i].N < 10 ? 0 : 1; k < 6; k++)
             check_run(&samples[i], data, &shapes[k]);
         hps_data_close(data);
     }
@@ -128,9 +135,9 @@ static void test_all_rows(void **state)
 static void test_windows(void **state)
 {
     const struct sample s = { 150000, 5000, 1, 1, 1, 77, 0 };
-    const struct shape shapes[] = { { 4096, 2, 1, 2, true, false },
-                                    { 100000, 1, 1, 1, true, false },
-                                    { 30000, 3, 1, 1, false, false } };
+    const struct shape shapes[] = { { 4096, 2, 1, 1, 2, true, false },
+                                    { 100000, 1, 1, 1, 1, true, false },
+                                    { 30000, 3, 1, 1, 1, false, false } };
     struct hps_data *data = open_sample(&s);
 
     (void)state;
@@ -171,8 +178,10 @@ static enum hps_status read_all(struct hps_data *data, char *text, size_t size)
 static void test_several_files(void **state)
 {
     const long long length[] = { 300, 256, 1, 70000, 700 };
-    const struct shape shapes[] = { { 4096, 2, 1, 2, true, false }, { 100000, 1, 1, 1, true, true },
-                                    { 5000, 3, 1, 1, false, false }, { 999, 4, 1, 2, true, true } };
+    const struct shape shapes[] = {
+        { 4096, 2, 1, 1, 2, true, false }, { 100000, 1, 1, 1, 1, true, true },
+        { 5000, 3, 1, 1, 1, false, false }, { 999, 4, 1, 1, 2, true, true },
+    };
     struct sample s = { 0, 5000, 1, 1, 1, 77, 0 };
     const char *name[] = { "f_[0-2].h5", "f_3.h5", "f_[4-9].h5" };
     struct hps_data *data;

@@ -176,6 +176,36 @@ static void test_steps(void **state)
     assert_int_equal(hps_steps_of(10, 4, 1, (long long)1e15, 7).total, 7);
 }
 
+/* Each batch of a run goes to one worker once, in order; a clock is the batches of its workers. */
+static void test_workers(void **state)
+{
+    (void)state;
+    for (int W = 1; W <= 5; W++)
+        for (long long total = 1; total <= 9; total++) {
+            struct hps_steps s = hps_steps_of(10, 4, 2, 0, total);
+            long long step = 0, epoch, position, batch = 0;
+            s.W = W;
+            for (long long next; step < total; step = next) {
+                long long all = hps_steps_batch(&s, step, &epoch, &position), sum = 0;
+                next = hps_steps_next(&s, step);
+                assert_true(next <= total && next - step <= W);
+                assert_int_equal(epoch, step / 3);
+                assert_int_equal(epoch, (next - 1) / 3);
+                assert_int_equal(position, step % 3 * 4);
+                assert_true(next - step == W || next % 3 == 0 || next == total);
+                for (int w = 0; w < W; w++) {
+                    long long n = hps_steps_of_worker(&s, step, w, &epoch, &position);
+                    assert_int_equal(n, step + w < next ? (batch % 3 == 2 ? 2 : 4) : 0);
+                    assert_int_equal(position, (n > 0 ? batch : step) % 3 * 4);
+                    batch += n > 0;
+                    sum += n;
+                }
+                assert_int_equal(sum, all);
+            }
+            assert_int_equal(batch, total);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_mixes),     cmocka_unit_test(test_blocks_stay),
         cmocka_unit_test(test_several_files),
         cmocka_unit_test(test_even),      cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_workers),
         cmocka_unit_test(test_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,7 +223,7 @@ static void same(const struct line *cut, const struct line *whole, bool weights)
 static void step(struct line *p, long long n)
 {
     for (int i = 0; i < p->n; i++)
-        hps_slice_update(p->s[i], n, 10, 1);
+        hps_slice_update(p->s[i], hps_update_of(n, 10), 1);
 }
 
 static void check_cut(int n, const int *cut)
@@ -449,7 +449,7 @@ static void slices_may_be_empty(void **state)
         hps_slice_forward(s, 2, &feed, true);
         hps_slice_backward(s, 2, &feed, NULL, NULL);
         s->dev->ops->sync(s->dev);
-        hps_slice_update(s, 0, 1, 1);
+        hps_slice_update(s, hps_update_of(0, 1), 1);
         assert_true(hps_slice_loss(s) == 0);
         hps_slice_free(s);
     }

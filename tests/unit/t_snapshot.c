@@ -59,7 +59,8 @@ static void change(struct one *o, uint64_t key, uint64_t n)
 {
     static int at[ROWS];
     static float grad[ROWS * DIM];
-    struct hps_rule rule = hps_opt_rule(&o->toy.train, &o->toy.net->table[0].override, 0, 1);
+    struct hps_rule rule =
+        hps_opt_rule(&o->toy.train, &o->toy.net->table[0].override, hps_update_of(0, 1));
     size_t k = 0;
 
     for (int r = 0; r < ROWS; r++)

@@ -57,7 +57,7 @@ static void open_shards(struct hps_table **t, struct toy *toy, int k)
 
 static struct hps_rule rule_of(const struct toy *toy, long long step, long long total)
 {
-    return hps_opt_rule(&toy->train, &toy->net->table[0].override, step, total);
+    return hps_opt_rule(&toy->train, &toy->net->table[0].override, hps_update_of(step, total));
 }
 
 static void close_shards(struct hps_table **t, int k)

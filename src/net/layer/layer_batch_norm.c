@@ -68,6 +68,13 @@ static void init_running(const struct hps_layer *l, float *running)
         running[l->width + c] = 1;
 }
 
+static double running_share(const struct hps_layer *l)
+{
+    const struct norm_opt *o = l->opt;
+
+    return 1 - o->momentum;
+}
+
 static double flops(const struct hps_layer *l, const struct hps_net *net)
 {
     (void)net;
@@ -122,6 +129,8 @@ const struct hps_layer_type hps_layer_batch_norm = {
     .check_rows = check_rows,
     .init = hps_layer_init_gains,
     .init_running = init_running,
+    .running_share = running_share,
+    .running_rows = 2,
     .flops = flops,
     .forward = forward,
     .backward = backward,

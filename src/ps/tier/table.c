@@ -70,7 +70,7 @@ enum hps_status hps_table_new(struct hps_table **out, const struct hps_net *net,
 {
     const struct hps_table_shape *shape = &net->table[index];
     long long nrow = hps_cyclic_nlocal(shape->rows, opt->part, opt->parts);
-    struct hps_rule rule = hps_opt_rule(opt->train, &shape->override, 0, 1);
+    struct hps_rule rule = hps_opt_rule(opt->train, &shape->override, hps_update_of(0, 1));
     struct hps_table *t;
 
     assert(0 <= opt->part && 0 < opt->parts && !opt->tier->fetch == !opt->slots);

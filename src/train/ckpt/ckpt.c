@@ -86,7 +86,7 @@ char *hps_ckpt_course(const struct hps_deck *deck, const struct hps_train_opt *t
                       const struct hps_steps *steps)
 {
     static const char *const harmless[] = { "data.train", "data.test", "data.prefetch",
-                                            "train.epochs", "train.steps",
+                                            "train.epochs", "train.steps", "train.workers",
                                             "train.eval_interval_steps",
                                             "train.log_interval_seconds", "train.precision",
                                             NULL };
@@ -213,11 +213,11 @@ double hps_ckpt_bytes(const struct hps_net *net, const struct hps_train_opt *tra
     double sum = 65536;
 
     for (int l = 0; l < net->L; l++) {
-        struct hps_rule rule = hps_opt_rule(train, &net->layer[l].override, 0, 1);
+        struct hps_rule rule = hps_opt_rule(train, &net->layer[l].override, hps_update_of(0, 1));
         sum += (double)net->layer[l].nparam * (1 + rule.nstate) * sizeof(float);
     }
     for (int t = 0; t < net->ntable; t++) {
-        struct hps_rule rule = hps_opt_rule(train, &net->table[t].override, 0, 1);
+        struct hps_rule rule = hps_opt_rule(train, &net->table[t].override, hps_update_of(0, 1));
         size_t row = hps_rule_stride(&rule, net->table[t].dim) * sizeof(float);
         sum += (double)net->table[t].rows * (double)row;
     }
@@ -328,6 +328,8 @@ static enum hps_status peek(struct hps_h5 *h, const char *path, const char *shap
     if (!st) st = hps_h5_get_text(h, "/", "course", &began, false);
     if (!st) st = hps_h5_get_long(h, "/", "step", &c->step, false);
     if (!st) st = hps_h5_get_long(h, "/", "examples", &c->examples, false);
+    if (!st) st = hps_h5_get_long(h, "/", "updates", &c->updates, false);
+    if (!st) st = hps_h5_get_long(h, "/", "workers", &c->workers, false);
     if (!st) st = hps_h5_get_real(h, "/", "seconds", 1, &c->seconds, false);
     if (!st) st = hps_h5_get_real(h, "/", "usd", 1, &c->usd, false);
     if (!st) st = hps_h5_get_real(h, "/", "usd_idle", 1, &c->usd_idle, false);

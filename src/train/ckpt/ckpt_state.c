@@ -31,13 +31,13 @@ static uint64_t blocks_sum(const struct hps_shard *t, const float *row)
 /* The floats of state of each weight of layer l. */
 static int nstate_of(const struct hps_step *s, int l)
 {
-    return hps_opt_rule(s->train, &s->net->layer[l].override, 0, 1).nstate;
+    return hps_opt_rule(s->train, &s->net->layer[l].override, hps_update_of(0, 1)).nstate;
 }
 
 /* The slice of layer l, if this rank writes it; else NULL. */
 static const struct hps_slice *my_slice(const struct hps_step *s, int l)
 {
-    return s->team->my_replica == 0 ? hps_step_slice(s, l) : NULL;
+    return s->team->my_stage_rank == 0 ? hps_step_slice(s, l) : NULL;
 }
 
 /* An array of `rows` x n of layer l; `from` NULL: another rank writes it. */
@@ -73,7 +73,7 @@ static int take_layer(struct hps_ckpt_item *item, const struct hps_step *s, int 
 static struct hps_ckpt_item take_table(const struct hps_step *s, int t, double snapshot_share)
 {
     const struct hps_table_shape *shape = &s->net->table[t];
-    struct hps_rule rule = hps_opt_rule(s->train, &shape->override, 0, 1);
+    struct hps_rule rule = hps_opt_rule(s->train, &shape->override, hps_update_of(0, 1));
     struct hps_shard shard;
     struct hps_ckpt_item it = { .name = hps_mem_print("/tables/%s/rows", shape->name),
                                 .kind = "table", .of = shape->name, .rows = shape->rows,

@@ -47,6 +47,8 @@ static enum hps_status put_texts(struct hps_h5 *h, const struct hps_cursor *c,
     if (!st) st = hps_h5_put_text(h, "/", "revision", hps_build.revision);
     if (!st) st = hps_h5_put_long(h, "/", "step", c->step);
     if (!st) st = hps_h5_put_long(h, "/", "examples", c->examples);
+    if (!st) st = hps_h5_put_long(h, "/", "updates", c->updates);
+    if (!st) st = hps_h5_put_long(h, "/", "workers", c->workers);
     if (!st) st = hps_h5_put_real(h, "/", "seconds", 1, &c->seconds);
     if (!st) st = hps_h5_put_real(h, "/", "usd", 1, &c->usd);
     if (!st) st = hps_h5_put_real(h, "/", "usd_idle", 1, &c->usd_idle);

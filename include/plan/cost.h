@@ -8,6 +8,12 @@
  *     seconds = epochs * examples * tau;  cost = seconds/3600 * (sum price*k + servers)
  * recv of the first layer and send of the last count as 0.
  *
+ * W workers are W pipelines of the same stages side by side, each with k/W of the k units:
+ *     CT = CT(k/W) / W;  DT = DT(k/W) / W          so of one worker whose unit is W units
+ * Lines and searches are about that one worker: where there is no plan, k counts its units, a unit
+ * costs W times the price, and a type has the W-th part of what the servers leave of its limit,
+ * rounded down. The stages of a plan have the units of all workers.
+ *
  * Two stages of one type may share their k units. These units compute both stages, and are paid and
  * counted once: ET_a + ET_b takes the place of both ET in tau.
  *
@@ -23,8 +29,8 @@
 
 #define HPS_COST_TIE 1e-9       /* relative: ties of cost, slack of feasibility */
 
-/* A stage as a function of its number of units k: CT = ct0 + ct1/k, DT = dt0 + dt1/k, in seconds
- * per example. It needs min_units for its memory. */
+/* A stage as a function of a worker's number of units k: CT = ct0 + ct1/k, DT = dt0 + dt1/k, in
+ * seconds per example of the run. It needs min_units for its memory. */
 struct hps_cost_line {
     double ct0, ct1, dt0, dt1;
     long long min_units;
@@ -67,16 +73,22 @@ struct hps_cost_et hps_cost_stage(const struct hps_cost *c, int i, int j, int t,
  * none. Exact to the last bit of ET(k). */
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau);
 
-/* Units of type t that all stages can have together: its limit less the dedicated servers. */
+/* Of one worker: the units of type t that all its stages can have together; the USD per hour of one
+ * of them; the fewest that hold m, HPS_MEMORY_NEVER where no number of them does. Pure. */
 long long hps_cost_capacity(const struct hps_profile *p, int t);
+double hps_cost_price(const struct hps_profile *p, int t);
+long long hps_cost_min_units(const struct hps_profile *p, int t, struct hps_memory m);
+
+/* USD per hour of the dedicated servers. Pure. */
+double hps_cost_server_price(const struct hps_profile *p);
 
 /* The largest tau that keeps the throughput limit (slack included); INFINITY for a limit of 0.
  * Pure. */
 double hps_cost_tau_max(double throughput_limit);
 
-/* Set ct, dt, et of every stage, and throughput, seconds, cost_usd of the plan, whose units are >=
- * 1. The sums have the same bits as those of struct hps_cost. A tau of 0 gives an infinite
- * throughput. Pure. */
+/* Set ct, dt, et of every stage, and servers, workers, throughput, seconds, cost_usd of the plan,
+ * whose units are a multiple of the workers. The sums have the same bits as those of struct
+ * hps_cost. A tau of 0 gives an infinite throughput. Pure. */
 void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p);
 
 /* Set lower_bound_usd and gap of a priced plan from a bound on the costs of all plans: to the cost

@@ -4,7 +4,8 @@
  *
  * A step of `batch` examples goes in M micro-batches of b = batch/M through S stages, one forward
  * and one backward in turn (plan/order.h), with a flush. Of stage s, layers i..j on type t with k
- * units, in seconds, sums over its layers; `forward`, `once` and constants of hps_profile_engine:
+ * units, in seconds, sums over its layers; `forward`, `once` and constants of hps_profile_engine;
+ * CT and DT as of one worker:
  *     w_s = CT*b * (1 - once/oct)          forward and backward of a micro-batch, without once
  *     f_s = w_s * forward/(oct - once) + x_s/2                     1/3 where forward is not known
  *     g_s = w_s - its forward part + x_s/2                                              backward
@@ -32,8 +33,11 @@
  * schedule where S = 1, where M = 1, and where stages are alike; else it may be a little less, with
  * shared units a little more (tests/unit/t_engine.c), never less than the paper's model, batch*tau:
  * it only adds.
- *     examples_s = batch / step;  seconds = epochs * examples / batch * step
- *     cost_usd = seconds/3600 * (sum price*k + servers) */
+ *
+ * Of W workers each does such a step at the same time, a clock, with k of the Wk units of a stage,
+ * and gradients are summed and rows exchanged over all of these: (k-1)/k above is (Wk-1)/(Wk).
+ *     examples_s = W batch / step;  seconds = epochs * examples / (W batch) * step
+ *     cost_usd = seconds/3600 * (sum price*W*k + servers) */
 #ifndef HPS_PLAN_ENGINE_H
 #define HPS_PLAN_ENGINE_H
 
@@ -48,18 +52,20 @@ struct hps_engine_result hps_engine_of(const struct hps_plan *plan, const struct
 struct hps_engine_result hps_engine_result(const struct hps_plan *plan,
                                            const struct hps_profile *p, double step_s);
 
-/* How a step is cut into micro-batches: as the profile says, or 4 micro-batches of Bo where it
- * does not. Pure. */
+/* The examples of a step of all workers, and into how many micro-batches each cuts its own: as the
+ * profile says, or 4 micro-batches of Bo where it does not. Pure. */
 struct hps_engine_cut { double batch, M; };
 struct hps_engine_cut hps_engine_cut(const struct hps_profile *p);
 
 /* The same model in pieces, for searches that price very many plans. hps_engine_line is a stage of
- * layers i..j on type t as a function of its units; hps_engine_terms what the stage does with k
- * units, given CT; hps_engine_step the seconds of a step without batch*tau (or anything above
- * `max` where there are more than that). mate (S) is the stage that s shares its units with, -1:
- * none; mate NULL: no stages share. Pure. */
+ * layers i..j on type t as a function of a worker's units; hps_engine_terms what the stage does
+ * with k of them, given CT of all workers; hps_engine_step the seconds of a step without batch*tau
+ * (or anything above `max` where there are more than that). mate (S) is the stage that s shares its
+ * units with, -1: none; mate NULL: no stages share. Pure. */
 struct hps_engine_line {
-    double rows, M;                   /* examples of a micro-batch, micro-batches              */
+    double workers;
+    double rows, M;                   /* examples of a micro-batch of each worker, together;
+                                         micro-batches                                         */
     double once_share, forward_share; /* of CT: computed once a step; of the rest: forward     */
     double extra, move;               /* x_s without m_s: seconds of a micro-batch beside the
                                          layers; m_s                                           */
@@ -67,10 +73,10 @@ struct hps_engine_line {
     bool served;                      /* rows are on servers                                   */
     double step, hop;                 /* step_s[t]; h_s                                        */
 };
-/* Seconds of M Y/Bo b of k units. */
+/* Seconds of M Y/Bo b of k units of each worker. */
 static inline double hps_engine_sums(const struct hps_engine_line *x, double k)
 {
-    double others = (k - 1) / k;
+    double all = k * x->workers, others = (all - 1) / all;
 
     return x->sync0 * others + x->sync1 / k * (x->served ? 1 : others);
 }

@@ -1,6 +1,6 @@
 /* memory.h - how much memory the units of a stage need, and how many units hold the stage.
  *
- * Each of the k units of a stage of layers i..j needs
+ * Each of the k units of a stage of layers i..j, those of all workers, needs
  *     need = sum over i..j of (weight_bytes + state_bytes) / (k where it has a table, else 1)
  * since the rows of tables (hps_profile_has_table) are distributed over the units, while dense
  * layers are replicated on each. It suffices that need <= memory_bytes * (1 + 1e-9); a type of

@@ -8,8 +8,8 @@
 struct hps_plan_stage {
     int first, last;            /* layers, both included                   */
     int type;                   /* index into the profile's types          */
-    long long units;            /* >= 1                                    */
-    double ct, dt, et;          /* seconds per example (plan/cost.h)       */
+    long long units;            /* >= 1, of all workers; a multiple of their number */
+    double ct, dt, et;          /* seconds per example of the run (plan/cost.h) */
 };
 
 struct hps_plan {
@@ -32,6 +32,7 @@ struct hps_plan {
     long long evaluations;             /* plans priced */
     int server_type;
     long long server_units;
+    int workers;                       /* each has an equal share of every stage's units; >= 1 */
     int nshare;                        /* pairs of stages on the same units */
     int (*share)[2];                   /* (nshare) stages a < b of one type; each in one pair */
     int T;                             /* 0: the names below are unknown */
@@ -84,11 +85,12 @@ int hps_plan_partner(const struct hps_plan *plan, int s);
 /* Is s the second stage of a pair, so that its units belong to an earlier one? Pure. */
 bool hps_plan_is_second(const struct hps_plan *plan, int s);
 
-/* Do two plans of a network give the same layers to as many units of the same types, shared alike?
- * Pure. */
+/* Do two plans of a network give the same layers to as many units of the same types, shared alike,
+ * for as many workers? Pure. */
 bool hps_plan_same_work(const struct hps_plan *a, const struct hps_plan *b);
 
-/* The memory that the units of stage s need, including that of a stage that shares them. Pure. */
+/* The memory that the units of stage s need, including that of a stage that shares them: rows are
+ * distributed over the units of all workers. Pure. */
 struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_profile *p, int s);
 
 /* Store the names of the layers and types in the plan, so that a file of it is refused for another
@@ -96,10 +98,11 @@ struct hps_memory hps_plan_holds(const struct hps_plan *plan, const struct hps_p
 void hps_plan_name(struct hps_plan *plan, const struct hps_profile *p);
 
 /* Is the plan valid for this profile? It is made for its layers and types where these are known;
- * stages cover the layers in order and are not empty; types exist; units >= 1; stages that share
- * units are two of one type with equal units, and in one pair each; the units of a type (with
- * servers) are within its limit; every unit has the memory for its stages. Else HPS_DECK with one
- * message that begins with `from`. A plan is valid or refused, never repaired. Pure. */
+ * it has the profile's workers; stages cover the layers in order and are not empty; types exist;
+ * units >= 1, an equal number for each worker; stages that share units are two of one type with
+ * equal units, and in one pair each; the units of a type (with servers) are within its limit; every
+ * unit has the memory for its stages. Else HPS_DECK with one message that begins with `from`. A
+ * plan is valid or refused, never repaired. Pure. */
 enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_profile *p,
                                const char *from);
 
@@ -135,9 +138,10 @@ enum { HPS_PLAN_IDLE = -1, HPS_PLAN_SERVER = -2 };
 /* Assign ranks to stages: stage s gets the first free ranks of its type in rank order; a stage
  * that shares units gets the ranks of its pair's first stage, and stage_of has the number of that
  * one. Dedicated servers are the last ranks of their type. type (R) is the type of each rank;
- * stage_of (R) [out]: the stage, HPS_PLAN_SERVER or HPS_PLAN_IDLE, which are negative. HPS_DECK
- * (with a message on rank 0) when a type has fewer ranks than the plan needs. Pure but for the
- * message. */
+ * stage_of (R) [out]: the stage, HPS_PLAN_SERVER or HPS_PLAN_IDLE, which are negative. Of W workers
+ * each has a contiguous part of the ranks of every stage: of k of them the r-th belongs to worker
+ * r / (k/W). HPS_DECK (with a message on rank 0) when a type has fewer ranks than the plan needs.
+ * Pure but for the message. */
 enum hps_status hps_plan_place(const struct hps_plan *plan, int R, const int *type, int *stage_of);
 
 #endif

@@ -2,6 +2,7 @@
  * a budget, and keeps the cheapest feasible plan.
  *
  * A price is tau * (USD per hour of all units and servers): the cost up to the number of examples.
+ * Units are those of one worker (plan/cost.h), but in the plan that hps_pricer_plan returns.
  * A plan that breaks the limits has a price too, above that of every feasible plan, so that a
  * search can descend to feasible ones. With `ceiling` above every feasible price:
  *     too slow at any units       ceiling * (2 - tau_max / smallest tau)    in (1, 2) * ceiling

@@ -31,7 +31,7 @@ struct hps_profile_layer {
 /* What the engine-faithful model (plan/engine.h) needs in addition to the paper's. All 0, and 4
  * micro-batches of Bo, where nothing is known. */
 struct hps_profile_engine {
-    double batch;               /* examples of a step                                     */
+    double batch;               /* examples of a step of one worker                       */
     long long microbatches;
     double *forward_s, *once_s; /* (L, T) contained in oct: the forward; what is done once a step */
     double *read_s;             /* (T) per example, for a stage that reads but is not the first
@@ -50,6 +50,8 @@ struct hps_profile {
     double batch;               /* Bo */
     double examples, epochs;    /* what the run will train on */
     double throughput_limit;    /* examples/s promised; 0 none; INFINITY: the most of the pool */
+    int workers;                /* pipelines of the plan's stages side by side, >= 1; times are
+                                   of one, limits of all */
     struct hps_profile_type *type;      /* (T) */
     struct hps_profile_layer *layer;    /* (L) */
     double *oct, *alpha;        /* (L, T) computation and its parallel fraction   */
@@ -63,14 +65,20 @@ struct hps_profile {
 /* Does a layer of this type read rows of a table? False for a type that is not the program's. */
 bool hps_profile_has_table(const struct hps_profile_layer *layer);
 
-/* An empty profile of this size, all 0. Caller frees. Local. */
+/* Examples that all workers together train on in the measured seconds of Bo: of one each. Pure. */
+static inline double hps_profile_examples(const struct hps_profile *p)
+{
+    return p->batch * p->workers;
+}
+
+/* An empty profile of this size, all 0, of one worker. Caller frees. Local. */
 struct hps_profile *hps_profile_new(int L, int T);
 void hps_profile_free(struct hps_profile *p);
 
 /* Refuse what the design does not allow, with a message that names layer, type and value:
- * negative, NaN, infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1, two types of
- * one name, servers without memory for their rows (plan/memory.h). HPS_DECK. `from` names the
- * source. Pure. */
+ * negative, NaN, infinite numbers, oct all 0, alpha or beta outside [0,1], limit < 1, workers < 1,
+ * two types of one name, servers without memory for their rows (plan/memory.h). HPS_DECK. `from`
+ * names the source. Pure. */
 enum hps_status hps_profile_check(const struct hps_profile *p, const char *from);
 
 /* JSON "heterps-profile-1" from and to a file or memory. Missing file HPS_INPUT; damaged or refused

@@ -7,8 +7,9 @@
 /* Refines the limits of a job whose types stand for several real ones (plan/exact). */
 struct hps_provision_packing;
 
-/* The question on bare numbers, for searches that price very many plans. A line is one stage, or
- * two stages that share their units: `more` is the second one. */
+/* The question on bare numbers, for searches that price very many plans: units are those of one
+ * worker (plan/cost.h). A line is one stage, or two stages that share their units: `more` is the
+ * second one. */
 struct hps_provision_job {
     int S;                      /* lines                                                         */
     struct hps_cost_line *line; /* (S) its min_units hold all stages of the line                 */

@@ -19,6 +19,7 @@ struct hps_measure_opt {
     const struct hps_data *data; /* its first examples are used       */
     long long batch;             /* of a step                         */
     int microbatches;
+    int workers;                 /* each with such a batch; measured is one */
     bool shuffle;
     long long examples;              /* of an epoch                       */
     double epochs, throughput_limit; /* of the profile                    */
@@ -42,7 +43,7 @@ enum hps_status hps_measure_profile(struct hps_profile **profile, const struct h
                                     const struct hps_measure_opt *opt, MPI_Comm world);
 
 /* Set what a recorded profile takes from the pool and the deck: names, prices, limits and memory
- * of the types, the servers, and the micro-batches of a step. Pure. */
+ * of the types, the servers, the workers, and the micro-batches of a step. Pure. */
 void hps_measure_types(struct hps_profile *profile, const struct hps_pool *pool,
                        const struct hps_measure_opt *opt);
 

@@ -238,6 +238,7 @@ static struct hps_measure_opt measure_opt(const struct hps_job *j, bool present)
                                      .data = j->train,
                                      .batch = j->o.data.batch,
                                      .microbatches = j->o.data.microbatches,
+                                     .workers = 1,
                                      .shuffle = j->o.data.shuffle,
                                      .examples = j->train->N,
                                      .epochs = examples / (double)j->train->N,
@@ -298,7 +299,7 @@ static bool of_today(struct hps_profile *p, const struct hps_pool *pool,
                      const struct hps_measure_opt *m)
 {
     if (p->T != pool->T) return false;
-    bool same = true;
+    bool same = p->workers == m->workers;
     struct hps_profile_type *then = hps_mem_new((size_t)p->T, sizeof *then);
     memcpy(then, p->type, (size_t)p->T * sizeof *then);
     hps_measure_types(p, pool, m);

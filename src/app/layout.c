@@ -62,6 +62,7 @@ char *hps_layout_text(const char *plan, const char *pool)
     const json_t *servers = json_object_get(p, "servers");
     long long n = (long long)json_integer_value(json_object_get(servers, "units"));
     if (n > 0) hps_page_add(&t, "; %lld server%s", n, n > 1 ? "s" : "");
+    if (whole(p, "workers") > 1) hps_page_add(&t, "; %lld workers", whole(p, "workers"));
     for (size_t i = 0; i < json_array_size(share); i++) {
         const json_t *pair = json_array_get(share, i);
         hps_page_add(&t, "; stages %lld and %lld share",

@@ -159,6 +159,9 @@ static void head(struct hps_page *t, const struct hps_job *j, const struct part 
         plain(t, j->profile->type[g->type].name);
         hps_page_add(t, "\n");
     }
+    if (j->plan->workers > 1)
+        hps_page_add(t, "# Workers   %d, each with an equal part of the units of every stage\n",
+                     j->plan->workers);
     hps_page_add(t, "# Promise   %.6g examples/s, %.6g s, %.6g USD\n", e.examples_s, e.seconds,
                  e.cost_usd);
     for (int a = 0; a < n; a++)

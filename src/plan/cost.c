@@ -14,7 +14,7 @@ struct hps_cost {
 static void add_layer(struct hps_cost_line *x, const struct hps_profile *p, int l, int t)
 {
     size_t a = (size_t)l * (size_t)p->T + (size_t)t;
-    double oct = p->oct[a] / p->batch, sync = p->sync[a] / p->batch;
+    double n = hps_profile_examples(p), oct = p->oct[a] / n, sync = p->sync[a] / n;
 
     x->ct0 += oct * (1 - p->alpha[a]);
     x->ct1 += oct * p->alpha[a];
@@ -29,7 +29,7 @@ static struct hps_cost_line with_ends(struct hps_cost_line x, const struct hps_p
 
     if (i > 0) ends += p->recv[(size_t)i * (size_t)p->T + (size_t)t];
     if (j < p->L - 1) ends += p->send[(size_t)j * (size_t)p->T + (size_t)t];
-    x.dt1 += ends / p->batch;
+    x.dt1 += ends / hps_profile_examples(p);
     return x;
 }
 
@@ -47,7 +47,7 @@ struct hps_cost *hps_cost_new(const struct hps_profile *p)
             for (int j = i; j < p->L; j++) {
                 add_layer(&sum, p, j, t);
                 hps_memory_add(&held, p, j);
-                sum.min_units = hps_memory_min_units(p, t, held);
+                sum.min_units = hps_cost_min_units(p, t, held);
                 c->line[hps_cost_index(p->L, p->T, i, j, t)] = with_ends(sum, p, i, j, t);
             }
         }
@@ -118,7 +118,27 @@ long long hps_cost_line_units(const struct hps_cost_line *x, double tau, long lo
 
 long long hps_cost_capacity(const struct hps_profile *p, int t)
 {
-    return p->type[t].limit - (p->server_units > 0 && t == p->server_type ? p->server_units : 0);
+    long long servers = p->server_units > 0 && t == p->server_type ? p->server_units : 0;
+
+    return (p->type[t].limit - servers) / p->workers;
+}
+
+double hps_cost_price(const struct hps_profile *p, int t)
+{
+    return p->type[t].price_usd_hour * p->workers;
+}
+
+long long hps_cost_min_units(const struct hps_profile *p, int t, struct hps_memory m)
+{
+    long long all = hps_memory_min_units(p, t, m);
+
+    return all == HPS_MEMORY_NEVER ? all : (all + p->workers - 1) / p->workers;
+}
+
+double hps_cost_server_price(const struct hps_profile *p)
+{
+    if (p->server_units == 0) return 0;
+    return p->type[p->server_type].price_usd_hour * (double)p->server_units;
 }
 
 long long hps_cost_units(const struct hps_cost *c, int i, int j, int t, double tau)
@@ -145,10 +165,8 @@ double hps_cost_busy(const struct hps_plan *plan, int s)
 /* A unit that two stages share is paid once. */
 double hps_cost_usd_hour(const struct hps_plan *plan, const struct hps_profile *p)
 {
-    double usd_hour = 0;
+    double usd_hour = hps_cost_server_price(p);
 
-    if (p->server_units > 0)
-        usd_hour = p->type[p->server_type].price_usd_hour * (double)p->server_units;
     for (int s = 0; s < plan->S; s++)
         if (!hps_plan_is_second(plan, s))
             usd_hour += p->type[plan->stage[s].type].price_usd_hour * (double)plan->stage[s].units;
@@ -165,7 +183,7 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
         for (int l = g->first; l <= g->last; l++)
             add_layer(&sum, p, l, g->type);
         sum = with_ends(sum, p, g->first, g->last, g->type);
-        struct hps_cost_et e = at_units(&sum, (double)g->units);
+        struct hps_cost_et e = at_units(&sum, (double)(g->units / p->workers));
         g->ct = e.ct;
         g->dt = e.dt;
         g->et = e.et;
@@ -174,6 +192,7 @@ void hps_cost_of(struct hps_plan *plan, const struct hps_profile *p)
         tau = fmax(tau, hps_cost_busy(plan, s));
     plan->server_type = p->server_type;
     plan->server_units = p->server_units;
+    plan->workers = p->workers;
     plan->throughput = 1 / tau;
     plan->seconds = p->epochs * p->examples * tau;
     plan->cost_usd = plan->seconds / 3600 * hps_cost_usd_hour(plan, p);
@@ -200,7 +219,7 @@ bool hps_cost_feasible(const struct hps_plan *plan, const struct hps_profile *p,
         for (int s = 0; s < plan->S; s++)
             if (plan->stage[s].type == t && !hps_plan_is_second(plan, s))
                 sum += plan->stage[s].units;
-        if (sum > hps_cost_capacity(p, t)) return false;
+        if (sum > hps_cost_capacity(p, t) * p->workers) return false;
     }
     return true;
 }

@@ -9,8 +9,9 @@ struct hps_engine_cut hps_engine_cut(const struct hps_profile *p)
 {
     const struct hps_profile_engine *e = &p->engine;
 
-    return e->batch > 0 ? (struct hps_engine_cut){ e->batch, (double)e->microbatches }
-                        : (struct hps_engine_cut){ 4 * p->batch, 4 };
+    return e->batch > 0
+               ? (struct hps_engine_cut){ e->batch * p->workers, (double)e->microbatches }
+               : (struct hps_engine_cut){ 4 * hps_profile_examples(p), 4 };
 }
 
 /* The first layer that reads the dataset: its oct has the reading of the step's rows already. */
@@ -28,9 +29,10 @@ static bool reads_more(const struct hps_profile *p, int i, int j)
 struct hps_engine_line hps_engine_line(const struct hps_profile *p, struct hps_engine_cut cut,
                                        int i, int j, int t)
 {
-    double oct = 0, forward = 0, once = 0, rows = cut.batch / cut.M;
+    double oct = 0, forward = 0, once = 0, rows = cut.batch / (cut.M * p->workers);
     double sum = 2 * cut.M * rows / p->batch;     /* of the syncs, between k of k units */
-    struct hps_engine_line x = { .rows = rows,
+    struct hps_engine_line x = { .workers = p->workers,
+                                 .rows = cut.batch / cut.M,
                                  .M = cut.M,
                                  .served = p->server_units > 0,
                                  .step = p->engine.step_s[t],
@@ -118,7 +120,7 @@ double hps_engine_stages(const struct hps_plan *plan, const struct hps_profile *
     for (int s = 0; s < plan->S; s++) {
         const struct hps_plan_stage *g = &plan->stage[s];
         struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
-        x[s] = hps_engine_terms(&line, g->ct, (double)g->units);
+        x[s] = hps_engine_terms(&line, g->ct, (double)(g->units / p->workers));
         mate[s] = hps_plan_partner(plan, s);
         tau = fmax(tau, hps_cost_busy(plan, s));
     }

@@ -101,6 +101,12 @@ bool hps_memory_lacks(const struct hps_profile *p, int i, int j, int t, long lon
     return true;
 }
 
+/* Units of type t that stages can have together, of all workers. */
+static long long all_units(const struct hps_profile *p, int t)
+{
+    return hps_cost_capacity(p, t) * p->workers;
+}
+
 /* The type that comes nearest to holding layer l with all its units, -1: none has a unit. */
 static int nearest_type(const struct hps_profile *p, int l)
 {
@@ -108,9 +114,8 @@ static int nearest_type(const struct hps_profile *p, int l)
     int nearest = -1;
 
     for (int t = 0; t < p->T; t++) {
-        if (hps_cost_capacity(p, t) < 1 || !(times(p, l, l, t, hps_cost_capacity(p, t)) < min))
-            continue;
-        min = times(p, l, l, t, hps_cost_capacity(p, t));
+        if (all_units(p, t) < 1 || !(times(p, l, l, t, all_units(p, t)) < min)) continue;
+        min = times(p, l, l, t, all_units(p, t));
         nearest = t;
     }
     return nearest;
@@ -121,8 +126,7 @@ bool hps_memory_unplaceable(const struct hps_profile *p, char *text, size_t size
     if (hps_memory_servers_lack(p, text, size)) return true;
     for (int l = 0; l < p->L; l++) {
         int t = nearest_type(p, l);
-        if (t >= 0 && hps_memory_lacks(p, l, l, t, hps_cost_capacity(p, t), text, size))
-            return true;
+        if (t >= 0 && hps_memory_lacks(p, l, l, t, all_units(p, t), text, size)) return true;
     }
     return false;
 }

@@ -71,7 +71,7 @@ bool hps_plan_is_second(const struct hps_plan *plan, int s)
 
 bool hps_plan_same_work(const struct hps_plan *a, const struct hps_plan *b)
 {
-    bool same = a->S == b->S;
+    bool same = a->S == b->S && a->workers == b->workers;
 
     for (int s = 0; same && s < a->S; s++)
         same = a->stage[s].last == b->stage[s].last && a->stage[s].type == b->stage[s].type &&
@@ -197,6 +197,23 @@ static enum hps_status check_stage(const struct hps_plan *plan, int s, const str
     return HPS_OK;
 }
 
+static enum hps_status check_workers(const struct hps_plan *plan, const struct hps_profile *p,
+                                     const char *from)
+{
+    if (plan->workers != p->workers) {
+        HPS_SAY(HPS_ERROR, "%s: the plan is for %d workers, this run has %d", from, plan->workers,
+                p->workers);
+        return HPS_DECK;
+    }
+    for (int s = 0; s < plan->S; s++)
+        if (plan->stage[s].units % plan->workers != 0) {
+            HPS_SAY(HPS_ERROR, "%s: the %lld units of stage %d cannot be divided among %d workers",
+                    from, plan->stage[s].units, s, plan->workers);
+            return HPS_DECK;
+        }
+    return HPS_OK;
+}
+
 static enum hps_status check_share(const struct hps_plan *plan, int n, const char *from)
 {
     int a = plan->share[n][0], b = plan->share[n][1];
@@ -269,6 +286,7 @@ enum hps_status hps_plan_check(const struct hps_plan *plan, const struct hps_pro
                 plan->stage[plan->S - 1].last, plan->L - 1);
         e = HPS_DECK;
     }
+    if (!e) e = check_workers(plan, p, from);
     for (int n = 0; n < plan->nshare && !e; n++)
         e = check_share(plan, n, from);
     if (!e) e = check_names(plan, p, from);

@@ -92,6 +92,14 @@ static bool read_share(struct hps_plan *plan, const struct hps_json_at *top)
     return true;
 }
 
+/* Absent: 1. */
+static bool read_workers(struct hps_plan *plan, const struct hps_json_at *top)
+{
+    if (!hps_json_has(top, "workers")) return true;
+    if (!get_index(top, "workers", &plan->workers)) return false;
+    return plan->workers > 0 || hps_json_wrong(top, "workers", "must be at least 1");
+}
+
 static void read_word(char *word, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -127,7 +135,8 @@ static bool read_all(struct hps_plan *plan, const struct hps_json_at *top)
         good = hps_json_get_entry(&at, top, "stages", (size_t)s, place, sizeof place) &&
                read_stage(&plan->stage[s], &at);
     read_search(plan, top);
-    return good && read_share(plan, top) && agree(plan, top) && read_names(plan, top);
+    return good && read_workers(plan, top) && read_share(plan, top) && agree(plan, top) &&
+           read_names(plan, top);
 }
 
 /* The plan of a tree, which is freed. */
@@ -238,6 +247,7 @@ json_t *hps_plan_tree(const struct hps_plan *plan)
     json_object_set_new(o, "method", json_string(plan->method));
     json_object_set_new(o, "assignment", assignment);
     json_object_set_new(o, "stages", stages);
+    json_object_set_new(o, "workers", json_integer(plan->workers));
     write_results(o, plan);
     if (plan->server_units > 0)
         json_object_set_new(o, "servers", json_pack("{s:i,s:I}", "type", plan->server_type, "units",

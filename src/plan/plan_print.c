@@ -36,7 +36,7 @@ static void memory_text(char *text, size_t size, double need, const struct hps_p
 /* Stages and servers on a type have all of it. */
 static bool is_used_up(const struct hps_plan *plan, const struct hps_profile *p, int t)
 {
-    long long left = hps_cost_capacity(p, t);
+    long long left = hps_cost_capacity(p, t) * p->workers;
 
     for (int s = 0; s < plan->S; s++)
         if (plan->stage[s].type == t && !hps_plan_is_second(plan, s)) left -= plan->stage[s].units;
@@ -46,8 +46,9 @@ static bool is_used_up(const struct hps_plan *plan, const struct hps_profile *p,
 static bool memory_binds(const struct hps_plan *plan, int s, const struct hps_profile *p)
 {
     const struct hps_plan_stage *g = &plan->stage[s];
+    long long units = g->units / p->workers;
 
-    return g->units > 1 && g->units <= hps_memory_min_units(p, g->type, hps_plan_holds(plan, p, s));
+    return units > 1 && units <= hps_cost_min_units(p, g->type, hps_plan_holds(plan, p, s));
 }
 
 static void print_stage(const struct hps_plan *plan, int s, const struct hps_profile *p,
@@ -78,7 +79,7 @@ static void print_stage(const struct hps_plan *plan, int s, const struct hps_pro
 
 static void print_servers(const struct hps_plan *plan, const struct hps_profile *p, double usd_hour)
 {
-    double mine = p->type[plan->server_type].price_usd_hour * (double)plan->server_units;
+    double mine = hps_cost_server_price(p);
     char memory[32];
 
     if (plan->server_units == 0) return;
@@ -146,6 +147,9 @@ void hps_plan_print(const struct hps_plan *plan, const struct hps_profile *p)
     for (int s = 0; s < plan->S; s++)
         print_stage(plan, s, p, usd_hour, tau);
     print_servers(plan, p, usd_hour);
+    if (plan->workers > 1)
+        hps_out("%d workers: each has 1/%d of the units of every stage\n", plan->workers,
+                plan->workers);
     print_method(plan);
     print_promise(plan, p, usd_hour);
     if (plan->gap > 0)

@@ -26,7 +26,7 @@ static void fill_floor(struct hps_pricer *pr)
                 const struct hps_cost_line *x = hps_cost_line(w->c, i, j, t);
                 long long k = hps_cost_line_units(x, pr->tau_max, w->job.capacity[t]);
                 w->floor[hps_cost_index(pr->L, pr->T, i, j, t)] =
-                    (struct hps_pricer_floor){ k, p->type[t].price_usd_hour * (double)k *
+                    (struct hps_pricer_floor){ k, hps_cost_price(p, t) * (double)k *
                                                       hps_cost_line_et(x, k ? (double)k : 1) };
             }
 }
@@ -46,11 +46,12 @@ static double slowest(const struct hps_pricer *pr)
             size_t a = (size_t)l * (size_t)pr->T + (size_t)t;
             max = fmax(max, p->oct[a] + p->sync[a] + p->recv[a] + p->send[a]);
         }
-        tau += max / p->batch;
+        tau += max / hps_profile_examples(p);
     }
     if (!pr->workspace->engine.on) return tau;
     for (int t = 0; t < pr->T; t++) {
-        micro = fmax(micro, p->engine.micro_s[t] + p->engine.read_s[t] * cut.batch / cut.M);
+        micro = fmax(micro, p->engine.micro_s[t] +
+                                p->engine.read_s[t] * cut.batch / (cut.M * p->workers));
         step = fmax(step, p->engine.step_s[t]);
     }
     return 2 * (cut.M + 3) * tau + pr->L * ((cut.M + 3) * micro + step) / cut.batch;
@@ -64,7 +65,7 @@ static double ceiling_of(const struct hps_pricer *pr)
     double rate = w->job.server_price, tau = isinf(pr->tau_max) ? slowest(pr) : pr->tau_max;
 
     for (int t = 0; t < pr->T; t++)
-        rate += w->job.capacity[t] > 0 ? p->type[t].price_usd_hour * (double)w->job.capacity[t] : 0;
+        rate += w->job.capacity[t] > 0 ? hps_cost_price(p, t) * (double)w->job.capacity[t] : 0;
     return rate * tau > 0 ? 2 * rate * tau : 1;
 }
 
@@ -120,8 +121,7 @@ struct hps_pricer *hps_pricer_new(const struct hps_problem *q)
     init_engine(&w->engine, q);
     for (int t = 0; t < p->T; t++)
         w->job.capacity[t] = hps_cost_capacity(p, t);
-    if (p->server_units > 0)
-        w->job.server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    w->job.server_price = hps_cost_server_price(p);
     *pr = (struct hps_pricer){ .L = p->L,
                                .T = p->T,
                                .best = INFINITY,
@@ -319,7 +319,7 @@ struct hps_plan *hps_pricer_plan(const struct hps_pricer *pr)
     if (isinf(pr->best)) return NULL;
     struct hps_plan *plan = hps_plan_of_assignment(pr->L, w->best.type);
     for (int s = 0; s < plan->S; s++) {
-        plan->stage[s].units = w->best.units[s];
+        plan->stage[s].units = w->best.units[s] * w->q->profile->workers;
         n += w->best.mate[s] > s;
     }
     hps_plan_share(plan, n);

@@ -15,7 +15,7 @@ static void load_line(struct hps_pricer *pr, int s)
     w->stage_of[x] = s;
     w->memo.units[x] = 0;
     w->job.type[x] = t;
-    w->job.price[x] = p->type[t].price_usd_hour;
+    w->job.price[x] = hps_cost_price(p, t);
     w->job.max[x] = w->job.capacity[t];
     w->job.line[x] = *hps_cost_line(w->c, w->stages.first[s], w->stages.last[s], t);
     w->low[x] = hps_pricer_min_units(pr, w->stages.first[s], w->stages.last[s], t);
@@ -26,7 +26,7 @@ static void load_line(struct hps_pricer *pr, int s)
     for (int l = w->stages.first[partner]; l <= w->stages.last[partner]; l++)
         hps_memory_add(&m, p, l);
     w->job.more[x] = *hps_cost_line(w->c, w->stages.first[partner], w->stages.last[partner], t);
-    w->job.line[x].min_units = hps_memory_min_units(p, t, m);
+    w->job.line[x].min_units = hps_cost_min_units(p, t, m);
     w->low[x] = hps_provision_units(&w->job, x, pr->tau_max);
 }
 

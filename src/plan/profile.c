@@ -53,6 +53,7 @@ struct hps_profile *hps_profile_new(int L, int T)
 
     p->L = L;
     p->T = T;
+    p->workers = 1;
     p->type = hps_mem_new((size_t)T, sizeof *p->type);
     p->layer = hps_mem_new((size_t)L, sizeof *p->layer);
     point(p, hps_mem_new(all_tables(p), sizeof(double)));
@@ -111,6 +112,7 @@ static enum hps_status check_head(const struct hps_profile *p, const char *from)
         return refuse(from, "epochs", p->epochs, "finite and above 0");
     if (!(p->throughput_limit >= 0))
         return refuse(from, "throughput_limit", p->throughput_limit, "0 or above");
+    if (p->workers < 1) return refuse(from, "workers", p->workers, "at least 1");
     if (p->server_units < 0)
         return refuse(from, "servers.units", (double)p->server_units, "0 or above");
     if (p->server_units > 0 && (p->server_type < 0 || p->server_type >= p->T))

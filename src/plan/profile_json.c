@@ -81,6 +81,17 @@ static bool read_servers(struct hps_profile *p, const struct hps_json_at *top)
     return true;
 }
 
+/* Absent: 1. */
+static bool read_workers(struct hps_profile *p, const struct hps_json_at *top)
+{
+    long long n = 1;
+
+    if (hps_json_has(top, "workers") && !hps_json_get_int(top, "workers", &n)) return false;
+    if (n < 1 || n > 1 << 20) return hps_json_wrong(top, "workers", "must be 1 to 1048576");
+    p->workers = (int)n;
+    return true;
+}
+
 static bool read_engine(struct hps_profile *p, const struct hps_json_at *top)
 {
     struct hps_profile_engine *e = &p->engine;
@@ -112,7 +123,7 @@ static bool read_all(struct hps_profile *p, const struct hps_json_at *top)
     for (int l = 0; good && l < p->L; l++)
         good = hps_json_get_entry(&at, top, "layers", (size_t)l, place, sizeof place) &&
                read_layer(p, l, &at);
-    return good && read_servers(p, top) && read_engine(p, top);
+    return good && read_workers(p, top) && read_servers(p, top) && read_engine(p, top);
 }
 
 /* The profile of a tree, which is freed. */
@@ -236,6 +247,7 @@ static json_t *write_all(const struct hps_profile *p)
         json_array_append_new(layers, write_layer(p, l));
     json_object_set_new(o, "types", types);
     json_object_set_new(o, "layers", layers);
+    json_object_set_new(o, "workers", json_integer(p->workers));
     if (p->server_units > 0)
         json_object_set_new(o, "servers",
                             json_pack("{s:i,s:I}", "type", p->server_type, "units",

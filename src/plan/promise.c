@@ -44,7 +44,8 @@ struct hps_promise_parts hps_promise_parts(const struct hps_plan *plan, const st
     const struct hps_plan_stage *g = &plan->stage[s];
     struct hps_engine_cut cut = hps_engine_cut(p);
     struct hps_engine_line line = hps_engine_line(p, cut, g->first, g->last, g->type);
-    double k = (double)g->units, work = cut.M * g->ct * line.rows, times = trial_of(p);
+    double k = (double)(g->units / p->workers), times = trial_of(p);
+    double work = cut.M * g->ct * line.rows;
     double compute = work * (1 - line.once_share), once = work * line.once_share;
     double sums = hps_engine_sums(&line, k);
     double rest = step_s(plan, p) - compute - once - sums;

@@ -196,9 +196,9 @@ static void add_line(struct plan_job *d, const struct hps_plan *plan, int s,
     if (partner >= 0) {
         d->job.more[x] =
             *hps_cost_line(c, plan->stage[partner].first, plan->stage[partner].last, g->type);
-        d->job.line[x].min_units = hps_memory_min_units(p, g->type, hps_plan_holds(plan, p, s));
+        d->job.line[x].min_units = hps_cost_min_units(p, g->type, hps_plan_holds(plan, p, s));
     }
-    d->job.price[x] = p->type[g->type].price_usd_hour;
+    d->job.price[x] = hps_cost_price(p, g->type);
     d->job.max[x] = hps_cost_capacity(p, g->type);
     d->job.type[x] = g->type;
     d->job.S++;
@@ -218,9 +218,7 @@ static void begin(struct plan_job *d, struct hps_plan *plan, const struct hps_pr
         add_line(d, plan, s, p, c);
     for (int t = 0; t < p->T; t++)
         d->job.capacity[t] = hps_cost_capacity(p, t);
-    if (p->server_units > 0)
-        d->job.server_price =
-            p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    d->job.server_price = hps_cost_server_price(p);
 }
 
 static void end(struct plan_job *d)
@@ -234,7 +232,7 @@ static void end(struct plan_job *d)
 static void adopt(struct hps_plan *plan, const struct hps_profile *p, const struct plan_job *d)
 {
     for (int s = 0; s < plan->S; s++)
-        plan->stage[s].units = d->units[d->line[s]];
+        plan->stage[s].units = d->units[d->line[s]] * p->workers;
     hps_cost_of(plan, p);
 }
 

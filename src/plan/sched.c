@@ -162,7 +162,8 @@ static enum hps_status say_infeasible(const struct hps_profile *p, double limit,
         return HPS_DECK;
     }
     if (!fastest) {
-        HPS_SAY(HPS_ERROR, "no plan is feasible: the servers leave no unit to any stage");
+        HPS_SAY(HPS_ERROR, "no plan is feasible: no type has a unit for each worker (%d)%s",
+                p->workers, p->server_units > 0 ? " beside the servers" : "");
         return HPS_DECK;
     }
     round_down(max, sizeof max, &request.throughput_limit);

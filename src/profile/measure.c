@@ -69,7 +69,8 @@ static long long micro_rows(const struct hps_measure_opt *o)
 void hps_measure_types(struct hps_profile *p, const struct hps_pool *pool,
                        const struct hps_measure_opt *o)
 {
-    long long rows = micro_rows(o);
+    long long rows = micro_rows(o) * o->workers;
+    p->workers = o->workers;
     p->engine.batch = (double)o->batch;
     p->engine.microbatches = o->microbatches;
     p->server_type = o->server_type;
@@ -298,6 +299,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     bool rounded = hps_storage_rounds_gradients(o->storage);
     enum hps_status st = begin_profile(p, net, pool, o);
 
+    p->workers = 1; /* whose steps the profile is fitted to */
     if (!st) st = measure_mine(m, round, nround, net, dev, o, world);
     fill_boundaries(p, net, pool);
     for (int t = 0; !st && t < pool->T; t++) {
@@ -309,6 +311,7 @@ enum hps_status hps_measure_profile(struct hps_profile **out, const struct hps_n
     if (!st) hps_measure_sync(p, rows, net, pool, dev, rounded, world);
     if (!st && !is_short(o)) st = hps_measure_pairs(p, round, nround, net, pool, dev, o, world);
     if (!st && !is_short(o)) st = hps_measure_move(p, net, pool, dev, o, world);
+    p->workers = o->workers;
     hps_mem_free(rows);
     hps_mem_free(round);
     hps_mem_free(received);

@@ -147,6 +147,18 @@ awk -v a="$(number plain.json cost_usd)" -v b="$(number share.json cost_usd)" \
 python3 -c '' 2>/dev/null &&
     expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" tower.json share.json
 
+# workers, each with a part of the units of every stage
+for workers in 2 3; do
+    sed "s/\"examples\"/\"workers\": $workers, &/" profile.json >many.json
+    for objective in model engine; do
+        expect 0 '' heterps plan --profile many.json $budget --set schedule.share=true \
+            --set schedule.objective=$objective --json many_plan.json
+        shows "^$workers workers: each has 1/$workers of the units of every stage"
+        python3 -c '' 2>/dev/null &&
+            expect 0 '' python3 "$srcdir/tests/oracle/plan_oracle.py" many.json many_plan.json
+    done
+done
+
 # memory: the cheapest plan does not fit, another does; where none does, who needs what is said
 sed 's/"limit"/"memory_bytes": 1.5, "limit"/g' profile.json >short.json
 expect 0 '' heterps plan --profile short.json $budget --json short_plan.json

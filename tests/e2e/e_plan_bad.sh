@@ -51,6 +51,9 @@ bad 's/\[2, 1.5\]/[2, Infinity]/' 'bad.json:[0-9]+:[0-9]+'
 bad 's/"throughput_limit": 5/"throughput_limit": -5/' 'throughput_limit is -5'
 bad 's/"limit": 4/"limit": 0/' 'limit of type 0 .cpu. is 0, must be at least 1'
 bad 's/"limit": 4/"limit": -4/' 'limit of type 0 .cpu. is -4'
+bad 's/"batch"/"workers": 0, &/' 'workers must be 1 to 1048576'
+bad 's/"batch"/"workers": 2.5, &/' 'workers must be a whole number'
+bad 's/"batch"/"workers": 5, &/' 'no type has a unit for each worker .5.'
 bad 's/"gpu", "kind"/"cpu", "kind"/' 'types 0 and 1 are both called cpu'
 refuse 65 'resources.cpu.limit: 0 is below 1' good.json --set resources.cpu.limit=0
 refuse 65 'price_usd_hour' good.json --set resources.cpu.price_usd_hour=-1
@@ -80,7 +83,12 @@ file 's/"emb"/"enc"/' 'other.json: the plan is for another network: its layer 0 
 file 's/"cpu"/"arm"/' 'other.json: the plan is for another pool: its type 0 is arm, here cpu'
 file 's/"units": [0-9]*/"units": 0/' 'units, wanted is at least 1'
 file 's/"units": [0-9]*/"units": 99/' 'more of type .* than its limit'
+file 's/"workers": 1/"workers": 2/' 'the plan is for 2 workers, this run has 1'
 file 's/"last": [0-9]*/"last": 9/' 'stage 0 has layers|assignment'
+sed 's/"batch"/"workers": 2, &/; s/_limit": 5/_limit": 0/' good.json >two.json
+sed 's/"workers": 1/"workers": 2/; s/"units": [0-9]*/"units": 1/' plan.json >odd.json
+refuse 65 'odd.json: the 1 units of stage 0 cannot be divided among 2 workers' two.json \
+    --method file --set schedule.plan=odd.json
 cat >empty.json <<'END'
 {"format": "heterps-plan-1", "assignment": [0, 0],
  "stages": [{"first": 0, "last": 1, "type": 0, "units": 1},

@@ -55,17 +55,17 @@ struct hps_profile *make_profile(uint64_t seed, int L, int T, long long limit, i
     return p;
 }
 
-double make_et(const struct hps_profile *p, int i, int j, int t, long long k)
+double make_et(const struct hps_profile *p, int i, int j, int t, long long units)
 {
-    double ct = 0, dt = 0;
+    double ct = 0, dt = 0, k = (double)units / p->workers;
 
     for (int l = i; l <= j; l++) {
         int a = l * p->T + t;
-        ct += p->oct[a] / p->batch * (1 - p->alpha[a] + p->alpha[a] / (double)k);
-        dt += p->sync[a] / p->batch * (1 - p->beta[a] + p->beta[a] / (double)k);
+        ct += p->oct[a] / p->batch * (1 - p->alpha[a] + p->alpha[a] / k);
+        dt += p->sync[a] / p->batch * (1 - p->beta[a] + p->beta[a] / k);
     }
     double ends = (i > 0 ? p->recv[i * p->T + t] : 0) + (j < p->L - 1 ? p->send[j * p->T + t] : 0);
-    return fmax(ct, dt + ends / (p->batch * (double)k));
+    return fmax(ct, dt + ends / (p->batch * k)) / p->workers;
 }
 
 double make_cost(const struct hps_profile *p, const struct hps_plan *plan, double *tau)
@@ -160,7 +160,7 @@ static void all_units(struct walk *w, int s)
     }
     struct hps_plan_stage *g = &w->plan->stage[s];
     long long room = w->left[g->type];
-    for (long long k = 1; k <= room; k++) {
+    for (long long k = w->p->workers; k <= room; k += w->p->workers) {
         g->units = k;
         w->left[g->type] = room - k;
         all_units(w, s + 1);
@@ -173,6 +173,7 @@ double make_best_units(const struct hps_profile *p, struct hps_plan *plan, doubl
 {
     struct walk w = { p, plan, throughput_limit, INFINITY, min_tau, { 0 }, { 0 } };
 
+    plan->workers = p->workers;
     for (int t = 0; t < p->T; t++)
         w.left[t] = p->type[t].limit - (t == p->server_type ? p->server_units : 0);
     all_units(&w, 0);

@@ -15,7 +15,7 @@ struct hps_profile *make_profile(uint64_t seed, int L, int T, long long limit, i
 void make_memory(struct hps_profile *p, uint64_t seed);
 
 /* The design's formulas, each written out on its own. */
-double make_et(const struct hps_profile *p, int i, int j, int t, long long k);
+double make_et(const struct hps_profile *p, int i, int j, int t, long long units);
 double make_cost(const struct hps_profile *p, const struct hps_plan *plan, double *tau);
 
 bool make_fits(const struct hps_profile *p, const struct hps_plan *plan);

@@ -30,8 +30,15 @@ def is_index(x, n):
     return isinstance(x, int) and not isinstance(x, bool) and 0 <= x < n
 
 
+def workers_of(tree):
+    return tree.get("workers", 1)
+
+
 def check_shape(profile, plan):
     n_layers, n_types = len(profile["layers"]), len(profile["types"])
+    workers = workers_of(profile)
+    if workers_of(plan) != workers:
+        fail(f"the plan is for {workers_of(plan)!r} workers, the profile has {workers}")
     if plan.get("format") != "heterps-plan-1":
         fail(f"format is {plan.get('format')!r}")
     assignment = plan["assignment"]
@@ -53,14 +60,18 @@ def check_shape(profile, plan):
             fail(f"stages[{s}] is on type {g['type']}, the assignment says otherwise")
         if not isinstance(g["units"], int) or g["units"] < 1:
             fail(f"stages[{s}] has {g['units']!r} units")
+        if g["units"] % workers:
+            fail(f"stages[{s}] has {g['units']} units for {workers} workers")
         nxt = g["last"] + 1
     if nxt != n_layers:
         fail(f"the stages end before layer {nxt}, the network has {n_layers}")
 
 
 def stage_times(profile, g):
-    layers, batch = profile["layers"], profile["batch"]
-    i, j, t, k = g["first"], g["last"], g["type"], g["units"]
+    """Seconds an example of a stage whose k units all belong to one worker; W workers with k units
+    each take them for W examples."""
+    layers, batch, workers = profile["layers"], profile["batch"], workers_of(profile)
+    i, j, t, k = g["first"], g["last"], g["type"], g["units"] // workers
 
     def total(seconds, share):
         return math.fsum(x[seconds][t] / batch * (1 - x[share][t] + x[share][t] / k)
@@ -70,7 +81,7 @@ def stage_times(profile, g):
     ends = layers[i]["recv"][t] if i > 0 else 0
     ends += layers[j]["send"][t] if j < len(layers) - 1 else 0
     dt += ends / (batch * k)
-    return ct, dt, max(ct, dt)
+    return ct / workers, dt / workers, max(ct, dt) / workers
 
 
 def check_times(profile, plan):
@@ -150,11 +161,13 @@ def check_bound(plan):
 
 
 class Stage:
-    """What the engine-faithful model knows of a stage, in seconds."""
+    """What the engine-faithful model knows of a worker's stage, in seconds; of all workers, whose
+    units sum and exchange with each other, there are `everyone`."""
 
     def __init__(self, profile, plan, s, batch, micros):
         g, layers, about = plan["stages"][s], profile["layers"], profile.get("engine") or {}
-        i, j, t, k = g["first"], g["last"], g["type"], g["units"]
+        i, j, t, everyone = g["first"], g["last"], g["type"], g["units"]
+        k = everyone // workers_of(profile)
         mine, rows = layers[i:j + 1], batch / micros
 
         def total(key):
@@ -166,7 +179,7 @@ class Stage:
         recv = layers[i]["recv"][t] if i > 0 else 0
         send = layers[j]["send"][t] if j < len(layers) - 1 else 0
         oct_s, forward_s, once_s = total("oct"), total("forward"), total("once")
-        ct = stage_times(profile, g)[0] * rows
+        ct = stage_times(profile, g)[0] * workers_of(profile) * rows
         once = ct * min(once_s / oct_s, 1) if oct_s > 0 else 0
         part = 1 / 3
         if forward_s > 0 and oct_s > once_s:
@@ -177,7 +190,7 @@ class Stage:
             extra += of_type("read_s") * rows
         if profile["types"][t].get("kind", "cpu") == "cpu":
             extra += about.get("move", 0) * (recv + send) / profile["batch"] * rows / k
-        others = (k - 1) / k
+        others = (everyone - 1) / everyone
         of_rows = 1 if (profile.get("servers") or {"units": 0})["units"] > 0 else others
         moved = 2 * math.fsum(x["sync"][t] * ((1 - x["beta"][t]) * others
                                               + x["beta"][t] / k * of_rows) for x in mine)
@@ -270,7 +283,8 @@ def engine_step(profile, plan, tau):
     lead = list(range(len(x)))
     for a, b in plan.get("share") or []:
         lead[max(a, b)] = min(a, b)
-    return max(batch * tau, replay(x, lead, micros)), batch
+    clock = batch * workers_of(profile)
+    return max(clock * tau, replay(x, lead, micros)), clock
 
 
 def check_engine(profile, plan, tau, rate):

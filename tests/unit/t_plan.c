@@ -146,6 +146,39 @@ static void invalid_is_refused(void **state)
     hps_profile_free(p);
 }
 
+/* Of another number of workers, or with units that they cannot share equally. */
+static void workers_share_equally_or_are_refused(void **state)
+{
+    struct hps_profile *p = pool();
+    struct hps_plan *a, *plan = example(p);
+
+    (void)state;
+    p->type[0].limit = p->type[1].limit = 40;
+    p->workers = 3;
+    assert_int_equal(checked(plan, p), HPS_DECK);
+    for (int s = 0; s < plan->S; s++)
+        plan->stage[s].units = 3 * (s + 1);
+    hps_cost_of(plan, p);
+    assert_int_equal(checked(plan, p), HPS_OK);
+    plan->stage[1].units = 7;
+    assert_int_equal(checked(plan, p), HPS_DECK);
+    plan->stage[1].units = 6;
+    char *text = hps_plan_text(plan);
+    assert_int_equal(hps_plan_parse(&a, "text", text, strlen(text)), HPS_OK);
+    assert_int_equal(a->workers, 3);
+    assert_true(hps_plan_same_work(a, plan));
+    assert_int_equal(checked(a, p), HPS_OK);
+    a->workers = 1;
+    assert_false(hps_plan_same_work(a, plan));
+    assert_int_equal(checked(a, p), HPS_DECK);
+    p->workers = 1;
+    assert_int_equal(checked(a, p), HPS_OK);
+    hps_mem_free(text);
+    hps_plan_free(a);
+    hps_plan_free(plan);
+    hps_profile_free(p);
+}
+
 /* 600 bytes on 2 units, 200 whole and 400 in rows that are dealt: 400 on each. */
 static void what_does_not_fit_is_refused(void **state)
 {
@@ -291,6 +324,14 @@ static void files_are_read_strictly(void **state)
         assert_int_equal(parse(text), a == 0 ? HPS_OK : HPS_DECK);
         hps_mem_free(text);
     }
+    static const char *const workers[] = { "1", "4", "0", "-1", "1.5", "\"1\"", "null", "1e18" };
+    for (size_t a = 0; a < sizeof workers / sizeof *workers; a++) {
+        char *text = hps_mem_print(HEAD "\"assignment\": [0], \"workers\": %s, \"stages\": "
+                                   "[{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 4}]}",
+                                   workers[a]);
+        assert_int_equal(parse(text), a < 2 ? HPS_OK : HPS_DECK);
+        hps_mem_free(text);
+    }
     assert_int_equal(parse(HEAD "\"assignment\": [0], \"layer_names\": [\"a\"], "
                            "\"type_names\": [], "
                            "\"stages\": [{\"first\": 0, \"last\": 0, \"type\": 0, \"units\": 1}]}"),
@@ -324,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_become_stages),  cmocka_unit_test(read_again_is_the_same),
         cmocka_unit_test(another_is_refused),  cmocka_unit_test(invalid_is_refused),
+        cmocka_unit_test(workers_share_equally_or_are_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(old_rows_have_what_is_left),
         cmocka_unit_test(shared_units_work_for_two_and_are_paid_once),

@@ -24,6 +24,7 @@ static void read_again_is_the_same(void **state)
     p->type[2].memory_bytes = 1e10 / 3;
     p->layer[1].state_bytes = 12345.5;
     p->throughput_limit = 1e5 / 7;
+    p->workers = 3;
     p->engine.batch = 4096;
     p->engine.microbatches = 3;
     p->engine.forward_s[5] = 1e-6 / 3;
@@ -142,6 +143,12 @@ static const char *const wrong[][2] = {
     { "\"throughput_limit\": 0", "\"throughput_limit\": -1" },
     { "\"throughput_limit\": 0", "\"throughput_limit\": \"most\"" },
     { "\"throughput_limit\": 0", "\"throughput_limit\": null" },
+    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": 0" },
+    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": -2" },
+    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": 2.5" },
+    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": \"2\"" },
+    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": null" },
+    { "\"throughput_limit\": 0", "\"throughput_limit\": 0, \"workers\": 1e18" },
     { "0.04", "-0.04" },
     { "480", "0" },
     { "480", "2.5" },

@@ -5,7 +5,8 @@
  * has at least k units, the smallest k with ET(k) <= t2, and so costs at least
  * price * k * max(t1, ET(k)). Lagrangian prices on the units of a group account for the limits. The
  * cheapest path under both is a lower bound, found by one dynamic program. Costs here are
- * tau * (sum of price * units): USD per hour times seconds per example. */
+ * tau * (sum of price * units): USD per hour times seconds per example; units are those of one
+ * worker (plan/cost.h). */
 #ifndef HPS_PLAN_EXACT_EXACT_IMPL_H
 #define HPS_PLAN_EXACT_EXACT_IMPL_H
 

@@ -36,7 +36,7 @@ static void merge(struct hps_exact_model *m)
         if (done[t] || hps_cost_capacity(p, t) < 1) continue;
         int g = m->G++;
         m->begin[g] = n;
-        m->price[g] = m->min_tau ? 0 : p->type[t].price_usd_hour;
+        m->price[g] = m->min_tau ? 0 : hps_cost_price(p, t);
         for (int u = t; u < p->T; u++) {
             long long capacity = hps_cost_capacity(p, u);
             if (done[u] || capacity < 1 || !equal_types(p, t, u)) continue;
@@ -85,10 +85,7 @@ struct hps_exact_model *hps_exact_model_new(const struct hps_profile *p, const s
     m->again = hps_mem_new(T, sizeof *m->again);
     m->begin = hps_mem_new(T + 1, sizeof *m->begin);
     m->member = hps_mem_new(T, sizeof *m->member);
-    if (min_tau)
-        m->server_price = 1;
-    else if (p->server_units > 0)
-        m->server_price = p->type[p->server_type].price_usd_hour * (double)p->server_units;
+    m->server_price = min_tau ? 1 : hps_cost_server_price(p);
     m->dual = hps_mem_new(T + 1, sizeof *m->dual);
     merge(m);
     for (int g = 0; g < m->G; g++)

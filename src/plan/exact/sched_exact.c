@@ -37,7 +37,7 @@ static struct hps_plan *plan_of(const struct hps_exact_leaf *leaf, const struct 
         const struct hps_exact_arc *x = &leaf->m->arc[leaf->arc[s]];
         plan->stage[s] = (struct hps_plan_stage){ .first = x->i, .last = x->j,
                                                   .type = leaf->type[s],
-                                                  .units = leaf->units[s] };
+                                                  .units = leaf->units[s] * p->workers };
     }
     hps_cost_of(plan, p);
     return plan;

@@ -42,7 +42,7 @@ static void fill_stage(struct hps_value *v, const struct hps_profile *p, const s
 
     for (int t = 0; t < v->T; t++) {
         double k = capacity[t] > 0 ? units(line + t, v->tau, (double)capacity[t]) : INFINITY;
-        w[t] = isinf(k) ? INFINITY : p->type[t].price_usd_hour * k;     /* it may cost nothing */
+        w[t] = isinf(k) ? INFINITY : hps_cost_price(p, t) * k;  /* it may cost nothing */
         best[t] = w[t] + v->rest[j + 1];
         if (j + 1 < v->L) best[t] = fmin(best[t], best[t + v->T]);
     }
